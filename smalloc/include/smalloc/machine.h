@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * machine.h decides what the project knows of a processor's TLB without measuring it: the struct that every part
+ * reasons with, and one table of presets, chosen by CPUID family/model (x86) or MIDR part (Arm), or by name.
+ *
+ * Entries and ways are the last level's and the first data level's, for 4 KiB and 2 MiB pages; ways 0 means fully
+ * associative; entries 0 means "this page size has no entry at that level". Costs are core cycles. Sources: the
+ * vendors' optimisation manuals, CPUID dumps of real machines and published measurements; Zen 4's second-level hit,
+ * walk costs and effective reach were measured. walk_near is a walk whose entries sit in the second-level cache, walk_far
+ * one that goes to memory: the cost is a curve, and smalloc calibrate will replace both by what it measures.
+ */
+#ifndef SMALLOC_MACHINE_H
+#define SMALLOC_MACHINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SMALLOC_VENDOR_NONE = 0, SMALLOC_VENDOR_AMD = 1, SMALLOC_VENDOR_INTEL = 2, SMALLOC_VENDOR_ARM = 3 };
+
+struct smalloc_tlb_level {
+  uint32_t entries_4k, ways_4k;
+  uint32_t entries_2m, ways_2m;
+};
+
+struct smalloc_machine {
+  const char *name;
+  const char *description;
+  uint8_t vendor;
+  uint16_t family, model_low, model_high; /* x86: display family and model range; Arm: model_low = MIDR part */
+  uint32_t base_page_bytes;
+  struct smalloc_tlb_level l1, l2;   /* l2.entries_4k == 0: one level only */
+  uint32_t reach_4k;                 /* effective last-level reach in base pages; 0: the entries */
+  uint32_t l2_hit_cycles, walk_near_cycles, walk_far_cycles;
+  uint32_t prefetch_max_stride_bytes; /* largest stride that the hardware prefetchers keep up with */
+};
+
+/* clang-format off */
+static const struct smalloc_machine smalloc_machine_presets[] = {
+  {"zen1", "AMD Zen, Zen+", SMALLOC_VENDOR_AMD, 0x17, 0x00, 0x2f, 4096, {64, 0, 64, 0}, {1536, 6, 1536, 3}, 0, 7, 30, 90, 2048},
+  {"zen2", "AMD Zen 2 (Rome, Matisse)", SMALLOC_VENDOR_AMD, 0x17, 0x30, 0xff, 4096, {64, 0, 64, 0}, {2048, 8, 2048, 4}, 0, 7, 30, 90, 2048},
+  {"zen4", "AMD Zen 4 (Genoa, Bergamo, Raphael)", SMALLOC_VENDOR_AMD, 0x19, 0x10, 0x1f, 4096, {72, 0, 72, 0}, {3072, 8, 3072, 6}, 2048, 7, 35, 89, 2048},
+  {"zen4", "AMD Zen 4 (Phoenix, Siena)", SMALLOC_VENDOR_AMD, 0x19, 0x60, 0xaf, 4096, {72, 0, 72, 0}, {3072, 8, 3072, 6}, 2048, 7, 35, 89, 2048},
+  {"zen3", "AMD Zen 3 (Milan, Vermeer)", SMALLOC_VENDOR_AMD, 0x19, 0x00, 0x5f, 4096, {64, 0, 64, 0}, {2048, 8, 2048, 4}, 0, 7, 30, 90, 2048},
+  {"zen5", "AMD Zen 5 (Turin, Granite Ridge)", SMALLOC_VENDOR_AMD, 0x1a, 0x00, 0xff, 4096, {96, 0, 96, 0}, {4096, 16, 4096, 16}, 0, 7, 35, 90, 2048},
+  {"golden-cove", "Intel Golden Cove (Alder Lake, Sapphire and Emerald Rapids)", SMALLOC_VENDOR_INTEL, 6, 0x8f, 0x8f, 4096, {96, 6, 32, 4}, {2048, 8, 1024, 8}, 1600, 7, 25, 80, 2048},
+  {"golden-cove", "Intel Golden Cove (Alder Lake, Sapphire and Emerald Rapids)", SMALLOC_VENDOR_INTEL, 6, 0xcf, 0xcf, 4096, {96, 6, 32, 4}, {2048, 8, 1024, 8}, 1600, 7, 25, 80, 2048},
+  {"golden-cove", "Intel Golden Cove (Alder Lake, Sapphire and Emerald Rapids)", SMALLOC_VENDOR_INTEL, 6, 0x97, 0x9a, 4096, {96, 6, 32, 4}, {2048, 8, 1024, 8}, 1600, 7, 25, 80, 2048},
+  {"redwood-cove", "Intel Redwood Cove (Granite Rapids)", SMALLOC_VENDOR_INTEL, 6, 0xad, 0xae, 4096, {96, 6, 32, 4}, {2048, 8, 1024, 8}, 0, 7, 25, 80, 2048},
+  {"ice-lake", "Intel Ice Lake (client and SP), Tiger Lake", SMALLOC_VENDOR_INTEL, 6, 0x6a, 0x6c, 4096, {64, 4, 32, 4}, {2048, 8, 1024, 8}, 0, 7, 25, 80, 2048},
+  {"ice-lake", "Intel Ice Lake (client and SP), Tiger Lake", SMALLOC_VENDOR_INTEL, 6, 0x7d, 0x7e, 4096, {64, 4, 32, 4}, {2048, 8, 1024, 8}, 0, 7, 25, 80, 2048},
+  {"ice-lake", "Intel Ice Lake (client and SP), Tiger Lake", SMALLOC_VENDOR_INTEL, 6, 0x8c, 0x8d, 4096, {64, 4, 32, 4}, {2048, 8, 1024, 8}, 0, 7, 25, 80, 2048},
+  {"skylake-x", "Intel Skylake-X, Cascade Lake, Cooper Lake", SMALLOC_VENDOR_INTEL, 6, 0x55, 0x55, 4096, {64, 4, 32, 4}, {1536, 12, 1536, 12}, 0, 8, 25, 80, 2048},
+  {"gracemont", "Intel Gracemont", SMALLOC_VENDOR_INTEL, 6, 0xbe, 0xbe, 4096, {48, 0, 48, 0}, {2048, 4, 2048, 4}, 0, 8, 25, 80, 2048},
+  {"skymont", "Intel Skymont (Sierra Forest)", SMALLOC_VENDOR_INTEL, 6, 0xaf, 0xaf, 4096, {48, 0, 48, 0}, {4096, 4, 4096, 4}, 0, 8, 25, 80, 2048},
+  {"core2", "Intel Core 2 Duo: the machine of Magee and Qasem, ACMSE 2009, section 5.1", SMALLOC_VENDOR_INTEL, 6, 0x0f, 0x17, 4096, {256, 4, 32, 4}, {0, 0, 0, 0}, 0, 0, 19, 60, 1024},
+  {"neoverse-n1", "Arm Neoverse N1", SMALLOC_VENDOR_ARM, 0, 0xd0c, 0xd0c, 4096, {48, 0, 48, 0}, {1280, 5, 1280, 5}, 0, 3, 25, 90, 2048},
+  {"neoverse-v1", "Arm Neoverse V1", SMALLOC_VENDOR_ARM, 0, 0xd40, 0xd40, 4096, {40, 0, 40, 0}, {2048, 8, 2048, 8}, 0, 5, 25, 90, 2048},
+  {"neoverse-n2", "Arm Neoverse N2", SMALLOC_VENDOR_ARM, 0, 0xd49, 0xd49, 4096, {44, 0, 44, 0}, {1280, 5, 1280, 5}, 0, 5, 25, 90, 2048},
+  {"neoverse-v2", "Arm Neoverse V2 (Grace, Graviton 4)", SMALLOC_VENDOR_ARM, 0, 0xd4f, 0xd4f, 4096, {48, 0, 48, 0}, {2048, 8, 2048, 8}, 0, 5, 25, 90, 2048},
+  {"generic", "Unknown processor: a small second level, so that superpages are asked for early rather than late", SMALLOC_VENDOR_NONE, 0, 0, 0, 4096, {64, 4, 32, 4}, {1536, 6, 1024, 8}, 0, 7, 30, 90, 2048},
+};
+/* clang-format on */
+
+enum { SMALLOC_MACHINE_PRESETS = sizeof smalloc_machine_presets / sizeof smalloc_machine_presets[0] };
+
+/* Base pages that the last level covers: what a nest's spread is compared with. */
+static inline uint32_t smalloc_machine_reach_pages(const struct smalloc_machine *m) {
+  if (m->reach_4k) return m->reach_4k;
+  return m->l2.entries_4k ? m->l2.entries_4k : m->l1.entries_4k;
+}
+
+/* Magee and Qasem, section 4: entries / associativity + 1, in pages. Full associativity counts as one set. */
+static inline uint32_t smalloc_machine_paper_threshold_pages(const struct smalloc_machine *m) {
+  const struct smalloc_tlb_level *l = m->l2.entries_4k ? &m->l2 : &m->l1;
+  return (l->ways_4k ? l->entries_4k / l->ways_4k : 1u) + 1u;
+}
+
+/* NULL when no preset has that name. */
+static inline const struct smalloc_machine *smalloc_machine_by_name(const char *name) {
+  for (size_t i = 0; i < SMALLOC_MACHINE_PRESETS; i++)
+    if (strcmp(smalloc_machine_presets[i].name, name) == 0) return &smalloc_machine_presets[i];
+  return NULL;
+}
+
+/* The first preset that matches, else "generic". Never NULL. */
+static inline const struct smalloc_machine *smalloc_machine_by_cpu(uint8_t vendor, uint16_t family, uint16_t model) {
+  for (size_t i = 0; i < SMALLOC_MACHINE_PRESETS; i++) {
+    const struct smalloc_machine *m = &smalloc_machine_presets[i];
+    if (m->vendor == vendor && vendor != SMALLOC_VENDOR_NONE && m->family == family && model >= m->model_low &&
+        model <= m->model_high)
+      return m;
+  }
+  return smalloc_machine_by_name("generic");
+}
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+static inline void smalloc_cpuid_(uint32_t leaf, uint32_t r[4]) {
+  __asm__ volatile("cpuid" : "=a"(r[0]), "=b"(r[1]), "=c"(r[2]), "=d"(r[3]) : "a"(leaf), "c"(0));
+}
+#endif
+
+/* The preset of the processor that this runs on. */
+static inline const struct smalloc_machine *smalloc_machine_native(void) {
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+  uint32_t r[4];
+  smalloc_cpuid_(0, r);
+  uint8_t vendor = r[1] == 0x68747541u   ? SMALLOC_VENDOR_AMD   /* "Auth" */
+                   : r[1] == 0x756e6547u ? SMALLOC_VENDOR_INTEL /* "Genu" */
+                                         : SMALLOC_VENDOR_NONE;
+  smalloc_cpuid_(1, r);
+  uint32_t family = (r[0] >> 8) & 15, model = (r[0] >> 4) & 15;
+  if (family == 6 || family == 15) model |= (r[0] >> 12) & 0xf0;
+  if (family == 15) family += (r[0] >> 20) & 0xff;
+  return smalloc_machine_by_cpu(vendor, (uint16_t)family, (uint16_t)model);
+#elif defined(__aarch64__) && defined(__linux__)
+  uint64_t midr; /* the kernel emulates this read for user space */
+  __asm__("mrs %0, midr_el1" : "=r"(midr));
+  return (midr >> 24) == 0x41 ? smalloc_machine_by_cpu(SMALLOC_VENDOR_ARM, 0, (uint16_t)((midr >> 4) & 0xfff))
+                              : smalloc_machine_by_name("generic");
+#else
+  return smalloc_machine_by_name("generic");
+#endif
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * site.h decides the contract between the compiler plugin and the runtime: what an allocation site's
+ * descriptor looks like in a program's file, and what a rewritten call passes to libsmalloc.
+ *
+ * Layout rules and their reasons:
+ *  - records lie in ELF section "smalloc_sites", read-only, 8-byte aligned, each a fixed part followed by its
+ *    own strings. Every reference inside a record is an offset from the record's start, so that the table needs
+ *    no relocations, dirties no page, is readable from a file without running it, and survives strip;
+ *  - what changes at run time, the decision, lies apart in a cell (section "smalloc_cells", writable);
+ *  - the ABI version is part of every symbol ("__smalloc_v1_..."), because a linker keeps whichever copy of a
+ *    COMDAT it sees first, also across plugin versions. Unknown records are skipped by record_bytes.
+ *
+ * All integers are in the byte order of the target. Offsets of strings are 0 when the string is absent.
+ */
+#ifndef SMALLOC_SITE_H
+#define SMALLOC_SITE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SMALLOC_ABI_VERSION 1
+#define SMALLOC_SITE_MAGIC 0x31534d53u /* "SMS1" */
+#define SMALLOC_SITES_SECTION "smalloc_sites"
+#define SMALLOC_CELLS_SECTION "smalloc_cells"
+#define SMALLOC_UNKNOWN UINT64_MAX
+
+/* What the program does with an object of the site, as far as the compiler saw. */
+enum smalloc_pattern {
+  SMALLOC_PATTERN_UNKNOWN = 0, /* some accesses could not be followed to or from the site */
+  SMALLOC_PATTERN_NONE = 1,    /* never accessed inside a loop */
+  SMALLOC_PATTERN_STREAMING = 2,
+  SMALLOC_PATTERN_STRIDED = 3,
+  SMALLOC_PATTERN_SCATTERED = 4,
+  SMALLOC_PATTERN_POINTER_CHASING = 5,
+};
+
+enum smalloc_decision {
+  SMALLOC_DECISION_BASE = 0,      /* the program's own malloc */
+  SMALLOC_DECISION_SUPERPAGE = 1, /* superpages pay whatever the size at run time */
+  SMALLOC_DECISION_RUNTIME = 2,   /* superpages pay from min_bytes on: an object's size, or, with
+                                     SMALLOC_SITE_SMALL, what is live in the site's heap */
+};
+
+enum smalloc_decided_by {
+  SMALLOC_BY_COMPILER = 0,
+  SMALLOC_BY_PROFILE = 1,
+  SMALLOC_BY_DIRECTIVE = 2,
+  SMALLOC_BY_VALIDATION = 3,
+};
+
+enum smalloc_model { SMALLOC_MODEL_SPREAD = 0, SMALLOC_MODEL_PAPER = 1 };
+
+enum smalloc_heap_strategy {
+  SMALLOC_HEAP_SPLIT = 0,
+  SMALLOC_HEAP_OFF = 1,
+  SMALLOC_HEAP_SUPERPAGE = 2,
+  SMALLOC_HEAP_MIGRATE = 3,
+};
+
+enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE = 1 };
+
+/* smalloc_site.flags */
+#define SMALLOC_SITE_REWRITTEN 1u         /* the call goes through a thunk and has a cell */
+#define SMALLOC_SITE_FULLY_INITIALISED 2u /* every byte is proved to be written: superpages at birth are free */
+#define SMALLOC_SITE_SMALL 4u             /* many small objects: their heap's live bytes decide, not one size */
+#define SMALLOC_SITE_ESCAPES 8u           /* the pointer leaves the unit: unseen accesses are possible */
+#define SMALLOC_SITE_UNDECIDED 16u        /* accesses unknown: heap:migrate watches it, heap:split leaves it unless
+                                             a nest that pays touches a big object of it */
+
+/* One allocation site (one call instruction after inlining). sizeof == fixed_bytes of version 1. */
+struct smalloc_site {
+  uint32_t magic;
+  uint16_t version;
+  uint16_t fixed_bytes;
+  uint32_t record_bytes; /* fixed part + strings + padding to 8 */
+  uint32_t flags;
+  uint64_t id; /* the same at every -O level, in instrumented and final build */
+  int32_t cell_offset; /* address of the cell minus address of this record; 0: no cell (not rewritten) */
+  uint32_t line;
+  uint32_t column;
+  uint32_t element_bytes; /* 0: unknown */
+  /* offsets of NUL-terminated strings from the record's start */
+  uint32_t function; /* linkage name of the function that the call was written in */
+  uint32_t file;
+  uint32_t callee;
+  uint32_t spread_expr;
+  uint32_t why;
+  uint32_t context; /* inline chain, innermost first, one "function file:line" a line */
+  uint32_t machine; /* name of the machine profile decided for */
+  uint32_t reach_pages; /* base pages that its last-level TLB covers */
+  uint64_t size_bytes;  /* of one object; SMALLOC_UNKNOWN */
+  uint64_t spread_pages; /* distinct base pages that the worst nest touches; SMALLOC_UNKNOWN */
+  uint64_t first_touch_faults_saved; /* per object; SMALLOC_UNKNOWN */
+  uint64_t min_bytes; /* run-time rule, see SMALLOC_DECISION_RUNTIME; SMALLOC_UNKNOWN: never */
+  float misses_per_access; /* at this reach, all worst nest's accesses to the site; negative: unknown */
+  float saving_cycles_per_access; /* negative: unknown */
+  uint8_t pattern;        /* enum smalloc_pattern */
+  uint8_t decision;       /* enum smalloc_decision: the compiler's; the cell has today's */
+  uint8_t decided_by;     /* enum smalloc_decided_by */
+  uint8_t model;          /* enum smalloc_model */
+  uint8_t page_shift;     /* log2 of the page size decided for: 12, 21 */
+  uint8_t confidence;     /* 0..100 */
+  uint8_t machine_source; /* enum smalloc_machine_source */
+  uint8_t base_page_shift;
+};
+
+/* The mutable part of a site; its address is what a rewritten call passes on.
+ * word: bits 0-7 decision, 8-15 flags of the site (low byte), 16-23 log2 page size, 24-31 decided_by,
+ *       32-63 min_bytes in base pages of 4 KiB (saturated). A word of 0 is "the program's malloc": the thunk tests
+ *       for it before anything else. Accessed with relaxed atomics on both sides. */
+struct smalloc_cell {
+  uint64_t word;
+  int64_t site_offset;      /* address of the record minus address of this cell */
+  uint64_t requested_bytes; /* counted by the runtime for small sites, from 0 */
+};
+
+#define SMALLOC_WORD(decision, flags, page_shift, by, min_pages)                                              \
+  ((uint64_t)(decision) | ((uint64_t)((flags) & 0xffu) << 8) | ((uint64_t)(page_shift) << 16) |                \
+   ((uint64_t)(by) << 24) | ((uint64_t)(min_pages) << 32))
+#define SMALLOC_WORD_DECISION(w) ((unsigned)((w) & 0xffu))
+#define SMALLOC_WORD_FLAGS(w) ((unsigned)(((w) >> 8) & 0xffu))
+#define SMALLOC_WORD_PAGE_SHIFT(w) ((unsigned)(((w) >> 16) & 0xffu))
+#define SMALLOC_WORD_DECIDED_BY(w) ((unsigned)(((w) >> 24) & 0xffu))
+#define SMALLOC_WORD_MIN_PAGES(w) ((uint64_t)(w) >> 32)
+
+/* One per linked image (hidden COMDAT "__smalloc_v1_module"). A constructor of the lowest priority number fills in
+ * the addresses as that image resolves them (through its GOT) and calls __smalloc_v1_register_module. The runtime
+ * gives superpages only to images whose free, realloc and operator delete are its own. */
+struct smalloc_module {
+  uint32_t version; /* SMALLOC_ABI_VERSION */
+  uint32_t bytes;   /* sizeof(struct smalloc_module) */
+  const void *sites_start, *sites_stop; /* NULL when the linker dropped the table */
+  void *free_function, *realloc_function;
+  void *delete_function; /* operator delete(void*); NULL when the image has no libstdc++ */
+  uint32_t heap; /* enum smalloc_heap_strategy that the image was compiled for */
+  uint32_t reserved;
+  struct smalloc_module *next; /* the runtime's */
+};
+
+/* Entries of libsmalloc, referenced weakly through the GOT by the thunks. Each one *tries*: NULL (posix_memalign:
+ * -1) means "nothing done, call the program's own function", so that operator new keeps its new_handler and bad_alloc,
+ * and an image with a private malloc keeps it. errno is left alone. Never called with a word of 0. */
+void __smalloc_v1_register_module(struct smalloc_module *module);
+void __smalloc_v1_unregister_module(struct smalloc_module *module);
+void *__smalloc_v1_malloc(size_t bytes, struct smalloc_cell *cell);
+void *__smalloc_v1_calloc(size_t count, size_t bytes, struct smalloc_cell *cell);
+void *__smalloc_v1_realloc(void *p, size_t bytes, struct smalloc_cell *cell);
+void *__smalloc_v1_aligned_alloc(size_t alignment, size_t bytes, struct smalloc_cell *cell);
+int __smalloc_v1_posix_memalign(void **out, size_t alignment, size_t bytes, struct smalloc_cell *cell);
+void *__smalloc_v1_new(size_t bytes, struct smalloc_cell *cell);                   /* new, new[], nothrow */
+void *__smalloc_v1_new_aligned(size_t bytes, size_t alignment, struct smalloc_cell *cell);
+
+/* Promotion point: the compiler puts it before a loop nest that walks the object at p in a way that superpages
+ * speed up by about `saved_misses` TLB misses (an estimate; 0: unknown trip count, about one per call).
+ * __smalloc_v1_pending is non-zero while some object waits for promotion: the inlined test before the call. */
+void __smalloc_v1_touching(const void *p, uint64_t saved_misses);
+extern unsigned __smalloc_v1_pending;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
