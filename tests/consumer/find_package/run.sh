@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# find_package(Smalloc) and smalloc_enable() build programs with sites that run on libsmalloc.
+# shellcheck source=tests/consumer/lib.sh
+. "$(dirname "$0")/../lib.sh"
+need_passes
+clang=(-DCMAKE_C_COMPILER="$CLANG" -DCMAKE_CXX_COMPILER="$CLANGXX" -DCMAKE_Fortran_COMPILER="$FC")
+configure() { cmake -S "$HERE/find_package" -DSmalloc_DIR="$PACKAGE" -DCMAKE_BUILD_TYPE=Release "$@"; }
+
+logged configure -B b -G Ninja "${clang[@]}" -DWITH_LTO=ON -DWITH_FORTRAN=ON
+logged cmake --build b
+expect_built b/app
+expect_built b/app_with_library
+expect_built b/app_lto
+has_sites b/libpart.so || fail "libpart.so has no sites"
+! needs_library b/libpart.so || fail "libpart.so needs libsmalloc: dlopen would fail"
+expect_status 0 b/app_fortran
+expect_match out '^sum 3145[0-9]+$'
+has_sites b/app_fortran || fail "the Fortran program has no sites"
+
+# The allocator alone: no site, but the library is there.
+! has_sites b/allocator_only || fail "allocator_only was compiled with the plugin"
+expect_status 0 b/allocator_only
+expect_match out "^$EXPECTED "
+
+# Nothing to do the second time.
+cmake --build b >again
+expect_match again 'no work to do'
+
+# Another compiler: a clear warning, no site, libsmalloc linked.
+configure -B gcc -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++ >log 2>&1 || { cat log; fail "gcc: configure"; }
+expect_match log 'the plugin is for clang and flang 22, not for C: GNU'
+tr -s ' \n' ' ' <log | grep -q 'only the allocator is linked' || fail "the warning does not say what is left out"
+logged cmake --build gcc
+! has_sites gcc/app || fail "gcc wrote sites?"
+needs_library gcc/app || fail "gcc: libsmalloc was not linked"
+expect_status 0 gcc/app
+expect_match out "^$EXPECTED library loaded\$"
+
+# What this version lacks, and mistakes, end the configuration with a reason.
+refused() { # WRONG MESSAGE
+  if configure -B wrong "${clang[@]}" -DWRONG="$1" >log 2>&1; then fail "accepted: smalloc_enable($1)"; fi
+  tr -s ' \n' ' ' <log | grep -Eq "$2" || { cat log; fail "smalloc_enable($1): no message /$2/"; }
+}
+refused 'app;PROFILE_USE;x.directives' 'PROFILE_USE: not available in this version'
+refused 'app;PROFILE_GENERATE;dir' 'PROFILE_GENERATE: not available in this version'
+refused 'app;NUMA' 'NUMA: not available in this version'
+refused 'nothing' 'smalloc_enable\(nothing\): no such target'
+refused 'app;HEAP;huge' 'HEAP huge: not one of'
+refused 'app;FAST' 'unknown argument: FAST'

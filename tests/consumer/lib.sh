@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# lib.sh decides which tree a consumer test uses, and what it must find in a program built with it.
+# SMALLOC_TREE: "build" (the build tree), or "installed" (installed and moved elsewhere by install.sh).
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../integration/lib.sh"
+HERE=$SMALLOC_SOURCE/tests/consumer
+case ${SMALLOC_TREE:-build} in
+build) PREFIX=$SMALLOC_BUILD ;;
+installed) PREFIX=$SMALLOC_BUILD/tests/consumer/moved ;;
+esac
+# Where `cmake --install` put libraries: lib, or lib/<machine>.
+tree_lib() { (cd "$1" && dirname "$(find . -name libsmalloc.so | head -n 1)"); }
+[ -d "$PREFIX" ] || fail "no tree in $PREFIX"
+LIBDIR=$PREFIX/$(tree_lib "$PREFIX")
+BIN=$PREFIX/bin
+PACKAGE=$LIBDIR/cmake/Smalloc
+export HERE PREFIX LIBDIR BIN PACKAGE
+FC=${FC:-flang-22}
+EXPECTED='sum 3145722 part 3145722'
+
+need_passes() {
+  grep -q '^SMALLOC_BUILD_PASSES:BOOL=ON' "$SMALLOC_BUILD/CMakeCache.txt" || skip "the plugin is not part of this build"
+}
+has_sites() { readelf -SW "$1" | grep -q ' smalloc_sites '; }
+needs_library() { readelf -dW "$1" | grep -Eq 'NEEDED.*libsmalloc\.so'; }
+# expect_built FILE: its allocation sites are there, and it runs with libsmalloc in the process.
+expect_built() {
+  has_sites "$1" || fail "$1 has no section smalloc_sites: not compiled with the plugin"
+  needs_library "$1" || fail "$1 does not need libsmalloc"
+  expect_status 0 "$1"
+  expect_match out "^$EXPECTED library loaded\$"
+}
+# logged CMD...: quiet unless it fails.
+logged() { "$@" >log 2>&1 || { cat log >&2; fail "exit status $?: $*"; }; }
