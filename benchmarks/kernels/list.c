@@ -41,9 +41,9 @@ static void drop(struct node *n) {
 }
 
 int main(int argc, char **argv) {
-  size_t nodes = argc > 1 ? strtoull(argv[1], NULL, 10) : 8000000;
+  size_t nodes = argc > 1 ? strtoull(argv[1], NULL, 10) : 6000000;
   size_t lists = argc > 2 ? strtoull(argv[2], NULL, 10) : 65536;
-  size_t walks = argc > 3 ? strtoull(argv[3], NULL, 10) : 2;
+  size_t walks = argc > 3 ? strtoull(argv[3], NULL, 10) : 3;
   struct node **heads = calloc(lists, sizeof *heads);
   if (!heads)
     return 1;

@@ -90,7 +90,7 @@ int main(int argc, char **argv) {
   lap("set up");
   double energy = 0;
   for (int step = 0; step < 3; step++) {
-    field_update(&w, 125000 * percent);
+    field_update(&w, 70000 * percent);
     energy += events_walk(&w);
     energy += rates_gather(&w, 50000 * percent);
     for (uint64_t i = 0; i < w.archive_bytes / kArchiveRecord / 3; i++)
