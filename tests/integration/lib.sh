@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # lib.sh decides how a black-box test finds the build, gets a scratch folder, and says that it failed or skipped.
 # Sourced first by every script: `. "$(dirname "$0")/lib.sh"`.
+# shellcheck disable=SC2034 # the variables are for the scripts
 set -euo pipefail
 : "${SMALLOC_SOURCE:=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}"
 : "${SMALLOC_BUILD:=$SMALLOC_SOURCE/build}"

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# build.bash decides how a black-box test compiles, links and runs with smalloc, and when an object counts as "on
+# superpages". Sourced after lib.sh by link_*.sh, compile_*.sh and wrapper_*.sh.
+# shellcheck disable=SC2034,SC2154 # variables go to and come from the scripts
+LIBDIR=$SMALLOC_BUILD/lib
+BIN=$SMALLOC_BUILD/bin
+FLANG=${FLANG:-flang-22}
+# As the wrappers do: ours first, and kept although nothing refers to it strongly.
+LINK_LIBRARY=(-L"$LIBDIR" -Wl,--push-state,--no-as-needed -lsmalloc -Wl,--pop-state -Wl,-rpath,"$LIBDIR")
+
+grep -q '^SMALLOC_BUILD_PASSES:BOOL=ON' "$SMALLOC_BUILD/CMakeCache.txt" || skip "the plugin is not part of this build"
+[ -r "$PLUGIN" ] || fail "no plugin: $PLUGIN"
+command -v "$CLANG" >/dev/null || skip "no $CLANG"
+
+has_sites() { readelf -SW "$1" | grep -q ' smalloc_sites '; }
+# Number of sites in a program or an object, by the magic number of site.h that opens each record.
+count_sites() {
+  objcopy -O binary --only-section=smalloc_sites --set-section-flags smalloc_sites=alloc "$1" "$tmp/sites.bin" 2>/dev/null || true
+  if [ -s "$tmp/sites.bin" ]; then { grep -aob 'SMS1' "$tmp/sites.bin" || true; } | wc -l; else echo 0; fi
+}
+calls_thunk() { "$(command -v llvm-nm-22 || echo nm)" "$1" | grep -q '__smalloc_v1_'; }
+
+# A table of 64 MiB, fully written, read at random through an index: the plainest case for superpages.
+# Prints the sum, and how much of the table's mapping lies on transparent superpages. TABLE_ONLY, MAIN_ONLY: in two halves.
+write_gather() {
+  cat >gather.c <<'C'
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define COUNT ((size_t)8 << 20)
+double gather(long *huge_kib);
+#ifndef MAIN_ONLY
+static long huge_kib_at(const void *p) {
+  FILE *smaps = fopen("/proc/self/smaps", "r");
+  char line[4096];
+  long kib = 0, total = 0;
+  int inside = 0;
+  while (smaps && fgets(line, sizeof line, smaps)) {
+    unsigned long start, stop;
+    char dash;
+    if (sscanf(line, "%lx%c%lx", &start, &dash, &stop) == 3 && dash == '-')
+      inside = start < (unsigned long)p + COUNT * sizeof(double) && (unsigned long)p < stop;
+    if (inside && sscanf(line, "AnonHugePages: %ld", &kib) == 1)
+      total += kib;
+  }
+  if (smaps)
+    fclose(smaps);
+  return total;
+}
+double gather(long *huge_kib) {
+  double *table = malloc(COUNT * sizeof *table);
+  uint32_t *index = malloc(COUNT / 4 * sizeof *index);
+  uint32_t state = 12345;
+  double sum = 0;
+  if (!table || !index)
+    abort();
+  for (size_t i = 0; i < COUNT; i++)
+    table[i] = (double)(i % 7);
+  for (size_t i = 0; i < COUNT / 4; i++) {
+    state = state * 1664525u + 1013904223u;
+    index[i] = state % COUNT;
+  }
+  for (size_t i = 0; i < COUNT / 4; i++)
+    sum += table[index[i]];
+  *huge_kib = huge_kib_at(table);
+  free(index);
+  free(table);
+  return sum;
+}
+#endif
+#ifndef TABLE_ONLY
+int main(void) {
+  long huge_kib;
+  double sum = gather(&huge_kib);
+  printf("sum %.0f huge_kib %ld\n", sum, huge_kib);
+  return 0;
+}
+#endif
+C
+  "$CLANG" -O2 gather.c -o reference
+  SUM=$(./reference | sed 's/ huge_kib.*//')
+  [ -n "$SUM" ] || fail "the reference program printed nothing"
+}
+
+# runs_plain CMD...: right result, no superpage.
+runs_plain() {
+  expect_status 0 "$@"
+  expect_match out "^$SUM huge_kib 0\$"
+}
+# runs_huge CMD...: right result, and most of the table on superpages (where the system has any).
+runs_huge() {
+  expect_status 0 "$@"
+  expect_match out "^$SUM huge_kib"
+  case $(thp_mode) in madvise | always) ;; *) return 0 ;; esac
+  local kib
+  kib=$(sed 's/.*huge_kib //' out)
+  [ "$kib" -ge 49152 ] || { cat err >&2; fail "$kib KiB of 65536 on superpages: $*"; }
+}
+# A compile or link that must succeed, and say nothing.
+quietly() {
+  "$@" >log 2>&1 || { cat log >&2; fail "exit status $?: $*"; }
+  [ ! -s log ] || { cat log >&2; fail "unexpected output: $*"; }
+}
+
+# link_matrix FLAG...: compiles and links with the flags as PIE and as position-dependent program; without the library,
+# with -lsmalloc, with LD_PRELOAD, and with the allocation inside a shared library.
+link_matrix() {
+  write_gather
+  local pie
+  for pie in pie no-pie; do
+    local compile=(-O2 -fplugin="$PLUGIN" "-f$pie" "$@") link=("-$pie" "$@")
+    echo "== $pie: ${*:-default linker}"
+    quietly "$CLANG" "${compile[@]}" -c gather.c -o gather.o
+    quietly "$CLANG" "${link[@]}" gather.o -o without
+    has_sites without || fail "no section smalloc_sites"
+    runs_plain ./without
+    runs_huge env LD_PRELOAD="$LIB" ./without
+    runs_huge env LD_PRELOAD="$PRELOAD" ./without
+    quietly "$CLANG" "${link[@]}" gather.o "${LINK_LIBRARY[@]}" -o with
+    runs_huge ./with
+    strip ./with
+    runs_huge ./with
+
+    # The shared library has the sites and does not need libsmalloc; the program brings it, or nobody does.
+    quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fPIC -shared "$@" -DTABLE_ONLY gather.c -o libtable.so
+    ! readelf -dW libtable.so | grep -q libsmalloc || fail "libtable.so needs libsmalloc"
+    quietly "$CLANG" "${compile[@]}" -DMAIN_ONLY -c gather.c -o main.o
+    quietly "$CLANG" "${link[@]}" main.o ./libtable.so -o user_without
+    runs_plain ./user_without
+    quietly "$CLANG" "${link[@]}" main.o ./libtable.so "${LINK_LIBRARY[@]}" -o user_with
+    runs_huge ./user_with
+  done
+}
+need_linker() { # NAME: as in -fuse-ld=NAME
+  case $1 in
+  lld) command -v ld.lld >/dev/null || [ -x /usr/lib/llvm-22/bin/ld.lld ] || skip "no lld" ;;
+  *) command -v "ld.$1" >/dev/null || skip "no ld.$1" ;;
+  esac
+}
+# Correct results were asserted; superpages could not be, and that is said.
+end_thp() { need_thp; }

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# smalloc-cc adds exactly what a compile or a link needs.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/build.bash"
+cc=$BIN/smalloc-cc
+show() { "$cc" --smalloc-show "$@"; }
+with_library() { show "$@" | grep -q -- ' -lsmalloc ' || fail "no library: $*"; }
+without_library() { ! show "$@" | grep -q -- '-lsmalloc' || fail "library: $*"; }
+with_plugin() { show "$@" | grep -Eq -- " -fplugin=[^ ]*SmallocPlugin\\.so " || fail "no plugin: $*"; }
+with_library a.c
+with_library a.o -o a
+with_library a.c -o a -MD -MF c
+with_library -x c - -o a
+with_library -lm a.c -I shared -o -c.out
+printf -- '-O2\n-c "a.c"\n' >compile.rsp
+printf -- 'a.o -o "a b"\n' >link.rsp
+with_library @link.rsp
+for compile in -c -S -E -M -MM -fsyntax-only --analyze --precompile; do
+  without_library $compile a.c
+  with_plugin $compile a.c
+done
+without_library @compile.rsp
+without_library -x c-header a.h
+without_library a.h
+for link in -shared -static -static-pie -r -nostdlib -fsanitize=address -fsanitize=undefined,thread -Wl,-r; do
+  without_library $link a.c -o a
+  with_plugin $link a.c -o a
+done
+with_library -fsanitize=undefined a.c -o a
+for ask in --version -v -dumpmachine -dumpversion -print-search-dirs -print-file-name=libc.a --help; do
+  ! show $ask | grep -q 'smalloc\.so\|SmallocPlugin' || fail "flags for $ask"
+  [ $ask = -v ] || expect_status 0 "$cc" $ask
+done
+expect_status 0 "$cc" -v
+show a.ll -c | grep -q -- ' -fpass-plugin=' || fail "IR without the pass plugin"
+show -x ir a.txt -c | grep -q -- ' -fpass-plugin=' || fail "IR by -x without the pass plugin"
+show -save-temps a.c | grep -q -- ' -fpass-plugin=' || fail "-save-temps without the pass plugin"
+! show a.c | grep -q -- '-fpass-plugin=' || fail "pass plugin without need"
+show -flto -fuse-ld=lld a.c | grep -q -- '-Wl,-mllvm,-load=[^ ]* -Wl,--load-pass-plugin=' || fail "LTO without the plugin in lld"
+! show -flto a.c | grep -q load-pass-plugin || fail "--load-pass-plugin for a linker that has no such option"
+! show -flto -c -fuse-ld=lld a.c | grep -q load-pass-plugin || fail "link flags for a compile"
+"$BIN/smalloc-fc" --smalloc-show -fplugin-arg-smalloc-heap=off a.f90 | grep -q -- '-mllvm -smalloc-heap=off' || fail "flang: option"
+"$BIN/smalloc-fc" --smalloc-show a.f90 | grep -q -- '-fpass-plugin=' || fail "flang: plugin"
+! "$BIN/smalloc-fc" --smalloc-show a.f90 | grep -q -- '-fplugin=' || fail "flang knows no -fplugin"
+
+mkdir -p moved/bin
+cp "$cc" moved/bin/
+expect_status 1 moved/bin/smalloc-cc -c a.c
+expect_match err '^smalloc-cc: error: plugin \(.*/moved/lib/SmallocPlugin\.so\): not found$'
+expect_match err '^hint: '
