@@ -21,8 +21,10 @@ EXPECTED='sum 3145722 part 3145722'
 need_passes() {
   grep -q '^SMALLOC_BUILD_PASSES:BOOL=ON' "$SMALLOC_BUILD/CMakeCache.txt" || skip "the plugin is not part of this build"
 }
-has_sites() { readelf -SW "$1" | grep -q ' smalloc_sites '; }
-needs_library() { readelf -dW "$1" | grep -Eq 'NEEDED.*libsmalloc\.so'; }
+# `| found PATTERN`: grep that reads to the end, so that the command before it never dies of a closed pipe.
+found() { grep "$@" >/dev/null; }
+has_sites() { readelf -SW "$1" | found ' smalloc_sites '; }
+needs_library() { readelf -dW "$1" | found -E 'NEEDED.*libsmalloc\.so'; }
 # expect_built FILE: its allocation sites are there, and it runs with libsmalloc in the process.
 expect_built() {
   has_sites "$1" || fail "$1 has no section smalloc_sites: not compiled with the plugin"

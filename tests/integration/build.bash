@@ -12,13 +12,15 @@ grep -q '^SMALLOC_BUILD_PASSES:BOOL=ON' "$SMALLOC_BUILD/CMakeCache.txt" || skip 
 [ -r "$PLUGIN" ] || fail "no plugin: $PLUGIN"
 command -v "$CLANG" >/dev/null || skip "no $CLANG"
 
-has_sites() { readelf -SW "$1" | grep -q ' smalloc_sites '; }
+# `| found PATTERN`: grep that reads to the end, so that the command before it never dies of a closed pipe.
+found() { grep "$@" >/dev/null; }
+has_sites() { readelf -SW "$1" | found ' smalloc_sites '; }
 # Number of sites in a program or an object, by the magic number of site.h that opens each record.
 count_sites() {
   objcopy -O binary --only-section=smalloc_sites --set-section-flags smalloc_sites=alloc "$1" "$tmp/sites.bin" 2>/dev/null || true
   if [ -s "$tmp/sites.bin" ]; then { grep -aob 'SMS1' "$tmp/sites.bin" || true; } | wc -l; else echo 0; fi
 }
-calls_thunk() { "$(command -v llvm-nm-22 || echo nm)" "$1" | grep -q '__smalloc_v1_'; }
+calls_thunk() { "$(command -v llvm-nm-22 || echo nm)" "$1" | found '__smalloc_v1_'; }
 
 # A table of 64 MiB, fully written, read at random through an index: the plainest case for superpages.
 # Prints the sum, and how much of the table's mapping lies on transparent superpages. TABLE_ONLY, MAIN_ONLY: in two halves.
@@ -108,7 +110,8 @@ link_matrix() {
   write_gather
   local pie
   for pie in pie no-pie; do
-    local compile=(-O2 -fplugin="$PLUGIN" "-f$pie" "$@") link=("-$pie" "$@")
+    local compile=(-O2 -fplugin="$PLUGIN" "-f$pie") link=("-$pie" "$@") flag
+    for flag; do [[ $flag == -fuse-ld=* ]] || compile+=("$flag"); done
     echo "== $pie: ${*:-default linker}"
     quietly "$CLANG" "${compile[@]}" -c gather.c -o gather.o
     quietly "$CLANG" "${link[@]}" gather.o -o without
@@ -123,7 +126,7 @@ link_matrix() {
 
     # The shared library has the sites and does not need libsmalloc; the program brings it, or nobody does.
     quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fPIC -shared "$@" -DTABLE_ONLY gather.c -o libtable.so
-    ! readelf -dW libtable.so | grep -q libsmalloc || fail "libtable.so needs libsmalloc"
+    ! readelf -dW libtable.so | found libsmalloc || fail "libtable.so needs libsmalloc"
     quietly "$CLANG" "${compile[@]}" -DMAIN_ONLY -c gather.c -o main.o
     quietly "$CLANG" "${link[@]}" main.o ./libtable.so -o user_without
     runs_plain ./user_without

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # -fplugin and -fpass-plugin together, also by way of a symbolic link: the passes run once.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 ln -s "$PLUGIN" link.so
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -c gather.c -o one.o

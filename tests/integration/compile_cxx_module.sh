@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # A C++20 module: interface to pcm, pcm to object, importer; and implicit clang modules.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 cat >table.cppm <<'C'
 module;
 #include <cstddef>

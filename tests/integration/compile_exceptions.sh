@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Allocation inside try, in constructors and during unwinding: C++ exceptions and bad_alloc are kept.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 cat >e.cpp <<'C'
 #include <cstdio>
 #include <cstdint>
@@ -34,7 +34,8 @@ int main() {
   std::set_new_handler(handler);
   volatile std::size_t enormous = SIZE_MAX / 4;
   try { char *p = new char[enormous]; p[0] = 1; std::printf("%p\n", (void *)p); } catch (const std::bad_alloc &) { caught++; }
-  if (!new (std::nothrow) char[enormous]) caught++;
+  char *volatile none = new (std::nothrow) char[enormous];
+  if (!none) caught++;
   std::printf("sum %.0f caught %d handled %d\n", sum, caught, handled);
 }
 C

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # -ffat-lto-objects runs the optimiser twice over one module: each site exists once.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -c gather.c -o one.o
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -flto -ffat-lto-objects -c gather.c -o fat.o

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Fortran: allocate, allocate with stat, pointers and automatic reallocation, compiled by flang.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 command -v "$FLANG" >/dev/null || skip "no $FLANG"
 cat >t.f90 <<'F'
 program t

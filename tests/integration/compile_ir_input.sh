@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # IR input: -fpass-plugin compiles .ll and .bc; the result is the same program.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 quietly "$CLANG" -O2 -Xclang -disable-llvm-passes -S -emit-llvm gather.c -o gather.ll
 quietly "$CLANG" -O2 -Xclang -disable-llvm-passes -c -emit-llvm gather.c -o gather.bc

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # -S, -E, -M, -fsyntax-only, --analyze, assembly input: the plugin neither fails nor adds noise.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 flags=(-O2 -Werror -fplugin="$PLUGIN")
 quietly "$CLANG" "${flags[@]}" -S gather.c -o gather.s

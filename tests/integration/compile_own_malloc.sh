@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # A unit that defines malloc or operator new is not rewritten; a program with its own allocator runs.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 cat >own.c <<'C'
 #include <stddef.h>

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Building and using a precompiled header.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 printf '#include <stdio.h>\n#include <stdlib.h>\n#include <stdint.h>\n' >all.h
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -x c-header all.h -o all.h.pch

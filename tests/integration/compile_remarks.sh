@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # -Rpass=smalloc names the site by line with and without -g; -fsave-optimization-record has it, too.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 for g in "" -g; do
   # shellcheck disable=SC2086 # no option, or one
@@ -12,6 +12,6 @@ for g in "" -g; do
   expect_match err "gather\\.c:$line:[0-9]+: remark: .*\\[-Rpass=smalloc\\]"
 done
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -c gather.c -o plain.o
-! readelf -SW plain.o | grep -q '\.debug_info' || fail "debug sections without -g"
+! readelf -SW plain.o | found '\.debug_info' || fail "debug sections without -g"
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fsave-optimization-record -foptimization-record-passes=smalloc -c gather.c -o g.o
 expect_match g.opt.yaml 'Pass: *smalloc'

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Sanitizer builds run, find what they should, and are not rewritten.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 cat >bug.c <<'C'
 #include <stdlib.h>
-int main(int argc, char **argv) { (void)argv; int *a = malloc(10 * sizeof *a); for (int i = 0; i < 10; i++) a[i] = i; int r = a[9 + argc]; free(a); return r & 0; }
+int main(int argc, char **argv) { (void)argv; int *a = malloc(10 * sizeof *a); for (int i = 0; i < 10; i++) a[i] = i; int r = a[9 + argc]; free(a); return r == 12345; }
 C
 for sanitizer in address memory thread undefined; do
   flags=(-O1 -g -fsanitize="$sanitizer")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # -save-temps turns the source into IR first: with -fpass-plugin, or the wrapper, the sites are there.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fpass-plugin="$PLUGIN" -save-temps gather.c "${LINK_LIBRARY[@]}" -o with
 has_sites with || fail "no sites"

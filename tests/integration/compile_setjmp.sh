@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # setjmp and longjmp across allocations: variables and memory are as without the plugin.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 cat >j.c <<'C'
 #include <setjmp.h>
 #include <stdio.h>

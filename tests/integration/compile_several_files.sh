@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Several files, C and C++, in one command: each gets its sites.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 for i in 1 2 3; do
   cat >part$i.c <<C
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Wrong plugin options end the compile with our message: key, value, machine.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 for wrong in frobnicate=1 heap=enormous model=guess rewrite=some machine=pentium9 machine=/nonexistent/profile.json; do
   expect_status 1 "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-$wrong -c gather.c -o x.o

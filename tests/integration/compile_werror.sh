@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # -Werror -Weverything: the plugin makes no warning of its own, compiling or linking; output is reproducible.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 quietly "$CLANG" -O2 -Werror -Wall -Wextra -fplugin="$PLUGIN" -c gather.c -o a.o
 quietly "$CLANG" -O2 -Werror -Wall -Wextra -fplugin="$PLUGIN" -c gather.c -o b.o

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # A compiler that is not clang 22 is refused by the wrapper in words, not by a loader error.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 # A compiler of another version: an installed one, and one that says so.
 printf '#!/bin/sh\necho "Debian clang version 14.0.6"\n' >old-clang

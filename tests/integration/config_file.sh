@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # clang --config=smalloc.cfg compiles and links with superpages, for clang and flang, quietly.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 cfg=$LIBDIR/smalloc/smalloc.cfg
 quietly "$CLANG" --config="$cfg" -O2 -Wall -Werror gather.c -o with

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # -O0: nothing is analysed, the program links and runs the same, alone and with the library.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 for opt in -O0 -O1 -O2 -O3 -Os -Oz; do
   quietly "$CLANG" $opt -fplugin="$PLUGIN" gather.c -o without

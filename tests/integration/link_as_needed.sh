@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # --as-needed does not drop the library when it is linked as the wrappers and helpers do.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 for linker in bfd gold lld; do
   need_linker $linker
   quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fuse-ld="$linker" -Wl,--as-needed gather.c "${LINK_LIBRARY[@]}" -lm -o with
-  readelf -dW with | grep -q 'NEEDED.*libsmalloc' || fail "$linker dropped libsmalloc"
-  ! readelf -dW with | grep -q 'NEEDED.*libm\.so' || fail "$linker: --as-needed did not survive our flags"
+  readelf -dW with | found 'NEEDED.*libsmalloc' || fail "$linker dropped libsmalloc"
+  ! readelf -dW with | found 'NEEDED.*libm\.so' || fail "$linker: --as-needed did not survive our flags"
   runs_huge ./with
 done
 end_thp

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # A shared library compiled with the plugin can be opened by dlopen, by programs with and without libsmalloc.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fPIC -shared -DTABLE_ONLY gather.c -o libtable.so
 cat >open.c <<'C'

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # LTO with the plugin in lld as well (full and thin): allocation and loops in different files.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 need_linker lld
 write_gather
 cat >alloc.c <<'C'

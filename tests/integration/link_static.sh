@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Static programs fall back to their own malloc: -static and -static-pie, three linkers.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 [ -e "$("$CLANG" -print-file-name=libc.a)" ] || skip "no static C library"
 for linker in bfd gold lld; do

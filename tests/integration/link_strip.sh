@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # A stripped program keeps its sites and its superpages.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 quietly "$CLANG" -O2 -g -fplugin="$PLUGIN" gather.c "${LINK_LIBRARY[@]}" -o with
 before=$(count_sites with)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Rewritten and plain objects (gcc's, too) link together and free each other's memory.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -DTABLE_ONLY -c gather.c -o table.o
 quietly gcc -O2 -DMAIN_ONLY -c gather.c -o main.o

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The wrappers build C, C++ and Fortran with every linker, quietly under -Werror, and with ccache.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
 for linker in bfd gold lld; do
   need_linker $linker
@@ -20,7 +20,7 @@ done
 quietly "$BIN/smalloc-cc" -O2 -Werror -static gather.c -o static
 runs_plain ./static
 quietly "$BIN/smalloc-cc" -O2 -Werror -fPIC -shared -DTABLE_ONLY gather.c -o libtable.so
-! readelf -dW libtable.so | grep -q libsmalloc || fail "a shared library needs libsmalloc"
+! readelf -dW libtable.so | found libsmalloc || fail "a shared library needs libsmalloc"
 
 # ccache sees -fplugin= and hashes the file: another plugin is another object.
 command -v ccache >/dev/null || skip "no ccache; everything else passed"

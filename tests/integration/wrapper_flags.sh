@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # smalloc-cc adds exactly what a compile or a link needs.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
 cc=$BIN/smalloc-cc
 show() { "$cc" --smalloc-show "$@"; }
-with_library() { show "$@" | grep -q -- ' -lsmalloc ' || fail "no library: $*"; }
-without_library() { ! show "$@" | grep -q -- '-lsmalloc' || fail "library: $*"; }
-with_plugin() { show "$@" | grep -Eq -- " -fplugin=[^ ]*SmallocPlugin\\.so " || fail "no plugin: $*"; }
+with_library() { show "$@" | found -- ' -lsmalloc ' || fail "no library: $*"; }
+without_library() { ! show "$@" | found -- '-lsmalloc' || fail "library: $*"; }
+with_plugin() { show "$@" | found -E -- " -fplugin=[^ ]*SmallocPlugin\\.so " || fail "no plugin: $*"; }
 with_library a.c
 with_library a.o -o a
 with_library a.c -o a -MD -MF c
@@ -29,20 +29,20 @@ for link in -shared -static -static-pie -r -nostdlib -fsanitize=address -fsaniti
 done
 with_library -fsanitize=undefined a.c -o a
 for ask in --version -v -dumpmachine -dumpversion -print-search-dirs -print-file-name=libc.a --help; do
-  ! show $ask | grep -q 'smalloc\.so\|SmallocPlugin' || fail "flags for $ask"
+  ! show $ask | found 'smalloc\.so\|SmallocPlugin' || fail "flags for $ask"
   [ $ask = -v ] || expect_status 0 "$cc" $ask
 done
 expect_status 0 "$cc" -v
-show a.ll -c | grep -q -- ' -fpass-plugin=' || fail "IR without the pass plugin"
-show -x ir a.txt -c | grep -q -- ' -fpass-plugin=' || fail "IR by -x without the pass plugin"
-show -save-temps a.c | grep -q -- ' -fpass-plugin=' || fail "-save-temps without the pass plugin"
-! show a.c | grep -q -- '-fpass-plugin=' || fail "pass plugin without need"
-show -flto -fuse-ld=lld a.c | grep -q -- '-Wl,-mllvm,-load=[^ ]* -Wl,--load-pass-plugin=' || fail "LTO without the plugin in lld"
-! show -flto a.c | grep -q load-pass-plugin || fail "--load-pass-plugin for a linker that has no such option"
-! show -flto -c -fuse-ld=lld a.c | grep -q load-pass-plugin || fail "link flags for a compile"
-"$BIN/smalloc-fc" --smalloc-show -fplugin-arg-smalloc-heap=off a.f90 | grep -q -- '-mllvm -smalloc-heap=off' || fail "flang: option"
-"$BIN/smalloc-fc" --smalloc-show a.f90 | grep -q -- '-fpass-plugin=' || fail "flang: plugin"
-! "$BIN/smalloc-fc" --smalloc-show a.f90 | grep -q -- '-fplugin=' || fail "flang knows no -fplugin"
+show a.ll -c | found -- ' -fpass-plugin=' || fail "IR without the pass plugin"
+show -x ir a.txt -c | found -- ' -fpass-plugin=' || fail "IR by -x without the pass plugin"
+show -save-temps a.c | found -- ' -fpass-plugin=' || fail "-save-temps without the pass plugin"
+! show a.c | found -- '-fpass-plugin=' || fail "pass plugin without need"
+show -flto -fuse-ld=lld a.c | found -- '-Wl,-mllvm,-load=[^ ]* -Wl,--load-pass-plugin=' || fail "LTO without the plugin in lld"
+! show -flto a.c | found load-pass-plugin || fail "--load-pass-plugin for a linker that has no such option"
+! show -flto -c -fuse-ld=lld a.c | found load-pass-plugin || fail "link flags for a compile"
+"$BIN/smalloc-fc" --smalloc-show -fplugin-arg-smalloc-heap=off a.f90 | found -- '-mllvm -smalloc-heap=off' || fail "flang: option"
+"$BIN/smalloc-fc" --smalloc-show a.f90 | found -- '-fpass-plugin=' || fail "flang: plugin"
+! "$BIN/smalloc-fc" --smalloc-show a.f90 | found -- '-fplugin=' || fail "flang knows no -fplugin"
 
 mkdir -p moved/bin
 cp "$cc" moved/bin/

@@ -30,7 +30,7 @@ expect_match again 'no work to do'
 # Another compiler: a clear warning, no site, libsmalloc linked.
 configure -B gcc -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++ >log 2>&1 || { cat log; fail "gcc: configure"; }
 expect_match log 'the plugin is for clang and flang 22, not for C: GNU'
-tr -s ' \n' ' ' <log | grep -q 'only the allocator is linked' || fail "the warning does not say what is left out"
+tr -s ' \n' ' ' <log | found 'only the allocator is linked' || fail "the warning does not say what is left out"
 logged cmake --build gcc
 ! has_sites gcc/app || fail "gcc wrote sites?"
 needs_library gcc/app || fail "gcc: libsmalloc was not linked"
@@ -40,7 +40,7 @@ expect_match out "^$EXPECTED library loaded\$"
 # What this version lacks, and mistakes, end the configuration with a reason.
 refused() { # WRONG MESSAGE
   if configure -B wrong "${clang[@]}" -DWRONG="$1" >log 2>&1; then fail "accepted: smalloc_enable($1)"; fi
-  tr -s ' \n' ' ' <log | grep -Eq "$2" || { cat log; fail "smalloc_enable($1): no message /$2/"; }
+  tr -s ' \n' ' ' <log | found -E "$2" || { cat log; fail "smalloc_enable($1): no message /$2/"; }
 }
 refused 'app;PROFILE_USE;x.directives' 'PROFILE_USE: not available in this version'
 refused 'app;PROFILE_GENERATE;dir' 'PROFILE_GENERATE: not available in this version'
