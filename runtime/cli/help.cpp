@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// help.cpp decides the wording and order of help texts and of the man page.
+#include "runtime/cli/help.h"
+
+#include "runtime/cli/verbs.h"
+
+#include <memory>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace smalloc::cli {
+namespace {
+
+constexpr size_t kHelpColumns = 100, kOptionColumn = 30;
+
+const Verb *verb_of(const CLI::App *app) {
+  for (const Verb *verb : all_verbs())
+    if (app->get_name() == verb->name)
+      return verb;
+  return nullptr;
+}
+
+std::string full_name(const CLI::App *app) {
+  return app->get_parent() ? full_name(app->get_parent()) + " " + app->get_name()
+                           : std::string("smalloc");
+}
+
+// Options a user may see: CLI11 hides those whose group is empty.
+std::vector<const CLI::Option *> visible_options(const CLI::App *app) {
+  std::vector<const CLI::Option *> list;
+  for (const CLI::Option *option : app->get_options())
+    if (!option->get_group().empty())
+      list.push_back(option);
+  return list;
+}
+
+std::string option_name(const CLI::Option *option) {
+  if (option->get_positional())
+    return option->get_name(true);
+  std::string name = option->get_name(false, true);
+  if (const size_t comma = name.find(','); comma != std::string::npos)
+    name.replace(comma, 1, ", ");
+  if (option->get_items_expected_max() > 0 && !option->get_type_name().empty())
+    name += " " + option->get_type_name();
+  return name;
+}
+
+std::string wrap(const std::string &text, size_t indent, size_t first_column) {
+  std::string out;
+  size_t column = first_column;
+  for (size_t from = 0; from < text.size();) {
+    const size_t end = std::min(text.find(' ', from), text.size());
+    const std::string word = text.substr(from, end - from);
+    if (column > indent && column + 1 + word.size() > kHelpColumns) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      out += ' ';
+      column++;
+    }
+    out += word;
+    column += word.size();
+    from = end + 1;
+  }
+  return out;
+}
+
+std::string described(const std::string &name, const std::string &text) {
+  std::string line = "  " + name;
+  if (line.size() + 2 > kOptionColumn)
+    line += "\n" + std::string(kOptionColumn, ' ');
+  else
+    line.append(kOptionColumn - line.size(), ' ');
+  return line + wrap(text, kOptionColumn, kOptionColumn) + "\n";
+}
+
+std::string usage_line(const CLI::App *app) {
+  std::string line = full_name(app);
+  if (!app->get_subcommands({}).empty()) {
+    std::string names;
+    for (const CLI::App *sub : app->get_subcommands({}))
+      names += (names.empty() ? "" : "|") + sub->get_name();
+    return line + " " + names + " [OPTION]...";
+  }
+  line += " [OPTION]...";
+  if (app->get_prefix_command())
+    return line + " [--] COMMAND [ARGUMENT]...";
+  for (const CLI::Option *option : visible_options(app))
+    if (option->get_positional())
+      line += option->get_required() ? " " + option->get_name(true)
+                                     : " [" + option->get_name(true) + "]";
+  return line;
+}
+
+class HouseHelp : public CLI::Formatter {
+public:
+  std::string make_help(const CLI::App *app, std::string, CLI::AppFormatMode) const override {
+    if (!app->get_parent())
+      return short_help();
+    std::string text;
+    const Verb *verb = verb_of(app);
+    if (!verb)
+      verb = verb_of(app->get_parent());
+    for (const Example &example : verb->examples)
+      text += fmt::format("  {}\n      {}\n", example.command, example.effect);
+    text += fmt::format("\nUsage: {}\n\n", usage_line(app));
+    text += wrap(app->get_description(), 0, 0) + "\n\n";
+    for (const CLI::App *sub : app->get_subcommands({}))
+      text += described(sub->get_name(), sub->get_description());
+    for (const CLI::Option *option : visible_options(app))
+      text += described(option_name(option), option->get_description());
+    return text;
+  }
+};
+
+// '-' and '\' have a meaning of their own in man(7), '.' and quotes at a line's start too.
+std::string roff(const std::string &text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '\\')
+      out += "\\e";
+    else if (c == '-')
+      out += "\\-";
+    else
+      out += c;
+  }
+  if (!out.empty() && (out[0] == '.' || out[0] == '\''))
+    out.insert(0, "\\&");
+  return out;
+}
+
+std::string man_options(const CLI::App *app) {
+  std::string text;
+  for (const CLI::Option *option : visible_options(app))
+    if (option->get_name() != "--help" && option->get_name(false, true) != "-h,--help")
+      text += fmt::format(".TP\n.B {}\n{}\n", roff(option_name(option)),
+                          roff(option->get_description()));
+  return text;
+}
+
+} // namespace
+
+void install_help(CLI::App &app) {
+  auto formatter = std::make_shared<HouseHelp>();
+  app.formatter(formatter);
+  for (CLI::App *verb : app.get_subcommands({})) {
+    verb->formatter(formatter);
+    for (CLI::App *sub : verb->get_subcommands({}))
+      sub->formatter(formatter);
+  }
+}
+
+std::string short_help() {
+  std::string text =
+      "  smalloc doctor\n      what this system can do, and the command that cures what it cannot\n"
+      "  smalloc sites ./app\n      where ./app allocates, what goes on superpages, and why\n\n"
+      "Usage: smalloc VERB [OPTION]...\n\nVerbs:\n";
+  for (const Verb *verb : all_verbs())
+    text += described(verb->name, verb->summary);
+  return text + "\n" + described("-h, --help", "Print this help; after a verb, that verb's") +
+         described("--version", "Print the version");
+}
+
+std::string man_page(CLI::App &app) {
+  std::string text = ".\\\" Generated from the command's own options: smalloc --man\n"
+                     ".TH SMALLOC 1 \"\" \"smalloc " SMALLOC_VERSION "\" \"User Commands\"\n"
+                     ".SH NAME\nsmalloc \\- put each heap object on the page size that pays\n"
+                     ".SH SYNOPSIS\n.B smalloc\n.I VERB\n[\\fIOPTION\\fR]...\n";
+  text +=
+      ".SH DESCRIPTION\nReads what the smalloc compiler plugin left in programs, says what the "
+      "system can do for "
+      "them, and runs them.\nResults go to standard output, everything else to standard error.\n";
+  for (const Verb *verb : all_verbs()) {
+    const CLI::App *sub = app.get_subcommand(verb->name);
+    text += fmt::format(".SH \"{}\"\n.B {}\n.PP\n{}\n", roff(fmt::format("smalloc {}", verb->name)),
+                        roff(usage_line(sub)), roff(verb->description));
+    for (const Example &example : verb->examples)
+      text += fmt::format(".PP\n.RS\n.nf\n{}\n.fi\n.RE\n{}\n", roff(example.command),
+                          roff(example.effect));
+    text += man_options(sub);
+    for (const CLI::App *part : sub->get_subcommands({}))
+      text += fmt::format(".SS \"{}\"\n{}\n{}", roff(usage_line(part)),
+                          roff(part->get_description()), man_options(part));
+  }
+  text += ".SH \"EXIT STATUS\"\n"
+          ".TP\n0\nDone.\n.TP\n1\nFailed; the error says why and the hint what to do next.\n"
+          ".TP\n2\nThe command line was not understood.\n"
+          ".TP\n3\nA threshold of \\-\\-fail\\-if was crossed.\n"
+          ".PP\n.B smalloc run\nreturns the command's own status; 125: smalloc itself failed (its "
+          "command line "
+          "included), 126: the command cannot be executed, 127: it was not found, as with\n.BR env "
+          "(1).\n";
+  text +=
+      ".SH ENVIRONMENT\n"
+      ".TP\n.B SMALLOC_CONF\nkey:value,... read by libsmalloc; \\fBsmalloc run\\fR appends to it.\n"
+      ".TP\n.B NO_COLOR\nNo colour when set and not empty.\n";
+  text += ".SH \"SEE ALSO\"\n.BR malloc (3),\n.BR madvise (2)\n";
+  return text;
+}
+
+} // namespace smalloc::cli

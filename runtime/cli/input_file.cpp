@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// input_file.cpp decides what is refused before a byte is read: folders, pipes and devices.
+#include "runtime/cli/input_file.h"
+
+#include "runtime/cli/diagnostics.h"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace smalloc::cli {
+namespace {
+
+class Descriptor {
+public:
+  explicit Descriptor(const std::string &path)
+      // O_NONBLOCK: opening a pipe that nobody writes must not wait.
+      : fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  ~Descriptor() {
+    if (fd >= 0)
+      close(fd);
+  }
+  Descriptor(const Descriptor &) = delete;
+  Descriptor &operator=(const Descriptor &) = delete;
+  const int fd;
+};
+
+} // namespace
+
+std::vector<unsigned char> read_file(const std::string &path, const std::string &what) {
+  Descriptor file(path);
+  struct stat info;
+  if (file.fd < 0 || fstat(file.fd, &info) != 0) {
+    std::string hint;
+    if (errno == ENOENT)
+      hint = "ls -l " + path.substr(0, path.find_last_of('/') == std::string::npos
+                                           ? 0
+                                           : path.find_last_of('/') + 1);
+    else if (errno == EACCES)
+      hint = "ls -l " + path;
+    while (!hint.empty() && hint.back() == ' ')
+      hint.pop_back();
+    throw Failure{what, path, error_text(errno), hint, kFailed};
+  }
+  if (!S_ISREG(info.st_mode))
+    throw Failure{what,
+                  path,
+                  S_ISDIR(info.st_mode) ? "it is a directory" : "it is not a regular file",
+                  {},
+                  kFailed};
+  std::vector<unsigned char> bytes(static_cast<size_t>(info.st_size));
+  size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t got = read(file.fd, bytes.data() + have, bytes.size() - have);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      throw Failure{what, path, error_text(errno), {}, kFailed};
+    if (got == 0)
+      break;
+    have += static_cast<size_t>(got);
+  }
+  bytes.resize(have);
+  return bytes;
+}
+
+} // namespace smalloc::cli

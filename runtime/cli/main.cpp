@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// main.cpp decides how a command line becomes a verb's call and how every failure becomes a message
+// and an exit status.
+#include "runtime/cli/diagnostics.h"
+#include "runtime/cli/help.h"
+#include "runtime/cli/verbs.h"
+
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace smalloc::cli {
+namespace {
+
+// `smalloc run` answers for itself like env(1): 2 and 1 belong to the command that it runs.
+int own_status(const std::string &verb, int status) {
+  return verb == "run" ? int{kRunFailed} : status;
+}
+
+void check_verb(const std::string &name) {
+  std::string names;
+  for (const Verb *verb : all_verbs()) {
+    if (name == verb->name)
+      return;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", verb->name);
+  }
+  throw Failure{"unknown verb", name, "the verbs are " + names, "smalloc --help", kUsage};
+}
+
+// CLI11 speaks of "the following argument was not expected"; the innermost verb that was parsed is
+// named with it.
+Failure usage_failure(const CLI::App &app, const std::string &verb, const CLI::ParseError &error) {
+  std::string name = "smalloc " + verb;
+  for (const CLI::App *sub : app.get_subcommands())
+    for (const CLI::App *part : sub->get_subcommands())
+      name += " " + part->get_name();
+  std::string why = error.what();
+  for (char &c : why)
+    if (c == '\n')
+      c = ' ';
+  return {"cannot understand the command line", name, why, name + " --help", kUsage};
+}
+
+int dispatch(int argc, char **argv) {
+  if (argc < 2) {
+    std::fputs(short_help().c_str(), stderr);
+    return kUsage;
+  }
+  const std::string first = argv[1];
+  if (first.empty() || first[0] != '-')
+    check_verb(first);
+
+  CLI::App app("", "smalloc");
+  app.set_version_flag("--version", "smalloc " SMALLOC_VERSION);
+  app.require_subcommand(0, 1);
+  std::map<std::string, std::function<int()>> actions;
+  for (const Verb *verb : all_verbs())
+    actions[verb->name] = verb->declare(*app.add_subcommand(verb->name, verb->description));
+  bool man = false;
+  app.add_flag("--man", man, "Print the man page")->group("");
+  install_help(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &success) { // --help, --version
+    app.exit(success);
+    return std::fflush(stdout) == 0 ? kDone : kFailed;
+  } catch (const CLI::ParseError &error) {
+    throw usage_failure(app, first, error);
+  }
+  if (man) {
+    std::fputs(man_page(app).c_str(), stdout);
+    return kDone;
+  }
+  const auto parsed = app.get_subcommands();
+  if (parsed.empty()) {
+    std::fputs(short_help().c_str(), stderr);
+    return kUsage;
+  }
+  return actions[parsed.front()->get_name()]();
+}
+
+} // namespace
+} // namespace smalloc::cli
+
+int main(int argc, char **argv) {
+  using namespace smalloc::cli;
+  const std::string verb = argc > 1 ? argv[1] : "";
+  try {
+    return dispatch(argc, argv);
+  } catch (const Failure &failure) {
+    print_failure(failure);
+    // The command's own failures to start keep their numbers.
+    return failure.status == kNotFound || failure.status == kNotExecutable
+               ? failure.status
+               : own_status(verb, failure.status);
+  } catch (const std::bad_alloc &) {
+    print_failure(
+        {"out of memory", verb, "the file is larger than what may be allocated", {}, kFailed});
+  } catch (const std::exception &error) {
+    print_failure({"unexpected failure", verb, error.what(), {}, kFailed});
+  }
+  return own_status(verb, kFailed);
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// output.cpp decides how a result is written and when it is coloured.
+#include "runtime/cli/output.h"
+
+#include "runtime/cli/diagnostics.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+namespace smalloc::cli {
+namespace {
+
+void write_result(const OutputOptions &options, const std::string &text) {
+  std::FILE *out = stdout;
+  std::string name = "standard output";
+  if (!options.file.empty()) {
+    name = expand_file_name(options.file);
+    out = std::fopen(name.c_str(), "we");
+    if (!out)
+      throw Failure{"cannot write the result", name, error_text(errno),
+                    "-o FILE in a folder that you may write", kFailed};
+  }
+  errno = 0;
+  const bool written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
+  const bool closed = (out == stdout ? std::fflush(out) : std::fclose(out)) == 0;
+  if (!written || !closed)
+    throw Failure{"cannot write the result", name, error_text(errno), {}, kFailed};
+}
+
+} // namespace
+
+void add_output_options(CLI::App &app, OutputOptions &options) {
+  app.add_flag("--json", options.json, "Print JSON instead of text");
+  app.add_option("--fail-if", options.fail_if,
+                 "Exit 3 when a number of the JSON crosses a threshold")
+      ->type_name("'KEY OP VALUE'")
+      ->allow_extra_args(false);
+  app.add_option("-o,--output", options.file, "Write to FILE (%p process, %h host, %r MPI rank)")
+      ->type_name("FILE");
+  app.add_option("--color", options.color, "auto, always or never (NO_COLOR is obeyed)")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""));
+  app.add_flag("-q,--quiet", options.quiet, "No notes on standard error");
+}
+
+Colour choose_colour(const OutputOptions &options) {
+  if (options.color != "auto")
+    return options.color == "always" ? Colour::kOn : Colour::kOff;
+  const char *no_color = std::getenv("NO_COLOR"), *term = std::getenv("TERM");
+  if ((no_color && *no_color) || (term && std::strcmp(term, "dumb") == 0) || !options.file.empty())
+    return Colour::kOff;
+  return isatty(STDOUT_FILENO) ? Colour::kOn : Colour::kOff;
+}
+
+std::vector<FailIf> parse_thresholds(const OutputOptions &options) {
+  set_quiet(options.quiet);
+  std::vector<FailIf> thresholds;
+  for (const std::string &text : options.fail_if)
+    thresholds.push_back(parse_fail_if(text));
+  return thresholds;
+}
+
+std::string json_text(const nlohmann::ordered_json &document) {
+  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+int finish(const OutputOptions &options, const std::vector<FailIf> &thresholds,
+           const nlohmann::ordered_json &document, const std::function<std::string(Colour)> &text) {
+  write_result(options, options.json ? json_text(document) : text(choose_colour(options)));
+  int status = kDone;
+  for (const FailIf &threshold : thresholds) {
+    std::string found;
+    if (crosses(threshold, document, found)) {
+      print_failure({"threshold crossed", threshold.text, found, {}, kThresholdCrossed});
+      status = kThresholdCrossed;
+    }
+  }
+  return status;
+}
+
+std::string expand_file_name(const std::string &name) {
+  std::string result;
+  for (size_t i = 0; i < name.size(); i++) {
+    const char key = name[i] == '%' && i + 1 < name.size() ? name[i + 1] : '\0';
+    if (key == 'p') {
+      result += std::to_string(getpid());
+    } else if (key == 'h') {
+      char host[256] = "";
+      gethostname(host, sizeof host - 1);
+      result += host;
+    } else if (key == 'r') {
+      const char *rank = nullptr;
+      for (const char *variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
+        if (!rank)
+          rank = std::getenv(variable);
+      result += rank ? rank : "0";
+    } else if (key == '%') {
+      result += '%';
+    } else {
+      result += name[i];
+      continue;
+    }
+    i++;
+  }
+  return result;
+}
+
+} // namespace smalloc::cli

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// output.h decides where a verb's result goes and what every printing verb has in common: --json,
+// --fail-if, -o FILE,
+// --color, --quiet. Results go to standard output or FILE, everything else to standard error.
+#pragma once
+
+#include "runtime/cli/fail_if.h"
+#include "runtime/cli/table.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace CLI {
+class App;
+}
+
+namespace smalloc::cli {
+
+struct OutputOptions {
+  bool json = false;
+  bool quiet = false;
+  std::string file; // may hold %p (process), %h (host) and %r (MPI rank)
+  std::string color = "auto";
+  std::vector<std::string> fail_if;
+};
+
+void add_output_options(CLI::App &app, OutputOptions &options);
+
+// Decides colour from --color, NO_COLOR, TERM and whether the result goes to a terminal.
+Colour choose_colour(const OutputOptions &options);
+
+// Checks the thresholds' form before any work is done, so that a mistyped one costs no waiting.
+std::vector<FailIf> parse_thresholds(const OutputOptions &options);
+
+// Writes the document or its text, then compares: kDone or kThresholdCrossed.
+int finish(const OutputOptions &options, const std::vector<FailIf> &thresholds,
+           const nlohmann::ordered_json &document, const std::function<std::string(Colour)> &text);
+
+// The text of a document as every --json prints it: two spaces of indentation, bad UTF-8 replaced,
+// newline at the end.
+std::string json_text(const nlohmann::ordered_json &document);
+
+// Replaces %p, %h, %r and %% in a file name.
+std::string expand_file_name(const std::string &name);
+
+} // namespace smalloc::cli

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// site_report.h decides what `smalloc sites` tells of a table: the order of the sites, the document
+// smalloc.sites/1, and the text made of it. Both come from the same document, so that they cannot
+// differ.
+#pragma once
+
+#include "runtime/cli/elf_sites.h"
+#include "runtime/cli/table.h"
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace smalloc::cli {
+
+// By benefit, then id: superpage before run-time before base, inside each the estimated saving.
+void sort_by_benefit(std::vector<Site> &sites);
+
+// `sites` in the order in which they are to appear.
+nlohmann::ordered_json site_document(const std::vector<Site> &sites, const std::string &path,
+                                     const std::string &build_id);
+
+std::string site_text(const nlohmann::ordered_json &document, Colour colour);
+
+// A linkage name as people write it: C++ demangled, Fortran's _QMmodulePname as module::name.
+std::string readable_function(const std::string &linkage_name);
+
+// 2097152 -> "2 MiB", 1500 -> "1500 B", 1536 -> "1.5 KiB".
+std::string readable_bytes(uint64_t bytes);
+
+} // namespace smalloc::cli

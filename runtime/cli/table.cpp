@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// table.cpp decides the widths of columns and the escape codes of styles.
+#include "runtime/cli/table.h"
+
+#include <algorithm>
+
+namespace smalloc::cli {
+namespace {
+
+size_t width(const std::string &text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+} // namespace
+
+std::string styled(const std::string &text, Style style, Colour colour) {
+  if (colour == Colour::kOff || style == Style::kPlain || text.empty())
+    return text;
+  const char *code = "";
+  switch (style) {
+  case Style::kPlain:
+    break;
+  case Style::kBold:
+    code = "1";
+    break;
+  case Style::kGood:
+    code = "32";
+    break;
+  case Style::kWarn:
+    code = "33";
+    break;
+  case Style::kBad:
+    code = "31";
+    break;
+  case Style::kFaint:
+    code = "2";
+    break;
+  }
+  return std::string("\x1b[") + code + "m" + text + "\x1b[0m";
+}
+
+Table::Table(std::vector<std::string> header) {
+  Row row;
+  for (std::string &name : header)
+    row.cells.push_back({std::move(name), Style::kBold});
+  rows_.push_back(std::move(row));
+}
+
+void Table::add_row(std::vector<Cell> cells) { rows_.push_back({std::move(cells), false}); }
+
+void Table::add_line(std::string text, Style style) {
+  rows_.push_back({{Cell{std::move(text), style}}, true});
+}
+
+std::string Table::print(Colour colour) const {
+  std::vector<size_t> widths;
+  for (const Row &row : rows_)
+    for (size_t i = 0; !row.spans && i < row.cells.size(); i++) {
+      widths.resize(std::max(widths.size(), i + 1));
+      widths[i] = std::max(widths[i], width(row.cells[i].text));
+    }
+  std::string out;
+  for (const Row &row : rows_) {
+    size_t last = row.cells.size();
+    while (last > 0 && row.cells[last - 1].text.empty())
+      last--;
+    for (size_t i = 0; i < last; i++) {
+      out += styled(row.cells[i].text, row.cells[i].style, colour);
+      if (i + 1 < last)
+        out.append(widths[i] - width(row.cells[i].text) + 2, ' ');
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+} // namespace smalloc::cli

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// verbs.cpp decides which verbs the command offers, and in which order.
+#include "runtime/cli/verbs.h"
+
+namespace smalloc::cli {
+
+std::span<const Verb *const> all_verbs() {
+  static const Verb *const verbs[] = {&kSitesVerb, &kMachineVerb};
+  return verbs;
+}
+
+} // namespace smalloc::cli

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// verbs.h decides what a verb is to the command: a name, a summary, two worked examples that open
+// its --help and its part of the man page, its options, and what it does. Nothing else knows the
+// list (verbs.cpp).
+#pragma once
+
+#include <functional>
+#include <span>
+
+namespace CLI {
+class App;
+}
+
+namespace smalloc::cli {
+
+struct Example {
+  const char *command;
+  const char *effect;
+};
+
+struct Verb {
+  const char *name;
+  const char *summary;
+  // Two or three sentences for --help and the man page.
+  const char *description;
+  Example examples[2];
+  // Declares the options on `app`; the result runs the verb once they are parsed and returns the
+  // exit status.
+  std::function<int()> (*declare)(CLI::App &app);
+};
+
+extern const Verb kSitesVerb, kDoctorVerb, kRunVerb, kMachineVerb;
+
+// In the order of the help text.
+std::span<const Verb *const> all_verbs();
+
+} // namespace smalloc::cli

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// machine_json.cpp decides which machine files are sane, and writes presets and measured profiles
+// in the same form.
+#include "runtime/format/machine_json.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace smalloc::format {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char *kSchema = "smalloc.machine/1";
+// Larger than any TLB and any cost; what it catches is a wrong unit or a hostile file.
+constexpr double kMaxEntries = 1 << 24, kMaxCycles = 1e9, kMaxAny = 1e18;
+constexpr const char *kSources[] = {"measured", "preset", "cpuid", "unknown"};
+
+[[noreturn]] void reject(const std::string &why) { throw MachineFormatError(why); }
+
+// One value of the document and the path to it, for errors.
+class Node {
+public:
+  Node(const Json *value, std::string path) : value_(value), path_(std::move(path)) {}
+
+  // Absent keys and null are the same: unknown.
+  bool present() const { return value_ && !value_->is_null(); }
+  const std::string &path() const { return path_; }
+
+  const Json &need() const {
+    if (!present())
+      reject(fmt::format("key '{}' is missing", path_));
+    return *value_;
+  }
+
+  Node key(const char *name) const {
+    const std::string path = path_.empty() ? name : path_ + "." + name;
+    if (!present())
+      return {nullptr, path};
+    if (!value_->is_object())
+      reject(fmt::format("key '{}' is not an object", path_));
+    const auto it = value_->find(name);
+    return {it == value_->end() ? nullptr : &*it, path};
+  }
+
+  std::vector<Node> elements() const {
+    std::vector<Node> nodes;
+    if (!present())
+      return nodes;
+    if (!value_->is_array())
+      reject(fmt::format("key '{}' is not an array", path_));
+    for (size_t i = 0; i < value_->size(); i++)
+      nodes.emplace_back(&(*value_)[i], fmt::format("{}[{}]", path_, i));
+    return nodes;
+  }
+
+  std::string text() const {
+    if (!need().is_string())
+      reject(fmt::format("key '{}' is not a string", path_));
+    return value_->get<std::string>();
+  }
+
+  bool boolean() const {
+    if (!need().is_boolean())
+      reject(fmt::format("key '{}' is neither true nor false", path_));
+    return value_->get<bool>();
+  }
+
+  double real(double low, double high) const {
+    if (!need().is_number())
+      reject(fmt::format("key '{}' is not a number", path_));
+    const double number = value_->get<double>();
+    if (!(number >= low && number <= high))
+      reject(fmt::format("key '{}' is {}, outside {} to {}", path_, value_->dump(), low, high));
+    return number;
+  }
+
+  uint64_t integer(double low, double high) const {
+    const double number = real(low, high);
+    if (number != std::floor(number))
+      reject(fmt::format("key '{}' is {}, not a whole number", path_, value_->dump()));
+    return static_cast<uint64_t>(number);
+  }
+
+  uint64_t page_size() const {
+    const uint64_t bytes = integer(1024, std::exp2(40));
+    if (bytes & (bytes - 1))
+      reject(fmt::format("key '{}' is {}, not a power of two", path_, bytes));
+    return bytes;
+  }
+
+  Number number(double high) const {
+    Number result;
+    if (!present())
+      return result;
+    if (value_->is_number()) {
+      result.value = real(0, high);
+      return result;
+    }
+    if (!value_->is_object())
+      reject(fmt::format("key '{}' is neither a number nor {{value,low,high,source}}", path_));
+    const auto part = [&](const char *name) -> std::optional<double> {
+      const Node node = key(name);
+      return node.present() ? std::optional(node.real(0, high)) : std::nullopt;
+    };
+    result.value = part("value");
+    result.low = part("low");
+    result.high = part("high");
+    if (result.low && result.high && *result.low > *result.high)
+      reject(fmt::format("key '{}' has low above high", path_));
+    const Node source = key("source");
+    if (source.present()) {
+      result.source = source.text();
+      if (std::find(std::begin(kSources), std::end(kSources), result.source) == std::end(kSources))
+        reject(fmt::format("key '{}' is '{}', not measured, preset, cpuid or unknown",
+                           source.path(), result.source));
+    }
+    return result;
+  }
+
+  Number needed_number(double high) const {
+    need();
+    Number result = number(high);
+    if (!result.value)
+      reject(fmt::format("key '{}' is missing", path_ + ".value"));
+    if (*result.value != std::floor(*result.value))
+      reject(fmt::format("key '{}' is not a whole number", path_));
+    return result;
+  }
+
+private:
+  const Json *value_;
+  std::string path_;
+};
+
+TlbLevel parse_level(const Node &node) {
+  TlbLevel level;
+  level.level = static_cast<unsigned>(node.key("level").integer(1, 4));
+  for (const Node &size : node.key("page_bytes").elements())
+    level.page_bytes.push_back(size.page_size());
+  if (level.page_bytes.empty())
+    reject(fmt::format("key '{}.page_bytes' is missing", node.path()));
+  level.entries = node.key("entries").needed_number(kMaxEntries);
+  level.ways = node.key("ways").needed_number(kMaxEntries);
+  if (*level.ways.value > *level.entries.value)
+    reject(fmt::format("key '{}.ways' is more than its entries", node.path()));
+  const Node shared = node.key("shared");
+  level.shared = shared.present() && shared.boolean();
+  return level;
+}
+
+std::vector<PerPage> parse_per_page(const Node &list) {
+  std::vector<PerPage> result;
+  for (const Node &node : list.elements())
+    result.push_back({node.key("page_bytes").page_size(), node.key("value").number(kMaxAny)});
+  return result;
+}
+
+template <typename T> Json optional_json(const std::optional<T> &value) {
+  return value ? Json(*value) : Json();
+}
+
+// 2048.0 is printed as 2048: entries and pages are counts.
+Json plain(const std::optional<double> &value) {
+  if (!value)
+    return Json();
+  if (*value == std::floor(*value) && std::fabs(*value) < 9e15)
+    return Json(static_cast<int64_t>(*value));
+  return Json(*value);
+}
+
+Json number_json(const Number &n) {
+  return Json{{"value", plain(n.value)},
+              {"low", plain(n.low)},
+              {"high", plain(n.high)},
+              {"source", n.source}};
+}
+
+Json per_page_json(const std::vector<PerPage> &list) {
+  Json result = Json::array();
+  for (const PerPage &p : list)
+    result.push_back(Json{{"page_bytes", p.page_bytes}, {"value", number_json(p.value)}});
+  return result;
+}
+
+Number preset_number(double value) { return {value, std::nullopt, std::nullopt, "preset"}; }
+
+void add_preset_level(std::vector<TlbLevel> &tlb, unsigned number,
+                      const struct smalloc_tlb_level &level) {
+  if (level.entries_4k)
+    tlb.push_back(
+        {number, {4096}, preset_number(level.entries_4k), preset_number(level.ways_4k), false});
+  if (level.entries_2m)
+    tlb.push_back(
+        {number, {2u << 20}, preset_number(level.entries_2m), preset_number(level.ways_2m), false});
+}
+
+} // namespace
+
+const TlbLevel *MachineProfile::last_level() const {
+  const TlbLevel *last = nullptr;
+  for (const TlbLevel &level : tlb)
+    if (std::count(level.page_bytes.begin(), level.page_bytes.end(), base_page_bytes) &&
+        (!last || level.level > last->level) && level.entries.value.value_or(0) > 0)
+      last = &level;
+  return last;
+}
+
+uint64_t MachineProfile::reach() const {
+  if (reach_pages.value)
+    return static_cast<uint64_t>(*reach_pages.value);
+  const TlbLevel *last = last_level();
+  return last ? static_cast<uint64_t>(*last->entries.value) : 0;
+}
+
+MachineProfile parse_machine(std::string_view text) {
+  // Depth is bounded while parsing, because copying and printing a document recurse.
+  bool too_deep = false;
+  Json document;
+  try {
+    document = Json::parse(text, [&](int at, Json::parse_event_t, Json &) {
+      too_deep |= at > 16;
+      return !too_deep;
+    });
+  } catch (const Json::parse_error &error) {
+    reject(fmt::format("it is not JSON (byte {})", error.byte));
+  }
+  if (too_deep)
+    reject("it is nested too deeply");
+  if (!document.is_object())
+    reject("it is not a JSON object");
+  const Node root(&document, "");
+  const std::string schema = root.key("schema").text();
+  if (schema != kSchema)
+    reject(fmt::format("its schema is '{}', not '{}'", schema, kSchema));
+  MachineProfile p;
+  p.name = root.key("name").text();
+  if (p.name.empty() || p.name.size() > 64)
+    reject("key 'name' must have 1 to 64 characters");
+  const Node cpu = root.key("cpu");
+  if (const Node n = cpu.key("vendor"); n.present())
+    p.vendor = n.text();
+  if (const Node n = cpu.key("family"); n.present())
+    p.family = n.integer(0, 1 << 16);
+  if (const Node n = cpu.key("model"); n.present())
+    p.model = n.integer(0, 1 << 16);
+  if (const Node n = cpu.key("midr"); n.present())
+    p.midr = n.integer(0, 4294967295.0);
+  if (const Node n = root.key("hypervisor"); n.present())
+    p.hypervisor = n.boolean();
+  if (const Node n = root.key("frequency_hz"); n.present())
+    p.frequency_hz = n.real(1, kMaxAny);
+  if (const Node n = root.key("base_page_bytes"); n.present())
+    p.base_page_bytes = n.page_size();
+  p.backing_page_bytes = root.key("backing_page_bytes").number(kMaxAny);
+  root.key("tlb").need();
+  for (const Node &node : root.key("tlb").elements()) {
+    // Other kinds (instruction TLBs, page-walk caches) may be listed; nothing decides by them.
+    if (const Node kind = node.key("kind"); kind.present() && kind.text() != "data")
+      continue;
+    p.tlb.push_back(parse_level(node));
+  }
+  if (!p.last_level())
+    reject(fmt::format("key 'tlb' has no data level with entries for pages of {} bytes",
+                       p.base_page_bytes));
+  p.reach_pages = root.key("reach_pages").number(kMaxEntries);
+  p.l2_hit_cycles = root.key("l2_hit_cycles").number(kMaxCycles);
+  for (const Node &node : root.key("walk_cost").elements()) {
+    WalkCost cost{node.key("page_bytes").page_size(), std::nullopt,
+                  node.key("cycles").number(kMaxCycles)};
+    if (const Node pages = node.key("pages"); pages.present())
+      cost.pages = pages.integer(0, kMaxAny);
+    p.walk_cost.push_back(cost);
+  }
+  p.first_touch_ns = parse_per_page(root.key("first_touch_ns"));
+  p.collapse_ns = root.key("collapse_ns").number(kMaxAny);
+  p.bandwidth_bytes_per_second = parse_per_page(root.key("bandwidth_bytes_per_second"));
+  const Node prefetch = root.key("prefetch");
+  p.prefetch_max_stride_bytes = prefetch.key("max_stride_bytes").number(kMaxAny);
+  if (const Node n = prefetch.key("crosses_page"); n.present())
+    p.prefetch_crosses_page = n.boolean();
+  for (const Node &node : root.key("disagreements").elements())
+    p.disagreements.push_back(node.need().is_string() ? node.text() : node.need().dump());
+  return p;
+}
+
+MachineProfile profile_of_preset(const struct smalloc_machine &preset) {
+  MachineProfile p;
+  p.name = preset.name;
+  switch (preset.vendor) {
+  case SMALLOC_VENDOR_AMD:
+    p.vendor = "AMD";
+    break;
+  case SMALLOC_VENDOR_INTEL:
+    p.vendor = "Intel";
+    break;
+  case SMALLOC_VENDOR_ARM:
+    p.vendor = "Arm";
+    break;
+  default:
+    break;
+  }
+  if (preset.vendor == SMALLOC_VENDOR_AMD || preset.vendor == SMALLOC_VENDOR_INTEL) {
+    p.family = preset.family;
+    p.model = preset.model_low;
+  }
+  p.base_page_bytes = preset.base_page_bytes;
+  add_preset_level(p.tlb, 1, preset.l1);
+  add_preset_level(p.tlb, 2, preset.l2);
+  p.reach_pages = preset_number(smalloc_machine_reach_pages(&preset));
+  if (preset.l2.entries_4k)
+    p.l2_hit_cycles = preset_number(preset.l2_hit_cycles);
+  // Two points of the curve: a table of entries that the second-level cache holds, and one that it
+  // does not.
+  p.walk_cost = {{4096, uint64_t{smalloc_machine_reach_pages(&preset)} * 2,
+                  preset_number(preset.walk_near_cycles)},
+                 {4096, uint64_t{1} << 20, preset_number(preset.walk_far_cycles)}};
+  p.prefetch_max_stride_bytes = preset_number(preset.prefetch_max_stride_bytes);
+  return p;
+}
+
+Json machine_document(const MachineProfile &p) {
+  Json tlb = Json::array(), walks = Json::array();
+  for (const TlbLevel &level : p.tlb)
+    tlb.push_back(Json{{"level", level.level},
+                       {"kind", "data"},
+                       {"page_bytes", level.page_bytes},
+                       {"entries", number_json(level.entries)},
+                       {"ways", number_json(level.ways)},
+                       {"shared", level.shared}});
+  for (const WalkCost &cost : p.walk_cost)
+    walks.push_back(Json{{"page_bytes", cost.page_bytes},
+                         {"pages", optional_json(cost.pages)},
+                         {"cycles", number_json(cost.cycles)}});
+  return Json{
+      {"schema", kSchema},
+      {"name", p.name},
+      {"cpu", Json{{"vendor", p.vendor.empty() ? Json() : Json(p.vendor)},
+                   {"family", optional_json(p.family)},
+                   {"model", optional_json(p.model)},
+                   {"midr", optional_json(p.midr)}}},
+      {"hypervisor", optional_json(p.hypervisor)},
+      {"frequency_hz", optional_json(p.frequency_hz)},
+      {"base_page_bytes", p.base_page_bytes},
+      {"backing_page_bytes", number_json(p.backing_page_bytes)},
+      {"tlb", tlb},
+      {"reach_pages", number_json(p.reach_pages)},
+      {"l2_hit_cycles", number_json(p.l2_hit_cycles)},
+      {"walk_cost", walks},
+      {"first_touch_ns", per_page_json(p.first_touch_ns)},
+      {"collapse_ns", number_json(p.collapse_ns)},
+      {"bandwidth_bytes_per_second", per_page_json(p.bandwidth_bytes_per_second)},
+      {"prefetch", Json{{"max_stride_bytes", number_json(p.prefetch_max_stride_bytes)},
+                        {"crosses_page", optional_json(p.prefetch_crosses_page)}}},
+      {"disagreements", p.disagreements},
+  };
+}
+
+} // namespace smalloc::format

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// machine_json.h decides the file form of a machine profile, smalloc.machine/1
+// (docs/machine-profile.md): what a file must have, what may be missing, and which values are sane.
+// A number N is {value,low,high,source}; a plain number is read as a value without bounds. Unknown
+// keys are ignored, so that newer files can be read.
+#pragma once
+
+#include "smalloc/machine.h"
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace smalloc::format {
+
+// A quantity and how far it can be trusted.
+struct Number {
+  std::optional<double> value, low, high;
+  std::string source = "unknown"; // measured, preset, cpuid or unknown
+};
+
+struct TlbLevel {
+  unsigned level = 1;
+  std::vector<uint64_t> page_bytes; // that share or use these entries
+  Number entries, ways;             // ways: 0 means fully associative
+  bool shared = false;              // one array serves every size in page_bytes
+};
+
+struct WalkCost {
+  uint64_t page_bytes = 0;
+  std::optional<uint64_t> pages; // page count that it was measured at
+  Number cycles;
+};
+
+struct PerPage {
+  uint64_t page_bytes = 0;
+  Number value;
+};
+
+struct MachineProfile {
+  std::string name;
+  std::string vendor; // "", AMD, Intel, Arm
+  std::optional<uint64_t> family, model, midr;
+  std::optional<bool> hypervisor;
+  std::optional<double> frequency_hz;
+  uint64_t base_page_bytes = 4096;
+  Number backing_page_bytes;
+  std::vector<TlbLevel> tlb;
+  Number reach_pages; // effective last-level reach in base pages, where it differs from the entries
+  Number l2_hit_cycles;
+  std::vector<WalkCost> walk_cost;
+  std::vector<PerPage> first_touch_ns, bandwidth_bytes_per_second;
+  Number collapse_ns;
+  Number prefetch_max_stride_bytes;
+  std::optional<bool> prefetch_crosses_page;
+  std::vector<std::string> disagreements;
+
+  // The last level's data TLB for base pages.
+  const TlbLevel *last_level() const;
+  // Base pages that the last level covers: what a nest's spread is compared with.
+  uint64_t reach() const;
+};
+
+// what() is the reason in words: "key 'tlb[0].entries' is missing".
+class MachineFormatError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+// Throws MachineFormatError.
+MachineProfile parse_machine(std::string_view text);
+
+MachineProfile profile_of_preset(const struct smalloc_machine &preset);
+
+nlohmann::ordered_json machine_document(const MachineProfile &profile);
+
+} // namespace smalloc::format
