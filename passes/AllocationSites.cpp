@@ -1,0 +1,170 @@
+//===- AllocationSites.cpp - which calls allocate, and what their ids are ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "AllocationSites.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+struct FamilyRow {
+  AllocFamily Family;
+  LibFunc Function;
+  StringRef Name;
+};
+
+constexpr FamilyRow Families[] = {
+    {AllocFamily::Malloc, LibFunc_malloc, "malloc"},
+    {AllocFamily::Calloc, LibFunc_calloc, "calloc"},
+    {AllocFamily::Realloc, LibFunc_realloc, "realloc"},
+    {AllocFamily::AlignedAlloc, LibFunc_aligned_alloc, "aligned_alloc"},
+    {AllocFamily::PosixMemalign, LibFunc_posix_memalign, "posix_memalign"},
+    {AllocFamily::New, LibFunc_Znwm, "_Znwm"},
+    {AllocFamily::NewArray, LibFunc_Znam, "_Znam"},
+    {AllocFamily::NewNothrow, LibFunc_ZnwmRKSt9nothrow_t, "_ZnwmRKSt9nothrow_t"},
+    {AllocFamily::NewArrayNothrow, LibFunc_ZnamRKSt9nothrow_t, "_ZnamRKSt9nothrow_t"},
+    {AllocFamily::NewAligned, LibFunc_ZnwmSt11align_val_t, "_ZnwmSt11align_val_t"},
+    {AllocFamily::NewArrayAligned, LibFunc_ZnamSt11align_val_t, "_ZnamSt11align_val_t"},
+    {AllocFamily::NewAlignedNothrow, LibFunc_ZnwmSt11align_val_tRKSt9nothrow_t,
+     "_ZnwmSt11align_val_tRKSt9nothrow_t"},
+    {AllocFamily::NewArrayAlignedNothrow, LibFunc_ZnamSt11align_val_tRKSt9nothrow_t,
+     "_ZnamSt11align_val_tRKSt9nothrow_t"},
+};
+
+bool isNewFamily(AllocFamily F) { return F >= AllocFamily::New; }
+
+/// Path of the unit's source relative to \p Root, with '/' separators; the same wherever the tree is checked out.
+std::string relativeSource(const Module &M, StringRef Root) {
+  SmallString<256> Source(M.getSourceFileName()), Base(Root);
+  if (Base.empty())
+    sys::fs::current_path(Base);
+  else
+    sys::fs::make_absolute(Base);
+  sys::fs::make_absolute(Source);
+  sys::path::remove_dots(Source, /*remove_dot_dot=*/true);
+  sys::path::remove_dots(Base, /*remove_dot_dot=*/true);
+  StringRef Relative(Source);
+  if (Relative.consume_front(Base))
+    Relative = Relative.ltrim('/');
+  return sys::path::convert_to_slash(Relative);
+}
+
+} // namespace
+
+StringRef familyCallee(AllocFamily Family) {
+  for (const FamilyRow &Row : Families)
+    if (Row.Family == Family)
+      return Row.Name;
+  llvm_unreachable("every family has a row");
+}
+
+std::optional<AllocFamily> allocationFamily(const CallBase &Call, const TargetLibraryInfo &TLI) {
+  if (Call.isInlineAsm() || Call.isMustTailCall() || !isa<CallInst, InvokeInst>(Call))
+    return std::nullopt;
+  const auto *Callee = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
+  if (!Callee || !Callee->isDeclaration() || Callee->getFunctionType() != Call.getFunctionType())
+    return std::nullopt;
+  LibFunc Function;
+  // By name and prototype: "allockind" is inferred later in the pipeline, and a hand-written ::operator new is
+  // "nobuiltin", which only forbids eliding it.
+  if (!TLI.getLibFunc(*Callee, Function) || !TLI.has(Function))
+    return std::nullopt;
+  for (const FamilyRow &Row : Families) {
+    if (Row.Function != Function || Row.Name != Callee->getName())
+      continue;
+    if (!isNewFamily(Row.Family) && Call.isNoBuiltin())
+      return std::nullopt;
+    return Row.Family;
+  }
+  return std::nullopt;
+}
+
+bool definesAllocator(const Module &M, std::string *Name) {
+  static constexpr StringRef Others[] = {"free", "memalign", "valloc", "pvalloc", "reallocarray"};
+  for (const Function &F : M) {
+    if (F.isDeclaration() || F.hasAvailableExternallyLinkage() || F.hasLocalLinkage())
+      continue;
+    StringRef N = F.getName();
+    bool Ours = is_contained(Others, N) || N.starts_with("_ZdlPv") || N.starts_with("_ZdaPv") ||
+                any_of(Families, [&](const FamilyRow &Row) { return Row.Name == N; });
+    if (!Ours)
+      continue;
+    if (Name)
+      *Name = N.str();
+    return true;
+  }
+  for (const GlobalAlias &A : M.aliases())
+    if (!A.hasLocalLinkage() && (A.getName() == "free" || A.getName() == "malloc")) {
+      if (Name)
+        *Name = A.getName().str();
+      return true;
+    }
+  return false;
+}
+
+bool leavesAlone(const Function &F) {
+  return F.isDeclaration() || F.hasAvailableExternallyLinkage() || F.hasOptNone() ||
+         F.hasFnAttribute(Attribute::Naked) || F.hasFnAttribute(Attribute::SanitizeAddress) ||
+         F.hasFnAttribute(Attribute::SanitizeThread) || F.hasFnAttribute(Attribute::SanitizeMemory) ||
+         F.hasFnAttribute(Attribute::SanitizeHWAddress) || F.hasFnAttribute(Attribute::SanitizeType) ||
+         F.hasFnAttribute("no-builtins");
+}
+
+PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM) {
+  auto &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
+  std::string Source;
+  bool Changed = false;
+  for (Function &F : M) {
+    if (leavesAlone(F))
+      continue;
+    const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
+    StringMap<unsigned> Ordinals;
+    for (Instruction &I : instructions(F)) {
+      auto *Call = dyn_cast<CallBase>(&I);
+      if (!Call)
+        continue;
+      std::optional<AllocFamily> Family = allocationFamily(*Call, TLI);
+      if (!Family)
+        continue;
+      unsigned Ordinal = Ordinals[familyCallee(*Family)]++;
+      if (Call->hasFnAttr(SiteIdAttr))
+        continue;
+      std::string Key;
+      if (!F.hasLinkOnceLinkage() && !F.hasWeakLinkage()) {
+        if (Source.empty())
+          Source = relativeSource(M, Root);
+        Key = Source;
+      }
+      Key += '\0';
+      Key += F.getName();
+      Key += '\0';
+      Key += familyCallee(*Family);
+      Key += '\0';
+      Key += utostr(Ordinal);
+      if (Phase == When::Later)
+        Key += " late"; // must not meet the id of an early site with the same ordinal
+      LLVMContext &Context = M.getContext();
+      Call->addFnAttr(Attribute::get(Context, SiteIdAttr,
+                                     utohexstr(xxh3_64bits(Key), /*LowerCase=*/true, /*Width=*/16)));
+      Call->addFnAttr(Attribute::get(Context, SiteFunctionAttr, F.getName()));
+      Changed = true;
+    }
+  }
+  if (!Changed)
+    return PreservedAnalyses::all();
+  PreservedAnalyses Preserved;
+  Preserved.preserveSet<CFGAnalyses>();
+  return Preserved;
+}
+
+} // namespace smalloc

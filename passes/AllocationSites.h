@@ -1,0 +1,71 @@
+//===- AllocationSites.h - which calls allocate, and what their ids are -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which calls are allocation sites and gives each a 64-bit id that is the same at every -O level, with and
+// without -g, and in instrumented and final builds. The id is made before any inlining from source path (left out for
+// ODR functions, of which the linker keeps any copy), function linkage name, callee and ordinal, never from lines. It
+// travels as a call-site string attribute: metadata is lost when inlining turns a call into an invoke.
+//===----------------------------------------------------------------------===//
+#ifndef SMALLOC_PASSES_ALLOCATIONSITES_H
+#define SMALLOC_PASSES_ALLOCATIONSITES_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/PassManager.h"
+#include <optional>
+#include <string>
+
+namespace llvm {
+class TargetLibraryInfo;
+}
+
+namespace smalloc {
+
+/// One thunk and one entry of the runtime for each family (hazard: new must fall back to the same new).
+enum class AllocFamily {
+  Malloc,
+  Calloc,
+  Realloc,
+  AlignedAlloc,
+  PosixMemalign,
+  New,              ///< operator new(size_t)
+  NewArray,
+  NewNothrow,
+  NewArrayNothrow,
+  NewAligned,
+  NewArrayAligned,
+  NewAlignedNothrow,
+  NewArrayAlignedNothrow,
+};
+
+inline constexpr llvm::StringRef SiteIdAttr = "smalloc-site";       ///< 16 hex digits
+inline constexpr llvm::StringRef SiteFunctionAttr = "smalloc-function"; ///< linkage name of the function written in
+
+/// The family of a direct call to an allocation function; nullopt for anything else, for builtins that the
+/// user switched off, and for calls that cannot be replaced (musttail, inline asm, wrong prototype).
+std::optional<AllocFamily> allocationFamily(const llvm::CallBase &Call, const llvm::TargetLibraryInfo &TLI);
+
+/// Name of the function that the family calls, e.g. "malloc" or "_Znwm" (size_t of 64 bits).
+llvm::StringRef familyCallee(AllocFamily Family);
+
+/// True if this unit defines a function of the malloc family or an operator new or delete: its sites stay as they are.
+bool definesAllocator(const llvm::Module &M, std::string *Name = nullptr);
+
+/// True where the plugin steps aside: optnone, naked, sanitized, or no-builtin functions.
+bool leavesAlone(const llvm::Function &F);
+
+/// First pass of the pipeline: numbers the sites. Also run later: it numbers what is still unnumbered (calloc made
+/// from malloc and memset), so that no site is left without an id.
+class AllocationSitesPass : public llvm::PassInfoMixin<AllocationSitesPass> {
+public:
+  enum class When { PipelineStart, Later };
+  AllocationSitesPass(std::string Root, When Phase) : Root(std::move(Root)), Phase(Phase) {}
+  llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &AM);
+
+private:
+  std::string Root;
+  When Phase;
+};
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,224 @@
+//===- FullyInitialised.cpp - is every byte of a new object written? --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides whether the allocating function itself fills a new object: then a superpage at birth costs no memory that
+// would not be used, and saves its first-touch faults. A loop nest of stores that starts at the object's first byte,
+// whose dimensions follow on each other without a gap and whose extent is the size asked for; or a memset or memcpy of
+// that size. calloc does not count: its zero pages are not touched. Expressions are compared up to sign and zero
+// extension: a wrong "yes" costs memory, never correctness.
+//===----------------------------------------------------------------------===//
+#include "SiteText.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+/// \p S without extensions, truncations and the guards "at least 0 (1)" of trip counts.
+const SCEV *bare(const SCEV *S) {
+  while (true) {
+    if (auto *Cast = dyn_cast<SCEVCastExpr>(S)) {
+      S = Cast->getOperand();
+    } else if (auto *Max = dyn_cast<SCEVMinMaxExpr>(S);
+               Max && Max->getNumOperands() == 2 && isa<SCEVConstant>(Max->getOperand(0)) &&
+               isa<SCEVUMaxExpr, SCEVSMaxExpr>(Max) &&
+               cast<SCEVConstant>(Max->getOperand(0))->getAPInt().abs().ule(1)) {
+      S = Max->getOperand(1);
+    } else {
+      return S;
+    }
+  }
+}
+
+/// A product as constant factor times sorted symbols; sums count as one symbol each.
+struct Product {
+  int64_t Factor = 1;
+  SmallVector<const SCEV *, 4> Symbols;
+  bool Valid = true;
+};
+
+void multiplyIn(Product &P, const SCEV *S) {
+  S = bare(S);
+  if (auto *C = dyn_cast<SCEVConstant>(S)) {
+    if (C->getAPInt().getSignificantBits() > 62)
+      P.Valid = false;
+    else
+      P.Factor *= C->getAPInt().getSExtValue();
+  } else if (auto *Mul = dyn_cast<SCEVMulExpr>(S)) {
+    for (const SCEV *Op : Mul->operands())
+      multiplyIn(P, Op);
+  } else {
+    P.Symbols.push_back(S);
+  }
+}
+
+bool sameSum(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth);
+
+bool sameProduct(Product A, Product B, ScalarEvolution &SE, unsigned Depth) {
+  if (!A.Valid || !B.Valid || A.Factor != B.Factor || A.Symbols.size() != B.Symbols.size())
+    return false;
+  for (const SCEV *S : A.Symbols) {
+    auto It = find_if(B.Symbols, [&](const SCEV *Other) { return sameSum(S, Other, SE, Depth + 1); });
+    if (It == B.Symbols.end())
+      return false;
+    B.Symbols.erase(It);
+  }
+  return true;
+}
+
+/// Equal up to extensions: sums are compared as sets of products with their constants folded.
+bool sameSum(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth = 0) {
+  A = bare(A);
+  B = bare(B);
+  if (A == B)
+    return true;
+  if (Depth > 8)
+    return false;
+  // Jump threading merges copies of an allocation, with the count that each one had, in phis.
+  for (auto [Merged, Other] : {std::pair(A, B), std::pair(B, A)})
+    if (auto *U = dyn_cast<SCEVUnknown>(Merged))
+      if (auto *Phi = dyn_cast<PHINode>(U->getValue()))
+        if (any_of(Phi->incoming_values(), [&](Value *In) {
+              return In != Phi && SE.isSCEVable(In->getType()) && sameSum(SE.getSCEV(In), Other, SE, Depth + 3);
+            }))
+          return true;
+  auto Terms = [](const SCEV *S, int64_t &Constant) {
+    SmallVector<Product, 4> Out;
+    auto Add = [&](auto &&Self, const SCEV *T) -> void {
+      T = bare(T);
+      if (auto *Sum = dyn_cast<SCEVAddExpr>(T)) {
+        for (const SCEV *Op : Sum->operands())
+          Self(Self, Op);
+        return;
+      }
+      Product P;
+      multiplyIn(P, T);
+      if (P.Symbols.empty() && P.Valid)
+        Constant += P.Factor;
+      else
+        Out.push_back(P);
+    };
+    Add(Add, S);
+    return Out;
+  };
+  int64_t ConstantA = 0, ConstantB = 0;
+  SmallVector<Product, 4> TermsA = Terms(A, ConstantA), TermsB = Terms(B, ConstantB);
+  if (ConstantA != ConstantB || TermsA.size() != TermsB.size())
+    return false;
+  if (TermsA.size() == 1 && TermsA[0].Symbols.size() == 1 && TermsB[0].Symbols.size() == 1 &&
+      TermsA[0].Factor == TermsB[0].Factor && TermsA[0].Symbols[0] == A)
+    return false; // no progress
+  for (Product &P : TermsA) {
+    auto It = find_if(TermsB, [&](Product &Q) { return sameProduct(P, Q, SE, Depth); });
+    if (It == TermsB.end())
+      return false;
+    TermsB.erase(It);
+  }
+  return true;
+}
+
+/// Bytes asked for, as an expression; null if the family has none in one argument.
+const SCEV *requestedBytes(CallBase &Call, AllocFamily Family, ScalarEvolution &SE) {
+  switch (Family) {
+  case AllocFamily::Calloc:
+    return SE.getMulExpr(SE.getSCEV(Call.getArgOperand(0)), SE.getSCEV(Call.getArgOperand(1)));
+  case AllocFamily::AlignedAlloc:
+    return SE.getSCEV(Call.getArgOperand(1));
+  case AllocFamily::PosixMemalign:
+    return SE.getSCEV(Call.getArgOperand(2));
+  case AllocFamily::Realloc:
+    return nullptr; // the old part is copied, the new part is not known
+  default:
+    return SE.getSCEV(Call.getArgOperand(0));
+  }
+}
+
+const Value *baseOf(const SCEV *Address, ScalarEvolution &SE) {
+  auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address));
+  return Base ? Base->getValue() : nullptr;
+}
+
+/// Is \p V the block that \p Call returned (for posix_memalign: a load of the word that it wrote)?
+bool isBlockOf(const Value *V, const CallBase &Call, AllocFamily Family, const DominatorTree &DT) {
+  if (V == &Call)
+    return true;
+  if (auto *Phi = dyn_cast_or_null<PHINode>(V))
+    return is_contained(Phi->incoming_values(), &Call);
+  if (Family != AllocFamily::PosixMemalign)
+    return false;
+  auto *Load = dyn_cast_or_null<LoadInst>(V);
+  return Load && Load->getPointerOperand() == Call.getArgOperand(0) && DT.dominates(&Call, Load);
+}
+
+} // namespace
+
+bool fullyInitialised(CallBase &Call, AllocFamily Family, const std::vector<LoopReference> &References,
+                      FunctionAnalysisManager &FAM) {
+  Function &F = *Call.getFunction();
+  ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
+  DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(F);
+  const SCEV *Size = requestedBytes(Call, Family, SE);
+  if (!Size)
+    return false;
+  for (const LoopReference &R : References) {
+    if (!R.Writes || !R.Outermost)
+      continue;
+    const SCEV *Address = SE.getSCEV(R.Pointer);
+    if (!isBlockOf(baseOf(Address, SE), Call, Family, DT))
+      continue;
+    // Peel the recurrences from the innermost: each must continue where the ones inside it end.
+    const SCEV *Extent = SE.getConstant(APInt(64, R.Bytes)), *Start = Address;
+    bool Gapless = true, Any = false;
+    for (const LoopLevel &L : R.Levels) {
+      if (!L.L)
+        break;
+      auto *Rec = dyn_cast<SCEVAddRecExpr>(Start);
+      if (!Rec || Rec->getLoop() != L.L) {
+        Gapless &= L.Kind == Motion::None && Any;
+        continue;
+      }
+      const SCEV *Count = SE.getBackedgeTakenCount(L.L);
+      if (isa<SCEVCouldNotCompute>(Count) || !Rec->isAffine()) {
+        Gapless = false;
+        break;
+      }
+      const SCEV *Step = Rec->getStepRecurrence(SE);
+      // A vector of stores, or an unrolled body, advances by several elements: its siblings write the rest.
+      if (!sameSum(Step, Extent, SE)) {
+        auto *StepConstant = dyn_cast<SCEVConstant>(Step);
+        auto *ExtentConstant = dyn_cast<SCEVConstant>(Extent);
+        if (Any || !StepConstant || !ExtentConstant)
+          Gapless = false;
+        else // a struct filled field by field: gaps under a cache line leave no page untouched
+          Gapless &= StepConstant->getAPInt().isStrictlyPositive() && StepConstant->getAPInt().ule(256);
+      }
+      Any = true;
+      Type *Wide = Type::getInt64Ty(F.getContext());
+      const SCEV *Trip = SE.getAddExpr(SE.getNoopOrZeroExtend(SE.getTruncateOrNoop(Count, Wide), Wide),
+                                       SE.getOne(Wide));
+      Extent = SE.getMulExpr(SE.getTruncateOrSignExtend(Step, Wide), Trip);
+      Start = Rec->getStart();
+    }
+    if (Any && Gapless && isa<SCEVUnknown>(Start) && sameSum(Extent, Size, SE))
+      return true;
+  }
+  for (Instruction &I : instructions(F)) {
+    auto *Fill = dyn_cast<AnyMemIntrinsic>(&I);
+    if (!Fill)
+      continue;
+    const SCEV *To = SE.getSCEV(Fill->getRawDest());
+    if (!isa<SCEVUnknown>(To) || !isBlockOf(baseOf(To, SE), Call, Family, DT))
+      continue;
+    if (sameSum(SE.getSCEV(Fill->getLength()), Size, SE))
+      return true;
+  }
+  return false;
+}
+
+} // namespace smalloc

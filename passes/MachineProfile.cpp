@@ -1,0 +1,150 @@
+//===- MachineProfile.cpp - whose TLB the compiler decides for --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "MachineProfile.h"
+#include "smalloc/machine.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+MachineProfile fromPreset(const smalloc_machine &M) {
+  MachineProfile P;
+  P.Name = M.name;
+  P.BasePageBytes = M.base_page_bytes;
+  P.ReachPages = smalloc_machine_reach_pages(&M);
+  P.PaperThresholdPages = smalloc_machine_paper_threshold_pages(&M);
+  P.WalkNearCycles = M.walk_near_cycles;
+  P.WalkFarCycles = M.walk_far_cycles;
+  P.PrefetchMaxStrideBytes = M.prefetch_max_stride_bytes;
+  return P;
+}
+
+Error bad(StringRef Path, const Twine &Why) {
+  return createStringError(inconvertibleErrorCode(), "cannot use machine profile (" + Path + "): " + Why);
+}
+
+/// A number of the format: plain, or {value, low, high, source}; null and source "unknown" are absent.
+std::optional<double> number(const json::Value *V) {
+  if (!V)
+    return std::nullopt;
+  if (auto N = V->getAsNumber())
+    return N;
+  if (const json::Object *O = V->getAsObject()) {
+    if (O->getString("source") == StringRef("unknown"))
+      return std::nullopt;
+    return O->getNumber("value");
+  }
+  return std::nullopt;
+}
+
+Expected<MachineProfile> fromFile(StringRef Path) {
+  auto Buffer = MemoryBuffer::getFile(Path, /*IsText=*/true);
+  if (!Buffer)
+    return bad(Path, Buffer.getError().message());
+  auto Json = json::parse((*Buffer)->getBuffer());
+  if (!Json)
+    return bad(Path, "not JSON: " + toString(Json.takeError()));
+  const json::Object *Top = Json->getAsObject();
+  if (!Top)
+    return bad(Path, "the top level is not an object");
+  auto Schema = Top->getString("schema");
+  if (!Schema)
+    return bad(Path, "key 'schema' is missing");
+  if (*Schema != "smalloc.machine/1")
+    return bad(Path, "schema is '" + *Schema + "', expected 'smalloc.machine/1'");
+  MachineProfile P;
+  P.FromFile = true;
+  auto Name = Top->getString("name");
+  if (!Name)
+    return bad(Path, "key 'name' is missing");
+  P.Name = Name->str();
+  if (auto Page = number(Top->get("base_page_bytes"))) {
+    if (*Page < 4096 || *Page > (1 << 20) || !isPowerOf2_64(static_cast<uint64_t>(*Page)))
+      return bad(Path, "'base_page_bytes' is not a page size");
+    P.BasePageBytes = static_cast<uint64_t>(*Page);
+  }
+  const json::Array *Levels = Top->getArray("tlb");
+  if (!Levels)
+    return bad(Path, "key 'tlb' is missing");
+  double BestLevel = -1, Entries = 0, Ways = 0;
+  for (size_t I = 0; I < Levels->size(); ++I) {
+    const std::string Where = "tlb[" + utostr(I) + "]";
+    const json::Object *L = (*Levels)[I].getAsObject();
+    if (!L)
+      return bad(Path, "'" + Where + "' is not an object");
+    const json::Array *Sizes = L->getArray("page_bytes");
+    if (!Sizes)
+      return bad(Path, "key '" + Where + ".page_bytes' is missing");
+    if (none_of(*Sizes, [&](const json::Value &V) { return number(&V) == double(P.BasePageBytes); }))
+      continue;
+    auto E = number(L->get("entries"));
+    if (!E || *E < 1 || *E > 1e9)
+      return bad(Path, "key '" + Where + ".entries' is missing or not a positive number");
+    double Level = number(L->get("level")).value_or(static_cast<double>(I + 1));
+    if (Level > BestLevel) {
+      BestLevel = Level;
+      Entries = *E;
+      Ways = number(L->get("ways")).value_or(0);
+    }
+  }
+  if (BestLevel < 0)
+    return bad(Path, "no level of 'tlb' holds base pages");
+  if (Ways < 0 || Ways > Entries)
+    return bad(Path, "'ways' is not between 0 and 'entries'");
+  P.ReachPages = static_cast<uint64_t>(Entries);
+  P.PaperThresholdPages = static_cast<uint64_t>(Ways >= 1 ? std::floor(Entries / Ways) : 1) + 1;
+  if (auto Reach = number(Top->get("reach_pages")); Reach && *Reach >= 1)
+    P.ReachPages = static_cast<uint64_t>(*Reach);
+  if (const json::Array *Walks = Top->getArray("walk_cost")) {
+    double Near = INFINITY, Far = 0;
+    for (const json::Value &V : *Walks)
+      if (const json::Object *W = V.getAsObject())
+        if (number(W->get("page_bytes")) == double(P.BasePageBytes))
+          if (auto Cycles = number(W->get("cycles")); Cycles && *Cycles > 0) {
+            Near = std::min(Near, *Cycles);
+            Far = std::max(Far, *Cycles);
+          }
+    if (Far > 0) {
+      P.WalkNearCycles = Near;
+      P.WalkFarCycles = Far;
+    }
+  }
+  if (const json::Object *Prefetch = Top->getObject("prefetch"))
+    if (auto Stride = number(Prefetch->get("max_stride_bytes")); Stride && *Stride >= 0)
+      P.PrefetchMaxStrideBytes = static_cast<uint64_t>(*Stride);
+  return P;
+}
+
+} // namespace
+
+double MachineProfile::walkCycles(double Pages) const {
+  const double Near = std::log2(65536.0), Far = std::log2(4194304.0);
+  double At = (std::log2(std::max(Pages, 1.0)) - Near) / (Far - Near);
+  return WalkNearCycles + (WalkFarCycles - WalkNearCycles) * std::clamp(At, 0.0, 1.0);
+}
+
+Expected<MachineProfile> loadMachineProfile(StringRef Spec) {
+  if (Spec.empty() || Spec == "native")
+    return fromPreset(*smalloc_machine_native());
+  if (const smalloc_machine *M = smalloc_machine_by_name(Spec.str().c_str()))
+    return fromPreset(*M);
+  if (Spec.contains('/') || Spec.ends_with(".json") || sys::fs::exists(Spec))
+    return fromFile(Spec);
+  std::string Names;
+  for (const smalloc_machine &M : smalloc_machine_presets)
+    if (StringRef(Names).find(M.name) == StringRef::npos)
+      Names += (Names.empty() ? "" : ", ") + std::string(M.name);
+  return createStringError(inconvertibleErrorCode(),
+                           "unknown machine '" + Spec + "': neither a file nor one of native, " + Names);
+}
+
+} // namespace smalloc

@@ -1,0 +1,116 @@
+//===- Options.cpp - what the user may ask of the plugin --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Options.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+cl::OptionCategory Category("smalloc", "Superpage-aware allocation");
+// Twins of the clang plugin arguments for tools that have none (opt, flang, lld). Strings, so that setOption() judges.
+cl::opt<std::string> HeapOpt("smalloc-heap", cl::cat(Category), cl::desc("split, off, superpage or migrate"));
+cl::opt<std::string> ModelOpt("smalloc-model", cl::cat(Category), cl::desc("spread or paper"));
+cl::opt<std::string> MachineOpt("smalloc-machine", cl::cat(Category), cl::desc("native, a preset, or a file"));
+cl::opt<std::string> RewriteOpt("smalloc-rewrite", cl::cat(Category), cl::desc("candidates or all"));
+cl::opt<std::string> RootOpt("smalloc-root", cl::cat(Category), cl::desc("base of source paths in site ids"));
+cl::opt<std::string> SitesOpt("smalloc-sites", cl::cat(Category), cl::desc("directory for site tables as JSON"));
+cl::opt<std::string> LayoutOpt("smalloc-layout", cl::cat(Category), cl::desc("off"), cl::Hidden);
+cl::opt<std::string> NumaOpt("smalloc-numa", cl::cat(Category), cl::desc("off"), cl::Hidden);
+cl::opt<std::string> GenerateOpt("smalloc-profile-generate", cl::cat(Category), cl::desc("directory"), cl::Hidden);
+cl::opt<std::string> UseOpt("smalloc-profile-use", cl::cat(Category), cl::desc("directives file"), cl::Hidden);
+
+Error failure(const Twine &Message) { return createStringError(inconvertibleErrorCode(), Message); }
+
+Error invalid(StringRef Key, StringRef Value, StringRef Valid) {
+  return failure("invalid value '" + Value + "' of plugin option '" + Key + "': expected " + Valid);
+}
+
+Error notYet(StringRef Key, StringRef Value) {
+  return failure("plugin option '" + Key + (Value.empty() ? "" : "=" + Value) +
+                 "' is not available in this version of smalloc");
+}
+
+} // namespace
+
+Error setOption(Options &O, StringRef Key, StringRef Value) {
+  if (Key == "heap") {
+    if (Value == "split")
+      O.Heap = SMALLOC_HEAP_SPLIT;
+    else if (Value == "off")
+      O.Heap = SMALLOC_HEAP_OFF;
+    else if (Value == "superpage")
+      O.Heap = SMALLOC_HEAP_SUPERPAGE;
+    else if (Value == "migrate")
+      O.Heap = SMALLOC_HEAP_MIGRATE;
+    else
+      return invalid(Key, Value, "split, off, superpage or migrate");
+  } else if (Key == "model") {
+    if (Value == "spread")
+      O.Model = SMALLOC_MODEL_SPREAD;
+    else if (Value == "paper")
+      O.Model = SMALLOC_MODEL_PAPER;
+    else
+      return invalid(Key, Value, "spread or paper");
+  } else if (Key == "machine") {
+    if (Value.empty())
+      return invalid(Key, Value, "native, a preset's name, or a file");
+    Expected<MachineProfile> M = loadMachineProfile(Value);
+    if (!M)
+      return M.takeError();
+    O.Machine = std::move(*M);
+  } else if (Key == "rewrite") {
+    if (Value == "candidates")
+      O.Rewrite = RewriteScope::Candidates;
+    else if (Value == "all")
+      O.Rewrite = RewriteScope::All;
+    else
+      return invalid(Key, Value, "candidates or all");
+  } else if (Key == "root") {
+    if (Value.empty())
+      return invalid(Key, Value, "a directory");
+    O.Root = Value.str();
+  } else if (Key == "sites") {
+    if (Value.empty())
+      return invalid(Key, Value, "a directory");
+    if (std::error_code Failed = sys::fs::create_directories(Value))
+      return failure("cannot create the directory of plugin option 'sites' (" + Value + "): " + Failed.message());
+    O.SitesDir = Value.str();
+  } else if (Key == "layout" || Key == "numa") {
+    StringRef Later = Key == "layout" ? "on" : "hints";
+    if (Value == Later)
+      return notYet(Key, Value);
+    if (Value != "off")
+      return invalid(Key, Value, ("off or " + Later).str());
+  } else if (Key == "profile-generate" || Key == "profile-use") {
+    return notYet(Key, Value);
+  } else {
+    return failure("unknown plugin option '" + Key +
+                   "': expected heap, model, machine, rewrite, root, layout, profile-generate, profile-use, sites or "
+                   "numa");
+  }
+  return Error::success();
+}
+
+Expected<Options> withCommandLine(Options O) {
+  const std::pair<StringRef, const cl::opt<std::string> *> Twins[] = {
+      {"heap", &HeapOpt},     {"model", &ModelOpt},   {"machine", &MachineOpt}, {"rewrite", &RewriteOpt},
+      {"root", &RootOpt},     {"sites", &SitesOpt},   {"layout", &LayoutOpt},   {"numa", &NumaOpt},
+      {"profile-generate", &GenerateOpt}, {"profile-use", &UseOpt}};
+  for (const auto &[Key, Twin] : Twins)
+    if (Twin->getNumOccurrences())
+      if (Error E = setOption(O, Key, *Twin))
+        return Expected<Options>(std::move(E));
+  if (O.Machine.ReachPages == 0) {
+    Expected<MachineProfile> Native = loadMachineProfile("native");
+    if (!Native)
+      return Native.takeError();
+    O.Machine = std::move(*Native);
+  }
+  return O;
+}
+
+} // namespace smalloc

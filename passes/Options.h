@@ -1,0 +1,39 @@
+//===- Options.h - what the user may ask of the plugin ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the plugin's keys and values: -fplugin-arg-smalloc-KEY[=VALUE] in clang, -mllvm -smalloc-KEY=VALUE in opt,
+// flang and lld. Both go through setOption(), so that both report the same errors.
+//===----------------------------------------------------------------------===//
+#ifndef SMALLOC_PASSES_OPTIONS_H
+#define SMALLOC_PASSES_OPTIONS_H
+
+#include "MachineProfile.h"
+#include "smalloc/site.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <string>
+
+namespace smalloc {
+
+enum class RewriteScope {
+  Candidates, ///< all sites but those that are base pages for good
+  All,        ///< every site becomes steerable at run time
+};
+
+struct Options {
+  smalloc_heap_strategy Heap = SMALLOC_HEAP_SPLIT;
+  smalloc_model Model = SMALLOC_MODEL_SPREAD;
+  RewriteScope Rewrite = RewriteScope::Candidates;
+  MachineProfile Machine; ///< loaded when ReachPages != 0
+  std::string Root;       ///< what source paths in site ids are relative to; empty: the compile directory
+  std::string SitesDir;   ///< each unit's site table as JSON goes here; empty: nowhere
+};
+
+/// Applies one option. Errors name the key, the value, and what would be valid.
+llvm::Error setOption(Options &O, llvm::StringRef Key, llvm::StringRef Value);
+
+/// \p O with the -smalloc-* command-line options on top and the machine loaded.
+llvm::Expected<Options> withCommandLine(Options O);
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,76 @@
+//===- Plugin.cpp - one file for clang, flang, opt and lld ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how the shared object enters its host. As a clang plugin (-fplugin) its action registers the passes
+// through the code-generation options and switches on locations-only debug info; as a pass plugin (-fpass-plugin, opt,
+// lld) LLVM calls llvmGetPassPluginInfo(). Every clang symbol is weak, so that the file loads where there is
+// no clang; it has no DT_NEEDED on clang either, which would define opt's options twice.
+//===----------------------------------------------------------------------===//
+#include "RegisterPasses.h"
+#include "clang/AST/ASTConsumer.h"
+#include "clang/Basic/CodeGenOptions.h"
+#include "clang/Basic/Diagnostic.h"
+#include "clang/Basic/DiagnosticFrontend.h"
+#include "clang/Frontend/CompilerInstance.h"
+#include "clang/Frontend/FrontendPluginRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Plugins/PassPlugin.h"
+
+using namespace llvm;
+
+namespace {
+
+/// Options of the clang plugin arguments, for the pass-plugin entry in the same process.
+smalloc::Options Current;
+
+class SmallocAction : public clang::PluginASTAction {
+  smalloc::Options O;
+
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &CI, StringRef) override {
+    Current = O;
+    clang::CodeGenOptions &CodeGen = CI.getCodeGenOpts();
+    // Sites are reported with lines also without -g: locations in the IR, nothing in the object.
+    if (CodeGen.getDebugInfo() == codegenoptions::NoDebugInfo)
+      CodeGen.setDebugInfo(codegenoptions::LocTrackingOnly);
+    // Given with -fpass-plugin too, the same file is registered by clang itself: once is enough.
+    bool AlsoPassPlugin =
+        any_of(CI.getPassPlugins(), [](const auto &P) { return P->getPluginName() == "smalloc"; });
+    if (!AlsoPassPlugin)
+      CodeGen.PassBuilderCallbacks.push_back([O = O](PassBuilder &PB) { smalloc::registerPasses(PB, O); });
+    return std::make_unique<clang::ASTConsumer>();
+  }
+
+  bool ParseArgs(const clang::CompilerInstance &CI, const std::vector<std::string> &Args) override {
+    clang::DiagnosticsEngine &Diags = CI.getDiagnostics();
+    for (StringRef Arg : Args) {
+      auto [Key, Value] = Arg.split('=');
+      if (Error E = smalloc::setOption(O, Key, Value)) {
+        Diags.Report(Diags.getCustomDiagID(clang::DiagnosticsEngine::Error, "smalloc: %0")) << toString(std::move(E));
+        return false;
+      }
+    }
+    return true;
+  }
+
+  ActionType getActionType() override { return AddBeforeMainAction; }
+};
+
+} // namespace
+
+#define WEAK(Symbol) asm(".weak " #Symbol);
+#include "ClangSymbols.inc"
+#undef WEAK
+extern "C" void _ZN5clang15PluginASTAction6anchorEv() __attribute__((weak));
+
+static bool registerFrontend() {
+  if (!_ZN5clang15PluginASTAction6anchorEv)
+    return false; // opt, lld: no clang in this process
+  static clang::FrontendPluginRegistry::Add<SmallocAction> Registered("smalloc", "superpage-aware allocation");
+  return true;
+}
+[[maybe_unused]] static const bool HasFrontend = registerFrontend();
+
+extern "C" LLVM_ATTRIBUTE_VISIBILITY_DEFAULT PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "smalloc", SMALLOC_VERSION,
+          [](PassBuilder &PB) { smalloc::registerPasses(PB, Current); }, nullptr};
+}

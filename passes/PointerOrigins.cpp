@@ -1,0 +1,490 @@
+//===- PointerOrigins.cpp - which sites can a pointer come from? ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "PointerOrigins.h"
+#include "AllocationSites.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/AbstractCallSite.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Operator.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+/// Fields of one object kept apart; beyond it they are one.
+constexpr size_t MaxFields = 64;
+
+bool carriesPointer(Type *T) {
+  if (T->isPtrOrPtrVectorTy())
+    return true;
+  if (auto *S = dyn_cast<StructType>(T))
+    return any_of(S->elements(), carriesPointer);
+  if (auto *A = dyn_cast<ArrayType>(T))
+    return carriesPointer(A->getElementType());
+  return false;
+}
+
+const Function *calledFunction(const CallBase &Call) {
+  return dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
+}
+
+/// Every caller is visible: no other unit and no indirect call can reach \p F.
+bool allCallersKnown(const Function &F) { return F.hasLocalLinkage() && !F.hasAddressTaken(); }
+
+} // namespace
+
+PointerOrigins::PointerOrigins(Module &M, GetTLI TLI, unsigned Budget) : Layout(&M.getDataLayout()), Budget(Budget) {
+  UnknownLoc = 0;
+  unsigned UnknownObject = newObject(nullptr);
+  UnknownLoc = locationOf(UnknownObject, AnyOffset);
+  World = newNode();
+  addPoints(World, UnknownLoc);
+  addPoints(Locations[UnknownLoc].Contents, UnknownLoc);
+  collectGlobals(M);
+  for (Function &F : M)
+    if (!F.isDeclaration())
+      collectFunction(F, TLI(F));
+  for (Function &F : M)
+    if (!F.isDeclaration())
+      bindCallbacks(F);
+  solve();
+  if (!OutOfBudget)
+    markEscaped();
+}
+
+PointerOrigins::NodeId PointerOrigins::newNode() {
+  Nodes.emplace_back();
+  return static_cast<NodeId>(Nodes.size() - 1);
+}
+
+unsigned PointerOrigins::newObject(const Value *Origin) {
+  Objects.emplace_back();
+  Objects.back().Origin = Origin;
+  unsigned Index = static_cast<unsigned>(Objects.size() - 1);
+  if (Origin)
+    ObjectOf[Origin] = Index;
+  return Index;
+}
+
+PointerOrigins::LocationId PointerOrigins::locationOf(unsigned Index, int64_t Offset) {
+  for (auto &[Known, L] : Objects[Index].Offsets)
+    if (Known == Offset)
+      return L;
+  if (Offset != AnyOffset && Objects[Index].Offsets.size() >= MaxFields)
+    return locationOf(Index, AnyOffset);
+  NodeId Contents = newNode();
+  Locations.push_back({Index, Offset, Contents});
+  LocationId L = static_cast<LocationId>(Locations.size() - 1);
+  Object &O = Objects[Index];
+  O.Offsets.push_back({Offset, L});
+  for (NodeId To : SmallVector<NodeId, 2>(O.ReadAll))
+    addCopy(Contents, To);
+  for (NodeId From : SmallVector<NodeId, 2>(O.WroteAll))
+    addCopy(From, Contents);
+  return L;
+}
+
+PointerOrigins::LocationId PointerOrigins::shifted(LocationId L, int64_t By) {
+  const Location &Old = Locations[L];
+  if (L == UnknownLoc || Old.Offset == AnyOffset || By == 0)
+    return L;
+  if (By == AnyOffset)
+    return locationOf(Old.ObjectIndex, AnyOffset);
+  return locationOf(Old.ObjectIndex, Old.Offset + By);
+}
+
+void PointerOrigins::queue(NodeId N) {
+  if (Nodes[N].Queued)
+    return;
+  Nodes[N].Queued = true;
+  Worklist.push_back(N);
+}
+
+void PointerOrigins::addPoints(NodeId N, LocationId L) {
+  if (Nodes[N].Points.test_and_set(L)) {
+    Nodes[N].Pending.set(L);
+    queue(N);
+  }
+}
+
+void PointerOrigins::addPoints(NodeId N, const SparseBitVector<> &Set) {
+  SparseBitVector<> New;
+  New.intersectWithComplement(Set, Nodes[N].Points);
+  if (New.empty())
+    return;
+  Nodes[N].Points |= New;
+  Nodes[N].Pending |= New;
+  queue(N);
+}
+
+void PointerOrigins::addCopy(NodeId From, NodeId To) {
+  if (From == To || is_contained(Nodes[From].Copies, To))
+    return;
+  Nodes[From].Copies.push_back(To);
+  addPoints(To, Nodes[From].Points);
+}
+
+void PointerOrigins::addShift(NodeId From, NodeId To, int64_t By) {
+  Nodes[From].Shifts.push_back({To, By});
+  for (LocationId L : SparseBitVector<>(Nodes[From].Points))
+    addPoints(To, shifted(L, By));
+}
+
+void PointerOrigins::addLoad(NodeId Address, NodeId To) {
+  Nodes[Address].Loads.push_back(To);
+  for (LocationId L : SparseBitVector<>(Nodes[Address].Points))
+    loadFrom(L, To);
+}
+
+void PointerOrigins::addStore(NodeId From, NodeId Address) {
+  Nodes[Address].Stores.push_back(From);
+  for (LocationId L : SparseBitVector<>(Nodes[Address].Points))
+    storeTo(From, L);
+}
+
+void PointerOrigins::loadFrom(LocationId L, NodeId To) {
+  if (Locations[L].Offset != AnyOffset) {
+    addCopy(Locations[L].Contents, To);
+    return;
+  }
+  Object &O = Objects[Locations[L].ObjectIndex];
+  if (is_contained(O.ReadAll, To))
+    return;
+  O.ReadAll.push_back(To);
+  for (auto &[Offset, Field] : SmallVector<std::pair<int64_t, LocationId>, 4>(O.Offsets))
+    addCopy(Locations[Field].Contents, To);
+}
+
+void PointerOrigins::storeTo(NodeId From, LocationId L) {
+  if (L == UnknownLoc) {
+    addCopy(From, World);
+    return;
+  }
+  addCopy(From, Locations[L].Contents);
+  if (Locations[L].Offset != AnyOffset)
+    return;
+  Object &O = Objects[Locations[L].ObjectIndex];
+  if (is_contained(O.WroteAll, From))
+    return;
+  O.WroteAll.push_back(From);
+  for (auto &[Offset, Field] : SmallVector<std::pair<int64_t, LocationId>, 4>(O.Offsets))
+    addCopy(From, Locations[Field].Contents);
+}
+
+PointerOrigins::NodeId PointerOrigins::nodeOf(const Value *V) {
+  if (auto It = ValueNodes.find(V); It != ValueNodes.end())
+    return It->second;
+  NodeId N = newNode();
+  ValueNodes[V] = N;
+  if (isa<ConstantPointerNull, UndefValue>(V) || isa<Function>(V))
+    return N;
+  if (auto *A = dyn_cast<GlobalAlias>(V)) {
+    addCopy(nodeOf(A->getAliasee()), N);
+  } else if (isa<GlobalVariable>(V)) {
+    unsigned O = newObject(V);
+    addPoints(N, locationOf(O, 0));
+  } else if (auto *CE = dyn_cast<ConstantExpr>(V)) {
+    if (CE->getOpcode() == Instruction::IntToPtr) {
+      addPoints(N, UnknownLoc);
+    } else if (V->getType()->isPtrOrPtrVectorTy()) {
+      APInt Offset(Layout->getIndexTypeSizeInBits(V->getType()), 0);
+      const Value *Base = V->stripAndAccumulateConstantOffsets(*Layout, Offset, /*AllowNonInbounds=*/true);
+      if (Base != V)
+        addShift(nodeOf(Base), N, Offset.getSExtValue());
+      else
+        addPoints(N, UnknownLoc);
+    }
+  } else if (isa<ConstantAggregate>(V)) {
+    for (const Use &Op : cast<Constant>(V)->operands())
+      if (carriesPointer(Op->getType()))
+        addCopy(nodeOf(Op), N);
+  }
+  return N;
+}
+
+void PointerOrigins::collectInitializer(NodeId Address, const Constant *C, int64_t Offset, const DataLayout &DL) {
+  if (isa<ConstantPointerNull, UndefValue, ConstantAggregateZero, ConstantData>(C) || isa<Function>(C))
+    return;
+  if (C->getType()->isPointerTy()) {
+    NodeId At = newNode();
+    addShift(Address, At, Offset);
+    addStore(nodeOf(C), At);
+    return;
+  }
+  if (auto *S = dyn_cast<ConstantStruct>(C)) {
+    const StructLayout *SL = DL.getStructLayout(S->getType());
+    for (unsigned I = 0; I < S->getNumOperands(); ++I)
+      collectInitializer(Address, S->getOperand(I), Offset + static_cast<int64_t>(SL->getElementOffset(I)), DL);
+  } else if (auto *A = dyn_cast<ConstantArray>(C)) {
+    int64_t Step = static_cast<int64_t>(DL.getTypeAllocSize(A->getType()->getElementType()));
+    for (unsigned I = 0; I < A->getNumOperands(); ++I)
+      collectInitializer(Address, A->getOperand(I), Offset + Step * I, DL);
+  }
+}
+
+void PointerOrigins::collectGlobals(Module &M) {
+  for (GlobalVariable &G : M.globals()) {
+    if (G.getName().starts_with("llvm."))
+      continue;
+    NodeId N = nodeOf(&G);
+    if (G.hasInitializer())
+      collectInitializer(N, G.getInitializer(), 0, M.getDataLayout());
+    // Another unit may read and write it.
+    if (!G.hasLocalLinkage() && !(G.isConstant() && G.hasInitializer()))
+      addPoints(World, locationOf(ObjectOf[&G], 0));
+  }
+}
+
+void PointerOrigins::collectFunction(Function &F, const TargetLibraryInfo &TLI) {
+  if (!allCallersKnown(F))
+    for (Argument &A : F.args())
+      if (carriesPointer(A.getType()))
+        addPoints(nodeOf(&A), UnknownLoc);
+  NodeId Return = ReturnNodes.try_emplace(&F, 0).first->second;
+  if (!Return)
+    ReturnNodes[&F] = Return = newNode();
+  if (!allCallersKnown(F))
+    addCopy(Return, World);
+  for (Instruction &I : instructions(F)) {
+    if (auto *Call = dyn_cast<CallBase>(&I)) {
+      collectCall(*Call, TLI);
+      continue;
+    }
+    switch (I.getOpcode()) {
+    case Instruction::Alloca: {
+      unsigned O = newObject(&I);
+      addPoints(nodeOf(&I), locationOf(O, 0));
+      break;
+    }
+    case Instruction::GetElementPtr: {
+      auto &G = cast<GEPOperator>(I);
+      APInt Offset(Layout->getIndexTypeSizeInBits(G.getType()), 0);
+      bool Constant = G.accumulateConstantOffset(*Layout, Offset);
+      addShift(nodeOf(G.getPointerOperand()), nodeOf(&I), Constant ? Offset.getSExtValue() : AnyOffset);
+      break;
+    }
+    case Instruction::Load:
+      if (carriesPointer(I.getType()))
+        addLoad(nodeOf(cast<LoadInst>(I).getPointerOperand()), nodeOf(&I));
+      break;
+    case Instruction::Store: {
+      auto &S = cast<StoreInst>(I);
+      if (carriesPointer(S.getValueOperand()->getType()))
+        addStore(nodeOf(S.getValueOperand()), nodeOf(S.getPointerOperand()));
+      break;
+    }
+    case Instruction::Ret:
+      if (Value *V = cast<ReturnInst>(I).getReturnValue(); V && carriesPointer(V->getType()))
+        addCopy(nodeOf(V), Return);
+      break;
+    case Instruction::IntToPtr: {
+      Value *From = cast<IntToPtrInst>(I).getOperand(0);
+      if (auto *P = dyn_cast<PtrToIntOperator>(From))
+        addShift(nodeOf(P->getPointerOperand()), nodeOf(&I), AnyOffset);
+      else
+        addPoints(nodeOf(&I), UnknownLoc);
+      break;
+    }
+    case Instruction::AtomicCmpXchg: {
+      auto &X = cast<AtomicCmpXchgInst>(I);
+      if (carriesPointer(X.getNewValOperand()->getType())) {
+        addStore(nodeOf(X.getNewValOperand()), nodeOf(X.getPointerOperand()));
+        addLoad(nodeOf(X.getPointerOperand()), nodeOf(&I));
+      }
+      break;
+    }
+    case Instruction::AtomicRMW: {
+      auto &X = cast<AtomicRMWInst>(I);
+      if (carriesPointer(X.getValOperand()->getType())) {
+        addStore(nodeOf(X.getValOperand()), nodeOf(X.getPointerOperand()));
+        addLoad(nodeOf(X.getPointerOperand()), nodeOf(&I));
+      }
+      break;
+    }
+    default: // phi, select, casts, aggregates, vectors: the union of the operands
+      if (!carriesPointer(I.getType()))
+        break;
+      if (isa<LandingPadInst, VAArgInst>(I)) {
+        addPoints(nodeOf(&I), UnknownLoc);
+        break;
+      }
+      for (const Use &Op : I.operands())
+        if (carriesPointer(Op->getType()))
+          addCopy(nodeOf(Op), nodeOf(&I));
+    }
+  }
+}
+
+void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
+  const bool GivesPointer = carriesPointer(Call.getType());
+  auto MoveContents = [&](const Value *To, const Value *From) {
+    NodeId Source = newNode(), Target = newNode(), Moved = newNode();
+    addShift(nodeOf(From), Source, AnyOffset);
+    addShift(nodeOf(To), Target, AnyOffset);
+    addLoad(Source, Moved);
+    addStore(Moved, Target);
+  };
+  if (Call.hasFnAttr(SiteIdAttr)) {
+    std::optional<AllocFamily> Family = allocationFamily(Call, TLI);
+    unsigned O = newObject(&Call);
+    Objects[O].Site = &Call;
+    if (Family == AllocFamily::PosixMemalign) {
+      NodeId Block = newNode();
+      addPoints(Block, locationOf(O, 0));
+      addStore(Block, nodeOf(Call.getArgOperand(0)));
+    } else if (GivesPointer) {
+      addPoints(nodeOf(&Call), locationOf(O, 0));
+      if (Family == AllocFamily::Realloc)
+        MoveContents(&Call, Call.getArgOperand(0));
+    }
+    return;
+  }
+  if (auto *II = dyn_cast<IntrinsicInst>(&Call)) {
+    if (auto *Copy = dyn_cast<AnyMemTransferInst>(II))
+      MoveContents(Copy->getRawDest(), Copy->getRawSource());
+    else if (GivesPointer) // launder.invariant.group, ptrmask, ssa.copy ...: of the operands
+      for (const Use &Op : II->args())
+        if (carriesPointer(Op->getType()))
+          addCopy(nodeOf(Op), nodeOf(&Call));
+    return;
+  }
+  const Function *Callee = calledFunction(Call);
+  if (Callee && !Callee->isDeclaration() && !Callee->isInterposable()) {
+    for (unsigned I = 0; I < Call.arg_size(); ++I) {
+      if (!carriesPointer(Call.getArgOperand(I)->getType()))
+        continue;
+      if (I < Callee->arg_size())
+        addCopy(nodeOf(Call.getArgOperand(I)), nodeOf(Callee->getArg(I)));
+      else
+        addCopy(nodeOf(Call.getArgOperand(I)), World); // variadic part
+    }
+    if (GivesPointer) {
+      NodeId Return = ReturnNodes.try_emplace(Callee, 0).first->second;
+      if (!Return)
+        ReturnNodes[Callee] = Return = newNode();
+      addCopy(Return, nodeOf(&Call));
+    }
+    return;
+  }
+  LibFunc Known;
+  if (Callee && TLI.getLibFunc(*Callee, Known) && Known == LibFunc_free)
+    return;
+  if (Callee && (Callee->getName().starts_with("_ZdlPv") || Callee->getName().starts_with("_ZdaPv")))
+    return;
+  for (unsigned I = 0; I < Call.arg_size(); ++I) {
+    if (!carriesPointer(Call.getArgOperand(I)->getType()))
+      continue;
+    if (Call.doesNotCapture(I) && Call.onlyReadsMemory(I))
+      continue;
+    if (Call.paramHasAttr(I, Attribute::Returned) && GivesPointer)
+      addCopy(nodeOf(Call.getArgOperand(I)), nodeOf(&Call));
+    if (!Call.doesNotCapture(I))
+      addCopy(nodeOf(Call.getArgOperand(I)), World);
+  }
+  if (GivesPointer && !Call.getReturnedArgOperand())
+    addPoints(nodeOf(&Call), UnknownLoc);
+}
+
+void PointerOrigins::bindCallbacks(Function &F) {
+  for (const Use &U : F.uses()) {
+    AbstractCallSite Broker(&U);
+    if (!Broker || !Broker.isCallbackCall())
+      continue;
+    for (Argument &A : F.args())
+      if (Value *Passed = Broker.getCallArgOperand(A); Passed && carriesPointer(A.getType()))
+        addCopy(nodeOf(Passed), nodeOf(&A));
+  }
+}
+
+void PointerOrigins::solve() {
+  while (!Worklist.empty()) {
+    NodeId N = Worklist.front();
+    Worklist.pop_front();
+    Nodes[N].Queued = false;
+    SparseBitVector<> New;
+    std::swap(New, Nodes[N].Pending);
+    unsigned Cost = static_cast<unsigned>(1 + Nodes[N].Copies.size() + Nodes[N].Loads.size() +
+                                          Nodes[N].Stores.size() + Nodes[N].Shifts.size());
+    if (Budget < Cost) {
+      OutOfBudget = true;
+      return;
+    }
+    Budget -= Cost;
+    // Indexes, not iterators: rules below may append to the lists.
+    for (size_t I = 0; I < Nodes[N].Copies.size(); ++I)
+      addPoints(Nodes[N].Copies[I], New);
+    for (size_t I = 0; I < Nodes[N].Shifts.size(); ++I) {
+      auto [To, By] = Nodes[N].Shifts[I];
+      for (LocationId L : New)
+        addPoints(To, shifted(L, By));
+    }
+    for (size_t I = 0; I < Nodes[N].Loads.size(); ++I) {
+      NodeId To = Nodes[N].Loads[I];
+      for (LocationId L : New)
+        loadFrom(L, To);
+    }
+    for (size_t I = 0; I < Nodes[N].Stores.size(); ++I) {
+      NodeId From = Nodes[N].Stores[I];
+      for (LocationId L : New)
+        storeTo(From, L);
+    }
+  }
+}
+
+void PointerOrigins::markEscaped() {
+  // What the world can reach through any field of what it holds is the world's as well.
+  SmallVector<unsigned, 16> Stack;
+  SparseBitVector<> Seen;
+  auto Visit = [&](const SparseBitVector<> &Set) {
+    for (LocationId L : Set)
+      if (Seen.test_and_set(Locations[L].ObjectIndex))
+        Stack.push_back(Locations[L].ObjectIndex);
+  };
+  Visit(Nodes[World].Points);
+  while (!Stack.empty()) {
+    unsigned O = Stack.pop_back_val();
+    for (auto &[Offset, L] : Objects[O].Offsets)
+      Visit(Nodes[Locations[L].Contents].Points);
+  }
+  for (unsigned O : Seen)
+    for (auto &[Offset, L] : Objects[O].Offsets)
+      addPoints(World, L);
+  // What unknown code stores into an escaped object is unknown: fields read from it may be anything.
+  for (unsigned O : Seen)
+    for (auto &[Offset, L] : Objects[O].Offsets)
+      addPoints(Locations[L].Contents, UnknownLoc);
+  solve();
+}
+
+PointerOrigins::Answer PointerOrigins::originsOf(const Value *Pointer) const {
+  Answer Result;
+  auto It = ValueNodes.find(Pointer);
+  if (OutOfBudget || It == ValueNodes.end()) {
+    Result.Unknown = true;
+    return Result;
+  }
+  for (LocationId L : Nodes[It->second].Points) {
+    const Object &O = Objects[Locations[L].ObjectIndex];
+    if (!O.Origin)
+      Result.Unknown = true;
+    else if (O.Site && !is_contained(Result.Sites, O.Site))
+      Result.Sites.push_back(O.Site);
+  }
+  return Result;
+}
+
+bool PointerOrigins::escapes(const CallBase *Site) const {
+  auto It = ObjectOf.find(Site);
+  if (OutOfBudget || It == ObjectOf.end())
+    return true;
+  for (auto &[Offset, L] : Objects[It->second].Offsets)
+    if (Nodes[World].Points.test(L))
+      return true;
+  return false;
+}
+
+} // namespace smalloc

@@ -1,0 +1,111 @@
+//===- PointerOrigins.h - which sites can a pointer come from? --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which allocation sites of the unit an address may point into, through SSA, arguments and returns, struct
+// fields, globals, arrays of pointers, and callbacks (OpenMP, pthread_create, qsort).
+//
+// Andersen's inclusion constraints (Andersen 1994), field-sensitive by constant byte offset (Pearce, Kelly and Hankin 2004),
+// solved with a worklist and difference propagation. The answer steers an estimate, it proves nothing: what unknown
+// code may store is one marker, "unknown", not every escaped object. Steps are budgeted: beyond the budget every
+// answer is "unknown" (gaveUp()).
+//===----------------------------------------------------------------------===//
+#ifndef SMALLOC_PASSES_POINTERORIGINS_H
+#define SMALLOC_PASSES_POINTERORIGINS_H
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/SparseBitVector.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Module.h"
+#include <deque>
+#include <map>
+
+namespace llvm {
+class TargetLibraryInfo;
+}
+
+namespace smalloc {
+
+class PointerOrigins {
+public:
+  using GetTLI = llvm::function_ref<const llvm::TargetLibraryInfo &(llvm::Function &)>;
+
+  /// Builds and solves the constraints of \p M. \p Budget: propagation steps, each a few bit operations.
+  PointerOrigins(llvm::Module &M, GetTLI TLI, unsigned Budget = 4000000);
+
+  struct Answer {
+    llvm::SmallVector<const llvm::CallBase *, 4> Sites; ///< in program order
+    bool Unknown = false;                               ///< also something that the unit does not show
+  };
+  /// Where the address \p Pointer may point.
+  Answer originsOf(const llvm::Value *Pointer) const;
+
+  /// True if code outside of the unit can get the site's pointer.
+  bool escapes(const llvm::CallBase *Site) const;
+
+  bool gaveUp() const { return OutOfBudget; }
+
+private:
+  using NodeId = unsigned;
+  using LocationId = unsigned;
+  static constexpr int64_t AnyOffset = INT64_MIN;
+
+  struct Object {
+    const llvm::Value *Origin = nullptr; ///< site call, global, alloca; null: the unknown world
+    const llvm::CallBase *Site = nullptr;
+    llvm::SmallVector<std::pair<int64_t, LocationId>, 4> Offsets;
+    llvm::SmallVector<NodeId, 2> ReadAll;  ///< nodes that read any field
+    llvm::SmallVector<NodeId, 2> WroteAll; ///< nodes stored to an unknown field
+  };
+  struct Location {
+    unsigned ObjectIndex;
+    int64_t Offset;
+    NodeId Contents;
+  };
+  struct Node {
+    llvm::SparseBitVector<> Points, Pending;
+    llvm::SmallVector<NodeId, 4> Copies, Loads, Stores;
+    llvm::SmallVector<std::pair<NodeId, int64_t>, 2> Shifts;
+    bool Queued = false;
+  };
+
+  NodeId newNode();
+  NodeId nodeOf(const llvm::Value *V);
+  unsigned newObject(const llvm::Value *Origin);
+  LocationId locationOf(unsigned ObjectIndex, int64_t Offset);
+  LocationId shifted(LocationId L, int64_t By);
+  void addPoints(NodeId N, LocationId L);
+  void addPoints(NodeId N, const llvm::SparseBitVector<> &Set);
+  void addCopy(NodeId From, NodeId To);
+  void addShift(NodeId From, NodeId To, int64_t By);
+  void addLoad(NodeId Address, NodeId To);
+  void addStore(NodeId From, NodeId Address);
+  void loadFrom(LocationId L, NodeId To);
+  void storeTo(NodeId From, LocationId L);
+  void queue(NodeId N);
+
+  void collectGlobals(llvm::Module &M);
+  void collectInitializer(NodeId Address, const llvm::Constant *C, int64_t Offset, const llvm::DataLayout &DL);
+  void collectFunction(llvm::Function &F, const llvm::TargetLibraryInfo &TLI);
+  void collectCall(llvm::CallBase &Call, const llvm::TargetLibraryInfo &TLI);
+  void bindCallbacks(llvm::Function &F);
+  void solve();
+  void markEscaped();
+
+  std::deque<Node> Nodes;
+  std::deque<Location> Locations;
+  std::deque<Object> Objects;
+  std::deque<NodeId> Worklist;
+  llvm::DenseMap<const llvm::Value *, NodeId> ValueNodes;
+  llvm::DenseMap<const llvm::Function *, NodeId> ReturnNodes;
+  llvm::DenseMap<const llvm::Value *, unsigned> ObjectOf;
+  NodeId World;          ///< what unknown code holds
+  LocationId UnknownLoc; ///< the one location of the unknown world
+  const llvm::DataLayout *Layout;
+  unsigned Budget;
+  bool OutOfBudget = false;
+};
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,118 @@
+//===- RegisterPasses.cpp - where smalloc sits in the pipeline --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "RegisterPasses.h"
+#include "AllocationSites.h"
+#include "Remarks.h"
+#include "SiteRewriter.h"
+#include "SiteTable.h"
+#include "SiteText.h"
+#include "Verdict.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+constexpr StringRef DoneMetadata = "smalloc.done";
+
+/// The site ABI is laid out for 64-bit ELF.
+bool supportedTarget(const Module &M) {
+  return M.getTargetTriple().isOSBinFormatELF() && M.getDataLayout().getPointerSizeInBits() == 64;
+}
+
+FunctionAnalysisManager &functionAnalyses(Module &M, ModuleAnalysisManager &AM) {
+  return AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
+}
+
+} // namespace
+
+PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
+  // -ffat-lto-objects and ThinLTO back ends run the pipeline again over a module that is done.
+  if (M.getNamedMetadata(DoneMetadata) || !supportedTarget(M))
+    return PreservedAnalyses::all();
+  FunctionAnalysisManager &FAM = functionAnalyses(M, AM);
+  std::string Defined;
+  if (definesAllocator(M, &Defined)) {
+    emitOwnAllocatorRemark(M, Defined, FAM);
+    return PreservedAnalyses::all();
+  }
+  M.getOrInsertNamedMetadata(DoneMetadata);
+  AllocationSitesPass(O.Root, AllocationSitesPass::When::Later).run(M, AM);
+  UnitVerdicts Verdicts = decideUnit(M, FAM, O);
+  emitRemarks(Verdicts.Sites, O, FAM);
+  if (!O.SitesDir.empty())
+    if (Error E = writeSitesJson(M, Verdicts.Sites, O))
+      M.getContext().diagnose(DiagnosticInfoGeneric("smalloc: cannot write the site table: " + toString(std::move(E)),
+                                                    DS_Warning));
+  bool Changed = insertPromotionPoints(Verdicts.Nests, FAM);
+  Changed |= rewriteSites(M, Verdicts.Sites, O);
+  return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+}
+
+PreservedAnalyses SmallocPrinterPass::run(Module &M, ModuleAnalysisManager &AM) {
+  FunctionAnalysisManager &FAM = functionAnalyses(M, AM);
+  AllocationSitesPass(O.Root, AllocationSitesPass::When::Later).run(M, AM);
+  static constexpr const char *Patterns[] = {"unknown", "none", "streaming", "strided", "scattered", "pointer-chasing"};
+  static constexpr const char *Decisions[] = {"base", "superpage", "runtime"};
+  UnitVerdicts Verdicts = decideUnit(M, FAM, O);
+  for (const SiteVerdict &V : Verdicts.Sites) {
+    errs() << siteText(V) << ": " << Decisions[V.Decision] << " " << Patterns[V.Pattern];
+    if (V.SpreadPages != SMALLOC_UNKNOWN)
+      errs() << " spread=" << V.SpreadPages;
+    if (V.MissesPerAccess >= 0)
+      errs() << formatv(" misses={0:f3} saving={1:f1}", V.MissesPerAccess, V.SavingCycles);
+    if (V.MinBytes != SMALLOC_UNKNOWN)
+      errs() << " min=" << V.MinBytes;
+    if (V.FaultsSaved != SMALLOC_UNKNOWN)
+      errs() << " first-touch=" << V.FaultsSaved;
+    const std::pair<unsigned, const char *> Names[] = {{SMALLOC_SITE_REWRITTEN, " rewritten"},
+                                                       {SMALLOC_SITE_FULLY_INITIALISED, " initialised"},
+                                                       {SMALLOC_SITE_SMALL, " many"},
+                                                       {SMALLOC_SITE_ESCAPES, " escapes"},
+                                                       {SMALLOC_SITE_UNDECIDED, " undecided"}};
+    for (const auto &[Flag, Name] : Names)
+      if (V.Flags & Flag)
+        errs() << Name;
+    errs() << " | " << V.Why << "\n";
+  }
+  for (const ProfitableNest &N : Verdicts.Nests)
+    errs() << "profitable nest in '" << N.F->getName() << "': " << motionText(N.Reference) << "\n";
+  return PreservedAnalyses::all();
+}
+
+void registerPasses(PassBuilder &PB, const Options &Base) {
+  Expected<Options> Complete = withCommandLine(Base);
+  if (!Complete) {
+    // No diagnostics engine is at hand here (opt, flang, lld): say it and let the tool stop as for any bad option.
+    errs() << "smalloc: error: " << toString(Complete.takeError()) << "\n";
+    std::exit(1);
+  }
+  Options O = std::move(*Complete);
+  PB.registerPipelineStartEPCallback([O](ModulePassManager &MPM, OptimizationLevel Level) {
+    if (Level != OptimizationLevel::O0)
+      MPM.addPass(AllocationSitesPass(O.Root, AllocationSitesPass::When::PipelineStart));
+  });
+  PB.registerOptimizerEarlyEPCallback([O](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase) {
+    if (Level != OptimizationLevel::O0)
+      MPM.addPass(SmallocPass(O));
+  });
+  PB.registerPipelineParsingCallback(
+      [O](StringRef Name, ModulePassManager &MPM, ArrayRef<PassBuilder::PipelineElement>) {
+        if (Name == "smalloc-sites")
+          MPM.addPass(AllocationSitesPass(O.Root, AllocationSitesPass::When::PipelineStart));
+        else if (Name == "smalloc")
+          MPM.addPass(SmallocPass(O));
+        else if (Name == "print<smalloc>")
+          MPM.addPass(SmallocPrinterPass(O));
+        else
+          return false;
+        return true;
+      });
+}
+
+} // namespace smalloc

@@ -1,0 +1,79 @@
+//===- Remarks.cpp - the compiler explains itself ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Remarks.h"
+#include "SiteText.h"
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+using ore::NV;
+
+namespace smalloc {
+namespace {
+
+constexpr const char *PassName = "smalloc";
+
+std::string first(const SiteVerdict &V) {
+  std::string Text;
+  if (V.Flags & SMALLOC_SITE_FULLY_INITIALISED)
+    Text = ", from birth since all of it is written";
+  return Text;
+}
+
+} // namespace
+
+void emitRemarks(ArrayRef<SiteVerdict> Sites, const Options &O, FunctionAnalysisManager &FAM) {
+  for (const SiteVerdict &V : Sites) {
+    OptimizationRemarkEmitter &ORE = FAM.getResult<OptimizationRemarkEmitterAnalysis>(*V.Call->getFunction());
+    const bool Undecided = V.Flags & SMALLOC_SITE_UNDECIDED;
+    if (V.Decision == SMALLOC_DECISION_SUPERPAGE)
+      ORE.emit([&] {
+        return OptimizationRemark(PassName, "Superpages", V.Call)
+               << "superpages" << first(V) << ": " << NV("Site", siteText(V)) << ": " << NV("Why", V.Why);
+      });
+    else if (V.Decision == SMALLOC_DECISION_RUNTIME && !Undecided)
+      ORE.emit([&] {
+        return OptimizationRemark(PassName, "SuperpagesAtRunTime", V.Call)
+               << "superpages from " << NV("MinSize", bytesText(V.MinBytes))
+               << (V.Flags & SMALLOC_SITE_SMALL ? " of live objects on" : " on") << first(V) << ": "
+               << NV("Site", siteText(V)) << ": " << NV("Why", V.Why);
+      });
+    else
+      ORE.emit([&] {
+        return OptimizationRemarkMissed(PassName, Undecided ? "Undecided" : "BasePages", V.Call)
+               << (Undecided ? "undecided: " : "base pages: ") << NV("Site", siteText(V)) << ": "
+               << NV("Why", V.Why);
+      });
+    ORE.emit([&] {
+      OptimizationRemarkAnalysis R(PassName, "Spread", V.Call);
+      R << NV("Site", siteText(V)) << ": spread "
+        << NV("Spread", V.SpreadPages != SMALLOC_UNKNOWN ? pagesText(static_cast<double>(V.SpreadPages))
+                        : V.SpreadText.empty()           ? std::string("unknown")
+                                                         : V.SpreadText + " pages")
+        << ", reach " << NV("Reach", O.Machine.ReachPages) << " pages of " << NV("Machine", O.Machine.Name);
+      if (V.MissesPerAccess >= 0)
+        R << ", " << NV("Misses", missesText(V.MissesPerAccess)) << ", translation saving "
+          << NV("Saving", std::to_string(static_cast<long>(V.SavingCycles + 0.5))) << " cycles an access";
+      if (V.FaultsSaved != SMALLOC_UNKNOWN)
+        R << ", first touch " << NV("FaultsSaved", V.FaultsSaved) << " faults fewer";
+      R << ", confidence " << NV("Confidence", V.Confidence) << " %";
+      return R;
+    });
+  }
+}
+
+void emitOwnAllocatorRemark(Module &M, StringRef Name, FunctionAnalysisManager &FAM) {
+  for (Function &F : M) {
+    if (F.isDeclaration())
+      continue;
+    OptimizationRemarkEmitter &ORE = FAM.getResult<OptimizationRemarkEmitterAnalysis>(F);
+    ORE.emit([&] {
+      return OptimizationRemarkMissed(PassName, "OwnAllocator", F.getSubprogram(), &F.getEntryBlock())
+             << "sites left alone: this unit defines " << NV("Function", Name);
+    });
+    return;
+  }
+}
+
+} // namespace smalloc

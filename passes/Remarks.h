@@ -1,0 +1,20 @@
+//===- Remarks.h - the compiler explains itself -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the optimization remarks: -Rpass=smalloc (superpages), -Rpass-missed=smalloc (not, and why),
+// -Rpass-analysis=smalloc (the numbers). They read as sentences; the YAML record has the values.
+//===----------------------------------------------------------------------===//
+#ifndef SMALLOC_PASSES_REMARKS_H
+#define SMALLOC_PASSES_REMARKS_H
+
+#include "Verdict.h"
+
+namespace smalloc {
+
+void emitRemarks(llvm::ArrayRef<SiteVerdict> Sites, const Options &O, llvm::FunctionAnalysisManager &FAM);
+
+/// One remark at the unit's first function: its sites stay as they are because it defines \p Name.
+void emitOwnAllocatorRemark(llvm::Module &M, llvm::StringRef Name, llvm::FunctionAnalysisManager &FAM);
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,23 @@
+//===- SiteRewriter.h - calls become steerable ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what a rewritten call looks like. Each call of a steerable site goes to a hidden COMDAT thunk of its family
+// with the site's cell; the thunk asks libsmalloc's weak entry, loaded through the GOT so that a later preload can
+// switch it on, and falls back to the very function that was called. Any linker links the result with nothing on
+// the line. A hidden COMDAT constructor hands each linked image's record to the runtime.
+//===----------------------------------------------------------------------===//
+#ifndef SMALLOC_PASSES_SITEREWRITER_H
+#define SMALLOC_PASSES_SITEREWRITER_H
+
+#include "Verdict.h"
+
+namespace smalloc {
+
+/// Emits descriptors for all of \p Sites and rewrites the steerable ones. Returns true if \p M changed.
+bool rewriteSites(llvm::Module &M, llvm::ArrayRef<SiteVerdict> Sites, const Options &O);
+
+/// Puts promotion points before profitable nests. Must run before rewriteSites (uses the analyses of the verdicts).
+bool insertPromotionPoints(llvm::ArrayRef<ProfitableNest> Nests, llvm::FunctionAnalysisManager &FAM);
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,22 @@
+//===- SiteTable.h - a unit's sites as data ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the bytes: each site's descriptor in the ELF section that smalloc/site.h describes, its cell, and the JSON
+// file of -fplugin-arg-smalloc-sites=DIR.
+//===----------------------------------------------------------------------===//
+#ifndef SMALLOC_PASSES_SITETABLE_H
+#define SMALLOC_PASSES_SITETABLE_H
+
+#include "Verdict.h"
+
+namespace smalloc {
+
+/// Emits the descriptor of \p V and, if the site is rewritten, its cell; returns the cell (null if none).
+/// \p Ordinal tells apart sites of the unit with the same id and context.
+llvm::GlobalVariable *emitSite(llvm::Module &M, const SiteVerdict &V, const Options &O, unsigned Ordinal);
+
+/// Writes DIR/<unit>.json, whole or not at all (temporary file and rename), so that parallel compiles are safe.
+llvm::Error writeSitesJson(const llvm::Module &M, llvm::ArrayRef<SiteVerdict> Sites, const Options &O);
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,164 @@
+//===- SiteText.cpp - what people read about a site -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "SiteText.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Demangle/Demangle.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+std::optional<uint64_t> constantArgument(const CallBase &Call, unsigned Index) {
+  if (auto *C = dyn_cast<ConstantInt>(Call.getArgOperand(Index)))
+    return C->getZExtValue();
+  return std::nullopt;
+}
+
+/// Largest constant factor of a size expression: the element's size in n * sizeof(T).
+uint64_t constantFactor(const SCEV *S) {
+  if (auto *Cast = dyn_cast<SCEVCastExpr>(S))
+    return constantFactor(Cast->getOperand());
+  if (auto *Mul = dyn_cast<SCEVMulExpr>(S))
+    if (auto *C = dyn_cast<SCEVConstant>(Mul->getOperand(0)))
+      return C->getAPInt().abs().getLimitedValue(1u << 30);
+  return 0;
+}
+
+} // namespace
+
+void describeLocation(SiteVerdict &V, const Module &M) {
+  V.File = M.getSourceFileName();
+  const DILocation *Location = V.Call->getDebugLoc();
+  if (!Location)
+    return;
+  V.File = Location->getFilename().str();
+  V.Line = Location->getLine();
+  V.Column = Location->getColumn();
+  for (const DILocation *At = Location->getInlinedAt(); At; At = At->getInlinedAt()) {
+    const DISubprogram *In = At->getScope()->getSubprogram();
+    if (!V.Context.empty())
+      V.Context += '\n';
+    StringRef Name = In->getLinkageName().empty() ? In->getName() : In->getLinkageName();
+    V.Context += (Name + " " + At->getFilename() + ":" + Twine(At->getLine())).str();
+  }
+}
+
+void describeSize(SiteVerdict &V, ScalarEvolution &SE) {
+  const CallBase &Call = *V.Call;
+  unsigned SizeArgument = 0;
+  std::optional<uint64_t> Count = 1;
+  switch (V.Family) {
+  case AllocFamily::Calloc:
+    Count = constantArgument(Call, 0);
+    SizeArgument = 1;
+    break;
+  case AllocFamily::Realloc:
+  case AllocFamily::AlignedAlloc:
+    SizeArgument = 1;
+    break;
+  case AllocFamily::PosixMemalign:
+    SizeArgument = 2;
+    break;
+  default:
+    break;
+  }
+  std::optional<uint64_t> Size = constantArgument(Call, SizeArgument);
+  if (Size && Count && (*Count == 0 || *Size <= UINT64_MAX / std::max<uint64_t>(*Count, 1))) {
+    V.SizeBytes = *Size * *Count;
+    V.SizeText = utostr(V.SizeBytes) + " bytes";
+  }
+  if (V.Family == AllocFamily::Calloc)
+    V.ElementBytes = Size.value_or(Count.value_or(0));
+  else if (!Size)
+    V.ElementBytes = constantFactor(SE.getSCEV(Call.getArgOperand(SizeArgument)));
+  if (V.SizeText.empty())
+    V.SizeText = V.ElementBytes > 1 ? "n*" + utostr(V.ElementBytes) + " bytes" : "n bytes";
+}
+
+std::string pagesText(double Pages) {
+  double Rounded = std::ceil(Pages);
+  return Rounded == 1 ? "1 page" : formatv("{0:f0} pages", Rounded).str();
+}
+
+std::string missesText(double Misses) {
+  return formatv("{0} TLB misses an access", formatv(Misses < 0.005 ? "{0:f4}" : "{0:f2}", Misses).str()).str();
+}
+
+std::string bytesText(uint64_t Bytes) {
+  static constexpr const char *Units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  double Value = static_cast<double>(Bytes);
+  unsigned Unit = 0;
+  while (Value >= 1024 && Unit < 4) {
+    Value /= 1024;
+    ++Unit;
+  }
+  return Unit == 0 ? formatv("{0} bytes", Bytes).str() : formatv("{0:f1} {1}", Value, Units[Unit]).str();
+}
+
+std::string nestText(const LoopReference &R) {
+  const Function *F = R.Access->getFunction();
+  if (!R.Outermost) {
+    bool Recursion = any_of(R.Levels, [](const LoopLevel &L) { return L.Kind == Motion::Chase; });
+    return (Recursion ? "the recursion of '" : "calls of '") + demangle(F->getName()) + "'";
+  }
+  std::string Line;
+  if (DebugLoc Start = R.Outermost->getStartLoc())
+    Line = " at line " + utostr(Start.getLine());
+  else
+    Line = " of '" + demangle(F->getName()) + "'";
+  unsigned Depth = 0;
+  for (const LoopLevel &L : R.Levels)
+    Depth += L.L != nullptr;
+  return Depth > 1 ? "the nest of " + utostr(Depth) + " loops" + Line : "the loop" + Line;
+}
+
+std::string motionText(const LoopReference &R) {
+  const LoopLevel *L = R.varying();
+  switch (L ? L->Kind : Motion::None) {
+  case Motion::None:
+    return "not moving";
+  case Motion::Constant:
+    return "walked " + itostr(std::abs(L->StrideBytes)) + " bytes apart";
+  case Motion::Symbolic:
+    return "walked across rows (a stride known at run time)";
+  case Motion::Gather:
+    return "picked at random through loaded indices";
+  case Motion::Chase:
+    return "reached through pointers";
+  case Motion::Irregular:
+    return "picked at random through computed indices";
+  }
+  llvm_unreachable("every motion has its words");
+}
+
+std::string spreadText(const LoopReference &R, uint64_t PageBytes) {
+  static constexpr const char *Names[] = {"i", "j", "k", "l"};
+  std::string Product;
+  unsigned Unknown = 0;
+  for (const LoopLevel &L : R.Levels) {
+    if (L.Kind == Motion::None)
+      continue;
+    std::string Count = L.Trip ? utostr(*L.Trip) : Names[std::min(Unknown++, 3u)];
+    if (L.Kind == Motion::Constant && static_cast<uint64_t>(std::abs(L.StrideBytes)) < PageBytes)
+      Count += "*" + itostr(std::abs(L.StrideBytes)) + "/" + utostr(PageBytes);
+    Product += (Product.empty() ? "" : "*") + Count;
+  }
+  return Product.empty() ? "1" : "min(" + Product + ", size/" + utostr(PageBytes) + ")";
+}
+
+std::string siteText(const SiteVerdict &V) {
+  std::string Callee = familyCallee(V.Family).str();
+  if (V.Family >= AllocFamily::New)
+    Callee = StringRef(Callee).starts_with("_Zna") ? "new[]" : "new";
+  return Callee + " of " + V.SizeText + " in '" + demangle(V.Function) + "'";
+}
+
+} // namespace smalloc

@@ -1,0 +1,70 @@
+//===- Verdict.h - superpages for this site? --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides, for each allocation site of a unit: superpages, base pages, or at run time from which size; and says why.
+// Inputs are the references that reach the site (LoopAccesses, PointerOrigins) and the machine's reach.
+//
+// A site that only known accesses reach and that gains nothing stays a plain call for good. One whose pointer leaves
+// the unit is never "base for good": it stays steerable (undecided), because unknown is the normal case in programs
+// of several files.
+//===----------------------------------------------------------------------===//
+#ifndef SMALLOC_PASSES_VERDICT_H
+#define SMALLOC_PASSES_VERDICT_H
+
+#include "AllocationSites.h"
+#include "LoopAccesses.h"
+#include "Options.h"
+#include "PointerOrigins.h"
+#include <string>
+#include <vector>
+
+namespace smalloc {
+
+/// What is known and decided of one allocation call.
+struct SiteVerdict {
+  llvm::CallBase *Call = nullptr;
+  AllocFamily Family = AllocFamily::Malloc;
+  uint64_t Id = 0;
+  std::string Function, File, Context;
+  unsigned Line = 0, Column = 0;
+  uint64_t SizeBytes = SMALLOC_UNKNOWN;
+  uint64_t ElementBytes = 0;
+  std::string SizeText; ///< for people: "8000000 bytes", "n objects of 48 bytes", "a size known at run time"
+
+  smalloc_pattern Pattern = SMALLOC_PATTERN_UNKNOWN;
+  smalloc_decision Decision = SMALLOC_DECISION_BASE;
+  unsigned Flags = 0; ///< SMALLOC_SITE_*
+  uint64_t SpreadPages = SMALLOC_UNKNOWN;
+  std::string SpreadText;
+  double MissesPerAccess = -1;
+  double SavingCycles = -1; ///< per access; translation only
+  uint64_t FaultsSaved = SMALLOC_UNKNOWN;
+  uint64_t MinBytes = SMALLOC_UNKNOWN;
+  unsigned Confidence = 0;
+  std::string Why;
+
+  bool steerable() const { return Flags & SMALLOC_SITE_REWRITTEN; }
+};
+
+/// A nest that pays if the object it walks is big: where a promotion point belongs.
+struct ProfitableNest {
+  const llvm::Loop *Outermost = nullptr;
+  llvm::Function *F = nullptr;
+  LoopReference Reference;
+};
+
+struct UnitVerdicts {
+  std::vector<SiteVerdict> Sites; ///< in program order
+  std::vector<ProfitableNest> Nests;
+  bool OriginsGaveUp = false;
+};
+
+/// Analyses \p M. Needs the site attributes of AllocationSitesPass.
+UnitVerdicts decideUnit(llvm::Module &M, llvm::FunctionAnalysisManager &FAM, const Options &O);
+
+/// Every byte of the object is written by a loop, or a memset, of the allocating function after the allocation.
+bool fullyInitialised(llvm::CallBase &Site, AllocFamily Family, const std::vector<LoopReference> &References,
+                      llvm::FunctionAnalysisManager &FAM);
+
+} // namespace smalloc
+#endif
