@@ -20,7 +20,7 @@ count_sites() {
   objcopy -O binary --only-section=smalloc_sites --set-section-flags smalloc_sites=alloc "$1" "$tmp/sites.bin" 2>/dev/null || true
   if [ -s "$tmp/sites.bin" ]; then { grep -aob 'SMS1' "$tmp/sites.bin" || true; } | wc -l; else echo 0; fi
 }
-calls_thunk() { "$(command -v llvm-nm-22 || echo nm)" "$1" | found '__smalloc_v1_'; }
+calls_thunk() { "$(command -v llvm-nm-22 || echo nm)" "$1" | found '__smalloc_v1_thunk'; }
 
 # A table of 64 MiB, fully written, read at random through an index: the plainest case for superpages.
 # Prints the sum, and how much of the table's mapping lies on transparent superpages. TABLE_ONLY, MAIN_ONLY: in two halves.

@@ -15,10 +15,11 @@ quietly "$CLANG" "${flags[@]}" -M gather.c -MF deps
 expect_match deps 'gather\.o:'
 quietly "$CLANG" "${flags[@]}" -fsyntax-only gather.c
 quietly "$CLANG" -fplugin="$PLUGIN" --analyze gather.c
-quietly "$CLANG" "${flags[@]}" -c gather.s -o from_s.o
+assemble=(-Werror -fplugin="$PLUGIN")
+quietly "$CLANG" "${assemble[@]}" -c gather.s -o from_s.o
 cp gather.s gather2.S
-quietly "$CLANG" "${flags[@]}" -c gather2.S -o from_S.o
-quietly "$CLANG" "${flags[@]}" from_s.o -o program
+quietly "$CLANG" "${assemble[@]}" -c gather2.S -o from_S.o
+quietly "$CLANG" "${assemble[@]}" from_s.o -o program
 runs_plain ./program
 quietly "$CLANG" "${flags[@]}" -c -emit-llvm gather.c -o gather.bc
 quietly "$CLANG" "${flags[@]}" -c -MD -MF d -x c - -o stdin.o <gather.c
