@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
@@ -156,7 +157,11 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
       LLVMContext &Context = M.getContext();
       Call->addFnAttr(Attribute::get(Context, SiteIdAttr,
                                      utohexstr(xxh3_64bits(Key), /*LowerCase=*/true, /*Width=*/16)));
-      Call->addFnAttr(Attribute::get(Context, SiteFunctionAttr, F.getName()));
+      StringRef WrittenIn = F.getName();
+      if (const DILocation *Location = Call->getDebugLoc(); Location && Phase == When::Later)
+        if (const DISubprogram *In = Location->getScope()->getSubprogram())
+          WrittenIn = In->getLinkageName().empty() ? In->getName() : In->getLinkageName();
+      Call->addFnAttr(Attribute::get(Context, SiteFunctionAttr, WrittenIn));
       Changed = true;
     }
   }

@@ -36,15 +36,22 @@ const SCEV *bare(const SCEV *S) {
   }
 }
 
-/// A product as constant factor times sorted symbols; sums count as one symbol each.
+/// A product as constant factor times symbols; sums count as one symbol each. A symbol may stand for 2 to its power.
 struct Product {
   int64_t Factor = 1;
-  SmallVector<const SCEV *, 4> Symbols;
+  SmallVector<std::pair<const SCEV *, bool>, 4> Symbols; // expression, power of two
   bool Valid = true;
 };
 
-void multiplyIn(Product &P, const SCEV *S) {
+void multiplyIn(Product &P, const SCEV *S, ScalarEvolution &SE) {
   S = bare(S);
+  if (auto *U = dyn_cast<SCEVUnknown>(S))
+    if (auto *Shift = dyn_cast<BinaryOperator>(U->getValue());
+        Shift && Shift->getOpcode() == Instruction::Shl && isa<ConstantInt>(Shift->getOperand(0))) {
+      P.Factor *= cast<ConstantInt>(Shift->getOperand(0))->getSExtValue();
+      P.Symbols.push_back({bare(SE.getSCEV(Shift->getOperand(1))), true});
+      return;
+    }
   if (auto *C = dyn_cast<SCEVConstant>(S)) {
     if (C->getAPInt().getSignificantBits() > 62)
       P.Valid = false;
@@ -52,9 +59,9 @@ void multiplyIn(Product &P, const SCEV *S) {
       P.Factor *= C->getAPInt().getSExtValue();
   } else if (auto *Mul = dyn_cast<SCEVMulExpr>(S)) {
     for (const SCEV *Op : Mul->operands())
-      multiplyIn(P, Op);
+      multiplyIn(P, Op, SE);
   } else {
-    P.Symbols.push_back(S);
+    P.Symbols.push_back({S, false});
   }
 }
 
@@ -63,8 +70,10 @@ bool sameSum(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth);
 bool sameProduct(Product A, Product B, ScalarEvolution &SE, unsigned Depth) {
   if (!A.Valid || !B.Valid || A.Factor != B.Factor || A.Symbols.size() != B.Symbols.size())
     return false;
-  for (const SCEV *S : A.Symbols) {
-    auto It = find_if(B.Symbols, [&](const SCEV *Other) { return sameSum(S, Other, SE, Depth + 1); });
+  for (auto [S, Power] : A.Symbols) {
+    auto It = find_if(B.Symbols, [&, S = S, Power = Power](const auto &Other) {
+      return Power == Other.second && sameSum(S, Other.first, SE, Depth + 1);
+    });
     if (It == B.Symbols.end())
       return false;
     B.Symbols.erase(It);
@@ -88,7 +97,7 @@ bool sameSum(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth =
               return In != Phi && SE.isSCEVable(In->getType()) && sameSum(SE.getSCEV(In), Other, SE, Depth + 3);
             }))
           return true;
-  auto Terms = [](const SCEV *S, int64_t &Constant) {
+  auto Terms = [&](const SCEV *S, int64_t &Constant) {
     SmallVector<Product, 4> Out;
     auto Add = [&](auto &&Self, const SCEV *T) -> void {
       T = bare(T);
@@ -98,7 +107,7 @@ bool sameSum(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth =
         return;
       }
       Product P;
-      multiplyIn(P, T);
+      multiplyIn(P, T, SE);
       if (P.Symbols.empty() && P.Valid)
         Constant += P.Factor;
       else
@@ -112,7 +121,7 @@ bool sameSum(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth =
   if (ConstantA != ConstantB || TermsA.size() != TermsB.size())
     return false;
   if (TermsA.size() == 1 && TermsA[0].Symbols.size() == 1 && TermsB[0].Symbols.size() == 1 &&
-      TermsA[0].Factor == TermsB[0].Factor && TermsA[0].Symbols[0] == A)
+      TermsA[0].Symbols[0] == std::pair(A, false) && TermsB[0].Symbols[0] == std::pair(B, false))
     return false; // no progress
   for (Product &P : TermsA) {
     auto It = find_if(TermsB, [&](Product &Q) { return sameProduct(P, Q, SE, Depth); });
@@ -172,40 +181,44 @@ bool fullyInitialised(CallBase &Call, AllocFamily Family, const std::vector<Loop
     const SCEV *Address = SE.getSCEV(R.Pointer);
     if (!isBlockOf(baseOf(Address, SE), Call, Family, DT))
       continue;
-    // Peel the recurrences from the innermost: each must continue where the ones inside it end.
-    const SCEV *Extent = SE.getConstant(APInt(64, R.Bytes)), *Start = Address;
-    bool Gapless = true, Any = false;
-    for (const LoopLevel &L : R.Levels) {
-      if (!L.L)
-        break;
-      auto *Rec = dyn_cast<SCEVAddRecExpr>(Start);
-      if (!Rec || Rec->getLoop() != L.L) {
-        Gapless &= L.Kind == Motion::None && Any;
-        continue;
-      }
-      const SCEV *Count = SE.getBackedgeTakenCount(L.L);
+    // Every dimension of the nest as step and count; in whatever order they are nested, each must continue where the
+    // ones inside it end.
+    Type *Wide = Type::getInt64Ty(F.getContext());
+    SmallVector<std::pair<const SCEV *, const SCEV *>, 4> Dimensions;
+    const SCEV *Start = Address;
+    bool Countable = true;
+    while (auto *Rec = dyn_cast<SCEVAddRecExpr>(Start)) {
+      const SCEV *Count = SE.getBackedgeTakenCount(Rec->getLoop());
       if (isa<SCEVCouldNotCompute>(Count) || !Rec->isAffine()) {
+        Countable = false;
+        break;
+      }
+      const SCEV *Trip = SE.getAddExpr(SE.getNoopOrZeroExtend(SE.getTruncateOrNoop(Count, Wide), Wide),
+                                       SE.getOne(Wide));
+      Dimensions.push_back({Rec->getStepRecurrence(SE), Trip});
+      Start = Rec->getStart();
+    }
+    if (!Countable || Dimensions.empty() || !isa<SCEVUnknown>(Start))
+      continue;
+    const SCEV *Extent = SE.getConstant(APInt(64, R.Bytes));
+    bool Gapless = true;
+    for (bool First = true; Gapless && !Dimensions.empty(); First = false) {
+      auto Next = find_if(Dimensions, [&](const auto &D) {
+        if (sameSum(D.first, Extent, SE))
+          return true;
+        // A struct filled field by field, or several elements an iteration: gaps under a cache line or a few leave no
+        // page untouched.
+        auto *Step = dyn_cast<SCEVConstant>(D.first);
+        return First && Step && Step->getAPInt().isStrictlyPositive() && Step->getAPInt().ule(256);
+      });
+      if (Next == Dimensions.end()) {
         Gapless = false;
         break;
       }
-      const SCEV *Step = Rec->getStepRecurrence(SE);
-      // A vector of stores, or an unrolled body, advances by several elements: its siblings write the rest.
-      if (!sameSum(Step, Extent, SE)) {
-        auto *StepConstant = dyn_cast<SCEVConstant>(Step);
-        auto *ExtentConstant = dyn_cast<SCEVConstant>(Extent);
-        if (Any || !StepConstant || !ExtentConstant)
-          Gapless = false;
-        else // a struct filled field by field: gaps under a cache line leave no page untouched
-          Gapless &= StepConstant->getAPInt().isStrictlyPositive() && StepConstant->getAPInt().ule(256);
-      }
-      Any = true;
-      Type *Wide = Type::getInt64Ty(F.getContext());
-      const SCEV *Trip = SE.getAddExpr(SE.getNoopOrZeroExtend(SE.getTruncateOrNoop(Count, Wide), Wide),
-                                       SE.getOne(Wide));
-      Extent = SE.getMulExpr(SE.getTruncateOrSignExtend(Step, Wide), Trip);
-      Start = Rec->getStart();
+      Extent = SE.getMulExpr(SE.getTruncateOrSignExtend(Next->first, Wide), Next->second);
+      Dimensions.erase(Next);
     }
-    if (Any && Gapless && isa<SCEVUnknown>(Start) && sameSum(Extent, Size, SE))
+    if (Gapless && sameSum(Extent, Size, SE))
       return true;
   }
   for (Instruction &I : instructions(F)) {

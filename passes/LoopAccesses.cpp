@@ -407,6 +407,9 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
     const SCEV *Address = SE.isSCEVable(Pointer->getType()) ? SE.getSCEV(Pointer) : nullptr;
     if (!Address)
       continue;
+    if (auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address)); Base && Inner)
+      if (auto *Load = dyn_cast<LoadInst>(Base->getValue()))
+        R.ThroughPointers = Inner->contains(Load);
     if (Inner) {
       bool Repeated = any_of(Windows, [&](const Window &W) {
         if (W.Inner != Inner)

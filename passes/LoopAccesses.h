@@ -57,6 +57,7 @@ struct LoopReference {
   bool Repeated = false; ///< another reference covers its pages: counts as a write only
   llvm::SmallVector<LoopLevel, 4> Levels; ///< innermost first
   const llvm::Loop *Outermost = nullptr;  ///< null: not in a loop of its function
+  bool ThroughPointers = false;           ///< the object's pointer itself is loaded anew by the innermost loop
   bool Assumed = false;                   ///< the surrounding loop is an assumption (calls from other units)
 
   /// Innermost level that the address varies with; null if none.

@@ -22,13 +22,16 @@ std::optional<uint64_t> constantArgument(const CallBase &Call, unsigned Index) {
   return std::nullopt;
 }
 
-/// Largest constant factor of a size expression: the element's size in n * sizeof(T).
+constexpr uint64_t MaxElementBytes = 65536; ///< a larger factor is a scale of the program, not an element
+
+/// Constant factor of a size expression: the element's size in n * sizeof(T); 0: none.
 uint64_t constantFactor(const SCEV *S) {
   if (auto *Cast = dyn_cast<SCEVCastExpr>(S))
     return constantFactor(Cast->getOperand());
   if (auto *Mul = dyn_cast<SCEVMulExpr>(S))
     if (auto *C = dyn_cast<SCEVConstant>(Mul->getOperand(0)))
-      return C->getAPInt().abs().getLimitedValue(1u << 30);
+      if (uint64_t Factor = C->getAPInt().abs().getLimitedValue(); Factor <= MaxElementBytes)
+        return Factor;
   return 0;
 }
 

@@ -76,10 +76,11 @@ bool shapeKnown(const LoopReference &R) {
 /// an unrolled one).
 constexpr unsigned MaxSingleWalks = 3;
 
-/// A structure that \p R walks without an outer loop that comes back to its pages.
+/// A structure, or an array of pointers to objects, that \p R walks without an outer loop that comes back to its pages.
 bool walksOnce(const LoopReference &R) {
   const LoopLevel *Moving = R.varying();
-  return Moving && Moving->Kind == Motion::Chase && &R.Levels.back() == Moving && !R.Assumed;
+  return Moving && (Moving->Kind == Motion::Chase || (Moving->Kind == Motion::Gather && R.ThroughPointers)) &&
+         &R.Levels.back() == Moving && !R.Assumed;
 }
 
 /// What one reference asks for its object.
