@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# lit.cfg.py decides what a lit test may write: %plugin, %clang, %clangxx, %flang, %opt, and the LLVM tools by name.
+import os
+
+import lit.formats
+
+config.name = "smalloc"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".ll", ".c", ".cpp", ".f90", ".test"]
+config.excludes = ["Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.smalloc_build, "tests", "lit", "out")
+config.environment["PATH"] = config.llvm_tools_dir + os.pathsep + config.environment["PATH"]
+for name in ("SMALLOC_CONF", "LD_PRELOAD"):
+    config.environment.pop(name, None)
+
+plugin = os.path.join(config.smalloc_build, "lib", "SmallocPlugin.so")
+tools = config.llvm_tools_dir
+config.substitutions += [
+    ("%plugin", plugin),
+    ("%opt", f"{tools}/opt -load-pass-plugin={plugin} -smalloc-machine=zen4"),
+    ("%clangxx", f"{tools}/clang++ -fplugin={plugin} -fplugin-arg-smalloc-machine=zen4"),
+    ("%clang", f"{tools}/clang -fplugin={plugin} -fplugin-arg-smalloc-machine=zen4"),
+    ("%flang", f"{tools}/flang -fpass-plugin={plugin}"),
+    ("%rawopt", f"{tools}/opt"),
+    ("%rawclang", f"{tools}/clang"),
+]
+if os.path.exists(f"{tools}/flang"):
+    config.available_features.add("flang")
