@@ -43,6 +43,7 @@ Function *touchThunk(Module &M) {
   Function *Touching = Function::Create(FunctionType::get(Void, {Ptr, I64}, false), GlobalValue::ExternalWeakLinkage,
                                         "__smalloc_v1_touching", M);
   Touching->setDoesNotThrow();
+  Touching->addFnAttr(Attribute::NonLazyBind);
   Constant *Null = ConstantPointerNull::get(Ptr);
   auto Block = [&](const char *Name) { return BasicBlock::Create(C, Name, F); };
   BasicBlock *Entry = Block("entry"), *Look = Block("look"), *Call = Block("call"), *End = Block("end");

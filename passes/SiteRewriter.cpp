@@ -61,6 +61,7 @@ Function *weakEntry(Module &M, StringRef Name, FunctionType *Type) {
     return Known;
   Function *F = Function::Create(Type, GlobalValue::ExternalWeakLinkage, Name, M);
   F->setDoesNotThrow();
+  F->addFnAttr(Attribute::NonLazyBind); // the call, too, goes through the GOT: no PLT entry for an absent function
   return F;
 }
 
