@@ -136,7 +136,10 @@ bool insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManag
   DenseSet<std::pair<const Loop *, Value *>> Done;
   bool Changed = false;
   for (const ProfitableNest &N : Nests) {
+    // Without a preheader, the block that leads there: it also runs when the loop is not entered, which is harmless.
     BasicBlock *Preheader = N.Outermost->getLoopPreheader();
+    if (!Preheader)
+      Preheader = N.Outermost->getLoopPredecessor();
     if (!Preheader || tooShort(N.Reference))
       continue;
     Instruction *At = Preheader->getTerminator();

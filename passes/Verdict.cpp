@@ -384,11 +384,21 @@ UnitVerdicts UnitAnalysis::run() {
   for (SiteVerdict &V : Result.Sites)
     decide(V);
   if (O.Model == SMALLOC_MODEL_SPREAD && (O.Heap == SMALLOC_HEAP_SPLIT || O.Heap == SMALLOC_HEAP_MIGRATE)) {
-    // Promotion points also serve objects that other units allocated: the nest alone decides.
+    // Promotion points also serve objects that other units allocated: there the nest alone decides. Known objects need
+    // one if they may wait for promotion, that is, start on base pages.
     SiteVerdict Anything;
+    DenseMap<const CallBase *, unsigned> Flags;
+    for (const SiteVerdict &V : Result.Sites)
+      Flags[V.Call] = V.Flags;
+    auto MayWait = [&](const LoopReference &R) {
+      PointerOrigins::Answer From = Origins.originsOf(R.Pointer);
+      return From.Unknown || any_of(From.Sites, [&](const CallBase *Site) {
+               return (Flags[Site] & SMALLOC_SITE_REWRITTEN) && !(Flags[Site] & SMALLOC_SITE_FULLY_INITIALISED);
+             });
+    };
     for (const LoopReference &R : References)
       if (R.Outermost && !R.Repeated && patternOf(R, T.PrefetchMaxStrideBytes) != SMALLOC_PATTERN_POINTER_CHASING &&
-          judge(R, Anything, false).pays())
+          MayWait(R) && judge(R, Anything, false).pays())
         Result.Nests.push_back({R.Outermost, R.Access->getFunction(), R});
   }
   return Result;
