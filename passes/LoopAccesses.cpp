@@ -429,6 +429,9 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
       if (!Query)
         Query = std::make_unique<MotionQuery>(L, SE);
       LoopLevel Level = Query->of(Address);
+      // An index loaded through itself within one array is a gather: the object stays the same.
+      if (Level.Kind == Motion::Chase && SE.isLoopInvariant(SE.getPointerBase(Address), L))
+        Level.Kind = Motion::Gather;
       auto [Trip, New] = Trips.try_emplace(L);
       if (New)
         setTrip(Trip->second, L, SE);

@@ -397,8 +397,7 @@ UnitVerdicts UnitAnalysis::run() {
              });
     };
     for (const LoopReference &R : References)
-      if (R.Outermost && !R.Repeated && patternOf(R, T.PrefetchMaxStrideBytes) != SMALLOC_PATTERN_POINTER_CHASING &&
-          MayWait(R) && judge(R, Anything, false).pays())
+      if (R.Outermost && !R.Repeated && MayWait(R) && judge(R, Anything, false).pays())
         Result.Nests.push_back({R.Outermost, R.Access->getFunction(), R});
   }
   return Result;
