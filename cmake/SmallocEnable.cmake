@@ -99,8 +99,8 @@ function(smalloc_enable target)
     endif()
     if(arg_LTO AND NOT type MATCHES "^(STATIC|OBJECT)_LIBRARY$")
       # -load first: lld parses the plugin's own options before it looks at --load-pass-plugin.
-      target_link_options(${target} PRIVATE -flto -fuse-ld=lld "LINKER:-mllvm,-load=${Smalloc_PLUGIN}"
-                                            "LINKER:--load-pass-plugin=${Smalloc_PLUGIN}")
+      target_link_options(${target} PRIVATE -flto -fuse-ld=lld "-Wl,-mllvm,-load=${Smalloc_PLUGIN}"
+                                            "-Wl,--load-pass-plugin=${Smalloc_PLUGIN}")
     endif()
   elseif(arg_LTO)
     message(FATAL_ERROR "smalloc_enable(${target}): LTO: needs clang ${Smalloc_LLVM_MAJOR} and lld")
@@ -110,7 +110,8 @@ function(smalloc_enable target)
     target_link_libraries(${target} PRIVATE smalloc::smalloc)
     # Once more by name, in front of the objects: first in symbol resolution, and kept although nothing refers to it
     # strongly (Debian's gcc and many projects link with --as-needed).
+    # -Wl, and not LINKER: because CMake 3.25 does not know how flang passes options to the linker.
     target_link_options(${target} PRIVATE
-                        "LINKER:--push-state,--no-as-needed,$<TARGET_FILE:smalloc::smalloc>,--pop-state")
+                        "-Wl,--push-state,--no-as-needed,$<TARGET_FILE:smalloc::smalloc>,--pop-state")
   endif()
 endfunction()

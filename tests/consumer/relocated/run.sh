@@ -27,7 +27,8 @@ LD_DEBUG=libs ./app 2>libs >/dev/null
 expect_match libs "calling init: .*/my tools/.*libsmalloc\\.so"
 
 package="$tmp/my tools/${LIBDIR#"$PREFIX"/}/cmake/Smalloc"
-logged cmake -S "$HERE/find_package" -B b -G Ninja -DSmalloc_DIR="$package" -DCMAKE_C_COMPILER="$CLANG" -DCMAKE_CXX_COMPILER="$CLANGXX"
+logged cmake -S "$HERE/find_package" -B b -G Ninja -DCMAKE_BUILD_TYPE=Release \
+  -DSmalloc_DIR="$package" -DCMAKE_C_COMPILER="$CLANG" -DCMAKE_CXX_COMPILER="$CLANGXX"
 logged cmake --build b
 expect_built b/app
 find "$tmp/my tools" -name SmallocPlugin.so -exec sh -c 'printf x >>"$1"' _ {} \;
