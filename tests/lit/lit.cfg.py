@@ -16,7 +16,12 @@ for name in ("SMALLOC_CONF", "LD_PRELOAD"):
 
 plugin = os.path.join(config.smalloc_build, "lib", "SmallocPlugin.so")
 tools = config.llvm_tools_dir
+everything = "-Rpass=smalloc -Rpass-missed=smalloc -Rpass-analysis=smalloc"
 config.substitutions += [
+    # All remarks of a unit, on stderr.
+    ("%remarksxx", f"{tools}/clang++ -fplugin={plugin} -fplugin-arg-smalloc-machine=zen4 -O2 -c -o /dev/null {everything}"),
+    ("%remarks", f"{tools}/clang -fplugin={plugin} -fplugin-arg-smalloc-machine=zen4 -O2 -c -o /dev/null {everything}"),
+    ("%core2remarks", f"{tools}/clang -fplugin={plugin} -fplugin-arg-smalloc-machine=core2 -fplugin-arg-smalloc-model=paper -O2 -c -o /dev/null {everything}"),
     ("%plugin", plugin),
     ("%opt", f"{tools}/opt -load-pass-plugin={plugin} -smalloc-machine=zen4"),
     ("%clangxx", f"{tools}/clang++ -fplugin={plugin} -fplugin-arg-smalloc-machine=zen4"),

@@ -1,0 +1,22 @@
+; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+; Missing if this fails: a steered _Znwm asks the runtime's new entry and falls back to _Znwm itself.
+; RUN: %opt -smalloc-heap=superpage -passes='smalloc,verify' -verify-each -S %s | FileCheck %s
+target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
+target triple = "x86_64-unknown-linux-gnu"
+
+; CHECK-LABEL: define ptr @f(
+; CHECK: call {{.*}}ptr @__smalloc_v1_thunk__Znwm(i64 %n, ptr @__smalloc_v1_site_{{.*}}.cell)
+define ptr @f(i64 %m, i64 %n, ptr %p) {
+  %r = call ptr @_Znwm(i64 %n)
+  ret ptr %r
+}
+declare noalias ptr @_Znwm(i64)
+
+; CHECK: define linkonce_odr hidden ptr @__smalloc_v1_thunk__Znwm(i64 %0, ptr %1) {{.*}} comdat
+; CHECK: load atomic i64, ptr %1 monotonic, align 8
+; CHECK: icmp ne ptr @__smalloc_v1_new, null
+; CHECK: %[[R:.*]] = call ptr @__smalloc_v1_new(i64 %0, ptr %1)
+; CHECK-NEXT: icmp ne ptr %[[R]], null
+; CHECK: %[[OWN:.*]] = tail call ptr @_Znwm(i64 %0)
+; CHECK-NEXT: ret ptr %[[OWN]]
+; CHECK: declare extern_weak ptr @__smalloc_v1_new(
