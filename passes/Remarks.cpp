@@ -26,27 +26,29 @@ std::string first(const SiteVerdict &V) {
 void emitRemarks(ArrayRef<SiteVerdict> Sites, const Options &O, FunctionAnalysisManager &FAM) {
   for (const SiteVerdict &V : Sites) {
     OptimizationRemarkEmitter &ORE = FAM.getResult<OptimizationRemarkEmitterAnalysis>(*V.Call->getFunction());
+    const DiagnosticLocation Where(DebugLoc(userLocation(*V.Call)));
+    const BasicBlock *Block = V.Call->getParent();
     const bool Undecided = V.Flags & SMALLOC_SITE_UNDECIDED;
     if (V.Decision == SMALLOC_DECISION_SUPERPAGE)
       ORE.emit([&] {
-        return OptimizationRemark(PassName, "Superpages", V.Call)
+        return OptimizationRemark(PassName, "Superpages", Where, Block)
                << "superpages" << first(V) << ": " << NV("Site", siteText(V)) << ": " << NV("Why", V.Why);
       });
     else if (V.Decision == SMALLOC_DECISION_RUNTIME && !Undecided)
       ORE.emit([&] {
-        return OptimizationRemark(PassName, "SuperpagesAtRunTime", V.Call)
+        return OptimizationRemark(PassName, "SuperpagesAtRunTime", Where, Block)
                << "superpages from " << NV("MinSize", bytesText(V.MinBytes))
                << (V.Flags & SMALLOC_SITE_SMALL ? " of live objects on" : " on") << first(V) << ": "
                << NV("Site", siteText(V)) << ": " << NV("Why", V.Why);
       });
     else
       ORE.emit([&] {
-        return OptimizationRemarkMissed(PassName, Undecided ? "Undecided" : "BasePages", V.Call)
+        return OptimizationRemarkMissed(PassName, Undecided ? "Undecided" : "BasePages", Where, Block)
                << (Undecided ? "undecided: " : "base pages: ") << NV("Site", siteText(V)) << ": "
                << NV("Why", V.Why);
       });
     ORE.emit([&] {
-      OptimizationRemarkAnalysis R(PassName, "Spread", V.Call);
+      OptimizationRemarkAnalysis R(PassName, "Spread", Where, Block);
       R << NV("Site", siteText(V)) << ": spread "
         << NV("Spread", V.SpreadPages != SMALLOC_UNKNOWN ? pagesText(static_cast<double>(V.SpreadPages))
                         : V.SpreadText.empty()           ? std::string("unknown")

@@ -37,20 +37,36 @@ uint64_t constantFactor(const SCEV *S) {
 
 } // namespace
 
+const DILocation *userLocation(const Instruction &I) {
+  const DILocation *Location = I.getDebugLoc();
+  auto InSystemHeader = [](StringRef File) {
+    return File.starts_with("/usr/include/") || File.contains("/include/c++/") || File.contains("/lib/clang/");
+  };
+  for (const DILocation *At = Location; At; At = At->getInlinedAt())
+    if (!InSystemHeader(At->getFilename()))
+      return At;
+  return Location;
+}
+
 void describeLocation(SiteVerdict &V, const Module &M) {
   V.File = M.getSourceFileName();
+  auto NameOf = [](const DILocation *At) {
+    const DISubprogram *In = At->getScope()->getSubprogram();
+    return In->getLinkageName().empty() ? In->getName() : In->getLinkageName();
+  };
   const DILocation *Location = V.Call->getDebugLoc();
   if (!Location)
     return;
-  V.File = Location->getFilename().str();
-  V.Line = Location->getLine();
-  V.Column = Location->getColumn();
+  const DILocation *User = userLocation(*V.Call);
+  V.File = User->getFilename().str();
+  V.Line = User->getLine();
+  V.Column = User->getColumn();
+  if (User != Location)
+    V.Function = NameOf(User).str();
   for (const DILocation *At = Location->getInlinedAt(); At; At = At->getInlinedAt()) {
-    const DISubprogram *In = At->getScope()->getSubprogram();
     if (!V.Context.empty())
       V.Context += '\n';
-    StringRef Name = In->getLinkageName().empty() ? In->getName() : In->getLinkageName();
-    V.Context += (Name + " " + At->getFilename() + ":" + Twine(At->getLine())).str();
+    V.Context += (NameOf(At) + " " + At->getFilename() + ":" + Twine(At->getLine())).str();
   }
 }
 

@@ -11,7 +11,11 @@
 
 namespace smalloc {
 
-/// File, line, column and inline chain of V.Call from its debug location (which the plugin switches on without -g).
+/// Where people look: the innermost frame of the call's inline chain that is not in a system header (the line that
+/// grows the vector, not the allocator's); the call's own location if there is none. Null without locations.
+const llvm::DILocation *userLocation(const llvm::Instruction &I);
+
+/// File, line, column, function and inline chain of V.Call from its debug location (which the plugin switches on without -g).
 void describeLocation(SiteVerdict &V, const llvm::Module &M);
 /// Size, element size and their text from the call's arguments.
 void describeSize(SiteVerdict &V, llvm::ScalarEvolution &SE);
