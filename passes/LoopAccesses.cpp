@@ -72,6 +72,48 @@ bool chasesItself(const PHINode *Phi, const Loop *L) {
   return false;
 }
 
+/// Step of a cursor that header phi \p Phi of \p L holds and that now and then moves into a new block: appending to
+/// a growing vector. Every way round the loop adds a constant to the cursor, leaves it, or starts from an allocation.
+std::optional<int64_t> appendStep(const PHINode *Phi, const Loop *L, const DataLayout &DL) {
+  if (!Phi->getType()->isPointerTy())
+    return std::nullopt;
+  SmallVector<std::pair<const Value *, int64_t>, 16> Stack;
+  SmallPtrSet<const Value *, 32> Seen;
+  std::optional<int64_t> Step;
+  bool Allocates = false;
+  for (unsigned I = 0; I < Phi->getNumIncomingValues(); ++I)
+    if (L->contains(Phi->getIncomingBlock(I)))
+      Stack.push_back({Phi->getIncomingValue(I), 0});
+  while (!Stack.empty()) {
+    auto [V, Offset] = Stack.pop_back_val();
+    if (V == Phi) {
+      if (Offset != 0 && (!Step || std::abs(Offset) > std::abs(*Step)))
+        Step = Offset;
+      continue;
+    }
+    if (!Seen.insert(V).second)
+      continue;
+    if (Seen.size() > 100)
+      return std::nullopt;
+    if (auto *Call = dyn_cast<CallBase>(V); Call && Call->hasFnAttr(SiteIdAttr)) {
+      Allocates = true;
+    } else if (auto *G = dyn_cast<GetElementPtrInst>(V); G && L->contains(G)) {
+      APInt By(DL.getIndexTypeSizeInBits(G->getType()), 0);
+      bool Constant = G->accumulateConstantOffset(DL, By);
+      if (!Constant && getUnderlyingObject(G) == Phi)
+        return std::nullopt;
+      Stack.push_back({G->getPointerOperand(), Constant ? Offset + By.getSExtValue() : Offset});
+    } else if (isa<PHINode, SelectInst>(V) && L->contains(cast<Instruction>(V))) {
+      for (const Use &Op : cast<Instruction>(V)->operands())
+        if (Op->getType()->isPointerTy())
+          Stack.push_back({Op, Offset});
+    } else if (!isa<ConstantPointerNull>(V)) {
+      return std::nullopt;
+    }
+  }
+  return Allocates ? Step : std::nullopt;
+}
+
 class MotionQuery {
 public:
   MotionQuery(const Loop *L, ScalarEvolution &SE) : L(L), SE(SE) {}
@@ -197,6 +239,9 @@ private:
     if (auto *Call = dyn_cast<CallBase>(I); Call && Call->hasFnAttr(SiteIdAttr))
       return level(Motion::Constant, 64);
     if (auto *Phi = dyn_cast<PHINode>(I)) {
+      if (Phi->getParent() == L->getHeader())
+        if (std::optional<int64_t> Step = appendStep(Phi, L, SE.getDataLayout()))
+          return level(Motion::Constant, *Step);
       if (Phi->getParent() == L->getHeader())
         return level(chasesItself(Phi, L) ? Motion::Chase : Motion::Irregular);
       // A merge, or the header phi of an inner loop: the worst of what flows in from where it does not depend on itself.
@@ -429,6 +474,11 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
       if (!Query)
         Query = std::make_unique<MotionQuery>(L, SE);
       LoopLevel Level = Query->of(Address);
+      // Somewhere in a block that this very iteration allocated: fresh blocks follow on each other.
+      if (auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address)); Base && isUnpredictable(Level.Kind))
+        if (auto *Call = dyn_cast<CallBase>(Base->getValue());
+            Call && Call->hasFnAttr(SiteIdAttr) && L->contains(Call))
+          Level = level(Motion::Constant, 64);
       // An index loaded through itself within one array is a gather: the object stays the same.
       if (Level.Kind == Motion::Chase && SE.isLoopInvariant(SE.getPointerBase(Address), L))
         Level.Kind = Motion::Gather;
