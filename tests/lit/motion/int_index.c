@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Missing if this fails: sign extension of an int recurrence is looked through.
+// RUN: %remarks %s 2>&1 | FileCheck %s
+// CHECK: superpages from 8.0 MiB on{{.*}}: malloc of n*8 bytes in 'f': walked across rows (a stride known at run time) in the nest of 2 loops
+#include <stdlib.h>
+double f(int n) {
+  double *a = malloc((size_t)n * n * sizeof(double)), s = 0;
+  for (int i = 0; i < n * n; i++)
+    a[i] = i;
+  for (int j = 0; j < n; j++)
+    for (int i = 0; i < n; i++)
+      s += a[i * n + j];
+  free(a);
+  return s;
+}
