@@ -37,7 +37,10 @@ uint64_t wordOf(const SiteVerdict &V, const Options &O) {
   if ((V.Flags & SMALLOC_SITE_UNDECIDED) && O.Heap == SMALLOC_HEAP_SPLIT && (V.Flags & SMALLOC_SITE_SMALL))
     return 0;
   uint64_t MinPages = V.MinBytes == SMALLOC_UNKNOWN ? UINT32_MAX : std::min<uint64_t>(divideCeil(V.MinBytes, 4096), UINT32_MAX);
-  return SMALLOC_WORD(V.Decision, V.Flags, SuperpageShift, SMALLOC_BY_COMPILER, MinPages);
+  unsigned Flags = V.Flags;
+  if ((V.Flags & SMALLOC_SITE_UNDECIDED) && O.Heap == SMALLOC_HEAP_MIGRATE)
+    Flags |= SMALLOC_SITE_SMALL; // its class heap wants objects of every size: the thunk must not sort by size
+  return SMALLOC_WORD(V.Decision, Flags, SuperpageShift, SMALLOC_BY_COMPILER, MinPages);
 }
 
 /// The strings of a record, each once, as offsets from the record's start.

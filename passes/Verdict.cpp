@@ -314,6 +314,8 @@ void UnitAnalysis::decide(SiteVerdict &V) {
   for (const LoopReference *R : Reaching.lookup(V.Call)) {
     Finding F = judge(*R, V, Many);
     bool Better = F.pays() != Best.pays() ? F.pays() : F.Saving > Best.Saving;
+    if (Best.Reference && F.pays() == Best.pays() && F.Saving == Best.Saving)
+      Better = Best.Reference->Assumed && !R->Assumed; // the surer of two equal reasons
     if (!Best.Reference || Better || (F.Saving == Best.Saving && !Best.pays() && F.Pattern > Best.Pattern))
       Best = std::move(F);
   }
