@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// spin_lock.h decides how the allocator's own short critical sections are guarded: a lock word without an owner, so
+// that a fork handler may release in the child what the parent's thread took. Never held across a system call that can
+// block for long, never while calling malloc. After 64 tries the waiter yields.
+#ifndef SMALLOC_BASE_SPIN_LOCK_H
+#define SMALLOC_BASE_SPIN_LOCK_H
+
+#include <atomic>
+#include <sched.h>
+
+namespace smalloc {
+
+class SpinLock {
+public:
+  bool try_lock() noexcept { return !held_.exchange(true, std::memory_order_acquire); }
+  void lock() noexcept {
+    for (unsigned tries = 0; !try_lock(); tries++) {
+      if (tries < 64)
+        relax();
+      else
+        sched_yield();
+    }
+  }
+  void unlock() noexcept { held_.store(false, std::memory_order_release); }
+
+private:
+  static void relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+  }
+  std::atomic<bool> held_{false};
+};
+
+class SpinGuard {
+public:
+  explicit SpinGuard(SpinLock &lock) noexcept : lock_(lock) { lock_.lock(); }
+  ~SpinGuard() { lock_.unlock(); }
+  SpinGuard(const SpinGuard &) = delete;
+  SpinGuard &operator=(const SpinGuard &) = delete;
+
+private:
+  SpinLock &lock_;
+};
+
+} // namespace smalloc
+#endif

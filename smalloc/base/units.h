@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// units.h decides how sizes and positions are spelt: raw bytes are size_t and say so in their name, positions inside
+// the reserved range are UnitIndex (one unit = one superpage of 2 MiB). No dependency, no allocation.
+#ifndef SMALLOC_BASE_UNITS_H
+#define SMALLOC_BASE_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace smalloc {
+
+inline constexpr size_t kBasePageBytes = 4096;
+inline constexpr size_t kSuperpageBytes = size_t{2} << 20;
+inline constexpr size_t kPagesPerUnit = kSuperpageBytes / kBasePageBytes;
+inline constexpr size_t kCacheLineBytes = 64;
+
+/// A superpage-sized, superpage-aligned piece of the reserved range.
+using UnitIndex = uint32_t;
+inline constexpr UnitIndex kNoUnit = UINT32_MAX;
+
+/// REQUIRES: alignment is a power of two.
+constexpr size_t align_up(size_t value, size_t alignment) {
+  return (value + alignment - 1) & ~(alignment - 1);
+}
+constexpr size_t align_down(size_t value, size_t alignment) { return value & ~(alignment - 1); }
+constexpr bool is_power_of_two(size_t value) { return value != 0 && (value & (value - 1)) == 0; }
+constexpr size_t units_for(size_t bytes) { return (bytes + kSuperpageBytes - 1) / kSuperpageBytes; }
+template <class T> constexpr T min_of(T a, T b) { return a < b ? a : b; }
+template <class T> constexpr T max_of(T a, T b) { return a < b ? b : a; }
+
+} // namespace smalloc
+
+#define SMALLOC_LIKELY(x) __builtin_expect(!!(x), 1)
+#define SMALLOC_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define SMALLOC_COLD __attribute__((noinline, cold))
+#define SMALLOC_EXPORT extern "C" __attribute__((visibility("default")))
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// big_objects.h decides how objects of one superpage and more are laid out: whole units out of a slice, a start that is
+// staggered by cache lines and pages, a tail of base pages behind the last whole superpage, and metadata in tables
+// indexed by unit (size of any object: O(1), also from a pointer into its middle). Freed units are kept for the next
+// object only as far as the program has shown that it comes back for them.
+#ifndef SMALLOC_CORE_BIG_OBJECTS_H
+#define SMALLOC_CORE_BIG_OBJECTS_H
+
+#include "smalloc/base/spin_lock.h"
+#include "smalloc/core/region.h"
+#include "smalloc/core/ski_rental.h"
+#include "smalloc/core/unit_map.h"
+
+namespace smalloc {
+
+struct BigObject {
+  uint64_t bytes;       ///< usable, from the object's address on
+  Ledger ledger;        ///< promotion credit
+  uint32_t units;       ///< 0: no object starts here
+  uint32_t offset;      ///< of the object's address in its first unit
+  uint32_t whole_units; ///< those that are or may become superpages
+  uint32_t superpages;  ///< those that are
+  uint32_t next_unit;   ///< where the promoter goes on
+  uint16_t pause;       ///< promotion attempts to skip: doubles while the object stays sparse
+  uint16_t skipped;
+  bool pending;         ///< waits for promotion
+  bool hugetlb;
+  uint8_t fruitless;    ///< rounds without a promotion
+  uint8_t mappings;     ///< charged
+};
+
+struct BigRequest {
+  size_t bytes = 0;
+  size_t alignment = 16;
+  bool superpages_at_birth = false; ///< every byte will be written (proved), or somebody insists
+  bool promotable = true;
+  bool zero = false;
+  bool whole_superpages = false;    ///< no tail on base pages: the last superpage is taken too
+};
+
+/// Bounded keep of freed units, in bytes of address space that stay resident. The bound starts at 2 % of the peak of
+/// live bytes (the memory rule); each time an object is allocated that units released shortly before would have
+/// served, it grows by that object, up to `cache:`. So programs that allocate temporaries every step get theirs back
+/// without a fault from the second step on, and one that frees for good gives back. (glibc's dynamic M_MMAP_THRESHOLD
+/// does the same on one size.)
+struct UnitCache {
+  struct Run {
+    uint32_t first, count;
+    uint8_t slice; ///< 0: base, 1: super
+  };
+  static constexpr unsigned kRuns = 32;
+  Run runs[kRuns];
+  unsigned size = 0;
+  uint64_t kept_bytes = 0;
+  uint64_t regret_bytes = 0;    ///< released and not asked for since
+  uint64_t proven_bytes = 0;    ///< by regret
+};
+
+class BigObjects {
+public:
+  struct Config {
+    uint64_t cache_bytes = 0;
+    bool hugetlb = false;
+  };
+  /// False: tables are not to be had.
+  bool init(Region &region, const Config &config);
+
+  /// nullptr: no units, commit refused, or the budget of mappings is used up. REQUIRES: bytes > 0, alignment is a
+  /// power of two up to 1 GiB.
+  void *allocate(const BigRequest &request);
+  /// False: p is no start of an object (freed twice, or an interior pointer).
+  bool release(void *p);
+  size_t usable_bytes(const void *p) const;
+  /// Resizes in place, or by moving pages; nullptr: neither is possible, the object is as it was.
+  void *resize(void *p, size_t bytes);
+
+  struct Handle {
+    Slice slice;
+    UnitIndex head;
+    BigObject *object;
+    explicit operator bool() const { return object != nullptr; }
+  };
+  /// The object that contains p; none when p lies in no live object.
+  Handle find(const void *p);
+  /// The n-th pending object in address order, cyclic from `cursor`; none when nothing is pending. For promotion at
+  /// allocator calls, when nobody says what is being touched.
+  Handle next_pending(UnitIndex &cursor);
+
+  /// Adds credit to an object's ledger and makes superpages out of its dense units while it pays. Stops when the credit
+  /// is used up, or `pause_ns` have passed, or nothing is left. eager: credit does not matter. Does nothing (the credit
+  /// is lost) while another thread promotes.
+  void promote(Handle handle, Price &price, uint64_t credit_ns, uint64_t pause_ns, bool eager);
+
+  unsigned pending() const { return pending_.load(std::memory_order_relaxed); }
+  /// Gives every kept unit back. Returns bytes.
+  size_t trim();
+  bool check_invariants();
+
+  /// For fork: takes and frees both locks in the order promotion, table.
+  void lock_all();
+  void unlock_all();
+
+private:
+  static constexpr unsigned kBase = 0, kSuper = 1;
+  struct Area {
+    Slice slice;
+    UnitMap map;
+    BigObject *objects;   ///< by unit
+    uint32_t *head_of;    ///< by unit: distance to the head; garbage in units of no object
+    uint64_t *superpage;  ///< by unit: is one
+  };
+  char *address(const Area &a, UnitIndex unit) const { return region_->unit_address(a.slice, unit); }
+  Area &area_of(const void *p) {
+    return areas_[region_->slice_of(p) == Slice::kBigSuper ? kSuper : kBase];
+  }
+  bool is_superpage(const Area &a, UnitIndex unit) const {
+    return a.superpage[unit / 64] >> (unit % 64) & 1;
+  }
+  void set_superpage(Area &a, UnitIndex unit, bool on);
+  size_t stagger(size_t alignment);
+  UnitIndex take_units(Area &a, unsigned area_index, UnitIndex units, UnitIndex whole,
+                       UnitIndex alignment, UnitIndex &kept);
+  void release_units(Area &a, UnitIndex first, UnitIndex count, size_t bytes_used, bool keep);
+  void drop(Area &a, UnitIndex first, UnitIndex count, size_t bytes_used);
+  UnitIndex clear_superpages(Area &a, UnitIndex first, UnitIndex count);
+  void evict_beyond(uint64_t limit);
+  void set_pending(BigObject &object, bool on);
+  void note_live(uint64_t added, uint64_t removed);
+  bool commit_units(Area &a, UnitIndex first, size_t bytes);
+  uint64_t cache_limit() const;
+  void *resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t bytes);
+  void *move_to_larger(Area &a, UnitIndex head, size_t bytes);
+
+  Region *region_ = nullptr;
+  Config config_;
+  Area areas_[2];
+  UnitCache cache_;
+  SpinLock lock_;           ///< tables, maps, cache
+  SpinLock promotion_lock_; ///< held while an object's units are collapsed; taken before lock_
+  std::atomic<unsigned> pending_{0};
+  std::atomic<uint32_t> stagger_{0};
+};
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// counters.h decides what the allocator counts about itself: relaxed atomics, bumped in slow paths only, read by
+// smalloc_stats() and by the table at exit.
+#ifndef SMALLOC_CORE_COUNTERS_H
+#define SMALLOC_CORE_COUNTERS_H
+
+#include <atomic>
+#include <stdint.h>
+
+namespace smalloc {
+
+class Counter {
+public:
+  void add(uint64_t n = 1) noexcept { value_.fetch_add(n, std::memory_order_relaxed); }
+  void sub(uint64_t n) noexcept { value_.fetch_sub(n, std::memory_order_relaxed); }
+  uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
+  void set(uint64_t n) noexcept { value_.store(n, std::memory_order_relaxed); }
+  /// Raises to n; for peaks.
+  void raise(uint64_t n) noexcept {
+    uint64_t seen = get();
+    while (seen < n && !value_.compare_exchange_weak(seen, n, std::memory_order_relaxed)) {
+    }
+  }
+
+private:
+  std::atomic<uint64_t> value_{0};
+};
+
+enum CollapseFailure { kCollapseInvalid, kCollapseAgain, kCollapseNoMemory, kCollapseOther };
+inline constexpr unsigned kCollapseFailures = 4;
+
+struct Counters {
+  Counter big_objects, big_objects_now, big_bytes, big_bytes_now, big_bytes_peak;
+  Counter superpages_now, superpages_peak;
+  Counter superpages_at_birth; ///< units whose first touch is one fault instead of 512
+  Counter promotions, collapse_failures[kCollapseFailures], units_too_sparse, collapse_ns;
+  Counter units_reused;        ///< kept units handed out again: no fault at all
+  Counter pages_released;      ///< base pages given back to the system
+  Counter fallbacks;           ///< requests that should have been ours and went to the program's malloc
+  Counter hugetlb_units, hugetlb_refused;
+  Counter mappings;            ///< estimate of the mappings that our objects cost
+  Counter moves;               ///< reallocations whose pages moved instead of their bytes
+  Counter freezes, class_units_collapsed;
+};
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// modules.cpp decides what happens when an image is registered, possibly before our own constructor ran: its record is
+// linked into the list and its cells are set; nothing is allocated and no heap starts.
+#include "smalloc/core/modules.h"
+#include "smalloc/base/spin_lock.h"
+#include "smalloc/core/runtime.h"
+#include "smalloc/os/loaded_objects.h"
+
+#include <string.h>
+
+namespace smalloc {
+
+
+namespace {
+SpinLock g_lock;
+smalloc_module *g_modules;
+
+void for_each_site_of(const smalloc_module &m,
+                      void (*visit)(const smalloc_site *, smalloc_cell *, void *), void *data) {
+  auto *at = static_cast<const char *>(m.sites_start);
+  auto *stop = static_cast<const char *>(m.sites_stop);
+  while (at && at + sizeof(smalloc_site) <= stop) {
+    auto *site = reinterpret_cast<const smalloc_site *>(at);
+    if (site->magic != SMALLOC_SITE_MAGIC) {
+      at += 8; // padding between the units' parts of the section
+      continue;
+    }
+    if (site->version == SMALLOC_ABI_VERSION && site->cell_offset != 0)
+      visit(site,
+            reinterpret_cast<smalloc_cell *>(const_cast<char *>(at) + site->cell_offset), data);
+    at += site->record_bytes >= sizeof(smalloc_site) ? (site->record_bytes + 7u) & ~7u
+                                                     : sizeof(smalloc_site);
+  }
+}
+
+/// Does an address that an image calls by this name reach our definition? In an executable that is not position-
+/// independent and takes the function's address, that address is the executable's PLT slot in every image: then the
+/// first real definition in load order is what the slot jumps to.
+bool reaches_ours(void *address, void *own, const char *name) {
+  if (address == own)
+    return true;
+  if (!address || !in_executable(address))
+    return false;
+  void *visible = strcmp(name, "free") == 0 ? g_own.visible_free : g_own.visible_realloc;
+  if (strcmp(name, "_ZdlPv") != 0 && address != visible)
+    return false; // a definition of its own, hidden from everybody else
+  return first_definition(name) == own;
+}
+
+void set_word(smalloc_cell *cell, uint64_t word) {
+  __atomic_store_n(&cell->word, word, __ATOMIC_RELAXED);
+}
+void switch_site_off(const smalloc_site *, smalloc_cell *cell, void *) { set_word(cell, 0); }
+void switch_cxx_site_off(const smalloc_site *site, smalloc_cell *cell, void *) {
+  const char *callee = site_string(site, site->callee);
+  if (strncmp(callee, "_Zn", 3) == 0 || strncmp(callee, "operator new", 12) == 0)
+    set_word(cell, 0);
+}
+void force_superpages(const smalloc_site *site, smalloc_cell *cell, void *) {
+  if (site->flags & SMALLOC_SITE_REWRITTEN)
+    set_word(cell, SMALLOC_WORD(SMALLOC_DECISION_SUPERPAGE, site->flags, 21,
+                                SMALLOC_WORD_DECIDED_BY(cell->word), 0));
+}
+} // namespace
+
+const char *site_string(const smalloc_site *site, uint32_t offset) {
+  if (offset < site->fixed_bytes || offset >= site->record_bytes)
+    return "";
+  return reinterpret_cast<const char *>(site) + offset;
+}
+
+void module_register(smalloc_module *module) {
+  if (!module || module->version != SMALLOC_ABI_VERSION)
+    return;
+  const Options &options = g_runtime.options();
+  HeapStrategy strategy =
+      options.heap_given ? options.heap : static_cast<HeapStrategy>(module->heap);
+  bool ours = reaches_ours(module->free_function, g_own.free, "free") &&
+              reaches_ours(module->realloc_function, g_own.realloc, "realloc");
+  if (!ours && in_executable(module))
+    g_runtime.switch_off("the program's free() is not smalloc's (it defines its own, or another "
+                         "allocator comes first); superpage heaps are off");
+  if (!ours || strategy == HeapStrategy::kOff || g_runtime.is_off()) {
+    for_each_site_of(*module, switch_site_off, nullptr);
+  } else {
+    if (!options.heap_given && strategy != HeapStrategy::kSplit)
+      g_runtime.set_strategy(strategy);
+    if (strategy == HeapStrategy::kSuperpage)
+      for_each_site_of(*module, force_superpages, nullptr);
+    if (module->delete_function &&
+        !reaches_ours(module->delete_function, g_own.operator_delete, "_ZdlPv"))
+      for_each_site_of(*module, switch_cxx_site_off, nullptr);
+  }
+  SpinGuard guard(g_lock);
+  module->next = g_modules;
+  g_modules = module;
+}
+
+void module_unregister(smalloc_module *module) {
+  SpinGuard guard(g_lock);
+  for (smalloc_module **at = &g_modules; *at; at = &(*at)->next) {
+    if (*at == module) {
+      *at = module->next;
+      return;
+    }
+  }
+}
+
+const char *modules_who_owns_free() {
+  if (reaches_ours(g_own.visible_free, g_own.free, "free") &&
+      reaches_ours(g_own.visible_realloc, g_own.realloc, "realloc"))
+    return nullptr;
+  // libsmalloc.so linked, libsmalloc_preload.so in front of it: that one serves.
+  auto *entry = reinterpret_cast<void *>(&__smalloc_v1_malloc);
+  void *first = first_definition("__smalloc_v1_malloc");
+  if (first && first != entry)
+    return "";
+  return "another allocator's free() comes before smalloc's; superpage heaps are off (load "
+         "libsmalloc first)";
+}
+
+void modules_for_each_site(void (*visit)(const smalloc_site *, smalloc_cell *, void *),
+                           void *data) {
+  SpinGuard guard(g_lock);
+  for (smalloc_module *m = g_modules; m; m = m->next)
+    for_each_site_of(*m, visit, data);
+}
+
+void modules_lock() { g_lock.lock(); }
+void modules_unlock() { g_lock.unlock(); }
+
+} // namespace smalloc

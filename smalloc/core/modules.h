@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// modules.h decides which linked images may use our heaps. Each image compiled with the plugin registers a record of
+// the free, realloc and operator delete that *it* resolves; an image whose are not ours would hand our pointers to an
+// allocator that does not know them, so its cells are set to "the program's malloc".
+#ifndef SMALLOC_CORE_MODULES_H
+#define SMALLOC_CORE_MODULES_H
+
+#include "smalloc/include/smalloc/site.h"
+
+#include <stdint.h>
+
+namespace smalloc {
+
+/// Our own definitions, told by override/ (a name of ours, looked up, may be somebody else's).
+struct OwnFunctions {
+  void *free, *realloc, *operator_delete;
+  void *visible_free, *visible_realloc; ///< what our own references resolve to
+};
+extern OwnFunctions g_own;
+
+void module_register(smalloc_module *module);
+void module_unregister(smalloc_module *module);
+/// Who owns free in this process? nullptr: we do. "": a second copy of ours does (silence). Else a text for a warning.
+const char *modules_who_owns_free();
+
+/// Calls visit(site, cell) for each rewritten site of each registered image. The lock is held: visit must not allocate.
+void modules_for_each_site(void (*visit)(const smalloc_site *, smalloc_cell *, void *), void *data);
+/// A string of a record, "" when absent.
+const char *site_string(const smalloc_site *site, uint32_t offset);
+
+void modules_lock();
+void modules_unlock();
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// options.cpp decides how each key of SMALLOC_CONF is read. One table of keys; keys of the interface whose feature this
+// version lacks say so instead of doing nothing in silence.
+#include "smalloc/core/options.h"
+
+namespace smalloc {
+namespace {
+
+using Line = TextBuffer<512>;
+
+bool parse_switch(Text value, bool &on) {
+  if (value.is("on") || value.is("true") || value.is("1"))
+    on = true;
+  else if (value.is("off") || value.is("false") || value.is("0"))
+    on = false;
+  else
+    return false;
+  return true;
+}
+
+bool parse_number(Text value, uint64_t &number) {
+  if (value.size == 0)
+    return false;
+  number = 0;
+  for (size_t i = 0; i < value.size; i++) {
+    char c = value.data[i];
+    if (c < '0' || c > '9' || number > (UINT64_MAX - 9) / 10)
+      return false;
+    number = number * 10 + static_cast<uint64_t>(c - '0');
+  }
+  return true;
+}
+
+bool set_heap(Text v, Options &o) {
+  if (v.is("split"))
+    o.heap = HeapStrategy::kSplit;
+  else if (v.is("off"))
+    o.heap = HeapStrategy::kOff;
+  else if (v.is("superpage"))
+    o.heap = HeapStrategy::kSuperpage;
+  else if (v.is("migrate"))
+    o.heap = HeapStrategy::kMigrate;
+  else
+    return false;
+  o.heap_given = true;
+  return true;
+}
+bool set_pages(Text v, Options &o) {
+  if (v.is("thp"))
+    o.pages = PageBacking::kThp;
+  else if (v.is("hugetlb"))
+    o.pages = PageBacking::kHugetlb;
+  else if (v.is("base"))
+    o.pages = PageBacking::kBase;
+  else
+    return false;
+  return true;
+}
+bool set_budget(Text v, Options &o) {
+  if (v.size && v.data[v.size - 1] == '%') {
+    uint64_t percent;
+    if (!parse_number(Text(v.data, v.size - 1), percent) || percent > 100)
+      return false;
+    o.budget_percent = static_cast<unsigned>(percent);
+    return true;
+  }
+  return parse_bytes(v, o.budget_bytes);
+}
+bool set_promote(Text v, Options &o) {
+  if (v.is("auto"))
+    o.promote = PromotePolicy::kAuto;
+  else if (v.is("off"))
+    o.promote = PromotePolicy::kOff;
+  else if (v.is("eager"))
+    o.promote = PromotePolicy::kEager;
+  else
+    return false;
+  return true;
+}
+bool set_stats(Text v, Options &o) {
+  if (!v.is("exit") && !v.is("off"))
+    return false;
+  o.stats_at_exit = v.is("exit");
+  return true;
+}
+bool set_cycles(Text v, unsigned &cycles) {
+  uint64_t n;
+  if (!parse_number(v, n) || n > 100000)
+    return false;
+  cycles = static_cast<unsigned>(n);
+  return true;
+}
+bool set_sysfs(Text v, Options &o) {
+  if (v.size == 0 || v.size >= sizeof o.sysfs)
+    return false;
+  memcpy(o.sysfs, v.data, v.size);
+  o.sysfs[v.size] = 0;
+  return true;
+}
+
+struct Key {
+  const char *name;
+  bool (*set)(Text value, Options &options);
+};
+const Key kKeys[] = {
+    {"heap", set_heap},
+    {"pages", set_pages},
+    {"force", [](Text v, Options &o) { return parse_switch(v, o.force); }},
+    {"budget", set_budget},
+    {"cache", [](Text v, Options &o) { return parse_bytes(v, o.cache_bytes); }},
+    {"promote", set_promote},
+    {"walk_near", [](Text v, Options &o) { return set_cycles(v, o.walk_near_cycles); }},
+    {"walk_far", [](Text v, Options &o) { return set_cycles(v, o.walk_far_cycles); }},
+    {"reserve", [](Text v, Options &o) { return parse_bytes(v, o.reserve_bytes); }},
+    {"stats", set_stats},
+    {"debug", [](Text v, Options &o) { return parse_switch(v, o.debug); }},
+    {"abort", [](Text v, Options &o) { return parse_switch(v, o.abort_on_error); }},
+    {"sysfs", set_sysfs},
+};
+
+/// Keys (and values of other keys) that the interface promises and this version has not got.
+bool is_future(Text key, Text value) {
+  if (key.is("pages"))
+    return value.is("1g") || value.is("mthp");
+  if (key.is("numa") || key.is("text") || key.is("static") || key.is("only-ours") ||
+      key.is("demote"))
+    return true;
+  return key.is("directives") || key.is("trace");
+}
+/// Asking for the absence of what is absent is no reason for a warning.
+bool is_default_of_future(Text key, Text value) {
+  return (value.is("off") || value.is("false")) && !key.is("directives") && !key.is("trace");
+}
+
+void say(WarningSink warn, Text item, const char *what) {
+  if (!warn)
+    return;
+  Line line;
+  line.put("smalloc: warning: SMALLOC_CONF: '").put(item).put("' ").put(what).put_char('\n');
+  warn(line.text());
+}
+
+void apply(Text item, bool privileged, Options &options, WarningSink warn) {
+  size_t colon = 0;
+  while (colon < item.size && item.data[colon] != ':')
+    colon++;
+  Text key(item.data, colon);
+  Text value = colon < item.size ? Text(item.data + colon + 1, item.size - colon - 1) : Text();
+  if (privileged) {
+    if (key.is("heap") && value.is("off"))
+      set_heap(value, options);
+    return; // silent: a set-uid program's output is not ours to change
+  }
+  if (is_future(key, value)) {
+    if (!is_default_of_future(key, value))
+      say(warn, item, "is not available in this version, ignored");
+    return;
+  }
+  for (const Key &k : kKeys) {
+    if (!key.is(k.name))
+      continue;
+    if (!k.set(value, options))
+      say(warn, item, "has a value that is not understood, ignored");
+    return;
+  }
+  say(warn, item, "is not a known key, ignored");
+}
+
+} // namespace
+
+bool parse_bytes(Text value, uint64_t &bytes) {
+  unsigned shift = 0;
+  if (value.size) {
+    switch (value.data[value.size - 1] | 0x20) {
+    case 'k':
+      shift = 10;
+      break;
+    case 'm':
+      shift = 20;
+      break;
+    case 'g':
+      shift = 30;
+      break;
+    case 't':
+      shift = 40;
+      break;
+    default:
+      break;
+    }
+  }
+  uint64_t number;
+  if (!parse_number(Text(value.data, value.size - (shift ? 1 : 0)), number) ||
+      number > (UINT64_MAX >> shift))
+    return false;
+  bytes = number << shift;
+  return true;
+}
+
+void parse_options(Text conf, bool privileged, Options &options, WarningSink warn) {
+  for (size_t start = 0; start < conf.size;) {
+    size_t end = start;
+    while (end < conf.size && conf.data[end] != ',')
+      end++;
+    if (end > start)
+      apply(Text(conf.data + start, end - start), privileged, options, warn);
+    start = end + 1;
+  }
+}
+
+} // namespace smalloc

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// promoter.cpp decides which units of a big object become superpages at a promotion point: those that are at least
+// 31/32 resident (so a collapse adds at most 64 KiB to 2 MiB), one at a time, while the object's credit pays. An object
+// that stays sparse is asked less and less often, in the end never: a scan reads one byte per page from the kernel.
+#include "smalloc/core/big_objects.h"
+
+#include <errno.h>
+
+namespace smalloc {
+namespace {
+/// What asking the kernel about one unit's residency costs, ns (measured: 1-4 us, the populated ones more).
+constexpr uint64_t kLookPriceNs = 2500;
+constexpr unsigned kMostFailures = 4;  ///< in a row, then the kernel is short of something: come back later
+constexpr unsigned kMostFruitless = 10; ///< rounds; the pauses between them add up to 1,023 promotion points
+} // namespace
+
+void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64_t pause_ns,
+                         bool eager) {
+  if (!handle || !promotion_lock_.try_lock())
+    return;
+  BigObject &o = *handle.object;
+  Area &a = areas_[kBase];
+  bool live = o.units != 0 && o.pending && handle.slice == a.slice;
+  if (live)
+    o.ledger.earn(credit_ns);
+  if (!live || (o.skipped < o.pause && !eager)) {
+    if (live)
+      o.skipped++;
+    promotion_lock_.unlock();
+    return;
+  }
+  o.skipped = 0;
+  const OsHooks &os = region_->os();
+  uint64_t began = os.now_ns();
+  uint32_t seen = 0, promoted = 0;
+  unsigned failures = 0;
+  for (; seen < o.whole_units; seen++) {
+    if (o.next_unit >= o.whole_units)
+      o.next_unit = 0;
+    UnitIndex unit = handle.head + o.next_unit;
+    if (is_superpage(a, unit)) {
+      o.next_unit++;
+      continue;
+    }
+    if (!eager && !o.ledger.covers(price.ns() + static_cast<int64_t>(kLookPriceNs)))
+      break;
+    o.ledger.pay(kLookPriceNs);
+    char *start = address(a, unit);
+    o.next_unit++;
+    if (os.resident_pages(start, kSuperpageBytes) < kPagesPerUnit - kPagesPerUnit / 32) {
+      region_->counters().units_too_sparse.add();
+    } else {
+      uint64_t took;
+      int error = region_->promote(start, took);
+      o.ledger.pay(took);
+      if (error == 0) {
+        price.measured(took);
+        SpinGuard guard(lock_);
+        set_superpage(a, unit, true);
+        o.superpages++;
+        promoted++;
+        failures = 0;
+      } else if (error == ENOSPC || ++failures == kMostFailures) {
+        seen = o.whole_units; // as good as a round without success
+        break;
+      }
+    }
+    if (os.now_ns() - began >= pause_ns) {
+      seen++;
+      break;
+    }
+  }
+  if (promoted) {
+    o.fruitless = 0;
+    o.pause = 0;
+  } else if (seen >= o.whole_units) {
+    o.fruitless++;
+    o.pause = static_cast<uint16_t>(o.pause ? o.pause * 2 : 1);
+  }
+  if (o.superpages == o.whole_units || o.fruitless >= kMostFruitless) {
+    SpinGuard guard(lock_);
+    set_pending(o, false);
+  }
+  promotion_lock_.unlock();
+}
+
+} // namespace smalloc

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// region.cpp decides how the range is cut into slices (in 64ths: generous where objects are, since address space is
+// free) and what happens when the system refuses a part of it.
+#include "smalloc/core/region.h"
+
+#include <errno.h>
+
+namespace smalloc {
+namespace {
+//                               tables meta small-base small-super class big-base big-super
+constexpr unsigned kShares[kSlices] = {2, 2, 6, 12, 8, 17, 17};
+constexpr unsigned kSharesTotal = 64;
+/// Each slice's last unit is never used, so that two slices' objects are never neighbours that could be merged.
+constexpr size_t kGuardBytes = kSuperpageBytes;
+
+bool wants_superpages_at_birth(Slice s) {
+  return s == Slice::kSmallSuper || s == Slice::kBigSuper;
+}
+} // namespace
+
+bool Region::init(const Config &config, Counters &counters) {
+  size_t bytes = align_down(config.bytes, kSharesTotal * kSuperpageBytes);
+  if (bytes == 0)
+    return false;
+  void *range = config.os->reserve(bytes);
+  if (!range)
+    return false;
+  config_ = config;
+  counters_ = &counters;
+  start_ = reinterpret_cast<uintptr_t>(range);
+  uintptr_t at = start_;
+  for (unsigned i = 0; i < kSlices; i++) {
+    slice_start_[i] = at;
+    at += bytes / kSharesTotal * kShares[i];
+    cursor_[i].store(0, std::memory_order_relaxed);
+    advised_[i].store(false, std::memory_order_relaxed);
+  }
+  slice_start_[kSlices] = at;
+  bytes_ = bytes;
+  return true;
+}
+
+Slice Region::slice_of(const void *p) const {
+  auto at = reinterpret_cast<uintptr_t>(p);
+  unsigned i = kSlices - 1;
+  while (at < slice_start_[i])
+    i--;
+  return static_cast<Slice>(i);
+}
+
+void Region::advise_slice(Slice s) {
+  unsigned i = static_cast<unsigned>(s);
+  if (advised_[i].exchange(true, std::memory_order_relaxed))
+    return;
+  void *start = reinterpret_cast<void *>(slice_start(s));
+  size_t bytes = slice_end(s) - slice_start(s);
+  if (wants_superpages_at_birth(s)) {
+    if (config_.superpages_allowed)
+      config_.os->advise(start, bytes, Advice::kSuperpages);
+  } else if (config_.thp == ThpMode::kAlways) {
+    // Without this the kernel gives each first touch a superpage: the bloat that unadvised slices are there to avoid.
+    config_.os->advise(start, bytes, Advice::kNoSuperpages);
+  }
+}
+
+void *Region::table(size_t bytes) { return grow(Slice::kTables, align_up(bytes, kBasePageBytes), kBasePageBytes); }
+
+char *Region::grow(Slice s, size_t bytes, size_t alignment) {
+  advise_slice(s);
+  std::atomic<size_t> &cursor = cursor_[static_cast<unsigned>(s)];
+  size_t capacity = slice_end(s) - slice_start(s) - kGuardBytes;
+  size_t seen = cursor.load(std::memory_order_relaxed), first, next;
+  size_t step = alignment < kSuperpageBytes ? alignment : kSuperpageBytes;
+  do {
+    first = align_up(seen, alignment);
+    if (bytes > capacity || first > capacity - bytes)
+      return nullptr;
+    next = align_up(first + bytes, step);
+  } while (!cursor.compare_exchange_weak(seen, next, std::memory_order_relaxed));
+  char *p = reinterpret_cast<char *>(slice_start(s) + first);
+  return config_.os->commit(p, bytes) == 0 ? p : nullptr;
+}
+
+bool Region::charge_superpages(uint64_t n) {
+  if (!config_.superpages_allowed)
+    return false;
+  Counter &now = counters_->superpages_now;
+  now.add(n);
+  if (config_.budget_superpages && now.get() > config_.budget_superpages) {
+    now.sub(n);
+    return false;
+  }
+  counters_->superpages_peak.raise(now.get());
+  return true;
+}
+
+bool Region::charge_mappings(uint64_t n) {
+  counters_->mappings.add(n);
+  if (counters_->mappings.get() <= config_.mapping_limit / 8)
+    return true;
+  counters_->mappings.sub(n);
+  return false;
+}
+
+int Region::promote(char *unit, uint64_t &duration_ns) {
+  duration_ns = 0;
+  if (!charge_superpages(1))
+    return ENOSPC;
+  const OsHooks &os = *config_.os;
+  uint64_t began = os.now_ns();
+  int error = 0;
+  bool flipped = false;
+  if (config_.thp == ThpMode::kAlways) {
+    // The slice is MADV_NOHUGEPAGE, where a collapse is EINVAL. The unit becomes a mapping of its own (or part of its
+    // neighbour's, if that one was promoted too), within the budget of mappings.
+    flipped = charge_mappings(1);
+    error = flipped ? os.advise(unit, kSuperpageBytes, Advice::kSuperpages) : ENOMEM;
+  }
+  if (!error)
+    error = os.collapse(unit, kSuperpageBytes);
+  duration_ns = os.now_ns() - began;
+  counters_->collapse_ns.add(duration_ns);
+  if (!error) {
+    counters_->promotions.add();
+    return 0;
+  }
+  if (flipped) {
+    os.advise(unit, kSuperpageBytes, Advice::kNoSuperpages);
+    uncharge_mappings(1);
+  }
+  uncharge_superpages(1);
+  counters_
+      ->collapse_failures[error == EINVAL   ? kCollapseInvalid
+                          : error == EAGAIN ? kCollapseAgain
+                          : error == ENOMEM ? kCollapseNoMemory
+                                            : kCollapseOther]
+      .add();
+  return error;
+}
+
+void Region::demoted(char *start, size_t bytes, uint64_t promoted) {
+  if (promoted == 0)
+    return;
+  uncharge_superpages(promoted);
+  if (config_.thp == ThpMode::kAlways && !wants_superpages_at_birth(slice_of(start))) {
+    config_.os->advise(start, bytes, Advice::kNoSuperpages);
+    uncharge_mappings(promoted);
+  }
+}
+
+} // namespace smalloc

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// region.h decides where in the address space each kind of our memory lies. One reserved range, so that "is it ours?"
+// is one compare; inside, fixed slices, so that "whose is it?" is another and each slice has one page-size advice for
+// life: flipping advice per superpage would make a mapping each, and at 65,530 of them the program's own mmap fails.
+// Also the account of superpages against the budget, and of mappings against 1/8 of the system's limit.
+#ifndef SMALLOC_CORE_REGION_H
+#define SMALLOC_CORE_REGION_H
+
+#include "smalloc/base/units.h"
+#include "smalloc/core/counters.h"
+#include "smalloc/os/os_hooks.h"
+
+#include <atomic>
+
+namespace smalloc {
+
+enum class Slice : uint8_t {
+  kTables,     ///< our own tables
+  kMeta,       ///< the private jemalloc's metadata, and objects of threads that are bound to no heap
+  kSmallBase,  ///< small objects on base pages, promotable
+  kSmallSuper, ///< small objects on superpages at birth
+  kClass,      ///< small objects of undecided sites: the class heap
+  kBigBase,    ///< objects of one superpage and more that start on base pages, promotable
+  kBigSuper,   ///< objects of one superpage and more that have superpages at birth
+};
+inline constexpr unsigned kSlices = 7;
+
+class Region {
+public:
+  struct Config {
+    const OsHooks *os = nullptr;
+    size_t bytes = 0;
+    ThpMode thp = ThpMode::kMadvise;
+    bool superpages_allowed = true;  ///< false: pages:base, or an administrator's THP=never
+    uint64_t budget_superpages = 0;  ///< 0: no limit
+    uint64_t mapping_limit = 65530;  ///< the system's
+    unsigned *pending = nullptr;     ///< counts what waits for promotion (site.h); may be nullptr
+  };
+  /// False: the address space is not to be had, and nothing has changed.
+  bool init(const Config &config, Counters &counters);
+
+  const OsHooks &os() const { return *config_.os; }
+  Counters &counters() const { return *counters_; }
+  uintptr_t start() const { return start_; }
+  size_t bytes() const { return bytes_; }
+  bool contains(const void *p) const { return reinterpret_cast<uintptr_t>(p) - start_ < bytes_; }
+  uintptr_t slice_start(Slice s) const { return slice_start_[static_cast<unsigned>(s)]; }
+  uintptr_t slice_end(Slice s) const { return slice_start_[static_cast<unsigned>(s) + 1]; }
+  UnitIndex slice_units(Slice s) const {
+    return static_cast<UnitIndex>((slice_end(s) - slice_start(s)) / kSuperpageBytes);
+  }
+  /// REQUIRES: contains(p).
+  Slice slice_of(const void *p) const;
+  char *unit_address(Slice s, UnitIndex unit) const {
+    return reinterpret_cast<char *>(slice_start(s) + size_t{unit} * kSuperpageBytes);
+  }
+  UnitIndex unit_of(Slice s, const void *p) const {
+    return static_cast<UnitIndex>((reinterpret_cast<uintptr_t>(p) - slice_start(s)) /
+                                  kSuperpageBytes);
+  }
+
+  /// Zeroed, committed memory of ours for a table; nullptr when the system refuses. Never given back.
+  void *table(size_t bytes);
+  /// The next `bytes` (any multiple of a base page, whole units are used up) of a slice that only grows, committed and
+  /// zero. nullptr: slice full or commit refused.
+  char *grow(Slice s, size_t bytes, size_t alignment = kSuperpageBytes);
+  /// Units of a growing slice handed out so far.
+  UnitIndex grown_units(Slice s) const {
+    return static_cast<UnitIndex>(cursor_[static_cast<unsigned>(s)].load() / kSuperpageBytes);
+  }
+  /// Gives the slice its advice before its first memory is handed out. Idempotent.
+  void advise_slice(Slice s);
+
+  bool superpages_allowed() const { return config_.superpages_allowed; }
+  /// Takes n superpages out of the budget; false: over it.
+  bool charge_superpages(uint64_t n);
+  void uncharge_superpages(uint64_t n) { counters_->superpages_now.sub(n); }
+  bool charge_mappings(uint64_t n);
+  /// Something more (+1) or less (-1) waits for promotion.
+  void add_pending(int n) {
+    if (config_.pending)
+      __atomic_fetch_add(config_.pending, static_cast<unsigned>(n), __ATOMIC_RELAXED);
+  }
+  void uncharge_mappings(uint64_t n) { counters_->mappings.sub(n); }
+
+  /// Collapses one unit of an unadvised slice in place. Returns 0 or an errno value, counted by reason; the budget is
+  /// charged on success. duration_ns: what it took, whether it worked or not.
+  int promote(char *unit, uint64_t &duration_ns);
+  /// Undoes what promote() did to the advice of `promoted` units in this range of an unadvised slice, whose contents
+  /// are gone; uncharges them.
+  void demoted(char *start, size_t bytes, uint64_t promoted);
+
+private:
+  Config config_;
+  Counters *counters_ = nullptr;
+  uintptr_t start_ = 0;
+  size_t bytes_ = 0;
+  uintptr_t slice_start_[kSlices + 1] = {};
+  std::atomic<size_t> cursor_[kSlices] = {};
+  std::atomic<bool> advised_[kSlices] = {};
+};
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// runtime.cpp decides how a decision at run time is taken: from the cell's word, the request's size and the state of
+// our heaps. The order of tests is the order of costs: a request that is not ours leaves after a few compares.
+#include "smalloc/core/runtime.h"
+#include "smalloc/core/modules.h"
+#include "smalloc/include/smalloc/machine.h"
+#include "smalloc/include/smalloc/smalloc.h"
+#include "smalloc/os/hugetlb.h"
+#include "smalloc/os/loaded_objects.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+SMALLOC_EXPORT unsigned __smalloc_v1_pending; // declared in site.h
+unsigned __smalloc_v1_pending = 0;
+
+namespace smalloc {
+
+Range g_range;
+Runtime g_runtime;
+
+namespace {
+constexpr uint64_t kPauseNs = 2000000; ///< longest that one promotion point may hold a program up on credit
+constexpr uint64_t kSmallTouch = 4096; ///< a promotion point worth fewer misses only counts
+constexpr unsigned kTouchesPerLook = 4096;
+constexpr size_t kBackToMallocBytes = size_t{64} << 10; ///< a big object shrunk below this gives its unit back
+
+struct TouchThread {
+  uint64_t misses;
+  unsigned calls;
+};
+__thread TouchThread t_touch __attribute__((tls_model("initial-exec")));
+
+class KeepErrno {
+public:
+  KeepErrno() : saved_(errno) {}
+  ~KeepErrno() { errno = saved_; }
+
+private:
+  int saved_;
+};
+
+void print_warning(Text line) { kLinux.write_error(line.data, line.size); }
+
+/// A program that imports another allocator's own interface passes our pointers to it sooner or later.
+const char *const kForeignInterfaces[] = {"mallocx",  "rallocx", "xallocx", "sallocx", "dallocx",
+                                          "sdallocx", "tc_free", "mi_free", "je_free", nullptr};
+} // namespace
+
+const Options &Runtime::options() {
+  if (SMALLOC_LIKELY(options_read_.load(std::memory_order_acquire)))
+    return options_;
+  SpinGuard guard(options_lock_);
+  if (!options_read_.load(std::memory_order_relaxed)) {
+    bool privileged = getauxval(AT_SECURE) != 0;
+    if (const char *conf = getenv("SMALLOC_CONF"))
+      parse_options(Text(conf), privileged, options_, print_warning);
+    strategy_ = options_.heap;
+    options_read_.store(true, std::memory_order_release);
+  }
+  return options_;
+}
+
+void Runtime::warn(Text text) {
+  TextBuffer<512> line;
+  line.put("smalloc: warning: ").put(text).put_char('\n');
+  kLinux.write_error(line.data(), line.size());
+}
+
+void Runtime::switch_off(const char *why) {
+  state_.store(HeapState::kOff, std::memory_order_release);
+  if (why && !warned_.exchange(true))
+    warn(Text(why));
+}
+
+/// 16 x the memory there is: room for tables that are reserved and hardly touched, small enough for our own tables.
+size_t Runtime::bytes_to_reserve() {
+  if (options_.reserve_bytes)
+    return options_.reserve_bytes;
+  constexpr size_t kGiB = size_t{1} << 30;
+  size_t memory = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
+  size_t bytes = align_up(min_of(max_of(memory * 16, 16 * kGiB), 1024 * kGiB), kGiB);
+  rlimit limit;
+  // Under a limit of address space ours must leave the program its own: an eighth.
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    bytes = min_of(bytes, min_of(memory / 4, static_cast<size_t>(limit.rlim_cur) / 8));
+  // After mlockall(MCL_FUTURE) a reservation counts as locked memory.
+  char status[4096];
+  if (kLinux.read_file("/proc/self/status", status, sizeof status) > 0) {
+    const char *locked = strstr(status, "VmLck:");
+    bool any = false;
+    for (const char *c = locked ? locked + 6 : ""; *c && *c != '\n'; c++)
+      any |= *c >= '1' && *c <= '9';
+    if (any) {
+      bytes = min_of(bytes, memory / 4);
+      if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+          geteuid() != 0)
+        bytes = min_of(bytes, static_cast<size_t>(limit.rlim_cur) / 4);
+    }
+  }
+  return bytes;
+}
+
+bool Runtime::start_region() {
+  const Options &o = options_;
+  thp_ = thp_mode(kLinux, o.sysfs);
+  Region::Config config;
+  config.os = &kLinux;
+  config.thp = thp_;
+  bool thp_allowed = thp_ == ThpMode::kMadvise || thp_ == ThpMode::kAlways ||
+                     (thp_ == ThpMode::kNever && o.force);
+  config.superpages_allowed = o.pages == PageBacking::kHugetlb ||
+                              (o.pages == PageBacking::kThp && thp_allowed);
+  uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
+  uint64_t budget = o.budget_bytes ? o.budget_bytes : memory / 100 * o.budget_percent;
+  config.budget_superpages = budget ? max_of<uint64_t>(budget / kSuperpageBytes, 1) : 0;
+  sites_served_ = config.superpages_allowed || o.pages == PageBacking::kBase;
+  config.mapping_limit = number_in_file(kLinux, "/proc/sys/vm/max_map_count", 65530);
+  config.pending = &__smalloc_v1_pending;
+
+  BigObjects::Config big_config;
+  big_config.cache_bytes = o.cache_bytes;
+  if (o.pages == PageBacking::kHugetlb) {
+    const char *why = hugetlb_open();
+    if (why) {
+      TextBuffer<256> text;
+      text.put("pages:hugetlb: ").put(why).put("; transparent huge pages are used");
+      warn(text.text());
+      config.superpages_allowed = thp_allowed;
+    }
+    big_config.hugetlb = why == nullptr;
+  }
+
+  constexpr size_t kLeastBytes = size_t{256} << 20;
+  config.bytes = bytes_to_reserve();
+  while (config.bytes >= kLeastBytes && !region_.init(config, counters_))
+    config.bytes /= 2;
+  return region_.bytes() != 0 && big_.init(region_, big_config);
+}
+
+bool Runtime::start() {
+  HeapState seen = HeapState::kUninitialised;
+  if (state_.load(std::memory_order_acquire) == HeapState::kOff)
+    return false;
+  if (!state_.compare_exchange_strong(seen, HeapState::kStarting, std::memory_order_acq_rel))
+    return seen == HeapState::kReady; // another thread, or we ourselves further up: the program's malloc serves
+  KeepErrno keep;
+  const Options &o = options();
+  if (o.heap_given && o.heap == HeapStrategy::kOff) {
+    switch_off(nullptr);
+    return false;
+  }
+  if (const char *why = modules_who_owns_free()) {
+    switch_off(*why ? why : nullptr);
+    return false;
+  }
+  if (const char *name = executable_mentions(kForeignInterfaces)) {
+    TextBuffer<256> text;
+    text.put("the program uses another allocator's own interface (").put(name).put(
+        "); superpage heaps are off");
+    warn(text.text());
+    switch_off(nullptr);
+    return false;
+  }
+  const smalloc_machine *machine = smalloc_machine_native();
+  machine_name_ = machine->name;
+  reach_bytes_ = uint64_t{smalloc_machine_reach_pages(machine)} * kBasePageBytes;
+  walk_.near_cycles = o.walk_near_cycles ? o.walk_near_cycles : machine->walk_near_cycles;
+  walk_.far_cycles = max_of(o.walk_far_cycles ? o.walk_far_cycles : machine->walk_far_cycles,
+                            walk_.near_cycles);
+  walk_.reach_bytes = reach_bytes_;
+  if (!start_region()) {
+    switch_off(nullptr); // no address space: the program needs it more than we do
+    return false;
+  }
+  g_small.configure(region_, strategy_ == HeapStrategy::kSuperpage);
+  // Before jemalloc's, which registers its own at its start: prefork handlers run last in, first out, so jemalloc's
+  // locks are taken before ours, as in an allocation.
+  pthread_atfork([] { g_runtime.before_fork(); }, [] { g_runtime.after_fork(); },
+                 [] { g_runtime.after_fork(); });
+  g_range.start.store(region_.start(), std::memory_order_relaxed);
+  g_range.bytes.store(region_.bytes(), std::memory_order_release);
+  if (o.debug) {
+    TextBuffer<256> text;
+    text.put("smalloc: debug: heaps started, ").bytes(region_.bytes()).put(" reserved, machine ");
+    text.put(machine_name_).put(", reach ").bytes(reach_bytes_).put_char('\n');
+    kLinux.write_error(text.data(), text.size());
+  }
+  seen = HeapState::kStarting;
+  return state_.compare_exchange_strong(seen, HeapState::kReady, std::memory_order_acq_rel);
+}
+
+void Runtime::before_fork() {
+  modules_lock();
+  big_.lock_all();
+  g_small.lock_all();
+}
+void Runtime::after_fork() {
+  g_small.unlock_all();
+  big_.unlock_all();
+  modules_unlock();
+}
+
+void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, bool at_birth, bool whole) {
+  BigRequest request;
+  request.bytes = bytes;
+  request.alignment = alignment;
+  request.zero = zero;
+  request.superpages_at_birth = at_birth;
+  request.whole_superpages = whole;
+  request.promotable = options_.promote != PromotePolicy::kOff;
+  uint64_t refused = counters_.hugetlb_refused.get();
+  void *p = big_.allocate(request);
+  if (!p)
+    counters_.fallbacks.add();
+  if (SMALLOC_UNLIKELY(counters_.hugetlb_refused.get() != refused) && !warned_.exchange(true))
+    warn("pages:hugetlb: the pool has no free pages of 2 MiB; transparent huge pages are used");
+  return p;
+}
+
+void *Runtime::small_allocate(size_t bytes, size_t alignment, bool zero) {
+  void *p;
+  if (SMALLOC_LIKELY(alignment <= 16))
+    p = zero ? g_small.allocate_zeroed(bytes) : g_small.allocate(bytes);
+  else {
+    p = g_small.allocate_aligned(bytes, alignment);
+    if (p && zero)
+      memset(p, 0, bytes);
+  }
+  if (SMALLOC_UNLIKELY(!p))
+    counters_.fallbacks.add();
+  if (SMALLOC_UNLIKELY(g_small.main_pages().due()))
+    promote_small(0);
+  return p;
+}
+
+void Runtime::promote_small(uint64_t credit_ns) {
+  if (options_.promote == PromotePolicy::kOff)
+    return;
+  SmallPages &pages = g_small.main_pages();
+  if (credit_ns)
+    pages.earn(credit_ns);
+  pages.earn_time();
+  pages.promote(price_, max_of(kPauseNs, credit_ns), options_.promote == PromotePolicy::kEager);
+}
+
+void *Runtime::class_allocate(size_t bytes, size_t alignment, bool zero) {
+  if (g_small.class_frozen())
+    return small_allocate(bytes, alignment, zero);
+  void *p = g_small.class_allocate(bytes, alignment, zero);
+  if (!p)
+    counters_.fallbacks.add();
+  else if (SMALLOC_UNLIKELY(strategy_ == HeapStrategy::kMigrate &&
+                            g_small.class_pages().past_reach()))
+    migrate_class_heap();
+  return p;
+}
+
+int Runtime::freeze_class_heap() {
+  if (!g_small.class_frozen()) {
+    g_small.freeze_class();
+    counters_.freezes.add();
+  }
+  return 0;
+}
+
+long Runtime::migrate_class_heap() {
+  freeze_class_heap();
+  if (!region_.superpages_allowed() || g_small.class_pages().live_bytes() == 0)
+    return 0;
+  KeepErrno keep;
+  long units = static_cast<long>(g_small.class_pages().promote_all(price_));
+  counters_.class_units_collapsed.set(static_cast<uint64_t>(units));
+  return units;
+}
+
+/// While a site's count is near the end of its warm-up: tell the heap how much must be live before superpages pay.
+void Runtime::first_of_site(uint64_t word) {
+  uint64_t reach = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE
+                       ? 0
+                       : SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
+  SmallPages &pages =
+      SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED ? g_small.class_pages() : g_small.main_pages();
+  pages.lower_reach(reach);
+}
+
+void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero) {
+  uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+  unsigned flags = SMALLOC_WORD_FLAGS(word);
+  bool always = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE;
+  bool undecided = !always && (flags & SMALLOC_SITE_UNDECIDED);
+  uint64_t min_bytes = SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
+  if (SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_BASE && !undecided)
+    return nullptr;
+
+  if (SMALLOC_LIKELY(bytes < kSuperpageBytes)) {
+    if (undecided) {
+      if (strategy_ != HeapStrategy::kMigrate)
+        return nullptr;
+    } else if (!always && !(flags & SMALLOC_SITE_SMALL) && bytes < min_bytes) {
+      return nullptr;
+    }
+    uint64_t requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&cell->requested_bytes, requested + bytes, __ATOMIC_RELAXED);
+    if (SMALLOC_UNLIKELY(requested < 2 * kSiteWarmupBytes)) {
+      if (requested < kSiteWarmupBytes && strategy_ != HeapStrategy::kSuperpage)
+        return nullptr;
+      first_of_site(word);
+    }
+    if (SMALLOC_UNLIKELY(!ready()) || SMALLOC_UNLIKELY(!sites_served_) ||
+        SMALLOC_UNLIKELY(alignment > kSuperpageBytes))
+      return nullptr;
+    return SMALLOC_UNLIKELY(undecided) ? class_allocate(bytes, alignment, zero)
+                                       : small_allocate(bytes, alignment, zero);
+  }
+
+  // A small site's big object counts like its heap's growth; every other one must pay by its own size.
+  if (bytes < min_bytes && !((flags & SMALLOC_SITE_SMALL) && g_small.main_pages().past_reach()))
+    return nullptr;
+  if (!ready() || !sites_served_)
+    return nullptr;
+  bool known_hot = always && (SMALLOC_WORD_DECIDED_BY(word) != SMALLOC_BY_COMPILER ||
+                              strategy_ == HeapStrategy::kSuperpage);
+  bool at_birth = known_hot || (!undecided && (flags & SMALLOC_SITE_FULLY_INITIALISED));
+  void *p = big_allocate(bytes, alignment, zero, at_birth);
+  if (p)
+    __atomic_store_n(&cell->requested_bytes,
+                     __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED) + bytes,
+                     __ATOMIC_RELAXED);
+  return p;
+}
+
+bool Runtime::site_accepts(smalloc_cell *cell, size_t bytes) {
+  uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+  unsigned flags = SMALLOC_WORD_FLAGS(word);
+  bool always = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE;
+  bool undecided = !always && (flags & SMALLOC_SITE_UNDECIDED);
+  if (SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_BASE && !undecided)
+    return false;
+  if (bytes < kSuperpageBytes) {
+    if (undecided ? strategy_ != HeapStrategy::kMigrate
+                  : !always && !(flags & SMALLOC_SITE_SMALL) &&
+                        bytes < SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes)
+      return false;
+    return strategy_ == HeapStrategy::kSuperpage ||
+           __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED) >= kSiteWarmupBytes;
+  }
+  return bytes >= SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
+}
+
+void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero) {
+  if (SMALLOC_UNLIKELY(is_off()))
+    return nullptr;
+  static std::atomic<uint64_t> requested{0};
+  static __thread unsigned calls __attribute__((tls_model("initial-exec")));
+  if (__smalloc_v1_pending && ++calls % 1024 == 0)
+    promote_by_time();
+  size_t least_big = max_of<size_t>(kSuperpageBytes, reach_bytes_);
+  switch (options().heap_given ? strategy_ : HeapStrategy::kSplit) {
+  case HeapStrategy::kOff:
+    return nullptr;
+  case HeapStrategy::kSuperpage:
+    if (!ready() || !sites_served_)
+      return nullptr;
+    return bytes >= kSuperpageBytes || alignment > kSuperpageBytes
+               ? big_allocate(bytes, alignment, zero, true)
+               : small_allocate(bytes, alignment, zero);
+  case HeapStrategy::kMigrate:
+    if (bytes < kSuperpageBytes && alignment <= kSuperpageBytes) {
+      if (requested.load(std::memory_order_relaxed) < kSiteWarmupBytes) {
+        requested.fetch_add(bytes, std::memory_order_relaxed);
+        return nullptr;
+      }
+      if (!ready() || !sites_served_)
+        return nullptr;
+      g_small.class_pages().lower_reach(reach_bytes_);
+      return class_allocate(bytes, alignment, zero);
+    }
+    [[fallthrough]];
+  case HeapStrategy::kSplit:
+    break;
+  }
+  if (bytes < least_big || !ready() || !sites_served_ || bytes < reach_bytes_)
+    return nullptr;
+  return big_allocate(bytes, alignment, zero, false);
+}
+
+void *Runtime::kind_allocate(size_t bytes, size_t alignment, bool zero, int kind) {
+  if (!ready())
+    return nullptr;
+  bool big = bytes >= kSuperpageBytes || alignment > kSuperpageBytes;
+  switch (kind) {
+  case SMALLOC_BASE: {
+    if (!big)
+      return class_allocate(bytes, alignment, zero);
+    return big_allocate(bytes, alignment, zero, false);
+  }
+  case SMALLOC_SUPERPAGE:
+    return big ? big_allocate(bytes, alignment, zero, true, true)
+               : small_allocate(bytes, alignment, zero);
+  default:
+    return big ? big_allocate(bytes, alignment, zero, true) : small_allocate(bytes, alignment, zero);
+  }
+}
+
+void Runtime::release(void *p) {
+  auto at = reinterpret_cast<uintptr_t>(p);
+  if (SMALLOC_LIKELY(at < region_.slice_start(Slice::kClass))) {
+    g_small.release(p);
+    return;
+  }
+  if (at < region_.slice_start(Slice::kBigBase)) {
+    g_small.class_release(p);
+    return;
+  }
+  KeepErrno keep;
+  if (!big_.release(p)) {
+    if (options_.abort_on_error || options_.debug)
+      warn("free() of a pointer into a big object, or a second free()");
+    if (options_.abort_on_error)
+      abort();
+  }
+}
+
+size_t Runtime::usable_bytes(const void *p) {
+  if (reinterpret_cast<uintptr_t>(p) < region_.slice_start(Slice::kBigBase))
+    return g_small.usable_bytes(p);
+  return big_.usable_bytes(p);
+}
+
+void *Runtime::resize(void *p, size_t bytes) {
+  int saved = errno;
+  if (bytes > PTRDIFF_MAX) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  Slice slice = region_.slice_of(p);
+  bool was_big = slice == Slice::kBigBase || slice == Slice::kBigSuper;
+  void *r = nullptr;
+  if (was_big) {
+    if (bytes >= kBackToMallocBytes)
+      r = big_.resize(p, bytes);
+  } else if (bytes < kSuperpageBytes) {
+    r = slice == Slice::kClass ? g_small.class_resize(p, bytes) : g_small.resize(p, bytes);
+  }
+  if (r) {
+    errno = saved;
+    return r;
+  }
+  if (bytes >= kSuperpageBytes)
+    r = big_allocate(bytes, 16, false, slice == Slice::kBigSuper);
+  else if (slice == Slice::kClass && g_small.class_frozen())
+    r = small_allocate(bytes, 16, false);
+  if (!r)
+    r = g_next.malloc(bytes);
+  if (!r) {
+    // Keeping the object where it is serves a shrinking realloc, too.
+    if (was_big && bytes < kBackToMallocBytes && (r = big_.resize(p, bytes)))
+      errno = saved;
+    else
+      errno = ENOMEM;
+    return r;
+  }
+  memcpy(r, p, min_of(usable_bytes(p), bytes));
+  release(p);
+  errno = saved;
+  return r;
+}
+
+void Runtime::touching(const void *p, uint64_t saved_misses) {
+  if (!g_range.contains(p))
+    return;
+  TouchThread &t = t_touch;
+  t.misses += saved_misses ? saved_misses : 1;
+  if (saved_misses < kSmallTouch && ++t.calls < kTouchesPerLook)
+    return;
+  uint64_t misses = t.misses;
+  t.misses = 0;
+  t.calls = 0;
+  if (!running() || options_.promote == PromotePolicy::kOff)
+    return;
+  KeepErrno keep;
+  Slice slice = region_.slice_of(p);
+  if (slice == Slice::kBigBase) {
+    BigObjects::Handle h = big_.find(p);
+    if (!h || !h.object->pending)
+      return;
+    uint64_t credit = walk_.nanoseconds(misses, h.object->bytes);
+    big_.promote(h, price_, credit, max_of(kPauseNs, credit),
+                 options_.promote == PromotePolicy::kEager);
+  } else if (slice == Slice::kSmallBase && g_small.main_pages().pending()) {
+    promote_small(walk_.nanoseconds(misses, g_small.main_pages().live_bytes()));
+  }
+}
+
+void Runtime::promote_by_time() {
+  if (!running() || options_.promote == PromotePolicy::kOff)
+    return;
+  KeepErrno keep;
+  uint64_t now = kLinux.now_ns();
+  uint64_t from = time_credit_from_ns_.load(std::memory_order_relaxed);
+  bool eager = options_.promote == PromotePolicy::kEager;
+  uint64_t credit = from ? (now - from) / 100 : 0;
+  if (from && credit < static_cast<uint64_t>(price_.ns()) && !eager)
+    return;
+  if (!time_credit_from_ns_.compare_exchange_strong(from, now) || from == 0)
+    return;
+  if (BigObjects::Handle h = big_.next_pending(pending_cursor_))
+    big_.promote(h, price_, credit, kPauseNs, eager);
+  else if (g_small.main_pages().pending())
+    promote_small(credit);
+}
+
+size_t Runtime::trim() {
+  if (!running())
+    return 0;
+  uint64_t before = counters_.pages_released.get();
+  big_.trim();
+  g_small.trim();
+  return (counters_.pages_released.get() - before) * kBasePageBytes;
+}
+
+} // namespace smalloc

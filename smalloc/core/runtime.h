@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// runtime.h decides when the heaps start (at the first decision for a superpage, never earlier), whether they may (who
+// owns free, what the administrator and the user said), and which heap serves a request that may be ours. Everything
+// that is exported sits in override/ and ends here.
+#ifndef SMALLOC_CORE_RUNTIME_H
+#define SMALLOC_CORE_RUNTIME_H
+
+#include "smalloc/core/big_objects.h"
+#include "smalloc/core/options.h"
+#include "smalloc/core/small_heap.h"
+#include "smalloc/include/smalloc/site.h"
+
+namespace smalloc {
+
+/// "Is it ours?" Before the start, and for good when the address space is refused, the range has length 0. start is then
+/// 2^63: a reader that sees the new length with the old start still says no to every address of a program.
+struct Range {
+  std::atomic<uintptr_t> start{uintptr_t{1} << 63};
+  std::atomic<size_t> bytes{0};
+  bool contains(const void *p) const {
+    return reinterpret_cast<uintptr_t>(p) - start.load(std::memory_order_relaxed) <
+           bytes.load(std::memory_order_relaxed);
+  }
+};
+extern Range g_range;
+
+/// The process' other allocator: what our free, realloc and delete pass foreign pointers to.
+struct NextAllocator {
+  void (*free)(void *);
+  void *(*realloc)(void *, size_t);
+  void *(*malloc)(size_t);
+  size_t (*malloc_usable_size)(void *);
+};
+extern NextAllocator g_next; // filled in by override/
+
+class Runtime {
+public:
+  const Options &options(); ///< read from the environment at the first call
+  /// Heaps are running. Starts them when nothing forbids it. False: the program's malloc serves.
+  bool ready() {
+    return SMALLOC_LIKELY(state_.load(std::memory_order_acquire) == HeapState::kReady) || start();
+  }
+  bool running() const { return state_.load(std::memory_order_acquire) == HeapState::kReady; }
+  /// For good, with one warning line (nullptr: silently). Objects handed out before stay valid.
+  void switch_off(const char *why);
+  bool is_off() const { return state_.load(std::memory_order_relaxed) == HeapState::kOff; }
+  void set_strategy(HeapStrategy strategy) { strategy_ = strategy; }
+  HeapStrategy strategy() const { return strategy_; }
+
+  /// Try to serve a request of a site. nullptr: the program's malloc.
+  void *site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero);
+  /// Would a request of this site and size be ours? Changes nothing.
+  bool site_accepts(smalloc_cell *cell, size_t bytes);
+
+  /// For libsmalloc_preload.so, which knows sizes only. nullptr: the next allocator.
+  void *sized_allocate(size_t bytes, size_t alignment, bool zero);
+
+  /// For the C API: a page kind of smalloc.h.
+  void *kind_allocate(size_t bytes, size_t alignment, bool zero, int kind);
+
+  /// p is in our range.
+  void release(void *p);
+  size_t usable_bytes(const void *p);
+  /// realloc of a pointer of ours, bytes > 0. nullptr with errno ENOMEM: the object is as it was.
+  void *resize(void *p, size_t bytes);
+
+  void touching(const void *p, uint64_t saved_misses);
+  /// Promotion at allocator calls, for programs without promotion points: 1 % of the time that passes, at most.
+  void promote_by_time();
+  void publish_pending();
+
+  int freeze_class_heap();
+  long migrate_class_heap();
+  size_t trim();
+
+  Region &region() { return region_; }
+  BigObjects &big() { return big_; }
+  Counters &counters() { return counters_; }
+  ThpMode thp() const { return thp_; }
+  uint64_t reach_bytes() const { return reach_bytes_; }
+  const char *machine_name() const { return machine_name_; }
+  void warn(Text text); ///< "smalloc: warning: " + text + newline
+
+  void before_fork();
+  void after_fork();
+
+private:
+  bool start();
+  bool start_region();
+  size_t bytes_to_reserve();
+  void *big_allocate(size_t bytes, size_t alignment, bool zero, bool at_birth, bool whole = false);
+  void *small_allocate(size_t bytes, size_t alignment, bool zero);
+  void *class_allocate(size_t bytes, size_t alignment, bool zero);
+  SMALLOC_COLD void first_of_site(uint64_t word);
+  SMALLOC_COLD void promote_small(uint64_t credit_ns);
+
+  std::atomic<HeapState> state_{HeapState::kUninitialised};
+  std::atomic<bool> options_read_{false};
+  SpinLock options_lock_;
+  Options options_;
+  HeapStrategy strategy_ = HeapStrategy::kSplit;
+  ThpMode thp_ = ThpMode::kAbsent;
+  WalkCost walk_;
+  Price price_;
+  uint64_t reach_bytes_ = uint64_t{8} << 20;
+  const char *machine_name_ = "generic";
+  Region region_;
+  BigObjects big_;
+  Counters counters_;
+  std::atomic<uint64_t> time_credit_from_ns_{0};
+  UnitIndex pending_cursor_ = 0;
+  std::atomic<bool> warned_{false};
+  bool sites_served_ = false; ///< superpages may be had, or pages:base asks for ours without them
+};
+extern Runtime g_runtime;
+
+/// Bytes that a small site gets from the program's malloc before our heap starts for it, so that a program which
+/// allocates next to nothing never pays for ours (a private jemalloc's first page is 0.4 MB resident).
+inline constexpr uint64_t kSiteWarmupBytes = uint64_t{1} << 20;
+
+} // namespace smalloc
+#endif

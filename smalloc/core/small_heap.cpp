@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// small_heap.cpp decides how the private jemalloc is kept inside our range: its arenas through extent hooks, and all
+// that it maps itself (metadata; arena 0, which serves threads that never allocated from us, and late destructors of
+// thread-local objects) through jesys_mmap, which cannot return anything else.
+#include "smalloc/core/small_heap.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+
+// oversize_threshold would give large objects an arena of their own; retain keeps extents in our slices for good. Decay 1 s: unused pages of glibc's heap stay longer, but
+// theirs are not on superpages. dss would be memory outside our range.
+const char *jepriv_malloc_conf =
+    "narenas:1,retain:true,oversize_threshold:0,dss:disabled,thp:default,"
+    "metadata_thp:disabled,dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:false,"
+    "abort_conf:false,percpu_arena:disabled,hpa:false";
+
+extern "C" {
+// glibc exports these for its own use; a process that forks while a thread flushes its streams deadlocks when an
+// allocator's fork handlers take their locks first (glibc's tst-malloc-fork-deadlock).
+void _IO_list_lock(void) __attribute__((weak));
+void _IO_list_unlock(void) __attribute__((weak));
+void _IO_list_resetlock(void) __attribute__((weak));
+}
+
+namespace smalloc {
+
+SmallHeap g_small;
+
+namespace {
+
+Region *g_region; // what the hooks and jesys_mmap allocate from
+std::atomic<unsigned> g_heaps_sharing{1};
+__thread SmallThread t_thread __attribute__((tls_model("initial-exec")));
+pthread_key_t g_class_cache_key;
+
+template <SmallPages &(SmallHeap::*pages)()> struct Hooks {
+  static void *alloc(je_extent_hooks *, void *at, size_t bytes, size_t alignment, bool *zero,
+                     bool *commit, unsigned) {
+    if (at)
+      return nullptr;
+    *zero = true;
+    *commit = false; // so that each use passes through commit(), where pages are counted
+    t_thread.errno_before = errno;
+    return (g_small.*pages)().grow(bytes, alignment, g_heaps_sharing.load());
+  }
+  static bool dalloc(je_extent_hooks *, void *, size_t, bool, unsigned) { return true; }
+  static bool commit(je_extent_hooks *, void *p, size_t, size_t offset, size_t bytes, unsigned) {
+    return !(g_small.*pages)().commit(static_cast<char *>(p) + offset, bytes);
+  }
+  static bool decommit(je_extent_hooks *, void *p, size_t, size_t offset, size_t bytes, unsigned) {
+    (g_small.*pages)().decommit(static_cast<char *>(p) + offset, bytes);
+    return false;
+  }
+  static bool split(je_extent_hooks *, void *, size_t, size_t, size_t, bool, unsigned) {
+    return false;
+  }
+  static bool merge(je_extent_hooks *, void *, size_t, void *, size_t, bool, unsigned) {
+    return false;
+  }
+  static je_extent_hooks table;
+};
+template <SmallPages &(SmallHeap::*pages)()>
+je_extent_hooks Hooks<pages>::table = {alloc,   dalloc,  nullptr, commit, decommit,
+                                       nullptr, nullptr, split,   merge};
+
+void return_class_cache(void *value) {
+  auto cache = static_cast<unsigned>(reinterpret_cast<uintptr_t>(value) - 1);
+  t_thread.has_class_cache = false;
+  t_thread.class_cache_refused = true; // later destructors of this thread do without
+  jepriv_mallctl("tcache.destroy", nullptr, nullptr, &cache, sizeof cache);
+}
+
+void io_prefork() {
+  if (_IO_list_lock)
+    _IO_list_lock();
+}
+void io_parent() {
+  if (_IO_list_unlock)
+    _IO_list_unlock();
+}
+void io_child() {
+  if (_IO_list_resetlock)
+    _IO_list_resetlock();
+}
+
+class KeepErrno {
+public:
+  KeepErrno() : saved_(errno) {}
+  ~KeepErrno() { errno = saved_; }
+
+private:
+  int saved_;
+};
+
+} // namespace
+
+void SmallHeap::configure(Region &region, bool superpages_at_birth) {
+  region_ = &region;
+  superpages_at_birth_ = superpages_at_birth;
+}
+
+bool SmallHeap::start() {
+  HeapState seen = HeapState::kUninitialised;
+  if (!state_.compare_exchange_strong(seen, HeapState::kStarting, std::memory_order_acq_rel))
+    return seen == HeapState::kReady;
+  KeepErrno keep;
+  g_region = region_;
+  SmallPages::Config main_config;
+  main_config.has_super = true;
+  main_config.superpages_at_birth = superpages_at_birth_;
+  bool ok = main_.init(*region_, main_config);
+  if (ok) {
+    cpu_set_t cpus;
+    unsigned n = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+    arena_count_ = min_of(max_of(n, 1u), kMostArenas);
+    // The first call starts jemalloc, which registers its fork handlers: after ours (runtime.cpp), before stdio's.
+    arena_state_[0].store(HeapState::kStarting);
+    ok = create_arena(arenas_[0], &Hooks<&SmallHeap::main_pages>::table);
+    arena_state_[0].store(ok ? HeapState::kReady : HeapState::kOff);
+    if (ok)
+      pthread_atfork(io_prefork, io_parent, io_child);
+  }
+  state_.store(ok ? HeapState::kReady : HeapState::kOff, std::memory_order_release);
+  return ok;
+}
+
+bool SmallHeap::create_arena(unsigned &arena, je_extent_hooks *hooks) {
+  je_arena_config config = {hooks, false}; // metadata stays out of superpages
+  size_t size = sizeof arena;
+  if (jepriv_mallctl("experimental.arenas_create_ext", &arena, &size, &config, sizeof config) != 0)
+    return false;
+  // Grow by one superpage at a time: jemalloc's geometric steps would commit a quarter more than is used.
+  TextBuffer<64> name;
+  name.put("arena.").number(arena).put(".retain_grow_limit").put_char('\0');
+  size_t limit = kSuperpageBytes;
+  jepriv_mallctl(name.data(), nullptr, nullptr, &limit, sizeof limit);
+  g_heaps_sharing.store(arenas_in_use_.fetch_add(1) + 1);
+  return true;
+}
+
+bool SmallHeap::bind_thread() {
+  if (!ready() && !start())
+    return false;
+  KeepErrno keep;
+  unsigned k = threads_.fetch_add(1, std::memory_order_relaxed) % arena_count_;
+  HeapState seen = HeapState::kUninitialised;
+  if (arena_state_[k].compare_exchange_strong(seen, HeapState::kStarting)) {
+    bool ok = create_arena(arenas_[k], &Hooks<&SmallHeap::main_pages>::table);
+    arena_state_[k].store(ok ? HeapState::kReady : HeapState::kOff, std::memory_order_release);
+  }
+  if (arena_state_[k].load(std::memory_order_acquire) != HeapState::kReady)
+    k = 0; // another thread is just making it
+  unsigned arena = arenas_[k];
+  if (jepriv_mallctl("thread.arena", nullptr, nullptr, &arena, sizeof arena) != 0)
+    return false;
+  t_thread.bound = true;
+  return true;
+}
+
+// jemalloc touches errno only where it fails, and it fails only when our hooks have refused; so the common path reads
+// no errno. `bound` may be true in a thread whose jemalloc state is gone already (late destructors): jemalloc then uses
+// arena 0, which is in our range too.
+void *SmallHeap::or_restore_errno(void *p) {
+  if (SMALLOC_UNLIKELY(!p))
+    errno = t_thread.errno_before;
+  return p;
+}
+
+void *SmallHeap::allocate(size_t bytes) {
+  if (SMALLOC_UNLIKELY(!t_thread.bound) && !bind_thread())
+    return nullptr;
+  return or_restore_errno(jepriv_malloc(bytes));
+}
+
+void *SmallHeap::allocate_zeroed(size_t bytes) {
+  if (SMALLOC_UNLIKELY(!t_thread.bound) && !bind_thread())
+    return nullptr;
+  return or_restore_errno(jepriv_calloc(1, bytes));
+}
+
+void *SmallHeap::allocate_aligned(size_t bytes, size_t alignment) {
+  if (SMALLOC_UNLIKELY(!t_thread.bound) && !bind_thread())
+    return nullptr;
+  return jepriv_mallocx(bytes ? bytes : 1, je_align(alignment));
+}
+
+bool SmallHeap::class_flags(SmallThread &thread, int &flags, bool for_release) {
+  unsigned generation = class_generation_.load(std::memory_order_relaxed);
+  if (thread.has_class_cache && thread.class_generation != generation) {
+    // Frozen since: what the cache holds goes back, so that empty units can be released.
+    jepriv_mallctl("tcache.flush", nullptr, nullptr, &thread.class_cache,
+                   sizeof thread.class_cache);
+    thread.class_generation = generation;
+  }
+  if (!thread.has_class_cache && !thread.class_cache_refused && !for_release) {
+    unsigned cache;
+    size_t size = sizeof cache;
+    if (jepriv_mallctl("tcache.create", &cache, &size, nullptr, 0) == 0) {
+      if (pthread_setspecific(g_class_cache_key, reinterpret_cast<void *>(uintptr_t{cache} + 1)) ==
+          0) {
+        thread.has_class_cache = true;
+        thread.class_cache = cache;
+        thread.class_generation = generation;
+      } else {
+        jepriv_mallctl("tcache.destroy", nullptr, nullptr, &cache, sizeof cache);
+        thread.class_cache_refused = true;
+      }
+    } else {
+      thread.class_cache_refused = true;
+    }
+  }
+  flags = thread.has_class_cache && !class_frozen() ? je_tcache(thread.class_cache) : kJeNoTcache;
+  return true;
+}
+
+void *SmallHeap::class_allocate(size_t bytes, size_t alignment, bool zero) {
+  if (!ready() && !start())
+    return nullptr;
+  KeepErrno keep;
+  HeapState seen = class_state_.load(std::memory_order_acquire);
+  if (SMALLOC_UNLIKELY(seen != HeapState::kReady)) {
+    seen = HeapState::kUninitialised;
+    if (!class_state_.compare_exchange_strong(seen, HeapState::kStarting))
+      return nullptr;
+    SmallPages::Config config;
+    config.base = Slice::kClass;
+    config.collapse_as_it_grows = false;
+    bool ok = class_.init(*region_, config) &&
+              pthread_key_create(&g_class_cache_key, return_class_cache) == 0 &&
+              create_arena(class_arena_, &Hooks<&SmallHeap::class_pages>::table);
+    class_state_.store(ok ? HeapState::kReady : HeapState::kOff, std::memory_order_release);
+    if (!ok)
+      return nullptr;
+  }
+  int flags;
+  class_flags(t_thread, flags, false);
+  return jepriv_mallocx(bytes ? bytes : 1, flags | je_arena(class_arena_) |
+                                               je_align(alignment) | (zero ? kJeZero : 0));
+}
+
+void SmallHeap::class_release(void *p) {
+  int flags;
+  class_flags(t_thread, flags, true);
+  jepriv_dallocx(p, flags);
+}
+
+void *SmallHeap::class_resize(void *p, size_t bytes) {
+  if (class_frozen())
+    return jepriv_xallocx(p, bytes, 0, 0) >= bytes ? p : nullptr;
+  KeepErrno keep;
+  int flags;
+  class_flags(t_thread, flags, false);
+  return jepriv_rallocx(p, bytes, flags | je_arena(class_arena_));
+}
+
+void SmallHeap::freeze_class() {
+  class_frozen_.store(true, std::memory_order_relaxed);
+  class_generation_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void SmallHeap::trim() {
+  if (!ready())
+    return;
+  KeepErrno keep;
+  jepriv_mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0);
+  jepriv_mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0); // MALLCTL_ARENAS_ALL
+}
+
+void SmallHeap::statistics(uint64_t &live_bytes, uint64_t &objects) {
+  live_bytes = objects = 0;
+  if (!ready())
+    return;
+  KeepErrno keep;
+  uint64_t epoch = 1, n = 0;
+  size_t size = sizeof epoch, bytes = 0;
+  jepriv_mallctl("epoch", &epoch, &size, &epoch, sizeof epoch);
+  size = sizeof bytes;
+  if (jepriv_mallctl("stats.allocated", &bytes, &size, nullptr, 0) == 0)
+    live_bytes = bytes;
+  size = sizeof n;
+  if (jepriv_mallctl("stats.arenas.4096.small.nmalloc", &n, &size, nullptr, 0) == 0)
+    objects += n;
+  if (jepriv_mallctl("stats.arenas.4096.large.nmalloc", &n, &size, nullptr, 0) == 0)
+    objects += n;
+}
+
+void SmallHeap::lock_all() {
+  main_.lock_all();
+  class_.lock_all();
+}
+void SmallHeap::unlock_all() {
+  class_.unlock_all();
+  main_.unlock_all();
+}
+
+} // namespace smalloc
+
+// What the private jemalloc gets instead of the system (private_jemalloc.sh renames its references).
+extern "C" {
+void *jesys_mmap(void *at, size_t bytes, int, int, int, off_t) {
+  using namespace smalloc;
+  t_thread.errno_before = errno;
+  char *p = at == nullptr && g_region ? g_region->grow(Slice::kMeta, align_up(bytes, kBasePageBytes),
+                                                       bytes >= kSuperpageBytes ? kSuperpageBytes
+                                                                                : kBasePageBytes)
+                                      : nullptr;
+  return p ? p : MAP_FAILED;
+}
+int jesys_munmap(void *, size_t) { return 0; } // the slice is not reused; only alignment probes come here
+int jesys_madvise(void *start, size_t bytes, int advice) {
+  if (advice != MADV_DONTNEED) {
+    errno = EINVAL;
+    return -1;
+  }
+  int error = smalloc::g_region->os().purge(start, bytes);
+  return error ? -1 : 0;
+}
+int jesys_mprotect(void *, size_t, int) { return 0; }
+void *jesys_sbrk(intptr_t) { return reinterpret_cast<void *>(-1); }
+char *jesys_secure_getenv(const char *) { return nullptr; }
+ssize_t jesys_readlink(const char *, char *, size_t) {
+  errno = ENOENT;
+  return -1;
+}
+// Profiling is compiled in and never on.
+double jesys_log(double) { return 0; }
+double jesys_exp(double) { return 1; }
+double jesys_round(double x) { return x; }
+int jesys__Unwind_Backtrace(void *, void *) { return 0; }
+unsigned long jesys__Unwind_GetIP(void *) { return 0; }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// small_heap.h decides how objects below one superpage are allocated: by the private jemalloc, in arenas of ours whose
+// extents come from SmallPages. Threads are bound to an arena at their first allocation; its automatic cache then
+// serves the main heap at jemalloc's full speed. The class heap (undecided sites under heap:migrate, and
+// SMALLOC_BASE) is one more arena with caches of its own, since a pointer that is freed into a thread's automatic cache
+// would come back as somebody else's superpage memory.
+#ifndef SMALLOC_CORE_SMALL_HEAP_H
+#define SMALLOC_CORE_SMALL_HEAP_H
+
+#include "smalloc/base/text.h"
+#include "smalloc/core/private_jemalloc.h"
+#include "smalloc/core/small_pages.h"
+
+namespace smalloc {
+
+enum class HeapState : uint8_t { kUninitialised, kStarting, kReady, kOff };
+
+/// Thread-local part. Initial-exec, a few bytes: dlopen of a library that needs more static TLS than is left fails.
+struct SmallThread {
+  bool bound;
+  bool has_class_cache;
+  bool class_cache_refused;
+  unsigned class_cache;
+  unsigned class_generation;
+  int errno_before; ///< when a hook refused; jemalloc then sets ENOMEM, which is not for the program to see
+};
+
+class SmallHeap {
+public:
+  /// Remembers what start() needs. Allocates nothing.
+  void configure(Region &region, bool superpages_at_birth);
+  bool ready() const { return state_.load(std::memory_order_acquire) == HeapState::kReady; }
+  /// Starts jemalloc and the first arena if that has not happened. False: not available (now, or at all).
+  bool start();
+
+  /// nullptr: not available; the caller falls back. errno is kept.
+  void *allocate(size_t bytes);
+  void *allocate_zeroed(size_t bytes);
+  void *allocate_aligned(size_t bytes, size_t alignment);
+  void *class_allocate(size_t bytes, size_t alignment, bool zero);
+  void release(void *p) { jepriv_free(p); }
+  void class_release(void *p);
+  /// Like realloc for bytes > 0; never crosses into another heap.
+  void *resize(void *p, size_t bytes) { return jepriv_realloc(p, bytes); }
+  void *class_resize(void *p, size_t bytes);
+  size_t usable_bytes(const void *p) const { return jepriv_malloc_usable_size(p); }
+
+  SmallPages &main_pages() { return main_; }
+  SmallPages &class_pages() { return class_; }
+  /// The class heap takes no more objects from now on. Idempotent.
+  void freeze_class();
+  bool class_frozen() const { return class_frozen_.load(std::memory_order_relaxed); }
+  /// Purges unused pages of all arenas. Returns nothing: jemalloc does not tell.
+  void trim();
+  /// Bytes in live objects and their number ever allocated, all arenas; 0 before the start.
+  void statistics(uint64_t &live_bytes, uint64_t &objects);
+
+  void lock_all();
+  void unlock_all();
+
+private:
+  static constexpr unsigned kMostArenas = 4;
+  bool bind_thread();
+  static void *or_restore_errno(void *p);
+  bool create_arena(unsigned &arena, je_extent_hooks *hooks);
+  bool class_flags(SmallThread &thread, int &flags, bool for_release);
+
+  Region *region_ = nullptr;
+  bool superpages_at_birth_ = false;
+  SmallPages main_, class_;
+  std::atomic<HeapState> state_{HeapState::kUninitialised};
+  std::atomic<HeapState> arena_state_[kMostArenas] = {};
+  std::atomic<HeapState> class_state_{HeapState::kUninitialised};
+  std::atomic<bool> class_frozen_{false};
+  std::atomic<unsigned> class_generation_{0};
+  unsigned arenas_[kMostArenas] = {};
+  unsigned class_arena_ = 0;
+  unsigned arena_count_ = 1;
+  std::atomic<unsigned> threads_{0}, arenas_in_use_{0};
+};
+
+/// The process has one: jemalloc's hooks carry no pointer of ours.
+extern SmallHeap g_small;
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// smalloc.hpp decides the C++ interface of libsmalloc: an allocator for containers and a memory resource for
+// polymorphic ones, both over smalloc.h. Header only; link with -lsmalloc.
+//
+//   std::vector<double, smalloc::allocator<double>> v(1 << 27);           // whole superpages, base pages for the tail
+//   std::pmr::vector<int> w(smalloc::memory_resource(SMALLOC_SUPERPAGE)); // chosen at run time
+#ifndef SMALLOC_SMALLOC_HPP
+#define SMALLOC_SMALLOC_HPP
+
+#include <smalloc/smalloc.h>
+
+#include <cstddef>
+#include <limits>
+#include <memory_resource>
+#include <new>
+
+namespace smalloc {
+
+/// Minimal allocator (C++17 named requirements). Stateless, all instances of one page kind are equal. Throws
+/// std::bad_alloc when there is no memory, std::bad_array_new_length when n objects have no size.
+template <class T, smalloc_pages Pages = SMALLOC_BOTH> class allocator {
+public:
+  using value_type = T;
+  template <class U> struct rebind {
+    using other = allocator<U, Pages>;
+  };
+
+  allocator() noexcept = default;
+  template <class U> allocator(const allocator<U, Pages> &) noexcept {}
+
+  [[nodiscard]] T *allocate(std::size_t n) {
+    if (n > std::numeric_limits<std::size_t>::max() / sizeof(T))
+      throw std::bad_array_new_length();
+    void *p = alignof(T) > alignof(std::max_align_t) ? smemalign(alignof(T), n * sizeof(T), Pages)
+                                                     : smalloc_malloc(n * sizeof(T), Pages);
+    if (!p)
+      throw std::bad_alloc();
+    return static_cast<T *>(p);
+  }
+  void deallocate(T *p, std::size_t) noexcept { sfree(p); }
+
+  template <class U> bool operator==(const allocator<U, Pages> &) const noexcept { return true; }
+  template <class U> bool operator!=(const allocator<U, Pages> &) const noexcept { return false; }
+};
+
+/// A memory resource of one page kind; resources of a kind are equal.
+class page_resource final : public std::pmr::memory_resource {
+public:
+  explicit page_resource(smalloc_pages pages) noexcept : pages_(pages) {}
+
+private:
+  void *do_allocate(std::size_t bytes, std::size_t alignment) override {
+    void *p = smemalign(alignment, bytes, pages_);
+    if (!p)
+      throw std::bad_alloc();
+    return p;
+  }
+  void do_deallocate(void *p, std::size_t, std::size_t) override { sfree(p); }
+  bool do_is_equal(const std::pmr::memory_resource &other) const noexcept override {
+    auto *same = dynamic_cast<const page_resource *>(&other);
+    return same && same->pages_ == pages_;
+  }
+
+  smalloc_pages pages_;
+};
+
+/// The program's one resource of a kind; lives until the program ends.
+inline std::pmr::memory_resource *memory_resource(smalloc_pages pages = SMALLOC_BOTH) {
+  static page_resource base(SMALLOC_BASE), superpage(SMALLOC_SUPERPAGE), both(SMALLOC_BOTH);
+  return pages == SMALLOC_BASE ? &base : pages == SMALLOC_SUPERPAGE ? &superpage : &both;
+}
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// linux_pages.cpp decides which Linux calls stand behind os_hooks.h. Reservation: PROT_NONE, MAP_NORESERVE and
+// MADV_DONTDUMP (without the last a core file had 1.1 TB); commit is mprotect + MADV_DODUMP, checked, because strict
+// overcommit and RLIMIT_DATA refuse there and not at the reservation.
+#include "smalloc/base/units.h"
+#include "smalloc/os/hugetlb.h"
+#include "smalloc/os/os_hooks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+
+namespace smalloc {
+namespace {
+
+class KeepErrno {
+public:
+  KeepErrno() : saved_(errno) {}
+  ~KeepErrno() { errno = saved_; }
+
+private:
+  int saved_;
+};
+
+int result_of(int status) { return status == 0 ? 0 : errno; }
+
+void *reserve(size_t bytes) {
+  KeepErrno keep;
+  size_t padded = bytes + kSuperpageBytes;
+  void *raw =
+      mmap(nullptr, padded, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (raw == MAP_FAILED)
+    return nullptr;
+  auto start = reinterpret_cast<uintptr_t>(raw);
+  uintptr_t aligned = align_up(start, kSuperpageBytes);
+  if (aligned != start)
+    munmap(raw, aligned - start);
+  size_t rest = start + padded - (aligned + bytes);
+  if (rest)
+    munmap(reinterpret_cast<void *>(aligned + bytes), rest);
+  madvise(reinterpret_cast<void *>(aligned), bytes, MADV_DONTDUMP);
+  return reinterpret_cast<void *>(aligned);
+}
+
+int commit(void *start, size_t bytes) {
+  KeepErrno keep;
+  if (int error = result_of(mprotect(start, bytes, PROT_READ | PROT_WRITE)))
+    return error;
+  madvise(start, bytes, MADV_DODUMP);
+  return 0;
+}
+
+int decommit(void *start, size_t bytes) {
+  KeepErrno keep;
+  int error = result_of(madvise(start, bytes, MADV_DONTNEED));
+  mprotect(start, bytes, PROT_NONE);
+  madvise(start, bytes, MADV_DONTDUMP);
+  return error;
+}
+
+int purge(void *start, size_t bytes) {
+  KeepErrno keep;
+  return result_of(madvise(start, bytes, MADV_DONTNEED));
+}
+
+int advise(void *start, size_t bytes, Advice advice) {
+  KeepErrno keep;
+  return result_of(
+      madvise(start, bytes, advice == Advice::kSuperpages ? MADV_HUGEPAGE : MADV_NOHUGEPAGE));
+}
+
+int collapse(void *start, size_t bytes) {
+  KeepErrno keep;
+  return result_of(madvise(start, bytes, MADV_COLLAPSE));
+}
+
+size_t resident_pages(const void *start, size_t bytes) {
+  KeepErrno keep;
+  unsigned char present[kPagesPerUnit];
+  size_t count = 0;
+  auto *at = static_cast<const char *>(start);
+  for (size_t done = 0; done < bytes;) {
+    size_t piece = min_of(bytes - done, kSuperpageBytes);
+    if (mincore(const_cast<char *>(at + done), piece, present) != 0)
+      return 0;
+    for (size_t i = 0; i < piece / kBasePageBytes; i++)
+      count += present[i] & 1;
+    done += piece;
+  }
+  return count;
+}
+
+int move(void *from, void *to, size_t bytes) {
+  KeepErrno keep;
+  void *r = mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to);
+  return r == MAP_FAILED ? errno : 0;
+}
+
+uint64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+long read_file(const char *path, char *buffer, size_t capacity) {
+  KeepErrno keep;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return -1;
+  size_t size = 0;
+  for (;;) {
+    ssize_t n = read(fd, buffer + size, capacity - 1 - size);
+    if (n <= 0)
+      break;
+    size += static_cast<size_t>(n);
+  }
+  close(fd);
+  buffer[size] = 0;
+  return static_cast<long>(size);
+}
+
+void write_error(const char *text, size_t bytes) {
+  KeepErrno keep;
+  while (bytes) {
+    ssize_t n = write(STDERR_FILENO, text, bytes);
+    if (n <= 0)
+      return;
+    text += n;
+    bytes -= static_cast<size_t>(n);
+  }
+}
+
+} // namespace
+
+const OsHooks kLinux = {reserve,        commit, decommit,    purge,         advise, collapse,
+                        resident_pages, move,   map_hugetlb, unmap_hugetlb, now_ns, read_file,
+                        write_error};
+
+ThpMode thp_mode(const OsHooks &os, const char *sysfs_root) {
+  char path[320], text[128];
+  size_t n = strlen(sysfs_root);
+  static const char kFile[] = "/kernel/mm/transparent_hugepage/enabled";
+  if (n + sizeof kFile > sizeof path)
+    return ThpMode::kAbsent;
+  memcpy(path, sysfs_root, n);
+  memcpy(path + n, kFile, sizeof kFile);
+  if (os.read_file(path, text, sizeof text) <= 0)
+    return ThpMode::kAbsent;
+  if (strstr(text, "[always]"))
+    return ThpMode::kAlways;
+  if (strstr(text, "[madvise]"))
+    return ThpMode::kMadvise;
+  return ThpMode::kNever;
+}
+
+uint64_t number_in_file(const OsHooks &os, const char *path, uint64_t fallback) {
+  char text[64];
+  if (os.read_file(path, text, sizeof text) <= 0 || text[0] < '0' || text[0] > '9')
+    return fallback;
+  uint64_t value = 0;
+  for (const char *c = text; *c >= '0' && *c <= '9'; c++)
+    value = value * 10 + static_cast<uint64_t>(*c - '0');
+  return value;
+}
+
+} // namespace smalloc

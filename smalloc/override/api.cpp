@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// api.cpp decides how the public C interface (smalloc.h) falls back: to the program's malloc, so that a page kind is
+// never a reason for a program to fail. Also the library's first and last moments.
+#include "smalloc/core/modules.h"
+#include "smalloc/core/runtime.h"
+#include "smalloc/core/stats.h"
+#include "smalloc/override/foreign.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+using smalloc::g_range;
+using smalloc::g_runtime;
+
+namespace {
+constexpr size_t kMallocAlignment = 16;
+constexpr size_t kMostAlignment = size_t{1} << 30;
+
+void write_to_fd(const char *text, size_t bytes, void *data) {
+  int fd = *static_cast<int *>(data);
+  while (bytes) {
+    ssize_t n = write(fd, text, bytes);
+    if (n <= 0)
+      return;
+    text += n;
+    bytes -= static_cast<size_t>(n);
+  }
+}
+
+void *allocate(size_t bytes, size_t alignment, bool zero, smalloc_pages pages) {
+  int saved = errno;
+  void *p = nullptr;
+  if (bytes <= PTRDIFF_MAX)
+    p = g_runtime.kind_allocate(bytes, alignment, zero, pages);
+  if (p) {
+    errno = saved;
+    return p;
+  }
+  p = alignment > kMallocAlignment ? smalloc::allocate_foreign_aligned(alignment, bytes)
+                                   : smalloc::allocate_foreign(bytes);
+  if (p && zero)
+    memset(p, 0, bytes);
+  if (!p)
+    errno = ENOMEM;
+  return p;
+}
+} // namespace
+
+SMALLOC_EXPORT void *smalloc_malloc(size_t bytes, smalloc_pages pages) {
+  return allocate(bytes, kMallocAlignment, false, pages);
+}
+// C's name for it; here that name is a namespace.
+SMALLOC_EXPORT void *smalloc_c_name(size_t, smalloc_pages) __asm__("smalloc")
+    __attribute__((alias("smalloc_malloc")));
+SMALLOC_EXPORT void *scalloc(size_t count, size_t bytes, smalloc_pages pages) {
+  size_t total;
+  if (__builtin_mul_overflow(count, bytes, &total)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return allocate(total, kMallocAlignment, true, pages);
+}
+SMALLOC_EXPORT void *smemalign(size_t alignment, size_t bytes, smalloc_pages pages) {
+  if (!smalloc::is_power_of_two(alignment) || alignment > kMostAlignment) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return allocate(bytes, smalloc::max_of(alignment, kMallocAlignment), false, pages);
+}
+SMALLOC_EXPORT void *srealloc(void *p, size_t bytes) {
+  if (!p)
+    return smalloc_malloc(bytes, SMALLOC_BOTH);
+  if (bytes == 0) {
+    sfree(p);
+    return nullptr;
+  }
+  return g_range.contains(p) ? g_runtime.resize(p, bytes) : smalloc::resize_foreign(p, bytes);
+}
+SMALLOC_EXPORT void sfree(void *p) {
+  int saved = errno;
+  if (g_range.contains(p))
+    g_runtime.release(p);
+  else
+    smalloc::release_foreign(p);
+  errno = saved;
+}
+SMALLOC_EXPORT size_t smalloc_usable_size(const void *p) {
+  return g_range.contains(p) ? g_runtime.usable_bytes(p)
+                             : smalloc::usable_foreign(const_cast<void *>(p));
+}
+SMALLOC_EXPORT int smalloc_is_ours(const void *p) { return g_range.contains(p); }
+
+SMALLOC_EXPORT int smalloc_heap_freeze(void) {
+  if (!g_runtime.ready()) {
+    errno = ENOTSUP;
+    return -1;
+  }
+  return g_runtime.freeze_class_heap();
+}
+SMALLOC_EXPORT long smalloc_heap_migrate(void) {
+  if (!g_runtime.ready()) {
+    errno = ENOTSUP;
+    return -1;
+  }
+  return g_runtime.migrate_class_heap();
+}
+SMALLOC_EXPORT size_t smalloc_trim(void) { return g_runtime.trim(); }
+SMALLOC_EXPORT void smalloc_stats(smalloc_statistics *statistics) {
+  smalloc::fill_statistics(*statistics);
+}
+SMALLOC_EXPORT void smalloc_stats_print(int fd) {
+  int saved = errno;
+  smalloc::print_statistics(write_to_fd, &fd);
+  errno = saved;
+}
+SMALLOC_EXPORT const char *smalloc_version(void) { return SMALLOC_VERSION; }
+
+namespace {
+__attribute__((constructor(101))) void begin() { g_runtime.options(); }
+
+__attribute__((destructor(101))) void end() {
+  const smalloc::Options &options = g_runtime.options();
+  if (options.stats_at_exit)
+    smalloc_stats_print(STDERR_FILENO);
+  if (options.debug && g_runtime.running() &&
+      !(g_runtime.big().check_invariants() &&
+        (!smalloc::g_small.ready() || smalloc::g_small.main_pages().check_invariants())))
+    g_runtime.warn("debug: the heaps' tables contradict each other");
+}
+} // namespace

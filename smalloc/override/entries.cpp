@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// entries.cpp decides how the plugin's rewritten calls (site.h) become requests to the runtime. Each entry only tries:
+// nullptr sends the caller to the program's own function, so none of them may call that one.
+#include "smalloc/core/modules.h"
+#include "smalloc/core/runtime.h"
+#include "smalloc/override/foreign.h"
+
+#include <errno.h>
+
+using smalloc::g_range;
+using smalloc::g_runtime;
+
+namespace {
+constexpr size_t kMostAlignment = size_t{1} << 30;
+constexpr size_t kMallocAlignment = 16;
+} // namespace
+
+SMALLOC_EXPORT void __smalloc_v1_register_module(smalloc_module *module) {
+  int saved = errno;
+  smalloc::module_register(module);
+  errno = saved;
+}
+SMALLOC_EXPORT void __smalloc_v1_unregister_module(smalloc_module *module) {
+  smalloc::module_unregister(module);
+}
+
+SMALLOC_EXPORT void *__smalloc_v1_malloc(size_t bytes, smalloc_cell *cell) {
+  return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
+}
+SMALLOC_EXPORT void *__smalloc_v1_new(size_t bytes, smalloc_cell *cell) {
+  return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
+}
+SMALLOC_EXPORT void *__smalloc_v1_calloc(size_t count, size_t bytes, smalloc_cell *cell) {
+  size_t total;
+  if (__builtin_mul_overflow(count, bytes, &total))
+    return nullptr;
+  return g_runtime.site_allocate(cell, total, kMallocAlignment, true);
+}
+SMALLOC_EXPORT void *__smalloc_v1_aligned_alloc(size_t alignment, size_t bytes,
+                                                smalloc_cell *cell) {
+  if (!smalloc::is_power_of_two(alignment) || alignment > kMostAlignment)
+    return nullptr;
+  return g_runtime.site_allocate(cell, bytes, smalloc::max_of(alignment, kMallocAlignment), false);
+}
+SMALLOC_EXPORT void *__smalloc_v1_new_aligned(size_t bytes, size_t alignment, smalloc_cell *cell) {
+  return __smalloc_v1_aligned_alloc(alignment, bytes, cell);
+}
+SMALLOC_EXPORT int __smalloc_v1_posix_memalign(void **out, size_t alignment, size_t bytes,
+                                               smalloc_cell *cell) {
+  if (alignment % sizeof(void *) != 0)
+    return -1;
+  void *p = __smalloc_v1_aligned_alloc(alignment, bytes, cell);
+  if (!p)
+    return -1;
+  *out = p;
+  return 0;
+}
+
+SMALLOC_EXPORT void *__smalloc_v1_realloc(void *p, size_t bytes, smalloc_cell *cell) {
+  if (!p)
+    return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
+  if (bytes == 0)
+    return nullptr; // the program's realloc is ours, too, and frees
+  int saved = errno;
+  void *r = nullptr;
+  if (g_range.contains(p)) {
+    r = g_runtime.resize(p, bytes);
+  } else if (g_runtime.site_accepts(cell, bytes)) {
+    r = g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
+    if (r) {
+      memcpy(r, p, smalloc::min_of(smalloc::usable_foreign(p), bytes));
+      smalloc::release_foreign(p);
+    }
+  }
+  errno = saved;
+  return r;
+}
+
+SMALLOC_EXPORT void __smalloc_v1_touching(const void *p, uint64_t saved_misses) {
+  g_runtime.touching(p, saved_misses);
+}

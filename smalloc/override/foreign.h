@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// foreign.h decides the names under which the rest of override/ reaches the process' other allocator.
+#ifndef SMALLOC_OVERRIDE_FOREIGN_H
+#define SMALLOC_OVERRIDE_FOREIGN_H
+
+#include <stddef.h>
+
+namespace smalloc {
+void release_foreign(void *p);
+void *resize_foreign(void *p, size_t bytes);
+size_t usable_foreign(void *p);
+void *allocate_foreign(size_t bytes);
+void *allocate_foreign_aligned(size_t alignment, size_t bytes);
+} // namespace smalloc
+#endif

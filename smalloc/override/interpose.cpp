@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// interpose.cpp decides what becomes of a pointer that a program gives back: ours or not is one compare with the
+// reserved range, and what is not ours goes to the next definition of the very same function, because allocators may
+// tell free from each operator delete.
+#include "smalloc/core/modules.h"
+#include "smalloc/core/runtime.h"
+#include "smalloc/override/next.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+namespace smalloc {
+namespace {
+
+using Release = void(void *);
+NextFunction<Release> next_free("free");
+NextFunction<void *(void *, size_t)> next_realloc("realloc");
+NextFunction<void *(void *, size_t, size_t)> next_reallocarray("reallocarray");
+NextFunction<size_t(void *)> next_usable_size("malloc_usable_size");
+NextFunction<void(void *, size_t)> next_free_sized("free_sized");
+NextFunction<void(void *, size_t, size_t)> next_free_aligned_sized("free_aligned_sized");
+
+void pass_free(void *p) {
+  if (Release *f = next_free.get())
+    f(p);
+}
+
+} // namespace
+
+SMALLOC_COLD void release_foreign(void *p) { pass_free(p); }
+SMALLOC_COLD void *resize_foreign(void *p, size_t bytes) {
+  auto *f = next_realloc.get();
+  return f ? f(p, bytes) : nullptr;
+}
+SMALLOC_COLD size_t usable_foreign(void *p) {
+  auto *f = next_usable_size.get();
+  return f ? f(p) : 0;
+}
+
+} // namespace smalloc
+
+using smalloc::g_range;
+using smalloc::g_runtime;
+
+SMALLOC_EXPORT void free(void *p) {
+  if (SMALLOC_UNLIKELY(g_range.contains(p)))
+    g_runtime.release(p);
+  else if (auto *f = smalloc::next_free.get())
+    f(p);
+}
+
+SMALLOC_EXPORT void *realloc(void *p, size_t bytes) {
+  if (SMALLOC_LIKELY(!g_range.contains(p))) {
+#ifdef SMALLOC_PRELOAD
+    if (!p)
+      return malloc(bytes);
+#endif
+    return smalloc::resize_foreign(p, bytes);
+  }
+  if (bytes == 0) { // as glibc
+    g_runtime.release(p);
+    return nullptr;
+  }
+  return g_runtime.resize(p, bytes);
+}
+
+SMALLOC_EXPORT void *reallocarray(void *p, size_t count, size_t bytes) {
+  size_t total;
+  if (__builtin_mul_overflow(count, bytes, &total)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return realloc(p, total);
+}
+
+SMALLOC_EXPORT size_t malloc_usable_size(void *p) {
+  return g_range.contains(p) ? g_runtime.usable_bytes(p) : smalloc::usable_foreign(p);
+}
+
+// C23. A next allocator that lacks them gets free, which every object may be given to.
+SMALLOC_EXPORT void free_sized(void *p, size_t bytes) {
+  if (g_range.contains(p))
+    g_runtime.release(p);
+  else if (auto *f = smalloc::next_free_sized.get())
+    f(p, bytes);
+  else
+    smalloc::pass_free(p);
+}
+SMALLOC_EXPORT void free_aligned_sized(void *p, size_t alignment, size_t bytes) {
+  if (g_range.contains(p))
+    g_runtime.release(p);
+  else if (auto *f = smalloc::next_free_aligned_sized.get())
+    f(p, alignment, bytes);
+  else
+    smalloc::pass_free(p);
+}
+
+// The twelve forms of operator delete, by their linkage names: this library has no C++ runtime of its own.
+// A program without libstdc++ has no next one; then free is what operator new's memory came from.
+#define SMALLOC_DELETE(name, parameters, arguments, ...)                                           \
+  static smalloc::NextFunction<void parameters> next_##name(#name);                                \
+  SMALLOC_EXPORT void name parameters {                                                            \
+    if (g_range.contains(p))                                                                       \
+      g_runtime.release(p);                                                                        \
+    else if (auto *f = next_##name.get())                                                          \
+      f arguments;                                                                                 \
+    else                                                                                           \
+      smalloc::pass_free(p);                                                                       \
+  }
+SMALLOC_DELETE(_ZdlPv, (void *p), (p))
+SMALLOC_DELETE(_ZdaPv, (void *p), (p))
+SMALLOC_DELETE(_ZdlPvm, (void *p, size_t n), (p, n))
+SMALLOC_DELETE(_ZdaPvm, (void *p, size_t n), (p, n))
+SMALLOC_DELETE(_ZdlPvSt11align_val_t, (void *p, size_t a), (p, a))
+SMALLOC_DELETE(_ZdaPvSt11align_val_t, (void *p, size_t a), (p, a))
+SMALLOC_DELETE(_ZdlPvmSt11align_val_t, (void *p, size_t n, size_t a), (p, n, a))
+SMALLOC_DELETE(_ZdaPvmSt11align_val_t, (void *p, size_t n, size_t a), (p, n, a))
+SMALLOC_DELETE(_ZdlPvRKSt9nothrow_t, (void *p, const void *t), (p, t))
+SMALLOC_DELETE(_ZdaPvRKSt9nothrow_t, (void *p, const void *t), (p, t))
+SMALLOC_DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t a, const void *t), (p, a, t))
+SMALLOC_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t a, const void *t), (p, a, t))
+#undef SMALLOC_DELETE
+
+// The same definitions under names that nobody can be in front of: what an image must resolve to use our heaps.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmissing-attributes" // the aliases are only compared, never called
+#endif
+extern "C" {
+__attribute__((visibility("hidden"))) void smalloc_own_free(void *) __attribute__((alias("free")));
+__attribute__((visibility("hidden"))) void *smalloc_own_realloc(void *, size_t)
+    __attribute__((alias("realloc")));
+__attribute__((visibility("hidden"))) void smalloc_own_delete(void *)
+    __attribute__((alias("_ZdlPv")));
+}
+
+namespace smalloc {
+// Relocated before any constructor runs: images may register before ours does.
+OwnFunctions g_own = {reinterpret_cast<void *>(&smalloc_own_free),
+                      reinterpret_cast<void *>(&smalloc_own_realloc),
+                      reinterpret_cast<void *>(&smalloc_own_delete),
+                      reinterpret_cast<void *>(&free), reinterpret_cast<void *>(&realloc)};
+} // namespace smalloc

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// preload.cpp decides what libsmalloc_preload.so does with a program that nobody recompiled: requests go by size and
+// strategy to our heaps, everything else, odd calls included, to the next allocator. operator new ends in malloc.
+#include "smalloc/core/runtime.h"
+#include "smalloc/override/foreign.h"
+#include "smalloc/override/next.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+using smalloc::g_runtime;
+
+namespace smalloc {
+namespace {
+NextFunction<void *(size_t)> next_malloc("malloc");
+NextFunction<void *(size_t, size_t)> next_calloc("calloc");
+NextFunction<void *(size_t, size_t)> next_memalign("memalign");
+NextFunction<void *(size_t, size_t)> next_aligned_alloc("aligned_alloc");
+NextFunction<int(void **, size_t, size_t)> next_posix_memalign("posix_memalign");
+NextFunction<void *(size_t)> next_valloc("valloc");
+
+constexpr size_t kMallocAlignment = 16;
+constexpr size_t kMostAlignment = size_t{1} << 30;
+
+void *no_memory() {
+  errno = ENOMEM;
+  return nullptr;
+}
+/// Ours, or nullptr. Alignments that nobody sane asks for are the next allocator's to judge.
+void *try_aligned(size_t alignment, size_t bytes) {
+  if (!is_power_of_two(alignment) || alignment > kMostAlignment)
+    return nullptr;
+  return g_runtime.sized_allocate(bytes, max_of(alignment, kMallocAlignment), false);
+}
+void *foreign_malloc(size_t bytes) {
+  auto *f = next_malloc.get();
+  return f ? f(bytes) : no_memory();
+}
+} // namespace
+
+NextAllocator g_next = {release_foreign, resize_foreign, foreign_malloc, usable_foreign};
+
+void *allocate_foreign(size_t bytes) { return foreign_malloc(bytes); }
+void *allocate_foreign_aligned(size_t alignment, size_t bytes) {
+  void *p = nullptr;
+  auto *f = next_posix_memalign.get();
+  return f && f(&p, alignment, bytes) == 0 ? p : nullptr;
+}
+
+} // namespace smalloc
+
+SMALLOC_EXPORT void *malloc(size_t bytes) {
+  if (void *p = g_runtime.sized_allocate(bytes, smalloc::kMallocAlignment, false))
+    return p;
+  return smalloc::foreign_malloc(bytes);
+}
+SMALLOC_EXPORT void *calloc(size_t count, size_t bytes) {
+  size_t total;
+  if (__builtin_mul_overflow(count, bytes, &total))
+    return smalloc::no_memory();
+  if (void *p = g_runtime.sized_allocate(total, smalloc::kMallocAlignment, true))
+    return p;
+  auto *f = smalloc::next_calloc.get();
+  return f ? f(count, bytes) : smalloc::no_memory();
+}
+SMALLOC_EXPORT void *memalign(size_t alignment, size_t bytes) {
+  if (void *p = smalloc::try_aligned(alignment, bytes))
+    return p;
+  auto *f = smalloc::next_memalign.get();
+  return f ? f(alignment, bytes) : smalloc::no_memory();
+}
+SMALLOC_EXPORT void *aligned_alloc(size_t alignment, size_t bytes) {
+  if (void *p = smalloc::try_aligned(alignment, bytes))
+    return p;
+  auto *f = smalloc::next_aligned_alloc.get();
+  return f ? f(alignment, bytes) : smalloc::no_memory();
+}
+SMALLOC_EXPORT int posix_memalign(void **out, size_t alignment, size_t bytes) {
+  if (alignment % sizeof(void *) == 0) {
+    if (void *p = smalloc::try_aligned(alignment, bytes)) {
+      *out = p;
+      return 0;
+    }
+  }
+  auto *f = smalloc::next_posix_memalign.get();
+  return f ? f(out, alignment, bytes) : ENOMEM;
+}
+SMALLOC_EXPORT void *valloc(size_t bytes) {
+  if (void *p = smalloc::try_aligned(smalloc::kBasePageBytes, bytes))
+    return p;
+  auto *f = smalloc::next_valloc.get();
+  return f ? f(bytes) : memalign(smalloc::kBasePageBytes, bytes);
+}
+/// A peer without it (jemalloc) would leave the pointer to glibc, and its free would then crash on it.
+SMALLOC_EXPORT void *pvalloc(size_t bytes) {
+  return memalign(smalloc::kBasePageBytes,
+                  smalloc::align_up(bytes ? bytes : 1, smalloc::kBasePageBytes));
+}
