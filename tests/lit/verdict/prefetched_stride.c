@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Missing if this fails: a stride that the prefetcher follows (1024 bytes) is a stream: no saving in translation.
+// RUN: %remarks %s 2>&1 | FileCheck %s
+// CHECK: base pages: malloc of 1073741824 bytes in 'f': streamed
+// CHECK: translation saving 0 cycles an access
+#include <stdlib.h>
+double f(int rounds) {
+  double *a = malloc(1 << 30), s = 0;
+  for (long i = 0; i < 1 << 27; i++)
+    a[i] = i;
+  for (int r = 0; r < rounds; r++)
+    for (long i = 0; i < 1 << 27; i += 128)
+      s += a[i] * r;
+  free(a);
+  return s;
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Missing if this fails: a stride beyond the prefetcher (8192 bytes) over more pages than the reach gets superpages.
+// RUN: %remarks %s 2>&1 | FileCheck %s
+// CHECK: superpages{{.*}}: malloc of 1073741824 bytes in 'f': walked 8192 bytes apart
+#include <stdlib.h>
+double f(int rounds) {
+  double *a = malloc(1 << 30), s = 0;
+  for (long i = 0; i < 1 << 27; i++)
+    a[i] = i;
+  for (int r = 0; r < rounds; r++)
+    for (long i = 0; i < 1 << 27; i += 1024)
+      s += a[i] * r;
+  free(a);
+  return s;
+}
