@@ -74,6 +74,8 @@ Value *baseInPreheader(const ProfitableNest &N, Instruction *At, ScalarEvolution
   if (DT.dominates(I, At))
     return V;
   auto *Load = dyn_cast<LoadInst>(I);
+  if (At->getParent() != N.Outermost->getLoopPreheader())
+    return nullptr; // the loop may not be entered from here, nor the load be executed
   if (!Load || !Load->isSimple() || Load->getParent() != N.Outermost->getHeader() ||
       !N.Outermost->isLoopInvariant(Load->getPointerOperand()))
     return nullptr;
@@ -143,6 +145,8 @@ bool insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManag
     if (!Preheader || tooShort(N.Reference))
       continue;
     Instruction *At = Preheader->getTerminator();
+    if (At->isEHPad())
+      continue;
     ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(*N.F);
     DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(*N.F);
     auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(SE.getSCEV(N.Reference.Pointer)));
