@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Missing if this fails: a loop that writes an object from its first to its last element initialises it.
+// RUN: %remarks -fplugin-arg-smalloc-heap=superpage %s 2>&1 | FileCheck %s
+// CHECK: superpages, from birth since all of it is written: 
+#include <stdlib.h>
+double *f(long n) {
+  double *a = malloc(n * sizeof(double));
+  for (long i = 0; i < n; i++)
+    a[i] = i;
+  return a;
+}
