@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Missing if this fails: functions under -fsanitize=address keep their calls: the sanitizer owns malloc.
+// RUN: %clang -O2 -fsanitize=address -fplugin-arg-smalloc-heap=superpage -S -emit-llvm -o - %s | FileCheck %s
+// CHECK-NOT: __smalloc_v1
+#include <stdlib.h>
+void *f(long n) { return malloc(n); }
