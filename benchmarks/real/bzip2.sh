@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# bzip2: block sorting in a few megabytes. Predicted "no gain" beyond noise; must be neither slower nor bigger.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+package=bzip2
+build_in() { make -j1 CC="$CC" CFLAGS="$CFLAGS -D_FILE_OFFSET_BITS=64" LDFLAGS="$LDFLAGS" bzip2; }
+test_in() {
+  ./bzip2 -1 <sample1.ref | cmp - sample1.bz2
+  ./bzip2 -2 <sample2.ref | cmp - sample2.bz2
+  ./bzip2 -3 <sample3.ref | cmp - sample3.bz2
+  ./bzip2 -d <sample1.bz2 | cmp - sample1.ref
+  ./bzip2 -d <sample2.bz2 | cmp - sample2.ref
+  ./bzip2 -ds <sample3.bz2 | cmp - sample3.ref
+}
+prepare() {
+  [ -s text-64.txt ] || { python3 "$real_dir/generate.py" text 64 >text-64.tmp && mv text-64.tmp text-64.txt; }
+  [ -s text-8.txt ] || { python3 "$real_dir/generate.py" text 8 >text-8.tmp && mv text-8.tmp text-8.txt; }
+}
+workload() { echo "$SMALLOC_WORK/$package/$1/bzip2 -c $inputs/$([ "$quick" ] && echo text-8 || echo text-64).txt"; }
+real_main "$@"

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# cadical: a SAT solver on a big easy random instance; clauses are objects of their own, watches are vectors.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+package=cadical
+ok_status=10
+build_in() {
+  CXXFLAGS="$CXXFLAGS -DNDEBUG" ./configure -q
+  sed -i "s|^LIBS=.*|& $LDFLAGS|; s|^CXXFLAGS=.*|CXXFLAGS=$CXXFLAGS -DNDEBUG|" build/makefile
+  make -j1 -C build cadical LIBS="$LDFLAGS"
+}
+binary() { echo "$SMALLOC_WORK/$package/$1/build/cadical"; }
+test_in() {
+  cd build
+  CADICALBUILD=$PWD ../test/cnf/run.sh
+}
+prepare() {
+  [ -s planted-big.cnf ] || { python3 "$real_dir/generate.py" planted 2400000 9300000 >p.tmp && mv p.tmp planted-big.cnf; }
+  [ -s planted-small.cnf ] || { python3 "$real_dir/generate.py" planted 400000 1500000 >p.tmp && mv p.tmp planted-small.cnf; }
+}
+workload() { echo "$(binary "$1") -q $inputs/planted-$([ "$quick" ] && echo small || echo big).cnf"; }
+real_main "$@"

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""generate.py decides the inputs of the real programs: the same arguments give the same bytes everywhere.
+
+  generate.py text MEGABYTES [SEED]             lines of words with a natural frequency distribution, some repeated
+  generate.py ksat VARIABLES CLAUSES [SEED]     a random 3-SAT instance (DIMACS)
+  generate.py planted VARIABLES CLAUSES [SEED]  the same with a hidden solution: satisfiable
+"""
+import random
+import sys
+
+
+def text(megabytes, seed):
+    rng = random.Random(seed)
+    letters = "etaoinshrdlucmfwypvbgkqjxz"
+    words = ["".join(letters[min(25, int(rng.expovariate(0.16)))] for _ in range(1 + int(rng.gammavariate(3, 2))))
+             for _ in range(60000)]
+    weights = [1 / (rank + 3) for rank in range(len(words))]
+    lines, size, goal, write = [], 0, megabytes << 20, sys.stdout.write
+    while size < goal:
+        picked = rng.choices(words, weights, k=24000)
+        for i in range(0, len(picked), 12):
+            if lines and rng.random() < 0.2:
+                line = lines[int(rng.random() * len(lines))]  # something said before, perhaps long ago
+            else:
+                line = " ".join(picked[i:i + 12]) + "\n"
+                if len(lines) < 500000:
+                    lines.append(line)
+                else:
+                    lines[int(rng.random() * len(lines))] = line
+            write(line)
+            size += len(line)
+
+
+def ksat(variables, clauses, seed, planted):
+    rng = random.Random(seed)
+    hidden = [rng.random() < 0.5 for _ in range(variables + 1)]
+    print(f"p cnf {variables} {clauses}")
+    lines = []
+    made = 0
+    while made < clauses:
+        chosen = rng.sample(range(1, variables + 1), 3)
+        signs = [rng.random() < 0.5 for _ in chosen]
+        if planted and not any(hidden[v] == s for v, s in zip(chosen, signs)):
+            continue
+        lines.append(" ".join(str(v if s else -v) for v, s in zip(chosen, signs)) + " 0")
+        made += 1
+        if len(lines) == 10000:
+            print("\n".join(lines))
+            lines = []
+    if lines:
+        print("\n".join(lines))
+
+
+def main():
+    try:
+        kind, numbers = sys.argv[1], [int(a) for a in sys.argv[2:]]
+        if kind == "text":
+            text(numbers[0], numbers[1] if len(numbers) > 1 else 1)
+        elif kind in ("ksat", "planted"):
+            ksat(numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else 1, kind == "planted")
+        else:
+            raise ValueError
+    except (IndexError, ValueError):
+        print(__doc__, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

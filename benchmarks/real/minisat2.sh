@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# minisat2: a SAT solver on a big easy random instance. Unit propagation jumps from watch lists to clauses in one arena
+# that grows by realloc.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+package=minisat2
+ok_status=10
+build_in() {
+  make -j1 build/release/bin/minisat_core VERB= CXX="$CXX" MINISAT_REL="$CXXFLAGS -D NDEBUG" \
+    MINISAT_CXXFLAGS="-I. -D __STDC_LIMIT_MACROS -D __STDC_FORMAT_MACROS -Wno-everything" \
+    MINISAT_LDFLAGS="-lz $LDFLAGS"
+}
+binary() { echo "$SMALLOC_WORK/$package/$1/build/release/bin/minisat_core"; }
+solve() { # FILE: exit status 10 means satisfiable, 20 unsatisfiable
+  local status=0
+  "$(binary "$1")" -verb=0 "$2" >/dev/null 2>&1 || status=$?
+  echo "$status"
+}
+# No suite of its own in the package: known answers of both kinds.
+test_in() {
+  python3 "$real_dir/generate.py" planted 200 800 >sat.cnf
+  python3 "$real_dir/generate.py" ksat 150 900 >unsat.cnf
+  [ "$(solve "$1" sat.cnf)" = 10 ]
+  [ "$(solve "$1" unsat.cnf)" = 20 ]
+}
+prepare() {
+  [ -s planted-big.cnf ] || { python3 "$real_dir/generate.py" planted 2400000 9300000 >p.tmp && mv p.tmp planted-big.cnf; }
+  [ -s planted-small.cnf ] || { python3 "$real_dir/generate.py" planted 400000 1500000 >p.tmp && mv p.tmp planted-small.cnf; }
+}
+workload() {
+  echo "$(binary "$1") -verb=0 $inputs/planted-$([ "$quick" ] && echo small || echo big).cnf /dev/stdout"
+}
+real_main "$@"
