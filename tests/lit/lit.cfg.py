@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # lit.cfg.py decides what a lit test may write: %plugin, %clang, %clangxx, %flang, %opt, and the LLVM tools by name.
 import os
+import sys
 
 import lit.formats
 
@@ -22,6 +23,7 @@ config.substitutions += [
     ("%remarksxx", f"{tools}/clang++ -fplugin={plugin} -fplugin-arg-smalloc-machine=zen4 -O2 -c -o /dev/null {everything}"),
     ("%remarks", f"{tools}/clang -fplugin={plugin} -fplugin-arg-smalloc-machine=zen4 -O2 -c -o /dev/null {everything}"),
     ("%core2remarks", f"{tools}/clang -fplugin={plugin} -fplugin-arg-smalloc-machine=core2 -fplugin-arg-smalloc-model=paper -O2 -c -o /dev/null {everything}"),
+    ("%python", sys.executable),
     ("%plugin", plugin),
     ("%opt", f"{tools}/opt -load-pass-plugin={plugin} -smalloc-machine=zen4"),
     ("%clangxx", f"{tools}/clang++ -fplugin={plugin} -fplugin-arg-smalloc-machine=zen4"),
