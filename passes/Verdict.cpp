@@ -311,11 +311,13 @@ void UnitAnalysis::decide(SiteVerdict &V) {
     V.FaultsSaved = Whole * (SuperpageBytes / T.PageBytes - 1);
   }
   Finding Best;
+  uint64_t Earliest = SMALLOC_UNKNOWN; // any nest that pays is reason enough
   for (const LoopReference *R : Reaching.lookup(V.Call)) {
     Finding F = judge(*R, V, Many);
     bool Better = F.pays() != Best.pays() ? F.pays() : F.Saving > Best.Saving;
-    if (Best.Reference && F.pays() == Best.pays() && F.Saving == Best.Saving)
-      Better = Best.Reference->Assumed && !R->Assumed; // the surer of two equal reasons
+    if (Best.Reference && F.pays() == Best.pays() && F.Saving == Best.Saving) // the earlier, then the surer reason
+      Better = F.MinBytes != Best.MinBytes ? F.MinBytes < Best.MinBytes : Best.Reference->Assumed && !R->Assumed;
+    Earliest = std::min(Earliest, F.MinBytes);
     if (!Best.Reference || Better || (F.Saving == Best.Saving && !Best.pays() && F.Pattern > Best.Pattern))
       Best = std::move(F);
   }
@@ -346,8 +348,8 @@ void UnitAnalysis::decide(SiteVerdict &V) {
     return;
   }
   if (Best.pays() && (CanBeBig || O.Model == SMALLOC_MODEL_PAPER)) {
-    V.Decision = Best.MinBytes == 0 ? SMALLOC_DECISION_SUPERPAGE : SMALLOC_DECISION_RUNTIME;
-    V.MinBytes = Best.MinBytes;
+    V.Decision = Earliest == 0 ? SMALLOC_DECISION_SUPERPAGE : SMALLOC_DECISION_RUNTIME;
+    V.MinBytes = Earliest;
     V.Flags |= SMALLOC_SITE_REWRITTEN;
     return;
   }
