@@ -28,7 +28,7 @@ bool BigObjects::init(Region &region, const Config &config) {
     if (!bits || !a.objects || !a.head_of)
       return false;
     a.superpage = bits + words;
-    a.map.init(bits, units);
+    a.map.init(bits, units, region.slice_start(a.slice) / kSuperpageBytes);
   }
   return true;
 }
@@ -195,17 +195,16 @@ void *BigObjects::allocate(const BigRequest &request) {
   for (UnitIndex i = 0; i < units; i++)
     a.head_of[first + i] = i;
   for (UnitIndex i = 0; i < whole; i++) {
-    if (is_superpage(a, first + i))
-      already++;
+    if (i < kept)
+      already += is_superpage(a, first + i);
     else if (at_birth)
       set_superpage(a, first + i, true);
   }
+  o.superpages = at_birth ? already + whole - kept : already;
   if (at_birth) {
-    region_->uncharge_superpages(already); // kept ones were charged already
-    region_->counters().superpages_at_birth.add(whole - already);
-    o.superpages = whole;
+    region_->uncharge_superpages(kept); // they were charged before, or are base pages: once the tail of an object
+    region_->counters().superpages_at_birth.add(whole - kept);
   } else {
-    o.superpages = already;
     set_pending(o, request.promotable && region_->superpages_allowed() && o.superpages < whole);
   }
   region_->counters().big_objects.add();
@@ -361,9 +360,11 @@ void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t 
   UnitIndex units_before = o.units;
   o.units = units;
   if (a.slice == Slice::kBigSuper) {
-    for (UnitIndex i = o.whole_units; i < whole; i++) {
+    // The unit that held the tail has base pages in it and keeps them.
+    UnitIndex fresh = static_cast<UnitIndex>(units_for(before));
+    for (UnitIndex i = max_of(o.whole_units, fresh); i < whole; i++) {
       if (!region_->charge_superpages(1))
-        continue; // counted as base pages although the kernel may give one: the budget is on what we asked for
+        continue; // the kernel may give one all the same: the budget is on what we ask for
       set_superpage(a, head + i, true);
       region_->counters().superpages_at_birth.add();
       o.superpages++;
@@ -413,7 +414,7 @@ void *BigObjects::move_to_larger(Area &a, UnitIndex head, size_t bytes) {
     n.superpages++;
   }
   if (a.slice == Slice::kBigSuper) {
-    for (UnitIndex i = o.whole_units; i < n.whole_units; i++) {
+    for (UnitIndex i = o.units; i < n.whole_units; i++) {
       if (!region_->charge_superpages(1))
         continue;
       set_superpage(a, to + i, true);

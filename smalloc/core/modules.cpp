@@ -57,6 +57,25 @@ void switch_cxx_site_off(const smalloc_site *site, smalloc_cell *cell, void *) {
   if (strncmp(callee, "_Zn", 3) == 0 || strncmp(callee, "operator new", 12) == 0)
     set_word(cell, 0);
 }
+/// The word that the plugin would have written for another strategy than the image was compiled for.
+void word_for_strategy(const smalloc_site *site, smalloc_cell *cell, void *data) {
+  auto strategy = *static_cast<HeapStrategy *>(data);
+  if (!(site->flags & SMALLOC_SITE_REWRITTEN))
+    return;
+  unsigned flags = site->flags;
+  bool undecided = flags & SMALLOC_SITE_UNDECIDED;
+  if (site->decision == SMALLOC_DECISION_BASE && !undecided)
+    return set_word(cell, 0);
+  if (undecided && strategy == HeapStrategy::kMigrate)
+    flags |= SMALLOC_SITE_SMALL; // objects of every size count for the class heap
+  else if (undecided && (flags & SMALLOC_SITE_SMALL))
+    return set_word(cell, 0);
+  uint64_t pages = site->min_bytes == SMALLOC_UNKNOWN
+                       ? UINT32_MAX
+                       : min_of<uint64_t>((site->min_bytes + kBasePageBytes - 1) / kBasePageBytes,
+                                          UINT32_MAX);
+  set_word(cell, SMALLOC_WORD(site->decision, flags, site->page_shift, site->decided_by, pages));
+}
 void force_superpages(const smalloc_site *site, smalloc_cell *cell, void *) {
   if (site->flags & SMALLOC_SITE_REWRITTEN)
     set_word(cell, SMALLOC_WORD(SMALLOC_DECISION_SUPERPAGE, site->flags, 21,
@@ -88,6 +107,8 @@ void module_register(smalloc_module *module) {
       g_runtime.set_strategy(strategy);
     if (strategy == HeapStrategy::kSuperpage)
       for_each_site_of(*module, force_superpages, nullptr);
+    else if (strategy != static_cast<HeapStrategy>(module->heap))
+      for_each_site_of(*module, word_for_strategy, &strategy);
     if (module->delete_function &&
         !reaches_ours(module->delete_function, g_own.operator_delete, "_ZdlPv"))
       for_each_site_of(*module, switch_cxx_site_off, nullptr);

@@ -32,8 +32,9 @@ UnitIndex UnitMap::take(UnitIndex count, UnitIndex alignment) {
   UnitIndex at = 0;
   for (;;) {
     at = next_free(at);
-    UnitIndex start = (at + alignment - 1) & ~(alignment - 1);
-    if (start < at || start > units_ - count)
+    uint64_t start64 = align_up(at + phase_, alignment) - phase_;
+    auto start = static_cast<UnitIndex>(start64);
+    if (start64 > units_ - count)
       return kNoUnit;
     UnitIndex taken = next_taken(start, start + count);
     if (taken == start + count) {

@@ -13,9 +13,11 @@ namespace smalloc {
 
 class UnitMap {
 public:
-  /// words: (units + 63) / 64 zeroed words that outlive the map.
-  void init(uint64_t *words, UnitIndex units) {
+  /// words: (units + 63) / 64 zeroed words that outlive the map. phase: number of unit 0 in the address space, for
+  /// alignments of several units.
+  void init(uint64_t *words, UnitIndex units, uint64_t phase = 0) {
     words_ = words;
+    phase_ = phase;
     units_ = units;
     high_water_ = 0;
     used_ = 0;
@@ -23,8 +25,8 @@ public:
   UnitIndex units() const { return units_; }
   UnitIndex used() const { return used_; }
 
-  /// First unit of a run of `count` units starting at a multiple of `alignment` units, now taken; kNoUnit when there is
-  /// none. REQUIRES: count > 0, alignment is a power of two.
+  /// First unit of a run of `count` units, now taken; kNoUnit when there is none. Its address is a multiple of
+  /// `alignment` units. REQUIRES: count > 0, alignment is a power of two.
   UnitIndex take(UnitIndex count, UnitIndex alignment = 1);
   /// Takes exactly [first, first + count); false (and nothing taken) when some unit of it is not free.
   bool take_at(UnitIndex first, UnitIndex count);
@@ -44,6 +46,7 @@ private:
   void mark(UnitIndex first, UnitIndex count, bool taken);
 
   uint64_t *words_ = nullptr;
+  uint64_t phase_ = 0;
   UnitIndex units_ = 0;
   UnitIndex high_water_ = 0;
   UnitIndex used_ = 0;

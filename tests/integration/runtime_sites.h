@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * runtime_sites.h decides how the runtime's tests get allocation sites without the plugin: records, cells, thunks and
+ * the module record written by hand, as site.h describes them. TEST_SITE(name, decision, flags, min_pages) declares a
+ * site; site_malloc(&name, n) and its like are the thunks; one file per image.
+ */
+#ifndef RUNTIME_SITES_H
+#define RUNTIME_SITES_H
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <smalloc/site.h>
+#include <smalloc/smalloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma weak __smalloc_v1_register_module
+#pragma weak __smalloc_v1_unregister_module
+#pragma weak __smalloc_v1_malloc
+#pragma weak __smalloc_v1_calloc
+#pragma weak __smalloc_v1_realloc
+#pragma weak __smalloc_v1_aligned_alloc
+#pragma weak __smalloc_v1_posix_memalign
+#pragma weak __smalloc_v1_touching
+#pragma weak __smalloc_v1_pending
+#pragma weak smalloc_is_ours
+size_t malloc_usable_size(void *);
+void _ZdlPv(void *) __attribute__((weak));
+
+struct test_record {
+  struct smalloc_site site;
+  char function[32], file[32], callee[16];
+};
+extern struct test_record __start_smalloc_sites[] __attribute__((weak, visibility("hidden")));
+extern struct test_record __stop_smalloc_sites[] __attribute__((weak, visibility("hidden")));
+
+#define MIB ((size_t)1 << 20)
+#define UNIT (2 * MIB)
+#define NEVER 0xffffffffu
+#define TEST_SITE_CALLEE(name, decision_, flags_, min_pages, callee_)                                                  \
+  struct smalloc_cell name                                                                                             \
+      __attribute__((section("smalloc_cells"),                                                                         \
+                     used)) = {SMALLOC_WORD(decision_, (flags_) | SMALLOC_SITE_REWRITTEN, 21, 0, min_pages), 0, 0};     \
+  struct test_record name##_record __attribute__((section("smalloc_sites"), used, aligned(8))) = {                      \
+      {SMALLOC_SITE_MAGIC, 1, sizeof(struct smalloc_site), sizeof(struct test_record),                                  \
+       (flags_) | SMALLOC_SITE_REWRITTEN, 0x1000 + __LINE__, 0, __LINE__, 1, 0, sizeof(struct smalloc_site),            \
+       sizeof(struct smalloc_site) + 32, sizeof(struct smalloc_site) + 64, 0, 0, 0, 0, 2048, SMALLOC_UNKNOWN,           \
+       SMALLOC_UNKNOWN, SMALLOC_UNKNOWN, (uint64_t)(min_pages) * 4096, -1, -1, 0, decision_, 0, 0, 21, 0, 0, 12},       \
+      #name, "test.c", callee_}
+#define TEST_SITE(name, decision, flags, min_pages) TEST_SITE_CALLEE(name, decision, flags, min_pages, "malloc")
+
+static struct smalloc_module test_module;
+#ifndef TEST_HEAP
+#define TEST_HEAP SMALLOC_HEAP_SPLIT
+#endif
+#ifndef TEST_FREE
+#define TEST_FREE free
+#endif
+__attribute__((constructor(101))) static void test_register(void) {
+  /* The plugin's offsets are link-time constants; C has no way to say them. */
+  extern struct smalloc_cell __start_smalloc_cells[] __attribute__((weak, visibility("hidden")));
+  size_t n = (size_t)((char *)__stop_smalloc_sites - (char *)__start_smalloc_sites) / sizeof(struct test_record);
+  for (size_t i = 0; i < n; i++) {
+    struct smalloc_cell *c = &__start_smalloc_cells[i];
+    __start_smalloc_sites[i].site.cell_offset = (int32_t)((char *)c - (char *)&__start_smalloc_sites[i]);
+  }
+  test_module.version = SMALLOC_ABI_VERSION;
+  test_module.bytes = sizeof test_module;
+  test_module.sites_start = __start_smalloc_sites;
+  test_module.sites_stop = __stop_smalloc_sites;
+  test_module.free_function = (void *)TEST_FREE;
+  test_module.realloc_function = (void *)realloc;
+  test_module.delete_function = (void *)_ZdlPv;
+  test_module.heap = TEST_HEAP;
+  if (__smalloc_v1_register_module) __smalloc_v1_register_module(&test_module);
+}
+__attribute__((destructor(101))) static void test_unregister(void) {
+  if (__smalloc_v1_unregister_module) __smalloc_v1_unregister_module(&test_module);
+}
+
+static inline int ours(const void *p) { return smalloc_is_ours && smalloc_is_ours(p); }
+static inline void *site_malloc(struct smalloc_cell *c, size_t n) {
+  void *p = c->word && __smalloc_v1_malloc ? __smalloc_v1_malloc(n, c) : 0;
+  return p ? p : malloc(n);
+}
+static inline void *site_calloc(struct smalloc_cell *c, size_t k, size_t n) {
+  void *p = c->word && __smalloc_v1_calloc ? __smalloc_v1_calloc(k, n, c) : 0;
+  return p ? p : calloc(k, n);
+}
+static inline void *site_realloc(struct smalloc_cell *c, void *q, size_t n) {
+  void *p = c->word && __smalloc_v1_realloc ? __smalloc_v1_realloc(q, n, c) : 0;
+  return p ? p : realloc(q, n);
+}
+static inline void touching(const void *p, uint64_t misses) {
+  if (&__smalloc_v1_pending && __smalloc_v1_pending) __smalloc_v1_touching(p, misses);
+}
+
+/* Sum of a field of /proc/self/smaps, in bytes, over the mappings that lie in [p, p + n). */
+static inline size_t smaps(const void *p, size_t n, const char *field) {
+  FILE *f = fopen("/proc/self/smaps", "r");
+  char line[512];
+  size_t sum = 0, kb, length = strlen(field);
+  unsigned long from, to;
+  int inside = 0;
+  while (fgets(line, sizeof line, f)) {
+    if (sscanf(line, "%lx-%lx ", &from, &to) == 2 && strchr(line, '-') < strchr(line, ' '))
+      inside = from < (unsigned long)p + n && to > (unsigned long)p;
+    else if (inside && strncmp(line, field, length) == 0 && sscanf(line + length, " %zu", &kb) == 1)
+      sum += kb * 1024;
+  }
+  fclose(f);
+  return sum;
+}
+static inline size_t status_kb(const char *field) {
+  FILE *f = fopen("/proc/self/status", "r");
+  char line[256];
+  size_t kb = 0;
+  while (fgets(line, sizeof line, f))
+    if (strncmp(line, field, strlen(field)) == 0) sscanf(line + strlen(field), " %zu", &kb);
+  fclose(f);
+  return kb;
+}
+#define CHECK(condition)                                                                                               \
+  do                                                                                                                   \
+    if (!(condition)) {                                                                                                \
+      fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);                                        \
+      exit(1);                                                                                                         \
+    }                                                                                                                  \
+  while (0)
+/* Many small objects through a site until its heap serves (the first MiB is the program's malloc's). */
+static inline void warm_up(struct smalloc_cell *c) {
+  for (int i = 0; i < 1100; i++) free(site_malloc(c, 1024));
+}
+#ifdef __cplusplus
+}
+#endif
+#endif
