@@ -1,0 +1,32 @@
+; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+; Missing if this fails: a base that is loaded under a condition is not loaded ahead: the address may be bad.
+; RUN: %opt -passes=smalloc -verify-each -S %s | FileCheck %s
+target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
+target triple = "x86_64-unknown-linux-gnu"
+; CHECK-LABEL: define double @f(
+; CHECK-NOT: __smalloc_v1_touch
+define double @f(ptr %holder, ptr %index, i64 %m) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %latch ]
+  %s = phi double [ 0.0, %entry ], [ %s2, %latch ]
+  %at = getelementptr i32, ptr %index, i64 %i
+  %k = load i32, ptr %at
+  %wanted = icmp ne i32 %k, 0
+  br i1 %wanted, label %then, label %latch
+then:
+  %base = load ptr, ptr %holder
+  %kx = sext i32 %k to i64
+  %p = getelementptr double, ptr %base, i64 %kx
+  %x = load double, ptr %p
+  %s1 = fadd double %s, %x
+  br label %latch
+latch:
+  %s2 = phi double [ %s, %loop ], [ %s1, %then ]
+  %next = add nuw nsw i64 %i, 1
+  %more = icmp ult i64 %next, %m
+  br i1 %more, label %loop, label %done
+done:
+  ret double %s2
+}
