@@ -22,7 +22,7 @@ namespace {
 
 // `smalloc run` answers for itself like env(1): 2 and 1 belong to the command that it runs.
 int own_status(const std::string &verb, int status) {
-  return verb == "run" ? int{kRunFailed} : status;
+  return verb == kRunVerb.name ? int{kRunFailed} : status;
 }
 
 void check_verb(const std::string &name) {
@@ -67,8 +67,18 @@ int dispatch(int argc, char **argv) {
   bool man = false;
   app.add_flag("--man", man, "Print the man page")->group("");
   install_help(app);
+  // CLI11 would look for verbs of its own behind "--"; what stands there belongs to the command
+  // that is run.
+  int parsed_arguments = argc;
+  if (first == kRunVerb.name)
+    for (int i = 2; i < argc; i++)
+      if (std::strcmp(argv[i], "--") == 0) {
+        parsed_arguments = i;
+        set_command_to_run({argv + i, argv + argc});
+        break;
+      }
   try {
-    app.parse(argc, argv);
+    app.parse(parsed_arguments, argv);
   } catch (const CLI::Success &success) { // --help, --version
     app.exit(success);
     return std::fflush(stdout) == 0 ? kDone : kFailed;

@@ -6,7 +6,7 @@
 namespace smalloc::cli {
 
 std::span<const Verb *const> all_verbs() {
-  static const Verb *const verbs[] = {&kSitesVerb, &kMachineVerb};
+  static const Verb *const verbs[] = {&kDoctorVerb, &kSitesVerb, &kRunVerb, &kMachineVerb};
   return verbs;
 }
 

@@ -7,6 +7,8 @@
 
 #include <functional>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -31,6 +33,9 @@ struct Verb {
 };
 
 extern const Verb kSitesVerb, kDoctorVerb, kRunVerb, kMachineVerb;
+
+// What stood behind the first "--" of `smalloc run`, that "--" included.
+void set_command_to_run(std::vector<std::string> arguments);
 
 // In the order of the help text.
 std::span<const Verb *const> all_verbs();

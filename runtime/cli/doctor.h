@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// doctor.h decides what a check of `smalloc doctor` is: a name, a verdict, a value for scripts, one
+// sentence for people, and the command that cures it. A check never changes the system; what it
+// tries, it tries in a child or on memory of its own.
+//
+// ok: nothing to do. warn: something works less well, or only when asked for. fail: superpages, or
+// smalloc itself, cannot work.
+#pragma once
+
+#include "runtime/cli/system_view.h"
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace smalloc::cli {
+
+enum class Verdict { kOk, kWarn, kFail };
+
+struct Check {
+  std::string name;
+  Verdict verdict = Verdict::kOk;
+  nlohmann::ordered_json value; // null: unknown or none
+  std::string message;
+  std::string fix; // a shell command; empty: nothing to type
+};
+
+using Checks = std::vector<Check>;
+
+// Page sizes: THP, mTHP, hugetlb pools, collapse, contiguous memory.
+void check_pages(const SystemView &system, Checks &checks);
+// What bounds a process: overcommit, limits, cgroup, mappings, and what the machine is: NUMA,
+// hypervisor, PMU, C library.
+void check_limits(const SystemView &system, Checks &checks);
+void check_machine(const SystemView &system, Checks &checks);
+// Compilers and linkers on PATH, our own libraries, and whether they fit together.
+void check_tools(Checks &checks);
+// One program: what would keep superpages from it. Throws Failure when the file cannot be read.
+void check_program(const std::string &path, Checks &checks);
+
+} // namespace smalloc::cli

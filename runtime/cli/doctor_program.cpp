@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// doctor_program.cpp decides what in a program's file keeps superpages from it: no sites, no
+// loader, no weak entry to switch on, or a libsmalloc that comes too late in the order of libraries
+// to receive every free.
+#include "runtime/cli/doctor.h"
+#include "runtime/cli/elf_sites.h"
+#include "runtime/cli/input_file.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace smalloc::cli {
+namespace {
+
+const char *const kCompile = "clang-22 -O2 -fplugin=SmallocPlugin.so ...";
+
+void check_order(const std::string &path, const ElfImage &image, Checks &checks) {
+  const auto libraries = image.needed_libraries();
+  const auto position = [&](std::string_view prefix) {
+    return std::find_if(libraries.begin(), libraries.end(),
+                        [&](const std::string &name) { return name.starts_with(prefix); }) -
+           libraries.begin();
+  };
+  const auto ours = position("libsmalloc");
+  if (ours == static_cast<ptrdiff_t>(libraries.size())) {
+    checks.push_back({"program-link", Verdict::kWarn, false,
+                      "it is not linked with libsmalloc: superpages need a preload",
+                      fmt::format("smalloc run -- {}", path)});
+    return;
+  }
+  // free lives in libc, operator delete in the C++ library: the first in this order receives the
+  // pointers.
+  for (const char *peer : {"libc.so", "libstdc++.so", "libc++.so"})
+    if (const auto theirs = position(peer); theirs < ours) {
+      checks.push_back({"program-link", Verdict::kFail, false,
+                        fmt::format("{} comes before libsmalloc: its free would receive our "
+                                    "pointers, so superpages stay off",
+                                    libraries[static_cast<size_t>(theirs)]),
+                        "put -Wl,--no-as-needed -lsmalloc before other libraries"});
+      return;
+    }
+  checks.push_back({"program-link", Verdict::kOk, true,
+                    "it is linked with libsmalloc, before the C library", ""});
+}
+
+} // namespace
+
+void check_program(const std::string &path, Checks &checks) {
+  const auto bytes = read_file(path, "cannot read the program");
+  const ElfImage image = parse_elf(bytes, path);
+  const auto sites = read_sites(image).sites;
+  const size_t rewritten =
+      static_cast<size_t>(std::count_if(sites.begin(), sites.end(), [](const Site &site) {
+        return (site.record.flags & SMALLOC_SITE_REWRITTEN) != 0;
+      }));
+  if (sites.empty())
+    checks.push_back(
+        {"program-sites", Verdict::kWarn, 0, "it was not compiled with the plugin", kCompile});
+  else
+    checks.push_back({"program-sites", Verdict::kOk, sites.size(),
+                      fmt::format("{} allocation site{}, {} rewritten", sites.size(),
+                                  sites.size() == 1 ? "" : "s", rewritten),
+                      ""});
+  if (image.relocatable())
+    return; // the rest is decided by the link
+  if (!image.has_dynamic_table()) {
+    checks.push_back(
+        {"program-static", Verdict::kFail, true,
+         "it is static: nothing can be preloaded, and superpages need libsmalloc.a in the link",
+         "link without -static"});
+    return;
+  }
+  check_order(path, image, checks);
+  if (rewritten == 0 || image.sections.empty())
+    return;
+  // A weak entry that the linker resolved to 0 can never be switched on. One that the program
+  // defines is libsmalloc.a's.
+  if (image.dynamic_symbols(fmt::format("__smalloc_v{}_", SMALLOC_ABI_VERSION)).empty())
+    checks.push_back({"program-entries", Verdict::kWarn, false,
+                      "no entry of libsmalloc is left open in it: linked with -z "
+                      "nodynamic-undefined-weak, or with libsmalloc.a",
+                      "link with -Wl,-z,dynamic-undefined-weak"});
+  else
+    checks.push_back({"program-entries", Verdict::kOk, true,
+                      "its rewritten calls can be switched on by libsmalloc", ""});
+}
+
+} // namespace smalloc::cli

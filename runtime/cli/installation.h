@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// installation.h decides where the command looks for the libraries that belong to it: beside
+// itself, in a build tree (bin/ and lib/) as in an installed one (which may have been moved), never
+// along LD_LIBRARY_PATH.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smalloc::cli {
+
+// The folder of this executable, symbolic links resolved.
+std::string own_folder();
+
+// The folders that are searched, in order.
+std::vector<std::string> library_folders();
+
+// The first readable file of that name in those folders.
+std::optional<std::string> find_library(const std::string &name);
+
+// What execvp would start for `command`; nothing when it finds no executable file.
+std::optional<std::string> find_program(const std::string &command);
+
+} // namespace smalloc::cli
