@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Missing if this fails: sites without a directory is an error.
+// RUN: not %clang -O2 -c -o %t.o '-fplugin-arg-smalloc-sites=' %s 2>&1 | FileCheck %s
+// CHECK: error: smalloc: invalid value '' of plugin option 'sites': expected a directory
+int x;
