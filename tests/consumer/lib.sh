@@ -5,13 +5,17 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../integration/lib.sh"
 HERE=$SMALLOC_SOURCE/tests/consumer
 case ${SMALLOC_TREE:-build} in
-build) PREFIX=$SMALLOC_BUILD ;;
-installed) PREFIX=$SMALLOC_BUILD/tests/consumer/moved ;;
+build)
+  PREFIX=$SMALLOC_BUILD
+  LIBDIR=$PREFIX/lib
+  ;;
+installed)
+  PREFIX=$SMALLOC_BUILD/tests/consumer/moved
+  # Where `cmake --install` put libraries: lib, or lib/<machine>.
+  LIBDIR=$(dirname "$(find "$PREFIX" -name libsmalloc.so)")
+  ;;
 esac
-# Where `cmake --install` put libraries: lib, or lib/<machine>.
-tree_lib() { (cd "$1" && dirname "$(find . -name libsmalloc.so | head -n 1)"); }
 [ -d "$PREFIX" ] || fail "no tree in $PREFIX"
-LIBDIR=$PREFIX/$(tree_lib "$PREFIX")
 BIN=$PREFIX/bin
 PACKAGE=$LIBDIR/cmake/Smalloc
 export HERE PREFIX LIBDIR BIN PACKAGE
