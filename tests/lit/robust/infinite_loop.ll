@@ -1,0 +1,17 @@
+; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+; Missing if this fails: a loop without exit has no trip count and is survived.
+; RUN: %opt -passes='print<smalloc>,smalloc' -verify-each -disable-output %s 2>&1 | FileCheck %s
+; CHECK: malloc of n bytes in 'f'
+target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
+target triple = "x86_64-unknown-linux-gnu"
+define void @f(i64 %n) {
+  %p = call ptr @malloc(i64 %n)
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %0 ], [ %next, %loop ]
+  %q = getelementptr i8, ptr %p, i64 %i
+  store i8 1, ptr %q
+  %next = add i64 %i, 4096
+  br label %loop
+}
+declare ptr @malloc(i64)

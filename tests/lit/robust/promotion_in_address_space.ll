@@ -1,0 +1,26 @@
+; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+; Missing if this fails: no promotion point is asked for a base of another address space.
+; The call gets a pointer of the wrong type: the module is broken (from C: double __seg_gs *).
+; XFAIL: *
+; RUN: %opt -passes='smalloc' -verify-each -S %s | FileCheck %s
+; CHECK-NOT: call void @__smalloc_v1_touch(
+target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
+target triple = "x86_64-unknown-linux-gnu"
+define double @f(ptr addrspace(256) %a, ptr %index, i64 %m) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %s = phi double [ 0.0, %entry ], [ %s1, %loop ]
+  %at = getelementptr i32, ptr %index, i64 %i
+  %k = load i32, ptr %at
+  %kx = sext i32 %k to i64
+  %p = getelementptr double, ptr addrspace(256) %a, i64 %kx
+  %x = load double, ptr addrspace(256) %p
+  %s1 = fadd double %s, %x
+  %next = add nuw nsw i64 %i, 1
+  %more = icmp ult i64 %next, %m
+  br i1 %more, label %loop, label %done
+done:
+  ret double %s1
+}
