@@ -106,7 +106,7 @@ UnitIndex BigObjects::take_units(Area &a, unsigned index, UnitIndex units, UnitI
     if (run.count > whole || !tail || a.map.take_at(first + run.count, units - whole)) {
       UnitIndex used = min_of(run.count, units);
       if (tail && used > whole) {
-        region_->os().decommit(address(a, first + whole), kSuperpageBytes);
+        region_->decommit(a.slice, address(a, first + whole), kSuperpageBytes);
         region_->demoted(address(a, first + whole), kSuperpageBytes,
                          clear_superpages(a, first + whole, 1));
         region_->counters().pages_released.add(kPagesPerUnit);
@@ -176,6 +176,8 @@ void *BigObjects::allocate(const BigRequest &request) {
   if (hugetlb) {
     int error = region_->os().map_hugetlb(address(a, first), size_t{whole} * kSuperpageBytes);
     hugetlb = error == 0;
+    if (!hugetlb)
+      region_->advise_range(a.slice, address(a, first), size_t{whole} * kSuperpageBytes);
     (hugetlb ? region_->counters().hugetlb_units : region_->counters().hugetlb_refused)
         .add(hugetlb ? whole : 1);
   }
@@ -253,7 +255,7 @@ void BigObjects::drop(Area &a, UnitIndex first, UnitIndex count, size_t bytes_us
   UnitIndex promoted = clear_superpages(a, first, count);
   lock_.unlock();
   if (bytes_used)
-    region_->os().decommit(address(a, first), bytes_used);
+    region_->decommit(a.slice, address(a, first), bytes_used);
   region_->demoted(address(a, first), size_t{count} * kSuperpageBytes, promoted);
   lock_.lock();
   region_->counters().pages_released.add(bytes_used / kBasePageBytes);
@@ -335,7 +337,7 @@ void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t 
     if (units > o.units && !a.map.take_at(head + o.units, units - o.units))
       return nullptr;
     if (os.commit(start + before, after - before) != 0) {
-      os.decommit(start + before, after - before);
+      region_->decommit(a.slice, start + before, after - before);
       if (units > o.units)
         a.map.give_back(head + o.units, units - o.units);
       return nullptr;
@@ -343,7 +345,7 @@ void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t 
   } else if (after < before) {
     // Whole superpages go back whole; what is cut off the last one's unit becomes a tail again.
     size_t keep_in_unit = min_of(before, size_t{units} * kSuperpageBytes);
-    os.decommit(start + after, keep_in_unit - after);
+    region_->decommit(a.slice, start + after, keep_in_unit - after);
     if (whole < units && whole < o.whole_units) {
       UnitIndex cut = clear_superpages(a, head + whole, 1);
       region_->demoted(address(a, head + whole), kSuperpageBytes, cut);
@@ -393,7 +395,7 @@ void *BigObjects::move_to_larger(Area &a, UnitIndex head, size_t bytes) {
   const OsHooks &os = region_->os();
   char *from = address(a, head), *target = address(a, to);
   if (os.commit(target, after) != 0 || os.move(from, target, before) != 0) {
-    os.decommit(target, after);
+    region_->decommit(a.slice, target, after);
     a.map.give_back(to, units);
     return nullptr;
   }
@@ -430,7 +432,7 @@ void *BigObjects::move_to_larger(Area &a, UnitIndex head, size_t bytes) {
   char *result = target + n.offset;
   o.units = 0;
   region_->counters().moves.add();
-  os.decommit(from, before);
+  region_->decommit(a.slice, from, before);
   a.map.give_back(head, old_units);
   return result;
 }

@@ -50,7 +50,7 @@ struct UnitCache {
     uint8_t slice; ///< 0: base, 1: super
   };
   static constexpr unsigned kRuns = 32;
-  Run runs[kRuns];
+  Run runs[kRuns] = {};
   unsigned size = 0;
   uint64_t kept_bytes = 0;
   uint64_t regret_bytes = 0;    ///< released and not asked for since
@@ -104,11 +104,11 @@ public:
 private:
   static constexpr unsigned kBase = 0, kSuper = 1;
   struct Area {
-    Slice slice;
+    Slice slice = Slice::kBigBase;
     UnitMap map;
-    BigObject *objects;   ///< by unit
-    uint32_t *head_of;    ///< by unit: distance to the head; garbage in units of no object
-    uint64_t *superpage;  ///< by unit: is one
+    BigObject *objects = nullptr;  ///< by unit
+    uint32_t *head_of = nullptr;   ///< by unit: distance to the head; garbage in units of no object
+    uint64_t *superpage = nullptr; ///< by unit: is one
   };
   char *address(const Area &a, UnitIndex unit) const { return region_->unit_address(a.slice, unit); }
   Area &area_of(const void *p) {

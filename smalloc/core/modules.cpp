@@ -5,6 +5,7 @@
 #include "smalloc/core/modules.h"
 #include "smalloc/base/spin_lock.h"
 #include "smalloc/core/runtime.h"
+#include "smalloc/core/stats.h"
 #include "smalloc/os/loaded_objects.h"
 
 #include <string.h>
@@ -15,6 +16,7 @@ namespace smalloc {
 namespace {
 SpinLock g_lock;
 smalloc_module *g_modules;
+} // namespace
 
 void for_each_site_of(const smalloc_module &m,
                       void (*visit)(const smalloc_site *, smalloc_cell *, void *), void *data) {
@@ -33,6 +35,8 @@ void for_each_site_of(const smalloc_module &m,
                                                      : sizeof(smalloc_site);
   }
 }
+
+namespace {
 
 /// Does an address that an image calls by this name reach our definition? In an executable that is not position-
 /// independent and takes the function's address, that address is the executable's PLT slot in every image: then the
@@ -119,6 +123,8 @@ void module_register(smalloc_module *module) {
 }
 
 void module_unregister(smalloc_module *module) {
+  if (g_runtime.options().stats_at_exit)
+    statistics_keep_sites(*module); // at exit, images go before the table is printed
   SpinGuard guard(g_lock);
   for (smalloc_module **at = &g_modules; *at; at = &(*at)->next) {
     if (*at == module) {

@@ -26,6 +26,8 @@ const char *modules_who_owns_free();
 
 /// Calls visit(site, cell) for each rewritten site of each registered image. The lock is held: visit must not allocate.
 void modules_for_each_site(void (*visit)(const smalloc_site *, smalloc_cell *, void *), void *data);
+void for_each_site_of(const smalloc_module &module,
+                      void (*visit)(const smalloc_site *, smalloc_cell *, void *), void *data);
 /// A string of a record, "" when absent.
 const char *site_string(const smalloc_site *site, uint32_t offset);
 

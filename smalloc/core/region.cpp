@@ -53,8 +53,10 @@ void Region::advise_slice(Slice s) {
   unsigned i = static_cast<unsigned>(s);
   if (advised_[i].exchange(true, std::memory_order_relaxed))
     return;
-  void *start = reinterpret_cast<void *>(slice_start(s));
-  size_t bytes = slice_end(s) - slice_start(s);
+  advise_range(s, reinterpret_cast<void *>(slice_start(s)), slice_end(s) - slice_start(s));
+}
+
+void Region::advise_range(Slice s, void *start, size_t bytes) {
   if (wants_superpages_at_birth(s)) {
     if (config_.superpages_allowed)
       config_.os->advise(start, bytes, Advice::kSuperpages);
@@ -62,6 +64,11 @@ void Region::advise_slice(Slice s) {
     // Without this the kernel gives each first touch a superpage: the bloat that unadvised slices are there to avoid.
     config_.os->advise(start, bytes, Advice::kNoSuperpages);
   }
+}
+
+void Region::decommit(Slice s, char *start, size_t bytes) {
+  config_.os->decommit(start, bytes);
+  advise_range(s, start, bytes);
 }
 
 void *Region::table(size_t bytes) { return grow(Slice::kTables, align_up(bytes, kBasePageBytes), kBasePageBytes); }

@@ -72,6 +72,11 @@ public:
   /// Gives the slice its advice before its first memory is handed out. Idempotent.
   void advise_slice(Slice s);
 
+  /// Makes a committed range of a slice what it was before: reserved, empty, with the slice's advice.
+  void decommit(Slice s, char *start, size_t bytes);
+  /// A new mapping in a slice (hugetlb refused) gets the slice's advice.
+  void advise_range(Slice s, void *start, size_t bytes);
+
   bool superpages_allowed() const { return config_.superpages_allowed; }
   /// Takes n superpages out of the budget; false: over it.
   bool charge_superpages(uint64_t n);

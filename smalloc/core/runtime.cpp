@@ -21,8 +21,9 @@ unsigned __smalloc_v1_pending = 0;
 
 namespace smalloc {
 
-Range g_range;
-Runtime g_runtime;
+// Constant initialisation: images register before constructors of ours run.
+constinit Range g_range;
+constinit Runtime g_runtime;
 
 namespace {
 constexpr uint64_t kPauseNs = 2000000; ///< longest that one promotion point may hold a program up on credit

@@ -28,7 +28,7 @@ void _IO_list_resetlock(void) __attribute__((weak));
 
 namespace smalloc {
 
-SmallHeap g_small;
+constinit SmallHeap g_small;
 
 namespace {
 

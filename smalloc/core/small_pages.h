@@ -67,9 +67,9 @@ private:
     bool dense; ///< counted in dense_units_
   };
   struct Area {
-    Slice slice;
-    Unit *units;
-    UnitIndex count;
+    Slice slice = Slice::kSmallBase;
+    Unit *units = nullptr;
+    UnitIndex count = 0;
   };
   static constexpr unsigned kMostFailures = 8;
   Unit &unit_of(const char *p, Area *&area, UnitIndex &index);

@@ -87,26 +87,37 @@ KernelView ask_kernel() {
 }
 
 constexpr unsigned kBusiest = 8;
+/// A site's line in the table, copied, since the image it is described in may be gone by then.
+struct SiteLine {
+  uint64_t bytes;
+  TextBuffer<160> text;
+};
 struct Busiest {
-  const smalloc_site *sites[kBusiest];
-  uint64_t bytes[kBusiest];
+  SiteLine lines[kBusiest];
   unsigned count;
 };
+Busiest g_gone; // of images that were unloaded
+SpinLock g_gone_lock;
+
+void insert(Busiest &b, const SiteLine &line) {
+  unsigned at = b.count < kBusiest ? b.count++ : kBusiest;
+  for (; at > 0 && b.lines[at - 1].bytes < line.bytes; at--)
+    if (at < kBusiest)
+      b.lines[at] = b.lines[at - 1];
+  if (at < kBusiest)
+    b.lines[at] = line;
+}
 
 void rank_site(const smalloc_site *site, smalloc_cell *cell, void *data) {
   auto &b = *static_cast<Busiest *>(data);
-  uint64_t bytes = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
-  if (bytes == 0)
+  SiteLine line = {};
+  line.bytes = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
+  if (line.bytes == 0)
     return;
-  unsigned at = b.count < kBusiest ? b.count++ : kBusiest - 1;
-  if (at == kBusiest - 1 && b.count == kBusiest && b.sites[at] && b.bytes[at] >= bytes)
-    return;
-  for (; at > 0 && b.bytes[at - 1] < bytes; at--) {
-    b.sites[at] = b.sites[at - 1];
-    b.bytes[at] = b.bytes[at - 1];
-  }
-  b.sites[at] = site;
-  b.bytes[at] = bytes;
+  const char *function = site_string(site, site->function);
+  line.text.hex(site->id).put(" ").bytes(line.bytes).put(" in ").put(*function ? function : "?");
+  line.text.put(" ").put(site_string(site, site->file)).put(":").number(site->line);
+  insert(b, line);
 }
 
 const char *strategy_name(HeapStrategy s) {
@@ -201,17 +212,22 @@ void print_statistics(void (*write)(const char *, size_t, void *), void *data) {
   }
   write(t.data(), t.size(), data);
 
-  Busiest busiest = {};
+  Busiest busiest;
+  {
+    SpinGuard guard(g_gone_lock);
+    busiest = g_gone;
+  }
   modules_for_each_site(rank_site, &busiest);
   for (unsigned i = 0; i < busiest.count; i++) {
     t.clear();
-    const smalloc_site *site = busiest.sites[i];
-    row(t, "site").hex(site->id).put(" ").bytes(busiest.bytes[i]).put(" in ");
-    const char *function = site_string(site, site->function);
-    t.put(*function ? function : "?").put(" ").put(site_string(site, site->file));
-    t.put(":").number(site->line).put_char('\n');
+    row(t, "site").put(busiest.lines[i].text.text()).put_char('\n');
     write(t.data(), t.size(), data);
   }
+}
+
+void statistics_keep_sites(const smalloc_module &module) {
+  SpinGuard guard(g_gone_lock);
+  for_each_site_of(module, rank_site, &g_gone);
 }
 
 } // namespace smalloc

@@ -61,10 +61,17 @@ int commit(void *start, size_t bytes) {
   return 0;
 }
 
+// A new mapping, not MADV_DONTNEED: what was moved here by mremap would stay a mapping of its own for ever, and where
+// its border lies inside a unit no superpage fits any more.
 int decommit(void *start, size_t bytes) {
   KeepErrno keep;
-  int error = result_of(madvise(start, bytes, MADV_DONTNEED));
-  mprotect(start, bytes, PROT_NONE);
+  void *p = mmap(start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+                 -1, 0);
+  int error = p == MAP_FAILED ? errno : 0;
+  if (error) { // at the limit of mappings
+    madvise(start, bytes, MADV_DONTNEED);
+    mprotect(start, bytes, PROT_NONE);
+  }
   madvise(start, bytes, MADV_DONTDUMP);
   return error;
 }

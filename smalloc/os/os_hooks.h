@@ -19,7 +19,7 @@ struct OsHooks {
   void *(*reserve)(size_t bytes);
   /// Makes a reserved range readable and writable and part of core dumps. ENOMEM: strict overcommit or RLIMIT_DATA.
   int (*commit)(void *start, size_t bytes);
-  /// Drops the contents and makes the range inaccessible again.
+  /// Drops the contents and makes the range inaccessible again, as it was reserved: without advice.
   int (*decommit)(void *start, size_t bytes);
   /// Drops the contents, keeps the range usable (it reads as zero). EINVAL: locked memory, contents are kept.
   int (*purge)(void *start, size_t bytes);

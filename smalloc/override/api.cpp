@@ -8,6 +8,7 @@
 #include "smalloc/override/foreign.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -118,13 +119,18 @@ SMALLOC_EXPORT void smalloc_stats_print(int fd) {
 SMALLOC_EXPORT const char *smalloc_version(void) { return SMALLOC_VERSION; }
 
 namespace {
-__attribute__((constructor(101))) void begin() { g_runtime.options(); }
+int g_statistics_fd = -1;
+
+__attribute__((constructor(101))) void begin() {
+  // Programs close their standard error before our turn comes (gnulib's close_stdout), so keep it.
+  if (g_runtime.options().stats_at_exit)
+    g_statistics_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 200);
+}
 
 __attribute__((destructor(101))) void end() {
-  const smalloc::Options &options = g_runtime.options();
-  if (options.stats_at_exit)
-    smalloc_stats_print(STDERR_FILENO);
-  if (options.debug && g_runtime.running() &&
+  if (g_statistics_fd >= 0)
+    smalloc_stats_print(g_statistics_fd);
+  if (g_runtime.options().debug && g_runtime.running() &&
       !(g_runtime.big().check_invariants() &&
         (!smalloc::g_small.ready() || smalloc::g_small.main_pages().check_invariants())))
     g_runtime.warn("debug: the heaps' tables contradict each other");

@@ -14,12 +14,12 @@ namespace smalloc {
 namespace {
 
 using Release = void(void *);
-NextFunction<Release> next_free("free");
-NextFunction<void *(void *, size_t)> next_realloc("realloc");
-NextFunction<void *(void *, size_t, size_t)> next_reallocarray("reallocarray");
-NextFunction<size_t(void *)> next_usable_size("malloc_usable_size");
-NextFunction<void(void *, size_t)> next_free_sized("free_sized");
-NextFunction<void(void *, size_t, size_t)> next_free_aligned_sized("free_aligned_sized");
+constinit NextFunction<Release> next_free("free");
+constinit NextFunction<void *(void *, size_t)> next_realloc("realloc");
+constinit NextFunction<void *(void *, size_t, size_t)> next_reallocarray("reallocarray");
+constinit NextFunction<size_t(void *)> next_usable_size("malloc_usable_size");
+constinit NextFunction<void(void *, size_t)> next_free_sized("free_sized");
+constinit NextFunction<void(void *, size_t, size_t)> next_free_aligned_sized("free_aligned_sized");
 
 void pass_free(void *p) {
   if (Release *f = next_free.get())
@@ -99,7 +99,7 @@ SMALLOC_EXPORT void free_aligned_sized(void *p, size_t alignment, size_t bytes) 
 // The twelve forms of operator delete, by their linkage names: this library has no C++ runtime of its own.
 // A program without libstdc++ has no next one; then free is what operator new's memory came from.
 #define SMALLOC_DELETE(name, parameters, arguments, ...)                                           \
-  static smalloc::NextFunction<void parameters> next_##name(#name);                                \
+  static constinit smalloc::NextFunction<void parameters> next_##name(#name);                      \
   SMALLOC_EXPORT void name parameters {                                                            \
     if (g_range.contains(p))                                                                       \
       g_runtime.release(p);                                                                        \

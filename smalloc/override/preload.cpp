@@ -13,12 +13,12 @@ using smalloc::g_runtime;
 
 namespace smalloc {
 namespace {
-NextFunction<void *(size_t)> next_malloc("malloc");
-NextFunction<void *(size_t, size_t)> next_calloc("calloc");
-NextFunction<void *(size_t, size_t)> next_memalign("memalign");
-NextFunction<void *(size_t, size_t)> next_aligned_alloc("aligned_alloc");
-NextFunction<int(void **, size_t, size_t)> next_posix_memalign("posix_memalign");
-NextFunction<void *(size_t)> next_valloc("valloc");
+constinit NextFunction<void *(size_t)> next_malloc("malloc");
+constinit NextFunction<void *(size_t, size_t)> next_calloc("calloc");
+constinit NextFunction<void *(size_t, size_t)> next_memalign("memalign");
+constinit NextFunction<void *(size_t, size_t)> next_aligned_alloc("aligned_alloc");
+constinit NextFunction<int(void **, size_t, size_t)> next_posix_memalign("posix_memalign");
+constinit NextFunction<void *(size_t)> next_valloc("valloc");
 
 constexpr size_t kMallocAlignment = 16;
 constexpr size_t kMostAlignment = size_t{1} << 30;

@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The C++ interface: an allocator for containers and a polymorphic memory resource, on superpages.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
+need_thp
+build t.cpp $(linked) <<'E'
+#include "runtime_sites.h"
+#include <smalloc/smalloc.hpp>
+#include <map>
+#include <vector>
+int main() {
+  std::vector<double, smalloc::allocator<double>> v(8 << 20, 1.0);
+  CHECK(smalloc_is_ours(v.data()) && smaps(v.data(), 64 * MIB, "AnonHugePages:") >= 60 * MIB);
+  std::pmr::vector<int> w(4 << 20, 7, smalloc::memory_resource(SMALLOC_BASE));
+  CHECK(smalloc_is_ours(w.data()) && smaps(w.data(), 16 * MIB, "AnonHugePages:") == 0);
+  std::map<int, int, std::less<int>, smalloc::allocator<std::pair<const int, int>, SMALLOC_SUPERPAGE>> m;
+  for (int i = 0; i < 100000; i++) m[i] = i;
+  CHECK(smalloc_is_ours(&m.begin()->second) && m.at(4711) == 4711);
+  struct alignas(256) Wide { char c[256]; };
+  std::vector<Wide, smalloc::allocator<Wide>> wide(100);
+  CHECK(reinterpret_cast<uintptr_t>(wide.data()) % 256 == 0);
+  CHECK(*smalloc::memory_resource(SMALLOC_BASE) != *smalloc::memory_resource(SMALLOC_BOTH));
+  void *p = smalloc(100, SMALLOC_BOTH), *q = scalloc(3, 3 * MIB, SMALLOC_SUPERPAGE);
+  CHECK(p && q && static_cast<char *>(q)[9 * MIB - 1] == 0);
+  p = srealloc(p, 5 * MIB);
+  sfree(p);
+  free(q);
+  sfree(malloc(10));
+  errno = 0;
+  CHECK(smemalign(24, 100, SMALLOC_BOTH) == nullptr && errno == EINVAL);
+  CHECK(scalloc(~size_t(0), 2, SMALLOC_BOTH) == nullptr && errno == ENOMEM);
+  CHECK(smalloc_usable_size(nullptr) == 0);
+  puts(smalloc_version());
+}
+E
+expect_status 0 ./t
+expect_match out '^[0-9]+\.[0-9]+\.[0-9]+$'
+SMALLOC_CONF=heap:off expect_status 1 ./t

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# A dense object is promoted at its promotion points once the saving pays for it, not before, and counts are
+# right.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
+need_thp
+build t <<'E'
+#include "runtime_sites.h"
+TEST_SITE(site, SMALLOC_DECISION_RUNTIME, 0, 512);
+int main(void) {
+  char *p = (char *)site_malloc(&site, 64 * MIB);
+  CHECK(ours(p) && __smalloc_v1_pending == 1);
+  memset(p, 1, 64 * MIB);
+  touching(p, 1000); /* saves about 30 us: no reason to spend 46 ms */
+  for (int i = 0; i < 4000; i++) touching(p, 0);
+  CHECK(smaps(p, 64 * MIB, "AnonHugePages:") == 0);
+  size_t rss = status_kb("VmRSS:");
+  for (int i = 0; i < 400; i++) touching(p, 1000000);
+  CHECK(smaps(p, 64 * MIB, "AnonHugePages:") >= 62 * MIB);
+  CHECK(status_kb("VmRSS:") < rss + 1500);
+  CHECK(__smalloc_v1_pending == 0);
+  for (size_t i = 0; i < 64 * MIB; i++) CHECK(p[i] == 1);
+  free(p);
+  CHECK(__smalloc_v1_pending == 0);
+  return puts("done") < 0;
+}
+E
+SMALLOC_CONF=stats:exit expect_status 0 ours ./t
+expect_match out '^done$'
+expect_match err 'promotions: +3[0-9] in'
+SMALLOC_CONF=promote:off expect_status 1 ours ./t
