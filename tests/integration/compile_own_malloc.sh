@@ -26,6 +26,10 @@ runs_plain ./without
 quietly "$CLANG" gather.o own.o "${LINK_LIBRARY[@]}" -o with
 runs_plain ./with
 runs_plain env LD_PRELOAD="$LIB" ./without
+# Hidden ones, too, which no symbol look-up finds.
+quietly "$CLANG" -O2 -fvisibility=hidden -fplugin="$PLUGIN" -c own.c -o own.o
+quietly "$CLANG" gather.o own.o "${LINK_LIBRARY[@]}" -o with
+runs_plain ./with
 
 cat >own.cpp <<'C'
 #include <cstdio>
