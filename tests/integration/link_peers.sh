@@ -9,8 +9,8 @@ quietly "$CLANG" -O2 -fplugin="$PLUGIN" gather.c -o without
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" gather.c "${LINK_LIBRARY[@]}" -o with
 peers=0
 for peer in libjemalloc.so.2 libmimalloc.so.2.0 libtcmalloc_minimal.so.4; do
-  path=$(find -L /usr/lib -name "$peer" 2>/dev/null | head -n 1)
-  [ -n "$path" ] || continue
+  path=$("$CLANG" -print-file-name="$peer") # the bare name when there is none
+  [ -e "$path" ] || continue
   peers=$((peers + 1))
   expect_status 0 env LD_PRELOAD="$path" ./with
   expect_match out "^$SUM huge_kib"
