@@ -314,11 +314,10 @@ MachineProfile profile_of_preset(const struct smalloc_machine &preset) {
   p.reach_pages = preset_number(smalloc_machine_reach_pages(&preset));
   if (preset.l2.entries_4k)
     p.l2_hit_cycles = preset_number(preset.l2_hit_cycles);
-  // Two points of the curve: a table of entries that the second-level cache holds, and one that it
-  // does not.
-  p.walk_cost = {{4096, uint64_t{smalloc_machine_reach_pages(&preset)} * 2,
-                  preset_number(preset.walk_near_cycles)},
-                 {4096, uint64_t{1} << 20, preset_number(preset.walk_far_cycles)}};
+  // The two ends of the curve, at the page counts that the plugin puts them at: 256 MiB and 16 GiB
+  // of 4 KiB pages.
+  p.walk_cost = {{4096, 1u << 16, preset_number(preset.walk_near_cycles)},
+                 {4096, 1u << 22, preset_number(preset.walk_far_cycles)}};
   p.prefetch_max_stride_bytes = preset_number(preset.prefetch_max_stride_bytes);
   return p;
 }

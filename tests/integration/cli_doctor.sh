@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# smalloc doctor: a line a check with its cure, and other kernels by --root.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+expect_status 0 "$SMALLOC" doctor
+expect_match out '^(ok|warn|fail) '
+expect_match out '^[0-9]+ ok, [0-9]+ to know, [0-9]+ to cure$'
+expect_status 0 "$SMALLOC" doctor --json
+json_is out 'd["schema"] == "smalloc.doctor/1" and all(set(c) == {"name", "status", "value", "message", "fix"} for c in d["checks"])'
+json_is out 'all(c["status"] in ("ok", "warn", "fail") for c in d["checks"])'
+json_is out 'sum(d["totals"][k] for k in ("ok", "warn", "fail")) == d["totals"]["checks"] == len(d["checks"])'
+
+thp=root/sys/kernel/mm/transparent_hugepage
+mkdir -p $thp/khugepaged root/proc/sys/vm
+echo 'always madvise [never]' >$thp/enabled
+expect_status 0 "$SMALLOC" doctor --root root
+expect_match out '^fail .*switched off \(never\)'
+expect_match out 'fix: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled'
+expect_error 3 'threshold crossed' "$SMALLOC" doctor --root root --fail-if 'totals.fail > 0'
+echo '[always] madvise never' >$thp/enabled
+echo 511 >$thp/khugepaged/max_ptes_none
+echo 2 >root/proc/sys/vm/overcommit_memory
+echo 1000 >root/proc/sys/vm/max_map_count
+echo 'Node 0, zone   Normal 1 1 1 1 1 1 1 1 1 3 2' >root/proc/buddyinfo
+expect_status 0 "$SMALLOC" doctor --root root
+expect_match out '^warn .*khugepaged makes superpages that are empty'
+expect_match out '^warn .*overcommit is strict'
+expect_match out '^warn .*at most 1000'
+expect_match out '^warn .*7 superpages of 2 MiB are free' # 3 of order 9, 2 of order 10
+rm -r $thp
+expect_status 0 "$SMALLOC" doctor --root root --json
+json_is out '[(c["status"], c["value"]) for c in d["checks"] if c["name"] == "thp"] == [("fail", "absent")]'
+expect_status 0 "$SMALLOC" doctor --root root --fix
+sh -n out || fail "--fix prints no shell script"
+expect_match out '^sysctl -w vm.nr_hugepages='
+
+fixture_app app
+expect_status 0 "$SMALLOC" doctor ./app
+expect_match out '3 allocation sites, 2 rewritten'
+expect_match out 'not linked with libsmalloc'
+expect_error 1 'no such file' "$SMALLOC" doctor ./nosuch

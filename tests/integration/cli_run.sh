@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# smalloc run returns what env(1) would, keeps the command's status and signals, and preloads the right library.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+# A tree of its own with libraries that do nothing: what they do is tested elsewhere.
+mkdir -p tree/bin tree/lib bare/bin
+cp "$SMALLOC" tree/bin/smalloc
+cp "$SMALLOC" bare/bin/smalloc
+echo 'int smalloc_test_nothing;' >nothing.c
+"$CC" -shared -fPIC nothing.c -o tree/lib/libsmalloc.so
+cp tree/lib/libsmalloc.so tree/lib/libsmalloc_preload.so
+run=tree/bin/smalloc
+expect_status 0 $run run -- true
+expect_status 42 $run run -- sh -c 'exit 42'
+expect_status 2 $run run sh -c 'exit 2'
+expect_status 143 sh -c "$run run -- sh -c 'kill -TERM \$\$'; exit \$?"
+expect_error 127 'nosuch' $run run -- nosuch
+expect_error 126 'permission denied' $run run -- /etc
+expect_error 125 'unknown option --bogus|--bogus' $run run --bogus -- true
+expect_error 125 'no command' $run run
+expect_error 125 '--heap' $run run --heap fast -- true
+expect_error 125 '--budget' $run run --budget much -- true
+expect_error 125 'cannot find the library \(libsmalloc_preload.so\)' bare/bin/smalloc run -- true
+expect_match err '^hint: '
+
+show='echo "$LD_PRELOAD|$SMALLOC_CONF"'
+expect_status 0 $run run -- sh -c "$show"
+expect_match out "^$tmp/tree/lib/libsmalloc_preload.so\\|heap:split$"
+expect_status 0 env LD_PRELOAD=libm.so.6 SMALLOC_CONF=debug:off $run run --heap superpage --pages thp --budget 10% --stats -- sh -c "$show"
+expect_match out "^$tmp/tree/lib/libsmalloc_preload.so:libm.so.6\\|debug:off,heap:superpage,pages:thp,budget:10%,stats:exit$"
+expect_status 0 env SMALLOC_CONF=heap:migrate $run run -- sh -c "$show"
+expect_match out '\|heap:migrate$' # the user's choice is not overruled by our default
+fixture_app app
+expect_status 0 $run run --dry-run -- ./app -- x
+expect_match out "^LD_PRELOAD=$tmp/tree/lib/libsmalloc.so SMALLOC_CONF= ./app -- x$"
+expect_status 0 $run run -- ./app
+printf '#!/bin/sh\nexit 7\n' >script
+chmod +x script
+expect_status 7 $run run -- ./script
+echo 'int main(void) { return 9; }' >nine.c
+if "$CC" -static nine.c -o static 2>/dev/null; then
+  expect_status 9 $run run -- ./static
+  expect_match err '^smalloc: warning: .*static executable'
+fi

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Whatever smalloc sites is given: exit 1 with a clear error, never a crash.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+fixture_app app
+echo 'int main;' >text.c
+: >empty
+mkdir folder
+printf '#!/bin/sh\n' >script
+expect_error 1 '\(text.c\): it is not an ELF file' "$SMALLOC" sites text.c
+expect_match err '^hint: '
+expect_error 1 '\(empty\): the file is empty' "$SMALLOC" sites empty
+expect_error 1 '\(folder\): it is a directory' "$SMALLOC" sites folder
+expect_error 1 '\(nosuch\): no such file' "$SMALLOC" sites nosuch
+expect_error 1 '\(script\): it is a script' "$SMALLOC" sites script
+mkfifo pipe
+expect_error 1 'not a regular file' timeout 10 "$SMALLOC" sites pipe
+# A program without sites, and how to get them.
+echo 'int main(void) { return 0; }' >plain.c
+"$CC" plain.c -o plain
+expect_error 1 'no allocation sites \(plain\): ' "$SMALLOC" sites plain
+expect_match err '^hint: .*-fplugin='
+printf '\001' | dd of=app bs=1 seek=4 conv=notrunc status=none # ELFCLASS32
+expect_error 1 '32-bit' "$SMALLOC" sites app
+if [ "$(id -u)" != 0 ]; then
+  chmod 0 plain
+  expect_error 1 'permission denied' "$SMALLOC" sites plain
+fi

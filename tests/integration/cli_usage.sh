@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Usage errors are 2, help is 0, opens with two examples and fits 40 lines.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+expect_status 2 "$SMALLOC"
+expect_match err '^Usage: smalloc VERB'
+expect_error 2 'unknown verb \(calibrat\): the verbs are doctor, sites, run, machine' "$SMALLOC" calibrat
+expect_match err '^hint: smalloc --help'
+expect_error 2 'smalloc sites' "$SMALLOC" sites
+expect_error 2 '' "$SMALLOC" sites --bogus x
+expect_error 2 '' "$SMALLOC" sites a b
+expect_error 2 '' "$SMALLOC" sites a --color=blue
+expect_error 2 '' "$SMALLOC" doctor --fix --json
+expect_error 2 '' "$SMALLOC" machine
+expect_status 0 "$SMALLOC" --version
+expect_match out '^smalloc [0-9]+\.[0-9]+\.[0-9]+$'
+for verb in '' doctor sites run machine 'machine list' 'machine show'; do
+  expect_status 0 "$SMALLOC" $verb --help
+  [ "$(wc -l <out)" -le 40 ] || fail "help of '$verb' has more than 40 lines"
+  expect_match <(sed -n 1p out) '^  smalloc '
+  expect_match <(sed -n 3p out) '^  smalloc '
+done
