@@ -35,6 +35,7 @@ void _ZdlPv(void *) __attribute__((weak));
 struct test_record {
   struct smalloc_site site;
   char function[32], file[32], callee[16];
+  struct smalloc_cell *cell;
 };
 extern struct test_record __start_smalloc_sites[] __attribute__((weak, visibility("hidden")));
 extern struct test_record __stop_smalloc_sites[] __attribute__((weak, visibility("hidden")));
@@ -51,7 +52,7 @@ extern struct test_record __stop_smalloc_sites[] __attribute__((weak, visibility
        (flags_) | SMALLOC_SITE_REWRITTEN, 0x1000 + __LINE__, 0, __LINE__, 1, 0, sizeof(struct smalloc_site),            \
        sizeof(struct smalloc_site) + 32, sizeof(struct smalloc_site) + 64, 0, 0, 0, 0, 2048, SMALLOC_UNKNOWN,           \
        SMALLOC_UNKNOWN, SMALLOC_UNKNOWN, (uint64_t)(min_pages) * 4096, -1, -1, 0, decision_, 0, 0, 21, 0, 0, 12},       \
-      #name, "test.c", callee_}
+      #name, "test.c", callee_, &name}
 #define TEST_SITE(name, decision, flags, min_pages) TEST_SITE_CALLEE(name, decision, flags, min_pages, "malloc")
 
 static struct smalloc_module test_module;
@@ -63,11 +64,9 @@ static struct smalloc_module test_module;
 #endif
 __attribute__((constructor(101))) static void test_register(void) {
   /* The plugin's offsets are link-time constants; C has no way to say them. */
-  extern struct smalloc_cell __start_smalloc_cells[] __attribute__((weak, visibility("hidden")));
-  size_t n = (size_t)((char *)__stop_smalloc_sites - (char *)__start_smalloc_sites) / sizeof(struct test_record);
-  for (size_t i = 0; i < n; i++) {
-    struct smalloc_cell *c = &__start_smalloc_cells[i];
-    __start_smalloc_sites[i].site.cell_offset = (int32_t)((char *)c - (char *)&__start_smalloc_sites[i]);
+  for (char *at = (char *)__start_smalloc_sites; at && at < (char *)__stop_smalloc_sites; at += 8) {
+    struct test_record *r = (struct test_record *)at; /* compilers align big objects more than asked */
+    if (r->site.magic == SMALLOC_SITE_MAGIC) r->site.cell_offset = (int32_t)((char *)r->cell - at);
   }
   test_module.version = SMALLOC_ABI_VERSION;
   test_module.bytes = sizeof test_module;
