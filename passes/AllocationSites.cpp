@@ -55,8 +55,8 @@ std::string relativeSource(const Module &M, StringRef Root) {
   sys::path::remove_dots(Source, /*remove_dot_dot=*/true);
   sys::path::remove_dots(Base, /*remove_dot_dot=*/true);
   StringRef Relative(Source);
-  if (Relative.consume_front(Base))
-    Relative = Relative.ltrim('/');
+  if (Relative.starts_with(Base) && (Relative.size() == Base.size() || Relative[Base.size()] == '/'))
+    Relative = Relative.drop_front(Base.size()).ltrim('/');
   return sys::path::convert_to_slash(Relative);
 }
 
@@ -115,13 +115,35 @@ bool definesAllocator(const Module &M, std::string *Name) {
 
 bool leavesAlone(const Function &F) {
   return F.isDeclaration() || F.hasAvailableExternallyLinkage() || F.hasOptNone() ||
-         F.hasFnAttribute(Attribute::Naked) || F.hasFnAttribute(Attribute::SanitizeAddress) ||
-         F.hasFnAttribute(Attribute::SanitizeThread) || F.hasFnAttribute(Attribute::SanitizeMemory) ||
-         F.hasFnAttribute(Attribute::SanitizeHWAddress) || F.hasFnAttribute(Attribute::SanitizeType) ||
-         F.hasFnAttribute("no-builtins");
+         F.hasFnAttribute(Attribute::Naked) || F.hasFnAttribute("no-builtins");
+}
+
+bool isSanitized(const Module &M) {
+  static constexpr Attribute::AttrKind Kinds[] = {Attribute::SanitizeAddress, Attribute::SanitizeThread,
+                                                  Attribute::SanitizeMemory, Attribute::SanitizeHWAddress,
+                                                  Attribute::SanitizeType};
+  return any_of(M, [](const Function &F) {
+    return any_of(Kinds, [&](Attribute::AttrKind K) { return F.hasFnAttribute(K); });
+  });
+}
+
+Value *withoutOverflowCheck(Value *Size) {
+  if (auto *Select = dyn_cast<SelectInst>(Size)) {
+    auto IsAllOnes = [](Value *V) {
+      auto *C = dyn_cast<ConstantInt>(V);
+      return C && C->isMinusOne();
+    };
+    if (IsAllOnes(Select->getTrueValue()))
+      return Select->getFalseValue();
+    if (IsAllOnes(Select->getFalseValue()))
+      return Select->getTrueValue();
+  }
+  return Size;
 }
 
 PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM) {
+  if (isSanitized(M))
+    return PreservedAnalyses::all();
   auto &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
   std::string Source;
   bool Changed = false;

@@ -51,8 +51,14 @@ llvm::StringRef familyCallee(AllocFamily Family);
 /// True if this unit defines a function of the malloc family or an operator new or delete: its sites stay as they are.
 bool definesAllocator(const llvm::Module &M, std::string *Name = nullptr);
 
-/// True where the plugin steps aside: optnone, naked, sanitized, or no-builtin functions.
+/// True where the plugin steps aside: optnone, naked, or no-builtin functions.
 bool leavesAlone(const llvm::Function &F);
+
+/// True if a sanitizer instruments the unit: its malloc serves all of it, exempt functions included.
+bool isSanitized(const llvm::Module &M);
+
+/// The size asked for: \p Size without the overflow check that new T[n] puts around n * sizeof(T).
+llvm::Value *withoutOverflowCheck(llvm::Value *Size);
 
 /// First pass of the pipeline: numbers the sites. Also run later: it numbers what is still unnumbered (calloc made
 /// from malloc and memset), so that no site is left without an id.

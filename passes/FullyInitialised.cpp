@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "SiteText.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/PostDominators.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Dominators.h"
@@ -144,13 +145,61 @@ const SCEV *requestedBytes(CallBase &Call, AllocFamily Family, ScalarEvolution &
   case AllocFamily::Realloc:
     return nullptr; // the old part is copied, the new part is not known
   default:
-    return SE.getSCEV(Call.getArgOperand(0));
+    return SE.getSCEV(withoutOverflowCheck(Call.getArgOperand(0)));
   }
 }
 
 const Value *baseOf(const SCEV *Address, ScalarEvolution &SE) {
   auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address));
   return Base ? Base->getValue() : nullptr;
+}
+
+/// Does every allocation lead to \p Filling, but for an empty object, a failed allocation, and dead ends? Branches between
+/// the two that decide otherwise, on anything but the pointer or a quantity of the size, prove nothing.
+bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *Size, ScalarEvolution &SE,
+                   const DominatorTree &DT, const PostDominatorTree &PDT) {
+  SmallPtrSet<const Value *, 8> Quantities{&Call}; // posix_memalign says by its result that it failed
+  SmallVector<const SCEV *, 8> Stack{Size};
+  while (!Stack.empty()) {
+    const SCEV *S = Stack.pop_back_val();
+    if (auto *U = dyn_cast<SCEVUnknown>(S))
+      Quantities.insert(U->getValue());
+    for (const SCEV *Op : S->operands())
+      Stack.push_back(Op);
+  }
+  auto Quantity = [&](const Value *V) {
+    for (unsigned Depth = 0; Depth < 6; ++Depth) {
+      if (Quantities.contains(V))
+        return true;
+      auto *I = dyn_cast<Instruction>(V);
+      if (!I || I->getNumOperands() == 0)
+        return false;
+      if (auto *Phi = dyn_cast<PHINode>(I); Phi && any_of(Phi->incoming_values(), [&](const Use &In) {
+            return Quantities.contains(In.get());
+          }))
+        return true;
+      V = I->getOperand(0); // casts, and arithmetic with a constant
+    }
+    return false;
+  };
+  const BasicBlock *Top = DT.findNearestCommonDominator(Call.getParent(), Filling);
+  for (auto *Node = DT.getNode(Filling); Node && Node->getBlock() != Top; Node = Node->getIDom()) {
+    const BasicBlock *B = Node->getIDom() ? Node->getIDom()->getBlock() : nullptr;
+    if (!B)
+      break;
+    auto *Branch = dyn_cast<BranchInst>(B->getTerminator());
+    if (!Branch || !Branch->isConditional() || PDT.dominates(Filling, B))
+      continue;
+    if (any_of(Branch->successors(), [](const BasicBlock *Next) { return isa<UnreachableInst>(Next->getTerminator()); }))
+      continue;
+    auto *Compare = dyn_cast<ICmpInst>(Branch->getCondition());
+    if (!Compare)
+      return false;
+    bool OfPointer = Compare->getOperand(0)->getType()->isPointerTy();
+    if (!OfPointer && !Quantity(Compare->getOperand(0)) && !Quantity(Compare->getOperand(1)))
+      return false;
+  }
+  return true;
 }
 
 /// Is \p V the block that \p Call returned (for posix_memalign: a load of the word that it wrote)?
@@ -172,6 +221,8 @@ bool fullyInitialised(CallBase &Call, AllocFamily Family, const std::vector<Loop
   Function &F = *Call.getFunction();
   ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
   DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(F);
+  PostDominatorTree &PDT = FAM.getResult<PostDominatorTreeAnalysis>(F);
+  LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
   const SCEV *Size = requestedBytes(Call, Family, SE);
   if (!Size)
     return false;
@@ -187,18 +238,35 @@ bool fullyInitialised(CallBase &Call, AllocFamily Family, const std::vector<Loop
     SmallVector<std::pair<const SCEV *, const SCEV *>, 4> Dimensions;
     const SCEV *Start = Address;
     bool Countable = true;
+    const Value *Base = baseOf(Address, SE);
+    const Loop *Around = nullptr; // outermost loop that walks the object
     while (auto *Rec = dyn_cast<SCEVAddRecExpr>(Start)) {
       const SCEV *Count = SE.getBackedgeTakenCount(Rec->getLoop());
-      if (isa<SCEVCouldNotCompute>(Count) || !Rec->isAffine()) {
+      const BasicBlock *Latch = Rec->getLoop()->getLoopLatch();
+      // A store under a condition does not run in each iteration.
+      bool EachTime = Latch && DT.dominates(R.Access->getParent(), Latch);
+      if (LI.getLoopFor(R.Access->getParent()) != Rec->getLoop())
+        EachTime = true; // the inner loop's store was looked at; a skipped inner loop has its own guard
+      Around = Rec->getLoop();
+      if (isa<SCEVCouldNotCompute>(Count) || !Rec->isAffine() || !EachTime) {
         Countable = false;
         break;
       }
       const SCEV *Trip = SE.getAddExpr(SE.getNoopOrZeroExtend(SE.getTruncateOrNoop(Count, Wide), Wide),
                                        SE.getOne(Wide));
-      Dimensions.push_back({Rec->getStepRecurrence(SE), Trip});
+      const SCEV *Step = Rec->getStepRecurrence(SE);
       Start = Rec->getStart();
+      if (auto *Down = dyn_cast<SCEVConstant>(Step); Down && Down->getAPInt().isNegative()) {
+        // From the last element to the first: the same as up from where it ends.
+        Start = SE.getAddExpr(Start, SE.getMulExpr(SE.getTruncateOrSignExtend(Step, Wide),
+                                                   SE.getTruncateOrZeroExtend(Count, Wide)));
+        Step = SE.getNegativeSCEV(Step);
+      }
+      Dimensions.push_back({Step, Trip});
     }
-    if (!Countable || Dimensions.empty() || !isa<SCEVUnknown>(Start))
+    if (!Countable || Dimensions.empty() || !Base || !Around ||
+        !SE.getMinusSCEV(Start, SE.getSCEV(const_cast<Value *>(Base)))->isZero() ||
+        !alwaysReached(Call, Around->getHeader(), Size, SE, DT, PDT))
       continue;
     const SCEV *Extent = SE.getConstant(APInt(64, R.Bytes));
     bool Gapless = true;
@@ -226,9 +294,15 @@ bool fullyInitialised(CallBase &Call, AllocFamily Family, const std::vector<Loop
     if (!Fill)
       continue;
     const SCEV *To = SE.getSCEV(Fill->getRawDest());
-    if (!isa<SCEVUnknown>(To) || !isBlockOf(baseOf(To, SE), Call, Family, DT))
+    const Value *Base = baseOf(To, SE);
+    if (!Base || !isBlockOf(Base, Call, Family, DT) || !alwaysReached(Call, I.getParent(), Size, SE, DT, PDT))
       continue;
-    if (sameSum(SE.getSCEV(Fill->getLength()), Size, SE))
+    // The first element may have been stored by hand and the rest filled from it.
+    auto *Skipped = dyn_cast<SCEVConstant>(SE.getMinusSCEV(To, SE.getSCEV(const_cast<Value *>(Base))));
+    if (!Skipped || Skipped->getAPInt().ugt(256))
+      continue;
+    const SCEV *Length = SE.getSCEV(Fill->getLength());
+    if (sameSum(SE.getAddExpr(Length, SE.getTruncateOrZeroExtend(Skipped, Length->getType())), Size, SE))
       return true;
   }
   return false;

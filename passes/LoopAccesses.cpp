@@ -18,7 +18,8 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-constexpr unsigned MaxDepth = 24; ///< of expressions looked through
+constexpr unsigned MaxDepth = 24;         ///< of expressions looked through
+constexpr int64_t MaxWalkingStep = 4096; ///< of an index taken modulo something: beyond it is a hash
 
 LoopLevel level(Motion Kind, int64_t Stride = 0) {
   LoopLevel R;
@@ -131,9 +132,36 @@ public:
   }
 
 private:
+  /// Does a walk by \p L's stride come round in integers of type \p T within a few iterations?
+  bool wraps(const LoopLevel &L, Type *T) const {
+    if (L.Kind != Motion::Constant || !T->isIntegerTy() || T->getIntegerBitWidth() > 48)
+      return false;
+    unsigned Bits = T->getIntegerBitWidth();
+    return Bits < 5 || std::abs(L.StrideBytes) >= int64_t(1) << (Bits - 4);
+  }
+
+  /// The quotient in a product that has a moving one.
+  const SCEVUDivExpr *movingQuotient(const SCEV *S) {
+    while (auto *Cast = dyn_cast<SCEVCastExpr>(S))
+      S = Cast->getOperand();
+    auto *Mul = dyn_cast<SCEVMulExpr>(S);
+    if (!Mul)
+      return nullptr;
+    for (const SCEV *Op : Mul->operands()) {
+      while (auto *Cast = dyn_cast<SCEVCastExpr>(Op))
+        Op = Cast->getOperand();
+      if (auto *D = dyn_cast<SCEVUDivExpr>(Op); D && of(D->getLHS(), MaxDepth / 2).Kind != Motion::None)
+        return D;
+    }
+    return nullptr;
+  }
+
   LoopLevel compute(const SCEV *S, unsigned Depth) {
-    if (auto *Cast = dyn_cast<SCEVCastExpr>(S))
-      return of(Cast->getOperand(), Depth + 1);
+    if (auto *Cast = dyn_cast<SCEVCastExpr>(S)) {
+      LoopLevel Inside = of(Cast->getOperand(), Depth + 1);
+      // Cut to a few bits, a recurrence of long steps is a hash.
+      return isa<SCEVTruncateExpr>(S) && wraps(Inside, S->getType()) ? level(Motion::Irregular) : Inside;
+    }
     switch (S->getSCEVType()) {
     case scConstant:
     case scVScale:
@@ -142,6 +170,13 @@ private:
       LoopLevel Total = level(Motion::None);
       for (const SCEV *Op : cast<SCEVNAryExpr>(S)->operands())
         Total = sum(Total, of(Op, Depth + 1));
+      // x % n is x - x / n * n: x walks through n again and again, or, by long steps, hashes into it.
+      for (const SCEV *Op : cast<SCEVNAryExpr>(S)->operands())
+        if (const SCEVUDivExpr *Quotient = movingQuotient(Op); Quotient && !isUnpredictable(Total.Kind)) {
+          LoopLevel Dividend = of(Quotient->getLHS(), Depth + 1);
+          bool Short = Dividend.Kind == Motion::Constant && std::abs(Dividend.StrideBytes) <= MaxWalkingStep;
+          return Short ? Dividend : level(Motion::Irregular);
+        }
       return Total;
     }
     case scMulExpr: {
@@ -194,8 +229,10 @@ private:
         if (isUnpredictable(Start.Kind))
           return Start;
         if (auto *C = dyn_cast<SCEVConstant>(R->getStepRecurrence(SE));
-            C && C->getAPInt().getSignificantBits() <= 63)
-          return level(Motion::Constant, C->getAPInt().getSExtValue());
+            C && C->getAPInt().getSignificantBits() <= 63) {
+          LoopLevel Walk = level(Motion::Constant, C->getAPInt().getSExtValue());
+          return wraps(Walk, S->getType()) ? level(Motion::Irregular) : Walk;
+        }
         LoopLevel Step = of(R->getStepRecurrence(SE), Depth + 1);
         return isUnpredictable(Step.Kind) ? Step : level(Motion::Symbolic);
       }
@@ -402,7 +439,8 @@ DenseSet<const Function *> functionsCalledInLoops(Module &M, FunctionAnalysisMan
       if (!Callee || Callee->isDeclaration())
         continue;
       Calls[&F].push_back(Callee);
-      if (LI.getLoopFor(I.getParent()) && Result.insert(Callee).second)
+      // A function that calls itself runs as often as a loop.
+      if ((Callee == &F || LI.getLoopFor(I.getParent())) && Result.insert(Callee).second)
         Work.push_back(Callee);
     }
   }
@@ -436,7 +474,7 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
       else
         continue;
     }
-    if (isa<AllocaInst>(getUnderlyingObject(Pointer)))
+    if (isa<AllocaInst>(getUnderlyingObject(Pointer)) || Pointer->getType()->getPointerAddressSpace() != 0)
       continue;
     Type *Accessed = isa<LoadInst>(I) ? I.getType() : I.getOperand(0)->getType(); // store: the stored value
     if (auto *X = dyn_cast<AtomicRMWInst>(&I))

@@ -9,6 +9,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Operator.h"
+#include "llvm/Support/ModRef.h"
 
 using namespace llvm;
 
@@ -30,6 +31,25 @@ bool carriesPointer(Type *T) {
 
 const Function *calledFunction(const CallBase &Call) {
   return dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
+}
+
+/// The pointer that \p V, an integer, is made of by constants only (tags set and cleared); null if none.
+const Value *pointerInInteger(const Value *V, unsigned Depth = 0) {
+  if (auto *P = dyn_cast<PtrToIntOperator>(V))
+    return P->getPointerOperand();
+  auto *B = dyn_cast<BinaryOperator>(V);
+  if (!B || Depth > 4 || !isa<ConstantInt>(B->getOperand(1)))
+    return nullptr;
+  switch (B->getOpcode()) {
+  case Instruction::And:
+  case Instruction::Or:
+  case Instruction::Xor:
+  case Instruction::Add:
+  case Instruction::Sub:
+    return pointerInInteger(B->getOperand(0), Depth + 1);
+  default:
+    return nullptr;
+  }
 }
 
 /// Every caller is visible: no other unit and no indirect call can reach \p F.
@@ -268,23 +288,36 @@ void PointerOrigins::collectFunction(Function &F, const TargetLibraryInfo &TLI) 
       break;
     }
     case Instruction::Load:
-      if (carriesPointer(I.getType()))
-        addLoad(nodeOf(cast<LoadInst>(I).getPointerOperand()), nodeOf(&I));
+      if (carriesPointer(I.getType())) {
+        NodeId Address = nodeOf(cast<LoadInst>(I).getPointerOperand());
+        addLoad(Address, nodeOf(&I));
+        if (NodeId Field = namedField(I)) {
+          Nodes[Address].NamedLoads.push_back({Field, nodeOf(&I)});
+          if (Nodes[Address].Points.test(UnknownLoc))
+            addCopy(Field, nodeOf(&I));
+        }
+      }
       break;
     case Instruction::Store: {
       auto &S = cast<StoreInst>(I);
-      if (carriesPointer(S.getValueOperand()->getType()))
+      if (carriesPointer(S.getValueOperand()->getType())) {
         addStore(nodeOf(S.getValueOperand()), nodeOf(S.getPointerOperand()));
+        if (NodeId Field = namedField(I))
+          addCopy(nodeOf(S.getValueOperand()), Field);
+      }
       break;
     }
+    case Instruction::PtrToInt:
+      collectInteger(I);
+      break;
     case Instruction::Ret:
       if (Value *V = cast<ReturnInst>(I).getReturnValue(); V && carriesPointer(V->getType()))
         addCopy(nodeOf(V), Return);
       break;
     case Instruction::IntToPtr: {
       Value *From = cast<IntToPtrInst>(I).getOperand(0);
-      if (auto *P = dyn_cast<PtrToIntOperator>(From))
-        addShift(nodeOf(P->getPointerOperand()), nodeOf(&I), AnyOffset);
+      if (const Value *P = pointerInInteger(From))
+        addShift(nodeOf(P), nodeOf(&I), AnyOffset);
       else
         addPoints(nodeOf(&I), UnknownLoc);
       break;
@@ -375,18 +408,97 @@ void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
     return;
   if (Callee && (Callee->getName().starts_with("_ZdlPv") || Callee->getName().starts_with("_ZdaPv")))
     return;
+  if (Callee)
+    bindThreadStart(Call, *Callee);
+  if (Callee && bindContainerLink(Call, *Callee))
+    return;
   for (unsigned I = 0; I < Call.arg_size(); ++I) {
     if (!carriesPointer(Call.getArgOperand(I)->getType()))
       continue;
-    if (Call.doesNotCapture(I) && Call.onlyReadsMemory(I))
-      continue;
-    if (Call.paramHasAttr(I, Attribute::Returned) && GivesPointer)
+    if (GivesPointer && Call.paramHasAttr(I, Attribute::Returned))
       addCopy(nodeOf(Call.getArgOperand(I)), nodeOf(&Call));
-    if (!Call.doesNotCapture(I))
+    // A pointer that only the result carries (strcpy, strchr) stays in the unit.
+    if (capturesAnything(Call.getCaptureInfo(I).getOtherComponents()))
       addCopy(nodeOf(Call.getArgOperand(I)), World);
+    else if (GivesPointer && capturesAnything(Call.getCaptureInfo(I).getRetComponents()))
+      addShift(nodeOf(Call.getArgOperand(I)), nodeOf(&Call), AnyOffset);
   }
   if (GivesPointer && !Call.getReturnedArgOperand())
     addPoints(nodeOf(&Call), UnknownLoc);
+}
+
+/// pthread_create(thread, attributes, start, argument) and thrd_create(thread, start, argument): no !callback metadata.
+void PointerOrigins::bindThreadStart(CallBase &Call, const Function &Callee) {
+  unsigned At = Callee.getName() == "pthread_create" ? 2 : Callee.getName() == "thrd_create" ? 1 : 0;
+  if (!At || Call.arg_size() <= At + 1)
+    return;
+  auto *Start = dyn_cast<Function>(Call.getArgOperand(At)->stripPointerCastsAndAliases());
+  if (Start && !Start->isDeclaration() && Start->arg_size() > 0)
+    addCopy(nodeOf(Call.getArgOperand(At + 1)), nodeOf(Start->getArg(0)));
+}
+
+/// libstdc++ links the nodes of its lists and trees out of line: each node may come to hold each other one.
+bool PointerOrigins::bindContainerLink(CallBase &Call, const Function &Callee) {
+  if (!Callee.getName().contains("_List_node_base") && !Callee.getName().contains("_Rb_tree_"))
+    return false;
+  NodeId Any = newNode();
+  SmallVector<NodeId, 4> Addresses;
+  for (const Use &Argument : Call.args()) {
+    if (!carriesPointer(Argument->getType()))
+      continue;
+    NodeId Address = newNode();
+    addShift(nodeOf(Argument), Address, AnyOffset);
+    addCopy(nodeOf(Argument), Any);
+    addLoad(Address, Any);
+    Addresses.push_back(Address);
+  }
+  for (NodeId Address : Addresses)
+    addStore(Any, Address);
+  if (carriesPointer(Call.getType()))
+    addCopy(Any, nodeOf(&Call));
+  return true;
+}
+
+/// A pointer that leaves as an integer is as good as gone; differences, comparisons and hashes keep no pointer.
+void PointerOrigins::collectInteger(Instruction &PtrToInt) {
+  SmallVector<const Instruction *, 8> Stack{&PtrToInt};
+  SmallPtrSet<const Instruction *, 8> Seen;
+  while (!Stack.empty()) {
+    const Instruction *I = Stack.pop_back_val();
+    if (!Seen.insert(I).second)
+      continue;
+    for (const Use &U : I->uses()) {
+      auto *User = cast<Instruction>(U.getUser());
+      bool Gone = isa<ReturnInst, CallBase, PHINode, SelectInst>(User) ||
+                  (isa<StoreInst>(User) && U.getOperandNo() == 0);
+      if (auto *Intrinsic = dyn_cast<IntrinsicInst>(User); Intrinsic && Intrinsic->isAssumeLikeIntrinsic())
+        Gone = false;
+      if (Gone) {
+        addCopy(nodeOf(PtrToInt.getOperand(0)), World);
+        return;
+      }
+      if (isa<BinaryOperator>(User) && pointerInInteger(User)) {
+        auto *Mask = dyn_cast<ConstantInt>(User->getOperand(1));
+        if (User->getOpcode() != Instruction::And || !Mask || Mask->getValue().getActiveBits() > 16)
+          Stack.push_back(User);
+      }
+    }
+  }
+}
+
+/// The node of the field that \p Access names by its struct-path type tag; 0 if it names none.
+PointerOrigins::NodeId PointerOrigins::namedField(const Instruction &Access) {
+  const MDNode *Tag = Access.getMetadata(LLVMContext::MD_tbaa);
+  if (!Tag || Tag->getNumOperands() < 3 || Tag->getOperand(0) == Tag->getOperand(1))
+    return 0;
+  auto *Base = dyn_cast_or_null<MDNode>(Tag->getOperand(0));
+  auto *Offset = mdconst::dyn_extract_or_null<ConstantInt>(Tag->getOperand(2));
+  if (!Base || !Offset)
+    return 0;
+  NodeId &Field = NamedFields[{Base, Offset->getZExtValue()}];
+  if (!Field)
+    Field = newNode();
+  return Field;
 }
 
 void PointerOrigins::bindCallbacks(Function &F) {
@@ -422,6 +534,9 @@ void PointerOrigins::solve() {
       for (LocationId L : New)
         addPoints(To, shifted(L, By));
     }
+    if (New.test(UnknownLoc))
+      for (size_t I = 0; I < Nodes[N].NamedLoads.size(); ++I)
+        addCopy(Nodes[N].NamedLoads[I].first, Nodes[N].NamedLoads[I].second);
     for (size_t I = 0; I < Nodes[N].Loads.size(); ++I) {
       NodeId To = Nodes[N].Loads[I];
       for (LocationId L : New)

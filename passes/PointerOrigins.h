@@ -67,6 +67,7 @@ private:
     llvm::SparseBitVector<> Points, Pending;
     llvm::SmallVector<NodeId, 4> Copies, Loads, Stores;
     llvm::SmallVector<std::pair<NodeId, int64_t>, 2> Shifts;
+    llvm::SmallVector<std::pair<NodeId, NodeId>, 1> NamedLoads; ///< named field, target: if the address is unknown
     bool Queued = false;
   };
 
@@ -90,6 +91,10 @@ private:
   void collectFunction(llvm::Function &F, const llvm::TargetLibraryInfo &TLI);
   void collectCall(llvm::CallBase &Call, const llvm::TargetLibraryInfo &TLI);
   void bindCallbacks(llvm::Function &F);
+  void bindThreadStart(llvm::CallBase &Call, const llvm::Function &Callee);
+  bool bindContainerLink(llvm::CallBase &Call, const llvm::Function &Callee);
+  void collectInteger(llvm::Instruction &PtrToInt);
+  NodeId namedField(const llvm::Instruction &Access);
   void solve();
   void markEscaped();
 
@@ -100,6 +105,8 @@ private:
   llvm::DenseMap<const llvm::Value *, NodeId> ValueNodes;
   llvm::DenseMap<const llvm::Function *, NodeId> ReturnNodes;
   llvm::DenseMap<const llvm::Value *, unsigned> ObjectOf;
+  /// Fields by name (struct type, offset): what is stored to a field of unknown memory, the same field gives back.
+  llvm::DenseMap<std::pair<const llvm::Metadata *, uint64_t>, NodeId> NamedFields;
   NodeId World;          ///< what unknown code holds
   LocationId UnknownLoc; ///< the one location of the unknown world
   const llvm::DataLayout *Layout;

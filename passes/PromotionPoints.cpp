@@ -13,6 +13,7 @@
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 using namespace llvm;
@@ -32,8 +33,7 @@ Function *touchThunk(Module &M) {
   LLVMContext &C = M.getContext();
   PointerType *Ptr = PointerType::getUnqual(C);
   Type *I32 = Type::getInt32Ty(C), *I64 = Type::getInt64Ty(C), *Void = Type::getVoidTy(C);
-  Function *F = Function::Create(FunctionType::get(Void, {Ptr, I64}, false), GlobalValue::LinkOnceODRLinkage,
-                                 "__smalloc_v1_touch", M);
+  Function *F = Function::createWithDefaultAttr(FunctionType::get(Void, {Ptr, I64}, false), GlobalValue::LinkOnceODRLinkage, 0, "__smalloc_v1_touch", &M);
   F->setVisibility(GlobalValue::HiddenVisibility);
   F->setDSOLocal(true);
   F->setComdat(M.getOrInsertComdat(F->getName()));
@@ -74,8 +74,6 @@ Value *baseInPreheader(const ProfitableNest &N, Instruction *At, ScalarEvolution
   if (DT.dominates(I, At))
     return V;
   auto *Load = dyn_cast<LoadInst>(I);
-  if (At->getParent() != N.Outermost->getLoopPreheader())
-    return nullptr; // the loop may not be entered from here, nor the load be executed
   if (!Load || !Load->isSimple() || Load->getParent() != N.Outermost->getHeader() ||
       !N.Outermost->isLoopInvariant(Load->getPointerOperand()))
     return nullptr;
@@ -138,10 +136,10 @@ bool insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManag
   DenseSet<std::pair<const Loop *, Value *>> Done;
   bool Changed = false;
   for (const ProfitableNest &N : Nests) {
-    // Without a preheader, the block that leads there: it also runs when the loop is not entered, which is harmless.
     BasicBlock *Preheader = N.Outermost->getLoopPreheader();
-    if (!Preheader)
-      Preheader = N.Outermost->getLoopPredecessor();
+    if (!Preheader) // simplified away: behind the loop's guard again, so that a loop that does not run asks nothing
+      Preheader = InsertPreheaderForLoop(const_cast<Loop *>(N.Outermost), &FAM.getResult<DominatorTreeAnalysis>(*N.F),
+                                         &FAM.getResult<LoopAnalysis>(*N.F), nullptr, /*PreserveLCSSA=*/false);
     if (!Preheader || tooShort(N.Reference))
       continue;
     Instruction *At = Preheader->getTerminator();

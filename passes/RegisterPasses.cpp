@@ -33,7 +33,7 @@ FunctionAnalysisManager &functionAnalyses(Module &M, ModuleAnalysisManager &AM) 
 
 PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
   // -ffat-lto-objects and ThinLTO back ends run the pipeline again over a module that is done.
-  if (M.getNamedMetadata(DoneMetadata) || !supportedTarget(M))
+  if (M.getNamedMetadata(DoneMetadata) || !supportedTarget(M) || isSanitized(M))
     return PreservedAnalyses::all();
   FunctionAnalysisManager &FAM = functionAnalyses(M, AM);
   std::string Defined;

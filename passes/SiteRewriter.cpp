@@ -83,8 +83,8 @@ Function *thunkOf(Module &M, AllocFamily Family, Function *Original, const Funct
   FunctionType *From = Original->getFunctionType();
   SmallVector<Type *, 4> Parameters(From->params());
   Parameters.push_back(Ptr);
-  Function *F = Function::Create(FunctionType::get(From->getReturnType(), Parameters, false),
-                                 GlobalValue::LinkOnceODRLinkage, Name, M);
+  Function *F = Function::createWithDefaultAttr(FunctionType::get(From->getReturnType(), Parameters, false),
+                                                GlobalValue::LinkOnceODRLinkage, 0, Name, &M);
   makeHiddenComdat(M, F);
   copyTargetAttributes(F, User);
   F->setUWTableKind(UWTableKind::Default);
@@ -224,8 +224,8 @@ void emitModuleRecord(Module &M, const Options &O) {
            *DeleteFunction = Resolved("_ZdlPv", Free, GlobalValue::ExternalWeakLinkage);
 
   auto Announce = [&](StringRef Name, StringRef EntryName, bool Fill) {
-    Function *F = Function::Create(FunctionType::get(Type::getVoidTy(C), false), GlobalValue::LinkOnceODRLinkage,
-                                   Name, M);
+    Function *F = Function::createWithDefaultAttr(FunctionType::get(Type::getVoidTy(C), false),
+                                                GlobalValue::LinkOnceODRLinkage, 0, Name, &M);
     makeHiddenComdat(M, F);
     F->setDoesNotThrow();
     F->setUWTableKind(UWTableKind::Default);

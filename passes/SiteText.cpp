@@ -10,6 +10,7 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
+#include <numeric>
 
 using namespace llvm;
 
@@ -32,6 +33,14 @@ uint64_t constantFactor(const SCEV *S) {
     if (auto *C = dyn_cast<SCEVConstant>(Mul->getOperand(0)))
       if (uint64_t Factor = C->getAPInt().abs().getLimitedValue(); Factor <= MaxElementBytes)
         return Factor;
+  if (auto *Sum = dyn_cast<SCEVAddExpr>(S)) { // (n + 1) * 24
+    uint64_t Common = 0;
+    for (const SCEV *Op : Sum->operands()) {
+      auto *C = dyn_cast<SCEVConstant>(Op);
+      Common = std::gcd(Common, C ? C->getAPInt().abs().getLimitedValue() : std::max<uint64_t>(constantFactor(Op), 1));
+    }
+    return Common > 1 && Common <= MaxElementBytes ? Common : 0;
+  }
   return 0;
 }
 
@@ -97,7 +106,7 @@ void describeSize(SiteVerdict &V, ScalarEvolution &SE) {
   if (V.Family == AllocFamily::Calloc)
     V.ElementBytes = Size.value_or(Count.value_or(0));
   else if (!Size)
-    V.ElementBytes = constantFactor(SE.getSCEV(Call.getArgOperand(SizeArgument)));
+    V.ElementBytes = constantFactor(SE.getSCEV(withoutOverflowCheck(Call.getArgOperand(SizeArgument))));
   if (V.SizeText.empty())
     V.SizeText = V.ElementBytes > 1 ? "n*" + utostr(V.ElementBytes) + " bytes" : "n bytes";
 }

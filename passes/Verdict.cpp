@@ -72,8 +72,8 @@ bool shapeKnown(const LoopReference &R) {
   return none_of(R.Levels, [](const LoopLevel &L) { return L.Kind == Motion::Symbolic; });
 }
 
-/// Loops that each walk a structure once: building, summing and freeing it make three; more are a repetition (often
-/// an unrolled one).
+/// Loops that each walk an object once in the same way: building, summing and freeing it make three; more are a
+/// repetition (often an unrolled one).
 constexpr unsigned MaxSingleWalks = 3;
 
 /// A structure, or an array of pointers to objects, that \p R walks without an outer loop that comes back to its pages.
@@ -105,7 +105,8 @@ private:
   void collectReferences();
   SiteVerdict describe(CallBase &Call, AllocFamily Family);
   bool manyObjects(const CallBase &Call, const SiteVerdict &V);
-  Finding judge(const LoopReference &R, const SiteVerdict &V, bool Many);
+  LoopReference withRepetition(const LoopReference &R, const CallBase *Site);
+  Finding judge(const LoopReference &Given, const SiteVerdict &V, bool Many);
   Finding judgePaper(const LoopReference &R, const SiteVerdict &V);
   void decide(SiteVerdict &V);
   uint64_t sizeOf(const CallBase *Site);
@@ -211,11 +212,33 @@ Finding UnitAnalysis::judgePaper(const LoopReference &R, const SiteVerdict &V) {
   return Out;
 }
 
-Finding UnitAnalysis::judge(const LoopReference &R, const SiteVerdict &V, bool Many) {
+/// \p R inside one loop more if the unit has so many loops like it that they are one loop, unrolled.
+LoopReference UnitAnalysis::withRepetition(const LoopReference &R, const CallBase *Site) {
+  LoopReference Repeated = R;
+  const LoopLevel *Moving = R.varying();
+  if (!Site || !Moving || !R.Outermost)
+    return Repeated;
+  SmallPtrSet<const Loop *, 8> Alike;
+  for (const LoopReference *Other : Reaching.lookup(Site)) {
+    const LoopLevel *Its = Other->varying();
+    if (Other->Outermost && Other->Access->getFunction() == R.Access->getFunction() && Its && Its->Kind == Moving->Kind &&
+        Its->StrideBytes == Moving->StrideBytes && Other->Levels.size() == R.Levels.size())
+      Alike.insert(Other->Outermost);
+  }
+  if (Alike.size() > MaxSingleWalks) {
+    LoopLevel Around;
+    Around.Trip = Alike.size();
+    Repeated.Levels.push_back(Around);
+  }
+  return Repeated;
+}
+
+Finding UnitAnalysis::judge(const LoopReference &Given, const SiteVerdict &V, bool Many) {
   if (O.Model == SMALLOC_MODEL_PAPER)
-    return judgePaper(R, V);
+    return judgePaper(Given, V);
+  const LoopReference R = withRepetition(Given, V.Call);
   Finding Out;
-  Out.Reference = &R;
+  Out.Reference = &Given;
   Out.Pattern = patternOf(R, T.PrefetchMaxStrideBytes);
   if (Out.Pattern == SMALLOC_PATTERN_NONE)
     return Out;
@@ -223,7 +246,7 @@ Finding UnitAnalysis::judge(const LoopReference &R, const SiteVerdict &V, bool M
   SmallVector<const LoopReference *, 8> Nest{&R};
   if (R.Outermost)
     for (const LoopReference *Other : Nests.lookup(R.Outermost))
-      if (Other != &R)
+      if (Other != &Given)
         Nest.push_back(Other);
   size_t Depth = 0;
   for (const LoopReference *Other : Nest)
@@ -241,17 +264,16 @@ Finding UnitAnalysis::judge(const LoopReference &R, const SiteVerdict &V, bool M
   SpreadResult Alone = nestSpread(Spreads, T)[0];
   Out.AccessesPerPage = Alone.AccessesPerPage;
   const std::string Where = nestText(R);
-  SmallPtrSet<const Loop *, 8> Walks;
-  for (const LoopReference *Other : Reaching.lookup(V.Call))
-    if (walksOnce(*Other))
-      Walks.insert(Other->Outermost);
-  if (walksOnce(R) && Walks.size() <= MaxSingleWalks) {
+  if (walksOnce(R)) {
     Out.Why = "walked once through pointers in " + Where + ": nothing comes back to its pages";
     return Out;
   }
-  // Unpredictable accesses of unknown number to an object of unknown size: nothing bounds either, so nothing is said.
-  const bool Unbounded = isUnpredictable(R.varying()->Kind) && !Sized && !tripsKnown(R);
-  if (!Unbounded && Alone.AccessesPerPage < MinAccessesPerPage) {
+  // Unpredictable accesses to an object of unknown size: it may be small enough for them to come back to its pages, if
+  // there are enough of them to come back to as many pages as the reach has.
+  const bool Unbounded = isUnpredictable(R.varying()->Kind) && !Sized;
+  const bool Rare = Unbounded ? Alone.Accesses < MinAccessesPerPage * static_cast<double>(T.ReachPages + 1)
+                              : Alone.AccessesPerPage < MinAccessesPerPage;
+  if (Rare) {
     Out.Why = "each page is touched about once in " + Where + ": a superpage would have to be filled for it";
     return Out;
   }
