@@ -417,6 +417,9 @@ void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
       continue;
     if (GivesPointer && Call.paramHasAttr(I, Attribute::Returned))
       addCopy(nodeOf(Call.getArgOperand(I)), nodeOf(&Call));
+    // Library functions that return their argument (strcpy, strcat) keep no copy of it.
+    if (Callee && Call.paramHasAttr(I, Attribute::Returned) && TLI.getLibFunc(*Callee, Known))
+      continue;
     // A pointer that only the result carries (strcpy, strchr) stays in the unit.
     if (capturesAnything(Call.getCaptureInfo(I).getOtherComponents()))
       addCopy(nodeOf(Call.getArgOperand(I)), World);

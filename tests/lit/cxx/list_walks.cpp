@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: the nodes of a std::list that is walked again and again are reached through pointers.
-// Nodes are linked by a function of libstdc++.so (_M_hook): what it stores where is unknown.
-// XFAIL: *
 // RUN: %remarksxx %s 2>&1 | FileCheck %s
 // CHECK: superpages from {{.*}} of live objects on: new of 24 bytes in
 // CHECK-SAME: reached through pointers

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: a loop from the last to the first element initialises.
-// A negative step is never gapless.
-// XFAIL: *
 // RUN: %remarks -fplugin-arg-smalloc-heap=superpage %s 2>&1 | FileCheck %s
 // CHECK: superpages, from birth since all of it is written: 
 #include <stdlib.h>

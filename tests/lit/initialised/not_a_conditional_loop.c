@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: (the opposite) a loop that runs under a condition of its own proves nothing.
-// The nest has to run whenever the allocation did (but for an empty object and a failed allocation).
-// XFAIL: *
 // RUN: %remarks -fplugin-arg-smalloc-heap=superpage %s 2>&1 | FileCheck %s
 // CHECK: remark: superpages: 
 #include <stdlib.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: (the opposite) stores under a condition prove nothing.
-// A store has to run in each iteration: its block must dominate the latch.
-// XFAIL: *
 // RUN: %remarks -fplugin-arg-smalloc-heap=superpage %s 2>&1 | FileCheck %s
 // CHECK: remark: superpages: 
 #include <stdlib.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: std::vector<double>(n) fills what it allocates.
-// libstdc++ stores the first element and fills the rest from it: a memset of 8*n-8 bytes at 8.
-// XFAIL: *
 // RUN: %remarksxx -fplugin-arg-smalloc-heap=superpage %s 2>&1 | FileCheck %s
 // CHECK: superpages, from birth since all of it is written: new of
 #include <vector>

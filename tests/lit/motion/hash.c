@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: a hashed index is computed and unpredictable.
-// x % n is x - x / n * n in scalar evolution, and the two parts, each moving evenly, pass for a symbolic stride.
-// XFAIL: *
 // RUN: %remarks %s 2>&1 | FileCheck %s
 // CHECK: superpages from {{.*}}: malloc of n*8 bytes in 'f': picked at random through computed indices
 #include <stdlib.h>

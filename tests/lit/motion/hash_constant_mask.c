@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: a hash masked by a constant is unpredictable, not a stride as long as its multiplier.
-// The mask is a truncation in scalar evolution, which is looked through: the multiplier passes for a stride.
-// XFAIL: *
 // RUN: %remarks %s 2>&1 | FileCheck %s
 // CHECK: superpages{{.*}}: calloc of 67108864 bytes in 'f': picked at random through computed indices
 #include <stdlib.h>

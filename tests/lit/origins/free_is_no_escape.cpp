@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: free and operator delete take a pointer back: no escape.
 // RUN: %remarksxx %s 2>&1 | FileCheck %s
-// CHECK: base pages: new[] of n bytes in 'f(long)': {{[^;]*}} [-Rpass-missed=smalloc]
+// CHECK: base pages: new[] of n*8 bytes in 'f(long)': {{[^;]*}} [-Rpass-missed=smalloc]
 // CHECK-NOT: undecided
 double f(long n) {
   double *p = new double[n], s = 0;

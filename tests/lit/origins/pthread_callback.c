@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: the start routine of pthread_create, a callback, sees what its caller passes.
-// Clang puts no callback metadata on pthread_create: the start routine has to be known by name.
-// XFAIL: *
 // RUN: %remarks %s 2>&1 | FileCheck %s
 // CHECK: superpages from {{.*}}: malloc of n*8 bytes in 'f': picked at random through loaded indices
 #include <pthread.h>

@@ -3,8 +3,6 @@
 // RUN: %remarks %s 2>&1 | FileCheck %s
 // CHECK: base pages: malloc of n bytes in 'f': {{[^;]*}} [-Rpass-missed=smalloc]
 // CHECK-NOT: undecided
-// An argument that is "returned" counts as captured.
-// XFAIL: *
 #include <stdlib.h>
 #include <string.h>
 unsigned long f(long n, const char *a, const char *b) {

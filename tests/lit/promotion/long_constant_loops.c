@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: (the other side of it) a nest that is known to be long asks.
-// One access for each page of an unbounded object: "touched about once". An unknown count is trusted more than a known one.
-// XFAIL: *
 // RUN: %clang -O2 -S -emit-llvm -o - %s | FileCheck %s
 // CHECK: call void @__smalloc_v1_touch(ptr {{.*}}, i64 1000000)
 double f(const double *a, const int *index) {

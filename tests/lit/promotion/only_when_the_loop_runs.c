@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: the promotion point stands behind the loop's guard: a loop that does not run asks for nothing.
 // RUN: %clang -O2 -fno-vectorize -S -emit-llvm -o - %s | FileCheck %s
-// The guarded loop has no preheader of its own when the pass runs; the call lands before the guard, and a count of
-// 0 or less wraps around into a million accesses.
-// XFAIL: *
 // CHECK-LABEL: define {{.*}}@f(
 // CHECK: %[[RUNS:.*]] = icmp sgt i64 %{{.*}}, 0
 // CHECK-NEXT: br i1 %[[RUNS]]

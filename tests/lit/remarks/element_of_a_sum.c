@@ -2,7 +2,5 @@
 // Missing if this fails: the element size of (n + 1) * sizeof(T) is known.
 // RUN: %remarks %s 2>&1 | FileCheck %s
 // CHECK: malloc of n*24 bytes in 'f'
-// Scalar evolution has 24 * n + 24.
-// XFAIL: *
 #include <stdlib.h>
 void *f(long n) { return malloc((n + 1) * 24); }

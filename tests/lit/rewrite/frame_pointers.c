@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: inserted functions keep the frame pointer where the unit asks for it.
-// The constructor lacks the attributes of the module flags (Function::createWithDefaultAttr adds them).
-// XFAIL: *
 // RUN: %clang -O2 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -S -o - %s | FileCheck %s
 // CHECK-LABEL: __smalloc_v1_thunk_malloc:
 // CHECK: pushq %rbp

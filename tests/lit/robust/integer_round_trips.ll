@@ -1,7 +1,5 @@
 ; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 ; Missing if this fails: a pointer that went through integers, tags and all, may come from anywhere, and escapes.
-; ptrtoint is not seen as a way out: both are "base, no loop walks it".
-; XFAIL: *
 ; RUN: %opt -passes='print<smalloc>,smalloc' -verify-each -disable-output %s 2>&1 | FileCheck %s
 ; CHECK: malloc of n bytes in 'stored': runtime unknown{{.*}} escapes undecided
 ; CHECK: malloc of n bytes in 'returned': runtime unknown{{.*}} escapes undecided

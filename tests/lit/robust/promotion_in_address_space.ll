@@ -1,7 +1,5 @@
 ; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 ; Missing if this fails: no promotion point is asked for a base of another address space.
-; The call gets a pointer of the wrong type: the module is broken (from C: double __seg_gs *).
-; XFAIL: *
 ; RUN: %opt -passes='smalloc' -verify-each -S %s | FileCheck %s
 ; CHECK-NOT: call void @__smalloc_v1_touch(
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"

@@ -1,7 +1,5 @@
 ; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 ; Missing if this fails: a pointer with a tag in its low bits is still that object's pointer.
-; Only inttoptr right after ptrtoint is looked through.
-; XFAIL: *
 ; RUN: %opt -passes='print<smalloc>' -disable-output %s 2>&1 | FileCheck %s
 ; CHECK: malloc of n bytes in 'f': runtime scattered
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"

@@ -2,6 +2,4 @@
 // Missing if this fails: the element size of new T[n] is known, through the overflow check around n * sizeof(T).
 // RUN: %remarksxx %s 2>&1 | FileCheck %s
 // CHECK: new[] of n*8 bytes in 'f(long)'
-// The size is a select between n * 8 and -1.
-// XFAIL: *
 double *f(long n) { return new double[n]; }

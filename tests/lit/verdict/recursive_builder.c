@@ -2,8 +2,6 @@
 // Missing if this fails: a small allocation in a function that calls itself counts as many objects.
 // RUN: %remarks %s 2>&1 | FileCheck %s
 // CHECK: superpages from {{.*}} of live objects on: malloc of 24 bytes in 'build': reached through pointers
-// The builder is called once, outside of any loop: "spread 1 page".
-// XFAIL: *
 #include <stdlib.h>
 struct node {
   struct node *left, *right;

@@ -2,8 +2,6 @@
 // Missing if this fails: a repetition that the optimiser unrolled is still a repetition.
 // RUN: %remarks %s 2>&1 | FileCheck %s
 // CHECK: superpages{{.*}}: malloc of 1073741824 bytes in 'f': walked 8192 bytes apart
-// Ten copies of the inner loop are each judged alone: "each page is touched about once".
-// XFAIL: *
 #include <stdlib.h>
 double f(void) {
   double *a = malloc(1 << 30), s = 0;
