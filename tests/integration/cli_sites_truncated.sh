@@ -7,7 +7,7 @@ strip app
 size=$(stat -c %s app)
 read_right=0
 for length in $(seq 0 97 "$size") 63 64 $((size - 1)) "$size"; do
-  head -c "$length" app >cut
+  head -c "$length" app >./cut
   got=0
   "$SMALLOC" sites cut >out 2>err || got=$?
   case $got in
