@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// spin_lock.h decides how the allocator's own short critical sections are guarded: a lock word without an owner, so
-// that a fork handler may release in the child what the parent's thread took. Never held across a system call that can
-// block for long, never while calling malloc. After 64 tries the waiter yields.
+// spin_lock.h decides how the allocator's own short critical sections are guarded: a lock word
+// without an owner, so that a fork handler may release in the child what the parent's thread took.
+// Never held across a system call that can block for long, never while calling malloc. After 64
+// tries the waiter yields.
 #ifndef SMALLOC_BASE_SPIN_LOCK_H
 #define SMALLOC_BASE_SPIN_LOCK_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// text.h decides how the allocator writes for people: into a fixed buffer, never through stdio and never with malloc.
-// What does not fit is cut. Sizes are IEC with one decimal ("1.5 MiB").
+// text.h decides how the allocator writes for people: into a fixed buffer, never through stdio and
+// never with malloc. What does not fit is cut. Sizes are IEC with one decimal ("1.5 MiB").
 #ifndef SMALLOC_BASE_TEXT_H
 #define SMALLOC_BASE_TEXT_H
 

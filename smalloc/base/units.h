@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// units.h decides how sizes and positions are spelt: raw bytes are size_t and say so in their name, positions inside
-// the reserved range are UnitIndex (one unit = one superpage of 2 MiB). No dependency, no allocation.
+// units.h decides how sizes and positions are spelt: raw bytes are size_t and say so in their name,
+// positions inside the reserved range are UnitIndex (one unit = one superpage of 2 MiB). No
+// dependency, no allocation.
 #ifndef SMALLOC_BASE_UNITS_H
 #define SMALLOC_BASE_UNITS_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// big_objects.cpp decides the life of a big object: where it starts, what backs it, how it is resized and what becomes
-// of its units. System calls that touch pages happen outside the table lock, on units that nobody else can reach.
+// big_objects.cpp decides the life of a big object: where it starts, what backs it, how it is
+// resized and what becomes of its units. System calls that touch pages happen outside the table
+// lock, on units that nobody else can reach.
 #include "smalloc/core/big_objects.h"
 
 #include <errno.h>
@@ -10,7 +11,8 @@
 namespace smalloc {
 namespace {
 constexpr size_t kMostStaggerPages = 8;
-/// Freed objects above this are released at once: glibc, too, gives an mmapped chunk above M_MMAP_THRESHOLD_MAX back.
+/// Freed objects above this are released at once: glibc, too, gives an mmapped chunk above
+/// M_MMAP_THRESHOLD_MAX back.
 constexpr uint64_t kMostKeptObjectBytes = uint64_t{32} << 20;
 } // namespace
 
@@ -42,9 +44,10 @@ void BigObjects::unlock_all() {
   promotion_lock_.unlock();
 }
 
-/// Distance of an object's start from its unit's start. Objects that all start at the same offset of a superpage fall
-/// into the same cache sets: four grids walked together evict each other. The line within the page spreads the first
-/// level, the page spreads the second; 8 pages at most, because what the start takes, the end needs behind it.
+/// Distance of an object's start from its unit's start. Objects that all start at the same offset
+/// of a superpage fall into the same cache sets: four grids walked together evict each other. The
+/// line within the page spreads the first level, the page spreads the second; 8 pages at most,
+/// because what the start takes, the end needs behind it.
 size_t BigObjects::stagger(size_t alignment) {
   if (alignment > kMostStaggerPages * kBasePageBytes)
     return 0;
@@ -86,7 +89,8 @@ uint64_t BigObjects::cache_limit() const {
   return min_of(config_.cache_bytes, max_of(rule, cache_.proven_bytes));
 }
 
-/// Units for an object, from the kept ones if a run of them fits. kept: how many at the front still have old contents.
+/// Units for an object, from the kept ones if a run of them fits. kept: how many at the front still
+/// have old contents.
 UnitIndex BigObjects::take_units(Area &a, unsigned index, UnitIndex units, UnitIndex whole,
                                  UnitIndex alignment, UnitIndex &kept) {
   kept = 0;
@@ -101,7 +105,8 @@ UnitIndex BigObjects::take_units(Area &a, unsigned index, UnitIndex units, UnitI
   if (best != UnitCache::kRuns) {
     UnitCache::Run &run = cache_.runs[best];
     UnitIndex first = run.first;
-    // A tail lies behind the whole units: either in a kept unit, whose old contents go, or in a free one.
+    // A tail lies behind the whole units: either in a kept unit, whose old contents go, or in a
+    // free one.
     bool tail = units > whole;
     if (run.count > whole || !tail || a.map.take_at(first + run.count, units - whole)) {
       UnitIndex used = min_of(run.count, units);
@@ -144,7 +149,8 @@ void *BigObjects::allocate(const BigRequest &request) {
     committed = align_up(committed, kSuperpageBytes);
   auto whole = static_cast<UnitIndex>(committed / kSuperpageBytes);
   auto units = static_cast<UnitIndex>(units_for(committed));
-  // Superpages at birth are charged before they are touched; over the budget the object starts on base pages.
+  // Superpages at birth are charged before they are touched; over the budget the object starts on
+  // base pages.
   if (at_birth && !region_->charge_superpages(whole))
     at_birth = false;
   unsigned index = at_birth ? kSuper : kBase;
@@ -204,7 +210,8 @@ void *BigObjects::allocate(const BigRequest &request) {
   }
   o.superpages = at_birth ? already + whole - kept : already;
   if (at_birth) {
-    region_->uncharge_superpages(kept); // they were charged before, or are base pages: once the tail of an object
+    region_->uncharge_superpages(
+        kept); // they were charged before, or are base pages: once the tail of an object
     region_->counters().superpages_at_birth.add(whole - kept);
   } else {
     set_pending(o, request.promotable && region_->superpages_allowed() && o.superpages < whole);
@@ -248,9 +255,9 @@ UnitIndex BigObjects::clear_superpages(Area &a, UnitIndex first, UnitIndex count
   return cleared;
 }
 
-/// Gives units back to the system and to the map. bytes_used: committed ones from the first unit on. Locked; the lock
-/// is open while the system frees the pages, which for a gigabyte takes a while: until the map knows that the units
-/// are free, nobody else can get them.
+/// Gives units back to the system and to the map. bytes_used: committed ones from the first unit
+/// on. Locked; the lock is open while the system frees the pages, which for a gigabyte takes a
+/// while: until the map knows that the units are free, nobody else can get them.
 void BigObjects::drop(Area &a, UnitIndex first, UnitIndex count, size_t bytes_used) {
   UnitIndex promoted = clear_superpages(a, first, count);
   lock_.unlock();
@@ -379,8 +386,8 @@ void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t 
     set_pending(o, o.superpages < whole && region_->superpages_allowed());
   }
   if (units < units_before) // last: it opens the lock for a while
-    release_units(a, head + units, units_before - units,
-                  before - size_t{units} * kSuperpageBytes, true);
+    release_units(a, head + units, units_before - units, before - size_t{units} * kSuperpageBytes,
+                  true);
   return start + o.offset;
 }
 

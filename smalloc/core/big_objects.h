@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// big_objects.h decides how objects of one superpage and more are laid out: whole units out of a slice, a start that is
-// staggered by cache lines and pages, a tail of base pages behind the last whole superpage, and metadata in tables
-// indexed by unit (size of any object: O(1), also from a pointer into its middle). Freed units are kept for the next
-// object only as far as the program has shown that it comes back for them.
+// big_objects.h decides how objects of one superpage and more are laid out: whole units out of a
+// slice, a start that is staggered by cache lines and pages, a tail of base pages behind the last
+// whole superpage, and metadata in tables indexed by unit (size of any object: O(1), also from a
+// pointer into its middle). Freed units are kept for the next object only as far as the program has
+// shown that it comes back for them.
 #ifndef SMALLOC_CORE_BIG_OBJECTS_H
 #define SMALLOC_CORE_BIG_OBJECTS_H
 
@@ -24,10 +25,10 @@ struct BigObject {
   uint32_t next_unit;   ///< where the promoter goes on
   uint16_t pause;       ///< promotion attempts to skip: doubles while the object stays sparse
   uint16_t skipped;
-  bool pending;         ///< waits for promotion
+  bool pending; ///< waits for promotion
   bool hugetlb;
-  uint8_t fruitless;    ///< rounds without a promotion
-  uint8_t mappings;     ///< charged
+  uint8_t fruitless; ///< rounds without a promotion
+  uint8_t mappings;  ///< charged
 };
 
 struct BigRequest {
@@ -36,14 +37,15 @@ struct BigRequest {
   bool superpages_at_birth = false; ///< every byte will be written (proved), or somebody insists
   bool promotable = true;
   bool zero = false;
-  bool whole_superpages = false;    ///< no tail on base pages: the last superpage is taken too
+  bool whole_superpages = false; ///< no tail on base pages: the last superpage is taken too
 };
 
-/// Bounded keep of freed units, in bytes of address space that stay resident. The bound starts at 2 % of the peak of
-/// live bytes (the memory rule); each time an object is allocated that units released shortly before would have
-/// served, it grows by that object, up to `cache:`. So programs that allocate temporaries every step get theirs back
-/// without a fault from the second step on, and one that frees for good gives back. (glibc's dynamic M_MMAP_THRESHOLD
-/// does the same on one size.)
+/// Bounded keep of freed units, in bytes of address space that stay resident. The bound starts at 2
+/// % of the peak of live bytes (the memory rule); each time an object is allocated that units
+/// released shortly before would have served, it grows by that object, up to `cache:`. So programs
+/// that allocate temporaries every step get theirs back without a fault from the second step on,
+/// and one that frees for good gives back. (glibc's dynamic M_MMAP_THRESHOLD does the same on one
+/// size.)
 struct UnitCache {
   struct Run {
     uint32_t first, count;
@@ -53,8 +55,8 @@ struct UnitCache {
   Run runs[kRuns] = {};
   unsigned size = 0;
   uint64_t kept_bytes = 0;
-  uint64_t regret_bytes = 0;    ///< released and not asked for since
-  uint64_t proven_bytes = 0;    ///< by regret
+  uint64_t regret_bytes = 0; ///< released and not asked for since
+  uint64_t proven_bytes = 0; ///< by regret
 };
 
 class BigObjects {
@@ -66,8 +68,8 @@ public:
   /// False: tables are not to be had.
   bool init(Region &region, const Config &config);
 
-  /// nullptr: no units, commit refused, or the budget of mappings is used up. REQUIRES: bytes > 0, alignment is a
-  /// power of two up to 1 GiB.
+  /// nullptr: no units, commit refused, or the budget of mappings is used up. REQUIRES: bytes > 0,
+  /// alignment is a power of two up to 1 GiB.
   void *allocate(const BigRequest &request);
   /// False: p is no start of an object (freed twice, or an interior pointer).
   bool release(void *p);
@@ -83,13 +85,13 @@ public:
   };
   /// The object that contains p; none when p lies in no live object.
   Handle find(const void *p);
-  /// The n-th pending object in address order, cyclic from `cursor`; none when nothing is pending. For promotion at
-  /// allocator calls, when nobody says what is being touched.
+  /// The n-th pending object in address order, cyclic from `cursor`; none when nothing is pending.
+  /// For promotion at allocator calls, when nobody says what is being touched.
   Handle next_pending(UnitIndex &cursor);
 
-  /// Adds credit to an object's ledger and makes superpages out of its dense units while it pays. Stops when the credit
-  /// is used up, or `pause_ns` have passed, or nothing is left. eager: credit does not matter. Does nothing (the credit
-  /// is lost) while another thread promotes.
+  /// Adds credit to an object's ledger and makes superpages out of its dense units while it pays.
+  /// Stops when the credit is used up, or `pause_ns` have passed, or nothing is left. eager: credit
+  /// does not matter. Does nothing (the credit is lost) while another thread promotes.
   void promote(Handle handle, Price &price, uint64_t credit_ns, uint64_t pause_ns, bool eager);
 
   unsigned pending() const { return pending_.load(std::memory_order_relaxed); }
@@ -110,7 +112,9 @@ private:
     uint32_t *head_of = nullptr;   ///< by unit: distance to the head; garbage in units of no object
     uint64_t *superpage = nullptr; ///< by unit: is one
   };
-  char *address(const Area &a, UnitIndex unit) const { return region_->unit_address(a.slice, unit); }
+  char *address(const Area &a, UnitIndex unit) const {
+    return region_->unit_address(a.slice, unit);
+  }
   Area &area_of(const void *p) {
     return areas_[region_->slice_of(p) == Slice::kBigSuper ? kSuper : kBase];
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// counters.h decides what the allocator counts about itself: relaxed atomics, bumped in slow paths only, read by
-// smalloc_stats() and by the table at exit.
+// counters.h decides what the allocator counts about itself: relaxed atomics, bumped in slow paths
+// only, read by smalloc_stats() and by the table at exit.
 #ifndef SMALLOC_CORE_COUNTERS_H
 #define SMALLOC_CORE_COUNTERS_H
 
@@ -35,12 +35,12 @@ struct Counters {
   Counter superpages_now, superpages_peak;
   Counter superpages_at_birth; ///< units whose first touch is one fault instead of 512
   Counter promotions, collapse_failures[kCollapseFailures], units_too_sparse, collapse_ns;
-  Counter units_reused;        ///< kept units handed out again: no fault at all
-  Counter pages_released;      ///< base pages given back to the system
-  Counter fallbacks;           ///< requests that should have been ours and went to the program's malloc
+  Counter units_reused;   ///< kept units handed out again: no fault at all
+  Counter pages_released; ///< base pages given back to the system
+  Counter fallbacks;      ///< requests that should have been ours and went to the program's malloc
   Counter hugetlb_units, hugetlb_refused;
-  Counter mappings;            ///< estimate of the mappings that our objects cost
-  Counter moves;               ///< reallocations whose pages moved instead of their bytes
+  Counter mappings; ///< estimate of the mappings that our objects cost
+  Counter moves;    ///< reallocations whose pages moved instead of their bytes
   Counter freezes, class_units_collapsed;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// modules.cpp decides what happens when an image is registered, possibly before our own constructor ran: its record is
-// linked into the list and its cells are set; nothing is allocated and no heap starts.
+// modules.cpp decides what happens when an image is registered, possibly before our own constructor
+// ran: its record is linked into the list and its cells are set; nothing is allocated and no heap
+// starts.
 #include "smalloc/core/modules.h"
 #include "smalloc/base/spin_lock.h"
 #include "smalloc/core/runtime.h"
@@ -11,7 +12,6 @@
 #include <string.h>
 
 namespace smalloc {
-
 
 namespace {
 SpinLock g_lock;
@@ -29,8 +29,8 @@ void for_each_site_of(const smalloc_module &m,
       continue;
     }
     if (site->version == SMALLOC_ABI_VERSION && site->cell_offset != 0)
-      visit(site,
-            reinterpret_cast<smalloc_cell *>(const_cast<char *>(at) + site->cell_offset), data);
+      visit(site, reinterpret_cast<smalloc_cell *>(const_cast<char *>(at) + site->cell_offset),
+            data);
     at += site->record_bytes >= sizeof(smalloc_site) ? (site->record_bytes + 7u) & ~7u
                                                      : sizeof(smalloc_site);
   }
@@ -38,9 +38,9 @@ void for_each_site_of(const smalloc_module &m,
 
 namespace {
 
-/// Does an address that an image calls by this name reach our definition? In an executable that is not position-
-/// independent and takes the function's address, that address is the executable's PLT slot in every image: then the
-/// first real definition in load order is what the slot jumps to.
+/// Does an address that an image calls by this name reach our definition? In an executable that is
+/// not position- independent and takes the function's address, that address is the executable's PLT
+/// slot in every image: then the first real definition in load order is what the slot jumps to.
 bool reaches_ours(void *address, void *own, const char *name) {
   if (address == own)
     return true;
@@ -61,7 +61,8 @@ void switch_cxx_site_off(const smalloc_site *site, smalloc_cell *cell, void *) {
   if (strncmp(callee, "_Zn", 3) == 0 || strncmp(callee, "operator new", 12) == 0)
     set_word(cell, 0);
 }
-/// The word that the plugin would have written for another strategy than the image was compiled for.
+/// The word that the plugin would have written for another strategy than the image was compiled
+/// for.
 void word_for_strategy(const smalloc_site *site, smalloc_cell *cell, void *data) {
   auto strategy = *static_cast<HeapStrategy *>(data);
   if (!(site->flags & SMALLOC_SITE_REWRITTEN))
@@ -74,10 +75,10 @@ void word_for_strategy(const smalloc_site *site, smalloc_cell *cell, void *data)
     flags |= SMALLOC_SITE_SMALL; // objects of every size count for the class heap
   else if (undecided && (flags & SMALLOC_SITE_SMALL))
     return set_word(cell, 0);
-  uint64_t pages = site->min_bytes == SMALLOC_UNKNOWN
-                       ? UINT32_MAX
-                       : min_of<uint64_t>((site->min_bytes + kBasePageBytes - 1) / kBasePageBytes,
-                                          UINT32_MAX);
+  uint64_t pages =
+      site->min_bytes == SMALLOC_UNKNOWN
+          ? UINT32_MAX
+          : min_of<uint64_t>((site->min_bytes + kBasePageBytes - 1) / kBasePageBytes, UINT32_MAX);
   set_word(cell, SMALLOC_WORD(site->decision, flags, site->page_shift, site->decided_by, pages));
 }
 void force_superpages(const smalloc_site *site, smalloc_cell *cell, void *) {

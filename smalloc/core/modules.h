@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// modules.h decides which linked images may use our heaps. Each image compiled with the plugin registers a record of
-// the free, realloc and operator delete that *it* resolves; an image whose are not ours would hand our pointers to an
-// allocator that does not know them, so its cells are set to "the program's malloc".
+// modules.h decides which linked images may use our heaps. Each image compiled with the plugin
+// registers a record of the free, realloc and operator delete that *it* resolves; an image whose
+// are not ours would hand our pointers to an allocator that does not know them, so its cells are
+// set to "the program's malloc".
 #ifndef SMALLOC_CORE_MODULES_H
 #define SMALLOC_CORE_MODULES_H
 
@@ -21,10 +22,12 @@ extern OwnFunctions g_own;
 
 void module_register(smalloc_module *module);
 void module_unregister(smalloc_module *module);
-/// Who owns free in this process? nullptr: we do. "": a second copy of ours does (silence). Else a text for a warning.
+/// Who owns free in this process? nullptr: we do. "": a second copy of ours does (silence). Else a
+/// text for a warning.
 const char *modules_who_owns_free();
 
-/// Calls visit(site, cell) for each rewritten site of each registered image. The lock is held: visit must not allocate.
+/// Calls visit(site, cell) for each rewritten site of each registered image. The lock is held:
+/// visit must not allocate.
 void modules_for_each_site(void (*visit)(const smalloc_site *, smalloc_cell *, void *), void *data);
 void for_each_site_of(const smalloc_module &module,
                       void (*visit)(const smalloc_site *, smalloc_cell *, void *), void *data);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// options.cpp decides how each key of SMALLOC_CONF is read. One table of keys; keys of the interface whose feature this
-// version lacks say so instead of doing nothing in silence.
+// options.cpp decides how each key of SMALLOC_CONF is read. One table of keys; keys of the
+// interface whose feature this version lacks say so instead of doing nothing in silence.
 #include "smalloc/core/options.h"
 
 namespace smalloc {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// options.h decides what a user may set in SMALLOC_CONF="key:value,key:value" and what happens otherwise. Parsing
-// allocates nothing and never fails: what is not understood costs one warning line and is ignored.
+// options.h decides what a user may set in SMALLOC_CONF="key:value,key:value" and what happens
+// otherwise. Parsing allocates nothing and never fails: what is not understood costs one warning
+// line and is ignored.
 #ifndef SMALLOC_CORE_OPTIONS_H
 #define SMALLOC_CORE_OPTIONS_H
 
@@ -12,34 +13,44 @@
 
 namespace smalloc {
 
-enum class HeapStrategy : uint8_t { kSplit = 0, kOff = 1, kSuperpage = 2, kMigrate = 3 }; // as site.h
+enum class HeapStrategy : uint8_t {
+  kSplit = 0,
+  kOff = 1,
+  kSuperpage = 2,
+  kMigrate = 3
+}; // as site.h
 enum class PageBacking : uint8_t { kThp, kHugetlb, kBase };
 enum class PromotePolicy : uint8_t { kAuto, kOff, kEager };
 
 struct Options {
-  /// heap:split|off|superpage|migrate. Not given: each image's own choice (split unless compiled otherwise).
+  /// heap:split|off|superpage|migrate. Not given: each image's own choice (split unless compiled
+  /// otherwise).
   HeapStrategy heap = HeapStrategy::kSplit;
   bool heap_given = false;
 
-  /// pages:thp|hugetlb|base. hugetlb backs objects that get superpages at birth; the pool's size is the limit.
+  /// pages:thp|hugetlb|base. hugetlb backs objects that get superpages at birth; the pool's size is
+  /// the limit.
   PageBacking pages = PageBacking::kThp;
-  /// force:on: ask for superpages although the administrator set THP to never. Only together with pages:thp.
+  /// force:on: ask for superpages although the administrator set THP to never. Only together with
+  /// pages:thp.
   bool force = false;
 
-  /// budget:512m or budget:10% (of physical memory): most bytes on superpages at a time. 0: no limit.
+  /// budget:512m or budget:10% (of physical memory): most bytes on superpages at a time. 0: no
+  /// limit.
   uint64_t budget_bytes = 0;
   unsigned budget_percent = 0;
 
-  /// cache:64m: most bytes of freed units that are kept for the next object. What is really kept is less: see
-  /// UnitCache in big_objects.h. 64 MiB is what glibc keeps at most in its top chunk (2 x M_MMAP_THRESHOLD_MAX).
+  /// cache:64m: most bytes of freed units that are kept for the next object. What is really kept is
+  /// less: see UnitCache in big_objects.h. 64 MiB is what glibc keeps at most in its top chunk (2 x
+  /// M_MMAP_THRESHOLD_MAX).
   uint64_t cache_bytes = uint64_t{64} << 20;
 
-  /// promote:auto|off|eager. auto: ski rental (promotion.h); eager: every dense unit at once, whatever it costs (for
-  /// measurements); off: objects that start on base pages stay there.
+  /// promote:auto|off|eager. auto: ski rental (promotion.h); eager: every dense unit at once,
+  /// whatever it costs (for measurements); off: objects that start on base pages stay there.
   PromotePolicy promote = PromotePolicy::kAuto;
 
-  /// walk_near:35, walk_far:89: cycles of a page walk whose entries are in the second-level cache / in memory. What a
-  /// saved TLB miss is worth. 0: the preset of this processor (machine.h).
+  /// walk_near:35, walk_far:89: cycles of a page walk whose entries are in the second-level cache /
+  /// in memory. What a saved TLB miss is worth. 0: the preset of this processor (machine.h).
   unsigned walk_near_cycles = 0;
   unsigned walk_far_cycles = 0;
 
@@ -50,7 +61,8 @@ struct Options {
   bool stats_at_exit = false;
   /// debug:on: one line when the heaps start, and invariants checked at exit.
   bool debug = false;
-  /// abort:true: abort on a free of something that is no object of ours inside our range (default: ignore it).
+  /// abort:true: abort on a free of something that is no object of ours inside our range (default:
+  /// ignore it).
   bool abort_on_error = false;
 
   /// sysfs:DIR: where /sys is; for tests and containers.
@@ -60,7 +72,8 @@ struct Options {
 /// Receives one finished line, newline included.
 using WarningSink = void (*)(Text line);
 
-/// Overwrites what `conf` sets. privileged: a set-uid program; then everything but heap:off is ignored.
+/// Overwrites what `conf` sets. privileged: a set-uid program; then everything but heap:off is
+/// ignored.
 void parse_options(Text conf, bool privileged, Options &options, WarningSink warn);
 
 /// "64m", "1g", "4096": IEC suffixes k, m, g, t. False when it is none of these or overflows.

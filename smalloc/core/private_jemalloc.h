@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// private_jemalloc.h decides which part of jemalloc 5.3.0 we use: Debian's libjemalloc_pic.a with every public name
-// made private (prefix jepriv_) and its constructor stripped, by private_jemalloc.sh. Types as in jemalloc's own
-// headers, written again here because the installed header declares the public names.
+// private_jemalloc.h decides which part of jemalloc 5.3.0 we use: Debian's libjemalloc_pic.a with
+// every public name made private (prefix jepriv_) and its constructor stripped, by
+// private_jemalloc.sh. Types as in jemalloc's own headers, written again here because the installed
+// header declares the public names.
 #ifndef SMALLOC_CORE_PRIVATE_JEMALLOC_H
 #define SMALLOC_CORE_PRIVATE_JEMALLOC_H
 

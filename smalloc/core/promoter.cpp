@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// promoter.cpp decides which units of a big object become superpages at a promotion point: those that are at least
-// 31/32 resident (so a collapse adds at most 64 KiB to 2 MiB), one at a time, while the object's credit pays. An object
-// that stays sparse is asked less and less often, in the end never: a scan reads one byte per page from the kernel.
+// promoter.cpp decides which units of a big object become superpages at a promotion point: those
+// that are at least 31/32 resident (so a collapse adds at most 64 KiB to 2 MiB), one at a time,
+// while the object's credit pays. An object that stays sparse is asked less and less often, in the
+// end never: a scan reads one byte per page from the kernel.
 #include "smalloc/core/big_objects.h"
 
 #include <errno.h>
 
 namespace smalloc {
 namespace {
-/// What asking the kernel about one unit's residency costs, ns (measured: 1-4 us, the populated ones more).
+/// What asking the kernel about one unit's residency costs, ns (measured: 1-4 us, the populated
+/// ones more).
 constexpr uint64_t kLookPriceNs = 2500;
-constexpr unsigned kMostFailures = 4;  ///< in a row, then the kernel is short of something: come back later
-constexpr unsigned kMostFruitless = 10; ///< rounds; the pauses between them add up to 1,023 promotion points
+constexpr unsigned kMostFailures =
+    4; ///< in a row, then the kernel is short of something: come back later
+constexpr unsigned kMostFruitless =
+    10; ///< rounds; the pauses between them add up to 1,023 promotion points
 } // namespace
 
 void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64_t pause_ns,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// region.cpp decides how the range is cut into slices (in 64ths: generous where objects are, since address space is
-// free) and what happens when the system refuses a part of it.
+// region.cpp decides how the range is cut into slices (in 64ths: generous where objects are, since
+// address space is free) and what happens when the system refuses a part of it.
 #include "smalloc/core/region.h"
 
 #include <errno.h>
@@ -11,12 +11,11 @@ namespace {
 //                               tables meta small-base small-super class big-base big-super
 constexpr unsigned kShares[kSlices] = {2, 2, 6, 12, 8, 17, 17};
 constexpr unsigned kSharesTotal = 64;
-/// Each slice's last unit is never used, so that two slices' objects are never neighbours that could be merged.
+/// Each slice's last unit is never used, so that two slices' objects are never neighbours that
+/// could be merged.
 constexpr size_t kGuardBytes = kSuperpageBytes;
 
-bool wants_superpages_at_birth(Slice s) {
-  return s == Slice::kSmallSuper || s == Slice::kBigSuper;
-}
+bool wants_superpages_at_birth(Slice s) { return s == Slice::kSmallSuper || s == Slice::kBigSuper; }
 } // namespace
 
 bool Region::init(const Config &config, Counters &counters) {
@@ -61,7 +60,8 @@ void Region::advise_range(Slice s, void *start, size_t bytes) {
     if (config_.superpages_allowed)
       config_.os->advise(start, bytes, Advice::kSuperpages);
   } else if (config_.thp == ThpMode::kAlways) {
-    // Without this the kernel gives each first touch a superpage: the bloat that unadvised slices are there to avoid.
+    // Without this the kernel gives each first touch a superpage: the bloat that unadvised slices
+    // are there to avoid.
     config_.os->advise(start, bytes, Advice::kNoSuperpages);
   }
 }
@@ -71,7 +71,9 @@ void Region::decommit(Slice s, char *start, size_t bytes) {
   advise_range(s, start, bytes);
 }
 
-void *Region::table(size_t bytes) { return grow(Slice::kTables, align_up(bytes, kBasePageBytes), kBasePageBytes); }
+void *Region::table(size_t bytes) {
+  return grow(Slice::kTables, align_up(bytes, kBasePageBytes), kBasePageBytes);
+}
 
 char *Region::grow(Slice s, size_t bytes, size_t alignment) {
   advise_slice(s);
@@ -119,8 +121,9 @@ int Region::promote(char *unit, uint64_t &duration_ns) {
   int error = 0;
   bool flipped = false;
   if (config_.thp == ThpMode::kAlways) {
-    // The slice is MADV_NOHUGEPAGE, where a collapse is EINVAL. The unit becomes a mapping of its own (or part of its
-    // neighbour's, if that one was promoted too), within the budget of mappings.
+    // The slice is MADV_NOHUGEPAGE, where a collapse is EINVAL. The unit becomes a mapping of its
+    // own (or part of its neighbour's, if that one was promoted too), within the budget of
+    // mappings.
     flipped = charge_mappings(1);
     error = flipped ? os.advise(unit, kSuperpageBytes, Advice::kSuperpages) : ENOMEM;
   }

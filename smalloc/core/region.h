@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// region.h decides where in the address space each kind of our memory lies. One reserved range, so that "is it ours?"
-// is one compare; inside, fixed slices, so that "whose is it?" is another and each slice has one page-size advice for
-// life: flipping advice per superpage would make a mapping each, and at 65,530 of them the program's own mmap fails.
-// Also the account of superpages against the budget, and of mappings against 1/8 of the system's limit.
+// region.h decides where in the address space each kind of our memory lies. One reserved range, so
+// that "is it ours?" is one compare; inside, fixed slices, so that "whose is it?" is another and
+// each slice has one page-size advice for life: flipping advice per superpage would make a mapping
+// each, and at 65,530 of them the program's own mmap fails. Also the account of superpages against
+// the budget, and of mappings against 1/8 of the system's limit.
 #ifndef SMALLOC_CORE_REGION_H
 #define SMALLOC_CORE_REGION_H
 
@@ -16,9 +17,9 @@
 namespace smalloc {
 
 enum class Slice : uint8_t {
-  kTables,     ///< our own tables
-  kMeta,       ///< the private jemalloc's metadata, and objects of threads that are bound to no heap
-  kSmallBase,  ///< small objects on base pages, promotable
+  kTables,    ///< our own tables
+  kMeta,      ///< the private jemalloc's metadata, and objects of threads that are bound to no heap
+  kSmallBase, ///< small objects on base pages, promotable
   kSmallSuper, ///< small objects on superpages at birth
   kClass,      ///< small objects of undecided sites: the class heap
   kBigBase,    ///< objects of one superpage and more that start on base pages, promotable
@@ -32,10 +33,10 @@ public:
     const OsHooks *os = nullptr;
     size_t bytes = 0;
     ThpMode thp = ThpMode::kMadvise;
-    bool superpages_allowed = true;  ///< false: pages:base, or an administrator's THP=never
-    uint64_t budget_superpages = 0;  ///< 0: no limit
-    uint64_t mapping_limit = 65530;  ///< the system's
-    unsigned *pending = nullptr;     ///< counts what waits for promotion (site.h); may be nullptr
+    bool superpages_allowed = true; ///< false: pages:base, or an administrator's THP=never
+    uint64_t budget_superpages = 0; ///< 0: no limit
+    uint64_t mapping_limit = 65530; ///< the system's
+    unsigned *pending = nullptr;    ///< counts what waits for promotion (site.h); may be nullptr
   };
   /// False: the address space is not to be had, and nothing has changed.
   bool init(const Config &config, Counters &counters);
@@ -60,10 +61,11 @@ public:
                                   kSuperpageBytes);
   }
 
-  /// Zeroed, committed memory of ours for a table; nullptr when the system refuses. Never given back.
+  /// Zeroed, committed memory of ours for a table; nullptr when the system refuses. Never given
+  /// back.
   void *table(size_t bytes);
-  /// The next `bytes` (any multiple of a base page, whole units are used up) of a slice that only grows, committed and
-  /// zero. nullptr: slice full or commit refused.
+  /// The next `bytes` (any multiple of a base page, whole units are used up) of a slice that only
+  /// grows, committed and zero. nullptr: slice full or commit refused.
   char *grow(Slice s, size_t bytes, size_t alignment = kSuperpageBytes);
   /// Units of a growing slice handed out so far.
   UnitIndex grown_units(Slice s) const {
@@ -72,7 +74,8 @@ public:
   /// Gives the slice its advice before its first memory is handed out. Idempotent.
   void advise_slice(Slice s);
 
-  /// Makes a committed range of a slice what it was before: reserved, empty, with the slice's advice.
+  /// Makes a committed range of a slice what it was before: reserved, empty, with the slice's
+  /// advice.
   void decommit(Slice s, char *start, size_t bytes);
   /// A new mapping in a slice (hugetlb refused) gets the slice's advice.
   void advise_range(Slice s, void *start, size_t bytes);
@@ -89,11 +92,11 @@ public:
   }
   void uncharge_mappings(uint64_t n) { counters_->mappings.sub(n); }
 
-  /// Collapses one unit of an unadvised slice in place. Returns 0 or an errno value, counted by reason; the budget is
-  /// charged on success. duration_ns: what it took, whether it worked or not.
+  /// Collapses one unit of an unadvised slice in place. Returns 0 or an errno value, counted by
+  /// reason; the budget is charged on success. duration_ns: what it took, whether it worked or not.
   int promote(char *unit, uint64_t &duration_ns);
-  /// Undoes what promote() did to the advice of `promoted` units in this range of an unadvised slice, whose contents
-  /// are gone; uncharges them.
+  /// Undoes what promote() did to the advice of `promoted` units in this range of an unadvised
+  /// slice, whose contents are gone; uncharges them.
   void demoted(char *start, size_t bytes, uint64_t promoted);
 
 private:

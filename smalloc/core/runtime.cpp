@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// runtime.cpp decides how a decision at run time is taken: from the cell's word, the request's size and the state of
-// our heaps. The order of tests is the order of costs: a request that is not ours leaves after a few compares.
+// runtime.cpp decides how a decision at run time is taken: from the cell's word, the request's size
+// and the state of our heaps. The order of tests is the order of costs: a request that is not ours
+// leaves after a few compares.
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/include/smalloc/machine.h"
@@ -26,10 +27,12 @@ constinit Range g_range;
 constinit Runtime g_runtime;
 
 namespace {
-constexpr uint64_t kPauseNs = 2000000; ///< longest that one promotion point may hold a program up on credit
+constexpr uint64_t kPauseNs =
+    2000000; ///< longest that one promotion point may hold a program up on credit
 constexpr uint64_t kSmallTouch = 4096; ///< a promotion point worth fewer misses only counts
 constexpr unsigned kTouchesPerLook = 4096;
-constexpr size_t kBackToMallocBytes = size_t{64} << 10; ///< a big object shrunk below this gives its unit back
+constexpr size_t kBackToMallocBytes = size_t{64}
+                                      << 10; ///< a big object shrunk below this gives its unit back
 
 struct TouchThread {
   uint64_t misses;
@@ -48,7 +51,8 @@ private:
 
 void print_warning(Text line) { kLinux.write_error(line.data, line.size); }
 
-/// A program that imports another allocator's own interface passes our pointers to it sooner or later.
+/// A program that imports another allocator's own interface passes our pointers to it sooner or
+/// later.
 const char *const kForeignInterfaces[] = {"mallocx",  "rallocx", "xallocx", "sallocx", "dallocx",
                                           "sdallocx", "tc_free", "mi_free", "je_free", nullptr};
 } // namespace
@@ -79,7 +83,8 @@ void Runtime::switch_off(const char *why) {
     warn(Text(why));
 }
 
-/// 16 x the memory there is: room for tables that are reserved and hardly touched, small enough for our own tables.
+/// 16 x the memory there is: room for tables that are reserved and hardly touched, small enough for
+/// our own tables.
 size_t Runtime::bytes_to_reserve() {
   if (options_.reserve_bytes)
     return options_.reserve_bytes;
@@ -113,10 +118,10 @@ bool Runtime::start_region() {
   Region::Config config;
   config.os = &kLinux;
   config.thp = thp_;
-  bool thp_allowed = thp_ == ThpMode::kMadvise || thp_ == ThpMode::kAlways ||
-                     (thp_ == ThpMode::kNever && o.force);
-  config.superpages_allowed = o.pages == PageBacking::kHugetlb ||
-                              (o.pages == PageBacking::kThp && thp_allowed);
+  bool thp_allowed =
+      thp_ == ThpMode::kMadvise || thp_ == ThpMode::kAlways || (thp_ == ThpMode::kNever && o.force);
+  config.superpages_allowed =
+      o.pages == PageBacking::kHugetlb || (o.pages == PageBacking::kThp && thp_allowed);
   uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
   uint64_t budget = o.budget_bytes ? o.budget_bytes : memory / 100 * o.budget_percent;
   config.budget_superpages = budget ? max_of<uint64_t>(budget / kSuperpageBytes, 1) : 0;
@@ -149,7 +154,8 @@ bool Runtime::start() {
   if (state_.load(std::memory_order_acquire) == HeapState::kOff)
     return false;
   if (!state_.compare_exchange_strong(seen, HeapState::kStarting, std::memory_order_acq_rel))
-    return seen == HeapState::kReady; // another thread, or we ourselves further up: the program's malloc serves
+    return seen == HeapState::kReady; // another thread, or we ourselves further up: the program's
+                                      // malloc serves
   KeepErrno keep;
   const Options &o = options();
   if (o.heap_given && o.heap == HeapStrategy::kOff) {
@@ -162,8 +168,9 @@ bool Runtime::start() {
   }
   if (const char *name = executable_mentions(kForeignInterfaces)) {
     TextBuffer<256> text;
-    text.put("the program uses another allocator's own interface (").put(name).put(
-        "); superpage heaps are off");
+    text.put("the program uses another allocator's own interface (")
+        .put(name)
+        .put("); superpage heaps are off");
     warn(text.text());
     switch_off(nullptr);
     return false;
@@ -172,16 +179,16 @@ bool Runtime::start() {
   machine_name_ = machine->name;
   reach_bytes_ = uint64_t{smalloc_machine_reach_pages(machine)} * kBasePageBytes;
   walk_.near_cycles = o.walk_near_cycles ? o.walk_near_cycles : machine->walk_near_cycles;
-  walk_.far_cycles = max_of(o.walk_far_cycles ? o.walk_far_cycles : machine->walk_far_cycles,
-                            walk_.near_cycles);
+  walk_.far_cycles =
+      max_of(o.walk_far_cycles ? o.walk_far_cycles : machine->walk_far_cycles, walk_.near_cycles);
   walk_.reach_bytes = reach_bytes_;
   if (!start_region()) {
     switch_off(nullptr); // no address space: the program needs it more than we do
     return false;
   }
   g_small.configure(region_, strategy_ == HeapStrategy::kSuperpage);
-  // Before jemalloc's, which registers its own at its start: prefork handlers run last in, first out, so jemalloc's
-  // locks are taken before ours, as in an allocation.
+  // Before jemalloc's, which registers its own at its start: prefork handlers run last in, first
+  // out, so jemalloc's locks are taken before ours, as in an allocation.
   pthread_atfork([] { g_runtime.before_fork(); }, [] { g_runtime.after_fork(); },
                  [] { g_runtime.after_fork(); });
   g_range.start.store(region_.start(), std::memory_order_relaxed);
@@ -280,13 +287,14 @@ long Runtime::migrate_class_heap() {
   return units;
 }
 
-/// While a site's count is near the end of its warm-up: tell the heap how much must be live before superpages pay.
+/// While a site's count is near the end of its warm-up: tell the heap how much must be live before
+/// superpages pay.
 void Runtime::first_of_site(uint64_t word) {
   uint64_t reach = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE
                        ? 0
                        : SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
-  SmallPages &pages =
-      SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED ? g_small.class_pages() : g_small.main_pages();
+  SmallPages &pages = SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED ? g_small.class_pages()
+                                                                        : g_small.main_pages();
   pages.lower_reach(reach);
 }
 
@@ -320,7 +328,8 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
                                        : small_allocate(bytes, alignment, zero);
   }
 
-  // A small site's big object counts like its heap's growth; every other one must pay by its own size.
+  // A small site's big object counts like its heap's growth; every other one must pay by its own
+  // size.
   if (bytes < min_bytes && !((flags & SMALLOC_SITE_SMALL) && g_small.main_pages().past_reach()))
     return nullptr;
   if (!ready() || !sites_served_)
@@ -405,7 +414,8 @@ void *Runtime::kind_allocate(size_t bytes, size_t alignment, bool zero, int kind
     return big ? big_allocate(bytes, alignment, zero, true, true)
                : small_allocate(bytes, alignment, zero);
   default:
-    return big ? big_allocate(bytes, alignment, zero, true) : small_allocate(bytes, alignment, zero);
+    return big ? big_allocate(bytes, alignment, zero, true)
+               : small_allocate(bytes, alignment, zero);
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// runtime.h decides when the heaps start (at the first decision for a superpage, never earlier), whether they may (who
-// owns free, what the administrator and the user said), and which heap serves a request that may be ours. Everything
-// that is exported sits in override/ and ends here.
+// runtime.h decides when the heaps start (at the first decision for a superpage, never earlier),
+// whether they may (who owns free, what the administrator and the user said), and which heap serves
+// a request that may be ours. Everything that is exported sits in override/ and ends here.
 #ifndef SMALLOC_CORE_RUNTIME_H
 #define SMALLOC_CORE_RUNTIME_H
 
@@ -13,8 +13,9 @@
 
 namespace smalloc {
 
-/// "Is it ours?" Before the start, and for good when the address space is refused, the range has length 0. start is then
-/// 2^63: a reader that sees the new length with the old start still says no to every address of a program.
+/// "Is it ours?" Before the start, and for good when the address space is refused, the range has
+/// length 0. start is then 2^63: a reader that sees the new length with the old start still says no
+/// to every address of a program.
 struct Range {
   std::atomic<uintptr_t> start{uintptr_t{1} << 63};
   std::atomic<size_t> bytes{0};
@@ -66,7 +67,8 @@ public:
   void *resize(void *p, size_t bytes);
 
   void touching(const void *p, uint64_t saved_misses);
-  /// Promotion at allocator calls, for programs without promotion points: 1 % of the time that passes, at most.
+  /// Promotion at allocator calls, for programs without promotion points: 1 % of the time that
+  /// passes, at most.
   void promote_by_time();
   void publish_pending();
 
@@ -115,8 +117,9 @@ private:
 };
 extern Runtime g_runtime;
 
-/// Bytes that a small site gets from the program's malloc before our heap starts for it, so that a program which
-/// allocates next to nothing never pays for ours (a private jemalloc's first page is 0.4 MB resident).
+/// Bytes that a small site gets from the program's malloc before our heap starts for it, so that a
+/// program which allocates next to nothing never pays for ours (a private jemalloc's first page is
+/// 0.4 MB resident).
 inline constexpr uint64_t kSiteWarmupBytes = uint64_t{1} << 20;
 
 } // namespace smalloc

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ski_rental.h decides when a promotion is paid for. Collapsing costs 1.45 ms a superpage when its pages are warm and
-// ten times that when they are cold; what it saves is the compiler's estimate of TLB misses, call by call. Ski rental
-// (Karlin et al., "Competitive snoopy caching", Algorithmica 1988): go on renting (base pages) until what was paid
-// would have bought (the collapse): never worse than twice the best choice made in hindsight, without knowing the future.
+// ski_rental.h decides when a promotion is paid for. Collapsing costs 1.45 ms a superpage when its
+// pages are warm and ten times that when they are cold; what it saves is the compiler's estimate of
+// TLB misses, call by call. Ski rental (Karlin et al., "Competitive snoopy caching", Algorithmica
+// 1988): go on renting (base pages) until what was paid would have bought (the collapse): never
+// worse than twice the best choice made in hindsight, without knowing the future.
 #ifndef SMALLOC_CORE_SKI_RENTAL_H
 #define SMALLOC_CORE_SKI_RENTAL_H
 
@@ -19,23 +20,25 @@ struct WalkCost {
   unsigned far_cycles = 89;  ///< they come from memory
   size_t reach_bytes = size_t{8} << 20;
 
-  /// Cycles for an object (or heap) of this size: near up to 4 x the TLB's reach, far from 256 x on, linear in the
-  /// logarithm between (measured on Zen 4: 35 at the reach, 89 at 2 GB).
+  /// Cycles for an object (or heap) of this size: near up to 4 x the TLB's reach, far from 256 x
+  /// on, linear in the logarithm between (measured on Zen 4: 35 at the reach, 89 at 2 GB).
   unsigned cycles(size_t bytes) const {
     unsigned steps = 0;
     for (size_t limit = reach_bytes * 4; limit < bytes && steps < 6; limit *= 2)
       steps++;
     return near_cycles + (far_cycles - near_cycles) * steps / 6;
   }
-  /// Nanoseconds that `misses` saved misses are worth. 3 cycles a ns: a guess between 2.4 (dense servers) and 5;
-  /// within a factor of 1.7 of all machines of the table, and the rule is only about orders of magnitude.
+  /// Nanoseconds that `misses` saved misses are worth. 3 cycles a ns: a guess between 2.4 (dense
+  /// servers) and 5; within a factor of 1.7 of all machines of the table, and the rule is only
+  /// about orders of magnitude.
   uint64_t nanoseconds(uint64_t misses, size_t bytes) const {
     constexpr uint64_t kMost = uint64_t{1} << 50;
     return min_of(misses, kMost) * cycles(bytes) / 3;
   }
 };
 
-/// Credit and debit of one object or heap, in ns, and the estimate of a collapse's price. Not thread-safe.
+/// Credit and debit of one object or heap, in ns, and the estimate of a collapse's price. Not
+/// thread-safe.
 class Ledger {
 public:
   static constexpr int64_t kStartPriceNs = 1450000; ///< 2 MiB, warm, Zen 4 guest
@@ -54,8 +57,8 @@ private:
   int64_t credit_ns_ = 0;
 };
 
-/// Running price of one collapse: a quarter of each new measurement. Shared by all objects and threads; an update that
-/// is lost to a race is one measurement less.
+/// Running price of one collapse: a quarter of each new measurement. Shared by all objects and
+/// threads; an update that is lost to a race is one measurement less.
 class Price {
 public:
   int64_t ns() const { return ns_.load(std::memory_order_relaxed); }

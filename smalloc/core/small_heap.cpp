@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// small_heap.cpp decides how the private jemalloc is kept inside our range: its arenas through extent hooks, and all
-// that it maps itself (metadata; arena 0, which serves threads that never allocated from us, and late destructors of
-// thread-local objects) through jesys_mmap, which cannot return anything else.
+// small_heap.cpp decides how the private jemalloc is kept inside our range: its arenas through
+// extent hooks, and all that it maps itself (metadata; arena 0, which serves threads that never
+// allocated from us, and late destructors of thread-local objects) through jesys_mmap, which cannot
+// return anything else.
 #include "smalloc/core/small_heap.h"
 
 #include <errno.h>
@@ -11,16 +12,18 @@
 #include <string.h>
 #include <sys/mman.h>
 
-// oversize_threshold would give large objects an arena of their own; retain keeps extents in our slices for good. Decay 1 s: unused pages of glibc's heap stay longer, but
-// theirs are not on superpages. dss would be memory outside our range.
+// oversize_threshold would give large objects an arena of their own; retain keeps extents in our
+// slices for good. Decay 1 s: unused pages of glibc's heap stay longer, but theirs are not on
+// superpages. dss would be memory outside our range.
 const char *jepriv_malloc_conf =
     "narenas:1,retain:true,oversize_threshold:0,dss:disabled,thp:default,"
     "metadata_thp:disabled,dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:false,"
     "abort_conf:false,percpu_arena:disabled,hpa:false";
 
 extern "C" {
-// glibc exports these for its own use; a process that forks while a thread flushes its streams deadlocks when an
-// allocator's fork handlers take their locks first (glibc's tst-malloc-fork-deadlock).
+// glibc exports these for its own use; a process that forks while a thread flushes its streams
+// deadlocks when an allocator's fork handlers take their locks first (glibc's
+// tst-malloc-fork-deadlock).
 void _IO_list_lock(void) __attribute__((weak));
 void _IO_list_unlock(void) __attribute__((weak));
 void _IO_list_resetlock(void) __attribute__((weak));
@@ -117,7 +120,8 @@ bool SmallHeap::start() {
     cpu_set_t cpus;
     unsigned n = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
     arena_count_ = min_of(max_of(n, 1u), kMostArenas);
-    // The first call starts jemalloc, which registers its fork handlers: after ours (runtime.cpp), before stdio's.
+    // The first call starts jemalloc, which registers its fork handlers: after ours (runtime.cpp),
+    // before stdio's.
     arena_state_[0].store(HeapState::kStarting);
     ok = create_arena(arenas_[0], &Hooks<&SmallHeap::main_pages>::table);
     arena_state_[0].store(ok ? HeapState::kReady : HeapState::kOff);
@@ -133,7 +137,8 @@ bool SmallHeap::create_arena(unsigned &arena, je_extent_hooks *hooks) {
   size_t size = sizeof arena;
   if (jepriv_mallctl("experimental.arenas_create_ext", &arena, &size, &config, sizeof config) != 0)
     return false;
-  // Grow by one superpage at a time: jemalloc's geometric steps would commit a quarter more than is used.
+  // Grow by one superpage at a time: jemalloc's geometric steps would commit a quarter more than is
+  // used.
   TextBuffer<64> name;
   name.put("arena.").number(arena).put(".retain_grow_limit").put_char('\0');
   size_t limit = kSuperpageBytes;
@@ -161,9 +166,9 @@ bool SmallHeap::bind_thread() {
   return true;
 }
 
-// jemalloc touches errno only where it fails, and it fails only when our hooks have refused; so the common path reads
-// no errno. `bound` may be true in a thread whose jemalloc state is gone already (late destructors): jemalloc then uses
-// arena 0, which is in our range too.
+// jemalloc touches errno only where it fails, and it fails only when our hooks have refused; so the
+// common path reads no errno. `bound` may be true in a thread whose jemalloc state is gone already
+// (late destructors): jemalloc then uses arena 0, which is in our range too.
 void *SmallHeap::or_restore_errno(void *p) {
   if (SMALLOC_UNLIKELY(!p))
     errno = t_thread.errno_before;
@@ -238,8 +243,8 @@ void *SmallHeap::class_allocate(size_t bytes, size_t alignment, bool zero) {
   }
   int flags;
   class_flags(t_thread, flags, false);
-  return jepriv_mallocx(bytes ? bytes : 1, flags | je_arena(class_arena_) |
-                                               je_align(alignment) | (zero ? kJeZero : 0));
+  return jepriv_mallocx(bytes ? bytes : 1, flags | je_arena(class_arena_) | je_align(alignment) |
+                                               (zero ? kJeZero : 0));
 }
 
 void SmallHeap::class_release(void *p) {
@@ -299,18 +304,21 @@ void SmallHeap::unlock_all() {
 
 } // namespace smalloc
 
-// What the private jemalloc gets instead of the system (private_jemalloc.sh renames its references).
+// What the private jemalloc gets instead of the system (private_jemalloc.sh renames its
+// references).
 extern "C" {
 void *jesys_mmap(void *at, size_t bytes, int, int, int, off_t) {
   using namespace smalloc;
   t_thread.errno_before = errno;
-  char *p = at == nullptr && g_region ? g_region->grow(Slice::kMeta, align_up(bytes, kBasePageBytes),
-                                                       bytes >= kSuperpageBytes ? kSuperpageBytes
-                                                                                : kBasePageBytes)
-                                      : nullptr;
+  char *p = at == nullptr && g_region
+                ? g_region->grow(Slice::kMeta, align_up(bytes, kBasePageBytes),
+                                 bytes >= kSuperpageBytes ? kSuperpageBytes : kBasePageBytes)
+                : nullptr;
   return p ? p : MAP_FAILED;
 }
-int jesys_munmap(void *, size_t) { return 0; } // the slice is not reused; only alignment probes come here
+int jesys_munmap(void *, size_t) {
+  return 0;
+} // the slice is not reused; only alignment probes come here
 int jesys_madvise(void *start, size_t bytes, int advice) {
   if (advice != MADV_DONTNEED) {
     errno = EINVAL;

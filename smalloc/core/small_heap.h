@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// small_heap.h decides how objects below one superpage are allocated: by the private jemalloc, in arenas of ours whose
-// extents come from SmallPages. Threads are bound to an arena at their first allocation; its automatic cache then
-// serves the main heap at jemalloc's full speed. The class heap (undecided sites under heap:migrate, and
-// SMALLOC_BASE) is one more arena with caches of its own, since a pointer that is freed into a thread's automatic cache
-// would come back as somebody else's superpage memory.
+// small_heap.h decides how objects below one superpage are allocated: by the private jemalloc, in
+// arenas of ours whose extents come from SmallPages. Threads are bound to an arena at their first
+// allocation; its automatic cache then serves the main heap at jemalloc's full speed. The class
+// heap (undecided sites under heap:migrate, and SMALLOC_BASE) is one more arena with caches of its
+// own, since a pointer that is freed into a thread's automatic cache would come back as somebody
+// else's superpage memory.
 #ifndef SMALLOC_CORE_SMALL_HEAP_H
 #define SMALLOC_CORE_SMALL_HEAP_H
 
@@ -16,14 +17,16 @@ namespace smalloc {
 
 enum class HeapState : uint8_t { kUninitialised, kStarting, kReady, kOff };
 
-/// Thread-local part. Initial-exec, a few bytes: dlopen of a library that needs more static TLS than is left fails.
+/// Thread-local part. Initial-exec, a few bytes: dlopen of a library that needs more static TLS
+/// than is left fails.
 struct SmallThread {
   bool bound;
   bool has_class_cache;
   bool class_cache_refused;
   unsigned class_cache;
   unsigned class_generation;
-  int errno_before; ///< when a hook refused; jemalloc then sets ENOMEM, which is not for the program to see
+  int errno_before; ///< when a hook refused; jemalloc then sets ENOMEM, which is not for the
+                    ///< program to see
 };
 
 class SmallHeap {
@@ -31,7 +34,8 @@ public:
   /// Remembers what start() needs. Allocates nothing.
   void configure(Region &region, bool superpages_at_birth);
   bool ready() const { return state_.load(std::memory_order_acquire) == HeapState::kReady; }
-  /// Starts jemalloc and the first arena if that has not happened. False: not available (now, or at all).
+  /// Starts jemalloc and the first arena if that has not happened. False: not available (now, or at
+  /// all).
   bool start();
 
   /// nullptr: not available; the caller falls back. errno is kept.

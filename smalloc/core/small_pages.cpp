@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// small_pages.cpp decides when a page of a small heap goes back to the system, and when a unit is collapsed.
-// jemalloc is told that decommit always works, so that each reuse passes through commit(): thus a unit's use is known
-// exactly, without asking the kernel. The price is a memset for pages reused inside a superpage that was kept.
+// small_pages.cpp decides when a page of a small heap goes back to the system, and when a unit is
+// collapsed. jemalloc is told that decommit always works, so that each reuse passes through
+// commit(): thus a unit's use is known exactly, without asking the kernel. The price is a memset
+// for pages reused inside a superpage that was kept.
 #include "smalloc/core/small_pages.h"
 
 #include <errno.h>
@@ -11,8 +12,9 @@
 namespace smalloc {
 namespace {
 constexpr unsigned kDensePages = kPagesPerUnit - kPagesPerUnit / 32;
-/// Each unit that the heap grows past the reach earns half a collapse: the break-even of two visits per cache line at
-/// a near walk (2 MiB / 64 B x 2 x 35 cycles = 0.76 ms at 3 GHz). A guess; touching() and time add to it.
+/// Each unit that the heap grows past the reach earns half a collapse: the break-even of two visits
+/// per cache line at a near walk (2 MiB / 64 B x 2 x 35 cycles = 0.76 ms at 3 GHz). A guess;
+/// touching() and time add to it.
 constexpr uint64_t kGrowthCreditNs = Ledger::kStartPriceNs / 2;
 } // namespace
 
@@ -74,7 +76,8 @@ char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing) {
 }
 
 SmallPages::Unit &SmallPages::unit_of(const char *p, Area *&area, UnitIndex &index) {
-  area = area_count_ == 2 && reinterpret_cast<uintptr_t>(p) >= region_->slice_start(areas_[1].slice) &&
+  area = area_count_ == 2 &&
+                 reinterpret_cast<uintptr_t>(p) >= region_->slice_start(areas_[1].slice) &&
                  reinterpret_cast<uintptr_t>(p) < region_->slice_end(areas_[1].slice)
              ? &areas_[1]
              : &areas_[0];
@@ -140,8 +143,8 @@ void SmallPages::decommit(char *start, size_t bytes) {
       unit.pages_used--;
       live_pages_.fetch_sub(1, std::memory_order_relaxed);
     }
-    // A superpage goes back when nothing of it is used; base pages at once. Refused (locked memory): the pages stay
-    // dirty, and commit() clears them.
+    // A superpage goes back when nothing of it is used; base pages at once. Refused (locked
+    // memory): the pages stay dirty, and commit() clears them.
     if (unit.pages_used == 0) {
       if (region_->os().purge(base, kSuperpageBytes) == 0) {
         memset(unit.dirty, 0, sizeof unit.dirty);
@@ -152,8 +155,8 @@ void SmallPages::decommit(char *start, size_t bytes) {
           region_->demoted(base, kSuperpageBytes, 1);
         }
       }
-    } else if (!unit.superpage &&
-               region_->os().purge(base + first * kBasePageBytes, (end - first) * kBasePageBytes) == 0) {
+    } else if (!unit.superpage && region_->os().purge(base + first * kBasePageBytes,
+                                                      (end - first) * kBasePageBytes) == 0) {
       for (size_t page = first; page < end; page++)
         unit.dirty[page / 64] &= ~(uint64_t{1} << (page % 64));
       region_->counters().pages_released.add(end - first);

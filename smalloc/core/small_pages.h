@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// small_pages.h decides which pages stand behind small objects: the private jemalloc packs objects into extents, this
-// packs extents into superpage-sized units and knows of every page whether it is in use. Growth takes base pages until
-// the heap has outgrown the TLB's reach; full units are then collapsed as credit allows, and from 100 MiB on (where one
-// superpage is 2 % of the heap) new units are superpages at birth. A unit goes back to the system as a whole if it is a
-// superpage, page by page if it is not.
+// small_pages.h decides which pages stand behind small objects: the private jemalloc packs objects
+// into extents, this packs extents into superpage-sized units and knows of every page whether it is
+// in use. Growth takes base pages until the heap has outgrown the TLB's reach; full units are then
+// collapsed as credit allows, and from 100 MiB on (where one superpage is 2 % of the heap) new
+// units are superpages at birth. A unit goes back to the system as a whole if it is a superpage,
+// page by page if it is not.
 #ifndef SMALLOC_CORE_SMALL_PAGES_H
 #define SMALLOC_CORE_SMALL_PAGES_H
 
@@ -14,12 +15,13 @@
 
 namespace smalloc {
 
-/// One heap of small objects: pages of one slice that start as base pages, and possibly of one that does not.
+/// One heap of small objects: pages of one slice that start as base pages, and possibly of one that
+/// does not.
 class SmallPages {
 public:
   struct Config {
     Slice base = Slice::kSmallBase;
-    bool has_super = false;          ///< may grow in Slice::kSmallSuper
+    bool has_super = false;           ///< may grow in Slice::kSmallSuper
     bool superpages_at_birth = false; ///< heap:superpage: always
     bool collapse_as_it_grows = true; ///< false: the class heap, which is promoted when frozen
   };
@@ -28,29 +30,32 @@ public:
 
   bool init(Region &region, const Config &config);
 
-  /// jemalloc's extent hooks end here. grow: address space, not yet usable. commit: usable and zero. decommit: the
-  /// contents are gone for the caller.
+  /// jemalloc's extent hooks end here. grow: address space, not yet usable. commit: usable and
+  /// zero. decommit: the contents are gone for the caller.
   char *grow(size_t bytes, size_t alignment, unsigned heaps_sharing);
   bool commit(char *start, size_t bytes);
   void decommit(char *start, size_t bytes);
 
-  uint64_t live_bytes() const { return live_pages_.load(std::memory_order_relaxed) * kBasePageBytes; }
-  /// Live bytes from which superpages pay: the smallest of the sites that use the heap. UINT64_MAX: none does.
+  uint64_t live_bytes() const {
+    return live_pages_.load(std::memory_order_relaxed) * kBasePageBytes;
+  }
+  /// Live bytes from which superpages pay: the smallest of the sites that use the heap. UINT64_MAX:
+  /// none does.
   void lower_reach(uint64_t bytes);
   bool past_reach() const { return live_bytes() >= reach_bytes_.load(std::memory_order_relaxed); }
   bool covers(const char *p) const;
 
-  /// Promotion credit. Time: 1 % of the time since the last call, so that what it costs is bounded by rule.
+  /// Promotion credit. Time: 1 % of the time since the last call, so that what it costs is bounded
+  /// by rule.
   void earn(uint64_t ns);
   void earn_time();
   /// Full units on base pages that may be collapsed now. Cheap enough for an allocator call.
-  bool pending() const {
-    return dense_units_.load(std::memory_order_relaxed) != 0 && past_reach();
-  }
+  bool pending() const { return dense_units_.load(std::memory_order_relaxed) != 0 && past_reach(); }
   /// Set while credit for at least one collapse is there.
   bool due() const { return due_.load(std::memory_order_relaxed); }
   void promote(Price &price, uint64_t pause_ns, bool eager);
-  /// Collapses every unit that is dense enough, whatever it costs. Returns how many are superpages now. For freezing.
+  /// Collapses every unit that is dense enough, whatever it costs. Returns how many are superpages
+  /// now. For freezing.
   UnitIndex promote_all(Price &price);
 
   void lock_all();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// stats.cpp decides the table of stats:exit: counters of ours, what the kernel says about our range (smaps, read in
-// pieces through a fixed buffer), and the busiest sites. No allocation.
+// stats.cpp decides the table of stats:exit: counters of ours, what the kernel says about our range
+// (smaps, read in pieces through a fixed buffer), and the busiest sites. No allocation.
 #include "smalloc/core/stats.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
@@ -24,7 +24,7 @@ struct KernelView {
 uint64_t parse(const char *c, unsigned base) {
   uint64_t value = 0;
   for (;; c++) {
-    unsigned digit = *c >= '0' && *c <= '9' ? static_cast<unsigned>(*c - '0')
+    unsigned digit = *c >= '0' && *c <= '9'                 ? static_cast<unsigned>(*c - '0')
                      : base == 16 && *c >= 'a' && *c <= 'f' ? static_cast<unsigned>(*c - 'a' + 10)
                                                             : base;
     if (digit >= base)
@@ -165,9 +165,7 @@ void print_statistics(void (*write)(const char *, size_t, void *), void *data) {
   Table t;
   Counters &c = g_runtime.counters();
   bool running = g_runtime.running();
-  row(t, "heaps").put(running              ? "running"
-                      : g_runtime.is_off() ? "off"
-                                           : "never needed");
+  row(t, "heaps").put(running ? "running" : g_runtime.is_off() ? "off" : "never needed");
   t.put(", strategy ").put(strategy_name(g_runtime.strategy()));
   if (running)
     t.put(", THP ").put(thp_name(g_runtime.thp())).put(", machine ").put(g_runtime.machine_name());
@@ -192,7 +190,9 @@ void print_statistics(void (*write)(const char *, size_t, void *), void *data) {
       row(t, "mappings").number(view.mappings_ours).put(" ours of ");
       t.number(view.mappings_all).put(" in the process\n");
     }
-    row(t, "superpages at birth").number(c.superpages_at_birth.get()).put(", first-touch faults saved ");
+    row(t, "superpages at birth")
+        .number(c.superpages_at_birth.get())
+        .put(", first-touch faults saved ");
     t.number(c.superpages_at_birth.get() * (kPagesPerUnit - 1)).put_char('\n');
     row(t, "promotions").number(c.promotions.get()).put(" in ");
     t.number(c.collapse_ns.get() / 1000000).put(" ms, too sparse ");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// unit_map.h decides which units of a slice an object of several superpages gets: the lowest free run that is long
-// enough (address-ordered first fit, which keeps the used part of the slice short and so its mappings few). A bitmap,
-// searched by words below the high-water mark: O(highest unit used / 64), under 2 us for 256 GiB in use, which is
-// little beside the page faults of an object of at least one superpage. Not thread-safe; the owner locks.
+// unit_map.h decides which units of a slice an object of several superpages gets: the lowest free
+// run that is long enough (address-ordered first fit, which keeps the used part of the slice short
+// and so its mappings few). A bitmap, searched by words below the high-water mark: O(highest unit
+// used / 64), under 2 us for 256 GiB in use, which is little beside the page faults of an object of
+// at least one superpage. Not thread-safe; the owner locks.
 #ifndef SMALLOC_CORE_UNIT_MAP_H
 #define SMALLOC_CORE_UNIT_MAP_H
 
@@ -13,8 +14,8 @@ namespace smalloc {
 
 class UnitMap {
 public:
-  /// words: (units + 63) / 64 zeroed words that outlive the map. phase: number of unit 0 in the address space, for
-  /// alignments of several units.
+  /// words: (units + 63) / 64 zeroed words that outlive the map. phase: number of unit 0 in the
+  /// address space, for alignments of several units.
   void init(uint64_t *words, UnitIndex units, uint64_t phase = 0) {
     words_ = words;
     phase_ = phase;
@@ -25,10 +26,11 @@ public:
   UnitIndex units() const { return units_; }
   UnitIndex used() const { return used_; }
 
-  /// First unit of a run of `count` units, now taken; kNoUnit when there is none. Its address is a multiple of
-  /// `alignment` units. REQUIRES: count > 0, alignment is a power of two.
+  /// First unit of a run of `count` units, now taken; kNoUnit when there is none. Its address is a
+  /// multiple of `alignment` units. REQUIRES: count > 0, alignment is a power of two.
   UnitIndex take(UnitIndex count, UnitIndex alignment = 1);
-  /// Takes exactly [first, first + count); false (and nothing taken) when some unit of it is not free.
+  /// Takes exactly [first, first + count); false (and nothing taken) when some unit of it is not
+  /// free.
   bool take_at(UnitIndex first, UnitIndex count);
   /// REQUIRES: all of [first, first + count) is taken.
   void give_back(UnitIndex first, UnitIndex count);

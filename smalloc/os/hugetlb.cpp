@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// hugetlb.cpp decides how memory of the hugetlb pool gets into our range: libhugetlbfs tells the sizes and finds the
-// mount (hugetlbfs_unlinked_fd_for_size); without a mount the kernel's anonymous MAP_HUGETLB serves. A mapping
-// reserves its pages when made, but a cgroup's limit strikes at the fault, as SIGBUS; so pages are populated at once
-// by MADV_POPULATE_WRITE, which reports instead of killing. Mappings are private: after fork, the writer copies, and
-// a child that finds the pool empty dies (the kernel's rule); programs that fork and go on writing should use THP.
+// hugetlb.cpp decides how memory of the hugetlb pool gets into our range: libhugetlbfs tells the
+// sizes and finds the mount (hugetlbfs_unlinked_fd_for_size); without a mount the kernel's
+// anonymous MAP_HUGETLB serves. A mapping reserves its pages when made, but a cgroup's limit
+// strikes at the fault, as SIGBUS; so pages are populated at once by MADV_POPULATE_WRITE, which
+// reports instead of killing. Mappings are private: after fork, the writer copies, and a child that
+// finds the pool empty dies (the kernel's rule); programs that fork and go on writing should use
+// THP.
 #include "smalloc/os/hugetlb.h"
 #include "smalloc/base/units.h"
 

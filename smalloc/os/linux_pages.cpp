@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// linux_pages.cpp decides which Linux calls stand behind os_hooks.h. Reservation: PROT_NONE, MAP_NORESERVE and
-// MADV_DONTDUMP (without the last a core file had 1.1 TB); commit is mprotect + MADV_DODUMP, checked, because strict
-// overcommit and RLIMIT_DATA refuse there and not at the reservation.
+// linux_pages.cpp decides which Linux calls stand behind os_hooks.h. Reservation: PROT_NONE,
+// MAP_NORESERVE and MADV_DONTDUMP (without the last a core file had 1.1 TB); commit is mprotect +
+// MADV_DODUMP, checked, because strict overcommit and RLIMIT_DATA refuse there and not at the
+// reservation.
 #include "smalloc/base/units.h"
 #include "smalloc/os/hugetlb.h"
 #include "smalloc/os/os_hooks.h"
@@ -38,8 +39,7 @@ int result_of(int status) { return status == 0 ? 0 : errno; }
 void *reserve(size_t bytes) {
   KeepErrno keep;
   size_t padded = bytes + kSuperpageBytes;
-  void *raw =
-      mmap(nullptr, padded, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *raw = mmap(nullptr, padded, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (raw == MAP_FAILED)
     return nullptr;
   auto start = reinterpret_cast<uintptr_t>(raw);
@@ -61,12 +61,12 @@ int commit(void *start, size_t bytes) {
   return 0;
 }
 
-// A new mapping, not MADV_DONTNEED: what was moved here by mremap would stay a mapping of its own for ever, and where
-// its border lies inside a unit no superpage fits any more.
+// A new mapping, not MADV_DONTNEED: what was moved here by mremap would stay a mapping of its own
+// for ever, and where its border lies inside a unit no superpage fits any more.
 int decommit(void *start, size_t bytes) {
   KeepErrno keep;
-  void *p = mmap(start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-                 -1, 0);
+  void *p =
+      mmap(start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   int error = p == MAP_FAILED ? errno : 0;
   if (error) { // at the limit of mappings
     madvise(start, bytes, MADV_DONTNEED);
@@ -150,9 +150,9 @@ void write_error(const char *text, size_t bytes) {
 
 } // namespace
 
-const OsHooks kLinux = {reserve,        commit, decommit,    purge,         advise, collapse,
-                        resident_pages, move,   map_hugetlb, unmap_hugetlb, now_ns, read_file,
-                        write_error};
+const OsHooks kLinux = {reserve,  commit,         decommit,   purge,       advise,
+                        collapse, resident_pages, move,       map_hugetlb, unmap_hugetlb,
+                        now_ns,   read_file,      write_error};
 
 ThpMode thp_mode(const OsHooks &os, const char *sysfs_root) {
   char path[320], text[128];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// loaded_objects.cpp decides how dynamic symbol tables are read: by dl_iterate_phdr in load order, definitions by the
-// images' own hash tables (GNU, else System V), imports by a walk over the executable's table.
+// loaded_objects.cpp decides how dynamic symbol tables are read: by dl_iterate_phdr in load order,
+// definitions by the images' own hash tables (GNU, else System V), imports by a walk over the
+// executable's table.
 #include "smalloc/os/loaded_objects.h"
 
 #include <elf.h>
@@ -51,13 +52,13 @@ Dynamic dynamic_of(const dl_phdr_info &image) {
   return d;
 }
 
-bool defines(const Dynamic &d, const ElfW(Sym) &s, const char *name) {
+bool defines(const Dynamic &d, const ElfW(Sym) & s, const char *name) {
   unsigned type = ELF64_ST_TYPE(s.st_info);
-  return s.st_shndx != SHN_UNDEF && s.st_value != 0 && (type == STT_FUNC || type == STT_GNU_IFUNC) &&
-         strcmp(d.strings + s.st_name, name) == 0;
+  return s.st_shndx != SHN_UNDEF && s.st_value != 0 &&
+         (type == STT_FUNC || type == STT_GNU_IFUNC) && strcmp(d.strings + s.st_name, name) == 0;
 }
 
-const ElfW(Sym) *find_definition(const Dynamic &d, const char *name) {
+const ElfW(Sym) * find_definition(const Dynamic &d, const char *name) {
   if (!d.symbols || !d.strings)
     return nullptr;
   if (d.gnu_hash) {
@@ -119,8 +120,8 @@ uint32_t symbol_count(const Dynamic &d) {
   if (!d.gnu_hash)
     return 0;
   uint32_t buckets = d.gnu_hash[0], first = d.gnu_hash[1], bloom = d.gnu_hash[2], last = 0;
-  auto *bucket =
-      reinterpret_cast<const uint32_t *>(reinterpret_cast<const ElfW(Addr) *>(d.gnu_hash + 4) + bloom);
+  auto *bucket = reinterpret_cast<const uint32_t *>(
+      reinterpret_cast<const ElfW(Addr) *>(d.gnu_hash + 4) + bloom);
   for (uint32_t b = 0; b < buckets; b++)
     if (bucket[b] > last)
       last = bucket[b];

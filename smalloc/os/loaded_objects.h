@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// loaded_objects.h decides how we learn which loaded image really defines a function. dlsym alone does not tell: in a
-// position-dependent executable that takes &free, everybody's &free is the executable's PLT slot; and a missing name
-// leaves an allocated dlerror text behind.
+// loaded_objects.h decides how we learn which loaded image really defines a function. dlsym alone
+// does not tell: in a position-dependent executable that takes &free, everybody's &free is the
+// executable's PLT slot; and a missing name leaves an allocated dlerror text behind.
 #ifndef SMALLOC_OS_LOADED_OBJECTS_H
 #define SMALLOC_OS_LOADED_OBJECTS_H
 
@@ -10,13 +10,15 @@
 
 namespace smalloc {
 
-/// First definition of a function in load order, not counting undefined entries (PLT slots); nullptr: none.
+/// First definition of a function in load order, not counting undefined entries (PLT slots);
+/// nullptr: none.
 void *first_definition(const char *name);
 /// The next definition after the image that contains `here`, in load order.
 void *next_definition(const char *name, const void *here);
 /// Is the address inside the executable's own segments?
 bool in_executable(const void *address);
-/// Does the executable import or define one of these names (a nullptr ends the list)? Returns the first that it does.
+/// Does the executable import or define one of these names (a nullptr ends the list)? Returns the
+/// first that it does.
 const char *executable_mentions(const char *const *names);
 
 } // namespace smalloc

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// os_hooks.h decides everything that the allocator may ask of the operating system: one table of functions, so that
-// unit tests can answer instead of the kernel and inject its failures. Every function keeps errno and reports 0 or an
-// errno value. Ranges are multiples of the base page unless said otherwise.
+// os_hooks.h decides everything that the allocator may ask of the operating system: one table of
+// functions, so that unit tests can answer instead of the kernel and inject its failures. Every
+// function keeps errno and reports 0 or an errno value. Ranges are multiples of the base page
+// unless said otherwise.
 #ifndef SMALLOC_OS_OS_HOOKS_H
 #define SMALLOC_OS_OS_HOOKS_H
 
@@ -15,28 +16,34 @@ enum class Advice { kSuperpages, kNoSuperpages };
 enum class ThpMode { kAbsent, kNever, kMadvise, kAlways };
 
 struct OsHooks {
-  /// Address space without memory behind it, left out of core dumps, aligned to a superpage; nullptr when refused.
+  /// Address space without memory behind it, left out of core dumps, aligned to a superpage;
+  /// nullptr when refused.
   void *(*reserve)(size_t bytes);
-  /// Makes a reserved range readable and writable and part of core dumps. ENOMEM: strict overcommit or RLIMIT_DATA.
+  /// Makes a reserved range readable and writable and part of core dumps. ENOMEM: strict overcommit
+  /// or RLIMIT_DATA.
   int (*commit)(void *start, size_t bytes);
   /// Drops the contents and makes the range inaccessible again, as it was reserved: without advice.
   int (*decommit)(void *start, size_t bytes);
-  /// Drops the contents, keeps the range usable (it reads as zero). EINVAL: locked memory, contents are kept.
+  /// Drops the contents, keeps the range usable (it reads as zero). EINVAL: locked memory, contents
+  /// are kept.
   int (*purge)(void *start, size_t bytes);
   int (*advise)(void *start, size_t bytes, Advice advice);
-  /// Turns the base pages of a whole unit into a superpage, in place. EINVAL, EAGAIN, ENOMEM, EBUSY: it stays as it is.
+  /// Turns the base pages of a whole unit into a superpage, in place. EINVAL, EAGAIN, ENOMEM,
+  /// EBUSY: it stays as it is.
   int (*collapse)(void *start, size_t bytes);
   /// Number of resident base pages of a range; 0 when the kernel does not tell.
   size_t (*resident_pages)(const void *start, size_t bytes);
-  /// Moves the pages of a range to another committed range of the reservation (superpages move whole); the old range
-  /// stays mapped and empty.
+  /// Moves the pages of a range to another committed range of the reservation (superpages move
+  /// whole); the old range stays mapped and empty.
   int (*move)(void *from, void *to, size_t bytes);
-  /// Replaces a committed range of whole units by pages of the 2 MiB hugetlb pool, populated; on failure the range is
-  /// as it was. unmap_hugetlb gives them back and leaves the range decommitted.
+  /// Replaces a committed range of whole units by pages of the 2 MiB hugetlb pool, populated; on
+  /// failure the range is as it was. unmap_hugetlb gives them back and leaves the range
+  /// decommitted.
   int (*map_hugetlb)(void *start, size_t bytes);
   int (*unmap_hugetlb)(void *start, size_t bytes);
   uint64_t (*now_ns)();
-  /// Reads at most capacity - 1 bytes of a file and terminates them. Returns their number, negative: not readable.
+  /// Reads at most capacity - 1 bytes of a file and terminates them. Returns their number,
+  /// negative: not readable.
   long (*read_file)(const char *path, char *buffer, size_t capacity);
   void (*write_error)(const char *text, size_t bytes);
 };
@@ -44,7 +51,8 @@ struct OsHooks {
 /// The kernel.
 extern const OsHooks kLinux;
 
-/// How the system's administrator set transparent huge pages. root: "/sys", or where a test keeps its own copy.
+/// How the system's administrator set transparent huge pages. root: "/sys", or where a test keeps
+/// its own copy.
 ThpMode thp_mode(const OsHooks &os, const char *sysfs_root);
 /// A decimal number in a file such as /proc/sys/vm/max_map_count; fallback when it cannot be read.
 uint64_t number_in_file(const OsHooks &os, const char *path, uint64_t fallback);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// api.cpp decides how the public C interface (smalloc.h) falls back: to the program's malloc, so that a page kind is
-// never a reason for a program to fail. Also the library's first and last moments.
+// api.cpp decides how the public C interface (smalloc.h) falls back: to the program's malloc, so
+// that a page kind is never a reason for a program to fail. Also the library's first and last
+// moments.
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/stats.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// entries.cpp decides how the plugin's rewritten calls (site.h) become requests to the runtime. Each entry only tries:
-// nullptr sends the caller to the program's own function, so none of them may call that one.
+// entries.cpp decides how the plugin's rewritten calls (site.h) become requests to the runtime.
+// Each entry only tries: nullptr sends the caller to the program's own function, so none of them
+// may call that one.
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/override/foreign.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// foreign.h decides the names under which the rest of override/ reaches the process' other allocator.
+// foreign.h decides the names under which the rest of override/ reaches the process' other
+// allocator.
 #ifndef SMALLOC_OVERRIDE_FOREIGN_H
 #define SMALLOC_OVERRIDE_FOREIGN_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// guest.cpp decides what "the program's malloc" is for libsmalloc.so, which defines none: the name itself.
+// guest.cpp decides what "the program's malloc" is for libsmalloc.so, which defines none: the name
+// itself.
 #include "smalloc/core/runtime.h"
 #include "smalloc/override/foreign.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// interpose.cpp decides what becomes of a pointer that a program gives back: ours or not is one compare with the
-// reserved range, and what is not ours goes to the next definition of the very same function, because allocators may
-// tell free from each operator delete.
+// interpose.cpp decides what becomes of a pointer that a program gives back: ours or not is one
+// compare with the reserved range, and what is not ours goes to the next definition of the very
+// same function, because allocators may tell free from each operator delete.
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/override/next.h"
@@ -96,8 +96,9 @@ SMALLOC_EXPORT void free_aligned_sized(void *p, size_t alignment, size_t bytes) 
     smalloc::pass_free(p);
 }
 
-// The twelve forms of operator delete, by their linkage names: this library has no C++ runtime of its own.
-// A program without libstdc++ has no next one; then free is what operator new's memory came from.
+// The twelve forms of operator delete, by their linkage names: this library has no C++ runtime of
+// its own. A program without libstdc++ has no next one; then free is what operator new's memory
+// came from.
 #define SMALLOC_DELETE(name, parameters, arguments, ...)                                           \
   static constinit smalloc::NextFunction<void parameters> next_##name(#name);                      \
   SMALLOC_EXPORT void name parameters {                                                            \
@@ -122,7 +123,8 @@ SMALLOC_DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t a, const vo
 SMALLOC_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t a, const void *t), (p, a, t))
 #undef SMALLOC_DELETE
 
-// The same definitions under names that nobody can be in front of: what an image must resolve to use our heaps.
+// The same definitions under names that nobody can be in front of: what an image must resolve to
+// use our heaps.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmissing-attributes" // the aliases are only compared, never called
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// next.h decides how a call that is not for us reaches the process' other allocator: the next definition of the same
-// name after our own image in load order, looked up once, without dlsym (which leaves an allocated error text behind
-// for names that do not exist, such as free_sized before glibc 2.43).
+// next.h decides how a call that is not for us reaches the process' other allocator: the next
+// definition of the same name after our own image in load order, looked up once, without dlsym
+// (which leaves an allocated error text behind for names that do not exist, such as free_sized
+// before glibc 2.43).
 #ifndef SMALLOC_OVERRIDE_NEXT_H
 #define SMALLOC_OVERRIDE_NEXT_H
 

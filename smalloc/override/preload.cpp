@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// preload.cpp decides what libsmalloc_preload.so does with a program that nobody recompiled: requests go by size and
-// strategy to our heaps, everything else, odd calls included, to the next allocator. operator new ends in malloc.
+// preload.cpp decides what libsmalloc_preload.so does with a program that nobody recompiled:
+// requests go by size and strategy to our heaps, everything else, odd calls included, to the next
+// allocator. operator new ends in malloc.
 #include "smalloc/core/runtime.h"
 #include "smalloc/override/foreign.h"
 #include "smalloc/override/next.h"
@@ -92,7 +93,8 @@ SMALLOC_EXPORT void *valloc(size_t bytes) {
   auto *f = smalloc::next_valloc.get();
   return f ? f(bytes) : memalign(smalloc::kBasePageBytes, bytes);
 }
-/// A peer without it (jemalloc) would leave the pointer to glibc, and its free would then crash on it.
+/// A peer without it (jemalloc) would leave the pointer to glibc, and its free would then crash on
+/// it.
 SMALLOC_EXPORT void *pvalloc(size_t bytes) {
   return memalign(smalloc::kBasePageBytes,
                   smalloc::align_up(bytes ? bytes : 1, smalloc::kBasePageBytes));

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// smalloc.hpp decides the C++ interface of libsmalloc: an allocator for containers and a memory resource for
-// polymorphic ones, both over smalloc.h. Header only; link with -lsmalloc.
+// smalloc.hpp decides the C++ interface of libsmalloc: an allocator for containers and a memory
+// resource for polymorphic ones, both over smalloc.h. Header only; link with -lsmalloc.
 //
-//   std::vector<double, smalloc::allocator<double>> v(1 << 27);           // whole superpages, base pages for the tail
-//   std::pmr::vector<int> w(smalloc::memory_resource(SMALLOC_SUPERPAGE)); // chosen at run time
+//   std::vector<double, smalloc::allocator<double>> v(1 << 27);           // whole superpages, base
+//   pages for the tail std::pmr::vector<int> w(smalloc::memory_resource(SMALLOC_SUPERPAGE)); //
+//   chosen at run time
 #ifndef SMALLOC_SMALLOC_HPP
 #define SMALLOC_SMALLOC_HPP
 
@@ -17,8 +18,9 @@
 
 namespace smalloc {
 
-/// Minimal allocator (C++17 named requirements). Stateless, all instances of one page kind are equal. Throws
-/// std::bad_alloc when there is no memory, std::bad_array_new_length when n objects have no size.
+/// Minimal allocator (C++17 named requirements). Stateless, all instances of one page kind are
+/// equal. Throws std::bad_alloc when there is no memory, std::bad_array_new_length when n objects
+/// have no size.
 template <class T, smalloc_pages Pages = SMALLOC_BOTH> class allocator {
 public:
   using value_type = T;

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Big objects against a model: random allocate, resize, release, trim; every object keeps its
+// bytes, objects never overlap, tables agree after each step; and what happens when the system
+// refuses.
+#include "smalloc/core/big_objects.h"
+#include "tests/unit/core/fake_os.h"
+
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+#include <vector>
+
+namespace smalloc {
+namespace {
+constexpr size_t kMiB = 1 << 20;
+
+struct BigObjectsTest : testing::Test {
+  void SetUp() override {
+    FakeOs::reset();
+    start(FakeOs::config(), {64 * kMiB, false});
+  }
+  void start(Region::Config config, BigObjects::Config big_config) {
+    config.pending = &pending;
+    ASSERT_TRUE(region.init(config, counters));
+    ASSERT_TRUE(big.init(region, big_config));
+  }
+  char *make(size_t bytes, bool at_birth, size_t alignment = 16, bool zero = false) {
+    BigRequest r;
+    r.bytes = bytes;
+    r.superpages_at_birth = at_birth;
+    r.alignment = alignment;
+    r.zero = zero;
+    return static_cast<char *>(big.allocate(r));
+  }
+  unsigned pending = 0;
+  Counters counters;
+  Region region;
+  BigObjects big;
+};
+
+/// A byte at the start of each 64 KiB and the last one: enough to see overlap and loss, cheap to
+/// check.
+void stamp(char *p, size_t n, char value) {
+  for (size_t i = 0; i < n; i += 65536)
+    p[i] = value;
+  p[n - 1] = value;
+}
+bool stamped(const char *p, size_t n, char value, bool last) {
+  for (size_t i = 0; i < n; i += 65536)
+    if (p[i] != value)
+      return false;
+  return !last || p[n - 1] == value;
+}
+
+TEST_F(BigObjectsTest, RandomOperationsAgainstAModel) {
+  struct Object {
+    char *p;
+    size_t n;
+    char value;
+  };
+  std::vector<Object> live;
+  std::mt19937 random(7);
+  auto some_size = [&] { return 2 * kMiB + random() % (random() % 4 ? 6 * kMiB : 40 * kMiB); };
+  for (int step = 0; step < 1500; step++) {
+    unsigned what = random() % 100;
+    if (what < 45 && live.size() < 40) {
+      size_t n = some_size();
+      bool zero = random() % 3 == 0;
+      char *p = make(n, random() % 2, size_t{16} << random() % 20, zero);
+      ASSERT_NE(p, nullptr);
+      ASSERT_GE(big.usable_bytes(p), n);
+      ASSERT_TRUE(!zero || stamped(p, n, 0, true));
+      char value = static_cast<char>(1 + random() % 100);
+      stamp(p, n, value);
+      live.push_back({p, n, value});
+    } else if (what < 70 && !live.empty()) {
+      Object &o = live[random() % live.size()];
+      size_t n = random() % 2 ? some_size() : 1 + random() % o.n;
+      auto *q = static_cast<char *>(big.resize(o.p, n));
+      ASSERT_NE(q, nullptr);
+      ASSERT_TRUE(stamped(q, std::min(n, o.n), o.value, false));
+      o = {q, n, o.value};
+      stamp(q, n, o.value);
+    } else if (what < 98 && !live.empty()) {
+      size_t i = random() % live.size();
+      ASSERT_TRUE(stamped(live[i].p, live[i].n, live[i].value, true));
+      ASSERT_TRUE(big.release(live[i].p));
+      live[i] = live.back();
+      live.pop_back();
+    } else {
+      big.trim();
+    }
+    ASSERT_TRUE(big.check_invariants()) << "step " << step;
+    ASSERT_EQ(pending, big.pending());
+    std::map<char *, size_t> ranges;
+    for (const Object &o : live)
+      ranges[o.p] = o.n;
+    char *end = nullptr;
+    for (auto [p, n] : ranges) {
+      ASSERT_GE(p, end);
+      end = p + n;
+    }
+  }
+  for (const Object &o : live)
+    ASSERT_TRUE(stamped(o.p, o.n, o.value, true) && big.release(o.p));
+  big.trim();
+  EXPECT_TRUE(big.check_invariants());
+  EXPECT_EQ(counters.big_objects_now.get(), 0u);
+  EXPECT_EQ(counters.big_bytes_now.get(), 0u);
+  EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(counters.mappings.get(), 0u);
+}
+TEST_F(BigObjectsTest, AlignmentIsKeptAndStartsAreStaggered) {
+  std::map<size_t, int> lines;
+  for (int i = 0; i < 64; i++) {
+    char *p = make(2 * kMiB, true);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(p) % 64, 0u);
+    lines[reinterpret_cast<uintptr_t>(p) % kSuperpageBytes]++;
+    EXPECT_LT(reinterpret_cast<uintptr_t>(p) % kSuperpageBytes, 8 * kBasePageBytes);
+  }
+  EXPECT_GE(lines.size(), 48u);
+  for (size_t a = 16; a <= 64 * kMiB; a *= 2)
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(make(3 * kMiB, true, a)) % a, 0u) << a;
+}
+TEST_F(BigObjectsTest, InteriorPointersFindTheirObjectAndAreNotReleased) {
+  char *p = make(9 * kMiB, false);
+  for (size_t i = 0; i < 9 * kMiB; i += 777777) {
+    auto h = big.find(p + i);
+    ASSERT_TRUE(h);
+    EXPECT_EQ(h.object->bytes, big.usable_bytes(p));
+    EXPECT_EQ(big.usable_bytes(p + i), big.usable_bytes(p) - i);
+  }
+  EXPECT_FALSE(big.release(p + 4096));
+  EXPECT_TRUE(big.release(p));
+  EXPECT_FALSE(big.release(p));
+  EXPECT_FALSE(big.find(p));
+}
+TEST_F(BigObjectsTest, RefusedCommitLeavesNothingBehind) {
+  FakeOs::refuse_commits_after = 0;
+  EXPECT_EQ(make(5 * kMiB, true), nullptr);
+  EXPECT_EQ(make(5 * kMiB, false), nullptr);
+  EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(counters.mappings.get(), 0u);
+  EXPECT_TRUE(big.check_invariants());
+  FakeOs::refuse_commits_after = -1;
+  char *p = make(5 * kMiB, true);
+  ASSERT_NE(p, nullptr);
+  stamp(p, 5 * kMiB, 3);
+  FakeOs::refuse_commits_after = 0;
+  EXPECT_EQ(big.resize(p, 50 * kMiB), nullptr);
+  EXPECT_TRUE(stamped(p, 5 * kMiB, 3, true));
+  EXPECT_TRUE(big.check_invariants());
+  EXPECT_NE(big.resize(p, 3 * kMiB), nullptr); // shrinking asks for nothing
+}
+TEST_F(BigObjectsTest, RefusedMoveLeavesTheObject) {
+  char *p = make(4 * kMiB, false);
+  make(4 * kMiB, false); // in the way
+  stamp(p, 4 * kMiB, 9);
+  FakeOs::move_error = EFAULT;
+  EXPECT_EQ(big.resize(p, 90 * kMiB), nullptr);
+  EXPECT_TRUE(stamped(p, 4 * kMiB, 9, true));
+  EXPECT_TRUE(big.check_invariants());
+}
+TEST_F(BigObjectsTest, TooLargeIsRefused) {
+  EXPECT_EQ(make(size_t{1} << 50, true), nullptr);
+  EXPECT_EQ(make(SIZE_MAX, false), nullptr);
+  EXPECT_TRUE(big.check_invariants());
+}
+TEST_F(BigObjectsTest, KeptUnitsAreBoundedByTheRuleUntilReuseIsProven) {
+  char *hot = make(400 * kMiB, true);
+  char *p = make(20 * kMiB, true);
+  uint64_t before = counters.superpages_now.get();
+  big.release(p); // 20 MiB are more than 2 % of 420
+  EXPECT_EQ(counters.superpages_now.get(), before - 10);
+  p = make(20 * kMiB, true); // regretted
+  big.release(p);
+  EXPECT_EQ(counters.superpages_now.get(), before);
+  p = make(20 * kMiB, true);
+  EXPECT_EQ(counters.units_reused.get(), 10u);
+  big.release(p);
+  EXPECT_EQ(big.trim(), 20 * kMiB);
+  big.release(hot); // above what is ever kept
+  EXPECT_EQ(counters.superpages_now.get(), 0u);
+}
+TEST_F(BigObjectsTest, CallocOfKeptUnitsIsZero) {
+  for (int i = 0; i < 5; i++) {
+    char *p = make(6 * kMiB, true, 16, true);
+    for (size_t k = 0; k < 6 * kMiB; k++)
+      ASSERT_EQ(p[k], 0);
+    memset(p, 5, 6 * kMiB);
+    big.release(p);
+  }
+  EXPECT_GT(counters.units_reused.get(), 0u);
+}
+TEST(BigObjectsHugetlb, RefusedPoolFallsBack) {
+  FakeOs::reset();
+  Counters counters;
+  Region region;
+  BigObjects big;
+  ASSERT_TRUE(region.init(FakeOs::config(), counters));
+  ASSERT_TRUE(big.init(region, {64 * kMiB, true}));
+  BigRequest r;
+  r.bytes = 10 * kMiB;
+  r.superpages_at_birth = true;
+  void *p = big.allocate(r);
+  EXPECT_EQ(counters.hugetlb_units.get(), 5u);
+  FakeOs::hugetlb_error = ENOMEM;
+  void *q = big.allocate(r);
+  ASSERT_NE(q, nullptr);
+  EXPECT_EQ(counters.hugetlb_refused.get(), 1u);
+  EXPECT_TRUE(big.release(p) && big.release(q) && big.check_invariants());
+}
+TEST(BigObjectsMappings, StopAtTheBudget) {
+  FakeOs::reset();
+  Region::Config c = FakeOs::config();
+  c.mapping_limit = 8 * 20;
+  Counters counters;
+  Region region;
+  BigObjects big;
+  ASSERT_TRUE(region.init(c, counters) && big.init(region, {0, false}));
+  BigRequest r;
+  r.bytes = 3 * kMiB;
+  void *last = nullptr;
+  for (int i = 0; i < 10; i++)
+    ASSERT_NE(last = big.allocate(r), nullptr);
+  EXPECT_EQ(big.allocate(r), nullptr);
+  big.release(last);
+  EXPECT_NE(big.allocate(r), nullptr);
+}
+} // namespace
+} // namespace smalloc

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// SMALLOC_CONF: each key, bad values, unknown keys, set-uid, and text that nobody would write.
+#include "smalloc/core/options.h"
+
+#include <gtest/gtest.h>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace smalloc {
+namespace {
+std::vector<std::string> warnings;
+Options parse(const std::string &conf, bool privileged = false) {
+  Options o;
+  warnings.clear();
+  parse_options(Text(conf.data(), conf.size()), privileged, o,
+                [](Text line) { warnings.emplace_back(line.data, line.size); });
+  return o;
+}
+
+TEST(Options, DefaultsStay) {
+  Options o = parse("");
+  EXPECT_EQ(o.heap, HeapStrategy::kSplit);
+  EXPECT_FALSE(o.heap_given);
+  EXPECT_EQ(o.cache_bytes, 64u << 20);
+  EXPECT_TRUE(warnings.empty());
+}
+TEST(Options, EveryKey) {
+  Options o = parse("heap:migrate,pages:hugetlb,force:on,budget:512m,cache:1g,promote:eager,walk_"
+                    "near:30,walk_far:200,"
+                    "reserve:16g,stats:exit,debug:on,abort:true,sysfs:/tmp/sys");
+  EXPECT_TRUE(warnings.empty());
+  EXPECT_EQ(o.heap, HeapStrategy::kMigrate);
+  EXPECT_TRUE(o.heap_given && o.force && o.stats_at_exit && o.debug && o.abort_on_error);
+  EXPECT_EQ(o.pages, PageBacking::kHugetlb);
+  EXPECT_EQ(o.budget_bytes, uint64_t{512} << 20);
+  EXPECT_EQ(o.cache_bytes, uint64_t{1} << 30);
+  EXPECT_EQ(o.promote, PromotePolicy::kEager);
+  EXPECT_EQ(o.walk_near_cycles, 30u);
+  EXPECT_EQ(o.walk_far_cycles, 200u);
+  EXPECT_EQ(o.reserve_bytes, uint64_t{16} << 30);
+  EXPECT_STREQ(o.sysfs, "/tmp/sys");
+  EXPECT_EQ(parse("budget:10%").budget_percent, 10u);
+}
+TEST(Options, BadValuesKeepTheDefault) {
+  for (const char *bad : {"heap:", "heap:Split", "pages:4k", "budget:101%", "budget:-1",
+                          "cache:64q", "cache:m", "promote:1", "walk_near:x", "force:maybe",
+                          "stats:on", "sysfs:", "cache:99999999999999999999"}) {
+    Options o = parse(bad);
+    EXPECT_EQ(warnings.size(), 1u) << bad;
+    EXPECT_EQ(o.cache_bytes, 64u << 20);
+    EXPECT_FALSE(o.heap_given);
+  }
+}
+TEST(Options, FutureFeaturesSaySo) {
+  for (const char *future : {"pages:1g", "pages:mthp", "numa:hints", "numa:migrate", "directives:f",
+                             "trace:f", "text:on", "static:on", "demote:x", "only-ours:on"}) {
+    parse(future);
+    ASSERT_EQ(warnings.size(), 1u) << future;
+    EXPECT_NE(warnings[0].find("not available in this version"), std::string::npos);
+  }
+  parse("numa:off,text:off,static:off");
+  EXPECT_TRUE(warnings.empty());
+}
+TEST(Options, UnknownKeyIsOneLineAndTheRestCounts) {
+  Options o = parse("heap:off,wibble:7,stats:exit");
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0],
+            "smalloc: warning: SMALLOC_CONF: 'wibble:7' is not a known key, ignored\n");
+  EXPECT_EQ(o.heap, HeapStrategy::kOff);
+  EXPECT_TRUE(o.stats_at_exit);
+}
+TEST(Options, SetUidObeysOnlyHeapOff) {
+  Options o = parse("stats:exit,debug:on,sysfs:/tmp,heap:superpage,nonsense", true);
+  EXPECT_FALSE(o.stats_at_exit || o.debug || o.heap_given);
+  EXPECT_STREQ(o.sysfs, "/sys");
+  EXPECT_EQ(parse("stats:exit,heap:off", true).heap, HeapStrategy::kOff);
+  EXPECT_TRUE(warnings.empty());
+}
+TEST(Options, AnyTextIsSurvived) {
+  std::mt19937 random(1);
+  const std::string letters = "heap:offsplitpages,%0123456789kmgt:,,::\x00\xff";
+  for (int i = 0; i < 20000; i++) {
+    std::string s(random() % 60, ' ');
+    for (char &c : s)
+      c = letters[random() % letters.size()];
+    Options o = parse(s);
+    EXPECT_LE(o.budget_percent, 100u);
+  }
+  parse(std::string(5000, 'x'));
+  ASSERT_EQ(warnings.size(), 1u);
+}
+TEST(Options, Bytes) {
+  uint64_t b;
+  EXPECT_TRUE(parse_bytes("0", b));
+  EXPECT_EQ(b, 0u);
+  EXPECT_TRUE(parse_bytes("3K", b));
+  EXPECT_EQ(b, 3072u);
+  EXPECT_TRUE(parse_bytes("2t", b));
+  EXPECT_EQ(b, uint64_t{2} << 40);
+  EXPECT_FALSE(parse_bytes("", b));
+  EXPECT_FALSE(parse_bytes("20000000t", b));
+}
+} // namespace
+} // namespace smalloc

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Pages of small heaps: use is counted exactly, reused memory is zero, empty units go back,
+// superpages only as a whole.
+#include "smalloc/core/small_pages.h"
+#include "tests/unit/core/fake_os.h"
+
+#include <gtest/gtest.h>
+#include <random>
+#include <vector>
+
+namespace smalloc {
+namespace {
+struct SmallPagesTest : testing::Test {
+  void SetUp() override {
+    FakeOs::reset();
+    Region::Config config = FakeOs::config();
+    config.pending = &pending;
+    ASSERT_TRUE(region.init(config, counters));
+    SmallPages::Config c;
+    c.has_super = true;
+    ASSERT_TRUE(pages.init(region, c));
+  }
+  unsigned pending = 0;
+  Counters counters;
+  Region region;
+  SmallPages pages;
+  Price price;
+};
+
+TEST_F(SmallPagesTest, RandomUseAgainstAModel) {
+  char *start = pages.grow(8 * kSuperpageBytes, kBasePageBytes, 1);
+  ASSERT_NE(start, nullptr);
+  constexpr size_t kPages = 8 * kPagesPerUnit;
+  std::vector<bool> used(kPages);
+  std::mt19937 random(3);
+  pages.lower_reach(0);
+  for (int step = 0; step < 3000; step++) {
+    size_t first = random() % kPages, n = 1 + random() % (random() % 5 ? 20 : 1200);
+    n = std::min(n, kPages - first);
+    bool on = random() % 5 < 3;
+    if (on) { // jemalloc commits only what is not in use
+      while (n && used[first + n - 1])
+        n--;
+      size_t k = n;
+      while (k && !used[first + k - 1])
+        k--;
+      first += k, n -= k;
+      if (!n)
+        continue;
+      ASSERT_TRUE(pages.commit(start + first * kBasePageBytes, n * kBasePageBytes));
+      for (size_t i = 0; i < n; i++) {
+        char *p = start + (first + i) * kBasePageBytes;
+        ASSERT_TRUE(p[0] == 0 && p[100] == 0 && p[kBasePageBytes - 1] == 0) << step;
+        p[0] = p[100] = p[kBasePageBytes - 1] = 1;
+        used[first + i] = true;
+      }
+    } else {
+      pages.decommit(start + first * kBasePageBytes, n * kBasePageBytes);
+      for (size_t i = 0; i < n; i++)
+        used[first + i] = false;
+    }
+    if (step % 100 == 0)
+      pages.promote(price, UINT64_MAX, true);
+    if (step % 7 == 0)
+      FakeOs::purge_error = random() % 4 ? 0 : EINVAL; // locked memory
+    size_t live = 0;
+    for (bool u : used)
+      live += u;
+    ASSERT_EQ(pages.live_bytes(), live * kBasePageBytes);
+    ASSERT_TRUE(pages.check_invariants()) << step;
+  }
+}
+TEST_F(SmallPagesTest, SuperpagesGoBackOnlyWhole) {
+  char *p = pages.grow(kSuperpageBytes, kBasePageBytes, 1);
+  pages.commit(p, kSuperpageBytes);
+  pages.lower_reach(kSuperpageBytes);
+  EXPECT_EQ(pending, 1u);
+  pages.promote(price, UINT64_MAX, true);
+  EXPECT_EQ(FakeOs::collapsed.count(p), 1u);
+  EXPECT_EQ(pending, 0u);
+  pages.decommit(p, kSuperpageBytes / 2);
+  EXPECT_EQ(FakeOs::purges, 0u);
+  pages.decommit(p + kSuperpageBytes / 2, kSuperpageBytes / 2);
+  EXPECT_EQ(FakeOs::purges, 1u);
+  EXPECT_EQ(counters.superpages_now.get(), 0u);
+}
+TEST_F(SmallPagesTest, BelowTheReachNothingIsPromotedAndCreditIsNeeded) {
+  char *p = pages.grow(4 * kSuperpageBytes, kBasePageBytes, 1);
+  pages.commit(p, 4 * kSuperpageBytes);
+  pages.lower_reach(5 * kSuperpageBytes);
+  EXPECT_FALSE(pages.pending());
+  pages.earn(UINT32_MAX);
+  pages.promote(price, UINT64_MAX, false);
+  EXPECT_TRUE(FakeOs::collapsed.empty());
+  char *q = pages.grow(kSuperpageBytes, kBasePageBytes, 1);
+  pages.commit(q, kSuperpageBytes);
+  EXPECT_TRUE(pages.pending());
+  pages.promote(price, UINT64_MAX, false);
+  EXPECT_EQ(FakeOs::collapsed.size(),
+            5u); // what was earned below the reach (4.3 s) was kept and pays for all
+}
+TEST_F(SmallPagesTest, AtBirthOnlyWhereAUnitIsTwoPercent) {
+  pages.lower_reach(4 * kSuperpageBytes);
+  for (int i = 0; i < 80; i++) {
+    char *p = pages.grow(kSuperpageBytes, kBasePageBytes, 1);
+    ASSERT_NE(p, nullptr);
+    bool super = region.slice_of(p) == Slice::kSmallSuper;
+    EXPECT_EQ(super, i >= 50) << i; // 100 MiB
+    pages.commit(p, kSuperpageBytes);
+  }
+  EXPECT_EQ(counters.superpages_at_birth.get(), 30u);
+}
+TEST_F(SmallPagesTest, RefusedGrowthIsNull) {
+  FakeOs::refuse_commits_after = 0;
+  EXPECT_EQ(pages.grow(kSuperpageBytes, kBasePageBytes, 1), nullptr);
+  EXPECT_EQ(counters.superpages_now.get(), 0u);
+}
+TEST_F(SmallPagesTest, TimeEarnsOnePercent) {
+  char *p = pages.grow(4 * kSuperpageBytes, kBasePageBytes, 1);
+  pages.commit(p, 4 * kSuperpageBytes);
+  pages.lower_reach(0);
+  FakeOs::clock_ns += 100000000; // 0.1 s: 1 ms of credit, a collapse is dearer
+  pages.earn_time();
+  pages.promote(price, UINT64_MAX, false);
+  EXPECT_EQ(FakeOs::collapsed.size(), 0u);
+  FakeOs::clock_ns += 100000000;
+  pages.earn_time();
+  pages.promote(price, UINT64_MAX, false);
+  EXPECT_EQ(FakeOs::collapsed.size(), 1u);
+}
+} // namespace
+} // namespace smalloc

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The kernel behind the hook table: what each call leaves behind, and that errno is kept.
+#include "smalloc/base/units.h"
+#include "smalloc/os/os_hooks.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+namespace smalloc {
+namespace {
+TEST(LinuxPages, ReserveCommitPurgeDecommit) {
+  constexpr size_t kBytes = 64 << 20;
+  errno = 5;
+  auto *p = static_cast<char *>(kLinux.reserve(kBytes));
+  ASSERT_NE(p, nullptr);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(p) % kSuperpageBytes, 0u);
+  ASSERT_EQ(kLinux.commit(p, 2 * kSuperpageBytes), 0);
+  memset(p, 1, 2 * kSuperpageBytes);
+  EXPECT_EQ(kLinux.resident_pages(p, 2 * kSuperpageBytes), 2 * kPagesPerUnit);
+  EXPECT_EQ(kLinux.purge(p, kBasePageBytes), 0);
+  EXPECT_EQ(p[0], 0);
+  EXPECT_EQ(p[kBasePageBytes], 1);
+  EXPECT_EQ(kLinux.decommit(p, 2 * kSuperpageBytes), 0);
+  EXPECT_EQ(kLinux.resident_pages(p, 2 * kSuperpageBytes), 0u);
+  EXPECT_EXIT(p[0] = 1, testing::KilledBySignal(SIGSEGV), "");
+  ASSERT_EQ(kLinux.commit(p, kBasePageBytes), 0);
+  EXPECT_EQ(p[0], 0);
+  EXPECT_EQ(kLinux.collapse(p + 1, kSuperpageBytes), EINVAL);
+  EXPECT_EQ(errno, 5);
+  munmap(p, kBytes);
+}
+TEST(LinuxPages, ReservationThatCannotBe) { EXPECT_EQ(kLinux.reserve(size_t{1} << 60), nullptr); }
+
+TEST(LinuxPages, MoveLeavesTheSourceEmpty) {
+  auto *p = static_cast<char *>(kLinux.reserve(64 << 20));
+  ASSERT_NE(p, nullptr);
+  char *to = p + 8 * kSuperpageBytes;
+  ASSERT_EQ(kLinux.commit(p, kSuperpageBytes), 0);
+  ASSERT_EQ(kLinux.commit(to, kSuperpageBytes), 0);
+  memset(p, 7, kSuperpageBytes);
+  ASSERT_EQ(kLinux.move(p, to, kSuperpageBytes), 0);
+  EXPECT_EQ(to[12345], 7);
+  EXPECT_EQ(p[12345], 0);
+  munmap(p, 64 << 20);
+}
+TEST(Thp, ModeIsReadFromTheGivenRoot) {
+  std::string root = testing::TempDir() + "smalloc_sys";
+  mkdir(root.c_str(), 0700);
+  for (const char *d : {"/kernel", "/kernel/mm", "/kernel/mm/transparent_hugepage"})
+    mkdir((root + d).c_str(), 0700);
+  auto mode = [&](const char *text) {
+    std::ofstream(root + "/kernel/mm/transparent_hugepage/enabled") << text;
+    return thp_mode(kLinux, root.c_str());
+  };
+  EXPECT_EQ(mode("[always] madvise never\n"), ThpMode::kAlways);
+  EXPECT_EQ(mode("always [madvise] never\n"), ThpMode::kMadvise);
+  EXPECT_EQ(mode("always madvise [never]\n"), ThpMode::kNever);
+  EXPECT_EQ(thp_mode(kLinux, "/nowhere"), ThpMode::kAbsent);
+  EXPECT_EQ(thp_mode(kLinux, std::string(400, 'x').c_str()), ThpMode::kAbsent);
+}
+TEST(NumberInFile, FallsBack) {
+  EXPECT_EQ(number_in_file(kLinux, "/nowhere", 42), 42u);
+  EXPECT_GT(number_in_file(kLinux, "/proc/sys/vm/max_map_count", 0), 1000u);
+}
+} // namespace
+} // namespace smalloc
