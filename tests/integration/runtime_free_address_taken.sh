@@ -4,7 +4,6 @@
 # free is still ours.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
-# shellcheck disable=SC2046 # several flags
 build t -fno-pie -no-pie $(linked) <<'E'
 #include "runtime_sites.h"
 TEST_SITE(site, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);

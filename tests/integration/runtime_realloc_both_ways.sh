@@ -5,7 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
 need_thp
-# shellcheck disable=SC2046 # several flags
 build t $(linked) <<'E'
 #include "runtime_sites.h"
 TEST_SITE(site, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
