@@ -157,7 +157,7 @@ const Value *baseOf(const SCEV *Address, ScalarEvolution &SE) {
 /// Does every allocation lead to \p Filling, but for an empty object, a failed allocation, and dead ends? Branches between
 /// the two that decide otherwise, on anything but the pointer or a quantity of the size, prove nothing.
 bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *Size, ScalarEvolution &SE,
-                   const DominatorTree &DT, const PostDominatorTree &PDT) {
+                   const DominatorTree &DT, const PostDominatorTree &PDT, const LoopInfo &LI) {
   SmallPtrSet<const Value *, 8> Quantities{&Call}; // posix_memalign says by its result that it failed
   SmallVector<const SCEV *, 8> Stack{Size};
   while (!Stack.empty()) {
@@ -182,6 +182,15 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
     }
     return false;
   };
+  // A loop around the filling is taken to run.
+  auto IsLoopGuard = [&](const BasicBlock *B) {
+    for (const Loop *L = LI.getLoopFor(Filling); L; L = L->getParentLoop()) {
+      const BasicBlock *Before = L->getLoopPredecessor();
+      if (Before && (Before == B || Before->getSinglePredecessor() == B))
+        return true;
+    }
+    return false;
+  };
   const BasicBlock *Top = DT.findNearestCommonDominator(Call.getParent(), Filling);
   for (auto *Node = DT.getNode(Filling); Node && Node->getBlock() != Top; Node = Node->getIDom()) {
     const BasicBlock *B = Node->getIDom() ? Node->getIDom()->getBlock() : nullptr;
@@ -196,7 +205,7 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
     if (!Compare)
       return false;
     bool OfPointer = Compare->getOperand(0)->getType()->isPointerTy();
-    if (!OfPointer && !Quantity(Compare->getOperand(0)) && !Quantity(Compare->getOperand(1)))
+    if (!OfPointer && !IsLoopGuard(B) && !Quantity(Compare->getOperand(0)) && !Quantity(Compare->getOperand(1)))
       return false;
   }
   return true;
@@ -266,7 +275,7 @@ bool fullyInitialised(CallBase &Call, AllocFamily Family, const std::vector<Loop
     }
     if (!Countable || Dimensions.empty() || !Base || !Around ||
         !SE.getMinusSCEV(Start, SE.getSCEV(const_cast<Value *>(Base)))->isZero() ||
-        !alwaysReached(Call, Around->getHeader(), Size, SE, DT, PDT))
+        !alwaysReached(Call, Around->getHeader(), Size, SE, DT, PDT, LI))
       continue;
     const SCEV *Extent = SE.getConstant(APInt(64, R.Bytes));
     bool Gapless = true;
@@ -295,7 +304,7 @@ bool fullyInitialised(CallBase &Call, AllocFamily Family, const std::vector<Loop
       continue;
     const SCEV *To = SE.getSCEV(Fill->getRawDest());
     const Value *Base = baseOf(To, SE);
-    if (!Base || !isBlockOf(Base, Call, Family, DT) || !alwaysReached(Call, I.getParent(), Size, SE, DT, PDT))
+    if (!Base || !isBlockOf(Base, Call, Family, DT) || !alwaysReached(Call, I.getParent(), Size, SE, DT, PDT, LI))
       continue;
     // The first element may have been stored by hand and the rest filled from it.
     auto *Skipped = dyn_cast<SCEVConstant>(SE.getMinusSCEV(To, SE.getSCEV(const_cast<Value *>(Base))));

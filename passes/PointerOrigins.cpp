@@ -472,14 +472,16 @@ void PointerOrigins::collectInteger(Instruction &PtrToInt) {
       continue;
     for (const Use &U : I->uses()) {
       auto *User = cast<Instruction>(U.getUser());
-      bool Gone = isa<ReturnInst, CallBase, PHINode, SelectInst>(User) ||
-                  (isa<StoreInst>(User) && U.getOperandNo() == 0);
+      bool Gone = isa<ReturnInst, CallBase>(User) || (isa<StoreInst>(User) && U.getOperandNo() == 0) ||
+                  (isa<IntToPtrInst>(User) && !pointerInInteger(User->getOperand(0)));
       if (auto *Intrinsic = dyn_cast<IntrinsicInst>(User); Intrinsic && Intrinsic->isAssumeLikeIntrinsic())
         Gone = false;
       if (Gone) {
         addCopy(nodeOf(PtrToInt.getOperand(0)), World);
         return;
       }
+      if (isa<PHINode, SelectInst>(User))
+        Stack.push_back(User);
       if (isa<BinaryOperator>(User) && pointerInInteger(User)) {
         auto *Mask = dyn_cast<ConstantInt>(User->getOperand(1));
         if (User->getOpcode() != Instruction::And || !Mask || Mask->getValue().getActiveBits() > 16)
