@@ -201,12 +201,21 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
       continue;
     if (any_of(Branch->successors(), [](const BasicBlock *Next) { return isa<UnreachableInst>(Next->getTerminator()); }))
       continue;
-    auto *Compare = dyn_cast<ICmpInst>(Branch->getCondition());
-    if (!Compare)
-      return false;
-    bool OfPointer = Compare->getOperand(0)->getType()->isPointerTy();
-    if (!OfPointer && !IsLoopGuard(B) && !Quantity(Compare->getOperand(0)) && !Quantity(Compare->getOperand(1)))
-      return false;
+    SmallVector<const Value *, 4> Conditions{Branch->getCondition()};
+    while (!Conditions.empty()) {
+      auto *I = dyn_cast<Instruction>(Conditions.pop_back_val());
+      auto *Compare = dyn_cast_or_null<ICmpInst>(I);
+      if (I && !Compare && (I->isBitwiseLogicOp() || isa<SelectInst>(I))) {
+        for (const Use &Op : I->operands())
+          if (!isa<Constant>(Op))
+            Conditions.push_back(Op);
+        continue;
+      }
+      bool OfPointer = Compare && Compare->getOperand(0)->getType()->isPointerTy();
+      bool OfSize = Compare && (Quantity(Compare->getOperand(0)) || Quantity(Compare->getOperand(1)));
+      if (!Compare || (!OfPointer && !OfSize && !IsLoopGuard(B)))
+        return false;
+    }
   }
   return true;
 }
