@@ -14,7 +14,8 @@ expect_status 0 $run run -- true
 expect_status 42 $run run -- sh -c 'exit 42'
 expect_status 2 $run run sh -c 'exit 2'
 expect_status 143 sh -c "$run run -- sh -c 'kill -TERM \$\$'; exit \$?"
-expect_error 127 'nosuch' $run run -- nosuch
+# A folder of PATH that may not be searched would make it 126, as with env.
+PATH=/usr/bin:/bin expect_error 127 'nosuch' $run run -- nosuch
 expect_error 126 'permission denied' $run run -- /etc
 expect_error 125 'unknown option --bogus|--bogus' $run run --bogus -- true
 expect_error 125 'no command' $run run
