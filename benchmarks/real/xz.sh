@@ -11,15 +11,15 @@ build_in() {
 test_in() { make -j1 check; }
 prepare() {
   local n
-  for n in 96 24; do
+  for n in 40 12; do
     [ -s text-$n.txt ] || { python3 "$real_dir/generate.py" text $n >text-$n.tmp && mv text-$n.tmp text-$n.txt; }
   done
-  head -c 4096 text-24.txt >text-4k.txt
+  head -c 4096 text-12.txt >text-4k.txt
 }
-# One thread, a hash-chain finder and a dictionary as long as the input: the tables (8 bytes an input byte) are hot.
+# One thread and a dictionary longer than the input: the binary-tree table (8 bytes an input byte) is hot.
 workload() {
-  echo "$SMALLOC_WORK/$package/$1/src/xz/xz -T1 -c --lzma2=preset=1,dict=192MiB,mf=bt4,nice=32,depth=8" \
-    "$inputs/text-$([ "$quick" ] && echo 24 || echo 96).txt"
+  echo "$SMALLOC_WORK/$package/$1/src/xz/xz -T1 -c --lzma2=preset=1,dict=128MiB,mf=bt4,nice=32,depth=8" \
+    "$inputs/text-$([ "$quick" ] && echo 12 || echo 40).txt"
 }
 extra_check() {
   local plain ours
