@@ -193,6 +193,8 @@ bool Runtime::start() {
                  [] { g_runtime.after_fork(); });
   g_range.start.store(region_.start(), std::memory_order_relaxed);
   g_range.bytes.store(region_.bytes(), std::memory_order_release);
+  g_range.main_heap_bytes.store(region_.slice_start(Slice::kClass) - region_.start(),
+                                std::memory_order_release);
   if (o.debug) {
     TextBuffer<256> text;
     text.put("smalloc: debug: heaps started, ").bytes(region_.bytes()).put(" reserved, machine ");
@@ -324,8 +326,11 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     if (SMALLOC_UNLIKELY(!ready()) || SMALLOC_UNLIKELY(!sites_served_) ||
         SMALLOC_UNLIKELY(alignment > kSuperpageBytes))
       return nullptr;
-    return SMALLOC_UNLIKELY(undecided) ? class_allocate(bytes, alignment, zero)
-                                       : small_allocate(bytes, alignment, zero);
+    if (SMALLOC_UNLIKELY(undecided))
+      return class_allocate(bytes, alignment, zero);
+    void *p = small_allocate(bytes, alignment, zero);
+    t_small.serves_sites = p != nullptr;
+    return p;
   }
 
   // A small site's big object counts like its heap's growth; every other one must pay by its own

@@ -11,6 +11,8 @@
 #include "smalloc/core/small_heap.h"
 #include "smalloc/include/smalloc/site.h"
 
+#include <errno.h>
+
 namespace smalloc {
 
 /// "Is it ours?" Before the start, and for good when the address space is refused, the range has
@@ -19,6 +21,11 @@ namespace smalloc {
 struct Range {
   std::atomic<uintptr_t> start{uintptr_t{1} << 63};
   std::atomic<size_t> bytes{0};
+  std::atomic<size_t> main_heap_bytes{
+      0}; ///< the front part: the private jemalloc's, without the class heap
+  size_t offset(const void *p) const {
+    return reinterpret_cast<uintptr_t>(p) - start.load(std::memory_order_relaxed);
+  }
   bool contains(const void *p) const {
     return reinterpret_cast<uintptr_t>(p) - start.load(std::memory_order_relaxed) <
            bytes.load(std::memory_order_relaxed);
@@ -35,6 +42,11 @@ struct NextAllocator {
 };
 extern NextAllocator g_next; // filled in by override/
 
+/// Bytes that a small site gets from the program's malloc before our heap starts for it, so that a
+/// program which allocates next to nothing never pays for ours (a private jemalloc's first page is
+/// 0.4 MB resident).
+inline constexpr uint64_t kSiteWarmupBytes = uint64_t{1} << 20;
+
 class Runtime {
 public:
   const Options &options(); ///< read from the environment at the first call
@@ -49,6 +61,27 @@ public:
   void set_strategy(HeapStrategy strategy) { strategy_ = strategy; }
   HeapStrategy strategy() const { return strategy_; }
 
+  /// May this request go straight to jemalloc? Counts it if so. What nearly every small object of a
+  /// served site takes.
+  bool site_is_hot(smalloc_cell *cell, size_t bytes) {
+    uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+    constexpr unsigned kSmall = SMALLOC_SITE_SMALL, kUndecided = SMALLOC_SITE_UNDECIDED;
+    uint64_t requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
+    bool hot =
+        SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE ||
+        (word & (0xffu | (kSmall | kUndecided) << 8)) == (SMALLOC_DECISION_RUNTIME | kSmall << 8);
+    if (SMALLOC_UNLIKELY(!hot || bytes >= kSuperpageBytes || !t_small.serves_sites ||
+                         requested < 2 * kSiteWarmupBytes || g_small.main_pages().due()))
+      return false;
+    __atomic_store_n(&cell->requested_bytes, requested + bytes, __ATOMIC_RELAXED);
+    return true;
+  }
+  static void *hot_allocate(size_t bytes) {
+    void *p = jepriv_malloc(bytes);
+    if (SMALLOC_UNLIKELY(!p))
+      errno = t_small.errno_before;
+    return p;
+  }
   /// Try to serve a request of a site. nullptr: the program's malloc.
   void *site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero);
   /// Would a request of this site and size be ours? Changes nothing.
@@ -116,11 +149,6 @@ private:
   bool sites_served_ = false; ///< superpages may be had, or pages:base asks for ours without them
 };
 extern Runtime g_runtime;
-
-/// Bytes that a small site gets from the program's malloc before our heap starts for it, so that a
-/// program which allocates next to nothing never pays for ours (a private jemalloc's first page is
-/// 0.4 MB resident).
-inline constexpr uint64_t kSiteWarmupBytes = uint64_t{1} << 20;
 
 } // namespace smalloc
 #endif

@@ -32,12 +32,12 @@ void _IO_list_resetlock(void) __attribute__((weak));
 namespace smalloc {
 
 constinit SmallHeap g_small;
+__thread SmallThread t_small;
 
 namespace {
 
 Region *g_region; // what the hooks and jesys_mmap allocate from
 std::atomic<unsigned> g_heaps_sharing{1};
-__thread SmallThread t_thread __attribute__((tls_model("initial-exec")));
 pthread_key_t g_class_cache_key;
 
 template <SmallPages &(SmallHeap::*pages)()> struct Hooks {
@@ -47,7 +47,7 @@ template <SmallPages &(SmallHeap::*pages)()> struct Hooks {
       return nullptr;
     *zero = true;
     *commit = false; // so that each use passes through commit(), where pages are counted
-    t_thread.errno_before = errno;
+    t_small.errno_before = errno;
     return (g_small.*pages)().grow(bytes, alignment, g_heaps_sharing.load());
   }
   static bool dalloc(je_extent_hooks *, void *, size_t, bool, unsigned) { return true; }
@@ -72,8 +72,8 @@ je_extent_hooks Hooks<pages>::table = {alloc,   dalloc,  nullptr, commit, decomm
 
 void return_class_cache(void *value) {
   auto cache = static_cast<unsigned>(reinterpret_cast<uintptr_t>(value) - 1);
-  t_thread.has_class_cache = false;
-  t_thread.class_cache_refused = true; // later destructors of this thread do without
+  t_small.has_class_cache = false;
+  t_small.class_cache_refused = true; // later destructors of this thread do without
   jepriv_mallctl("tcache.destroy", nullptr, nullptr, &cache, sizeof cache);
 }
 
@@ -162,7 +162,7 @@ bool SmallHeap::bind_thread() {
   unsigned arena = arenas_[k];
   if (jepriv_mallctl("thread.arena", nullptr, nullptr, &arena, sizeof arena) != 0)
     return false;
-  t_thread.bound = true;
+  t_small.bound = true;
   return true;
 }
 
@@ -171,24 +171,24 @@ bool SmallHeap::bind_thread() {
 // (late destructors): jemalloc then uses arena 0, which is in our range too.
 void *SmallHeap::or_restore_errno(void *p) {
   if (SMALLOC_UNLIKELY(!p))
-    errno = t_thread.errno_before;
+    errno = t_small.errno_before;
   return p;
 }
 
 void *SmallHeap::allocate(size_t bytes) {
-  if (SMALLOC_UNLIKELY(!t_thread.bound) && !bind_thread())
+  if (SMALLOC_UNLIKELY(!t_small.bound) && !bind_thread())
     return nullptr;
   return or_restore_errno(jepriv_malloc(bytes));
 }
 
 void *SmallHeap::allocate_zeroed(size_t bytes) {
-  if (SMALLOC_UNLIKELY(!t_thread.bound) && !bind_thread())
+  if (SMALLOC_UNLIKELY(!t_small.bound) && !bind_thread())
     return nullptr;
   return or_restore_errno(jepriv_calloc(1, bytes));
 }
 
 void *SmallHeap::allocate_aligned(size_t bytes, size_t alignment) {
-  if (SMALLOC_UNLIKELY(!t_thread.bound) && !bind_thread())
+  if (SMALLOC_UNLIKELY(!t_small.bound) && !bind_thread())
     return nullptr;
   return jepriv_mallocx(bytes ? bytes : 1, je_align(alignment));
 }
@@ -242,14 +242,14 @@ void *SmallHeap::class_allocate(size_t bytes, size_t alignment, bool zero) {
       return nullptr;
   }
   int flags;
-  class_flags(t_thread, flags, false);
+  class_flags(t_small, flags, false);
   return jepriv_mallocx(bytes ? bytes : 1, flags | je_arena(class_arena_) | je_align(alignment) |
                                                (zero ? kJeZero : 0));
 }
 
 void SmallHeap::class_release(void *p) {
   int flags;
-  class_flags(t_thread, flags, true);
+  class_flags(t_small, flags, true);
   jepriv_dallocx(p, flags);
 }
 
@@ -258,7 +258,7 @@ void *SmallHeap::class_resize(void *p, size_t bytes) {
     return jepriv_xallocx(p, bytes, 0, 0) >= bytes ? p : nullptr;
   KeepErrno keep;
   int flags;
-  class_flags(t_thread, flags, false);
+  class_flags(t_small, flags, false);
   return jepriv_rallocx(p, bytes, flags | je_arena(class_arena_));
 }
 
@@ -309,7 +309,7 @@ void SmallHeap::unlock_all() {
 extern "C" {
 void *jesys_mmap(void *at, size_t bytes, int, int, int, off_t) {
   using namespace smalloc;
-  t_thread.errno_before = errno;
+  t_small.errno_before = errno;
   char *p = at == nullptr && g_region
                 ? g_region->grow(Slice::kMeta, align_up(bytes, kBasePageBytes),
                                  bytes >= kSuperpageBytes ? kSuperpageBytes : kBasePageBytes)

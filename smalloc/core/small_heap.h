@@ -21,6 +21,8 @@ enum class HeapState : uint8_t { kUninitialised, kStarting, kReady, kOff };
 /// than is left fails.
 struct SmallThread {
   bool bound;
+  bool serves_sites; ///< a site's small object was served on this thread: nothing forbids the next
+                     ///< one
   bool has_class_cache;
   bool class_cache_refused;
   unsigned class_cache;
@@ -28,6 +30,9 @@ struct SmallThread {
   int errno_before; ///< when a hook refused; jemalloc then sets ENOMEM, which is not for the
                     ///< program to see
 };
+
+extern __thread SmallThread t_small
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 class SmallHeap {
 public:

@@ -44,7 +44,10 @@ using smalloc::g_range;
 using smalloc::g_runtime;
 
 SMALLOC_EXPORT void free(void *p) {
-  if (SMALLOC_UNLIKELY(g_range.contains(p)))
+  size_t offset = g_range.offset(p);
+  if (offset < g_range.main_heap_bytes.load(std::memory_order_relaxed))
+    jepriv_free(p);
+  else if (SMALLOC_UNLIKELY(offset < g_range.bytes.load(std::memory_order_relaxed)))
     g_runtime.release(p);
   else if (auto *f = smalloc::next_free.get())
     f(p);
