@@ -27,7 +27,7 @@ TEST(LinuxPages, ReserveCommitPurgeDecommit) {
   EXPECT_EQ(p[kBasePageBytes], 1);
   EXPECT_EQ(kLinux.decommit(p, 2 * kSuperpageBytes), 0);
   EXPECT_EQ(kLinux.resident_pages(p, 2 * kSuperpageBytes), 0u);
-  EXPECT_EXIT(p[0] = 1, testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_DEATH(p[0] = 1, "");
   ASSERT_EQ(kLinux.commit(p, kBasePageBytes), 0);
   EXPECT_EQ(p[0], 0);
   EXPECT_EQ(kLinux.collapse(p + 1, kSuperpageBytes), EINVAL);
