@@ -55,7 +55,8 @@ std::string relativeSource(const Module &M, StringRef Root) {
   sys::path::remove_dots(Source, /*remove_dot_dot=*/true);
   sys::path::remove_dots(Base, /*remove_dot_dot=*/true);
   StringRef Relative(Source);
-  if (Relative.starts_with(Base) && (Relative.size() == Base.size() || Relative[Base.size()] == '/'))
+  if (Relative.starts_with(Base) &&
+      (Relative.size() == Base.size() || Relative[Base.size()] == '/'))
     Relative = Relative.drop_front(Base.size()).ltrim('/');
   return sys::path::convert_to_slash(Relative);
 }
@@ -119,9 +120,9 @@ bool leavesAlone(const Function &F) {
 }
 
 bool isSanitized(const Module &M) {
-  static constexpr Attribute::AttrKind Kinds[] = {Attribute::SanitizeAddress, Attribute::SanitizeThread,
-                                                  Attribute::SanitizeMemory, Attribute::SanitizeHWAddress,
-                                                  Attribute::SanitizeType};
+  static constexpr Attribute::AttrKind Kinds[] = {
+      Attribute::SanitizeAddress, Attribute::SanitizeThread, Attribute::SanitizeMemory,
+      Attribute::SanitizeHWAddress, Attribute::SanitizeType};
   return any_of(M, [](const Function &F) {
     return any_of(Kinds, [&](Attribute::AttrKind K) { return F.hasFnAttribute(K); });
   });
@@ -177,8 +178,8 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
       if (Phase == When::Later)
         Key += " late"; // must not meet the id of an early site with the same ordinal
       LLVMContext &Context = M.getContext();
-      Call->addFnAttr(Attribute::get(Context, SiteIdAttr,
-                                     utohexstr(xxh3_64bits(Key), /*LowerCase=*/true, /*Width=*/16)));
+      Call->addFnAttr(Attribute::get(
+          Context, SiteIdAttr, utohexstr(xxh3_64bits(Key), /*LowerCase=*/true, /*Width=*/16)));
       StringRef WrittenIn = F.getName();
       if (const DILocation *Location = Call->getDebugLoc(); Location && Phase == When::Later)
         if (const DISubprogram *In = Location->getScope()->getSubprogram())

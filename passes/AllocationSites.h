@@ -28,7 +28,7 @@ enum class AllocFamily {
   Realloc,
   AlignedAlloc,
   PosixMemalign,
-  New,              ///< operator new(size_t)
+  New, ///< operator new(size_t)
   NewArray,
   NewNothrow,
   NewArrayNothrow,
@@ -38,12 +38,14 @@ enum class AllocFamily {
   NewArrayAlignedNothrow,
 };
 
-inline constexpr llvm::StringRef SiteIdAttr = "smalloc-site";       ///< 16 hex digits
-inline constexpr llvm::StringRef SiteFunctionAttr = "smalloc-function"; ///< linkage name of the function written in
+inline constexpr llvm::StringRef SiteIdAttr = "smalloc-site"; ///< 16 hex digits
+inline constexpr llvm::StringRef SiteFunctionAttr =
+    "smalloc-function"; ///< linkage name of the function written in
 
 /// The family of a direct call to an allocation function; nullopt for anything else, for builtins that the
 /// user switched off, and for calls that cannot be replaced (musttail, inline asm, wrong prototype).
-std::optional<AllocFamily> allocationFamily(const llvm::CallBase &Call, const llvm::TargetLibraryInfo &TLI);
+std::optional<AllocFamily> allocationFamily(const llvm::CallBase &Call,
+                                            const llvm::TargetLibraryInfo &TLI);
 
 /// Name of the function that the family calls, e.g. "malloc" or "_Znwm" (size_t of 64 bits).
 llvm::StringRef familyCallee(AllocFamily Family);

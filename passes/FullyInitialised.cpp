@@ -95,7 +95,8 @@ bool sameSum(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth =
     if (auto *U = dyn_cast<SCEVUnknown>(Merged))
       if (auto *Phi = dyn_cast<PHINode>(U->getValue()))
         if (any_of(Phi->incoming_values(), [&](Value *In) {
-              return In != Phi && SE.isSCEVable(In->getType()) && sameSum(SE.getSCEV(In), Other, SE, Depth + 3);
+              return In != Phi && SE.isSCEVable(In->getType()) &&
+                     sameSum(SE.getSCEV(In), Other, SE, Depth + 3);
             }))
           return true;
   auto Terms = [&](const SCEV *S, int64_t &Constant) {
@@ -156,9 +157,11 @@ const Value *baseOf(const SCEV *Address, ScalarEvolution &SE) {
 
 /// Does every allocation lead to \p Filling, but for an empty object, a failed allocation, and dead ends? Branches between
 /// the two that decide otherwise, on anything but the pointer or a quantity of the size, prove nothing.
-bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *Size, ScalarEvolution &SE,
-                   const DominatorTree &DT, const PostDominatorTree &PDT, const LoopInfo &LI) {
-  SmallPtrSet<const Value *, 8> Quantities{&Call}; // posix_memalign says by its result that it failed
+bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *Size,
+                   ScalarEvolution &SE, const DominatorTree &DT, const PostDominatorTree &PDT,
+                   const LoopInfo &LI) {
+  SmallPtrSet<const Value *, 8> Quantities{
+      &Call}; // posix_memalign says by its result that it failed
   SmallVector<const SCEV *, 8> Stack{Size};
   while (!Stack.empty()) {
     const SCEV *S = Stack.pop_back_val();
@@ -174,9 +177,9 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
       auto *I = dyn_cast<Instruction>(V);
       if (!I || I->getNumOperands() == 0)
         return false;
-      if (auto *Phi = dyn_cast<PHINode>(I); Phi && any_of(Phi->incoming_values(), [&](const Use &In) {
-            return Quantities.contains(In.get());
-          }))
+      if (auto *Phi = dyn_cast<PHINode>(I);
+          Phi && any_of(Phi->incoming_values(),
+                        [&](const Use &In) { return Quantities.contains(In.get()); }))
         return true;
       V = I->getOperand(0); // casts, and arithmetic with a constant
     }
@@ -199,7 +202,8 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
     auto *Branch = dyn_cast<BranchInst>(B->getTerminator());
     if (!Branch || !Branch->isConditional() || PDT.dominates(Filling, B))
       continue;
-    if (any_of(Branch->successors(), [](const BasicBlock *Next) { return isa<UnreachableInst>(Next->getTerminator()); }))
+    if (any_of(Branch->successors(),
+               [](const BasicBlock *Next) { return isa<UnreachableInst>(Next->getTerminator()); }))
       continue;
     SmallVector<const Value *, 4> Conditions{Branch->getCondition()};
     while (!Conditions.empty()) {
@@ -212,7 +216,8 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
         continue;
       }
       bool OfPointer = Compare && Compare->getOperand(0)->getType()->isPointerTy();
-      bool OfSize = Compare && (Quantity(Compare->getOperand(0)) || Quantity(Compare->getOperand(1)));
+      bool OfSize =
+          Compare && (Quantity(Compare->getOperand(0)) || Quantity(Compare->getOperand(1)));
       if (!Compare || (!OfPointer && !OfSize && !IsLoopGuard(B)))
         return false;
     }
@@ -234,8 +239,8 @@ bool isBlockOf(const Value *V, const CallBase &Call, AllocFamily Family, const D
 
 } // namespace
 
-bool fullyInitialised(CallBase &Call, AllocFamily Family, const std::vector<LoopReference> &References,
-                      FunctionAnalysisManager &FAM) {
+bool fullyInitialised(CallBase &Call, AllocFamily Family,
+                      const std::vector<LoopReference> &References, FunctionAnalysisManager &FAM) {
   Function &F = *Call.getFunction();
   ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
   DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(F);
@@ -264,14 +269,15 @@ bool fullyInitialised(CallBase &Call, AllocFamily Family, const std::vector<Loop
       // A store under a condition does not run in each iteration.
       bool EachTime = Latch && DT.dominates(R.Access->getParent(), Latch);
       if (LI.getLoopFor(R.Access->getParent()) != Rec->getLoop())
-        EachTime = true; // the inner loop's store was looked at; a skipped inner loop has its own guard
+        EachTime =
+            true; // the inner loop's store was looked at; a skipped inner loop has its own guard
       Around = Rec->getLoop();
       if (isa<SCEVCouldNotCompute>(Count) || !Rec->isAffine() || !EachTime) {
         Countable = false;
         break;
       }
-      const SCEV *Trip = SE.getAddExpr(SE.getNoopOrZeroExtend(SE.getTruncateOrNoop(Count, Wide), Wide),
-                                       SE.getOne(Wide));
+      const SCEV *Trip = SE.getAddExpr(
+          SE.getNoopOrZeroExtend(SE.getTruncateOrNoop(Count, Wide), Wide), SE.getOne(Wide));
       const SCEV *Step = Rec->getStepRecurrence(SE);
       Start = Rec->getStart();
       if (auto *Down = dyn_cast<SCEVConstant>(Step); Down && Down->getAPInt().isNegative()) {
@@ -313,14 +319,17 @@ bool fullyInitialised(CallBase &Call, AllocFamily Family, const std::vector<Loop
       continue;
     const SCEV *To = SE.getSCEV(Fill->getRawDest());
     const Value *Base = baseOf(To, SE);
-    if (!Base || !isBlockOf(Base, Call, Family, DT) || !alwaysReached(Call, I.getParent(), Size, SE, DT, PDT, LI))
+    if (!Base || !isBlockOf(Base, Call, Family, DT) ||
+        !alwaysReached(Call, I.getParent(), Size, SE, DT, PDT, LI))
       continue;
     // The first element may have been stored by hand and the rest filled from it.
-    auto *Skipped = dyn_cast<SCEVConstant>(SE.getMinusSCEV(To, SE.getSCEV(const_cast<Value *>(Base))));
+    auto *Skipped =
+        dyn_cast<SCEVConstant>(SE.getMinusSCEV(To, SE.getSCEV(const_cast<Value *>(Base))));
     if (!Skipped || Skipped->getAPInt().ugt(256))
       continue;
     const SCEV *Length = SE.getSCEV(Fill->getLength());
-    if (sameSum(SE.getAddExpr(Length, SE.getTruncateOrZeroExtend(Skipped, Length->getType())), Size, SE))
+    if (sameSum(SE.getAddExpr(Length, SE.getTruncateOrZeroExtend(Skipped, Length->getType())), Size,
+                SE))
       return true;
   }
   return false;

@@ -18,8 +18,9 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-constexpr unsigned MaxDepth = 24;         ///< of expressions looked through
-constexpr int64_t MaxWalkingStep = 4096; ///< of an index taken modulo something: beyond it is a hash
+constexpr unsigned MaxDepth = 24; ///< of expressions looked through
+constexpr int64_t MaxWalkingStep =
+    4096; ///< of an index taken modulo something: beyond it is a hash
 
 LoopLevel level(Motion Kind, int64_t Stride = 0) {
   LoopLevel R;
@@ -65,7 +66,8 @@ bool chasesItself(const PHINode *Phi, const Loop *L) {
       continue;
     if (auto *Load = dyn_cast<LoadInst>(I)) {
       Stack.push_back({Load->getPointerOperand(), true});
-    } else if (isa<GetElementPtrInst, PHINode, SelectInst, CastInst, FreezeInst, BinaryOperator>(I)) {
+    } else if (isa<GetElementPtrInst, PHINode, SelectInst, CastInst, FreezeInst, BinaryOperator>(
+                   I)) {
       for (const Use &Op : I->operands())
         Stack.push_back({Op, Loaded});
     }
@@ -150,7 +152,8 @@ private:
     for (const SCEV *Op : Mul->operands()) {
       while (auto *Cast = dyn_cast<SCEVCastExpr>(Op))
         Op = Cast->getOperand();
-      if (auto *D = dyn_cast<SCEVUDivExpr>(Op); D && of(D->getLHS(), MaxDepth / 2).Kind != Motion::None)
+      if (auto *D = dyn_cast<SCEVUDivExpr>(Op);
+          D && of(D->getLHS(), MaxDepth / 2).Kind != Motion::None)
         return D;
     }
     return nullptr;
@@ -160,7 +163,8 @@ private:
     if (auto *Cast = dyn_cast<SCEVCastExpr>(S)) {
       LoopLevel Inside = of(Cast->getOperand(), Depth + 1);
       // Cut to a few bits, a recurrence of long steps is a hash.
-      return isa<SCEVTruncateExpr>(S) && wraps(Inside, S->getType()) ? level(Motion::Irregular) : Inside;
+      return isa<SCEVTruncateExpr>(S) && wraps(Inside, S->getType()) ? level(Motion::Irregular)
+                                                                     : Inside;
     }
     switch (S->getSCEVType()) {
     case scConstant:
@@ -172,9 +176,11 @@ private:
         Total = sum(Total, of(Op, Depth + 1));
       // x % n is x - x / n * n: x walks through n again and again, or, by long steps, hashes into it.
       for (const SCEV *Op : cast<SCEVNAryExpr>(S)->operands())
-        if (const SCEVUDivExpr *Quotient = movingQuotient(Op); Quotient && !isUnpredictable(Total.Kind)) {
+        if (const SCEVUDivExpr *Quotient = movingQuotient(Op);
+            Quotient && !isUnpredictable(Total.Kind)) {
           LoopLevel Dividend = of(Quotient->getLHS(), Depth + 1);
-          bool Short = Dividend.Kind == Motion::Constant && std::abs(Dividend.StrideBytes) <= MaxWalkingStep;
+          bool Short =
+              Dividend.Kind == Motion::Constant && std::abs(Dividend.StrideBytes) <= MaxWalkingStep;
           return Short ? Dividend : level(Motion::Irregular);
         }
       return Total;
@@ -236,7 +242,8 @@ private:
         LoopLevel Step = of(R->getStepRecurrence(SE), Depth + 1);
         return isUnpredictable(Step.Kind) ? Step : level(Motion::Symbolic);
       }
-      if (L->contains(R->getLoop())) // moves with an inner loop: what moves with L is where it starts
+      if (L->contains(
+              R->getLoop())) // moves with an inner loop: what moves with L is where it starts
         return of(R->getStart(), Depth + 1);
       return level(Motion::None);
     }
@@ -287,12 +294,14 @@ private:
         if (In == Phi || !SE.isSCEVable(In->getType()))
           continue;
         LoopLevel M = of(SE.getSCEV(In), Depth + 1);
-        if (M.Kind > Worst.Kind || (M.Kind == Worst.Kind && std::abs(M.StrideBytes) > std::abs(Worst.StrideBytes)))
+        if (M.Kind > Worst.Kind ||
+            (M.Kind == Worst.Kind && std::abs(M.StrideBytes) > std::abs(Worst.StrideBytes)))
           Worst = M;
       }
       return Worst;
     }
-    if (isa<SelectInst, FreezeInst, CastInst, BinaryOperator, GetElementPtrInst>(I) && Depth < MaxDepth) {
+    if (isa<SelectInst, FreezeInst, CastInst, BinaryOperator, GetElementPtrInst>(I) &&
+        Depth < MaxDepth) {
       LoopLevel Worst = level(Motion::None);
       bool Moves = false;
       for (Value *Op : I->operands()) {
@@ -337,14 +346,16 @@ void setTrip(LoopLevel &Level, const Loop *L, ScalarEvolution &SE) {
   L->getExitingBlocks(Exiting);
   for (BasicBlock *B : Exiting) {
     auto *Branch = dyn_cast<BranchInst>(B->getTerminator());
-    auto *Compare = Branch && Branch->isConditional() ? dyn_cast<ICmpInst>(Branch->getCondition()) : nullptr;
+    auto *Compare =
+        Branch && Branch->isConditional() ? dyn_cast<ICmpInst>(Branch->getCondition()) : nullptr;
     if (!Compare || !SE.isSCEVable(Compare->getOperand(0)->getType()))
       continue;
     for (unsigned Side = 0; Side < 2; ++Side) {
-      const SCEV *Moving = SE.getSCEV(Compare->getOperand(Side)), *Bound = SE.getSCEV(Compare->getOperand(1 - Side));
+      const SCEV *Moving = SE.getSCEV(Compare->getOperand(Side)),
+                 *Bound = SE.getSCEV(Compare->getOperand(1 - Side));
       Motion Kind = motionOf(Moving, L, SE).Kind;
-      if ((Kind == Motion::Constant || Kind == Motion::Symbolic) && motionOf(Bound, L, SE).Kind == Motion::None &&
-          !isa<SCEVConstant>(Bound)) {
+      if ((Kind == Motion::Constant || Kind == Motion::Symbolic) &&
+          motionOf(Bound, L, SE).Kind == Motion::None && !isa<SCEVConstant>(Bound)) {
         Level.TripScev = Bound;
         return;
       }
@@ -421,7 +432,9 @@ const LoopLevel *LoopReference::varying() const {
   return nullptr;
 }
 
-LoopLevel motionOf(const SCEV *S, const Loop *L, ScalarEvolution &SE) { return MotionQuery(L, SE).of(S); }
+LoopLevel motionOf(const SCEV *S, const Loop *L, ScalarEvolution &SE) {
+  return MotionQuery(L, SE).of(S);
+}
 
 DenseSet<const Function *> functionsCalledInLoops(Module &M, FunctionAnalysisManager &FAM) {
   DenseSet<const Function *> Result;
@@ -451,8 +464,8 @@ DenseSet<const Function *> functionsCalledInLoops(Module &M, FunctionAnalysisMan
   return Result;
 }
 
-std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &FAM, bool CalledInLoop,
-                                          uint64_t PageBytes) {
+std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &FAM,
+                                          bool CalledInLoop, uint64_t PageBytes) {
   std::vector<LoopReference> References;
   LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
   ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
@@ -474,9 +487,11 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
       else
         continue;
     }
-    if (isa<AllocaInst>(getUnderlyingObject(Pointer)) || Pointer->getType()->getPointerAddressSpace() != 0)
+    if (isa<AllocaInst>(getUnderlyingObject(Pointer)) ||
+        Pointer->getType()->getPointerAddressSpace() != 0)
       continue;
-    Type *Accessed = isa<LoadInst>(I) ? I.getType() : I.getOperand(0)->getType(); // store: the stored value
+    Type *Accessed =
+        isa<LoadInst>(I) ? I.getType() : I.getOperand(0)->getType(); // store: the stored value
     if (auto *X = dyn_cast<AtomicRMWInst>(&I))
       Accessed = X->getValOperand()->getType();
     if (auto *X = dyn_cast<AtomicCmpXchgInst>(&I))
@@ -513,7 +528,8 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
         Query = std::make_unique<MotionQuery>(L, SE);
       LoopLevel Level = Query->of(Address);
       // Somewhere in a block that this very iteration allocated: fresh blocks follow on each other.
-      if (auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address)); Base && isUnpredictable(Level.Kind))
+      if (auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address));
+          Base && isUnpredictable(Level.Kind))
         if (auto *Call = dyn_cast<CallBase>(Base->getValue());
             Call && Call->hasFnAttr(SiteIdAttr) && L->contains(Call))
           Level = level(Motion::Constant, 64);

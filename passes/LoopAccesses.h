@@ -44,8 +44,8 @@ inline bool isUnpredictable(Motion M) { return M >= Motion::Gather; }
 struct LoopLevel {
   const llvm::Loop *L = nullptr; ///< null: recursion or a caller's loop
   Motion Kind = Motion::None;
-  int64_t StrideBytes = 0;            ///< for Motion::Constant
-  std::optional<uint64_t> Trip;       ///< constant, or estimated from a profile
+  int64_t StrideBytes = 0;              ///< for Motion::Constant
+  std::optional<uint64_t> Trip;         ///< constant, or estimated from a profile
   const llvm::SCEV *TripScev = nullptr; ///< symbolic count of iterations; null: unknown
 };
 
@@ -57,20 +57,22 @@ struct LoopReference {
   bool Repeated = false; ///< another reference covers its pages: counts as a write only
   llvm::SmallVector<LoopLevel, 4> Levels; ///< innermost first
   const llvm::Loop *Outermost = nullptr;  ///< null: not in a loop of its function
-  bool ThroughPointers = false;           ///< the object's pointer itself is loaded anew by the innermost loop
-  bool Assumed = false;                   ///< the surrounding loop is an assumption (calls from other units)
+  bool ThroughPointers =
+      false;            ///< the object's pointer itself is loaded anew by the innermost loop
+  bool Assumed = false; ///< the surrounding loop is an assumption (calls from other units)
 
   /// Innermost level that the address varies with; null if none.
   const LoopLevel *varying() const;
 };
 
 /// Functions that a loop of this unit calls, directly or through other functions of the unit.
-llvm::DenseSet<const llvm::Function *> functionsCalledInLoops(llvm::Module &M, llvm::FunctionAnalysisManager &FAM);
+llvm::DenseSet<const llvm::Function *> functionsCalledInLoops(llvm::Module &M,
+                                                              llvm::FunctionAnalysisManager &FAM);
 
 /// All references of \p F that some loop (or recursion) repeats; references to the same page-sized window of the
 /// same recurrence (a[i-1], a[i], a[i+1]) once.
-std::vector<LoopReference> loopReferences(llvm::Function &F, llvm::FunctionAnalysisManager &FAM, bool CalledInLoop,
-                                          uint64_t PageBytes);
+std::vector<LoopReference> loopReferences(llvm::Function &F, llvm::FunctionAnalysisManager &FAM,
+                                          bool CalledInLoop, uint64_t PageBytes);
 
 /// How \p S, an address or a value of F, moves with \p L.
 LoopLevel motionOf(const llvm::SCEV *S, const llvm::Loop *L, llvm::ScalarEvolution &SE);

@@ -29,7 +29,8 @@ MachineProfile fromPreset(const smalloc_machine &M) {
 }
 
 Error bad(StringRef Path, const Twine &Why) {
-  return createStringError(inconvertibleErrorCode(), "cannot use machine profile (" + Path + "): " + Why);
+  return createStringError(inconvertibleErrorCode(),
+                           "cannot use machine profile (" + Path + "): " + Why);
 }
 
 /// A number of the format: plain, or {value, low, high, source}; null and source "unknown" are absent.
@@ -84,7 +85,8 @@ Expected<MachineProfile> fromFile(StringRef Path) {
     const json::Array *Sizes = L->getArray("page_bytes");
     if (!Sizes)
       return bad(Path, "key '" + Where + ".page_bytes' is missing");
-    if (none_of(*Sizes, [&](const json::Value &V) { return number(&V) == double(P.BasePageBytes); }))
+    if (none_of(*Sizes,
+                [&](const json::Value &V) { return number(&V) == double(P.BasePageBytes); }))
       continue;
     auto E = number(L->get("entries"));
     if (!E || *E < 1 || *E > 1e9)
@@ -143,8 +145,9 @@ Expected<MachineProfile> loadMachineProfile(StringRef Spec) {
   for (const smalloc_machine &M : smalloc_machine_presets)
     if (StringRef(Names).find(M.name) == StringRef::npos)
       Names += (Names.empty() ? "" : ", ") + std::string(M.name);
-  return createStringError(inconvertibleErrorCode(),
-                           "unknown machine '" + Spec + "': neither a file nor one of native, " + Names);
+  return createStringError(inconvertibleErrorCode(), "unknown machine '" + Spec +
+                                                         "': neither a file nor one of native, " +
+                                                         Names);
 }
 
 } // namespace smalloc

@@ -12,16 +12,23 @@ namespace {
 
 cl::OptionCategory Category("smalloc", "Superpage-aware allocation");
 // Twins of the clang plugin arguments for tools that have none (opt, flang, lld). Strings, so that setOption() judges.
-cl::opt<std::string> HeapOpt("smalloc-heap", cl::cat(Category), cl::desc("split, off, superpage or migrate"));
+cl::opt<std::string> HeapOpt("smalloc-heap", cl::cat(Category),
+                             cl::desc("split, off, superpage or migrate"));
 cl::opt<std::string> ModelOpt("smalloc-model", cl::cat(Category), cl::desc("spread or paper"));
-cl::opt<std::string> MachineOpt("smalloc-machine", cl::cat(Category), cl::desc("native, a preset, or a file"));
-cl::opt<std::string> RewriteOpt("smalloc-rewrite", cl::cat(Category), cl::desc("candidates or all"));
-cl::opt<std::string> RootOpt("smalloc-root", cl::cat(Category), cl::desc("base of source paths in site ids"));
-cl::opt<std::string> SitesOpt("smalloc-sites", cl::cat(Category), cl::desc("directory for site tables as JSON"));
+cl::opt<std::string> MachineOpt("smalloc-machine", cl::cat(Category),
+                                cl::desc("native, a preset, or a file"));
+cl::opt<std::string> RewriteOpt("smalloc-rewrite", cl::cat(Category),
+                                cl::desc("candidates or all"));
+cl::opt<std::string> RootOpt("smalloc-root", cl::cat(Category),
+                             cl::desc("base of source paths in site ids"));
+cl::opt<std::string> SitesOpt("smalloc-sites", cl::cat(Category),
+                              cl::desc("directory for site tables as JSON"));
 cl::opt<std::string> LayoutOpt("smalloc-layout", cl::cat(Category), cl::desc("off"), cl::Hidden);
 cl::opt<std::string> NumaOpt("smalloc-numa", cl::cat(Category), cl::desc("off"), cl::Hidden);
-cl::opt<std::string> GenerateOpt("smalloc-profile-generate", cl::cat(Category), cl::desc("directory"), cl::Hidden);
-cl::opt<std::string> UseOpt("smalloc-profile-use", cl::cat(Category), cl::desc("directives file"), cl::Hidden);
+cl::opt<std::string> GenerateOpt("smalloc-profile-generate", cl::cat(Category),
+                                 cl::desc("directory"), cl::Hidden);
+cl::opt<std::string> UseOpt("smalloc-profile-use", cl::cat(Category), cl::desc("directives file"),
+                            cl::Hidden);
 
 Error failure(const Twine &Message) { return createStringError(inconvertibleErrorCode(), Message); }
 
@@ -77,7 +84,8 @@ Error setOption(Options &O, StringRef Key, StringRef Value) {
     if (Value.empty())
       return invalid(Key, Value, "a directory");
     if (std::error_code Failed = sys::fs::create_directories(Value))
-      return failure("cannot create the directory of plugin option 'sites' (" + Value + "): " + Failed.message());
+      return failure("cannot create the directory of plugin option 'sites' (" + Value +
+                     "): " + Failed.message());
     O.SitesDir = Value.str();
   } else if (Key == "layout" || Key == "numa") {
     StringRef Later = Key == "layout" ? "on" : "hints";
@@ -89,7 +97,8 @@ Error setOption(Options &O, StringRef Key, StringRef Value) {
     return notYet(Key, Value);
   } else {
     return failure("unknown plugin option '" + Key +
-                   "': expected heap, model, machine, rewrite, root, layout, profile-generate, profile-use, sites or "
+                   "': expected heap, model, machine, rewrite, root, layout, profile-generate, "
+                   "profile-use, sites or "
                    "numa");
   }
   return Error::success();
@@ -97,9 +106,10 @@ Error setOption(Options &O, StringRef Key, StringRef Value) {
 
 Expected<Options> withCommandLine(Options O) {
   const std::pair<StringRef, const cl::opt<std::string> *> Twins[] = {
-      {"heap", &HeapOpt},     {"model", &ModelOpt},   {"machine", &MachineOpt}, {"rewrite", &RewriteOpt},
-      {"root", &RootOpt},     {"sites", &SitesOpt},   {"layout", &LayoutOpt},   {"numa", &NumaOpt},
-      {"profile-generate", &GenerateOpt}, {"profile-use", &UseOpt}};
+      {"heap", &HeapOpt},       {"model", &ModelOpt}, {"machine", &MachineOpt},
+      {"rewrite", &RewriteOpt}, {"root", &RootOpt},   {"sites", &SitesOpt},
+      {"layout", &LayoutOpt},   {"numa", &NumaOpt},   {"profile-generate", &GenerateOpt},
+      {"profile-use", &UseOpt}};
   for (const auto &[Key, Twin] : Twins)
     if (Twin->getNumOccurrences())
       if (Error E = setOption(O, Key, *Twin))

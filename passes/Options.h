@@ -25,8 +25,8 @@ struct Options {
   smalloc_model Model = SMALLOC_MODEL_SPREAD;
   RewriteScope Rewrite = RewriteScope::Candidates;
   MachineProfile Machine; ///< loaded when ReachPages != 0
-  std::string Root;       ///< what source paths in site ids are relative to; empty: the compile directory
-  std::string SitesDir;   ///< each unit's site table as JSON goes here; empty: nowhere
+  std::string Root; ///< what source paths in site ids are relative to; empty: the compile directory
+  std::string SitesDir; ///< each unit's site table as JSON goes here; empty: nowhere
 };
 
 /// Applies one option. Errors name the key, the value, and what would be valid.

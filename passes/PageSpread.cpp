@@ -14,7 +14,8 @@ double magnitude(int64_t Stride) { return std::fabs(static_cast<double>(Stride))
 double objectPages(const SpreadReference &R, uint64_t PageBytes) {
   if (R.ObjectBytes == UINT64_MAX)
     return INFINITY;
-  return std::ceil(static_cast<double>(std::max<uint64_t>(R.ObjectBytes, 1)) / static_cast<double>(PageBytes));
+  return std::ceil(static_cast<double>(std::max<uint64_t>(R.ObjectBytes, 1)) /
+                   static_cast<double>(PageBytes));
 }
 
 /// Expected number of distinct pages hit by \p Draws independent draws out of \p Pages.
@@ -88,7 +89,8 @@ double pagesTouched(const SpreadReference &R, unsigned Depth, uint64_t PageBytes
   return std::max(1.0, std::min(Pages, Limit));
 }
 
-std::vector<SpreadResult> nestSpread(const std::vector<SpreadReference> &Given, const SpreadTarget &T) {
+std::vector<SpreadResult> nestSpread(const std::vector<SpreadReference> &Given,
+                                     const SpreadTarget &T) {
   std::vector<SpreadReference> Nest;
   for (const SpreadReference &R : Given)
     Nest.push_back(bounded(R));
@@ -124,7 +126,8 @@ std::vector<SpreadResult> nestSpread(const std::vector<SpreadReference> &Given, 
       Misses = std::max(Misses, std::min(Out.Pages, iterations(R, Varying, Levels)));
     } else {
       // Level Fits + 1 is the first that does not fit: its pages are loaded once in each of its executions.
-      Misses = pagesTouched(R, static_cast<unsigned>(Fits + 1), T.PageBytes) * iterations(R, Fits + 1, Levels);
+      Misses = pagesTouched(R, static_cast<unsigned>(Fits + 1), T.PageBytes) *
+               iterations(R, Fits + 1, Levels);
     }
     Misses = std::min(Misses, Out.Accesses);
     Out.MissesPerAccess = Out.Accesses > 0 ? Misses / Out.Accesses : 0;
@@ -147,14 +150,16 @@ double paperSpread(const SpreadReference &R, uint64_t PageBytes) {
     if (Outer != 0 && Outer < magnitude(Inner.StrideBytes))
       Contiguous = false;
   }
-  double Spread = Contiguous ? I * magnitude(Inner.StrideBytes) / static_cast<double>(PageBytes) : I;
+  double Spread =
+      Contiguous ? I * magnitude(Inner.StrideBytes) / static_cast<double>(PageBytes) : I;
   for (size_t K = First + 1; K < R.Levels.size(); ++K)
     if (R.Levels[K].Irregular || R.Levels[K].StrideBytes != 0)
       Spread *= static_cast<double>(R.Levels[K].Trip);
   return std::min(Spread, objectPages(R, PageBytes));
 }
 
-uint64_t smallestPayingBytes(const SpreadReference &R, const SpreadTarget &T, double MissCycles, double MinCycles) {
+uint64_t smallestPayingBytes(const SpreadReference &R, const SpreadTarget &T, double MissCycles,
+                             double MinCycles) {
   auto Pays = [&](uint64_t Pages) {
     SpreadReference Sized = R;
     Sized.ObjectBytes = Pages * T.PageBytes;

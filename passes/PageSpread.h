@@ -22,10 +22,13 @@ namespace smalloc {
 
 /// One loop around a reference.
 struct SpreadLevel {
-  int64_t StrideBytes = 0; ///< distance of the address between two iterations; 0: does not vary with this loop
-  uint64_t Trip = 1;       ///< iterations of one execution of the loop; >= 1
-  bool TripAssumed = false; ///< unknown count: Trip is a guess, and a moving address leaves the object after size/stride
-  bool Irregular = false;  ///< address is unpredictable (gather, hash, chase): each iteration any page of the object
+  int64_t StrideBytes =
+      0; ///< distance of the address between two iterations; 0: does not vary with this loop
+  uint64_t Trip = 1; ///< iterations of one execution of the loop; >= 1
+  bool TripAssumed =
+      false; ///< unknown count: Trip is a guess, and a moving address leaves the object after size/stride
+  bool Irregular =
+      false; ///< address is unpredictable (gather, hash, chase): each iteration any page of the object
 };
 
 /// One reference of a nest; Levels from the innermost loop outwards.
@@ -38,13 +41,15 @@ struct SpreadReference {
 struct SpreadTarget {
   uint64_t PageBytes = 4096;
   uint64_t ReachPages = 2048;
-  uint64_t PrefetchMaxStrideBytes = 2048; ///< a stride up to this is a stream: its walks are overlapped
+  uint64_t PrefetchMaxStrideBytes =
+      2048; ///< a stride up to this is a stream: its walks are overlapped
 };
 
 struct SpreadResult {
-  double Pages = 0;            ///< distinct pages that one execution of the whole nest touches
-  double Accesses = 0;         ///< executions of the reference in one execution of the nest
-  double MissesPerAccess = 0;  ///< TLB misses per access at the target's reach, first touches of the nest included
+  double Pages = 0;    ///< distinct pages that one execution of the whole nest touches
+  double Accesses = 0; ///< executions of the reference in one execution of the nest
+  double MissesPerAccess =
+      0; ///< TLB misses per access at the target's reach, first touches of the nest included
   double ExposedPerAccess = 0; ///< those that are not hidden behind a hardware-prefetched stream
   double AccessesPerPage = 0;  ///< Accesses / Pages: below 2 a page is hardly revisited
 };
@@ -58,7 +63,8 @@ double pagesTouched(const SpreadReference &R, unsigned Depth, uint64_t PageBytes
 
 /// Misses of each reference of one nest, the references sharing the reach. Result i belongs to \p Nest[i].
 /// All references are taken to sit in the same loops (shorter level lists: outer part of an imperfect nest).
-std::vector<SpreadResult> nestSpread(const std::vector<SpreadReference> &Nest, const SpreadTarget &T);
+std::vector<SpreadResult> nestSpread(const std::vector<SpreadReference> &Nest,
+                                     const SpreadTarget &T);
 
 /// Magee and Qasem's spread of one reference in pages: 1 if it varies with no loop; the innermost loop it varies with
 /// gives I (non-contiguous dimension) or I*s/page (contiguous, step s), each further loop it varies with times I;
@@ -67,7 +73,8 @@ double paperSpread(const SpreadReference &R, uint64_t PageBytes);
 
 /// Object size in bytes from which walking it costs at least \p MinCycles a access, other sizes being equal, for a
 /// reference whose unknown trip counts follow the object's size. Returns UINT64_MAX when no size does.
-uint64_t smallestPayingBytes(const SpreadReference &R, const SpreadTarget &T, double MissCycles, double MinCycles);
+uint64_t smallestPayingBytes(const SpreadReference &R, const SpreadTarget &T, double MissCycles,
+                             double MinCycles);
 
 } // namespace smalloc
 #endif

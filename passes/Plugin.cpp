@@ -26,7 +26,8 @@ smalloc::Options Current;
 class SmallocAction : public clang::PluginASTAction {
   smalloc::Options O;
 
-  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &CI, StringRef) override {
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &CI,
+                                                        StringRef) override {
     Current = O;
     clang::CodeGenOptions &CodeGen = CI.getCodeGenOpts();
     // Sites are reported with lines also without -g: locations in the IR, nothing in the object.
@@ -36,7 +37,8 @@ class SmallocAction : public clang::PluginASTAction {
     bool AlsoPassPlugin =
         any_of(CI.getPassPlugins(), [](const auto &P) { return P->getPluginName() == "smalloc"; });
     if (!AlsoPassPlugin)
-      CodeGen.PassBuilderCallbacks.push_back([O = O](PassBuilder &PB) { smalloc::registerPasses(PB, O); });
+      CodeGen.PassBuilderCallbacks.push_back(
+          [O = O](PassBuilder &PB) { smalloc::registerPasses(PB, O); });
     return std::make_unique<clang::ASTConsumer>();
   }
 
@@ -45,7 +47,8 @@ class SmallocAction : public clang::PluginASTAction {
     for (StringRef Arg : Args) {
       auto [Key, Value] = Arg.split('=');
       if (Error E = smalloc::setOption(O, Key, Value)) {
-        Diags.Report(Diags.getCustomDiagID(clang::DiagnosticsEngine::Error, "smalloc: %0")) << toString(std::move(E));
+        Diags.Report(Diags.getCustomDiagID(clang::DiagnosticsEngine::Error, "smalloc: %0"))
+            << toString(std::move(E));
         return false;
       }
     }
@@ -65,7 +68,8 @@ extern "C" void _ZN5clang15PluginASTAction6anchorEv() __attribute__((weak));
 static bool registerFrontend() {
   if (!_ZN5clang15PluginASTAction6anchorEv)
     return false; // opt, lld: no clang in this process
-  static clang::FrontendPluginRegistry::Add<SmallocAction> Registered("smalloc", "superpage-aware allocation");
+  static clang::FrontendPluginRegistry::Add<SmallocAction> Registered("smalloc",
+                                                                      "superpage-aware allocation");
   return true;
 }
 [[maybe_unused]] static const bool HasFrontend = registerFrontend();

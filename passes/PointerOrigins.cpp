@@ -57,7 +57,8 @@ bool allCallersKnown(const Function &F) { return F.hasLocalLinkage() && !F.hasAd
 
 } // namespace
 
-PointerOrigins::PointerOrigins(Module &M, GetTLI TLI, unsigned Budget) : Layout(&M.getDataLayout()), Budget(Budget) {
+PointerOrigins::PointerOrigins(Module &M, GetTLI TLI, unsigned Budget)
+    : Layout(&M.getDataLayout()), Budget(Budget) {
   UnknownLoc = 0;
   unsigned UnknownObject = newObject(nullptr);
   UnknownLoc = locationOf(UnknownObject, AnyOffset);
@@ -212,7 +213,8 @@ PointerOrigins::NodeId PointerOrigins::nodeOf(const Value *V) {
       addPoints(N, UnknownLoc);
     } else if (V->getType()->isPtrOrPtrVectorTy()) {
       APInt Offset(Layout->getIndexTypeSizeInBits(V->getType()), 0);
-      const Value *Base = V->stripAndAccumulateConstantOffsets(*Layout, Offset, /*AllowNonInbounds=*/true);
+      const Value *Base =
+          V->stripAndAccumulateConstantOffsets(*Layout, Offset, /*AllowNonInbounds=*/true);
       if (Base != V)
         addShift(nodeOf(Base), N, Offset.getSExtValue());
       else
@@ -226,8 +228,10 @@ PointerOrigins::NodeId PointerOrigins::nodeOf(const Value *V) {
   return N;
 }
 
-void PointerOrigins::collectInitializer(NodeId Address, const Constant *C, int64_t Offset, const DataLayout &DL) {
-  if (isa<ConstantPointerNull, UndefValue, ConstantAggregateZero, ConstantData>(C) || isa<Function>(C))
+void PointerOrigins::collectInitializer(NodeId Address, const Constant *C, int64_t Offset,
+                                        const DataLayout &DL) {
+  if (isa<ConstantPointerNull, UndefValue, ConstantAggregateZero, ConstantData>(C) ||
+      isa<Function>(C))
     return;
   if (C->getType()->isPointerTy()) {
     NodeId At = newNode();
@@ -238,7 +242,8 @@ void PointerOrigins::collectInitializer(NodeId Address, const Constant *C, int64
   if (auto *S = dyn_cast<ConstantStruct>(C)) {
     const StructLayout *SL = DL.getStructLayout(S->getType());
     for (unsigned I = 0; I < S->getNumOperands(); ++I)
-      collectInitializer(Address, S->getOperand(I), Offset + static_cast<int64_t>(SL->getElementOffset(I)), DL);
+      collectInitializer(Address, S->getOperand(I),
+                         Offset + static_cast<int64_t>(SL->getElementOffset(I)), DL);
   } else if (auto *A = dyn_cast<ConstantArray>(C)) {
     int64_t Step = static_cast<int64_t>(DL.getTypeAllocSize(A->getType()->getElementType()));
     for (unsigned I = 0; I < A->getNumOperands(); ++I)
@@ -284,7 +289,8 @@ void PointerOrigins::collectFunction(Function &F, const TargetLibraryInfo &TLI) 
       auto &G = cast<GEPOperator>(I);
       APInt Offset(Layout->getIndexTypeSizeInBits(G.getType()), 0);
       bool Constant = G.accumulateConstantOffset(*Layout, Offset);
-      addShift(nodeOf(G.getPointerOperand()), nodeOf(&I), Constant ? Offset.getSExtValue() : AnyOffset);
+      addShift(nodeOf(G.getPointerOperand()), nodeOf(&I),
+               Constant ? Offset.getSExtValue() : AnyOffset);
       break;
     }
     case Instruction::Load:
@@ -406,7 +412,8 @@ void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
   LibFunc Known;
   if (Callee && TLI.getLibFunc(*Callee, Known) && Known == LibFunc_free)
     return;
-  if (Callee && (Callee->getName().starts_with("_ZdlPv") || Callee->getName().starts_with("_ZdaPv")))
+  if (Callee &&
+      (Callee->getName().starts_with("_ZdlPv") || Callee->getName().starts_with("_ZdaPv")))
     return;
   if (Callee)
     bindThreadStart(Call, *Callee);
@@ -432,7 +439,9 @@ void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
 
 /// pthread_create(thread, attributes, start, argument) and thrd_create(thread, start, argument): no !callback metadata.
 void PointerOrigins::bindThreadStart(CallBase &Call, const Function &Callee) {
-  unsigned At = Callee.getName() == "pthread_create" ? 2 : Callee.getName() == "thrd_create" ? 1 : 0;
+  unsigned At = Callee.getName() == "pthread_create" ? 2
+                : Callee.getName() == "thrd_create"  ? 1
+                                                     : 0;
   if (!At || Call.arg_size() <= At + 1)
     return;
   auto *Start = dyn_cast<Function>(Call.getArgOperand(At)->stripPointerCastsAndAliases());
@@ -472,9 +481,11 @@ void PointerOrigins::collectInteger(Instruction &PtrToInt) {
       continue;
     for (const Use &U : I->uses()) {
       auto *User = cast<Instruction>(U.getUser());
-      bool Gone = isa<ReturnInst, CallBase>(User) || (isa<StoreInst>(User) && U.getOperandNo() == 0) ||
+      bool Gone = isa<ReturnInst, CallBase>(User) ||
+                  (isa<StoreInst>(User) && U.getOperandNo() == 0) ||
                   (isa<IntToPtrInst>(User) && !pointerInInteger(User->getOperand(0)));
-      if (auto *Intrinsic = dyn_cast<IntrinsicInst>(User); Intrinsic && Intrinsic->isAssumeLikeIntrinsic())
+      if (auto *Intrinsic = dyn_cast<IntrinsicInst>(User);
+          Intrinsic && Intrinsic->isAssumeLikeIntrinsic())
         Gone = false;
       if (Gone) {
         addCopy(nodeOf(PtrToInt.getOperand(0)), World);

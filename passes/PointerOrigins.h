@@ -36,7 +36,7 @@ public:
 
   struct Answer {
     llvm::SmallVector<const llvm::CallBase *, 4> Sites; ///< in program order
-    bool Unknown = false;                               ///< also something that the unit does not show
+    bool Unknown = false; ///< also something that the unit does not show
   };
   /// Where the address \p Pointer may point.
   Answer originsOf(const llvm::Value *Pointer) const;
@@ -67,7 +67,8 @@ private:
     llvm::SparseBitVector<> Points, Pending;
     llvm::SmallVector<NodeId, 4> Copies, Loads, Stores;
     llvm::SmallVector<std::pair<NodeId, int64_t>, 2> Shifts;
-    llvm::SmallVector<std::pair<NodeId, NodeId>, 1> NamedLoads; ///< named field, target: if the address is unknown
+    llvm::SmallVector<std::pair<NodeId, NodeId>, 1>
+        NamedLoads; ///< named field, target: if the address is unknown
     bool Queued = false;
   };
 
@@ -87,7 +88,8 @@ private:
   void queue(NodeId N);
 
   void collectGlobals(llvm::Module &M);
-  void collectInitializer(NodeId Address, const llvm::Constant *C, int64_t Offset, const llvm::DataLayout &DL);
+  void collectInitializer(NodeId Address, const llvm::Constant *C, int64_t Offset,
+                          const llvm::DataLayout &DL);
   void collectFunction(llvm::Function &F, const llvm::TargetLibraryInfo &TLI);
   void collectCall(llvm::CallBase &Call, const llvm::TargetLibraryInfo &TLI);
   void bindCallbacks(llvm::Function &F);

@@ -33,22 +33,28 @@ Function *touchThunk(Module &M) {
   LLVMContext &C = M.getContext();
   PointerType *Ptr = PointerType::getUnqual(C);
   Type *I32 = Type::getInt32Ty(C), *I64 = Type::getInt64Ty(C), *Void = Type::getVoidTy(C);
-  Function *F = Function::createWithDefaultAttr(FunctionType::get(Void, {Ptr, I64}, false), GlobalValue::LinkOnceODRLinkage, 0, "__smalloc_v1_touch", &M);
+  Function *F =
+      Function::createWithDefaultAttr(FunctionType::get(Void, {Ptr, I64}, false),
+                                      GlobalValue::LinkOnceODRLinkage, 0, "__smalloc_v1_touch", &M);
   F->setVisibility(GlobalValue::HiddenVisibility);
   F->setDSOLocal(true);
   F->setComdat(M.getOrInsertComdat(F->getName()));
   F->setDoesNotThrow();
   F->setUWTableKind(UWTableKind::Default);
-  auto *Pending = new GlobalVariable(M, I32, false, GlobalValue::ExternalWeakLinkage, nullptr, "__smalloc_v1_pending");
-  Function *Touching = Function::Create(FunctionType::get(Void, {Ptr, I64}, false), GlobalValue::ExternalWeakLinkage,
-                                        "__smalloc_v1_touching", M);
+  auto *Pending = new GlobalVariable(M, I32, false, GlobalValue::ExternalWeakLinkage, nullptr,
+                                     "__smalloc_v1_pending");
+  Function *Touching =
+      Function::Create(FunctionType::get(Void, {Ptr, I64}, false), GlobalValue::ExternalWeakLinkage,
+                       "__smalloc_v1_touching", M);
   Touching->setDoesNotThrow();
   Touching->addFnAttr(Attribute::NonLazyBind);
   Constant *Null = ConstantPointerNull::get(Ptr);
   auto Block = [&](const char *Name) { return BasicBlock::Create(C, Name, F); };
-  BasicBlock *Entry = Block("entry"), *Look = Block("look"), *Call = Block("call"), *End = Block("end");
+  BasicBlock *Entry = Block("entry"), *Look = Block("look"), *Call = Block("call"),
+             *End = Block("end");
   IRBuilder<> B(Entry);
-  B.CreateCondBr(B.CreateAnd(B.CreateICmpNE(Pending, Null), B.CreateICmpNE(Touching, Null)), Look, End);
+  B.CreateCondBr(B.CreateAnd(B.CreateICmpNE(Pending, Null), B.CreateICmpNE(Touching, Null)), Look,
+                 End);
   B.SetInsertPoint(Look);
   LoadInst *Waiting = B.CreateAlignedLoad(I32, Pending, Align(4));
   Waiting->setAtomic(AtomicOrdering::Monotonic);
@@ -63,7 +69,8 @@ Function *touchThunk(Module &M) {
 
 /// The object's pointer as a value of the preheader: the base itself, or a copy of its load when the loop surely
 /// executes that load first thing. Null if there is none.
-Value *baseInPreheader(const ProfitableNest &N, Instruction *At, ScalarEvolution &SE, DominatorTree &DT) {
+Value *baseInPreheader(const ProfitableNest &N, Instruction *At, ScalarEvolution &SE,
+                       DominatorTree &DT) {
   auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(SE.getSCEV(N.Reference.Pointer)));
   if (!Base)
     return nullptr;
@@ -138,8 +145,9 @@ bool insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManag
   for (const ProfitableNest &N : Nests) {
     BasicBlock *Preheader = N.Outermost->getLoopPreheader();
     if (!Preheader) // simplified away: behind the loop's guard again, so that a loop that does not run asks nothing
-      Preheader = InsertPreheaderForLoop(const_cast<Loop *>(N.Outermost), &FAM.getResult<DominatorTreeAnalysis>(*N.F),
-                                         &FAM.getResult<LoopAnalysis>(*N.F), nullptr, /*PreserveLCSSA=*/false);
+      Preheader = InsertPreheaderForLoop(
+          const_cast<Loop *>(N.Outermost), &FAM.getResult<DominatorTreeAnalysis>(*N.F),
+          &FAM.getResult<LoopAnalysis>(*N.F), nullptr, /*PreserveLCSSA=*/false);
     if (!Preheader || tooShort(N.Reference))
       continue;
     Instruction *At = Preheader->getTerminator();

@@ -47,8 +47,8 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
   emitRemarks(Verdicts.Sites, O, FAM);
   if (!O.SitesDir.empty())
     if (Error E = writeSitesJson(M, Verdicts.Sites, O))
-      M.getContext().diagnose(DiagnosticInfoGeneric("smalloc: cannot write the site table: " + toString(std::move(E)),
-                                                    DS_Warning));
+      M.getContext().diagnose(DiagnosticInfoGeneric(
+          "smalloc: cannot write the site table: " + toString(std::move(E)), DS_Warning));
   bool Changed = insertPromotionPoints(Verdicts.Nests, FAM);
   Changed |= rewriteSites(M, Verdicts.Sites, O);
   return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
@@ -57,7 +57,8 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
 PreservedAnalyses SmallocPrinterPass::run(Module &M, ModuleAnalysisManager &AM) {
   FunctionAnalysisManager &FAM = functionAnalyses(M, AM);
   AllocationSitesPass(O.Root, AllocationSitesPass::When::Later).run(M, AM);
-  static constexpr const char *Patterns[] = {"unknown", "none", "streaming", "strided", "scattered", "pointer-chasing"};
+  static constexpr const char *Patterns[] = {"unknown", "none",      "streaming",
+                                             "strided", "scattered", "pointer-chasing"};
   static constexpr const char *Decisions[] = {"base", "superpage", "runtime"};
   UnitVerdicts Verdicts = decideUnit(M, FAM, O);
   for (const SiteVerdict &V : Verdicts.Sites) {
@@ -70,11 +71,12 @@ PreservedAnalyses SmallocPrinterPass::run(Module &M, ModuleAnalysisManager &AM) 
       errs() << " min=" << V.MinBytes;
     if (V.FaultsSaved != SMALLOC_UNKNOWN)
       errs() << " first-touch=" << V.FaultsSaved;
-    const std::pair<unsigned, const char *> Names[] = {{SMALLOC_SITE_REWRITTEN, " rewritten"},
-                                                       {SMALLOC_SITE_FULLY_INITIALISED, " initialised"},
-                                                       {SMALLOC_SITE_SMALL, " many"},
-                                                       {SMALLOC_SITE_ESCAPES, " escapes"},
-                                                       {SMALLOC_SITE_UNDECIDED, " undecided"}};
+    const std::pair<unsigned, const char *> Names[] = {
+        {SMALLOC_SITE_REWRITTEN, " rewritten"},
+        {SMALLOC_SITE_FULLY_INITIALISED, " initialised"},
+        {SMALLOC_SITE_SMALL, " many"},
+        {SMALLOC_SITE_ESCAPES, " escapes"},
+        {SMALLOC_SITE_UNDECIDED, " undecided"}};
     for (const auto &[Flag, Name] : Names)
       if (V.Flags & Flag)
         errs() << Name;
@@ -97,10 +99,11 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
     if (Level != OptimizationLevel::O0)
       MPM.addPass(AllocationSitesPass(O.Root, AllocationSitesPass::When::PipelineStart));
   });
-  PB.registerOptimizerEarlyEPCallback([O](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase) {
-    if (Level != OptimizationLevel::O0)
-      MPM.addPass(SmallocPass(O));
-  });
+  PB.registerOptimizerEarlyEPCallback(
+      [O](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase) {
+        if (Level != OptimizationLevel::O0)
+          MPM.addPass(SmallocPass(O));
+      });
   PB.registerPipelineParsingCallback(
       [O](StringRef Name, ModulePassManager &MPM, ArrayRef<PassBuilder::PipelineElement>) {
         if (Name == "smalloc-sites")

@@ -25,14 +25,16 @@ std::string first(const SiteVerdict &V) {
 
 void emitRemarks(ArrayRef<SiteVerdict> Sites, const Options &O, FunctionAnalysisManager &FAM) {
   for (const SiteVerdict &V : Sites) {
-    OptimizationRemarkEmitter &ORE = FAM.getResult<OptimizationRemarkEmitterAnalysis>(*V.Call->getFunction());
+    OptimizationRemarkEmitter &ORE =
+        FAM.getResult<OptimizationRemarkEmitterAnalysis>(*V.Call->getFunction());
     const DiagnosticLocation Where(DebugLoc(userLocation(*V.Call)));
     const BasicBlock *Block = V.Call->getParent();
     const bool Undecided = V.Flags & SMALLOC_SITE_UNDECIDED;
     if (V.Decision == SMALLOC_DECISION_SUPERPAGE)
       ORE.emit([&] {
         return OptimizationRemark(PassName, "Superpages", Where, Block)
-               << "superpages" << first(V) << ": " << NV("Site", siteText(V)) << ": " << NV("Why", V.Why);
+               << "superpages" << first(V) << ": " << NV("Site", siteText(V)) << ": "
+               << NV("Why", V.Why);
       });
     else if (V.Decision == SMALLOC_DECISION_RUNTIME && !Undecided)
       ORE.emit([&] {
@@ -43,20 +45,24 @@ void emitRemarks(ArrayRef<SiteVerdict> Sites, const Options &O, FunctionAnalysis
       });
     else
       ORE.emit([&] {
-        return OptimizationRemarkMissed(PassName, Undecided ? "Undecided" : "BasePages", Where, Block)
+        return OptimizationRemarkMissed(PassName, Undecided ? "Undecided" : "BasePages", Where,
+                                        Block)
                << (Undecided ? "undecided: " : "base pages: ") << NV("Site", siteText(V)) << ": "
                << NV("Why", V.Why);
       });
     ORE.emit([&] {
       OptimizationRemarkAnalysis R(PassName, "Spread", Where, Block);
       R << NV("Site", siteText(V)) << ": spread "
-        << NV("Spread", V.SpreadPages != SMALLOC_UNKNOWN ? pagesText(static_cast<double>(V.SpreadPages))
-                        : V.SpreadText.empty()           ? std::string("unknown")
-                                                         : V.SpreadText + " pages")
-        << ", reach " << NV("Reach", O.Machine.ReachPages) << " pages of " << NV("Machine", O.Machine.Name);
+        << NV("Spread", V.SpreadPages != SMALLOC_UNKNOWN
+                            ? pagesText(static_cast<double>(V.SpreadPages))
+                        : V.SpreadText.empty() ? std::string("unknown")
+                                               : V.SpreadText + " pages")
+        << ", reach " << NV("Reach", O.Machine.ReachPages) << " pages of "
+        << NV("Machine", O.Machine.Name);
       if (V.MissesPerAccess >= 0)
         R << ", " << NV("Misses", missesText(V.MissesPerAccess)) << ", translation saving "
-          << NV("Saving", std::to_string(static_cast<long>(V.SavingCycles + 0.5))) << " cycles an access";
+          << NV("Saving", std::to_string(static_cast<long>(V.SavingCycles + 0.5)))
+          << " cycles an access";
       if (V.FaultsSaved != SMALLOC_UNKNOWN)
         R << ", first touch " << NV("FaultsSaved", V.FaultsSaved) << " faults fewer";
       R << ", confidence " << NV("Confidence", V.Confidence) << " %";
@@ -71,7 +77,8 @@ void emitOwnAllocatorRemark(Module &M, StringRef Name, FunctionAnalysisManager &
       continue;
     OptimizationRemarkEmitter &ORE = FAM.getResult<OptimizationRemarkEmitterAnalysis>(F);
     ORE.emit([&] {
-      return OptimizationRemarkMissed(PassName, "OwnAllocator", F.getSubprogram(), &F.getEntryBlock())
+      return OptimizationRemarkMissed(PassName, "OwnAllocator", F.getSubprogram(),
+                                      &F.getEntryBlock())
              << "sites left alone: this unit defines " << NV("Function", Name);
     });
     return;

@@ -11,10 +11,12 @@
 
 namespace smalloc {
 
-void emitRemarks(llvm::ArrayRef<SiteVerdict> Sites, const Options &O, llvm::FunctionAnalysisManager &FAM);
+void emitRemarks(llvm::ArrayRef<SiteVerdict> Sites, const Options &O,
+                 llvm::FunctionAnalysisManager &FAM);
 
 /// One remark at the unit's first function: its sites stay as they are because it defines \p Name.
-void emitOwnAllocatorRemark(llvm::Module &M, llvm::StringRef Name, llvm::FunctionAnalysisManager &FAM);
+void emitOwnAllocatorRemark(llvm::Module &M, llvm::StringRef Name,
+                            llvm::FunctionAnalysisManager &FAM);
 
 } // namespace smalloc
 #endif

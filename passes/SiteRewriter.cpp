@@ -61,12 +61,15 @@ Function *weakEntry(Module &M, StringRef Name, FunctionType *Type) {
     return Known;
   Function *F = Function::Create(Type, GlobalValue::ExternalWeakLinkage, Name, M);
   F->setDoesNotThrow();
-  F->addFnAttr(Attribute::NonLazyBind); // the call, too, goes through the GOT: no PLT entry for an absent function
+  F->addFnAttr(
+      Attribute::
+          NonLazyBind); // the call, too, goes through the GOT: no PLT entry for an absent function
   return F;
 }
 
 void copyTargetAttributes(Function *To, const Function *From) {
-  for (StringRef Name : {"target-cpu", "target-features", "tune-cpu", "frame-pointer", "probe-stack"})
+  for (StringRef Name :
+       {"target-cpu", "target-features", "tune-cpu", "frame-pointer", "probe-stack"})
     if (From->hasFnAttribute(Name))
       To->addFnAttr(From->getFnAttribute(Name));
 }
@@ -83,8 +86,9 @@ Function *thunkOf(Module &M, AllocFamily Family, Function *Original, const Funct
   FunctionType *From = Original->getFunctionType();
   SmallVector<Type *, 4> Parameters(From->params());
   Parameters.push_back(Ptr);
-  Function *F = Function::createWithDefaultAttr(FunctionType::get(From->getReturnType(), Parameters, false),
-                                                GlobalValue::LinkOnceODRLinkage, 0, Name, &M);
+  Function *F =
+      Function::createWithDefaultAttr(FunctionType::get(From->getReturnType(), Parameters, false),
+                                      GlobalValue::LinkOnceODRLinkage, 0, Name, &M);
   makeHiddenComdat(M, F);
   copyTargetAttributes(F, User);
   F->setUWTableKind(UWTableKind::Default);
@@ -96,8 +100,8 @@ Function *thunkOf(Module &M, AllocFamily Family, Function *Original, const Funct
   Value *Cell = F->getArg(From->getNumParams());
 
   auto Block = [&](const char *BlockName) { return BasicBlock::Create(C, BlockName, F); };
-  BasicBlock *Entry = Block("entry"), *Sized = Block("sized"), *Ask = Block("ask"), *Try = Block("try"),
-             *Done = Block("done"), *Plain = Block("plain");
+  BasicBlock *Entry = Block("entry"), *Sized = Block("sized"), *Ask = Block("ask"),
+             *Try = Block("try"), *Done = Block("done"), *Plain = Block("plain");
   IRBuilder<> B(Entry);
   LoadInst *Word = B.CreateAlignedLoad(I64, Cell, Align(8), "word");
   Word->setAtomic(AtomicOrdering::Monotonic);
@@ -106,13 +110,17 @@ Function *thunkOf(Module &M, AllocFamily Family, Function *Original, const Funct
   B.SetInsertPoint(Sized);
   Value *Bytes = Arguments[Shape.SizeArgument];
   if (Family == AllocFamily::Calloc) {
-    Value *Pair = B.CreateBinaryIntrinsic(Intrinsic::umul_with_overflow, Arguments[0], Arguments[1]);
-    Bytes = B.CreateSelect(B.CreateExtractValue(Pair, 1), B.getInt64(-1), B.CreateExtractValue(Pair, 0));
+    Value *Pair =
+        B.CreateBinaryIntrinsic(Intrinsic::umul_with_overflow, Arguments[0], Arguments[1]);
+    Bytes = B.CreateSelect(B.CreateExtractValue(Pair, 1), B.getInt64(-1),
+                           B.CreateExtractValue(Pair, 0));
   }
-  Value *Pages = B.CreateAdd(B.CreateLShr(Bytes, 12),
-                             B.CreateZExt(B.CreateICmpNE(B.CreateAnd(Bytes, 4095), B.getInt64(0)), I64));
+  Value *Pages =
+      B.CreateAdd(B.CreateLShr(Bytes, 12),
+                  B.CreateZExt(B.CreateICmpNE(B.CreateAnd(Bytes, 4095), B.getInt64(0)), I64));
   Value *BigEnough = B.CreateICmpUGE(Pages, B.CreateLShr(Word, 32));
-  Value *Small = B.CreateICmpNE(B.CreateAnd(Word, uint64_t(SMALLOC_SITE_SMALL) << 8), B.getInt64(0));
+  Value *Small =
+      B.CreateICmpNE(B.CreateAnd(Word, uint64_t(SMALLOC_SITE_SMALL) << 8), B.getInt64(0));
   B.CreateCondBr(B.CreateOr(BigEnough, Small), Ask, Plain);
 
   SmallVector<Value *, 4> Passed;
@@ -127,7 +135,8 @@ Function *thunkOf(Module &M, AllocFamily Family, Function *Original, const Funct
   SmallVector<Type *, 4> EntryParameters;
   for (Value *V : Passed)
     EntryParameters.push_back(V->getType());
-  Function *Runtime = weakEntry(M, Shape.Entry, FunctionType::get(From->getReturnType(), EntryParameters, false));
+  Function *Runtime =
+      weakEntry(M, Shape.Entry, FunctionType::get(From->getReturnType(), EntryParameters, false));
   B.SetInsertPoint(Ask);
   B.CreateCondBr(B.CreateICmpNE(Runtime, ConstantPointerNull::get(Ptr)), Try, Plain);
 
@@ -158,22 +167,25 @@ void rewriteCall(Module &M, const SiteVerdict &V, GlobalVariable *Cell) {
   Call.getOperandBundlesAsDefs(Bundles);
   CallBase *New;
   if (auto *Invoke = dyn_cast<InvokeInst>(&Call)) {
-    New = InvokeInst::Create(Thunk->getFunctionType(), Thunk, Invoke->getNormalDest(), Invoke->getUnwindDest(),
-                             Arguments, Bundles, "", Call.getIterator());
+    New = InvokeInst::Create(Thunk->getFunctionType(), Thunk, Invoke->getNormalDest(),
+                             Invoke->getUnwindDest(), Arguments, Bundles, "", Call.getIterator());
   } else {
-    auto *Plain = CallInst::Create(Thunk->getFunctionType(), Thunk, Arguments, Bundles, "", Call.getIterator());
+    auto *Plain = CallInst::Create(Thunk->getFunctionType(), Thunk, Arguments, Bundles, "",
+                                   Call.getIterator());
     Plain->setTailCallKind(cast<CallInst>(Call).getTailCallKind());
     New = Plain;
   }
   // What was known of the result (noalias above all: the vectoriser lives on it) and of the call's effects stays.
   LLVMContext &C = M.getContext();
   AttributeList Attributes = Call.getAttributes();
-  Attributes = Attributes.addRetAttributes(C, AttrBuilder(C, Original->getAttributes().getRetAttrs()));
+  Attributes =
+      Attributes.addRetAttributes(C, AttrBuilder(C, Original->getAttributes().getRetAttrs()));
   if (!V.Call->getType()->isPointerTy() || isNewFamily(V.Family))
     ; // posix_memalign writes through its argument; new may run a handler
   else
     Attributes = Attributes.addRetAttribute(C, Attribute::NoAlias);
-  Attributes = Attributes.removeFnAttribute(C, Attribute::Builtin).removeFnAttribute(C, Attribute::AllocSize);
+  Attributes = Attributes.removeFnAttribute(C, Attribute::Builtin)
+                   .removeFnAttribute(C, Attribute::AllocSize);
   if (Attribute Effects = Original->getFnAttribute(Attribute::Memory); Effects.isValid())
     Attributes = Attributes.addFnAttribute(C, Effects);
   New->setAttributes(Attributes);
@@ -196,21 +208,25 @@ void emitModuleRecord(Module &M, const Options &O) {
   Constant *Null = ConstantPointerNull::get(Ptr);
   auto *Record = new GlobalVariable(
       M, RecordType, /*isConstant=*/false, GlobalValue::LinkOnceODRLinkage,
-      ConstantStruct::get(RecordType, {ConstantInt::get(I32, SMALLOC_ABI_VERSION),
-                                       ConstantInt::get(I32, sizeof(smalloc_module)), Null, Null, Null, Null, Null,
-                                       ConstantInt::get(I32, O.Heap), ConstantInt::get(I32, 0), Null}),
+      ConstantStruct::get(RecordType,
+                          {ConstantInt::get(I32, SMALLOC_ABI_VERSION),
+                           ConstantInt::get(I32, sizeof(smalloc_module)), Null, Null, Null, Null,
+                           Null, ConstantInt::get(I32, O.Heap), ConstantInt::get(I32, 0), Null}),
       "__smalloc_v1_module");
   makeHiddenComdat(M, Record);
   auto Boundary = [&](StringRef Name) {
-    auto *G = new GlobalVariable(M, Type::getInt8Ty(C), true, GlobalValue::ExternalLinkage, nullptr, Name);
+    auto *G = new GlobalVariable(M, Type::getInt8Ty(C), true, GlobalValue::ExternalLinkage, nullptr,
+                                 Name);
     G->setVisibility(GlobalValue::HiddenVisibility);
     G->setDSOLocal(true);
     return G;
   };
-  GlobalVariable *Start = Boundary("__start_smalloc_sites"), *Stop = Boundary("__stop_smalloc_sites");
+  GlobalVariable *Start = Boundary("__start_smalloc_sites"),
+                 *Stop = Boundary("__stop_smalloc_sites");
   // As this image resolves them: through its GOT, never a canonical PLT entry of the executable.
   FunctionType *Free = FunctionType::get(Type::getVoidTy(C), {Ptr}, false);
-  auto Resolved = [&](StringRef Name, FunctionType *T, GlobalValue::LinkageTypes Linkage) -> Function * {
+  auto Resolved = [&](StringRef Name, FunctionType *T,
+                      GlobalValue::LinkageTypes Linkage) -> Function * {
     Function *F = M.getFunction(Name);
     if (!F)
       F = Function::Create(T, Linkage, Name, M);
@@ -225,7 +241,7 @@ void emitModuleRecord(Module &M, const Options &O) {
 
   auto Announce = [&](StringRef Name, StringRef EntryName, bool Fill) {
     Function *F = Function::createWithDefaultAttr(FunctionType::get(Type::getVoidTy(C), false),
-                                                GlobalValue::LinkOnceODRLinkage, 0, Name, &M);
+                                                  GlobalValue::LinkOnceODRLinkage, 0, Name, &M);
     makeHiddenComdat(M, F);
     F->setDoesNotThrow();
     F->setUWTableKind(UWTableKind::Default);
@@ -248,7 +264,8 @@ void emitModuleRecord(Module &M, const Options &O) {
     return F;
   };
   Function *Register = Announce("__smalloc_v1_register", "__smalloc_v1_register_module", true);
-  Function *Unregister = Announce("__smalloc_v1_unregister", "__smalloc_v1_unregister_module", false);
+  Function *Unregister =
+      Announce("__smalloc_v1_unregister", "__smalloc_v1_unregister_module", false);
   appendToGlobalCtors(M, Register, /*Priority=*/1, Register);
   appendToGlobalDtors(M, Unregister, /*Priority=*/1, Unregister);
 }
@@ -261,7 +278,8 @@ bool rewriteSites(Module &M, ArrayRef<SiteVerdict> Sites, const Options &O) {
   StringMap<unsigned> Ordinals;
   bool AnyCell = false;
   for (const SiteVerdict &V : Sites) {
-    unsigned Ordinal = Ordinals[std::to_string(V.Id) + V.Call->getFunction()->getName().str() + V.Context]++;
+    unsigned Ordinal =
+        Ordinals[std::to_string(V.Id) + V.Call->getFunction()->getName().str() + V.Context]++;
     GlobalVariable *Cell = emitSite(M, V, O, Ordinal);
     if (!Cell)
       continue;

@@ -17,7 +17,8 @@ namespace smalloc {
 bool rewriteSites(llvm::Module &M, llvm::ArrayRef<SiteVerdict> Sites, const Options &O);
 
 /// Puts promotion points before profitable nests. Must run before rewriteSites (uses the analyses of the verdicts).
-bool insertPromotionPoints(llvm::ArrayRef<ProfitableNest> Nests, llvm::FunctionAnalysisManager &FAM);
+bool insertPromotionPoints(llvm::ArrayRef<ProfitableNest> Nests,
+                           llvm::FunctionAnalysisManager &FAM);
 
 } // namespace smalloc
 #endif

@@ -21,7 +21,8 @@ namespace {
 constexpr unsigned SuperpageShift = 21, BasePageShift = 12;
 
 StringRef patternName(smalloc_pattern P) {
-  static constexpr StringRef Names[] = {"unknown", "none", "streaming", "strided", "scattered", "pointer-chasing"};
+  static constexpr StringRef Names[] = {"unknown", "none",      "streaming",
+                                        "strided", "scattered", "pointer-chasing"};
   return Names[P];
 }
 
@@ -34,12 +35,16 @@ uint64_t wordOf(const SiteVerdict &V, const Options &O) {
   if (V.Decision == SMALLOC_DECISION_BASE)
     return 0;
   // Under split an undecided object below a superpage stays with the program's malloc: let its thunk say so at once.
-  if ((V.Flags & SMALLOC_SITE_UNDECIDED) && O.Heap == SMALLOC_HEAP_SPLIT && (V.Flags & SMALLOC_SITE_SMALL))
+  if ((V.Flags & SMALLOC_SITE_UNDECIDED) && O.Heap == SMALLOC_HEAP_SPLIT &&
+      (V.Flags & SMALLOC_SITE_SMALL))
     return 0;
-  uint64_t MinPages = V.MinBytes == SMALLOC_UNKNOWN ? UINT32_MAX : std::min<uint64_t>(divideCeil(V.MinBytes, 4096), UINT32_MAX);
+  uint64_t MinPages = V.MinBytes == SMALLOC_UNKNOWN
+                          ? UINT32_MAX
+                          : std::min<uint64_t>(divideCeil(V.MinBytes, 4096), UINT32_MAX);
   unsigned Flags = V.Flags;
   if ((V.Flags & SMALLOC_SITE_UNDECIDED) && O.Heap == SMALLOC_HEAP_MIGRATE)
-    Flags |= SMALLOC_SITE_SMALL; // its class heap wants objects of every size: the thunk must not sort by size
+    Flags |=
+        SMALLOC_SITE_SMALL; // its class heap wants objects of every size: the thunk must not sort by size
   return SMALLOC_WORD(V.Decision, Flags, SuperpageShift, SMALLOC_BY_COMPILER, MinPages);
 }
 
@@ -67,13 +72,15 @@ Constant *fieldConstant(Type *T, uint64_t V) { return ConstantInt::get(T, V); }
 
 GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O, unsigned Ordinal) {
   LLVMContext &C = M.getContext();
-  Type *I8 = Type::getInt8Ty(C), *I16 = Type::getInt16Ty(C), *I32 = Type::getInt32Ty(C), *I64 = Type::getInt64Ty(C);
+  Type *I8 = Type::getInt8Ty(C), *I16 = Type::getInt16Ty(C), *I32 = Type::getInt32Ty(C),
+       *I64 = Type::getInt64Ty(C);
   Type *Float = Type::getFloatTy(C);
   const Function *In = V.Call->getFunction();
   // Copies of an ODR function in several units share one record, under a name that all of them give it.
   const bool Shared = In->hasLinkOnceLinkage() || In->hasWeakLinkage();
   std::string Name = "__smalloc_v1_site_" + utohexstr(V.Id, true, 16) + "_" +
-                     utohexstr(xxh3_64bits(In->getName().str() + '\n' + V.Context), true, 16) + "_" + utostr(Ordinal);
+                     utohexstr(xxh3_64bits(In->getName().str() + '\n' + V.Context), true, 16) +
+                     "_" + utostr(Ordinal);
   auto Place = [&](GlobalVariable *G, StringRef Section) {
     G->setSection(Section);
     G->setAlignment(Align(8));
@@ -88,7 +95,8 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O, unsi
   GlobalVariable *Cell = nullptr;
   if (V.steerable()) {
     StructType *CellType = StructType::get(I64, I64, I64);
-    Cell = new GlobalVariable(M, CellType, /*isConstant=*/false, Linkage, Constant::getNullValue(CellType),
+    Cell = new GlobalVariable(M, CellType, /*isConstant=*/false, Linkage,
+                              Constant::getNullValue(CellType),
                               Shared ? Name + "_cell" : Name + ".cell");
     Place(Cell, SMALLOC_CELLS_SECTION);
     Cell->setExternallyInitialized(true); // the runtime steers it: never folded
@@ -96,46 +104,68 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O, unsi
 
   StringArea Strings(sizeof(smalloc_site));
   const uint32_t FunctionAt = Strings.add(V.Function), FileAt = Strings.add(V.File),
-                 CalleeAt = Strings.add(familyCallee(V.Family)), SpreadAt = Strings.add(V.SpreadText),
-                 WhyAt = Strings.add(V.Why), ContextAt = Strings.add(V.Context),
-                 MachineAt = Strings.add(O.Machine.Name);
+                 CalleeAt = Strings.add(familyCallee(V.Family)),
+                 SpreadAt = Strings.add(V.SpreadText), WhyAt = Strings.add(V.Why),
+                 ContextAt = Strings.add(V.Context), MachineAt = Strings.add(O.Machine.Name);
   while ((sizeof(smalloc_site) + Strings.Bytes.size()) % 8)
     Strings.Bytes.push_back('\0');
   Constant *Text = ConstantDataArray::getString(C, Strings.Bytes, /*AddNull=*/false);
-  StructType *RecordType = StructType::get(
-      C,
-      {I32, I16, I16, I32, I32, I64, I32, I32, I32, I32, I32, I32, I32, I32, I32, I32, I32, I32,
-       I64, I64, I64, I64, Float, Float, I8, I8, I8, I8, I8, I8, I8, I8, Text->getType()},
-      /*isPacked=*/true);
+  StructType *RecordType =
+      StructType::get(C, {I32,   I16,   I16, I32, I32, I64, I32, I32, I32, I32, I32,
+                          I32,   I32,   I32, I32, I32, I32, I32, I64, I64, I64, I64,
+                          Float, Float, I8,  I8,  I8,  I8,  I8,  I8,  I8,  I8,  Text->getType()},
+                      /*isPacked=*/true);
   auto *Record = new GlobalVariable(M, RecordType, /*isConstant=*/true, Linkage, nullptr, Name);
   Place(Record, SMALLOC_SITES_SECTION);
   auto Distance = [&](Constant *To, Constant *From) {
-    return ConstantExpr::getSub(ConstantExpr::getPtrToInt(To, I64), ConstantExpr::getPtrToInt(From, I64));
+    return ConstantExpr::getSub(ConstantExpr::getPtrToInt(To, I64),
+                                ConstantExpr::getPtrToInt(From, I64));
   };
-  Constant *CellOffset = Cell ? ConstantExpr::getTrunc(Distance(Cell, Record), I32) : fieldConstant(I32, 0);
+  Constant *CellOffset =
+      Cell ? ConstantExpr::getTrunc(Distance(Cell, Record), I32) : fieldConstant(I32, 0);
   const bool Superpages = V.Decision != SMALLOC_DECISION_BASE;
   auto Known = [&](double Value) { return ConstantFP::get(Float, Value); };
   Record->setInitializer(ConstantStruct::get(
       RecordType,
-      {fieldConstant(I32, SMALLOC_SITE_MAGIC), fieldConstant(I16, SMALLOC_ABI_VERSION),
-       fieldConstant(I16, sizeof(smalloc_site)), fieldConstant(I32, sizeof(smalloc_site) + Strings.Bytes.size()),
-       fieldConstant(I32, V.Flags), fieldConstant(I64, V.Id), CellOffset, fieldConstant(I32, V.Line),
-       fieldConstant(I32, V.Column), fieldConstant(I32, static_cast<uint32_t>(std::min<uint64_t>(V.ElementBytes, UINT32_MAX))),
-       fieldConstant(I32, FunctionAt), fieldConstant(I32, FileAt), fieldConstant(I32, CalleeAt),
-       fieldConstant(I32, SpreadAt), fieldConstant(I32, WhyAt), fieldConstant(I32, ContextAt),
-       fieldConstant(I32, MachineAt), fieldConstant(I32, static_cast<uint32_t>(O.Machine.ReachPages)),
-       fieldConstant(I64, V.SizeBytes), fieldConstant(I64, V.SpreadPages), fieldConstant(I64, V.FaultsSaved),
-       fieldConstant(I64, V.MinBytes), Known(V.MissesPerAccess), Known(V.SavingCycles), fieldConstant(I8, V.Pattern),
-       fieldConstant(I8, V.Decision), fieldConstant(I8, SMALLOC_BY_COMPILER), fieldConstant(I8, O.Model),
-       fieldConstant(I8, Superpages ? SuperpageShift : BasePageShift), fieldConstant(I8, V.Confidence),
+      {fieldConstant(I32, SMALLOC_SITE_MAGIC),
+       fieldConstant(I16, SMALLOC_ABI_VERSION),
+       fieldConstant(I16, sizeof(smalloc_site)),
+       fieldConstant(I32, sizeof(smalloc_site) + Strings.Bytes.size()),
+       fieldConstant(I32, V.Flags),
+       fieldConstant(I64, V.Id),
+       CellOffset,
+       fieldConstant(I32, V.Line),
+       fieldConstant(I32, V.Column),
+       fieldConstant(I32, static_cast<uint32_t>(std::min<uint64_t>(V.ElementBytes, UINT32_MAX))),
+       fieldConstant(I32, FunctionAt),
+       fieldConstant(I32, FileAt),
+       fieldConstant(I32, CalleeAt),
+       fieldConstant(I32, SpreadAt),
+       fieldConstant(I32, WhyAt),
+       fieldConstant(I32, ContextAt),
+       fieldConstant(I32, MachineAt),
+       fieldConstant(I32, static_cast<uint32_t>(O.Machine.ReachPages)),
+       fieldConstant(I64, V.SizeBytes),
+       fieldConstant(I64, V.SpreadPages),
+       fieldConstant(I64, V.FaultsSaved),
+       fieldConstant(I64, V.MinBytes),
+       Known(V.MissesPerAccess),
+       Known(V.SavingCycles),
+       fieldConstant(I8, V.Pattern),
+       fieldConstant(I8, V.Decision),
+       fieldConstant(I8, SMALLOC_BY_COMPILER),
+       fieldConstant(I8, O.Model),
+       fieldConstant(I8, Superpages ? SuperpageShift : BasePageShift),
+       fieldConstant(I8, V.Confidence),
        fieldConstant(I8, O.Machine.FromFile ? SMALLOC_MACHINE_FILE : SMALLOC_MACHINE_PRESET),
-       fieldConstant(I8, Log2_64(O.Machine.BasePageBytes)), Text}));
+       fieldConstant(I8, Log2_64(O.Machine.BasePageBytes)),
+       Text}));
   // Retained under --gc-sections: __start_smalloc_sites must exist whenever a module record refers to it.
   appendToUsed(M, {Record});
   if (Cell) {
-    Cell->setInitializer(ConstantStruct::get(cast<StructType>(Cell->getValueType()),
-                                             {fieldConstant(I64, wordOf(V, O)), Distance(Record, Cell),
-                                              fieldConstant(I64, 0)}));
+    Cell->setInitializer(ConstantStruct::get(
+        cast<StructType>(Cell->getValueType()),
+        {fieldConstant(I64, wordOf(V, O)), Distance(Record, Cell), fieldConstant(I64, 0)}));
     appendToCompilerUsed(M, {Cell});
   }
   return Cell;
@@ -146,7 +176,9 @@ static_assert(sizeof(smalloc_site) == 120 && offsetof(smalloc_site, size_bytes) 
               "the record's fields above follow smalloc/site.h");
 
 Error writeSitesJson(const Module &M, ArrayRef<SiteVerdict> Sites, const Options &O) {
-  auto Optional = [](uint64_t V) { return V == SMALLOC_UNKNOWN ? json::Value(nullptr) : json::Value(V); };
+  auto Optional = [](uint64_t V) {
+    return V == SMALLOC_UNKNOWN ? json::Value(nullptr) : json::Value(V);
+  };
   auto Number = [](double V) { return V < 0 ? json::Value(nullptr) : json::Value(V); };
   json::Array Rows;
   unsigned Counts[3] = {};
@@ -158,29 +190,30 @@ Error writeSitesJson(const Module &M, ArrayRef<SiteVerdict> Sites, const Options
     for (StringRef Line : Chain)
       Context.push_back(Line);
     const bool Superpages = V.Decision != SMALLOC_DECISION_BASE;
-    Rows.push_back(json::Object{{"id", utohexstr(V.Id, true, 16)},
-                                {"context", std::move(Context)},
-                                {"function", V.Function},
-                                {"file", V.File},
-                                {"line", V.Line},
-                                {"column", V.Column},
-                                {"callee", familyCallee(V.Family)},
-                                {"element_bytes", V.ElementBytes ? json::Value(V.ElementBytes) : json::Value(nullptr)},
-                                {"size_bytes", Optional(V.SizeBytes)},
-                                {"pattern", patternName(V.Pattern)},
-                                {"spread_pages", Optional(V.SpreadPages)},
-                                {"spread_expr", V.SpreadText},
-                                {"misses_per_access", Number(V.MissesPerAccess)},
-                                {"saving_cycles_per_access", Number(V.SavingCycles)},
-                                {"first_touch_faults_saved", Optional(V.FaultsSaved)},
-                                {"fully_initialised", bool(V.Flags & SMALLOC_SITE_FULLY_INITIALISED)},
-                                {"decision", decisionName(V.Decision)},
-                                {"page_bytes", uint64_t(1) << (Superpages ? SuperpageShift : BasePageShift)},
-                                {"min_bytes", Optional(V.MinBytes)},
-                                {"decided_by", "compiler"},
-                                {"rewritten", V.steerable()},
-                                {"confidence", V.Confidence / 100.0},
-                                {"why", V.Why}});
+    Rows.push_back(json::Object{
+        {"id", utohexstr(V.Id, true, 16)},
+        {"context", std::move(Context)},
+        {"function", V.Function},
+        {"file", V.File},
+        {"line", V.Line},
+        {"column", V.Column},
+        {"callee", familyCallee(V.Family)},
+        {"element_bytes", V.ElementBytes ? json::Value(V.ElementBytes) : json::Value(nullptr)},
+        {"size_bytes", Optional(V.SizeBytes)},
+        {"pattern", patternName(V.Pattern)},
+        {"spread_pages", Optional(V.SpreadPages)},
+        {"spread_expr", V.SpreadText},
+        {"misses_per_access", Number(V.MissesPerAccess)},
+        {"saving_cycles_per_access", Number(V.SavingCycles)},
+        {"first_touch_faults_saved", Optional(V.FaultsSaved)},
+        {"fully_initialised", bool(V.Flags & SMALLOC_SITE_FULLY_INITIALISED)},
+        {"decision", decisionName(V.Decision)},
+        {"page_bytes", uint64_t(1) << (Superpages ? SuperpageShift : BasePageShift)},
+        {"min_bytes", Optional(V.MinBytes)},
+        {"decided_by", "compiler"},
+        {"rewritten", V.steerable()},
+        {"confidence", V.Confidence / 100.0},
+        {"why", V.Why}});
   }
   json::Object Top{{"schema", "smalloc.sites/1"},
                    {"unit", M.getSourceFileName()},

@@ -23,7 +23,8 @@ std::optional<uint64_t> constantArgument(const CallBase &Call, unsigned Index) {
   return std::nullopt;
 }
 
-constexpr uint64_t MaxElementBytes = 65536; ///< a larger factor is a scale of the program, not an element
+constexpr uint64_t MaxElementBytes =
+    65536; ///< a larger factor is a scale of the program, not an element
 
 /// Constant factor of a size expression: the element's size in n * sizeof(T); 0: none.
 uint64_t constantFactor(const SCEV *S) {
@@ -37,7 +38,8 @@ uint64_t constantFactor(const SCEV *S) {
     uint64_t Common = 0;
     for (const SCEV *Op : Sum->operands()) {
       auto *C = dyn_cast<SCEVConstant>(Op);
-      Common = std::gcd(Common, C ? C->getAPInt().abs().getLimitedValue() : std::max<uint64_t>(constantFactor(Op), 1));
+      Common = std::gcd(Common, C ? C->getAPInt().abs().getLimitedValue()
+                                  : std::max<uint64_t>(constantFactor(Op), 1));
     }
     return Common > 1 && Common <= MaxElementBytes ? Common : 0;
   }
@@ -49,7 +51,8 @@ uint64_t constantFactor(const SCEV *S) {
 const DILocation *userLocation(const Instruction &I) {
   const DILocation *Location = I.getDebugLoc();
   auto InSystemHeader = [](StringRef File) {
-    return File.starts_with("/usr/include/") || File.contains("/include/c++/") || File.contains("/lib/clang/");
+    return File.starts_with("/usr/include/") || File.contains("/include/c++/") ||
+           File.contains("/lib/clang/");
   };
   for (const DILocation *At = Location; At; At = At->getInlinedAt())
     if (!InSystemHeader(At->getFilename()))
@@ -106,7 +109,8 @@ void describeSize(SiteVerdict &V, ScalarEvolution &SE) {
   if (V.Family == AllocFamily::Calloc)
     V.ElementBytes = Size.value_or(Count.value_or(0));
   else if (!Size)
-    V.ElementBytes = constantFactor(SE.getSCEV(withoutOverflowCheck(Call.getArgOperand(SizeArgument))));
+    V.ElementBytes =
+        constantFactor(SE.getSCEV(withoutOverflowCheck(Call.getArgOperand(SizeArgument))));
   if (V.SizeText.empty())
     V.SizeText = V.ElementBytes > 1 ? "n*" + utostr(V.ElementBytes) + " bytes" : "n bytes";
 }
@@ -117,7 +121,9 @@ std::string pagesText(double Pages) {
 }
 
 std::string missesText(double Misses) {
-  return formatv("{0} TLB misses an access", formatv(Misses < 0.005 ? "{0:f4}" : "{0:f2}", Misses).str()).str();
+  return formatv("{0} TLB misses an access",
+                 formatv(Misses < 0.005 ? "{0:f4}" : "{0:f2}", Misses).str())
+      .str();
 }
 
 std::string bytesText(uint64_t Bytes) {
@@ -128,7 +134,8 @@ std::string bytesText(uint64_t Bytes) {
     Value /= 1024;
     ++Unit;
   }
-  return Unit == 0 ? formatv("{0} bytes", Bytes).str() : formatv("{0:f1} {1}", Value, Units[Unit]).str();
+  return Unit == 0 ? formatv("{0} bytes", Bytes).str()
+                   : formatv("{0:f1} {1}", Value, Units[Unit]).str();
 }
 
 std::string nestText(const LoopReference &R) {

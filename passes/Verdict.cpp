@@ -26,7 +26,8 @@ constexpr double MinSavingCycles = 1.0;
 constexpr double MinAccessesPerPage = 2.0;
 constexpr uint64_t SuperpageBytes = 2u << 20;
 
-SpreadReference numbers(const LoopReference &R, size_t Depth, uint64_t ObjectBytes, uint64_t PageBytes) {
+SpreadReference numbers(const LoopReference &R, size_t Depth, uint64_t ObjectBytes,
+                        uint64_t PageBytes) {
   SpreadReference S;
   S.ElementBytes = std::max<uint64_t>(R.Bytes, 1);
   S.ObjectBytes = ObjectBytes;
@@ -59,8 +60,9 @@ smalloc_pattern patternOf(const LoopReference &R, uint64_t MaxStreamStride) {
   case Motion::Symbolic:
     return SMALLOC_PATTERN_STRIDED;
   default:
-    return static_cast<uint64_t>(std::abs(L->StrideBytes)) <= MaxStreamStride ? SMALLOC_PATTERN_STREAMING
-                                                                             : SMALLOC_PATTERN_STRIDED;
+    return static_cast<uint64_t>(std::abs(L->StrideBytes)) <= MaxStreamStride
+               ? SMALLOC_PATTERN_STREAMING
+               : SMALLOC_PATTERN_STRIDED;
   }
 }
 
@@ -79,7 +81,8 @@ constexpr unsigned MaxSingleWalks = 3;
 /// A structure, or an array of pointers to objects, that \p R walks without an outer loop that comes back to its pages.
 bool walksOnce(const LoopReference &R) {
   const LoopLevel *Moving = R.varying();
-  return Moving && (Moving->Kind == Motion::Chase || (Moving->Kind == Motion::Gather && R.ThroughPointers)) &&
+  return Moving &&
+         (Moving->Kind == Motion::Chase || (Moving->Kind == Motion::Gather && R.ThroughPointers)) &&
          &R.Levels.back() == Moving && !R.Assumed;
 }
 
@@ -97,7 +100,9 @@ class UnitAnalysis {
 public:
   UnitAnalysis(Module &M, FunctionAnalysisManager &FAM, const Options &O)
       : M(M), FAM(FAM), O(O), T(O.Machine.target()),
-        Origins(M, [&](Function &F) -> const TargetLibraryInfo & { return FAM.getResult<TargetLibraryAnalysis>(F); }) {}
+        Origins(M, [&](Function &F) -> const TargetLibraryInfo & {
+          return FAM.getResult<TargetLibraryAnalysis>(F);
+        }) {}
 
   UnitVerdicts run();
 
@@ -163,7 +168,8 @@ bool UnitAnalysis::manyObjects(const CallBase &Call, const SiteVerdict &V) {
   LoopInfo &LI = FAM.getResult<LoopAnalysis>(*const_cast<Function *>(F));
   if (LI.getLoopFor(Call.getParent()) || InLoops.contains(F))
     return true;
-  return V.SizeBytes != SMALLOC_UNKNOWN && !F->hasLocalLinkage() && F->getName() != "main" && F->use_empty();
+  return V.SizeBytes != SMALLOC_UNKNOWN && !F->hasLocalLinkage() && F->getName() != "main" &&
+         F->use_empty();
 }
 
 /// Magee and Qasem: the nest's references together against the threshold, each clamped to its object.
@@ -172,8 +178,8 @@ Finding UnitAnalysis::judgePaper(const LoopReference &R, const SiteVerdict &V) {
   Out.Reference = &R;
   Out.Pattern = patternOf(R, T.PrefetchMaxStrideBytes);
   const double Threshold = static_cast<double>(O.Machine.PaperThresholdPages);
-  SmallVector<const LoopReference *, 8> Nest = R.Outermost ? Nests.lookup(R.Outermost)
-                                                           : SmallVector<const LoopReference *, 8>{&R};
+  SmallVector<const LoopReference *, 8> Nest =
+      R.Outermost ? Nests.lookup(R.Outermost) : SmallVector<const LoopReference *, 8>{&R};
   double Known = 0;
   unsigned Unsized = 0;
   bool Symbolic = false;
@@ -189,7 +195,8 @@ Finding UnitAnalysis::judgePaper(const LoopReference &R, const SiteVerdict &V) {
     PointerOrigins::Answer From = Origins.originsOf(Other->Pointer);
     if (From.Sites.size() == 1 && !From.Unknown)
       Object = sizeOf(From.Sites[0]);
-    LoopReference OwnLoops = *Other; // the paper looks at one procedure: callers' loops do not count
+    LoopReference OwnLoops =
+        *Other; // the paper looks at one procedure: callers' loops do not count
     erase_if(OwnLoops.Levels, [](const LoopLevel &L) { return !L.L; });
     if (Counted && Object == SMALLOC_UNKNOWN && !(tripsKnown(OwnLoops) && shapeKnown(OwnLoops)))
       ++Unsized;
@@ -206,9 +213,11 @@ Finding UnitAnalysis::judgePaper(const LoopReference &R, const SiteVerdict &V) {
     Out.MinBytes = static_cast<uint64_t>(Pages - 1) * T.PageBytes + 1;
     Out.Pages = -1;
   }
-  Out.Why = (Twine("spread ") + (Out.Pages >= 0 ? pagesText(Out.Pages) : "decided by the object's size") + " in " +
-             nestText(R) + " against the paper's threshold of " + Twine(O.Machine.PaperThresholdPages) + " pages")
-                .str();
+  Out.Why =
+      (Twine("spread ") + (Out.Pages >= 0 ? pagesText(Out.Pages) : "decided by the object's size") +
+       " in " + nestText(R) + " against the paper's threshold of " +
+       Twine(O.Machine.PaperThresholdPages) + " pages")
+          .str();
   return Out;
 }
 
@@ -221,8 +230,9 @@ LoopReference UnitAnalysis::withRepetition(const LoopReference &R, const CallBas
   SmallPtrSet<const Loop *, 8> Alike;
   for (const LoopReference *Other : Reaching.lookup(Site)) {
     const LoopLevel *Its = Other->varying();
-    if (Other->Outermost && Other->Access->getFunction() == R.Access->getFunction() && Its && Its->Kind == Moving->Kind &&
-        Its->StrideBytes == Moving->StrideBytes && Other->Levels.size() == R.Levels.size())
+    if (Other->Outermost && Other->Access->getFunction() == R.Access->getFunction() && Its &&
+        Its->Kind == Moving->Kind && Its->StrideBytes == Moving->StrideBytes &&
+        Other->Levels.size() == R.Levels.size())
       Alike.insert(Other->Outermost);
   }
   if (Alike.size() > MaxSingleWalks) {
@@ -271,10 +281,12 @@ Finding UnitAnalysis::judge(const LoopReference &Given, const SiteVerdict &V, bo
   // Unpredictable accesses to an object of unknown size: it may be small enough for them to come back to its pages, if
   // there are enough of them to come back to as many pages as the reach has.
   const bool Unbounded = isUnpredictable(R.varying()->Kind) && !Sized;
-  const bool Rare = Unbounded ? Alone.Accesses < MinAccessesPerPage * static_cast<double>(T.ReachPages + 1)
-                              : Alone.AccessesPerPage < MinAccessesPerPage;
+  const bool Rare =
+      Unbounded ? Alone.Accesses < MinAccessesPerPage * static_cast<double>(T.ReachPages + 1)
+                : Alone.AccessesPerPage < MinAccessesPerPage;
   if (Rare) {
-    Out.Why = "each page is touched about once in " + Where + ": a superpage would have to be filled for it";
+    Out.Why = "each page is touched about once in " + Where +
+              ": a superpage would have to be filled for it";
     return Out;
   }
   if (Out.Pattern == SMALLOC_PATTERN_STREAMING) {
@@ -282,15 +294,16 @@ Finding UnitAnalysis::judge(const LoopReference &Given, const SiteVerdict &V, bo
     Out.Why = "streamed in " + Where + ": the prefetcher hides the walks";
     return Out;
   }
-  const bool Closed = Sized || (tripsKnown(R) && shapeKnown(R) && !isUnpredictable(R.varying()->Kind));
+  const bool Closed =
+      Sized || (tripsKnown(R) && shapeKnown(R) && !isUnpredictable(R.varying()->Kind));
   if (Closed) {
     Out.Pages = Alone.Pages;
     Out.Misses = Alone.MissesPerAccess;
     Out.Saving = Alone.ExposedPerAccess * O.Machine.walkCycles(Alone.Pages);
     if (Out.Saving >= MinSavingCycles)
       Out.MinBytes = 0;
-    Out.Why = motionText(R) + " in " + Where + ": " + missesText(Out.Misses) + ", spread " + pagesText(Out.Pages) +
-              ", reach " + std::to_string(T.ReachPages) + " pages";
+    Out.Why = motionText(R) + " in " + Where + ": " + missesText(Out.Misses) + ", spread " +
+              pagesText(Out.Pages) + ", reach " + std::to_string(T.ReachPages) + " pages";
     return Out;
   }
   SpreadReference Own = numbers(R, 0, SMALLOC_UNKNOWN, T.PageBytes);
@@ -299,7 +312,8 @@ Finding UnitAnalysis::judge(const LoopReference &Given, const SiteVerdict &V, bo
   Own.ObjectBytes = 8 * T.ReachPages * T.PageBytes;
   SpreadResult Beyond = nestSpread({Own}, T)[0];
   Out.Misses = Beyond.ExposedPerAccess;
-  Out.Saving = Beyond.ExposedPerAccess * O.Machine.walkCycles(8.0 * static_cast<double>(T.ReachPages));
+  Out.Saving =
+      Beyond.ExposedPerAccess * O.Machine.walkCycles(8.0 * static_cast<double>(T.ReachPages));
   Out.Why = motionText(R) + " in " + Where + ": about " + missesText(Out.Misses) + " once " +
             (Many ? "the site's live objects outgrow" : "the object outgrows") + " the reach of " +
             std::to_string(T.ReachPages) + " pages";
@@ -337,10 +351,13 @@ void UnitAnalysis::decide(SiteVerdict &V) {
   for (const LoopReference *R : Reaching.lookup(V.Call)) {
     Finding F = judge(*R, V, Many);
     bool Better = F.pays() != Best.pays() ? F.pays() : F.Saving > Best.Saving;
-    if (Best.Reference && F.pays() == Best.pays() && F.Saving == Best.Saving) // the earlier, then the surer reason
-      Better = F.MinBytes != Best.MinBytes ? F.MinBytes < Best.MinBytes : Best.Reference->Assumed && !R->Assumed;
+    if (Best.Reference && F.pays() == Best.pays() &&
+        F.Saving == Best.Saving) // the earlier, then the surer reason
+      Better = F.MinBytes != Best.MinBytes ? F.MinBytes < Best.MinBytes
+                                           : Best.Reference->Assumed && !R->Assumed;
     Earliest = std::min(Earliest, F.MinBytes);
-    if (!Best.Reference || Better || (F.Saving == Best.Saving && !Best.pays() && F.Pattern > Best.Pattern))
+    if (!Best.Reference || Better ||
+        (F.Saving == Best.Saving && !Best.pays() && F.Pattern > Best.Pattern))
       Best = std::move(F);
   }
   V.Pattern = Best.Reference ? Best.Pattern : SMALLOC_PATTERN_NONE;
@@ -353,8 +370,12 @@ void UnitAnalysis::decide(SiteVerdict &V) {
   }
   V.Why = Best.Why;
   if (V.Why.empty())
-    V.Why = Best.Reference ? "its address does not move with any loop" : "no loop of this unit walks it";
-  const unsigned Sure = Best.Reference ? (Best.Reference->Assumed ? 40 : tripsKnown(*Best.Reference) ? 90 : 70) : 60;
+    V.Why = Best.Reference ? "its address does not move with any loop"
+                           : "no loop of this unit walks it";
+  const unsigned Sure = Best.Reference ? (Best.Reference->Assumed       ? 40
+                                          : tripsKnown(*Best.Reference) ? 90
+                                                                        : 70)
+                                       : 60;
   V.Confidence = Origins.gaveUp() ? 10 : Sure;
 
   if (O.Heap == SMALLOC_HEAP_OFF) {
@@ -409,7 +430,8 @@ UnitVerdicts UnitAnalysis::run() {
   collectReferences();
   for (SiteVerdict &V : Result.Sites)
     decide(V);
-  if (O.Model == SMALLOC_MODEL_SPREAD && (O.Heap == SMALLOC_HEAP_SPLIT || O.Heap == SMALLOC_HEAP_MIGRATE)) {
+  if (O.Model == SMALLOC_MODEL_SPREAD &&
+      (O.Heap == SMALLOC_HEAP_SPLIT || O.Heap == SMALLOC_HEAP_MIGRATE)) {
     // Promotion points also serve objects that other units allocated: there the nest alone decides. Known objects need
     // one if they may wait for promotion, that is, start on base pages.
     SiteVerdict Anything;
@@ -419,7 +441,8 @@ UnitVerdicts UnitAnalysis::run() {
     auto MayWait = [&](const LoopReference &R) {
       PointerOrigins::Answer From = Origins.originsOf(R.Pointer);
       return From.Unknown || any_of(From.Sites, [&](const CallBase *Site) {
-               return (Flags[Site] & SMALLOC_SITE_REWRITTEN) && !(Flags[Site] & SMALLOC_SITE_FULLY_INITIALISED);
+               return (Flags[Site] & SMALLOC_SITE_REWRITTEN) &&
+                      !(Flags[Site] & SMALLOC_SITE_FULLY_INITIALISED);
              });
     };
     for (const LoopReference &R : References)

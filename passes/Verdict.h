@@ -29,7 +29,8 @@ struct SiteVerdict {
   unsigned Line = 0, Column = 0;
   uint64_t SizeBytes = SMALLOC_UNKNOWN;
   uint64_t ElementBytes = 0;
-  std::string SizeText; ///< for people: "8000000 bytes", "n objects of 48 bytes", "a size known at run time"
+  std::string
+      SizeText; ///< for people: "8000000 bytes", "n objects of 48 bytes", "a size known at run time"
 
   smalloc_pattern Pattern = SMALLOC_PATTERN_UNKNOWN;
   smalloc_decision Decision = SMALLOC_DECISION_BASE;
@@ -63,7 +64,8 @@ struct UnitVerdicts {
 UnitVerdicts decideUnit(llvm::Module &M, llvm::FunctionAnalysisManager &FAM, const Options &O);
 
 /// Every byte of the object is written by a loop, or a memset, of the allocating function after the allocation.
-bool fullyInitialised(llvm::CallBase &Site, AllocFamily Family, const std::vector<LoopReference> &References,
+bool fullyInitialised(llvm::CallBase &Site, AllocFamily Family,
+                      const std::vector<LoopReference> &References,
                       llvm::FunctionAnalysisManager &FAM);
 
 } // namespace smalloc

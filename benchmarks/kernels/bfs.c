@@ -46,7 +46,7 @@ static void rmat_edge(unsigned scale, uint32_t *from, uint32_t *to) {
       bits = draw();
     unsigned quadrant = (unsigned)(bits & 255);
     bits >>= 8;
-    u = 2 * u + (quadrant >= 195);                                      // 0.76
+    u = 2 * u + (quadrant >= 195);                                        // 0.76
     v = 2 * v + ((quadrant >= 146 && quadrant < 195) || quadrant >= 243); // 0.57, 0.19, 0.19, 0.05
   }
   uint32_t mask = (uint32_t)((1ull << scale) - 1); // scatter the degrees over the numbers
@@ -99,7 +99,8 @@ static uint64_t search(struct graph *g, uint32_t root, uint32_t *queue) {
       }
     }
   }
-  printf("search root=%u reached=%llu depths=%llu\n", root, (unsigned long long)tail, (unsigned long long)depths);
+  printf("search root=%u reached=%llu depths=%llu\n", root, (unsigned long long)tail,
+         (unsigned long long)depths);
   return tail;
 }
 

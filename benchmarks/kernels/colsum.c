@@ -51,7 +51,8 @@ int main(int argc, char **argv) {
     by_rows += row_sum(&m, r);
   for (size_t c = 0; c < columns; c++)
     by_columns += sums[c];
-  printf("colsum %zux%zu by_columns=%.0f by_rows=%.0f\n", rows, columns, by_columns, by_rows * (double)repeats);
+  printf("colsum %zux%zu by_columns=%.0f by_rows=%.0f\n", rows, columns, by_columns,
+         by_rows * (double)repeats);
   free(sums);
   free(m.at);
   return by_columns == by_rows * (double)repeats ? 0 : 1;

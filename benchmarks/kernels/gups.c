@@ -37,8 +37,9 @@ int main(int argc, char **argv) {
   update(table, log2, count);
   for (uint64_t i = 0; i < entries; i++)
     wrong += table[i] != i;
-  printf("gups entries=%llu updates=%llu checksum=%016llx wrong=%llu\n", (unsigned long long)entries,
-         (unsigned long long)(2 * count), (unsigned long long)sum, (unsigned long long)wrong);
+  printf("gups entries=%llu updates=%llu checksum=%016llx wrong=%llu\n",
+         (unsigned long long)entries, (unsigned long long)(2 * count), (unsigned long long)sum,
+         (unsigned long long)wrong);
   free(table);
   return wrong != 0;
 }

@@ -60,8 +60,8 @@ int main(int argc, char **argv) {
       sum += e->value;
     }
   }
-  printf("hash_probe used=%llu hits=%llu sum=%llu\n", (unsigned long long)t.used, (unsigned long long)hits,
-         (unsigned long long)sum);
+  printf("hash_probe used=%llu hits=%llu sum=%llu\n", (unsigned long long)t.used,
+         (unsigned long long)hits, (unsigned long long)sum);
   free(t.slots);
   return 0;
 }

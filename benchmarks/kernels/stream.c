@@ -10,7 +10,8 @@ static void copy(double *restrict to, const double *restrict from, size_t n) {
     to[i] = from[i];
 }
 
-static void triad(double *restrict a, const double *restrict b, const double *restrict c, double s, size_t n) {
+static void triad(double *restrict a, const double *restrict b, const double *restrict c, double s,
+                  size_t n) {
   for (size_t i = 0; i < n; i++)
     a[i] = b[i] + s * c[i];
 }

@@ -28,7 +28,8 @@ static uint64_t checksum(const double *m, size_t n) {
 
 int main(int argc, char **argv) {
   size_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 9000;
-  size_t repeats = argc > 2 ? strtoull(argv[2], NULL, 10) : (n > 2000 ? 3 : 1 + 400000000 / (n * n + 1));
+  size_t repeats =
+      argc > 2 ? strtoull(argv[2], NULL, 10) : (n > 2000 ? 3 : 1 + 400000000 / (n * n + 1));
   double *a = malloc(n * n * sizeof *a);
   double *b = malloc(n * n * sizeof *b);
   if (!a || !b) {
@@ -40,7 +41,8 @@ int main(int argc, char **argv) {
     transpose(b, a, n);
     a[r % (n * n)] += 1; // the next round has something new to move
   }
-  printf("transpose n=%zu repeats=%zu checksum=%016llx\n", n, repeats, (unsigned long long)checksum(b, n));
+  printf("transpose n=%zu repeats=%zu checksum=%016llx\n", n, repeats,
+         (unsigned long long)checksum(b, n));
   free(a);
   free(b);
   return 0;

@@ -69,7 +69,7 @@ int main(int argc, char **argv) {
       letters += (uint64_t)r->name[0] + r->count;
     }
   }
-  printf("tree records=%llu depth=%zu found=%llu letters=%llu\n", (unsigned long long)records, depth(root),
-         (unsigned long long)found, (unsigned long long)letters);
+  printf("tree records=%llu depth=%zu found=%llu letters=%llu\n", (unsigned long long)records,
+         depth(root), (unsigned long long)found, (unsigned long long)letters);
   return 0; // the records live as long as the process
 }

@@ -29,5 +29,6 @@ int main(int argc, char **argv) {
     if (it != count.end())
       found += it->second;
   }
-  std::printf("unordered_map keys=%zu found=%llu\n", count.size(), static_cast<unsigned long long>(found));
+  std::printf("unordered_map keys=%zu found=%llu\n", count.size(),
+              static_cast<unsigned long long>(found));
 }

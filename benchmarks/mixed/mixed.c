@@ -101,8 +101,9 @@ int main(int argc, char **argv) {
   double total = 0;
   for (size_t i = 0; i < w.cells; i += 509)
     total += w.field[i];
-  printf("energy %.6e\nfield %.6e\nhistory %.6e\narchive %016llx\nlabels %016llx\n", energy, total, history_sum(&w),
-         (unsigned long long)archive_checksum(&w), (unsigned long long)labels_checksum(&w));
+  printf("energy %.6e\nfield %.6e\nhistory %.6e\narchive %016llx\nlabels %016llx\n", energy, total,
+         history_sum(&w), (unsigned long long)archive_checksum(&w),
+         (unsigned long long)labels_checksum(&w));
   lap("check");
   return 0;
 }
@@ -114,7 +115,9 @@ static uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-static size_t below(uint64_t random, size_t n) { return (size_t)((unsigned __int128)random * n >> 64); }
+static size_t below(uint64_t random, size_t n) {
+  return (size_t)((unsigned __int128)random * n >> 64);
+}
 
 static void *checked(void *p) {
   if (!p) {
@@ -128,7 +131,8 @@ static void lap(const char *what) {
   static struct timespec last;
   struct timespec now;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  fprintf(stderr, "%s %.2f s\n", what, (double)(now.tv_sec - last.tv_sec) + (double)(now.tv_nsec - last.tv_nsec) * 1e-9);
+  fprintf(stderr, "%s %.2f s\n", what,
+          (double)(now.tv_sec - last.tv_sec) + (double)(now.tv_nsec - last.tv_nsec) * 1e-9);
   last = now;
 }
 
@@ -226,7 +230,9 @@ static double rates_gather(const struct world *w, uint64_t samples) {
 }
 
 // part: history
-static void history_new(struct world *w) { w->history = checked(malloc(w->rate_count * sizeof *w->history)); }
+static void history_new(struct world *w) {
+  w->history = checked(malloc(w->rate_count * sizeof *w->history));
+}
 
 static void history_note(struct world *w, uint64_t slot, double value) {
   for (size_t i = slot * kHistoryStep; i < w->rate_count; i += 3 * kHistoryStep)

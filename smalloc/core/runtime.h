@@ -103,7 +103,6 @@ public:
   /// Promotion at allocator calls, for programs without promotion points: 1 % of the time that
   /// passes, at most.
   void promote_by_time();
-  void publish_pending();
 
   int freeze_class_heap();
   long migrate_class_heap();

@@ -16,7 +16,6 @@ namespace {
 using Release = void(void *);
 constinit NextFunction<Release> next_free("free");
 constinit NextFunction<void *(void *, size_t)> next_realloc("realloc");
-constinit NextFunction<void *(void *, size_t, size_t)> next_reallocarray("reallocarray");
 constinit NextFunction<size_t(void *)> next_usable_size("malloc_usable_size");
 constinit NextFunction<void(void *, size_t)> next_free_sized("free_sized");
 constinit NextFunction<void(void *, size_t, size_t)> next_free_aligned_sized("free_aligned_sized");

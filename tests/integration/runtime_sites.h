@@ -43,17 +43,48 @@ extern struct test_record __stop_smalloc_sites[] __attribute__((weak, visibility
 #define MIB ((size_t)1 << 20)
 #define UNIT (2 * MIB)
 #define NEVER 0xffffffffu
-#define TEST_SITE_CALLEE(name, decision_, flags_, min_pages, callee_)                                                  \
-  struct smalloc_cell name                                                                                             \
-      __attribute__((section("smalloc_cells"),                                                                         \
-                     used)) = {SMALLOC_WORD(decision_, (flags_) | SMALLOC_SITE_REWRITTEN, 21, 0, min_pages), 0, 0};     \
-  struct test_record name##_record __attribute__((section("smalloc_sites"), used, aligned(8))) = {                      \
-      {SMALLOC_SITE_MAGIC, 1, sizeof(struct smalloc_site), sizeof(struct test_record),                                  \
-       (flags_) | SMALLOC_SITE_REWRITTEN, 0x1000 + __LINE__, 0, __LINE__, 1, 0, sizeof(struct smalloc_site),            \
-       sizeof(struct smalloc_site) + 32, sizeof(struct smalloc_site) + 64, 0, 0, 0, 0, 2048, SMALLOC_UNKNOWN,           \
-       SMALLOC_UNKNOWN, SMALLOC_UNKNOWN, (uint64_t)(min_pages) * 4096, -1, -1, 0, decision_, 0, 0, 21, 0, 0, 12},       \
-      #name, "test.c", callee_, &name}
-#define TEST_SITE(name, decision, flags, min_pages) TEST_SITE_CALLEE(name, decision, flags, min_pages, "malloc")
+#define TEST_SITE_CALLEE(name, decision_, flags_, min_pages, callee_)                              \
+  struct smalloc_cell name __attribute__((section("smalloc_cells"), used)) = {                     \
+      SMALLOC_WORD(decision_, (flags_) | SMALLOC_SITE_REWRITTEN, 21, 0, min_pages), 0, 0};         \
+  struct test_record name##_record __attribute__((section("smalloc_sites"), used, aligned(8))) = { \
+      {SMALLOC_SITE_MAGIC,                                                                         \
+       1,                                                                                          \
+       sizeof(struct smalloc_site),                                                                \
+       sizeof(struct test_record),                                                                 \
+       (flags_) | SMALLOC_SITE_REWRITTEN,                                                          \
+       0x1000 + __LINE__,                                                                          \
+       0,                                                                                          \
+       __LINE__,                                                                                   \
+       1,                                                                                          \
+       0,                                                                                          \
+       sizeof(struct smalloc_site),                                                                \
+       sizeof(struct smalloc_site) + 32,                                                           \
+       sizeof(struct smalloc_site) + 64,                                                           \
+       0,                                                                                          \
+       0,                                                                                          \
+       0,                                                                                          \
+       0,                                                                                          \
+       2048,                                                                                       \
+       SMALLOC_UNKNOWN,                                                                            \
+       SMALLOC_UNKNOWN,                                                                            \
+       SMALLOC_UNKNOWN,                                                                            \
+       (uint64_t)(min_pages) * 4096,                                                               \
+       -1,                                                                                         \
+       -1,                                                                                         \
+       0,                                                                                          \
+       decision_,                                                                                  \
+       0,                                                                                          \
+       0,                                                                                          \
+       21,                                                                                         \
+       0,                                                                                          \
+       0,                                                                                          \
+       12},                                                                                        \
+      #name,                                                                                       \
+      "test.c",                                                                                    \
+      callee_,                                                                                     \
+      &name}
+#define TEST_SITE(name, decision, flags, min_pages)                                                \
+  TEST_SITE_CALLEE(name, decision, flags, min_pages, "malloc")
 
 static struct smalloc_module test_module;
 #ifndef TEST_HEAP
@@ -65,8 +96,10 @@ static struct smalloc_module test_module;
 __attribute__((constructor(101))) static void test_register(void) {
   /* The plugin's offsets are link-time constants; C has no way to say them. */
   for (char *at = (char *)__start_smalloc_sites; at && at < (char *)__stop_smalloc_sites; at += 8) {
-    struct test_record *r = (struct test_record *)at; /* compilers align big objects more than asked */
-    if (r->site.magic == SMALLOC_SITE_MAGIC) r->site.cell_offset = (int32_t)((char *)r->cell - at);
+    struct test_record *r =
+        (struct test_record *)at; /* compilers align big objects more than asked */
+    if (r->site.magic == SMALLOC_SITE_MAGIC)
+      r->site.cell_offset = (int32_t)((char *)r->cell - at);
   }
   test_module.version = SMALLOC_ABI_VERSION;
   test_module.bytes = sizeof test_module;
@@ -76,10 +109,12 @@ __attribute__((constructor(101))) static void test_register(void) {
   test_module.realloc_function = (void *)realloc;
   test_module.delete_function = (void *)_ZdlPv;
   test_module.heap = TEST_HEAP;
-  if (__smalloc_v1_register_module) __smalloc_v1_register_module(&test_module);
+  if (__smalloc_v1_register_module)
+    __smalloc_v1_register_module(&test_module);
 }
 __attribute__((destructor(101))) static void test_unregister(void) {
-  if (__smalloc_v1_unregister_module) __smalloc_v1_unregister_module(&test_module);
+  if (__smalloc_v1_unregister_module)
+    __smalloc_v1_unregister_module(&test_module);
 }
 
 static inline int ours(const void *p) { return smalloc_is_ours && smalloc_is_ours(p); }
@@ -96,7 +131,8 @@ static inline void *site_realloc(struct smalloc_cell *c, void *q, size_t n) {
   return p ? p : realloc(q, n);
 }
 static inline void touching(const void *p, uint64_t misses) {
-  if (&__smalloc_v1_pending && __smalloc_v1_pending) __smalloc_v1_touching(p, misses);
+  if (&__smalloc_v1_pending && __smalloc_v1_pending)
+    __smalloc_v1_touching(p, misses);
 }
 
 /* Sum of a field of /proc/self/smaps, in bytes, over the mappings that lie in [p, p + n). */
@@ -120,20 +156,22 @@ static inline size_t status_kb(const char *field) {
   char line[256];
   size_t kb = 0;
   while (fgets(line, sizeof line, f))
-    if (strncmp(line, field, strlen(field)) == 0) sscanf(line + strlen(field), " %zu", &kb);
+    if (strncmp(line, field, strlen(field)) == 0)
+      sscanf(line + strlen(field), " %zu", &kb);
   fclose(f);
   return kb;
 }
-#define CHECK(condition)                                                                                               \
-  do                                                                                                                   \
-    if (!(condition)) {                                                                                                \
-      fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);                                        \
-      exit(1);                                                                                                         \
-    }                                                                                                                  \
+#define CHECK(condition)                                                                           \
+  do                                                                                               \
+    if (!(condition)) {                                                                            \
+      fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);                    \
+      exit(1);                                                                                     \
+    }                                                                                              \
   while (0)
 /* Many small objects through a site until its heap serves (the first MiB is the program's malloc's). */
 static inline void warm_up(struct smalloc_cell *c) {
-  for (int i = 0; i < 1100; i++) free(site_malloc(c, 1024));
+  for (int i = 0; i < 1100; i++)
+    free(site_malloc(c, 1024));
 }
 #ifdef __cplusplus
 }

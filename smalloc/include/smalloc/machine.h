@@ -20,7 +20,12 @@
 extern "C" {
 #endif
 
-enum { SMALLOC_VENDOR_NONE = 0, SMALLOC_VENDOR_AMD = 1, SMALLOC_VENDOR_INTEL = 2, SMALLOC_VENDOR_ARM = 3 };
+enum {
+  SMALLOC_VENDOR_NONE = 0,
+  SMALLOC_VENDOR_AMD = 1,
+  SMALLOC_VENDOR_INTEL = 2,
+  SMALLOC_VENDOR_ARM = 3
+};
 
 struct smalloc_tlb_level {
   uint32_t entries_4k, ways_4k;
@@ -31,12 +36,14 @@ struct smalloc_machine {
   const char *name;
   const char *description;
   uint8_t vendor;
-  uint16_t family, model_low, model_high; /* x86: display family and model range; Arm: model_low = MIDR part */
+  uint16_t family, model_low,
+      model_high; /* x86: display family and model range; Arm: model_low = MIDR part */
   uint32_t base_page_bytes;
-  struct smalloc_tlb_level l1, l2;   /* l2.entries_4k == 0: one level only */
-  uint32_t reach_4k;                 /* effective last-level reach in base pages; 0: the entries */
+  struct smalloc_tlb_level l1, l2; /* l2.entries_4k == 0: one level only */
+  uint32_t reach_4k;               /* effective last-level reach in base pages; 0: the entries */
   uint32_t l2_hit_cycles, walk_near_cycles, walk_far_cycles;
-  uint32_t prefetch_max_stride_bytes; /* largest stride that the hardware prefetchers keep up with */
+  uint32_t
+      prefetch_max_stride_bytes; /* largest stride that the hardware prefetchers keep up with */
 };
 
 /* clang-format off */
@@ -66,11 +73,14 @@ static const struct smalloc_machine smalloc_machine_presets[] = {
 };
 /* clang-format on */
 
-enum { SMALLOC_MACHINE_PRESETS = sizeof smalloc_machine_presets / sizeof smalloc_machine_presets[0] };
+enum {
+  SMALLOC_MACHINE_PRESETS = sizeof smalloc_machine_presets / sizeof smalloc_machine_presets[0]
+};
 
 /* Base pages that the last level covers: what a nest's spread is compared with. */
 static inline uint32_t smalloc_machine_reach_pages(const struct smalloc_machine *m) {
-  if (m->reach_4k) return m->reach_4k;
+  if (m->reach_4k)
+    return m->reach_4k;
   return m->l2.entries_4k ? m->l2.entries_4k : m->l1.entries_4k;
 }
 
@@ -83,16 +93,18 @@ static inline uint32_t smalloc_machine_paper_threshold_pages(const struct smallo
 /* NULL when no preset has that name. */
 static inline const struct smalloc_machine *smalloc_machine_by_name(const char *name) {
   for (size_t i = 0; i < SMALLOC_MACHINE_PRESETS; i++)
-    if (strcmp(smalloc_machine_presets[i].name, name) == 0) return &smalloc_machine_presets[i];
+    if (strcmp(smalloc_machine_presets[i].name, name) == 0)
+      return &smalloc_machine_presets[i];
   return NULL;
 }
 
 /* The first preset that matches, else "generic". Never NULL. */
-static inline const struct smalloc_machine *smalloc_machine_by_cpu(uint8_t vendor, uint16_t family, uint16_t model) {
+static inline const struct smalloc_machine *smalloc_machine_by_cpu(uint8_t vendor, uint16_t family,
+                                                                   uint16_t model) {
   for (size_t i = 0; i < SMALLOC_MACHINE_PRESETS; i++) {
     const struct smalloc_machine *m = &smalloc_machine_presets[i];
-    if (m->vendor == vendor && vendor != SMALLOC_VENDOR_NONE && m->family == family && model >= m->model_low &&
-        model <= m->model_high)
+    if (m->vendor == vendor && vendor != SMALLOC_VENDOR_NONE && m->family == family &&
+        model >= m->model_low && model <= m->model_high)
       return m;
   }
   return smalloc_machine_by_name("generic");
@@ -114,14 +126,17 @@ static inline const struct smalloc_machine *smalloc_machine_native(void) {
                                          : SMALLOC_VENDOR_NONE;
   smalloc_cpuid_(1, r);
   uint32_t family = (r[0] >> 8) & 15, model = (r[0] >> 4) & 15;
-  if (family == 6 || family == 15) model |= (r[0] >> 12) & 0xf0;
-  if (family == 15) family += (r[0] >> 20) & 0xff;
+  if (family == 6 || family == 15)
+    model |= (r[0] >> 12) & 0xf0;
+  if (family == 15)
+    family += (r[0] >> 20) & 0xff;
   return smalloc_machine_by_cpu(vendor, (uint16_t)family, (uint16_t)model);
 #elif defined(__aarch64__) && defined(__linux__)
   uint64_t midr; /* the kernel emulates this read for user space */
   __asm__("mrs %0, midr_el1" : "=r"(midr));
-  return (midr >> 24) == 0x41 ? smalloc_machine_by_cpu(SMALLOC_VENDOR_ARM, 0, (uint16_t)((midr >> 4) & 0xfff))
-                              : smalloc_machine_by_name("generic");
+  return (midr >> 24) == 0x41
+             ? smalloc_machine_by_cpu(SMALLOC_VENDOR_ARM, 0, (uint16_t)((midr >> 4) & 0xfff))
+             : smalloc_machine_by_name("generic");
 #else
   return smalloc_machine_by_name("generic");
 #endif

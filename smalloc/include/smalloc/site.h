@@ -64,13 +64,18 @@ enum smalloc_heap_strategy {
 
 enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE = 1 };
 
-/* smalloc_site.flags */
-#define SMALLOC_SITE_REWRITTEN 1u         /* the call goes through a thunk and has a cell */
-#define SMALLOC_SITE_FULLY_INITIALISED 2u /* every byte is proved to be written: superpages at birth are free */
-#define SMALLOC_SITE_SMALL 4u             /* many small objects: their heap's live bytes decide, not one size */
-#define SMALLOC_SITE_ESCAPES 8u           /* the pointer leaves the unit: unseen accesses are possible */
-#define SMALLOC_SITE_UNDECIDED 16u        /* accesses unknown: heap:migrate watches it, heap:split leaves it unless
-                                             a nest that pays touches a big object of it */
+/* smalloc_site.flags
+ * REWRITTEN: the call goes through a thunk and has a cell.
+ * FULLY_INITIALISED: every byte is proved to be written: superpages at birth are free.
+ * SMALL: many small objects: their heap's live bytes decide, not one size.
+ * ESCAPES: the pointer leaves the unit: unseen accesses are possible.
+ * UNDECIDED: accesses unknown: heap:migrate watches it, heap:split leaves it unless a nest that pays touches a big
+ * object of it. */
+#define SMALLOC_SITE_REWRITTEN 1u
+#define SMALLOC_SITE_FULLY_INITIALISED 2u
+#define SMALLOC_SITE_SMALL 4u
+#define SMALLOC_SITE_ESCAPES 8u
+#define SMALLOC_SITE_UNDECIDED 16u
 
 /* One allocation site (one call instruction after inlining). sizeof == fixed_bytes of version 1. */
 struct smalloc_site {
@@ -80,7 +85,8 @@ struct smalloc_site {
   uint32_t record_bytes; /* fixed part + strings + padding to 8 */
   uint32_t flags;
   uint64_t id; /* the same at every -O level, in instrumented and final build */
-  int32_t cell_offset; /* address of the cell minus address of this record; 0: no cell (not rewritten) */
+  /* address of the cell minus address of this record; 0: no cell (not rewritten) */
+  int32_t cell_offset;
   uint32_t line;
   uint32_t column;
   uint32_t element_bytes; /* 0: unknown */
@@ -90,22 +96,23 @@ struct smalloc_site {
   uint32_t callee;
   uint32_t spread_expr;
   uint32_t why;
-  uint32_t context; /* inline chain, innermost first, one "function file:line" a line */
-  uint32_t machine; /* name of the machine profile decided for */
-  uint32_t reach_pages; /* base pages that its last-level TLB covers */
-  uint64_t size_bytes;  /* of one object; SMALLOC_UNKNOWN */
+  uint32_t context;      /* inline chain, innermost first, one "function file:line" a line */
+  uint32_t machine;      /* name of the machine profile decided for */
+  uint32_t reach_pages;  /* base pages that its last-level TLB covers */
+  uint64_t size_bytes;   /* of one object; SMALLOC_UNKNOWN */
   uint64_t spread_pages; /* distinct base pages that the worst nest touches; SMALLOC_UNKNOWN */
   uint64_t first_touch_faults_saved; /* per object; SMALLOC_UNKNOWN */
   uint64_t min_bytes; /* run-time rule, see SMALLOC_DECISION_RUNTIME; SMALLOC_UNKNOWN: never */
-  float misses_per_access; /* at this reach, all worst nest's accesses to the site; negative: unknown */
+  /* at this reach, all worst nest's accesses to the site; negative: unknown */
+  float misses_per_access;
   float saving_cycles_per_access; /* negative: unknown */
-  uint8_t pattern;        /* enum smalloc_pattern */
-  uint8_t decision;       /* enum smalloc_decision: the compiler's; the cell has today's */
-  uint8_t decided_by;     /* enum smalloc_decided_by */
-  uint8_t model;          /* enum smalloc_model */
-  uint8_t page_shift;     /* log2 of the page size decided for: 12, 21 */
-  uint8_t confidence;     /* 0..100 */
-  uint8_t machine_source; /* enum smalloc_machine_source */
+  uint8_t pattern;                /* enum smalloc_pattern */
+  uint8_t decision;               /* enum smalloc_decision: the compiler's; the cell has today's */
+  uint8_t decided_by;             /* enum smalloc_decided_by */
+  uint8_t model;                  /* enum smalloc_model */
+  uint8_t page_shift;             /* log2 of the page size decided for: 12, 21 */
+  uint8_t confidence;             /* 0..100 */
+  uint8_t machine_source;         /* enum smalloc_machine_source */
   uint8_t base_page_shift;
 };
 
@@ -119,8 +126,8 @@ struct smalloc_cell {
   uint64_t requested_bytes; /* counted by the runtime for small sites, from 0 */
 };
 
-#define SMALLOC_WORD(decision, flags, page_shift, by, min_pages)                                              \
-  ((uint64_t)(decision) | ((uint64_t)((flags) & 0xffu) << 8) | ((uint64_t)(page_shift) << 16) |                \
+#define SMALLOC_WORD(decision, flags, page_shift, by, min_pages)                                   \
+  ((uint64_t)(decision) | ((uint64_t)((flags) & 0xffu) << 8) | ((uint64_t)(page_shift) << 16) |    \
    ((uint64_t)(by) << 24) | ((uint64_t)(min_pages) << 32))
 #define SMALLOC_WORD_DECISION(w) ((unsigned)((w) & 0xffu))
 #define SMALLOC_WORD_FLAGS(w) ((unsigned)(((w) >> 8) & 0xffu))
@@ -132,12 +139,12 @@ struct smalloc_cell {
  * the addresses as that image resolves them (through its GOT) and calls __smalloc_v1_register_module. The runtime
  * gives superpages only to images whose free, realloc and operator delete are its own. */
 struct smalloc_module {
-  uint32_t version; /* SMALLOC_ABI_VERSION */
-  uint32_t bytes;   /* sizeof(struct smalloc_module) */
+  uint32_t version;                     /* SMALLOC_ABI_VERSION */
+  uint32_t bytes;                       /* sizeof(struct smalloc_module) */
   const void *sites_start, *sites_stop; /* NULL when the linker dropped the table */
   void *free_function, *realloc_function;
   void *delete_function; /* operator delete(void*); NULL when the image has no libstdc++ */
-  uint32_t heap; /* enum smalloc_heap_strategy that the image was compiled for */
+  uint32_t heap;         /* enum smalloc_heap_strategy that the image was compiled for */
   uint32_t reserved;
   struct smalloc_module *next; /* the runtime's */
 };
@@ -151,8 +158,9 @@ void *__smalloc_v1_malloc(size_t bytes, struct smalloc_cell *cell);
 void *__smalloc_v1_calloc(size_t count, size_t bytes, struct smalloc_cell *cell);
 void *__smalloc_v1_realloc(void *p, size_t bytes, struct smalloc_cell *cell);
 void *__smalloc_v1_aligned_alloc(size_t alignment, size_t bytes, struct smalloc_cell *cell);
-int __smalloc_v1_posix_memalign(void **out, size_t alignment, size_t bytes, struct smalloc_cell *cell);
-void *__smalloc_v1_new(size_t bytes, struct smalloc_cell *cell);                   /* new, new[], nothrow */
+int __smalloc_v1_posix_memalign(void **out, size_t alignment, size_t bytes,
+                                struct smalloc_cell *cell);
+void *__smalloc_v1_new(size_t bytes, struct smalloc_cell *cell); /* new, new[], nothrow */
 void *__smalloc_v1_new_aligned(size_t bytes, size_t alignment, struct smalloc_cell *cell);
 
 /* Promotion point: the compiler puts it before a loop nest that walks the object at p in a way that superpages

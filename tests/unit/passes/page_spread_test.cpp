@@ -26,7 +26,8 @@ SpreadLevel walk(int64_t stride, uint64_t trip) { return {stride, trip, false, f
 SpreadLevel assumed(int64_t stride) { return {stride, 1u << 20, true, false}; }
 SpreadLevel random_draws(uint64_t trip) { return {0, trip, false, true}; }
 
-SpreadReference reference(std::vector<SpreadLevel> levels, uint64_t object = Unbounded, uint64_t element = 8) {
+SpreadReference reference(std::vector<SpreadLevel> levels, uint64_t object = Unbounded,
+                          uint64_t element = 8) {
   SpreadReference r;
   r.ElementBytes = element;
   r.ObjectBytes = object;
@@ -35,7 +36,7 @@ SpreadReference reference(std::vector<SpreadLevel> levels, uint64_t object = Unb
 }
 
 /// Calls visit(offset) for each execution of r, outermost loop slowest.
-void execute(const SpreadReference& r, const std::function<void(int64_t)>& visit) {
+void execute(const SpreadReference &r, const std::function<void(int64_t)> &visit) {
   std::vector<uint64_t> count(r.Levels.size(), 0);
   while (true) {
     int64_t at = 0;
@@ -45,12 +46,13 @@ void execute(const SpreadReference& r, const std::function<void(int64_t)>& visit
     size_t i = 0;
     while (i < count.size() && ++count[i] == r.Levels[i].Trip)
       count[i++] = 0;
-    if (i == count.size()) return;
+    if (i == count.size())
+      return;
   }
 }
 
 /// Distinct pages of r when its first byte lies at start.
-size_t counted_pages(const SpreadReference& r, int64_t start) {
+size_t counted_pages(const SpreadReference &r, int64_t start) {
   std::set<int64_t> pages;
   execute(r, [&](int64_t at) {
     for (int64_t byte : {at, at + static_cast<int64_t>(r.ElementBytes) - 1})
@@ -59,7 +61,7 @@ size_t counted_pages(const SpreadReference& r, int64_t start) {
   return pages.size();
 }
 
-double counted_pages_on_average(const SpreadReference& r) {
+double counted_pages_on_average(const SpreadReference &r) {
   double sum = 0;
   for (int64_t start = 0; start < static_cast<int64_t>(Page); start += 64)
     sum += static_cast<double>(counted_pages(r, start));
@@ -91,7 +93,8 @@ private:
 };
 
 /// Misses per access of each reference of a nest whose references have equal trips; objects lie far apart.
-std::vector<double> simulated_misses(const std::vector<SpreadReference>& nest, size_t reach, unsigned seed = 1) {
+std::vector<double> simulated_misses(const std::vector<SpreadReference> &nest, size_t reach,
+                                     unsigned seed = 1) {
   LruTlb tlb(reach);
   std::mt19937_64 random(seed);
   std::vector<double> misses(nest.size(), 0);
@@ -106,16 +109,18 @@ std::vector<double> simulated_misses(const std::vector<SpreadReference>& nest, s
         at += nest[k].Levels[i].StrideBytes * static_cast<int64_t>(count[i]);
         irregular |= nest[k].Levels[i].Irregular;
       }
-      if (irregular) at = static_cast<int64_t>(random() % (nest[k].ObjectBytes / Page) * Page);
+      if (irregular)
+        at = static_cast<int64_t>(random() % (nest[k].ObjectBytes / Page) * Page);
       uint64_t page = (k + 1) * (uint64_t(1) << 40) + static_cast<uint64_t>(at) / Page;
       misses[k] += tlb.misses(page);
     }
     size_t i = 0;
     while (i < count.size() && ++count[i] == nest[0].Levels[i].Trip)
       count[i++] = 0;
-    if (i == count.size()) break;
+    if (i == count.size())
+      break;
   }
-  for (double& m : misses)
+  for (double &m : misses)
     m /= executions;
   return misses;
 }
@@ -135,17 +140,21 @@ TEST(PagesTouched, OneBlockIsExact) {
       // The blocks so far, sorted, must still follow on each other.
       block = std::max<int64_t>(block, 8) + stride * static_cast<int64_t>(trip - 1);
     }
-    std::sort(r.Levels.begin(), r.Levels.end(),
-              [](const SpreadLevel& a, const SpreadLevel& b) { return a.StrideBytes < b.StrideBytes; });
+    std::sort(r.Levels.begin(), r.Levels.end(), [](const SpreadLevel &a, const SpreadLevel &b) {
+      return a.StrideBytes < b.StrideBytes;
+    });
     int64_t reached = 8;
     bool one_block = true;
-    for (const SpreadLevel& l : r.Levels) {
-      if (l.Trip > 1) one_block &= l.StrideBytes - reached < static_cast<int64_t>(Page);
+    for (const SpreadLevel &l : r.Levels) {
+      if (l.Trip > 1)
+        one_block &= l.StrideBytes - reached < static_cast<int64_t>(Page);
       reached = std::max(reached, l.StrideBytes * static_cast<int64_t>(l.Trip - 1) + reached);
     }
-    if (!one_block) continue;
+    if (!one_block)
+      continue;
     std::shuffle(r.Levels.begin(), r.Levels.end(), random); // the nest's order does not matter
-    EXPECT_DOUBLE_EQ(pagesTouched(r, 3, Page), static_cast<double>(counted_pages(r, 0))) << "round " << round;
+    EXPECT_DOUBLE_EQ(pagesTouched(r, 3, Page), static_cast<double>(counted_pages(r, 0)))
+        << "round " << round;
   }
 }
 
@@ -233,7 +242,8 @@ TEST(NestSpread, StreamsAreHidden) {
     EXPECT_GT(s.MissesPerAccess, 0) << stride;
     EXPECT_EQ(s.ExposedPerAccess, 0) << stride;
   }
-  EXPECT_GT(nestSpread({reference({walk(2056, 1u << 20), walk(0, 10)})}, t)[0].ExposedPerAccess, 0.4);
+  EXPECT_GT(nestSpread({reference({walk(2056, 1u << 20), walk(0, 10)})}, t)[0].ExposedPerAccess,
+            0.4);
 }
 
 TEST(NestSpread, AssumedTripsEndWithTheObject) {
@@ -254,15 +264,17 @@ public:
     return all_[static_cast<size_t>(q * static_cast<double>(all_.size() - 1))];
   }
   double within(double factor) const {
-    return static_cast<double>(std::count_if(all_.begin(), all_.end(),
-                                             [&](double r) { return r >= 1 / factor && r <= factor; })) /
+    return static_cast<double>(
+               std::count_if(all_.begin(), all_.end(),
+                             [&](double r) { return r >= 1 / factor && r <= factor; })) /
            static_cast<double>(all_.size());
   }
-  void print(const char* of) {
-    std::printf("%s, model / simulation: min %.2f, 1 %% %.2f, 5 %% %.2f, median %.3f, 95 %% %.2f, 99 %% %.2f, max %.2f; "
+  void print(const char *of) {
+    std::printf("%s, model / simulation: min %.2f, 1 %% %.2f, 5 %% %.2f, median %.3f, 95 %% %.2f, "
+                "99 %% %.2f, max %.2f; "
                 "%.1f %% within a factor of 2\n",
-                of, quantile(0), quantile(.01), quantile(.05), quantile(.5), quantile(.95), quantile(.99), quantile(1),
-                100 * within(2));
+                of, quantile(0), quantile(.01), quantile(.05), quantile(.5), quantile(.95),
+                quantile(.99), quantile(1), 100 * within(2));
   }
 
 private:
@@ -270,7 +282,7 @@ private:
 };
 
 /// A walk over a dense array of up to three dimensions, its loops in any order, perhaps repeated.
-SpreadReference array_walk(std::mt19937& random) {
+SpreadReference array_walk(std::mt19937 &random) {
   static constexpr int64_t elements[] = {1, 4, 8, 16, 48};
   SpreadReference r = reference({}, Unbounded, static_cast<uint64_t>(elements[random() % 5]));
   auto stride = static_cast<int64_t>(r.ElementBytes);
@@ -279,7 +291,8 @@ SpreadReference array_walk(std::mt19937& random) {
     r.Levels.push_back(walk(stride, trip));
     stride *= static_cast<int64_t>(trip);
   }
-  if (random() % 2) r.Levels.push_back(walk(0, 2 + random() % 10));
+  if (random() % 2)
+    r.Levels.push_back(walk(0, 2 + random() % 10));
   std::shuffle(r.Levels.begin(), r.Levels.end(), random);
   r.ObjectBytes = static_cast<uint64_t>(stride);
   return r;
@@ -293,7 +306,8 @@ TEST(NestSpread, AgreesWithAnLruTlbOnArrays) {
   for (int round = 0; round < 1000; ++round) {
     const SpreadReference r = array_walk(random);
     const size_t reach = size_t(4) << random() % 5;
-    ratios.add(nestSpread({r}, {Page, reach, 2048})[0].MissesPerAccess, simulated_misses({r}, reach)[0]);
+    ratios.add(nestSpread({r}, {Page, reach, 2048})[0].MissesPerAccess,
+               simulated_misses({r}, reach)[0]);
   }
   ratios.print("arrays");
   EXPECT_NEAR(ratios.quantile(0.5), 1, 0.01);
@@ -308,11 +322,13 @@ TEST(NestSpread, AgreesWithAnLruTlbOnAnyStrides) {
   for (int round = 0; round < 2000; ++round) {
     SpreadReference r = reference({});
     for (unsigned i = 0, levels = 1 + random() % 3; i < levels; ++i) {
-      static constexpr int64_t strides[] = {0, 8, 64, 512, 4096, 4104, 12288, 65536, 8 * 1000, 8 * 4096};
+      static constexpr int64_t strides[] = {0,    8,     64,    512,      4096,
+                                            4104, 12288, 65536, 8 * 1000, 8 * 4096};
       r.Levels.push_back(walk(strides[random() % 10], 2 + random() % 60));
     }
     const size_t reach = size_t(4) << random() % 5;
-    ratios.add(nestSpread({r}, {Page, reach, 2048})[0].MissesPerAccess, simulated_misses({r}, reach)[0]);
+    ratios.add(nestSpread({r}, {Page, reach, 2048})[0].MissesPerAccess,
+               simulated_misses({r}, reach)[0]);
   }
   ratios.print("any strides");
   EXPECT_NEAR(ratios.quantile(0.5), 1, 0.01);
@@ -391,7 +407,8 @@ TEST(PaperSpread, IndependentReferencesAreOne) {
 TEST(PaperSpread, ContiguousIsIterationsTimesStepByPage) {
   EXPECT_DOUBLE_EQ(paperSpread(reference({walk(8, 5120)}), Page), 10);
   EXPECT_DOUBLE_EQ(paperSpread(reference({walk(8, 5120), walk(40960, 3)}), Page), 30);
-  EXPECT_DOUBLE_EQ(paperSpread(reference({walk(8, 100)}), Page), 800.0 / 4096) << "a row shorter than a page";
+  EXPECT_DOUBLE_EQ(paperSpread(reference({walk(8, 100)}), Page), 800.0 / 4096)
+      << "a row shorter than a page";
   EXPECT_DOUBLE_EQ(paperSpread(reference({walk(4096, 100)}), Page), 100);
 }
 
@@ -403,8 +420,9 @@ TEST(PaperSpread, OuterLoopsCountOnlyWhereTheReferenceVaries) {
 TEST(SmallestPayingBytes, IsTheBorder) {
   const double walk_cycles = 35, least = 1;
   for (uint64_t reach : {64u, 2048u, 3072u})
-    for (const SpreadReference& r :
-         {reference({assumed(4096), assumed(8)}), reference({assumed(8192), walk(0, 100)}), reference({random_draws(uint64_t(1) << 40)})}) {
+    for (const SpreadReference &r :
+         {reference({assumed(4096), assumed(8)}), reference({assumed(8192), walk(0, 100)}),
+          reference({random_draws(uint64_t(1) << 40)})}) {
       const SpreadTarget t{Page, reach, 2048};
       auto cost = [&](uint64_t pages) {
         SpreadReference sized = r;
@@ -442,6 +460,9 @@ TEST(SmallestPayingBytes, GrowsWithReachAndWithTheLeastSaving) {
 }
 
 TEST(SmallestPayingBytes, NeverForStreamsOrCheapWalks) {
-  EXPECT_EQ(smallestPayingBytes(reference({assumed(8), walk(0, 100)}), {Page, 2048, 2048}, 35, 1), UINT64_MAX);
-  EXPECT_EQ(smallestPayingBytes(reference({random_draws(uint64_t(1) << 40)}), {Page, 2048, 2048}, 0.5, 1), UINT64_MAX);
+  EXPECT_EQ(smallestPayingBytes(reference({assumed(8), walk(0, 100)}), {Page, 2048, 2048}, 35, 1),
+            UINT64_MAX);
+  EXPECT_EQ(
+      smallestPayingBytes(reference({random_draws(uint64_t(1) << 40)}), {Page, 2048, 2048}, 0.5, 1),
+      UINT64_MAX);
 }
