@@ -46,7 +46,7 @@ CONF
   [ -n "$targets" ] || die "no package sources (apt): this system names none"
   while IFS='|' read -r _ site release component key; do
     case $component in main) ;; *) continue ;; esac
-    case $key in "" | '$('*) key="" ;; *) key="[signed-by=$key] " ;; esac # not every apt knows that word
+    case $key in /* | *[0-9A-F]) key="[signed-by=$key] " ;; *) key="" ;; esac # not every apt knows that word
     echo "deb-src $key$site $release $component"
   done <<<"$targets" | sort -u >"$apt_dir/sources.list"
 }

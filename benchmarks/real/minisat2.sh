@@ -24,8 +24,8 @@ test_in() {
   [ "$(solve "$1" unsat.cnf)" = 20 ]
 }
 prepare() {
-  [ -s planted-big.cnf ] || { python3 "$real_dir/generate.py" planted 2400000 9300000 >p.tmp && mv p.tmp planted-big.cnf; }
-  [ -s planted-small.cnf ] || { python3 "$real_dir/generate.py" planted 400000 1500000 >p.tmp && mv p.tmp planted-small.cnf; }
+  [ -s planted-big.cnf ] || { python3 "$real_dir/generate.py" planted 3000000 6000000 >p.tmp && mv p.tmp planted-big.cnf; }
+  [ -s planted-small.cnf ] || { python3 "$real_dir/generate.py" planted 1000000 2000000 >p.tmp && mv p.tmp planted-small.cnf; }
 }
 workload() {
   echo "$(binary "$1") -verb=0 $inputs/planted-$([ "$quick" ] && echo small || echo big).cnf /dev/stdout"

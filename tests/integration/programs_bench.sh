@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The measuring harness: parses, refuses unknown names with status 2, writes JSON, and never calls noise a difference.
+. "$(dirname "$0")/lib.sh"
+bench=$SMALLOC_SOURCE/scripts/bench.py
+expect_status 0 python3 "$bench" --list
+expect_match out '^mixed +mixed/mixed.c'
+expect_status 2 python3 "$bench" -p no-such-program
+expect_status 2 python3 "$bench" -c no-such-configuration -p gups
+expect_status 2 bash "$SMALLOC_SOURCE/scripts/demo" --no-such-option
+expect_status 0 bash "$SMALLOC_SOURCE/scripts/demo" --help
+expect_match out '^usage: scripts/demo'
+for script in "$SMALLOC_SOURCE"/benchmarks/real/*.sh; do
+  case $script in */lib.sh | */redis-session.sh) continue ;; esac
+  expect_status 2 bash "$script" no-such-verb
+  expect_status 0 bash "$script" --help
+done
+cat >suite.json <<'JSON'
+{"programs": [{"name": "small", "source": "kernels/transpose.c", "args": ["60", "50"], "expect": "none"}]}
+JSON
+expect_status 0 python3 "$bench" --suite suite.json -c base -n 2 --work work --json r.json
+python3 -c 'import json; r = json.load(open("r.json")); assert r["schema"] == "smalloc.bench/1"; s = r["programs"][0]["results"]["base"]; assert s["runs"] == 2 and s["peak_rss_bytes"] > 0'
+cd "$SMALLOC_SOURCE/scripts"
+PYTHONDONTWRITEBYTECODE=1 python3 - <<'PY'
+import bench
+steady = {"total_seconds": 1.0, "total_spread": 0.01}
+assert bench.compare(steady, {"total_seconds": 0.8, "total_spread": 0.02}, "total") == (1.25, True)
+assert bench.compare(steady, {"total_seconds": 0.8, "total_spread": 0.3}, "total") == (1.25, False)
+assert bench.compare(steady, {"total_seconds": 0.998, "total_spread": 0}, "total")[1] is False
+assert bench.spread([1.0, 1.0, 1.2]) > 0.19 and bench.spread([5.0]) == 0
+PY
+# The README's table comes from the results, and from nothing else.
+cd "$tmp"
+python3 - <<'PY'
+import json
+s = {"total_seconds": 2.0, "total_spread": 0.01, "peak_rss_bytes": 2 << 20, "in_effect": True, "runs": 3}
+json.dump({"configurations": {"base": "glibc", "ours": "smalloc"}, "machine": {"cpus": 2, "cpu": "X", "hypervisor": True, "kernel": "6"},
+           "programs": [{"name": "p", "results": {"base": s, "ours": {**s, "total_seconds": 1.0}}}]}, open("d.json", "w"))
+PY
+printf 'a\n<!-- demo:begin -->\nold\n<!-- demo:end -->\nb\n' >R.md
+expect_status 1 python3 "$SMALLOC_SOURCE/scripts/regen_docs.py" --check --results d.json --readme R.md
+expect_status 0 python3 "$SMALLOC_SOURCE/scripts/regen_docs.py" --results d.json --readme R.md
+expect_match R.md '^\| p \| 2.00 s, 2 MiB \| 2.00x, 2 MiB \|$'
+expect_status 0 python3 "$SMALLOC_SOURCE/scripts/regen_docs.py" --check --results d.json --readme R.md
