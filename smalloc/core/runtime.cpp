@@ -375,8 +375,13 @@ void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero) {
   static __thread unsigned calls __attribute__((tls_model("initial-exec")));
   if (__smalloc_v1_pending && ++calls % 1024 == 0)
     promote_by_time();
-  size_t least_big = max_of<size_t>(kSuperpageBytes, reach_bytes_);
-  switch (options().heap_given ? strategy_ : HeapStrategy::kSplit) {
+  // The reach is known once the heaps run; before, whatever may hold a superpage is a reason to look.
+  size_t least_big = running() ? max_of<size_t>(kSuperpageBytes, reach_bytes_) : kSuperpageBytes;
+  if (options().heap == HeapStrategy::kSplit)
+    foreign_below_.store(least_big, std::memory_order_relaxed);
+  else if (options().heap == HeapStrategy::kOff)
+    foreign_below_.store(SIZE_MAX, std::memory_order_relaxed);
+  switch (options().heap) {
   case HeapStrategy::kOff:
     return nullptr;
   case HeapStrategy::kSuperpage:

@@ -87,6 +87,11 @@ public:
   /// Would a request of this site and size be ours? Changes nothing.
   bool site_accepts(smalloc_cell *cell, size_t bytes);
 
+  /// Is a request of this size none of libsmalloc_preload.so's business, now and without asking further?
+  bool surely_foreign(size_t bytes) const {
+    return bytes < foreign_below_.load(std::memory_order_relaxed) &&
+           __atomic_load_n(&__smalloc_v1_pending, __ATOMIC_RELAXED) == 0;
+  }
   /// For libsmalloc_preload.so, which knows sizes only. nullptr: the next allocator.
   void *sized_allocate(size_t bytes, size_t alignment, bool zero);
 
@@ -142,6 +147,7 @@ private:
   Region region_;
   BigObjects big_;
   Counters counters_;
+  std::atomic<size_t> foreign_below_{0}; ///< 0: not known yet
   std::atomic<uint64_t> time_credit_from_ns_{0};
   UnitIndex pending_cursor_ = 0;
   std::atomic<bool> warned_{false};

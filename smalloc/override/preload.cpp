@@ -52,8 +52,9 @@ void *allocate_foreign_aligned(size_t alignment, size_t bytes) {
 } // namespace smalloc
 
 SMALLOC_EXPORT void *malloc(size_t bytes) {
-  if (void *p = g_runtime.sized_allocate(bytes, smalloc::kMallocAlignment, false))
-    return p;
+  if (!g_runtime.surely_foreign(bytes))
+    if (void *p = g_runtime.sized_allocate(bytes, smalloc::kMallocAlignment, false))
+      return p;
   return smalloc::foreign_malloc(bytes);
 }
 SMALLOC_EXPORT void *calloc(size_t count, size_t bytes) {
