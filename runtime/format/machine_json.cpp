@@ -228,6 +228,8 @@ MachineProfile parse_machine(std::string_view text) {
     });
   } catch (const Json::parse_error &error) {
     reject(fmt::format("it is not JSON (byte {})", error.byte));
+  } catch (const Json::out_of_range &) { // 1e999
+    reject("it has a number that is too large");
   }
   if (too_deep)
     reject("it is nested too deeply");

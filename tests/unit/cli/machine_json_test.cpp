@@ -63,6 +63,7 @@ TEST(MachineJson, NamesTheKeyThatIsWrong) {
 TEST(MachineJson, RejectsWhatIsNoProfile) {
   EXPECT_THAT(error_of(""), testing::HasSubstr("not JSON"));
   EXPECT_THAT(error_of("{\"schema\": "), testing::HasSubstr("not JSON"));
+  EXPECT_EQ(error_of("{\"frequency_hz\": 1e999}"), "it has a number that is too large");
   EXPECT_EQ(error_of("[]"), "it is not a JSON object");
   EXPECT_EQ(error_of("{}"), "key 'schema' is missing");
   EXPECT_NE(error_of(std::string(100000, '[')), "accepted");
