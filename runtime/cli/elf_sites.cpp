@@ -237,6 +237,15 @@ std::optional<Site> parse_site(ByteSpan bytes, std::string &why) {
 SiteTable read_sites(const ElfImage &image) {
   Reader reader(image);
   bool found = false, debug_only = false, scanned = false;
+  // Thousands of headers that all name the same bytes must not cost thousands of readings, nor
+  // give thousands of tables: no more bytes are read than the file has.
+  uint64_t unread = image.bytes.size();
+  const auto read_once = [&unread](ByteSpan bytes) {
+    if (bytes.size() > unread)
+      return false;
+    unread -= bytes.size();
+    return true;
+  };
   for (const ElfSection &s : image.sections) {
     if (s.name != SMALLOC_SITES_SECTION || s.size == 0)
       continue;
@@ -247,13 +256,17 @@ SiteTable read_sites(const ElfImage &image) {
     found = true;
     if (image.contents(s).empty())
       reader.warn(s.offset, fmt::format("its {} bytes lie outside the file", s.size));
+    if (!read_once(image.contents(s))) {
+      reader.warn(s.offset, "sections of that name overlap");
+      continue;
+    }
     reader.read_section(image.contents(s), s.offset,
                         image.relocatable() ? std::nullopt : std::optional(s.address));
   }
   if (image.sections.empty()) {
     scanned = true;
     for (const ElfSegment &s : image.segments)
-      if (s.type == PT_LOAD)
+      if (s.type == PT_LOAD && read_once(image.contents(s)))
         reader.scan_segment(image.contents(s), s);
   }
   SiteTable table = reader.take();

@@ -211,6 +211,23 @@ TEST(ReadSites, ScansFilesWithoutSectionHeaders) {
   EXPECT_THAT(result.notes, testing::ElementsAre(testing::HasSubstr("no section headers")));
 }
 
+TEST(ReadSites, HeadersOfTheSameBytesDoNotMultiplyThem) {
+  Bytes file = elf_file(record_bytes(plain_record()));
+  Elf64_Ehdr e;
+  std::memcpy(&e, file.data(), sizeof e);
+  const auto sites = file.begin() + static_cast<ptrdiff_t>(e.e_shoff + sizeof(Elf64_Shdr));
+  const Bytes header(sites, sites + sizeof(Elf64_Shdr));
+  for (int i = 0; i < 1000; i++)
+    append(file, header);
+  e.e_shnum += 1000;
+  put(file, 0, e);
+  const SiteTable table = read(file);
+  EXPECT_GE(table.sites.size(), 1u);
+  EXPECT_LE(table.sites.size(), file.size() / sizeof(struct smalloc_site));
+  ASSERT_FALSE(table.warnings.empty());
+  EXPECT_THAT(table.warnings[0], testing::HasSubstr("overlap"));
+}
+
 TEST(ReadSites, NoTableIsNotFound) {
   const SiteTable result = read(elf_file(Bytes(64, 0x90), false));
   EXPECT_FALSE(result.table_found);
