@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fuzz.h decides what every fuzz target has in common: a condition that ends the process whatever
+// the build type, and how bytes of the input become decisions (zeros when they have run out).
+#ifndef TESTS_FUZZ_FUZZ_H
+#define TESTS_FUZZ_FUZZ_H
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define FUZZ_CHECK(condition)                                                                      \
+  do {                                                                                             \
+    if (!(condition)) {                                                                            \
+      std::fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);               \
+      std::abort();                                                                                \
+    }                                                                                              \
+  } while (false)
+
+namespace smalloc::fuzz {
+
+class Input {
+public:
+  Input(const uint8_t *data, size_t size) : at_(data), left_(size) {}
+  bool empty() const { return left_ == 0; }
+  uint8_t byte() {
+    if (left_ == 0)
+      return 0;
+    left_--;
+    return *at_++;
+  }
+  uint16_t word() {
+    const uint16_t low = byte();
+    return static_cast<uint16_t>(low | byte() << 8);
+  }
+
+private:
+  const uint8_t *at_;
+  size_t left_;
+};
+
+} // namespace smalloc::fuzz
+#endif
