@@ -185,13 +185,24 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
     }
     return false;
   };
-  // A loop around the filling is taken to run.
-  auto IsLoopGuard = [&](const BasicBlock *B) {
+  // A loop around the filling is taken to run: its own guard compares a quantity of its trip count.
+  auto GuardsLoop = [&](const ICmpInst *Compare) {
     for (const Loop *L = LI.getLoopFor(Filling); L; L = L->getParentLoop()) {
-      const BasicBlock *Before = L->getLoopPredecessor();
-      if (Before && (Before == B || Before->getSinglePredecessor() == B))
-        return true;
+      const SCEV *Count = SE.getBackedgeTakenCount(L);
+      if (isa<SCEVCouldNotCompute>(Count))
+        continue;
+      for (const Use &Op : Compare->operands())
+        if (SE.isSCEVable(Op->getType()) && !isa<Constant>(Op) &&
+            SCEVExprContains(Count, [&](const SCEV *Part) { return Part == bare(SE.getSCEV(Op)); }))
+          return true;
     }
+    return false;
+  };
+  // Empty or not: against 0 or 1. Any other comparison of the size makes a choice.
+  auto TestsEmpty = [&](const ICmpInst *Compare) {
+    for (unsigned Side = 0; Side < 2; ++Side)
+      if (auto *C = dyn_cast<ConstantInt>(Compare->getOperand(1 - Side)))
+        return C->getValue().getSignificantBits() <= 2 && Quantity(Compare->getOperand(Side));
     return false;
   };
   const BasicBlock *Top = DT.findNearestCommonDominator(Call.getParent(), Filling);
@@ -199,9 +210,11 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
     const BasicBlock *B = Node->getIDom() ? Node->getIDom()->getBlock() : nullptr;
     if (!B)
       break;
-    auto *Branch = dyn_cast<BranchInst>(B->getTerminator());
-    if (!Branch || !Branch->isConditional() || PDT.dominates(Filling, B))
+    if (B->getSingleSuccessor() || isa<InvokeInst>(B->getTerminator()) || PDT.dominates(Filling, B))
       continue;
+    auto *Branch = dyn_cast<BranchInst>(B->getTerminator());
+    if (!Branch)
+      return false; // one case of several
     if (any_of(Branch->successors(),
                [](const BasicBlock *Next) { return isa<UnreachableInst>(Next->getTerminator()); }))
       continue;
@@ -216,9 +229,7 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
         continue;
       }
       bool OfPointer = Compare && Compare->getOperand(0)->getType()->isPointerTy();
-      bool OfSize =
-          Compare && (Quantity(Compare->getOperand(0)) || Quantity(Compare->getOperand(1)));
-      if (!Compare || (!OfPointer && !OfSize && !IsLoopGuard(B)))
+      if (!Compare || (!OfPointer && !TestsEmpty(Compare) && !GuardsLoop(Compare)))
         return false;
     }
   }
@@ -276,8 +287,7 @@ bool fullyInitialised(CallBase &Call, AllocFamily Family,
         Countable = false;
         break;
       }
-      const SCEV *Trip = SE.getAddExpr(
-          SE.getNoopOrZeroExtend(SE.getTruncateOrNoop(Count, Wide), Wide), SE.getOne(Wide));
+      const SCEV *Trip = SE.getAddExpr(SE.getTruncateOrZeroExtend(Count, Wide), SE.getOne(Wide));
       const SCEV *Step = Rec->getStepRecurrence(SE);
       Start = Rec->getStart();
       if (auto *Down = dyn_cast<SCEVConstant>(Step); Down && Down->getAPInt().isNegative()) {

@@ -10,6 +10,7 @@
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
 
@@ -363,6 +364,58 @@ void setTrip(LoopLevel &Level, const Loop *L, ScalarEvolution &SE) {
   }
 }
 
+/// One way in which an instruction touches memory.
+struct Touch {
+  Value *Pointer;
+  uint64_t Bytes;
+  bool Writes;          ///< and surely writes all of Bytes
+  bool Gathers = false; ///< addresses of a vector: each one of its own
+};
+
+/// Length assumed of a copy whose length is known at run time only: a line.
+constexpr uint64_t AssumedCopyBytes = 64;
+
+SmallVector<Touch, 2> touchesOf(Instruction &I) {
+  const DataLayout &DL = I.getDataLayout();
+  auto SizeOf = [&](Type *T) { return DL.getTypeStoreSize(T).getKnownMinValue(); };
+  if (auto *L = dyn_cast<LoadInst>(&I))
+    return {{L->getPointerOperand(), SizeOf(L->getType()), false}};
+  if (auto *S = dyn_cast<StoreInst>(&I))
+    return {{S->getPointerOperand(), SizeOf(S->getValueOperand()->getType()), true}};
+  if (auto *X = dyn_cast<AtomicRMWInst>(&I))
+    return {{X->getPointerOperand(), SizeOf(X->getValOperand()->getType()), true}};
+  if (auto *X = dyn_cast<AtomicCmpXchgInst>(&I))
+    return {{X->getPointerOperand(), SizeOf(X->getNewValOperand()->getType()), false}};
+  auto *Call = dyn_cast<IntrinsicInst>(&I);
+  if (!Call)
+    return {};
+  if (auto *Fill = dyn_cast<AnyMemIntrinsic>(Call)) {
+    auto *Length = dyn_cast<ConstantInt>(Fill->getLength());
+    uint64_t Bytes = Length ? Length->getLimitedValue(4096) : AssumedCopyBytes;
+    SmallVector<Touch, 2> Touches{
+        {Fill->getRawDest(), Bytes, Length && Length->getLimitedValue() == Bytes}};
+    if (auto *Copy = dyn_cast<AnyMemTransferInst>(Fill))
+      Touches.push_back({Copy->getRawSource(), Bytes, false});
+    return Touches;
+  }
+  // Masked loads and stores, gathers and scatters, generic ones and the target's own.
+  StringRef Name = Call->getCalledFunction()->getName();
+  const bool Gathers = Name.contains("gather") || Name.contains("scatter");
+  if (!Gathers && Call->getIntrinsicID() != Intrinsic::masked_load &&
+      Call->getIntrinsicID() != Intrinsic::masked_store)
+    return {};
+  for (Value *Operand : Call->args()) {
+    if (!Operand->getType()->isPtrOrPtrVectorTy() || isa<Constant>(Operand))
+      continue;
+    // A vector of addresses made from one base is that base's object.
+    if (auto *G = dyn_cast<GetElementPtrInst>(Operand);
+        G && !G->getPointerOperandType()->isVectorTy())
+      Operand = G->getPointerOperand();
+    return {{Operand, 8, false, Gathers}};
+  }
+  return {};
+}
+
 /// The unpredictable part of an address outside of any loop: an index that is computed or loaded, not a plain
 /// argument (its caller may well walk it in order).
 bool computedIndex(const Value *Pointer, unsigned Depth = 0) {
@@ -477,89 +530,91 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
     const SCEV *Address;
   };
   SmallVector<Window, 32> Windows;
-  for (Instruction &I : instructions(F)) {
-    Value *Pointer = getLoadStorePointerOperand(&I);
-    if (!Pointer) {
-      if (auto *X = dyn_cast<AtomicRMWInst>(&I))
-        Pointer = X->getPointerOperand();
-      else if (auto *X = dyn_cast<AtomicCmpXchgInst>(&I))
-        Pointer = X->getPointerOperand();
-      else
+  for (Instruction &I : instructions(F))
+    for (const Touch &T : touchesOf(I)) {
+      Value *Pointer = T.Pointer;
+      if (isa<AllocaInst>(getUnderlyingObject(Pointer)) ||
+          Pointer->getType()->getScalarType()->getPointerAddressSpace() != 0)
         continue;
-    }
-    if (isa<AllocaInst>(getUnderlyingObject(Pointer)) ||
-        Pointer->getType()->getPointerAddressSpace() != 0)
-      continue;
-    Type *Accessed =
-        isa<LoadInst>(I) ? I.getType() : I.getOperand(0)->getType(); // store: the stored value
-    if (auto *X = dyn_cast<AtomicRMWInst>(&I))
-      Accessed = X->getValOperand()->getType();
-    if (auto *X = dyn_cast<AtomicCmpXchgInst>(&I))
-      Accessed = X->getNewValOperand()->getType();
-    LoopReference R;
-    R.Access = &I;
-    R.Pointer = Pointer;
-    R.Bytes = F.getDataLayout().getTypeStoreSize(Accessed).getKnownMinValue();
-    R.Writes = !isa<LoadInst>(I);
-    const Loop *Inner = LI.getLoopFor(I.getParent());
-    const SCEV *Address = SE.isSCEVable(Pointer->getType()) ? SE.getSCEV(Pointer) : nullptr;
-    if (!Address)
-      continue;
-    if (auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address)); Base && Inner)
-      if (auto *Load = dyn_cast<LoadInst>(Base->getValue()))
-        R.ThroughPointers = Inner->contains(Load);
-    if (Inner) {
-      bool Repeated = any_of(Windows, [&](const Window &W) {
-        if (W.Inner != Inner)
-          return false;
-        if (W.Address == Address)
-          return true;
-        auto *C = dyn_cast<SCEVConstant>(SE.getMinusSCEV(Address, W.Address));
-        return C && C->getAPInt().abs().ult(PageBytes);
-      });
-      if (Repeated && !R.Writes)
+      LoopReference R;
+      R.Access = &I;
+      R.Pointer = Pointer;
+      R.Bytes = T.Bytes;
+      R.Writes = T.Writes;
+      const Loop *Inner = LI.getLoopFor(I.getParent());
+      const SCEV *Address = SE.isSCEVable(Pointer->getType()) ? SE.getSCEV(Pointer) : nullptr;
+      if (!Address && !T.Gathers)
         continue;
-      R.Repeated = Repeated;
-      Windows.push_back({Inner, Address});
+      if (T.Gathers) { // a vector of addresses: the innermost loop picks, whatever the base does
+        for (const Loop *L = Inner; L; L = L->getParentLoop()) {
+          auto [Trip, New] = Trips.try_emplace(L);
+          if (New)
+            setTrip(Trip->second, L, SE);
+          LoopLevel Level = Trip->second;
+          Level.L = L;
+          Level.Kind = L == Inner ? Motion::Gather : Motion::None;
+          R.Levels.push_back(Level);
+          R.Outermost = L;
+        }
+        if (!R.Levels.empty())
+          References.push_back(std::move(R));
+        continue;
+      }
+      if (auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address)); Base && Inner)
+        if (auto *Load = dyn_cast<LoadInst>(Base->getValue()))
+          R.ThroughPointers = Inner->contains(Load);
+      if (Inner) {
+        bool Repeated = any_of(Windows, [&](const Window &W) {
+          if (W.Inner != Inner)
+            return false;
+          if (W.Address == Address)
+            return true;
+          auto *C = dyn_cast<SCEVConstant>(SE.getMinusSCEV(Address, W.Address));
+          return C && C->getAPInt().abs().ult(PageBytes);
+        });
+        if (Repeated && !R.Writes)
+          continue;
+        R.Repeated = Repeated;
+        Windows.push_back({Inner, Address});
+      }
+      for (const Loop *L = Inner; L; L = L->getParentLoop()) {
+        auto &Query = Queries[L];
+        if (!Query)
+          Query = std::make_unique<MotionQuery>(L, SE);
+        LoopLevel Level = Query->of(Address);
+        // Somewhere in a block that this very iteration allocated: fresh blocks follow on each other.
+        if (auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address));
+            Base && isUnpredictable(Level.Kind))
+          if (auto *Call = dyn_cast<CallBase>(Base->getValue());
+              Call && Call->hasFnAttr(SiteIdAttr) && L->contains(Call))
+            Level = level(Motion::Constant, 64);
+        // An index loaded through itself within one array is a gather: the object stays the same.
+        if (Level.Kind == Motion::Chase && SE.isLoopInvariant(SE.getPointerBase(Address), L))
+          Level.Kind = Motion::Gather;
+        auto [Trip, New] = Trips.try_emplace(L);
+        if (New)
+          setTrip(Trip->second, L, SE);
+        Level.L = L;
+        Level.Trip = Trip->second.Trip;
+        Level.TripScev = Trip->second.TripScev;
+        R.Levels.push_back(Level);
+        R.Outermost = L;
+      }
+      const Value *Root = getUnderlyingObject(Pointer);
+      LoopLevel Around; // recursion, or a loop of a caller
+      if (auto *A = dyn_cast<Argument>(Root); A && Chased.contains(A)) {
+        Around.Kind = Motion::Chase;
+        R.Levels.push_back(Around);
+      } else if (!Inner && computedIndex(Pointer)) {
+        Around.Kind = Motion::Irregular;
+        R.Assumed = !CalledInLoop;
+        R.Levels.push_back(Around);
+      } else if (CalledInLoop && !R.Levels.empty()) {
+        R.Levels.push_back(Around);
+      }
+      if (!R.Levels.empty())
+        References.push_back(std::move(R));
     }
-    for (const Loop *L = Inner; L; L = L->getParentLoop()) {
-      auto &Query = Queries[L];
-      if (!Query)
-        Query = std::make_unique<MotionQuery>(L, SE);
-      LoopLevel Level = Query->of(Address);
-      // Somewhere in a block that this very iteration allocated: fresh blocks follow on each other.
-      if (auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address));
-          Base && isUnpredictable(Level.Kind))
-        if (auto *Call = dyn_cast<CallBase>(Base->getValue());
-            Call && Call->hasFnAttr(SiteIdAttr) && L->contains(Call))
-          Level = level(Motion::Constant, 64);
-      // An index loaded through itself within one array is a gather: the object stays the same.
-      if (Level.Kind == Motion::Chase && SE.isLoopInvariant(SE.getPointerBase(Address), L))
-        Level.Kind = Motion::Gather;
-      auto [Trip, New] = Trips.try_emplace(L);
-      if (New)
-        setTrip(Trip->second, L, SE);
-      Level.L = L;
-      Level.Trip = Trip->second.Trip;
-      Level.TripScev = Trip->second.TripScev;
-      R.Levels.push_back(Level);
-      R.Outermost = L;
-    }
-    const Value *Root = getUnderlyingObject(Pointer);
-    LoopLevel Around; // recursion, or a loop of a caller
-    if (auto *A = dyn_cast<Argument>(Root); A && Chased.contains(A)) {
-      Around.Kind = Motion::Chase;
-      R.Levels.push_back(Around);
-    } else if (!Inner && computedIndex(Pointer)) {
-      Around.Kind = Motion::Irregular;
-      R.Assumed = !CalledInLoop;
-      R.Levels.push_back(Around);
-    } else if (CalledInLoop && !R.Levels.empty()) {
-      R.Levels.push_back(Around);
-    }
-    if (!R.Levels.empty())
-      References.push_back(std::move(R));
-  }
   return References;
 }
 

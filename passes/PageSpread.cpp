@@ -84,7 +84,12 @@ double pagesTouched(const SpreadReference &R, unsigned Depth, uint64_t PageBytes
     else
       Blocks *= Trip;
   }
-  double Affine = Blocks == 1 ? std::ceil(Block / Page) : Blocks * ((Block - 1) / Page + 1);
+  // Overlapping dimensions touch no more than what lies between the first and the last address.
+  double Span = static_cast<double>(std::max<uint64_t>(R.ElementBytes, 1));
+  for (const auto &[Stride, Trip] : Dimensions)
+    Span += Stride * (Trip - 1);
+  double Affine = Blocks == 1 ? std::ceil(Block / Page)
+                              : std::min(Blocks * ((Block - 1) / Page + 1), Span / Page + 1);
   double Pages = Irregular ? distinctOfDraws(Draws * Affine, Limit) : Affine;
   return std::max(1.0, std::min(Pages, Limit));
 }

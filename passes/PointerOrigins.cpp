@@ -59,13 +59,33 @@ bool allCallersKnown(const Function &F) { return F.hasLocalLinkage() && !F.hasAd
 
 PointerOrigins::PointerOrigins(Module &M, GetTLI TLI, unsigned Budget)
     : Layout(&M.getDataLayout()), Budget(Budget) {
+  build(M, TLI);
+  if (!OutOfBudget)
+    return;
+  Coarse = true;
+  OutOfBudget = false;
+  this->Budget = Budget;
+  Nodes.clear();
+  Locations.clear();
+  Objects.clear();
+  Worklist.clear();
+  CopyEdges.clear();
+  ValueNodes.clear();
+  ReturnNodes.clear();
+  ObjectOf.clear();
+  NamedFields.clear();
+  build(M, TLI);
+}
+
+void PointerOrigins::build(Module &M, GetTLI TLI) {
   UnknownLoc = 0;
   unsigned UnknownObject = newObject(nullptr);
   UnknownLoc = locationOf(UnknownObject, AnyOffset);
   World = newNode();
   addPoints(World, UnknownLoc);
   addPoints(Locations[UnknownLoc].Contents, UnknownLoc);
-  collectGlobals(M);
+  if (!Coarse)
+    collectGlobals(M);
   for (Function &F : M)
     if (!F.isDeclaration())
       collectFunction(F, TLI(F));
@@ -73,7 +93,7 @@ PointerOrigins::PointerOrigins(Module &M, GetTLI TLI, unsigned Budget)
     if (!F.isDeclaration())
       bindCallbacks(F);
   solve();
-  if (!OutOfBudget)
+  if (!OutOfBudget && !Coarse)
     markEscaped();
 }
 
@@ -102,9 +122,9 @@ PointerOrigins::LocationId PointerOrigins::locationOf(unsigned Index, int64_t Of
   LocationId L = static_cast<LocationId>(Locations.size() - 1);
   Object &O = Objects[Index];
   O.Offsets.push_back({Offset, L});
-  for (NodeId To : SmallVector<NodeId, 2>(O.ReadAll))
+  for (NodeId To : O.ReadAll.getArrayRef().vec())
     addCopy(Contents, To);
-  for (NodeId From : SmallVector<NodeId, 2>(O.WroteAll))
+  for (NodeId From : O.WroteAll.getArrayRef().vec())
     addCopy(From, Contents);
   return L;
 }
@@ -143,7 +163,7 @@ void PointerOrigins::addPoints(NodeId N, const SparseBitVector<> &Set) {
 }
 
 void PointerOrigins::addCopy(NodeId From, NodeId To) {
-  if (From == To || is_contained(Nodes[From].Copies, To))
+  if (From == To || !CopyEdges.insert({From, To}).second)
     return;
   Nodes[From].Copies.push_back(To);
   addPoints(To, Nodes[From].Points);
@@ -173,9 +193,8 @@ void PointerOrigins::loadFrom(LocationId L, NodeId To) {
     return;
   }
   Object &O = Objects[Locations[L].ObjectIndex];
-  if (is_contained(O.ReadAll, To))
+  if (!O.ReadAll.insert(To))
     return;
-  O.ReadAll.push_back(To);
   for (auto &[Offset, Field] : SmallVector<std::pair<int64_t, LocationId>, 4>(O.Offsets))
     addCopy(Locations[Field].Contents, To);
 }
@@ -189,9 +208,8 @@ void PointerOrigins::storeTo(NodeId From, LocationId L) {
   if (Locations[L].Offset != AnyOffset)
     return;
   Object &O = Objects[Locations[L].ObjectIndex];
-  if (is_contained(O.WroteAll, From))
+  if (!O.WroteAll.insert(From))
     return;
-  O.WroteAll.push_back(From);
   for (auto &[Offset, Field] : SmallVector<std::pair<int64_t, LocationId>, 4>(O.Offsets))
     addCopy(From, Locations[Field].Contents);
 }
@@ -205,7 +223,7 @@ PointerOrigins::NodeId PointerOrigins::nodeOf(const Value *V) {
     return N;
   if (auto *A = dyn_cast<GlobalAlias>(V)) {
     addCopy(nodeOf(A->getAliasee()), N);
-  } else if (isa<GlobalVariable>(V)) {
+  } else if (isa<GlobalVariable>(V) && !Coarse) {
     unsigned O = newObject(V);
     addPoints(N, locationOf(O, 0));
   } else if (auto *CE = dyn_cast<ConstantExpr>(V)) {
@@ -281,6 +299,8 @@ void PointerOrigins::collectFunction(Function &F, const TargetLibraryInfo &TLI) 
     }
     switch (I.getOpcode()) {
     case Instruction::Alloca: {
+      if (Coarse)
+        break;
       unsigned O = newObject(&I);
       addPoints(nodeOf(&I), locationOf(O, 0));
       break;
@@ -294,7 +314,10 @@ void PointerOrigins::collectFunction(Function &F, const TargetLibraryInfo &TLI) 
       break;
     }
     case Instruction::Load:
-      if (carriesPointer(I.getType())) {
+      if (Coarse && carriesPointer(I.getType())) {
+        addCopy(namedMemory(I), nodeOf(&I));
+        addPoints(nodeOf(&I), UnknownLoc);
+      } else if (carriesPointer(I.getType())) {
         NodeId Address = nodeOf(cast<LoadInst>(I).getPointerOperand());
         addLoad(Address, nodeOf(&I));
         if (NodeId Field = namedField(I)) {
@@ -306,7 +329,10 @@ void PointerOrigins::collectFunction(Function &F, const TargetLibraryInfo &TLI) 
       break;
     case Instruction::Store: {
       auto &S = cast<StoreInst>(I);
-      if (carriesPointer(S.getValueOperand()->getType())) {
+      if (Coarse && carriesPointer(S.getValueOperand()->getType())) {
+        addCopy(nodeOf(S.getValueOperand()), namedMemory(I));
+        addCopy(nodeOf(S.getValueOperand()), World);
+      } else if (carriesPointer(S.getValueOperand()->getType())) {
         addStore(nodeOf(S.getValueOperand()), nodeOf(S.getPointerOperand()));
         if (NodeId Field = namedField(I))
           addCopy(nodeOf(S.getValueOperand()), Field);
@@ -361,6 +387,8 @@ void PointerOrigins::collectFunction(Function &F, const TargetLibraryInfo &TLI) 
 void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
   const bool GivesPointer = carriesPointer(Call.getType());
   auto MoveContents = [&](const Value *To, const Value *From) {
+    if (Coarse)
+      return;
     NodeId Source = newNode(), Target = newNode(), Moved = newNode();
     addShift(nodeOf(From), Source, AnyOffset);
     addShift(nodeOf(To), Target, AnyOffset);
@@ -502,6 +530,20 @@ void PointerOrigins::collectInteger(Instruction &PtrToInt) {
   }
 }
 
+/// What an access's type tag names, be it a field or any object of a type; the world for one without a tag.
+PointerOrigins::NodeId PointerOrigins::namedMemory(const Instruction &Access) {
+  if (NodeId Field = namedField(Access))
+    return Field;
+  const MDNode *Tag = Access.getMetadata(LLVMContext::MD_tbaa);
+  if (!Tag)
+    return World;
+  NodeId &Memory =
+      NamedFields[{Tag->getNumOperands() ? Tag->getOperand(0).get() : Tag, UINT64_MAX}];
+  if (!Memory)
+    Memory = newNode();
+  return Memory;
+}
+
 /// The node of the field that \p Access names by its struct-path type tag; 0 if it names none.
 PointerOrigins::NodeId PointerOrigins::namedField(const Instruction &Access) {
   const MDNode *Tag = Access.getMetadata(LLVMContext::MD_tbaa);
@@ -535,13 +577,15 @@ void PointerOrigins::solve() {
     Nodes[N].Queued = false;
     SparseBitVector<> New;
     std::swap(New, Nodes[N].Pending);
-    unsigned Cost = static_cast<unsigned>(1 + Nodes[N].Copies.size() + Nodes[N].Loads.size() +
-                                          Nodes[N].Stores.size() + Nodes[N].Shifts.size());
+    // Each edge takes the new part of the set along.
+    size_t Edges = 1 + Nodes[N].Copies.size() + Nodes[N].Loads.size() + Nodes[N].Stores.size() +
+                   Nodes[N].Shifts.size();
+    uint64_t Cost = Edges * (1 + New.count() / 16);
     if (Budget < Cost) {
       OutOfBudget = true;
       return;
     }
-    Budget -= Cost;
+    Budget -= static_cast<unsigned>(Cost);
     // Indexes, not iterators: rules below may append to the lists.
     for (size_t I = 0; I < Nodes[N].Copies.size(); ++I)
       addPoints(Nodes[N].Copies[I], New);

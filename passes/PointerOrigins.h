@@ -6,14 +6,19 @@
 //
 // Andersen's inclusion constraints (Andersen 1994), field-sensitive by constant byte offset (Pearce, Kelly and Hankin 2004),
 // solved with a worklist and difference propagation. The answer steers an estimate, it proves nothing: what unknown
-// code may store is one marker, "unknown", not every escaped object. Steps are budgeted: beyond the budget every
-// answer is "unknown" (gaveUp()).
+// code may store is one marker, "unknown", not every escaped object.
+//
+// Steps are budgeted. A unit that exceeds the budget (large C++ units, where everything meets in a few library
+// functions) is solved once more with memory known by name only: what is stored to a field of a type, a load of that
+// field may give (coarse()). That is linear in the unit. Beyond the budget again, every answer is "unknown" (gaveUp()).
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_POINTERORIGINS_H
 #define SMALLOC_PASSES_POINTERORIGINS_H
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/SparseBitVector.h"
 #include "llvm/IR/InstrTypes.h"
@@ -31,8 +36,9 @@ class PointerOrigins {
 public:
   using GetTLI = llvm::function_ref<const llvm::TargetLibraryInfo &(llvm::Function &)>;
 
-  /// Builds and solves the constraints of \p M. \p Budget: propagation steps, each a few bit operations.
-  PointerOrigins(llvm::Module &M, GetTLI TLI, unsigned Budget = 4000000);
+  /// Builds and solves the constraints of \p M. \p Budget: propagation steps, each a few bit operations; the default
+  /// takes well under a second.
+  PointerOrigins(llvm::Module &M, GetTLI TLI, unsigned Budget = 1000000);
 
   struct Answer {
     llvm::SmallVector<const llvm::CallBase *, 4> Sites; ///< in program order
@@ -45,6 +51,8 @@ public:
   bool escapes(const llvm::CallBase *Site) const;
 
   bool gaveUp() const { return OutOfBudget; }
+  /// Fields were told apart by their type's name only.
+  bool coarse() const { return Coarse; }
 
 private:
   using NodeId = unsigned;
@@ -55,8 +63,8 @@ private:
     const llvm::Value *Origin = nullptr; ///< site call, global, alloca; null: the unknown world
     const llvm::CallBase *Site = nullptr;
     llvm::SmallVector<std::pair<int64_t, LocationId>, 4> Offsets;
-    llvm::SmallVector<NodeId, 2> ReadAll;  ///< nodes that read any field
-    llvm::SmallVector<NodeId, 2> WroteAll; ///< nodes stored to an unknown field
+    llvm::SmallSetVector<NodeId, 2> ReadAll;  ///< nodes that read any field
+    llvm::SmallSetVector<NodeId, 2> WroteAll; ///< nodes stored to an unknown field
   };
   struct Location {
     unsigned ObjectIndex;
@@ -87,6 +95,7 @@ private:
   void storeTo(NodeId From, LocationId L);
   void queue(NodeId N);
 
+  void build(llvm::Module &M, GetTLI TLI);
   void collectGlobals(llvm::Module &M);
   void collectInitializer(NodeId Address, const llvm::Constant *C, int64_t Offset,
                           const llvm::DataLayout &DL);
@@ -97,9 +106,11 @@ private:
   bool bindContainerLink(llvm::CallBase &Call, const llvm::Function &Callee);
   void collectInteger(llvm::Instruction &PtrToInt);
   NodeId namedField(const llvm::Instruction &Access);
+  NodeId namedMemory(const llvm::Instruction &Access);
   void solve();
   void markEscaped();
 
+  llvm::DenseSet<std::pair<NodeId, NodeId>> CopyEdges;
   std::deque<Node> Nodes;
   std::deque<Location> Locations;
   std::deque<Object> Objects;
@@ -114,6 +125,7 @@ private:
   const llvm::DataLayout *Layout;
   unsigned Budget;
   bool OutOfBudget = false;
+  bool Coarse = false;
 };
 
 } // namespace smalloc

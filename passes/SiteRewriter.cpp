@@ -115,12 +115,15 @@ Function *thunkOf(Module &M, AllocFamily Family, Function *Original, const Funct
     Bytes = B.CreateSelect(B.CreateExtractValue(Pair, 1), B.getInt64(-1),
                            B.CreateExtractValue(Pair, 0));
   }
-  Value *Pages =
-      B.CreateAdd(B.CreateLShr(Bytes, 12),
-                  B.CreateZExt(B.CreateICmpNE(B.CreateAnd(Bytes, 4095), B.getInt64(0)), I64));
-  Value *BigEnough = B.CreateICmpUGE(Pages, B.CreateLShr(Word, 32));
-  Value *Small =
-      B.CreateICmpNE(B.CreateAnd(Word, uint64_t(SMALLOC_SITE_SMALL) << 8), B.getInt64(0));
+  // One instruction a statement: the order of arguments is the host compiler's choice.
+  Value *WholePages = B.CreateLShr(Bytes, 12);
+  Value *Rest = B.CreateAnd(Bytes, 4095);
+  Value *Started = B.CreateZExt(B.CreateICmpNE(Rest, B.getInt64(0)), I64);
+  Value *Pages = B.CreateAdd(WholePages, Started);
+  Value *LeastPages = B.CreateLShr(Word, 32);
+  Value *BigEnough = B.CreateICmpUGE(Pages, LeastPages);
+  Value *SmallFlag = B.CreateAnd(Word, uint64_t(SMALLOC_SITE_SMALL) << 8);
+  Value *Small = B.CreateICmpNE(SmallFlag, B.getInt64(0));
   B.CreateCondBr(B.CreateOr(BigEnough, Small), Ask, Plain);
 
   SmallVector<Value *, 4> Passed;

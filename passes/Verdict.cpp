@@ -362,8 +362,10 @@ void UnitAnalysis::decide(SiteVerdict &V) {
   }
   V.Pattern = Best.Reference ? Best.Pattern : SMALLOC_PATTERN_NONE;
   if (Best.Reference && Best.Pattern != SMALLOC_PATTERN_NONE) {
-    V.MissesPerAccess = Best.Misses;
-    V.SavingCycles = Best.Saving;
+    if (O.Model == SMALLOC_MODEL_SPREAD) { // the paper's formula says nothing about either
+      V.MissesPerAccess = Best.Misses;
+      V.SavingCycles = Best.Saving;
+    }
     if (Best.Pages >= 0)
       V.SpreadPages = static_cast<uint64_t>(std::ceil(Best.Pages));
     V.SpreadText = spreadText(*Best.Reference, T.PageBytes);
