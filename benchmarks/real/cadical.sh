@@ -15,8 +15,8 @@ test_in() {
   CADICALBUILD=$PWD ../test/cnf/run.sh
 }
 prepare() {
-  [ -s planted-big.cnf ] || { python3 "$real_dir/generate.py" planted 3000000 6000000 >p.tmp && mv p.tmp planted-big.cnf; }
-  [ -s planted-small.cnf ] || { python3 "$real_dir/generate.py" planted 1000000 2000000 >p.tmp && mv p.tmp planted-small.cnf; }
+  [ -s planted-3000000.cnf ] || { python3 "$real_dir/generate.py" planted 3000000 6000000 >p.tmp && mv p.tmp planted-3000000.cnf; }
+  [ -s planted-1000000.cnf ] || { python3 "$real_dir/generate.py" planted 1000000 2000000 >p.tmp && mv p.tmp planted-1000000.cnf; }
 }
-workload() { echo "$(binary "$1") -q $inputs/planted-$([ "$quick" ] && echo small || echo big).cnf"; }
+workload() { echo "$(binary "$1") -q $inputs/planted-$([ "$quick" ] && echo 1000000 || echo 3000000).cnf"; }
 real_main "$@"

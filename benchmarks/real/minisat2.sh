@@ -24,10 +24,10 @@ test_in() {
   [ "$(solve "$1" unsat.cnf)" = 20 ]
 }
 prepare() {
-  [ -s planted-big.cnf ] || { python3 "$real_dir/generate.py" planted 3000000 6000000 >p.tmp && mv p.tmp planted-big.cnf; }
-  [ -s planted-small.cnf ] || { python3 "$real_dir/generate.py" planted 1000000 2000000 >p.tmp && mv p.tmp planted-small.cnf; }
+  [ -s planted-3000000.cnf ] || { python3 "$real_dir/generate.py" planted 3000000 6000000 >p.tmp && mv p.tmp planted-3000000.cnf; }
+  [ -s planted-1000000.cnf ] || { python3 "$real_dir/generate.py" planted 1000000 2000000 >p.tmp && mv p.tmp planted-1000000.cnf; }
 }
 workload() {
-  echo "$(binary "$1") -verb=0 $inputs/planted-$([ "$quick" ] && echo small || echo big).cnf /dev/stdout"
+  echo "$(binary "$1") -verb=0 $inputs/planted-$([ "$quick" ] && echo 1000000 || echo 3000000).cnf /dev/stdout"
 }
 real_main "$@"
