@@ -187,6 +187,9 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
   };
   // A loop around the filling is taken to run: its own guard compares a quantity of its trip count.
   auto GuardsLoop = [&](const ICmpInst *Compare) {
+    for (const Use &Op : Compare->operands())
+      if (auto *C = dyn_cast<ConstantInt>(Op); C && C->getValue().getSignificantBits() > 2)
+        return false; // a size of somebody's choice
     for (const Loop *L = LI.getLoopFor(Filling); L; L = L->getParentLoop()) {
       const SCEV *Count = SE.getBackedgeTakenCount(L);
       if (isa<SCEVCouldNotCompute>(Count))
@@ -337,7 +340,7 @@ bool fullyInitialised(CallBase &Call, AllocFamily Family,
         dyn_cast<SCEVConstant>(SE.getMinusSCEV(To, SE.getSCEV(const_cast<Value *>(Base))));
     if (!Skipped || Skipped->getAPInt().ugt(256))
       continue;
-    const SCEV *Length = SE.getSCEV(Fill->getLength());
+    const SCEV *Length = SE.getSCEV(withoutOverflowCheck(Fill->getLength()));
     if (sameSum(SE.getAddExpr(Length, SE.getTruncateOrZeroExtend(Skipped, Length->getType())), Size,
                 SE))
       return true;

@@ -115,7 +115,9 @@ std::optional<int64_t> appendStep(const PHINode *Phi, const Loop *L, const DataL
       return std::nullopt;
     }
   }
-  return Allocates ? Step : std::nullopt;
+  if (!Allocates)
+    return std::nullopt;
+  return Step.value_or(0); // the block's start itself: it only moves when the block does
 }
 
 class MotionQuery {

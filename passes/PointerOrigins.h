@@ -38,7 +38,7 @@ public:
 
   /// Builds and solves the constraints of \p M. \p Budget: propagation steps, each a few bit operations; the default
   /// takes well under a second.
-  PointerOrigins(llvm::Module &M, GetTLI TLI, unsigned Budget = 1000000);
+  PointerOrigins(llvm::Module &M, GetTLI TLI, unsigned Budget = 400000);
 
   struct Answer {
     llvm::SmallVector<const llvm::CallBase *, 4> Sites; ///< in program order

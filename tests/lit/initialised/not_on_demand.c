@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: (the opposite) a loop that a later request runs, in the same function, proves nothing.
 // A branch right before the loop passes for its guard.
-// XFAIL: *
 // RUN: %remarks -fplugin-arg-smalloc-heap=superpage %s 2>&1 | FileCheck %s
 // CHECK: remark: superpages: 
 #include <stdlib.h>

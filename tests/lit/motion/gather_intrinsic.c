@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: a gather written with vector intrinsics is a gather.
 // Vector gathers and masked loads are no references.
-// XFAIL: *
 // RUN: %remarks -mavx2 %s 2>&1 | FileCheck %s
 // CHECK: superpages from {{.*}}: malloc of n*8 bytes in 'f': picked at random through loaded indices
 #include <immintrin.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: a memcpy of a length known at run time at a random place is an access there.
 // Memory intrinsics inside loops are no references; the site is even "base for good".
-// XFAIL: *
 // RUN: %remarks %s 2>&1 | FileCheck %s
 // CHECK: superpages from {{.*}}: malloc of {{.*}} in 'f': picked at random through loaded indices
 #include <stdlib.h>
