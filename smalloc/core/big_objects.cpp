@@ -352,7 +352,8 @@ void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t 
   } else if (after < before) {
     // Whole superpages go back whole; what is cut off the last one's unit becomes a tail again.
     size_t keep_in_unit = min_of(before, size_t{units} * kSuperpageBytes);
-    region_->decommit(a.slice, start + after, keep_in_unit - after);
+    if (keep_in_unit > after)
+      region_->decommit(a.slice, start + after, keep_in_unit - after);
     if (whole < units && whole < o.whole_units) {
       UnitIndex cut = clear_superpages(a, head + whole, 1);
       region_->demoted(address(a, head + whole), kSuperpageBytes, cut);

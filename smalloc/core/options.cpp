@@ -136,8 +136,13 @@ bool is_default_of_future(Text key, Text value) {
 void say(WarningSink warn, Text item, const char *what) {
   if (!warn)
     return;
+  // One warning is one line, whatever the item holds.
+  constexpr size_t kMostShown = 200;
   Line line;
-  line.put("smalloc: warning: SMALLOC_CONF: '").put(item).put("' ").put(what).put_char('\n');
+  line.put("smalloc: warning: SMALLOC_CONF: '");
+  for (size_t i = 0; i < item.size && i < kMostShown; i++)
+    line.put_char(item.data[i] >= ' ' && item.data[i] != 127 ? item.data[i] : '?');
+  line.put(item.size > kMostShown ? "...' " : "' ").put(what).put_char('\n');
   warn(line.text());
 }
 
