@@ -60,7 +60,11 @@ bool isStream(const SpreadReference &R, const SpreadTarget &T) {
 
 } // namespace
 
-double pagesTouched(const SpreadReference &R, unsigned Depth, uint64_t PageBytes) {
+namespace {
+
+/// pagesTouched(), or, not \p Distinct, the pages entered: dimensions that overlap enter the same page again, which is
+/// a miss again once the dimension does not fit the reach.
+double pagesEntered(const SpreadReference &R, unsigned Depth, uint64_t PageBytes, bool Distinct) {
   const double Page = static_cast<double>(PageBytes);
   const double Limit = objectPages(R, PageBytes);
   const size_t End = std::min<size_t>(Depth, R.Levels.size());
@@ -77,6 +81,15 @@ double pagesTouched(const SpreadReference &R, unsigned Depth, uint64_t PageBytes
     }
   }
   std::sort(Dimensions.begin(), Dimensions.end());
+  // Two loops over the same step (the window and the position of a convolution) walk one dimension together.
+  for (size_t I = 1; Distinct && I < Dimensions.size();) {
+    if (Dimensions[I].first == Dimensions[I - 1].first) {
+      Dimensions[I - 1].second += Dimensions[I].second - 1;
+      Dimensions.erase(Dimensions.begin() + static_cast<std::ptrdiff_t>(I));
+    } else {
+      ++I;
+    }
+  }
   double Block = static_cast<double>(std::max<uint64_t>(R.ElementBytes, 1)), Blocks = 1;
   for (const auto &[Stride, Trip] : Dimensions) {
     if (Blocks == 1 && Stride - Block < Page)
@@ -88,10 +101,20 @@ double pagesTouched(const SpreadReference &R, unsigned Depth, uint64_t PageBytes
   double Span = static_cast<double>(std::max<uint64_t>(R.ElementBytes, 1));
   for (const auto &[Stride, Trip] : Dimensions)
     Span += Stride * (Trip - 1);
-  double Affine = Blocks == 1 ? std::ceil(Block / Page)
-                              : std::min(Blocks * ((Block - 1) / Page + 1), Span / Page + 1);
+  double Affine = std::ceil(Block / Page);
+  if (Blocks > 1) {
+    Affine = Blocks * ((Block - 1) / Page + 1);
+    if (Distinct)
+      Affine = std::min(Affine, Span / Page + 1);
+  }
   double Pages = Irregular ? distinctOfDraws(Draws * Affine, Limit) : Affine;
   return std::max(1.0, std::min(Pages, Limit));
+}
+
+} // namespace
+
+double pagesTouched(const SpreadReference &R, unsigned Depth, uint64_t PageBytes) {
+  return pagesEntered(R, Depth, PageBytes, /*Distinct=*/true);
 }
 
 std::vector<SpreadResult> nestSpread(const std::vector<SpreadReference> &Given,
@@ -131,7 +154,7 @@ std::vector<SpreadResult> nestSpread(const std::vector<SpreadReference> &Given,
       Misses = std::max(Misses, std::min(Out.Pages, iterations(R, Varying, Levels)));
     } else {
       // Level Fits + 1 is the first that does not fit: its pages are loaded once in each of its executions.
-      Misses = pagesTouched(R, static_cast<unsigned>(Fits + 1), T.PageBytes) *
+      Misses = pagesEntered(R, static_cast<unsigned>(Fits + 1), T.PageBytes, /*Distinct=*/false) *
                iterations(R, Fits + 1, Levels);
     }
     Misses = std::min(Misses, Out.Accesses);

@@ -23,8 +23,11 @@ namespace {
 
 /// A nest known to run fewer accesses than this cannot pay for one collapse.
 constexpr uint64_t MinAccesses = 1u << 16;
-/// Each level's count is clamped to this, so that the product of three levels fits 64 bits.
-constexpr uint64_t MaxTrip = 1u << 20;
+/// Levels of a nest that are multiplied; their counts are clamped so that the product fits 64 bits.
+constexpr unsigned MaxLevels = 3;
+constexpr uint64_t maxTrip(unsigned Levels) {
+  return uint64_t(1) << (Levels < 2 ? 48 : Levels == 2 ? 30 : 20);
+}
 
 /// hidden void __smalloc_v1_touch(ptr, i64): returns at once unless some object waits for promotion.
 Function *touchThunk(Module &M) {
@@ -100,11 +103,12 @@ Value *baseInPreheader(const ProfitableNest &N, Instruction *At, ScalarEvolution
 Value *accessesInPreheader(const ProfitableNest &N, Instruction *At, ScalarEvolution &SE) {
   Type *I64 = Type::getInt64Ty(At->getContext());
   const SCEV *Total = SE.getOne(I64);
+  const auto Loops =
+      count_if(N.Reference.Levels, [](const LoopLevel &L) { return L.L != nullptr; });
+  const uint64_t MaxTrip = maxTrip(static_cast<unsigned>(Loops));
   unsigned Depth = 0;
   for (const LoopLevel &L : N.Reference.Levels) {
-    if (!L.L)
-      break;
-    if (++Depth > 3)
+    if (!L.L || ++Depth > MaxLevels)
       break;
     const SCEV *Trip;
     if (L.Trip) {
@@ -113,7 +117,7 @@ Value *accessesInPreheader(const ProfitableNest &N, Instruction *At, ScalarEvolu
       const SCEV *Count = SE.getBackedgeTakenCount(L.L);
       if (isa<SCEVCouldNotCompute>(Count) || SE.getTypeSizeInBits(Count->getType()) > 64 ||
           !SE.isLoopInvariant(Count, N.Outermost))
-        return ConstantInt::get(I64, 0);
+        continue; // at least once
       Trip = SE.getAddExpr(SE.getNoopOrZeroExtend(Count, I64), SE.getOne(I64));
       Trip = SE.getUMinExpr(Trip, SE.getConstant(I64, MaxTrip));
     }
@@ -130,11 +134,42 @@ bool tooShort(const LoopReference &R) {
   for (const LoopLevel &L : R.Levels) {
     if (!L.Trip)
       return false;
-    Accesses *= std::min(*L.Trip, MaxTrip);
+    Accesses *= std::min(*L.Trip, maxTrip(MaxLevels));
     if (Accesses >= MinAccesses)
       return false;
   }
   return true;
+}
+
+/// Steps that a walk through pointers of unknown length is taken to make.
+constexpr uint64_t AssumedWalk = 16;
+
+BasicBlock *preheaderOf(const Loop *L, Function &F, FunctionAnalysisManager &FAM) {
+  if (BasicBlock *Known = L->getLoopPreheader())
+    return Known;
+  // Simplified away: behind the loop's guard again, so that a loop that does not run asks nothing.
+  return InsertPreheaderForLoop(const_cast<Loop *>(L), &FAM.getResult<DominatorTreeAnalysis>(F),
+                                &FAM.getResult<LoopAnalysis>(F), nullptr, /*PreserveLCSSA=*/false);
+}
+
+/// The loop whose header phi \p Base is: the one that walks a structure through its pointers.
+const Loop *walkOf(const ProfitableNest &N, const Value *Base) {
+  auto *Phi = dyn_cast<PHINode>(Base);
+  for (const LoopLevel &L : N.Reference.Levels)
+    if (Phi && L.L && L.L->getHeader() == Phi->getParent())
+      return L.L;
+  return nullptr;
+}
+
+void insertTouch(const ProfitableNest &N, Instruction *At, Value *Object, Value *Accesses) {
+  IRBuilder<> B(At);
+  CallInst *Call = B.CreateCall(touchThunk(*N.F->getParent()), {Object, Accesses});
+  // It changes which pages back the memory, never what the memory holds.
+  Call->setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
+  Call->setDoesNotThrow();
+  Call->addParamAttr(0, Attribute::getWithCaptureInfo(Call->getContext(), CaptureInfo::none()));
+  if (DebugLoc Start = N.Outermost->getStartLoc())
+    Call->setDebugLoc(Start);
 }
 
 } // namespace
@@ -143,33 +178,29 @@ bool insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManag
   DenseSet<std::pair<const Loop *, Value *>> Done;
   bool Changed = false;
   for (const ProfitableNest &N : Nests) {
-    BasicBlock *Preheader = N.Outermost->getLoopPreheader();
-    if (!Preheader) // simplified away: behind the loop's guard again, so that a loop that does not run asks nothing
-      Preheader = InsertPreheaderForLoop(
-          const_cast<Loop *>(N.Outermost), &FAM.getResult<DominatorTreeAnalysis>(*N.F),
-          &FAM.getResult<LoopAnalysis>(*N.F), nullptr, /*PreserveLCSSA=*/false);
-    if (!Preheader || tooShort(N.Reference))
-      continue;
-    Instruction *At = Preheader->getTerminator();
-    if (At->isEHPad())
-      continue;
     ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(*N.F);
     DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(*N.F);
+    if (!SE.isSCEVable(N.Reference.Pointer->getType()) || tooShort(N.Reference))
+      continue;
     auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(SE.getSCEV(N.Reference.Pointer)));
     if (!Base || !Done.insert({N.Outermost, Base->getValue()}).second)
       continue;
-    Value *Object = baseInPreheader(N, At, SE, DT);
-    if (!Object)
+    // A walk through pointers starts from one that is known before its own loop, not before the outermost.
+    const Loop *Walk = walkOf(N, Base->getValue());
+    BasicBlock *Before = preheaderOf(Walk ? Walk : N.Outermost, *N.F, FAM);
+    if (!Before || Before->getTerminator()->isEHPad())
       continue;
-    Value *Accesses = accessesInPreheader(N, At, SE);
-    IRBuilder<> B(At);
-    CallInst *Call = B.CreateCall(touchThunk(*N.F->getParent()), {Object, Accesses});
-    // It changes which pages back the memory, never what the memory holds.
-    Call->setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
-    Call->setDoesNotThrow();
-    Call->addParamAttr(0, Attribute::getWithCaptureInfo(Call->getContext(), CaptureInfo::none()));
-    if (DebugLoc Start = N.Outermost->getStartLoc())
-      Call->setDebugLoc(Start);
+    Instruction *At = Before->getTerminator();
+    if (Walk) {
+      Value *Start = cast<PHINode>(Base->getValue())->getIncomingValueForBlock(Before);
+      if (isa<Constant>(Start))
+        continue;
+      insertTouch(N, At, Start, ConstantInt::get(Type::getInt64Ty(At->getContext()), AssumedWalk));
+    } else if (Value *Object = baseInPreheader(N, At, SE, DT)) {
+      insertTouch(N, At, Object, accessesInPreheader(N, At, SE));
+    } else {
+      continue;
+    }
     Changed = true;
   }
   return Changed;

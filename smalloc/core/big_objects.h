@@ -27,8 +27,9 @@ struct BigObject {
   uint16_t skipped;
   bool pending; ///< waits for promotion
   bool hugetlb;
-  uint8_t fruitless; ///< rounds without a promotion
-  uint8_t mappings;  ///< charged
+  uint8_t fruitless;    ///< rounds without a promotion
+  bool refused = false; ///< the last round ended because the kernel would not collapse
+  uint8_t mappings;     ///< charged
 };
 
 struct BigRequest {

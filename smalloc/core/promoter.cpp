@@ -13,6 +13,8 @@ namespace {
 /// What asking the kernel about one unit's residency costs, ns (measured: 1-4 us, the populated
 /// ones more).
 constexpr uint64_t kLookPriceNs = 2500;
+constexpr uint64_t kLooksInCredit =
+    64; ///< looking may cost 1/64 of what one promotion point expects to save
 constexpr unsigned kMostFailures =
     4; ///< in a row, then the kernel is short of something: come back later
 constexpr unsigned kMostFruitless =
@@ -28,13 +30,16 @@ void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64
   bool live = o.units != 0 && o.pending && handle.slice == a.slice;
   if (live)
     o.ledger.earn(credit_ns);
-  if (!live || (o.skipped < o.pause && !eager)) {
+  // The pause saves looks that small nests would ask for; a nest that is worth far more than looking gets its look.
+  bool worth_a_look = !o.refused && credit_ns / kLooksInCredit >= kLookPriceNs * o.whole_units;
+  if (!live || (o.skipped < o.pause && !eager && !worth_a_look)) {
     if (live)
       o.skipped++;
     promotion_lock_.unlock();
     return;
   }
   o.skipped = 0;
+  o.refused = false;
   const OsHooks &os = region_->os();
   uint64_t began = os.now_ns();
   uint32_t seen = 0, promoted = 0;
@@ -67,6 +72,7 @@ void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64
         failures = 0;
       } else if (error == ENOSPC || ++failures == kMostFailures) {
         seen = o.whole_units; // as good as a round without success
+        o.refused = true;
         break;
       }
     }

@@ -194,8 +194,7 @@ TEST(PagesTouched, NeverMoreThanTheObject) {
   EXPECT_DOUBLE_EQ(pagesTouched(reference({random_draws(1u << 30)}, 10 * Page), 1, Page), 10);
 }
 
-// Disabled: dimensions that overlap are multiplied, and the product is not bounded by the span of the addresses.
-TEST(PagesTouched, DISABLED_OverlappingDimensionsAreNoMoreThanTheirSpan) {
+TEST(PagesTouched, OverlappingDimensionsAreNoMoreThanTheirSpan) {
   // A 5 x 5 convolution down the columns of an image whose rows are 8 KiB: kx, ky, y.
   SpreadReference r = reference({walk(8, 5), walk(8192, 5), walk(8192, 1000)});
   EXPECT_NEAR(pagesTouched(r, 3, Page), counted_pages_on_average(r), 20); // 1004 rows, not 5000
