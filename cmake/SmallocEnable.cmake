@@ -107,7 +107,9 @@ function(smalloc_enable target)
   endif()
 
   if(type STREQUAL "EXECUTABLE")
-    target_link_libraries(${target} PRIVATE smalloc::smalloc)
+    # As a property: target_link_libraries() may not mix its plain and its keyword form on one target, and the project
+    # may use either.
+    set_property(TARGET ${target} APPEND PROPERTY LINK_LIBRARIES smalloc::smalloc)
     # Once more by name, in front of the objects: first in symbol resolution, and kept although nothing refers to it
     # strongly (Debian's gcc and many projects link with --as-needed).
     # -Wl, and not LINKER: because CMake 3.25 does not know how flang passes options to the linker.

@@ -291,7 +291,8 @@ const Verb kRunVerb = {
     "Preloads libsmalloc and becomes COMMAND, whose exit status and signals are kept. A program "
     "that was compiled with the "
     "plugin keeps the compiler's decisions; for any other, libsmalloc decides by object size.",
-    {{"smalloc run -- ./app input.dat", "big objects of an unmodified program go on superpages"},
+    {{"smalloc run -- ./app input.dat",
+      "an unmodified program: big objects are promoted as it allocates"},
      {"smalloc run --heap superpage --budget 2g --stats -- ./app",
       "everything, up to 2 GiB, with a summary at the end"}},
     declare};

@@ -170,6 +170,13 @@ bool Runtime::start() {
     switch_off(*why ? why : nullptr);
     return false;
   }
+  // valgrind puts its own free() in front of everybody's inside the process, unseen by symbol lookup.
+  const char *preloaded = getenv("LD_PRELOAD");
+  if (preloaded && strstr(preloaded, "vgpreload_")) {
+    switch_off("the program runs under valgrind, whose free() does not know smalloc's objects; "
+               "superpage heaps are off");
+    return false;
+  }
   if (const char *name = executable_mentions(kForeignInterfaces)) {
     TextBuffer<256> text;
     text.put("the program uses another allocator's own interface (")

@@ -20,5 +20,5 @@ expect_status 0 env LD_LIBRARY_PATH="$LIBDIR" ./plain
 expect_match out "^$EXPECTED library loaded\$"
 
 logged "$CLANG" -O2 "${plugin[@]}" -c "$HERE/program/app.c" -o app.o
-logged "$CLANGXX" -O2 "${plugin[@]}" app.o "$HERE/program/part.cpp" -Wl,--as-needed "${libs[@]}" -Wl,-rpath,"$LIBDIR" -o app
+logged "$CLANGXX" -O2 "${plugin[@]}" app.o "$HERE/program/part.cpp" -Wl,--as-needed "${libs[@]}" -o app
 expect_built ./app
