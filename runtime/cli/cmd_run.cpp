@@ -54,7 +54,7 @@ Target inspect_elf(const std::string &path, const std::vector<unsigned char> &by
     if (image.interpreter().empty()) {
       // The environment still goes to what it starts.
       target.obstacle = "it is a static executable, which loads no library";
-      target.hint = "link it with libsmalloc.a, or without -static";
+      target.hint = "link it without -static";
     } else if (image.interpreter().find("ld-musl") != std::string::npos) {
       target.preloadable = false;
       target.obstacle = "it uses musl, and libsmalloc.so is built for glibc";

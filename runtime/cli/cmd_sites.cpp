@@ -36,10 +36,12 @@ int run_sites(const Options &options) {
     throw Failure{"no allocation sites", options.file, "it holds only debug information",
                   "name the program that it was split from", kFailed};
   if (table.sites.empty())
-    throw Failure{"no allocation sites", options.file,
-                  table.table_found ? "its table has no readable record"
-                                    : "it was not compiled with the plugin",
-                  kCompileHint, kFailed};
+    throw Failure{
+        "no allocation sites", options.file,
+        table.table_found
+            ? "its table has no readable record"
+            : "it was not compiled with the plugin, or without optimisation, or with a sanitizer",
+        kCompileHint, kFailed};
   sort_by_benefit(table.sites);
   const auto document = site_document(table.sites, options.file, image.build_id());
   if (document["machine"]["name"] == "mixed")

@@ -57,7 +57,9 @@ void check_program(const std::string &path, Checks &checks) {
       }));
   if (sites.empty())
     checks.push_back(
-        {"program-sites", Verdict::kWarn, 0, "it was not compiled with the plugin", kCompile});
+        {"program-sites", Verdict::kWarn, 0,
+         "it was not compiled with the plugin, or without optimisation, or with a sanitizer",
+         kCompile});
   else
     checks.push_back({"program-sites", Verdict::kOk, sites.size(),
                       fmt::format("{} allocation site{}, {} rewritten", sites.size(),
@@ -66,10 +68,9 @@ void check_program(const std::string &path, Checks &checks) {
   if (image.relocatable())
     return; // the rest is decided by the link
   if (!image.has_dynamic_table()) {
-    checks.push_back(
-        {"program-static", Verdict::kFail, true,
-         "it is static: nothing can be preloaded, and superpages need libsmalloc.a in the link",
-         "link without -static"});
+    checks.push_back({"program-static", Verdict::kFail, true,
+                      "it is static: nothing can be preloaded, and it keeps plain malloc",
+                      "link without -static"});
     return;
   }
   check_order(path, image, checks);
@@ -80,7 +81,7 @@ void check_program(const std::string &path, Checks &checks) {
   if (image.dynamic_symbols(fmt::format("__smalloc_v{}_", SMALLOC_ABI_VERSION)).empty())
     checks.push_back({"program-entries", Verdict::kWarn, false,
                       "no entry of libsmalloc is left open in it: linked with -z "
-                      "nodynamic-undefined-weak, or with libsmalloc.a",
+                      "nodynamic-undefined-weak",
                       "link with -Wl,-z,dynamic-undefined-weak"});
   else
     checks.push_back({"program-entries", Verdict::kOk, true,
