@@ -27,9 +27,10 @@ struct BigObject {
   uint16_t skipped;
   bool pending; ///< waits for promotion
   bool hugetlb;
-  uint8_t fruitless;    ///< rounds without a promotion
-  bool refused = false; ///< the last round ended because the kernel would not collapse
-  uint8_t mappings;     ///< charged
+  uint8_t fruitless;             ///< rounds without a promotion
+  uint32_t looks = 0, finds = 0; ///< at units and dense ones among them, in this round
+  bool refused = false;          ///< the last round ended because the kernel would not collapse
+  uint8_t mappings;              ///< charged
 };
 
 struct BigRequest {

@@ -13,6 +13,9 @@ namespace {
 /// What asking the kernel about one unit's residency costs, ns (measured: 1-4 us, the populated
 /// ones more).
 constexpr uint64_t kLookPriceNs = 2500;
+constexpr uint32_t kLooksPerPromotion =
+    8; ///< more in vain than this, and looking costs as much as it finds
+constexpr uint16_t kMostPauseWhileFilling = 256;
 constexpr uint64_t kLooksInCredit =
     64; ///< looking may cost 1/64 of what one promotion point expects to save
 constexpr unsigned kMostFailures =
@@ -42,7 +45,7 @@ void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64
   o.refused = false;
   const OsHooks &os = region_->os();
   uint64_t began = os.now_ns();
-  uint32_t seen = 0, promoted = 0;
+  uint32_t seen = 0, looked = 0, promoted = 0;
   unsigned failures = 0;
   for (; seen < o.whole_units; seen++) {
     if (o.next_unit >= o.whole_units)
@@ -55,6 +58,7 @@ void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64
     if (!eager && !o.ledger.covers(price.ns() + static_cast<int64_t>(kLookPriceNs)))
       break;
     o.ledger.pay(kLookPriceNs);
+    looked++;
     char *start = address(a, unit);
     o.next_unit++;
     if (os.resident_pages(start, kSuperpageBytes) < kPagesPerUnit - kPagesPerUnit / 32) {
@@ -81,13 +85,21 @@ void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64
       break;
     }
   }
-  if (promoted) {
+  // Looks are counted over calls: one call's credit may pay for a few of them only.
+  o.looks += looked;
+  o.finds += promoted;
+  bool round = seen >= o.whole_units || o.looks >= o.whole_units;
+  if (promoted)
     o.fruitless = 0;
+  if (o.finds * kLooksPerPromotion >= o.looks && o.finds) {
     o.pause = 0;
-  } else if (seen >= o.whole_units) {
-    o.fruitless++;
-    o.pause = static_cast<uint16_t>(o.pause ? o.pause * 2 : 1);
+  } else if (round) { // nothing, or an object that fills slowly: most looks find it sparse still
+    o.fruitless = static_cast<uint8_t>(o.fruitless + (o.finds == 0));
+    uint16_t longest = o.finds ? kMostPauseWhileFilling : UINT16_MAX;
+    o.pause = static_cast<uint16_t>(min_of<uint32_t>(o.pause ? o.pause * 2u : 1u, longest));
   }
+  if (round)
+    o.looks = o.finds = 0;
   if (o.superpages == o.whole_units || o.fruitless >= kMostFruitless) {
     SpinGuard guard(lock_);
     set_pending(o, false);
