@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "LoopAccesses.h"
 #include "AllocationSites.h"
+#include "MemoryTouches.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -364,58 +365,6 @@ void setTrip(LoopLevel &Level, const Loop *L, ScalarEvolution &SE) {
       }
     }
   }
-}
-
-/// One way in which an instruction touches memory.
-struct Touch {
-  Value *Pointer;
-  uint64_t Bytes;
-  bool Writes;          ///< and surely writes all of Bytes
-  bool Gathers = false; ///< addresses of a vector: each one of its own
-};
-
-/// Length assumed of a copy whose length is known at run time only: a line.
-constexpr uint64_t AssumedCopyBytes = 64;
-
-SmallVector<Touch, 2> touchesOf(Instruction &I) {
-  const DataLayout &DL = I.getDataLayout();
-  auto SizeOf = [&](Type *T) { return DL.getTypeStoreSize(T).getKnownMinValue(); };
-  if (auto *L = dyn_cast<LoadInst>(&I))
-    return {{L->getPointerOperand(), SizeOf(L->getType()), false}};
-  if (auto *S = dyn_cast<StoreInst>(&I))
-    return {{S->getPointerOperand(), SizeOf(S->getValueOperand()->getType()), true}};
-  if (auto *X = dyn_cast<AtomicRMWInst>(&I))
-    return {{X->getPointerOperand(), SizeOf(X->getValOperand()->getType()), true}};
-  if (auto *X = dyn_cast<AtomicCmpXchgInst>(&I))
-    return {{X->getPointerOperand(), SizeOf(X->getNewValOperand()->getType()), false}};
-  auto *Call = dyn_cast<IntrinsicInst>(&I);
-  if (!Call)
-    return {};
-  if (auto *Fill = dyn_cast<AnyMemIntrinsic>(Call)) {
-    auto *Length = dyn_cast<ConstantInt>(Fill->getLength());
-    uint64_t Bytes = Length ? Length->getLimitedValue(4096) : AssumedCopyBytes;
-    SmallVector<Touch, 2> Touches{
-        {Fill->getRawDest(), Bytes, Length && Length->getLimitedValue() == Bytes}};
-    if (auto *Copy = dyn_cast<AnyMemTransferInst>(Fill))
-      Touches.push_back({Copy->getRawSource(), Bytes, false});
-    return Touches;
-  }
-  // Masked loads and stores, gathers and scatters, generic ones and the target's own.
-  StringRef Name = Call->getCalledFunction()->getName();
-  const bool Gathers = Name.contains("gather") || Name.contains("scatter");
-  if (!Gathers && Call->getIntrinsicID() != Intrinsic::masked_load &&
-      Call->getIntrinsicID() != Intrinsic::masked_store)
-    return {};
-  for (Value *Operand : Call->args()) {
-    if (!Operand->getType()->isPtrOrPtrVectorTy() || isa<Constant>(Operand))
-      continue;
-    // A vector of addresses made from one base is that base's object.
-    if (auto *G = dyn_cast<GetElementPtrInst>(Operand);
-        G && !G->getPointerOperandType()->isVectorTy())
-      Operand = G->getPointerOperand();
-    return {{Operand, 8, false, Gathers}};
-  }
-  return {};
 }
 
 /// The unpredictable part of an address outside of any loop: an index that is computed or loaded, not a plain
