@@ -21,6 +21,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import statistics
 import subprocess
 import sys
@@ -32,6 +33,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SUPERPAGE_BYTES = 2 << 20
 ATTEMPTS = 10  # starts allowed until glibc's tunable takes effect
+IGNORED_BYTES = 96 << 20  # a program of that size without a superpage was started without the tunable
 
 
 def note(text):
@@ -132,11 +134,13 @@ def status_bytes(path, key):
 
 
 class Watcher(threading.Thread):
-    """Samples superpages (smaps_rollup, seldom: it walks the page tables) and the high-water mark of the memory."""
+    """Samples superpages (smaps_rollup, seldom: it walks the page tables) and the high-water mark of the memory. With
+    needs_superpages it ends a program that has grown past IGNORED_BYTES without one: its run would count for nothing."""
 
-    def __init__(self, pid):
+    def __init__(self, pid, needs_superpages=False):
         super().__init__(daemon=True)
         self.pid, self.superpage_bytes, self.peak_bytes = pid, 0, 0
+        self.needs_superpages, self.ended = needs_superpages, False
         self.stop = threading.Event()
 
     def run(self):
@@ -149,11 +153,15 @@ class Watcher(threading.Thread):
                 huge = status_bytes(f"/proc/{self.pid}/smaps_rollup", "AnonHugePages:")
                 self.superpage_bytes = max(self.superpage_bytes, huge)
                 next_rollup = elapsed + min(0.4, 0.01 + elapsed / 4)
+                if self.needs_superpages and not self.superpage_bytes and self.peak_bytes > IGNORED_BYTES:
+                    self.ended = True
+                    os.kill(self.pid, signal.SIGKILL)
+                    return
             pause = min(0.1, pause * 1.5)
 
 
-def run_once(command, extra, cpu, ok_status=0):
-    """One run: times, peak memory, superpages, faults, digest of stdout."""
+def run_once(command, extra, cpu, ok_status=0, needs_superpages=False):
+    """One run: times, peak memory, superpages, faults, digest of stdout. None: ended early, without superpages."""
     environment = {k: v for k, v in os.environ.items()
                    if k not in ("LD_PRELOAD", "GLIBC_TUNABLES", "MALLOC_CONF", "SMALLOC_CONF")}
     environment.update(extra)
@@ -163,13 +171,15 @@ def run_once(command, extra, cpu, ok_status=0):
         # pylint: disable=consider-using-with,subprocess-popen-preexec-fn
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment,
                                  preexec_fn=prepare)
-        watcher = Watcher(child.pid)
+        watcher = Watcher(child.pid, needs_superpages)
         watcher.start()
         _, status, usage = os.wait4(child.pid, 0)
         wall = time.monotonic() - started
         watcher.stop.set()
         watcher.join()
         child.returncode = os.waitstatus_to_exitcode(status)
+        if watcher.ended and child.returncode == -signal.SIGKILL:
+            return None
         if child.returncode != ok_status:
             err.seek(0)
             raise RuntimeError(f"exit status {child.returncode}: {shlex.join(command)}\n"
@@ -203,9 +213,12 @@ def warm(size):
 
 def run_checked(command, name, extra, options, program, warm_bytes):
     """As run_once, but a glibc hugetlb=1 start that was ignored is repeated; tells whether it took effect at last."""
-    for attempt in range(ATTEMPTS if name == "thp" else 1):
+    attempts = ATTEMPTS if name == "thp" else 1
+    for attempt in range(attempts):
         warm(warm_bytes)
-        result = run_once(command, extra, options.cpu, program.get("status", 0))
+        result = run_once(command, extra, options.cpu, program.get("status", 0), attempt + 1 < attempts)
+        if result is None:
+            continue
         result["in_effect"] = name != "thp" or result["superpages"] > 0
         if result["in_effect"]:
             break
@@ -334,7 +347,7 @@ def parse_arguments():
     parser.add_argument("--cpu", type=int, help="pin the programs to this CPU")
     parser.add_argument("--no-warm", action="store_true", help="do not touch memory before each run")
     parser.add_argument("--json", type=Path, help="write the results there")
-    parser.add_argument("--deadline", type=float, help="start no further round after that many seconds")
+    parser.add_argument("--deadline", type=float, help="start no round that would end later than that many seconds from now")
     parser.add_argument("--list", action="store_true", help="list programs and configurations")
     return parser.parse_args()
 
@@ -353,39 +366,81 @@ def select(suite, wanted, quick):
     return [by_name[n] for n in wanted.split(",")]
 
 
-def measure(program, chosen, options, work, deadline):
-    """All runs of one program; returns configuration -> summary."""
-    commands, runs = {}, {k: [] for k in chosen}
-    arguments = program.get("quick" if options.quick else "args", [])
-    for variant in sorted({v for _, v, _ in chosen.values()} | {"plain"}):
-        if "real" in program:
-            commands[variant] = real_command(program, variant, options.build, work, options.quick)
-        else:
-            commands[variant] = compile_program(program, variant, options.build, work) + arguments
-    note(f"{program['name']}: warming up")
-    reference = run_once(commands["plain"], {}, options.cpu, program.get("status", 0))
-    order = list(chosen)
-    warm_bytes = 0 if options.no_warm else reference["peak_rss_bytes"] * 9 // 8
-    for r in range(options.runs):
-        if r and deadline and time.monotonic() > deadline:
-            note(f"{program['name']}: out of time after {r} of {options.runs} rounds")
-            break
+class Measurement:
+    """One program under every configuration: built and run once for reference when made, then round by round."""
+
+    def __init__(self, program, chosen, options, work):
+        self.program, self.chosen, self.options = program, chosen, options
+        self.name, self.failed = program["name"], None
+        self.commands, self.runs = {}, {k: [] for k in chosen}
+        for variant in sorted({v for _, v, _ in chosen.values()} | {"plain"}):
+            if "real" in program:
+                self.commands[variant] = real_command(program, variant, options.build, work, options.quick)
+            else:
+                built = compile_program(program, variant, options.build, work)
+                self.commands[variant] = built + arguments(program, options)
+        note(f"{self.name}: warming up")
+        self.reference = run_once(self.commands["plain"], {}, options.cpu, program.get("status", 0))
+        self.warm_bytes = 0 if options.no_warm else self.reference["peak_rss_bytes"] * 9 // 8
+
+    def round(self, r):
+        order = list(self.chosen)
         for key in order[r % len(order):] + order[:r % len(order)]:
-            _, variant, extra = chosen[key]
-            if runs[key] and not runs[key][-1]["in_effect"]:
-                extra_result = {**runs[key][-1]}  # never took effect: not worth ten more starts
-                runs[key].append(extra_result)
+            _, variant, extra = self.chosen[key]
+            runs = self.runs[key]
+            if runs and not runs[-1]["in_effect"]:
+                runs.append({**runs[-1]})  # never took effect: not worth ten more starts
                 continue
-            result = run_checked(commands[variant], key, extra, options, program, warm_bytes)
-            if result["output_sha256"] != reference["output_sha256"]:
-                raise RuntimeError(f"{program['name']}: the output under '{key}' differs from the plain program's")
-            runs[key].append(result)
-            if not options.no_warm:
-                warm_bytes = max(warm_bytes, min(result["peak_rss_bytes"], machine()["memory_bytes"] // 2))
-            note(f"{program['name']}: round {r + 1}: {key}: user {result['user_seconds']:.2f} "
+            result = run_checked(self.commands[variant], key, extra, self.options, self.program, self.warm_bytes)
+            if result["output_sha256"] != self.reference["output_sha256"]:
+                raise RuntimeError(f"{self.name}: the output under '{key}' differs from the plain program's")
+            runs.append(result)
+            if not self.options.no_warm:
+                self.warm_bytes = max(self.warm_bytes, min(result["peak_rss_bytes"], machine()["memory_bytes"] // 2))
+            note(f"{self.name}: round {r + 1}: {key}: user {result['user_seconds']:.2f} "
                  f"sys {result['system_seconds']:.2f} RSS {result['peak_rss_bytes'] >> 20} MiB, "
                  f"{result['superpages']} superpages")
-    return {k: summarise(v) for k, v in runs.items() if v}, runs
+
+    def report(self):
+        results = {k: summarise(v) for k, v in self.runs.items() if v}
+        return {"name": self.name, "expect": self.program["expect"], "results": results, "verdict": verdict(results),
+                "runs": self.runs}
+
+
+def arguments(program, options):
+    """The program's arguments for these sizes: the demonstration's own where it has some, so that it fits its time."""
+    if options.programs == "demo":
+        own = program.get("demo_quick_args" if options.quick else "demo_args")
+        if own is not None:
+            return own
+    return program.get("quick" if options.quick else "args", [])
+
+
+def measure_all(programs, chosen, options, work):
+    """Every program, one round after the other over all of them, so that a deadline costs rounds, not programs.
+    Returns the measurements, those that failed among them."""
+    started = time.monotonic()
+    measurements = []
+    for program in programs:
+        try:
+            measurements.append(Measurement(program, chosen, options, work))
+        except RuntimeError as error:
+            note(f"bench.py: error: {error}")
+            yield None
+    longest = 0.0
+    for r in range(options.runs):
+        began = time.monotonic()
+        if r and options.deadline and began + longest - started > options.deadline:
+            note(f"out of time after {r} of {options.runs} rounds")
+            break
+        for m in [m for m in measurements if not m.failed]:
+            try:
+                m.round(r)
+            except RuntimeError as error:
+                note(f"bench.py: error: {error}")
+                m.failed = error
+        longest = max(longest, time.monotonic() - began)
+    yield from measurements
 
 
 def main():
@@ -412,29 +467,21 @@ def main():
         chosen = {k: v for k, v in chosen.items() if v[1] != "ours"}
     work = (options.work or options.build / "bench").resolve()
     options.build = options.build.resolve()
-    deadline = time.monotonic() + options.deadline if options.deadline else None
     report = {"schema": "smalloc.bench/1", "quick": options.quick, "machine": machine(),
               "configurations": {k: v[0] for k, v in chosen.items()}, "programs": []}
     failed = 0
-    for program in select(suite, options.programs, options.quick):
-        if deadline and time.monotonic() > deadline:
-            note(f"{program['name']}: left out: out of time")
-            continue
-        try:
-            results, runs = measure(program, chosen, options, work, deadline)
-        except RuntimeError as error:
-            note(f"bench.py: error: {error}")
+    for m in measure_all(select(suite, options.programs, options.quick), chosen, options, work):
+        if m is None or m.failed:
             failed = 1
             continue
-        v = verdict(results)
-        print_program(program["name"], results, {k: c[0] for k, c in chosen.items()})
-        print_verdict(v)
+        measured = m.report()
+        print_program(m.name, measured["results"], {k: c[0] for k, c in chosen.items()})
+        print_verdict(measured["verdict"])
         sys.stdout.flush()
-        report["programs"].append({"name": program["name"], "expect": program["expect"], "results": results,
-                                   "verdict": v, "runs": runs})
-        if options.json:
-            options.json.parent.mkdir(parents=True, exist_ok=True)
-            options.json.write_text(json.dumps(report, indent=1) + "\n")
+        report["programs"].append(measured)
+    if options.json:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps(report, indent=1) + "\n")
     print("\nspeed: base pages' time over this one's (more is faster), from the total (median user + least system "
           "time); user: from user time alone;\n~ : the difference is within the spread of the runs, so it is none.")
     return failed

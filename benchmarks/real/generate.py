@@ -34,16 +34,20 @@ def text(megabytes, seed):
 
 def ksat(variables, clauses, seed, planted):
     rng = random.Random(seed)
-    hidden = [rng.random() < 0.5 for _ in range(variables + 1)]
+    uniform, bits = rng.random, rng.getrandbits  # the inner loop runs millions of times
+    hidden = [uniform() < 0.5 for _ in range(variables + 1)]
     print(f"p cnf {variables} {clauses}")
     lines = []
     made = 0
     while made < clauses:
-        chosen = rng.sample(range(1, variables + 1), 3)
-        signs = [rng.random() < 0.5 for _ in chosen]
-        if planted and not any(hidden[v] == s for v, s in zip(chosen, signs)):
+        a, b, c = 1 + int(uniform() * variables), 1 + int(uniform() * variables), 1 + int(uniform() * variables)
+        if a == b or b == c or a == c:
             continue
-        lines.append(" ".join(str(v if s else -v) for v, s in zip(chosen, signs)) + " 0")
+        signs = bits(3)
+        p, q, r = signs & 1 == 0, signs & 2 == 0, signs & 4 == 0
+        if planted and hidden[a] != p and hidden[b] != q and hidden[c] != r:
+            continue
+        lines.append(f"{a if p else -a} {b if q else -b} {c if r else -c} 0")
         made += 1
         if len(lines) == 10000:
             print("\n".join(lines))

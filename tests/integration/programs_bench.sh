@@ -20,7 +20,23 @@ cat >suite.json <<'JSON'
 JSON
 expect_status 0 python3 "$bench" --suite suite.json -c base -n 2 --work work --json r.json
 python3 -c 'import json; r = json.load(open("r.json")); assert r["schema"] == "smalloc.bench/1"; s = r["programs"][0]["results"]["base"]; assert s["runs"] == 2 and s["peak_rss_bytes"] > 0'
+# Rounds go over all programs, so that a deadline costs rounds and no program; the first round is always made.
+cat >suite.json <<'JSON'
+{"programs": [{"name": "one", "source": "kernels/transpose.c", "args": ["60", "50"], "demo_args": ["50", "20"], "demo": true, "expect": "none"},
+ {"name": "two", "source": "kernels/transpose.c", "args": ["60", "50"], "demo": true, "expect": "none"}]}
+JSON
+expect_status 0 python3 "$bench" --suite suite.json -p demo -c base -n 4 --deadline 0.001 --work work --json r.json
+expect_match err '^out of time after 1 of 4 rounds$'
+python3 -c 'import json; r = json.load(open("r.json")); assert [(p["name"], p["results"]["base"]["runs"]) for p in r["programs"]] == [("one", 1), ("two", 1)]'
+python3 -c 'import json; r = json.load(open("r.json")); a, b = [p["runs"]["base"][0]["output_sha256"] for p in r["programs"]]; assert a != b' ||
+  fail "the demonstration's own arguments were not used"
+# A start that was to have superpages and has none is ended early and counts for nothing.
 cd "$SMALLOC_SOURCE/scripts"
+[ "$(thp_mode)" = always ] || PYTHONDONTWRITEBYTECODE=1 python3 - <<'PY'
+import sys, bench
+grow = [sys.executable, "-c", "import time; b = bytearray(200 << 20); time.sleep(9)"]
+assert bench.run_once(grow, {}, None, 0, True) is None
+PY
 PYTHONDONTWRITEBYTECODE=1 python3 - <<'PY'
 import bench
 steady = {"total_seconds": 1.0, "total_spread": 0.01}
