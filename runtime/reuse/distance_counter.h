@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// distance_counter.h decides how the full histogram of reuse distances is counted: a bit for each
+// moment of time, set where some page was used last; the distance is the number of bits set since
+// the page's own. A Fenwick tree over blocks of 512 bits counts whole blocks (Bennett and Kruskal
+// 1975, with blocks). When the moments run out, the set bits are moved together (compaction), so
+// time is bounded by twice the pages.
+//
+// Exact (histogram.h has the bins). O(log(pages / 512)) an access; at most 16 + 128 bytes a page,
+// about 30 where pages are dense.
+#pragma once
+
+#include "runtime/reuse/engine.h"
+#include "runtime/reuse/histogram.h"
+#include "runtime/reuse/page_index.h"
+
+#include <vector>
+
+namespace smalloc::reuse {
+
+class DistanceCounter : public Engine {
+public:
+  static constexpr uint64_t kCold = UINT64_MAX;
+
+  DistanceCounter();
+
+  void access(std::span<const uint64_t> pages) override;
+  double accesses() const override { return static_cast<double>(accesses_); }
+  double misses(uint64_t capacity) const override {
+    return histogram_.at_least(static_cast<double>(capacity));
+  }
+  size_t memory_bytes() const override;
+
+  const Histogram &histogram() const { return histogram_; }
+  uint64_t distinct_pages() const { return live_; }
+
+  /// For samplers, which weigh the result themselves: the distance of one access, kCold for a first
+  /// one. Leaves the histogram alone.
+  uint64_t distance_of(uint64_t page);
+  /// Forgets a page: it counts in no later distance, and its next access is a first one.
+  void forget(uint64_t page);
+
+private:
+  static constexpr unsigned kBlockShift = 9;
+  static constexpr uint32_t kBlockBits = 1u << kBlockShift;
+
+  uint32_t live_after(uint32_t time) const;
+  void take_away(uint32_t time);
+  void close_block();
+  void compact();
+
+  PageIndex index_;               // page -> moment of its last use
+  std::vector<uint64_t> bits_;    // by moment
+  std::vector<uint64_t> page_;    // by moment: whose it was
+  std::vector<uint32_t> fenwick_; // by closed block, from 1: set bits
+  uint32_t now_ = 0, open_ = 0;   // next moment; set bits of the block that it lies in
+  uint64_t live_ = 0, accesses_ = 0;
+  uint64_t last_page_ = UINT64_MAX;
+  Histogram histogram_;
+};
+
+} // namespace smalloc::reuse
