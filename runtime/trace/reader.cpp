@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// reader.cpp decides what is believed: a frame whose checksum holds and whose size is below the limits
+// of format.h; a record whose payload has all of its fields.
+#include "runtime/trace/reader.h"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <memory>
+#include <queue>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace smalloc::trace {
+
+bool ChunkReader::fill(Type type, Cursor p, Event &event) {
+  event = {};
+  event.type = type;
+  event.thread = thread_;
+  const auto time = [&] { event.time_ns = time_ns_ + p.varint(); };
+  const auto rest = [&] { event.text = {reinterpret_cast<const char *>(p.data()), p.left()}; };
+  event.time_ns = time_ns_;
+  switch (type) {
+  case Type::kHeader:
+  case Type::kSchema:
+    rest();
+    break;
+  case Type::kChunk:
+    event.thread = p.varint();
+    event.offset = p.varint(); // sequence
+    event.time_ns = p.varint();
+    break;
+  case Type::kSite:
+    event.site = p.fixed64();
+    event.kind = p.varint();
+    event.offset = p.varint();
+    rest();
+    break;
+  case Type::kAllocate:
+  case Type::kReallocate:
+    time();
+    event.site = p.fixed64();
+    event.bytes = p.varint();
+    event.address = p.varint();
+    if (type == Type::kReallocate)
+      event.old_address = p.varint();
+    break;
+  case Type::kFree:
+    time();
+    event.address = p.varint();
+    break;
+  case Type::kAccess: {
+    time();
+    event.weight = p.varint();
+    const uint64_t count = p.varint();
+    if (count > kMostAccesses || event.weight == 0)
+      return false;
+    accesses_.clear();
+    uint64_t grain = 0;
+    for (uint64_t i = 0; i < count && p.ok(); i++) {
+      const uint64_t step = p.varint();
+      grain += static_cast<uint64_t>(unzigzag(step >> 1));
+      accesses_.push_back({grain << kGrainShift, p.varint(), (step & 1) != 0});
+    }
+    event.accesses = accesses_;
+    break;
+  }
+  case Type::kFault:
+    time();
+    event.minor = p.varint();
+    event.major = p.varint();
+    break;
+  case Type::kPhase:
+    time();
+    rest();
+    break;
+  case Type::kSegment:
+    event.address = p.varint();
+    event.bytes = p.varint();
+    rest();
+    break;
+  case Type::kEnd:
+    time();
+    event.lost = p.varint();
+    break;
+  }
+  if (!p.ok())
+    return false;
+  thread_ = event.thread;
+  time_ns_ = event.time_ns;
+  return true;
+}
+
+bool ChunkReader::next(Event &event) {
+  while (cursor_.left() > 0) {
+    const uint64_t type = cursor_.varint();
+    const Cursor payload = cursor_.piece(cursor_.varint());
+    if (!cursor_.ok()) {
+      bad_++;
+      return false; // nothing behind it can be found
+    }
+    if (type < static_cast<uint64_t>(Type::kHeader) || type > static_cast<uint64_t>(Type::kEnd)) {
+      unknown_++;
+      continue;
+    }
+    if (fill(static_cast<Type>(type), payload, event))
+      return true;
+    bad_++;
+  }
+  return false;
+}
+
+Reader::Reader(const std::string &path) {
+  fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat info;
+  if (fd_ < 0 || fstat(fd_, &info) != 0)
+    throw TraceError(std::strerror(errno));
+  const auto refuse = [this](const char *why) {
+    close(fd_);
+    throw TraceError(why);
+  };
+  if (!S_ISREG(info.st_mode))
+    refuse("it is not a regular file");
+  file_bytes_ = static_cast<uint64_t>(info.st_size);
+  try {
+    index();
+  } catch (...) {
+    close(fd_);
+    throw;
+  }
+  if (header_.empty())
+    refuse(file_bytes_ == 0 ? "it is empty" : "it has no smalloc.trace/1 header");
+}
+
+Reader::~Reader() { close(fd_); }
+
+size_t Reader::read_at(uint64_t offset, unsigned char *data, size_t bytes) {
+  size_t done = 0;
+  while (done < bytes) {
+    const ssize_t n = pread(fd_, data + done, bytes - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      throw TraceError(std::strerror(errno));
+    if (n == 0)
+      break;
+    done += static_cast<size_t>(n);
+  }
+  return done;
+}
+
+bool Reader::decompress(uint64_t offset, uint64_t bytes, std::vector<unsigned char> &chunk) {
+  frame_.resize(bytes);
+  if (read_at(offset, frame_.data(), bytes) != bytes)
+    return false;
+  const unsigned long long size = ZSTD_getFrameContentSize(frame_.data(), bytes);
+  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN || size > kMostChunkBytes)
+    return false;
+  chunk.resize(size);
+  const size_t got = ZSTD_decompress(chunk.data(), chunk.size(), frame_.data(), bytes);
+  return !ZSTD_isError(got) && got == size;
+}
+
+void Reader::parse_header(std::string_view text) {
+  if (text.substr(0, sizeof kMagic - 1) != kMagic)
+    return;
+  header_["format"] = "smalloc.trace/1";
+  text.remove_prefix(sizeof kMagic - 1);
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    if (const size_t equals = line.find('='); equals != std::string_view::npos)
+      header_.emplace(line.substr(0, equals), line.substr(equals + 1));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+void Reader::index() {
+  std::vector<unsigned char> window(kMostFrameBytes * 2), chunk;
+  uint64_t start = 0; // of the window in the file
+  size_t held = 0, at = 0;
+  for (;;) {
+    if (held - at < kMostFrameBytes) {
+      std::memmove(window.data(), window.data() + at, held - at);
+      start += at;
+      held -= at;
+      at = 0;
+      held += read_at(start + held, window.data() + held, window.size() - held);
+    }
+    if (held - at < 4)
+      break;
+    const unsigned char *here = window.data() + at;
+    size_t bytes = 0;
+    uint32_t magic;
+    std::memcpy(&magic, here, 4); // the format is little-endian, as the machines we run on
+    bool good = magic == kFrameMagic;
+    if (good) {
+      bytes = ZSTD_findFrameCompressedSize(here, held - at);
+      good =
+          !ZSTD_isError(bytes) && bytes <= kMostFrameBytes && decompress(start + at, bytes, chunk);
+    }
+    if (!good) {
+      const unsigned char pattern[] = {0x28, 0xb5, 0x2f, 0xfd};
+      const auto *next = std::search(
+          here + 1, static_cast<const unsigned char *>(window.data() + held), pattern, pattern + 4);
+      // The last three bytes may be the start of a magic number.
+      const size_t left = held - at;
+      size_t step = static_cast<size_t>(next - here);
+      if (step == left && left > 3)
+        step = left - 3;
+      skipped_bytes_ += step;
+      at += step;
+      continue;
+    }
+    Frame frame = {start + at, bytes, 0, 0};
+    ChunkReader records(chunk);
+    Event event;
+    if (records.next(event)) {
+      if (event.type == Type::kHeader && header_.empty())
+        parse_header(event.text);
+      if (event.type == Type::kChunk) {
+        frame.thread = event.thread;
+        frame.sequence = event.offset;
+      }
+    }
+    frames_.push_back(frame);
+    at += bytes;
+  }
+  skipped_bytes_ += held - at;
+}
+
+void Reader::read(const std::function<void(const Event &)> &visit,
+                  const std::function<void(uint64_t, uint64_t)> &progress) {
+  struct Thread {
+    std::vector<const Frame *> frames;
+    size_t next_frame = 0;
+    std::vector<unsigned char> chunk;
+    std::unique_ptr<ChunkReader> records;
+    Event event;
+  };
+  std::map<uint64_t, Thread> threads;
+  for (const Frame &frame : frames_)
+    threads[frame.thread].frames.push_back(&frame);
+  uint64_t done = 0;
+  unknown_ = bad_ = 0;
+  const auto advance = [&](Thread &t) {
+    for (;;) {
+      if (t.records && t.records->next(t.event))
+        return true;
+      if (t.records) {
+        unknown_ += t.records->unknown_records();
+        bad_ += t.records->bad_records();
+        t.records.reset();
+      }
+      if (t.next_frame == t.frames.size()) {
+        std::vector<unsigned char>().swap(t.chunk);
+        return false;
+      }
+      const Frame &frame = *t.frames[t.next_frame++];
+      done += frame.bytes;
+      if (progress)
+        progress(done, file_bytes_);
+      if (decompress(frame.offset, frame.bytes, t.chunk))
+        t.records = std::make_unique<ChunkReader>(t.chunk);
+    }
+  };
+  using Waiting = std::pair<uint64_t, uint64_t>; // time, thread
+  std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> queue;
+  for (auto &[id, thread] : threads) {
+    std::sort(thread.frames.begin(), thread.frames.end(), [](const Frame *a, const Frame *b) {
+      return std::pair(a->sequence, a->offset) < std::pair(b->sequence, b->offset);
+    });
+    if (advance(thread))
+      queue.push({thread.event.time_ns, id});
+  }
+  while (!queue.empty()) {
+    const uint64_t id = queue.top().second;
+    queue.pop();
+    Thread &thread = threads[id];
+    const uint64_t until = queue.empty() ? UINT64_MAX : queue.top().first;
+    bool more = true;
+    do {
+      visit(thread.event);
+      more = advance(thread);
+    } while (more && thread.event.time_ns <= until);
+    if (more)
+      queue.push({thread.event.time_ns, id});
+  }
+}
+
+} // namespace smalloc::trace

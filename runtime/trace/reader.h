@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// reader.h decides how a trace is read: a first pass finds the frames (after a torn or damaged one it looks for
+// the next that holds together), a second one merges the threads' chunks by time. Memory: one chunk
+// for each thread and 32 bytes for each frame, however long the trace (10 GB: about 20 MB).
+#pragma once
+
+#include "runtime/trace/format.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smalloc::trace {
+
+struct AccessRun {
+  uint64_t address; ///< a multiple of 16
+  uint64_t repeats; ///< accesses to the same page right after this one
+  bool write;
+};
+
+/// One record, with the fields that its type has. Text and accesses live until the next event.
+struct Event {
+  Type type = Type::kHeader;
+  uint64_t thread = 0;
+  uint64_t time_ns = 0; ///< since the trace began
+  uint64_t site = 0, bytes = 0, address = 0, old_address = 0;
+  uint64_t weight = 1;           ///< kAccess: accesses that each one stands for
+  uint64_t kind = 0, offset = 0; ///< kSite
+  uint64_t minor = 0, major = 0; ///< kFault
+  uint64_t lost = 0;             ///< kEnd
+  std::string_view text;
+  std::span<const AccessRun> accesses;
+};
+
+/// The records of one decompressed chunk. Never fails: what makes no sense is skipped, and counted.
+class ChunkReader {
+public:
+  explicit ChunkReader(std::span<const unsigned char> chunk)
+      : cursor_(chunk.data(), chunk.size()) {}
+  /// False at the end.
+  bool next(Event &event);
+  uint64_t unknown_records() const { return unknown_; }
+  uint64_t bad_records() const { return bad_; }
+
+private:
+  bool fill(Type type, Cursor p, Event &event);
+
+  Cursor cursor_;
+  uint64_t thread_ = 0, time_ns_ = 0;
+  uint64_t unknown_ = 0, bad_ = 0;
+  std::vector<AccessRun> accesses_;
+};
+
+/// what() is the reason in words, without the file's name.
+class TraceError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+class Reader {
+public:
+  /// Opens and indexes. Throws TraceError when the file cannot be read or has no smalloc.trace/1 header.
+  explicit Reader(const std::string &path);
+  ~Reader();
+  Reader(const Reader &) = delete;
+  Reader &operator=(const Reader &) = delete;
+
+  /// The header's lines: program, build_id, pid, host, source, rate, ....
+  const std::map<std::string, std::string> &header() const { return header_; }
+  /// Every event of every thread in the order of time. progress, if any, is called now and then
+  /// with the bytes done and the bytes there are.
+  void read(const std::function<void(const Event &)> &visit,
+            const std::function<void(uint64_t, uint64_t)> &progress = {});
+
+  uint64_t chunks() const { return frames_.size(); }
+  uint64_t file_bytes() const { return file_bytes_; }
+  /// Bytes that belong to no whole chunk: a torn end, or damage.
+  uint64_t skipped_bytes() const { return skipped_bytes_; }
+  uint64_t unknown_records() const { return unknown_; }
+  uint64_t bad_records() const { return bad_; }
+
+private:
+  struct Frame {
+    uint64_t offset, bytes, thread, sequence;
+  };
+  void index();
+  bool decompress(uint64_t offset, uint64_t bytes, std::vector<unsigned char> &chunk);
+  size_t read_at(uint64_t offset, unsigned char *data, size_t bytes);
+  void parse_header(std::string_view text);
+
+  int fd_ = -1;
+  uint64_t file_bytes_ = 0, skipped_bytes_ = 0, unknown_ = 0, bad_ = 0;
+  std::vector<Frame> frames_;
+  std::map<std::string, std::string> header_;
+  std::vector<unsigned char> frame_; // compressed
+};
+
+} // namespace smalloc::trace

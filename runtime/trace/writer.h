@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// writer.h decides how events leave the traced process: each thread fills a chunk of its own, and
+// when it is full compresses it and appends it to the file by one write(2) (O_APPEND keeps frames
+// whole), so that threads never wait for each other. A failing write stops the recording, never
+// the program.
+//
+// No malloc, no exceptions, no C++ runtime: memory comes from mmap.
+#ifndef RUNTIME_TRACE_WRITER_H
+#define RUNTIME_TRACE_WRITER_H
+
+#include "runtime/trace/format.h"
+
+#include <atomic>
+
+namespace smalloc::trace {
+
+/// The file. One in a process.
+class Output {
+public:
+  /// Creates `path` (never over an existing file: then ".PID" is appended) and writes the header:
+  /// "key=value\n" lines. Returns 0 or an errno value.
+  int open(const char *path, const char *header, size_t header_bytes);
+  bool recording() const { return recording_.load(std::memory_order_relaxed); }
+  /// Compresses a chunk and appends it. `work` is a compressor's workspace of work_bytes().
+  /// False: the recording has been stopped.
+  bool write_chunk(const unsigned char *chunk, size_t bytes, void *work);
+  /// Records no more. With a reason, one warning line goes to standard error.
+  void stop(const char *why);
+  void close();
+  static size_t work_bytes();
+  const char *path() const { return path_; }
+  /// In a child of fork: forgets the parent's file without touching it.
+  void forget();
+
+private:
+  int fd_ = -1;
+  std::atomic<bool> recording_{false};
+  std::atomic<bool> warned_{false};
+  char path_[4096] = {};
+};
+
+/// One thread's chunk. Only its thread appends; flush() may be called by another one at exit (busy_).
+class ThreadChunk {
+public:
+  /// nullptr when there is no memory.
+  static ThreadChunk *create(Output &output, uint64_t thread);
+  void destroy();
+
+  void allocate(uint64_t now_ns, uint64_t site, uint64_t bytes, uint64_t address);
+  void free(uint64_t now_ns, uint64_t address);
+  void reallocate(uint64_t now_ns, uint64_t site, uint64_t bytes, uint64_t address,
+                  uint64_t old_address);
+  void site(uint64_t id, SiteKind kind, uint64_t offset, const char *text, size_t text_bytes);
+  /// One access record: grains and repeats are those of consecutive runs of one page.
+  struct Access {
+    uint64_t address;
+    uint32_t repeats; ///< accesses to the same page right after this one
+    bool write;
+  };
+  void accesses(uint64_t now_ns, uint64_t weight, const Access *list, size_t count);
+  void faults(uint64_t now_ns, uint64_t minor, uint64_t major);
+  void phase(uint64_t now_ns, const char *text, size_t text_bytes);
+  void segment(uint64_t start, uint64_t bytes, const char *text, size_t text_bytes);
+  void end(uint64_t now_ns);
+  void flush();
+  uint64_t thread() const { return thread_; }
+  void set_thread(uint64_t thread) { thread_ = thread; }
+  /// Drops what is not written yet (in a child of fork: it is the parent's).
+  void drop();
+
+  ThreadChunk *next = nullptr; ///< the owner's list
+
+private:
+  ThreadChunk(Output &output, uint64_t thread);
+  class Record;
+  bool begin(uint64_t now_ns);
+  void open_chunk(uint64_t now_ns);
+  void write_out();
+
+  Output &output_;
+  uint64_t thread_, sequence_ = 0, last_ns_ = 0, lost_ = 0;
+  std::atomic<bool> busy_{false};
+  Bytes bytes_;
+  void *work_;
+};
+
+} // namespace smalloc::trace
+#endif

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/trace/reader.h"
+#include "runtime/trace/writer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <sys/resource.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace smalloc::trace;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Trace : public testing::Test {
+protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "smalloc-trace.XXXXXX").string();
+    ASSERT_TRUE(mkdtemp(name.data()));
+    folder_ = name;
+    path_ = (folder_ / "t.trace").string();
+  }
+  void TearDown() override {
+    output_.close();
+    fs::remove_all(folder_);
+  }
+  void open(const std::string &header = "program=/bin/app\npid=7\n") {
+    ASSERT_EQ(output_.open(path_.c_str(), header.data(), header.size()), 0);
+  }
+  ThreadChunk *thread(uint64_t id) { return ThreadChunk::create(output_, id); }
+  static void finish(ThreadChunk *chunk) {
+    chunk->flush();
+    chunk->destroy();
+  }
+  // One line an event.
+  std::vector<std::string> lines(const std::string &path) {
+    std::vector<std::string> all;
+    Reader reader(path);
+    reader.read([&](const Event &e) {
+      std::ostringstream s;
+      s << e.thread << " " << e.time_ns << " " << static_cast<int>(e.type);
+      if (e.type == Type::kAllocate || e.type == Type::kReallocate || e.type == Type::kFree)
+        s << " " << e.site << " " << e.bytes << " " << e.address << " " << e.old_address;
+      if (e.type == Type::kSite)
+        s << " " << e.site << " " << e.kind << " " << e.offset << " " << e.text;
+      for (const AccessRun &a : e.accesses)
+        s << " " << a.address << (a.write ? "w" : "r") << a.repeats;
+      if (e.type != Type::kChunk && e.type != Type::kHeader && e.type != Type::kSchema)
+        all.push_back(s.str());
+    });
+    return all;
+  }
+  std::string bytes_of(const std::string &path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  void write_file(const std::string &path, const std::string &bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+
+  fs::path folder_;
+  std::string path_;
+  Output output_;
+};
+
+TEST_F(Trace, KeepsEveryField) {
+  open();
+  ThreadChunk *t = thread(3);
+  t->site(0x1122334455667788u, kReturnAddress, 4660, "/bin/app", 8);
+  t->allocate(1000, 0x1122334455667788u, 4096, 0x7f0000001000);
+  t->reallocate(1500, 5, UINT64_MAX, 0x7f0000003000, 0x7f0000001000);
+  const ThreadChunk::Access list[] = {
+      {0x7f0000003010, 0, false}, {0x7f0000003ff0, 12, true}, {0x1000, UINT32_MAX, false}};
+  t->accesses(1600, 100, list, 3);
+  t->free(1500, 0x7f0000003000); // a clock that goes back does not confuse anybody
+  t->end(2000);
+  finish(t);
+  EXPECT_THAT(lines(path_), testing::ElementsAre(
+                                "3 0 4 1234605616436508552 1 4660 /bin/app",
+                                "3 1000 5 1234605616436508552 4096 139637976731648 0",
+                                "3 1500 7 5 18446744073709551615 139637976739840 139637976731648",
+                                "3 1600 8 139637976739856r0 139637976743920w12 4096r4294967295",
+                                "3 1600 6 0 0 139637976739840 0", "3 2000 12"));
+  Reader reader(path_);
+  EXPECT_EQ(reader.header().at("program"), "/bin/app");
+  EXPECT_EQ(reader.header().at("pid"), "7");
+  EXPECT_EQ(reader.skipped_bytes(), 0u);
+}
+
+TEST_F(Trace, MergesThreadsByTime) {
+  open();
+  std::vector<std::thread> threads;
+  for (uint64_t id = 1; id <= 4; id++)
+    threads.emplace_back([&, id] {
+      ThreadChunk *t = thread(id);
+      for (uint64_t i = 0; i < 50000; i++)
+        t->allocate(i * 10 + id, id, 64, (i << 20) + id);
+      finish(t);
+    });
+  for (std::thread &t : threads)
+    t.join();
+  uint64_t last = 0, count[5] = {};
+  Reader reader(path_);
+  EXPECT_GT(reader.chunks(), 8u); // every thread filled several
+  reader.read([&](const Event &e) {
+    EXPECT_GE(e.time_ns, last);
+    last = e.time_ns;
+    if (e.type == Type::kAllocate) {
+      EXPECT_EQ(e.thread, e.site);
+      EXPECT_EQ(e.address, (count[e.thread]++ << 20) + e.thread);
+    }
+  });
+  for (uint64_t id = 1; id <= 4; id++)
+    EXPECT_EQ(count[id], 50000u);
+}
+
+TEST_F(Trace, EveryTruncationLeavesTheWholeChunks) {
+  open();
+  ThreadChunk *t = thread(1);
+  std::mt19937_64 random(1);
+  std::vector<size_t> ends; // file size after each chunk
+  for (uint64_t i = 0; i < 5; i++) {
+    t->allocate(i * 1000, random(), 64, random());
+    t->flush();
+    ends.push_back(fs::file_size(path_));
+  }
+  t->destroy();
+  const std::string whole = bytes_of(path_);
+  const std::string cut_path = (folder_ / "cut").string();
+  for (size_t length = ends[0]; length <= whole.size(); length++) {
+    write_file(cut_path, whole.substr(0, length));
+    const size_t expected = static_cast<size_t>(
+        std::count_if(ends.begin(), ends.end(), [&](size_t e) { return e <= length; }));
+    ASSERT_EQ(lines(cut_path).size(), expected) << length;
+  }
+}
+
+TEST_F(Trace, DamageCostsOneChunk) {
+  open();
+  ThreadChunk *t = thread(1);
+  std::vector<size_t> ends;
+  for (uint64_t i = 0; i < 5; i++) {
+    for (uint64_t k = 0; k < 100; k++)
+      t->allocate(i * 1000 + k, k * 77777, 64, k * 123456789);
+    t->flush();
+    ends.push_back(fs::file_size(path_));
+  }
+  t->destroy();
+  std::string bytes = bytes_of(path_);
+  for (size_t at = ends[1] + 8; at < ends[1] + 30; at++)
+    bytes[at] = static_cast<char>(bytes[at] ^ 0x5a);
+  write_file(path_, bytes);
+  EXPECT_EQ(lines(path_).size(), 400u);
+  EXPECT_EQ(Reader(path_).skipped_bytes(), ends[2] - ends[1]);
+}
+
+TEST_F(Trace, UnknownRecordsAreSkipped) {
+  unsigned char memory[256];
+  Bytes chunk(memory, sizeof memory);
+  chunk.varint(999); // a type of the future
+  chunk.varint(3);
+  chunk.text("abc", 3);
+  chunk.varint(static_cast<uint64_t>(Type::kFree));
+  chunk.varint(3); // one byte more than today's fields
+  chunk.varint(5);
+  chunk.varint(66);
+  chunk.varint(1);
+  ChunkReader reader({memory, chunk.size()});
+  Event event;
+  ASSERT_TRUE(reader.next(event));
+  EXPECT_EQ(event.type, Type::kFree);
+  EXPECT_EQ(event.address, 66u);
+  EXPECT_FALSE(reader.next(event));
+  EXPECT_EQ(reader.unknown_records(), 1u);
+  EXPECT_EQ(reader.bad_records(), 0u);
+}
+
+TEST_F(Trace, ShortRecordsAreBad) {
+  unsigned char memory[64];
+  Bytes chunk(memory, sizeof memory);
+  chunk.varint(static_cast<uint64_t>(Type::kAllocate));
+  chunk.varint(4); // an id has 8
+  chunk.text("abcd", 4);
+  ChunkReader reader({memory, chunk.size()});
+  Event event;
+  EXPECT_FALSE(reader.next(event));
+  EXPECT_EQ(reader.bad_records(), 1u);
+}
+
+TEST_F(Trace, NeverOverwritesAnotherTrace) {
+  open();
+  Output second;
+  ASSERT_EQ(second.open(path_.c_str(), "", 0), 0);
+  EXPECT_NE(std::string(second.path()), path_);
+  EXPECT_EQ(std::string(second.path()), path_ + "." + std::to_string(getpid()));
+  second.close();
+}
+
+TEST_F(Trace, AFullDiskStopsTheRecordingOnly) {
+  open();
+  const size_t header = fs::file_size(path_);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = header + 100000;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  ThreadChunk *t = thread(1);
+  std::mt19937_64 random(2);
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 200000 && output_.recording(); i++)
+    t->allocate(static_cast<uint64_t>(i), random(), random(), random());
+  t->destroy();
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_FALSE(output_.recording());
+  EXPECT_THAT(said, testing::HasSubstr("no space is left for the file; recording stopped"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
+  EXPECT_GT(lines(path_).size(), 1000u);
+}
+
+TEST_F(Trace, OtherFilesAreRefused) {
+  const auto why = [&](const std::string &bytes) {
+    write_file(path_, bytes);
+    try {
+      Reader reader(path_);
+    } catch (const TraceError &error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(why(""), "it is empty");
+  EXPECT_EQ(why("hello, this is text"), "it has no smalloc.trace/1 header");
+  EXPECT_EQ(why(std::string(3 << 20, '\x28')), "it has no smalloc.trace/1 header");
+  EXPECT_THROW(Reader(folder_.string()), TraceError);
+  EXPECT_THROW(Reader((folder_ / "none").string()), TraceError);
+}
+
+TEST_F(Trace, EventsAreSmall) {
+  open();
+  ThreadChunk *t = thread(1);
+  const size_t before = fs::file_size(path_);
+  std::vector<ThreadChunk::Access> list;
+  for (uint64_t i = 0; i < 100000; i++)
+    list.push_back({0x7f0000000000 + i * 4096, 511, false});
+  t->accesses(1, 1, list.data(), list.size());
+  finish(t);
+  // A walk over pages: far below a byte a run once compressed.
+  EXPECT_LT(fs::file_size(path_) - before, 20000u);
+}
+
+} // namespace
