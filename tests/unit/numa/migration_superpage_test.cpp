@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The four rules for superpages: one user: move whole; separable: split and move; hot and mixed:
+// interleave; else leave. And the way back: collapse after three quiet intervals.
+#include "tests/unit/numa/fake_machine.h"
+
+#include <algorithm>
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace smalloc::numa {
+namespace {
+
+PolicyOptions options() {
+  PolicyOptions o;
+  o.sample_period = 100;
+  return o;
+}
+
+struct SuperpageMachine : FakeMachine {
+  SuperpageMachine(unsigned nodes, const PolicyOptions &o, unsigned units = 1)
+      : FakeMachine(fake_topology(nodes), o, units) {
+    for (Unit *u : unit)
+      u->granularity = Granularity::kSuperpage;
+  }
+};
+
+size_t count(const std::vector<Move> &moves, Action action) {
+  return static_cast<size_t>(
+      std::count_if(moves.begin(), moves.end(), [&](const Move &m) { return m.action == action; }));
+}
+
+} // namespace
+
+TEST(MigrationSuperpage, MovesWholeFromEightyPercentOn) {
+  for (unsigned of_ten : {8u, 7u}) {
+    PolicyOptions o = options();
+    o.interleave_above = 0;
+    SuperpageMachine m(2, o);
+    for (unsigned p = 0; p < kPagesPerUnit; p++) {
+      m.access(0, p, 1, of_ten);
+      m.access(0, p, 0, 10 - of_ten);
+    }
+    auto moves = m.interval();
+    if (of_ten == 8) {
+      ASSERT_EQ(moves.size(), 1u);
+      EXPECT_EQ(moves[0].action, Action::kMoveUnit);
+      EXPECT_EQ(moves[0].to, 1);
+      for (unsigned p = 0; p < kPagesPerUnit; p++)
+        ASSERT_EQ(m.unit[0]->page[p].home(), 1);
+      EXPECT_EQ(m.unit[0]->granularity, Granularity::kSuperpage);
+    } else {
+      EXPECT_EQ(count(moves, Action::kMoveUnit), 0u);
+      EXPECT_EQ(m.policy.counters().mixed_left, 1u);
+    }
+  }
+}
+
+// Page-level false sharing: each half of the superpage has one user.
+TEST(MigrationSuperpage, SplitsWhatIsSeparable) {
+  SuperpageMachine m(2, options());
+  for (unsigned p = 0; p < kPagesPerUnit; p++)
+    m.access(0, p, p < kPagesPerUnit / 2 ? 0 : 1, 20);
+  auto moves = m.interval();
+  ASSERT_EQ(moves.size(), 1 + kPagesPerUnit / 2);
+  EXPECT_EQ(moves[0].action, Action::kSplit);
+  for (unsigned p = 0; p < kPagesPerUnit; p++)
+    ASSERT_EQ(m.unit[0]->page[p].home(), p < kPagesPerUnit / 2 ? 0 : 1) << p;
+  EXPECT_EQ(m.unit[0]->granularity, Granularity::kPages);
+  EXPECT_EQ(m.policy.counters().splits, 1u);
+}
+
+TEST(MigrationSuperpage, DoesNotSplitForAGainThatTheWalksWouldEat) {
+  PolicyOptions o = options();
+  o.superpage_saves_ns_per_access = 60; // > half of the pages x 100 ns
+  o.interleave_above = 0;
+  SuperpageMachine m(2, o);
+  for (unsigned p = 0; p < kPagesPerUnit; p++)
+    m.access(0, p, p < kPagesPerUnit / 2 ? 0 : 1, 20);
+  EXPECT_TRUE(m.interval().empty());
+}
+
+// Two samples a page: by their maxima, random users look like 75 % dominance. They must not be split.
+TEST(MigrationSuperpage, IsNotFooledByFewSamples) {
+  PolicyOptions o = options();
+  o.sample_period = 10000; // so that nothing fails for want of benefit
+  o.interleave_above = 0;
+  SuperpageMachine m(4, o);
+  std::mt19937 random(7);
+  for (unsigned p = 0; p < kPagesPerUnit; p++)
+    for (unsigned s = 0; s < 2; s++)
+      m.access(0, p, static_cast<uint8_t>(random() % 4), 1);
+  EXPECT_TRUE(m.interval().empty());
+}
+
+TEST(MigrationSuperpage, InterleavesWhatIsHotAndMixedOnABusyNode) {
+  SuperpageMachine m(4, options(), 16);
+  for (unsigned u = 0; u < 16; u++)
+    for (unsigned p = 0; p < kPagesPerUnit; p++)
+      for (uint8_t n = 0; n < 4; n++)
+        m.access(u, p, n, 5);
+  auto moves = m.interval();
+  EXPECT_EQ(moves.size(), 12u);
+  EXPECT_EQ(count(moves, Action::kInterleave), moves.size());
+  unsigned on[4] = {};
+  for (Unit *u : m.unit)
+    on[u->page[0].home()]++;
+  for (unsigned n : on)
+    EXPECT_EQ(n, 4u);
+  EXPECT_EQ(m.policy.counters().interleaved, 12u);
+}
+
+TEST(MigrationSuperpage, LeavesTheColdAndTheMixed) {
+  PolicyOptions o = options();
+  SuperpageMachine cold(2, o);
+  cold.access(0, 5, 1, 1);
+  EXPECT_TRUE(cold.interval().empty());
+  // Mixed, but the nodes are balanced already.
+  SuperpageMachine mixed(2, o, 2);
+  for (unsigned p = 0; p < kPagesPerUnit; p++)
+    MigrationPolicy::placed(*mixed.unit[1], p, 1);
+  for (unsigned u = 0; u < 2; u++)
+    for (unsigned p = 0; p < kPagesPerUnit; p++)
+      for (uint8_t n = 0; n < 2; n++)
+        mixed.access(u, p, n, 5);
+  EXPECT_TRUE(mixed.interval().empty());
+  EXPECT_EQ(mixed.policy.counters().mixed_left, 2u);
+}
+
+TEST(MigrationSuperpage, CollapsesAfterThreeQuietIntervals) {
+  PolicyOptions o = options();
+  o.superpage_saves_ns_per_access = 5;
+  SuperpageMachine m(2, o);
+  auto halves = [&](uint8_t upper) {
+    for (unsigned p = 0; p < kPagesPerUnit; p++)
+      m.access(0, p, p < kPagesPerUnit / 2 ? 0 : upper, 20);
+  };
+  halves(1);
+  ASSERT_EQ(count(m.interval(), Action::kSplit), 1u);
+  // The program goes on on node 0 alone: the pages come home, and then nothing moves for a while.
+  size_t collapsed_at = 0, home_at = 0;
+  for (size_t i = 1; i < 20 && !collapsed_at; i++) {
+    halves(0);
+    auto moves = m.interval();
+    if (count(moves, Action::kMovePage))
+      home_at = i;
+    if (count(moves, Action::kCollapse))
+      collapsed_at = i;
+  }
+  ASSERT_GT(home_at, 0u);
+  EXPECT_EQ(collapsed_at, home_at + 4); // three whole intervals without a move, then the next plan
+  EXPECT_EQ(m.unit[0]->granularity, Granularity::kSuperpage);
+  EXPECT_FALSE(m.unit[0]->was_superpage);
+}
+
+TEST(MigrationSuperpage, DropsASplitNoneOfWhoseMovesIsAdmitted) {
+  SuperpageMachine m(2, options());
+  m.policy.set_free_bytes(1, 0);
+  for (unsigned p = 0; p < kPagesPerUnit; p++)
+    m.access(0, p, p < kPagesPerUnit / 2 ? 0 : 1, 20);
+  EXPECT_TRUE(m.interval().empty());
+  EXPECT_EQ(m.unit[0]->granularity, Granularity::kSuperpage);
+}
+
+} // namespace smalloc::numa
