@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// memory_file.cpp decides the system calls of memory_file.h, and that every failure leaves the
+// memory as it was.
+#include "smalloc/os/memory_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8u // Linux 6.3; without it that kernel writes a line into its log
+#endif
+
+namespace smalloc {
+namespace {
+/// Shells and daemons move and close small numbers.
+constexpr int kLeastDescriptor = 200;
+
+int open_out_of_the_way(const char *name) {
+  int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+  if (fd < 0 && errno == EINVAL)
+    fd = memfd_create(name, MFD_CLOEXEC);
+  if (fd < 0)
+    return -1;
+  int high = fcntl(fd, F_DUPFD_CLOEXEC, kLeastDescriptor);
+  close(fd);
+  return high;
+}
+
+/// Maps fd (-1: nothing, private memory) elsewhere, copies, and moves it over the old memory in one step.
+bool map_in_place(int fd, void *start, size_t bytes, const MemoryPiece *pieces, size_t count) {
+  void *fresh = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+  if (fresh == MAP_FAILED)
+    return false;
+  for (size_t i = 0; i < count; i++)
+    memcpy(static_cast<char *>(fresh) + pieces[i].offset,
+           static_cast<char *>(start) + pieces[i].offset, pieces[i].bytes);
+  if (mremap(fresh, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, start) == start)
+    return true;
+  munmap(fresh, bytes);
+  return false;
+}
+} // namespace
+
+int replace_by_memory_file(const char *name, void *start, size_t bytes, const MemoryPiece *pieces,
+                           size_t count) {
+  int saved = errno;
+  int fd = open_out_of_the_way(name);
+  if (fd >= 0 && (fchmod(fd, 0600) != 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0 ||
+                  !map_in_place(fd, start, bytes, pieces, count))) {
+    close(fd);
+    fd = -1;
+  }
+  errno = saved;
+  return fd;
+}
+
+bool replace_by_private_memory(void *start, size_t bytes, const MemoryPiece *pieces, size_t count) {
+  int saved = errno;
+  bool done = map_in_place(-1, start, bytes, pieces, count);
+  errno = saved;
+  return done;
+}
+
+void close_memory_file(int fd, const char *name) {
+  int saved = errno;
+  char path[32] = "/proc/self/fd/", target[64], digits[12];
+  size_t length = strlen(path), n = 0;
+  for (auto rest = static_cast<unsigned>(fd); n == 0 || rest; rest /= 10)
+    digits[n++] = static_cast<char>('0' + rest % 10);
+  while (n)
+    path[length++] = digits[--n];
+  ssize_t size = readlink(path, target, sizeof target - 1);
+  constexpr char kPrefix[] = "/memfd:";
+  if (size > 0) {
+    target[size] = 0;
+    if (strncmp(target, kPrefix, sizeof kPrefix - 1) == 0 &&
+        strncmp(target + sizeof kPrefix - 1, name, strlen(name)) == 0)
+      close(fd);
+  }
+  errno = saved;
+}
+
+} // namespace smalloc
