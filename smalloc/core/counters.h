@@ -6,6 +6,7 @@
 #define SMALLOC_CORE_COUNTERS_H
 
 #include <atomic>
+#include <stddef.h>
 #include <stdint.h>
 
 namespace smalloc {
@@ -41,8 +42,55 @@ struct Counters {
   Counter hugetlb_units, hugetlb_refused;
   Counter mappings; ///< estimate of the mappings that our objects cost
   Counter moves;    ///< reallocations whose pages moved instead of their bytes
-  Counter freezes, class_units_collapsed;
+  Counter freezes, class_units_collapsed, migration_ns;
+  Counter small_bytes_now, small_bytes_peak; ///< committed for the main heap of small objects
+  Counter class_bytes_now, class_bytes_peak; ///< committed for the class heap
 };
+
+/// What a counter is called in statistics. Every counter has a name: the static_assert below.
+struct CounterName {
+  size_t offset;
+  const char *name;
+};
+#define SMALLOC_COUNTER(field) {offsetof(Counters, field), #field}
+inline constexpr CounterName kCounterNames[] = {
+    SMALLOC_COUNTER(big_objects),
+    SMALLOC_COUNTER(big_objects_now),
+    SMALLOC_COUNTER(big_bytes),
+    SMALLOC_COUNTER(big_bytes_now),
+    SMALLOC_COUNTER(big_bytes_peak),
+    SMALLOC_COUNTER(superpages_now),
+    SMALLOC_COUNTER(superpages_peak),
+    SMALLOC_COUNTER(superpages_at_birth),
+    SMALLOC_COUNTER(promotions),
+    {offsetof(Counters, collapse_failures) + kCollapseInvalid * sizeof(Counter),
+     "promotions_failed_einval"},
+    {offsetof(Counters, collapse_failures) + kCollapseAgain * sizeof(Counter),
+     "promotions_failed_eagain"},
+    {offsetof(Counters, collapse_failures) + kCollapseNoMemory * sizeof(Counter),
+     "promotions_failed_enomem"},
+    {offsetof(Counters, collapse_failures) + kCollapseOther * sizeof(Counter),
+     "promotions_failed_other"},
+    SMALLOC_COUNTER(units_too_sparse),
+    {offsetof(Counters, collapse_ns), "promotion_ns"},
+    SMALLOC_COUNTER(units_reused),
+    SMALLOC_COUNTER(pages_released),
+    SMALLOC_COUNTER(fallbacks),
+    SMALLOC_COUNTER(hugetlb_units),
+    SMALLOC_COUNTER(hugetlb_refused),
+    SMALLOC_COUNTER(mappings),
+    SMALLOC_COUNTER(moves),
+    {offsetof(Counters, freezes), "migrations"},
+    {offsetof(Counters, class_units_collapsed), "migrated_superpages"},
+    SMALLOC_COUNTER(migration_ns),
+    SMALLOC_COUNTER(small_bytes_now),
+    SMALLOC_COUNTER(small_bytes_peak),
+    SMALLOC_COUNTER(class_bytes_now),
+    SMALLOC_COUNTER(class_bytes_peak),
+};
+#undef SMALLOC_COUNTER
+inline constexpr size_t kCounters = sizeof kCounterNames / sizeof kCounterNames[0];
+static_assert(kCounters * sizeof(Counter) == sizeof(Counters), "a counter lacks its name");
 
 } // namespace smalloc
 #endif

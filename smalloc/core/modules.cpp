@@ -6,7 +6,7 @@
 #include "smalloc/core/modules.h"
 #include "smalloc/base/spin_lock.h"
 #include "smalloc/core/runtime.h"
-#include "smalloc/core/stats.h"
+#include "smalloc/core/site_accounts.h"
 #include "smalloc/os/loaded_objects.h"
 
 #include <string.h>
@@ -124,8 +124,7 @@ void module_register(smalloc_module *module) {
 }
 
 void module_unregister(smalloc_module *module) {
-  if (g_runtime.options().stats_at_exit)
-    statistics_keep_sites(*module); // at exit, images go before the table is printed
+  g_accounts.forget(*module); // at exit, images go before the table is printed
   SpinGuard guard(g_lock);
   for (smalloc_module **at = &g_modules; *at; at = &(*at)->next) {
     if (*at == module) {

@@ -78,10 +78,31 @@ bool set_promote(Text v, Options &o) {
     return false;
   return true;
 }
+/// Words with + between them, because commas part keys.
 bool set_stats(Text v, Options &o) {
-  if (!v.is("exit") && !v.is("off"))
+  bool off = false, exit = false, json = false, jemalloc = false, sites = false;
+  for (size_t start = 0; start <= v.size;) {
+    size_t end = start;
+    while (end < v.size && v.data[end] != '+')
+      end++;
+    Text word(v.data + start, end - start);
+    bool &wanted = word.is("off")        ? off
+                   : word.is("json")     ? json
+                   : word.is("jemalloc") ? jemalloc
+                   : word.is("sites")    ? sites
+                                         : exit;
+    if (&wanted == &exit && !word.is("exit"))
+      return false;
+    wanted = true;
+    start = end + 1;
+  }
+  if (off && (exit || json || jemalloc || sites))
     return false;
-  o.stats_at_exit = v.is("exit");
+  o.stats_live = !off;
+  o.stats_at_exit = exit || json || jemalloc;
+  o.stats_json = json;
+  o.stats_jemalloc = jemalloc;
+  o.stats_sites = sites || o.stats_at_exit;
   return true;
 }
 bool set_cycles(Text v, unsigned &cycles) {
@@ -91,11 +112,11 @@ bool set_cycles(Text v, unsigned &cycles) {
   cycles = static_cast<unsigned>(n);
   return true;
 }
-bool set_sysfs(Text v, Options &o) {
-  if (v.size == 0 || v.size >= sizeof o.sysfs)
+bool set_path(Text v, char (&path)[256]) {
+  if (v.size == 0 || v.size >= sizeof path)
     return false;
-  memcpy(o.sysfs, v.data, v.size);
-  o.sysfs[v.size] = 0;
+  memcpy(path, v.data, v.size);
+  path[v.size] = 0;
   return true;
 }
 
@@ -116,7 +137,8 @@ const Key kKeys[] = {
     {"stats", set_stats},
     {"debug", [](Text v, Options &o) { return parse_switch(v, o.debug); }},
     {"abort", [](Text v, Options &o) { return parse_switch(v, o.abort_on_error); }},
-    {"sysfs", set_sysfs},
+    {"stats_file", [](Text v, Options &o) { return set_path(v, o.stats_file); }},
+    {"sysfs", [](Text v, Options &o) { return set_path(v, o.sysfs); }},
 };
 
 /// Keys (and values of other keys) that the interface promises and this version has not got.

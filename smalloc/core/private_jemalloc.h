@@ -38,6 +38,7 @@ void jepriv_free(void *);
 void jepriv_dallocx(void *, int flags);
 size_t jepriv_malloc_usable_size(const void *);
 int jepriv_mallctl(const char *, void *, size_t *, void *, size_t);
+void jepriv_malloc_stats_print(void (*write)(void *, const char *), void *, const char *options);
 extern const char *jepriv_malloc_conf;
 }
 

@@ -4,7 +4,10 @@
 // and the state of our heaps. The order of tests is the order of costs: a request that is not ours
 // leaves after a few compares.
 #include "smalloc/core/runtime.h"
+#include "smalloc/core/debug.h"
 #include "smalloc/core/modules.h"
+#include "smalloc/core/stats.h"
+#include "smalloc/core/stats_exit.h"
 #include "smalloc/include/smalloc/machine.h"
 #include "smalloc/include/smalloc/smalloc.h"
 #include "smalloc/os/hugetlb.h"
@@ -149,7 +152,7 @@ bool Runtime::start_region() {
 
   constexpr size_t kLeastBytes = size_t{256} << 20;
   config.bytes = bytes_to_reserve();
-  while (config.bytes >= kLeastBytes && !region_.init(config, counters_))
+  while (config.bytes >= kLeastBytes && !region_.init(config, counters()))
     config.bytes /= 2;
   return region_.bytes() != 0 && big_.init(region_, big_config);
 }
@@ -202,11 +205,22 @@ bool Runtime::start() {
   // Before jemalloc's, which registers its own at its start: prefork handlers run last in, first
   // out, so jemalloc's locks are taken before ours, as in an allocation.
   pthread_atfork([] { g_runtime.before_fork(); }, [] { g_runtime.after_fork(); },
-                 [] { g_runtime.after_fork(); });
+                 [] { g_runtime.after_fork_in_child(); });
+  LiveDescription description;
+  description.strategy = static_cast<uint32_t>(strategy_);
+  description.machine = machine_name_;
+  description.thp = thp_name(thp_);
+  description.version = SMALLOC_VERSION;
+  g_live.start(region_, description, o.stats_live && getauxval(AT_SECURE) == 0);
+  g_accounts.start(region_, o.debug || o.abort_on_error ? Tracking::kExact
+                            : o.stats_sites             ? Tracking::kSampled
+                                                        : Tracking::kBig);
   g_range.start.store(region_.start(), std::memory_order_relaxed);
   g_range.bytes.store(region_.bytes(), std::memory_order_release);
-  g_range.main_heap_bytes.store(region_.slice_start(Slice::kClass) - region_.start(),
-                                std::memory_order_release);
+  // Where small objects are charged to their sites, every free() has to pass release().
+  if (!g_accounts.tracks_small())
+    g_range.main_heap_bytes.store(region_.slice_start(Slice::kClass) - region_.start(),
+                                  std::memory_order_release);
   if (o.debug) {
     TextBuffer<256> text;
     text.put("smalloc: debug: heaps started, ").bytes(region_.bytes()).put(" reserved, machine ");
@@ -221,14 +235,27 @@ void Runtime::before_fork() {
   modules_lock();
   big_.lock_all();
   g_small.lock_all();
+  g_accounts.lock();
 }
 void Runtime::after_fork() {
+  g_accounts.unlock();
   g_small.unlock_all();
   big_.unlock_all();
   modules_unlock();
 }
+void Runtime::after_fork_in_child() {
+  g_live.after_fork_in_child();
+  statistics_after_fork_in_child();
+  after_fork();
+}
 
-void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, bool at_birth, bool whole) {
+void Runtime::charge_big(void *p, SiteAccounts::Account account) {
+  if (BigObjects::Handle h = big_.find(p))
+    g_accounts.big_born(p, account, h.object->bytes, h.object->superpages);
+}
+
+void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, bool at_birth, bool whole,
+                            smalloc_cell *cell) {
   BigRequest request;
   request.bytes = bytes;
   request.alignment = alignment;
@@ -236,16 +263,18 @@ void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, bool at_b
   request.superpages_at_birth = at_birth;
   request.whole_superpages = whole;
   request.promotable = options_.promote != PromotePolicy::kOff;
-  uint64_t refused = counters_.hugetlb_refused.get();
+  uint64_t refused = counters().hugetlb_refused.get();
   void *p = big_.allocate(request);
   if (!p)
-    counters_.fallbacks.add();
-  if (SMALLOC_UNLIKELY(counters_.hugetlb_refused.get() != refused) && !warned_.exchange(true))
+    counters().fallbacks.add();
+  else
+    charge_big(p, g_accounts.account_of(cell));
+  if (SMALLOC_UNLIKELY(counters().hugetlb_refused.get() != refused) && !warned_.exchange(true))
     warn("pages:hugetlb: the pool has no free pages of 2 MiB; transparent huge pages are used");
   return p;
 }
 
-void *Runtime::small_allocate(size_t bytes, size_t alignment, bool zero) {
+void *Runtime::small_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell) {
   void *p;
   if (SMALLOC_LIKELY(alignment <= 16))
     p = zero ? g_small.allocate_zeroed(bytes) : g_small.allocate(bytes);
@@ -255,7 +284,9 @@ void *Runtime::small_allocate(size_t bytes, size_t alignment, bool zero) {
       memset(p, 0, bytes);
   }
   if (SMALLOC_UNLIKELY(!p))
-    counters_.fallbacks.add();
+    counters().fallbacks.add();
+  else if (SMALLOC_UNLIKELY(g_accounts.tracks_small()))
+    g_accounts.small_born(p, bytes, g_accounts.account_of(cell));
   if (SMALLOC_UNLIKELY(g_small.main_pages().due()))
     promote_small(0);
   return p;
@@ -271,12 +302,14 @@ void Runtime::promote_small(uint64_t credit_ns) {
   pages.promote(price_, max_of(kPauseNs, credit_ns), options_.promote == PromotePolicy::kEager);
 }
 
-void *Runtime::class_allocate(size_t bytes, size_t alignment, bool zero) {
+void *Runtime::class_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell) {
   if (g_small.class_frozen())
-    return small_allocate(bytes, alignment, zero);
+    return small_allocate(bytes, alignment, zero, cell);
   void *p = g_small.class_allocate(bytes, alignment, zero);
+  if (p && SMALLOC_UNLIKELY(g_accounts.tracks_small()))
+    g_accounts.small_born(p, bytes, g_accounts.account_of(cell));
   if (!p)
-    counters_.fallbacks.add();
+    counters().fallbacks.add();
   else if (SMALLOC_UNLIKELY(strategy_ == HeapStrategy::kMigrate &&
                             g_small.class_pages().past_reach()))
     migrate_class_heap();
@@ -286,7 +319,7 @@ void *Runtime::class_allocate(size_t bytes, size_t alignment, bool zero) {
 int Runtime::freeze_class_heap() {
   if (!g_small.class_frozen()) {
     g_small.freeze_class();
-    counters_.freezes.add();
+    counters().freezes.add();
   }
   return 0;
 }
@@ -296,8 +329,10 @@ long Runtime::migrate_class_heap() {
   if (!region_.superpages_allowed() || g_small.class_pages().live_bytes() == 0)
     return 0;
   KeepErrno keep;
+  uint64_t began = kLinux.now_ns();
   long units = static_cast<long>(g_small.class_pages().promote_all(price_));
-  counters_.class_units_collapsed.set(static_cast<uint64_t>(units));
+  counters().migration_ns.add(kLinux.now_ns() - began);
+  counters().class_units_collapsed.set(static_cast<uint64_t>(units));
   return units;
 }
 
@@ -339,9 +374,9 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
         SMALLOC_UNLIKELY(alignment > kSuperpageBytes))
       return nullptr;
     if (SMALLOC_UNLIKELY(undecided))
-      return class_allocate(bytes, alignment, zero);
-    void *p = small_allocate(bytes, alignment, zero);
-    t_small.serves_sites = p != nullptr;
+      return class_allocate(bytes, alignment, zero, cell);
+    void *p = small_allocate(bytes, alignment, zero, cell);
+    t_small.serves_sites = p != nullptr && !g_accounts.tracks_small();
     return p;
   }
 
@@ -354,7 +389,7 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
   bool known_hot = always && (SMALLOC_WORD_DECIDED_BY(word) != SMALLOC_BY_COMPILER ||
                               strategy_ == HeapStrategy::kSuperpage);
   bool at_birth = known_hot || (!undecided && (flags & SMALLOC_SITE_FULLY_INITIALISED));
-  void *p = big_allocate(bytes, alignment, zero, at_birth);
+  void *p = big_allocate(bytes, alignment, zero, at_birth, false, cell);
   if (p)
     __atomic_store_n(&cell->requested_bytes,
                      __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED) + bytes,
@@ -442,28 +477,86 @@ void *Runtime::kind_allocate(size_t bytes, size_t alignment, bool zero, int kind
 }
 
 void Runtime::release(void *p) {
-  auto at = reinterpret_cast<uintptr_t>(p);
-  if (SMALLOC_LIKELY(at < region_.slice_start(Slice::kClass))) {
+  if (SMALLOC_LIKELY(g_range.offset(p) < g_range.main_heap_bytes.load(std::memory_order_relaxed))) {
     g_small.release(p);
     return;
   }
+  auto at = reinterpret_cast<uintptr_t>(p);
   if (at < region_.slice_start(Slice::kBigBase)) {
-    g_small.class_release(p);
+    ObjectNote note;
+    if (g_accounts.tracks_small() && !may_end("free", p, note))
+      return;
+    if (at < region_.slice_start(Slice::kClass))
+      g_small.release(p);
+    else
+      g_small.class_release(p);
     return;
   }
   KeepErrno keep;
-  if (!big_.release(p)) {
-    if (options_.abort_on_error || options_.debug)
-      warn("free() of a pointer into a big object, or a second free()");
-    if (options_.abort_on_error)
-      abort();
+  BigObjects::Handle h = big_.find(p);
+  if (!h || region_.unit_address(h.slice, h.head) + h.object->offset != p) {
+    refuse("free", p);
+    return;
   }
+  // Before: as soon as its units are free, they may be somebody else's.
+  uint64_t bytes = h.object->bytes;
+  g_accounts.big_died(p, bytes);
+  if (!big_.release(p))
+    refuse("free", p);
+}
+
+/// A small object is about to be freed or resized. False: there is none, and it has been said.
+bool Runtime::may_end(const char *call, const void *p, ObjectNote &note) {
+  if (g_accounts.small_died(p, note))
+    return true;
+  BadPointerReport report;
+  report.call = call;
+  report.pointer = p;
+  report.kind = note.freed ? BadPointer::kFreedBefore : BadPointer::kNoObject;
+  report.site_known = note.freed;
+  report.account = note.account;
+  report.bytes = note.weight;
+  report_bad_pointer(report, options_.abort_on_error);
+  return false;
+}
+
+/// The same for a pointer among the big objects. Silent unless somebody wants to know. False.
+bool Runtime::refuse(const char *call, const void *p) {
+  if (!options_.abort_on_error && !options_.debug)
+    return false;
+  BadPointerReport report;
+  report.call = call;
+  report.pointer = p;
+  if (BigObjects::Handle h = big_.find(p)) {
+    char *start = region_.unit_address(h.slice, h.head) + h.object->offset;
+    report.kind = BadPointer::kInside;
+    report.bytes = h.object->bytes;
+    report.offset = static_cast<uint64_t>(static_cast<const char *>(p) - start);
+    report.site_known = g_accounts.big_account(start, report.account);
+  } else if (g_accounts.big_account(p, report.account)) {
+    report.kind = BadPointer::kFreedBefore;
+    report.site_known = true;
+  }
+  report_bad_pointer(report, options_.abort_on_error);
+  return false;
 }
 
 size_t Runtime::usable_bytes(const void *p) {
   if (reinterpret_cast<uintptr_t>(p) < region_.slice_start(Slice::kBigBase))
     return g_small.usable_bytes(p);
   return big_.usable_bytes(p);
+}
+
+void *Runtime::resize_big(void *p, size_t bytes) {
+  SiteAccounts::Account account = SiteAccounts::kNoSite;
+  BigObjects::Handle h = big_.find(p);
+  if (!h || !g_accounts.big_account(p, account))
+    return big_.resize(p, bytes);
+  // Before: the old units may be somebody else's as soon as the pages have moved.
+  g_accounts.big_died(p, h.object->bytes);
+  void *r = big_.resize(p, bytes);
+  charge_big(r ? r : p, account);
+  return r;
 }
 
 void *Runtime::resize(void *p, size_t bytes) {
@@ -477,9 +570,20 @@ void *Runtime::resize(void *p, size_t bytes) {
   void *r = nullptr;
   if (was_big) {
     if (bytes >= kBackToMallocBytes)
-      r = big_.resize(p, bytes);
-  } else if (bytes < kSuperpageBytes) {
-    r = slice == Slice::kClass ? g_small.class_resize(p, bytes) : g_small.resize(p, bytes);
+      r = resize_big(p, bytes);
+  } else {
+    ObjectNote note;
+    bool tracked = g_accounts.tracks_small();
+    if (tracked && !may_end("realloc", p, note)) {
+      errno = ENOMEM;
+      return nullptr;
+    }
+    if (bytes < kSuperpageBytes)
+      r = slice == Slice::kClass ? g_small.class_resize(p, bytes) : g_small.resize(p, bytes);
+    if (tracked && r)
+      g_accounts.small_born(r, bytes, note.account);
+    else if (tracked)
+      g_accounts.small_kept(p, note);
   }
   if (r) {
     errno = saved;
@@ -493,7 +597,7 @@ void *Runtime::resize(void *p, size_t bytes) {
     r = g_next.malloc(bytes);
   if (!r) {
     // Keeping the object where it is serves a shrinking realloc, too.
-    if (was_big && bytes < kBackToMallocBytes && (r = big_.resize(p, bytes)))
+    if (was_big && bytes < kBackToMallocBytes && (r = resize_big(p, bytes)))
       errno = saved;
     else
       errno = ENOMEM;
@@ -503,6 +607,12 @@ void *Runtime::resize(void *p, size_t bytes) {
   release(p);
   errno = saved;
   return r;
+}
+
+void Runtime::promote_big(const BigObjects::Handle &h, uint64_t credit_ns, uint64_t pause_ns) {
+  big_.promote(h, price_, credit_ns, pause_ns, options_.promote == PromotePolicy::kEager);
+  g_accounts.big_promoted(region_.unit_address(h.slice, h.head),
+                          h.object->units ? h.object->superpages : 0);
 }
 
 void Runtime::touching(const void *p, uint64_t saved_misses) {
@@ -524,8 +634,7 @@ void Runtime::touching(const void *p, uint64_t saved_misses) {
     if (!h || !h.object->pending)
       return;
     uint64_t credit = walk_.nanoseconds(misses, h.object->bytes) / kOverlappedWalks;
-    big_.promote(h, price_, credit, max_of(kPauseNs, credit),
-                 options_.promote == PromotePolicy::kEager);
+    promote_big(h, credit, max_of(kPauseNs, credit));
   } else if (slice == Slice::kSmallBase && g_small.main_pages().pending()) {
     promote_small(walk_.nanoseconds(misses, g_small.main_pages().live_bytes()));
   }
@@ -544,7 +653,7 @@ void Runtime::promote_by_time() {
   if (!time_credit_from_ns_.compare_exchange_strong(from, now) || from == 0)
     return;
   if (BigObjects::Handle h = big_.next_pending(pending_cursor_))
-    big_.promote(h, price_, credit, kPauseNs, eager);
+    promote_big(h, credit, kPauseNs);
   else if (g_small.main_pages().pending())
     promote_small(credit);
 }
@@ -552,10 +661,10 @@ void Runtime::promote_by_time() {
 size_t Runtime::trim() {
   if (!running())
     return 0;
-  uint64_t before = counters_.pages_released.get();
+  uint64_t before = counters().pages_released.get();
   big_.trim();
   g_small.trim();
-  return (counters_.pages_released.get() - before) * kBasePageBytes;
+  return (counters().pages_released.get() - before) * kBasePageBytes;
 }
 
 } // namespace smalloc

@@ -8,6 +8,7 @@
 
 #include "smalloc/core/big_objects.h"
 #include "smalloc/core/options.h"
+#include "smalloc/core/site_accounts.h"
 #include "smalloc/core/small_heap.h"
 #include "smalloc/include/smalloc/site.h"
 
@@ -115,7 +116,7 @@ public:
 
   Region &region() { return region_; }
   BigObjects &big() { return big_; }
-  Counters &counters() { return counters_; }
+  Counters &counters() { return g_live.counters(); }
   ThpMode thp() const { return thp_; }
   uint64_t reach_bytes() const { return reach_bytes_; }
   const char *machine_name() const { return machine_name_; }
@@ -123,14 +124,21 @@ public:
 
   void before_fork();
   void after_fork();
+  void after_fork_in_child();
 
 private:
   bool start();
   bool start_region();
   size_t bytes_to_reserve();
-  void *big_allocate(size_t bytes, size_t alignment, bool zero, bool at_birth, bool whole = false);
-  void *small_allocate(size_t bytes, size_t alignment, bool zero);
-  void *class_allocate(size_t bytes, size_t alignment, bool zero);
+  void *big_allocate(size_t bytes, size_t alignment, bool zero, bool at_birth, bool whole = false,
+                     smalloc_cell *cell = nullptr);
+  void *small_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell = nullptr);
+  void *class_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell = nullptr);
+  void *resize_big(void *p, size_t bytes);
+  void promote_big(const BigObjects::Handle &handle, uint64_t credit_ns, uint64_t pause_ns);
+  void charge_big(void *p, SiteAccounts::Account account);
+  SMALLOC_COLD bool may_end(const char *call, const void *p, ObjectNote &note);
+  SMALLOC_COLD bool refuse(const char *call, const void *p);
   SMALLOC_COLD void first_of_site(uint64_t word);
   SMALLOC_COLD void promote_small(uint64_t credit_ns);
 
@@ -146,7 +154,6 @@ private:
   const char *machine_name_ = "generic";
   Region region_;
   BigObjects big_;
-  Counters counters_;
   std::atomic<size_t> foreign_below_{0}; ///< 0: not known yet
   std::atomic<uint64_t> time_credit_from_ns_{0};
   UnitIndex pending_cursor_ = 0;

@@ -121,7 +121,15 @@ bool SmallPages::commit(char *start, size_t bytes) {
     }
     update_dense(*area, unit);
   }
+  note_live();
   return true;
+}
+
+void SmallPages::note_live() {
+  Counters &c = region_->counters();
+  bool is_class = config_.base == Slice::kClass;
+  (is_class ? c.class_bytes_now : c.small_bytes_now).set(live_bytes());
+  (is_class ? c.class_bytes_peak : c.small_bytes_peak).raise(live_bytes());
 }
 
 void SmallPages::decommit(char *start, size_t bytes) {
@@ -163,6 +171,7 @@ void SmallPages::decommit(char *start, size_t bytes) {
     }
     update_dense(*area, unit);
   }
+  note_live();
 }
 
 void SmallPages::earn(uint64_t ns) {

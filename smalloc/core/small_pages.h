@@ -79,6 +79,7 @@ private:
   static constexpr unsigned kMostFailures = 8;
   Unit &unit_of(const char *p, Area *&area, UnitIndex &index);
   void update_dense(Area &area, Unit &unit);
+  void note_live(); ///< for the statistics
   bool try_unit(Area &area, UnitIndex index, Price &price);
 
   Region *region_ = nullptr;

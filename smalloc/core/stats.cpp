@@ -1,147 +1,147 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// stats.cpp decides the table of stats:exit: counters of ours, what the kernel says about our range
-// (smaps, read in pieces through a fixed buffer), and the busiest sites. No allocation.
+// stats.cpp decides the table of stats:exit and smalloc_stats_print(): counters of ours, what the
+// kernel says about each heap, the busiest sites. No allocation.
 #include "smalloc/core/stats.h"
+#include "smalloc/core/kernel_view.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 namespace smalloc {
 namespace {
 
-/// What /proc/self/smaps says about our range, and how many mappings the process has.
-struct KernelView {
-  uint64_t resident_bytes = 0, superpage_bytes = 0, hugetlb_bytes = 0, mappings_ours = 0,
-           mappings_all = 0;
-  bool known = false;
-  bool inside = false; ///< while reading: the current mapping is ours
-};
-
-uint64_t parse(const char *c, unsigned base) {
-  uint64_t value = 0;
-  for (;; c++) {
-    unsigned digit = *c >= '0' && *c <= '9'                 ? static_cast<unsigned>(*c - '0')
-                     : base == 16 && *c >= 'a' && *c <= 'f' ? static_cast<unsigned>(*c - 'a' + 10)
-                                                            : base;
-    if (digit >= base)
-      return value;
-    value = value * base + digit;
-  }
-}
-
-void take_line(KernelView &view, const char *line) {
-  if ((*line >= '0' && *line <= '9') || (*line >= 'a' && *line <= 'f')) {
-    view.mappings_all++;
-    view.inside = g_range.contains(reinterpret_cast<void *>(parse(line, 16)));
-    view.mappings_ours += view.inside;
-    return;
-  }
-  if (!view.inside)
-    return;
-  const char *number = strchr(line, ':');
-  if (!number)
-    return;
-  do
-    number++;
-  while (*number == ' ');
-  uint64_t bytes = parse(number, 10) * 1024;
-  if (strncmp(line, "Rss:", 4) == 0)
-    view.resident_bytes += bytes;
-  else if (strncmp(line, "AnonHugePages:", 14) == 0)
-    view.superpage_bytes += bytes;
-  else if (strncmp(line, "Private_Hugetlb:", 16) == 0)
-    view.hugetlb_bytes += bytes;
-}
-
-KernelView ask_kernel() {
-  KernelView view;
-  int fd = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return view;
-  char buffer[4096];
-  size_t held = 0;
-  for (;;) {
-    ssize_t n = read(fd, buffer + held, sizeof buffer - 1 - held);
-    if (n <= 0)
-      break;
-    held += static_cast<size_t>(n);
-    buffer[held] = 0;
-    char *line = buffer;
-    for (char *end; (end = static_cast<char *>(memchr(line, '\n', buffer + held - line)));) {
-      *end = 0;
-      take_line(view, line);
-      line = end + 1;
-    }
-    held -= static_cast<size_t>(line - buffer);
-    memmove(buffer, line, held);
-    if (held == sizeof buffer - 1)
-      held = 0; // a line longer than the buffer: a file name, not ours
-  }
-  close(fd);
-  view.known = true;
-  return view;
-}
-
-constexpr unsigned kBusiest = 8;
-/// A site's line in the table, copied, since the image it is described in may be gone by then.
-struct SiteLine {
-  uint64_t bytes;
-  TextBuffer<160> text;
-};
-struct Busiest {
-  SiteLine lines[kBusiest];
-  unsigned count;
-};
-Busiest g_gone; // of images that were unloaded
-SpinLock g_gone_lock;
-
-void insert(Busiest &b, const SiteLine &line) {
-  unsigned at = b.count < kBusiest ? b.count++ : kBusiest;
-  for (; at > 0 && b.lines[at - 1].bytes < line.bytes; at--)
-    if (at < kBusiest)
-      b.lines[at] = b.lines[at - 1];
-  if (at < kBusiest)
-    b.lines[at] = line;
-}
-
-void rank_site(const smalloc_site *site, smalloc_cell *cell, void *data) {
-  auto &b = *static_cast<Busiest *>(data);
-  SiteLine line = {};
-  line.bytes = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
-  if (line.bytes == 0)
-    return;
-  const char *function = site_string(site, site->function);
-  line.text.hex(site->id).put(" ").bytes(line.bytes).put(" in ").put(*function ? function : "?");
-  line.text.put(" ").put(site_string(site, site->file)).put(":").number(site->line);
-  insert(b, line);
-}
-
-const char *strategy_name(HeapStrategy s) {
-  static const char *const kNames[] = {"split", "off", "superpage", "migrate"};
-  return kNames[static_cast<unsigned>(s)];
-}
-const char *thp_name(ThpMode m) {
-  static const char *const kNames[] = {"absent", "never", "madvise", "always"};
-  return kNames[static_cast<unsigned>(m)];
-}
+constexpr unsigned kBusiest = 8; ///< sites in the table; JSON has all
 
 using Table = TextBuffer<3072>;
 Table &row(Table &t, const char *name) { return t.put("smalloc: ").put(name).put(":").column(42); }
 
+uint64_t footprint_bytes() {
+  return g_small.ready() ? g_small.main_pages().live_bytes() + g_small.class_pages().live_bytes()
+                         : 0;
+}
+
+uint64_t percent(uint64_t part, uint64_t whole) { return whole ? part * 100 / whole : 0; }
+
+void heap_rows(Table &t) {
+  Counters &c = g_runtime.counters();
+  uint64_t small_live, small_objects;
+  g_small.statistics(small_live, small_objects);
+  row(t, "small objects").number(small_objects).put(" allocated, ").bytes(small_live);
+  t.put(" live in ").bytes(footprint_bytes());
+  t.put(", peak ").bytes(c.small_bytes_peak.get() + c.class_bytes_peak.get()).put_char('\n');
+  row(t, "big objects").number(c.big_objects.get()).put(" allocated, ");
+  t.number(c.big_objects_now.get()).put(" live, ").bytes(c.big_bytes_now.get());
+  t.put(", peak ").bytes(c.big_bytes_peak.get()).put_char('\n');
+  row(t, "superpages").number(c.superpages_now.get()).put(" now, peak ");
+  t.number(c.superpages_peak.get()).put_char('\n');
+
+  const LiveContents &live = g_live.contents();
+  KernelView view = ask_kernel(live.heaps, live.header.heap_count);
+  if (!view.known)
+    return;
+  row(t, "superpages, says the kernel").bytes(view.total.superpage_bytes).put(" of ");
+  t.bytes(view.total.resident_bytes).put(" resident\n");
+  for (uint32_t i = 0; i < live.header.heap_count; i++) {
+    const KernelView::Heap &h = view.heaps[i];
+    if (h.resident_bytes == 0)
+      continue;
+    row(t, "  coverage").number(percent(h.superpage_bytes, h.resident_bytes)).put(" % of ");
+    t.bytes(h.resident_bytes).put(": ").put(g_live.string(live.heaps[i].name)).put_char('\n');
+  }
+  row(t, "mappings").number(view.mappings_ours).put(" ours of ");
+  t.number(view.mappings_all).put(" in the process\n");
+}
+
+void work_rows(Table &t) {
+  Counters &c = g_runtime.counters();
+  row(t, "superpages at birth").number(c.superpages_at_birth.get());
+  t.put(", first-touch faults saved ");
+  t.number(c.superpages_at_birth.get() * (kPagesPerUnit - 1)).put_char('\n');
+  row(t, "promotions").number(c.promotions.get()).put(" in ");
+  t.number(c.collapse_ns.get() / 1000000).put(" ms, too sparse ");
+  t.number(c.units_too_sparse.get()).put(", failed: EINVAL ");
+  t.number(c.collapse_failures[kCollapseInvalid].get()).put(", EAGAIN ");
+  t.number(c.collapse_failures[kCollapseAgain].get()).put(", ENOMEM ");
+  t.number(c.collapse_failures[kCollapseNoMemory].get()).put(", other ");
+  t.number(c.collapse_failures[kCollapseOther].get()).put_char('\n');
+  row(t, "class heap").put(g_small.class_frozen() ? "frozen, superpages " : "open, superpages ");
+  t.number(c.class_units_collapsed.get()).put(", migrations ").number(c.freezes.get());
+  t.put(" in ").number(c.migration_ns.get() / 1000000).put(" ms\n");
+  row(t, "units reused without a fault").number(c.units_reused.get()).put_char('\n');
+  row(t, "base pages released").number(c.pages_released.get()).put_char('\n');
+  row(t, "moved instead of copied").number(c.moves.get()).put_char('\n');
+  row(t, "hugetlb").number(c.hugetlb_units.get()).put(" units, refused ");
+  t.number(c.hugetlb_refused.get()).put_char('\n');
+  row(t, "fallbacks to malloc").number(c.fallbacks.get()).put_char('\n');
+}
+
+void site_row(Table &t, const smalloc_live_site &s, uint32_t tracking) {
+  row(t, "site").hex(s.id).put(" ").bytes(s.requested_bytes).put(" requested, ");
+  if (s.small_seen || tracking != SMALLOC_LIVE_BIG || s.peak_bytes) {
+    t.put(s.small_seen && tracking == SMALLOC_LIVE_SAMPLED ? "about " : "");
+    t.bytes(s.live_bytes).put(" live, peak ").bytes(s.peak_bytes).put(", ");
+  }
+  if (s.superpages)
+    t.number(s.superpages).put(" superpages, ");
+  const char *function = g_live.string(s.function), *file = g_live.string(s.file);
+  if (s.id == 0 && !*function)
+    t.put("of no site\n");
+  else
+    t.put("in ")
+        .put(*function ? function : "?")
+        .put(" ")
+        .put(*file ? file : "?")
+        .put(":")
+        .number(s.line);
+  if (t.size() && t.data()[t.size() - 1] != '\n')
+    t.put_char('\n');
+}
+
 } // namespace
+
+const char *strategy_name(uint32_t strategy) {
+  static const char *const kNames[] = {"split", "off", "superpage", "migrate"};
+  return strategy < 4 ? kNames[strategy] : "?";
+}
+const char *thp_name(ThpMode mode) {
+  static const char *const kNames[] = {"absent", "never", "madvise", "always"};
+  return kNames[static_cast<unsigned>(mode)];
+}
+const char *heap_state_name() {
+  return g_runtime.running() ? "running" : g_runtime.is_off() ? "off" : "never needed";
+}
+
+unsigned rank_accounts(SiteAccounts::Account *order, unsigned capacity) {
+  g_accounts.read_cells();
+  unsigned count = 0;
+  auto before = [](const smalloc_live_site &a, const smalloc_live_site &b) {
+    return a.peak_bytes != b.peak_bytes ? a.peak_bytes > b.peak_bytes
+                                        : a.requested_bytes > b.requested_bytes;
+  };
+  for (SiteAccounts::Account a = 0; a < g_accounts.count(); a++) {
+    const smalloc_live_site &s = g_accounts.site(a);
+    if (s.requested_bytes == 0 && s.peak_bytes == 0)
+      continue;
+    unsigned at = count < capacity ? count++ : capacity;
+    for (; at > 0 && before(s, g_accounts.site(order[at - 1])); at--)
+      if (at < capacity)
+        order[at] = order[at - 1];
+    if (at < capacity)
+      order[at] = a;
+  }
+  return count;
+}
 
 void fill_statistics(smalloc_statistics &out) {
   smalloc_statistics s = {};
   Counters &c = g_runtime.counters();
   uint64_t objects;
   g_small.statistics(s.small_live_bytes, objects);
-  if (g_small.ready())
-    s.small_footprint_bytes =
-        g_small.main_pages().live_bytes() + g_small.class_pages().live_bytes();
+  s.small_footprint_bytes = footprint_bytes();
   s.big_objects = c.big_objects.get();
   s.big_objects_now = c.big_objects_now.get();
   s.big_bytes_now = c.big_bytes_now.get();
@@ -157,77 +157,45 @@ void fill_statistics(smalloc_statistics &out) {
   s.fallbacks = c.fallbacks.get();
   s.mappings = c.mappings.get();
   s.pending = __atomic_load_n(&__smalloc_v1_pending, __ATOMIC_RELAXED);
+  s.migrations = c.freezes.get();
+  s.migration_ns = c.migration_ns.get();
   s.bytes = out.bytes;
   memcpy(&out, &s, min_of<size_t>(out.bytes, sizeof s));
 }
 
-void print_statistics(void (*write)(const char *, size_t, void *), void *data) {
+void print_statistics(const StatisticsSink &sink) {
   Table t;
-  Counters &c = g_runtime.counters();
   bool running = g_runtime.running();
-  row(t, "heaps").put(running ? "running" : g_runtime.is_off() ? "off" : "never needed");
-  t.put(", strategy ").put(strategy_name(g_runtime.strategy()));
+  row(t, "process").number(static_cast<uint64_t>(getpid())).put(" (");
+  t.put(program_invocation_short_name).put(")\n");
+  row(t, "heaps").put(heap_state_name());
+  t.put(", strategy ").put(strategy_name(static_cast<uint32_t>(g_runtime.strategy())));
   if (running)
     t.put(", THP ").put(thp_name(g_runtime.thp())).put(", machine ").put(g_runtime.machine_name());
   t.put_char('\n');
   if (running) {
-    uint64_t small_live, small_objects;
-    g_small.statistics(small_live, small_objects);
-    row(t, "small objects").number(small_objects).put(" allocated, ").bytes(small_live);
-    t.put(" live in ");
-    t.bytes(g_small.ready() ? g_small.main_pages().live_bytes() + g_small.class_pages().live_bytes()
-                            : 0);
-    t.put_char('\n');
-    row(t, "big objects").number(c.big_objects.get()).put(" allocated, ");
-    t.number(c.big_objects_now.get()).put(" live, ").bytes(c.big_bytes_now.get());
-    t.put(", peak ").bytes(c.big_bytes_peak.get()).put_char('\n');
-    row(t, "superpages").number(c.superpages_now.get()).put(" now, peak ");
-    t.number(c.superpages_peak.get()).put_char('\n');
-    KernelView view = ask_kernel();
-    if (view.known) {
-      row(t, "superpages, says the kernel").bytes(view.superpage_bytes + view.hugetlb_bytes);
-      t.put(" of ").bytes(view.resident_bytes + view.hugetlb_bytes).put(" resident\n");
-      row(t, "mappings").number(view.mappings_ours).put(" ours of ");
-      t.number(view.mappings_all).put(" in the process\n");
-    }
-    row(t, "superpages at birth")
-        .number(c.superpages_at_birth.get())
-        .put(", first-touch faults saved ");
-    t.number(c.superpages_at_birth.get() * (kPagesPerUnit - 1)).put_char('\n');
-    row(t, "promotions").number(c.promotions.get()).put(" in ");
-    t.number(c.collapse_ns.get() / 1000000).put(" ms, too sparse ");
-    t.number(c.units_too_sparse.get()).put(", failed: EINVAL ");
-    t.number(c.collapse_failures[kCollapseInvalid].get()).put(", EAGAIN ");
-    t.number(c.collapse_failures[kCollapseAgain].get()).put(", ENOMEM ");
-    t.number(c.collapse_failures[kCollapseNoMemory].get()).put(", other ");
-    t.number(c.collapse_failures[kCollapseOther].get()).put_char('\n');
-    row(t, "class heap").put(g_small.class_frozen() ? "frozen, superpages " : "open, superpages ");
-    t.number(c.class_units_collapsed.get()).put_char('\n');
-    row(t, "units reused without a fault").number(c.units_reused.get()).put_char('\n');
-    row(t, "base pages released").number(c.pages_released.get()).put_char('\n');
-    row(t, "moved instead of copied").number(c.moves.get()).put_char('\n');
-    row(t, "hugetlb").number(c.hugetlb_units.get()).put(" units, refused ");
-    t.number(c.hugetlb_refused.get()).put_char('\n');
-    row(t, "fallbacks to malloc").number(c.fallbacks.get()).put_char('\n');
+    heap_rows(t);
+    work_rows(t);
   }
-  write(t.data(), t.size(), data);
-
-  Busiest busiest;
-  {
-    SpinGuard guard(g_gone_lock);
-    busiest = g_gone;
-  }
-  modules_for_each_site(rank_site, &busiest);
-  for (unsigned i = 0; i < busiest.count; i++) {
+  sink.write(t.data(), t.size(), sink.data);
+  SiteAccounts::Account order[kBusiest];
+  unsigned count = rank_accounts(order, kBusiest);
+  for (unsigned i = 0; i < count; i++) {
     t.clear();
-    row(t, "site").put(busiest.lines[i].text.text()).put_char('\n');
-    write(t.data(), t.size(), data);
+    site_row(t, g_accounts.site(order[i]), g_live.contents().header.tracking);
+    sink.write(t.data(), t.size(), sink.data);
   }
 }
 
-void statistics_keep_sites(const smalloc_module &module) {
-  SpinGuard guard(g_gone_lock);
-  for_each_site_of(module, rank_site, &g_gone);
+void print_jemalloc_statistics(const StatisticsSink &sink, const char *options) {
+  if (!g_small.ready())
+    return;
+  jepriv_malloc_stats_print(
+      [](void *data, const char *text) {
+        auto &s = *static_cast<const StatisticsSink *>(data);
+        s.write(text, strlen(text), s.data);
+      },
+      const_cast<StatisticsSink *>(&sink), options);
 }
 
 } // namespace smalloc

@@ -1,17 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// stats.h decides what a user sees of the heaps' work: a table, and the struct of smalloc.h.
+// stats.h decides what a program says of its heaps' work: a table for people, the document
+// smalloc.stats/1 for programs (what `smalloc stats PID --json` prints from outside), the struct of
+// smalloc.h, and the private jemalloc's own report.
 #ifndef SMALLOC_CORE_STATS_H
 #define SMALLOC_CORE_STATS_H
 
-#include "smalloc/include/smalloc/site.h"
+#include "smalloc/core/site_accounts.h"
 #include "smalloc/include/smalloc/smalloc.h"
 
 namespace smalloc {
-/// Copies what the table says of an image's sites, because the image is about to go.
-void statistics_keep_sites(const smalloc_module &module);
+
+/// Called with pieces of the text.
+struct StatisticsSink {
+  void (*write)(const char *text, size_t bytes, void *data);
+  void *data;
+};
+
 void fill_statistics(smalloc_statistics &s);
-/// write: called with pieces of the table.
-void print_statistics(void (*write)(const char *text, size_t bytes, void *data), void *data);
+void print_statistics(const StatisticsSink &sink);
+void print_statistics_json(const StatisticsSink &sink);
+/// jemalloc's malloc_stats_print; options as there ("J": JSON). Nothing before the first small
+/// object.
+void print_jemalloc_statistics(const StatisticsSink &sink, const char *options);
+
+/// The accounts in the order in which they are shown, biggest first: by the most bytes that were
+/// live, then by the bytes requested. Returns how many; accounts without anything are left out.
+unsigned rank_accounts(SiteAccounts::Account *order, unsigned capacity);
+const char *strategy_name(uint32_t strategy);
+const char *thp_name(ThpMode mode);
+const char *heap_state_name();
+
 } // namespace smalloc
 #endif

@@ -6,10 +6,10 @@
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/stats.h"
+#include "smalloc/core/stats_exit.h"
 #include "smalloc/override/foreign.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -114,23 +114,26 @@ SMALLOC_EXPORT void smalloc_stats(smalloc_statistics *statistics) {
 }
 SMALLOC_EXPORT void smalloc_stats_print(int fd) {
   int saved = errno;
-  smalloc::print_statistics(write_to_fd, &fd);
+  smalloc::print_statistics({write_to_fd, &fd});
+  errno = saved;
+}
+SMALLOC_EXPORT void smalloc_stats_print_json(int fd) {
+  int saved = errno;
+  smalloc::print_statistics_json({write_to_fd, &fd});
+  errno = saved;
+}
+SMALLOC_EXPORT void smalloc_jemalloc_stats_print(int fd, const char *options) {
+  int saved = errno;
+  smalloc::print_jemalloc_statistics({write_to_fd, &fd}, options);
   errno = saved;
 }
 SMALLOC_EXPORT const char *smalloc_version(void) { return SMALLOC_VERSION; }
 
 namespace {
-int g_statistics_fd = -1;
-
-__attribute__((constructor(101))) void begin() {
-  // Programs close their standard error before our turn comes (gnulib's close_stdout), so keep it.
-  if (g_runtime.options().stats_at_exit)
-    g_statistics_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 200);
-}
+__attribute__((constructor(101))) void begin() { smalloc::statistics_begin(); }
 
 __attribute__((destructor(101))) void end() {
-  if (g_statistics_fd >= 0)
-    smalloc_stats_print(g_statistics_fd);
+  smalloc::statistics_end();
   if (g_runtime.options().debug && g_runtime.running() &&
       !(g_runtime.big().check_invariants() &&
         (!smalloc::g_small.ready() || smalloc::g_small.main_pages().check_invariants())))

@@ -98,8 +98,10 @@ __attribute__((constructor(101))) static void test_register(void) {
   for (char *at = (char *)__start_smalloc_sites; at && at < (char *)__stop_smalloc_sites; at += 8) {
     struct test_record *r =
         (struct test_record *)at; /* compilers align big objects more than asked */
-    if (r->site.magic == SMALLOC_SITE_MAGIC)
+    if (r->site.magic == SMALLOC_SITE_MAGIC) {
       r->site.cell_offset = (int32_t)((char *)r->cell - at);
+      r->cell->site_offset = at - (char *)r->cell;
+    }
   }
   test_module.version = SMALLOC_ABI_VERSION;
   test_module.bytes = sizeof test_module;

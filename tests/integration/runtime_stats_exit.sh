@@ -18,10 +18,53 @@ expect_status 0 ours ./t
 [ ! -s out ] && [ ! -s err ] || fail "something is printed without stats:exit"
 SMALLOC_CONF=stats:exit expect_status 0 ours ./t
 [ ! -s out ] || fail "the table is on standard output"
-for row in 'heaps: +running, strategy split' 'big objects: +1 allocated, 1 live, 64\.' 'superpages: +32 now, peak 32' \
+for row in 'process: +[0-9]+ \(t\)' 'heaps: +running, strategy split' 'big objects: +1 allocated, 1 live, 64\.' \
+  'superpages: +32 now, peak 32' '  coverage: +(9[0-9]|100) % of 6[0-9]\.[0-9] MiB: big objects, superpages at birth' \
   'superpages at birth: +32, first-touch faults saved 16352' 'mappings: +[0-9]+ ours' 'fallbacks to malloc: +0' \
-  'site: +00000000000010[0-9a-f]{2} 64\.0 MiB in matrix test\.c:[0-9]+' 'site: .* 9\.5 MiB in nodes'; do
+  'site: +00000000000010[0-9a-f]{2} 64\.0 MiB requested, (64|65|66)\.[0-9] MiB live, peak 6[0-9]\.[0-9] MiB, 32 superpages, in matrix test\.c:[0-9]+' \
+  'site: .* 9\.5 MiB requested, about 0 B live, peak [0-9.]+ (B|KiB), in nodes'; do
   expect_match err "^smalloc: $row"
 done
-SMALLOC_CONF=stats:exit ours /bin/true 2>err
-expect_match err 'heaps: +never needed'
+
+# Commands of a script that never needed the heaps are silent; the process that the user started says so.
+cat >script <<'E'
+#!/bin/bash
+for i in 1 2 3; do /bin/true; done
+./t
+:
+E
+chmod +x script
+SMALLOC_CONF=stats:exit LD_PRELOAD=$LIB ./script 2>err
+[ "$(grep -c 'heaps: ' err)" = 2 ] || { cat err; fail "not the script and its one busy child"; }
+[ "$(grep -c 'heaps: *never needed' err)" = 1 ] || { cat err; fail "the script's own process is silent, or /bin/true is not"; }
+
+# A file, by process; jemalloc's own report behind the table.
+SMALLOC_CONF="stats:exit+jemalloc,stats_file:$PWD/report.%p.%%" expect_status 0 ours ./t
+[ ! -s err ] || fail "something on standard error"
+ls report.*.% >/dev/null || fail "no report.PID.%"
+[ "$(stat -c %a report.*)" = 600 ] || fail "others may read the report"
+expect_match report.*.% 'heaps: +running'
+expect_match report.*.% 'Begin jemalloc statistics'
+SMALLOC_CONF=stats:exit,stats_file:/nowhere/x expect_status 0 ours ./t
+expect_match err 'smalloc: warning: SMALLOC_CONF: stats_file: cannot write /nowhere/x'
+expect_match err 'heaps: +running'
+
+# A child that only inherits the heaps is silent, one that uses them reports for itself.
+build f <<'E'
+#include "runtime_sites.h"
+#include <sys/wait.h>
+TEST_SITE(matrix, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
+int main(void) {
+  memset(site_malloc(&matrix, 8 * MIB), 1, 8 * MIB);
+  for (int i = 0; i < 2; i++) {
+    if (fork() == 0) {
+      if (i) memset(site_malloc(&matrix, 4 * MIB), 1, 4 * MIB);
+      exit(0);
+    }
+    wait(0);
+  }
+  return 0;
+}
+E
+SMALLOC_CONF=stats:exit expect_status 0 ours ./f
+[ "$(grep -c 'heaps: ' err)" = 2 ] || { cat err; fail "not the parent and the busy child"; }

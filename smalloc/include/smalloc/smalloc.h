@@ -82,10 +82,11 @@ struct smalloc_statistics {
   uint64_t big_objects, big_objects_now, big_bytes_now, big_bytes_peak;
   uint64_t superpages_now, superpages_peak; /* units of 2 MiB, by our own account */
   uint64_t superpages_at_birth, promotions, promotions_failed, promotion_ns;
-  uint64_t pages_released; /* base pages given back */
-  uint64_t fallbacks;      /* requests that our heaps should have served and could not */
-  uint64_t mappings;       /* estimate of what our objects cost of the process' limit */
-  uint64_t pending;        /* objects and heaps that wait for promotion */
+  uint64_t pages_released;           /* base pages given back */
+  uint64_t fallbacks;                /* requests that our heaps should have served and could not */
+  uint64_t mappings;                 /* estimate of what our objects cost of the process' limit */
+  uint64_t pending;                  /* objects and heaps that wait for promotion */
+  uint64_t migrations, migration_ns; /* of the class heap; the time that its superpages took */
 };
 
 /* Fills in *statistics. REQUIRES: statistics->bytes is set. */
@@ -93,6 +94,14 @@ void smalloc_stats(struct smalloc_statistics *statistics);
 
 /* The table of stats:exit, now, to a file descriptor. Allocates nothing. */
 void smalloc_stats_print(int fd);
+
+/* The same as one JSON document, schema smalloc.stats/1, as `smalloc stats PID --json` prints it from
+ * outside. Allocates nothing. */
+void smalloc_stats_print_json(int fd);
+
+/* What jemalloc's malloc_stats_print() says of the jemalloc that holds our small objects; options as
+ * there ("J": JSON, NULL: all). Writes nothing before the first small object of ours. */
+void smalloc_jemalloc_stats_print(int fd, const char *options);
 
 /* "0.1.0" */
 const char *smalloc_version(void);

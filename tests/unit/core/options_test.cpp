@@ -43,10 +43,25 @@ TEST(Options, EveryKey) {
   EXPECT_STREQ(o.sysfs, "/tmp/sys");
   EXPECT_EQ(parse("budget:10%").budget_percent, 10u);
 }
+TEST(Options, StatisticsWords) {
+  Options o = parse("");
+  EXPECT_TRUE(o.stats_live);
+  EXPECT_FALSE(o.stats_at_exit || o.stats_json || o.stats_jemalloc || o.stats_sites);
+  o = parse("stats:json+jemalloc,stats_file:/tmp/s.%p");
+  EXPECT_TRUE(o.stats_at_exit && o.stats_json && o.stats_jemalloc && o.stats_sites);
+  EXPECT_STREQ(o.stats_file, "/tmp/s.%p");
+  o = parse("stats:sites");
+  EXPECT_TRUE(o.stats_sites && o.stats_live);
+  EXPECT_FALSE(o.stats_at_exit);
+  o = parse("stats:exit,stats:off"); // the last one counts
+  EXPECT_FALSE(o.stats_at_exit || o.stats_live || o.stats_sites);
+  EXPECT_TRUE(warnings.empty());
+}
 TEST(Options, BadValuesKeepTheDefault) {
-  for (const char *bad : {"heap:", "heap:Split", "pages:4k", "budget:101%", "budget:-1",
-                          "cache:64q", "cache:m", "promote:1", "walk_near:x", "force:maybe",
-                          "stats:on", "sysfs:", "cache:99999999999999999999"}) {
+  for (const char *bad :
+       {"heap:", "heap:Split", "pages:4k", "budget:101%", "budget:-1", "cache:64q", "cache:m",
+        "promote:1", "walk_near:x", "force:maybe", "stats:on", "stats:", "stats:exit+",
+        "stats:exit+off", "stats_file:", "sysfs:", "cache:99999999999999999999"}) {
     Options o = parse(bad);
     EXPECT_EQ(warnings.size(), 1u) << bad;
     EXPECT_EQ(o.cache_bytes, 64u << 20);

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// stats_exit.cpp decides how the user's own process is told from its children: a child's parent has
+// the same settings in the environment that it was started with.
+#include "smalloc/core/stats_exit.h"
+#include "smalloc/core/runtime.h"
+#include "smalloc/core/stats.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+namespace smalloc {
+namespace {
+
+int g_kept_stderr = -1;
+bool g_forked;
+uint64_t g_work_at_fork;
+
+/// Grows with whatever a process does with its heaps.
+uint64_t work() {
+  const Counters &c = g_live.counters();
+  return c.big_objects.get() + c.promotions.get() + c.superpages_at_birth.get() + c.moves.get() +
+         c.freezes.get() + c.small_bytes_peak.get() + c.class_bytes_peak.get();
+}
+
+/// Looks through "NAME=value\0NAME=value\0" piece by piece for entries that `wanted` answers for.
+class Environment {
+public:
+  explicit Environment(const char *path) : fd_(open(path, O_RDONLY | O_CLOEXEC)) {}
+  ~Environment() {
+    if (fd_ >= 0)
+      close(fd_);
+  }
+  /// The next entry, cut to what the buffer holds; nullptr: no more.
+  const char *next() {
+    size_t n = 0;
+    for (;;) {
+      if (at_ == size_) {
+        ssize_t got = fd_ < 0 ? 0 : read(fd_, piece_, sizeof piece_);
+        if (got <= 0)
+          return nullptr;
+        at_ = 0;
+        size_ = static_cast<size_t>(got);
+      }
+      char c = piece_[at_++];
+      if (n < sizeof entry_ - 1 || c == 0)
+        entry_[n] = c;
+      if (c == 0)
+        return entry_;
+      if (n < sizeof entry_ - 1)
+        n++;
+    }
+  }
+
+private:
+  int fd_;
+  char piece_[2048], entry_[2048];
+  size_t at_ = 0, size_ = 0;
+};
+
+bool parent_reports_too() {
+  const char *conf = getenv("SMALLOC_CONF");
+  TextBuffer<64> path;
+  path.put("/proc/").number(static_cast<uint64_t>(getppid())).put("/environ").put_char('\0');
+  Environment environment(path.data());
+  bool same_conf = false, preloads = false;
+  while (const char *entry = environment.next()) {
+    same_conf |= conf && strncmp(entry, "SMALLOC_CONF=", 13) == 0 && strcmp(entry + 13, conf) == 0;
+    preloads |= strncmp(entry, "LD_PRELOAD=", 11) == 0 && strstr(entry, "libsmalloc");
+  }
+  return same_conf && preloads;
+}
+
+bool has_something_to_say() {
+  if (!g_runtime.running())
+    return !g_forked && !parent_reports_too();
+  return !g_forked || work() != g_work_at_fork;
+}
+
+using FileName = TextBuffer<512>;
+/// %p process, %h host, %r rank of an MPI program.
+void expand(const char *pattern, FileName &name) {
+  for (; *pattern; pattern++) {
+    char key = *pattern == '%' ? pattern[1] : '\0';
+    if (key == 'p') {
+      name.number(static_cast<uint64_t>(getpid()));
+    } else if (key == 'h') {
+      char host[128] = "";
+      gethostname(host, sizeof host - 1);
+      name.put(host);
+    } else if (key == 'r') {
+      const char *rank = nullptr;
+      for (const char *variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
+        if (!rank)
+          rank = getenv(variable);
+      name.put(rank ? rank : "0");
+    } else if (key == '%') {
+      name.put_char('%');
+    } else {
+      name.put_char(*pattern);
+      continue;
+    }
+    pattern++;
+  }
+  name.put_char('\0');
+}
+
+int open_destination(const Options &o) {
+  if (!*o.stats_file)
+    return g_kept_stderr;
+  FileName name;
+  expand(o.stats_file, name);
+  int fd = open(name.data(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+  if (fd >= 0)
+    return fd;
+  TextBuffer<640> text;
+  text.put("SMALLOC_CONF: stats_file: cannot write ").put(Text(name.data())).put(" (");
+  text.put(strerror(errno)).put("); statistics go to standard error");
+  g_runtime.warn(text.text());
+  return g_kept_stderr;
+}
+
+void write_all(const char *text, size_t bytes, void *data) {
+  int fd = *static_cast<int *>(data);
+  while (bytes) {
+    ssize_t n = write(fd, text, bytes);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return;
+    text += n;
+    bytes -= static_cast<size_t>(n);
+  }
+}
+
+} // namespace
+
+void statistics_begin() {
+  if (!g_runtime.options().stats_at_exit)
+    return;
+  int saved = errno;
+  g_kept_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 200);
+  errno = saved;
+}
+
+void statistics_after_fork_in_child() {
+  g_forked = true;
+  g_work_at_fork = work();
+}
+
+void statistics_end() {
+  const Options &o = g_runtime.options();
+  if (!o.stats_at_exit || !has_something_to_say())
+    return;
+  int saved = errno;
+  int fd = open_destination(o);
+  if (fd >= 0) {
+    StatisticsSink sink = {write_all, &fd};
+    if (o.stats_json)
+      print_statistics_json(sink);
+    else
+      print_statistics(sink);
+    if (o.stats_jemalloc)
+      print_jemalloc_statistics(sink, o.stats_json ? "J" : nullptr);
+    if (fd != g_kept_stderr)
+      close(fd);
+  }
+  errno = saved;
+}
+
+} // namespace smalloc

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// stats_exit.h decides which processes print statistics when they end, and where to: those whose
+// heaps did something, and of those that needed no heap only the one that the user started. A shell
+// script under LD_PRELOAD ends hundreds of processes; each has nothing to say.
+#ifndef SMALLOC_CORE_STATS_EXIT_H
+#define SMALLOC_CORE_STATS_EXIT_H
+
+namespace smalloc {
+/// When the library is loaded: keeps standard error, which programs close before our turn comes
+/// (gnulib's close_stdout).
+void statistics_begin();
+void statistics_after_fork_in_child();
+void statistics_end();
+} // namespace smalloc
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * live.h decides what a running process shows of its superpage heaps to `smalloc stats PID`: the
+ * layout of the statistics page, a memory file (memfd_create) that libsmalloc maps over its own
+ * counters when the heaps start. Counting costs what it cost before; nobody has to be asked.
+ *
+ *  - It is reached through /proc/PID/fd, so the kernel decides who may look (the same user, and only
+ *    if the process may be traced); its mode is 0600. It has no name in any file system, so nothing
+ *    stays behind, however the process ends.
+ *  - All integers are in the byte order of the machine; those that change are written with relaxed
+ *    atomics. A reader copies the file and believes nothing: offsets may lead anywhere.
+ *  - Counters are named in the page itself, so a reader shows also those that it has never heard of.
+ */
+#ifndef SMALLOC_LIVE_H
+#define SMALLOC_LIVE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SMALLOC_LIVE_NAME "smalloc-stats" /* /proc/PID/fd/N -> "/memfd:smalloc-stats (deleted)" */
+#define SMALLOC_LIVE_MAGIC UINT64_C(0x314556494c4d53) /* "SMLIVE1" */
+#define SMALLOC_LIVE_VERSION 1u
+#define SMALLOC_LIVE_BYTES                                                                         \
+  (128u << 10) /* of the whole file; pages that nobody wrote are not there */
+#define SMALLOC_LIVE_HEAPS 8u
+#define SMALLOC_LIVE_COUNTERS 128u
+#define SMALLOC_LIVE_SITES 512u
+
+/* How live bytes of a site's small objects are known. */
+enum smalloc_live_tracking {
+  SMALLOC_LIVE_BIG = 0,     /* only objects of 2 MiB and more, exactly */
+  SMALLOC_LIVE_SAMPLED = 1, /* big ones exactly, small ones estimated: one sample per
+                               sample_bytes allocated; relative standard error
+                               sqrt(sample_bytes / live bytes) */
+  SMALLOC_LIVE_EXACT = 2,   /* debug:on, abort:true: every object is known */
+};
+
+/* A slice of the reserved range, which holds one heap's memory of one kind. */
+struct smalloc_live_heap {
+  uint64_t start, end; /* addresses */
+  uint32_t name;       /* offset of a string */
+  uint32_t reserved;
+};
+
+struct smalloc_live_site {
+  uint64_t id; /* site.h; 0 and function "": objects of no site (C interface, preload by size) */
+  uint32_t function, file; /* offsets of strings; linkage name */
+  uint32_t line;
+  uint32_t small_seen; /* 1: the site has small objects; their live bytes are as tracking says */
+  uint64_t requested_bytes; /* small objects: as of the last slow path, not of the last call */
+  uint64_t live_bytes, peak_bytes; /* as tracking says */
+  uint64_t live_objects;           /* big ones, and with exact tracking all */
+  uint64_t superpages;             /* under its big objects */
+};
+
+struct smalloc_live_header {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t bytes; /* of this header */
+  uint32_t pid;   /* as the process sees itself: another one holds the page by inheritance */
+  uint32_t tracking;
+  uint64_t started_ns; /* CLOCK_REALTIME when the heaps started */
+  uint64_t sample_bytes;
+  uint32_t strategy;                   /* enum smalloc_heap_strategy */
+  uint32_t machine, thp, version_text; /* offsets of strings */
+  uint32_t heap_count, heaps;          /* number, offset of struct smalloc_live_heap[] */
+  uint32_t counter_count, counter_names, counters; /* uint32_t[] offsets of strings; uint64_t[] */
+  uint32_t site_count, sites;                      /* struct smalloc_live_site[] */
+  uint32_t strings, strings_used, strings_capacity;
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif
