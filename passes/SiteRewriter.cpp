@@ -4,6 +4,7 @@
 #include "SiteRewriter.h"
 #include "SiteTable.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
@@ -15,14 +16,15 @@ namespace {
 /// Where a family's arguments are, and which entry of the runtime serves it.
 struct FamilyShape {
   StringRef Entry;
-  int SizeArgument;      ///< of the call
-  int AlignmentArgument; ///< of the call; -1: none
+  int SizeArgument;         ///< of the call
+  int AlignmentArgument;    ///< of the call; -1: none
+  bool MayBeDirect = false; ///< its small requests are nothing but a number of bytes
 };
 
 FamilyShape shapeOf(AllocFamily F) {
   switch (F) {
   case AllocFamily::Malloc:
-    return {"__smalloc_v1_malloc", 0, -1};
+    return {"__smalloc_v1_malloc", 0, -1, true};
   case AllocFamily::Calloc:
     return {"__smalloc_v1_calloc", 1, -1};
   case AllocFamily::Realloc:
@@ -35,7 +37,7 @@ FamilyShape shapeOf(AllocFamily F) {
   case AllocFamily::NewArray:
   case AllocFamily::NewNothrow:
   case AllocFamily::NewArrayNothrow:
-    return {"__smalloc_v1_new", 0, -1};
+    return {"__smalloc_v1_new", 0, -1, true};
   case AllocFamily::NewAligned:
   case AllocFamily::NewArrayAligned:
   case AllocFamily::NewAlignedNothrow:
@@ -74,7 +76,67 @@ void copyTargetAttributes(Function *To, const Function *From) {
       To->addFnAttr(From->getFnAttribute(Name));
 }
 
-/// Builds (once per unit) the thunk of a family: original arguments, then the cell.
+/// A hidden function of this unit (the linker keeps one per image) that a rewritten call runs through.
+Function *hiddenThunk(Module &M, const Twine &Name, FunctionType *Type, AllocFamily Family,
+                      const Function *User) {
+  Function *F = Function::createWithDefaultAttr(Type, GlobalValue::LinkOnceODRLinkage, 0, Name, &M);
+  makeHiddenComdat(M, F);
+  copyTargetAttributes(F, User);
+  F->setUWTableKind(UWTableKind::Default);
+  if (!isNewFamily(Family))
+    F->setDoesNotThrow();
+  return F;
+}
+
+void tailCall(IRBuilder<> &B, FunctionCallee Callee, ArrayRef<Value *> Arguments) {
+  CallInst *Call = B.CreateCall(Callee, Arguments);
+  Call->setTailCall();
+  B.CreateRet(Call);
+}
+
+/// Builds the function that asks an entry of the runtime and, when that does nothing, calls the program's own. It is
+/// apart from the thunk because it alone needs a stack frame.
+Function *askOf(Module &M, AllocFamily Family, StringRef Entry, Function *Original,
+                FunctionType *Type, const Function *User) {
+  const FamilyShape Shape = shapeOf(Family);
+  LLVMContext &C = M.getContext();
+  PointerType *Ptr = PointerType::getUnqual(C);
+  Function *F = hiddenThunk(M, Entry + "_or_" + familyCallee(Family), Type, Family, User);
+  F->addFnAttr(Attribute::NoInline);
+  SmallVector<Value *, 4> Arguments;
+  for (unsigned I = 0; I + 1 < F->arg_size(); ++I)
+    Arguments.push_back(F->getArg(I));
+  SmallVector<Value *, 4> Passed;
+  if (isNewFamily(Family)) {
+    Passed.push_back(Arguments[0]);
+    if (Shape.AlignmentArgument >= 0)
+      Passed.push_back(Arguments[Shape.AlignmentArgument]);
+  } else {
+    Passed = Arguments;
+  }
+  Passed.push_back(F->getArg(F->arg_size() - 1));
+  SmallVector<llvm::Type *, 4> EntryParameters;
+  for (Value *V : Passed)
+    EntryParameters.push_back(V->getType());
+  Function *Runtime =
+      weakEntry(M, Entry, FunctionType::get(Type->getReturnType(), EntryParameters, false));
+  auto Block = [&](const char *BlockName) { return BasicBlock::Create(C, BlockName, F); };
+  BasicBlock *Ask = Block("ask"), *Done = Block("done"), *Plain = Block("plain");
+  IRBuilder<> B(Ask);
+  CallInst *Result = B.CreateCall(Runtime, Passed);
+  Value *Served = Family == AllocFamily::PosixMemalign
+                      ? B.CreateICmpNE(Result, ConstantInt::getSigned(Result->getType(), -1))
+                      : B.CreateICmpNE(Result, ConstantPointerNull::get(Ptr));
+  B.CreateCondBr(Served, Done, Plain, MDBuilder(C).createLikelyBranchWeights());
+  B.SetInsertPoint(Done);
+  B.CreateRet(Result);
+  B.SetInsertPoint(Plain);
+  tailCall(B, Original, Arguments);
+  return F;
+}
+
+/// Builds (once per unit) the thunk of a family: original arguments, then the cell. It decides who is asked; a site of
+/// small objects that the runtime has marked costs one load and one branch until then.
 Function *thunkOf(Module &M, AllocFamily Family, Function *Original, const Function *User) {
   const FamilyShape Shape = shapeOf(Family);
   std::string Name = ("__smalloc_v1_thunk_" + familyCallee(Family)).str();
@@ -82,29 +144,30 @@ Function *thunkOf(Module &M, AllocFamily Family, Function *Original, const Funct
     return Known;
   LLVMContext &C = M.getContext();
   Type *I64 = Type::getInt64Ty(C);
-  PointerType *Ptr = PointerType::getUnqual(C);
   FunctionType *From = Original->getFunctionType();
   SmallVector<Type *, 4> Parameters(From->params());
-  Parameters.push_back(Ptr);
-  Function *F =
-      Function::createWithDefaultAttr(FunctionType::get(From->getReturnType(), Parameters, false),
-                                      GlobalValue::LinkOnceODRLinkage, 0, Name, &M);
-  makeHiddenComdat(M, F);
-  copyTargetAttributes(F, User);
-  F->setUWTableKind(UWTableKind::Default);
-  if (!isNewFamily(Family))
-    F->setDoesNotThrow();
-  SmallVector<Value *, 4> Arguments;
-  for (unsigned I = 0; I < From->getNumParams(); ++I)
-    Arguments.push_back(F->getArg(I));
-  Value *Cell = F->getArg(From->getNumParams());
+  Parameters.push_back(PointerType::getUnqual(C));
+  FunctionType *ThunkType = FunctionType::get(From->getReturnType(), Parameters, false);
+  Function *F = hiddenThunk(M, Name, ThunkType, Family, User);
+  SmallVector<Value *, 4> All, Arguments;
+  for (Argument &A : F->args())
+    All.push_back(&A);
+  Arguments.assign(All.begin(), All.end() - 1);
 
   auto Block = [&](const char *BlockName) { return BasicBlock::Create(C, BlockName, F); };
-  BasicBlock *Entry = Block("entry"), *Sized = Block("sized"), *Ask = Block("ask"),
-             *Try = Block("try"), *Done = Block("done"), *Plain = Block("plain");
+  BasicBlock *Entry = Block("entry"), *Sized = Block("sized"), *Present = Block("present"),
+             *Ask = Block("ask"), *Plain = Block("plain");
   IRBuilder<> B(Entry);
-  LoadInst *Word = B.CreateAlignedLoad(I64, Cell, Align(8), "word");
+  LoadInst *Word = B.CreateAlignedLoad(I64, All.back(), Align(8), "word");
   Word->setAtomic(AtomicOrdering::Monotonic);
+  if (Shape.MayBeDirect) {
+    BasicBlock *Direct = Block("direct"), *Ordinary = Block("ordinary");
+    Value *Flag = B.CreateAnd(Word, uint64_t(SMALLOC_CELL_DIRECT) << 8);
+    B.CreateCondBr(B.CreateICmpNE(Flag, B.getInt64(0)), Direct, Ordinary);
+    B.SetInsertPoint(Direct);
+    tailCall(B, askOf(M, Family, "__smalloc_v1_small", Original, ThunkType, User), All);
+    B.SetInsertPoint(Ordinary);
+  }
   B.CreateCondBr(B.CreateICmpEQ(Word, B.getInt64(0)), Plain, Sized);
 
   B.SetInsertPoint(Sized);
@@ -124,39 +187,17 @@ Function *thunkOf(Module &M, AllocFamily Family, Function *Original, const Funct
   Value *BigEnough = B.CreateICmpUGE(Pages, LeastPages);
   Value *SmallFlag = B.CreateAnd(Word, uint64_t(SMALLOC_SITE_SMALL) << 8);
   Value *Small = B.CreateICmpNE(SmallFlag, B.getInt64(0));
-  B.CreateCondBr(B.CreateOr(BigEnough, Small), Ask, Plain);
+  B.CreateCondBr(B.CreateOr(BigEnough, Small), Present, Plain);
 
-  SmallVector<Value *, 4> Passed;
-  if (isNewFamily(Family)) {
-    Passed.push_back(Arguments[0]);
-    if (Shape.AlignmentArgument >= 0)
-      Passed.push_back(Arguments[Shape.AlignmentArgument]);
-  } else {
-    Passed = Arguments;
-  }
-  Passed.push_back(Cell);
-  SmallVector<Type *, 4> EntryParameters;
-  for (Value *V : Passed)
-    EntryParameters.push_back(V->getType());
-  Function *Runtime =
-      weakEntry(M, Shape.Entry, FunctionType::get(From->getReturnType(), EntryParameters, false));
+  B.SetInsertPoint(Present);
+  Function *Asking = askOf(M, Family, Shape.Entry, Original, ThunkType, User);
+  Value *Runtime = M.getFunction(Shape.Entry);
+  B.CreateCondBr(B.CreateICmpNE(Runtime, ConstantPointerNull::get(PointerType::getUnqual(C))), Ask,
+                 Plain);
   B.SetInsertPoint(Ask);
-  B.CreateCondBr(B.CreateICmpNE(Runtime, ConstantPointerNull::get(Ptr)), Try, Plain);
-
-  B.SetInsertPoint(Try);
-  CallInst *Result = B.CreateCall(Runtime, Passed);
-  Value *Served = Family == AllocFamily::PosixMemalign
-                      ? B.CreateICmpNE(Result, ConstantInt::getSigned(Result->getType(), -1))
-                      : B.CreateICmpNE(Result, ConstantPointerNull::get(Ptr));
-  B.CreateCondBr(Served, Done, Plain);
-
-  B.SetInsertPoint(Done);
-  B.CreateRet(Result);
-
+  tailCall(B, Asking, All);
   B.SetInsertPoint(Plain);
-  CallInst *Own = B.CreateCall(Original, Arguments);
-  Own->setTailCall();
-  B.CreateRet(Own);
+  tailCall(B, Original, Arguments);
   return F;
 }
 

@@ -59,6 +59,17 @@ private:
 
 void print_warning(Text line) { kLinux.write_error(line.data, line.size); }
 
+/// Memcheck and its like put their own free() in front of everybody's inside the process, unseen by symbol lookup; tools
+/// that only count (callgrind, cachegrind) preload nothing but valgrind's core.
+bool valgrind_replaces_free(const char *preloaded) {
+  while (preloaded && (preloaded = strstr(preloaded, "vgpreload_"))) {
+    preloaded += strlen("vgpreload_");
+    if (strncmp(preloaded, "core", 4) != 0)
+      return true;
+  }
+  return false;
+}
+
 /// A program that imports another allocator's own interface passes our pointers to it sooner or
 /// later.
 const char *const kForeignInterfaces[] = {"mallocx",  "rallocx", "xallocx", "sallocx", "dallocx",
@@ -174,9 +185,7 @@ bool Runtime::start() {
     switch_off(*why ? why : nullptr);
     return false;
   }
-  // valgrind puts its own free() in front of everybody's inside the process, unseen by symbol lookup.
-  const char *preloaded = getenv("LD_PRELOAD");
-  if (preloaded && strstr(preloaded, "vgpreload_")) {
+  if (valgrind_replaces_free(getenv("LD_PRELOAD"))) {
     switch_off("the program runs under valgrind, whose free() does not know smalloc's objects; "
                "superpage heaps are off");
     return false;
@@ -347,6 +356,20 @@ void Runtime::first_of_site(uint64_t word) {
   pages.lower_reach(reach);
 }
 
+/// The thread may take small objects of direct sites without asking for a while, and this site is one from now on.
+void Runtime::arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested) {
+  uint64_t taken =
+      t_small.direct_armed
+          ? static_cast<uint64_t>(kDirectBytes - max_of<int64_t>(t_small.direct_bytes, 0))
+          : 0;
+  t_small.direct_bytes = kDirectBytes;
+  t_small.direct_armed = true;
+  if (SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_DIRECT)
+    __atomic_store_n(&cell->requested_bytes, requested + taken, __ATOMIC_RELAXED);
+  else if (requested >= 2 * kSiteWarmupBytes)
+    __atomic_fetch_or(&cell->word, uint64_t{SMALLOC_CELL_DIRECT} << 8, __ATOMIC_RELAXED);
+}
+
 void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero) {
   uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
   unsigned flags = SMALLOC_WORD_FLAGS(word);
@@ -376,7 +399,8 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     if (SMALLOC_UNLIKELY(undecided))
       return class_allocate(bytes, alignment, zero, cell);
     void *p = small_allocate(bytes, alignment, zero, cell);
-    t_small.serves_sites = p != nullptr && !g_accounts.tracks_small();
+    if (SMALLOC_LIKELY(p) && SMALLOC_LIKELY(!g_accounts.tracks_small()))
+      arm_direct(cell, word, requested + bytes);
     return p;
   }
 

@@ -12,8 +12,6 @@
 #include "smalloc/core/small_heap.h"
 #include "smalloc/include/smalloc/site.h"
 
-#include <errno.h>
-
 namespace smalloc {
 
 /// "Is it ours?" Before the start, and for good when the address space is refused, the range has
@@ -48,6 +46,9 @@ extern NextAllocator g_next; // filled in by override/
 /// 0.4 MB resident).
 inline constexpr uint64_t kSiteWarmupBytes = uint64_t{1} << 20;
 
+/// What a thread may take from direct sites until it goes the ordinary way once.
+inline constexpr int64_t kDirectBytes = int64_t{64} << 10;
+
 class Runtime {
 public:
   const Options &options(); ///< read from the environment at the first call
@@ -62,26 +63,12 @@ public:
   void set_strategy(HeapStrategy strategy) { strategy_ = strategy; }
   HeapStrategy strategy() const { return strategy_; }
 
-  /// May this request go straight to jemalloc? Counts it if so. What nearly every small object of a
-  /// served site takes.
-  bool site_is_hot(smalloc_cell *cell, size_t bytes) {
-    uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
-    constexpr unsigned kSmall = SMALLOC_SITE_SMALL, kUndecided = SMALLOC_SITE_UNDECIDED;
-    uint64_t requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
-    bool hot =
-        SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE ||
-        (word & (0xffu | (kSmall | kUndecided) << 8)) == (SMALLOC_DECISION_RUNTIME | kSmall << 8);
-    if (SMALLOC_UNLIKELY(!hot || bytes >= kSuperpageBytes || !t_small.serves_sites ||
-                         requested < 2 * kSiteWarmupBytes || g_small.main_pages().due()))
-      return false;
-    __atomic_store_n(&cell->requested_bytes, requested + bytes, __ATOMIC_RELAXED);
-    return true;
-  }
-  static void *hot_allocate(size_t bytes) {
-    void *p = jepriv_malloc(bytes);
-    if (SMALLOC_UNLIKELY(!p))
-      errno = t_small.errno_before;
-    return p;
+  /// May a request of a site whose cell says SMALLOC_CELL_DIRECT go to jemalloc without another test? The budget of the
+  /// thread stands for all of them: a thread without one is not bound to an arena yet, a request above it is large, and
+  /// when it is used up the ordinary way looks for promotions that are due.
+  static bool may_be_direct(size_t bytes) {
+    t_small.direct_bytes -= static_cast<int64_t>(bytes);
+    return t_small.direct_bytes >= 0;
   }
   /// Try to serve a request of a site. nullptr: the program's malloc.
   void *site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero);
@@ -140,6 +127,7 @@ private:
   SMALLOC_COLD bool may_end(const char *call, const void *p, ObjectNote &note);
   SMALLOC_COLD bool refuse(const char *call, const void *p);
   SMALLOC_COLD void first_of_site(uint64_t word);
+  void arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested);
   SMALLOC_COLD void promote_small(uint64_t credit_ns);
 
   std::atomic<HeapState> state_{HeapState::kUninitialised};

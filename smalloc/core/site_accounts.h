@@ -7,8 +7,8 @@
 //    when the table is full (then half of the points are forgotten). An estimate of L live bytes has
 //    the relative standard error sqrt(sample_bytes / L), at most 3 % for a site with a tenth of
 //    the live bytes. Exact (debug:on, abort:true): every object is recorded.
-// While small objects are charged, malloc and free leave their fast paths (t_small.serves_sites
-// stays false, g_range.main_heap_bytes 0); otherwise they cost what they cost without us.
+// While small objects are charged, malloc and free leave their fast paths (no site is marked
+// direct, g_range.main_heap_bytes is 0); otherwise they cost what they cost without us.
 #ifndef SMALLOC_CORE_SITE_ACCOUNTS_H
 #define SMALLOC_CORE_SITE_ACCOUNTS_H
 

@@ -47,7 +47,6 @@ template <SmallPages &(SmallHeap::*pages)()> struct Hooks {
       return nullptr;
     *zero = true;
     *commit = false; // so that each use passes through commit(), where pages are counted
-    t_small.errno_before = errno;
     return (g_small.*pages)().grow(bytes, alignment, g_heaps_sharing.load());
   }
   static bool dalloc(je_extent_hooks *, void *, size_t, bool, unsigned) { return true; }
@@ -166,25 +165,18 @@ bool SmallHeap::bind_thread() {
   return true;
 }
 
-// jemalloc touches errno only where it fails, and it fails only when our hooks have refused; so the
-// common path reads no errno. `bound` may be true in a thread whose jemalloc state is gone already
-// (late destructors): jemalloc then uses arena 0, which is in our range too.
-void *SmallHeap::or_restore_errno(void *p) {
-  if (SMALLOC_UNLIKELY(!p))
-    errno = t_small.errno_before;
-  return p;
-}
-
+// `bound` may be true in a thread whose jemalloc state is gone already (late destructors): jemalloc then uses arena 0,
+// which is in our range too.
 void *SmallHeap::allocate(size_t bytes) {
   if (SMALLOC_UNLIKELY(!t_small.bound) && !bind_thread())
     return nullptr;
-  return or_restore_errno(jepriv_malloc(bytes));
+  return jepriv_malloc(bytes);
 }
 
 void *SmallHeap::allocate_zeroed(size_t bytes) {
   if (SMALLOC_UNLIKELY(!t_small.bound) && !bind_thread())
     return nullptr;
-  return or_restore_errno(jepriv_calloc(1, bytes));
+  return jepriv_calloc(1, bytes);
 }
 
 void *SmallHeap::allocate_aligned(size_t bytes, size_t alignment) {
@@ -309,7 +301,6 @@ void SmallHeap::unlock_all() {
 extern "C" {
 void *jesys_mmap(void *at, size_t bytes, int, int, int, off_t) {
   using namespace smalloc;
-  t_small.errno_before = errno;
   char *p = at == nullptr && g_region
                 ? g_region->grow(Slice::kMeta, align_up(bytes, kBasePageBytes),
                                  bytes >= kSuperpageBytes ? kSuperpageBytes : kBasePageBytes)
@@ -320,24 +311,24 @@ int jesys_munmap(void *, size_t) {
   return 0;
 } // the slice is not reused; only alignment probes come here
 int jesys_madvise(void *start, size_t bytes, int advice) {
-  if (advice != MADV_DONTNEED) {
-    errno = EINVAL;
+  if (advice != MADV_DONTNEED)
     return -1;
-  }
   int error = smalloc::g_region->os().purge(start, bytes);
   return error ? -1 : 0;
 }
 int jesys_mprotect(void *, size_t, int) { return 0; }
 void *jesys_sbrk(intptr_t) { return reinterpret_cast<void *>(-1); }
 char *jesys_secure_getenv(const char *) { return nullptr; }
-ssize_t jesys_readlink(const char *, char *, size_t) {
-  errno = ENOENT;
-  return -1;
-}
+ssize_t jesys_readlink(const char *, char *, size_t) { return -1; }
 // Profiling is compiled in and never on.
 double jesys_log(double) { return 0; }
 double jesys_exp(double) { return 1; }
 double jesys_round(double x) { return x; }
 int jesys__Unwind_Backtrace(void *, void *) { return 0; }
 unsigned long jesys__Unwind_GetIP(void *) { return 0; }
+// What jemalloc says when it has no memory is not for the program to see: another allocator serves the request.
+int *jesys___errno_location() {
+  static __thread int unseen __attribute__((tls_model("initial-exec")));
+  return &unseen;
+}
 }

@@ -21,14 +21,13 @@ enum class HeapState : uint8_t { kUninitialised, kStarting, kReady, kOff };
 /// than is left fails.
 struct SmallThread {
   bool bound;
-  bool serves_sites; ///< a site's small object was served on this thread: nothing forbids the next
-                     ///< one
   bool has_class_cache;
   bool class_cache_refused;
+  bool direct_armed;
   unsigned class_cache;
   unsigned class_generation;
-  int errno_before; ///< when a hook refused; jemalloc then sets ENOMEM, which is not for the
-                    ///< program to see
+  int64_t
+      direct_bytes; ///< what may still be taken without asking (Runtime::arm_direct); below 0: nothing
 };
 
 extern __thread SmallThread t_small
@@ -71,7 +70,6 @@ public:
 private:
   static constexpr unsigned kMostArenas = 4;
   bool bind_thread();
-  static void *or_restore_errno(void *p);
   bool create_arena(unsigned &arena, je_extent_hooks *hooks);
   bool class_flags(SmallThread &thread, int &flags, bool for_release);
 

@@ -26,14 +26,15 @@ SMALLOC_EXPORT void __smalloc_v1_unregister_module(smalloc_module *module) {
   smalloc::module_unregister(module);
 }
 
+SMALLOC_EXPORT void *__smalloc_v1_small(size_t bytes, smalloc_cell *cell) {
+  if (SMALLOC_LIKELY(smalloc::Runtime::may_be_direct(bytes)))
+    return jepriv_malloc(bytes);
+  return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
+}
 SMALLOC_EXPORT void *__smalloc_v1_malloc(size_t bytes, smalloc_cell *cell) {
-  if (SMALLOC_LIKELY(g_runtime.site_is_hot(cell, bytes)))
-    return g_runtime.hot_allocate(bytes);
   return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
 SMALLOC_EXPORT void *__smalloc_v1_new(size_t bytes, smalloc_cell *cell) {
-  if (SMALLOC_LIKELY(g_runtime.site_is_hot(cell, bytes)))
-    return g_runtime.hot_allocate(bytes);
   return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
 SMALLOC_EXPORT void *__smalloc_v1_calloc(size_t count, size_t bytes, smalloc_cell *cell) {

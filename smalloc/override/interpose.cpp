@@ -42,14 +42,24 @@ SMALLOC_COLD size_t usable_foreign(void *p) {
 using smalloc::g_range;
 using smalloc::g_runtime;
 
-SMALLOC_EXPORT void free(void *p) {
-  size_t offset = g_range.offset(p);
-  if (offset < g_range.main_heap_bytes.load(std::memory_order_relaxed))
-    jepriv_free(p);
-  else if (SMALLOC_UNLIKELY(offset < g_range.bytes.load(std::memory_order_relaxed)))
+namespace {
+// Apart, so that what nearly every call takes needs no register but the pointer's.
+__attribute__((noinline)) void free_elsewhere(void *p) {
+  if (g_range.contains(p))
     g_runtime.release(p);
   else if (auto *f = smalloc::next_free.get())
     f(p);
+}
+} // namespace
+
+SMALLOC_EXPORT void free(void *p) {
+  size_t offset = g_range.offset(p);
+  if (offset < g_range.main_heap_bytes.load(std::memory_order_relaxed))
+    return jepriv_free(p);
+  auto *f = smalloc::next_free.known();
+  if (SMALLOC_LIKELY(f && offset >= g_range.bytes.load(std::memory_order_relaxed)))
+    return f(p);
+  free_elsewhere(p);
 }
 
 SMALLOC_EXPORT void *realloc(void *p, size_t bytes) {

@@ -20,6 +20,8 @@ public:
     F *f = cached_.load(std::memory_order_relaxed);
     return SMALLOC_LIKELY(f != nullptr) ? f : find();
   }
+  /// As get(), but never looks: nullptr until somebody did.
+  F *known() const { return cached_.load(std::memory_order_relaxed); }
 
 private:
   SMALLOC_COLD F *find() {

@@ -76,6 +76,8 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
 #define SMALLOC_SITE_SMALL 4u
 #define SMALLOC_SITE_ESCAPES 8u
 #define SMALLOC_SITE_UNDECIDED 16u
+/* In a cell's word only, set by the runtime: small requests of the site may go straight to __smalloc_v1_small. */
+#define SMALLOC_CELL_DIRECT 64u
 
 /* One allocation site (one call instruction after inlining). sizeof == fixed_bytes of version 1. */
 struct smalloc_site {
@@ -122,8 +124,10 @@ struct smalloc_site {
  *       for it before anything else. Accessed with relaxed atomics on both sides. */
 struct smalloc_cell {
   uint64_t word;
-  int64_t site_offset;      /* address of the record minus address of this cell */
-  uint64_t requested_bytes; /* counted by the runtime for small sites, from 0 */
+  int64_t site_offset; /* address of the record minus address of this cell */
+  /* Counted by the runtime for small sites, from 0; once the word says DIRECT, estimated: each thread adds what it has
+   * taken from all direct sites to the one that it happens to be at, every 64 KiB. */
+  uint64_t requested_bytes;
 };
 
 #define SMALLOC_WORD(decision, flags, page_shift, by, min_pages)                                   \
@@ -162,6 +166,11 @@ int __smalloc_v1_posix_memalign(void **out, size_t alignment, size_t bytes,
                                 struct smalloc_cell *cell);
 void *__smalloc_v1_new(size_t bytes, struct smalloc_cell *cell); /* new, new[], nothrow */
 void *__smalloc_v1_new_aligned(size_t bytes, size_t alignment, struct smalloc_cell *cell);
+
+/* For a cell whose word says SMALLOC_CELL_DIRECT, instead of any other entry and without a test for its presence (only a
+ * library that has it sets the bit): the heap's allocation and nothing else, if the thread may, otherwise as the ordinary
+ * entry. The word is only read, so that threads do not share a line that is written to. */
+void *__smalloc_v1_small(size_t bytes, struct smalloc_cell *cell);
 
 /* Promotion point: the compiler puts it before a loop nest that walks the object at p in a way that superpages
  * speed up by about `saved_misses` TLB misses (an estimate; 0: unknown trip count, about one per call).

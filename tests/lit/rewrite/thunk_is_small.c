@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Missing if this fails: the path of a site whose word is 0 is a load, a test and a jump to malloc.
+// Missing if this fails: the path of a site whose word is 0 is a load, two tests and a jump to malloc, without a frame.
 // RUN: %clang -O2 -fcf-protection=none -S -o - %s | grep -v cfi_ | FileCheck %s
 // CHECK-LABEL: __smalloc_v1_thunk_malloc:
 // CHECK: movq (%rsi), [[WORD:%r[a-z0-9]+]]
-// CHECK-NEXT: testq [[WORD]], [[WORD]]
+// CHECK-NEXT: testl $16384, {{.*}}
+// CHECK-NEXT: jne __smalloc_v1_small_or_malloc # TAILCALL
+// CHECK: testq [[WORD]], [[WORD]]
 // CHECK-NEXT: je malloc@PLT # TAILCALL
 #include <stdlib.h>
 void *f(long n) { return malloc(n); }

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The fast paths stay short, counted in instructions a malloc/free pair of 48 bytes: a direct site's pair beside plain
+# jemalloc's, the pair of an undecided and of a switched-off site beside the program's own malloc, and that of code that
+# nobody rewrote. The golden file has the differences; a longer path fails, a shorter one asks for a new golden file.
+. "$(dirname "$0")/lib.sh"
+golden=$SMALLOC_SOURCE/tests/integration/fast_paths.golden
+command -v valgrind >/dev/null || skip "valgrind is missing"
+[ "$(uname -m)" = x86_64 ] || skip "the golden counts are for x86-64"
+jemalloc=$(ldconfig -p 2>/dev/null | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | head -n 1)
+[ -n "$jemalloc" ] || jemalloc=$(/sbin/ldconfig -p | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | head -n 1)
+[ -n "$jemalloc" ] || skip "libjemalloc2 is missing"
+cat >pair.c <<'C'
+#include <stdlib.h>
+struct node { struct node *next; long body[5]; };
+static struct node *head;
+__attribute__((noinline)) static struct node *hot(size_t n) { return malloc(n); }
+void other_unit(void *p);
+__attribute__((noinline)) static void *cold(size_t n) {
+  void *p = malloc(n);
+  if (n == 1)
+    other_unit(p);
+  return p;
+}
+int main(int argc, char **argv) {
+  long pairs = atol(argv[1]), sum = 0;
+  volatile size_t n = sizeof(struct node);
+  for (int i = 0; i < 100000; i++) {
+    struct node *p = hot(n);
+    p->next = head;
+    p->body[0] = i;
+    head = p;
+  }
+  for (int r = 0; r < 10; r++)
+    for (struct node *p = head; p; p = p->next)
+      sum += p->body[0];
+  if (argc > 2)
+    for (long i = 0; i < pairs; i++)
+      free(cold(n));
+  else
+    for (long i = 0; i < pairs; i++) {
+      struct node *p = hot(n);
+      p->next = head;
+      free(p);
+    }
+  return sum == 0;
+}
+C
+lib=$(dirname "$LIB")
+echo 'void other_unit(void *p) { *(volatile char *)p = 0; }' >other.c
+"$CLANG" -O2 -c other.c
+"$CLANG" -O2 pair.c other.o -o plain
+"$CLANG" -O2 -fplugin="$PLUGIN" pair.c other.o -o ours -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
+"$CLANG" -O2 pair.c other.o -o linked -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
+# The difference of two runs leaves the loop alone; in tenths of an instruction a pair.
+instructions() { # ENVIRONMENT PROGRAM [cold]
+  local short long
+  short=$(counted "$1" "$2" 20000 "${@:3}")
+  long=$(counted "$1" "$2" 70000 "${@:3}")
+  echo $(((long - short) / 5000))
+}
+counted() {
+  env "$1" valgrind --tool=callgrind --callgrind-out-file=/dev/null "./$2" "${@:3}" 2>&1 | sed -n 's/.*Collected : //p'
+}
+{
+  jemalloc_pair=$(instructions LD_PRELOAD="$jemalloc" plain)
+  own_pair=$(instructions A=1 plain cold)
+  own_hot_pair=$(instructions A=1 plain)
+  echo "direct site over jemalloc: $((($(instructions A=1 ours) - jemalloc_pair) / 10))"
+  echo "undecided site over the program's malloc: $((($(instructions A=1 ours cold) - own_pair) / 10))"
+  echo "site switched off over the program's malloc: $((($(instructions SMALLOC_CONF=heap:off ours) - own_hot_pair) / 10))"
+  echo "code not rewritten over the program's malloc: $((($(instructions A=1 linked cold) - own_pair) / 10))"
+} >counts
+cat counts
+if [ "${SMALLOC_UPDATE_GOLDEN:-}" ]; then cp counts "$golden"; exit; fi
+while IFS=: read -r what was; do
+  now=$(sed -n "s/^$what://p" counts)
+  [ -n "$now" ] || fail "not counted: $what"
+  [ "$now" -le $((was + 1)) ] || fail "$what: $now instructions, were $was"
+  [ "$now" -ge $((was - 3)) ] || fail "$what: only $now instructions, were $was: SMALLOC_UPDATE_GOLDEN=1 $0"
+done <"$golden"
