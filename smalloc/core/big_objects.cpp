@@ -16,8 +16,9 @@ constexpr size_t kMostStaggerPages = 8;
 constexpr uint64_t kMostKeptObjectBytes = uint64_t{32} << 20;
 } // namespace
 
-bool BigObjects::init(Region &region, const Config &config) {
+bool BigObjects::init(Region &region, Ladder &ladder, const Config &config) {
   region_ = &region;
+  ladder_ = &ladder;
   config_ = config;
   areas_[kBase].slice = Slice::kBigBase;
   areas_[kSuper].slice = Slice::kBigSuper;
@@ -138,11 +139,22 @@ bool BigObjects::commit_units(Area &a, UnitIndex first, size_t bytes) {
   return bytes == 0 || region_->os().commit(address(a, first), bytes) == 0;
 }
 
+/// Advice for 64 KiB pages would bring 2 MiB ones where the kernel may choose. A unit of which one
+/// base page exists cannot become a superpage at a touch, and 15/16 of it get 64 KiB pages.
+bool BigObjects::prime_medium(Area &a, UnitIndex first, UnitIndex whole) {
+  for (UnitIndex i = 0; i < whole; i++)
+    *const_cast<volatile char *>(address(a, first + i)) = 0;
+  return region_->os().advise(address(a, first), size_t{whole} * kSuperpageBytes,
+                              Advice::kSuperpages) == 0;
+}
+
 void *BigObjects::allocate(const BigRequest &request) {
-  bool at_birth = request.superpages_at_birth && region_->superpages_allowed();
   size_t most = size_t{region_->slice_units(Slice::kBigBase)} * kSuperpageBytes;
   if (request.bytes == 0 || request.bytes > most)
     return nullptr;
+  size_t align_bytes = request.alignment;
+  if (request.superpages_at_birth)
+    align_bytes = max_of(align_bytes, ladder_->alignment_for(request.bytes));
   size_t offset = stagger(request.alignment);
   size_t committed = align_up(offset + request.bytes, kBasePageBytes);
   if (request.whole_superpages)
@@ -151,46 +163,58 @@ void *BigObjects::allocate(const BigRequest &request) {
   auto units = static_cast<UnitIndex>(units_for(committed));
   // Superpages at birth are charged before they are touched; over the budget the object starts on
   // base pages.
-  if (at_birth && !region_->charge_superpages(whole))
-    at_birth = false;
-  unsigned index = at_birth ? kSuper : kBase;
-  Area &a = areas_[index];
-  auto alignment = static_cast<UnitIndex>(max_of<size_t>(request.alignment / kSuperpageBytes, 1));
-  if (!region_->charge_mappings(2)) {
-    if (at_birth)
-      region_->uncharge_superpages(whole);
-    return nullptr;
+  bool superpages = request.superpages_at_birth && region_->superpages_allowed();
+  bool medium = request.superpages_at_birth && !superpages && ladder_->medium();
+  if (superpages && !region_->charge_superpages(whole)) {
+    superpages = false;
+    ladder_->refused(PageKind::kSuperpage, WhyNot::kBudget);
   }
-  region_->advise_slice(a.slice);
-
-  UnitIndex kept, first;
-  {
+  uint64_t charged = superpages ? whole : 0;
+  unsigned index = superpages || medium ? kSuper : kBase;
+  Area &a = areas_[index];
+  auto alignment = static_cast<UnitIndex>(max_of<size_t>(align_bytes / kSuperpageBytes, 1));
+  bool fits = region_->charge_mappings(2);
+  if (!fits)
+    ladder_->refused(PageKind::kSuperpage, WhyNot::kMappings);
+  UnitIndex kept = 0, first = kNoUnit;
+  if (fits) {
+    region_->advise_slice(a.slice);
     SpinGuard guard(lock_);
     first = take_units(a, index, units, whole, alignment, kept);
   }
   size_t kept_bytes = size_t{kept} * kSuperpageBytes;
   if (first == kNoUnit || !commit_units(a, first + kept, committed - kept_bytes)) {
-    SpinGuard guard(lock_);
-    if (first != kNoUnit)
+    if (first != kNoUnit) {
+      ladder_->refused(PageKind::kBase, WhyNot::kNoMemory);
+      SpinGuard guard(lock_);
       drop(a, first, units, committed);
-    region_->uncharge_mappings(2);
-    if (at_birth)
-      region_->uncharge_superpages(whole);
+    }
+    if (fits)
+      region_->uncharge_mappings(2);
+    region_->uncharge_superpages(charged);
     return nullptr;
   }
-  bool hugetlb = at_birth && config_.hugetlb && kept == 0 && whole != 0;
-  if (hugetlb) {
-    int error = region_->os().map_hugetlb(address(a, first), size_t{whole} * kSuperpageBytes);
-    hugetlb = error == 0;
-    if (!hugetlb)
-      region_->advise_range(a.slice, address(a, first), size_t{whole} * kSuperpageBytes);
-    (hugetlb ? region_->counters().hugetlb_units : region_->counters().hugetlb_refused)
-        .add(hugetlb ? whole : 1);
+  // Nobody else can reach the units now: the system may take its time.
+  Ladder::Pooled pooled;
+  if (superpages && kept == 0 && ladder_->pools()) {
+    pooled = ladder_->take_pool_pages(address(a, first), whole);
+    if (pooled.units() < whole)
+      region_->advise_range(a.slice, address(a, first + pooled.units()),
+                            size_t{whole - pooled.units()} * kSuperpageBytes);
   }
+  if (medium && kept == 0 && ladder_->primes_medium() && !prime_medium(a, first, whole))
+    medium = false;
+  // What no pool has given gets transparent superpages, if the kernel takes advice.
+  bool transparent = superpages && region_->thp_allowed();
+  if (index == kSuper && region_->advice_error() != 0) {
+    ladder_->refused(medium ? PageKind::kMedium : PageKind::kSuperpage, WhyNot::kRefused);
+    transparent = medium = false;
+  }
+  UnitIndex at_birth = transparent ? whole : pooled.units();
   if (request.zero && kept)
     memset(address(a, first) + offset, 0, min_of(kept_bytes - offset, request.bytes));
 
-  uint32_t already = 0;
+  uint32_t now = 0, fresh = 0;
   SpinGuard guard(lock_);
   BigObject &o = a.objects[first];
   o = BigObject{};
@@ -198,24 +222,28 @@ void *BigObjects::allocate(const BigRequest &request) {
   o.units = units;
   o.offset = static_cast<uint32_t>(offset);
   o.whole_units = whole;
-  o.hugetlb = hugetlb;
+  o.pooled = pooled;
   o.mappings = 2;
   for (UnitIndex i = 0; i < units; i++)
     a.head_of[first + i] = i;
   for (UnitIndex i = 0; i < whole; i++) {
-    if (i < kept)
-      already += is_superpage(a, first + i);
-    else if (at_birth)
+    if (i >= kept && i < at_birth) {
       set_superpage(a, first + i, true);
+      fresh++;
+    }
+    now += is_superpage(a, first + i);
   }
-  o.superpages = at_birth ? already + whole - kept : already;
-  if (at_birth) {
-    region_->uncharge_superpages(
-        kept); // they were charged before, or are base pages: once the tail of an object
-    region_->counters().superpages_at_birth.add(whole - kept);
-  } else {
-    set_pending(o, request.promotable && region_->superpages_allowed() && o.superpages < whole);
-  }
+  o.superpages = now;
+  // Kept units were charged before, or are base pages: once the tail of an object.
+  region_->uncharge_superpages(charged - fresh);
+  region_->counters().superpages_at_birth.add(fresh);
+  if (index == kBase)
+    set_pending(o, request.promotable && region_->thp_allowed() && o.superpages < whole);
+  ladder_->got(pooled.gigantic_units  ? PageKind::kGigantic
+               : pooled.hugetlb_units ? PageKind::kHugetlb
+               : transparent && whole ? PageKind::kSuperpage
+               : medium               ? PageKind::kMedium
+                                      : PageKind::kBase);
   region_->counters().big_objects.add();
   region_->counters().big_objects_now.add();
   region_->counters().big_bytes.add(o.bytes);
@@ -320,142 +348,15 @@ bool BigObjects::release(void *p) {
     note_live(0, o.bytes);
     region_->uncharge_mappings(o.mappings);
     UnitIndex units = o.units;
-    bool hugetlb = o.hugetlb;
-    UnitIndex whole = o.whole_units;
+    Ladder::Pooled pooled = o.pooled;
     o.units = 0;
-    if (hugetlb)
-      region_->os().unmap_hugetlb(address(a, h.head), size_t{whole} * kSuperpageBytes);
-    release_units(a, h.head, units, used, !hugetlb);
+    if (pooled.units())
+      ladder_->give_pool_pages_back(address(a, h.head), pooled);
+    release_units(a, h.head, units, used, pooled.units() == 0);
   }
   if (promoting)
     promotion_lock_.unlock();
   return true;
-}
-
-/// Locked, and no promotion is going on.
-void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t bytes) {
-  const OsHooks &os = region_->os();
-  size_t before = o.offset + o.bytes;
-  size_t after = align_up(o.offset + bytes, kBasePageBytes);
-  auto units = static_cast<UnitIndex>(units_for(after));
-  auto whole = static_cast<UnitIndex>(after / kSuperpageBytes);
-  char *start = address(a, head);
-  if (after > before) {
-    if (units > o.units && !a.map.take_at(head + o.units, units - o.units))
-      return nullptr;
-    if (os.commit(start + before, after - before) != 0) {
-      region_->decommit(a.slice, start + before, after - before);
-      if (units > o.units)
-        a.map.give_back(head + o.units, units - o.units);
-      return nullptr;
-    }
-  } else if (after < before) {
-    // Whole superpages go back whole; what is cut off the last one's unit becomes a tail again.
-    size_t keep_in_unit = min_of(before, size_t{units} * kSuperpageBytes);
-    if (keep_in_unit > after)
-      region_->decommit(a.slice, start + after, keep_in_unit - after);
-    if (whole < units && whole < o.whole_units) {
-      UnitIndex cut = clear_superpages(a, head + whole, 1);
-      region_->demoted(address(a, head + whole), kSuperpageBytes, cut);
-    }
-    o.superpages = 0;
-    for (UnitIndex i = 0; i < whole; i++)
-      o.superpages += is_superpage(a, head + i);
-    region_->counters().pages_released.add((keep_in_unit - after) / kBasePageBytes);
-  }
-  for (UnitIndex i = o.units; i < units; i++)
-    a.head_of[head + i] = i;
-  note_live(after > before ? after - before : 0, after < before ? before - after : 0);
-  o.bytes = after - o.offset;
-  UnitIndex units_before = o.units;
-  o.units = units;
-  if (a.slice == Slice::kBigSuper) {
-    // The unit that held the tail has base pages in it and keeps them.
-    UnitIndex fresh = static_cast<UnitIndex>(units_for(before));
-    for (UnitIndex i = max_of(o.whole_units, fresh); i < whole; i++) {
-      if (!region_->charge_superpages(1))
-        continue; // the kernel may give one all the same: the budget is on what we ask for
-      set_superpage(a, head + i, true);
-      region_->counters().superpages_at_birth.add();
-      o.superpages++;
-    }
-    o.whole_units = whole;
-  } else {
-    o.whole_units = whole;
-    o.fruitless = 0;
-    o.next_unit = 0;
-    set_pending(o, o.superpages < whole && region_->superpages_allowed());
-  }
-  if (units < units_before) // last: it opens the lock for a while
-    release_units(a, head + units, units_before - units, before - size_t{units} * kSuperpageBytes,
-                  true);
-  return start + o.offset;
-}
-
-void *BigObjects::move_to_larger(Area &a, UnitIndex head, size_t bytes) {
-  BigObject &o = a.objects[head];
-  size_t before = o.offset + o.bytes;
-  size_t after = align_up(o.offset + bytes, kBasePageBytes);
-  auto units = static_cast<UnitIndex>(units_for(after));
-  UnitIndex to = a.map.take(units);
-  if (to == kNoUnit)
-    return nullptr;
-  const OsHooks &os = region_->os();
-  char *from = address(a, head), *target = address(a, to);
-  if (os.commit(target, after) != 0 || os.move(from, target, before) != 0) {
-    region_->decommit(a.slice, target, after);
-    a.map.give_back(to, units);
-    return nullptr;
-  }
-  BigObject &n = a.objects[to];
-  n = o;
-  n.pending = false;
-  n.units = units;
-  n.bytes = after - o.offset;
-  n.whole_units = static_cast<UnitIndex>(after / kSuperpageBytes);
-  n.superpages = 0;
-  for (UnitIndex i = 0; i < units; i++)
-    a.head_of[to + i] = i;
-  for (UnitIndex i = 0; i < o.units; i++) {
-    if (!is_superpage(a, head + i))
-      continue;
-    set_superpage(a, head + i, false);
-    set_superpage(a, to + i, true);
-    n.superpages++;
-  }
-  if (a.slice == Slice::kBigSuper) {
-    for (UnitIndex i = o.units; i < n.whole_units; i++) {
-      if (!region_->charge_superpages(1))
-        continue;
-      set_superpage(a, to + i, true);
-      region_->counters().superpages_at_birth.add();
-      n.superpages++;
-    }
-  } else {
-    set_pending(n, n.superpages < n.whole_units && region_->superpages_allowed());
-  }
-  set_pending(o, false);
-  note_live(n.bytes - o.bytes, 0);
-  UnitIndex old_units = o.units;
-  char *result = target + n.offset;
-  o.units = 0;
-  region_->counters().moves.add();
-  region_->decommit(a.slice, from, before);
-  a.map.give_back(head, old_units);
-  return result;
-}
-
-void *BigObjects::resize(void *p, size_t bytes) {
-  Handle h = find(p);
-  size_t most = size_t{region_->slice_units(Slice::kBigBase)} * kSuperpageBytes;
-  if (!h || h.object->hugetlb || bytes == 0 || bytes > most)
-    return nullptr;
-  SpinGuard promotion(promotion_lock_);
-  SpinGuard guard(lock_);
-  Area &a = area_of(p);
-  if (void *r = resize_in_place(a, h.head, *h.object, bytes))
-    return r;
-  return move_to_larger(a, h.head, bytes);
 }
 
 size_t BigObjects::trim() {
@@ -463,6 +364,30 @@ size_t BigObjects::trim() {
   uint64_t kept = cache_.kept_bytes;
   evict_beyond(0);
   return kept;
+}
+
+bool BigObjects::for_each_pool_run(bool (*visit)(char *, size_t, void *), void *data) {
+  Area &a = areas_[kSuper];
+  for (UnitIndex unit = 0; unit < a.map.high_water(); unit++) {
+    BigObject &o = a.objects[unit];
+    if (o.units == 0)
+      continue;
+    size_t gigantic = size_t{o.pooled.gigantic_units} * kSuperpageBytes;
+    size_t hugetlb = size_t{o.pooled.hugetlb_units} * kSuperpageBytes;
+    if ((gigantic && !visit(address(a, unit), gigantic, data)) ||
+        (hugetlb && !visit(address(a, unit) + gigantic, hugetlb, data)))
+      return false;
+    unit += o.units - 1;
+  }
+  return true;
+}
+
+void BigObjects::forget_pools() {
+  Area &a = areas_[kSuper];
+  for (UnitIndex unit = 0; unit < a.map.high_water(); unit++)
+    a.objects[unit].pooled = {};
+  for (Counter &units : region_->counters().pool_units)
+    units.set(0);
 }
 
 BigObjects::Handle BigObjects::next_pending(UnitIndex &cursor) {

@@ -9,6 +9,7 @@
 #define SMALLOC_CORE_BIG_OBJECTS_H
 
 #include "smalloc/base/spin_lock.h"
+#include "smalloc/core/ladder.h"
 #include "smalloc/core/region.h"
 #include "smalloc/core/ski_rental.h"
 #include "smalloc/core/unit_map.h"
@@ -25,8 +26,8 @@ struct BigObject {
   uint32_t next_unit;   ///< where the promoter goes on
   uint16_t pause;       ///< promotion attempts to skip: doubles while the object stays sparse
   uint16_t skipped;
-  bool pending; ///< waits for promotion
-  bool hugetlb;
+  Ladder::Pooled pooled;         ///< units from the front that are pages of a pool
+  bool pending;                  ///< waits for promotion
   uint8_t fruitless;             ///< rounds without a promotion
   uint32_t looks = 0, finds = 0; ///< at units and dense ones among them, in this round
   bool refused = false;          ///< the last round ended because the kernel would not collapse
@@ -65,10 +66,9 @@ class BigObjects {
 public:
   struct Config {
     uint64_t cache_bytes = 0;
-    bool hugetlb = false;
   };
-  /// False: tables are not to be had.
-  bool init(Region &region, const Config &config);
+  /// False: tables are not to be had. The ladder is initialised and outlives this.
+  bool init(Region &region, Ladder &ladder, const Config &config);
 
   /// nullptr: no units, commit refused, or the budget of mappings is used up. REQUIRES: bytes > 0,
   /// alignment is a power of two up to 1 GiB.
@@ -104,6 +104,10 @@ public:
   /// For fork: takes and frees both locks in the order promotion, table.
   void lock_all();
   void unlock_all();
+  /// Locked. Calls visit for each run of pool pages, in address order, until it says false.
+  bool for_each_pool_run(bool (*visit)(char *start, size_t bytes, void *data), void *data);
+  /// Locked, in a forked child: its runs are ordinary memory now.
+  void forget_pools();
 
 private:
   static constexpr unsigned kBase = 0, kSuper = 1;
@@ -134,11 +138,13 @@ private:
   void set_pending(BigObject &object, bool on);
   void note_live(uint64_t added, uint64_t removed);
   bool commit_units(Area &a, UnitIndex first, size_t bytes);
+  bool prime_medium(Area &a, UnitIndex first, UnitIndex whole);
   uint64_t cache_limit() const;
   void *resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t bytes);
   void *move_to_larger(Area &a, UnitIndex head, size_t bytes);
 
   Region *region_ = nullptr;
+  Ladder *ladder_ = nullptr;
   Config config_;
   Area areas_[2];
   UnitCache cache_;

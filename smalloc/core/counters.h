@@ -5,6 +5,8 @@
 #ifndef SMALLOC_CORE_COUNTERS_H
 #define SMALLOC_CORE_COUNTERS_H
 
+#include "smalloc/base/units.h"
+
 #include <atomic>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +30,28 @@ private:
   std::atomic<uint64_t> value_{0};
 };
 
+/// The steps of the ladder (ladder.h), best first.
+enum class PageKind : uint8_t { kGigantic, kHugetlb, kSuperpage, kMedium, kBase };
+inline constexpr unsigned kPageKinds = 5;
+constexpr size_t page_bytes(PageKind kind) {
+  constexpr size_t kBytes[] = {size_t{1} << 30, kSuperpageBytes, kSuperpageBytes, size_t{64} << 10,
+                               kBasePageBytes};
+  return kBytes[static_cast<unsigned>(kind)];
+}
+/// Why a request did not get a step.
+enum class WhyNot : uint8_t {
+  kNoLibrary,   ///< libhugetlbfs is missing
+  kNoSuchSize,  ///< the kernel has no such pages, or does not tell
+  kSwitchedOff, ///< by the administrator
+  kPoolEmpty,   ///< fewer free pool pages than the object has
+  kLimit,       ///< a cgroup's
+  kRefused,     ///< the system call was refused otherwise
+  kNoMemory,    ///< the memory itself was refused
+  kBudget,      ///< budget: is used up
+  kMappings,    ///< our share of the process' mappings is used up
+};
+inline constexpr unsigned kWhyNots = 9;
+
 enum CollapseFailure { kCollapseInvalid, kCollapseAgain, kCollapseNoMemory, kCollapseOther };
 inline constexpr unsigned kCollapseFailures = 4;
 
@@ -39,9 +63,11 @@ struct Counters {
   Counter units_reused;   ///< kept units handed out again: no fault at all
   Counter pages_released; ///< base pages given back to the system
   Counter fallbacks;      ///< requests that should have been ours and went to the program's malloc
-  Counter hugetlb_units, hugetlb_refused;
-  Counter mappings; ///< estimate of the mappings that our objects cost
-  Counter moves;    ///< reallocations whose pages moved instead of their bytes
+  Counter requests_on[kPageKinds];      ///< big objects by the best step they got at birth
+  Counter pool_units[kPageKinds];       ///< live, of the pools, in units of 2 MiB
+  Counter not_on[kPageKinds][kWhyNots]; ///< what they did not get, and why
+  Counter mappings;                     ///< estimate of the mappings that our objects cost
+  Counter moves;                        ///< reallocations whose pages moved instead of their bytes
   Counter freezes, class_units_collapsed, migration_ns;
   Counter small_bytes_now, small_bytes_peak; ///< committed for the main heap of small objects
   Counter class_bytes_now, class_bytes_peak; ///< committed for the class heap
@@ -53,6 +79,20 @@ struct CounterName {
   const char *name;
 };
 #define SMALLOC_COUNTER(field) {offsetof(Counters, field), #field}
+#define SMALLOC_COUNTER_AT(field, index, name)                                                     \
+  {offsetof(Counters, field) + (index) * sizeof(Counter), name}
+#define SMALLOC_COUNTER_OF_KINDS(field)                                                            \
+  SMALLOC_COUNTER_AT(field, 0, #field "_1g"), SMALLOC_COUNTER_AT(field, 1, #field "_hugetlb"),     \
+      SMALLOC_COUNTER_AT(field, 2, #field "_thp"), SMALLOC_COUNTER_AT(field, 3, #field "_mthp"),   \
+      SMALLOC_COUNTER_AT(field, 4, #field "_base")
+#define SMALLOC_REFUSAL(kind, name, why, reason)                                                   \
+  SMALLOC_COUNTER_AT(not_on, (kind) * kWhyNots + (why), "not_on_" name "_" reason)
+#define SMALLOC_REFUSALS(kind, name)                                                               \
+  SMALLOC_REFUSAL(kind, name, 0, "no_library"), SMALLOC_REFUSAL(kind, name, 1, "no_such_size"),    \
+      SMALLOC_REFUSAL(kind, name, 2, "switched_off"),                                              \
+      SMALLOC_REFUSAL(kind, name, 3, "pool_empty"), SMALLOC_REFUSAL(kind, name, 4, "limit"),       \
+      SMALLOC_REFUSAL(kind, name, 5, "refused"), SMALLOC_REFUSAL(kind, name, 6, "no_memory"),      \
+      SMALLOC_REFUSAL(kind, name, 7, "budget"), SMALLOC_REFUSAL(kind, name, 8, "mappings")
 inline constexpr CounterName kCounterNames[] = {
     SMALLOC_COUNTER(big_objects),
     SMALLOC_COUNTER(big_objects_now),
@@ -76,8 +116,13 @@ inline constexpr CounterName kCounterNames[] = {
     SMALLOC_COUNTER(units_reused),
     SMALLOC_COUNTER(pages_released),
     SMALLOC_COUNTER(fallbacks),
-    SMALLOC_COUNTER(hugetlb_units),
-    SMALLOC_COUNTER(hugetlb_refused),
+    SMALLOC_COUNTER_OF_KINDS(requests_on),
+    SMALLOC_COUNTER_OF_KINDS(pool_units),
+    SMALLOC_REFUSALS(0, "1g"),
+    SMALLOC_REFUSALS(1, "hugetlb"),
+    SMALLOC_REFUSALS(2, "thp"),
+    SMALLOC_REFUSALS(3, "mthp"),
+    SMALLOC_REFUSALS(4, "base"),
     SMALLOC_COUNTER(mappings),
     SMALLOC_COUNTER(moves),
     {offsetof(Counters, freezes), "migrations"},
@@ -89,6 +134,10 @@ inline constexpr CounterName kCounterNames[] = {
     SMALLOC_COUNTER(class_bytes_peak),
 };
 #undef SMALLOC_COUNTER
+#undef SMALLOC_COUNTER_AT
+#undef SMALLOC_COUNTER_OF_KINDS
+#undef SMALLOC_REFUSAL
+#undef SMALLOC_REFUSALS
 inline constexpr size_t kCounters = sizeof kCounterNames / sizeof kCounterNames[0];
 static_assert(kCounters * sizeof(Counter) == sizeof(Counters), "a counter lacks its name");
 

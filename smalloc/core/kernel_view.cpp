@@ -52,7 +52,8 @@ struct Reader {
       number++;
     while (*number == ' ');
     uint64_t bytes = parse(number, 10) * 1024;
-    bool hugetlb = strncmp(line, "Private_Hugetlb:", 16) == 0; // not part of Rss
+    bool hugetlb = strncmp(line, "Private_Hugetlb:", 16) == 0 ||
+                   strncmp(line, "Shared_Hugetlb:", 15) == 0; // not part of Rss
     KernelView::Heap &h = view.heaps[current];
     if (hugetlb || strncmp(line, "Rss:", 4) == 0) {
       h.resident_bytes += bytes;

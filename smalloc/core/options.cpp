@@ -51,6 +51,10 @@ bool set_pages(Text v, Options &o) {
     o.pages = PageBacking::kThp;
   else if (v.is("hugetlb"))
     o.pages = PageBacking::kHugetlb;
+  else if (v.is("1g"))
+    o.pages = PageBacking::kGigantic;
+  else if (v.is("mthp"))
+    o.pages = PageBacking::kMedium;
   else if (v.is("base"))
     o.pages = PageBacking::kBase;
   else
@@ -129,6 +133,7 @@ const Key kKeys[] = {
     {"pages", set_pages},
     {"force", [](Text v, Options &o) { return parse_switch(v, o.force); }},
     {"budget", set_budget},
+    {"only-ours", [](Text v, Options &o) { return parse_switch(v, o.only_ours); }},
     {"cache", [](Text v, Options &o) { return parse_bytes(v, o.cache_bytes); }},
     {"promote", set_promote},
     {"walk_near", [](Text v, Options &o) { return set_cycles(v, o.walk_near_cycles); }},
@@ -141,12 +146,9 @@ const Key kKeys[] = {
     {"sysfs", [](Text v, Options &o) { return set_path(v, o.sysfs); }},
 };
 
-/// Keys (and values of other keys) that the interface promises and this version has not got.
-bool is_future(Text key, Text value) {
-  if (key.is("pages"))
-    return value.is("1g") || value.is("mthp");
-  if (key.is("numa") || key.is("text") || key.is("static") || key.is("only-ours") ||
-      key.is("demote"))
+/// Keys that the interface promises and this version has not got.
+bool is_future(Text key) {
+  if (key.is("numa") || key.is("text") || key.is("static") || key.is("demote"))
     return true;
   return key.is("directives") || key.is("trace");
 }
@@ -179,7 +181,7 @@ void apply(Text item, bool privileged, Options &options, WarningSink warn) {
       set_heap(value, options);
     return; // silent: a set-uid program's output is not ours to change
   }
-  if (is_future(key, value)) {
+  if (is_future(key)) {
     if (!is_default_of_future(key, value))
       say(warn, item, "is not available in this version, ignored");
     return;

@@ -19,7 +19,7 @@ enum class HeapStrategy : uint8_t {
   kSuperpage = 2,
   kMigrate = 3
 }; // as site.h
-enum class PageBacking : uint8_t { kThp, kHugetlb, kBase };
+enum class PageBacking : uint8_t { kThp, kHugetlb, kGigantic, kMedium, kBase };
 enum class PromotePolicy : uint8_t { kAuto, kOff, kEager };
 
 struct Options {
@@ -28,8 +28,9 @@ struct Options {
   HeapStrategy heap = HeapStrategy::kSplit;
   bool heap_given = false;
 
-  /// pages:thp|hugetlb|base. hugetlb backs objects that get superpages at birth; the pool's size is
-  /// the limit.
+  /// pages:thp|hugetlb|1g|mthp|base: the first step of the ladder (ladder.h); what cannot be had
+  /// comes from the next. hugetlb and 1g back objects that get superpages at birth; the pools' sizes
+  /// are the limit.
   PageBacking pages = PageBacking::kThp;
   /// force:on: ask for superpages although the administrator set THP to never. Only together with
   /// pages:thp.
@@ -56,6 +57,9 @@ struct Options {
 
   /// reserve:256g: address space to reserve. 0: 1 TiB, less under RLIMIT_AS.
   uint64_t reserve_bytes = 0;
+
+  /// only-ours:on: where THP is always on, only memory of ours gets it. Inherited by children.
+  bool only_ours = false;
 
   /// stats:off, or words with + between them: exit (a table on standard error when the program
   /// ends), json (the same as JSON), jemalloc (the private jemalloc's report too), sites (charge

@@ -52,18 +52,22 @@ void Region::advise_slice(Slice s) {
   unsigned i = static_cast<unsigned>(s);
   if (advised_[i].exchange(true, std::memory_order_relaxed))
     return;
-  advise_range(s, reinterpret_cast<void *>(slice_start(s)), slice_end(s) - slice_start(s));
+  int error =
+      advise_range(s, reinterpret_cast<void *>(slice_start(s)), slice_end(s) - slice_start(s));
+  if (error && wants_superpages_at_birth(s))
+    advice_error_.store(error, std::memory_order_relaxed);
 }
 
-void Region::advise_range(Slice s, void *start, size_t bytes) {
+int Region::advise_range(Slice s, void *start, size_t bytes) {
   if (wants_superpages_at_birth(s)) {
-    if (config_.superpages_allowed)
-      config_.os->advise(start, bytes, Advice::kSuperpages);
+    if (thp_allowed() || config_.medium_advice)
+      return config_.os->advise(start, bytes, Advice::kSuperpages);
   } else if (config_.thp == ThpMode::kAlways) {
     // Without this the kernel gives each first touch a superpage: the bloat that unadvised slices
     // are there to avoid.
-    config_.os->advise(start, bytes, Advice::kNoSuperpages);
+    return config_.os->advise(start, bytes, Advice::kNoSuperpages);
   }
+  return 0;
 }
 
 void Region::decommit(Slice s, char *start, size_t bytes) {
@@ -114,7 +118,7 @@ bool Region::charge_mappings(uint64_t n) {
 
 int Region::promote(char *unit, uint64_t &duration_ns) {
   duration_ns = 0;
-  if (!charge_superpages(1))
+  if (!config_.thp_allowed || !charge_superpages(1))
     return ENOSPC;
   const OsHooks &os = *config_.os;
   uint64_t began = os.now_ns();

@@ -34,6 +34,8 @@ public:
     size_t bytes = 0;
     ThpMode thp = ThpMode::kMadvise;
     bool superpages_allowed = true; ///< false: pages:base, or an administrator's THP=never
+    bool thp_allowed = true;    ///< false: superpages come from a pool only: no advice, no collapse
+    bool medium_advice = false; ///< memory of birth is advised for pages of 64 KiB instead
     uint64_t budget_superpages = 0; ///< 0: no limit
     uint64_t mapping_limit = 65530; ///< the system's
     unsigned *pending = nullptr;    ///< counts what waits for promotion (site.h); may be nullptr
@@ -73,14 +75,21 @@ public:
   }
   /// Gives the slice its advice before its first memory is handed out. Idempotent.
   void advise_slice(Slice s);
+  /// Superpages at birth were asked for and the kernel refused the advice: an errno value; 0: no.
+  int advice_error() const { return advice_error_.load(std::memory_order_relaxed); }
 
   /// Makes a committed range of a slice what it was before: reserved, empty, with the slice's
   /// advice.
   void decommit(Slice s, char *start, size_t bytes);
-  /// A new mapping in a slice (hugetlb refused) gets the slice's advice.
-  void advise_range(Slice s, void *start, size_t bytes);
+  /// A new mapping in a slice (hugetlb refused) gets the slice's advice. Returns 0 or an errno
+  /// value.
+  int advise_range(Slice s, void *start, size_t bytes);
 
+  /// Some superpage may be had: transparent or of a pool.
   bool superpages_allowed() const { return config_.superpages_allowed; }
+  /// Transparent ones: at birth and by promotion.
+  bool medium_advice() const { return config_.medium_advice && advice_error() == 0; }
+  bool thp_allowed() const { return config_.thp_allowed && config_.superpages_allowed; }
   /// Takes n superpages out of the budget; false: over it.
   bool charge_superpages(uint64_t n);
   void uncharge_superpages(uint64_t n) { counters_->superpages_now.sub(n); }
@@ -107,6 +116,7 @@ private:
   uintptr_t slice_start_[kSlices + 1] = {};
   std::atomic<size_t> cursor_[kSlices] = {};
   std::atomic<bool> advised_[kSlices] = {};
+  std::atomic<int> advice_error_{0};
 };
 
 } // namespace smalloc

@@ -10,7 +10,6 @@
 #include "smalloc/core/stats_exit.h"
 #include "smalloc/include/smalloc/machine.h"
 #include "smalloc/include/smalloc/smalloc.h"
-#include "smalloc/os/hugetlb.h"
 #include "smalloc/os/loaded_objects.h"
 
 #include <errno.h>
@@ -133,39 +132,34 @@ size_t Runtime::bytes_to_reserve() {
 
 bool Runtime::start_region() {
   const Options &o = options_;
-  thp_ = thp_mode(kLinux, o.sysfs);
+  Ladder::Config ladder_config;
+  ladder_config.asked = o.pages;
+  ladder_config.force = o.force;
+  ladder_config.only_ours = o.only_ours;
+  ladder_config.sysfs = o.sysfs;
+  ladder_.init(kLinux, ladder_config, counters());
+  thp_ = ladder_.settings().general;
   Region::Config config;
   config.os = &kLinux;
-  config.thp = thp_;
-  bool thp_allowed =
-      thp_ == ThpMode::kMadvise || thp_ == ThpMode::kAlways || (thp_ == ThpMode::kNever && o.force);
-  config.superpages_allowed =
-      o.pages == PageBacking::kHugetlb || (o.pages == PageBacking::kThp && thp_allowed);
+  // What unadvised memory gets decides whether ours must be kept from it.
+  config.thp = ladder_.settings().superpage.unadvised ? ThpMode::kAlways : ThpMode::kMadvise;
+  config.thp_allowed = ladder_.superpages();
+  config.superpages_allowed = ladder_.superpages() || ladder_.pools();
+  config.medium_advice = ladder_.advises_medium() && !ladder_.primes_medium();
   uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
   uint64_t budget = o.budget_bytes ? o.budget_bytes : memory / 100 * o.budget_percent;
   config.budget_superpages = budget ? max_of<uint64_t>(budget / kSuperpageBytes, 1) : 0;
-  sites_served_ = config.superpages_allowed || o.pages == PageBacking::kBase;
+  sites_served_ = ladder_.any() || o.pages == PageBacking::kBase;
   config.mapping_limit = number_in_file(kLinux, "/proc/sys/vm/max_map_count", 65530);
   config.pending = &__smalloc_v1_pending;
 
   BigObjects::Config big_config;
   big_config.cache_bytes = o.cache_bytes;
-  if (o.pages == PageBacking::kHugetlb) {
-    const char *why = hugetlb_open();
-    if (why) {
-      TextBuffer<256> text;
-      text.put("pages:hugetlb: ").put(why).put("; transparent huge pages are used");
-      warn(text.text());
-      config.superpages_allowed = thp_allowed;
-    }
-    big_config.hugetlb = why == nullptr;
-  }
-
   constexpr size_t kLeastBytes = size_t{256} << 20;
   config.bytes = bytes_to_reserve();
   while (config.bytes >= kLeastBytes && !region_.init(config, counters()))
     config.bytes /= 2;
-  return region_.bytes() != 0 && big_.init(region_, big_config);
+  return region_.bytes() != 0 && big_.init(region_, ladder_, big_config);
 }
 
 bool Runtime::start() {
@@ -207,9 +201,13 @@ bool Runtime::start() {
       max_of(o.walk_far_cycles ? o.walk_far_cycles : machine->walk_far_cycles, walk_.near_cycles);
   walk_.reach_bytes = reach_bytes_;
   if (!start_region()) {
-    switch_off(nullptr); // no address space: the program needs it more than we do
+    // The program needs what there is more than we do.
+    switch_off(
+        "no address space for the superpage heaps (ulimit -v?); the program's malloc serves");
     return false;
   }
+  if (ladder_.wants_to_warn())
+    warn_of_fallback();
   g_small.configure(region_, strategy_ == HeapStrategy::kSuperpage);
   // Before jemalloc's, which registers its own at its start: prefork handlers run last in, first
   // out, so jemalloc's locks are taken before ours, as in an allocation.
@@ -245,17 +243,51 @@ void Runtime::before_fork() {
   big_.lock_all();
   g_small.lock_all();
   g_accounts.lock();
+  // A child gets no pages of a pool, but their contents (hugetlb.cpp).
+  bool any = counters().pool_units[static_cast<unsigned>(PageKind::kGigantic)].get() ||
+             counters().pool_units[static_cast<unsigned>(PageKind::kHugetlb)].get();
+  forks_pool_pages_ = any && fork_gate_.prepare();
+  if (forks_pool_pages_)
+    big_.for_each_pool_run(
+        [](char *p, size_t n, void *) { return ForkGate::hold_back(p, n, true); }, nullptr);
 }
+
 void Runtime::after_fork() {
+  // With the locks held: what is being sent must stay.
+  if (forks_pool_pages_) {
+    fork_gate_.enter_parent();
+    big_.for_each_pool_run(
+        [](char *p, size_t n, void *) { return ForkGate::hold_back(p, n, false); }, nullptr);
+    big_.for_each_pool_run(
+        [](char *p, size_t n, void *gate) { return static_cast<ForkGate *>(gate)->send(p, n); },
+        &fork_gate_);
+    fork_gate_.close_both();
+  }
   g_accounts.unlock();
   g_small.unlock_all();
   big_.unlock_all();
   modules_unlock();
 }
+
 void Runtime::after_fork_in_child() {
-  g_live.after_fork_in_child();
+  g_live.after_fork_in_child(); // first: what follows counts
   statistics_after_fork_in_child();
-  after_fork();
+  if (forks_pool_pages_) {
+    fork_gate_.enter_child();
+    bool all = big_.for_each_pool_run(
+        [](char *p, size_t n, void *gate) { return static_cast<ForkGate *>(gate)->receive(p, n); },
+        &fork_gate_);
+    fork_gate_.close_both();
+    if (!all) {
+      warn("fork: no memory for the child's copy of hugetlb pages, or the parent is gone");
+      abort();
+    }
+    big_.forget_pools();
+  }
+  g_accounts.unlock();
+  g_small.unlock_all();
+  big_.unlock_all();
+  modules_unlock();
 }
 
 void Runtime::charge_big(void *p, SiteAccounts::Account account) {
@@ -272,15 +304,20 @@ void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, bool at_b
   request.superpages_at_birth = at_birth;
   request.whole_superpages = whole;
   request.promotable = options_.promote != PromotePolicy::kOff;
-  uint64_t refused = counters().hugetlb_refused.get();
   void *p = big_.allocate(request);
   if (!p)
     counters().fallbacks.add();
   else
     charge_big(p, g_accounts.account_of(cell));
-  if (SMALLOC_UNLIKELY(counters().hugetlb_refused.get() != refused) && !warned_.exchange(true))
-    warn("pages:hugetlb: the pool has no free pages of 2 MiB; transparent huge pages are used");
+  if (SMALLOC_UNLIKELY(ladder_.wants_to_warn()))
+    warn_of_fallback();
   return p;
+}
+
+void Runtime::warn_of_fallback() {
+  TextBuffer<512> text;
+  if (ladder_.take_warning(text))
+    warn(text.text());
 }
 
 void *Runtime::small_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell) {
@@ -335,7 +372,7 @@ int Runtime::freeze_class_heap() {
 
 long Runtime::migrate_class_heap() {
   freeze_class_heap();
-  if (!region_.superpages_allowed() || g_small.class_pages().live_bytes() == 0)
+  if (!region_.thp_allowed() || g_small.class_pages().live_bytes() == 0)
     return 0;
   KeepErrno keep;
   uint64_t began = kLinux.now_ns();

@@ -11,6 +11,7 @@
 #include "smalloc/core/site_accounts.h"
 #include "smalloc/core/small_heap.h"
 #include "smalloc/include/smalloc/site.h"
+#include "smalloc/os/hugetlb.h"
 
 namespace smalloc {
 
@@ -103,6 +104,7 @@ public:
 
   Region &region() { return region_; }
   BigObjects &big() { return big_; }
+  const Ladder &ladder() const { return ladder_; }
   Counters &counters() { return g_live.counters(); }
   ThpMode thp() const { return thp_; }
   uint64_t reach_bytes() const { return reach_bytes_; }
@@ -116,6 +118,7 @@ public:
 private:
   bool start();
   bool start_region();
+  SMALLOC_COLD void warn_of_fallback();
   size_t bytes_to_reserve();
   void *big_allocate(size_t bytes, size_t alignment, bool zero, bool at_birth, bool whole = false,
                      smalloc_cell *cell = nullptr);
@@ -141,6 +144,9 @@ private:
   uint64_t reach_bytes_ = uint64_t{8} << 20;
   const char *machine_name_ = "generic";
   Region region_;
+  Ladder ladder_;
+  ForkGate fork_gate_;
+  bool forks_pool_pages_ = false; ///< between before_fork and after_fork
   BigObjects big_;
   std::atomic<size_t> foreign_below_{0}; ///< 0: not known yet
   std::atomic<uint64_t> time_credit_from_ns_{0};

@@ -56,11 +56,16 @@ char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing) {
                    (past_reach() && live_bytes() >= kAtBirthBytes * max_of(heaps_sharing, 1u)));
   Area *area = &areas_[0];
   char *p = nullptr;
-  if (at_birth && region_->charge_superpages(units)) {
+  if (at_birth && region_->thp_allowed() && region_->charge_superpages(units)) {
     area = &areas_[1];
     p = region_->grow(area->slice, units * kSuperpageBytes, max_of(alignment, kSuperpageBytes));
     if (!p)
       region_->uncharge_superpages(units);
+  } else if (at_birth && region_->medium_advice()) {
+    // Pages of 64 KiB: given back page by page, like base pages.
+    if ((p = region_->grow(areas_[1].slice, units * kSuperpageBytes,
+                           max_of(alignment, kSuperpageBytes))))
+      return p;
   }
   if (p) {
     UnitIndex first = region_->unit_of(area->slice, p);

@@ -16,7 +16,8 @@ namespace {
 
 constexpr unsigned kBusiest = 8; ///< sites in the table; JSON has all
 
-using Table = TextBuffer<3072>;
+constexpr uint64_t kUnitsPerGigantic = 512;
+using Table = TextBuffer<4096>;
 Table &row(Table &t, const char *name) { return t.put("smalloc: ").put(name).put(":").column(42); }
 
 uint64_t footprint_bytes() {
@@ -56,6 +57,36 @@ void heap_rows(Table &t) {
   t.number(view.mappings_all).put(" in the process\n");
 }
 
+/// What big objects got at birth, and why not better.
+void print_ladder(Table &t, const Counters &c) {
+  static const char *const kKinds[] = {"1g", "hugetlb", "thp", "mthp", "base"};
+  static const char *const kReasons[] = {"no libhugetlbfs", "no such size", "switched off",
+                                         "pool empty",      "limit",        "refused",
+                                         "no memory",       "budget",       "mappings"};
+  row(t, "big objects at birth on");
+  for (unsigned kind = 0; kind < kPageKinds; kind++)
+    t.put(kind ? ", " : "").put(kKinds[kind]).put(" ").number(c.requests_on[kind].get());
+  t.put_char('\n');
+  for (unsigned kind = 0; kind < kPageKinds; kind++) {
+    bool any = false;
+    for (unsigned why = 0; why < kWhyNots; why++) {
+      uint64_t times = c.not_on[kind][why].get();
+      if (times == 0)
+        continue;
+      if (!any)
+        row(t, "not on").put(kKinds[kind]).put(": ");
+      t.put(any ? ", " : "").put(kReasons[why]).put(" ").number(times);
+      any = true;
+    }
+    if (any)
+      t.put_char('\n');
+  }
+  row(t, "hugetlb");
+  t.number(c.pool_units[static_cast<unsigned>(PageKind::kHugetlb)].get()).put(" units of 2 MiB, ");
+  t.number(c.pool_units[static_cast<unsigned>(PageKind::kGigantic)].get() / kUnitsPerGigantic);
+  t.put(" of 1 GiB in use\n");
+}
+
 void work_rows(Table &t) {
   Counters &c = g_runtime.counters();
   row(t, "superpages at birth").number(c.superpages_at_birth.get());
@@ -74,8 +105,7 @@ void work_rows(Table &t) {
   row(t, "units reused without a fault").number(c.units_reused.get()).put_char('\n');
   row(t, "base pages released").number(c.pages_released.get()).put_char('\n');
   row(t, "moved instead of copied").number(c.moves.get()).put_char('\n');
-  row(t, "hugetlb").number(c.hugetlb_units.get()).put(" units, refused ");
-  t.number(c.hugetlb_refused.get()).put_char('\n');
+  print_ladder(t, c);
   row(t, "fallbacks to malloc").number(c.fallbacks.get()).put_char('\n');
 }
 

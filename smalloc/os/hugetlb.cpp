@@ -1,30 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// hugetlb.cpp decides how memory of the hugetlb pool gets into our range: libhugetlbfs tells the
+// hugetlb.cpp decides how memory of a hugetlb pool gets into our range: libhugetlbfs tells the
 // sizes and finds the mount (hugetlbfs_unlinked_fd_for_size); without a mount the kernel's
 // anonymous MAP_HUGETLB serves. A mapping reserves its pages when made, but a cgroup's limit
 // strikes at the fault, as SIGBUS; so pages are populated at once by MADV_POPULATE_WRITE, which
-// reports instead of killing. Mappings are private: after fork, the writer copies, and a child that
-// finds the pool empty dies (the kernel's rule); programs that fork and go on writing should use
-// THP.
+// reports instead of killing (a kernel that lacks it, before 5.14, gets no hugetlb).
+//
+// Fork: mappings are private, so after fork whoever writes copies; and the kernel takes a page from
+// the child when the parent's copy finds the pool empty: the child dies by SIGBUS (with pages of
+// 1 GiB it may find its page missing even when nobody writes, Linux 6.18). Therefore a child gets no
+// pool pages at all: the parent sends it the bytes, which it keeps in ordinary memory. What other
+// threads of the parent write meanwhile may or may not be among them. posix_spawn, vfork, system and
+// popen do not come here.
 #include "smalloc/os/hugetlb.h"
 #include "smalloc/base/units.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
-#ifndef MAP_HUGE_2MB
-#define MAP_HUGE_2MB (21 << 26)
-#endif
 
 namespace smalloc {
 namespace {
 int (*unlinked_fd_for_size)(long);
+int (*page_sizes)(long *, int);
 
 void back_to_reserved(void *start, size_t bytes, int protection) {
   mmap(start, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -33,40 +37,41 @@ void back_to_reserved(void *start, size_t bytes, int protection) {
 }
 } // namespace
 
-const char *hugetlb_open() {
-  void *library = dlopen("libhugetlbfs.so.0", RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    library = dlopen("libhugetlbfs.so", RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    dlerror();
-    return "libhugetlbfs is not installed";
-  }
-  auto sizes = reinterpret_cast<int (*)(long *, int)>(dlsym(library, "gethugepagesizes"));
-  unlinked_fd_for_size =
-      reinterpret_cast<int (*)(long)>(dlsym(library, "hugetlbfs_unlinked_fd_for_size"));
-  if (!sizes || !unlinked_fd_for_size) {
-    dlerror();
-    return "libhugetlbfs lacks the functions we need";
+int open_hugetlb(size_t page_bytes) {
+  if (!page_sizes) {
+    void *library = dlopen("libhugetlbfs.so.0", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+      library = dlopen("libhugetlbfs.so", RTLD_NOW | RTLD_LOCAL);
+    if (library) {
+      page_sizes = reinterpret_cast<int (*)(long *, int)>(dlsym(library, "gethugepagesizes"));
+      unlinked_fd_for_size =
+          reinterpret_cast<int (*)(long)>(dlsym(library, "hugetlbfs_unlinked_fd_for_size"));
+    }
+    if (!page_sizes || !unlinked_fd_for_size) {
+      page_sizes = nullptr;
+      dlerror();
+      return ENOENT;
+    }
   }
   long found[16];
-  int n = sizes(found, 16);
+  int n = page_sizes(found, 16);
   for (int i = 0; i < n; i++)
-    if (found[i] == static_cast<long>(kSuperpageBytes))
-      return nullptr;
-  return "the kernel has no hugetlb pages of 2 MiB";
+    if (found[i] == static_cast<long>(page_bytes))
+      return 0;
+  return EINVAL;
 }
 
-int map_hugetlb(void *start, size_t bytes) {
+int map_hugetlb(void *start, size_t bytes, size_t page_bytes) {
   int saved = errno, flags = MAP_PRIVATE | MAP_FIXED;
-  int fd = unlinked_fd_for_size ? unlinked_fd_for_size(static_cast<long>(kSuperpageBytes)) : -1;
+  int fd = unlinked_fd_for_size ? unlinked_fd_for_size(static_cast<long>(page_bytes)) : -1;
   if (fd < 0)
-    flags |= MAP_ANONYMOUS | MAP_HUGETLB | MAP_HUGE_2MB;
+    flags |= MAP_ANONYMOUS | MAP_HUGETLB | __builtin_ctzll(page_bytes) << MAP_HUGE_SHIFT;
   void *p = mmap(start, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
   int error = p == MAP_FAILED ? errno : 0;
   if (fd >= 0)
     close(fd);
   if (!error && madvise(start, bytes, MADV_POPULATE_WRITE) != 0)
-    error = errno;
+    error = errno == ENOMEM ? EFAULT : errno; // ENOMEM is the pool's word, at mmap
   if (error)
     back_to_reserved(start, bytes, PROT_READ | PROT_WRITE);
   errno = saved;
@@ -78,6 +83,69 @@ int unmap_hugetlb(void *start, size_t bytes) {
   back_to_reserved(start, bytes, PROT_NONE);
   errno = saved;
   return 0;
+}
+
+bool ForkGate::prepare() {
+  int saved = errno;
+  bool ok = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_) == 0;
+  if (!ok)
+    ends_[0] = ends_[1] = -1;
+  errno = saved;
+  return ok;
+}
+
+bool ForkGate::hold_back(char *start, size_t bytes, bool held) {
+  int saved = errno;
+  bool ok = madvise(start, bytes, held ? MADV_DONTFORK : MADV_DOFORK) == 0;
+  errno = saved;
+  return ok;
+}
+
+bool ForkGate::send(const char *start, size_t bytes) {
+  int saved = errno;
+  size_t done = 0;
+  while (done < bytes) {
+    ssize_t n = ::send(ends_[0], start + done, bytes - done, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      break;
+    done += static_cast<size_t>(n);
+  }
+  errno = saved;
+  return done == bytes;
+}
+
+bool ForkGate::receive(char *start, size_t bytes) {
+  int saved = errno;
+  void *p =
+      mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  if (p == start)
+    madvise(start, bytes, MADV_HUGEPAGE);
+  size_t done = p == start ? 0 : bytes + 1;
+  while (done < bytes) {
+    ssize_t n = recv(ends_[1], start + done, bytes - done, 0);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      break;
+    done += static_cast<size_t>(n);
+  }
+  errno = saved;
+  return done == bytes;
+}
+
+void ForkGate::close_end(unsigned index) {
+  int saved = errno;
+  if (ends_[index] >= 0)
+    close(ends_[index]);
+  ends_[index] = -1;
+  errno = saved;
+}
+
+void ForkGate::close_both() {
+  close_end(0);
+  close_end(1);
 }
 
 } // namespace smalloc

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +21,13 @@
 #endif
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
+#endif
+
+#ifndef PR_SET_THP_DISABLE
+#define PR_SET_THP_DISABLE 41
+#endif
+#ifndef PR_THP_DISABLE_EXCEPT_ADVISED
+#define PR_THP_DISABLE_EXCEPT_ADVISED (1 << 1)
 #endif
 
 namespace smalloc {
@@ -148,11 +156,17 @@ void write_error(const char *text, size_t bytes) {
   }
 }
 
+int only_advised_superpages() {
+  KeepErrno keep;
+  return result_of(prctl(PR_SET_THP_DISABLE, 1, PR_THP_DISABLE_EXCEPT_ADVISED, 0, 0));
+}
+
 } // namespace
 
-const OsHooks kLinux = {reserve,  commit,         decommit,   purge,       advise,
-                        collapse, resident_pages, move,       map_hugetlb, unmap_hugetlb,
-                        now_ns,   read_file,      write_error};
+const OsHooks kLinux = {
+    reserve,       commit,         decommit,  purge,        advise,
+    collapse,      resident_pages, move,      open_hugetlb, map_hugetlb,
+    unmap_hugetlb, now_ns,         read_file, write_error,  only_advised_superpages};
 
 ThpMode thp_mode(const OsHooks &os, const char *sysfs_root) {
   char path[320], text[128];

@@ -36,16 +36,22 @@ struct OsHooks {
   /// Moves the pages of a range to another committed range of the reservation (superpages move
   /// whole); the old range stays mapped and empty.
   int (*move)(void *from, void *to, size_t bytes);
-  /// Replaces a committed range of whole units by pages of the 2 MiB hugetlb pool, populated; on
-  /// failure the range is as it was. unmap_hugetlb gives them back and leaves the range
-  /// decommitted.
-  int (*map_hugetlb)(void *start, size_t bytes);
+  /// Makes a hugetlb pool usable. ENOENT: libhugetlbfs is not installed; EINVAL: the kernel has no
+  /// pages of this size. Allocates (dlopen): never called with a lock held or from within malloc.
+  int (*open_hugetlb)(size_t page_bytes);
+  /// Replaces a committed range of whole pages by pages of the pool, populated; on failure the range
+  /// is committed and empty. ENOMEM: the pool has not so many; EFAULT: it has, but a cgroup's limit
+  /// forbids them. unmap_hugetlb gives them back and leaves the range decommitted.
+  int (*map_hugetlb)(void *start, size_t bytes, size_t page_bytes);
   int (*unmap_hugetlb)(void *start, size_t bytes);
   uint64_t (*now_ns)();
   /// Reads at most capacity - 1 bytes of a file and terminates them. Returns their number,
   /// negative: not readable.
   long (*read_file)(const char *path, char *buffer, size_t capacity);
   void (*write_error)(const char *text, size_t bytes);
+  /// From now on only advised memory of this process and its children gets transparent superpages
+  /// (PR_THP_DISABLE_EXCEPT_ADVISED, Linux 6.18). EINVAL: the kernel cannot.
+  int (*only_advised_superpages)();
 };
 
 /// The kernel.

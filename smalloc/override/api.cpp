@@ -130,7 +130,13 @@ SMALLOC_EXPORT void smalloc_jemalloc_stats_print(int fd, const char *options) {
 SMALLOC_EXPORT const char *smalloc_version(void) { return SMALLOC_VERSION; }
 
 namespace {
-__attribute__((constructor(101))) void begin() { smalloc::statistics_begin(); }
+__attribute__((constructor(101))) void begin() {
+  if (g_runtime.options().only_ours && smalloc::kLinux.only_advised_superpages() != 0)
+    g_runtime.warn(
+        "only-ours: the kernel cannot keep superpages to advised memory (Linux 6.18 can); "
+        "under THP=always other memory of the program gets them, too");
+  smalloc::statistics_begin();
+}
 
 __attribute__((destructor(101))) void end() {
   smalloc::statistics_end();

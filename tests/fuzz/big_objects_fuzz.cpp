@@ -108,7 +108,7 @@ struct System {
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == from);
     return 0;
   }
-  static int map_hugetlb(void *p, size_t n) {
+  static int map_hugetlb(void *p, size_t n, size_t) {
     whole_units(p, n);
     return refusals & kRefuseHugetlb ? ENOMEM : 0;
   }
@@ -140,11 +140,13 @@ const OsHooks kSystem = {
       return System::refusals & kSparse ? 3 : n / kBasePageBytes;
     },
     System::move,
+    [](size_t) { return 0; },
     System::map_hugetlb,
     System::unmap_hugetlb,
     [] { return System::clock_ns += 100; },
     [](const char *, char *, size_t) -> long { return -1; },
     [](const char *, size_t) {},
+    [] { return 0; },
 };
 
 struct Object {
@@ -185,7 +187,10 @@ public:
     c.pending = &waiting_;
     if (!region_.init(c, counters_))
       return false;
-    return big_.init(region_, {how & 32 ? 0 : uint64_t{64} << 20, (how & 64) != 0});
+    Ladder::Config l; // no /sys: only a pool can be had
+    l.asked = how & 64 ? PageBacking::kHugetlb : PageBacking::kBase;
+    ladder_.init(kSystem, l, counters_);
+    return big_.init(region_, ladder_, {how & 32 ? 0 : uint64_t{64} << 20});
   }
 
   void step(fuzz::Input &in) {
@@ -311,6 +316,7 @@ private:
   unsigned waiting_ = 0;
   Counters counters_;
   Region region_;
+  Ladder ladder_;
   BigObjects big_;
   Price price_;
   UnitIndex cursor_ = 0;

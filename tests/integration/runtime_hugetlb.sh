@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# pages:hugetlb takes pages of the pool; with an empty pool it says so once and goes on with transparent huge
-# pages.
+# pages:hugetlb takes pages of the pool and gives them back; with an empty pool it says so once, counts it, and goes on
+# with transparent huge pages; a pool that has some pages gives what it has.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/pool.bash"
 need_thp
+need_libhugetlbfs
 build t <<'E'
 #include "runtime_sites.h"
 TEST_SITE(site, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
@@ -16,29 +18,30 @@ int main(void) {
     memset(p[i], i, 8 * MIB);
   }
   for (int i = 0; i < 4; i++) for (size_t k = 0; k < 8 * MIB; k++) CHECK(p[i][k] == i);
-  printf("hugetlb %d thp %d\n", smaps(p[0], 8 * MIB, "Private_Hugetlb:") > 0, smaps(p[0], 8 * MIB, "AnonHugePages:") > 0);
+  printf("hugetlb %d thp %d\n", smaps(p[0], 8 * MIB, "Private_Hugetlb:") > 0, smaps(p[3], 8 * MIB, "AnonHugePages:") > 0);
   p[0] = (char *)realloc(p[0], 40 * MIB);
   for (size_t k = 0; k < 8 * MIB; k++) CHECK(p[0][k] == 0);
   for (int i = 0; i < 4; i++) free(p[i]);
   return 0;
 }
 E
-pool=/sys/kernel/mm/hugepages/hugepages-2048kB
-free_pages=$(cat $pool/free_hugepages 2>/dev/null || echo 0)
-if [ "$free_pages" -lt 4 ]; then
-  SMALLOC_CONF=pages:hugetlb expect_status 0 ours ./t
+one_at_a_time
+if [ "$(pool_free 2048)" = 0 ]; then
+  SMALLOC_CONF=pages:hugetlb,stats:exit expect_status 0 ours ./t
   expect_match out '^hugetlb 0 thp 1'
-  [ "$(grep -c 'smalloc: warning: pages:hugetlb' err)" = 1 ] || { cat err; fail "not exactly one warning"; }
+  [ "$(grep -c 'smalloc: warning: ' err)" = 1 ] || { cat err; fail "not exactly one warning"; }
+  expect_match err 'warning: pages:hugetlb: the pool has no free pages of 2 MiB .*; transparent huge pages are used'
+  expect_match err 'at birth on: +1g 0, hugetlb 0, thp [1-9]'
+  expect_match err 'not on: +hugetlb: pool empty [1-9]'
 fi
-if [ "$free_pages" = 0 ] && [ -w $pool/nr_hugepages ] && [ "$(cat $pool/nr_hugepages)" = 0 ]; then
-  # Ours to fill for a moment.
-  trap 'echo 0 >$pool/nr_hugepages; rm -rf "$tmp"' EXIT
-  echo 48 >$pool/nr_hugepages 2>/dev/null || true
-  free_pages=$(cat $pool/free_hugepages)
-fi
-[ "$free_pages" -ge 48 ] || skip "the pool of 2 MiB pages is empty and cannot be filled; tested without"
+fill_pool 2048 48
 SMALLOC_CONF=pages:hugetlb,stats:exit,debug:on expect_status 0 ours ./t
-expect_match out '^hugetlb 1'
-expect_match err 'hugetlb: +[1-9][0-9]* units, refused 0'
-expect_no_match err warning
-[ "$(cat $pool/free_hugepages)" = "$free_pages" ] || fail "pool pages are not given back"
+expect_match out '^hugetlb 1 thp 0'
+expect_match err 'at birth on: +1g 0, hugetlb [1-9][0-9]*, thp 0'
+expect_no_match err 'warning|not on'
+[ "$(pool_free 2048)" = 48 ] || fail "pool pages are not given back"
+echo 6 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
+SMALLOC_CONF=pages:hugetlb,debug:on expect_status 0 ours ./t
+expect_match out '^hugetlb 1 thp 1'
+[ "$(grep -c 'smalloc: warning: ' err)" = 1 ] || { cat err; fail "not exactly one warning"; }
+[ "$(pool_free 2048)" = 6 ] || fail "pool pages are not given back"

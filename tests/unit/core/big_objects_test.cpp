@@ -18,12 +18,13 @@ constexpr size_t kMiB = 1 << 20;
 struct BigObjectsTest : testing::Test {
   void SetUp() override {
     FakeOs::reset();
-    start(FakeOs::config(), {64 * kMiB, false});
+    start(FakeOs::config(), {64 * kMiB});
   }
   void start(Region::Config config, BigObjects::Config big_config) {
     config.pending = &pending;
     ASSERT_TRUE(region.init(config, counters));
-    ASSERT_TRUE(big.init(region, big_config));
+    FakeOs::make_ladder(ladder, counters);
+    ASSERT_TRUE(big.init(region, ladder, big_config));
   }
   char *make(size_t bytes, bool at_birth, size_t alignment = 16, bool zero = false) {
     BigRequest r;
@@ -36,6 +37,7 @@ struct BigObjectsTest : testing::Test {
   unsigned pending = 0;
   Counters counters;
   Region region;
+  Ladder ladder;
   BigObjects big;
 };
 
@@ -193,32 +195,16 @@ TEST_F(BigObjectsTest, CallocOfKeptUnitsIsZero) {
   }
   EXPECT_GT(counters.units_reused.get(), 0u);
 }
-TEST(BigObjectsHugetlb, RefusedPoolFallsBack) {
-  FakeOs::reset();
-  Counters counters;
-  Region region;
-  BigObjects big;
-  ASSERT_TRUE(region.init(FakeOs::config(), counters));
-  ASSERT_TRUE(big.init(region, {64 * kMiB, true}));
-  BigRequest r;
-  r.bytes = 10 * kMiB;
-  r.superpages_at_birth = true;
-  void *p = big.allocate(r);
-  EXPECT_EQ(counters.hugetlb_units.get(), 5u);
-  FakeOs::hugetlb_error = ENOMEM;
-  void *q = big.allocate(r);
-  ASSERT_NE(q, nullptr);
-  EXPECT_EQ(counters.hugetlb_refused.get(), 1u);
-  EXPECT_TRUE(big.release(p) && big.release(q) && big.check_invariants());
-}
 TEST(BigObjectsMappings, StopAtTheBudget) {
   FakeOs::reset();
   Region::Config c = FakeOs::config();
   c.mapping_limit = 8 * 20;
   Counters counters;
   Region region;
+  Ladder ladder;
   BigObjects big;
-  ASSERT_TRUE(region.init(c, counters) && big.init(region, {0, false}));
+  FakeOs::make_ladder(ladder, counters);
+  ASSERT_TRUE(region.init(c, counters) && big.init(region, ladder, {0}));
   BigRequest r;
   r.bytes = 3 * kMiB;
   void *last = nullptr;

@@ -7,12 +7,14 @@
 #define TESTS_UNIT_CORE_FAKE_OS_H
 
 #include "smalloc/base/units.h"
+#include "smalloc/core/ladder.h"
 #include "smalloc/core/region.h"
 
 #include <cstring>
 #include <functional>
 #include <map>
 #include <set>
+#include <string>
 #include <sys/mman.h>
 
 namespace smalloc {
@@ -29,6 +31,14 @@ struct FakeOs {
   static inline std::set<const char *> collapsed;
   static inline std::map<char *, size_t> committed; ///< by start
   static inline int hugetlb_error = 0, purge_error = 0, move_error = 0;
+  static inline int advise_error = 0;
+  struct PoolPages {
+    size_t bytes, page;
+  };
+  static inline std::map<char *, PoolPages> pooled; ///< by start
+  static inline std::function<int(size_t)> open_hugetlb_result;
+  static inline std::function<int(size_t, size_t)> map_hugetlb_result;
+  static inline std::map<std::string, std::string> files; ///< what read_file finds
   static inline unsigned advices = 0, purges = 0, decommits = 0;
 
   static void reset() {
@@ -42,8 +52,19 @@ struct FakeOs {
     collapse_result = [](char *) { return 0; };
     resident = [](const char *) { return kPagesPerUnit; };
     collapsed.clear();
-    hugetlb_error = purge_error = move_error = 0;
+    hugetlb_error = purge_error = move_error = advise_error = 0;
+    pooled.clear();
+    open_hugetlb_result = [](size_t) { return 0; };
+    map_hugetlb_result = [](size_t, size_t) { return 0; };
+    files.clear();
+    set_thp("madvise");
     advices = purges = decommits = 0;
+  }
+  static void set_thp(const std::string &mode, const std::string &medium = "never") {
+    const std::string folder = "/sys/kernel/mm/transparent_hugepage/";
+    files[folder + "enabled"] = "always madvise never " + ("[" + mode + "]");
+    files[folder + "hugepages-2048kB/enabled"] = "always [inherit] madvise never";
+    files[folder + "hugepages-64kB/enabled"] = "[" + medium + "]";
   }
   static const OsHooks &hooks() {
     static const OsHooks table = {
@@ -77,7 +98,7 @@ struct FakeOs {
         },
         [](void *, size_t, Advice) {
           advices++;
-          return 0;
+          return advise_error;
         },
         [](void *p, size_t) {
           clock_ns += collapse_cost_ns;
@@ -94,16 +115,39 @@ struct FakeOs {
           madvise(from, n, MADV_DONTNEED);
           return 0;
         },
-        [](void *, size_t) { return hugetlb_error; },
+        [](size_t page) { return open_hugetlb_result(page); },
+        [](void *p, size_t n, size_t page) {
+          int error = hugetlb_error ? hugetlb_error : map_hugetlb_result(n, page);
+          if (!error)
+            pooled[static_cast<char *>(p)] = {n, page};
+          return error;
+        },
         [](void *p, size_t n) {
           madvise(p, n, MADV_DONTNEED);
+          pooled.erase(static_cast<char *>(p));
           return 0;
         },
         [] { return clock_ns; },
-        [](const char *, char *, size_t) -> long { return -1; },
+        [](const char *path, char *buffer, size_t capacity) -> long {
+          auto file = files.find(path);
+          if (file == files.end())
+            return -1;
+          size_t n = std::min(file->second.size(), capacity - 1);
+          memcpy(buffer, file->second.data(), n);
+          buffer[n] = 0;
+          return static_cast<long>(n);
+        },
         [](const char *, size_t) {},
+        [] { return 0; },
     };
     return table;
+  }
+  /// A ladder over the scripted system.
+  static void make_ladder(Ladder &ladder, Counters &counters,
+                          PageBacking asked = PageBacking::kThp) {
+    Ladder::Config c;
+    c.asked = asked;
+    ladder.init(hooks(), c, counters);
   }
   static Region::Config config() {
     Region::Config c;

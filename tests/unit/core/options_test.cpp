@@ -42,6 +42,9 @@ TEST(Options, EveryKey) {
   EXPECT_EQ(o.reserve_bytes, uint64_t{16} << 30);
   EXPECT_STREQ(o.sysfs, "/tmp/sys");
   EXPECT_EQ(parse("budget:10%").budget_percent, 10u);
+  EXPECT_EQ(parse("pages:1g").pages, PageBacking::kGigantic);
+  EXPECT_EQ(parse("pages:mthp").pages, PageBacking::kMedium);
+  EXPECT_TRUE(parse("only-ours:on").only_ours);
 }
 TEST(Options, StatisticsWords) {
   Options o = parse("");
@@ -69,8 +72,8 @@ TEST(Options, BadValuesKeepTheDefault) {
   }
 }
 TEST(Options, FutureFeaturesSaySo) {
-  for (const char *future : {"pages:1g", "pages:mthp", "numa:hints", "numa:migrate", "directives:f",
-                             "trace:f", "text:on", "static:on", "demote:x", "only-ours:on"}) {
+  for (const char *future : {"numa:hints", "numa:migrate", "directives:f", "trace:f", "text:on",
+                             "static:on", "demote:x"}) {
     parse(future);
     ASSERT_EQ(warnings.size(), 1u) << future;
     EXPECT_NE(warnings[0].find("not available in this version"), std::string::npos);

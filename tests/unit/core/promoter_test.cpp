@@ -16,7 +16,8 @@ struct PromoterTest : testing::Test {
     FakeOs::reset();
     Region::Config config = FakeOs::config();
     config.pending = &pending;
-    ASSERT_TRUE(region.init(config, counters) && big.init(region, {0, false}));
+    FakeOs::make_ladder(ladder, counters);
+    ASSERT_TRUE(region.init(config, counters) && big.init(region, ladder, {0}));
     BigRequest r;
     r.bytes = 64 * kMiB;
     object = static_cast<char *>(big.allocate(r));
@@ -30,6 +31,7 @@ struct PromoterTest : testing::Test {
   char *object;
   Counters counters;
   Region region;
+  Ladder ladder;
   BigObjects big;
   Price price;
 };

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// big_resize.cpp decides how a big object grows and shrinks: where it lies while the units behind it
+// are free; else by moving its pages, not its bytes, to a longer run. Pages of a pool cannot be
+// moved: such an object is copied by the caller.
+#include "smalloc/core/big_objects.h"
+
+namespace smalloc {
+
+/// Locked, and no promotion is going on.
+void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t bytes) {
+  const OsHooks &os = region_->os();
+  size_t before = o.offset + o.bytes;
+  size_t after = align_up(o.offset + bytes, kBasePageBytes);
+  auto units = static_cast<UnitIndex>(units_for(after));
+  auto whole = static_cast<UnitIndex>(after / kSuperpageBytes);
+  char *start = address(a, head);
+  if (after > before) {
+    if (units > o.units && !a.map.take_at(head + o.units, units - o.units))
+      return nullptr;
+    if (os.commit(start + before, after - before) != 0) {
+      region_->decommit(a.slice, start + before, after - before);
+      if (units > o.units)
+        a.map.give_back(head + o.units, units - o.units);
+      return nullptr;
+    }
+  } else if (after < before) {
+    // Whole superpages go back whole; what is cut off the last one's unit becomes a tail again.
+    size_t keep_in_unit = min_of(before, size_t{units} * kSuperpageBytes);
+    if (keep_in_unit > after)
+      region_->decommit(a.slice, start + after, keep_in_unit - after);
+    if (whole < units && whole < o.whole_units) {
+      UnitIndex cut = clear_superpages(a, head + whole, 1);
+      region_->demoted(address(a, head + whole), kSuperpageBytes, cut);
+    }
+    o.superpages = 0;
+    for (UnitIndex i = 0; i < whole; i++)
+      o.superpages += is_superpage(a, head + i);
+    region_->counters().pages_released.add((keep_in_unit - after) / kBasePageBytes);
+  }
+  for (UnitIndex i = o.units; i < units; i++)
+    a.head_of[head + i] = i;
+  note_live(after > before ? after - before : 0, after < before ? before - after : 0);
+  o.bytes = after - o.offset;
+  UnitIndex units_before = o.units;
+  o.units = units;
+  if (a.slice == Slice::kBigSuper) {
+    // The unit that held the tail has base pages in it and keeps them.
+    UnitIndex fresh = static_cast<UnitIndex>(units_for(before));
+    for (UnitIndex i = max_of(o.whole_units, fresh); i < whole; i++) {
+      if (!region_->thp_allowed() || !region_->charge_superpages(1))
+        continue; // the kernel may give one all the same: the budget is on what we ask for
+      set_superpage(a, head + i, true);
+      region_->counters().superpages_at_birth.add();
+      o.superpages++;
+    }
+    o.whole_units = whole;
+  } else {
+    o.whole_units = whole;
+    o.fruitless = 0;
+    o.next_unit = 0;
+    set_pending(o, o.superpages < whole && region_->thp_allowed());
+  }
+  if (units < units_before) // last: it opens the lock for a while
+    release_units(a, head + units, units_before - units, before - size_t{units} * kSuperpageBytes,
+                  true);
+  return start + o.offset;
+}
+
+void *BigObjects::move_to_larger(Area &a, UnitIndex head, size_t bytes) {
+  BigObject &o = a.objects[head];
+  size_t before = o.offset + o.bytes;
+  size_t after = align_up(o.offset + bytes, kBasePageBytes);
+  auto units = static_cast<UnitIndex>(units_for(after));
+  UnitIndex to = a.map.take(units);
+  if (to == kNoUnit)
+    return nullptr;
+  const OsHooks &os = region_->os();
+  char *from = address(a, head), *target = address(a, to);
+  if (os.commit(target, after) != 0 || os.move(from, target, before) != 0) {
+    region_->decommit(a.slice, target, after);
+    a.map.give_back(to, units);
+    return nullptr;
+  }
+  BigObject &n = a.objects[to];
+  n = o;
+  n.pending = false;
+  n.units = units;
+  n.bytes = after - o.offset;
+  n.whole_units = static_cast<UnitIndex>(after / kSuperpageBytes);
+  n.superpages = 0;
+  for (UnitIndex i = 0; i < units; i++)
+    a.head_of[to + i] = i;
+  for (UnitIndex i = 0; i < o.units; i++) {
+    if (!is_superpage(a, head + i))
+      continue;
+    set_superpage(a, head + i, false);
+    set_superpage(a, to + i, true);
+    n.superpages++;
+  }
+  if (a.slice == Slice::kBigSuper) {
+    for (UnitIndex i = o.units; i < n.whole_units; i++) {
+      if (!region_->thp_allowed() || !region_->charge_superpages(1))
+        continue;
+      set_superpage(a, to + i, true);
+      region_->counters().superpages_at_birth.add();
+      n.superpages++;
+    }
+  } else {
+    set_pending(n, n.superpages < n.whole_units && region_->thp_allowed());
+  }
+  set_pending(o, false);
+  note_live(n.bytes - o.bytes, 0);
+  UnitIndex old_units = o.units;
+  char *result = target + n.offset;
+  o.units = 0;
+  region_->counters().moves.add();
+  region_->decommit(a.slice, from, before);
+  a.map.give_back(head, old_units);
+  return result;
+}
+
+void *BigObjects::resize(void *p, size_t bytes) {
+  Handle h = find(p);
+  size_t most = size_t{region_->slice_units(Slice::kBigBase)} * kSuperpageBytes;
+  if (!h || h.object->pooled.units() || bytes == 0 || bytes > most)
+    return nullptr;
+  SpinGuard promotion(promotion_lock_);
+  SpinGuard guard(lock_);
+  Area &a = area_of(p);
+  if (void *r = resize_in_place(a, h.head, *h.object, bytes))
+    return r;
+  return move_to_larger(a, h.head, bytes);
+}
+
+} // namespace smalloc

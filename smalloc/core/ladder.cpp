@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ladder.cpp decides which errors of the system mean which reason, and how the one line about a
+// fallback reads: what was asked for, why it cannot be had, the cure, what is used instead.
+#include "smalloc/core/ladder.h"
+#include "smalloc/os/page_settings.h"
+
+#include <errno.h>
+
+namespace smalloc {
+namespace {
+
+const char *option_of(PageKind kind) {
+  static const char *const kNames[] = {"1g", "hugetlb", "thp", "mthp", "base"};
+  return kNames[static_cast<unsigned>(kind)];
+}
+
+PageKind first_step(PageBacking asked) {
+  switch (asked) {
+  case PageBacking::kGigantic:
+    return PageKind::kGigantic;
+  case PageBacking::kHugetlb:
+    return PageKind::kHugetlb;
+  case PageBacking::kThp:
+    return PageKind::kSuperpage;
+  case PageBacking::kMedium:
+    return PageKind::kMedium;
+  case PageBacking::kBase:
+    break;
+  }
+  return PageKind::kBase;
+}
+
+WhyNot reason(int pool_error) {
+  switch (pool_error) {
+  case ENOMEM:
+    return WhyNot::kPoolEmpty;
+  case EFAULT:
+    return WhyNot::kLimit;
+  case ENOENT:
+    return WhyNot::kNoLibrary;
+  case EINVAL:
+    return WhyNot::kNoSuchSize;
+  default:
+    return WhyNot::kRefused;
+  }
+}
+
+/// Why, with the cure. What the user chose (a budget) is no reason for a line.
+const char *explain(PageKind kind, WhyNot why) {
+  bool gigantic = kind == PageKind::kGigantic;
+  switch (why) {
+  case WhyNot::kNoLibrary:
+    return "libhugetlbfs is not installed (apt-get install libhugetlbfs0)";
+  case WhyNot::kNoSuchSize:
+    return gigantic ? "the kernel has no hugetlb pages of 1 GiB"
+           : kind == PageKind::kHugetlb
+               ? "the kernel has no hugetlb pages of 2 MiB"
+               : "the kernel has no pages of this kind (or /sys cannot be read)";
+  case WhyNot::kSwitchedOff:
+    return kind == PageKind::kMedium ? "pages of 64 KiB are switched off (echo madvise > "
+                                       "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled)"
+                                     : "transparent huge pages are switched off (echo madvise > "
+                                       "/sys/kernel/mm/transparent_hugepage/enabled)";
+  case WhyNot::kPoolEmpty:
+    return gigantic ? "the pool has no free pages of 1 GiB (echo N > "
+                      "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages)"
+                    : "the pool has no free pages of 2 MiB (sysctl vm.nr_hugepages=N)";
+  case WhyNot::kLimit:
+    return "a limit of the cgroup forbids it (hugetlb.*.max or memory.max)";
+  case WhyNot::kRefused:
+    return "the kernel refuses it (a sandbox?)";
+  case WhyNot::kNoMemory:
+    return "the system commits no more memory (vm.overcommit_memory=2 or ulimit -d)";
+  case WhyNot::kBudget:
+  case WhyNot::kMappings:
+    break;
+  }
+  return nullptr;
+}
+
+} // namespace
+
+bool Ladder::wanted(PageKind kind) const { return kind >= first_step(config_.asked); }
+
+void Ladder::init(const OsHooks &os, const Config &config, Counters &counters) {
+  os_ = &os;
+  config_ = config;
+  counters_ = &counters;
+  steps_ = 0;
+  settings_ = read_page_settings(os, config.sysfs);
+  if (config.only_ours) // its advice still counts, nothing comes without
+    settings_.superpage.unadvised = settings_.medium.unadvised = false;
+
+  for (PageKind kind : {PageKind::kGigantic, PageKind::kHugetlb}) {
+    if (!wanted(kind))
+      continue;
+    int error = os.open_hugetlb(page_bytes(kind));
+    step(kind, error == 0);
+    if (error)
+      refused(kind, reason(error));
+  }
+  if (wanted(PageKind::kSuperpage)) {
+    bool there =
+        settings_.superpage.advised || (config.force && settings_.general != ThpMode::kAbsent);
+    step(PageKind::kSuperpage, there);
+    if (!there)
+      refused(PageKind::kSuperpage,
+              settings_.superpage.known ? WhyNot::kSwitchedOff : WhyNot::kNoSuchSize);
+  }
+  if (wanted(PageKind::kMedium)) {
+    bool there = settings_.medium.advised;
+    step(PageKind::kMedium, there);
+    // As a fallback it is a chance, not a promise.
+    if (!there && config.asked == PageBacking::kMedium)
+      refused(PageKind::kMedium,
+              settings_.medium.known ? WhyNot::kSwitchedOff : WhyNot::kNoSuchSize);
+  }
+}
+
+/// All, or half, or a quarter…: a pool that has some pages gives what it has to within a factor of
+/// two in a handful of system calls.
+UnitIndex Ladder::take_from(PageKind kind, char *start, UnitIndex units) {
+  auto step = static_cast<UnitIndex>(page_bytes(kind) / kSuperpageBytes);
+  for (UnitIndex pages = units / step; pages != 0; pages /= 2) {
+    int error = os_->map_hugetlb(start, size_t{pages} * page_bytes(kind), page_bytes(kind));
+    if (error == 0) {
+      counters_->pool_units[static_cast<unsigned>(kind)].add(uint64_t{pages} * step);
+      return pages * step;
+    }
+    if (pages == units / step)
+      refused(kind, reason(error));
+  }
+  return 0;
+}
+
+Ladder::Pooled Ladder::take_pool_pages(char *start, UnitIndex whole) {
+  Pooled pooled;
+  if (has(PageKind::kGigantic) && reinterpret_cast<uintptr_t>(start) % kGiganticBytes == 0)
+    pooled.gigantic_units = take_from(PageKind::kGigantic, start, whole);
+  if (has(PageKind::kHugetlb) && whole > pooled.gigantic_units)
+    pooled.hugetlb_units =
+        take_from(PageKind::kHugetlb, start + size_t{pooled.gigantic_units} * kSuperpageBytes,
+                  whole - pooled.gigantic_units);
+  return pooled;
+}
+
+void Ladder::give_pool_pages_back(char *start, const Pooled &pooled) {
+  size_t gigantic = size_t{pooled.gigantic_units} * kSuperpageBytes;
+  size_t hugetlb = size_t{pooled.hugetlb_units} * kSuperpageBytes;
+  if (gigantic)
+    os_->unmap_hugetlb(start, gigantic);
+  if (hugetlb)
+    os_->unmap_hugetlb(start + gigantic, hugetlb);
+  counters_->pool_units[static_cast<unsigned>(PageKind::kGigantic)].sub(pooled.gigantic_units);
+  counters_->pool_units[static_cast<unsigned>(PageKind::kHugetlb)].sub(pooled.hugetlb_units);
+}
+
+void Ladder::refused(PageKind kind, WhyNot why) {
+  counters_->not_on[static_cast<unsigned>(kind)][static_cast<unsigned>(why)].add();
+  uint32_t nothing = 0;
+  if (explain(kind, why))
+    first_refusal_.compare_exchange_strong(
+        nothing, (static_cast<uint32_t>(kind) << 8 | static_cast<uint32_t>(why)) + 1,
+        std::memory_order_relaxed);
+}
+
+bool Ladder::take_warning(TextBuffer<512> &text) {
+  uint32_t seen = first_refusal_.exchange(kWritten, std::memory_order_relaxed);
+  if (seen == 0 || seen == kWritten)
+    return false;
+  auto kind = static_cast<PageKind>((seen - 1) >> 8);
+  auto why = static_cast<WhyNot>((seen - 1) & 255);
+  text.put("pages:").put(option_of(first_step(config_.asked))).put(": ").put(explain(kind, why));
+  text.put("; ");
+  if (why == WhyNot::kNoMemory)
+    text.put("the program's malloc serves");
+  else if (kind == PageKind::kGigantic && has(PageKind::kHugetlb))
+    text.put("hugetlb pages of 2 MiB are used");
+  else if (kind < PageKind::kSuperpage && superpages())
+    text.put("transparent huge pages are used");
+  else if (kind < PageKind::kMedium && has(PageKind::kMedium))
+    text.put("pages of 64 KiB are used");
+  else
+    text.put("base pages are used");
+  return true;
+}
+
+} // namespace smalloc

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ladder.h decides what stands behind memory that deserves superpages: 1 GiB pages of a pool, 2 MiB
+// pages of a pool, transparent superpages, 64 KiB pages, base pages. The user names the first step
+// (pages:); each request gets the highest step that can be had, step by step, and is counted with
+// the reason why it got no better. The first fallback of the process is one line on standard error.
+#ifndef SMALLOC_CORE_LADDER_H
+#define SMALLOC_CORE_LADDER_H
+
+#include "smalloc/base/text.h"
+#include "smalloc/core/counters.h"
+#include "smalloc/core/options.h"
+#include "smalloc/os/page_settings.h"
+
+namespace smalloc {
+
+class Ladder {
+public:
+  struct Config {
+    PageBacking asked = PageBacking::kThp;
+    bool force = false;     ///< force:on: transparent superpages although they are switched off
+    bool only_ours = false; ///< unadvised memory gets none, whatever the administrator said
+    const char *sysfs = "/sys";
+  };
+  /// Finds out which steps exist. May load libhugetlbfs: not from within malloc.
+  void init(const OsHooks &os, const Config &config, Counters &counters);
+
+  /// Some page larger than a base page may be had.
+  bool any() const { return pools() || superpages() || medium(); }
+  bool pools() const { return has(PageKind::kGigantic) || has(PageKind::kHugetlb); }
+  /// Transparent superpages: by advice, and by collapse.
+  bool superpages() const { return has(PageKind::kSuperpage); }
+  bool medium() const { return has(PageKind::kMedium) && !superpages(); }
+  /// 64 KiB pages need advice that would bring superpages, too: the object's units must be primed
+  /// (a base page each) before the advice.
+  bool primes_medium() const { return medium() && settings_.superpage.advised; }
+  /// 64 KiB pages come by advice (and not to all memory anyway).
+  bool advises_medium() const { return medium() && settings_.medium.advised; }
+  const PageSettings &settings() const { return settings_; }
+  /// How far objects of this size should be aligned, in bytes: 1 GiB for those that may hold such a
+  /// page, otherwise 1.
+  size_t alignment_for(size_t bytes) const {
+    return has(PageKind::kGigantic) && bytes >= kGiganticBytes ? kGiganticBytes : 1;
+  }
+
+  /// How many units from the front came from which pool; the rest is to get the next steps.
+  struct Pooled {
+    UnitIndex gigantic_units = 0, hugetlb_units = 0;
+    UnitIndex units() const { return gigantic_units + hugetlb_units; }
+  };
+  /// Takes pool pages for a committed range of `whole` units, as many as there are.
+  Pooled take_pool_pages(char *start, UnitIndex whole);
+  void give_pool_pages_back(char *start, const Pooled &pooled);
+
+  /// Counts a request that ended on this step.
+  void got(PageKind kind) { counters_->requests_on[static_cast<unsigned>(kind)].add(); }
+  /// Counts a step that could not be had, and keeps the first for the warning.
+  void refused(PageKind kind, WhyNot why);
+  /// Is there a warning to write? Cheap. take_warning fills the line in once.
+  bool wants_to_warn() const {
+    uint32_t seen = first_refusal_.load(std::memory_order_relaxed);
+    return seen != 0 && seen != kWritten;
+  }
+  bool take_warning(TextBuffer<512> &text);
+
+private:
+  static constexpr uint32_t kWritten = 1u << 31;
+  bool has(PageKind kind) const { return steps_ >> static_cast<unsigned>(kind) & 1; }
+  void step(PageKind kind, bool there) {
+    if (there)
+      steps_ |= 1u << static_cast<unsigned>(kind);
+  }
+  bool wanted(PageKind kind) const; ///< at or below the step that the user named
+  UnitIndex take_from(PageKind kind, char *start, UnitIndex units);
+
+  static constexpr size_t kGiganticBytes = size_t{1} << 30;
+  const OsHooks *os_ = nullptr;
+  Counters *counters_ = nullptr;
+  Config config_;
+  PageSettings settings_;
+  unsigned steps_ = 0;
+  std::atomic<uint32_t> first_refusal_{0}; ///< kind << 8 | why, + 1; kWritten: said
+};
+
+} // namespace smalloc
+#endif

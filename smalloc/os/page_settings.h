@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// page_settings.h decides what the administrator's files under /sys mean for memory of ours: which
+// of the kernel's transparent page sizes a first touch gets, with advice (MADV_HUGEPAGE) and
+// without. Since Linux 6.8 each size has a switch of its own, which may inherit the general one;
+// before, there was one size, and the general switch was its own.
+#ifndef SMALLOC_OS_PAGE_SETTINGS_H
+#define SMALLOC_OS_PAGE_SETTINGS_H
+
+#include "smalloc/os/os_hooks.h"
+
+namespace smalloc {
+
+/// What one page size is for a first touch.
+struct SizeSetting {
+  bool known = false;     ///< the kernel has a switch for it
+  bool advised = false;   ///< advised memory gets it
+  bool unadvised = false; ///< so does all other memory
+};
+
+struct PageSettings {
+  ThpMode general = ThpMode::kAbsent;
+  SizeSetting superpage; ///< 2 MiB
+  SizeSetting medium;    ///< 64 KiB ("mTHP")
+};
+
+/// root: "/sys", or where a test keeps its own copy.
+PageSettings read_page_settings(const OsHooks &os, const char *root);
+
+} // namespace smalloc
+#endif
