@@ -6,7 +6,8 @@
 namespace smalloc::cli {
 
 std::span<const Verb *const> all_verbs() {
-  static const Verb *const verbs[] = {&kDoctorVerb, &kSitesVerb, &kRunVerb, &kMachineVerb};
+  static const Verb *const verbs[] = {&kDoctorVerb, &kSitesVerb, &kRunVerb, &kStatsVerb,
+                                      &kMachineVerb};
   return verbs;
 }
 

@@ -32,7 +32,7 @@ struct Verb {
   std::function<int()> (*declare)(CLI::App &app);
 };
 
-extern const Verb kSitesVerb, kDoctorVerb, kRunVerb, kMachineVerb;
+extern const Verb kSitesVerb, kDoctorVerb, kRunVerb, kStatsVerb, kMachineVerb;
 
 // What stood behind the first "--" of `smalloc run`, that "--" included.
 void set_command_to_run(std::vector<std::string> arguments);

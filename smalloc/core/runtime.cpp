@@ -451,10 +451,12 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
                               strategy_ == HeapStrategy::kSuperpage);
   bool at_birth = known_hot || (!undecided && (flags & SMALLOC_SITE_FULLY_INITIALISED));
   void *p = big_allocate(bytes, alignment, zero, at_birth, false, cell);
-  if (p)
+  if (p) {
     __atomic_store_n(&cell->requested_bytes,
                      __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED) + bytes,
                      __ATOMIC_RELAXED);
+    g_accounts.account_of(cell); // takes the sum over
+  }
   return p;
 }
 

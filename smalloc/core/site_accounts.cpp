@@ -76,8 +76,12 @@ SiteAccounts::Account SiteAccounts::account_of(smalloc_cell *cell) {
   for (unsigned i = 0; i < kCellSlots; i++) {
     unsigned slot = static_cast<unsigned>(at + i) % kCellSlots;
     smalloc_cell *there = cells_[slot].load(std::memory_order_acquire);
-    if (there == cell)
-      return cell_accounts_[slot].load(std::memory_order_relaxed);
+    if (there == cell) {
+      Account account = cell_accounts_[slot].load(std::memory_order_relaxed);
+      if (account != kNoSite)
+        store(g_live.contents().sites[account].requested_bytes, requested_bytes(cell));
+      return account;
+    }
     if (!there)
       return open_account(cell);
   }
