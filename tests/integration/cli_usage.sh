@@ -4,7 +4,7 @@
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 expect_status 2 "$SMALLOC"
 expect_match err '^Usage: smalloc VERB'
-expect_error 2 'unknown verb \(calibrat\): the verbs are doctor, sites, run, machine' "$SMALLOC" calibrat
+expect_error 2 'unknown verb \(calibrat\): the verbs are doctor, sites, run, ' "$SMALLOC" calibrat
 expect_match err '^hint: smalloc --help'
 expect_error 2 'smalloc sites' "$SMALLOC" sites
 expect_error 2 '' "$SMALLOC" sites --bogus x
