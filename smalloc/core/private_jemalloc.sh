@@ -25,5 +25,9 @@ cd "$dir/members"
 ar x "$dir/all.a"
 is_cold='^(ctl|stats|prof.*|ckh|hpa.*|hpdata|psset|sec|background_thread|buf_writer|malloc_io|log|hook|inspect|test_hooks|safety_check|witness)\.'
 rm -f "$out"
+# Cold text gets a section of its own, so that its pages can be given back once the start has run through some of it.
+for member in $(ar t "$dir/all.a" | grep -E "$is_cold"); do
+  objcopy --rename-section .text=jepriv_cold_text "$member"
+done
 # The order is the archive's own within hot and cold: the same input gives the same bytes.
 ar rcsD "$out" $(ar t "$dir/all.a" | grep -vE "$is_cold") $(ar t "$dir/all.a" | grep -E "$is_cold")

@@ -403,7 +403,7 @@ void Runtime::arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested) 
   t_small.direct_armed = true;
   if (SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_DIRECT)
     __atomic_store_n(&cell->requested_bytes, requested + taken, __ATOMIC_RELAXED);
-  else if (requested >= 2 * kSiteWarmupBytes)
+  else if (requested >= kSiteWarmBytes)
     __atomic_fetch_or(&cell->word, uint64_t{SMALLOC_CELL_DIRECT} << 8, __ATOMIC_RELAXED);
 }
 
@@ -425,7 +425,7 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     }
     uint64_t requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
     __atomic_store_n(&cell->requested_bytes, requested + bytes, __ATOMIC_RELAXED);
-    if (SMALLOC_UNLIKELY(requested < 2 * kSiteWarmupBytes)) {
+    if (SMALLOC_UNLIKELY(requested < kSiteWarmBytes)) {
       if (requested < kSiteWarmupBytes && strategy_ != HeapStrategy::kSuperpage)
         return nullptr;
       first_of_site(word);

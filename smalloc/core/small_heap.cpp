@@ -27,6 +27,9 @@ extern "C" {
 void _IO_list_lock(void) __attribute__((weak));
 void _IO_list_unlock(void) __attribute__((weak));
 void _IO_list_resetlock(void) __attribute__((weak));
+// The section that private_jemalloc.sh makes.
+extern const char __start_jepriv_cold_text[] __attribute__((visibility("hidden")));
+extern const char __stop_jepriv_cold_text[] __attribute__((visibility("hidden")));
 }
 
 namespace smalloc {
@@ -74,6 +77,15 @@ void return_class_cache(void *value) {
   t_small.has_class_cache = false;
   t_small.class_cache_refused = true; // later destructors of this thread do without
   jepriv_mallctl("tcache.destroy", nullptr, nullptr, &cache, sizeof cache);
+}
+
+/// The start runs through jemalloc's control interface, which hardly anybody needs afterwards; the kernel maps files in pieces of
+/// 64 KiB, so that it would stay resident nearly whole. Clean file pages: what is called again comes back by itself.
+void drop_cold_text(const OsHooks &os) {
+  auto start = align_up(reinterpret_cast<uintptr_t>(__start_jepriv_cold_text), kBasePageBytes);
+  auto stop = align_down(reinterpret_cast<uintptr_t>(__stop_jepriv_cold_text), kBasePageBytes);
+  if (start < stop)
+    os.purge(reinterpret_cast<char *>(start), stop - start);
 }
 
 void io_prefork() {
@@ -137,7 +149,7 @@ bool SmallHeap::create_arena(unsigned &arena, je_extent_hooks *hooks) {
   if (jepriv_mallctl("experimental.arenas_create_ext", &arena, &size, &config, sizeof config) != 0)
     return false;
   // Grow by one superpage at a time: jemalloc's geometric steps would commit a quarter more than is
-  // used.
+  // used. (Its arena 0 cannot be the first of ours: 2 MiB of it are mapped before hooks can be set.)
   TextBuffer<64> name;
   name.put("arena.").number(arena).put(".retain_grow_limit").put_char('\0');
   size_t limit = kSuperpageBytes;
@@ -162,6 +174,8 @@ bool SmallHeap::bind_thread() {
   if (jepriv_mallctl("thread.arena", nullptr, nullptr, &arena, sizeof arena) != 0)
     return false;
   t_small.bound = true;
+  if (k == 0 && !cold_text_dropped_.exchange(true, std::memory_order_relaxed))
+    drop_cold_text(region_->os());
   return true;
 }
 

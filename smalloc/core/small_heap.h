@@ -79,7 +79,7 @@ private:
   std::atomic<HeapState> state_{HeapState::kUninitialised};
   std::atomic<HeapState> arena_state_[kMostArenas] = {};
   std::atomic<HeapState> class_state_{HeapState::kUninitialised};
-  std::atomic<bool> class_frozen_{false};
+  std::atomic<bool> class_frozen_{false}, cold_text_dropped_{false};
   std::atomic<unsigned> class_generation_{0};
   unsigned arenas_[kMostArenas] = {};
   unsigned class_arena_ = 0;

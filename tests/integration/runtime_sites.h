@@ -170,9 +170,9 @@ static inline size_t status_kb(const char *field) {
       exit(1);                                                                                     \
     }                                                                                              \
   while (0)
-/* Many small objects through a site until its heap serves (the first MiB is the program's malloc's). */
+/* Many small objects through a site until its heap serves (the first 4 MiB are the program's malloc's). */
 static inline void warm_up(struct smalloc_cell *c) {
-  for (int i = 0; i < 1100; i++)
+  for (int i = 0; i < 4200; i++)
     free(site_malloc(c, 1024));
 }
 #ifdef __cplusplus
