@@ -32,6 +32,19 @@ bool parse_number(Text value, uint64_t &number) {
   return true;
 }
 
+/// Half of what an address space holds on any machine: a larger size is a slip of the pen.
+constexpr uint64_t kMostBytes = uint64_t{64} << 40;
+constexpr uint64_t kLeastBudgetBytes = uint64_t{2} << 20;    // one superpage; none is heap:off
+constexpr uint64_t kLeastReserveBytes = uint64_t{256} << 20; // as Runtime::start_region()
+
+bool parse_bytes_between(Text v, uint64_t least, uint64_t most, uint64_t &bytes) {
+  uint64_t n;
+  if (!parse_bytes(v, n) || n < least || n > most)
+    return false;
+  bytes = n;
+  return true;
+}
+
 bool set_heap(Text v, Options &o) {
   if (v.is("split"))
     o.heap = HeapStrategy::kSplit;
@@ -64,12 +77,16 @@ bool set_pages(Text v, Options &o) {
 bool set_budget(Text v, Options &o) {
   if (v.size && v.data[v.size - 1] == '%') {
     uint64_t percent;
-    if (!parse_number(Text(v.data, v.size - 1), percent) || percent > 100)
+    if (!parse_number(Text(v.data, v.size - 1), percent) || percent == 0 || percent > 100)
       return false;
     o.budget_percent = static_cast<unsigned>(percent);
+    o.budget_bytes = 0;
     return true;
   }
-  return parse_bytes(v, o.budget_bytes);
+  if (!parse_bytes_between(v, kLeastBudgetBytes, kMostBytes, o.budget_bytes))
+    return false;
+  o.budget_percent = 0;
+  return true;
 }
 bool set_promote(Text v, Options &o) {
   if (v.is("auto"))
@@ -127,23 +144,34 @@ bool set_path(Text v, char (&path)[256]) {
 struct Key {
   const char *name;
   bool (*set)(Text value, Options &options);
+  const char *values = ""; ///< what a warning about a bad value names
 };
+constexpr char kSwitch[] = "on or off";
+constexpr char kCycles[] = "cycles, at most 100000";
+constexpr char kPath[] = "a path of 1 to 255 bytes";
 const Key kKeys[] = {
-    {"heap", set_heap},
-    {"pages", set_pages},
-    {"force", [](Text v, Options &o) { return parse_switch(v, o.force); }},
-    {"budget", set_budget},
-    {"only-ours", [](Text v, Options &o) { return parse_switch(v, o.only_ours); }},
-    {"cache", [](Text v, Options &o) { return parse_bytes(v, o.cache_bytes); }},
-    {"promote", set_promote},
-    {"walk_near", [](Text v, Options &o) { return set_cycles(v, o.walk_near_cycles); }},
-    {"walk_far", [](Text v, Options &o) { return set_cycles(v, o.walk_far_cycles); }},
-    {"reserve", [](Text v, Options &o) { return parse_bytes(v, o.reserve_bytes); }},
-    {"stats", set_stats},
-    {"debug", [](Text v, Options &o) { return parse_switch(v, o.debug); }},
-    {"abort", [](Text v, Options &o) { return parse_switch(v, o.abort_on_error); }},
-    {"stats_file", [](Text v, Options &o) { return set_path(v, o.stats_file); }},
-    {"sysfs", [](Text v, Options &o) { return set_path(v, o.sysfs); }},
+    {"heap", set_heap, "split, off, superpage or migrate"},
+    {"pages", set_pages, "thp, hugetlb, 1g, mthp or base"},
+    {"force", [](Text v, Options &o) { return parse_switch(v, o.force); }, kSwitch},
+    {"budget", set_budget, "2m to 64t, such as 512m, or 1% to 100%"},
+    {"only-ours", [](Text v, Options &o) { return parse_switch(v, o.only_ours); }, kSwitch},
+    {"cache",
+     [](Text v, Options &o) { return parse_bytes_between(v, 0, kMostBytes, o.cache_bytes); },
+     "0 to 64t, such as 64m"},
+    {"promote", set_promote, "auto, off or eager"},
+    {"walk_near", [](Text v, Options &o) { return set_cycles(v, o.walk_near_cycles); }, kCycles},
+    {"walk_far", [](Text v, Options &o) { return set_cycles(v, o.walk_far_cycles); }, kCycles},
+    {"reserve",
+     [](Text v, Options &o) {
+       return parse_bytes_between(v, kLeastReserveBytes, kMostBytes, o.reserve_bytes);
+     },
+     "256m to 64t, such as 64g"},
+    {"stats", set_stats, "off, or exit, json, jemalloc, sites with + between them"},
+    {"debug", [](Text v, Options &o) { return parse_switch(v, o.debug); }, kSwitch},
+    {"abort", [](Text v, Options &o) { return parse_switch(v, o.abort_on_error); },
+     "true or false"},
+    {"stats_file", [](Text v, Options &o) { return set_path(v, o.stats_file); }, kPath},
+    {"sysfs", [](Text v, Options &o) { return set_path(v, o.sysfs); }, kPath},
 };
 
 /// Keys that the interface promises and this version has not got.
@@ -155,6 +183,45 @@ bool is_future(Text key) {
 /// Asking for the absence of what is absent is no reason for a warning.
 bool is_default_of_future(Text key, Text value) {
   return (value.is("off") || value.is("false")) && !key.is("directives") && !key.is("trace");
+}
+
+/// Levenshtein's distance, for names of at most kLongest letters; more when one is longer.
+unsigned distance(Text a, Text b) {
+  constexpr size_t kLongest = 15;
+  if (a.size > kLongest || b.size > kLongest)
+    return kLongest;
+  unsigned row[kLongest + 1];
+  for (unsigned j = 0; j <= b.size; j++)
+    row[j] = j;
+  for (unsigned i = 1; i <= a.size; i++) {
+    unsigned diagonal = row[0];
+    row[0] = i;
+    for (unsigned j = 1; j <= b.size; j++) {
+      unsigned replace = diagonal + (a.data[i - 1] != b.data[j - 1]);
+      unsigned least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+      diagonal = row[j];
+      row[j] = least < replace ? least : replace;
+    }
+  }
+  return row[b.size];
+}
+
+void say(WarningSink warn, Text item, const char *what);
+
+void say_unknown(WarningSink warn, Text item, Text key) {
+  const Key *nearest = nullptr;
+  for (const Key &k : kKeys)
+    if (distance(key, k.name) <= 2 && distance(key, k.name) < key.size &&
+        (!nearest || distance(key, k.name) < distance(key, nearest->name)))
+      nearest = &k;
+  TextBuffer<128> text;
+  text.put("is not a known key, ignored; ");
+  if (nearest)
+    text.put("did you mean ").put(nearest->name).put(":").put("?");
+  else
+    text.put("docs/tuning.md lists the keys");
+  text.put_char('\0');
+  say(warn, item, text.data());
 }
 
 void say(WarningSink warn, Text item, const char *what) {
@@ -189,11 +256,15 @@ void apply(Text item, bool privileged, Options &options, WarningSink warn) {
   for (const Key &k : kKeys) {
     if (!key.is(k.name))
       continue;
-    if (!k.set(value, options))
-      say(warn, item, "has a value that is not understood, ignored");
+    if (!k.set(value, options)) {
+      TextBuffer<160> text;
+      text.put("has a value that is not understood: ").put(k.name).put(" is ").put(k.values);
+      text.put("; the default is taken").put_char('\0');
+      say(warn, item, text.data());
+    }
     return;
   }
-  say(warn, item, "is not a known key, ignored");
+  say_unknown(warn, item, key);
 }
 
 } // namespace

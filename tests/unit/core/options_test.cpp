@@ -62,14 +62,36 @@ TEST(Options, StatisticsWords) {
 }
 TEST(Options, BadValuesKeepTheDefault) {
   for (const char *bad :
-       {"heap:", "heap:Split", "pages:4k", "budget:101%", "budget:-1", "cache:64q", "cache:m",
-        "promote:1", "walk_near:x", "force:maybe", "stats:on", "stats:", "stats:exit+",
-        "stats:exit+off", "stats_file:", "sysfs:", "cache:99999999999999999999"}) {
+       {"heap:",           "heap",         "heap:Split",  "budget:0",
+        "budget:0%",       "budget:1m",    "budget:100t", "reserve:0",
+        "reserve:1m",      "reserve:100t", "cache:100t",  "only-ours:2",
+        "walk_far:100001", "pages:4k",     "budget:101%", "budget:-1",
+        "cache:64q",       "cache:m",      "promote:1",   "walk_near:x",
+        "force:maybe",     "stats:on",     "stats:",      "stats:exit+",
+        "stats:exit+off",  "stats_file:",  "sysfs:",      "cache:99999999999999999999"}) {
     Options o = parse(bad);
     EXPECT_EQ(warnings.size(), 1u) << bad;
     EXPECT_EQ(o.cache_bytes, 64u << 20);
     EXPECT_FALSE(o.heap_given);
   }
+}
+TEST(Options, WarningsNameKeyValueAndCure) {
+  parse("heap:all");
+  EXPECT_EQ(
+      warnings[0],
+      "smalloc: warning: SMALLOC_CONF: 'heap:all' has a value that is not understood: heap is "
+      "split, off, superpage or migrate; the default is taken\n");
+  parse("haep:off");
+  EXPECT_EQ(warnings[0],
+            "smalloc: warning: SMALLOC_CONF: 'haep:off' is not a known key, ignored; did you mean "
+            "heap:?\n");
+  parse("wibble:7");
+  EXPECT_NE(warnings[0].find("docs/tuning.md"), std::string::npos);
+  parse("x:7"); // two letters more would make anything of it
+  EXPECT_EQ(warnings[0].find("did you mean"), std::string::npos);
+  Options o = parse("budget:10%,budget:1g");
+  EXPECT_EQ(o.budget_percent, 0u);
+  EXPECT_EQ(o.budget_bytes, uint64_t{1} << 30);
 }
 TEST(Options, FutureFeaturesSaySo) {
   for (const char *future : {"numa:hints", "numa:migrate", "directives:f", "trace:f", "text:on",
@@ -84,8 +106,8 @@ TEST(Options, FutureFeaturesSaySo) {
 TEST(Options, UnknownKeyIsOneLineAndTheRestCounts) {
   Options o = parse("heap:off,wibble:7,stats:exit");
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(warnings[0],
-            "smalloc: warning: SMALLOC_CONF: 'wibble:7' is not a known key, ignored\n");
+  EXPECT_EQ(warnings[0], "smalloc: warning: SMALLOC_CONF: 'wibble:7' is not a known key, ignored; "
+                         "docs/tuning.md lists the keys\n");
   EXPECT_EQ(o.heap, HeapStrategy::kOff);
   EXPECT_TRUE(o.stats_at_exit);
 }
