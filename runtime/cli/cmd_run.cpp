@@ -284,6 +284,7 @@ std::function<int()> declare(CLI::App &app) {
 void set_command_to_run(std::vector<std::string> arguments) {
   command_to_run = std::move(arguments);
 }
+const std::vector<std::string> &command_behind_dashes() { return command_to_run; }
 
 const Verb kRunVerb = {
     "run",

@@ -20,9 +20,13 @@
 namespace smalloc::cli {
 namespace {
 
-// `smalloc run` answers for itself like env(1): 2 and 1 belong to the command that it runs.
+bool runs_a_command(const std::string &verb) {
+  return verb == kRunVerb.name || verb == kRecordVerb.name;
+}
+
+// What runs a command answers for itself like env(1): 2 and 1 belong to that command.
 int own_status(const std::string &verb, int status) {
-  return verb == kRunVerb.name ? int{kRunFailed} : status;
+  return runs_a_command(verb) ? int{kRunFailed} : status;
 }
 
 void check_verb(const std::string &name) {
@@ -70,7 +74,7 @@ int dispatch(int argc, char **argv) {
   // CLI11 would look for verbs of its own behind "--"; what stands there belongs to the command
   // that is run.
   int parsed_arguments = argc;
-  if (first == kRunVerb.name)
+  if (runs_a_command(first))
     for (int i = 2; i < argc; i++)
       if (std::strcmp(argv[i], "--") == 0) {
         parsed_arguments = i;

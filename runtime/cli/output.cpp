@@ -86,12 +86,12 @@ int finish(const OutputOptions &options, const std::vector<FailIf> &thresholds,
   return status;
 }
 
-std::string expand_file_name(const std::string &name) {
+std::string expand_file_name(const std::string &name, const std::string &process) {
   std::string result;
   for (size_t i = 0; i < name.size(); i++) {
     const char key = name[i] == '%' && i + 1 < name.size() ? name[i + 1] : '\0';
     if (key == 'p') {
-      result += std::to_string(getpid());
+      result += process.empty() ? std::to_string(getpid()) : process;
     } else if (key == 'h') {
       char host[256] = "";
       gethostname(host, sizeof host - 1);

@@ -45,6 +45,7 @@ int finish(const OutputOptions &options, const std::vector<FailIf> &thresholds,
 std::string json_text(const nlohmann::ordered_json &document);
 
 // Replaces %p, %h, %r and %% in a file name.
-std::string expand_file_name(const std::string &name);
+// `process`: what %p becomes; empty: this process.
+std::string expand_file_name(const std::string &name, const std::string &process = {});
 
 } // namespace smalloc::cli

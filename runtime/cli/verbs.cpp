@@ -6,8 +6,8 @@
 namespace smalloc::cli {
 
 std::span<const Verb *const> all_verbs() {
-  static const Verb *const verbs[] = {&kDoctorVerb, &kSitesVerb, &kRunVerb, &kStatsVerb,
-                                      &kMachineVerb};
+  static const Verb *const verbs[] = {&kDoctorVerb, &kSitesVerb, &kRunVerb,    &kRecordVerb,
+                                      &kTraceVerb,  &kStatsVerb, &kMachineVerb};
   return verbs;
 }
 

@@ -33,9 +33,11 @@ struct Verb {
 };
 
 extern const Verb kSitesVerb, kDoctorVerb, kRunVerb, kStatsVerb, kMachineVerb;
+extern const Verb kRecordVerb, kTraceVerb;
 
-// What stood behind the first "--" of `smalloc run`, that "--" included.
+// What stood behind the first "--" of `smalloc run` and `smalloc record`, that "--" included.
 void set_command_to_run(std::vector<std::string> arguments);
+const std::vector<std::string> &command_behind_dashes();
 
 // In the order of the help text.
 std::span<const Verb *const> all_verbs();

@@ -25,6 +25,8 @@ constexpr int kLevel = 1;
 constexpr size_t kMostRecordBytes = 24 + kMostAccesses * 20; ///< the longest record there is
 static_assert(kMostRecordBytes < kChunkBytes / 2);
 constexpr size_t kMostText = 2048;
+/// A chunk that is older is written by its thread's next event, so that a killed process loses little.
+constexpr uint64_t kOldestNs = 1000000000;
 
 const char kSchemaText[] =
     "chunk thread sequence start_ns; site id kind offset text; allocate dt site bytes address; "
@@ -32,10 +34,12 @@ const char kSchemaText[] =
     "repeats)...; fault dt minor major; phase dt text; segment start bytes text; end dt lost. "
     "Integers are LEB128, ids 8 bytes; dt in ns since the last record.";
 
+// Rounded, so that what lies behind it is aligned.
 size_t context_bytes() {
-  return ZSTD_estimateCCtxSize_usingCParams(ZSTD_getCParams(kLevel, kChunkBytes, 0));
+  return (ZSTD_estimateCCtxSize_usingCParams(ZSTD_getCParams(kLevel, kChunkBytes, 0)) + 63) &
+         ~size_t{63};
 }
-size_t frame_bytes() { return ZSTD_compressBound(kChunkBytes); }
+size_t frame_bytes() { return (ZSTD_compressBound(kChunkBytes) + 63) & ~size_t{63}; }
 
 void *map(size_t bytes) {
   void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -153,22 +157,20 @@ void Output::close() {
   fd_ = -1;
 }
 
-void Output::forget() { close(); }
-
-ThreadChunk::ThreadChunk(Output &output, uint64_t thread)
-    : output_(output), thread_(thread),
+ThreadChunk::ThreadChunk(Output &output, uint64_t thread, size_t bytes)
+    : output_(output), thread_(thread), mapped_bytes_(bytes),
       bytes_(reinterpret_cast<unsigned char *>(this + 1), kChunkBytes),
       work_(reinterpret_cast<unsigned char *>(this + 1) + kChunkBytes) {}
 
-ThreadChunk *ThreadChunk::create(Output &output, uint64_t thread) {
-  static_assert(sizeof(ThreadChunk) % 16 == 0 || alignof(ThreadChunk) <= 16);
-  void *memory = map(sizeof(ThreadChunk) + kChunkBytes + Output::work_bytes() + 64);
-  return memory ? new (memory) ThreadChunk(output, thread) : nullptr;
+// One mapping: this object, its chunk, the compressor's workspace, the owner's extra bytes.
+ThreadChunk *ThreadChunk::create(Output &output, uint64_t thread, size_t extra_bytes) {
+  static_assert(sizeof(ThreadChunk) % 8 == 0);
+  const size_t bytes = sizeof(ThreadChunk) + kChunkBytes + Output::work_bytes() + extra_bytes;
+  void *memory = map(bytes);
+  return memory ? new (memory) ThreadChunk(output, thread, bytes) : nullptr;
 }
 
-void ThreadChunk::destroy() {
-  munmap(this, sizeof(ThreadChunk) + kChunkBytes + Output::work_bytes() + 64);
-}
+void ThreadChunk::destroy() { munmap(this, mapped_bytes_); }
 
 void ThreadChunk::open_chunk(uint64_t now_ns) {
   unsigned char payload[32];
@@ -179,7 +181,7 @@ void ThreadChunk::open_chunk(uint64_t now_ns) {
   bytes_.varint(static_cast<uint64_t>(Type::kChunk));
   bytes_.varint(p.size());
   bytes_.text(reinterpret_cast<const char *>(payload), p.size());
-  last_ns_ = now_ns;
+  last_ns_ = start_ns_ = now_ns;
 }
 
 // True: there is room for the longest record, and the caller must leave (busy_ is set).
@@ -190,7 +192,7 @@ bool ThreadChunk::begin(uint64_t now_ns) {
     lost_++; // a signal handler inside a record, or the process is ending
     return false;
   }
-  if (bytes_.left() < kMostRecordBytes)
+  if (bytes_.left() < kMostRecordBytes || now_ns > start_ns_ + kOldestNs)
     write_out();
   if (bytes_.size() == 0)
     open_chunk(now_ns);

@@ -27,11 +27,10 @@ public:
   bool write_chunk(const unsigned char *chunk, size_t bytes, void *work);
   /// Records no more. With a reason, one warning line goes to standard error.
   void stop(const char *why);
+  /// In a child of fork the parent's file stays as it is.
   void close();
   static size_t work_bytes();
   const char *path() const { return path_; }
-  /// In a child of fork: forgets the parent's file without touching it.
-  void forget();
 
 private:
   int fd_ = -1;
@@ -43,8 +42,8 @@ private:
 /// One thread's chunk. Only its thread appends; flush() may be called by another one at exit (busy_).
 class ThreadChunk {
 public:
-  /// nullptr when there is no memory.
-  static ThreadChunk *create(Output &output, uint64_t thread);
+  /// With extra_bytes for the owner. nullptr when there is no memory.
+  static ThreadChunk *create(Output &output, uint64_t thread, size_t extra_bytes = 0);
   void destroy();
 
   void allocate(uint64_t now_ns, uint64_t site, uint64_t bytes, uint64_t address);
@@ -64,22 +63,27 @@ public:
   void segment(uint64_t start, uint64_t bytes, const char *text, size_t text_bytes);
   void end(uint64_t now_ns);
   void flush();
-  uint64_t thread() const { return thread_; }
-  void set_thread(uint64_t thread) { thread_ = thread; }
+  /// The chunk goes to another thread; flushed before.
+  void restart(uint64_t thread) {
+    thread_ = thread;
+    sequence_ = 0;
+  }
+  void *extra() { return static_cast<unsigned char *>(work_) + Output::work_bytes(); }
   /// Drops what is not written yet (in a child of fork: it is the parent's).
   void drop();
 
-  ThreadChunk *next = nullptr; ///< the owner's list
+  ThreadChunk *next = nullptr, *next_idle = nullptr; ///< the owner's lists
 
 private:
-  ThreadChunk(Output &output, uint64_t thread);
+  ThreadChunk(Output &output, uint64_t thread, size_t bytes);
   class Record;
   bool begin(uint64_t now_ns);
   void open_chunk(uint64_t now_ns);
   void write_out();
 
   Output &output_;
-  uint64_t thread_, sequence_ = 0, last_ns_ = 0, lost_ = 0;
+  uint64_t thread_, sequence_ = 0, last_ns_ = 0, start_ns_ = 0, lost_ = 0;
+  size_t mapped_bytes_;
   std::atomic<bool> busy_{false};
   Bytes bytes_;
   void *work_;

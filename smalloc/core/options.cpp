@@ -167,6 +167,7 @@ const Key kKeys[] = {
      },
      "256m to 64t, such as 64g"},
     {"stats", set_stats, "off, or exit, json, jemalloc, sites with + between them"},
+    {"trace", [](Text v, Options &o) { return o.trace = v.size > 0; }, "a file name"},
     {"debug", [](Text v, Options &o) { return parse_switch(v, o.debug); }, kSwitch},
     {"abort", [](Text v, Options &o) { return parse_switch(v, o.abort_on_error); },
      "true or false"},
@@ -178,11 +179,11 @@ const Key kKeys[] = {
 bool is_future(Text key) {
   if (key.is("numa") || key.is("text") || key.is("static") || key.is("demote"))
     return true;
-  return key.is("directives") || key.is("trace");
+  return key.is("directives");
 }
 /// Asking for the absence of what is absent is no reason for a warning.
 bool is_default_of_future(Text key, Text value) {
-  return (value.is("off") || value.is("false")) && !key.is("directives") && !key.is("trace");
+  return (value.is("off") || value.is("false")) && !key.is("directives");
 }
 
 /// Levenshtein's distance, for names of at most kLongest letters; more when one is longer.

@@ -69,6 +69,8 @@ struct Options {
   bool stats_live = true;
   /// stats_file:FILE: where the table at exit goes; %p process, %h host, %r MPI rank.
   char stats_file[256] = "";
+  /// trace:FILE is libsmalloc_feedback.so's; here only so that its absence can be told.
+  bool trace = false;
   /// debug:on: one line when the heaps start, wrong frees of our pointers reported and ignored,
   /// invariants checked at exit.
   bool debug = false;

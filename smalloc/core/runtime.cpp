@@ -22,6 +22,9 @@
 SMALLOC_EXPORT unsigned __smalloc_v1_pending; // declared in site.h
 unsigned __smalloc_v1_pending = 0;
 
+/// libsmalloc_feedback.so's, when it is loaded.
+extern "C" void smalloc_phase(const char *name) __attribute__((weak));
+
 namespace smalloc {
 
 // Constant initialisation: images register before constructors of ours run.
@@ -83,6 +86,9 @@ const Options &Runtime::options() {
     bool privileged = getauxval(AT_SECURE) != 0;
     if (const char *conf = getenv("SMALLOC_CONF"))
       parse_options(Text(conf), privileged, options_, print_warning);
+    if (options_.trace && !smalloc_phase)
+      print_warning("smalloc: warning: SMALLOC_CONF: 'trace' needs libsmalloc_feedback.so (smalloc "
+                    "record loads it), ignored\n");
     strategy_ = options_.heap;
     options_read_.store(true, std::memory_order_release);
   }

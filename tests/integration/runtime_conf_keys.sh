@@ -18,9 +18,10 @@ for bad in heap pages:4k force:perhaps budget:0 budget:101% budget:100t only-our
 done
 [ "$(warnings haep:off)" = 1 ] || fail "a misspelt key"
 expect_match err "did you mean heap:\\?"
-for future in numa:hints directives:f trace:f text:on static:on demote:auto; do
+for future in numa:hints directives:f text:on static:on demote:auto; do
   [ "$(warnings $future)" = 1 ] || fail "$future is silent"
   expect_match err "'$future' is not available in this version"
 done
 [ "$(warnings numa:off,text:off,static:off,demote:off)" = 0 ] || fail "switching off what is not there warns"
 [ "$(warnings a:1,b:2,,c)" = 3 ] || fail "three unknown keys"
+SMALLOC_CONF=trace:f expect_status 0 env LD_PRELOAD="$LIB" true

@@ -94,8 +94,8 @@ TEST(Options, WarningsNameKeyValueAndCure) {
   EXPECT_EQ(o.budget_bytes, uint64_t{1} << 30);
 }
 TEST(Options, FutureFeaturesSaySo) {
-  for (const char *future : {"numa:hints", "numa:migrate", "directives:f", "trace:f", "text:on",
-                             "static:on", "demote:x"}) {
+  for (const char *future :
+       {"numa:hints", "numa:migrate", "directives:f", "text:on", "static:on", "demote:x"}) {
     parse(future);
     ASSERT_EQ(warnings.size(), 1u) << future;
     EXPECT_NE(warnings[0].find("not available in this version"), std::string::npos);

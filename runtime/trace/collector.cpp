@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// collector.cpp decides when a process is recorded (SMALLOC_CONF=trace:FILE, never with raised privileges),
+// what a thread's chunk is, and how sites are named: by the plugin's id where a rewritten call comes
+// through its cell, else by the return address in its image, which is the same in every run.
+#include "runtime/trace/collector.h"
+#include "runtime/trace/image_names.h"
+#include "runtime/trace/writer.h"
+#include "smalloc/include/smalloc/site.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace smalloc::trace {
+namespace {
+
+constexpr uint64_t kSecond = 1000000000;
+constexpr size_t kRunsKept = 512;
+
+Output g_output;
+char g_pattern[4096];
+uint64_t g_start_ns;
+pid_t g_process; // that the trace belongs to
+std::atomic<uint64_t> g_next_thread{1}, g_next_faults_ns{0};
+std::atomic<ThreadChunk *> g_chunks{nullptr}; // every one there is; never shortened
+std::atomic<ThreadChunk *> g_idle{nullptr};   // of threads that have ended; taken whole
+pthread_key_t g_key;
+bool g_key_made;
+
+struct ThreadState {
+  ThreadChunk *chunk;
+  ThreadChunk::Access *runs; // kRunsKept of them, behind the chunk's own memory
+  const void *announced_caller;
+  const smalloc_cell *announced_cell;
+  uint32_t run_count;
+  bool inside; // we ourselves are at work, or the thread has said good-bye
+};
+__thread ThreadState t_state __attribute__((tls_model("initial-exec")));
+
+uint64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<uint64_t>(t.tv_sec) * kSecond + static_cast<uint64_t>(t.tv_nsec) - g_start_ns;
+}
+
+/// Sets t_state.inside, so that what we call may allocate, and keeps errno.
+class Inside {
+public:
+  Inside() : entered_(!t_state.inside), errno_(errno) { t_state.inside = true; }
+  ~Inside() {
+    if (entered_)
+      t_state.inside = false;
+    errno = errno_;
+  }
+  explicit operator bool() const { return entered_; }
+
+private:
+  bool entered_;
+  int errno_;
+};
+
+/// Which sites have been named in this trace: open addressing, insert only. Full: later ones stay unnamed.
+class Named {
+public:
+  /// The id of a key, 0 if it has none yet.
+  uint64_t find(uint64_t key) const {
+    for (size_t i = start(key), n = 0; n < kProbes; i = (i + 1) % kSlots, n++) {
+      const uint64_t seen = slots_[i].key.load(std::memory_order_acquire);
+      if (seen == key)
+        return slots_[i].id.load(std::memory_order_acquire);
+      if (seen == 0)
+        return 0;
+    }
+    return 0;
+  }
+  void insert(uint64_t key, uint64_t id) {
+    for (size_t i = start(key), n = 0; n < kProbes; i = (i + 1) % kSlots, n++) {
+      uint64_t seen = 0;
+      if (slots_[i].key.compare_exchange_strong(seen, key) || seen == key) {
+        slots_[i].id.store(id, std::memory_order_release);
+        return;
+      }
+    }
+  }
+  void clear() {
+    for (Slot &slot : slots_) {
+      slot.key.store(0, std::memory_order_relaxed);
+      slot.id.store(0, std::memory_order_relaxed);
+    }
+  }
+
+private:
+  static constexpr size_t kSlots = 1u << 15, kProbes = 64;
+  static size_t start(uint64_t key) { return (key * 0x9e3779b97f4a7c15u) >> 49; }
+  struct Slot {
+    std::atomic<uint64_t> key{0}, id{0};
+  };
+  Slot slots_[kSlots];
+};
+Named g_named;
+
+void write_runs(ThreadState &state, uint64_t now) {
+  if (state.run_count)
+    state.chunk->accesses(now, 1, state.runs, state.run_count);
+  state.run_count = 0;
+}
+
+// As a key's destructor: the thread ends, its chunk waits for the next one.
+void leave_thread(void *) {
+  ThreadState &state = t_state;
+  const Inside inside;
+  if (!state.chunk)
+    return;
+  write_runs(state, now_ns());
+  state.chunk->flush();
+  ThreadChunk *chunk = state.chunk;
+  state.chunk = nullptr;
+  ThreadChunk *head = g_idle.load();
+  do
+    chunk->next_idle = head;
+  while (!g_idle.compare_exchange_weak(head, chunk));
+}
+
+ThreadChunk *idle_chunk() {
+  // Taken whole and given back but one: nobody can put a chunk under our feet twice.
+  ThreadChunk *list = g_idle.exchange(nullptr);
+  if (!list)
+    return nullptr;
+  for (ThreadChunk *rest = list->next_idle; rest;) {
+    ThreadChunk *next = rest->next_idle;
+    ThreadChunk *head = g_idle.load();
+    do
+      rest->next_idle = head;
+    while (!g_idle.compare_exchange_weak(head, rest));
+    rest = next;
+  }
+  return list;
+}
+
+bool enter_thread(ThreadState &state) {
+  const uint64_t id = g_next_thread.fetch_add(1);
+  ThreadChunk *chunk = idle_chunk();
+  if (chunk) {
+    chunk->restart(id);
+  } else {
+    chunk = ThreadChunk::create(g_output, id, kRunsKept * sizeof(ThreadChunk::Access));
+    if (!chunk)
+      return false;
+    ThreadChunk *head = g_chunks.load();
+    do
+      chunk->next = head;
+    while (!g_chunks.compare_exchange_weak(head, chunk));
+  }
+  state.chunk = chunk;
+  state.runs = static_cast<ThreadChunk::Access *>(chunk->extra());
+  state.run_count = 0;
+  if (g_key_made)
+    pthread_setspecific(g_key, chunk);
+  return true;
+}
+
+uint64_t site_of_cell(ThreadState &state, const smalloc_cell *cell) {
+  const auto *site = reinterpret_cast<const smalloc_site *>(reinterpret_cast<const char *>(cell) +
+                                                            cell->site_offset);
+  const auto key = reinterpret_cast<uintptr_t>(cell);
+  if (g_named.find(key) == 0) {
+    const auto text = [&](uint32_t offset) {
+      return offset >= site->fixed_bytes && offset < site->record_bytes
+                 ? reinterpret_cast<const char *>(site) + offset
+                 : "";
+    };
+    char line[1024];
+    const int n = snprintf(line, sizeof line, "%s\n%s:%u", text(site->function), text(site->file),
+                           site->line);
+    state.chunk->site(site->id, kCompilerSite, 0, line,
+                      n < 0                                  ? 0
+                      : static_cast<size_t>(n) < sizeof line ? static_cast<size_t>(n)
+                                                             : sizeof line - 1);
+    g_named.insert(key, site->id);
+  }
+  return site->id;
+}
+
+uint64_t site_of_caller(ThreadState &state, const void *caller) {
+  const auto key = reinterpret_cast<uintptr_t>(caller);
+  if (const uint64_t id = g_named.find(key))
+    return id;
+  const ImageName image = image_of(caller);
+  const uint64_t id = site_id(image);
+  state.chunk->site(id, kReturnAddress, image.offset, image.path, strlen(image.path));
+  g_named.insert(key, id);
+  return id;
+}
+
+uint64_t take_site(ThreadState &state, const void *caller) {
+  if (const smalloc_cell *cell = state.announced_cell) {
+    state.announced_cell = nullptr;
+    state.announced_caller = nullptr;
+    return site_of_cell(state, cell);
+  }
+  if (state.announced_caller) {
+    caller = state.announced_caller;
+    state.announced_caller = nullptr;
+  }
+  return site_of_caller(state, caller);
+}
+
+void note_faults(ThreadState &state, uint64_t now) {
+  rusage usage;
+  if (getrusage(RUSAGE_SELF, &usage) == 0)
+    state.chunk->faults(now, static_cast<uint64_t>(usage.ru_minflt),
+                        static_cast<uint64_t>(usage.ru_majflt));
+}
+
+// What every note does first. Accesses before it come first in the trace, too.
+bool ready(ThreadState &state, uint64_t &now) {
+  if (!state.chunk && !enter_thread(state))
+    return false;
+  now = now_ns();
+  write_runs(state, now);
+  uint64_t due = g_next_faults_ns.load(std::memory_order_relaxed);
+  if (now >= due && g_next_faults_ns.compare_exchange_strong(due, now + kSecond))
+    note_faults(state, now);
+  return true;
+}
+
+void note_segments() {
+  ThreadState &state = t_state;
+  uint64_t now;
+  if (ready(state, now))
+    for_each_segment(
+        [](uint64_t start, uint64_t bytes, const char *path, void *data) {
+          static_cast<ThreadChunk *>(data)->segment(start, bytes, path, strlen(path));
+        },
+        state.chunk);
+}
+
+void open_trace(uint64_t parent) {
+  char path[4096], header[8192], host[256] = "", program[4096] = "";
+  gethostname(host, sizeof host - 1);
+  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  program[length > 0 ? length : 0] = 0;
+  if (!expand_path(g_pattern, path, sizeof path))
+    return;
+  char build_id[2 * 64 + 1];
+  executable_build_id(build_id, sizeof build_id);
+  int n = snprintf(header, sizeof header,
+                   "program=%s\nbuild_id=%s\npid=%d\nhost=%s\nstart=%lld\nsource=preload\n"
+                   "base_page_bytes=%ld\n",
+                   program, build_id, static_cast<int>(getpid()), host,
+                   static_cast<long long>(time(nullptr)), sysconf(_SC_PAGESIZE));
+  if (n > 0 && parent)
+    n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "parent=%llu\n",
+                  static_cast<unsigned long long>(parent));
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  g_start_ns = static_cast<uint64_t>(t.tv_sec) * kSecond + static_cast<uint64_t>(t.tv_nsec);
+  g_process = getpid();
+  const int error = g_output.open(path, header, static_cast<size_t>(n));
+  if (error) {
+    char line[4400];
+    n = snprintf(line, sizeof line, "smalloc: warning: trace (%s): %s; nothing is recorded\n", path,
+                 strerror(error));
+    if (write(2, line, static_cast<size_t>(n)) < 0)
+      return;
+  } else {
+    note_segments();
+  }
+}
+
+uint64_t g_forking;
+
+void before_fork() { g_forking = static_cast<uint64_t>(getpid()); }
+
+// The child's events go to a file of its own; what the parent had not yet written is the parent's.
+void in_child() {
+  if (!g_output.recording())
+    return;
+  const Inside inside;
+  g_output.close();
+  for (ThreadChunk *chunk = g_chunks.load(); chunk; chunk = chunk->next)
+    chunk->drop();
+  t_state.run_count = 0;
+  g_named.clear();
+  g_next_faults_ns = 0;
+  open_trace(g_forking);
+}
+
+__attribute__((constructor(101))) void start() {
+  const char *conf = getauxval(AT_SECURE) ? nullptr : getenv("SMALLOC_CONF");
+  if (!conf || !find_trace_key(conf, g_pattern, sizeof g_pattern))
+    return;
+  const Inside inside;
+  g_key_made = pthread_key_create(&g_key, leave_thread) == 0;
+  pthread_atfork(before_fork, nullptr, in_child);
+  open_trace(0);
+}
+
+__attribute__((destructor(101))) void stop() { finish(); }
+
+} // namespace
+
+bool recording() { return g_output.recording(); }
+
+void announce_caller(const void *return_address) {
+  if (!t_state.announced_cell && !t_state.inside)
+    t_state.announced_caller = return_address;
+}
+void announce_site(const smalloc_cell *cell) { t_state.announced_cell = cell; }
+
+void note_allocate(const void *p, size_t bytes, const void *caller) {
+  const Inside inside;
+  uint64_t now;
+  if (!inside || !ready(t_state, now))
+    return;
+  const uint64_t site = take_site(t_state, caller);
+  t_state.chunk->allocate(now, site, bytes, reinterpret_cast<uintptr_t>(p));
+}
+
+void note_free(const void *p) {
+  const Inside inside;
+  uint64_t now;
+  if (inside && ready(t_state, now))
+    t_state.chunk->free(now, reinterpret_cast<uintptr_t>(p));
+}
+
+void note_reallocate(const void *p, size_t bytes, const void *old, const void *caller) {
+  const Inside inside;
+  uint64_t now;
+  if (!inside || !ready(t_state, now))
+    return;
+  const uint64_t site = take_site(t_state, caller);
+  t_state.chunk->reallocate(now, site, bytes, reinterpret_cast<uintptr_t>(p),
+                            reinterpret_cast<uintptr_t>(old));
+}
+
+void note_access(uint64_t address, uint32_t repeats, bool write) {
+  ThreadState &state = t_state;
+  constexpr unsigned kPageShift = 12;
+  if (state.run_count) {
+    ThreadChunk::Access &last = state.runs[state.run_count - 1];
+    if ((last.address ^ address) >> kPageShift == 0 && last.repeats < UINT32_MAX - repeats - 1) {
+      last.repeats += repeats + 1;
+      last.write |= write;
+      return;
+    }
+  }
+  if (state.run_count == kRunsKept || !state.chunk) {
+    const Inside inside;
+    uint64_t now;
+    if (!inside || !ready(state, now))
+      return;
+  }
+  state.runs[state.run_count++] = {address, repeats, write};
+}
+
+void note_phase(const char *name) {
+  const Inside inside;
+  uint64_t now;
+  if (inside && ready(t_state, now))
+    t_state.chunk->phase(now, name, strlen(name));
+}
+
+void finish() {
+  if (!g_output.recording() || getpid() != g_process)
+    return;
+  const Inside inside;
+  uint64_t now;
+  if (ready(t_state, now)) {
+    note_faults(t_state, now);
+    t_state.chunk->end(now);
+  }
+  for (ThreadChunk *chunk = g_chunks.load(); chunk; chunk = chunk->next)
+    chunk->flush();
+  g_output.close();
+}
+
+} // namespace smalloc::trace

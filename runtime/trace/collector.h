@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// collector.h decides what the interposed functions tell the recording: who allocated, what, when.
+// Inside the traced process: no malloc, no C++ runtime; errno is left alone.
+#ifndef RUNTIME_TRACE_COLLECTOR_H
+#define RUNTIME_TRACE_COLLECTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct smalloc_cell;
+
+namespace smalloc::trace {
+
+/// Is a trace being written? The first test of every interposed function.
+bool recording();
+
+/// The site of the allocation that this thread makes next, told by operator new and by the plugin's
+/// entries, which end in malloc: the caller of malloc would say nothing.
+void announce_caller(const void *return_address);
+void announce_site(const smalloc_cell *cell);
+
+/// caller: return address of the interposed function, used when nothing was announced.
+void note_allocate(const void *p, size_t bytes, const void *caller);
+void note_free(const void *p);
+void note_reallocate(const void *p, size_t bytes, const void *old, const void *caller);
+/// A run of accesses to one page that begins at `address`.
+void note_access(uint64_t address, uint32_t repeats, bool write);
+void note_phase(const char *name);
+/// Writes what all threads have, and stops.
+void finish();
+
+} // namespace smalloc::trace
+#endif
