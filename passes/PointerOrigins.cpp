@@ -260,6 +260,24 @@ PointerOrigins::Answer PointerOrigins::originsOf(const Value *Pointer) const {
   return Result;
 }
 
+SmallVector<const CallBase *, 4> PointerOrigins::contentsOf(const Value *Pointer) const {
+  SmallVector<const CallBase *, 4> Result;
+  auto It = ValueNodes.find(Pointer);
+  if (OutOfBudget || It == ValueNodes.end())
+    return Result;
+  SparseBitVector<> Seen;
+  for (LocationId L : Nodes[It->second].Points) {
+    if (L == UnknownLoc || !Seen.test_and_set(Locations[L].ObjectIndex))
+      continue;
+    for (auto &[Offset, Field] : Objects[Locations[L].ObjectIndex].Offsets)
+      for (LocationId Held : Nodes[Locations[Field].Contents].Points)
+        if (const CallBase *Site = Objects[Locations[Held].ObjectIndex].Site;
+            Site && !is_contained(Result, Site))
+          Result.push_back(Site);
+  }
+  return Result;
+}
+
 bool PointerOrigins::escapes(const CallBase *Site) const {
   auto It = ObjectOf.find(Site);
   if (OutOfBudget || It == ObjectOf.end())

@@ -47,6 +47,9 @@ public:
   /// Where the address \p Pointer may point.
   Answer originsOf(const llvm::Value *Pointer) const;
 
+  /// Sites whose pointers are stored in the memory that \p Pointer points to.
+  llvm::SmallVector<const llvm::CallBase *, 4> contentsOf(const llvm::Value *Pointer) const;
+
   /// True if code outside of the unit can get the site's pointer.
   bool escapes(const llvm::CallBase *Site) const;
 

@@ -50,7 +50,7 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
       M.getContext().diagnose(DiagnosticInfoGeneric(
           "smalloc: cannot write the site table: " + toString(std::move(E)), DS_Warning));
   bool Changed = insertPromotionPoints(Verdicts.Nests, FAM);
-  Changed |= rewriteSites(M, Verdicts.Sites, O);
+  Changed |= rewriteSites(M, Verdicts, O);
   return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }
 

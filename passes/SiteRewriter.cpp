@@ -248,14 +248,15 @@ void emitModuleRecord(Module &M, const Options &O) {
   LLVMContext &C = M.getContext();
   Type *I32 = Type::getInt32Ty(C);
   PointerType *Ptr = PointerType::getUnqual(C);
-  StructType *RecordType = StructType::get(C, {I32, I32, Ptr, Ptr, Ptr, Ptr, Ptr, I32, I32, Ptr});
+  StructType *RecordType = StructType::get(
+      C, {I32, I32, Ptr, Ptr, Ptr, Ptr, Ptr, I32, I32, Ptr, Ptr, Ptr}); // smalloc_module
   Constant *Null = ConstantPointerNull::get(Ptr);
   auto *Record = new GlobalVariable(
       M, RecordType, /*isConstant=*/false, GlobalValue::LinkOnceODRLinkage,
-      ConstantStruct::get(RecordType,
-                          {ConstantInt::get(I32, SMALLOC_ABI_VERSION),
-                           ConstantInt::get(I32, sizeof(smalloc_module)), Null, Null, Null, Null,
-                           Null, ConstantInt::get(I32, O.Heap), ConstantInt::get(I32, 0), Null}),
+      ConstantStruct::get(RecordType, {ConstantInt::get(I32, SMALLOC_ABI_VERSION),
+                                       ConstantInt::get(I32, sizeof(smalloc_module)), Null, Null,
+                                       Null, Null, Null, ConstantInt::get(I32, O.Heap),
+                                       ConstantInt::get(I32, 0), Null, Null, Null}),
       "__smalloc_v1_module");
   makeHiddenComdat(M, Record);
   auto Boundary = [&](StringRef Name) {
@@ -266,7 +267,9 @@ void emitModuleRecord(Module &M, const Options &O) {
     return G;
   };
   GlobalVariable *Start = Boundary("__start_smalloc_sites"),
-                 *Stop = Boundary("__stop_smalloc_sites");
+                 *Stop = Boundary("__stop_smalloc_sites"),
+                 *KeysStart = Boundary("__start_smalloc_keys"),
+                 *KeysStop = Boundary("__stop_smalloc_keys");
   // As this image resolves them: through its GOT, never a canonical PLT entry of the executable.
   FunctionType *Free = FunctionType::get(Type::getVoidTy(C), {Ptr}, false);
   auto Resolved = [&](StringRef Name, FunctionType *T,
@@ -300,6 +303,8 @@ void emitModuleRecord(Module &M, const Options &O) {
       Constant *Values[] = {Start, Stop, FreeFunction, ReallocFunction, DeleteFunction};
       for (unsigned I = 0; I < 5; ++I)
         B.CreateStore(Values[I], B.CreateStructGEP(RecordType, Record, 2 + I));
+      B.CreateStore(KeysStart, B.CreateStructGEP(RecordType, Record, 10));
+      B.CreateStore(KeysStop, B.CreateStructGEP(RecordType, Record, 11));
     }
     B.CreateCall(Entry, {Record});
     B.CreateBr(End);
@@ -316,23 +321,23 @@ void emitModuleRecord(Module &M, const Options &O) {
 
 } // namespace
 
-bool rewriteSites(Module &M, ArrayRef<SiteVerdict> Sites, const Options &O) {
-  if (Sites.empty())
-    return false;
-  StringMap<unsigned> Ordinals;
+bool rewriteSites(Module &M, const UnitVerdicts &Unit, const Options &O) {
+  bool Changed = !Unit.Sites.empty();
   bool AnyCell = false;
-  for (const SiteVerdict &V : Sites) {
-    unsigned Ordinal =
-        Ordinals[std::to_string(V.Id) + V.Call->getFunction()->getName().str() + V.Context]++;
-    GlobalVariable *Cell = emitSite(M, V, O, Ordinal);
+  for (const SiteVerdict &V : Unit.Sites) {
+    GlobalVariable *Cell = emitSite(M, V, O);
     if (!Cell)
       continue;
     AnyCell = true;
     rewriteCall(M, V, Cell);
   }
+  if (AnyCell || !Unit.Summary.empty()) {
+    emitKeys(M, Unit.Summary); // an empty one, too: the module record names the section's bounds
+    Changed = true;
+  }
   if (AnyCell)
     emitModuleRecord(M, O);
-  return true;
+  return Changed;
 }
 
 } // namespace smalloc

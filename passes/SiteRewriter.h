@@ -13,8 +13,9 @@
 
 namespace smalloc {
 
-/// Emits descriptors for all of \p Sites and rewrites the steerable ones. Returns true if \p M changed.
-bool rewriteSites(llvm::Module &M, llvm::ArrayRef<SiteVerdict> Sites, const Options &O);
+/// Emits descriptors for all sites of \p Unit and its summary, and rewrites the steerable sites. Returns true if \p M
+/// changed.
+bool rewriteSites(llvm::Module &M, const UnitVerdicts &Unit, const Options &O);
 
 /// Puts promotion points before profitable nests. Must run before rewriteSites (uses the analyses of the verdicts).
 bool insertPromotionPoints(llvm::ArrayRef<ProfitableNest> Nests,

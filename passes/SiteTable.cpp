@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/EndianStream.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
@@ -19,6 +20,8 @@ namespace smalloc {
 namespace {
 
 constexpr unsigned SuperpageShift = 21, BasePageShift = 12;
+/// Template instances have names of any length.
+constexpr size_t MaxNameBytes = 200, MaxWhyBytes = 400;
 
 StringRef patternName(smalloc_pattern P) {
   static constexpr StringRef Names[] = {"unknown", "none",      "streaming",
@@ -60,6 +63,8 @@ public:
     Bytes.push_back('\0');
     return Offset;
   }
+  /// Offset of what would come next.
+  uint32_t end() const { return Start + static_cast<uint32_t>(Bytes.size()); }
   std::string Bytes;
 
 private:
@@ -70,7 +75,7 @@ Constant *fieldConstant(Type *T, uint64_t V) { return ConstantInt::get(T, V); }
 
 } // namespace
 
-GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O, unsigned Ordinal) {
+GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O) {
   LLVMContext &C = M.getContext();
   Type *I8 = Type::getInt8Ty(C), *I16 = Type::getInt16Ty(C), *I32 = Type::getInt32Ty(C),
        *I64 = Type::getInt64Ty(C);
@@ -78,9 +83,7 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O, unsi
   const Function *In = V.Call->getFunction();
   // Copies of an ODR function in several units share one record, under a name that all of them give it.
   const bool Shared = In->hasLinkOnceLinkage() || In->hasWeakLinkage();
-  std::string Name = "__smalloc_v1_site_" + utohexstr(V.Id, true, 16) + "_" +
-                     utohexstr(xxh3_64bits(In->getName().str() + '\n' + V.Context), true, 16) +
-                     "_" + utostr(Ordinal);
+  const std::string &Name = V.Name;
   auto Place = [&](GlobalVariable *G, StringRef Section) {
     G->setSection(Section);
     G->setAlignment(Align(8));
@@ -110,11 +113,24 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O, unsi
   while ((sizeof(smalloc_site) + Strings.Bytes.size()) % 8)
     Strings.Bytes.push_back('\0');
   Constant *Text = ConstantDataArray::getString(C, Strings.Bytes, /*AddNull=*/false);
-  StructType *RecordType =
-      StructType::get(C, {I32,   I16,   I16, I32, I32, I64, I32, I32, I32, I32, I32,
-                          I32,   I32,   I32, I32, I32, I32, I32, I64, I64, I64, I64,
-                          Float, Float, I8,  I8,  I8,  I8,  I8,  I8,  I8,  I8,  Text->getType()},
-                      /*isPacked=*/true);
+  StructType *RecordType = StructType::get(C, {I32,   I16,
+                                               I16,   I32,
+                                               I32,   I64,
+                                               I32,   I32,
+                                               I32,   I32,
+                                               I32,   I32,
+                                               I32,   I32,
+                                               I32,   I32,
+                                               I32,   I32,
+                                               I64,   I64,
+                                               I64,   I64,
+                                               Float, Float,
+                                               I8,    I8,
+                                               I8,    I8,
+                                               I8,    I8,
+                                               I8,    I8,
+                                               I64,   Text->getType()},
+                                           /*isPacked=*/true);
   auto *Record = new GlobalVariable(M, RecordType, /*isConstant=*/true, Linkage, nullptr, Name);
   Place(Record, SMALLOC_SITES_SECTION);
   auto Distance = [&](Constant *To, Constant *From) {
@@ -159,6 +175,7 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O, unsi
        fieldConstant(I8, V.Confidence),
        fieldConstant(I8, O.Machine.FromFile ? SMALLOC_MACHINE_FILE : SMALLOC_MACHINE_PRESET),
        fieldConstant(I8, Log2_64(O.Machine.BasePageBytes)),
+       fieldConstant(I64, V.Node),
        Text}));
   // Retained under --gc-sections: __start_smalloc_sites must exist whenever a module record refers to it.
   appendToUsed(M, {Record});
@@ -171,9 +188,75 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O, unsi
   return Cell;
 }
 
-static_assert(sizeof(smalloc_site) == 120 && offsetof(smalloc_site, size_bytes) == 72 &&
+static_assert(sizeof(smalloc_site) == 128 && offsetof(smalloc_site, size_bytes) == 72 &&
                   offsetof(smalloc_site, pattern) == 112,
               "the record's fields above follow smalloc/site.h");
+
+void emitKeys(Module &M, const KeyedSummary &Summary) {
+  StringArea Strings(static_cast<uint32_t>(sizeof(smalloc_keys) +
+                                           Summary.Flows.size() * sizeof(smalloc_flow) +
+                                           Summary.Accesses.size() * sizeof(smalloc_key_access)));
+  DenseMap<uint64_t, uint32_t> NameAt;
+  auto NameOf = [&](uint64_t Key) {
+    auto [It, New] = NameAt.try_emplace(Key, 0);
+    if (auto Name = Summary.Names.find(Key); New && Name != Summary.Names.end())
+      It->second = Strings.add(StringRef(Name->second).take_front(MaxNameBytes));
+    return It->second;
+  };
+  const endianness Order =
+      M.getDataLayout().isLittleEndian() ? endianness::little : endianness::big;
+  std::string Fixed;
+  raw_string_ostream Out(Fixed);
+  support::endian::Writer W(Out, Order);
+  // Strings first: the header says how long the block is.
+  const uint32_t UnitAt = Strings.add(StringRef(M.getSourceFileName()).take_back(MaxNameBytes));
+  std::vector<uint32_t> Whys;
+  for (const KeyedSummary::Flow &F : Summary.Flows)
+    NameOf(F.To);
+  for (const KeyedSummary::Access &A : Summary.Accesses) {
+    NameOf(A.Root.Key);
+    Whys.push_back(Strings.add(StringRef(A.Why).take_front(MaxWhyBytes)));
+  }
+  while (Strings.end() % 8)
+    Strings.Bytes.push_back('\0');
+  W.write<uint32_t>(SMALLOC_KEYS_MAGIC);
+  W.write<uint16_t>(SMALLOC_ABI_VERSION);
+  W.write<uint16_t>(sizeof(smalloc_keys));
+  W.write<uint32_t>(Strings.end());
+  W.write<uint32_t>(static_cast<uint32_t>(Summary.Flows.size()));
+  W.write<uint32_t>(static_cast<uint32_t>(Summary.Accesses.size()));
+  W.write<uint32_t>(UnitAt);
+  for (const KeyedSummary::Flow &F : Summary.Flows) {
+    W.write<uint64_t>(F.From);
+    W.write<uint64_t>(F.To);
+    W.write<uint32_t>(NameOf(F.To));
+    W.write<uint32_t>(F.Flags);
+  }
+  for (size_t I = 0; I < Summary.Accesses.size(); ++I) {
+    const KeyedSummary::Access &A = Summary.Accesses[I];
+    W.write<uint64_t>(A.Root.Key);
+    W.write<uint64_t>(A.MinBytes);
+    W.write<float>(static_cast<float>(A.Misses));
+    W.write<float>(static_cast<float>(A.Saving));
+    W.write<uint32_t>(NameOf(A.Root.Key));
+    W.write<uint32_t>(Whys[I]);
+    Out << static_cast<char>(A.Pattern) << static_cast<char>(A.Root.Contents)
+        << static_cast<char>(A.Confidence);
+    Out.write_zeros(sizeof(smalloc_key_access::reserved));
+  }
+  Constant *Block = ConstantDataArray::getString(M.getContext(), Fixed + Strings.Bytes,
+                                                 /*AddNull=*/false);
+  auto *G = new GlobalVariable(M, Block->getType(), /*isConstant=*/true,
+                               GlobalValue::InternalLinkage, Block, "__smalloc_v1_keys");
+  G->setSection(SMALLOC_KEYS_SECTION);
+  G->setAlignment(Align(8));
+  G->setDSOLocal(true);
+  appendToUsed(M, {G}); // nothing refers to it but the section's bounds
+}
+
+static_assert(sizeof(smalloc_keys) == 24 && sizeof(smalloc_flow) == 24 &&
+                  sizeof(smalloc_key_access) == 40,
+              "the block's fields above follow smalloc/site.h");
 
 Error writeSitesJson(const Module &M, ArrayRef<SiteVerdict> Sites, const Options &O) {
   auto Optional = [](uint64_t V) {

@@ -12,9 +12,10 @@
 namespace smalloc {
 
 /// Emits the descriptor of \p V and, if the site is rewritten, its cell; returns the cell (null if none).
-/// \p Ordinal tells apart sites of the unit with the same id and context.
-llvm::GlobalVariable *emitSite(llvm::Module &M, const SiteVerdict &V, const Options &O,
-                               unsigned Ordinal);
+llvm::GlobalVariable *emitSite(llvm::Module &M, const SiteVerdict &V, const Options &O);
+
+/// Emits the unit's block of section smalloc_keys.
+void emitKeys(llvm::Module &M, const KeyedSummary &Summary);
 
 /// Writes DIR/<unit>.json, whole or not at all (temporary file and rename), so that parallel compiles are safe.
 llvm::Error writeSitesJson(const llvm::Module &M, llvm::ArrayRef<SiteVerdict> Sites,

@@ -4,11 +4,14 @@
 #include "Verdict.h"
 #include "SiteText.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/Support/xxhash.h"
 #include <cmath>
 
 using namespace llvm;
@@ -25,6 +28,8 @@ constexpr double MinSavingCycles = 1.0;
 /// Below this many accesses to a page it is not worth a superpage: the walk saved is paid by collapsing or zeroing.
 constexpr double MinAccessesPerPage = 2.0;
 constexpr uint64_t SuperpageBytes = 2u << 20;
+/// Keys with an access in a unit's summary, about 200 bytes each.
+constexpr size_t MaxKeyAccesses = 512;
 
 SpreadReference numbers(const LoopReference &R, size_t Depth, uint64_t ObjectBytes,
                         uint64_t PageBytes) {
@@ -68,6 +73,14 @@ smalloc_pattern patternOf(const LoopReference &R, uint64_t MaxStreamStride) {
 
 bool tripsKnown(const LoopReference &R) {
   return all_of(R.Levels, [](const LoopLevel &L) { return L.Trip.has_value(); });
+}
+
+/// Where people find the loop of \p R.
+std::string fileOf(const LoopReference &R) {
+  const Function *F = R.Access->getFunction();
+  if (const DILocation *At = R.Access->getDebugLoc())
+    return At->getFilename().str();
+  return F->getParent()->getSourceFileName();
 }
 
 bool shapeKnown(const LoopReference &R) {
@@ -114,6 +127,7 @@ private:
   Finding judge(const LoopReference &Given, const SiteVerdict &V, bool Many);
   Finding judgePaper(const LoopReference &R, const SiteVerdict &V);
   void decide(SiteVerdict &V);
+  void summarise(UnitVerdicts &Result);
   uint64_t sizeOf(const CallBase *Site);
 
   Module &M;
@@ -415,6 +429,60 @@ void UnitAnalysis::decide(SiteVerdict &V) {
     V.Flags |= SMALLOC_SITE_REWRITTEN;
 }
 
+/// Gives each record its name.
+void nameSites(std::vector<SiteVerdict> &Sites) {
+  StringMap<unsigned>
+      Ordinals; // copies of one call in one function: unrolled, or inlined through the same chain
+  for (SiteVerdict &V : Sites) {
+    StringRef In = V.Call->getFunction()->getName();
+    unsigned Ordinal = Ordinals[std::to_string(V.Id) + In.str() + V.Context]++;
+    V.Name = "__smalloc_v1_site_" + utohexstr(V.Id, true, 16) + "_" +
+             utohexstr(xxh3_64bits(In.str() + '\n' + V.Context), true, 16) + "_" + utostr(Ordinal);
+    V.Node = xxh3_64bits(V.Name);
+  }
+}
+
+/// The unit's part of the program-wide join: flows of pointers, and what its loops do with memory of other units.
+void UnitAnalysis::summarise(UnitVerdicts &Result) {
+  KeyNames Keys(M, Origins, FAM);
+  DenseMap<const CallBase *, uint64_t> Nodes;
+  for (const SiteVerdict &V : Result.Sites)
+    if (V.steerable())
+      Nodes[V.Call] = V.Node;
+  KeyedSummary &Out = Result.Summary;
+  Keys.collectFlows(Out, [&](const CallBase *Site) { return Nodes.lookup(Site); });
+  const SiteVerdict Anything;
+  std::map<std::pair<uint64_t, bool>, KeyedSummary::Access> Best;
+  for (const LoopReference &R : References) {
+    if (R.Repeated || Best.size() >= MaxKeyAccesses)
+      continue;
+    auto Roots = Keys.rootsOf(R.Pointer);
+    if (Roots.empty())
+      continue;
+    Finding F = judge(R, Anything, false);
+    if (F.Pattern == SMALLOC_PATTERN_NONE)
+      continue;
+    KeyedSummary::Access A;
+    A.MinBytes = F.MinBytes;
+    A.Misses = F.Misses;
+    A.Saving = F.Saving;
+    A.Pattern = F.Pattern;
+    A.Confidence = R.Assumed ? 40 : tripsKnown(R) ? 90 : 70;
+    A.Why = F.Why + " (" + fileOf(R) + ")";
+    for (KeyRoot Root : Roots) {
+      KeyedSummary::Access &Known = Best[{Root.Key, Root.Contents}];
+      if (!Known.Root.Key || A.MinBytes < Known.MinBytes ||
+          (A.MinBytes == Known.MinBytes && A.Saving > Known.Saving)) {
+        Known = A;
+        Known.Root = Root;
+      }
+    }
+  }
+  for (auto &[Key, A] : Best)
+    Out.Accesses.push_back(std::move(A));
+  Out.Names = Keys.names();
+}
+
 UnitVerdicts UnitAnalysis::run() {
   UnitVerdicts Result;
   Result.OriginsGaveUp = Origins.gaveUp();
@@ -432,6 +500,10 @@ UnitVerdicts UnitAnalysis::run() {
   collectReferences();
   for (SiteVerdict &V : Result.Sites)
     decide(V);
+  nameSites(Result.Sites);
+  if (O.Model == SMALLOC_MODEL_SPREAD &&
+      (O.Heap == SMALLOC_HEAP_SPLIT || O.Heap == SMALLOC_HEAP_MIGRATE))
+    summarise(Result);
   if (O.Model == SMALLOC_MODEL_SPREAD &&
       (O.Heap == SMALLOC_HEAP_SPLIT || O.Heap == SMALLOC_HEAP_MIGRATE)) {
     // Promotion points also serve objects that other units allocated: there the nest alone decides. Known objects need

@@ -12,6 +12,7 @@
 #define SMALLOC_PASSES_VERDICT_H
 
 #include "AllocationSites.h"
+#include "KeyedSummary.h"
 #include "LoopAccesses.h"
 #include "Options.h"
 #include "PointerOrigins.h"
@@ -25,6 +26,9 @@ struct SiteVerdict {
   llvm::CallBase *Call = nullptr;
   AllocFamily Family = AllocFamily::Malloc;
   uint64_t Id = 0;
+  std::string
+      Name; ///< of the record's symbol: the same for copies of an ODR function in other units
+  uint64_t Node = 0; ///< in the graph of smalloc_keys
   std::string Function, File, Context;
   unsigned Line = 0, Column = 0;
   uint64_t SizeBytes = SMALLOC_UNKNOWN;
@@ -58,6 +62,7 @@ struct UnitVerdicts {
   std::vector<SiteVerdict> Sites; ///< in program order
   std::vector<ProfitableNest> Nests;
   bool OriginsGaveUp = false;
+  KeyedSummary Summary;
 };
 
 /// Analyses \p M. Needs the site attributes of AllocationSitesPass.

@@ -42,6 +42,7 @@ int run_sites(const Options &options) {
             ? "its table has no readable record"
             : "it was not compiled with the plugin, or without optimisation, or with a sanitizer",
         kCompileHint, kFailed};
+  join_units(table);
   sort_by_benefit(table.sites);
   const auto document = site_document(table.sites, options.file, image.build_id());
   if (document["machine"]["name"] == "mixed")

@@ -45,6 +45,18 @@ std::optional<uint32_t> length_of(ByteSpan bytes) {
   return length;
 }
 
+// The length of a block of smalloc_keys at the start of `bytes`; nothing if it is none.
+std::optional<uint32_t> length_of_keys(ByteSpan bytes) {
+  struct smalloc_keys head;
+  if (bytes.size() < sizeof head)
+    return std::nullopt;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  if (head.magic != SMALLOC_KEYS_MAGIC || head.bytes < sizeof head || head.bytes > bytes.size() ||
+      head.bytes % kRecordAlignment)
+    return std::nullopt;
+  return head.bytes;
+}
+
 class Reader {
 public:
   explicit Reader(const ElfImage &image) : image_(image) {}
@@ -83,6 +95,15 @@ public:
     }
   }
 
+  // What is not believable in it is passed over at the join.
+  void read_keys(ByteSpan bytes) {
+    const size_t words = bytes.size() / sizeof(uint64_t), at = table_.keys.size();
+    if (words == 0)
+      return;
+    table_.keys.resize(at + words);
+    std::memcpy(table_.keys.data() + at, bytes.data(), words * sizeof(uint64_t));
+  }
+
   // A loaded segment of a file without section headers: only complete, consistent records count.
   void scan_segment(ByteSpan bytes, const ElfSegment &segment) {
     uint64_t o = (kRecordAlignment - segment.address % kRecordAlignment) % kRecordAlignment;
@@ -96,6 +117,11 @@ public:
           o += step;
           continue;
         }
+      if (const auto length = length_of_keys(rest)) {
+        read_keys(rest.first(*length));
+        o += *length;
+        continue;
+      }
       o += kRecordAlignment;
     }
   }
@@ -183,16 +209,17 @@ unsigned Site::page_shift() const {
 std::optional<Site> parse_site(ByteSpan bytes, std::string &why) {
   Site site;
   struct smalloc_site &r = site.record;
-  if (bytes.size() < sizeof r) {
-    why = fmt::format("{} bytes left, a record has {}", bytes.size(), sizeof r);
+  if (bytes.size() < SMALLOC_SITE_LEAST_BYTES) {
+    why = fmt::format("{} bytes left, a record has {}", bytes.size(), SMALLOC_SITE_LEAST_BYTES);
     return std::nullopt;
   }
-  std::memcpy(&r, bytes.data(), sizeof r);
+  r = {};
+  std::memcpy(&r, bytes.data(), SMALLOC_SITE_LEAST_BYTES);
   if (r.magic != SMALLOC_SITE_MAGIC || r.version != SMALLOC_ABI_VERSION) {
     why = fmt::format("version {} is not {}", r.version, SMALLOC_ABI_VERSION);
     return std::nullopt;
   }
-  if (r.fixed_bytes < sizeof r || r.record_bytes < r.fixed_bytes ||
+  if (r.fixed_bytes < SMALLOC_SITE_LEAST_BYTES || r.record_bytes < r.fixed_bytes ||
       r.record_bytes > kMaxRecordBytes || r.record_bytes % kRecordAlignment) {
     why = fmt::format("lengths {} and {} contradict each other", r.fixed_bytes, r.record_bytes);
     return std::nullopt;
@@ -202,6 +229,8 @@ std::optional<Site> parse_site(ByteSpan bytes, std::string &why) {
     return std::nullopt;
   }
   const ByteSpan whole = bytes.first(r.record_bytes);
+  if (r.fixed_bytes >= sizeof r)
+    std::memcpy(&r, whole.data(), sizeof r);
   const struct {
     const char *name;
     uint32_t offset;
@@ -247,6 +276,8 @@ SiteTable read_sites(const ElfImage &image) {
     return true;
   };
   for (const ElfSection &s : image.sections) {
+    if (s.name == SMALLOC_KEYS_SECTION && s.type != SHT_NOBITS && read_once(image.contents(s)))
+      reader.read_keys(image.contents(s));
     if (s.name != SMALLOC_SITES_SECTION || s.size == 0)
       continue;
     if (s.type == SHT_NOBITS) {

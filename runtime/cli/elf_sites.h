@@ -25,6 +25,7 @@ struct Site {
   // linker has yet to place the cell, and for sites that have none.
   std::optional<uint64_t> cell_word;
   std::string function, file, callee, spread_expr, why, context, machine;
+  bool joined = false; // decided by what another unit does with it
 
   // Today's decision: the cell's where there is one, else the compiler's.
   unsigned decision() const;
@@ -34,6 +35,8 @@ struct Site {
 
 struct SiteTable {
   std::vector<Site> sites; // in the order of the file
+  // The units' summaries (smalloc_keys), one after the other, aligned; only believable blocks count.
+  std::vector<uint64_t> keys;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;
   bool table_found = false; // false: no section of that name and no record anywhere
@@ -41,6 +44,10 @@ struct SiteTable {
 };
 
 SiteTable read_sites(const ElfImage &image);
+
+// Decides undecided sites by what other units do with their memory, exactly as the runtime does when the
+// image is loaded, and says so in `why`. O(sites + records).
+void join_units(SiteTable &table);
 
 // The believed record at the start of `bytes`; else nothing, and `why` says what is wrong with it.
 std::optional<Site> parse_site(ByteSpan bytes, std::string &why);

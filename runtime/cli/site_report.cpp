@@ -94,6 +94,7 @@ Json site_json(const Site &site) {
       {"undecided", (r.flags & SMALLOC_SITE_UNDECIDED) != 0},
       {"escapes", (r.flags & SMALLOC_SITE_ESCAPES) != 0},
       {"small_objects", (r.flags & SMALLOC_SITE_SMALL) != 0},
+      {"joined", site.joined},
       {"confidence", r.confidence / 100.0},
       {"why", text_or_null(site.why)},
   };
@@ -196,11 +197,13 @@ Json site_document(const std::vector<Site> &sites, const std::string &path,
   Json list = Json::array();
   std::set<std::string> models, machines, sources, reaches, bases;
   uint64_t counts[3] = {0, 0, 0}, rewritten = 0;
+  bool joined = false;
   for (const Site &site : sites) {
     const struct smalloc_site &r = site.record;
     list.push_back(site_json(site));
     counts[site.decision()]++;
     rewritten += (r.flags & SMALLOC_SITE_REWRITTEN) != 0;
+    joined |= site.joined;
     models.insert(r.model == SMALLOC_MODEL_PAPER ? "paper" : "spread");
     if (!site.machine.empty())
       machines.insert(site.machine);
@@ -217,7 +220,7 @@ Json site_document(const std::vector<Site> &sites, const std::string &path,
       {"schema", "smalloc.sites/1"},
       {"binary", Json{{"path", path}, {"build_id", text_or_null(build_id)}}},
       {"model", common(models)},
-      {"joined", false},
+      {"joined", joined},
       {"machine", Json{{"name", common(machines)},
                        {"base_page_bytes", base},
                        {"reach_pages", reach},

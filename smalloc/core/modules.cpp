@@ -5,9 +5,11 @@
 // starts.
 #include "smalloc/core/modules.h"
 #include "smalloc/base/spin_lock.h"
+#include "smalloc/core/key_join.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/site_accounts.h"
 #include "smalloc/os/loaded_objects.h"
+#include "smalloc/os/scratch_pages.h"
 
 #include <string.h>
 
@@ -22,7 +24,7 @@ void for_each_site_of(const smalloc_module &m,
                       void (*visit)(const smalloc_site *, smalloc_cell *, void *), void *data) {
   auto *at = static_cast<const char *>(m.sites_start);
   auto *stop = static_cast<const char *>(m.sites_stop);
-  while (at && at + sizeof(smalloc_site) <= stop) {
+  while (at && at + SMALLOC_SITE_LEAST_BYTES <= stop) {
     auto *site = reinterpret_cast<const smalloc_site *>(at);
     if (site->magic != SMALLOC_SITE_MAGIC) {
       at += 8; // padding between the units' parts of the section
@@ -31,8 +33,8 @@ void for_each_site_of(const smalloc_module &m,
     if (site->version == SMALLOC_ABI_VERSION && site->cell_offset != 0)
       visit(site, reinterpret_cast<smalloc_cell *>(const_cast<char *>(at) + site->cell_offset),
             data);
-    at += site->record_bytes >= sizeof(smalloc_site) ? (site->record_bytes + 7u) & ~7u
-                                                     : sizeof(smalloc_site);
+    at += site->record_bytes >= SMALLOC_SITE_LEAST_BYTES ? (site->record_bytes + 7u) & ~7u
+                                                         : SMALLOC_SITE_LEAST_BYTES;
   }
 }
 
@@ -61,6 +63,12 @@ void switch_cxx_site_off(const smalloc_site *site, smalloc_cell *cell, void *) {
   if (strncmp(callee, "_Zn", 3) == 0 || strncmp(callee, "operator new", 12) == 0)
     set_word(cell, 0);
 }
+uint64_t pages_from(uint64_t min_bytes) {
+  if (min_bytes == SMALLOC_UNKNOWN)
+    return UINT32_MAX;
+  return min_of<uint64_t>(min_bytes / kBasePageBytes + (min_bytes % kBasePageBytes != 0),
+                          UINT32_MAX);
+}
 /// The word that the plugin would have written for another strategy than the image was compiled
 /// for.
 void word_for_strategy(const smalloc_site *site, smalloc_cell *cell, void *data) {
@@ -75,16 +83,41 @@ void word_for_strategy(const smalloc_site *site, smalloc_cell *cell, void *data)
     flags |= SMALLOC_SITE_SMALL; // objects of every size count for the class heap
   else if (undecided && (flags & SMALLOC_SITE_SMALL))
     return set_word(cell, 0);
-  uint64_t pages =
-      site->min_bytes == SMALLOC_UNKNOWN
-          ? UINT32_MAX
-          : min_of<uint64_t>((site->min_bytes + kBasePageBytes - 1) / kBasePageBytes, UINT32_MAX);
-  set_word(cell, SMALLOC_WORD(site->decision, flags, site->page_shift, site->decided_by, pages));
+  set_word(cell, SMALLOC_WORD(site->decision, flags, site->page_shift, site->decided_by,
+                              pages_from(site->min_bytes)));
 }
 void force_superpages(const smalloc_site *site, smalloc_cell *cell, void *) {
   if (site->flags & SMALLOC_SITE_REWRITTEN)
     set_word(cell, SMALLOC_WORD(SMALLOC_DECISION_SUPERPAGE, site->flags, 21,
                                 SMALLOC_WORD_DECIDED_BY(cell->word), 0));
+}
+/// An undecided site that some other unit's loop walks in a way that pays is decided.
+void take_joined(const smalloc_site *site, smalloc_cell *cell, void *data) {
+  if (!(site->flags & SMALLOC_SITE_UNDECIDED) || !(site->flags & SMALLOC_SITE_REWRITTEN) ||
+      site->fixed_bytes < sizeof *site || site->record_bytes < sizeof *site)
+    return;
+  JoinedAccess found = static_cast<KeyJoin *>(data)->of(site->node);
+  if (!found.access || found.access->min_bytes == SMALLOC_UNKNOWN)
+    return;
+  unsigned flags = site->flags & ~SMALLOC_SITE_UNDECIDED;
+  if (flags & SMALLOC_SITE_MANY)
+    flags |= SMALLOC_SITE_SMALL;
+  unsigned decision =
+      found.access->min_bytes == 0 ? SMALLOC_DECISION_SUPERPAGE : SMALLOC_DECISION_RUNTIME;
+  set_word(cell, SMALLOC_WORD(decision, flags, site->page_shift, site->decided_by,
+                              pages_from(found.access->min_bytes)));
+}
+/// What the image's units know of each other's memory. Only within one image: two versions of a
+/// library in a process have the same names for different things.
+void join_units(const smalloc_module &module) {
+  if (module.bytes < sizeof module)
+    return; // made by a plugin that knew no summaries
+  KeyJoin join(module.keys_start, module.keys_stop);
+  ScratchPages scratch(join.scratch_bytes());
+  if (!scratch.data())
+    return;
+  join.run(scratch.data());
+  for_each_site_of(module, take_joined, &join);
 }
 } // namespace
 
@@ -114,6 +147,8 @@ void module_register(smalloc_module *module) {
       for_each_site_of(*module, force_superpages, nullptr);
     else if (strategy != static_cast<HeapStrategy>(module->heap))
       for_each_site_of(*module, word_for_strategy, &strategy);
+    if (strategy != HeapStrategy::kSuperpage)
+      join_units(*module);
     if (module->delete_function &&
         !reaches_ours(module->delete_function, g_own.operator_delete, "_ZdlPv"))
       for_each_site_of(*module, switch_cxx_site_off, nullptr);

@@ -27,6 +27,8 @@ extern "C" {
 #define SMALLOC_SITE_MAGIC 0x31534d53u /* "SMS1" */
 #define SMALLOC_SITES_SECTION "smalloc_sites"
 #define SMALLOC_CELLS_SECTION "smalloc_cells"
+#define SMALLOC_KEYS_MAGIC 0x314b4d53u /* "SMK1" */
+#define SMALLOC_KEYS_SECTION "smalloc_keys"
 #define SMALLOC_UNKNOWN UINT64_MAX
 
 /* What the program does with an object of the site, as far as the compiler saw. */
@@ -70,16 +72,22 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
  * SMALL: many small objects: their heap's live bytes decide, not one size.
  * ESCAPES: the pointer leaves the unit: unseen accesses are possible.
  * UNDECIDED: accesses unknown: heap:migrate watches it, heap:split leaves it unless a nest that pays touches a big
- * object of it. */
+ * object of it.
+ * CONTEXT: not an allocation itself but a call of a function that returns fresh memory (xmalloc): its cell goes down to
+ * the allocation inside, if the linked image has that function's other entry (see smalloc_wrapper).
+ * MANY: undecided, and many objects may live at a time: once decided, it is SMALL. */
 #define SMALLOC_SITE_REWRITTEN 1u
 #define SMALLOC_SITE_FULLY_INITIALISED 2u
 #define SMALLOC_SITE_SMALL 4u
 #define SMALLOC_SITE_ESCAPES 8u
 #define SMALLOC_SITE_UNDECIDED 16u
+#define SMALLOC_SITE_CONTEXT 32u
+#define SMALLOC_SITE_MANY 256u
 /* In a cell's word only, set by the runtime: small requests of the site may go straight to __smalloc_v1_small. */
 #define SMALLOC_CELL_DIRECT 64u
 
-/* One allocation site (one call instruction after inlining). sizeof == fixed_bytes of version 1. */
+/* One allocation site (one call instruction after inlining). fixed_bytes says how much of it a record has: tables made
+ * before `node` was added have SMALLOC_SITE_LEAST_BYTES. */
 struct smalloc_site {
   uint32_t magic;
   uint16_t version;
@@ -116,7 +124,9 @@ struct smalloc_site {
   uint8_t confidence;             /* 0..100 */
   uint8_t machine_source;         /* enum smalloc_machine_source */
   uint8_t base_page_shift;
+  uint64_t node; /* this very record in the graph of smalloc_keys; 0: in none */
 };
+#define SMALLOC_SITE_LEAST_BYTES offsetof(struct smalloc_site, node)
 
 /* The mutable part of a site; its address is what a rewritten call passes on.
  * word: bits 0-7 decision, 8-15 flags of the site (low byte), 16-23 log2 page size, 24-31 decided_by,
@@ -139,6 +149,57 @@ struct smalloc_cell {
 #define SMALLOC_WORD_DECIDED_BY(w) ((unsigned)(((w) >> 24) & 0xffu))
 #define SMALLOC_WORD_MIN_PAGES(w) ((uint64_t)(w) >> 32)
 
+/* What one unit knows of pointers that cross its borders, in section "smalloc_keys": one such block a unit, 8-byte
+ * aligned, read-only, without relocations. After the fixed part follow flow_count flows, access_count accesses, then
+ * NUL-terminated strings (offsets from the block's start, 0: absent). Joined over a linked image, at its registration
+ * and by `smalloc sites`, the blocks tell which accesses of other units reach an undecided site.
+ *
+ * A node is a 64-bit hash: of a site (smalloc_site.node), or of a key, a name that units agree on: argument k of
+ * function f, result of f, field of structure S (its name and the layout of its members), a place in global g. */
+struct smalloc_keys {
+  uint32_t magic;
+  uint16_t version;
+  uint16_t fixed_bytes;
+  uint32_t bytes; /* the whole block, a multiple of 8 */
+  uint32_t flow_count;
+  uint32_t access_count;
+  uint32_t unit; /* string: the source file */
+};
+
+/* What `from` points to, `to` may point to. */
+struct smalloc_flow {
+  uint64_t from, to;
+  uint32_t name; /* of `to`, for people */
+  uint32_t flags;
+};
+#define SMALLOC_FLOW_FROM_CONTENTS 1u /* not `from`: pointers stored in the memory it points to */
+#define SMALLOC_FLOW_TO_CONTENTS 2u
+#define SMALLOC_FLOW_UNLESS_WRAPPER                                                                \
+  4u /* holds only if no block of the image calls `from` a wrapper */
+#define SMALLOC_FLOW_WRAPPER                                                                       \
+  8u /* no flow: `from`, the result of a function, is seen through at its calls */
+
+/* The access to memory that `key` points to which superpages help most. */
+struct smalloc_key_access {
+  uint64_t key;
+  uint64_t min_bytes; /* as in smalloc_site; SMALLOC_UNKNOWN: superpages do not pay for it */
+  float misses_per_access, saving_cycles_per_access; /* negative: unknown */
+  uint32_t name;                                     /* of the key, for people */
+  uint32_t why;
+  uint8_t pattern;  /* enum smalloc_pattern */
+  uint8_t contents; /* not memory of `key`: what pointers stored in that memory point to */
+  uint8_t confidence;
+  uint8_t reserved[5];
+};
+
+/* Hidden constant "__smalloc_v1_wrapper_F" in the image that defines F, a function that returns fresh memory. The thunk of
+ * a context site calls with_cell, F's other entry with the cell as one argument more, if `function` is the F that the
+ * caller's own call would reach; else F. */
+struct smalloc_wrapper {
+  void *function;
+  void *with_cell;
+};
+
 /* One per linked image (hidden COMDAT "__smalloc_v1_module"). A constructor of the lowest priority number fills in
  * the addresses as that image resolves them (through its GOT) and calls __smalloc_v1_register_module. The runtime
  * gives superpages only to images whose free, realloc and operator delete are its own. */
@@ -151,6 +212,8 @@ struct smalloc_module {
   uint32_t heap;         /* enum smalloc_heap_strategy that the image was compiled for */
   uint32_t reserved;
   struct smalloc_module *next; /* the runtime's */
+  /* Not in records of fewer bytes. NULL: no unit of the image has a summary. */
+  const void *keys_start, *keys_stop;
 };
 
 /* Entries of libsmalloc, referenced weakly through the GOT by the thunks. Each one *tries*: NULL (posix_memalign:

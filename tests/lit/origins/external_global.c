@@ -6,7 +6,7 @@
 #include <stdlib.h>
 double *table;
 // Rewritten (1) and escapes (8), with no doubt (16) left.
-// FLAGS: @__smalloc_v1_site_{{[0-9a-f_]*}} = {{.*}}<{ i32 827542867, i16 1, i16 120, i32 {{[0-9]+}}, i32 9,
+// FLAGS: @__smalloc_v1_site_{{[0-9a-f_]*}} = {{.*}}<{ i32 827542867, i16 1, i16 128, i32 {{[0-9]+}}, i32 9,
 void setup(long n) { table = malloc(n * sizeof(double)); }
 double look(const int *index, long m) {
   double s = 0;

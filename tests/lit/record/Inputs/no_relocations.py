@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fails if a dynamic relocation of the program lies inside smalloc_sites or smalloc_cells."""
+"""Fails if a dynamic relocation of the program lies inside smalloc_sites, smalloc_keys or smalloc_cells."""
 import json
 import subprocess
 import sys
@@ -14,7 +14,7 @@ for entry in elf("--sections")["Sections"]:
     section = entry["Section"]
     if section["Name"]["Name"].startswith("smalloc_"):
         ranges.append((section["Address"], section["Address"] + section["Size"]))
-assert len(ranges) == 2, ranges
+assert len(ranges) == 3, ranges
 found = 0
 for group in elf("--relocs")["Relocations"]:
     for entry in group["Relocs"]:

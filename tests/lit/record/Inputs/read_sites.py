@@ -4,14 +4,14 @@ import struct
 import sys
 
 data = open(sys.argv[1], "rb").read()
-FIXED = struct.Struct("<IHHII Q iIII 8I 4Q ff 8B".replace(" ", ""))
-assert FIXED.size == 120, FIXED.size
+FIXED = struct.Struct("<IHHII Q iIII 8I 4Q ff 8B Q".replace(" ", ""))
+assert FIXED.size == 128, FIXED.size
 at = 0
 while at < len(data):
     (magic, version, fixed, size, flags, ident, cell, line, column, element, function, file, callee, spread, why,
      context, machine, reach, size_bytes, pages, faults, least, misses, saving, pattern, decision, by, model, shift,
-     confidence, source, base_shift) = FIXED.unpack_from(data, at)
-    assert magic == 0x31534D53 and version == 1 and fixed == 120, hex(magic)
+     confidence, source, base_shift, node) = FIXED.unpack_from(data, at)
+    assert magic == 0x31534D53 and version == 1 and fixed == 128, hex(magic)
     assert size % 8 == 0 and size > fixed and at + size <= len(data), size
 
     def text(offset):

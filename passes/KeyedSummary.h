@@ -1,0 +1,86 @@
+//===- KeyedSummary.h - pointers that cross the unit's borders --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides under which names a unit tells others what its pointers point to. A key is a name that units agree on:
+// argument k of function f, the result of f, a field of a structure, a place in a global. The unit's summary says
+// which sites and keys flow into which keys, and what its loops do with the memory that a key points to; the runtime
+// and `smalloc sites` join the summaries of a program (smalloc/site.h, smalloc_keys).
+//
+// A pointer's keys are found by walking backwards from it to where the unit got it: linear, and independent of the
+// budget of PointerOrigins, which knows the sites.
+//===----------------------------------------------------------------------===//
+#ifndef SMALLOC_PASSES_KEYEDSUMMARY_H
+#define SMALLOC_PASSES_KEYEDSUMMARY_H
+
+#include "PointerOrigins.h"
+#include "smalloc/site.h"
+#include "llvm/IR/PassManager.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smalloc {
+
+/// A key, or what the pointers stored in its memory point to.
+struct KeyRoot {
+  uint64_t Key = 0;
+  bool Contents = false;
+  bool operator==(const KeyRoot &O) const { return Key == O.Key && Contents == O.Contents; }
+};
+
+struct KeyedSummary {
+  struct Flow {
+    uint64_t From, To;
+    unsigned Flags; ///< SMALLOC_FLOW_*
+  };
+  struct Access {
+    KeyRoot Root;
+    uint64_t MinBytes = SMALLOC_UNKNOWN;
+    double Misses = -1, Saving = -1;
+    smalloc_pattern Pattern = SMALLOC_PATTERN_NONE;
+    unsigned Confidence = 0;
+    std::string Why;
+  };
+  std::vector<Flow> Flows;
+  std::vector<Access> Accesses;                ///< one a root at most
+  llvm::DenseMap<uint64_t, std::string> Names; ///< of keys, for people
+  bool empty() const { return Flows.empty() && Accesses.empty(); }
+};
+
+/// Keys of pointers, by name.
+class KeyNames {
+public:
+  KeyNames(llvm::Module &M, const PointerOrigins &Origins, llvm::FunctionAnalysisManager &FAM)
+      : M(M), Origins(Origins), FAM(FAM), Layout(M.getDataLayout()) {}
+
+  /// Where the unit got \p Pointer from, as far as other units may know the place.
+  llvm::SmallVector<KeyRoot, 2> rootsOf(const llvm::Value *Pointer);
+
+  /// Where \p Access, a load or store of a pointer, finds or puts it.
+  llvm::SmallVector<KeyRoot, 2> memoryOf(const llvm::Instruction &Access);
+
+  /// The flows of the unit: \p NodeOf gives a site's node, 0 for a site that nobody steers.
+  void collectFlows(KeyedSummary &Out, llvm::function_ref<uint64_t(const llvm::CallBase *)> NodeOf);
+
+  const llvm::DenseMap<uint64_t, std::string> &names() const { return Names; }
+
+private:
+  using Roots = llvm::SmallVector<KeyRoot, 2>;
+  uint64_t key(const llvm::Twine &Name, llvm::StringRef Exact = "");
+  uint64_t argumentKey(const llvm::Function &F, unsigned K);
+  uint64_t resultKey(const llvm::Function &F);
+  uint64_t globalKey(const llvm::GlobalVariable &G, int64_t Offset);
+  std::optional<uint64_t> fieldKey(const llvm::Instruction &Access);
+  void walk(const llvm::Value *V, Roots &Out, llvm::SmallPtrSetImpl<const llvm::Value *> &Seen);
+  void walkAlloca(const llvm::Value *Slot, Roots &Out);
+  bool outsiders(const llvm::CallBase &Call, const llvm::Function *&Callee);
+
+  llvm::Module &M;
+  const PointerOrigins &Origins;
+  llvm::FunctionAnalysisManager &FAM;
+  const llvm::DataLayout &Layout;
+  llvm::DenseMap<uint64_t, std::string> Names;
+};
+
+} // namespace smalloc
+#endif

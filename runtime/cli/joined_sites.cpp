@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// joined_sites.cpp decides how a site that other units decide is shown: with the pattern and the costs of
+// the access that decided it, and a reason that names the loop, its file, and the way there.
+#include "runtime/cli/elf_sites.h"
+#include "smalloc/core/key_join.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace smalloc::cli {
+namespace {
+
+// As modules.cpp has it: the decision, and the flags that steer it.
+void take(Site &site, const JoinedAccess &found) {
+  struct smalloc_site &r = site.record;
+  const smalloc_key_access &access = *found.access;
+  const std::string through = string_of(*found.block, access.name);
+  std::string reason = string_of(*found.block, access.why);
+  if (!through.empty())
+    reason += ", through " + through;
+  const std::string leaves = found.first ? string_of(*found.first_block, found.first->name) : "";
+  if (!leaves.empty() && leaves != through)
+    reason += ", which it reaches as " + leaves;
+  r.pattern = access.pattern;
+  r.misses_per_access = access.misses_per_access;
+  if (access.min_bytes == SMALLOC_UNKNOWN) {
+    site.why += "; another unit: " + reason;
+    return;
+  }
+  r.flags &= ~SMALLOC_SITE_UNDECIDED;
+  if (r.flags & SMALLOC_SITE_MANY)
+    r.flags |= SMALLOC_SITE_SMALL;
+  r.saving_cycles_per_access = access.saving_cycles_per_access;
+  r.confidence = access.confidence;
+  r.min_bytes = access.min_bytes;
+  r.decision = access.min_bytes == 0 ? SMALLOC_DECISION_SUPERPAGE : SMALLOC_DECISION_RUNTIME;
+  const uint64_t pages =
+      std::min<uint64_t>(access.min_bytes / 4096 + (access.min_bytes % 4096 != 0), UINT32_MAX);
+  if (site.cell_word)
+    site.cell_word = SMALLOC_WORD(r.decision, r.flags, r.page_shift, r.decided_by, pages);
+  site.joined = true;
+  site.why = reason;
+}
+
+bool believable(const smalloc_key_access &access) {
+  return access.pattern <= SMALLOC_PATTERN_POINTER_CHASING && access.confidence <= 100;
+}
+
+} // namespace
+
+void join_units(SiteTable &table) {
+  KeyJoin join(table.keys.data(), table.keys.data() + table.keys.size());
+  std::vector<uint64_t> scratch((join.scratch_bytes() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
+  if (!scratch.empty())
+    join.run(scratch.data());
+  for (Site &site : table.sites) {
+    const struct smalloc_site &r = site.record;
+    if (!(r.flags & SMALLOC_SITE_UNDECIDED) || !(r.flags & SMALLOC_SITE_REWRITTEN))
+      continue;
+    const JoinedAccess found = join.of(r.node);
+    if (found.access && believable(*found.access))
+      take(site, found);
+  }
+}
+
+} // namespace smalloc::cli
