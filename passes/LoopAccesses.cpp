@@ -367,6 +367,19 @@ void setTrip(LoopLevel &Level, const Loop *L, ScalarEvolution &SE) {
   }
 }
 
+/// A place that is counted on by a constant where it is read (text[count++]): the calls walk it in order.
+bool countsOn(const LoadInst &Place) {
+  return any_of(Place.users(), [&](const User *U) {
+    auto *Sum = dyn_cast<BinaryOperator>(U);
+    return Sum && (Sum->getOpcode() == Instruction::Add || Sum->getOpcode() == Instruction::Sub) &&
+           isa<ConstantInt>(Sum->getOperand(1)) && any_of(Sum->users(), [&](const User *Use) {
+             auto *Store = dyn_cast<StoreInst>(Use);
+             return Store && Store->getValueOperand() == Sum &&
+                    Store->getPointerOperand() == Place.getPointerOperand();
+           });
+  });
+}
+
 /// The unpredictable part of an address outside of any loop: an index that is computed or loaded, not a plain
 /// argument (its caller may well walk it in order).
 bool computedIndex(const Value *Pointer, unsigned Depth = 0) {
@@ -377,7 +390,7 @@ bool computedIndex(const Value *Pointer, unsigned Depth = 0) {
     const Value *V = Index;
     while (auto *C = dyn_cast<CastInst>(V))
       V = C->getOperand(0);
-    if (isa<LoadInst>(V))
+    if (auto *Load = dyn_cast<LoadInst>(V); Load && !countsOn(*Load))
       return true;
     if (auto *B = dyn_cast<BinaryOperator>(V))
       switch (B->getOpcode()) {
