@@ -3,8 +3,9 @@
 // cmd_machine.cpp decides what `smalloc machine list` and `smalloc machine show` print: the presets
 // that decisions can be made for, and one profile, which may be a file to be checked.
 #include "runtime/cli/diagnostics.h"
-#include "runtime/cli/input_file.h"
 #include "runtime/cli/output.h"
+#include "runtime/cli/profile_report.h"
+#include "runtime/cli/profile_store.h"
 #include "runtime/cli/site_report.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/format/machine_json.h"
@@ -26,19 +27,6 @@ struct Options {
   std::string name; // preset or file; empty: this machine's preset
   bool show = false;
 };
-
-const char *source_text(const format::Number &number) {
-  return number.value ? number.source.c_str() : "unknown";
-}
-
-std::string number_text(const format::Number &n, const char *unit) {
-  if (!n.value)
-    return "?";
-  std::string text = fmt::format("{:g}{}", *n.value, unit);
-  if (n.low && n.high)
-    text += fmt::format(" ({:g} to {:g})", *n.low, *n.high);
-  return text;
-}
 
 int list_machines(const Options &options) {
   const auto thresholds = parse_thresholds(options.output);
@@ -77,69 +65,6 @@ int list_machines(const Options &options) {
   });
 }
 
-format::MachineProfile load_profile(const std::string &name) {
-  if (name.empty())
-    return format::profile_of_preset(*smalloc_machine_native());
-  if (const struct smalloc_machine *preset = smalloc_machine_by_name(name.c_str()))
-    return format::profile_of_preset(*preset);
-  if (name == "native")
-    return format::profile_of_preset(*smalloc_machine_native());
-  // What has neither a slash nor a dot was meant as a preset's name.
-  if (name.find_first_of("/.") == std::string::npos)
-    throw Failure{"cannot use machine profile", name,
-                  "there is neither a preset nor a profile of that name", "smalloc machine list",
-                  kFailed};
-  const auto bytes = read_file(name, "cannot use machine profile");
-  try {
-    return format::parse_machine({reinterpret_cast<const char *>(bytes.data()), bytes.size()});
-  } catch (const format::MachineFormatError &error) {
-    throw Failure{"cannot use machine profile", name, error.what(),
-                  "smalloc machine show --json prints a profile to compare with", kFailed};
-  }
-}
-
-std::string profile_text(const format::MachineProfile &p, Colour colour) {
-  std::string text =
-      fmt::format("{}: reach {} pages of {} ({})\n\n", printable(p.name), p.reach(),
-                  readable_bytes(p.base_page_bytes), readable_bytes(p.reach() * p.base_page_bytes));
-  Table table({"WHAT", "VALUE", "SOURCE"});
-  for (const format::TlbLevel &level : p.tlb) {
-    std::string sizes;
-    for (uint64_t bytes : level.page_bytes)
-      sizes += (sizes.empty() ? "" : ", ") + readable_bytes(bytes);
-    const std::string ways =
-        *level.ways.value == 0 ? "fully associative" : number_text(level.ways, "-way");
-    table.add_row({{fmt::format("TLB level {}, {}", level.level, sizes)},
-                   {number_text(level.entries, " entries") + ", " + ways},
-                   {source_text(level.entries)}});
-  }
-  table.add_row({{"second-level hit"},
-                 {number_text(p.l2_hit_cycles, " cycles")},
-                 {source_text(p.l2_hit_cycles)}});
-  for (const format::WalkCost &cost : p.walk_cost)
-    table.add_row(
-        {{fmt::format("walk, {}{}", readable_bytes(cost.page_bytes),
-                      cost.pages ? fmt::format(", {} pages", *cost.pages) : std::string())},
-         {number_text(cost.cycles, " cycles")},
-         {source_text(cost.cycles)}});
-  for (const format::PerPage &touch : p.first_touch_ns)
-    table.add_row({{"first touch, " + readable_bytes(touch.page_bytes)},
-                   {number_text(touch.value, " ns")},
-                   {source_text(touch.value)}});
-  if (p.collapse_ns.value)
-    table.add_row(
-        {{"collapse"}, {number_text(p.collapse_ns, " ns")}, {source_text(p.collapse_ns)}});
-  table.add_row({{"prefetched stride"},
-                 {p.prefetch_max_stride_bytes.value
-                      ? "up to " + number_text(p.prefetch_max_stride_bytes, " bytes")
-                      : "?"},
-                 {source_text(p.prefetch_max_stride_bytes)}});
-  text += table.print(colour);
-  for (const std::string &line : p.disagreements)
-    text += "disagreement: " + printable(line) + "\n";
-  return text;
-}
-
 int show_machine(const Options &options) {
   const auto thresholds = parse_thresholds(options.output);
   const format::MachineProfile profile = load_profile(options.name);
@@ -152,9 +77,11 @@ std::function<int()> declare(CLI::App &app) {
   CLI::App *list = app.add_subcommand("list", "The presets; * marks this machine's");
   add_output_options(*list, options->output);
   CLI::App *show = app.add_subcommand(
-      "show", "One profile: this machine's preset, a preset by name, or a file, which is checked");
+      "show",
+      "One profile: this machine's preset, a preset by name, stored (what smalloc calibrate "
+      "measured), or a file, which is checked");
   show->add_option("NAME|FILE", options->name,
-                   "Preset or profile; without it, this machine's preset")
+                   "Preset, stored, or profile; without it, this machine's preset")
       ->type_name("");
   add_output_options(*show, options->output);
   show->callback([options] { options->show = true; });

@@ -6,8 +6,17 @@
 namespace smalloc::cli {
 
 std::span<const Verb *const> all_verbs() {
-  static const Verb *const verbs[] = {&kDoctorVerb, &kSitesVerb, &kRunVerb,    &kRecordVerb,
-                                      &kTraceVerb,  &kStatsVerb, &kMachineVerb};
+  // One a line, in the order of the help.
+  static const Verb *const verbs[] = {
+      &kDoctorVerb,    //
+      &kSitesVerb,     //
+      &kRunVerb,       //
+      &kRecordVerb,    //
+      &kTraceVerb,     //
+      &kStatsVerb,     //
+      &kMachineVerb,   //
+      &kCalibrateVerb, //
+  };
   return verbs;
 }
 

@@ -34,6 +34,7 @@ struct Verb {
 
 extern const Verb kSitesVerb, kDoctorVerb, kRunVerb, kStatsVerb, kMachineVerb;
 extern const Verb kRecordVerb, kTraceVerb;
+extern const Verb kCalibrateVerb;
 
 // What stood behind the first "--" of `smalloc run` and `smalloc record`, that "--" included.
 void set_command_to_run(std::vector<std::string> arguments);

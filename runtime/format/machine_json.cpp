@@ -145,8 +145,11 @@ TlbLevel parse_level(const Node &node) {
   if (level.page_bytes.empty())
     reject(fmt::format("key '{}.page_bytes' is missing", node.path()));
   level.entries = node.key("entries").needed_number(kMaxEntries);
-  level.ways = node.key("ways").needed_number(kMaxEntries);
-  if (*level.ways.value > *level.entries.value)
+  if (const Node ways = node.key("ways"); ways.present())
+    level.ways = ways.number(kMaxEntries);
+  if (level.ways.value && *level.ways.value != std::floor(*level.ways.value))
+    reject(fmt::format("key '{}.ways' is not a whole number", node.path()));
+  if (level.ways.value && *level.ways.value > *level.entries.value)
     reject(fmt::format("key '{}.ways' is more than its entries", node.path()));
   const Node shared = node.key("shared");
   level.shared = shared.present() && shared.boolean();

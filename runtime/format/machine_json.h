@@ -28,7 +28,7 @@ struct Number {
 struct TlbLevel {
   unsigned level = 1;
   std::vector<uint64_t> page_bytes; // that share or use these entries
-  Number entries, ways;             // ways: 0 means fully associative
+  Number entries, ways;             // ways: 0 means fully associative, none unknown
   bool shared = false;              // one array serves every size in page_bytes
 };
 

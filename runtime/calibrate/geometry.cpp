@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// geometry.cpp decides which chases are made, and what their latencies say.
+#include "runtime/calibrate/geometry.h"
+
+#include "runtime/calibrate/level_search.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace smalloc::calibrate {
+namespace {
+
+// Spacings inside superpages that are tried for the page that really backs them.
+constexpr uint64_t kBackingSpacings[] = {4096, 16384, 65536, 262144};
+
+// Half of the chases off by a quarter: nothing is told from that.
+constexpr double kUselessRatio = 1.25;
+
+std::string size_text(uint64_t bytes) {
+  if (bytes >= (uint64_t{1} << 30))
+    return fmt::format("{} GiB", bytes >> 30);
+  if (bytes >= (1u << 20))
+    return fmt::format("{} MiB", bytes >> 20);
+  return fmt::format("{} KiB", bytes >> 10);
+}
+
+// Rounds that differ by more than this are no measurement of a capacity.
+bool agree(const std::vector<double> &rounds) {
+  const auto [low, high] = std::minmax_element(rounds.begin(), rounds.end());
+  return *high - *low <= std::max(4.0, 0.1 * median(rounds));
+}
+
+Estimate estimate_of(const std::vector<double> &rounds) {
+  const auto [low, high] = std::minmax_element(rounds.begin(), rounds.end());
+  return {median(rounds), *low, *high};
+}
+
+class Survey {
+public:
+  Survey(LatencySource &source, const GeometryPlan &plan) : source_(source), plan_(plan) {}
+
+  Geometry run() {
+    survey_base_pages();
+    plan_.progress(0.5);
+    for (uint64_t superpage : plan_.superpage_bytes) {
+      find_backing(superpage);
+      survey_superpages(superpage);
+    }
+    plan_.progress(0.7);
+    survey_walks();
+    result_.noise_ratio = noise_.empty() ? 1 : median(noise_);
+    result_.noisy |= result_.noise_ratio > kNoisyRatio;
+    if (result_.noise_ratio > kUselessRatio)
+      give_up();
+    return std::move(result_);
+  }
+
+private:
+  // Takes over a level when enough rounds saw it and agree; says why not otherwise.
+  bool add_level(unsigned number, uint64_t page_bytes, const std::vector<double> &rounds) {
+    const std::string name = fmt::format("TLB level {}, {}", number, size_text(page_bytes));
+    if (rounds.size() * 2 <= plan_.rounds) {
+      result_.noisy |= !rounds.empty();
+      result_.unknown.push_back(
+          name + (rounds.empty() ? ": unknown (no knee in the latencies)" : ": unknown (noisy)"));
+      return false;
+    }
+    if (!agree(rounds)) {
+      const Estimate e = estimate_of(rounds);
+      result_.noisy = true;
+      result_.unknown.push_back(
+          fmt::format("{}: unknown (noisy: {:g} to {:g} entries)", name, e.low, e.high));
+      return false;
+    }
+    result_.levels.push_back({number, page_bytes, estimate_of(rounds), std::nullopt, false});
+    return true;
+  }
+
+  // Most chases were disturbed: rounds may even agree, on the disturbance.
+  void give_up() {
+    for (const LevelEstimate &level : result_.levels)
+      result_.unknown.push_back(fmt::format("TLB level {}, {}: unknown (noisy)", level.level,
+                                            size_text(level.page_bytes)));
+    if (!result_.walks.empty())
+      result_.unknown.push_back("walk costs: unknown (noisy)");
+    result_.levels.clear();
+    result_.walks.clear();
+    result_.second_level_hit_cycles.reset();
+    result_.backing_page_bytes.reset();
+  }
+
+  void survey_base_pages() {
+    const uint64_t page = plan_.base_page_bytes;
+    const uint64_t most = std::min(plan_.max_pages, source_.max_lines(page, page));
+    std::vector<double> first, second, hit;
+    for (unsigned round = 0; round < plan_.rounds; round++) {
+      if (round)
+        source_.refresh();
+      const LevelSearch found =
+          search_levels(source_, {page, page}, most, plan_.grid_ratio, noise_);
+      if (found.levels.size() > levels_.size())
+        levels_ = found.levels;
+      if (!found.levels.empty())
+        first.push_back(found.levels[0].entries);
+      if (found.levels.size() > 1) {
+        second.push_back(found.levels[1].entries);
+        hit.push_back(found.levels[0].cycles_beyond);
+      }
+      plan_.progress(0.45 * (round + 1) / plan_.rounds);
+    }
+    if (!add_level(1, page, first))
+      return;
+    first_level_ = result_.levels.back().entries.value;
+    beyond_ = levels_.front().cycles_beyond;
+    result_.levels.back().ways = find_ways(source_, page, first_level_, beyond_, noise_);
+    if (!result_.levels.back().ways)
+      result_.unknown.push_back(
+          fmt::format("ways of TLB level 1, {}: unknown (no power-of-two index)", size_text(page)));
+    // Few rounds with a second level: a processor with one, or a curve too noisy to tell.
+    if (!second.empty() && add_level(2, page, second))
+      result_.second_level_hit_cycles = estimate_of(hit);
+  }
+
+  void find_backing(uint64_t superpage) {
+    if (first_level_ == 0 || result_.backing_page_bytes)
+      return;
+    for (uint64_t spacing : kBackingSpacings) {
+      if (spacing < plan_.base_page_bytes || spacing >= superpage)
+        continue;
+      const auto lines = static_cast<uint64_t>(2 * first_level_);
+      std::vector<double> cycles;
+      for (unsigned i = 0; i < 3; i++)
+        if (const auto t = translation_cycles(source_, {superpage, spacing, lines}, {}, noise_))
+          cycles.push_back(*t);
+      if (cycles.empty())
+        return;
+      if (median(cycles) >= beyond_ / 2) {
+        result_.backing_page_bytes = spacing;
+        return;
+      }
+    }
+    result_.backing_page_bytes = superpage;
+  }
+
+  void survey_superpages(uint64_t superpage) {
+    const uint64_t most = source_.max_lines(superpage, superpage);
+    if (most < 16) {
+      result_.unknown.push_back(
+          fmt::format("TLB, {}: unknown (such pages are not to be had)", size_text(superpage)));
+      return;
+    }
+    const uint64_t backing = result_.backing_page_bytes.value_or(superpage);
+    const bool hidden = backing < superpage;
+    // With a smaller backing the entries are those of the smaller page: the second level shows
+    // nothing that the base pages have not shown.
+    const uint64_t wanted =
+        hidden ? static_cast<uint64_t>(3 * std::max(first_level_, 64.0)) : plan_.max_pages;
+    std::vector<double> first, second;
+    for (unsigned round = 0; round < plan_.rounds; round++) {
+      const LevelSearch found = search_levels(source_, {superpage, superpage},
+                                              std::min(most, wanted), plan_.grid_ratio, noise_);
+      if (!found.levels.empty())
+        first.push_back(found.levels[0].entries);
+      if (found.levels.size() > 1)
+        second.push_back(found.levels[1].entries);
+    }
+    if (add_level(1, superpage, first))
+      find_sharing();
+    if (hidden)
+      result_.unknown.push_back(fmt::format("TLB level 2, {}: unknown (backing {})",
+                                            size_text(superpage), size_text(backing)));
+    else if (most < plan_.max_pages && second.empty())
+      result_.unknown.push_back(fmt::format("TLB level 2, {}: unknown (memory for {} pages only)",
+                                            size_text(superpage), most));
+    else
+      add_level(2, superpage, second);
+  }
+
+  // Half the lines on each size, half as many again as one size's entries: separate entries hold
+  // them, shared ones do not.
+  void find_sharing() {
+    LevelEstimate &super = result_.levels.back();
+    LevelEstimate *base = nullptr;
+    for (LevelEstimate &level : result_.levels)
+      if (level.level == 1 && level.page_bytes == plan_.base_page_bytes)
+        base = &level;
+    if (!base || std::fabs(base->entries.value - super.entries.value) >
+                     std::max(2.0, 0.1 * base->entries.value))
+      return;
+    Chase mixed{plan_.base_page_bytes, plan_.base_page_bytes,
+                static_cast<uint64_t>(1.5 * base->entries.value)};
+    mixed.other_page_bytes = super.page_bytes;
+    std::vector<double> cycles;
+    for (unsigned i = 0; i < 3; i++)
+      if (const auto t = translation_cycles(source_, mixed, {}, noise_))
+        cycles.push_back(*t);
+    if (!cycles.empty() && median(cycles) >= beyond_ / 2)
+      base->shared = super.shared = true;
+  }
+
+  void survey_walks() {
+    const uint64_t base = plan_.base_page_bytes;
+    walk_curve(base, base);
+    // Superpages on a smaller backing: as many lines on as much memory, so that the two curves can
+    // be compared; what differs is the length of the walk.
+    for (uint64_t superpage : plan_.superpage_bytes)
+      if (result_.backing_page_bytes.value_or(superpage) < superpage)
+        walk_curve(superpage, base);
+  }
+
+  void walk_curve(uint64_t page_bytes, uint64_t spacing) {
+    std::vector<std::vector<double>> cycles(plan_.walk_pages.size());
+    for (unsigned round = 0; round < plan_.rounds; round++) {
+      source_.refresh();
+      for (size_t i = 0; i < plan_.walk_pages.size(); i++) {
+        const uint64_t lines = plan_.walk_pages[i];
+        if (lines > source_.max_lines(page_bytes, spacing))
+          continue;
+        if (const auto t =
+                translation_cycles(source_, {page_bytes, spacing, lines}, levels_, noise_))
+          cycles[i].push_back(std::max(*t, 0.0));
+      }
+    }
+    for (size_t i = 0; i < cycles.size(); i++)
+      if (!cycles[i].empty())
+        result_.walks.push_back({page_bytes,
+                                 std::max<uint64_t>(plan_.walk_pages[i] * spacing / page_bytes, 1),
+                                 estimate_of(cycles[i])});
+  }
+
+  LatencySource &source_;
+  const GeometryPlan &plan_;
+  Geometry result_;
+  std::vector<double> noise_;
+  std::vector<FoundLevel> levels_;      // of base pages
+  double first_level_ = 0, beyond_ = 0; // entries; cycles of a first-level miss
+};
+
+} // namespace
+
+Geometry measure_geometry(LatencySource &source, const GeometryPlan &plan) {
+  return Survey(source, plan).run();
+}
+
+} // namespace smalloc::calibrate

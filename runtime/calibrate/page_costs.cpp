@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// page_costs.cpp decides how the costs of pages are timed.
+#include "runtime/calibrate/page_costs.h"
+
+#include "runtime/calibrate/curve.h"
+#include "runtime/calibrate/page_region.h"
+#include "runtime/calibrate/prefetch.h"
+#include "runtime/calibrate/ticks.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+namespace smalloc::calibrate {
+namespace {
+
+constexpr unsigned kSuperpagesTouched = 16, kUnitsCollapsed = 8, kBandwidthPasses = 5;
+// Base pages are timed in groups: one fault is too short for the clock.
+constexpr unsigned kPagesOfGroup = 32;
+
+class Costs {
+public:
+  explicit Costs(const PageCostsPlan &plan) : plan_(plan) {}
+
+  PageCosts run() {
+    const uint64_t base = base_page_bytes();
+    first_touch(base, kPagesOfGroup);
+    if (plan_.superpage_bytes) {
+      first_touch(plan_.superpage_bytes, 1);
+      plan_.progress(0.2);
+      collapse();
+    }
+    plan_.progress(0.3);
+    PageRegion base_pages(plan_.memory_bytes, base);
+    bandwidth(base_pages);
+    plan_.progress(0.5);
+    if (plan_.superpage_bytes) {
+      PageRegion superpages(plan_.memory_bytes, plan_.superpage_bytes);
+      bandwidth(superpages);
+      plan_.progress(0.7);
+      prefetch(superpages, base_pages);
+    } else {
+      prefetch(base_pages, base_pages);
+    }
+    plan_.progress(1);
+    return std::move(result_);
+  }
+
+private:
+  double nanoseconds(uint64_t ticks) const {
+    return static_cast<double>(ticks) / plan_.ticks_per_second * 1e9;
+  }
+
+  void first_touch(uint64_t page, unsigned group) {
+    PageRegion region(kSuperpagesTouched * std::max<uint64_t>(page, 1 << 20), page);
+    if (!region.size())
+      return;
+    std::vector<double> costs;
+    for (int pass = 0; pass < 2; pass++) {
+      costs.clear();
+      for (uint64_t at = 0; at + group * page <= region.size(); at += group * page) {
+        const uint64_t before = ticks();
+        for (unsigned i = 0; i < group; i++)
+          region.data()[at + i * page] = 1;
+        costs.push_back(nanoseconds(ticks() - before) / group);
+      }
+      if (page > base_page_bytes() && region.superpage_bytes() < region.size() / 2) {
+        result_.unknown.push_back("first touch of superpages: unknown (not given when touched)");
+        return;
+      }
+      if (pass == 0)
+        region.drop();
+    }
+    result_.first_touch_ns.push_back({page, quartiles(std::move(costs))});
+  }
+
+  void collapse() {
+    const uint64_t page = plan_.superpage_bytes;
+    PageRegion units(kUnitsCollapsed * page, page);
+    if (!units.size())
+      return;
+    // Base pages by way of the advice, which the collapse itself does not tolerate.
+    madvise(units.data(), units.size(), MADV_NOHUGEPAGE);
+    std::fill_n(units.data(), units.size(), 1);
+    units.drop();
+    std::fill_n(units.data(), units.size(), 1);
+    madvise(units.data(), units.size(), MADV_HUGEPAGE);
+    std::vector<double> costs;
+    for (unsigned i = 0; i < kUnitsCollapsed; i++) {
+      const uint64_t before = ticks();
+      if (madvise(units.data() + i * page, page, MADV_COLLAPSE) == 0)
+        costs.push_back(nanoseconds(ticks() - before));
+    }
+    if (costs.size() * 2 > kUnitsCollapsed)
+      result_.collapse_ns = quartiles(std::move(costs));
+    else
+      result_.unknown.push_back("collapse: unknown (the kernel refuses it)");
+  }
+
+  void bandwidth(PageRegion &region) {
+    if (!region.size())
+      return;
+    std::fill_n(region.data(), region.size(), 0);
+    std::vector<double> rates;
+    for (unsigned pass = 0; pass < kBandwidthPasses; pass++) {
+      const uint64_t before = ticks();
+      // Four sums: one chain of additions would be the limit.
+      const auto *word = reinterpret_cast<const uint64_t *>(region.data());
+      uint64_t sums[4] = {0, 0, 0, 0};
+      for (size_t i = 0; i + 8 <= region.size() / 8; i += 8)
+        for (size_t k = 0; k < 8; k++)
+          sums[k % 4] += word[i + k];
+      uint64_t sum = sums[0] + sums[1] + sums[2] + sums[3];
+      __asm__ volatile("" : "+r"(sum));
+      rates.push_back(static_cast<double>(region.size()) / nanoseconds(ticks() - before) * 1e9);
+    }
+    std::sort(rates.begin(), rates.end());
+    result_.bandwidth_bytes_per_second.push_back(
+        {region.page_bytes(), {rates.back(), rates[rates.size() / 2], rates.back()}});
+  }
+
+  void prefetch(PageRegion &region, PageRegion &evicts) {
+    const PrefetchLatencies found = measure_prefetch(region, evicts, plan_.cycles_per_tick);
+    if (found.random_cycles <= 0) {
+      result_.unknown.push_back("prefetched stride: unknown (no memory for it)");
+      return;
+    }
+    result_.prefetch_max_stride_bytes = largest_covered_stride(found.strides, found.random_cycles);
+    result_.prefetch_crosses_page = found.next_page_cycles < 0.8 * found.random_page_cycles;
+  }
+
+  const PageCostsPlan &plan_;
+  PageCosts result_;
+};
+
+} // namespace
+
+Estimate quartiles(std::vector<double> values) {
+  if (values.empty())
+    return {};
+  std::sort(values.begin(), values.end());
+  return {median(values), values[values.size() / 4], values[values.size() * 3 / 4]};
+}
+
+uint64_t largest_covered_stride(std::span<const StrideLatency> strides, double random_cycles) {
+  std::vector<double> near;
+  for (const StrideLatency &stride : strides.first(std::min<size_t>(strides.size(), 4)))
+    near.push_back(stride.cycles);
+  const double limit = std::min(2 * median(std::move(near)), random_cycles / 2);
+  uint64_t largest = 0;
+  for (const StrideLatency &stride : strides) {
+    if (stride.cycles >= limit)
+      break;
+    largest = stride.stride_bytes;
+  }
+  return largest;
+}
+
+PageCosts measure_page_costs(const PageCostsPlan &plan) { return Costs(plan).run(); }
+
+} // namespace smalloc::calibrate

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// pointer_chase.cpp decides where the lines of a chase lie, and how its repeats become one latency.
+#include "runtime/calibrate/pointer_chase.h"
+
+#include "runtime/calibrate/ticks.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace smalloc::calibrate {
+namespace {
+
+constexpr uint64_t kLineBytes = 64;
+// Loads of a piece: some 20 microseconds at 15 cycles, less than a scheduler's tick, more than the
+// clock's own cost.
+constexpr uint64_t kPieceLoads = 4096;
+// Strides of up to 2^7 pages find the ways of a first level of up to 256 entries.
+constexpr uint64_t kWaysReach = uint64_t{1} << 15;
+// Pieces between two timings of the additions.
+constexpr unsigned kPiecesPerChain = 8;
+
+} // namespace
+
+PointerChase::PointerChase(const Plan &plan) : plan_(plan) {
+  const uint64_t page = calibrate::base_page_bytes();
+  base_ = PageRegion(std::max(plan.most_lines, kWaysReach) * page, page);
+  packed_ = PageRegion(std::max(plan.most_lines, kWaysReach) * kLineBytes, page);
+  if (plan.superpage_bytes && plan.superpage_memory >= plan.superpage_bytes) {
+    super_ = PageRegion(plan.superpage_memory, plan.superpage_bytes);
+    if (super_.size()) {
+      super_.data()[0] = 1;
+      has_superpages_ = super_.superpage_bytes() >= plan.superpage_bytes;
+    }
+  }
+  // Wakes the clock up before anything counts.
+  for (unsigned i = 0; i < 200; i++)
+    chain_ticks();
+}
+
+uint64_t PointerChase::max_lines(uint64_t page_bytes, uint64_t stride_bytes) const {
+  if (page_bytes <= base_.page_bytes())
+    return base_.size() / stride_bytes;
+  return has_superpages_ && page_bytes == super_.page_bytes() ? super_.size() / stride_bytes : 0;
+}
+
+void PointerChase::refresh() {
+  base_.drop();
+  packed_.drop();
+}
+
+char *PointerChase::line(const Chase &chase, uint64_t i) const {
+  if (chase.dense)
+    return packed_.data() + i * kLineBytes;
+  const bool other = chase.other_page_bytes && i % 2;
+  const uint64_t k = chase.other_page_bytes ? i / 2 : i;
+  const uint64_t page = other ? chase.other_page_bytes : chase.page_bytes;
+  const uint64_t stride = other ? chase.other_page_bytes : chase.stride_bytes;
+  const PageRegion &region = page > base_.page_bytes() ? super_ : base_;
+  // Staggered, or all lines would meet in the same set of the data caches.
+  return region.data() + k * stride + i * kLineBytes % std::min(stride, page);
+}
+
+std::optional<Latency> PointerChase::chase(const Chase &chase) {
+  if (chase.lines < 2 || chase.lines > max_lines(chase.page_bytes, chase.stride_bytes) ||
+      (chase.other_page_bytes &&
+       chase.lines / 2 + 1 > max_lines(chase.other_page_bytes, chase.other_page_bytes)) ||
+      (chase.dense && chase.lines * kLineBytes > packed_.size()))
+    return std::nullopt;
+  std::vector<uint32_t> next(chase.lines);
+  std::iota(next.begin(), next.end(), 0u);
+  for (uint64_t i = chase.lines - 1; i > 0; i--)
+    std::swap(next[i], next[random_() % i]);
+  for (uint64_t i = 0; i < chase.lines; i++)
+    *reinterpret_cast<void **>(line(chase, i)) = line(chase, next[i]);
+
+  void **at = reinterpret_cast<void **>(line(chase, 0));
+  for (uint64_t i = 0; i < chase.lines; i++) // fills caches and TLB
+    at = static_cast<void **>(*at);
+  // A short lap is repeated until a piece is long enough to time; a long one is timed in pieces,
+  // each of which is compared with itself in other laps.
+  const uint64_t piece = std::min(chase.lines, kPieceLoads);
+  const uint64_t pieces = chase.lines / piece, laps = std::max<uint64_t>(1, kPieceLoads / piece);
+  const unsigned repeats = pieces > 1 ? std::max(plan_.repeats / 4, 5u) : plan_.repeats;
+  std::vector<std::vector<double>> times(pieces);
+  uint64_t chain = UINT64_MAX;
+  for (unsigned repeat = 0; repeat < repeats; repeat++)
+    for (uint64_t k = 0; k < pieces; k++) {
+      if ((repeat * pieces + k) % kPiecesPerChain == 0)
+        chain = std::min(chain, chain_ticks());
+      const uint64_t loads =
+          pieces > 1 ? piece + (k + 1 == pieces ? chase.lines % piece : 0) : laps * chase.lines;
+      const uint64_t before = ticks();
+      for (uint64_t i = loads; i; i--)
+        at = static_cast<void **>(*at);
+      __asm__ volatile("" : "+r"(at));
+      times[k].push_back(static_cast<double>(ticks() - before) / static_cast<double>(loads));
+    }
+  double least = 0, middle = 0;
+  for (std::vector<double> &of_piece : times) {
+    std::sort(of_piece.begin(), of_piece.end());
+    least += of_piece.front() / static_cast<double>(pieces);
+    middle += of_piece[of_piece.size() / 2] / static_cast<double>(pieces);
+  }
+  cycles_per_tick_ = kChainCycles / static_cast<double>(chain);
+  return Latency{least * cycles_per_tick_, middle / least};
+}
+
+} // namespace smalloc::calibrate

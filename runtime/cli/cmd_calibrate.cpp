@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// cmd_calibrate.cpp decides what `smalloc calibrate` measures, where the profile goes, and what is
+// printed: the profile, a comparison with the stored one (--check), or the four lines of
+// libhugetlbfs' tlbmiss_cost.sh (--tlbmiss-cost).
+#include "runtime/calibrate/calibrated_profile.h"
+#include "runtime/calibrate/miss_cost.h"
+#include "runtime/calibrate/page_region.h"
+#include "runtime/calibrate/pointer_chase.h"
+#include "runtime/calibrate/ticks.h"
+#include "runtime/cli/diagnostics.h"
+#include "runtime/cli/output.h"
+#include "runtime/cli/profile_report.h"
+#include "runtime/cli/profile_store.h"
+#include "runtime/cli/progress.h"
+#include "runtime/cli/verbs.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace smalloc::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  OutputOptions output;
+  std::string profile; // empty: the stored one's place
+  bool quick = false, check = false, miss_cost = false, verbose = false;
+};
+
+// What the measurement may touch. Full: 256 MiB of base pages for walks, up to 512 MiB of
+// superpages; quick: a quarter.
+constexpr uint64_t kFullSuperpageMemory = uint64_t{512} << 20;
+constexpr uint64_t kLeastMemory = uint64_t{96} << 20;
+
+struct Result {
+  format::MachineProfile profile;
+  bool noisy = false;
+  double noise_ratio = 1;
+};
+
+[[noreturn]] void too_little_memory(uint64_t available) {
+  throw Failure{"cannot calibrate", fmt::format("{} MiB", available >> 20),
+                "there is too little free memory to measure with",
+                "free some memory, or compile with machine=native (the preset)", kFailed};
+}
+
+bool under_hypervisor(const calibrate::CpuidReader &cpuid) { return cpuid(1, 0).ecx >> 31 & 1; }
+
+void identify(format::MachineProfile &profile, const calibrate::CpuidReader &cpuid) {
+  const uint32_t vendor = cpuid(0, 0).ebx;
+  if (vendor == 0x68747541 || vendor == 0x756e6547) {
+    profile.vendor = vendor == 0x68747541 ? "AMD" : "Intel";
+    const uint32_t eax = cpuid(1, 0).eax;
+    uint32_t family = eax >> 8 & 15, model = eax >> 4 & 15;
+    if (family == 6 || family == 15)
+      model |= eax >> 12 & 0xf0;
+    if (family == 15)
+      family += eax >> 20 & 0xff;
+    profile.family = family;
+    profile.model = model;
+  }
+#if defined(__aarch64__)
+  uint64_t midr;
+  __asm__("mrs %0, midr_el1" : "=r"(midr));
+  profile.midr = midr;
+  profile.vendor = midr >> 24 == 0x41 ? "Arm" : "";
+#endif
+}
+
+Result measure(const Options &options, Progress &progress) {
+  const uint64_t available = calibrate::available_bytes();
+  if (available && available < 2 * kLeastMemory)
+    too_little_memory(available);
+  const uint64_t room = available ? available / 4 : UINT64_MAX;
+  const uint64_t base = calibrate::base_page_bytes();
+  const uint64_t superpage = calibrate::transparent_superpage_bytes();
+
+  calibrate::PointerChase::Plan chase_plan;
+  chase_plan.most_lines = std::min<uint64_t>(options.quick ? 16384 : 65536, room / base);
+  chase_plan.superpage_bytes = superpage;
+  chase_plan.superpage_memory =
+      std::min(options.quick ? kFullSuperpageMemory / 2 : kFullSuperpageMemory, room);
+  chase_plan.repeats = options.quick ? 15 : 41;
+  calibrate::PointerChase source(chase_plan);
+
+  calibrate::GeometryPlan plan;
+  plan.base_page_bytes = base;
+  if (superpage)
+    plan.superpage_bytes = {superpage};
+  plan.rounds = options.quick ? 2 : 5;
+  if (options.quick)
+    plan.walk_pages = {4096, 8192, 16384};
+  plan.progress = [&](double done) { progress.show(0.8 * done, "levels and walks"); };
+
+  calibrate::ProfileSources sources;
+  sources.geometry = calibrate::measure_geometry(source, plan);
+  if (!superpage)
+    sources.geometry.unknown.push_back(
+        "superpages: unknown (transparent huge pages are absent or switched off)");
+  const double rate = calibrate::ticks_per_second();
+  sources.frequency_hz = rate * source.cycles_per_tick();
+
+  calibrate::PageCostsPlan costs_plan;
+  costs_plan.superpage_bytes = source.has_superpages() ? superpage : 0;
+  costs_plan.memory_bytes = std::min<uint64_t>(options.quick ? 64 << 20 : 128 << 20, room / 2);
+  costs_plan.cycles_per_tick = source.cycles_per_tick();
+  costs_plan.ticks_per_second = rate;
+  costs_plan.progress = [&](double done) { progress.show(0.8 + 0.2 * done, "costs of pages"); };
+  sources.costs = calibrate::measure_page_costs(costs_plan);
+
+  const auto cpuid = calibrate::native_cpuid();
+  sources.cpuid = calibrate::decode_cpuid_tlbs(cpuid);
+  const struct smalloc_machine *preset = smalloc_machine_native();
+  sources.preset = std::string(preset->name) == "generic" ? nullptr : preset;
+#if defined(__x86_64__)
+  sources.hypervisor = under_hypervisor(cpuid);
+#endif
+  sources.base_page_bytes = base;
+  Result result{calibrate::build_profile(sources), sources.geometry.noisy,
+                sources.geometry.noise_ratio};
+  identify(result.profile, cpuid);
+  if (!result.profile.last_level())
+    throw Failure{"cannot calibrate", "TLB",
+                  result.noisy ? "the machine is too noisy, and no preset knows the processor"
+                               : "no level shows in the latencies, and no preset knows the "
+                                 "processor",
+                  "smalloc calibrate again on an idle machine", kFailed};
+  return result;
+}
+
+int calibrate_machine(const Options &options) {
+  const auto thresholds = parse_thresholds(options.output);
+  const std::string path = options.profile.empty() ? stored_profile_path() : options.profile;
+  std::optional<format::MachineProfile> stored;
+  if (options.check)
+    stored = load_profile(options.profile.empty()                          ? "stored"
+                          : options.profile.find('/') == std::string::npos ? "./" + options.profile
+                                                                           : options.profile);
+  else
+    check_profile_can_be_stored(path);
+
+  const auto start = std::chrono::steady_clock::now();
+  Progress progress("calibrating", options.output.quiet);
+  const Result result = measure(options, progress);
+  progress.clear();
+  const double elapsed =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+  Json document{{"schema", "smalloc.calibrate/1"},
+                {"noisy", result.noisy},
+                {"noise_ratio", result.noise_ratio},
+                {"elapsed_seconds", elapsed},
+                {"written_to", Json()},
+                {"profile", format::machine_document(result.profile)}};
+  if (result.noisy)
+    print_warning("noisy", "calibrate", "repeats disagree; what they do not tell is not guessed",
+                  "smalloc calibrate again when the machine is idle");
+  if (!stored) {
+    store_profile(result.profile, path);
+    document["written_to"] = path;
+    const int status = finish(options.output, thresholds, document,
+                              [&](Colour colour) { return profile_text(result.profile, colour); });
+    print_note(fmt::format("written to {} in {:.1f} s; smalloc machine show stored; compile with "
+                           "machine={}",
+                           path, elapsed, path));
+    return status;
+  }
+
+  Json differences = Json::array();
+  uint64_t significant = 0;
+  const auto all = calibrate::compare_profiles(*stored, result.profile);
+  for (const auto &d : all) {
+    significant += d.significant;
+    differences.push_back(Json{{"what", d.what},
+                               {"stored", d.stored},
+                               {"measured", d.now},
+                               {"significant", d.significant}});
+  }
+  document["differences"] = differences;
+  document["totals"] = Json{{"compared", all.size()}, {"significant", significant}};
+  return finish(options.output, thresholds, document, [&](Colour colour) {
+    Table table({"WHAT", "STORED", "MEASURED", ""});
+    for (const auto &d : all)
+      table.add_row(
+          {{d.what},
+           {fmt::format("{:g}", d.stored)},
+           {fmt::format("{:g}", d.now)},
+           {d.significant ? "differs" : "same", d.significant ? Style::kBad : Style::kGood}});
+    return table.print(colour) +
+           (significant ? fmt::format("\n{} of {} numbers differ: the profile no longer fits; "
+                                      "smalloc calibrate writes a new one\n",
+                                      significant, all.size())
+                        : fmt::format("\nall {} numbers are as stored\n", all.size()));
+  });
+}
+
+int print_miss_cost(const Options &options) {
+  const uint64_t available = calibrate::available_bytes();
+  if (available && available < 2 * kLeastMemory)
+    too_little_memory(available);
+  const uint64_t base = calibrate::base_page_bytes();
+  const uint64_t most =
+      std::min<uint64_t>(uint64_t{256} << 20, available ? available / 4 : UINT64_MAX);
+  calibrate::PointerChase source({most / base, 0, 0, 21});
+  const double frequency_rate = calibrate::ticks_per_second();
+  const auto trace = [&](const std::string &line) {
+    if (options.verbose)
+      std::fprintf(stderr, "TRACE: %s\n", line.c_str());
+  };
+  trace("Beginning TLB measurement using pointer chases");
+  Progress progress("measuring", options.output.quiet || options.verbose);
+  const auto steady = calibrate::find_steady_latency(
+      [&](uint64_t bytes) -> std::optional<double> {
+        progress.show(static_cast<double>(bytes) / static_cast<double>(most));
+        calibrate::Chase chase{base, base, bytes / base};
+        const auto spread = source.chase(chase);
+        chase.dense = true;
+        const auto packed = source.chase(chase);
+        if (!spread || !packed || spread->cycles <= packed->cycles)
+          return std::nullopt;
+        return spread->cycles - packed->cycles;
+      },
+      most, trace);
+  progress.clear();
+  if (!steady)
+    throw Failure{"no steady TLB miss latency", fmt::format("up to {} MiB", most >> 20),
+                  "no three latencies in a row are within 2 cycles (noisy)",
+                  "smalloc calibrate measures the cost as a curve", kFailed};
+  const double hertz = frequency_rate * source.cycles_per_tick();
+  trace(fmt::format("Measured CPU Speed: {:.0f} MHz", hertz / 1e6));
+  std::fputs(calibrate::miss_cost_lines(steady->cycles, hertz).c_str(), stdout);
+  return std::fflush(stdout) == 0 ? kDone : kFailed;
+}
+
+std::function<int()> declare(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  auto *quick = app.add_flag("--quick", options->quick,
+                             "Under 3 seconds: fewer repeats, a shorter walk curve");
+  auto *check =
+      app.add_flag("--check", options->check, "Write nothing; compare with the stored profile");
+  app.add_option("--profile", options->profile,
+                 "Write to (or check) this FILE instead of ~/.config/smalloc/machine.json")
+      ->type_name("FILE");
+  auto *cost =
+      app.add_flag("--tlbmiss-cost", options->miss_cost,
+                   "Print one miss cost in the four lines of libhugetlbfs' tlbmiss_cost.sh");
+  cost->excludes(quick)->excludes(check)->excludes(app.get_option("--profile"));
+  app.add_flag("-v,--verbose", options->verbose, "With --tlbmiss-cost: trace each working set");
+  add_output_options(app, options->output);
+  return [options] {
+    set_quiet(options->output.quiet);
+    return options->miss_cost ? print_miss_cost(*options) : calibrate_machine(*options);
+  };
+}
+
+} // namespace
+
+const Verb kCalibrateVerb = {
+    "calibrate",
+    "measure the TLB and what misses, faults and streams cost",
+    "Measures this machine by pointer chases, with the source of every number (measured, preset, "
+    "cpuid, unknown) and where they disagree, and writes a machine profile that the compiler "
+    "plugin "
+    "reads when it is named (machine=FILE). Needs no privileges and no PMU; says noisy rather than "
+    "guess.",
+    {{"smalloc calibrate", "measure, print, and write ~/.config/smalloc/machine.json"},
+     {"smalloc calibrate --check --fail-if 'totals.significant > 0'",
+      "exit 3 when the stored profile no longer fits this machine"}},
+    declare};
+
+} // namespace smalloc::cli

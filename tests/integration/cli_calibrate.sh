@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# smalloc calibrate: a profile that the other verbs read, sources for its numbers, nothing half written.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+export HOME=$tmp/home
+unset XDG_CONFIG_HOME
+mkdir home
+available=$(awk '/^MemAvailable/ {print $2}' /proc/meminfo)
+[ "$available" -gt 1500000 ] || skip "calibrating needs 1.5 GB of free memory"
+
+expect_error 1 'cannot use machine profile .*machine.json.*no such file' "$SMALLOC" calibrate --check
+expect_error 1 'no such file' "$SMALLOC" machine show stored
+expect_status 0 "$SMALLOC" calibrate --quick --json
+json_is out 'd["schema"] == "smalloc.calibrate/1" and d["profile"]["schema"] == "smalloc.machine/1"'
+json_is out 'd["written_to"].endswith("/home/.config/smalloc/machine.json") and d["elapsed_seconds"] > 0'
+json_is out 'type(d["noisy"]) is bool and d["noise_ratio"] >= 1'
+json_is out 'all(t["entries"]["source"] in ("measured", "preset", "cpuid") for t in d["profile"]["tlb"])'
+json_is out 'd["profile"]["first_touch_ns"][0]["value"]["source"] == "measured"'
+json_is out 'd["profile"]["frequency_hz"] > 1e8'
+# What a hypervisor hides is not claimed to be measured.
+json_is out 'd["profile"]["backing_page_bytes"]["value"] != 4096 or all(t["entries"]["source"] != "measured" for t in d["profile"]["tlb"] if t["level"] == 2 and 2097152 in t["page_bytes"])'
+[ "$(find home -type f | wc -l)" = 1 ] || fail "more than the profile was left: $(find home -type f)"
+expect_status 0 "$SMALLOC" machine show stored
+expect_match out 'first touch, 4 KiB .*measured'
+# The plugin decides for it when it is named.
+if [ -e "$PLUGIN" ] && command -v "$CLANG" >/dev/null; then
+  echo '#include <stdlib.h>
+void *make(void) { return malloc(100); }' >unit.c
+  "$CLANG" -O1 -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=home/.config/smalloc/machine.json -c unit.c 2>err ||
+    fail "the plugin rejects the profile: $(cat err)"
+fi
+expect_status 0 "$SMALLOC" calibrate --quick --check --json
+json_is out 'd["written_to"] is None and d["totals"]["compared"] == len(d["differences"]) > 3'
+
+# A profile that cannot fit is seen to differ, and left alone.
+python3 - <<'PY'
+import json
+p = json.load(open("home/.config/smalloc/machine.json"))
+p["first_touch_ns"][0]["value"]["value"] *= 1000
+json.dump(p, open("other.json", "w"))
+PY
+cp other.json before.json
+expect_error 3 'threshold crossed' "$SMALLOC" calibrate --quick --check --profile other.json --fail-if 'totals.significant > 0'
+cmp other.json before.json || fail "--check wrote"
+
+# Nowhere to write is said at once, and leaves nothing.
+touch file
+expect_error 1 'cannot store the machine profile .*file/machine.json' "$SMALLOC" calibrate --quick --profile file/machine.json
+expect_match err '^hint: '
+mkdir full
+expect_error 1 'cannot store the machine profile \(full\): is a directory' "$SMALLOC" calibrate --quick --profile full
+[ -z "$(ls full)" ] || fail "something was left behind"
+if [ "$(id -u)" != 0 ]; then
+  chmod 500 home/.config/smalloc
+  expect_error 1 'permission denied' "$SMALLOC" calibrate --quick
+  chmod 700 home/.config/smalloc
+fi
+HOME='' expect_error 1 'HOME' "$SMALLOC" calibrate --quick
+expect_error 2 'cannot understand' "$SMALLOC" calibrate --tlbmiss-cost --quick
+
+# The script that libhugetlbfs dropped: four lines, traces with -v.
+status=0
+"$SMALLOC" calibrate --tlbmiss-cost -v >out 2>err || status=$?
+expect_match err '^TRACE: Starting Working Set Size \(WSS\): 13631488 bytes'
+if [ $status = 0 ]; then
+  [ "$(wc -l <out)" = 4 ] || fail "not four lines"
+  for name in TLB_MISS_LATENCY_TIME TLB_MISS_LATENCY_CYCLES TLB_MISSES_COST_ONE_SECOND TLB_MISS_COST; do
+    expect_match out "^$name=[0-9.]+$"
+  done
+else
+  expect_match err '^smalloc: error: no steady TLB miss latency'
+fi

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// geometry_test.cpp decides that the calibrator finds the TLB of simulated machines, whatever their
+// geometry, and says so when it cannot.
+#include "runtime/calibrate/geometry.h"
+
+#include "simulated_tlb.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace smalloc::calibrate {
+namespace {
+
+constexpr uint64_t kSuper = 2 << 20;
+
+GeometryPlan small_plan() {
+  GeometryPlan plan;
+  plan.superpage_bytes = {kSuper};
+  plan.max_pages = 6144;
+  plan.walk_pages = {8192, 16384};
+  return plan;
+}
+
+const LevelEstimate *level(const Geometry &g, unsigned number, uint64_t page_bytes) {
+  for (const LevelEstimate &l : g.levels)
+    if (l.level == number && l.page_bytes == page_bytes)
+      return &l;
+  return nullptr;
+}
+
+double entries(const Geometry &g, unsigned number, uint64_t page_bytes) {
+  const LevelEstimate *l = level(g, number, page_bytes);
+  return l ? l->entries.value : 0;
+}
+
+Geometry measure(const SimulatedMachine &machine, unsigned seed = 1,
+                 GeometryPlan plan = small_plan()) {
+  SimulatedTlb source(machine, seed);
+  return measure_geometry(source, plan);
+}
+
+TEST(Geometry, FindsBothLevelsOfAnIntelLikeCore) {
+  const Geometry g = measure({});
+  EXPECT_EQ(entries(g, 1, 4096), 64);
+  EXPECT_NEAR(entries(g, 2, 4096), 1536, 8);
+  EXPECT_EQ(entries(g, 1, kSuper), 32);
+  ASSERT_TRUE(g.second_level_hit_cycles);
+  EXPECT_NEAR(g.second_level_hit_cycles->value, 7, 0.2);
+  ASSERT_TRUE(level(g, 1, 4096)->ways);
+  EXPECT_EQ(*level(g, 1, 4096)->ways, 4u);
+  EXPECT_EQ(g.backing_page_bytes, kSuper);
+  EXPECT_FALSE(level(g, 1, 4096)->shared);
+  EXPECT_FALSE(g.noisy);
+}
+
+TEST(Geometry, FindsASharedFullyAssociativeLevel) {
+  SimulatedMachine zen;
+  zen.l1_base = zen.l1_super = {72, 0};
+  zen.l1_shared = true;
+  zen.l2 = {{3072, 12}};
+  const Geometry g = measure(zen);
+  EXPECT_EQ(entries(g, 1, 4096), 72);
+  EXPECT_EQ(level(g, 1, 4096)->ways, 0u);
+  EXPECT_EQ(entries(g, 1, kSuper), 72);
+  EXPECT_TRUE(level(g, 1, 4096)->shared);
+  EXPECT_TRUE(level(g, 1, kSuper)->shared);
+  zen.l1_shared = false; // two arrays of the same size are not one
+  EXPECT_FALSE(level(measure(zen), 1, 4096)->shared);
+}
+
+TEST(Geometry, SaysWhatASmallBackingHides) {
+  SimulatedMachine guest;
+  guest.l1_base = guest.l1_super = {72, 0};
+  guest.l1_shared = true;
+  guest.l2 = {{2048, 8}};
+  guest.host_page_bytes = 4096;
+  const Geometry g = measure(guest);
+  EXPECT_EQ(g.backing_page_bytes, 4096u);
+  EXPECT_EQ(entries(g, 1, kSuper), 72);
+  EXPECT_EQ(entries(g, 2, kSuper), 0);
+  EXPECT_THAT(g.unknown, testing::Contains("TLB level 2, 2 MiB: unknown (backing 4 KiB)"));
+  guest.host_page_bytes = 65536;
+  EXPECT_EQ(measure(guest).backing_page_bytes, 65536u);
+}
+
+TEST(Geometry, FindsOneLevelWhereThereIsOne) {
+  SimulatedMachine core2;
+  core2.l1_base = {256, 4};
+  core2.l2.reset();
+  core2.walk_near = 19;
+  const Geometry g = measure(core2);
+  EXPECT_NEAR(entries(g, 1, 4096), 256, 2);
+  EXPECT_EQ(level(g, 1, 4096)->ways, 4u);
+  EXPECT_EQ(level(g, 2, 4096), nullptr);
+  EXPECT_FALSE(g.second_level_hit_cycles);
+}
+
+// A dozen machines of random geometry: nothing of them is known to the method but the latencies.
+TEST(Geometry, FindsRandomGeometries) {
+  std::mt19937_64 random(12);
+  const auto one_of = [&](auto... v) {
+    const std::vector<uint64_t> list{static_cast<uint64_t>(v)...};
+    return list[random() % list.size()];
+  };
+  for (unsigned i = 0; i < 12; i++) {
+    SimulatedMachine m;
+    m.l1_base.ways = static_cast<unsigned>(one_of(0, 4, 6, 8));
+    m.l1_base.entries =
+        m.l1_base.ways ? m.l1_base.ways * one_of(8, 16, 32) : one_of(16, 40, 48, 96, 224);
+    m.l1_super = {one_of(16, 32, 64), 4};
+    m.l2 = {{0, static_cast<unsigned>(one_of(4, 8, 12))}};
+    m.l2->entries = m.l2->ways * one_of(128, 256);
+    m.l2_penalty = static_cast<double>(one_of(3, 5, 7, 12));
+    m.walk_near = static_cast<double>(one_of(20, 35, 60));
+    m.noise = 0.01;
+    const Geometry g = measure(m, i);
+    SCOPED_TRACE(testing::Message()
+                 << "machine " << i << ": L1 " << m.l1_base.entries << "/" << m.l1_base.ways
+                 << ", L2 " << m.l2->entries << "/" << m.l2->ways << ", penalty " << m.l2_penalty);
+    EXPECT_NEAR(entries(g, 1, 4096), static_cast<double>(m.l1_base.entries), 2);
+    ASSERT_TRUE(level(g, 1, 4096));
+    EXPECT_EQ(level(g, 1, 4096)->ways, m.l1_base.ways);
+    EXPECT_NEAR(entries(g, 1, kSuper), static_cast<double>(m.l1_super.entries), 2);
+    EXPECT_NEAR(entries(g, 2, 4096), static_cast<double>(m.l2->entries),
+                0.02 * static_cast<double>(m.l2->entries));
+    ASSERT_TRUE(g.second_level_hit_cycles);
+    EXPECT_NEAR(g.second_level_hit_cycles->value, m.l2_penalty, 0.1 * m.l2_penalty + 0.1);
+  }
+}
+
+TEST(Geometry, FiveRunsAgreeUnderOutliersAndPrefetch) {
+  SimulatedMachine m;
+  m.noise = 0.01;
+  m.outliers = 0.03;
+  m.prefetch = 0.02;
+  for (unsigned seed = 0; seed < 5; seed++) {
+    const Geometry g = measure(m, seed);
+    EXPECT_NEAR(entries(g, 1, 4096), 64, 2) << seed;
+    EXPECT_NEAR(entries(g, 2, 4096), 1536, 0.02 * 1536) << seed;
+    ASSERT_TRUE(g.second_level_hit_cycles) << seed;
+    EXPECT_NEAR(g.second_level_hit_cycles->value, 7, 0.7) << seed;
+  }
+}
+
+TEST(Geometry, SaysNoisyRatherThanGuess) {
+  SimulatedMachine m;
+  m.noise = 0.6;
+  unsigned wrong = 0, unsure = 0;
+  for (unsigned seed = 0; seed < 5; seed++) {
+    const Geometry g = measure(m, seed);
+    const double found = entries(g, 2, 4096);
+    wrong += found && std::fabs(found - 1536) > 0.15 * 1536;
+    unsure += !g.unknown.empty() || g.noise_ratio > 1.1;
+  }
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(unsure, 5u);
+}
+
+TEST(Geometry, MeasuresTheWalkAsACurve) {
+  const Geometry g = measure({});
+  ASSERT_EQ(g.walks.size(), 2u);
+  // walk_near + 4 a doubling beyond 1024, and every lookup misses.
+  EXPECT_EQ(g.walks[0].pages, 8192u);
+  EXPECT_NEAR(g.walks[0].cycles.value, 25 + 3 * 4, 1.5);
+  EXPECT_NEAR(g.walks[1].cycles.value, 25 + 4 * 4, 1.5);
+}
+
+TEST(Geometry, SaysThatSuperpagesAreNotToBeHad) {
+  SimulatedMachine m;
+  m.superpages = 0;
+  const Geometry g = measure(m);
+  EXPECT_EQ(entries(g, 1, 4096), 64);
+  EXPECT_THAT(g.unknown, testing::Contains(testing::HasSubstr("2 MiB: unknown (such pages")));
+}
+
+} // namespace
+} // namespace smalloc::calibrate
