@@ -18,6 +18,7 @@ int main(int argc, char **argv) {
   return 0;
 }
 E
+# shellcheck disable=SC2086 # a shape is two words
 for shape in "10000 100" "30000 100" "80000 48" "400000 24" "60000 100" "200000 200" "3000000 40" "4000 3000"; do
   read -r plain plain_all < <(./t $shape)
   read -r with with_all < <(ours ./t $shape)
