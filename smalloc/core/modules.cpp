@@ -11,6 +11,7 @@
 #include "smalloc/os/loaded_objects.h"
 #include "smalloc/os/scratch_pages.h"
 
+#include <atomic>
 #include <string.h>
 
 namespace smalloc {
@@ -150,7 +151,8 @@ void module_register(smalloc_module *module) {
     if (strategy != HeapStrategy::kSuperpage)
       join_units(*module);
     if (module->delete_function &&
-        !reaches_ours(module->delete_function, g_own.operator_delete, "_ZdlPv"))
+        (!reaches_ours(module->delete_function, g_own.operator_delete, "_ZdlPv") ||
+         operators_replaced()))
       for_each_site_of(*module, switch_cxx_site_off, nullptr);
   }
   SpinGuard guard(g_lock);
@@ -180,6 +182,30 @@ const char *modules_who_owns_free() {
     return "";
   return "another allocator's free() comes before smalloc's; superpage heaps are off (load "
          "libsmalloc first)";
+}
+
+Behind who_is_behind(void *definition) {
+  if (!definition)
+    return Behind::kUnknown;
+  const char *name = image_name(definition);
+  if (const char *slash = strrchr(name, '/'))
+    name = slash + 1;
+  if (strncmp(name, "libstdc++", 9) == 0 || strncmp(name, "libc++", 6) == 0)
+    return Behind::kRuntime;
+  return image_defines(definition, "malloc") ? Behind::kAllocator : Behind::kReplaced;
+}
+
+bool operators_replaced() {
+  static std::atomic<uint8_t> state{0}; // 1: no, 2: yes
+  uint8_t seen = state.load(std::memory_order_relaxed);
+  if (SMALLOC_LIKELY(seen != 0))
+    return seen == 2;
+  Behind of_new = who_is_behind(next_definition("_Znwm", &state));
+  Behind of_delete = who_is_behind(next_definition("_ZdlPv", &state));
+  bool replaced = of_new == Behind::kReplaced || of_delete == Behind::kReplaced;
+  if (replaced || of_delete != Behind::kUnknown)
+    state.store(replaced ? 2 : 1, std::memory_order_relaxed);
+  return replaced;
 }
 
 void modules_for_each_site(void (*visit)(const smalloc_site *, smalloc_cell *, void *),

@@ -34,6 +34,18 @@ void for_each_site_of(const smalloc_module &module,
 /// A string of a record, "" when absent.
 const char *site_string(const smalloc_site *site, uint32_t offset);
 
+/// Who defines the C++ operators behind us, that is, who is called when we pass a call on?
+enum class Behind : uint8_t {
+  kUnknown,   ///< nobody, so far: a C++ runtime may be loaded later
+  kRuntime,   ///< the C++ runtime library's, which end in malloc and free
+  kAllocator, ///< a peer's: its image defines malloc, too
+  kReplaced,  ///< the program's, on purpose: to count, or from a pool
+};
+Behind who_is_behind(void *definition);
+/// A library of the program replaces operator new or delete. Its objects may lie in our range (it
+/// calls malloc) and begin before the pointer that it hands out: all C++ operators are its own then.
+bool operators_replaced();
+
 void modules_lock();
 void modules_unlock();
 

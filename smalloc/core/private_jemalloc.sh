@@ -3,8 +3,8 @@
 # private_jemalloc.sh IN.a OUT.a: makes a jemalloc that nobody else can see or be seen by. Every public name gets the
 # prefix jepriv_, so the process keeps its own malloc; its constructor goes, so nothing happens before our first use;
 # what it maps comes from us (jesys_mmap: no page of it outside our range); its environment is not the user's
-# MALLOC_CONF, which is for the user's jemalloc; profiling's needs (libm, the unwinder) are cut off; and the errno
-# that it sets when our hooks refuse memory is not the program's. What an allocation
+# MALLOC_CONF, which is for the user's jemalloc; it locks around fork when we say so; profiling's needs (libm, the
+# unwinder) are cut off; and the errno that it sets when our hooks refuse memory is not the program's. What an allocation
 # runs through comes first in the archive, what statistics and profiling need last: the kernel maps files in pieces of
 # 64 KiB, and each piece that holds a hot function counts as resident.
 set -eu
@@ -14,7 +14,7 @@ trap 'rm -rf "$dir"' EXIT
 nm -g --defined-only "$in" 2>/dev/null | awk '$2 ~ /[TBDVW]/ {print $3}' |
   grep -vE '^(_?je_|jemalloc_|_Z|DW)' | sort -u | awk '{print $1, "jepriv_" $1}' >"$dir/names"
 for name in mmap munmap madvise mprotect sbrk secure_getenv readlink log exp round _Unwind_Backtrace _Unwind_GetIP \
-  __errno_location; do
+  __errno_location pthread_atfork; do
   echo "$name jesys_$name" >>"$dir/names"
 done
 cp "$in" "$dir/archive.a"

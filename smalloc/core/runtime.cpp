@@ -10,6 +10,7 @@
 #include "smalloc/core/stats_exit.h"
 #include "smalloc/include/smalloc/machine.h"
 #include "smalloc/include/smalloc/smalloc.h"
+#include "smalloc/os/fork_locks.h"
 #include "smalloc/os/loaded_objects.h"
 
 #include <errno.h>
@@ -245,10 +246,13 @@ bool Runtime::start() {
 }
 
 void Runtime::before_fork() {
-  modules_lock();
-  big_.lock_all();
-  g_small.lock_all();
-  g_accounts.lock();
+  if (fork_needs_locks()) {
+    modules_lock();
+    big_.lock_all();
+    g_small.lock_all();
+    g_accounts.lock();
+    forks_locked_ = true; // not before: another thread may fork at the same time
+  }
   // A child gets no pages of a pool, but their contents (hugetlb.cpp).
   bool any = counters().pool_units[static_cast<unsigned>(PageKind::kGigantic)].get() ||
              counters().pool_units[static_cast<unsigned>(PageKind::kHugetlb)].get();
@@ -256,6 +260,16 @@ void Runtime::before_fork() {
   if (forks_pool_pages_)
     big_.for_each_pool_run(
         [](char *p, size_t n, void *) { return ForkGate::hold_back(p, n, true); }, nullptr);
+}
+
+void Runtime::unlock_after_fork() {
+  if (!forks_locked_)
+    return;
+  forks_locked_ = false;
+  g_accounts.unlock();
+  g_small.unlock_all();
+  big_.unlock_all();
+  modules_unlock();
 }
 
 void Runtime::after_fork() {
@@ -269,10 +283,7 @@ void Runtime::after_fork() {
         &fork_gate_);
     fork_gate_.close_both();
   }
-  g_accounts.unlock();
-  g_small.unlock_all();
-  big_.unlock_all();
-  modules_unlock();
+  unlock_after_fork();
 }
 
 void Runtime::after_fork_in_child() {
@@ -290,10 +301,7 @@ void Runtime::after_fork_in_child() {
     }
     big_.forget_pools();
   }
-  g_accounts.unlock();
-  g_small.unlock_all();
-  big_.unlock_all();
-  modules_unlock();
+  unlock_after_fork();
 }
 
 void Runtime::charge_big(void *p, SiteAccounts::Account account) {
@@ -504,7 +512,7 @@ void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero) {
     if (!ready() || !sites_served_)
       return nullptr;
     return bytes >= kSuperpageBytes || alignment > kSuperpageBytes
-               ? big_allocate(bytes, alignment, zero, true)
+               ? big_allocate(max_of<size_t>(bytes, 1), alignment, zero, true)
                : small_allocate(bytes, alignment, zero);
   case HeapStrategy::kMigrate:
     if (bytes < kSuperpageBytes && alignment <= kSuperpageBytes) {
@@ -660,7 +668,8 @@ void *Runtime::resize(void *p, size_t bytes) {
   }
   if (bytes >= kSuperpageBytes)
     r = big_allocate(bytes, 16, false, slice == Slice::kBigSuper);
-  else if (slice == Slice::kClass && g_small.class_frozen())
+  else if (strategy_ == HeapStrategy::kSuperpage ||
+           (slice == Slice::kClass && g_small.class_frozen()))
     r = small_allocate(bytes, 16, false);
   if (!r)
     r = g_next.malloc(bytes);

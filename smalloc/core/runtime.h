@@ -83,6 +83,10 @@ public:
     return bytes < foreign_below_.load(std::memory_order_relaxed) &&
            __atomic_load_n(&__smalloc_v1_pending, __ATOMIC_RELAXED) == 0;
   }
+  /// heap:superpage with running heaps: every request is ours, so its rules are, too.
+  bool serves_all() const {
+    return running() && sites_served_ && options_.heap == HeapStrategy::kSuperpage;
+  }
   /// For libsmalloc_preload.so, which knows sizes only. nullptr: the next allocator.
   void *sized_allocate(size_t bytes, size_t alignment, bool zero);
 
@@ -119,6 +123,7 @@ public:
 
 private:
   bool start();
+  void unlock_after_fork();
   bool start_region();
   SMALLOC_COLD void warn_of_fallback();
   size_t bytes_to_reserve();
@@ -148,6 +153,7 @@ private:
   Region region_;
   Ladder ladder_;
   ForkGate fork_gate_;
+  bool forks_locked_ = false;     ///< before_fork() has taken the locks
   bool forks_pool_pages_ = false; ///< between before_fork and after_fork
   BigObjects big_;
   std::atomic<size_t> foreign_below_{0}; ///< 0: not known yet

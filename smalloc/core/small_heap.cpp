@@ -5,6 +5,7 @@
 // allocated from us, and late destructors of thread-local objects) through jesys_mmap, which cannot
 // return anything else.
 #include "smalloc/core/small_heap.h"
+#include "smalloc/os/fork_locks.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -21,12 +22,6 @@ const char *jepriv_malloc_conf =
     "abort_conf:false,percpu_arena:disabled,hpa:false";
 
 extern "C" {
-// glibc exports these for its own use; a process that forks while a thread flushes its streams
-// deadlocks when an allocator's fork handlers take their locks first (glibc's
-// tst-malloc-fork-deadlock).
-void _IO_list_lock(void) __attribute__((weak));
-void _IO_list_unlock(void) __attribute__((weak));
-void _IO_list_resetlock(void) __attribute__((weak));
 // The section that private_jemalloc.sh makes.
 extern const char __start_jepriv_cold_text[] __attribute__((visibility("hidden")));
 extern const char __stop_jepriv_cold_text[] __attribute__((visibility("hidden")));
@@ -88,19 +83,6 @@ void drop_cold_text(const OsHooks &os) {
     os.purge(reinterpret_cast<char *>(start), stop - start);
 }
 
-void io_prefork() {
-  if (_IO_list_lock)
-    _IO_list_lock();
-}
-void io_parent() {
-  if (_IO_list_unlock)
-    _IO_list_unlock();
-}
-void io_child() {
-  if (_IO_list_resetlock)
-    _IO_list_resetlock();
-}
-
 class KeepErrno {
 public:
   KeepErrno() : saved_(errno) {}
@@ -131,13 +113,10 @@ bool SmallHeap::start() {
     cpu_set_t cpus;
     unsigned n = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
     arena_count_ = min_of(max_of(n, 1u), kMostArenas);
-    // The first call starts jemalloc, which registers its fork handlers: after ours (runtime.cpp),
-    // before stdio's.
+    // The first call starts jemalloc, which registers its fork handlers: after ours (runtime.cpp).
     arena_state_[0].store(HeapState::kStarting);
     ok = create_arena(arenas_[0], &Hooks<&SmallHeap::main_pages>::table);
     arena_state_[0].store(ok ? HeapState::kReady : HeapState::kOff);
-    if (ok)
-      pthread_atfork(io_prefork, io_parent, io_child);
   }
   state_.store(ok ? HeapState::kReady : HeapState::kOff, std::memory_order_release);
   return ok;
@@ -184,13 +163,13 @@ bool SmallHeap::bind_thread() {
 void *SmallHeap::allocate(size_t bytes) {
   if (SMALLOC_UNLIKELY(!t_small.bound) && !bind_thread())
     return nullptr;
-  return jepriv_malloc(bytes);
+  return jepriv_malloc(aligned_class(bytes));
 }
 
 void *SmallHeap::allocate_zeroed(size_t bytes) {
   if (SMALLOC_UNLIKELY(!t_small.bound) && !bind_thread())
     return nullptr;
-  return jepriv_calloc(1, bytes);
+  return jepriv_calloc(1, aligned_class(bytes));
 }
 
 void *SmallHeap::allocate_aligned(size_t bytes, size_t alignment) {
@@ -265,7 +244,7 @@ void *SmallHeap::class_resize(void *p, size_t bytes) {
   KeepErrno keep;
   int flags;
   class_flags(t_small, flags, false);
-  return jepriv_rallocx(p, bytes, flags | je_arena(class_arena_));
+  return jepriv_rallocx(p, aligned_class(bytes), flags | je_arena(class_arena_));
 }
 
 void SmallHeap::freeze_class() {
@@ -329,6 +308,9 @@ int jesys_madvise(void *start, size_t bytes, int advice) {
     return -1;
   int error = smalloc::g_region->os().purge(start, bytes);
   return error ? -1 : 0;
+}
+int jesys_pthread_atfork(void (*prepare)(), void (*parent)(), void (*child)()) {
+  return smalloc::lock_at_fork(prepare, parent, child);
 }
 int jesys_mprotect(void *, size_t, int) { return 0; }
 void *jesys_sbrk(intptr_t) { return reinterpret_cast<void *>(-1); }

@@ -174,6 +174,41 @@ bool in_executable(const void *address) {
   return question.answer;
 }
 
+const char *image_name(const void *address) {
+  struct Question {
+    const void *address;
+    const char *name;
+  } question = {address, ""};
+  dl_iterate_phdr(
+      [](dl_phdr_info *image, size_t, void *data) {
+        auto &q = *static_cast<Question *>(data);
+        if (!contains(*image, q.address))
+          return 0;
+        q.name = image->dlpi_name ? image->dlpi_name : "";
+        return 1;
+      },
+      &question);
+  return question.name;
+}
+
+bool image_defines(const void *address, const char *name) {
+  struct Question {
+    const void *address;
+    const char *name;
+    bool answer;
+  } question = {address, name, false};
+  dl_iterate_phdr(
+      [](dl_phdr_info *image, size_t, void *data) {
+        auto &q = *static_cast<Question *>(data);
+        if (!contains(*image, q.address))
+          return 0;
+        q.answer = find_definition(dynamic_of(*image), q.name) != nullptr;
+        return 1;
+      },
+      &question);
+  return question.answer;
+}
+
 const char *executable_mentions(const char *const *names) {
   Mention mention = {names, nullptr};
   dl_iterate_phdr(search_mentions, &mention);

@@ -17,6 +17,10 @@ void *first_definition(const char *name);
 void *next_definition(const char *name, const void *here);
 /// Is the address inside the executable's own segments?
 bool in_executable(const void *address);
+/// File name of the image that contains the address; "" for the executable and for none.
+const char *image_name(const void *address);
+/// Does the image that contains the address define this function?
+bool image_defines(const void *address, const char *name);
 /// Does the executable import or define one of these names (a nullptr ends the list)? Returns the
 /// first that it does.
 const char *executable_mentions(const char *const *names);

@@ -108,13 +108,23 @@ SMALLOC_EXPORT void free_aligned_sized(void *p, size_t alignment, size_t bytes) 
     smalloc::pass_free(p);
 }
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored                                                                     \
+    "-Wmissing-attributes" // nobody calls the aliases through these declarations
+#endif
+// glibc's further names: cfree is for programs linked before glibc 2.26.
+SMALLOC_EXPORT void cfree(void *) __attribute__((alias("free")));
+SMALLOC_EXPORT void __libc_free(void *) __attribute__((alias("free")));
+SMALLOC_EXPORT void *__libc_realloc(void *, size_t) __attribute__((alias("realloc")));
+
 // The twelve forms of operator delete, by their linkage names: this library has no C++ runtime of
 // its own. A program without libstdc++ has no next one; then free is what operator new's memory
-// came from.
+// came from. An operator delete that the program replaced gets everything: what it does with a
+// pointer is its own affair, and what it frees comes to our free.
 #define SMALLOC_DELETE(name, parameters, arguments, ...)                                           \
   static constinit smalloc::NextFunction<void parameters> next_##name(#name);                      \
   SMALLOC_EXPORT void name parameters {                                                            \
-    if (g_range.contains(p))                                                                       \
+    if (g_range.contains(p) && !smalloc::operators_replaced())                                     \
       g_runtime.release(p);                                                                        \
     else if (auto *f = next_##name.get())                                                          \
       f arguments;                                                                                 \
@@ -137,9 +147,6 @@ SMALLOC_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t a, const vo
 
 // The same definitions under names that nobody can be in front of: what an image must resolve to
 // use our heaps.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmissing-attributes" // the aliases are only compared, never called
-#endif
 extern "C" {
 __attribute__((visibility("hidden"))) void smalloc_own_free(void *) __attribute__((alias("free")));
 __attribute__((visibility("hidden"))) void *smalloc_own_realloc(void *, size_t)

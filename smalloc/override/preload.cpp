@@ -2,11 +2,13 @@
 //
 // preload.cpp decides what libsmalloc_preload.so does with a program that nobody recompiled:
 // requests go by size and strategy to our heaps, everything else, odd calls included, to the next
-// allocator. operator new ends in malloc.
+// allocator.
 #include "smalloc/core/runtime.h"
 #include "smalloc/override/foreign.h"
 #include "smalloc/override/next.h"
+#include "smalloc/override/sized.h"
 
+#include <bit>
 #include <errno.h>
 #include <unistd.h>
 
@@ -21,18 +23,9 @@ constinit NextFunction<void *(size_t, size_t)> next_aligned_alloc("aligned_alloc
 constinit NextFunction<int(void **, size_t, size_t)> next_posix_memalign("posix_memalign");
 constinit NextFunction<void *(size_t)> next_valloc("valloc");
 
-constexpr size_t kMallocAlignment = 16;
-constexpr size_t kMostAlignment = size_t{1} << 30;
-
 void *no_memory() {
   errno = ENOMEM;
   return nullptr;
-}
-/// Ours, or nullptr. Alignments that nobody sane asks for are the next allocator's to judge.
-void *try_aligned(size_t alignment, size_t bytes) {
-  if (!is_power_of_two(alignment) || alignment > kMostAlignment)
-    return nullptr;
-  return g_runtime.sized_allocate(bytes, max_of(alignment, kMallocAlignment), false);
 }
 void *foreign_malloc(size_t bytes) {
   auto *f = next_malloc.get();
@@ -66,13 +59,21 @@ SMALLOC_EXPORT void *calloc(size_t count, size_t bytes) {
   auto *f = smalloc::next_calloc.get();
   return f ? f(count, bytes) : smalloc::no_memory();
 }
+/// Rounds the alignment up, as glibc.
 SMALLOC_EXPORT void *memalign(size_t alignment, size_t bytes) {
-  if (void *p = smalloc::try_aligned(alignment, bytes))
+  size_t power =
+      alignment <= 1 ? 1 : std::bit_ceil(smalloc::min_of(alignment, smalloc::kMostAlignment + 1));
+  if (void *p = smalloc::try_aligned(power, bytes))
     return p;
   auto *f = smalloc::next_memalign.get();
   return f ? f(alignment, bytes) : smalloc::no_memory();
 }
 SMALLOC_EXPORT void *aligned_alloc(size_t alignment, size_t bytes) {
+  // C17 wants a failure; glibc before 2.38 rounds up, and still does where it serves.
+  if (!smalloc::is_power_of_two(alignment) && g_runtime.serves_all()) {
+    errno = EINVAL;
+    return nullptr;
+  }
   if (void *p = smalloc::try_aligned(alignment, bytes))
     return p;
   auto *f = smalloc::next_aligned_alloc.get();
@@ -97,6 +98,22 @@ SMALLOC_EXPORT void *valloc(size_t bytes) {
 /// A peer without it (jemalloc) would leave the pointer to glibc, and its free would then crash on
 /// it.
 SMALLOC_EXPORT void *pvalloc(size_t bytes) {
+  if (bytes > PTRDIFF_MAX)
+    return smalloc::no_memory();
   return memalign(smalloc::kBasePageBytes,
                   smalloc::align_up(bytes ? bytes : 1, smalloc::kBasePageBytes));
 }
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored                                                                     \
+    "-Wmissing-attributes" // nobody calls the aliases through these declarations
+#endif
+// glibc's second names for the same functions. A program that takes memory by one name and gives it
+// back by another must meet one allocator.
+SMALLOC_EXPORT void *__libc_malloc(size_t) __attribute__((alias("malloc")));
+SMALLOC_EXPORT void *__libc_calloc(size_t, size_t) __attribute__((alias("calloc")));
+SMALLOC_EXPORT void *__libc_memalign(size_t, size_t) __attribute__((alias("memalign")));
+SMALLOC_EXPORT void *__libc_valloc(size_t) __attribute__((alias("valloc")));
+SMALLOC_EXPORT void *__libc_pvalloc(size_t) __attribute__((alias("pvalloc")));
+SMALLOC_EXPORT int __posix_memalign(void **, size_t, size_t)
+    __attribute__((alias("posix_memalign")));

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fork_locks.cpp decides how "several threads" is known (glibc's __libc_single_threaded; without it
+// always) and remembers it from the handler before fork to the one after, because the child has one
+// thread only and must free what the parent took.
+#include "smalloc/os/fork_locks.h"
+
+#include <atomic>
+#include <errno.h>
+#include <pthread.h>
+
+extern "C" {
+extern char __libc_single_threaded __attribute__((weak)); // glibc 2.32
+// glibc exports these for its own use.
+void _IO_list_lock(void) __attribute__((weak));
+void _IO_list_unlock(void) __attribute__((weak));
+void _IO_list_resetlock(void) __attribute__((weak));
+}
+
+namespace smalloc {
+namespace {
+
+struct Handlers {
+  void (*prepare)();
+  void (*parent)();
+  void (*child)();
+  bool taken;
+};
+Handlers g_handlers[kMostForkLocks];
+std::atomic<unsigned> g_count{0};
+
+template <unsigned k> void prepare() {
+  if (!fork_needs_locks())
+    return;
+  if (_IO_list_lock)
+    _IO_list_lock(); // recursive
+  g_handlers[k].prepare();
+  g_handlers[k].taken = true; // under the locks: two threads may fork at a time
+}
+template <unsigned k> void parent() {
+  Handlers &h = g_handlers[k];
+  if (!h.taken)
+    return;
+  h.taken = false;
+  h.parent();
+  if (_IO_list_unlock)
+    _IO_list_unlock();
+}
+template <unsigned k> void child() {
+  Handlers &h = g_handlers[k];
+  if (!h.taken)
+    return;
+  h.taken = false;
+  h.child();
+  if (_IO_list_resetlock)
+    _IO_list_resetlock();
+}
+
+template <unsigned k> int enlist() { return pthread_atfork(prepare<k>, parent<k>, child<k>); }
+int (*const kEnlist[kMostForkLocks])() = {enlist<0>, enlist<1>, enlist<2>, enlist<3>};
+
+} // namespace
+
+bool fork_needs_locks() { return !&__libc_single_threaded || !__libc_single_threaded; }
+
+int lock_at_fork(void (*prepare)(), void (*parent)(), void (*child)()) {
+  unsigned k = g_count.fetch_add(1);
+  if (k >= kMostForkLocks)
+    return ENOMEM;
+  g_handlers[k] = {prepare, parent, child, false};
+  return kEnlist[k]();
+}
+
+} // namespace smalloc

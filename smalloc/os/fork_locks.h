@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fork_locks.h decides when locks are held across fork: only in a process with several threads.
+// Like glibc: with one thread nobody else can hold a lock, and a signal handler that forks while it
+// interrupts an allocation must not wait for the lock that its own thread holds (glibc's
+// tst-mallocfork2). stdio's list of streams is locked first, because a thread that flushes its
+// streams holds it while it allocates (glibc's tst-malloc-fork-deadlock).
+#ifndef SMALLOC_OS_FORK_LOCKS_H
+#define SMALLOC_OS_FORK_LOCKS_H
+
+namespace smalloc {
+
+/// Has the process several threads?
+bool fork_needs_locks();
+/// As pthread_atfork, for lock-taking handlers: prepare runs in reverse order of registration.
+/// Returns 0, or ENOMEM when there is no room. At most kMostForkLocks registrations.
+int lock_at_fork(void (*prepare)(), void (*parent)(), void (*child)());
+inline constexpr unsigned kMostForkLocks = 4;
+
+} // namespace smalloc
+#endif

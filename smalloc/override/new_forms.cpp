@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// new_forms.cpp decides what libsmalloc_preload.so does with operator new: requests go by size and
+// strategy to our heaps, as malloc's do; what is left goes to the next definition of the very same
+// form, which keeps new_handler and bad_alloc. A peer's operator new does not end in malloc, so
+// without this no C++ object would be ours beside one. An operator new of the program's own
+// libraries is left alone: it may count, or come from a pool.
+#include "smalloc/core/modules.h"
+#include "smalloc/core/runtime.h"
+#include "smalloc/override/foreign.h"
+#include "smalloc/override/next.h"
+#include "smalloc/override/sized.h"
+
+#include <stdlib.h>
+
+using smalloc::g_runtime;
+
+namespace smalloc {
+namespace {
+
+template <class F> class NextNew {
+public:
+  constexpr explicit NextNew(const char *name) : next_(name) {}
+  F *get() { return next_.get(); }
+  Behind behind() {
+    Behind seen = behind_.load(std::memory_order_relaxed);
+    if (SMALLOC_UNLIKELY(seen == Behind::kUnknown)) {
+      seen = operators_replaced() ? Behind::kReplaced
+                                  : who_is_behind(reinterpret_cast<void *>(next_.get()));
+      behind_.store(seen, std::memory_order_relaxed);
+    }
+    return seen;
+  }
+
+private:
+  NextFunction<F> next_;
+  std::atomic<Behind> behind_{Behind::kUnknown};
+};
+
+} // namespace
+} // namespace smalloc
+
+// Exceptions pass through these frames: this file is compiled with unwind tables. `direct` spares
+// the C++ runtime's function, which would come back to our malloc; only its failure needs it.
+#define SMALLOC_NEW(name, parameters, arguments, request, direct, otherwise)                       \
+  static constinit smalloc::NextNew<void *parameters> next_##name(#name);                          \
+  SMALLOC_EXPORT void *name parameters {                                                           \
+    smalloc::Behind behind = next_##name.behind();                                                 \
+    if (!g_runtime.surely_foreign(n) && behind != smalloc::Behind::kReplaced)                      \
+      if (void *p = request)                                                                       \
+        return p;                                                                                  \
+    if (SMALLOC_LIKELY(behind == smalloc::Behind::kRuntime))                                       \
+      if (void *p = direct)                                                                        \
+        return p;                                                                                  \
+    auto *f = next_##name.get();                                                                   \
+    return f ? f arguments : otherwise;                                                            \
+  }
+#define SMALLOC_NEW_PLAIN(name, parameters, arguments)                                             \
+  SMALLOC_NEW(name, parameters, arguments, smalloc::try_sized(n), smalloc::allocate_foreign(n),    \
+              malloc(n))
+#define SMALLOC_NEW_ALIGNED(name, parameters, arguments)                                           \
+  SMALLOC_NEW(name, parameters, arguments, smalloc::try_aligned(a, n), nullptr, aligned_alloc(a, n))
+SMALLOC_NEW_PLAIN(_Znwm, (size_t n), (n))
+SMALLOC_NEW_PLAIN(_Znam, (size_t n), (n))
+SMALLOC_NEW_PLAIN(_ZnwmRKSt9nothrow_t, (size_t n, const void *t), (n, t))
+SMALLOC_NEW_PLAIN(_ZnamRKSt9nothrow_t, (size_t n, const void *t), (n, t))
+SMALLOC_NEW_ALIGNED(_ZnwmSt11align_val_t, (size_t n, size_t a), (n, a))
+SMALLOC_NEW_ALIGNED(_ZnamSt11align_val_t, (size_t n, size_t a), (n, a))
+SMALLOC_NEW_ALIGNED(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *t),
+                    (n, a, t))
+SMALLOC_NEW_ALIGNED(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *t),
+                    (n, a, t))
+#undef SMALLOC_NEW_ALIGNED
+#undef SMALLOC_NEW_PLAIN
+#undef SMALLOC_NEW
