@@ -40,6 +40,7 @@ size_t jepriv_malloc_usable_size(const void *);
 int jepriv_mallctl(const char *, void *, size_t *, void *, size_t);
 void jepriv_malloc_stats_print(void (*write)(void *, const char *), void *, const char *options);
 extern const char *jepriv_malloc_conf;
+extern unsigned char je_sz_size2index_tab[]; ///< class of a small size, by size / 8 rounded up
 }
 
 namespace smalloc {

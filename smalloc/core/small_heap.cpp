@@ -116,6 +116,9 @@ bool SmallHeap::start() {
     // The first call starts jemalloc, which registers its fork handlers: after ours (runtime.cpp).
     arena_state_[0].store(HeapState::kStarting);
     ok = create_arena(arenas_[0], &Hooks<&SmallHeap::main_pages>::table);
+    // jemalloc's class of 8 bytes is aligned to 8 only; compilers and programs rely on malloc's and
+    // operator new's 16 for every size. jemalloc has just filled the table in.
+    je_sz_size2index_tab[0] = je_sz_size2index_tab[1] = je_sz_size2index_tab[2];
     arena_state_[0].store(ok ? HeapState::kReady : HeapState::kOff);
   }
   state_.store(ok ? HeapState::kReady : HeapState::kOff, std::memory_order_release);
@@ -163,13 +166,13 @@ bool SmallHeap::bind_thread() {
 void *SmallHeap::allocate(size_t bytes) {
   if (SMALLOC_UNLIKELY(!t_small.bound) && !bind_thread())
     return nullptr;
-  return jepriv_malloc(aligned_class(bytes));
+  return jepriv_malloc(bytes);
 }
 
 void *SmallHeap::allocate_zeroed(size_t bytes) {
   if (SMALLOC_UNLIKELY(!t_small.bound) && !bind_thread())
     return nullptr;
-  return jepriv_calloc(1, aligned_class(bytes));
+  return jepriv_calloc(1, bytes);
 }
 
 void *SmallHeap::allocate_aligned(size_t bytes, size_t alignment) {
@@ -244,7 +247,7 @@ void *SmallHeap::class_resize(void *p, size_t bytes) {
   KeepErrno keep;
   int flags;
   class_flags(t_small, flags, false);
-  return jepriv_rallocx(p, aligned_class(bytes), flags | je_arena(class_arena_));
+  return jepriv_rallocx(p, bytes, flags | je_arena(class_arena_));
 }
 
 void SmallHeap::freeze_class() {

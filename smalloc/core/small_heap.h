@@ -33,10 +33,6 @@ struct SmallThread {
 extern __thread SmallThread t_small
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/// jemalloc's class of 8 bytes is aligned to 8 only; compilers and programs rely on malloc's and
-/// operator new's 16 for every size.
-constexpr size_t aligned_class(size_t bytes) { return max_of<size_t>(bytes, 16); }
-
 class SmallHeap {
 public:
   /// Remembers what start() needs. Allocates nothing.
@@ -54,7 +50,7 @@ public:
   void release(void *p) { jepriv_free(p); }
   void class_release(void *p);
   /// Like realloc for bytes > 0; never crosses into another heap.
-  void *resize(void *p, size_t bytes) { return jepriv_realloc(p, aligned_class(bytes)); }
+  void *resize(void *p, size_t bytes) { return jepriv_realloc(p, bytes); }
   void *class_resize(void *p, size_t bytes);
   size_t usable_bytes(const void *p) const { return jepriv_malloc_usable_size(p); }
 

@@ -93,7 +93,7 @@ modes=(none guest split superpage)
 declare -A title=([none]="without" [guest]="libsmalloc.so" [split]="preload, split" [superpage]="preload, superpage")
 declare -A result total
 run_test() { # MODE NAME: 0 passed, 77 not applicable, anything else failed
-  local preload= conf= environment=()
+  local preload='' conf='' environment=()
   case $1 in
   guest) preload=$LIB ;;
   split) preload=$PRELOAD conf=heap:split ;;
