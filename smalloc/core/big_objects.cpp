@@ -165,9 +165,10 @@ void *BigObjects::allocate(const BigRequest &request) {
   // base pages.
   bool superpages = request.superpages_at_birth && region_->superpages_allowed();
   bool medium = request.superpages_at_birth && !superpages && ladder_->medium();
-  if (superpages && !region_->charge_superpages(whole)) {
+  WhyNot why = WhyNot::kBudget;
+  if (superpages && !region_->charge_superpages(whole, true, &why)) {
     superpages = false;
-    ladder_->refused(PageKind::kSuperpage, WhyNot::kBudget);
+    ladder_->refused(PageKind::kSuperpage, why);
   }
   uint64_t charged = superpages ? whole : 0;
   unsigned index = superpages || medium ? kSuper : kBase;
@@ -352,7 +353,7 @@ bool BigObjects::release(void *p) {
     o.units = 0;
     if (pooled.units())
       ladder_->give_pool_pages_back(address(a, h.head), pooled);
-    release_units(a, h.head, units, used, pooled.units() == 0);
+    release_units(a, h.head, units, used, pooled.units() == 0 && !o.demoted);
   }
   if (promoting)
     promotion_lock_.unlock();

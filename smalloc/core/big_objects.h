@@ -17,8 +17,10 @@
 namespace smalloc {
 
 struct BigObject {
-  uint64_t bytes;       ///< usable, from the object's address on
-  Ledger ledger;        ///< promotion credit
+  uint64_t bytes; ///< usable, from the object's address on
+  Ledger ledger;  ///< promotion credit
+  uint64_t
+      worth_ns; ///< what superpages have saved it, or would have; halves every second under shortage
   uint32_t units;       ///< 0: no object starts here
   uint32_t offset;      ///< of the object's address in its first unit
   uint32_t whole_units; ///< those that are or may become superpages
@@ -31,7 +33,8 @@ struct BigObject {
   uint8_t fruitless;             ///< rounds without a promotion
   uint32_t looks = 0, finds = 0; ///< at units and dense ones among them, in this round
   bool refused = false;          ///< the last round ended because the kernel would not collapse
-  uint8_t mappings;              ///< charged
+  bool demoted = false;          ///< some unit's superpage at birth was taken away
+  uint32_t mappings;             ///< charged
 };
 
 struct BigRequest {
@@ -66,6 +69,7 @@ class BigObjects {
 public:
   struct Config {
     uint64_t cache_bytes = 0;
+    bool may_demote = true; ///< under shortage, in favour of objects that gain more
   };
   /// False: tables are not to be had. The ladder is initialised and outlives this.
   bool init(Region &region, Ladder &ladder, const Config &config);
@@ -95,6 +99,12 @@ public:
   /// Stops when the credit is used up, or `pause_ns` have passed, or nothing is left. eager: credit
   /// does not matter. Does nothing (the credit is lost) while another thread promotes.
   void promote(Handle handle, Price &price, uint64_t credit_ns, uint64_t pause_ns, bool eager);
+
+  /// An object that has its superpages was used in a way that they speed up.
+  void note_worth(const Handle &handle, uint64_t saved_ns);
+
+  /// The object that gave superpages up since the last call; none: nobody did.
+  Handle last_demoted();
 
   unsigned pending() const { return pending_.load(std::memory_order_relaxed); }
   /// Gives every kept unit back. Returns bytes.
@@ -136,6 +146,8 @@ private:
   UnitIndex clear_superpages(Area &a, UnitIndex first, UnitIndex count);
   void evict_beyond(uint64_t limit);
   void set_pending(BigObject &object, bool on);
+  bool make_room(BigObject &claimant);
+  unsigned take_superpages_from(Area &a, UnitIndex head, unsigned most);
   void note_live(uint64_t added, uint64_t removed);
   bool commit_units(Area &a, UnitIndex first, size_t bytes);
   bool prime_medium(Area &a, UnitIndex first, UnitIndex whole);
@@ -152,6 +164,8 @@ private:
   SpinLock promotion_lock_; ///< held while an object's units are collapsed; taken before lock_
   std::atomic<unsigned> pending_{0};
   std::atomic<uint32_t> stagger_{0};
+  uint64_t aged_ns_ = 0; ///< when worth was last halved
+  Handle last_demoted_{};
 };
 
 } // namespace smalloc

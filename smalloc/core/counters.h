@@ -60,6 +60,7 @@ struct Counters {
   Counter superpages_now, superpages_peak;
   Counter superpages_at_birth; ///< units whose first touch is one fault instead of 512
   Counter promotions, collapse_failures[kCollapseFailures], units_too_sparse, collapse_ns;
+  Counter demotions;      ///< superpages that became base pages while in use
   Counter units_reused;   ///< kept units handed out again: no fault at all
   Counter pages_released; ///< base pages given back to the system
   Counter fallbacks;      ///< requests that should have been ours and went to the program's malloc
@@ -113,6 +114,7 @@ inline constexpr CounterName kCounterNames[] = {
      "promotions_failed_other"},
     SMALLOC_COUNTER(units_too_sparse),
     {offsetof(Counters, collapse_ns), "promotion_ns"},
+    SMALLOC_COUNTER(demotions),
     SMALLOC_COUNTER(units_reused),
     SMALLOC_COUNTER(pages_released),
     SMALLOC_COUNTER(fallbacks),

@@ -100,6 +100,17 @@ bool set_promote(Text v, Options &o) {
   return true;
 }
 /// Words with + between them, because commas part keys.
+bool set_demote(Text v, Options &o) {
+  uint64_t percent = Options().demote_percent;
+  if (v.is("off"))
+    percent = 0;
+  else if (!v.is("auto") &&
+           (v.size < 2 || v.data[v.size - 1] != '%' ||
+            !parse_number(Text(v.data, v.size - 1), percent) || percent == 0 || percent > 100))
+    return false;
+  o.demote_percent = static_cast<unsigned>(percent);
+  return true;
+}
 bool set_stats(Text v, Options &o) {
   bool off = false, exit = false, json = false, jemalloc = false, sites = false;
   for (size_t start = 0; start <= v.size;) {
@@ -159,6 +170,7 @@ const Key kKeys[] = {
      [](Text v, Options &o) { return parse_bytes_between(v, 0, kMostBytes, o.cache_bytes); },
      "0 to 64t, such as 64m"},
     {"promote", set_promote, "auto, off or eager"},
+    {"demote", set_demote, "auto, off or 1% to 100%"},
     {"walk_near", [](Text v, Options &o) { return set_cycles(v, o.walk_near_cycles); }, kCycles},
     {"walk_far", [](Text v, Options &o) { return set_cycles(v, o.walk_far_cycles); }, kCycles},
     {"reserve",
@@ -177,7 +189,7 @@ const Key kKeys[] = {
 
 /// Keys that the interface promises and this version has not got.
 bool is_future(Text key) {
-  if (key.is("numa") || key.is("text") || key.is("static") || key.is("demote"))
+  if (key.is("numa") || key.is("text") || key.is("static"))
     return true;
   return key.is("directives");
 }

@@ -50,6 +50,12 @@ struct Options {
   /// whatever it costs (for measurements); off: objects that start on base pages stay there.
   PromotePolicy promote = PromotePolicy::kAuto;
 
+  /// demote:N% | auto | off: most memory that superpages of small objects may hold without an object
+  /// in it, as a share of those objects' pages; beyond that the emptiest superpages become base pages
+  /// and give it back. off (0): superpages are kept until they are empty, and a budget that is used
+  /// up stays with who has it. auto: 10 %, the fragmentation that is promised; see docs/memory.md.
+  unsigned demote_percent = 10;
+
   /// walk_near:35, walk_far:89: cycles of a page walk whose entries are in the second-level cache /
   /// in memory. What a saved TLB miss is worth. 0: the preset of this processor (machine.h).
   unsigned walk_near_cycles = 0;

@@ -31,8 +31,10 @@ void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64
   BigObject &o = *handle.object;
   Area &a = areas_[kBase];
   bool live = o.units != 0 && o.pending && handle.slice == a.slice;
-  if (live)
+  if (live) {
     o.ledger.earn(credit_ns);
+    o.worth_ns += credit_ns;
+  }
   // The pause saves looks that small nests would ask for; a nest that is worth far more than looking gets its look.
   bool worth_a_look = !o.refused && credit_ns / kLooksInCredit >= kLookPriceNs * o.whole_units;
   if (!live || (o.skipped < o.pause && !eager && !worth_a_look)) {
@@ -66,6 +68,8 @@ void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64
     } else {
       uint64_t took;
       int error = region_->promote(start, took);
+      if (error == ENOSPC && make_room(o))
+        error = region_->promote(start, took);
       o.ledger.pay(took);
       if (error == 0) {
         price.measured(took);

@@ -37,6 +37,7 @@ bool Region::init(const Config &config, Counters &counters) {
   }
   slice_start_[kSlices] = at;
   bytes_ = bytes;
+  budget_.init(*config.os, config.budget);
   return true;
 }
 
@@ -95,13 +96,19 @@ char *Region::grow(Slice s, size_t bytes, size_t alignment) {
   return config_.os->commit(p, bytes) == 0 ? p : nullptr;
 }
 
-bool Region::charge_superpages(uint64_t n) {
+bool Region::charge_superpages(uint64_t n, bool fresh, WhyNot *why) {
   if (!config_.superpages_allowed)
     return false;
   Counter &now = counters_->superpages_now;
   now.add(n);
-  if (config_.budget_superpages && now.get() > config_.budget_superpages) {
+  Budget::Answer answer =
+      budget_.limited() ? budget_.allows(now.get(), n, fresh) : Budget::Answer::kYes;
+  if (answer != Budget::Answer::kYes) {
     now.sub(n);
+    if (why)
+      *why = answer == Budget::Answer::kCgroupFull ? WhyNot::kLimit : WhyNot::kBudget;
+    if (answer == Budget::Answer::kOverBudget)
+      short_.store(true, std::memory_order_relaxed);
     return false;
   }
   counters_->superpages_peak.raise(now.get());
@@ -118,7 +125,7 @@ bool Region::charge_mappings(uint64_t n) {
 
 int Region::promote(char *unit, uint64_t &duration_ns) {
   duration_ns = 0;
-  if (!config_.thp_allowed || !charge_superpages(1))
+  if (!config_.thp_allowed || !charge_superpages(1, false))
     return ENOSPC;
   const OsHooks &os = *config_.os;
   uint64_t began = os.now_ns();
@@ -151,6 +158,21 @@ int Region::promote(char *unit, uint64_t &duration_ns) {
                                             : kCollapseOther]
       .add();
   return error;
+}
+
+bool Region::demote(char *unit) {
+  bool at_birth = wants_superpages_at_birth(slice_of(unit));
+  if (at_birth && !charge_mappings(1))
+    return false;
+  config_.os->split(unit);
+  if (at_birth) {
+    config_.os->advise(unit, kSuperpageBytes, Advice::kNoSuperpages);
+    uncharge_superpages(1);
+  } else {
+    demoted(unit, kSuperpageBytes, 1);
+  }
+  counters_->demotions.add();
+  return true;
 }
 
 void Region::demoted(char *start, size_t bytes, uint64_t promoted) {

@@ -9,6 +9,7 @@
 #define SMALLOC_CORE_REGION_H
 
 #include "smalloc/base/units.h"
+#include "smalloc/core/budget.h"
 #include "smalloc/core/counters.h"
 #include "smalloc/os/os_hooks.h"
 
@@ -36,7 +37,7 @@ public:
     bool superpages_allowed = true; ///< false: pages:base, or an administrator's THP=never
     bool thp_allowed = true;    ///< false: superpages come from a pool only: no advice, no collapse
     bool medium_advice = false; ///< memory of birth is advised for pages of 64 KiB instead
-    uint64_t budget_superpages = 0; ///< 0: no limit
+    Budget::Config budget;
     uint64_t mapping_limit = 65530; ///< the system's
     unsigned *pending = nullptr;    ///< counts what waits for promotion (site.h); may be nullptr
   };
@@ -90,8 +91,11 @@ public:
   /// Transparent ones: at birth and by promotion.
   bool medium_advice() const { return config_.medium_advice && advice_error() == 0; }
   bool thp_allowed() const { return config_.thp_allowed && config_.superpages_allowed; }
-  /// Takes n superpages out of the budget; false: over it.
-  bool charge_superpages(uint64_t n);
+  /// Takes n superpages out of the budget; false: over it, and why. fresh: for memory that the
+  /// process has not got yet.
+  bool charge_superpages(uint64_t n, bool fresh = true, WhyNot *why = nullptr);
+  /// The budget has refused something: who has superpages must show that they pay.
+  bool short_of_superpages() const { return short_.load(std::memory_order_relaxed); }
   void uncharge_superpages(uint64_t n) { counters_->superpages_now.sub(n); }
   bool charge_mappings(uint64_t n);
   /// Something more (+1) or less (-1) waits for promotion.
@@ -104,6 +108,10 @@ public:
   /// Collapses one unit of an unadvised slice in place. Returns 0 or an errno value, counted by
   /// reason; the budget is charged on success. duration_ns: what it took, whether it worked or not.
   int promote(char *unit, uint64_t &duration_ns);
+  /// Makes base pages of a superpage in place; its contents stay. False: no mapping is left for the
+  /// advice that keeps the kernel from making it one again. A unit that had its superpage at birth
+  /// costs a mapping from now on, which the caller uncharges when it gives the unit back.
+  bool demote(char *unit);
   /// Undoes what promote() did to the advice of `promoted` units in this range of an unadvised
   /// slice, whose contents are gone; uncharges them.
   void demoted(char *start, size_t bytes, uint64_t promoted);
@@ -117,6 +125,8 @@ private:
   std::atomic<size_t> cursor_[kSlices] = {};
   std::atomic<bool> advised_[kSlices] = {};
   std::atomic<int> advice_error_{0};
+  std::atomic<bool> short_{false};
+  Budget budget_;
 };
 
 } // namespace smalloc

@@ -153,15 +153,19 @@ bool Runtime::start_region() {
   config.thp_allowed = ladder_.superpages();
   config.superpages_allowed = ladder_.superpages() || ladder_.pools();
   config.medium_advice = ladder_.advises_medium() && !ladder_.primes_medium();
-  uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
-  uint64_t budget = o.budget_bytes ? o.budget_bytes : memory / 100 * o.budget_percent;
-  config.budget_superpages = budget ? max_of<uint64_t>(budget / kSuperpageBytes, 1) : 0;
+  config.budget.bytes = o.budget_bytes;
+  config.budget.percent = o.budget_percent;
+  config.budget.of_pool = ladder_.pools();
+  config.budget.pool_page =
+      o.pages == PageBacking::kGigantic ? page_bytes(PageKind::kGigantic) : kSuperpageBytes;
+  config.budget.sysfs = o.sysfs;
   sites_served_ = ladder_.any() || o.pages == PageBacking::kBase;
   config.mapping_limit = number_in_file(kLinux, "/proc/sys/vm/max_map_count", 65530);
   config.pending = &__smalloc_v1_pending;
 
   BigObjects::Config big_config;
   big_config.cache_bytes = o.cache_bytes;
+  big_config.may_demote = o.demote_percent != 0;
   constexpr size_t kLeastBytes = size_t{256} << 20;
   config.bytes = bytes_to_reserve();
   while (config.bytes >= kLeastBytes && !region_.init(config, counters()))
@@ -215,7 +219,7 @@ bool Runtime::start() {
   }
   if (ladder_.wants_to_warn())
     warn_of_fallback();
-  g_small.configure(region_, strategy_ == HeapStrategy::kSuperpage);
+  g_small.configure(region_, strategy_ == HeapStrategy::kSuperpage, o.demote_percent);
   // Before jemalloc's, which registers its own at its start: prefork handlers run last in, first
   // out, so jemalloc's locks are taken before ours, as in an allocation.
   pthread_atfork([] { g_runtime.before_fork(); }, [] { g_runtime.after_fork(); },
@@ -689,6 +693,9 @@ void *Runtime::resize(void *p, size_t bytes) {
 
 void Runtime::promote_big(const BigObjects::Handle &h, uint64_t credit_ns, uint64_t pause_ns) {
   big_.promote(h, price_, credit_ns, pause_ns, options_.promote == PromotePolicy::kEager);
+  if (BigObjects::Handle loser = big_.last_demoted())
+    g_accounts.big_promoted(region_.unit_address(loser.slice, loser.head),
+                            loser.object->superpages);
   g_accounts.big_promoted(region_.unit_address(h.slice, h.head),
                           h.object->units ? h.object->superpages : 0);
 }
@@ -707,13 +714,20 @@ void Runtime::touching(const void *p, uint64_t saved_misses) {
     return;
   KeepErrno keep;
   Slice slice = region_.slice_of(p);
-  if (slice == Slice::kBigBase) {
+  if (slice == Slice::kBigBase || slice == Slice::kBigSuper) {
+    bool short_of_superpages = region_.short_of_superpages();
+    if (slice == Slice::kBigSuper && !short_of_superpages)
+      return;
     BigObjects::Handle h = big_.find(p);
-    if (!h || !h.object->pending)
+    if (!h)
       return;
     uint64_t credit = walk_.nanoseconds(misses, h.object->bytes) / kOverlappedWalks;
-    promote_big(h, credit, max_of(kPauseNs, credit));
-  } else if (slice == Slice::kSmallBase && g_small.main_pages().pending()) {
+    if (h.object->pending)
+      promote_big(h, credit, max_of(kPauseNs, credit));
+    else if (short_of_superpages)
+      big_.note_worth(h, credit);
+  } else if ((slice == Slice::kSmallBase || slice == Slice::kSmallSuper) &&
+             g_small.main_pages().pending()) {
     promote_small(walk_.nanoseconds(misses, g_small.main_pages().live_bytes()));
   }
 }

@@ -36,7 +36,7 @@ extern __thread SmallThread t_small
 class SmallHeap {
 public:
   /// Remembers what start() needs. Allocates nothing.
-  void configure(Region &region, bool superpages_at_birth);
+  void configure(Region &region, bool superpages_at_birth, unsigned idle_percent);
   bool ready() const { return state_.load(std::memory_order_acquire) == HeapState::kReady; }
   /// Starts jemalloc and the first arena if that has not happened. False: not available (now, or at
   /// all).
@@ -75,6 +75,7 @@ private:
 
   Region *region_ = nullptr;
   bool superpages_at_birth_ = false;
+  unsigned idle_percent_ = 0;
   SmallPages main_, class_;
   std::atomic<HeapState> state_{HeapState::kUninitialised};
   std::atomic<HeapState> arena_state_[kMostArenas] = {};

@@ -91,7 +91,8 @@ SmallPages::Unit &SmallPages::unit_of(const char *p, Area *&area, UnitIndex &ind
 }
 
 void SmallPages::update_dense(Area &area, Unit &unit) {
-  bool dense = &area == &areas_[0] && !unit.superpage && unit.pages_used >= kDensePages &&
+  bool promotable = &area == &areas_[0] || unit.demoted;
+  bool dense = promotable && !unit.superpage && unit.pages_used >= kDensePages &&
                unit.failures < kMostFailures;
   if (dense == unit.dense)
     return;
@@ -121,6 +122,8 @@ bool SmallPages::commit(char *start, size_t bytes) {
         unit.dirty[page / 64] &= ~bit;
       }
       unit.used[page / 64] |= bit;
+      if (unit.superpage)
+        idle_pages_ += unit.pages_used ? UINT64_MAX : kPagesPerUnit - 1; // one less, or a new one
       unit.pages_used++;
       live_pages_.fetch_add(1, std::memory_order_relaxed);
     }
@@ -154,6 +157,8 @@ void SmallPages::decommit(char *start, size_t bytes) {
       unit.used[page / 64] &= ~bit;
       unit.dirty[page / 64] |= bit;
       unit.pages_used--;
+      if (unit.superpage)
+        idle_pages_ += unit.pages_used ? 1 : uint64_t{0} - (kPagesPerUnit - 1);
       live_pages_.fetch_sub(1, std::memory_order_relaxed);
     }
     // A superpage goes back when nothing of it is used; base pages at once. Refused (locked
@@ -167,6 +172,8 @@ void SmallPages::decommit(char *start, size_t bytes) {
           unit.failures = 0;
           region_->demoted(base, kSuperpageBytes, 1);
         }
+        if (unit.demoted)
+          restore_birth(*area, index);
       }
     } else if (!unit.superpage && region_->os().purge(base + first * kBasePageBytes,
                                                       (end - first) * kBasePageBytes) == 0) {
@@ -176,6 +183,7 @@ void SmallPages::decommit(char *start, size_t bytes) {
     }
     update_dense(*area, unit);
   }
+  demote_idle();
   note_live();
 }
 
@@ -203,14 +211,21 @@ bool SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
   if (!ok)
     region_->counters().units_too_sparse.add();
   else
-    ok = region_->promote(start, took) == 0;
+    ok = (unit.demoted ? promote_demoted(start, took) : region_->promote(start, took)) == 0;
   ledger_.pay(took);
   if (ok)
     price.measured(took);
   SpinGuard guard(lock_);
-  if (ok)
+  if (ok && unit.superpage) { // emptied and given its superpage back meanwhile
+    region_->uncharge_superpages(1);
+  } else if (ok) {
+    if (unit.demoted)
+      region_->uncharge_mappings(1);
     unit.superpage = true;
-  else
+    unit.demoted = false;
+    if (unit.pages_used)
+      idle_pages_ += kPagesPerUnit - unit.pages_used;
+  } else
     unit.failures++;
   update_dense(area, unit);
   return ok;
@@ -221,8 +236,8 @@ void SmallPages::promote(Price &price, uint64_t pause_ns, bool eager) {
     return;
   due_.store(false, std::memory_order_relaxed);
   ledger_.earn(earned_ns_.exchange(0, std::memory_order_relaxed));
-  Area &area = areas_[0];
-  UnitIndex end = region_->grown_units(area.slice);
+  UnitIndex first_end = region_->grown_units(areas_[0].slice);
+  UnitIndex end = first_end + (area_count_ == 2 ? region_->grown_units(areas_[1].slice) : 0);
   uint64_t began = region_->os().now_ns();
   for (UnitIndex seen = 0; seen < end && pending(); seen++) {
     if (!eager && !ledger_.covers(price.ns()))
@@ -230,6 +245,9 @@ void SmallPages::promote(Price &price, uint64_t pause_ns, bool eager) {
     if (next_unit_ >= end)
       next_unit_ = 0;
     UnitIndex index = next_unit_++;
+    Area &area = areas_[index >= first_end];
+    if (index >= first_end)
+      index -= first_end;
     if (!area.units[index].dense)
       continue;
     try_unit(area, index, price);
@@ -262,7 +280,7 @@ void SmallPages::unlock_all() {
 
 bool SmallPages::check_invariants() {
   SpinGuard guard(lock_);
-  uint64_t live = 0, dense = 0;
+  uint64_t live = 0, dense = 0, idle = 0;
   for (unsigned i = 0; i < area_count_; i++) {
     UnitIndex end = region_->grown_units(areas_[i].slice);
     for (UnitIndex index = 0; index < end; index++) {
@@ -276,10 +294,11 @@ bool SmallPages::check_invariants() {
       if (used != unit.pages_used)
         return false;
       live += used;
+      idle += has_idle_pages(unit) ? kPagesPerUnit - used : 0;
       dense += unit.dense;
     }
   }
-  return live == live_pages_.load() && dense == dense_units_.load();
+  return live == live_pages_.load() && dense == dense_units_.load() && idle == idle_pages_;
 }
 
 } // namespace smalloc

@@ -23,6 +23,7 @@ public:
     Slice base = Slice::kSmallBase;
     bool has_super = false;           ///< may grow in Slice::kSmallSuper
     bool superpages_at_birth = false; ///< heap:superpage: always
+    unsigned idle_percent = 10;       ///< demote:, see small_demoter.cpp; 0: never
     bool collapse_as_it_grows = true; ///< false: the class heap, which is promoted when frozen
   };
   /// From here on a unit at birth is at most 2 % of the heap.
@@ -69,7 +70,8 @@ private:
     uint16_t pages_used;
     uint8_t failures; ///< collapses that the kernel refused, or residency too low
     bool superpage;
-    bool dense; ///< counted in dense_units_
+    bool dense;   ///< counted in dense_units_
+    bool demoted; ///< had its superpage at birth; now advised against
   };
   struct Area {
     Slice slice = Slice::kSmallBase;
@@ -80,6 +82,12 @@ private:
   Unit &unit_of(const char *p, Area *&area, UnitIndex &index);
   void update_dense(Area &area, Unit &unit);
   void note_live(); ///< for the statistics
+  static bool has_idle_pages(const Unit &unit) { return unit.superpage && unit.pages_used != 0; }
+  void purge_idle(Unit &unit, char *start);
+  bool demote_unit(Area &area, UnitIndex index);
+  void demote_idle();
+  int promote_demoted(char *start, uint64_t &took);
+  void restore_birth(Area &area, UnitIndex index);
   bool try_unit(Area &area, UnitIndex index, Price &price);
 
   Region *region_ = nullptr;
@@ -87,6 +95,7 @@ private:
   Area areas_[2] = {};
   unsigned area_count_ = 0;
   SpinLock lock_, promotion_lock_;
+  uint64_t idle_pages_ = 0; ///< in superpages that hold something: resident, and nobody's
   std::atomic<uint64_t> live_pages_{0}, reach_bytes_{UINT64_MAX};
   std::atomic<uint32_t> dense_units_{0};
   std::atomic<bool> due_{false};

@@ -99,6 +99,7 @@ void work_rows(Table &t) {
   t.number(c.collapse_failures[kCollapseAgain].get()).put(", ENOMEM ");
   t.number(c.collapse_failures[kCollapseNoMemory].get()).put(", other ");
   t.number(c.collapse_failures[kCollapseOther].get()).put_char('\n');
+  row(t, "demotions").number(c.demotions.get()).put_char('\n');
   row(t, "class heap").put(g_small.class_frozen() ? "frozen, superpages " : "open, superpages ");
   t.number(c.class_units_collapsed.get()).put(", migrations ").number(c.freezes.get());
   t.put(" in ").number(c.migration_ns.get() / 1000000).put(" ms\n");

@@ -156,6 +156,16 @@ void write_error(const char *text, size_t bytes) {
   }
 }
 
+// A border of two mappings inside a superpage makes the kernel map it by base pages. The two become
+// one again at once; the border's effect stays.
+int split(void *unit) {
+  KeepErrno keep;
+  char *middle = static_cast<char *>(unit) + kSuperpageBytes / 2;
+  if (int error = result_of(madvise(middle, kBasePageBytes, MADV_DONTDUMP)))
+    return error;
+  return result_of(madvise(middle, kBasePageBytes, MADV_DODUMP));
+}
+
 int only_advised_superpages() {
   KeepErrno keep;
   return result_of(prctl(PR_SET_THP_DISABLE, 1, PR_THP_DISABLE_EXCEPT_ADVISED, 0, 0));
@@ -163,10 +173,10 @@ int only_advised_superpages() {
 
 } // namespace
 
-const OsHooks kLinux = {
-    reserve,       commit,         decommit,  purge,        advise,
-    collapse,      resident_pages, move,      open_hugetlb, map_hugetlb,
-    unmap_hugetlb, now_ns,         read_file, write_error,  only_advised_superpages};
+const OsHooks kLinux = {reserve,      commit,      decommit,       purge,
+                        advise,       collapse,    resident_pages, move,
+                        open_hugetlb, map_hugetlb, unmap_hugetlb,  now_ns,
+                        read_file,    write_error, split,          only_advised_superpages};
 
 ThpMode thp_mode(const OsHooks &os, const char *sysfs_root) {
   char path[320], text[128];

@@ -49,6 +49,8 @@ struct OsHooks {
   /// negative: not readable.
   long (*read_file)(const char *path, char *buffer, size_t capacity);
   void (*write_error)(const char *text, size_t bytes);
+  /// Maps a superpage by base pages from now on; nothing moves, other threads may use it meanwhile.
+  int (*split)(void *unit);
   /// From now on only advised memory of this process and its children gets transparent superpages
   /// (PR_THP_DISABLE_EXCEPT_ADVISED, Linux 6.18). EINVAL: the kernel cannot.
   int (*only_advised_superpages)();

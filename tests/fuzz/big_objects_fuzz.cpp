@@ -146,6 +146,10 @@ const OsHooks kSystem = {
     [] { return System::clock_ns += 100; },
     [](const char *, char *, size_t) -> long { return -1; },
     [](const char *, size_t) {},
+    [](void *p) {
+      System::whole_units(p, kSuperpageBytes);
+      return 0;
+    },
     [] { return 0; },
 };
 
@@ -182,7 +186,7 @@ public:
     c.bytes = (size_t{512} << 20) << how_large % 4;
     c.thp = how & 1 ? ThpMode::kAlways : ThpMode::kMadvise;
     c.superpages_allowed = !(how & 2);
-    c.budget_superpages = kBudgets[how >> 2 & 3];
+    c.budget.bytes = kBudgets[how >> 2 & 3] * kSuperpageBytes;
     c.mapping_limit = how & 16 ? 8 * 12 : 65530;
     c.pending = &waiting_;
     if (!region_.init(c, counters_))

@@ -5,23 +5,23 @@
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
 warnings() { SMALLOC_CONF=$1 LD_PRELOAD=$LIB /bin/true 2>err; grep -c '^smalloc: warning: SMALLOC_CONF: ' err || true; }
-[ "$(warnings heap:split,pages:thp,budget:10%,cache:64m,stats:off,promote:auto,debug:off,abort:false,force:off,only-ours:off)" = 0 ] || fail "a good line warns: $(cat err)"
+[ "$(warnings heap:split,pages:thp,budget:10%,cache:64m,stats:off,promote:auto,demote:auto,debug:off,abort:false,force:off,only-ours:off)" = 0 ] || fail "a good line warns: $(cat err)"
 [ "$(warnings nonsense:1,heap:split)" = 1 ] || fail "unknown key"
 expect_match err "'nonsense:1' is not a known key"
 [ "$(warnings heap:all)" = 1 ] || fail "bad value"
 expect_match err "'heap:all' has a value that is not understood: heap is split, off, superpage or migrate; the default is taken"
 # Each key: one line that names it, its value and what would do; the program runs on the default.
-for bad in heap pages:4k force:perhaps budget:0 budget:101% budget:100t only-ours:2 cache:64q promote:now walk_near:many \
+for bad in heap pages:4k force:perhaps budget:0 budget:101% budget:100t only-ours:2 cache:64q promote:now demote:often walk_near:many \
   walk_far:1000000 reserve:1m reserve:900t stats:often debug:2 abort:never stats_file: sysfs:; do
   [ "$(warnings "$bad")" = 1 ] || fail "$bad: not one line: $(cat err)"
   expect_match err "'$bad' has a value that is not understood: ${bad%%:*} is .*; the default is taken"
 done
 [ "$(warnings haep:off)" = 1 ] || fail "a misspelt key"
 expect_match err "did you mean heap:\\?"
-for future in numa:hints directives:f text:on static:on demote:auto; do
+for future in numa:hints directives:f text:on static:on; do
   [ "$(warnings $future)" = 1 ] || fail "$future is silent"
   expect_match err "'$future' is not available in this version"
 done
-[ "$(warnings numa:off,text:off,static:off,demote:off)" = 0 ] || fail "switching off what is not there warns"
+[ "$(warnings numa:off,text:off,static:off)" = 0 ] || fail "switching off what is not there warns"
 [ "$(warnings a:1,b:2,,c)" = 3 ] || fail "three unknown keys"
 SMALLOC_CONF=trace:f expect_status 0 env LD_PRELOAD="$LIB" true

@@ -28,7 +28,7 @@ struct FakeOs {
   static inline int refuse_commits_after = -1; ///< so many succeed; -1: all
   static inline std::function<int(char *)> collapse_result;
   static inline std::function<size_t(const char *)> resident;
-  static inline std::set<const char *> collapsed;
+  static inline std::set<const char *> collapsed, split;
   static inline std::map<char *, size_t> committed; ///< by start
   static inline int hugetlb_error = 0, purge_error = 0, move_error = 0;
   static inline int advise_error = 0;
@@ -52,6 +52,7 @@ struct FakeOs {
     collapse_result = [](char *) { return 0; };
     resident = [](const char *) { return kPagesPerUnit; };
     collapsed.clear();
+    split.clear();
     hugetlb_error = purge_error = move_error = advise_error = 0;
     pooled.clear();
     open_hugetlb_result = [](size_t) { return 0; };
@@ -138,6 +139,11 @@ struct FakeOs {
           return static_cast<long>(n);
         },
         [](const char *, size_t) {},
+        [](void *p) {
+          collapsed.erase(static_cast<char *>(p));
+          split.insert(static_cast<char *>(p));
+          return 0;
+        },
         [] { return 0; },
     };
     return table;

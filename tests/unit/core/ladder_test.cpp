@@ -21,7 +21,7 @@ struct LadderTest : testing::Test {
     c.thp_allowed = ladder.superpages();
     c.superpages_allowed = ladder.superpages() || ladder.pools();
     c.medium_advice = ladder.advises_medium() && !ladder.primes_medium();
-    c.budget_superpages = budget;
+    c.budget.bytes = budget * kSuperpageBytes;
     ASSERT_TRUE(region.init(c, counters) && big.init(region, ladder, {0}));
   }
   char *make(size_t bytes) {

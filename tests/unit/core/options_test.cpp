@@ -45,6 +45,9 @@ TEST(Options, EveryKey) {
   EXPECT_EQ(parse("pages:1g").pages, PageBacking::kGigantic);
   EXPECT_EQ(parse("pages:mthp").pages, PageBacking::kMedium);
   EXPECT_TRUE(parse("only-ours:on").only_ours);
+  EXPECT_EQ(parse("demote:off").demote_percent, 0u);
+  EXPECT_EQ(parse("demote:25%").demote_percent, 25u);
+  EXPECT_EQ(parse("demote:25%,demote:auto").demote_percent, 10u);
 }
 TEST(Options, StatisticsWords) {
   Options o = parse("");
@@ -67,6 +70,7 @@ TEST(Options, BadValuesKeepTheDefault) {
         "reserve:1m",      "reserve:100t", "cache:100t",  "only-ours:2",
         "walk_far:100001", "pages:4k",     "budget:101%", "budget:-1",
         "cache:64q",       "cache:m",      "promote:1",   "walk_near:x",
+        "demote:x",        "demote:0%",    "demote:101%", "demote:%",
         "force:maybe",     "stats:on",     "stats:",      "stats:exit+",
         "stats:exit+off",  "stats_file:",  "sysfs:",      "cache:99999999999999999999"}) {
     Options o = parse(bad);
@@ -95,7 +99,7 @@ TEST(Options, WarningsNameKeyValueAndCure) {
 }
 TEST(Options, FutureFeaturesSaySo) {
   for (const char *future :
-       {"numa:hints", "numa:migrate", "directives:f", "text:on", "static:on", "demote:x"}) {
+       {"numa:hints", "numa:migrate", "directives:f", "text:on", "static:on"}) {
     parse(future);
     ASSERT_EQ(warnings.size(), 1u) << future;
     EXPECT_NE(warnings[0].find("not available in this version"), std::string::npos);

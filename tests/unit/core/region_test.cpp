@@ -67,7 +67,7 @@ TEST_F(RegionTest, OneAdviceASlice) {
 }
 TEST_F(RegionTest, BudgetOfSuperpages) {
   Region::Config c = FakeOs::config();
-  c.budget_superpages = 3;
+  c.budget.bytes = 3 * kSuperpageBytes;
   ASSERT_TRUE(region.init(c, counters));
   EXPECT_TRUE(region.charge_superpages(2));
   EXPECT_FALSE(region.charge_superpages(2));

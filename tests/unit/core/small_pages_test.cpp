@@ -129,5 +129,65 @@ TEST_F(SmallPagesTest, TimeEarnsOnePercent) {
   pages.promote(price, UINT64_MAX, false);
   EXPECT_EQ(FakeOs::collapsed.size(), 1u);
 }
+TEST_F(SmallPagesTest, EmptiestSuperpageGivesItsIdlePagesBack) {
+  constexpr size_t kUnits = 20;
+  char *start = pages.grow(kUnits * kSuperpageBytes, kBasePageBytes, 1);
+  pages.lower_reach(0);
+  pages.commit(start, kUnits * kSuperpageBytes);
+  ASSERT_EQ(pages.promote_all(price), kUnits);
+  char *thin = start + 3 * kSuperpageBytes, *thick = start + 4 * kSuperpageBytes;
+  thin[0] = thick[0] = 7;
+  // 10 % of what is live and one superpage may be idle: first within, then beyond.
+  pages.decommit(thick + 300 * kBasePageBytes, 200 * kBasePageBytes);
+  pages.decommit(thin + 2 * kBasePageBytes, 500 * kBasePageBytes);
+  pages.decommit(start + 5 * kSuperpageBytes + kBasePageBytes, 400 * kBasePageBytes);
+  EXPECT_EQ(counters.demotions.get(), 0u);
+  pages.decommit(start + 6 * kSuperpageBytes + kBasePageBytes, 450 * kBasePageBytes);
+  EXPECT_EQ(counters.demotions.get(), 1u);
+  EXPECT_EQ(FakeOs::split, std::set<const char *>{thin}); // the emptiest
+  EXPECT_EQ(thin[0], 7);
+  EXPECT_EQ(thick[0], 7);
+  EXPECT_EQ(counters.superpages_now.get(), kUnits - 1);
+  EXPECT_GE(counters.pages_released.get(), 500u);
+  ASSERT_TRUE(pages.check_invariants());
+  // Full again, it is promoted again.
+  pages.commit(thin, kSuperpageBytes);
+  EXPECT_EQ(pages.promote_all(price), kUnits);
+  ASSERT_TRUE(pages.check_invariants());
+}
+TEST_F(SmallPagesTest, NothingIsDemotedWhereItIsOff) {
+  SmallPages kept;
+  SmallPages::Config c;
+  c.base = Slice::kClass;
+  c.idle_percent = 0;
+  ASSERT_TRUE(kept.init(region, c));
+  char *start = kept.grow(8 * kSuperpageBytes, kBasePageBytes, 1);
+  kept.commit(start, 8 * kSuperpageBytes);
+  ASSERT_EQ(kept.promote_all(price), 8u);
+  for (unsigned i = 0; i < 8; i++)
+    kept.decommit(start + i * kSuperpageBytes + kBasePageBytes, 510 * kBasePageBytes);
+  EXPECT_EQ(counters.demotions.get(), 0u);
+  EXPECT_EQ(counters.superpages_now.get(), 8u);
+}
+TEST_F(SmallPagesTest, SuperpageAtBirthComesBackWhenItIsEmptyAgain) {
+  pages.lower_reach(0);
+  char *base = pages.grow(60 * kSuperpageBytes, kBasePageBytes, 1);
+  pages.commit(base, 60 * kSuperpageBytes); // from 100 MiB on, superpages at birth
+  constexpr size_t kUnits = 30;
+  char *start = pages.grow(kUnits * kSuperpageBytes, kBasePageBytes, 1);
+  ASSERT_EQ(counters.superpages_at_birth.get(), kUnits);
+  pages.commit(start, kUnits * kSuperpageBytes);
+  for (size_t i = 0; i < kUnits; i++)
+    pages.decommit(start + i * kSuperpageBytes + kBasePageBytes, 500 * kBasePageBytes);
+  uint64_t demoted = counters.demotions.get();
+  EXPECT_GT(demoted, 15u);
+  EXPECT_EQ(counters.superpages_now.get(), kUnits - demoted);
+  EXPECT_EQ(counters.mappings.get(), demoted);
+  ASSERT_TRUE(pages.check_invariants());
+  pages.decommit(start, kUnits * kSuperpageBytes);
+  EXPECT_EQ(counters.superpages_now.get(), kUnits);
+  EXPECT_EQ(counters.mappings.get(), 0u);
+  ASSERT_TRUE(pages.check_invariants());
+}
 } // namespace
 } // namespace smalloc

@@ -36,6 +36,35 @@ TEST(LinuxPages, ReserveCommitPurgeDecommit) {
 }
 TEST(LinuxPages, ReservationThatCannotBe) { EXPECT_EQ(kLinux.reserve(size_t{1} << 60), nullptr); }
 
+TEST(LinuxPages, SplitMapsByBasePagesAndKeepsTheContents) {
+  auto *p = static_cast<char *>(kLinux.reserve(64 << 20));
+  ASSERT_NE(p, nullptr);
+  ASSERT_EQ(kLinux.commit(p, 4 * kSuperpageBytes), 0);
+  auto superpage_kb = [&] {
+    std::ifstream smaps("/proc/self/smaps");
+    size_t sum = 0, kb, from = 0, to = 0;
+    unsigned mappings = 0;
+    for (std::string line; std::getline(smaps, line);) {
+      if (sscanf(line.c_str(), "%zx-%zx ", &from, &to) == 2)
+        mappings +=
+            from >= reinterpret_cast<size_t>(p) && to <= reinterpret_cast<size_t>(p + (64 << 20));
+      else if (from <= reinterpret_cast<size_t>(p) && reinterpret_cast<size_t>(p) < to &&
+               sscanf(line.c_str(), "AnonHugePages: %zu", &kb) == 1)
+        sum += kb;
+    }
+    return std::pair(sum, mappings);
+  };
+  memset(p, 3, 4 * kSuperpageBytes);
+  if (kLinux.collapse(p, kSuperpageBytes) != 0 || superpage_kb().first == 0)
+    GTEST_SKIP() << "the kernel gives no superpage";
+  auto before = superpage_kb();
+  ASSERT_EQ(kLinux.split(p), 0);
+  EXPECT_EQ(superpage_kb().first, before.first - 2048);
+  EXPECT_EQ(superpage_kb().second, before.second); // the two mappings are one again
+  for (size_t i = 0; i < kSuperpageBytes; i++)
+    ASSERT_EQ(p[i], 3);
+  munmap(p, 64 << 20);
+}
 TEST(LinuxPages, MoveLeavesTheSourceEmpty) {
   auto *p = static_cast<char *>(kLinux.reserve(64 << 20));
   ASSERT_NE(p, nullptr);

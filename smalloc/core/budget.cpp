@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// budget.cpp decides where the numbers of budget.h are read: /proc/self/statm for the footprint,
+// the pool's nr_hugepages, and the files of the memory cgroup (v2, or v1) that binds first on the
+// way up to the root. What the cgroup could drop at once (inactive file pages) counts as room.
+#include "smalloc/core/budget.h"
+#include "smalloc/base/text.h"
+
+namespace smalloc {
+namespace {
+
+/// The number after `name` and a space at the start of a line; 0 when there is none.
+uint64_t field(const char *text, const char *name) {
+  size_t n = strlen(name);
+  for (const char *line = text; line; line = strchr(line, '\n')) {
+    line += *line == '\n';
+    if (strncmp(line, name, n) != 0 || line[n] != ' ')
+      continue;
+    uint64_t value = 0;
+    for (const char *c = line + n + 1; *c >= '0' && *c <= '9'; c++)
+      value = value * 10 + static_cast<uint64_t>(*c - '0');
+    return value;
+  }
+  return 0;
+}
+
+template <size_t kCapacity> bool store(char (&to)[kCapacity], const TextBuffer<512> &path) {
+  if (path.size() >= kCapacity)
+    return false;
+  memcpy(to, path.data(), path.size());
+  to[path.size()] = 0;
+  return true;
+}
+
+} // namespace
+
+void Budget::init(const OsHooks &os, const Config &config) {
+  os_ = &os;
+  units_ = config.bytes ? max_of<uint64_t>(config.bytes / kSuperpageBytes, 1) : kNone;
+  percent_ = config.of_pool ? 0 : config.percent;
+  if (config.of_pool && config.percent) {
+    TextBuffer<512> path;
+    path.put(config.sysfs).put("/kernel/mm/hugepages/hugepages-");
+    path.number(config.pool_page / 1024).put("kB/nr_hugepages").put_char('\0');
+    uint64_t pages = number_in_file(os, path.data(), 0);
+    uint64_t units = pages * (config.pool_page / kSuperpageBytes);
+    units_ = min_of(units_, units * config.percent / 100);
+  }
+  TextBuffer<512> statm;
+  store(statm_, statm.put(config.procfs).put("/self/statm"));
+  find_cgroup(config);
+}
+
+/// folder: of one cgroup. Keeps it when its limit is tighter than what was found so far.
+bool Budget::try_cgroup(const char *folder, size_t folder_size, bool old) {
+  TextBuffer<512> limit, usage, stat;
+  Text at(folder, folder_size);
+  limit.put(at).put(old ? "/memory.limit_in_bytes" : "/memory.max");
+  usage.put(at).put(old ? "/memory.usage_in_bytes" : "/memory.current");
+  stat.put(at).put("/memory.stat");
+  char path[512];
+  if (!store(path, limit))
+    return false;
+  uint64_t bytes = number_in_file(*os_, path, kNone); // "max" is no number
+  constexpr uint64_t kUnlimited = uint64_t{1} << 60;  // v1 writes a huge one
+  if (bytes >= kUnlimited || bytes >= cgroup_limit_)
+    return false;
+  if (!store(usage_file_, usage) || !store(stat_file_, stat) || !store(limit_file_, limit))
+    return false;
+  cgroup_limit_ = bytes;
+  return true;
+}
+
+void Budget::find_cgroup(const Config &config) {
+  TextBuffer<512> name;
+  char path[512], text[4096];
+  if (!store(path, name.put(config.procfs).put("/self/cgroup")) ||
+      os_->read_file(path, text, sizeof text) <= 0)
+    return;
+  // "0::/a/b" (v2), "4:memory:/a/b" (v1)
+  for (const char *line = text; *line;) {
+    const char *end = strchr(line, '\n');
+    size_t size = end ? static_cast<size_t>(end - line) : strlen(line);
+    const char *first = static_cast<const char *>(memchr(line, ':', size));
+    const char *second = first ? static_cast<const char *>(memchr(
+                                     first + 1, ':', size - static_cast<size_t>(first + 1 - line)))
+                               : nullptr;
+    if (second) {
+      Text controllers(first + 1, static_cast<size_t>(second - first - 1));
+      Text group(second + 1, size - static_cast<size_t>(second + 1 - line));
+      bool old = controllers.is("memory");
+      if (old || controllers.size == 0) {
+        TextBuffer<512> folder;
+        folder.put(config.sysfs).put(old ? "/fs/cgroup/memory" : "/fs/cgroup");
+        size_t root = folder.size();
+        if (!group.is("/"))
+          folder.put(group);
+        for (size_t n = folder.size();; n--) { // up to the root
+          if (n == folder.size() || folder.data()[n] == '/')
+            try_cgroup(folder.data(), n, old);
+          if (n == root)
+            break;
+        }
+      }
+    }
+    line += size + (end ? 1 : 0);
+  }
+}
+
+uint64_t Budget::cgroup_room() const {
+  if (limit_file_[0] == 0)
+    return kNone;
+  uint64_t limit = number_in_file(*os_, limit_file_, kNone); // may be changed while we run
+  uint64_t used = number_in_file(*os_, usage_file_, 0);
+  char stat[8192];
+  if (os_->read_file(stat_file_, stat, sizeof stat) > 0) {
+    uint64_t droppable = max_of(field(stat, "inactive_file"), field(stat, "total_inactive_file"));
+    used -= min_of(used, droppable);
+  }
+  return limit > used ? limit - used : 0;
+}
+
+uint64_t Budget::resident_bytes() const {
+  char text[128];
+  if (os_->read_file(statm_, text, sizeof text) <= 0)
+    return 0;
+  const char *second = strchr(text, ' ');
+  uint64_t pages = 0;
+  for (const char *c = second ? second + 1 : ""; *c >= '0' && *c <= '9'; c++)
+    pages = pages * 10 + static_cast<uint64_t>(*c - '0');
+  return pages * kBasePageBytes;
+}
+
+Budget::Answer Budget::allows(uint64_t wanted, uint64_t added, bool fresh) {
+  if (wanted > units_)
+    return Answer::kOverBudget;
+  if (percent_) {
+    uint64_t footprint = resident_bytes() + (fresh ? added * kSuperpageBytes : 0);
+    // Superpages that were asked for and are not touched yet are not resident.
+    footprint = max_of(footprint, wanted * kSuperpageBytes);
+    if (wanted * kSuperpageBytes > footprint / 100 * percent_)
+      return Answer::kOverBudget;
+  }
+  // A promotion needs one superpage more for a moment; birth needs all of it.
+  if (limit_file_[0] && cgroup_room() < (fresh ? added : 1) * kSuperpageBytes)
+    return Answer::kCgroupFull;
+  return Answer::kYes;
+}
+
+} // namespace smalloc

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// budget.h decides how many superpages the process may have at a time: a number (budget:512m), a
+// share of what the process has in memory (budget:10%; with pages of a pool, a share of the pool,
+// so that several programs can divide it), and never more than the memory cgroup has room for: a
+// superpage is charged whole, and a cgroup that is full kills.
+#ifndef SMALLOC_CORE_BUDGET_H
+#define SMALLOC_CORE_BUDGET_H
+
+#include "smalloc/base/spin_lock.h"
+#include "smalloc/base/units.h"
+#include "smalloc/os/os_hooks.h"
+
+namespace smalloc {
+
+class Budget {
+public:
+  struct Config {
+    uint64_t bytes = 0;   ///< 0: no limit of this kind; less than one superpage counts as one
+    unsigned percent = 0; ///< 0: no limit of this kind
+    bool of_pool = false; ///< the percentage is of the pool's size
+    size_t pool_page = kSuperpageBytes;
+    const char *sysfs = "/sys";
+    const char *procfs = "/proc";
+  };
+  enum class Answer { kYes, kOverBudget, kCgroupFull };
+
+  void init(const OsHooks &os, const Config &config);
+  /// May the process have `wanted` superpages in all, `added` of them new? fresh: the new ones are
+  /// memory that it has not got yet. Reads files of /proc only where a limit depends on them.
+  Answer allows(uint64_t wanted, uint64_t added, bool fresh);
+  bool limited() const { return units_ != kNone || percent_ != 0 || limit_file_[0] != 0; }
+  /// Room in the memory cgroup, in bytes; UINT64_MAX when it has no limit (or none that we can see).
+  uint64_t cgroup_room() const;
+
+private:
+  static constexpr uint64_t kNone = UINT64_MAX;
+  void find_cgroup(const Config &config);
+  bool try_cgroup(const char *folder, size_t folder_size, bool old);
+  uint64_t resident_bytes() const;
+
+  const OsHooks *os_ = nullptr;
+  uint64_t units_ = kNone;
+  unsigned percent_ = 0; ///< of the footprint
+  char statm_[64] = "";
+  char limit_file_[400] = "", usage_file_[400] = "", stat_file_[400] = "";
+  uint64_t cgroup_limit_ = kNone;
+};
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// small_demoter.cpp decides when superpages of small objects are too empty to keep: when their pages
+// that hold no object exceed demote:'s share of the pages that do (and one superpage, which is being
+// filled). The emptiest then becomes base pages and gives its idle ones back: most memory for the
+// least reach of the TLB. Full again, it is promoted again.
+#include "smalloc/core/small_pages.h"
+
+namespace smalloc {
+
+/// Locked. Gives back every page of the unit that holds nothing.
+void SmallPages::purge_idle(Unit &unit, char *start) {
+  for (size_t page = 0; page < kPagesPerUnit;) {
+    size_t end = page;
+    while (end < kPagesPerUnit && !(unit.used[end / 64] >> (end % 64) & 1))
+      end++;
+    if (end == page) {
+      page++;
+      continue;
+    }
+    if (region_->os().purge(start + page * kBasePageBytes, (end - page) * kBasePageBytes) == 0) {
+      region_->counters().pages_released.add(end - page);
+      for (; page < end; page++)
+        unit.dirty[page / 64] &= ~(uint64_t{1} << (page % 64));
+    }
+    page = end;
+  }
+}
+
+/// Locked.
+bool SmallPages::demote_unit(Area &area, UnitIndex index) {
+  Unit &unit = area.units[index];
+  char *start = region_->unit_address(area.slice, index);
+  if (!region_->demote(start))
+    return false;
+  idle_pages_ -= kPagesPerUnit - unit.pages_used;
+  unit.superpage = false;
+  unit.demoted = &area == &areas_[1];
+  unit.failures = 0;
+  purge_idle(unit, start);
+  update_dense(area, unit);
+  return true;
+}
+
+/// Locked. Demotes the emptiest superpages until what is idle is within its share.
+void SmallPages::demote_idle() {
+  if (config_.idle_percent == 0)
+    return;
+  for (;;) {
+    uint64_t live = live_pages_.load(std::memory_order_relaxed);
+    if (idle_pages_ <= live * config_.idle_percent / 100 + kPagesPerUnit)
+      return;
+    Area *emptiest_area = nullptr;
+    UnitIndex emptiest = 0;
+    for (unsigned i = 0; i < area_count_; i++) {
+      Area &a = areas_[i];
+      UnitIndex end = region_->grown_units(a.slice);
+      for (UnitIndex index = 0; index < end; index++) {
+        const Unit &unit = a.units[index];
+        if (has_idle_pages(unit) &&
+            (!emptiest_area || unit.pages_used < emptiest_area->units[emptiest].pages_used)) {
+          emptiest_area = &a;
+          emptiest = index;
+        }
+      }
+    }
+    if (!emptiest_area || !demote_unit(*emptiest_area, emptiest))
+      return;
+  }
+}
+
+/// As Region::promote, for a unit that had a superpage at birth and was then advised against. Not
+/// locked: the caller holds the lock of promotion.
+int SmallPages::promote_demoted(char *start, uint64_t &took) {
+  const OsHooks &os = region_->os();
+  os.advise(start, kSuperpageBytes, Advice::kSuperpages);
+  int error = region_->promote(start, took);
+  if (error)
+    os.advise(start, kSuperpageBytes, Advice::kNoSuperpages);
+  return error;
+}
+
+/// Locked. An empty unit that lost its superpage may have one again, if the budget allows it.
+void SmallPages::restore_birth(Area &area, UnitIndex index) {
+  Unit &unit = area.units[index];
+  if (!region_->charge_superpages(1))
+    return;
+  region_->advise_range(area.slice, region_->unit_address(area.slice, index), kSuperpageBytes);
+  region_->uncharge_mappings(1);
+  unit.superpage = true;
+  unit.demoted = false;
+}
+
+} // namespace smalloc

@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Superpages of small objects that have nearly emptied give their idle pages back: resident memory follows what is live
+# to within a tenth, every surviving object keeps its bytes, and full again they are superpages again.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
+need_thp
+build t $(linked) <<'E'
+#include "runtime_sites.h"
+#include <time.h>
+TEST_SITE(small, SMALLOC_DECISION_SUPERPAGE, SMALLOC_SITE_SMALL, 0);
+enum { N = 60000, SIZE = 4096 };
+static char *object[N];
+static void fill(int i) { object[i] = (char *)site_malloc(&small, SIZE); memset(object[i], i % 100, SIZE); }
+int main(void) {
+  warm_up(&small);
+  for (int i = 0; i < N; i++) fill(i);
+  CHECK(ours(object[N / 2]));
+  for (int i = 0; i < 2000; i++) touching(object[N / 2], 5000000);
+  struct smalloc_statistics s = {.bytes = sizeof s};
+  smalloc_stats(&s);
+  size_t full = s.superpages_now, before = status_kb("VmRSS:");
+  CHECK(full * UNIT >= 130 * MIB);
+  srand(1);
+  for (int i = 0; i < N; i++) /* all but every twentieth, at random */
+    if (rand() % 20) { free(object[i]); object[i] = NULL; }
+  smalloc_trim();
+  smalloc_stats(&s);
+  size_t after = status_kb("VmRSS:");
+  printf("superpages %zu -> %zu, resident %zu -> %zu KiB\n", full, (size_t)s.superpages_now, before, after);
+  for (int i = 0; i < N; i++) for (int k = 0; object[i] && k < SIZE; k += 100) CHECK(object[i][k] == i % 100);
+  int demoted = s.superpages_now < full / 4 && after < before / 4;
+  for (int i = 0; i < N; i++) if (!object[i]) fill(i);
+  for (int i = 0; i < 4000; i++) touching(object[N / 2], 5000000);
+  for (int i = 0; i < N; i++) for (int k = 0; k < SIZE; k += 100) CHECK(object[i][k] == i % 100);
+  smalloc_stats(&s);
+  printf("again %zu, demoted %d\n", (size_t)s.superpages_now, demoted);
+  return 0;
+}
+E
+SMALLOC_CONF=debug:on,stats:exit expect_status 0 ./t
+expect_match out 'demoted 1$'
+expect_match err 'demotions: +[1-9][0-9]'
+expect_no_match err contradict
+again=$(sed -n 's/^again \([0-9]*\),.*/\1/p' out)
+[ "$again" -ge 60 ] || { cat out; fail "not promoted again"; }
+SMALLOC_CONF=demote:off,stats:exit expect_status 0 ./t
+expect_match out 'demoted 0$'
+expect_match err 'demotions: +0$'

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The budget of superpages: a number, a share of the footprint, a share of a pool, the room in a
+// memory cgroup; and who gives way when it is used up.
+#include "smalloc/core/big_objects.h"
+#include "tests/unit/core/fake_os.h"
+
+#include <gtest/gtest.h>
+
+namespace smalloc {
+namespace {
+constexpr uint64_t kMiB = 1 << 20, kMs = 1000000;
+using Answer = Budget::Answer;
+
+struct BudgetTest : testing::Test {
+  void SetUp() override { FakeOs::reset(); }
+  void resident(uint64_t bytes) {
+    FakeOs::files["/proc/self/statm"] = "999999 " + std::to_string(bytes / kBasePageBytes) + " 1 1";
+  }
+  Budget budget;
+};
+
+TEST_F(BudgetTest, WithoutLimitNothingIsAsked) {
+  budget.init(FakeOs::hooks(), {});
+  EXPECT_FALSE(budget.limited());
+  EXPECT_EQ(budget.allows(1 << 20, 1, true), Answer::kYes);
+}
+TEST_F(BudgetTest, Number) {
+  Budget::Config c;
+  c.bytes = 10 * kMiB;
+  budget.init(FakeOs::hooks(), c);
+  EXPECT_EQ(budget.allows(5, 1, true), Answer::kYes);
+  EXPECT_EQ(budget.allows(6, 1, true), Answer::kOverBudget);
+  c.bytes = 1;
+  budget.init(FakeOs::hooks(), c);
+  EXPECT_EQ(budget.allows(1, 1, true), Answer::kYes);
+}
+TEST_F(BudgetTest, ShareOfTheFootprintGrowsWithIt) {
+  Budget::Config c;
+  c.percent = 10;
+  budget.init(FakeOs::hooks(), c);
+  resident(100 * kMiB);
+  EXPECT_EQ(budget.allows(5, 1, false), Answer::kYes);
+  EXPECT_EQ(budget.allows(6, 1, false), Answer::kOverBudget);
+  resident(1000 * kMiB);
+  EXPECT_EQ(budget.allows(50, 1, false), Answer::kYes);
+  // Memory to come counts, too: half of 100 MiB there and 100 MiB new.
+  c.percent = 50;
+  budget.init(FakeOs::hooks(), c);
+  resident(100 * kMiB);
+  EXPECT_EQ(budget.allows(50, 50, true), Answer::kYes);
+  EXPECT_EQ(budget.allows(52, 52, false), Answer::kOverBudget);
+}
+TEST_F(BudgetTest, WithoutProcTheSuperpagesAreTheFootprint) {
+  Budget::Config c;
+  c.percent = 90;
+  budget.init(FakeOs::hooks(), c);
+  EXPECT_EQ(budget.allows(1, 1, false), Answer::kOverBudget);
+}
+TEST_F(BudgetTest, ShareOfThePool) {
+  FakeOs::files["/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"] = "40\n";
+  FakeOs::files["/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages"] = "4\n";
+  Budget::Config c;
+  c.percent = 25;
+  c.of_pool = true;
+  budget.init(FakeOs::hooks(), c);
+  EXPECT_EQ(budget.allows(10, 1, true), Answer::kYes);
+  EXPECT_EQ(budget.allows(11, 1, true), Answer::kOverBudget);
+  c.pool_page = 1 << 30;
+  budget.init(FakeOs::hooks(), c);
+  EXPECT_EQ(budget.allows(512, 512, true), Answer::kYes);
+  EXPECT_EQ(budget.allows(513, 1, true), Answer::kOverBudget);
+}
+TEST_F(BudgetTest, CgroupOfTheSecondVersionThatBindsFirst) {
+  FakeOs::files["/proc/self/cgroup"] = "0::/a/b/c\n";
+  FakeOs::files["/sys/fs/cgroup/a/b/c/memory.max"] = "max\n";
+  FakeOs::files["/sys/fs/cgroup/a/b/memory.max"] = std::to_string(100 * kMiB);
+  FakeOs::files["/sys/fs/cgroup/a/b/memory.current"] = std::to_string(90 * kMiB);
+  FakeOs::files["/sys/fs/cgroup/a/memory.max"] = std::to_string(500 * kMiB);
+  budget.init(FakeOs::hooks(), {});
+  EXPECT_TRUE(budget.limited());
+  EXPECT_EQ(budget.cgroup_room(), 10 * kMiB);
+  EXPECT_EQ(budget.allows(5, 5, true), Answer::kYes);
+  EXPECT_EQ(budget.allows(6, 6, true), Answer::kCgroupFull);
+  EXPECT_EQ(budget.allows(600, 6, false), Answer::kYes); // promotion: its memory is there already
+  // Page cache that can be dropped is room; the limit may be changed meanwhile.
+  FakeOs::files["/sys/fs/cgroup/a/b/memory.stat"] =
+      "anon 1\ninactive_file " + std::to_string(20 * kMiB) + "\nactive_file 9\n";
+  EXPECT_EQ(budget.cgroup_room(), 30 * kMiB);
+  FakeOs::files["/sys/fs/cgroup/a/b/memory.max"] = std::to_string(60 * kMiB);
+  EXPECT_EQ(budget.cgroup_room(), 0u);
+  EXPECT_EQ(budget.allows(1, 1, false), Answer::kCgroupFull);
+}
+TEST_F(BudgetTest, CgroupOfTheFirstVersion) {
+  FakeOs::files["/proc/self/cgroup"] = "5:cpu:/x\n4:memory:/a\n0::/\n";
+  FakeOs::files["/sys/fs/cgroup/memory/a/memory.limit_in_bytes"] = std::to_string(50 * kMiB);
+  FakeOs::files["/sys/fs/cgroup/memory/a/memory.usage_in_bytes"] = std::to_string(10 * kMiB);
+  FakeOs::files["/sys/fs/cgroup/memory/memory.limit_in_bytes"] = "9223372036854771712";
+  budget.init(FakeOs::hooks(), {});
+  EXPECT_EQ(budget.cgroup_room(), 40 * kMiB);
+}
+TEST_F(BudgetTest, UnlimitedCgroupOrStrangeFileIsNoLimit) {
+  FakeOs::files["/proc/self/cgroup"] = "0::/\nnonsense\n:\n::\n";
+  FakeOs::files["/sys/fs/cgroup/memory/memory.limit_in_bytes"] = "9223372036854771712";
+  budget.init(FakeOs::hooks(), {});
+  EXPECT_FALSE(budget.limited());
+}
+
+/// Two objects of 16 superpages, a budget for one of them.
+struct ShortageTest : testing::Test {
+  void start(bool may_demote) {
+    FakeOs::reset();
+    Region::Config config = FakeOs::config();
+    config.pending = &pending;
+    config.budget.bytes = 16 * kSuperpageBytes;
+    FakeOs::make_ladder(ladder, counters);
+    BigObjects::Config c;
+    c.may_demote = may_demote;
+    ASSERT_TRUE(region.init(config, counters) && big.init(region, ladder, c));
+    BigRequest r;
+    r.bytes = 16 * kSuperpageBytes;
+    cold = static_cast<char *>(big.allocate(r));
+    hot = static_cast<char *>(big.allocate(r));
+    use(cold, 100 * kMs);
+    ASSERT_EQ(superpages(cold), 16u);
+  }
+  void use(char *p, uint64_t saved_ns) {
+    auto h = big.find(p);
+    if (h.object->pending)
+      big.promote(h, price, saved_ns, 1000 * kMs, false);
+    else if (region.short_of_superpages())
+      big.note_worth(h, saved_ns);
+    ASSERT_TRUE(big.check_invariants());
+    ASSERT_LE(counters.superpages_now.get(), 16u);
+  }
+  unsigned superpages(char *p) { return big.find(p).object->superpages; }
+  unsigned pending = 0;
+  char *cold, *hot;
+  Counters counters;
+  Region region;
+  Ladder ladder;
+  BigObjects big;
+  Price price;
+};
+
+TEST_F(ShortageTest, HighestBenefitGetsThem) {
+  start(true);
+  for (int i = 0; i < 40; i++)
+    use(hot, 20 * kMs);
+  EXPECT_EQ(superpages(hot), 16u);
+  EXPECT_EQ(superpages(cold), 0u);
+  EXPECT_EQ(counters.demotions.get(), 16u);
+  EXPECT_EQ(FakeOs::split.size(), 16u);
+  EXPECT_TRUE(big.release(cold) && big.release(hot));
+  EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(pending, 0u);
+}
+TEST_F(ShortageTest, EqualsDoNotTakeFromEachOther) {
+  start(true);
+  for (int i = 0; i < 100; i++) {
+    use(hot, 20 * kMs);
+    use(cold, 20 * kMs);
+  }
+  EXPECT_EQ(superpages(cold), 16u);
+  EXPECT_EQ(counters.demotions.get(), 0u);
+}
+TEST_F(ShortageTest, WhatBecameColdGivesWay) {
+  start(true);
+  use(cold, 1000 * kMs); // was worth a lot
+  use(hot, 20 * kMs);
+  use(hot, 20 * kMs);
+  EXPECT_EQ(superpages(cold), 16u);
+  for (int i = 0; i < 40; i++) {
+    FakeOs::clock_ns += 1000 * kMs;
+    use(hot, 30 * kMs);
+  }
+  EXPECT_GT(superpages(hot), 0u);
+}
+TEST_F(ShortageTest, NobodyLosesAnythingWhereDemotionIsOff) {
+  start(false);
+  for (int i = 0; i < 100; i++)
+    use(hot, 100 * kMs);
+  EXPECT_EQ(superpages(cold), 16u);
+  EXPECT_EQ(counters.demotions.get(), 0u);
+}
+TEST_F(ShortageTest, SuperpagesAtBirthGiveWayAndCostMappings) {
+  start(true);
+  big.release(cold);
+  BigRequest r;
+  r.bytes = 16 * kSuperpageBytes;
+  r.superpages_at_birth = true;
+  cold = static_cast<char *>(big.allocate(r));
+  ASSERT_EQ(superpages(cold), 16u);
+  uint64_t mappings = counters.mappings.get();
+  for (int i = 0; i < 40; i++)
+    use(hot, 20 * kMs);
+  EXPECT_EQ(superpages(hot), 16u);
+  EXPECT_EQ(counters.mappings.get(), mappings + 16);
+  EXPECT_TRUE(big.release(cold) && big.release(hot));
+  EXPECT_EQ(counters.mappings.get(), 0u);
+}
+} // namespace
+} // namespace smalloc
