@@ -51,18 +51,24 @@ def find_library(pattern):
     return found[0] if found else None
 
 
-def configurations():
+def configurations(build):
     """name -> (what it is, which build it runs, environment), in the order of the table; peers only when installed."""
     jemalloc, mimalloc = find_library(r"libjemalloc\.so\.2"), find_library(r"libmimalloc\.so\.2")
+    tcmalloc = find_library(r"libtcmalloc_minimal\.so\.4")
+    preload = str(build.resolve() / "lib" / "libsmalloc_preload.so")
     table = {
         "base": ("glibc, base pages", "plain", {}),
         "thp": ("glibc, hugetlb=1", "plain", {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}),
         "jemalloc": ("jemalloc", "plain", {"LD_PRELOAD": jemalloc}),
         "jemalloc-thp": ("jemalloc, thp:always", "plain", {"LD_PRELOAD": jemalloc, "MALLOC_CONF": "thp:always"}),
         "mimalloc": ("mimalloc", "plain", {"LD_PRELOAD": mimalloc}),
+        "tcmalloc": ("tcmalloc", "plain", {"LD_PRELOAD": tcmalloc}),
         "ours": ("smalloc", "ours", {}),
         "ours-off": ("smalloc, heap:off", "ours", {"SMALLOC_CONF": "heap:off"}),
         "ours-superpage": ("smalloc, heap:superpage", "ours", {"SMALLOC_CONF": "heap:superpage"}),
+        "preload": ("smalloc preloaded", "plain", {"LD_PRELOAD": preload}),
+        "preload-superpage": ("preloaded, heap:superpage", "plain",
+                              {"LD_PRELOAD": preload, "SMALLOC_CONF": "heap:superpage"}),
     }
     return {k: v for k, v in table.items() if None not in v[2].values()}
 
@@ -337,7 +343,7 @@ def machine():
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-p", "--programs", help="comma-separated names (default: all kernels; 'demo': the demo's)")
+    parser.add_argument("-p", "--programs", help="comma-separated names of programs and groups (default: all kernels; 'demo': the demo's)")
     parser.add_argument("-c", "--configurations", default=DEFAULT_CONFIGURATIONS, help="default: %(default)s")
     parser.add_argument("-n", "--runs", type=int, default=5, help="runs of each (default 5)")
     parser.add_argument("--quick", action="store_true", help="small sizes")
@@ -357,13 +363,16 @@ def select(suite, wanted, quick):
         key = "demo_quick" if quick else "demo"
         return [p for p in suite if p.get(key, p.get("demo"))]
     if not wanted:
-        return [p for p in suite if "real" not in p]
-    by_name = {p["name"]: p for p in suite}
+        return [p for p in suite if "real" not in p and "group" not in p]
+    by_name = {p["name"]: [p] for p in suite}
+    for p in suite:
+        if "group" in p:
+            by_name.setdefault(p["group"], []).append(p)
     unknown = [n for n in wanted.split(",") if n not in by_name]
     if unknown:
         note(f"bench.py: error: unknown program: {', '.join(unknown)}\nhint: bench.py --list")
         sys.exit(2)
-    return [by_name[n] for n in wanted.split(",")]
+    return [p for n in wanted.split(",") for p in by_name[n]]
 
 
 class Measurement:
@@ -446,7 +455,7 @@ def measure_all(programs, chosen, options, work):
 def main():
     options = parse_arguments()
     suite = json.loads(options.suite.read_text())["programs"]
-    available = configurations()
+    available = configurations(options.build)
     if options.list:
         for p in suite:
             print(f"{p['name']:16} {p.get('source') or 'real/' + p['real'] + '.sh':28} expected: {p['expect']}")

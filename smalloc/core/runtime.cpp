@@ -73,6 +73,15 @@ bool valgrind_replaces_free(const char *preloaded) {
   return false;
 }
 
+/// 0 when the kernel does not tell.
+uint64_t resident_bytes(const OsHooks &os) {
+  char text[128];
+  if (os.read_file("/proc/self/statm", text, sizeof text) <= 0)
+    return 0;
+  const char *resident = strchr(text, ' ');
+  return resident ? strtoull(resident, nullptr, 10) * kBasePageBytes : 0;
+}
+
 /// A program that imports another allocator's own interface passes our pointers to it sooner or
 /// later.
 const char *const kForeignInterfaces[] = {"mallocx",  "rallocx", "xallocx", "sallocx", "dallocx",
@@ -400,15 +409,29 @@ long Runtime::migrate_class_heap() {
   return units;
 }
 
-/// While a site's count is near the end of its warm-up: tell the heap how much must be live before
-/// superpages pay.
-void Runtime::first_of_site(uint64_t word) {
-  uint64_t reach = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE
-                       ? 0
-                       : SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
+/// Shall our heap serve the small requests of a site from this one on? Asked until it is so; nearly always the answer
+/// takes one compare. The process' memory is read at 4, 8, 16 ... MiB requested.
+bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requested, size_t bytes) {
+  if (strategy_ != HeapStrategy::kSuperpage) {
+    uint64_t after = requested + bytes;
+    if (after < kSiteWarmupBytes || __builtin_clzll(after) == __builtin_clzll(requested | 1))
+      return false;
+    bool always = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE;
+    bool undecided = !always && (SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED);
+    uint64_t needed = always      ? kSiteWarmupBytes
+                      : undecided ? reach_bytes_
+                                  : SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
+    if (resident_bytes(kLinux) < needed)
+      return false;
+  }
+  // How much must be live in the heap before superpages pay.
   SmallPages &pages = SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED ? g_small.class_pages()
                                                                         : g_small.main_pages();
-  pages.lower_reach(reach);
+  pages.lower_reach(SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE
+                        ? 0
+                        : SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes);
+  __atomic_fetch_or(&cell->word, uint64_t{SMALLOC_CELL_SERVED} << 8, __ATOMIC_RELAXED);
+  return true;
 }
 
 /// The thread may take small objects of direct sites without asking for a while, and this site is one from now on.
@@ -421,7 +444,7 @@ void Runtime::arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested) 
   t_small.direct_armed = true;
   if (SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_DIRECT)
     __atomic_store_n(&cell->requested_bytes, requested + taken, __ATOMIC_RELAXED);
-  else if (requested >= kSiteWarmBytes)
+  else
     __atomic_fetch_or(&cell->word, uint64_t{SMALLOC_CELL_DIRECT} << 8, __ATOMIC_RELAXED);
 }
 
@@ -443,11 +466,9 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     }
     uint64_t requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
     __atomic_store_n(&cell->requested_bytes, requested + bytes, __ATOMIC_RELAXED);
-    if (SMALLOC_UNLIKELY(requested < kSiteWarmBytes)) {
-      if (requested < kSiteWarmupBytes && strategy_ != HeapStrategy::kSuperpage)
-        return nullptr;
-      first_of_site(word);
-    }
+    if (SMALLOC_UNLIKELY(!(flags & SMALLOC_CELL_SERVED)) &&
+        !start_serving(cell, word, requested, bytes))
+      return nullptr;
     if (SMALLOC_UNLIKELY(!ready()) || SMALLOC_UNLIKELY(!sites_served_) ||
         SMALLOC_UNLIKELY(alignment > kSuperpageBytes))
       return nullptr;
@@ -490,8 +511,7 @@ bool Runtime::site_accepts(smalloc_cell *cell, size_t bytes) {
                   : !always && !(flags & SMALLOC_SITE_SMALL) &&
                         bytes < SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes)
       return false;
-    return strategy_ == HeapStrategy::kSuperpage ||
-           __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED) >= kSiteWarmupBytes;
+    return strategy_ == HeapStrategy::kSuperpage || (flags & SMALLOC_CELL_SERVED);
   }
   return bytes >= SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
 }

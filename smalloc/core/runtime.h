@@ -42,12 +42,11 @@ struct NextAllocator {
 };
 extern NextAllocator g_next; // filled in by override/
 
-/// Bytes that a small site gets from the program's malloc before our heap starts for it. A private jemalloc costs about
-/// 0.8 MB resident (most of it file pages of this library); below the TLB's reach, 8 MiB on the machines we know,
-/// superpages gain nothing, and above 200 MiB these 4 MiB on base pages are less than 2 % of the site's memory.
+/// Bytes that a small site gets from the program's malloc before our heap may serve it. A private jemalloc costs about
+/// 0.8 MB resident (most of it file pages of this library), and above 200 MiB these 4 MiB on base pages are less than 2 %
+/// of the site's memory. Whether they are still live nobody knows; so the process must also be as large as the site's
+/// live objects have to be for superpages to pay. A site that fails is looked at again when it has asked for twice as much.
 inline constexpr uint64_t kSiteWarmupBytes = uint64_t{4} << 20;
-inline constexpr uint64_t kSiteWarmBytes =
-    kSiteWarmupBytes + (uint64_t{1} << 20); ///< from here on it is a hot site
 
 /// What a thread may take from direct sites until it goes the ordinary way once.
 inline constexpr int64_t kDirectBytes = int64_t{64} << 10;
@@ -136,7 +135,8 @@ private:
   void charge_big(void *p, SiteAccounts::Account account);
   SMALLOC_COLD bool may_end(const char *call, const void *p, ObjectNote &note);
   SMALLOC_COLD bool refuse(const char *call, const void *p);
-  SMALLOC_COLD void first_of_site(uint64_t word);
+  SMALLOC_COLD bool start_serving(smalloc_cell *cell, uint64_t word, uint64_t requested,
+                                  size_t bytes);
   void arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested);
   SMALLOC_COLD void promote_small(uint64_t credit_ns);
 

@@ -58,3 +58,10 @@ expect_status 1 python3 "$SMALLOC_SOURCE/scripts/regen_docs.py" --check --result
 expect_status 0 python3 "$SMALLOC_SOURCE/scripts/regen_docs.py" --results d.json --readme R.md
 expect_match R.md '^\| p \| 2.00 s, 2 MiB \| 2.00x, 2 MiB \|$'
 expect_status 0 python3 "$SMALLOC_SOURCE/scripts/regen_docs.py" --check --results d.json --readme R.md
+# A group's name stands for its programs.
+expect_status 0 python3 "$bench" -p throughput -c base,preload -n 1 --quick --no-warm --work "$tmp/tp" --json t.json
+python3 - <<'PY'
+import json
+measured = json.load(open("t.json"))["programs"]
+assert len(measured) == 10 and all(set(p["results"]) == {"base", "preload"} for p in measured)
+PY

@@ -25,7 +25,8 @@ int main(void) {
     SAME(CHECK(__smalloc_v1_posix_memalign(&p, 8 * MIB, 8 * MIB, &site) == 0));
     CHECK((uintptr_t)p % (8 * MIB) == 0);
     SAME(free(p));
-    for (int i = 0; i < 5000; i++) { SAME(p = __smalloc_v1_malloc(1000, &small)); SAME(free(p)); }
+    if (round == 0) warm_up(&small);
+    for (int i = 0; i < 3000; i++) { SAME(p = __smalloc_v1_malloc(1000, &small)); SAME(free(p)); }
     SAME(p = __smalloc_v1_malloc(100, &small)); CHECK(p);
     SAME(free(p));
   }

@@ -20,7 +20,7 @@ static size_t huge(void) { return smaps(object[0], 1, "AnonHugePages:"); }
 int main(void) {
   pthread_t t;
   size_t before = 1;
-  for (int i = 0; i < 90000; i++) (void)!site_malloc(&site, kBytes); /* the first 4 MiB are the program's malloc's */
+  warm_up(&site);
   pthread_create(&t, NULL, writer, NULL);
   for (int i = 0; i < kObjects; i++) {
     object[i] = (unsigned char *)site_malloc(&site, kBytes);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #ifdef __cplusplus
@@ -170,10 +171,15 @@ static inline size_t status_kb(const char *field) {
       exit(1);                                                                                     \
     }                                                                                              \
   while (0)
-/* Many small objects through a site until its heap serves (the first 4 MiB are the program's malloc's). */
+/* Many small objects through a site until its heap serves: not the first 4 MiB, and only in a process that is as large as
+ * what must be live. */
 static inline void warm_up(struct smalloc_cell *c) {
+  size_t ballast = 32 * MIB;
+  void *p = mmap(NULL, ballast, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
+                 -1, 0);
   for (int i = 0; i < 4200; i++)
     free(site_malloc(c, 1024));
+  munmap(p, ballast);
 }
 #ifdef __cplusplus
 }

@@ -85,6 +85,8 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
 #define SMALLOC_SITE_MANY 256u
 /* In a cell's word only, set by the runtime: small requests of the site may go straight to __smalloc_v1_small. */
 #define SMALLOC_CELL_DIRECT 64u
+#define SMALLOC_CELL_SERVED                                                                        \
+  128u /* in a cell's word only: small requests are our heap's from now on */
 
 /* One allocation site (one call instruction after inlining). fixed_bytes says how much of it a record has: tables made
  * before `node` was added have SMALLOC_SITE_LEAST_BYTES. */
