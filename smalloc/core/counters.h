@@ -70,8 +70,9 @@ struct Counters {
   Counter mappings;                     ///< estimate of the mappings that our objects cost
   Counter moves;                        ///< reallocations whose pages moved instead of their bytes
   Counter freezes, class_units_collapsed, migration_ns;
-  Counter small_bytes_now, small_bytes_peak; ///< committed for the main heap of small objects
-  Counter class_bytes_now, class_bytes_peak; ///< committed for the class heap
+  Counter small_bytes_now, small_bytes_peak;  ///< committed for the main heap of small objects
+  Counter class_bytes_now, class_bytes_peak;  ///< committed for the class heap
+  Counter static_superpages, text_superpages; ///< of the program itself: static:on, text:on
 };
 
 /// What a counter is called in statistics. Every counter has a name: the static_assert below.
@@ -134,6 +135,8 @@ inline constexpr CounterName kCounterNames[] = {
     SMALLOC_COUNTER(small_bytes_peak),
     SMALLOC_COUNTER(class_bytes_now),
     SMALLOC_COUNTER(class_bytes_peak),
+    SMALLOC_COUNTER(static_superpages),
+    SMALLOC_COUNTER(text_superpages),
 };
 #undef SMALLOC_COUNTER
 #undef SMALLOC_COUNTER_AT

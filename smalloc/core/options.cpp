@@ -183,13 +183,15 @@ const Key kKeys[] = {
     {"debug", [](Text v, Options &o) { return parse_switch(v, o.debug); }, kSwitch},
     {"abort", [](Text v, Options &o) { return parse_switch(v, o.abort_on_error); },
      "true or false"},
+    {"static", [](Text v, Options &o) { return parse_switch(v, o.static_on_superpages); }, kSwitch},
+    {"text", [](Text v, Options &o) { return parse_switch(v, o.text_on_superpages); }, kSwitch},
     {"stats_file", [](Text v, Options &o) { return set_path(v, o.stats_file); }, kPath},
     {"sysfs", [](Text v, Options &o) { return set_path(v, o.sysfs); }, kPath},
 };
 
 /// Keys that the interface promises and this version has not got.
 bool is_future(Text key) {
-  if (key.is("numa") || key.is("text") || key.is("static"))
+  if (key.is("numa"))
     return true;
   return key.is("directives");
 }

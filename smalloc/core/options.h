@@ -77,6 +77,9 @@ struct Options {
   char stats_file[256] = "";
   /// trace:FILE is libsmalloc_feedback.so's; here only so that its absence can be told.
   bool trace = false;
+  /// static:on, text:on: the program's own static data and code on superpages (image_superpages.h).
+  bool static_on_superpages = false, text_on_superpages = false;
+
   /// debug:on: one line when the heaps start, wrong frees of our pointers reported and ignored,
   /// invariants checked at exit.
   bool debug = false;

@@ -107,6 +107,12 @@ void work_rows(Table &t) {
   row(t, "base pages released").number(c.pages_released.get()).put_char('\n');
   row(t, "moved instead of copied").number(c.moves.get()).put_char('\n');
   print_ladder(t, c);
+  if (c.static_superpages.get() || c.text_superpages.get()) {
+    row(t, "the program itself")
+        .number(c.static_superpages.get())
+        .put(" superpages of static data, ");
+    t.number(c.text_superpages.get()).put(" of text\n");
+  }
   row(t, "fallbacks to malloc").number(c.fallbacks.get()).put_char('\n');
 }
 

@@ -3,6 +3,7 @@
 // api.cpp decides how the public C interface (smalloc.h) falls back: to the program's malloc, so
 // that a page kind is never a reason for a program to fail. Also the library's first and last
 // moments.
+#include "smalloc/core/image_superpages.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/stats.h"
@@ -136,6 +137,8 @@ __attribute__((constructor(101))) void begin() {
         "only-ours: the kernel cannot keep superpages to advised memory (Linux 6.18 can); "
         "under THP=always other memory of the program gets them, too");
   smalloc::statistics_begin();
+  smalloc::image_superpages_at_start(g_runtime.options(), smalloc::kLinux, g_runtime.counters(),
+                                     [](smalloc::Text text) { g_runtime.warn(text); });
 }
 
 __attribute__((destructor(101))) void end() {
