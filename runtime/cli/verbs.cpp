@@ -15,6 +15,7 @@ std::span<const Verb *const> all_verbs() {
       &kTraceVerb,     //
       &kStatsVerb,     //
       &kMachineVerb,   //
+      &kNumaVerb,      //
       &kCalibrateVerb, //
   };
   return verbs;

@@ -35,6 +35,7 @@ struct Verb {
 extern const Verb kSitesVerb, kDoctorVerb, kRunVerb, kStatsVerb, kMachineVerb;
 extern const Verb kRecordVerb, kTraceVerb;
 extern const Verb kCalibrateVerb;
+extern const Verb kNumaVerb;
 
 // What stood behind the first "--" of `smalloc run` and `smalloc record`, that "--" included.
 void set_command_to_run(std::vector<std::string> arguments);

@@ -400,8 +400,8 @@ void MigrationPolicy::carried_out(const Move &move, bool done) {
     auto aged = [&](uint8_t node) {
       return static_cast<uint16_t>(c.count(node) * options_.keep256 / 256);
     };
-    trials_[trial_count_++] = {&unit,     move.page, aged(move.from),       aged(move.to),
-                               move.from, move.to,   move.saved_ns_interval};
+    trials_[trial_count_++] = {&unit,     move.page, aged(move.from),        aged(move.to),
+                               move.from, move.to,   move.saved_ns_interval, 0};
   }
 }
 
@@ -422,12 +422,22 @@ void MigrationPolicy::judge_trials() {
       trust_ = 0.25;
     return;
   }
+  // A page that nobody used meanwhile says nothing about its new place: it is asked again, three times.
+  constexpr unsigned kMostWaits = 3;
   double real = 0, promised = 0, seen = 0;
+  unsigned waiting = 0;
   for (unsigned i = 0; i < trial_count_; i++) {
-    const Trial &t = trials_[i];
+    Trial t = trials_[i];
     const PageCounts &c = t.unit->page[t.page];
     double near = static_cast<double>(c.count(t.to)) - t.to_count;
     double far = static_cast<double>(c.count(t.from)) - t.from_count;
+    if (near <= 0 && far <= 0) {
+      t.to_count = static_cast<uint16_t>(t.to_count * options_.keep256 / 256);
+      t.from_count = static_cast<uint16_t>(t.from_count * options_.keep256 / 256);
+      if (t.waited++ < kMostWaits)
+        trials_[waiting++] = t;
+      continue;
+    }
     promised += t.saved_ns;
     seen += std::max(near, 0.0) + std::max(far, 0.0);
     real += (near - far) * options_.sample_period * (latency(t.to, t.from) - latency(t.to, t.to));
@@ -447,7 +457,7 @@ void MigrationPolicy::judge_trials() {
   }
   // More moves than trials last time: look at every so manieth of them.
   trial_stride_ = 1 + carried_ / kTrials;
-  trial_count_ = 0;
+  trial_count_ = waiting;
   carried_ = 0;
 }
 

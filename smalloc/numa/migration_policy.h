@@ -113,6 +113,12 @@ public:
   /// Free memory now, in bytes; asked for at each interval because others use it too.
   void set_free_bytes(unsigned node, uint64_t bytes) { free_bytes_[node] = bytes; }
 
+  /// What page walks a superpage saves, spread over the accesses that are sampled: measured, where
+  /// somebody can.
+  void set_superpage_saving(double ns_per_access) {
+    options_.superpage_saves_ns_per_access = ns_per_access;
+  }
+
   /// A page is first seen, or found to lie elsewhere than believed.
   static void placed(Unit &unit, unsigned page, uint8_t home) { unit.page[page].set_home(home); }
   /// A sampled access by a processor of node `by`.
@@ -149,6 +155,7 @@ private:
     uint16_t page, from_count, to_count;
     uint8_t from, to;
     float saved_ns; ///< promised, per interval
+    uint8_t waited; ///< intervals in which nobody used the page
   };
   static constexpr unsigned kTrials = 1024;
 

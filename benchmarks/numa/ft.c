@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// FT-like: three-dimensional fast Fourier transforms. x and y are partitioned by planes of z, the z transform by
+// rows of y: every page has its owner for two thirds of the time and everybody for one third, and a few
+// steps only: the case in which moving pages once cost more than it saved.
+// Result: forward and backward must give the data back.
+#include "kernel.h"
+#include <complex.h>
+
+// In place, n a power of two, on a line with a stride; through a buffer.
+static void fft(double complex *u, size_t stride, int n, int sign, double complex *b) {
+  for (int i = 0, j = 0; i < n; i++) {
+    b[j] = u[i * stride];
+    int bit = n >> 1;
+    for (; j & bit; bit >>= 1)
+      j ^= bit;
+    j |= bit;
+  }
+  for (int half = 1; half < n; half *= 2) {
+    double complex turn = cexp(sign * I * M_PI / half), w;
+    for (int from = 0; from < n; from += 2 * half) {
+      w = 1;
+      for (int i = from; i < from + half; i++, w *= turn) {
+        double complex odd = w * b[i + half];
+        b[i + half] = b[i] - odd;
+        b[i] += odd;
+      }
+    }
+  }
+  for (int i = 0; i < n; i++)
+    u[i * stride] = b[i];
+}
+
+int main(int argc, char **argv) {
+  arguments o = parse(argc, argv, 64, 2, 4);
+  int n = 4;
+  while (2 * n <= o.size)
+    n *= 2;
+  const size_t row = n, plane = row * n;
+  double complex *u = array(plane * n, sizeof *u);
+#pragma omp parallel for if (o.parallel)
+  for (int k = 0; k < n; k++)
+    for (size_t i = 0; i < plane; i++)
+      u[k * plane + i] = random_at(k * plane + i);
+  for (int step = 0; step < 2 * o.steps; step++) {
+    const int sign = step % 2 ? 1 : -1;
+#pragma omp parallel
+    {
+      double complex b[n];
+#pragma omp for
+      for (int k = 0; k < n; k++) {
+        for (int j = 0; j < n; j++)
+          fft(u + k * plane + j * row, 1, n, sign, b);
+        for (int i = 0; i < n; i++)
+          fft(u + k * plane + i, row, n, sign, b);
+      }
+#pragma omp for
+      for (int j = 0; j < n; j++)
+        for (int i = 0; i < n; i++) {
+          fft(u + j * row + i, plane, n, sign, b);
+          if (sign > 0)
+            for (int k = 0; k < n; k++)
+              u[k * plane + j * row + i] /= (double)plane * n;
+        }
+    }
+  }
+  double worst = 0;
+  for (int k = 0; k < n; k++)
+    for (size_t i = 0; i < plane; i += 7) {
+      double e = cabs(u[k * plane + i] - random_at(k * plane + i));
+      worst = e > worst ? e : worst;
+    }
+  free(u);
+  return report("ft", worst, 1e-12);
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// cmd_numa.cpp decides what `smalloc numa` accepts: the machine's map, and the simulation of page
+// migration on a recorded trace.
+#include "runtime/cli/diagnostics.h"
+#include "runtime/cli/numa_simulation.h"
+#include "runtime/cli/output.h"
+#include "runtime/cli/verbs.h"
+#include "runtime/numa/topology_source.h"
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace smalloc::cli {
+namespace {
+
+struct Options {
+  OutputOptions output;
+  std::string file;
+  SimulationRequest simulation;
+  std::function<int(const Options &)> run;
+};
+
+std::string size_text(uint64_t bytes) {
+  return bytes == 0 ? "-" : fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1 << 30));
+}
+
+// "0-3,8": as the kernel writes it.
+std::string cpu_list(const nlohmann::ordered_json &cpus) {
+  std::string text;
+  for (size_t i = 0; i < cpus.size();) {
+    size_t end = i + 1;
+    while (end < cpus.size() && cpus[end].get<unsigned>() == cpus[end - 1].get<unsigned>() + 1)
+      end++;
+    text += (text.empty() ? "" : ",") + cpus[i].dump();
+    if (end - i > 1)
+      text += "-" + cpus[end - 1].dump();
+    i = end;
+  }
+  return text.empty() ? "none" : text;
+}
+
+int show_topology(const Options &o) {
+  const auto thresholds = parse_thresholds(o.output);
+  numa::Topology topology;
+  if (!o.file.empty())
+    topology = load_topology(o.file);
+  else
+    try {
+      topology = numa::system_topology();
+    } catch (const numa::TopologyError &error) {
+      throw Failure{"cannot read the topology", "this system", error.what(),
+                    "describe it: smalloc numa topology FILE", kFailed};
+    }
+  const auto document = numa::topology_document(topology);
+  return finish(o.output, thresholds, document, [&](Colour colour) {
+    std::vector<std::string> header = {"NODE", "CPUS", "MEMORY", "FREE", "BANDWIDTH"};
+    for (unsigned n = 0; n < topology.nodes; n++)
+      header.push_back(fmt::format("NS TO {}", topology.node[n].os_id));
+    Table table(header);
+    for (unsigned n = 0; n < topology.nodes; n++) {
+      const numa::Node &node = topology.node[n];
+      std::vector<Cell> row = {{std::to_string(node.os_id), Style::kBold},
+                               {cpu_list(document["nodes"][n]["cpus"])},
+                               {size_text(node.memory_bytes)},
+                               {size_text(node.free_bytes)},
+                               {node.bandwidth_bytes_s > 0
+                                    ? fmt::format("{:.1f} GB/s", node.bandwidth_bytes_s / 1e9)
+                                    : "?"}};
+      for (unsigned m = 0; m < topology.nodes; m++)
+        row.push_back({fmt::format("{}{:.0f}", topology.latency_ns[n][m] > 0 ? "" : "~",
+                                   topology.latency(n, m))});
+      table.add_row(row);
+    }
+    return table.print(colour) + (topology.nodes == 1
+                                      ? "\none node: every access is local, nothing to place\n"
+                                      : "\n~ estimated from the firmware's distances\n");
+  });
+}
+
+int run_simulation(const Options &o) {
+  const auto thresholds = parse_thresholds(o.output);
+  numa::MachineModel machine;
+  const numa::SimulationResult result = simulate(o.simulation, machine);
+  const auto document = simulation_document(o.simulation, machine, result);
+  return finish(o.output, thresholds, document,
+                [&](Colour colour) { return simulation_text(document, colour); });
+}
+
+void declare_simulate(CLI::App &app, const std::shared_ptr<Options> &options) {
+  CLI::App *sub = app.add_subcommand(
+      "simulate", "Play a trace on a machine of several nodes: what would migration save, with "
+                  "which source of counts?");
+  SimulationRequest &q = options->simulation;
+  sub->add_option("TRACE", q.trace, "A trace with accesses, smalloc.trace/1")
+      ->required()
+      ->type_name("");
+  sub->add_option("--machine", q.machine,
+                  "server-4 (default) or sun-fire-6800 (the paper's Table 5)")
+      ->type_name("NAME");
+  sub->add_option("--topology", q.topology, "Nodes and latencies of a described machine instead")
+      ->type_name("FILE");
+  sub->add_option("--shrink", q.shrink,
+                  "Caches and TLBs of 1/N, for a program that was made N times smaller (default 1)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  sub->add_option("--policy", q.policy,
+                  "ours (default) or paper: dominant node, nothing else asked")
+      ->check(CLI::IsMember({"ours", "paper"}))
+      ->type_name("NAME");
+  sub->add_option("--intervals", q.intervals, "Pieces that the trace is cut into (default 30)")
+      ->check(CLI::Range(1, 10000))
+      ->type_name("N");
+  sub->add_option("--sample", q.sample, "Every N-th transaction or miss is a sample (default 16)")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("N");
+  sub->add_option("--content", q.content,
+                  "Translations between two looks at a TLB's content (default 1024)")
+      ->check(CLI::Range(1, 1 << 24))
+      ->type_name("N");
+  sub->add_option("--freeze", q.freeze, "Intervals that a moved page stays (default 3)")
+      ->check(CLI::Range(0, 3))
+      ->type_name("N");
+  sub->add_option("--horizon", q.horizon,
+                  "Most intervals that a move may take to pay off (default 10)")
+      ->check(CLI::Range(1, 10000))
+      ->type_name("N");
+  sub->add_option("--move-ns", q.move_ns, "What moving a base page costs (default: the machine's)")
+      ->check(CLI::Range(0.0, 1e9))
+      ->type_name("NS");
+  sub->add_option("--bind", q.bind,
+                  "compact (default): neighbouring threads share a node; or scatter")
+      ->check(CLI::IsMember({"compact", "scatter"}))
+      ->type_name("HOW");
+  add_output_options(*sub, options->output);
+  sub->callback([options] { options->run = run_simulation; });
+}
+
+std::function<int()> declare(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *topology = app.add_subcommand(
+      "topology", "This machine's nodes, processors, memory and latencies, or a described one's");
+  topology->add_option("FILE", options->file, "A description, smalloc.topology/1")->type_name("");
+  add_output_options(*topology, options->output);
+  topology->callback([options] { options->run = show_topology; });
+  declare_simulate(app, options);
+  app.require_subcommand(1);
+  return [options] { return options->run(*options); };
+}
+
+} // namespace
+
+const Verb kNumaVerb = {
+    "numa",
+    "where the pages of a program should lie on a machine of several nodes",
+    "Shows the machine's nodes, and simulates page migration on a recorded trace: which source of "
+    "counts finds the right node, what it saves and what it costs, for base pages and superpages.",
+    {{"smalloc numa topology", "nodes, processors, memory, latencies"},
+     {"smalloc numa simulate mg.trace --machine sun-fire-6800 --shrink 64",
+      "non-local accesses with and without migration, six sources of counts"}},
+    declare};
+
+} // namespace smalloc::cli

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// numa_simulation.h decides how a trace is simulated for `smalloc numa simulate`, and how the result is
+// told: as a document, and as the tables and the figure of Tikir and Hollingsworth 2008.
+#pragma once
+
+#include "runtime/cli/table.h"
+#include "runtime/numa/simulator.h"
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace smalloc::cli {
+
+struct SimulationRequest {
+  std::string trace, machine = "server-4", topology, policy = "ours", bind = "compact";
+  unsigned intervals = 30, sample = 16, content = 1024, shrink = 1;
+  unsigned horizon = 10, freeze = 3;
+  double move_ns = 0; // 0: the machine's
+};
+
+// Throws Failure for a trace, machine or topology that cannot be used.
+numa::SimulationResult simulate(const SimulationRequest &request, numa::MachineModel &machine);
+
+nlohmann::ordered_json simulation_document(const SimulationRequest &request,
+                                           const numa::MachineModel &machine,
+                                           const numa::SimulationResult &result);
+std::string simulation_text(const nlohmann::ordered_json &document, Colour colour);
+
+// Reads a described machine; Failure names the key.
+numa::Topology load_topology(const std::string &file);
+
+} // namespace smalloc::cli

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// machine_model.h decides the machine that the simulator plays: nodes and what their memory costs,
+// and of each processor two cache levels and a TLB.
+#pragma once
+
+#include "smalloc/numa/topology.h"
+
+#include <string>
+#include <vector>
+
+namespace smalloc::numa {
+
+struct CacheModel {
+  uint64_t bytes;
+  unsigned ways, line_bytes;
+  double hit_ns;
+};
+
+struct TlbModel {
+  unsigned entries, ways;
+};
+
+struct MachineModel {
+  std::string name, source;
+  Topology topology;
+  CacheModel l1, l2;
+  TlbModel tlb, superpage_tlb;
+  double walk_ns;
+  double move_page_ns, move_superpage_ns;
+
+  /// Caches and TLBs of 1/n of the size: a trace of a program made n times smaller meets the pressure that
+  /// the whole one would.
+  void shrink(unsigned n);
+};
+
+/// "sun-fire-6800" (Tikir and Hollingsworth 2008, Table 5 and section 5.2: six boards of two
+/// threads) or "server-4" (a current server of four nodes).
+std::vector<std::string> machine_model_names();
+/// False: no model of that name.
+bool machine_model(const std::string &name, MachineModel &model);
+
+} // namespace smalloc::numa
