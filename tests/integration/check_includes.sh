@@ -8,6 +8,12 @@ printf '#include <stdint.h>\n' >smalloc/base/units.h
 printf '#include "base/units.h"\n#include "smalloc/os/os_hooks.h"\n' >smalloc/core/region.cpp
 printf '#include "llvm/base/core/X.h"\n#include "smalloc/site.h"\n' >passes/Plugin.cpp
 expect_status 0 "$check" "$PWD"
+expect_status 0 "$check" --help
+expect_match out '^usage: scripts/check-includes \[FOLDER\]'
+expect_status 2 "$check" --bogus
+expect_match err 'option \(--bogus\): unknown'
+expect_status 2 "$check" /nowhere
+expect_match err 'folder \(/nowhere\): not found'
 refused() { # FILE LINE INCLUDE
   cp "$1" saved
   printf '%s\n' "$3" >>"$1"
