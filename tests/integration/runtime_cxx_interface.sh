@@ -37,3 +37,16 @@ E
 expect_status 0 ./t
 expect_match out '^[0-9]+\.[0-9]+\.[0-9]+$'
 SMALLOC_CONF=heap:off expect_status 1 ./t
+# Without exceptions and run-time type information, too.
+build bare.cpp -fno-rtti -fno-exceptions -Wall -Wextra -Werror $(linked) <<'E'
+#include <smalloc/smalloc.hpp>
+#include <vector>
+int main() {
+  std::vector<double, smalloc::allocator<double>> v(1 << 20, 1.0);
+  std::pmr::vector<int> w(1 << 20, 2, smalloc::memory_resource(SMALLOC_SUPERPAGE));
+  std::pmr::vector<int> x(w.begin(), w.end(), smalloc::memory_resource(SMALLOC_SUPERPAGE));
+  x = std::move(w); /* compares the resources */
+  return !(v[7] == 1.0 && x[9] == 2 && smalloc_is_ours(v.data()));
+}
+E
+expect_status 0 ./bare

@@ -3,20 +3,34 @@
 // smalloc.hpp decides the C++ interface of libsmalloc: an allocator for containers and a memory
 // resource for polymorphic ones, both over smalloc.h. Header only; link with -lsmalloc.
 //
-//   std::vector<double, smalloc::allocator<double>> v(1 << 27);           // whole superpages, base
-//   pages for the tail std::pmr::vector<int> w(smalloc::memory_resource(SMALLOC_SUPERPAGE)); //
-//   chosen at run time
+//   // Whole superpages, base pages for the tail:
+//   std::vector<double, smalloc::allocator<double>> v(1 << 27);
+//   // Chosen at run time:
+//   std::pmr::vector<int> w(smalloc::memory_resource(SMALLOC_SUPERPAGE));
+//
+// Works with -fno-rtti and -fno-exceptions; without exceptions, no memory ends the program, as in
+// libstdc++'s own operator new.
 #ifndef SMALLOC_SMALLOC_HPP
 #define SMALLOC_SMALLOC_HPP
 
 #include <smalloc/smalloc.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <limits>
 #include <memory_resource>
 #include <new>
 
 namespace smalloc {
+namespace detail {
+#ifdef __cpp_exceptions
+[[noreturn]] inline void no_memory() { throw std::bad_alloc(); }
+[[noreturn]] inline void no_such_size() { throw std::bad_array_new_length(); }
+#else
+[[noreturn]] inline void no_memory() { std::abort(); }
+[[noreturn]] inline void no_such_size() { std::abort(); }
+#endif
+} // namespace detail
 
 /// Minimal allocator (C++17 named requirements). Stateless, all instances of one page kind are
 /// equal. Throws std::bad_alloc when there is no memory, std::bad_array_new_length when n objects
@@ -33,11 +47,11 @@ public:
 
   [[nodiscard]] T *allocate(std::size_t n) {
     if (n > std::numeric_limits<std::size_t>::max() / sizeof(T))
-      throw std::bad_array_new_length();
+      detail::no_such_size();
     void *p = alignof(T) > alignof(std::max_align_t) ? smemalign(alignof(T), n * sizeof(T), Pages)
                                                      : smalloc_malloc(n * sizeof(T), Pages);
     if (!p)
-      throw std::bad_alloc();
+      detail::no_memory();
     return static_cast<T *>(p);
   }
   void deallocate(T *p, std::size_t) noexcept { sfree(p); }
@@ -55,13 +69,17 @@ private:
   void *do_allocate(std::size_t bytes, std::size_t alignment) override {
     void *p = smemalign(alignment, bytes, pages_);
     if (!p)
-      throw std::bad_alloc();
+      detail::no_memory();
     return p;
   }
   void do_deallocate(void *p, std::size_t, std::size_t) override { sfree(p); }
   bool do_is_equal(const std::pmr::memory_resource &other) const noexcept override {
+#ifdef __cpp_rtti
     auto *same = dynamic_cast<const page_resource *>(&other);
     return same && same->pages_ == pages_;
+#else
+    return this == &other; // what another resource is, nobody can tell
+#endif
   }
 
   smalloc_pages pages_;
