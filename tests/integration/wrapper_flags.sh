@@ -44,6 +44,18 @@ show -flto -fuse-ld=lld a.c | found -- '-Wl,-mllvm,-load=[^ ]* -Wl,--load-pass-p
 "$BIN/smalloc-fc" --smalloc-show a.f90 | found -- '-fpass-plugin=' || fail "flang: plugin"
 ! "$BIN/smalloc-fc" --smalloc-show a.f90 | found -- '-fplugin=' || fail "flang knows no -fplugin"
 
+# The headers are found, behind the user's own folders, and no flag is unused in a link or for IR.
+echo '#include <smalloc/smalloc.h>
+int main(void) { return smalloc_is_ours(0); }' >api.c
+expect_status 0 "$cc" -Werror api.c -o api
+expect_status 0 ./api
+expect_status 0 "$cc" -Werror -c api.c -o api.o
+expect_status 0 "$cc" -Werror api.o -o api
+mkdir -p own/smalloc
+echo '#error mine' >own/smalloc/smalloc.h
+expect_status 1 "$cc" -Iown -c api.c
+! "$BIN/smalloc-fc" --smalloc-show a.f90 | found -- idirafter || fail "flang gets C headers"
+
 mkdir -p moved/bin
 cp "$cc" moved/bin/
 expect_status 1 moved/bin/smalloc-cc -c a.c
