@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # SmallocEnable decides what a target needs to be compiled and linked with smalloc.
 #
-#   smalloc_enable(target [HEAP split|off|superpage|migrate] [LTO] [OPTIONS key=value...]
+#   smalloc_enable(target [HEAP split|off|superpage|migrate] [LTO] [STATIC] [OPTIONS key=value...]
 #                         [PROFILE_GENERATE dir | PROFILE_USE file] [NUMA])
 #
 # Executables: the plugin for C, C++ (clang 22) and Fortran (flang 22), and libsmalloc. Libraries: the plugin only; the
 # executable that uses them brings libsmalloc (a shared library must not: it could then not be opened by dlopen).
+# STATIC: the executable is linked with -static (say so with target_link_options), so it gets libsmalloc.a, a whole malloc.
 # With another compiler: a warning, and the allocator only. HEAP and OPTIONS are the plugin's -fplugin-arg-smalloc-KEY=VALUE.
 
 # The plugin's content is part of the command line: another plugin means another build, with ninja, make and ccache alike.
@@ -17,7 +18,7 @@ function(_smalloc_plugin_digest out)
 endfunction()
 
 function(smalloc_enable target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "LTO;NUMA" "HEAP;PROFILE_GENERATE;PROFILE_USE" "OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "LTO;NUMA;STATIC" "HEAP;PROFILE_GENERATE;PROFILE_USE" "OPTIONS")
   if(NOT TARGET "${target}")
     message(FATAL_ERROR "smalloc_enable(${target}): no such target: call it after add_executable or add_library")
   endif()
@@ -106,7 +107,9 @@ function(smalloc_enable target)
     message(FATAL_ERROR "smalloc_enable(${target}): LTO: needs clang ${Smalloc_LLVM_MAJOR} and lld")
   endif()
 
-  if(type STREQUAL "EXECUTABLE")
+  if(type STREQUAL "EXECUTABLE" AND arg_STATIC)
+    set_property(TARGET ${target} APPEND PROPERTY LINK_LIBRARIES smalloc::smalloc_static)
+  elseif(type STREQUAL "EXECUTABLE")
     # As a property: target_link_libraries() may not mix its plain and its keyword form on one target, and the project
     # may use either.
     set_property(TARGET ${target} APPEND PROPERTY LINK_LIBRARIES smalloc::smalloc)

@@ -68,9 +68,11 @@ void check_program(const std::string &path, Checks &checks) {
   if (image.relocatable())
     return; // the rest is decided by the link
   if (!image.has_dynamic_table()) {
-    checks.push_back({"program-static", Verdict::kFail, true,
-                      "it is static: nothing can be preloaded, and it keeps plain malloc",
-                      "link without -static"});
+    checks.push_back(
+        {"program-static", Verdict::kFail, true,
+         "it is static: nothing can be preloaded; it has superpages only when it was linked "
+         "with libsmalloc.a",
+         "link with smalloc-cc -static, or without -static"});
     return;
   }
   check_order(path, image, checks);

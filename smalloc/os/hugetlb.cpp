@@ -38,6 +38,9 @@ void back_to_reserved(void *start, size_t bytes, int protection) {
 } // namespace
 
 int open_hugetlb(size_t page_bytes) {
+#ifdef SMALLOC_STATIC
+  return ENOENT; // a static program loads no library
+#endif
   if (!page_sizes) {
     void *library = dlopen("libhugetlbfs.so.0", RTLD_NOW | RTLD_LOCAL);
     if (!library)

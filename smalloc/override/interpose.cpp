@@ -17,6 +17,8 @@ using Release = void(void *);
 constinit NextFunction<Release> next_free("free");
 constinit NextFunction<void *(void *, size_t)> next_realloc("realloc");
 constinit NextFunction<size_t(void *)> next_usable_size("malloc_usable_size");
+constinit NextFunction<Release> next_libc_free("__libc_free");
+constinit NextFunction<void *(void *, size_t)> next_libc_realloc("__libc_realloc");
 constinit NextFunction<void(void *, size_t)> next_free_sized("free_sized");
 constinit NextFunction<void(void *, size_t, size_t)> next_free_aligned_sized("free_aligned_sized");
 
@@ -108,14 +110,22 @@ SMALLOC_EXPORT void free_aligned_sized(void *p, size_t alignment, size_t bytes) 
     smalloc::pass_free(p);
 }
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored                                                                     \
-    "-Wmissing-attributes" // nobody calls the aliases through these declarations
-#endif
-// glibc's further names: cfree is for programs linked before glibc 2.26.
-SMALLOC_EXPORT void cfree(void *) __attribute__((alias("free")));
-SMALLOC_EXPORT void __libc_free(void *) __attribute__((alias("free")));
-SMALLOC_EXPORT void *__libc_realloc(void *, size_t) __attribute__((alias("realloc")));
+// glibc's further names. cfree is for programs linked before glibc 2.26. The others are how wrappers
+// of malloc reach the real one, so what is not ours goes on under the same name; for the same reason
+// there is no __libc_malloc here: what it returned would be handed out with an offset.
+SMALLOC_EXPORT void cfree(void *p) { free(p); }
+SMALLOC_EXPORT void __libc_free(void *p) {
+  if (g_range.contains(p))
+    g_runtime.release(p);
+  else if (auto *f = smalloc::next_libc_free.get())
+    f(p);
+}
+SMALLOC_EXPORT void *__libc_realloc(void *p, size_t bytes) {
+  if (g_range.contains(p))
+    return realloc(p, bytes);
+  auto *f = smalloc::next_libc_realloc.get();
+  return f ? f(p, bytes) : nullptr;
+}
 
 // The twelve forms of operator delete, by their linkage names: this library has no C++ runtime of
 // its own. A program without libstdc++ has no next one; then free is what operator new's memory
@@ -147,6 +157,9 @@ SMALLOC_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t a, const vo
 
 // The same definitions under names that nobody can be in front of: what an image must resolve to
 // use our heaps.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmissing-attributes" // the aliases are only compared, never called
+#endif
 extern "C" {
 __attribute__((visibility("hidden"))) void smalloc_own_free(void *) __attribute__((alias("free")));
 __attribute__((visibility("hidden"))) void *smalloc_own_realloc(void *, size_t)

@@ -103,17 +103,3 @@ SMALLOC_EXPORT void *pvalloc(size_t bytes) {
   return memalign(smalloc::kBasePageBytes,
                   smalloc::align_up(bytes ? bytes : 1, smalloc::kBasePageBytes));
 }
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored                                                                     \
-    "-Wmissing-attributes" // nobody calls the aliases through these declarations
-#endif
-// glibc's second names for the same functions. A program that takes memory by one name and gives it
-// back by another must meet one allocator.
-SMALLOC_EXPORT void *__libc_malloc(size_t) __attribute__((alias("malloc")));
-SMALLOC_EXPORT void *__libc_calloc(size_t, size_t) __attribute__((alias("calloc")));
-SMALLOC_EXPORT void *__libc_memalign(size_t, size_t) __attribute__((alias("memalign")));
-SMALLOC_EXPORT void *__libc_valloc(size_t) __attribute__((alias("valloc")));
-SMALLOC_EXPORT void *__libc_pvalloc(size_t) __attribute__((alias("pvalloc")));
-SMALLOC_EXPORT int __posix_memalign(void **, size_t, size_t)
-    __attribute__((alias("posix_memalign")));

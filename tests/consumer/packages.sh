@@ -16,7 +16,7 @@ done
 expect_match depends 'libsmalloc0 \(= '
 expect_match depends 'clang-22'
 # Each file where a user of Debian looks for it, and in one package only.
-for file in bin/smalloc bin/smalloc-cc lib/libsmalloc.so lib/pkgconfig/smalloc.pc lib/cmake/Smalloc/SmallocConfig.cmake \
+for file in bin/smalloc bin/smalloc-cc lib/libsmalloc.so lib/libsmalloc.a lib/pkgconfig/smalloc.pc lib/cmake/Smalloc/SmallocConfig.cmake \
   lib/smalloc/llvm-22/SmallocPlugin.so include/smalloc/site.h; do
   [ -e "root/usr/$file" ] || fail "no /usr/$file in the packages"
 done

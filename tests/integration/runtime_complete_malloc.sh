@@ -131,8 +131,8 @@ int main(int argc, char **argv) {
     CHECK(free_sized && free_aligned_sized);
     free_sized(malloc(100), 100); free_sized(malloc(9 << 20), 9 << 20); free_aligned_sized(aligned_alloc(256, 512), 256, 512);
     free_sized(NULL, 0); free_aligned_sized(NULL, 8, 0);
-    void *m = __libc_malloc(100); /* every name reaches one allocator */
-    m = realloc(m, 5000); m = __libc_realloc(m, 100000); free(m); __libc_free(malloc(33)); __libc_free(malloc(20 << 20));
+    void *m = __libc_malloc(100); /* glibc's own, to be given back by any name, as ours is */
+    m = realloc(m, 5000); m = __libc_realloc(m, 100000); free(m); free(__libc_realloc(malloc(100), 9 << 20)); __libc_free(malloc(33)); __libc_free(malloc(20 << 20));
   }
 
   struct mallinfo2 before = mallinfo2();
@@ -187,3 +187,10 @@ done
 LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage,debug:on expect_status 0 ./t superpage
 expect_no_match err 'contradict'
 expect_match err 'smalloc: heaps:'
+# A wrapper of malloc behind ours that reaches glibc by __libc_malloc and __libc_free, as glibc's debugging library does.
+debug=$($CC -print-file-name=libc_malloc_debug.so.0)
+if [ -e "$debug" ]; then
+  for conf in split superpage; do
+    MALLOC_CHECK_=3 LD_PRELOAD="$PRELOAD $debug" SMALLOC_CONF=heap:$conf expect_status 0 timeout 60 ls /
+  done
+fi

@@ -18,7 +18,7 @@ for lto in -flto -flto=thin; do
   runs_huge ./with
 done
 quietly "$BIN/smalloc-cc" -O2 -Werror -static gather.c -o static
-runs_plain ./static
+runs_huge ./static # libsmalloc.a
 quietly "$BIN/smalloc-cc" -O2 -Werror -fPIC -shared -DTABLE_ONLY gather.c -o libtable.so
 ! readelf -dW libtable.so | found libsmalloc || fail "a shared library needs libsmalloc"
 

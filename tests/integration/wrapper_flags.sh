@@ -27,6 +27,11 @@ for link in -shared -static -static-pie -r -nostdlib -fsanitize=address -fsaniti
   without_library $link a.c -o a
   with_plugin $link a.c -o a
 done
+for link in -static -static-pie; do
+  show $link a.c -o a | found 'libsmalloc\.a' || fail "$link without libsmalloc.a"
+  ! show $link -shared a.c | found 'libsmalloc\.a' || fail "$link -shared with libsmalloc.a"
+done
+! show -static -c a.c | found 'libsmalloc\.a' || fail "libsmalloc.a in a compile"
 with_library -fsanitize=undefined a.c -o a
 for ask in --version -v -dumpmachine -dumpversion -print-search-dirs -print-file-name=libc.a --help; do
   ! show $ask | found 'smalloc\.so\|SmallocPlugin' || fail "flags for $ask"

@@ -23,6 +23,12 @@ has_sites b/app_fortran || fail "the Fortran program has no sites"
 expect_status 0 b/allocator_only
 expect_match out "^$EXPECTED "
 
+# The static program: sites, no library, and our heaps in it.
+has_sites b/app_static || fail "app_static has no sites"
+! readelf -lW b/app_static | found INTERP || fail "app_static is not static"
+SMALLOC_CONF=heap:superpage,stats:exit expect_status 0 b/app_static
+expect_match err 'smalloc: heaps: +running, strategy superpage'
+
 # Nothing to do the second time.
 cmake --build b >again
 expect_match again 'no work to do'

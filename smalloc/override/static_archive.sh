@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# static_archive.sh OUT.a JEMALLOC.a PRIVATE.a EXPORTS OURS.o... -- OWN_MEMBER.o...: makes libsmalloc.a, a full replacement of
+# malloc for static programs. One member holds our objects, the private jemalloc of the superpage heaps, and a second
+# jemalloc (prefix jebase_) that serves everything else; only the names of EXPORTS (a version script) are seen outside. The
+# malloc family and the operators are weak: a program that defines its own keeps it. OWN_MEMBERs are linked only where a
+# program needs them.
+set -eu
+out=$1 jemalloc=$2 private=$3 exports=$4
+shift 4
+dir=$(mktemp -d "${TMPDIR:-/tmp}/smalloc-static.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+: >"$dir/objects"
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+  printf '%s\n' "$1" >>"$dir/objects"
+  shift
+done
+[ $# = 0 ] || shift
+
+# The base: as the archive is, with its own mappings and MALLOC_CONF; but libm, the unwinder and the dynamic linker stay
+# out, and around fork it locks when we say so.
+nm -g --defined-only "$jemalloc" 2>/dev/null | awk '$2 ~ /[TBDVW]/ {print $3}' |
+  grep -vE '^(_?je_|jemalloc_|_Z|DW)' | sort -u | awk '{print $1, "jebase_" $1}' >"$dir/names"
+for name in log exp round _Unwind_Backtrace _Unwind_GetIP pthread_atfork dlsym; do
+  echo "$name jesys_$name" >>"$dir/names"
+done
+cp "$jemalloc" "$dir/base.a"
+ar d "$dir/base.a" jemalloc_cpp.pic.o jemalloc_cpp.o
+objcopy --redefine-syms="$dir/names" --remove-section=.init_array --remove-section=.ctors "$dir/base.a" "$dir/renamed.a"
+
+# Two jemallocs have the same inner names: each is merged, and keeps to itself all but its prefix.
+ld -r --whole-archive "$dir/renamed.a" -o "$dir/base.o"
+objcopy --wildcard --keep-global-symbol='jebase_*' "$dir/base.o"
+ld -r --whole-archive "$private" -o "$dir/private.o"
+objcopy --wildcard --keep-global-symbol='jepriv_*' --keep-global-symbol=je_sz_size2index_tab \
+  --redefine-sym dlsym=jesys_dlsym "$dir/private.o"
+
+# What is exported: the words of the version script's global part, which are patterns of symbol names.
+tr -d '\n' <"$exports" | sed -e 's/\/\*[^*]*\*\///g' -e 's/.*global://' -e 's/local:.*//' | tr ';' '\n' |
+  tr -d ' \t' | grep . >"$dir/exports"
+# For static programs only: see static_base.cpp.
+printf '%s\n' mallopt __libc_malloc __libc_calloc __libc_memalign __libc_valloc __libc_pvalloc __posix_memalign >>"$dir/exports"
+grep -vE '^(__smalloc_|smalloc|s(c|re)?alloc|smemalign|sfree)' "$dir/exports" >"$dir/weak"
+# shellcheck disable=SC2046 # names without blanks, one a line
+ld -r --force-group-allocation $(cat "$dir/objects") "$dir/private.o" "$dir/base.o" -o "$dir/smalloc.o"
+objcopy --wildcard --keep-global-symbols="$dir/exports" "$dir/smalloc.o"
+objcopy --wildcard --weaken-symbols="$dir/weak" "$dir/smalloc.o"
+rm -f "$out"
+ar rcsD "$out" "$dir/smalloc.o" "$@"

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// static_base.cpp decides what "the next allocator" is in libsmalloc.a: a jemalloc of its own
+// (prefix jebase_), since a static program has no other; and answers the questions of
+// loaded_objects.h, which are about images that a static program does not have. A program that
+// defines its own malloc has replaced ours at link time; then its functions are the next ones.
+#include "smalloc/base/units.h"
+#include "smalloc/core/modules.h"
+#include "smalloc/os/loaded_objects.h"
+
+#include <bit>
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern "C" {
+void *jebase_malloc(size_t);
+void *jebase_calloc(size_t, size_t);
+void *jebase_realloc(void *, size_t);
+void jebase_free(void *);
+void *jebase_memalign(size_t, size_t);
+int jebase_posix_memalign(void **, size_t, size_t);
+size_t jebase_malloc_usable_size(void *);
+int jebase_mallctl(const char *, void *, size_t *, void *, size_t);
+/// jemalloc looks for pthread_create in the dynamic linker when it makes background threads.
+void *jesys_dlsym(void *, const char *) { return nullptr; }
+}
+
+namespace smalloc {
+namespace {
+
+struct Definition {
+  const char *name;
+  void *base;
+  void *replaced; ///< for a program that defines its own malloc; nullptr: none
+};
+template <class F> void *at(F *function) { return reinterpret_cast<void *>(function); }
+
+void *with_errno(void *p) {
+  if (!p)
+    errno = ENOMEM; // jemalloc 5.3.0 forgets it in memalign and valloc
+  return p;
+}
+// jemalloc's least class is aligned to 8 only, its memalign of size 0 not at all, and its realloc to
+// 0 keeps an object.
+constexpr size_t kLeast = 16;
+void *base_malloc(size_t bytes) { return jebase_malloc(max_of(bytes, kLeast)); }
+void *base_calloc(size_t count, size_t bytes) { // the caller has seen that the product fits
+  return jebase_calloc(1, max_of(count * bytes, kLeast));
+}
+void base_free(void *p) {
+  int saved = errno;
+  jebase_free(p);
+  errno = saved;
+}
+void *base_realloc(void *p, size_t bytes) {
+  if (bytes)
+    return with_errno(jebase_realloc(p, max_of(bytes, kLeast)));
+  if (!p)
+    return base_malloc(0);
+  base_free(p);
+  return nullptr;
+}
+void *base_aligned_alloc(size_t alignment, size_t bytes) {
+  if (!is_power_of_two(alignment)) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return with_errno(jebase_memalign(max_of(alignment, kLeast), max_of<size_t>(bytes, 1)));
+}
+void *base_memalign(size_t alignment, size_t bytes) { // rounds up, as glibc
+  if (alignment > PTRDIFF_MAX + size_t{1}) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return base_aligned_alloc(std::bit_ceil(max_of(alignment, kLeast)), bytes);
+}
+int base_posix_memalign(void **out, size_t alignment, size_t bytes) {
+  return jebase_posix_memalign(out, alignment, max_of<size_t>(bytes, 1));
+}
+void *base_valloc(size_t bytes) { return base_aligned_alloc(kBasePageBytes, bytes); }
+
+size_t base_statistic(const char *name) {
+  size_t value = 0, size = sizeof value;
+  return jebase_mallctl(name, &value, &size, nullptr, 0) == 0 ? value : 0;
+}
+struct mallinfo2 base_mallinfo2() {
+  uint64_t epoch = 1;
+  size_t size = sizeof epoch;
+  jebase_mallctl("epoch", &epoch, &size, &epoch, sizeof epoch);
+  struct mallinfo2 info = {};
+  info.arena = base_statistic("stats.mapped");
+  info.uordblks = base_statistic("stats.allocated");
+  info.fordblks = info.arena - min_of(info.arena, info.uordblks);
+  return info;
+}
+int base_malloc_trim(size_t) {
+  size_t before = base_statistic("stats.resident");
+  jebase_mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0);
+  jebase_mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0); // MALLCTL_ARENAS_ALL
+  base_mallinfo2();                                                 // a new epoch
+  return base_statistic("stats.resident") < before;
+}
+void *replaced_calloc(size_t count, size_t bytes) {
+  void *p = malloc(count * bytes);
+  return p ? memset(p, 0, count * bytes) : nullptr;
+}
+
+} // namespace
+
+void *next_definition(const char *name, const void *) {
+  // Automatic, because the first call comes before any initialiser ran.
+  const Definition definitions[] = {
+      {"free", at(base_free), at(free)},
+      {"__libc_free", at(base_free), at(free)},
+      {"__libc_realloc", at(base_realloc), nullptr},
+      {"malloc", at(base_malloc), at(malloc)},
+      {"realloc", at(base_realloc), at(realloc)},
+      {"calloc", at(base_calloc), at(replaced_calloc)},
+      {"malloc_usable_size", at(jebase_malloc_usable_size), nullptr},
+      {"memalign", at(base_memalign), nullptr},
+      {"aligned_alloc", at(base_aligned_alloc), nullptr},
+      {"posix_memalign", at(base_posix_memalign), nullptr},
+      {"valloc", at(base_valloc), nullptr},
+      {"mallinfo2", at(base_mallinfo2), nullptr},
+      {"malloc_trim", at(base_malloc_trim), nullptr},
+      {"_ZdlPv", at(base_free), at(free)},
+      {"_ZdaPv", at(base_free), at(free)},
+  };
+  bool replaced = g_own.visible_free != g_own.free;
+  for (const Definition &d : definitions)
+    if (strcmp(d.name, name) == 0) {
+      void *found = replaced ? d.replaced : d.base;
+      // A program that defines malloc and free but no realloc: ours knows nothing of its objects.
+      return found == g_own.realloc ? nullptr : found;
+    }
+  return nullptr;
+}
+void *first_definition(const char *) { return nullptr; }
+bool in_executable(const void *) { return true; }
+const char *image_name(const void *) { return ""; }
+bool image_defines(const void *, const char *) { return true; } // the base is an allocator
+const char *executable_mentions(const char *const *) { return nullptr; }
+
+} // namespace smalloc
+
+// Names of glibc's object in libc.a that defines malloc: whoever refers to one that is not here would
+// link that object as well. mallopt's parameters tune a heap that is not there: accepted, without
+// effect.
+#define SMALLOC_NAME extern "C" __attribute__((visibility("default")))
+SMALLOC_NAME int mallopt(int, int) { return 1; }
+SMALLOC_NAME void *__libc_malloc(size_t bytes) { return malloc(bytes); }
+SMALLOC_NAME void *__libc_calloc(size_t count, size_t bytes) { return calloc(count, bytes); }
+SMALLOC_NAME void *__libc_memalign(size_t alignment, size_t bytes) {
+  return memalign(alignment, bytes);
+}
+SMALLOC_NAME void *__libc_valloc(size_t bytes) { return valloc(bytes); }
+SMALLOC_NAME void *__libc_pvalloc(size_t bytes) { return pvalloc(bytes); }
+SMALLOC_NAME int __posix_memalign(void **out, size_t alignment, size_t bytes) {
+  return posix_memalign(out, alignment, bytes);
+}
+#undef SMALLOC_NAME
