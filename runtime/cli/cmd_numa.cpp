@@ -3,6 +3,7 @@
 // cmd_numa.cpp decides what `smalloc numa` accepts: the machine's map, and the simulation of page
 // migration on a recorded trace.
 #include "runtime/cli/diagnostics.h"
+#include "runtime/cli/numa_page_map.h"
 #include "runtime/cli/numa_simulation.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/verbs.h"
@@ -20,6 +21,7 @@ namespace {
 struct Options {
   OutputOptions output;
   std::string file;
+  std::string source = "cache-misses";
   SimulationRequest simulation;
   std::function<int(const Options &)> run;
 };
@@ -90,10 +92,24 @@ int run_simulation(const Options &o) {
                 [&](Colour colour) { return simulation_text(document, colour); });
 }
 
-void declare_simulate(CLI::App &app, const std::shared_ptr<Options> &options) {
-  CLI::App *sub = app.add_subcommand(
-      "simulate", "Play a trace on a machine of several nodes: what would migration save, with "
-                  "which source of counts?");
+int write_report(const Options &o) {
+  if (o.output.file.empty() || o.output.json)
+    throw Failure{"cannot write the report", o.simulation.trace,
+                  "it is one HTML page: name the file",
+                  "smalloc numa report " + o.simulation.trace + " -o report.html", kUsage};
+  const auto thresholds = parse_thresholds(o.output);
+  numa::MachineModel machine;
+  NumaPageMap map(o.source);
+  const numa::SimulationResult result =
+      simulate(o.simulation, machine, [&](const numa::Simulator &s) { map.take(s); });
+  const auto document = simulation_document(o.simulation, machine, result);
+  const int status =
+      finish(o.output, thresholds, document, [&](Colour) { return map.page(document, result); });
+  print_note("open " + expand_file_name(o.output.file) + " in a browser: no server, no network");
+  return status;
+}
+
+void declare_simulation(CLI::App *sub, const std::shared_ptr<Options> &options) {
   SimulationRequest &q = options->simulation;
   sub->add_option("TRACE", q.trace, "A trace with accesses, smalloc.trace/1")
       ->required()
@@ -136,7 +152,6 @@ void declare_simulate(CLI::App &app, const std::shared_ptr<Options> &options) {
       ->check(CLI::IsMember({"compact", "scatter"}))
       ->type_name("HOW");
   add_output_options(*sub, options->output);
-  sub->callback([options] { options->run = run_simulation; });
 }
 
 std::function<int()> declare(CLI::App &app) {
@@ -146,7 +161,20 @@ std::function<int()> declare(CLI::App &app) {
   topology->add_option("FILE", options->file, "A description, smalloc.topology/1")->type_name("");
   add_output_options(*topology, options->output);
   topology->callback([options] { options->run = show_topology; });
-  declare_simulate(app, options);
+  CLI::App *play = app.add_subcommand(
+      "simulate", "Play a trace on a machine of several nodes: what would migration save, with "
+                  "which source of counts?");
+  declare_simulation(play, options);
+  play->callback([options] { options->run = run_simulation; });
+  CLI::App *report = app.add_subcommand(
+      "report", "The same as one HTML page: map of pages by node over time, without and with "
+                "migration, moves by node, remote share; -o FILE is needed");
+  report->add_option("--source", options->source, "Source of counts shown (default cache-misses)")
+      ->check(CLI::IsMember(
+          {"interconnect", "cache-misses", "tlb-misses", "tlb-content", "atc", "perfect"}))
+      ->type_name("NAME");
+  declare_simulation(report, options);
+  report->callback([options] { options->run = write_report; });
   app.require_subcommand(1);
   return [options] { return options->run(*options); };
 }

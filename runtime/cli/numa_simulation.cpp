@@ -101,7 +101,8 @@ numa::Topology load_topology(const std::string &file) {
   }
 }
 
-numa::SimulationResult simulate(const SimulationRequest &q, numa::MachineModel &machine) {
+numa::SimulationResult simulate(const SimulationRequest &q, numa::MachineModel &machine,
+                                const IntervalVisitor &visit) {
   if (!numa::machine_model(q.machine, machine)) {
     std::string names;
     for (const std::string &name : numa::machine_model_names())
@@ -150,10 +151,15 @@ numa::SimulationResult simulate(const SimulationRequest &q, numa::MachineModel &
         if (++done * q.intervals / total > intervals_done && intervals_done + 1 < q.intervals) {
           intervals_done++;
           simulator.end_interval();
+          if (visit)
+            visit(simulator);
         }
       }
     });
-    return simulator.finish();
+    const numa::SimulationResult result = simulator.finish();
+    if (visit)
+      visit(simulator);
+    return result;
   } catch (const trace::TraceError &error) {
     throw Failure{"cannot read the trace", q.trace, error.what(),
                   "record one: see docs/numa.md, \"Traces\"", kFailed};

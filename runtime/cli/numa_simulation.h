@@ -7,6 +7,7 @@
 #include "runtime/cli/table.h"
 #include "runtime/numa/simulator.h"
 
+#include <functional>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
@@ -20,8 +21,12 @@ struct SimulationRequest {
   double move_ns = 0; // 0: the machine's
 };
 
+// Called at the end of each interval.
+using IntervalVisitor = std::function<void(const numa::Simulator &)>;
+
 // Throws Failure for a trace, machine or topology that cannot be used.
-numa::SimulationResult simulate(const SimulationRequest &request, numa::MachineModel &machine);
+numa::SimulationResult simulate(const SimulationRequest &request, numa::MachineModel &machine,
+                                const IntervalVisitor &visit = {});
 
 nlohmann::ordered_json simulation_document(const SimulationRequest &request,
                                            const numa::MachineModel &machine,

@@ -238,6 +238,7 @@ void Simulator::migrate(Run &run) {
       run.policy.plan(run.pointers.data(), run.pointers.size(), plan_.data(), plan_.size());
   Scheme &s = run.scheme;
   uint64_t moved = 0;
+  std::vector<uint64_t> to(machine_.topology.nodes);
   for (size_t i = 0; i < n; i++) {
     const Move &m = plan_[i];
     run.policy.carried_out(m, true);
@@ -246,6 +247,7 @@ void Simulator::migrate(Run &run) {
       s.moved_pages++;
       s.move_ns += machine_.move_page_ns;
       moved++;
+      to[m.to]++;
       break;
     case Action::kMoveUnit:
     case Action::kInterleave:
@@ -253,6 +255,7 @@ void Simulator::migrate(Run &run) {
       s.interleaved += m.action == Action::kInterleave;
       s.move_ns += machine_.move_superpage_ns;
       moved += kPagesPerUnit;
+      to[m.to] += kPagesPerUnit;
       break;
     case Action::kSplit:
       s.splits++;
@@ -266,6 +269,7 @@ void Simulator::migrate(Run &run) {
   }
   run.policy.next_interval(run.pointers.data(), run.pointers.size());
   s.moved_per_interval.push_back(moved);
+  s.moved_to.push_back(to);
   s.trust = run.policy.trust();
 }
 
@@ -314,6 +318,12 @@ void Simulator::end_interval() {
     account(*run);
     if (run->scheme.migrates && !foresees)
       migrate(*run);
+    std::vector<uint64_t> on(machine_.topology.nodes);
+    for (const auto &u : run->units)
+      for (const PageCounts &page : u->page)
+        if (page.home() != kNoNode)
+          on[page.home()]++;
+    run->scheme.pages_on.push_back(on);
   }
   for (auto &u : units_) {
     if (!u->active)
@@ -334,6 +344,16 @@ SimulationResult Simulator::finish() {
     result_.schemes.push_back(s);
   }
   return result_;
+}
+
+const Scheme &Simulator::scheme(size_t i) const { return runs_[i]->scheme; }
+
+std::vector<uint64_t> Simulator::unit_addresses() const {
+  std::vector<uint64_t> addresses;
+  for (const auto &u : units_)
+    addresses.push_back(u->address);
+  std::sort(addresses.begin(), addresses.end());
+  return addresses;
 }
 
 uint8_t Simulator::home(size_t scheme, uint64_t address) const {

@@ -48,7 +48,9 @@ struct Scheme {
   double memory_ns = 0, move_ns = 0, walk_ns = 0; ///< summed over the processors
   double busiest_share =
       0; ///< of all transactions, by the node that served most (mean of intervals)
-  std::vector<uint64_t> moved_per_interval; ///< base pages
+  std::vector<uint64_t> moved_per_interval;    ///< base pages
+  std::vector<std::vector<uint64_t>> moved_to; ///< [interval][node], base pages
+  std::vector<std::vector<uint64_t>> pages_on; ///< [interval][node], at its end
   std::vector<double> remote_share_per_interval;
   double trust = 1;
 
@@ -79,9 +81,12 @@ public:
   void end_interval();
   SimulationResult finish();
 
+  /// Addresses of the 2 MiB units that were touched, ascending.
+  std::vector<uint64_t> unit_addresses() const;
+  size_t schemes() const { return runs_.size(); }
+  const Scheme &scheme(size_t i) const;
   /// Where page `address / 4096` lies under a scheme; kNoNode: never touched. For reports and tests.
   uint8_t home(size_t scheme, uint64_t address) const;
-  const std::unordered_map<uint64_t, size_t> &units() const { return unit_index_; }
 
 private:
   struct Processor;

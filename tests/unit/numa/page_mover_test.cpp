@@ -6,6 +6,7 @@
 #include "tests/unit/numa/fake_machine.h"
 
 #include <cerrno>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <sys/mman.h>
@@ -243,6 +244,51 @@ TEST_F(PageMoverTest, WorksOnTheRealKernel) {
   munmap(memory, 2 * kSuperpageBytes);
   EXPECT_EQ(mover.carry_out(m.policy, &home, 1), 0u); // a race with munmap
   EXPECT_GE(mover.counters().failures[kAbsent] + mover.counters().failures[kGone], 2u);
+}
+
+// Where there is a second node (the guest of tests/numa-vm): base pages and a superpage really go there, and
+// take their contents along.
+TEST_F(PageMoverTest, MovesBetweenNodesOfThisMachine) {
+  Topology t = fake_topology(2);
+  char *memory = static_cast<char *>(mmap(nullptr, 3 * kSuperpageBytes, PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(memory, MAP_FAILED);
+  auto address = align_up(reinterpret_cast<uintptr_t>(memory), kSuperpageBytes);
+  char *data = reinterpret_cast<char *>(address);
+  madvise(data, kSuperpageBytes, MADV_NOHUGEPAGE);
+  madvise(data + kSuperpageBytes, kSuperpageBytes, MADV_HUGEPAGE);
+  for (size_t i = 0; i < 2 * kSuperpageBytes; i += kBasePageBytes)
+    memset(data + i, static_cast<int>(i / kBasePageBytes % 251), kBasePageBytes);
+  PolicyOptions o = options();
+  FakeMachine m(t, o, 2);
+  PageMover mover(t, kKernelMover);
+  for (unsigned u = 0; u < 2; u++) {
+    m.unit[u]->address = address + u * kSuperpageBytes;
+    mover.locate(*m.unit[u]);
+  }
+  const uint8_t from = m.unit[0]->page[0].home(), to = from == 0 ? 1 : 0;
+  m.unit[1]->granularity = Granularity::kSuperpage;
+  for (unsigned u = 0; u < 2; u++)
+    for (unsigned p = 0; p < kPagesPerUnit; p++)
+      m.access(u, p, to, 4);
+  const size_t n = from < 2 ? m.policy.plan(m.unit.data(), 2, m.out.data(), m.out.size()) : 0;
+  const size_t done = mover.carry_out(m.policy, m.out.data(), n);
+  if (from >= 2 || mover.counters().failures[kNotAllowed]) {
+    munmap(memory, 3 * kSuperpageBytes);
+    GTEST_SKIP() << "this machine has no second node with memory: run tests/numa-vm";
+  }
+  EXPECT_EQ(n, kPagesPerUnit + 1);
+  EXPECT_EQ(done, n);
+  for (unsigned u = 0; u < 2; u++) {
+    for (PageCounts &page : m.unit[u]->page)
+      page.set_home(kNoNode);
+    EXPECT_EQ(mover.locate(*m.unit[u]), kPagesPerUnit);
+    for (unsigned p = 0; p < kPagesPerUnit; p++)
+      ASSERT_EQ(m.unit[u]->page[p].home(), to) << u << " " << p;
+  }
+  for (size_t i = 0; i < 2 * kSuperpageBytes; i += 64)
+    ASSERT_EQ(data[i], static_cast<char>(i / kBasePageBytes % 251));
+  munmap(memory, 3 * kSuperpageBytes);
 }
 
 } // namespace smalloc::numa
