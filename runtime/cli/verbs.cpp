@@ -17,6 +17,7 @@ std::span<const Verb *const> all_verbs() {
       &kMachineVerb,   //
       &kNumaVerb,      //
       &kCalibrateVerb, //
+      &kStudyVerb,     //
   };
   return verbs;
 }

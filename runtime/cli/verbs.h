@@ -34,10 +34,10 @@ struct Verb {
 
 extern const Verb kSitesVerb, kDoctorVerb, kRunVerb, kStatsVerb, kMachineVerb;
 extern const Verb kRecordVerb, kTraceVerb;
-extern const Verb kCalibrateVerb;
 extern const Verb kNumaVerb;
+extern const Verb kCalibrateVerb, kStudyVerb;
 
-// What stood behind the first "--" of `smalloc run` and `smalloc record`, that "--" included.
+// What stood behind the first "--" of `smalloc run`, `record` and `study`, that "--" included.
 void set_command_to_run(std::vector<std::string> arguments);
 const std::vector<std::string> &command_behind_dashes();
 

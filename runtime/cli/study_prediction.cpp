@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// study_prediction.cpp decides where each factor of the prediction comes from.
+#include "runtime/cli/study_prediction.h"
+
+#include "runtime/calibrate/curve.h"
+#include "runtime/calibrate/miss_cost.h"
+#include "runtime/calibrate/ticks.h"
+#include "runtime/cli/diagnostics.h"
+#include "runtime/cli/profile_store.h"
+#include "runtime/reuse/marker_list.h"
+#include "runtime/study/events.h"
+#include "runtime/trace/reader.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <unordered_set>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace smalloc::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double measure_frequency() {
+  uint64_t chain = UINT64_MAX;
+  for (int i = 0; i < 500; i++)
+    chain = std::min(chain, calibrate::chain_ticks());
+  return calibrate::ticks_per_second() * calibrate::kChainCycles / static_cast<double>(chain);
+}
+
+format::MachineProfile profile_for(const std::string &machine) {
+  if (!machine.empty())
+    return load_profile(machine);
+  const char *config = std::getenv("XDG_CONFIG_HOME"), *home = std::getenv("HOME");
+  if ((config && *config) || (home && *home))
+    if (access(stored_profile_path().c_str(), R_OK) == 0)
+      return load_profile("stored");
+  print_note("no calibrated profile: the cost of a miss is this processor's preset; smalloc "
+             "calibrate measures it");
+  return load_profile("native");
+}
+
+// The share of 2 MiB regions that a trace kept; 1 when it does not say.
+double rate_of(const trace::Reader &reader) {
+  const auto found = reader.header().find("rate");
+  const double rate = found == reader.header().end() ? 1 : std::atof(found->second.c_str());
+  return rate > 0 && rate <= 1 ? rate : 1;
+}
+
+} // namespace
+
+TracedMisses misses_of_trace(const std::string &path, uint64_t reach_pages,
+                             uint64_t base_page_bytes) {
+  TracedMisses result;
+  try {
+    trace::Reader reader(path);
+    const double rate = rate_of(reader);
+    // Of the pages that compete for the entries only a share is in the trace: so is of the entries.
+    const auto capacity = std::max<uint64_t>(
+        1, static_cast<uint64_t>(std::llround(static_cast<double>(reach_pages) * rate)));
+    reuse::MarkerList tlb({capacity});
+    const int shift = std::countr_zero(base_page_bytes);
+    std::unordered_set<uint64_t> pages;
+    std::vector<uint64_t> batch;
+    double misses_before = 0;
+    reader.read([&](const trace::Event &event) {
+      if (event.type != trace::Type::kAccess)
+        return;
+      batch.clear();
+      double accesses = 0;
+      for (const trace::AccessRun &run : event.accesses) {
+        batch.push_back(run.address >> shift);
+        pages.insert(batch.back());
+        accesses += static_cast<double>(run.repeats + 1);
+      }
+      tlb.access(batch);
+      const double misses_now = tlb.misses(capacity);
+      result.misses += (misses_now - misses_before) * static_cast<double>(event.weight) / rate;
+      misses_before = misses_now;
+      result.accesses += accesses * static_cast<double>(event.weight) / rate;
+    });
+    result.pages = static_cast<double>(pages.size()) / rate;
+  } catch (const trace::TraceError &error) {
+    throw Failure{"cannot read the trace", path, error.what(), "smalloc record -o TRACE -- ./app",
+                  kFailed};
+  }
+  if (result.accesses <= 0)
+    throw Failure{"cannot predict", path, "the trace holds no accesses, only allocations",
+                  "compile with -fplugin-arg-smalloc-profile-generate, then smalloc record",
+                  kFailed};
+  return result;
+}
+
+double walk_cycles(const format::MachineProfile &profile, double pages) {
+  std::vector<calibrate::Point> curve;
+  for (const format::WalkCost &cost : profile.walk_cost)
+    if (cost.page_bytes == profile.base_page_bytes && cost.pages && cost.cycles.value)
+      curve.push_back({*cost.pages, *cost.cycles.value});
+  std::sort(curve.begin(), curve.end(),
+            [](const calibrate::Point &a, const calibrate::Point &b) { return a.pages < b.pages; });
+  return calibrate::cycles_at(curve, std::max(pages, 1.0));
+}
+
+StudyPredictor::StudyPredictor(const std::string &trace, const std::string &machine,
+                               const std::vector<std::string> &command)
+    : profile_(profile_for(machine)) {
+  if (walk_cycles(profile_, 1e5) <= 0)
+    throw Failure{"cannot predict", profile_.name, "the machine profile has no walk cost",
+                  "smalloc calibrate", kFailed};
+  if (!trace.empty())
+    traced_ =
+        misses_of_trace(trace, std::max<uint64_t>(profile_.reach(), 1), profile_.base_page_bytes);
+  else if (!study::events_available())
+    throw Failure{
+        "cannot predict", command.front(),
+        "there is no PMU here to count TLB misses, and no trace was given",
+        "compile with -fplugin-arg-smalloc-profile-generate, smalloc record -o t.trace -- "
+        "./app, then add --trace t.trace",
+        kFailed};
+  frequency_hz_ = profile_.frequency_hz.value_or(0);
+  if (frequency_hz_ <= 0)
+    frequency_hz_ = measure_frequency();
+}
+
+void StudyPredictor::add_to(Json &document, const Study &study) const {
+  Json predictions = Json::array();
+  for (size_t i = 0; i < study.commands.size(); i++) {
+    const Json &results = document["commands"][i]["results"];
+    const Json &base = results[0];
+    const Json &events = base["events"];
+    const bool counted = events["cycles"].is_number() && events["dtlb_misses"].is_number();
+    if (!traced_ && !counted)
+      continue;
+    const double cycles = counted && events["cycles"].get<double>() > 0
+                              ? events["cycles"].get<double>()
+                              : base["user_seconds"].get<double>() * frequency_hz_;
+    if (cycles <= 0)
+      continue; // shorter than the kernel's clock
+    const double misses = traced_ ? traced_->misses : events["dtlb_misses"].get<double>();
+    const double pages = traced_ ? traced_->pages
+                                 : base["footprint"]["maximum_bytes"].get<double>() /
+                                       static_cast<double>(profile_.base_page_bytes);
+    const double cost = walk_cycles(profile_, pages);
+    const double share = calibrate::translation_share(misses, cost, cycles);
+    Json prediction{{"command", study.commands[i].name},
+                    {"source", traced_ ? "trace" : "pmu"},
+                    {"machine", profile_.name},
+                    {"misses", misses},
+                    {"cost_cycles", cost},
+                    {"cycles", cycles},
+                    {"translation_share", share},
+                    {"measured_gain", nullptr},
+                    {"within_bound", nullptr}};
+    if (results.size() > 1) {
+      // User time: first touch, which superpages also save, is the system's.
+      const double before = base["user_seconds"], after = results[1]["user_seconds"];
+      const double gain = before > 0 ? 1 - after / before : 0;
+      prediction["measured_gain"] = gain;
+      // What the spread may add to a gain of nothing.
+      const double median = base["seconds"]["median"], deviation = base["seconds"]["deviation"];
+      prediction["within_bound"] = gain <= share + (median > 0 ? 2 * deviation / median : 0) + 0.01;
+    }
+    predictions.push_back(prediction);
+  }
+  document["predictions"] = predictions;
+}
+
+std::string prediction_text(const Json &document) {
+  std::string text;
+  for (const Json &p : document["predictions"]) {
+    text += fmt::format(
+        "\n{}: {:.3g} TLB misses ({}) x {:.0f} cycles ({}) = at most {:.1f} % of the time\n",
+        printable(p["command"].get<std::string>()), p["misses"].get<double>(),
+        p["source"].get<std::string>(), p["cost_cycles"].get<double>(),
+        printable(p["machine"].get<std::string>()), 100 * p["translation_share"].get<double>());
+    if (p["measured_gain"].is_number())
+      text += fmt::format(
+          "measured: {:.1f} % of user time ({})\n", 100 * p["measured_gain"].get<double>(),
+          p["within_bound"].get<bool>() ? "within the bound" : "more than the bound");
+  }
+  return text.empty() ? "\nno prediction: the command is too short for the clock\n" : text;
+}
+
+} // namespace smalloc::cli

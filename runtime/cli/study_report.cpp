@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// study_report.cpp decides the columns and keys. The table and the picture are made from the
+// document, so that they cannot say anything else than --json.
+#include "runtime/cli/study_report.h"
+
+#include "runtime/cli/diagnostics.h"
+#include "runtime/cli/site_report.h"
+#include "runtime/study/plot.h"
+
+#include <fmt/format.h>
+
+namespace smalloc::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using study::RunResult;
+
+study::Summary summary_of(const StudyResult &result, double (*value)(const RunResult &)) {
+  std::vector<double> values;
+  for (const RunResult &run : result.runs)
+    values.push_back(value(run));
+  return study::summarize(std::move(values));
+}
+
+study::Summary summary_of(const StudyResult &result, StudyMetric metric) {
+  std::vector<double> values;
+  for (const RunResult &run : result.runs)
+    values.push_back(metric_seconds(metric, run));
+  return study::summarize(std::move(values));
+}
+
+Json summary_json(const study::Summary &s) {
+  return Json{{"median", s.median}, {"low", s.low}, {"high", s.high}, {"deviation", s.deviation}};
+}
+
+double faults(const RunResult &run) {
+  return static_cast<double>(run.minor_faults + run.major_faults);
+}
+
+// Of the run with the most memory; the average is that run's too.
+Json footprint_json(const StudyResult &result) {
+  const RunResult *most = nullptr;
+  uint64_t peak_resident = 0;
+  for (const RunResult &run : result.runs) {
+    peak_resident = std::max(peak_resident, run.peak_resident_bytes);
+    if (run.footprint.samples() &&
+        (!most || run.footprint.maximum_bytes() > most->footprint.maximum_bytes()))
+      most = &run;
+  }
+  if (!most)
+    return Json{{"samples", 0},
+                {"average_bytes", nullptr},
+                {"maximum_bytes", peak_resident},
+                {"segments", Json::array()}};
+  const study::Footprint peak = most->footprint.peak();
+  Json segments = Json::array();
+  for (size_t i = 0; i < study::kSegments; i++)
+    segments.push_back(Json{{"name", study::segment_name(static_cast<study::Segment>(i))},
+                            {"base_bytes", peak.segments[i].base_bytes},
+                            {"thp_bytes", peak.segments[i].thp_bytes},
+                            {"hugetlb_bytes", peak.segments[i].hugetlb_bytes}});
+  return Json{
+      {"samples", most->footprint.samples()},
+      {"average_bytes", static_cast<uint64_t>(most->footprint.average_bytes(most->wall_seconds))},
+      // The kernel's peak knows what happened between two samples, but not of hugetlb.
+      {"maximum_bytes", std::max(peak_resident, most->footprint.maximum_bytes())},
+      {"segments", segments}};
+}
+
+Json event_json(const StudyResult &result, std::optional<double> study::Events::*event) {
+  std::vector<double> values;
+  for (const RunResult &run : result.runs)
+    if (run.events.*event)
+      values.push_back(*(run.events.*event));
+  return values.empty() ? Json() : Json(study::summarize(std::move(values)).median);
+}
+
+uint64_t superpage_bytes(const Json &result) {
+  uint64_t sum = 0;
+  for (const Json &segment : result["footprint"]["segments"])
+    sum += segment["thp_bytes"].get<uint64_t>() + segment["hugetlb_bytes"].get<uint64_t>();
+  return sum;
+}
+
+Json result_json(const Study &study, const StudiedCommand &command, const StudyResult &result) {
+  const auto time = summary_of(result, study.metric);
+  const auto base = summary_of(command.results.front(), study.metric);
+  const bool is_base = &result == &command.results.front();
+  const auto comparison = study::compare(base, time);
+  return Json{
+      {"configuration", result.configuration},
+      {"runs", result.runs.size()},
+      {"seconds", summary_json(time)},
+      {"user_seconds",
+       summary_of(result, [](const RunResult &r) { return r.user_seconds; }).median},
+      {"system_seconds",
+       summary_of(result, [](const RunResult &r) { return r.system_seconds; }).median},
+      {"wall_seconds",
+       summary_of(result, [](const RunResult &r) { return r.wall_seconds; }).median},
+      {"speedup", is_base ? Json(1.0) : Json(comparison.speedup)},
+      {"below_noise", is_base ? Json() : Json(comparison.below_noise)},
+      {"repeats_needed",
+       is_base || !comparison.repeats_needed ? Json() : Json(*comparison.repeats_needed)},
+      {"page_faults", summary_of(result, faults).median},
+      {"footprint", footprint_json(result)},
+      {"events", Json{{"cycles", event_json(result, &study::Events::cycles)},
+                      {"instructions", event_json(result, &study::Events::instructions)},
+                      {"dtlb_misses", event_json(result, &study::Events::dtlb_misses)},
+                      {"cache_misses", event_json(result, &study::Events::cache_misses)},
+                      {"branch_misses", event_json(result, &study::Events::branch_misses)}}}};
+}
+
+std::string verdict_text(const Json &result) {
+  if (result["below_noise"].is_null())
+    return "";
+  if (!result["below_noise"].get<bool>())
+    return result["speedup"].get<double>() >= 1 ? "faster" : "slower";
+  if (result["repeats_needed"].is_null())
+    return "below noise";
+  return fmt::format("below noise; {}{} repeats needed",
+                     result["repeats_needed"].get<uint64_t>() >= 10000 ? "more than " : "",
+                     result["repeats_needed"].dump());
+}
+
+} // namespace
+
+double metric_seconds(StudyMetric metric, const study::RunResult &run) {
+  switch (metric) {
+  case StudyMetric::kCpu:
+    return run.user_seconds + run.system_seconds;
+  case StudyMetric::kUser:
+    return run.user_seconds;
+  case StudyMetric::kWall:
+    break;
+  }
+  return run.wall_seconds;
+}
+
+const char *metric_name(StudyMetric metric) {
+  return metric == StudyMetric::kCpu ? "cpu" : metric == StudyMetric::kUser ? "user" : "wall";
+}
+
+Json study_document(const Study &study) {
+  Json commands = Json::array();
+  std::vector<std::vector<double>> speedups(study.configurations.size());
+  for (const StudiedCommand &command : study.commands) {
+    Json results = Json::array();
+    for (size_t i = 0; i < command.results.size(); i++) {
+      results.push_back(result_json(study, command, command.results[i]));
+      speedups[i].push_back(results.back()["speedup"].get<double>());
+    }
+    commands.push_back(
+        Json{{"name", command.name}, {"command", command.command}, {"results", results}});
+  }
+  Json means = Json::array();
+  for (size_t i = 0; i < study.configurations.size(); i++)
+    means.push_back(Json{{"configuration", study.configurations[i]},
+                         {"speedup", study::geometric_mean(speedups[i])}});
+  return Json{{"schema", "smalloc.study/1"},
+              {"metric", metric_name(study.metric)},
+              {"configurations", study.configurations},
+              {"skipped", study.skipped},
+              {"commands", commands},
+              {"geometric_mean", means}};
+}
+
+std::string study_table(const Json &document, Colour colour) {
+  Table table({"COMMAND", "PAGES", "SECONDS", "SPREAD", "SPEED-UP", "FAULTS", "MEMORY",
+               "ON SUPERPAGES", ""});
+  bool events = false;
+  for (const Json &command : document["commands"]) {
+    std::string name = command["name"];
+    for (const Json &result : command["results"]) {
+      const double median = result["seconds"]["median"], deviation = result["seconds"]["deviation"];
+      const bool noise = result["below_noise"].is_boolean() && result["below_noise"].get<bool>();
+      const double speedup = result["speedup"];
+      events |= result["events"]["cycles"].is_number();
+      table.add_row({{printable(name)},
+                     {result["configuration"]},
+                     {fmt::format("{:.3f}", median)},
+                     {median > 0 ? fmt::format("{:.1f} %", 100 * deviation / median) : "-"},
+                     {fmt::format("{:.3f}", speedup), noise         ? Style::kFaint
+                                                      : speedup > 1 ? Style::kGood
+                                                      : speedup < 1 ? Style::kBad
+                                                                    : Style::kPlain},
+                     {fmt::format("{:.0f}", result["page_faults"].get<double>())},
+                     {readable_bytes(result["footprint"]["maximum_bytes"].get<uint64_t>())},
+                     {readable_bytes(superpage_bytes(result))},
+                     {verdict_text(result), noise ? Style::kWarn : Style::kPlain}});
+      name.clear();
+    }
+  }
+  std::string text = table.print(colour);
+  if (document["commands"].size() > 1) {
+    Table means({"GEOMETRIC MEAN", "SPEED-UP"});
+    for (const Json &mean : document["geometric_mean"])
+      means.add_row(
+          {{mean["configuration"]}, {fmt::format("{:.3f}", mean["speedup"].get<double>())}});
+    text += "\n" + means.print(colour);
+  }
+  if (events) {
+    Table counts(
+        {"COMMAND", "PAGES", "CYCLES", "CPI", "TLB MISSES", "CACHE MISSES", "BRANCH MISSES"});
+    const auto count = [](const Json &value) {
+      return value.is_number() ? fmt::format("{:.3g}", value.get<double>()) : std::string("-");
+    };
+    for (const Json &command : document["commands"])
+      for (const Json &result : command["results"]) {
+        const Json &e = result["events"];
+        const bool cpi = e["cycles"].is_number() && e["instructions"].is_number() &&
+                         e["instructions"].get<double>() > 0;
+        counts.add_row({{printable(command["name"].get<std::string>())},
+                        {result["configuration"]},
+                        {count(e["cycles"])},
+                        {cpi ? fmt::format("{:.2f}", e["cycles"].get<double>() /
+                                                         e["instructions"].get<double>())
+                             : "-"},
+                        {count(e["dtlb_misses"])},
+                        {count(e["cache_misses"])},
+                        {count(e["branch_misses"])}});
+      }
+    text += "\n" + counts.print(colour);
+  }
+  text += fmt::format("\nmedian {} time; spread: robust standard deviation; memory: most that was "
+                      "resident\n",
+                      document["metric"].get<std::string>());
+  for (const Json &line : document["skipped"])
+    text += "skipped: " + printable(line.get<std::string>()) + "\n";
+  return text;
+}
+
+std::string study_csv(const Study &study) {
+  std::string text = "command,configuration,run,wall_seconds,user_seconds,system_seconds,minor_"
+                     "faults,major_faults,peak_resident_bytes,average_bytes,maximum_sampled_bytes,"
+                     "thp_bytes,hugetlb_bytes\n";
+  for (const StudiedCommand &command : study.commands)
+    for (const StudyResult &result : command.results)
+      for (size_t i = 0; i < result.runs.size(); i++) {
+        const RunResult &run = result.runs[i];
+        const study::PageUse peak = run.footprint.peak().total();
+        std::string name = command.name; // quotes are doubled (RFC 4180)
+        for (size_t at = 0; (at = name.find('"', at)) != std::string::npos; at += 2)
+          name.insert(at, 1, '"');
+        text += fmt::format("\"{}\",{},{},{:.6f},{:.6f},{:.6f},{},{},{},{:.0f},{},{},{}\n", name,
+                            result.configuration, i + 1, run.wall_seconds, run.user_seconds,
+                            run.system_seconds, run.minor_faults, run.major_faults,
+                            run.peak_resident_bytes, run.footprint.average_bytes(run.wall_seconds),
+                            peak.total(), peak.thp_bytes, peak.hugetlb_bytes);
+      }
+  return text;
+}
+
+std::string study_svg(const Json &document) {
+  std::vector<std::string> series;
+  for (const Json &name : document["configurations"])
+    series.push_back(name);
+  study::BarChart speed{"speed-up over the first", "", 1, {}};
+  study::BarChart memory{"memory, MiB", "", 0, {}};
+  for (const Json &command : document["commands"]) {
+    study::BarGroup speeds{command["name"], {}}, sizes{command["name"], {}};
+    const Json &first = command["results"][0];
+    const double base = first["seconds"]["median"];
+    for (const Json &result : command["results"]) {
+      const double median = result["seconds"]["median"];
+      study::Bar bar{result["speedup"], 0, 0,
+                     result["below_noise"].is_boolean() && result["below_noise"].get<bool>()};
+      if (median > 0) {
+        bar.low = base / result["seconds"]["high"].get<double>();
+        bar.high = base / std::max(result["seconds"]["low"].get<double>(), 1e-9);
+      }
+      speeds.bars.push_back(bar);
+      const double mib = result["footprint"]["maximum_bytes"].get<double>() / (1 << 20);
+      sizes.bars.push_back({mib, mib, mib, false});
+    }
+    speed.groups.push_back(std::move(speeds));
+    memory.groups.push_back(std::move(sizes));
+  }
+  return study::svg(
+      fmt::format("Page sizes: median {} time", document["metric"].get<std::string>()), series,
+      {speed, memory});
+}
+
+} // namespace smalloc::cli

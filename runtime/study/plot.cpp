@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// plot.cpp decides the picture's measures.
+#include "runtime/study/plot.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace smalloc::study {
+namespace {
+
+constexpr const char *kColours[] = {"#999999", "#0072b2", "#e69f00", "#009e73",
+                                    "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"};
+constexpr double kHeight = 260, kTop = 60, kBottom = 60, kLeft = 60, kBar = 18, kGap = 24;
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return out;
+}
+
+// 1, 2 or 5 times a power of ten, so that four to eight lines fit.
+double tick_step(double most) {
+  const double rough = most / 5, power = std::pow(10, std::floor(std::log10(rough)));
+  for (double factor : {1.0, 2.0, 5.0})
+    if (rough <= factor * power)
+      return factor * power;
+  return 10 * power;
+}
+
+double width_of(const BarChart &chart, size_t series) {
+  return kLeft +
+         static_cast<double>(chart.groups.size()) * (static_cast<double>(series) * kBar + kGap) +
+         kGap;
+}
+
+std::string draw(const BarChart &chart, size_t series, double x) {
+  double most = chart.reference;
+  for (const BarGroup &group : chart.groups)
+    for (const Bar &bar : group.bars)
+      most = std::max({most, bar.value, bar.high});
+  most = most > 0 ? most * 1.05 : 1;
+  const double width = width_of(chart, series);
+  const auto y = [&](double value) {
+    return kTop + kHeight * (1 - std::clamp(value / most, 0.0, 1.0));
+  };
+  std::string out = fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" font-weight=\"bold\">{}</text>\n",
+                                x + kLeft, kTop - 12, escaped(chart.title));
+  const double step = tick_step(most);
+  for (double tick = 0; tick <= most; tick += step)
+    out += fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" "
+                       "stroke=\"#dddddd\"/><text x=\"{:.1f}\" y=\"{:.1f}\" "
+                       "text-anchor=\"end\">{:g}</text>\n",
+                       x + kLeft, x + width, y(tick), y(tick), x + kLeft - 6, y(tick) + 4, tick);
+  out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x + 4, kTop - 12,
+                     escaped(chart.unit));
+  double at = x + kLeft + kGap;
+  for (const BarGroup &group : chart.groups) {
+    const double middle = at + static_cast<double>(series) * kBar / 2;
+    for (size_t i = 0; i < group.bars.size(); i++, at += kBar) {
+      const Bar &bar = group.bars[i];
+      if (bar.value <= 0)
+        continue;
+      out += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+                         "fill=\"{}\" fill-opacity=\"{}\"><title>{}: {:.4g}</title></rect>\n",
+                         at, y(bar.value), kBar - 2, y(0) - y(bar.value),
+                         kColours[i % std::size(kColours)], bar.below_noise ? "0.4" : "1",
+                         escaped(group.name), bar.value);
+      if (bar.high > bar.low)
+        out += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" "
+                           "stroke=\"#222222\"/>\n",
+                           at + kBar / 2 - 1, y(bar.low), y(bar.high));
+    }
+    out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", middle,
+                       kTop + kHeight + 18, escaped(group.name));
+    at += kGap;
+  }
+  if (chart.reference > 0)
+    out += fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" "
+                       "stroke=\"#222222\" stroke-dasharray=\"4 3\"/>\n",
+                       x + kLeft, x + width, y(chart.reference), y(chart.reference));
+  return out;
+}
+
+} // namespace
+
+std::string svg(const std::string &title, const std::vector<std::string> &series,
+                const std::vector<BarChart> &charts) {
+  double x = 0;
+  std::string body;
+  for (const BarChart &chart : charts) {
+    body += draw(chart, series.size(), x);
+    x += width_of(chart, series.size()) + 20;
+  }
+  const double width = std::max(x, 420.0), height = kTop + kHeight + kBottom;
+  std::string legend;
+  double at = kLeft;
+  for (size_t i = 0; i < series.size(); i++) {
+    legend += fmt::format("<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"12\" height=\"12\" fill=\"{}\"/>"
+                          "<text x=\"{:.0f}\" y=\"{:.0f}\">{}</text>\n",
+                          at, height - 24, kColours[i % std::size(kColours)], at + 16, height - 14,
+                          escaped(series[i]));
+    at += 32 + 8 * static_cast<double>(series[i].size());
+  }
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+      "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+      "<text x=\"{2:.0f}\" y=\"20\" font-size=\"15\">{3}</text>\n{4}{5}</svg>\n",
+      std::max(width, at), height, kLeft, escaped(title), body, legend);
+}
+
+} // namespace smalloc::study

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// runner.cpp decides the order of fork, exec, sampling and wait.
+#include "runtime/study/runner.h"
+
+#include "runtime/study/events.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+namespace smalloc::study {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+// Processes that a command starts; more are not a program that is studied.
+constexpr unsigned kMostProcesses = 1024;
+
+double seconds(const struct timeval &t) {
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+}
+
+std::string contents(const std::string &path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void add_tree(int process, Footprint &sum, unsigned &left) {
+  if (left == 0)
+    return;
+  left--;
+  const std::string folder = "/proc/" + std::to_string(process);
+  sum += parse_smaps(contents(folder + "/smaps"));
+  std::istringstream children(contents(folder + "/task/" + std::to_string(process) + "/children"));
+  for (int child; children >> child;)
+    add_tree(child, sum, left);
+}
+
+// Only calls that are safe after fork; the strings were made before.
+[[noreturn]] void become(const RunPlan &plan, char *const *arguments, char *const *environment,
+                         int error_pipe) {
+  const int nothing = open("/dev/null", O_RDWR);
+  dup2(nothing, STDIN_FILENO);
+  if (!plan.show_output) {
+    dup2(nothing, STDOUT_FILENO);
+    dup2(nothing, STDERR_FILENO);
+  }
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (plan.without_thp)
+    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+  environ = const_cast<char **>(environment);
+  execvp(arguments[0], arguments);
+  const int error = errno;
+  if (write(error_pipe, &error, sizeof error) < 0)
+    _exit(126);
+  _exit(127);
+}
+
+} // namespace
+
+Footprint sample_tree(int process) {
+  Footprint sum;
+  unsigned left = kMostProcesses;
+  add_tree(process, sum, left);
+  return sum;
+}
+
+RunResult run_once(const RunPlan &plan) {
+  RunResult result;
+  std::vector<std::string> texts(plan.command);
+  std::vector<char *> arguments, environment;
+  for (std::string &text : texts)
+    arguments.push_back(text.data());
+  arguments.push_back(nullptr);
+  std::vector<std::string> settings;
+  for (char **entry = environ; *entry; entry++) {
+    const std::string name(*entry, std::string(*entry).find('='));
+    if (!plan.environment.count(name))
+      settings.emplace_back(*entry);
+  }
+  for (const auto &[name, value] : plan.environment)
+    settings.push_back(name + "=" + value);
+  for (std::string &setting : settings)
+    environment.push_back(setting.data());
+  environment.push_back(nullptr);
+
+  int error_pipe[2], go_pipe[2];
+  if (pipe2(error_pipe, O_CLOEXEC) != 0)
+    return result.error = errno, result;
+  if (pipe2(go_pipe, O_CLOEXEC) != 0) {
+    result.error = errno;
+    close(error_pipe[0]);
+    close(error_pipe[1]);
+    return result;
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    char go;
+    close(go_pipe[1]);
+    while (read(go_pipe[0], &go, 1) < 0 && errno == EINTR) { // until the counters are set up
+    }
+    become(plan, arguments.data(), environment.data(), error_pipe[1]);
+  }
+  result.error = child < 0 ? errno : 0;
+  close(error_pipe[1]);
+  close(go_pipe[0]);
+  if (child < 0) {
+    close(error_pipe[0]);
+    close(go_pipe[1]);
+    return result;
+  }
+  EventCounters counters(plan.count_events ? child : 0);
+  const auto start = Clock::now();
+  close(go_pipe[1]);
+  // Closed by a successful exec; else it carries errno.
+  int error = 0;
+  if (read(error_pipe[0], &error, sizeof error) == sizeof error)
+    result.error = error;
+  close(error_pipe[0]);
+
+  const int process_fd = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  double pause = 0.02;
+  int status = 0;
+  struct rusage usage = {};
+  for (;;) {
+    const pid_t ended = wait4(child, &status, WNOHANG, &usage);
+    if (ended == child || (ended < 0 && errno != EINTR))
+      break;
+    if (process_fd >= 0) {
+      struct pollfd waiter = {process_fd, POLLIN, 0};
+      poll(&waiter, 1, static_cast<int>(pause * 1000));
+      if (waiter.revents)
+        continue;
+    } else {
+      usleep(static_cast<useconds_t>(pause * 1e6));
+    }
+    const double at = elapsed();
+    const Footprint sample = sample_tree(child);
+    if (sample.total().total())
+      result.footprint.add(at, sample);
+    pause = std::min(plan.sample_seconds, pause * 2);
+  }
+  result.wall_seconds = elapsed();
+  if (process_fd >= 0)
+    close(process_fd);
+  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.user_seconds = seconds(usage.ru_utime);
+  result.system_seconds = seconds(usage.ru_stime);
+  result.minor_faults = static_cast<uint64_t>(usage.ru_minflt);
+  result.major_faults = static_cast<uint64_t>(usage.ru_majflt);
+  result.peak_resident_bytes = static_cast<uint64_t>(usage.ru_maxrss) << 10;
+  result.events = counters.read();
+  return result;
+}
+
+} // namespace smalloc::study

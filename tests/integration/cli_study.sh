@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# smalloc study: page sizes are in effect and counted, runs fail loudly, files hold every run.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+[ -e "$PRELOAD" ] || skip "libsmalloc_preload.so was not built"
+# A program whose page behaviour is known: 64 MiB of heap, all written, held for half a second.
+cat >touch.c <<'C'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  size_t bytes = (size_t)64 << 20;
+  char *p = malloc(bytes);
+  memset(p, argc, bytes);
+  usleep(500000);
+  return argc > 1 ? atoi(argv[1]) : p[bytes / 2] != argc;
+}
+C
+"$CC" -O1 touch.c -o touch
+expect_status 0 "$SMALLOC" study --pages base,program -r 3 --csv runs.csv --plot pages.svg --json -- ./touch
+json_is out 'd["schema"] == "smalloc.study/1" and d["configurations"] == ["base", "program"]'
+json_is out '[len(c["results"]) for c in d["commands"]] == [2] and d["commands"][0]["command"] == ["./touch"]'
+json_is out 'all(r["runs"] == 3 for r in d["commands"][0]["results"])'
+# 64 MiB are 16,384 base pages: as many faults, all of it heap, none on superpages.
+json_is out 'd["commands"][0]["results"][0]["page_faults"] > 16384'
+json_is out 'd["commands"][0]["results"][0]["footprint"]["maximum_bytes"] >= 64 << 20'
+json_is out '[s["thp_bytes"] for s in d["commands"][0]["results"][0]["footprint"]["segments"]] == [0] * 5'
+json_is out '[s["base_bytes"] >= 60 << 20 for s in d["commands"][0]["results"][0]["footprint"]["segments"]] == [True] + [False] * 4'
+json_is out 'd["commands"][0]["results"][0]["below_noise"] is None and type(d["commands"][0]["results"][1]["below_noise"]) is bool'
+[ "$(wc -l <runs.csv)" = 7 ] || fail "not one line a run"
+python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse("pages.svg")' || fail "the picture is no XML"
+
+case $(thp_mode) in
+madvise | always)
+  expect_status 0 "$SMALLOC" study --pages base,thp -r 1 --json -- ./touch
+  json_is out 'd["commands"][0]["results"][1]["footprint"]["segments"][0]["thp_bytes"] >= 32 << 20'
+  json_is out 'd["commands"][0]["results"][1]["page_faults"] < 4096'
+  # Segments apart: 64 MiB of static data on superpages, the heap not.
+  cat >static.c <<'C'
+#include <string.h>
+#include <unistd.h>
+static char data[64 << 20];
+int main(int argc, char **argv) {
+  memset(data, argc, sizeof data);
+  usleep(500000);
+  return data[argc * 4096] != argc || !argv[0];
+}
+C
+  "$CC" -O1 static.c -o static
+  expect_status 0 "$SMALLOC" study --pages base,static -r 1 --json -- ./static
+  json_is out '[s["base_bytes"] >= 60 << 20 for s in d["commands"][0]["results"][0]["footprint"]["segments"]] == [False, True, False, False, False]'
+  json_is out '[s["thp_bytes"] >= 32 << 20 for s in d["commands"][0]["results"][1]["footprint"]["segments"]] == [False, True, False, False, False]'
+  ;;
+*) expect_error 1 'no such pages on this system \(thp\)' "$SMALLOC" study --pages thp -- ./touch ;;
+esac
+
+# What the command says is discarded; its children count.
+expect_status 0 "$SMALLOC" study --pages base -r 1 --json -- sh -c 'echo noise; ./touch; echo more'
+json_is out 'd["commands"][0]["results"][0]["footprint"]["maximum_bytes"] >= 64 << 20'
+printf '# two\nfirst: ./touch\nsh -c "exit 0"\n' >suite.txt
+expect_status 0 "$SMALLOC" study --suite suite.txt --pages base -r 1 --config 'mine=heap:split,stats:off'
+expect_match out 'GEOMETRIC MEAN'
+expect_match out '^first +base '
+expect_match out '^ +mine .*below noise'
+
+expect_error 1 'the command failed \(touch, pages base\): exit status 7' "$SMALLOC" study --pages base -r 1 -- ./touch 7
+expect_status 0 "$SMALLOC" study --pages base -r 1 --ignore-failure -- ./touch 7
+expect_error 1 'the command failed .*: signal 11' "$SMALLOC" study --pages base -r 1 -- sh -c 'kill -SEGV $$'
+expect_error 1 'cannot run the command \(./nosuch\): no such file' "$SMALLOC" study --pages base -- ./nosuch
+printf "./a 'b\n" >bad.txt
+expect_error 1 'cannot use the suite \(bad.txt\): line 1: a quote' "$SMALLOC" study --suite bad.txt
+expect_error 2 'unknown pages \(3m\)' "$SMALLOC" study --pages 3m -- ./touch
+expect_error 2 'no command to run' "$SMALLOC" study
+expect_error 2 'is not NAME=KEY:VALUE' "$SMALLOC" study --config nonsense -- ./touch
+expect_error 3 'threshold crossed' "$SMALLOC" study --pages base,program -r 1 --fail-if 'commands.0.results.0.page_faults > 10' -- ./touch
+expect_error 1 'cannot write the result' "$SMALLOC" study --pages base -r 1 --csv /nosuch/x.csv -- ./touch

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// command_line_test.cpp decides what a line of a suite means.
+#include "runtime/study/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace smalloc::study {
+namespace {
+
+using testing::ElementsAre;
+
+std::string error_of(const char *text) {
+  try {
+    parse_suite(text);
+  } catch (const CommandLineError &error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(CommandLine, SplitsAsAShellDoes) {
+  EXPECT_THAT(split_words("./a  'b c' \"d \\\" e\" f\\ g '' x'y'z"),
+              ElementsAre("./a", "b c", "d \" e", "f g", "", "xyz"));
+  EXPECT_THAT(split_words("echo $HOME *"), ElementsAre("echo", "$HOME", "*")); // nothing expanded
+  EXPECT_TRUE(split_words(" \t\r").empty());
+}
+
+TEST(CommandLine, NamesCommands) {
+  const auto suite = parse_suite("# kernels\n\nbig: ./bin/gups 30\n./bin/transpose 100\r\nx:y z");
+  ASSERT_EQ(suite.size(), 3u);
+  EXPECT_EQ(suite[0].name, "big");
+  EXPECT_THAT(suite[0].words, ElementsAre("./bin/gups", "30"));
+  EXPECT_EQ(suite[1].name, "transpose");
+  EXPECT_THAT(suite[2].words, ElementsAre("x:y", "z"));
+}
+
+TEST(CommandLine, SaysWhichLineIsWrong) {
+  EXPECT_EQ(error_of("./a\n./b 'c\n"), "line 2: a quote (') is not closed");
+  EXPECT_EQ(error_of("./a \\"), "line 1: a backslash ends the line");
+  EXPECT_EQ(error_of("\nname:\n"), "line 2: a name without a command");
+}
+
+} // namespace
+} // namespace smalloc::study

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// study_report_test.cpp decides what a study says of runs whose times are given: the paper's
+// normalised speed-up and geometric mean, noise, the picture, the prediction's curve.
+#include "runtime/cli/diagnostics.h"
+#include "runtime/cli/study_prediction.h"
+#include "runtime/cli/study_report.h"
+
+#include "runtime/trace/writer.h"
+
+#include <cmath>
+#include <cstdlib>
+
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace smalloc::cli {
+namespace {
+
+using testing::HasSubstr;
+
+study::RunResult run(double user, double system = 0) {
+  study::RunResult r;
+  r.user_seconds = user;
+  r.system_seconds = system;
+  r.wall_seconds = user + system + 1;
+  r.minor_faults = 10;
+  r.peak_resident_bytes = 5 << 20;
+  return r;
+}
+
+Study two_commands() {
+  Study s;
+  s.configurations = {"base", "thp"};
+  s.commands = {
+      {"fast",
+       {"./fast"},
+       {{"base", {run(4), run(4.01), run(3.99)}}, {"thp", {run(2), run(2.01), run(1.99)}}}},
+      {"same",
+       {"./same", "<&>\"x"},
+       {{"base", {run(1), run(1.1), run(0.9)}},
+        {"thp", {run(0.5, 0.49), run(0.5, 0.6), run(0.9)}}}}};
+  s.skipped = {"hugetlb: the pool has no free page"};
+  return s;
+}
+
+TEST(StudyReport, NormalisesToTheFirst) {
+  const auto d = study_document(two_commands());
+  EXPECT_EQ(d["schema"], "smalloc.study/1");
+  const auto &thp = d["commands"][0]["results"][1];
+  EXPECT_NEAR(thp["speedup"].get<double>(), 2, 1e-9);
+  EXPECT_FALSE(thp["below_noise"].get<bool>());
+  EXPECT_TRUE(d["commands"][0]["results"][0]["below_noise"].is_null());
+  EXPECT_EQ(thp["page_faults"], 10.0);
+  EXPECT_EQ(thp["footprint"]["maximum_bytes"], 5 << 20);
+  const auto &same = d["commands"][1]["results"][1];
+  EXPECT_TRUE(same["below_noise"].get<bool>());
+  EXPECT_GT(same["repeats_needed"].get<uint64_t>(), 100u);
+  const double speedup = same["speedup"];
+  EXPECT_NEAR(d["geometric_mean"][1]["speedup"].get<double>(), std::sqrt(2 * speedup), 1e-9);
+}
+
+TEST(StudyReport, SaysNoiseAndTheRepeatsThatSettleIt) {
+  const std::string text = study_table(study_document(two_commands()), Colour::kOff);
+  EXPECT_THAT(text, HasSubstr("faster"));
+  EXPECT_THAT(text, testing::ContainsRegex("below noise; (more than )?[0-9]+ repeats needed"));
+  EXPECT_THAT(text, HasSubstr("GEOMETRIC MEAN"));
+  EXPECT_THAT(text, HasSubstr("skipped: hugetlb"));
+}
+
+TEST(StudyReport, WritesEveryRunAsCsv) {
+  const std::string text = study_csv(two_commands());
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 13);
+  EXPECT_THAT(text, HasSubstr("\n\"fast\",base,2,5.010000,4.010000,0.000000,10,0,5242880,"));
+}
+
+TEST(StudyReport, DrawsAPictureThatIsWellFormed) {
+  Study s = two_commands();
+  s.commands[1].name = "<&>\"";
+  const std::string picture = study_svg(study_document(s));
+  EXPECT_THAT(picture, HasSubstr("<svg xmlns="));
+  EXPECT_THAT(picture, HasSubstr("&lt;&amp;&gt;&quot;"));
+  size_t bars = 0;
+  for (size_t at = 0; (at = picture.find("<title>", at)) != std::string::npos; at++)
+    bars++;
+  EXPECT_EQ(bars, 8u); // two charts, two commands, two configurations
+}
+
+TEST(StudyReport, MetricsDiffer) {
+  const auto r = run(2, 0.5);
+  EXPECT_EQ(metric_seconds(StudyMetric::kCpu, r), 2.5);
+  EXPECT_EQ(metric_seconds(StudyMetric::kUser, r), 2);
+  EXPECT_EQ(metric_seconds(StudyMetric::kWall, r), 3.5);
+}
+
+TEST(StudyPrediction, TakesTheCostFromTheCurve) {
+  format::MachineProfile p;
+  EXPECT_EQ(walk_cycles(p, 1000), 0);
+  p.walk_cost = {{2u << 20, 100, {500.0, {}, {}, "measured"}},
+                 {4096, 65536, {90.0, {}, {}, "measured"}},
+                 {4096, 4096, {50.0, {}, {}, "measured"}}};
+  EXPECT_EQ(walk_cycles(p, 10), 50);
+  EXPECT_EQ(walk_cycles(p, 1e9), 90);
+  EXPECT_NEAR(walk_cycles(p, 16384), 70, 1e-9);
+}
+
+// A trace of 20 laps over 100 pages of regions that a sampler of this rate kept.
+std::string trace_of_laps(const char *rate, uint64_t weight) {
+  static int number = 0;
+  std::string path = testing::TempDir() + "smalloc-predict-" + std::to_string(getpid()) + "-" +
+                     std::to_string(number++) + ".trace";
+  unlink(path.c_str());
+  trace::Output output;
+  const std::string header = std::string("program=x\nrate=") + rate + "\n";
+  EXPECT_EQ(output.open(path.c_str(), header.data(), header.size()), 0);
+  trace::ThreadChunk *chunk = trace::ThreadChunk::create(output, 1);
+  for (uint64_t lap = 0; lap < 20; lap++) {
+    std::vector<trace::ThreadChunk::Access> list;
+    for (uint64_t page = 0; page < 100; page++)
+      list.push_back({(uint64_t{1} << 32) + page * 4096, 3, false});
+    chunk->accesses(1000 + lap, weight, list.data(), list.size());
+  }
+  chunk->end(2000);
+  chunk->flush();
+  chunk->destroy();
+  output.close();
+  return path;
+}
+
+TEST(StudyPrediction, CountsTheMissesOfATrace) {
+  const std::string path = trace_of_laps("1", 1);
+  // Laps over more pages than entries miss always; over fewer, only the first time.
+  const TracedMisses small = misses_of_trace(path, 64, 4096);
+  EXPECT_EQ(small.misses, 2000);
+  EXPECT_EQ(small.accesses, 2000 * 4);
+  EXPECT_EQ(small.pages, 100);
+  EXPECT_EQ(misses_of_trace(path, 128, 4096).misses, 100);
+  unlink(path.c_str());
+}
+
+TEST(StudyPrediction, MakesUpForSampling) {
+  const std::string path = trace_of_laps("0.5", 3);
+  // Half of the pages are in the trace: 150 entries serve 75 of these 100, 256 all.
+  const TracedMisses few = misses_of_trace(path, 150, 4096);
+  EXPECT_EQ(few.misses, 2000 * 3 * 2);
+  EXPECT_EQ(few.pages, 200);
+  EXPECT_EQ(misses_of_trace(path, 256, 4096).misses, 100 * 3 * 2);
+  unlink(path.c_str());
+}
+
+TEST(StudyPrediction, RefusesWhatHoldsNoAccesses) {
+  try {
+    misses_of_trace("/nonexistent.trace", 64, 4096);
+    FAIL() << "accepted";
+  } catch (const Failure &failure) {
+    EXPECT_EQ(failure.what, "cannot read the trace");
+  }
+}
+
+} // namespace
+} // namespace smalloc::cli
