@@ -131,6 +131,9 @@ std::string settings(const Options &options, const Target &target) {
   const bool user_heap =
       user && (std::strncmp(user, "heap:", 5) == 0 || std::strstr(user, ",heap:"));
   add("heap", options.heap.empty() && !target.has_sites && !user_heap ? "split" : options.heap);
+  // Nobody put promotion points into such a program, and it may never allocate again.
+  const bool user_promoter = user && std::strstr(user, "promoter:");
+  add("promoter", target.has_sites || user_promoter ? "" : "thread");
   add("pages", options.pages);
   add("budget", options.budget);
   add("directives", options.directives);
@@ -293,7 +296,7 @@ const Verb kRunVerb = {
     "that was compiled with the "
     "plugin keeps the compiler's decisions; for any other, libsmalloc decides by object size.",
     {{"smalloc run -- ./app input.dat",
-      "an unmodified program: big objects are promoted as it allocates"},
+      "an unmodified program: big objects are promoted while it runs"},
      {"smalloc run --heap superpage --budget 2g --stats -- ./app",
       "everything, up to 2 GiB, with a summary at the end"}},
     declare};

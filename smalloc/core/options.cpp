@@ -99,6 +99,10 @@ bool set_promote(Text v, Options &o) {
     return false;
   return true;
 }
+bool set_promoter(Text v, Options &o) {
+  o.promoter_thread = v.is("thread");
+  return o.promoter_thread || v.is("calls");
+}
 /// Words with + between them, because commas part keys.
 bool set_demote(Text v, Options &o) {
   uint64_t percent = Options().demote_percent;
@@ -170,6 +174,7 @@ const Key kKeys[] = {
      [](Text v, Options &o) { return parse_bytes_between(v, 0, kMostBytes, o.cache_bytes); },
      "0 to 64t, such as 64m"},
     {"promote", set_promote, "auto, off or eager"},
+    {"promoter", set_promoter, "calls or thread"},
     {"demote", set_demote, "auto, off or 1% to 100%"},
     {"walk_near", [](Text v, Options &o) { return set_cycles(v, o.walk_near_cycles); }, kCycles},
     {"walk_far", [](Text v, Options &o) { return set_cycles(v, o.walk_far_cycles); }, kCycles},

@@ -50,6 +50,10 @@ struct Options {
   /// whatever it costs (for measurements); off: objects that start on base pages stay there.
   PromotePolicy promote = PromotePolicy::kAuto;
 
+  /// promoter:calls|thread: who looks for promotions where no promotion point does: the program's
+  /// calls of the allocator, or a thread while something waits (promotion_thread.h).
+  bool promoter_thread = false;
+
   /// demote:N% | auto | off: most memory that superpages of small objects may hold without an object
   /// in it, as a share of those objects' pages; beyond that the emptiest superpages become base pages
   /// and give it back. off (0): superpages are kept until they are empty, and a budget that is used

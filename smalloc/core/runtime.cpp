@@ -6,6 +6,7 @@
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/debug.h"
 #include "smalloc/core/modules.h"
+#include "smalloc/core/promotion_thread.h"
 #include "smalloc/core/stats.h"
 #include "smalloc/core/stats_exit.h"
 #include "smalloc/include/smalloc/machine.h"
@@ -301,6 +302,7 @@ void Runtime::after_fork() {
 
 void Runtime::after_fork_in_child() {
   g_live.after_fork_in_child(); // first: what follows counts
+  promotion_thread_forget();
   statistics_after_fork_in_child();
   if (forks_pool_pages_) {
     fork_gate_.enter_child();
@@ -555,7 +557,10 @@ void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero) {
   }
   if (bytes < least_big || !ready() || !sites_served_ || bytes < reach_bytes_)
     return nullptr;
-  return big_allocate(bytes, alignment, zero, false);
+  void *p = big_allocate(bytes, alignment, zero, false);
+  if (p && options_.promoter_thread && options_.promote != PromotePolicy::kOff)
+    promotion_thread_wake();
+  return p;
 }
 
 void *Runtime::kind_allocate(size_t bytes, size_t alignment, bool zero, int kind) {

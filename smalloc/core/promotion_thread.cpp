@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// promotion_thread.cpp decides when the thread sleeps, looks and ends.
+#include "smalloc/core/promotion_thread.h"
+#include "smalloc/core/runtime.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+namespace smalloc {
+namespace {
+
+enum class State : unsigned char { kNone, kRunning, kRefused };
+std::atomic<State> g_state{State::kNone};
+constexpr long kIntervalNs = 20000000;
+constexpr unsigned kIdleIntervals = 50;
+constexpr size_t kStackBytes =
+    size_t{128} << 10; // a collapse needs little; thread-local storage of others is in it
+
+bool anything_pending() { return __atomic_load_n(&__smalloc_v1_pending, __ATOMIC_RELAXED) != 0; }
+
+void *look(void *) {
+  unsigned idle = 0;
+  for (;;) {
+    timespec interval = {0, kIntervalNs};
+    nanosleep(&interval, nullptr);
+    if (anything_pending()) {
+      idle = 0;
+      g_runtime.promote_by_time();
+    } else if (++idle == kIdleIntervals) {
+      break;
+    }
+  }
+  g_state.store(State::kNone, std::memory_order_release);
+  // What became pending just now saw a running thread.
+  if (anything_pending())
+    promotion_thread_wake();
+  return nullptr;
+}
+
+bool create() {
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0)
+    return false;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  pthread_t thread;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  bool ok = pthread_create(&thread, &attributes, look, nullptr) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  if (ok)
+    pthread_setname_np(thread, "smalloc");
+  return ok;
+}
+
+} // namespace
+
+void promotion_thread_wake() {
+  State seen = State::kNone;
+  if (!g_state.compare_exchange_strong(seen, State::kRunning, std::memory_order_acq_rel))
+    return;
+  int saved = errno;
+  if (!create())
+    g_state.store(State::kRefused, std::memory_order_release);
+  errno = saved;
+}
+
+void promotion_thread_forget() { g_state.store(State::kNone, std::memory_order_relaxed); }
+
+} // namespace smalloc

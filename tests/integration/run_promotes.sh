@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# A program that nobody recompiled and that never allocates again gets superpages under `smalloc run` all the same, from
+# a thread that ends when there is nothing left to do; its children have none; promoter:calls keeps the process single.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
+need_thp
+cat >walk.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static long field(const char *file, const char *name) {
+  static char text[1 << 16];
+  FILE *f = fopen(file, "r");
+  size_t n = fread(text, 1, sizeof text - 1, f);
+  fclose(f);
+  text[n] = 0;
+  char *at = strstr(text, name);
+  return at ? atol(at + strlen(name)) : -1;
+}
+int main(int argc, char **argv) {
+  size_t n = (size_t)48 << 20;
+  unsigned long *a = malloc(n), x = 1, s = 0;
+  static char buffer[1 << 16];
+  setvbuf(stdout, buffer, _IOFBF, sizeof buffer); /* it never allocates again */
+  for (size_t i = 0; i < n / 8; i++)
+    a[i] = i;
+  long huge = 0, threads = 0, wanted = argc > 1 ? 0 : 40000;
+  for (int rounds = 0; rounds < 600; rounds++) {
+    for (int i = 0; i < 3000000; i++) {
+      x = x * 6364136223846793005ul + 1442695040888963407ul;
+      s += a[(x >> 20) % (n / 8)];
+    }
+    long now = field("/proc/self/status", "Threads:");
+    threads = now > threads ? now : threads;
+    huge = field("/proc/self/smaps_rollup", "AnonHugePages:");
+    if (huge > wanted && (wanted || rounds > 10))
+      break;
+  }
+  for (int i = 0; i < 100 && field("/proc/self/status", "Threads:") > 1; i++)
+    nanosleep(&(struct timespec){0, 100000000}, NULL);
+  long after = field("/proc/self/status", "Threads:");
+  pid_t child = fork();
+  if (child == 0)
+    _exit(field("/proc/self/status", "Threads:") != 1);
+  int status;
+  waitpid(child, &status, 0);
+  for (size_t i = 0; i < n / 8; i++)
+    if (a[i] != i)
+      return 3;
+  printf("huge %d threads %ld after %ld child %d\n", huge > wanted, threads, after, status);
+  return s == 0;
+}
+C
+"$CLANG" -O2 walk.c -o walk
+expect_status 0 timeout 200 "$SMALLOC" run -- ./walk
+expect_match out '^huge 1 threads 2 after 1 child 0$'
+expect_status 0 timeout 100 env SMALLOC_CONF=promoter:calls "$SMALLOC" run -- ./walk calls
+expect_match out '^huge [01] threads 1 after 1 child 0$'
