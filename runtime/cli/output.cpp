@@ -16,13 +16,12 @@
 #include <unistd.h>
 
 namespace smalloc::cli {
-namespace {
 
-void write_result(const OutputOptions &options, const std::string &text) {
+void write_text(const std::string &file, const std::string &text) {
   std::FILE *out = stdout;
   std::string name = "standard output";
-  if (!options.file.empty()) {
-    name = expand_file_name(options.file);
+  if (!file.empty()) {
+    name = expand_file_name(file);
     out = std::fopen(name.c_str(), "we");
     if (!out)
       throw Failure{"cannot write the result", name, error_text(errno),
@@ -35,16 +34,18 @@ void write_result(const OutputOptions &options, const std::string &text) {
     throw Failure{"cannot write the result", name, error_text(errno), {}, kFailed};
 }
 
-} // namespace
-
 void add_output_options(CLI::App &app, OutputOptions &options) {
+  add_document_options(app, options);
+  app.add_option("-o,--output", options.file, "Write to FILE (%p process, %h host, %r MPI rank)")
+      ->type_name("FILE");
+}
+
+void add_document_options(CLI::App &app, OutputOptions &options) {
   app.add_flag("--json", options.json, "Print JSON instead of text");
   app.add_option("--fail-if", options.fail_if,
                  "Exit 3 when a number of the JSON crosses a threshold")
       ->type_name("'KEY OP VALUE'")
       ->allow_extra_args(false);
-  app.add_option("-o,--output", options.file, "Write to FILE (%p process, %h host, %r MPI rank)")
-      ->type_name("FILE");
   app.add_option("--color", options.color, "auto, always or never (NO_COLOR is obeyed)")
       ->type_name("WHEN")
       ->check(CLI::IsMember({"auto", "always", "never"}).description(""));
@@ -74,7 +75,7 @@ std::string json_text(const nlohmann::ordered_json &document) {
 
 int finish(const OutputOptions &options, const std::vector<FailIf> &thresholds,
            const nlohmann::ordered_json &document, const std::function<std::string(Colour)> &text) {
-  write_result(options, options.json ? json_text(document) : text(choose_colour(options)));
+  write_text(options.file, options.json ? json_text(document) : text(choose_colour(options)));
   int status = kDone;
   for (const FailIf &threshold : thresholds) {
     std::string found;

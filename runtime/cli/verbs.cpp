@@ -8,16 +8,18 @@ namespace smalloc::cli {
 std::span<const Verb *const> all_verbs() {
   // One a line, in the order of the help.
   static const Verb *const verbs[] = {
-      &kDoctorVerb,    //
-      &kSitesVerb,     //
-      &kRunVerb,       //
-      &kRecordVerb,    //
-      &kTraceVerb,     //
-      &kStatsVerb,     //
-      &kMachineVerb,   //
-      &kNumaVerb,      //
-      &kCalibrateVerb, //
-      &kStudyVerb,     //
+      &kDoctorVerb,     //
+      &kSitesVerb,      //
+      &kRunVerb,        //
+      &kRecordVerb,     //
+      &kAnalyzeVerb,    //
+      &kDirectivesVerb, //
+      &kTraceVerb,      //
+      &kStatsVerb,      //
+      &kMachineVerb,    //
+      &kNumaVerb,       //
+      &kCalibrateVerb,  //
+      &kStudyVerb,      //
   };
   return verbs;
 }

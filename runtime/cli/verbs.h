@@ -33,7 +33,7 @@ struct Verb {
 };
 
 extern const Verb kSitesVerb, kDoctorVerb, kRunVerb, kStatsVerb, kMachineVerb;
-extern const Verb kRecordVerb, kTraceVerb;
+extern const Verb kRecordVerb, kTraceVerb, kAnalyzeVerb, kDirectivesVerb;
 extern const Verb kNumaVerb;
 extern const Verb kCalibrateVerb, kStudyVerb;
 

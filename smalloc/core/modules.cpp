@@ -4,6 +4,7 @@
 // ran: its record is linked into the list and its cells are set; nothing is allocated and no heap
 // starts.
 #include "smalloc/core/modules.h"
+#include "smalloc/agent/directives.h"
 #include "smalloc/base/spin_lock.h"
 #include "smalloc/core/key_join.h"
 #include "smalloc/core/runtime.h"
@@ -120,6 +121,19 @@ void join_units(const smalloc_module &module) {
   join.run(scratch.data());
   for_each_site_of(module, take_joined, &join);
 }
+/// What a profile said of the site goes before what compilers and strategies say.
+void obey_directive(const smalloc_site *site, smalloc_cell *cell, void *) {
+  if (!(site->flags & SMALLOC_SITE_REWRITTEN))
+    return;
+  const unsigned shift =
+      g_directives.page_shift(site->id, context_hash(site_string(site, site->context)));
+  constexpr unsigned kBaseShift = 12;
+  if (shift == kBaseShift)
+    set_word(cell, 0);
+  else if (shift)
+    set_word(cell, SMALLOC_WORD(SMALLOC_DECISION_SUPERPAGE, site->flags & ~SMALLOC_SITE_UNDECIDED,
+                                21, SMALLOC_BY_DIRECTIVE, 0));
+}
 } // namespace
 
 const char *site_string(const smalloc_site *site, uint32_t offset) {
@@ -150,6 +164,8 @@ void module_register(smalloc_module *module) {
       for_each_site_of(*module, word_for_strategy, &strategy);
     if (strategy != HeapStrategy::kSuperpage)
       join_units(*module);
+    if (g_directives.any())
+      for_each_site_of(*module, obey_directive, nullptr);
     if (module->delete_function &&
         (!reaches_ours(module->delete_function, g_own.operator_delete, "_ZdlPv") ||
          operators_replaced()))

@@ -184,6 +184,7 @@ const Key kKeys[] = {
      },
      "256m to 64t, such as 64g"},
     {"stats", set_stats, "off, or exit, json, jemalloc, sites with + between them"},
+    {"directives", [](Text v, Options &o) { return set_path(v, o.directives); }, kPath},
     {"trace", [](Text v, Options &o) { return o.trace = v.size > 0; }, "a file name"},
     {"debug", [](Text v, Options &o) { return parse_switch(v, o.debug); }, kSwitch},
     {"abort", [](Text v, Options &o) { return parse_switch(v, o.abort_on_error); },
@@ -195,15 +196,9 @@ const Key kKeys[] = {
 };
 
 /// Keys that the interface promises and this version has not got.
-bool is_future(Text key) {
-  if (key.is("numa"))
-    return true;
-  return key.is("directives");
-}
+bool is_future(Text key) { return key.is("numa"); }
 /// Asking for the absence of what is absent is no reason for a warning.
-bool is_default_of_future(Text key, Text value) {
-  return (value.is("off") || value.is("false")) && !key.is("directives");
-}
+bool is_default_of_future(Text key, Text value) { return value.is("off") || value.is("false"); }
 
 /// Levenshtein's distance, for names of at most kLongest letters; more when one is longer.
 unsigned distance(Text a, Text b) {

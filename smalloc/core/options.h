@@ -79,6 +79,8 @@ struct Options {
   bool stats_live = true;
   /// stats_file:FILE: where the table at exit goes; %p process, %h host, %r MPI rank.
   char stats_file[256] = "";
+  /// directives:FILE: decisions of an earlier profile (agent/directives.h), which overrule the compiler's.
+  char directives[256] = "";
   /// trace:FILE is libsmalloc_feedback.so's; here only so that its absence can be told.
   bool trace = false;
   /// static:on, text:on: the program's own static data and code on superpages (image_superpages.h).

@@ -4,6 +4,7 @@
 // and the state of our heaps. The order of tests is the order of costs: a request that is not ours
 // leaves after a few compares.
 #include "smalloc/core/runtime.h"
+#include "smalloc/agent/directives.h"
 #include "smalloc/core/debug.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/core/promotion_thread.h"
@@ -32,6 +33,7 @@ namespace smalloc {
 // Constant initialisation: images register before constructors of ours run.
 constinit Range g_range;
 constinit Runtime g_runtime;
+constinit Directives g_directives;
 
 namespace {
 constexpr uint64_t kPauseNs =
@@ -100,10 +102,20 @@ const Options &Runtime::options() {
     if (options_.trace && !smalloc_phase)
       print_warning("smalloc: warning: SMALLOC_CONF: 'trace' needs libsmalloc_feedback.so (smalloc "
                     "record loads it), ignored\n");
+    if (*options_.directives)
+      load_directives();
     strategy_ = options_.heap;
     options_read_.store(true, std::memory_order_release);
   }
   return options_;
+}
+
+void Runtime::load_directives() {
+  if (const char *why = g_directives.load(options_.directives)) {
+    TextBuffer<512> line;
+    line.put("smalloc: warning: directives (").put(options_.directives).put("): ").put(why);
+    print_warning(line.put(", ignored\n").text());
+  }
 }
 
 void Runtime::warn(Text text) {

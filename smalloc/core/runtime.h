@@ -124,6 +124,7 @@ private:
   bool start();
   void unlock_after_fork();
   bool start_region();
+  void load_directives();
   SMALLOC_COLD void warn_of_fallback();
   size_t bytes_to_reserve();
   void *big_allocate(size_t bytes, size_t alignment, bool zero, bool at_birth, bool whole = false,

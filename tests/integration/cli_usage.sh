@@ -14,7 +14,7 @@ expect_error 2 '' "$SMALLOC" doctor --fix --json
 expect_error 2 '' "$SMALLOC" machine
 expect_status 0 "$SMALLOC" --version
 expect_match out '^smalloc [0-9]+\.[0-9]+\.[0-9]+$'
-for verb in '' doctor sites run record 'trace show' 'trace compare' machine 'machine list' 'machine show'; do
+for verb in '' doctor sites run record 'trace show' 'trace compare' analyze 'directives show' 'directives diff' 'directives merge' machine 'machine list' 'machine show'; do
   expect_status 0 "$SMALLOC" $verb --help
   [ "$(wc -l <out)" -le 40 ] || fail "help of '$verb' has more than 40 lines"
   expect_match <(sed -n 1p out) '^  smalloc '

@@ -98,7 +98,7 @@ TEST(Options, WarningsNameKeyValueAndCure) {
   EXPECT_EQ(o.budget_bytes, uint64_t{1} << 30);
 }
 TEST(Options, FutureFeaturesSaySo) {
-  for (const char *future : {"numa:hints", "numa:migrate", "directives:f"}) {
+  for (const char *future : {"numa:hints", "numa:migrate"}) {
     parse(future);
     ASSERT_EQ(warnings.size(), 1u) << future;
     EXPECT_NE(warnings[0].find("not available in this version"), std::string::npos);

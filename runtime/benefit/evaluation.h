@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// evaluation.h decides how the misses of many mappings are counted in one pass over the accesses: each mapping has its own
+// LRU lists (reuse/marker_list.h), since the order changes with the page sizes; accesses are gathered in
+// batches, and the mappings of a batch are shared out to all cores. Batches are also what the confidence intervals are
+// resampled from (bootstrap).
+//
+// Memory: about 144 bytes x 8 x TLB entries a mapping (a few MiB), 20 bytes an access of the batch, 16 bytes a
+// first-touched page; independent of the trace's length.
+#pragma once
+
+#include "runtime/benefit/cost_model.h"
+#include "runtime/reuse/histogram.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace smalloc::benefit {
+
+/// Counted for the whole program: what sampling left out is scaled in.
+struct Counts {
+  double tlb_misses = 0, page_faults = 0, cycles = 0;
+};
+
+class Evaluation {
+public:
+  /// mappings[i][category]: on superpages? A category beyond the vector's end is not. rate: the trace's sampling
+  /// rate. threads 0: one a core.
+  Evaluation(const CostModel &costs, std::vector<std::vector<bool>> mappings, double rate,
+             unsigned threads = 0);
+  ~Evaluation();
+
+  /// One run of accesses to one base page; category UINT32_MAX: none.
+  void access(uint64_t address, uint64_t packed, uint32_t category, uint64_t repeats);
+  /// Counts what is left of the last batch.
+  void finish();
+
+  double accesses() const { return accesses_; }
+  Counts counts(size_t mapping) const;
+  /// Cycles that mapping b saves over mapping a, and the 5 % and 95 % ends of its bootstrap.
+  struct Saving {
+    double cycles, low, high;
+  };
+  Saving saving(size_t a, size_t b) const;
+
+private:
+  struct Access {
+    uint64_t address, packed;
+    uint32_t category;
+  };
+  struct Lane;
+  void run_batch();
+
+  const CostModel &costs_;
+  double rate_, accesses_ = 0;
+  unsigned threads_;
+  std::vector<Access> batch_;
+  std::vector<std::unique_ptr<Lane>> lanes_; // by mapping
+};
+
+} // namespace smalloc::benefit

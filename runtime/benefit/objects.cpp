@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// objects.cpp decides the packed layout: 16-byte steps, objects of a superpage and more at a border of one.
+#include "runtime/benefit/objects.h"
+
+#include <algorithm>
+
+namespace smalloc::benefit {
+namespace {
+constexpr uint64_t kSuperpage = uint64_t{2} << 20, kStep = 16, kPaperLargeBytes = 128 << 10;
+constexpr uint64_t kPaperStatic = 0, kPaperSmall = 1, kPaperLarge = 2;
+uint64_t round_up(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
+} // namespace
+
+uint32_t Objects::category_of(CategoryKind kind, uint64_t id) {
+  const auto [at, fresh] =
+      numbers_.try_emplace({kind, id}, static_cast<uint32_t>(categories_.size()));
+  if (fresh) {
+    categories_.push_back({kind, id, 0, 0, 0});
+    heaps_.emplace_back();
+  }
+  return at->second;
+}
+
+void Objects::insert(uint32_t category, uint64_t address, uint64_t bytes) {
+  constexpr uint64_t kMostBytes = uint64_t{1} << 47;
+  if (bytes == 0 || bytes > kMostBytes || address > UINT64_MAX - bytes)
+    return;
+  // Whatever was there is gone, though we may not have been told.
+  auto over = live_.upper_bound(address);
+  if (over != live_.begin() && std::prev(over)->second.end > address)
+    --over;
+  while (over != live_.end() && over->first < address + bytes) {
+    const uint64_t start = over->first;
+    ++over;
+    free(start);
+  }
+  Heap &heap = heaps_[category];
+  const uint64_t size = round_up(bytes, bytes >= kSuperpage ? kSuperpage : kStep);
+  uint64_t packed;
+  if (auto reuse = heap.free.find(size); reuse != heap.free.end() && !reuse->second.empty()) {
+    packed = reuse->second.back();
+    reuse->second.pop_back();
+  } else {
+    packed = bytes >= kSuperpage ? round_up(heap.end, kSuperpage) : heap.end;
+    heap.end = packed + size;
+  }
+  heap.live += bytes;
+  Category &c = categories_[category];
+  c.peak_bytes = std::max(c.peak_bytes, heap.live);
+  c.heap_bytes = heap.end;
+  live_[address] = {address + bytes, packed, size, category};
+  last_end_ = 0;
+}
+
+void Objects::segment(uint64_t id, uint64_t start, uint64_t bytes) {
+  insert(grouping_ == Grouping::kPaper ? category_of(CategoryKind::kSizeClass, kPaperStatic)
+                                       : category_of(CategoryKind::kStatic, id),
+         start, bytes);
+}
+
+void Objects::allocate(uint64_t site, uint64_t address, uint64_t bytes) {
+  insert(grouping_ == Grouping::kPaper
+             ? category_of(CategoryKind::kSizeClass,
+                           bytes < kPaperLargeBytes ? kPaperSmall : kPaperLarge)
+             : category_of(CategoryKind::kSite, site),
+         address, bytes);
+}
+
+void Objects::free(uint64_t address) {
+  const auto at = live_.find(address);
+  if (at == live_.end())
+    return; // allocated before the recording
+  const Object &object = at->second;
+  Heap &heap = heaps_[object.category];
+  heap.live -= object.end - address;
+  heap.free[object.heap_bytes].push_back(object.packed);
+  live_.erase(at);
+  last_end_ = 0;
+}
+
+Objects::Place Objects::find(uint64_t address) {
+  if (address < last_start_ || address >= last_end_) {
+    auto at = live_.upper_bound(address);
+    if (at == live_.begin() || (--at)->second.end <= address)
+      return {kNone, 0};
+    last_start_ = at->first;
+    last_end_ = at->second.end;
+    last_ = at->second;
+  }
+  return {last_.category, last_.packed + (address - last_start_)};
+}
+
+} // namespace smalloc::benefit

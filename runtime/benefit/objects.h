@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// objects.h decides which category an address belongs to while a trace is followed, and where its object would
+// lie if the category had a heap of superpages of its own: packed, in the order of allocation, freed room
+// used again by size. The trace's addresses are those of base pages, where categories are mixed.
+//
+// O(log objects) an event; about 100 bytes for each live object.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+namespace smalloc::benefit {
+
+enum class CategoryKind { kSite, kStatic, kSizeClass };
+
+/// What is on one page size or another together.
+struct Category {
+  CategoryKind kind = CategoryKind::kSite;
+  uint64_t id = 0;         ///< site's id; of the segment or size class otherwise
+  uint64_t peak_bytes = 0; ///< live at a time
+  uint64_t heap_bytes = 0; ///< what a heap of its own would take
+  double accesses = 0;
+  uint64_t superpages() const { return (heap_bytes + (uint64_t{2} << 20) - 1) >> 21; }
+};
+
+/// by site, or the paper's three: static, small dynamic (below 128 KiB), large dynamic.
+enum class Grouping { kSite, kPaper };
+
+class Objects {
+public:
+  static constexpr uint32_t kNone = UINT32_MAX; ///< stack, or allocated before the recording
+
+  explicit Objects(Grouping grouping) : grouping_(grouping) {}
+
+  void segment(uint64_t id, uint64_t start, uint64_t bytes);
+  void allocate(uint64_t site, uint64_t address, uint64_t bytes);
+  void free(uint64_t address);
+
+  struct Place {
+    uint32_t category;
+    uint64_t packed; ///< address in the category's own heap
+  };
+  /// Remembers the last object, since accesses come in runs.
+  Place find(uint64_t address);
+
+  std::vector<Category> &categories() { return categories_; }
+
+private:
+  struct Object {
+    uint64_t end, packed, heap_bytes;
+    uint32_t category;
+  };
+  struct Heap {
+    uint64_t end = 0, live = 0;
+    std::unordered_map<uint64_t, std::vector<uint64_t>> free; // by size
+  };
+  uint32_t category_of(CategoryKind kind, uint64_t id);
+  void insert(uint32_t category, uint64_t address, uint64_t bytes);
+
+  Grouping grouping_;
+  std::vector<Category> categories_;
+  std::vector<Heap> heaps_; // by category
+  std::map<std::pair<CategoryKind, uint64_t>, uint32_t> numbers_;
+  std::map<uint64_t, Object> live_; // by start
+  uint64_t last_start_ = 1, last_end_ = 0;
+  Object last_{};
+};
+
+} // namespace smalloc::benefit

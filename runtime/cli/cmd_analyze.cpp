@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// cmd_analyze.cpp decides what `smalloc analyze` accepts, and how its result becomes text, the document
+// smalloc.analyze/1, and a directives file.
+#include "runtime/cli/diagnostics.h"
+#include "runtime/cli/output.h"
+#include "runtime/cli/profile.h"
+#include "runtime/cli/profile_store.h"
+#include "runtime/cli/site_report.h"
+#include "runtime/cli/verbs.h"
+#include "runtime/directives/directives_file.h"
+
+#include <chrono>
+#include <cinttypes>
+#include <cmath>
+#include <cstring>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+namespace smalloc::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  OutputOptions output; // its file is not used: -o is the directives file
+  ProfileOptions profile;
+  std::string directives, machine, budget, categories = "site", significance = "share";
+};
+
+const char *kind_name(benefit::CategoryKind kind) {
+  switch (kind) {
+  case benefit::CategoryKind::kStatic:
+    return "static";
+  case benefit::CategoryKind::kSizeClass:
+    return "size_class";
+  default:
+    return "site";
+  }
+}
+
+std::string hex(uint64_t id) { return fmt::format("{:016x}", id); }
+
+Json text_or_null(const std::string &text) { return text.empty() ? Json() : Json(text); }
+
+Json document_of(const Options &options, const Profile &p, const format::MachineProfile &machine) {
+  Json traces = Json::array(), mappings = Json::array();
+  for (const TraceSummary &t : p.traces)
+    traces.push_back(Json{{"path", t.path},
+                          {"build_id", text_or_null(t.build_id)},
+                          {"sample_rate", t.rate},
+                          {"accesses", t.accesses},
+                          {"seconds", t.seconds}});
+  for (size_t i = 0; i < p.mappings.size(); i++) {
+    const RankedMapping &m = p.mappings[i];
+    mappings.push_back(Json{{"rank", i + 1},
+                            {"category", Json{{"kind", kind_name(m.kind)},
+                                              {"id", hex(m.id)},
+                                              {"function", text_or_null(m.function)},
+                                              {"file", text_or_null(m.file)},
+                                              {"line", m.line ? Json(m.line) : Json()}}},
+                            {"steerable", m.steerable},
+                            {"page_bytes", benefit::kSuperpageBytes},
+                            {"superpages", m.mapping.superpages},
+                            {"footprint_bytes", m.footprint_bytes},
+                            {"accesses", m.accesses},
+                            {"tlb_misses_base", m.tlb_misses_base},
+                            {"tlb_misses", m.tlb_misses},
+                            {"page_faults_base", m.page_faults_base},
+                            {"page_faults", m.page_faults},
+                            {"saved_cycles", m.mapping.saved_cycles},
+                            {"saved_cycles_low", m.mapping.saved_cycles_low},
+                            {"saved_cycles_high", m.mapping.saved_cycles_high},
+                            {"pmb_percent", m.mapping.pmb_percent},
+                            {"chosen", m.mapping.chosen}});
+  }
+  return Json{
+      {"schema", "smalloc.analyze/1"},
+      {"traces", traces},
+      {"machine", machine.name},
+      {"has_accesses", p.has_accesses},
+      {"significant", p.significant},
+      {"significance", Json{{"rule", options.significance},
+                            {"tlb_misses_per_second", p.rates.tlb_misses_per_second},
+                            {"page_faults_per_second", p.rates.page_faults_per_second},
+                            {"translation_share", p.rates.translation_share}}},
+      {"budget_bytes", options.budget.empty() ? Json() : Json(options.profile.budget_bytes)},
+      {"categories", p.categories},
+      {"miss_cycles_base", p.cycles_base},
+      {"saved_cycles_all_superpages", p.saved_all},
+      {"mappings", mappings},
+      {"chosen", Json{{"superpages", p.superpages_chosen},
+                      {"saved_cycles_joint", p.saved_joint},
+                      {"saved_cycles_additive", p.saved_additive}}},
+      {"directives_file", text_or_null(options.directives)}};
+}
+
+std::string text_of(const Options &options, const Profile &p, Colour colour) {
+  Table table({"RANK", "SITE", "WHERE", "PMB", "SUPERPAGES", "LIVE", "TLB MISSES", "SAVED CYCLES",
+               "CHOSEN"});
+  size_t rank = 0;
+  for (const RankedMapping &m : p.mappings) {
+    const std::string where = m.line ? fmt::format("{}:{}", m.file, m.line)
+                              : m.kind == benefit::CategoryKind::kSite ? ""
+                                                                       : m.file;
+    table.add_row({{std::to_string(++rank)},
+                   {printable(m.function.empty() ? hex(m.id) : readable_function(m.function))},
+                   {printable(where)},
+                   {fmt::format("{:.1f}", m.mapping.pmb_percent)},
+                   {std::to_string(m.mapping.superpages)},
+                   {readable_bytes(m.footprint_bytes)},
+                   {fmt::format("{:.3g} -> {:.3g}", m.tlb_misses_base, m.tlb_misses)},
+                   {fmt::format("{:.3g} ({:.3g} to {:.3g})", m.mapping.saved_cycles,
+                                m.mapping.saved_cycles_low, m.mapping.saved_cycles_high)},
+                   {m.mapping.chosen ? "yes" : "", Style::kGood}});
+  }
+  std::string text = table.print(colour) + "\n";
+  text +=
+      fmt::format("significance: {} (translation {:.1f} % of the time, {:.3g} TLB misses/s, {:.3g} "
+                  "page faults/s)\n",
+                  p.significant ? "yes" : "no, nothing is chosen", 100 * p.rates.translation_share,
+                  p.rates.tlb_misses_per_second, p.rates.page_faults_per_second);
+  text +=
+      fmt::format("all on base pages: {:.3g} cycles in misses; all on superpages: {:.3g} saved\n",
+                  p.cycles_base, p.saved_all);
+  text += fmt::format("chosen: {} superpages, {:.3g} cycles saved together ({:.3g} as a sum)\n",
+                      p.superpages_chosen, p.saved_joint, p.saved_additive);
+  if (!options.directives.empty())
+    text += fmt::format("directives: {}\n", options.directives);
+  return text;
+}
+
+directives::File directives_of(const Profile &p, const format::MachineProfile &machine) {
+  directives::File file;
+  file.header["machine"] = machine.name;
+  if (!p.traces.empty() && !p.traces.front().build_id.empty())
+    file.header["program"] = p.traces.front().build_id;
+  for (const RankedMapping &m : p.mappings) {
+    if (!m.steerable)
+      continue; // neither compiler nor allocator can move it
+    directives::Entry entry;
+    entry.page_shift = m.mapping.chosen ? 21 : 12;
+    entry.superpages = m.mapping.superpages;
+    entry.pmb_percent = std::round(m.mapping.pmb_percent * 10) / 10;
+    entry.comment = m.line ? fmt::format("{} {}:{}", readable_function(m.function), m.file, m.line)
+                           : readable_function(m.function);
+    file.entries[{m.id, false, 0}] = entry;
+  }
+  directives::give_ranks(file);
+  return file;
+}
+
+// A line that is rewritten in place, on a terminal, after one second.
+class Progress {
+public:
+  explicit Progress(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO)) {}
+  ~Progress() { clear(); }
+  void operator()(double fraction, const char *what) {
+    using Clock = std::chrono::steady_clock;
+    const auto now = Clock::now();
+    if (!wanted_ || now - start_ < std::chrono::seconds(1) ||
+        now - last_ < std::chrono::milliseconds(200))
+      return;
+    last_ = now;
+    std::fprintf(stderr, "\r%s: %3.0f %%", what, 100 * std::min(fraction, 1.0));
+    shown_ = true;
+  }
+  void clear() {
+    if (shown_)
+      std::fprintf(stderr, "\r%30s\r", "");
+    shown_ = false;
+  }
+
+private:
+  bool wanted_, shown_ = false;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), last_ = start_;
+};
+
+// "64m", "2g", a number of bytes.
+uint64_t parse_budget(const std::string &text) {
+  char *end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  uint64_t unit = 1;
+  switch (*end) {
+  case 'k':
+  case 'K':
+    unit = uint64_t{1} << 10;
+    end++;
+    break;
+  case 'm':
+  case 'M':
+    unit = uint64_t{1} << 20;
+    end++;
+    break;
+  case 'g':
+  case 'G':
+    unit = uint64_t{1} << 30;
+    end++;
+    break;
+  }
+  if (end == text.c_str() || *end || !(value >= 0) || value * static_cast<double>(unit) > 1e18)
+    throw Failure{"cannot understand the command line", "--budget " + text,
+                  "it is not a size such as 64m or 2g", "smalloc analyze --help", kUsage};
+  return static_cast<uint64_t>(value * static_cast<double>(unit));
+}
+
+int run_analyze(Options &options) {
+  const auto thresholds = parse_thresholds(options.output);
+  set_quiet(options.output.quiet);
+  if (!options.budget.empty())
+    options.profile.budget_bytes = parse_budget(options.budget);
+  options.profile.grouping =
+      options.categories == "paper" ? benefit::Grouping::kPaper : benefit::Grouping::kSite;
+  options.profile.rule = options.significance == "paper" ? benefit::SignificanceRule::kPaper
+                                                         : benefit::SignificanceRule::kShare;
+  const format::MachineProfile machine = load_profile(options.machine);
+  const benefit::CostModel costs(machine);
+  Progress progress(!options.output.quiet);
+  const Profile profile = analyse(options.profile, costs, std::ref(progress));
+  progress.clear();
+  if (!profile.has_accesses)
+    print_warning("no data accesses", options.profile.traces.front(),
+                  "only first touches are estimated, as if every object were written once",
+                  "compile with -fplugin-arg-smalloc-profile-generate=., then smalloc record");
+  if (!options.directives.empty()) {
+    const directives::File file = directives_of(profile, machine);
+    if (file.entries.empty())
+      print_warning(
+          "no directives", options.directives,
+          "no site of the traces was compiled with the plugin, so none can be steered",
+          "clang -O2 -fplugin=SmallocPlugin.so -fplugin-arg-smalloc-rewrite=all app.c -o app");
+    write_text(options.directives, directives::print(file));
+  }
+  const Json document = document_of(options, profile, machine);
+  const int status = finish(options.output, thresholds, document,
+                            [&](Colour colour) { return text_of(options, profile, colour); });
+  if (!options.directives.empty())
+    print_note("next: SMALLOC_CONF=directives:" + options.directives + " ./app");
+  return status;
+}
+
+std::function<int()> declare(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("TRACE", options->profile.traces, "Traces of smalloc record; several are summed")
+      ->required()
+      ->type_name("");
+  app.add_option("-o,--output", options->directives, "Write a directives file")->type_name("FILE");
+  app.add_option("--machine", options->machine,
+                 "Preset or profile; without it, this machine's preset")
+      ->type_name("NAME|FILE");
+  app.add_option("--budget", options->budget, "Choose at most this much (64m, 2g)")
+      ->type_name("SIZE");
+  app.add_option("--categories", options->categories,
+                 "site, or paper: static, small and large dynamic data")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"site", "paper"}).description(""));
+  app.add_option(
+         "--significance", options->significance,
+         "share: 1 % of the cycles in misses; paper: 100,000 TLB misses or 1,000 faults a second")
+      ->type_name("RULE")
+      ->check(CLI::IsMember({"share", "paper"}).description(""));
+  app.add_option("--seconds", options->profile.seconds,
+                 "How long the program runs unrecorded (else the recording's time)")
+      ->type_name("S");
+  app.add_flag("--other-input", options->profile.other_input,
+               "Choose by PMB alone, for runs with another input");
+  app.add_option("--least-pmb", options->profile.least_pmb_percent,
+                 "Choose nothing below this PMB (1)")
+      ->type_name("PERCENT");
+  app.add_option("--mappings", options->profile.most_mappings,
+                 "Evaluate the sites with the most accesses (24)")
+      ->type_name("N");
+  add_document_options(app, options->output);
+  return [options] { return run_analyze(*options); };
+}
+
+} // namespace
+
+const Verb kAnalyzeVerb = {
+    "analyze",
+    "what superpages would save, site by site, from recorded traces",
+    "Puts each site on superpages in a simulated TLB while everything else stays on base pages, "
+    "and ranks the "
+    "sites by the cycles saved (PMB: percentage of the maximal benefit) and the superpages needed. "
+    "Several traces are summed. The directives file makes the choice take effect.",
+    {{"smalloc analyze app.trace -o app.directives",
+      "the ranking, and a file for SMALLOC_CONF=directives:"},
+     {"smalloc analyze small.trace big.trace --budget 64m --json",
+      "two inputs together, at most 32 superpages, for scripts"}},
+    declare};
+
+} // namespace smalloc::cli

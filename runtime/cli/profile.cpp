@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// profile.cpp decides the passes over the traces: first what there is (objects, accesses, names), then every base mapping
+// at once, then the chosen set jointly, because categories share the TLB and savings do not add up.
+#include "runtime/cli/profile.h"
+#include "runtime/benefit/evaluation.h"
+#include "runtime/cli/diagnostics.h"
+#include "runtime/trace/reader.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace smalloc::cli {
+namespace {
+
+using benefit::CategoryKind;
+using CategoryKey = std::pair<CategoryKind, uint64_t>;
+
+struct Name {
+  std::string function, file;
+  unsigned line = 0;
+  bool steerable = false;
+};
+
+// Everything summed over the traces.
+struct Total {
+  double accesses = 0, saved = 0, low = 0, high = 0;
+  double misses_base = 0, misses = 0, faults_base = 0, faults = 0;
+  uint64_t superpages = 0, peak_bytes = 0;
+};
+
+std::unique_ptr<trace::Reader> open_trace(const std::string &path) try {
+  return std::make_unique<trace::Reader>(path);
+} catch (const trace::TraceError &error) {
+  throw Failure{"cannot read the trace", path, error.what(), "smalloc record -o FILE -- ./app",
+                kFailed};
+}
+
+std::string value_of(const trace::Reader &reader, const char *key) {
+  const auto at = reader.header().find(key);
+  return at == reader.header().end() ? std::string() : at->second;
+}
+
+double rate_of(const trace::Reader &reader) {
+  const std::string text = value_of(reader, "rate");
+  const double rate = text.empty() ? 1 : std::strtod(text.c_str(), nullptr);
+  return rate > 0 && rate <= 1 ? rate : 1;
+}
+
+Name name_of_site(const trace::Event &e) {
+  Name name;
+  if (e.kind == trace::kCompilerSite) {
+    const size_t newline = std::min(e.text.find('\n'), e.text.size());
+    name.function = e.text.substr(0, newline);
+    std::string place(e.text.substr(std::min(newline + 1, e.text.size())));
+    if (const size_t colon = place.rfind(':'); colon != std::string::npos) {
+      name.line = static_cast<unsigned>(std::strtoul(place.c_str() + colon + 1, nullptr, 10));
+      place.resize(colon);
+    }
+    name.file = place;
+    name.steerable = true;
+  } else {
+    const size_t slash = e.text.rfind('/');
+    name.function = fmt::format(
+        "{}+{:#x}", e.text.substr(slash == std::string_view::npos ? 0 : slash + 1), e.offset);
+    name.file = e.text;
+  }
+  return name;
+}
+
+uint64_t segment_id(std::string_view path) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (char c : path)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+// Follows one trace: keeps its objects, and hands every run of accesses on. Without recorded accesses each new object
+// is written once, page by page: what first touch costs can be told at least.
+class Follower {
+public:
+  using OnAccess = std::function<void(uint64_t address, benefit::Objects::Place, uint64_t repeats)>;
+  Follower(const ProfileOptions &options, bool has_accesses, OnAccess on_access)
+      : objects_(options.grouping), has_accesses_(has_accesses), on_access_(std::move(on_access)) {}
+
+  void event(const trace::Event &e) {
+    switch (e.type) {
+    case trace::Type::kSegment:
+      objects_.segment(segment_id(e.text), e.address, e.bytes);
+      break;
+    case trace::Type::kAllocate:
+      objects_.allocate(e.site, e.address, e.bytes);
+      touch(e);
+      break;
+    case trace::Type::kReallocate:
+      objects_.free(e.old_address);
+      objects_.allocate(e.site, e.address, e.bytes);
+      touch(e);
+      break;
+    case trace::Type::kFree:
+      objects_.free(e.address);
+      break;
+    case trace::Type::kAccess:
+      for (const trace::AccessRun &run : e.accesses)
+        on_access_(run.address, objects_.find(run.address), run.repeats);
+      break;
+    default:
+      break;
+    }
+  }
+  benefit::Objects &objects() { return objects_; }
+
+private:
+  void touch(const trace::Event &e) {
+    constexpr uint64_t kMostPages = 1 << 22;
+    if (has_accesses_)
+      return;
+    for (uint64_t offset = 0; offset < e.bytes && offset >> 12 < kMostPages; offset += 4096)
+      on_access_(e.address + offset, objects_.find(e.address + offset), 0);
+  }
+  benefit::Objects objects_;
+  bool has_accesses_;
+  OnAccess on_access_;
+};
+
+class Analysis {
+public:
+  Analysis(const ProfileOptions &options, const benefit::CostModel &costs,
+           const std::function<void(double, const char *)> &progress)
+      : options_(options), costs_(costs), progress_(progress) {}
+
+  Profile run() {
+    survey();
+    rank();
+    if (std::count_if(profile_.mappings.begin(), profile_.mappings.end(),
+                      [](const RankedMapping &m) { return m.mapping.chosen; }) > 1)
+      evaluate_jointly();
+    return std::move(profile_);
+  }
+
+private:
+  CategoryKey key_of(const benefit::Category &c) const { return {c.kind, c.id}; }
+
+  void read(trace::Reader &reader, size_t trace, const char *what,
+            const std::function<void(const trace::Event &)> &visit) {
+    const double share = 1.0 / static_cast<double>(options_.traces.size());
+    reader.read(visit, [&](uint64_t done, uint64_t all) {
+      if (progress_)
+        progress_(share *
+                      (static_cast<double>(trace) +
+                       static_cast<double>(done) / static_cast<double>(std::max<uint64_t>(all, 1))),
+                  what);
+    });
+  }
+
+  // What there is, and which traces hold accesses.
+  void survey() {
+    for (size_t t = 0; t < options_.traces.size(); t++) {
+      const auto reader = open_trace(options_.traces[t]);
+      TraceSummary summary{options_.traces[t],
+                           value_of(*reader, "build_id"),
+                           value_of(*reader, "program"),
+                           rate_of(*reader),
+                           0,
+                           0};
+      uint64_t last_ns = 0;
+      std::map<CategoryKey, double> accesses;
+      Follower follower(options_, true,
+                        [&](uint64_t, benefit::Objects::Place place, uint64_t repeats) {
+                          const double n = static_cast<double>(repeats + 1) / summary.rate;
+                          summary.accesses += n;
+                          if (place.category != benefit::Objects::kNone)
+                            follower_->objects().categories()[place.category].accesses += n;
+                        });
+      follower_ = &follower;
+      read(*reader, t, "reading", [&](const trace::Event &e) {
+        last_ns = std::max(last_ns, e.time_ns);
+        if (e.type == trace::Type::kSite)
+          names_[{CategoryKind::kSite, e.site}] = name_of_site(e);
+        if (e.type == trace::Type::kSegment)
+          names_[{CategoryKind::kStatic, segment_id(e.text)}] = {"static data", std::string(e.text),
+                                                                 0, false};
+        follower.event(e);
+      });
+      if (reader->skipped_bytes() || reader->bad_records())
+        print_warning("damaged trace", options_.traces[t],
+                      fmt::format("{} bytes and {} records were skipped", reader->skipped_bytes(),
+                                  reader->bad_records()));
+      numbers_.emplace_back();
+      for (const benefit::Category &c : follower.objects().categories()) {
+        numbers_.back().push_back(key_of(c));
+        Total &total = totals_[key_of(c)];
+        total.accesses += c.accesses;
+        total.superpages = std::max(total.superpages, c.superpages());
+        total.peak_bytes = std::max(total.peak_bytes, c.peak_bytes);
+      }
+      summary.seconds = static_cast<double>(last_ns) / 1e9;
+      seconds_ += summary.seconds;
+      profile_.has_accesses |= summary.accesses > 0;
+      profile_.traces.push_back(std::move(summary));
+    }
+    profile_.categories = totals_.size();
+    if (options_.seconds > 0)
+      seconds_ = options_.seconds;
+  }
+
+  // Evaluates mappings given as sets of categories on every trace; take(trace, evaluation) collects.
+  void evaluate(const std::vector<std::vector<CategoryKey>> &mappings, bool all_last,
+                const char *what, const std::function<void(const benefit::Evaluation &)> &take) {
+    for (size_t t = 0; t < options_.traces.size(); t++) {
+      const auto reader = open_trace(options_.traces[t]);
+      const std::vector<CategoryKey> &numbers = numbers_[t];
+      std::vector<std::vector<bool>> lanes;
+      for (const auto &mapping : mappings) {
+        std::vector<bool> lane(numbers.size());
+        for (size_t i = 0; i < numbers.size(); i++)
+          lane[i] = std::find(mapping.begin(), mapping.end(), numbers[i]) != mapping.end();
+        lanes.push_back(std::move(lane));
+      }
+      if (all_last)
+        lanes.push_back(std::vector<bool>(numbers.size(), true));
+      benefit::Evaluation evaluation(costs_, std::move(lanes),
+                                     profile_.traces[t].accesses > 0 ? profile_.traces[t].rate : 1,
+                                     options_.threads);
+      Follower follower(options_, profile_.traces[t].accesses > 0,
+                        [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats) {
+                          evaluation.access(address, place.packed, place.category, repeats);
+                        });
+      read(*reader, t, what, [&](const trace::Event &e) { follower.event(e); });
+      evaluation.finish();
+      take(evaluation);
+    }
+  }
+
+  void rank() {
+    std::vector<CategoryKey> keys;
+    for (const auto &[key, total] : totals_)
+      keys.push_back(key);
+    const auto weight = [&](const CategoryKey &key) {
+      const Total &t = totals_[key];
+      return profile_.has_accesses ? t.accesses : static_cast<double>(t.peak_bytes);
+    };
+    std::stable_sort(keys.begin(), keys.end(), [&](const CategoryKey &a, const CategoryKey &b) {
+      return weight(a) > weight(b);
+    });
+    while (!keys.empty() && (keys.size() > options_.most_mappings || weight(keys.back()) == 0))
+      keys.pop_back();
+
+    std::vector<std::vector<CategoryKey>> mappings = {{}};
+    for (const CategoryKey &key : keys)
+      mappings.push_back({key});
+    benefit::Counts base;
+    double miss_cycles = 0;
+    evaluate(mappings, true, "evaluating", [&](const benefit::Evaluation &e) {
+      const benefit::Counts all_base = e.counts(0);
+      base.tlb_misses += all_base.tlb_misses;
+      base.page_faults += all_base.page_faults;
+      base.cycles += all_base.cycles;
+      miss_cycles +=
+          all_base.cycles - all_base.page_faults * costs_.fault_cycles(benefit::kBasePageBytes);
+      for (size_t i = 0; i < keys.size(); i++) {
+        Total &total = totals_[keys[i]];
+        const benefit::Counts counts = e.counts(i + 1);
+        const auto saving = e.saving(0, i + 1);
+        total.misses_base += all_base.tlb_misses;
+        total.misses += counts.tlb_misses;
+        total.faults_base += all_base.page_faults;
+        total.faults += counts.page_faults;
+        total.saved += saving.cycles;
+        total.low += saving.low;
+        total.high += saving.high;
+      }
+      profile_.saved_all += e.saving(0, keys.size() + 1).cycles;
+    });
+    profile_.cycles_base = base.cycles;
+    if (seconds_ > 0) {
+      profile_.rates.tlb_misses_per_second = base.tlb_misses / seconds_;
+      profile_.rates.page_faults_per_second = base.page_faults / seconds_;
+      profile_.rates.translation_share = std::min(
+          1.0, (miss_cycles + base.page_faults * costs_.fault_cycles(benefit::kBasePageBytes)) /
+                   (seconds_ * costs_.frequency_hz()));
+    }
+    profile_.significant = benefit::significant(profile_.rates, options_.rule);
+
+    std::vector<benefit::Mapping> ranked;
+    for (size_t i = 0; i < keys.size(); i++) {
+      const Total &total = totals_[keys[i]];
+      ranked.push_back({i, total.superpages, total.saved, total.low, total.high, 0, false});
+    }
+    benefit::rank_mappings(ranked);
+    if (profile_.significant)
+      profile_.superpages_chosen = benefit::choose(
+          ranked,
+          options_.budget_bytes == UINT64_MAX ? UINT64_MAX
+                                              : options_.budget_bytes / benefit::kSuperpageBytes,
+          !options_.other_input, options_.least_pmb_percent);
+    for (const benefit::Mapping &mapping : ranked) {
+      const CategoryKey &key = keys[mapping.category];
+      const Total &total = totals_[key];
+      RankedMapping m;
+      m.mapping = mapping;
+      m.kind = key.first;
+      m.id = key.second;
+      if (const auto name = names_.find(key); name != names_.end()) {
+        m.function = name->second.function;
+        m.file = name->second.file;
+        m.line = name->second.line;
+        m.steerable = name->second.steerable;
+      } else if (key.first == CategoryKind::kSizeClass) {
+        static const char *const kPaper[] = {"static", "small dynamic", "large dynamic"};
+        m.function = kPaper[std::min<uint64_t>(key.second, 2)];
+      }
+      m.accesses = total.accesses;
+      m.footprint_bytes = total.peak_bytes;
+      m.tlb_misses_base = total.misses_base;
+      m.tlb_misses = total.misses;
+      m.page_faults_base = total.faults_base;
+      m.page_faults = total.faults;
+      if (mapping.chosen)
+        profile_.saved_additive += mapping.saved_cycles;
+      profile_.mappings.push_back(std::move(m));
+    }
+    profile_.saved_joint = profile_.saved_additive; // of none or one
+  }
+
+  void evaluate_jointly() {
+    std::vector<CategoryKey> chosen;
+    for (const RankedMapping &m : profile_.mappings)
+      if (m.mapping.chosen)
+        chosen.push_back({m.kind, m.id});
+    profile_.saved_joint = 0;
+    evaluate({{}, chosen}, false, "checking the choice",
+             [&](const benefit::Evaluation &e) { profile_.saved_joint += e.saving(0, 1).cycles; });
+  }
+
+  const ProfileOptions &options_;
+  const benefit::CostModel &costs_;
+  const std::function<void(double, const char *)> &progress_;
+  // By trace: its categories in the order in which they appear, the same in every pass.
+  std::vector<std::vector<CategoryKey>> numbers_;
+  std::map<CategoryKey, Total> totals_;
+  std::map<CategoryKey, Name> names_;
+  double seconds_ = 0;
+  Profile profile_;
+  Follower *follower_ = nullptr; // of the survey
+};
+
+} // namespace
+
+Profile analyse(const ProfileOptions &options, const benefit::CostModel &costs,
+                const std::function<void(double, const char *)> &progress) {
+  return Analysis(options, costs, progress).run();
+}
+
+} // namespace smalloc::cli

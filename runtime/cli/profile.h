@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// profile.h decides how traces become a ranking of sites: which categories are looked at, how several traces (inputs,
+// ranks, hosts) are summed, and what is chosen. The text, JSON and directives are made of the result elsewhere
+// (profile_report.h).
+#pragma once
+
+#include "runtime/benefit/cost_model.h"
+#include "runtime/benefit/objects.h"
+#include "runtime/benefit/ranking.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace smalloc::cli {
+
+struct ProfileOptions {
+  std::vector<std::string> traces;
+  benefit::Grouping grouping = benefit::Grouping::kSite;
+  benefit::SignificanceRule rule = benefit::SignificanceRule::kShare;
+  uint64_t budget_bytes = UINT64_MAX;
+  double least_pmb_percent = 1;
+  size_t most_mappings = 24; ///< categories evaluated: those with the most accesses
+  double seconds = 0;        ///< of an unrecorded run; 0: the recording's
+  bool other_input = false;
+  unsigned threads = 0;
+};
+
+struct TraceSummary {
+  std::string path, build_id, program;
+  double rate = 1, accesses = 0, seconds = 0;
+};
+
+/// One base mapping, with what people and files call its category.
+struct RankedMapping {
+  benefit::Mapping mapping;
+  benefit::CategoryKind kind = benefit::CategoryKind::kSite;
+  uint64_t id = 0;
+  bool steerable = false; ///< an id of the plugin's: a directive can reach it
+  std::string function, file;
+  unsigned line = 0;
+  double accesses = 0;
+  uint64_t footprint_bytes = 0;
+  double tlb_misses_base = 0, tlb_misses = 0, page_faults_base = 0, page_faults = 0;
+};
+
+struct Profile {
+  std::vector<TraceSummary> traces;
+  std::vector<RankedMapping> mappings; ///< by rank
+  bool has_accesses = false, significant = false;
+  benefit::Rates rates;
+  double cycles_base = 0, saved_all = 0; ///< all on base pages; everything on superpages
+  double saved_joint = 0, saved_additive = 0;
+  uint64_t superpages_chosen = 0;
+  size_t categories = 0; ///< also those that were not evaluated
+};
+
+/// Reads each trace two or three times. progress(fraction, what) is called now and then. Throws Failure for files that
+/// cannot be read.
+Profile analyse(const ProfileOptions &options, const benefit::CostModel &costs,
+                const std::function<void(double, const char *)> &progress);
+
+} // namespace smalloc::cli

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// directives_file.cpp decides spaces, order and rounding.
+#include "runtime/directives/directives_file.h"
+#include "smalloc/agent/directive_line.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace smalloc::directives {
+namespace {
+
+std::string text_of(Text t) { return {t.data ? t.data : "", t.size}; }
+
+// A comment stays on its line, whatever a symbol is called.
+std::string one_line(std::string text) {
+  for (char &c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == 127)
+      c = '?';
+  return text;
+}
+
+} // namespace
+
+const char *page_name(unsigned page_shift) {
+  switch (page_shift) {
+  case 16:
+    return "64k";
+  case 21:
+    return "2m";
+  case 30:
+    return "1g";
+  default:
+    return "base";
+  }
+}
+
+File parse(std::string_view text) {
+  if (text.substr(0, sizeof kDirectivesHeader - 1) != kDirectivesHeader)
+    throw FormatError("it does not begin with '# smalloc.directives/1'");
+  File file;
+  size_t number = 0;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (++number == 1) {
+      line.remove_prefix(sizeof kDirectivesHeader - 1);
+      while (!line.empty()) {
+        const size_t word_end = std::min(line.find(' '), line.size());
+        const std::string_view word = line.substr(0, word_end);
+        if (const size_t equals = word.find('='); equals != std::string_view::npos)
+          file.header.emplace(word.substr(0, equals), word.substr(equals + 1));
+        line.remove_prefix(std::min(word_end + 1, line.size()));
+      }
+      continue;
+    }
+    Directive d;
+    switch (parse_directive(Text(line.data(), line.size()), d)) {
+    case DirectiveLine::kNothing:
+      break;
+    case DirectiveLine::kBad:
+      file.bad_lines.push_back(number);
+      break;
+    case DirectiveLine::kDirective:
+      file.entries.emplace(
+          Key{d.site, d.has_context, d.context},
+          Entry{d.page_shift, d.rank, d.superpages, static_cast<double>(d.pmb_thousandths) / 1000,
+                d.numa.is("-") ? std::string() : text_of(d.numa), text_of(d.comment)});
+    }
+  }
+  return file;
+}
+
+std::string print_key(const Key &key) {
+  char text[48];
+  if (key.has_context)
+    std::snprintf(text, sizeof text, "%016llx/%016llx", static_cast<unsigned long long>(key.site),
+                  static_cast<unsigned long long>(key.context));
+  else
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(key.site));
+  return text;
+}
+
+std::string print(const File &file) {
+  std::string text = kDirectivesHeader;
+  for (const auto &[key, value] : file.header) {
+    std::string word = one_line(value);
+    std::replace(word.begin(), word.end(), ' ', '_');
+    text += " " + key + "=" + word;
+  }
+  text += "\n";
+  for (const auto &[key, entry] : file.entries) {
+    char fields[160];
+    std::snprintf(fields, sizeof fields,
+                  " page=%s rank=%llu pmb=%.1f superpages=%llu numa=", page_name(entry.page_shift),
+                  static_cast<unsigned long long>(entry.rank), entry.pmb_percent,
+                  static_cast<unsigned long long>(entry.superpages));
+    text += print_key(key) + fields + (entry.numa.empty() ? "-" : entry.numa);
+    if (!entry.comment.empty())
+      text += " # " + one_line(entry.comment);
+    text += "\n";
+  }
+  return text;
+}
+
+std::vector<Difference> compare(const File &before, const File &after) {
+  std::vector<Difference> list;
+  for (const auto &[key, entry] : before.entries) {
+    const auto other = after.entries.find(key);
+    if (other == after.entries.end())
+      list.push_back({key, &entry, nullptr});
+    else if (other->second.page_shift != entry.page_shift)
+      list.push_back({key, &entry, &other->second});
+  }
+  for (const auto &[key, entry] : after.entries)
+    if (!before.entries.contains(key))
+      list.push_back({key, nullptr, &entry});
+  std::sort(list.begin(), list.end(),
+            [](const Difference &a, const Difference &b) { return a.key < b.key; });
+  return list;
+}
+
+void give_ranks(File &file) {
+  std::vector<std::pair<const Key *, Entry *>> order;
+  for (auto &[key, entry] : file.entries) {
+    entry.rank = 0;
+    if (entry.page_shift > 12)
+      order.emplace_back(&key, &entry);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const auto &a, const auto &b) {
+    if (a.second->pmb_percent != b.second->pmb_percent)
+      return a.second->pmb_percent > b.second->pmb_percent;
+    return a.second->superpages < b.second->superpages;
+  });
+  for (size_t i = 0; i < order.size(); i++)
+    order[i].second->rank = i + 1;
+}
+
+File merge(const File &a, const File &b) {
+  File result;
+  for (const auto &[key, value] : a.header)
+    if (const auto other = b.header.find(key); other != b.header.end() && other->second == value)
+      result.header.emplace(key, value);
+  result.entries = a.entries;
+  for (const auto &[key, entry] : b.entries) {
+    const auto [at, fresh] = result.entries.emplace(key, entry);
+    if (!fresh && entry.pmb_percent > at->second.pmb_percent)
+      at->second = entry;
+  }
+  give_ranks(result);
+  return result;
+}
+
+} // namespace smalloc::directives

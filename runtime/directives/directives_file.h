@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// directives_file.h decides the one form in which a directives file is written (docs/directives.md): sorted by site,
+// the same bytes for the same content, so that it can be kept under version control; and how two are compared and merged.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace smalloc::directives {
+
+struct Entry {
+  unsigned page_shift = 21;
+  uint64_t rank = 0, superpages = 0;
+  double pmb_percent = 0; ///< written with one decimal
+  std::string numa;       ///< empty: nothing said
+  std::string comment;    ///< function file:line
+  bool operator==(const Entry &) const = default;
+};
+
+/// Site and context; has_context false: all copies of the site.
+struct Key {
+  uint64_t site = 0;
+  bool has_context = false;
+  uint64_t context = 0;
+  auto operator<=>(const Key &) const = default;
+};
+
+struct File {
+  std::map<std::string, std::string> header; ///< program, machine, ...
+  std::map<Key, Entry> entries;
+  std::vector<size_t> bad_lines; ///< their numbers, from 1
+};
+
+/// what() is the reason in words.
+class FormatError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws FormatError when it is no directives file at all; bad lines are only noted. Of two lines for one key the first counts.
+File parse(std::string_view text);
+std::string print(const File &file);
+std::string print_key(const Key &key);
+const char *page_name(unsigned page_shift);
+
+struct Difference {
+  Key key;
+  const Entry *before, *after; ///< nullptr: not there
+};
+/// Entries whose page size or presence differs, in order; rank, benefit and comments may.
+std::vector<Difference> compare(const File &before, const File &after);
+
+/// Of the same site the entry with the higher PMB counts, on equality the first file's; ranks are given anew by PMB.
+/// Header values that differ are left out.
+File merge(const File &a, const File &b);
+
+/// Gives ranks 1, 2, ... to all entries that are not "base": by PMB, then superpages, then key.
+void give_ranks(File &file);
+
+} // namespace smalloc::directives

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// directives.h decides what SMALLOC_CONF=directives:FILE does at the start of a program: the file is read once, whole,
+// into memory of our own, and each image's sites are looked up when the image registers. A directive overrules the
+// compiler. A line that makes no sense is passed over, a file that cannot be read costs one warning; neither ever
+// stops the program.
+#ifndef SMALLOC_AGENT_DIRECTIVES_H
+#define SMALLOC_AGENT_DIRECTIVES_H
+
+#include "smalloc/agent/directive_line.h"
+
+namespace smalloc {
+
+class Directives {
+public:
+  /// Regular files of at most kMostBytes. Returns nullptr, or why nothing was read. O(n) for a sorted file, as the command
+  /// writes them, O(n log n) else.
+  const char *load(const char *path);
+  /// The page size for a site, as a shift; 0: nothing said. A line for this context goes before one for all.
+  unsigned page_shift(uint64_t site, uint64_t context) const;
+  bool any() const { return count_ != 0; }
+  size_t count() const { return count_; }
+  size_t bad_lines() const { return bad_; }
+
+  static constexpr size_t kMostBytes = size_t{16} << 20;
+
+private:
+  struct Entry {
+    uint64_t site, context;
+    uint32_t has_context, page_shift;
+    bool before(const Entry &other) const {
+      return site != other.site                 ? site < other.site
+             : has_context != other.has_context ? has_context < other.has_context
+                                                : context < other.context;
+    }
+  };
+  void parse(const char *text, size_t bytes);
+  void sort();
+
+  Entry *entries_ = nullptr;
+  size_t count_ = 0, bad_ = 0;
+};
+
+/// Of this process.
+extern Directives g_directives;
+
+} // namespace smalloc
+#endif

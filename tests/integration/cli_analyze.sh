@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# smalloc analyze turns a recording into a ranking and a directives file, the same bytes each time; bad input is named.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
+[ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
+write_gather
+"$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o app "${LINK_LIBRARY[@]}"
+expect_status 0 "$SMALLOC" record -q -o t.trace -- ./app
+# First touches alone: the table's 16,384 faults become 32.
+expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 --json -o a.directives
+expect_match err '^smalloc: warning: no data accesses \(t.trace\)'
+mv out a.json
+json_is a.json 'd["schema"] == "smalloc.analyze/1" and not d["has_accesses"] and d["significant"]'
+json_is a.json 'd["mappings"][0]["category"]["function"] in ("gather", "main") and d["mappings"][0]["pmb_percent"] == 100'
+json_is a.json 'd["mappings"][0]["superpages"] == 32 and d["mappings"][0]["footprint_bytes"] == 64 << 20'
+json_is a.json '16300 <= d["mappings"][0]["page_faults_base"] - d["mappings"][0]["page_faults"] <= 16384'
+json_is a.json 'all(a["pmb_percent"] >= b["pmb_percent"] for a, b in zip(d["mappings"], d["mappings"][1:]))'
+"$SMALLOC" sites app --json >sites.json
+python3 - <<'PY' || fail "the directives are not of the program's sites"
+import json
+ids = {s["id"] for s in json.load(open("sites.json"))["sites"]}
+lines = open("a.directives").read().splitlines()
+assert lines[0].startswith("# smalloc.directives/1 machine=zen4 program="), lines[0]
+assert len(lines) > 1 and {line[:16] for line in lines[1:]} <= ids, lines
+assert lines == sorted(lines)
+PY
+expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 --json -q -o b.directives
+cmp a.directives b.directives || fail "another run, other directives"
+# A budget of one superpage leaves no room for the table.
+expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 --budget 2m --json
+json_is out 'not d["mappings"][0]["chosen"] and d["chosen"]["superpages"] <= 1 and d["budget_bytes"] == 2 << 20'
+# An hour for so few faults is not worth a superpage.
+expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 3600 --json
+json_is out 'not d["significant"] and d["chosen"]["superpages"] == 0'
+expect_status 0 "$SMALLOC" analyze t.trace t.trace --categories paper --significance paper --machine zen4
+expect_match out 'large dynamic'
+# The text form, and the other verbs on the file.
+expect_status 0 "$SMALLOC" analyze t.trace --machine zen4
+expect_match out '^RANK +SITE'
+expect_status 0 "$SMALLOC" directives show a.directives --json
+json_is out 'd["totals"]["bad_lines"] == 0 and d["header"]["machine"] == "zen4" and d["totals"]["directives"] >= 1'
+sed 's/page=2m/page=base/' a.directives >c.directives
+sed 's/page=base/page=2m/' a.directives >d.directives
+expect_status 3 "$SMALLOC" directives diff c.directives d.directives --fail-if 'totals.differences > 0'
+expect_status 0 "$SMALLOC" directives diff a.directives a.directives
+expect_match out '^no decision differs$'
+expect_status 0 "$SMALLOC" directives merge a.directives b.directives -o m.directives
+cmp a.directives m.directives || fail "a file merged with itself differs"
+echo nonsense >>a.directives
+expect_status 0 "$SMALLOC" directives show a.directives
+expect_match err '^smalloc: warning: bad directive \(a.directives:[0-9]+\)'
+expect_error 1 'cannot read the directives \(gather.c\): it does not begin with' "$SMALLOC" directives show gather.c
+expect_error 1 'cannot read the trace \(gather.c\): it has no smalloc.trace/1 header' "$SMALLOC" analyze gather.c
+expect_error 2 '--budget much' "$SMALLOC" analyze t.trace --budget much
+expect_error 1 'cannot use machine profile \(nosuch\)' "$SMALLOC" analyze t.trace --machine nosuch
+expect_error 2 '' "$SMALLOC" analyze

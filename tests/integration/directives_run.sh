@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# SMALLOC_CONF=directives:FILE changes decisions of a finished program, both ways, without recompiling it; a bad file costs
+# a warning, and a set-uid program does not look at it.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
+write_gather
+"$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o app "${LINK_LIBRARY[@]}"
+runs_huge ./app
+"$SMALLOC" sites app --json >sites.json
+ids=$(python3 -c 'import json; print("\n".join(sorted(s["id"] for s in json.load(open("sites.json"))["sites"] if s["rewritten"])))')
+[ -n "$ids" ] || fail "nothing rewritten"
+write_directives() { # PAGE
+  echo '# smalloc.directives/1 program=test'
+  for id in $ids; do echo "$id page=$1 rank=1 pmb=100.0 superpages=32 numa=- # test"; done
+}
+write_directives base >base.directives
+write_directives 2m >huge.directives
+expect_status 0 env SMALLOC_CONF=directives:base.directives ./app
+expect_match out "^$SUM huge_kib 0\$"
+[ ! -s err ] || fail "$(cat err)"
+runs_huge env SMALLOC_CONF=directives:huge.directives ./app
+# The command passes the file on.
+expect_status 0 "$SMALLOC" run --directives base.directives -- ./app
+expect_match out "^$SUM huge_kib 0\$"
+# A site that the compiler left on base pages is steered the other way.
+sed 's/table\[index\[i\]\]/table[i]/' gather.c >stream.c
+"$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all stream.c -o stream "${LINK_LIBRARY[@]}"
+"$SMALLOC" sites stream --json >sites.json
+ids=$(python3 -c 'import json; print("\n".join(sorted(s["id"] for s in json.load(open("sites.json"))["sites"] if s["rewritten"])))')
+[ -n "$ids" ] || fail "nothing rewritten"
+write_directives 2m >stream.directives
+SUM=$(./stream | sed 's/ huge_kib.*//')
+runs_huge env SMALLOC_CONF=directives:stream.directives ./stream
+# Bad files: one line, and the program runs as before.
+for bad in /nosuch "$tmp" gather.c /dev/zero; do
+  expect_status 0 env SMALLOC_CONF="directives:$bad" ./app
+  [ "$(grep -c '^smalloc: warning: directives (' err)" = 1 ] || fail "$bad: $(cat err)"
+  expect_match out "^sum"
+done
+{
+  echo '# smalloc.directives/1'
+  head -c 100000 /dev/urandom
+} >noise.directives
+expect_status 0 env SMALLOC_CONF=directives:noise.directives ./app
+# 10,000 lines are read in time: counted in system calls, since times are noise.
+python3 -c 'print("# smalloc.directives/1"); [print("%016x page=2m rank=1 pmb=1.0 superpages=1 numa=- # f a.c:1" % i) for i in range(10000)]' >many.directives
+expect_status 0 env SMALLOC_CONF=directives:many.directives ./app
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+  SMALLOC_CONF=directives:many.directives strace -o calls ./app >/dev/null
+  reads=$(sed -n '/many.directives/,/close/p' calls | grep -c '^read')
+  [ "$reads" -le 3 ] || fail "$reads reads for one file"
+fi

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "smalloc/agent/directives.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace smalloc;
+
+namespace {
+
+DirectiveLine parse(const std::string &line, Directive &d) {
+  return parse_directive(Text(line.data(), line.size()), d);
+}
+
+TEST(DirectiveLine, EveryField) {
+  Directive d;
+  const std::string line =
+      "0123456789abcdef/00000000000000ff page=2m rank=3 pmb=87.5 superpages=512 "
+      "numa=interleave # main app.c:12";
+  ASSERT_EQ(parse(line, d), DirectiveLine::kDirective);
+  EXPECT_EQ(d.site, 0x0123456789abcdefu);
+  EXPECT_TRUE(d.has_context);
+  EXPECT_EQ(d.context, 255u);
+  EXPECT_EQ(d.page_shift, 21u);
+  EXPECT_EQ(d.rank, 3u);
+  EXPECT_EQ(d.pmb_thousandths, 87500u);
+  EXPECT_EQ(d.superpages, 512u);
+  EXPECT_TRUE(d.numa.is("interleave"));
+  EXPECT_TRUE(d.comment.is("main app.c:12"));
+}
+
+TEST(DirectiveLine, ShortOnesAndThoseOfTheFuture) {
+  Directive d;
+  EXPECT_EQ(parse("0123456789abcdef page=base", d), DirectiveLine::kDirective);
+  EXPECT_EQ(d.page_shift, 12u);
+  EXPECT_EQ(parse("0123456789abcdef page=1g colour=blue", d), DirectiveLine::kDirective);
+  EXPECT_EQ(d.page_shift, 30u);
+  EXPECT_EQ(parse("", d), DirectiveLine::kNothing);
+  EXPECT_EQ(parse("   # comment", d), DirectiveLine::kNothing);
+}
+
+TEST(DirectiveLine, Bad) {
+  Directive d;
+  for (const char *line :
+       {"0123456789abcde page=2m", "0123456789ABCDEF page=2m", "0123456789abcdef", "page=2m",
+        "0123456789abcdefpage=2m", "0123456789abcdef page=4m", "0123456789abcdef page=2m rank=x",
+        "0123456789abcdef page=2m pmb=1.2.3",
+        "0123456789abcdef page=2m rank=99999999999999999999999", "0123456789abcdef/12 page=2m",
+        "0123456789abcdef page=2m x", "0123456789abcdef page=2m =x"})
+    EXPECT_EQ(parse(line, d), DirectiveLine::kBad) << line;
+}
+
+class DirectivesAtStart : public testing::Test {
+protected:
+  void SetUp() override {
+    char name[] = "/tmp/smalloc-directives.XXXXXX";
+    const int fd = mkstemp(name);
+    ASSERT_GE(fd, 0);
+    close(fd);
+    path_ = name;
+  }
+  void TearDown() override { unlink(path_.c_str()); }
+  const char *load(const std::string &text) {
+    std::ofstream(path_) << text;
+    return directives_.load(path_.c_str());
+  }
+  std::string path_;
+  Directives directives_;
+};
+
+TEST_F(DirectivesAtStart, FindsSitesAndContexts) {
+  ASSERT_EQ(load("# smalloc.directives/1 program=x\n"
+                 "0000000000000005 page=2m\n"
+                 "0000000000000001/0000000000000007 page=base\n"
+                 "nonsense\n"
+                 "0000000000000001 page=2m # no newline at the end"),
+            nullptr);
+  EXPECT_EQ(directives_.count(), 3u);
+  EXPECT_EQ(directives_.bad_lines(), 1u);
+  EXPECT_EQ(directives_.page_shift(1, 7), 12u);
+  EXPECT_EQ(directives_.page_shift(1, 8), 21u);
+  EXPECT_EQ(directives_.page_shift(5, 0), 21u);
+  EXPECT_EQ(directives_.page_shift(4, 0), 0u);
+  EXPECT_EQ(directives_.page_shift(UINT64_MAX, 0), 0u);
+}
+
+TEST_F(DirectivesAtStart, AnyOrderIsSorted) {
+  std::string text = "# smalloc.directives/1\n";
+  for (unsigned i = 0; i < 3000; i++) {
+    char line[64];
+    snprintf(line, sizeof line, "%016x page=%s\n", (i * 7919u) % 3001u, i % 2 ? "2m" : "base");
+    text += line;
+  }
+  ASSERT_EQ(load(text), nullptr);
+  for (unsigned i = 0; i < 3000; i++)
+    ASSERT_EQ(directives_.page_shift((i * 7919u) % 3001u, 0), i % 2 ? 21u : 12u);
+}
+
+TEST_F(DirectivesAtStart, SaysWhyNot) {
+  EXPECT_STREQ(load(""), "it is empty");
+  EXPECT_STREQ(load("0000000000000005 page=2m\n"),
+               "it does not begin with '# smalloc.directives/1'");
+  EXPECT_STREQ(directives_.load("/nosuch/file"), "no such file");
+  EXPECT_STREQ(directives_.load("/tmp"), "it is not a regular file");
+  EXPECT_STREQ(directives_.load("/dev/zero"), "it is not a regular file");
+  unlink(path_.c_str());
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_STREQ(directives_.load(path_.c_str()), "it is not a regular file"); // and does not hang
+  EXPECT_FALSE(directives_.any());
+}
+
+TEST_F(DirectivesAtStart, TooLargeIsRefused) {
+  std::ofstream(path_) << "# smalloc.directives/1\n";
+  ASSERT_EQ(truncate(path_.c_str(), static_cast<off_t>(Directives::kMostBytes) + 1), 0);
+  EXPECT_STREQ(directives_.load(path_.c_str()), "it is larger than 16 MiB");
+}
+
+} // namespace

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/benefit/cost_model.h"
+
+#include <gtest/gtest.h>
+
+using namespace smalloc;
+using benefit::CostModel;
+
+namespace {
+
+TEST(CostModel, ReadsAPreset) {
+  const CostModel zen4(format::profile_of_preset(*smalloc_machine_by_name("zen4")));
+  EXPECT_EQ(zen4.base().entries, 3072u);
+  EXPECT_EQ(zen4.superpage().entries, 3072u);
+  const CostModel core2(format::profile_of_preset(*smalloc_machine_by_name("core2")));
+  EXPECT_EQ(core2.base().entries, 256u);
+  EXPECT_EQ(core2.base().ways, 4u);
+  EXPECT_EQ(core2.superpage().entries, 32u);
+}
+
+TEST(CostModel, WalksGetDearerWithThePages) {
+  const CostModel zen4(format::profile_of_preset(*smalloc_machine_by_name("zen4")));
+  EXPECT_EQ(zen4.miss_cycles(4096, 1), 35);
+  EXPECT_EQ(zen4.miss_cycles(4096, 1 << 16), 35);
+  EXPECT_NEAR(zen4.miss_cycles(4096, 1 << 19), (35 + 89) / 2.0, 0.01); // half way by the logarithm
+  EXPECT_EQ(zen4.miss_cycles(4096, 1e9), 89);
+  EXPECT_EQ(zen4.miss_cycles(2 << 20, 1000), 35);
+}
+
+TEST(CostModel, MeasuredPointsWin) {
+  const auto profile = format::parse_machine(
+      R"({"schema": "smalloc.machine/1", "name": "m", "frequency_hz": 2e9,
+          "tlb": [{"level": 1, "kind": "data", "page_bytes": [4096, 2097152], "entries": 64, "ways": 0},
+                  {"level": 2, "kind": "data", "page_bytes": [4096, 2097152], "entries": 1000, "ways": 10, "shared": true}],
+          "walk_cost": [{"page_bytes": 4096, "pages": 100, "cycles": 40}, {"page_bytes": 2097152, "cycles": 20}],
+          "first_touch_ns": [{"page_bytes": 4096, "value": 1000}]})");
+  const CostModel model(profile);
+  EXPECT_TRUE(model.shared());
+  EXPECT_EQ(model.base().entries, 1000u);
+  EXPECT_EQ(model.miss_cycles(2 << 20, 5), 20);
+  EXPECT_EQ(model.fault_cycles(4096), 2000);
+  EXPECT_GT(model.fault_cycles(2 << 20), 100000); // unknown: clearing 2 MiB takes its time
+}
+
+} // namespace

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/benefit/objects.h"
+
+#include <gtest/gtest.h>
+
+using namespace smalloc::benefit;
+
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+
+TEST(Objects, FindsTheSiteOfAnAddress) {
+  Objects o(Grouping::kSite);
+  o.segment(77, 0x1000, 0x1000);
+  o.allocate(5, 0x10000, 100);
+  o.allocate(6, 0x20000, 100);
+  o.allocate(5, 0x10100, 50);
+  EXPECT_EQ(o.find(0x1fff).category, 0u);
+  EXPECT_EQ(o.find(0x10000).category, 1u);
+  EXPECT_EQ(o.find(0x10063).category, 1u);
+  EXPECT_EQ(o.find(0x10064).category, Objects::kNone);
+  EXPECT_EQ(o.find(0x20000).category, 2u);
+  EXPECT_EQ(o.find(0x10110).category, 1u);
+  EXPECT_EQ(o.find(0xfff).category, Objects::kNone);
+  EXPECT_EQ(o.find(0x30000).category, Objects::kNone);
+  o.free(0x10000);
+  EXPECT_EQ(o.find(0x10000).category, Objects::kNone);
+  EXPECT_EQ(o.find(0x10110).category, 1u);
+  EXPECT_EQ(o.categories()[1].peak_bytes, 150u);
+  EXPECT_EQ(o.categories()[0].kind, CategoryKind::kStatic);
+}
+
+TEST(Objects, PacksEachCategory) {
+  // Two sites whose objects alternate on base pages lie apart in heaps of their own.
+  Objects o(Grouping::kSite);
+  for (uint64_t i = 0; i < 1000; i++) {
+    o.allocate(1, 0x100000 + i * 64, 32);
+    o.allocate(2, 0x100000 + i * 64 + 32, 32);
+  }
+  EXPECT_EQ(o.find(0x100000 + 999 * 64).packed, 999u * 32);
+  EXPECT_EQ(o.categories()[0].heap_bytes, 32000u);
+  EXPECT_EQ(o.categories()[0].superpages(), 1u);
+}
+
+TEST(Objects, UsesFreedRoomAgain) {
+  Objects o(Grouping::kSite);
+  for (int i = 0; i < 100; i++) {
+    o.allocate(1, 0x100000, 3 * kMiB);
+    o.free(0x100000);
+  }
+  EXPECT_EQ(o.categories()[0].superpages(), 2u);
+  EXPECT_EQ(o.categories()[0].peak_bytes, 3 * kMiB);
+}
+
+TEST(Objects, SurvivesWhatItWasNotTold) {
+  Objects o(Grouping::kSite);
+  o.free(0x5000);
+  o.allocate(1, 0x5000, 100);
+  o.allocate(2, 0x5020, 100); // the first must have been freed
+  EXPECT_EQ(o.find(0x5000).category, Objects::kNone);
+  EXPECT_EQ(o.find(0x5030).category, 1u);
+  o.allocate(3, 0x6000, 0);
+  o.allocate(3, UINT64_MAX - 10, 100);
+  o.allocate(3, 0x7000, UINT64_MAX);
+  EXPECT_EQ(o.find(0x7000).category, Objects::kNone);
+}
+
+TEST(Objects, PaperCategories) {
+  Objects o(Grouping::kPaper);
+  o.segment(9, 0x1000, 0x1000);
+  o.allocate(1, 0x100000, 100);
+  o.allocate(2, 0x200000, (128 << 10) - 1);
+  o.allocate(3, 0x300000, 128 << 10);
+  EXPECT_EQ(o.find(0x100000).category, o.find(0x200000).category);
+  EXPECT_NE(o.find(0x300000).category, o.find(0x200000).category);
+  EXPECT_EQ(o.categories().size(), 3u);
+}
+
+} // namespace
