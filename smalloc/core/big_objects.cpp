@@ -132,6 +132,11 @@ UnitIndex BigObjects::take_units(Area &a, unsigned index, UnitIndex units, UnitI
     cache_.regret_bytes -= bytes;
     cache_.proven_bytes = min_of(config_.cache_bytes, cache_.proven_bytes + bytes);
   }
+  // What is kept and does not fit must not raise the peak of memory.
+  uint64_t after = region_->counters().big_bytes_now.get() + cache_.kept_bytes + bytes;
+  uint64_t peak = region_->counters().big_bytes_peak.get();
+  if (cache_.size && after > peak)
+    evict_beyond(cache_.kept_bytes - min_of(cache_.kept_bytes, after - peak));
   return a.map.take(units, alignment);
 }
 

@@ -49,11 +49,30 @@ void SmallPages::lower_reach(uint64_t bytes) {
   }
 }
 
+/// Are units that fill up really touched? Objects of several pages may be used in part (buffers,
+/// stacks), and only units on base pages can tell: so the last of them decide, and every eighth
+/// unit is one.
+bool SmallPages::grows_dense() {
+  if (growths_++ % kProbeEvery == kProbeEvery - 1)
+    return false;
+  const Area &area = areas_[0];
+  unsigned seen = 0;
+  for (UnitIndex index = region_->grown_units(area.slice); index-- > 0 && seen < kProbes;) {
+    const Unit &unit = area.units[index];
+    if (unit.pages_used < kDensePages)
+      continue; // being filled, or emptied
+    seen++;
+    if (!unit.superpage && region_->os().resident_pages(region_->unit_address(area.slice, index),
+                                                        kSuperpageBytes) < kDensePages)
+      return false;
+  }
+  return seen != 0;
+}
+
 char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing) {
   size_t units = units_for(bytes);
-  bool at_birth = config_.has_super &&
-                  (config_.superpages_at_birth ||
-                   (past_reach() && live_bytes() >= kAtBirthBytes * max_of(heaps_sharing, 1u)));
+  bool large = past_reach() && live_bytes() >= kAtBirthBytes * max_of(heaps_sharing, 1u);
+  bool at_birth = config_.has_super && (config_.superpages_at_birth || (large && grows_dense()));
   Area *area = &areas_[0];
   char *p = nullptr;
   if (at_birth && region_->thp_allowed() && region_->charge_superpages(units)) {

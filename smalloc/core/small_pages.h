@@ -79,8 +79,10 @@ private:
     UnitIndex count = 0;
   };
   static constexpr unsigned kMostFailures = 8;
+  static constexpr unsigned kProbeEvery = 8, kProbes = 3;
   Unit &unit_of(const char *p, Area *&area, UnitIndex &index);
   void update_dense(Area &area, Unit &unit);
+  bool grows_dense();
   void note_live(); ///< for the statistics
   static bool has_idle_pages(const Unit &unit) { return unit.superpage && unit.pages_used != 0; }
   void purge_idle(Unit &unit, char *start);
@@ -103,6 +105,7 @@ private:
   Ledger ledger_;
   uint64_t last_time_ns_ = 0;
   UnitIndex next_unit_ = 0;
+  std::atomic<unsigned> growths_{0}; ///< that were due for superpages at birth
 };
 
 } // namespace smalloc

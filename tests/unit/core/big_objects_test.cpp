@@ -185,6 +185,17 @@ TEST_F(BigObjectsTest, KeptUnitsAreBoundedByTheRuleUntilReuseIsProven) {
   big.release(hot); // above what is ever kept
   EXPECT_EQ(counters.superpages_now.get(), 0u);
 }
+TEST_F(BigObjectsTest, KeptUnitsThatDoNotFitNeverRaiseThePeak) {
+  char *hot = make(400 * kMiB, true);
+  for (int i = 0; i < 3; i++) // keeping 20 MiB is proven to pay
+    big.release(make(20 * kMiB, true));
+  EXPECT_EQ(counters.superpages_now.get(), 210u);
+  char *p = make(30 * kMiB, true); // 10 MiB more than there ever was, whatever is kept
+  EXPECT_LE(counters.superpages_now.get(), 215u);
+  EXPECT_TRUE(big.check_invariants());
+  big.release(p);
+  big.release(hot);
+}
 TEST_F(BigObjectsTest, CallocOfKeptUnitsIsZero) {
   for (int i = 0; i < 5; i++) {
     char *p = make(6 * kMiB, true, 16, true);
