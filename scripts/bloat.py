@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""bloat.py decides how much memory superpages cost where they do not pay: the programs of benchmarks/bloat under glibc,
+jemalloc, mimalloc and tcmalloc, with and without their superpage options, and under smalloc. It compares resident memory
+at each program's end, which is a count, not a time; every allocator must give the same checksum.
+
+The rule for smalloc: at most max(2 %, 512 KiB) above glibc on base pages.
+
+  bloat.py                       all programs; a table on standard output
+  bloat.py --quick -p coroutines small sizes, one program
+  bloat.py --check               exit 1 where the rule is broken
+  bloat.py --record              write benchmarks/results/bloat.json and docs/memory.md's tables
+  bloat.py --docs [--check]      only docs/memory.md, from the recorded results (--check: exit 1 when it differs)
+"""
+import argparse
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import bench  # noqa: E402  (the folder of this script is not a package)
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results" / "bloat.json"
+PAGE = ROOT / "docs" / "memory.md"
+MIB = 1 << 20
+LEAST_ALLOWED_BYTES = 512 << 10
+ALLOWED_SHARE = 0.02
+
+# name -> (full arguments, quick arguments)
+PROGRAMS = {
+    "sparse_table": (["1024", "5"], ["256", "1"]),
+    "random_free": (["1000"], ["100"]),
+    "coroutines": (["20000", "256", "40"], ["3000", "32", "2"]),
+    "connections": (["30000", "50"], ["12000", "20"]),
+    "temporaries": (["24", "12"], ["8", "6"]),
+    "churn": (["256", "3"], ["32", "1"]),
+}
+
+
+def configurations(build):
+    """name -> (title, build variant, environment); peers only when installed."""
+    tcmalloc = bench.find_library(r"libtcmalloc_minimal\.so\.4")
+    mimalloc = bench.find_library(r"libmimalloc\.so\.2")
+    preload = str(build / "lib" / "libsmalloc_preload.so")
+    table = {k: v for k, v in bench.configurations(build).items()
+             if k in ("base", "thp", "jemalloc", "jemalloc-thp", "mimalloc", "ours")}
+    table["mimalloc-large"] = ("mimalloc, large pages", "plain",
+                               {"LD_PRELOAD": mimalloc, "MIMALLOC_LARGE_OS_PAGES": "1"})
+    table["tcmalloc"] = ("tcmalloc", "plain", {"LD_PRELOAD": tcmalloc})
+    table["ours-superpage"] = ("smalloc, all on superpages", "plain",
+                               {"LD_PRELOAD": preload, "SMALLOC_CONF": "heap:superpage"})
+    order = ["base", "thp", "jemalloc", "jemalloc-thp", "mimalloc", "mimalloc-large", "tcmalloc", "ours",
+             "ours-superpage"]
+    return {k: table[k] for k in order if k in table and None not in table[k][2].values()}
+
+
+def build_program(name, variant, build, work):
+    return bench.compile_program({"name": name, "source": f"bloat/{name}.c"}, variant, build, work)[0]
+
+
+def run(command, environment, timeout):
+    """The numbers of a program's last line."""
+    clean = {k: v for k, v in os.environ.items()
+             if k not in ("LD_PRELOAD", "SMALLOC_CONF", "GLIBC_TUNABLES", "MALLOC_CONF")}
+    done = subprocess.run(command, env={**clean, **environment}, capture_output=True, text=True, timeout=timeout,
+                          check=False)
+    if done.returncode:
+        raise RuntimeError(f"{shlex.join(command)}: status {done.returncode}: {done.stderr.strip()[-500:]}")
+    fields = dict(re.findall(r"(\w+)=(\w+)", done.stdout.strip().splitlines()[-1]))
+    return {k: v if k == "checksum" else int(v) for k, v in fields.items()}
+
+
+def measured_bytes(name, result):
+    """What the rule is about: memory at the end; where everything is freed at each step, the most there was."""
+    return result["peak_bytes" if name == "temporaries" else "resident_bytes"]
+
+
+def measure(name, arguments, table, options, work):
+    results = {}
+    for key, (_, variant, environment) in table.items():
+        command = [build_program(name, variant, options.build, work), *arguments]
+        # glibc 2.36 ignores its tunable in some starts: such a run shows no superpages and is repeated.
+        for _ in range(bench.ATTEMPTS if key == "thp" else 1):
+            result = run(command, environment, options.timeout)
+            if result["superpage_bytes"]:
+                break
+        bench.note(f"{name} {key}: {result['resident_bytes'] / MIB:.1f} MiB")
+        results[key] = result
+    sums = {r["checksum"] for r in results.values()}
+    if len(sums) != 1:
+        raise RuntimeError(f"{name}: the allocators do not agree on the result: {sums}")
+    return results
+
+
+def broken_rule(programs):
+    """The programs that break it, each with by how much."""
+    broken = []
+    for program in programs:
+        base, ours = (measured_bytes(program["name"], program["results"][k]) for k in ("base", "ours"))
+        if ours > base + max(int(base * ALLOWED_SHARE), LEAST_ALLOWED_BYTES):
+            broken.append(f"{program['name']} (+{mib(ours - base)} MiB)")
+    return broken
+
+
+def mib(value):
+    return f"{value / MIB:.0f}" if value >= 100 * MIB else f"{value / MIB:.1f}"
+
+
+def tables(report):
+    titles = report["configurations"]
+    lines = ["| program | live | " + " | ".join(titles.values()) + " |", "|" + "---|" * (len(titles) + 2)]
+    for program in report["programs"]:
+        results = program["results"]
+        cells = [mib(measured_bytes(program["name"], results[k])) +
+                 (f" ({mib(results[k]['superpage_bytes'])})" if results[k]["superpage_bytes"] else "")
+                 for k in titles if k in results]
+        lines.append(f"| {program['name']} | {mib(program['live_bytes'])} | " + " | ".join(cells) + " |")
+    broken = broken_rule(report["programs"])
+    lines += ["", "MiB resident at the end (`temporaries`: at most); in brackets, on superpages at the end. "
+              f"Linux {report['kernel']}, transparent huge pages `{report['thp']}`. Made by `scripts/bloat.py --record`.",
+              "", "The rule (at most max(2 %, 512 KiB) above glibc on base pages) " +
+              ("holds for smalloc in every program." if not broken else "is broken by: " + ", ".join(broken) + ".")]
+    return "\n".join(lines)
+
+
+def write_docs(report, check):
+    begin, end = "<!-- bloat:begin -->", "<!-- bloat:end -->"
+    page = PAGE.read_text(encoding="utf-8")
+    if page.count(begin) != 1 or page.count(end) != 1:
+        raise RuntimeError(f"{PAGE}: needs {begin} and {end} once each")
+    wanted = page.split(begin)[0] + f"{begin}\n{tables(report)}\n{end}" + page.split(end)[1]
+    if wanted == page:
+        return True
+    if check:
+        print(f"bloat.py: error: {PAGE}: differs from {RESULTS}\nhint: scripts/bloat.py --docs", file=sys.stderr)
+        return False
+    PAGE.write_text(wanted, encoding="utf-8")
+    return True
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, default=ROOT / "build")
+    parser.add_argument("-p", "--programs", default=",".join(PROGRAMS))
+    parser.add_argument("-c", "--configurations", help="default: all that are installed")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--record", action="store_true")
+    parser.add_argument("--docs", action="store_true")
+    parser.add_argument("--timeout", type=float, default=300)
+    options = parser.parse_args()
+    unknown = [p for p in options.programs.split(",") if p not in PROGRAMS]
+    if unknown:
+        print(f"bloat.py: error: program ({unknown[0]}): unknown\nhint: one of {', '.join(PROGRAMS)}", file=sys.stderr)
+        return 2
+    try:
+        if options.docs:
+            return 0 if write_docs(json.loads(RESULTS.read_text(encoding="utf-8")), options.check) else 1
+        table = configurations(options.build)
+        if options.configurations:
+            wanted = options.configurations.split(",")
+            missing = [c for c in wanted if c not in table]
+            if missing:
+                print(f"bloat.py: error: configuration ({missing[0]}): unknown or not installed\n"
+                      f"hint: one of {', '.join(table)}", file=sys.stderr)
+                return 2
+            table = {k: v for k, v in table.items() if k in wanted}
+        programs = []
+        with tempfile.TemporaryDirectory(prefix="smalloc-bloat.") as work:
+            for name in options.programs.split(","):
+                results = measure(name, PROGRAMS[name][1 if options.quick else 0], table, options, Path(work))
+                programs.append({"name": name, "live_bytes": next(iter(results.values()))["live_bytes"],
+                                 "results": results})
+        report = {"schema": "smalloc.bloat/1", "kernel": os.uname().release,
+                  "thp": (re.findall(r"\[(\w+)\]", Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text())
+                          or ["absent"])[0] if Path("/sys/kernel/mm/transparent_hugepage/enabled").exists() else "absent",
+                  "configurations": {k: v[0] for k, v in table.items()}, "programs": programs}
+        if "base" in table and "ours" in table:
+            print(tables(report))
+        if options.record:
+            RESULTS.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+            write_docs(report, False)
+    except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
+        print(f"bloat.py: error: {error}", file=sys.stderr)
+        return 1
+    if options.check:
+        broken = broken_rule(programs)
+        if broken:
+            print(f"bloat.py: error: more than max(2 %, 512 KiB) above glibc on base pages: {', '.join(broken)}",
+                  file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
