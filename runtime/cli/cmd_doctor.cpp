@@ -103,6 +103,7 @@ int run_doctor(const Options &options) {
   check_pages(system, checks);
   check_limits(system, checks);
   check_machine(system, checks);
+  check_nodes(system, checks);
   check_tools(checks);
   checks.insert(checks.end(), program.begin(), program.end());
   const Json document = document_of(checks);

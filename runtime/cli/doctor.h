@@ -35,6 +35,8 @@ void check_pages(const SystemView &system, Checks &checks);
 // hypervisor, PMU, C library.
 void check_limits(const SystemView &system, Checks &checks);
 void check_machine(const SystemView &system, Checks &checks);
+// Pools by node, NUMA balancing, cgroup v1, what backs a guest's superpages.
+void check_nodes(const SystemView &system, Checks &checks);
 // Compilers and linkers on PATH, our own libraries, and whether they fit together.
 void check_tools(Checks &checks);
 // One program: what would keep superpages from it. Throws Failure when the file cannot be read.
