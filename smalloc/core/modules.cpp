@@ -216,12 +216,29 @@ bool operators_replaced() {
   uint8_t seen = state.load(std::memory_order_relaxed);
   if (SMALLOC_LIKELY(seen != 0))
     return seen == 2;
-  Behind of_new = who_is_behind(next_definition("_Znwm", &state));
-  Behind of_delete = who_is_behind(next_definition("_ZdlPv", &state));
+  auto behind = [](const char *name) {
+    void *definition = next_definition(name, &state);
+    // A linked libsmalloc.so behind libsmalloc_preload.so passes everything on.
+    while (definition && image_defines(definition, "__smalloc_v1_malloc"))
+      definition = next_definition(name, definition);
+    return who_is_behind(definition);
+  };
+  Behind of_new = behind("_Znwm"), of_delete = behind("_ZdlPv");
   bool replaced = of_new == Behind::kReplaced || of_delete == Behind::kReplaced;
   if (replaced || of_delete != Behind::kUnknown)
     state.store(replaced ? 2 : 1, std::memory_order_relaxed);
   return replaced;
+}
+
+bool deletes_reach_us() {
+  static std::atomic<uint8_t> state{0}; // 1: no, 2: yes
+  uint8_t seen = state.load(std::memory_order_relaxed);
+  if (SMALLOC_UNLIKELY(seen == 0)) {
+    void *first = first_definition("_ZdlPv");
+    seen = first == g_own.operator_delete && !operators_replaced() ? 2 : 1;
+    state.store(seen, std::memory_order_relaxed);
+  }
+  return seen == 2;
 }
 
 void modules_for_each_site(void (*visit)(const smalloc_site *, smalloc_cell *, void *),

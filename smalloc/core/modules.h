@@ -45,6 +45,9 @@ Behind who_is_behind(void *definition);
 /// A library of the program replaces operator new or delete. Its objects may lie in our range (it
 /// calls malloc) and begin before the pointer that it hands out: all C++ operators are its own then.
 bool operators_replaced();
+/// Does an operator delete of the executable reach ours? Asked for objects of operator new that no
+/// module record stands for.
+bool deletes_reach_us();
 
 void modules_lock();
 void modules_unlock();

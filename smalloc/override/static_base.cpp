@@ -23,6 +23,7 @@ void *jebase_memalign(size_t, size_t);
 int jebase_posix_memalign(void **, size_t, size_t);
 size_t jebase_malloc_usable_size(void *);
 int jebase_mallctl(const char *, void *, size_t *, void *, size_t);
+void _ZdlPv(void *);
 /// jemalloc looks for pthread_create in the dynamic linker when it makes background threads.
 void *jesys_dlsym(void *, const char *) { return nullptr; }
 }
@@ -137,10 +138,14 @@ void *next_definition(const char *name, const void *) {
     }
   return nullptr;
 }
-void *first_definition(const char *) { return nullptr; }
+void *first_definition(const char *name) { // the one question: is operator delete replaced?
+  return strcmp(name, "_ZdlPv") == 0 ? at(_ZdlPv) : nullptr;
+}
 bool in_executable(const void *) { return true; }
 const char *image_name(const void *) { return ""; }
-bool image_defines(const void *, const char *) { return true; } // the base is an allocator
+bool image_defines(const void *, const char *name) { // the base is an allocator, and not ours
+  return strcmp(name, "malloc") == 0;
+}
 const char *executable_mentions(const char *const *) { return nullptr; }
 
 } // namespace smalloc
