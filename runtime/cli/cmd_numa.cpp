@@ -5,6 +5,7 @@
 #include "runtime/cli/diagnostics.h"
 #include "runtime/cli/numa_page_map.h"
 #include "runtime/cli/numa_simulation.h"
+#include "runtime/cli/numa_top.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/numa/topology_source.h"
@@ -23,6 +24,7 @@ struct Options {
   std::string file;
   std::string source = "cache-misses";
   SimulationRequest simulation;
+  NumaTopOptions top;
   std::function<int(const Options &)> run;
 };
 
@@ -175,6 +177,22 @@ std::function<int()> declare(CLI::App &app) {
       ->type_name("NAME");
   declare_simulation(report, options);
   report->callback([options] { options->run = write_report; });
+  CLI::App *top = app.add_subcommand(
+      "top", "Where a running process' memory lies, node by node, until it ends");
+  top->add_option("PID", options->top.pid, "The process")
+      ->required()
+      ->check(CLI::Range(1L, 1L << 30))
+      ->type_name("");
+  top->add_option("--every", options->top.every_seconds, "Seconds between two looks (default 1)")
+      ->check(CLI::Range(0.05, 3600.0))
+      ->type_name("S");
+  top->add_option("--mappings", options->top.mappings, "Largest mappings shown (default 10)")
+      ->check(CLI::Range(0, 10000))
+      ->type_name("N");
+  top->add_flag("--once", options->top.once, "Look once; so do --json and -o");
+  add_output_options(*top, options->output);
+  top->callback(
+      [options] { options->run = [](const Options &o) { return numa_top(o.top, o.output); }; });
   app.require_subcommand(1);
   return [options] { return options->run(*options); };
 }

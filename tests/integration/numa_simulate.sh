@@ -23,13 +23,13 @@ while read -r kernel size steps least; do
   json_is out "[s for s in d['schemes'] if s['name'] == 'cache-misses'][0]['faster_percent'] >= 0"
   json_is out "d['threads'] == 12 and len(d['schemes']) == 10 and len(d['schemes'][1]['moved_per_interval']) == d['intervals']"
 done <<KERNELS
-bt 48 8 20
-cg 4096 12 15
-ep 16384 60 50
-ft 32 4 40
-lu 36 10 45
+bt 48 8 15
+cg 4096 24 40
+ep 16384 60 40
+ft 32 4 30
+lu 36 10 35
 mg 48 8 75
-sp 48 8 18
+sp 48 8 12
 KERNELS
 # The cure: initialised by whoever will use it, there is little left to move.
 record cured mg 48 8 parallel

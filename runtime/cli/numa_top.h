@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// numa_top.h decides what `smalloc numa top PID` shows of a running process: bytes on each node, and
+// the largest mappings with where they lie.
+#pragma once
+
+#include "runtime/cli/output.h"
+
+#include <string>
+
+namespace smalloc::cli {
+
+struct NumaTopOptions {
+  long pid = 0;
+  double every_seconds = 1;
+  bool once = false;
+  unsigned mappings = 10;
+};
+
+int numa_top(const NumaTopOptions &options, const OutputOptions &output);
+
+} // namespace smalloc::cli
