@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Programs that nobody compiled with smalloc, under libsmalloc_preload.so with heap:split and heap:superpage and, behind it,
+# nothing, jemalloc, mimalloc or tcmalloc: git, sqlite3, CPython's own tests of memory-heavy modules with
+# PYTHONMALLOC=malloc, stress-ng's malloc stressors with --verify, a Rust program. They must say what they say without us.
+#
+#   tests/compat/programs.sh          short: each program a few seconds
+#   tests/compat/programs.sh --long   more of CPython's tests, stress-ng for a minute each
+. "$(dirname "$0")/../integration/lib.sh"
+long=no
+case ${1:-} in
+'') ;;
+--long) long=yes ;;
+*) echo "programs.sh: error: argument ($1): unknown" >&2; echo "hint: head -10 $0" >&2; exit 2 ;;
+esac
+[ -e "$PRELOAD" ] || fail "$PRELOAD is not built"
+
+program_git() {
+  git init -q g && cd g
+  seq 60000 >a && git add a
+  GIT_AUTHOR_DATE='1700000000 +0000' GIT_COMMITTER_DATE='1700000000 +0000' git -c user.name=a -c user.email=a@b commit -qm x
+  git log --format=%H && git gc -q && git fsck 2>&1 && git diff --stat HEAD
+}
+program_sqlite3() {
+  sqlite3 db 'PRAGMA cache_size=-65536; CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT);
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<60000) INSERT INTO t SELECT i, hex(i*7919) FROM n;
+    CREATE INDEX x ON t(b); SELECT count(*), sum(length(b)), max(b) FROM t; SELECT * FROM t ORDER BY b DESC LIMIT 5; PRAGMA integrity_check;'
+}
+modules=(test_list test_dict test_bytes test_json test_array)
+[ "$long" = no ] || modules+=(test_set test_unicode test_memoryview test_threading test_gc test_pickle test_io test_zlib test_sqlite3)
+program_python() {
+  PYTHONMALLOC=malloc timeout 900 python3 -m test -q "${modules[@]}" >log 2>&1 || { tail -5 log; return 1; }
+  grep -E '^Result: SUCCESS|^All [0-9]+ tests OK' log | sort -u
+}
+seconds=3
+[ "$long" = no ] || seconds=60
+program_stress() {
+  timeout $((seconds * 6 + 60)) stress-ng --malloc 2 --malloc-bytes 64M --verify --timeout "$seconds" --quiet &&
+    timeout $((seconds * 6 + 60)) stress-ng --malloc 1 --malloc-pthreads 4 --malloc-bytes 32M --verify --timeout "$seconds" --quiet &&
+    timeout $((seconds * 6 + 60)) stress-ng --malloc 1 --malloc-touch --verify --malloc-bytes 32M --timeout "$seconds" --quiet && echo verified
+}
+program_rust() { ./rust_program; }
+
+names=()
+add() { # NAME COMMAND HINT
+  if command -v "$2" >/dev/null; then names+=("$1"); else echo "not run: $1: no $2 (hint: scripts/install-packages $3)"; fi
+}
+add git git git
+add sqlite3 sqlite3 sqlite3
+add stress stress-ng stress-ng
+if command -v python3 >/dev/null && python3 -c 'import test.test_list' 2>/dev/null; then
+  names+=(python)
+else
+  echo "not run: python: no module test (hint: scripts/install-packages libpython3-testsuite)"
+fi
+add rust rustc rustc
+if [[ " ${names[*]} " == *' rust '* ]]; then
+  cat >rust_program.rs <<'R'
+use std::collections::HashMap;
+fn main() {
+    let threads: Vec<_> = (0..4u64).map(|k| std::thread::spawn(move || {
+        let mut map: HashMap<u64, Vec<u64>> = HashMap::new();
+        for i in 0..20000u64 { map.entry(i * k % 997).or_default().push(i); }
+        let big: Vec<u64> = (0..2_000_000).collect();
+        map.values().map(|v| v.iter().sum::<u64>()).sum::<u64>() + big.iter().sum::<u64>()
+    })).collect();
+    for t in threads { println!("{}", t.join().unwrap()); }
+}
+R
+  rustc -O rust_program.rs -o rust_program || fail "the Rust program does not compile"
+fi
+[ ${#names[@]} -gt 0 ] || skip "none of the programs is installed"
+
+behind=('')
+for peer in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libmimalloc.so.2 /usr/lib/*/libtcmalloc_minimal.so.4; do
+  [ ! -e "$peer" ] || behind+=("$peer")
+done
+[ ${#behind[@]} -gt 1 ] || echo "not run: peers: none is installed (hint: scripts/install-packages libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4)"
+
+run() { # NAME: output in ./got, from a folder of its own
+  rm -rf work && mkdir work
+  cp rust_program work/ 2>/dev/null || true
+  (cd work && "program_$1") >got 2>&1
+}
+bad=0
+ran=0
+for name in "${names[@]}"; do
+  run "$name" || { cat got; echo "not run: $name: fails without us"; continue; }
+  cp got want
+  for peer in "${behind[@]}"; do
+    # Slow ones: all peers only in the long form.
+    if [ -n "$peer" ] && [ "$long" = no ] && [[ $name == python || $name == stress ]]; then continue; fi
+    for conf in heap:split heap:superpage; do
+      export LD_PRELOAD="$PRELOAD${peer:+ $peer}" SMALLOC_CONF=$conf
+      status=0
+      run "$name" || status=$?
+      unset LD_PRELOAD SMALLOC_CONF
+      ran=$((ran + 1))
+      if [ $status = 0 ] && cmp -s want got; then
+        echo "ok: $name, $conf${peer:+, $(basename "$peer") behind}"
+      else
+        echo "FAILS: $name, $conf${peer:+, $(basename "$peer") behind}: status $status"
+        diff want got | head -10
+        bad=$((bad + 1))
+      fi
+    done
+  done
+done
+[ "$bad" = 0 ] || fail "$bad of $ran"
+echo "$ran runs say what they say without us"
