@@ -224,8 +224,7 @@ int run_analyze(Options &options) {
   progress.clear();
   if (!profile.has_accesses)
     print_warning("no data accesses", options.profile.traces.front(),
-                  "only first touches are estimated, as if every object were written once",
-                  "compile with -fplugin-arg-smalloc-profile-generate=., then smalloc record");
+                  "only first touches are estimated, as if every object were written once");
   if (!options.directives.empty()) {
     const directives::File file = directives_of(profile, machine);
     if (file.entries.empty())

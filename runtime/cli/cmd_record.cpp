@@ -220,16 +220,16 @@ std::function<int()> declare(CLI::App &app) {
 
 } // namespace
 
-const Verb kRecordVerb = {"record",
-                          "run a program and record what it does with its memory",
-                          "Writes a trace of every allocation, with its site, and of the data "
-                          "accesses if the program was "
-                          "compiled with profile-generate. Nothing needs to be recompiled for the "
-                          "allocations alone. Keeps "
-                          "the command's status.",
-                          {{"smalloc record -- ./app input.dat",
-                            "writes smalloc.app.PID.trace and names the next command"},
-                           {"smalloc record -o app.trace -- ./app", "the same, into app.trace"}},
-                          declare};
+const Verb kRecordVerb = {
+    "record",
+    "run a program and record what it does with its memory",
+    "Writes a trace of every allocation, free and reallocation, with its site and thread, "
+    "and of page faults. Nothing needs to be recompiled. Data accesses are not "
+    "recorded in this version. Keeps "
+    "the command's status.",
+    {{"smalloc record -- ./app input.dat",
+      "writes smalloc.app.PID.trace and names the next command"},
+     {"smalloc record -o app.trace -- ./app", "the same, into app.trace"}},
+    declare};
 
 } // namespace smalloc::cli

@@ -154,7 +154,7 @@ int show_trace(const Options &options) {
                                    sites.size(), reallocations, frees));
     row("live at most", readable_bytes(peak_bytes));
     row("accesses", runs ? fmt::format("{:.0f} in {} runs of one page", accesses, runs)
-                         : std::string("none: compile with profile-generate to get them"));
+                         : std::string("none recorded"));
     row("page faults", fmt::format("{}", faults));
     return table.print(colour);
   });
@@ -175,9 +175,7 @@ reuse::DistanceCounter distances_of(const std::string &path) {
   });
   warn_of_damage(reader, path);
   if (counter.accesses() == 0)
-    throw Failure{"cannot compare the traces", path, "it holds no data accesses",
-                  "compile with -fplugin-arg-smalloc-profile-generate, then smalloc record",
-                  kFailed};
+    throw Failure{"cannot compare the traces", path, "it holds no data accesses", {}, kFailed};
   return counter;
 }
 
