@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "AllocationSites.h"
+#include "AllocationWrappers.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
@@ -61,13 +62,28 @@ std::string relativeSource(const Module &M, StringRef Root) {
   return sys::path::convert_to_slash(Relative);
 }
 
+/// A call that may turn out to be a context: of a function that looks like an allocator, or of one in this unit that
+/// calls anything like it (nothing more is known before the first optimisation).
+bool mayBeContext(const CallBase &Call, const TargetLibraryInfo &TLI) {
+  const Function *Callee = Call.getCalledFunction();
+  if (!Callee || !mayBeWrapperCall(Call, TLI))
+    return false;
+  if (Callee->isDeclaration())
+    return true;
+  return any_of(instructions(*Callee), [&](const Instruction &I) {
+    auto *Inner = dyn_cast<CallBase>(&I);
+    return Inner && Inner->getCalledFunction() != Callee &&
+           (allocationFamily(*Inner, TLI) || mayBeWrapperCall(*Inner, TLI));
+  });
+}
+
 } // namespace
 
 StringRef familyCallee(AllocFamily Family) {
   for (const FamilyRow &Row : Families)
     if (Row.Family == Family)
       return Row.Name;
-  llvm_unreachable("every family has a row");
+  llvm_unreachable("every family of allocation functions has a row");
 }
 
 std::optional<AllocFamily> allocationFamily(const CallBase &Call, const TargetLibraryInfo &TLI) {
@@ -158,10 +174,13 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
       if (!Call)
         continue;
       std::optional<AllocFamily> Family = allocationFamily(*Call, TLI);
-      if (!Family)
+      if (!Family && !mayBeContext(*Call, TLI))
         continue;
-      unsigned Ordinal = Ordinals[familyCallee(*Family)]++;
-      if (Call->hasFnAttr(SiteIdAttr))
+      const StringRef Callee =
+          Family ? familyCallee(*Family) : Call->getCalledFunction()->getName();
+      const StringRef IdAttr = Family ? SiteIdAttr : ContextIdAttr;
+      unsigned Ordinal = Ordinals[Callee]++;
+      if (Call->hasFnAttr(IdAttr))
         continue;
       std::string Key;
       if (!F.hasLinkOnceLinkage() && !F.hasWeakLinkage()) {
@@ -172,14 +191,14 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
       Key += '\0';
       Key += F.getName();
       Key += '\0';
-      Key += familyCallee(*Family);
+      Key += Callee;
       Key += '\0';
       Key += utostr(Ordinal);
       if (Phase == When::Later)
         Key += " late"; // must not meet the id of an early site with the same ordinal
       LLVMContext &Context = M.getContext();
       Call->addFnAttr(Attribute::get(
-          Context, SiteIdAttr, utohexstr(xxh3_64bits(Key), /*LowerCase=*/true, /*Width=*/16)));
+          Context, IdAttr, utohexstr(xxh3_64bits(Key), /*LowerCase=*/true, /*Width=*/16)));
       StringRef WrittenIn = F.getName();
       if (const DILocation *Location = Call->getDebugLoc(); Location && Phase == When::Later)
         if (const DISubprogram *In = Location->getScope()->getSubprogram())

@@ -36,6 +36,7 @@ enum class AllocFamily {
   NewArrayAligned,
   NewAlignedNothrow,
   NewArrayAlignedNothrow,
+  Wrapper, ///< no allocation function: a function that returns fresh memory (AllocationWrappers)
 };
 
 inline constexpr llvm::StringRef SiteIdAttr = "smalloc-site"; ///< 16 hex digits

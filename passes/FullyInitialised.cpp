@@ -260,6 +260,8 @@ bool fullyInitialised(CallBase &Call, AllocFamily Family,
   DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(F);
   PostDominatorTree &PDT = FAM.getResult<PostDominatorTreeAnalysis>(F);
   LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
+  if (Family == AllocFamily::Wrapper)
+    return false; // what it asks for is not what it was asked for
   const SCEV *Size = requestedBytes(Call, Family, SE);
   if (!Size)
     return false;

@@ -78,6 +78,13 @@ uint64_t KeyNames::argumentKey(const Function &F, unsigned K) {
 uint64_t KeyNames::resultKey(const Function &F) {
   return key("result of " + Twine(demangle(F.getName())), ("result of " + F.getName()).str());
 }
+/// The result of a function that a context calls, if no unit of the image says that it is a wrapper.
+uint64_t KeyNames::otherwiseKey(const Function &F) {
+  uint64_t Key = key("result of " + Twine(demangle(F.getName())),
+                     ("otherwise result of " + F.getName()).str());
+  Otherwise[resultKey(F)] = Key;
+  return Key;
+}
 uint64_t KeyNames::globalKey(const GlobalVariable &G, int64_t Offset) {
   std::string Exact = ("global " + G.getName() + " " + Twine(Offset)).str();
   if (G.hasLocalLinkage()) // nobody else's
@@ -159,7 +166,8 @@ SmallVector<KeyRoot, 2> KeyNames::rootsOf(const Value *Pointer) {
 /// True if \p Call reaches code that other units know by the name of \p Callee.
 bool KeyNames::outsiders(const CallBase &Call, const Function *&Callee) {
   Callee = calledFunction(Call);
-  if (!Callee || Callee->isIntrinsic() || !isExported(*Callee) || Call.hasFnAttr(SiteIdAttr) ||
+  if (!Callee || Callee->isIntrinsic() || !isExported(*Callee) ||
+      (Call.hasFnAttr(SiteIdAttr) && !Wrappers.isContext(Call)) ||
       Callee->getName().starts_with("_Zd") || Callee->getName().starts_with("__smalloc_"))
     return false;
   LibFunc Known;
@@ -193,7 +201,12 @@ void KeyNames::walk(const Value *V, Roots &Out, SmallPtrSetImpl<const Value *> &
       const Function *Callee = nullptr;
       if (const Value *Same = Call->getReturnedArgOperand())
         Stack.push_back(Same);
-      else if (outsiders(*Call, Callee))
+      else if (Wrappers.isContext(*Call)) {
+        Callee = calledFunction(*Call);
+        const AllocationWrapper *W = Wrappers.find(Callee);
+        if (W ? W->Condition && isExported(*Callee) : !isDeclaredFresh(*Callee))
+          Add({otherwiseKey(*Callee), false});
+      } else if (outsiders(*Call, Callee))
         Add({resultKey(*Callee), false});
       else if (Callee = calledFunction(*Call); Callee && Callee->hasLocalLinkage())
         for (const BasicBlock &Block : *Callee)
@@ -243,7 +256,7 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
   std::vector<KeyedSummary::Flow> OfKeys;
   auto Emit = [&](std::vector<KeyedSummary::Flow> &List, uint64_t From, uint64_t To,
                   unsigned Flags) {
-    if (From && (From != To || Flags) && List.size() < MaxFlows &&
+    if (From && To && (From != To || Flags) && List.size() < MaxFlows &&
         Seen.insert({From, To, Flags}).second)
       List.push_back({From, To, Flags});
   };
@@ -278,6 +291,10 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
         const Function *Callee;
         if (!outsiders(*Call, Callee))
           continue;
+        // What another unit's wrapper stores in the memory that it returns.
+        if (Wrappers.isContext(*Call) && Callee->isDeclaration())
+          Emit(OfKeys, resultKey(*Callee), NodeOf(Call),
+               SMALLOC_FLOW_FROM_CONTENTS | SMALLOC_FLOW_TO_CONTENTS);
         for (unsigned K = 0; K < Call->arg_size(); ++K)
           if (Call->getArgOperand(K)->getType()->isPointerTy())
             FlowInto(Call->getArgOperand(K), {argumentKey(*Callee, K), false});
@@ -287,10 +304,22 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
       }
     }
   }
+  for (const AllocationWrapper *W : Wrappers.all()) {
+    // By its linkage name, which tells readers which contexts are real.
+    std::string Whose = W->F->hasLocalLinkage() ? ' ' + M.getSourceFileName() : std::string();
+    uint64_t Exact = key(W->F->getName(), ("wrapper " + W->F->getName() + Whose).str());
+    uint64_t Result = isExported(*W->F) && W->Exported ? resultKey(*W->F) : Exact;
+    Out.Flows.push_back(
+        {Result, Exact, SMALLOC_FLOW_WRAPPER | (W->Condition ? SMALLOC_FLOW_CONDITIONAL : 0)});
+    if (W->Condition)
+      Out.Flows.push_back({resultKey(*W->Condition), Result, SMALLOC_FLOW_IF_WRAPPER});
+  }
   // Sites first: without one to start from, the flows between keys are of no use.
   for (const KeyedSummary::Flow &Flow : OfKeys)
     if (Out.Flows.size() < MaxFlows)
       Out.Flows.push_back(Flow);
+  for (auto [Result, Key] : Otherwise)
+    Out.Flows.push_back({Result, Key, SMALLOC_FLOW_UNLESS_WRAPPER});
 }
 
 } // namespace smalloc

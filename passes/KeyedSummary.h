@@ -14,6 +14,7 @@
 
 #include "PointerOrigins.h"
 #include "smalloc/site.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/IR/PassManager.h"
 #include <optional>
 #include <string>
@@ -50,8 +51,9 @@ struct KeyedSummary {
 /// Keys of pointers, by name.
 class KeyNames {
 public:
-  KeyNames(llvm::Module &M, const PointerOrigins &Origins, llvm::FunctionAnalysisManager &FAM)
-      : M(M), Origins(Origins), FAM(FAM), Layout(M.getDataLayout()) {}
+  KeyNames(llvm::Module &M, const PointerOrigins &Origins, const AllocationWrappers &Wrappers,
+           llvm::FunctionAnalysisManager &FAM)
+      : M(M), Origins(Origins), Wrappers(Wrappers), FAM(FAM), Layout(M.getDataLayout()) {}
 
   /// Where the unit got \p Pointer from, as far as other units may know the place.
   llvm::SmallVector<KeyRoot, 2> rootsOf(const llvm::Value *Pointer);
@@ -69,6 +71,7 @@ private:
   uint64_t key(const llvm::Twine &Name, llvm::StringRef Exact = "");
   uint64_t argumentKey(const llvm::Function &F, unsigned K);
   uint64_t resultKey(const llvm::Function &F);
+  uint64_t otherwiseKey(const llvm::Function &F);
   uint64_t globalKey(const llvm::GlobalVariable &G, int64_t Offset);
   std::optional<uint64_t> fieldKey(const llvm::Instruction &Access);
   void walk(const llvm::Value *V, Roots &Out, llvm::SmallPtrSetImpl<const llvm::Value *> &Seen);
@@ -77,9 +80,11 @@ private:
 
   llvm::Module &M;
   const PointerOrigins &Origins;
+  const AllocationWrappers &Wrappers;
   llvm::FunctionAnalysisManager &FAM;
   const llvm::DataLayout &Layout;
   llvm::DenseMap<uint64_t, std::string> Names;
+  llvm::MapVector<uint64_t, uint64_t> Otherwise; ///< result key to otherwiseKey
 };
 
 } // namespace smalloc

@@ -237,7 +237,12 @@ void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
     addLoad(Source, Moved);
     addStore(Moved, Target);
   };
-  if (Call.hasFnAttr(SiteIdAttr)) {
+  if (Wrappers.isContext(Call)) {
+    unsigned O = newObject(&Call);
+    Objects[O].Site = &Call;
+    addPoints(nodeOf(&Call), locationOf(O, 0));
+    // And on as any call: what the function puts into the memory is found by the objects made inside.
+  } else if (Call.hasFnAttr(SiteIdAttr)) {
     std::optional<AllocFamily> Family = allocationFamily(Call, TLI);
     unsigned O = newObject(&Call);
     Objects[O].Site = &Call;
@@ -303,7 +308,8 @@ void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
     else if (GivesPointer && capturesAnything(Call.getCaptureInfo(I).getRetComponents()))
       addShift(nodeOf(Call.getArgOperand(I)), nodeOf(&Call), AnyOffset);
   }
-  if (GivesPointer && !Call.getReturnedArgOperand())
+  if (GivesPointer && !Call.getReturnedArgOperand() &&
+      !(Callee && Wrappers.isContext(Call) && isDeclaredFresh(*Callee)))
     addPoints(nodeOf(&Call), UnknownLoc);
 }
 

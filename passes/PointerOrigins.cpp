@@ -21,8 +21,9 @@ constexpr size_t MaxFields = 64;
 
 } // namespace
 
-PointerOrigins::PointerOrigins(Module &M, GetTLI TLI, unsigned Budget)
-    : Layout(&M.getDataLayout()), Budget(Budget) {
+PointerOrigins::PointerOrigins(Module &M, GetTLI TLI, const AllocationWrappers &Wrappers,
+                               unsigned Budget)
+    : Wrappers(Wrappers), Layout(&M.getDataLayout()), Budget(Budget) {
   build(M, TLI);
   if (!OutOfBudget)
     return;
@@ -257,7 +258,16 @@ PointerOrigins::Answer PointerOrigins::originsOf(const Value *Pointer) const {
     else if (O.Site && !is_contained(Result.Sites, O.Site))
       Result.Sites.push_back(O.Site);
   }
+  dropInside(Result.Sites);
   return Result;
+}
+
+void PointerOrigins::dropInside(SmallVectorImpl<const CallBase *> &Sites) const {
+  SmallPtrSet<const CallBase *, 8> Inside;
+  for (const CallBase *Site : Sites)
+    Inside.insert_range(Wrappers.inside(*Site));
+  if (!Inside.empty())
+    erase_if(Sites, [&](const CallBase *Site) { return Inside.contains(Site); });
 }
 
 SmallVector<const CallBase *, 4> PointerOrigins::contentsOf(const Value *Pointer) const {
@@ -275,6 +285,7 @@ SmallVector<const CallBase *, 4> PointerOrigins::contentsOf(const Value *Pointer
             Site && !is_contained(Result, Site))
           Result.push_back(Site);
   }
+  dropInside(Result);
   return Result;
 }
 

@@ -15,6 +15,7 @@
 #ifndef SMALLOC_PASSES_POINTERORIGINS_H
 #define SMALLOC_PASSES_POINTERORIGINS_H
 
+#include "AllocationWrappers.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -38,7 +39,8 @@ public:
 
   /// Builds and solves the constraints of \p M. \p Budget: propagation steps, each a few bit operations; the default
   /// takes well under a second.
-  PointerOrigins(llvm::Module &M, GetTLI TLI, unsigned Budget = 400000);
+  PointerOrigins(llvm::Module &M, GetTLI TLI, const AllocationWrappers &Wrappers,
+                 unsigned Budget = 400000);
 
   struct Answer {
     llvm::SmallVector<const llvm::CallBase *, 4> Sites; ///< in program order
@@ -113,6 +115,10 @@ private:
   void solve();
   void markEscaped();
 
+  /// Where a context may have made the object, the allocations inside its function are not told as well.
+  void dropInside(llvm::SmallVectorImpl<const llvm::CallBase *> &Sites) const;
+
+  const AllocationWrappers &Wrappers;
   llvm::DenseSet<std::pair<NodeId, NodeId>> CopyEdges;
   std::deque<Node> Nodes;
   std::deque<Location> Locations;

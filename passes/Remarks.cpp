@@ -25,6 +25,8 @@ std::string first(const SiteVerdict &V) {
 
 void emitRemarks(ArrayRef<SiteVerdict> Sites, const Options &O, FunctionAnalysisManager &FAM) {
   for (const SiteVerdict &V : Sites) {
+    if (V.Guessed) // most calls of that form are no allocations: `smalloc sites` knows, the program being linked
+      continue;
     OptimizationRemarkEmitter &ORE =
         FAM.getResult<OptimizationRemarkEmitterAnalysis>(*V.Call->getFunction());
     const DiagnosticLocation Where(DebugLoc(userLocation(*V.Call)));

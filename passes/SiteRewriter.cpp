@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "SiteRewriter.h"
+#include "ContextEntries.h"
 #include "SiteTable.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/MDBuilder.h"
@@ -43,11 +44,13 @@ FamilyShape shapeOf(AllocFamily F) {
   case AllocFamily::NewAlignedNothrow:
   case AllocFamily::NewArrayAlignedNothrow:
     return {"__smalloc_v1_new_aligned", 0, 1};
+  case AllocFamily::Wrapper:
+    break; // ContextEntries
   }
   llvm_unreachable("every family has a shape");
 }
 
-bool isNewFamily(AllocFamily F) { return F >= AllocFamily::New; }
+bool isNewFamily(AllocFamily F) { return F >= AllocFamily::New && F < AllocFamily::Wrapper; }
 
 void makeHiddenComdat(Module &M, GlobalObject *G) {
   G->setLinkage(GlobalValue::LinkOnceODRLinkage);
@@ -201,10 +204,14 @@ Function *thunkOf(Module &M, AllocFamily Family, Function *Original, const Funct
   return F;
 }
 
-void rewriteCall(Module &M, const SiteVerdict &V, GlobalVariable *Cell) {
-  CallBase &Call = *V.Call;
+/// Sends \p Call, an allocation or a context, to where \p Cell is asked; returns what it became.
+CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const AllocationWrapper *W,
+                      Value *Cell) {
   auto *Original = cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
-  Function *Thunk = thunkOf(M, V.Family, Original, Call.getFunction());
+  const bool Context = Family == AllocFamily::Wrapper;
+  Function *Thunk = !Context ? thunkOf(M, Family, Original, Call.getFunction())
+                    : W      ? entryWithCell(M, *W)
+                             : contextThunk(M, *Original, *Call.getFunction());
   SmallVector<Value *, 4> Arguments(Call.args());
   Arguments.push_back(Cell);
   SmallVector<OperandBundleDef, 1> Bundles;
@@ -224,8 +231,8 @@ void rewriteCall(Module &M, const SiteVerdict &V, GlobalVariable *Cell) {
   AttributeList Attributes = Call.getAttributes();
   Attributes =
       Attributes.addRetAttributes(C, AttrBuilder(C, Original->getAttributes().getRetAttrs()));
-  if (!V.Call->getType()->isPointerTy() || isNewFamily(V.Family))
-    ; // posix_memalign writes through its argument; new may run a handler
+  if (!Call.getType()->isPointerTy() || isNewFamily(Family) || Context)
+    ; // posix_memalign writes through its argument; new may run a handler; a context does what it does
   else
     Attributes = Attributes.addRetAttribute(C, Attribute::NoAlias);
   Attributes = Attributes.removeFnAttribute(C, Attribute::Builtin)
@@ -239,6 +246,7 @@ void rewriteCall(Module &M, const SiteVerdict &V, GlobalVariable *Cell) {
   New->takeName(&Call);
   Call.replaceAllUsesWith(New);
   Call.eraseFromParent();
+  return New;
 }
 
 /// The record of the linked image and the constructor and destructor that hand it to the runtime.
@@ -324,13 +332,25 @@ void emitModuleRecord(Module &M, const Options &O) {
 bool rewriteSites(Module &M, const UnitVerdicts &Unit, const Options &O) {
   bool Changed = !Unit.Sites.empty();
   bool AnyCell = false;
+  DenseMap<const CallBase *, CallBase *> Rewritten;
+  DenseMap<const Value *, AllocFamily> Families;
+  for (const SiteVerdict &V : Unit.Sites)
+    if (V.Family != AllocFamily::Wrapper)
+      Families[V.Call->getCalledOperand()->stripPointerCastsAndAliases()] = V.Family;
   for (const SiteVerdict &V : Unit.Sites) {
     GlobalVariable *Cell = emitSite(M, V, O);
     if (!Cell)
       continue;
     AnyCell = true;
-    rewriteCall(M, V, Cell);
+    const CallBase *Before = V.Call;
+    Rewritten[Before] = rewriteCall(M, *V.Call, V.Family, V.Wrapper, Cell);
   }
+  if (Unit.Wrappers)
+    defineEntries(M, *Unit.Wrappers, Rewritten, [&](CallBase &Copy, Value *Cell) {
+      auto Family = Families.find(Copy.getCalledOperand()->stripPointerCastsAndAliases());
+      rewriteCall(M, Copy, Family == Families.end() ? AllocFamily::Wrapper : Family->second,
+                  Unit.Wrappers->calledBy(Copy), Cell);
+    });
   if (AnyCell || !Unit.Summary.empty()) {
     emitKeys(M, Unit.Summary); // an empty one, too: the module record names the section's bounds
     Changed = true;

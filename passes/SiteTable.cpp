@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "SiteTable.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/EndianStream.h"
@@ -75,6 +76,18 @@ Constant *fieldConstant(Type *T, uint64_t V) { return ConstantInt::get(T, V); }
 
 } // namespace
 
+void nameSites(std::vector<SiteVerdict> &Sites) {
+  StringMap<unsigned>
+      Ordinals; // copies of one call in one function: unrolled, or inlined through the same chain
+  for (SiteVerdict &V : Sites) {
+    StringRef In = V.Call->getFunction()->getName();
+    unsigned Ordinal = Ordinals[std::to_string(V.Id) + In.str() + V.Context]++;
+    V.Name = "__smalloc_v1_site_" + utohexstr(V.Id, true, 16) + "_" +
+             utohexstr(xxh3_64bits(In.str() + '\n' + V.Context), true, 16) + "_" + utostr(Ordinal);
+    V.Node = xxh3_64bits(V.Name);
+  }
+}
+
 GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O) {
   LLVMContext &C = M.getContext();
   Type *I8 = Type::getInt8Ty(C), *I16 = Type::getInt16Ty(C), *I32 = Type::getInt32Ty(C),
@@ -107,9 +120,9 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O) {
 
   StringArea Strings(sizeof(smalloc_site));
   const uint32_t FunctionAt = Strings.add(V.Function), FileAt = Strings.add(V.File),
-                 CalleeAt = Strings.add(familyCallee(V.Family)),
-                 SpreadAt = Strings.add(V.SpreadText), WhyAt = Strings.add(V.Why),
-                 ContextAt = Strings.add(V.Context), MachineAt = Strings.add(O.Machine.Name);
+                 CalleeAt = Strings.add(V.Callee), SpreadAt = Strings.add(V.SpreadText),
+                 WhyAt = Strings.add(V.Why), ContextAt = Strings.add(V.Context),
+                 MachineAt = Strings.add(O.Machine.Name);
   while ((sizeof(smalloc_site) + Strings.Bytes.size()) % 8)
     Strings.Bytes.push_back('\0');
   Constant *Text = ConstantDataArray::getString(C, Strings.Bytes, /*AddNull=*/false);
@@ -280,7 +293,7 @@ Error writeSitesJson(const Module &M, ArrayRef<SiteVerdict> Sites, const Options
         {"file", V.File},
         {"line", V.Line},
         {"column", V.Column},
-        {"callee", familyCallee(V.Family)},
+        {"callee", V.Callee},
         {"element_bytes", V.ElementBytes ? json::Value(V.ElementBytes) : json::Value(nullptr)},
         {"size_bytes", Optional(V.SizeBytes)},
         {"pattern", patternName(V.Pattern)},

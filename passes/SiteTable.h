@@ -11,6 +11,9 @@
 
 namespace smalloc {
 
+/// Gives each record its name and its node.
+void nameSites(std::vector<SiteVerdict> &Sites);
+
 /// Emits the descriptor of \p V and, if the site is rewritten, its cell; returns the cell (null if none).
 llvm::GlobalVariable *emitSite(llvm::Module &M, const SiteVerdict &V, const Options &O);
 

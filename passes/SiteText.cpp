@@ -82,10 +82,41 @@ void describeLocation(SiteVerdict &V, const Module &M) {
   }
 }
 
+/// As far as the function's body or its alloc_size attribute tells which argument is the size.
+void describeWrapperSize(SiteVerdict &V, ScalarEvolution &SE) {
+  const CallBase &Call = *V.Call;
+  std::optional<unsigned> SizeArgument, CountArgument;
+  if (V.Wrapper && V.Wrapper->SizeArgument >= 0)
+    SizeArgument = static_cast<unsigned>(V.Wrapper->SizeArgument);
+  else if (Attribute Declared = Call.getFnAttr(Attribute::AllocSize); Declared.isValid())
+    std::tie(SizeArgument, CountArgument) = Declared.getAllocSizeArgs();
+  V.SizeText = "n bytes";
+  if (!SizeArgument || *SizeArgument >= Call.arg_size() ||
+      (CountArgument && *CountArgument >= Call.arg_size()))
+    return;
+  std::optional<uint64_t> Size = constantArgument(Call, *SizeArgument),
+                          Count = CountArgument ? constantArgument(Call, *CountArgument) : 1;
+  if (Size && Count && (*Count == 0 || *Size <= UINT64_MAX / *Count)) {
+    V.SizeBytes = *Size * *Count;
+    V.SizeText = utostr(V.SizeBytes) + " bytes";
+    return;
+  }
+  V.ElementBytes =
+      CountArgument
+          ? Size.value_or(Count.value_or(0))
+          : constantFactor(SE.getSCEV(withoutOverflowCheck(Call.getArgOperand(*SizeArgument))));
+  if (V.ElementBytes > 1)
+    V.SizeText = "n*" + utostr(V.ElementBytes) + " bytes";
+}
+
 void describeSize(SiteVerdict &V, ScalarEvolution &SE) {
   const CallBase &Call = *V.Call;
   unsigned SizeArgument = 0;
   std::optional<uint64_t> Count = 1;
+  if (V.Family == AllocFamily::Wrapper) {
+    describeWrapperSize(V, SE);
+    return;
+  }
   switch (V.Family) {
   case AllocFamily::Calloc:
     Count = constantArgument(Call, 0);
@@ -190,9 +221,9 @@ std::string spreadText(const LoopReference &R, uint64_t PageBytes) {
 }
 
 std::string siteText(const SiteVerdict &V) {
-  std::string Callee = familyCallee(V.Family).str();
-  if (V.Family >= AllocFamily::New)
-    Callee = StringRef(Callee).starts_with("_Zna") ? "new[]" : "new";
+  std::string Callee = demangle(V.Callee);
+  if (V.Family >= AllocFamily::New && V.Family < AllocFamily::Wrapper)
+    Callee = StringRef(V.Callee).starts_with("_Zna") ? "new[]" : "new";
   return Callee + " of " + V.SizeText + " in '" + demangle(V.Function) + "'";
 }
 

@@ -2,16 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Verdict.h"
+#include "SiteTable.h"
 #include "SiteText.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/Support/xxhash.h"
 #include <cmath>
 
 using namespace llvm;
@@ -113,15 +112,20 @@ class UnitAnalysis {
 public:
   UnitAnalysis(Module &M, FunctionAnalysisManager &FAM, const Options &O)
       : M(M), FAM(FAM), O(O), T(O.Machine.target()),
-        Origins(M, [&](Function &F) -> const TargetLibraryInfo & {
-          return FAM.getResult<TargetLibraryAnalysis>(F);
-        }) {}
+        Wrappers(std::make_unique<AllocationWrappers>(M, FAM)),
+        Origins(
+            M,
+            [&](Function &F) -> const TargetLibraryInfo & {
+              return FAM.getResult<TargetLibraryAnalysis>(F);
+            },
+            *Wrappers) {}
 
   UnitVerdicts run();
 
 private:
   void collectReferences();
   SiteVerdict describe(CallBase &Call, AllocFamily Family);
+  bool maybeMany(const CallBase &Call, const SiteVerdict &V);
   bool manyObjects(const CallBase &Call, const SiteVerdict &V);
   LoopReference withRepetition(const LoopReference &R, const CallBase *Site);
   Finding judge(const LoopReference &Given, const SiteVerdict &V, bool Many);
@@ -134,8 +138,9 @@ private:
   FunctionAnalysisManager &FAM;
   const Options &O;
   SpreadTarget T;
+  std::unique_ptr<AllocationWrappers> Wrappers;
   PointerOrigins Origins;
-  DenseSet<const Function *> InLoops;
+  DenseSet<const Function *> InLoops, FromOutside;
   std::vector<LoopReference> References;
   DenseMap<const Function *, std::vector<LoopReference>> ByFunction;
   DenseMap<const CallBase *, SmallVector<const LoopReference *, 8>> Reaching;
@@ -143,8 +148,27 @@ private:
   DenseMap<const CallBase *, uint64_t> Sizes;
 };
 
+/// Functions that other units may call as often as they like, directly or through others of this unit.
+DenseSet<const Function *> calledFromOutside(const Module &M) {
+  DenseSet<const Function *> Result;
+  SmallVector<const Function *, 16> Work;
+  for (const Function &F : M)
+    if (!F.isDeclaration() && F.getName() != "main" && F.getName() != "_QQmain" &&
+        (!F.hasLocalLinkage() || F.hasAddressTaken()) && Result.insert(&F).second)
+      Work.push_back(&F);
+  while (!Work.empty())
+    for (const Instruction &I : instructions(*Work.pop_back_val()))
+      if (auto *Call = dyn_cast<CallBase>(&I))
+        if (auto *Callee =
+                dyn_cast<Function>(Call->getCalledOperand()->stripPointerCastsAndAliases());
+            Callee && !Callee->isDeclaration() && Result.insert(Callee).second)
+          Work.push_back(Callee);
+  return Result;
+}
+
 void UnitAnalysis::collectReferences() {
   InLoops = functionsCalledInLoops(M, FAM);
+  FromOutside = calledFromOutside(M);
   for (Function &F : M) {
     if (leavesAlone(F))
       continue;
@@ -172,6 +196,12 @@ void UnitAnalysis::collectReferences() {
 uint64_t UnitAnalysis::sizeOf(const CallBase *Site) {
   auto It = Sizes.find(Site);
   return It == Sizes.end() ? SMALLOC_UNKNOWN : It->second;
+}
+
+/// May other units make many objects here? Nothing to decide by on its own.
+bool UnitAnalysis::maybeMany(const CallBase &Call, const SiteVerdict &V) {
+  return (V.SizeBytes == SMALLOC_UNKNOWN || V.SizeBytes < SuperpageBytes) &&
+         FromOutside.contains(Call.getFunction());
 }
 
 /// Is the call executed many times, as far as one can see?
@@ -334,10 +364,25 @@ Finding UnitAnalysis::judge(const LoopReference &Given, const SiteVerdict &V, bo
   return Out;
 }
 
+const Function *calledFunction(const CallBase &Call) {
+  return cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
+}
+
+std::string familyName(const CallBase &Call, AllocFamily Family) {
+  return Family == AllocFamily::Wrapper ? calledFunction(Call)->getName().str()
+                                        : familyCallee(Family).str();
+}
+
 SiteVerdict UnitAnalysis::describe(CallBase &Call, AllocFamily Family) {
   SiteVerdict V;
   V.Call = &Call;
   V.Family = Family;
+  V.Callee = familyName(Call, Family);
+  if (Family == AllocFamily::Wrapper) {
+    V.Flags |= SMALLOC_SITE_CONTEXT;
+    V.Wrapper = Wrappers->calledBy(Call);
+    V.Guessed = !V.Wrapper && !isDeclaredFresh(*calledFunction(Call));
+  }
   StringRef(Call.getFnAttr(SiteIdAttr).getValueAsString()).getAsInteger(16, V.Id);
   V.Function = Call.getFnAttr(SiteFunctionAttr).getValueAsString().str();
   describeLocation(V, M);
@@ -348,7 +393,11 @@ SiteVerdict UnitAnalysis::describe(CallBase &Call, AllocFamily Family) {
 void UnitAnalysis::decide(SiteVerdict &V) {
   const bool Many = manyObjects(*V.Call, V);
   const bool Escapes = Origins.escapes(V.Call);
-  const bool CanBeBig = V.SizeBytes == SMALLOC_UNKNOWN || V.SizeBytes >= SuperpageBytes || Many;
+  // A context's cell is the only one that a later join can steer.
+  const bool Context = V.Flags & SMALLOC_SITE_CONTEXT;
+  const bool MaybeMany = maybeMany(*V.Call, V);
+  const bool CanBeBig = V.SizeBytes == SMALLOC_UNKNOWN || V.SizeBytes >= SuperpageBytes || Many ||
+                        (Context && MaybeMany);
   if (Many)
     V.Flags |= SMALLOC_SITE_SMALL;
   if (Escapes)
@@ -362,7 +411,10 @@ void UnitAnalysis::decide(SiteVerdict &V) {
   }
   Finding Best;
   uint64_t Earliest = SMALLOC_UNKNOWN; // any nest that pays is reason enough
-  for (const LoopReference *R : Reaching.lookup(V.Call)) {
+  SmallVector<const LoopReference *, 8> Reached = Reaching.lookup(V.Call);
+  for (const CallBase *Inside : Wrappers->inside(*V.Call)) // what the function does to it at once
+    Reached.append(Reaching.lookup(Inside));
+  for (const LoopReference *R : Reached) {
     Finding F = judge(*R, V, Many);
     bool Better = F.pays() != Best.pays() ? F.pays() : F.Saving > Best.Saving;
     if (Best.Reference && F.pays() == Best.pays() &&
@@ -416,6 +468,10 @@ void UnitAnalysis::decide(SiteVerdict &V) {
     V.Decision = SMALLOC_DECISION_RUNTIME;
     V.MinBytes = (T.ReachPages + 1) * T.PageBytes;
     V.Flags |= SMALLOC_SITE_UNDECIDED | SMALLOC_SITE_REWRITTEN;
+    if (MaybeMany)
+      V.Flags |= SMALLOC_SITE_MANY;
+    if (Context && V.SizeBytes != SMALLOC_UNKNOWN && V.SizeBytes < SuperpageBytes)
+      V.Flags |= SMALLOC_SITE_SMALL; // no object of it is watched on its own
     if (V.Pattern == SMALLOC_PATTERN_NONE)
       V.Pattern = SMALLOC_PATTERN_UNKNOWN;
     V.Confidence = std::min(V.Confidence, 30u);
@@ -429,22 +485,9 @@ void UnitAnalysis::decide(SiteVerdict &V) {
     V.Flags |= SMALLOC_SITE_REWRITTEN;
 }
 
-/// Gives each record its name.
-void nameSites(std::vector<SiteVerdict> &Sites) {
-  StringMap<unsigned>
-      Ordinals; // copies of one call in one function: unrolled, or inlined through the same chain
-  for (SiteVerdict &V : Sites) {
-    StringRef In = V.Call->getFunction()->getName();
-    unsigned Ordinal = Ordinals[std::to_string(V.Id) + In.str() + V.Context]++;
-    V.Name = "__smalloc_v1_site_" + utohexstr(V.Id, true, 16) + "_" +
-             utohexstr(xxh3_64bits(In.str() + '\n' + V.Context), true, 16) + "_" + utostr(Ordinal);
-    V.Node = xxh3_64bits(V.Name);
-  }
-}
-
 /// The unit's part of the program-wide join: flows of pointers, and what its loops do with memory of other units.
 void UnitAnalysis::summarise(UnitVerdicts &Result) {
-  KeyNames Keys(M, Origins, FAM);
+  KeyNames Keys(M, Origins, *Wrappers, FAM);
   DenseMap<const CallBase *, uint64_t> Nodes;
   for (const SiteVerdict &V : Result.Sites)
     if (V.steerable())
@@ -491,15 +534,27 @@ UnitVerdicts UnitAnalysis::run() {
       continue;
     const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
     for (Instruction &I : instructions(F))
-      if (auto *Call = dyn_cast<CallBase>(&I); Call && Call->hasFnAttr(SiteIdAttr))
+      if (auto *Call = dyn_cast<CallBase>(&I); Call && Call->hasFnAttr(SiteIdAttr)) {
         if (std::optional<AllocFamily> Family = allocationFamily(*Call, TLI)) {
           Result.Sites.push_back(describe(*Call, *Family));
           Sizes[Call] = Result.Sites.back().SizeBytes;
+        } else if (Wrappers->isContext(*Call)) {
+          Result.Sites.push_back(describe(*Call, AllocFamily::Wrapper));
+          Sizes[Call] = Result.Sites.back().SizeBytes;
         }
+      }
   }
   collectReferences();
   for (SiteVerdict &V : Result.Sites)
     decide(V);
+  // A context that stays as it is would decide as the allocation inside does.
+  DenseSet<const CallBase *> Steered;
+  for (const SiteVerdict &V : Result.Sites)
+    if (V.steerable())
+      Steered.insert(V.Call);
+  for (SiteVerdict &V : Result.Sites)
+    if (any_of(Wrappers->inside(*V.Call), [&](const CallBase *In) { return Steered.contains(In); }))
+      V.Flags |= SMALLOC_SITE_REWRITTEN;
   nameSites(Result.Sites);
   if (O.Model == SMALLOC_MODEL_SPREAD &&
       (O.Heap == SMALLOC_HEAP_SPLIT || O.Heap == SMALLOC_HEAP_MIGRATE))
@@ -523,6 +578,7 @@ UnitVerdicts UnitAnalysis::run() {
       if (R.Outermost && !R.Repeated && MayWait(R) && judge(R, Anything, false).pays())
         Result.Nests.push_back({R.Outermost, R.Access->getFunction(), R});
   }
+  Result.Wrappers = std::move(Wrappers);
   return Result;
 }
 

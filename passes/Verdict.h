@@ -12,6 +12,7 @@
 #define SMALLOC_PASSES_VERDICT_H
 
 #include "AllocationSites.h"
+#include "AllocationWrappers.h"
 #include "KeyedSummary.h"
 #include "LoopAccesses.h"
 #include "Options.h"
@@ -25,6 +26,10 @@ namespace smalloc {
 struct SiteVerdict {
   llvm::CallBase *Call = nullptr;
   AllocFamily Family = AllocFamily::Malloc;
+  std::string Callee;                         ///< linkage name
+  const AllocationWrapper *Wrapper = nullptr; ///< of a context whose callee is in the unit
+  /// A context whose callee only has the form of an allocator: the linker will know.
+  bool Guessed = false;
   uint64_t Id = 0;
   std::string
       Name; ///< of the record's symbol: the same for copies of an ODR function in other units
@@ -63,6 +68,7 @@ struct UnitVerdicts {
   std::vector<ProfitableNest> Nests;
   bool OriginsGaveUp = false;
   KeyedSummary Summary;
+  std::unique_ptr<AllocationWrappers> Wrappers;
 };
 
 /// Analyses \p M. Needs the site attributes of AllocationSitesPass.

@@ -28,6 +28,7 @@ int run_sites(const Options &options) {
   const auto bytes = read_file(options.file, "cannot read the program");
   const ElfImage image = parse_elf(bytes, options.file);
   SiteTable table = read_sites(image);
+  join_units(table);
   for (const std::string &warning : table.warnings)
     print_warning("damaged site table", options.file, warning);
   for (const std::string &note : table.notes)
@@ -42,7 +43,6 @@ int run_sites(const Options &options) {
             ? "its table has no readable record"
             : "it was not compiled with the plugin, or without optimisation, or with a sanitizer",
         kCompileHint, kFailed};
-  join_units(table);
   sort_by_benefit(table.sites);
   const auto document = site_document(table.sites, options.file, image.build_id());
   if (document["machine"]["name"] == "mixed")

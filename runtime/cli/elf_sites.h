@@ -46,7 +46,8 @@ struct SiteTable {
 SiteTable read_sites(const ElfImage &image);
 
 // Decides undecided sites by what other units do with their memory, exactly as the runtime does when the
-// image is loaded, and says so in `why`. O(sites + records).
+// image is loaded, and says so in `why`. Calls that would be sites if the
+// function they call allocated are left out unless a unit says that it does. O(sites + records).
 void join_units(SiteTable &table);
 
 // The believed record at the start of `bytes`; else nothing, and `why` says what is wrong with it.

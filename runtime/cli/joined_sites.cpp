@@ -6,6 +6,7 @@
 #include "smalloc/core/key_join.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -48,6 +49,18 @@ bool believable(const smalloc_key_access &access) {
   return access.pattern <= SMALLOC_PATTERN_POINTER_CHASING && access.confidence <= 100;
 }
 
+// Functions that the units say return fresh memory.
+std::set<std::string> wrappers_of(const std::vector<uint64_t> &keys, const KeyJoin &join) {
+  std::set<std::string> names;
+  KeyBlocks blocks(keys.data(), keys.data() + keys.size());
+  while (const smalloc_keys *block = blocks.next())
+    for (uint32_t i = 0; i < block->flow_count; i++)
+      if ((flows_of(*block)[i].flags & SMALLOC_FLOW_WRAPPER) &&
+          join.is_wrapper(flows_of(*block)[i].from))
+        names.insert(string_of(*block, flows_of(*block)[i].name));
+  return names;
+}
+
 } // namespace
 
 void join_units(SiteTable &table) {
@@ -55,6 +68,16 @@ void join_units(SiteTable &table) {
   std::vector<uint64_t> scratch((join.scratch_bytes() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
   if (!scratch.empty())
     join.run(scratch.data());
+  const std::set<std::string> wrappers = wrappers_of(table.keys, join);
+  const size_t all = table.sites.size();
+  std::erase_if(table.sites, [&](const Site &site) {
+    return (site.record.flags & SMALLOC_SITE_CONTEXT) && !wrappers.contains(site.callee);
+  });
+  if (table.sites.size() < all)
+    table.notes.push_back(
+        fmt::format("{} call{} left out that would be sites if {} allocated",
+                    all - table.sites.size(), all - table.sites.size() == 1 ? "" : "s",
+                    all - table.sites.size() == 1 ? "the function" : "the functions"));
   for (Site &site : table.sites) {
     const struct smalloc_site &r = site.record;
     if (!(r.flags & SMALLOC_SITE_UNDECIDED) || !(r.flags & SMALLOC_SITE_REWRITTEN))

@@ -7,6 +7,7 @@ namespace smalloc {
 
 namespace {
 constexpr size_t kAlignment = 8;
+constexpr unsigned kMostDepth = 8;
 /// Blocks of a later version may have a longer fixed part.
 constexpr uint32_t kLeastBytes = sizeof(smalloc_keys);
 
@@ -125,12 +126,23 @@ void KeyJoin::add_edges() {
   while (const smalloc_keys *b = names.next())
     for (uint32_t i = 0; i < b->flow_count; i++)
       if (flows_of(*b)[i].flags & SMALLOC_FLOW_WRAPPER)
-        insert(flows_of(*b)[i].from).wrapper = true;
+        insert(flows_of(*b)[i].from).wrapper |= !(flows_of(*b)[i].flags & SMALLOC_FLOW_CONDITIONAL);
+  // Wrappers of wrappers of other units: few units deep, and a bound in any case.
+  bool more = true;
+  for (unsigned round = 0; more && round < kMostDepth; round++) {
+    more = false;
+    KeyBlocks conditions(start_, stop_);
+    while (const smalloc_keys *b = conditions.next())
+      for (uint32_t i = 0; i < b->flow_count; i++)
+        if ((flows_of(*b)[i].flags & SMALLOC_FLOW_IF_WRAPPER) &&
+            insert(flows_of(*b)[i].from).wrapper && !insert(flows_of(*b)[i].to).wrapper)
+          more = insert(flows_of(*b)[i].to).wrapper = true;
+  }
   KeyBlocks blocks(start_, stop_);
   while (const smalloc_keys *b = blocks.next()) {
     for (uint32_t i = 0; i < b->flow_count; i++) {
       const smalloc_flow &flow = flows_of(*b)[i];
-      if (flow.flags & SMALLOC_FLOW_WRAPPER)
+      if (flow.flags & (SMALLOC_FLOW_WRAPPER | SMALLOC_FLOW_IF_WRAPPER))
         continue;
       Node &from = insert(flow.from);
       if ((flow.flags & SMALLOC_FLOW_UNLESS_WRAPPER) && from.wrapper)

@@ -179,7 +179,9 @@ struct smalloc_flow {
 #define SMALLOC_FLOW_UNLESS_WRAPPER                                                                \
   4u /* holds only if no block of the image calls `from` a wrapper */
 #define SMALLOC_FLOW_WRAPPER                                                                       \
-  8u /* no flow: `from`, the result of a function, is seen through at its calls */
+  8u /* no flow: `from`, the result of a function whose linkage name is `name`, is seen through */
+#define SMALLOC_FLOW_CONDITIONAL 16u /* with WRAPPER: only if an IF_WRAPPER says so */
+#define SMALLOC_FLOW_IF_WRAPPER 32u  /* no flow: if `from` is a wrapper's result, `to` is one */
 
 /* The access to memory that `key` points to which superpages help most. */
 struct smalloc_key_access {

@@ -145,6 +145,18 @@ TEST(KeyJoin, AWrapperIsSeenThrough) {
   EXPECT_TRUE(with.join.is_wrapper(kKey));
 }
 
+TEST(KeyJoin, AWrapperOfAnotherUnitsWrapperIsOne) {
+  // kLast's function is a wrapper if kNext's is, and that one if kKey's is.
+  std::vector<smalloc_flow> flows = {
+      flow(kLast, 99, SMALLOC_FLOW_WRAPPER | SMALLOC_FLOW_CONDITIONAL),
+      flow(kNext, kLast, SMALLOC_FLOW_IF_WRAPPER), flow(kKey, kNext, SMALLOC_FLOW_IF_WRAPPER)};
+  EXPECT_FALSE(Joined(Section().block(flows)).join.is_wrapper(kLast));
+  Joined joined(Section().block(flows).block({flow(kKey, 98, SMALLOC_FLOW_WRAPPER)}));
+  EXPECT_TRUE(joined.join.is_wrapper(kNext));
+  EXPECT_TRUE(joined.join.is_wrapper(kLast));
+  EXPECT_FALSE(joined.join.is_wrapper(99));
+}
+
 TEST(KeyJoin, CyclesEnd) {
   Joined j(Section().block({flow(kSite, kKey), flow(kKey, kNext), flow(kNext, kKey),
                             flow(kNext, kNext, SMALLOC_FLOW_FROM_CONTENTS)},

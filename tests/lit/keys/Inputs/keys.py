@@ -26,7 +26,7 @@ while at < len(data):
 
     for i in range(flows):
         source, target, name, flags = struct.unpack_from("<QQII", data, at + fixed + 24 * i)
-        words = ["from-contents", "to-contents", "unless-wrapper", "wrapper"]
+        words = ["from-contents", "to-contents", "unless-wrapper", "wrapper", "conditional", "if-wrapper"]
         print("flow", f"{source:016x} -> {target:016x}", text(name), *[w for k, w in enumerate(words) if flags >> k & 1])
     for i in range(accesses):
         key, least, misses, saving, name, why, pattern, contents, confidence = struct.unpack_from(

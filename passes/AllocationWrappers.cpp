@@ -1,0 +1,263 @@
+//===- AllocationWrappers.cpp - functions that return fresh memory ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "AllocationWrappers.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+/// A wrapper is copied once; beyond this it is not worth its bytes.
+constexpr unsigned MaxInstructions = 200;
+
+Function *calledFunction(const CallBase &Call) {
+  return dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
+}
+
+/// Can another entry with one argument more be made for \p F, and its calls be sent there?
+bool canTakeCell(const FunctionType &Type, const AttributeList &Attributes) {
+  if (Type.isVarArg() || !Type.getReturnType()->isPointerTy() ||
+      Type.getReturnType()->getPointerAddressSpace() != 0)
+    return false;
+  for (unsigned I = 0; I < Type.getNumParams(); ++I)
+    for (Attribute::AttrKind Kind :
+         {Attribute::ByVal, Attribute::InAlloca, Attribute::Preallocated, Attribute::StructRet,
+          Attribute::SwiftError, Attribute::SwiftSelf, Attribute::Nest})
+      if (Attributes.hasParamAttr(I, Kind))
+        return false;
+  return true;
+}
+
+bool plainCall(const CallBase &Call) {
+  return isa<CallInst, InvokeInst>(Call) && !Call.isInlineAsm() && !Call.isMustTailCall() &&
+         !Call.hasFnAttr(Attribute::ReturnsTwice) && !Call.hasOperandBundles();
+}
+
+/// Functions of the implementation: none of them is compiled with the plugin.
+bool isReservedName(StringRef Name) {
+  return Name.starts_with("__") || Name.starts_with("_ZNSt") || Name.starts_with("_ZNKSt") ||
+         Name.starts_with("_ZSt") || Name.starts_with("_ZN9__gnu_cxx") ||
+         Name.starts_with("_Fortran") || Name.starts_with("_Zn") || Name.starts_with("llvm.");
+}
+
+bool bodyCanBeCopied(const Function &F) {
+  if (leavesAlone(F) || F.isInterposable() || F.hasFnAttribute(Attribute::ReturnsTwice) ||
+      F.callsFunctionThatReturnsTwice() || F.isPresplitCoroutine() ||
+      F.getInstructionCount() > MaxInstructions)
+    return false;
+  for (const User *U : F.users()) // builds a structure: its own calls are no contexts
+    if (auto *Call = dyn_cast<CallBase>(U); Call && Call->getFunction() == &F)
+      return false;
+  for (const BasicBlock &Block : F) {
+    if (Block.hasAddressTaken() || isa<IndirectBrInst, CallBrInst>(Block.getTerminator()))
+      return false;
+    if (Block.getTerminatingMustTailCall())
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
+bool isDeclaredFresh(const Function &F) {
+  return F.getAttributes().hasRetAttr(Attribute::NoAlias) || F.hasFnAttribute(Attribute::AllocSize);
+}
+
+bool mayBeWrapperCall(const CallBase &Call, const TargetLibraryInfo &TLI) {
+  const Function *Callee = calledFunction(Call);
+  LibFunc Known;
+  if (!Callee || !plainCall(Call) || Callee->getFunctionType() != Call.getFunctionType() ||
+      Callee->isIntrinsic() || isReservedName(Callee->getName()) ||
+      TLI.getLibFunc(*Callee, Known) ||
+      !canTakeCell(*Callee->getFunctionType(), Callee->getAttributes()) ||
+      !canTakeCell(*Callee->getFunctionType(), Call.getAttributes()))
+    return false;
+  if (!Callee->isDeclaration())
+    return true; // its body says
+  if (Callee->hasExternalWeakLinkage() || Call.onlyReadsMemory() || Call.getReturnedArgOperand())
+    return false;
+  return isDeclaredFresh(*Callee) ||
+         any_of(Callee->args(), [](const Argument &A) { return A.getType()->isIntegerTy(64); });
+}
+
+AllocationWrappers::AllocationWrappers(Module &M, FunctionAnalysisManager &FAM) : FAM(FAM) {
+  for (Function &F : M)
+    if (!F.isDeclaration())
+      analyse(F);
+  dropSingleUses();
+  for (Function &F : M) {
+    if (auto *W = find(&F))
+      Order.push_back(W);
+    if (leavesAlone(F))
+      continue;
+    for (Instruction &I : instructions(F)) {
+      auto *Call = dyn_cast<CallBase>(&I);
+      if (!Call || !Call->hasFnAttr(ContextIdAttr))
+        continue;
+      const Function *Callee = calledFunction(*Call);
+      if (!mayBeWrapperCall(*Call, FAM.getResult<TargetLibraryAnalysis>(F)) ||
+          (!Callee->isDeclaration() && !find(Callee)))
+        continue;
+      Call->addFnAttr(Attribute::get(M.getContext(), SiteIdAttr,
+                                     Call->getFnAttr(ContextIdAttr).getValueAsString()));
+      Contexts.insert(Call);
+    }
+  }
+  for (const CallBase *Call : Contexts) {
+    SmallVector<const CallBase *, 4> Stack{Call};
+    SmallPtrSet<const CallBase *, 8> Seen{Call};
+    while (!Stack.empty())
+      if (const AllocationWrapper *W = calledBy(*Stack.pop_back_val()))
+        for (const CallBase *Fresh : W->Fresh)
+          if (Seen.insert(Fresh).second) {
+            Inside[Call].push_back(Fresh);
+            Stack.push_back(Fresh);
+          }
+  }
+}
+
+/// A function of this unit that is called once has one context: the allocation inside says more than the call.
+void AllocationWrappers::dropSingleUses() {
+  DenseSet<const CallBase *> Inner;
+  for (auto &[F, W] : Wrappers)
+    Inner.insert_range(W->Fresh);
+  SmallVector<const Function *, 8> Dropped;
+  for (auto &[F, W] : Wrappers)
+    if (F->hasLocalLinkage() && F->hasOneUse() &&
+        !Inner.contains(dyn_cast<CallBase>(*F->user_begin())))
+      Dropped.push_back(F);
+  for (const Function *F : Dropped)
+    Wrappers.erase(F);
+}
+
+const AllocationWrapper *AllocationWrappers::find(const Function *F) const {
+  auto It = Wrappers.find(F);
+  return It == Wrappers.end() ? nullptr : It->second.get();
+}
+
+const AllocationWrapper *AllocationWrappers::calledBy(const CallBase &Call) const {
+  return find(calledFunction(Call));
+}
+
+ArrayRef<const CallBase *> AllocationWrappers::inside(const CallBase &Call) const {
+  auto It = Inside.find(&Call);
+  return It == Inside.end() ? ArrayRef<const CallBase *>() : ArrayRef(It->second);
+}
+
+bool AllocationWrappers::analyse(Function &F) {
+  if (find(&F))
+    return true;
+  if (Rejected.contains(&F) || !InProgress.insert(&F).second)
+    return false; // a recursive function: its own result proves nothing
+  AllocationWrapper W;
+  W.F = &F;
+  bool Ok = bodyCanBeCopied(F) && canTakeCell(*F.getFunctionType(), F.getAttributes());
+  SmallPtrSet<Value *, 16> Seen;
+  for (BasicBlock &Block : F)
+    if (auto *Return = dyn_cast<ReturnInst>(Block.getTerminator()); Return && Ok)
+      Ok = isFresh(Return->getReturnValue(), W, Seen);
+  InProgress.erase(&F);
+  if (!Ok || W.Fresh.empty()) {
+    Rejected.insert(&F);
+    return false;
+  }
+  W.Exported = F.hasExternalLinkage();
+  // The size, if every allocation asks for one and the same argument, with a header of constant size or not.
+  const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
+  for (CallBase *Call : W.Fresh) {
+    std::optional<AllocFamily> Family = allocationFamily(*Call, TLI);
+    int At = -1;
+    if (const AllocationWrapper *Inner = calledBy(*Call))
+      At = Inner->SizeArgument;
+    else if (Family == AllocFamily::Malloc || (Family && *Family >= AllocFamily::New))
+      At = 0;
+    else if (Family == AllocFamily::Realloc || Family == AllocFamily::AlignedAlloc)
+      At = 1;
+    const Value *Size = At < 0 ? nullptr : Call->getArgOperand(static_cast<unsigned>(At));
+    while (Size) {
+      if (auto *Sum = dyn_cast<BinaryOperator>(Size);
+          Sum && Sum->getOpcode() == Instruction::Add && isa<ConstantInt>(Sum->getOperand(1)))
+        Size = Sum->getOperand(0);
+      else if (auto *Most = dyn_cast<MinMaxIntrinsic>(Size); Most && isa<Constant>(Most->getRHS()))
+        Size = Most->getLHS(); // malloc(size ? size : 1)
+      else
+        break;
+    }
+    auto *Argument_ = dyn_cast_or_null<Argument>(Size);
+    int Number = Argument_ && Argument_->getType()->isIntegerTy(64)
+                     ? static_cast<int>(Argument_->getArgNo())
+                     : -1;
+    if (Call == W.Fresh.front())
+      W.SizeArgument = Number;
+    else if (W.SizeArgument != Number)
+      W.SizeArgument = -1;
+  }
+  Wrappers[&F] = std::make_unique<AllocationWrapper>(std::move(W));
+  return true;
+}
+
+/// Null, or straight from an allocation: never from memory, where it may have been for long.
+bool AllocationWrappers::isFresh(Value *V, AllocationWrapper &W, SmallPtrSetImpl<Value *> &Seen) {
+  V = V->stripPointerCastsAndAliases();
+  if (isa<ConstantPointerNull, UndefValue>(V) || !Seen.insert(V).second)
+    return true;
+  if (auto *G = dyn_cast<GEPOperator>(V))
+    return isFresh(G->getPointerOperand(), W, Seen); // behind a header
+  if (isa<PHINode, SelectInst>(V)) {
+    for (Use &Op : cast<User>(V)->operands())
+      if (Op->getType()->isPointerTy() && !isFresh(Op, W, Seen))
+        return false;
+    return true;
+  }
+  const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(*W.F);
+  if (auto *Call = dyn_cast<CallBase>(V)) {
+    if (Value *Same = Call->getReturnedArgOperand())
+      return isFresh(Same, W, Seen);
+    Function *Callee = calledFunction(*Call);
+    if (!Callee || !plainCall(*Call))
+      return false;
+    std::optional<AllocFamily> Family = allocationFamily(*Call, TLI);
+    if ((Family && Family != AllocFamily::PosixMemalign && Call->hasFnAttr(SiteIdAttr)) ||
+        (Call->hasFnAttr(ContextIdAttr) && mayBeWrapperCall(*Call, TLI) &&
+         (Callee->isDeclaration() || analyse(*Callee)))) {
+      if (!Family && Callee->isDeclaration() && !isDeclaredFresh(*Callee))
+        W.Condition = Callee;
+      else if (const AllocationWrapper *Inner = Family ? nullptr : find(Callee);
+               Inner && Inner->Condition)
+        W.Condition = Inner->Condition;
+      W.Fresh.push_back(Call);
+      return true;
+    }
+    return false;
+  }
+  // void *p; if (posix_memalign(&p, ...)) ...; return p;
+  if (auto *Load = dyn_cast<LoadInst>(V))
+    if (auto *Slot = dyn_cast<AllocaInst>(Load->getPointerOperand())) {
+      CallBase *Filler = nullptr;
+      for (const Use &U : Slot->uses()) {
+        auto *Call = dyn_cast<CallBase>(U.getUser());
+        if (isa<LoadInst>(U.getUser()) || (Call && cast<Instruction>(Call)->isLifetimeStartOrEnd()))
+          continue;
+        if (Filler || !Call || !plainCall(*Call) || !Call->hasFnAttr(SiteIdAttr) ||
+            allocationFamily(*Call, TLI) != AllocFamily::PosixMemalign ||
+            Call->getArgOperandNo(&U) != 0)
+          return false;
+        Filler = Call;
+      }
+      if (!Filler)
+        return false;
+      if (Seen.insert(Filler).second)
+        W.Fresh.push_back(Filler);
+      return true;
+    }
+  return false;
+}
+
+} // namespace smalloc
