@@ -13,6 +13,9 @@
 namespace smalloc::calibrate {
 namespace {
 
+// Rounds of a walk cost may differ by this share; from one page count to its double it grows by less
+// than this factor (idle Zen 4 guest: 1.55 at most).
+constexpr double kWalkSpread = 0.75, kWalkGrowth = 2.5;
 // Spacings inside superpages that are tried for the page that really backs them.
 constexpr uint64_t kBackingSpacings[] = {4096, 16384, 65536, 262144};
 
@@ -224,11 +227,26 @@ private:
           cycles[i].push_back(std::max(*t, 0.0));
       }
     }
-    for (size_t i = 0; i < cycles.size(); i++)
-      if (!cycles[i].empty())
-        result_.walks.push_back({page_bytes,
-                                 std::max<uint64_t>(plan_.walk_pages[i] * spacing / page_bytes, 1),
-                                 estimate_of(cycles[i])});
+    double last = 0;
+    for (size_t i = 0; i < cycles.size(); i++) {
+      if (cycles[i].empty())
+        continue;
+      const Estimate found = estimate_of(cycles[i]);
+      // Others that use the caches make long walks dear in every round alike: that rounds agree
+      // is no proof. A walk does not cost more than that for twice the pages.
+      if (found.high - found.low > kWalkSpread * found.value ||
+          (last > 0 && found.value > kWalkGrowth * last)) {
+        result_.noisy = true;
+        result_.unknown.push_back(
+            fmt::format("walk, {}, {} lines: unknown (noisy: {:.0f} to {:.0f} "
+                        "cycles)",
+                        size_text(page_bytes), plan_.walk_pages[i], found.low, found.high));
+        continue;
+      }
+      last = found.value;
+      result_.walks.push_back(
+          {page_bytes, std::max<uint64_t>(plan_.walk_pages[i] * spacing / page_bytes, 1), found});
+    }
   }
 
   LatencySource &source_;

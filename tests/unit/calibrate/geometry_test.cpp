@@ -166,6 +166,17 @@ TEST(Geometry, MeasuresTheWalkAsACurve) {
   EXPECT_NEAR(g.walks[1].cycles.value, 25 + 4 * 4, 1.5);
 }
 
+TEST(Geometry, SaysNoisyWhenOthersUseTheCaches) {
+  SimulatedMachine m;
+  m.contention = 500;
+  const Geometry g = measure(m);
+  ASSERT_EQ(g.walks.size(), 1u);
+  EXPECT_EQ(g.walks[0].pages, 8192u);
+  EXPECT_TRUE(g.noisy);
+  EXPECT_THAT(g.unknown,
+              testing::Contains(testing::HasSubstr("walk, 4 KiB, 16384 lines: unknown")));
+}
+
 TEST(Geometry, SaysThatSuperpagesAreNotToBeHad) {
   SimulatedMachine m;
   m.superpages = 0;

@@ -28,9 +28,10 @@ struct SimulatedMachine {
   bool l1_shared = false;                       // one array, l1_base, serves both sizes
   uint64_t host_page_bytes = uint64_t{1} << 40; // what the hypervisor backs memory with
   double hit = 4, l2_penalty = 7, walk_near = 25, walk_per_doubling = 4;
-  double noise = 0;          // relative, of one chase
-  double outliers = 0;       // share of chases that something disturbs for their whole length
-  double prefetch = 0;       // share of chases that a prefetcher makes a third cheaper
+  double noise = 0;      // relative, of one chase
+  double outliers = 0;   // share of chases that something disturbs for their whole length
+  double prefetch = 0;   // share of chases that a prefetcher makes a third cheaper
+  double contention = 0; // cycles that others' use of the caches adds to spread lines beyond 8192
   uint64_t superpages = 400; // that can be had
 };
 
@@ -71,6 +72,7 @@ public:
       }
     cycles /= static_cast<double>(chase.lines);
     cycles += chase.lines > 512 ? 10 : 0; // the first-level data cache
+    cycles += chase.lines > 8192 && !chase.dense ? m_.contention : 0;
     std::normal_distribution<double> gauss(0, m_.noise);
     std::uniform_real_distribution<double> share(0, 1);
     double ratio = 1 + std::fabs(gauss(random_));
