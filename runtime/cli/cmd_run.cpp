@@ -162,7 +162,7 @@ void warn_about_system(const Options &options) {
                     "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled");
     else if (thp == "absent")
       print_warning("no superpages", "transparent huge pages", "this kernel has none",
-                    "smalloc run --pages hugetlb, after sysctl vm.nr_hugepages=512");
+                    "sysctl vm.nr_hugepages=512, then smalloc run --pages hugetlb");
   } else if (options.pages == "hugetlb" || options.pages == "1g") {
     const uint64_t wanted = options.pages == "1g" ? uint64_t{1} << 30 : uint64_t{2} << 20;
     uint64_t available = 0;
@@ -173,8 +173,9 @@ void warn_about_system(const Options &options) {
       print_warning("no hugetlb pages", options.pages == "1g" ? "1 GiB" : "2 MiB",
                     "the pool has no free page",
                     options.pages == "1g"
-                        ? "echo 4 > /sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages"
-                        : "sysctl vm.nr_hugepages=512");
+                        ? "echo 4 > /sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages, "
+                          "then the same command again"
+                        : "sysctl vm.nr_hugepages=512, then the same command again");
   }
 }
 

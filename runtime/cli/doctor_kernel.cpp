@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <sstream>
 
@@ -30,6 +31,14 @@ namespace {
 
 constexpr size_t kSuperpage = size_t{2} << 20;
 const std::string kThp = "/sys/kernel/mm/transparent_hugepage/";
+
+// Does the environment's SMALLOC_CONF ask for pages of that pool?
+bool wants_pool(uint64_t page_bytes) {
+  const char *conf = std::getenv("SMALLOC_CONF");
+  const std::string items = conf ? "," + std::string(conf) + "," : "";
+  return items.find(page_bytes == kSuperpage ? ",pages:hugetlb," : ",pages:1g,") !=
+         std::string::npos;
+}
 
 void check_thp(const SystemView &system, Checks &checks) {
   const std::string mode = thp_mode(system);
@@ -158,15 +167,22 @@ void check_hugetlb(const SystemView &system, Checks &checks) {
     const uint64_t kib = pool.page_bytes >> 10;
     if (pool.page_bytes == kSuperpage)
       usable_2m = pool.available();
-    // Nobody asks for the 1 GiB pool by accident: only an empty 2 MiB pool is worth a warning.
-    const bool warn = pool.page_bytes == kSuperpage && pool.available() == 0;
-    checks.push_back(
-        {fmt::format("hugetlb-{}k", kib), warn ? Verdict::kWarn : Verdict::kOk,
-         nlohmann::ordered_json{
-             {"free", pool.free}, {"total", pool.total}, {"available", pool.available()}},
-         fmt::format("hugetlb pool of {}: {} of {} free{}", readable_bytes(pool.page_bytes),
-                     pool.free, pool.total, warn ? " (only --pages hugetlb needs it)" : ""),
-         warn ? "sysctl -w vm.nr_hugepages=512" : ""});
+    // An empty pool is what a system that needs none should have: pages there are lost to others.
+    const bool warn = pool.available() == 0 && wants_pool(pool.page_bytes);
+    const std::string fix =
+        pool.page_bytes == kSuperpage
+            ? "sysctl -w vm.nr_hugepages=512"
+            : fmt::format("echo 4 > /sys/kernel/mm/hugepages/hugepages-{}kB/nr_hugepages", kib);
+    std::string remark;
+    if (pool.available() == 0)
+      remark = warn ? " (SMALLOC_CONF asks for it)" : " (only --pages hugetlb or 1g needs it)";
+    checks.push_back({fmt::format("hugetlb-{}k", kib), warn ? Verdict::kWarn : Verdict::kOk,
+                      nlohmann::ordered_json{{"free", pool.free},
+                                             {"total", pool.total},
+                                             {"available", pool.available()}},
+                      fmt::format("hugetlb pool of {}: {} of {} free{}",
+                                  readable_bytes(pool.page_bytes), pool.free, pool.total, remark),
+                      warn ? fix : ""});
   }
   if (system.real() && usable_2m > 0)
     try_hugetlb(checks);

@@ -4,6 +4,7 @@
 // one that is not.
 #include "runtime/cli/elf_sites.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <elf.h>
@@ -231,6 +232,14 @@ std::optional<Site> parse_site(ByteSpan bytes, std::string &why) {
   const ByteSpan whole = bytes.first(r.record_bytes);
   if (r.fixed_bytes >= sizeof r)
     std::memcpy(&r, whole.data(), sizeof r);
+  // Everything that costs no more than the record's fixed part is checked before a byte of its strings is looked at: a
+  // file can hold a claim of a megabyte in every few bytes.
+  if (r.pattern > SMALLOC_PATTERN_POINTER_CHASING || r.decision > SMALLOC_DECISION_RUNTIME ||
+      r.decided_by > SMALLOC_BY_VALIDATION || r.model > SMALLOC_MODEL_PAPER || r.page_shift > 40 ||
+      r.base_page_shift > 40 || r.confidence > 100 || r.machine_source > SMALLOC_MACHINE_FILE) {
+    why = "a field has a value that no version knows";
+    return std::nullopt;
+  }
   const struct {
     const char *name;
     uint32_t offset;
@@ -244,22 +253,24 @@ std::optional<Site> parse_site(ByteSpan bytes, std::string &why) {
       {"context", r.context, site.context},
       {"machine", r.machine, site.machine},
   };
+  // Strings are the end of a record. Where its last byte is the end of one, every string ends inside; then the record is
+  // believed, and the reader goes on behind it: no byte is looked at more often than there are strings.
+  uint32_t last = 0;
   for (const auto &s : strings) {
-    if (s.offset == 0)
-      continue;
-    const auto text = s.offset >= r.fixed_bytes ? string_at(whole, s.offset) : std::nullopt;
-    if (!text) {
+    last = std::max(last, s.offset);
+    if (s.offset != 0 && (s.offset < r.fixed_bytes || s.offset >= r.record_bytes)) {
       why = fmt::format("its string '{}' at {} does not lie inside the record", s.name, s.offset);
       return std::nullopt;
     }
-    s.text.assign(*text);
   }
-  if (r.pattern > SMALLOC_PATTERN_POINTER_CHASING || r.decision > SMALLOC_DECISION_RUNTIME ||
-      r.decided_by > SMALLOC_BY_VALIDATION || r.model > SMALLOC_MODEL_PAPER || r.page_shift > 40 ||
-      r.base_page_shift > 40 || r.confidence > 100 || r.machine_source > SMALLOC_MACHINE_FILE) {
-    why = "a field has a value that no version knows";
-    return std::nullopt;
-  }
+  for (const auto &s : strings)
+    if (s.offset != 0 && s.offset == last && whole.back() != 0) {
+      why = fmt::format("its string '{}' at {} does not lie inside the record", s.name, s.offset);
+      return std::nullopt;
+    }
+  for (const auto &s : strings)
+    if (s.offset != 0)
+      s.text.assign(string_at(whole, s.offset).value_or(std::string_view{}));
   return site;
 }
 

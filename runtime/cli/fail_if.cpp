@@ -95,6 +95,9 @@ private:
   bool test(const Json &value, const std::string &name) {
     if (value.is_null())
       return false;
+    // A number with its range and its source: {value, low, high, source}.
+    if (value.is_object() && value.contains("value"))
+      return test(value["value"], name);
     if (!value.is_number())
       reject(threshold_.text,
              value.is_object()

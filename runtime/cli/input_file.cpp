@@ -43,7 +43,8 @@ std::vector<unsigned char> read_file(const std::string &path, const std::string 
       hint = "ls -l " + path;
     while (!hint.empty() && hint.back() == ' ')
       hint.pop_back();
-    throw Failure{what, path, error_text(errno), hint, kFailed};
+    // An empty name, most often an unset variable of a script, must be seen as one.
+    throw Failure{what, path.empty() ? "''" : path, error_text(errno), hint, kFailed};
   }
   if (!S_ISREG(info.st_mode))
     throw Failure{what,

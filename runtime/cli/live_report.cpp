@@ -48,16 +48,6 @@ uint64_t counter(const Json &document, const char *name) {
   return counters.contains(name) ? counters[name].get<uint64_t>() : 0;
 }
 
-std::string shortened(std::string text) {
-  if (text.size() > kMostFunctionColumns) {
-    size_t cut = kMostFunctionColumns - 3;
-    while (cut > 0 && (text[cut] & 0xc0) == 0x80)
-      cut--;
-    text.replace(cut, std::string::npos, "...");
-  }
-  return text;
-}
-
 std::string where(const Json &site, const std::string &folder) {
   if (site["file"].is_null())
     return site["id"].is_null() ? "" : "?";
@@ -90,7 +80,8 @@ Table site_table(const Json &document, const std::string &folder) {
         no_site ? "(no site: by size, or by the C interface)"
         : site["function"].is_null()
             ? "?"
-            : shortened(printable(readable_function(site["function"].get<std::string>())));
+            : shortened(printable(readable_function(site["function"].get<std::string>())),
+                        kMostFunctionColumns);
     const std::string about = site["estimated"].get<bool>() ? "about " : "";
     table.add_row({{function, Style::kBold},
                    {where(site, folder)},

@@ -42,7 +42,8 @@ void check_verb(const std::string &name) {
 // CLI11 speaks of "the following argument was not expected"; the innermost verb that was parsed is
 // named with it.
 Failure usage_failure(const CLI::App &app, const std::string &verb, const CLI::ParseError &error) {
-  std::string name = "smalloc " + verb;
+  // An option in the verb's place is the command's own.
+  std::string name = verb.empty() || verb[0] == '-' ? "smalloc" : "smalloc " + verb;
   for (const CLI::App *sub : app.get_subcommands())
     for (const CLI::App *part : sub->get_subcommands())
       name += " " + part->get_name();

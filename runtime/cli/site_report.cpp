@@ -235,19 +235,28 @@ Json site_document(const std::vector<Site> &sites, const std::string &path,
 }
 
 std::string site_text(const Json &document, Colour colour) {
+  // A template's full name would push the columns off the terminal; it gets a line of its own.
+  constexpr size_t kMostFunctionColumns = 40, kContinuation = 9;
+  const size_t columns = terminal_columns();
   Table table({"FUNCTION", "WHERE", "CALLEE", "PATTERN", "SPREAD", "DECISION"});
   for (const Json &site : document["sites"]) {
-    const std::string function =
-        site["function"].is_null() ? "?" : site["function"].get<std::string>();
-    table.add_row({{printable(readable_function(function)), Style::kBold},
+    const std::string function = printable(
+        readable_function(site["function"].is_null() ? "?" : site["function"].get<std::string>()));
+    const std::string name = shortened(function, kMostFunctionColumns);
+    table.add_row({{name, Style::kBold},
                    {location(site)},
                    {readable_function(text_of(site["callee"]))},
                    {text_of(site["pattern"])},
                    {spread_text(site)},
                    decision_cell(site)});
+    const auto line = [&](const std::string &text) {
+      table.add_line(wrapped("    " + text, columns, kContinuation), Style::kFaint);
+    };
+    if (name != function)
+      line("in: " + function);
     for (const Json &frame : site["context"])
-      table.add_line("    inlined: " + text_of(frame), Style::kFaint);
-    table.add_line("    why: " + text_of(site["why"]), Style::kFaint);
+      line("inlined: " + text_of(frame));
+    line("why: " + text_of(site["why"]));
   }
   const Json &totals = document["totals"], &machine = document["machine"];
   const std::string source = text_of(machine["source"]);

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 namespace smalloc::cli {
 namespace {
 
@@ -14,6 +17,45 @@ size_t width(const std::string &text) {
 }
 
 } // namespace
+
+std::string shortened(const std::string &text, size_t columns) {
+  if (width(text) <= columns)
+    return text;
+  size_t bytes = 0;
+  for (size_t left = columns - 3; left > 0; left--)
+    for (bytes++; bytes < text.size() && (text[bytes] & 0xc0) == 0x80;)
+      bytes++;
+  return text.substr(0, bytes) + "...";
+}
+
+std::string wrapped(const std::string &text, size_t columns, size_t indent) {
+  if (columns == 0 || width(text) <= columns)
+    return text;
+  std::string out;
+  size_t column = 0;
+  for (size_t from = 0; from < text.size();) {
+    // A word with the spaces in front of it.
+    size_t word = text.find_first_not_of(' ', from);
+    if (word == std::string::npos)
+      word = text.size();
+    const size_t end = std::min(text.find(' ', word), text.size());
+    std::string piece = text.substr(from, end - from);
+    if (column > indent && column + width(piece) > columns) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+      piece.erase(0, word - from);
+    }
+    out += piece;
+    column += width(piece);
+    from = end;
+  }
+  return out;
+}
+
+size_t terminal_columns() {
+  winsize size;
+  return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
 
 std::string styled(const std::string &text, Style style, Colour colour) {
   if (colour == Colour::kOff || style == Style::kPlain || text.empty())

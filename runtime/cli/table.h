@@ -18,6 +18,14 @@ struct Cell {
   Style style = Style::kPlain;
 };
 
+// At most so many code points; what is cut is marked with "...".
+std::string shortened(const std::string &text, size_t columns);
+// Broken between words so that no line has more columns (a longer word stays whole); lines after the first are indented.
+// 0 columns: as it is.
+std::string wrapped(const std::string &text, size_t columns, size_t indent);
+// Of the terminal that standard output is; 0: it is none.
+size_t terminal_columns();
+
 std::string styled(const std::string &text, Style style, Colour colour);
 
 class Table {

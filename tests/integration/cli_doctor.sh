@@ -34,6 +34,23 @@ expect_status 0 "$SMALLOC" doctor --root root --fix
 sh -n out || fail "--fix prints no shell script"
 expect_match out '^sysctl -w vm.nr_hugepages='
 
+# An empty hugetlb pool is to cure only for who asks for it.
+pool=root/sys/kernel/mm/hugepages/hugepages-2048kB
+mkdir -p $pool $thp
+echo '[madvise]' >$thp/enabled
+for file in nr_hugepages free_hugepages resv_hugepages nr_overcommit_hugepages; do echo 0 >$pool/$file; done
+expect_status 0 "$SMALLOC" doctor --root root --fix
+expect_no_match out nr_hugepages
+expect_status 0 "$SMALLOC" doctor --root root
+expect_match out '^ok .*hugetlb pool of 2 MiB: 0 of 0 free \(only --pages hugetlb or 1g needs it\)'
+SMALLOC_CONF=heap:split,pages:hugetlb expect_status 0 "$SMALLOC" doctor --root root --fix
+expect_match out '^sysctl -w vm.nr_hugepages=512'
+# And smalloc run says in which order to type.
+expect_status 0 "$SMALLOC" run --root root --pages hugetlb -n -- true
+expect_match err '^hint: sysctl vm.nr_hugepages=512, then the same command again$'
+expect_status 0 "$SMALLOC" run --root root --pages 1g -n -- true
+expect_match err '^hint: echo 4 > .*1048576kB/nr_hugepages, then the same command again$'
+
 fixture_app app
 expect_status 0 "$SMALLOC" doctor ./app
 expect_match out '3 allocation sites, 2 rewritten'

@@ -11,6 +11,9 @@ expect_status 0 "$SMALLOC" machine show
 expect_status 0 "$SMALLOC" machine show core2 --json
 json_is out 'd["schema"] == "smalloc.machine/1" and d["tlb"][0]["entries"] == {"value": 256, "low": None, "high": None, "source": "preset"}'
 cp out mine.json
+# A number with its range and its source is named as such in a threshold.
+expect_error 3 'l2_hit_cycles is 7' "$SMALLOC" machine show zen4 --fail-if 'l2_hit_cycles > 6'
+expect_status 0 "$SMALLOC" machine show zen4 --fail-if 'l2_hit_cycles > 7' --fail-if 'tlb.0.entries < 2'
 expect_status 0 "$SMALLOC" machine show ./mine.json --json
 cmp out mine.json || fail "a profile changed on its way through a file"
 sed 's/"entries"/"entires"/' mine.json >bad.json

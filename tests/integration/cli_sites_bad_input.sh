@@ -13,6 +13,7 @@ expect_error 1 '\(empty\): the file is empty' "$SMALLOC" sites empty
 expect_error 1 '\(folder\): it is a directory' "$SMALLOC" sites folder
 expect_error 1 '\(nosuch\): no such file' "$SMALLOC" sites nosuch
 expect_error 1 '\(script\): it is a script' "$SMALLOC" sites script
+expect_error 1 "\\(''\\): no such file" "$SMALLOC" sites "" # an unset variable of a script
 mkfifo pipe
 expect_error 1 'not a regular file' timeout 10 "$SMALLOC" sites pipe
 # A program without sites, and how to get them.

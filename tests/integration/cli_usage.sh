@@ -6,6 +6,9 @@ expect_status 2 "$SMALLOC"
 expect_match err '^Usage: smalloc VERB'
 expect_error 2 'unknown verb \(calibrat\): the verbs are doctor, sites, run, ' "$SMALLOC" calibrat
 expect_match err '^hint: smalloc --help'
+# An option in the verb's place belongs to the command, and so does the help that explains it.
+expect_error 2 '\(smalloc\): ' "$SMALLOC" --bogus
+expect_match err '^hint: smalloc --help$'
 expect_error 2 'smalloc sites' "$SMALLOC" sites
 expect_error 2 '' "$SMALLOC" sites --bogus x
 expect_error 2 '' "$SMALLOC" sites a b
@@ -14,7 +17,7 @@ expect_error 2 '' "$SMALLOC" doctor --fix --json
 expect_error 2 '' "$SMALLOC" machine
 expect_status 0 "$SMALLOC" --version
 expect_match out '^smalloc [0-9]+\.[0-9]+\.[0-9]+$'
-for verb in '' doctor sites run record 'trace show' 'trace compare' analyze 'directives show' 'directives diff' 'directives merge' machine 'machine list' 'machine show'; do
+for verb in '' doctor sites run stats record 'trace show' 'trace compare' analyze 'directives show' 'directives diff' 'directives merge' machine 'machine list' 'machine show'; do
   expect_status 0 "$SMALLOC" $verb --help
   [ "$(wc -l <out)" -le 40 ] || fail "help of '$verb' has more than 40 lines"
   expect_match <(sed -n 1p out) '^  smalloc '
