@@ -8,24 +8,30 @@
 #include <string.h>
 #include <thread>
 #include <unordered_map>
+#include <vector>
 
 namespace smalloc {
 namespace {
 
 size_t g_memory_left;
+std::vector<void *> g_memory; // the table never gives back
 void *source(size_t bytes) {
   if (bytes > g_memory_left)
     return nullptr;
   g_memory_left -= bytes;
-  void *p =
-      aligned_alloc(4096, (bytes + 4095) & ~size_t{4095}); // leaked: the table never gives back
-  memset(p, 0, bytes);
-  return p;
+  size_t whole = (bytes + 4095) & ~size_t{4095};
+  g_memory.push_back(aligned_alloc(4096, whole));
+  return memset(g_memory.back(), 0, whole);
 }
 
 class ObjectTableTest : public ::testing::Test {
 protected:
   void SetUp() override { g_memory_left = size_t{64} << 20; }
+  void TearDown() override {
+    for (void *p : g_memory)
+      free(p);
+    g_memory.clear();
+  }
   bool init(size_t first, size_t most) { return table.init({source, first, most}); }
   ObjectTable table;
 };
