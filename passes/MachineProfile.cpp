@@ -30,7 +30,9 @@ MachineProfile fromPreset(const smalloc_machine &M) {
 
 Error bad(StringRef Path, const Twine &Why) {
   return createStringError(inconvertibleErrorCode(),
-                           "cannot use machine profile (" + Path + "): " + Why);
+                           "cannot use machine profile (" + Path + "): " + Why +
+                               "\nhint: machine=native, a preset of 'smalloc machine list', or a "
+                               "file that 'smalloc machine show FILE' can read");
 }
 
 /// A number of the format: plain, or {value, low, high, source}; null and source "unknown" are absent.

@@ -30,15 +30,21 @@ cl::opt<std::string> GenerateOpt("smalloc-profile-generate", cl::cat(Category),
 cl::opt<std::string> UseOpt("smalloc-profile-use", cl::cat(Category), cl::desc("directives file"),
                             cl::Hidden);
 
-Error failure(const Twine &Message) { return createStringError(inconvertibleErrorCode(), Message); }
+/// The hint is a line of its own, as the command prints it.
+Error failure(const Twine &Message, const Twine &Hint) {
+  return createStringError(inconvertibleErrorCode(), Message + "\nhint: " + Hint);
+}
 
 Error invalid(StringRef Key, StringRef Value, StringRef Valid) {
-  return failure("invalid value '" + Value + "' of plugin option '" + Key + "': expected " + Valid);
+  return failure("invalid value '" + Value + "' of plugin option '" + Key + "': expected " + Valid,
+                 "-fplugin-arg-smalloc-" + Key + "=VALUE (-mllvm -smalloc-" + Key +
+                     "=VALUE for flang, opt and lld)");
 }
 
 Error notYet(StringRef Key, StringRef Value) {
   return failure("plugin option '" + Key + (Value.empty() ? "" : "=" + Value) +
-                 "' is not available in this version of smalloc");
+                     "' is not available in this version of smalloc",
+                 "leave it out");
 }
 
 } // namespace
@@ -85,7 +91,8 @@ Error setOption(Options &O, StringRef Key, StringRef Value) {
       return invalid(Key, Value, "a directory");
     if (std::error_code Failed = sys::fs::create_directories(Value))
       return failure("cannot create the directory of plugin option 'sites' (" + Value +
-                     "): " + Failed.message());
+                         "): " + Failed.message(),
+                     "name a directory that you may write to");
     O.SitesDir = Value.str();
   } else if (Key == "layout" || Key == "numa") {
     StringRef Later = Key == "layout" ? "on" : "hints";
@@ -97,9 +104,9 @@ Error setOption(Options &O, StringRef Key, StringRef Value) {
     return notYet(Key, Value);
   } else {
     return failure("unknown plugin option '" + Key +
-                   "': expected heap, model, machine, rewrite, root, layout, profile-generate, "
-                   "profile-use, sites or "
-                   "numa");
+                       "': expected heap, model, machine, rewrite, root, layout, profile-generate, "
+                       "profile-use, sites or numa",
+                   "clang's form is -fplugin-arg-smalloc-KEY=VALUE");
   }
   return Error::success();
 }
