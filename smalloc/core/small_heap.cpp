@@ -5,6 +5,7 @@
 // allocated from us, and late destructors of thread-local objects) through jesys_mmap, which cannot
 // return anything else.
 #include "smalloc/core/small_heap.h"
+#include "smalloc/base/keep_errno.h"
 #include "smalloc/os/fork_locks.h"
 
 #include <errno.h>
@@ -82,15 +83,6 @@ void drop_cold_text(const OsHooks &os) {
   if (start < stop)
     os.purge(reinterpret_cast<char *>(start), stop - start);
 }
-
-class KeepErrno {
-public:
-  KeepErrno() : saved_(errno) {}
-  ~KeepErrno() { errno = saved_; }
-
-private:
-  int saved_;
-};
 
 } // namespace
 

@@ -4,6 +4,7 @@
 // MAP_NORESERVE and MADV_DONTDUMP (without the last a core file had 1.1 TB); commit is mprotect +
 // MADV_DODUMP, checked, because strict overcommit and RLIMIT_DATA refuse there and not at the
 // reservation.
+#include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
 #include "smalloc/os/hugetlb.h"
 #include "smalloc/os/os_hooks.h"
@@ -32,15 +33,6 @@
 
 namespace smalloc {
 namespace {
-
-class KeepErrno {
-public:
-  KeepErrno() : saved_(errno) {}
-  ~KeepErrno() { errno = saved_; }
-
-private:
-  int saved_;
-};
 
 int result_of(int status) { return status == 0 ? 0 : errno; }
 

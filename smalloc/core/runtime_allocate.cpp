@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// runtime_allocate.cpp decides which heap serves a request, if any: from the cell's word, the
+// request's size and the state of our heaps. The order of tests is the order of costs: a request
+// that is not ours leaves after a few compares.
+#include "smalloc/base/keep_errno.h"
+#include "smalloc/core/modules.h"
+#include "smalloc/core/promotion_thread.h"
+#include "smalloc/core/runtime.h"
+#include "smalloc/include/smalloc/smalloc.h"
+#include <stdlib.h>
+
+namespace smalloc {
+namespace {
+/// 0 when the kernel does not tell.
+uint64_t resident_bytes(const OsHooks &os) {
+  char text[128];
+  if (os.read_file("/proc/self/statm", text, sizeof text) <= 0)
+    return 0;
+  const char *resident = strchr(text, ' ');
+  return resident ? strtoull(resident, nullptr, 10) * kBasePageBytes : 0;
+}
+} // namespace
+
+void Runtime::charge_big(void *p, SiteAccounts::Account account) {
+  if (BigObjects::Handle h = big_.find(p))
+    g_accounts.big_born(p, account, h.object->bytes, h.object->superpages);
+}
+
+void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, bool at_birth, bool whole,
+                            smalloc_cell *cell) {
+  BigRequest request;
+  request.bytes = bytes;
+  request.alignment = alignment;
+  request.zero = zero;
+  request.superpages_at_birth = at_birth;
+  request.whole_superpages = whole;
+  request.promotable = options_.promote != PromotePolicy::kOff;
+  void *p = big_.allocate(request);
+  if (!p)
+    counters().fallbacks.add();
+  else
+    charge_big(p, g_accounts.account_of(cell));
+  if (SMALLOC_UNLIKELY(ladder_.wants_to_warn()))
+    warn_of_fallback();
+  return p;
+}
+
+void Runtime::warn_of_fallback() {
+  TextBuffer<512> text;
+  if (ladder_.take_warning(text))
+    warn(text.text());
+}
+
+void *Runtime::small_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell) {
+  void *p;
+  if (SMALLOC_LIKELY(alignment <= 16))
+    p = zero ? g_small.allocate_zeroed(bytes) : g_small.allocate(bytes);
+  else {
+    p = g_small.allocate_aligned(bytes, alignment);
+    if (p && zero)
+      memset(p, 0, bytes);
+  }
+  if (SMALLOC_UNLIKELY(!p))
+    counters().fallbacks.add();
+  else if (SMALLOC_UNLIKELY(g_accounts.tracks_small()))
+    g_accounts.small_born(p, bytes, g_accounts.account_of(cell));
+  if (SMALLOC_UNLIKELY(g_small.main_pages().due()))
+    promote_small(0);
+  return p;
+}
+
+void *Runtime::class_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell) {
+  if (g_small.class_frozen())
+    return small_allocate(bytes, alignment, zero, cell);
+  void *p = g_small.class_allocate(bytes, alignment, zero);
+  if (p && SMALLOC_UNLIKELY(g_accounts.tracks_small()))
+    g_accounts.small_born(p, bytes, g_accounts.account_of(cell));
+  if (!p)
+    counters().fallbacks.add();
+  else if (SMALLOC_UNLIKELY(strategy_ == HeapStrategy::kMigrate &&
+                            g_small.class_pages().past_reach()))
+    migrate_class_heap();
+  return p;
+}
+
+/// Shall our heap serve the small requests of a site from this one on? Asked until it is so; nearly always the answer
+/// takes one compare. The process' memory is read at 4, 8, 16 ... MiB requested.
+bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requested, size_t bytes) {
+  if (strategy_ != HeapStrategy::kSuperpage) {
+    uint64_t after = requested + bytes;
+    if (after < kSiteWarmupBytes || __builtin_clzll(after) == __builtin_clzll(requested | 1))
+      return false;
+    bool always = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE;
+    bool undecided = !always && (SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED);
+    uint64_t needed = always      ? kSiteWarmupBytes
+                      : undecided ? reach_bytes_
+                                  : SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
+    if (resident_bytes(kLinux) < needed)
+      return false;
+  }
+  // How much must be live in the heap before superpages pay.
+  SmallPages &pages = SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED ? g_small.class_pages()
+                                                                        : g_small.main_pages();
+  pages.lower_reach(SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE
+                        ? 0
+                        : SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes);
+  __atomic_fetch_or(&cell->word, uint64_t{SMALLOC_CELL_SERVED} << 8, __ATOMIC_RELAXED);
+  return true;
+}
+
+/// The thread may take small objects of direct sites without asking for a while, and this site is one from now on.
+void Runtime::arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested) {
+  uint64_t taken =
+      t_small.direct_armed
+          ? static_cast<uint64_t>(kDirectBytes - max_of<int64_t>(t_small.direct_bytes, 0))
+          : 0;
+  t_small.direct_bytes = kDirectBytes;
+  t_small.direct_armed = true;
+  if (SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_DIRECT)
+    __atomic_store_n(&cell->requested_bytes, requested + taken, __ATOMIC_RELAXED);
+  else
+    __atomic_fetch_or(&cell->word, uint64_t{SMALLOC_CELL_DIRECT} << 8, __ATOMIC_RELAXED);
+}
+
+void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero) {
+  uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+  unsigned flags = SMALLOC_WORD_FLAGS(word);
+  bool always = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE;
+  bool undecided = !always && (flags & SMALLOC_SITE_UNDECIDED);
+  uint64_t min_bytes = SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
+  if (SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_BASE && !undecided)
+    return nullptr;
+
+  if (SMALLOC_LIKELY(bytes < kSuperpageBytes)) {
+    if (undecided) {
+      if (strategy_ != HeapStrategy::kMigrate)
+        return nullptr;
+    } else if (!always && !(flags & SMALLOC_SITE_SMALL) && bytes < min_bytes) {
+      return nullptr;
+    }
+    uint64_t requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&cell->requested_bytes, requested + bytes, __ATOMIC_RELAXED);
+    if (SMALLOC_UNLIKELY(!(flags & SMALLOC_CELL_SERVED)) &&
+        !start_serving(cell, word, requested, bytes))
+      return nullptr;
+    if (SMALLOC_UNLIKELY(!ready()) || SMALLOC_UNLIKELY(!sites_served_) ||
+        SMALLOC_UNLIKELY(alignment > kSuperpageBytes))
+      return nullptr;
+    if (SMALLOC_UNLIKELY(undecided))
+      return class_allocate(bytes, alignment, zero, cell);
+    void *p = small_allocate(bytes, alignment, zero, cell);
+    if (SMALLOC_LIKELY(p) && SMALLOC_LIKELY(!g_accounts.tracks_small()))
+      arm_direct(cell, word, requested + bytes);
+    return p;
+  }
+
+  // A small site's big object counts like its heap's growth; every other one must pay by its own
+  // size.
+  if (bytes < min_bytes && !((flags & SMALLOC_SITE_SMALL) && g_small.main_pages().past_reach()))
+    return nullptr;
+  if (!ready() || !sites_served_)
+    return nullptr;
+  bool known_hot = always && (SMALLOC_WORD_DECIDED_BY(word) != SMALLOC_BY_COMPILER ||
+                              strategy_ == HeapStrategy::kSuperpage);
+  bool at_birth = known_hot || (!undecided && (flags & SMALLOC_SITE_FULLY_INITIALISED));
+  void *p = big_allocate(bytes, alignment, zero, at_birth, false, cell);
+  if (p) {
+    __atomic_store_n(&cell->requested_bytes,
+                     __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED) + bytes,
+                     __ATOMIC_RELAXED);
+    g_accounts.account_of(cell); // takes the sum over
+  }
+  return p;
+}
+
+bool Runtime::site_accepts(smalloc_cell *cell, size_t bytes) {
+  uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+  unsigned flags = SMALLOC_WORD_FLAGS(word);
+  bool always = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE;
+  bool undecided = !always && (flags & SMALLOC_SITE_UNDECIDED);
+  if (SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_BASE && !undecided)
+    return false;
+  if (bytes < kSuperpageBytes) {
+    if (undecided ? strategy_ != HeapStrategy::kMigrate
+                  : !always && !(flags & SMALLOC_SITE_SMALL) &&
+                        bytes < SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes)
+      return false;
+    return strategy_ == HeapStrategy::kSuperpage || (flags & SMALLOC_CELL_SERVED);
+  }
+  return bytes >= SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
+}
+
+void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero) {
+  if (SMALLOC_UNLIKELY(is_off()))
+    return nullptr;
+  static std::atomic<uint64_t> requested{0};
+  static __thread unsigned calls __attribute__((tls_model("initial-exec")));
+  if (__smalloc_v1_pending && ++calls % 1024 == 0)
+    promote_by_time();
+  // The reach is known once the heaps run; before, whatever may hold a superpage is a reason to look.
+  size_t least_big = running() ? max_of<size_t>(kSuperpageBytes, reach_bytes_) : kSuperpageBytes;
+  if (options().heap == HeapStrategy::kSplit)
+    foreign_below_.store(least_big, std::memory_order_relaxed);
+  else if (options().heap == HeapStrategy::kOff)
+    foreign_below_.store(SIZE_MAX, std::memory_order_relaxed);
+  switch (options().heap) {
+  case HeapStrategy::kOff:
+    return nullptr;
+  case HeapStrategy::kSuperpage:
+    if (!ready() || !sites_served_)
+      return nullptr;
+    return bytes >= kSuperpageBytes || alignment > kSuperpageBytes
+               ? big_allocate(max_of<size_t>(bytes, 1), alignment, zero, true)
+               : small_allocate(bytes, alignment, zero);
+  case HeapStrategy::kMigrate:
+    if (bytes < kSuperpageBytes && alignment <= kSuperpageBytes) {
+      if (requested.load(std::memory_order_relaxed) < kSiteWarmupBytes) {
+        requested.fetch_add(bytes, std::memory_order_relaxed);
+        return nullptr;
+      }
+      if (!ready() || !sites_served_)
+        return nullptr;
+      g_small.class_pages().lower_reach(reach_bytes_);
+      return class_allocate(bytes, alignment, zero);
+    }
+    [[fallthrough]];
+  case HeapStrategy::kSplit:
+    break;
+  }
+  if (bytes < least_big || !ready() || !sites_served_ || bytes < reach_bytes_)
+    return nullptr;
+  void *p = big_allocate(bytes, alignment, zero, false);
+  if (p && options_.promoter_thread && options_.promote != PromotePolicy::kOff)
+    promotion_thread_wake();
+  return p;
+}
+
+void *Runtime::kind_allocate(size_t bytes, size_t alignment, bool zero, int kind) {
+  if (!ready())
+    return nullptr;
+  bool big = bytes >= kSuperpageBytes || alignment > kSuperpageBytes;
+  switch (kind) {
+  case SMALLOC_BASE: {
+    if (!big)
+      return class_allocate(bytes, alignment, zero);
+    return big_allocate(bytes, alignment, zero, false);
+  }
+  case SMALLOC_SUPERPAGE:
+    return big ? big_allocate(bytes, alignment, zero, true, true)
+               : small_allocate(bytes, alignment, zero);
+  default:
+    return big ? big_allocate(bytes, alignment, zero, true)
+               : small_allocate(bytes, alignment, zero);
+  }
+}
+
+} // namespace smalloc

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// runtime_release.cpp decides what becomes of a pointer of ours that comes back: freed, resized in
+// place, moved to another heap, or refused.
+#include "smalloc/base/keep_errno.h"
+#include "smalloc/core/debug.h"
+#include "smalloc/core/runtime.h"
+#include <errno.h>
+#include <stdlib.h>
+
+namespace smalloc {
+namespace {
+constexpr size_t kBackToMallocBytes = size_t{64}
+                                      << 10; ///< a big object shrunk below this gives its unit back
+} // namespace
+
+void Runtime::release(void *p) {
+  if (SMALLOC_LIKELY(g_range.offset(p) < g_range.main_heap_bytes.load(std::memory_order_relaxed))) {
+    g_small.release(p);
+    return;
+  }
+  auto at = reinterpret_cast<uintptr_t>(p);
+  if (at < region_.slice_start(Slice::kBigBase)) {
+    ObjectNote note;
+    if (g_accounts.tracks_small() && !may_end("free", p, note))
+      return;
+    if (at < region_.slice_start(Slice::kClass))
+      g_small.release(p);
+    else
+      g_small.class_release(p);
+    return;
+  }
+  KeepErrno keep;
+  BigObjects::Handle h = big_.find(p);
+  if (!h || region_.unit_address(h.slice, h.head) + h.object->offset != p) {
+    refuse("free", p);
+    return;
+  }
+  // Before: as soon as its units are free, they may be somebody else's.
+  uint64_t bytes = h.object->bytes;
+  g_accounts.big_died(p, bytes);
+  if (!big_.release(p))
+    refuse("free", p);
+}
+
+/// A small object is about to be freed or resized. False: there is none, and it has been said.
+bool Runtime::may_end(const char *call, const void *p, ObjectNote &note) {
+  if (g_accounts.small_died(p, note))
+    return true;
+  BadPointerReport report;
+  report.call = call;
+  report.pointer = p;
+  report.kind = note.freed ? BadPointer::kFreedBefore : BadPointer::kNoObject;
+  report.site_known = note.freed;
+  report.account = note.account;
+  report.bytes = note.weight;
+  report_bad_pointer(report, options_.abort_on_error);
+  return false;
+}
+
+/// The same for a pointer among the big objects. Silent unless somebody wants to know. False.
+bool Runtime::refuse(const char *call, const void *p) {
+  if (!options_.abort_on_error && !options_.debug)
+    return false;
+  BadPointerReport report;
+  report.call = call;
+  report.pointer = p;
+  if (BigObjects::Handle h = big_.find(p)) {
+    char *start = region_.unit_address(h.slice, h.head) + h.object->offset;
+    report.kind = BadPointer::kInside;
+    report.bytes = h.object->bytes;
+    report.offset = static_cast<uint64_t>(static_cast<const char *>(p) - start);
+    report.site_known = g_accounts.big_account(start, report.account);
+  } else if (g_accounts.big_account(p, report.account)) {
+    report.kind = BadPointer::kFreedBefore;
+    report.site_known = true;
+  }
+  report_bad_pointer(report, options_.abort_on_error);
+  return false;
+}
+
+size_t Runtime::usable_bytes(const void *p) {
+  if (reinterpret_cast<uintptr_t>(p) < region_.slice_start(Slice::kBigBase))
+    return g_small.usable_bytes(p);
+  return big_.usable_bytes(p);
+}
+
+void *Runtime::resize_big(void *p, size_t bytes) {
+  SiteAccounts::Account account = SiteAccounts::kNoSite;
+  BigObjects::Handle h = big_.find(p);
+  if (!h || !g_accounts.big_account(p, account))
+    return big_.resize(p, bytes);
+  // Before: the old units may be somebody else's as soon as the pages have moved.
+  g_accounts.big_died(p, h.object->bytes);
+  void *r = big_.resize(p, bytes);
+  charge_big(r ? r : p, account);
+  return r;
+}
+
+void *Runtime::resize(void *p, size_t bytes) {
+  int saved = errno;
+  if (bytes > PTRDIFF_MAX) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  Slice slice = region_.slice_of(p);
+  bool was_big = slice == Slice::kBigBase || slice == Slice::kBigSuper;
+  void *r = nullptr;
+  if (was_big) {
+    if (bytes >= kBackToMallocBytes)
+      r = resize_big(p, bytes);
+  } else {
+    ObjectNote note;
+    bool tracked = g_accounts.tracks_small();
+    if (tracked && !may_end("realloc", p, note)) {
+      errno = ENOMEM;
+      return nullptr;
+    }
+    if (bytes < kSuperpageBytes)
+      r = slice == Slice::kClass ? g_small.class_resize(p, bytes) : g_small.resize(p, bytes);
+    if (tracked && r)
+      g_accounts.small_born(r, bytes, note.account);
+    else if (tracked)
+      g_accounts.small_kept(p, note);
+  }
+  if (r) {
+    errno = saved;
+    return r;
+  }
+  if (bytes >= kSuperpageBytes)
+    r = big_allocate(bytes, 16, false, slice == Slice::kBigSuper);
+  else if (strategy_ == HeapStrategy::kSuperpage ||
+           (slice == Slice::kClass && g_small.class_frozen()))
+    r = small_allocate(bytes, 16, false);
+  if (!r)
+    r = g_next.malloc(bytes);
+  if (!r) {
+    // Keeping the object where it is serves a shrinking realloc, too.
+    if (was_big && bytes < kBackToMallocBytes && (r = resize_big(p, bytes)))
+      errno = saved;
+    else
+      errno = ENOMEM;
+    return r;
+  }
+  memcpy(r, p, min_of(usable_bytes(p), bytes));
+  release(p);
+  errno = saved;
+  return r;
+}
+
+} // namespace smalloc
