@@ -81,7 +81,8 @@ status=0
 wait $watcher || status=$?
 [ $status = 0 ] || fail "--watch returned $status"
 [ "$(grep -c 'heaps running' watched)" -ge 2 ] || fail "--watch looked once"
-if ls /dev/shm /tmp 2>/dev/null | grep -q smalloc-stats; then fail "a file is left behind"; fi
+left=$(find /dev/shm /tmp -maxdepth 1 -name '*smalloc-stats*' 2>/dev/null || true)
+[ -z "$left" ] || fail "a file is left behind: $left"
 
 # Without stats:sites big objects are known all the same; with stats:off nothing is.
 start ""

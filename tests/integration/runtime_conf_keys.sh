@@ -18,7 +18,7 @@ for bad in heap pages:4k force:perhaps budget:0 budget:101% budget:100t only-our
 done
 [ "$(warnings haep:off)" = 1 ] || fail "a misspelt key"
 expect_match err "did you mean heap:\\?"
-for future in numa:hints; do
+for future in numa:hints numa:migrate; do
   [ "$(warnings $future)" = 1 ] || fail "$future is silent"
   expect_match err "'$future' is not available in this version"
 done
