@@ -25,24 +25,24 @@ __attribute__((noinline)) static void *cold(size_t n) {
 int main(int argc, char **argv) {
   long pairs = atol(argv[1]), sum = 0;
   volatile size_t n = sizeof(struct node);
-  for (int i = 0; i < 100000; i++) {
+  if (argc > 2) {
+    for (long i = 0; i < pairs; i++)
+      free(cold(n));
+    return 0;
+  }
+  /* One call makes what is kept and walked and what is freed at once: a wrapper's calls are decided apart. */
+  for (long i = 0; i < pairs + 200000; i++) {
     struct node *p = hot(n);
     p->next = head;
     p->body[0] = i;
-    head = p;
+    if (i < 200000)
+      head = p;
+    else
+      free(p);
   }
   for (int r = 0; r < 10; r++)
     for (struct node *p = head; p; p = p->next)
       sum += p->body[0];
-  if (argc > 2)
-    for (long i = 0; i < pairs; i++)
-      free(cold(n));
-  else
-    for (long i = 0; i < pairs; i++) {
-      struct node *p = hot(n);
-      p->next = head;
-      free(p);
-    }
   return sum == 0;
 }
 C
