@@ -17,12 +17,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
-#include <regex>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <regex.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,17 +81,18 @@ std::vector<std::string> traces_of(const std::string &pattern, fs::file_time_typ
     if (c == '\x01')
       text += "[0-9]+";
     else
-      text += std::isalnum(static_cast<unsigned char>(c))
-                  ? std::string(1, c)
-                  : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-  const std::regex name(text + "(\\.[0-9]+)*");
+      text += std::strchr(".[]{}()\\*+?|^$", c) ? std::string{'\\', c} : std::string(1, c);
   std::vector<std::string> found;
+  regex_t name;
+  if (regcomp(&name, ("^" + text + "(\\.[0-9]+)*$").c_str(), REG_EXTENDED | REG_NOSUB) != 0)
+    return found;
   std::error_code error;
   for (const auto &entry : fs::directory_iterator(whole.parent_path(), error)) {
     const std::string other = entry.path().filename().string();
-    if (std::regex_match(other, name) && entry.last_write_time(error) >= since)
+    if (regexec(&name, other.c_str(), 0, nullptr, 0) == 0 && entry.last_write_time(error) >= since)
       found.push_back(fs::path(pattern).replace_filename(other).string());
   }
+  regfree(&name);
   std::sort(found.begin(), found.end());
   return found;
 }
