@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "smalloc/core/key_join.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -63,7 +64,8 @@ smalloc_key_access access(uint64_t key, uint64_t min_bytes, bool contents = fals
 /// Section and scratch memory live as long as the result.
 struct Joined {
   explicit Joined(Section section) : words((section.bytes().size() + 7) / 8) {
-    memcpy(words.data(), section.bytes().data(), section.bytes().size());
+    std::copy(section.bytes().begin(), section.bytes().end(),
+              reinterpret_cast<unsigned char *>(words.data()));
     join = KeyJoin(words.data(), reinterpret_cast<char *>(words.data()) + section.bytes().size());
     scratch.resize(join.scratch_bytes() / 8 + 1);
     if (join.scratch_bytes())
