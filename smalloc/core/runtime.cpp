@@ -247,9 +247,6 @@ void Runtime::before_fork() {
   bool any = counters().pool_units[static_cast<unsigned>(PageKind::kGigantic)].get() ||
              counters().pool_units[static_cast<unsigned>(PageKind::kHugetlb)].get();
   forks_pool_pages_ = any && fork_gate_.prepare();
-  if (forks_pool_pages_)
-    big_.for_each_pool_run(
-        [](char *p, size_t n, void *) { return ForkGate::hold_back(p, n, true); }, nullptr);
 }
 
 void Runtime::unlock_after_fork() {
@@ -266,8 +263,6 @@ void Runtime::after_fork() {
   // With the locks held: what is being sent must stay.
   if (forks_pool_pages_) {
     fork_gate_.enter_parent();
-    big_.for_each_pool_run(
-        [](char *p, size_t n, void *) { return ForkGate::hold_back(p, n, false); }, nullptr);
     big_.for_each_pool_run(
         [](char *p, size_t n, void *gate) { return static_cast<ForkGate *>(gate)->send(p, n); },
         &fork_gate_);

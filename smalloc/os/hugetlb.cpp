@@ -8,10 +8,16 @@
 //
 // Fork: mappings are private, so after fork whoever writes copies; and the kernel takes a page from
 // the child when the parent's copy finds the pool empty: the child dies by SIGBUS (with pages of
-// 1 GiB it may find its page missing even when nobody writes, Linux 6.18). Therefore a child gets no
+// 1 GiB it may find its page missing even when nobody writes, Linux 6.18). Therefore a child keeps no
 // pool pages at all: the parent sends it the bytes, which it keeps in ordinary memory. What other
 // threads of the parent write meanwhile may or may not be among them. posix_spawn, vfork, system and
 // popen do not come here.
+//
+// The child inherits the pool's mapping until it puts its own in the same place. MADV_DONTFORK would
+// leave a hole there instead, and whatever maps memory in the child before us (fork handlers of other
+// libraries, a sanitizer's runtime that starts its thread) would get an address inside the hole, and
+// lose its memory when we fill it. A page that another thread of the parent writes meanwhile is
+// copied, or with an empty pool taken from the child, which does not look at it.
 #include "smalloc/os/hugetlb.h"
 #include "smalloc/base/units.h"
 
@@ -93,13 +99,6 @@ bool ForkGate::prepare() {
   bool ok = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_) == 0;
   if (!ok)
     ends_[0] = ends_[1] = -1;
-  errno = saved;
-  return ok;
-}
-
-bool ForkGate::hold_back(char *start, size_t bytes, bool held) {
-  int saved = errno;
-  bool ok = madvise(start, bytes, held ? MADV_DONTFORK : MADV_DOFORK) == 0;
   errno = saved;
   return ok;
 }

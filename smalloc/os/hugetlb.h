@@ -21,12 +21,10 @@ class ForkGate {
 public:
   /// In the parent before fork. False: no descriptors; the child will share pages and copy on write.
   bool prepare();
-  /// In the parent before fork: the child does not get this run. After fork: undone.
-  static bool hold_back(char *start, size_t bytes, bool held);
   /// In the parent after fork. False: the child is gone.
   bool send(const char *start, size_t bytes);
-  /// In the child: ordinary memory in the run's place, with the parent's contents. False: the parent
-  /// is gone, or there is no memory.
+  /// In the child: ordinary memory in place of what it inherited, with the parent's contents. False:
+  /// the parent is gone, or there is no memory. Nobody touches the run between fork and this.
   bool receive(char *start, size_t bytes);
   /// First of all after fork, on its side: closes the other's end, so that its death is seen.
   void enter_parent() { close_end(1); }
