@@ -8,6 +8,7 @@
 #define SMALLOC_CORE_PRIVATE_JEMALLOC_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 extern "C" {
@@ -40,6 +41,17 @@ size_t jepriv_malloc_usable_size(const void *);
 int jepriv_mallctl(const char *, void *, size_t *, void *, size_t);
 void jepriv_malloc_stats_print(void (*write)(void *, const char *), void *, const char *options);
 extern const char *jepriv_malloc_conf;
+
+// Inner functions and data. A thread is jemalloc's tsd_t, an arena its arena_t.
+void jepriv_tcache_gc_event_handler(void *thread, uint64_t elapsed);
+void jepriv_tcache_gc_dalloc_event_handler(void *thread, uint64_t elapsed);
+/// all: every unused page goes back; otherwise those whose time has come.
+void jepriv_arena_decay(void *thread, void *arena, bool is_background_thread, bool all);
+/// Adds an arena's pages to nactive, ndirty and nmuzzy.
+void jepriv_arena_basic_stats_merge(void *thread, void *arena, unsigned *nthreads, const char **dss,
+                                    ssize_t *dirty_decay_ms, ssize_t *muzzy_decay_ms,
+                                    size_t *nactive, size_t *ndirty, size_t *nmuzzy);
+extern void *jepriv_arenas[];                ///< by index
 extern unsigned char je_sz_size2index_tab[]; ///< class of a small size, by size / 8 rounded up
 }
 

@@ -17,6 +17,10 @@ for name in mmap munmap madvise mprotect sbrk secure_getenv readlink log exp rou
   __errno_location pthread_atfork; do
   echo "$name jesys_$name" >>"$dir/names"
 done
+# Of its inner functions those by which we tell it that time has passed (small_decay.cpp).
+for name in arena_decay arena_basic_stats_merge arenas tcache_gc_event_handler tcache_gc_dalloc_event_handler; do
+  echo "je_$name jepriv_$name" >>"$dir/names"
+done
 cp "$in" "$dir/archive.a"
 ar d "$dir/archive.a" jemalloc_cpp.pic.o jemalloc_cpp.o
 objcopy --redefine-syms="$dir/names" --remove-section=.init_array --remove-section=.ctors "$dir/archive.a" "$dir/all.a"
@@ -25,6 +29,11 @@ cd "$dir/members"
 ar x "$dir/all.a"
 is_cold='^(ctl|stats|prof.*|ckh|hpa.*|hpdata|psset|sec|background_thread|buf_writer|malloc_io|log|hook|inspect|test_hooks|safety_check|witness)\.'
 rm -f "$out"
+# What happens to a thread every 64 KiB it allocates, and every 64 KiB it frees, passes through us.
+for member in $(ar t "$dir/all.a" | grep '^thread_event\.'); do
+  objcopy --redefine-sym jepriv_tcache_gc_event_handler=jesys_tcache_gc_event_handler \
+    --redefine-sym jepriv_tcache_gc_dalloc_event_handler=jesys_tcache_gc_dalloc_event_handler "$member"
+done
 # Cold text gets a section of its own, so that its pages can be given back once the start has run through some of it.
 for member in $(ar t "$dir/all.a" | grep -E "$is_cold"); do
   objcopy --rename-section .text=jepriv_cold_text "$member"

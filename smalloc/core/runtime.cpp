@@ -205,7 +205,8 @@ bool Runtime::start() {
   }
   if (ladder_.wants_to_warn())
     warn_of_fallback();
-  g_small.configure(region_, strategy_ == HeapStrategy::kSuperpage, o.demote_percent);
+  g_small.configure(region_,
+                    {strategy_ == HeapStrategy::kSuperpage, o.demote_percent, o.cache_bytes});
   // Before jemalloc's, which registers its own at its start: prefork handlers run last in, first
   // out, so jemalloc's locks are taken before ours, as in an allocation.
   pthread_atfork([] { g_runtime.before_fork(); }, [] { g_runtime.after_fork(); },

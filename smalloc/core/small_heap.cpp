@@ -86,10 +86,9 @@ void drop_cold_text(const OsHooks &os) {
 
 } // namespace
 
-void SmallHeap::configure(Region &region, bool superpages_at_birth, unsigned idle_percent) {
-  idle_percent_ = idle_percent;
+void SmallHeap::configure(Region &region, const Config &config) {
   region_ = &region;
-  superpages_at_birth_ = superpages_at_birth;
+  config_ = config;
 }
 
 bool SmallHeap::start() {
@@ -100,8 +99,8 @@ bool SmallHeap::start() {
   g_region = region_;
   SmallPages::Config main_config;
   main_config.has_super = true;
-  main_config.superpages_at_birth = superpages_at_birth_;
-  main_config.idle_percent = idle_percent_;
+  main_config.superpages_at_birth = config_.superpages_at_birth;
+  main_config.idle_percent = config_.idle_percent;
   bool ok = main_.init(*region_, main_config);
   if (ok) {
     cpu_set_t cpus;
@@ -216,7 +215,7 @@ void *SmallHeap::class_allocate(size_t bytes, size_t alignment, bool zero) {
     SmallPages::Config config;
     config.base = Slice::kClass;
     config.collapse_as_it_grows = false;
-    config.idle_percent = idle_percent_;
+    config.idle_percent = config_.idle_percent;
     bool ok = class_.init(*region_, config) &&
               pthread_key_create(&g_class_cache_key, return_class_cache) == 0 &&
               create_arena(class_arena_, &Hooks<&SmallHeap::class_pages>::table);

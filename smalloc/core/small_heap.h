@@ -24,6 +24,7 @@ struct SmallThread {
   bool has_class_cache;
   bool class_cache_refused;
   bool direct_armed;
+  uint8_t looks; ///< every so many events: is there anything to give back?
   unsigned class_cache;
   unsigned class_generation;
   int64_t
@@ -36,7 +37,12 @@ extern __thread SmallThread t_small
 class SmallHeap {
 public:
   /// Remembers what start() needs. Allocates nothing.
-  void configure(Region &region, bool superpages_at_birth, unsigned idle_percent);
+  struct Config {
+    bool superpages_at_birth = false;
+    unsigned idle_percent = 10; ///< demote:
+    uint64_t cache_bytes = 0;   ///< cache:
+  };
+  void configure(Region &region, const Config &config);
   bool ready() const { return state_.load(std::memory_order_acquire) == HeapState::kReady; }
   /// Starts jemalloc and the first arena if that has not happened. False: not available (now, or at
   /// all).
@@ -59,6 +65,9 @@ public:
   /// The class heap takes no more objects from now on. Idempotent.
   void freeze_class();
   bool class_frozen() const { return class_frozen_.load(std::memory_order_relaxed); }
+  /// jemalloc's tsd has just allocated or freed another 64 KiB: gives back what has been unused for
+  /// long enough, or is too much. Called without locks, from within an allocation or a free.
+  void tick(void *tsd, bool freed);
   /// Purges unused pages of all arenas. Returns nothing: jemalloc does not tell.
   void trim();
   /// Bytes in live objects and their number ever allocated, all arenas; 0 before the start.
@@ -71,11 +80,12 @@ private:
   static constexpr unsigned kMostArenas = 4;
   bool bind_thread();
   bool create_arena(unsigned &arena, je_extent_hooks *hooks);
+  template <class Visit> void for_each_arena(Visit visit);
   bool class_flags(SmallThread &thread, int &flags, bool for_release);
 
   Region *region_ = nullptr;
-  bool superpages_at_birth_ = false;
-  unsigned idle_percent_ = 0;
+  Config config_;
+  std::atomic<uint64_t> next_tick_ns_{0};
   SmallPages main_, class_;
   std::atomic<HeapState> state_{HeapState::kUninitialised};
   std::atomic<HeapState> arena_state_[kMostArenas] = {};
