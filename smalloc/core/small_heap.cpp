@@ -16,11 +16,12 @@
 
 // oversize_threshold would give large objects an arena of their own; retain keeps extents in our
 // slices for good. Decay 1 s: unused pages of glibc's heap stay longer, but theirs are not on
-// superpages. dss would be memory outside our range.
+// superpages. dss would be memory outside our range. trust_madvise: without it jemalloc tries
+// MADV_DONTNEED on a page of its own, and writes to that page when it did not get it.
 const char *jepriv_malloc_conf =
     "narenas:1,retain:true,oversize_threshold:0,dss:disabled,thp:default,"
     "metadata_thp:disabled,dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:false,"
-    "abort_conf:false,percpu_arena:disabled,hpa:false";
+    "abort_conf:false,percpu_arena:disabled,hpa:false,trust_madvise:true";
 
 extern "C" {
 // The section that private_jemalloc.sh makes.
@@ -255,6 +256,9 @@ void SmallHeap::trim() {
   KeepErrno keep;
   jepriv_mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0);
   jepriv_mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0); // MALLCTL_ARENAS_ALL
+  main_.purge_again();
+  if (class_state_.load(std::memory_order_acquire) == HeapState::kReady)
+    class_.purge_again();
 }
 
 void SmallHeap::statistics(uint64_t &live_bytes, uint64_t &objects) {

@@ -183,17 +183,7 @@ void SmallPages::decommit(char *start, size_t bytes) {
     // A superpage goes back when nothing of it is used; base pages at once. Refused (locked
     // memory): the pages stay dirty, and commit() clears them.
     if (unit.pages_used == 0) {
-      if (region_->os().purge(base, kSuperpageBytes) == 0) {
-        memset(unit.dirty, 0, sizeof unit.dirty);
-        region_->counters().pages_released.add(kPagesPerUnit);
-        if (unit.superpage && area == &areas_[0]) {
-          unit.superpage = false;
-          unit.failures = 0;
-          region_->demoted(base, kSuperpageBytes, 1);
-        }
-        if (unit.demoted)
-          restore_birth(*area, index);
-      }
+      release_empty(*area, index);
     } else if (!unit.superpage && region_->os().purge(base + first * kBasePageBytes,
                                                       (end - first) * kBasePageBytes) == 0) {
       for (size_t page = first; page < end; page++)
@@ -204,6 +194,41 @@ void SmallPages::decommit(char *start, size_t bytes) {
   }
   demote_idle();
   note_live();
+}
+
+/// Locked.
+void SmallPages::release_empty(Area &area, UnitIndex index) {
+  Unit &unit = area.units[index];
+  char *start = region_->unit_address(area.slice, index);
+  if (region_->os().purge(start, kSuperpageBytes) != 0)
+    return;
+  memset(unit.dirty, 0, sizeof unit.dirty);
+  region_->counters().pages_released.add(kPagesPerUnit);
+  if (unit.superpage && &area == &areas_[0]) {
+    unit.superpage = false;
+    unit.failures = 0;
+    region_->demoted(start, kSuperpageBytes, 1);
+  }
+  if (unit.demoted)
+    restore_birth(area, index);
+}
+
+void SmallPages::purge_again() {
+  SpinGuard guard(lock_);
+  for (unsigned i = 0; i < area_count_; i++) {
+    Area &area = areas_[i];
+    UnitIndex end = region_->grown_units(area.slice);
+    for (UnitIndex index = 0; index < end; index++) {
+      Unit &unit = area.units[index];
+      uint64_t dirty = 0;
+      for (uint64_t word : unit.dirty)
+        dirty |= word;
+      if (dirty && unit.pages_used == 0)
+        release_empty(area, index);
+      else if (dirty && !unit.superpage)
+        purge_idle(unit, region_->unit_address(area.slice, index));
+    }
+  }
 }
 
 void SmallPages::earn(uint64_t ns) {

@@ -36,6 +36,8 @@ public:
   char *grow(size_t bytes, size_t alignment, unsigned heaps_sharing);
   bool commit(char *start, size_t bytes);
   void decommit(char *start, size_t bytes);
+  /// What the system would not take back (locked memory) is offered to it again.
+  void purge_again();
 
   uint64_t live_bytes() const {
     return live_pages_.load(std::memory_order_relaxed) * kBasePageBytes;
@@ -85,6 +87,7 @@ private:
   bool grows_dense();
   void note_live(); ///< for the statistics
   static bool has_idle_pages(const Unit &unit) { return unit.superpage && unit.pages_used != 0; }
+  void release_empty(Area &area, UnitIndex index);
   void purge_idle(Unit &unit, char *start);
   bool demote_unit(Area &area, UnitIndex index);
   void demote_idle();

@@ -85,6 +85,24 @@ TEST_F(SmallPagesTest, SuperpagesGoBackOnlyWhole) {
   EXPECT_EQ(FakeOs::purges, 1u);
   EXPECT_EQ(counters.superpages_now.get(), 0u);
 }
+TEST_F(SmallPagesTest, WhatTheSystemDidNotTakeIsOfferedAgain) {
+  char *p = pages.grow(2 * kSuperpageBytes, kBasePageBytes, 1);
+  pages.commit(p, 2 * kSuperpageBytes);
+  pages.lower_reach(0);
+  ASSERT_EQ(pages.promote_all(price), 2u);
+  FakeOs::purge_error = EINVAL;
+  pages.decommit(p, kSuperpageBytes);                        // a whole superpage
+  pages.decommit(p + kSuperpageBytes, 300 * kBasePageBytes); // a part of one
+  EXPECT_EQ(counters.superpages_now.get(), 2u);
+  EXPECT_EQ(counters.pages_released.get(), 0u);
+  pages.purge_again();
+  EXPECT_EQ(counters.pages_released.get(), 0u);
+  FakeOs::purge_error = 0;
+  pages.purge_again();
+  EXPECT_EQ(counters.superpages_now.get(), 1u);
+  EXPECT_EQ(counters.pages_released.get(), kPagesPerUnit); // what is hot is not punched
+  ASSERT_TRUE(pages.check_invariants());
+}
 TEST_F(SmallPagesTest, BelowTheReachNothingIsPromotedAndCreditIsNeeded) {
   char *p = pages.grow(4 * kSuperpageBytes, kBasePageBytes, 1);
   pages.commit(p, 4 * kSuperpageBytes);
