@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// small_pages_fuzz decides that no sequence of growths, commits, decommits, promotions and demotions
+// of the heap of small objects, with the system refusing wherever it may, loses a byte of a page in
+// use, hands out a page that is not zero, or miscounts. The input is a header of one byte (how the
+// heap is set up) and operations of six: what, what the system refuses meanwhile, a unit, a page, a
+// number of pages (two).
+//
+// Of each page one word is looked at; the model knows what it must be.
+#include "smalloc/core/small_pages.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <cerrno>
+#include <cstring>
+#include <sys/mman.h>
+#include <vector>
+
+using namespace smalloc;
+
+namespace {
+
+constexpr size_t kBytes = size_t{2} << 30;
+constexpr size_t kMostUnits = 96;
+
+enum Refusal : uint8_t {
+  kRefuseCommit = 1, ///< of address space
+  kRefusePurge = 2,  ///< locked memory
+  kRefuseCollapse = 4,
+  kRefuseAdvice = 8,
+  kRefuseSplit = 16,
+  kSparse = 32,
+};
+
+struct System {
+  static inline char *reserved = nullptr;
+  static inline uint8_t refusals = 0;
+  static inline uint64_t clock_ns = 0;
+
+  static void reset() {
+    if (!reserved) {
+      void *p = mmap(nullptr, kBytes + kSuperpageBytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      FUZZ_CHECK(p != MAP_FAILED);
+      reserved =
+          reinterpret_cast<char *>(align_up(reinterpret_cast<uintptr_t>(p), kSuperpageBytes));
+    }
+    FUZZ_CHECK(madvise(reserved, kBytes, MADV_DONTNEED) == 0);
+    refusals = 0;
+    clock_ns = 1000;
+  }
+  static void in_range(const void *p, size_t n) {
+    const size_t offset = static_cast<size_t>(static_cast<const char *>(p) - reserved);
+    FUZZ_CHECK(offset <= kBytes && n <= kBytes - offset);
+    FUZZ_CHECK(offset % kBasePageBytes == 0 && n % kBasePageBytes == 0);
+  }
+  static int answer(Refusal what, int error) { return refusals & what ? error : 0; }
+};
+
+const OsHooks kSystem = {
+    [](size_t bytes) -> void * { return bytes <= kBytes ? System::reserved : nullptr; },
+    [](void *p, size_t n) {
+      System::in_range(p, n);
+      return System::answer(kRefuseCommit, ENOMEM);
+    },
+    [](void *p, size_t n) {
+      System::in_range(p, n);
+      return madvise(p, n, MADV_DONTNEED);
+    },
+    [](void *p, size_t n) {
+      System::in_range(p, n);
+      FUZZ_CHECK(n != 0);
+      return System::refusals & kRefusePurge ? EINVAL : madvise(p, n, MADV_DONTNEED);
+    },
+    [](void *p, size_t n, Advice) {
+      System::in_range(p, n);
+      return System::answer(kRefuseAdvice, EINVAL);
+    },
+    [](void *p, size_t n) {
+      System::in_range(p, n);
+      FUZZ_CHECK(n == kSuperpageBytes && reinterpret_cast<uintptr_t>(p) % n == 0);
+      System::clock_ns += 1500000;
+      return System::answer(kRefuseCollapse, EAGAIN);
+    },
+    [](const void *p, size_t n) -> size_t {
+      System::in_range(p, n);
+      return System::refusals & kSparse ? 3 : n / kBasePageBytes;
+    },
+    [](void *, void *, size_t) { return EFAULT; },
+    [](size_t) { return ENOENT; },
+    [](void *, size_t, size_t) { return ENOMEM; },
+    [](void *, size_t) { return 0; },
+    [] { return System::clock_ns += 1000; },
+    [](const char *, char *, size_t) -> long { return -1; },
+    [](const char *, size_t) {},
+    [](void *p) {
+      System::in_range(p, kSuperpageBytes);
+      return System::answer(kRefuseSplit, EINVAL);
+    },
+    [] { return 0; },
+};
+
+class Session {
+public:
+  bool start(fuzz::Input &in) {
+    System::reset();
+    const uint8_t how = in.byte();
+    static constexpr uint64_t kBudgets[] = {0, 3, 20, 90};
+    Region::Config c;
+    c.os = &kSystem;
+    c.bytes = kBytes;
+    c.thp = how & 1 ? ThpMode::kAlways : ThpMode::kMadvise;
+    c.superpages_allowed = !(how & 2);
+    c.budget.bytes = kBudgets[how >> 2 & 3] * kSuperpageBytes;
+    c.mapping_limit = how & 16 ? 8 * 12 : 65530;
+    c.pending = &waiting_;
+    SmallPages::Config s;
+    s.base = how & 32 ? Slice::kClass : Slice::kSmallBase;
+    s.has_super = !(how & 32);
+    s.superpages_at_birth = how & 64;
+    s.idle_percent = how & 128 ? 0 : 10;
+    if (!region_.init(c, counters_) || !pages_.init(region_, s))
+      return false;
+    pages_.lower_reach(how & 2 ? kSuperpageBytes * 4 : 0);
+    return true;
+  }
+
+  void step(fuzz::Input &in) {
+    const uint8_t what = in.byte();
+    System::refusals = in.byte();
+    const uint8_t unit = in.byte(), page = in.byte();
+    const uint16_t count = in.word();
+    switch (what & 7) {
+    case 0:
+      grow(1 + page % 4, unit % 3);
+      break;
+    case 1:
+    case 2:
+      use(unit, size_t{page} * 2, 1 + count % (what & 8 ? 1200 : 24));
+      break;
+    case 3:
+    case 4:
+      give_back(unit, size_t{page} * 2, 1 + count % (what & 8 ? 1200 : 24));
+      break;
+    case 5:
+      pages_.earn(uint64_t{count} * 1000000);
+      pages_.promote(price_, what & 8 ? 2000000 : UINT64_MAX, what & 16);
+      break;
+    case 6:
+      pages_.promote_all(price_);
+      break;
+    case 7:
+      System::clock_ns += uint64_t{count} * 100000;
+      pages_.earn_time();
+      break;
+    }
+    System::refusals = 0;
+    check();
+  }
+
+  void finish() {
+    for (size_t u = 0; u < runs_.size(); u++)
+      give_back(static_cast<uint8_t>(u), 0, runs_[u].pages);
+    check();
+    FUZZ_CHECK(pages_.live_bytes() == 0);
+    FUZZ_CHECK(waiting_ == 0);
+  }
+
+private:
+  struct Run { // as the heap's growth gave it
+    char *start;
+    size_t pages;
+    std::vector<uint32_t> value; ///< of the first word; 0: not in use
+  };
+
+  void grow(size_t units, size_t shared) {
+    if (runs_.size() >= kMostUnits / 4)
+      return;
+    char *p = pages_.grow(units * kSuperpageBytes, kBasePageBytes, static_cast<unsigned>(shared));
+    if (!p)
+      return;
+    System::in_range(p, units * kSuperpageBytes);
+    for (const Run &r : runs_)
+      FUZZ_CHECK(p + units * kSuperpageBytes <= r.start || r.start + r.pages * kBasePageBytes <= p);
+    runs_.push_back({p, units * kPagesPerUnit, std::vector<uint32_t>(units * kPagesPerUnit)});
+  }
+  static uint32_t &word(const Run &r, size_t page) {
+    return *reinterpret_cast<uint32_t *>(r.start + page * kBasePageBytes);
+  }
+  /// jemalloc commits only what is not in use.
+  void use(uint8_t which, size_t first, size_t count) {
+    if (runs_.empty())
+      return;
+    Run &r = runs_[which % runs_.size()];
+    first %= r.pages;
+    size_t n = 0;
+    while (n < count && first + n < r.pages && r.value[first + n] == 0)
+      n++;
+    if (n == 0)
+      return;
+    FUZZ_CHECK(pages_.commit(r.start + first * kBasePageBytes, n * kBasePageBytes));
+    for (size_t i = first; i < first + n; i++) {
+      FUZZ_CHECK(word(r, i) == 0);
+      word(r, i) = r.value[i] = ++stamp_;
+    }
+  }
+  void give_back(uint8_t which, size_t first, size_t count) {
+    if (runs_.empty())
+      return;
+    Run &r = runs_[which % runs_.size()];
+    first %= r.pages;
+    count = min_of(count, r.pages - first);
+    pages_.decommit(r.start + first * kBasePageBytes, count * kBasePageBytes);
+    for (size_t i = first; i < first + count; i++)
+      r.value[i] = 0;
+  }
+  void check() {
+    size_t live = 0;
+    for (const Run &r : runs_)
+      for (size_t i = 0; i < r.pages; i++)
+        if (r.value[i]) {
+          live++;
+          FUZZ_CHECK(word(r, i) == r.value[i]);
+        }
+    FUZZ_CHECK(pages_.live_bytes() == live * kBasePageBytes);
+    FUZZ_CHECK(pages_.check_invariants());
+    FUZZ_CHECK(waiting_ <= 1);
+  }
+
+  unsigned waiting_ = 0;
+  uint32_t stamp_ = 0;
+  Counters counters_;
+  Region region_;
+  SmallPages pages_;
+  Price price_;
+  std::vector<Run> runs_;
+};
+
+} // namespace
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  fuzz::Input in(data, size);
+  Session session;
+  if (!session.start(in))
+    return 0;
+  while (!in.empty())
+    session.step(in);
+  session.finish();
+  return 0;
+}
