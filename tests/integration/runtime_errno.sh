@@ -1,16 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# No entry changes errno, whether it serves or not; our free keeps it.
+# No entry changes errno, whether it serves or not; our free keeps it; and looking for functions that glibc lacks
+# (free_sized) leaves the program no message of dlerror.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
 build t <<'E'
 #include "runtime_sites.h"
+#include <dlfcn.h>
 TEST_SITE(site, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
 TEST_SITE(base, SMALLOC_DECISION_RUNTIME, 0, 512);
 TEST_SITE(small, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 2048);
 #define SAME(expression) do { errno = 77; expression; CHECK(errno == 77); } while (0)
 int main(void) {
   void *p, *q;
+  CHECK(dlerror() == NULL);
   for (int round = 0; round < 3; round++) {
     SAME(p = __smalloc_v1_malloc(8 * MIB, &site)); CHECK(p);
     SAME(q = __smalloc_v1_malloc(8 * MIB, &base)); CHECK(q);
@@ -33,6 +36,7 @@ int main(void) {
   errno = 0;
   p = __smalloc_v1_malloc(100, &small);
   CHECK(realloc(p, ~(size_t)0 / 2) == NULL && errno == ENOMEM);
+  CHECK(dlerror() == NULL);
   puts("done");
   return 0;
 }
