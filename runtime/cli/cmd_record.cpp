@@ -34,6 +34,7 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::string output;
+  double rate = 0; // 0: the library's own
   bool dry_run = false, quiet = false;
   CLI::App *app = nullptr;
 };
@@ -140,7 +141,8 @@ int record_command(const Options &options) {
   const std::string preload = joined(feedback_library(), std::getenv("LD_PRELOAD"), ':');
   const char *users = std::getenv("SMALLOC_CONF");
   const std::string conf =
-      (users && *users ? std::string(users) + "," : std::string()) + "heap:off,trace:" + absolute;
+      (users && *users ? std::string(users) + "," : std::string()) + "heap:off,trace:" + absolute +
+      (options.rate > 0 ? fmt::format(",rate:{}", options.rate) : std::string());
   if (options.dry_run) {
     std::string line = fmt::format("LD_PRELOAD={} SMALLOC_CONF={}", preload, conf);
     for (const std::string &argument : command)
@@ -213,6 +215,19 @@ std::function<int()> declare(CLI::App &app) {
                        : "a file name with a comma cannot be passed on";
           },
           ""));
+  app.add_option("--rate", options->rate,
+                 "Share of the 2 MiB regions whose accesses are recorded, if the program tells "
+                 "them; 1: every access")
+      ->type_name("SHARE")
+      ->check(CLI::Validator(
+          [](const std::string &text) {
+            char *end = nullptr;
+            const double rate = std::strtod(text.c_str(), &end);
+            return end != text.c_str() && !*end && rate >= 1e-9 && rate <= 1
+                       ? std::string()
+                       : "not a share above 0 and up to 1";
+          },
+          ""));
   app.add_flag("-n,--dry-run", options->dry_run,
                "Print the environment and the command, run nothing");
   app.add_flag("-q,--quiet", options->quiet, "No notes on standard error");
@@ -226,8 +241,8 @@ const Verb kRecordVerb = {
     "record",
     "run a program and record what it does with its memory",
     "Writes a trace of every allocation, free and reallocation, with its site and thread, "
-    "and of page faults. Nothing needs to be recompiled. Data accesses are not "
-    "recorded in this version. Keeps "
+    "and of page faults. Nothing needs to be recompiled for that. Data accesses are recorded of "
+    "programs compiled with -fplugin-arg-smalloc-profile-generate. Keeps "
     "the command's status.",
     {{"smalloc record -- ./app input.dat",
       "writes smalloc.app.PID.trace and names the next command"},

@@ -45,12 +45,6 @@ std::string value_of(const trace::Reader &reader, const char *key) {
   return at == reader.header().end() ? std::string() : at->second;
 }
 
-double rate_of(const trace::Reader &reader) {
-  const std::string text = value_of(reader, "rate");
-  const double rate = text.empty() ? 1 : std::strtod(text.c_str(), nullptr);
-  return rate > 0 && rate <= 1 ? rate : 1;
-}
-
 Name name_of_site(const trace::Event &e) {
   Name name;
   if (e.kind == trace::kCompilerSite) {
@@ -164,7 +158,7 @@ private:
       TraceSummary summary{options_.traces[t],
                            value_of(*reader, "build_id"),
                            value_of(*reader, "program"),
-                           rate_of(*reader),
+                           reader->rate(),
                            0,
                            0};
       uint64_t last_ns = 0;

@@ -45,13 +45,6 @@ format::MachineProfile profile_for(const std::string &machine) {
   return load_profile("native");
 }
 
-// The share of 2 MiB regions that a trace kept; 1 when it does not say.
-double rate_of(const trace::Reader &reader) {
-  const auto found = reader.header().find("rate");
-  const double rate = found == reader.header().end() ? 1 : std::atof(found->second.c_str());
-  return rate > 0 && rate <= 1 ? rate : 1;
-}
-
 } // namespace
 
 TracedMisses misses_of_trace(const std::string &path, uint64_t reach_pages,
@@ -59,7 +52,7 @@ TracedMisses misses_of_trace(const std::string &path, uint64_t reach_pages,
   TracedMisses result;
   try {
     trace::Reader reader(path);
-    const double rate = rate_of(reader);
+    const double rate = reader.rate();
     // Of the pages that compete for the entries only a share is in the trace: so is of the entries.
     const auto capacity = std::max<uint64_t>(
         1, static_cast<uint64_t>(std::llround(static_cast<double>(reach_pages) * rate)));

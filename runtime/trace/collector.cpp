@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// collector.cpp decides when a process is recorded (SMALLOC_CONF=trace:FILE, never with raised privileges),
-// what a thread's chunk is, and how sites are named: by the plugin's id where a rewritten call comes
+// collector.cpp decides when a process is recorded (SMALLOC_CONF=trace:FILE, or a program that was compiled to leave a
+// profile; never with raised privileges), what a thread's chunk is, which share of the accesses is kept (rate:R), and how sites are named: by the plugin's id where a rewritten call comes
 // through its cell, else by the return address in its image, which is the same in every run.
 #include "runtime/trace/collector.h"
 #include "runtime/trace/image_names.h"
@@ -23,9 +23,14 @@ namespace {
 
 constexpr uint64_t kSecond = 1000000000;
 constexpr size_t kRunsKept = 512;
+constexpr uint32_t kWalksAReading = 64; // of the clock: it takes longer than to note a walk
+constexpr double kDefaultRate = 0.1;
 
 Output g_output;
 char g_pattern[4096];
+uint64_t g_threshold; // of region_hash()
+const char *g_source = "preload";
+bool g_started, g_refused;
 uint64_t g_start_ns;
 pid_t g_process; // that the trace belongs to
 std::atomic<uint64_t> g_next_thread{1}, g_next_faults_ns{0};
@@ -39,8 +44,10 @@ struct ThreadState {
   ThreadChunk::Access *runs; // kRunsKept of them, behind the chunk's own memory
   const void *announced_caller;
   const smalloc_cell *announced_cell;
+  uint64_t last_now;
   uint32_t run_count;
-  bool inside; // we ourselves are at work, or the thread has said good-bye
+  uint32_t walks; // until the clock is read
+  bool inside;    // we ourselves are at work, or the thread has said good-bye
 };
 __thread ThreadState t_state __attribute__((tls_model("initial-exec")));
 
@@ -223,7 +230,8 @@ void note_faults(ThreadState &state, uint64_t now) {
 bool ready(ThreadState &state, uint64_t &now) {
   if (!state.chunk && !enter_thread(state))
     return false;
-  now = now_ns();
+  now = state.last_now = now_ns();
+  state.walks = kWalksAReading;
   write_runs(state, now);
   uint64_t due = g_next_faults_ns.load(std::memory_order_relaxed);
   if (now >= due && g_next_faults_ns.compare_exchange_strong(due, now + kSecond))
@@ -242,6 +250,23 @@ void note_segments() {
         state.chunk);
 }
 
+// A share as text, "1" or "0.25", exactly: the reader's threshold is to be ours. Not printf: the program may have
+// set a locale with another decimal point.
+void rate_text(char *text, size_t capacity) {
+  size_t size = 0;
+  uint64_t rest = g_threshold;
+  for (bool point = false; size + 2 < capacity && (!point || rest);
+       rest = rest % kEveryRegion * 10) {
+    text[size++] = static_cast<char>('0' + rest / kEveryRegion);
+    if (!point && rest % kEveryRegion)
+      text[size++] = '.';
+    else if (!point)
+      break;
+    point = true;
+  }
+  text[size] = 0;
+}
+
 void open_trace(uint64_t parent) {
   char path[4096], header[8192], host[256] = "", program[4096] = "";
   gethostname(host, sizeof host - 1);
@@ -249,13 +274,14 @@ void open_trace(uint64_t parent) {
   program[length > 0 ? length : 0] = 0;
   if (!expand_path(g_pattern, path, sizeof path))
     return;
-  char build_id[2 * 64 + 1];
+  char build_id[2 * 64 + 1], rate[48];
   executable_build_id(build_id, sizeof build_id);
+  rate_text(rate, sizeof rate);
   int n = snprintf(header, sizeof header,
-                   "program=%s\nbuild_id=%s\npid=%d\nhost=%s\nstart=%lld\nsource=preload\n"
+                   "program=%s\nbuild_id=%s\npid=%d\nhost=%s\nstart=%lld\nsource=%s\nrate=%s\n"
                    "base_page_bytes=%ld\n",
                    program, build_id, static_cast<int>(getpid()), host,
-                   static_cast<long long>(time(nullptr)), sysconf(_SC_PAGESIZE));
+                   static_cast<long long>(time(nullptr)), g_source, rate, sysconf(_SC_PAGESIZE));
   if (n > 0 && parent)
     n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "parent=%llu\n",
                   static_cast<unsigned long long>(parent));
@@ -293,14 +319,44 @@ void in_child() {
   open_trace(g_forking);
 }
 
-__attribute__((constructor(101))) void start() {
+// What SMALLOC_CONF says. False: do not record, whoever asks.
+bool read_settings() {
   const char *conf = getauxval(AT_SECURE) ? nullptr : getenv("SMALLOC_CONF");
-  if (!conf || !find_trace_key(conf, g_pattern, sizeof g_pattern))
-    return;
+  if (getauxval(AT_SECURE))
+    return false;
+  char text[32] = "";
+  double rate = kDefaultRate;
+  if (conf && find_conf_key(conf, "rate", text, sizeof text)) {
+    char *end = text;
+    rate = strtod(text, &end);
+    if (*end || !(rate > 0 && rate <= 1)) {
+      static const char kLine[] =
+          "smalloc: warning: SMALLOC_CONF (rate): not a share above 0 and up to 1; everything is "
+          "recorded\n";
+      if (write(2, kLine, sizeof kLine - 1) < 0)
+        return true; // nobody listens
+      rate = 1;
+    }
+  }
+  g_threshold = static_cast<uint64_t>(rate * static_cast<double>(kEveryRegion) + 0.5);
+  if (g_threshold == 0)
+    g_threshold = 1;
+  return !conf || !find_conf_key(conf, "trace", g_pattern, sizeof g_pattern) ||
+         strcmp(g_pattern, "off") != 0;
+}
+
+void begin() {
+  g_started = true;
   const Inside inside;
   g_key_made = pthread_key_create(&g_key, leave_thread) == 0;
   pthread_atfork(before_fork, nullptr, in_child);
   open_trace(0);
+}
+
+__attribute__((constructor(101))) void start() {
+  g_refused = !read_settings();
+  if (!g_refused && g_pattern[0])
+    begin();
 }
 
 __attribute__((destructor(101))) void stop() { finish(); }
@@ -308,6 +364,20 @@ __attribute__((destructor(101))) void stop() { finish(); }
 } // namespace
 
 bool recording() { return g_output.recording(); }
+
+uint64_t region_threshold() { return g_output.recording() ? g_threshold : 0; }
+
+void record_into(const char *directory) {
+  if (g_started || g_refused)
+    return;
+  const Inside inside;
+  const int n = snprintf(g_pattern, sizeof g_pattern, "%s/smalloc.%s.%%p.trace",
+                         *directory ? directory : ".", program_invocation_short_name);
+  if (n < 0 || static_cast<size_t>(n) >= sizeof g_pattern)
+    return;
+  g_source = "instrumented";
+  begin();
+}
 
 void announce_caller(const void *return_address) {
   if (!t_state.announced_cell && !t_state.inside)
@@ -359,6 +429,38 @@ void note_access(uint64_t address, uint32_t repeats, bool write) {
       return;
   }
   state.runs[state.run_count++] = {address, repeats, write};
+}
+
+void note_walk(uint64_t iterations, const WalkReference *references, size_t count) {
+  const auto sampled = [iterations](const WalkReference &r) {
+    constexpr uint64_t kMostRegions = 64;
+    const uint64_t last = r.address + static_cast<uint64_t>(r.stride) * (iterations - 1);
+    uint64_t low = (r.stride < 0 ? last : r.address) >> 21;
+    const uint64_t high = (r.stride < 0 ? r.address : last) >> 21;
+    if (high - low >= kMostRegions)
+      return true; // as good as: the reader looks at each
+    for (; low <= high; low++)
+      if (region_hash(low << 21) < g_threshold)
+        return true;
+    return false;
+  };
+  bool any = g_threshold == kEveryRegion;
+  for (size_t i = 0; i < count && !any; i++)
+    any = sampled(references[i]);
+  if (!any || iterations == 0)
+    return;
+  ThreadState &state = t_state;
+  const Inside inside;
+  if (!inside)
+    return;
+  uint64_t now;
+  if (state.chunk && state.walks > 0) {
+    state.walks--;
+    write_runs(state, state.last_now);
+  } else if (!ready(state, now)) {
+    return;
+  }
+  state.chunk->walk(state.last_now, iterations, references, count);
 }
 
 void note_phase(const char *name) {

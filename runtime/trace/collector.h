@@ -5,8 +5,7 @@
 #ifndef RUNTIME_TRACE_COLLECTOR_H
 #define RUNTIME_TRACE_COLLECTOR_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "runtime/trace/format.h"
 
 struct smalloc_cell;
 
@@ -14,6 +13,10 @@ namespace smalloc::trace {
 
 /// Is a trace being written? The first test of every interposed function.
 bool recording();
+/// Starts one in `directory` (smalloc.NAME.PID.trace) unless SMALLOC_CONF has named a file, or said trace:off.
+void record_into(const char *directory);
+/// Regions of 2 MiB whose hash (region_hash) is below this are recorded: 2^32 for every one, 0 while nothing is.
+uint64_t region_threshold();
 
 /// The site of the allocation that this thread makes next, told by operator new and by the plugin's
 /// entries, which end in malloc: the caller of malloc would say nothing.
@@ -26,6 +29,8 @@ void note_free(const void *p);
 void note_reallocate(const void *p, size_t bytes, const void *old, const void *caller);
 /// A run of accesses to one page that begins at `address`.
 void note_access(uint64_t address, uint32_t repeats, bool write);
+/// A loop that is about to walk through these (WalkPages): not looked at if none comes to a recorded region.
+void note_walk(uint64_t iterations, const WalkReference *references, size_t count);
 void note_phase(const char *name);
 /// Writes what all threads have, and stops.
 void finish();

@@ -23,6 +23,9 @@ inline constexpr size_t kMostFrameBytes = kMostChunkBytes + (kMostChunkBytes >> 
 inline constexpr size_t kMostAccesses = 1024; ///< in one record
 /// Addresses of accesses are kept in steps of this.
 inline constexpr unsigned kGrainShift = 4;
+inline constexpr size_t kMostWalkReferences = 16;
+/// Of one walk: a writer splits longer ones far below, so that no file makes a reader work for ever.
+inline constexpr double kMostWalkPages = 1 << 24;
 
 /// dt: nanoseconds since the record before in the chunk (the first: since the chunk's start).
 enum class Type : uint64_t {
@@ -39,7 +42,27 @@ enum class Type : uint64_t {
   kPhase = 10,   ///< dt, text
   kSegment = 11, ///< start, bytes, text: static data
   kEnd = 12,     ///< dt, records lost
+  kWalk =
+      13, ///< dt, iterations, count, then count pairs (zigzag(grain - last grain) * 2 + write, zigzag(stride))
 };
+
+/// One reference of a loop: its address in the first iteration, and what each iteration adds.
+struct WalkReference {
+  uint64_t address;
+  int64_t stride;
+  bool write;
+};
+/// Base pages that one iteration of it visits anew.
+inline double walk_pages(int64_t stride) {
+  const double step = stride < 0 ? -static_cast<double>(stride) : static_cast<double>(stride);
+  return step < 4096 ? step / 4096 : 1;
+}
+
+/// Which regions of 2 MiB are recorded: those whose hash is below rate * 2^32 (docs/trace-format.md).
+inline constexpr uint64_t kEveryRegion = uint64_t{1} << 32;
+inline uint64_t region_hash(uint64_t address) {
+  return ((address >> 21) * 0x9e3779b97f4a7c15u) >> 32;
+}
 
 /// kind of a site.
 enum SiteKind : uint64_t {

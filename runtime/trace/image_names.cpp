@@ -142,15 +142,16 @@ bool expand_path(const char *pattern, char *path, size_t capacity) {
   return true;
 }
 
-bool find_trace_key(const char *conf, char *pattern, size_t capacity) {
+bool find_conf_key(const char *conf, const char *key, char *value, size_t capacity) {
+  const size_t key_bytes = strlen(key);
   bool found = false;
   for (const char *item = conf; *item;) {
     const char *end = strchr(item, ',');
     const size_t bytes = end ? static_cast<size_t>(end - item) : strlen(item);
-    constexpr size_t kKey = sizeof "trace:" - 1;
-    if (bytes > kKey && strncmp(item, "trace:", kKey) == 0 && bytes - kKey < capacity) {
-      memcpy(pattern, item + kKey, bytes - kKey);
-      pattern[bytes - kKey] = 0;
+    if (bytes > key_bytes + 1 && strncmp(item, key, key_bytes) == 0 && item[key_bytes] == ':' &&
+        bytes - key_bytes - 1 < capacity) {
+      memcpy(value, item + key_bytes + 1, bytes - key_bytes - 1);
+      value[bytes - key_bytes - 1] = 0;
       found = true;
     }
     item += bytes + (end ? 1 : 0);

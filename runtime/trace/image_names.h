@@ -23,8 +23,8 @@ void for_each_segment(void (*visit)(uint64_t, uint64_t, const char *, void *), v
 void executable_build_id(char *text, size_t capacity);
 /// %p process, %h host, %r MPI rank, %% percent. False when the result is too long.
 bool expand_path(const char *pattern, char *path, size_t capacity);
-/// The last trace:FILE of SMALLOC_CONF. False: there is none, or it is too long.
-bool find_trace_key(const char *conf, char *pattern, size_t capacity);
+/// The last KEY:VALUE of SMALLOC_CONF. False: there is none, or it is too long.
+bool find_conf_key(const char *conf, const char *key, char *value, size_t capacity);
 
 } // namespace smalloc::trace
 #endif

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <memory>
@@ -87,6 +89,25 @@ bool ChunkReader::fill(Type type, Cursor p, Event &event) {
     time();
     event.lost = p.varint();
     break;
+  case Type::kWalk: {
+    time();
+    const uint64_t iterations = p.varint(), count = p.varint();
+    if (count > kMostWalkReferences)
+      return false;
+    std::vector<WalkReference> references;
+    uint64_t grain = 0;
+    for (uint64_t i = 0; i < count && p.ok(); i++) {
+      const uint64_t step = p.varint();
+      grain += static_cast<uint64_t>(unzigzag(step >> 1));
+      references.push_back({grain << kGrainShift, unzigzag(p.varint()), (step & 1) != 0});
+    }
+    walk_.emplace(iterations, std::move(references), threshold_);
+    if (!p.ok() || !walk_->plausible()) {
+      walk_.reset();
+      return false;
+    }
+    break;
+  }
   }
   if (!p.ok())
     return false;
@@ -95,21 +116,41 @@ bool ChunkReader::fill(Type type, Cursor p, Event &event) {
   return true;
 }
 
+bool ChunkReader::fill_from_walk(Event &event) {
+  accesses_.clear();
+  if (!walk_->take(accesses_, kMostAccesses)) {
+    walk_.reset();
+    return false;
+  }
+  event = {};
+  event.type = Type::kAccess;
+  event.thread = thread_;
+  event.time_ns = time_ns_;
+  event.accesses = accesses_;
+  return true;
+}
+
 bool ChunkReader::next(Event &event) {
-  while (cursor_.left() > 0) {
+  while (walk_ || cursor_.left() > 0) {
+    if (walk_) {
+      if (fill_from_walk(event))
+        return true;
+      continue;
+    }
     const uint64_t type = cursor_.varint();
     const Cursor payload = cursor_.piece(cursor_.varint());
     if (!cursor_.ok()) {
       bad_++;
       return false; // nothing behind it can be found
     }
-    if (type < static_cast<uint64_t>(Type::kHeader) || type > static_cast<uint64_t>(Type::kEnd)) {
+    if (type < static_cast<uint64_t>(Type::kHeader) || type > static_cast<uint64_t>(Type::kWalk)) {
       unknown_++;
       continue;
     }
-    if (fill(static_cast<Type>(type), payload, event))
+    const bool good = fill(static_cast<Type>(type), payload, event);
+    if (good && !walk_)
       return true;
-    bad_++;
+    bad_ += !good;
   }
   return false;
 }
@@ -134,6 +175,11 @@ Reader::Reader(const std::string &path) {
   }
   if (header_.empty())
     refuse(file_bytes_ == 0 ? "it is empty" : "it has no smalloc.trace/1 header");
+  if (const auto rate = header_.find("rate"); rate != header_.end()) {
+    rate_ = std::strtod(rate->second.c_str(), nullptr);
+    if (!(rate_ > 0 && rate_ <= 1))
+      rate_ = 1;
+  }
 }
 
 Reader::~Reader() { close(fd_); }
@@ -245,6 +291,8 @@ void Reader::read(const std::function<void(const Event &)> &visit,
   std::map<uint64_t, Thread> threads;
   for (const Frame &frame : frames_)
     threads[frame.thread].frames.push_back(&frame);
+  const auto threshold =
+      static_cast<uint64_t>(std::llround(rate_ * static_cast<double>(kEveryRegion)));
   uint64_t done = 0;
   unknown_ = bad_ = 0;
   const auto advance = [&](Thread &t) {
@@ -264,8 +312,10 @@ void Reader::read(const std::function<void(const Event &)> &visit,
       done += frame.bytes;
       if (progress)
         progress(done, file_bytes_);
-      if (decompress(frame.offset, frame.bytes, t.chunk))
+      if (decompress(frame.offset, frame.bytes, t.chunk)) {
         t.records = std::make_unique<ChunkReader>(t.chunk);
+        t.records->only_regions_below(threshold);
+      }
     }
   };
   using Waiting = std::pair<uint64_t, uint64_t>; // time, thread

@@ -5,11 +5,12 @@
 // for each thread and 32 bytes for each frame, however long the trace (10 GB: about 20 MB).
 #pragma once
 
-#include "runtime/trace/format.h"
+#include "runtime/trace/walk.h"
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -18,13 +19,8 @@
 
 namespace smalloc::trace {
 
-struct AccessRun {
-  uint64_t address; ///< a multiple of 16
-  uint64_t repeats; ///< accesses to the same page right after this one
-  bool write;
-};
-
-/// One record, with the fields that its type has. Text and accesses live until the next event.
+/// One record, with the fields that its type has. Text and accesses live until the next event. A walk comes as the
+/// accesses that it stands for, in as many events as they need.
 struct Event {
   Type type = Type::kHeader;
   uint64_t thread = 0;
@@ -43,6 +39,8 @@ class ChunkReader {
 public:
   explicit ChunkReader(std::span<const unsigned char> chunk)
       : cursor_(chunk.data(), chunk.size()) {}
+  /// Of the regions that the trace holds: a walk tells of others as well.
+  void only_regions_below(uint64_t threshold) { threshold_ = threshold; }
   /// False at the end.
   bool next(Event &event);
   uint64_t unknown_records() const { return unknown_; }
@@ -50,8 +48,11 @@ public:
 
 private:
   bool fill(Type type, Cursor p, Event &event);
+  bool fill_from_walk(Event &event);
 
   Cursor cursor_;
+  uint64_t threshold_ = kEveryRegion;
+  std::optional<WalkPages> walk_; ///< not at its end yet
   uint64_t thread_ = 0, time_ns_ = 0;
   uint64_t unknown_ = 0, bad_ = 0;
   std::vector<AccessRun> accesses_;
@@ -73,6 +74,8 @@ public:
 
   /// The header's lines: program, build_id, pid, host, source, rate, ....
   const std::map<std::string, std::string> &header() const { return header_; }
+  /// The share of 2 MiB regions whose accesses are in the trace: 1 when it does not say.
+  double rate() const { return rate_; }
   /// Every event of every thread in the order of time. progress, if any, is called now and then
   /// with the bytes done and the bytes there are.
   void read(const std::function<void(const Event &)> &visit,
@@ -96,6 +99,7 @@ private:
 
   int fd_ = -1;
   uint64_t file_bytes_ = 0, skipped_bytes_ = 0, unknown_ = 0, bad_ = 0;
+  double rate_ = 1;
   std::vector<Frame> frames_;
   std::map<std::string, std::string> header_;
   std::vector<unsigned char> frame_; // compressed

@@ -31,7 +31,8 @@ constexpr uint64_t kOldestNs = 1000000000;
 const char kSchemaText[] =
     "chunk thread sequence start_ns; site id kind offset text; allocate dt site bytes address; "
     "free dt address; reallocate dt site bytes address old; access dt weight count (grain write "
-    "repeats)...; fault dt minor major; phase dt text; segment start bytes text; end dt lost. "
+    "repeats)...; walk dt iterations count (grain write stride)...; fault dt minor major; phase dt "
+    "text; segment start bytes text; end dt lost. "
     "Integers are LEB128, ids 8 bytes; dt in ns since the last record.";
 
 // Rounded, so that what lies behind it is aligned.
@@ -302,6 +303,35 @@ void ThreadChunk::accesses(uint64_t now_ns, uint64_t weight, const Access *list,
     busy_.store(false, std::memory_order_release);
     list += n;
     count -= n;
+  }
+}
+
+void ThreadChunk::walk(uint64_t now_ns, uint64_t iterations, const WalkReference *list,
+                       size_t count) {
+  static_assert(kMostWalkReferences * 20 + 32 < kMostText);
+  constexpr double kPagesAtATime = 1 << 20;
+  double pages = 0; // an iteration
+  for (size_t i = 0; i < count; i++)
+    pages += walk_pages(list[i].stride);
+  for (uint64_t done = 0; done < iterations;) {
+    uint64_t n = iterations - done;
+    if (pages * static_cast<double>(n) > kPagesAtATime)
+      n = static_cast<uint64_t>(kPagesAtATime / pages);
+    if (!begin(now_ns))
+      return;
+    Record r(*this, Type::kWalk);
+    r.time(now_ns);
+    r.p.varint(n);
+    r.p.varint(count);
+    uint64_t last = 0;
+    for (size_t i = 0; i < count; i++) {
+      const uint64_t address = list[i].address + static_cast<uint64_t>(list[i].stride) * done;
+      const uint64_t grain = address >> kGrainShift;
+      r.p.varint(zigzag(static_cast<int64_t>(grain - last)) << 1 | (list[i].write ? 1 : 0));
+      r.p.varint(zigzag(list[i].stride));
+      last = grain;
+    }
+    done += n;
   }
 }
 

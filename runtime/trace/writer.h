@@ -58,6 +58,8 @@ public:
     bool write;
   };
   void accesses(uint64_t now_ns, uint64_t weight, const Access *list, size_t count);
+  /// A loop's references; at most kMostWalkReferences. One that visits very many pages becomes several records.
+  void walk(uint64_t now_ns, uint64_t iterations, const WalkReference *list, size_t count);
   void faults(uint64_t now_ns, uint64_t minor, uint64_t major);
   void phase(uint64_t now_ns, const char *text, size_t text_bytes);
   void segment(uint64_t start, uint64_t bytes, const char *text, size_t text_bytes);

@@ -185,7 +185,13 @@ const Key kKeys[] = {
      "256m to 64t, such as 64g"},
     {"stats", set_stats, "off, or exit, json, jemalloc, sites with + between them"},
     {"directives", [](Text v, Options &o) { return set_path(v, o.directives); }, kPath},
-    {"trace", [](Text v, Options &o) { return o.trace = v.size > 0; }, "a file name"},
+    {"trace",
+     [](Text v, Options &o) {
+       o.trace = v.size > 0 && !v.is("off");
+       return v.size > 0;
+     },
+     "a file name or off"},
+    {"rate", [](Text v, Options &) { return v.size > 0; }, "a share of the regions, such as 0.1"},
     {"debug", [](Text v, Options &o) { return parse_switch(v, o.debug); }, kSwitch},
     {"abort", [](Text v, Options &o) { return parse_switch(v, o.abort_on_error); },
      "true or false"},

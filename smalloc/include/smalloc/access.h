@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * access.h decides how an instrumented program (plugin option profile-generate) tells the feedback library which memory
+ * it touches. Each linked image has one gate; without the library its threshold stays 0 and nothing is told.
+ *
+ * Sampling is by region of 2 MiB, so that reuse inside a region survives at every page size up to that: an access is
+ * told if the hash of its region is below the gate's threshold, and the program tests that itself. Runs of accesses of
+ * one instruction to one base page are told once. A loop whose addresses are known before it starts tells all of them
+ * in one walk.
+ */
+#ifndef SMALLOC_ACCESS_H
+#define SMALLOC_ACCESS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SMALLOC_REGION_SHIFT 21
+#define SMALLOC_REGION_FACTOR UINT64_C(0x9e3779b97f4a7c15)
+#define SMALLOC_EVERY_REGION (UINT64_C(1) << 32) /* the threshold of rate 1 */
+#define SMALLOC_REGION_HASH(address)                                                               \
+  ((((uint64_t)(address) >> SMALLOC_REGION_SHIFT) * SMALLOC_REGION_FACTOR) >> 32)
+#define SMALLOC_ACCESS_WRITES (UINT64_C(1) << 63) /* in an address that is told */
+#define SMALLOC_MOST_WALK_REFERENCES 16
+
+/* Address of one reference of a loop in its first iteration, and what an iteration adds to it. */
+struct smalloc_walk_reference {
+  uint64_t address; /* | SMALLOC_ACCESS_WRITES */
+  int64_t stride;
+};
+
+/* Hidden COMDAT "__smalloc_v1_gate". A constructor hands it to __smalloc_v1_open_gate, which fills in the entries and
+ * then the threshold; the program reads the threshold as a relaxed atomic, and the entries only when it is not 0. */
+struct smalloc_gate {
+  uint32_t version; /* SMALLOC_ABI_VERSION */
+  uint32_t bytes;   /* sizeof(struct smalloc_gate) */
+  uint64_t threshold;
+  void (*access)(uint64_t address);
+  /* Iteration by iteration, the references in their order. At most SMALLOC_MOST_WALK_REFERENCES. */
+  void (*walk)(uint64_t iterations, uint64_t count,
+               const struct smalloc_walk_reference *references);
+  const char *directory;     /* where the program leaves its trace when nobody else names a place */
+  struct smalloc_gate *next; /* the library's */
+};
+
+/* Entries of libsmalloc_feedback, referenced weakly through the GOT. */
+void __smalloc_v1_open_gate(struct smalloc_gate *gate);
+void __smalloc_v1_close_gate(struct smalloc_gate *gate);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
