@@ -25,10 +25,9 @@ cl::opt<std::string> SitesOpt("smalloc-sites", cl::cat(Category),
                               cl::desc("directory for site tables as JSON"));
 cl::opt<std::string> LayoutOpt("smalloc-layout", cl::cat(Category), cl::desc("off"), cl::Hidden);
 cl::opt<std::string> NumaOpt("smalloc-numa", cl::cat(Category), cl::desc("off"), cl::Hidden);
-cl::opt<std::string> GenerateOpt("smalloc-profile-generate", cl::cat(Category),
-                                 cl::desc("directory"), cl::Hidden);
-cl::opt<std::string> UseOpt("smalloc-profile-use", cl::cat(Category), cl::desc("directives file"),
-                            cl::Hidden);
+cl::opt<std::string> GenerateOpt("smalloc-profile-generate", cl::cat(Category), cl::ValueOptional,
+                                 cl::desc("instrument; directory for traces"));
+cl::opt<std::string> UseOpt("smalloc-profile-use", cl::cat(Category), cl::desc("directives file"));
 
 /// The hint is a line of its own, as the command prints it.
 Error failure(const Twine &Message, const Twine &Hint) {
@@ -76,6 +75,7 @@ Error setOption(Options &O, StringRef Key, StringRef Value) {
       return M.takeError();
     O.Machine = std::move(*M);
   } else if (Key == "rewrite") {
+    O.RewriteNamed = true;
     if (Value == "candidates")
       O.Rewrite = RewriteScope::Candidates;
     else if (Value == "all")
@@ -100,8 +100,17 @@ Error setOption(Options &O, StringRef Key, StringRef Value) {
       return notYet(Key, Value);
     if (Value != "off")
       return invalid(Key, Value, ("off or " + Later).str());
-  } else if (Key == "profile-generate" || Key == "profile-use") {
-    return notYet(Key, Value);
+  } else if (Key == "profile-generate") {
+    if (Value.contains(',') || Value.contains('%'))
+      return invalid(Key, Value, "a directory without commas and percent signs");
+    O.GenerateDir = Value.empty() ? "." : Value.str();
+  } else if (Key == "profile-use") {
+    if (Value.empty())
+      return invalid(Key, Value, "a directives file");
+    Expected<Directives> D = Directives::load(Value);
+    if (!D)
+      return D.takeError();
+    O.Use = std::make_shared<const Directives>(std::move(*D));
   } else {
     return failure("unknown plugin option '" + Key +
                        "': expected heap, model, machine, rewrite, root, layout, profile-generate, "
@@ -121,6 +130,8 @@ Expected<Options> withCommandLine(Options O) {
     if (Twin->getNumOccurrences())
       if (Error E = setOption(O, Key, *Twin))
         return Expected<Options>(std::move(E));
+  if (!O.GenerateDir.empty() && !O.RewriteNamed)
+    O.Rewrite = RewriteScope::All;
   if (O.Machine.ReachPages == 0) {
     Expected<MachineProfile> Native = loadMachineProfile("native");
     if (!Native)

@@ -7,10 +7,12 @@
 #ifndef SMALLOC_PASSES_OPTIONS_H
 #define SMALLOC_PASSES_OPTIONS_H
 
+#include "DirectiveUse.h"
 #include "MachineProfile.h"
 #include "smalloc/site.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <memory>
 #include <string>
 
 namespace smalloc {
@@ -23,10 +25,14 @@ enum class RewriteScope {
 struct Options {
   smalloc_heap_strategy Heap = SMALLOC_HEAP_SPLIT;
   smalloc_model Model = SMALLOC_MODEL_SPREAD;
-  RewriteScope Rewrite = RewriteScope::Candidates;
+  RewriteScope Rewrite =
+      RewriteScope::Candidates; ///< All in a profile-generate build unless RewriteNamed
+  bool RewriteNamed = false;
   MachineProfile Machine; ///< loaded when ReachPages != 0
   std::string Root; ///< what source paths in site ids are relative to; empty: the compile directory
-  std::string SitesDir; ///< each unit's site table as JSON goes here; empty: nowhere
+  std::string SitesDir;    ///< each unit's site table as JSON goes here; empty: nowhere
+  std::string GenerateDir; ///< instrument; programs leave their traces there; empty: do not
+  std::shared_ptr<const Directives> Use; ///< of profile-use; null: none
 };
 
 /// Applies one option. Errors name the key, the value, and what would be valid.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "RegisterPasses.h"
+#include "AccessTracer.h"
 #include "AllocationSites.h"
 #include "Remarks.h"
 #include "SiteRewriter.h"
@@ -45,6 +46,8 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
   AllocationSitesPass(O.Root, AllocationSitesPass::When::Later).run(M, AM);
   UnitVerdicts Verdicts = decideUnit(M, FAM, O);
   emitRemarks(Verdicts.Sites, O, FAM);
+  if (O.Use)
+    emitProfileRemarks(M, Verdicts.Sites, O, FAM);
   if (!O.SitesDir.empty())
     if (Error E = writeSitesJson(M, Verdicts.Sites, O))
       M.getContext().diagnose(DiagnosticInfoGeneric(
@@ -104,6 +107,12 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
         if (Level != OptimizationLevel::O0)
           MPM.addPass(SmallocPass(O));
       });
+  if (!O.GenerateDir.empty())
+    PB.registerOptimizerLastEPCallback(
+        [O](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase) {
+          if (Level != OptimizationLevel::O0)
+            MPM.addPass(AccessTracerPass(O.GenerateDir));
+        });
   PB.registerPipelineParsingCallback(
       [O](StringRef Name, ModulePassManager &MPM, ArrayRef<PassBuilder::PipelineElement>) {
         if (Name == "smalloc-sites")
@@ -112,6 +121,8 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
           MPM.addPass(SmallocPass(O));
         else if (Name == "print<smalloc>")
           MPM.addPass(SmallocPrinterPass(O));
+        else if (Name == "smalloc-accesses")
+          MPM.addPass(AccessTracerPass(O.GenerateDir.empty() ? "." : O.GenerateDir));
         else
           return false;
         return true;

@@ -73,6 +73,26 @@ void emitRemarks(ArrayRef<SiteVerdict> Sites, const Options &O, FunctionAnalysis
   }
 }
 
+void emitProfileRemarks(Module &M, ArrayRef<SiteVerdict> Sites, const Options &O,
+                        FunctionAnalysisManager &FAM) {
+  const auto First = find_if(M, [](const Function &F) { return !F.isDeclaration(); });
+  if (First == M.end())
+    return;
+  OptimizationRemarkEmitter &ORE = FAM.getResult<OptimizationRemarkEmitterAnalysis>(*First);
+  for (const std::string &Text : O.Use->complaints(O.Machine.Name))
+    ORE.emit([&] {
+      return OptimizationRemarkMissed(PassName, "Profile", First->getSubprogram(),
+                                      &First->getEntryBlock())
+             << "profile: " << NV("Text", Text);
+    });
+  for (const std::string &Text : O.Use->stale(M.getSourceFileName(), Sites))
+    ORE.emit([&] {
+      return OptimizationRemarkMissed(PassName, "StaleProfile", First->getSubprogram(),
+                                      &First->getEntryBlock())
+             << "profile: " << NV("Text", Text);
+    });
+}
+
 void emitOwnAllocatorRemark(Module &M, StringRef Name, FunctionAnalysisManager &FAM) {
   for (Function &F : M) {
     if (F.isDeclaration())

@@ -14,6 +14,10 @@ namespace smalloc {
 void emitRemarks(llvm::ArrayRef<SiteVerdict> Sites, const Options &O,
                  llvm::FunctionAnalysisManager &FAM);
 
+/// What the directives file of profile-use has that this unit cannot obey, at the unit's first function.
+void emitProfileRemarks(llvm::Module &M, llvm::ArrayRef<SiteVerdict> Sites, const Options &O,
+                        llvm::FunctionAnalysisManager &FAM);
+
 /// One remark at the unit's first function: its sites stay as they are because it defines \p Name.
 void emitOwnAllocatorRemark(llvm::Module &M, llvm::StringRef Name,
                             llvm::FunctionAnalysisManager &FAM);

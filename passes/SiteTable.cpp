@@ -49,7 +49,7 @@ uint64_t wordOf(const SiteVerdict &V, const Options &O) {
   if ((V.Flags & SMALLOC_SITE_UNDECIDED) && O.Heap == SMALLOC_HEAP_MIGRATE)
     Flags |=
         SMALLOC_SITE_SMALL; // its class heap wants objects of every size: the thunk must not sort by size
-  return SMALLOC_WORD(V.Decision, Flags, SuperpageShift, SMALLOC_BY_COMPILER, MinPages);
+  return SMALLOC_WORD(V.Decision, Flags, SuperpageShift, V.DecidedBy, MinPages);
 }
 
 /// The strings of a record, each once, as offsets from the record's start.
@@ -182,7 +182,7 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O) {
        Known(V.SavingCycles),
        fieldConstant(I8, V.Pattern),
        fieldConstant(I8, V.Decision),
-       fieldConstant(I8, SMALLOC_BY_COMPILER),
+       fieldConstant(I8, V.DecidedBy),
        fieldConstant(I8, O.Model),
        fieldConstant(I8, Superpages ? SuperpageShift : BasePageShift),
        fieldConstant(I8, V.Confidence),
@@ -306,7 +306,7 @@ Error writeSitesJson(const Module &M, ArrayRef<SiteVerdict> Sites, const Options
         {"decision", decisionName(V.Decision)},
         {"page_bytes", uint64_t(1) << (Superpages ? SuperpageShift : BasePageShift)},
         {"min_bytes", Optional(V.MinBytes)},
-        {"decided_by", "compiler"},
+        {"decided_by", V.DecidedBy == SMALLOC_BY_PROFILE ? "profile" : "compiler"},
         {"rewritten", V.steerable()},
         {"confidence", V.Confidence / 100.0},
         {"why", V.Why}});

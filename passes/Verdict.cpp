@@ -547,6 +547,7 @@ UnitVerdicts UnitAnalysis::run() {
   collectReferences();
   for (SiteVerdict &V : Result.Sites)
     decide(V);
+  obeyDirectives(Result.Sites, O);
   // A context that stays as it is would decide as the allocation inside does.
   DenseSet<const CallBase *> Steered;
   for (const SiteVerdict &V : Result.Sites)

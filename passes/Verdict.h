@@ -43,6 +43,7 @@ struct SiteVerdict {
 
   smalloc_pattern Pattern = SMALLOC_PATTERN_UNKNOWN;
   smalloc_decision Decision = SMALLOC_DECISION_BASE;
+  smalloc_decided_by DecidedBy = SMALLOC_BY_COMPILER;
   unsigned Flags = 0; ///< SMALLOC_SITE_*
   uint64_t SpreadPages = SMALLOC_UNKNOWN;
   std::string SpreadText;

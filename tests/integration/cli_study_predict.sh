@@ -24,8 +24,8 @@ int main(void) {
 }
 C
 "$CC" -O1 walk.c -o plain
-"$CLANG" -O1 -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate walk.c -o walk 2>err || skip "the plugin does not instrument yet: $(head -1 err)"
-"$SMALLOC" record -q -o walk.trace -- ./walk >out 2>err || fail "record: $(cat err)"
+"$CLANG" -O1 -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate walk.c -o walk 2>err || fail "$(cat err)"
+"$SMALLOC" record -q --rate 1 -o walk.trace -- ./walk >out 2>err || fail "record: $(cat err)"
 machine() { # NAME REACH: a machine of known reach and cost
   cat >"$1.json" <<JSON
 {"schema": "smalloc.machine/1", "name": "$1", "frequency_hz": 1e9, "reach_pages": $2,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Missing if this fails: profile-generate, which is not built yet, is an error.
-// RUN: not %clang -O2 -c -o %t.o '-fplugin-arg-smalloc-profile-generate' %s 2>&1 | FileCheck %s
-// CHECK: error: smalloc: plugin option 'profile-generate' is not available in this version of smalloc
+// Missing if this fails: a directory that cannot be passed on in SMALLOC_CONF is an error.
+// RUN: not %clang -O2 -c -o %t.o '-fplugin-arg-smalloc-profile-generate=a,b' %s 2>&1 | FileCheck %s
+// RUN: %clang -O2 -c -o %t.o '-fplugin-arg-smalloc-profile-generate' %s
+// RUN: %clang -O2 -c -o %t.o '-fplugin-arg-smalloc-profile-generate=%t.d' %s
+// CHECK: error: smalloc: invalid value 'a,b' of plugin option 'profile-generate': expected a directory
 int x;

@@ -1,0 +1,351 @@
+//===- AccessTracer.cpp - a program that tells what it touches --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "AccessTracer.h"
+#include "AllocationSites.h"
+#include "TracedAccesses.h"
+#include "smalloc/access.h"
+#include "smalloc/site.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+#include "llvm/Transforms/Utils/PromoteMemToReg.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+constexpr StringRef TracedMetadata = "smalloc.traced";
+constexpr uint64_t PageBytes = 4096;
+constexpr unsigned PageShift = 12;
+
+/// The image's gate and the function that goes through it; the linker keeps one of each an image.
+class Gate {
+public:
+  Gate(Module &M, StringRef Directory)
+      : M(M), C(M.getContext()), I32(Type::getInt32Ty(C)), I64(Type::getInt64Ty(C)),
+        Ptr(PointerType::getUnqual(C)),
+        Layout(StructType::get(C, {I32, I32, I64, Ptr, Ptr, Ptr, Ptr})),
+        Reference(StructType::get(C, {I64, I64})) {
+    static_assert(sizeof(smalloc_gate) == 48 && sizeof(smalloc_walk_reference) == 16,
+                  "the fields here follow smalloc/access.h");
+    Constant *Null = ConstantPointerNull::get(Ptr);
+    Constant *Text = ConstantDataArray::getString(C, Directory);
+    auto *Name = new GlobalVariable(M, Text->getType(), true, GlobalValue::PrivateLinkage, Text,
+                                    "smalloc.directory");
+    Record = new GlobalVariable(
+        M, Layout, /*isConstant=*/false, GlobalValue::LinkOnceODRLinkage,
+        ConstantStruct::get(Layout, {ConstantInt::get(I32, SMALLOC_ABI_VERSION),
+                                     ConstantInt::get(I32, sizeof(smalloc_gate)),
+                                     ConstantInt::get(I64, 0), Null, Null, Name, Null}),
+        "__smalloc_v1_gate");
+    hide(Record);
+    Record->setExternallyInitialized(true); // the library fills it in: never folded
+    appendToCompilerUsed(M, {Record});
+  }
+
+  Value *threshold(IRBuilder<> &B) {
+    LoadInst *L = B.CreateAlignedLoad(I64, B.CreateStructGEP(Layout, Record, 2), Align(8));
+    L->setAtomic(AtomicOrdering::Monotonic);
+    return L;
+  }
+
+  /// Tells one access. The call keeps the caller's registers: it is rare, and the loop around it is not.
+  void tell(IRBuilder<> &B, Value *Address) {
+    if (!Tell)
+      Tell = makeTell();
+    CallInst *Call = B.CreateCall(Tell, {Address});
+    Call->setCallingConv(Tell->getCallingConv());
+    Call->setDoesNotThrow();
+  }
+
+  void tellWalk(IRBuilder<> &B, Value *Iterations, ArrayRef<std::pair<Value *, Value *>> References,
+                Value *Area) {
+    for (auto [I, R] : enumerate(References)) {
+      Value *At = B.CreateConstInBoundsGEP1_64(Reference, Area, I);
+      B.CreateAlignedStore(R.first, B.CreateStructGEP(Reference, At, 0), Align(8));
+      B.CreateAlignedStore(R.second, B.CreateStructGEP(Reference, At, 1), Align(8));
+    }
+    Value *Entry = B.CreateAlignedLoad(Ptr, B.CreateStructGEP(Layout, Record, 4), Align(8));
+    CallInst *Call =
+        B.CreateCall(FunctionType::get(Type::getVoidTy(C), {I64, I64, Ptr}, false), Entry,
+                     {Iterations, ConstantInt::get(I64, References.size()), Area});
+    Call->setDoesNotThrow();
+  }
+
+  AllocaInst *area(IRBuilder<> &B, unsigned References) {
+    return B.CreateAlloca(ArrayType::get(Reference, References), nullptr, "smalloc.walk");
+  }
+
+  /// The constructor and destructor that hand the gate to the library. Before all others: sites come after.
+  void announce() {
+    auto *Open = announcer("__smalloc_v1_gate_open", "__smalloc_v1_open_gate");
+    auto *Close = announcer("__smalloc_v1_gate_close", "__smalloc_v1_close_gate");
+    appendToGlobalCtors(M, Open, /*Priority=*/0, Open);
+    appendToGlobalDtors(M, Close, /*Priority=*/0, Close);
+  }
+
+private:
+  void hide(GlobalObject *G) {
+    G->setVisibility(GlobalValue::HiddenVisibility);
+    G->setComdat(M.getOrInsertComdat(G->getName()));
+    G->setDSOLocal(true);
+  }
+
+  Function *hiddenFunction(StringRef Name, ArrayRef<Type *> Parameters) {
+    Function *F =
+        Function::createWithDefaultAttr(FunctionType::get(Type::getVoidTy(C), Parameters, false),
+                                        GlobalValue::LinkOnceODRLinkage, 0, Name, &M);
+    hide(F);
+    F->setDoesNotThrow();
+    F->setUWTableKind(UWTableKind::Default);
+    return F;
+  }
+
+  Function *makeTell() {
+    Function *F = hiddenFunction("__smalloc_v1_tell", {I64});
+    F->addFnAttr(Attribute::NoInline);
+    const Triple &T = M.getTargetTriple();
+    if (T.getArch() == Triple::x86_64 || T.isAArch64())
+      F->setCallingConv(CallingConv::PreserveMost);
+    IRBuilder<> B(BasicBlock::Create(C, "entry", F));
+    Value *Entry = B.CreateAlignedLoad(Ptr, B.CreateStructGEP(Layout, Record, 3), Align(8));
+    B.CreateCall(FunctionType::get(Type::getVoidTy(C), {I64}, false), Entry, {F->getArg(0)})
+        ->setDoesNotThrow();
+    B.CreateRetVoid();
+    return F;
+  }
+
+  Function *announcer(StringRef Name, StringRef EntryName) {
+    Function *F = hiddenFunction(Name, {});
+    // Weak and through the GOT, also without -fPIC: the linker must not settle it as absent.
+    Function *Entry = Function::Create(FunctionType::get(Type::getVoidTy(C), {Ptr}, false),
+                                       GlobalValue::ExternalWeakLinkage, EntryName, M);
+    Entry->setDoesNotThrow();
+    Entry->addFnAttr(Attribute::NonLazyBind);
+    BasicBlock *Begin = BasicBlock::Create(C, "entry", F), *Call = BasicBlock::Create(C, "call", F),
+               *End = BasicBlock::Create(C, "end", F);
+    IRBuilder<> B(Begin);
+    B.CreateCondBr(B.CreateICmpNE(Entry, ConstantPointerNull::get(Ptr)), Call, End);
+    B.SetInsertPoint(Call);
+    B.CreateCall(Entry, {Record});
+    B.CreateBr(End);
+    B.SetInsertPoint(End);
+    B.CreateRetVoid();
+    return F;
+  }
+
+  Module &M;
+  LLVMContext &C;
+  Type *I32, *I64;
+  PointerType *Ptr;
+  StructType *Layout, *Reference;
+  GlobalVariable *Record = nullptr;
+  Function *Tell = nullptr;
+};
+
+/// Puts the tests and calls of one function in place.
+class Instrumenter {
+public:
+  Instrumenter(Function &F, Gate &G) : F(F), G(G), I64(Type::getInt64Ty(F.getContext())) {
+    IRBuilder<> B(&*F.getEntryBlock().getFirstInsertionPt());
+    Threshold = G.threshold(B);
+    Unlikely = MDBuilder(F.getContext()).createUnlikelyBranchWeights();
+  }
+
+  void run(const TracedAccesses &Accesses) {
+    for (const ToldAccess &A : Accesses.Accesses) {
+      if (A.Mask)
+        tellLanes(A);
+      else
+        tell(A, A.Before, A.Pointer, nullptr,
+             A.Kind == ToldAccess::How::Outside ? nullptr : slot());
+    }
+    for (const ToldWalk &W : Accesses.Walks)
+      tellWalk(W);
+    for (const ToldWalk &W : Accesses.Blocks)
+      tellBlock(W);
+    DominatorTree DT(F);
+    PromoteMemToReg(Slots, DT);
+  }
+
+private:
+  /// Remembers an address on the page that was told last; at first none.
+  AllocaInst *slot() {
+    IRBuilder<> B(&*F.getEntryBlock().getFirstInsertionPt());
+    AllocaInst *Slot = B.CreateAlloca(I64, nullptr, "smalloc.last");
+    B.CreateStore(B.getInt64(-1), Slot);
+    Slots.push_back(Slot);
+    return Slot;
+  }
+
+  /// A new block in front of \p Before for what happens seldom.
+  Instruction *seldom(Value *Condition, Instruction *Before) {
+    return SplitBlockAndInsertIfThen(Condition, Before->getIterator(), /*Unreachable=*/false,
+                                     Unlikely);
+  }
+
+  Value *sampled(IRBuilder<> &B, Value *Address) {
+    Value *Region = B.CreateLShr(Address, SMALLOC_REGION_SHIFT);
+    Value *Product = B.CreateMul(Region, B.getInt64(SMALLOC_REGION_FACTOR));
+    return B.CreateICmpULT(B.CreateLShr(Product, 32), Threshold);
+  }
+
+  Value *otherPage(IRBuilder<> &B, Value *Address, AllocaInst *Slot) {
+    Value *Differs = B.CreateXor(Address, B.CreateLoad(I64, Slot));
+    return B.CreateICmpUGE(Differs, B.getInt64(PageBytes));
+  }
+
+  static Value *tagged(IRBuilder<> &B, Value *Address, bool Writes) {
+    return Writes ? B.CreateOr(Address, B.getInt64(SMALLOC_ACCESS_WRITES)) : Address;
+  }
+
+  void tell(const ToldAccess &A, Instruction *Before, Value *Pointer, Value *Lane,
+            AllocaInst *Slot) {
+    IRBuilder<> B(Before);
+    Value *Address = B.CreatePtrToInt(Pointer, I64);
+    if (Slot && A.Kind == ToldAccess::How::Steady) {
+      Before = seldom(otherPage(B, Address, Slot), Before);
+      B.SetInsertPoint(Before);
+      B.CreateStore(Address, Slot); // sampled or not: the next accesses are not looked at
+      Before = seldom(sampled(B, Address), Before);
+      B.SetInsertPoint(Before);
+    } else {
+      Value *Tell = sampled(B, Address);
+      if (Slot)
+        Tell = B.CreateAnd(Tell, otherPage(B, Address, Slot));
+      if (Lane)
+        Tell = B.CreateAnd(Tell, Lane);
+      Before = seldom(Tell, Before);
+      B.SetInsertPoint(Before);
+      if (Slot)
+        B.CreateStore(Address, Slot);
+    }
+    G.tell(B, tagged(B, Address, A.Writes));
+  }
+
+  void tellLanes(const ToldAccess &A) {
+    AllocaInst *Slot = A.Kind == ToldAccess::How::Outside ? nullptr : slot();
+    const unsigned Lanes = cast<FixedVectorType>(A.Pointer->getType())->getNumElements();
+    for (unsigned I = 0; I < Lanes; ++I) {
+      IRBuilder<> B(A.Before);
+      Value *Pointer = B.CreateExtractElement(A.Pointer, I);
+      Value *On = B.CreateExtractElement(A.Mask, I);
+      tell(A, A.Before, Pointer, On, Slot);
+    }
+  }
+
+  /// Only if some reference leaves the page where its last walk ended.
+  void tellWalk(const ToldWalk &W) {
+    IRBuilder<> B(W.Before);
+    SmallVector<std::pair<Value *, Value *>, 4> References;
+    SmallVector<Value *, 4> Ends;
+    SmallVector<AllocaInst *, 4> Last;
+    Value *Differs = nullptr;
+    for (const ToldWalk::Reference &R : W.References) {
+      Value *Start = B.CreatePtrToInt(R.Start, I64);
+      Value *End = B.CreateAdd(Start, B.CreateMul(R.Stride, W.BackedgesTaken));
+      AllocaInst *Slot = slot();
+      Value *Remembered = B.CreateLoad(I64, Slot);
+      Value *D = B.CreateOr(B.CreateXor(Start, Remembered), B.CreateXor(End, Remembered));
+      Differs = Differs ? B.CreateOr(Differs, D) : D;
+      References.push_back({Start, R.Stride});
+      Ends.push_back(End);
+      Last.push_back(Slot);
+    }
+    Value *Leaves = B.CreateICmpNE(B.CreateLShr(Differs, PageShift), B.getInt64(0));
+    Value *Open = B.CreateICmpNE(Threshold, B.getInt64(0));
+    Instruction *Then = seldom(B.CreateAnd(Leaves, Open), W.Before);
+    B.SetInsertPoint(Then);
+    for (auto [Slot, End] : zip(Last, Ends))
+      B.CreateStore(End, Slot);
+    for (auto [R, Told] : zip(W.References, References))
+      Told.first = tagged(B, Told.first, R.Writes);
+    G.tellWalk(B, B.CreateAdd(W.BackedgesTaken, B.getInt64(1)), References, area());
+  }
+
+  /// memcpy and its like: their length in bytes, told in steps of 16.
+  void tellBlock(const ToldWalk &W) {
+    IRBuilder<> B(W.Before);
+    Instruction *Then = seldom(B.CreateICmpNE(Threshold, B.getInt64(0)), W.Before);
+    B.SetInsertPoint(Then);
+    SmallVector<std::pair<Value *, Value *>, 2> References;
+    for (const ToldWalk::Reference &R : W.References)
+      References.push_back({tagged(B, B.CreatePtrToInt(R.Start, I64), R.Writes), R.Stride});
+    Value *Steps = B.CreateLShr(B.CreateAdd(W.BackedgesTaken, B.getInt64(15)), 4);
+    G.tellWalk(B, Steps, References, area());
+  }
+
+  AllocaInst *area() {
+    if (!Area) {
+      IRBuilder<> B(&*F.getEntryBlock().getFirstInsertionPt());
+      Area = G.area(B, SMALLOC_MOST_WALK_REFERENCES);
+    }
+    return Area;
+  }
+
+  Function &F;
+  Gate &G;
+  Type *I64;
+  Value *Threshold;
+  MDNode *Unlikely;
+  AllocaInst *Area = nullptr;
+  SmallVector<AllocaInst *, 16> Slots;
+};
+
+bool mayTrace(const Function &F) {
+  return !F.isDeclaration() && !F.hasAvailableExternallyLinkage() && !leavesAlone(F) &&
+         !F.getName().starts_with("__smalloc_v1_") && !F.hasFnAttribute(Attribute::NoProfile) &&
+         !F.hasFnAttribute(Attribute::SkipProfile) &&
+         !F.hasFnAttribute(Attribute::PresplitCoroutine);
+}
+
+/// Functions that only read, or touch no memory that others see, now write into the recording.
+void forgetMemoryEffects(Module &M) {
+  for (Function &F : M) {
+    if (!F.isDeclaration())
+      F.removeFnAttr(Attribute::Memory);
+    for (BasicBlock &Block : F)
+      for (Instruction &I : Block)
+        if (auto *Call = dyn_cast<CallBase>(&I))
+          if (const Function *To = Call->getCalledFunction(); To && !To->isDeclaration())
+            Call->removeFnAttr(Attribute::Memory);
+  }
+}
+
+} // namespace
+
+PreservedAnalyses AccessTracerPass::run(Module &M, ModuleAnalysisManager &AM) {
+  // -ffat-lto-objects and ThinLTO back ends come here again with a module that is done.
+  if (M.getNamedMetadata(TracedMetadata) || isSanitized(M) || definesAllocator(M) ||
+      !M.getTargetTriple().isOSBinFormatELF() || M.getDataLayout().getPointerSizeInBits() != 64)
+    return PreservedAnalyses::all();
+  M.getOrInsertNamedMetadata(TracedMetadata);
+  FunctionAnalysisManager &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
+  SmallVector<Function *, 64> Functions;
+  for (Function &F : M)
+    if (mayTrace(F))
+      Functions.push_back(&F);
+  std::optional<Gate> G;
+  for (Function *F : Functions) {
+    const TracedAccesses Accesses = tracedAccesses(*F, FAM);
+    if (!Accesses.empty()) {
+      if (!G)
+        G.emplace(M, Directory);
+      Instrumenter(*F, *G).run(Accesses);
+    }
+    FAM.invalidate(*F, PreservedAnalyses::none()); // also when only a preheader is new
+  }
+  if (!G)
+    return PreservedAnalyses::none();
+  G->announce();
+  forgetMemoryEffects(M);
+  return PreservedAnalyses::none();
+}
+
+} // namespace smalloc

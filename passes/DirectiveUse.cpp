@@ -1,0 +1,194 @@
+//===- DirectiveUse.cpp - decisions of a profile, at compile time -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "DirectiveUse.h"
+#include "Options.h"
+#include "Verdict.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+constexpr StringRef Header = "# smalloc.directives/1";
+constexpr uint64_t MaxBytes = uint64_t(16) << 20;
+constexpr unsigned BaseShift = 12;
+
+bool isHex(StringRef S) {
+  return all_of(S, [](char C) { return isDigit(C) || (C >= 'a' && C <= 'f'); });
+}
+
+/// Takes 16 hex digits off the front.
+bool takeId(StringRef &S, uint64_t &Id) {
+  if (S.size() < 16 || !isHex(S.take_front(16)) || S.take_front(16).getAsInteger(16, Id))
+    return false;
+  S = S.drop_front(16);
+  return true;
+}
+
+/// FNV-1a, as the runtime and the command have it.
+uint64_t contextHash(StringRef Context) {
+  uint64_t Hash = 0xcbf29ce484222325u;
+  for (unsigned char C : Context)
+    Hash = (Hash ^ C) * 0x100000001b3u;
+  return Hash;
+}
+
+Error unusable(StringRef Path, const Twine &Why) {
+  return createStringError(inconvertibleErrorCode(),
+                           "cannot use the directives of plugin option 'profile-use' (" + Path +
+                               "): " + Why + "\nhint: smalloc analyze TRACE -o app.directives");
+}
+
+/// The file that a comment "function file:line" names.
+StringRef fileOf(StringRef Comment) {
+  StringRef Place = Comment.rsplit(' ').second;
+  return Place.rsplit(':').first;
+}
+
+} // namespace
+
+Expected<Directives> Directives::load(StringRef Name) {
+  Directives D;
+  D.Path = Name.str();
+  auto [Front, Digest] = Name.rsplit('#');
+  if (Digest.size() < 12 || !isHex(Digest))
+    Digest = "";
+  else
+    D.Path = Front.str();
+  auto Buffer = MemoryBuffer::getFile(D.Path);
+  if (!Buffer)
+    return unusable(D.Path, Buffer.getError().message());
+  StringRef Text = (*Buffer)->getBuffer();
+  if (Text.size() > MaxBytes)
+    return unusable(D.Path, "it is larger than 16 MiB");
+  if (!Text.starts_with(Header))
+    return unusable(D.Path, "it does not begin with '" + Header + "'");
+  if (!Digest.empty())
+    D.WrongDigest = !StringRef(toHex(SHA256::hash(arrayRefFromStringRef(Text)), /*LowerCase=*/true))
+                         .starts_with(Digest);
+  unsigned Number = 0;
+  while (!Text.empty()) {
+    auto [Line, Rest] = Text.split('\n');
+    Text = Rest;
+    if (++Number == 1) {
+      SmallVector<StringRef, 4> Words;
+      Line.split(Words, ' ', -1, /*KeepEmpty=*/false);
+      for (StringRef Word : Words)
+        if (Word.consume_front("machine="))
+          D.Machine = Word.trim().str();
+    } else if (!D.parse(Line.trim(), Number) && ++D.BadLines == 1) {
+      D.FirstBadLine = Number;
+    }
+  }
+  return D;
+}
+
+/// False for a line that makes no sense; the same lines as for the runtime.
+bool Directives::parse(StringRef Line, unsigned Number) {
+  if (Line.empty() || Line.starts_with("#"))
+    return true;
+  uint64_t Id, Context = 0;
+  if (!takeId(Line, Id))
+    return false;
+  if (Line.consume_front("/") && !takeId(Line, Context))
+    return false;
+  if (!Line.empty() && !isSpace(Line.front()))
+    return false;
+  Directive D;
+  D.Line = Number;
+  auto [Fields, Comment] = Line.split('#');
+  D.Comment = Comment.trim().str();
+  SmallVector<StringRef, 8> Words;
+  SplitString(Fields, Words, " \t\r");
+  for (StringRef Word : Words) {
+    auto [Key, Value] = Word.split('=');
+    if (Key.empty() || Key.size() == Word.size())
+      return false;
+    if (Key == "page")
+      D.PageShift = StringSwitch<unsigned>(Value)
+                        .Case("base", BaseShift)
+                        .Case("64k", 16)
+                        .Case("2m", 21)
+                        .Case("1g", 30)
+                        .Default(0);
+    else if (Key == "rank")
+      D.Rank = Value.str();
+    else if (Key == "pmb")
+      D.Pmb = Value.str();
+    if (Key == "page" && !D.PageShift)
+      return false;
+  }
+  if (!D.PageShift)
+    return false;
+  Entries.try_emplace({Id, Context}, std::move(D)); // the first line for a site counts
+  return true;
+}
+
+const Directive *Directives::find(uint64_t Id, StringRef Context) const {
+  auto At = Entries.find({Id, contextHash(Context)});
+  if (At == Entries.end())
+    At = Entries.find({Id, 0});
+  return At == Entries.end() ? nullptr : &At->second;
+}
+
+SmallVector<std::string, 2> Directives::complaints(StringRef DecidedFor) const {
+  SmallVector<std::string, 2> All;
+  if (BadLines)
+    All.push_back(
+        (Path + ":" + Twine(FirstBadLine) + ": " + Twine(BadLines) +
+         (BadLines == 1 ? " line is no directive" : " lines are no directives, this the first"))
+            .str());
+  if (!Machine.empty() && Machine != DecidedFor)
+    All.push_back((Path + ": made for machine " + Machine + ", compiled for " + DecidedFor).str());
+  if (WrongDigest)
+    All.push_back(Path + ": its content is not what the command line says");
+  return All;
+}
+
+std::vector<std::string> Directives::stale(StringRef Unit, ArrayRef<SiteVerdict> Sites) const {
+  std::vector<std::string> All;
+  for (const auto &[Key, D] : Entries) {
+    const uint64_t Id = Key.first;
+    if (sys::path::filename(fileOf(D.Comment)) != sys::path::filename(Unit) ||
+        any_of(Sites, [&](const SiteVerdict &V) { return V.Id == Id; }))
+      continue;
+    All.push_back((Path + ":" + Twine(D.Line) + ": no site here has the id " +
+                   utohexstr(Id, /*LowerCase=*/true, /*Width=*/16) + " (" + D.Comment +
+                   "): the source has changed since")
+                      .str());
+  }
+  return All;
+}
+
+void obeyDirectives(std::vector<SiteVerdict> &Sites, const Options &O) {
+  if (!O.Use || O.Heap == SMALLOC_HEAP_OFF)
+    return;
+  for (SiteVerdict &V : Sites) {
+    const Directive *D = O.Use->find(V.Id, V.Context);
+    if (!D)
+      continue;
+    V.DecidedBy = SMALLOC_BY_PROFILE;
+    V.Flags &= ~SMALLOC_SITE_UNDECIDED;
+    V.Why = "the profile says so (rank " + (D->Rank.empty() ? "?" : D->Rank) + ", " +
+            (D->Pmb.empty() ? "?" : D->Pmb) +
+            " % of the benefit); by itself the compiler: " + V.Why;
+    if (D->PageShift == BaseShift) {
+      V.Decision = SMALLOC_DECISION_BASE;
+      V.MinBytes = SMALLOC_UNKNOWN;
+      continue;
+    }
+    V.Decision = SMALLOC_DECISION_SUPERPAGE;
+    V.MinBytes = 0;
+    V.Flags |= SMALLOC_SITE_REWRITTEN;
+    if (V.Flags & SMALLOC_SITE_MANY)
+      V.Flags |= SMALLOC_SITE_SMALL;
+  }
+}
+
+} // namespace smalloc

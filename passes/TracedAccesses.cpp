@@ -1,0 +1,294 @@
+//===- TracedAccesses.cpp - which accesses a profile holds, and how ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "TracedAccesses.h"
+#include "smalloc/access.h"
+#include "smalloc/site.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/PostOrderIterator.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
+#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+/// Accesses so near to another one are told by it. A line or two of the cache, a vectorised and unrolled iteration.
+constexpr uint64_t NeighbourBytes = 256;
+/// An access that moves less an iteration stays on its page for a while.
+constexpr uint64_t SteadyStride = 512;
+/// Static data up to here is a variable, not an array.
+constexpr uint64_t SmallStaticBytes = 64;
+constexpr unsigned MaxCompared = 64;    ///< leaders that an access is compared with
+constexpr unsigned MaxRemembered = 128; ///< accesses of a function that remember their last page
+constexpr unsigned ExpansionBudget =
+    12; ///< instructions that a walk's values may cost before the loop
+
+/// One access that may speak for its neighbours.
+struct Leader {
+  ToldAccess Access;
+  const SCEV *Address = nullptr; ///< null for vectors of pointers
+  const Loop *L = nullptr;
+  unsigned Calls = 0; ///< how many the block has had before it
+};
+
+class Finder {
+public:
+  Finder(Function &F, FunctionAnalysisManager &FAM)
+      : F(F), DL(F.getParent()->getDataLayout()), LI(FAM.getResult<LoopAnalysis>(F)),
+        DT(FAM.getResult<DominatorTreeAnalysis>(F)), SE(FAM.getResult<ScalarEvolutionAnalysis>(F)),
+        TTI(FAM.getResult<TargetIRAnalysis>(F)) {}
+
+  TracedAccesses run() {
+    noteCalls();
+    ReversePostOrderTraversal<Function *> Order(&F);
+    for (BasicBlock *Block : Order) {
+      Calls = 0;
+      for (Instruction &I : *Block) {
+        visit(I);
+        Calls += isCall(I);
+      }
+    }
+    // Walks first: their loops' leaders are then told.
+    for (Loop *L : LI.getLoopsInPreorder())
+      if (L->isInnermost() && !Calling.count(L))
+        tryWalk(*L);
+    unsigned Remembered = 0;
+    for (Leader &G : Leaders) {
+      if (!G.Access.Before)
+        continue;
+      G.Access.Kind = kindOf(G);
+      if (G.Access.Kind != ToldAccess::How::Outside && ++Remembered > MaxRemembered)
+        G.Access.Kind = ToldAccess::How::Outside;
+      Result.Accesses.push_back(G.Access);
+    }
+    return std::move(Result);
+  }
+
+private:
+  /// Something that may touch memory that we do not see.
+  static bool isCall(const Instruction &I) {
+    const auto *Call = dyn_cast<CallBase>(&I);
+    return Call && !isa<IntrinsicInst>(Call) && !Call->doesNotAccessMemory();
+  }
+
+  void noteCalls() {
+    for (BasicBlock &Block : F)
+      for (Instruction &I : Block)
+        if (isCall(I) || isa<MemIntrinsic>(I)) {
+          Calling.insert(nullptr);
+          for (const Loop *L = LI.getLoopFor(&Block); L; L = L->getParentLoop())
+            Calling.insert(L);
+        }
+  }
+
+  bool isTold(const Value *Pointer) const {
+    if (Pointer->getType()->getPointerAddressSpace() != 0 || Pointer->isSwiftError())
+      return false;
+    const Value *Object = getUnderlyingObject(Pointer, 16);
+    if (isa<AllocaInst>(Object) || isa<ConstantPointerNull>(Object) || isa<UndefValue>(Object))
+      return false;
+    if (const auto *A = dyn_cast<Argument>(Object))
+      return !A->hasByValAttr() && !A->hasStructRetAttr();
+    if (const auto *I = dyn_cast<IntrinsicInst>(Object))
+      return I->getIntrinsicID() != Intrinsic::threadlocal_address;
+    const auto *G = dyn_cast<GlobalVariable>(Object);
+    return !G || (!G->isThreadLocal() && !G->getName().starts_with("__smalloc_v1_") &&
+                  G->getSection() != SMALLOC_CELLS_SECTION &&
+                  !(G->getValueType()->isSized() &&
+                    DL.getTypeAllocSize(G->getValueType()).getKnownMinValue() <= SmallStaticBytes));
+  }
+
+  void visit(Instruction &I) {
+    if (auto *L = dyn_cast<LoadInst>(&I))
+      return access(I, L->getPointerOperand(), false);
+    if (auto *S = dyn_cast<StoreInst>(&I))
+      return access(I, S->getPointerOperand(), true);
+    if (auto *A = dyn_cast<AtomicRMWInst>(&I))
+      return access(I, A->getPointerOperand(), true);
+    if (auto *A = dyn_cast<AtomicCmpXchgInst>(&I))
+      return access(I, A->getPointerOperand(), true);
+    if (auto *M = dyn_cast<MemIntrinsic>(&I))
+      return block(*M);
+    auto *Intrinsic = dyn_cast<IntrinsicInst>(&I);
+    if (!Intrinsic)
+      return;
+    switch (Intrinsic->getIntrinsicID()) {
+    case Intrinsic::masked_load:
+      return access(I, Intrinsic->getArgOperand(0), false);
+    case Intrinsic::masked_store:
+      return access(I, Intrinsic->getArgOperand(1), true);
+    case Intrinsic::masked_gather:
+      return lanes(I, Intrinsic->getArgOperand(0), maskOf(*Intrinsic), false);
+    case Intrinsic::masked_scatter:
+      return lanes(I, Intrinsic->getArgOperand(1), maskOf(*Intrinsic), true);
+    default:
+      return;
+    }
+  }
+
+  static Value *maskOf(IntrinsicInst &I) {
+    for (Value *V : I.args())
+      if (auto *T = dyn_cast<FixedVectorType>(V->getType());
+          T && T->getElementType()->isIntegerTy(1))
+        return V;
+    return nullptr;
+  }
+
+  void lanes(Instruction &I, Value *Pointers, Value *Mask, bool Writes) {
+    auto *T = dyn_cast<FixedVectorType>(Pointers->getType());
+    if (!T || !Mask || T->getPointerAddressSpace() != 0)
+      return;
+    Leaders.push_back({{&I, Pointers, Mask, Writes}, nullptr, LI.getLoopFor(I.getParent()), Calls});
+  }
+
+  void access(Instruction &I, Value *Pointer, bool Writes) {
+    if (!isTold(Pointer))
+      return;
+    const Loop *L = LI.getLoopFor(I.getParent());
+    const SCEV *Address = SE.getSCEV(Pointer);
+    unsigned Compared = 0;
+    for (Leader &G : reverse(Leaders)) {
+      if (++Compared > MaxCompared)
+        break;
+      if (!G.Address || G.L != L || !speaksFor(G, I))
+        continue;
+      const auto *Distance = dyn_cast<SCEVConstant>(SE.getMinusSCEV(Address, G.Address));
+      if (!Distance || Distance->getAPInt().abs().ugt(NeighbourBytes))
+        continue;
+      G.Access.Writes |= Writes;
+      return;
+    }
+    Leaders.push_back({{&I, Pointer, nullptr, Writes}, Address, L, Calls});
+  }
+
+  /// The leader's access has just happened when \p I does, with no call between that could have gone far away.
+  bool speaksFor(const Leader &G, const Instruction &I) const {
+    if (G.Access.Before->getParent() == I.getParent())
+      return G.Calls == Calls;
+    return !Calling.count(G.L) && DT.dominates(G.Access.Before, &I);
+  }
+
+  void block(MemIntrinsic &M) {
+    auto *Transfer = dyn_cast<MemTransferInst>(&M);
+    if (auto *Length = dyn_cast<ConstantInt>(M.getLength());
+        Length && Length->getValue().ule(NeighbourBytes)) {
+      if (Transfer)
+        access(M, Transfer->getRawSource(), false);
+      access(M, M.getRawDest(), true);
+      return;
+    }
+    Value *Bytes = M.getLength();
+    if (!Bytes->getType()->isIntegerTy(64))
+      return;
+    Value *Step = ConstantInt::get(Bytes->getType(), 16);
+    ToldWalk W{&M, Bytes, {}};
+    if (Transfer && isTold(Transfer->getRawSource()))
+      W.References.push_back({Transfer->getRawSource(), Step, false});
+    if (isTold(M.getRawDest()))
+      W.References.push_back({M.getRawDest(), Step, true});
+    if (!W.References.empty())
+      Result.Blocks.push_back(std::move(W));
+  }
+
+  ToldAccess::How kindOf(const Leader &G) const {
+    if (!G.L)
+      return ToldAccess::How::Outside;
+    if (!G.Address)
+      return ToldAccess::How::Scattered;
+    if (SE.isLoopInvariant(G.Address, G.L))
+      return ToldAccess::How::Steady;
+    const auto *R = dyn_cast<SCEVAddRecExpr>(G.Address);
+    const auto *Step =
+        R && R->isAffine() ? dyn_cast<SCEVConstant>(R->getStepRecurrence(SE)) : nullptr;
+    return Step && Step->getAPInt().abs().ule(SteadyStride) ? ToldAccess::How::Steady
+                                                            : ToldAccess::How::Scattered;
+  }
+
+  /// Start and stride of an address that is known before the loop; null: it is not.
+  std::pair<const SCEV *, const SCEV *> motion(const Leader &G, const Loop &L) const {
+    if (SE.isLoopInvariant(G.Address, &L))
+      return {G.Address, SE.getZero(Type::getInt64Ty(F.getContext()))};
+    const auto *R = dyn_cast<SCEVAddRecExpr>(G.Address);
+    if (!R || R->getLoop() != &L || !R->isAffine() ||
+        SE.getTypeSizeInBits(R->getStepRecurrence(SE)->getType()) != 64)
+      return {nullptr, nullptr};
+    return {R->getStart(), R->getStepRecurrence(SE)};
+  }
+
+  void tryWalk(Loop &L) {
+    BasicBlock *Latch = L.getLoopLatch();
+    SmallVector<Leader *, 8> Inside;
+    for (Leader &G : Leaders)
+      if (G.Access.Before && G.L == &L)
+        Inside.push_back(&G);
+    if (!Latch || Inside.empty() || Inside.size() > SMALLOC_MOST_WALK_REFERENCES)
+      return;
+    const SCEV *Count = SE.getBackedgeTakenCount(&L);
+    if (isa<SCEVCouldNotCompute>(Count) || SE.getTypeSizeInBits(Count->getType()) > 64)
+      return;
+    SmallVector<const SCEV *, 16> Needed = {Count};
+    for (Leader *G : Inside) {
+      if (!G->Address || !DT.dominates(G->Access.Before->getParent(), Latch))
+        return;
+      auto [Start, Stride] = motion(*G, L);
+      if (!Start)
+        return;
+      append_range(Needed, ArrayRef<const SCEV *>{Start, Stride});
+    }
+    BasicBlock *Before = L.getLoopPreheader();
+    if (!Before)
+      Before = InsertPreheaderForLoop(&L, &DT, &LI, nullptr, /*PreserveLCSSA=*/false);
+    if (!Before || Before->getTerminator()->isEHPad())
+      return;
+    Instruction *At = Before->getTerminator();
+    SCEVExpander Expander(SE, "smalloc");
+    for (const SCEV *S : Needed)
+      if (!Expander.isSafeToExpandAt(S, At))
+        return;
+    if (Expander.isHighCostExpansion(Needed, &L, ExpansionBudget, &TTI, At))
+      return;
+    Type *I64 = Type::getInt64Ty(F.getContext());
+    ToldWalk W;
+    W.Before = At;
+    W.BackedgesTaken =
+        Expander.expandCodeFor(SE.getNoopOrZeroExtend(Count, I64), I64, At->getIterator());
+    for (Leader *G : Inside) {
+      auto [Start, Stride] = motion(*G, L);
+      W.References.push_back({Expander.expandCodeFor(Start, Start->getType(), At->getIterator()),
+                              Expander.expandCodeFor(Stride, I64, At->getIterator()),
+                              G->Access.Writes});
+      G->Access.Before = nullptr; // told
+    }
+    Result.Walks.push_back(std::move(W));
+  }
+
+  Function &F;
+  const DataLayout &DL;
+  LoopInfo &LI;
+  DominatorTree &DT;
+  ScalarEvolution &SE;
+  TargetTransformInfo &TTI;
+  DenseSet<const Loop *> Calling; ///< loops with calls; null: the function
+  unsigned Calls = 0;             ///< of the block, before the instruction at hand
+  std::vector<Leader> Leaders;    ///< in an order in which definitions come first
+  TracedAccesses Result;
+};
+
+} // namespace
+
+TracedAccesses tracedAccesses(Function &F, FunctionAnalysisManager &FAM) {
+  return Finder(F, FAM).run();
+}
+
+} // namespace smalloc

@@ -1,0 +1,59 @@
+//===- TracedAccesses.h - which accesses a profile holds, and how -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which memory accesses of an optimised function are told to a recording, and in which of four ways:
+//  - a walk: all references of an innermost loop have addresses that are known before it starts: one call a loop;
+//  - steady: in a loop, mostly on the page of the time before: one compare;
+//  - scattered: in a loop, mostly on another page: hashed without a branch, as most are not sampled;
+//  - outside: in no loop: hashed.
+// Neighbours on one cache line or so are told by the first of them. Stack, thread-local and small static data are not
+// told: they are not ours to place, and always near.
+//===----------------------------------------------------------------------===//
+#ifndef SMALLOC_PASSES_TRACEDACCESSES_H
+#define SMALLOC_PASSES_TRACEDACCESSES_H
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/PassManager.h"
+#include <vector>
+
+namespace llvm {
+class BasicBlock;
+class Instruction;
+class Value;
+} // namespace llvm
+
+namespace smalloc {
+
+struct ToldAccess {
+  enum class How { Steady, Scattered, Outside };
+  llvm::Instruction *Before = nullptr;
+  llvm::Value *Pointer = nullptr; ///< of a gather: a vector of pointers
+  llvm::Value *Mask = nullptr;    ///< of a gather's lanes
+  bool Writes = false;
+  How Kind = How::Outside;
+};
+
+struct ToldWalk {
+  struct Reference {
+    llvm::Value *Start = nullptr;  ///< pointer, in the loop's first iteration
+    llvm::Value *Stride = nullptr; ///< i64, bytes an iteration
+    bool Writes = false;
+  };
+  llvm::Instruction *Before = nullptr;   ///< the preheader's terminator, or a memory intrinsic
+  llvm::Value *BackedgesTaken = nullptr; ///< i64: iterations but one
+  llvm::SmallVector<Reference, 4> References;
+};
+
+struct TracedAccesses {
+  std::vector<ToldAccess> Accesses;
+  std::vector<ToldWalk> Walks;
+  /// memcpy and its like: blocks of 16 bytes, BackedgesTaken counts whole bytes and may be 0.
+  std::vector<ToldWalk> Blocks;
+  bool empty() const { return Accesses.empty() && Walks.empty() && Blocks.empty(); }
+};
+
+/// Inserts the values that walks need in front of their loops; the control flow stays but for missing preheaders.
+TracedAccesses tracedAccesses(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,178 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Recorded accesses: of every thread, in children of fork, with signal handlers and longjmp in between, and of a process
+# that is killed; nothing changes for the program, and without the library it runs as it is.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
+FEEDBACK=$SMALLOC_BUILD/lib/libsmalloc_feedback.so
+[ -r "$FEEDBACK" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
+generate=(-O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate)
+cat >app.c <<'C'
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+enum { kPages = 2000, kRounds = 50000 };
+static volatile unsigned char *shared; // what is read for nothing counts, too
+static volatile sig_atomic_t beats;
+static uint64_t gather(volatile unsigned char *a, uint64_t seed) {
+  uint64_t sum = 0;
+  for (int i = 0; i < kRounds; i++) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    sum += a[(seed >> 40) % kPages * 4096];
+  }
+  return sum;
+}
+static void *work(void *seed) { return (void *)(uintptr_t)gather(shared, (uintptr_t)seed); }
+static void beat(int signal) {
+  (void)signal;
+  beats += shared[(unsigned)beats % kPages * 4096u] != 255;
+}
+static jmp_buf back;
+static int again(int depth) {
+  if (depth == 0)
+    longjmp(back, 1);
+  return again(depth - 1) + shared[depth * 4096];
+}
+int main(int argc, char **argv) {
+  const char *what = argc > 1 ? argv[1] : "";
+  uint64_t sum = 0;
+  shared = malloc((size_t)kPages * 4096);
+  for (size_t i = 0; i < (size_t)kPages * 4096; i += 64)
+    shared[i] = (unsigned char)(i >> 12);
+  if (strcmp(what, "threads") == 0) {
+    pthread_t t[4];
+    void *result;
+    for (uintptr_t i = 0; i < 4; i++)
+      pthread_create(&t[i], NULL, work, (void *)(i + 1));
+    for (int i = 0; i < 4; i++) {
+      pthread_join(t[i], &result);
+      sum += (uintptr_t)result;
+    }
+  } else if (strcmp(what, "fork") == 0) {
+    int status;
+    if (fork() == 0)
+      exit((int)(gather(shared, 5) & 63));
+    wait(&status);
+    sum = gather(shared, 6) + (uint64_t)WEXITSTATUS(status);
+  } else if (strcmp(what, "signals") == 0) {
+    struct itimerval often = {{0, 200}, {0, 200}};
+    signal(SIGALRM, beat);
+    setitimer(ITIMER_REAL, &often, NULL);
+    while (beats < 200)
+      sum = gather(shared, 7);
+    setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+  } else if (strcmp(what, "longjmp") == 0) {
+    for (volatile int i = 0; i < 1000; i++)
+      if (setjmp(back) == 0)
+        again(i % 10 + 1);
+    sum = gather(shared, 8);
+  } else if (strcmp(what, "forever") == 0) {
+    puts("started");
+    fflush(stdout);
+    for (uint64_t i = 0;; i++)
+      sum += gather(shared, i);
+  }
+  printf("%s %lu\n", what, (unsigned long)sum);
+  return 3;
+}
+C
+"$CLANG" -O2 app.c -o plain -pthread
+quietly "$CLANG" "${generate[@]}" app.c -o app -pthread
+for what in threads fork signals longjmp; do
+  expect_status 3 ./plain $what
+  mv out want
+  expect_status 3 ./app $what # without the library
+  cmp want out || fail "$what: the instrumented program prints something else"
+  expect_status 3 "$SMALLOC" record -q --rate 1 -o $what.trace -- ./app $what
+  cmp want out || fail "$what: the recorded program prints something else"
+  [ ! -s err ] || fail "$what: $(cat err)"
+  expect_status 0 "$SMALLOC" trace show $what.trace --json
+  mv out $what.json
+  json_is $what.json 'd["complete"] and d["events"]["lost"] <= 5 and d["skipped_bytes"] == 0'
+done
+! compgen -G 'smalloc.app.*' >/dev/null || fail "a program without the library left a trace"
+# 4 x 50,000 random pages of 2,000: one in 2,000 is on the page before it; and the 2,000 of the first loop.
+json_is threads.json '0.99 * 202000 <= d["events"]["access_runs"] <= 1.01 * 202000 and d["totals"]["threads"] == 5'
+json_is fork.json '0.99 * 52000 <= d["events"]["access_runs"] <= 1.01 * 52000'
+expect_status 0 "$SMALLOC" trace show fork.trace.* --json
+json_is out '0.99 * 50000 <= d["events"]["access_runs"] <= 1.01 * 50000 and d["complete"]'
+json_is longjmp.json 'd["events"]["access_runs"] >= 0.99 * 52000'
+json_is signals.json 'd["events"]["access_runs"] >= 0.99 * 52000'
+
+# Killed: what was written is readable.
+LD_PRELOAD=$FEEDBACK SMALLOC_CONF=trace:killed.trace,rate:1 ./app forever >started &
+pid=$!
+for _ in $(seq 200); do
+  [ ! -s killed.trace ] || [ "$(stat -c %s killed.trace)" -lt 300000 ] || break
+  sleep 0.05
+done
+kill -KILL $pid
+wait $pid 2>/dev/null || true
+expect_status 0 "$SMALLOC" trace show killed.trace --json
+json_is out 'd["events"]["access_runs"] > 50000 and not d["complete"]'
+
+# Linked with the library, it leaves a trace by itself, in the directory that was compiled in; trace:off and trace:FILE
+# go before that.
+mkdir traces
+quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate=traces app.c -pthread -o linked \
+  -L"$LIBDIR" -Wl,--no-as-needed -lsmalloc_feedback -lsmalloc -Wl,-rpath,"$LIBDIR"
+expect_status 3 ./linked threads
+expect_match out '^threads [0-9]+$'
+[ ! -s err ] || fail "$(cat err)"
+set -- traces/smalloc.linked.*.trace
+[[ $# = 1 && -s $1 ]] || fail "traces/ holds: $(ls traces)"
+expect_status 0 "$SMALLOC" trace show "$1" --json
+json_is out 'd["complete"] and d["source"] == "instrumented" and d["events"]["access_runs"] > 1000'
+rm traces/*
+expect_status 3 env SMALLOC_CONF=trace:off ./linked threads
+expect_status 3 env SMALLOC_CONF=trace:named.trace ./linked threads
+[ -z "$(ls traces)" ] || fail "traces/ holds: $(ls traces)"
+[ -s named.trace ] || fail "trace:FILE was not obeyed"
+for bad in 0 2 x -1; do
+  expect_status 3 env SMALLOC_CONF=trace:bad.$bad,rate:$bad ./linked longjmp
+  expect_match err '^smalloc: warning: SMALLOC_CONF \(rate\)'
+done
+expect_error 125 'share' "$SMALLOC" record --rate 2 -- ./app threads
+
+# A shared library that is opened and closed again tells its accesses, and is gone without harm.
+cat >part.c <<'C'
+unsigned long walk(const unsigned char *a, unsigned long pages) {
+  unsigned long sum = 0;
+  for (unsigned long i = 0; i < pages; i++)
+    sum += a[i * 4096];
+  return sum;
+}
+C
+cat >opener.c <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+  unsigned char *a = calloc(3000, 4096);
+  unsigned long sum = 0;
+  for (int i = 0; i < 3; i++) {
+    void *part = dlopen("./part.so", RTLD_NOW);
+    unsigned long (*walk)(const unsigned char *, unsigned long);
+    if (!part)
+      return 1;
+    *(void **)&walk = dlsym(part, "walk");
+    sum += walk(a, 3000);
+    dlclose(part);
+  }
+  printf("%lu\n", sum);
+  return 0;
+}
+C
+quietly "$CLANG" "${generate[@]}" -fPIC -shared part.c -o part.so
+"$CLANG" -O2 opener.c -o opener
+expect_status 0 "$SMALLOC" record -q --rate 1 -o opener.trace -- ./opener
+expect_status 0 "$SMALLOC" trace show opener.trace --json
+json_is out 'd["complete"] and 9000 <= d["events"]["access_runs"] <= 9100'
