@@ -8,12 +8,14 @@
 # executable that uses them brings libsmalloc (a shared library must not: it could then not be opened by dlopen).
 # STATIC: the executable is linked with -static (say so with target_link_options), so it gets libsmalloc.a, a whole malloc.
 # With another compiler: a warning, and the allocator only. HEAP and OPTIONS are the plugin's -fplugin-arg-smalloc-KEY=VALUE.
+# PROFILE_GENERATE: instrumented, with libsmalloc_feedback; a run leaves dir/smalloc.NAME.PID.trace. PROFILE_USE: decisions
+# of a directives file; when its content changes, what it decides is compiled again.
 
-# The plugin's content is part of the command line: another plugin means another build, with ninja, make and ccache alike.
-function(_smalloc_plugin_digest out)
-  file(SHA256 "${Smalloc_PLUGIN}" digest)
+# A file's content is part of the command line: another content means another build, with ninja, make and ccache alike.
+function(_smalloc_digest out file)
+  file(SHA256 "${file}" digest)
   string(SUBSTRING "${digest}" 0 12 digest)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${Smalloc_PLUGIN}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
   set(${out} "${digest}" PARENT_SCOPE)
 endfunction()
 
@@ -28,11 +30,22 @@ function(smalloc_enable target)
   if(arg_KEYWORDS_MISSING_VALUES)
     message(FATAL_ERROR "smalloc_enable(${target}): ${arg_KEYWORDS_MISSING_VALUES}: needs a value")
   endif()
-  foreach(later IN ITEMS PROFILE_GENERATE PROFILE_USE NUMA)
-    if(arg_${later})
-      message(FATAL_ERROR "smalloc_enable(${target}): ${later}: not available in this version")
+  if(arg_NUMA)
+    message(FATAL_ERROR "smalloc_enable(${target}): NUMA: not available in this version")
+  endif()
+  if(arg_PROFILE_GENERATE AND arg_PROFILE_USE)
+    message(FATAL_ERROR "smalloc_enable(${target}): PROFILE_GENERATE and PROFILE_USE: one after the other")
+  endif()
+  if(arg_PROFILE_GENERATE AND arg_STATIC)
+    message(FATAL_ERROR "smalloc_enable(${target}): PROFILE_GENERATE: a static program cannot be recorded")
+  endif()
+  if(arg_PROFILE_USE)
+    cmake_path(ABSOLUTE_PATH arg_PROFILE_USE BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+    if(NOT EXISTS "${arg_PROFILE_USE}")
+      message(FATAL_ERROR "smalloc_enable(${target}): PROFILE_USE ${arg_PROFILE_USE}: no such file: "
+                          "smalloc analyze TRACE -o ${arg_PROFILE_USE}")
     endif()
-  endforeach()
+  endif()
   if(arg_HEAP AND NOT arg_HEAP MATCHES "^(split|off|superpage|migrate)$")
     message(FATAL_ERROR "smalloc_enable(${target}): HEAP ${arg_HEAP}: not one of split, off, superpage, migrate")
   endif()
@@ -73,10 +86,17 @@ function(smalloc_enable target)
       message(FATAL_ERROR "smalloc_enable(${target}): plugin (${Smalloc_PLUGIN}): not found: "
                           "build or install smalloc's component 'passes'")
     endif()
-    _smalloc_plugin_digest(digest)
+    _smalloc_digest(digest "${Smalloc_PLUGIN}")
     set(options ${arg_OPTIONS})
     if(arg_HEAP)
       list(APPEND options "heap=${arg_HEAP}")
+    endif()
+    if(arg_PROFILE_GENERATE)
+      list(APPEND options "profile-generate=${arg_PROFILE_GENERATE}")
+    endif()
+    if(arg_PROFILE_USE)
+      _smalloc_digest(profile_digest "${arg_PROFILE_USE}")
+      list(APPEND options "profile-use=${arg_PROFILE_USE}#${profile_digest}")
     endif()
     set(clang_flags "-fplugin=${Smalloc_PLUGIN}" "-fplugin-arg-smallocdigest-${digest}")
     set(flang_flags "-fpass-plugin=${Smalloc_PLUGIN}" "-DSMALLOC_PLUGIN_DIGEST=0x${digest}")
@@ -116,7 +136,15 @@ function(smalloc_enable target)
     # Once more by name, in front of the objects: first in symbol resolution, and kept although nothing refers to it
     # strongly (Debian's gcc and many projects link with --as-needed).
     # -Wl, and not LINKER: because CMake 3.25 does not know how flang passes options to the linker.
-    target_link_options(${target} PRIVATE
-                        "-Wl,--push-state,--no-as-needed,$<TARGET_FILE:smalloc::smalloc>,--pop-state")
+    set(first "$<TARGET_FILE:smalloc::smalloc>")
+    if(arg_PROFILE_GENERATE AND able)
+      if(NOT TARGET smalloc::smalloc_feedback)
+        message(FATAL_ERROR "smalloc_enable(${target}): PROFILE_GENERATE: libsmalloc_feedback is not part of this build of smalloc")
+      endif()
+      # In front of libsmalloc: while it records, every allocation is the program's own malloc.
+      set_property(TARGET ${target} APPEND PROPERTY LINK_LIBRARIES smalloc::smalloc_feedback)
+      set(first "$<TARGET_FILE:smalloc::smalloc_feedback>,${first}")
+    endif()
+    target_link_options(${target} PRIVATE "-Wl,--push-state,--no-as-needed,${first},--pop-state")
   endif()
 endfunction()

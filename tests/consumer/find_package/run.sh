@@ -48,9 +48,39 @@ refused() { # WRONG MESSAGE
   if configure -B wrong "${clang[@]}" -DWRONG="$1" >log 2>&1; then fail "accepted: smalloc_enable($1)"; fi
   tr -s ' \n' ' ' <log | found -E "$2" || { cat log; fail "smalloc_enable($1): no message /$2/"; }
 }
-refused 'app;PROFILE_USE;x.directives' 'PROFILE_USE: not available in this version'
-refused 'app;PROFILE_GENERATE;dir' 'PROFILE_GENERATE: not available in this version'
+refused 'app;PROFILE_USE;x.directives' 'PROFILE_USE .*/x.directives: no such file'
+refused 'app;PROFILE_GENERATE;dir;PROFILE_USE;x.directives' 'PROFILE_GENERATE and PROFILE_USE: one after the other'
+refused 'app;PROFILE_GENERATE;dir;STATIC' 'PROFILE_GENERATE: a static program cannot be recorded'
 refused 'app;NUMA' 'NUMA: not available in this version'
 refused 'nothing' 'smalloc_enable\(nothing\): no such target'
 refused 'app;HEAP;huge' 'HEAP huge: not one of'
 refused 'app;FAST' 'unknown argument: FAST'
+
+# Two-pass profile: two configure lines. A run leaves its trace; the directives made of it decide; other directives build
+# again what they decide, and the same ones nothing.
+if [ -e "$LIBDIR/libsmalloc_feedback.so" ]; then
+  logged configure -B profiled -G Ninja "${clang[@]}" -DWITH_PROFILE=GENERATE
+  logged cmake --build profiled --target app_profiled
+  mkdir -p profiled/traces
+  expect_status 0 profiled/app_profiled
+  expect_match out "^$EXPECTED library loaded\$"
+  set -- profiled/traces/smalloc.app_profiled.*.trace
+  [[ $# = 1 && -s $1 ]] || fail "no trace: $(ls profiled/traces)"
+  expect_status 0 "$BIN/smalloc" analyze "$1" --machine zen4 --seconds 0.001 -o profiled/app.directives
+  found ' page=2m .*main' <profiled/app.directives || fail "no site was chosen: $(cat profiled/app.directives)"
+  logged configure -B profiled -G Ninja "${clang[@]}" -DWITH_PROFILE=USE
+  logged cmake --build profiled --target app_profiled
+  decided_by_profile() {
+    "$BIN/smalloc" sites profiled/app_profiled --json | python3 -c '
+import json, sys
+sites = [s for s in json.load(sys.stdin)["sites"] if s["decided_by"] == "profile"]
+sys.exit(not any(s["decision"] == sys.argv[1] for s in sites))' "$1"
+  }
+  decided_by_profile superpage || fail "the profile decided nothing"
+  cmake --build profiled --target app_profiled >again
+  expect_match again 'no work to do'
+  sed -i 's/page=2m/page=base/' profiled/app.directives
+  logged cmake --build profiled --target app_profiled
+  decided_by_profile base || fail "another profile, the same program"
+  ! decided_by_profile superpage || fail "the old profile still decides"
+fi
