@@ -5,9 +5,12 @@
 #include "smalloc/machine.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/TargetParser/Host.h"
 #include <algorithm>
 #include <cmath>
 
@@ -26,6 +29,41 @@ MachineProfile fromPreset(const smalloc_machine &M) {
   P.WalkFarCycles = M.walk_far_cycles;
   P.PrefetchMaxStrideBytes = M.prefetch_max_stride_bytes;
   return P;
+}
+
+/// The preset of a processor that LLVM has another name for; "" when there is none.
+const char *presetOfProcessor(StringRef Name) {
+  return StringSwitch<const char *>(Name)
+      .Case("znver1", "zen1")
+      .Case("znver2", "zen2")
+      .Case("znver3", "zen3")
+      .Case("znver4", "zen4")
+      .Case("znver5", "zen5")
+      .Cases({"alderlake", "raptorlake", "sapphirerapids", "emeraldrapids"}, "golden-cove")
+      .Cases({"meteorlake", "graniterapids", "graniterapids-d"}, "redwood-cove")
+      .Cases({"lunarlake", "arrowlake", "arrowlake-s"}, "lion-cove")
+      .Cases({"icelake-client", "icelake-server", "tigerlake"}, "ice-lake")
+      .Cases({"skylake-avx512", "cascadelake", "cooperlake"}, "skylake-x")
+      .Case("skylake", "skylake")
+      .Cases({"gracemont", "sierraforest"}, "gracemont")
+      .Case("clearwaterforest", "skymont")
+      .Cases({"core2", "penryn"}, "core2")
+      .Cases({"neoverse-n1", "cortex-a76"}, "neoverse-n1")
+      .Cases({"neoverse-v1", "cortex-x1"}, "neoverse-v1")
+      .Case("neoverse-n2", "neoverse-n2")
+      .Case("neoverse-v2", "neoverse-v2")
+      .Cases({"neoverse-v3", "neoverse-v3ae", "cortex-x925"}, "neoverse-v3")
+      .Cases({"apple-m1", "apple-a14"}, "apple-m1")
+      .Cases({"apple-m2", "apple-a15"}, "apple-m2")
+      .Case("apple-m4", "apple-m4")
+      .Case("oryon-1", "oryon")
+      .Case("a64fx", "a64fx")
+      .Case("pwr5x", "power5")
+      .Case("970", "ppc970")
+      .Case("pwr8", "power8")
+      .Case("pwr9", "power9")
+      .Case("pwr10", "power10")
+      .Default("");
 }
 
 Error bad(StringRef Path, const Twine &Why) {
@@ -116,11 +154,16 @@ Expected<MachineProfile> fromFile(StringRef Path) {
           if (auto Cycles = number(W->get("cycles")); Cycles && *Cycles > 0) {
             Near = std::min(Near, *Cycles);
             Far = std::max(Far, *Cycles);
+            if (auto Pages = number(W->get("pages")); Pages && *Pages >= 1)
+              P.WalkCurve.emplace_back(*Pages, *Cycles);
           }
     if (Far > 0) {
       P.WalkNearCycles = Near;
       P.WalkFarCycles = Far;
     }
+    llvm::sort(P.WalkCurve);
+    P.WalkCurve.erase(llvm::unique(P.WalkCurve, [](auto A, auto B) { return A.first == B.first; }),
+                      P.WalkCurve.end());
   }
   if (const json::Object *Prefetch = Top->getObject("prefetch"))
     if (auto Stride = number(Prefetch->get("max_stride_bytes")); Stride && *Stride >= 0)
@@ -131,14 +174,42 @@ Expected<MachineProfile> fromFile(StringRef Path) {
 } // namespace
 
 double MachineProfile::walkCycles(double Pages) const {
+  if (!WalkCurve.empty()) {
+    const auto *Above =
+        llvm::find_if(WalkCurve, [Pages](const auto &Point) { return Point.first >= Pages; });
+    if (Above == WalkCurve.begin())
+      return WalkCurve.front().second;
+    if (Above == WalkCurve.end())
+      return WalkCurve.back().second;
+    const auto &[Low, LowCycles] = Above[-1];
+    const auto &[High, HighCycles] = *Above;
+    return LowCycles + (HighCycles - LowCycles) * std::log2(Pages / Low) / std::log2(High / Low);
+  }
   const double Near = std::log2(65536.0), Far = std::log2(4194304.0);
   double At = (std::log2(std::max(Pages, 1.0)) - Near) / (Far - Near);
   return WalkNearCycles + (WalkFarCycles - WalkNearCycles) * std::clamp(At, 0.0, 1.0);
 }
 
+void MachineProfile::settleFor(const Module &M) {
+  const Triple &Target = M.getTargetTriple();
+  if (!Native || Target.getArch() == Triple(sys::getProcessTriple()).getArch())
+    return;
+  StringRef Processor;
+  for (const Function &F : M)
+    if (!F.isDeclaration() && F.hasFnAttribute("target-cpu")) {
+      Processor = F.getFnAttribute("target-cpu").getValueAsString();
+      break;
+    }
+  const smalloc_machine *Preset = smalloc_machine_by_name(presetOfProcessor(Processor));
+  *this = fromPreset(Preset ? *Preset : *smalloc_machine_by_name("generic"));
+}
+
 Expected<MachineProfile> loadMachineProfile(StringRef Spec) {
-  if (Spec.empty() || Spec == "native")
-    return fromPreset(*smalloc_machine_native());
+  if (Spec.empty() || Spec == "native") {
+    MachineProfile Native = fromPreset(*smalloc_machine_native());
+    Native.Native = true;
+    return Native;
+  }
   if (const smalloc_machine *M = smalloc_machine_by_name(Spec.str().c_str()))
     return fromPreset(*M);
   if (Spec.contains('/') || Spec.ends_with(".json") || sys::fs::exists(Spec))

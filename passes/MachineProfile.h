@@ -8,27 +8,40 @@
 #define SMALLOC_PASSES_MACHINEPROFILE_H
 
 #include "PageSpread.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <string>
+#include <utility>
+
+namespace llvm {
+class Module;
+}
 
 namespace smalloc {
 
 struct MachineProfile {
   std::string Name;
   bool FromFile = false;
+  bool Native = false; ///< asked for as the machine that compiles
   uint64_t BasePageBytes = 4096;
   uint64_t SuperpageBytes = 2u << 20;
   uint64_t ReachPages = 0;          ///< base pages that the last level covers
   uint64_t PaperThresholdPages = 0; ///< entries / associativity + 1 (Magee and Qasem, section 4)
   double WalkNearCycles = 30;       ///< page walk whose entries are in the second-level cache
   double WalkFarCycles = 90;        ///< page walk that goes to memory
+  /// Measured walk costs by pages in use, ascending; empty: only near and far are known.
+  llvm::SmallVector<std::pair<double, double>, 8> WalkCurve;
   uint64_t PrefetchMaxStrideBytes = 2048;
 
   SpreadTarget target() const { return {BasePageBytes, ReachPages, PrefetchMaxStrideBytes}; }
-  /// Cost of one walk when \p Pages pages are in use: between near and far as the page table outgrows the caches
+  /// Cost of one walk when \p Pages pages are in use. With a measured curve: interpolated in the logarithm of the
+  /// pages, constant beyond its ends. Otherwise between near and far as the page table outgrows the caches
   /// (8 bytes an entry; 64 Ki pages fill a 512 KiB cache, 4 Mi pages are far beyond it), logarithmic in between.
   double walkCycles(double Pages) const;
+  /// When a module is for another architecture than the compiler's own, the native machine becomes the preset of
+  /// the module's processor (-mcpu=), or "generic": this compiler's TLB says nothing of it.
+  void settleFor(const llvm::Module &M);
 };
 
 /// \p Spec: "native", a preset's name, or a file's path.

@@ -43,6 +43,7 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
     return PreservedAnalyses::all();
   }
   M.getOrInsertNamedMetadata(DoneMetadata);
+  O.Machine.settleFor(M);
   AllocationSitesPass(O.Root, AllocationSitesPass::When::Later).run(M, AM);
   UnitVerdicts Verdicts = decideUnit(M, FAM, O);
   emitRemarks(Verdicts.Sites, O, FAM);
@@ -59,6 +60,7 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
 
 PreservedAnalyses SmallocPrinterPass::run(Module &M, ModuleAnalysisManager &AM) {
   FunctionAnalysisManager &FAM = functionAnalyses(M, AM);
+  O.Machine.settleFor(M);
   AllocationSitesPass(O.Root, AllocationSitesPass::When::Later).run(M, AM);
   static constexpr const char *Patterns[] = {"unknown", "none",      "streaming",
                                              "strided", "scattered", "pointer-chasing"};

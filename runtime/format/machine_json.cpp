@@ -192,14 +192,15 @@ Json per_page_json(const std::vector<PerPage> &list) {
 
 Number preset_number(double value) { return {value, std::nullopt, std::nullopt, "preset"}; }
 
-void add_preset_level(std::vector<TlbLevel> &tlb, unsigned number,
+void add_preset_level(std::vector<TlbLevel> &tlb, unsigned number, uint64_t base_page_bytes,
                       const struct smalloc_tlb_level &level) {
-  if (level.entries_4k)
-    tlb.push_back(
-        {number, {4096}, preset_number(level.entries_4k), preset_number(level.ways_4k), false});
-  if (level.entries_2m)
-    tlb.push_back(
-        {number, {2u << 20}, preset_number(level.entries_2m), preset_number(level.ways_2m), false});
+  const auto add = [&](uint64_t page_bytes, uint32_t entries, uint32_t ways) {
+    if (entries)
+      tlb.push_back({number, {page_bytes}, preset_number(entries), preset_number(ways), false});
+  };
+  add(base_page_bytes, level.entries_4k, level.ways_4k);
+  add(2u << 20, level.entries_2m, level.ways_2m);
+  add(1u << 30, level.entries_1g, level.ways_1g);
 }
 
 } // namespace
@@ -296,33 +297,24 @@ MachineProfile parse_machine(std::string_view text) {
 MachineProfile profile_of_preset(const struct smalloc_machine &preset) {
   MachineProfile p;
   p.name = preset.name;
-  switch (preset.vendor) {
-  case SMALLOC_VENDOR_AMD:
-    p.vendor = "AMD";
-    break;
-  case SMALLOC_VENDOR_INTEL:
-    p.vendor = "Intel";
-    break;
-  case SMALLOC_VENDOR_ARM:
-    p.vendor = "Arm";
-    break;
-  default:
-    break;
-  }
+  constexpr const char *vendors[] = {"",    "AMD",      "Intel", "Arm", "Fujitsu",
+                                     "APM", "Qualcomm", "Apple", "IBM"};
+  if (preset.vendor < std::size(vendors))
+    p.vendor = vendors[preset.vendor];
   if (preset.vendor == SMALLOC_VENDOR_AMD || preset.vendor == SMALLOC_VENDOR_INTEL) {
     p.family = preset.family;
     p.model = preset.model_low;
   }
   p.base_page_bytes = preset.base_page_bytes;
-  add_preset_level(p.tlb, 1, preset.l1);
-  add_preset_level(p.tlb, 2, preset.l2);
+  add_preset_level(p.tlb, 1, preset.base_page_bytes, preset.l1);
+  add_preset_level(p.tlb, 2, preset.base_page_bytes, preset.l2);
   p.reach_pages = preset_number(smalloc_machine_reach_pages(&preset));
   if (preset.l2.entries_4k)
     p.l2_hit_cycles = preset_number(preset.l2_hit_cycles);
   // The two ends of the curve, at the page counts that the plugin puts them at: 256 MiB and 16 GiB
   // of 4 KiB pages.
-  p.walk_cost = {{4096, 1u << 16, preset_number(preset.walk_near_cycles)},
-                 {4096, 1u << 22, preset_number(preset.walk_far_cycles)}};
+  p.walk_cost = {{preset.base_page_bytes, 1u << 16, preset_number(preset.walk_near_cycles)},
+                 {preset.base_page_bytes, 1u << 22, preset_number(preset.walk_far_cycles)}};
   p.prefetch_max_stride_bytes = preset_number(preset.prefetch_max_stride_bytes);
   return p;
 }

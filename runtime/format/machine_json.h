@@ -45,7 +45,7 @@ struct PerPage {
 
 struct MachineProfile {
   std::string name;
-  std::string vendor; // "", AMD, Intel, Arm
+  std::string vendor; // "", AMD, Intel, Arm, Fujitsu, APM, Qualcomm, Apple, IBM
   std::optional<uint64_t> family, model, midr;
   std::optional<bool> hypervisor;
   std::optional<double> frequency_hz;

@@ -34,3 +34,5 @@ config.substitutions += [
 ]
 if os.path.exists(f"{tools}/flang"):
     config.available_features.add("flang")
+if os.uname().machine == "x86_64":
+    config.available_features.add("x86-host")

@@ -45,6 +45,80 @@ TEST(MachineJson, EveryPresetSurvivesWritingAndReading) {
   }
 }
 
+// Signatures (leaf 1 EAX) and MIDRs of real machines.
+TEST(MachinePresets, AreChosenByTheProcessorsOwnNumbers) {
+  constexpr uint32_t kAmd = 0x68747541, kHygon = 0x6f677948, kIntel = 0x756e6547;
+  const auto x86 = [](uint32_t vendor, uint32_t signature) {
+    return std::string(smalloc_machine_by_cpuid(vendor, signature)->name);
+  };
+  EXPECT_EQ(x86(kAmd, 0x00800f12), "zen1");           // EPYC 7601
+  EXPECT_EQ(x86(kHygon, 0x00900f01), "zen1");         // Hygon C86 7185
+  EXPECT_EQ(x86(kAmd, 0x00830f10), "zen2");           // EPYC 7742
+  EXPECT_EQ(x86(kAmd, 0x00a00f11), "zen3");           // EPYC 7763
+  EXPECT_EQ(x86(kAmd, 0x00a20f10), "zen3");           // Ryzen 9 5950X
+  EXPECT_EQ(x86(kAmd, 0x00a10f11), "zen4");           // EPYC 9654
+  EXPECT_EQ(x86(kAmd, 0x00a60f12), "zen4");           // Ryzen 9 7950X
+  EXPECT_EQ(x86(kAmd, 0x00b00f21), "zen5");           // EPYC 9755
+  EXPECT_EQ(x86(kIntel, 0x00050654), "skylake-x");    // Xeon Gold 6148
+  EXPECT_EQ(x86(kIntel, 0x000906ea), "skylake");      // Core i7-8700
+  EXPECT_EQ(x86(kIntel, 0x000606a6), "ice-lake");     // Xeon Gold 6338
+  EXPECT_EQ(x86(kIntel, 0x000806f8), "golden-cove");  // Xeon Platinum 8480+
+  EXPECT_EQ(x86(kIntel, 0x000c06f2), "golden-cove");  // Xeon Platinum 8592+
+  EXPECT_EQ(x86(kIntel, 0x00090672), "golden-cove");  // Core i9-12900K
+  EXPECT_EQ(x86(kIntel, 0x000b0671), "golden-cove");  // Core i9-13900K
+  EXPECT_EQ(x86(kIntel, 0x000a06d1), "redwood-cove"); // Xeon 6980P
+  EXPECT_EQ(x86(kIntel, 0x000b06d1), "lion-cove");    // Core Ultra 7 258V
+  EXPECT_EQ(x86(kIntel, 0x000a06f3), "gracemont");    // Xeon 6780E
+  EXPECT_EQ(x86(kIntel, 0x000006f6), "core2");        // Core 2 Duo E6600
+  EXPECT_EQ(x86(kIntel, 0x00010676), "core2");        // Core 2 Duo E8400
+  EXPECT_EQ(x86(kIntel, 0x00000f4a), "generic");      // Pentium 4
+  EXPECT_EQ(x86(0x746e6543, 0x00000f4a), "generic");  // another vendor
+
+  const auto arm = [](uint64_t midr) { return std::string(smalloc_machine_by_midr(midr)->name); };
+  EXPECT_EQ(arm(0x413fd0c1), "neoverse-n1"); // Graviton 2, Altra
+  EXPECT_EQ(arm(0x411fd401), "neoverse-v1"); // Graviton 3
+  EXPECT_EQ(arm(0x410fd490), "neoverse-n2"); // Yitian 710
+  EXPECT_EQ(arm(0x410fd4f1), "neoverse-v2"); // Graviton 4
+  EXPECT_EQ(arm(0x411fd840), "neoverse-v3");
+  EXPECT_EQ(arm(0x461f0010), "a64fx");   // Fugaku
+  EXPECT_EQ(arm(0x503f0002), "skylark"); // eMAG 8180
+  EXPECT_EQ(arm(0x511f0011), "oryon");
+  EXPECT_EQ(arm(0x611f0221), "apple-m1-e");
+  EXPECT_EQ(arm(0x611f0231), "apple-m1");
+  EXPECT_EQ(arm(0x412fd050), "generic"); // Cortex-A55
+  EXPECT_EQ(arm(0x431f0af1), "generic"); // ThunderX2
+
+  const auto power = [](const char *platform) {
+    return std::string(smalloc_machine_by_platform(platform)->name);
+  };
+  EXPECT_EQ(power("power9"), "power9");
+  EXPECT_EQ(power("power10"), "power10");
+  EXPECT_EQ(power("power5+"), "power5");
+  EXPECT_EQ(power("ppc970"), "ppc970");
+  EXPECT_EQ(power("power7"), "generic");
+  EXPECT_EQ(power(nullptr), "generic");
+}
+
+// A range that begins inside another's, after it in the table, would never be found.
+TEST(MachinePresets, AreAllReachable) {
+  for (const struct smalloc_machine &preset : smalloc_machine_presets) {
+    if (preset.model_low <= preset.model_high && preset.vendor != SMALLOC_VENDOR_NONE) {
+      EXPECT_EQ(smalloc_machine_by_cpu(preset.vendor, preset.family, preset.model_high), &preset)
+          << preset.name;
+    }
+    EXPECT_STREQ(smalloc_machine_by_name(preset.name)->name, preset.name);
+    for (const struct smalloc_tlb_level &level : {preset.l1, preset.l2}) {
+      EXPECT_LE(level.ways_4k, level.entries_4k) << preset.name;
+      EXPECT_LE(level.ways_2m, level.entries_2m) << preset.name;
+      EXPECT_LE(level.ways_1g, level.entries_1g) << preset.name;
+    }
+    EXPECT_GT(preset.walk_far_cycles, preset.walk_near_cycles) << preset.name;
+    EXPECT_TRUE(preset.base_page_bytes == 4096 || preset.base_page_bytes == 16384 ||
+                preset.base_page_bytes == 65536)
+        << preset.name;
+  }
+}
+
 TEST(MachineJson, NamesTheKeyThatIsWrong) {
   EXPECT_EQ(error_of(kMinimal, "\"entries\": 2048, ", ""), "key 'tlb[0].entries' is missing");
   EXPECT_EQ(error_of(kMinimal, "{\"value\": 8}", "{}"), "accepted"); // ways may be unknown
