@@ -100,7 +100,9 @@ int run_doctor(const Options &options) {
   Checks program;
   if (!options.program.empty())
     check_program(options.program, program);
+  check_host(system, checks);
   check_pages(system, checks);
+  check_features(system, checks);
   check_limits(system, checks);
   check_machine(system, checks);
   check_nodes(system, checks);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "runtime/cli/system_view.h"
+#include "smalloc/machine.h"
 
 #include <string>
 #include <vector>
@@ -31,12 +32,18 @@ using Checks = std::vector<Check>;
 
 // Page sizes: THP, mTHP, hugetlb pools, collapse, contiguous memory.
 void check_pages(const SystemView &system, Checks &checks);
-// What bounds a process: overcommit, limits, cgroup, mappings, and what the machine is: NUMA,
-// hypervisor, PMU, C library.
+// What bounds a process: overcommit, limits, cgroup, mappings, and what the machine is: processor,
+// NUMA, PMU, C library.
 void check_limits(const SystemView &system, Checks &checks);
 void check_machine(const SystemView &system, Checks &checks);
 // Pools by node, NUMA balancing, cgroup v1, what backs a guest's superpages.
 void check_nodes(const SystemView &system, Checks &checks);
+// Page sizes, hypervisor, container.
+void check_host(const SystemView &system, Checks &checks);
+// Abilities of the kernel, tried.
+void check_features(const SystemView &system, Checks &checks);
+// This processor's preset; behind a replaced root, of what /proc/cpuinfo names.
+const struct smalloc_machine *machine_of(const SystemView &system);
 // Compilers and linkers on PATH, our own libraries, and whether they fit together.
 void check_tools(Checks &checks);
 // One program: what would keep superpages from it. Throws Failure when the file cannot be read.

@@ -7,6 +7,7 @@
 
 #include "runtime/cli/diagnostics.h"
 
+#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -81,7 +82,7 @@ void check_thp(const SystemView &system, Checks &checks) {
     if (!name.starts_with("hugepages-") || !name.ends_with("kB"))
       continue;
     const std::string kib = name.substr(10, name.size() - 12);
-    if (kib == "2048")
+    if (kib == std::to_string(superpage_bytes(system) >> 10) || kib == "2048")
       continue;
     sizes += (sizes.empty() ? "" : ", ") + kib;
     if (system.read_choice(kThp + name + "/enabled").value_or("never") != "never")
@@ -187,18 +188,24 @@ void check_hugetlb(const SystemView &system, Checks &checks) {
   if (system.real() && usable_2m > 0)
     try_hugetlb(checks);
 
-  std::string mounts;
+  std::string mounts, closed;
   std::istringstream table(system.read("/proc/self/mounts").value_or(""));
   for (std::string line; std::getline(table, line);) {
     std::istringstream fields(line);
     std::string device, folder, type;
     if (fields >> device >> folder >> type && type == "hugetlbfs")
       mounts += (mounts.empty() ? "" : ", ") + folder;
+    if (type == "hugetlbfs" && system.real() && access(folder.c_str(), W_OK) != 0)
+      closed = folder;
   }
   checks.push_back({"hugetlbfs", Verdict::kOk,
                     mounts.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(mounts),
                     mounts.empty() ? "hugetlbfs is not mounted (anonymous mappings do not need it)"
-                                   : "hugetlbfs: " + mounts,
+                    : closed.empty()
+                        ? "hugetlbfs: " + mounts
+                        : fmt::format("hugetlbfs: {} ({} is not writable for you; anonymous "
+                                      "mappings do not need it)",
+                                      mounts, closed),
                     ""});
   std::string library;
   for (const char *folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
@@ -213,11 +220,14 @@ void check_hugetlb(const SystemView &system, Checks &checks) {
                     library.empty() ? "apt-get install libhugetlbfs0" : ""});
 }
 
-// Blocks of order 9 and more: what can become a superpage without moving anything.
+// Blocks of a superpage's order (9 on x86) and more: what can become one without moving anything.
 void check_contiguous(const SystemView &system, Checks &checks) {
   const auto text = system.read("/proc/buddyinfo");
   if (!text)
     return;
+  const uint64_t size = std::max<uint64_t>(superpage_bytes(system), kSuperpage);
+  const auto least_order =
+      static_cast<unsigned>(std::countr_zero(size) - std::countr_zero(base_page_bytes(system)));
   uint64_t superpages = 0;
   std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);) {
@@ -229,13 +239,13 @@ void check_contiguous(const SystemView &system, Checks &checks) {
     fields >> name;
     uint64_t count = 0;
     for (unsigned order = 0; order < 20 && fields >> count; order++)
-      if (order >= 9)
-        superpages += count << (order - 9);
+      if (order >= least_order && count >> 40 == 0)
+        superpages += count << (order - least_order);
   }
   const bool few = superpages < 64;
   checks.push_back({"contiguous-memory", few ? Verdict::kWarn : Verdict::kOk, superpages,
-                    fmt::format("{} superpages of 2 MiB are free in one piece ({})", superpages,
-                                readable_bytes(superpages * kSuperpage)),
+                    fmt::format("{} superpages of {} are free in one piece ({})", superpages,
+                                readable_bytes(size), readable_bytes(superpages * size)),
                     few ? "echo 1 > /proc/sys/vm/compact_memory" : ""});
 }
 

@@ -38,44 +38,56 @@ void check_limit(const char *name, int resource, const char *what, const char *f
        warn ? fix : ""});
 }
 
-void check_cgroup(const SystemView &system, Checks &checks) {
+// The folder of our cgroup and those above it: the tightest limit counts.
+std::vector<std::string> cgroup_folders(const SystemView &system) {
   std::string path;
   std::istringstream lines(system.read("/proc/self/cgroup").value_or(""));
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with("0::"))
       path = line.substr(3);
-  if (path == "/")
+  // In a cgroup namespace the path may lead out of what is mounted ("/../..").
+  if (path == "/" || path.find("..") != std::string::npos)
     path.clear();
-  const std::string folder = "/sys/fs/cgroup" + path;
+  std::vector<std::string> folders;
+  for (;; path.resize(std::min(path.rfind('/'), path.size()))) {
+    folders.push_back("/sys/fs/cgroup" + path);
+    if (path.empty())
+      return folders;
+  }
+}
+
+void check_cgroup(const SystemView &system, Checks &checks) {
   if (!system.exists("/sys/fs/cgroup/cgroup.controllers")) {
     checks.push_back(
         {"cgroup", Verdict::kOk, nullptr, "no cgroup v2: no memory limit from there", ""});
     return;
   }
-  const auto memory = system.read(folder + "/memory.max");
-  const bool limited = memory && *memory != "max";
-  checks.push_back({"cgroup-memory", Verdict::kOk,
-                    limited ? Json(std::strtoull(memory->c_str(), nullptr, 10)) : Json(),
-                    limited
-                        ? fmt::format("cgroup memory limit: {}",
-                                      readable_bytes(std::strtoull(memory->c_str(), nullptr, 10)))
-                        : std::string("cgroup: no memory limit"),
+  const auto folders = cgroup_folders(system);
+  std::optional<uint64_t> limit;
+  for (const std::string &folder : folders)
+    if (const auto bytes = system.read_number(folder + "/memory.max")) // "max" is no number
+      limit = std::min(limit.value_or(UINT64_MAX), *bytes);
+  checks.push_back({"cgroup-memory", Verdict::kOk, limit ? Json(*limit) : Json(),
+                    limit ? fmt::format("cgroup memory limit: {}", readable_bytes(*limit))
+                          : std::string("cgroup: no memory limit"),
                     ""});
+  const std::string &folder = folders.front();
   for (const char *size : {"2MB", "1GB"}) {
     const std::string file = fmt::format("{}/hugetlb.{}.max", folder, size);
-    const auto limit = system.read(file);
-    if (limit && *limit != "max")
-      checks.push_back({fmt::format("cgroup-hugetlb-{}", size), Verdict::kWarn,
-                        std::strtoull(limit->c_str(), nullptr, 10),
-                        fmt::format("cgroup limit of {} hugetlb pages: {}", size,
-                                    readable_bytes(std::strtoull(limit->c_str(), nullptr, 10))),
-                        fmt::format("echo max > {}", file)});
+    if (const auto most = system.read_number(file))
+      checks.push_back(
+          {fmt::format("cgroup-hugetlb-{}", size), Verdict::kWarn, *most,
+           fmt::format("cgroup limit of {} hugetlb pages: {}", size, readable_bytes(*most)),
+           fmt::format("echo max > {}", file)});
   }
 }
 
 void check_pmu(const SystemView &system, Checks &checks) {
-  const bool present = system.exists("/sys/bus/event_source/devices/cpu") ||
-                       system.exists("/sys/bus/event_source/devices/armv8_pmuv3_0");
+  // One a kind of core: cpu, cpu_core, cpu_atom, armv8_pmuv3_0, armv8_cortex_a76, arm_pmuv3_0 ...
+  bool present = false;
+  for (const std::string &device : system.list("/sys/bus/event_source/devices"))
+    present |= device == "cpu" || device.starts_with("cpu_") || device.starts_with("armv8_") ||
+               device.starts_with("armv9_") || device.starts_with("apple_");
   const auto paranoid_text = system.read("/proc/sys/kernel/perf_event_paranoid");
   const int paranoid = paranoid_text ? std::atoi(paranoid_text->c_str()) : 4;
   const bool closed = present && paranoid > 2;
@@ -115,7 +127,7 @@ void check_limits(const SystemView &system, Checks &checks) {
 }
 
 void check_machine(const SystemView &system, Checks &checks) {
-  const struct smalloc_machine *machine = smalloc_machine_native();
+  const struct smalloc_machine *machine = machine_of(system);
   const std::string name = machine->name;
   const bool generic = name == "generic";
   checks.push_back({"machine", generic ? Verdict::kWarn : Verdict::kOk, name,
@@ -135,16 +147,6 @@ void check_machine(const SystemView &system, Checks &checks) {
   checks.push_back({"numa", Verdict::kOk, nodes,
                     fmt::format("{} NUMA node{}", nodes, nodes == 1 ? "" : "s"), ""});
 
-  // /proc/cpuinfo's flags are words: "hypervisor" is one of them under KVM, Xen, Hyper-V and
-  // VMware.
-  const std::string cpu = " " + system.read("/proc/cpuinfo").value_or("") + " ";
-  const bool guest = cpu.find(" hypervisor ") != std::string::npos ||
-                     cpu.find(" hypervisor\n") != std::string::npos;
-  checks.push_back({"hypervisor", Verdict::kOk, guest,
-                    guest ? "under a hypervisor: if it backs memory with small pages, superpages "
-                            "shorten walks only"
-                          : "no hypervisor",
-                    ""});
   check_pmu(system, checks);
 
   const char *tunables = std::getenv("GLIBC_TUNABLES");

@@ -11,10 +11,12 @@
 
 #include <cctype>
 #include <cstdio>
+#include <cstdlib>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -134,19 +136,40 @@ void check_plugin(Checks &checks) {
                       "apt-get install clang-22"});
     return;
   }
+  // A unit with one site: the entry that the plugin calls carries the version of its contract.
+  const int unit = memfd_create("site", 0);
+  const std::string text = "void *malloc(unsigned long);\n"
+                           "void *site(unsigned long n) { return malloc(n); }\n";
+  if (unit < 0 || write(unit, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    checks.push_back({"plugin", Verdict::kWarn, *plugin, "the plugin could not be tried", ""});
+    return;
+  }
   std::string output;
-  const int status = run_quietly(
-      {*clang, "-fplugin=" + *plugin, "-O1", "-x", "c", "-S", "-o", "/dev/null", "/dev/null"},
-      output);
+  const int status = run_quietly({*clang, "-fplugin=" + *plugin, "-O1", "-x", "c", "-S", "-o", "-",
+                                  fmt::format("/proc/self/fd/{}", unit)},
+                                 output);
+  close(unit);
   const std::string first_line = output.substr(0, output.find('\n'));
-  if (status == 0)
-    checks.push_back(
-        {"plugin", Verdict::kOk, *plugin, fmt::format("{} loads into clang-22", *plugin), ""});
-  else
+  const std::string prefix = "__smalloc_v";
+  const size_t at = output.find(prefix);
+  const auto version =
+      at == std::string::npos ? 0 : std::strtol(output.c_str() + at + prefix.size(), nullptr, 10);
+  if (status != 0)
     checks.push_back(
         {"plugin", Verdict::kFail, *plugin,
          fmt::format("{} does not load into clang-22: {}", *plugin, printable(first_line)),
          "cmake --build build --clean-first"});
+  else if (version != SMALLOC_ABI_VERSION)
+    checks.push_back({"plugin", Verdict::kFail, *plugin,
+                      fmt::format("{} compiles for site version {}, this command and its libraries "
+                                  "are of version {}",
+                                  *plugin, version, SMALLOC_ABI_VERSION),
+                      "cmake --build build --clean-first"});
+  else
+    checks.push_back(
+        {"plugin", Verdict::kOk, *plugin,
+         fmt::format("{} loads into clang-22 and compiles for site version {}", *plugin, version),
+         ""});
 }
 
 } // namespace

@@ -5,10 +5,14 @@
 #include "runtime/cli/system_view.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include <unistd.h>
 
 namespace smalloc::cli {
 
@@ -54,6 +58,23 @@ std::vector<std::string> SystemView::list(const std::string &path) const {
 bool SystemView::exists(const std::string &path) const {
   std::error_code error;
   return std::filesystem::exists(root_ + path, error);
+}
+
+uint64_t base_page_bytes(const SystemView &system) {
+  if (system.real())
+    return static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const std::string maps = system.read("/proc/self/smaps").value_or("");
+  const std::string key = "KernelPageSize:";
+  const size_t at = maps.find(key);
+  const uint64_t kib =
+      at == std::string::npos ? 0 : std::strtoull(maps.c_str() + at + key.size(), nullptr, 10);
+  return std::has_single_bit(kib) && kib <= 1024 ? kib << 10 : 4096;
+}
+
+uint64_t superpage_bytes(const SystemView &system) {
+  const std::string folder = "/sys/kernel/mm/transparent_hugepage";
+  const uint64_t bytes = system.read_number(folder + "/hpage_pmd_size").value_or(0);
+  return std::has_single_bit(bytes) ? bytes : 0;
 }
 
 std::string thp_mode(const SystemView &system) {

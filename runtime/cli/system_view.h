@@ -31,6 +31,11 @@ private:
   std::string root_;
 };
 
+// Of the running kernel; behind a replaced root what its /proc/self/smaps says, else 4096.
+uint64_t base_page_bytes(const SystemView &system);
+// Of a transparent superpage; 0: there are none.
+uint64_t superpage_bytes(const SystemView &system);
+
 // The mode of transparent huge pages: always, madvise, never, or absent.
 std::string thp_mode(const SystemView &system);
 

@@ -51,6 +51,23 @@ expect_match err '^hint: sysctl vm.nr_hugepages=512, then the same command again
 expect_status 0 "$SMALLOC" run --root root --pages 1g -n -- true
 expect_match err '^hint: echo 4 > .*1048576kB/nr_hugepages, then the same command again$'
 
+# What the running kernel can do is tried, not read off its version.
+expect_status 0 "$SMALLOC" doctor --json
+json_is out '{c["name"] for c in d["checks"]} >= {"base-page", "hypervisor", "feature-populate", "feature-thp-disable", "feature-thp-except-advised"}'
+json_is out '[c["value"] for c in d["checks"] if c["name"] == "base-page"] == ['"$(getconf PAGESIZE)"']'
+# A plugin or a library of another version of the contract is seen.
+if [ -e "$PLUGIN" ] && command -v clang-22 >/dev/null; then
+  expect_status 0 "$SMALLOC" doctor
+  expect_match out '^ok +.*SmallocPlugin.so loads into clang-22 and compiles for site version 1$'
+  mkdir -p other/bin other/lib
+  cp "$SMALLOC" other/bin/smalloc
+  sed 's/__smalloc_v1_/__smalloc_v9_/g' "$PLUGIN" >other/lib/SmallocPlugin.so
+  sed 's/__smalloc_v1_/__smalloc_v9_/g' "$SMALLOC_BUILD/lib/libsmalloc.so" >other/lib/libsmalloc.so
+  expect_status 0 other/bin/smalloc doctor
+  expect_match out '^fail +.*SmallocPlugin.so compiles for site version 9, this command and its libraries are of version 1$'
+  expect_match out '^fail +.*/other/lib/libsmalloc.so does not serve site version 1$'
+fi
+
 fixture_app app
 expect_status 0 "$SMALLOC" doctor ./app
 expect_match out '3 allocation sites, 2 rewritten'
