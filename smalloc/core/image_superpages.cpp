@@ -12,6 +12,9 @@
 namespace smalloc {
 namespace {
 
+// Of a stack without a limit: what deep recursion and Fortran's automatic arrays take.
+constexpr size_t kMostStackBytes = size_t{256} << 20;
+
 char *up(char *p) {
   return reinterpret_cast<char *>(align_up(reinterpret_cast<uintptr_t>(p), kSuperpageBytes));
 }
@@ -92,15 +95,37 @@ void put_on_superpages(const ImageSegment &s, const Options &options, ImagePages
     put_anonymous(anonymous, end, pages);
 }
 
+void put_stack(const StackRange &stack, ImagePages &pages) {
+  if (!stack.start)
+    return;
+  char *start = up(stack.start), *end = down(stack.end);
+  const uint64_t units = min_of(units_between(start, end), pages.units_left);
+  if (units == 0)
+    return;
+  // The upper ones are used first.
+  start = end - units * kSuperpageBytes;
+  note(pages, pages.stack_units,
+       pages.os->advise(start, units * kSuperpageBytes, Advice::kSuperpages), units);
+}
+
 void image_superpages_at_start(const Options &o, const OsHooks &os, Counters &counters,
                                void (*warn)(Text)) {
-  if (!o.static_on_superpages && !o.text_on_superpages)
-    return;
-  const char *keys = o.static_on_superpages && o.text_on_superpages ? "static:on, text:on"
-                     : o.static_on_superpages                       ? "static:on"
-                                                                    : "text:on";
   TextBuffer<256> line;
-  line.put(keys).put(": ");
+  const struct {
+    bool on;
+    const char *text;
+  } keys[] = {{o.static_on_superpages, "static:on"},
+              {o.text_on_superpages, "text:on"},
+              {o.stack_on_superpages, "stack:on"}};
+  bool any = false;
+  for (const auto &key : keys)
+    if (key.on) {
+      line.put(any ? ", " : "").put(key.text);
+      any = true;
+    }
+  if (!any)
+    return;
+  line.put(": ");
   ThpMode thp = thp_mode(os, o.sysfs);
   if (thp == ThpMode::kAbsent || (thp == ThpMode::kNever && !o.force)) {
     line.put(thp == ThpMode::kAbsent ? "this kernel has no transparent huge pages"
@@ -126,6 +151,8 @@ void image_superpages_at_start(const Options &o, const OsHooks &os, Counters &co
         put_on_superpages(segment, v.options, v.pages);
       },
       &visit);
+  if (o.stack_on_superpages)
+    put_stack(lengthen_main_stack(kMostStackBytes), pages);
   counters.static_superpages.set(pages.static_units);
   counters.text_superpages.set(pages.text_units);
   if (pages.refused_units) {

@@ -197,6 +197,7 @@ const Key kKeys[] = {
      "true or false"},
     {"static", [](Text v, Options &o) { return parse_switch(v, o.static_on_superpages); }, kSwitch},
     {"text", [](Text v, Options &o) { return parse_switch(v, o.text_on_superpages); }, kSwitch},
+    {"stack", [](Text v, Options &o) { return parse_switch(v, o.stack_on_superpages); }, kSwitch},
     {"stats_file", [](Text v, Options &o) { return set_path(v, o.stats_file); }, kPath},
     {"sysfs", [](Text v, Options &o) { return set_path(v, o.sysfs); }, kPath},
 };

@@ -85,6 +85,8 @@ struct Options {
   bool trace = false;
   /// static:on, text:on: the program's own static data and code on superpages (image_superpages.h).
   bool static_on_superpages = false, text_on_superpages = false;
+  /// stack:on: the main thread's stack, too.
+  bool stack_on_superpages = false;
 
   /// debug:on: one line when the heaps start, wrong frees of our pointers reported and ignored,
   /// invariants checked at exit.

@@ -130,5 +130,21 @@ TEST_F(ImageSuperpages, LessThanASuperpageIsLeftAlone) {
   EXPECT_TRUE(copies.empty() && advices.empty() && collapses.empty());
 }
 
+TEST_F(ImageSuperpages, TakesTheStacksWholeUnitsFromItsUpperEnd) {
+  const StackRange stack = {kBase + kBasePageBytes, kBase + 5 * kSuperpageBytes + 100};
+  put_stack(stack, pages);
+  EXPECT_EQ(advices, (std::vector<size_t>{1, 2, 3, 4}));
+  EXPECT_EQ(pages.stack_units, 4u);
+  advices.clear();
+  pages.units_left = 2; // the budget
+  put_stack(stack, pages);
+  EXPECT_EQ(advices, (std::vector<size_t>{3, 4}));
+  advices.clear();
+  put_stack({}, pages); // another thread's
+  pages.units_left = 9;
+  put_stack({kBase + 1, kBase + 2 * kSuperpageBytes - 1}, pages); // no whole unit
+  EXPECT_TRUE(advices.empty());
+}
+
 } // namespace
 } // namespace smalloc

@@ -103,7 +103,7 @@ TEST(Options, FutureFeaturesSaySo) {
     ASSERT_EQ(warnings.size(), 1u) << future;
     EXPECT_NE(warnings[0].find("not available in this version"), std::string::npos);
   }
-  parse("numa:off,text:off,static:off");
+  parse("numa:off,text:off,static:off,stack:off");
   EXPECT_TRUE(warnings.empty());
 }
 TEST(Options, UnknownKeyIsOneLineAndTheRestCounts) {
