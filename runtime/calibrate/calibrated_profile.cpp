@@ -14,7 +14,7 @@ namespace {
 using format::MachineProfile;
 using format::Number;
 
-constexpr uint64_t k4K = 4096, k2M = 2u << 20, k1G = 1u << 30;
+constexpr uint64_t k2M = 2u << 20, k1G = 1u << 30;
 
 std::string size_text(uint64_t bytes) {
   return bytes >= k1G   ? fmt::format("{} GiB", bytes / k1G)
@@ -51,6 +51,7 @@ public:
     join_shared();
     reach();
     costs();
+    counted_walks();
     for (const std::string &line : s_.geometry.unknown)
       p_.disagreements.push_back(line);
     for (const std::string &line : s_.costs.unknown)
@@ -72,10 +73,12 @@ private:
     if (!s_.preset)
       return std::nullopt;
     const struct smalloc_tlb_level &l = level == 1 ? s_.preset->l1 : s_.preset->l2;
-    if (page == k4K && l.entries_4k)
+    if (page == s_.base_page_bytes && page == s_.preset->base_page_bytes && l.entries_4k)
       return Capacity{double(l.entries_4k), double(l.ways_4k)};
     if (page == k2M && l.entries_2m)
       return Capacity{double(l.entries_2m), double(l.ways_2m)};
+    if (page == k1G && l.entries_1g)
+      return Capacity{double(l.entries_1g), double(l.ways_1g)};
     return std::nullopt;
   }
 
@@ -184,6 +187,27 @@ private:
     else if (s_.preset)
       p_.prefetch_max_stride_bytes = from(s_.preset->prefetch_max_stride_bytes, "preset");
     p_.prefetch_crosses_page = s_.costs.prefetch_crosses_page;
+  }
+
+  // Two ways to the same number: a walk as the chase feels it, and as the PMU counts it.
+  void counted_walks() {
+    if (!s_.counted.cycles) {
+      if (!s_.counted.why.empty())
+        p_.disagreements.push_back(
+            fmt::format("walk, counted by the PMU: unknown ({})", s_.counted.why));
+      return;
+    }
+    const WalkPoint *last = nullptr;
+    for (const WalkPoint &walk : s_.geometry.walks)
+      if (walk.page_bytes == s_.base_page_bytes && (!last || walk.pages > last->pages))
+        last = &walk;
+    const double counted = *s_.counted.cycles;
+    if (!last)
+      p_.walk_cost.push_back({s_.base_page_bytes, std::nullopt, from(counted, "measured")});
+    else if (std::fabs(last->cycles.value - counted) > 0.25 * std::max(last->cycles.value, counted))
+      p_.disagreements.push_back(
+          fmt::format("walk, {}, {} pages: measured {:.0f} cycles by latency, {:.0f} by the PMU",
+                      size_text(last->page_bytes), last->pages, last->cycles.value, counted));
   }
 
   const ProfileSources &s_;

@@ -8,6 +8,7 @@
 #include "runtime/calibrate/cpuid_tlb.h"
 #include "runtime/calibrate/geometry.h"
 #include "runtime/calibrate/page_costs.h"
+#include "runtime/calibrate/walk_counts.h"
 #include "runtime/format/machine_json.h"
 
 namespace smalloc::calibrate {
@@ -15,6 +16,7 @@ namespace smalloc::calibrate {
 struct ProfileSources {
   Geometry geometry;
   PageCosts costs;
+  CountedWalks counted; // by the PMU, at the last page count of the base pages' walk curve
   std::vector<CpuidTlb> cpuid;
   const struct smalloc_machine *preset = nullptr; // null: none knows this processor
   std::optional<double> frequency_hz;

@@ -17,6 +17,8 @@ namespace {
 // than this factor (idle Zen 4 guest: 1.55 at most).
 constexpr double kWalkSpread = 0.75, kWalkGrowth = 2.5;
 // Spacings inside superpages that are tried for the page that really backs them.
+// The smallest levels for pages of 1 GiB have 4 entries.
+constexpr uint64_t kFewestSuperpages = 10;
 constexpr uint64_t kBackingSpacings[] = {4096, 16384, 65536, 262144};
 
 // Half of the chases off by a quarter: nothing is told from that.
@@ -52,6 +54,8 @@ public:
       find_backing(superpage);
       survey_superpages(superpage);
     }
+    for (uint64_t size : plan_.other_bytes)
+      survey_superpages(size);
     plan_.progress(0.7);
     survey_walks();
     result_.noise_ratio = noise_.empty() ? 1 : median(noise_);
@@ -150,7 +154,7 @@ private:
 
   void survey_superpages(uint64_t superpage) {
     const uint64_t most = source_.max_lines(superpage, superpage);
-    if (most < 16) {
+    if (most < kFewestSuperpages) {
       result_.unknown.push_back(
           fmt::format("TLB, {}: unknown (such pages are not to be had)", size_text(superpage)));
       return;
@@ -170,7 +174,12 @@ private:
       if (found.levels.size() > 1)
         second.push_back(found.levels[1].entries);
     }
-    if (add_level(1, superpage, first))
+    const bool is_superpage =
+        std::count(plan_.superpage_bytes.begin(), plan_.superpage_bytes.end(), superpage) > 0;
+    if (most <= kFewestSuperpages * 2 && first.empty())
+      result_.unknown.push_back(fmt::format("TLB level 1, {}: unknown (memory for {} pages only)",
+                                            size_text(superpage), most));
+    else if (add_level(1, superpage, first) && is_superpage)
       find_sharing();
     if (hidden)
       result_.unknown.push_back(fmt::format("TLB level 2, {}: unknown (backing {})",

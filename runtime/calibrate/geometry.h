@@ -49,7 +49,8 @@ struct Geometry {
 
 struct GeometryPlan {
   uint64_t base_page_bytes = 4096;
-  std::vector<uint64_t> superpage_bytes; // sizes that this system gives, 2 MiB among them or not
+  std::vector<uint64_t> superpage_bytes; // of transparent superpages, 2 MiB among them or not
+  std::vector<uint64_t> other_bytes;     // further sizes: 16 and 64 KiB, 1 GiB
   // Three rounds give a median and a range; one more costs a third of the time.
   unsigned rounds = 3;
   // 6 % a step: at most six points from one end of a 4-way ramp to the other.

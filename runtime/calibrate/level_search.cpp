@@ -96,10 +96,12 @@ std::optional<double> translation_cycles(LatencySource &source, Chase chase,
 LevelSearch search_levels(LatencySource &source, Chase form, uint64_t most_pages, double grid_ratio,
                           std::vector<double> &noise) {
   LevelSearch result;
+  // Pages of 1 GiB have 4 entries on some, and nobody has many of them.
+  const uint64_t fewest = form.page_bytes >= uint64_t{1} << 30 ? 2 : kFewestPages;
   if (most_pages <= kFewestPages)
     return result;
   std::vector<Point> raw;
-  for (uint64_t pages : page_grid(kFewestPages, most_pages, grid_ratio)) {
+  for (uint64_t pages : page_grid(fewest, most_pages, grid_ratio)) {
     form.lines = pages;
     if (const auto cycles = translation_cycles(source, form, {}, noise))
       raw.push_back({pages, *cycles});

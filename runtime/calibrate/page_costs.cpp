@@ -36,9 +36,16 @@ public:
       plan_.progress(0.2);
       collapse();
     }
+    for (uint64_t page : plan_.other_bytes)
+      first_touch(page, 1);
     plan_.progress(0.3);
     PageRegion base_pages(plan_.memory_bytes, base);
     bandwidth(base_pages);
+    for (uint64_t page : plan_.other_bytes) {
+      PageRegion region(std::max(plan_.memory_bytes, page), page);
+      if (region.is_given())
+        bandwidth(region);
+    }
     plan_.progress(0.5);
     if (plan_.superpage_bytes) {
       PageRegion superpages(plan_.memory_bytes, plan_.superpage_bytes);
@@ -57,20 +64,37 @@ private:
     return static_cast<double>(ticks) / plan_.ticks_per_second * 1e9;
   }
 
+  // A page of 1 GiB is there when the region is: what is timed is the region.
+  void first_touch_of_giants() {
+    std::vector<double> costs;
+    for (unsigned pass = 0; pass < 3; pass++) {
+      const uint64_t before = ticks();
+      const PageRegion region(kGiantPage, kGiantPage);
+      if (region.size() && pass) // the first finds the memory
+        costs.push_back(nanoseconds(ticks() - before));
+    }
+    if (!costs.empty())
+      result_.first_touch_ns.push_back({kGiantPage, quartiles(std::move(costs))});
+  }
+
   void first_touch(uint64_t page, unsigned group) {
+    if (page >= kGiantPage)
+      return first_touch_of_giants();
     PageRegion region(kSuperpagesTouched * std::max<uint64_t>(page, 1 << 20), page);
-    if (!region.size())
+    const bool medium = page > base_page_bytes() && page != plan_.superpage_bytes;
+    if (!region.size() || (medium && !region.is_given()))
       return;
+    region.drop();
     std::vector<double> costs;
     for (int pass = 0; pass < 2; pass++) {
       costs.clear();
-      for (uint64_t at = 0; at + group * page <= region.size(); at += group * page) {
+      for (uint64_t at = 0; at + group <= region.pages(); at += group) {
         const uint64_t before = ticks();
         for (unsigned i = 0; i < group; i++)
-          region.data()[at + i * page] = 1;
+          *region.page(at + i) = 1;
         costs.push_back(nanoseconds(ticks() - before) / group);
       }
-      if (page > base_page_bytes() && region.superpage_bytes() < region.size() / 2) {
+      if (page == plan_.superpage_bytes && region.superpage_bytes() < region.size() / 2) {
         result_.unknown.push_back("first touch of superpages: unknown (not given when touched)");
         return;
       }

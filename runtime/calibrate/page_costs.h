@@ -29,6 +29,7 @@ struct PageCosts {
 
 struct PageCostsPlan {
   uint64_t superpage_bytes = 0;      // 0: none
+  std::vector<uint64_t> other_bytes; // further sizes that the system gives: 16 and 64 KiB, 1 GiB
   uint64_t memory_bytes = 128 << 20; // of the largest buffer
   double cycles_per_tick = 1, ticks_per_second = 1e9;
   std::function<void(double)> progress = [](double) {};

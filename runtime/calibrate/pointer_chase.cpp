@@ -34,15 +34,33 @@ PointerChase::PointerChase(const Plan &plan) : plan_(plan) {
       has_superpages_ = super_.superpage_bytes() >= plan.superpage_bytes;
     }
   }
+  for (const auto &[page_bytes, bytes] : plan.other_sizes) {
+    PageRegion region(bytes, page_bytes);
+    if (region.is_given())
+      others_.push_back(std::move(region));
+  }
   // Wakes the clock up before anything counts.
   for (unsigned i = 0; i < 200; i++)
     chain_ticks();
 }
 
 uint64_t PointerChase::max_lines(uint64_t page_bytes, uint64_t stride_bytes) const {
+  const PageRegion *region = region_of(page_bytes);
+  if (!region)
+    return 0;
+  // Pages that do not lie side by side have one line each.
+  return stride_bytes == page_bytes ? region->pages() : region->size() / stride_bytes;
+}
+
+const PageRegion *PointerChase::region_of(uint64_t page_bytes) const {
   if (page_bytes <= base_.page_bytes())
-    return base_.size() / stride_bytes;
-  return has_superpages_ && page_bytes == super_.page_bytes() ? super_.size() / stride_bytes : 0;
+    return &base_;
+  if (has_superpages_ && page_bytes == super_.page_bytes())
+    return &super_;
+  for (const PageRegion &region : others_)
+    if (region.page_bytes() == page_bytes)
+      return &region;
+  return nullptr;
 }
 
 void PointerChase::refresh() {
@@ -57,9 +75,10 @@ char *PointerChase::line(const Chase &chase, uint64_t i) const {
   const uint64_t k = chase.other_page_bytes ? i / 2 : i;
   const uint64_t page = other ? chase.other_page_bytes : chase.page_bytes;
   const uint64_t stride = other ? chase.other_page_bytes : chase.stride_bytes;
-  const PageRegion &region = page > base_.page_bytes() ? super_ : base_;
+  const PageRegion &region = *region_of(page);
+  char *start = stride == region.page_bytes() ? region.page(k) : region.data() + k * stride;
   // Staggered, or all lines would meet in the same set of the data caches.
-  return region.data() + k * stride + i * kLineBytes % std::min(stride, page);
+  return start + i * kLineBytes % std::min(stride, page);
 }
 
 std::optional<Latency> PointerChase::chase(const Chase &chase) {

@@ -10,6 +10,8 @@
 #include "runtime/calibrate/page_region.h"
 
 #include <random>
+#include <utility>
+#include <vector>
 
 namespace smalloc::calibrate {
 
@@ -20,6 +22,8 @@ public:
     uint64_t superpage_bytes = 0;  // 0: none
     uint64_t superpage_memory = 0; // bytes that may be touched on superpages
     unsigned repeats = 41;         // pieces of a chase
+    // Further sizes (medium ones, 1 GiB), each with as many bytes at most.
+    std::vector<std::pair<uint64_t, uint64_t>> other_sizes = {};
   };
   explicit PointerChase(const Plan &plan);
 
@@ -35,9 +39,11 @@ public:
 
 private:
   char *line(const Chase &chase, uint64_t i) const;
+  const PageRegion *region_of(uint64_t page_bytes) const; // null: such pages were not given
 
   Plan plan_;
   PageRegion base_, super_, packed_;
+  std::vector<PageRegion> others_;
   bool has_superpages_ = false;
   double cycles_per_tick_ = 1;
   std::mt19937_64 random_{0x5deece66d}; // any seed: the order only has to be unpredictable

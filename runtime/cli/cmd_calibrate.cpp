@@ -37,10 +37,12 @@ struct Options {
 // What the measurement may touch. Full: 256 MiB of base pages for walks, up to 512 MiB of
 // superpages; quick: a quarter.
 constexpr uint64_t kFullSuperpageMemory = uint64_t{512} << 20;
+constexpr uint64_t kMostGiantPages = 12; // enough to see levels of 4 and 8
 constexpr uint64_t kLeastMemory = uint64_t{96} << 20;
 
 struct Result {
   format::MachineProfile profile;
+  calibrate::CountedWalks counted;
   bool noisy = false;
   double noise_ratio = 1;
 };
@@ -88,12 +90,27 @@ Result measure(const Options &options, Progress &progress) {
   chase_plan.superpage_memory =
       std::min(options.quick ? kFullSuperpageMemory / 2 : kFullSuperpageMemory, room);
   chase_plan.repeats = options.quick ? 15 : 41;
+  // Further sizes: as many pages as levels are looked for. A page of 1 GiB takes long to clear; one
+  // is left in the pool for the costs of pages.
+  std::vector<uint64_t> other_sizes;
+  if (!options.quick) {
+    for (uint64_t size : calibrate::medium_page_bytes()) {
+      other_sizes.push_back(size);
+      chase_plan.other_sizes.emplace_back(size, std::min(8192 * size, room / 2));
+    }
+    if (const uint64_t giants = calibrate::giant_pages()) {
+      other_sizes.push_back(calibrate::kGiantPage);
+      chase_plan.other_sizes.emplace_back(
+          calibrate::kGiantPage, std::min(giants - 1, kMostGiantPages) * calibrate::kGiantPage);
+    }
+  }
   calibrate::PointerChase source(chase_plan);
 
   calibrate::GeometryPlan plan;
   plan.base_page_bytes = base;
   if (superpage)
     plan.superpage_bytes = {superpage};
+  plan.other_bytes = other_sizes;
   plan.rounds = options.quick ? 2 : 5;
   if (options.quick)
     plan.walk_pages = {4096, 8192, 16384};
@@ -106,9 +123,13 @@ Result measure(const Options &options, Progress &progress) {
         "superpages: unknown (transparent huge pages are absent or switched off)");
   const double rate = calibrate::ticks_per_second();
   sources.frequency_hz = rate * source.cycles_per_tick();
+  // After the levels are known, and with the chase that the curve ends with.
+  sources.counted = calibrate::count_walks(
+      pmu::kernel_perf(), [&] { source.chase({base, base, plan.walk_pages.back()}); });
 
   calibrate::PageCostsPlan costs_plan;
   costs_plan.superpage_bytes = source.has_superpages() ? superpage : 0;
+  costs_plan.other_bytes = other_sizes;
   costs_plan.memory_bytes = std::min<uint64_t>(options.quick ? 64 << 20 : 128 << 20, room / 2);
   costs_plan.cycles_per_tick = source.cycles_per_tick();
   costs_plan.ticks_per_second = rate;
@@ -123,7 +144,7 @@ Result measure(const Options &options, Progress &progress) {
   sources.hypervisor = under_hypervisor(cpuid);
 #endif
   sources.base_page_bytes = base;
-  Result result{calibrate::build_profile(sources), sources.geometry.noisy,
+  Result result{calibrate::build_profile(sources), sources.counted, sources.geometry.noisy,
                 sources.geometry.noise_ratio};
   identify(result.profile, cpuid);
   if (!result.profile.last_level())
@@ -153,12 +174,16 @@ int calibrate_machine(const Options &options) {
   const double elapsed =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
-  Json document{{"schema", "smalloc.calibrate/1"},
-                {"noisy", result.noisy},
-                {"noise_ratio", result.noise_ratio},
-                {"elapsed_seconds", elapsed},
-                {"written_to", Json()},
-                {"profile", format::machine_document(result.profile)}};
+  Json document{
+      {"schema", "smalloc.calibrate/1"},
+      {"noisy", result.noisy},
+      {"noise_ratio", result.noise_ratio},
+      {"elapsed_seconds", elapsed},
+      {"written_to", Json()},
+      {"pmu", Json{{"walk_cycles", result.counted.cycles ? Json(*result.counted.cycles) : Json()},
+                   {"misses", result.counted.misses},
+                   {"why", result.counted.why.empty() ? Json() : Json(result.counted.why)}}},
+      {"profile", format::machine_document(result.profile)}};
   if (result.noisy)
     print_warning("noisy", "calibrate", "repeats disagree; what they do not tell is not guessed",
                   "smalloc calibrate again when the machine is idle");
@@ -214,6 +239,20 @@ int print_miss_cost(const Options &options) {
     if (options.verbose)
       std::fprintf(stderr, "TRACE: %s\n", line.c_str());
   };
+  // As the script did where oprofile could: counted walks first, the calibrator otherwise.
+  trace("Beginning TLB measurement using the PMU");
+  const auto counted = calibrate::count_walks(pmu::kernel_perf(), [&] {
+    source.chase({base, base, std::min<uint64_t>(65536, most / base)});
+  });
+  if (counted.cycles) {
+    trace(fmt::format("Counted {:.0f} TLB misses, {:.1f} cycles each, in two runs that agree",
+                      counted.misses, *counted.cycles));
+    const double hertz = frequency_rate * source.cycles_per_tick();
+    trace(fmt::format("Measured CPU Speed: {:.0f} MHz", hertz / 1e6));
+    std::fputs(calibrate::miss_cost_lines(*counted.cycles, hertz).c_str(), stdout);
+    return std::fflush(stdout) == 0 ? kDone : kFailed;
+  }
+  trace("Not counted: " + counted.why);
   trace("Beginning TLB measurement using pointer chases");
   Progress progress("measuring", options.output.quiet || options.verbose);
   const auto steady = calibrate::find_steady_latency(

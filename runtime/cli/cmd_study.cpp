@@ -14,6 +14,7 @@
 #include "runtime/cli/study_report.h"
 #include "runtime/cli/study_setup.h"
 #include "runtime/cli/verbs.h"
+#include "runtime/pmu/perf_source.h"
 #include "runtime/study/command_line.h"
 
 #include <algorithm>
@@ -33,7 +34,8 @@ struct Options {
   std::string suite, csv, plot, metric = "cpu", trace, machine;
   unsigned repeats = 5;
   double interval = 1;
-  bool show_output = false, ignore_failure = false, predict = false, verify = false;
+  bool show_output = false, ignore_failure = false, predict = false, verify = false, stream = false;
+  unsigned stream_mib = 1024;
   CLI::App *app = nullptr;
 };
 
@@ -45,6 +47,12 @@ std::vector<study::SuiteCommand> commands_of(const Options &options) {
   const auto &behind = command_behind_dashes();
   const auto from = behind.begin() + (command.empty() && !behind.empty() ? 1 : 0);
   command.insert(command.end(), from, behind.end());
+  if (options.stream) {
+    if (!options.suite.empty() || !command.empty())
+      throw Failure{"cannot understand the command line", "smalloc study",
+                    "--stream is the command", "smalloc study --stream --predict --verify", kUsage};
+    return {{"stream", {own_program(), "stream", "--mib", std::to_string(options.stream_mib)}}};
+  }
   if (options.suite.empty() == command.empty())
     throw Failure{"cannot understand the command line", "smalloc study",
                   command.empty() ? "no command to run"
@@ -89,6 +97,9 @@ Study run_all(const Options &options, const std::vector<StudySetup> &setups,
                                             : StudyMetric::kCpu;
   for (const StudySetup &setup : setups)
     study.configurations.push_back(setup.name);
+  study.no_events = pmu::obstacle(pmu::kernel_perf());
+  if (study.no_events.empty()) // as many pages as walk curves are measured for, at least
+    study.costs.walk_cycles = walk_cycles(profile_for(options.machine), 65536);
   Progress progress("studying", options.output.quiet || options.show_output);
   const double all = static_cast<double>(commands.size() * setups.size() * options.repeats);
   double done = 0;
@@ -104,6 +115,7 @@ Study run_all(const Options &options, const std::vector<StudySetup> &setups,
         study::RunPlan plan = study_plan(setups[i], command.words, library);
         plan.show_output = options.show_output;
         plan.sample_seconds = options.interval;
+        plan.perf = study.no_events.empty() ? &pmu::kernel_perf() : nullptr;
         study::RunResult run = study::run_once(plan);
         check_run(options, setups[i].name, command, run);
         studied.results[i].runs.push_back(std::move(run));
@@ -135,8 +147,13 @@ int run_study(const Options &options) {
   const auto setups = study_setups(wanted, options.extra, skipped);
   // Before the runs: what cannot be predicted should not cost them.
   std::optional<StudyPredictor> predictor;
-  if (options.predict)
-    predictor.emplace(options.trace, options.machine, commands.front().words);
+  if (options.predict) {
+    PredictionInput input{options.trace, options.machine, commands.front().words[0], std::nullopt,
+                          pmu::obstacle(pmu::kernel_perf())};
+    if (options.stream)
+      input.stream = calibrate::StreamPlan{uint64_t{options.stream_mib} << 20};
+    predictor.emplace(input);
+  }
   Study study = run_all(options, setups, commands);
   study.skipped = skipped;
   nlohmann::ordered_json document = study_document(study);
@@ -155,10 +172,11 @@ std::function<int()> declare(CLI::App &app) {
   app.add_option("-r,--repeats", options->repeats, "Runs of each configuration (default 5)")
       ->type_name("N")
       ->check(CLI::Range(1, 1000).description(""));
-  app.add_option("--pages", options->configurations,
-                 "Of program, base, thp, split, static, text, all, hugetlb, 64k, 1g; the first is "
-                 "compared with "
-                 "(default: base and all that this system has)")
+  app.add_option(
+         "--pages", options->configurations,
+         "Of program, base, thp, split, static, text, stack, all, hugetlb, 64k, 1g; the first is "
+         "compared with "
+         "(default: base and all that this system has)")
       ->type_name("NAME,...")
       ->delimiter(',');
   app.add_option("--config", options->extra,
@@ -183,9 +201,16 @@ std::function<int()> declare(CLI::App &app) {
       ->type_name("FILE")
       ->needs(predict);
   app.add_option("--machine", options->machine,
-                 "With --predict: preset, stored or file (default: stored, else this machine's)")
-      ->type_name("NAME|FILE")
-      ->needs(predict);
+                 "Preset, stored or file that costs are from (default: stored, else this "
+                 "machine's)")
+      ->type_name("NAME|FILE");
+  app.add_flag("--stream", options->stream,
+               "The command is smalloc stream: a check of the method on known loops");
+  app.add_option("--stream-mib", options->stream_mib,
+                 "With --stream: MiB of its arrays (default 1024)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 24).description(""))
+      ->needs("--stream");
   app.add_flag("--show-output", options->show_output, "Do not discard what the command prints");
   app.add_flag("--ignore-failure", options->ignore_failure,
                "Go on when the command exits with another status than 0");
@@ -204,8 +229,8 @@ const Verb kStudyVerb = {
     "is called noise, with the repeats that would settle it. --predict bounds the gain without "
     "changing pages.",
     {{"smalloc study -- ./app input.dat", "base pages against all that this system has"},
-     {"smalloc study --suite kernels.txt --csv runs.csv --plot pages.svg",
-      "many commands, with geometric means, every run and a picture"}},
+     {"smalloc study --stream --predict --verify",
+      "predicted against measured, on the built-in STREAM"}},
     declare};
 
 } // namespace smalloc::cli

@@ -18,6 +18,12 @@ std::string own_folder() {
   return error ? std::string() : self.parent_path().string();
 }
 
+std::string own_program() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::string("smalloc") : self.string();
+}
+
 std::vector<std::string> library_folders() {
   const std::string prefix = std::filesystem::path(own_folder()).parent_path().string();
   // LIBDIR is lib/x86_64-linux-gnu for packages on Debian; LLVM's plugins have a folder of their

@@ -14,6 +14,9 @@ namespace smalloc::cli {
 // The folder of this executable, symbolic links resolved.
 std::string own_folder();
 
+// This executable.
+std::string own_program();
+
 // The folders that are searched, in order.
 std::vector<std::string> library_folders();
 

@@ -9,7 +9,6 @@
 #include "runtime/cli/diagnostics.h"
 #include "runtime/cli/profile_store.h"
 #include "runtime/reuse/marker_list.h"
-#include "runtime/study/events.h"
 #include "runtime/trace/reader.h"
 
 #include <algorithm>
@@ -33,6 +32,8 @@ double measure_frequency() {
   return calibrate::ticks_per_second() * calibrate::kChainCycles / static_cast<double>(chain);
 }
 
+} // namespace
+
 format::MachineProfile profile_for(const std::string &machine) {
   if (!machine.empty())
     return load_profile(machine);
@@ -44,8 +45,6 @@ format::MachineProfile profile_for(const std::string &machine) {
              "calibrate measures it");
   return load_profile("native");
 }
-
-} // namespace
 
 TracedMisses misses_of_trace(const std::string &path, uint64_t reach_pages,
                              uint64_t base_page_bytes) {
@@ -89,6 +88,27 @@ TracedMisses misses_of_trace(const std::string &path, uint64_t reach_pages,
   return result;
 }
 
+TracedMisses misses_of_stream(const calibrate::StreamPlan &plan, uint64_t reach_pages,
+                              uint64_t base_page_bytes) {
+  const uint64_t of_array = std::max<uint64_t>(plan.bytes / 3 / base_page_bytes, 1);
+  reuse::MarkerList tlb({reach_pages});
+  std::vector<uint64_t> order;
+  double first_touches = -1;
+  for (unsigned arrays : calibrate::stream_passes(plan)) {
+    order.clear();
+    // Within a page of each array the loops come back to it before anything else is evicted.
+    for (uint64_t page = 0; page < of_array; page++)
+      for (uint64_t array = 0; array < 3; array++)
+        if (arrays >> array & 1)
+          order.push_back(array * of_array + page);
+    tlb.access(order);
+    if (first_touches < 0)
+      first_touches = tlb.misses(reach_pages);
+  }
+  return {tlb.misses(reach_pages) - first_touches, tlb.accesses(),
+          static_cast<double>(3 * of_array)};
+}
+
 double walk_cycles(const format::MachineProfile &profile, double pages) {
   std::vector<calibrate::Point> curve;
   for (const format::WalkCost &cost : profile.walk_cost)
@@ -99,22 +119,28 @@ double walk_cycles(const format::MachineProfile &profile, double pages) {
   return calibrate::cycles_at(curve, std::max(pages, 1.0));
 }
 
-StudyPredictor::StudyPredictor(const std::string &trace, const std::string &machine,
-                               const std::vector<std::string> &command)
-    : profile_(profile_for(machine)) {
+StudyPredictor::StudyPredictor(const PredictionInput &input)
+    : profile_(profile_for(input.machine)) {
   if (walk_cycles(profile_, 1e5) <= 0)
     throw Failure{"cannot predict", profile_.name, "the machine profile has no walk cost",
                   "smalloc calibrate", kFailed};
-  if (!trace.empty())
-    traced_ =
-        misses_of_trace(trace, std::max<uint64_t>(profile_.reach(), 1), profile_.base_page_bytes);
-  else if (!study::events_available())
+  const uint64_t reach = std::max<uint64_t>(profile_.reach(), 1);
+  if (!input.trace.empty()) {
+    traced_ = misses_of_trace(input.trace, reach, profile_.base_page_bytes);
+    source_ = "trace";
+  } else if (input.no_events.empty()) {
+    source_ = "pmu";
+  } else if (input.stream) {
+    traced_ = misses_of_stream(*input.stream, reach, profile_.base_page_bytes);
+    source_ = "stream";
+  } else {
     throw Failure{
-        "cannot predict", command.front(),
-        "there is no PMU here to count TLB misses, and no trace was given",
+        "cannot predict", input.command,
+        "TLB misses cannot be counted (" + input.no_events + "), and no trace was given",
         "compile with -fplugin-arg-smalloc-profile-generate, smalloc record -o t.trace -- "
         "./app, then add --trace t.trace",
         kFailed};
+  }
   frequency_hz_ = profile_.frequency_hz.value_or(0);
   if (frequency_hz_ <= 0)
     frequency_hz_ = measure_frequency();
@@ -138,21 +164,30 @@ void StudyPredictor::add_to(Json &document, const Study &study) const {
     const double pages = traced_ ? traced_->pages
                                  : base["footprint"]["maximum_bytes"].get<double>() /
                                        static_cast<double>(profile_.base_page_bytes);
-    const double cost = walk_cycles(profile_, pages);
+    // Cycles of walks that were counted in the same runs are the surest cost.
+    const bool walks_counted = !traced_ && events["walk_cycles"].is_number() && misses > 0;
+    const double cost =
+        walks_counted ? events["walk_cycles"].get<double>() / misses : walk_cycles(profile_, pages);
     const double share = calibrate::translation_share(misses, cost, cycles);
     Json prediction{{"command", study.commands[i].name},
-                    {"source", traced_ ? "trace" : "pmu"},
+                    {"source", source_},
+                    {"cost_source", walks_counted ? "pmu" : "curve"},
                     {"machine", profile_.name},
                     {"misses", misses},
                     {"cost_cycles", cost},
                     {"cycles", cycles},
                     {"translation_share", share},
+                    {"bound_seconds", share * base["user_seconds"].get<double>()},
+                    {"base_seconds", nullptr},
+                    {"superpage_seconds", nullptr},
                     {"measured_gain", nullptr},
                     {"within_bound", nullptr}};
     if (results.size() > 1) {
       // User time: first touch, which superpages also save, is the system's.
       const double before = base["user_seconds"], after = results[1]["user_seconds"];
       const double gain = before > 0 ? 1 - after / before : 0;
+      prediction["base_seconds"] = before;
+      prediction["superpage_seconds"] = after;
       prediction["measured_gain"] = gain;
       // What the spread may add to a gain of nothing.
       const double median = base["seconds"]["median"], deviation = base["seconds"]["deviation"];
@@ -170,11 +205,16 @@ std::string prediction_text(const Json &document) {
         "\n{}: {:.3g} TLB misses ({}) x {:.0f} cycles ({}) = at most {:.1f} % of the time\n",
         printable(p["command"].get<std::string>()), p["misses"].get<double>(),
         p["source"].get<std::string>(), p["cost_cycles"].get<double>(),
-        printable(p["machine"].get<std::string>()), 100 * p["translation_share"].get<double>());
+        p["cost_source"] == "pmu" ? "counted" : printable(p["machine"].get<std::string>()),
+        100 * p["translation_share"].get<double>());
     if (p["measured_gain"].is_number())
-      text += fmt::format(
-          "measured: {:.1f} % of user time ({})\n", 100 * p["measured_gain"].get<double>(),
-          p["within_bound"].get<bool>() ? "within the bound" : "more than the bound");
+      text +=
+          fmt::format("predicted: at most {:.3f} s of {:.3f} s\n"
+                      "measured: {:.1f} % of user time, {:.3f} s to {:.3f} s ({})\n",
+                      p["bound_seconds"].get<double>(), p["base_seconds"].get<double>(),
+                      100 * p["measured_gain"].get<double>(), p["base_seconds"].get<double>(),
+                      p["superpage_seconds"].get<double>(),
+                      p["within_bound"].get<bool>() ? "within the bound" : "more than the bound");
   }
   return text.empty() ? "\nno prediction: the command is too short for the clock\n" : text;
 }

@@ -2,10 +2,12 @@
 //
 // study_prediction.h decides how much superpages can bring at most before any page is changed
 // (M. Gorman 2010): misses * cost / cycles. Misses come from the PMU, or else from a trace of the
-// program's accesses through an LRU TLB of the machine's reach; the cost is the machine's curve at
-// the pages that are in use; cycles are the PMU's, or user time at the processor's frequency.
+// program's accesses through an LRU TLB of the machine's reach, or, for the built-in STREAM, from the
+// order of its pages. A miss costs what the PMU counted for its walks, else what the machine's curve
+// says for the pages in use; cycles are the PMU's, or user time at the processor's frequency.
 #pragma once
 
+#include "runtime/calibrate/stream.h"
 #include "runtime/cli/study_report.h"
 #include "runtime/format/machine_json.h"
 
@@ -25,15 +27,29 @@ struct TracedMisses {
 TracedMisses misses_of_trace(const std::string &path, uint64_t reach_pages,
                              uint64_t base_page_bytes);
 
+// What an LRU TLB misses in the built-in STREAM, played page by page. First touches are the system's
+// and do not count.
+TracedMisses misses_of_stream(const calibrate::StreamPlan &plan, uint64_t reach_pages,
+                              uint64_t base_page_bytes);
+
 // Cycles of a walk when so many base pages are in use; 0 when the profile has none.
 double walk_cycles(const format::MachineProfile &profile, double pages);
 
+struct PredictionInput {
+  std::string trace;   // a file; empty: none
+  std::string machine; // empty: the stored profile, else this processor's preset
+  std::string command; // for messages
+  std::optional<calibrate::StreamPlan> stream; // the command is `smalloc stream` of this plan
+  std::string no_events;                       // why the PMU cannot be asked; empty: it can
+};
+
+// The profile that a study reasons with; says so when it is only a preset.
+format::MachineProfile profile_for(const std::string &machine);
+
 class StudyPredictor {
 public:
-  // Empty `trace`: the PMU; throws Failure when there is neither. Empty `machine`: the stored
-  // profile, else this processor's preset.
-  StudyPredictor(const std::string &trace, const std::string &machine,
-                 const std::vector<std::string> &command);
+  // Throws Failure when the misses of no source can be had.
+  explicit StudyPredictor(const PredictionInput &input);
 
   // Adds "predictions" to a study's document: one a command; with a second configuration also what
   // was measured.
@@ -42,6 +58,7 @@ public:
 private:
   format::MachineProfile profile_;
   std::optional<TracedMisses> traced_;
+  std::string source_ = "pmu";
   double frequency_hz_ = 0;
 };
 

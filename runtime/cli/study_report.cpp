@@ -53,13 +53,17 @@ Json footprint_json(const StudyResult &result) {
                 {"average_bytes", nullptr},
                 {"maximum_bytes", peak_resident},
                 {"segments", Json::array()}};
-  const study::Footprint peak = most->footprint.peak();
+  const study::Footprint peak = most->footprint.peak(),
+                         average = most->footprint.average(most->wall_seconds);
   Json segments = Json::array();
   for (size_t i = 0; i < study::kSegments; i++)
     segments.push_back(Json{{"name", study::segment_name(static_cast<study::Segment>(i))},
                             {"base_bytes", peak.segments[i].base_bytes},
                             {"thp_bytes", peak.segments[i].thp_bytes},
-                            {"hugetlb_bytes", peak.segments[i].hugetlb_bytes}});
+                            {"hugetlb_bytes", peak.segments[i].hugetlb_bytes},
+                            {"average_base_bytes", average.segments[i].base_bytes},
+                            {"average_thp_bytes", average.segments[i].thp_bytes},
+                            {"average_hugetlb_bytes", average.segments[i].hugetlb_bytes}});
   return Json{
       {"samples", most->footprint.samples()},
       {"average_bytes", static_cast<uint64_t>(most->footprint.average_bytes(most->wall_seconds))},
@@ -68,12 +72,39 @@ Json footprint_json(const StudyResult &result) {
       {"segments", segments}};
 }
 
-Json event_json(const StudyResult &result, std::optional<double> study::Events::*event) {
-  std::vector<double> values;
-  for (const RunResult &run : result.runs)
-    if (run.events.*event)
-      values.push_back(*(run.events.*event));
-  return values.empty() ? Json() : Json(study::summarize(std::move(values)).median);
+// Medians over the runs, quantity by quantity.
+pmu::Counts counts_of(const StudyResult &result) {
+  pmu::Counts counts;
+  for (size_t i = 0; i < pmu::kQuantities; i++) {
+    std::vector<double> values;
+    for (const RunResult &run : result.runs)
+      if (run.events.values[i])
+        values.push_back(*run.events.values[i]);
+    if (!values.empty())
+      counts.values[i] = study::summarize(std::move(values)).median;
+  }
+  return counts;
+}
+
+Json events_json(const pmu::Counts &counts) {
+  const auto json = [&](pmu::Quantity q) { return counts[q] ? Json(*counts[q]) : Json(); };
+  return Json{{"cycles", json(pmu::Quantity::kCycles)},
+              {"instructions", json(pmu::Quantity::kInstructions)},
+              {"dtlb_misses", json(pmu::Quantity::kWalks)},
+              {"walk_cycles", json(pmu::Quantity::kWalkCycles)},
+              {"memory_stall_cycles", json(pmu::Quantity::kMemoryStalls)},
+              {"cache_misses", json(pmu::Quantity::kCacheMisses)},
+              {"branch_misses", json(pmu::Quantity::kBranchMisses)}};
+}
+
+Json cpi_json(const pmu::Counts &counts, const pmu::CpiCosts &costs) {
+  const auto stack = pmu::cpi_stack(counts, costs);
+  if (!stack)
+    return Json();
+  Json parts = Json::array();
+  for (const pmu::CpiPart &part : stack->parts)
+    parts.push_back(Json{{"name", part.name}, {"cpi", part.cpi}, {"source", part.source}});
+  return Json{{"cpi", stack->cpi}, {"parts", parts}};
 }
 
 uint64_t superpage_bytes(const Json &result) {
@@ -88,27 +119,23 @@ Json result_json(const Study &study, const StudiedCommand &command, const StudyR
   const auto base = summary_of(command.results.front(), study.metric);
   const bool is_base = &result == &command.results.front();
   const auto comparison = study::compare(base, time);
-  return Json{
-      {"configuration", result.configuration},
-      {"runs", result.runs.size()},
-      {"seconds", summary_json(time)},
-      {"user_seconds",
-       summary_of(result, [](const RunResult &r) { return r.user_seconds; }).median},
-      {"system_seconds",
-       summary_of(result, [](const RunResult &r) { return r.system_seconds; }).median},
-      {"wall_seconds",
-       summary_of(result, [](const RunResult &r) { return r.wall_seconds; }).median},
-      {"speedup", is_base ? Json(1.0) : Json(comparison.speedup)},
-      {"below_noise", is_base ? Json() : Json(comparison.below_noise)},
-      {"repeats_needed",
-       is_base || !comparison.repeats_needed ? Json() : Json(*comparison.repeats_needed)},
-      {"page_faults", summary_of(result, faults).median},
-      {"footprint", footprint_json(result)},
-      {"events", Json{{"cycles", event_json(result, &study::Events::cycles)},
-                      {"instructions", event_json(result, &study::Events::instructions)},
-                      {"dtlb_misses", event_json(result, &study::Events::dtlb_misses)},
-                      {"cache_misses", event_json(result, &study::Events::cache_misses)},
-                      {"branch_misses", event_json(result, &study::Events::branch_misses)}}}};
+  return Json{{"configuration", result.configuration},
+              {"runs", result.runs.size()},
+              {"seconds", summary_json(time)},
+              {"user_seconds",
+               summary_of(result, [](const RunResult &r) { return r.user_seconds; }).median},
+              {"system_seconds",
+               summary_of(result, [](const RunResult &r) { return r.system_seconds; }).median},
+              {"wall_seconds",
+               summary_of(result, [](const RunResult &r) { return r.wall_seconds; }).median},
+              {"speedup", is_base ? Json(1.0) : Json(comparison.speedup)},
+              {"below_noise", is_base ? Json() : Json(comparison.below_noise)},
+              {"repeats_needed",
+               is_base || !comparison.repeats_needed ? Json() : Json(*comparison.repeats_needed)},
+              {"page_faults", summary_of(result, faults).median},
+              {"footprint", footprint_json(result)},
+              {"events", events_json(counts_of(result))},
+              {"cpi_stack", cpi_json(counts_of(result), study.costs)}};
 }
 
 std::string verdict_text(const Json &result) {
@@ -121,6 +148,54 @@ std::string verdict_text(const Json &result) {
   return fmt::format("below noise; {}{} repeats needed",
                      result["repeats_needed"].get<uint64_t>() >= 10000 ? "more than " : "",
                      result["repeats_needed"].dump());
+}
+
+std::string count_text(const Json &value) {
+  return value.is_number() ? fmt::format("{:.3g}", value.get<double>()) : std::string("-");
+}
+
+// Where the cycles went, in cycles an instruction of the first configuration: as in the paper, all
+// stacks of a command have the same unit, so that they show the run time.
+std::string stack_cell(const Json &result, const Json &first, const char *name) {
+  const Json &stack = result["cpi_stack"], &base = first["cpi_stack"];
+  if (stack.is_null() || base.is_null() || base["cpi"].get<double>() <= 0)
+    return "-";
+  for (const Json &part : stack["parts"])
+    if (part["name"] == name) {
+      const double scale = result["events"]["instructions"].get<double>() /
+                           first["events"]["instructions"].get<double>();
+      return fmt::format("{:.3f}{}", part["cpi"].get<double>() * scale / base["cpi"].get<double>(),
+                         part["source"] == "estimated" ? "~" : "");
+    }
+  return "-";
+}
+
+std::string events_text(const Json &document, Colour colour) {
+  Table counts({"COMMAND", "PAGES", "CYCLES", "CPI", "TLB MISSES", "WALK CYCLES", "CACHE MISSES",
+                "BRANCH MISSES"});
+  Table stacks({"COMMAND", "PAGES", "TRANSLATION", "DCACHE", "BRANCH", "OTHER"});
+  for (const Json &command : document["commands"])
+    for (const Json &result : command["results"]) {
+      const Json &e = result["events"], &stack = result["cpi_stack"];
+      const std::string name = printable(command["name"].get<std::string>());
+      counts.add_row({{name},
+                      {result["configuration"]},
+                      {count_text(e["cycles"])},
+                      {stack.is_null() ? "-" : fmt::format("{:.2f}", stack["cpi"].get<double>())},
+                      {count_text(e["dtlb_misses"])},
+                      {count_text(e["walk_cycles"])},
+                      {count_text(e["cache_misses"])},
+                      {count_text(e["branch_misses"])}});
+      const Json &first = command["results"][0];
+      stacks.add_row({{name},
+                      {result["configuration"]},
+                      {stack_cell(result, first, "translation")},
+                      {stack_cell(result, first, "dcache")},
+                      {stack_cell(result, first, "branch")},
+                      {stack_cell(result, first, "other")}});
+    }
+  return counts.print(colour) + "\n" + stacks.print(colour) +
+         "\ncycles by cause, over all cycles of the first (~: estimated from events x cost)\n";
 }
 
 } // namespace
@@ -161,6 +236,7 @@ Json study_document(const Study &study) {
               {"metric", metric_name(study.metric)},
               {"configurations", study.configurations},
               {"skipped", study.skipped},
+              {"no_events", study.no_events.empty() ? Json() : Json(study.no_events)},
               {"commands", commands},
               {"geometric_mean", means}};
 }
@@ -199,32 +275,14 @@ std::string study_table(const Json &document, Colour colour) {
           {{mean["configuration"]}, {fmt::format("{:.3f}", mean["speedup"].get<double>())}});
     text += "\n" + means.print(colour);
   }
-  if (events) {
-    Table counts(
-        {"COMMAND", "PAGES", "CYCLES", "CPI", "TLB MISSES", "CACHE MISSES", "BRANCH MISSES"});
-    const auto count = [](const Json &value) {
-      return value.is_number() ? fmt::format("{:.3g}", value.get<double>()) : std::string("-");
-    };
-    for (const Json &command : document["commands"])
-      for (const Json &result : command["results"]) {
-        const Json &e = result["events"];
-        const bool cpi = e["cycles"].is_number() && e["instructions"].is_number() &&
-                         e["instructions"].get<double>() > 0;
-        counts.add_row({{printable(command["name"].get<std::string>())},
-                        {result["configuration"]},
-                        {count(e["cycles"])},
-                        {cpi ? fmt::format("{:.2f}", e["cycles"].get<double>() /
-                                                         e["instructions"].get<double>())
-                             : "-"},
-                        {count(e["dtlb_misses"])},
-                        {count(e["cache_misses"])},
-                        {count(e["branch_misses"])}});
-      }
-    text += "\n" + counts.print(colour);
-  }
+  if (events)
+    text += "\n" + events_text(document, colour);
   text += fmt::format("\nmedian {} time; spread: robust standard deviation; memory: most that was "
                       "resident\n",
                       document["metric"].get<std::string>());
+  if (document["no_events"].is_string())
+    text += "not counted: cycles, TLB misses, CPI stack: " +
+            printable(document["no_events"].get<std::string>()) + "\n";
   for (const Json &line : document["skipped"])
     text += "skipped: " + printable(line.get<std::string>()) + "\n";
   return text;

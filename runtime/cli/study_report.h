@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime/cli/table.h"
+#include "runtime/pmu/cpi_stack.h"
 #include "runtime/study/runner.h"
 #include "runtime/study/statistics.h"
 
@@ -35,6 +36,8 @@ struct Study {
   std::vector<std::string> configurations;
   std::vector<std::string> skipped; // "hugetlb: the pool has no free page"
   std::vector<StudiedCommand> commands;
+  std::string no_events; // why nothing was counted; empty: it was
+  pmu::CpiCosts costs;   // of what is estimated in the CPI stack
 };
 
 nlohmann::ordered_json study_document(const Study &study);

@@ -26,14 +26,16 @@ const std::vector<StudySetup> kSetups = {
     {"1g", "heap:superpage,pages:1g", true, false},
     {"static", "heap:superpage,pages:base,static:on", true, false},
     {"text", "heap:superpage,pages:base,text:on", true, false},
-    {"all", "heap:superpage,pages:thp,static:on,text:on", true, false},
+    {"stack", "heap:superpage,pages:base,stack:on", true, false},
+    {"all", "heap:superpage,pages:thp,static:on,text:on,stack:on", true, false},
     {"program", "", false, false},
 };
 
 // Why this system has no such pages; empty: it has.
 std::string obstacle(const std::string &name) {
   const SystemView system;
-  if (name == "thp" || name == "split" || name == "static" || name == "text" || name == "all") {
+  if (name == "thp" || name == "split" || name == "static" || name == "text" || name == "stack" ||
+      name == "all") {
     const std::string mode = thp_mode(system);
     return mode == "never" || mode == "absent" ? "transparent huge pages: " + mode : std::string();
   }

@@ -20,6 +20,7 @@ std::span<const Verb *const> all_verbs() {
       &kNumaVerb,       //
       &kCalibrateVerb,  //
       &kStudyVerb,      //
+      &kStreamVerb,     //
   };
   return verbs;
 }

@@ -35,7 +35,7 @@ struct Verb {
 extern const Verb kSitesVerb, kDoctorVerb, kRunVerb, kStatsVerb, kMachineVerb;
 extern const Verb kRecordVerb, kTraceVerb, kAnalyzeVerb, kDirectivesVerb;
 extern const Verb kNumaVerb;
-extern const Verb kCalibrateVerb, kStudyVerb;
+extern const Verb kCalibrateVerb, kStreamVerb, kStudyVerb;
 
 // What stood behind the first "--" of `smalloc run`, `record` and `study`, that "--" included.
 void set_command_to_run(std::vector<std::string> arguments);

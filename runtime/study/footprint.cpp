@@ -91,7 +91,11 @@ Footprint parse_smaps(std::string_view text) {
   Mapping mapping, previous;
   Segment segment = Segment::kOther;
   uint64_t resident = 0, thp = 0, hugetlb = 0;
+  bool grows_down = false; // advice for superpages splits the stack: only its top keeps the name
   const auto close = [&] {
+    if (grows_down)
+      segment = Segment::kStack;
+    grows_down = false;
     PageUse &use = result.segments[static_cast<size_t>(segment)];
     use.thp_bytes += std::min(thp, resident);
     use.base_bytes += resident - std::min(thp, resident);
@@ -110,7 +114,9 @@ Footprint parse_smaps(std::string_view text) {
       const size_t digit = line.find_first_of("0123456789", colon);
       const uint64_t bytes =
           digit == std::string_view::npos ? 0 : number(line.substr(digit), 10) << 10;
-      if (key == "Rss")
+      if (key == "VmFlags")
+        grows_down = line.find(" gd") != std::string_view::npos;
+      else if (key == "Rss")
         resident = bytes;
       else if (key == "AnonHugePages" || key == "ShmemPmdMapped" || key == "FilePmdMapped")
         thp += bytes;
@@ -132,14 +138,29 @@ void FootprintSeries::add(double seconds, const Footprint &sample) {
 }
 
 double FootprintSeries::average_bytes(double end_seconds) const {
-  double sum = 0, time = 0;
+  return static_cast<double>(average(end_seconds).total().total());
+}
+
+Footprint FootprintSeries::average(double end_seconds) const {
+  double time = 0;
+  std::array<std::array<double, 3>, kSegments> sums{};
   for (size_t i = 0; i < samples_.size(); i++) {
     const double until = i + 1 < samples_.size() ? samples_[i + 1].seconds : end_seconds;
     const double weight = std::max(until - samples_[i].seconds, 1e-6);
-    sum += weight * static_cast<double>(samples_[i].footprint.total().total());
+    for (size_t k = 0; k < kSegments; k++) {
+      const PageUse &use = samples_[i].footprint.segments[k];
+      sums[k][0] += weight * static_cast<double>(use.base_bytes);
+      sums[k][1] += weight * static_cast<double>(use.thp_bytes);
+      sums[k][2] += weight * static_cast<double>(use.hugetlb_bytes);
+    }
     time += weight;
   }
-  return time > 0 ? sum / time : 0;
+  Footprint result;
+  for (size_t k = 0; k < kSegments && time > 0; k++)
+    result.segments[k] = {static_cast<uint64_t>(sums[k][0] / time),
+                          static_cast<uint64_t>(sums[k][1] / time),
+                          static_cast<uint64_t>(sums[k][2] / time)};
+  return result;
 }
 
 uint64_t FootprintSeries::maximum_bytes() const { return peak().total().total(); }

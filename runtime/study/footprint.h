@@ -45,6 +45,7 @@ public:
   const Footprint &at(size_t i) const { return samples_[i].footprint; }
   // Until `end_seconds`, when the process ended.
   double average_bytes(double end_seconds) const;
+  Footprint average(double end_seconds) const;
   uint64_t maximum_bytes() const;
   // The sample with the most bytes; empty without samples.
   Footprint peak() const;

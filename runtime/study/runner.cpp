@@ -3,8 +3,6 @@
 // runner.cpp decides the order of fork, exec, sampling and wait.
 #include "runtime/study/runner.h"
 
-#include "runtime/study/events.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -28,6 +26,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 // Processes that a command starts; more are not a program that is studied.
 constexpr unsigned kMostProcesses = 1024;
+
+using pmu::Quantity;
+constexpr Quantity kCounted[] = {
+    Quantity::kCycles,       Quantity::kInstructions, Quantity::kWalks,       Quantity::kWalkCycles,
+    Quantity::kMemoryStalls, Quantity::kCacheMisses,  Quantity::kBranchMisses};
 
 double seconds(const struct timeval &t) {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
@@ -124,7 +127,9 @@ RunResult run_once(const RunPlan &plan) {
     close(go_pipe[1]);
     return result;
   }
-  EventCounters counters(plan.count_events ? child : 0);
+  std::optional<pmu::Counters> counters;
+  if (plan.perf)
+    counters.emplace(*plan.perf, kCounted, pmu::Target{child, true});
   const auto start = Clock::now();
   close(go_pipe[1]);
   // Closed by a successful exec; else it carries errno.
@@ -165,7 +170,8 @@ RunResult run_once(const RunPlan &plan) {
   result.minor_faults = static_cast<uint64_t>(usage.ru_minflt);
   result.major_faults = static_cast<uint64_t>(usage.ru_majflt);
   result.peak_resident_bytes = static_cast<uint64_t>(usage.ru_maxrss) << 10;
-  result.events = counters.read();
+  if (counters)
+    result.events = counters->read();
   return result;
 }
 

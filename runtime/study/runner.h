@@ -5,6 +5,7 @@
 // sampled while it runs, its time and faults as the kernel charges them to it and to its children.
 #pragma once
 
+#include "runtime/pmu/counters.h"
 #include "runtime/study/footprint.h"
 
 #include <map>
@@ -17,15 +18,10 @@ namespace smalloc::study {
 struct RunPlan {
   std::vector<std::string> command;
   std::map<std::string, std::string> environment; // added to ours
-  bool without_thp = false;  // PR_SET_THP_DISABLE: base pages, whatever the system's mode is
-  bool show_output = false;  // else standard output and error go to /dev/null
-  double sample_seconds = 1; // earlier at first: 0.02, 0.05, 0.1, ... up to this
-  bool count_events = true;  // PMU, where there is one
-};
-
-// What a PMU counted; nothing where it has no such event or there is no PMU.
-struct Events {
-  std::optional<double> cycles, instructions, dtlb_misses, cache_misses, branch_misses;
+  bool without_thp = false;        // PR_SET_THP_DISABLE: base pages, whatever the system's mode is
+  bool show_output = false;        // else standard output and error go to /dev/null
+  double sample_seconds = 1;       // earlier at first: 0.02, 0.05, 0.1, ... up to this
+  pmu::PerfSource *perf = nullptr; // the PMU's counts; null: none are taken
 };
 
 struct RunResult {
@@ -35,7 +31,7 @@ struct RunResult {
   uint64_t minor_faults = 0, major_faults = 0;
   uint64_t peak_resident_bytes = 0; // of the largest single process
   FootprintSeries footprint;        // of the process and its children together
-  Events events;
+  pmu::Counts events;
 };
 
 RunResult run_once(const RunPlan &plan);

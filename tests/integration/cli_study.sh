@@ -35,6 +35,25 @@ madvise | always)
   expect_status 0 "$SMALLOC" study --pages base,thp -r 1 --json -- ./touch
   json_is out 'd["commands"][0]["results"][1]["footprint"]["segments"][0]["thp_bytes"] >= 32 << 20'
   json_is out 'd["commands"][0]["results"][1]["page_faults"] < 4096'
+  # The stack: 4 MiB of it, written and held, on superpages when asked for, counted as stack either way.
+  cat >stack.c <<'C'
+#include <string.h>
+#include <unistd.h>
+__attribute__((noinline)) static int hold(int value) {
+  volatile char data[4 << 20];
+  memset((char *)data, value, sizeof data);
+  usleep(500000);
+  return data[value * 4096] != value;
+}
+int main(int argc, char **argv) { return hold(argc) || !argv[0]; }
+C
+  "$CC" -O1 stack.c -o stack
+  if [ "$(ulimit -s)" = unlimited ] || [ "$(ulimit -s)" -ge 8192 ]; then
+    expect_status 0 "$SMALLOC" study --pages base,stack -r 1 --json -- ./stack
+    json_is out '[s["base_bytes"] >= 4 << 20 for s in d["commands"][0]["results"][0]["footprint"]["segments"] if s["name"] == "stack"] == [True]'
+    json_is out '[s["thp_bytes"] >= 2 << 20 for s in d["commands"][0]["results"][1]["footprint"]["segments"]] == [False, False, True, False, False]'
+    json_is out '[s["average_thp_bytes"] > 0 for s in d["commands"][0]["results"][1]["footprint"]["segments"]] == [False, False, True, False, False]'
+  fi
   # Segments apart: 64 MiB of static data on superpages, the heap not.
   cat >static.c <<'C'
 #include <string.h>

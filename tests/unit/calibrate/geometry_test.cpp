@@ -129,6 +129,73 @@ TEST(Geometry, FindsRandomGeometries) {
   }
 }
 
+// The same with everything at once: levels that page sizes share, a hypervisor's small pages,
+// disturbed chases and prefetched ones.
+TEST(Geometry, FindsRandomGeometriesUnderArtefacts) {
+  std::mt19937_64 random(99);
+  const auto one_of = [&](auto... v) {
+    const std::vector<uint64_t> list{static_cast<uint64_t>(v)...};
+    return list[random() % list.size()];
+  };
+  for (unsigned i = 0; i < 8; i++) {
+    SimulatedMachine m;
+    m.l1_shared = i % 2;
+    m.l1_base = {one_of(40, 48, 64, 72, 96), 0};
+    m.l1_super = m.l1_shared ? m.l1_base : SimulatedLevel{one_of(16, 32), 0};
+    m.l2 = {{0, static_cast<unsigned>(one_of(4, 8))}};
+    m.l2->entries = m.l2->ways * one_of(128, 256);
+    m.l2_penalty = static_cast<double>(one_of(5, 7, 9));
+    m.walk_near = static_cast<double>(one_of(25, 40));
+    m.host_page_bytes = i % 4 < 2 ? uint64_t{1} << 40 : one_of(4096, 65536);
+    m.noise = 0.005;
+    m.outliers = 0.02;
+    m.prefetch = 0.01;
+    GeometryPlan plan = small_plan();
+    plan.rounds = 5;
+    const Geometry g = measure(m, i, plan);
+    SCOPED_TRACE(testing::Message() << "machine " << i << ": L1 " << m.l1_base.entries
+                                    << ", shared " << m.l1_shared << ", L2 " << m.l2->entries << "/"
+                                    << m.l2->ways << ", host " << m.host_page_bytes);
+    EXPECT_NEAR(entries(g, 1, 4096), static_cast<double>(m.l1_base.entries), 2);
+    EXPECT_NEAR(entries(g, 2, 4096), static_cast<double>(m.l2->entries),
+                0.02 * static_cast<double>(m.l2->entries));
+    EXPECT_NEAR(entries(g, 1, kSuper), static_cast<double>(m.l1_super.entries), 2);
+    if (level(g, 1, kSuper)) {
+      EXPECT_EQ(level(g, 1, kSuper)->shared, m.l1_shared);
+    }
+    EXPECT_EQ(g.backing_page_bytes, std::min(m.host_page_bytes, kSuper));
+    if (m.host_page_bytes < kSuper) {
+      EXPECT_EQ(level(g, 2, kSuper), nullptr); // hidden, and said so
+      EXPECT_THAT(g.unknown, testing::Contains(testing::HasSubstr("2 MiB: unknown (backing")));
+    }
+  }
+}
+
+TEST(Geometry, LooksAtFurtherPageSizes) {
+  SimulatedMachine m;
+  m.l1_super = {16, 4};
+  GeometryPlan plan = small_plan();
+  plan.other_bytes = {65536, uint64_t{1} << 30};
+  Geometry g = measure(m, 1, plan);
+  EXPECT_EQ(entries(g, 1, 65536), 16);
+  EXPECT_EQ(entries(g, 1, uint64_t{1} << 30), 16);
+  EXPECT_EQ(g.backing_page_bytes, kSuper); // only transparent superpages tell it
+  // Nobody has many pages of 1 GiB: a dozen show a level of 4.
+  m.l1_super = {4, 4};
+  m.superpages = 12;
+  plan.superpage_bytes = {};
+  plan.other_bytes = {uint64_t{1} << 30};
+  g = measure(m, 1, plan);
+  EXPECT_EQ(entries(g, 1, uint64_t{1} << 30), 4);
+  m.superpages = 3;
+  EXPECT_THAT(measure(m, 1, plan).unknown,
+              testing::Contains("TLB, 1 GiB: unknown (such pages are not to be had)"));
+  m.l1_super = {64, 0};
+  m.superpages = 12;
+  EXPECT_THAT(measure(m, 1, plan).unknown,
+              testing::Contains("TLB level 1, 1 GiB: unknown (memory for 12 pages only)"));
+}
+
 TEST(Geometry, FiveRunsAgreeUnderOutliersAndPrefetch) {
   SimulatedMachine m;
   m.noise = 0.01;

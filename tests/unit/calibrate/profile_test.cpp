@@ -47,10 +47,27 @@ TEST(Profile, TrustsMeasuredThenPresetThenCpuid) {
   EXPECT_EQ(*level(p, 2, 4096)->entries.low, 2400);
   EXPECT_EQ(level(p, 2, 4096)->ways.source, "preset");
   EXPECT_EQ(level(p, 2, k2M)->entries.source, "preset");
-  EXPECT_EQ(level(p, 2, 1u << 30)->entries.source, "cpuid");
+  EXPECT_EQ(level(p, 2, 1u << 30)->entries.source, "preset");
+  ProfileSources strange = zen4_guest();
+  strange.preset = nullptr;
+  EXPECT_EQ(level(build_profile(strange), 2, 1u << 30)->entries.source, "cpuid");
   EXPECT_EQ(p.reach(), 2412u);
   EXPECT_EQ(p.reach_pages.source, "measured");
   EXPECT_EQ(p.l2_hit_cycles.source, "measured");
+}
+
+TEST(Profile, ComparesLatencyWithThePmu) {
+  ProfileSources s = zen4_guest();
+  s.counted.why = "there is no PMU here";
+  EXPECT_THAT(build_profile(s).disagreements,
+              testing::Contains("walk, counted by the PMU: unknown (there is no PMU here)"));
+  s.counted = {150.0, 1e6, ""};
+  for (const std::string &line : build_profile(s).disagreements)
+    EXPECT_THAT(line, testing::Not(testing::HasSubstr("PMU"))); // near enough
+  s.counted.cycles = 60;
+  EXPECT_THAT(
+      build_profile(s).disagreements,
+      testing::Contains("walk, 4 KiB, 65536 pages: measured 141 cycles by latency, 60 by the PMU"));
 }
 
 TEST(Profile, SharedEntriesAreOneLevel) {

@@ -65,6 +65,34 @@ TEST(Footprint, SkipsWhatItDoesNotUnderstand) {
       4096u);
 }
 
+// Advice for superpages splits the stack; what grows down is the stack's, whatever its name.
+TEST(Footprint, KnowsAStackThatWasAdvised) {
+  const Footprint f = parse_smaps(R"(7fffff000000-7fffff600000 rw-p 00000000 00:00 0 
+Rss:                4096 kB
+AnonHugePages:      4096 kB
+VmFlags: rd wr mr mw me gd ac hg 
+7fffff600000-7fffff7ff000 rw-p 00000000 00:00 0                          [stack]
+Rss:                  16 kB
+VmFlags: rd wr mr mw me gd ac 
+)");
+  EXPECT_EQ(of(f, Segment::kStack).thp_bytes, 4096u << 10);
+  EXPECT_EQ(of(f, Segment::kStack).base_bytes, 16u << 10);
+  EXPECT_EQ(of(f, Segment::kHeap).total(), 0u);
+}
+
+TEST(Footprint, AveragesSegmentsAndSizesApart) {
+  Footprint early, late;
+  early.segments[static_cast<size_t>(Segment::kStack)].thp_bytes = 100;
+  late.segments[static_cast<size_t>(Segment::kStack)].thp_bytes = 300;
+  late.segments[static_cast<size_t>(Segment::kText)].base_bytes = 40;
+  FootprintSeries series;
+  series.add(0, early);
+  series.add(3, late);
+  const Footprint average = series.average(4);
+  EXPECT_EQ(of(average, Segment::kStack).thp_bytes, 150u);
+  EXPECT_EQ(of(average, Segment::kText).base_bytes, 10u);
+}
+
 TEST(Footprint, AveragesOverTime) {
   const auto of_bytes = [](uint64_t bytes) {
     Footprint f;

@@ -2,6 +2,7 @@
 //
 // study_report_test.cpp decides what a study says of runs whose times are given: the paper's
 // normalised speed-up and geometric mean, noise, the picture, the prediction's curve.
+#include "runtime/calibrate/stream.h"
 #include "runtime/cli/diagnostics.h"
 #include "runtime/cli/study_prediction.h"
 #include "runtime/cli/study_report.h"
@@ -104,6 +105,102 @@ TEST(StudyPrediction, TakesTheCostFromTheCurve) {
   EXPECT_EQ(walk_cycles(p, 10), 50);
   EXPECT_EQ(walk_cycles(p, 1e9), 90);
   EXPECT_NEAR(walk_cycles(p, 16384), 70, 1e-9);
+}
+
+study::RunResult counted(double cycles, double instructions, double walk_cycles) {
+  study::RunResult r = run(1);
+  r.events[pmu::Quantity::kCycles] = cycles;
+  r.events[pmu::Quantity::kInstructions] = instructions;
+  r.events[pmu::Quantity::kWalks] = walk_cycles / 50;
+  r.events[pmu::Quantity::kWalkCycles] = walk_cycles;
+  r.events[pmu::Quantity::kBranchMisses] = 1e6;
+  return r;
+}
+
+Study counted_study() {
+  Study s;
+  s.configurations = {"base", "thp"};
+  s.commands = {
+      {"walks",
+       {"./walks"},
+       {{"base", {counted(4e9, 2e9, 1e9), counted(4.1e9, 2e9, 1e9), counted(3.9e9, 2e9, 1e9)}},
+        {"thp", {counted(3e9, 2e9, 1e8), counted(3e9, 2e9, 1e8), counted(3e9, 2e9, 1e8)}}}}};
+  return s;
+}
+
+TEST(StudyReport, StacksCyclesOverThoseOfTheFirst) {
+  const auto d = study_document(counted_study());
+  const auto &base = d["commands"][0]["results"][0];
+  EXPECT_EQ(base["events"]["cycles"], 4e9);
+  EXPECT_EQ(base["events"]["dtlb_misses"], 2e7);
+  EXPECT_TRUE(base["events"]["cache_misses"].is_null());
+  EXPECT_EQ(base["cpi_stack"]["cpi"], 2.0);
+  EXPECT_EQ(base["cpi_stack"]["parts"][0]["name"], "translation");
+  EXPECT_EQ(base["cpi_stack"]["parts"][0]["cpi"], 0.5);
+  const std::string text = study_table(d, Colour::kOff);
+  // 25 % of the first's cycles before, 2.5 % after; branches are 1e6 x 15 cycles.
+  EXPECT_THAT(text, testing::ContainsRegex("walks +base +0.250 +- +0.004~ +0.746"));
+  EXPECT_THAT(text, testing::ContainsRegex("walks +thp +0.025 +- +0.004~ +0.721"));
+}
+
+TEST(StudyReport, SaysOnceThatNothingWasCounted) {
+  Study s = two_commands();
+  s.no_events = "there is no PMU here";
+  const auto d = study_document(s);
+  EXPECT_EQ(d["no_events"], "there is no PMU here");
+  EXPECT_TRUE(d["commands"][0]["results"][0]["cpi_stack"].is_null());
+  EXPECT_THAT(study_table(d, Colour::kOff),
+              HasSubstr("not counted: cycles, TLB misses, CPI stack: there is no PMU here\n"));
+}
+
+TEST(StudyPrediction, TakesThePmusCountsWhereThereAreSome) {
+  Study s = counted_study();
+  auto d = study_document(s);
+  const StudyPredictor predictor({"", "zen4", "./walks", std::nullopt, ""});
+  predictor.add_to(d, s);
+  const auto &p = d["predictions"][0];
+  EXPECT_EQ(p["source"], "pmu");
+  EXPECT_EQ(p["cost_source"], "pmu");
+  EXPECT_EQ(p["misses"], 2e7);
+  EXPECT_EQ(p["cost_cycles"], 50.0);
+  EXPECT_EQ(p["translation_share"], 0.25);
+  EXPECT_EQ(p["measured_gain"], 0.0); // user time is the same in these runs
+  EXPECT_TRUE(p["within_bound"].get<bool>());
+  EXPECT_THAT(prediction_text(d),
+              HasSubstr("2e+07 TLB misses (pmu) x 50 cycles (counted) = at most 25.0 %"));
+  // Without walk cycles (Zen) the cost is the curve's.
+  for (auto &result : s.commands[0].results)
+    for (auto &r : result.runs)
+      r.events[pmu::Quantity::kWalkCycles].reset();
+  d = study_document(s);
+  predictor.add_to(d, s);
+  EXPECT_EQ(d["predictions"][0]["cost_source"], "curve");
+  EXPECT_EQ(d["predictions"][0]["cost_cycles"],
+            walk_cycles(format::profile_of_preset(*smalloc_machine_by_name("zen4")), 1280));
+}
+
+TEST(StudyPrediction, KnowsTheMissesOfStream) {
+  const calibrate::StreamPlan plan{3 * (64 << 20), 4}; // 3 x 16,384 pages
+  auto walks = misses_of_stream(plan, 2048, 4096);
+  EXPECT_EQ(walks.pages, 3 * 16384);
+  // Each pass misses on each page of its arrays: 2 + 2 + 3 + 3 arrays a repeat, then the check.
+  EXPECT_EQ(walks.misses, (4 * 10 + 3) * 16384);
+  walks = misses_of_stream(plan, 1 << 20, 4096); // a TLB that holds all
+  EXPECT_EQ(walks.misses, 0);
+  try {
+    const StudyPredictor impossible({"", "zen4", "./app", std::nullopt, "there is no PMU here"});
+    FAIL() << "accepted";
+  } catch (const Failure &failure) {
+    EXPECT_THAT(failure.why, HasSubstr("there is no PMU here"));
+  }
+}
+
+TEST(StudyPrediction, StreamComputesWhatItSays) {
+  const auto rates = calibrate::run_stream({3 << 20, 3});
+  ASSERT_TRUE(rates);
+  EXPECT_TRUE(rates->correct);
+  for (double rate : rates->bytes_per_second)
+    EXPECT_GT(rate, 0);
 }
 
 // A trace of 20 laps over 100 pages of regions that a sampler of this rate kept.
