@@ -14,6 +14,7 @@
 #include "smalloc/include/smalloc/smalloc.h"
 #include "smalloc/os/fork_locks.h"
 #include "smalloc/os/loaded_objects.h"
+#include "smalloc/os/own_image.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -205,8 +206,8 @@ bool Runtime::start() {
   }
   if (ladder_.wants_to_warn())
     warn_of_fallback();
-  g_small.configure(region_,
-                    {strategy_ == HeapStrategy::kSuperpage, o.demote_percent, o.cache_bytes});
+  g_small.configure(region_, {strategy_ == HeapStrategy::kSuperpage, o.demote_percent,
+                              o.cache_bytes, !o.text_on_superpages});
   // Before jemalloc's, which registers its own at its start: prefork handlers run last in, first
   // out, so jemalloc's locks are taken before ours, as in an allocation.
   pthread_atfork([] { g_runtime.before_fork(); }, [] { g_runtime.after_fork(); },
@@ -232,6 +233,8 @@ bool Runtime::start() {
     text.put(machine_name_).put(", reach ").bytes(reach_bytes_).put_char('\n');
     kLinux.write_error(text.data(), text.size());
   }
+  if (!o.text_on_superpages)
+    drop_own_file_pages();
   seen = HeapState::kStarting;
   return state_.compare_exchange_strong(seen, HeapState::kReady, std::memory_order_acq_rel);
 }

@@ -7,6 +7,7 @@
 #include "smalloc/core/small_heap.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/os/fork_locks.h"
+#include "smalloc/os/own_image.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -22,12 +23,6 @@ const char *jepriv_malloc_conf =
     "narenas:1,retain:true,oversize_threshold:0,dss:disabled,thp:default,"
     "metadata_thp:disabled,dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:false,"
     "abort_conf:false,percpu_arena:disabled,hpa:false,trust_madvise:true";
-
-extern "C" {
-// The section that private_jemalloc.sh makes.
-extern const char __start_jepriv_cold_text[] __attribute__((visibility("hidden")));
-extern const char __stop_jepriv_cold_text[] __attribute__((visibility("hidden")));
-}
 
 namespace smalloc {
 
@@ -74,15 +69,6 @@ void return_class_cache(void *value) {
   t_small.has_class_cache = false;
   t_small.class_cache_refused = true; // later destructors of this thread do without
   jepriv_mallctl("tcache.destroy", nullptr, nullptr, &cache, sizeof cache);
-}
-
-/// The start runs through jemalloc's control interface, which hardly anybody needs afterwards; the kernel maps files in pieces of
-/// 64 KiB, so that it would stay resident nearly whole. Clean file pages: what is called again comes back by itself.
-void drop_cold_text(const OsHooks &os) {
-  auto start = align_up(reinterpret_cast<uintptr_t>(__start_jepriv_cold_text), kBasePageBytes);
-  auto stop = align_down(reinterpret_cast<uintptr_t>(__stop_jepriv_cold_text), kBasePageBytes);
-  if (start < stop)
-    os.purge(reinterpret_cast<char *>(start), stop - start);
 }
 
 } // namespace
@@ -150,8 +136,9 @@ bool SmallHeap::bind_thread() {
   if (jepriv_mallctl("thread.arena", nullptr, nullptr, &arena, sizeof arena) != 0)
     return false;
   t_small.bound = true;
-  if (k == 0 && !cold_text_dropped_.exchange(true, std::memory_order_relaxed))
-    drop_cold_text(region_->os());
+  // The start runs through jemalloc's control interface, which hardly anybody needs afterwards.
+  if (k == 0 && config_.drop_file_pages && !file_pages_dropped_.exchange(true))
+    drop_own_file_pages();
   return true;
 }
 

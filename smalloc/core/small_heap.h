@@ -39,8 +39,9 @@ public:
   /// Remembers what start() needs. Allocates nothing.
   struct Config {
     bool superpages_at_birth = false;
-    unsigned idle_percent = 10; ///< demote:
-    uint64_t cache_bytes = 0;   ///< cache:
+    unsigned idle_percent = 10;  ///< demote:
+    uint64_t cache_bytes = 0;    ///< cache:
+    bool drop_file_pages = true; ///< after the start; false: code has no file behind it (text:on)
   };
   void configure(Region &region, const Config &config);
   bool ready() const { return state_.load(std::memory_order_acquire) == HeapState::kReady; }
@@ -90,7 +91,7 @@ private:
   std::atomic<HeapState> state_{HeapState::kUninitialised};
   std::atomic<HeapState> arena_state_[kMostArenas] = {};
   std::atomic<HeapState> class_state_{HeapState::kUninitialised};
-  std::atomic<bool> class_frozen_{false}, cold_text_dropped_{false};
+  std::atomic<bool> class_frozen_{false}, file_pages_dropped_{false};
   std::atomic<unsigned> class_generation_{0};
   unsigned arenas_[kMostArenas] = {};
   unsigned class_arena_ = 0;
