@@ -60,11 +60,8 @@ size_t BigObjects::stagger(size_t alignment) {
 }
 
 void BigObjects::set_superpage(Area &a, UnitIndex unit, bool on) {
-  uint64_t bit = uint64_t{1} << (unit % 64);
-  if (on)
-    a.superpage[unit / 64] |= bit;
-  else
-    a.superpage[unit / 64] &= ~bit;
+  uint64_t bit = uint64_t{1} << (unit % 64), &word = a.superpage[unit / 64];
+  __atomic_store_n(&word, on ? word | bit : word & ~bit, __ATOMIC_RELAXED);
 }
 
 void BigObjects::set_pending(BigObject &object, bool on) {

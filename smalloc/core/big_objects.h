@@ -124,9 +124,10 @@ private:
   struct Area {
     Slice slice = Slice::kBigBase;
     UnitMap map;
-    BigObject *objects = nullptr;  ///< by unit
-    uint32_t *head_of = nullptr;   ///< by unit: distance to the head; garbage in units of no object
-    uint64_t *superpage = nullptr; ///< by unit: is one
+    BigObject *objects = nullptr; ///< by unit
+    uint32_t *head_of = nullptr;  ///< by unit: distance to the head; garbage in units of no object
+    uint64_t *superpage =
+        nullptr; ///< by unit: is one; changed locked, read by the promoter without
   };
   char *address(const Area &a, UnitIndex unit) const {
     return region_->unit_address(a.slice, unit);
@@ -135,7 +136,7 @@ private:
     return areas_[region_->slice_of(p) == Slice::kBigSuper ? kSuper : kBase];
   }
   bool is_superpage(const Area &a, UnitIndex unit) const {
-    return a.superpage[unit / 64] >> (unit % 64) & 1;
+    return __atomic_load_n(&a.superpage[unit / 64], __ATOMIC_RELAXED) >> (unit % 64) & 1;
   }
   void set_superpage(Area &a, UnitIndex unit, bool on);
   size_t stagger(size_t alignment);

@@ -30,11 +30,15 @@ void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64
     return;
   BigObject &o = *handle.object;
   Area &a = areas_[kBase];
-  bool live = o.units != 0 && o.pending && handle.slice == a.slice;
-  if (live) {
-    o.ledger.earn(credit_ns);
-    o.worth_ns += credit_ns;
+  bool live;
+  {
+    SpinGuard guard(lock_);
+    live = o.units != 0 && o.pending && handle.slice == a.slice;
+    if (live)
+      o.worth_ns += credit_ns;
   }
+  if (live)
+    o.ledger.earn(credit_ns);
   // The pause saves looks that small nests would ask for; a nest that is worth far more than looking gets its look.
   bool worth_a_look = !o.refused && credit_ns / kLooksInCredit >= kLookPriceNs * o.whole_units;
   if (!live || (o.skipped < o.pause && !eager && !worth_a_look)) {

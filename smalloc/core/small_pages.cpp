@@ -58,12 +58,17 @@ bool SmallPages::grows_dense() {
   const Area &area = areas_[0];
   unsigned seen = 0;
   for (UnitIndex index = region_->grown_units(area.slice); index-- > 0 && seen < kProbes;) {
-    const Unit &unit = area.units[index];
-    if (unit.pages_used < kDensePages)
+    bool full, superpage;
+    {
+      SpinGuard guard(lock_);
+      full = area.units[index].pages_used >= kDensePages;
+      superpage = area.units[index].superpage;
+    }
+    if (!full)
       continue; // being filled, or emptied
     seen++;
-    if (!unit.superpage && region_->os().resident_pages(region_->unit_address(area.slice, index),
-                                                        kSuperpageBytes) < kDensePages)
+    if (!superpage && region_->os().resident_pages(region_->unit_address(area.slice, index),
+                                                   kSuperpageBytes) < kDensePages)
       return false;
   }
   return seen != 0;
@@ -88,6 +93,7 @@ char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing) {
   }
   if (p) {
     UnitIndex first = region_->unit_of(area->slice, p);
+    SpinGuard guard(lock_);
     for (size_t i = 0; i < units; i++)
       area->units[first + i].superpage = true;
     region_->counters().superpages_at_birth.add(units);
@@ -250,12 +256,16 @@ void SmallPages::earn_time() {
 bool SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
   Unit &unit = area.units[index];
   char *start = region_->unit_address(area.slice, index);
-  bool ok = region_->os().resident_pages(start, kSuperpageBytes) >= kDensePages;
+  bool ok = region_->os().resident_pages(start, kSuperpageBytes) >= kDensePages, was_demoted;
+  {
+    SpinGuard guard(lock_);
+    was_demoted = unit.demoted;
+  }
   uint64_t took = 0;
   if (!ok)
     region_->counters().units_too_sparse.add();
   else
-    ok = (unit.demoted ? promote_demoted(start, took) : region_->promote(start, took)) == 0;
+    ok = (was_demoted ? promote_demoted(start, took) : region_->promote(start, took)) == 0;
   ledger_.pay(took);
   if (ok)
     price.measured(took);
@@ -283,18 +293,27 @@ void SmallPages::promote(Price &price, uint64_t pause_ns, bool eager) {
   UnitIndex first_end = region_->grown_units(areas_[0].slice);
   UnitIndex end = first_end + (area_count_ == 2 ? region_->grown_units(areas_[1].slice) : 0);
   uint64_t began = region_->os().now_ns();
-  for (UnitIndex seen = 0; seen < end && pending(); seen++) {
+  for (UnitIndex seen = 0; seen < end && pending();) {
     if (!eager && !ledger_.covers(price.ns()))
       break;
-    if (next_unit_ >= end)
-      next_unit_ = 0;
-    UnitIndex index = next_unit_++;
-    Area &area = areas_[index >= first_end];
-    if (index >= first_end)
-      index -= first_end;
-    if (!area.units[index].dense)
-      continue;
-    try_unit(area, index, price);
+    Area *area = nullptr;
+    UnitIndex index = 0;
+    {
+      SpinGuard guard(lock_);
+      for (; seen < end && !area; seen++) {
+        if (next_unit_ >= end)
+          next_unit_ = 0;
+        index = next_unit_++;
+        Area &a = areas_[index >= first_end];
+        if (index >= first_end)
+          index -= first_end;
+        if (a.units[index].dense)
+          area = &a;
+      }
+    }
+    if (!area)
+      break;
+    try_unit(*area, index, price);
     if (region_->os().now_ns() - began >= pause_ns)
       break;
   }
@@ -306,8 +325,14 @@ UnitIndex SmallPages::promote_all(Price &price) {
   Area &area = areas_[0];
   UnitIndex end = region_->grown_units(area.slice), promoted = 0;
   for (UnitIndex index = 0; index < end; index++) {
-    if (!area.units[index].superpage && area.units[index].pages_used >= kDensePages)
+    bool wanted;
+    {
+      SpinGuard guard(lock_);
+      wanted = !area.units[index].superpage && area.units[index].pages_used >= kDensePages;
+    }
+    if (wanted)
       try_unit(area, index, price);
+    SpinGuard guard(lock_);
     promoted += area.units[index].superpage;
   }
   return promoted;
