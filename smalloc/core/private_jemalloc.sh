@@ -34,7 +34,11 @@ for member in $(ar t "$dir/all.a" | grep '^thread_event\.'); do
   objcopy --redefine-sym jepriv_tcache_gc_event_handler=jesys_tcache_gc_event_handler \
     --redefine-sym jepriv_tcache_gc_dalloc_event_handler=jesys_tcache_gc_dalloc_event_handler "$member"
 done
-# Cold text gets a section of its own, so that its pages can be given back once the start has run through some of it.
+# Cold text gets a section of its own, so that its pages can be given back once the start has run through some of it, and
+# so that the unlikely parts of hot members do not lie in front of our own text, where the linker puts them.
+for member in $(ar t "$dir/all.a"); do
+  objcopy --rename-section .text.unlikely=jepriv_cold_text "$member"
+done
 for member in $(ar t "$dir/all.a" | grep -E "$is_cold"); do
   objcopy --rename-section .text=jepriv_cold_text "$member"
 done
