@@ -193,7 +193,7 @@ private:
   Value *sampled(IRBuilder<> &B, Value *Address) {
     Value *Region = B.CreateLShr(Address, SMALLOC_REGION_SHIFT);
     Value *Product = B.CreateMul(Region, B.getInt64(SMALLOC_REGION_FACTOR));
-    return B.CreateICmpULT(B.CreateLShr(Product, 32), Threshold);
+    return B.CreateICmpULT(Product, Threshold);
   }
 
   Value *otherPage(IRBuilder<> &B, Value *Address, AllocaInst *Slot) {
@@ -216,15 +216,15 @@ private:
       Before = seldom(sampled(B, Address), Before);
       B.SetInsertPoint(Before);
     } else {
+      // Hashed first: at a low rate that is all, and the branch is foreseen.
       Value *Tell = sampled(B, Address);
-      if (Slot)
-        Tell = B.CreateAnd(Tell, otherPage(B, Address, Slot));
-      if (Lane)
-        Tell = B.CreateAnd(Tell, Lane);
-      Before = seldom(Tell, Before);
+      Before = seldom(Lane ? B.CreateAnd(Tell, Lane) : Tell, Before);
       B.SetInsertPoint(Before);
-      if (Slot)
+      if (Slot) {
+        Before = seldom(otherPage(B, Address, Slot), Before);
+        B.SetInsertPoint(Before);
         B.CreateStore(Address, Slot);
+      }
     }
     G.tell(B, tagged(B, Address, A.Writes));
   }

@@ -9,7 +9,6 @@
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
-#include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
@@ -31,8 +30,7 @@ constexpr uint64_t SteadyStride = 512;
 constexpr uint64_t SmallStaticBytes = 64;
 constexpr unsigned MaxCompared = 64;    ///< leaders that an access is compared with
 constexpr unsigned MaxRemembered = 128; ///< accesses of a function that remember their last page
-constexpr unsigned ExpansionBudget =
-    12; ///< instructions that a walk's values may cost before the loop
+constexpr unsigned MaxExpressionSize = 100; ///< of a value that a walk needs before the loop
 
 /// One access that may speak for its neighbours.
 struct Leader {
@@ -46,8 +44,8 @@ class Finder {
 public:
   Finder(Function &F, FunctionAnalysisManager &FAM)
       : F(F), DL(F.getParent()->getDataLayout()), LI(FAM.getResult<LoopAnalysis>(F)),
-        DT(FAM.getResult<DominatorTreeAnalysis>(F)), SE(FAM.getResult<ScalarEvolutionAnalysis>(F)),
-        TTI(FAM.getResult<TargetIRAnalysis>(F)) {}
+        DT(FAM.getResult<DominatorTreeAnalysis>(F)), SE(FAM.getResult<ScalarEvolutionAnalysis>(F)) {
+  }
 
   TracedAccesses run() {
     noteCalls();
@@ -226,6 +224,12 @@ private:
     return {R->getStart(), R->getStepRecurrence(SE)};
   }
 
+  /// Dear in front of a loop that may be short.
+  static bool dividesAtRunTime(const SCEV *S) {
+    const auto *D = dyn_cast<SCEVUDivExpr>(S);
+    return D && !isa<SCEVConstant>(D->getRHS());
+  }
+
   void tryWalk(Loop &L) {
     BasicBlock *Latch = L.getLoopLatch();
     SmallVector<Leader *, 8> Inside;
@@ -254,10 +258,9 @@ private:
     Instruction *At = Before->getTerminator();
     SCEVExpander Expander(SE, "smalloc");
     for (const SCEV *S : Needed)
-      if (!Expander.isSafeToExpandAt(S, At))
+      if (!Expander.isSafeToExpandAt(S, At) || S->getExpressionSize() > MaxExpressionSize ||
+          SCEVExprContains(S, dividesAtRunTime))
         return;
-    if (Expander.isHighCostExpansion(Needed, &L, ExpansionBudget, &TTI, At))
-      return;
     Type *I64 = Type::getInt64Ty(F.getContext());
     ToldWalk W;
     W.Before = At;
@@ -278,7 +281,6 @@ private:
   LoopInfo &LI;
   DominatorTree &DT;
   ScalarEvolution &SE;
-  TargetTransformInfo &TTI;
   DenseSet<const Loop *> Calling; ///< loops with calls; null: the function
   unsigned Calls = 0;             ///< of the block, before the instruction at hand
   std::vector<Leader> Leaders;    ///< in an order in which definitions come first

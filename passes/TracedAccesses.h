@@ -4,7 +4,7 @@
 // Decides which memory accesses of an optimised function are told to a recording, and in which of four ways:
 //  - a walk: all references of an innermost loop have addresses that are known before it starts: one call a loop;
 //  - steady: in a loop, mostly on the page of the time before: one compare;
-//  - scattered: in a loop, mostly on another page: hashed without a branch, as most are not sampled;
+//  - scattered: in a loop, mostly on another page: hashed first, as most are not sampled;
 //  - outside: in no loop: hashed.
 // Neighbours on one cache line or so are told by the first of them. Stack, thread-local and small static data are not
 // told: they are not ours to place, and always near.

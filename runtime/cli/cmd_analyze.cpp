@@ -32,6 +32,9 @@ struct Options {
   std::string directives, machine, budget, categories = "site", significance = "share";
 };
 
+// Regions of a sampled trace below which its estimates are off by some 20 % and more (one over the square root).
+constexpr size_t kFewRegions = 30;
+
 const char *kind_name(benefit::CategoryKind kind) {
   switch (kind) {
   case benefit::CategoryKind::kStatic:
@@ -223,8 +226,17 @@ int run_analyze(Options &options) {
   const Profile profile = analyse(options.profile, costs, std::ref(progress));
   progress.clear();
   if (!profile.has_accesses)
-    print_warning("no data accesses", options.profile.traces.front(),
-                  "only first touches are estimated, as if every object were written once");
+    print_warning(
+        "no data accesses", options.profile.traces.front(),
+        "only first touches are estimated, as if every object were written once",
+        "compile with -fplugin-arg-smalloc-profile-generate, then smalloc record --rate 1");
+  for (const TraceSummary &t : profile.traces)
+    if (t.rate < 1 && t.regions < kFewRegions && profile.has_accesses)
+      print_warning(
+          "few sampled regions", t.path,
+          fmt::format("{} of 2 MiB at rate {}: what they say of the others is far from sure",
+                      t.regions, t.rate),
+          "smalloc record --rate 1 -- ./app");
   if (!options.directives.empty()) {
     const directives::File file = directives_of(profile, machine);
     if (file.entries.empty())

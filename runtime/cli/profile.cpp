@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -160,11 +161,14 @@ private:
                            value_of(*reader, "program"),
                            reader->rate(),
                            0,
+                           0,
                            0};
+      std::unordered_set<uint64_t> regions;
       uint64_t last_ns = 0;
       std::map<CategoryKey, double> accesses;
       Follower follower(options_, true,
-                        [&](uint64_t, benefit::Objects::Place place, uint64_t repeats) {
+                        [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats) {
+                          regions.insert(address >> 21);
                           const double n = static_cast<double>(repeats + 1) / summary.rate;
                           summary.accesses += n;
                           if (place.category != benefit::Objects::kNone)
@@ -192,6 +196,7 @@ private:
         total.superpages = std::max(total.superpages, c.superpages());
         total.peak_bytes = std::max(total.peak_bytes, c.peak_bytes);
       }
+      summary.regions = regions.size();
       summary.seconds = static_cast<double>(last_ns) / 1e9;
       seconds_ += summary.seconds;
       profile_.has_accesses |= summary.accesses > 0;

@@ -30,6 +30,7 @@ struct ProfileOptions {
 struct TraceSummary {
   std::string path, build_id, program;
   double rate = 1, accesses = 0, seconds = 0;
+  size_t regions = 0; ///< of 2 MiB, with recorded accesses
 };
 
 /// One base mapping, with what people and files call its category.

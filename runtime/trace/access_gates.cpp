@@ -11,15 +11,19 @@
 using namespace smalloc;
 
 static_assert(SMALLOC_MOST_WALK_REFERENCES == trace::kMostWalkReferences);
-static_assert(SMALLOC_EVERY_REGION == trace::kEveryRegion);
 
 namespace {
 
 smalloc_gate *g_gates;
 
+/// The trace counts hashes in 32 bits, the program spares itself the shift.
+uint64_t gate_threshold() {
+  const uint64_t threshold = trace::region_threshold();
+  return threshold == trace::kEveryRegion ? UINT64_MAX : threshold << 32;
+}
+
 void access(uint64_t address) {
-  if (trace::recording())
-    trace::note_access(address & ~SMALLOC_ACCESS_WRITES, 0, (address & SMALLOC_ACCESS_WRITES) != 0);
+  trace::note_access(address & ~SMALLOC_ACCESS_WRITES, (address & SMALLOC_ACCESS_WRITES) != 0);
 }
 
 void walk(uint64_t iterations, uint64_t count, const smalloc_walk_reference *references) {
@@ -45,7 +49,7 @@ SMALLOC_EXPORT void __smalloc_v1_open_gate(smalloc_gate *gate) {
   g_gates = gate;
   // Behind the entries: whoever sees it sees them.
   for (smalloc_gate *g = g_gates; g; g = g->next)
-    __atomic_store_n(&g->threshold, trace::region_threshold(), __ATOMIC_RELEASE);
+    __atomic_store_n(&g->threshold, gate_threshold(), __ATOMIC_RELEASE);
 }
 
 SMALLOC_EXPORT void __smalloc_v1_close_gate(smalloc_gate *gate) {

@@ -6,6 +6,7 @@
 #include "runtime/trace/collector.h"
 #include "runtime/trace/image_names.h"
 #include "runtime/trace/writer.h"
+#include "smalloc/base/units.h"
 #include "smalloc/include/smalloc/site.h"
 
 #include <errno.h>
@@ -22,9 +23,10 @@ namespace smalloc::trace {
 namespace {
 
 constexpr uint64_t kSecond = 1000000000;
-constexpr size_t kRunsKept = 512;
+constexpr size_t kRunsKept = 1024;
+static_assert(kRunsKept <= kMostAccesses);
 constexpr uint32_t kWalksAReading = 64; // of the clock: it takes longer than to note a walk
-constexpr double kDefaultRate = 0.1;
+constexpr double kDefaultRate = 0.01;
 
 Output g_output;
 char g_pattern[4096];
@@ -45,9 +47,9 @@ struct ThreadState {
   const void *announced_caller;
   const smalloc_cell *announced_cell;
   uint64_t last_now;
-  uint32_t run_count;
-  uint32_t walks; // until the clock is read
-  bool inside;    // we ourselves are at work, or the thread has said good-bye
+  uint32_t run_count, run_room; // no room: no chunk
+  uint32_t walks;               // until the clock is read
+  bool inside;                  // we ourselves are at work, or the thread has said good-bye
 };
 __thread ThreadState t_state __attribute__((tls_model("initial-exec")));
 
@@ -129,6 +131,7 @@ void leave_thread(void *) {
   state.chunk->flush();
   ThreadChunk *chunk = state.chunk;
   state.chunk = nullptr;
+  state.run_room = 0;
   ThreadChunk *head = g_idle.load();
   do
     chunk->next_idle = head;
@@ -168,6 +171,7 @@ bool enter_thread(ThreadState &state) {
   state.chunk = chunk;
   state.runs = static_cast<ThreadChunk::Access *>(chunk->extra());
   state.run_count = 0;
+  state.run_room = kRunsKept;
   if (g_key_made)
     pthread_setspecific(g_key, chunk);
   return true;
@@ -411,24 +415,29 @@ void note_reallocate(const void *p, size_t bytes, const void *old, const void *c
                             reinterpret_cast<uintptr_t>(old));
 }
 
-void note_access(uint64_t address, uint32_t repeats, bool write) {
+namespace {
+// The thread's buffer is full, or it has none yet. What cannot be kept is dropped.
+SMALLOC_COLD void note_access_slowly(uint64_t address, bool write) {
   ThreadState &state = t_state;
-  constexpr unsigned kPageShift = 12;
-  if (state.run_count) {
-    ThreadChunk::Access &last = state.runs[state.run_count - 1];
-    if ((last.address ^ address) >> kPageShift == 0 && last.repeats < UINT32_MAX - repeats - 1) {
-      last.repeats += repeats + 1;
-      last.write |= write;
-      return;
-    }
-  }
-  if (state.run_count == kRunsKept || !state.chunk) {
-    const Inside inside;
-    uint64_t now;
-    if (!inside || !ready(state, now))
-      return;
-  }
-  state.runs[state.run_count++] = {address, repeats, write};
+  const Inside inside;
+  uint64_t now;
+  if (!inside)
+    return;
+  if (!g_output.recording())
+    state.run_count = 0;
+  else if (ready(state, now))
+    state.runs[state.run_count++] = {address, 0, write};
+}
+} // namespace
+
+// Whether anything is being recorded is asked once a full buffer. Runs of one page are put together when they are
+// written.
+void note_access(uint64_t address, bool write) {
+  ThreadState &state = t_state;
+  if (SMALLOC_UNLIKELY(state.run_count >= state.run_room))
+    note_access_slowly(address, write);
+  else
+    state.runs[state.run_count++] = {address, 0, write};
 }
 
 void note_walk(uint64_t iterations, const WalkReference *references, size_t count) {

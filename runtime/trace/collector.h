@@ -27,8 +27,7 @@ void announce_site(const smalloc_cell *cell);
 void note_allocate(const void *p, size_t bytes, const void *caller);
 void note_free(const void *p);
 void note_reallocate(const void *p, size_t bytes, const void *old, const void *caller);
-/// A run of accesses to one page that begins at `address`.
-void note_access(uint64_t address, uint32_t repeats, bool write);
+void note_access(uint64_t address, bool write);
 /// A loop that is about to walk through these (WalkPages): not looked at if none comes to a recorded region.
 void note_walk(uint64_t iterations, const WalkReference *references, size_t count);
 void note_phase(const char *name);

@@ -99,6 +99,9 @@ public:
   size_t size() const { return size_; }
   size_t left() const { return capacity_ - size_; }
   bool full() const { return full_; }
+  /// The next byte's place, for who has seen that there is left() enough; append_to() tells how far it came.
+  unsigned char *end() { return data_ + size_; }
+  void append_to(const unsigned char *end) { size_ = static_cast<size_t>(end - data_); }
   void clear() {
     size_ = 0;
     full_ = false;

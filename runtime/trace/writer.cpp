@@ -22,9 +22,11 @@ namespace smalloc::trace {
 namespace {
 
 constexpr int kLevel = 1;
-constexpr size_t kMostRecordBytes = 24 + kMostAccesses * 20; ///< the longest record there is
+constexpr size_t kMostRecordBytes = 40 + kMostAccesses * 20; ///< the longest record there is
 static_assert(kMostRecordBytes < kChunkBytes / 2);
 constexpr size_t kMostText = 2048;
+constexpr unsigned kPageShift = 12; // runs are of base pages
+static_assert(kMostAccesses < 1 << 14, "a count of runs has two bytes");
 /// A chunk that is older is written by its thread's next event, so that a killed process loses little.
 constexpr uint64_t kOldestNs = 1000000000;
 
@@ -45,6 +47,13 @@ size_t frame_bytes() { return (ZSTD_compressBound(kChunkBytes) + 63) & ~size_t{6
 void *map(size_t bytes) {
   void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return p == MAP_FAILED ? nullptr : p;
+}
+
+unsigned char *put_varint(unsigned char *out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7)
+    *out++ = static_cast<unsigned char>(value | 0x80);
+  *out++ = static_cast<unsigned char>(value);
+  return out;
 }
 
 // write(2) without SIGXFSZ.
@@ -288,14 +297,28 @@ void ThreadChunk::accesses(uint64_t now_ns, uint64_t weight, const Access *list,
     if (now_ns > last_ns_)
       last_ns_ = now_ns;
     bytes_.varint(weight);
-    bytes_.varint(n);
+    const size_t runs_at = bytes_.size(); // how many, in two bytes as well
+    bytes_.byte(0);
+    bytes_.byte(0);
+    size_t runs = 0;
     uint64_t last = 0;
-    for (size_t i = 0; i < n; i++) {
-      const uint64_t grain = list[i].address >> kGrainShift;
-      bytes_.varint(zigzag(static_cast<int64_t>(grain - last)) << 1 | (list[i].write ? 1 : 0));
-      bytes_.varint(list[i].repeats);
+    unsigned char *out = bytes_.end(); // begin() has seen that the longest record fits
+    for (size_t i = 0; i < n; runs++) {
+      const uint64_t address = list[i].address, grain = address >> kGrainShift;
+      uint64_t repeats = list[i].repeats;
+      bool write = list[i].write;
+      for (i++; i < n && (list[i].address ^ address) >> kPageShift == 0; i++) {
+        repeats += list[i].repeats + uint64_t{1};
+        write |= list[i].write;
+      }
+      out = put_varint(out, zigzag(static_cast<int64_t>(grain - last)) << 1 | (write ? 1 : 0));
+      out = put_varint(out, repeats);
       last = grain;
     }
+    bytes_.append_to(out);
+    auto *many = const_cast<unsigned char *>(bytes_.data()) + runs_at;
+    many[0] = static_cast<unsigned char>((runs & 0x7f) | 0x80);
+    many[1] = static_cast<unsigned char>(runs >> 7);
     size_t length = bytes_.size() - length_at - kLengthBytes;
     auto *at = const_cast<unsigned char *>(bytes_.data()) + length_at;
     for (size_t i = 0; i < kLengthBytes; i++, length >>= 7)
@@ -308,7 +331,8 @@ void ThreadChunk::accesses(uint64_t now_ns, uint64_t weight, const Access *list,
 
 void ThreadChunk::walk(uint64_t now_ns, uint64_t iterations, const WalkReference *list,
                        size_t count) {
-  static_assert(kMostWalkReferences * 20 + 32 < kMostText);
+  static_assert(kMostWalkReferences * 20 + 40 < kMostRecordBytes &&
+                kMostWalkReferences * 20 + 30 < 1 << 14);
   constexpr double kPagesAtATime = 1 << 20;
   double pages = 0; // an iteration
   for (size_t i = 0; i < count; i++)
@@ -319,18 +343,29 @@ void ThreadChunk::walk(uint64_t now_ns, uint64_t iterations, const WalkReference
       n = static_cast<uint64_t>(kPagesAtATime / pages);
     if (!begin(now_ns))
       return;
-    Record r(*this, Type::kWalk);
-    r.time(now_ns);
-    r.p.varint(n);
-    r.p.varint(count);
+    // Straight into the chunk, as accesses: loops may be short.
+    constexpr size_t kLengthBytes = 2;
+    bytes_.varint(static_cast<uint64_t>(Type::kWalk));
+    unsigned char *const length_at = bytes_.end(), *const payload = length_at + kLengthBytes;
+    unsigned char *out = put_varint(payload, now_ns > last_ns_ ? now_ns - last_ns_ : 0);
+    if (now_ns > last_ns_)
+      last_ns_ = now_ns;
+    out = put_varint(out, n);
+    out = put_varint(out, count);
     uint64_t last = 0;
     for (size_t i = 0; i < count; i++) {
       const uint64_t address = list[i].address + static_cast<uint64_t>(list[i].stride) * done;
       const uint64_t grain = address >> kGrainShift;
-      r.p.varint(zigzag(static_cast<int64_t>(grain - last)) << 1 | (list[i].write ? 1 : 0));
-      r.p.varint(zigzag(list[i].stride));
+      out = put_varint(out,
+                       zigzag(static_cast<int64_t>(grain - last)) << 1 | (list[i].write ? 1 : 0));
+      out = put_varint(out, zigzag(list[i].stride));
       last = grain;
     }
+    const auto length = static_cast<size_t>(out - payload);
+    length_at[0] = static_cast<unsigned char>((length & 0x7f) | 0x80);
+    length_at[1] = static_cast<unsigned char>(length >> 7);
+    bytes_.append_to(out);
+    busy_.store(false, std::memory_order_release);
     done += n;
   }
 }

@@ -51,7 +51,7 @@ public:
   void reallocate(uint64_t now_ns, uint64_t site, uint64_t bytes, uint64_t address,
                   uint64_t old_address);
   void site(uint64_t id, SiteKind kind, uint64_t offset, const char *text, size_t text_bytes);
-  /// One access record: grains and repeats are those of consecutive runs of one page.
+  /// Consecutive ones of one base page become one run of the record.
   struct Access {
     uint64_t address;
     uint32_t repeats; ///< accesses to the same page right after this one

@@ -124,7 +124,7 @@ json_is out 'd["events"]["access_runs"] > 50000 and not d["complete"]'
 mkdir traces
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate=traces app.c -pthread -o linked \
   -L"$LIBDIR" -Wl,--no-as-needed -lsmalloc_feedback -lsmalloc -Wl,-rpath,"$LIBDIR"
-expect_status 3 ./linked threads
+expect_status 3 env SMALLOC_CONF=rate:1 ./linked threads
 expect_match out '^threads [0-9]+$'
 [ ! -s err ] || fail "$(cat err)"
 set -- traces/smalloc.linked.*.trace

@@ -19,9 +19,8 @@ extern "C" {
 
 #define SMALLOC_REGION_SHIFT 21
 #define SMALLOC_REGION_FACTOR UINT64_C(0x9e3779b97f4a7c15)
-#define SMALLOC_EVERY_REGION (UINT64_C(1) << 32) /* the threshold of rate 1 */
 #define SMALLOC_REGION_HASH(address)                                                               \
-  ((((uint64_t)(address) >> SMALLOC_REGION_SHIFT) * SMALLOC_REGION_FACTOR) >> 32)
+  (((uint64_t)(address) >> SMALLOC_REGION_SHIFT) * SMALLOC_REGION_FACTOR)
 #define SMALLOC_ACCESS_WRITES (UINT64_C(1) << 63) /* in an address that is told */
 #define SMALLOC_MOST_WALK_REFERENCES 16
 
@@ -34,9 +33,9 @@ struct smalloc_walk_reference {
 /* Hidden COMDAT "__smalloc_v1_gate". A constructor hands it to __smalloc_v1_open_gate, which fills in the entries and
  * then the threshold; the program reads the threshold as a relaxed atomic, and the entries only when it is not 0. */
 struct smalloc_gate {
-  uint32_t version; /* SMALLOC_ABI_VERSION */
-  uint32_t bytes;   /* sizeof(struct smalloc_gate) */
-  uint64_t threshold;
+  uint32_t version;   /* SMALLOC_ABI_VERSION */
+  uint32_t bytes;     /* sizeof(struct smalloc_gate) */
+  uint64_t threshold; /* rate * 2^64; UINT64_MAX: every region */
   void (*access)(uint64_t address);
   /* Iteration by iteration, the references in their order. At most SMALLOC_MOST_WALK_REFERENCES. */
   void (*walk)(uint64_t iterations, uint64_t count,

@@ -77,8 +77,8 @@ TEST_F(Trace, KeepsEveryField) {
   t->allocate(1000, 0x1122334455667788u, 4096, 0x7f0000001000);
   t->reallocate(1500, 5, UINT64_MAX, 0x7f0000003000, 0x7f0000001000);
   const ThreadChunk::Access list[] = {
-      {0x7f0000003010, 0, false}, {0x7f0000003ff0, 12, true}, {0x1000, UINT32_MAX, false}};
-  t->accesses(1600, 100, list, 3);
+      {0x7f0000003010, 0, false}, {0x7f0000004ff0, 12, true}, {0x7f0000004000, 0, false}, {0x1000, UINT32_MAX, false}};
+  t->accesses(1600, 100, list, 4);
   t->free(1500, 0x7f0000003000); // a clock that goes back does not confuse anybody
   t->end(2000);
   finish(t);
@@ -86,7 +86,7 @@ TEST_F(Trace, KeepsEveryField) {
                                 "3 0 4 1234605616436508552 1 4660 /bin/app",
                                 "3 1000 5 1234605616436508552 4096 139637976731648 0",
                                 "3 1500 7 5 18446744073709551615 139637976739840 139637976731648",
-                                "3 1600 8 139637976739856r0 139637976743920w12 4096r4294967295",
+                                "3 1600 8 139637976739856r0 139637976748016w13 4096r4294967295",
                                 "3 1600 6 0 0 139637976739840 0", "3 2000 12"));
   Reader reader(path_);
   EXPECT_EQ(reader.header().at("program"), "/bin/app");
