@@ -76,8 +76,10 @@ TEST_F(Trace, KeepsEveryField) {
   t->site(0x1122334455667788u, kReturnAddress, 4660, "/bin/app", 8);
   t->allocate(1000, 0x1122334455667788u, 4096, 0x7f0000001000);
   t->reallocate(1500, 5, UINT64_MAX, 0x7f0000003000, 0x7f0000001000);
-  const ThreadChunk::Access list[] = {
-      {0x7f0000003010, 0, false}, {0x7f0000004ff0, 12, true}, {0x7f0000004000, 0, false}, {0x1000, UINT32_MAX, false}};
+  const ThreadChunk::Access list[] = {{0x7f0000003010, 0, false},
+                                      {0x7f0000004ff0, 12, true},
+                                      {0x7f0000004000, 0, false},
+                                      {0x1000, UINT32_MAX, false}};
   t->accesses(1600, 100, list, 4);
   t->free(1500, 0x7f0000003000); // a clock that goes back does not confuse anybody
   t->end(2000);
