@@ -25,7 +25,7 @@ inline constexpr size_t kMostAccesses = 1024; ///< in one record
 inline constexpr unsigned kGrainShift = 4;
 inline constexpr size_t kMostWalkReferences = 16;
 /// Of one walk: a writer splits longer ones far below, so that no file makes a reader work for ever.
-inline constexpr double kMostWalkPages = 1 << 24;
+inline constexpr double kMostWalkPages = 1 << 17;
 
 /// dt: nanoseconds since the record before in the chunk (the first: since the chunk's start).
 enum class Type : uint64_t {

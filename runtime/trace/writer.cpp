@@ -333,7 +333,7 @@ void ThreadChunk::walk(uint64_t now_ns, uint64_t iterations, const WalkReference
                        size_t count) {
   static_assert(kMostWalkReferences * 20 + 40 < kMostRecordBytes &&
                 kMostWalkReferences * 20 + 30 < 1 << 14);
-  constexpr double kPagesAtATime = 1 << 20;
+  constexpr double kPagesAtATime = 1 << 16;
   double pages = 0; // an iteration
   for (size_t i = 0; i < count; i++)
     pages += walk_pages(list[i].stride);
