@@ -65,11 +65,14 @@ struct UnitCache {
   uint64_t proven_bytes = 0; ///< by regret
 };
 
+class SmallPages;
+
 class BigObjects {
 public:
   struct Config {
     uint64_t cache_bytes = 0;
-    bool may_demote = true; ///< under shortage, in favour of objects that gain more
+    bool may_demote = true;      ///< under shortage, in favour of objects that gain more
+    SmallPages *small = nullptr; ///< the heap that shares the budget, once it has started
   };
   /// False: tables are not to be had. The ladder is initialised and outlives this.
   bool init(Region &region, Ladder &ladder, const Config &config);
@@ -102,6 +105,10 @@ public:
 
   /// An object that has its superpages was used in a way that they speed up.
   void note_worth(const Handle &handle, uint64_t saved_ns);
+
+  /// The budget is used up, and somebody who is no big object would gain so much a unit. True: room
+  /// has been made.
+  bool make_room_for(uint64_t worth_per_unit, unsigned wanted);
 
   /// The object that gave superpages up since the last call; none: nobody did.
   Handle last_demoted();
@@ -147,7 +154,7 @@ private:
   UnitIndex clear_superpages(Area &a, UnitIndex first, UnitIndex count);
   void evict_beyond(uint64_t limit);
   void set_pending(BigObject &object, bool on);
-  bool make_room(BigObject &claimant);
+  bool make_room(const BigObject *claimant, uint64_t claim, unsigned wanted);
   unsigned take_superpages_from(Area &a, UnitIndex head, unsigned most);
   void note_live(uint64_t added, uint64_t removed);
   bool commit_units(Area &a, UnitIndex first, size_t bytes);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // demoter.cpp decides who gives superpages up when the budget is used up and somebody else would
-// gain more: the big object whose superpages saved least per unit lately. "Lately" halves every
+// gain more: the big object whose superpages saved least per unit lately, or the heap of small objects. "Lately" halves every
 // second, so that what has become cold gives way; a claimant must show twice the gain, so that two
 // equals do not take from each other for ever (and each promotion must have been paid for anyway).
 #include "smalloc/core/big_objects.h"
+#include "smalloc/core/small_pages.h"
 
 namespace smalloc {
 namespace {
@@ -56,8 +57,12 @@ unsigned BigObjects::take_superpages_from(Area &a, UnitIndex head, unsigned most
   return taken;
 }
 
-/// Called while an object is being promoted. False: nobody's superpages are worth clearly less.
-bool BigObjects::make_room(BigObject &claimant) {
+bool BigObjects::make_room_for(uint64_t worth_per_unit, unsigned wanted) {
+  return make_room(nullptr, worth_per_unit, wanted);
+}
+
+/// Called while somebody is being promoted. False: nobody's superpages are worth clearly less.
+bool BigObjects::make_room(const BigObject *claimant, uint64_t claim, unsigned wanted) {
   if (!config_.may_demote || !region_->short_of_superpages())
     return false;
   uint64_t now = region_->os().now_ns();
@@ -73,7 +78,7 @@ bool BigObjects::make_room(BigObject &claimant) {
       if (o.units == 0)
         continue;
       o.worth_ns >>= halvings;
-      if (&o != &claimant && o.superpages > o.pooled.units() &&
+      if (&o != claimant && o.superpages > o.pooled.units() &&
           (!from || worth_per_unit(o) < worth_per_unit(from->objects[victim]))) {
         from = &a;
         victim = unit;
@@ -81,9 +86,19 @@ bool BigObjects::make_room(BigObject &claimant) {
       unit += o.units - 1;
     }
   }
-  return from && worth_per_unit(claimant) > kClearlyMore * worth_per_unit(from->objects[victim]) &&
-         take_superpages_from(*from, victim,
-                              min_of(kUnitsAtOnce, claimant.whole_units - claimant.superpages)) > 0;
+  if (claimant)
+    claim = worth_per_unit(*claimant);
+  unsigned most = min_of(kUnitsAtOnce, wanted);
+  // The heap of small objects counts like one of them; it does not take from itself.
+  SmallPages *small = config_.small;
+  if (small)
+    small->halve_worth(static_cast<unsigned>(halvings));
+  if (small && claimant &&
+      (!from || small->worth_per_unit() < worth_per_unit(from->objects[victim])) &&
+      small->has_superpages())
+    return claim > kClearlyMore * small->worth_per_unit() && small->give_up(most) > 0;
+  return from && claim > kClearlyMore * worth_per_unit(from->objects[victim]) &&
+         take_superpages_from(*from, victim, most) > 0;
 }
 
 } // namespace smalloc

@@ -72,7 +72,7 @@ void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64
     } else {
       uint64_t took;
       int error = region_->promote(start, took);
-      if (error == ENOSPC && make_room(o))
+      if (error == ENOSPC && make_room(&o, 0, o.whole_units - o.superpages))
         error = region_->promote(start, took);
       o.ledger.pay(took);
       if (error == 0) {

@@ -153,6 +153,7 @@ bool Runtime::start_region() {
   BigObjects::Config big_config;
   big_config.cache_bytes = o.cache_bytes;
   big_config.may_demote = o.demote_percent != 0;
+  big_config.small = &g_small.main_pages();
   constexpr size_t kLeastBytes = size_t{256} << 20;
   config.bytes = bytes_to_reserve();
   while (config.bytes >= kLeastBytes && !region_.init(config, counters()))
@@ -206,8 +207,15 @@ bool Runtime::start() {
   }
   if (ladder_.wants_to_warn())
     warn_of_fallback();
-  g_small.configure(region_, {strategy_ == HeapStrategy::kSuperpage, o.demote_percent,
-                              o.cache_bytes, !o.text_on_superpages});
+  SmallHeap::Config small;
+  small.superpages_at_birth = strategy_ == HeapStrategy::kSuperpage;
+  small.idle_percent = o.demote_percent;
+  small.cache_bytes = o.cache_bytes;
+  small.drop_file_pages = !o.text_on_superpages;
+  small.make_room = [](uint64_t worth, unsigned wanted) {
+    return g_runtime.big_.make_room_for(worth, wanted);
+  };
+  g_small.configure(region_, small);
   // Before jemalloc's, which registers its own at its start: prefork handlers run last in, first
   // out, so jemalloc's locks are taken before ours, as in an allocation.
   pthread_atfork([] { g_runtime.before_fork(); }, [] { g_runtime.after_fork(); },

@@ -28,8 +28,10 @@ void Runtime::promote_small(uint64_t credit_ns) {
   if (options_.promote == PromotePolicy::kOff)
     return;
   SmallPages &pages = g_small.main_pages();
-  if (credit_ns)
+  if (credit_ns) {
     pages.earn(credit_ns);
+    pages.note_worth(credit_ns);
+  }
   pages.earn_time();
   pages.promote(price_, max_of(kPauseNs, credit_ns), options_.promote == PromotePolicy::kEager);
 }
@@ -89,9 +91,12 @@ void Runtime::touching(const void *p, uint64_t saved_misses) {
       promote_big(h, credit, max_of(kPauseNs, credit));
     else if (short_of_superpages)
       big_.note_worth(h, credit);
-  } else if ((slice == Slice::kSmallBase || slice == Slice::kSmallSuper) &&
-             g_small.main_pages().pending()) {
-    promote_small(walk_.nanoseconds(misses, g_small.main_pages().live_bytes()));
+  } else if (slice == Slice::kSmallBase || slice == Slice::kSmallSuper) {
+    SmallPages &pages = g_small.main_pages();
+    if (pages.pending())
+      promote_small(walk_.nanoseconds(misses, pages.live_bytes()));
+    else if (region_.short_of_superpages())
+      pages.note_worth(walk_.nanoseconds(misses, pages.live_bytes()));
   }
 }
 

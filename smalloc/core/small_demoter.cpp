@@ -3,7 +3,8 @@
 // small_demoter.cpp decides when superpages of small objects are too empty to keep: when their pages
 // that hold no object exceed demote:'s share of the pages that do (and one superpage, which is being
 // filled). The emptiest then becomes base pages and gives its idle ones back: most memory for the
-// least reach of the TLB. Full again, it is promoted again.
+// least reach of the TLB. Full again, it is promoted again. Under a budget that is used up the
+// emptiest also go first when a big object has more use for them.
 #include "smalloc/core/small_pages.h"
 
 namespace smalloc {
@@ -42,6 +43,47 @@ bool SmallPages::demote_unit(Area &area, UnitIndex index) {
   return true;
 }
 
+/// Locked. Of the superpages that hold something.
+bool SmallPages::find_emptiest(Area *&area, UnitIndex &emptiest) {
+  area = nullptr;
+  for (unsigned i = 0; i < area_count_; i++) {
+    Area &a = areas_[i];
+    UnitIndex end = region_->grown_units(a.slice);
+    for (UnitIndex index = 0; index < end; index++) {
+      const Unit &unit = a.units[index];
+      if (has_idle_pages(unit) && (!area || unit.pages_used < area->units[emptiest].pages_used)) {
+        area = &a;
+        emptiest = index;
+      }
+    }
+  }
+  return area != nullptr;
+}
+
+bool SmallPages::has_superpages() {
+  SpinGuard guard(lock_);
+  Area *area;
+  UnitIndex index;
+  return find_emptiest(area, index);
+}
+
+unsigned SmallPages::give_up(unsigned most) {
+  SpinGuard guard(lock_);
+  unsigned given = 0;
+  Area *area;
+  UnitIndex index;
+  while (given < most && find_emptiest(area, index) && demote_unit(*area, index))
+    given++;
+  return given;
+}
+
+void SmallPages::halve_worth(unsigned times) {
+  uint64_t seen = worth_ns_.load(std::memory_order_relaxed);
+  while (!worth_ns_.compare_exchange_weak(seen, times < 64 ? seen >> times : 0,
+                                          std::memory_order_relaxed)) {
+  }
+}
+
 /// Locked. Demotes the emptiest superpages until what is idle is within its share.
 void SmallPages::demote_idle() {
   if (config_.idle_percent == 0)
@@ -50,21 +92,9 @@ void SmallPages::demote_idle() {
     uint64_t live = live_pages_.load(std::memory_order_relaxed);
     if (idle_pages_ <= live * config_.idle_percent / 100 + kPagesPerUnit)
       return;
-    Area *emptiest_area = nullptr;
-    UnitIndex emptiest = 0;
-    for (unsigned i = 0; i < area_count_; i++) {
-      Area &a = areas_[i];
-      UnitIndex end = region_->grown_units(a.slice);
-      for (UnitIndex index = 0; index < end; index++) {
-        const Unit &unit = a.units[index];
-        if (has_idle_pages(unit) &&
-            (!emptiest_area || unit.pages_used < emptiest_area->units[emptiest].pages_used)) {
-          emptiest_area = &a;
-          emptiest = index;
-        }
-      }
-    }
-    if (!emptiest_area || !demote_unit(*emptiest_area, emptiest))
+    Area *area;
+    UnitIndex emptiest;
+    if (!find_emptiest(area, emptiest) || !demote_unit(*area, emptiest))
       return;
   }
 }

@@ -88,6 +88,7 @@ bool SmallHeap::start() {
   main_config.has_super = true;
   main_config.superpages_at_birth = config_.superpages_at_birth;
   main_config.idle_percent = config_.idle_percent;
+  main_config.make_room = config_.make_room;
   bool ok = main_.init(*region_, main_config);
   if (ok) {
     cpu_set_t cpus;

@@ -39,8 +39,9 @@ public:
   /// Remembers what start() needs. Allocates nothing.
   struct Config {
     bool superpages_at_birth = false;
-    unsigned idle_percent = 10;  ///< demote:
-    uint64_t cache_bytes = 0;    ///< cache:
+    unsigned idle_percent = 10;                                            ///< demote:
+    uint64_t cache_bytes = 0;                                              ///< cache:
+    bool (*make_room)(uint64_t worth_per_unit, unsigned wanted) = nullptr; ///< see SmallPages
     bool drop_file_pages = true; ///< after the start; false: code has no file behind it (text:on)
   };
   void configure(Region &region, const Config &config);

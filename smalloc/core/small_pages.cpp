@@ -253,36 +253,45 @@ void SmallPages::earn_time() {
   earn(passed / 100);
 }
 
-bool SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
+/// 0, or why not: an errno value; ENOSPC: the budget is used up, and trying others is no use.
+int SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
   Unit &unit = area.units[index];
   char *start = region_->unit_address(area.slice, index);
-  bool ok = region_->os().resident_pages(start, kSuperpageBytes) >= kDensePages, was_demoted;
+  bool dense = region_->os().resident_pages(start, kSuperpageBytes) >= kDensePages, was_demoted;
   {
     SpinGuard guard(lock_);
     was_demoted = unit.demoted;
   }
   uint64_t took = 0;
-  if (!ok)
+  int error = EAGAIN;
+  if (!dense) {
     region_->counters().units_too_sparse.add();
-  else
-    ok = (was_demoted ? promote_demoted(start, took) : region_->promote(start, took)) == 0;
+  } else {
+    auto collapse = [&] {
+      return was_demoted ? promote_demoted(start, took) : region_->promote(start, took);
+    };
+    error = collapse();
+    if (error == ENOSPC && config_.make_room && region_->short_of_superpages() &&
+        config_.make_room(worth_per_unit(), dense_units_.load(std::memory_order_relaxed)))
+      error = collapse();
+  }
   ledger_.pay(took);
-  if (ok)
+  if (!error)
     price.measured(took);
   SpinGuard guard(lock_);
-  if (ok && unit.superpage) { // emptied and given its superpage back meanwhile
+  if (!error && unit.superpage) { // emptied and given its superpage back meanwhile
     region_->uncharge_superpages(1);
-  } else if (ok) {
+  } else if (!error) {
     if (unit.demoted)
       region_->uncharge_mappings(1);
     unit.superpage = true;
     unit.demoted = false;
     if (unit.pages_used)
       idle_pages_ += kPagesPerUnit - unit.pages_used;
-  } else
+  } else if (error != ENOSPC)
     unit.failures++;
   update_dense(area, unit);
-  return ok;
+  return error;
 }
 
 void SmallPages::promote(Price &price, uint64_t pause_ns, bool eager) {
@@ -313,7 +322,8 @@ void SmallPages::promote(Price &price, uint64_t pause_ns, bool eager) {
     }
     if (!area)
       break;
-    try_unit(*area, index, price);
+    if (try_unit(*area, index, price) == ENOSPC)
+      break;
     if (region_->os().now_ns() - began >= pause_ns)
       break;
   }

@@ -25,6 +25,9 @@ public:
     bool superpages_at_birth = false; ///< heap:superpage: always
     unsigned idle_percent = 10;       ///< demote:, see small_demoter.cpp; 0: never
     bool collapse_as_it_grows = true; ///< false: the class heap, which is promoted when frozen
+    /// Asked when the budget is used up: does somebody give superpages up for whom they are worth
+    /// clearly less? nullptr: nobody.
+    bool (*make_room)(uint64_t worth_per_unit, unsigned wanted) = nullptr;
   };
   /// From here on a unit at birth is at most 2 % of the heap.
   static constexpr uint64_t kAtBirthBytes = uint64_t{100} << 20;
@@ -54,6 +57,17 @@ public:
   void earn_time();
   /// Full units on base pages that may be collapsed now. Cheap enough for an allocator call.
   bool pending() const { return dense_units_.load(std::memory_order_relaxed) != 0 && past_reach(); }
+  /// Superpages have saved the heap this, or would have: what it has to say when the budget is short
+  /// (demoter.cpp).
+  void note_worth(uint64_t ns) { worth_ns_.fetch_add(ns, std::memory_order_relaxed); }
+  uint64_t worth_per_unit() const {
+    return worth_ns_.load(std::memory_order_relaxed) / max_of<uint64_t>(units_for(live_bytes()), 1);
+  }
+  void halve_worth(unsigned times);
+  /// Has superpages to give, now or a moment ago.
+  bool has_superpages();
+  /// Demotes up to `most` superpages, the emptiest first. Returns how many.
+  unsigned give_up(unsigned most);
   /// Set while credit for at least one collapse is there.
   bool due() const { return due_.load(std::memory_order_relaxed); }
   void promote(Price &price, uint64_t pause_ns, bool eager);
@@ -90,10 +104,11 @@ private:
   void release_empty(Area &area, UnitIndex index);
   void purge_idle(Unit &unit, char *start);
   bool demote_unit(Area &area, UnitIndex index);
+  bool find_emptiest(Area *&area, UnitIndex &index);
   void demote_idle();
   int promote_demoted(char *start, uint64_t &took);
   void restore_birth(Area &area, UnitIndex index);
-  bool try_unit(Area &area, UnitIndex index, Price &price);
+  int try_unit(Area &area, UnitIndex index, Price &price);
 
   Region *region_ = nullptr;
   Config config_;
@@ -105,6 +120,7 @@ private:
   std::atomic<uint32_t> dense_units_{0};
   std::atomic<bool> due_{false};
   std::atomic<uint64_t> earned_ns_{0}; ///< not yet in the ledger
+  std::atomic<uint64_t> worth_ns_{0};
   Ledger ledger_;
   uint64_t last_time_ns_ = 0;
   UnitIndex next_unit_ = 0;

@@ -3,6 +3,7 @@
 // The budget of superpages: a number, a share of the footprint, a share of a pool, the room in a
 // memory cgroup; and who gives way when it is used up.
 #include "smalloc/core/big_objects.h"
+#include "smalloc/core/small_pages.h"
 #include "tests/unit/core/fake_os.h"
 
 #include <gtest/gtest.h>
@@ -116,6 +117,7 @@ struct ShortageTest : testing::Test {
     FakeOs::make_ladder(ladder, counters);
     BigObjects::Config c;
     c.may_demote = may_demote;
+    c.small = &small;
     ASSERT_TRUE(region.init(config, counters) && big.init(region, ladder, c));
     BigRequest r;
     r.bytes = 16 * kSuperpageBytes;
@@ -123,6 +125,29 @@ struct ShortageTest : testing::Test {
     hot = static_cast<char *>(big.allocate(r));
     use(cold, 100 * kMs);
     ASSERT_EQ(superpages(cold), 16u);
+  }
+  /// 12 full units of small objects, on base pages.
+  void start_small() {
+    static BigObjects *the_big;
+    the_big = &big;
+    SmallPages::Config c;
+    c.make_room = [](uint64_t worth, unsigned wanted) {
+      return the_big->make_room_for(worth, wanted);
+    };
+    ASSERT_TRUE(small.init(region, c));
+    small.lower_reach(0);
+    pages = small.grow(12 * kSuperpageBytes, kSuperpageBytes, 1);
+    ASSERT_TRUE(pages && small.commit(pages, 12 * kSuperpageBytes));
+  }
+  void use_small(uint64_t saved_ns) {
+    small.earn(saved_ns);
+    small.note_worth(saved_ns);
+    small.promote(price, 1000 * kMs, false);
+    ASSERT_TRUE(small.check_invariants() && big.check_invariants());
+    ASSERT_LE(counters.superpages_now.get(), 16u);
+  }
+  uint64_t small_superpages() {
+    return counters.superpages_now.get() - superpages(cold) - superpages(hot);
   }
   void use(char *p, uint64_t saved_ns) {
     auto h = big.find(p);
@@ -140,9 +165,46 @@ struct ShortageTest : testing::Test {
   Region region;
   Ladder ladder;
   BigObjects big;
+  SmallPages small;
+  char *pages = nullptr;
   Price price;
 };
 
+TEST_F(ShortageTest, HeapOfSmallObjectsTakesWhatItGainsMoreFrom) {
+  start(true);
+  start_small();
+  use_small(100 * kMs); // as much as cold has had, for fewer units, but not twice
+  EXPECT_EQ(small_superpages(), 0u);
+  for (int i = 0; i < 10; i++)
+    use_small(100 * kMs);
+  EXPECT_EQ(small_superpages(), 12u);
+  EXPECT_LE(superpages(cold), 4u);
+  EXPECT_GE(counters.demotions.get(), 12u);
+}
+TEST_F(ShortageTest, HeapOfSmallObjectsGivesWay) {
+  start(true);
+  start_small();
+  for (int i = 0; i < 10; i++)
+    use_small(100 * kMs);
+  ASSERT_EQ(small_superpages(), 12u);
+  memset(pages, 7, 12 * kSuperpageBytes);
+  FakeOs::clock_ns += 8000 * kMs; // everybody is forgotten
+  for (int i = 0; i < 40; i++)
+    use(hot, 50 * kMs);
+  EXPECT_EQ(superpages(hot), 16u);
+  EXPECT_EQ(small_superpages(), 0u);
+  EXPECT_TRUE(small.check_invariants());
+  for (size_t i = 0; i < 12 * kSuperpageBytes; i += 1000)
+    ASSERT_EQ(pages[i], 7);
+}
+TEST_F(ShortageTest, HeapOfSmallObjectsKeepsItsOwnWhereDemotionIsOff) {
+  start(false);
+  start_small();
+  for (int i = 0; i < 50; i++)
+    use_small(100 * kMs);
+  EXPECT_EQ(small_superpages(), 0u);
+  EXPECT_EQ(counters.demotions.get(), 0u);
+}
 TEST_F(ShortageTest, HighestBenefitGetsThem) {
   start(true);
   for (int i = 0; i < 40; i++)
