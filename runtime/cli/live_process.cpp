@@ -148,6 +148,12 @@ std::optional<LiveView> parse_live_page(const std::vector<unsigned char> &bytes,
   view.started_ns = h.started_ns;
   view.sample_bytes = h.sample_bytes;
   view.strategy = h.strategy;
+  view.policy = h.policy;
+  view.bar_thousandths = h.bar_thousandths;
+  view.phases = h.agent_phases;
+  view.superpages_supply = h.agent_supply;
+  view.superpages_claimed = h.agent_claimed;
+  view.superpages_taken = h.agent_used;
   view.tracking = h.tracking;
   view.machine = page.string(h, h.machine);
   view.thp = page.string(h, h.thp);
@@ -171,7 +177,8 @@ std::optional<LiveView> parse_live_page(const std::vector<unsigned char> &bytes,
       continue;
     view.sites.push_back({site.id, page.string(h, site.function), page.string(h, site.file),
                           site.line, site.small_seen != 0, site.requested_bytes, site.live_bytes,
-                          site.peak_bytes, site.live_objects, site.superpages});
+                          site.peak_bytes, site.live_objects, site.superpages, site.superpages_peak,
+                          site.agent, site.superpages_predicted});
   }
   std::stable_sort(view.sites.begin(), view.sites.end(), [](const auto &a, const auto &b) {
     return a.peak_bytes != b.peak_bytes ? a.peak_bytes > b.peak_bytes

@@ -25,6 +25,8 @@ struct LiveSite {
   uint32_t line = 0;
   bool small_seen = false;
   uint64_t requested_bytes = 0, live_bytes = 0, peak_bytes = 0, live_objects = 0, superpages = 0;
+  uint64_t superpages_peak = 0;
+  uint32_t directive = 0, superpages_predicted = 0; // enum smalloc_live_agent
 };
 
 struct LiveView {
@@ -36,6 +38,8 @@ struct LiveView {
   std::vector<std::pair<std::string, uint64_t>> counters;
   std::vector<LiveSite> sites; // the biggest first
   uint64_t mappings_ours = 0, mappings_all = 0;
+  uint32_t policy = 0, bar_thousandths = 0, phases = 0; // enum smalloc_live_policy
+  uint64_t superpages_supply = 0, superpages_claimed = 0, superpages_taken = 0;
 };
 
 // The contents of a page; nothing, and why, when they are not those of a page.

@@ -17,6 +17,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const char *const kStrategies[] = {"split", "off", "superpage", "migrate"};
+const char *const kPolicies[] = {"", "same-input", "other-input", "base"};
+const char *const kDirectives[] = {"", "base", "taken", "deferred"};
 const char *const kTracking[] = {"big", "sampled", "exact"};
 constexpr size_t kMostFunctionColumns = 48;
 
@@ -73,7 +75,11 @@ Table heap_table(const Json &document) {
 }
 
 Table site_table(const Json &document, const std::string &folder) {
-  Table table({"SITE", "WHERE", "REQUESTED", "LIVE", "PEAK", "SUPERPAGES"});
+  const bool agent = !document["agent"].is_null();
+  std::vector<std::string> header = {"SITE", "WHERE", "REQUESTED", "LIVE", "PEAK", "SUPERPAGES"};
+  if (agent)
+    header.insert(header.end(), {"DIRECTIVE", "PREDICTED"});
+  Table table(header);
   for (const Json &site : document["sites"]) {
     const bool no_site = site["id"].is_null();
     const std::string function =
@@ -83,12 +89,17 @@ Table site_table(const Json &document, const std::string &folder) {
             : shortened(printable(readable_function(site["function"].get<std::string>())),
                         kMostFunctionColumns);
     const std::string about = site["estimated"].get<bool>() ? "about " : "";
-    table.add_row({{function, Style::kBold},
-                   {where(site, folder)},
-                   {no_site ? "" : bytes_text(site["requested_bytes"])},
-                   {about + bytes_text(site["live_bytes"])},
-                   {about + bytes_text(site["peak_bytes"])},
-                   {site["superpages"] == 0 ? "" : site["superpages"].dump()}});
+    std::vector<Cell> row({{function, Style::kBold},
+                           {where(site, folder)},
+                           {no_site ? "" : bytes_text(site["requested_bytes"])},
+                           {about + bytes_text(site["live_bytes"])},
+                           {about + bytes_text(site["peak_bytes"])},
+                           {site["superpages"] == 0 ? "" : site["superpages"].dump()}});
+    if (agent) {
+      row.push_back({site["directive"].is_null() ? "" : site["directive"].get<std::string>()});
+      row.push_back({site["directive"].is_null() ? "" : site["superpages_predicted"].dump()});
+    }
+    table.add_row(std::move(row));
   }
   return table;
 }
@@ -129,16 +140,20 @@ Json live_document(const LiveView &view, int pid, const std::string &program, ui
     if (!name.empty())
       counters[name] = value;
   for (const LiveSite &site : view.sites)
-    sites.push_back(Json{{"id", site.id ? Json(fmt::format("{:016x}", site.id)) : Json()},
-                         {"function", text_or_null(site.function)},
-                         {"file", text_or_null(site.file)},
-                         {"line", site.id ? Json(site.line) : Json()},
-                         {"requested_bytes", site.requested_bytes},
-                         {"live_bytes", site.live_bytes},
-                         {"peak_bytes", site.peak_bytes},
-                         {"live_objects", site.live_objects},
-                         {"superpages", site.superpages},
-                         {"estimated", site.small_seen && view.tracking == 1}});
+    sites.push_back(
+        Json{{"id", site.id ? Json(fmt::format("{:016x}", site.id)) : Json()},
+             {"function", text_or_null(site.function)},
+             {"file", text_or_null(site.file)},
+             {"line", site.id ? Json(site.line) : Json()},
+             {"requested_bytes", site.requested_bytes},
+             {"live_bytes", site.live_bytes},
+             {"peak_bytes", site.peak_bytes},
+             {"live_objects", site.live_objects},
+             {"superpages", site.superpages},
+             {"superpages_peak", site.superpages_peak},
+             {"directive", site.directive ? choice(kDirectives, site.directive) : Json()},
+             {"superpages_predicted", site.directive ? Json(site.superpages_predicted) : Json()},
+             {"estimated", site.small_seen && view.tracking == 1}});
   return Json{{"schema", "smalloc.stats/1"},
               {"pid", pid},
               {"program", program},
@@ -155,6 +170,14 @@ Json live_document(const LiveView &view, int pid, const std::string &program, ui
               {"coverage", share(superpages, resident)},
               {"mappings", Json{{"ours", view.mappings_ours}, {"process", view.mappings_all}}},
               {"heaps", heaps},
+              {"agent", view.policy
+                            ? Json{{"policy", choice(kPolicies, view.policy)},
+                                   {"bar_percent", share(view.bar_thousandths, 1000)},
+                                   {"superpages_supply", view.superpages_supply},
+                                   {"superpages_claimed_by_others", view.superpages_claimed},
+                                   {"superpages_taken", view.superpages_taken},
+                                   {"phases", view.phases}}
+                            : Json()},
               {"counters", counters},
               {"sites", sites}};
 }
@@ -168,6 +191,13 @@ std::string live_text(const Json &document, Colour colour, const std::string &fo
                   text(document["program"]), document["pid"].dump(), document["seconds"].dump(),
                   text(document["strategy"]), text(document["thp"]), text(document["machine"]));
   out += heap_table(document).print(colour) + "\n" + work_text(document);
+  if (const Json &agent = document["agent"]; !agent.is_null())
+    out += fmt::format(
+        "agent: {}; superpages: {} expected, {} claimed by others (bar: PMB {:.1f} %), {} "
+        "taken; decisions changed while running: {}\n",
+        text(agent["policy"]), agent["superpages_supply"].dump(),
+        agent["superpages_claimed_by_others"].dump(), agent["bar_percent"].get<double>(),
+        agent["superpages_taken"].dump(), agent["phases"].dump());
   if (!document["sites"].empty())
     out += "\n" + site_table(document, folder).print(colour);
   if (document["tracking"] == "big")

@@ -64,10 +64,11 @@ File parse(std::string_view text) {
       file.bad_lines.push_back(number);
       break;
     case DirectiveLine::kDirective:
-      file.entries.emplace(
-          Key{d.site, d.has_context, d.context},
-          Entry{d.page_shift, d.rank, d.superpages, static_cast<double>(d.pmb_thousandths) / 1000,
-                d.numa.is("-") ? std::string() : text_of(d.numa), text_of(d.comment)});
+      file.entries.emplace(Key{d.site, d.has_context, d.context},
+                           Entry{d.page_shift, d.rank, d.superpages,
+                                 static_cast<double>(d.pmb_thousandths) / 1000,
+                                 d.numa.is("-") ? std::string() : text_of(d.numa),
+                                 text_of(d.comment), d.held, d.validated});
     }
   }
   return file;
@@ -98,6 +99,8 @@ std::string print(const File &file) {
                   static_cast<unsigned long long>(entry.rank), entry.pmb_percent,
                   static_cast<unsigned long long>(entry.superpages));
     text += print_key(key) + fields + (entry.numa.empty() ? "-" : entry.numa);
+    if (entry.validated)
+      text += " held=" + std::to_string(entry.held) + "/" + std::to_string(entry.validated);
     if (!entry.comment.empty())
       text += " # " + one_line(entry.comment);
     text += "\n";
@@ -122,16 +125,25 @@ std::vector<Difference> compare(const File &before, const File &after) {
   return list;
 }
 
+double trusted_pmb(const Entry &entry) {
+  return is_given_up(entry) ? 0
+                            : entry.pmb_percent * static_cast<double>(entry.held + 1) /
+                                  static_cast<double>(entry.validated + 1);
+}
+
+bool is_given_up(const Entry &entry) { return given_up(entry.held, entry.validated); }
+
 void give_ranks(File &file) {
   std::vector<std::pair<const Key *, Entry *>> order;
   for (auto &[key, entry] : file.entries) {
     entry.rank = 0;
-    if (entry.page_shift > 12)
+    if (entry.page_shift > 12 && !is_given_up(entry))
       order.emplace_back(&key, &entry);
   }
   std::stable_sort(order.begin(), order.end(), [](const auto &a, const auto &b) {
-    if (a.second->pmb_percent != b.second->pmb_percent)
-      return a.second->pmb_percent > b.second->pmb_percent;
+    const double left_a = trusted_pmb(*a.second), left_b = trusted_pmb(*b.second);
+    if (left_a != left_b)
+      return left_a > left_b;
     return a.second->superpages < b.second->superpages;
   });
   for (size_t i = 0; i < order.size(); i++)

@@ -20,6 +20,8 @@ struct Entry {
   double pmb_percent = 0; ///< written with one decimal
   std::string numa;       ///< empty: nothing said
   std::string comment;    ///< function file:line
+  uint64_t held = 0,
+           validated = 0; ///< in how many of the runs that it was looked at it did what it promised
   bool operator==(const Entry &) const = default;
 };
 
@@ -30,6 +32,11 @@ struct Key {
   uint64_t context = 0;
   auto operator<=>(const Key &) const = default;
 };
+
+/// What is left of a directive's PMB after validation; 0 when it is given up.
+double trusted_pmb(const Entry &entry);
+/// Given up: looked at in three runs or more, and it held in less than half of them.
+bool is_given_up(const Entry &entry);
 
 struct File {
   std::map<std::string, std::string> header; ///< program, machine, ...
@@ -60,7 +67,8 @@ std::vector<Difference> compare(const File &before, const File &after);
 /// Header values that differ are left out.
 File merge(const File &a, const File &b);
 
-/// Gives ranks 1, 2, ... to all entries that are not "base": by PMB, then superpages, then key.
+/// Gives ranks 1, 2, ... to all entries that are not "base" and not given up: by what is left of the PMB, then superpages,
+/// then key.
 void give_ranks(File &file);
 
 } // namespace smalloc::directives

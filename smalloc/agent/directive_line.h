@@ -3,7 +3,7 @@
 // directive_line.h decides what a line of a directives file means (docs/directives.md), for the allocator, which
 // reads files that others wrote before the program has started, and for the command. No allocation.
 //
-//   0123456789abcdef[/context] page=2m rank=1 pmb=87.5 superpages=512 numa=- # function file:line
+//   0123456789abcdef[/context] page=2m rank=1 pmb=87.5 superpages=512 numa=- held=2/3 # function file:line
 #ifndef SMALLOC_AGENT_DIRECTIVE_LINE_H
 #define SMALLOC_AGENT_DIRECTIVE_LINE_H
 
@@ -22,11 +22,20 @@ struct Directive {
   unsigned page_shift = 0; ///< 12: the program's malloc; 16, 21, 30
   uint64_t rank = 0, superpages = 0;
   uint64_t pmb_thousandths = 0; ///< of a percent
-  Text numa;                    ///< "-" or empty: nothing said
-  Text comment;                 ///< behind #, without the space
+  bool has_pmb = false; ///< a line without means what it says, whatever else wants superpages
+  uint64_t held = 0,
+           validated = 0; ///< it did what it promised in so many of the runs that were looked at
+  Text numa;              ///< "-" or empty: nothing said
+  Text comment;           ///< behind #, without the space
 };
 
 enum class DirectiveLine { kNothing, kDirective, kBad };
+
+/// Looked at in three runs or more, and it held in less than half of them: one bad run is an accident, and a site
+/// that pays every second time still pays.
+inline bool given_up(uint64_t held, uint64_t validated) {
+  return validated >= 3 && held * 2 < validated;
+}
 
 namespace directive_detail {
 
@@ -102,7 +111,15 @@ inline bool take_field(Text field, Directive &d) {
   if (key.is("superpages"))
     return parse_decimal(value, 0, d.superpages);
   if (key.is("pmb"))
-    return parse_decimal(value, 3, d.pmb_thousandths);
+    return d.has_pmb = parse_decimal(value, 3, d.pmb_thousandths);
+  if (key.is("held")) {
+    size_t slash = 0;
+    while (slash < value.size && value.data[slash] != '/')
+      slash++;
+    return slash < value.size && parse_decimal(Text(value.data, slash), 0, d.held) &&
+           parse_decimal(Text(value.data + slash + 1, value.size - slash - 1), 0, d.validated) &&
+           d.held <= d.validated;
+  }
   if (key.is("numa"))
     d.numa = value;
   return true;

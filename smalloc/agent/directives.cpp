@@ -3,6 +3,7 @@
 // directives.cpp decides how the file is taken in without malloc: text and table are anonymous mappings, the
 // text's is given back. A FIFO or device named by mistake is refused, not waited for.
 #include "smalloc/agent/directives.h"
+#include "smalloc/base/heap_sort.h"
 #include "smalloc/base/units.h"
 
 #include <errno.h>
@@ -29,6 +30,24 @@ const char *reason(int error) {
   default:
     return "it cannot be read";
   }
+}
+
+/// What validation has left of a line: a directive that is given up is one for base pages.
+Directives::Entry entry_of(const Directive &d) {
+  constexpr uint8_t kBaseShift = 12;
+  constexpr uint64_t kMostPmb = kWholePmb; // and a file may say anything
+  Directives::Entry e = {};
+  e.site = d.site;
+  e.context = d.context;
+  e.has_context = d.has_context;
+  e.page_shift = given_up(d.held, d.validated) ? kBaseShift : static_cast<uint8_t>(d.page_shift);
+  const uint64_t pmb = min_of(d.pmb_thousandths, kMostPmb);
+  const uint64_t looked_at = min_of<uint64_t>(d.validated, UINT32_MAX);
+  e.pmb_thousandths = pmb * (min_of(d.held, looked_at) + 1) / (looked_at + 1);
+  e.superpages = static_cast<uint32_t>(min_of<uint64_t>(d.superpages, UINT32_MAX));
+  e.insists = !d.has_pmb;
+  e.decision = e.page_shift == kBaseShift ? SiteDecision::kBase : SiteDecision::kTaken;
+  return e;
 }
 
 } // namespace
@@ -82,6 +101,9 @@ void Directives::parse(const char *text, size_t bytes) {
   entries_ = static_cast<Entry *>(map(lines * sizeof(Entry)));
   if (!entries_)
     return;
+  const void *first_end = memchr(text, '\n', bytes);
+  parse_header(Text(
+      text, first_end ? static_cast<size_t>(static_cast<const char *>(first_end) - text) : bytes));
   bool sorted = true;
   for (size_t at = 0; at < bytes;) {
     const void *newline = memchr(text + at, '\n', bytes - at);
@@ -90,7 +112,7 @@ void Directives::parse(const char *text, size_t bytes) {
     Directive d;
     switch (parse_directive(Text(text + at, end - at), d)) {
     case DirectiveLine::kDirective:
-      entries_[count_] = {d.site, d.context, d.has_context, d.page_shift};
+      entries_[count_] = entry_of(d);
       sorted &= count_ == 0 || !entries_[count_].before(entries_[count_ - 1]);
       count_++;
       break;
@@ -103,34 +125,53 @@ void Directives::parse(const char *text, size_t bytes) {
     at = end + 1;
   }
   if (!sorted)
-    sort();
+    heap_sort(entries_, count_, [](const Entry &a, const Entry &b) { return a.before(b); });
 }
 
-/// Heapsort: libc's qsort may call malloc.
-void Directives::sort() {
-  const auto sink = [this](size_t root, size_t end) {
-    for (size_t child; (child = 2 * root + 1) < end; root = child) {
-      if (child + 1 < end && entries_[child].before(entries_[child + 1]))
-        child++;
-      if (!entries_[root].before(entries_[child]))
-        return;
-      const Entry held = entries_[root];
-      entries_[root] = entries_[child];
-      entries_[child] = held;
+void Directives::parse_header(Text line) {
+  using namespace directive_detail;
+  line = Text(line.data + sizeof kDirectivesHeader - 1, line.size - (sizeof kDirectivesHeader - 1));
+  while (line.size) {
+    size_t end = 0, equals = 0;
+    while (end < line.size && !is_space(line.data[end]))
+      end++;
+    while (equals < end && line.data[equals] != '=')
+      equals++;
+    if (equals < end) {
+      const Text key(line.data, equals);
+      Text value(line.data + equals + 1, end - equals - 1);
+      const auto number = [&](uint64_t &field, unsigned decimals = 0) {
+        uint64_t parsed;
+        if (parse_decimal(value, decimals, parsed))
+          field = parsed;
+      };
+      if (key.is("program") && value.size < sizeof header_.program)
+        memcpy(header_.program, value.data, value.size);
+      else if (key.is("input"))
+        header_.has_input = take_hex(value, header_.input) && value.size == 0;
+      else if (key.is("verdict"))
+        header_.slower = value.is("slower");
+      else if (key.is("seconds"))
+        number(header_.milliseconds, 3);
+      else if (key.is("faults_saved"))
+        number(header_.faults_saved);
+      else if (key.is("saved_ms"))
+        number(header_.saved_ms);
+      else if (key.is("base_runs"))
+        number(header_.base_runs);
+      else if (key.is("base_ms"))
+        number(header_.base_ms);
+      else if (key.is("base_most_ms"))
+        number(header_.base_most_ms);
+      else if (key.is("base_faults"))
+        number(header_.base_faults);
     }
-  };
-  for (size_t i = count_ / 2; i-- > 0;)
-    sink(i, count_);
-  for (size_t end = count_; end > 1;) {
-    end--;
-    const Entry held = entries_[0];
-    entries_[0] = entries_[end];
-    entries_[end] = held;
-    sink(0, end);
+    end += end < line.size;
+    line = Text(line.data + end, line.size - end);
   }
 }
 
-unsigned Directives::page_shift(uint64_t site, uint64_t context) const {
+Directives::Entry *Directives::find(uint64_t site, uint64_t context) const {
   size_t low = 0, high = count_;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
@@ -139,14 +180,19 @@ unsigned Directives::page_shift(uint64_t site, uint64_t context) const {
     else
       high = middle;
   }
-  unsigned found = 0;
+  Entry *found = nullptr;
   for (; low < count_ && entries_[low].site == site; low++) {
     if (entries_[low].has_context && entries_[low].context == context)
-      return entries_[low].page_shift;
+      return &entries_[low];
     if (!entries_[low].has_context && !found)
-      found = entries_[low].page_shift;
+      found = &entries_[low];
   }
   return found;
+}
+
+unsigned Directives::page_shift(uint64_t site, uint64_t context) const {
+  const Entry *entry = find(site, context);
+  return entry ? entry->page_shift : 0;
 }
 
 } // namespace smalloc

@@ -8,16 +8,46 @@
 #define SMALLOC_AGENT_DIRECTIVES_H
 
 #include "smalloc/agent/directive_line.h"
+#include "smalloc/agent/policy.h"
 
 namespace smalloc {
 
+/// The words of the first line that the agent goes by; 0: not said. A build-id that is longer than any is not kept.
+struct DirectivesHeader {
+  char program[130] = "";
+  bool has_input = false;
+  bool slower = false;                     ///< verdict=slower: than on base pages
+  uint64_t input = 0;                      ///< base/input_signature.h
+  uint64_t milliseconds = 0;               ///< of the profiled run
+  uint64_t faults_saved = 0, saved_ms = 0; ///< predicted, of the chosen set
+  uint64_t base_runs = 0, base_ms = 0, base_most_ms = 0,
+           base_faults = 0; ///< the history on base pages
+};
+
 class Directives {
 public:
+  struct Entry {
+    uint64_t site, context, pmb_thousandths;
+    uint32_t superpages;
+    uint8_t has_context, page_shift;
+    bool insists; ///< no PMB
+    SiteDecision decision;
+    bool before(const Entry &other) const {
+      return site != other.site                 ? site < other.site
+             : has_context != other.has_context ? has_context < other.has_context
+                                                : context < other.context;
+    }
+  };
+
   /// Regular files of at most kMostBytes. Returns nullptr, or why nothing was read. O(n) for a sorted file, as the command
   /// writes them, O(n log n) else.
   const char *load(const char *path);
   /// The page size for a site, as a shift; 0: nothing said. A line for this context goes before one for all.
   unsigned page_shift(uint64_t site, uint64_t context) const;
+  /// The line for a site; nullptr: there is none.
+  Entry *find(uint64_t site, uint64_t context) const;
+  Entry *entries() const { return entries_; }
+  const DirectivesHeader &header() const { return header_; }
   bool any() const { return count_ != 0; }
   size_t count() const { return count_; }
   size_t bad_lines() const { return bad_; }
@@ -25,18 +55,10 @@ public:
   static constexpr size_t kMostBytes = size_t{16} << 20;
 
 private:
-  struct Entry {
-    uint64_t site, context;
-    uint32_t has_context, page_shift;
-    bool before(const Entry &other) const {
-      return site != other.site                 ? site < other.site
-             : has_context != other.has_context ? has_context < other.has_context
-                                                : context < other.context;
-    }
-  };
+  void parse_header(Text line);
   void parse(const char *text, size_t bytes);
-  void sort();
 
+  DirectivesHeader header_;
   Entry *entries_ = nullptr;
   size_t count_ = 0, bad_ = 0;
 };

@@ -393,6 +393,23 @@ void BigObjects::forget_pools() {
     units.set(0);
 }
 
+BigObjects::Handle BigObjects::next_object(UnitIndex from) {
+  SpinGuard guard(lock_);
+  Area &a = areas_[kBase];
+  for (UnitIndex at = from, end = a.map.high_water(); at < end; at++)
+    if (a.map.is_taken(at) && a.head_of[at] == 0 && a.objects[at].units)
+      return {a.slice, at, &a.objects[at]};
+  return {a.slice, 0, nullptr};
+}
+
+void BigObjects::make_pending(const Handle &handle) {
+  SpinGuard guard(lock_);
+  BigObject &o = *handle.object;
+  if (o.units && handle.slice == areas_[kBase].slice && region_->thp_allowed() &&
+      o.superpages < o.whole_units)
+    set_pending(o, true);
+}
+
 BigObjects::Handle BigObjects::next_pending(UnitIndex &cursor) {
   SpinGuard guard(lock_);
   Area &a = areas_[kBase];

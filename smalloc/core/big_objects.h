@@ -98,6 +98,11 @@ public:
   /// For promotion at allocator calls, when nobody says what is being touched.
   Handle next_pending(UnitIndex &cursor);
 
+  /// The first object on base pages from this unit on, in address order; none behind the last.
+  Handle next_object(UnitIndex from);
+  /// An object that was to stay on base pages waits for promotion from now on.
+  void make_pending(const Handle &handle);
+
   /// Adds credit to an object's ledger and makes superpages out of its dense units while it pays.
   /// Stops when the credit is used up, or `pause_ns` have passed, or nothing is left. eager: credit
   /// does not matter. Does nothing (the credit is lost) while another thread promotes.

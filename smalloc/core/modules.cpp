@@ -4,7 +4,7 @@
 // ran: its record is linked into the list and its cells are set; nothing is allocated and no heap
 // starts.
 #include "smalloc/core/modules.h"
-#include "smalloc/agent/directives.h"
+#include "smalloc/agent/agent.h"
 #include "smalloc/base/spin_lock.h"
 #include "smalloc/core/key_join.h"
 #include "smalloc/core/runtime.h"
@@ -20,6 +20,7 @@ namespace smalloc {
 namespace {
 SpinLock g_lock;
 smalloc_module *g_modules;
+std::atomic<bool> g_seen{false};
 } // namespace
 
 void for_each_site_of(const smalloc_module &m,
@@ -125,16 +126,28 @@ void join_units(const smalloc_module &module) {
 void obey_directive(const smalloc_site *site, smalloc_cell *cell, void *) {
   if (!(site->flags & SMALLOC_SITE_REWRITTEN))
     return;
-  const unsigned shift =
-      g_directives.page_shift(site->id, context_hash(site_string(site, site->context)));
-  constexpr unsigned kBaseShift = 12;
-  if (shift == kBaseShift)
-    set_word(cell, 0);
-  else if (shift)
-    set_word(cell, SMALLOC_WORD(SMALLOC_DECISION_SUPERPAGE, site->flags & ~SMALLOC_SITE_UNDECIDED,
-                                21, SMALLOC_BY_DIRECTIVE, 0));
+  const Directives::Entry *entry =
+      g_directives.find(site->id, context_hash(site_string(site, site->context)));
+  if (!entry)
+    return;
+  uint64_t word = 0;
+  const unsigned flags = site->flags & ~SMALLOC_SITE_UNDECIDED;
+  if (entry->decision == SiteDecision::kTaken)
+    word = SMALLOC_WORD(SMALLOC_DECISION_SUPERPAGE, flags, 21, SMALLOC_BY_DIRECTIVE, 0);
+  else if (entry->decision ==
+           SiteDecision::kDeferred) // big objects only, on base pages until there is room
+    word = SMALLOC_WORD(SMALLOC_DECISION_RUNTIME,
+                        flags & ~(SMALLOC_SITE_FULLY_INITIALISED | SMALLOC_SITE_SMALL), 21,
+                        SMALLOC_BY_DIRECTIVE, kPagesPerUnit);
+  constexpr uint64_t kOfTheRuntime = uint64_t{SMALLOC_CELL_DIRECT | SMALLOC_CELL_SERVED} << 8;
+  if ((__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & ~kOfTheRuntime) != word)
+    set_word(cell, word);
 }
 } // namespace
+
+bool modules_seen() { return g_seen.load(std::memory_order_relaxed); }
+
+void modules_obey_directives() { modules_for_each_site(obey_directive, nullptr); }
 
 const char *site_string(const smalloc_site *site, uint32_t offset) {
   if (offset < site->fixed_bytes || offset >= site->record_bytes)
@@ -145,6 +158,8 @@ const char *site_string(const smalloc_site *site, uint32_t offset) {
 void module_register(smalloc_module *module) {
   if (!module || module->version != SMALLOC_ABI_VERSION)
     return;
+  if (module->sites_start != module->sites_stop)
+    g_seen.store(true, std::memory_order_relaxed);
   const Options &options = g_runtime.options();
   HeapStrategy strategy =
       options.heap_given ? options.heap : static_cast<HeapStrategy>(module->heap);

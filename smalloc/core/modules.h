@@ -31,6 +31,10 @@ const char *modules_who_owns_free();
 void modules_for_each_site(void (*visit)(const smalloc_site *, smalloc_cell *, void *), void *data);
 void for_each_site_of(const smalloc_module &module,
                       void (*visit)(const smalloc_site *, smalloc_cell *, void *), void *data);
+/// Has an image with sites been registered?
+bool modules_seen();
+/// The agent has decided anew.
+void modules_obey_directives();
 /// A string of a record, "" when absent.
 const char *site_string(const smalloc_site *site, uint32_t offset);
 

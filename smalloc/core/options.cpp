@@ -148,7 +148,7 @@ bool set_cycles(Text v, unsigned &cycles) {
   cycles = static_cast<unsigned>(n);
   return true;
 }
-bool set_path(Text v, char (&path)[256]) {
+template <size_t kCapacity> bool set_path(Text v, char (&path)[kCapacity]) {
   if (v.size == 0 || v.size >= sizeof path)
     return false;
   memcpy(path, v.data, v.size);
@@ -185,6 +185,13 @@ const Key kKeys[] = {
      "256m to 64t, such as 64g"},
     {"stats", set_stats, "off, or exit, json, jemalloc, sites with + between them"},
     {"directives", [](Text v, Options &o) { return set_path(v, o.directives); }, kPath},
+    {"validate",
+     [](Text v, Options &o) {
+       o.validate_given = parse_switch(v, o.validate);
+       return o.validate_given;
+     },
+     kSwitch},
+    {"input", [](Text v, Options &o) { return set_path(v, o.input); }, "a name of 1 to 127 bytes"},
     {"trace",
      [](Text v, Options &o) {
        o.trace = v.size > 0 && !v.is("off");

@@ -81,6 +81,11 @@ struct Options {
   char stats_file[256] = "";
   /// directives:FILE: decisions of an earlier profile (agent/directives.h), which overrule the compiler's.
   char directives[256] = "";
+  /// validate:on|off: report at the end what the run took and whether the directives held (agent/run_report.h). Not given:
+  /// where there are directives.
+  bool validate = false, validate_given = false;
+  /// input:NAME: what the program works on, where its arguments do not tell.
+  char input[128] = "";
   /// trace:FILE is libsmalloc_feedback.so's; here only so that its absence can be told.
   bool trace = false;
   /// static:on, text:on: the program's own static data and code on superpages (image_superpages.h).

@@ -3,7 +3,7 @@
 // runtime.cpp decides whether our heaps may run in this process, and with what: options, who owns
 // free, the address range, forks.
 #include "smalloc/core/runtime.h"
-#include "smalloc/agent/directives.h"
+#include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/debug.h"
 #include "smalloc/core/modules.h"
@@ -34,6 +34,7 @@ namespace smalloc {
 constinit Range g_range;
 constinit Runtime g_runtime;
 constinit Directives g_directives;
+constinit Agent g_agent;
 
 namespace {
 
@@ -69,6 +70,8 @@ const Options &Runtime::options() {
                     "record loads it), ignored\n");
     if (*options_.directives)
       load_directives();
+    if (g_directives.any() || options_.validate)
+      start_agent();
     strategy_ = options_.heap;
     options_read_.store(true, std::memory_order_release);
   }
@@ -226,6 +229,7 @@ bool Runtime::start() {
   description.thp = thp_name(thp_);
   description.version = SMALLOC_VERSION;
   g_live.start(region_, description, o.stats_live && getauxval(AT_SECURE) == 0);
+  show_agent();
   g_accounts.start(region_, o.debug || o.abort_on_error ? Tracking::kExact
                             : o.stats_sites             ? Tracking::kSampled
                                                         : Tracking::kBig);
@@ -286,6 +290,7 @@ void Runtime::after_fork() {
 void Runtime::after_fork_in_child() {
   g_live.after_fork_in_child(); // first: what follows counts
   promotion_thread_forget();
+  g_agent.after_fork_in_child();
   statistics_after_fork_in_child();
   if (forks_pool_pages_) {
     fork_gate_.enter_child();

@@ -114,6 +114,8 @@ public:
   ThpMode thp() const { return thp_; }
   uint64_t reach_bytes() const { return reach_bytes_; }
   const char *machine_name() const { return machine_name_; }
+  /// The process ends: the agent's claim goes, the run is reported.
+  void agent_end();
   void warn(Text text); ///< "smalloc: warning: " + text + newline
 
   void before_fork();
@@ -125,6 +127,10 @@ private:
   void unlock_after_fork();
   bool start_region();
   void load_directives();
+  void start_agent();
+  void show_agent();
+  SMALLOC_COLD void agent_charged(SiteAccounts::Account account);
+  void migrate(Directives::Entry *entry);
   SMALLOC_COLD void warn_of_fallback();
   size_t bytes_to_reserve();
   void *big_allocate(size_t bytes, size_t alignment, bool zero, bool at_birth, bool whole = false,
@@ -161,6 +167,8 @@ private:
   std::atomic<uint64_t> time_credit_from_ns_{0};
   UnitIndex pending_cursor_ = 0;
   std::atomic<bool> warned_{false};
+  uint64_t began_ns_ =
+      0; ///< CLOCK_REALTIME when the options were read; only with an agent or validate:on
   bool sites_served_ = false; ///< superpages may be had, or pages:base asks for ours without them
 };
 extern Runtime g_runtime;

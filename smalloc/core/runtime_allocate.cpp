@@ -3,6 +3,7 @@
 // runtime_allocate.cpp decides which heap serves a request, if any: from the cell's word, the
 // request's size and the state of our heaps. The order of tests is the order of costs: a request
 // that is not ours leaves after a few compares.
+#include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/core/promotion_thread.h"
@@ -20,11 +21,19 @@ uint64_t resident_bytes(const OsHooks &os) {
   const char *resident = strchr(text, ' ');
   return resident ? strtoull(resident, nullptr, 10) * kBasePageBytes : 0;
 }
+/// Did the agent keep the site's objects on base pages for now?
+bool is_deferred(const smalloc_cell *cell) {
+  const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+  return SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_DIRECTIVE &&
+         SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_RUNTIME;
+}
 } // namespace
 
 void Runtime::charge_big(void *p, SiteAccounts::Account account) {
   if (BigObjects::Handle h = big_.find(p))
     g_accounts.big_born(p, account, h.object->bytes, h.object->superpages);
+  if (SMALLOC_UNLIKELY(g_agent.active()))
+    agent_charged(account);
 }
 
 void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, bool at_birth, bool whole,
@@ -35,7 +44,7 @@ void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, bool at_b
   request.zero = zero;
   request.superpages_at_birth = at_birth;
   request.whole_superpages = whole;
-  request.promotable = options_.promote != PromotePolicy::kOff;
+  request.promotable = options_.promote != PromotePolicy::kOff && !(cell && is_deferred(cell));
   void *p = big_.allocate(request);
   if (!p)
     counters().fallbacks.add();

@@ -2,6 +2,7 @@
 //
 // runtime_release.cpp decides what becomes of a pointer of ours that comes back: freed, resized in
 // place, moved to another heap, or refused.
+#include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/debug.h"
 #include "smalloc/core/runtime.h"
@@ -39,8 +40,13 @@ void Runtime::release(void *p) {
   // Before: as soon as its units are free, they may be somebody else's.
   uint64_t bytes = h.object->bytes;
   g_accounts.big_died(p, bytes);
+  SiteAccounts::Account account = SiteAccounts::kNoSite;
+  if (SMALLOC_UNLIKELY(g_agent.active()))
+    g_accounts.big_account(p, account);
   if (!big_.release(p))
     refuse("free", p);
+  else if (SMALLOC_UNLIKELY(account != SiteAccounts::kNoSite))
+    agent_charged(account);
 }
 
 /// A small object is about to be freed or resized. False: there is none, and it has been said.

@@ -3,6 +3,7 @@
 // site_accounts.cpp decides how accounts are found by cell, charged, estimated from samples, and
 // thinned out when there are too many samples.
 #include "smalloc/core/site_accounts.h"
+#include "smalloc/agent/agent.h"
 #include "smalloc/core/modules.h"
 
 namespace smalloc {
@@ -106,6 +107,11 @@ SiteAccounts::Account SiteAccounts::open_account(smalloc_cell *cell) {
     Account account =
         take_account(site_string(site, site->function), site_string(site, site->file));
     if (account != kNoSite) {
+      if (g_agent.active()) {
+        directives_[account] =
+            g_directives.find(site->id, context_hash(site_string(site, site->context)));
+        show_decision(account);
+      }
       live.sites[account].id = site->id;
       live.sites[account].line = site->line;
       __atomic_store_n(&live.header.site_count, account + 1u, __ATOMIC_RELEASE);
@@ -132,7 +138,38 @@ void SiteAccounts::charge(Account account, int64_t bytes, int64_t objects, int64
   big_live_[account] += static_cast<uint64_t>(bytes);
   store(s.live_objects, s.live_objects + static_cast<uint64_t>(objects));
   store(s.superpages, s.superpages + static_cast<uint64_t>(superpages));
+  if (s.superpages > s.superpages_peak)
+    store(s.superpages_peak, s.superpages);
   publish_live(account);
+}
+
+void SiteAccounts::show_decision(Account account) {
+  const Directives::Entry *entry = directives_[account];
+  if (!entry)
+    return;
+  smalloc_live_site &s = g_live.contents().sites[account];
+  s.superpages_predicted = entry->superpages;
+  __atomic_store_n(&s.agent, static_cast<uint32_t>(entry->decision), __ATOMIC_RELAXED);
+}
+
+void SiteAccounts::show_decisions() {
+  for (Account a = 0; a < count(); a++)
+    show_decision(a);
+}
+
+SiteAccounts::Footprint SiteAccounts::footprint(const Directives::Entry *entry) const {
+  Footprint f;
+  for (Account a = 0; a < count(); a++) {
+    if (directives_[a] != entry)
+      continue;
+    const smalloc_live_site &s = site(a);
+    f.seen = true;
+    f.superpages += __atomic_load_n(&big_live_[a], __ATOMIC_RELAXED) / kSuperpageBytes;
+    f.live_bytes_peak += s.peak_bytes;
+    f.superpages_peak += s.superpages_peak;
+    f.small_seen |= s.small_seen != 0 || (s.peak_bytes == 0 && s.requested_bytes != 0);
+  }
+  return f;
 }
 
 SiteAccounts::BigNote *SiteAccounts::big_note(const void *p) const {

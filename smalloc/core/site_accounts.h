@@ -12,6 +12,7 @@
 #ifndef SMALLOC_CORE_SITE_ACCOUNTS_H
 #define SMALLOC_CORE_SITE_ACCOUNTS_H
 
+#include "smalloc/agent/directives.h"
 #include "smalloc/core/live_page.h"
 #include "smalloc/core/object_table.h"
 #include "smalloc/include/smalloc/site.h"
@@ -54,6 +55,16 @@ public:
     return static_cast<Account>(
         __atomic_load_n(&g_live.contents().header.site_count, __ATOMIC_ACQUIRE));
   }
+  /// The directive that speaks of the account's site; nullptr: none does.
+  Directives::Entry *directive(Account account) const { return directives_[account]; }
+  /// Whole superpages of the live big objects of all sites that a directive speaks of; and the most that there were.
+  struct Footprint {
+    uint64_t superpages = 0, live_bytes_peak = 0, superpages_peak = 0;
+    bool small_seen = false, seen = false;
+  };
+  Footprint footprint(const Directives::Entry *entry) const;
+  /// The agent has decided anew: what the page shows of it.
+  void show_decisions();
   /// Takes over what the sites' cells have counted.
   void read_cells();
   /// An image goes, and its sites' cells with it: the accounts stay.
@@ -80,6 +91,7 @@ private:
   Account take_account(const char *function, const char *file);
   void charge(Account account, int64_t bytes, int64_t objects, int64_t superpages);
   void publish_live(Account account);
+  void show_decision(Account account);
   void thin_samples();
   uint32_t sample_points(size_t bytes);
 
@@ -89,6 +101,7 @@ private:
   bool started_ = false;
   BigNote *big_notes_[2] = {};
   uint64_t big_live_[SMALLOC_LIVE_SITES] = {}, small_weight_[SMALLOC_LIVE_SITES] = {};
+  Directives::Entry *directives_[SMALLOC_LIVE_SITES] = {};
   std::atomic<smalloc_cell *> cells_[kCellSlots] = {};
   std::atomic<Account> cell_accounts_[kCellSlots] = {};
   ObjectTable objects_;

@@ -3,12 +3,15 @@
 // stats.cpp decides the table of stats:exit and smalloc_stats_print(): counters of ours, what the
 // kernel says about each heap, the busiest sites. No allocation.
 #include "smalloc/core/stats.h"
+#include "smalloc/agent/agent.h"
+#include "smalloc/agent/run_report.h"
 #include "smalloc/core/kernel_view.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace smalloc {
@@ -116,6 +119,34 @@ void work_rows(Table &t) {
   row(t, "fallbacks to malloc").number(c.fallbacks.get()).put_char('\n');
 }
 
+/// What the agent has decided, and what the directives' first line promised beside what became of it.
+void agent_rows(Table &t) {
+  if (!g_agent.active())
+    return;
+  const DirectivesHeader &h = g_directives.header();
+  row(t, "agent").put(policy_name(g_agent.policy())).put(", superpages: ");
+  t.number(g_agent.supply().free).put(" expected, ").number(g_agent.claimed_by_others());
+  t.put(" claimed by others (bar: PMB ").number(g_agent.bar() / 1000).put(" %)\n");
+  row(t, "directives").number(g_agent.count(SiteDecision::kTaken)).put(" taken, ");
+  t.number(g_agent.count(SiteDecision::kDeferred)).put(" deferred, ");
+  t.number(g_agent.count(SiteDecision::kBase)).put(" for base pages; changed while running: ");
+  t.number(g_agent.phases()).put_char('\n');
+  if (h.faults_saved) {
+    const Counters &c = g_runtime.counters();
+    row(t, "first-touch faults saved").number(h.faults_saved).put(" predicted, ");
+    t.number(c.superpages_at_birth.get() * (kPagesPerUnit - 1)).put(" measured\n");
+  }
+  rusage usage;
+  if (h.base_runs && getrusage(RUSAGE_SELF, &usage) == 0) {
+    const auto ms = [](const timeval &time) {
+      return static_cast<uint64_t>(time.tv_sec) * 1000 + static_cast<uint64_t>(time.tv_usec) / 1000;
+    };
+    row(t, "user and system time").number(ms(usage.ru_utime) + ms(usage.ru_stime));
+    t.put(" ms; on base pages ").number(h.base_ms).put(" ms, at most ").number(h.base_most_ms);
+    t.put(" in ").number(h.base_runs).put(" runs\n");
+  }
+}
+
 void site_row(Table &t, const smalloc_live_site &s, uint32_t tracking) {
   row(t, "site").hex(s.id).put(" ").bytes(s.requested_bytes).put(" requested, ");
   if (s.small_seen || tracking != SMALLOC_LIVE_BIG || s.peak_bytes) {
@@ -124,6 +155,14 @@ void site_row(Table &t, const smalloc_live_site &s, uint32_t tracking) {
   }
   if (s.superpages)
     t.number(s.superpages).put(" superpages, ");
+  if (const char *decision = site_decision_name(s.agent))
+    t.put("directive ")
+        .put(decision)
+        .put(" (")
+        .number(s.superpages_predicted)
+        .put(" predicted, peak ")
+        .number(s.superpages_peak)
+        .put("), ");
   const char *function = g_live.string(s.function), *file = g_live.string(s.file);
   if (s.id == 0 && !*function)
     t.put("of no site\n");
@@ -147,6 +186,10 @@ const char *strategy_name(uint32_t strategy) {
 const char *thp_name(ThpMode mode) {
   static const char *const kNames[] = {"absent", "never", "madvise", "always"};
   return kNames[static_cast<unsigned>(mode)];
+}
+const char *site_decision_name(uint32_t agent) {
+  static const char *const kNames[] = {nullptr, "base", "taken", "deferred"};
+  return agent < 4 ? kNames[agent] : nullptr;
 }
 const char *heap_state_name() {
   return g_runtime.running() ? "running" : g_runtime.is_off() ? "off" : "never needed";
@@ -214,6 +257,7 @@ void print_statistics(const StatisticsSink &sink) {
     heap_rows(t);
     work_rows(t);
   }
+  agent_rows(t);
   sink.write(t.data(), t.size(), sink.data);
   SiteAccounts::Account order[kBusiest];
   unsigned count = rank_accounts(order, kBusiest);

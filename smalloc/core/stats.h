@@ -30,6 +30,8 @@ unsigned rank_accounts(SiteAccounts::Account *order, unsigned capacity);
 const char *strategy_name(uint32_t strategy);
 const char *thp_name(ThpMode mode);
 const char *heap_state_name();
+/// Of a site by the agent: nullptr: no directive speaks of it.
+const char *site_decision_name(uint32_t agent);
 
 } // namespace smalloc
 #endif

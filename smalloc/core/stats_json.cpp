@@ -2,6 +2,8 @@
 //
 // stats_json.cpp decides the document smalloc.stats/1 as a program writes it of itself: in pieces,
 // without allocation. The command writes the same keys from outside (runtime/cli/live_report.cpp).
+#include "smalloc/agent/agent.h"
+#include "smalloc/agent/run_report.h"
 #include "smalloc/core/kernel_view.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/stats.h"
@@ -97,8 +99,27 @@ void write_site(JsonWriter &json, const smalloc_live_site &s, uint32_t tracking)
   json.raw(",\"peak_bytes\":").number(s.peak_bytes);
   json.raw(",\"live_objects\":").number(s.live_objects);
   json.raw(",\"superpages\":").number(s.superpages);
+  json.raw(",\"superpages_peak\":").number(s.superpages_peak);
+  json.raw(",\"directive\":");
+  const char *decision = site_decision_name(s.agent);
+  decision ? json.string(decision) : json.raw("null");
+  json.raw(",\"superpages_predicted\":");
+  decision ? json.number(s.superpages_predicted) : json.raw("null");
   json.raw(",\"estimated\":");
   json.raw(s.small_seen && tracking == SMALLOC_LIVE_SAMPLED ? "true}" : "false}");
+}
+
+void write_agent(JsonWriter &json) {
+  if (!g_agent.active()) {
+    json.raw("null");
+    return;
+  }
+  json.raw("{\"policy\":").string(policy_name(g_agent.policy()));
+  json.raw(",\"bar_percent\":").share(g_agent.bar(), 1000);
+  json.raw(",\"superpages_supply\":").number(g_agent.supply().free);
+  json.raw(",\"superpages_claimed_by_others\":").number(g_agent.claimed_by_others());
+  json.raw(",\"superpages_taken\":").number(g_agent.superpages_taken());
+  json.raw(",\"phases\":").number(g_agent.phases()).raw("}");
 }
 
 } // namespace
@@ -134,6 +155,8 @@ void print_statistics_json(const StatisticsSink &sink) {
   json.key("mappings").raw("{\"ours\":").number(view.mappings_ours);
   json.raw(",\"process\":").number(view.mappings_all).raw("}");
   write_heaps(json, live, view);
+  json.key("agent");
+  write_agent(json);
   json.key("counters").raw("{");
   bool first = true;
   for (const CounterName &c : kCounterNames) {

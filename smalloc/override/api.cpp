@@ -143,6 +143,7 @@ __attribute__((constructor(101))) void begin() {
 
 __attribute__((destructor(101))) void end() {
   smalloc::statistics_end();
+  smalloc::g_runtime.agent_end();
   if (g_runtime.options().debug && g_runtime.running() &&
       !(g_runtime.big().check_invariants() &&
         (!smalloc::g_small.ready() || smalloc::g_small.main_pages().check_invariants())))

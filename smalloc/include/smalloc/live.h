@@ -22,7 +22,7 @@ extern "C" {
 
 #define SMALLOC_LIVE_NAME "smalloc-stats" /* /proc/PID/fd/N -> "/memfd:smalloc-stats (deleted)" */
 #define SMALLOC_LIVE_MAGIC UINT64_C(0x314556494c4d53) /* "SMLIVE1" */
-#define SMALLOC_LIVE_VERSION 1u
+#define SMALLOC_LIVE_VERSION 2u
 #define SMALLOC_LIVE_BYTES                                                                         \
   (128u << 10) /* of the whole file; pages that nobody wrote are not there */
 #define SMALLOC_LIVE_HEAPS 8u
@@ -36,6 +36,21 @@ enum smalloc_live_tracking {
                                sample_bytes allocated; relative standard error
                                sqrt(sample_bytes / live bytes) */
   SMALLOC_LIVE_EXACT = 2,   /* debug:on, abort:true: every object is known */
+};
+
+/* What the agent has decided for a site (docs/directives.md). */
+enum smalloc_live_agent {
+  SMALLOC_LIVE_NO_DIRECTIVE = 0,
+  SMALLOC_LIVE_BASE = 1,     /* the program's malloc */
+  SMALLOC_LIVE_TAKEN = 2,    /* superpages */
+  SMALLOC_LIVE_DEFERRED = 3, /* would be worth it, and does not fit now */
+};
+/* How: enum smalloc_live_policy. */
+enum smalloc_live_policy {
+  SMALLOC_LIVE_NO_AGENT = 0,
+  SMALLOC_LIVE_SAME_INPUT = 1,
+  SMALLOC_LIVE_OTHER_INPUT = 2,
+  SMALLOC_LIVE_ALL_BASE = 3, /* it was slower with superpages than without */
 };
 
 /* A slice of the reserved range, which holds one heap's memory of one kind. */
@@ -54,6 +69,8 @@ struct smalloc_live_site {
   uint64_t live_bytes, peak_bytes; /* as tracking says */
   uint64_t live_objects;           /* big ones, and with exact tracking all */
   uint64_t superpages;             /* under its big objects */
+  uint64_t superpages_peak;
+  uint32_t agent, superpages_predicted; /* enum smalloc_live_agent; what the profile said */
 };
 
 struct smalloc_live_header {
@@ -70,6 +87,10 @@ struct smalloc_live_header {
   uint32_t counter_count, counter_names, counters; /* uint32_t[] offsets of strings; uint64_t[] */
   uint32_t site_count, sites;                      /* struct smalloc_live_site[] */
   uint32_t strings, strings_used, strings_capacity;
+  uint32_t policy;          /* enum smalloc_live_policy */
+  uint32_t bar_thousandths; /* of a percent: least PMB while other programs want superpages too */
+  uint32_t agent_phases;    /* decisions that changed while the program ran */
+  uint64_t agent_supply, agent_claimed, agent_used; /* superpages: expected, others', ours */
 };
 
 #ifdef __cplusplus

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// runtime_agent.cpp decides how the agent's decisions reach the heaps: what it is told of this process at the start, how a site's live
+// objects migrate when it gets superpages while the program runs, and what is reported when it ends. Nothing of it runs
+// without directives: or validate:.
+#include "smalloc/agent/agent.h"
+#include "smalloc/agent/run_report.h"
+#include "smalloc/base/input_signature.h"
+#include "smalloc/base/keep_errno.h"
+#include "smalloc/core/kernel_view.h"
+#include "smalloc/core/modules.h"
+#include "smalloc/core/runtime.h"
+#include "smalloc/os/process_identity.h"
+#include "smalloc/os/scratch_pages.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace smalloc {
+namespace {
+
+struct Self {
+  char build_id[130] = "";
+  bool input_known = false;
+  uint64_t input = 0;
+  uint64_t pid = 0;
+  std::atomic<bool> migrating{false};
+} g_self;
+
+uint64_t realtime_ns() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint64_t microseconds(const timeval &t) {
+  return static_cast<uint64_t>(t.tv_sec) * 1000000u + static_cast<uint64_t>(t.tv_usec);
+}
+
+/// At least half of what small objects have in memory lies on superpages.
+bool small_heaps_are_on_superpages() {
+  const LiveContents &live = g_live.contents();
+  const KernelView view = ask_kernel(live.heaps, live.header.heap_count);
+  uint64_t resident = 0, superpages = 0;
+  for (uint32_t i = 0; view.known && i < live.header.heap_count; i++) {
+    const auto start = live.heaps[i].start;
+    if (start < g_runtime.region().slice_start(Slice::kSmallBase) ||
+        start >= g_runtime.region().slice_end(Slice::kSmallSuper))
+      continue;
+    resident += view.heaps[i].resident_bytes;
+    superpages += view.heaps[i].superpage_bytes;
+  }
+  return superpages >= kSuperpageBytes && superpages * 2 >= resident;
+}
+
+bool superpages_were_refused(const Counters &c) {
+  uint64_t refusals = c.fallbacks.get();
+  for (const Counter &failure : c.collapse_failures)
+    refusals += failure.get();
+  for (const Counter &why : c.not_on[static_cast<unsigned>(PageKind::kSuperpage)])
+    refusals += why.get();
+  return refusals != 0 || !g_runtime.running();
+}
+
+} // namespace
+
+/// Under options_lock_, perhaps before our own constructor: system calls only.
+void Runtime::start_agent() {
+  KeepErrno keep;
+  began_ns_ = realtime_ns();
+  g_self.pid = static_cast<uint64_t>(getpid());
+  executable_build_id(g_self.build_id, sizeof g_self.build_id);
+  if (*options_.input) {
+    InputSignature named;
+    named.add(options_.input, strlen(options_.input) + 1);
+    g_self.input = named.value();
+    g_self.input_known = true;
+  } else {
+    g_self.input_known = command_line_signature(g_self.input);
+  }
+  if (!g_directives.any())
+    return;
+  Agent::Config config;
+  config.os = &kLinux;
+  config.sysfs = options_.sysfs;
+  if (options_.pages == PageBacking::kHugetlb || options_.pages == PageBacking::kGigantic)
+    config.pool_page_bytes = page_bytes(
+        options_.pages == PageBacking::kGigantic ? PageKind::kGigantic : PageKind::kHugetlb);
+  Budget cgroup;
+  Budget::Config unlimited;
+  unlimited.sysfs = options_.sysfs;
+  cgroup.init(kLinux, unlimited);
+  config.most_superpages = cgroup.cgroup_room() / kSuperpageBytes;
+  if (options_.budget_bytes)
+    config.most_superpages =
+        min_of(config.most_superpages, options_.budget_bytes / kSuperpageBytes);
+  config.build_id = g_self.build_id;
+  config.input_known = g_self.input_known;
+  config.input = g_self.input;
+  config.self = {g_self.pid, start_ticks(g_self.pid), 0};
+  config.alive = is_alive;
+  g_agent.start(g_directives, config);
+}
+
+void Runtime::show_agent() {
+  if (!g_agent.active())
+    return;
+  smalloc_live_header &h = g_live.contents().header;
+  h.policy = static_cast<uint32_t>(g_agent.policy());
+  h.bar_thousandths = static_cast<uint32_t>(g_agent.bar());
+  h.agent_phases = static_cast<uint32_t>(g_agent.phases());
+  h.agent_supply = g_agent.supply().free;
+  h.agent_claimed = g_agent.claimed_by_others();
+  h.agent_used = g_agent.superpages_taken();
+}
+
+/// A big object of the account was born or has died.
+void Runtime::agent_charged(SiteAccounts::Account account) {
+  Directives::Entry *entry = g_accounts.directive(account);
+  if (!entry || !g_agent.note_live(entry, g_accounts.footprint(entry).superpages))
+    return;
+  if (g_self.migrating.exchange(true))
+    return; // another thread is at it, or we are
+  KeepErrno keep;
+  g_agent.decide_anew(
+      kLinux.now_ns(),
+      [](Directives::Entry *changed, SiteDecision before, void *runtime) {
+        modules_obey_directives();
+        if (changed->decision == SiteDecision::kTaken && before == SiteDecision::kDeferred)
+          static_cast<Runtime *>(runtime)->migrate(changed);
+      },
+      this);
+  show_agent();
+  g_accounts.show_decisions();
+  g_self.migrating.store(false);
+}
+
+/// A site's live objects that were kept on base pages: collapsed in place, while the rest of what the profile promised for it pays for
+/// that (ski_rental.h); what is not paid for waits for promotion points.
+void Runtime::migrate(Directives::Entry *entry) {
+  if (options_.promote == PromotePolicy::kOff || !region_.thp_allowed())
+    return;
+  const uint64_t live = max_of<uint64_t>(g_accounts.footprint(entry).superpages, 1);
+  const uint64_t worth = g_agent.worth_ns(*entry, live, realtime_ns() - began_ns_);
+  const uint64_t began = kLinux.now_ns();
+  bool any = false;
+  for (BigObjects::Handle h = big_.next_object(0); h; h = big_.next_object(h.head + 1)) {
+    SiteAccounts::Account account;
+    const char *p = region_.unit_address(h.slice, h.head) + h.object->offset;
+    if (!g_accounts.big_account(p, account) || g_accounts.directive(account) != entry)
+      continue;
+    const uint64_t credit = worth / live * min_of<uint64_t>(h.object->whole_units, live);
+    big_.make_pending(h);
+    if (h.object->pending)
+      promote_big(h, credit, credit);
+    any = true;
+  }
+  if (any) {
+    counters().freezes.add();
+    counters().migration_ns.add(kLinux.now_ns() - began);
+  }
+}
+
+void Runtime::agent_end() {
+  const Options &o = options();
+  if (!g_agent.active() && !o.validate)
+    return;
+  KeepErrno keep;
+  if (static_cast<uint64_t>(getpid()) != g_self.pid)
+    return; // a forked child: the run is its parent's
+  g_agent.end();
+  const bool wanted = o.validate_given ? o.validate : g_agent.active();
+  if (!wanted || !*g_self.build_id || !modules_seen())
+    return;
+
+  RunReport report;
+  char path[512] = "", host[256] = "";
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  path[length > 0 ? length : 0] = 0;
+  gethostname(host, sizeof host - 1);
+  report.build_id = g_self.build_id;
+  report.path = path;
+  report.host = host;
+  report.machine = running() ? machine_name_ : "";
+  report.pid = g_self.pid;
+  report.started_ns = began_ns_;
+  report.ended_ns = realtime_ns();
+  report.input_known = g_self.input_known;
+  report.input = g_self.input;
+  rusage usage;
+  if (getrusage(RUSAGE_SELF, &usage) == 0) {
+    report.user_us = microseconds(usage.ru_utime);
+    report.system_us = microseconds(usage.ru_stime);
+    report.peak_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+    report.minor_faults = static_cast<uint64_t>(usage.ru_minflt);
+    report.major_faults = static_cast<uint64_t>(usage.ru_majflt);
+  }
+  const Counters &c = counters();
+  report.policy = g_agent.policy();
+  report.bar_thousandths = g_agent.bar();
+  report.superpages_supply = g_agent.supply().free;
+  report.superpages_peak = c.superpages_peak.get();
+  report.superpages_at_birth = c.superpages_at_birth.get();
+  report.promotions = c.promotions.get();
+  report.migrations = c.freezes.get();
+  report.live_bytes_peak =
+      c.big_bytes_peak.get() + c.small_bytes_peak.get() + c.class_bytes_peak.get();
+
+  constexpr size_t kLineBytes = size_t{128} << 10;
+  ScratchPages scratch(kLineBytes);
+  if (!scratch.data())
+    return;
+  RunLine line(static_cast<char *>(scratch.data()), kLineBytes);
+  line.begin(report);
+  const bool refused = superpages_were_refused(c);
+  const bool small_on_superpages = running() && g_agent.active() && small_heaps_are_on_superpages();
+  g_accounts.read_cells();
+  for (size_t i = 0; g_agent.active() && i < g_directives.count(); i++) {
+    const Directives::Entry &entry = g_directives.entries()[i];
+    const SiteAccounts::Footprint f = g_accounts.footprint(&entry);
+    if (!f.seen &&
+        (entry.decision != SiteDecision::kTaken || g_agent.policy() != Policy::kSameInput))
+      continue;
+    SiteOutcome outcome;
+    outcome.decision = entry.decision;
+    outcome.predicted = entry.superpages;
+    outcome.superpages_peak = f.superpages_peak;
+    outcome.live_bytes_peak = f.live_bytes_peak;
+    outcome.small_objects = f.small_seen;
+    outcome.heap_on_superpages = small_on_superpages;
+    line.directive(entry, outcome, judge(outcome, g_agent.policy(), refused));
+  }
+  line.end();
+  const char *why =
+      append_run(getenv("XDG_STATE_HOME"), getenv("HOME"), g_self.build_id, line.text());
+  if (why && o.validate_given) {
+    TextBuffer<256> text;
+    text.put("validate: the run is not reported: ").put(why);
+    warn(text.text());
+  }
+}
+
+} // namespace smalloc

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which directives take effect: by benefit a superpage for the profile's input, by PMB for another one, above the bar only.
+#include "smalloc/agent/policy.h"
+#include "smalloc/agent/run_report.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+namespace smalloc {
+namespace {
+
+struct Choice {
+  uint64_t used;
+  std::map<uint32_t, bool> taken;
+};
+Choice choice(Policy policy, std::vector<Candidate> list, uint64_t supply, uint64_t bar = 0) {
+  Choice c;
+  c.used = choose(policy, list.data(), list.size(), supply, bar);
+  for (const Candidate &candidate : list)
+    c.taken[candidate.entry] = candidate.taken;
+  return c;
+}
+
+// A big lukewarm site, a small hot one, a middling one.
+const std::vector<Candidate> kThree = {
+    {100000, 1000, 0, false, false}, {60000, 10, 1, false, false}, {30000, 100, 2, false, false}};
+
+TEST(AgentPolicy, EnoughForAll) {
+  const Choice c = choice(Policy::kSameInput, kThree, 2000);
+  EXPECT_EQ(c.used, 1110u);
+  EXPECT_TRUE(c.taken.at(0) && c.taken.at(1) && c.taken.at(2));
+}
+
+TEST(AgentPolicy, TheSameInputTakesMostBenefitASuperpage) {
+  const Choice c = choice(Policy::kSameInput, kThree, 200);
+  EXPECT_EQ(c.used, 110u);
+  EXPECT_FALSE(c.taken.at(0));
+  EXPECT_TRUE(c.taken.at(1) && c.taken.at(2));
+  EXPECT_TRUE(choice(Policy::kSameInput, kThree, 10).taken.at(1));
+  EXPECT_EQ(choice(Policy::kSameInput, kThree, 9).used, 0u);
+}
+
+TEST(AgentPolicy, AnotherInputGoesByPmbAlone) {
+  const Choice c = choice(Policy::kOtherInput, kThree, 200, 50000);
+  EXPECT_TRUE(c.taken.at(0) && c.taken.at(1)); // whatever the profile counted
+  EXPECT_FALSE(c.taken.at(2));
+}
+
+TEST(AgentPolicy, TheBarHoldsForTheSameInputToo) {
+  const Choice c = choice(Policy::kSameInput, kThree, 2000, 60001);
+  EXPECT_TRUE(c.taken.at(0));
+  EXPECT_FALSE(c.taken.at(1) || c.taken.at(2));
+}
+
+TEST(AgentPolicy, ALineWithoutPmbInsists) {
+  const Choice c = choice(Policy::kOtherInput, {{0, 10, 7, true, false}}, 0, kWholePmb);
+  EXPECT_TRUE(c.taken.at(7));
+}
+
+TEST(AgentPolicy, AProgramThatWasSlowerGetsNone) {
+  const Choice c = choice(Policy::kAllBase, kThree, 2000);
+  EXPECT_EQ(c.used, 0u);
+  EXPECT_FALSE(c.taken.at(0) || c.taken.at(1) || c.taken.at(2));
+}
+
+TEST(AgentPolicy, HostileNumbersDoNotOverflow) {
+  const std::vector<Candidate> list = {{UINT64_MAX, UINT32_MAX, 0, false, false},
+                                       {UINT64_MAX, 0, 1, false, false}};
+  const Choice c = choice(Policy::kSameInput, list, 5);
+  EXPECT_FALSE(c.taken.at(0));
+  EXPECT_TRUE(c.taken.at(1));
+}
+
+TEST(AgentPolicy, TheBarIsTheShareThatOthersHaveClaimed) {
+  EXPECT_EQ(bar_thousandths(0, 100), 0u);
+  EXPECT_EQ(bar_thousandths(25, 100), 25000u);
+  EXPECT_EQ(bar_thousandths(100, 100), kWholePmb);
+  EXPECT_EQ(bar_thousandths(UINT64_MAX, 100), kWholePmb);
+  EXPECT_EQ(bar_thousandths(UINT64_MAX / 2, UINT64_MAX), 49999u);
+  EXPECT_EQ(bar_thousandths(0, 0), 0u);
+  EXPECT_EQ(bar_thousandths(1, 0), kWholePmb);
+  uint64_t last = 0;
+  for (uint64_t claimed = 0; claimed <= 1000; claimed++) {
+    EXPECT_GE(bar_thousandths(claimed, 1000), last);
+    last = bar_thousandths(claimed, 1000);
+  }
+}
+
+struct VerdictTest : testing::Test {
+  VerdictTest() {
+    outcome.decision = SiteDecision::kTaken;
+    outcome.predicted = 32;
+    outcome.superpages_peak = 32;
+    outcome.live_bytes_peak = uint64_t{64} << 20;
+  }
+  SiteOutcome outcome;
+};
+
+TEST_F(VerdictTest, HeldWithHalfOfWhatWasPredictedOrLive) {
+  EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kHeld);
+  outcome.superpages_peak = 16;
+  EXPECT_EQ(judge(outcome, Policy::kSameInput, true), Verdict::kHeld);
+  outcome.superpages_peak = 15;
+  EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kFailed);
+  EXPECT_EQ(judge(outcome, Policy::kSameInput, true), Verdict::kShort); // not the directive's fault
+  outcome.live_bytes_peak = uint64_t{30} << 20;
+  EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kHeld); // all that was live
+}
+
+TEST_F(VerdictTest, ASiteThatIsHardlyUsedFailsForTheSameInputOnly) {
+  outcome.superpages_peak = 3;
+  outcome.live_bytes_peak = uint64_t{6} << 20;
+  EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kFailed);
+  EXPECT_EQ(judge(outcome, Policy::kOtherInput, false), Verdict::kUnused);
+}
+
+TEST_F(VerdictTest, WhatWasNotTakenCannotFail) {
+  outcome.decision = SiteDecision::kDeferred;
+  outcome.superpages_peak = 0;
+  EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kNotTaken);
+}
+
+TEST_F(VerdictTest, SmallObjectsAreKnownByTheirHeap) {
+  outcome.small_objects = true;
+  outcome.superpages_peak = 0;
+  EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kShort);
+  outcome.heap_on_superpages = true;
+  EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kHeld);
+}
+
+} // namespace
+} // namespace smalloc
