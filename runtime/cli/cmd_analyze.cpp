@@ -3,6 +3,7 @@
 // cmd_analyze.cpp decides what `smalloc analyze` accepts, and how its result becomes text, the document
 // smalloc.analyze/1, and a directives file.
 #include "runtime/cli/diagnostics.h"
+#include "runtime/cli/history_store.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/profile.h"
 #include "runtime/cli/profile_store.h"
@@ -30,6 +31,8 @@ struct Options {
   OutputOptions output; // its file is not used: -o is the directives file
   ProfileOptions profile;
   std::string directives, machine, budget, categories = "site", significance = "share";
+  std::string database, input;
+  bool no_database = false;
 };
 
 // Regions of a sampled trace below which its estimates are off by some 20 % and more (one over the square root).
@@ -137,9 +140,25 @@ std::string text_of(const Options &options, const Profile &p, Colour colour) {
   return text;
 }
 
-directives::File directives_of(const Profile &p, const format::MachineProfile &machine) {
+// The first line also says what to expect of a run, for validation (docs/directives.md).
+directives::File directives_of(const Options &options, const Profile &p,
+                               const format::MachineProfile &machine,
+                               const benefit::CostModel &costs) {
   directives::File file;
   file.header["machine"] = machine.name;
+  const double runs = static_cast<double>(std::max<size_t>(p.traces.size(), 1));
+  double seconds = 0, faults_saved = 0;
+  for (const TraceSummary &t : p.traces)
+    seconds += t.seconds;
+  for (const RankedMapping &m : p.mappings)
+    if (m.mapping.chosen)
+      faults_saved += m.page_faults_base - m.page_faults;
+  if (options.profile.seconds > 0)
+    seconds = options.profile.seconds * runs;
+  file.header["seconds"] = fmt::format("{:.3f}", seconds / runs);
+  file.header["faults_saved"] = fmt::format("{:.0f}", std::max(faults_saved, 0.0) / runs);
+  file.header["saved_ms"] =
+      fmt::format("{:.0f}", std::max(p.saved_joint, 0.0) / costs.frequency_hz() * 1000 / runs);
   if (!p.traces.empty() && !p.traces.front().build_id.empty())
     file.header["program"] = p.traces.front().build_id;
   for (const RankedMapping &m : p.mappings) {
@@ -211,6 +230,28 @@ uint64_t parse_budget(const std::string &text) {
   return static_cast<uint64_t>(value * static_cast<double>(unit));
 }
 
+// The history gets the analysis, and says what is left of its directives after earlier runs. Without --db, a
+// history that cannot be used is no reason to hold back the result.
+directives::File remembered(const Options &options, const Profile &profile,
+                            const format::MachineProfile &machine, const directives::File &file) {
+  if (options.no_database || profile.traces.front().build_id.empty())
+    return file;
+  try {
+    auto history = open_history(options.database, database::Access::kReadWrite);
+    return remember_analysis(history, profile, machine, file);
+  } catch (const database::DatabaseError &error) {
+    if (!options.database.empty())
+      throw failure_of(error);
+    const Failure failure = failure_of(error);
+    print_warning("the analysis is not stored", failure.which, failure.why, failure.hint);
+  } catch (const Failure &failure) {
+    if (!options.database.empty())
+      throw;
+    print_warning("the analysis is not stored", failure.which, failure.why, failure.hint);
+  }
+  return file;
+}
+
 int run_analyze(Options &options) {
   const auto thresholds = parse_thresholds(options.output);
   set_quiet(options.output.quiet);
@@ -237,8 +278,11 @@ int run_analyze(Options &options) {
           fmt::format("{} of 2 MiB at rate {}: what they say of the others is far from sure",
                       t.regions, t.rate),
           "smalloc record --rate 1 -- ./app");
+  directives::File file = directives_of(options, profile, machine, costs);
+  if (!options.input.empty())
+    file.header["input"] = input_of({"", options.input});
+  file = remembered(options, profile, machine, file);
   if (!options.directives.empty()) {
-    const directives::File file = directives_of(profile, machine);
     if (file.entries.empty())
       print_warning(
           "no directives", options.directives,
@@ -263,6 +307,14 @@ std::function<int()> declare(CLI::App &app) {
   app.add_option("--machine", options->machine,
                  "Preset or profile; without it, this machine's preset")
       ->type_name("NAME|FILE");
+  app.add_option("--db", options->database,
+                 "Store the result there, a file or postgresql://... "
+                 "($XDG_STATE_HOME/smalloc/smalloc.db)")
+      ->type_name("DATABASE");
+  app.add_flag("--no-db", options->no_database, "Store nothing");
+  app.add_option("--input", options->input,
+                 "The input that was recorded, where smalloc record has not noted it")
+      ->type_name("NAME");
   app.add_option("--budget", options->budget, "Choose at most this much (64m, 2g)")
       ->type_name("SIZE");
   app.add_option("--categories", options->categories,

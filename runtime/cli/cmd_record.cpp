@@ -4,9 +4,9 @@
 // other library, the trace's name in SMALLOC_CONF, superpages off (a profile is of base pages); the
 // command's own status and signal afterwards, and the next command to type.
 #include "runtime/cli/diagnostics.h"
-#include "runtime/cli/elf_image.h"
-#include "runtime/cli/input_file.h"
+#include "runtime/cli/history_store.h"
 #include "runtime/cli/installation.h"
+#include "runtime/cli/launch.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/trace/reader.h"
@@ -24,6 +24,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <regex.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,36 +42,9 @@ struct Options {
 
 // Throws for what cannot be recorded: better than an empty trace.
 void check_program(const std::string &program) {
-  std::vector<unsigned char> bytes;
-  try {
-    bytes = read_file(program, "cannot read the program");
-  } catch (const Failure &) {
-    return; // executable but not readable: nothing to go by
-  }
-  if (!looks_like_elf(bytes))
-    return; // a script: its interpreter and what it starts are recorded
-  const ElfImage image = parse_elf(bytes, program);
-  if (image.interpreter().empty())
-    throw Failure{"cannot record the command", program,
-                  "it is a static executable, which loads no library", "link it without -static",
-                  kRunFailed};
-}
-
-std::string feedback_library() {
-  const auto path = find_library("libsmalloc_feedback.so");
-  if (!path)
-    throw Failure{"cannot find the library", "libsmalloc_feedback.so",
-                  "it is in none of the folders beside this command",
-                  "build or install smalloc again: cmake --build build", kRunFailed};
-  if (path->find_first_of(" :") != std::string::npos)
-    throw Failure{"cannot preload the library", *path,
-                  "LD_PRELOAD separates names by spaces and colons",
-                  "install smalloc under a path without them", kRunFailed};
-  return *path;
-}
-
-std::string joined(const std::string &first, const char *second, char separator) {
-  return second && *second ? first + separator + second : first;
+  const Target target = inspect(program);
+  if (target.is_static || !target.preloadable)
+    throw Failure{"cannot record the command", program, target.obstacle, target.hint, kRunFailed};
 }
 
 // The traces that a pattern may have made: %p is any number, and processes that came second add theirs
@@ -107,28 +81,55 @@ bool is_empty_trace(const std::string &path) {
   }
 }
 
-int wait_for(pid_t child) {
+int wait_for(pid_t child, rusage &usage) {
   // The terminal sends its signals to the command as well; the command decides.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGQUIT, SIG_IGN);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  while (wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
   }
   return status;
 }
 
+// The history learns with which input the command's own trace was made, so that the agent can tell runs with the same
+// one. A trace is as good without.
+void note_run(const std::string &path, pid_t child, const std::vector<std::string> &command,
+              const rusage &usage, double seconds) try {
+  const trace::Reader reader(path);
+  const auto word = [&](const char *key) {
+    const auto at = reader.header().find(key);
+    return at == reader.header().end() ? std::string() : at->second;
+  };
+  database::Run run;
+  run.program = word("build_id");
+  if (run.program.empty() || word("pid") != std::to_string(child))
+    return;
+  run.path = word("program");
+  run.host = word("host");
+  run.pid = child;
+  run.started_ns = std::strtoll(word("start").c_str(), nullptr, 10) * 1000000000;
+  run.kind = "recorded";
+  run.input = input_of(command);
+  const auto seconds_of = [](const timeval &t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  run.seconds = seconds;
+  run.user_seconds = seconds_of(usage.ru_utime);
+  run.system_seconds = seconds_of(usage.ru_stime);
+  run.peak_bytes = int64_t{usage.ru_maxrss} * 1024;
+  run.minor_faults = usage.ru_minflt;
+  run.major_faults = usage.ru_majflt;
+  open_history({}, database::Access::kReadWrite).store_run(run);
+} catch (const trace::TraceError &) {
+} catch (const Failure &failure) {
+  print_warning("the run is not in the history", failure.which, failure.why, failure.hint);
+} catch (const database::DatabaseError &error) {
+  print_warning("the run is not in the history", error.where, error.what(), error.hint);
+}
+
 int record_command(const Options &options) {
   set_quiet(options.quiet);
-  std::vector<std::string> command = options.app->remaining();
-  if (!command.empty() && command.front().size() > 1 && command.front()[0] == '-')
-    throw Failure{"cannot understand the command line", "smalloc record",
-                  "unknown option " + command.front(), "smalloc record --help", kRunFailed};
-  const std::vector<std::string> behind = command_behind_dashes();
-  command.insert(command.end(), behind.begin() + (command.empty() && !behind.empty() ? 1 : 0),
-                 behind.end());
-  if (command.empty() || command.front().empty())
-    throw Failure{"cannot understand the command line", "smalloc record", "no command to record",
-                  "smalloc record -- ./app", kRunFailed};
+  std::vector<std::string> command = command_of(*options.app, "record", "record");
   if (const auto program = find_program(command.front()))
     check_program(*program);
 
@@ -138,49 +139,43 @@ int record_command(const Options &options) {
   const bool by_process = pattern.find("%p") != std::string::npos;
   // Relative names are meant from here, wherever the command goes.
   const std::string absolute = fs::absolute(pattern).string();
-  const std::string preload = joined(feedback_library(), std::getenv("LD_PRELOAD"), ':');
-  const char *users = std::getenv("SMALLOC_CONF");
-  const std::string conf =
-      (users && *users ? std::string(users) + "," : std::string()) + "heap:off,trace:" + absolute +
-      (options.rate > 0 ? fmt::format(",rate:{}", options.rate) : std::string());
-  if (options.dry_run) {
-    std::string line = fmt::format("LD_PRELOAD={} SMALLOC_CONF={}", preload, conf);
-    for (const std::string &argument : command)
-      line += " " + argument;
-    std::puts(line.c_str());
-    return std::fflush(stdout) == 0 ? kDone : kRunFailed;
-  }
+  const Environment environment = environment_with(
+      library_to_preload("libsmalloc_feedback.so"),
+      "heap:off,trace:" + absolute +
+          (options.rate > 0 ? fmt::format(",rate:{}", options.rate) : std::string()));
+  if (options.dry_run)
+    return print_environment(environment, command);
   if (!by_process)
     for (const std::string &old : traces_of(pattern, fs::file_time_type::min()))
       fs::remove(old);
   const auto start = fs::file_time_type::clock::now() - std::chrono::seconds(1);
 
+  const auto began = std::chrono::steady_clock::now();
   const pid_t child = fork();
   if (child < 0)
     throw Failure{"cannot run the command", command.front(), error_text(errno), {}, kRunFailed};
   if (child == 0) {
-    setenv("LD_PRELOAD", preload.c_str(), 1);
-    setenv("SMALLOC_CONF", conf.c_str(), 1);
-    std::vector<char *> arguments;
-    for (std::string &argument : command)
-      arguments.push_back(argument.data());
-    arguments.push_back(nullptr);
-    execvp(arguments[0], arguments.data());
-    const int error = errno;
-    print_failure({"cannot run the command", command.front(), error_text(error),
-                   error == ENOENT ? "check the name, or give a path such as ./" + command.front()
-                                   : "ls -l " + command.front(),
-                   kFailed});
-    _exit(error == ENOENT ? kNotFound : kNotExecutable);
+    try {
+      set_environment(environment);
+      become(command);
+    } catch (const Failure &failure) {
+      print_failure(failure);
+      _exit(failure.status);
+    }
   }
-  const int status = wait_for(child);
+  rusage usage = {};
+  const int status = wait_for(child, usage);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 
   std::vector<std::string> traces;
   for (const std::string &path : traces_of(pattern, start)) {
-    if (is_empty_trace(path))
+    if (is_empty_trace(path)) {
       fs::remove(path);
-    else
-      traces.push_back(path);
+      continue;
+    }
+    traces.push_back(path);
+    note_run(path, child, command, usage, seconds);
   }
   if (traces.empty())
     print_warning("nothing was recorded", command.front(),
@@ -208,13 +203,7 @@ std::function<int()> declare(CLI::App &app) {
          "The trace; %p process, %h host, %r MPI rank. Processes that the command starts add "
          "their number")
       ->type_name("FILE")
-      ->check(CLI::Validator(
-          [](const std::string &text) {
-            return text.find(',') == std::string::npos
-                       ? std::string()
-                       : "a file name with a comma cannot be passed on";
-          },
-          ""));
+      ->check(CLI::Validator(check_passed_file, ""));
   app.add_option("--rate", options->rate,
                  "Share of the 2 MiB regions whose accesses are recorded, if the program tells "
                  "them; 1: every access")

@@ -11,114 +11,26 @@
 // The command replaces this process, so that its status, its signals and its process number are its
 // own.
 #include "runtime/cli/diagnostics.h"
-#include "runtime/cli/elf_sites.h"
-#include "runtime/cli/input_file.h"
 #include "runtime/cli/installation.h"
+#include "runtime/cli/launch.h"
 #include "runtime/cli/system_view.h"
 #include "runtime/cli/verbs.h"
 
-#include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <sys/xattr.h>
-#include <unistd.h>
 
 namespace smalloc::cli {
 namespace {
-
-std::vector<std::string> command_to_run;
 
 struct Options {
   std::string heap, pages, budget, directives, numa, conf, root;
   bool stats = false, dry_run = false, quiet = false;
   CLI::App *app = nullptr;
 };
-
-// What was found out about the command before it is started.
-struct Target {
-  bool has_sites = false;
-  bool preloadable = true;
-  std::string obstacle, hint; // why superpages will not reach it
-};
-
-Target inspect_elf(const std::string &path, const std::vector<unsigned char> &bytes) {
-  Target target;
-  try {
-    const ElfImage image = parse_elf(bytes, path);
-    if (image.interpreter().empty()) {
-      // The environment still goes to what it starts.
-      target.obstacle = "it is a static executable, which loads no library";
-      target.hint = "link it without -static";
-    } else if (image.interpreter().find("ld-musl") != std::string::npos) {
-      target.preloadable = false;
-      target.obstacle = "it uses musl, and libsmalloc.so is built for glibc";
-    }
-    target.has_sites = !read_sites(image).sites.empty();
-  } catch (const Failure &failure) {
-    target.preloadable = false;
-    target.obstacle = failure.why;
-  }
-  return target;
-}
-
-// Reads the program, or the interpreter of a script, which is what will run.
-Target inspect(const std::string &path, int depth = 0) {
-  Target target;
-  std::vector<unsigned char> bytes;
-  try {
-    bytes = read_file(path, "cannot read the program");
-  } catch (const Failure &) {
-    return target; // executable but not readable: nothing to go by
-  }
-  struct stat info;
-  const bool privileged = stat(path.c_str(), &info) == 0 &&
-                          (((info.st_mode & S_ISUID) && info.st_uid != getuid()) ||
-                           ((info.st_mode & S_ISGID) && info.st_gid != getgid()) ||
-                           getxattr(path.c_str(), "security.capability", nullptr, 0) > 0);
-  if (looks_like_elf(bytes)) {
-    target = inspect_elf(path, bytes);
-  } else if (bytes.size() > 2 && bytes[0] == '#' && bytes[1] == '!' && depth < 4) {
-    const std::string text(bytes.begin() + 2, std::find(bytes.begin(), bytes.end(), '\n'));
-    const size_t from = text.find_first_not_of(" \t");
-    if (from != std::string::npos) {
-      const size_t end = text.find_first_of(" \t\r", from);
-      target = inspect(text.substr(from, end == std::string::npos ? end : end - from), depth + 1);
-      // The sites of a script's interpreter say nothing of the programs that the script starts.
-      target.has_sites = false;
-    }
-  }
-  if (privileged && target.obstacle.empty()) {
-    target.obstacle = "it runs with raised privileges, and the loader ignores LD_PRELOAD for it";
-    target.hint = "run it as the user that it changes to";
-  }
-  return target;
-}
-
-// "512m", "10%": what libsmalloc reads.
-std::string check_budget(const std::string &text) {
-  size_t digits = 0;
-  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9')
-    digits++;
-  const std::string unit = text.substr(digits);
-  const bool good =
-      digits > 0 && (unit.empty() || (unit.size() == 1 && std::strchr("kKmMgGtT%", unit[0])));
-  return good ? std::string() : "'" + text + "' is neither a size (512m, 2g) nor a share (10%)";
-}
-
-std::string check_conf(const std::string &text) {
-  return text.find(':') == std::string::npos ? "'" + text + "' is not KEY:VALUE" : std::string();
-}
-
-std::string check_file_name(const std::string &text) {
-  return text.find(',') == std::string::npos ? std::string()
-                                             : "a file name with a comma cannot be passed on";
-}
 
 std::string settings(const Options &options, const Target &target) {
   std::string text;
@@ -142,12 +54,6 @@ std::string settings(const Options &options, const Target &target) {
   if (!options.conf.empty())
     text += (text.empty() ? "" : ",") + options.conf;
   return text;
-}
-
-std::string joined(const char *first, const std::string &second, char separator) {
-  if (!first || !*first)
-    return second;
-  return second.empty() ? std::string(first) : fmt::format("{}{}{}", first, separator, second);
 }
 
 // Says before the start what the user would otherwise have to find out from timings.
@@ -179,49 +85,9 @@ void warn_about_system(const Options &options) {
   }
 }
 
-std::string library_for(const Target &target) {
-  const char *name = target.has_sites ? "libsmalloc.so" : "libsmalloc_preload.so";
-  const auto path = find_library(name);
-  if (!path) {
-    std::string folders;
-    for (const std::string &folder : library_folders())
-      folders += (folders.empty() ? "" : ", ") + folder;
-    throw Failure{"cannot find the library", name, "it is in none of " + folders,
-                  "build or install smalloc again: cmake --build build", kRunFailed};
-  }
-  if (path->find_first_of(" :") != std::string::npos)
-    throw Failure{"cannot preload the library", *path,
-                  "LD_PRELOAD separates names by spaces and colons",
-                  "install smalloc under a path without them", kRunFailed};
-  return *path;
-}
-
-[[noreturn]] void become(std::vector<std::string> command) {
-  std::vector<char *> arguments;
-  for (std::string &argument : command)
-    arguments.push_back(argument.data());
-  arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
-  const int error = errno;
-  const bool missing = error == ENOENT;
-  throw Failure{"cannot run the command", command[0], error_text(error),
-                missing ? "check the name, or give a path such as ./" + command[0]
-                        : "ls -l " + command[0],
-                missing ? kNotFound : kNotExecutable};
-}
-
 int run_command(const Options &options) {
   set_quiet(options.quiet);
-  std::vector<std::string> command = options.app->remaining();
-  if (!command.empty() && command.front().size() > 1 && command.front()[0] == '-')
-    throw Failure{"cannot understand the command line", "smalloc run",
-                  "unknown option " + command.front(), "smalloc run --help", kRunFailed};
-  // "--" ends our options once; behind a command's name it is the command's.
-  const auto from = command_to_run.begin() + (command.empty() && !command_to_run.empty() ? 1 : 0);
-  command.insert(command.end(), from, command_to_run.end());
-  if (command.empty() || command.front().empty())
-    throw Failure{"cannot understand the command line", "smalloc run", "no command to run",
-                  "smalloc run -- ./app", kRunFailed};
+  const std::vector<std::string> command = command_of(*options.app, "run", "run");
   const auto program = find_program(command.front());
   const Target target = program ? inspect(*program) : Target{};
   if (program && !target.obstacle.empty())
@@ -229,25 +95,12 @@ int run_command(const Options &options) {
   else if (program)
     warn_about_system(options);
 
-  const std::string library = program && target.preloadable ? library_for(target) : std::string();
-  const std::string preload = library.empty() ? joined(std::getenv("LD_PRELOAD"), "", ':') : [&] {
-    const char *users =
-        std::getenv("LD_PRELOAD"); // ours first: a peer's free must not see our pointers
-    return joined(library.c_str(), users ? users : "", ':');
-  }();
-  const std::string conf = joined(std::getenv("SMALLOC_CONF"), settings(options, target), ',');
-  if (options.dry_run) {
-    std::string line = fmt::format("LD_PRELOAD={} SMALLOC_CONF={}", preload, conf);
-    for (const std::string &argument : command)
-      line += " " + argument;
-    std::puts(line.c_str());
-    return std::fflush(stdout) == 0 ? kDone : kRunFailed;
-  }
-  if (!preload.empty())
-    setenv("LD_PRELOAD", preload.c_str(), 1);
-  if (!conf.empty())
-    setenv("SMALLOC_CONF", conf.c_str(), 1);
-  become(std::move(command));
+  const std::string library = program && target.preloadable ? allocator_for(target) : std::string();
+  const Environment environment = environment_with(library, settings(options, target));
+  if (options.dry_run)
+    return print_environment(environment, command);
+  set_environment(environment);
+  become(command);
 }
 
 std::function<int()> declare(CLI::App &app) {
@@ -267,7 +120,7 @@ std::function<int()> declare(CLI::App &app) {
       ->check(CLI::Validator(check_budget, ""));
   app.add_option("--directives", options->directives, "Decisions from an earlier analysis")
       ->type_name("FILE")
-      ->check(CLI::Validator(check_file_name, ""));
+      ->check(CLI::Validator(check_passed_file, ""));
   app.add_option("--numa", options->numa, "off, hints or migrate")
       ->type_name("POLICY")
       ->check(choices({"off", "hints", "migrate"}));
@@ -284,11 +137,6 @@ std::function<int()> declare(CLI::App &app) {
 }
 
 } // namespace
-
-void set_command_to_run(std::vector<std::string> arguments) {
-  command_to_run = std::move(arguments);
-}
-const std::vector<std::string> &command_behind_dashes() { return command_to_run; }
 
 const Verb kRunVerb = {
     "run",

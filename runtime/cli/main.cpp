@@ -21,7 +21,7 @@ namespace smalloc::cli {
 namespace {
 
 bool runs_a_command(const std::string &verb) {
-  return verb == kRunVerb.name || verb == kRecordVerb.name;
+  return verb == kRunVerb.name || verb == kRecordVerb.name || verb == kApplyVerb.name;
 }
 
 // What runs a command answers for itself like env(1): 2 and 1 belong to that command.

@@ -13,6 +13,9 @@ std::span<const Verb *const> all_verbs() {
       &kRunVerb,        //
       &kRecordVerb,     //
       &kAnalyzeVerb,    //
+      &kApplyVerb,      //
+      &kDiffVerb,       //
+      &kDbVerb,         //
       &kDirectivesVerb, //
       &kTraceVerb,      //
       &kStatsVerb,      //

@@ -34,10 +34,11 @@ struct Verb {
 
 extern const Verb kSitesVerb, kDoctorVerb, kRunVerb, kStatsVerb, kMachineVerb;
 extern const Verb kRecordVerb, kTraceVerb, kAnalyzeVerb, kDirectivesVerb;
+extern const Verb kApplyVerb, kDbVerb, kDiffVerb;
 extern const Verb kNumaVerb;
 extern const Verb kCalibrateVerb, kStreamVerb, kStudyVerb;
 
-// What stood behind the first "--" of `smalloc run`, `record` and `study`, that "--" included.
+// What stood behind the first "--" of `smalloc run`, `record`, `apply` and `study`, that "--" included.
 void set_command_to_run(std::vector<std::string> arguments);
 const std::vector<std::string> &command_behind_dashes();
 

@@ -21,7 +21,10 @@ python3 - <<'PY' || fail "the directives are not of the program's sites"
 import json
 ids = {s["id"] for s in json.load(open("sites.json"))["sites"]}
 lines = open("a.directives").read().splitlines()
-assert lines[0].startswith("# smalloc.directives/1 machine=zen4 program="), lines[0]
+words = dict(word.split("=") for word in lines[0].split()[2:])
+assert lines[0].startswith("# smalloc.directives/1 ") and words["machine"] == "zen4", lines[0]
+assert len(words["program"]) >= 16 and len(words["input"]) == 16 and words["seconds"] == "0.001", lines[0]
+assert 16300 <= int(words["faults_saved"]) <= 20000 and int(words["saved_ms"]) >= 1, lines[0]
 assert len(lines) > 1 and {line[:16] for line in lines[1:]} <= ids, lines
 assert lines == sorted(lines)
 PY

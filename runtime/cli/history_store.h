@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// history_store.h decides where the history is ($XDG_STATE_HOME/smalloc/smalloc.db, by default below ~/.local/state; --db
+// names another), that opening it takes in what programs have reported since, and how its failures are told.
+#pragma once
+
+#include "runtime/cli/diagnostics.h"
+#include "runtime/cli/profile.h"
+#include "runtime/database/history.h"
+#include "runtime/database/judgement.h"
+#include "runtime/format/machine_json.h"
+
+#include <functional>
+
+namespace smalloc::cli {
+
+// Throws Failure when neither XDG_STATE_HOME nor HOME is set.
+std::string state_folder();
+// location empty: the default.
+std::string database_location(const std::string &location);
+
+// Opens it for writing and imports the runs that programs of this user have reported; a history that may only be read is
+// opened as it is, if reading is enough. Throws Failure.
+database::History open_history(const std::string &location, database::Access least);
+
+// Runs `work`; what the database says against it becomes a Failure.
+int with_history(const std::function<int()> &work);
+Failure failure_of(const database::DatabaseError &error);
+
+// The program's directives as its runs have left them: trust in each line, and in the first line the base-page
+// history and the verdict. Nothing: none are stored.
+std::optional<directives::File> todays_directives(database::History &history,
+                                                  const std::string &program);
+
+// Stores machine, analysis and directives of a profile, and returns the file that holds from now on. The profile has to
+// have a build-id.
+directives::File remember_analysis(database::History &history, const Profile &profile,
+                                   const format::MachineProfile &machine,
+                                   const directives::File &file);
+// The input with which all of the traces were recorded, as far as `smalloc record` has noted it; empty: unknown, or several.
+std::string recorded_input(database::History &history, const Profile &profile);
+
+// FNV-1a over a command's arguments without its name, as smalloc/base/input_signature.h has it; 16 hex digits.
+std::string input_of(const std::vector<std::string> &command);
+
+// The build-id that is meant: a file, or the beginning of a build-id. Throws Failure when there is none, or several.
+std::string program_meant(database::History &history, const std::string &name);
+
+// "2026-11-21 19:41", UTC.
+std::string readable_time(int64_t ns);
+int64_t now_ns();
+std::string host_name();
+
+} // namespace smalloc::cli

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// launch.cpp decides what an obstacle is: a static program, another libc or word size, raised privileges. What cannot be
+// preloaded into is started unchanged; the caller says so.
+#include "runtime/cli/launch.h"
+
+#include "runtime/cli/elf_sites.h"
+#include "runtime/cli/input_file.h"
+#include "runtime/cli/installation.h"
+#include "runtime/cli/verbs.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+namespace smalloc::cli {
+namespace {
+
+std::vector<std::string> command_to_run;
+
+Target inspect_elf(const std::string &path, const std::vector<unsigned char> &bytes) {
+  Target target;
+  try {
+    const ElfImage image = parse_elf(bytes, path);
+    target.build_id = image.build_id();
+    if (image.interpreter().empty()) {
+      target.is_static = true;
+      // The environment still goes to what it starts.
+      target.obstacle = "it is a static executable, which loads no library";
+      target.hint = "link it without -static";
+    } else if (image.interpreter().find("ld-musl") != std::string::npos) {
+      target.preloadable = false;
+      target.obstacle = "it uses musl, and libsmalloc.so is built for glibc";
+    }
+    target.has_sites = !read_sites(image).sites.empty();
+  } catch (const Failure &failure) {
+    target.preloadable = false;
+    target.obstacle = failure.why;
+  }
+  return target;
+}
+
+Target inspect_at_depth(const std::string &path, int depth) {
+  Target target;
+  std::vector<unsigned char> bytes;
+  try {
+    bytes = read_file(path, "cannot read the program");
+  } catch (const Failure &) {
+    return target; // executable but not readable: nothing to go by
+  }
+  struct stat info;
+  const bool privileged = stat(path.c_str(), &info) == 0 &&
+                          (((info.st_mode & S_ISUID) && info.st_uid != getuid()) ||
+                           ((info.st_mode & S_ISGID) && info.st_gid != getgid()) ||
+                           getxattr(path.c_str(), "security.capability", nullptr, 0) > 0);
+  if (looks_like_elf(bytes)) {
+    target = inspect_elf(path, bytes);
+  } else if (bytes.size() > 2 && bytes[0] == '#' && bytes[1] == '!' && depth < 4) {
+    const std::string text(bytes.begin() + 2, std::find(bytes.begin(), bytes.end(), '\n'));
+    const size_t from = text.find_first_not_of(" \t");
+    if (from != std::string::npos) {
+      const size_t end = text.find_first_of(" \t\r", from);
+      target = inspect_at_depth(text.substr(from, end == std::string::npos ? end : end - from),
+                                depth + 1);
+      // The sites of a script's interpreter say nothing of the programs that the script starts.
+      target.has_sites = target.is_static = false;
+      target.build_id.clear();
+    }
+  }
+  if (privileged && target.obstacle.empty()) {
+    target.obstacle = "it runs with raised privileges, and the loader ignores LD_PRELOAD for it";
+    target.hint = "run it as the user that it changes to";
+  }
+  return target;
+}
+
+} // namespace
+
+void set_command_to_run(std::vector<std::string> arguments) {
+  command_to_run = std::move(arguments);
+}
+const std::vector<std::string> &command_behind_dashes() { return command_to_run; }
+
+std::vector<std::string> command_of(const CLI::App &app, const std::string &verb,
+                                    const std::string &doing) {
+  std::vector<std::string> command = app.remaining();
+  if (!command.empty() && command.front().size() > 1 && command.front()[0] == '-')
+    throw Failure{"cannot understand the command line", "smalloc " + verb,
+                  "unknown option " + command.front(), "smalloc " + verb + " --help", kRunFailed};
+  // "--" ends our options once; behind a command's name it is the command's.
+  const std::vector<std::string> &behind = command_behind_dashes();
+  command.insert(command.end(), behind.begin() + (command.empty() && !behind.empty() ? 1 : 0),
+                 behind.end());
+  if (command.empty() || command.front().empty())
+    throw Failure{"cannot understand the command line", "smalloc " + verb, "no command to " + doing,
+                  "smalloc " + verb + " -- ./app", kRunFailed};
+  return command;
+}
+
+Target inspect(const std::string &path) { return inspect_at_depth(path, 0); }
+
+std::string library_to_preload(const std::string &name) {
+  const auto path = find_library(name);
+  if (!path) {
+    std::string folders;
+    for (const std::string &folder : library_folders())
+      folders += (folders.empty() ? "" : ", ") + folder;
+    throw Failure{"cannot find the library", name, "it is in none of " + folders,
+                  "build or install smalloc again: cmake --build build", kRunFailed};
+  }
+  if (path->find_first_of(" :") != std::string::npos)
+    throw Failure{"cannot preload the library", *path,
+                  "LD_PRELOAD separates names by spaces and colons",
+                  "install smalloc under a path without them", kRunFailed};
+  return *path;
+}
+
+std::string allocator_for(const Target &target) {
+  return library_to_preload(target.has_sites ? "libsmalloc.so" : "libsmalloc_preload.so");
+}
+
+std::string joined(const std::string &first, const std::string &second, char separator) {
+  if (first.empty())
+    return second;
+  return second.empty() ? first : fmt::format("{}{}{}", first, separator, second);
+}
+
+std::string environment(const char *name) {
+  const char *value = std::getenv(name);
+  return value ? value : "";
+}
+
+Environment environment_with(const std::string &library, const std::string &settings) {
+  // Ours first: a peer's free must not see our pointers.
+  return {joined(library, environment("LD_PRELOAD"), ':'),
+          joined(environment("SMALLOC_CONF"), settings, ',')};
+}
+
+int print_environment(const Environment &environment, const std::vector<std::string> &command) {
+  std::string line =
+      fmt::format("LD_PRELOAD={} SMALLOC_CONF={}", environment.preload, environment.conf);
+  for (const std::string &argument : command)
+    line += " " + argument;
+  std::puts(line.c_str());
+  return std::fflush(stdout) == 0 ? kDone : kRunFailed;
+}
+
+void set_environment(const Environment &environment) {
+  if (!environment.preload.empty())
+    setenv("LD_PRELOAD", environment.preload.c_str(), 1);
+  if (!environment.conf.empty())
+    setenv("SMALLOC_CONF", environment.conf.c_str(), 1);
+}
+
+Failure cannot_start(const std::string &command, int error) {
+  const bool missing = error == ENOENT;
+  return {"cannot run the command", command, error_text(error),
+          missing ? "check the name, or give a path such as ./" + command : "ls -l " + command,
+          missing ? kNotFound : kNotExecutable};
+}
+
+void become(std::vector<std::string> command) {
+  std::vector<char *> arguments;
+  for (std::string &argument : command)
+    arguments.push_back(argument.data());
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  throw cannot_start(command[0], errno);
+}
+
+// "512m", "10%": what libsmalloc reads.
+std::string check_budget(const std::string &text) {
+  size_t digits = 0;
+  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9')
+    digits++;
+  const std::string unit = text.substr(digits);
+  const bool good =
+      digits > 0 && (unit.empty() || (unit.size() == 1 && std::strchr("kKmMgGtT%", unit[0])));
+  return good ? std::string() : "'" + text + "' is neither a size (512m, 2g) nor a share (10%)";
+}
+
+std::string check_conf(const std::string &text) {
+  return text.find(':') == std::string::npos ? "'" + text + "' is not KEY:VALUE" : std::string();
+}
+
+std::string check_passed_file(const std::string &text) {
+  return text.find(',') == std::string::npos ? std::string()
+                                             : "a file name with a comma cannot be passed on";
+}
+
+} // namespace smalloc::cli

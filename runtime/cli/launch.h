@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// launch.h decides how `smalloc run`, `record` and `apply` find the command that they are to start, what can be
+// preloaded into it, and what its environment becomes. The user's own LD_PRELOAD and SMALLOC_CONF stay: ours comes
+// first among libraries, and last among settings.
+#pragma once
+
+#include "runtime/cli/diagnostics.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace smalloc::cli {
+
+// The command behind the options of `verb` and "--". doing: "run", for the error when there is none.
+std::vector<std::string> command_of(const CLI::App &app, const std::string &verb,
+                                    const std::string &doing);
+
+// What was found out about a command before it is started.
+struct Target {
+  bool has_sites = false;
+  bool preloadable = true;
+  bool is_static = false;
+  std::string obstacle, hint; // why superpages will not reach it
+  std::string build_id;       // of the program, or of a script's interpreter; empty: none
+};
+
+// Reads the program, or the interpreter of a script, which is what will run.
+Target inspect(const std::string &path);
+
+// The path of a library that lies beside this command. Throws when it is not there, or cannot be named in LD_PRELOAD.
+std::string library_to_preload(const std::string &name);
+// libsmalloc.so for programs with sites, libsmalloc_preload.so for the others.
+std::string allocator_for(const Target &target);
+
+// Both, with the separator between them where both are there.
+std::string joined(const std::string &first, const std::string &second, char separator);
+// An environment variable; empty when it is not set.
+std::string environment(const char *name);
+
+struct Environment {
+  std::string preload, conf;
+};
+// In front of the user's libraries, behind the user's settings.
+Environment environment_with(const std::string &library, const std::string &settings);
+// For --dry-run: the environment and the command on standard output. Returns the exit status.
+int print_environment(const Environment &environment, const std::vector<std::string> &command);
+void set_environment(const Environment &environment);
+
+// Why execvp did not start a command, with the status that env(1) would have.
+Failure cannot_start(const std::string &command, int error);
+[[noreturn]] void become(std::vector<std::string> command);
+
+// Checks for CLI11: empty when good, else what is wrong.
+std::string check_passed_file(const std::string &text);
+std::string check_conf(const std::string &text);
+std::string check_budget(const std::string &text);
+
+} // namespace smalloc::cli

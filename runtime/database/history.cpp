@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// history.cpp decides what a second sight of something known changes: a program's time of last sight and its path, a machine's
+// description, a directive. A run is what it was.
+#include "runtime/database/history.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace smalloc::database {
+namespace {
+
+template <class T> Value optional_value(const std::optional<T> &value) {
+  return value ? Value(*value) : Value();
+}
+std::optional<int64_t> optional_integer(const Value &value) {
+  return is_null(value) ? std::optional<int64_t>() : integer_of(value);
+}
+std::optional<double> optional_real(const Value &value) {
+  return is_null(value) ? std::optional<double>() : real_of(value);
+}
+
+// "$1, $2, ...", as many as there are.
+std::string places(size_t count) {
+  std::string text;
+  for (size_t i = 1; i <= count; i++)
+    text += fmt::format("{}${}", i == 1 ? "" : ", ", i);
+  return text;
+}
+
+std::string hex(uint64_t value) { return fmt::format("{:016x}", value); }
+uint64_t from_hex(const std::string &text) { return std::strtoull(text.c_str(), nullptr, 16); }
+
+constexpr char kRunColumns[] =
+    "program, host, pid, started_ns, kind, input, seconds, user_seconds, system_seconds, "
+    "peak_bytes, minor_faults, major_faults, machine, policy, bar_percent, superpages_supply, "
+    "superpages_peak, superpages_at_birth, promotions, migrations, live_bytes_peak";
+constexpr size_t kRunColumnCount = 21;
+constexpr char kAnalysisColumns[] =
+    "program, created_ns, machine, input, traces, accesses, seconds, significant, cycles_base, "
+    "saved_all, saved_joint, superpages_chosen";
+constexpr size_t kAnalysisColumnCount = 12;
+
+} // namespace
+
+void History::see_program(const std::string &build_id, const std::string &path, int64_t at_ns) {
+  connection_->query(
+      "INSERT INTO programs (build_id, path, first_seen_ns, last_seen_ns) VALUES ($1, $2, $3, $4) "
+      "ON CONFLICT (build_id) DO UPDATE SET "
+      "first_seen_ns = CASE WHEN excluded.first_seen_ns < programs.first_seen_ns "
+      "THEN excluded.first_seen_ns ELSE programs.first_seen_ns END, "
+      "path = CASE WHEN excluded.path <> '' AND excluded.last_seen_ns >= programs.last_seen_ns "
+      "THEN excluded.path ELSE programs.path END, "
+      "last_seen_ns = CASE WHEN excluded.last_seen_ns > programs.last_seen_ns "
+      "THEN excluded.last_seen_ns ELSE programs.last_seen_ns END",
+      {build_id, path, at_ns, at_ns});
+}
+
+void History::store_machine(const Machine &m) {
+  connection_->query(
+      "INSERT INTO machines (host, profile, cpu, processors, memory_bytes, last_seen_ns) "
+      "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (host) DO UPDATE SET "
+      "profile = excluded.profile, cpu = excluded.cpu, processors = excluded.processors, "
+      "memory_bytes = excluded.memory_bytes, last_seen_ns = excluded.last_seen_ns "
+      "WHERE excluded.last_seen_ns >= machines.last_seen_ns",
+      {m.host, m.profile, m.cpu, m.processors, m.memory_bytes, m.last_seen_ns});
+}
+
+bool History::insert_run(const Run &r) {
+  see_program(r.program, r.path, r.started_ns);
+  const Rows inserted = connection_->query(
+      fmt::format("INSERT INTO runs ({}) VALUES ({}) "
+                  "ON CONFLICT (program, host, pid, started_ns) DO NOTHING RETURNING id",
+                  kRunColumns, places(kRunColumnCount)),
+      {r.program,
+       r.host,
+       r.pid,
+       r.started_ns,
+       r.kind,
+       r.input,
+       optional_value(r.seconds),
+       optional_value(r.user_seconds),
+       optional_value(r.system_seconds),
+       optional_value(r.peak_bytes),
+       optional_value(r.minor_faults),
+       optional_value(r.major_faults),
+       r.machine,
+       r.policy,
+       optional_value(r.bar_percent),
+       optional_value(r.superpages_supply),
+       optional_value(r.superpages_peak),
+       optional_value(r.superpages_at_birth),
+       optional_value(r.promotions),
+       optional_value(r.migrations),
+       optional_value(r.live_bytes_peak)});
+  if (inserted.empty())
+    return false;
+  for (const Validation &v : r.validations) {
+    connection_->query("INSERT INTO validations (run, site, context, taken, superpages_predicted, "
+                       "superpages_peak, live_bytes_peak, verdict) VALUES (" +
+                           places(8) + ") ON CONFLICT DO NOTHING",
+                       {inserted[0][0], v.site, v.context, int64_t{v.taken}, v.superpages_predicted,
+                        v.superpages_peak, v.live_bytes_peak, v.verdict});
+    if (v.verdict == "held" || v.verdict == "failed")
+      connection_->query("UPDATE directives SET validated = validated + 1, held = held + $1 "
+                         "WHERE program = $2 AND site = $3 AND context = $4 AND page_shift > 12",
+                         {int64_t{v.verdict == "held"}, r.program, v.site, v.context});
+  }
+  return true;
+}
+
+bool History::store_run(const Run &run) {
+  Transaction transaction(*connection_);
+  const bool fresh = insert_run(run);
+  transaction.commit();
+  return fresh;
+}
+
+int64_t History::insert_analysis(const Analysis &a) {
+  see_program(a.program, a.path, a.created_ns);
+  const int64_t id =
+      integer_of(connection_
+                     ->query(fmt::format("INSERT INTO analyses ({}) VALUES ({}) RETURNING id",
+                                         kAnalysisColumns, places(kAnalysisColumnCount)),
+                             {a.program, a.created_ns, a.machine, a.input, a.traces, a.accesses,
+                              a.seconds, int64_t{a.significant}, a.cycles_base, a.saved_all,
+                              a.saved_joint, a.superpages_chosen})
+                     .at(0)
+                     .at(0));
+  for (const RankedCategory &c : a.ranking)
+    connection_->query(
+        "INSERT INTO rankings (analysis, rank, kind, category, function, file, line, superpages, "
+        "footprint_bytes, saved_cycles, saved_low, saved_high, pmb_percent, chosen) VALUES (" +
+            places(14) + ")",
+        {id, c.rank, c.kind, c.category, c.function, c.file, c.line, c.superpages,
+         c.footprint_bytes, c.saved_cycles, c.saved_low, c.saved_high, c.pmb_percent,
+         int64_t{c.chosen}});
+  return id;
+}
+
+int64_t History::store_analysis(const Analysis &analysis) {
+  Transaction transaction(*connection_);
+  const int64_t id = insert_analysis(analysis);
+  transaction.commit();
+  return id;
+}
+
+void History::insert_directives(const std::string &program, const directives::File &file) {
+  std::map<directives::Key, std::pair<int64_t, std::pair<int64_t, int64_t>>> before;
+  for (const Row &row : connection_->query("SELECT site, context, page_shift, validated, held "
+                                           "FROM directives WHERE program = $1",
+                                           {program})) {
+    const std::string context = text_of(row[1]);
+    before[{from_hex(text_of(row[0])), !context.empty(), from_hex(context)}] = {
+        integer_of(row[2]), {integer_of(row[3]), integer_of(row[4])}};
+  }
+  connection_->query("DELETE FROM directives WHERE program = $1", {program});
+  connection_->query("DELETE FROM directive_headers WHERE program = $1", {program});
+  for (const auto &[key, entry] : file.entries) {
+    int64_t validated = static_cast<int64_t>(entry.validated),
+            held = static_cast<int64_t>(entry.held);
+    if (const auto old = before.find(key);
+        validated == 0 && old != before.end() && old->second.first == int64_t{entry.page_shift}) {
+      validated = old->second.second.first;
+      held = old->second.second.second;
+    }
+    connection_->query(
+        "INSERT INTO directives (program, site, context, page_shift, rank, superpages, "
+        "pmb_percent, numa, comment, validated, held) VALUES (" +
+            places(11) + ")",
+        {program, hex(key.site), key.has_context ? hex(key.context) : std::string(),
+         int64_t{entry.page_shift}, static_cast<int64_t>(entry.rank),
+         static_cast<int64_t>(entry.superpages), entry.pmb_percent, entry.numa, entry.comment,
+         validated, held});
+  }
+  for (const auto &[name, value] : file.header)
+    connection_->query("INSERT INTO directive_headers (program, name, value) VALUES ($1, $2, $3)",
+                       {program, name, value});
+}
+
+void History::store_directives(const std::string &program, const std::string &path,
+                               const directives::File &file) {
+  Transaction transaction(*connection_);
+  see_program(program, path, 0);
+  insert_directives(program, file);
+  transaction.commit();
+}
+
+std::vector<Program> History::programs() {
+  std::vector<Program> list;
+  for (const Row &row :
+       connection_->query("SELECT build_id, path, first_seen_ns, last_seen_ns, "
+                          "(SELECT count(*) FROM runs WHERE program = build_id), "
+                          "(SELECT count(*) FROM analyses WHERE program = build_id), "
+                          "(SELECT count(*) FROM directives WHERE program = build_id) "
+                          "FROM programs ORDER BY last_seen_ns DESC, build_id"))
+    list.push_back({text_of(row[0]), text_of(row[1]), integer_of(row[2]), integer_of(row[3]),
+                    integer_of(row[4]), integer_of(row[5]), integer_of(row[6])});
+  return list;
+}
+
+std::vector<Machine> History::machines() {
+  std::vector<Machine> list;
+  for (const Row &row : connection_->query("SELECT host, profile, cpu, processors, memory_bytes, "
+                                           "last_seen_ns FROM machines ORDER BY host"))
+    list.push_back({text_of(row[0]), text_of(row[1]), text_of(row[2]), integer_of(row[3]),
+                    integer_of(row[4]), integer_of(row[5])});
+  return list;
+}
+
+std::vector<Run> History::read_runs(const std::string &condition,
+                                    const std::vector<Value> &parameters) {
+  std::vector<Run> list;
+  std::map<int64_t, size_t> at;
+  for (const Row &row : connection_->query(
+           fmt::format(
+               "SELECT runs.id, programs.path, {} FROM runs "
+               "JOIN programs ON programs.build_id = runs.program {} ORDER BY started_ns, runs.id",
+               kRunColumns, condition),
+           parameters)) {
+    Run r;
+    r.id = integer_of(row[0]);
+    r.path = text_of(row[1]);
+    r.program = text_of(row[2]);
+    r.host = text_of(row[3]);
+    r.pid = integer_of(row[4]);
+    r.started_ns = integer_of(row[5]);
+    r.kind = text_of(row[6]);
+    r.input = text_of(row[7]);
+    r.seconds = optional_real(row[8]);
+    r.user_seconds = optional_real(row[9]);
+    r.system_seconds = optional_real(row[10]);
+    r.peak_bytes = optional_integer(row[11]);
+    r.minor_faults = optional_integer(row[12]);
+    r.major_faults = optional_integer(row[13]);
+    r.machine = text_of(row[14]);
+    r.policy = text_of(row[15]);
+    r.bar_percent = optional_real(row[16]);
+    r.superpages_supply = optional_integer(row[17]);
+    r.superpages_peak = optional_integer(row[18]);
+    r.superpages_at_birth = optional_integer(row[19]);
+    r.promotions = optional_integer(row[20]);
+    r.migrations = optional_integer(row[21]);
+    r.live_bytes_peak = optional_integer(row[22]);
+    at[r.id] = list.size();
+    list.push_back(std::move(r));
+  }
+  for (const Row &row : connection_->query(
+           fmt::format("SELECT run, site, context, taken, superpages_predicted, "
+                       "validations.superpages_peak, validations.live_bytes_peak, verdict "
+                       "FROM validations JOIN runs ON runs.id = validations.run "
+                       "{} ORDER BY run, site, context",
+                       condition),
+           parameters))
+    if (const auto found = at.find(integer_of(row[0])); found != at.end())
+      list[found->second].validations.push_back(
+          {text_of(row[1]), text_of(row[2]), integer_of(row[3]) != 0, integer_of(row[4]),
+           integer_of(row[5]), integer_of(row[6]), text_of(row[7])});
+  return list;
+}
+
+std::vector<Run> History::runs(const std::string &program) {
+  return program.empty() ? read_runs("", {}) : read_runs("WHERE runs.program = $1", {program});
+}
+
+std::optional<Run> History::run(int64_t id) {
+  auto list = read_runs("WHERE runs.id = $1", {id});
+  return list.empty() ? std::optional<Run>() : std::move(list.front());
+}
+
+std::vector<Analysis> History::analyses(const std::string &program) {
+  const std::string condition = program.empty() ? "" : "WHERE analyses.program = $1";
+  const std::vector<Value> parameters =
+      program.empty() ? std::vector<Value>() : std::vector<Value>{program};
+  std::vector<Analysis> list;
+  std::map<int64_t, size_t> at;
+  for (const Row &row : connection_->query(
+           fmt::format("SELECT analyses.id, programs.path, {} FROM analyses JOIN programs ON "
+                       "programs.build_id = analyses.program {} ORDER BY created_ns, analyses.id",
+                       kAnalysisColumns, condition),
+           parameters)) {
+    Analysis a;
+    a.id = integer_of(row[0]);
+    a.path = text_of(row[1]);
+    a.program = text_of(row[2]);
+    a.created_ns = integer_of(row[3]);
+    a.machine = text_of(row[4]);
+    a.input = text_of(row[5]);
+    a.traces = integer_of(row[6]);
+    a.accesses = real_of(row[7]);
+    a.seconds = real_of(row[8]);
+    a.significant = integer_of(row[9]) != 0;
+    a.cycles_base = real_of(row[10]);
+    a.saved_all = real_of(row[11]);
+    a.saved_joint = real_of(row[12]);
+    a.superpages_chosen = integer_of(row[13]);
+    at[a.id] = list.size();
+    list.push_back(std::move(a));
+  }
+  for (const Row &row : connection_->query(
+           fmt::format("SELECT analysis, rank, kind, category, function, file, line, superpages, "
+                       "footprint_bytes, saved_cycles, saved_low, saved_high, pmb_percent, chosen "
+                       "FROM rankings JOIN analyses ON analyses.id = rankings.analysis "
+                       "{} ORDER BY analysis, rank",
+                       condition),
+           parameters))
+    if (const auto found = at.find(integer_of(row[0])); found != at.end())
+      list[found->second].ranking.push_back(
+          {integer_of(row[1]), text_of(row[2]), text_of(row[3]), text_of(row[4]), text_of(row[5]),
+           integer_of(row[6]), integer_of(row[7]), integer_of(row[8]), real_of(row[9]),
+           real_of(row[10]), real_of(row[11]), real_of(row[12]), integer_of(row[13]) != 0});
+  return list;
+}
+
+std::optional<directives::File> History::directives(const std::string &program) {
+  directives::File file;
+  for (const Row &row : connection_->query("SELECT site, context, page_shift, rank, superpages, "
+                                           "pmb_percent, numa, comment, validated, held "
+                                           "FROM directives WHERE program = $1",
+                                           {program})) {
+    directives::Entry entry;
+    const std::string context = text_of(row[1]);
+    entry.page_shift = static_cast<unsigned>(integer_of(row[2]));
+    entry.rank = static_cast<uint64_t>(integer_of(row[3]));
+    entry.superpages = static_cast<uint64_t>(integer_of(row[4]));
+    entry.pmb_percent = real_of(row[5]);
+    entry.numa = text_of(row[6]);
+    entry.comment = text_of(row[7]);
+    entry.validated = static_cast<uint64_t>(integer_of(row[8]));
+    entry.held = static_cast<uint64_t>(integer_of(row[9]));
+    file.entries[{from_hex(text_of(row[0])), !context.empty(), from_hex(context)}] = entry;
+  }
+  if (file.entries.empty())
+    return std::nullopt;
+  for (const Row &row : connection_->query(
+           "SELECT name, value FROM directive_headers WHERE program = $1", {program}))
+    file.header[text_of(row[0])] = text_of(row[1]);
+  file.header["program"] = program;
+  directives::give_ranks(file);
+  return file;
+}
+
+std::vector<std::string> History::programs_like(const std::string &prefix) {
+  std::vector<std::string> list;
+  for (const Program &program : programs())
+    if (program.build_id.starts_with(prefix))
+      list.push_back(program.build_id);
+  return list;
+}
+
+History::Removed History::prune(int64_t before_ns, int64_t keep) {
+  Transaction transaction(*connection_);
+  Removed removed;
+  const auto old_rows = [&](const char *table, const char *time) {
+    return fmt::format(
+        "SELECT id FROM (SELECT id, {1} AS at_ns, row_number() OVER (PARTITION BY program "
+        "ORDER BY {1} DESC, id DESC) AS place FROM {0}) AS placed WHERE at_ns < $1 AND place > $2",
+        table, time);
+  };
+  const std::string runs = old_rows("runs", "started_ns"),
+                    analyses = old_rows("analyses", "created_ns");
+  const std::vector<Value> parameters = {before_ns, keep};
+  connection_->query("DELETE FROM validations WHERE run IN (" + runs + ")", parameters);
+  removed.runs = static_cast<int64_t>(
+      connection_->query("DELETE FROM runs WHERE id IN (" + runs + ") RETURNING id", parameters)
+          .size());
+  connection_->query("DELETE FROM rankings WHERE analysis IN (" + analyses + ")", parameters);
+  removed.analyses = static_cast<int64_t>(
+      connection_
+          ->query("DELETE FROM analyses WHERE id IN (" + analyses + ") RETURNING id", parameters)
+          .size());
+  // A program without runs and analyses that nobody has seen since: its directives go as well.
+  const std::string forgotten =
+      "SELECT build_id FROM programs WHERE last_seen_ns < $1 "
+      "AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.program = build_id) "
+      "AND NOT EXISTS (SELECT 1 FROM analyses WHERE analyses.program = build_id)";
+  for (const char *table : {"directives", "directive_headers"})
+    connection_->query(fmt::format("DELETE FROM {} WHERE program IN ({})", table, forgotten),
+                       {before_ns});
+  removed.programs = static_cast<int64_t>(
+      connection_
+          ->query("DELETE FROM programs WHERE build_id IN (" + forgotten + ") RETURNING build_id",
+                  {before_ns})
+          .size());
+  transaction.commit();
+  return removed;
+}
+
+void History::merge(History &other) {
+  const auto other_programs = other.programs();
+  const auto other_machines = other.machines();
+  const auto other_runs = other.runs("");
+  const auto other_analyses = other.analyses("");
+  Transaction transaction(*connection_);
+  for (const Machine &machine : other_machines)
+    store_machine(machine);
+  for (const Program &program : other_programs) {
+    see_program(program.build_id, program.path, program.first_seen_ns);
+    see_program(program.build_id, program.path, program.last_seen_ns);
+    const auto theirs = other.directives(program.build_id);
+    const auto ours = directives(program.build_id);
+    if (theirs)
+      insert_directives(program.build_id, ours ? directives::merge(*ours, *theirs) : *theirs);
+  }
+  for (const Run &run : other_runs) {
+    // Its validations are counted in the other's directives already.
+    Run bare = run;
+    bare.validations.clear();
+    if (!insert_run(bare))
+      continue;
+    const Value id =
+        connection_
+            ->query("SELECT id FROM runs WHERE program = $1 AND host = $2 AND pid = $3 "
+                    "AND started_ns = $4",
+                    {run.program, run.host, run.pid, run.started_ns})
+            .at(0)
+            .at(0);
+    for (const Validation &v : run.validations)
+      connection_->query(
+          "INSERT INTO validations (run, site, context, taken, superpages_predicted, "
+          "superpages_peak, live_bytes_peak, verdict) VALUES (" +
+              places(8) + ")",
+          {id, v.site, v.context, int64_t{v.taken}, v.superpages_predicted, v.superpages_peak,
+           v.live_bytes_peak, v.verdict});
+  }
+  const auto here = analyses("");
+  for (const Analysis &analysis : other_analyses)
+    if (std::none_of(here.begin(), here.end(), [&](const Analysis &a) {
+          return a.program == analysis.program && a.created_ns == analysis.created_ns;
+        }))
+      insert_analysis(analysis);
+  transaction.commit();
+}
+
+} // namespace smalloc::database

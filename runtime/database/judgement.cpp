@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// judgement.cpp decides which runs are comparable, and the rule.
+#include "runtime/database/judgement.h"
+
+#include <algorithm>
+
+namespace smalloc::database {
+namespace {
+
+constexpr double kLeastDifference = 0.01; // what is promised: never more than 1 % slower
+constexpr size_t kMostRuns = 20;          // the latest of each kind: programs' surroundings change
+
+double time_of(const Run &run) { return *run.user_seconds + run.system_seconds.value_or(0); }
+
+double median(std::vector<double> values) {
+  if (values.empty())
+    return 0;
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+double median_of(const std::vector<const Run *> &runs, double (*value)(const Run &)) {
+  std::vector<double> values;
+  for (const Run *run : runs)
+    values.push_back(value(*run));
+  return median(values);
+}
+
+} // namespace
+
+Judgement judge(const std::vector<Run> &runs, int64_t since_ns) {
+  Judgement j;
+  const auto latest = std::find_if(runs.rbegin(), runs.rend(), [&](const Run &r) {
+    return r.kind == "superpages" && r.user_seconds && r.started_ns >= since_ns;
+  });
+  const auto reference =
+      latest != runs.rend() ? latest : std::find_if(runs.rbegin(), runs.rend(), [](const Run &r) {
+        return r.kind == "base" && r.user_seconds;
+      });
+  if (reference == runs.rend())
+    return j;
+  j.host = reference->host;
+  j.input = reference->input;
+  std::vector<const Run *> base, superpages;
+  for (const Run &run : runs) {
+    if (run.host != j.host || run.input != j.input || !run.user_seconds)
+      continue;
+    if (run.kind == "base")
+      base.push_back(&run);
+    else if (run.kind == "superpages" && run.started_ns >= since_ns)
+      superpages.push_back(&run);
+  }
+  for (auto *list : {&base, &superpages})
+    if (list->size() > kMostRuns)
+      list->erase(list->begin(), list->end() - kMostRuns);
+  j.base_runs = base.size();
+  j.superpage_runs = superpages.size();
+  const auto faults = [](const Run &r) { return static_cast<double>(r.minor_faults.value_or(0)); };
+  const auto peak = [](const Run &r) { return static_cast<double>(r.peak_bytes.value_or(0)); };
+  j.base_seconds = median_of(base, time_of);
+  j.superpage_seconds = median_of(superpages, time_of);
+  j.base_faults = median_of(base, faults);
+  j.superpage_faults = median_of(superpages, faults);
+  j.base_peak_bytes = static_cast<int64_t>(median_of(base, peak));
+  j.superpage_peak_bytes = static_cast<int64_t>(median_of(superpages, peak));
+  if (base.empty())
+    return j;
+  std::vector<double> base_times;
+  for (const Run *run : base)
+    base_times.push_back(time_of(*run));
+  j.base_least_seconds = *std::min_element(base_times.begin(), base_times.end());
+  j.base_most_seconds = *std::max_element(base_times.begin(), base_times.end());
+  j.enough = base.size() >= kRunsToJudge && superpages.size() >= kRunsToJudge;
+  if (!j.enough)
+    return j;
+  const std::vector<const Run *> last(superpages.end() - kRunsToJudge, superpages.end());
+  j.slower = std::all_of(last.begin(), last.end(),
+                         [&](const Run *run) { return time_of(*run) > j.base_most_seconds; }) &&
+             median_of(last, time_of) > j.base_seconds * (1 + kLeastDifference);
+  return j;
+}
+
+} // namespace smalloc::database

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// judgement.h decides whether a program is slower under its directives than it was on base pages: from its runs with the
+// same input on the same host, and only beyond their spread.
+#pragma once
+
+#include "runtime/database/history.h"
+
+namespace smalloc::database {
+
+inline constexpr size_t kRunsToJudge = 3;
+
+struct Judgement {
+  size_t base_runs = 0, superpage_runs = 0; ///< that are compared: same host, same input
+  std::string host, input;
+  double base_seconds = 0, superpage_seconds = 0;        ///< medians of user + system time
+  double base_least_seconds = 0, base_most_seconds = 0;  ///< the spread
+  double base_faults = 0, superpage_faults = 0;          ///< medians of minor faults
+  int64_t base_peak_bytes = 0, superpage_peak_bytes = 0; ///< medians
+  bool enough = false;                                   ///< to say anything
+  bool slower = false;
+};
+
+/// The group (host, input) of the latest run under directives. slower: each of the last three such runs took longer than every
+/// base run, of which there are three or more, and their medians lie more than 1 % apart: by chance that happens
+/// once in twenty such histories. Runs of an unknown input are compared with each other only. since_ns: runs under
+/// directives of before do not count: those were others.
+Judgement judge(const std::vector<Run> &runs, int64_t since_ns = 0);
+
+} // namespace smalloc::database

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// run_lines.cpp decides the order that loses nothing: a file is renamed, so that programs that end now begin a new one; then locked, which
+// waits for those that had it open (they lock it shared, and look whether it still has its name); then read, stored in one
+// transaction, and removed. A command that dies between leaves a renamed file, which the next one finds.
+#include "runtime/database/run_lines.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace smalloc::database {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr size_t kMostLineBytes = size_t{1} << 20, kMostFileBytes = size_t{64} << 20;
+constexpr size_t kMostTextBytes = 4096, kMostDirectives = 4096;
+constexpr int64_t kMostNumber = int64_t{1} << 62; // of ns since 1970: until 2116
+constexpr char kTaken[] = ".importing";
+
+struct Bad {
+  std::string why;
+};
+
+std::string text(const json &object, const char *key) {
+  const auto at = object.find(key);
+  if (at == object.end() || at->is_null())
+    return {};
+  if (!at->is_string() || at->get_ref<const std::string &>().size() > kMostTextBytes)
+    throw Bad{std::string(key) + " is no short text"};
+  return at->get<std::string>();
+}
+
+std::string hex_text(const json &object, const char *key, size_t digits) {
+  std::string value = text(object, key);
+  const bool hex = std::all_of(value.begin(), value.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+  });
+  if (!hex || (digits && !value.empty() && value.size() != digits))
+    throw Bad{std::string(key) + " is not hexadecimal"};
+  return value;
+}
+
+std::optional<int64_t> integer(const json &object, const char *key) {
+  const auto at = object.find(key);
+  if (at == object.end() || at->is_null())
+    return std::nullopt;
+  if (!at->is_number_integer() ||
+      (at->is_number_unsigned() && at->get<uint64_t>() > uint64_t{kMostNumber}) ||
+      at->get<int64_t>() < 0 || at->get<int64_t>() > kMostNumber)
+    throw Bad{std::string(key) + " is no number"};
+  return at->get<int64_t>();
+}
+
+std::optional<double> real(const json &object, const char *key) {
+  const auto at = object.find(key);
+  if (at == object.end() || at->is_null())
+    return std::nullopt;
+  if (!at->is_number() || !(at->get<double>() >= 0) || at->get<double>() > 1e15)
+    throw Bad{std::string(key) + " is no number"};
+  return at->get<double>();
+}
+
+template <class T> T needed(std::optional<T> value, const char *key) {
+  if (!value)
+    throw Bad{std::string(key) + " is missing"};
+  return *value;
+}
+
+std::string one_of(const std::string &value, std::initializer_list<const char *> names,
+                   const char *key) {
+  if (std::find(names.begin(), names.end(), value) == names.end())
+    throw Bad{std::string(key) + " is unknown"};
+  return value;
+}
+
+Run run_of(const json &object) {
+  if (text(object, "schema") != "smalloc.run/1")
+    throw Bad{"its schema is not smalloc.run/1"};
+  Run run;
+  run.program = hex_text(object, "program", 0);
+  if (run.program.empty() || run.program.size() > 128)
+    throw Bad{"program is no build-id"};
+  run.path = text(object, "path");
+  run.host = text(object, "host");
+  run.machine = text(object, "machine");
+  run.pid = needed(integer(object, "pid"), "pid");
+  run.started_ns = needed(integer(object, "started_ns"), "started_ns");
+  run.kind = one_of(text(object, "kind"), {"base", "superpages"}, "kind");
+  run.input = hex_text(object, "input", 16);
+  run.seconds = real(object, "seconds");
+  run.user_seconds = real(object, "user_seconds");
+  run.system_seconds = real(object, "system_seconds");
+  run.peak_bytes = integer(object, "peak_bytes");
+  run.minor_faults = integer(object, "minor_faults");
+  run.major_faults = integer(object, "major_faults");
+  run.policy = one_of(text(object, "policy"), {"", "same-input", "other-input", "base"}, "policy");
+  run.bar_percent = real(object, "bar_percent");
+  run.superpages_supply = integer(object, "superpages_supply");
+  run.superpages_peak = integer(object, "superpages_peak");
+  run.superpages_at_birth = integer(object, "superpages_at_birth");
+  run.promotions = integer(object, "promotions");
+  run.migrations = integer(object, "migrations");
+  run.live_bytes_peak = integer(object, "live_bytes_peak");
+  const auto list = object.find("directives");
+  if (list == object.end())
+    return run;
+  if (!list->is_array() || list->size() > kMostDirectives)
+    throw Bad{"directives is no list"};
+  for (const json &item : *list) {
+    if (!item.is_object())
+      throw Bad{"a directive is no object"};
+    Validation v;
+    v.site = hex_text(item, "site", 16);
+    if (v.site.empty())
+      throw Bad{"a directive has no site"};
+    v.context = hex_text(item, "context", 16);
+    v.taken = item.value("taken", json(false)) == json(true);
+    v.superpages_predicted = integer(item, "superpages_predicted").value_or(0);
+    v.superpages_peak = integer(item, "superpages_peak").value_or(0);
+    v.live_bytes_peak = integer(item, "live_bytes_peak").value_or(0);
+    v.verdict = one_of(text(item, "verdict"), {"held", "failed", "short", "unused", "not-taken"},
+                       "verdict");
+    run.validations.push_back(std::move(v));
+  }
+  return run;
+}
+
+// An open file that is ours alone; -1: there is none.
+int open_ours(const fs::path &path) {
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  struct stat info;
+  if (fd >= 0 && (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid() ||
+                  static_cast<uint64_t>(info.st_size) > kMostFileBytes)) {
+    close(fd);
+    return -1;
+  }
+  return fd;
+}
+
+std::string contents(int fd) {
+  std::string all;
+  char piece[65536];
+  for (;;) {
+    const ssize_t n = read(fd, piece, sizeof piece);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0 || all.size() > kMostFileBytes)
+      return all;
+    all.append(piece, static_cast<size_t>(n));
+  }
+}
+
+void take(const fs::path &path, History &history, Imported &imported) {
+  const int fd = open_ours(path);
+  if (fd < 0)
+    return;
+  // Waits for programs that are just writing, and for another command that is importing the same file.
+  while (flock(fd, LOCK_EX) != 0 && errno == EINTR) {
+  }
+  struct stat info;
+  if (fstat(fd, &info) != 0 || info.st_nlink == 0) { // that command has done it
+    close(fd);
+    return;
+  }
+  try {
+    const std::string all = contents(fd);
+    for (size_t at = 0; at < all.size();) {
+      const size_t end = std::min(all.find('\n', at), all.size());
+      const std::string_view line(all.data() + at, end - at);
+      at = end + 1;
+      if (line.empty())
+        continue;
+      std::string why;
+      if (const auto run = parse_run_line(line, why))
+        (history.store_run(*run) ? imported.runs : imported.known)++;
+      else
+        imported.bad_lines++;
+    }
+    unlink(path.c_str());
+  } catch (...) { // the database: the file stays for the next command
+    close(fd);
+    throw;
+  }
+  close(fd);
+}
+
+} // namespace
+
+std::optional<Run> parse_run_line(std::string_view line, std::string &why) {
+  if (line.size() > kMostLineBytes) {
+    why = "it is too long";
+    return std::nullopt;
+  }
+  // Nesting costs the parser stack; a run has three levels.
+  int depth = 0;
+  const auto shallow = [&depth](int level, json::parse_event_t, json &) {
+    depth = std::max(depth, level);
+    return level <= 4;
+  };
+  const json object = json::parse(line, shallow, false);
+  if (!object.is_object() || depth > 4) {
+    why = "it is no JSON object";
+    return std::nullopt;
+  }
+  try {
+    return run_of(object);
+  } catch (const Bad &bad) {
+    why = bad.why;
+  } catch (const json::exception &) {
+    why = "a value is of another type than expected";
+  }
+  return std::nullopt;
+}
+
+Imported import_runs(const std::string &folder, History &history) {
+  Imported imported;
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (const fs::directory_entry &entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == ".jsonl" || entry.path().extension() == kTaken)
+      files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (fs::path &file : files) {
+    if (file.extension() == ".jsonl") {
+      const int fd = open_ours(file);
+      if (fd < 0)
+        continue;
+      close(fd);
+      // Of our own, so that no two commands rename onto one another.
+      const fs::path taken = file.string() + "." + std::to_string(getpid()) + kTaken;
+      if (rename(file.c_str(), taken.c_str()) != 0)
+        continue; // another command was faster
+      file = taken;
+    }
+    take(file, history, imported);
+  }
+  return imported;
+}
+
+} // namespace smalloc::database

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// schema.cpp decides the columns. Site ids are 16 hex digits as everywhere (BIGINT has a sign); times are
+// CLOCK_REALTIME in ns; NULL is unknown.
+#include "runtime/database/schema.h"
+
+namespace smalloc::database {
+namespace {
+
+// Version 1: what was analysed.
+const char *const kStep1[] = {
+    "CREATE TABLE programs (build_id TEXT PRIMARY KEY, path TEXT NOT NULL,"
+    " first_seen_ns BIGINT NOT NULL, last_seen_ns BIGINT NOT NULL)",
+    "CREATE TABLE machines (host TEXT PRIMARY KEY, profile TEXT NOT NULL, cpu TEXT NOT NULL,"
+    " processors BIGINT NOT NULL, memory_bytes BIGINT NOT NULL, last_seen_ns BIGINT NOT NULL)",
+    // One execution of a program. kind: recorded, base, superpages.
+    "CREATE TABLE runs (id @ID, program TEXT NOT NULL REFERENCES programs(build_id),"
+    " host TEXT NOT NULL, pid BIGINT NOT NULL, started_ns BIGINT NOT NULL, kind TEXT NOT NULL,"
+    " input TEXT NOT NULL, seconds DOUBLE PRECISION, user_seconds DOUBLE PRECISION,"
+    " system_seconds DOUBLE PRECISION, peak_bytes BIGINT, minor_faults BIGINT, major_faults BIGINT,"
+    " UNIQUE (program, host, pid, started_ns))",
+    "CREATE TABLE analyses (id @ID, program TEXT NOT NULL REFERENCES programs(build_id),"
+    " created_ns BIGINT NOT NULL, machine TEXT NOT NULL, input TEXT NOT NULL,"
+    " traces BIGINT NOT NULL, accesses DOUBLE PRECISION NOT NULL, seconds DOUBLE PRECISION NOT "
+    "NULL,"
+    " significant BIGINT NOT NULL, cycles_base DOUBLE PRECISION NOT NULL,"
+    " saved_all DOUBLE PRECISION NOT NULL, saved_joint DOUBLE PRECISION NOT NULL,"
+    " superpages_chosen BIGINT NOT NULL)",
+    "CREATE TABLE rankings (analysis BIGINT NOT NULL REFERENCES analyses(id), rank BIGINT NOT NULL,"
+    " kind TEXT NOT NULL, category TEXT NOT NULL, function TEXT NOT NULL, file TEXT NOT NULL,"
+    " line BIGINT NOT NULL, superpages BIGINT NOT NULL, footprint_bytes BIGINT NOT NULL,"
+    " saved_cycles DOUBLE PRECISION NOT NULL, saved_low DOUBLE PRECISION NOT NULL,"
+    " saved_high DOUBLE PRECISION NOT NULL, pmb_percent DOUBLE PRECISION NOT NULL,"
+    " chosen BIGINT NOT NULL, PRIMARY KEY (analysis, rank))",
+    // What holds today, one row a site; context is empty or 16 hex digits.
+    "CREATE TABLE directives (program TEXT NOT NULL REFERENCES programs(build_id),"
+    " site TEXT NOT NULL, context TEXT NOT NULL, page_shift BIGINT NOT NULL,"
+    " rank BIGINT NOT NULL, superpages BIGINT NOT NULL, pmb_percent DOUBLE PRECISION NOT NULL,"
+    " numa TEXT NOT NULL, comment TEXT NOT NULL, PRIMARY KEY (program, site, context))",
+    // The words of a directives file's first line.
+    "CREATE TABLE directive_headers (program TEXT NOT NULL REFERENCES programs(build_id),"
+    " name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (program, name))",
+};
+
+// Version 2: what became of it. A run's agent says how it decided; a validation is of one directive in one run.
+const char *const kStep2[] = {
+    "ALTER TABLE runs ADD COLUMN machine TEXT",
+    "ALTER TABLE runs ADD COLUMN policy TEXT",
+    "ALTER TABLE runs ADD COLUMN bar_percent DOUBLE PRECISION",
+    "ALTER TABLE runs ADD COLUMN superpages_supply BIGINT",
+    "ALTER TABLE runs ADD COLUMN superpages_peak BIGINT",
+    "ALTER TABLE runs ADD COLUMN superpages_at_birth BIGINT",
+    "ALTER TABLE runs ADD COLUMN promotions BIGINT",
+    "ALTER TABLE runs ADD COLUMN migrations BIGINT",
+    "ALTER TABLE runs ADD COLUMN live_bytes_peak BIGINT",
+    "CREATE TABLE validations (run BIGINT NOT NULL REFERENCES runs(id), site TEXT NOT NULL,"
+    " context TEXT NOT NULL, taken BIGINT NOT NULL, superpages_predicted BIGINT NOT NULL,"
+    " superpages_peak BIGINT NOT NULL, live_bytes_peak BIGINT NOT NULL, verdict TEXT NOT NULL,"
+    " PRIMARY KEY (run, site, context))",
+    "ALTER TABLE directives ADD COLUMN validated BIGINT NOT NULL DEFAULT 0",
+    "ALTER TABLE directives ADD COLUMN held BIGINT NOT NULL DEFAULT 0",
+    "CREATE INDEX runs_of_program ON runs (program, started_ns)",
+};
+
+} // namespace
+
+std::vector<std::string> statements_of_step(int64_t version) {
+  switch (version) {
+  case 1:
+    return {std::begin(kStep1), std::end(kStep1)};
+  case 2:
+    return {std::begin(kStep2), std::end(kStep2)};
+  default:
+    return {};
+  }
+}
+
+void bring_up_to_date(Connection &connection, Access access) {
+  const auto refuse_newer = [&](int64_t version) {
+    if (version > kSchemaVersion)
+      throw DatabaseError(connection.where(),
+                          "it has version " + std::to_string(version) +
+                              ", and this command knows versions up to " +
+                              std::to_string(kSchemaVersion),
+                          "use the smalloc that wrote it, or another database with --db FILE");
+  };
+  int64_t version = connection.schema_version();
+  refuse_newer(version);
+  if (version == kSchemaVersion)
+    return;
+  if (access == Access::kReadOnly)
+    throw DatabaseError(connection.where(),
+                        version == 0 ? "there is no history in it"
+                                     : "it is of an earlier version and may not be written to",
+                        version == 0 ? "smalloc analyze TRACE" : "smalloc db list");
+  Transaction transaction(connection);
+  version = connection.schema_version(); // somebody else may have been faster
+  refuse_newer(version);
+  while (version < kSchemaVersion) {
+    for (std::string statement : statements_of_step(++version)) {
+      if (const size_t at = statement.find("@ID"); at != std::string::npos)
+        statement.replace(at, 3, connection.identity_column());
+      connection.query(statement);
+    }
+    connection.set_schema_version(version);
+  }
+  transaction.commit();
+}
+
+} // namespace smalloc::database

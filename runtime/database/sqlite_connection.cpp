@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// sqlite_connection.cpp decides how the history is kept in one file: write-ahead log, so that readers do not wait for
+// a writer; 20 s of patience with another writer (kBusyMs: an import of a month's runs takes one); foreign keys
+// checked; the file readable by its owner alone, since it tells what somebody runs. The schema's version is SQLite's user_version, and our
+// application_id keeps us from writing into the database of another program.
+#include "runtime/database/connection.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace smalloc::database {
+namespace {
+
+constexpr int kBusyMs = 20000;
+constexpr int64_t kApplicationId = 0x736d616c; // "smal"
+
+class SqliteConnection final : public Connection {
+public:
+  SqliteConnection(std::string file, Access access) : file_(std::move(file)) {
+    prepare_file(access);
+    const int flags = (access == Access::kReadOnly ? SQLITE_OPEN_READONLY
+                                                   : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) |
+                      SQLITE_OPEN_FULLMUTEX | SQLITE_OPEN_EXRESCODE;
+    sqlite3 *opened = nullptr;
+    const int status = sqlite3_open_v2(file_.c_str(), &opened, flags, nullptr);
+    database_.reset(opened);
+    check(status);
+    sqlite3_busy_timeout(opened, kBusyMs);
+    // The first look into the file: here it turns out to be something else. One transaction: it may be made meanwhile.
+    query("BEGIN");
+    const int64_t application = integer_of(query("PRAGMA application_id").at(0).at(0));
+    const bool empty = integer_of(query("SELECT count(*) FROM sqlite_master").at(0).at(0)) == 0;
+    query("COMMIT");
+    if (application != kApplicationId && !(application == 0 && empty))
+      throw DatabaseError(file_, "it is the database of another program", "--db FILE");
+    if (access == Access::kReadWrite) {
+      if (sqlite3_db_readonly(opened, "main"))
+        throw read_only();
+      query("PRAGMA synchronous = NORMAL");
+    }
+    query("PRAGMA foreign_keys = ON");
+  }
+
+  Rows query(const std::string &statement, const std::vector<Value> &parameters) override {
+    sqlite3_stmt *raw = nullptr;
+    check(sqlite3_prepare_v2(database_.get(), statement.c_str(), -1, &raw, nullptr));
+    const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt *)> prepared(raw, sqlite3_finalize);
+    for (size_t i = 0; i < parameters.size(); i++)
+      bind(raw, sqlite3_bind_parameter_index(raw, ("$" + std::to_string(i + 1)).c_str()),
+           parameters[i]);
+    Rows rows;
+    int status;
+    while ((status = sqlite3_step(raw)) == SQLITE_ROW) {
+      Row row;
+      for (int i = 0; i < sqlite3_column_count(raw); i++)
+        row.push_back(column(raw, i));
+      rows.push_back(std::move(row));
+    }
+    if (status != SQLITE_DONE)
+      check(status);
+    return rows;
+  }
+  Rows query(const std::string &statement) { return query(statement, {}); }
+
+  void begin_writing() override {
+    if (!write_ahead_) // not when it is opened: it may be of a later version
+      write_ahead();
+    write_ahead_ = true;
+    query("BEGIN IMMEDIATE");
+  }
+  void commit() override { query("COMMIT"); }
+  void rollback() noexcept override {
+    sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+  int64_t schema_version() override { return integer_of(query("PRAGMA user_version").at(0).at(0)); }
+  void set_schema_version(int64_t version) override {
+    query("PRAGMA user_version = " + std::to_string(version));
+    query("PRAGMA application_id = " + std::to_string(kApplicationId));
+  }
+  const char *identity_column() const override { return "INTEGER PRIMARY KEY"; }
+  const std::string &where() const override { return file_; }
+
+private:
+  // The switch of a new file to the log does not wait for others that switch it: ask until it is done.
+  void write_ahead() {
+    for (int waited_ms = 0;; waited_ms += 10) {
+      try {
+        if (text_of(query("PRAGMA journal_mode").at(0).at(0)) == "wal" ||
+            text_of(query("PRAGMA journal_mode = WAL").at(0).at(0)) == "wal")
+          return;
+      } catch (const DatabaseError &) {
+        if (waited_ms >= kBusyMs || sqlite3_errcode(database_.get()) != SQLITE_BUSY)
+          throw;
+      }
+      if (waited_ms >= kBusyMs)
+        return; // a file system without shared memory: the rollback journal serves
+      sqlite3_sleep(10);
+    }
+  }
+
+  // SQLite's own messages do not tell why a file cannot be opened.
+  void prepare_file(Access access) {
+    namespace fs = std::filesystem;
+    const fs::path folder = fs::path(file_).parent_path();
+    if (access == Access::kReadWrite && !folder.empty() && !fs::exists(folder)) {
+      const mode_t mask = umask(077);
+      std::error_code error;
+      fs::create_directories(folder, error);
+      umask(mask);
+      if (error)
+        throw DatabaseError(file_, "its folder cannot be made: " + error.message(), "--db FILE");
+    }
+    const int flags = access == Access::kReadOnly ? O_RDONLY : O_RDWR | O_CREAT;
+    const int fd = open(file_.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+    if (fd < 0) {
+      if (errno == EROFS || errno == EACCES || errno == EPERM)
+        throw access == Access::kReadWrite && ::access(file_.c_str(), R_OK) == 0
+            ? read_only()
+            : DatabaseError(file_, "permission denied", "--db FILE");
+      if (errno == EISDIR)
+        throw DatabaseError(file_, "it is not a regular file", "--db FILE");
+      throw DatabaseError(file_, errno == ENOENT ? "there is no such file" : std::strerror(errno),
+                          errno == ENOENT ? "smalloc analyze TRACE" : "--db FILE");
+    }
+    struct stat info;
+    const bool regular = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    close(fd);
+    if (!regular)
+      throw DatabaseError(file_, "it is not a regular file", "--db FILE");
+  }
+
+  DatabaseError read_only() const {
+    return {file_, "it may only be read",
+            "chmod u+w " + file_ + ", or another database with --db FILE"};
+  }
+
+  void check(int status) const {
+    switch (status & 0xff) {
+    case SQLITE_OK:
+      return;
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+      throw DatabaseError(file_, "it is damaged, or no database",
+                          "mv " + file_ + " " + file_ +
+                              ".damaged; sqlite3 can .recover what is left in it");
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      throw DatabaseError(file_, "another process has been writing to it for 20 s",
+                          "the same command again");
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+      throw read_only();
+    case SQLITE_FULL:
+      throw DatabaseError(file_, "the disk is full; nothing was changed", "df " + file_);
+    default:
+      throw DatabaseError(file_,
+                          database_ ? sqlite3_errmsg(database_.get()) : sqlite3_errstr(status));
+    }
+  }
+
+  void bind(sqlite3_stmt *statement, int index, const Value &value) const {
+    if (index == 0)
+      throw DatabaseError(file_, "a statement has fewer parameters than values");
+    if (const auto *integer = std::get_if<int64_t>(&value))
+      check(sqlite3_bind_int64(statement, index, *integer));
+    else if (const auto *real = std::get_if<double>(&value))
+      check(sqlite3_bind_double(statement, index, *real));
+    else if (const auto *text = std::get_if<std::string>(&value))
+      check(sqlite3_bind_text64(statement, index, text->data(), text->size(), SQLITE_TRANSIENT,
+                                SQLITE_UTF8));
+    else
+      check(sqlite3_bind_null(statement, index));
+  }
+
+  static Value column(sqlite3_stmt *statement, int i) {
+    switch (sqlite3_column_type(statement, i)) {
+    case SQLITE_INTEGER:
+      return int64_t{sqlite3_column_int64(statement, i)};
+    case SQLITE_FLOAT:
+      return sqlite3_column_double(statement, i);
+    case SQLITE_NULL:
+      return std::monostate();
+    default: { // text
+      const auto *text = reinterpret_cast<const char *>(sqlite3_column_text(statement, i));
+      return std::string(text ? text : "", static_cast<size_t>(sqlite3_column_bytes(statement, i)));
+    }
+    }
+  }
+
+  std::string file_;
+  bool write_ahead_ = false;
+  struct Close {
+    void operator()(sqlite3 *database) const { sqlite3_close(database); }
+  };
+  std::unique_ptr<sqlite3, Close> database_;
+};
+
+} // namespace
+
+std::unique_ptr<Connection> open_sqlite(const std::string &file, Access access) {
+  return std::make_unique<SqliteConnection>(file, access);
+}
+
+} // namespace smalloc::database

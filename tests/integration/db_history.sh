@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The loop record, analyze, apply with a history in between: the input is known again, the agent takes what the profile chose,
+# the run reports that it held, and the next command has it; then what smalloc db and smalloc diff make of it.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
+[ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
+write_gather
+"$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o app "${LINK_LIBRARY[@]}"
+id=$(readelf -n app | sed -n 's/.*Build ID: //p')
+[ -n "$id" ] || skip "the linker writes no build-id"
+
+expect_status 0 "$SMALLOC" db list --json
+json_is out 'd["schema"] == "smalloc.db-list/1" and d["totals"]["programs"] == 0 and d["version"] >= 2'
+expect_error 125 "cannot find directives .*the history has none" "$SMALLOC" apply -- ./app
+expect_status 0 "$SMALLOC" record -q -o t.trace -- ./app one
+expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 -o app.directives
+expect_match app.directives '^# smalloc.directives/1 .*input=[0-9a-f]{16} .*program='"$id"
+expect_status 0 "$SMALLOC" db list --json
+json_is out 'd["totals"] == {"programs": 1, "runs": 1, "analyses": 1, "directives": d["totals"]["directives"]}'
+json_is out 'd["programs"][0]["build_id"] == "'"$id"'" and d["machines"][0]["memory_bytes"] > 1 << 26'
+expect_status 0 "$SMALLOC" db show "${id:0:10}" --json
+json_is out 'd["runs"][0]["kind"] == "recorded" and d["runs"][0]["input"] == d["analyses"][0]["input"] == d["header"]["input"]'
+json_is out 'd["analyses"][0]["ranking"][0]["superpages"] == 32'
+
+need_thp
+# The same input: taken, held, reported; another one: by PMB.
+runs_huge "$SMALLOC" apply -q -- ./app one
+runs_huge "$SMALLOC" apply -q -- ./app two
+find "$XDG_STATE_HOME/smalloc/runs" -name "$id.jsonl" -perm 600 | found . || fail "no report of one's own"
+[ "$(stat -c %a "$XDG_STATE_HOME/smalloc/runs")" = 700 ] || fail "others may look into the folder"
+expect_status 0 "$SMALLOC" db show ./app --json
+json_is out '[r["policy"] for r in d["runs"]] == [None, "same-input", "other-input"]'
+json_is out 'all(r["kind"] == "superpages" and r["superpages_peak"] >= 24 and r["minor_faults"] > 0 and r["user_seconds"] > 0 for r in d["runs"][1:])'
+json_is out 'any(v["verdict"] == "held" and v["taken"] and v["superpages_predicted"] == 32 for v in d["runs"][1]["directives"])'
+json_is out '[x["held"] for x in d["directives"] if x["superpages"] == 32] == [2]'
+[ -z "$(ls "$XDG_STATE_HOME/smalloc/runs")" ] || fail "a report was taken and is still there"
+expect_status 0 "$SMALLOC" db export ./app -o exported.directives
+expect_match exported.directives 'page=2m .*superpages=32 .*held=2/2'
+runs_huge env SMALLOC_CONF=directives:exported.directives,validate:off ./app
+[ -z "$(ls "$XDG_STATE_HOME/smalloc/runs")" ] || fail "validate:off reports"
+# A failed directive loses its rank: three runs in which the site was not what the profile said.
+for i in 1 2 3 4 5; do
+  site=$(grep superpages=32 exported.directives | cut -c1-16)
+  echo '{"schema":"smalloc.run/1","program":"'"$id"'","path":"app","host":"h","pid":'$i',"started_ns":'$i',"kind":"superpages","policy":"same-input","directives":[{"site":"'"$site"'","context":null,"taken":true,"superpages_predicted":32,"superpages_peak":0,"live_bytes_peak":0,"verdict":"failed"}]}'
+done >"$XDG_STATE_HOME/smalloc/runs/$id.jsonl"
+echo nonsense >>"$XDG_STATE_HOME/smalloc/runs/$id.jsonl"
+expect_status 0 "$SMALLOC" db show ./app --json
+expect_match err '^smalloc: warning: bad reports of runs .*1 lines'
+json_is out '[(x["held"], x["validated"], x["given_up"], x["rank"]) for x in d["directives"] if x["superpages"] == 32] == [(2, 7, True, 0)]'
+expect_status 0 "$SMALLOC" apply -q -- ./app one
+expect_match out "^$SUM huge_kib 0\$" # given up: base pages
+# Base pages, three times: a history to compare with.
+for _ in 1 2 3; do
+  expect_status 0 "$SMALLOC" apply -q --base -- ./app one
+  expect_match out "^$SUM huge_kib 0\$"
+done
+expect_status 0 "$SMALLOC" db show ./app
+expect_match out '^SITE +PAGE +RANK +PMB +LEFT'
+expect_match out 'given up'
+expect_status 0 "$SMALLOC" db export ./app
+expect_match out '^# smalloc.directives/1 base_faults=[0-9]+ base_most_ms=[0-9]+ base_ms=[0-9]+ base_runs=[0-9]+ '
+# Two runs beside each other.
+expect_status 0 "$SMALLOC" db show ./app --json
+superpages=$(python3 -c 'import json; print([r["id"] for r in json.load(open("out"))["runs"] if r["policy"] == "same-input" and r["superpages_peak"]][0])')
+base=$(python3 -c 'import json; print([r["id"] for r in json.load(open("out"))["runs"] if r["kind"] == "base"][-1])')
+expect_status 0 "$SMALLOC" diff "$base" "$superpages" --json
+json_is out 'd["schema"] == "smalloc.diff/1" and d["numbers"]["minor_faults"]["ratio"] < 0.5'
+json_is out 'd["numbers"]["superpages_peak"]["difference"] >= 24'
+expect_status 3 "$SMALLOC" diff "$base" "$superpages" --fail-if 'numbers.superpages_peak.difference > 0'
+expect_match out '^superpages_peak +0 +[0-9]+'
+expect_status 0 "$SMALLOC" diff t.trace t.trace --json
+json_is out 'all(n["difference"] == 0 for n in d["numbers"].values()) and d["sites"][0]["numbers"]["peak_bytes"]["before"] == 64 << 20'
+expect_error 1 'cannot compare the run \(999999\): the history has no run' "$SMALLOC" diff 999999 "$base"
+expect_error 1 'cannot compare the run \(gather.c\)' "$SMALLOC" diff gather.c t.trace
+# Other histories.
+expect_status 0 "$SMALLOC" db merge --db other.db "$XDG_STATE_HOME/smalloc/smalloc.db"
+expect_status 0 "$SMALLOC" db merge --db other.db "$XDG_STATE_HOME/smalloc/smalloc.db"
+expect_status 0 "$SMALLOC" db export --db other.db -o all.json
+"$SMALLOC" db list --json >list.json
+python3 - <<'PY' || fail "the merged history differs"
+import json
+there, here = json.load(open("all.json")), json.load(open("list.json"))
+assert there["schema"] == "smalloc.db-export/1" and there["totals"] == here["totals"], (there["totals"], here["totals"])
+assert len(there["runs"]) == here["totals"]["runs"] and there["directives"][0]["directives"]
+PY
+expect_status 0 "$SMALLOC" db prune --db other.db --older-than 0s --keep 2 --json
+json_is out 'd["removed"]["runs"] > 3 and d["removed"]["programs"] == 0'
+expect_status 3 "$SMALLOC" db list --db other.db --fail-if 'totals.runs <= 2'
+expect_status 0 "$SMALLOC" db prune --db other.db --older-than 0s --keep 0 --json
+json_is out 'd["removed"]["programs"] == 1'
+# What stands on the command line.
+expect_error 2 '--older-than much' "$SMALLOC" db prune --older-than much
+expect_error 2 '' "$SMALLOC" db
+expect_error 1 'cannot find the program in the history \(feed\): no build-id begins so' "$SMALLOC" db show feed
+expect_error 127 'nosuch' "$SMALLOC" apply -- nosuch
+expect_status 0 "$SMALLOC" apply -n --directives app.directives --input night --budget 64m -- ./app one
+expect_match out "^LD_PRELOAD=.*/libsmalloc.so SMALLOC_CONF=directives:$tmp/app.directives,validate:on,input:night,budget:64m ./app one\$"

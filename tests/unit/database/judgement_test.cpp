@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/database/judgement.h"
+
+#include <gtest/gtest.h>
+
+namespace smalloc::database {
+namespace {
+
+struct JudgementTest : testing::Test {
+  void add(const char *kind, double seconds, const char *input = "1", const char *host = "h") {
+    database::Run run;
+    run.kind = kind;
+    run.host = host;
+    run.input = input;
+    run.user_seconds = seconds;
+    run.started_ns = ++now_;
+    runs.push_back(run);
+  }
+  std::vector<database::Run> runs;
+  int64_t now_ = 0;
+};
+
+TEST_F(JudgementTest, NothingIsSaidBeforeThreeOfEach) {
+  EXPECT_FALSE(judge(runs).enough);
+  for (double t : {1.0, 1.0, 1.0})
+    add("base", t);
+  add("superpages", 9);
+  add("superpages", 9);
+  EXPECT_FALSE(judge(runs).enough);
+  EXPECT_FALSE(judge(runs).slower);
+  add("superpages", 9);
+  EXPECT_TRUE(judge(runs).slower);
+}
+
+TEST_F(JudgementTest, InsideTheSpreadIsNotSlower) {
+  for (double t : {1.0, 1.3, 1.1})
+    add("base", t);
+  for (double t : {1.29, 1.4, 1.5})
+    add("superpages", t);
+  EXPECT_TRUE(judge(runs).enough);
+  EXPECT_FALSE(judge(runs).slower); // one of the last three is within
+  add("superpages", 1.35);
+  EXPECT_TRUE(judge(runs).slower);
+  add("superpages", 0.9);
+  EXPECT_FALSE(judge(runs).slower);
+}
+
+TEST_F(JudgementTest, LessThanAPercentIsNotSlower) {
+  for (double t : {1.000, 1.001, 1.002})
+    add("base", t);
+  for (double t : {1.003, 1.004, 1.005})
+    add("superpages", t);
+  EXPECT_FALSE(judge(runs).slower);
+}
+
+TEST_F(JudgementTest, OnlyTheSameInputAndHostCount) {
+  for (double t : {1.0, 1.0, 1.0}) {
+    add("base", t);
+    add("base", t * 100, "2");
+    add("base", t * 100, "1", "slow");
+  }
+  for (double t : {2.0, 2.0, 2.0})
+    add("superpages", t);
+  const Judgement j = judge(runs);
+  EXPECT_EQ(j.base_runs, 3u);
+  EXPECT_EQ(j.host, "h");
+  EXPECT_TRUE(j.slower);
+}
+
+TEST_F(JudgementTest, RecordedRunsAreNoMeasure) {
+  for (double t : {5.0, 5.0, 5.0})
+    add("recorded", t);
+  for (double t : {2.0, 2.0, 2.0})
+    add("superpages", t);
+  EXPECT_FALSE(judge(runs).enough);
+}
+
+TEST_F(JudgementTest, DirectivesOfBeforeDoNotCount) {
+  for (double t : {1.0, 1.0, 1.0})
+    add("base", t);
+  for (double t : {2.0, 2.0, 2.0})
+    add("superpages", t);
+  EXPECT_TRUE(judge(runs).slower);
+  EXPECT_FALSE(judge(runs, now_ + 1).slower);
+  EXPECT_EQ(judge(runs, now_ + 1).base_runs, 3u); // base pages are base pages
+}
+
+} // namespace
+} // namespace smalloc::database
