@@ -59,7 +59,15 @@ std::string directives_for(const Options &options, const std::string &program,
                   kRunFailed};
   try {
     auto history = open_history(options.database, database::Access::kReadOnly);
-    const auto file = todays_directives(history, target.build_id);
+    auto file = todays_directives(history, target.build_id);
+    if (const std::string earlier =
+            file ? std::string() : earlier_build(history, program, target.build_id);
+        !earlier.empty()) {
+      print_note(fmt::format("{}: takes over the directives of its build {}", program, earlier));
+      history.store_directives(target.build_id, std::filesystem::canonical(program).string(),
+                               *history.directives(earlier));
+      file = todays_directives(history, target.build_id);
+    }
     if (!file)
       throw Failure{"cannot find directives", program,
                     fmt::format("the history has none for build-id {}", target.build_id),

@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -167,6 +168,15 @@ std::optional<directives::File> todays_directives(History &history, const std::s
   if (j.slower)
     file->header["verdict"] = "slower";
   return file;
+}
+
+std::string earlier_build(History &history, const std::string &path, const std::string &build_id) {
+  std::error_code error;
+  const std::string whole = std::filesystem::canonical(path, error).string();
+  for (const database::Program &p : history.programs()) // the latest first
+    if (!error && p.path == whole && p.build_id != build_id && p.directives)
+      return p.build_id;
+  return {};
 }
 
 std::string recorded_input(History &history, const Profile &profile) {

@@ -32,6 +32,11 @@ Failure failure_of(const database::DatabaseError &error);
 std::optional<directives::File> todays_directives(database::History &history,
                                                   const std::string &program);
 
+// The latest other build of the program at this path that has directives, such as the instrumented one that was recorded: sites
+// keep their ids. Empty: there is none.
+std::string earlier_build(database::History &history, const std::string &path,
+                          const std::string &build_id);
+
 // Stores machine, analysis and directives of a profile, and returns the file that holds from now on. The profile has to
 // have a build-id.
 directives::File remember_analysis(database::History &history, const Profile &profile,

@@ -73,6 +73,13 @@ expect_status 0 "$SMALLOC" diff t.trace t.trace --json
 json_is out 'all(n["difference"] == 0 for n in d["numbers"].values()) and d["sites"][0]["numbers"]["peak_bytes"]["before"] == 64 << 20'
 expect_error 1 'cannot compare the run \(999999\): the history has no run' "$SMALLOC" diff 999999 "$base"
 expect_error 1 'cannot compare the run \(gather.c\)' "$SMALLOC" diff gather.c t.trace
+# A new build of the same program takes over what its sites have earned.
+"$CLANG" -O1 -g -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o app "${LINK_LIBRARY[@]}"
+expect_status 0 "$SMALLOC" apply -n -- ./app one
+expect_match err "takes over the directives of its build $id"
+expect_status 0 "$SMALLOC" db export ./app
+expect_match out 'superpages=32 .*held=2/7'
+expect_no_match out "$id"
 # Other histories.
 expect_status 0 "$SMALLOC" db merge --db other.db "$XDG_STATE_HOME/smalloc/smalloc.db"
 expect_status 0 "$SMALLOC" db merge --db other.db "$XDG_STATE_HOME/smalloc/smalloc.db"
