@@ -11,7 +11,6 @@
 #include <optional>
 
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 namespace smalloc::calibrate {
@@ -24,18 +23,6 @@ uint64_t number_in(const std::string &path, uint64_t otherwise) {
   std::ifstream file(path);
   uint64_t value = 0;
   return file >> value ? value : otherwise;
-}
-
-uint64_t cgroup_room() {
-  std::ifstream membership("/proc/self/cgroup");
-  std::string path;
-  for (std::string line; std::getline(membership, line);)
-    if (line.rfind("0::", 0) == 0)
-      path = line.substr(3);
-  const std::string folder = "/sys/fs/cgroup" + path;
-  const uint64_t limit = number_in(folder + "/memory.max", UINT64_MAX),
-                 used = number_in(folder + "/memory.current", 0);
-  return limit == UINT64_MAX ? UINT64_MAX : limit - std::min(limit, used);
 }
 
 const std::string kThp = "/sys/kernel/mm/transparent_hugepage/";
@@ -188,19 +175,6 @@ std::vector<uint64_t> medium_page_bytes() {
 
 uint64_t giant_pages() {
   return number_in("/sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages", 0);
-}
-
-uint64_t available_bytes() {
-  std::ifstream info("/proc/meminfo");
-  uint64_t available = 0;
-  for (std::string line; std::getline(info, line);)
-    if (std::sscanf(line.c_str(), "MemAvailable: %" SCNu64 " kB", &available) == 1)
-      break;
-  available <<= 10;
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-    available = std::min<uint64_t>(available, limit.rlim_cur / 2);
-  return std::min(available, cgroup_room());
 }
 
 } // namespace smalloc::calibrate

@@ -67,7 +67,5 @@ std::vector<uint64_t> medium_page_bytes();
 // Free pages of 1 GiB in the pool.
 uint64_t giant_pages();
 constexpr uint64_t kGiantPage = uint64_t{1} << 30;
-// MemAvailable, bounded by the cgroup's and the process's limits; 0: unknown.
-uint64_t available_bytes();
 
 } // namespace smalloc::calibrate

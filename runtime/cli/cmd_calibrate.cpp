@@ -4,6 +4,7 @@
 // printed: the profile, a comparison with the stored one (--check), or the four lines of
 // libhugetlbfs' tlbmiss_cost.sh (--tlbmiss-cost).
 #include "runtime/calibrate/calibrated_profile.h"
+#include "runtime/calibrate/memory_room.h"
 #include "runtime/calibrate/miss_cost.h"
 #include "runtime/calibrate/page_region.h"
 #include "runtime/calibrate/pointer_chase.h"

@@ -2,7 +2,7 @@
 //
 // cmd_stream.cpp decides what `smalloc stream` prints: the rates of STREAM's four kernels, whose
 // gain on superpages checks what `smalloc study --predict` says.
-#include "runtime/calibrate/page_region.h"
+#include "runtime/calibrate/memory_room.h"
 #include "runtime/calibrate/stream.h"
 #include "runtime/cli/diagnostics.h"
 #include "runtime/cli/output.h"
