@@ -218,12 +218,17 @@ const char *metric_name(StudyMetric metric) {
 
 Json study_document(const Study &study) {
   Json commands = Json::array();
-  std::vector<std::vector<double>> speedups(study.configurations.size());
+  std::vector<std::vector<double>> speedups(study.configurations.size()),
+      memories(study.configurations.size());
   for (const StudiedCommand &command : study.commands) {
     Json results = Json::array();
     for (size_t i = 0; i < command.results.size(); i++) {
       results.push_back(result_json(study, command, command.results[i]));
       speedups[i].push_back(results.back()["speedup"].get<double>());
+      // Speed alone is half of the answer: what it takes in memory goes beside it.
+      const double first = results[0]["footprint"]["maximum_bytes"],
+                   memory = results.back()["footprint"]["maximum_bytes"];
+      memories[i].push_back(first > 0 && memory > 0 ? memory / first : 1);
     }
     commands.push_back(
         Json{{"name", command.name}, {"command", command.command}, {"results", results}});
@@ -231,7 +236,8 @@ Json study_document(const Study &study) {
   Json means = Json::array();
   for (size_t i = 0; i < study.configurations.size(); i++)
     means.push_back(Json{{"configuration", study.configurations[i]},
-                         {"speedup", study::geometric_mean(speedups[i])}});
+                         {"speedup", study::geometric_mean(speedups[i])},
+                         {"memory", study::geometric_mean(memories[i])}});
   return Json{{"schema", "smalloc.study/1"},
               {"metric", metric_name(study.metric)},
               {"configurations", study.configurations},
@@ -269,10 +275,11 @@ std::string study_table(const Json &document, Colour colour) {
   }
   std::string text = table.print(colour);
   if (document["commands"].size() > 1) {
-    Table means({"GEOMETRIC MEAN", "SPEED-UP"});
+    Table means({"GEOMETRIC MEAN", "SPEED-UP", "MEMORY"});
     for (const Json &mean : document["geometric_mean"])
-      means.add_row(
-          {{mean["configuration"]}, {fmt::format("{:.3f}", mean["speedup"].get<double>())}});
+      means.add_row({{mean["configuration"]},
+                     {fmt::format("{:.3f}", mean["speedup"].get<double>())},
+                     {fmt::format("{:.3f}x", mean["memory"].get<double>())}});
     text += "\n" + means.print(colour);
   }
   if (events)
@@ -291,7 +298,12 @@ std::string study_table(const Json &document, Colour colour) {
 std::string study_csv(const Study &study) {
   std::string text = "command,configuration,run,wall_seconds,user_seconds,system_seconds,minor_"
                      "faults,major_faults,peak_resident_bytes,average_bytes,maximum_sampled_bytes,"
-                     "thp_bytes,hugetlb_bytes\n";
+                     "thp_bytes,hugetlb_bytes";
+  for (size_t i = 0; i < study::kSegments; i++)
+    for (const char *size : {"base", "thp", "hugetlb"})
+      text +=
+          fmt::format(",{}_{}_bytes", study::segment_name(static_cast<study::Segment>(i)), size);
+  text += "\n";
   for (const StudiedCommand &command : study.commands)
     for (const StudyResult &result : command.results)
       for (size_t i = 0; i < result.runs.size(); i++) {
@@ -300,11 +312,14 @@ std::string study_csv(const Study &study) {
         std::string name = command.name; // quotes are doubled (RFC 4180)
         for (size_t at = 0; (at = name.find('"', at)) != std::string::npos; at += 2)
           name.insert(at, 1, '"');
-        text += fmt::format("\"{}\",{},{},{:.6f},{:.6f},{:.6f},{},{},{},{:.0f},{},{},{}\n", name,
+        text += fmt::format("\"{}\",{},{},{:.6f},{:.6f},{:.6f},{},{},{},{:.0f},{},{},{}", name,
                             result.configuration, i + 1, run.wall_seconds, run.user_seconds,
                             run.system_seconds, run.minor_faults, run.major_faults,
                             run.peak_resident_bytes, run.footprint.average_bytes(run.wall_seconds),
                             peak.total(), peak.thp_bytes, peak.hugetlb_bytes);
+        for (const study::PageUse &use : run.footprint.peak().segments)
+          text += fmt::format(",{},{},{}", use.base_bytes, use.thp_bytes, use.hugetlb_bytes);
+        text += "\n";
       }
   return text;
 }

@@ -61,6 +61,11 @@ TEST(StudyReport, NormalisesToTheFirst) {
   EXPECT_GT(same["repeats_needed"].get<uint64_t>(), 100u);
   const double speedup = same["speedup"];
   EXPECT_NEAR(d["geometric_mean"][1]["speedup"].get<double>(), std::sqrt(2 * speedup), 1e-9);
+  EXPECT_EQ(d["geometric_mean"][1]["memory"], 1.0);
+  Study twice = two_commands(); // one command takes four times the memory
+  for (auto &r : twice.commands[0].results[1].runs)
+    r.peak_resident_bytes *= 4;
+  EXPECT_NEAR(study_document(twice)["geometric_mean"][1]["memory"].get<double>(), 2, 1e-9);
 }
 
 TEST(StudyReport, SaysNoiseAndTheRepeatsThatSettleIt) {
@@ -75,6 +80,12 @@ TEST(StudyReport, WritesEveryRunAsCsv) {
   const std::string text = study_csv(two_commands());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 13);
   EXPECT_THAT(text, HasSubstr("\n\"fast\",base,2,5.010000,4.010000,0.000000,10,0,5242880,"));
+  // Every line has the header's columns; segments and page sizes are the last fifteen.
+  const std::string header = text.substr(0, text.find('\n'));
+  EXPECT_THAT(header,
+              HasSubstr(",heap_base_bytes,heap_thp_bytes,heap_hugetlb_bytes,static_base_bytes"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), ','),
+            13 * std::count(header.begin(), header.end(), ','));
 }
 
 TEST(StudyReport, DrawsAPictureThatIsWellFormed) {
