@@ -21,8 +21,9 @@ for file in "$SMALLOC_SOURCE"/tests/lit/motion/*.c "$SMALLOC_SOURCE"/tests/lit/c
   compiler=$CLANG
   case $file in *.cpp) compiler=$CLANGXX ;; esac
   for level in -O1 -O3; do
-    "$compiler" $level -w -Xclang -llvm-verify-each -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate -c "$file" -o t.o >log 2>&1 ||
-      { head -50 log >&2; fail "$level: $file"; }
+    "$compiler" $level -w -Xclang -llvm-verify-each -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate -c "$file" -o t.o >log 2>&1 && continue
+    # Some ask for another processor than the compiler's default.
+    ! "$compiler" $level -w -c "$file" -o t.o 2>/dev/null || { head -50 log >&2; fail "$level: $file"; }
   done
 done
 cat >e.cpp <<'C'
