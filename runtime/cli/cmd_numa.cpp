@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_numa.cpp decides what `smalloc numa` accepts: the machine's map, and the simulation of page
-// migration on a recorded trace.
+// cmd_numa.cpp decides what `smalloc numa` accepts: the machine's map, the simulation of page
+// migration on a recorded trace, and migration in a program that runs.
 #include "runtime/cli/diagnostics.h"
+#include "runtime/cli/numa_live.h"
 #include "runtime/cli/numa_page_map.h"
 #include "runtime/cli/numa_simulation.h"
 #include "runtime/cli/numa_top.h"
@@ -25,6 +26,7 @@ struct Options {
   std::string source = "cache-misses";
   SimulationRequest simulation;
   NumaTopOptions top;
+  NumaRunOptions live;
   std::function<int(const Options &)> run;
 };
 
@@ -156,6 +158,20 @@ void declare_simulation(CLI::App *sub, const std::shared_ptr<Options> &options) 
   add_output_options(*sub, options->output);
 }
 
+void declare_live(CLI::App *sub, const std::shared_ptr<Options> &options) {
+  NumaRunOptions &live = options->live;
+  sub->add_option("-o,--output", live.log,
+                  "The log (default smalloc.numa.%p.log; %p process, %h host, %r MPI rank)")
+      ->type_name("FILE");
+  sub->add_option("--interval", live.interval_seconds,
+                  "Seconds between two rounds of moves (default 5)")
+      ->check(CLI::Range(0.1, 50.0))
+      ->type_name("S");
+  sub->add_option("--conf", live.conf, "Further settings of libsmalloc, as in SMALLOC_CONF")
+      ->type_name("KEY:VALUE,...");
+  sub->callback([options] { options->run = [](const Options &o) -> int { numa_run(o.live); }; });
+}
+
 std::function<int()> declare(CLI::App &app) {
   auto options = std::make_shared<Options>();
   CLI::App *topology = app.add_subcommand(
@@ -193,6 +209,30 @@ std::function<int()> declare(CLI::App &app) {
   add_output_options(*top, options->output);
   top->callback(
       [options] { options->run = [](const Options &o) { return numa_top(o.top, o.output); }; });
+  CLI::App *record = app.add_subcommand(
+      "record", "Run a command with page migration and write down every move; its status is ours");
+  declare_live(record, options);
+  record
+      ->add_option("--source", options->live.source,
+                   "Who counts accesses (default: the best that there is)")
+      ->check(CLI::IsMember({"auto", "pmu", "clock", "faults", "instrumented"}))
+      ->type_name("NAME");
+  record
+      ->add_option("--policy", options->live.policy,
+                   "ours (default) or paper: dominant node, nothing else asked")
+      ->check(CLI::IsMember({"ours", "paper"}))
+      ->type_name("NAME");
+  record->add_flag("--bind", options->live.bind, "Bind threads to nodes, round robin");
+  record->add_flag("--stop-threads", options->live.stop,
+                   "Stop the program's threads while pages move");
+  CLI::App *replay = app.add_subcommand(
+      "replay", "Run a command and make the moves of a log again, without counting");
+  replay->add_option("LOG", options->live.from, "What `smalloc numa record` wrote")
+      ->required()
+      ->type_name("");
+  replay->add_flag("--static", options->live.place,
+                   "Put each page where the log left it, as soon as the program touches it");
+  declare_live(replay, options);
   app.require_subcommand(1);
   return [options] { return options->run(*options); };
 }

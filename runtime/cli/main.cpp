@@ -75,7 +75,7 @@ int dispatch(int argc, char **argv) {
   // CLI11 would look for verbs of its own behind "--"; what stands there belongs to the command
   // that is run.
   int parsed_arguments = argc;
-  if (runs_a_command(first) || first == kStudyVerb.name)
+  if (runs_a_command(first) || first == kStudyVerb.name || first == kNumaVerb.name)
     for (int i = 2; i < argc; i++)
       if (std::strcmp(argv[i], "--") == 0) {
         parsed_arguments = i;

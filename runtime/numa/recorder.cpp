@@ -22,6 +22,12 @@
 using smalloc::trace::Output;
 using smalloc::trace::ThreadChunk;
 
+/// Set by libsmalloc_feedback.so when pages migrate (runtime/numa/live): it is told every access then.
+extern "C" {
+__attribute__((visibility("default"))) void (*__smalloc_v1_access_listener)(uint64_t,
+                                                                            uint32_t) = nullptr;
+}
+
 namespace {
 
 constexpr unsigned kLineBytes = 64;
@@ -110,6 +116,13 @@ void settle(Recorder &r) {
 }
 
 inline void record(const void *p, bool write) {
+  if (auto *listener = __atomic_load_n(&__smalloc_v1_access_listener, __ATOMIC_RELAXED)) {
+    // What lies just above our frame is the thread's own stack.
+    constexpr uintptr_t kStackBytes = uintptr_t{1} << 20;
+    const auto at = reinterpret_cast<uintptr_t>(p);
+    if (at - reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) >= kStackBytes)
+      listener(at, 1);
+  }
   Recorder *r = self;
   if (__builtin_expect(!r, 0) && !(r = start_thread()))
     return;

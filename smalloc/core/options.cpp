@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// options.cpp decides how each key of SMALLOC_CONF is read. One table of keys; keys of the
-// interface whose feature this version lacks say so instead of doing nothing in silence.
+// options.cpp decides how each key of SMALLOC_CONF is read. One table of keys; those about
+// NUMA have a table of their own (numa/live_options.h).
 #include "smalloc/core/options.h"
 
 namespace smalloc {
@@ -16,19 +16,6 @@ bool parse_switch(Text value, bool &on) {
     on = false;
   else
     return false;
-  return true;
-}
-
-bool parse_number(Text value, uint64_t &number) {
-  if (value.size == 0)
-    return false;
-  number = 0;
-  for (size_t i = 0; i < value.size; i++) {
-    char c = value.data[i];
-    if (c < '0' || c > '9' || number > (UINT64_MAX - 9) / 10)
-      return false;
-    number = number * 10 + static_cast<uint64_t>(c - '0');
-  }
   return true;
 }
 
@@ -209,11 +196,6 @@ const Key kKeys[] = {
     {"sysfs", [](Text v, Options &o) { return set_path(v, o.sysfs); }, kPath},
 };
 
-/// Keys that the interface promises and this version has not got.
-bool is_future(Text key) { return key.is("numa"); }
-/// Asking for the absence of what is absent is no reason for a warning.
-bool is_default_of_future(Text key, Text value) { return value.is("off") || value.is("false"); }
-
 /// Levenshtein's distance, for names of at most kLongest letters; more when one is longer.
 unsigned distance(Text a, Text b) {
   constexpr size_t kLongest = 15;
@@ -238,15 +220,20 @@ unsigned distance(Text a, Text b) {
 void say(WarningSink warn, Text item, const char *what);
 
 void say_unknown(WarningSink warn, Text item, Text key) {
-  const Key *nearest = nullptr;
+  const char *nearest = nullptr;
   for (const Key &k : kKeys)
     if (distance(key, k.name) <= 2 && distance(key, k.name) < key.size &&
-        (!nearest || distance(key, k.name) < distance(key, nearest->name)))
-      nearest = &k;
+        (!nearest || distance(key, k.name) < distance(key, nearest)))
+      nearest = k.name;
+  for (size_t i = 0; i < numa::kLiveKeyCount; i++)
+    if (const char *name = numa::kLiveKeys[i].name;
+        distance(key, name) <= 2 && distance(key, name) < key.size &&
+        (!nearest || distance(key, name) < distance(key, nearest)))
+      nearest = name;
   TextBuffer<128> text;
   text.put("is not a known key, ignored; ");
   if (nearest)
-    text.put("did you mean ").put(nearest->name).put(":").put("?");
+    text.put("did you mean ").put(nearest).put(":").put("?");
   else
     text.put("docs/tuning.md lists the keys");
   text.put_char('\0');
@@ -277,54 +264,24 @@ void apply(Text item, bool privileged, Options &options, WarningSink warn) {
       set_heap(value, options);
     return; // silent: a set-uid program's output is not ours to change
   }
-  if (is_future(key)) {
-    if (!is_default_of_future(key, value))
-      say(warn, item, "is not available in this version, ignored");
-    return;
-  }
-  for (const Key &k : kKeys) {
-    if (!key.is(k.name))
-      continue;
-    if (!k.set(value, options)) {
-      TextBuffer<160> text;
-      text.put("has a value that is not understood: ").put(k.name).put(" is ").put(k.values);
-      text.put("; the default is taken").put_char('\0');
-      say(warn, item, text.data());
-    }
-    return;
-  }
+  const auto understood = [&](bool good, const char *name, const char *values) {
+    if (good)
+      return;
+    TextBuffer<160> text;
+    text.put("has a value that is not understood: ").put(name).put(" is ").put(values);
+    text.put("; the default is taken").put_char('\0');
+    say(warn, item, text.data());
+  };
+  for (const Key &k : kKeys)
+    if (key.is(k.name))
+      return understood(k.set(value, options), k.name, k.values);
+  for (size_t i = 0; i < numa::kLiveKeyCount; i++)
+    if (const numa::LiveKey &k = numa::kLiveKeys[i]; key.is(k.name))
+      return understood(k.set(value, options.numa), k.name, k.values);
   say_unknown(warn, item, key);
 }
 
 } // namespace
-
-bool parse_bytes(Text value, uint64_t &bytes) {
-  unsigned shift = 0;
-  if (value.size) {
-    switch (value.data[value.size - 1] | 0x20) {
-    case 'k':
-      shift = 10;
-      break;
-    case 'm':
-      shift = 20;
-      break;
-    case 'g':
-      shift = 30;
-      break;
-    case 't':
-      shift = 40;
-      break;
-    default:
-      break;
-    }
-  }
-  uint64_t number;
-  if (!parse_number(Text(value.data, value.size - (shift ? 1 : 0)), number) ||
-      number > (UINT64_MAX >> shift))
-    return false;
-  bytes = number << shift;
-  return true;
-}
 
 void parse_options(Text conf, bool privileged, Options &options, WarningSink warn) {
   for (size_t start = 0; start < conf.size;) {

@@ -6,7 +6,8 @@
 #ifndef SMALLOC_CORE_OPTIONS_H
 #define SMALLOC_CORE_OPTIONS_H
 
-#include "smalloc/base/text.h"
+#include "smalloc/base/numbers.h"
+#include "smalloc/numa/live_options.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -93,6 +94,9 @@ struct Options {
   /// stack:on: the main thread's stack, too.
   bool stack_on_superpages = false;
 
+  /// numa:..., numa_...: numa/live_options.h.
+  numa::LiveOptions numa;
+
   /// debug:on: one line when the heaps start, wrong frees of our pointers reported and ignored,
   /// invariants checked at exit.
   bool debug = false;
@@ -110,9 +114,6 @@ using WarningSink = void (*)(Text line);
 /// Overwrites what `conf` sets. privileged: a set-uid program; then everything but heap:off is
 /// ignored.
 void parse_options(Text conf, bool privileged, Options &options, WarningSink warn);
-
-/// "64m", "1g", "4096": IEC suffixes k, m, g, t. False when it is none of these or overflows.
-bool parse_bytes(Text value, uint64_t &bytes);
 
 } // namespace smalloc
 #endif

@@ -50,6 +50,10 @@ struct PolicyOptions {
   unsigned freeze_intervals = 3; ///< 0..3
   /// A page with fewer samples is noise. Two: one sample may be a stray access of a helper thread.
   unsigned least_samples = 2;
+  /// Pages that have hardly been sampled go where all others of their 2 MiB are used from, if that is one node (whole_share): a
+  /// sampler that sees a thousand accesses a second cannot see each page of a gigabyte. Off in the simulator, whose sources are
+  /// compared by what they see.
+  bool neighbours = false;
   bool benefit_test = true;
   /// Longest time that a move may need to pay off. Tikir's programs ran 6 to 780 intervals.
   double horizon_intervals = 10;
@@ -113,6 +117,8 @@ public:
   /// Free memory now, in bytes; asked for at each interval because others use it too.
   void set_free_bytes(unsigned node, uint64_t bytes) { free_bytes_[node] = bytes; }
 
+  /// What a sample stands for, where that is found out or changes.
+  void set_sample_period(uint32_t accesses) { options_.sample_period = accesses; }
   /// What page walks a superpage saves, spread over the accesses that are sampled: measured, where
   /// somebody can.
   void set_superpage_saving(double ns_per_access) {
@@ -167,6 +173,7 @@ private:
   double benefit(double saved_ns, double cost_ns) const;
   void judge_trials();
   size_t plan_pages(Unit &unit, Move *out, size_t capacity);
+  bool neighbourhood(const Unit &unit, double *share) const;
   size_t plan_superpage(Unit &unit, Move *out, size_t capacity);
   size_t plan_split(Unit &unit, double total, Move *out, size_t capacity);
   size_t plan_collapse(Unit &unit, Move *out, size_t capacity);

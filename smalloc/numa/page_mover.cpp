@@ -2,6 +2,7 @@
 //
 // page_mover.cpp decides what each answer of the kernel means.
 #include "smalloc/numa/page_mover.h"
+#include "smalloc/numa/page_backing.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -42,7 +43,8 @@ uint64_t kernel_now_ns() {
 
 } // namespace
 
-const MoverHooks kKernelMover = {kernel_move_pages, kernel_collapse, kernel_now_ns};
+const MoverHooks kKernelMover = {kernel_move_pages, kernel_collapse, kernel_now_ns,
+                                 split_superpage};
 
 const char *failure_name(MoveFailure failure) {
   static const char *const names[] = {"busy", "no_memory",   "shared",        "absent",
@@ -141,6 +143,13 @@ size_t PageMover::carry_out(MigrationPolicy &policy, const Move *plan, size_t n,
         counters_.collapses++;
       policy.carried_out(m, error == 0);
       done += error == 0;
+      continue;
+    }
+    if (m.action == Action::kSplit &&
+        hooks_.split(reinterpret_cast<void *>(m.unit->address)) == 0) {
+      counters_.splits++;
+      policy.carried_out(m, true);
+      done++;
       continue;
     }
     if (m.action == Action::kSplit ||

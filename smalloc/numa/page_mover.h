@@ -5,8 +5,7 @@
 // page that cannot be moved is no error: it may be unmapped, pinned, shared or never touched, and
 // the program goes on as before. The kernel comes in by a hook table, so that tests can answer for it.
 //
-// The kernel has no call that splits a superpage in place: a plan's splits are refused here, and so are the
-// moves of their pages (move_pages would take the whole superpage along).
+// A superpage that could not be split is left alone with all its pages: move_pages would take the whole of it along.
 #ifndef SMALLOC_NUMA_PAGE_MOVER_H
 #define SMALLOC_NUMA_PAGE_MOVER_H
 
@@ -21,6 +20,8 @@ struct MoverHooks {
   /// As MADV_COLLAPSE: 0 or an errno value.
   int (*collapse)(void *start, size_t bytes);
   uint64_t (*now_ns)();
+  /// As split_superpage(): 0 or an errno value.
+  int (*split)(void *superpage);
 };
 extern const MoverHooks kKernelMover;
 
@@ -32,14 +33,14 @@ enum MoveFailure {
   kAbsent,       ///< ENOENT: never touched, or swapped out
   kGone,         ///< EFAULT: unmapped meanwhile, or the zero page
   kNotAllowed,   ///< EPERM, ENODEV, EINVAL, ENOSYS: cpuset, no such node, no such call
-  kSplitRefused, ///< splits and their pages: see above
+  kSplitRefused, ///< splits that did not work, and their pages: see above
   kOtherFailure
 };
 inline constexpr unsigned kMoveFailures = 8;
 const char *failure_name(MoveFailure failure);
 
 struct MoverCounters {
-  uint64_t calls = 0, pages = 0, superpages = 0, collapses = 0, ns = 0;
+  uint64_t calls = 0, pages = 0, superpages = 0, splits = 0, collapses = 0, ns = 0;
   uint64_t failures[kMoveFailures] = {};
   uint64_t failed() const {
     uint64_t sum = 0;
@@ -67,10 +68,13 @@ public:
   size_t locate(Unit &unit);
   const MoverCounters &counters() const { return counters_; }
 
+  /// Our number of the system's node; kNoNode: not one of ours.
+  uint8_t index_of(int os_node) const;
+  /// Counts a page that stayed, by the kernel's answer (a negative errno value).
+  void fail(long error);
+
 private:
   void run_batch(MigrationPolicy &policy, const Move *const *moves, unsigned n, size_t &done);
-  void fail(long error);
-  uint8_t index_of(int os_node) const;
 
   const Topology &topology_;
   const MoverHooks &hooks_;

@@ -18,10 +18,11 @@ for bad in heap pages:4k force:perhaps budget:0 budget:101% budget:100t only-our
 done
 [ "$(warnings haep:off)" = 1 ] || fail "a misspelt key"
 expect_match err "did you mean heap:\\?"
-for future in numa:hints numa:migrate; do
-  [ "$(warnings $future)" = 1 ] || fail "$future is silent"
-  expect_match err "'$future' is not available in this version"
+for bad in numa:yes numa_interval:0 numa_source:tlb numa_sample:0 numa_rate:1q numa_bind:perhaps; do
+  [ "$(warnings "$bad")" = 1 ] || fail "$bad: not one line: $(cat err)"
+  expect_match err "'$bad' has a value that is not understood: ${bad%%:*} is .*; the default is taken"
 done
+[ "$(warnings numa:hints)" = 0 ] || fail "numa:hints warns: $(cat err)"
 [ "$(warnings numa:off,text:off,static:off)" = 0 ] || fail "switching off what is not there warns"
 [ "$(warnings a:1,b:2,,c)" = 3 ] || fail "three unknown keys"
 SMALLOC_CONF=trace:f expect_status 0 env LD_PRELOAD="$LIB" true

@@ -97,14 +97,16 @@ TEST(Options, WarningsNameKeyValueAndCure) {
   EXPECT_EQ(o.budget_percent, 0u);
   EXPECT_EQ(o.budget_bytes, uint64_t{1} << 30);
 }
-TEST(Options, FutureFeaturesSaySo) {
-  for (const char *future : {"numa:hints", "numa:migrate"}) {
-    parse(future);
-    ASSERT_EQ(warnings.size(), 1u) << future;
-    EXPECT_NE(warnings[0].find("not available in this version"), std::string::npos);
-  }
-  parse("numa:off,text:off,static:off,stack:off");
+TEST(Options, KeysAboutNumaHaveTheirOwnTable) {
+  EXPECT_EQ(parse("numa:migrate,numa_interval:2").numa.mode, numa::NumaMode::kMigrate);
+  EXPECT_EQ(parse("numa:off,text:off,static:off,stack:off").numa.mode, numa::NumaMode::kOff);
   EXPECT_TRUE(warnings.empty());
+  EXPECT_EQ(parse("numa_interval:99").numa.interval_ms, 5000u);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("numa_interval is seconds, 0.1 to 50"), std::string::npos);
+  parse("numa_intervall:5");
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("'numa_intervall:5' is not a known key"), std::string::npos);
 }
 TEST(Options, UnknownKeyIsOneLineAndTheRestCounts) {
   Options o = parse("heap:off,wibble:7,stats:exit");

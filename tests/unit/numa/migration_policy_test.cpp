@@ -213,4 +213,34 @@ TEST(MigrationPolicy, ForgetsUnitsThatAreGone) {
   EXPECT_TRUE(m.interval().empty());
 }
 
+TEST(MigrationPolicy, NeighboursSpeakForPagesThatWereNotSampled) {
+  PolicyOptions o;
+  o.neighbours = true;
+  o.imbalance_limit = 0;
+  for (const unsigned local : {0u, 10u}) { // of 30 samples: one user, or no clear one
+    FakeMachine m(fake_topology(2), o);
+    MigrationPolicy::placed(*m.unit[0], 500, kNoNode); // never touched
+    MigrationPolicy::placed(*m.unit[0], 501, 1);       // there already
+    for (unsigned i = 0; i < 30; i++)
+      m.access(0, i, i < local ? 0 : 1, 1);
+    const std::vector<Move> moves = m.interval();
+    EXPECT_EQ(moves.size(), local ? 0u : kPagesPerUnit - 2);
+    for (const Move &move : moves)
+      EXPECT_EQ(move.to, 1);
+  }
+  o.neighbours = false;
+  FakeMachine m(fake_topology(2), o);
+  for (unsigned i = 0; i < 30; i++)
+    m.access(0, i, 1, 1);
+  EXPECT_TRUE(m.interval().empty());
+}
+TEST(MigrationPolicy, AFewSamplesAreNoNeighbourhood) {
+  PolicyOptions o;
+  o.neighbours = true;
+  FakeMachine m(fake_topology(2), o);
+  for (unsigned i = 0; i < 15; i++)
+    m.access(0, i, 1, 1);
+  EXPECT_TRUE(m.interval().empty());
+}
+
 } // namespace smalloc::numa

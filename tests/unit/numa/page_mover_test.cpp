@@ -21,7 +21,7 @@ struct FakeKernel {
   static inline std::map<uintptr_t, int> refusals; ///< by page: a negative errno value
   static inline long answer = 0;                   ///< of the whole call
   static inline unsigned gives_up_after = ~0u, calls = 0, collapses = 0;
-  static inline int collapse_error = 0;
+  static inline int collapse_error = 0, split_error = EBUSY;
   static inline std::function<void()> during;
 
   static void reset() {
@@ -31,6 +31,7 @@ struct FakeKernel {
     gives_up_after = ~0u;
     calls = collapses = 0;
     collapse_error = 0;
+    split_error = EBUSY;
     during = nullptr;
   }
   static long move_pages(unsigned long count, void **pages, const int *nodes, int *status) {
@@ -63,7 +64,8 @@ const MoverHooks kFake = {FakeKernel::move_pages,
                             FakeKernel::collapses++;
                             return FakeKernel::collapse_error;
                           },
-                          [] { return uint64_t{0}; }};
+                          [] { return uint64_t{0}; },
+                          [](void *) { return FakeKernel::split_error; }};
 
 struct PageMoverTest : testing::Test {
   void SetUp() override { FakeKernel::reset(); }
@@ -162,7 +164,7 @@ TEST_F(PageMoverTest, StopsBetweenBatchesWhenTheProcessEnds) {
   EXPECT_EQ(FakeKernel::calls, 1u);
 }
 
-TEST_F(PageMoverTest, MovesASuperpageByOneAddressAndRefusesToSplit) {
+TEST_F(PageMoverTest, MovesASuperpageByOneAddressOrSplitsIt) {
   PolicyOptions o;
   o.sample_period = 1000;
   o.imbalance_limit = 0;
@@ -187,6 +189,21 @@ TEST_F(PageMoverTest, MovesASuperpageByOneAddressAndRefusesToSplit) {
   EXPECT_EQ(mover.counters().failures[kSplitRefused], 257u);
   EXPECT_EQ(halves.unit[0]->granularity, Granularity::kSuperpage);
   EXPECT_EQ(halves.unit[0]->page[300].home(), 0);
+
+  // What cannot be split stays frozen for a while; then the kernel does it.
+  FakeKernel::split_error = 0;
+  for (unsigned i = 0; i < 4; i++) {
+    halves.policy.next_interval(halves.unit.data(), 1);
+    for (unsigned p = 0; p < kPagesPerUnit; p++)
+      halves.access(0, p, p < 256 ? 0 : 1, 8);
+    n = halves.policy.plan(halves.unit.data(), 1, halves.out.data(), halves.out.size());
+  }
+  ASSERT_EQ(n, 257u);
+  EXPECT_EQ(mover.carry_out(halves.policy, halves.out.data(), n), 257u);
+  EXPECT_EQ(mover.counters().splits, 1u);
+  EXPECT_EQ(halves.unit[0]->granularity, Granularity::kPages);
+  EXPECT_EQ(halves.unit[0]->page[300].home(), 1);
+  EXPECT_EQ(halves.unit[0]->page[200].home(), 0);
 }
 
 TEST_F(PageMoverTest, CollapsesWhenAsked) {

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// live.cpp decides when a process' pages migrate: SMALLOC_CONF=numa:migrate, on a machine of several nodes, never with raised
+// privileges; from the moment this library is loaded (by libsmalloc, or preloaded) until the program ends. Two threads do it,
+// with all signals blocked: the profiler takes samples five times a second, the migrator wakes at the end of each interval. A
+// forked child has neither: it keeps its pages where they are, until it executes something.
+#include "runtime/numa/live/migrator.h"
+#include "runtime/numa/live/pages.h"
+#include "runtime/numa/live/threads.h"
+#include "runtime/trace/image_names.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <new>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace smalloc::numa {
+namespace {
+
+constexpr uint64_t kMillisecond = 1000000;
+/// A ring of the clock source holds 350 ms.
+constexpr uint64_t kTickNs = 200 * kMillisecond;
+/// While a placement waits for its pages to appear.
+constexpr uint64_t kPlaceNs = 50 * kMillisecond;
+/// What ending a program may wait for the batch that is under way.
+constexpr time_t kMostWaitSeconds = 2;
+
+/// A thread that sleeps until a moment or until the process ends.
+class Sleeper {
+public:
+  Sleeper() {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&wake_, &attributes);
+    pthread_condattr_destroy(&attributes);
+  }
+  /// False: the process ends.
+  bool sleep_until(uint64_t ns) {
+    const timespec until = {static_cast<time_t>(ns / 1000000000),
+                            static_cast<long>(ns % 1000000000)};
+    pthread_mutex_lock(&lock_);
+    while (!ending_ && pthread_cond_timedwait(&wake_, &lock_, &until) != ETIMEDOUT) {
+    }
+    const bool go_on = !ending_;
+    pthread_mutex_unlock(&lock_);
+    return go_on;
+  }
+  void end() {
+    pthread_mutex_lock(&lock_);
+    ending_ = true;
+    pthread_cond_broadcast(&wake_);
+    pthread_mutex_unlock(&lock_);
+  }
+
+private:
+  pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t wake_;
+  bool ending_ = false;
+};
+
+struct Live {
+  LiveOptions options;
+  Topology topology;
+  AccessSources sources;
+  MigrationLog log;
+  Sleeper sleeper;
+  Migrator *migrator = nullptr;
+  pthread_t threads[2];
+  unsigned thread_count = 0;
+  pid_t process = 0;
+  bool wants_summary = false;
+  alignas(Migrator) char migrator_memory[sizeof(Migrator)];
+};
+Live *g_live;
+
+template <size_t n> void say(const TextBuffer<n> &t) {
+  const int before = errno;
+  if (write(STDERR_FILENO, t.data(), t.size()) < 0)
+    errno = before;
+  errno = before;
+}
+void warn(const char *item, const char *why) {
+  TextBuffer<768> t;
+  t.put("smalloc: warning: numa (").put(item).put("): ").put(why).put_char('\n');
+  say(t);
+}
+
+void *run_profiler(void *) {
+  Live &live = *g_live;
+  live.sources.ignore_thread(static_cast<uint32_t>(gettid()));
+  leave_alone(gettid());
+  do
+    live.migrator->profile();
+  while (live.sleeper.sleep_until(kKernelMover.now_ns() + kTickNs));
+  return nullptr;
+}
+
+void *run_migrator(void *) {
+  Live &live = *g_live;
+  live.sources.ignore_thread(static_cast<uint32_t>(gettid()));
+  leave_alone(gettid());
+  uint64_t begun = kKernelMover.now_ns();
+  const uint64_t interval_ns = live.options.interval_ms * kMillisecond;
+  for (;;) {
+    const bool places = *live.options.place && !live.migrator->placed();
+    // From now, not from when it should have been: after SIGCONT one interval ends, not all that were slept through.
+    if (!live.sleeper.sleep_until(begun + (places ? kPlaceNs : interval_ns)))
+      return nullptr;
+    const uint64_t now = kKernelMover.now_ns();
+    live.migrator->interval(now - begun);
+    begun = kKernelMover.now_ns();
+  }
+}
+
+bool start_thread(Live &live, void *(*run)(void *), const char *name) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  const bool ok = pthread_create(&live.threads[live.thread_count], nullptr, run, nullptr) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (ok)
+    pthread_setname_np(live.threads[live.thread_count++], name);
+  return ok;
+}
+
+/// "stats:exit" or with more words.
+bool stats_at_exit(const char *conf) {
+  char value[64];
+  bool found = false;
+  for (const char *at = conf; (at = strstr(at, "stats:")); at += 6)
+    if (at == conf || at[-1] == ',') {
+      const size_t n = strcspn(at + 6, ",");
+      if (n < sizeof value) {
+        memcpy(value, at + 6, n);
+        value[n] = 0;
+        found = strstr(value, "exit") || strstr(value, "json");
+      }
+    }
+  return found;
+}
+
+/// "sysfs:DIR", as libsmalloc reads it.
+void find_sysfs(const char *conf, char *path, size_t capacity) {
+  for (const char *at = conf; (at = strstr(at, "sysfs:")); at += 6)
+    if (at == conf || at[-1] == ',') {
+      const size_t n = strcspn(at + 6, ",");
+      if (n > 0 && n < capacity) {
+        memcpy(path, at + 6, n);
+        path[n] = 0;
+      }
+    }
+}
+
+const char *program_name() {
+  static char name[256];
+  const ssize_t n = readlink("/proc/self/exe", name, sizeof name - 1);
+  name[n > 0 ? n : 0] = 0;
+  for (char *c = name; *c; c++)
+    if (*c == ' ' || *c == '\n')
+      *c = '_';
+  return name;
+}
+
+void open_log(Live &live) {
+  char path[512];
+  if (!*live.options.log || !trace::expand_path(live.options.log, path, sizeof path))
+    return;
+  if (const int error = live.log.create(path)) {
+    warn(path, strerror(error));
+    return;
+  }
+  TextBuffer<1024> t;
+  t.put(kLogHeader).put(" pid=").number(static_cast<uint64_t>(getpid())).put(" source=");
+  t.put(*live.options.replay ? "replay" : *live.options.place ? "place" : live.sources.name());
+  t.put(" stands_for=").number(live.sources.stands_for()).put(" interval_ms=");
+  t.number(live.options.interval_ms).put(" nodes=");
+  for (unsigned n = 0; n < live.topology.nodes; n++)
+    t.put(n ? "," : "").number(live.topology.node[n].os_id);
+  live.log.line(t.put(" program=").put(program_name()).put_char('\n').text());
+  live.log.flush();
+}
+
+// The parent's threads, rings and log are not the child's.
+void in_child() {
+  g_live = nullptr;
+  listen_to_accesses(0);
+}
+
+/// Instrumented code that is linked against a recorder of its own shows this pointer.
+void offer_listener() {
+  if (auto *listener = static_cast<void (**)(uint64_t, uint32_t)>(
+          dlsym(RTLD_DEFAULT, "__smalloc_v1_access_listener")))
+    *listener = tell_access;
+}
+
+__attribute__((constructor(102))) void start() {
+  const char *conf = getauxval(AT_SECURE) ? nullptr : getenv("SMALLOC_CONF");
+  LiveOptions options;
+  if (!conf)
+    return;
+  parse_live_options(Text(conf), options);
+  if (options.mode != NumaMode::kMigrate)
+    return;
+  static char sysfs[256] = "/sys";
+  find_sysfs(conf, sysfs, sizeof sysfs);
+  void *memory = map_pages(sizeof(Live));
+  if (!memory)
+    return;
+  Live &live = *new (memory) Live;
+  live.options = options;
+  live.process = getpid();
+  live.wants_summary = stats_at_exit(conf);
+  const bool repeats = *options.replay || *options.place;
+  const char *why = nullptr;
+  if (!read_nodes(read_system_file, sysfs, live.topology))
+    why = "the kernel has no NUMA support; nothing migrates";
+  else if (live.topology.nodes < 2)
+    why = "this machine has one node, every access is local; nothing migrates";
+  if (why) {
+    warn("migrate", why);
+    unmap_pages(memory, sizeof(Live));
+    return;
+  }
+  if (!repeats) {
+    AccessSources::Config config;
+    config.wanted = options.source;
+    config.sample_period = options.sample_period;
+    config.clock_us = options.clock_us;
+    config.sysfs = sysfs;
+    why = live.sources.open(config, live.topology);
+    // An instrumented program may still tell; any other is not counted.
+    if (why)
+      warn("source", why);
+    offer_listener();
+  }
+  Migrator::Hooks hooks;
+  hooks.sysfs = sysfs;
+  live.migrator = new (live.migrator_memory)
+      Migrator(options, live.topology, repeats ? nullptr : &live.sources, &live.log, hooks);
+  if (repeats) {
+    const bool places = *options.place;
+    const char *path = places ? options.place : options.replay;
+    why = live.migrator->replay(path, places ? MigrationReplay::Kind::kPlace
+                                             : MigrationReplay::Kind::kReplay);
+    if (why)
+      warn(path, why);
+  }
+  open_log(live);
+  g_live = &live;
+  pthread_atfork(nullptr, nullptr, in_child);
+  if ((!repeats && !start_thread(live, run_profiler, "smalloc-count")) ||
+      !start_thread(live, run_migrator, "smalloc-migrate"))
+    warn("migrate", "no thread can be had; nothing migrates");
+}
+
+void print_summary(const Live &live) {
+  const Migrator &m = *live.migrator;
+  const MoverCounters &moved = m.moved();
+  TextBuffer<1024> t;
+  t.put("smalloc: numa: source ").put(live.sources.name()).put(", ");
+  t.number(m.counters().intervals).put(" intervals, ").number(m.counters().samples);
+  t.put(" samples, moved ").number(moved.pages).put(" pages and ").number(moved.superpages);
+  t.put(" superpages, ").number(moved.splits).put(" split, ").number(moved.failed());
+  t.put(" stayed");
+  for (unsigned i = 0; i < kMoveFailures; i++)
+    if (moved.failures[i])
+      t.put(" ").put(failure_name(static_cast<MoveFailure>(i))).put(":").number(moved.failures[i]);
+  if (const auto &r = m.replayed().counters(); r.moves)
+    t.put(", repeated ").number(r.done).put(" of ").number(r.moves).put(" moves");
+  uint64_t cpu_ns = 0;
+  for (unsigned i = 0; i < live.thread_count; i++) {
+    clockid_t clock;
+    timespec spent;
+    if (pthread_getcpuclockid(live.threads[i], &clock) == 0 && clock_gettime(clock, &spent) == 0)
+      cpu_ns +=
+          static_cast<uint64_t>(spent.tv_sec) * 1000000000u + static_cast<uint64_t>(spent.tv_nsec);
+  }
+  t.put(", own time ").number(cpu_ns / 1000).put(" us, profile ").bytes(m.pages().bytes());
+  say(t.put_char('\n'));
+}
+
+__attribute__((destructor(102))) void finish() {
+  if (!g_live || g_live->process != getpid())
+    return;
+  Live &live = *g_live;
+  if (live.wants_summary)
+    print_summary(live); // while the threads' clocks are there
+  live.migrator->stop();
+  live.sleeper.end();
+  timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += kMostWaitSeconds;
+  bool ended = true;
+  for (unsigned i = 0; i < live.thread_count; i++)
+    ended &= pthread_timedjoin_np(live.threads[i], nullptr, &until) == 0;
+  if (ended)
+    live.migrator->end();
+  g_live = nullptr;
+}
+
+} // namespace
+} // namespace smalloc::numa

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// numbers.h decides how numbers are written in settings: decimal digits and nothing else; sizes with an IEC
+// suffix k, m, g or t. No allocation, no locale.
+#ifndef SMALLOC_BASE_NUMBERS_H
+#define SMALLOC_BASE_NUMBERS_H
+
+#include "smalloc/base/text.h"
+
+namespace smalloc {
+
+/// False when it is no number or overflows.
+inline bool parse_number(Text value, uint64_t &number) {
+  if (value.size == 0)
+    return false;
+  number = 0;
+  for (size_t i = 0; i < value.size; i++) {
+    char c = value.data[i];
+    if (c < '0' || c > '9' || number > (UINT64_MAX - 9) / 10)
+      return false;
+    number = number * 10 + static_cast<uint64_t>(c - '0');
+  }
+  return true;
+}
+
+/// "64m", "1g", "4096": IEC suffixes k, m, g, t. False when it is none of these or overflows.
+inline bool parse_bytes(Text value, uint64_t &bytes) {
+  static const char kSuffixes[] = "kmgt";
+  unsigned shift = 0;
+  if (value.size)
+    for (unsigned i = 0; i < 4; i++)
+      if ((value.data[value.size - 1] | 0x20) == kSuffixes[i])
+        shift = 10 * (i + 1);
+  uint64_t number;
+  if (!parse_number(Text(value.data, value.size - (shift ? 1 : 0)), number) ||
+      number > (UINT64_MAX >> shift))
+    return false;
+  bytes = number << shift;
+  return true;
+}
+
+} // namespace smalloc
+#endif

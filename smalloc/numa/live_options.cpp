@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// live_options.cpp decides how each NUMA key of SMALLOC_CONF is read.
+#include "smalloc/numa/live_options.h"
+#include "smalloc/base/numbers.h"
+
+namespace smalloc::numa {
+namespace {
+
+bool set_switch(Text v, bool &on) {
+  on = v.is("on") || v.is("true") || v.is("1");
+  return on || v.is("off") || v.is("false") || v.is("0");
+}
+bool set_between(Text v, uint64_t least, uint64_t most, unsigned &out) {
+  uint64_t n;
+  if (!parse_number(v, n) || n < least || n > most)
+    return false;
+  out = static_cast<unsigned>(n);
+  return true;
+}
+/// "5", "0.25": seconds, to a millisecond.
+bool set_interval(Text v, LiveOptions &o) {
+  constexpr uint64_t kLeastMs = 100, kMostMs = 50000;
+  size_t point = 0;
+  while (point < v.size && v.data[point] != '.')
+    point++;
+  uint64_t whole, ms = 0;
+  if (!parse_number(Text(v.data, point), whole) || whole > kMostMs)
+    return false;
+  if (point < v.size) {
+    const Text fraction(v.data + point + 1, v.size - point - 1);
+    if (fraction.size > 3 || !parse_number(fraction, ms))
+      return false;
+    for (size_t digits = fraction.size; digits < 3; digits++)
+      ms *= 10;
+  }
+  ms += whole * 1000;
+  if (ms < kLeastMs || ms > kMostMs)
+    return false;
+  o.interval_ms = static_cast<unsigned>(ms);
+  return true;
+}
+bool set_mode(Text v, LiveOptions &o) {
+  if (v.is("off") || v.is("false"))
+    o.mode = NumaMode::kOff;
+  else if (v.is("hints"))
+    o.mode = NumaMode::kHints;
+  else if (v.is("migrate"))
+    o.mode = NumaMode::kMigrate;
+  else
+    return false;
+  o.mode_given = true;
+  return true;
+}
+bool set_source(Text v, LiveOptions &o) {
+  static const char *const names[] = {"auto", "pmu", "clock", "faults", "instrumented"};
+  for (uint8_t i = 0; i < 5; i++)
+    if (v.is(names[i])) {
+      o.source = static_cast<CountSource>(i);
+      return true;
+    }
+  return false;
+}
+bool set_policy(Text v, LiveOptions &o) {
+  o.paper_policy = v.is("paper");
+  return o.paper_policy || v.is("ours");
+}
+bool set_size(Text v, uint64_t &bytes) {
+  constexpr uint64_t kMostBytes = uint64_t{64} << 40;
+  uint64_t n;
+  if (!parse_bytes(v, n) || n > kMostBytes)
+    return false;
+  bytes = n;
+  return true;
+}
+bool set_path(Text v, char (&path)[256]) {
+  if (v.size == 0 || v.size >= sizeof path)
+    return false;
+  memcpy(path, v.data, v.size);
+  path[v.size] = 0;
+  return true;
+}
+
+constexpr char kSwitch[] = "on or off";
+constexpr char kPath[] = "a path of 1 to 255 bytes";
+constexpr char kSize[] = "0 to 64t, such as 256m";
+
+} // namespace
+
+const LiveKey kLiveKeys[] = {
+    {"numa", set_mode, "off, hints or migrate"},
+    {"numa_source", set_source, "auto, pmu, clock, faults or instrumented"},
+    {"numa_interval", set_interval, "seconds, 0.1 to 50"},
+    {"numa_sample",
+     [](Text v, LiveOptions &o) { return set_between(v, 1, 1u << 24, o.sample_period); },
+     "accesses, 1 to 16777216"},
+    {"numa_clock", [](Text v, LiveOptions &o) { return set_between(v, 100, 1000000, o.clock_us); },
+     "microseconds, 100 to 1000000"},
+    {"numa_policy", set_policy, "ours or paper"},
+    {"numa_bind", [](Text v, LiveOptions &o) { return set_switch(v, o.bind_threads); }, kSwitch},
+    {"numa_stop", [](Text v, LiveOptions &o) { return set_switch(v, o.stop_threads); }, kSwitch},
+    {"numa_rate", [](Text v, LiveOptions &o) { return set_size(v, o.rate_bytes); }, kSize},
+    {"numa_reserve", [](Text v, LiveOptions &o) { return set_size(v, o.reserve_bytes); }, kSize},
+    {"numa_log", [](Text v, LiveOptions &o) { return set_path(v, o.log); }, kPath},
+    {"numa_replay", [](Text v, LiveOptions &o) { return set_path(v, o.replay); }, kPath},
+    {"numa_place", [](Text v, LiveOptions &o) { return set_path(v, o.place); }, kPath},
+};
+const size_t kLiveKeyCount = sizeof kLiveKeys / sizeof *kLiveKeys;
+
+void parse_live_options(Text conf, LiveOptions &options) {
+  for (size_t start = 0; start < conf.size;) {
+    size_t end = start, colon;
+    while (end < conf.size && conf.data[end] != ',')
+      end++;
+    colon = start;
+    while (colon < end && conf.data[colon] != ':')
+      colon++;
+    const Text key(conf.data + start, colon - start);
+    const Text value = colon < end ? Text(conf.data + colon + 1, end - colon - 1) : Text();
+    for (const LiveKey &k : kLiveKeys)
+      if (key.is(k.name))
+        k.set(value, options);
+    start = end + 1;
+  }
+}
+
+} // namespace smalloc::numa

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// page_backing.cpp decides how PAGEMAP_SCAN is asked; Debian 12's headers do not know it yet.
+#include "smalloc/numa/page_backing.h"
+#include "smalloc/base/keep_errno.h"
+#include "smalloc/base/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_COLD
+#define MADV_COLD 20
+#endif
+
+namespace smalloc::numa {
+namespace {
+
+struct ScanRegion {
+  uint64_t start, end, categories;
+};
+struct ScanArgument {
+  uint64_t size, flags, start, end, walk_end, regions, region_count, most_pages, inverted, mask,
+      any_of, returned;
+};
+constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanArgument);
+constexpr uint64_t kIsPresent = 1u << 3, kIsHuge = 1u << 6;
+
+} // namespace
+
+Backing backing_of(uintptr_t address) {
+  KeepErrno keep;
+  const int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return Backing::kUnknown;
+  ScanRegion region = {};
+  ScanArgument scan = {};
+  scan.size = sizeof scan;
+  scan.start = address;
+  scan.end = address + kSuperpageBytes;
+  scan.regions = reinterpret_cast<uintptr_t>(&region);
+  scan.region_count = 1;
+  scan.mask = kIsPresent | kIsHuge;
+  scan.returned = kIsHuge;
+  const int found = ioctl(fd, kPagemapScan, &scan);
+  close(fd);
+  if (found < 0)
+    return Backing::kUnknown;
+  return found == 1 && region.start == address && region.end == address + kSuperpageBytes
+             ? Backing::kSuperpage
+             : Backing::kPages;
+}
+
+int split_superpage(void *address) {
+  KeepErrno keep;
+  if (madvise(address, kBasePageBytes, MADV_COLD) != 0)
+    return errno;
+  return backing_of(reinterpret_cast<uintptr_t>(address)) == Backing::kSuperpage ? EBUSY : 0;
+}
+
+} // namespace smalloc::numa
