@@ -207,6 +207,11 @@ void *BigObjects::allocate(const BigRequest &request) {
   }
   if (medium && kept == 0 && ladder_->primes_medium() && !prime_medium(a, first, whole))
     medium = false;
+  // Pages that are there already (of a pool, of an object before) move.
+  const unsigned placed = request.placement.kind == numa::PlacementKind::kNone || !config_.place
+                              ? 0
+                              : config_.place(address(a, first), committed, request.placement);
+  const uint32_t borders = placed > 1 && region_->charge_mappings(placed - 1) ? placed - 1 : 0;
   // What no pool has given gets transparent superpages, if the kernel takes advice.
   bool transparent = superpages && region_->thp_allowed();
   if (index == kSuper && region_->advice_error() != 0) {
@@ -226,7 +231,8 @@ void *BigObjects::allocate(const BigRequest &request) {
   o.offset = static_cast<uint32_t>(offset);
   o.whole_units = whole;
   o.pooled = pooled;
-  o.mappings = 2;
+  o.mappings = 2 + borders;
+  o.placed = placed != 0;
   for (UnitIndex i = 0; i < units; i++)
     a.head_of[first + i] = i;
   for (UnitIndex i = 0; i < whole; i++) {
@@ -355,7 +361,7 @@ bool BigObjects::release(void *p) {
     o.units = 0;
     if (pooled.units())
       ladder_->give_pool_pages_back(address(a, h.head), pooled);
-    release_units(a, h.head, units, used, pooled.units() == 0 && !o.demoted);
+    release_units(a, h.head, units, used, pooled.units() == 0 && !o.demoted && !o.placed);
   }
   if (promoting)
     promotion_lock_.unlock();

@@ -13,6 +13,7 @@
 #include "smalloc/core/region.h"
 #include "smalloc/core/ski_rental.h"
 #include "smalloc/core/unit_map.h"
+#include "smalloc/numa/placement.h"
 
 namespace smalloc {
 
@@ -33,8 +34,9 @@ struct BigObject {
   uint8_t fruitless;             ///< rounds without a promotion
   uint32_t looks = 0, finds = 0; ///< at units and dense ones among them, in this round
   bool refused = false;          ///< the last round ended because the kernel would not collapse
-  bool demoted = false;          ///< some unit's superpage at birth was taken away
-  uint32_t mappings;             ///< charged
+  bool placed = false;  ///< has policies of its own: nothing of it is kept for the next object
+  bool demoted = false; ///< some unit's superpage at birth was taken away
+  uint32_t mappings;    ///< charged
 };
 
 struct BigRequest {
@@ -44,6 +46,7 @@ struct BigRequest {
   bool promotable = true;
   bool zero = false;
   bool whole_superpages = false; ///< no tail on base pages: the last superpage is taken too
+  numa::Placement placement;
 };
 
 /// Bounded keep of freed units, in bytes of address space that stay resident. The bound starts at 2
@@ -73,6 +76,8 @@ public:
     uint64_t cache_bytes = 0;
     bool may_demote = true;      ///< under shortage, in favour of objects that gain more
     SmallPages *small = nullptr; ///< the heap that shares the budget, once it has started
+    /// Gives a range its nodes; returns how many parts got some.
+    unsigned (*place)(char *start, size_t bytes, numa::Placement placement) = nullptr;
   };
   /// False: tables are not to be had. The ladder is initialised and outlives this.
   bool init(Region &region, Ladder &ladder, const Config &config);

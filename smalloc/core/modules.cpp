@@ -7,6 +7,7 @@
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/spin_lock.h"
 #include "smalloc/core/key_join.h"
+#include "smalloc/core/object_placement.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/site_accounts.h"
 #include "smalloc/os/loaded_objects.h"
@@ -139,6 +140,8 @@ void obey_directive(const smalloc_site *site, smalloc_cell *cell, void *) {
     word = SMALLOC_WORD(SMALLOC_DECISION_RUNTIME,
                         flags & ~(SMALLOC_SITE_FULLY_INITIALISED | SMALLOC_SITE_SMALL), 21,
                         SMALLOC_BY_DIRECTIVE, kPagesPerUnit);
+  else if (g_placement.of(site).kind != numa::PlacementKind::kNone) // it must still reach us
+    word = SMALLOC_WORD(SMALLOC_DECISION_BASE, flags, 12, SMALLOC_BY_DIRECTIVE, 0);
   constexpr uint64_t kOfTheRuntime = uint64_t{SMALLOC_CELL_DIRECT | SMALLOC_CELL_SERVED} << 8;
   if ((__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & ~kOfTheRuntime) != word)
     set_word(cell, word);

@@ -7,6 +7,7 @@
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/debug.h"
 #include "smalloc/core/modules.h"
+#include "smalloc/core/object_placement.h"
 #include "smalloc/core/promotion_thread.h"
 #include "smalloc/core/stats.h"
 #include "smalloc/core/stats_exit.h"
@@ -70,6 +71,8 @@ const Options &Runtime::options() {
                     "record loads it), ignored\n");
     if (*options_.directives)
       load_directives();
+    if (options_.numa.mode_given && options_.numa.mode == numa::NumaMode::kOff)
+      g_placement.switch_off();
     if (g_directives.any() || options_.validate)
       start_agent();
     strategy_ = options_.heap;
@@ -83,6 +86,8 @@ void Runtime::load_directives() {
     TextBuffer<512> line;
     line.put("smalloc: warning: directives (").put(options_.directives).put("): ").put(why);
     print_warning(line.put(", ignored\n").text());
+  } else {
+    g_placement.load(options_.directives);
   }
 }
 
@@ -155,6 +160,9 @@ bool Runtime::start_region() {
 
   BigObjects::Config big_config;
   big_config.cache_bytes = o.cache_bytes;
+  big_config.place = [](char *start, size_t bytes, numa::Placement placement) {
+    return g_placement.place(start, bytes, placement);
+  };
   big_config.may_demote = o.demote_percent != 0;
   big_config.small = &g_small.main_pages();
   constexpr size_t kLeastBytes = size_t{256} << 20;

@@ -6,6 +6,7 @@
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/modules.h"
+#include "smalloc/core/object_placement.h"
 #include "smalloc/core/promotion_thread.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/include/smalloc/smalloc.h"
@@ -45,6 +46,7 @@ void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, bool at_b
   request.superpages_at_birth = at_birth;
   request.whole_superpages = whole;
   request.promotable = options_.promote != PromotePolicy::kOff && !(cell && is_deferred(cell));
+  request.placement = g_placement.of(cell);
   void *p = big_.allocate(request);
   if (!p)
     counters().fallbacks.add();
@@ -138,8 +140,13 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
   bool always = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE;
   bool undecided = !always && (flags & SMALLOC_SITE_UNDECIDED);
   uint64_t min_bytes = SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
-  if (SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_BASE && !undecided)
-    return nullptr;
+  if (SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_BASE && !undecided) {
+    // No superpages, and yet ours: only here can it have a node.
+    if (bytes < kSuperpageBytes || g_placement.of(cell).kind == numa::PlacementKind::kNone ||
+        !ready())
+      return nullptr;
+    return big_allocate(bytes, alignment, zero, false, false, cell);
+  }
 
   if (SMALLOC_LIKELY(bytes < kSuperpageBytes)) {
     if (undecided) {

@@ -75,7 +75,9 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
  * object of it.
  * CONTEXT: not an allocation itself but a call of a function that returns fresh memory (xmalloc): its cell goes down to
  * the allocation inside, if the linked image has that function's other entry (see smalloc_wrapper).
- * MANY: undecided, and many objects may live at a time: once decided, it is SMALL. */
+ * MANY: undecided, and many objects may live at a time: once decided, it is SMALL.
+ * PARTITIONED: parallel loops with a static schedule divide it among threads, by its leading dimension: on a machine of
+ * several nodes each share is to lie with its threads. */
 #define SMALLOC_SITE_REWRITTEN 1u
 #define SMALLOC_SITE_FULLY_INITIALISED 2u
 #define SMALLOC_SITE_SMALL 4u
@@ -83,6 +85,7 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
 #define SMALLOC_SITE_UNDECIDED 16u
 #define SMALLOC_SITE_CONTEXT 32u
 #define SMALLOC_SITE_MANY 256u
+#define SMALLOC_SITE_PARTITIONED 512u
 /* In a cell's word only, set by the runtime: small requests of the site may go straight to __smalloc_v1_small. */
 #define SMALLOC_CELL_DIRECT 64u
 #define SMALLOC_CELL_SERVED                                                                        \

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// object_placement.cpp decides where hints are kept (a table of those that name nodes, usually none) and how often the machine is
+// looked at (once, when the first object is placed).
+#include "smalloc/core/object_placement.h"
+#include "smalloc/agent/directive_line.h"
+#include "smalloc/base/keep_errno.h"
+#include "smalloc/base/spin_lock.h"
+#include "smalloc/base/units.h"
+#include "smalloc/core/modules.h"
+#include "smalloc/core/runtime.h"
+#include "smalloc/numa/system_nodes.h"
+#include "smalloc/os/node_policy.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace smalloc {
+
+constinit ObjectPlacement g_placement;
+
+namespace {
+
+/// 30 KB that stay untouched where nothing is placed.
+numa::Topology g_nodes;
+SpinLock g_nodes_lock;
+enum class Known : uint8_t { kNo, kYes, kOneNode };
+Known g_known = Known::kNo;
+
+const numa::Topology *nodes() {
+  SpinGuard guard(g_nodes_lock);
+  if (g_known == Known::kNo)
+    g_known = numa::read_nodes(numa::read_system_file, g_runtime.options().sysfs, g_nodes) &&
+                      g_nodes.nodes > 1
+                  ? Known::kYes
+                  : Known::kOneNode;
+  return g_known == Known::kYes ? &g_nodes : nullptr;
+}
+
+} // namespace
+
+void ObjectPlacement::load(const char *path) {
+  KeepErrno keep;
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  struct stat info;
+  void *map = MAP_FAILED;
+  if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)
+    map = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
+  if (fd >= 0)
+    close(fd);
+  if (map == MAP_FAILED)
+    return;
+  const auto bytes = static_cast<size_t>(info.st_size);
+  const auto *text = static_cast<const char *>(map);
+  // Twice: to count, to keep.
+  for (const bool keeping : {false, true}) {
+    size_t found = 0;
+    for (size_t at = 0; at < bytes;) {
+      const void *newline = memchr(text + at, '\n', bytes - at);
+      const size_t end =
+          newline ? static_cast<size_t>(static_cast<const char *>(newline) - text) : bytes;
+      Directive d;
+      numa::Placement placement;
+      if (parse_directive(Text(text + at, end - at), d) == DirectiveLine::kDirective &&
+          numa::parse_placement(d.numa, placement) &&
+          placement.kind != numa::PlacementKind::kNone) {
+        if (keeping)
+          entries_[found] = {d.site, d.context, d.has_context, placement};
+        found++;
+      }
+      at = end + 1;
+    }
+    if (keeping)
+      count_ = found;
+    else if (found == 0)
+      break;
+    else {
+      void *table = mmap(nullptr, found * sizeof(Entry), PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (table == MAP_FAILED)
+        break;
+      entries_ = static_cast<Entry *>(table);
+    }
+  }
+  munmap(map, bytes);
+}
+
+numa::Placement ObjectPlacement::of(const smalloc_site *site) const {
+  if (off_)
+    return {};
+  const Entry *found = nullptr;
+  if (count_) {
+    const uint64_t context = context_hash(site_string(site, site->context));
+    for (size_t i = 0; i < count_; i++)
+      if (const Entry &e = entries_[i];
+          e.site == site->id && (!e.has_context ? !found : e.context == context))
+        found = &e;
+  }
+  if (found)
+    return found->placement;
+  if (site->flags & SMALLOC_SITE_PARTITIONED)
+    return {numa::PlacementKind::kPartition, 0};
+  return {};
+}
+
+numa::Placement ObjectPlacement::of(const smalloc_cell *cell) const {
+  if (off_ || !cell || cell->site_offset == 0)
+    return {};
+  const auto *site = reinterpret_cast<const smalloc_site *>(reinterpret_cast<const char *>(cell) +
+                                                            cell->site_offset);
+  return site->magic == SMALLOC_SITE_MAGIC ? of(site) : numa::Placement();
+}
+
+unsigned ObjectPlacement::place(char *start, size_t bytes, numa::Placement placement) {
+  const numa::Topology *topology = nodes();
+  if (!topology)
+    return 0;
+  unsigned allowed[numa::kMaxNodes];
+  count_allowed_cpus(topology->node_of_cpu, numa::kMaxCpus, allowed, topology->nodes);
+  numa::PlacedRange ranges[numa::kMostRanges];
+  const unsigned n = numa::placed_ranges(*topology, allowed, placement, bytes, ranges);
+  unsigned done = 0;
+  for (unsigned i = 0; i < n; i++)
+    done += set_node_policy(start + ranges[i].from, align_up(ranges[i].bytes, kBasePageBytes),
+                            ranges[i].policy, ranges[i].nodes) == 0;
+  return done;
+}
+
+} // namespace smalloc

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// object_placement.h decides which sites' objects get their nodes at birth: those that a directive says it of (numa=...), and
+// those that the compiler found to be divided among threads (SMALLOC_SITE_PARTITIONED). numa:off switches it off.
+#ifndef SMALLOC_CORE_OBJECT_PLACEMENT_H
+#define SMALLOC_CORE_OBJECT_PLACEMENT_H
+
+#include "smalloc/include/smalloc/site.h"
+#include "smalloc/numa/placement.h"
+
+namespace smalloc {
+
+class ObjectPlacement {
+public:
+  /// Keeps the directives that name nodes. The file has been found readable. O(n), few of them.
+  void load(const char *path);
+  void switch_off() { off_ = true; }
+
+  numa::Placement of(const smalloc_site *site) const;
+  numa::Placement of(const smalloc_cell *cell) const;
+  /// Before anybody touches it. start is of a superpage. Returns how many ranges got a policy of their own; 0 on one node.
+  unsigned place(char *start, size_t bytes, numa::Placement placement);
+
+private:
+  struct Entry {
+    uint64_t site, context;
+    bool has_context;
+    numa::Placement placement;
+  };
+  Entry *entries_ = nullptr;
+  size_t count_ = 0;
+  bool off_ = false;
+};
+
+extern ObjectPlacement g_placement;
+
+} // namespace smalloc
+#endif

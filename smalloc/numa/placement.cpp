@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// placement.cpp decides the kernel's policy for each kind of placement, and where partitions meet: at superpages, so that none is
+// used by two nodes.
+#include "smalloc/numa/placement.h"
+#include "smalloc/base/numbers.h"
+#include "smalloc/base/units.h"
+
+namespace smalloc::numa {
+namespace {
+
+// linux/mempolicy.h; the last is of Linux 6.9.
+constexpr int kPreferredPolicy = 1, kInterleavePolicy = 3, kLocalPolicy = 4, kWeightedPolicy = 6;
+
+uint64_t bit_of(uint32_t os_node) { return os_node < 64 ? uint64_t{1} << os_node : 0; }
+
+} // namespace
+
+bool parse_placement(Text text, Placement &placement) {
+  constexpr char kPreferredWord[] = "preferred:";
+  constexpr size_t kPrefix = sizeof kPreferredWord - 1;
+  placement = Placement();
+  if (text.size == 0 || text.is("-"))
+    return true;
+  if (text.is("local"))
+    placement.kind = PlacementKind::kLocal;
+  else if (text.is("interleave"))
+    placement.kind = PlacementKind::kInterleave;
+  else if (text.is("weighted"))
+    placement.kind = PlacementKind::kWeighted;
+  else if (text.is("partition"))
+    placement.kind = PlacementKind::kPartition;
+  else if (text.size > kPrefix && memcmp(text.data, kPreferredWord, kPrefix) == 0) {
+    uint64_t node;
+    if (!parse_number(Text(text.data + kPrefix, text.size - kPrefix), node) || node > 1023)
+      return false;
+    placement.kind = PlacementKind::kPreferred;
+    placement.node = static_cast<uint16_t>(node);
+  }
+  return placement.kind != PlacementKind::kNone;
+}
+
+unsigned placed_ranges(const Topology &t, const unsigned *allowed_cpus, Placement placement,
+                       size_t bytes, PlacedRange *out) {
+  uint64_t with_memory = 0;
+  for (unsigned n = 0; n < t.nodes; n++)
+    with_memory |= t.has_memory(n) ? bit_of(t.node[n].os_id) : 0;
+  switch (placement.kind) {
+  case PlacementKind::kNone:
+    return 0;
+  case PlacementKind::kLocal:
+    out[0] = {0, bytes, kLocalPolicy, 0};
+    return 1;
+  case PlacementKind::kInterleave:
+  case PlacementKind::kWeighted:
+    out[0] = {0, bytes,
+              placement.kind == PlacementKind::kWeighted ? kWeightedPolicy : kInterleavePolicy,
+              with_memory};
+    return with_memory != 0;
+  case PlacementKind::kPreferred:
+    out[0] = {0, bytes, kPreferredPolicy, bit_of(placement.node) & with_memory};
+    return out[0].nodes != 0;
+  case PlacementKind::kPartition:
+    break;
+  }
+  unsigned cpus = 0, n = 0;
+  for (unsigned i = 0; i < t.nodes; i++)
+    cpus += allowed_cpus[i];
+  size_t from = 0;
+  unsigned before = 0;
+  for (unsigned i = 0; i < t.nodes && cpus; i++) {
+    before += allowed_cpus[i];
+    // To the nearest superpage; the last share takes the rest.
+    const double share = static_cast<double>(bytes) * before / cpus;
+    const size_t to = before == cpus ? bytes
+                                     : align_down(static_cast<size_t>(share) + kSuperpageBytes / 2,
+                                                  kSuperpageBytes);
+    const uint8_t home = t.nearest_memory(i);
+    if (to <= from || home == kNoNode)
+      continue;
+    out[n++] = {from, to - from, kPreferredPolicy, bit_of(t.node[home].os_id)};
+    from = to;
+  }
+  return n;
+}
+
+} // namespace smalloc::numa

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// node_policy.cpp decides the constants, which linux/mempolicy.h of Debian 12 has only in part.
+#include "smalloc/os/node_policy.h"
+#include "smalloc/base/keep_errno.h"
+
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace smalloc {
+
+int set_node_policy(void *start, size_t bytes, int policy, uint64_t nodes) {
+  constexpr int kInterleave = 3, kWeighted = 6;
+  constexpr unsigned long kMoveOwnPages = 1 << 1, kMostNodes = 65; // one more than there are bits
+  KeepErrno keep;
+  for (;;) {
+    const unsigned long mask = nodes;
+    if (syscall(SYS_mbind, start, bytes, policy, nodes ? &mask : nullptr, nodes ? kMostNodes : 0,
+                kMoveOwnPages) == 0)
+      return 0;
+    if (errno != EINVAL || policy != kWeighted)
+      return errno;
+    policy = kInterleave;
+  }
+}
+
+void count_allowed_cpus(const uint8_t *node_of_cpu, unsigned cpus, unsigned *by_node,
+                        unsigned nodes) {
+  KeepErrno keep;
+  cpu_set_t allowed;
+  for (unsigned n = 0; n < nodes; n++)
+    by_node[n] = 0;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    return;
+  for (unsigned cpu = 0; cpu < cpus && cpu < CPU_SETSIZE; cpu++)
+    if (node_of_cpu[cpu] < nodes && CPU_ISSET(cpu, &allowed))
+      by_node[node_of_cpu[cpu]]++;
+}
+
+} // namespace smalloc
