@@ -24,7 +24,7 @@ cl::opt<std::string> RootOpt("smalloc-root", cl::cat(Category),
 cl::opt<std::string> SitesOpt("smalloc-sites", cl::cat(Category),
                               cl::desc("directory for site tables as JSON"));
 cl::opt<std::string> LayoutOpt("smalloc-layout", cl::cat(Category), cl::desc("off"), cl::Hidden);
-cl::opt<std::string> NumaOpt("smalloc-numa", cl::cat(Category), cl::desc("off"), cl::Hidden);
+cl::opt<std::string> NumaOpt("smalloc-numa", cl::cat(Category), cl::desc("off or hints"));
 cl::opt<std::string> GenerateOpt("smalloc-profile-generate", cl::cat(Category), cl::ValueOptional,
                                  cl::desc("instrument; directory for traces"));
 cl::opt<std::string> UseOpt("smalloc-profile-use", cl::cat(Category), cl::desc("directives file"));
@@ -94,12 +94,15 @@ Error setOption(Options &O, StringRef Key, StringRef Value) {
                          "): " + Failed.message(),
                      "name a directory that you may write to");
     O.SitesDir = Value.str();
-  } else if (Key == "layout" || Key == "numa") {
-    StringRef Later = Key == "layout" ? "on" : "hints";
-    if (Value == Later)
+  } else if (Key == "numa") {
+    if (Value != "off" && Value != "hints")
+      return invalid(Key, Value, "off or hints");
+    O.NumaHints = Value == "hints";
+  } else if (Key == "layout") {
+    if (Value == "on")
       return notYet(Key, Value);
     if (Value != "off")
-      return invalid(Key, Value, ("off or " + Later).str());
+      return invalid(Key, Value, "off or on");
   } else if (Key == "profile-generate") {
     if (Value.contains(',') || Value.contains('%'))
       return invalid(Key, Value, "a directory without commas and percent signs");

@@ -29,6 +29,7 @@ struct Options {
       RewriteScope::Candidates; ///< All in a profile-generate build unless RewriteNamed
   bool RewriteNamed = false;
   MachineProfile Machine; ///< loaded when ReachPages != 0
+  bool NumaHints = false; ///< sites that threads divide say so
   std::string Root; ///< what source paths in site ids are relative to; empty: the compile directory
   std::string SitesDir;    ///< each unit's site table as JSON goes here; empty: nowhere
   std::string GenerateDir; ///< instrument; programs leave their traces there; empty: do not

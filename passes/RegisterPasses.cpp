@@ -77,11 +77,9 @@ PreservedAnalyses SmallocPrinterPass::run(Module &M, ModuleAnalysisManager &AM) 
     if (V.FaultsSaved != SMALLOC_UNKNOWN)
       errs() << " first-touch=" << V.FaultsSaved;
     const std::pair<unsigned, const char *> Names[] = {
-        {SMALLOC_SITE_REWRITTEN, " rewritten"},
-        {SMALLOC_SITE_FULLY_INITIALISED, " initialised"},
-        {SMALLOC_SITE_SMALL, " many"},
-        {SMALLOC_SITE_ESCAPES, " escapes"},
-        {SMALLOC_SITE_UNDECIDED, " undecided"}};
+        {SMALLOC_SITE_REWRITTEN, " rewritten"}, {SMALLOC_SITE_FULLY_INITIALISED, " initialised"},
+        {SMALLOC_SITE_SMALL, " many"},          {SMALLOC_SITE_ESCAPES, " escapes"},
+        {SMALLOC_SITE_UNDECIDED, " undecided"}, {SMALLOC_SITE_PARTITIONED, " partitioned"}};
     for (const auto &[Flag, Name] : Names)
       if (V.Flags & Flag)
         errs() << Name;

@@ -36,6 +36,8 @@ StringRef decisionName(smalloc_decision D) {
 }
 
 uint64_t wordOf(const SiteVerdict &V, const Options &O) {
+  if (V.Decision == SMALLOC_DECISION_BASE && (V.Flags & SMALLOC_SITE_PARTITIONED))
+    return SMALLOC_WORD(V.Decision, V.Flags, BasePageShift, SMALLOC_BY_COMPILER, 0);
   if (V.Decision == SMALLOC_DECISION_BASE)
     return 0;
   // Under split an undecided object below a superpage stays with the program's malloc: let its thunk say so at once.
@@ -303,6 +305,7 @@ Error writeSitesJson(const Module &M, ArrayRef<SiteVerdict> Sites, const Options
         {"saving_cycles_per_access", Number(V.SavingCycles)},
         {"first_touch_faults_saved", Optional(V.FaultsSaved)},
         {"fully_initialised", bool(V.Flags & SMALLOC_SITE_FULLY_INITIALISED)},
+        {"partitioned", bool(V.Flags & SMALLOC_SITE_PARTITIONED)},
         {"decision", decisionName(V.Decision)},
         {"page_bytes", uint64_t(1) << (Superpages ? SuperpageShift : BasePageShift)},
         {"min_bytes", Optional(V.MinBytes)},

@@ -4,6 +4,7 @@
 #include "Verdict.h"
 #include "SiteTable.h"
 #include "SiteText.h"
+#include "ThreadPartition.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -556,6 +557,14 @@ UnitVerdicts UnitAnalysis::run() {
   for (SiteVerdict &V : Result.Sites)
     if (any_of(Wrappers->inside(*V.Call), [&](const CallBase *In) { return Steered.contains(In); }))
       V.Flags |= SMALLOC_SITE_REWRITTEN;
+  if (O.NumaHints && O.Heap != SMALLOC_HEAP_OFF) {
+    // Which object is big is known at run time at the latest: every such site must reach us then.
+    const DenseSet<const CallBase *> Divided = partitionedSites(M, FAM, Origins);
+    for (SiteVerdict &V : Result.Sites)
+      if (Divided.contains(V.Call) && !(V.Flags & SMALLOC_SITE_SMALL) &&
+          (V.SizeBytes == SMALLOC_UNKNOWN || V.SizeBytes >= SuperpageBytes))
+        V.Flags |= SMALLOC_SITE_PARTITIONED | SMALLOC_SITE_REWRITTEN;
+  }
   nameSites(Result.Sites);
   if (O.Model == SMALLOC_MODEL_SPREAD &&
       (O.Heap == SMALLOC_HEAP_SPLIT || O.Heap == SMALLOC_HEAP_MIGRATE))

@@ -85,6 +85,7 @@ Json site_json(const Site &site) {
       {"saving_cycles_per_access", known(r.saving_cycles_per_access)},
       {"first_touch_faults_saved", known(r.first_touch_faults_saved)},
       {"fully_initialised", (r.flags & SMALLOC_SITE_FULLY_INITIALISED) != 0},
+      {"partitioned", (r.flags & SMALLOC_SITE_PARTITIONED) != 0},
       {"decision", kDecisions[decision]},
       {"min_bytes", min_bytes},
       {"page_bytes", uint64_t{1} << site.page_shift()},

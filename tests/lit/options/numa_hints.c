@@ -1,5 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Missing if this fails: numa=hints, which is not built yet, is an error.
-// RUN: not %clang -O2 -c -o %t.o '-fplugin-arg-smalloc-numa=hints' %s 2>&1 | FileCheck %s
-// CHECK: error: smalloc: plugin option 'numa=hints' is not available in this version of smalloc
-int x;
