@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# numa:migrate in a real process on whatever machine this is: a described system of two nodes (sysfs:DIR) stands in for the
+# one that is not there, so samples are taken and moves are planned, and the kernel's refusals are counted. Where pages really
+# move: tests/numa-vm.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+walker=$SMALLOC_BUILD/tests/numa_walker
+[ -x "$walker" ] || fail "numa_walker is not built"
+ended() { awk -v k="$1" '$1 == "end" { for (i = 2; i <= NF; i++) { split($i, a, "="); if (a[1] == k) v = a[2] } } END { print v + 0 }' log; }
+
+# Without a second node: one line, and the program runs as ever.
+nodes=$(find /sys/devices/system/node -maxdepth 1 -name 'node[0-9]*' 2>/dev/null | wc -l)
+if [ "$nodes" = 1 ]; then
+  expect_status 0 "$SMALLOC" run --numa migrate -- "$walker" idle base 4 0.1
+  [ "$(wc -l <err)" = 1 ] || { cat err; fail "not one line"; }
+  expect_match err '^smalloc: warning: numa \(migrate\): this machine has one node, every access is local; nothing migrates'
+  expect_match out ' wrong 0$'
+fi
+
+# The first processor is node 1's, which this machine has not got.
+for n in 0 1; do
+  mkdir -p "sys/devices/system/node/node$n"
+  printf 'Node %s MemTotal: 4000000 kB\nNode %s MemFree: 3000000 kB\n' $n $n >"sys/devices/system/node/node$n/meminfo"
+done
+echo 0-1 >sys/devices/system/node/online
+processors=$(getconf _NPROCESSORS_CONF)
+if [ "$processors" -gt 1 ]; then echo "1-$((processors - 1))"; else echo; fi >sys/devices/system/node/node0/cpulist
+echo 0 >sys/devices/system/node/node1/cpulist
+echo "10 30" >sys/devices/system/node/node0/distance
+echo "30 10" >sys/devices/system/node/node1/distance
+conf="sysfs:$tmp/sys,numa_interval:0.5,numa_clock:500,stats:exit"
+expect_status 0 "$SMALLOC" run --numa migrate --conf "$conf,numa_log:log" -- "$walker" far base 2 3
+expect_match out ' wrong 0$'
+expect_match log '^# smalloc.numa.log/1 pid=[0-9]+ source=(pmu|clock|faults|none|instrumented) stands_for=[0-9]+ interval_ms=500 nodes=0,1 '
+expect_match log '^interval=1 '
+expect_match log '^end intervals='
+expect_match err '^smalloc: numa: source '
+if grep -q '^smalloc: warning: numa (source): ' err; then
+  skip "this machine has no source of counts: $(grep -m1 'numa (source)' err)"
+fi
+[ "$(ended samples)" -ge 50 ] || { cat log; fail "hardly a sample"; }
+if [ "$nodes" = 1 ] && grep -q 'source=clock' log; then
+  [ "$(ended not_allowed)" -ge 1 ] || { cat log; fail "nothing was planned for the node that is not there"; }
+  [ "$(ended pages)" = 0 ] || fail "pages moved to a node that is not there"
+fi
+
+# Children, programs that are executed, and ends of all kinds: as without us.
+expect_status 0 "$SMALLOC" run --numa migrate --conf "$conf" -- "$walker" fork base 2 2
+expect_status 0 "$SMALLOC" run --numa migrate --conf "$conf" -- "$walker" exec far base 2 1
+expect_status 6 "$SMALLOC" run --numa migrate --conf "$conf" -- "$walker" _exit base 2 0.6
+expect_status 134 sh -c '"$@"; exit $?' sh "$SMALLOC" run --numa migrate --conf "$conf" -- "$walker" abort base 2 0.6
+expect_status 0 "$SMALLOC" run --numa migrate --conf "$conf,numa_bind:on,numa_stop:on" -- "$walker" storm base 2 2
+expect_status 0 env SMALLOC_CONF="numa:migrate,$conf" LD_PRELOAD="$PRELOAD" sh -c 'ls / | sort | wc -l'
+
+# record and replay: the same addresses twice, and what is wrong is said.
+expect_status 0 "$SMALLOC" numa record -o r.log --interval 0.5 --conf "sysfs:$tmp/sys,numa_clock:500" -- "$walker" far base 2 1
+expect_match r.log '^end '
+expect_status 0 "$SMALLOC" numa replay r.log -o log --conf "sysfs:$tmp/sys" --interval 0.5 -- "$walker" far base 2 1
+[ "$(ended samples)" = 0 ] || fail "a replay counts"
+cat >moves.log <<LOG
+# smalloc.numa.log/1 pid=1
+move interval=1 address=0000000000001000 pages=1 from=0 to=0 action=page result=done
+LOG
+expect_status 0 "$SMALLOC" numa replay --static moves.log -o log --conf "sysfs:$tmp/sys" -- "$walker" idle base 2 0.5
+[ "$(ended replay_moves)" = 1 ] && [ "$(ended replay_done)" = 0 ] || { cat log; fail "the page at 4096 is nobody's"; }
+expect_error 1 'cannot read the log \(none.log\): ' "$SMALLOC" numa replay none.log -- "$walker" idle base 2 0.1
+expect_error 2 'no command to run' "$SMALLOC" numa record
+echo nonsense >bad.log
+expect_status 0 "$SMALLOC" numa replay bad.log -o log --conf "sysfs:$tmp/sys" -- "$walker" idle base 2 0.1
+expect_match err "smalloc: warning: numa \(.*bad.log\): it does not begin with '# smalloc.numa.log/1'"

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * walker.c decides what the programs in the guest do: one thread on node 0 touches all memory first (the classical
+ * trap), threads on other nodes use it, and in the end the program asks the kernel where each page lies and prints it:
+ * "pages NODE:COUNT ... huge KIBIBYTES sum N". Contents are checked. It knows nothing of smalloc.
+ *
+ *   walker far KIND MIB SECONDS       a thread on the last node uses all of it
+ *   walker halves KIND MIB SECONDS    node 0 uses the first half of each 2 MiB, node 1 the second
+ *   walker parts KIND MIB SECONDS     each node uses its contiguous share
+ *   walker both KIND MIB SECONDS      nodes 0 and 1 use everything alike
+ *   walker wander KIND MIB SECONDS    all of it is used by node 1, then 0, then 1 ..., changing every half second
+ *   walker unmap base MIB SECONDS     pieces are unmapped and mapped again while a thread uses them
+ *   walker storm base MIB SECONDS     as far, and thousands of short threads
+ *   walker fork base MIB SECONDS      as far, and a child that uses the memory too; its status must be 0
+ *   walker exec ...                   executes itself with the rest
+ *   walker exit|_exit|abort KIND MIB SECONDS   as far, but ends so after SECONDS, whatever goes on
+ *   walker idle base MIB SECONDS      touches and sleeps
+ * KIND: base, thp, hugetlb, locked, shared (with a child), malloc
+ * A fifth argument NODE:PAGES ends it as soon as so many pages lie on that node; SECONDS are the most that it waits then, so
+ * that a busy machine makes a test longer and not wrong.
+ */
+#define _GNU_SOURCE
+#include "phase.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { kPage = 4096, kLine = 64, kMostNodes = 64 };
+static const size_t kUnit = (size_t)2 << 20;
+
+static char *memory;
+static size_t bytes;
+static double seconds;
+static atomic_int done;
+static int nodes = 1;
+static int monitored;
+
+static void fail(const char *what) {
+  fprintf(stderr, "walker: error: %s: %s\n", what, strerror(errno));
+  _exit(9);
+}
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+static void sleep_for(double s) {
+  struct timespec t = {(time_t)s, (long)((s - (double)(time_t)s) * 1e9)};
+  while (nanosleep(&t, &t) != 0 && errno == EINTR)
+    ;
+}
+static int read_cpu(int node) { /* the first processor of a node; -1: it has none */
+  char path[100];
+  int cpu = -1;
+  snprintf(path, sizeof path, "/sys/devices/system/node/node%d/cpulist", node);
+  FILE *f = fopen(path, "r");
+  if (!f)
+    return -1;
+  if (fscanf(f, "%d", &cpu) != 1)
+    cpu = -1;
+  fclose(f);
+  return cpu;
+}
+static void go_to(int node) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(read_cpu(node), &set);
+  if (sched_setaffinity(0, sizeof set, &set) != 0)
+    fail("sched_setaffinity");
+}
+
+/* A word of each line says where it is; walks add to its other words. */
+static void touch_all(void) {
+  for (size_t i = 0; i < bytes; i += kLine)
+    *(volatile uint64_t *)(memory + i) = i;
+}
+struct Share {
+  int node;
+  size_t from, piece, step; /* piece bytes of every step, beginning at from */
+  size_t end;
+};
+static uint64_t walk_once(const struct Share *s) {
+  uint64_t wrong = 0;
+  for (size_t at = s->from; at < s->end && !done; at += s->step)
+    for (size_t i = at; i < at + s->piece; i += kLine) {
+      wrong += *(volatile uint64_t *)(memory + i) != i;
+      ++*(volatile uint64_t *)(memory + i + 8);
+    }
+  return wrong;
+}
+static void *walk(void *argument) {
+  const struct Share *s = argument;
+  uint64_t wrong = 0;
+  go_to(s->node);
+  while (!done)
+    wrong += walk_once(s);
+  if (wrong) {
+    fprintf(stderr, "walker: error: %lu lines have wrong contents\n", (unsigned long)wrong);
+    _exit(8);
+  }
+  return NULL;
+}
+static atomic_int turn;
+static void *walk_in_turns(void *argument) {
+  const struct Share *s = argument;
+  go_to(s->node);
+  while (!done)
+    if (turn == s->node)
+      walk_once(s);
+    else
+      sched_yield();
+  return NULL;
+}
+
+static void allocate(const char *kind) {
+  const int shared = strcmp(kind, "shared") == 0, huge = strcmp(kind, "hugetlb") == 0;
+  if (strcmp(kind, "malloc") == 0) {
+    memory = malloc(bytes);
+    if (!memory)
+      fail("malloc");
+    memory = (char *)(((uintptr_t)memory + kPage - 1) & ~(uintptr_t)(kPage - 1));
+    bytes -= kUnit;
+    return;
+  }
+  char *p =
+      mmap(NULL, bytes + kUnit, PROT_READ | PROT_WRITE,
+           (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS | (huge ? MAP_HUGETLB : 0), -1, 0);
+  if (p == MAP_FAILED)
+    fail("mmap");
+  memory = (char *)(((uintptr_t)p + kUnit - 1) & ~(uintptr_t)(kUnit - 1));
+  if (!huge && !shared &&
+      madvise(memory, bytes, strcmp(kind, "thp") == 0 ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) != 0)
+    fail("madvise");
+  if (strcmp(kind, "locked") == 0 && mlock(memory, bytes) != 0)
+    fail("mlock");
+}
+
+static size_t locate(size_t on[kMostNodes]) { /* returns how many are nowhere */
+  size_t n = bytes / kPage, nowhere = 0;
+  memset(on, 0, sizeof(size_t) * kMostNodes);
+  for (size_t first = 0; first < n; first += 512) {
+    void *pages[512];
+    int status[512];
+    size_t count = n - first < 512 ? n - first : 512;
+    for (size_t i = 0; i < count; i++)
+      pages[i] = memory + (first + i) * kPage;
+    if (syscall(SYS_move_pages, 0, count, pages, NULL, status, 0) != 0)
+      fail("move_pages");
+    for (size_t i = 0; i < count; i++)
+      if (status[i] >= 0)
+        on[status[i]]++;
+      else
+        nowhere++;
+  }
+  return nowhere;
+}
+static int wanted_node = -1;
+static size_t wanted_pages;
+static int reached(void) {
+  size_t on[kMostNodes];
+  if (wanted_node < 0)
+    return 0;
+  locate(on);
+  return on[wanted_node] >= wanted_pages;
+}
+
+static void report(void) {
+  size_t on[kMostNodes], nowhere = locate(on);
+  printf("pages");
+  for (int i = 0; i < nodes; i++)
+    printf(" %d:%zu", i, on[i]);
+  if (nowhere)
+    printf(" nowhere:%zu", nowhere);
+  /* of the mapping that holds our memory */
+  FILE *f = fopen("/proc/self/smaps", "r");
+  char line[512];
+  unsigned long from, to, huge = 0, sum = 0;
+  int inside = 0;
+  while (f && fgets(line, sizeof line, f)) {
+    if (sscanf(line, "%lx-%lx ", &from, &to) == 2 && strchr(line, '-'))
+      inside = from < (unsigned long)memory + bytes && to > (unsigned long)memory;
+    else if (inside && sscanf(line, "AnonHugePages: %lu", &huge) == 1)
+      sum += huge;
+  }
+  if (f)
+    fclose(f);
+  uint64_t wrong = 0;
+  for (size_t i = 0; i < bytes; i += kLine)
+    wrong += *(volatile uint64_t *)(memory + i) != i;
+  printf(" huge %lu wrong %lu\n", sum, (unsigned long)wrong);
+  fflush(stdout);
+}
+
+static void *nothing(void *p) { return p; }
+
+int main(int argc, char **argv) {
+  if (argc > 2 && strcmp(argv[1], "exec") == 0) {
+    execv("/proc/self/exe", argv + 1);
+    fail("execv");
+  }
+  if (argc < 5) {
+    fprintf(stderr, "usage: walker WHAT KIND MIB SECONDS\n");
+    return 2;
+  }
+  const char *what = argv[1], *kind = argv[2];
+  bytes = strtoull(argv[3], NULL, 10) << 20;
+  seconds = atof(argv[4]);
+  if (argc > 5 &&
+      (sscanf(argv[5], "%d:%zu", &wanted_node, &wanted_pages) != 2 || wanted_node >= kMostNodes))
+    return 2;
+  monitored = getenv("WALKER_PHASES") != NULL;
+  while (nodes < kMostNodes && read_cpu(nodes) >= 0)
+    nodes++;
+  go_to(0);
+  allocate(kind);
+  touch_all();
+  report();
+  pid_t child = 0;
+  int hold[2];
+  if (strcmp(kind, "shared") == 0) { /* somebody else maps the pages, too */
+    if (pipe(hold) != 0 || (child = fork()) < 0)
+      fail("fork");
+    if (child == 0) {
+      char c;
+      uint64_t sum = 0;
+      for (size_t i = 0; i < bytes; i += kPage)
+        sum += *(volatile uint64_t *)(memory + i);
+      close(hold[1]);
+      _exit(read(hold[0], &c, 1) == 0 && sum ? 0 : 1);
+    }
+    close(hold[0]);
+  }
+
+  struct Share share[kMostNodes];
+  pthread_t thread[kMostNodes];
+  int threads = 0;
+  void *(*run)(void *) = walk;
+  if (strcmp(what, "halves") == 0) {
+    for (; threads < 2; threads++)
+      share[threads] =
+          (struct Share){threads, (size_t)threads * (kUnit / 2), kUnit / 2, kUnit, bytes};
+  } else if (strcmp(what, "parts") == 0) {
+    for (; threads < nodes; threads++)
+      share[threads] =
+          (struct Share){threads, bytes / (size_t)nodes * (size_t)threads, bytes / (size_t)nodes,
+                         bytes, bytes / (size_t)nodes * (size_t)threads + 1};
+  } else if (strcmp(what, "both") == 0 || strcmp(what, "wander") == 0) {
+    for (; threads < 2; threads++)
+      share[threads] = (struct Share){threads, 0, kPage, kPage, bytes};
+    if (strcmp(what, "wander") == 0)
+      run = walk_in_turns;
+  } else if (strcmp(what, "idle") != 0) {
+    share[threads++] = (struct Share){nodes - 1, 0, kPage, kPage, bytes};
+  }
+  if (monitored)
+    MONITOR_PHASE(1);
+  for (int i = 0; i < threads; i++)
+    if (pthread_create(&thread[i], NULL, run, &share[i]) != 0)
+      fail("pthread_create");
+  const double begun = now();
+  if (monitored) {
+    sleep_for(1);
+    MONITOR_PHASE(0);
+  }
+  if (strcmp(what, "wander") == 0) {
+    while (now() - begun < seconds && !reached()) {
+      turn = !turn;
+      sleep_for(0.5);
+    }
+  } else if (strcmp(what, "unmap") == 0) {
+    /* A part of our own, so that the walker's contents stay checked. */
+    while (now() - begun < seconds && !reached()) {
+      char *p = mmap(NULL, 8 * kUnit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (p == MAP_FAILED)
+        fail("mmap");
+      go_to(1);
+      for (int round = 0; round < 3; round++)
+        memset(p, round, 8 * kUnit);
+      munmap(p, 8 * kUnit);
+    }
+  } else if (strcmp(what, "storm") == 0) {
+    for (int i = 0; now() - begun < seconds && i < 2000; i++) {
+      pthread_t t;
+      if (pthread_create(&t, NULL, nothing, NULL) == 0)
+        pthread_join(t, NULL);
+    }
+  } else if (strcmp(what, "fork") == 0) {
+    sleep_for(1);
+    pid_t p = fork();
+    if (p == 0) {
+      uint64_t wrong = 0;
+      for (size_t i = 0; i < bytes; i += kLine) {
+        wrong += *(volatile uint64_t *)(memory + i) != i;
+        ++*(volatile uint64_t *)(memory + i + 16);
+      }
+      exit(wrong != 0);
+    }
+    int status = 1;
+    if (waitpid(p, &status, 0) != p || status != 0) {
+      fprintf(stderr, "walker: error: the child ended with status %x\n", (unsigned)status);
+      return 7;
+    }
+  }
+  while (now() - begun < seconds && !reached())
+    sleep_for(wanted_node < 0 ? 0.02 : 0.2);
+  if (strcmp(what, "exit") == 0)
+    exit(5);
+  if (strcmp(what, "_exit") == 0)
+    _exit(6);
+  if (strcmp(what, "abort") == 0)
+    abort();
+  if (monitored) {
+    MONITOR_PHASE(2);
+    sleep_for(1);
+    MONITOR_PHASE(0);
+  }
+  done = 1;
+  for (int i = 0; i < threads; i++)
+    pthread_join(thread[i], NULL);
+  if (child) {
+    int status;
+    close(hold[1]);
+    if (waitpid(child, &status, 0) != child || status != 0) {
+      fprintf(stderr, "walker: error: the child ended with status %x\n", (unsigned)status);
+      return 7;
+    }
+  }
+  report();
+  return 0;
+}
