@@ -28,6 +28,10 @@ MachineProfile fromPreset(const smalloc_machine &M) {
   P.WalkNearCycles = M.walk_near_cycles;
   P.WalkFarCycles = M.walk_far_cycles;
   P.PrefetchMaxStrideBytes = M.prefetch_max_stride_bytes;
+  const smalloc_tlb_level &Last = M.l2.entries_2m ? M.l2 : M.l1;
+  P.SuperpageReach = std::max<uint64_t>(Last.entries_2m, 1);
+  // The same number of entries for both sizes is one array for both.
+  P.SharedReach = &Last == &M.l2 && M.l2.entries_4k == M.l2.entries_2m;
   return P;
 }
 
@@ -116,7 +120,8 @@ Expected<MachineProfile> fromFile(StringRef Path) {
   const json::Array *Levels = Top->getArray("tlb");
   if (!Levels)
     return bad(Path, "key 'tlb' is missing");
-  double BestLevel = -1, Entries = 0, Ways = 0;
+  double BestLevel = -1, Entries = 0, Ways = 0, SuperLevel = -1;
+  const json::Object *Best = nullptr, *BestSuper = nullptr;
   for (size_t I = 0; I < Levels->size(); ++I) {
     const std::string Where = "tlb[" + utostr(I) + "]";
     const json::Object *L = (*Levels)[I].getAsObject();
@@ -125,15 +130,26 @@ Expected<MachineProfile> fromFile(StringRef Path) {
     const json::Array *Sizes = L->getArray("page_bytes");
     if (!Sizes)
       return bad(Path, "key '" + Where + ".page_bytes' is missing");
-    if (none_of(*Sizes,
-                [&](const json::Value &V) { return number(&V) == double(P.BasePageBytes); }))
+    auto Holds = [&](uint64_t Bytes) {
+      return any_of(*Sizes, [&](const json::Value &V) { return number(&V) == double(Bytes); });
+    };
+    const double Nearness = number(L->get("level")).value_or(static_cast<double>(I + 1));
+    if (auto E = number(L->get("entries"));
+        E && *E >= 1 && *E <= 1e9 && Holds(P.SuperpageBytes) && Nearness >= SuperLevel) {
+      // A level may have an array of its own for superpages, beside one for all sizes: they add up.
+      P.SuperpageReach =
+          static_cast<uint64_t>(*E) + (Nearness == SuperLevel ? P.SuperpageReach : 0);
+      SuperLevel = Nearness;
+      BestSuper = L;
+    }
+    if (!Holds(P.BasePageBytes))
       continue;
     auto E = number(L->get("entries"));
     if (!E || *E < 1 || *E > 1e9)
       return bad(Path, "key '" + Where + ".entries' is missing or not a positive number");
-    double Level = number(L->get("level")).value_or(static_cast<double>(I + 1));
-    if (Level > BestLevel) {
-      BestLevel = Level;
+    if (Nearness > BestLevel) {
+      BestLevel = Nearness;
+      Best = L;
       Entries = *E;
       Ways = number(L->get("ways")).value_or(0);
     }
@@ -143,6 +159,9 @@ Expected<MachineProfile> fromFile(StringRef Path) {
   if (Ways < 0 || Ways > Entries)
     return bad(Path, "'ways' is not between 0 and 'entries'");
   P.ReachPages = static_cast<uint64_t>(Entries);
+  P.SharedReach = Best == BestSuper && Best->getBoolean("shared").value_or(false);
+  if (Ways >= 1 && Best->getString("index") == StringRef("modulo"))
+    P.Sets = static_cast<uint64_t>(Entries / Ways);
   P.PaperThresholdPages = static_cast<uint64_t>(Ways >= 1 ? std::floor(Entries / Ways) : 1) + 1;
   if (auto Reach = number(Top->get("reach_pages")); Reach && *Reach >= 1)
     P.ReachPages = static_cast<uint64_t>(*Reach);
@@ -165,9 +184,11 @@ Expected<MachineProfile> fromFile(StringRef Path) {
     P.WalkCurve.erase(llvm::unique(P.WalkCurve, [](auto A, auto B) { return A.first == B.first; }),
                       P.WalkCurve.end());
   }
-  if (const json::Object *Prefetch = Top->getObject("prefetch"))
+  if (const json::Object *Prefetch = Top->getObject("prefetch")) {
+    P.PrefetchCrossesPage = Prefetch->getBoolean("crosses_page").value_or(true);
     if (auto Stride = number(Prefetch->get("max_stride_bytes")); Stride && *Stride >= 0)
       P.PrefetchMaxStrideBytes = static_cast<uint64_t>(*Stride);
+  }
   return P;
 }
 

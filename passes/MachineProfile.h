@@ -7,7 +7,7 @@
 #ifndef SMALLOC_PASSES_MACHINEPROFILE_H
 #define SMALLOC_PASSES_MACHINEPROFILE_H
 
-#include "PageSpread.h"
+#include "NestSpread.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -33,8 +33,16 @@ struct MachineProfile {
   /// Measured walk costs by pages in use, ascending; empty: only near and far are known.
   llvm::SmallVector<std::pair<double, double>, 8> WalkCurve;
   uint64_t PrefetchMaxStrideBytes = 2048;
+  bool PrefetchCrossesPage = true;
+  uint64_t Sets =
+      1; ///< of base pages, chosen by the page number; 1: fully associative, or how it chooses is unknown
+  uint64_t SuperpageReach = 1024; ///< superpages that the last level covers
+  bool SharedReach = false; ///< base pages and superpages compete for the last level's entries
 
-  SpreadTarget target() const { return {BasePageBytes, ReachPages, PrefetchMaxStrideBytes}; }
+  SpreadTarget target() const {
+    return {BasePageBytes, ReachPages,     PrefetchMaxStrideBytes, PrefetchCrossesPage,
+            Sets,          SuperpageBytes, SuperpageReach,         SharedReach};
+  }
   /// Cost of one walk when \p Pages pages are in use. With a measured curve: interpolated in the logarithm of the
   /// pages, constant beyond its ends. Otherwise between near and far as the page table outgrows the caches
   /// (8 bytes an entry; 64 Ki pages fill a 512 KiB cache, 4 Mi pages are far beyond it), logarithmic in between.

@@ -1,22 +1,16 @@
-//===- PageSpread.cpp - pages that a loop nest touches ----------------------===//
+//===- PageSpread.cpp - pages that a reference touches ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "PageSpread.h"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace smalloc {
 namespace {
 
 double magnitude(int64_t Stride) { return std::fabs(static_cast<double>(Stride)); }
-
-double objectPages(const SpreadReference &R, uint64_t PageBytes) {
-  if (R.ObjectBytes == UINT64_MAX)
-    return INFINITY;
-  return std::ceil(static_cast<double>(std::max<uint64_t>(R.ObjectBytes, 1)) /
-                   static_cast<double>(PageBytes));
-}
 
 /// Expected number of distinct pages hit by \p Draws independent draws out of \p Pages.
 double distinctOfDraws(double Draws, double Pages) {
@@ -25,6 +19,133 @@ double distinctOfDraws(double Draws, double Pages) {
   return Pages * -std::expm1(Draws * std::log1p(-1.0 / std::max(Pages, 1.0 + 1e-9)));
 }
 
+/// One loop that moves the address.
+struct Dimension {
+  double Stride, Trip;
+  double Least = 0; ///< of a triangle: the shortest that Trip gets
+};
+
+/// What the strides of the dimensions from \p From on have in common: blocks start at its multiples.
+uint64_t pitchOf(const std::vector<Dimension> &Dimensions, size_t From) {
+  uint64_t Common = 0;
+  for (size_t I = From; I < Dimensions.size(); ++I)
+    Common = std::gcd(Common, static_cast<uint64_t>(Dimensions[I].Stride));
+  return std::max<uint64_t>(Common, 1);
+}
+
+/// Average of ceil(c / Phase) for c evenly between \p Shortest and \p Longest.
+double averageSteps(double Shortest, double Longest, double Phase) {
+  const double Low = std::ceil(Shortest / Phase), High = std::ceil(Longest / Phase);
+  if (High <= Low || Longest <= Shortest)
+    return High;
+  // Integral of the staircase over [Shortest, Longest]; between steps Low and High it is linear but for the two ends.
+  const double First = Low * Phase - Shortest; // on step Low
+  const double Last = Longest - (High - 1) * Phase;
+  const double Between = (High - 1 - Low) * Phase * (Low + High) / 2; // steps Low + 1 .. High - 1
+  return (First * Low + Between + Last * High) / (Longest - Shortest);
+}
+
+/// \p Distinct: pages that overlapping dimensions share count once.
+Footprint countPages(const SpreadReference &R, unsigned Depth, uint64_t PageBytes, bool Distinct) {
+  const double Page = static_cast<double>(PageBytes);
+  const double Element = static_cast<double>(std::max<uint64_t>(R.ElementBytes, 1));
+  const double Limit = objectPages(R, PageBytes);
+  const size_t End = std::min<size_t>(Depth, R.Levels.size());
+  std::vector<Dimension> Dimensions;
+  double Draws = 1, Share = 1; // Share: of the bounding box of far-apart dimensions, the triangle
+  bool Irregular = false;
+  for (size_t I = 0; I < End; ++I) {
+    const SpreadLevel &L = R.Levels[I];
+    if (L.Irregular) {
+      Irregular = true;
+      Draws *= static_cast<double>(L.Trip);
+    } else if (L.StrideBytes != 0 && L.longest() > 1) {
+      Dimensions.push_back({magnitude(L.StrideBytes), static_cast<double>(L.Trip)});
+    }
+  }
+  // A triangle of two loops that both move the address: the far-apart dimension is as long as it ever gets, the close
+  // one varies along it.
+  for (size_t I = 0; I < End; ++I) {
+    const SpreadLevel &L = R.Levels[I];
+    if (L.TripMax <= L.Trip || L.Irregular || L.StrideBytes == 0)
+      continue;
+    const bool Whole = L.TripOf < End && L.TripOf < R.Levels.size();
+    auto Own = std::find_if(Dimensions.begin(), Dimensions.end(), [&](const Dimension &D) {
+      return D.Stride == magnitude(L.StrideBytes) && D.Trip == static_cast<double>(L.Trip);
+    });
+    if (!Whole || Own == Dimensions.end())
+      continue;
+    Own->Trip = static_cast<double>(L.TripMax);
+    // A loop that does not move the address only repeats: what makes it longer or shorter does so for this one, too.
+    unsigned Of = L.TripOf;
+    while (R.Levels[Of].StrideBytes == 0 && !R.Levels[Of].Irregular && R.Levels[Of].TripMax &&
+           R.Levels[Of].TripOf > Of && R.Levels[Of].TripOf < End)
+      Of = R.Levels[Of].TripOf;
+    const SpreadLevel &Outer = R.Levels[Of];
+    if (Outer.Irregular || Outer.StrideBytes == 0)
+      continue; // the same elements, again and again: the longest execution touches them all
+    if (magnitude(L.StrideBytes) < magnitude(Outer.StrideBytes)) {
+      Own->Least = static_cast<double>(std::max<uint64_t>(L.TripMin, 1));
+      continue;
+    }
+    auto Close = std::find_if(Dimensions.begin(), Dimensions.end(), [&](const Dimension &D) {
+      return D.Stride == magnitude(Outer.StrideBytes) && &D != &*Own;
+    });
+    if (Close != Dimensions.end())
+      Close->Least = std::max(1.0, Close->Trip * static_cast<double>(L.TripMin) /
+                                       static_cast<double>(L.TripMax));
+  }
+  std::stable_sort(Dimensions.begin(), Dimensions.end(),
+                   [](const Dimension &A, const Dimension &B) { return A.Stride < B.Stride; });
+  // Two loops over the same step (the window and the position of a convolution) walk one dimension together.
+  for (size_t I = 1; Distinct && I < Dimensions.size();) {
+    if (Dimensions[I].Stride == Dimensions[I - 1].Stride) {
+      Dimensions[I - 1].Trip += Dimensions[I].Trip - 1;
+      Dimensions.erase(Dimensions.begin() + static_cast<std::ptrdiff_t>(I));
+    } else {
+      ++I;
+    }
+  }
+  double Block = Element, Shortest = Element, Blocks = 1;
+  size_t FirstApart = Dimensions.size();
+  for (size_t I = 0; I < Dimensions.size(); ++I) {
+    const auto &[Stride, Trip, Least] = Dimensions[I];
+    if (FirstApart == Dimensions.size() && Stride - Shortest < Page) {
+      Shortest = std::max(Shortest, Stride * ((Least > 0 ? Least : Trip) - 1) + Shortest);
+      Block = std::max(Block, Stride * (Trip - 1) + Block);
+    } else {
+      FirstApart = std::min(FirstApart, I);
+      Blocks *= Trip;
+      if (Least > 0)
+        Share *= (Least + Trip) / 2 / Trip;
+    }
+  }
+  // Overlapping dimensions touch no more than what lies between the first and the last address.
+  double Span = Element;
+  for (const Dimension &D : Dimensions)
+    Span += D.Stride * (D.Trip - 1);
+  Footprint Out;
+  const double Start = static_cast<double>(R.StartBytes % PageBytes);
+  double Affine = Out.PagesPerBlock = std::ceil((Start + Block) / Page);
+  if (Blocks > 1) {
+    // A block that starts at any multiple of Phase covers ((ceil(block / Phase) - 1) * Phase) / page + 1 pages on average.
+    const uint64_t Pitch = pitchOf(Dimensions, FirstApart);
+    const double Phase = static_cast<double>(std::gcd(Pitch, PageBytes));
+    const double Off = std::fmod(Start, Phase);
+    Out.PagesPerBlock = (averageSteps(Off + Shortest, Off + Block, Phase) - 1) * Phase / Page + 1;
+    if (Pitch % PageBytes == 0 && !Irregular)
+      Out.BlockPages = std::max<uint64_t>(Pitch / PageBytes, 1);
+    Affine = Blocks * Share * Out.PagesPerBlock;
+    if (Distinct)
+      Affine = std::min(Affine, std::ceil((Start + Span) / Page));
+  }
+  double Pages = Irregular ? distinctOfDraws(Draws * Affine, Limit) : Affine;
+  Out.Pages = std::max(1.0, std::min(Pages, Limit));
+  return Out;
+}
+
+} // namespace
+
 double iterations(const SpreadReference &R, size_t From, size_t To) {
   double N = 1;
   for (size_t I = From; I < To && I < R.Levels.size(); ++I)
@@ -32,8 +153,21 @@ double iterations(const SpreadReference &R, size_t From, size_t To) {
   return N;
 }
 
-/// \p R with assumed trip counts bounded by what fits the object.
-SpreadReference bounded(SpreadReference R) {
+size_t innermostVarying(const SpreadReference &R) {
+  for (size_t I = 0; I < R.Levels.size(); ++I)
+    if (R.Levels[I].Irregular || R.Levels[I].StrideBytes != 0)
+      return I;
+  return R.Levels.size();
+}
+
+double objectPages(const SpreadReference &R, uint64_t PageBytes) {
+  if (R.ObjectBytes == UINT64_MAX)
+    return INFINITY;
+  return std::ceil(static_cast<double>(std::max<uint64_t>(R.ObjectBytes, 1)) /
+                   static_cast<double>(PageBytes));
+}
+
+SpreadReference boundedByObject(SpreadReference R) {
   if (R.ObjectBytes == UINT64_MAX)
     return R;
   for (SpreadLevel &L : R.Levels)
@@ -44,126 +178,14 @@ SpreadReference bounded(SpreadReference R) {
   return R;
 }
 
-/// Innermost level that the address varies with; Levels.size() if none.
-size_t innermostVarying(const SpreadReference &R) {
-  for (size_t I = 0; I < R.Levels.size(); ++I)
-    if (R.Levels[I].Irregular || R.Levels[I].StrideBytes != 0)
-      return I;
-  return R.Levels.size();
+Footprint footprint(const SpreadReference &R, unsigned Depth, uint64_t PageBytes) {
+  Footprint Out = countPages(R, Depth, PageBytes, /*Distinct=*/true);
+  Out.Entered = countPages(R, Depth, PageBytes, /*Distinct=*/false).Pages;
+  return Out;
 }
-
-bool isStream(const SpreadReference &R, const SpreadTarget &T) {
-  size_t I = innermostVarying(R);
-  return I < R.Levels.size() && !R.Levels[I].Irregular &&
-         magnitude(R.Levels[I].StrideBytes) <= static_cast<double>(T.PrefetchMaxStrideBytes);
-}
-
-} // namespace
-
-namespace {
-
-/// pagesTouched(), or, not \p Distinct, the pages entered: dimensions that overlap enter the same page again, which is
-/// a miss again once the dimension does not fit the reach.
-double pagesEntered(const SpreadReference &R, unsigned Depth, uint64_t PageBytes, bool Distinct) {
-  const double Page = static_cast<double>(PageBytes);
-  const double Limit = objectPages(R, PageBytes);
-  const size_t End = std::min<size_t>(Depth, R.Levels.size());
-  std::vector<std::pair<double, double>> Dimensions; // stride, trip
-  double Draws = 1;
-  bool Irregular = false;
-  for (size_t I = 0; I < End; ++I) {
-    const SpreadLevel &L = R.Levels[I];
-    if (L.Irregular) {
-      Irregular = true;
-      Draws *= static_cast<double>(L.Trip);
-    } else if (L.StrideBytes != 0 && L.Trip > 1) {
-      Dimensions.emplace_back(magnitude(L.StrideBytes), static_cast<double>(L.Trip));
-    }
-  }
-  std::sort(Dimensions.begin(), Dimensions.end());
-  // Two loops over the same step (the window and the position of a convolution) walk one dimension together.
-  for (size_t I = 1; Distinct && I < Dimensions.size();) {
-    if (Dimensions[I].first == Dimensions[I - 1].first) {
-      Dimensions[I - 1].second += Dimensions[I].second - 1;
-      Dimensions.erase(Dimensions.begin() + static_cast<std::ptrdiff_t>(I));
-    } else {
-      ++I;
-    }
-  }
-  double Block = static_cast<double>(std::max<uint64_t>(R.ElementBytes, 1)), Blocks = 1;
-  for (const auto &[Stride, Trip] : Dimensions) {
-    if (Blocks == 1 && Stride - Block < Page)
-      Block = std::max(Block, Stride * (Trip - 1) + Block);
-    else
-      Blocks *= Trip;
-  }
-  // Overlapping dimensions touch no more than what lies between the first and the last address.
-  double Span = static_cast<double>(std::max<uint64_t>(R.ElementBytes, 1));
-  for (const auto &[Stride, Trip] : Dimensions)
-    Span += Stride * (Trip - 1);
-  double Affine = std::ceil(Block / Page);
-  if (Blocks > 1) {
-    Affine = Blocks * ((Block - 1) / Page + 1);
-    if (Distinct)
-      Affine = std::min(Affine, Span / Page + 1);
-  }
-  double Pages = Irregular ? distinctOfDraws(Draws * Affine, Limit) : Affine;
-  return std::max(1.0, std::min(Pages, Limit));
-}
-
-} // namespace
 
 double pagesTouched(const SpreadReference &R, unsigned Depth, uint64_t PageBytes) {
-  return pagesEntered(R, Depth, PageBytes, /*Distinct=*/true);
-}
-
-std::vector<SpreadResult> nestSpread(const std::vector<SpreadReference> &Given,
-                                     const SpreadTarget &T) {
-  std::vector<SpreadReference> Nest;
-  for (const SpreadReference &R : Given)
-    Nest.push_back(bounded(R));
-  size_t Depth = 0;
-  for (const SpreadReference &R : Nest)
-    Depth = std::max(Depth, R.Levels.size());
-  // The working set of the innermost k levels, all references together; k levels "fit" while it is within reach.
-  const double Reach = static_cast<double>(T.ReachPages);
-  size_t Fits = 0;
-  for (size_t K = 1; K <= Depth; ++K) {
-    double Pages = 0;
-    for (const SpreadReference &R : Nest)
-      Pages += pagesTouched(R, static_cast<unsigned>(K), T.PageBytes);
-    if (Pages > Reach)
-      break;
-    Fits = K;
-  }
-  std::vector<SpreadResult> Results;
-  for (const SpreadReference &R : Nest) {
-    SpreadResult Out;
-    const size_t Levels = R.Levels.size();
-    Out.Pages = pagesTouched(R, static_cast<unsigned>(Levels), T.PageBytes);
-    Out.Accesses = iterations(R, 0, Levels);
-    const size_t Varying = innermostVarying(R);
-    double Misses;
-    if (Fits >= Levels) {
-      Misses = Out.Pages; // each page is walked once
-    } else if (Varying < Levels && R.Levels[Varying].Irregular && Varying >= Fits) {
-      // A random page each time: it is cached with probability reach / pages.
-      const double Limit = objectPages(R, T.PageBytes);
-      const double Set = std::isinf(Limit) ? Out.Pages : Limit;
-      Misses = iterations(R, Varying, Levels) * std::max(0.0, 1.0 - Reach / std::max(Set, 1.0));
-      Misses = std::max(Misses, std::min(Out.Pages, iterations(R, Varying, Levels)));
-    } else {
-      // Level Fits + 1 is the first that does not fit: its pages are loaded once in each of its executions.
-      Misses = pagesEntered(R, static_cast<unsigned>(Fits + 1), T.PageBytes, /*Distinct=*/false) *
-               iterations(R, Fits + 1, Levels);
-    }
-    Misses = std::min(Misses, Out.Accesses);
-    Out.MissesPerAccess = Out.Accesses > 0 ? Misses / Out.Accesses : 0;
-    Out.ExposedPerAccess = isStream(R, T) ? 0 : Out.MissesPerAccess;
-    Out.AccessesPerPage = Out.Pages > 0 ? Out.Accesses / Out.Pages : 0;
-    Results.push_back(Out);
-  }
-  return Results;
+  return countPages(R, Depth, PageBytes, /*Distinct=*/true).Pages;
 }
 
 double paperSpread(const SpreadReference &R, uint64_t PageBytes) {
@@ -184,27 +206,6 @@ double paperSpread(const SpreadReference &R, uint64_t PageBytes) {
     if (R.Levels[K].Irregular || R.Levels[K].StrideBytes != 0)
       Spread *= static_cast<double>(R.Levels[K].Trip);
   return std::min(Spread, objectPages(R, PageBytes));
-}
-
-uint64_t smallestPayingBytes(const SpreadReference &R, const SpreadTarget &T, double MissCycles,
-                             double MinCycles) {
-  auto Pays = [&](uint64_t Pages) {
-    SpreadReference Sized = R;
-    Sized.ObjectBytes = Pages * T.PageBytes;
-    return nestSpread({Sized}, T)[0].ExposedPerAccess * MissCycles >= MinCycles;
-  };
-  // Misses grow with the object: bisect over the number of pages.
-  uint64_t Low = 1, High = uint64_t(1) << 36;
-  if (!Pays(High))
-    return UINT64_MAX;
-  while (Low < High) {
-    uint64_t Middle = Low + (High - Low) / 2;
-    if (Pays(Middle))
-      High = Middle;
-    else
-      Low = Middle + 1;
-  }
-  return Low * T.PageBytes;
 }
 
 } // namespace smalloc

@@ -287,6 +287,22 @@ Error writeSitesJson(const Module &M, ArrayRef<SiteVerdict> Sites, const Options
     StringRef(V.Context).split(Chain, '\n', -1, /*KeepEmpty=*/false);
     for (StringRef Line : Chain)
       Context.push_back(Line);
+    json::Array References;
+    for (const ReferenceRow &R : V.References) {
+      json::Object Row{{"function", R.Function},
+                       {"line", R.Line},
+                       {"column", R.Column},
+                       {"pattern", patternName(R.Pattern)},
+                       {"saving_cycles_per_access", R.Saving},
+                       {"min_bytes", Optional(R.MinBytes)}};
+      if (R.Accesses >= 0) {
+        Row["pages"] = R.Pages;
+        Row["accesses"] = R.Accesses;
+        Row["misses_per_access"] = R.Misses;
+        Row["exposed_misses_per_access"] = R.Exposed;
+      }
+      References.push_back(std::move(Row));
+    }
     const bool Superpages = V.Decision != SMALLOC_DECISION_BASE;
     Rows.push_back(json::Object{
         {"id", utohexstr(V.Id, true, 16)},
@@ -312,6 +328,7 @@ Error writeSitesJson(const Module &M, ArrayRef<SiteVerdict> Sites, const Options
         {"decided_by", V.DecidedBy == SMALLOC_BY_PROFILE ? "profile" : "compiler"},
         {"rewritten", V.steerable()},
         {"confidence", V.Confidence / 100.0},
+        {"references", std::move(References)},
         {"why", V.Why}});
   }
   json::Object Top{{"schema", "smalloc.sites/1"},

@@ -196,6 +196,7 @@ std::string motionText(const LoopReference &R) {
   case Motion::Symbolic:
     return "walked across rows (a stride known at run time)";
   case Motion::Gather:
+  case Motion::GatherOfGather:
     return "picked at random through loaded indices";
   case Motion::Chase:
     return "reached through pointers";

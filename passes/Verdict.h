@@ -22,6 +22,16 @@
 
 namespace smalloc {
 
+/// What one reference does with a site's objects.
+struct ReferenceRow {
+  std::string Function;
+  unsigned Line = 0, Column = 0;
+  smalloc_pattern Pattern = SMALLOC_PATTERN_NONE;
+  double Pages = -1, Accesses = -1; ///< negative: known at run time only
+  double Misses = 0, Exposed = 0, Saving = 0;
+  uint64_t MinBytes = SMALLOC_UNKNOWN; ///< pays from here on
+};
+
 /// What is known and decided of one allocation call.
 struct SiteVerdict {
   llvm::CallBase *Call = nullptr;
@@ -53,6 +63,7 @@ struct SiteVerdict {
   uint64_t MinBytes = SMALLOC_UNKNOWN;
   unsigned Confidence = 0;
   std::string Why;
+  std::vector<ReferenceRow> References; ///< for the site table only
 
   bool steerable() const { return Flags & SMALLOC_SITE_REWRITTEN; }
 };

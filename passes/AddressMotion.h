@@ -1,0 +1,73 @@
+//===- AddressMotion.h - how an address moves with a loop -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how an address, or any value, moves with one loop around it. Scalar evolution does the work, with two optimistic
+// rules (an estimate is wanted, not a proof):
+//  1. sign and zero extension of a recurrence is the recurrence;
+//  2. a load from a loop-invariant address (struct field, Fortran descriptor, begin/end of a vector) is invariant.
+// What is left is told apart into gathers (the address depends on a value loaded at a moving address), pointer chases
+// (a pointer loaded through itself) and other irregular addresses (hashes, generators).
+//===----------------------------------------------------------------------===//
+#ifndef SMALLOC_PASSES_ADDRESSMOTION_H
+#define SMALLOC_PASSES_ADDRESSMOTION_H
+
+#include "llvm/ADT/DenseMap.h"
+#include <optional>
+
+namespace llvm {
+class Loop;
+class SCEV;
+class SCEVUDivExpr;
+class ScalarEvolution;
+class Type;
+class Value;
+} // namespace llvm
+
+namespace smalloc {
+
+enum class Motion {
+  None,           ///< the address does not vary with the loop
+  Constant,       ///< StrideBytes each iteration
+  Symbolic,       ///< a stride that is known at run time only
+  Gather,         ///< through a value loaded at a moving address
+  GatherOfGather, ///< through a value loaded through a value loaded
+  Chase,          ///< a pointer loaded through itself
+  Irregular,      ///< anything else: hashes, generators, results of calls
+};
+
+inline bool isUnpredictable(Motion M) { return M >= Motion::Gather; }
+
+struct LoopLevel {
+  const llvm::Loop *L = nullptr; ///< null: recursion or a caller's loop
+  Motion Kind = Motion::None;
+  int64_t StrideBytes = 0; ///< for Motion::Constant
+  std::optional<uint64_t>
+      Trip; ///< constant, average of a triangular loop, or estimated from a profile
+  const llvm::SCEV *TripScev = nullptr; ///< symbolic count of iterations; null: unknown
+  /// A triangular loop: its count runs evenly from TripMin to TripMax with this loop around it.
+  const llvm::Loop *TripOf = nullptr;
+  uint64_t TripMin = 0, TripMax = 0;
+};
+
+/// The motion of values with one loop; remembers what it was asked.
+class MotionQuery {
+public:
+  MotionQuery(const llvm::Loop *L, llvm::ScalarEvolution &SE) : L(L), SE(SE) {}
+  LoopLevel of(const llvm::SCEV *S, unsigned Depth = 0);
+
+private:
+  bool wraps(const LoopLevel &L, llvm::Type *T) const;
+  const llvm::SCEVUDivExpr *movingQuotient(const llvm::SCEV *S);
+  LoopLevel compute(const llvm::SCEV *S, unsigned Depth);
+  LoopLevel ofValue(llvm::Value *V, unsigned Depth);
+
+  const llvm::Loop *L;
+  llvm::ScalarEvolution &SE;
+  llvm::DenseMap<const llvm::SCEV *, LoopLevel> Known;
+};
+
+/// How \p S, an address or a value of a function, moves with \p L.
+LoopLevel motionOf(const llvm::SCEV *S, const llvm::Loop *L, llvm::ScalarEvolution &SE);
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,347 @@
+//===- Judgement.cpp - what one reference asks for its object ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Judgement.h"
+#include "SiteText.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/InstrTypes.h"
+#include <cmath>
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+/// Iterations assumed of a loop whose count is unknown: many, so that the object's size bounds the spread.
+constexpr uint64_t AssumedTrip = 1u << 20;
+/// Unpredictable accesses of unknown number: enough to come back to every page of any object.
+constexpr uint64_t AssumedDraws = uint64_t(1) << 40;
+/// A saving below this many cycles an access is lost in noise: not worth a page-size decision.
+constexpr double MinSavingCycles = 1.0;
+/// Below this many accesses to a page it is not worth a superpage: the walk saved is paid by collapsing or zeroing.
+constexpr double MinAccessesPerPage = 2.0;
+/// References of a nest that are counted with the one that is judged: of a nest that has more, the nearest.
+constexpr size_t MaxNest = 64;
+
+/// Iterations assumed of a loop that starts somewhere else each time (the neighbours of a vertex).
+constexpr uint64_t AssumedRun = 16;
+
+/// Loops by number, 1 being recursion or a caller's loop.
+using LoopNumbers = SmallDenseMap<const Loop *, unsigned, 16>;
+
+/// Does a walk begin anywhere in each iteration? (Through one table of indices it goes on where it ended, as a rule.)
+bool isJump(Motion Kind) { return isUnpredictable(Kind) && Kind != Motion::Gather; }
+
+SpreadReference numbers(const LoopReference &R, uint64_t ObjectBytes, uint64_t PageBytes,
+                        LoopNumbers &Loops) {
+  SpreadReference S;
+  S.ElementBytes = std::max<uint64_t>(R.Bytes, 1);
+  S.ObjectBytes = ObjectBytes;
+  S.OffsetBytes = R.OffsetBytes;
+  S.StartBytes = R.StartBytes;
+  S.Prefetched = R.Prefetched;
+  for (const LoopLevel &L : R.Levels) {
+    SpreadLevel Out;
+    Out.Irregular = isUnpredictable(L.Kind);
+    Out.TripAssumed = !L.Trip;
+    Out.Trip = std::max<uint64_t>(L.Trip.value_or(Out.Irregular ? AssumedDraws : AssumedTrip), 1);
+    if (L.Kind == Motion::Constant)
+      Out.StrideBytes = L.StrideBytes;
+    else if (L.Kind == Motion::Symbolic)
+      Out.StrideBytes = static_cast<int64_t>(PageBytes); // the row of an array of unknown shape
+    Out.Loop = L.L ? Loops.try_emplace(L.L, Loops.size() + 2).first->second : 1;
+    for (size_t K = S.Levels.size() + 1; L.TripOf && K < R.Levels.size(); ++K)
+      if (R.Levels[K].L == L.TripOf) {
+        Out.TripOf = static_cast<unsigned>(K);
+        Out.TripMin = L.TripMin;
+        Out.TripMax = L.TripMax;
+      }
+    if (isJump(L.Kind))
+      for (SpreadLevel &Inner : S.Levels)
+        if (Inner.TripAssumed && Inner.StrideBytes != 0)
+          Inner.Trip = std::min(Inner.Trip, AssumedRun);
+    S.Levels.push_back(Out);
+  }
+  return S;
+}
+
+smalloc_pattern patternOf(const LoopReference &R, uint64_t MaxStreamStride) {
+  const LoopLevel *L = R.varying();
+  if (!L)
+    return SMALLOC_PATTERN_NONE;
+  switch (L->Kind) {
+  case Motion::Chase:
+    return SMALLOC_PATTERN_POINTER_CHASING;
+  case Motion::Gather:
+  case Motion::GatherOfGather:
+  case Motion::Irregular:
+    return SMALLOC_PATTERN_SCATTERED;
+  case Motion::Symbolic:
+    return SMALLOC_PATTERN_STRIDED;
+  default:
+    return static_cast<uint64_t>(std::abs(L->StrideBytes)) <= MaxStreamStride
+               ? SMALLOC_PATTERN_STREAMING
+               : SMALLOC_PATTERN_STRIDED;
+  }
+}
+
+/// Loops that each walk an object once in the same way: building, summing and freeing it make three; more are a
+/// repetition (often an unrolled one).
+constexpr unsigned MaxSingleWalks = 3;
+
+/// A structure, or an array of pointers to objects, that \p R walks without an outer loop that comes back to its pages.
+bool walksOnce(const LoopReference &R) {
+  const LoopLevel *Moving = R.varying();
+  return Moving &&
+         (Moving->Kind == Motion::Chase ||
+          ((Moving->Kind == Motion::Gather || Moving->Kind == Motion::GatherOfGather) &&
+           R.ThroughPointers)) &&
+         &R.Levels.back() == Moving && !R.Assumed;
+}
+
+} // namespace
+
+bool tripsKnown(const LoopReference &R) {
+  return all_of(R.Levels, [](const LoopLevel &L) { return L.Trip.has_value(); });
+}
+
+bool shapeKnown(const LoopReference &R) {
+  return none_of(R.Levels, [](const LoopLevel &L) { return L.Kind == Motion::Symbolic; });
+}
+
+void ReferenceJudge::add(const LoopReference &R) {
+  if (R.Outermost)
+    Nests[R.Outermost].push_back(&R);
+  for (const CallBase *Site : Origins.originsOf(R.Pointer).Sites)
+    Reaching[Site].push_back(&R);
+}
+
+ArrayRef<const LoopReference *> ReferenceJudge::reaching(const CallBase *Site) const {
+  auto It = Reaching.find(Site);
+  return It == Reaching.end() ? ArrayRef<const LoopReference *>() : It->second;
+}
+
+uint64_t ReferenceJudge::sizeOf(const CallBase *Site) const {
+  auto It = Sizes.find(Site);
+  return It == Sizes.end() ? SMALLOC_UNKNOWN : It->second;
+}
+
+ReferenceJudge::Walked ReferenceJudge::walkedBy(const LoopReference &R) const {
+  auto [It, New] = Known.try_emplace(&R);
+  if (!New)
+    return It->second;
+  Walked Out;
+  const Value *Object = nullptr;
+  if (PointerOrigins::Answer From = Origins.originsOf(R.Pointer);
+      From.Sites.size() == 1 && !From.Unknown) {
+    Object = From.Sites[0];
+    Out.Bytes = sizeOf(From.Sites[0]);
+  } else {
+    Object = getUnderlyingObject(R.Pointer);
+  }
+  Out.Number = ObjectNumbers.try_emplace(Object, ObjectNumbers.size() + 1).first->second;
+  return Known[&R] = Out;
+}
+
+/// Magee and Qasem: the nest's references together against the threshold, each clamped to its object.
+Finding ReferenceJudge::judgePaper(const LoopReference &R, const JudgedObject &Judged) const {
+  Finding Out;
+  Out.Reference = &R;
+  Out.Pattern = patternOf(R, T.PrefetchMaxStrideBytes);
+  const double Threshold = static_cast<double>(O.Machine.PaperThresholdPages);
+  const References Nest = R.Outermost ? Nests.lookup(R.Outermost) : References{&R};
+  LoopNumbers Loops;
+  double Known = 0;
+  unsigned Unsized = 0;
+  bool Symbolic = false;
+  for (const LoopReference *Other : Nest) {
+    bool Counted = false;
+    for (const LoopLevel &L : Other->Levels) {
+      if (L.Kind != Motion::None && L.L && !L.Trip && !L.TripScev)
+        return Out; // trip count unknown: base pages
+      Symbolic |= L.Kind != Motion::None && !L.Trip;
+      Counted |= L.Kind != Motion::None;
+    }
+    const uint64_t Object = walkedBy(*Other).Bytes;
+    LoopReference OwnLoops =
+        *Other; // the paper looks at one procedure: callers' loops do not count
+    erase_if(OwnLoops.Levels, [](const LoopLevel &L) { return !L.L; });
+    if (Counted && Object == SMALLOC_UNKNOWN && !(tripsKnown(OwnLoops) && shapeKnown(OwnLoops)))
+      ++Unsized;
+    else
+      Known += paperSpread(numbers(OwnLoops, Object, T.PageBytes, Loops), T.PageBytes);
+  }
+  Out.Pages = Known;
+  bool ThisUnsized = Judged.SizeBytes == SMALLOC_UNKNOWN && !(tripsKnown(R) && shapeKnown(R));
+  if (Known >= Threshold) {
+    Out.MinBytes = 0;
+  } else if (Unsized && ThisUnsized) {
+    // The objects of symbolic size are taken to be alike: together they must reach the threshold.
+    double Pages = std::ceil((Threshold - Known) / Unsized);
+    Out.MinBytes = static_cast<uint64_t>(Pages - 1) * T.PageBytes + 1;
+    Out.Pages = -1;
+  }
+  Out.Why =
+      (Twine("spread ") + (Out.Pages >= 0 ? pagesText(Out.Pages) : "decided by the object's size") +
+       " in " + nestText(R) + " against the paper's threshold of " +
+       Twine(O.Machine.PaperThresholdPages) + " pages")
+          .str();
+  return Out;
+}
+
+/// \p R inside one loop more if the unit has so many loops like it that they are one loop, unrolled.
+LoopReference ReferenceJudge::withRepetition(const LoopReference &R, const CallBase *Site) const {
+  LoopReference Repeated = R;
+  const LoopLevel *Moving = R.varying();
+  if (!Site || !Moving || !R.Outermost)
+    return Repeated;
+  SmallPtrSet<const Loop *, 8> Alike;
+  for (const LoopReference *Other : reaching(Site)) {
+    const LoopLevel *Its = Other->varying();
+    if (Other->Outermost && Other->Access->getFunction() == R.Access->getFunction() && Its &&
+        Its->Kind == Moving->Kind && Its->StrideBytes == Moving->StrideBytes &&
+        Other->Levels.size() == R.Levels.size())
+      Alike.insert(Other->Outermost);
+  }
+  if (Alike.size() > MaxSingleWalks) {
+    LoopLevel Around;
+    Around.Trip = Alike.size();
+    Repeated.Levels.push_back(Around);
+  }
+  return Repeated;
+}
+
+/// The nest of \p R, which stands for \p Given and comes first, in numbers.
+std::vector<SpreadReference> ReferenceJudge::nestOf(const LoopReference &R,
+                                                    const LoopReference &Given,
+                                                    const JudgedObject &Judged) const {
+  std::vector<SpreadReference> Spreads;
+  LoopNumbers Loops;
+  auto Add = [&](const LoopReference &Other, const Walked &By) {
+    SpreadReference &S = Spreads.emplace_back(numbers(Other, By.Bytes, T.PageBytes, Loops));
+    S.Object = By.Number;
+    S.Group = Other.Group;
+  };
+  Walked Own = walkedBy(Given);
+  const unsigned Number = Own.Number;
+  const bool Sized = Judged.SizeBytes != SMALLOC_UNKNOWN && !Judged.Many;
+  Own.Bytes = Sized ? Judged.SizeBytes : SMALLOC_UNKNOWN;
+  Add(R, Own);
+  auto It = R.Outermost ? Nests.find(R.Outermost) : Nests.end();
+  if (It == Nests.end())
+    return Spreads;
+  const References &Nest = It->second;
+  const size_t At = static_cast<size_t>(find(Nest, &Given) - Nest.begin());
+  const size_t From = At > MaxNest / 2 ? std::min(At - MaxNest / 2, Nest.size()) : 0;
+  for (size_t K = From; K < Nest.size() && Spreads.size() < MaxNest; ++K)
+    if (Nest[K] != &Given) {
+      Walked By = walkedBy(*Nest[K]);
+      if (By.Number == Number)
+        By.Bytes = Own.Bytes;
+      Add(*Nest[K], By);
+    }
+  return Spreads;
+}
+
+/// Of \p Cost cycles an access, what superpages under the first reference's object leave to be saved: it misses on them,
+/// too, when it walks more of them than the TLB holds.
+double ReferenceJudge::savingOf(std::vector<SpreadReference> Nest, double Cost) const {
+  for (SpreadReference &R : Nest)
+    R.Superpages = R.Object == Nest[0].Object;
+  const SpreadResult On = nestSpread(Nest, T)[0];
+  return std::max(0.0, Cost - On.ExposedPerAccess * O.Machine.walkCycles(On.Pages));
+}
+
+Finding ReferenceJudge::judge(const LoopReference &Given, const JudgedObject &Judged) const {
+  if (Judged.Site || Judged.SizeBytes != SMALLOC_UNKNOWN)
+    return judgeAnew(Given, Judged);
+  // Of any object: asked by the summary for other units and by the promotion points.
+  if (auto It = OfAnything.find(&Given); It != OfAnything.end())
+    return It->second;
+  return OfAnything[&Given] = judgeAnew(Given, Judged);
+}
+
+Finding ReferenceJudge::judgeAnew(const LoopReference &Given, const JudgedObject &Judged) const {
+  if (O.Model == SMALLOC_MODEL_PAPER)
+    return judgePaper(Given, Judged);
+  const LoopReference R = withRepetition(Given, Judged.Site);
+  Finding Out;
+  Out.Reference = &Given;
+  Out.Pattern = patternOf(R, T.PrefetchMaxStrideBytes);
+  if (Out.Pattern == SMALLOC_PATTERN_NONE)
+    return Out;
+  const std::string Where = nestText(R);
+  if (walksOnce(R)) {
+    Out.Why = "walked once through pointers in " + Where + ": nothing comes back to its pages";
+    return Out;
+  }
+  const bool Sized = Judged.SizeBytes != SMALLOC_UNKNOWN && !Judged.Many;
+  const std::vector<SpreadReference> Nest = nestOf(R, Given, Judged);
+  const SpreadResult Alone = nestSpread(Nest, T)[0];
+  // The pages are known where the loops are, whatever follows from them.
+  const bool Known = tripsKnown(R) && shapeKnown(R) && !isUnpredictable(R.varying()->Kind);
+  if (Known) {
+    Out.Pages = Alone.Pages;
+    Out.Accesses = Alone.Accesses;
+    Out.Misses = Alone.MissesPerAccess;
+    Out.Exposed = Alone.ExposedPerAccess;
+  }
+  // Unpredictable accesses to an object of unknown size: it may be small enough for them to come back to its pages, if
+  // there are enough of them to come back to as many pages as the reach has.
+  const bool Unbounded = isUnpredictable(R.varying()->Kind) && !Sized;
+  const bool Rare =
+      Unbounded ? Alone.Accesses < MinAccessesPerPage * static_cast<double>(T.ReachPages + 1)
+                : Alone.AccessesPerPage < MinAccessesPerPage;
+  if (Rare) {
+    Out.Why = "each page is touched about once in " + Where +
+              ": a superpage would have to be filled for it";
+    return Out;
+  }
+  if (R.Prefetched) {
+    Out.Misses = Alone.MissesPerAccess;
+    Out.Why = "prefetched by the program in " + Where + ": its walks are overlapped";
+    return Out;
+  }
+  const double Cost = Alone.ExposedPerAccess * O.Machine.walkCycles(Alone.Pages);
+  LoopNumbers Loops;
+  SpreadReference Own = numbers(R, SMALLOC_UNKNOWN, T.PageBytes, Loops);
+  auto BigEnough = [&] {
+    return smallestPayingBytes(Own, T, O.Machine.WalkNearCycles, MinSavingCycles);
+  };
+  if (Out.Pattern == SMALLOC_PATTERN_STREAMING &&
+      (Sized || Known ? Cost < MinSavingCycles : BigEnough() == SMALLOC_UNKNOWN)) {
+    Out.Misses = Alone.MissesPerAccess;
+    Out.Why = "streamed in " + Where + ": the prefetcher hides the walks";
+    return Out;
+  }
+  if (Out.Pattern == SMALLOC_PATTERN_STREAMING) // runs too short to be followed
+    Out.Pattern = SMALLOC_PATTERN_STRIDED;
+  if (Sized || Known) {
+    Out.Pages = Alone.Pages;
+    Out.Misses = Alone.MissesPerAccess;
+    Out.Exposed = Alone.ExposedPerAccess;
+    if (tripsKnown(R))
+      Out.Accesses = Alone.Accesses;
+    Out.Saving = Cost >= MinSavingCycles ? savingOf(Nest, Cost) : Cost;
+    if (Out.Saving >= MinSavingCycles)
+      Out.MinBytes = 0;
+    Out.Why = motionText(R) + " in " + Where + ": " + missesText(Out.Misses) + ", spread " +
+              pagesText(Out.Pages) + ", reach " + std::to_string(T.ReachPages) + " pages";
+    if (Cost >= MinSavingCycles && !Out.pays())
+      Out.Why += "; superpages are missed as often";
+    return Out;
+  }
+  Out.MinBytes = BigEnough();
+  // What it costs well beyond the reach: the saving that ranks the site.
+  Own.ObjectBytes = 8 * T.ReachPages * T.PageBytes;
+  SpreadResult Beyond = nestSpread({Own}, T)[0];
+  Out.Misses = Beyond.ExposedPerAccess;
+  Out.Saving =
+      Beyond.ExposedPerAccess * O.Machine.walkCycles(8.0 * static_cast<double>(T.ReachPages));
+  Out.Why = motionText(R) + " in " + Where + ": about " + missesText(Out.Misses) + " once " +
+            (Judged.Many ? "the site's live objects outgrow" : "the object outgrows") +
+            " the reach of " + std::to_string(T.ReachPages) + " pages";
+  return Out;
+}
+
+} // namespace smalloc

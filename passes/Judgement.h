@@ -1,0 +1,80 @@
+//===- Judgement.h - what one reference asks for its object -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides of one reference and one site: how many pages the reference touches, how many of its accesses miss, what
+// superpages would save, and from which object size on that is worth it. The references of a nest are judged together:
+// they share the TLB.
+//===----------------------------------------------------------------------===//
+#ifndef SMALLOC_PASSES_JUDGEMENT_H
+#define SMALLOC_PASSES_JUDGEMENT_H
+
+#include "LoopAccesses.h"
+#include "NestSpread.h"
+#include "Options.h"
+#include "PointerOrigins.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include <string>
+
+namespace smalloc {
+
+/// What one reference asks for its object.
+struct Finding {
+  const LoopReference *Reference = nullptr;
+  smalloc_pattern Pattern = SMALLOC_PATTERN_NONE;
+  double Misses = 0, Saving = 0, Pages = -1, Accesses = -1, Exposed = 0;
+  uint64_t MinBytes = SMALLOC_UNKNOWN; ///< pays from here on; 0: always
+  std::string Why;
+  bool pays() const { return MinBytes != SMALLOC_UNKNOWN; }
+};
+
+/// The object that a reference is judged for.
+struct JudgedObject {
+  const llvm::CallBase *Site = nullptr; ///< null: any
+  uint64_t SizeBytes = SMALLOC_UNKNOWN;
+  bool Many = false; ///< one of many that the site makes: their number matters, not the size
+};
+
+class ReferenceJudge {
+public:
+  ReferenceJudge(const PointerOrigins &Origins, const Options &O)
+      : Origins(Origins), O(O), T(O.Machine.target()) {}
+
+  void setSize(const llvm::CallBase *Site, uint64_t Bytes) { Sizes[Site] = Bytes; }
+  /// \p R must stay where it is.
+  void add(const LoopReference &R);
+  llvm::ArrayRef<const LoopReference *> reaching(const llvm::CallBase *Site) const;
+
+  Finding judge(const LoopReference &R, const JudgedObject &Object) const;
+
+private:
+  Finding judgeAnew(const LoopReference &R, const JudgedObject &Object) const;
+  /// Where a reference's pointer comes from.
+  struct Walked {
+    uint64_t Bytes = SMALLOC_UNKNOWN;
+    unsigned Number = 0; ///< of the object, within the unit
+  };
+  Walked walkedBy(const LoopReference &R) const;
+  uint64_t sizeOf(const llvm::CallBase *Site) const;
+  LoopReference withRepetition(const LoopReference &R, const llvm::CallBase *Site) const;
+  std::vector<SpreadReference> nestOf(const LoopReference &R, const LoopReference &Given,
+                                      const JudgedObject &Object) const;
+  double savingOf(std::vector<SpreadReference> Nest, double Cost) const;
+  Finding judgePaper(const LoopReference &R, const JudgedObject &Object) const;
+
+  using References = llvm::SmallVector<const LoopReference *, 8>;
+  const PointerOrigins &Origins;
+  const Options &O;
+  SpreadTarget T;
+  llvm::DenseMap<const llvm::CallBase *, References> Reaching;
+  llvm::DenseMap<const llvm::Loop *, References> Nests;
+  llvm::DenseMap<const llvm::CallBase *, uint64_t> Sizes;
+  mutable llvm::DenseMap<const llvm::Value *, unsigned> ObjectNumbers;
+  mutable llvm::DenseMap<const LoopReference *, Walked> Known;
+  mutable llvm::DenseMap<const LoopReference *, Finding> OfAnything;
+};
+
+bool tripsKnown(const LoopReference &R);
+bool shapeKnown(const LoopReference &R);
+
+} // namespace smalloc
+#endif
