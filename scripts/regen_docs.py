@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""regen_docs.py decides what README.md says about speed and memory: the lines between `<!-- demo:begin -->` and
-`<!-- demo:end -->` are made from benchmarks/results/demo.json, which only a real run of `scripts/demo --record` writes.
+"""regen_docs.py decides what the documentation says that was measured: the lines between `<!-- NAME:begin -->` and
+`<!-- NAME:end -->` are made from files of results, which only real runs write.
 
-  regen_docs.py            rewrite the table
-  regen_docs.py --check    exit 1 when the README says something else than the results
+  demo          README.md             benchmarks/results/demo.json          scripts/demo --record
+  oracle        docs/spread.md        benchmarks/results/oracle.json        tests/oracle/oracle.py --record
+
+  regen_docs.py            rewrite the tables
+  regen_docs.py --check    exit 1 when a page says something else than the results
 """
 import argparse
 import json
@@ -12,7 +15,6 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- demo:begin -->", "<!-- demo:end -->"
 
 
 def ratio(base, result, kind):
@@ -56,32 +58,57 @@ def table(report):
     return "\n".join(lines)
 
 
+def oracle(report):
+    sys.path.insert(0, str(ROOT / "tests" / "oracle"))
+    import oracle as program
+
+    return program.page(report)
+
+
+# name: page, results, how the results become text, what writes them
+SECTIONS = {
+    "demo": ("README.md", "demo.json", table, "scripts/demo --record"),
+    "oracle": ("docs/spread.md", "oracle.json", oracle, "tests/oracle/oracle.py --record"),
+}
+
+
+def regenerate(name, page, results, check):
+    _, _, text, hint = SECTIONS[name]
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    if not results.exists() and f"{begin}\n{end}" in page.read_text(encoding="utf-8"):
+        return 0  # never recorded, and the page says nothing
+    try:
+        report = json.loads(results.read_text(encoding="utf-8"))
+        old = page.read_text(encoding="utf-8")
+    except OSError as error:
+        print(f"regen_docs.py: error: {error}\nhint: {hint}", file=sys.stderr)
+        return 1
+    if old.count(begin) != 1 or old.count(end) != 1 or old.index(begin) > old.index(end):
+        print(f"regen_docs.py: error: {page}: needs {begin} and {end} once each", file=sys.stderr)
+        return 1
+    before, rest = old.split(begin)
+    new = f"{before}{begin}\n{text(report)}\n{end}{rest.split(end)[1]}"
+    if new == old:
+        return 0
+    if check:
+        print(f"regen_docs.py: error: {page}: the measured table differs from {results}\nhint: scripts/regen_docs.py",
+              file=sys.stderr)
+        return 1
+    page.write_text(new, encoding="utf-8")
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--results", type=Path, default=ROOT / "benchmarks" / "results" / "demo.json")
+    parser.add_argument("--results", type=Path, help="only the README, from this file")
     parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
     options = parser.parse_args()
-    try:
-        report = json.loads(options.results.read_text(encoding="utf-8"))
-        readme = options.readme.read_text(encoding="utf-8")
-    except OSError as error:
-        print(f"regen_docs.py: error: {error}\nhint: scripts/demo --record", file=sys.stderr)
-        return 1
-    if readme.count(BEGIN) != 1 or readme.count(END) != 1 or readme.index(BEGIN) > readme.index(END):
-        print(f"regen_docs.py: error: {options.readme}: needs {BEGIN} and {END} once each", file=sys.stderr)
-        return 1
-    before, rest = readme.split(BEGIN)
-    after = rest.split(END)[1]
-    wanted = f"{before}{BEGIN}\n{table(report)}\n{END}{after}"
-    if wanted == readme:
-        return 0
-    if options.check:
-        print(f"regen_docs.py: error: {options.readme}: the measured table differs from {options.results}\n"
-              "hint: scripts/regen_docs.py", file=sys.stderr)
-        return 1
-    options.readme.write_text(wanted, encoding="utf-8")
-    return 0
+    if options.results or options.readme != ROOT / "README.md":
+        results = options.results or ROOT / "benchmarks" / "results" / "demo.json"
+        return regenerate("demo", options.readme, results, options.check)
+    return max(regenerate(name, ROOT / page, ROOT / "benchmarks" / "results" / results, options.check)
+               for name, (page, results, _, _) in SECTIONS.items())
 
 
 if __name__ == "__main__":
