@@ -54,7 +54,7 @@ def main():
 
         on = f"numa:migrate,sysfs:{sysfs},stats:exit"
         off = f"numa:off,sysfs:{sysfs},stats:exit"
-        _, elapsed, own, line = run(on, ["sleep", args.seconds])
+        _, elapsed, own, line = run(on, [build / "tests/numa_walker", "idle", "base", 64, args.seconds])
         print(f"sleeping: {100 * own / elapsed:.3f} % of a core in {elapsed:.1f} s\n  {line}")
         rounds = max(1, int(args.seconds * 20))
         pairs = [(run(off, [loop, rounds]), run(on, [loop, rounds])) for _ in range(args.runs)]
