@@ -5,6 +5,7 @@
 
   demo          README.md             benchmarks/results/demo.json          scripts/demo --record
   oracle        docs/spread.md        benchmarks/results/oracle.json        tests/oracle/oracle.py --record
+  profile       docs/profile-feedback.md  benchmarks/results/profile.json   scripts/profile_cost.py --record
 
   regen_docs.py            rewrite the tables
   regen_docs.py --check    exit 1 when a page says something else than the results
@@ -15,6 +16,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.dont_write_bytecode = True
 
 
 def ratio(base, result, kind):
@@ -65,10 +67,17 @@ def oracle(report):
     return program.page(report)
 
 
+def profile(report):
+    import profile_cost as program
+
+    return program.page(report)
+
+
 # name: page, results, how the results become text, what writes them
 SECTIONS = {
     "demo": ("README.md", "demo.json", table, "scripts/demo --record"),
     "oracle": ("docs/spread.md", "oracle.json", oracle, "tests/oracle/oracle.py --record"),
+    "profile": ("docs/profile-feedback.md", "profile.json", profile, "scripts/profile_cost.py --record"),
 }
 
 
