@@ -6,6 +6,8 @@
   demo          README.md             benchmarks/results/demo.json          scripts/demo --record
   oracle        docs/spread.md        benchmarks/results/oracle.json        tests/oracle/oracle.py --record
   profile       docs/profile-feedback.md  benchmarks/results/profile.json   scripts/profile_cost.py --record
+  compile-cost  docs/compile-cost.md  benchmarks/results/compile-cost.json  scripts/compile-cost --record
+  robustness    docs/robustness.md    benchmarks/results/robustness.json    scripts/robustness --record
 
   regen_docs.py            rewrite the tables
   regen_docs.py --check    exit 1 when a page says something else than the results
@@ -73,11 +75,37 @@ def profile(report):
     return program.page(report)
 
 
+def compile_cost(report):
+    lines = ["| unit | instructions | with the plugin | | memory | with the plugin | |", "|---|---|---|---|---|---|---|"]
+    for unit in report["units"]:
+        lines.append(f"| {unit['name']} | {unit['plain_instructions'] / 1e6:.0f} M | {unit['plugin_instructions'] / 1e6:.0f} M | "
+                     f"{100 * (unit['plugin_instructions'] / unit['plain_instructions'] - 1):+.1f} % | "
+                     f"{unit['plain_kib'] / 1024:.0f} MiB | {unit['plugin_kib'] / 1024:.0f} MiB | "
+                     f"{100 * (unit['plugin_kib'] / unit['plain_kib'] - 1):+.1f} % |")
+    total = report["total"]
+    lines += ["", f"All units: instructions {100 * total['instructions']:+.1f} %, worst unit {100 * total['worst_instructions']:+.1f} %; "
+              f"peak memory {100 * total['memory']:+.1f} %. Options {report['options']}; counted by {report['counter']}. "
+              "Made by `scripts/compile-cost --record`."]
+    return "\n".join(lines)
+
+
+def robustness(report):
+    lines = ["| what | programs | compilations | differences | crashes | unstable remarks |", "|---|---|---|---|---|---|"]
+    for row in report["rows"]:
+        lines.append(f"| {row['what']} | {row['programs']} | {row['compilations']} | {row['differences']} | {row['crashes']} | "
+                     f"{row['unstable']} |")
+    lines += ["", f"Seeds from {report['seed']} on; skipped because plain clang's program did not end in time: "
+              f"{report['skipped']}. Made by `scripts/robustness --record`."]
+    return "\n".join(lines)
+
+
 # name: page, results, how the results become text, what writes them
 SECTIONS = {
     "demo": ("README.md", "demo.json", table, "scripts/demo --record"),
     "oracle": ("docs/spread.md", "oracle.json", oracle, "tests/oracle/oracle.py --record"),
     "profile": ("docs/profile-feedback.md", "profile.json", profile, "scripts/profile_cost.py --record"),
+    "compile-cost": ("docs/compile-cost.md", "compile-cost.json", compile_cost, "scripts/compile-cost --record"),
+    "robustness": ("docs/robustness.md", "robustness.json", robustness, "scripts/robustness --record"),
 }
 
 
