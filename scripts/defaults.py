@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""defaults.py decides what cache:, promote: and demote: are when nobody says: each value is tried with the programs that it
+matters to, interleaved, and its time and memory stand beside each other.
+
+  defaults.py                     all keys; a table on standard output
+  defaults.py -k cache --runs 5   one key
+  defaults.py --quick             small sizes, one run: does it work?
+  defaults.py --json FILE         the numbers, too
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import bench  # noqa: E402
+import bloat  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# key -> (default, other values, programs: source, arguments, quick arguments)
+KEYS = {
+    "cache": ("64m", ["0", "16m", "256m"], [("bloat/temporaries.c", ["24", "40"], ["8", "4"])]),
+    "promote": ("auto", ["off", "eager"], [("kernels/gups.c", ["26"], ["22"]),
+                                           ("bloat/coroutines.c", ["20000", "256", "100"], ["3000", "32", "2"])]),
+    "demote": ("10%", ["off", "5%", "20%", "50%"], [("bloat/random_free.c", ["400"], ["100"]),
+                                                    ("bloat/churn.c", ["256", "3"], ["32", "1"])]),
+}
+
+
+def resident_at_end(command, environment):
+    """Programs of the bloat suite say it themselves."""
+    return bloat.run(command, environment, 300)["resident_bytes"]
+
+
+def measure(options, work):
+    report = {"schema": "smalloc.defaults/1", "kernel": os.uname().release, "keys": []}
+    for key in options.keys.split(","):
+        default, others, programs = KEYS[key]
+        for source, full, quick in programs:
+            name = Path(source).stem
+            command = bench.compile_program({"name": name, "source": source}, "ours", options.build, work)
+            command += quick if options.quick else full
+            values = [default, *others]
+            runs = {v: [] for v in values}
+            for _ in range(options.runs):
+                for value in values:
+                    runs[value].append(bench.run_once(command, {"SMALLOC_CONF": f"{key}:{value}"}, None))
+            if name in bloat.PROGRAMS:
+                for value in values:
+                    runs[value][0]["resident_bytes"] = resident_at_end(command, {"SMALLOC_CONF": f"{key}:{value}"})
+            rows = []
+            for value in values:
+                user = [r["user_seconds"] for r in runs[value]]
+                rows.append({"value": value, "user_seconds": statistics.median(user), "user_spread": bench.spread(user),
+                             "system_seconds": min(r["system_seconds"] for r in runs[value]),
+                             "peak_bytes": int(statistics.median(r["peak_rss_bytes"] for r in runs[value])),
+                             "resident_bytes": runs[value][0].get("resident_bytes"),
+                             "superpages": max(r["superpages"] for r in runs[value])})
+                bench.note(f"{key}:{value} {name}: {rows[-1]['user_seconds']:.2f} + {rows[-1]['system_seconds']:.2f} s")
+            report["keys"].append({"key": key, "default": default, "program": name, "rows": rows})
+    return report
+
+
+def table(report):
+    lines = ["| setting | program | user s | least system s | MiB at most | MiB at the end | superpages |", "|" + "---|" * 7]
+    for entry in report["keys"]:
+        for row in entry["rows"]:
+            mark = "**" if row["value"] == entry["default"] else ""
+            end = bloat.mib(row["resident_bytes"]) if row["resident_bytes"] else ""
+            lines.append(f"| {mark}`{entry['key']}:{row['value']}`{mark} | {entry['program']} | "
+                         f"{row['user_seconds']:.2f} ±{100 * row['user_spread']:.0f} % | {row['system_seconds']:.2f} | "
+                         f"{bloat.mib(row['peak_bytes'])} | {end} | {row['superpages']} |")
+    lines += ["", f"Median user time and its spread, least system time; the default in bold. Linux {report['kernel']}."]
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, default=ROOT / "build")
+    parser.add_argument("-k", "--keys", default=",".join(KEYS))
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    unknown = [k for k in options.keys.split(",") if k not in KEYS]
+    if unknown:
+        print(f"defaults.py: error: key ({unknown[0]}): unknown\nhint: one of {', '.join(KEYS)}", file=sys.stderr)
+        return 2
+    if options.quick:
+        options.runs = 1
+    try:
+        with tempfile.TemporaryDirectory(prefix="smalloc-defaults.") as work:
+            report = measure(options, Path(work))
+        print(table(report))
+        if options.json:
+            options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
+        print(f"defaults.py: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
