@@ -73,6 +73,8 @@ struct Counters {
   Counter small_bytes_now, small_bytes_peak;  ///< committed for the main heap of small objects
   Counter class_bytes_now, class_bytes_peak;  ///< committed for the class heap
   Counter static_superpages, text_superpages; ///< of the program itself: static:on, text:on
+  /// of what the program has mapped itself, also of mappings that are gone
+  Counter mapped_superpages_advised, mapped_superpages_promoted;
 };
 
 /// What a counter is called in statistics. Every counter has a name: the static_assert below.
@@ -137,6 +139,8 @@ inline constexpr CounterName kCounterNames[] = {
     SMALLOC_COUNTER(class_bytes_peak),
     SMALLOC_COUNTER(static_superpages),
     SMALLOC_COUNTER(text_superpages),
+    SMALLOC_COUNTER(mapped_superpages_advised),
+    SMALLOC_COUNTER(mapped_superpages_promoted),
 };
 #undef SMALLOC_COUNTER
 #undef SMALLOC_COUNTER_AT

@@ -158,6 +158,14 @@ bool Runtime::start_region() {
   config.mapping_limit = number_in_file(kLinux, "/proc/sys/vm/max_map_count", 65530);
   config.pending = &__smalloc_v1_pending;
 
+  MappedRanges::Config mapped_config;
+  mapped_config.os = &kLinux;
+  mapped_config.pending = &__smalloc_v1_pending;
+  const uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
+  if (uint64_t budget = o.budget_bytes ? o.budget_bytes : memory / 100 * o.budget_percent)
+    mapped_config.units_left = budget / kSuperpageBytes;
+  mapped_.init(mapped_config, counters());
+
   BigObjects::Config big_config;
   big_config.cache_bytes = o.cache_bytes;
   big_config.place = [](char *start, size_t bytes, numa::Placement placement) {
@@ -297,6 +305,7 @@ void Runtime::after_fork() {
 
 void Runtime::after_fork_in_child() {
   g_live.after_fork_in_child(); // first: what follows counts
+  mapped_.after_fork_in_child();
   promotion_thread_forget();
   g_agent.after_fork_in_child();
   statistics_after_fork_in_child();

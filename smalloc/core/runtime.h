@@ -7,6 +7,7 @@
 #define SMALLOC_CORE_RUNTIME_H
 
 #include "smalloc/core/big_objects.h"
+#include "smalloc/core/mapped_ranges.h"
 #include "smalloc/core/options.h"
 #include "smalloc/core/site_accounts.h"
 #include "smalloc/core/small_heap.h"
@@ -77,6 +78,9 @@ public:
   /// Would a request of this site and size be ours? Changes nothing.
   bool site_accepts(smalloc_cell *cell, size_t bytes);
 
+  /// A site of the program has mapped memory itself.
+  void site_mapped(smalloc_cell *cell, void *p, size_t bytes);
+
   /// Is a request of this size none of libsmalloc_preload.so's business, now and without asking further?
   bool surely_foreign(size_t bytes) const {
     return bytes < foreign_below_.load(std::memory_order_relaxed) &&
@@ -146,6 +150,7 @@ private:
                                   size_t bytes);
   void arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested);
   SMALLOC_COLD void promote_small(uint64_t credit_ns);
+  void promote_mapped(const void *p, uint64_t misses);
 
   std::atomic<HeapState> state_{HeapState::kUninitialised};
   std::atomic<bool> options_read_{false};
@@ -163,6 +168,7 @@ private:
   bool forks_locked_ = false;     ///< before_fork() has taken the locks
   bool forks_pool_pages_ = false; ///< between before_fork and after_fork
   BigObjects big_;
+  MappedRanges mapped_;
   std::atomic<size_t> foreign_below_{0}; ///< 0: not known yet
   std::atomic<uint64_t> time_credit_from_ns_{0};
   UnitIndex pending_cursor_ = 0;

@@ -190,6 +190,23 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
   return p;
 }
 
+void Runtime::site_mapped(smalloc_cell *cell, void *p, size_t bytes) {
+  uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+  unsigned flags = SMALLOC_WORD_FLAGS(word);
+  bool always = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE;
+  bool undecided = !always && (flags & SMALLOC_SITE_UNDECIDED);
+  if (bytes < kSuperpageBytes || bytes < SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes ||
+      !ready() || !region_.thp_allowed())
+    return;
+  bool known_hot = always && (SMALLOC_WORD_DECIDED_BY(word) != SMALLOC_BY_COMPILER ||
+                              strategy_ == HeapStrategy::kSuperpage);
+  bool at_birth = known_hot || (!undecided && (flags & SMALLOC_SITE_FULLY_INITIALISED));
+  if (!at_birth && options_.promote == PromotePolicy::kOff)
+    return;
+  KeepErrno keep;
+  mapped_.born(static_cast<char *>(p), bytes, at_birth);
+}
+
 bool Runtime::site_accepts(smalloc_cell *cell, size_t bytes) {
   uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
   unsigned flags = SMALLOC_WORD_FLAGS(word);

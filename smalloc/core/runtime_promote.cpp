@@ -65,8 +65,23 @@ void Runtime::promote_big(const BigObjects::Handle &h, uint64_t credit_ns, uint6
                           h.object->units ? h.object->superpages : 0);
 }
 
+void Runtime::promote_mapped(const void *p, uint64_t misses) {
+  struct Worth {
+    const WalkCost &walk;
+    uint64_t misses;
+  } worth{walk_, misses};
+  KeepErrno keep;
+  mapped_.touched(
+      p,
+      [](size_t bytes, void *data) {
+        auto &w = *static_cast<Worth *>(data);
+        return w.walk.nanoseconds(w.misses, bytes) / kOverlappedWalks;
+      },
+      &worth, price_, kPauseNs, options_.promote == PromotePolicy::kEager);
+}
+
 void Runtime::touching(const void *p, uint64_t saved_misses) {
-  if (!g_range.contains(p))
+  if (!g_range.contains(p) && !mapped_.any())
     return;
   TouchThread &t = t_touch;
   t.misses += saved_misses ? saved_misses : 1;
@@ -77,6 +92,8 @@ void Runtime::touching(const void *p, uint64_t saved_misses) {
   t.calls = 0;
   if (!running() || options_.promote == PromotePolicy::kOff)
     return;
+  if (!g_range.contains(p))
+    return promote_mapped(p, misses);
   KeepErrno keep;
   Slice slice = region_.slice_of(p);
   if (slice == Slice::kBigBase || slice == Slice::kBigSuper) {

@@ -83,6 +83,11 @@ SMALLOC_EXPORT void *__smalloc_v1_realloc(void *p, size_t bytes, smalloc_cell *c
   return r;
 }
 
+SMALLOC_EXPORT void __smalloc_v1_mapped(void *p, size_t bytes, smalloc_cell *cell) {
+  if (p && p != reinterpret_cast<void *>(-1)) // MAP_FAILED; numa_alloc returns null
+    g_runtime.site_mapped(cell, p, bytes);
+}
+
 SMALLOC_EXPORT void __smalloc_v1_touching(const void *p, uint64_t saved_misses) {
   g_runtime.touching(p, saved_misses);
 }

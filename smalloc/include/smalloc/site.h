@@ -75,6 +75,7 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
  * object of it.
  * CONTEXT: not an allocation itself but a call of a function that returns fresh memory (xmalloc): its cell goes down to
  * the allocation inside, if the linked image has that function's other entry (see smalloc_wrapper).
+ * STATIC: no call but a variable of the program, `function` its name: static:on decides for all of them.
  * MANY: undecided, and many objects may live at a time: once decided, it is SMALL.
  * PARTITIONED: parallel loops with a static schedule divide it among threads, by its leading dimension: on a machine of
  * several nodes each share is to lie with its threads. */
@@ -86,6 +87,7 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
 #define SMALLOC_SITE_CONTEXT 32u
 #define SMALLOC_SITE_MANY 256u
 #define SMALLOC_SITE_PARTITIONED 512u
+#define SMALLOC_SITE_STATIC 1024u
 /* In a cell's word only, set by the runtime: small requests of the site may go straight to __smalloc_v1_small. */
 #define SMALLOC_CELL_DIRECT 64u
 #define SMALLOC_CELL_SERVED                                                                        \
@@ -236,6 +238,16 @@ int __smalloc_v1_posix_memalign(void **out, size_t alignment, size_t bytes,
                                 struct smalloc_cell *cell);
 void *__smalloc_v1_new(size_t bytes, struct smalloc_cell *cell); /* new, new[], nothrow */
 void *__smalloc_v1_new_aligned(size_t bytes, size_t alignment, struct smalloc_cell *cell);
+
+/* flang's runtime allocates for the array that the descriptor describes (ALLOCATE with STAT=, or of a pointer): 0: done,
+ * as _FortranAAllocatableAllocate and _FortranAPointerAllocate would have; -1: nothing done, call those. */
+int __smalloc_v1_fortran_allocate(void *descriptor, struct smalloc_cell *cell);
+/* Before _FortranAAssign(to, from): allocates `to` for the shape of `from` if the assignment would have to, and if that
+ * can be done beforehand; the assignment is called in any case. */
+void __smalloc_v1_fortran_assign(void *to, const void *from, struct smalloc_cell *cell);
+/* After mmap, or numa_alloc and its forms, returned p (or failed): the memory stays the program's mapping, of which it may
+ * unmap, protect or remap any part; superpages come by advice, never by anything that changes what it holds. */
+void __smalloc_v1_mapped(void *p, size_t bytes, struct smalloc_cell *cell);
 
 /* For a cell whose word says SMALLOC_CELL_DIRECT, instead of any other entry and without a test for its presence (only a
  * library that has it sets the bit): the heap's allocation and nothing else, if the thread may, otherwise as the ordinary

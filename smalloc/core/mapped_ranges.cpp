@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "smalloc/core/mapped_ranges.h"
+#include "smalloc/base/units.h"
+
+namespace smalloc {
+namespace {
+constexpr uint64_t kLookPriceNs = 2500; ///< as promoter.cpp has it
+constexpr uint8_t kMostFruitless = 10;
+constexpr unsigned kMostFailures =
+    4; ///< in a row: the kernel is short of something, or the range is gone
+} // namespace
+
+void MappedRanges::forget(Range &range) {
+  for (uint32_t i = 0; i < range.units; i += 64) // the rest was never written
+    range.is_done[i / 64] = 0;
+  range.start = nullptr;
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
+  __atomic_fetch_sub(config_.pending, 1, __ATOMIC_RELAXED);
+}
+
+void MappedRanges::born(char *start, size_t bytes, bool all_written) {
+  auto from = align_up(reinterpret_cast<uintptr_t>(start), kSuperpageBytes);
+  auto to = align_down(reinterpret_cast<uintptr_t>(start) + bytes, kSuperpageBytes);
+  if (from >= to || !lock_.try_lock())
+    return;
+  auto *first = reinterpret_cast<char *>(from);
+  const uint64_t units = (to - from) / kSuperpageBytes;
+  // What was known of these addresses is about a mapping that is gone.
+  for (Range &r : ranges_)
+    if (r.start && r.start < first + units * kSuperpageBytes &&
+        first < r.start + size_t{r.units} * kSuperpageBytes)
+      forget(r);
+  if (all_written && units <= config_.units_left &&
+      config_.os->advise(first, units * kSuperpageBytes, Advice::kSuperpages) == 0) {
+    config_.units_left -= units;
+    counters_->mapped_superpages_advised.add(units);
+  } else {
+    Range *free = nullptr;
+    for (Range &r : ranges_)
+      if (!r.start)
+        free = &r;
+    if (!free) {
+      free = &ranges_[oldest_++ % kRanges];
+      forget(*free);
+    }
+    free->start = first;
+    free->units = static_cast<uint32_t>(min_of<uint64_t>(units, kMostUnits));
+    free->next = free->done = free->done_before = free->fruitless = 0;
+    free->ledger = Ledger();
+    waiting_.fetch_add(1, std::memory_order_relaxed);
+    __atomic_fetch_add(config_.pending, 1, __ATOMIC_RELAXED);
+  }
+  lock_.unlock();
+}
+
+void MappedRanges::touched(const void *p, uint64_t (*credit_of)(size_t bytes, void *data),
+                           void *data, Price &price, uint64_t least_pause_ns, bool eager) {
+  if (!any() || !lock_.try_lock())
+    return;
+  auto *at = static_cast<const char *>(p);
+  Range *range = nullptr;
+  for (Range &r : ranges_)
+    if (r.start && at + kSuperpageBytes >= r.start && // the part before the first whole superpage
+        at < r.start + (size_t{r.units} + 1) * kSuperpageBytes)
+      range = &r;
+  if (!range) {
+    lock_.unlock();
+    return;
+  }
+  Range &r = *range;
+  const uint64_t credit = credit_of(size_t{r.units} * kSuperpageBytes, data);
+  const uint64_t pause = max_of(least_pause_ns, credit);
+  r.ledger.earn(credit);
+  const OsHooks &os = *config_.os;
+  const uint64_t began = os.now_ns();
+  unsigned failures = 0;
+  while (r.done < r.units && r.fruitless < kMostFruitless && config_.units_left &&
+         (eager || r.ledger.covers(price.ns() + static_cast<int64_t>(kLookPriceNs)))) {
+    char *unit = r.start + size_t{r.next} * kSuperpageBytes;
+    uint64_t &word = r.is_done[r.next / 64];
+    const uint64_t bit = uint64_t{1} << (r.next % 64);
+    if (!(word & bit))
+      r.ledger.pay(kLookPriceNs);
+    if (word & bit) {
+      // a superpage already
+    } else if (os.resident_pages(unit, kSuperpageBytes) < kPagesPerUnit - kPagesPerUnit / 32) {
+      counters_->units_too_sparse.add();
+    } else {
+      const uint64_t before = os.now_ns();
+      const int error = os.collapse(unit, kSuperpageBytes);
+      const uint64_t took = os.now_ns() - before;
+      r.ledger.pay(took);
+      if (error == 0) {
+        price.measured(took);
+        counters_->mapped_superpages_promoted.add();
+        config_.units_left--;
+        word |= bit;
+        r.done++;
+        r.fruitless = 0;
+        failures = 0;
+      } else if (++failures == kMostFailures) {
+        r.fruitless++;
+        break;
+      }
+    }
+    if (++r.next == r.units) {
+      r.next = 0;
+      if (r.done_before == r.done)
+        r.fruitless++;
+      r.done_before = r.done;
+    }
+    if (r.next == 0 || os.now_ns() - began >= pause)
+      break;
+  }
+  if (r.done >= r.units || r.fruitless >= kMostFruitless || !config_.units_left)
+    forget(r);
+  lock_.unlock();
+}
+
+} // namespace smalloc
