@@ -6,6 +6,7 @@
 #include "smalloc/core/key_join.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -61,9 +62,32 @@ std::set<std::string> wrappers_of(const std::vector<uint64_t> &keys, const KeyJo
   return names;
 }
 
+// A Fortran COMMON block is a variable of each unit that names it, and one in the program: the unit that asks most of it
+// counts.
+void merge_variables(std::vector<Site> &sites) {
+  std::map<uint64_t, const Site *> best;
+  const auto asks = [](const Site &site) {
+    return std::pair(site.record.decision != SMALLOC_DECISION_BASE,
+                     site.record.saving_cycles_per_access);
+  };
+  for (const Site &site : sites)
+    if (site.record.flags & SMALLOC_SITE_STATIC) {
+      const Site *&known = best[site.record.id];
+      if (!known || asks(*known) < asks(site))
+        known = &site;
+    }
+  std::set<uint64_t> offsets;
+  for (const auto &[id, site] : best)
+    offsets.insert(site->file_offset);
+  std::erase_if(sites, [&](const Site &site) {
+    return (site.record.flags & SMALLOC_SITE_STATIC) && !offsets.contains(site.file_offset);
+  });
+}
+
 } // namespace
 
 void join_units(SiteTable &table) {
+  merge_variables(table.sites);
   KeyJoin join(table.keys.data(), table.keys.data() + table.keys.size());
   std::vector<uint64_t> scratch((join.scratch_bytes() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
   if (!scratch.empty())

@@ -172,6 +172,12 @@ std::string readable_function(const std::string &name) {
   }
   if (name == "_QQmain")
     return "program";
+  if (name == "_FortranAAllocatableAllocate")
+    return "allocate";
+  if (name == "_FortranAPointerAllocate")
+    return "allocate (pointer)";
+  if (name == "_FortranAAssign")
+    return "assignment";
   // flang: _QP name, or _QM module P name; upper-case letters only mark what follows.
   if (name.starts_with("_QP"))
     return name.substr(3);
