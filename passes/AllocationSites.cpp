@@ -43,7 +43,53 @@ constexpr FamilyRow Families[] = {
      "_ZnamSt11align_val_tRKSt9nothrow_t"},
 };
 
-bool isNewFamily(AllocFamily F) { return F >= AllocFamily::New; }
+struct TypedRow {
+  AllocFamily Family;
+  StringRef Name,
+      Types; ///< result, then parameters: p pointer, l 64 bits, i 32 bits, b one bit, v void
+};
+
+/// No library functions to LLVM: by name and types.
+constexpr TypedRow OtherFunctions[] = {
+    {AllocFamily::FortranAllocate, "_FortranAAllocatableAllocate", "ippbppip"},
+    {AllocFamily::FortranAllocate, "_FortranAPointerAllocate", "ipbppip"},
+    {AllocFamily::FortranAssign, "_FortranAAssign", "vpppi"},
+    {AllocFamily::Mapping, "mmap", "ppliiil"},
+    {AllocFamily::Mapping, "mmap64", "ppliiil"},
+    {AllocFamily::Mapping, "numa_alloc", "pl"},
+    {AllocFamily::Mapping, "numa_alloc_local", "pl"},
+    {AllocFamily::Mapping, "numa_alloc_interleaved", "pl"},
+    {AllocFamily::Mapping, "numa_alloc_onnode", "pli"},
+};
+
+bool hasTypes(const FunctionType &F, StringRef Types) {
+  auto Is = [](const Type *T, char C) {
+    return C == 'p'   ? T->isPointerTy()
+           : C == 'l' ? T->isIntegerTy(64)
+           : C == 'i' ? T->isIntegerTy(32)
+           : C == 'b' ? T->isIntegerTy(1)
+                      : T->isVoidTy();
+  };
+  if (F.isVarArg() || F.getNumParams() + 1 != Types.size() || !Is(F.getReturnType(), Types[0]))
+    return false;
+  for (unsigned I = 0; I < F.getNumParams(); ++I)
+    if (!Is(F.getParamType(I), Types[I + 1]))
+      return false;
+  return true;
+}
+
+/// mmap of private, anonymous, readable and writable memory at any address, of no special kind.
+bool mapsPlainMemory(const CallBase &Call) {
+  const Triple &T = Call.getModule()->getTargetTriple();
+  if (!T.isOSLinux() || !(T.isX86() || T.isAArch64() || T.isRISCV())) // the numbers below
+    return false;
+  constexpr uint64_t ReadWrite = 3, PrivateAnonymous = 0x22, NoReserve = 0x4000, Populate = 0x8000;
+  auto *Protection = dyn_cast<ConstantInt>(Call.getArgOperand(2)),
+       *Flags = dyn_cast<ConstantInt>(Call.getArgOperand(3));
+  return isa<ConstantPointerNull>(Call.getArgOperand(0)) && Protection && Flags &&
+         Protection->getZExtValue() == ReadWrite &&
+         (Flags->getZExtValue() & ~(NoReserve | Populate)) == PrivateAnonymous;
+}
 
 /// Path of the unit's source relative to \p Root, with '/' separators; the same wherever the tree is checked out.
 std::string relativeSource(const Module &M, StringRef Root) {
@@ -86,12 +132,20 @@ StringRef familyCallee(AllocFamily Family) {
   llvm_unreachable("every family of allocation functions has a row");
 }
 
+unsigned mappedBytesArgument(const Function &F) { return F.getName().starts_with("mmap") ? 1 : 0; }
+
 std::optional<AllocFamily> allocationFamily(const CallBase &Call, const TargetLibraryInfo &TLI) {
   if (Call.isInlineAsm() || Call.isMustTailCall() || !isa<CallInst, InvokeInst>(Call))
     return std::nullopt;
   const auto *Callee = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
   if (!Callee || !Callee->isDeclaration() || Callee->getFunctionType() != Call.getFunctionType())
     return std::nullopt;
+  for (const TypedRow &Row : OtherFunctions)
+    if (Row.Name == Callee->getName())
+      return hasTypes(*Callee->getFunctionType(), Row.Types) && !Call.isNoBuiltin() &&
+                     (!Row.Name.starts_with("mmap") || mapsPlainMemory(Call))
+                 ? std::optional(Row.Family)
+                 : std::nullopt;
   LibFunc Function;
   // By name and prototype: "allockind" is inferred later in the pipeline, and a hand-written ::operator new is
   // "nobuiltin", which only forbids eliding it.
@@ -176,8 +230,7 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
       std::optional<AllocFamily> Family = allocationFamily(*Call, TLI);
       if (!Family && !mayBeContext(*Call, TLI))
         continue;
-      const StringRef Callee =
-          Family ? familyCallee(*Family) : Call->getCalledFunction()->getName();
+      const StringRef Callee = Call->getCalledOperand()->stripPointerCastsAndAliases()->getName();
       const StringRef IdAttr = Family ? SiteIdAttr : ContextIdAttr;
       unsigned Ordinal = Ordinals[Callee]++;
       if (Call->hasFnAttr(IdAttr))

@@ -37,6 +37,9 @@ enum class AllocFamily {
   NewAlignedNothrow,
   NewArrayAlignedNothrow,
   Wrapper, ///< no allocation function: a function that returns fresh memory (AllocationWrappers)
+  FortranAllocate, ///< ALLOCATE in flang's runtime (STAT=, POINTER): the block goes into the descriptor
+  FortranAssign, ///< an assignment that may (re)allocate its left side
+  Mapping,       ///< anonymous memory: mmap, numa_alloc and its forms
 };
 
 inline constexpr llvm::StringRef SiteIdAttr = "smalloc-site"; ///< 16 hex digits
@@ -48,7 +51,18 @@ inline constexpr llvm::StringRef SiteFunctionAttr =
 std::optional<AllocFamily> allocationFamily(const llvm::CallBase &Call,
                                             const llvm::TargetLibraryInfo &TLI);
 
-/// Name of the function that the family calls, e.g. "malloc" or "_Znwm" (size_t of 64 bits).
+/// Number of the argument of a Mapping function \p F that has the size.
+unsigned mappedBytesArgument(const llvm::Function &F);
+
+inline bool isNewFamily(AllocFamily F) { return F >= AllocFamily::New && F < AllocFamily::Wrapper; }
+
+/// Does the family put the new block's address into what its first argument points to?
+inline bool storesResult(AllocFamily F) {
+  return F == AllocFamily::PosixMemalign || F == AllocFamily::FortranAllocate ||
+         F == AllocFamily::FortranAssign;
+}
+
+/// Name of the function that the family calls, e.g. "malloc" or "_Znwm" (size_t of 64 bits). Not for those after Wrapper.
 llvm::StringRef familyCallee(AllocFamily Family);
 
 /// True if this unit defines a function of the malloc family or an operator new or delete: its sites stay as they are.

@@ -102,7 +102,8 @@ AllocationWrappers::AllocationWrappers(Module &M, FunctionAnalysisManager &FAM) 
       if (!Call || !Call->hasFnAttr(ContextIdAttr))
         continue;
       const Function *Callee = calledFunction(*Call);
-      if (!mayBeWrapperCall(*Call, FAM.getResult<TargetLibraryAnalysis>(F)) ||
+      const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
+      if (allocationFamily(*Call, TLI) || !mayBeWrapperCall(*Call, TLI) ||
           (!Callee->isDeclaration() && !find(Callee)))
         continue;
       Call->addFnAttr(Attribute::get(M.getContext(), SiteIdAttr,
@@ -176,7 +177,10 @@ bool AllocationWrappers::analyse(Function &F) {
     int At = -1;
     if (const AllocationWrapper *Inner = calledBy(*Call))
       At = Inner->SizeArgument;
-    else if (Family == AllocFamily::Malloc || (Family && *Family >= AllocFamily::New))
+    else if (Family == AllocFamily::Mapping)
+      At = static_cast<int>(mappedBytesArgument(*calledFunction(*Call)));
+    else if (Family == AllocFamily::Malloc ||
+             (Family && *Family >= AllocFamily::New && *Family < AllocFamily::Wrapper))
       At = 0;
     else if (Family == AllocFamily::Realloc || Family == AllocFamily::AlignedAlloc)
       At = 1;

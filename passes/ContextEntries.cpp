@@ -37,8 +37,13 @@ void emitRecord(Module &M, Function &F, Function &Entry) {
                                   "__smalloc_v1_own_" + F.getName(), &F, &M);
   // Weak: an image that the linker was told to accept two definitions in keeps its first function and record.
   auto *Record = new GlobalVariable(M, Type, /*isConstant=*/true, GlobalValue::WeakAnyLinkage,
-                                    ConstantStruct::get(Type, {Own, &Entry}),
-                                    "__smalloc_v1_wrapper_" + F.getName());
+                                    ConstantStruct::get(Type, {Own, &Entry}));
+  std::string Name = (WrapperRecordPrefix + F.getName()).str();
+  if (GlobalVariable *Absent = M.getNamedGlobal(Name)) { // looked for before it was there
+    Absent->replaceAllUsesWith(Record);
+    Absent->eraseFromParent();
+  }
+  Record->setName(Name);
   Record->setVisibility(GlobalValue::HiddenVisibility);
   appendToCompilerUsed(M, {Record});
 }
@@ -46,7 +51,7 @@ void emitRecord(Module &M, Function &F, Function &Entry) {
 } // namespace
 
 Function *entryWithCell(Module &M, const AllocationWrapper &W) {
-  std::string Name = ("__smalloc_v1_with_cell_" + W.F->getName()).str();
+  std::string Name = (EntryPrefix + W.F->getName()).str();
   if (Function *Known = M.getFunction(Name))
     return Known;
   Function *F = Function::Create(withCell(W.F->getFunctionType()), GlobalValue::InternalLinkage,
@@ -57,13 +62,17 @@ Function *entryWithCell(Module &M, const AllocationWrapper &W) {
 
 Function *contextThunk(Module &M, Function &Callee, const Function &User) {
   std::string Name =
-      ("__smalloc_v1_context_" + typeTag(Callee.getFunctionType()) + "_" + Callee.getName()).str();
-  if (Function *Known = M.getFunction(Name))
+      (ContextThunkPrefix + typeTag(Callee.getFunctionType()) + "_" + Callee.getName()).str();
+  Function *Known = M.getFunction(Name);
+  if (Known && !Known->isDeclaration())
     return Known;
   LLVMContext &C = M.getContext();
   PointerType *Ptr = PointerType::getUnqual(C);
   FunctionType *Type = withCell(Callee.getFunctionType());
-  Function *F = Function::createWithDefaultAttr(Type, GlobalValue::LinkOnceODRLinkage, 0, Name, &M);
+  Function *F = Function::createWithDefaultAttr(Type, GlobalValue::LinkOnceODRLinkage, 0, "", &M);
+  if (Known) // ThinLTO has dropped the body, dead then
+    Known->replaceAllUsesWith(F), Known->eraseFromParent();
+  F->setName(Name);
   F->setVisibility(GlobalValue::HiddenVisibility);
   F->setComdat(M.getOrInsertComdat(Name));
   F->setDSOLocal(true);
@@ -78,7 +87,7 @@ Function *contextThunk(Module &M, Function &Callee, const Function &User) {
   for (unsigned I = 0; I < Callee.arg_size(); ++I) // extensions of narrow arguments
     F->addParamAttrs(I, AttrBuilder(C, Callee.getAttributes().getParamAttrs(I)));
 
-  std::string RecordName = ("__smalloc_v1_wrapper_" + Callee.getName()).str();
+  std::string RecordName = (WrapperRecordPrefix + Callee.getName()).str();
   GlobalVariable *Record = M.getNamedGlobal(RecordName);
   if (!Record) {
     Record = new GlobalVariable(M, StructType::get(C, {Ptr, Ptr}), /*isConstant=*/true,
@@ -127,7 +136,7 @@ void defineEntries(Module &M, const AllocationWrappers &Wrappers,
       Work.push_back(W);
   };
   for (const AllocationWrapper *W : Wrappers.all())
-    if (W->Exported || M.getFunction(("__smalloc_v1_with_cell_" + W->F->getName()).str()))
+    if (W->Exported || M.getFunction((EntryPrefix + W->F->getName()).str()))
       Queue(W);
   for (size_t I = 0; I < Work.size(); ++I) {
     const AllocationWrapper &W = *Work[I];
@@ -139,6 +148,7 @@ void defineEntries(Module &M, const AllocationWrappers &Wrappers,
     }
     SmallVector<ReturnInst *, 4> Returns;
     CloneFunctionInto(Entry, W.F, Map, CloneFunctionChangeType::LocalChangesOnly, Returns);
+    Entry->setMetadata(EntryOfMetadata, MDNode::get(M.getContext(), ValueAsMetadata::get(W.F)));
     Entry->setLinkage(GlobalValue::InternalLinkage);
     Entry->setVisibility(GlobalValue::DefaultVisibility);
     Entry->setComdat(nullptr);
@@ -158,7 +168,7 @@ void defineEntries(Module &M, const AllocationWrappers &Wrappers,
       emitRecord(M, *W.F, *Entry);
     // Steering may have asked for entries that nobody called before.
     for (const AllocationWrapper *Other : Wrappers.all())
-      if (M.getFunction(("__smalloc_v1_with_cell_" + Other->F->getName()).str()))
+      if (M.getFunction((EntryPrefix + Other->F->getName()).str()))
         Queue(Other);
   }
 }

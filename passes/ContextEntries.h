@@ -14,6 +14,13 @@
 
 namespace smalloc {
 
+inline constexpr llvm::StringRef EntryPrefix = "__smalloc_v1_with_cell_";
+inline constexpr llvm::StringRef WrapperRecordPrefix = "__smalloc_v1_wrapper_";
+inline constexpr llvm::StringRef ContextThunkPrefix = "__smalloc_v1_context_";
+inline constexpr size_t ContextTagBytes = 9; ///< of the prototype's tag, before the callee's name
+/// On a second entry: the function that it is one of.
+inline constexpr llvm::StringRef EntryOfMetadata = "smalloc.of";
+
 /// The second entry of \p W; its body comes with defineEntries().
 llvm::Function *entryWithCell(llvm::Module &M, const AllocationWrapper &W);
 

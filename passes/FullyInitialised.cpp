@@ -4,7 +4,7 @@
 // Decides whether the allocating function itself fills a new object: then a superpage at birth costs no memory that
 // would not be used, and saves its first-touch faults. A loop nest of stores that starts at the object's first byte,
 // whose dimensions follow on each other without a gap and whose extent is the size asked for; or a memset or memcpy of
-// that size. calloc does not count: its zero pages are not touched. Expressions are compared up to sign and zero
+// that size. The object may begin behind a header, and be reached through the field that it was stored in. calloc does not count: its zero pages are not touched. Expressions are compared up to sign and zero
 // extension: a wrong "yes" costs memory, never correctness.
 //===----------------------------------------------------------------------===//
 #include "SiteText.h"
@@ -134,15 +134,43 @@ bool sameSum(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth =
   return true;
 }
 
+/// Bytes that the function was asked for, as far as its body or its attributes tell. A header that it puts in front does
+/// not count: what is proved of the rest is as good as all.
+const SCEV *wrapperBytes(const SiteVerdict &Site, ScalarEvolution &SE) {
+  const CallBase &Call = *Site.Call;
+  unsigned Size = 0;
+  std::optional<unsigned> Count;
+  if (Site.Wrapper && Site.Wrapper->SizeArgument >= 0)
+    Size = static_cast<unsigned>(Site.Wrapper->SizeArgument);
+  else if (Attribute Declared = Call.getFnAttr(Attribute::AllocSize); Declared.isValid())
+    std::tie(Size, Count) = Declared.getAllocSizeArgs();
+  else
+    return nullptr;
+  if (Size >= Call.arg_size() || (Count && *Count >= Call.arg_size()))
+    return nullptr;
+  const SCEV *Bytes = SE.getSCEV(withoutOverflowCheck(Call.getArgOperand(Size)));
+  return Count ? SE.getMulExpr(Bytes, SE.getTruncateOrZeroExtend(
+                                          SE.getSCEV(Call.getArgOperand(*Count)), Bytes->getType()))
+               : Bytes;
+}
+
 /// Bytes asked for, as an expression; null if the family has none in one argument.
-const SCEV *requestedBytes(CallBase &Call, AllocFamily Family, ScalarEvolution &SE) {
-  switch (Family) {
+const SCEV *requestedBytes(const SiteVerdict &Site, ScalarEvolution &SE) {
+  const CallBase &Call = *Site.Call;
+  switch (Site.Family) {
+  case AllocFamily::Wrapper:
+    return wrapperBytes(Site, SE);
   case AllocFamily::Calloc:
     return SE.getMulExpr(SE.getSCEV(Call.getArgOperand(0)), SE.getSCEV(Call.getArgOperand(1)));
   case AllocFamily::AlignedAlloc:
     return SE.getSCEV(Call.getArgOperand(1));
   case AllocFamily::PosixMemalign:
     return SE.getSCEV(Call.getArgOperand(2));
+  case AllocFamily::FortranAllocate:
+  case AllocFamily::FortranAssign:
+    return nullptr; // in the descriptor
+  case AllocFamily::Mapping:
+    return SE.getSCEV(Call.getArgOperand(mappedBytesArgument(*Call.getCalledFunction())));
   case AllocFamily::Realloc:
     return nullptr; // the old part is copied, the new part is not known
   default:
@@ -239,30 +267,39 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
   return true;
 }
 
-/// Is \p V the block that \p Call returned (for posix_memalign: a load of the word that it wrote)?
+/// Is \p V the block that \p Call returned, or loaded from where the call (posix_memalign) or the program put it?
 bool isBlockOf(const Value *V, const CallBase &Call, AllocFamily Family, const DominatorTree &DT) {
   if (V == &Call)
     return true;
   if (auto *Phi = dyn_cast_or_null<PHINode>(V))
     return is_contained(Phi->incoming_values(), &Call);
-  if (Family != AllocFamily::PosixMemalign)
-    return false;
   auto *Load = dyn_cast_or_null<LoadInst>(V);
-  return Load && Load->getPointerOperand() == Call.getArgOperand(0) && DT.dominates(&Call, Load);
+  if (!Load)
+    return false;
+  if (storesResult(Family))
+    return Load->getPointerOperand() == Call.getArgOperand(0) && DT.dominates(&Call, Load);
+  // A structure's field, a Fortran descriptor: the last thing put there before the load, as far as one block shows.
+  return any_of(Call.users(), [&](const User *U) {
+    auto *Store = dyn_cast<StoreInst>(U);
+    return Store && Store->getValueOperand() == &Call && DT.dominates(Store, Load) &&
+           Store->getPointerOperand() == Load->getPointerOperand();
+  });
 }
 
 } // namespace
 
-bool fullyInitialised(CallBase &Call, AllocFamily Family,
-                      const std::vector<LoopReference> &References, FunctionAnalysisManager &FAM) {
+bool fullyInitialised(const SiteVerdict &Site, const std::vector<LoopReference> &References,
+                      FunctionAnalysisManager &FAM) {
+  CallBase &Call = *Site.Call;
+  const AllocFamily Family = Site.Family;
   Function &F = *Call.getFunction();
   ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
   DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(F);
   PostDominatorTree &PDT = FAM.getResult<PostDominatorTreeAnalysis>(F);
   LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
-  if (Family == AllocFamily::Wrapper)
-    return false; // what it asks for is not what it was asked for
-  const SCEV *Size = requestedBytes(Call, Family, SE);
+  if (Family == AllocFamily::FortranAssign)
+    return true; // by the assignment itself
+  const SCEV *Size = requestedBytes(Site, SE);
   if (!Size)
     return false;
   for (const LoopReference &R : References) {

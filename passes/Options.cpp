@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Options.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -23,7 +24,8 @@ cl::opt<std::string> RootOpt("smalloc-root", cl::cat(Category),
                              cl::desc("base of source paths in site ids"));
 cl::opt<std::string> SitesOpt("smalloc-sites", cl::cat(Category),
                               cl::desc("directory for site tables as JSON"));
-cl::opt<std::string> LayoutOpt("smalloc-layout", cl::cat(Category), cl::desc("off"), cl::Hidden);
+cl::opt<std::string> LayoutOpt("smalloc-layout", cl::cat(Category),
+                               cl::desc("off or on: padding of colliding rows"));
 cl::opt<std::string> NumaOpt("smalloc-numa", cl::cat(Category), cl::desc("off or hints"));
 cl::opt<std::string> GenerateOpt("smalloc-profile-generate", cl::cat(Category), cl::ValueOptional,
                                  cl::desc("instrument; directory for traces"));
@@ -38,12 +40,6 @@ Error invalid(StringRef Key, StringRef Value, StringRef Valid) {
   return failure("invalid value '" + Value + "' of plugin option '" + Key + "': expected " + Valid,
                  "-fplugin-arg-smalloc-" + Key + "=VALUE (-mllvm -smalloc-" + Key +
                      "=VALUE for flang, opt and lld)");
-}
-
-Error notYet(StringRef Key, StringRef Value) {
-  return failure("plugin option '" + Key + (Value.empty() ? "" : "=" + Value) +
-                     "' is not available in this version of smalloc",
-                 "leave it out");
 }
 
 } // namespace
@@ -74,6 +70,12 @@ Error setOption(Options &O, StringRef Key, StringRef Value) {
     if (!M)
       return M.takeError();
     O.Machine = std::move(*M);
+    SmallString<128> File;
+    if (O.Machine.FromFile) {
+      File = Value;
+      sys::fs::make_absolute(File);
+    }
+    O.MachineFile = File.str().str();
   } else if (Key == "rewrite") {
     O.RewriteNamed = true;
     if (Value == "candidates")
@@ -99,10 +101,9 @@ Error setOption(Options &O, StringRef Key, StringRef Value) {
       return invalid(Key, Value, "off or hints");
     O.NumaHints = Value == "hints";
   } else if (Key == "layout") {
-    if (Value == "on")
-      return notYet(Key, Value);
-    if (Value != "off")
+    if (Value != "off" && Value != "on")
       return invalid(Key, Value, "off or on");
+    O.Layout = Value == "on";
   } else if (Key == "profile-generate") {
     if (Value.contains(',') || Value.contains('%'))
       return invalid(Key, Value, "a directory without commas and percent signs");
@@ -121,6 +122,17 @@ Error setOption(Options &O, StringRef Key, StringRef Value) {
                    "clang's form is -fplugin-arg-smalloc-KEY=VALUE");
   }
   return Error::success();
+}
+
+std::vector<std::string> decidingOptions(const Options &O) {
+  static constexpr const char *Heaps[] = {"split", "off", "superpage", "migrate"};
+  std::vector<std::string> Pairs = {
+      std::string("heap=") + Heaps[O.Heap],
+      std::string("model=") + (O.Model == SMALLOC_MODEL_PAPER ? "paper" : "spread"),
+      std::string("rewrite=") + (O.Rewrite == RewriteScope::All ? "all" : "candidates"),
+      std::string("numa=") + (O.NumaHints ? "hints" : "off"),
+      "machine=" + (O.MachineFile.empty() ? O.Machine.Name : O.MachineFile)};
+  return Pairs;
 }
 
 Expected<Options> withCommandLine(Options O) {

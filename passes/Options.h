@@ -14,6 +14,7 @@
 #include "llvm/Support/Error.h"
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace smalloc {
 
@@ -28,16 +29,22 @@ struct Options {
   RewriteScope Rewrite =
       RewriteScope::Candidates; ///< All in a profile-generate build unless RewriteNamed
   bool RewriteNamed = false;
-  MachineProfile Machine; ///< loaded when ReachPages != 0
-  bool NumaHints = false; ///< sites that threads divide say so
+  MachineProfile Machine;  ///< loaded when ReachPages != 0
+  bool NumaHints = false;  ///< sites that threads divide say so
+  std::string MachineFile; ///< absolute path of the machine's profile; empty: a preset
   std::string Root; ///< what source paths in site ids are relative to; empty: the compile directory
   std::string SitesDir;    ///< each unit's site table as JSON goes here; empty: nowhere
   std::string GenerateDir; ///< instrument; programs leave their traces there; empty: do not
   std::shared_ptr<const Directives> Use; ///< of profile-use; null: none
+  bool Layout = false;                   ///< pad colliding rows of arrays that only the unit knows
+  unsigned Units = 1; ///< that make up the module: more than one in a link with LTO
 };
 
 /// Applies one option. Errors name the key, the value, and what would be valid.
 llvm::Error setOption(Options &O, llvm::StringRef Key, llvm::StringRef Value);
+
+/// The options that verdicts depend on, as "key=value" for setOption().
+std::vector<std::string> decidingOptions(const Options &O);
 
 /// \p O with the -smalloc-* command-line options on top and the machine loaded.
 llvm::Expected<Options> withCommandLine(Options O);

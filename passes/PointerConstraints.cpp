@@ -51,6 +51,17 @@ const Value *pointerInInteger(const Value *V, unsigned Depth = 0) {
   }
 }
 
+/// Functions that end an object, or write nothing but bounds and null into a Fortran descriptor.
+bool keepsNoPointer(StringRef Name) {
+  static constexpr StringRef Names[] = {"munmap",
+                                        "numa_free",
+                                        "_FortranAAllocatableSetBounds",
+                                        "_FortranAPointerSetBounds",
+                                        "_FortranAAllocatableDeallocate",
+                                        "_FortranAPointerDeallocate"};
+  return Name.starts_with("_ZdlPv") || Name.starts_with("_ZdaPv") || is_contained(Names, Name);
+}
+
 /// Every caller is visible: no other unit and no indirect call can reach \p F.
 bool allCallersKnown(const Function &F) { return F.hasLocalLinkage() && !F.hasAddressTaken(); }
 
@@ -246,7 +257,7 @@ void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
     std::optional<AllocFamily> Family = allocationFamily(Call, TLI);
     unsigned O = newObject(&Call);
     Objects[O].Site = &Call;
-    if (Family == AllocFamily::PosixMemalign) {
+    if (Family && storesResult(*Family)) {
       NodeId Block = newNode();
       addPoints(Block, locationOf(O, 0));
       addStore(Block, nodeOf(Call.getArgOperand(0)));
@@ -267,6 +278,8 @@ void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
     return;
   }
   const Function *Callee = calledFunction(Call);
+  if (Callee && Callee->getName() == "__smalloc_v1_touch")
+    return; // our own promotion point keeps nothing
   if (Callee && !Callee->isDeclaration() && !Callee->isInterposable()) {
     for (unsigned I = 0; I < Call.arg_size(); ++I) {
       if (!carriesPointer(Call.getArgOperand(I)->getType()))
@@ -287,8 +300,7 @@ void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
   LibFunc Known;
   if (Callee && TLI.getLibFunc(*Callee, Known) && Known == LibFunc_free)
     return;
-  if (Callee &&
-      (Callee->getName().starts_with("_ZdlPv") || Callee->getName().starts_with("_ZdaPv")))
+  if (Callee && keepsNoPointer(Callee->getName()))
     return;
   if (Callee)
     bindThreadStart(Call, *Callee);

@@ -4,6 +4,7 @@
 #include "PointerOrigins.h"
 #include "AllocationSites.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/AbstractCallSite.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -286,6 +287,20 @@ SmallVector<const CallBase *, 4> PointerOrigins::contentsOf(const Value *Pointer
           Result.push_back(Site);
   }
   dropInside(Result);
+  return Result;
+}
+
+SmallVector<const GlobalVariable *, 2> PointerOrigins::variablesOf(const Value *Pointer) const {
+  SmallVector<const GlobalVariable *, 2> Result;
+  if (auto *G = dyn_cast<GlobalVariable>(getUnderlyingObject(Pointer)))
+    return {G};
+  auto It = ValueNodes.find(Pointer);
+  if (OutOfBudget || It == ValueNodes.end())
+    return Result;
+  for (LocationId L : Nodes[It->second].Points)
+    if (auto *G = dyn_cast_or_null<GlobalVariable>(Objects[Locations[L].ObjectIndex].Origin);
+        G && !is_contained(Result, G))
+      Result.push_back(G);
   return Result;
 }
 

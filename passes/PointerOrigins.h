@@ -52,6 +52,9 @@ public:
   /// Sites whose pointers are stored in the memory that \p Pointer points to.
   llvm::SmallVector<const llvm::CallBase *, 4> contentsOf(const llvm::Value *Pointer) const;
 
+  /// Variables of the program that \p Pointer may point into.
+  llvm::SmallVector<const llvm::GlobalVariable *, 2> variablesOf(const llvm::Value *Pointer) const;
+
   /// True if code outside of the unit can get the site's pointer.
   bool escapes(const llvm::CallBase *Site) const;
 

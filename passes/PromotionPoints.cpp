@@ -29,26 +29,34 @@ constexpr uint64_t maxTrip(unsigned Levels) {
   return uint64_t(1) << (Levels < 2 ? 48 : Levels == 2 ? 30 : 20);
 }
 
+constexpr StringRef TouchName = "__smalloc_v1_touch";
+
 /// hidden void __smalloc_v1_touch(ptr, i64): returns at once unless some object waits for promotion.
 Function *touchThunk(Module &M) {
-  if (Function *Known = M.getFunction("__smalloc_v1_touch"))
+  Function *Known = M.getFunction(TouchName);
+  if (Known && !Known->isDeclaration())
     return Known;
   LLVMContext &C = M.getContext();
   PointerType *Ptr = PointerType::getUnqual(C);
   Type *I32 = Type::getInt32Ty(C), *I64 = Type::getInt64Ty(C), *Void = Type::getVoidTy(C);
-  Function *F =
-      Function::createWithDefaultAttr(FunctionType::get(Void, {Ptr, I64}, false),
-                                      GlobalValue::LinkOnceODRLinkage, 0, "__smalloc_v1_touch", &M);
+  Function *F = Function::createWithDefaultAttr(FunctionType::get(Void, {Ptr, I64}, false),
+                                                GlobalValue::LinkOnceODRLinkage, 0, "", &M);
+  if (Known) // ThinLTO has dropped the body, dead then
+    Known->replaceAllUsesWith(F), Known->eraseFromParent();
+  F->setName(TouchName);
   F->setVisibility(GlobalValue::HiddenVisibility);
   F->setDSOLocal(true);
   F->setComdat(M.getOrInsertComdat(F->getName()));
   F->setDoesNotThrow();
   F->setUWTableKind(UWTableKind::Default);
-  auto *Pending = new GlobalVariable(M, I32, false, GlobalValue::ExternalWeakLinkage, nullptr,
-                                     "__smalloc_v1_pending");
-  Function *Touching =
-      Function::Create(FunctionType::get(Void, {Ptr, I64}, false), GlobalValue::ExternalWeakLinkage,
-                       "__smalloc_v1_touching", M);
+  GlobalVariable *Pending = M.getNamedGlobal("__smalloc_v1_pending");
+  if (!Pending)
+    Pending = new GlobalVariable(M, I32, false, GlobalValue::ExternalWeakLinkage, nullptr,
+                                 "__smalloc_v1_pending");
+  Function *Touching = M.getFunction("__smalloc_v1_touching");
+  if (!Touching)
+    Touching = Function::Create(FunctionType::get(Void, {Ptr, I64}, false),
+                                GlobalValue::ExternalWeakLinkage, "__smalloc_v1_touching", M);
   Touching->setDoesNotThrow();
   Touching->addFnAttr(Attribute::NonLazyBind);
   Constant *Null = ConstantPointerNull::get(Ptr);
@@ -161,6 +169,20 @@ const Loop *walkOf(const ProfitableNest &N, const Value *Base) {
   return nullptr;
 }
 
+/// Has the compile phase put a point there already?
+bool isTouched(const Instruction *At, const Value *Object) {
+  auto *Loaded = dyn_cast<LoadInst>(Object);
+  return any_of(*At->getParent(), [&](const Instruction &I) {
+    auto *Call = dyn_cast<CallInst>(&I);
+    if (!Call || !Call->getCalledFunction() || Call->getCalledFunction()->getName() != TouchName)
+      return false;
+    const Value *Other = Call->getArgOperand(0);
+    auto *OtherLoad = dyn_cast<LoadInst>(Other);
+    return Other == Object ||
+           (Loaded && OtherLoad && Loaded->getPointerOperand() == OtherLoad->getPointerOperand());
+  });
+}
+
 void insertTouch(const ProfitableNest &N, Instruction *At, Value *Object, Value *Accesses) {
   IRBuilder<> B(At);
   CallInst *Call = B.CreateCall(touchThunk(*N.F->getParent()), {Object, Accesses});
@@ -180,7 +202,8 @@ bool insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManag
   for (const ProfitableNest &N : Nests) {
     ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(*N.F);
     DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(*N.F);
-    if (!SE.isSCEVable(N.Reference.Pointer->getType()) || tooShort(N.Reference))
+    if (!SE.isSCEVable(N.Reference.Pointer->getType()) || tooShort(N.Reference) ||
+        N.F->hasAvailableExternallyLinkage())
       continue;
     auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(SE.getSCEV(N.Reference.Pointer)));
     if (!Base || !Done.insert({N.Outermost, Base->getValue()}).second)
@@ -193,10 +216,12 @@ bool insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManag
     Instruction *At = Before->getTerminator();
     if (Walk) {
       Value *Start = cast<PHINode>(Base->getValue())->getIncomingValueForBlock(Before);
-      if (isa<Constant>(Start))
+      if (isa<Constant>(Start) || isTouched(At, Start))
         continue;
       insertTouch(N, At, Start, ConstantInt::get(Type::getInt64Ty(At->getContext()), AssumedWalk));
     } else if (Value *Object = baseInPreheader(N, At, SE, DT)) {
+      if (isTouched(At, Object))
+        continue;
       insertTouch(N, At, Object, accessesInPreheader(N, At, SE));
     } else {
       continue;

@@ -4,6 +4,8 @@
 #include "RegisterPasses.h"
 #include "AccessTracer.h"
 #include "AllocationSites.h"
+#include "LayoutPadding.h"
+#include "LinkPhase.h"
 #include "Remarks.h"
 #include "SiteRewriter.h"
 #include "SiteTable.h"
@@ -44,9 +46,12 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
   }
   M.getOrInsertNamedMetadata(DoneMetadata);
   O.Machine.settleFor(M);
+  if (ForLink && O.GenerateDir.empty()) // an instrumented build stays as its units were compiled
+    recordOptions(M, O);
   AllocationSitesPass(O.Root, AllocationSitesPass::When::Later).run(M, AM);
   UnitVerdicts Verdicts = decideUnit(M, FAM, O);
   emitRemarks(Verdicts.Sites, O, FAM);
+  emitRemarks(Verdicts.Statics, O, FAM);
   if (O.Use)
     emitProfileRemarks(M, Verdicts.Sites, O, FAM);
   if (!O.SitesDir.empty())
@@ -56,6 +61,29 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
   bool Changed = insertPromotionPoints(Verdicts.Nests, FAM);
   Changed |= rewriteSites(M, Verdicts, O);
   return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+}
+
+PreservedAnalyses SmallocLinkPass::run(Module &M, ModuleAnalysisManager &AM) {
+  if (!M.getNamedMetadata(DoneMetadata) || !supportedTarget(M) || isSanitized(M) ||
+      definesAllocator(M))
+    return PreservedAnalyses::all();
+  std::optional<Options> Recorded = recordedOptions(M);
+  if (!Recorded)
+    return PreservedAnalyses::all();
+  Options O = std::move(*Recorded);
+  O.Machine.settleFor(M);
+  FunctionAnalysisManager &FAM = functionAnalyses(M, AM);
+  FormerSites Former(M, FAM);
+  O.Units = Former.units();
+  UnitVerdicts Verdicts = decideUnit(M, FAM, O);
+  Former.settle(Verdicts);
+  emitRemarks(Verdicts.Sites, O, FAM);
+  emitRemarks(Verdicts.Statics, O, FAM);
+  insertPromotionPoints(Verdicts.Nests, FAM);
+  SiteCells Cells;
+  rewriteSites(M, Verdicts, O, &Cells);
+  Former.finish(Cells);
+  return PreservedAnalyses::none();
 }
 
 PreservedAnalyses SmallocPrinterPass::run(Module &M, ModuleAnalysisManager &AM) {
@@ -99,13 +127,27 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
   }
   Options O = std::move(*Complete);
   PB.registerPipelineStartEPCallback([O](ModulePassManager &MPM, OptimizationLevel Level) {
+    if (Level != OptimizationLevel::O0 && O.Layout)
+      MPM.addPass(LayoutPaddingPass());
     if (Level != OptimizationLevel::O0)
       MPM.addPass(AllocationSitesPass(O.Root, AllocationSitesPass::When::PipelineStart));
   });
   PB.registerOptimizerEarlyEPCallback(
-      [O](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase) {
+      [O](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase Phase) {
         if (Level != OptimizationLevel::O0)
-          MPM.addPass(SmallocPass(O));
+          MPM.addPass(SmallocPass(O, Phase == ThinOrFullLTOPhase::ThinLTOPreLink ||
+                                         Phase == ThinOrFullLTOPhase::FullLTOPreLink));
+      });
+  // Before anything is inlined at the link: thunks are calls, and each site of the compile phase still stands.
+  PB.registerFullLinkTimeOptimizationEarlyEPCallback(
+      [](ModulePassManager &MPM, OptimizationLevel Level) {
+        if (Level != OptimizationLevel::O0)
+          MPM.addPass(SmallocLinkPass());
+      });
+  PB.registerPipelineEarlySimplificationEPCallback(
+      [](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase Phase) {
+        if (Level != OptimizationLevel::O0 && Phase == ThinOrFullLTOPhase::ThinLTOPostLink)
+          MPM.addPass(SmallocLinkPass());
       });
   if (!O.GenerateDir.empty())
     PB.registerOptimizerLastEPCallback(
@@ -119,6 +161,10 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
           MPM.addPass(AllocationSitesPass(O.Root, AllocationSitesPass::When::PipelineStart));
         else if (Name == "smalloc")
           MPM.addPass(SmallocPass(O));
+        else if (Name == "smalloc<link>") // as before a link
+          MPM.addPass(SmallocPass(O, /*ForLink=*/true));
+        else if (Name == "smalloc-link")
+          MPM.addPass(SmallocLinkPass());
         else if (Name == "print<smalloc>")
           MPM.addPass(SmallocPrinterPass(O));
         else if (Name == "smalloc-accesses")

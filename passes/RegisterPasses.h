@@ -3,6 +3,7 @@
 //
 // Decides the pipeline points: sites are numbered at its start, before any inlining; analysis and rewriting happen at
 // OptimizerEarly, after inlining, SROA and LICM and before vectorising makes copies of each access. -O0 is left alone.
+// A link with LTO decides once more, before it inlines anything.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_REGISTERPASSES_H
 #define SMALLOC_PASSES_REGISTERPASSES_H
@@ -22,11 +23,18 @@ void registerPasses(llvm::PassBuilder &PB, const Options &Base);
 /// Analysis, remarks, site table, rewriting. Acts once a module, whatever the number of pipelines it meets.
 class SmallocPass : public llvm::PassInfoMixin<SmallocPass> {
 public:
-  explicit SmallocPass(Options O) : O(std::move(O)) {}
+  explicit SmallocPass(Options O, bool ForLink = false) : O(std::move(O)), ForLink(ForLink) {}
   llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &AM);
 
 private:
   Options O;
+  bool ForLink; ///< a link with LTO may follow
+};
+
+/// The link phase (LinkPhase.h): with the options that the units were compiled with.
+class SmallocLinkPass : public llvm::PassInfoMixin<SmallocLinkPass> {
+public:
+  llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &AM);
 };
 
 /// opt -passes='print<smalloc>': the verdicts, one line a site, for people and tests. Changes nothing.

@@ -25,12 +25,14 @@ std::string first(const SiteVerdict &V) {
 
 void emitRemarks(ArrayRef<SiteVerdict> Sites, const Options &O, FunctionAnalysisManager &FAM) {
   for (const SiteVerdict &V : Sites) {
-    if (V.Guessed) // most calls of that form are no allocations: `smalloc sites` knows, the program being linked
+    const Instruction *At = V.Variable ? V.Access : V.Call;
+    if (V.Guessed ||
+        !At) // most calls of that form are no allocations: `smalloc sites` knows, the program being linked
       continue;
-    OptimizationRemarkEmitter &ORE =
-        FAM.getResult<OptimizationRemarkEmitterAnalysis>(*V.Call->getFunction());
-    const DiagnosticLocation Where(DebugLoc(userLocation(*V.Call)));
-    const BasicBlock *Block = V.Call->getParent();
+    OptimizationRemarkEmitter &ORE = FAM.getResult<OptimizationRemarkEmitterAnalysis>(
+        *const_cast<Function *>(At->getFunction()));
+    const DiagnosticLocation Where(DebugLoc(userLocation(*At)));
+    const BasicBlock *Block = At->getParent();
     const bool Undecided = V.Flags & SMALLOC_SITE_UNDECIDED;
     if (V.Decision == SMALLOC_DECISION_SUPERPAGE)
       ORE.emit([&] {

@@ -95,9 +95,9 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O) {
   Type *I8 = Type::getInt8Ty(C), *I16 = Type::getInt16Ty(C), *I32 = Type::getInt32Ty(C),
        *I64 = Type::getInt64Ty(C);
   Type *Float = Type::getFloatTy(C);
-  const Function *In = V.Call->getFunction();
+  const Function *In = V.Call ? V.Call->getFunction() : nullptr;
   // Copies of an ODR function in several units share one record, under a name that all of them give it.
-  const bool Shared = In->hasLinkOnceLinkage() || In->hasWeakLinkage();
+  const bool Shared = In && (In->hasLinkOnceLinkage() || In->hasWeakLinkage());
   const std::string &Name = V.Name;
   auto Place = [&](GlobalVariable *G, StringRef Section) {
     G->setSection(Section);
@@ -206,6 +206,64 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O) {
 static_assert(sizeof(smalloc_site) == 128 && offsetof(smalloc_site, size_bytes) == 72 &&
                   offsetof(smalloc_site, pattern) == 112,
               "the record's fields above follow smalloc/site.h");
+
+bool hasCell(const GlobalVariable &Record) {
+  auto *Fields = dyn_cast<ConstantStruct>(Record.getInitializer());
+  return !Fields || !Fields->getOperand(6)->isNullValue();
+}
+
+SiteVerdict readSite(const GlobalVariable &Record) {
+  SiteVerdict V;
+  auto *Fields = dyn_cast<ConstantStruct>(Record.getInitializer());
+  if (!Fields || Fields->getNumOperands() != 34)
+    return V; // another version's
+  auto Number = [&](unsigned I) {
+    auto *C = dyn_cast<ConstantInt>(Fields->getOperand(I));
+    return C ? C->getZExtValue() : 0;
+  };
+  auto Real = [&](unsigned I) {
+    auto *C = dyn_cast<ConstantFP>(Fields->getOperand(I));
+    return C ? C->getValue().convertToDouble() : -1;
+  };
+  auto *Text = dyn_cast<ConstantDataSequential>(Fields->getOperand(33));
+  auto String = [&](unsigned I) {
+    const uint64_t At = Number(I) - sizeof(smalloc_site);
+    return Number(I) && Text && At < Text->getNumElements()
+               ? Text->getRawDataValues().drop_front(At).take_until([](char C) { return !C; }).str()
+               : std::string();
+  };
+  V.Flags = static_cast<unsigned>(Number(4));
+  V.Id = Number(5);
+  V.Line = static_cast<unsigned>(Number(7));
+  V.Column = static_cast<unsigned>(Number(8));
+  V.Function = String(10);
+  V.File = String(11);
+  V.SpreadText = String(13);
+  V.Why = String(14);
+  V.SpreadPages = Number(19);
+  V.MinBytes = Number(21);
+  V.MissesPerAccess = Real(22);
+  V.SavingCycles = Real(23);
+  V.Pattern = static_cast<smalloc_pattern>(Number(24));
+  V.Decision = static_cast<smalloc_decision>(Number(25));
+  V.DecidedBy = static_cast<smalloc_decided_by>(Number(26));
+  V.Confidence = static_cast<unsigned>(Number(29));
+  return V;
+}
+
+void takeDecision(SiteVerdict &V, const SiteVerdict &Decided) {
+  V.Flags = Decided.Flags;
+  V.SpreadText = Decided.SpreadText;
+  V.Why = Decided.Why;
+  V.SpreadPages = Decided.SpreadPages;
+  V.MinBytes = Decided.MinBytes;
+  V.MissesPerAccess = Decided.MissesPerAccess;
+  V.SavingCycles = Decided.SavingCycles;
+  V.Pattern = Decided.Pattern;
+  V.Decision = Decided.Decision;
+  V.DecidedBy = Decided.DecidedBy;
+  V.Confidence = Decided.Confidence;
+}
 
 void emitKeys(Module &M, const KeyedSummary &Summary) {
   StringArea Strings(static_cast<uint32_t>(sizeof(smalloc_keys) +

@@ -17,6 +17,13 @@ void nameSites(std::vector<SiteVerdict> &Sites);
 /// Emits the descriptor of \p V and, if the site is rewritten, its cell; returns the cell (null if none).
 llvm::GlobalVariable *emitSite(llvm::Module &M, const SiteVerdict &V, const Options &O);
 
+/// The verdict that \p Record, made by emitSite(), was emitted for: what people read of the site, and what was decided.
+SiteVerdict readSite(const llvm::GlobalVariable &Record);
+/// Has the site of \p Record a cell?
+bool hasCell(const llvm::GlobalVariable &Record);
+/// Gives \p V the decision of \p Decided, with its reason and numbers.
+void takeDecision(SiteVerdict &V, const SiteVerdict &Decided);
+
 /// Emits the unit's block of section smalloc_keys.
 void emitKeys(llvm::Module &M, const KeyedSummary &Summary);
 

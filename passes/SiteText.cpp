@@ -129,6 +129,13 @@ void describeSize(SiteVerdict &V, ScalarEvolution &SE) {
   case AllocFamily::PosixMemalign:
     SizeArgument = 2;
     break;
+  case AllocFamily::FortranAllocate:
+  case AllocFamily::FortranAssign:
+    V.SizeText = "n bytes"; // in the descriptor
+    return;
+  case AllocFamily::Mapping:
+    SizeArgument = mappedBytesArgument(*Call.getCalledFunction());
+    break;
   default:
     break;
   }
@@ -222,9 +229,15 @@ std::string spreadText(const LoopReference &R, uint64_t PageBytes) {
 }
 
 std::string siteText(const SiteVerdict &V) {
+  if (V.Variable)
+    return "'" + demangle(V.Function) + "' (" + V.Callee + ", " + V.SizeText + ")";
   std::string Callee = demangle(V.Callee);
   if (V.Family >= AllocFamily::New && V.Family < AllocFamily::Wrapper)
     Callee = StringRef(V.Callee).starts_with("_Zna") ? "new[]" : "new";
+  else if (V.Family == AllocFamily::FortranAllocate)
+    Callee = StringRef(V.Callee).contains("Pointer") ? "allocate (pointer)" : "allocate";
+  else if (V.Family == AllocFamily::FortranAssign)
+    return "assignment that allocates in '" + demangle(V.Function) + "'";
   return Callee + " of " + V.SizeText + " in '" + demangle(V.Function) + "'";
 }
 

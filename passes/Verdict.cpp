@@ -5,6 +5,7 @@
 #include "Judgement.h"
 #include "SiteTable.h"
 #include "SiteText.h"
+#include "StaticArrays.h"
 #include "ThreadPartition.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -21,6 +22,9 @@ namespace smalloc {
 namespace {
 
 constexpr uint64_t SuperpageBytes = 2u << 20;
+/// Propagation steps of the origins: well under a second for a unit. A link with LTO may take as much for each unit, up
+/// to some seconds.
+constexpr unsigned OriginsBudget = 400000, MostUnitsOfBudget = 16;
 /// Keys with an access in a unit's summary, about 200 bytes each.
 constexpr size_t MaxKeyAccesses = 512;
 
@@ -61,7 +65,7 @@ public:
             [&](Function &F) -> const TargetLibraryInfo & {
               return FAM.getResult<TargetLibraryAnalysis>(F);
             },
-            *Wrappers),
+            *Wrappers, OriginsBudget *std::clamp(O.Units, 1u, MostUnitsOfBudget)),
         Judge(Origins, O) {}
 
   UnitVerdicts run();
@@ -107,7 +111,8 @@ void UnitAnalysis::collectReferences() {
   InLoops = functionsCalledInLoops(M, FAM);
   FromOutside = calledFromOutside(M);
   for (Function &F : M) {
-    if (leavesAlone(F))
+    // A body that another unit emits is as good to read as any.
+    if (leavesAlone(F) && !(F.hasAvailableExternallyLinkage() && !F.hasOptNone()))
       continue;
     // An external function that nobody in the unit calls: other units may well call it in a loop.
     bool CalledFromElsewhere = !F.hasLocalLinkage() && F.use_empty() && F.getName() != "main";
@@ -150,7 +155,7 @@ const Function *calledFunction(const CallBase &Call) {
 }
 
 std::string familyName(const CallBase &Call, AllocFamily Family) {
-  return Family == AllocFamily::Wrapper ? calledFunction(Call)->getName().str()
+  return Family >= AllocFamily::Wrapper ? calledFunction(Call)->getName().str()
                                         : familyCallee(Family).str();
 }
 
@@ -183,7 +188,7 @@ void UnitAnalysis::decide(SiteVerdict &V) {
     V.Flags |= SMALLOC_SITE_SMALL;
   if (Escapes)
     V.Flags |= SMALLOC_SITE_ESCAPES;
-  if (fullyInitialised(*V.Call, V.Family, ByFunction[V.Call->getFunction()], FAM))
+  if (fullyInitialised(V, ByFunction[V.Call->getFunction()], FAM))
     V.Flags |= SMALLOC_SITE_FULLY_INITIALISED;
   if (V.SizeBytes != SMALLOC_UNKNOWN && (V.Flags & SMALLOC_SITE_FULLY_INITIALISED)) {
     // Whole superpages of the object; the tail stays on base pages.
@@ -347,6 +352,10 @@ UnitVerdicts UnitAnalysis::run() {
         V.Flags |= SMALLOC_SITE_PARTITIONED | SMALLOC_SITE_REWRITTEN;
   }
   nameSites(Result.Sites);
+  Result.Statics =
+      decideStatics(M, References, Origins, O, [&](const LoopReference &R, const SiteVerdict &V) {
+        return Judge.judge(R, {nullptr, V.SizeBytes, /*Many=*/false});
+      });
   if (O.Model == SMALLOC_MODEL_SPREAD &&
       (O.Heap == SMALLOC_HEAP_SPLIT || O.Heap == SMALLOC_HEAP_MIGRATE))
     summarise(Result);

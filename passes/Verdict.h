@@ -34,7 +34,9 @@ struct ReferenceRow {
 
 /// What is known and decided of one allocation call.
 struct SiteVerdict {
-  llvm::CallBase *Call = nullptr;
+  llvm::CallBase *Call = nullptr; ///< null: a variable of the program (StaticArrays)
+  const llvm::GlobalVariable *Variable = nullptr;
+  const llvm::Instruction *Access = nullptr; ///< of a variable: the access that decided
   AllocFamily Family = AllocFamily::Malloc;
   std::string Callee;                         ///< linkage name
   const AllocationWrapper *Wrapper = nullptr; ///< of a context whose callee is in the unit
@@ -76,7 +78,8 @@ struct ProfitableNest {
 };
 
 struct UnitVerdicts {
-  std::vector<SiteVerdict> Sites; ///< in program order
+  std::vector<SiteVerdict> Sites;   ///< in program order
+  std::vector<SiteVerdict> Statics; ///< variables; nothing is rewritten for them
   std::vector<ProfitableNest> Nests;
   bool OriginsGaveUp = false;
   KeyedSummary Summary;
@@ -87,8 +90,7 @@ struct UnitVerdicts {
 UnitVerdicts decideUnit(llvm::Module &M, llvm::FunctionAnalysisManager &FAM, const Options &O);
 
 /// Every byte of the object is written by a loop, or a memset, of the allocating function after the allocation.
-bool fullyInitialised(llvm::CallBase &Site, AllocFamily Family,
-                      const std::vector<LoopReference> &References,
+bool fullyInitialised(const SiteVerdict &Site, const std::vector<LoopReference> &References,
                       llvm::FunctionAnalysisManager &FAM);
 
 } // namespace smalloc

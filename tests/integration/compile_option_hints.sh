@@ -10,7 +10,6 @@ hint() { # OPTION PATTERN
   expect_match err "^hint: .*$2"
 }
 hint heap=huge '-fplugin-arg-smalloc-heap=VALUE'
-hint layout=on 'leave it out'
 hint haep=split '-fplugin-arg-smalloc-KEY=VALUE'
 hint sites=/proc/nowhere 'a directory that you may write to'
 hint machine=/nowhere.json 'smalloc machine list'

@@ -1,0 +1,298 @@
+//===- LinkPhase.cpp - sites decided again where units meet -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "LinkPhase.h"
+#include "ContextEntries.h"
+#include "SiteTable.h"
+#include "Thunks.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+constexpr StringRef OptionsMetadata = "smalloc.options";
+
+/// Has \p G its one definition in this module?
+bool isDefinedHere(const GlobalVariable &G) {
+  return G.hasInitializer() && !G.hasAvailableExternallyLinkage();
+}
+
+/// The record that the cell's initializer measures the distance to.
+GlobalVariable *recordOf(const GlobalVariable &Cell) {
+  auto *Fields = dyn_cast<ConstantStruct>(Cell.getInitializer());
+  auto *Distance = Fields ? dyn_cast<ConstantExpr>(Fields->getOperand(1)) : nullptr;
+  if (!Distance || Distance->getOpcode() != Instruction::Sub)
+    return nullptr;
+  auto *Address = dyn_cast<PtrToIntOperator>(Distance->getOperand(0));
+  auto *Record = Address ? dyn_cast<GlobalVariable>(Address->getPointerOperand()) : nullptr;
+  return Record && isDefinedHere(*Record) ? Record : nullptr;
+}
+
+/// Does some instruction refer to it?
+bool usedByCode(const Constant &C) {
+  return any_of(C.users(), [](const User *U) {
+    auto *Inner = dyn_cast<Constant>(U);
+    return !Inner || (!isa<GlobalValue>(Inner) && usedByCode(*Inner));
+  });
+}
+
+/// Two globals that refer to each other go together.
+void erase(ArrayRef<GlobalVariable *> Globals) {
+  for (GlobalVariable *G : Globals)
+    G->setInitializer(nullptr);
+  for (GlobalVariable *G : Globals) {
+    G->removeDeadConstantUsers();
+    // Left of it: another unit's copy of an ODR function's cell, which this module only looks at.
+    G->replaceAllUsesWith(ConstantPointerNull::get(G->getType()));
+    G->eraseFromParent();
+  }
+}
+
+} // namespace
+
+void recordOptions(Module &M, const Options &O) {
+  LLVMContext &C = M.getContext();
+  SmallVector<Metadata *, 4> Pairs;
+  for (const std::string &Pair : decidingOptions(O))
+    Pairs.push_back(MDString::get(C, Pair));
+  M.getOrInsertNamedMetadata(OptionsMetadata)->addOperand(MDNode::get(C, Pairs));
+}
+
+std::optional<Options> recordedOptions(const Module &M) {
+  const NamedMDNode *Units = M.getNamedMetadata(OptionsMetadata);
+  if (!Units || Units->getNumOperands() == 0)
+    return std::nullopt;
+  for (const MDNode *Unit : Units->operands())
+    if (Unit != Units->getOperand(0)) // nodes of the same strings are one
+      return std::nullopt;
+  Options O;
+  for (const MDOperand &Pair : Units->getOperand(0)->operands()) {
+    auto *Text = dyn_cast_or_null<MDString>(Pair.get());
+    if (!Text)
+      return std::nullopt;
+    auto [Key, Value] = Text->getString().split('=');
+    if (Error E = setOption(O, Key, Value)) {
+      consumeError(std::move(E));
+      return std::nullopt;
+    }
+  }
+  Expected<Options> Complete = withCommandLine(O);
+  if (!Complete) {
+    consumeError(Complete.takeError());
+    return std::nullopt;
+  }
+  return *Complete;
+}
+
+FormerSites::FormerSites(Module &M, FunctionAnalysisManager &FAM) : M(M) {
+  SmallVector<CallBase *, 32> Calls;
+  for (Function &F : M)
+    if (!F.isDeclaration() && !F.hasAvailableExternallyLinkage() &&
+        !F.hasMetadata(EntryOfMetadata)) // second entries are made anew, as copies
+      for (Instruction &I : instructions(F))
+        if (auto *Call = dyn_cast<CallBase>(&I); Call && Call->hasFnAttr(SiteIdAttr))
+          Calls.push_back(Call);
+  for (CallBase *Call : Calls)
+    takeBackCall(*Call);
+  takeBackEntries(FAM);
+  collectRecords();
+  for (Function &F : M)
+    if (!F.isDeclaration())
+      FAM.invalidate(F, PreservedAnalyses::none());
+}
+
+/// What the thunk or the second entry that \p Call calls stands for; null if it is neither.
+Function *FormerSites::originalOf(const CallBase &Call) {
+  auto *Thunk = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
+  if (!Thunk || Thunk->getFunctionType() != Call.getFunctionType())
+    return nullptr;
+  const FunctionType *With = Thunk->getFunctionType();
+  FunctionType *Type = FunctionType::get(With->getReturnType(), With->params().drop_back(), false);
+  StringRef Name = Thunk->getName();
+  Function *Original = nullptr;
+  if (const MDNode *Of = Thunk->getMetadata(EntryOfMetadata)) {
+    auto *F = dyn_cast_or_null<ValueAsMetadata>(Of->getOperand(0).get());
+    Original = F ? dyn_cast<Function>(F->getValue()) : nullptr;
+  } else if (Name.consume_front(ThunkPrefix) ||
+             (Name.consume_front(ContextThunkPrefix) && Name.size() > ContextTagBytes)) {
+    if (Thunk->getName().starts_with(ContextThunkPrefix))
+      Name = Name.drop_front(ContextTagBytes);
+    Original = dyn_cast<Function>(M.getOrInsertFunction(Name, Type).getCallee());
+  }
+  return Original && Original->getFunctionType() == Type ? Original : nullptr;
+}
+
+void FormerSites::takeBackCall(CallBase &Call) {
+  if (Call.arg_empty() || !isa<CallInst, InvokeInst>(Call))
+    return;
+  auto *Cell = dyn_cast<GlobalVariable>(
+      Call.getArgOperand(Call.arg_size() - 1)->stripPointerCastsAndAliases());
+  // One that other modules may refer to (of an ODR function, or promoted by ThinLTO) stays as it was compiled.
+  if (!Cell || Cell->getSection() != SMALLOC_CELLS_SECTION || !isDefinedHere(*Cell) ||
+      !Cell->hasLocalLinkage())
+    return;
+  GlobalVariable *Record = recordOf(*Cell);
+  Function *Original = Record ? originalOf(Call) : nullptr;
+  if (!Original)
+    return;
+  SmallVector<Value *, 4> Arguments(drop_end(Call.args()));
+  SmallVector<OperandBundleDef, 1> Bundles;
+  Call.getOperandBundlesAsDefs(Bundles);
+  CallBase *New;
+  if (auto *Invoke = dyn_cast<InvokeInst>(&Call)) {
+    New = InvokeInst::Create(Original->getFunctionType(), Original, Invoke->getNormalDest(),
+                             Invoke->getUnwindDest(), Arguments, Bundles, "", Call.getIterator());
+  } else {
+    auto *Plain = CallInst::Create(Original->getFunctionType(), Original, Arguments, Bundles, "",
+                                   Call.getIterator());
+    Plain->setTailCallKind(cast<CallInst>(Call).getTailCallKind());
+    New = Plain;
+  }
+  New->setAttributes(Call.getAttributes().removeParamAttributes(M.getContext(), New->arg_size()));
+  if (New->hasFnAttr(ContextIdAttr)) // whether it is a site is found out anew
+    New->removeFnAttr(SiteIdAttr);
+  New->setCallingConv(Call.getCallingConv());
+  New->copyMetadata(Call);
+  New->setDebugLoc(Call.getDebugLoc());
+  New->takeName(&Call);
+  Call.replaceAllUsesWith(New);
+  Call.eraseFromParent();
+  Sites[New] = {Cell, Record, Cell->getName().str(), Record->getName().str()};
+}
+
+/// Second entries of functions that return fresh memory, and the records that other units find them by: made anew.
+void FormerSites::takeBackEntries(FunctionAnalysisManager &FAM) {
+  SmallVector<GlobalVariable *, 8> Records;
+  for (GlobalVariable &G : M.globals())
+    if (G.getName().starts_with(WrapperRecordPrefix) && isDefinedHere(G))
+      Records.push_back(&G);
+  SmallPtrSet<Constant *, 8> Gone(llvm::from_range, Records);
+  removeFromUsedLists(
+      M, [&](Constant *C) { return Gone.contains(cast<Constant>(C->stripPointerCasts())); });
+  for (GlobalVariable *Record : Records) {
+    // Thunks that look for it find none until a new one takes its place.
+    auto *Absent = new GlobalVariable(M, Record->getValueType(), /*isConstant=*/true,
+                                      GlobalValue::ExternalWeakLinkage, nullptr);
+    Absent->setVisibility(GlobalValue::HiddenVisibility);
+    Absent->setDSOLocal(false);
+    Absent->takeName(Record);
+    auto *Own = dyn_cast<GlobalAlias>(Record->getInitializer()->getOperand(0));
+    Record->replaceAllUsesWith(Absent);
+    erase(Record);
+    if (Own && Own->use_empty())
+      Own->eraseFromParent();
+  }
+  for (Function &F : make_early_inc_range(M)) {
+    if (F.isDeclaration() || !F.getName().starts_with(EntryPrefix))
+      continue;
+    F.removeDeadConstantUsers();
+    if (F.use_empty()) {
+      FAM.clear(F, F.getName());
+      F.eraseFromParent();
+      continue;
+    }
+    // Called from an imported body, or from another module: it stays what it was, beside the new one.
+    if (F.hasLocalLinkage())
+      F.setName(F.getName() + ".former");
+    for (Instruction &I : instructions(F))
+      if (auto *Call = dyn_cast<CallBase>(&I))
+        Call->removeFnAttr(SiteIdAttr);
+  }
+}
+
+/// Names are free for the new records; what is kept after all gets its own back.
+void FormerSites::collectRecords() {
+  SmallPtrSet<const GlobalVariable *, 32> Known;
+  SmallVector<GlobalVariable *, 8> Blocks;
+  for (auto &[Call, Site] : Sites) {
+    Known.insert(Site.Record);
+    Site.Record->setName("");
+    Site.Cell->setName("");
+  }
+  for (GlobalVariable &G : M.globals()) {
+    if (!isDefinedHere(G))
+      continue;
+    if (G.getSection() == SMALLOC_KEYS_SECTION)
+      Blocks.push_back(&G);
+    else if (G.getSection() == SMALLOC_SITES_SECTION && !Known.contains(&G) && !hasCell(G))
+      WithoutCell.push_back(&G);
+  }
+  Units = static_cast<unsigned>(Blocks.size());
+  SmallPtrSet<Constant *, 32> Gone(llvm::from_range, Blocks);
+  Gone.insert_range(WithoutCell);
+  for (auto &[Call, Site] : Sites) {
+    Gone.insert(Site.Record);
+    Gone.insert(Site.Cell);
+  }
+  removeFromUsedLists(
+      M, [&](Constant *C) { return Gone.contains(cast<Constant>(C->stripPointerCasts())); });
+  for (GlobalVariable *G : Blocks)
+    erase(G);
+  for (GlobalVariable *G : WithoutCell)
+    G->setName("");
+}
+
+void FormerSites::settle(UnitVerdicts &Unit) const {
+  for (SiteVerdict &V : Unit.Sites) {
+    auto It = Sites.find(V.Call);
+    if (It == Sites.end())
+      continue;
+    const Former &Site = It->second;
+    const SiteVerdict Before = readSite(*Site.Record);
+    V.Name = Site.RecordName;
+    if (!V.Line) { // compiled without locations
+      V.File = Before.File;
+      V.Line = Before.Line;
+      V.Column = Before.Column;
+    }
+    if (Before.DecidedBy == SMALLOC_BY_PROFILE ||
+        ((V.Flags & SMALLOC_SITE_UNDECIDED) && !(Before.Flags & SMALLOC_SITE_UNDECIDED)))
+      takeDecision(V, Before);
+  }
+}
+
+void FormerSites::finish(const SiteCells &Cells) {
+  bool AnyRecord = !Cells.empty();
+  SmallVector<const Former *, 8> Left;
+  SmallPtrSet<const GlobalVariable *, 16> Done; // calls that were one may have become two
+  for (auto &[Call, Site] : Sites)
+    if (GlobalVariable *Cell = Cells.lookup(Call); Cell && Done.insert(Site.Cell).second) {
+      Site.Cell->replaceAllUsesWith(Cell);
+      erase({Site.Cell, Site.Record});
+    }
+  for (auto &[Call, Site] : Sites)
+    if (Done.insert(Site.Cell).second)
+      Left.push_back(&Site);
+  // The module record names the section's bounds: a module that had records keeps one.
+  for (const GlobalVariable &G : M.globals())
+    AnyRecord |= G.getSection() == SMALLOC_SITES_SECTION && isDefinedHere(G) && G.hasName();
+  for (const Former *Site : Left) {
+    if (AnyRecord && !usedByCode(*Site->Cell)) {
+      erase({Site->Cell, Site->Record});
+      continue;
+    }
+    Site->Cell->setName(Site->CellName);
+    Site->Record->setName(Site->RecordName);
+    appendToUsed(M, {Site->Record});
+    appendToCompilerUsed(M, {Site->Cell});
+    AnyRecord = true;
+  }
+  for (GlobalVariable *Record : WithoutCell) {
+    if (AnyRecord) {
+      erase(Record);
+      continue;
+    }
+    Record->setName("__smalloc_v1_site");
+    appendToUsed(M, {Record});
+    AnyRecord = true;
+  }
+}
+
+} // namespace smalloc

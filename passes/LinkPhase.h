@@ -1,0 +1,59 @@
+//===- LinkPhase.h - sites decided again where units meet -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what a link with LTO changes. The compile phase has described and rewritten the sites of each unit, so that a
+// link without the plugin is complete. A link with it takes that back (calls are calls of malloc again, with the ids that
+// they were given), has the merged module (full LTO) or the unit and what it imports (ThinLTO) decided as any unit, and
+// rewrites it as any unit. Kept over that are
+//  - each site's id and record name, and where people find it;
+//  - a decision: what a unit decided is not forgotten because larger modules are looked at less closely;
+//  - sites whose cells other modules may refer to (of ODR functions, or promoted by ThinLTO): they stay as compiled;
+//  - the options that the units were compiled with: where units differ in them, all stays as it was compiled.
+// Bodies that ThinLTO imports are analysed, but their calls are left as they are: their own unit decides them.
+//===----------------------------------------------------------------------===//
+#ifndef SMALLOC_PASSES_LINKPHASE_H
+#define SMALLOC_PASSES_LINKPHASE_H
+
+#include "SiteRewriter.h"
+#include "llvm/ADT/MapVector.h"
+#include <optional>
+
+namespace smalloc {
+
+/// Writes the options that decide sites into the module, for the link phase.
+void recordOptions(llvm::Module &M, const Options &O);
+
+/// The options of the compile phase under those of the command line; nothing if there are none, if units differ, or if
+/// they no longer hold (a machine's file is gone).
+std::optional<Options> recordedOptions(const llvm::Module &M);
+
+/// What the compile phase made of a module's sites, taken back by the constructor.
+class FormerSites {
+public:
+  FormerSites(llvm::Module &M, llvm::FunctionAnalysisManager &FAM);
+
+  /// Brings what is kept into the new verdicts.
+  void settle(UnitVerdicts &Unit) const;
+  /// After the rewriting: puts the new cells in the places of the old ones and removes what nobody refers to.
+  void finish(const SiteCells &Cells);
+  /// Units that went into the module.
+  unsigned units() const { return Units; }
+
+private:
+  struct Former {
+    llvm::GlobalVariable *Cell, *Record;
+    std::string CellName, RecordName;
+  };
+  llvm::Function *originalOf(const llvm::CallBase &Call);
+  void takeBackCall(llvm::CallBase &Call);
+  void takeBackEntries(llvm::FunctionAnalysisManager &FAM);
+  void collectRecords();
+
+  llvm::Module &M;
+  llvm::MapVector<const llvm::CallBase *, Former> Sites;
+  llvm::SmallVector<llvm::GlobalVariable *, 8> WithoutCell; ///< records of plain calls
+  unsigned Units = 0;
+};
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Memory from mmap: on superpages from birth when it is filled, by collapsing when it is dense and used at random; parts may be
+# unmapped, protected, moved and forked, contents stay; a mapping that deserves nothing is left alone.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
+cat >t.c <<'C'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define N (4L << 20)
+static long huge_kib_at(const void *p, size_t bytes) {
+  FILE *smaps = fopen("/proc/self/smaps", "r");
+  char line[4096];
+  long kib = 0, total = 0;
+  int inside = 0;
+  while (smaps && fgets(line, sizeof line, smaps)) {
+    unsigned long start, stop;
+    char dash;
+    if (sscanf(line, "%lx%c%lx", &start, &dash, &stop) == 3 && dash == '-')
+      inside = start < (unsigned long)p + bytes && (unsigned long)p < stop;
+    if (inside && sscanf(line, "AnonHugePages: %ld", &kib) == 1)
+      total += kib;
+  }
+  if (smaps)
+    fclose(smaps);
+  return total;
+}
+static double *map(long n) {
+  double *p = mmap(NULL, (size_t)n * sizeof *p, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED)
+    abort();
+  return p;
+}
+__attribute__((noinline)) static double gather(const double *a, const int *pick, long n) {
+  double s = 0;
+  for (int k = 0; k < 8; k++)
+    for (long i = 0; i < n; i++)
+      s += a[pick[i]];
+  return s;
+}
+int main(void) {
+  const long n = N;
+  int *pick = malloc((size_t)n * sizeof *pick);
+  if (!pick)
+    abort();
+  unsigned state = 1;
+  for (long i = 0; i < n; i++) {
+    state = state * 1664525u + 1013904223u;
+    pick[i] = (int)(state % (unsigned)n);
+  }
+  double *born = map(n), *later = map(n), *cold = map(n);
+  madvise(cold, (size_t)n * 8, MADV_DONTDUMP); // a line of its own in smaps
+  for (long i = 0; i < n; i++)
+    born[i] = (double)(i % 7);
+  for (long i = 0; i < n; i++) // each element, in an order that nobody can prove to be that
+    later[i ^ (pick[i % 64] & 63)] = (double)(i % 5);
+  for (long i = 0; i < n; i++)
+    cold[i] = (double)(i % 3);
+  double s = gather(born, pick, n) + gather(later, pick, n) + gather(later, pick, n);
+  for (long i = 0; i < n; i++)
+    s = s / 2 + cold[i];
+  printf("born huge_kib %ld\nlater huge_kib %ld\ncold huge_kib %ld\n", huge_kib_at(born, (size_t)n * 8),
+         huge_kib_at(later, (size_t)n * 8), huge_kib_at(cold + 4096, (size_t)n * 8 - 65536));
+  printf("sum %.0f\n", s);
+  // Whatever the program does to its mapping.
+  const size_t half = (size_t)n / 2;
+  if (munmap(born + half, half * 8) || mprotect(born, 8192, PROT_READ))
+    abort();
+  double *moved = mremap(later, (size_t)n * 8, (size_t)n * 12, MREMAP_MAYMOVE);
+  if (moved == MAP_FAILED)
+    abort();
+  moved[n] = 5;
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    double t = gather(moved, pick, n) + born[5] + moved[n];
+    printf("child %.0f\n", t);
+    fflush(stdout);
+    _exit(0);
+  }
+  int status;
+  waitpid(child, &status, 0);
+  double t = gather(moved, pick, n) + born[5] + moved[n];
+  printf("parent %.0f %d\n", t, status);
+  for (int round = 0; round < 40; round++) { // the same addresses, again and again
+    double *again = map(n / 8);
+    for (long i = 0; i < n / 8; i++)
+      again[i] = round;
+    t += again[pick[round] % (n / 8)];
+    munmap(again, (size_t)n / 8 * 8);
+  }
+  printf("again %.0f\n", t);
+  return 0;
+}
+C
+"$CLANG" -O2 t.c -o reference
+./reference >out
+grep -v huge_kib out >expected
+quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4 t.c -o program
+run() {
+  expect_status 0 env "$@" ./program
+  cmp -s <(grep -v huge_kib out) expected || { cat out >&2; fail "another result: $*"; }
+}
+kib() { sed -n "s/$1 huge_kib //p" out; }
+run A=
+[ "$(kib born)$(kib later)$(kib cold)" = 000 ] || [ "$(thp_mode)" = always ] || fail "superpages without the library"
+for conf in promote:auto promote:eager heap:superpage heap:migrate heap:off budget:8m promote:off; do
+  run LD_PRELOAD="$LIB" SMALLOC_CONF="$conf"
+done
+need_thp
+run LD_PRELOAD="$LIB" SMALLOC_CONF=stats:json,stats_file:"$tmp/s.json"
+[ "$(kib born)" -ge 24576 ] || { cat out >&2; fail "filled memory is not on superpages"; }
+[ "$(kib later)" -ge 2048 ] || { cat out >&2; fail "dense memory was not promoted"; }
+[ "$(kib cold)" = 0 ] || [ "$(thp_mode)" = always ] || { cat out >&2; fail "streamed memory is on superpages"; }
+run LD_PRELOAD="$LIB" SMALLOC_CONF=promote:off
+[ "$(kib later)" = 0 ] || [ "$(thp_mode)" = always ] || { cat out >&2; fail "promoted although it is switched off"; }
+expect_match s.json '"mapped_superpages_advised":[1-9]'
+expect_match s.json '"mapped_superpages_promoted":[1-9]'
+run LD_PRELOAD="$LIB" SMALLOC_CONF=budget:8m,stats:json,stats_file:"$tmp/b.json"
+python3 -c 'import json; c = json.load(open("b.json"))["counters"]; assert c["mapped_superpages_advised"] + c["mapped_superpages_promoted"] <= 4, c' || fail "beyond the budget"
