@@ -9,7 +9,7 @@
 // CHECK-NOT: @__smalloc_v1_thunk_mmap(
 // CHECK-LABEL: define linkonce_odr hidden {{.*}}@__smalloc_v1_thunk_mmap(
 // CHECK: %[[P:[0-9]+]] = {{.*}}call {{.*}}@mmap(
-// CHECK: %word = load atomic i64, ptr
+// CHECK: load atomic i64, ptr {{.*}} monotonic
 // CHECK: ret ptr %[[P]]
 #include <stdlib.h>
 #include <sys/mman.h>
