@@ -56,10 +56,13 @@ SpreadReference numbers(const LoopReference &R, uint64_t ObjectBytes, uint64_t P
         Out.TripMin = L.TripMin;
         Out.TripMax = L.TripMax;
       }
-    if (isJump(L.Kind))
-      for (SpreadLevel &Inner : S.Levels)
-        if (Inner.TripAssumed && Inner.StrideBytes != 0)
-          Inner.Trip = std::min(Inner.Trip, AssumedRun);
+    // Only the next loop within: what that one in turn goes round begins where its own steps lead (butterflies whose
+    // width doubles).
+    if (isJump(L.Kind) && !S.Levels.empty())
+      if (SpreadLevel &Run = S.Levels.back();
+          Run.TripAssumed && Run.StrideBytes != 0 &&
+          static_cast<uint64_t>(std::abs(Run.StrideBytes)) < PageBytes)
+        Run.Trip = std::min(Run.Trip, AssumedRun);
     S.Levels.push_back(Out);
   }
   return S;

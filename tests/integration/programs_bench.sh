@@ -49,14 +49,14 @@ PY
 cd "$tmp"
 python3 - <<'PY'
 import json
-s = {"total_seconds": 2.0, "total_spread": 0.01, "peak_rss_bytes": 2 << 20, "in_effect": True, "runs": 3}
+s = {"total_seconds": 2.0, "total_spread": 0.01, "user_seconds": 1.2, "user_spread": 0.3, "peak_rss_bytes": 2 << 20, "in_effect": True, "runs": 3}
 json.dump({"configurations": {"base": "glibc", "ours": "smalloc"}, "machine": {"cpus": 2, "cpu": "X", "hypervisor": True, "kernel": "6"},
            "programs": [{"name": "p", "results": {"base": s, "ours": {**s, "total_seconds": 1.0}}}]}, open("d.json", "w"))
 PY
 printf 'a\n<!-- demo:begin -->\nold\n<!-- demo:end -->\nb\n' >R.md
 expect_status 1 python3 "$SMALLOC_SOURCE/scripts/regen_docs.py" --check --results d.json --readme R.md
 expect_status 0 python3 "$SMALLOC_SOURCE/scripts/regen_docs.py" --results d.json --readme R.md
-expect_match R.md '^\| p \| 2.00 s, 2 MiB \| 2.00x, 2 MiB \|$'
+expect_match R.md '^\| p \| 2.00 s, 2 MiB \| 2.00x \(user same\), 2 MiB \|$'
 expect_status 0 python3 "$SMALLOC_SOURCE/scripts/regen_docs.py" --check --results d.json --readme R.md
 # A group's name stands for its programs.
 expect_status 0 python3 "$bench" -p throughput -c base,preload -n 1 --quick --no-warm --work "$tmp/tp" --json t.json
