@@ -252,8 +252,9 @@ void FormerSites::settle(UnitVerdicts &Unit) const {
       V.Line = Before.Line;
       V.Column = Before.Column;
     }
-    if (Before.DecidedBy == SMALLOC_BY_PROFILE ||
-        ((V.Flags & SMALLOC_SITE_UNDECIDED) && !(Before.Flags & SMALLOC_SITE_UNDECIDED)))
+    // What a unit could decide by itself was decided on loops as they were written; the link sees them unrolled and
+    // vectorised, each copy with a part of the pages.
+    if (Before.DecidedBy == SMALLOC_BY_PROFILE || !(Before.Flags & SMALLOC_SITE_UNDECIDED))
       takeDecision(V, Before);
   }
 }

@@ -81,6 +81,25 @@ bool is_empty_trace(const std::string &path) {
   }
 }
 
+// What stands where the trace is to go and is no trace is not ours to remove.
+void make_room(const std::string &old) {
+  std::error_code error;
+  const bool regular = fs::is_regular_file(fs::symlink_status(old, error));
+  if (regular && fs::file_size(old, error) > 0) {
+    try {
+      const trace::Reader reader(old);
+    } catch (const trace::TraceError &) {
+      throw Failure{"cannot record", old, "it is there, and it is no trace",
+                    "smalloc record -o OTHER-NAME", kRunFailed};
+    }
+  } else if (!regular) {
+    throw Failure{"cannot record", old, "it is there, and it is no file",
+                  "smalloc record -o " + old + "/app.trace", kRunFailed};
+  }
+  if (!fs::remove(old, error))
+    throw Failure{"cannot record", old, error.message(), {}, kRunFailed};
+}
+
 int wait_for(pid_t child, rusage &usage) {
   // The terminal sends its signals to the command as well; the command decides.
   std::signal(SIGINT, SIG_IGN);
@@ -147,7 +166,7 @@ int record_command(const Options &options) {
     return print_environment(environment, command);
   if (!by_process)
     for (const std::string &old : traces_of(pattern, fs::file_time_type::min()))
-      fs::remove(old);
+      make_room(old);
   const auto start = fs::file_time_type::clock::now() - std::chrono::seconds(1);
 
   const auto began = std::chrono::steady_clock::now();

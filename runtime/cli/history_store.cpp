@@ -239,6 +239,9 @@ std::string program_meant(History &history, const std::string &name) {
     if (build_id.empty())
       throw Failure{"cannot find the program in the history", name, "it has no build-id",
                     "link it with -Wl,--build-id", kFailed};
+    if (history.programs_like(build_id).empty())
+      throw Failure{"cannot find the program in the history", name, "no run or analysis of it",
+                    "smalloc db list", kFailed};
     return build_id;
   }
   const auto found = history.programs_like(name);

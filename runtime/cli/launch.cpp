@@ -162,7 +162,10 @@ void set_environment(const Environment &environment) {
 Failure cannot_start(const std::string &command, int error) {
   const bool missing = error == ENOENT;
   return {"cannot run the command", command, error_text(error),
-          missing ? "check the name, or give a path such as ./" + command : "ls -l " + command,
+          !missing ? "ls -l " + command
+          : command.find('/') != std::string::npos
+              ? "check the name"
+              : "check the name, or give a path such as ./" + command,
           missing ? kNotFound : kNotExecutable};
 }
 

@@ -101,6 +101,7 @@ json_is out 'd["removed"]["programs"] == 1'
 expect_error 2 '--older-than much' "$SMALLOC" db prune --older-than much
 expect_error 2 '' "$SMALLOC" db
 expect_error 1 'cannot find the program in the history \(feed\): no build-id begins so' "$SMALLOC" db show feed
+expect_error 1 'cannot find the program in the history \(.*\): no run or analysis of it' "$SMALLOC" db show "$SMALLOC"
 expect_error 127 'nosuch' "$SMALLOC" apply -- nosuch
 expect_status 0 "$SMALLOC" apply -n --directives app.directives --input night --budget 64m -- ./app one
 expect_match out "^LD_PRELOAD=.*/libsmalloc.so SMALLOC_CONF=directives:$tmp/app.directives,validate:on,input:night,budget:64m ./app one\$"

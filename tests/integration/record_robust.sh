@@ -88,3 +88,12 @@ if [ -n "$CXX" ]; then
   "$CXX" -std=c++17 -O1 throw.cpp -o throw
   same throw ./throw
 fi
+
+# What stands where the trace is to go and is no trace stays.
+mkdir "$tmp/kept"
+echo keep >"$tmp/kept.txt"
+expect_status 125 "$SMALLOC" record -o "$tmp/kept" -- true
+expect_match err 'cannot record \(.*kept\): it is there, and it is no file'
+expect_status 125 "$SMALLOC" record -o "$tmp/kept.txt" -- true
+expect_match err 'cannot record \(.*kept.txt\): it is there, and it is no trace'
+[ -d "$tmp/kept" ] && [ "$(cat "$tmp/kept.txt")" = keep ] || fail "record removed what was no trace"

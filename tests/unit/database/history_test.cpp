@@ -77,7 +77,7 @@ TEST_F(HistoryTest, ADirectiveThatDoesNotHoldLosesItsRankAndIsGivenUp) {
   EXPECT_EQ(rank_of(0xbb), 1u);
   history.store_run(run_at(2, "failed"));
   history.store_run(run_at(3, "failed"));
-  const auto &entry = history.directives("0badc0de")->entries.at({0xaa, false, 0});
+  const auto entry = history.directives("0badc0de")->entries.at({0xaa, false, 0});
   EXPECT_EQ(entry.validated, 3u);
   EXPECT_TRUE(directives::is_given_up(entry));
   EXPECT_EQ(entry.rank, 0u);
