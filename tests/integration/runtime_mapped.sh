@@ -53,7 +53,14 @@ int main(void) {
     state = state * 1664525u + 1013904223u;
     pick[i] = (int)(state % (unsigned)n);
   }
-  double *born = map(n), *later = map(n), *cold = map(n);
+  double *born = map(n);
+  // Neighbours of one kind are one mapping to the kernel, and smaps counts mappings.
+  if (mmap(NULL, 2 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+    abort();
+  double *later = map(n);
+  if (mmap(NULL, 2 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+    abort();
+  double *cold = map(n);
   madvise(cold, (size_t)n * 8, MADV_DONTDUMP); // a line of its own in smaps
   for (long i = 0; i < n; i++)
     born[i] = (double)(i % 7);
