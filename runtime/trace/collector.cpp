@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <sys/stat.h>
 namespace smalloc::trace {
 namespace {
 
@@ -275,8 +276,34 @@ void open_trace(uint64_t parent) {
   char path[4096], header[8192], host[256] = "", program[4096] = "";
   gethostname(host, sizeof host - 1);
   const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+// As compilers do for the profiles of their programs. What cannot be made shows when the file is opened.
+void make_folders(const char *path) {
+  char part[sizeof g_pattern];
+  for (size_t i = 0; i + 1 < sizeof part; i++) {
+    if (i > 0 && (path[i] == '/' || path[i] == 0)) {
+      part[i] = 0;
+      mkdir(part, 0777);
+    }
+    if (path[i] == 0)
+      return;
+    part[i] = path[i];
+  }
+}
+
+// A folder gets a file of the name that an instrumented program chooses. False: too long.
+bool into_folder(char *path, size_t capacity) {
+  struct stat info;
+  if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+    return true;
+  const size_t length = strlen(path);
+  const int n = snprintf(path + length, capacity - length, "%ssmalloc.%s.%d.trace",
+                         path[length - 1] == '/' ? "" : "/", program_invocation_short_name,
+                         static_cast<int>(getpid()));
+  return n > 0 && static_cast<size_t>(n) < capacity - length;
+}
+
   program[length > 0 ? length : 0] = 0;
-  if (!expand_path(g_pattern, path, sizeof path))
+  if (!expand_path(g_pattern, path, sizeof path) || !into_folder(path, sizeof path))
     return;
   char build_id[2 * 64 + 1], rate[48];
   executable_build_id(build_id, sizeof build_id);
@@ -388,6 +415,7 @@ void announce_caller(const void *return_address) {
     t_state.announced_caller = return_address;
 }
 void announce_site(const smalloc_cell *cell) { t_state.announced_cell = cell; }
+  make_folders(directory);
 
 void note_allocate(const void *p, size_t bytes, const void *caller) {
   const Inside inside;

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -86,6 +87,9 @@ int Output::open(const char *path, const char *header, size_t header_bytes) {
     return ENAMETOOLONG;
   memcpy(path_, path, length + 1);
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC;
+  struct stat there;
+  if (stat(path, &there) == 0 && !S_ISREG(there.st_mode))
+    return S_ISDIR(there.st_mode) ? EISDIR : EEXIST; // nothing that a trace may stand beside
   fd_ = ::open(path_, kFlags, 0600);
   for (unsigned attempt = 0; fd_ < 0 && errno == EEXIST && attempt < 100; attempt++) {
     // Another process of the same run was first.

@@ -42,6 +42,21 @@ json_is out 'd["events"]["allocations"] > 1000'
 # A folder that cannot be written costs a warning.
 expect_status 0 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:/nosuch/t ./busy 10
 expect_match err '^smalloc: warning: trace \(/nosuch/t\): No such file or directory; nothing is recorded$'
+# A folder that is there gets the trace; what else is in the way stays, and nothing is left beside it.
+mkdir traces
+for folder in traces traces/; do
+  expect_status 0 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:$folder ./busy 10
+  [ ! -s err ] || fail "$(cat err)"
+done
+set -- traces/smalloc.busy.*.trace
+[ $# = 2 ] || fail "traces/ holds: $(ls traces)"
+expect_status 0 "$SMALLOC" trace show "$1" --json
+json_is out 'd["complete"] and d["events"]["allocations"] >= 10'
+! compgen -G 'traces.*' >/dev/null || fail "a trace beside the folder"
+mkfifo pipe
+expect_status 0 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:pipe ./busy 10
+expect_match err '^smalloc: warning: trace \(pipe\): File exists; nothing is recorded$'
+! compgen -G 'pipe.*' >/dev/null || fail "a trace beside the pipe"
 # Without the key the library is not noticed.
 expect_status 0 env LD_PRELOAD="$FEEDBACK" ./busy 10
 [ ! -s err ] || fail "$(cat err)"

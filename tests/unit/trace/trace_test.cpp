@@ -205,6 +205,16 @@ TEST_F(Trace, NeverOverwritesAnotherTrace) {
   second.close();
 }
 
+TEST_F(Trace, StandsBesideNothingButFiles) {
+  const std::string header = "program=/bin/app\n";
+  EXPECT_EQ(output_.open(folder_.c_str(), header.data(), header.size()), EISDIR);
+  EXPECT_EQ(output_.open("/dev/null", header.data(), header.size()), EEXIST);
+  EXPECT_FALSE(output_.recording());
+  EXPECT_TRUE(fs::is_empty(folder_));
+  for (const auto &entry : fs::directory_iterator(folder_.parent_path()))
+    EXPECT_FALSE(entry.path().string().starts_with(folder_.string() + ".")) << entry.path();
+}
+
 TEST_F(Trace, AFullDiskStopsTheRecordingOnly) {
   open();
   const size_t header = fs::file_size(path_);
