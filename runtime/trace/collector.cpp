@@ -6,9 +6,11 @@
 #include "runtime/trace/collector.h"
 #include "runtime/trace/image_names.h"
 #include "runtime/trace/writer.h"
+#include "smalloc/base/text.h"
 #include "smalloc/base/units.h"
 #include "smalloc/include/smalloc/site.h"
 
+#include "smalloc/os/loaded_objects.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -352,22 +354,31 @@ void in_child() {
 
 // What SMALLOC_CONF says. False: do not record, whoever asks.
 bool read_settings() {
+// In libsmalloc's words (smalloc/core/options.cpp).
+void say_bad_rate(const char *value) {
+  char line[256], shown[32] = "";
+  for (size_t i = 0; value[i] && i + 1 < sizeof shown; i++)
+    shown[i] = value[i] >= ' ' && value[i] != 127 ? value[i] : '?';
+  const int n = snprintf(
+      line, sizeof line,
+      "smalloc: warning: SMALLOC_CONF: 'rate:%s' has a value that is not understood: rate is a "
+      "share above 0 and up to 1, such as 0.1; the default is taken\n",
+      shown);
+  if (n > 0 && write(2, line, static_cast<size_t>(n)) < 0)
+    return; // nobody listens
+}
+
   const char *conf = getauxval(AT_SECURE) ? nullptr : getenv("SMALLOC_CONF");
   if (getauxval(AT_SECURE))
     return false;
   char text[32] = "";
   double rate = kDefaultRate;
   if (conf && find_conf_key(conf, "rate", text, sizeof text)) {
-    char *end = text;
-    rate = strtod(text, &end);
-    if (*end || !(rate > 0 && rate <= 1)) {
-      static const char kLine[] =
-          "smalloc: warning: SMALLOC_CONF (rate): not a share above 0 and up to 1; everything is "
-          "recorded\n";
-      if (write(2, kLine, sizeof kLine - 1) < 0)
-        return true; // nobody listens
-      rate = 1;
-    }
+    const double asked = parse_share(Text(text));
+    if (asked > 0)
+      rate = asked;
+    else if (!first_definition("smalloc_stats_print")) // else libsmalloc says it
+      say_bad_rate(text);
   }
   g_threshold = static_cast<uint64_t>(rate * static_cast<double>(kEveryRegion) + 0.5);
   if (g_threshold == 0)

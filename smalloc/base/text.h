@@ -21,6 +21,37 @@ struct Text {
   bool is(const char *z) const { return strlen(z) == size && memcmp(data, z, size) == 0; }
 };
 
+/// A share above 0 and up to 1, such as 0.01 or 1e-3, whatever the locale; -1: it is none.
+inline double parse_share(Text t) {
+  size_t at = 0;
+  double value = 0, unit = 1;
+  bool any = false, point = false;
+  for (; at < t.size && ((t.data[at] >= '0' && t.data[at] <= '9') || (t.data[at] == '.' && !point));
+       at++) {
+    if (t.data[at] == '.') {
+      point = true;
+      continue;
+    }
+    any = true;
+    value = value * 10 + (t.data[at] - '0');
+    if (point)
+      unit *= 10;
+  }
+  if (any && at < t.size && (t.data[at] == 'e' || t.data[at] == 'E')) {
+    at++;
+    const bool minus = at < t.size && t.data[at] == '-';
+    at += minus;
+    int exponent = 0;
+    any = at < t.size;
+    for (; at < t.size && t.data[at] >= '0' && t.data[at] <= '9' && exponent < 100; at++)
+      exponent = exponent * 10 + (t.data[at] - '0');
+    for (; exponent > 0; exponent--)
+      (minus ? unit : value) *= 10;
+  }
+  const double share = value / unit;
+  return any && at == t.size && share > 0 && share <= 1 ? share : -1;
+}
+
 template <size_t kCapacity> class TextBuffer {
 public:
   TextBuffer &put(Text t) {

@@ -44,6 +44,13 @@ void for_each_site_of(const smalloc_module &m,
 
 namespace {
 
+/// The recorder (libsmalloc_feedback) notes a call and makes it: what counts is who comes next.
+void *behind_recorder(void *definition, const char *name) {
+  return definition && image_defines(definition, "__smalloc_v1_open_gate")
+             ? next_definition(name, definition)
+             : definition;
+}
+
 /// Does an address that an image calls by this name reach our definition? In an executable that is
 /// not position- independent and takes the function's address, that address is the executable's PLT
 /// slot in every image: then the first real definition in load order is what the slot jumps to.
@@ -51,11 +58,11 @@ bool reaches_ours(void *address, void *own, const char *name) {
   if (address == own)
     return true;
   if (!address || !in_executable(address))
-    return false;
+    return behind_recorder(address, name) == own;
   void *visible = strcmp(name, "free") == 0 ? g_own.visible_free : g_own.visible_realloc;
   if (strcmp(name, "_ZdlPv") != 0 && address != visible)
     return false; // a definition of its own, hidden from everybody else
-  return first_definition(name) == own;
+  return behind_recorder(first_definition(name), name) == own;
 }
 
 void set_word(smalloc_cell *cell, uint64_t word) {

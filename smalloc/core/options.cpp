@@ -151,6 +151,7 @@ struct Key {
 constexpr char kSwitch[] = "on or off";
 constexpr char kCycles[] = "cycles, at most 100000";
 constexpr char kPath[] = "a path of 1 to 255 bytes";
+constexpr char kRateValues[] = "a share above 0 and up to 1, such as 0.1";
 const Key kKeys[] = {
     {"heap", set_heap, "split, off, superpage or migrate"},
     {"pages", set_pages, "thp, hugetlb, 1g, mthp or base"},
@@ -185,7 +186,7 @@ const Key kKeys[] = {
        return v.size > 0;
      },
      "a file name or off"},
-    {"rate", [](Text v, Options &) { return v.size > 0; }, "a share of the regions, such as 0.1"},
+    {"rate", [](Text v, Options &) { return parse_share(v) > 0; }, kRateValues},
     {"debug", [](Text v, Options &o) { return parse_switch(v, o.debug); }, kSwitch},
     {"abort", [](Text v, Options &o) { return parse_switch(v, o.abort_on_error); },
      "true or false"},

@@ -136,9 +136,25 @@ expect_status 3 env SMALLOC_CONF=trace:off ./linked threads
 expect_status 3 env SMALLOC_CONF=trace:named.trace ./linked threads
 [ -z "$(ls traces)" ] || fail "traces/ holds: $(ls traces)"
 [ -s named.trace ] || fail "trace:FILE was not obeyed"
-for bad in 0 2 x -1; do
+# The recorder stands in front of libsmalloc: nobody takes it for another allocator.
+expect_status 3 env SMALLOC_CONF=trace:off ./linked longjmp
+[ ! -s err ] || fail "$(cat err)"
+# The folder is made where it is missing.
+quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate=made/deep app.c -pthread -o maker \
+  -L"$LIBDIR" -Wl,--no-as-needed -lsmalloc_feedback -lsmalloc -Wl,-rpath,"$LIBDIR"
+expect_status 3 ./maker longjmp
+[ ! -s err ] || fail "$(cat err)"
+compgen -G 'made/deep/smalloc.maker.*.trace' >/dev/null || fail "no trace in made/deep"
+# A bad share is told once, by whichever library is there, and means the default.
+for bad in 0 2 x -1 0.1x; do
   expect_status 3 env SMALLOC_CONF=trace:bad.$bad,rate:$bad ./linked longjmp
-  expect_match err '^smalloc: warning: SMALLOC_CONF \(rate\)'
+  told=$(cat err)
+  expect_match err "^smalloc: warning: SMALLOC_CONF: 'rate:$bad' has a value that is not understood: .*; the default is taken"
+  [ "$(wc -l <err)" = 1 ] || fail "more than a line: $told"
+  expect_status 3 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:alone.$bad,rate:$bad ./app longjmp
+  [ "$(cat err)" = "$told" ] || fail "other words without libsmalloc: $(cat err)"
+  expect_status 0 "$SMALLOC" analyze bad.$bad --no-db --json
+  json_is out 'abs(d["traces"][0]["sample_rate"] - 0.01) < 1e-6'
 done
 expect_error 125 'share' "$SMALLOC" record --rate 2 -- ./app threads
 

@@ -28,6 +28,16 @@ TEST(TextBuffer, CutsWhatDoesNotFit) {
   t.put("abcdef").put("g");
   EXPECT_EQ(str(t), "abcd");
 }
+TEST(ParseShare, TakesSharesOnly) {
+  EXPECT_EQ(parse_share("1"), 1);
+  EXPECT_EQ(parse_share("0.25"), 0.25);
+  EXPECT_EQ(parse_share(".5"), 0.5);
+  EXPECT_EQ(parse_share("1e-09"), 1e-9);
+  EXPECT_EQ(parse_share("0.01"), 0.01);
+  for (const char *bad : {"", "0", "0.0", "2", "1.01", "-1", "x", "0.1x", "1e", "1e-", "0.1.1", ".",
+                          "0,5", "nan", "1e-999"})
+    EXPECT_EQ(parse_share(bad), -1) << bad;
+}
 TEST(TextBuffer, ColumnCountsFromTheLastLine) {
   TextBuffer<64> t;
   t.put("x\nab").column(5).put("|");
