@@ -51,7 +51,7 @@ std::vector<study::SuiteCommand> commands_of(const Options &options) {
     if (!options.suite.empty() || !command.empty())
       throw Failure{"cannot understand the command line", "smalloc study",
                     "--stream is the command", "smalloc study --stream --predict --verify", kUsage};
-    return {{"stream", {own_program(), "stream", "--mib", std::to_string(options.stream_mib)}}};
+    return {{"stream", {own_program(), "stream", "--mib", std::to_string(options.stream_mib)}, 0}};
   }
   if (options.suite.empty() == command.empty())
     throw Failure{"cannot understand the command line", "smalloc study",
@@ -59,17 +59,21 @@ std::vector<study::SuiteCommand> commands_of(const Options &options) {
                                   : "--suite and a command exclude each other",
                   "smalloc study -- ./app", kUsage};
   if (!command.empty())
-    return {{study::short_name(command), command}};
-  const auto bytes = read_file(options.suite, "cannot read the suite");
+    return {{study::short_name(command), command, 0}};
+  const char *const form = "one command a line: NAME: ./app ARGUMENT...";
+  const auto bytes = read_file(options.suite, "cannot read the suite", form);
   try {
     auto commands =
         study::parse_suite({reinterpret_cast<const char *>(bytes.data()), bytes.size()});
     if (commands.empty())
       throw study::CommandLineError("it has no command");
+    for (const study::SuiteCommand &wanted : commands) // before any of them has run for long
+      if (!find_program(wanted.words[0]))
+        throw study::CommandLineError(
+            fmt::format("line {}: no program {}", wanted.line, printable(wanted.words[0])));
     return commands;
   } catch (const study::CommandLineError &error) {
-    throw Failure{"cannot use the suite", options.suite, error.what(),
-                  "one command a line: NAME: ./app ARGUMENT...", kFailed};
+    throw Failure{"cannot use the suite", options.suite, error.what(), form, kFailed};
   }
 }
 

@@ -30,7 +30,8 @@ public:
 
 } // namespace
 
-std::vector<unsigned char> read_file(const std::string &path, const std::string &what) {
+std::vector<unsigned char> read_file(const std::string &path, const std::string &what,
+                                     const std::string &wanted) {
   Descriptor file(path);
   struct stat info;
   if (file.fd < 0 || fstat(file.fd, &info) != 0) {
@@ -47,11 +48,9 @@ std::vector<unsigned char> read_file(const std::string &path, const std::string 
     throw Failure{what, path.empty() ? "''" : path, error_text(errno), hint, kFailed};
   }
   if (!S_ISREG(info.st_mode))
-    throw Failure{what,
-                  path,
+    throw Failure{what, path,
                   S_ISDIR(info.st_mode) ? "it is a directory" : "it is not a regular file",
-                  {},
-                  kFailed};
+                  wanted.empty() ? "ls -l " + path : wanted, kFailed};
   std::vector<unsigned char> bytes(static_cast<size_t>(info.st_size));
   size_t have = 0;
   while (have < bytes.size()) {

@@ -10,7 +10,8 @@
 namespace smalloc::cli {
 
 // Throws Failure(`what`, path, why). Reads rather than maps: a file that shrinks meanwhile must not
-// kill us.
-std::vector<unsigned char> read_file(const std::string &path, const std::string &what);
+// kill us. wanted: the hint for folders and the like, in whose place something else belongs.
+std::vector<unsigned char> read_file(const std::string &path, const std::string &what,
+                                     const std::string &wanted = {});
 
 } // namespace smalloc::cli

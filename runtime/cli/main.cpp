@@ -11,6 +11,7 @@
 #include <exception>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,25 @@ void check_verb(const std::string &name) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", verb->name);
   }
   throw Failure{"unknown verb", name, "the verbs are " + names, "smalloc --help", kUsage};
+}
+
+// Of a verb with parts (smalloc db list) that was given none of them: their names, which CLI11 keeps to itself.
+std::optional<Failure> missing_part(const CLI::App &app) {
+  for (const CLI::App *verb : app.get_subcommands()) {
+    const auto parts = verb->get_subcommands({});
+    if (parts.empty() || !verb->get_subcommands().empty())
+      continue;
+    const std::string name = "smalloc " + verb->get_name();
+    std::string names;
+    for (const CLI::App *part : parts)
+      names += (names.empty() ? "" : ", ") + part->get_name();
+    const auto words = verb->remaining();
+    return Failure{words.empty() ? "cannot understand the command line" : "unknown part of " + name,
+                   words.empty() ? name : words.front(),
+                   words.empty() ? "it takes one of " + names : "they are " + names,
+                   name + " --help", kUsage};
+  }
+  return std::nullopt;
 }
 
 // CLI11 speaks of "the following argument was not expected"; the innermost verb that was parsed is
@@ -88,7 +108,8 @@ int dispatch(int argc, char **argv) {
     app.exit(success);
     return std::fflush(stdout) == 0 ? kDone : kFailed;
   } catch (const CLI::ParseError &error) {
-    throw usage_failure(app, first, error);
+    const auto part = missing_part(app);
+    throw part ? *part : usage_failure(app, first, error);
   }
   if (man) {
     std::fputs(man_page(app).c_str(), stdout);

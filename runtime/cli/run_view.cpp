@@ -21,6 +21,9 @@ namespace {
 
 using nlohmann::json;
 
+const char *const kWanted =
+    "a trace, a JSON document of smalloc, or the number of a run (smalloc db show)";
+
 std::string text(const json &object, const char *key) {
   const auto at = object.find(key);
   return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
@@ -70,7 +73,7 @@ RunView view_of_document(const json &document, const std::string &name) {
   view.label = name;
   view.kind = text(document, "schema");
   if (!view.kind.starts_with("smalloc."))
-    throw Failure{"cannot compare the run", name, "it is no document of smalloc", {}, kFailed};
+    throw Failure{"cannot compare the run", name, "it is no document of smalloc", kWanted, kFailed};
   take_numbers(document, view.numbers);
   for (const char *part : {"counters", "totals", "chosen", "significance", "events"})
     if (const auto at = document.find(part); at != document.end() && at->is_object())
@@ -157,9 +160,7 @@ RunView view_of_trace(const std::string &path) try {
   view.numbers["page_faults"] = static_cast<double>(faults);
   return view;
 } catch (const trace::TraceError &error) {
-  throw Failure{"cannot compare the run", path, error.what(),
-                "a trace, a JSON document of smalloc, or the number of a run (smalloc db show)",
-                kFailed};
+  throw Failure{"cannot compare the run", path, error.what(), kWanted, kFailed};
 }
 
 RunView view_of_number(int64_t id, const std::string &name, const std::string &place_of_database) {
@@ -184,14 +185,14 @@ RunView view_of_run(const std::string &name, const std::string &database) {
   if (!name.empty() && name.size() < 18 &&
       std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; }))
     return view_of_number(std::stoll(name), name, database);
-  const auto bytes = read_file(name, "cannot compare the run");
+  const auto bytes = read_file(name, "cannot compare the run", kWanted);
   const auto first =
       std::find_if(bytes.begin(), bytes.end(), [](unsigned char c) { return c > ' '; });
   if (first == bytes.end() || *first != '{')
     return view_of_trace(name);
   const json document = json::parse(bytes.begin(), bytes.end(), nullptr, false);
   if (!document.is_object())
-    throw Failure{"cannot compare the run", name, "it is no whole JSON document", {}, kFailed};
+    throw Failure{"cannot compare the run", name, "it is no whole JSON document", kWanted, kFailed};
   return view_of_document(document, name);
 }
 

@@ -119,7 +119,7 @@ public:
         l_.clear);
     const ExecStatusType status = result ? l_.result_status(result.get()) : PGRES_FATAL_ERROR;
     if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
-      throw DatabaseError(where_, one_line(l_.error_message(connection_.get())));
+      throw DatabaseError(where_, one_line(l_.error_message(connection_.get())), "psql " + where_);
     Rows rows;
     for (int r = 0; r < l_.rows(result.get()); r++) {
       Row row;

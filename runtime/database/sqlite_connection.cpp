@@ -126,6 +126,9 @@ private:
             : DatabaseError(file_, "permission denied", "--db FILE");
       if (errno == EISDIR)
         throw DatabaseError(file_, "it is not a regular file", "--db FILE");
+      if (access == Access::kReadWrite) // also ENOENT, where nothing can be made
+        throw DatabaseError(file_, std::string("it cannot be made: ") + std::strerror(errno),
+                            "another place with --db FILE");
       throw DatabaseError(file_, errno == ENOENT ? "there is no such file" : std::strerror(errno),
                           errno == ENOENT ? "smalloc analyze TRACE" : "--db FILE");
     }
@@ -162,7 +165,8 @@ private:
       throw DatabaseError(file_, "the disk is full; nothing was changed", "df " + file_);
     default:
       throw DatabaseError(file_,
-                          database_ ? sqlite3_errmsg(database_.get()) : sqlite3_errstr(status));
+                          database_ ? sqlite3_errmsg(database_.get()) : sqlite3_errstr(status),
+                          "ls -l " + file_ + ", or another database with --db FILE");
     }
   }
 

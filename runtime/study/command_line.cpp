@@ -46,6 +46,19 @@ std::vector<std::string> split_words(std::string_view line) {
   return words;
 }
 
+std::string shell_word(const std::string &word) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-+./:,=@%").find(c) != std::string_view::npos;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), plain))
+    return word;
+  std::string quoted = "'";
+  for (const char c : word)
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 std::string short_name(const std::vector<std::string> &command) {
   return command.empty() ? std::string() : command[0].substr(command[0].rfind('/') + 1);
 }
@@ -65,6 +78,7 @@ std::vector<SuiteCommand> parse_suite(std::string_view text) {
     if (words.empty() || words[0][0] == '#')
       continue;
     SuiteCommand command;
+    command.line = number;
     if (words[0].size() > 1 && words[0].back() == ':') {
       command.name = words[0].substr(0, words[0].size() - 1);
       words.erase(words.begin());

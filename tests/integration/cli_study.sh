@@ -76,6 +76,11 @@ esac
 # What the command says is discarded; its children count.
 expect_status 0 "$SMALLOC" study --pages base -r 1 --json -- sh -c 'echo noise; ./touch; echo more'
 json_is out 'd["commands"][0]["results"][0]["footprint"]["maximum_bytes"] >= 64 << 20'
+printf '# gone\nfirst: ./touch\n\nsecond: ./nosuch 1\n' >gone.txt
+expect_error 1 'cannot use the suite \(gone.txt\): line 4: no program ./nosuch' "$SMALLOC" study --suite gone.txt
+expect_match err '^hint: one command a line'
+expect_error 1 'cannot read the suite \(/\): it is a directory' "$SMALLOC" study --suite /
+expect_match err '^hint: one command a line'
 printf '# two\nfirst: ./touch\nsh -c "exit 0"\n' >suite.txt
 expect_status 0 "$SMALLOC" study --suite suite.txt --pages base -r 1 --config 'mine=heap:split,stats:off'
 expect_match out 'GEOMETRIC MEAN'

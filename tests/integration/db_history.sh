@@ -72,6 +72,8 @@ expect_match out '^superpages_peak +0 +[0-9]+'
 expect_status 0 "$SMALLOC" diff t.trace t.trace --json
 json_is out 'all(n["difference"] == 0 for n in d["numbers"].values()) and d["sites"][0]["numbers"]["peak_bytes"]["before"] == 64 << 20'
 expect_error 1 'cannot compare the run \(999999\): the history has no run' "$SMALLOC" diff 999999 "$base"
+expect_error 1 'cannot compare the run \(/\): it is a directory' "$SMALLOC" diff / t.trace
+expect_match err '^hint: a trace, a JSON document of smalloc, or the number of a run'
 expect_error 1 'cannot compare the run \(gather.c\)' "$SMALLOC" diff gather.c t.trace
 # A new build of the same program takes over what its sites have earned.
 "$CLANG" -O1 -g -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o app "${LINK_LIBRARY[@]}"

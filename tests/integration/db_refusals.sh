@@ -32,6 +32,17 @@ expect_error 1 'there is no such file' "$SMALLOC" db list --db nosuch.db
 [ ! -e nosuch.db ] || fail "looking made it"
 expect_error 1 'it is not a regular file' "$SMALLOC" db merge --db "$tmp" newer.db
 expect_error 1 'there is no such file' "$SMALLOC" db merge --db ok.db nosuch.db
+# Nowhere to write: said before an analysis is lost.
+expect_error 1 'cannot use the history \(/proc/smalloc.db\): it cannot be made' "$SMALLOC" db merge --db /proc/smalloc.db newer.db
+expect_match err '^hint: another place with --db FILE'
+expect_error 1 'cannot use the history \(newer.db/x.db\): ' "$SMALLOC" db merge --db newer.db/x.db newer.db
+expect_match err '^hint: '
+# Parts that there are not.
+for verb in db trace numa directives; do
+  expect_error 2 "unknown part of smalloc $verb \\(foo\\): they are " "$SMALLOC" $verb foo
+  expect_match err "^hint: smalloc $verb --help"
+  expect_error 2 "cannot understand the command line \\(smalloc $verb\\): it takes one of " "$SMALLOC" $verb
+done
 # No home: nowhere to keep it.
 expect_error 1 'cannot find the history \(HOME\): it is not set' env -u HOME -u XDG_STATE_HOME "$SMALLOC" db list
 expect_match err '^hint: --db FILE'

@@ -27,10 +27,19 @@ TEST(CommandLine, SplitsAsAShellDoes) {
   EXPECT_TRUE(split_words(" \t\r").empty());
 }
 
+TEST(CommandLine, WritesWordsAsItReadsThem) {
+  EXPECT_EQ(shell_word("./bin/app-2"), "./bin/app-2");
+  EXPECT_EQ(shell_word("my app"), "'my app'");
+  for (const char *word : {"", "a b", "it's", "a\\b", "\"q\"", "$HOME", "#x", "plain"})
+    EXPECT_THAT(split_words(shell_word(word)), ElementsAre(word)) << word;
+}
+
 TEST(CommandLine, NamesCommands) {
   const auto suite = parse_suite("# kernels\n\nbig: ./bin/gups 30\n./bin/transpose 100\r\nx:y z");
   ASSERT_EQ(suite.size(), 3u);
   EXPECT_EQ(suite[0].name, "big");
+  EXPECT_EQ(suite[0].line, 3u);
+  EXPECT_EQ(suite[2].line, 5u);
   EXPECT_THAT(suite[0].words, ElementsAre("./bin/gups", "30"));
   EXPECT_EQ(suite[1].name, "transpose");
   EXPECT_THAT(suite[2].words, ElementsAre("x:y", "z"));
