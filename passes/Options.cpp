@@ -42,6 +42,22 @@ Error invalid(StringRef Key, StringRef Value, StringRef Valid) {
                      "=VALUE for flang, opt and lld)");
 }
 
+/// Where the program will leave its traces. It may run elsewhere and as somebody else, and makes a directory that is
+/// missing: only what is no directory is an error.
+Error checkTraceDirectory(Options &O, StringRef Dir) {
+  if (Dir.empty() || !sys::fs::exists(Dir))
+    return Error::success();
+  if (!sys::fs::is_directory(Dir))
+    return failure("cannot use the directory of plugin option 'profile-generate' (" + Dir +
+                       "): it is not a directory",
+                   "name a directory that the program may write to");
+  if (std::error_code Failed = sys::fs::access(Dir, sys::fs::AccessMode::Write))
+    O.Warnings.push_back(("the directory of plugin option 'profile-generate' (" + Dir +
+                          "): " + Failed.message() + "; the program may leave no trace there")
+                             .str());
+  return Error::success();
+}
+
 } // namespace
 
 Error setOption(Options &O, StringRef Key, StringRef Value) {
@@ -108,6 +124,8 @@ Error setOption(Options &O, StringRef Key, StringRef Value) {
     if (Value.contains(',') || Value.contains('%'))
       return invalid(Key, Value, "a directory without commas and percent signs");
     O.GenerateDir = Value.empty() ? "." : Value.str();
+    if (Error E = checkTraceDirectory(O, Value))
+      return E;
   } else if (Key == "profile-use") {
     if (Value.empty())
       return invalid(Key, Value, "a directives file");

@@ -37,7 +37,8 @@ struct Options {
   std::string GenerateDir; ///< instrument; programs leave their traces there; empty: do not
   std::shared_ptr<const Directives> Use; ///< of profile-use; null: none
   bool Layout = false;                   ///< pad colliding rows of arrays that only the unit knows
-  unsigned Units = 1; ///< that make up the module: more than one in a link with LTO
+  std::vector<std::string> Warnings; ///< of options that are taken all the same; to be said once
+  unsigned Units = 1;                ///< that make up the module: more than one in a link with LTO
 };
 
 /// Applies one option. Errors name the key, the value, and what would be valid.

@@ -52,6 +52,10 @@ class SmallocAction : public clang::PluginASTAction {
         return false;
       }
     }
+    for (const std::string &Warning : O.Warnings)
+      Diags.Report(Diags.getCustomDiagID(clang::DiagnosticsEngine::Warning, "smalloc: %0"))
+          << Warning;
+    O.Warnings.clear(); // said
     return true;
   }
 

@@ -126,6 +126,8 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
     std::exit(1);
   }
   Options O = std::move(*Complete);
+  for (const std::string &Warning : O.Warnings)
+    errs() << "smalloc: warning: " << Warning << "\n";
   PB.registerPipelineStartEPCallback([O](ModulePassManager &MPM, OptimizationLevel Level) {
     if (Level != OptimizationLevel::O0 && O.Layout)
       MPM.addPass(LayoutPaddingPass());
