@@ -10,11 +10,14 @@
 #include "runtime/cli/site_report.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/directives/directives_file.h"
+#include "runtime/study/command_line.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cinttypes>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -59,8 +62,12 @@ Json document_of(const Options &options, const Profile &p, const format::Machine
     traces.push_back(Json{{"path", t.path},
                           {"build_id", text_or_null(t.build_id)},
                           {"sample_rate", t.rate},
+                          {"allocations", t.allocations},
                           {"accesses", t.accesses},
-                          {"seconds", t.seconds}});
+                          {"seconds", t.seconds},
+                          {"complete", t.complete},
+                          {"file_bytes", t.file_bytes},
+                          {"read_bytes", t.read_bytes}});
   for (size_t i = 0; i < p.mappings.size(); i++) {
     const RankedMapping &m = p.mappings[i];
     mappings.push_back(Json{{"rank", i + 1},
@@ -105,7 +112,15 @@ Json document_of(const Options &options, const Profile &p, const format::Machine
       {"directives_file", text_or_null(options.directives)}};
 }
 
+// A recording that holds nothing says nothing about the program, not that it has nothing to gain.
+bool is_empty(const Profile &p) {
+  return std::all_of(p.traces.begin(), p.traces.end(),
+                     [](const TraceSummary &t) { return t.empty(); });
+}
+
 std::string text_of(const Options &options, const Profile &p, Colour colour) {
+  if (is_empty(p))
+    return "nothing to analyze: no allocation and no access was recorded\n";
   Table table({"RANK", "SITE", "WHERE", "PMB", "SUPERPAGES", "LIVE", "TLB MISSES", "SAVED CYCLES",
                "CHOSEN"});
   size_t rank = 0;
@@ -151,14 +166,14 @@ directives::File directives_of(const Options &options, const Profile &p,
   for (const TraceSummary &t : p.traces)
     seconds += t.seconds;
   for (const RankedMapping &m : p.mappings)
-    if (m.mapping.chosen)
+    if (m.mapping.chosen && m.steerable)
       faults_saved += m.page_faults_base - m.page_faults;
   if (options.profile.seconds > 0)
     seconds = options.profile.seconds * runs;
   file.header["seconds"] = fmt::format("{:.3f}", seconds / runs);
   file.header["faults_saved"] = fmt::format("{:.0f}", std::max(faults_saved, 0.0) / runs);
   file.header["saved_ms"] =
-      fmt::format("{:.0f}", std::max(p.saved_joint, 0.0) / costs.frequency_hz() * 1000 / runs);
+      fmt::format("{:.0f}", std::max(p.saved_steerable, 0.0) / costs.frequency_hz() * 1000 / runs);
   if (!p.traces.empty() && !p.traces.front().build_id.empty())
     file.header["program"] = p.traces.front().build_id;
   for (const RankedMapping &m : p.mappings) {
@@ -174,6 +189,55 @@ directives::File directives_of(const Options &options, const Profile &p,
   }
   directives::give_ranks(file);
   return file;
+}
+
+// The program that was recorded, as a shell takes it.
+std::string program_of(const Profile &p) {
+  namespace fs = std::filesystem;
+  const fs::path path = p.traces.front().program;
+  std::error_code error;
+  if (path.empty())
+    return "./app";
+  return study::shell_word(path.parent_path() == fs::current_path(error)
+                               ? "./" + path.filename().string()
+                               : path.string());
+}
+
+// Throws where nothing can be said: the file was cut before anything of use.
+void explain_gaps(const Options &options, const Profile &p) {
+  const TraceSummary &first = p.traces.front();
+  const std::string again =
+      "smalloc record -o " + study::shell_word(first.path) + " -- " + program_of(p);
+  if (is_empty(p)) {
+    if (first.read_bytes < first.file_bytes)
+      throw Failure{
+          "cannot analyze the trace", first.path,
+          fmt::format("it is truncated, and the {} of {} bytes that can be read hold no allocation "
+                      "and no access",
+                      first.read_bytes, first.file_bytes),
+          again, kFailed};
+    print_warning("nothing to analyze", first.path, "it holds no allocation and no access", again);
+    return;
+  }
+  if (!p.has_accesses)
+    print_warning(
+        "no data accesses", first.path,
+        "only first touches are estimated, as if every object were written once",
+        "compile with -fplugin-arg-smalloc-profile-generate, then smalloc record --rate 1");
+  for (const TraceSummary &t : p.traces)
+    if (t.rate < 1 && t.regions < kFewRegions && p.has_accesses)
+      print_warning(
+          "few sampled regions", t.path,
+          fmt::format("{} of 2 MiB at rate {}: what they say of the others is far from sure",
+                      t.regions, t.rate),
+          "smalloc record --rate 1 -- " + program_of(p));
+  if (options.directives.empty())
+    return;
+  const auto chosen = [](const RankedMapping &m) {
+    return m.mapping.chosen && m.kind == benefit::CategoryKind::kStatic;
+  };
+  if (std::any_of(p.mappings.begin(), p.mappings.end(), chosen))
+    print_note("static data is chosen, too, and no directive carries it: SMALLOC_CONF=static:on");
 }
 
 // A line that is rewritten in place, on a terminal, after one second.
@@ -234,7 +298,7 @@ uint64_t parse_budget(const std::string &text) {
 // history that cannot be used is no reason to hold back the result.
 directives::File remembered(const Options &options, const Profile &profile,
                             const format::MachineProfile &machine, const directives::File &file) {
-  if (options.no_database || profile.traces.front().build_id.empty())
+  if (options.no_database || profile.traces.front().build_id.empty() || is_empty(profile))
     return file;
   try {
     auto history = open_history(options.database, database::Access::kReadWrite);
@@ -266,24 +330,13 @@ int run_analyze(Options &options) {
   Progress progress(!options.output.quiet);
   const Profile profile = analyse(options.profile, costs, std::ref(progress));
   progress.clear();
-  if (!profile.has_accesses)
-    print_warning(
-        "no data accesses", options.profile.traces.front(),
-        "only first touches are estimated, as if every object were written once",
-        "compile with -fplugin-arg-smalloc-profile-generate, then smalloc record --rate 1");
-  for (const TraceSummary &t : profile.traces)
-    if (t.rate < 1 && t.regions < kFewRegions && profile.has_accesses)
-      print_warning(
-          "few sampled regions", t.path,
-          fmt::format("{} of 2 MiB at rate {}: what they say of the others is far from sure",
-                      t.regions, t.rate),
-          "smalloc record --rate 1 -- ./app");
+  explain_gaps(options, profile);
   directives::File file = directives_of(options, profile, machine, costs);
   if (!options.input.empty())
     file.header["input"] = input_of({"", options.input});
   file = remembered(options, profile, machine, file);
   if (!options.directives.empty()) {
-    if (file.entries.empty())
+    if (file.entries.empty() && !is_empty(profile))
       print_warning(
           "no directives", options.directives,
           "no site of the traces was compiled with the plugin, so none can be steered",
@@ -293,8 +346,9 @@ int run_analyze(Options &options) {
   const Json document = document_of(options, profile, machine);
   const int status = finish(options.output, thresholds, document,
                             [&](Colour colour) { return text_of(options, profile, colour); });
-  if (!options.directives.empty())
-    print_note("next: SMALLOC_CONF=directives:" + options.directives + " ./app");
+  if (!options.directives.empty() && !file.entries.empty())
+    print_note("next: SMALLOC_CONF=directives:" + study::shell_word(options.directives) + " " +
+               program_of(profile));
   return status;
 }
 

@@ -67,6 +67,24 @@ Name name_of_site(const trace::Event &e) {
   return name;
 }
 
+void warn_of_damage(const trace::Reader &reader, const TraceSummary &summary) {
+  if (!summary.complete)
+    print_warning(
+        "truncated trace", summary.path,
+        fmt::format("its end is missing: {} of {} bytes could be read, {} allocations and {:.0f} "
+                    "accesses in {:.3f} s. A killed process leaves that, one that still "
+                    "runs, and a file that was cut",
+                    summary.read_bytes, summary.file_bytes, summary.allocations, summary.accesses,
+                    summary.seconds));
+  else if (reader.skipped_bytes())
+    print_warning(
+        "damaged trace", summary.path,
+        fmt::format("{} of {} bytes could be read", summary.read_bytes, summary.file_bytes));
+  if (reader.bad_records())
+    print_warning("damaged trace", summary.path,
+                  fmt::format("{} records make no sense and were skipped", reader.bad_records()));
+}
+
 uint64_t segment_id(std::string_view path) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (char c : path)
@@ -156,13 +174,13 @@ private:
   void survey() {
     for (size_t t = 0; t < options_.traces.size(); t++) {
       const auto reader = open_trace(options_.traces[t]);
-      TraceSummary summary{options_.traces[t],
-                           value_of(*reader, "build_id"),
-                           value_of(*reader, "program"),
-                           reader->rate(),
-                           0,
-                           0,
-                           0};
+      TraceSummary summary;
+      summary.path = options_.traces[t];
+      summary.build_id = value_of(*reader, "build_id");
+      summary.program = value_of(*reader, "program");
+      summary.rate = reader->rate();
+      summary.file_bytes = reader->file_bytes();
+      summary.read_bytes = reader->file_bytes() - reader->skipped_bytes();
       std::unordered_set<uint64_t> regions;
       uint64_t last_ns = 0;
       std::map<CategoryKey, double> accesses;
@@ -177,6 +195,9 @@ private:
       follower_ = &follower;
       read(*reader, t, "reading", [&](const trace::Event &e) {
         last_ns = std::max(last_ns, e.time_ns);
+        summary.allocations +=
+            e.type == trace::Type::kAllocate || e.type == trace::Type::kReallocate;
+        summary.complete |= e.type == trace::Type::kEnd;
         if (e.type == trace::Type::kSite)
           names_[{CategoryKind::kSite, e.site}] = name_of_site(e);
         if (e.type == trace::Type::kSegment)
@@ -184,10 +205,8 @@ private:
                                                                  0, false};
         follower.event(e);
       });
-      if (reader->skipped_bytes() || reader->bad_records())
-        print_warning("damaged trace", options_.traces[t],
-                      fmt::format("{} bytes and {} records were skipped", reader->skipped_bytes(),
-                                  reader->bad_records()));
+      summary.seconds = static_cast<double>(last_ns) / 1e9;
+      warn_of_damage(*reader, summary);
       numbers_.emplace_back();
       for (const benefit::Category &c : follower.objects().categories()) {
         numbers_.back().push_back(key_of(c));
@@ -197,7 +216,6 @@ private:
         total.peak_bytes = std::max(total.peak_bytes, c.peak_bytes);
       }
       summary.regions = regions.size();
-      summary.seconds = static_cast<double>(last_ns) / 1e9;
       seconds_ += summary.seconds;
       profile_.has_accesses |= summary.accesses > 0;
       profile_.traces.push_back(std::move(summary));
@@ -324,16 +342,25 @@ private:
       profile_.mappings.push_back(std::move(m));
     }
     profile_.saved_joint = profile_.saved_additive; // of none or one
+    for (const RankedMapping &m : profile_.mappings)
+      if (m.mapping.chosen && m.steerable)
+        profile_.saved_steerable += m.mapping.saved_cycles;
   }
 
   void evaluate_jointly() {
-    std::vector<CategoryKey> chosen;
-    for (const RankedMapping &m : profile_.mappings)
+    std::vector<CategoryKey> chosen, steerable;
+    for (const RankedMapping &m : profile_.mappings) {
       if (m.mapping.chosen)
         chosen.push_back({m.kind, m.id});
-    profile_.saved_joint = 0;
-    evaluate({{}, chosen}, false, "checking the choice",
-             [&](const benefit::Evaluation &e) { profile_.saved_joint += e.saving(0, 1).cycles; });
+      if (m.mapping.chosen && m.steerable)
+        steerable.push_back({m.kind, m.id});
+    }
+    profile_.saved_joint = profile_.saved_steerable = 0;
+    evaluate({{}, chosen, steerable}, false, "checking the choice",
+             [&](const benefit::Evaluation &e) {
+               profile_.saved_joint += e.saving(0, 1).cycles;
+               profile_.saved_steerable += e.saving(0, 2).cycles;
+             });
   }
 
   const ProfileOptions &options_;

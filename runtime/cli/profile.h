@@ -31,6 +31,11 @@ struct TraceSummary {
   std::string path, build_id, program;
   double rate = 1, accesses = 0, seconds = 0;
   size_t regions = 0; ///< of 2 MiB, with recorded accesses
+  uint64_t allocations = 0;
+  uint64_t file_bytes = 0, read_bytes = 0;
+  bool complete = false; ///< the process came to its end, and so does the file
+
+  bool empty() const { return allocations == 0 && accesses == 0; }
 };
 
 /// One base mapping, with what people and files call its category.
@@ -53,6 +58,8 @@ struct Profile {
   benefit::Rates rates;
   double cycles_base = 0, saved_all = 0; ///< all on base pages; everything on superpages
   double saved_joint = 0, saved_additive = 0;
+  double saved_steerable =
+      0; ///< together, of what is chosen and directives reach: static data is not
   uint64_t superpages_chosen = 0;
   size_t categories = 0; ///< also those that were not evaluated
 };
