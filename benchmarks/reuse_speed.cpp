@@ -95,6 +95,8 @@ int main(int argc, char **argv) {
     ShardsFixedRate tenth(0.1, 0), hundredth(0.01, 0);
     estimate("shards-rate-0.1", tenth);
     estimate("shards-rate-0.01", hundredth);
+    ShardsFixedSize adapted(4096, 0, 0.01);
+    estimate("shards-least-4096-rate-0.01", adapted);
     ShardsFixedSize sized(8192, 0);
     estimate("shards-size-8192", sized);
     Aet aet;

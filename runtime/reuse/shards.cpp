@@ -4,6 +4,7 @@
 // the result is asked for; at a falling one when each access happens, at the rate of that moment.
 #include "runtime/reuse/shards.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace smalloc::reuse {
@@ -33,15 +34,17 @@ double ShardsFixedRate::misses(uint64_t capacity) const {
   return inner_.histogram().at_least(kept) / rate_;
 }
 
-ShardsFixedSize::ShardsFixedSize(size_t pages, unsigned region_shift)
-    : most_(pages), region_shift_(region_shift) {
+ShardsFixedSize::ShardsFixedSize(size_t pages, unsigned region_shift, double least_rate)
+    : most_(pages), region_shift_(region_shift), least_threshold_(threshold_of(least_rate)) {
   if (pages == 0)
     throw std::invalid_argument("a sample needs room for at least one page");
+  if (!(least_rate >= 0 && least_rate <= 1))
+    throw std::invalid_argument("a sampling rate lies between 0 and 1");
 }
 
-// The regions with the largest hash go, until there is room.
+// The regions with the largest hash go, until there is room or the rate is at its least.
 void ShardsFixedSize::lower_rate() {
-  threshold_ = kept_.top().hash;
+  threshold_ = std::max<uint64_t>(kept_.top().hash, least_threshold_);
   while (!kept_.empty() && kept_.top().hash >= threshold_) {
     inner_.forget(kept_.top().page);
     kept_.pop();
@@ -56,9 +59,13 @@ void ShardsFixedSize::take(uint64_t page, uint32_t hash) {
     return;
   }
   histogram_.add_cold(weight);
+  if (threshold_ <= least_threshold_)
+    return; // nothing goes any more
   kept_.push({hash, page});
   if (kept_.size() > most_)
     lower_rate();
+  if (threshold_ <= least_threshold_)
+    kept_ = {};
 }
 
 void ShardsFixedSize::access(std::span<const uint64_t> pages) {

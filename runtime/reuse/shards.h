@@ -5,7 +5,8 @@
 // survives; a distance among kept pages stands for distance / rate.
 //
 // ShardsFixedRate keeps a share of all regions; ShardsFixedSize at most a number of pages, lowering the
-// rate as pages come. Both correct for what the sample holds too many or too few of (the SHARDS-adj
+// rate as pages come, down to a least rate if one is given: so a small stream, of which a hundredth would say little, is
+// kept at a higher rate. Both correct for what the sample holds too many or too few of (the SHARDS-adj
 // correction): the difference is counted as hits.
 #pragma once
 
@@ -48,8 +49,9 @@ private:
 
 class ShardsFixedSize : public Engine {
 public:
-  /// Throws std::invalid_argument when pages is 0.
-  ShardsFixedSize(size_t pages, unsigned region_shift);
+  /// least_rate: from there on the sample grows with the stream (0: never). Throws std::invalid_argument when pages is 0
+  /// or least_rate is no share.
+  ShardsFixedSize(size_t pages, unsigned region_shift, double least_rate = 0);
 
   void access(std::span<const uint64_t> pages) override;
   double accesses() const override { return static_cast<double>(accesses_); }
@@ -77,7 +79,7 @@ private:
   std::priority_queue<Kept> kept_;
   size_t most_;
   unsigned region_shift_;
-  uint64_t threshold_ = uint64_t{1} << 32;
+  uint64_t threshold_ = uint64_t{1} << 32, least_threshold_;
   uint64_t accesses_ = 0;
 };
 

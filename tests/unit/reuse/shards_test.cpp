@@ -64,6 +64,31 @@ TEST(Shards, FixedSizeEstimatesTheCurveInBoundedMemory) {
   EXPECT_LT(mean_error(sampler, exact, 160000), 0.02);
 }
 
+TEST(Shards, SmallStreamsAreKeptAtAHigherRate) {
+  // A hundredth of 10,000 pages is too few to be right.
+  const Stream stream = zipf(10000, 0.8, 2000000, 5);
+  DistanceCounter exact;
+  exact.access(stream);
+  ShardsFixedRate hundredth(0.01, 0);
+  ShardsFixedSize adapted(4096, 0, 0.01);
+  hundredth.access(stream);
+  adapted.access(stream);
+  EXPECT_GT(adapted.rate(), 0.3);
+  EXPECT_LT(mean_error(adapted, exact, 10000), 0.01);
+  EXPECT_LT(mean_error(adapted, exact, 10000), mean_error(hundredth, exact, 10000));
+}
+
+TEST(Shards, TheRateFallsNoLowerThanItsLeast) {
+  const Stream stream = zipf(200000, 0.8, 2000000, 6);
+  DistanceCounter exact;
+  exact.access(stream);
+  ShardsFixedSize adapted(1000, 0, 0.05);
+  adapted.access(stream);
+  EXPECT_NEAR(adapted.rate(), 0.05, 1e-6);
+  EXPECT_GT(adapted.kept_pages(), 8000u);
+  EXPECT_LT(mean_error(adapted, exact, 160000), 0.01);
+}
+
 TEST(Shards, FixedSizeIsExactWhileEverythingFits) {
   const Stream stream = uniform(500, 20000, 4);
   ShardsFixedSize sampler(1000, 0);
@@ -89,6 +114,7 @@ TEST(Shards, RefusesImpossibleSamples) {
   EXPECT_THROW(ShardsFixedRate(0, 0), std::invalid_argument);
   EXPECT_THROW(ShardsFixedRate(1.5, 0), std::invalid_argument);
   EXPECT_THROW(ShardsFixedSize(0, 0), std::invalid_argument);
+  EXPECT_THROW(ShardsFixedSize(1, 0, 1.5), std::invalid_argument);
 }
 
 } // namespace
