@@ -86,6 +86,8 @@ void LivePage::publish() {
   used_pieces(pieces);
   fd_ = replace_by_memory_file(SMALLOC_LIVE_NAME, &contents_, sizeof contents_, pieces, 2);
   published_ = fd_ >= 0;
+  if (published_ && !spare_)
+    spare_ = spare_private_memory(sizeof contents_);
 }
 
 void LivePage::after_fork_in_child() {
@@ -96,8 +98,9 @@ void LivePage::after_fork_in_child() {
   if (!published()) { // the parent's numbers must not become ours
     MemoryPiece pieces[2];
     used_pieces(pieces);
-    if (!replace_by_private_memory(&contents_, sizeof contents_, pieces, 2))
+    if (!replace_by_private_memory(&contents_, sizeof contents_, pieces, 2, spare_))
       return;
+    spare_ = nullptr;
   }
   contents_.header.pid = static_cast<uint32_t>(getpid());
 }

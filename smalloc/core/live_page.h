@@ -57,6 +57,7 @@ private:
   // All zeroes at first: 128 KiB that are nowhere until they are used.
   LiveContents contents_{};
   int fd_ = 0;
+  void *spare_ = nullptr; ///< for a child that is refused every mapping
   bool published_ = false;
 };
 

@@ -32,19 +32,19 @@ int open_out_of_the_way(const char *name) {
   return high;
 }
 
-/// Maps fd (-1: nothing, private memory) elsewhere, copies, and moves it over the old memory in one step.
-bool map_in_place(int fd, void *start, size_t bytes, const MemoryPiece *pieces, size_t count) {
-  void *fresh = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                     fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
-  if (fresh == MAP_FAILED)
-    return false;
+/// Copies to memory that is mapped elsewhere, and moves it over the old one in one step.
+bool move_in_place(void *fresh, void *start, size_t bytes, const MemoryPiece *pieces,
+                   size_t count) {
   for (size_t i = 0; i < count; i++)
     memcpy(static_cast<char *>(fresh) + pieces[i].offset,
            static_cast<char *>(start) + pieces[i].offset, pieces[i].bytes);
-  if (mremap(fresh, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, start) == start)
-    return true;
-  munmap(fresh, bytes);
-  return false;
+  return mremap(fresh, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, start) == start;
+}
+
+void *map_private(size_t bytes) {
+  void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return p == MAP_FAILED ? nullptr : p;
 }
 } // namespace
 
@@ -52,18 +52,38 @@ int replace_by_memory_file(const char *name, void *start, size_t bytes, const Me
                            size_t count) {
   int saved = errno;
   int fd = open_out_of_the_way(name);
-  if (fd >= 0 && (fchmod(fd, 0600) != 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0 ||
-                  !map_in_place(fd, start, bytes, pieces, count))) {
-    close(fd);
+  void *fresh = MAP_FAILED;
+  if (fd >= 0 && fchmod(fd, 0600) == 0 && ftruncate(fd, static_cast<off_t>(bytes)) == 0)
+    fresh = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (fresh == MAP_FAILED || !move_in_place(fresh, start, bytes, pieces, count)) {
+    if (fresh != MAP_FAILED)
+      munmap(fresh, bytes);
+    if (fd >= 0)
+      close(fd);
     fd = -1;
   }
   errno = saved;
   return fd;
 }
 
-bool replace_by_private_memory(void *start, size_t bytes, const MemoryPiece *pieces, size_t count) {
+void *spare_private_memory(size_t bytes) {
   int saved = errno;
-  bool done = map_in_place(-1, start, bytes, pieces, count);
+  void *p = map_private(bytes);
+  errno = saved;
+  return p;
+}
+
+bool replace_by_private_memory(void *start, size_t bytes, const MemoryPiece *pieces, size_t count,
+                               void *spare) {
+  int saved = errno;
+  bool done = false;
+  if (void *fresh = map_private(bytes)) {
+    done = move_in_place(fresh, start, bytes, pieces, count);
+    if (!done)
+      munmap(fresh, bytes);
+  }
+  if (!done && spare)
+    done = move_in_place(spare, start, bytes, pieces, count);
   errno = saved;
   return done;
 }

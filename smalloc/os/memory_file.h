@@ -20,8 +20,14 @@ struct MemoryPiece {
 int replace_by_memory_file(const char *name, void *start, size_t bytes, const MemoryPiece *pieces,
                            size_t count);
 
-/// The same with private memory: what a fork left shared is shared no longer. False: it still is.
-bool replace_by_private_memory(void *start, size_t bytes, const MemoryPiece *pieces, size_t count);
+/// Address space for replace_by_private_memory, taken while there is some: a child of fork may be refused
+/// every new mapping. Takes no memory. nullptr: not to be had.
+void *spare_private_memory(size_t bytes);
+
+/// The same with private memory: what a fork left shared is shared no longer. spare: as many bytes from
+/// spare_private_memory, used up if nothing else is to be had; may be nullptr. False: it still is shared.
+bool replace_by_private_memory(void *start, size_t bytes, const MemoryPiece *pieces, size_t count,
+                               void *spare);
 
 /// Closes fd if it still is a memory file of that name (a program may have closed it and got the
 /// number again). Keeps errno.

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <string>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -62,7 +63,7 @@ TEST(MemoryFile, AChildsPrivateCopyIsItsOwn) {
   pid_t child = fork();
   if (child == 0) {
     const MemoryPiece pieces[] = {{0, 6}};
-    bool done = replace_by_private_memory(g_memory, kBytes, pieces, 1);
+    bool done = replace_by_private_memory(g_memory, kBytes, pieces, 1, nullptr);
     bool kept = strcmp(g_memory, "front") == 0;
     strcpy(g_memory, "child");
     _exit(done && kept ? 0 : 1);
@@ -71,6 +72,32 @@ TEST(MemoryFile, AChildsPrivateCopyIsItsOwn) {
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   EXPECT_STREQ(g_memory, "front");
+  close(fd);
+}
+
+TEST(MemoryFile, AChildThatIsRefusedEveryMappingTakesTheSpare) {
+  int fd = replace();
+  ASSERT_GE(fd, 0);
+  void *spare = spare_private_memory(kBytes);
+  ASSERT_NE(spare, nullptr);
+  pid_t child = fork();
+  if (child == 0) {
+    rlimit none = {4096, 4096};
+    setrlimit(RLIMIT_AS, &none);
+    const MemoryPiece pieces[] = {{0, 6}};
+    if (replace_by_private_memory(g_memory, kBytes, pieces, 1, nullptr))
+      _exit(3); // the limit does not hold
+    errno = 5;
+    bool done = replace_by_private_memory(g_memory, kBytes, pieces, 1, spare);
+    bool kept = strcmp(g_memory, "front") == 0 && g_memory[8192] == 0 && errno == 5;
+    strcpy(g_memory, "child");
+    _exit(done && kept ? 0 : 1);
+  }
+  int status;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_STREQ(g_memory, "front");
+  munmap(spare, kBytes);
   close(fd);
 }
 
