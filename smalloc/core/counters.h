@@ -63,15 +63,20 @@ struct Counters {
   Counter demotions;      ///< superpages that became base pages while in use
   Counter units_reused;   ///< kept units handed out again: no fault at all
   Counter pages_released; ///< base pages given back to the system
-  Counter fallbacks;      ///< requests that should have been ours and went to the program's malloc
+  /// Looks at a site that left its small objects to the program's malloc: for its sizes, or because the
+  /// process is too small for a heap of them.
+  Counter left_for_sizes, left_for_process;
+  Counter fallbacks; ///< requests that should have been ours and went to the program's malloc
   Counter requests_on[kPageKinds];      ///< big objects by the best step they got at birth
   Counter pool_units[kPageKinds];       ///< live, of the pools, in units of 2 MiB
   Counter not_on[kPageKinds][kWhyNots]; ///< what they did not get, and why
   Counter mappings;                     ///< estimate of the mappings that our objects cost
   Counter moves;                        ///< reallocations whose pages moved instead of their bytes
   Counter freezes, class_units_collapsed, migration_ns;
-  Counter small_bytes_now, small_bytes_peak;  ///< committed for the main heap of small objects
-  Counter class_bytes_now, class_bytes_peak;  ///< committed for the class heap
+  Counter small_bytes_now, small_bytes_peak; ///< committed for the main heap of small objects
+  Counter class_bytes_now, class_bytes_peak; ///< committed for the class heap
+  /// pages of their superpages that hold nothing
+  Counter small_idle_bytes, class_idle_bytes;
   Counter static_superpages, text_superpages; ///< of the program itself: static:on, text:on
   /// of what the program has mapped itself, also of mappings that are gone
   Counter mapped_superpages_advised, mapped_superpages_promoted;
@@ -120,6 +125,8 @@ inline constexpr CounterName kCounterNames[] = {
     SMALLOC_COUNTER(demotions),
     SMALLOC_COUNTER(units_reused),
     SMALLOC_COUNTER(pages_released),
+    SMALLOC_COUNTER(left_for_sizes),
+    SMALLOC_COUNTER(left_for_process),
     SMALLOC_COUNTER(fallbacks),
     SMALLOC_COUNTER_OF_KINDS(requests_on),
     SMALLOC_COUNTER_OF_KINDS(pool_units),
@@ -137,6 +144,8 @@ inline constexpr CounterName kCounterNames[] = {
     SMALLOC_COUNTER(small_bytes_peak),
     SMALLOC_COUNTER(class_bytes_now),
     SMALLOC_COUNTER(class_bytes_peak),
+    SMALLOC_COUNTER(small_idle_bytes),
+    SMALLOC_COUNTER(class_idle_bytes),
     SMALLOC_COUNTER(static_superpages),
     SMALLOC_COUNTER(text_superpages),
     SMALLOC_COUNTER(mapped_superpages_advised),

@@ -39,25 +39,18 @@ bool SmallPages::demote_unit(Area &area, UnitIndex index) {
   unit.demoted = &area == &areas_[1];
   unit.failures = 0;
   purge_idle(unit, start);
-  update_dense(area, unit);
+  update(area, index);
   return true;
 }
 
 /// Locked. Of the superpages that hold something.
 bool SmallPages::find_emptiest(Area *&area, UnitIndex &emptiest) {
-  area = nullptr;
-  for (unsigned i = 0; i < area_count_; i++) {
-    Area &a = areas_[i];
-    UnitIndex end = region_->grown_units(a.slice);
-    for (UnitIndex index = 0; index < end; index++) {
-      const Unit &unit = a.units[index];
-      if (has_idle_pages(unit) && (!area || unit.pages_used < area->units[emptiest].pages_used)) {
-        area = &a;
-        emptiest = index;
-      }
-    }
-  }
-  return area != nullptr;
+  UnitIndex ranked = ranking_.fewest();
+  if (ranked == kNoUnit)
+    return false;
+  area = &areas_[area_count_ == 2 && ranked >= areas_[1].rank_base];
+  emptiest = ranked - area->rank_base;
+  return true;
 }
 
 bool SmallPages::has_superpages() {

@@ -24,12 +24,20 @@ bool SmallPages::init(Region &region, const Config &config) {
   area_count_ = config.has_super ? 2 : 1;
   areas_[0].slice = config.base;
   areas_[1].slice = Slice::kSmallSuper;
+  UnitIndex ranked = 0;
   for (unsigned i = 0; i < area_count_; i++) {
     areas_[i].count = region.slice_units(areas_[i].slice);
     areas_[i].units = static_cast<Unit *>(region.table(areas_[i].count * sizeof(Unit)));
     if (!areas_[i].units)
       return false;
+    areas_[i].rank_base = ranked;
+    ranked += areas_[i].count;
   }
+  auto *links =
+      static_cast<UnitRanking::Links *>(region.table(ranked * sizeof(UnitRanking::Links)));
+  if (!links)
+    return false;
+  ranking_.init(links);
   last_time_ns_ = region.os().now_ns();
   return true;
 }
@@ -115,7 +123,10 @@ SmallPages::Unit &SmallPages::unit_of(const char *p, Area *&area, UnitIndex &ind
   return area->units[index];
 }
 
-void SmallPages::update_dense(Area &area, Unit &unit) {
+/// Locked. What is known of a unit by its use and its kind of page.
+void SmallPages::update(Area &area, UnitIndex index) {
+  Unit &unit = area.units[index];
+  ranking_.set(area.rank_base + index, ranked_pages(unit));
   bool promotable = &area == &areas_[0] || unit.demoted;
   bool dense = promotable && !unit.superpage && unit.pages_used >= kDensePages &&
                unit.failures < kMostFailures;
@@ -152,17 +163,19 @@ bool SmallPages::commit(char *start, size_t bytes) {
       unit.pages_used++;
       live_pages_.fetch_add(1, std::memory_order_relaxed);
     }
-    update_dense(*area, unit);
+    update(*area, index);
   }
   note_live();
   return true;
 }
 
+/// Locked.
 void SmallPages::note_live() {
   Counters &c = region_->counters();
   bool is_class = config_.base == Slice::kClass;
   (is_class ? c.class_bytes_now : c.small_bytes_now).set(live_bytes());
   (is_class ? c.class_bytes_peak : c.small_bytes_peak).raise(live_bytes());
+  (is_class ? c.class_idle_bytes : c.small_idle_bytes).set(idle_pages_ * kBasePageBytes);
 }
 
 void SmallPages::decommit(char *start, size_t bytes) {
@@ -196,7 +209,7 @@ void SmallPages::decommit(char *start, size_t bytes) {
         unit.dirty[page / 64] &= ~(uint64_t{1} << (page % 64));
       region_->counters().pages_released.add(end - first);
     }
-    update_dense(*area, unit);
+    update(*area, index);
   }
   demote_idle();
   note_live();
@@ -290,7 +303,7 @@ int SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
       idle_pages_ += kPagesPerUnit - unit.pages_used;
   } else if (error != ENOSPC)
     unit.failures++;
-  update_dense(area, unit);
+  update(area, index);
   return error;
 }
 
@@ -360,6 +373,7 @@ void SmallPages::unlock_all() {
 bool SmallPages::check_invariants() {
   SpinGuard guard(lock_);
   uint64_t live = 0, dense = 0, idle = 0;
+  unsigned fewest = kPagesPerUnit + 1;
   for (unsigned i = 0; i < area_count_; i++) {
     UnitIndex end = region_->grown_units(areas_[i].slice);
     for (UnitIndex index = 0; index < end; index++) {
@@ -373,10 +387,17 @@ bool SmallPages::check_invariants() {
       if (used != unit.pages_used)
         return false;
       live += used;
-      idle += has_idle_pages(unit) ? kPagesPerUnit - used : 0;
+      idle += ranked_pages(unit) ? kPagesPerUnit - used : 0;
+      if (ranking_.pages(areas_[i].rank_base + index) != ranked_pages(unit))
+        return false;
+      if (ranked_pages(unit) && used < fewest)
+        fewest = used;
       dense += unit.dense;
     }
   }
+  const UnitIndex ranked = ranking_.fewest();
+  if (ranked == kNoUnit ? fewest <= kPagesPerUnit : ranking_.pages(ranked) != fewest)
+    return false;
   return live == live_pages_.load() && dense == dense_units_.load() && idle == idle_pages_;
 }
 

@@ -12,6 +12,7 @@
 #include "smalloc/base/spin_lock.h"
 #include "smalloc/core/region.h"
 #include "smalloc/core/ski_rental.h"
+#include "smalloc/core/unit_ranking.h"
 
 namespace smalloc {
 
@@ -93,14 +94,15 @@ private:
     Slice slice = Slice::kSmallBase;
     Unit *units = nullptr;
     UnitIndex count = 0;
+    UnitIndex rank_base = 0; ///< of its first unit in ranking_
   };
   static constexpr unsigned kMostFailures = 8;
   static constexpr unsigned kProbeEvery = 8, kProbes = 3;
   Unit &unit_of(const char *p, Area *&area, UnitIndex &index);
-  void update_dense(Area &area, Unit &unit);
+  void update(Area &area, UnitIndex index);
   bool grows_dense();
   void note_live(); ///< for the statistics
-  static bool has_idle_pages(const Unit &unit) { return unit.superpage && unit.pages_used != 0; }
+  static unsigned ranked_pages(const Unit &unit) { return unit.superpage ? unit.pages_used : 0; }
   void release_empty(Area &area, UnitIndex index);
   void purge_idle(Unit &unit, char *start);
   bool demote_unit(Area &area, UnitIndex index);
@@ -115,6 +117,7 @@ private:
   Area areas_[2] = {};
   unsigned area_count_ = 0;
   SpinLock lock_, promotion_lock_;
+  UnitRanking ranking_;     ///< superpages that hold something
   uint64_t idle_pages_ = 0; ///< in superpages that hold something: resident, and nobody's
   std::atomic<uint64_t> live_pages_{0}, reach_bytes_{UINT64_MAX};
   std::atomic<uint32_t> dense_units_{0};

@@ -37,6 +37,12 @@ void heap_rows(Table &t) {
   row(t, "small objects").number(small_objects).put(" allocated, ").bytes(small_live);
   t.put(" live in ").bytes(footprint_bytes());
   t.put(", peak ").bytes(c.small_bytes_peak.get() + c.class_bytes_peak.get()).put_char('\n');
+  const uint64_t idle = c.small_idle_bytes.get() + c.class_idle_bytes.get();
+  if (const uint64_t backed = footprint_bytes() + idle) {
+    row(t, "  fragmentation").number(100 - min_of<uint64_t>(percent(small_live, backed), 100));
+    t.put(" % of ").bytes(backed).put(" backed hold no object, ").bytes(idle);
+    t.put(" of them idle pages of superpages\n");
+  }
   row(t, "big objects").number(c.big_objects.get()).put(" allocated, ");
   t.number(c.big_objects_now.get()).put(" live, ").bytes(c.big_bytes_now.get());
   t.put(", peak ").bytes(c.big_bytes_peak.get()).put_char('\n');
@@ -115,6 +121,15 @@ void work_rows(Table &t) {
         .number(c.static_superpages.get())
         .put(" superpages of static data, ");
     t.number(c.text_superpages.get()).put(" of text\n");
+  }
+  if (c.left_for_sizes.get() || c.left_for_process.get()) {
+    row(t, "small objects left to malloc").number(c.left_for_sizes.get());
+    t.put(" looks for their sizes, ").number(c.left_for_process.get());
+    t.put(" for a small process\n");
+  }
+  if (c.mapped_superpages_promoted.get()) {
+    row(t, "promoted outside our heaps").number(c.mapped_superpages_promoted.get());
+    t.put(" superpages (mapped memory, the heap of the program's malloc)\n");
   }
   row(t, "fallbacks to malloc").number(c.fallbacks.get()).put_char('\n');
 }
