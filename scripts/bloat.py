@@ -40,7 +40,10 @@ PROGRAMS = {
     "connections": (["30000", "50"], ["12000", "20"]),
     "temporaries": (["24", "12"], ["8", "6"]),
     "churn": (["256", "3"], ["32", "1"]),
+    "replacement": (["256", "8"], ["96", "2"]),
 }
+# Those whose objects come and go: how much of their memory no live object uses is shown as well.
+FRAGMENTING = ["random_free", "churn", "replacement"]
 
 
 def configurations(build):
@@ -129,12 +132,27 @@ def tables(report):
     return "\n".join(lines)
 
 
+def fragmentation_table(report):
+    """Share of the resident memory in which no live byte lies, the program's own code and data included."""
+    titles = report["configurations"]
+    lines = ["| program | live | " + " | ".join(titles.values()) + " |", "|" + "---|" * (len(titles) + 2)]
+    for program in report["programs"]:
+        if program["name"] not in FRAGMENTING:
+            continue
+        live = program["live_bytes"]
+        cells = [f"{100 - 100 * min(live / program['results'][k]['resident_bytes'], 1):.0f} %"
+                 for k in titles if k in program["results"]]
+        lines.append(f"| {program['name']} | {mib(live)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def write_docs(report, check):
-    begin, end = "<!-- bloat:begin -->", "<!-- bloat:end -->"
-    page = PAGE.read_text(encoding="utf-8")
-    if page.count(begin) != 1 or page.count(end) != 1:
-        raise RuntimeError(f"{PAGE}: needs {begin} and {end} once each")
-    wanted = page.split(begin)[0] + f"{begin}\n{tables(report)}\n{end}" + page.split(end)[1]
+    page = wanted = PAGE.read_text(encoding="utf-8")
+    for name, text in ("bloat", tables(report)), ("fragmentation", fragmentation_table(report)):
+        begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+        if page.count(begin) != 1 or page.count(end) != 1:
+            raise RuntimeError(f"{PAGE}: needs {begin} and {end} once each")
+        wanted = wanted.split(begin)[0] + f"{begin}\n{text}\n{end}" + wanted.split(end)[1]
     if wanted == page:
         return True
     if check:
@@ -182,7 +200,7 @@ def main():
                           or ["absent"])[0] if Path("/sys/kernel/mm/transparent_hugepage/enabled").exists() else "absent",
                   "configurations": {k: v[0] for k, v in table.items()}, "programs": programs}
         if "base" in table and "ours" in table:
-            print(tables(report))
+            print(tables(report), fragmentation_table(report), sep="\n\n")
         if options.record:
             RESULTS.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
             write_docs(report, False)

@@ -18,6 +18,24 @@ void MappedRanges::forget(Range &range) {
   __atomic_fetch_sub(config_.pending, 1, __ATOMIC_RELAXED);
 }
 
+/// Locked.
+void MappedRanges::insert(char *first, uint64_t units) {
+  Range *free = nullptr;
+  for (Range &r : ranges_)
+    if (!r.start)
+      free = &r;
+  if (!free) {
+    free = &ranges_[oldest_++ % kRanges];
+    forget(*free);
+  }
+  free->start = first;
+  free->units = static_cast<uint32_t>(min_of<uint64_t>(units, kMostUnits));
+  free->next = free->done = free->done_before = free->fruitless = 0;
+  free->ledger = Ledger();
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  __atomic_fetch_add(config_.pending, 1, __ATOMIC_RELAXED);
+}
+
 void MappedRanges::born(char *start, size_t bytes, bool all_written) {
   auto from = align_up(reinterpret_cast<uintptr_t>(start), kSuperpageBytes);
   auto to = align_down(reinterpret_cast<uintptr_t>(start) + bytes, kSuperpageBytes);
@@ -35,34 +53,60 @@ void MappedRanges::born(char *start, size_t bytes, bool all_written) {
     config_.units_left -= units;
     counters_->mapped_superpages_advised.add(units);
   } else {
-    Range *free = nullptr;
-    for (Range &r : ranges_)
-      if (!r.start)
-        free = &r;
-    if (!free) {
-      free = &ranges_[oldest_++ % kRanges];
-      forget(*free);
-    }
-    free->start = first;
-    free->units = static_cast<uint32_t>(min_of<uint64_t>(units, kMostUnits));
-    free->next = free->done = free->done_before = free->fruitless = 0;
-    free->ledger = Ledger();
-    waiting_.fetch_add(1, std::memory_order_relaxed);
-    __atomic_fetch_add(config_.pending, 1, __ATOMIC_RELAXED);
+    insert(first, units);
   }
   lock_.unlock();
+}
+
+void MappedRanges::heap_grown(char *start, char *end) {
+  auto *from =
+      reinterpret_cast<char *>(align_up(reinterpret_cast<uintptr_t>(start), kSuperpageBytes));
+  auto *to =
+      reinterpret_cast<char *>(align_down(reinterpret_cast<uintptr_t>(end), kSuperpageBytes));
+  if (from >= to || !lock_.try_lock())
+    return;
+  if (from != heap_start_ || to < heap_end_) { // it has shrunk: from the beginning
+    for (Range &r : ranges_)
+      if (r.start && r.start >= heap_start_ && r.start < heap_end_)
+        forget(r);
+    heap_start_ = heap_end_ = from;
+  }
+  const auto units = static_cast<uint64_t>(to - heap_end_) / kSuperpageBytes;
+  Range *last = nullptr;
+  for (Range &r : ranges_)
+    if (r.start && r.start + size_t{r.units} * kSuperpageBytes == heap_end_ &&
+        r.start >= heap_start_ && r.units + units <= kMostUnits)
+      last = &r;
+  if (units && last) {
+    last->units += static_cast<uint32_t>(units);
+    last->fruitless = 0;
+  } else if (units) {
+    insert(heap_end_, units);
+  }
+  heap_end_ = to;
+  lock_.unlock();
+}
+
+/// Locked. A pointer into the program's heap speaks for all of it, as in a heap of small objects.
+MappedRanges::Range *MappedRanges::find(const char *p) {
+  Range *in_heap = nullptr;
+  for (Range &r : ranges_) {
+    if (!r.start)
+      continue;
+    if (p && p + kSuperpageBytes >= r.start && // the part before the first whole superpage
+        p < r.start + (size_t{r.units} + 1) * kSuperpageBytes)
+      return &r;
+    if (r.start >= heap_start_ && r.start < heap_end_)
+      in_heap = &r;
+  }
+  return !p || (p >= heap_start_ && p < heap_end_) ? in_heap : nullptr;
 }
 
 void MappedRanges::touched(const void *p, uint64_t (*credit_of)(size_t bytes, void *data),
                            void *data, Price &price, uint64_t least_pause_ns, bool eager) {
   if (!any() || !lock_.try_lock())
     return;
-  auto *at = static_cast<const char *>(p);
-  Range *range = nullptr;
-  for (Range &r : ranges_)
-    if (r.start && at + kSuperpageBytes >= r.start && // the part before the first whole superpage
-        at < r.start + (size_t{r.units} + 1) * kSuperpageBytes)
-      range = &r;
+  Range *range = find(static_cast<const char *>(p));
   if (!range) {
     lock_.unlock();
     return;

@@ -6,6 +6,8 @@
 // change no content and are refused by the kernel where they no longer fit.
 //  - At birth, when the compiler has proved that all of it is written: one advice for its whole
 //    superpages. What was advised counts against the budget for good.
+//  - The heap of the program's malloc, once sites that deserve superpages have objects there that
+//    would cost more memory in ours (site_sizes.h): as memory that is mapped piece by piece.
 //  - Otherwise it is remembered, and its dense units are collapsed at promotion points, while the
 //    credit pays: as big objects are (promoter.cpp), without their finer rules. A range that stays
 //    sparse, or is gone, is forgotten after some looks; the oldest makes room for a new one.
@@ -33,7 +35,10 @@ public:
   }
   /// The program has mapped [start, start + bytes).
   void born(char *start, size_t bytes, bool all_written);
-  /// A promotion point: credit_of(bytes) says what it is worth to an object of that size.
+  /// The program's heap reaches from start to end now; what is new of it waits.
+  void heap_grown(char *start, char *end);
+  /// A promotion point: credit_of(bytes) says what it is worth to an object of that size. p nullptr:
+  /// time has earned it, for the program's heap.
   void touched(const void *p, uint64_t (*credit_of)(size_t bytes, void *data), void *data,
                Price &price, uint64_t least_pause_ns, bool eager);
   bool any() const { return waiting_.load(std::memory_order_relaxed) != 0; }
@@ -53,11 +58,14 @@ private:
     uint64_t is_done[kMostUnits / 64] = {};
   };
   void forget(Range &range);
+  void insert(char *first, uint64_t units);
+  Range *find(const char *p);
 
   Config config_;
   Counters *counters_ = nullptr;
   Range ranges_[kRanges];
   unsigned oldest_ = 0;
+  char *heap_start_ = nullptr, *heap_end_ = nullptr; ///< whole superpages that were made known
   std::atomic<unsigned> waiting_{0};
   SpinLock lock_;
 };

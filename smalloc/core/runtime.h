@@ -43,11 +43,14 @@ struct NextAllocator {
 };
 extern NextAllocator g_next; // filled in by override/
 
-/// Bytes that a small site gets from the program's malloc before our heap may serve it. A private jemalloc costs about
-/// 0.8 MB resident (most of it file pages of this library), and above 200 MiB these 4 MiB on base pages are less than 2 %
-/// of the site's memory. Whether they are still live nobody knows; so the process must also be as large as the site's
-/// live objects have to be for superpages to pay. A site that fails is looked at again when it has asked for twice as much.
+/// Bytes that a small site gets from the program's malloc before our heap may serve it. Whether they are still live
+/// nobody knows; so the process must also be as large as the site's live objects have to be for superpages to pay. A site
+/// that fails is looked at again when it has asked for twice as much.
 inline constexpr uint64_t kSiteWarmupBytes = uint64_t{4} << 20;
+
+/// The private jemalloc does not start in a smaller process: its own memory and its file pages, 1.3 MiB, would be more
+/// than 2 %. Nor does it for a site whose sizes would cost memory (site_sizes.h).
+inline constexpr uint64_t kLeastProcessBytes = uint64_t{64} << 20;
 
 /// What a thread may take from direct sites until it goes the ordinary way once.
 inline constexpr int64_t kDirectBytes = int64_t{64} << 10;
@@ -148,9 +151,12 @@ private:
   SMALLOC_COLD bool refuse(const char *call, const void *p);
   SMALLOC_COLD bool start_serving(smalloc_cell *cell, uint64_t word, uint64_t requested,
                                   size_t bytes);
+  SMALLOC_COLD bool may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes);
+  void watch_program_heap();
   void arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested);
   SMALLOC_COLD void promote_small(uint64_t credit_ns);
   void promote_mapped(const void *p, uint64_t misses);
+  void promote_program_heap(uint64_t credit_ns);
 
   std::atomic<HeapState> state_{HeapState::kUninitialised};
   std::atomic<bool> options_read_{false};

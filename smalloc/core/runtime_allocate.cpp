@@ -9,7 +9,9 @@
 #include "smalloc/core/object_placement.h"
 #include "smalloc/core/promotion_thread.h"
 #include "smalloc/core/runtime.h"
+#include "smalloc/core/site_sizes.h"
 #include "smalloc/include/smalloc/smalloc.h"
+#include "smalloc/os/program_heap.h"
 #include <stdlib.h>
 
 namespace smalloc {
@@ -27,6 +29,12 @@ bool is_deferred(const smalloc_cell *cell) {
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
   return SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_DIRECTIVE &&
          SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_RUNTIME;
+}
+/// What a profile, a directive or the user has asked for is done; what the compiler has found out may not
+/// cost memory.
+bool sizes_decide(uint64_t word, HeapStrategy strategy) {
+  return SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_COMPILER &&
+         strategy != HeapStrategy::kSuperpage;
 }
 } // namespace
 
@@ -107,8 +115,17 @@ bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requeste
     uint64_t needed = always      ? kSiteWarmupBytes
                       : undecided ? reach_bytes_
                                   : SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
-    if (resident_bytes(kLinux) < needed)
+    const uint64_t resident = resident_bytes(kLinux);
+    if (resident < needed)
       return false;
+    if (sizes_decide(word, strategy_)) {
+      const bool pays = g_site_sizes.pays(cell);
+      if (!pays || (!g_small.ready() && resident < kLeastProcessBytes)) {
+        (pays ? counters().left_for_process : counters().left_for_sizes).add();
+        watch_program_heap();
+        return false;
+      }
+    }
   }
   // How much must be live in the heap before superpages pay.
   SmallPages &pages = SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED ? g_small.class_pages()
@@ -118,6 +135,34 @@ bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requeste
                         : SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes);
   __atomic_fetch_or(&cell->word, uint64_t{SMALLOC_CELL_SERVED} << 8, __ATOMIC_RELAXED);
   return true;
+}
+
+/// The site has objects in the heap of the program's malloc, which gets its superpages in place.
+void Runtime::watch_program_heap() {
+  if (options_.promote == PromotePolicy::kOff || !ready() || !region_.thp_allowed())
+    return;
+  KeepErrno keep;
+  if (ProgramHeap heap; program_heap(kLinux, heap))
+    mapped_.heap_grown(heap.start, heap.end);
+}
+
+/// One request in 64 KiB of a site: does it pay to serve it, if it is served? False: no longer. What it has got
+/// stays.
+bool Runtime::may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes) {
+  if (!sizes_decide(word, strategy_))
+    return true;
+  g_site_sizes.sample(cell, bytes);
+  if (!(SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_SERVED)) {
+    if (mapped_.any())
+      promote_by_time();
+    return true;
+  }
+  if (g_site_sizes.pays(cell))
+    return true;
+  counters().left_for_sizes.add();
+  __atomic_fetch_and(&cell->word, ~(uint64_t{SMALLOC_CELL_SERVED | SMALLOC_CELL_DIRECT} << 8),
+                     __ATOMIC_RELAXED);
+  return false;
 }
 
 /// The thread may take small objects of direct sites without asking for a while, and this site is one from now on.
@@ -157,6 +202,10 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     }
     uint64_t requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
     __atomic_store_n(&cell->requested_bytes, requested + bytes, __ATOMIC_RELAXED);
+    if (SMALLOC_UNLIKELY(SiteSizes::is_sample(requested, requested + bytes) ||
+                         (flags & SMALLOC_CELL_DIRECT)) &&
+        !may_go_on(cell, word, bytes))
+      return nullptr;
     if (SMALLOC_UNLIKELY(!(flags & SMALLOC_CELL_SERVED)) &&
         !start_serving(cell, word, requested, bytes))
       return nullptr;

@@ -80,6 +80,12 @@ void Runtime::promote_mapped(const void *p, uint64_t misses) {
       &worth, price_, kPauseNs, options_.promote == PromotePolicy::kEager);
 }
 
+void Runtime::promote_program_heap(uint64_t credit_ns) {
+  mapped_.touched(
+      nullptr, [](size_t, void *data) { return *static_cast<uint64_t *>(data); }, &credit_ns,
+      price_, kPauseNs, options_.promote == PromotePolicy::kEager);
+}
+
 void Runtime::touching(const void *p, uint64_t saved_misses) {
   if (!g_range.contains(p) && !mapped_.any())
     return;
@@ -133,6 +139,8 @@ void Runtime::promote_by_time() {
     promote_big(h, credit, kPauseNs);
   else if (g_small.main_pages().pending())
     promote_small(credit);
+  else if (mapped_.any())
+    promote_program_heap(credit);
 }
 
 size_t Runtime::trim() {

@@ -44,9 +44,15 @@ extern struct test_record __stop_smalloc_sites[] __attribute__((weak, visibility
 #define MIB ((size_t)1 << 20)
 #define UNIT (2 * MIB)
 #define NEVER 0xffffffffu
+/* Who has decided for small objects: what the compiler decides depends on their sizes, too (core/site_sizes.h). */
+#ifndef TEST_SMALL_BY
+#define TEST_SMALL_BY SMALLOC_BY_PROFILE
+#endif
+#define TEST_BY(flags_) ((flags_) & SMALLOC_SITE_SMALL ? TEST_SMALL_BY : SMALLOC_BY_COMPILER)
 #define TEST_SITE_CALLEE(name, decision_, flags_, min_pages, callee_)                              \
   struct smalloc_cell name __attribute__((section("smalloc_cells"), used)) = {                     \
-      SMALLOC_WORD(decision_, (flags_) | SMALLOC_SITE_REWRITTEN, 21, 0, min_pages), 0, 0};         \
+      SMALLOC_WORD(decision_, (flags_) | SMALLOC_SITE_REWRITTEN, 21, TEST_BY(flags_), min_pages),  \
+      0, 0};                                                                                       \
   struct test_record name##_record __attribute__((section("smalloc_sites"), used, aligned(8))) = { \
       {SMALLOC_SITE_MAGIC,                                                                         \
        1,                                                                                          \
@@ -74,7 +80,7 @@ extern struct test_record __stop_smalloc_sites[] __attribute__((weak, visibility
        -1,                                                                                         \
        0,                                                                                          \
        decision_,                                                                                  \
-       0,                                                                                          \
+       TEST_BY(flags_),                                                                            \
        0,                                                                                          \
        21,                                                                                         \
        0,                                                                                          \

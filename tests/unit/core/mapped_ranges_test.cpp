@@ -100,6 +100,46 @@ TEST_F(MappedRangesTest, BudgetHoldsForAdviceAndPromotion) {
   EXPECT_EQ(FakeOs::collapsed.size(), 1u);
   EXPECT_EQ(pending, 0u);
 }
+TEST_F(MappedRangesTest, ProgramsHeapGrowsByWholeSuperpages) {
+  ranges.heap_grown(at(1), at(3)); // not one is whole
+  EXPECT_EQ(pending, 0u);
+  ranges.heap_grown(at(1), at(7));
+  EXPECT_EQ(pending, 1u);
+  ranges.heap_grown(at(1), at(13)); // the same range, longer
+  EXPECT_EQ(pending, 1u);
+  touch(at(12), 1000 * kMs);
+  EXPECT_EQ(FakeOs::collapsed, (std::set<const char *>{at(2), at(4), at(6), at(8), at(10)}));
+  EXPECT_EQ(pending, 0u);
+  ranges.heap_grown(at(1), at(13)); // nothing new
+  EXPECT_EQ(pending, 0u);
+  ranges.heap_grown(at(1), at(17));
+  EXPECT_EQ(pending, 1u);
+  touch(at(3), 1000 * kMs); // any object of the heap speaks for it
+  EXPECT_EQ(FakeOs::collapsed.size(), 7u);
+  EXPECT_EQ(counters.mapped_superpages_promoted.get(), 7u);
+  EXPECT_EQ(FakeOs::advices, 0u);
+}
+TEST_F(MappedRangesTest, ProgramsHeapThatShrankIsLookedAtAgain) {
+  ranges.heap_grown(at(0), at(64));
+  touch(at(0), 5 * kMs);
+  EXPECT_EQ(pending, 1u);
+  ranges.heap_grown(at(0), at(8));
+  EXPECT_EQ(pending, 1u);
+  ranges.heap_grown(at(0), at(64));
+  EXPECT_EQ(pending, 1u);
+  touch(nullptr, 1000 * kMs); // what time has earned
+  EXPECT_EQ(FakeOs::collapsed.size(), 32u);
+  EXPECT_EQ(pending, 0u);
+}
+TEST_F(MappedRangesTest, TimeEarnsForTheProgramsHeapOnly) {
+  ranges.born(at(0), 8 * kMiB, false);
+  touch(nullptr, 1000 * kMs);
+  EXPECT_EQ(FakeOs::collapsed.size(), 0u);
+  ranges.heap_grown(at(64), at(68));
+  touch(nullptr, 1000 * kMs);
+  EXPECT_EQ(FakeOs::collapsed, (std::set<const char *>{at(64), at(66)}));
+  EXPECT_EQ(pending, 1u);
+}
 TEST_F(MappedRangesTest, PauseIsBounded) {
   ranges.born(at(0), 256 * kMiB, false);
   touch(at(0), 3 * kMs, kMs);

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// site_sizes.cpp decides what an object costs: jemalloc's size classes and slabs, its metadata of 128
+// bytes a slab or large object and 8 a page, and the start of large objects, which it staggers within
+// a page; glibc's chunks, and its mappings from 128 KiB on.
+#include "smalloc/core/site_sizes.h"
+
+namespace smalloc {
+
+constinit SiteSizes g_site_sizes;
+
+namespace {
+constexpr size_t kLeastStep = 16, kEvenSteps = 128;
+constexpr size_t kExtentBytes = 128, kPageEntryBytes = 8;
+constexpr size_t kChunkHeader = 8, kLeastChunk = 32, kMappingHeader = 16;
+constexpr size_t kMappedFrom = size_t{128} << 10;
+constexpr size_t kMostSlots = 512; ///< of a slab
+/// As jepriv_malloc_conf has them.
+constexpr size_t kSlabPagesOfTheSmallest = 8, kSlabPagesOfPages = 2;
+} // namespace
+
+size_t slot_bytes(size_t bytes) {
+  if (bytes <= kEvenSteps)
+    return align_up(max_of<size_t>(bytes, 1), kLeastStep);
+  // Four classes between one power of two and the next.
+  return align_up(bytes, (size_t{1} << (63 - __builtin_clzll(bytes - 1))) / 4);
+}
+
+size_t slab_pages(size_t slot) {
+  if (slot <= kEvenSteps)
+    return min_of(kSlabPagesOfTheSmallest, kMostSlots * slot / kBasePageBytes);
+  if (slot == kBasePageBytes)
+    return kSlabPagesOfPages;
+  size_t pages = 1;
+  while (pages * kBasePageBytes % slot)
+    pages++;
+  return pages;
+}
+
+size_t our_cost_bytes(size_t bytes) {
+  if (bytes > kMostSlotBytes) { // on average one page more than its bytes fill
+    size_t pages = (bytes + kBasePageBytes) / kBasePageBytes;
+    return (bytes + kBasePageBytes + kExtentBytes + pages * kPageEntryBytes) * kCostObjects;
+  }
+  size_t slot = slot_bytes(bytes), pages = slab_pages(slot);
+  size_t slots = pages * kBasePageBytes / slot;
+  size_t slab = pages * (kBasePageBytes + kPageEntryBytes) + kExtentBytes;
+  return slab * kCostObjects / slots;
+}
+
+size_t glibc_cost_bytes(size_t bytes) {
+  if (bytes >= kMappedFrom)
+    return align_up(bytes + kMappingHeader, kBasePageBytes) * kCostObjects;
+  return max_of(align_up(bytes + kChunkHeader, kLeastStep), kLeastChunk) * kCostObjects;
+}
+
+const SiteSizes::Site *SiteSizes::find(const smalloc_cell *cell) const {
+  auto at = reinterpret_cast<uintptr_t>(cell) / sizeof(smalloc_cell);
+  for (unsigned i = 0; i < kSites; i++) {
+    const Site &s = sites_[(at + i) % kSites];
+    const smalloc_cell *there = s.cell.load(std::memory_order_relaxed);
+    if (there == cell || !there)
+      return &s;
+  }
+  return nullptr;
+}
+
+void SiteSizes::sample(const smalloc_cell *cell, size_t bytes) {
+  auto *s = const_cast<Site *>(find(cell));
+  if (!s)
+    return;
+  const smalloc_cell *none = nullptr;
+  if (s->cell.load(std::memory_order_relaxed) != cell &&
+      !s->cell.compare_exchange_strong(none, cell, std::memory_order_relaxed))
+    return;
+  uint32_t n = s->seen.fetch_add(1, std::memory_order_relaxed);
+  s->bytes[n % kSamples].store(static_cast<uint32_t>(min_of<size_t>(bytes, kSuperpageBytes)),
+                               std::memory_order_relaxed);
+}
+
+bool SiteSizes::pays(const smalloc_cell *cell) const {
+  const Site *s = find(cell);
+  if (!s || s->cell.load(std::memory_order_relaxed) != cell)
+    return false;
+  const unsigned known = min_of(s->seen.load(std::memory_order_relaxed), uint32_t{kSamples});
+  if (known < 2)
+    return false;
+  uint64_t ours = 0, theirs = 0;
+  size_t slot[kSamples];
+  for (unsigned i = 0; i < known; i++) {
+    size_t bytes = max_of<size_t>(s->bytes[i].load(std::memory_order_relaxed), 1);
+    // A sample stands for as many bytes as any other, so for more objects the smaller they are.
+    ours += our_cost_bytes(bytes) * kSampleBytes / bytes;
+    theirs += glibc_cost_bytes(bytes) * kSampleBytes / bytes;
+    // Extents of large objects are split and joined: one class. Small ones may vary.
+    slot[i] = bytes > kMostSlotBytes ? SIZE_MAX
+              : bytes <= kEvenSteps  ? kEvenSteps
+                                     : slot_bytes(bytes);
+  }
+  if (ours * 1000 > theirs * kMostCost)
+    return false;
+  unsigned steady = 0;
+  for (unsigned taken = 0; taken < kSteadyClasses; taken++) {
+    size_t most_slot = 0;
+    unsigned most = 0;
+    for (unsigned i = 0; i < known; i++) {
+      unsigned same = 0;
+      for (unsigned k = 0; slot[i] && k < known; k++)
+        same += slot[k] == slot[i];
+      if (same > most) {
+        most = same;
+        most_slot = slot[i];
+      }
+    }
+    steady += most;
+    for (unsigned i = 0; i < known; i++)
+      if (slot[i] == most_slot)
+        slot[i] = 0; // counted
+  }
+  return steady * kSamples >= kSteadySamples * known;
+}
+
+} // namespace smalloc

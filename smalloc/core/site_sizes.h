@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// site_sizes.h decides whether small objects of a site may be ours without costing memory: from the
+// sizes that it has asked for last, 32 samples, one in 64 KiB. Two things speak against it:
+//  - Slots and metadata that are larger than what the program's malloc would have taken: glibc keeps
+//    8 bytes an object and rounds up to 16, wherever it lies; our classes are up to a quarter apart
+//    from 128 bytes on, and an object of more than 14 KiB has its own pages.
+//  - Sizes that vary. The hole that an object leaves fits objects of its class only, and a slab goes
+//    back when its last object dies; glibc joins neighbours of any size. A drift of sizes
+//    (benchmarks/bloat/churn) then costs a quarter more memory than there, and nothing given back
+//    later would mend it: it must be known before.
+// Such sites stay with the program's malloc, whose heap gets its superpages in place
+// (mapped_ranges.h). No locks: a sample lost to another thread is one sample less.
+#ifndef SMALLOC_CORE_SITE_SIZES_H
+#define SMALLOC_CORE_SITE_SIZES_H
+
+#include "smalloc/base/units.h"
+#include "smalloc/include/smalloc/site.h"
+
+#include <atomic>
+
+namespace smalloc {
+
+/// The slot of the private jemalloc that holds so many bytes. REQUIRES: at most kMostSlotBytes.
+size_t slot_bytes(size_t bytes);
+inline constexpr size_t kMostSlotBytes = 14336;
+/// What 64 objects cost when all of each is used, share of the metadata included: in our heap of small
+/// objects, and in glibc's.
+inline constexpr size_t kCostObjects = 64;
+size_t our_cost_bytes(size_t bytes);
+size_t glibc_cost_bytes(size_t bytes);
+/// Pages of the slab that slots of so many bytes come from: jemalloc's choice but where small_heap.cpp says otherwise.
+size_t slab_pages(size_t slot);
+
+class SiteSizes {
+public:
+  static constexpr unsigned kSites = 512, kSamples = 32;
+  static constexpr uint64_t kSampleBytes = uint64_t{64} << 10;
+  /// Classes that a site's objects may mostly have, and how many of the samples are "mostly": a few
+  /// structures from one allocating function are steady, names and messages are not.
+  static constexpr unsigned kSteadyClasses = 3, kSteadySamples = 28; ///< of kSamples
+  /// In thousandths of glibc's.
+  static constexpr uint64_t kMostCost = 1020;
+
+  /// Is a request that takes a site from so many bytes to so many a sample?
+  static bool is_sample(uint64_t before, uint64_t after) {
+    return (before ^ after) / kSampleBytes != 0;
+  }
+  void sample(const smalloc_cell *cell, size_t bytes);
+  /// False: it costs memory; also as long as fewer than two are known.
+  bool pays(const smalloc_cell *cell) const;
+
+private:
+  struct Site {
+    std::atomic<const smalloc_cell *> cell{nullptr};
+    std::atomic<uint32_t> seen{0};
+    std::atomic<uint32_t> bytes[kSamples] = {};
+  };
+  const Site *find(const smalloc_cell *cell) const;
+  Site sites_[kSites];
+};
+
+/// The process has one.
+extern SiteSizes g_site_sizes;
+
+} // namespace smalloc
+#endif

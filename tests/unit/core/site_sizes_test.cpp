@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which sizes may be ours without costing memory: costs beside glibc's own, sizes that vary, drift, and settle.
+#include "smalloc/core/site_sizes.h"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <random>
+#include <vector>
+
+namespace smalloc {
+namespace {
+struct SiteSizesTest : testing::Test {
+  template <class Size> void ask(unsigned times, Size size) {
+    for (unsigned i = 0; i < times; i++)
+      sizes.sample(&cell, size());
+  }
+  smalloc_cell cell = {};
+  SiteSizes sizes;
+  std::mt19937 random{1};
+};
+
+TEST(SlotBytes, AreJemallocs) {
+  const size_t classes[] = {16,   32,   48,   64,   80,   96,    112,   128,  160,
+                            192,  224,  256,  320,  384,  448,   512,   640,  768,
+                            896,  1024, 1280, 1536, 1792, 2048,  2560,  3072, 3584,
+                            4096, 5120, 6144, 7168, 8192, 10240, 12288, 14336};
+  size_t bytes = 0;
+  for (size_t slot : classes)
+    for (; bytes <= slot; bytes++)
+      ASSERT_EQ(slot_bytes(bytes), slot) << bytes;
+}
+TEST(Costs, GlibcsAreWhatItTakes) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "another malloc";
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "another malloc";
+#endif
+#endif
+  for (size_t bytes : {1, 24, 25, 40, 100, 1000, 1040, 3072, 16384, 100000}) {
+    void *p = malloc(bytes);
+    size_t chunk = malloc_usable_size(p) + 8; // one that was used before may be 16 bytes more
+    EXPECT_GE(chunk, glibc_cost_bytes(bytes) / kCostObjects) << bytes;
+    EXPECT_LE(chunk, glibc_cost_bytes(bytes) / kCostObjects + 16) << bytes;
+    free(p);
+  }
+  EXPECT_EQ(glibc_cost_bytes(size_t{1} << 20) / kCostObjects, (size_t{1} << 20) + kBasePageBytes);
+}
+TEST(Costs, OursHoldSlotAndMetadata) {
+  EXPECT_EQ(slab_pages(16), 2u); // 512 slots
+  EXPECT_EQ(slab_pages(64), 8u);
+  EXPECT_EQ(slab_pages(160), 5u);
+  EXPECT_EQ(our_cost_bytes(64), (8 * 4104 + 128) * 64u / 512);
+  EXPECT_EQ(our_cost_bytes(1040), (5 * 4104 + 128) * 64u / 16);
+  EXPECT_GE(our_cost_bytes(16384), (5 * kBasePageBytes + 128) * kCostObjects);
+}
+TEST_F(SiteSizesTest, NobodyKnowsAtFirst) {
+  EXPECT_FALSE(sizes.pays(&cell));
+  ask(1, [] { return 64; });
+  EXPECT_FALSE(sizes.pays(&cell));
+  ask(1, [] { return 64; });
+  EXPECT_TRUE(sizes.pays(&cell));
+  smalloc_cell other = {};
+  EXPECT_FALSE(sizes.pays(&other));
+}
+TEST_F(SiteSizesTest, OneStructurePaysWhereItFillsItsSlot) {
+  for (size_t bytes : {16, 24, 40, 48, 56, 128, 192, 512, 1024, 3072, 4096, 1 << 20}) {
+    ask(SiteSizes::kSamples, [&] { return bytes; });
+    EXPECT_TRUE(sizes.pays(&cell)) << bytes;
+  }
+  for (size_t bytes : {136, 264, 1040, 2100, 16384, 40000}) {
+    ask(SiteSizes::kSamples, [&] { return bytes; });
+    EXPECT_FALSE(sizes.pays(&cell)) << bytes;
+  }
+}
+TEST_F(SiteSizesTest, SmallSizesMayVaryLargerOnesMayNot) {
+  ask(SiteSizes::kSamples, [&] { return 16 + random() % 112; });
+  EXPECT_TRUE(sizes.pays(&cell));
+  ask(SiteSizes::kSamples, [&] { return 128u << random() % 7; }); // every slot filled
+  EXPECT_FALSE(sizes.pays(&cell));
+  ask(SiteSizes::kSamples, [&] { return 256u << random() % 3; });
+  EXPECT_TRUE(sizes.pays(&cell));
+}
+TEST_F(SiteSizesTest, AFewOthersDoNotMatterADriftDoes) {
+  unsigned n = 0;
+  ask(64, [&] { return n++ % 16 ? 512 : 1024 + n * 8; });
+  EXPECT_TRUE(sizes.pays(&cell));
+  ask(SiteSizes::kSamples / 2, [&] { return 300 + random() % 3000; });
+  EXPECT_FALSE(sizes.pays(&cell));
+  ask(SiteSizes::kSamples, [&] { return 64; }); // and settles
+  EXPECT_TRUE(sizes.pays(&cell));
+}
+TEST_F(SiteSizesTest, SitesAreKnownApartUntilThereIsNoRoom) {
+  std::vector<smalloc_cell> cells(SiteSizes::kSites + 10);
+  for (size_t i = 0; i < cells.size(); i++)
+    for (int k = 0; k < 4; k++)
+      sizes.sample(&cells[i], i % 2 ? 64 : 16384);
+  unsigned known = 0;
+  for (size_t i = 0; i < cells.size(); i++) {
+    known += i % 2 ? sizes.pays(&cells[i]) : 0;
+    if (i % 2 == 0) {
+      EXPECT_FALSE(sizes.pays(&cells[i]));
+    }
+  }
+  EXPECT_EQ(known, SiteSizes::kSites / 2);
+}
+TEST(SamplePoints, OneIn64KiB) {
+  unsigned points = 0;
+  for (uint64_t at = 0; at < 4 << 20; at += 100)
+    points += SiteSizes::is_sample(at, at + 100);
+  EXPECT_EQ(points, 64u);
+  EXPECT_TRUE(SiteSizes::is_sample(5, 5 + 65536));
+}
+} // namespace
+} // namespace smalloc
