@@ -10,6 +10,7 @@
 #include "smalloc/core/mapped_ranges.h"
 #include "smalloc/core/options.h"
 #include "smalloc/core/site_accounts.h"
+#include "smalloc/core/site_sizes.h"
 #include "smalloc/core/small_heap.h"
 #include "smalloc/include/smalloc/site.h"
 #include "smalloc/os/hugetlb.h"
@@ -75,6 +76,20 @@ public:
   static bool may_be_direct(size_t bytes) {
     t_small.direct_bytes -= static_cast<int64_t>(bytes);
     return t_small.direct_bytes >= 0;
+  }
+  /// Is it a small request of a site that the program's malloc serves, and nothing to look at (one is, in 64 KiB)? Counts
+  /// it then: what a site costs that is left alone.
+  static bool stays_outside(smalloc_cell *cell, size_t bytes) {
+    constexpr uint64_t kSmall = uint64_t{SMALLOC_SITE_SMALL} << 8 | SMALLOC_DECISION_RUNTIME;
+    constexpr uint64_t kOthers = uint64_t{SMALLOC_SITE_UNDECIDED | SMALLOC_CELL_SERVED} << 8 | 0xff;
+    const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+    if ((word & (kSmall | kOthers)) != kSmall || bytes >= kSuperpageBytes)
+      return false;
+    const uint64_t requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
+    if (SMALLOC_UNLIKELY(SiteSizes::is_sample(requested, requested + bytes)))
+      return false;
+    __atomic_store_n(&cell->requested_bytes, requested + bytes, __ATOMIC_RELAXED);
+    return true;
   }
   /// Try to serve a request of a site. nullptr: the program's malloc.
   void *site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero);

@@ -9,7 +9,6 @@
 #include "smalloc/core/object_placement.h"
 #include "smalloc/core/promotion_thread.h"
 #include "smalloc/core/runtime.h"
-#include "smalloc/core/site_sizes.h"
 #include "smalloc/include/smalloc/smalloc.h"
 #include "smalloc/os/program_heap.h"
 #include <stdlib.h>
@@ -103,8 +102,8 @@ void *Runtime::class_allocate(size_t bytes, size_t alignment, bool zero, smalloc
   return p;
 }
 
-/// Shall our heap serve the small requests of a site from this one on? Asked until it is so; nearly always the answer
-/// takes one compare. The process' memory is read at 4, 8, 16 ... MiB requested.
+/// Shall our heap serve the small requests of a site from this one on? Asked at one request in 64 KiB until it is so; the
+/// process' memory is read at 4, 8, 16 ... MiB requested.
 bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requested, size_t bytes) {
   if (strategy_ != HeapStrategy::kSuperpage) {
     uint64_t after = requested + bytes;

@@ -32,14 +32,18 @@ SMALLOC_EXPORT void *__smalloc_v1_small(size_t bytes, smalloc_cell *cell) {
   return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
 SMALLOC_EXPORT void *__smalloc_v1_malloc(size_t bytes, smalloc_cell *cell) {
+  if (smalloc::Runtime::stays_outside(cell, bytes))
+    return nullptr;
   return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
 SMALLOC_EXPORT void *__smalloc_v1_new(size_t bytes, smalloc_cell *cell) {
+  if (smalloc::Runtime::stays_outside(cell, bytes))
+    return nullptr;
   return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
 SMALLOC_EXPORT void *__smalloc_v1_calloc(size_t count, size_t bytes, smalloc_cell *cell) {
   size_t total;
-  if (__builtin_mul_overflow(count, bytes, &total))
+  if (__builtin_mul_overflow(count, bytes, &total) || smalloc::Runtime::stays_outside(cell, total))
     return nullptr;
   return g_runtime.site_allocate(cell, total, kMallocAlignment, true);
 }

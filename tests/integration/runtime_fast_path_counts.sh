@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The fast paths stay short, counted in instructions a malloc/free pair of 48 bytes: a direct site's pair beside plain
-# jemalloc's, the pair of an undecided and of a switched-off site beside the program's own malloc, and that of code that
-# nobody rewrote. The golden file has the differences; a longer path fails, a shorter one asks for a new golden file.
+# jemalloc's, the pair of an undecided and of a switched-off site and of one whose sizes vary beside the program's own
+# malloc, and that of code that nobody rewrote. The golden file has the differences; a longer path fails, a shorter one asks for a new golden file.
 . "$(dirname "$0")/lib.sh"
 golden=$SMALLOC_SOURCE/tests/integration/fast_paths.golden
 command -v valgrind >/dev/null || skip "valgrind is missing"
@@ -12,6 +12,7 @@ jemalloc=$(ldconfig -p 2>/dev/null | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | 
 [ -n "$jemalloc" ] || skip "libjemalloc2 is missing"
 cat >pair.c <<'C'
 #include <stdlib.h>
+#include <string.h>
 struct node { struct node *next; long body[5]; };
 static struct node *head;
 __attribute__((noinline)) static struct node *hot(size_t n) { return malloc(n); }
@@ -25,14 +26,18 @@ __attribute__((noinline)) static void *cold(size_t n) {
 int main(int argc, char **argv) {
   long pairs = atol(argv[1]), sum = 0;
   volatile size_t n = sizeof(struct node);
-  if (argc > 2) {
+  int varied = argc > 2 && strcmp(argv[2], "varied") == 0;
+  volatile char *ballast = malloc(80 << 20); /* our heap starts in a process of 64 MiB */
+  for (long i = 0; i < 80 << 20; i += 4096)
+    ballast[i] = 1;
+  if (argc > 2 && !varied) {
     for (long i = 0; i < pairs; i++)
       free(cold(n));
     return 0;
   }
   /* One call makes what is kept and walked and what is freed at once: a wrapper's calls are decided apart. */
   for (long i = 0; i < pairs + 200000; i++) {
-    struct node *p = hot(n);
+    struct node *p = hot(varied ? n + i % 8 * 200 : n);
     p->next = head;
     p->body[0] = i;
     if (i < 200000)
@@ -66,8 +71,10 @@ counted() {
   jemalloc_pair=$(instructions LD_PRELOAD="$jemalloc" plain)
   own_pair=$(instructions A=1 plain cold)
   own_hot_pair=$(instructions A=1 plain)
+  own_varied_pair=$(instructions A=1 plain varied)
   echo "direct site over jemalloc: $((($(instructions A=1 ours) - jemalloc_pair) / 10))"
   echo "undecided site over the program's malloc: $((($(instructions A=1 ours cold) - own_pair) / 10))"
+  echo "site of varied sizes over the program's malloc: $((($(instructions A=1 ours varied) - own_varied_pair) / 10))"
   echo "site switched off over the program's malloc: $((($(instructions SMALLOC_CONF=heap:off ours) - own_hot_pair) / 10))"
   echo "code not rewritten over the program's malloc: $((($(instructions A=1 linked cold) - own_pair) / 10))"
 } >counts
