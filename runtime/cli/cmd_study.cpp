@@ -93,17 +93,19 @@ void check_run(const Options &options, const std::string &configuration,
                   kFailed};
 }
 
+// `profile`: needed where events are counted.
 Study run_all(const Options &options, const std::vector<StudySetup> &setups,
-              const std::vector<study::SuiteCommand> &commands) {
+              const std::vector<study::SuiteCommand> &commands, const std::string &no_events,
+              const std::optional<format::MachineProfile> &profile) {
   Study study;
   study.metric = options.metric == "user"   ? StudyMetric::kUser
                  : options.metric == "wall" ? StudyMetric::kWall
                                             : StudyMetric::kCpu;
   for (const StudySetup &setup : setups)
     study.configurations.push_back(setup.name);
-  study.no_events = pmu::obstacle(pmu::kernel_perf());
-  if (study.no_events.empty()) // as many pages as walk curves are measured for, at least
-    study.costs.walk_cycles = walk_cycles(profile_for(options.machine), 65536);
+  study.no_events = no_events;
+  if (no_events.empty()) // as many pages as walk curves are measured for, at least
+    study.costs.walk_cycles = walk_cycles(*profile, 65536);
   Progress progress("studying", options.output.quiet || options.show_output);
   const double all = static_cast<double>(commands.size() * setups.size() * options.repeats);
   double done = 0;
@@ -150,15 +152,19 @@ int run_study(const Options &options) {
         options.verify ? std::vector<std::string>{"base", "thp"} : std::vector<std::string>{"base"};
   const auto setups = study_setups(wanted, options.extra, skipped);
   // Before the runs: what cannot be predicted should not cost them.
+  const std::string no_events = pmu::obstacle(pmu::kernel_perf());
+  std::optional<format::MachineProfile> profile;
+  if (options.predict || no_events.empty())
+    profile = profile_for(options.machine, options.output.quiet);
   std::optional<StudyPredictor> predictor;
   if (options.predict) {
-    PredictionInput input{options.trace, options.machine, commands.front().words[0], std::nullopt,
-                          pmu::obstacle(pmu::kernel_perf())};
+    PredictionInput input{options.trace, *profile, commands.front().words[0], std::nullopt,
+                          no_events};
     if (options.stream)
       input.stream = calibrate::StreamPlan{uint64_t{options.stream_mib} << 20};
     predictor.emplace(input);
   }
-  Study study = run_all(options, setups, commands);
+  Study study = run_all(options, setups, commands, no_events, profile);
   study.skipped = skipped;
   nlohmann::ordered_json document = study_document(study);
   if (predictor)
@@ -205,8 +211,8 @@ std::function<int()> declare(CLI::App &app) {
       ->type_name("FILE")
       ->needs(predict);
   app.add_option("--machine", options->machine,
-                 "Preset, stored or file that costs are from (default: stored, else this "
-                 "machine's)")
+                 "Preset, stored or file that costs are from (default: stored, else "
+                 "measured briefly)")
       ->type_name("NAME|FILE");
   app.add_flag("--stream", options->stream,
                "The command is smalloc stream: a check of the method on known loops");

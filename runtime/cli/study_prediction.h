@@ -36,15 +36,16 @@ TracedMisses misses_of_stream(const calibrate::StreamPlan &plan, uint64_t reach_
 double walk_cycles(const format::MachineProfile &profile, double pages);
 
 struct PredictionInput {
-  std::string trace;   // a file; empty: none
-  std::string machine; // empty: the stored profile, else this processor's preset
-  std::string command; // for messages
+  std::string trace;                           // a file; empty: none
+  format::MachineProfile profile;              // what misses cost, how many pages the TLB reaches
+  std::string command;                         // for messages
   std::optional<calibrate::StreamPlan> stream; // the command is `smalloc stream` of this plan
   std::string no_events;                       // why the PMU cannot be asked; empty: it can
 };
 
-// The profile that a study reasons with; says so when it is only a preset.
-format::MachineProfile profile_for(const std::string &machine);
+// The profile that a study reasons with: `machine` if it names one, else the stored one, else what a
+// measurement of some 2 s tells, else this processor's preset; a note says so when it is not stored.
+format::MachineProfile profile_for(const std::string &machine, bool quiet);
 
 class StudyPredictor {
 public:

@@ -30,4 +30,10 @@ if [ -n "$verify" ]; then
   expect_match out '^predicted: at most [0-9.]+ s of [0-9.]+ s'
   expect_match out '^measured: -?[0-9.]+ % of user time, [0-9.]+ s to [0-9.]+ s'
 fi
+# No profile is stored and none is named: the cost is this machine's all the same, and the note says where it is from.
+expect_status 0 "$SMALLOC" study --stream --stream-mib 24 --predict -r 1 --json
+expect_match err 'no calibrated profile(: the cost of a miss was measured briefly|, and none can be measured)'
+if grep -q 'was measured briefly' err; then
+  json_is out 'd["predictions"] == [] or d["predictions"][0]["machine"].startswith("measured briefly")'
+fi
 expect_error 2 '--stream is the command' "$SMALLOC" study --stream -- ./app

@@ -164,10 +164,14 @@ TEST(StudyReport, SaysOnceThatNothingWasCounted) {
               HasSubstr("not counted: cycles, TLB misses, CPI stack: there is no PMU here\n"));
 }
 
+format::MachineProfile zen4() {
+  return format::profile_of_preset(*smalloc_machine_by_name("zen4"));
+}
+
 TEST(StudyPrediction, TakesThePmusCountsWhereThereAreSome) {
   Study s = counted_study();
   auto d = study_document(s);
-  const StudyPredictor predictor({"", "zen4", "./walks", std::nullopt, ""});
+  const StudyPredictor predictor({"", zen4(), "./walks", std::nullopt, ""});
   predictor.add_to(d, s);
   const auto &p = d["predictions"][0];
   EXPECT_EQ(p["source"], "pmu");
@@ -186,8 +190,30 @@ TEST(StudyPrediction, TakesThePmusCountsWhereThereAreSome) {
   d = study_document(s);
   predictor.add_to(d, s);
   EXPECT_EQ(d["predictions"][0]["cost_source"], "curve");
-  EXPECT_EQ(d["predictions"][0]["cost_cycles"],
-            walk_cycles(format::profile_of_preset(*smalloc_machine_by_name("zen4")), 1280));
+  EXPECT_EQ(d["predictions"][0]["cost_cycles"], walk_cycles(zen4(), 1280));
+}
+
+TEST(StudyPrediction, SaysWhenOnlyTheSpreadKeepsAGainWithinTheBound) {
+  // 25 % of the cycles are walks; the runs scatter by some 2.5 %.
+  const auto with_gain = [](double user_seconds) {
+    Study s = counted_study();
+    for (auto &r : s.commands[0].results[1].runs)
+      r.user_seconds = user_seconds * s.commands[0].results[0].runs[0].user_seconds;
+    auto d = study_document(s);
+    StudyPredictor({"", zen4(), "./walks", std::nullopt, ""}).add_to(d, s);
+    return d;
+  };
+  auto d = with_gain(0.9);
+  EXPECT_THAT(prediction_text(d), HasSubstr("(within the bound)"));
+  const double tolerance = d["predictions"][0]["tolerance"];
+  ASSERT_GE(tolerance, 0.01);
+  d = with_gain(0.75 - tolerance / 2);
+  EXPECT_TRUE(d["predictions"][0]["within_bound"].get<bool>());
+  EXPECT_THAT(prediction_text(d),
+              HasSubstr("(above the bound by less than the spread of the runs, "));
+  d = with_gain(0.75 - 2 * tolerance);
+  EXPECT_FALSE(d["predictions"][0]["within_bound"].get<bool>());
+  EXPECT_THAT(prediction_text(d), HasSubstr("(more than the bound)"));
 }
 
 TEST(StudyPrediction, KnowsTheMissesOfStream) {
@@ -199,7 +225,7 @@ TEST(StudyPrediction, KnowsTheMissesOfStream) {
   walks = misses_of_stream(plan, 1 << 20, 4096); // a TLB that holds all
   EXPECT_EQ(walks.misses, 0);
   try {
-    const StudyPredictor impossible({"", "zen4", "./app", std::nullopt, "there is no PMU here"});
+    const StudyPredictor impossible({"", zen4(), "./app", std::nullopt, "there is no PMU here"});
     FAIL() << "accepted";
   } catch (const Failure &failure) {
     EXPECT_THAT(failure.why, HasSubstr("there is no PMU here"));
