@@ -7,6 +7,11 @@
 #include <algorithm>
 
 namespace smalloc::numa {
+namespace {
+/// Of a unit whose pages were hardly sampled each: from so many on all of them together say who uses it. 13 of 16 from one
+/// node by chance, if two used it alike: one in a hundred.
+constexpr double kTellingSamples = 16;
+} // namespace
 
 PolicyOptions PolicyOptions::paper() {
   PolicyOptions o;
@@ -117,28 +122,21 @@ MigrationPolicy::Best MigrationPolicy::best_home(const double *by_node, uint8_t 
 
 /// One node uses the unit: what a page of it gets on the average, by node. False: too little is known, or there are several.
 bool MigrationPolicy::neighbourhood(const Unit &unit, double *share) const {
-  constexpr double kLeastSamples =
-      16; // 13 of 16 from one node by chance, if two used it alike: one in a hundred
-  double total = 0, most = 0;
+  double most = 0;
   unsigned resident = 0;
-  for (const PageCounts &page : unit.page) {
+  for (const PageCounts &page : unit.page)
     resident += page.home() != kNoNode;
-    for (unsigned s = 0; s < PageCounts::kSlots; s++)
-      if (page.slot_count(s) && page.slot_node(s) < topology_.nodes) {
-        share[page.slot_node(s)] += page.slot_count(s);
-        total += page.slot_count(s);
-      }
-  }
+  const double total = sum_of(unit.page, kPagesPerUnit, share);
   for (unsigned n = 0; n < topology_.nodes; n++) {
     most = std::max(most, share[n]);
     share[n] /= std::max(resident, 1u);
   }
-  return total >= kLeastSamples && most >= options_.whole_share * total;
+  return total >= kTellingSamples && most >= options_.whole_share * total;
 }
 
 size_t MigrationPolicy::plan_pages(Unit &unit, Move *out, size_t capacity) {
   size_t n = 0;
-  double share[kMaxNodes] = {};
+  double share[kMaxNodes];
   const bool alike = options_.neighbours && neighbourhood(unit, share);
   for (unsigned p = 0; p < kPagesPerUnit; p++) {
     const PageCounts &page = unit.page[p];
@@ -174,13 +172,8 @@ size_t MigrationPolicy::plan_pages(Unit &unit, Move *out, size_t capacity) {
 }
 
 size_t MigrationPolicy::plan_superpage(Unit &unit, Move *out, size_t capacity) {
-  double by_node[kMaxNodes] = {}, total = 0;
-  for (const PageCounts &page : unit.page)
-    for (unsigned s = 0; s < PageCounts::kSlots; s++)
-      if (page.slot_count(s) && page.slot_node(s) < topology_.nodes) {
-        by_node[page.slot_node(s)] += page.slot_count(s);
-        total += page.slot_count(s);
-      }
+  double by_node[kMaxNodes];
+  const double total = sum_of(unit.page, kPagesPerUnit, by_node);
   uint8_t home = unit.page[0].home();
   if (home == kNoNode || total < options_.least_samples)
     return 0; // cold: leave
@@ -214,8 +207,20 @@ size_t MigrationPolicy::plan_superpage(Unit &unit, Move *out, size_t capacity) {
     counters_.not_worth++;
     return 0;
   }
-  if (size_t n = plan_split(unit, total, out, capacity))
-    return n;
+  // Young and mixed may only mean that one node initialised it and another uses it.
+  if (options_.neighbours && unit.quiet == 0) {
+    counters_.mixed_left++;
+    return 0;
+  }
+  const Grain grain = grain_of(unit, total);
+  if (grain.separable)
+    if (size_t n = plan_split(unit, total, grain.pages, out, capacity))
+      return n;
+  // Too young to tell the users of its parts from users of all of it: once moved whole it could not be split for a while.
+  if (grain.pages == 0 && options_.neighbours) {
+    counters_.mixed_left++;
+    return 0;
+  }
   // Hot and mixed. No place is near to all its users, but one may be less busy.
   double mean = mean_load();
   if (options_.interleave_above > 0 && load_[home] > options_.interleave_above * mean) {
@@ -228,37 +233,72 @@ size_t MigrationPolicy::plan_superpage(Unit &unit, Move *out, size_t capacity) {
   return 0;
 }
 
-/// The trap of superpages on NUMA: each page has one user, the superpage has many.
-size_t MigrationPolicy::plan_split(Unit &unit, double total, Move *out, size_t capacity) {
+/// Accesses of a superpage by pieces of it: in how large ones, at least, two samples of one piece are the rule?
+MigrationPolicy::Grain MigrationPolicy::grain_of(const Unit &unit, double total) const {
   // A page of one sample looks as if it had one user, so shares of maxima would find every sparsely
   // sampled superpage separable. Simpson's estimator, sum c(c-1) / t(t-1), is unbiased for sum p^2;
   // one user with share w and one other have w^2 + (1-w)^2 at most.
-  double concentrated = 0, seen = 0;
-  for (const PageCounts &page : unit.page) {
-    double t = page.total();
-    if (t < 2)
-      continue;
-    double pairs = 0;
-    for (unsigned s = 0; s < PageCounts::kSlots; s++)
-      pairs += page.slot_count(s) * (page.slot_count(s) - 1.0);
-    concentrated += pairs / (t - 1);
-    seen += t;
+  const double w = options_.whole_share;
+  const unsigned largest = options_.neighbours && total >= kTellingSamples ? kPagesPerUnit / 2 : 1;
+  for (unsigned pages = 1; pages <= largest; pages *= 2) {
+    double concentrated = 0, seen = 0;
+    for (unsigned first = 0; first < kPagesPerUnit; first += pages) {
+      double by_node[kMaxNodes];
+      const double t = sum_of(&unit.page[first], pages, by_node);
+      if (t < least_in_piece(pages))
+        continue;
+      double pairs = 0;
+      for (unsigned n = 0; n < topology_.nodes; n++)
+        pairs += by_node[n] * (by_node[n] - 1);
+      concentrated += pairs / (t - 1);
+      seen += t;
+    }
+    if (2 * seen >= total)
+      return {pages, concentrated >= (w * w + (1 - w) * (1 - w)) * seen};
   }
-  double w = options_.whole_share;
-  if (2 * seen < total || concentrated < (w * w + (1 - w) * (1 - w)) * seen)
-    return 0;
+  return {0, false};
+}
+
+/// Samples from which on a piece says who uses it. Single pages: two, they are many and chance evens out; the few large
+/// pieces of a superpage that was hardly sampled must each be sure.
+double MigrationPolicy::least_in_piece(unsigned pages) const {
+  constexpr double kSure = 8; // 7 of 8 from one of two equal users by chance: one in fourteen
+  return pages == 1 ? std::max(2.0, static_cast<double>(options_.least_samples)) : kSure;
+}
+
+/// Accesses to these pages, by node and all together.
+double MigrationPolicy::sum_of(const PageCounts *page, unsigned pages, double *by_node) const {
+  double total = 0;
+  std::fill(by_node, by_node + topology_.nodes, 0.0);
+  for (unsigned p = 0; p < pages; p++)
+    for (unsigned s = 0; s < PageCounts::kSlots; s++)
+      if (page[p].slot_count(s) && page[p].slot_node(s) < topology_.nodes) {
+        by_node[page[p].slot_node(s)] += page[p].slot_count(s);
+        total += page[p].slot_count(s);
+      }
+  return total;
+}
+
+/// The trap of superpages on NUMA: each page has one user, the superpage has many.
+size_t MigrationPolicy::plan_split(Unit &unit, double total, unsigned piece, Move *out,
+                                   size_t capacity) {
   uint8_t home = unit.page[0].home();
   size_t n = 1;
   double saved = 0;
-  for (unsigned p = 0; p < kPagesPerUnit && n < capacity; p++) {
-    if (unit.page[p].total() < options_.least_samples)
+  for (unsigned first = 0; first < kPagesPerUnit; first += piece) {
+    double by_node[kMaxNodes];
+    if (sum_of(&unit.page[first], piece, by_node) < least_in_piece(piece))
       continue;
-    Best best = best_home(unit.page[p]);
+    for (unsigned node = 0; node < topology_.nodes; node++)
+      by_node[node] /= piece;
+    Best best = best_home(by_node, home);
     if (best.node == home || benefit(best.saved_ns, options_.move_page_ns) <= 0)
       continue;
-    saved += best.saved_ns;
-    out[n++] = {&unit, static_cast<uint16_t>(p),          home, best.node, Action::kMovePage,
-                0,     static_cast<float>(best.saved_ns), 0};
+    for (unsigned p = first; p < first + piece && n < capacity; p++) {
+      saved += best.saved_ns;
+      out[n++] = {&unit, static_cast<uint16_t>(p),          home, best.node, Action::kMovePage,
+                  0,     static_cast<float>(best.saved_ns), 0};
+    }
   }
   double lost = accesses(total) * options_.superpage_saves_ns_per_access;
   double gain =

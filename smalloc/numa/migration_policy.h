@@ -51,8 +51,9 @@ struct PolicyOptions {
   /// A page with fewer samples is noise. Two: one sample may be a stray access of a helper thread.
   unsigned least_samples = 2;
   /// Pages that have hardly been sampled go where all others of their 2 MiB are used from, if that is one node (whole_share): a
-  /// sampler that sees a thousand accesses a second cannot see each page of a gigabyte. Off in the simulator, whose sources are
-  /// compared by what they see.
+  /// sampler that sees a thousand accesses a second cannot see each page of a gigabyte. For the same reason a superpage is split
+  /// by larger pieces than pages, and left alone while even those have not been seen enough. Off in the simulator, whose sources
+  /// are compared by what they see.
   bool neighbours = false;
   bool benefit_test = true;
   /// Longest time that a move may need to pay off. Tikir's programs ran 6 to 780 intervals.
@@ -175,7 +176,15 @@ private:
   size_t plan_pages(Unit &unit, Move *out, size_t capacity);
   bool neighbourhood(const Unit &unit, double *share) const;
   size_t plan_superpage(Unit &unit, Move *out, size_t capacity);
-  size_t plan_split(Unit &unit, double total, Move *out, size_t capacity);
+  /// pages: the smallest pieces of a superpage of whose users enough is known; 0: too little is, of any.
+  struct Grain {
+    unsigned pages;
+    bool separable; ///< each piece has one user
+  };
+  Grain grain_of(const Unit &unit, double total) const;
+  double least_in_piece(unsigned pages) const;
+  double sum_of(const PageCounts *page, unsigned pages, double *by_node) const;
+  size_t plan_split(Unit &unit, double total, unsigned piece, Move *out, size_t capacity);
   size_t plan_collapse(Unit &unit, Move *out, size_t capacity);
   bool admit(Move &move, uint64_t &pages_left);
   double load_of(const Move &move) const;

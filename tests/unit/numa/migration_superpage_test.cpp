@@ -24,6 +24,8 @@ struct SuperpageMachine : FakeMachine {
     for (Unit *u : unit)
       u->granularity = Granularity::kSuperpage;
   }
+  /// An interval goes by.
+  void grow_up() { policy.next_interval(unit.data(), unit.size()); }
 };
 
 size_t count(const std::vector<Move> &moves, Action action) {
@@ -92,6 +94,77 @@ TEST(MigrationSuperpage, IsNotFooledByFewSamples) {
     for (unsigned s = 0; s < 2; s++)
       m.access(0, p, static_cast<uint8_t>(random() % 4), 1);
   EXPECT_TRUE(m.interval().empty());
+}
+
+// What a sampler sees of a superpage in its first interval: not each page, but who uses which part. A superpage that is
+// moved whole for balance now cannot be split for three intervals.
+TEST(MigrationSuperpage, SplitsByLargerPiecesWhatWasHardlySampled) {
+  PolicyOptions o = options();
+  o.sample_period = 10000;
+  o.neighbours = true;
+  SuperpageMachine m(2, o, 2);
+  m.grow_up();
+  for (unsigned u = 0; u < 2; u++)
+    for (unsigned p = 0; p < kPagesPerUnit; p += 16) // 32 samples, no page has two
+      m.access(u, p, p < kPagesPerUnit / 2 ? 0 : 1, 1);
+  auto moves = m.interval();
+  EXPECT_EQ(count(moves, Action::kSplit), 2u);
+  EXPECT_EQ(count(moves, Action::kInterleave), 0u);
+  for (Unit *u : m.unit)
+    for (unsigned p = 0; p < kPagesPerUnit; p++)
+      ASSERT_EQ(u->page[p].home(), p < kPagesPerUnit / 2 ? 0 : 1) << p;
+}
+
+TEST(MigrationSuperpage, WaitsUntilTheUsersOfItsPartsAreKnown) {
+  PolicyOptions o = options();
+  o.sample_period = 1000000;
+  o.neighbours = true;
+  SuperpageMachine m(2, o, 2);
+  m.grow_up();
+  for (unsigned u = 0; u < 2; u++)
+    for (unsigned i = 0; i < 12; i++)
+      m.access(u, i * 40, i < 6 ? 0 : 1, 1);
+  EXPECT_TRUE(m.interval().empty());
+  EXPECT_EQ(m.policy.counters().mixed_left, 2u);
+  // The next interval tells enough.
+  for (unsigned u = 0; u < 2; u++)
+    for (unsigned i = 0; i < 24; i++)
+      m.access(u, i * 20 + 10, i < 12 ? 0 : 1, 1);
+  EXPECT_EQ(count(m.interval(), Action::kSplit), 2u);
+}
+
+// One node initialises, another one begins to use it before the interval is over.
+TEST(MigrationSuperpage, DoesNotTakeACompletedInitialisationForAUser) {
+  PolicyOptions o = options();
+  o.neighbours = true;
+  SuperpageMachine m(2, o, 2);
+  for (unsigned u = 0; u < 2; u++)
+    for (unsigned p = 0; p < kPagesPerUnit; p++)
+      m.access(u, p, p < kPagesPerUnit / 2 ? 0 : 1, 4);
+  EXPECT_TRUE(m.interval().empty());
+  for (unsigned u = 0; u < 2; u++)
+    for (unsigned p = 0; p < kPagesPerUnit; p++)
+      m.access(u, p, 1, 10);
+  auto moves = m.interval();
+  EXPECT_EQ(moves.size(), 2u);
+  EXPECT_EQ(count(moves, Action::kMoveUnit), 2u);
+}
+
+// Random users, seen once in every so many pages: no part belongs to anybody.
+TEST(MigrationSuperpage, IsNotFooledByLargerPieces) {
+  unsigned splits = 0;
+  for (unsigned seed = 0; seed < 100; seed++) {
+    PolicyOptions o = options();
+    o.sample_period = 10000;
+    o.neighbours = true;
+    SuperpageMachine m(2, o);
+    m.grow_up();
+    std::mt19937 random(seed);
+    for (unsigned p = 0; p < kPagesPerUnit; p += 4)
+      m.access(0, p, static_cast<uint8_t>(random() % 2), 1);
+    splits += count(m.interval(), Action::kSplit) > 0;
+  }
+  EXPECT_LE(splits, 2u);
 }
 
 TEST(MigrationSuperpage, InterleavesWhatIsHotAndMixedOnABusyNode) {
