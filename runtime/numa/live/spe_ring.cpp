@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// spe_ring.cpp decides which packets are understood, and where a record ends: at an end packet, or at a time stamp.
+#include "runtime/numa/live/spe_ring.h"
+
+namespace smalloc::numa {
+namespace {
+
+constexpr unsigned kPadding = 0x00, kEnd = 0x01, kTimeStamp = 0x71;
+constexpr unsigned kExtended = 0x20, kAlignment = 0x00; // the second byte of an extended header
+constexpr unsigned kEvents = 0x42, kSource = 0x43;      // of header & 0xcf
+constexpr unsigned kContext = 0x64, kOperation = 0x48;  // of header & 0xfc
+constexpr unsigned kCounter = 0x98, kAddress = 0xb0;    // of header & 0xf8
+constexpr unsigned kInstructionAddress = 0, kDataAddress = 2;     // indices of address packets
+constexpr unsigned kTotalLatency = 0;                             // of counter packets
+constexpr unsigned kLoadOrStore = 1;                              // of operation packets
+constexpr unsigned kRefill = 3, kLastLevelMiss = 9, kRemote = 10; // bits of events
+/// Bits 63 to 56: a tag of data, exception level and security of code.
+constexpr uint64_t kAddressMask = (uint64_t{1} << 56) - 1;
+
+} // namespace
+
+void SpeRing::apply(unsigned kind, unsigned index, uint64_t payload) {
+  const auto bit = [payload](unsigned n) { return (payload >> n & 1) != 0; };
+  switch (kind) {
+  case kEvents:
+    open_.missed_first_level = bit(kRefill);
+    open_.missed_last_level = bit(kLastLevelMiss);
+    open_.remote = bit(kRemote);
+    break;
+  case kOperation:
+    open_.store = index == kLoadOrStore && bit(0);
+    open_.load = index == kLoadOrStore && !bit(0);
+    break;
+  case kContext:
+    open_.thread = static_cast<uint32_t>(payload);
+    break;
+  case kCounter:
+    if (index == kTotalLatency)
+      open_.cycles = static_cast<uint32_t>(payload);
+    break;
+  case kAddress:
+    if (index == kInstructionAddress)
+      open_.ip = payload & kAddressMask;
+    else if (index == kDataAddress)
+      open_.address = payload & kAddressMask;
+    break;
+  default:
+    break;
+  }
+}
+
+bool SpeRing::next(SpeRecord &record) {
+  if (!page_)
+    return false;
+  const uint64_t head = __atomic_load_n(&page_->aux_head, __ATOMIC_ACQUIRE);
+  uint64_t tail = page_->aux_tail; // nobody else writes it
+  bool found = false;
+  if (head - tail > aux_bytes_) {
+    malformed_++;
+    tail = head;
+  }
+  while (!found && tail != head) {
+    const uint64_t left = head - tail;
+    const unsigned first = byte(tail);
+    unsigned header = first, index = 0;
+    size_t size = 1; // of the header
+    if ((first & 0xfc) == kExtended) {
+      if (left < 2)
+        break; // the rest comes later
+      header = byte(tail + 1);
+      if (header == kAlignment) { // padding up to a power of two
+        const uint64_t to = uint64_t{2} << (first & 0xf);
+        const uint64_t gap = to - (tail & (to - 1));
+        if (left < gap)
+          break;
+        tail += gap;
+        continue;
+      }
+      index = (first & 3) << 3;
+      size = 2;
+    }
+    const size_t payload_bytes = size_t{1} << (header >> 4 & 3);
+    unsigned kind = 0;
+    bool ends = false;
+    if (size == 1 && header == kPadding) {
+      tail++;
+      continue;
+    }
+    if (size == 1 && (header == kEnd || header == kTimeStamp)) {
+      ends = true;
+    } else if ((header & 0xf8) == kAddress || (header & 0xf8) == kCounter) {
+      kind = header & 0xf8;
+      index |= header & 7;
+    } else if (size == 1 && ((header & 0xcf) == kEvents || (header & 0xcf) == kSource)) {
+      kind = header & 0xcf;
+    } else if (size == 1 && ((header & 0xfc) == kContext || (header & 0xfc) == kOperation)) {
+      kind = header & 0xfc;
+      index = header & 3;
+    } else {
+      malformed_ += !damaged_;
+      damaged_ = true; // until its end
+      tail++;
+      continue;
+    }
+    const size_t whole = header == kEnd && ends ? 1 : size + payload_bytes;
+    if (left < whole)
+      break;
+    if (!ends) {
+      uint64_t payload = 0;
+      for (size_t i = 0; i < payload_bytes; i++)
+        payload |= uint64_t{byte(tail + size + i)} << (8 * i);
+      apply(kind, index, payload);
+    } else {
+      found = !damaged_;
+      record = open_;
+      open_ = SpeRecord();
+      damaged_ = false;
+    }
+    tail += whole;
+  }
+  __atomic_store_n(&page_->aux_tail, tail, __ATOMIC_RELEASE);
+  return found;
+}
+
+} // namespace smalloc::numa
