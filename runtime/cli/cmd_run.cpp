@@ -95,7 +95,9 @@ int run_command(const Options &options) {
   else if (program)
     warn_about_system(options);
 
-  const std::string library = program && target.preloadable ? allocator_for(target) : std::string();
+  std::string library = program && target.preloadable ? allocator_for(target) : std::string();
+  if (!library.empty() && options.numa == "migrate" && target.tells_accesses)
+    library = with_listener(library);
   const Environment environment = environment_with(library, settings(options, target));
   if (options.dry_run)
     return print_environment(environment, command);

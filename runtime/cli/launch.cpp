@@ -40,6 +40,7 @@ Target inspect_elf(const std::string &path, const std::vector<unsigned char> &by
       target.obstacle = "it uses musl, and libsmalloc.so is built for glibc";
     }
     target.has_sites = !read_sites(image).sites.empty();
+    target.tells_accesses = !image.dynamic_symbols("__smalloc_v1_open_gate").empty();
   } catch (const Failure &failure) {
     target.preloadable = false;
     target.obstacle = failure.why;
@@ -70,7 +71,7 @@ Target inspect_at_depth(const std::string &path, int depth) {
       target = inspect_at_depth(text.substr(from, end == std::string::npos ? end : end - from),
                                 depth + 1);
       // The sites of a script's interpreter say nothing of the programs that the script starts.
-      target.has_sites = target.is_static = false;
+      target.has_sites = target.is_static = target.tells_accesses = false;
       target.build_id.clear();
     }
   }
@@ -124,6 +125,10 @@ std::string library_to_preload(const std::string &name) {
 
 std::string allocator_for(const Target &target) {
   return library_to_preload(target.has_sites ? "libsmalloc.so" : "libsmalloc_preload.so");
+}
+
+std::string with_listener(const std::string &allocator) {
+  return joined(allocator, library_to_preload("libsmalloc_feedback.so"), ':');
 }
 
 std::string joined(const std::string &first, const std::string &second, char separator) {

@@ -24,6 +24,7 @@ std::vector<std::string> command_of(const CLI::App &app, const std::string &verb
 // What was found out about a command before it is started.
 struct Target {
   bool has_sites = false;
+  bool tells_accesses = false; // compiled with profile-generate
   bool preloadable = true;
   bool is_static = false;
   std::string obstacle, hint; // why superpages will not reach it
@@ -37,6 +38,10 @@ Target inspect(const std::string &path);
 std::string library_to_preload(const std::string &name);
 // libsmalloc.so for programs with sites, libsmalloc_preload.so for the others.
 std::string allocator_for(const Target &target);
+
+// For a program whose pages migrate and that tells its accesses: what it tells them to must be there when it is loaded, behind the
+// allocator.
+std::string with_listener(const std::string &allocator);
 
 // Both, with the separator between them where both are there.
 std::string joined(const std::string &first, const std::string &second, char separator);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // access_gates.cpp decides what an instrumented image gets when it comes and goes (smalloc/access.h): the entries and the
-// threshold of the recording, if there is one or the image asks for one. The dynamic loader calls one of these at a
-// time; the gates' list is theirs alone.
+// threshold of the recording, if there is one or the image asks for one; all regions while somebody listens, who samples
+// for himself and whose pages may lie anywhere. The dynamic loader calls one of these at a time; the gates' list is
+// theirs alone, but for fork's child, which has one thread.
 #include "runtime/trace/collector.h"
 #include "smalloc/base/units.h"
 #include "smalloc/include/smalloc/access.h"
@@ -15,19 +16,57 @@ static_assert(SMALLOC_MOST_WALK_REFERENCES == trace::kMostWalkReferences);
 namespace {
 
 smalloc_gate *g_gates;
+trace::AccessListener g_listener;
+
+trace::AccessListener listener() { return __atomic_load_n(&g_listener, __ATOMIC_ACQUIRE); }
 
 /// The trace counts hashes in 32 bits, the program spares itself the shift.
 uint64_t gate_threshold() {
+  if (listener())
+    return UINT64_MAX;
   const uint64_t threshold = trace::region_threshold();
   return threshold == trace::kEveryRegion ? UINT64_MAX : threshold << 32;
 }
 
-void access(uint64_t address) {
-  trace::note_access(address & ~SMALLOC_ACCESS_WRITES, (address & SMALLOC_ACCESS_WRITES) != 0);
+void set_thresholds() {
+  for (smalloc_gate *g = g_gates; g; g = g->next)
+    __atomic_store_n(&g->threshold, gate_threshold(), __ATOMIC_RELEASE);
+}
+
+/// A loop's accesses, as often as it comes to another line, told by the page.
+void tell_walk(trace::AccessListener tell, uint64_t iterations, const smalloc_walk_reference &r) {
+  constexpr uint64_t kLine = 64;
+  const uint64_t stride = static_cast<uint64_t>(r.stride < 0 ? -r.stride : r.stride);
+  const uint64_t step = stride > kLine ? stride : kLine;
+  const uint64_t lines =
+      stride >= kLine ? iterations
+                      : iterations / kLine * stride + iterations % kLine * stride / kLine + 1;
+  const uint64_t together = step < kBasePageBytes ? kBasePageBytes / step : 1;
+  for (uint64_t line = 0; line < lines; line += together) {
+    const uint64_t bytes = line * step;
+    const uint64_t address = r.address & ~SMALLOC_ACCESS_WRITES;
+    tell(r.stride < 0 ? address - bytes : address + bytes,
+         static_cast<uint32_t>(min_of(together, lines - line)));
+  }
+}
+
+void access(uint64_t told) {
+  const uint64_t address = told & ~SMALLOC_ACCESS_WRITES;
+  if (const trace::AccessListener tell = listener()) {
+    tell(address, 1);
+    if (trace::region_hash(address) >= trace::region_threshold())
+      return; // the gate is open for the listener, not for the recording
+  }
+  trace::note_access(address, (told & SMALLOC_ACCESS_WRITES) != 0);
 }
 
 void walk(uint64_t iterations, uint64_t count, const smalloc_walk_reference *references) {
-  if (!trace::recording() || count > trace::kMostWalkReferences)
+  if (count > trace::kMostWalkReferences)
+    return;
+  if (const trace::AccessListener tell = listener())
+    for (uint64_t i = 0; i < count; i++)
+      tell_walk(tell, iterations, references[i]);
+  if (!trace::recording())
     return;
   trace::WalkReference list[trace::kMostWalkReferences];
   for (uint64_t i = 0; i < count; i++)
@@ -41,15 +80,14 @@ void walk(uint64_t iterations, uint64_t count, const smalloc_walk_reference *ref
 SMALLOC_EXPORT void __smalloc_v1_open_gate(smalloc_gate *gate) {
   if (!gate || gate->version != SMALLOC_ABI_VERSION || gate->bytes < sizeof(smalloc_gate))
     return;
-  if (!trace::recording() && gate->directory)
+  // Who runs it to migrate wants no trace, unless SMALLOC_CONF names one.
+  if (!trace::recording() && gate->directory && !listener())
     trace::record_into(gate->directory);
   gate->access = access;
   gate->walk = walk;
   gate->next = g_gates;
   g_gates = gate;
-  // Behind the entries: whoever sees it sees them.
-  for (smalloc_gate *g = g_gates; g; g = g->next)
-    __atomic_store_n(&g->threshold, gate_threshold(), __ATOMIC_RELEASE);
+  set_thresholds(); // behind the entries: whoever sees it sees them
 }
 
 SMALLOC_EXPORT void __smalloc_v1_close_gate(smalloc_gate *gate) {
@@ -58,4 +96,9 @@ SMALLOC_EXPORT void __smalloc_v1_close_gate(smalloc_gate *gate) {
       *link = gate->next;
       break;
     }
+}
+
+void trace::listen(AccessListener tell) {
+  __atomic_store_n(&g_listener, tell, __ATOMIC_RELEASE);
+  set_thresholds();
 }

@@ -18,6 +18,11 @@ void record_into(const char *directory);
 /// Regions of 2 MiB whose hash (region_hash) is below this are recorded: 2^32 for every one, 0 while nothing is.
 uint64_t region_threshold();
 
+/// Is told every access and how many lines it stands for, besides the recording and without one; any thread. From the time
+/// before images open their gates, so that none is missed; nullptr: nobody any more.
+using AccessListener = void (*)(uint64_t address, uint32_t accesses);
+void listen(AccessListener tell);
+
 /// The site of the allocation that this thread makes next, told by operator new and by the plugin's
 /// entries, which end in malloc: the caller of malloc would say nothing.
 void announce_caller(const void *return_address);
