@@ -4,7 +4,9 @@
 // are accesses to memory.
 #include "runtime/numa/live/access_sources.h"
 #include "runtime/numa/live/pages.h"
+#include "smalloc/base/keep_errno.h"
 #include "smalloc/base/numbers.h"
+#include "smalloc/base/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,27 +19,45 @@
 namespace smalloc::numa {
 namespace {
 
+#if defined(__aarch64__)
+constexpr uint64_t kKernelHalf = uint64_t{1} << 52;
+#else
 constexpr uint64_t kKernelHalf = uint64_t{1} << 47;
+#endif
 /// ax bx cx dx si di bp sp, r8 to r15 (asm/perf_regs.h).
 constexpr uint64_t kRegisterMask = 0xff00ff;
 
-int kernel_open(const perf_event_attr &attr, int cpu, size_t bytes, void **mapping) {
-  const int before = errno;
+/// A part of an event's file. errno says why not.
+void *map_event(int fd, size_t bytes, off_t from) {
+  void *place = place_for(bytes);
+  return mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (place ? MAP_FIXED : 0), fd, from);
+}
+int kernel_open_auxiliary(const perf_event_attr &attr, int cpu, size_t bytes, size_t aux_bytes,
+                          void **mapping, void **aux) {
+  KeepErrno keep;
   int error = 0;
   const int fd =
       static_cast<int>(syscall(SYS_perf_event_open, &attr, 0, cpu, -1, PERF_FLAG_FD_CLOEXEC));
-  if (fd < 0) {
+  if (fd < 0)
+    return errno;
+  *mapping = map_event(fd, bytes, 0);
+  if (*mapping == MAP_FAILED) {
     error = errno;
-  } else {
-    void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (p == MAP_FAILED)
+  } else if (aux_bytes) {
+    auto *page = static_cast<perf_event_mmap_page *>(*mapping);
+    page->aux_offset = bytes;
+    page->aux_size = aux_bytes;
+    *aux = map_event(fd, aux_bytes, static_cast<off_t>(bytes));
+    if (*aux == MAP_FAILED) {
       error = errno;
-    else
-      *mapping = p;
-    ::close(fd); // the mapping keeps the event
+      munmap(*mapping, bytes);
+    }
   }
-  errno = before;
+  ::close(fd); // the mappings keep the event
   return error;
+}
+int kernel_open(const perf_event_attr &attr, int cpu, size_t bytes, void **mapping) {
+  return kernel_open_auxiliary(attr, cpu, bytes, 0, mapping, nullptr);
 }
 void kernel_close(void *mapping, size_t bytes) { munmap(mapping, bytes); }
 long kernel_read(const char *path, char *buffer, size_t capacity) {
@@ -98,25 +118,53 @@ bool from_near_cache(uint64_t data_source) {
 // --- What the program tells. ---
 SampleRing *g_ring;
 std::atomic<uint32_t> g_listen_period{0};
-__thread uint32_t t_accesses __attribute__((tls_model("initial-exec")));
+
+/// One access of every N, at a place by chance: a loop over a power of two would show every N-th the same few pages for ever.
+struct Stratum {
+  uint64_t until;  ///< the sample is the so manieth access from here; 0: not begun
+  uint64_t behind; ///< accesses of the N that follow it
+  uint32_t period, random;
+
+  void begin(uint32_t n) {
+    period = n;
+    if (random == 0)
+      random = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(this) >> 4) | 1;
+    until = behind = 0;
+    next();
+  }
+  void next() {
+    constexpr uint32_t kChanceFrom = 64; // below, one in N is hardly a regular pattern of pages
+    random ^= random << 13;
+    random ^= random >> 17;
+    random ^= random << 5;
+    const uint32_t place = period < kChanceFrom ? period - 1 : random % period;
+    until += behind + 1 + place;
+    behind = period - 1 - place;
+  }
+};
+__thread Stratum t_stratum __attribute__((tls_model("initial-exec")));
 
 } // namespace
 
-const PerfHooks kKernelPerf = {kernel_open, kernel_close, kernel_read};
+const PerfHooks kKernelPerf = {kernel_open, kernel_close, kernel_read, kernel_open_auxiliary};
 
 void tell_access(uint64_t address, uint32_t accesses) {
   const uint32_t period = g_listen_period.load(std::memory_order_acquire);
   if (period == 0)
     return;
-  uint64_t sum = uint64_t{t_accesses} + accesses;
-  for (; sum >= period; sum -= period) {
+  constexpr uint64_t kMostAtOnce = 64; // samples of one page: it is known by now
+  uint64_t left = min_of(uint64_t{accesses}, kMostAtOnce * period);
+  Stratum &stratum = t_stratum;
+  if (stratum.period != period)
+    stratum.begin(period);
+  while (left >= stratum.until) {
     const int cpu = sched_getcpu();
     g_ring->put(address, cpu < 0 ? 0 : static_cast<uint32_t>(cpu));
-    constexpr uint64_t kMostAtOnce = 64; // of one page: it is known by now
-    if (sum > kMostAtOnce * period)
-      sum = kMostAtOnce * period + sum % period;
+    left -= stratum.until;
+    stratum.until = 0;
+    stratum.next();
   }
-  t_accesses = static_cast<uint32_t>(sum);
+  stratum.until -= left;
 }
 
 void listen_to_accesses(unsigned sample_period) {
@@ -153,14 +201,21 @@ bool AccessSources::open_rings(const perf_event_attr &attr, const Topology &topo
   auto *rings = reinterpret_cast<PerfRing *>(memory);
   auto **mappings = reinterpret_cast<void **>(memory + count * sizeof(PerfRing));
   perf_event_attr a = attr;
+  a.disabled = config_.idle;
   for (unsigned cpu = 0; cpu < kMaxCpus; cpu++) {
     if (topology.node_of_cpu[cpu] == kNoNode)
       continue;
     void *p = nullptr;
-    int error = config_.hooks->open(a, static_cast<int>(cpu), kRingBytes, &p);
+    void *aux = nullptr;
+    const auto open = [&] {
+      return auxiliary_ ? config_.hooks->open_auxiliary(a, static_cast<int>(cpu), kRingBytes,
+                                                        kAuxBytes, &p, &aux)
+                        : config_.hooks->open(a, static_cast<int>(cpu), kRingBytes, &p);
+    };
+    int error = open();
     if (error == EINVAL && a.inherit_thread) { // before Linux 5.13
       a.inherit_thread = 0;
-      error = config_.hooks->open(a, static_cast<int>(cpu), kRingBytes, &p);
+      error = open();
     }
     if (error == ENODEV || (error == EINVAL && opened)) // a processor that is offline, or not there
       continue;
@@ -169,11 +224,18 @@ bool AccessSources::open_rings(const perf_event_attr &attr, const Topology &topo
       break;
     }
     mappings[opened] = p;
+    if (auxiliary_)
+      auxiliary_[opened] = {SpeRing(static_cast<perf_event_mmap_page *>(p),
+                                    static_cast<unsigned char *>(aux), kAuxBytes),
+                            cpu, aux};
     rings[opened++] = PerfRing(p, 4096, kDataPages * 4096, a.sample_type);
   }
   if (error_ || opened == 0) {
-    for (size_t i = 0; i < opened; i++)
+    for (size_t i = 0; i < opened; i++) {
       config_.hooks->close(mappings[i], kRingBytes);
+      if (auxiliary_)
+        config_.hooks->close(auxiliary_[i].memory, kAuxBytes);
+    }
     unmap_pages(memory, bytes);
     return false;
   }
@@ -224,8 +286,57 @@ bool AccessSources::open_pmu(const Topology &topology) {
       return true;
     }
   }
+  if (!error_ && open_spe(topology))
+    return true;
   if (!error_)
     error_ = ENOENT;
+  return false;
+}
+
+/// Arm. An operation in so many is followed from its dispatch to its end, and written down if it was a load or a store.
+bool AccessSources::open_spe(const Topology &topology) {
+  char text[64];
+  uint64_t type;
+  if (!read_text(config_.sysfs, "/bus/event_source/devices/arm_spe_0/type", text, sizeof text) ||
+      !parse_number(Text(text, strcspn(text, "\n")), type))
+    return false;
+  constexpr uint64_t kJitter = uint64_t{1} << 16, kLoads = uint64_t{1} << 33,
+                     kStores = uint64_t{1} << 34;
+  const size_t bytes = kMaxCpus * sizeof(Auxiliary);
+  auxiliary_ = static_cast<Auxiliary *>(map_pages(bytes));
+  if (!auxiliary_)
+    return false;
+  const perf_event_attr a =
+      event(static_cast<uint32_t>(type), kJitter | kLoads | kStores, config_.sample_period, 0);
+  if (open_rings(a, topology)) {
+    stands_for_ = config_.sample_period;
+    return true;
+  }
+  unmap_pages(auxiliary_, bytes);
+  auxiliary_ = nullptr;
+  return false;
+}
+
+bool AccessSources::from_spe(Touch &touch) {
+  SpeRecord r;
+  for (size_t looked = 0; looked < rings_count_;) {
+    Auxiliary &a = auxiliary_[turn_];
+    if (!a.ring.next(r)) {
+      PerfSample none;
+      rings_[turn_].next(none); // what the kernel says about the auxiliary area, and what was lost
+      turn_ = (turn_ + 1) % rings_count_;
+      looked++;
+      continue;
+    }
+    bool ours = false;
+    for (unsigned i = 0; i < ignored_count_; i++)
+      ours |= r.thread && r.thread == ignored_[i];
+    if (ours || r.ip >= kKernelHalf || !(r.load || r.store) || !r.missed_first_level ||
+        r.address == 0 || r.address >= kKernelHalf)
+      continue;
+    touch = {r.address, a.cpu};
+    return true;
+  }
   return false;
 }
 
@@ -279,7 +390,7 @@ const char *AccessSources::open(const Config &config, const Topology &topology) 
     kind_ = CountSource::kFaults;
   else
     kind_ = CountSource::kInstrumented;
-  listens_ = any || config.wanted == CountSource::kInstrumented;
+  listens_ = !config.idle && (any || config.wanted == CountSource::kInstrumented);
   if (listens_)
     listen_to_accesses(config.sample_period);
   if (kind_ != CountSource::kInstrumented || config.wanted == CountSource::kInstrumented)
@@ -293,8 +404,14 @@ const char *AccessSources::open(const Config &config, const Topology &topology) 
 
 void AccessSources::close() {
   listen_to_accesses(0);
-  for (size_t i = 0; i < rings_count_; i++)
+  for (size_t i = 0; i < rings_count_; i++) {
     config_.hooks->close(mappings_[i], kRingBytes);
+    if (auxiliary_)
+      config_.hooks->close(auxiliary_[i].memory, kAuxBytes);
+  }
+  if (auxiliary_)
+    unmap_pages(auxiliary_, kMaxCpus * sizeof(Auxiliary));
+  auxiliary_ = nullptr;
   if (rings_)
     unmap_pages(rings_, rings_bytes_);
   rings_ = nullptr;
@@ -307,6 +424,8 @@ void AccessSources::ignore_thread(uint32_t thread) {
 }
 
 bool AccessSources::from_ring(Touch &touch) {
+  if (auxiliary_)
+    return from_spe(touch);
   PerfSample s;
   for (size_t looked = 0; looked < rings_count_;) {
     if (!rings_[turn_].next(s)) {

@@ -2,13 +2,14 @@
 //
 // access_sources.h decides who may tell which processor uses which page, behind one interface:
 //
-//  pmu           the processor samples loads with their data address (PEBS on Intel, IBS on AMD); only those that
-//                left the second-level cache count;
+//  pmu           the processor samples loads with their data address (PEBS on Intel, IBS on AMD, SPE on Arm); only those that
+//                left the second-level cache count (SPE: the first);
 //  clock         no such unit (virtual machines): the kernel interrupts each thread every millisecond of its processor
 //                time, and the next access is read from the instruction (operand_address.h);
 //  faults        page faults with addresses, which tell something only while the kernel's own NUMA balancing unmaps
 //                pages to see who comes back (hint faults): for where nothing else is allowed;
-//  instrumented  the program itself, compiled to tell its accesses: every N-th.
+//  instrumented  the program itself, compiled to tell its accesses (the plugin's profile-generate, or clang's trace-loads and
+//                our recorder): one of every N.
 //
 // What is not a source: taking pages away by mprotect and catching the signal. A kernel that writes to such a page for
 // the program (read(2)) returns EFAULT instead of asking.
@@ -20,6 +21,7 @@
 
 #include "runtime/numa/live/operand_address.h"
 #include "runtime/numa/live/sample_ring.h"
+#include "runtime/numa/live/spe_ring.h"
 #include "smalloc/numa/live_options.h"
 #include "smalloc/numa/topology.h"
 
@@ -39,6 +41,9 @@ struct PerfHooks {
   void (*close)(void *mapping, size_t bytes);
   /// As in os_hooks.h.
   long (*read_file)(const char *path, char *buffer, size_t capacity);
+  /// The same with an auxiliary area, which lies behind the ring in the event's file.
+  int (*open_auxiliary)(const perf_event_attr &attr, int cpu, size_t bytes, size_t aux_bytes,
+                        void **mapping, void **aux);
 };
 extern const PerfHooks kKernelPerf;
 
@@ -51,6 +56,9 @@ public:
   struct Config {
     CountSource wanted = CountSource::kAuto;
     unsigned sample_period = 1024, clock_us = 1000;
+    /// Opened, loaded and mapped as ever, but nothing counts: a replay has to look like the run that it repeats, down to the
+    /// addresses.
+    bool idle = false;
     const char *sysfs = "/sys", *procfs = "/proc";
     const PerfHooks *hooks = &kKernelPerf;
     CodeReader code = read_own_code;
@@ -73,7 +81,10 @@ public:
 private:
   static constexpr size_t kDataPages = 16; ///< 64 KiB a processor: 350 ms of the clock
   static constexpr size_t kRingBytes = (kDataPages + 1) * 4096;
+  static constexpr size_t kAuxBytes = 64 * 4096; ///< 4,000 records of SPE
   bool open_pmu(const Topology &topology);
+  bool open_spe(const Topology &topology);
+  bool from_spe(Touch &touch);
   bool open_clock(const Topology &topology);
   bool open_faults(const Topology &topology);
   bool open_rings(const perf_event_attr &attr, const Topology &topology);
@@ -89,6 +100,12 @@ private:
   bool listens_ = true; ///< it may
   PerfRing *rings_ = nullptr;
   void **mappings_ = nullptr;
+  struct Auxiliary {
+    SpeRing ring;
+    uint32_t cpu;
+    void *memory;
+  };
+  Auxiliary *auxiliary_ = nullptr; ///< one a ring, for SPE
   size_t rings_count_ = 0, rings_bytes_ = 0, turn_ = 0;
   OperandAddress *operands_ = nullptr;
   uint32_t ignored_[4] = {};
@@ -98,7 +115,7 @@ private:
 /// Where an instrumented program's accesses arrive: any thread. `accesses`: how many since the last call of this function, this
 /// one included.
 void tell_access(uint64_t address, uint32_t accesses);
-/// From now on tell_access() takes every N-th; 0: none.
+/// From now on tell_access() takes one of every N; 0: none.
 void listen_to_accesses(unsigned sample_period);
 
 } // namespace smalloc::numa

@@ -2,11 +2,12 @@
 //
 // live.cpp decides when a process' pages migrate: SMALLOC_CONF=numa:migrate, on a machine of several nodes, never with raised
 // privileges; from the moment this library is loaded (by libsmalloc, or preloaded) until the program ends. Two threads do it,
-// with all signals blocked: the profiler takes samples five times a second, the migrator wakes at the end of each interval. A
-// forked child has neither: it keeps its pages where they are, until it executes something.
+// with all signals blocked: the profiler takes samples five times a second, more often when they come faster, the migrator
+// wakes at the end of each interval. A forked child has neither: it keeps its pages where they are, until it executes something.
 #include "runtime/numa/live/migrator.h"
 #include "runtime/numa/live/pages.h"
 #include "runtime/numa/live/threads.h"
+#include "runtime/trace/collector.h"
 #include "runtime/trace/image_names.h"
 
 #include <dlfcn.h>
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,8 +25,8 @@ namespace smalloc::numa {
 namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
-/// A ring of the clock source holds 350 ms.
-constexpr uint64_t kTickNs = 200 * kMillisecond;
+/// The profiler's rest. A ring of the clock source holds 370 samples (of a millisecond each, unless numa_clock says less).
+constexpr uint64_t kMostTickNs = 200 * kMillisecond, kClocksATick = 200;
 /// While a placement waits for its pages to appear.
 constexpr uint64_t kPlaceNs = 50 * kMillisecond;
 /// What ending a program may wait for the batch that is under way.
@@ -69,12 +71,14 @@ struct Live {
   Topology topology;
   AccessSources sources;
   MigrationLog log;
+  MigrationReplay replay;
   Sleeper sleeper;
   Migrator *migrator = nullptr;
   pthread_t threads[2];
   unsigned thread_count = 0;
   pid_t process = 0;
   bool wants_summary = false;
+  bool repeats = false; ///< the moves of a log; nothing is counted
   alignas(Migrator) char migrator_memory[sizeof(Migrator)];
 };
 Live *g_live;
@@ -93,11 +97,15 @@ void warn(const char *item, const char *why) {
 
 void *run_profiler(void *) {
   Live &live = *g_live;
+  constexpr uint64_t kNothingToCountNs = 1000 * kMostTickNs;
   live.sources.ignore_thread(static_cast<uint32_t>(gettid()));
   leave_alone(gettid());
+  const uint64_t tick_ns = live.repeats
+                               ? kNothingToCountNs
+                               : min_of(kMostTickNs, kClocksATick * live.options.clock_us * 1000);
   do
     live.migrator->profile();
-  while (live.sleeper.sleep_until(kKernelMover.now_ns() + kTickNs));
+  while (live.sleeper.sleep_until(kKernelMover.now_ns() + tick_ns));
   return nullptr;
 }
 
@@ -118,11 +126,29 @@ void *run_migrator(void *) {
   }
 }
 
+/// All but a page at the low end, into which a stack that overflows runs.
+bool open_stack(void *place, size_t bytes) {
+  return mprotect(static_cast<char *>(place) + kBasePageBytes, bytes - kBasePageBytes,
+                  PROT_READ | PROT_WRITE) == 0;
+}
+
 bool start_thread(Live &live, void *(*run)(void *), const char *name) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
-  const bool ok = pthread_create(&live.threads[live.thread_count], nullptr, run, nullptr) == 0;
+  // With the program's static TLS on it, which may be large: then the library chooses a stack.
+  constexpr size_t kStackBytes = size_t{1} << 20;
+  pthread_t &thread = live.threads[live.thread_count];
+  bool ok = false;
+  if (void *place = place_for(kStackBytes); place && open_stack(place, kStackBytes)) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    ok = pthread_attr_setstack(&attributes, static_cast<char *>(place) + kBasePageBytes,
+                               kStackBytes - kBasePageBytes) == 0 &&
+         pthread_create(&thread, &attributes, run, nullptr) == 0;
+    pthread_attr_destroy(&attributes);
+  }
+  ok = ok || pthread_create(&thread, nullptr, run, nullptr) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (ok)
     pthread_setname_np(live.threads[live.thread_count++], name);
@@ -188,15 +214,45 @@ void open_log(Live &live) {
 
 // The parent's threads, rings and log are not the child's.
 void in_child() {
+  if (!g_live)
+    return;
   g_live = nullptr;
+  trace::listen(nullptr);
   listen_to_accesses(0);
 }
 
-/// Instrumented code that is linked against a recorder of its own shows this pointer.
+/// Instrumented code: of profile-generate, and of a recorder of its own, which shows this pointer.
 void offer_listener() {
+  trace::listen(tell_access);
   if (auto *listener = static_cast<void (**)(uint64_t, uint32_t)>(
           dlsym(RTLD_DEFAULT, "__smalloc_v1_access_listener")))
     *listener = tell_access;
+}
+
+/// A run that follows a log opens what the recorded one opened, so that the program's memory comes to lie where it lay then;
+/// nothing is counted.
+void open_sources(Live &live, const char *sysfs) {
+  AccessSources::Config config;
+  config.wanted = live.options.source;
+  config.sample_period = live.options.sample_period;
+  config.clock_us = live.options.clock_us;
+  config.sysfs = sysfs;
+  config.idle = live.repeats;
+  if (live.repeats) {
+    char key[32];
+    snprintf(key, sizeof key, "numa_source:%s", live.replay.source());
+    LiveOptions recorded;
+    parse_live_options(Text(key), recorded);
+    config.wanted = recorded.source;
+  }
+  const char *why = live.sources.open(config, live.topology);
+  if (live.repeats)
+    return;
+  // An instrumented program may still tell; any other is not counted.
+  if (why)
+    warn("source", why);
+  if (config.wanted == CountSource::kAuto || config.wanted == CountSource::kInstrumented)
+    offer_listener();
 }
 
 __attribute__((constructor(102))) void start() {
@@ -209,6 +265,8 @@ __attribute__((constructor(102))) void start() {
     return;
   static char sysfs[256] = "/sys";
   find_sysfs(conf, sysfs, sizeof sysfs);
+  if (*options.log || *options.replay || *options.place)
+    keep_together();
   void *memory = map_pages(sizeof(Live));
   if (!memory)
     return;
@@ -216,7 +274,7 @@ __attribute__((constructor(102))) void start() {
   live.options = options;
   live.process = getpid();
   live.wants_summary = stats_at_exit(conf);
-  const bool repeats = *options.replay || *options.place;
+  live.repeats = *options.replay || *options.place;
   const char *why = nullptr;
   if (!read_nodes(read_system_file, sysfs, live.topology))
     why = "the kernel has no NUMA support; nothing migrates";
@@ -227,34 +285,25 @@ __attribute__((constructor(102))) void start() {
     unmap_pages(memory, sizeof(Live));
     return;
   }
-  if (!repeats) {
-    AccessSources::Config config;
-    config.wanted = options.source;
-    config.sample_period = options.sample_period;
-    config.clock_us = options.clock_us;
-    config.sysfs = sysfs;
-    why = live.sources.open(config, live.topology);
-    // An instrumented program may still tell; any other is not counted.
-    if (why)
-      warn("source", why);
-    offer_listener();
-  }
-  Migrator::Hooks hooks;
-  hooks.sysfs = sysfs;
-  live.migrator = new (live.migrator_memory)
-      Migrator(options, live.topology, repeats ? nullptr : &live.sources, &live.log, hooks);
-  if (repeats) {
+  if (live.repeats) {
     const bool places = *options.place;
     const char *path = places ? options.place : options.replay;
-    why = live.migrator->replay(path, places ? MigrationReplay::Kind::kPlace
-                                             : MigrationReplay::Kind::kReplay);
+    why = live.replay.load(path,
+                           places ? MigrationReplay::Kind::kPlace : MigrationReplay::Kind::kReplay);
     if (why)
       warn(path, why);
   }
+  open_sources(live, sysfs);
+  Migrator::Hooks hooks;
+  hooks.sysfs = sysfs;
+  live.migrator = new (live.migrator_memory)
+      Migrator(options, live.topology, live.repeats ? nullptr : &live.sources, &live.log, hooks);
+  if (live.repeats)
+    live.migrator->replay(live.replay);
   open_log(live);
   g_live = &live;
   pthread_atfork(nullptr, nullptr, in_child);
-  if ((!repeats && !start_thread(live, run_profiler, "smalloc-count")) ||
+  if (!start_thread(live, run_profiler, "smalloc-count") ||
       !start_thread(live, run_migrator, "smalloc-migrate"))
     warn("migrate", "no thread can be had; nothing migrates");
 }
@@ -271,8 +320,10 @@ void print_summary(const Live &live) {
   for (unsigned i = 0; i < kMoveFailures; i++)
     if (moved.failures[i])
       t.put(" ").put(failure_name(static_cast<MoveFailure>(i))).put(":").number(moved.failures[i]);
-  if (const auto &r = m.replayed().counters(); r.moves)
-    t.put(", repeated ").number(r.done).put(" of ").number(r.moves).put(" moves");
+  if (m.replayed() && m.replayed()->counters().moves)
+    t.put(", repeated ").number(m.replayed()->counters().done).put(" of ");
+  if (m.replayed() && m.replayed()->counters().moves)
+    t.number(m.replayed()->counters().moves).put(" moves");
   uint64_t cpu_ns = 0;
   for (unsigned i = 0; i < live.thread_count; i++) {
     clockid_t clock;

@@ -4,10 +4,12 @@
 #include "runtime/numa/live/migration_log.h"
 #include "runtime/numa/live/pages.h"
 #include "smalloc/base/numbers.h"
+#include "smalloc/base/units.h"
 
 #include <algorithm>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -153,6 +155,12 @@ const char *MigrationReplay::load(const char *path, Kind kind) {
     size_t end = at;
     while (end < bytes && text[end] != '\n')
       end++;
+    if (at == 0) {
+      const Text name = field(Text(text, end), "source");
+      const size_t size = min_of(name.size, sizeof source_ - 1);
+      memcpy(source_, name.data, size);
+      source_[size] = 0;
+    }
     LoggedMove move;
     if (end < bytes && parse_logged_move(Text(text + at, end - at), move)) // a cut line is no line
       entries_[count_++].move = move;

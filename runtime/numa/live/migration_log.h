@@ -56,6 +56,8 @@ public:
   /// Everything has been done or given up.
   bool finished() const { return open_ == 0; }
   const Counters &counters() const { return counters_; }
+  /// Who counted when the log was written, as its header says; empty: it does not.
+  const char *source() const { return source_; }
   static constexpr uint8_t kTries = 3;
 
 private:
@@ -74,6 +76,7 @@ private:
   Entry *entries_ = nullptr;
   size_t count_ = 0, open_ = 0;
   Counters counters_;
+  char source_[16] = "";
 };
 
 } // namespace smalloc::numa

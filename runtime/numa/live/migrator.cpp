@@ -131,8 +131,8 @@ void Migrator::interval(uint64_t took_ns) {
   counters_.intervals++;
   counters_.late += took_ns > 2 * expected_ns;
   size_t planned = 0, done = 0;
-  if (replays_) {
-    replay_.interval(static_cast<uint32_t>(counters_.intervals), unlocked_);
+  if (replay_) {
+    replay_->interval(static_cast<uint32_t>(counters_.intervals), unlocked_);
   } else if (plan_) {
     profile_.allow(PageProfile::units_for_resident(resident_bytes()));
     for (unsigned n = 0; n < topology_.nodes; n++)
@@ -167,10 +167,7 @@ void Migrator::interval(uint64_t took_ns) {
     log_->flush();
 }
 
-const char *Migrator::replay(const char *path, MigrationReplay::Kind kind) {
-  replays_ = true;
-  return replay_.load(path, kind);
-}
+void Migrator::replay(MigrationReplay &moves) { replay_ = &moves; }
 
 void Migrator::log_move(const Move &m, bool done) {
   // A split and its pages have their own answers; a whole unit's first page speaks for it.
@@ -231,10 +228,11 @@ void Migrator::end() {
   put("threads_bound", counters_.threads_bound);
   put("stops", counters_.stops);
   put("stop_failures", counters_.stop_failures);
-  put("replay_moves", replay_.counters().moves);
-  put("replay_done", replay_.counters().done);
-  put("replay_absent", replay_.counters().absent);
-  put("replay_failed", replay_.counters().failed);
+  const MigrationReplay::Counters r = replay_ ? replay_->counters() : MigrationReplay::Counters();
+  put("replay_moves", r.moves);
+  put("replay_done", r.done);
+  put("replay_absent", r.absent);
+  put("replay_failed", r.failed);
   log_->line(t.put_char('\n').text());
   log_->flush();
 }

@@ -42,16 +42,16 @@ public:
   void interval(uint64_t took_ns);
   /// Moves no more: the process is ending.
   void stop() { stop_ = true; }
-  /// Instead of counting: the moves of a log.
-  const char *replay(const char *path, MigrationReplay::Kind kind);
-  bool placed() const { return replay_.finished(); }
+  /// Instead of counting: the moves of a log that was loaded.
+  void replay(MigrationReplay &moves);
+  bool placed() const { return !replay_ || replay_->finished(); }
   /// The last line of the log.
   void end();
 
   const MigratorCounters &counters() const { return counters_; }
   const MoverCounters &moved() const { return mover_.counters(); }
   const MigrationPolicy &policy() const { return policy_; }
-  const MigrationReplay &replayed() const { return replay_; }
+  const MigrationReplay *replayed() const { return replay_; }
   const PageProfile &pages() const { return profile_; }
   /// Ours is running: samples of these threads are not the program's.
   AccessSources *sources() { return sources_; }
@@ -75,12 +75,11 @@ private:
   MigrationPolicy policy_;
   PageMover mover_;
   PageProfile profile_;
-  MigrationReplay replay_;
+  MigrationReplay *replay_ = nullptr;
   MigratorCounters counters_;
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   Move *plan_ = nullptr;
   volatile bool stop_ = false;
-  bool replays_ = false;
   uint64_t logged_samples_ = 0;
   static Migrator *running_; ///< whose lock the hooks below free
 };

@@ -44,7 +44,17 @@ long read_file(const char *path, char *buffer, size_t capacity) {
   snprintf(buffer, capacity, "%s", f->second.c_str());
   return static_cast<long>(strlen(buffer));
 }
-const PerfHooks kFake = {open_event, close_event, read_file};
+std::vector<unsigned char *> auxiliary; // by processor, as opened
+int open_auxiliary(const perf_event_attr &attr, int cpu, size_t bytes, size_t aux_bytes,
+                   void **mapping, void **aux) {
+  const int error = open_event(attr, cpu, bytes, mapping);
+  if (error)
+    return error;
+  auxiliary.push_back(static_cast<unsigned char *>(aligned_alloc(4096, aux_bytes)));
+  *aux = auxiliary.back();
+  return 0;
+}
+const PerfHooks kFake = {open_event, close_event, read_file, open_auxiliary};
 // mov (%rbx),%rax at every address
 size_t read_code(uint64_t, unsigned char *out, size_t bytes) {
   static const unsigned char code[] = {0x48, 0x8b, 0x03};
@@ -56,6 +66,7 @@ const std::pair<uint32_t, uint64_t> kClockEvent = {PERF_TYPE_SOFTWARE, PERF_COUN
 struct AccessSourcesTest : testing::Test {
   void SetUp() override {
     opened.clear();
+    auxiliary.clear();
     files.clear();
     errors.clear();
     topology = fake_topology(2);
@@ -185,7 +196,7 @@ TEST_F(AccessSourcesTest, OlderKernelsDoNotKnowInheritThread) {
         }
         return open_event(attr, cpu, bytes, mapping);
       },
-      close_event, read_file};
+      close_event, read_file, open_auxiliary};
   config.hooks = &older;
   ASSERT_EQ(sources.open(config, topology), nullptr);
   EXPECT_EQ(refused, 1); // known from then on
@@ -210,6 +221,80 @@ TEST_F(AccessSourcesTest, WhatTheProgramTellsGoesFirst) {
   while (sources.next(t))
     n++;
   EXPECT_EQ(n, 11u);
+}
+
+// Arm's unit writes its records beside the ring; synthesised here, as in spe_ring_test.cpp.
+TEST_F(AccessSourcesTest, SpeWhereTheProcessorHasIt) {
+  files["/sys/bus/event_source/devices/arm_spe_0/type"] = "9\n";
+  config.sample_period = 2048;
+  ASSERT_EQ(sources.open(config, topology), nullptr);
+  EXPECT_STREQ(sources.name(), "pmu");
+  EXPECT_EQ(sources.stands_for(), 2048u);
+  ASSERT_EQ(opened.size(), 2u);
+  ASSERT_EQ(auxiliary.size(), 2u);
+  EXPECT_EQ(opened[1].attr.type, 9u);
+  EXPECT_EQ(opened[1].attr.sample_period, 2048u);
+  EXPECT_EQ(opened[1].attr.config >> 33 & 3, 3u); // loads and stores
+  // Of processor 5: a load that missed the first level, one that did not, one of the kernel's.
+  auto *page = static_cast<perf_event_mmap_page *>(opened[1].memory);
+  const auto load = [&](uint64_t ip, uint64_t address, unsigned events) {
+    unsigned char *at = auxiliary[1] + page->aux_head;
+    const auto put = [&at](unsigned header, uint64_t payload, unsigned bytes) {
+      *at++ = static_cast<unsigned char>(header);
+      for (unsigned i = 0; i < bytes; i++)
+        *at++ = static_cast<unsigned char>(payload >> (8 * i));
+    };
+    put(0xb0, ip, 8);
+    put(0x49, 0, 1);
+    put(0xb2, address, 8);
+    put(0x52, events, 2);
+    put(0x01, 0, 0);
+    page->aux_head = static_cast<uint64_t>(at - auxiliary[1]);
+  };
+  load(0x401000, 0x7000, 1u << 3);
+  load(0x401000, 0x8000, 0);
+  load(0x00ffff8000001000, 0x9000, 1u << 3);
+  load(0x401000, 0xa000, 1u << 3);
+  Touch t;
+  ASSERT_TRUE(sources.next(t));
+  EXPECT_EQ(t.address, 0x7000u);
+  EXPECT_EQ(t.cpu, 5u);
+  ASSERT_TRUE(sources.next(t));
+  EXPECT_EQ(t.address, 0xa000u);
+  EXPECT_FALSE(sources.next(t));
+}
+
+// A replay opens what the recorded run opened, for the sake of the addresses.
+TEST_F(AccessSourcesTest, IdleSourcesAreThereAndCountNothing) {
+  have_pebs();
+  config.idle = true;
+  config.sample_period = 1;
+  ASSERT_EQ(sources.open(config, topology), nullptr);
+  ASSERT_EQ(opened.size(), 2u);
+  EXPECT_TRUE(opened[0].attr.disabled && opened[1].attr.disabled);
+  tell_access(0x9000, 100);
+  Touch t;
+  EXPECT_FALSE(sources.next(t));
+}
+
+// A loop over a power of two: every page is seen in time, not the same few for ever.
+TEST_F(AccessSourcesTest, RegularLoopsShowAllTheirPages) {
+  config.sample_period = 1024;
+  config.wanted = CountSource::kInstrumented;
+  ASSERT_EQ(sources.open(config, topology), nullptr);
+  constexpr unsigned kPages = 128, kLines = 64, kRounds = 200;
+  std::map<uint64_t, unsigned> seen;
+  uint64_t samples = 0;
+  Touch t;
+  for (unsigned round = 0; round < kRounds; round++) {
+    for (uint64_t page = 0; page < kPages; page++) // half a page at once, as a walk is told
+      for (unsigned half = 0; half < 2; half++)
+        tell_access(0x100000 + page * 4096, kLines / 2);
+    for (; sources.next(t); samples++)
+      seen[t.address]++;
+  }
+  EXPECT_EQ(seen.size(), kPages);
+  EXPECT_NEAR(static_cast<double>(samples), 1.0 * kPages * kLines * kRounds / 1024, 2);
 }
 
 // The sampling error of the paper's Table 1: D = |R_sample - R_all| / R_all, R = one node's share of the accesses.

@@ -63,6 +63,17 @@ struct MigrationLogTest : testing::Test {
 
 } // namespace
 
+TEST_F(MigrationLogTest, TheHeaderSaysWhoCounted) {
+  MigrationReplay replay;
+  write(std::string(kLogHeader) + " pid=1 source=clock stands_for=9\n" +
+        move(1, "0000000000003000", 1, 1));
+  ASSERT_EQ(replay.load(path.c_str(), MigrationReplay::Kind::kReplay), nullptr);
+  EXPECT_STREQ(replay.source(), "clock");
+  MigrationReplay silent;
+  write(header + move(1, "0000000000003000", 1, 1));
+  ASSERT_EQ(silent.load(path.c_str(), MigrationReplay::Kind::kReplay), nullptr);
+  EXPECT_STREQ(silent.source(), "");
+}
 TEST_F(MigrationLogTest, LinesOfMoves) {
   LoggedMove m;
   const auto parse = [&m](std::string line) {

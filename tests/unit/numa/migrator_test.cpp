@@ -230,10 +230,12 @@ TEST_F(MigratorTest, TheLogTellsEveryMoveAndTheCounters) {
   std::ofstream(path, std::ios::trunc) << kLogHeader << "\n" << text;
   MigrationLog none;
   Migrator again(options, topology, nullptr, &none, hooks);
-  ASSERT_EQ(again.replay(path.c_str(), MigrationReplay::Kind::kReplay), nullptr);
+  MigrationReplay moves;
+  ASSERT_EQ(moves.load(path.c_str(), MigrationReplay::Kind::kReplay), nullptr);
+  again.replay(moves);
   for (unsigned i = 0; i < 2; i++)
     again.interval(kSecond);
-  EXPECT_EQ(again.replayed().counters().done, 1u);
+  EXPECT_EQ(again.replayed()->counters().done, 1u);
   EXPECT_EQ(where[kUnit + 3 * kBasePageBytes], 1);
 }
 TEST_F(MigratorTest, MemoryThatIsGoneIsForgotten) {
