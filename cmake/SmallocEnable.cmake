@@ -7,7 +7,8 @@
 # Executables: the plugin for C, C++ (clang 22) and Fortran (flang 22), and libsmalloc. Libraries: the plugin only; the
 # executable that uses them brings libsmalloc (a shared library must not: it could then not be opened by dlopen).
 # STATIC: the executable is linked with -static (say so with target_link_options), so it gets libsmalloc.a, a whole malloc.
-# With another compiler: a warning, and the allocator only. HEAP and OPTIONS are the plugin's -fplugin-arg-smalloc-KEY=VALUE.
+# With another compiler: a warning, and the allocator only. HEAP and OPTIONS are the plugin's -fplugin-arg-smalloc-KEY=VALUE;
+# a machine's file (OPTIONS machine=FILE) may be changed like PROFILE_USE's.
 # PROFILE_GENERATE: instrumented, with libsmalloc_feedback; a run leaves dir/smalloc.NAME.PID.trace. PROFILE_USE: decisions
 # of a directives file; when its content changes, what it decides is compiled again.
 
@@ -101,6 +102,16 @@ function(smalloc_enable target)
     set(clang_flags "-fplugin=${Smalloc_PLUGIN}" "-fplugin-arg-smallocdigest-${digest}")
     set(flang_flags "-fpass-plugin=${Smalloc_PLUGIN}" "-DSMALLOC_PLUGIN_DIGEST=0x${digest}")
     foreach(option IN LISTS options)
+      if(option MATCHES "^machine=(.*[./].*)$")
+        cmake_path(ABSOLUTE_PATH CMAKE_MATCH_1 BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE OUTPUT_VARIABLE machine)
+        if(NOT EXISTS "${machine}")
+          message(FATAL_ERROR "smalloc_enable(${target}): OPTIONS ${option}: no such file: smalloc calibrate -o ${machine}")
+        endif()
+        _smalloc_digest(digest "${machine}")
+        set(option "machine=${machine}")
+        list(APPEND clang_flags "-fplugin-arg-smallocmachine-${digest}")
+        list(APPEND flang_flags "-DSMALLOC_MACHINE_DIGEST=0x${digest}")
+      endif()
       list(APPEND clang_flags "-fplugin-arg-smalloc-${option}")
       list(APPEND flang_flags "SHELL:-mllvm -smalloc-${option}")
     endforeach()

@@ -56,6 +56,18 @@ refused 'nothing' 'smalloc_enable\(nothing\): no such target'
 refused 'app;HEAP;huge' 'HEAP huge: not one of'
 refused 'app;FAST' 'unknown argument: FAST'
 
+# A machine's file that changes decides again; one that does not, nothing.
+refused 'app;OPTIONS;machine=./none.json' 'OPTIONS machine=./none.json: no such file'
+sed 's/"name": "oracle"/"name": "first"/' "$SMALLOC_SOURCE/tests/oracle/machine.json" >machine.json
+logged configure -B machined -G Ninja "${clang[@]}" "-DWITH_MACHINE=$PWD/machine.json"
+logged cmake --build machined --target app_machine
+"$BIN/smalloc" sites machined/app_machine --json | found '"first"' || fail "the machine's file did not decide"
+cmake --build machined --target app_machine >again
+expect_match again 'no work to do'
+sed -i 's/"name": "first"/"name": "second"/' machine.json
+logged cmake --build machined --target app_machine
+"$BIN/smalloc" sites machined/app_machine --json | found '"second"' || fail "another machine, the same program"
+
 # Two-pass profile: two configure lines. A run leaves its trace; the directives made of it decide; other directives build
 # again what they decide, and the same ones nothing.
 if [ -e "$LIBDIR/libsmalloc_feedback.so" ]; then
