@@ -38,7 +38,8 @@ enum class Motion {
 inline bool isUnpredictable(Motion M) { return M >= Motion::Gather; }
 
 struct LoopLevel {
-  const llvm::Loop *L = nullptr; ///< null: recursion or a caller's loop
+  const llvm::Loop *L = nullptr; ///< null: recursion, a caller's loop, or a copy
+  bool OfCopy = false;           ///< from the first byte of a copy to its last
   Motion Kind = Motion::None;
   int64_t StrideBytes = 0; ///< for Motion::Constant
   std::optional<uint64_t>

@@ -49,7 +49,8 @@ SpreadReference numbers(const LoopReference &R, uint64_t ObjectBytes, uint64_t P
       Out.StrideBytes = L.StrideBytes;
     else if (L.Kind == Motion::Symbolic)
       Out.StrideBytes = static_cast<int64_t>(PageBytes); // the row of an array of unknown shape
-    Out.Loop = L.L ? Loops.try_emplace(L.L, Loops.size() + 2).first->second : 1;
+    if (!L.OfCopy) // nobody else is inside a copy
+      Out.Loop = L.L ? Loops.try_emplace(L.L, Loops.size() + 2).first->second : 1;
     for (size_t K = S.Levels.size() + 1; L.TripOf && K < R.Levels.size(); ++K)
       if (R.Levels[K].L == L.TripOf) {
         Out.TripOf = static_cast<unsigned>(K);

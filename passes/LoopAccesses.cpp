@@ -5,6 +5,7 @@
 #include "AllocationSites.h"
 #include "MemoryTouches.h"
 #include "TripCounts.h"
+#include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -173,6 +174,17 @@ void startOrEnd(LoopReference &R, ScalarEvolution &SE) {
   }
 }
 
+/// The instructions of \p F that touch memory, those of a loop before what follows it: blocks of a function may stand in any
+/// order.
+std::vector<Instruction *> inOrder(Function &F) {
+  std::vector<Instruction *> Order;
+  for (BasicBlock *Block : ReversePostOrderTraversal<Function *>(&F))
+    for (Instruction &I : *Block)
+      if (I.mayReadOrWriteMemory())
+        Order.push_back(&I);
+  return Order;
+}
+
 /// Distance of the lowest address from the object's start, where both are known.
 uint64_t startBytes(const LoopReference &R, const SCEV *Address, ScalarEvolution &SE) {
   const SCEV *Start = Address;
@@ -228,8 +240,9 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
   DenseMap<const Loop *, std::unique_ptr<MotionQuery>> Queries;
   DenseMap<std::pair<const Loop *, const SCEV *>, Neighbourhood> Neighbours;
   unsigned Groups = 0;
-  for (Instruction &I : instructions(F))
-    for (const Touch &T : touchesOf(I)) {
+  for (Instruction *At : inOrder(F))
+    for (const Touch &T : touchesOf(*At)) {
+      Instruction &I = *At;
       Value *Pointer = T.Pointer;
       if (isa<AllocaInst>(getUnderlyingObject(Pointer)) ||
           Pointer->getType()->getScalarType()->getPointerAddressSpace() != 0)
@@ -303,6 +316,14 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
         R.Levels.push_back(Counted);
         R.Outermost = L;
       }
+      if (T.Walks && Inner &&
+          none_of(R.Levels, [](const LoopLevel &L) { return isUnpredictable(L.Kind); })) {
+        LoopLevel Copy;
+        Copy.Kind = Motion::Constant;
+        Copy.StrideBytes = static_cast<int64_t>(T.Bytes);
+        Copy.OfCopy = true;
+        R.Levels.insert(R.Levels.begin(), Copy);
+      }
       startOrEnd(R, SE);
       R.StartBytes = startBytes(R, Address, SE);
       const Value *Root = getUnderlyingObject(Pointer);
@@ -328,7 +349,7 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
         if (Walk && Around && Walk->getLoop() == Inner && Walk->isAffine()) {
           Neighbours[{Around, Base}].Ends.push_back(Walk->getStart());
           const SCEV *Count = SE.getBackedgeTakenCount(Inner);
-          if (!isa<SCEVCouldNotCompute>(Count) && R.Levels[0].Trip)
+          if (!isa<SCEVCouldNotCompute>(Count))
             Neighbours[{Around, Base}].Ends.push_back(Walk->evaluateAtIteration(
                 SE.getTruncateOrZeroExtend(Count, SE.getEffectiveSCEVType(Count->getType())), SE));
         }

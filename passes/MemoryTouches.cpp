@@ -11,8 +11,8 @@ using namespace llvm;
 
 namespace smalloc {
 
-/// Length assumed of a copy whose length is known at run time only: a line.
-static constexpr uint64_t AssumedCopyBytes = 64;
+/// Step of a copy whose length is known at run time only: a line.
+static constexpr uint64_t CopyStepBytes = 64;
 
 SmallVector<Touch, 2> touchesOf(Instruction &I) {
   const DataLayout &DL = I.getDataLayout();
@@ -30,11 +30,13 @@ SmallVector<Touch, 2> touchesOf(Instruction &I) {
     return {};
   if (auto *Fill = dyn_cast<AnyMemIntrinsic>(Call)) {
     auto *Length = dyn_cast<ConstantInt>(Fill->getLength());
-    uint64_t Bytes = Length ? Length->getLimitedValue(4096) : AssumedCopyBytes;
-    SmallVector<Touch, 2> Touches{
-        {Fill->getRawDest(), Bytes, Length && Length->getLimitedValue() == Bytes}};
+    uint64_t Bytes = Length ? Length->getLimitedValue(4096) : CopyStepBytes;
+    SmallVector<Touch, 2> Touches{{Fill->getRawDest(), Bytes,
+                                   Length && Length->getLimitedValue() == Bytes,
+                                   /*Gathers=*/false, /*Walks=*/!Length}};
     if (auto *Copy = dyn_cast<AnyMemTransferInst>(Fill))
-      Touches.push_back({Copy->getRawSource(), Bytes, false});
+      Touches.push_back(
+          {Copy->getRawSource(), Bytes, false, /*Gathers=*/false, /*Walks=*/!Length});
     return Touches;
   }
   // Masked loads and stores, gathers and scatters, generic ones and the target's own.

@@ -18,6 +18,7 @@ struct Touch {
   uint64_t Bytes;
   bool Writes;          ///< and surely writes all of Bytes
   bool Gathers = false; ///< addresses of a vector: each one of its own
+  bool Walks = false;   ///< a copy of unknown length: on from Pointer in steps of Bytes
 };
 
 /// All of \p I's touches; none for an instruction that accesses no memory, or in a way that is not known.

@@ -15,6 +15,9 @@ namespace {
 /// not push everything else out.
 constexpr uint64_t AssumedInside = 16;
 
+/// Accesses of a run before a stride is believed: one anywhere, one stride, the same again.
+constexpr double Unfollowed = 3;
+
 /// Pages in the two kinds of entries, as many as it takes to hold them: more than there are pages where they crowd into
 /// few sets.
 struct Load {
@@ -71,7 +74,7 @@ private:
   size_t levelsThatFit(size_t Index);
   double groupShare(size_t Index, size_t Fits) const;
   double missesOf(size_t Index, size_t Fits) const;
-  double exposedShare(const SpreadReference &R) const;
+  double exposedShare(const SpreadReference &R, double Missed) const;
 
   const SpreadTarget &T;
   std::vector<SpreadReference> Nest;
@@ -243,9 +246,10 @@ double NestMisses::missesOf(size_t Index, size_t Fits) const {
   return Prints[Index][Fits].Pages * iterations(R, Fits, Levels);
 }
 
-/// Share of the misses that are waited for. A stream is followed from its third access on, so that the first page of each
-/// run is waited for, and no other; a run goes on through outer loops that continue where the inner one ends.
-double NestMisses::exposedShare(const SpreadReference &R) const {
+/// Share of \p Missed misses that are waited for. A stream is followed from its fourth access on, so that the first page of
+/// each run is waited for, and no other; where other references take even the current page's place, the next two misses are,
+/// too. A run goes on through outer loops that continue where the inner one ends.
+double NestMisses::exposedShare(const SpreadReference &R, double Missed) const {
   if (R.Prefetched)
     return 0;
   size_t I = innermostVarying(R);
@@ -259,7 +263,11 @@ double NestMisses::exposedShare(const SpreadReference &R) const {
           std::fabs(static_cast<double>(R.Levels[I].StrideBytes) - Stride * Trip) < 1))
     Trip *= static_cast<double>(R.Levels[I].Trip);
   const double Bytes = std::fabs(Stride) * (Trip - 1) + static_cast<double>(R.ElementBytes);
-  return 1 / std::max(1.0, (Bytes - 1) / static_cast<double>(pageOf(R)) + 1);
+  const double Pages = std::max(1.0, (Bytes - 1) / static_cast<double>(pageOf(R)) + 1);
+  const double InRun = Missed * Trip / iterations(R, 0, R.Levels.size());
+  if (InRun <= Pages || Trip <= Unfollowed)
+    return 1 / Pages;
+  return (1 + (Unfollowed - 1) * (InRun - Pages) / (Trip - 1)) / InRun;
 }
 
 std::vector<SpreadResult> NestMisses::results() {
@@ -283,7 +291,7 @@ std::vector<SpreadResult> NestMisses::results() {
       Misses[I] *= std::min(1.0, objectPages(R, pageOf(R)) / std::max(FirstTouches[R.Object], 1.0));
     const double Missed = std::min(Misses[I], Out.Accesses);
     Out.MissesPerAccess = Out.Accesses > 0 ? Missed / Out.Accesses : 0;
-    Out.ExposedPerAccess = Out.MissesPerAccess * exposedShare(R);
+    Out.ExposedPerAccess = Out.MissesPerAccess * exposedShare(R, Missed);
     Out.AccessesPerPage = Out.Pages > 0 ? Out.Accesses / Out.Pages : 0;
     Results.push_back(Out);
   }
