@@ -4,6 +4,7 @@
 #include "LinkPhase.h"
 #include "ContextEntries.h"
 #include "SiteTable.h"
+#include "StaticArrays.h"
 #include "Thunks.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstIterator.h"
@@ -11,6 +12,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
+#include <map>
 
 using namespace llvm;
 
@@ -255,6 +257,27 @@ void FormerSites::settle(UnitVerdicts &Unit) const {
     // What a unit could decide by itself was decided on loops as they were written; the link sees them unrolled and
     // vectorised, each copy with a part of the pages.
     if (Before.DecidedBy == SMALLOC_BY_PROFILE || !(Before.Flags & SMALLOC_SITE_UNDECIDED))
+      takeDecision(V, Before);
+  }
+  std::map<uint64_t, SiteVerdict> Statics;
+  for (const GlobalVariable *Record : WithoutCell) {
+    SiteVerdict Before = readSite(*Record);
+    if (!(Before.Flags & SMALLOC_SITE_STATIC))
+      continue;
+    auto [It, New] = Statics.try_emplace(Before.Id, Before);
+    if (!New && Before.Decision == SMALLOC_DECISION_SUPERPAGE) // COMMON, described by several units
+      It->second = std::move(Before);
+  }
+  for (SiteVerdict &V : Unit.Statics) {
+    auto It = Statics.find(V.Id);
+    if (It == Statics.end())
+      continue;
+    const SiteVerdict &Before = It->second;
+    V.Function = Before.Function; // the linker renames one of two of a name
+    V.File = Before.File;
+    V.Line = Before.Line;
+    V.Column = Before.Column;
+    if (Before.Decision == SMALLOC_DECISION_SUPERPAGE || wasOwn(*V.Variable))
       takeDecision(V, Before);
   }
 }

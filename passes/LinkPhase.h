@@ -6,6 +6,7 @@
 // they were given), has the merged module (full LTO) or the unit and what it imports (ThinLTO) decided as any unit, and
 // rewrites it as any unit. Kept over that are
 //  - each site's id and record name, and where people find it;
+//  - variables: what they were called, and what a unit said of one that only it knows;
 //  - a decision: what a unit decided is not forgotten because larger modules are looked at less closely;
 //  - sites whose cells other modules may refer to (of ODR functions, or promoted by ThinLTO): they stay as compiled;
 //  - the options that the units were compiled with: where units differ in them, all stays as it was compiled.

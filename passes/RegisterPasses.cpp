@@ -10,6 +10,7 @@
 #include "SiteRewriter.h"
 #include "SiteTable.h"
 #include "SiteText.h"
+#include "StaticArrays.h"
 #include "Verdict.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Module.h"
@@ -46,7 +47,9 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
   }
   M.getOrInsertNamedMetadata(DoneMetadata);
   O.Machine.settleFor(M);
-  if (ForLink && O.GenerateDir.empty()) // an instrumented build stays as its units were compiled
+  const bool Again =
+      ForLink && O.GenerateDir.empty(); // an instrumented build stays as its units were compiled
+  if (Again)
     recordOptions(M, O);
   AllocationSitesPass(O.Root, AllocationSitesPass::When::Later).run(M, AM);
   UnitVerdicts Verdicts = decideUnit(M, FAM, O);
@@ -58,6 +61,8 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
     if (Error E = writeSitesJson(M, Verdicts.Sites, O))
       M.getContext().diagnose(DiagnosticInfoGeneric(
           "smalloc: cannot write the site table: " + toString(std::move(E)), DS_Warning));
+  if (Again)
+    keepStaticIds(Verdicts.Statics);
   bool Changed = insertPromotionPoints(Verdicts.Nests, FAM);
   Changed |= rewriteSites(M, Verdicts, O);
   return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();

@@ -15,6 +15,13 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
+constexpr StringRef IdMetadata = "smalloc.static"; ///< id, and whether only its unit knows it
+
+const ConstantInt *kept(const GlobalVariable &G, unsigned Which) {
+  const MDNode *Kept = G.getMetadata(IdMetadata);
+  return Kept ? mdconst::dyn_extract<ConstantInt>(Kept->getOperand(Which)) : nullptr;
+}
+
 /// Size of the elements, as far as the type says; Fortran's blocks are bytes to LLVM.
 uint64_t elementBytes(const GlobalVariable &G) {
   Type *T = G.getValueType();
@@ -42,12 +49,28 @@ SiteVerdict describe(const GlobalVariable &G, uint64_t Bytes) {
   std::string Key = "static " + G.getName().str();
   if (G.hasLocalLinkage())
     Key += ' ' + G.getParent()->getSourceFileName();
-  V.Id = xxh3_64bits(Key);
+  const ConstantInt *Id = kept(G, 0);
+  V.Id = Id ? Id->getZExtValue() : xxh3_64bits(Key);
   V.Name = "__smalloc_v1_site_" + utohexstr(V.Id, true, 16) + "_static";
   return V;
 }
 
 } // namespace
+
+void keepStaticIds(ArrayRef<SiteVerdict> Statics) {
+  for (const SiteVerdict &V : Statics) {
+    LLVMContext &C = V.Variable->getContext();
+    Metadata *Kept[] = {
+        ConstantAsMetadata::get(ConstantInt::get(Type::getInt64Ty(C), V.Id)),
+        ConstantAsMetadata::get(ConstantInt::getBool(C, V.Variable->hasLocalLinkage()))};
+    const_cast<GlobalVariable *>(V.Variable)->setMetadata(IdMetadata, MDNode::get(C, Kept));
+  }
+}
+
+bool wasOwn(const GlobalVariable &G) {
+  const ConstantInt *Own = kept(G, 1);
+  return Own ? Own->isOne() : G.hasLocalLinkage();
+}
 
 std::vector<SiteVerdict>
 decideStatics(Module &M, ArrayRef<LoopReference> References, const PointerOrigins &Origins,

@@ -20,5 +20,11 @@ decideStatics(llvm::Module &M, llvm::ArrayRef<LoopReference> References,
               const PointerOrigins &Origins, const Options &O,
               llvm::function_ref<Finding(const LoopReference &, const SiteVerdict &)> Judge);
 
+/// Writes the ids onto the variables, for a link with LTO: there two variables of one name get other names, and units none.
+void keepStaticIds(llvm::ArrayRef<SiteVerdict> Statics);
+
+/// Did other units know \p G when it was compiled?
+bool wasOwn(const llvm::GlobalVariable &G);
+
 } // namespace smalloc
 #endif
