@@ -24,6 +24,8 @@ cl::opt<std::string> RootOpt("smalloc-root", cl::cat(Category),
                              cl::desc("base of source paths in site ids"));
 cl::opt<std::string> SitesOpt("smalloc-sites", cl::cat(Category),
                               cl::desc("directory for site tables as JSON"));
+cl::opt<std::string> CoverageOpt("smalloc-coverage", cl::cat(Category),
+                                 cl::desc("directory for counts of attributed accesses"));
 cl::opt<std::string> LayoutOpt("smalloc-layout", cl::cat(Category),
                                cl::desc("off or on: padding of colliding rows"));
 cl::opt<std::string> NumaOpt("smalloc-numa", cl::cat(Category), cl::desc("off or hints"));
@@ -112,6 +114,14 @@ Error setOption(Options &O, StringRef Key, StringRef Value) {
                          "): " + Failed.message(),
                      "name a directory that you may write to");
     O.SitesDir = Value.str();
+  } else if (Key == "coverage") {
+    if (Value.empty())
+      return invalid(Key, Value, "a directory");
+    if (std::error_code Failed = sys::fs::create_directories(Value))
+      return failure("cannot create the directory of plugin option 'coverage' (" + Value +
+                         "): " + Failed.message(),
+                     "name a directory that you may write to");
+    O.CoverageDir = Value.str();
   } else if (Key == "numa") {
     if (Value != "off" && Value != "hints")
       return invalid(Key, Value, "off or hints");
@@ -136,7 +146,7 @@ Error setOption(Options &O, StringRef Key, StringRef Value) {
   } else {
     return failure("unknown plugin option '" + Key +
                        "': expected heap, model, machine, rewrite, root, layout, profile-generate, "
-                       "profile-use, sites or numa",
+                       "profile-use, sites, coverage or numa",
                    "clang's form is -fplugin-arg-smalloc-KEY=VALUE");
   }
   return Error::success();
@@ -155,10 +165,10 @@ std::vector<std::string> decidingOptions(const Options &O) {
 
 Expected<Options> withCommandLine(Options O) {
   const std::pair<StringRef, const cl::opt<std::string> *> Twins[] = {
-      {"heap", &HeapOpt},       {"model", &ModelOpt}, {"machine", &MachineOpt},
-      {"rewrite", &RewriteOpt}, {"root", &RootOpt},   {"sites", &SitesOpt},
-      {"layout", &LayoutOpt},   {"numa", &NumaOpt},   {"profile-generate", &GenerateOpt},
-      {"profile-use", &UseOpt}};
+      {"heap", &HeapOpt},       {"model", &ModelOpt},      {"machine", &MachineOpt},
+      {"rewrite", &RewriteOpt}, {"root", &RootOpt},        {"sites", &SitesOpt},
+      {"layout", &LayoutOpt},   {"numa", &NumaOpt},        {"profile-generate", &GenerateOpt},
+      {"profile-use", &UseOpt}, {"coverage", &CoverageOpt}};
   for (const auto &[Key, Twin] : Twins)
     if (Twin->getNumOccurrences())
       if (Error E = setOption(O, Key, *Twin))

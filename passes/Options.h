@@ -34,6 +34,7 @@ struct Options {
   std::string MachineFile; ///< absolute path of the machine's profile; empty: a preset
   std::string Root; ///< what source paths in site ids are relative to; empty: the compile directory
   std::string SitesDir;    ///< each unit's site table as JSON goes here; empty: nowhere
+  std::string CoverageDir; ///< each module's attributed accesses go here; empty: nowhere
   std::string GenerateDir; ///< instrument; programs leave their traces there; empty: do not
   std::shared_ptr<const Directives> Use; ///< of profile-use; null: none
   bool Layout = false;                   ///< pad colliding rows of arrays that only the unit knows

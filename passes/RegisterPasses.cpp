@@ -33,6 +33,14 @@ FunctionAnalysisManager &functionAnalyses(Module &M, ModuleAnalysisManager &AM) 
   return AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
 }
 
+void writeCoverage(Module &M, const UnitVerdicts &Verdicts, const std::string &Directory) {
+  if (Directory.empty())
+    return;
+  if (Error E = writeCoverageJson(M, Verdicts, Directory))
+    M.getContext().diagnose(DiagnosticInfoGeneric(
+        "smalloc: cannot write the coverage: " + toString(std::move(E)), DS_Warning));
+}
+
 } // namespace
 
 PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
@@ -61,6 +69,7 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
     if (Error E = writeSitesJson(M, Verdicts.Sites, O))
       M.getContext().diagnose(DiagnosticInfoGeneric(
           "smalloc: cannot write the site table: " + toString(std::move(E)), DS_Warning));
+  writeCoverage(M, Verdicts, O.CoverageDir);
   if (Again)
     keepStaticIds(Verdicts.Statics);
   bool Changed = insertPromotionPoints(Verdicts.Nests, FAM);
@@ -80,7 +89,9 @@ PreservedAnalyses SmallocLinkPass::run(Module &M, ModuleAnalysisManager &AM) {
   FunctionAnalysisManager &FAM = functionAnalyses(M, AM);
   FormerSites Former(M, FAM);
   O.Units = Former.units();
+  O.CoverageDir = CoverageDir;
   UnitVerdicts Verdicts = decideUnit(M, FAM, O);
+  writeCoverage(M, Verdicts, O.CoverageDir);
   Former.settle(Verdicts);
   emitRemarks(Verdicts.Sites, O, FAM);
   emitRemarks(Verdicts.Statics, O, FAM);
@@ -147,14 +158,14 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
       });
   // Before anything is inlined at the link: thunks are calls, and each site of the compile phase still stands.
   PB.registerFullLinkTimeOptimizationEarlyEPCallback(
-      [](ModulePassManager &MPM, OptimizationLevel Level) {
+      [O](ModulePassManager &MPM, OptimizationLevel Level) {
         if (Level != OptimizationLevel::O0)
-          MPM.addPass(SmallocLinkPass());
+          MPM.addPass(SmallocLinkPass(O.CoverageDir));
       });
   PB.registerPipelineEarlySimplificationEPCallback(
-      [](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase Phase) {
+      [O](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase Phase) {
         if (Level != OptimizationLevel::O0 && Phase == ThinOrFullLTOPhase::ThinLTOPostLink)
-          MPM.addPass(SmallocLinkPass());
+          MPM.addPass(SmallocLinkPass(O.CoverageDir));
       });
   if (!O.GenerateDir.empty())
     PB.registerOptimizerLastEPCallback(
@@ -171,7 +182,7 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
         else if (Name == "smalloc<link>") // as before a link
           MPM.addPass(SmallocPass(O, /*ForLink=*/true));
         else if (Name == "smalloc-link")
-          MPM.addPass(SmallocLinkPass());
+          MPM.addPass(SmallocLinkPass(O.CoverageDir));
         else if (Name == "print<smalloc>")
           MPM.addPass(SmallocPrinterPass(O));
         else if (Name == "smalloc-accesses")

@@ -34,7 +34,11 @@ private:
 /// The link phase (LinkPhase.h): with the options that the units were compiled with.
 class SmallocLinkPass : public llvm::PassInfoMixin<SmallocLinkPass> {
 public:
+  explicit SmallocLinkPass(std::string CoverageDir) : CoverageDir(std::move(CoverageDir)) {}
   llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &AM);
+
+private:
+  std::string CoverageDir;
 };
 
 /// opt -passes='print<smalloc>': the verdicts, one line a site, for people and tests. Changes nothing.

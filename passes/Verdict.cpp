@@ -311,6 +311,8 @@ void UnitAnalysis::summarise(UnitVerdicts &Result) {
   for (auto &[Key, A] : Best)
     Out.Accesses.push_back(std::move(A));
   Out.Names = Keys.names();
+  if (!O.CoverageDir.empty())
+    Result.Coverage = accessCoverage(M, FAM, Origins, Keys);
 }
 
 UnitVerdicts UnitAnalysis::run() {

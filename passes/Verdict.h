@@ -11,6 +11,7 @@
 #ifndef SMALLOC_PASSES_VERDICT_H
 #define SMALLOC_PASSES_VERDICT_H
 
+#include "AccessCoverage.h"
 #include "AllocationSites.h"
 #include "AllocationWrappers.h"
 #include "KeyedSummary.h"
@@ -83,6 +84,7 @@ struct UnitVerdicts {
   std::vector<ProfitableNest> Nests;
   bool OriginsGaveUp = false;
   KeyedSummary Summary;
+  AccessCoverage Coverage; ///< empty unless it was asked for
   std::unique_ptr<AllocationWrappers> Wrappers;
 };
 

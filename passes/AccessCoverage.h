@@ -1,0 +1,37 @@
+//===- AccessCoverage.h - how many accesses reach a site --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what counts as a heap access in a loop, and whether it is known where its memory comes from: from a site of the unit,
+// from a place that has a name (which other units' summaries may join with their sites), or from nowhere. A statistic for
+// docs/coverage.md (coverage=DIR); nothing is decided by it.
+//
+// Every load, store, atomic, copy and gather in a loop of its function counts once, but for those that reach variables of
+// the program or of the stack only.
+//===----------------------------------------------------------------------===//
+#ifndef SMALLOC_PASSES_ACCESSCOVERAGE_H
+#define SMALLOC_PASSES_ACCESSCOVERAGE_H
+
+#include "KeyedSummary.h"
+#include <map>
+
+namespace smalloc {
+
+struct Options;
+struct UnitVerdicts;
+
+struct AccessCoverage {
+  uint64_t Attributed = 0; ///< at least one site of the unit reaches them
+  uint64_t Unnamed = 0;    ///< nothing is known
+  /// The others, by the places that they got their pointers from: key, and whether through its memory.
+  std::map<std::vector<std::pair<uint64_t, bool>>, uint64_t> Named;
+};
+
+AccessCoverage accessCoverage(llvm::Module &M, llvm::FunctionAnalysisManager &FAM,
+                              const PointerOrigins &Origins, KeyNames &Keys);
+
+/// Writes what a join needs, too: the unit's flows and the nodes of its steerable sites.
+llvm::Error writeCoverageJson(const llvm::Module &M, const UnitVerdicts &Verdicts,
+                              llvm::StringRef Directory);
+
+} // namespace smalloc
+#endif
