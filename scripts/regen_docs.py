@@ -8,11 +8,15 @@
   profile       docs/profile-feedback.md  benchmarks/results/profile.json   scripts/profile_cost.py --record
   compile-cost  docs/compile-cost.md  benchmarks/results/compile-cost.json  scripts/compile-cost --record
   robustness    docs/robustness.md    benchmarks/results/robustness.json    scripts/robustness --record
+  packages      docs/robustness.md    benchmarks/results/robust-packages.json  scripts/robust-packages --record
+  coverage      docs/coverage.md      benchmarks/results/coverage.json      scripts/coverage --record
 
   regen_docs.py            rewrite the tables
   regen_docs.py --check    exit 1 when a page says something else than the results
 """
 import argparse
+import importlib.machinery
+import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -99,12 +103,31 @@ def robustness(report):
     return "\n".join(lines)
 
 
+def packages(report):
+    lines = ["| package | lines | compiled with | its own tests | as without the plugin |", "|---|---|---|---|---|"]
+    for row in report["rows"]:
+        tests = f"{row['tests']}, {row['failed']} failed" if row["built"] else "not built"
+        lines.append(f"| {row['package']} | {row['lines']} | `{row['way']}` | {tests} | {'yes' if row['same'] else '**no**'} |")
+    lines += ["", "Made by `scripts/robust-packages --record`."]
+    return "\n".join(lines)
+
+
+def coverage(report):
+    # A script without the suffix of a module.
+    loader = importlib.machinery.SourceFileLoader("coverage_study", str(ROOT / "scripts" / "coverage"))
+    program = importlib.util.module_from_spec(importlib.util.spec_from_loader("coverage_study", loader))
+    loader.exec_module(program)
+    return program.page(report)
+
+
 # name: page, results, how the results become text, what writes them
 SECTIONS = {
     "demo": ("README.md", "demo.json", table, "scripts/demo --record"),
     "oracle": ("docs/spread.md", "oracle.json", oracle, "tests/oracle/oracle.py --record"),
     "profile": ("docs/profile-feedback.md", "profile.json", profile, "scripts/profile_cost.py --record"),
     "compile-cost": ("docs/compile-cost.md", "compile-cost.json", compile_cost, "scripts/compile-cost --record"),
+    "packages": ("docs/robustness.md", "robust-packages.json", packages, "scripts/robust-packages --record"),
+    "coverage": ("docs/coverage.md", "coverage.json", coverage, "scripts/coverage --record"),
     "robustness": ("docs/robustness.md", "robustness.json", robustness, "scripts/robustness --record"),
 }
 
