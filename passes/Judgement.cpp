@@ -49,7 +49,8 @@ SpreadReference numbers(const LoopReference &R, uint64_t ObjectBytes, uint64_t P
       Out.StrideBytes = L.StrideBytes;
     else if (L.Kind == Motion::Symbolic)
       Out.StrideBytes = static_cast<int64_t>(PageBytes); // the row of an array of unknown shape
-    if (!L.OfCopy) // nobody else is inside a copy
+    // Nobody else is inside a copy.
+    if (!L.OfCopy)
       Out.Loop = L.L ? Loops.try_emplace(L.L, Loops.size() + 2).first->second : 1;
     for (size_t K = S.Levels.size() + 1; L.TripOf && K < R.Levels.size(); ++K)
       if (R.Levels[K].L == L.TripOf) {
@@ -252,7 +253,7 @@ std::vector<SpreadReference> ReferenceJudge::nestOf(const LoopReference &R,
 double ReferenceJudge::savingOf(std::vector<SpreadReference> Nest, double Cost) const {
   for (SpreadReference &R : Nest)
     R.Superpages = R.Object == Nest[0].Object;
-  const SpreadResult On = nestSpread(Nest, T)[0];
+  const SpreadResult On = spreadOfFirst(Nest, T);
   return std::max(0.0, Cost - On.ExposedPerAccess * O.Machine.walkCycles(On.Pages));
 }
 
@@ -281,7 +282,7 @@ Finding ReferenceJudge::judgeAnew(const LoopReference &Given, const JudgedObject
   }
   const bool Sized = Judged.SizeBytes != SMALLOC_UNKNOWN && !Judged.Many;
   const std::vector<SpreadReference> Nest = nestOf(R, Given, Judged);
-  const SpreadResult Alone = nestSpread(Nest, T)[0];
+  const SpreadResult Alone = spreadOfFirst(Nest, T);
   // The pages are known where the loops are, whatever follows from them.
   const bool Known = tripsKnown(R) && shapeKnown(R) && !isUnpredictable(R.varying()->Kind);
   if (Known) {
@@ -338,7 +339,7 @@ Finding ReferenceJudge::judgeAnew(const LoopReference &Given, const JudgedObject
   Out.MinBytes = BigEnough();
   // What it costs well beyond the reach: the saving that ranks the site.
   Own.ObjectBytes = 8 * T.ReachPages * T.PageBytes;
-  SpreadResult Beyond = nestSpread({Own}, T)[0];
+  SpreadResult Beyond = spreadOfFirst({Own}, T);
   Out.Misses = Beyond.ExposedPerAccess;
   Out.Saving =
       Beyond.ExposedPerAccess * O.Machine.walkCycles(8.0 * static_cast<double>(T.ReachPages));

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "KeyedSummary.h"
 #include "AllocationSites.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
@@ -63,25 +64,27 @@ std::string layoutOf(const MDNode *Struct) {
 
 } // namespace
 
-/// \p Exact: what tells the key apart; the name itself if empty.
-uint64_t KeyNames::key(const Twine &Name, StringRef Exact) {
-  std::string Text = Name.str();
-  uint64_t Hash = xxh3_64bits(Exact.empty() ? StringRef(Text) : Exact);
-  Names.try_emplace(Hash, std::move(Text));
+/// \p Exact: what tells the key apart; \p Name: for people, asked for once.
+uint64_t KeyNames::key(const Twine &Exact, function_ref<std::string()> Name) {
+  SmallString<128> Buffer;
+  uint64_t Hash = xxh3_64bits(Exact.toStringRef(Buffer));
+  auto [It, New] = Names.try_emplace(Hash);
+  if (New)
+    It->second = Name();
   return Hash;
 }
 
 uint64_t KeyNames::argumentKey(const Function &F, unsigned K) {
-  return key("argument " + Twine(K + 1) + " of " + demangle(F.getName()),
-             ("argument " + Twine(K) + " of " + F.getName()).str());
+  return key("argument " + Twine(K) + " of " + F.getName(),
+             [&] { return ("argument " + Twine(K + 1) + " of " + demangle(F.getName())).str(); });
 }
 uint64_t KeyNames::resultKey(const Function &F) {
-  return key("result of " + Twine(demangle(F.getName())), ("result of " + F.getName()).str());
+  return key("result of " + F.getName(), [&] { return "result of " + demangle(F.getName()); });
 }
 /// The result of a function that a context calls, if no unit of the image says that it is a wrapper.
 uint64_t KeyNames::otherwiseKey(const Function &F) {
-  uint64_t Key = key("result of " + Twine(demangle(F.getName())),
-                     ("otherwise result of " + F.getName()).str());
+  uint64_t Key = key("otherwise result of " + F.getName(),
+                     [&] { return "result of " + demangle(F.getName()); });
   Otherwise[resultKey(F)] = Key;
   return Key;
 }
@@ -89,15 +92,25 @@ uint64_t KeyNames::globalKey(const GlobalVariable &G, int64_t Offset) {
   std::string Exact = ("global " + G.getName() + " " + Twine(Offset)).str();
   if (G.hasLocalLinkage()) // nobody else's
     Exact += ' ' + M.getSourceFileName();
-  return key(Offset ? "byte " + Twine(Offset) + " of global " + demangle(G.getName())
-                    : "global " + Twine(demangle(G.getName())),
-             Exact);
+  return key(Exact, [&] {
+    return (Offset ? "byte " + itostr(Offset) + " of global " : std::string("global ")) +
+           demangle(G.getName());
+  });
 }
 
 /// The field that the type tag of \p Access names, in the innermost structure that has a name.
 std::optional<uint64_t> KeyNames::fieldKey(const Instruction &Access) {
   const MDNode *Tag = Access.getMetadata(LLVMContext::MD_tbaa);
-  if (!Tag || Tag->getNumOperands() < 3 || Tag->getOperand(0) == Tag->getOperand(1))
+  if (!Tag)
+    return std::nullopt;
+  auto [It, New] = Fields.try_emplace(Tag);
+  if (New)
+    It->second = fieldOf(Tag);
+  return It->second;
+}
+
+std::optional<uint64_t> KeyNames::fieldOf(const MDNode *Tag) {
+  if (Tag->getNumOperands() < 3 || Tag->getOperand(0) == Tag->getOperand(1))
     return std::nullopt;
   const MDNode *Struct = nodeOperand(Tag, 0), *Accessed = nodeOperand(Tag, 1);
   auto *At = mdconst::dyn_extract_or_null<ConstantInt>(Tag->getOperand(2));
@@ -124,16 +137,18 @@ std::optional<uint64_t> KeyNames::fieldKey(const Instruction &Access) {
   StringRef Name = typeName(Struct);
   if (tellsNothing(Name))
     return std::nullopt;
-  StringRef Plain = Name;
-  std::string Readable = Plain.consume_front("_ZTS")
-                             ? demangle(("_Z" + Plain).str()) // of a type: kept as it is if unknown
-                             : Name.str();
-  if (StringRef(Readable).starts_with("_Z")) {
-    StringRef Digits = Plain.take_while(isDigit);
-    Readable = Plain.drop_front(Digits.size()).str();
-  }
-  return key("byte " + Twine(Offset) + " of struct " + Readable,
-             "field " + utostr(Offset) + ' ' + layoutOf(Struct));
+  return key("field " + utostr(Offset) + ' ' + layoutOf(Struct), [&] {
+    StringRef Plain = Name;
+    std::string Readable =
+        Plain.consume_front("_ZTS")
+            ? demangle(("_Z" + Plain).str()) // of a type: kept as it is if unknown
+            : Name.str();
+    if (StringRef(Readable).starts_with("_Z")) {
+      StringRef Digits = Plain.take_while(isDigit);
+      Readable = Plain.drop_front(Digits.size()).str();
+    }
+    return ("byte " + Twine(Offset) + " of struct " + Readable).str();
+  });
 }
 
 SmallVector<KeyRoot, 2> KeyNames::memoryOf(const Instruction &Access) {
@@ -307,7 +322,8 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
   for (const AllocationWrapper *W : Wrappers.all()) {
     // By its linkage name, which tells readers which contexts are real.
     std::string Whose = W->F->hasLocalLinkage() ? ' ' + M.getSourceFileName() : std::string();
-    uint64_t Exact = key(W->F->getName(), ("wrapper " + W->F->getName() + Whose).str());
+    uint64_t Exact =
+        key("wrapper " + W->F->getName() + Whose, [&] { return W->F->getName().str(); });
     uint64_t Result = isExported(*W->F) && W->Exported ? resultKey(*W->F) : Exact;
     Out.Flows.push_back(
         {Result, Exact, SMALLOC_FLOW_WRAPPER | (W->Condition ? SMALLOC_FLOW_CONDITIONAL : 0)});

@@ -68,12 +68,13 @@ public:
 
 private:
   using Roots = llvm::SmallVector<KeyRoot, 2>;
-  uint64_t key(const llvm::Twine &Name, llvm::StringRef Exact = "");
+  uint64_t key(const llvm::Twine &Exact, llvm::function_ref<std::string()> Name);
   uint64_t argumentKey(const llvm::Function &F, unsigned K);
   uint64_t resultKey(const llvm::Function &F);
   uint64_t otherwiseKey(const llvm::Function &F);
   uint64_t globalKey(const llvm::GlobalVariable &G, int64_t Offset);
   std::optional<uint64_t> fieldKey(const llvm::Instruction &Access);
+  std::optional<uint64_t> fieldOf(const llvm::MDNode *Tag);
   void walk(const llvm::Value *V, Roots &Out, llvm::SmallPtrSetImpl<const llvm::Value *> &Seen);
   void walkAlloca(const llvm::Value *Slot, Roots &Out);
   bool outsiders(const llvm::CallBase &Call, const llvm::Function *&Callee);
@@ -84,6 +85,7 @@ private:
   llvm::FunctionAnalysisManager &FAM;
   const llvm::DataLayout &Layout;
   llvm::DenseMap<uint64_t, std::string> Names;
+  llvm::DenseMap<const llvm::MDNode *, std::optional<uint64_t>> Fields; ///< by type tag
   llvm::MapVector<uint64_t, uint64_t> Otherwise; ///< result key to otherwiseKey
 };
 

@@ -244,7 +244,8 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
     for (const Touch &T : touchesOf(*At)) {
       Instruction &I = *At;
       Value *Pointer = T.Pointer;
-      if (isa<AllocaInst>(getUnderlyingObject(Pointer)) ||
+      const Value *Root = getUnderlyingObject(Pointer);
+      if (isa<AllocaInst>(Root) ||
           Pointer->getType()->getScalarType()->getPointerAddressSpace() != 0)
         continue;
       LoopReference R;
@@ -253,6 +254,10 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
       R.Bytes = T.Bytes;
       R.Writes = T.Writes;
       const Loop *Inner = LI.getLoopFor(I.getParent());
+      const auto *Passed = dyn_cast<Argument>(Root);
+      const bool IsChased = Passed && Chased.contains(Passed);
+      if (!Inner && !IsChased && !computedIndex(Pointer)) // nothing repeats it, or who knows how
+        continue;
       const SCEV *Address = SE.isSCEVable(Pointer->getType()) ? SE.getSCEV(Pointer) : nullptr;
       if (!Address && !T.Gathers)
         continue;
@@ -326,12 +331,11 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
       }
       startOrEnd(R, SE);
       R.StartBytes = startBytes(R, Address, SE);
-      const Value *Root = getUnderlyingObject(Pointer);
       LoopLevel Around; // recursion, or a loop of a caller
-      if (auto *A = dyn_cast<Argument>(Root); A && Chased.contains(A)) {
+      if (IsChased) {
         Around.Kind = Motion::Chase;
         R.Levels.push_back(Around);
-      } else if (!Inner && computedIndex(Pointer)) {
+      } else if (!Inner) { // a computed index
         Around.Kind = Motion::Irregular;
         R.Assumed = !CalledInLoop;
         R.Levels.push_back(Around);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 
 namespace smalloc {
 namespace {
@@ -50,11 +51,18 @@ public:
       for (unsigned Depth = 0; Depth <= R.Levels.size(); ++Depth)
         Own.push_back(footprint(Nest.back(), Depth, pageOf(Nest.back())));
     }
+    Counts.resize(Nest.size());
   }
 
-  std::vector<SpreadResult> results();
+  SpreadResult result(size_t Index);
 
 private:
+  struct Count {
+    size_t Fits = 0; ///< levels whose pages all stay
+    double Misses = 0;
+  };
+  const Count &count(size_t Index);
+  bool allFit(size_t Index) { return count(Index).Fits >= Nest[Index].Levels.size(); }
   uint64_t pageOf(const SpreadReference &R) const {
     return R.Superpages ? T.SuperpageBytes : T.PageBytes;
   }
@@ -80,6 +88,7 @@ private:
   std::vector<SpreadReference> Nest;
   std::vector<std::vector<Footprint>> Prints; ///< of each reference, at each depth
   std::map<std::pair<unsigned, bool>, bool> LoopFits;
+  std::vector<std::optional<Count>> Counts;
 };
 
 /// Entries that a footprint needs. Blocks that start at multiples of g pages use each g-th set, unless they are long.
@@ -270,39 +279,49 @@ double NestMisses::exposedShare(const SpreadReference &R, double Missed) const {
   return (1 + (Unfollowed - 1) * (InRun - Pages) / (Trip - 1)) / InRun;
 }
 
-std::vector<SpreadResult> NestMisses::results() {
-  std::vector<SpreadResult> Results;
-  std::map<unsigned, double> FirstTouches; // of objects whose pages all stay
-  std::vector<double> Misses;
-  std::vector<size_t> Fitting;
-  for (size_t I = 0; I < Nest.size(); ++I) {
-    const size_t Fits = levelsThatFit(I);
-    Fitting.push_back(Fits);
-    Misses.push_back(missesOf(I, Fits) * groupShare(I, Fits));
-    if (Nest[I].Object && Fits >= Nest[I].Levels.size())
-      FirstTouches[Nest[I].Object] += Misses[I];
+const NestMisses::Count &NestMisses::count(size_t Index) {
+  std::optional<Count> &Known = Counts[Index];
+  if (!Known) {
+    Known.emplace();
+    Known->Fits = levelsThatFit(Index);
+    Known->Misses = missesOf(Index, Known->Fits) * groupShare(Index, Known->Fits);
   }
-  for (size_t I = 0; I < Nest.size(); ++I) {
-    const SpreadReference &R = Nest[I];
-    SpreadResult Out;
-    Out.Pages = Prints[I].back().Pages;
-    Out.Accesses = iterations(R, 0, R.Levels.size());
-    if (R.Object && Fitting[I] >= R.Levels.size()) // a page is first touched by one of them
-      Misses[I] *= std::min(1.0, objectPages(R, pageOf(R)) / std::max(FirstTouches[R.Object], 1.0));
-    const double Missed = std::min(Misses[I], Out.Accesses);
-    Out.MissesPerAccess = Out.Accesses > 0 ? Missed / Out.Accesses : 0;
-    Out.ExposedPerAccess = Out.MissesPerAccess * exposedShare(R, Missed);
-    Out.AccessesPerPage = Out.Pages > 0 ? Out.Accesses / Out.Pages : 0;
-    Results.push_back(Out);
+  return *Known;
+}
+
+SpreadResult NestMisses::result(size_t Index) {
+  const SpreadReference &R = Nest[Index];
+  SpreadResult Out;
+  Out.Pages = Prints[Index].back().Pages;
+  Out.Accesses = iterations(R, 0, R.Levels.size());
+  double Misses = count(Index).Misses;
+  if (R.Object && allFit(Index)) { // all of its pages stay: a page is first touched by one of them
+    double FirstTouches = 0;
+    for (size_t I = 0; I < Nest.size(); ++I)
+      if (Nest[I].Object == R.Object && allFit(I))
+        FirstTouches += count(I).Misses;
+    Misses *= std::min(1.0, objectPages(R, pageOf(R)) / std::max(FirstTouches, 1.0));
   }
-  return Results;
+  const double Missed = std::min(Misses, Out.Accesses);
+  Out.MissesPerAccess = Out.Accesses > 0 ? Missed / Out.Accesses : 0;
+  Out.ExposedPerAccess = Out.MissesPerAccess * exposedShare(R, Missed);
+  Out.AccessesPerPage = Out.Pages > 0 ? Out.Accesses / Out.Pages : 0;
+  return Out;
 }
 
 } // namespace
 
 std::vector<SpreadResult> nestSpread(const std::vector<SpreadReference> &Given,
                                      const SpreadTarget &T) {
-  return NestMisses(Given, T).results();
+  NestMisses Nest(Given, T);
+  std::vector<SpreadResult> Results;
+  for (size_t I = 0; I < Given.size(); ++I)
+    Results.push_back(Nest.result(I));
+  return Results;
+}
+
+SpreadResult spreadOfFirst(const std::vector<SpreadReference> &Given, const SpreadTarget &T) {
+  return NestMisses(Given, T).result(0);
 }
 
 uint64_t smallestPayingBytes(const SpreadReference &R, const SpreadTarget &T, double MissCycles,
@@ -310,7 +329,7 @@ uint64_t smallestPayingBytes(const SpreadReference &R, const SpreadTarget &T, do
   auto Pays = [&](uint64_t Pages) {
     SpreadReference Sized = R;
     Sized.ObjectBytes = Pages * T.PageBytes;
-    return nestSpread({Sized}, T)[0].ExposedPerAccess * MissCycles >= MinCycles;
+    return spreadOfFirst({Sized}, T).ExposedPerAccess * MissCycles >= MinCycles;
   };
   // Misses grow with the object: bisect over the number of pages.
   uint64_t Low = 1, High = uint64_t(1) << 36;

@@ -45,6 +45,9 @@ struct SpreadResult {
 std::vector<SpreadResult> nestSpread(const std::vector<SpreadReference> &Nest,
                                      const SpreadTarget &T);
 
+/// The result of the first reference alone; the others cost little then.
+SpreadResult spreadOfFirst(const std::vector<SpreadReference> &Nest, const SpreadTarget &T);
+
 /// Object size in bytes from which walking it costs at least \p MinCycles a access, other sizes being equal, for a
 /// reference whose unknown trip counts follow the object's size. Returns UINT64_MAX when no size does.
 uint64_t smallestPayingBytes(const SpreadReference &R, const SpreadTarget &T, double MissCycles,

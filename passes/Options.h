@@ -39,6 +39,7 @@ struct Options {
   std::shared_ptr<const Directives> Use; ///< of profile-use; null: none
   bool Layout = false;                   ///< pad colliding rows of arrays that only the unit knows
   std::vector<std::string> Warnings; ///< of options that are taken all the same; to be said once
+  bool OwnLocations = false;         ///< nobody else asked for locations in the IR
   unsigned Units = 1;                ///< that make up the module: more than one in a link with LTO
 };
 

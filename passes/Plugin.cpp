@@ -28,11 +28,13 @@ class SmallocAction : public clang::PluginASTAction {
 
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &CI,
                                                         StringRef) override {
-    Current = O;
     clang::CodeGenOptions &CodeGen = CI.getCodeGenOpts();
     // Sites are reported with lines also without -g: locations in the IR, nothing in the object.
-    if (CodeGen.getDebugInfo() == codegenoptions::NoDebugInfo)
+    if (CodeGen.getDebugInfo() == codegenoptions::NoDebugInfo && CodeGen.OptimizationLevel > 0) {
       CodeGen.setDebugInfo(codegenoptions::LocTrackingOnly);
+      O.OwnLocations = true;
+    }
+    Current = O;
     // Given with -fpass-plugin too, the same file is registered by clang itself: once is enough.
     bool AlsoPassPlugin =
         any_of(CI.getPassPlugins(), [](const auto &P) { return P->getPluginName() == "smalloc"; });

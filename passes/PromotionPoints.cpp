@@ -196,9 +196,8 @@ void insertTouch(const ProfitableNest &N, Instruction *At, Value *Object, Value 
 
 } // namespace
 
-bool insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManager &FAM) {
+void insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManager &FAM) {
   DenseSet<std::pair<const Loop *, Value *>> Done;
-  bool Changed = false;
   for (const ProfitableNest &N : Nests) {
     ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(*N.F);
     DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(*N.F);
@@ -223,12 +222,8 @@ bool insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManag
       if (isTouched(At, Object))
         continue;
       insertTouch(N, At, Object, accessesInPreheader(N, At, SE));
-    } else {
-      continue;
     }
-    Changed = true;
   }
-  return Changed;
 }
 
 } // namespace smalloc

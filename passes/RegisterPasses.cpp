@@ -12,6 +12,8 @@
 #include "SiteText.h"
 #include "StaticArrays.h"
 #include "Verdict.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -31,6 +33,27 @@ bool supportedTarget(const Module &M) {
 
 FunctionAnalysisManager &functionAnalyses(Module &M, ModuleAnalysisManager &AM) {
   return AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
+}
+
+/// The functions that the rewriting changes: with steerable sites, or with promotion points.
+SmallSetVector<Function *, 16> changedFunctions(const UnitVerdicts &Verdicts) {
+  SmallSetVector<Function *, 16> Changed;
+  for (const SiteVerdict &V : Verdicts.Sites)
+    if (V.steerable())
+      Changed.insert(V.Call->getFunction());
+  for (const ProfitableNest &N : Verdicts.Nests)
+    Changed.insert(N.F);
+  return Changed;
+}
+
+/// What is known of all other functions stays known: later passes would have to find it out again.
+PreservedAnalyses allBut(ArrayRef<Function *> Changed, FunctionAnalysisManager &FAM) {
+  for (Function *F : Changed)
+    FAM.invalidate(*F, PreservedAnalyses::none());
+  PreservedAnalyses Preserved;
+  Preserved.preserve<FunctionAnalysisManagerModuleProxy>();
+  Preserved.preserveSet<AllAnalysesOn<Function>>();
+  return Preserved;
 }
 
 void writeCoverage(Module &M, const UnitVerdicts &Verdicts, const std::string &Directory) {
@@ -72,9 +95,13 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
   writeCoverage(M, Verdicts, O.CoverageDir);
   if (Again)
     keepStaticIds(Verdicts.Statics);
-  bool Changed = insertPromotionPoints(Verdicts.Nests, FAM);
-  Changed |= rewriteSites(M, Verdicts, O);
-  return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  const SmallSetVector<Function *, 16> Changed = changedFunctions(Verdicts);
+  insertPromotionPoints(Verdicts.Nests, FAM);
+  rewriteSites(M, Verdicts, O);
+  // Had for the lines of sites and loops; the rest of the pipeline need not keep them up.
+  if (O.OwnLocations && !ForLink && O.GenerateDir.empty())
+    StripDebugInfo(M);
+  return allBut(Changed.getArrayRef(), FAM);
 }
 
 PreservedAnalyses SmallocLinkPass::run(Module &M, ModuleAnalysisManager &AM) {

@@ -139,8 +139,7 @@ void emitModuleRecord(Module &M, const Options &O) {
 
 } // namespace
 
-bool rewriteSites(Module &M, const UnitVerdicts &Unit, const Options &O, SiteCells *Cells) {
-  bool Changed = !Unit.Sites.empty() || !Unit.Statics.empty();
+void rewriteSites(Module &M, const UnitVerdicts &Unit, const Options &O, SiteCells *Cells) {
   bool AnyCell = false;
   DenseMap<const CallBase *, CallBase *> Rewritten;
   DenseMap<const Value *, AllocFamily> Families;
@@ -165,13 +164,10 @@ bool rewriteSites(Module &M, const UnitVerdicts &Unit, const Options &O, SiteCel
       rewriteCall(M, Copy, Family == Families.end() ? AllocFamily::Wrapper : Family->second,
                   Unit.Wrappers->calledBy(Copy), Cell);
     });
-  if (AnyCell || !Unit.Summary.empty() || M.getNamedGlobal("__smalloc_v1_module")) {
+  if (AnyCell || !Unit.Summary.empty() || M.getNamedGlobal("__smalloc_v1_module"))
     emitKeys(M, Unit.Summary); // an empty one, too: the module record names the section's bounds
-    Changed = true;
-  }
   if (AnyCell)
     emitModuleRecord(M, O);
-  return Changed;
 }
 
 } // namespace smalloc

@@ -16,13 +16,14 @@ namespace smalloc {
 /// Cells of the sites that were rewritten, by the calls as they were (which are gone).
 using SiteCells = llvm::DenseMap<const llvm::CallBase *, llvm::GlobalVariable *>;
 
-/// Emits descriptors for all sites of \p Unit and its summary, and rewrites the steerable sites. Returns true if \p M
-/// changed.
-bool rewriteSites(llvm::Module &M, const UnitVerdicts &Unit, const Options &O,
+/// Emits descriptors for all sites of \p Unit and its summary, and rewrites the steerable sites. Of the functions that there
+/// were, those of the steerable sites change.
+void rewriteSites(llvm::Module &M, const UnitVerdicts &Unit, const Options &O,
                   SiteCells *Cells = nullptr);
 
-/// Puts promotion points before profitable nests. Must run before rewriteSites (uses the analyses of the verdicts).
-bool insertPromotionPoints(llvm::ArrayRef<ProfitableNest> Nests,
+/// Puts promotion points before profitable nests, in whose functions loops may get preheaders for it. Must run before
+/// rewriteSites (uses the analyses of the verdicts).
+void insertPromotionPoints(llvm::ArrayRef<ProfitableNest> Nests,
                            llvm::FunctionAnalysisManager &FAM);
 
 } // namespace smalloc

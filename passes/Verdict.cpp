@@ -124,8 +124,8 @@ void UnitAnalysis::collectReferences() {
     ByFunction[&F] = std::move(Found);
   }
   for (Function &F : M)
-    for (const LoopReference &R : ByFunction.lookup(&F)) // keeps program order
-      References.push_back(R);
+    if (auto It = ByFunction.find(&F); It != ByFunction.end()) // keeps program order
+      append_range(References, It->second);
   for (const LoopReference &R : References) {
     if (!R.Repeated)
       Judge.add(R);
