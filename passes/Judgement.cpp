@@ -310,8 +310,12 @@ Finding ReferenceJudge::judgeAnew(const LoopReference &Given, const JudgedObject
   const double Cost = Alone.ExposedPerAccess * O.Machine.walkCycles(Alone.Pages);
   LoopNumbers Loops;
   SpreadReference Own = numbers(R, SMALLOC_UNKNOWN, T.PageBytes, Loops);
-  auto BigEnough = [&] {
-    return smallestPayingBytes(Own, T, O.Machine.WalkNearCycles, MinSavingCycles);
+  auto BigEnough = [&] { // the same for each site that the reference may walk
+    const uint64_t Repeated = R.Levels.size() > Given.Levels.size() ? *R.Levels.back().Trip : 0;
+    auto [It, New] = Paying.try_emplace({&Given, Repeated});
+    if (New)
+      It->second = smallestPayingBytes(Own, T, O.Machine.WalkNearCycles, MinSavingCycles);
+    return It->second;
   };
   if (Out.Pattern == SMALLOC_PATTERN_STREAMING &&
       (Sized || Known ? Cost < MinSavingCycles : BigEnough() == SMALLOC_UNKNOWN)) {

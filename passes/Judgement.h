@@ -71,6 +71,8 @@ private:
   mutable llvm::DenseMap<const llvm::Value *, unsigned> ObjectNumbers;
   mutable llvm::DenseMap<const LoopReference *, Walked> Known;
   mutable llvm::DenseMap<const LoopReference *, Finding> OfAnything;
+  /// Smallest paying size of a reference whose object is unknown, by the times that it is repeated.
+  mutable llvm::DenseMap<std::pair<const LoopReference *, uint64_t>, uint64_t> Paying;
 };
 
 bool tripsKnown(const LoopReference &R);

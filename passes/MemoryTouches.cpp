@@ -35,8 +35,7 @@ SmallVector<Touch, 2> touchesOf(Instruction &I) {
                                    Length && Length->getLimitedValue() == Bytes,
                                    /*Gathers=*/false, /*Walks=*/!Length}};
     if (auto *Copy = dyn_cast<AnyMemTransferInst>(Fill))
-      Touches.push_back(
-          {Copy->getRawSource(), Bytes, false, /*Gathers=*/false, /*Walks=*/!Length});
+      Touches.push_back({Copy->getRawSource(), Bytes, false, /*Gathers=*/false, /*Walks=*/!Length});
     return Touches;
   }
   // Masked loads and stores, gathers and scatters, generic ones and the target's own.
