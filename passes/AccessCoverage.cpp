@@ -58,12 +58,13 @@ AccessCoverage accessCoverage(Module &M, FunctionAnalysisManager &FAM,
               ++Out.Named[std::move(Places)];
           }
   }
+  Out.Elsewhere = Keys.argumentsFromElsewhere();
   return Out;
 }
 
 Error writeCoverageJson(const Module &M, const UnitVerdicts &Verdicts, StringRef Directory) {
   auto Hex = [](uint64_t Key) { return utohexstr(Key, /*LowerCase=*/true, /*Width=*/16); };
-  json::Array Named, Flows, Sites;
+  json::Array Named, Flows, Sites, Elsewhere;
   uint64_t NamedAccesses = 0;
   const AccessCoverage &C = Verdicts.Coverage;
   for (const auto &[Places, Count] : C.Named) {
@@ -73,6 +74,8 @@ Error writeCoverageJson(const Module &M, const UnitVerdicts &Verdicts, StringRef
     Named.push_back(json::Object{{"places", std::move(Keys)}, {"accesses", Count}});
     NamedAccesses += Count;
   }
+  for (uint64_t Key : C.Elsewhere)
+    Elsewhere.push_back(Hex(Key));
   for (const KeyedSummary::Flow &F : Verdicts.Summary.Flows)
     Flows.push_back(json::Array{Hex(F.From), Hex(F.To), F.Flags});
   for (const SiteVerdict &V : Verdicts.Sites)
@@ -85,6 +88,7 @@ Error writeCoverageJson(const Module &M, const UnitVerdicts &Verdicts, StringRef
                    {"unnamed", C.Unnamed},
                    {"origins_gave_up", Verdicts.OriginsGaveUp},
                    {"named", std::move(Named)},
+                   {"elsewhere", std::move(Elsewhere)},
                    {"flows", std::move(Flows)},
                    {"sites", std::move(Sites)}};
   // Units of one name in different folders, and links one after the other, must not overwrite each other.

@@ -24,6 +24,8 @@ struct AccessCoverage {
   uint64_t Unnamed = 0;    ///< nothing is known
   /// The others, by the places that they got their pointers from: key, and whether through its memory.
   std::map<std::vector<std::pair<uint64_t, bool>>, uint64_t> Named;
+  /// Places that other memory than the heap's goes to.
+  std::vector<uint64_t> Elsewhere;
 };
 
 AccessCoverage accessCoverage(llvm::Module &M, llvm::FunctionAnalysisManager &FAM,

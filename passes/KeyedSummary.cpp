@@ -266,6 +266,29 @@ void KeyNames::walkAlloca(const Value *Slot, Roots &Out) {
   }
 }
 
+std::vector<uint64_t> KeyNames::argumentsFromElsewhere() {
+  std::vector<uint64_t> Keys;
+  std::set<uint64_t> Seen;
+  for (Function &F : M)
+    for (Instruction &I : instructions(F)) {
+      auto *Call = dyn_cast<CallBase>(&I);
+      const Function *Callee;
+      if (!Call || !outsiders(*Call, Callee))
+        continue;
+      for (unsigned K = 0; K < Call->arg_size(); ++K) {
+        const Value *V = Call->getArgOperand(K);
+        if (!V->getType()->isPointerTy() || isa<ConstantPointerNull, UndefValue, Function>(V))
+          continue;
+        PointerOrigins::Answer From = Origins.originsOf(V);
+        if (isa<AllocaInst, GlobalVariable>(getUnderlyingObject(V)) ||
+            (From.Sites.empty() && !From.Unknown))
+          if (uint64_t Key = argumentKey(*Callee, K); Seen.insert(Key).second)
+            Keys.push_back(Key);
+      }
+    }
+  return Keys;
+}
+
 void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallBase *)> NodeOf) {
   std::set<std::tuple<uint64_t, uint64_t, unsigned>> Seen;
   std::vector<KeyedSummary::Flow> OfKeys;

@@ -64,6 +64,9 @@ public:
   /// The flows of the unit: \p NodeOf gives a site's node, 0 for a site that nobody steers.
   void collectFlows(KeyedSummary &Out, llvm::function_ref<uint64_t(const llvm::CallBase *)> NodeOf);
 
+  /// The arguments through which the unit hands out memory of the stack or of variables, in program order.
+  std::vector<uint64_t> argumentsFromElsewhere();
+
   const llvm::DenseMap<uint64_t, std::string> &names() const { return Names; }
 
 private:

@@ -9,6 +9,7 @@ cat >main.c <<'C'
 #include <stdlib.h>
 double walk(const double *a, long n);
 double rest(double **table, long n);
+double local(const double *few, long n);
 int main(int argc, char **argv) {
   (void)argv;
   long n = argc * 1000L;
@@ -18,7 +19,8 @@ int main(int argc, char **argv) {
     a[i] = i;
     rows[i] = a;
   }
-  double s = walk(a, n) + rest(rows, n);
+  double few[4] = {1, 2, argc, 4};
+  double s = walk(a, n) + rest(rows, n) + local(few, n & 3);
   return s > 1e9;
 }
 C
@@ -28,6 +30,13 @@ double walk(const double *a, long n) {
 #pragma clang loop unroll(disable) vectorize(disable)
   for (long i = 0; i < n; i++) // argument 1 of walk: joined
     s += a[i];
+  return s;
+}
+double local(const double *few, long n) {
+  double s = 0;
+#pragma clang loop unroll(disable) vectorize(disable)
+  for (long i = 0; i < n; i++) // argument 1 of local: the stack
+    s += few[i];
   return s;
 }
 double never(const double *a, long n) {
@@ -61,11 +70,14 @@ loader = importlib.machinery.SourceFileLoader("coverage_study", sys.argv[1])
 study = importlib.util.module_from_spec(importlib.util.spec_from_loader("coverage_study", loader))
 loader.exec_module(study)
 modules, link = study.read(pathlib.Path("own")), study.read(pathlib.Path("linked"))
-assert sum(m["accesses"] for m in modules) == 6 and sum(m["attributed"] for m in modules) == 2, modules
+assert sum(m["accesses"] for m in modules) == 7 and sum(m["attributed"] for m in modules) == 2, modules
 assert sum(m["unnamed"] for m in modules) == 0, modules
 seen = study.reached(modules)
 joined = sum(n["accesses"] for m in modules for n in m["named"] if any((k, c) in seen for k, c in n["places"]))
 assert joined == 3, (joined, modules)
-# Nobody calls never(): the linker has removed it.
+elsewhere = study.reached(modules, "elsewhere")
+local = [n for m in modules for n in m["named"] if all((k, c) in elsewhere and (k, c) not in seen for k, c in n["places"])]
+assert [n["accesses"] for n in local] == [1], (local, modules)
+# The stack is no heap; nobody calls never(), so the linker has removed it.
 assert (link[0]["accesses"], link[0]["attributed"]) in ((5, 5), (6, 5)), link
 PY
