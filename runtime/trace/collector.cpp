@@ -274,10 +274,6 @@ void rate_text(char *text, size_t capacity) {
   text[size] = 0;
 }
 
-void open_trace(uint64_t parent) {
-  char path[4096], header[8192], host[256] = "", program[4096] = "";
-  gethostname(host, sizeof host - 1);
-  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
 // As compilers do for the profiles of their programs. What cannot be made shows when the file is opened.
 void make_folders(const char *path) {
   char part[sizeof g_pattern];
@@ -304,6 +300,10 @@ bool into_folder(char *path, size_t capacity) {
   return n > 0 && static_cast<size_t>(n) < capacity - length;
 }
 
+void open_trace(uint64_t parent) {
+  char path[4096], header[8192], host[256] = "", program[4096] = "";
+  gethostname(host, sizeof host - 1);
+  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   program[length > 0 ? length : 0] = 0;
   if (!expand_path(g_pattern, path, sizeof path) || !into_folder(path, sizeof path))
     return;
@@ -352,8 +352,6 @@ void in_child() {
   open_trace(g_forking);
 }
 
-// What SMALLOC_CONF says. False: do not record, whoever asks.
-bool read_settings() {
 // In libsmalloc's words (smalloc/core/options.cpp).
 void say_bad_rate(const char *value) {
   char line[256], shown[32] = "";
@@ -368,6 +366,8 @@ void say_bad_rate(const char *value) {
     return; // nobody listens
 }
 
+// What SMALLOC_CONF says. False: do not record, whoever asks.
+bool read_settings() {
   const char *conf = getauxval(AT_SECURE) ? nullptr : getenv("SMALLOC_CONF");
   if (getauxval(AT_SECURE))
     return false;
@@ -413,6 +413,7 @@ void record_into(const char *directory) {
   if (g_started || g_refused)
     return;
   const Inside inside;
+  make_folders(directory);
   const int n = snprintf(g_pattern, sizeof g_pattern, "%s/smalloc.%s.%%p.trace",
                          *directory ? directory : ".", program_invocation_short_name);
   if (n < 0 || static_cast<size_t>(n) >= sizeof g_pattern)
@@ -426,7 +427,6 @@ void announce_caller(const void *return_address) {
     t_state.announced_caller = return_address;
 }
 void announce_site(const smalloc_cell *cell) { t_state.announced_cell = cell; }
-  make_folders(directory);
 
 void note_allocate(const void *p, size_t bytes, const void *caller) {
   const Inside inside;
