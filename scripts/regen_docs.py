@@ -98,7 +98,7 @@ def robustness(report):
     for row in report["rows"]:
         lines.append(f"| {row['what']} | {row['programs']} | {row['compilations']} | {row['differences']} | {row['crashes']} | "
                      f"{row['unstable']} |")
-    lines += ["", f"Seeds from {report['seed']} on; skipped because plain clang's program did not end in time: "
+    lines += ["", f"Seeds from {report['seed']} on; skipped because plain clang, or its program, did not end in time: "
               f"{report['skipped']}. Made by `scripts/robustness --record`."]
     return "\n".join(lines)
 
