@@ -185,6 +185,7 @@ void FormerSites::takeBackEntries(FunctionAnalysisManager &FAM) {
     Absent->setVisibility(GlobalValue::HiddenVisibility);
     Absent->setDSOLocal(false);
     Absent->takeName(Record);
+    WrapperRecords.push_back(Absent->getName().str());
     auto *Own = dyn_cast<GlobalAlias>(Record->getInitializer()->getOperand(0));
     Record->replaceAllUsesWith(Absent);
     erase(Record);
@@ -282,7 +283,17 @@ void FormerSites::settle(UnitVerdicts &Unit) const {
   }
 }
 
+/// The linker believes that a record is where it was: one that was not made anew is there, and fits no function.
+void FormerSites::keepRecordNames() {
+  for (const std::string &Name : WrapperRecords)
+    if (GlobalVariable *Record = M.getNamedGlobal(Name); Record && Record->isDeclaration()) {
+      Record->setInitializer(Constant::getNullValue(Record->getValueType()));
+      Record->setLinkage(GlobalValue::WeakAnyLinkage);
+    }
+}
+
 void FormerSites::finish(const SiteCells &Cells) {
+  keepRecordNames();
   bool AnyRecord = !Cells.empty();
   SmallVector<const Former *, 8> Left;
   SmallPtrSet<const GlobalVariable *, 16> Done; // calls that were one may have become two

@@ -49,10 +49,12 @@ private:
   void takeBackCall(llvm::CallBase &Call);
   void takeBackEntries(llvm::FunctionAnalysisManager &FAM);
   void collectRecords();
+  void keepRecordNames();
 
   llvm::Module &M;
   llvm::MapVector<const llvm::CallBase *, Former> Sites;
   llvm::SmallVector<llvm::GlobalVariable *, 8> WithoutCell; ///< records of plain calls
+  std::vector<std::string> WrapperRecords; ///< of functions that returned fresh memory
   unsigned Units = 0;
 };
 
