@@ -5,6 +5,7 @@
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
 
+#include <atomic>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -13,6 +14,9 @@
 
 #ifndef MADV_COLD
 #define MADV_COLD 20
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
 #endif
 
 namespace smalloc::numa {
@@ -26,6 +30,8 @@ struct ScanArgument {
       any_of, returned;
 };
 constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanArgument);
+/// Units that are advised against superpages now. Those that were unmapped meanwhile stay counted: it is a limit, no account.
+std::atomic<unsigned> g_advised{0};
 constexpr uint64_t kIsPresent = 1u << 3, kIsHuge = 1u << 6;
 
 } // namespace
@@ -55,9 +61,24 @@ Backing backing_of(uintptr_t address) {
 
 int split_superpage(void *address) {
   KeepErrno keep;
-  if (madvise(address, kBasePageBytes, MADV_COLD) != 0)
-    return errno;
-  return backing_of(reinterpret_cast<uintptr_t>(address)) == Backing::kSuperpage ? EBUSY : 0;
+  // Before the split: khugepaged may be looking.
+  const bool advised =
+      g_advised.load() < kMostAdvised && madvise(address, kSuperpageBytes, MADV_NOHUGEPAGE) == 0;
+  int error = madvise(address, kBasePageBytes, MADV_COLD) == 0 ? 0 : errno;
+  if (!error && backing_of(reinterpret_cast<uintptr_t>(address)) == Backing::kSuperpage)
+    error = EBUSY;
+  if (advised && error)
+    madvise(address, kSuperpageBytes, MADV_HUGEPAGE);
+  else if (advised)
+    g_advised++;
+  return error;
+}
+
+int join_pages(void *start, size_t bytes) {
+  KeepErrno keep;
+  if (madvise(start, bytes, MADV_HUGEPAGE) == 0 && g_advised.load() > 0)
+    g_advised--;
+  return madvise(start, bytes, MADV_COLLAPSE) == 0 ? 0 : errno;
 }
 
 } // namespace smalloc::numa

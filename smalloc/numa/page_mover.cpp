@@ -6,14 +6,9 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25
-#endif
 
 namespace smalloc::numa {
 namespace {
@@ -29,12 +24,6 @@ long kernel_move_pages(unsigned long count, void **pages, const int *nodes, int 
   errno = before;
   return r;
 }
-int kernel_collapse(void *start, size_t bytes) {
-  const int before = errno;
-  const int r = madvise(start, bytes, MADV_COLLAPSE) == 0 ? 0 : errno;
-  errno = before;
-  return r;
-}
 uint64_t kernel_now_ns() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -43,8 +32,7 @@ uint64_t kernel_now_ns() {
 
 } // namespace
 
-const MoverHooks kKernelMover = {kernel_move_pages, kernel_collapse, kernel_now_ns,
-                                 split_superpage};
+const MoverHooks kKernelMover = {kernel_move_pages, join_pages, kernel_now_ns, split_superpage};
 
 const char *failure_name(MoveFailure failure) {
   static const char *const names[] = {"busy", "no_memory",   "shared",        "absent",
