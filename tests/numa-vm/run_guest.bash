@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # run_guest.bash decides how a guest is started for the tests: one boot with so many nodes, everything in guest.bash, and what the
-# monitor in QEMU counted, which nobody in the guest can influence.
+# monitor in QEMU counted, which nobody in the guest can influence. SMALLOC_TEST_LONG=1: all checks, not the core of them.
 set -euo pipefail
 nodes=$1
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -25,9 +25,11 @@ if [ -e "$SMALLOC_BUILD/lib/SmallocPlugin.so" ]; then
 fi
 hugepages=0
 [ "$nodes" != 2 ] || hugepages=16
+scope=core
+[ "${SMALLOC_TEST_LONG:-}" != 1 ] || scope=long
 status=0
-"$here/numa-vm" --nodes "$nodes" --distance 25 --mem 512 --hugepages "$hugepages" --timeout 250 --monitor "$scratch/monitor" -- \
-  bash "$here/guest.bash" "$nodes" "$SMALLOC_BUILD" "$scratch" || status=$?
+"$here/numa-vm" --nodes "$nodes" --distance 25 --mem 512 --hugepages "$hugepages" --timeout 900 --monitor "$scratch/monitor" -- \
+  bash "$here/guest.bash" "$nodes" "$SMALLOC_BUILD" "$scratch" "$scope" || status=$?
 [ ! -e "$scratch/monitor" ] || cat "$scratch/monitor"
 [ "$status" = 0 ] || { echo "the guest's tests ended with status $status"; exit 1; }
 # Phase 1: before anything could move; phase 2: afterwards. Misses by memory that is not the processor's own.

@@ -2,7 +2,7 @@
  *
  * walker.c decides what the programs in the guest do: one thread on node 0 touches all memory first (the classical
  * trap), threads on other nodes use it, and in the end the program asks the kernel where each page lies and prints it:
- * "pages NODE:COUNT ... huge KIBIBYTES sum N". Contents are checked. It knows nothing of smalloc.
+ * "pages NODE:COUNT ... near N huge KIBIBYTES at ADDRESS wrong N" (near: on the node of the thread that uses them). Contents are checked. It knows nothing of smalloc.
  *
  *   walker far KIND MIB SECONDS       a thread on the last node uses all of it
  *   walker halves KIND MIB SECONDS    node 0 uses the first half of each 2 MiB, node 1 the second
@@ -13,11 +13,13 @@
  *   walker storm base MIB SECONDS     as far, and thousands of short threads
  *   walker fork base MIB SECONDS      as far, and a child that uses the memory too; its status must be 0
  *   walker exec ...                   executes itself with the rest
- *   walker exit|_exit|abort KIND MIB SECONDS   as far, but ends so after SECONDS, whatever goes on
+ *   walker exit|_exit|abort KIND MIB SECONDS   as far, but ends so, whatever goes on
+ *   walker stop KIND MIB SECONDS      as far, but stopped by SIGSTOP for two seconds once the log has its first interval
  *   walker idle base MIB SECONDS      touches and sleeps
  * KIND: base, thp, hugetlb, locked, shared (with a child), malloc
- * A fifth argument NODE:PAGES ends it as soon as so many pages lie on that node; SECONDS are the most that it waits then, so
- * that a busy machine makes a test longer and not wrong.
+ * A fifth argument NODE:PAGES ends it as soon as so many pages lie on that node, a sixth WORD:COUNT as soon as the file
+ * `log` has so many lines that begin with WORD (both: "-" for none; "near:PAGES": so many lie where they are used); SECONDS are the most that it waits then, so that a busy
+ * machine makes a test longer and not wrong.
  */
 #define _GNU_SOURCE
 #include "phase.h"
@@ -148,8 +150,23 @@ static void allocate(const char *kind) {
     fail("mlock");
 }
 
+static struct Share share[kMostNodes];
+static int threads;
+/* The node whose thread uses the page, the last of several; -1: none. */
+static int user_of(size_t at) {
+  int user = -1;
+  for (int i = 0; i < threads; i++)
+    if (at >= share[i].from && (share[i].end <= share[i].from + share[i].piece
+                                    ? at < share[i].from + share[i].piece
+                                    : (at - share[i].from) % share[i].step < share[i].piece))
+      user = share[i].node;
+  return user;
+}
+
+static size_t near_pages;                     /* of the last locate() */
 static size_t locate(size_t on[kMostNodes]) { /* returns how many are nowhere */
   size_t n = bytes / kPage, nowhere = 0;
+  near_pages = 0;
   memset(on, 0, sizeof(size_t) * kMostNodes);
   for (size_t first = 0; first < n; first += 512) {
     void *pages[512];
@@ -160,25 +177,74 @@ static size_t locate(size_t on[kMostNodes]) { /* returns how many are nowhere */
     if (syscall(SYS_move_pages, 0, count, pages, NULL, status, 0) != 0)
       fail("move_pages");
     for (size_t i = 0; i < count; i++)
-      if (status[i] >= 0)
+      if (status[i] >= 0) {
         on[status[i]]++;
-      else
+        near_pages += status[i] == user_of((first + i) * kPage);
+      } else {
         nowhere++;
+      }
   }
   return nowhere;
 }
 static int wanted_node = -1;
-static size_t wanted_pages;
+static size_t wanted_pages, wanted_near, wanted_lines;
+static char wanted_word[32];
+static size_t lines_of_log(const char *word) {
+  FILE *f = fopen("log", "r");
+  char line[4096];
+  size_t n = 0;
+  while (f && fgets(line, sizeof line, f))
+    n += strncmp(line, word, strlen(word)) == 0;
+  if (f)
+    fclose(f);
+  return n;
+}
 static int reached(void) {
   size_t on[kMostNodes];
-  if (wanted_node < 0)
+  if (wanted_node < 0 && !wanted_lines && !wanted_near)
     return 0;
+  if (wanted_lines && lines_of_log(wanted_word) < wanted_lines)
+    return 0;
+  if (wanted_node < 0 && !wanted_near)
+    return 1;
   locate(on);
-  return on[wanted_node] >= wanted_pages;
+  return wanted_node >= 0 ? on[wanted_node] >= wanted_pages : near_pages >= wanted_near;
+}
+
+/* Somebody who wakes us: a child from before there was anything to copy. */
+static int sleeper = -1;
+static void have_sleeper(void) {
+  int pipes[2];
+  const pid_t parent = getpid();
+  if (pipe(pipes) != 0)
+    fail("pipe");
+  const pid_t p = fork();
+  if (p < 0)
+    fail("fork");
+  if (p == 0) {
+    char c;
+    close(pipes[1]);
+    if (read(pipes[0], &c, 1) == 1)
+      while (getppid() == parent) { /* again, if it was not stopped yet */
+        sleep_for(2.5);
+        kill(parent, SIGCONT);
+      }
+    _exit(0);
+  }
+  close(pipes[0]);
+  sleeper = pipes[1];
+}
+static void be_stopped(void) {
+  while (lines_of_log("interval=") == 0)
+    sleep_for(0.1);
+  if (write(sleeper, "", 1) != 1)
+    fail("write");
+  raise(SIGSTOP);
 }
 
 static void report(void) {
   size_t on[kMostNodes], nowhere = locate(on);
+  const size_t near = near_pages;
   printf("pages");
   for (int i = 0; i < nodes; i++)
     printf(" %d:%zu", i, on[i]);
@@ -200,7 +266,7 @@ static void report(void) {
   uint64_t wrong = 0;
   for (size_t i = 0; i < bytes; i += kLine)
     wrong += *(volatile uint64_t *)(memory + i) != i;
-  printf(" huge %lu wrong %lu\n", sum, (unsigned long)wrong);
+  printf(" near %zu huge %lu at %p wrong %lu\n", near, sum, (void *)memory, (unsigned long)wrong);
   fflush(stdout);
 }
 
@@ -218,13 +284,17 @@ int main(int argc, char **argv) {
   const char *what = argv[1], *kind = argv[2];
   bytes = strtoull(argv[3], NULL, 10) << 20;
   seconds = atof(argv[4]);
-  if (argc > 5 &&
+  if (argc > 5 && strcmp(argv[5], "-") != 0 && sscanf(argv[5], "near:%zu", &wanted_near) != 1 &&
       (sscanf(argv[5], "%d:%zu", &wanted_node, &wanted_pages) != 2 || wanted_node >= kMostNodes))
+    return 2;
+  if (argc > 6 && sscanf(argv[6], "%31[^:]:%zu", wanted_word, &wanted_lines) != 2)
     return 2;
   monitored = getenv("WALKER_PHASES") != NULL;
   while (nodes < kMostNodes && read_cpu(nodes) >= 0)
     nodes++;
   go_to(0);
+  if (strcmp(what, "stop") == 0)
+    have_sleeper();
   allocate(kind);
   touch_all();
   report();
@@ -244,9 +314,7 @@ int main(int argc, char **argv) {
     close(hold[0]);
   }
 
-  struct Share share[kMostNodes];
   pthread_t thread[kMostNodes];
-  int threads = 0;
   void *(*run)(void *) = walk;
   if (strcmp(what, "halves") == 0) {
     for (; threads < 2; threads++)
@@ -314,8 +382,12 @@ int main(int argc, char **argv) {
       return 7;
     }
   }
+  if (strcmp(what, "stop") == 0)
+    be_stopped();
+  const int ends =
+      strcmp(what, "exit") == 0 || strcmp(what, "_exit") == 0 || strcmp(what, "abort") == 0;
   while (now() - begun < seconds && !reached())
-    sleep_for(wanted_node < 0 ? 0.02 : 0.2);
+    sleep_for(ends ? 0.01 : wanted_node < 0 && !wanted_lines ? 0.02 : 0.2);
   if (strcmp(what, "exit") == 0)
     exit(5);
   if (strcmp(what, "_exit") == 0)
