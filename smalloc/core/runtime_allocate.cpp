@@ -164,12 +164,17 @@ bool Runtime::may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes) {
   return false;
 }
 
+/// Bytes of direct sites that the thread has taken without asking since it was last armed. Not every request at a direct
+/// site comes when they are used up: a resize is never direct.
+static uint64_t directly_taken() {
+  return t_small.direct_armed
+             ? static_cast<uint64_t>(kDirectBytes - max_of<int64_t>(t_small.direct_bytes, 0))
+             : 0;
+}
+
 /// The thread may take small objects of direct sites without asking for a while, and this site is one from now on.
 void Runtime::arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested) {
-  uint64_t taken =
-      t_small.direct_armed
-          ? static_cast<uint64_t>(kDirectBytes - max_of<int64_t>(t_small.direct_bytes, 0))
-          : 0;
+  const uint64_t taken = directly_taken();
   t_small.direct_bytes = kDirectBytes;
   t_small.direct_armed = true;
   if (SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_DIRECT)
@@ -201,8 +206,8 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     }
     uint64_t requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
     __atomic_store_n(&cell->requested_bytes, requested + bytes, __ATOMIC_RELAXED);
-    if (SMALLOC_UNLIKELY(SiteSizes::is_sample(requested, requested + bytes) ||
-                         (flags & SMALLOC_CELL_DIRECT)) &&
+    if (SMALLOC_UNLIKELY(SiteSizes::is_sample(
+            requested, requested + bytes + (flags & SMALLOC_CELL_DIRECT ? directly_taken() : 0))) &&
         !may_go_on(cell, word, bytes))
       return nullptr;
     if (SMALLOC_UNLIKELY(!(flags & SMALLOC_CELL_SERVED)) &&
