@@ -6,6 +6,7 @@
 #include "TracedAccesses.h"
 #include "smalloc/access.h"
 #include "smalloc/site.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/MDBuilder.h"
@@ -23,6 +24,13 @@ namespace {
 constexpr StringRef TracedMetadata = "smalloc.traced";
 constexpr uint64_t PageBytes = 4096;
 constexpr unsigned PageShift = 12;
+/// Places for pages that the scattered accesses of a function have told, by the page's number; and how many others they may have
+/// told since. So much may a reuse distance be off. 64 places take 256 bytes of the stack; a table of 128 KiB tells nothing.
+constexpr unsigned FilterBits = 6, FilterPlaces = 1 << FilterBits, FilterWindow = 32;
+constexpr unsigned TimeBits = 8;
+static_assert(FilterWindow < 1 << TimeBits);
+/// A walk of more references goes to the library unhashed.
+constexpr unsigned MaxHashedReferences = 4;
 
 /// The image's gate and the function that goes through it; the linker keeps one of each an image.
 class Gate {
@@ -30,20 +38,21 @@ public:
   Gate(Module &M, StringRef Directory)
       : M(M), C(M.getContext()), I32(Type::getInt32Ty(C)), I64(Type::getInt64Ty(C)),
         Ptr(PointerType::getUnqual(C)),
-        Layout(StructType::get(C, {I32, I32, I64, Ptr, Ptr, Ptr, Ptr})),
+        Layout(StructType::get(C, {I32, I32, I64, Ptr, Ptr, Ptr, Ptr, I64})),
         Reference(StructType::get(C, {I64, I64})) {
-    static_assert(sizeof(smalloc_gate) == 48 && sizeof(smalloc_walk_reference) == 16,
+    static_assert(sizeof(smalloc_gate) == 56 && sizeof(smalloc_walk_reference) == 16,
                   "the fields here follow smalloc/access.h");
     Constant *Null = ConstantPointerNull::get(Ptr);
     Constant *Text = ConstantDataArray::getString(C, Directory);
     auto *Name = new GlobalVariable(M, Text->getType(), true, GlobalValue::PrivateLinkage, Text,
                                     "smalloc.directory");
-    Record = new GlobalVariable(
-        M, Layout, /*isConstant=*/false, GlobalValue::LinkOnceODRLinkage,
-        ConstantStruct::get(Layout, {ConstantInt::get(I32, SMALLOC_ABI_VERSION),
-                                     ConstantInt::get(I32, sizeof(smalloc_gate)),
-                                     ConstantInt::get(I64, 0), Null, Null, Name, Null}),
-        "__smalloc_v1_gate");
+    Record =
+        new GlobalVariable(M, Layout, /*isConstant=*/false, GlobalValue::LinkOnceODRLinkage,
+                           ConstantStruct::get(Layout, {ConstantInt::get(I32, SMALLOC_ABI_VERSION),
+                                                        ConstantInt::get(I32, sizeof(smalloc_gate)),
+                                                        ConstantInt::get(I64, 0), Null, Null, Name,
+                                                        Null, ConstantInt::get(I64, 0)}),
+                           "__smalloc_v1_gate2");
     hide(Record);
     Record->setExternallyInitialized(true); // the library fills it in: never folded
     appendToCompilerUsed(M, {Record});
@@ -84,8 +93,8 @@ public:
 
   /// The constructor and destructor that hand the gate to the library. Before all others: sites come after.
   void announce() {
-    auto *Open = announcer("__smalloc_v1_gate_open", "__smalloc_v1_open_gate");
-    auto *Close = announcer("__smalloc_v1_gate_close", "__smalloc_v1_close_gate");
+    auto *Open = announcer("__smalloc_v1_gate2_open", "__smalloc_v1_open_gate");
+    auto *Close = announcer("__smalloc_v1_gate2_close", "__smalloc_v1_close_gate");
     appendToGlobalCtors(M, Open, /*Priority=*/0, Open);
     appendToGlobalDtors(M, Close, /*Priority=*/0, Close);
   }
@@ -108,15 +117,48 @@ private:
   }
 
   Function *makeTell() {
-    Function *F = hiddenFunction("__smalloc_v1_tell", {I64});
-    F->addFnAttr(Attribute::NoInline);
-    const Triple &T = M.getTargetTriple();
-    if (T.getArch() == Triple::x86_64 || T.isAArch64())
-      F->setCallingConv(CallingConv::PreserveMost);
-    IRBuilder<> B(BasicBlock::Create(C, "entry", F));
+    Function *Library = hiddenFunction("__smalloc_v1_tell2_library", {I64});
+    Library->addFnAttr(Attribute::NoInline);
+    Library->addFnAttr(Attribute::Cold);
+    IRBuilder<> B(BasicBlock::Create(C, "entry", Library));
     Value *Entry = B.CreateAlignedLoad(Ptr, B.CreateStructGEP(Layout, Record, 3), Align(8));
-    B.CreateCall(FunctionType::get(Type::getVoidTy(C), {I64}, false), Entry, {F->getArg(0)})
+    B.CreateCall(FunctionType::get(Type::getVoidTy(C), {I64}, false), Entry, {Library->getArg(0)})
         ->setDoesNotThrow();
+    B.CreateRetVoid();
+    const Triple &T = M.getTargetTriple();
+    if (T.getArch() != Triple::x86_64 && !T.isAArch64())
+      return Library;
+    Library->setCallingConv(CallingConv::PreserveMost);
+    return tellIntoMemory(Library);
+  }
+
+  /// Into the thread's memory if it has room, in few instructions: the processor goes on with the loop's next iterations
+  /// meanwhile. The rest is another function's, which alone saves registers.
+  Function *tellIntoMemory(Function *Library) {
+    Function *F = hiddenFunction("__smalloc_v1_tell2", {I64});
+    F->addFnAttr(Attribute::NoInline);
+    F->setCallingConv(CallingConv::PreserveMost);
+    IRBuilder<> B(BasicBlock::Create(C, "entry", F));
+    BasicBlock *Known = BasicBlock::Create(C, "known", F), *Room = BasicBlock::Create(C, "room", F),
+               *Call = BasicBlock::Create(C, "call", F);
+    MDNode *Unlikely = MDBuilder(C).createUnlikelyBranchWeights();
+    Value *Offset = B.CreateAlignedLoad(I64, B.CreateStructGEP(Layout, Record, 7), Align(8));
+    B.CreateCondBr(B.CreateICmpEQ(Offset, ConstantInt::get(I64, 0)), Call, Known, Unlikely);
+    B.SetInsertPoint(Known);
+    Value *Told =
+        B.CreateGEP(B.getInt8Ty(), B.CreateIntrinsic(Intrinsic::thread_pointer, {Ptr}, {}), Offset);
+    Value *Next = B.CreateAlignedLoad(Ptr, Told, Align(8));
+    Value *End = B.CreateAlignedLoad(Ptr, B.CreateConstInBoundsGEP1_64(I64, Told, 1), Align(8));
+    B.CreateCondBr(B.CreateICmpEQ(Next, End), Call, Room, Unlikely);
+    B.SetInsertPoint(Room);
+    B.CreateAlignedStore(F->getArg(0), Next, Align(8));
+    B.CreateAlignedStore(B.CreateConstInBoundsGEP1_64(I64, Next, 1), Told, Align(8));
+    B.CreateRetVoid();
+    B.SetInsertPoint(Call);
+    CallInst *Rest = B.CreateCall(Library, {F->getArg(0)});
+    Rest->setCallingConv(CallingConv::PreserveMost);
+    Rest->setTailCall();
+    Rest->setDoesNotThrow();
     B.CreateRetVoid();
     return F;
   }
@@ -152,7 +194,8 @@ private:
 /// Puts the tests and calls of one function in place.
 class Instrumenter {
 public:
-  Instrumenter(Function &F, Gate &G) : F(F), G(G), I64(Type::getInt64Ty(F.getContext())) {
+  Instrumenter(Function &F, Gate &G)
+      : F(F), G(G), I32(Type::getInt32Ty(F.getContext())), I64(Type::getInt64Ty(F.getContext())) {
     IRBuilder<> B(&*F.getEntryBlock().getFirstInsertionPt());
     Threshold = G.threshold(B);
     Unlikely = MDBuilder(F.getContext()).createUnlikelyBranchWeights();
@@ -163,8 +206,7 @@ public:
       if (A.Mask)
         tellLanes(A);
       else
-        tell(A, A.Before, A.Pointer, nullptr,
-             A.Kind == ToldAccess::How::Outside ? nullptr : slot());
+        tell(A, A.Before, A.Pointer, nullptr, memory(A));
     }
     for (const ToldWalk &W : Accesses.Walks)
       tellWalk(W);
@@ -175,11 +217,37 @@ public:
   }
 
 private:
-  /// Remembers an address on the page that was told last; at first none.
-  AllocaInst *slot() {
+  /// What an access remembers of the pages that it has told.
+  struct PageMemory {
+    AllocaInst *Last =
+        nullptr; ///< an address on the last one, or the filter's clock; null: it remembers nothing
+    AllocaInst *Filter =
+        nullptr; ///< those of all scattered accesses: copies of one, as unrolling makes them, share it
+  };
+  PageMemory memory(const ToldAccess &A) {
+    if (A.Kind == ToldAccess::How::Outside)
+      return {};
+    if (!A.Outermost)
+      return {slot(I64, -1), nullptr};
+    const Align Alignment(16);
+    if (!Filter) {
+      IRBuilder<> B(&*F.getEntryBlock().getFirstInsertionPt());
+      Filter = B.CreateAlloca(ArrayType::get(I32, FilterPlaces), nullptr, "smalloc.told");
+      Filter->setAlignment(Alignment);
+      Clock = slot(I32, 0);
+    }
+    if (Emptied.insert(A.Outermost).second)
+      IRBuilder<>(A.Outermost)
+          .CreateMemSet(Filter, ConstantInt::get(Type::getInt8Ty(F.getContext()), 0xff),
+                        sizeof(uint32_t) * FilterPlaces, Alignment);
+    return {Clock, Filter};
+  }
+
+  /// A value that becomes a register.
+  AllocaInst *slot(Type *T, int64_t Initially) {
     IRBuilder<> B(&*F.getEntryBlock().getFirstInsertionPt());
-    AllocaInst *Slot = B.CreateAlloca(I64, nullptr, "smalloc.last");
-    B.CreateStore(B.getInt64(-1), Slot);
+    AllocaInst *Slot = B.CreateAlloca(T, nullptr, "smalloc.last");
+    B.CreateStore(ConstantInt::getSigned(T, Initially), Slot);
     Slots.push_back(Slot);
     return Slot;
   }
@@ -196,9 +264,44 @@ private:
     return B.CreateICmpULT(Product, Threshold);
   }
 
+  /// May there be a recorded region on the way from one address to another, in either direction? The library looks at
+  /// the regions between.
+  Value *sampledBetween(IRBuilder<> &B, Value *Start, Value *End) {
+    constexpr uint64_t RegionBytes = uint64_t(1) << SMALLOC_REGION_SHIFT;
+    Value *Far = B.CreateICmpUGE(B.CreateAdd(B.CreateSub(End, Start), B.getInt64(RegionBytes)),
+                                 B.getInt64(2 * RegionBytes));
+    return B.CreateOr(Far, B.CreateOr(sampled(B, Start), sampled(B, End)));
+  }
+
   Value *otherPage(IRBuilder<> &B, Value *Address, AllocaInst *Slot) {
     Value *Differs = B.CreateXor(Address, B.CreateLoad(I64, Slot));
     return B.CreateICmpUGE(Differs, B.getInt64(PageBytes));
+  }
+
+  /// Tests whether the address is on none of the pages that were told last, and makes it one of them; returns the
+  /// instruction in front of which it is.
+  Instruction *onOtherPage(Value *Address, const PageMemory &Memory, Instruction *Before) {
+    IRBuilder<> B(Before);
+    if (!Memory.Filter) {
+      Before = seldom(otherPage(B, Address, Memory.Last), Before);
+      B.SetInsertPoint(Before);
+      B.CreateStore(Address, Memory.Last);
+      return Before;
+    }
+    // An entry is what distinguishes the page from others there, and behind it the time, counted in pages told.
+    Value *Index = B.CreateAnd(B.CreateLShr(Address, PageShift), B.getInt64(FilterPlaces - 1));
+    Value *Entry = B.CreateInBoundsGEP(I32, Memory.Filter, Index);
+    Value *Shifted = B.CreateLShr(Address, PageShift + FilterBits - TimeBits);
+    Value *Tag = B.CreateAnd(B.CreateTrunc(Shifted, I32), B.getInt32(~0u << TimeBits));
+    Value *Time = B.CreateLoad(I32, Memory.Last);
+    // Of another page, and of a time after now, the difference is large.
+    Value *Age = B.CreateSub(B.CreateOr(Tag, Time), B.CreateLoad(I32, Entry));
+    Before = seldom(B.CreateICmpUGE(Age, B.getInt32(FilterWindow)), Before);
+    B.SetInsertPoint(Before);
+    Time = B.CreateAnd(B.CreateAdd(Time, B.getInt32(1)), B.getInt32((1u << TimeBits) - 1));
+    B.CreateStore(Time, Memory.Last);
+    B.CreateStore(B.CreateOr(Tag, Time), Entry);
+    return Before;
   }
 
   static Value *tagged(IRBuilder<> &B, Value *Address, bool Writes) {
@@ -206,37 +309,33 @@ private:
   }
 
   void tell(const ToldAccess &A, Instruction *Before, Value *Pointer, Value *Lane,
-            AllocaInst *Slot) {
+            const PageMemory &Memory) {
     IRBuilder<> B(Before);
     Value *Address = B.CreatePtrToInt(Pointer, I64);
-    if (Slot && A.Kind == ToldAccess::How::Steady) {
-      Before = seldom(otherPage(B, Address, Slot), Before);
+    if (Memory.Last && A.Kind == ToldAccess::How::Steady) {
+      // Remembered whether it is sampled or not: the next accesses are not looked at.
+      Before = onOtherPage(Address, Memory, Before);
       B.SetInsertPoint(Before);
-      B.CreateStore(Address, Slot); // sampled or not: the next accesses are not looked at
       Before = seldom(sampled(B, Address), Before);
-      B.SetInsertPoint(Before);
     } else {
       // Hashed first: at a low rate that is all, and the branch is foreseen.
       Value *Tell = sampled(B, Address);
       Before = seldom(Lane ? B.CreateAnd(Tell, Lane) : Tell, Before);
-      B.SetInsertPoint(Before);
-      if (Slot) {
-        Before = seldom(otherPage(B, Address, Slot), Before);
-        B.SetInsertPoint(Before);
-        B.CreateStore(Address, Slot);
-      }
+      if (Memory.Last)
+        Before = onOtherPage(Address, Memory, Before);
     }
+    B.SetInsertPoint(Before);
     G.tell(B, tagged(B, Address, A.Writes));
   }
 
   void tellLanes(const ToldAccess &A) {
-    AllocaInst *Slot = A.Kind == ToldAccess::How::Outside ? nullptr : slot();
+    const PageMemory Memory = memory(A);
     const unsigned Lanes = cast<FixedVectorType>(A.Pointer->getType())->getNumElements();
     for (unsigned I = 0; I < Lanes; ++I) {
       IRBuilder<> B(A.Before);
       Value *Pointer = B.CreateExtractElement(A.Pointer, I);
       Value *On = B.CreateExtractElement(A.Mask, I);
-      tell(A, A.Before, Pointer, On, Slot);
+      tell(A, A.Before, Pointer, On, Memory);
     }
   }
 
@@ -250,7 +349,7 @@ private:
     for (const ToldWalk::Reference &R : W.References) {
       Value *Start = B.CreatePtrToInt(R.Start, I64);
       Value *End = B.CreateAdd(Start, B.CreateMul(R.Stride, W.BackedgesTaken));
-      AllocaInst *Slot = slot();
+      AllocaInst *Slot = slot(I64, -1);
       Value *Remembered = B.CreateLoad(I64, Slot);
       Value *D = B.CreateOr(B.CreateXor(Start, Remembered), B.CreateXor(End, Remembered));
       Differs = Differs ? B.CreateOr(Differs, D) : D;
@@ -263,7 +362,16 @@ private:
     Instruction *Then = seldom(B.CreateAnd(Leaves, Open), W.Before);
     B.SetInsertPoint(Then);
     for (auto [Slot, End] : zip(Last, Ends))
-      B.CreateStore(End, Slot);
+      B.CreateStore(End, Slot); // sampled or not
+    if (References.size() <= MaxHashedReferences) {
+      Value *Any = nullptr;
+      for (auto [R, End] : zip(References, Ends)) {
+        Value *S = sampledBetween(B, R.first, End);
+        Any = Any ? B.CreateOr(Any, S) : S;
+      }
+      Then = seldom(Any, Then);
+      B.SetInsertPoint(Then);
+    }
     for (auto [R, Told] : zip(W.References, References))
       Told.first = tagged(B, Told.first, R.Writes);
     G.tellWalk(B, B.CreateAdd(W.BackedgesTaken, B.getInt64(1)), References, area());
@@ -272,7 +380,14 @@ private:
   /// memcpy and its like: their length in bytes, told in steps of 16.
   void tellBlock(const ToldWalk &W) {
     IRBuilder<> B(W.Before);
-    Instruction *Then = seldom(B.CreateICmpNE(Threshold, B.getInt64(0)), W.Before);
+    Value *Any = nullptr;
+    for (const ToldWalk::Reference &R : W.References) {
+      Value *Start = B.CreatePtrToInt(R.Start, I64);
+      Value *S = sampledBetween(B, Start, B.CreateAdd(Start, W.BackedgesTaken));
+      Any = Any ? B.CreateOr(Any, S) : S;
+    }
+    Any = B.CreateAnd(Any, B.CreateICmpNE(Threshold, B.getInt64(0)));
+    Instruction *Then = seldom(Any, W.Before);
     B.SetInsertPoint(Then);
     SmallVector<std::pair<Value *, Value *>, 2> References;
     for (const ToldWalk::Reference &R : W.References)
@@ -291,10 +406,13 @@ private:
 
   Function &F;
   Gate &G;
-  Type *I64;
+  Type *I32, *I64;
   Value *Threshold;
   MDNode *Unlikely;
   AllocaInst *Area = nullptr;
+  AllocaInst *Filter = nullptr;
+  AllocaInst *Clock = nullptr;           ///< pages that the filter has let pass, modulo 2^TimeBits
+  SmallPtrSet<Instruction *, 4> Emptied; ///< before which loops
   SmallVector<AllocaInst *, 16> Slots;
 };
 

@@ -36,7 +36,7 @@ constexpr unsigned MaxExpressionSize = 100; ///< of a value that a walk needs be
 struct Leader {
   ToldAccess Access;
   const SCEV *Address = nullptr; ///< null for vectors of pointers
-  const Loop *L = nullptr;
+  Loop *L = nullptr;
   unsigned Calls = 0; ///< how many the block has had before it
 };
 
@@ -68,6 +68,8 @@ public:
       G.Access.Kind = kindOf(G);
       if (G.Access.Kind != ToldAccess::How::Outside && ++Remembered > MaxRemembered)
         G.Access.Kind = ToldAccess::How::Outside;
+      if (G.Access.Kind == ToldAccess::How::Scattered)
+        G.Access.Outermost = beforeOutermost(*G.L);
       Result.Accesses.push_back(G.Access);
     }
     return std::move(Result);
@@ -153,7 +155,7 @@ private:
   void access(Instruction &I, Value *Pointer, bool Writes) {
     if (!isTold(Pointer))
       return;
-    const Loop *L = LI.getLoopFor(I.getParent());
+    Loop *L = LI.getLoopFor(I.getParent());
     const SCEV *Address = SE.getSCEV(Pointer);
     unsigned Compared = 0;
     for (Leader &G : reverse(Leaders)) {
@@ -197,6 +199,22 @@ private:
       W.References.push_back({M.getRawDest(), Step, true});
     if (!W.References.empty())
       Result.Blocks.push_back(std::move(W));
+  }
+
+  /// Where the last loop around another one has not begun yet.
+  Instruction *beforeOutermost(Loop &L) {
+    Loop *Outermost = &L;
+    while (Loop *Parent = Outermost->getParentLoop())
+      Outermost = Parent;
+    BasicBlock *Before = preheader(*Outermost);
+    return Before ? Before->getTerminator() : nullptr;
+  }
+
+  BasicBlock *preheader(Loop &L) {
+    BasicBlock *Before = L.getLoopPreheader();
+    if (!Before)
+      Before = InsertPreheaderForLoop(&L, &DT, &LI, nullptr, /*PreserveLCSSA=*/false);
+    return Before && !Before->getTerminator()->isEHPad() ? Before : nullptr;
   }
 
   ToldAccess::How kindOf(const Leader &G) const {
@@ -250,10 +268,8 @@ private:
         return;
       append_range(Needed, ArrayRef<const SCEV *>{Start, Stride});
     }
-    BasicBlock *Before = L.getLoopPreheader();
+    BasicBlock *Before = preheader(L);
     if (!Before)
-      Before = InsertPreheaderForLoop(&L, &DT, &LI, nullptr, /*PreserveLCSSA=*/false);
-    if (!Before || Before->getTerminator()->isEHPad())
       return;
     Instruction *At = Before->getTerminator();
     SCEVExpander Expander(SE, "smalloc");

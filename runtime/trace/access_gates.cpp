@@ -9,9 +9,12 @@
 #include "smalloc/include/smalloc/access.h"
 #include "smalloc/include/smalloc/site.h"
 
+#include <stddef.h>
+
 using namespace smalloc;
 
 static_assert(SMALLOC_MOST_WALK_REFERENCES == trace::kMostWalkReferences);
+static_assert(SMALLOC_ACCESS_WRITES == trace::kWrites);
 
 namespace {
 
@@ -28,9 +31,13 @@ uint64_t gate_threshold() {
   return threshold == trace::kEveryRegion ? UINT64_MAX : threshold << 32;
 }
 
-void set_thresholds() {
-  for (smalloc_gate *g = g_gates; g; g = g->next)
+/// What is told goes to the thread's memory, but where somebody listens to each access.
+void set_gates() {
+  for (smalloc_gate *g = g_gates; g; g = g->next) {
+    if (g->bytes >= sizeof(smalloc_gate))
+      __atomic_store_n(&g->told, listener() ? 0 : trace::told_offset(), __ATOMIC_RELAXED);
     __atomic_store_n(&g->threshold, gate_threshold(), __ATOMIC_RELEASE);
+  }
 }
 
 /// A loop's accesses, as often as it comes to another line, told by the page.
@@ -57,7 +64,7 @@ void access(uint64_t told) {
     if (trace::region_hash(address) >= trace::region_threshold())
       return; // the gate is open for the listener, not for the recording
   }
-  trace::note_access(address, (told & SMALLOC_ACCESS_WRITES) != 0);
+  trace::note_access(told);
 }
 
 void walk(uint64_t iterations, uint64_t count, const smalloc_walk_reference *references) {
@@ -78,7 +85,7 @@ void walk(uint64_t iterations, uint64_t count, const smalloc_walk_reference *ref
 } // namespace
 
 SMALLOC_EXPORT void __smalloc_v1_open_gate(smalloc_gate *gate) {
-  if (!gate || gate->version != SMALLOC_ABI_VERSION || gate->bytes < sizeof(smalloc_gate))
+  if (!gate || gate->version != SMALLOC_ABI_VERSION || gate->bytes < offsetof(smalloc_gate, told))
     return;
   // Who runs it to migrate wants no trace, unless SMALLOC_CONF names one.
   if (!trace::recording() && gate->directory && !listener())
@@ -87,7 +94,7 @@ SMALLOC_EXPORT void __smalloc_v1_open_gate(smalloc_gate *gate) {
   gate->walk = walk;
   gate->next = g_gates;
   g_gates = gate;
-  set_thresholds(); // behind the entries: whoever sees it sees them
+  set_gates(); // behind the entries: whoever sees it sees them
 }
 
 SMALLOC_EXPORT void __smalloc_v1_close_gate(smalloc_gate *gate) {
@@ -100,5 +107,5 @@ SMALLOC_EXPORT void __smalloc_v1_close_gate(smalloc_gate *gate) {
 
 void trace::listen(AccessListener tell) {
   __atomic_store_n(&g_listener, tell, __ATOMIC_RELEASE);
-  set_thresholds();
+  set_gates();
 }

@@ -8,9 +8,10 @@
 #include "runtime/trace/writer.h"
 #include "smalloc/base/text.h"
 #include "smalloc/base/units.h"
+#include "smalloc/include/smalloc/access.h"
 #include "smalloc/include/smalloc/site.h"
-
 #include "smalloc/os/loaded_objects.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,16 +19,16 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <sys/stat.h>
 namespace smalloc::trace {
 namespace {
 
 constexpr uint64_t kSecond = 1000000000;
-constexpr size_t kRunsKept = 1024;
-static_assert(kRunsKept <= kMostAccesses);
+constexpr size_t kToldKept = 1024;
+static_assert(kToldKept <= kMostAccesses);
 constexpr uint32_t kWalksAReading = 64; // of the clock: it takes longer than to note a walk
 constexpr double kDefaultRate = 0.01;
 
@@ -45,14 +46,14 @@ pthread_key_t g_key;
 bool g_key_made;
 
 struct ThreadState {
+  smalloc_told told; // the program itself writes there; no room: no chunk
   ThreadChunk *chunk;
-  ThreadChunk::Access *runs; // kRunsKept of them, behind the chunk's own memory
+  uint64_t *told_start; // kToldKept of them, behind the chunk's own memory
   const void *announced_caller;
   const smalloc_cell *announced_cell;
   uint64_t last_now;
-  uint32_t run_count, run_room; // no room: no chunk
-  uint32_t walks;               // until the clock is read
-  bool inside;                  // we ourselves are at work, or the thread has said good-bye
+  uint32_t walks; // until the clock is read
+  bool inside;    // we ourselves are at work, or the thread has said good-bye
 };
 __thread ThreadState t_state __attribute__((tls_model("initial-exec")));
 
@@ -118,10 +119,11 @@ private:
 };
 Named g_named;
 
-void write_runs(ThreadState &state, uint64_t now) {
-  if (state.run_count)
-    state.chunk->accesses(now, 1, state.runs, state.run_count);
-  state.run_count = 0;
+void write_told(ThreadState &state, uint64_t now) {
+  if (state.told.next != state.told_start)
+    state.chunk->told(now, state.told_start,
+                      static_cast<size_t>(state.told.next - state.told_start));
+  state.told.next = state.told_start;
 }
 
 // As a key's destructor: the thread ends, its chunk waits for the next one.
@@ -130,11 +132,12 @@ void leave_thread(void *) {
   const Inside inside;
   if (!state.chunk)
     return;
-  write_runs(state, now_ns());
+  write_told(state, now_ns());
   state.chunk->flush();
   ThreadChunk *chunk = state.chunk;
   state.chunk = nullptr;
-  state.run_room = 0;
+  state.told_start = nullptr;
+  state.told = {};
   ThreadChunk *head = g_idle.load();
   do
     chunk->next_idle = head;
@@ -163,7 +166,7 @@ bool enter_thread(ThreadState &state) {
   if (chunk) {
     chunk->restart(id);
   } else {
-    chunk = ThreadChunk::create(g_output, id, kRunsKept * sizeof(ThreadChunk::Access));
+    chunk = ThreadChunk::create(g_output, id, kToldKept * sizeof(uint64_t));
     if (!chunk)
       return false;
     ThreadChunk *head = g_chunks.load();
@@ -172,9 +175,8 @@ bool enter_thread(ThreadState &state) {
     while (!g_chunks.compare_exchange_weak(head, chunk));
   }
   state.chunk = chunk;
-  state.runs = static_cast<ThreadChunk::Access *>(chunk->extra());
-  state.run_count = 0;
-  state.run_room = kRunsKept;
+  state.told_start = static_cast<uint64_t *>(chunk->extra());
+  state.told = {state.told_start, state.told_start + kToldKept};
   if (g_key_made)
     pthread_setspecific(g_key, chunk);
   return true;
@@ -239,7 +241,7 @@ bool ready(ThreadState &state, uint64_t &now) {
     return false;
   now = state.last_now = now_ns();
   state.walks = kWalksAReading;
-  write_runs(state, now);
+  write_told(state, now);
   uint64_t due = g_next_faults_ns.load(std::memory_order_relaxed);
   if (now >= due && g_next_faults_ns.compare_exchange_strong(due, now + kSecond))
     note_faults(state, now);
@@ -346,7 +348,7 @@ void in_child() {
   g_output.close();
   for (ThreadChunk *chunk = g_chunks.load(); chunk; chunk = chunk->next)
     chunk->drop();
-  t_state.run_count = 0;
+  t_state.told.next = t_state.told_start;
   g_named.clear();
   g_next_faults_ns = 0;
   open_trace(g_forking);
@@ -454,29 +456,27 @@ void note_reallocate(const void *p, size_t bytes, const void *old, const void *c
                             reinterpret_cast<uintptr_t>(old));
 }
 
-namespace {
-// The thread's buffer is full, or it has none yet. What cannot be kept is dropped.
-SMALLOC_COLD void note_access_slowly(uint64_t address, bool write) {
+int64_t told_offset() {
+  return reinterpret_cast<const char *>(&t_state.told) -
+         static_cast<const char *>(__builtin_thread_pointer());
+}
+
+// Without room: the thread's memory is full, or it has none yet. What cannot be kept is dropped. Whether anything is being recorded is
+// asked here alone; runs of one page are put together when they are written.
+void note_access(uint64_t address) {
   ThreadState &state = t_state;
+  if (state.told.next != state.told.end) {
+    *state.told.next++ = address;
+    return;
+  }
   const Inside inside;
   uint64_t now;
   if (!inside)
     return;
   if (!g_output.recording())
-    state.run_count = 0;
+    state.told.next = state.told_start;
   else if (ready(state, now))
-    state.runs[state.run_count++] = {address, 0, write};
-}
-} // namespace
-
-// Whether anything is being recorded is asked once a full buffer. Runs of one page are put together when they are
-// written.
-void note_access(uint64_t address, bool write) {
-  ThreadState &state = t_state;
-  if (SMALLOC_UNLIKELY(state.run_count >= state.run_room))
-    note_access_slowly(address, write);
-  else
-    state.runs[state.run_count++] = {address, 0, write};
+    *state.told.next++ = address;
 }
 
 void note_walk(uint64_t iterations, const WalkReference *references, size_t count) {
@@ -504,7 +504,7 @@ void note_walk(uint64_t iterations, const WalkReference *references, size_t coun
   uint64_t now;
   if (state.chunk && state.walks > 0) {
     state.walks--;
-    write_runs(state, state.last_now);
+    write_told(state, state.last_now);
   } else if (!ready(state, now)) {
     return;
   }

@@ -32,7 +32,10 @@ void announce_site(const smalloc_cell *cell);
 void note_allocate(const void *p, size_t bytes, const void *caller);
 void note_free(const void *p);
 void note_reallocate(const void *p, size_t bytes, const void *old, const void *caller);
-void note_access(uint64_t address, bool write);
+/// An address, | kWrites, that the program has not put into the thread's smalloc_told (smalloc/access.h) itself.
+void note_access(uint64_t address);
+/// Of a thread's smalloc_told from its thread pointer.
+int64_t told_offset();
 /// A loop that is about to walk through these (WalkPages): not looked at if none comes to a recorded region.
 void note_walk(uint64_t iterations, const WalkReference *references, size_t count);
 void note_phase(const char *name);

@@ -24,6 +24,8 @@ inline constexpr size_t kMostAccesses = 1024; ///< in one record
 /// Addresses of accesses are kept in steps of this.
 inline constexpr unsigned kGrainShift = 4;
 inline constexpr size_t kMostWalkReferences = 16;
+/// In an address that a program tells: the access writes.
+inline constexpr uint64_t kWrites = uint64_t{1} << 63;
 /// Of one walk: a writer splits longer ones far below, so that no file makes a reader work for ever.
 inline constexpr double kMostWalkPages = 1 << 17;
 
@@ -44,6 +46,8 @@ enum class Type : uint64_t {
   kEnd = 12,     ///< dt, records lost
   kWalk =
       13, ///< dt, iterations, count, then count pairs (zigzag(grain - last grain) * 2 + write, zigzag(stride))
+  kTouch =
+      14, ///< as kAccess, entries zigzag(grain - last grain) * 4 + write * 2 + again, then repeats if again
 };
 
 /// One reference of a loop: its address in the first iteration, and what each iteration adds.

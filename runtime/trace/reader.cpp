@@ -55,7 +55,10 @@ bool ChunkReader::fill(Type type, Cursor p, Event &event) {
     time();
     event.address = p.varint();
     break;
-  case Type::kAccess: {
+  case Type::kAccess: // of earlier writers
+  case Type::kTouch: {
+    const unsigned flags = type == Type::kTouch ? 2 : 1;
+    event.type = Type::kAccess;
     time();
     event.weight = p.varint();
     const uint64_t count = p.varint();
@@ -65,8 +68,9 @@ bool ChunkReader::fill(Type type, Cursor p, Event &event) {
     uint64_t grain = 0;
     for (uint64_t i = 0; i < count && p.ok(); i++) {
       const uint64_t step = p.varint();
-      grain += static_cast<uint64_t>(unzigzag(step >> 1));
-      accesses_.push_back({grain << kGrainShift, p.varint(), (step & 1) != 0});
+      grain += static_cast<uint64_t>(unzigzag(step >> flags));
+      const uint64_t repeats = flags == 1 || (step & 1) ? p.varint() : 0;
+      accesses_.push_back({grain << kGrainShift, repeats, (step >> (flags - 1) & 1) != 0});
     }
     event.accesses = accesses_;
     break;
@@ -143,7 +147,7 @@ bool ChunkReader::next(Event &event) {
       bad_++;
       return false; // nothing behind it can be found
     }
-    if (type < static_cast<uint64_t>(Type::kHeader) || type > static_cast<uint64_t>(Type::kWalk)) {
+    if (type < static_cast<uint64_t>(Type::kHeader) || type > static_cast<uint64_t>(Type::kTouch)) {
       unknown_++;
       continue;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// writer.cpp decides how a chunk becomes a frame (zstd level 1 with a checksum, in a workspace of its
-// thread) and what happens when the file cannot grow: a short write stops the recording; the torn frame
+// writer.cpp decides how a chunk becomes a frame (zstd level 1 with a checksum, or less where that hardly helps, in a
+// workspace of its thread) and what happens when the file cannot grow: a short write stops the recording; the torn frame
 // is skipped by the reader. SIGXFSZ, which a file size limit sends, is kept from the program.
 #define ZSTD_STATIC_LINKING_ONLY
 #include "runtime/trace/writer.h"
@@ -23,6 +23,11 @@ namespace smalloc::trace {
 namespace {
 
 constexpr int kLevel = 1;
+/// Addresses in no order hardly shrink, and level 1 takes several times as long as everything else to find that out: after a
+/// chunk that kept more than this share of its bytes, the thread's next ones are written at a level that only looks for repeats.
+constexpr int kQuickLevel = -1;
+constexpr size_t kKeptOf8 = 5;
+constexpr unsigned kQuickChunks = 15;
 constexpr size_t kMostRecordBytes = 40 + kMostAccesses * 20; ///< the longest record there is
 static_assert(kMostRecordBytes < kChunkBytes / 2);
 constexpr size_t kMostText = 2048;
@@ -34,14 +39,17 @@ constexpr uint64_t kOldestNs = 1000000000;
 const char kSchemaText[] =
     "chunk thread sequence start_ns; site id kind offset text; allocate dt site bytes address; "
     "free dt address; reallocate dt site bytes address old; access dt weight count (grain write "
-    "repeats)...; walk dt iterations count (grain write stride)...; fault dt minor major; phase dt "
+    "repeats)...; touch dt weight count (grain write again [repeats])...; walk dt iterations count "
+    "(grain write stride)...; fault dt minor major; phase dt "
     "text; segment start bytes text; end dt lost. "
     "Integers are LEB128, ids 8 bytes; dt in ns since the last record.";
 
 // Rounded, so that what lies behind it is aligned.
 size_t context_bytes() {
-  return (ZSTD_estimateCCtxSize_usingCParams(ZSTD_getCParams(kLevel, kChunkBytes, 0)) + 63) &
-         ~size_t{63};
+  const size_t usual = ZSTD_estimateCCtxSize_usingCParams(ZSTD_getCParams(kLevel, kChunkBytes, 0));
+  const size_t quick =
+      ZSTD_estimateCCtxSize_usingCParams(ZSTD_getCParams(kQuickLevel, kChunkBytes, 0));
+  return ((usual > quick ? usual : quick) + 63) & ~size_t{63};
 }
 size_t frame_bytes() { return (ZSTD_compressBound(kChunkBytes) + 63) & ~size_t{63}; }
 
@@ -125,7 +133,8 @@ int Output::open(const char *path, const char *header, size_t header_bytes) {
   return written ? 0 : EIO;
 }
 
-bool Output::write_chunk(const unsigned char *chunk, size_t bytes, void *work) {
+bool Output::write_chunk(const unsigned char *chunk, size_t bytes, void *work,
+                         unsigned *quick_chunks) {
   if (!recording())
     return false;
   ZSTD_CCtx *context = ZSTD_initStaticCCtx(work, context_bytes());
@@ -135,13 +144,18 @@ bool Output::write_chunk(const unsigned char *chunk, size_t bytes, void *work) {
   }
   auto *frame = static_cast<unsigned char *>(work) + context_bytes();
   ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters); // a static context starts with none
-  ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, kLevel);
+  const bool quick = quick_chunks && *quick_chunks > 0;
+  ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, quick ? kQuickLevel : kLevel);
   ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
   const size_t size = ZSTD_compress2(context, frame, frame_bytes(), chunk, bytes);
   if (ZSTD_isError(size)) {
     stop("a chunk cannot be compressed");
     return false;
   }
+  if (quick)
+    --*quick_chunks;
+  else if (quick_chunks && size > bytes / 8 * kKeptOf8)
+    *quick_chunks = kQuickChunks;
   const ssize_t written = write_quietly(fd_, frame, size);
   if (written == static_cast<ssize_t>(size))
     return true;
@@ -215,7 +229,7 @@ bool ThreadChunk::begin(uint64_t now_ns) {
 
 void ThreadChunk::write_out() {
   if (bytes_.size())
-    output_.write_chunk(bytes_.data(), bytes_.size(), work_);
+    output_.write_chunk(bytes_.data(), bytes_.size(), work_, &quick_chunks_);
   bytes_.clear();
 }
 
@@ -287,13 +301,24 @@ void ThreadChunk::site(uint64_t id, SiteKind kind, uint64_t offset, const char *
 }
 
 void ThreadChunk::accesses(uint64_t now_ns, uint64_t weight, const Access *list, size_t count) {
-  while (count > 0) {
-    const size_t n = count < kMostAccesses ? count : kMostAccesses;
+  put_accesses(now_ns, weight, [list](size_t i) { return list[i]; }, count);
+}
+
+void ThreadChunk::told(uint64_t now_ns, const uint64_t *list, size_t count) {
+  put_accesses(
+      now_ns, 1,
+      [list](size_t i) { return Access{list[i] & ~kWrites, 0, (list[i] & kWrites) != 0}; }, count);
+}
+
+template <class At>
+void ThreadChunk::put_accesses(uint64_t now_ns, uint64_t weight, At at, size_t count) {
+  for (size_t first = 0; first < count;) {
+    const size_t most = first + (count - first < kMostAccesses ? count - first : kMostAccesses);
     if (!begin(now_ns))
       return;
     // Straight into the chunk: the length goes in front in two bytes, whatever it is.
     constexpr size_t kLengthBytes = 3;
-    bytes_.varint(static_cast<uint64_t>(Type::kAccess));
+    bytes_.varint(static_cast<uint64_t>(Type::kTouch));
     const size_t length_at = bytes_.size();
     for (size_t i = 0; i < kLengthBytes; i++)
       bytes_.byte(0);
@@ -307,16 +332,22 @@ void ThreadChunk::accesses(uint64_t now_ns, uint64_t weight, const Access *list,
     size_t runs = 0;
     uint64_t last = 0;
     unsigned char *out = bytes_.end(); // begin() has seen that the longest record fits
-    for (size_t i = 0; i < n; runs++) {
-      const uint64_t address = list[i].address, grain = address >> kGrainShift;
-      uint64_t repeats = list[i].repeats;
-      bool write = list[i].write;
-      for (i++; i < n && (list[i].address ^ address) >> kPageShift == 0; i++) {
-        repeats += list[i].repeats + uint64_t{1};
-        write |= list[i].write;
+    for (Access next = at(first); first < most;) {
+      const uint64_t address = next.address, grain = address >> kGrainShift;
+      uint64_t repeats = next.repeats;
+      bool write = next.write;
+      while (++first < most) {
+        next = at(first);
+        if ((next.address ^ address) >> kPageShift != 0)
+          break;
+        repeats += next.repeats + uint64_t{1};
+        write |= next.write;
       }
-      out = put_varint(out, zigzag(static_cast<int64_t>(grain - last)) << 1 | (write ? 1 : 0));
-      out = put_varint(out, repeats);
+      runs++;
+      out = put_varint(out, zigzag(static_cast<int64_t>(grain - last)) << 2 | (write ? 2 : 0) |
+                                (repeats ? 1 : 0));
+      if (repeats)
+        out = put_varint(out, repeats);
       last = grain;
     }
     bytes_.append_to(out);
@@ -328,8 +359,6 @@ void ThreadChunk::accesses(uint64_t now_ns, uint64_t weight, const Access *list,
     for (size_t i = 0; i < kLengthBytes; i++, length >>= 7)
       at[i] = static_cast<unsigned char>((length & 0x7f) | (i + 1 < kLengthBytes ? 0x80 : 0));
     busy_.store(false, std::memory_order_release);
-    list += n;
-    count -= n;
   }
 }
 

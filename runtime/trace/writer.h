@@ -24,7 +24,9 @@ public:
   bool recording() const { return recording_.load(std::memory_order_relaxed); }
   /// Compresses a chunk and appends it. `work` is a compressor's workspace of work_bytes().
   /// False: the recording has been stopped.
-  bool write_chunk(const unsigned char *chunk, size_t bytes, void *work);
+  /// quick_chunks: the caller's, at first 0, for how many more chunks compressing well is not tried.
+  bool write_chunk(const unsigned char *chunk, size_t bytes, void *work,
+                   unsigned *quick_chunks = nullptr);
   /// Records no more. With a reason, one warning line goes to standard error.
   void stop(const char *why);
   /// In a child of fork the parent's file stays as it is.
@@ -58,6 +60,8 @@ public:
     bool write;
   };
   void accesses(uint64_t now_ns, uint64_t weight, const Access *list, size_t count);
+  /// The same of addresses, | kWrites, of weight 1.
+  void told(uint64_t now_ns, const uint64_t *list, size_t count);
   /// A loop's references; at most kMostWalkReferences. One that visits very many pages becomes several records.
   void walk(uint64_t now_ns, uint64_t iterations, const WalkReference *list, size_t count);
   void faults(uint64_t now_ns, uint64_t minor, uint64_t major);
@@ -82,10 +86,12 @@ private:
   bool begin(uint64_t now_ns);
   void open_chunk(uint64_t now_ns);
   void write_out();
+  template <class At> void put_accesses(uint64_t now_ns, uint64_t weight, At at, size_t count);
 
   Output &output_;
   uint64_t thread_, sequence_ = 0, last_ns_ = 0, start_ns_ = 0, lost_ = 0;
   size_t mapped_bytes_;
+  unsigned quick_chunks_ = 0;
   std::atomic<bool> busy_{false};
   Bytes bytes_;
   void *work_;

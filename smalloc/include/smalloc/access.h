@@ -30,7 +30,12 @@ struct smalloc_walk_reference {
   int64_t stride;
 };
 
-/* Hidden COMDAT "__smalloc_v1_gate". A constructor hands it to __smalloc_v1_open_gate, which fills in the entries and
+/* Of each thread: accesses that the library has not taken yet go to next, until it is end. */
+struct smalloc_told {
+  uint64_t *next, *end;
+};
+
+/* Hidden COMDAT "__smalloc_v1_gate2" (the first one's had no field told). A constructor hands it to __smalloc_v1_open_gate, which fills in the entries and
  * then the threshold; the program reads the threshold as a relaxed atomic, and the entries only when it is not 0. */
 struct smalloc_gate {
   uint32_t version;   /* SMALLOC_ABI_VERSION */
@@ -42,6 +47,9 @@ struct smalloc_gate {
                const struct smalloc_walk_reference *references);
   const char *directory;     /* where the program leaves its trace when nobody else names a place */
   struct smalloc_gate *next; /* the library's */
+  /* Of the thread's smalloc_told, in bytes from the thread pointer; 0: there is none, access() takes each. Where next is
+   * end, access() takes the one that has no room. */
+  int64_t told;
 };
 
 /* Entries of libsmalloc_feedback, referenced weakly through the GOT. */

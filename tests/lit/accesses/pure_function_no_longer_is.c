@@ -3,6 +3,7 @@
 // RUN: %clang -O2 -fplugin-arg-smalloc-profile-generate -S -emit-llvm -o - %s | FileCheck %s
 // CHECK-LABEL: define {{.*}}@get(ptr
 // CHECK-SAME: #[[A:[0-9]+]]
-// CHECK: attributes #[[A]] =
+// CHECK: attributes #[[A]] = {
 // CHECK-NOT: memory(
+// CHECK-SAME: }
 __attribute__((noinline, pure)) long get(const long *p) { return *p; }

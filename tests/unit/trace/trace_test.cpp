@@ -184,6 +184,56 @@ TEST_F(Trace, UnknownRecordsAreSkipped) {
   EXPECT_EQ(reader.bad_records(), 0u);
 }
 
+TEST_F(Trace, EarlierAccessesAreRead) {
+  unsigned char memory[64];
+  Bytes chunk(memory, sizeof memory), payload(memory + 32, 32);
+  for (const uint64_t value : {5, 1, 2})
+    payload.varint(value); // dt, weight, count
+  payload.varint(zigzag(0x300) << 1);
+  payload.varint(0);
+  payload.varint(zigzag(-0x100) << 1 | 1);
+  payload.varint(7);
+  chunk.varint(static_cast<uint64_t>(Type::kAccess));
+  chunk.varint(payload.size());
+  chunk.text(reinterpret_cast<const char *>(payload.data()), payload.size());
+  ChunkReader reader({memory, chunk.size()});
+  Event event;
+  ASSERT_TRUE(reader.next(event));
+  ASSERT_EQ(event.accesses.size(), 2u);
+  EXPECT_EQ(event.accesses[0].address, 0x3000u);
+  EXPECT_EQ(event.accesses[0].repeats, 0u);
+  EXPECT_FALSE(event.accesses[0].write);
+  EXPECT_EQ(event.accesses[1].address, 0x2000u);
+  EXPECT_EQ(event.accesses[1].repeats, 7u);
+  EXPECT_TRUE(event.accesses[1].write);
+  EXPECT_FALSE(reader.next(event));
+}
+
+TEST_F(Trace, AddressesInNoOrderComeBack) {
+  // Enough for chunks that are compressed well, and quickly.
+  open();
+  ThreadChunk *t = thread(1);
+  std::mt19937_64 random(1);
+  std::vector<uint64_t> told;
+  for (int i = 0; i < 500000; i++)
+    told.push_back((random() >> 17 & ~uint64_t{15}) | (i % 3 ? 0 : kWrites));
+  for (size_t i = 0; i < told.size(); i += 1000)
+    t->told(i, told.data() + i, 1000);
+  finish(t);
+  Reader reader(path_);
+  size_t at = 0;
+  reader.read([&](const Event &e) {
+    for (const AccessRun &a : e.accesses) {
+      ASSERT_LT(at, told.size());
+      ASSERT_EQ(a.address | (a.write ? kWrites : 0), told[at]);
+      ASSERT_EQ(a.repeats, 0u);
+      at++;
+    }
+  });
+  EXPECT_EQ(at, told.size());
+  EXPECT_EQ(reader.bad_records() + reader.skipped_bytes(), 0u);
+}
+
 TEST_F(Trace, ShortRecordsAreBad) {
   unsigned char memory[64];
   Bytes chunk(memory, sizeof memory);
