@@ -10,6 +10,7 @@
   robustness    docs/robustness.md    benchmarks/results/robustness.json    scripts/robustness --record
   packages      docs/robustness.md    benchmarks/results/robust-packages.json  scripts/robust-packages --record
   coverage      docs/coverage.md      benchmarks/results/coverage.json      scripts/coverage --record
+  evaluation    docs/evaluation.md    benchmarks/results/evaluation.json    scripts/evaluate.py --record
 
   regen_docs.py            rewrite the tables
   regen_docs.py --check    exit 1 when a page says something else than the results
@@ -79,6 +80,12 @@ def profile(report):
     return program.page(report)
 
 
+def evaluation(report):
+    import evaluate as program
+
+    return program.page(report)
+
+
 def compile_cost(report):
     lines = ["| unit | instructions | with the plugin | | memory | with the plugin | |", "|---|---|---|---|---|---|---|"]
     for unit in report["units"]:
@@ -129,6 +136,7 @@ SECTIONS = {
     "packages": ("docs/robustness.md", "robust-packages.json", packages, "scripts/robust-packages --record"),
     "coverage": ("docs/coverage.md", "coverage.json", coverage, "scripts/coverage --record"),
     "robustness": ("docs/robustness.md", "robustness.json", robustness, "scripts/robustness --record"),
+    "evaluation": ("docs/evaluation.md", "evaluation.json", evaluation, "scripts/evaluate.py --record"),
 }
 
 

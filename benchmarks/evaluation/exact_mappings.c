@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The truth that predicted rankings are held against (scripts/evaluate.py): every load and store that the compiler left, told
+ * by -fsanitize-coverage=trace-loads,trace-stores as it happens, through one set-associative LRU TLB for each base mapping: all
+ * on base pages, one site on superpages in a heap of its own, everything on superpages. Independent of the plugin, of
+ * sampling, and of the analysis: no reuse distances, no correction for sets. One thread.
+ *
+ * SITES: where allocations come from: return addresses of the call and of the function around it (a wrapper has many
+ * callers) in hex, relative to the executable, as 1a2b:3c4d (0:0: static data), with + between those of one site
+ * (inlined copies) and commas between sites; TLB: entries and ways for base pages, entries and ways for superpages, 1 if they
+ * share the first. At exit one JSON document on standard error; without SITES the sites that there are. */
+#define _GNU_SOURCE
+#include <link.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { kMostSites = 4096, kMostLanes = 26, kRegionShift = 21, kGrainShift = 4, kMostWays = 4096 };
+enum { kGrains = 1 << (kRegionShift - kGrainShift), kRegionSlots = 1 << 20 };
+
+void *__libc_malloc(size_t);
+void *__libc_calloc(size_t, size_t);
+void *__libc_realloc(void *, size_t);
+void *__libc_memalign(size_t, size_t);
+
+static void *pages(size_t bytes) {
+  void *p =
+      mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED)
+    abort();
+  return p;
+}
+
+/* Sites: 0 is none. Each has a heap of its own in which its objects lie one behind the other, freed places taken again. */
+struct site {
+  uint64_t heap_end, live, peak, accesses;
+};
+static struct site sites[kMostSites];
+static unsigned site_count = 1;
+static struct {
+  uintptr_t address, around; /* relative to the executable; 0, 0: static data */
+  unsigned site;
+} callers[kMostSites];
+static unsigned caller_count;
+struct hole {
+  uint64_t packed, bytes;
+  uint32_t site, next;
+};
+static struct hole *holes; /* freed places, newest first, by a hash of site and size */
+static uint32_t hole_heads[1 << 16], hole_count = 1, free_hole;
+
+/* What lies at each 16 bytes: site in the high 16 bits, place in its heap / 16 in the others. */
+struct region {
+  uint64_t number; /* 0: free slot */
+  uint64_t *grains;
+};
+static struct region *regions;
+
+static uintptr_t base, text_end, data_start, data_end, stack_low, stack_high;
+static int inside = 1;
+
+static uint32_t hash(uint64_t x) { return (uint32_t)((x * 0x9e3779b97f4a7c15u) >> 32); }
+
+static struct region *region_of(uint64_t number, int make) {
+  for (uint32_t i = hash(number) % kRegionSlots;; i = (i + 1) % kRegionSlots) {
+    if (regions[i].number == number)
+      return &regions[i];
+    if (regions[i].number == 0) {
+      if (!make)
+        return NULL;
+      regions[i].number = number;
+      regions[i].grains = pages(kGrains * sizeof(uint64_t));
+      return &regions[i];
+    }
+  }
+}
+
+/* site: of which a new caller is; 0: of a new one. */
+static unsigned site_of(uintptr_t caller, uintptr_t around, unsigned site) {
+  for (unsigned i = 0; i < caller_count; i++)
+    if (callers[i].address == caller && callers[i].around == around)
+      return callers[i].site;
+  if (caller_count == kMostSites || site_count == kMostSites)
+    abort();
+  callers[caller_count].address = caller;
+  callers[caller_count].around = around;
+  callers[caller_count].site = site ? site : site_count++;
+  return callers[caller_count++].site;
+}
+
+static uint32_t *hole_head(unsigned site, uint64_t bytes) {
+  return &hole_heads[hash(bytes * kMostSites + site) & 0xffff];
+}
+
+static void place(uintptr_t start, uint64_t bytes, unsigned site) {
+  struct site *s = &sites[site];
+  const uint64_t step = bytes >= 2u << 20 ? 2u << 20 : 16;
+  const uint64_t size = (bytes + step - 1) / step * step;
+  uint64_t packed = (s->heap_end + step - 1) / step * step;
+  uint32_t *at = hole_head(site, size);
+  while (*at && (holes[*at].site != site || holes[*at].bytes != size))
+    at = &holes[*at].next;
+  if (*at) {
+    const uint32_t taken = *at;
+    packed = holes[taken].packed;
+    *at = holes[taken].next;
+    holes[taken].next = free_hole;
+    free_hole = taken;
+  } else {
+    s->heap_end = packed + size;
+  }
+  s->live += bytes;
+  if (s->live > s->peak)
+    s->peak = s->live;
+  for (uint64_t at16 = 0; at16 < bytes; at16 += 16) {
+    struct region *r = region_of((start + at16) >> kRegionShift, 1);
+    r->grains[((start + at16) >> kGrainShift) % kGrains] =
+        (uint64_t)site << 48 | (packed + at16) >> 4;
+  }
+}
+
+/* Called by the functions that the program calls; everything of it has frame pointers. */
+static void allocated(void *p, size_t bytes, const uintptr_t *frame) {
+  if (!p || inside)
+    return;
+  inside = 1;
+  const uintptr_t caller = frame[1] - base;
+  const uintptr_t *above = (const uintptr_t *)frame[0];
+  const int known = caller < text_end - base && (uintptr_t)above > (uintptr_t)frame && (uintptr_t)above < stack_high;
+  const uintptr_t around = known ? above[1] - base : 0;
+  place((uintptr_t)p, bytes, site_of(caller, around < text_end - base ? around : 0, 0));
+  inside = 0;
+}
+
+/* glibc's header: the chunk's size, with three flags. */
+static size_t usable(void *p) { return ((size_t *)p)[-1] & ~(size_t)7; }
+
+static void freed(void *p) {
+  if (!p || inside)
+    return;
+  const struct region *r = region_of((uintptr_t)p >> kRegionShift, 0);
+  const uint64_t grain = r ? r->grains[((uintptr_t)p >> kGrainShift) % kGrains] : 0;
+  if (grain == 0)
+    return;
+  const unsigned site = (unsigned)(grain >> 48);
+  const uint64_t packed = (grain & 0xffffffffffff) << 4;
+  /* The object goes on while what lies there is the next piece of the same heap. */
+  uint64_t bytes = 0;
+  const uint64_t most = usable(p);
+  for (uintptr_t at = (uintptr_t)p; bytes < most; at += 16, bytes += 16) {
+    const struct region *here = region_of(at >> kRegionShift, 0);
+    if (!here || here->grains[(at >> kGrainShift) % kGrains] !=
+                     ((uint64_t)site << 48 | (packed + bytes) >> 4))
+      break;
+    here->grains[(at >> kGrainShift) % kGrains] = 0;
+  }
+  const uint64_t step = bytes >= 2u << 20 ? 2u << 20 : 16;
+  const uint32_t hole = free_hole ? free_hole : hole_count++;
+  if (hole == free_hole)
+    free_hole = holes[hole].next;
+  holes[hole] = (struct hole){packed, (bytes + step - 1) / step * step, site, 0};
+  uint32_t *at = hole_head(site, holes[hole].bytes);
+  holes[hole].next = *at;
+  *at = hole;
+  sites[site].live -= bytes < sites[site].live ? bytes : sites[site].live;
+}
+
+void *malloc(size_t n) {
+  void *p = __libc_malloc(n);
+  allocated(p, n, __builtin_frame_address(0));
+  return p;
+}
+void *calloc(size_t c, size_t n) {
+  void *p = __libc_calloc(c, n);
+  allocated(p, c * n, __builtin_frame_address(0));
+  return p;
+}
+void *realloc(void *old, size_t n) {
+  freed(old);
+  void *p = __libc_realloc(old, n);
+  allocated(p, n, __builtin_frame_address(0));
+  return p;
+}
+void free(void *p) {
+  extern void __libc_free(void *);
+  freed(p);
+  __libc_free(p);
+}
+void *aligned_alloc(size_t a, size_t n) {
+  void *p = __libc_memalign(a, n);
+  allocated(p, n, __builtin_frame_address(0));
+  return p;
+}
+/* C++: the caller of operator new is the site. */
+void *_Znwm(size_t n) {
+  void *p = __libc_malloc(n);
+  if (!p)
+    abort();
+  allocated(p, n, __builtin_frame_address(0));
+  return p;
+}
+void *_Znam(size_t n) __attribute__((alias("_Znwm")));
+
+/* One TLB array: sets of pages, the latest first. */
+struct array {
+  uint64_t *ways_of;
+  uint32_t sets, ways;
+};
+struct lane {
+  struct array base, superpage;
+  uint32_t site; /* on superpages; 0: none, UINT32_MAX: all */
+  uint64_t last, base_misses, super_misses, base_pages, super_pages;
+  uint64_t *seen; /* hash table of pages that were touched */
+  uint64_t seen_slots, seen_count;
+};
+static struct lane lanes[kMostLanes];
+static unsigned lane_count;
+static int shared;
+
+static void remember(struct lane *l, uint64_t page) {
+  if (2 * l->seen_count >= l->seen_slots) {
+    uint64_t *old = l->seen, slots = l->seen_slots;
+    l->seen_slots = slots ? 2 * slots : 1 << 16;
+    l->seen = pages(l->seen_slots * sizeof(uint64_t));
+    l->seen_count = 0;
+    for (uint64_t i = 0; i < slots; i++)
+      if (old[i]) {
+        uint64_t at = hash(old[i]) % l->seen_slots;
+        while (l->seen[at])
+          at = (at + 1) % l->seen_slots;
+        l->seen[at] = old[i];
+        l->seen_count++;
+      }
+    if (old)
+      munmap(old, slots * sizeof(uint64_t));
+  }
+  uint64_t at = hash(page) % l->seen_slots;
+  for (; l->seen[at]; at = (at + 1) % l->seen_slots)
+    if (l->seen[at] == page)
+      return;
+  l->seen[at] = page;
+  l->seen_count++;
+  *(page & 1 ? &l->super_pages : &l->base_pages) += 1;
+}
+
+/* page: its number doubled, plus 1 for a superpage; never 0. */
+static void look_up(struct lane *l, uint64_t page) {
+  if (page == l->last)
+    return;
+  l->last = page;
+  struct array *a = page & 1 && !shared ? &l->superpage : &l->base;
+  uint64_t *set = a->ways_of + (page >> 1) % a->sets * a->ways;
+  uint32_t w = 0;
+  while (w < a->ways && set[w] != page)
+    w++;
+  if (w == a->ways) {
+    *(page & 1 ? &l->super_misses : &l->base_misses) += 1;
+    remember(l, page);
+    w--;
+  }
+  memmove(set + 1, set, w * sizeof *set);
+  set[0] = page;
+}
+
+static uint64_t accesses;
+
+static void touch(uintptr_t address) {
+  if (inside || (address >= stack_low && address < stack_high))
+    return;
+  const struct region *r = region_of(address >> kRegionShift, 0);
+  const uint64_t grain = r ? r->grains[(address >> kGrainShift) % kGrains] : 0;
+  const uint32_t site = (uint32_t)(grain >> 48);
+  if (grain == 0)
+    return; /* of a library */
+  accesses++;
+  sites[site].accesses++;
+  const uint64_t small = (address >> 12) << 1;
+  const uint64_t large =
+      ((uint64_t)site << 40 | (grain & 0xffffffffffff) >> (21 - kGrainShift)) << 1 | 1;
+  for (unsigned i = 0; i < lane_count; i++)
+    look_up(&lanes[i], lanes[i].site == site || lanes[i].site == UINT32_MAX ? large : small);
+}
+
+static int note_segments(struct dl_phdr_info *info, size_t bytes, void *unused) {
+  (void)bytes, (void)unused;
+  if (info->dlpi_name[0])
+    return 0;
+  base = info->dlpi_addr;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+    if (p->p_type == PT_LOAD && p->p_flags & PF_X)
+      text_end = base + p->p_vaddr + p->p_memsz;
+    if (p->p_type == PT_LOAD && p->p_flags & PF_W) {
+      data_start = base + p->p_vaddr;
+      data_end = data_start + p->p_memsz;
+    }
+  }
+  return 1;
+}
+
+static void make(struct array *a, uint32_t entries, uint32_t ways) {
+  a->ways = ways && entries % ways == 0 ? ways : entries;
+  a->sets = entries / a->ways;
+  if (a->ways > kMostWays)
+    abort();
+  a->ways_of = pages(((size_t)entries + 1) * sizeof(uint64_t));
+}
+
+static void report(void) {
+  inside = 1;
+  fprintf(stderr, "{\"accesses\": %lu, \"sites\": [", (unsigned long)accesses);
+  for (unsigned i = 0; i < caller_count; i++)
+    fprintf(stderr, "%s{\"caller\": \"%lx:%lx\", \"accesses\": %lu, \"peak_bytes\": %lu}",
+            i ? ", " : "", (unsigned long)callers[i].address, (unsigned long)callers[i].around,
+            (unsigned long)sites[callers[i].site].accesses,
+            (unsigned long)sites[callers[i].site].peak);
+  fprintf(stderr, "], \"lanes\": [");
+  for (unsigned i = 0; i < lane_count; i++)
+    fprintf(stderr,
+            "%s{\"base_misses\": %lu, \"super_misses\": %lu, \"base_pages\": %lu, \"super_pages\": "
+            "%lu}",
+            i ? ", " : "", (unsigned long)lanes[i].base_misses,
+            (unsigned long)lanes[i].super_misses, (unsigned long)lanes[i].base_pages,
+            (unsigned long)lanes[i].super_pages);
+  fprintf(stderr, "]}\n");
+}
+
+__attribute__((constructor)) static void start(void) {
+  char here;
+  unsigned entries = 2048, ways = 8, super_entries = 2048, super_ways = 8;
+  holes = pages((size_t)1 << 32);
+  regions = pages(kRegionSlots * sizeof *regions);
+  dl_iterate_phdr(note_segments, NULL);
+  stack_high = (uintptr_t)&here + (1 << 20);
+  stack_low = (uintptr_t)&here - (8 << 20);
+  place(data_start & ~(uintptr_t)15, data_end - (data_start & ~(uintptr_t)15), site_of(0, 0, 0));
+  const char *tlb = getenv("TLB"), *wanted = getenv("SITES");
+  if (tlb &&
+      sscanf(tlb, "%u,%u,%u,%u,%d", &entries, &ways, &super_entries, &super_ways, &shared) != 5)
+    abort();
+  if (wanted) {
+    lanes[lane_count++].site = 0;
+    for (const char *at = wanted; *at && lane_count < kMostLanes - 1; at += *at == ',') {
+      unsigned site = 0;
+      do {
+        unsigned long caller, around;
+        int length = 0;
+        if (sscanf(at, "%lx:%lx%n", &caller, &around, &length) != 2)
+          abort();
+        site = site_of(caller, around, site);
+        at += length;
+      } while (*at == '+' && at++);
+      lanes[lane_count++].site = site;
+    }
+    lanes[lane_count++].site = UINT32_MAX;
+    for (unsigned i = 0; i < lane_count; i++) {
+      make(&lanes[i].base, entries, ways);
+      make(&lanes[i].superpage, super_entries, super_ways);
+    }
+  }
+  atexit(report);
+  inside = 0;
+}
+
+#define HOOK(kind, size)                                                                           \
+  void __sanitizer_cov_##kind##size(void *p) { touch((uintptr_t)p); }
+HOOK(load, 1)
+HOOK(load, 2)
+HOOK(load, 4)
+HOOK(load, 8)
+HOOK(load, 16)
+HOOK(store, 1)
+HOOK(store, 2)
+HOOK(store, 4)
+HOOK(store, 8)
+HOOK(store, 16)

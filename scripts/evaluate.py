@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""evaluate.py decides how right the rankings of smalloc analyze are said to be: each program is recorded and analysed, and
+the PMB of every base mapping is held against the truth: all loads and stores of the program through an exact simulation of the
+machine's last-level TLB under that mapping (benchmarks/evaluation/exact_mappings.c), priced with the same curve. Once with the
+input that was recorded, once with another.
+
+  evaluate.py                     a table
+  evaluate.py --record            also benchmarks/results/evaluation.json, which scripts/regen_docs.py reads
+  evaluate.py -p gups --rate 0.1  one program, sampled
+"""
+import argparse
+import json
+import math
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+KERNELS = ROOT / "benchmarks" / "kernels"
+# Source, the recorded input, another one. All sizes are beyond the TLB's reach, and small enough for a simulation.
+PROGRAMS = [
+    ("bfs.c", ["18", "4"], ["17", "8"]),
+    ("colsum.c", ["3000", "2000", "1"], ["1500", "3000", "1"]),
+    ("gups.c", ["22"], ["23", "10"]),
+    ("hash_probe.c", ["20"], ["19", "600000"]),
+    ("list.c", ["300000", "8192", "2"], ["150000", "4096", "4"]),
+    ("spmv.c", ["15", "21", "8", "2"], ["16", "20", "6", "2"]),
+    ("stream.c", ["24", "2"], ["12", "3"]),
+    ("stride.c", ["64", "8192", "300000"], ["32", "4096", "300000"]),
+    ("transpose.c", ["1500", "1"], ["1100", "2"]),
+    ("tree.c", ["100000"], ["60000", "120000"]),
+    ("unordered_map.cpp", ["250000"], ["150000", "400000"]),
+    ("vector_gather.cpp", ["1000000", "4", "1"], ["500000", "6", "1"]),
+]
+BASE_BYTES, SUPERPAGE_BYTES = 4096, 2 << 20
+MOST_SITES = 24
+STATIC = "0:0"  # the simulation's name for static data
+# Vector accesses of more than 16 bytes are not told to the simulation: the same code on both sides.
+FLAGS = ["-O2", "-g1", "-fno-vectorize", "-fno-slp-vectorize"]
+
+
+def fail(what, why, hint):
+    print(f"evaluate.py: error: {what}: {why}\nhint: {hint}", file=sys.stderr)
+    sys.exit(1)
+
+
+def run(command, folder, **environment):
+    done = subprocess.run([str(word) for word in command], cwd=folder, env={**os.environ, **environment}, capture_output=True,
+                          text=True, check=False)
+    if done.returncode:
+        fail(" ".join(map(str, command)), done.stderr.strip() or done.returncode, "run it by hand")
+    return done
+
+
+# --- the curve: as runtime/benefit/cost_model.cpp has it ---------------------------------------------------------------
+
+
+class Costs:
+    def __init__(self, machine):
+        self.machine = machine
+        self.hertz = machine["frequency_hz"] or 3e9
+        last = {}
+        for level in machine["tlb"]:
+            for size in (BASE_BYTES, SUPERPAGE_BYTES):
+                entries = level["entries"]["value"]
+                if size in level["page_bytes"] and entries and level["level"] >= last.get(size, {"level": 0})["level"]:
+                    last[size] = level
+        base, large = last[BASE_BYTES], last[SUPERPAGE_BYTES]
+        shared = bool(base["shared"] and SUPERPAGE_BYTES in base["page_bytes"])
+        self.tlb = ",".join(str(int(n)) for n in (base["entries"]["value"], base["ways"]["value"] or 0, large["entries"]["value"],
+                                                  large["ways"]["value"] or 0, shared))
+
+    def miss_cycles(self, size, pages):
+        points = [(c["pages"] or 1, c["cycles"]["value"]) for c in self.machine["walk_cost"]
+                  if c["page_bytes"] == size and c["cycles"]["value"]]
+        if not points:
+            return 30 if size == BASE_BYTES else self.miss_cycles(BASE_BYTES, pages)
+        points.sort()
+        if pages <= points[0][0]:
+            return points[0][1]
+        for (low, low_cycles), (high, high_cycles) in zip(points, points[1:]):
+            if pages < high:
+                return low_cycles + (high_cycles - low_cycles) * math.log(pages / low) / math.log(high / low)
+        return points[-1][1]
+
+    def fault_cycles(self, size):
+        ns = next((t["value"]["value"] for t in self.machine["first_touch_ns"]
+                   if t["page_bytes"] == size and t["value"]["value"]), 500 + 0.25 * size)
+        return ns * self.hertz / 1e9
+
+    def cycles(self, lane):
+        return (lane["base_misses"] * self.miss_cycles(BASE_BYTES, max(lane["base_pages"], 1))
+                + lane["super_misses"] * self.miss_cycles(SUPERPAGE_BYTES, max(lane["super_pages"], 1))
+                + lane["base_pages"] * self.fault_cycles(BASE_BYTES) + lane["super_pages"] * self.fault_cycles(SUPERPAGE_BYTES))
+
+
+# --- one program ------------------------------------------------------------------------------------------------------
+
+
+def source_name(linkage):
+    """The last component of a mangled name, as the plugin calls constructors and the like: _ZN3Sub6SystemC2Em is System."""
+    rest, name = linkage.removeprefix("_ZN"), linkage
+    while rest != linkage and (digits := re.match(r"\d+", rest)):
+        name, rest = rest[digits.end():digits.end() + int(digits[0])], rest[digits.end() + int(digits[0]):]
+    return name
+
+
+def places(binary, callers, names, symbolizer):
+    """What predictions call the sites of calls: function and line, of the innermost place that they know (a wrapper's
+    allocations are its callers'). Copies of one call that were inlined share it."""
+    words = sorted({word for caller in callers if caller != STATIC for word in caller.split(":") if word != "0"})
+    listing = run([symbolizer, f"--obj={binary}", "--output-style=JSON", "--no-demangle", *(hex(int(w, 16) - 1) for w in words)],
+                  binary.parent).stdout
+    frames = {word: [name for f in answer.get("Symbol") or [] if f.get("FileName")
+                     for name in (f"{f['FunctionName']}:{f['Line']}", f"{source_name(f['FunctionName'])}:{f['Line']}")]
+              for word, answer in zip(words, json.loads(listing))}
+    result = {}
+    for caller in callers:
+        chain = ["static data"] if caller == STATIC else [f for word in caller.split(":") for f in frames.get(word, [])]
+        if chain:
+            result[caller] = next((f for f in chain if f in names), chain[0])
+    return result
+
+
+def pmb(saved):
+    most = max(saved.values(), default=0)
+    return {name: 100 * max(value, 0) / most if most > 0 else 0.0 for name, value in saved.items()}
+
+
+def truth(binary, arguments, costs, names, symbolizer):
+    """Cycles saved by each base mapping, and by everything on superpages."""
+    found = json.loads(run([binary, *arguments], binary.parent).stderr.splitlines()[-1])["sites"]
+    known = places(binary, [s["caller"] for s in found if s["accesses"]], names, symbolizer)
+    groups, weight = {}, {}
+    for site in found:
+        if name := known.get(site["caller"]):
+            groups.setdefault(name, []).append(site["caller"])
+            weight[name] = weight.get(name, 0) + site["accesses"]
+    order = sorted(groups, key=lambda name: -weight[name])[:MOST_SITES]
+    result = json.loads(run([binary, *arguments], binary.parent, TLB=costs.tlb,
+                            SITES=",".join("+".join(groups[name]) for name in order)).stderr.splitlines()[-1])
+    base = costs.cycles(result["lanes"][0])
+    saved = {name: base - costs.cycles(lane) for name, lane in zip(order, result["lanes"][1:])}
+    return {"accesses": result["accesses"], "base_cycles": base, "saved": saved, "saved_all": base - costs.cycles(result["lanes"][-1])}
+
+
+def predicted(smalloc, binary, arguments, options, folder):
+    trace = folder / "t.trace"
+    trace.unlink(missing_ok=True)
+    run([smalloc, "record", "-q", "--rate", options.rate, "-o", trace, "--", binary, *arguments], folder)
+    report = json.loads(run([smalloc, "analyze", trace, "--machine", options.machine, "--no-db", "--json", "--mappings", MOST_SITES],
+                            folder).stdout)
+    saved, chosen = {}, []
+    for mapping in report["mappings"]:
+        category = mapping["category"]
+        name = ("static data" if category["kind"] == "static" else f"{category['function']}:{category['line']}"
+                if category["function"] and category["line"] else None)
+        if name == "static data" and Path(category["file"] or "").name != binary.name:
+            continue  # of a library, which the truth does not see
+        if name:
+            saved[name] = saved.get(name, 0) + mapping["saved_cycles"]
+            if mapping["chosen"]:
+                chosen.append(name)
+    return {"base_cycles": report["miss_cycles_base"], "saved": saved, "chosen": chosen, "trace_bytes": trace.stat().st_size}
+
+
+def compare(guess, fact):
+    """Of mappings that both know, as smalloc::benefit::ranking_error() has it."""
+    a, b = pmb(guess["saved"]), pmb(fact["saved"])
+    both = sorted(set(a) & set(b))
+    best = max(fact["saved"], key=fact["saved"].get) if fact["saved"] else None
+    gain = fact["saved"].get(best, 0)
+    return {"mappings": len(both), "error_percent": sum(abs(a[n] - b[n]) for n in both) / len(both) if both else None,
+            "same_best": bool(both) and max(guess["saved"], key=guess["saved"].get) == best,
+            "saved_ratio": guess["saved"].get(best, 0) / gain if gain > 0 else None}
+
+
+def evaluate(options, folder):
+    build = options.build.resolve()
+    smalloc, plugin = build / "bin/smalloc", build / "lib/SmallocPlugin.so"
+    clang, symbolizer = shutil.which(options.clang), shutil.which(options.symbolizer)
+    for needed, path in (("bin/smalloc", smalloc.exists()), ("lib/SmallocPlugin.so", plugin.exists()), (options.clang, clang),
+                         (options.symbolizer, symbolizer)):
+        if not path:
+            fail(needed, "not found", "cmake --build build")
+    costs = Costs(json.loads(run([smalloc, "machine", "show", options.machine, "--json"], folder).stdout))
+    run([clang, "-O2", "-fno-omit-frame-pointer", "-c", ROOT / "benchmarks/evaluation/exact_mappings.c", "-o", folder / "exact.o"], folder)
+    results = []
+    for source, arguments, other in PROGRAMS:
+        name = source.split(".")[0]
+        if options.program and name not in options.program:
+            continue
+        compiler = [clang, "--driver-mode=g++"] if source.endswith("pp") else [clang]
+        told, exact = folder / name, folder / f"{name}.exact"
+        run([*compiler, *FLAGS, f"-fplugin={plugin}", "-fplugin-arg-smalloc-profile-generate", KERNELS / source, "-lm", "-o", told], folder)
+        run([*compiler, *FLAGS, "-g", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer", "-mllvm", "-disable-loop-idiom-all", "-fsanitize-coverage=func,trace-loads,trace-stores",
+             KERNELS / source, folder / "exact.o", "-lm", "-o", exact], folder)
+        guess = predicted(smalloc, told, arguments, options, folder)
+        fact, elsewhere = (truth(exact, words, costs, guess["saved"], symbolizer) for words in (arguments, other))
+        results.append({"name": name, "input": arguments, "other_input": other, "predicted": guess, "truth": fact,
+                        "other_truth": elsewhere, "same": compare(guess, fact), "other": compare(guess, elsewhere)})
+        print(f"{name}: {results[-1]['same']}", file=sys.stderr, flush=True)
+    return results
+
+
+def text(report):
+    def percent(value):
+        return "-" if value is None else f"{value:.2f} %"
+
+    lines = ["| program | mappings | ranking error | with another input | best mapping found | its saving, predicted/true |",
+             "|---|---|---|---|---|---|"]
+    for r in report["programs"]:
+        best = [("yes" if r[key]["same_best"] else "no") for key in ("same", "other")]
+        ratio = r["same"]["saved_ratio"]
+        lines.append(f"| {r['name']} | {r['same']['mappings']} | {percent(r['same']['error_percent'])} | "
+                     f"{percent(r['other']['error_percent'])} | {best[0]} | {'-' if ratio is None else f'{ratio:.2f}'} |")
+    return "\n".join(lines)
+
+
+def page(report):
+    """What docs/evaluation.md says: scripts/regen_docs.py puts it there."""
+    parts = []
+    for key, what in (("same", "the recorded input"), ("other", "another input")):
+        errors = [r[key]["error_percent"] for r in report["programs"] if r[key]["error_percent"] is not None]
+        # An error of 0 has no logarithm: below 0.01 % it counts as that.
+        geomean = statistics.geometric_mean([max(e, 0.01) for e in errors])
+        parts.append(f"{what}: geometric mean {geomean:.2f} %, mean {statistics.mean(errors):.2f} %, worst {max(errors):.2f} %")
+    ratios = [abs(r["same"]["saved_ratio"] - 1) for r in report["programs"] if r["same"]["saved_ratio"] is not None]
+    return (f"{text(report)}\n\nRanking error over {len(report['programs'])} programs and "
+            f"{sum(r['same']['mappings'] for r in report['programs'])} mappings, {'; '.join(parts)}. Saving of the best mapping: median "
+            f"error {100 * statistics.median(ratios):.1f} %. Machine {report['machine']}, recorded at rate {report['rate']:g}. "
+            "Made by `scripts/evaluate.py --record`.")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, default=ROOT / "build")
+    parser.add_argument("--clang", default="clang-22")
+    parser.add_argument("--symbolizer", default="llvm-symbolizer-22")
+    parser.add_argument("--machine", default="zen3", help="preset or profile (default zen3)")
+    parser.add_argument("--rate", type=float, default=1)
+    parser.add_argument("-p", "--program", action="append", metavar="NAME")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results there")
+    parser.add_argument("--record", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        report = {"schema": "smalloc.evaluation/1", "machine": options.machine, "rate": options.rate,
+                  "programs": evaluate(options, Path(folder))}
+    document = json.dumps(report, indent=1) + "\n"
+    if options.json:
+        options.json.write_text(document, encoding="utf-8")
+    if options.record and not options.program:
+        (ROOT / "benchmarks/results/evaluation.json").write_text(document, encoding="utf-8")
+    print(text(report))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
