@@ -99,6 +99,7 @@ void Runtime::warn(Text text) {
 
 void Runtime::switch_off(const char *why) {
   state_.store(HeapState::kOff, std::memory_order_release);
+  all_direct_.store(false, std::memory_order_relaxed);
   if (why && !warned_.exchange(true))
     warn(Text(why));
 }

@@ -108,6 +108,11 @@ public:
   bool serves_all() const {
     return running() && sites_served_ && options_.heap == HeapStrategy::kSuperpage;
   }
+  /// heap:superpage: may a request of usual alignment go to jemalloc without another test? See may_be_direct.
+  bool all_direct(size_t bytes) const {
+    return all_direct_.load(std::memory_order_relaxed) && bytes < kSuperpageBytes &&
+           may_be_direct(bytes);
+  }
   /// For libsmalloc_preload.so, which knows sizes only. nullptr: the next allocator.
   void *sized_allocate(size_t bytes, size_t alignment, bool zero);
 
@@ -159,6 +164,7 @@ private:
                      smalloc_cell *cell = nullptr);
   void *small_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell = nullptr);
   void *class_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell = nullptr);
+  void *any_allocate(size_t bytes, size_t alignment, bool zero);
   void *resize_big(void *p, size_t bytes);
   void promote_big(const BigObjects::Handle &handle, uint64_t credit_ns, uint64_t pause_ns);
   void charge_big(void *p, SiteAccounts::Account account);
@@ -191,6 +197,7 @@ private:
   BigObjects big_;
   MappedRanges mapped_;
   std::atomic<size_t> foreign_below_{0}; ///< 0: not known yet
+  std::atomic<bool> all_direct_{false};  ///< heap:superpage serves, and nobody asks for whom
   std::atomic<uint64_t> time_credit_from_ns_{0};
   UnitIndex pending_cursor_ = 0;
   std::atomic<bool> warned_{false};

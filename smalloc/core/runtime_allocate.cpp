@@ -145,12 +145,13 @@ void Runtime::watch_program_heap() {
     mapped_.heap_grown(heap.start, heap.end);
 }
 
-/// One request in 64 KiB of a site: does it pay to serve it, if it is served? False: no longer. What it has got
+/// One request in 64 KiB of a site: does it still pay to serve it, if it is served? False: no longer. What it has got
 /// stays.
 bool Runtime::may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes) {
   if (!sizes_decide(word, strategy_))
     return true;
-  g_site_sizes.sample(cell, bytes);
+  if (!g_site_sizes.sample(cell, bytes))
+    return true;
   if (!(SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_SERVED)) {
     if (mapped_.any())
       promote_by_time();
@@ -277,28 +278,43 @@ bool Runtime::site_accepts(smalloc_cell *cell, size_t bytes) {
   return bytes >= SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
 }
 
+/// heap:superpage. A thread that has been here may go on directly for a while; here is where promotions that are due get
+/// their turn.
+void *Runtime::any_allocate(size_t bytes, size_t alignment, bool zero) {
+  if (!ready() || !sites_served_)
+    return nullptr;
+  static __thread unsigned calls __attribute__((tls_model("initial-exec")));
+  if (__smalloc_v1_pending && (!g_accounts.tracks_small() || ++calls % 1024 == 0))
+    promote_by_time();
+  if (bytes >= kSuperpageBytes || alignment > kSuperpageBytes)
+    return big_allocate(max_of<size_t>(bytes, 1), alignment, zero, true);
+  void *p = small_allocate(bytes, alignment, zero);
+  if (p && !g_accounts.tracks_small()) {
+    t_small.direct_bytes = kDirectBytes;
+    all_direct_.store(true, std::memory_order_relaxed);
+  }
+  return p;
+}
+
 void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero) {
   if (SMALLOC_UNLIKELY(is_off()))
     return nullptr;
+  const HeapStrategy heap = options().heap;
+  if (heap == HeapStrategy::kSuperpage)
+    return any_allocate(bytes, alignment, zero);
   static std::atomic<uint64_t> requested{0};
   static __thread unsigned calls __attribute__((tls_model("initial-exec")));
   if (__smalloc_v1_pending && ++calls % 1024 == 0)
     promote_by_time();
   // The reach is known once the heaps run; before, whatever may hold a superpage is a reason to look.
   size_t least_big = running() ? max_of<size_t>(kSuperpageBytes, reach_bytes_) : kSuperpageBytes;
-  if (options().heap == HeapStrategy::kSplit)
+  if (heap == HeapStrategy::kSplit)
     foreign_below_.store(least_big, std::memory_order_relaxed);
-  else if (options().heap == HeapStrategy::kOff)
+  else if (heap == HeapStrategy::kOff)
     foreign_below_.store(SIZE_MAX, std::memory_order_relaxed);
-  switch (options().heap) {
+  switch (heap) {
   case HeapStrategy::kOff:
     return nullptr;
-  case HeapStrategy::kSuperpage:
-    if (!ready() || !sites_served_)
-      return nullptr;
-    return bytes >= kSuperpageBytes || alignment > kSuperpageBytes
-               ? big_allocate(max_of<size_t>(bytes, 1), alignment, zero, true)
-               : small_allocate(bytes, alignment, zero);
   case HeapStrategy::kMigrate:
     if (bytes < kSuperpageBytes && alignment <= kSuperpageBytes) {
       if (requested.load(std::memory_order_relaxed) < kSiteWarmupBytes) {
@@ -310,7 +326,8 @@ void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero) {
       g_small.class_pages().lower_reach(reach_bytes_);
       return class_allocate(bytes, alignment, zero);
     }
-    [[fallthrough]];
+    break;
+  case HeapStrategy::kSuperpage:
   case HeapStrategy::kSplit:
     break;
   }

@@ -65,17 +65,18 @@ const SiteSizes::Site *SiteSizes::find(const smalloc_cell *cell) const {
   return nullptr;
 }
 
-void SiteSizes::sample(const smalloc_cell *cell, size_t bytes) {
+bool SiteSizes::sample(const smalloc_cell *cell, size_t bytes) {
   auto *s = const_cast<Site *>(find(cell));
   if (!s)
-    return;
+    return false;
   const smalloc_cell *none = nullptr;
   if (s->cell.load(std::memory_order_relaxed) != cell &&
       !s->cell.compare_exchange_strong(none, cell, std::memory_order_relaxed))
-    return;
+    return false;
   uint32_t n = s->seen.fetch_add(1, std::memory_order_relaxed);
   s->bytes[n % kSamples].store(static_cast<uint32_t>(min_of<size_t>(bytes, kSuperpageBytes)),
                                std::memory_order_relaxed);
+  return (n + 1) % kSamplesPerLook == 0;
 }
 
 bool SiteSizes::pays(const smalloc_cell *cell) const {

@@ -34,7 +34,7 @@ size_t slab_pages(size_t slot);
 
 class SiteSizes {
 public:
-  static constexpr unsigned kSites = 512, kSamples = 32;
+  static constexpr unsigned kSites = 512, kSamples = 32, kSamplesPerLook = 8;
   static constexpr uint64_t kSampleBytes = uint64_t{64} << 10;
   /// Classes that a site's objects may mostly have, and how many of the samples are "mostly": a few
   /// structures from one allocating function are steady, names and messages are not.
@@ -46,7 +46,8 @@ public:
   static bool is_sample(uint64_t before, uint64_t after) {
     return (before ^ after) / kSampleBytes != 0;
   }
-  void sample(const smalloc_cell *cell, size_t bytes);
+  /// True at every eighth: time to ask whether it pays.
+  bool sample(const smalloc_cell *cell, size_t bytes);
   /// False: it costs memory; also as long as fewer than two are known.
   bool pays(const smalloc_cell *cell) const;
 

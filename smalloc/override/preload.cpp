@@ -46,7 +46,7 @@ void *allocate_foreign_aligned(size_t alignment, size_t bytes) {
 
 SMALLOC_EXPORT void *malloc(size_t bytes) {
   if (!g_runtime.surely_foreign(bytes))
-    if (void *p = g_runtime.sized_allocate(bytes, smalloc::kMallocAlignment, false))
+    if (void *p = smalloc::try_sized(bytes))
       return p;
   return smalloc::foreign_malloc(bytes);
 }
@@ -54,6 +54,9 @@ SMALLOC_EXPORT void *calloc(size_t count, size_t bytes) {
   size_t total;
   if (__builtin_mul_overflow(count, bytes, &total))
     return smalloc::no_memory();
+  if (g_runtime.all_direct(total))
+    if (void *p = jepriv_calloc(1, total))
+      return p;
   if (void *p = g_runtime.sized_allocate(total, smalloc::kMallocAlignment, true))
     return p;
   auto *f = smalloc::next_calloc.get();

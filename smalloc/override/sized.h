@@ -14,6 +14,9 @@ inline constexpr size_t kMostAlignment = size_t{1} << 30;
 
 /// nullptr: the next allocator's.
 inline void *try_sized(size_t bytes) {
+  if (g_runtime.all_direct(bytes))
+    if (void *p = jepriv_malloc(bytes))
+      return p;
   return g_runtime.sized_allocate(bytes, kMallocAlignment, false);
 }
 /// Alignments that nobody sane asks for are the next allocator's to judge.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The fast paths stay short, counted in instructions a malloc/free pair of 48 bytes: a direct site's pair beside plain
-# jemalloc's, the pair of an undecided and of a switched-off site and of one whose sizes vary beside the program's own
+# The fast paths stay short, counted in instructions a malloc/free pair of 48 bytes: a direct site's pair and heap:superpage's
+# beside plain jemalloc's, the pair of an undecided and of a switched-off site and of one whose sizes vary beside the program's own
 # malloc, and that of code that nobody rewrote. The golden file has the differences; a longer path fails, a shorter one asks for a new golden file.
 . "$(dirname "$0")/lib.sh"
 golden=$SMALLOC_SOURCE/tests/integration/fast_paths.golden
@@ -65,7 +65,8 @@ instructions() { # ENVIRONMENT PROGRAM [cold]
   echo $(((long - short) / 5000))
 }
 counted() {
-  env "$1" valgrind --tool=callgrind --callgrind-out-file=/dev/null "./$2" "${@:3}" 2>&1 | sed -n 's/.*Collected : //p'
+  # shellcheck disable=SC2086 # several variables
+  env $1 valgrind --tool=callgrind --callgrind-out-file=/dev/null "./$2" "${@:3}" 2>&1 | sed -n 's/.*Collected : //p'
 }
 {
   jemalloc_pair=$(instructions LD_PRELOAD="$jemalloc" plain)
@@ -73,6 +74,7 @@ counted() {
   own_hot_pair=$(instructions A=1 plain)
   own_varied_pair=$(instructions A=1 plain varied)
   echo "direct site over jemalloc: $((($(instructions A=1 ours) - jemalloc_pair) / 10))"
+  echo "all on superpages over jemalloc: $((($(instructions "LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage" plain) - jemalloc_pair) / 10))"
   echo "undecided site over the program's malloc: $((($(instructions A=1 ours cold) - own_pair) / 10))"
   echo "site of varied sizes over the program's malloc: $((($(instructions A=1 ours varied) - own_varied_pair) / 10))"
   echo "site switched off over the program's malloc: $((($(instructions SMALLOC_CONF=heap:off ours) - own_hot_pair) / 10))"

@@ -105,6 +105,15 @@ TEST_F(SiteSizesTest, SitesAreKnownApartUntilThereIsNoRoom) {
   }
   EXPECT_EQ(known, SiteSizes::kSites / 2);
 }
+TEST_F(SiteSizesTest, EveryEighthAsks) {
+  unsigned looks = 0;
+  for (unsigned i = 1; i <= 64; i++)
+    if (sizes.sample(&cell, 64)) {
+      looks++;
+      EXPECT_EQ(i % SiteSizes::kSamplesPerLook, 0u);
+    }
+  EXPECT_EQ(looks, 64 / SiteSizes::kSamplesPerLook);
+}
 TEST(SamplePoints, OneIn64KiB) {
   unsigned points = 0;
   for (uint64_t at = 0; at < 4 << 20; at += 100)
