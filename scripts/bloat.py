@@ -9,7 +9,8 @@ The rule for smalloc: at most max(2 %, 512 KiB) above glibc on base pages.
   bloat.py                       all programs; a table on standard output
   bloat.py --quick -p coroutines small sizes, one program
   bloat.py --check               exit 1 where the rule is broken
-  bloat.py --record              write benchmarks/results/bloat.json and docs/memory.md's tables
+  bloat.py --record              write benchmarks/results/bloat.json and docs/memory.md's tables; with -p, the other programs'
+                                 results stay as they were recorded
   bloat.py --docs [--check]      only docs/memory.md, from the recorded results (--check: exit 1 when it differs)
 """
 import argparse
@@ -162,6 +163,13 @@ def write_docs(report, check):
     return True
 
 
+def with_recorded(measured):
+    """All programs in order: those just measured, and of the others what the results file has."""
+    known = {p["name"]: p for p in json.loads(RESULTS.read_text(encoding="utf-8"))["programs"]} if RESULTS.exists() else {}
+    known.update({p["name"]: p for p in measured})
+    return [known[name] for name in PROGRAMS if name in known]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
@@ -202,6 +210,7 @@ def main():
         if "base" in table and "ours" in table:
             print(tables(report), fragmentation_table(report), sep="\n\n")
         if options.record:
+            report["programs"] = with_recorded(programs)
             RESULTS.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
             write_docs(report, False)
     except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:

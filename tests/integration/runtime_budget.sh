@@ -79,6 +79,7 @@ for root in /sys/fs/cgroup/memory /sys/fs/cgroup; do
 done
 [ -n "$group" ] || skip "no memory cgroup can be made here; everything else passed"
 trap 'rmdir "$group"; rm -rf "$tmp"' EXIT
+[ -e "$group/memory.max" ] && echo "memory cgroup of version 2" || echo "memory cgroup of version 1: version 2 has no memory controller here"
 build c $(linked) <<'E'
 #include "runtime_sites.h"
 TEST_SITE(birth, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
