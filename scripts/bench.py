@@ -343,7 +343,7 @@ def machine():
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-p", "--programs", help="comma-separated names of programs and groups (default: all kernels; 'demo': the demo's)")
+    parser.add_argument("-p", "--programs", help="comma-separated names of programs and groups (default: all kernels; 'demo': the demo's; 'real': all from Debian's sources)")
     parser.add_argument("-c", "--configurations", default=DEFAULT_CONFIGURATIONS, help="default: %(default)s")
     parser.add_argument("-n", "--runs", type=int, default=5, help="runs of each (default 5)")
     parser.add_argument("--quick", action="store_true", help="small sizes")
@@ -353,15 +353,23 @@ def parse_arguments():
     parser.add_argument("--cpu", type=int, help="pin the programs to this CPU")
     parser.add_argument("--no-warm", action="store_true", help="do not touch memory before each run")
     parser.add_argument("--json", type=Path, help="write the results there")
+    parser.add_argument("--record", action="store_true", help="with -p real: keep the results for docs/programs.md")
     parser.add_argument("--deadline", type=float, help="start no round that would end later than that many seconds from now")
     parser.add_argument("--list", action="store_true", help="list programs and configurations")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.record:
+        if options.programs != "real" or options.quick or options.json:
+            parser.error("--record: only with -p real, without --quick (sizes too small to show) and without --json")
+        options.json = ROOT / "benchmarks" / "results" / "programs.json"
+    return options
 
 
 def select(suite, wanted, quick):
     if wanted == "demo":
         key = "demo_quick" if quick else "demo"
         return [p for p in suite if p.get(key, p.get("demo"))]
+    if wanted == "real":
+        return [p for p in suite if "real" in p]
     if not wanted:
         return [p for p in suite if "real" not in p and "group" not in p]
     by_name = {p["name"]: [p] for p in suite}
@@ -493,6 +501,8 @@ def main():
         options.json.write_text(json.dumps(report, indent=1) + "\n")
     print("\nspeed: base pages' time over this one's (more is faster), from the total (median user + least system "
           "time); user: from user time alone;\n~ : the difference is within the spread of the runs, so it is none.")
+    if options.record and subprocess.run([sys.executable, ROOT / "scripts" / "regen_docs.py"], check=False).returncode:
+        failed = 1
     return failed
 
 

@@ -4,6 +4,7 @@
 `<!-- NAME:end -->` are made from files of results, which only real runs write.
 
   demo          README.md             benchmarks/results/demo.json          scripts/demo --record
+  programs      docs/programs.md      benchmarks/results/programs.json      scripts/bench.py -p real --record
   oracle        docs/spread.md        benchmarks/results/oracle.json        tests/oracle/oracle.py --record
   profile       docs/profile-feedback.md  benchmarks/results/profile.json   scripts/profile_cost.py --record
   compile-cost  docs/compile-cost.md  benchmarks/results/compile-cost.json  scripts/compile-cost --record
@@ -40,7 +41,7 @@ def cell(base, result):
     return f"{speed}, {result['peak_rss_bytes'] / 2**20:.0f} MiB{note}"
 
 
-def table(report):
+def table(report, maker="scripts/demo --record"):
     names = report["configurations"]
     lines = ["| program | " + " | ".join(names.values()) + " |", "|" + "---|" * (len(names) + 1)]
     fewest = None
@@ -63,8 +64,12 @@ def table(report):
     lines += ["", f"Speed against base pages and peak memory; median user + least system time of at least {fewest} "
               f"interleaved runs (in brackets: user time alone, where the walks show); \"same\": the difference is below "
               f"the spread. {where}, Linux {host['kernel']}. "
-              "Made by `scripts/demo --record`."]
+              f"Made by `{maker}`."]
     return "\n".join(lines)
+
+
+def programs(report):
+    return table(report, SECTIONS["programs"][3])
 
 
 def oracle(report):
@@ -130,6 +135,7 @@ def coverage(report):
 # name: page, results, how the results become text, what writes them
 SECTIONS = {
     "demo": ("README.md", "demo.json", table, "scripts/demo --record"),
+    "programs": ("docs/programs.md", "programs.json", programs, "scripts/bench.py -p real --record"),
     "oracle": ("docs/spread.md", "oracle.json", oracle, "tests/oracle/oracle.py --record"),
     "profile": ("docs/profile-feedback.md", "profile.json", profile, "scripts/profile_cost.py --record"),
     "compile-cost": ("docs/compile-cost.md", "compile-cost.json", compile_cost, "scripts/compile-cost --record"),
