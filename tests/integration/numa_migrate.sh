@@ -52,11 +52,18 @@ expect_status 134 sh -c '"$@"; exit $?' sh "$SMALLOC" run --numa migrate --conf 
 expect_status 0 "$SMALLOC" run --numa migrate --conf "$conf,numa_bind:on,numa_stop:on" -- "$walker" storm base 2 2
 expect_status 0 env SMALLOC_CONF="numa:migrate,$conf" LD_PRELOAD="$PRELOAD" sh -c 'ls / | sort | wc -l'
 
-# record and replay: the same addresses twice, and what is wrong is said.
+# record and replay: the program's memory lies where it lay, although a replay counts nothing; and what is wrong is said.
+lies_at() { sed -n 's/.* at \(0x[0-9a-f]*\) wrong 0$/\1/p;q' out; }
 expect_status 0 "$SMALLOC" numa record -o r.log --interval 0.5 --conf "sysfs:$tmp/sys,numa_clock:500" -- "$walker" far base 2 1
 expect_match r.log '^end '
-expect_status 0 "$SMALLOC" numa replay r.log -o log --conf "sysfs:$tmp/sys" --interval 0.5 -- "$walker" far base 2 1
-[ "$(ended samples)" = 0 ] || fail "a replay counts"
+at=$(lies_at)
+for static in "" --static; do
+  expect_status 0 "$SMALLOC" numa replay $static r.log -o log --conf "sysfs:$tmp/sys" --interval 0.5 -- "$walker" far base 2 1
+  [ "$(ended samples)" = 0 ] || fail "a replay counts"
+  if setarch -R true 2>/dev/null; then
+    [ -n "$at" ] && [ "$(lies_at)" = "$at" ] || fail "memory at $(lies_at) instead of $at $static"
+  fi
+done
 cat >moves.log <<LOG
 # smalloc.numa.log/1 pid=1
 move interval=1 address=0000000000001000 pages=1 from=0 to=0 action=page result=done
@@ -68,3 +75,17 @@ expect_error 2 'no command to run' "$SMALLOC" numa record
 echo nonsense >bad.log
 expect_status 0 "$SMALLOC" numa replay bad.log -o log --conf "sysfs:$tmp/sys" -- "$walker" idle base 2 0.1
 expect_match err "smalloc: warning: numa \(.*bad.log\): it does not begin with '# smalloc.numa.log/1'"
+
+# A program that was compiled to leave a profile tells its accesses to the migrator instead, each page of it.
+profiled=$SMALLOC_BUILD/tests/numa_walker_profiled
+[ -x "$profiled" ] || skip "the plugin is not part of this build: no program with profile-generate"
+told="sysfs:$tmp/sys,numa_interval:0.5,numa_source:instrumented,numa_sample:16,numa_log:log"
+expect_status 0 "$SMALLOC" run --numa migrate --conf "$told" -- "$profiled" far base 4 20 - interval=:3
+expect_match log '^# smalloc.numa.log/1 pid=[0-9]+ source=instrumented '
+[ "$(ended samples)" -ge 5000 ] || { cat log; fail "the program does not tell"; }
+[ -z "$(find . -name '*.trace')" ] || fail "a trace that nobody asked for"
+# And a recording besides, if somebody asks; nothing is told where another source was asked for.
+expect_status 0 "$SMALLOC" run --numa migrate --conf "$told,trace:both.trace,rate:1" -- "$profiled" far base 2 20 - interval=:3
+[ "$(ended samples)" -ge 1000 ] || fail "nothing is told while a trace is written"
+expect_status 0 "$SMALLOC" trace show both.trace
+expect_match out 'accesses'
