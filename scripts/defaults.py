@@ -28,8 +28,7 @@ KEYS = {
     "cache": ("64m", ["0", "16m", "256m"], [("bloat/temporaries.c", ["24", "40"], ["8", "4"])]),
     "promote": ("auto", ["off", "eager"], [("kernels/gups.c", ["26"], ["22"]),
                                            ("bloat/coroutines.c", ["20000", "256", "100"], ["3000", "32", "2"])]),
-    "demote": ("10%", ["off", "5%", "20%", "50%"], [("bloat/random_free.c", ["400"], ["100"]),
-                                                    ("bloat/churn.c", ["256", "3"], ["32", "1"])]),
+    "demote": ("10%", ["off", "5%", "20%", "50%"], [("bloat/random_free.c", ["400"], ["100"])]),
 }
 
 
