@@ -8,6 +8,7 @@
   oracle        docs/spread.md        benchmarks/results/oracle.json        tests/oracle/oracle.py --record
   profile       docs/profile-feedback.md  benchmarks/results/profile.json   scripts/profile_cost.py --record
   compile-cost  docs/compile-cost.md  benchmarks/results/compile-cost.json  scripts/compile-cost --record
+  numa-balancing  docs/numa.md        benchmarks/results/numa-balancing.json  scripts/numa-balancing --record
   robustness    docs/robustness.md    benchmarks/results/robustness.json    scripts/robustness --record
   packages      docs/robustness.md    benchmarks/results/robust-packages.json  scripts/robust-packages --record
   coverage      docs/coverage.md      benchmarks/results/coverage.json      scripts/coverage --record
@@ -124,12 +125,20 @@ def packages(report):
     return "\n".join(lines)
 
 
+def script(name):
+    """A script without the ending that import wants."""
+    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), str(ROOT / "scripts" / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
 def coverage(report):
-    # A script without the suffix of a module.
-    loader = importlib.machinery.SourceFileLoader("coverage_study", str(ROOT / "scripts" / "coverage"))
-    program = importlib.util.module_from_spec(importlib.util.spec_from_loader("coverage_study", loader))
-    loader.exec_module(program)
-    return program.page(report)
+    return script("coverage").page(report)
+
+
+def numa_balancing(report):
+    return script("numa-balancing").page(report)
 
 
 # name: page, results, how the results become text, what writes them
@@ -141,6 +150,7 @@ SECTIONS = {
     "compile-cost": ("docs/compile-cost.md", "compile-cost.json", compile_cost, "scripts/compile-cost --record"),
     "packages": ("docs/robustness.md", "robust-packages.json", packages, "scripts/robust-packages --record"),
     "coverage": ("docs/coverage.md", "coverage.json", coverage, "scripts/coverage --record"),
+    "numa-balancing": ("docs/numa.md", "numa-balancing.json", numa_balancing, "scripts/numa-balancing --record"),
     "robustness": ("docs/robustness.md", "robustness.json", robustness, "scripts/robustness --record"),
     "evaluation": ("docs/evaluation.md", "evaluation.json", evaluation, "scripts/evaluate.py --record"),
 }

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# balancing.bash decides what scripts/numa-balancing compares in the guest: each program without any migration, under the
+# kernel's NUMA balancing, and under numa:migrate, as long each. A line of JSON a run, by the kernel's own counters, which count
+# everybody's moves alike; locality is the monitor's business.
+#
+#   balancing.bash BUILD SECONDS
+set -eu
+build=$1 seconds=$2
+cd "$(mktemp -d)"
+echo always >/sys/kernel/mm/transparent_hugepage/enabled
+conf=numa:migrate,numa_interval:1,numa_reserve:8m # the clock at its default
+counter() { awk -v k="$1" '$1 == k { print $2 }' /proc/vmstat; }
+export WALKER_PHASES=1
+for program in "far base 16" "far thp 16" "halves thp 16" "both base 16" "both thp 16" "wander base 8"; do
+  for mode in none kernel smalloc; do
+    if [ $mode = kernel ]; then echo 1; else echo 0; fi >/proc/sys/kernel/numa_balancing
+    moved=$(counter pgmigrate_success) faults=$(counter numa_hint_faults)
+    if [ $mode = smalloc ]; then
+      LD_PRELOAD=$build/lib/libsmalloc_preload.so SMALLOC_CONF=$conf "$build/tests/numa_walker" $program "$seconds" >out
+    else
+      "$build/tests/numa_walker" $program "$seconds" >out
+    fi
+    grep -q ' wrong 0$' out
+    echo "{\"program\": \"$program\", \"mode\": \"$mode\", \"moved_pages\": $(($(counter pgmigrate_success) - moved)), \"hint_faults\": $(($(counter numa_hint_faults) - faults)), \"huge_kib\": $(sed -n '$s/.* huge \([0-9]*\) .*/\1/p' out)}"
+  done
+done
