@@ -127,7 +127,8 @@ static void allocated(void *p, size_t bytes, const uintptr_t *frame) {
   inside = 1;
   const uintptr_t caller = frame[1] - base;
   const uintptr_t *above = (const uintptr_t *)frame[0];
-  const int known = caller < text_end - base && (uintptr_t)above > (uintptr_t)frame && (uintptr_t)above < stack_high;
+  const int known = caller < text_end - base && (uintptr_t)above > (uintptr_t)frame &&
+                    (uintptr_t)above < stack_high;
   const uintptr_t around = known ? above[1] - base : 0;
   place((uintptr_t)p, bytes, site_of(caller, around < text_end - base ? around : 0, 0));
   inside = 0;
