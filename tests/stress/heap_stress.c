@@ -236,6 +236,10 @@ static void migrate(long scale) {
     CHECK(ours(regions[i].word));
     CHECK(pthread_create(&t[i], NULL, rewriter, &regions[i]) == 0);
   }
+  /* What is not resident is too sparse for a superpage: nobody would have to give one up. */
+  for (int i = 0; i < THREADS; i++)
+    while (__atomic_load_n(&regions[i].rounds, __ATOMIC_RELAXED) == 0)
+      usleep(1000);
   unsigned seed = 1;
   long migrated = 0;
   for (long round = 0; round < 300 * scale; round++) {
