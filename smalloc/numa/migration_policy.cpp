@@ -66,6 +66,20 @@ double MigrationPolicy::benefit(double saved_ns, double cost_ns) const {
   return saved_ns * horizon() * trust_ - cost_ns;
 }
 
+double MigrationPolicy::fair_load() const {
+  // Nodes compete for a memory's bandwidth if they ask for much at the same time. Where one alone is at
+  // work, all its pages beside it pile up nothing.
+  constexpr double kAtWork = 0.05; // of what the busiest asks for
+  const double busiest = *std::max_element(issued_, issued_ + topology_.nodes);
+  double sum = 0;
+  unsigned at_work = 0;
+  for (unsigned n = 0; n < topology_.nodes; n++) {
+    sum += load_[n];
+    at_work += issued_[n] > 0 && issued_[n] >= kAtWork * busiest;
+  }
+  return sum / std::max(at_work, 1u);
+}
+
 double MigrationPolicy::mean_load() const {
   double sum = 0;
   unsigned with_memory = 0;
@@ -371,7 +385,7 @@ bool MigrationPolicy::admit(Move &move, uint64_t &pages_left) {
     return false;
   }
   double after = load_[move.to] + load;
-  if (options_.imbalance_limit > 0 && after > options_.imbalance_limit * mean_load() &&
+  if (options_.imbalance_limit > 0 && after > options_.imbalance_limit * fair_load() &&
       after > load_[move.from]) {
     counters_.unbalanced++;
     return false;
@@ -387,11 +401,15 @@ size_t MigrationPolicy::plan(Unit *const *units, size_t count, Move *out, size_t
   counters_.intervals++;
   judge_trials();
   std::fill(load_, load_ + kMaxNodes, 0.0);
+  std::fill(issued_, issued_ + kMaxNodes, 0.0);
   for (size_t u = 0; u < count; u++)
     if (units[u]->touched)
       for (const PageCounts &page : units[u]->page)
-        if (page.home() < topology_.nodes)
+        if (page.home() < topology_.nodes && page.total()) {
           load_[page.home()] += page.total();
+          for (unsigned n = 0; n < topology_.nodes; n++)
+            issued_[n] += page.count(static_cast<uint8_t>(n));
+        }
 
   size_t n = 0;
   for (size_t u = 0; u < count; u++) {

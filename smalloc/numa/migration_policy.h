@@ -16,7 +16,7 @@
 //    nodes: split and move; hot and mixed: interleave whole superpages by load; else leave.
 //    Re-collapsed after three quiet intervals;
 //  - imbalance guard: a move must not pile up more than imbalance_limit times the mean load on a node
-//    (bandwidth before locality), nor fill a node's memory.
+//    (bandwidth before locality), the mean over the nodes that are at work; nor fill a node's memory.
 #ifndef SMALLOC_NUMA_MIGRATION_POLICY_H
 #define SMALLOC_NUMA_MIGRATION_POLICY_H
 
@@ -62,7 +62,7 @@ struct PolicyOptions {
   double whole_share = 0.8;
   /// Load of the home, as a multiple of the mean, from which on hot mixed superpages are spread out.
   double interleave_above = 1.25;
-  /// Most load on a node, as a multiple of the mean; 0: no guard.
+  /// Most load on a node, as a multiple of the mean of the nodes at work; 0: no guard.
   double imbalance_limit = 2.0;
   uint64_t most_pages_per_interval = 0; ///< rate limit in base pages; 0: none
   /// Memory that stays free on a target, in bytes.
@@ -189,12 +189,14 @@ private:
   bool admit(Move &move, uint64_t &pages_left);
   double load_of(const Move &move) const;
   double mean_load() const;
+  double fair_load() const;
 
   Topology topology_;
   PolicyOptions options_;
   PolicyCounters counters_;
   double latency_[kMaxNodes][kMaxNodes];
-  double load_[kMaxNodes] = {}; ///< samples served by each node, aged
+  double load_[kMaxNodes] = {};   ///< samples served by each node, aged
+  double issued_[kMaxNodes] = {}; ///< samples asked for by each node, aged
   uint64_t free_bytes_[kMaxNodes] = {};
   Trial trials_[kTrials];
   unsigned trial_count_ = 0;

@@ -170,6 +170,24 @@ TEST(MigrationPolicy, GuardsTheBalanceBeforeLocality) {
   EXPECT_GT(refused, 0u);
 }
 
+// Only one of four nodes is at work: nobody else wants the bandwidth, so all goes there.
+TEST(MigrationPolicy, LetsAllGoToTheOnlyNodeAtWork) {
+  PolicyOptions o = options();
+  o.imbalance_limit = 2;
+  FakeMachine m(fake_topology(4), o);
+  for (unsigned p = 0; p < 400; p++) {
+    m.access(0, p, 3, 40);
+    if (p < 3) // what is left of the start
+      m.access(0, p, 0, 10);
+  }
+  m.interval();
+  unsigned there = 0;
+  for (unsigned p = 0; p < 400; p++)
+    there += m.unit[0]->page[p].home() == 3;
+  EXPECT_EQ(there, 400u);
+  EXPECT_EQ(m.policy.counters().unbalanced, 0u);
+}
+
 // A page that changes its user as soon as it has moved: the promise never comes true, so promises
 // lose their credit and the moves end. Paper mode moves for ever.
 TEST(MigrationPolicy, LosesTrustInPagesThatWander) {
