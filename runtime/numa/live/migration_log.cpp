@@ -158,7 +158,8 @@ const char *MigrationReplay::load(const char *path, Kind kind) {
     if (at == 0) {
       const Text name = field(Text(text, end), "source");
       const size_t size = min_of(name.size, sizeof source_ - 1);
-      memcpy(source_, name.data, size);
+      if (size) // an absent field has no text
+        memcpy(source_, name.data, size);
       source_[size] = 0;
     }
     LoggedMove move;
