@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
   volatile size_t n = sizeof(struct node);
   int varied = argc > 2 && strcmp(argv[2], "varied") == 0;
   int resized = argc > 2 && strcmp(argv[2], "resized") == 0;
-  volatile char *ballast = malloc(80 << 20); /* our heap starts in a process of 64 MiB */
+  volatile char *ballast = malloc(80 << 20); /* our heap starts in a process of 16 MiB */
   for (long i = 0; i < 80 << 20; i += 4096)
     ballast[i] = 1;
   if (argc > 2 && !varied && !resized) {
