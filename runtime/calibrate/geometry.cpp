@@ -13,9 +13,9 @@
 namespace smalloc::calibrate {
 namespace {
 
-// Rounds of a walk cost may differ by this share; from one page count to its double it grows by less
-// than this factor (idle Zen 4 guest: 1.55 at most).
-constexpr double kWalkSpread = 0.75, kWalkGrowth = 2.5;
+// Half of a walk cost's rounds lie within this factor of its estimate; from one page count to its
+// double it grows by less than that one (idle Zen 4 guest: 1.55 at most).
+constexpr double kWalkSpread = 1.5, kWalkGrowth = 2.5;
 // Spacings inside superpages that are tried for the page that really backs them.
 // The smallest levels for pages of 1 GiB have 4 entries.
 constexpr uint64_t kFewestSuperpages = 10;
@@ -41,6 +41,15 @@ bool agree(const std::vector<double> &rounds) {
 Estimate estimate_of(const std::vector<double> &rounds) {
   const auto [low, high] = std::minmax_element(rounds.begin(), rounds.end());
   return {median(rounds), *low, *high};
+}
+
+// What a walk costs depends on where its tables and the lines lie, in guest and host, and others
+// that use the caches only ever make it dearer. So the lower quartile counts: neither the luckiest
+// memory nor any disturbed round. (Medians of three rounds differed by 35 % between runs on an idle
+// Zen 4 guest; lower quartiles of twelve by less than 10 %.) As the range: the least, and the median.
+Estimate walk_estimate(std::vector<double> rounds) {
+  std::sort(rounds.begin(), rounds.end());
+  return {rounds[(rounds.size() - 1) / 4], rounds.front(), median(rounds)};
 }
 
 class Survey {
@@ -213,48 +222,64 @@ private:
       base->shared = super.shared = true;
   }
 
+  struct WalkCurve {
+    uint64_t page_bytes, spacing;
+    std::vector<std::vector<double>> cycles; // of each page count, of the rounds
+  };
+
   void survey_walks() {
     const uint64_t base = plan_.base_page_bytes;
-    walk_curve(base, base);
+    std::vector<WalkCurve> curves{{base, base, {}}};
     // Superpages on a smaller backing: as many lines on as much memory, so that the two curves can
     // be compared; what differs is the length of the walk.
     for (uint64_t superpage : plan_.superpage_bytes)
       if (result_.backing_page_bytes.value_or(superpage) < superpage)
-        walk_curve(superpage, base);
+        curves.push_back({superpage, base, {}});
+    for (unsigned round = 0; round < plan_.walk_rounds; round++) {
+      if (round >= plan_.least_walk_rounds && plan_.hurry())
+        break;
+      source_.refresh();
+      for (WalkCurve &curve : curves)
+        walk_round(curve);
+      plan_.progress(0.7 + 0.3 * (round + 1) / plan_.walk_rounds);
+    }
+    for (const WalkCurve &curve : curves)
+      add_walks(curve);
   }
 
-  void walk_curve(uint64_t page_bytes, uint64_t spacing) {
-    std::vector<std::vector<double>> cycles(plan_.walk_pages.size());
-    for (unsigned round = 0; round < plan_.rounds; round++) {
-      source_.refresh();
-      for (size_t i = 0; i < plan_.walk_pages.size(); i++) {
-        const uint64_t lines = plan_.walk_pages[i];
-        if (lines > source_.max_lines(page_bytes, spacing))
-          continue;
-        if (const auto t =
-                translation_cycles(source_, {page_bytes, spacing, lines}, levels_, noise_))
-          cycles[i].push_back(std::max(*t, 0.0));
-      }
-    }
-    double last = 0;
-    for (size_t i = 0; i < cycles.size(); i++) {
-      if (cycles[i].empty())
+  void walk_round(WalkCurve &curve) {
+    curve.cycles.resize(plan_.walk_pages.size());
+    for (size_t i = 0; i < plan_.walk_pages.size(); i++) {
+      const uint64_t lines = plan_.walk_pages[i];
+      if (lines > source_.max_lines(curve.page_bytes, curve.spacing))
         continue;
-      const Estimate found = estimate_of(cycles[i]);
-      // Others that use the caches make long walks dear in every round alike: that rounds agree
+      if (const auto t = translation_cycles(source_, {curve.page_bytes, curve.spacing, lines},
+                                            levels_, noise_))
+        curve.cycles[i].push_back(std::max(*t, 0.0));
+    }
+  }
+
+  void add_walks(const WalkCurve &curve) {
+    double last = 0;
+    for (size_t i = 0; i < curve.cycles.size(); i++) {
+      if (curve.cycles[i].empty())
+        continue;
+      const Estimate found = walk_estimate(curve.cycles[i]);
+      // Others that use the caches may make long walks dear in every round alike: that rounds agree
       // is no proof. A walk does not cost more than that for twice the pages.
-      if (found.high - found.low > kWalkSpread * found.value ||
+      if (found.high > kWalkSpread * found.value ||
           (last > 0 && found.value > kWalkGrowth * last)) {
         result_.noisy = true;
         result_.unknown.push_back(
             fmt::format("walk, {}, {} lines: unknown (noisy: {:.0f} to {:.0f} "
                         "cycles)",
-                        size_text(page_bytes), plan_.walk_pages[i], found.low, found.high));
+                        size_text(curve.page_bytes), plan_.walk_pages[i], found.low, found.high));
         continue;
       }
       last = found.value;
       result_.walks.push_back(
-          {page_bytes, std::max<uint64_t>(plan_.walk_pages[i] * spacing / page_bytes, 1), found});
+          {curve.page_bytes,
+           std::max<uint64_t>(plan_.walk_pages[i] * curve.spacing / curve.page_bytes, 1), found});
     }
   }
 

@@ -32,7 +32,7 @@ struct LevelEstimate {
 
 struct WalkPoint {
   uint64_t page_bytes = 0, pages = 0;
-  Estimate cycles;
+  Estimate cycles; // the lower quartile of the rounds, with the least and the median
 };
 
 struct Geometry {
@@ -58,6 +58,10 @@ struct GeometryPlan {
   // Largest page count looked at for levels: four times the largest second level known (Zen 5:
   // 4096).
   uint64_t max_pages = 8192;
+  // Rounds of the walk curve: what a walk costs differs more from memory to memory. Fewer when
+  // there is a hurry.
+  unsigned walk_rounds = 12, least_walk_rounds = 3;
+  std::function<bool()> hurry = [] { return false; };
   // Page counts of the walk curve, as far as memory allows. 64 Ki base pages are 256 MiB.
   std::vector<uint64_t> walk_pages = {4096, 8192, 16384, 32768, 65536};
   std::function<void(double)> progress = [](double) {};

@@ -63,8 +63,27 @@ const PageRegion *PointerChase::region_of(uint64_t page_bytes) const {
   return nullptr;
 }
 
+void PointerChase::renew(PageRegion &region, uint64_t touched_bytes) {
+  if (kept_bytes_ + touched_bytes > plan_.kept_bytes) {
+    kept_.clear();
+    kept_bytes_ = 0;
+  }
+  PageRegion other(region.size(), region.page_bytes());
+  // Superpages may have become scarce; then rather the same ones once more.
+  if (!other.size() || (region.page_bytes() > base_.page_bytes() && !other.is_given())) {
+    region.drop();
+    return;
+  }
+  kept_bytes_ += touched_bytes;
+  kept_.push_back(std::move(region));
+  region = std::move(other);
+}
+
 void PointerChase::refresh() {
-  base_.drop();
+  const uint64_t touched = plan_.most_lines * base_.page_bytes();
+  renew(base_, touched);
+  if (has_superpages_)
+    renew(super_, std::min(touched, super_.size()));
   packed_.drop();
 }
 

@@ -233,6 +233,35 @@ TEST(Geometry, MeasuresTheWalkAsACurve) {
   EXPECT_NEAR(g.walks[1].cycles.value, 25 + 4 * 4, 1.5);
 }
 
+TEST(Geometry, AgreesOnWalksWhateverMemoryARoundGot) {
+  SimulatedMachine m;
+  m.memory_luck = 20;
+  m.busy_rounds = 0.2;
+  for (unsigned seed = 0; seed < 5; seed++) {
+    SimulatedTlb source(m, seed);
+    GeometryPlan plan = small_plan();
+    plan.rounds = 1;
+    const Geometry g = measure_geometry(source, plan);
+    ASSERT_EQ(g.walks.size(), 2u) << seed;
+    // Between the luckiest memory and the middle of all: 37 to 50 cycles.
+    EXPECT_NEAR(g.walks[0].cycles.value, 25 + 3 * 4 + 6, 7) << seed;
+    EXPECT_LE(g.walks[0].cycles.low, g.walks[0].cycles.value);
+    EXPECT_LT(g.walks[0].cycles.high, 100);
+  }
+}
+
+TEST(Geometry, MakesFewerRoundsOfWalksInAHurry) {
+  SimulatedTlb patient({}, 1), hurried({}, 1);
+  GeometryPlan plan = small_plan();
+  plan.rounds = 1;
+  measure_geometry(patient, plan);
+  plan.hurry = [] { return true; };
+  const Geometry g = measure_geometry(hurried, plan);
+  EXPECT_EQ(g.walks.size(), 2u);
+  EXPECT_EQ(patient.refreshes, static_cast<int>(plan.walk_rounds));
+  EXPECT_EQ(hurried.refreshes, static_cast<int>(plan.least_walk_rounds));
+}
+
 TEST(Geometry, SaysNoisyWhenOthersUseTheCaches) {
   SimulatedMachine m;
   m.contention = 500;

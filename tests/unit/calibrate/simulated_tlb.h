@@ -32,6 +32,9 @@ struct SimulatedMachine {
   double outliers = 0;   // share of chases that something disturbs for their whole length
   double prefetch = 0;   // share of chases that a prefetcher makes a third cheaper
   double contention = 0; // cycles that others' use of the caches adds to spread lines beyond 8192
+  // Cycles that a walk costs more, at most, by where memory lies; differs from refresh to refresh.
+  double memory_luck = 0;
+  double busy_rounds = 0; // share of refreshes after which others make every walk 300 cycles dearer
   uint64_t superpages = 400; // that can be had
 };
 
@@ -41,6 +44,12 @@ public:
 
   uint64_t max_lines(uint64_t page_bytes, uint64_t stride_bytes) const override {
     return page_bytes > 4096 ? m_.superpages * page_bytes / stride_bytes : 1 << 20;
+  }
+
+  void refresh() override {
+    refreshes++;
+    std::uniform_real_distribution<double> share(0, 1);
+    round_ = m_.memory_luck * share(random_) + (share(random_) < m_.busy_rounds ? 300 : 0);
   }
 
   std::optional<Latency> chase(const Chase &chase) override {
@@ -64,7 +73,7 @@ public:
           if (m_.l2 && l2.touch(index, tag))
             cost += m_.l2_penalty;
           else
-            cost += m_.walk_near +
+            cost += m_.walk_near + round_ +
                     m_.walk_per_doubling *
                         std::max(0.0, std::log2(static_cast<double>(chase.lines) / 1024));
         }
@@ -86,7 +95,7 @@ public:
     return Latency{cycles, ratio};
   }
 
-  int chases = 0;
+  int chases = 0, refreshes = 0;
 
 private:
   class Level {
@@ -130,6 +139,7 @@ private:
   }
 
   SimulatedMachine m_;
+  double round_ = 0; // cycles that a walk costs more in this round
   std::mt19937_64 random_;
 };
 
