@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// evaluation.cpp decides the capacities that stand for a histogram: enough of them around the TLB's size that the
-// correction for sets (reuse/associativity.h) has something to work on. First touches are counted apart, since
-// LRU lists of bounded length forget pages.
+// evaluation.cpp decides how a TLB's sets are counted: one by one where every access is in the trace, by the binomial
+// correction (reuse/associativity.h) where it is a sample; and the capacities that stand for a histogram then: enough of them
+// around the TLB's size that the correction has something to work on. First touches are counted apart, since LRU lists of
+// bounded length forget pages.
 #include "runtime/benefit/evaluation.h"
 #include "runtime/reuse/associativity.h"
 #include "runtime/reuse/marker_list.h"
+#include "runtime/reuse/set_lists.h"
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -20,11 +23,18 @@ constexpr int kResamples = 200;
 constexpr double kSteps[] = {0.0625, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1,
                              1.125,  1.25,  1.5,  1.75,  2,   2.5,   3,    4,     8};
 
+// Of a page's number: whether it is a superpage. The set does not depend on it.
+constexpr unsigned kSizeBits = 1;
+
 // One TLB array under one mapping.
 class Array {
 public:
-  Array(const TlbArray &tlb, double rate)
-      : tlb_(tlb), rate_(rate), list_(capacities(tlb, rate), 0) {}
+  Array(const TlbArray &tlb, double rate) : tlb_(tlb), rate_(rate) {
+    if (rate == 1 && tlb.ways != 0 && tlb.ways != tlb.entries)
+      sets_.emplace(tlb.entries, tlb.ways, kSizeBits);
+    else
+      list_.emplace(capacities(tlb, rate), 0);
+  }
 
   void add(uint64_t page) {
     pages_.push_back(page);
@@ -35,7 +45,10 @@ public:
     }
   }
   void run() {
-    list_.access(pages_);
+    if (sets_)
+      sets_->access(pages_);
+    else
+      list_->access(pages_);
     pages_.clear();
   }
   double base_pages() const { return static_cast<double>(base_pages_) / rate_; }
@@ -43,12 +56,14 @@ public:
 
   // Misses in the whole program, first touches included.
   double misses() const {
+    if (sets_)
+      return sets_->misses();
     // Between two capacities the distances are spread evenly.
     reuse::Histogram h;
-    double above = list_.accesses();
+    double above = list_->accesses();
     uint64_t low = 0;
     for (uint64_t capacity : capacities(tlb_, rate_)) {
-      const double beyond = list_.misses(capacity);
+      const double beyond = list_->misses(capacity);
       spread(h, low, capacity, above - beyond);
       above = beyond;
       low = capacity;
@@ -85,7 +100,8 @@ private:
 
   TlbArray tlb_;
   double rate_;
-  reuse::MarkerList list_;
+  std::optional<reuse::MarkerList> list_;
+  std::optional<reuse::SetLists> sets_;
   reuse::PageIndex touched_;
   std::vector<uint64_t> pages_;
   uint64_t base_pages_ = 0, superpages_ = 0;
@@ -104,12 +120,15 @@ struct Evaluation::Lane {
   }
   void run(const std::vector<Access> &batch) {
     for (const Access &a : batch) {
-      // The lowest bit tells the sizes apart; a category's own heap is in a range of its own.
+      // The lowest bit tells the sizes apart; a category's own heap is in a range of its own, which begins in any set.
       if (is_super(a.category))
         (shared ? base : superpage)
-            .add((((uint64_t{a.category} + 1) << 32) + (a.packed >> 21)) << 1 | 1);
+            .add((((uint64_t{a.category} + 1) << 32) + (reuse::mix(a.category) & 0xfffff) +
+                  (a.packed >> 21))
+                     << kSizeBits |
+                 1);
       else
-        base.add((a.address >> 12) << 1);
+        base.add((a.address >> 12) << kSizeBits);
     }
     base.run();
     superpage.run();

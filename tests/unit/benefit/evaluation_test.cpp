@@ -87,6 +87,41 @@ TEST(Evaluation, ThreadsChangeNothing) {
   EXPECT_GT(saving.low, 0);
 }
 
+// 64 entries in sets of 4: a stride of 16 pages has one set, so 5 of its pages miss for ever, where the binomial model, or
+// one list of 64, lets nearly all of them hit; 60 neighbours fall evenly on the sets and stay, where the model sees collisions.
+TEST(Evaluation, StridesAndNeighboursInSets) {
+  auto profile = machine();
+  for (auto &level : profile.tlb)
+    level.ways.value = 4;
+  const CostModel costs(profile);
+  const auto misses = [&](uint64_t pages, uint64_t stride) {
+    Evaluation e(costs, {{false}}, 1, 1);
+    for (int round = 0; round < 100; round++)
+      for (uint64_t page = 0; page < pages; page++)
+        e.access(0x10000000 + page * stride * 4096, 0, 0, 0);
+    e.finish();
+    return e.counts(0).tlb_misses;
+  };
+  EXPECT_EQ(misses(5, 16), 500);
+  EXPECT_EQ(misses(4, 16), 4);
+  EXPECT_EQ(misses(5, 17), 5);
+  EXPECT_EQ(misses(60, 1), 60);
+}
+
+TEST(Evaluation, HeapsOfSuperpagesBeginInDifferentSets) {
+  // A superpage of each of 8 sites: in one set of 4 they would drive each other out.
+  auto profile = machine();
+  for (auto &level : profile.tlb)
+    level.ways.value = 4;
+  const CostModel costs(profile);
+  Evaluation e(costs, {std::vector<bool>(8, true)}, 1, 1);
+  for (int round = 0; round < 100; round++)
+    for (uint32_t site = 0; site < 8; site++)
+      e.access(0x10000000 + (uint64_t{site} << 30), 0, site, 0);
+  e.finish();
+  EXPECT_LT(e.counts(0).tlb_misses, 400);
+}
+
 TEST(Evaluation, SamplesStandForTheWhole) {
   // 4,000 regions at random, a tenth of them recorded: the misses of all.
   auto profile = machine();
