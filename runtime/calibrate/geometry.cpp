@@ -32,6 +32,15 @@ std::string size_text(uint64_t bytes) {
   return fmt::format("{} KiB", bytes >> 10);
 }
 
+// One round in five may have been disturbed.
+std::vector<double> without_strays(std::vector<double> rounds) {
+  const double middle = median(rounds);
+  std::sort(rounds.begin(), rounds.end(),
+            [&](double a, double b) { return std::fabs(a - middle) < std::fabs(b - middle); });
+  rounds.resize(rounds.size() - rounds.size() / 5);
+  return rounds;
+}
+
 // Rounds that differ by more than this are no measurement of a capacity.
 bool agree(const std::vector<double> &rounds) {
   const auto [low, high] = std::minmax_element(rounds.begin(), rounds.end());
@@ -76,9 +85,10 @@ public:
 
 private:
   // Takes over a level when enough rounds saw it and agree; says why not otherwise.
-  bool add_level(unsigned number, uint64_t page_bytes, const std::vector<double> &rounds) {
+  bool add_level(unsigned number, uint64_t page_bytes, const std::vector<double> &all_rounds) {
+    const std::vector<double> rounds = without_strays(all_rounds);
     const std::string name = fmt::format("TLB level {}, {}", number, size_text(page_bytes));
-    if (rounds.size() * 2 <= plan_.rounds) {
+    if (all_rounds.size() * 2 <= plan_.rounds) {
       result_.noisy |= !rounds.empty();
       result_.unknown.push_back(
           name + (rounds.empty() ? ": unknown (no knee in the latencies)" : ": unknown (noisy)"));

@@ -53,7 +53,7 @@ private:
   }
   void *mapping_ = nullptr;
   size_t mapped_ = 0;
-  char *data_ = nullptr; // aligned to page_bytes_
+  char *data_ = nullptr; // aligned to page_bytes_; of base pages, to more
   size_t size_ = 0;
   uint64_t page_bytes_ = 0;
   uint64_t unit_bytes_ = 0; // of a medium size: the larger size; its last page is left out
