@@ -3,8 +3,9 @@
 //
 // Decides where the program tells the runtime "now this object is going to be walked in a way that superpages speed up":
 // in the preheader of the outermost loop of a profitable nest. Allocator slow paths never run in a program that
-// allocates, initialises and then computes. With nothing to promote it costs a call and two loads.
+// allocates, initialises and then computes. PromotionGuards.h decides what it costs when there is nothing to promote.
 //===----------------------------------------------------------------------===//
+#include "PromotionGuards.h"
 #include "SiteRewriter.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -29,52 +30,27 @@ constexpr uint64_t maxTrip(unsigned Levels) {
   return uint64_t(1) << (Levels < 2 ? 48 : Levels == 2 ? 30 : 20);
 }
 
-constexpr StringRef TouchName = "__smalloc_v1_touch";
-
-/// hidden void __smalloc_v1_touch(ptr, i64): returns at once unless some object waits for promotion.
+/// Returns at once unless some object waits for promotion. PromotionGuards takes its test into the callers, in the end.
 Function *touchThunk(Module &M) {
   Function *Known = M.getFunction(TouchName);
   if (Known && !Known->isDeclaration())
     return Known;
+  Constant *Pending = pendingObjects(M);
+  Function *F = hiddenTouch(M, TouchName);
+  F->addFnAttr(Attribute::NoInline);
   LLVMContext &C = M.getContext();
-  PointerType *Ptr = PointerType::getUnqual(C);
-  Type *I32 = Type::getInt32Ty(C), *I64 = Type::getInt64Ty(C), *Void = Type::getVoidTy(C);
-  Function *F = Function::createWithDefaultAttr(FunctionType::get(Void, {Ptr, I64}, false),
-                                                GlobalValue::LinkOnceODRLinkage, 0, "", &M);
-  if (Known) // ThinLTO has dropped the body, dead then
-    Known->replaceAllUsesWith(F), Known->eraseFromParent();
-  F->setName(TouchName);
-  F->setVisibility(GlobalValue::HiddenVisibility);
-  F->setDSOLocal(true);
-  F->setComdat(M.getOrInsertComdat(F->getName()));
-  F->setDoesNotThrow();
-  F->setUWTableKind(UWTableKind::Default);
-  GlobalVariable *Pending = M.getNamedGlobal("__smalloc_v1_pending");
-  if (!Pending)
-    Pending = new GlobalVariable(M, I32, false, GlobalValue::ExternalWeakLinkage, nullptr,
-                                 "__smalloc_v1_pending");
-  Function *Touching = M.getFunction("__smalloc_v1_touching");
-  if (!Touching)
-    Touching = Function::Create(FunctionType::get(Void, {Ptr, I64}, false),
-                                GlobalValue::ExternalWeakLinkage, "__smalloc_v1_touching", M);
-  Touching->setDoesNotThrow();
-  Touching->addFnAttr(Attribute::NonLazyBind);
-  Constant *Null = ConstantPointerNull::get(Ptr);
   auto Block = [&](const char *Name) { return BasicBlock::Create(C, Name, F); };
-  BasicBlock *Entry = Block("entry"), *Look = Block("look"), *Call = Block("call"),
-             *End = Block("end");
+  BasicBlock *Entry = Block("entry"), *Look = Block("look"), *Wait = Block("wait"),
+             *Done = Block("done");
   IRBuilder<> B(Entry);
-  B.CreateCondBr(B.CreateAnd(B.CreateICmpNE(Pending, Null), B.CreateICmpNE(Touching, Null)), Look,
-                 End);
+  B.CreateCondBr(B.CreateIsNotNull(Pending), Look, Done);
   B.SetInsertPoint(Look);
-  LoadInst *Waiting = B.CreateAlignedLoad(I32, Pending, Align(4));
+  LoadInst *Waiting = B.CreateAlignedLoad(Type::getInt32Ty(C), Pending, Align(4));
   Waiting->setAtomic(AtomicOrdering::Monotonic);
-  B.CreateCondBr(B.CreateICmpNE(Waiting, B.getInt32(0)), Call, End);
-  B.SetInsertPoint(Call);
-  B.CreateCall(Touching, {F->getArg(0), F->getArg(1)})->setTailCall();
-  B.CreateBr(End);
-  B.SetInsertPoint(End);
+  B.CreateCondBr(B.CreateIsNotNull(Waiting), Wait, Done);
+  B.SetInsertPoint(Done);
   B.CreateRetVoid();
+  callTouching(*F, Wait);
   return F;
 }
 

@@ -6,6 +6,7 @@
 #include "AllocationSites.h"
 #include "LayoutPadding.h"
 #include "LinkPhase.h"
+#include "PromotionGuards.h"
 #include "Remarks.h"
 #include "SiteRewriter.h"
 #include "SiteTable.h"
@@ -200,6 +201,14 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
           if (Level != OptimizationLevel::O0)
             MPM.addPass(AccessTracerPass(O.GenerateDir));
         });
+  // A unit for the link keeps its calls: the link's phase puts no second one where one is.
+  PB.registerOptimizerLastEPCallback([](ModulePassManager &MPM, OptimizationLevel,
+                                        ThinOrFullLTOPhase Phase) {
+    if (Phase != ThinOrFullLTOPhase::ThinLTOPreLink && Phase != ThinOrFullLTOPhase::FullLTOPreLink)
+      MPM.addPass(PromotionGuardsPass());
+  });
+  PB.registerFullLinkTimeOptimizationLastEPCallback(
+      [](ModulePassManager &MPM, OptimizationLevel) { MPM.addPass(PromotionGuardsPass()); });
   PB.registerPipelineParsingCallback(
       [O](StringRef Name, ModulePassManager &MPM, ArrayRef<PassBuilder::PipelineElement>) {
         if (Name == "smalloc-sites")
@@ -210,6 +219,8 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
           MPM.addPass(SmallocPass(O, /*ForLink=*/true));
         else if (Name == "smalloc-link")
           MPM.addPass(SmallocLinkPass(O.CoverageDir));
+        else if (Name == "smalloc-guards")
+          MPM.addPass(PromotionGuardsPass());
         else if (Name == "print<smalloc>")
           MPM.addPass(SmallocPrinterPass(O));
         else if (Name == "smalloc-accesses")

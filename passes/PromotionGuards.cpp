@@ -1,0 +1,155 @@
+//===- PromotionGuards.cpp - what a promotion point costs when nothing waits ===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "PromotionGuards.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+
+using namespace llvm;
+
+namespace smalloc {
+
+Constant *pendingObjects(Module &M) {
+  if (GlobalVariable *Known = M.getNamedGlobal("__smalloc_v1_pending"))
+    return Known;
+  return new GlobalVariable(M, Type::getInt32Ty(M.getContext()), false,
+                            GlobalValue::ExternalWeakLinkage, nullptr, "__smalloc_v1_pending");
+}
+
+Function *hiddenTouch(Module &M, StringRef Name) {
+  LLVMContext &C = M.getContext();
+  FunctionType *Type = FunctionType::get(Type::getVoidTy(C),
+                                         {PointerType::getUnqual(C), Type::getInt64Ty(C)}, false);
+  Function *F = Function::createWithDefaultAttr(Type, GlobalValue::LinkOnceODRLinkage, 0, "", &M);
+  // ThinLTO drops the body of a thunk whose copy in another unit prevails, dead then.
+  if (Function *Known = M.getFunction(Name))
+    Known->replaceAllUsesWith(F), Known->eraseFromParent();
+  F->setName(Name);
+  F->setVisibility(GlobalValue::HiddenVisibility);
+  F->setDSOLocal(true);
+  F->setComdat(M.getOrInsertComdat(Name));
+  F->setDoesNotThrow();
+  F->setUWTableKind(UWTableKind::Default);
+  return F;
+}
+
+void callTouching(Function &Thunk, BasicBlock *Entry) {
+  Module &M = *Thunk.getParent();
+  Function *Touching = M.getFunction("__smalloc_v1_touching");
+  if (!Touching)
+    Touching = Function::Create(Thunk.getFunctionType(), GlobalValue::ExternalWeakLinkage,
+                                "__smalloc_v1_touching", M);
+  Touching->setDoesNotThrow();
+  Touching->addFnAttr(Attribute::NonLazyBind);
+  LLVMContext &C = M.getContext();
+  BasicBlock *Call = BasicBlock::Create(C, "call", &Thunk);
+  BasicBlock *End = BasicBlock::Create(C, "end", &Thunk);
+  IRBuilder<> B(Entry);
+  B.CreateCondBr(B.CreateIsNotNull(Touching), Call, End);
+  B.SetInsertPoint(Call);
+  CallInst *Made = B.CreateCall(Touching, {Thunk.getArg(0), Thunk.getArg(1)});
+  Made->setTailCall(Thunk.getCallingConv() == CallingConv::C);
+  B.CreateBr(End);
+  B.SetInsertPoint(End);
+  B.CreateRetVoid();
+}
+
+namespace {
+
+/// Another name than the call before the guards: this one keeps registers, as its callers rely on.
+constexpr StringRef WaitingName = "__smalloc_v1_touch_waiting";
+
+CallingConv::ID keepsRegisters(const Module &M) {
+  const Triple &T = M.getTargetTriple();
+  return T.getArch() == Triple::x86_64 || T.isAArch64() ? CallingConv::PreserveMost
+                                                        : CallingConv::C;
+}
+
+/// What \p Touch becomes once something waits. A link may have made it its own and dropped arguments that are the same
+/// in all calls; then it stays, and keeps registers as well.
+Function *waitingThunk(Module &M, Function &Touch) {
+  if (Touch.hasLocalLinkage() && !Touch.hasAddressTaken()) {
+    Touch.setCallingConv(keepsRegisters(M));
+    Touch.addFnAttr(Attribute::Cold);
+    for (User *U : Touch.users())
+      cast<CallBase>(U)->setCallingConv(Touch.getCallingConv());
+    return &Touch;
+  }
+  Function *Known = M.getFunction(WaitingName);
+  if (Known && !Known->isDeclaration())
+    return Known;
+  Function *F = hiddenTouch(M, WaitingName);
+  F->setCallingConv(keepsRegisters(M));
+  F->addFnAttr(Attribute::Cold);
+  F->addFnAttr(Attribute::NoInline);
+  callTouching(*F, BasicBlock::Create(M.getContext(), "entry", F));
+  return F;
+}
+
+/// Moves what only the call needs to it, from the block that ends with the test.
+void sinkArguments(CallInst &Call, BasicBlock &From) {
+  SmallVector<Value *, 8> Wanted(Call.args());
+  Instruction *Before = &Call;
+  while (!Wanted.empty()) {
+    auto *I = dyn_cast<Instruction>(Wanted.pop_back_val());
+    if (!I || I->getParent() != &From || !I->hasOneUse() || isa<PHINode>(I) || I->isEHPad() ||
+        I->mayReadOrWriteMemory() || I->mayHaveSideEffects())
+      continue;
+    I->moveBefore(Before->getIterator());
+    Before = I;
+    append_range(Wanted, I->operands());
+  }
+}
+
+void guard(CallInst &Call, Constant *Pending, Function *Waiting) {
+  Type *I32 = Type::getInt32Ty(Call.getContext());
+  BasicBlock *From = Call.getParent();
+  IRBuilder<> B(&Call); // with the call's location
+  Value *Present = B.CreateIsNotNull(Pending);
+  Instruction *Look = SplitBlockAndInsertIfThen(Present, &Call, /*Unreachable=*/false);
+  B.SetInsertPoint(Look);
+  LoadInst *Objects = B.CreateAlignedLoad(I32, Pending, Align(4));
+  Objects->setAtomic(AtomicOrdering::Monotonic);
+  MDNode *Unlikely = MDBuilder(Call.getContext()).createUnlikelyBranchWeights();
+  Instruction *Cold = SplitBlockAndInsertIfThen(B.CreateIsNotNull(Objects), Look,
+                                                /*Unreachable=*/false, Unlikely);
+  Call.moveBefore(Cold->getIterator());
+  Call.setCalledFunction(Waiting);
+  Call.setCallingConv(Waiting->getCallingConv());
+  sinkArguments(Call, *From);
+}
+
+} // namespace
+
+PreservedAnalyses PromotionGuardsPass::run(Module &M, ModuleAnalysisManager &AM) {
+  Function *Touch = M.getFunction(TouchName);
+  if (!Touch)
+    return PreservedAnalyses::all();
+  SmallVector<CallInst *, 32> Calls;
+  for (User *U : Touch->users())
+    if (auto *Call = dyn_cast<CallInst>(U); Call && Call->getCalledFunction() == Touch &&
+                                            !Call->getFunction()->hasOptSize() &&
+                                            (Touch->hasLocalLinkage() || Call->arg_size() == 2))
+      Calls.push_back(Call);
+  if (Calls.empty())
+    return PreservedAnalyses::all();
+  Constant *Pending = pendingObjects(M);
+  Function *Waiting = waitingThunk(M, *Touch);
+  FunctionAnalysisManager &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
+  for (CallInst *Call : Calls) {
+    guard(*Call, Pending, Waiting);
+    FAM.invalidate(*Call->getFunction(), PreservedAnalyses::none());
+  }
+  if (Touch->use_empty() && Touch->hasLinkOnceODRLinkage())
+    Touch->eraseFromParent();
+  PreservedAnalyses Preserved;
+  Preserved.preserve<FunctionAnalysisManagerModuleProxy>();
+  Preserved.preserveSet<AllAnalysesOn<Function>>();
+  return Preserved;
+}
+
+} // namespace smalloc
