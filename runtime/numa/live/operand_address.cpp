@@ -355,10 +355,10 @@ uint64_t OperandAddress::next_access(uint64_t ip, const uint64_t (&registers)[kP
       loaded = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(loaded)));
     address += loaded * e.scale;
   }
-  // The frame may have another register.
+  // The frame may have another register. Not by the address alone: what is mapped above a thread's stack is data.
   constexpr uint64_t kStackBytes = uint64_t{1} << 20;
-  constexpr unsigned kStackRegister = 7;
-  if (address - registers[kStackRegister] < kStackBytes)
+  constexpr int kFramePointer = 6, kStackRegister = 7;
+  if (!e.bytes && e.sum.uses(kFramePointer) && address - registers[kStackRegister] < kStackBytes)
     return 0;
   return address;
 }

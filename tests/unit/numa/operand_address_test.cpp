@@ -120,6 +120,11 @@ TEST_F(OperandAddressTest, TheStackBehindAnotherRegisterIsTheStack) {
   registers[bp] = registers[sp] + 64;
   EXPECT_EQ(at({0x48, 0x8b, 0x45, 0x08, 0xc3}), 0u); // mov 8(%rbp),%rax
 }
+// The kernel maps the next thing right above a thread's stack: half of an array was never counted.
+TEST_F(OperandAddressTest, DataAboveTheStackAreData) {
+  registers[bx] = registers[sp] + 65536;
+  EXPECT_EQ(at({0x48, 0x8b, 0x03, 0xc3}), registers[bx]); // mov (%rbx),%rax
+}
 TEST_F(OperandAddressTest, EndsAtCallsAndUnreadableCode) {
   EXPECT_EQ(at({0xc3, 0x48, 0x8b, 0x03}), 0u);        // ret
   EXPECT_EQ(at({0xff, 0xd0, 0x48, 0x8b, 0x03}), 0u);  // call *%rax pushes first
