@@ -3,15 +3,12 @@
 // migration_policy.cpp decides the order of the tests: per unit what would be best for it alone, then
 // over all units, best first, what balance, memory and the rate limit admit.
 #include "smalloc/numa/migration_policy.h"
+#include "smalloc/numa/neighbourhood.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace smalloc::numa {
-namespace {
-/// Of a unit whose pages were hardly sampled each: from so many on all of them together say who uses it. 13 of 16 from one
-/// node by chance, if two used it alike: one in a hundred.
-constexpr double kTellingSamples = 16;
-} // namespace
 
 PolicyOptions PolicyOptions::paper() {
   PolicyOptions o;
@@ -134,28 +131,31 @@ MigrationPolicy::Best MigrationPolicy::best_home(const double *by_node, uint8_t 
   return best;
 }
 
-/// One node uses the unit: what a page of it gets on the average, by node. False: too little is known, or there are several.
-bool MigrationPolicy::neighbourhood(const Unit &unit, double *share) const {
-  double most = 0;
-  unsigned resident = 0;
-  for (const PageCounts &page : unit.page)
-    resident += page.home() != kNoNode;
-  const double total = sum_of(unit.page, kPagesPerUnit, share);
-  for (unsigned n = 0; n < topology_.nodes; n++) {
-    most = std::max(most, share[n]);
-    share[n] /= std::max(resident, 1u);
-  }
-  return total >= kTellingSamples && most >= options_.whole_share * total;
+/// Of a page that two nodes use alike, chance has one of them ahead at each interval: it would go to and fro for ever. Where
+/// enough is known to tell, the saving must be twice what chance makes of it (counts spread by their square root).
+bool MigrationPolicy::beyond_chance(const PageCounts &page, uint8_t to) const {
+  if (!options_.benefit_test || page.total() < kTellingSamples)
+    return true;
+  double saved = 0, variance = 0;
+  for (unsigned s = 0; s < PageCounts::kSlots; s++)
+    if (const unsigned count = page.slot_count(s); count && page.slot_node(s) < topology_.nodes) {
+      const double each = latency(page.slot_node(s), page.home()) - latency(page.slot_node(s), to);
+      saved += count * each;
+      variance += count * each * each;
+    }
+  return saved * saved > 4 * variance;
 }
 
 size_t MigrationPolicy::plan_pages(Unit &unit, Move *out, size_t capacity) {
   size_t n = 0;
-  double share[kMaxNodes];
-  const bool alike = options_.neighbours && neighbourhood(unit, share);
+  std::optional<Neighbourhood> neighbours;
+  if (options_.neighbours)
+    neighbours.emplace(unit.page, topology_.nodes, options_.whole_share);
   for (unsigned p = 0; p < kPagesPerUnit; p++) {
     const PageCounts &page = unit.page[p];
     const bool sampled = page.total() >= options_.least_samples;
-    if (page.home() == kNoNode || (!sampled && !alike))
+    double share[kMaxNodes];
+    if (page.home() == kNoNode || (!sampled && !(neighbours && neighbours->around(p, share))))
       continue;
     Best best = sampled ? best_home(page) : best_home(share, page.home());
     if (best.node == page.home())
@@ -165,7 +165,7 @@ size_t MigrationPolicy::plan_pages(Unit &unit, Move *out, size_t capacity) {
       continue;
     }
     double gain = benefit(best.saved_ns, options_.move_page_ns);
-    if (gain <= 0) {
+    if (gain <= 0 || (sampled && !beyond_chance(page, best.node))) {
       counters_.not_worth++;
       continue;
     }
@@ -507,7 +507,7 @@ void MigrationPolicy::judge_trials() {
   // A page that nobody used meanwhile says nothing about its new place: it is asked again, three times.
   constexpr unsigned kMostWaits = 3;
   double real = 0, promised = 0, seen = 0;
-  unsigned waiting = 0;
+  unsigned waiting = 0, judged = 0;
   for (unsigned i = 0; i < trial_count_; i++) {
     Trial t = trials_[i];
     const PageCounts &c = t.unit->page[t.page];
@@ -522,10 +522,15 @@ void MigrationPolicy::judge_trials() {
     }
     promised += t.saved_ns;
     seen += std::max(near, 0.0) + std::max(far, 0.0);
-    real += (near - far) * options_.sample_period * (latency(t.to, t.from) - latency(t.to, t.to));
+    // A page speaks for what was promised of it: one that is hot and goes wrong must not outvote all others.
+    const double saved =
+        (near - far) * options_.sample_period * (latency(t.to, t.from) - latency(t.to, t.to));
+    real += std::clamp<double>(saved, -t.saved_ns, t.saved_ns);
+    judged++;
   }
   constexpr double kConclusiveSamples = 16;
-  if (seen >= kConclusiveSamples && promised > 0) {
+  constexpr unsigned kConclusiveTrials = 4; // what fewer pages cost is not worth a pause of all
+  if (seen >= kConclusiveSamples && judged >= kConclusiveTrials && promised > 0) {
     double kept = std::clamp(real / promised, 0.0, 1.0);
     trust_ = (trust_ + kept) / 2;
     constexpr double kBroken = 0.1, kWell = 0.5;

@@ -50,8 +50,8 @@ struct PolicyOptions {
   unsigned freeze_intervals = 3; ///< 0..3
   /// A page with fewer samples is noise. Two: one sample may be a stray access of a helper thread.
   unsigned least_samples = 2;
-  /// Pages that have hardly been sampled go where all others of their 2 MiB are used from, if that is one node (whole_share): a
-  /// sampler that sees a thousand accesses a second cannot see each page of a gigabyte. For the same reason a superpage is split
+  /// Pages that have hardly been sampled go where those around them are used from, if that is one node (whole_share): a
+  /// sampler that sees a thousand accesses a second cannot see each page of a gigabyte (neighbourhood.h). For the same reason a superpage is split
   /// by larger pieces than pages, and left alone while even those have not been seen enough. Off in the simulator, whose sources
   /// are compared by what they see.
   bool neighbours = false;
@@ -174,7 +174,7 @@ private:
   double benefit(double saved_ns, double cost_ns) const;
   void judge_trials();
   size_t plan_pages(Unit &unit, Move *out, size_t capacity);
-  bool neighbourhood(const Unit &unit, double *share) const;
+  bool beyond_chance(const PageCounts &page, uint8_t to) const;
   size_t plan_superpage(Unit &unit, Move *out, size_t capacity);
   /// pages: the smallest pieces of a superpage of whose users enough is known; 0: too little is, of any.
   struct Grain {

@@ -4,6 +4,9 @@
 // accesses, remote costs 100 ns more: a sample saved is 10 us, half of it believed in (age 1/2).
 #include "tests/unit/numa/fake_machine.h"
 
+#include <algorithm>
+#include <random>
+
 #include <gtest/gtest.h>
 
 namespace smalloc::numa {
@@ -94,9 +97,9 @@ TEST(MigrationPolicy, CountsDistancesNotOnlyLocality) {
   for (unsigned far : {2u, 3u})
     t.latency_ns[0][far] = t.latency_ns[far][0] = 400;
   FakeMachine m(t, options());
-  m.access(0, 0, 0, 40);
-  m.access(0, 0, 2, 30);
-  m.access(0, 0, 3, 30);
+  m.access(0, 0, 0, 80);
+  m.access(0, 0, 2, 60);
+  m.access(0, 0, 3, 60);
   auto moves = m.interval();
   ASSERT_EQ(moves.size(), 1u);
   EXPECT_EQ(moves[0].to, 2);
@@ -220,6 +223,37 @@ TEST(MigrationPolicy, KeepsItsTrustInMovesThatHelp) {
   EXPECT_GT(m.policy.trust(), 0.95);
 }
 
+// Two threads use one page alike, as a page of shared flags is: chance alone must not drive it to and fro.
+TEST(MigrationPolicy, LeavesAPageThatTwoNodesUseAlike) {
+  FakeMachine m(fake_topology(2), options());
+  std::mt19937 random(11);
+  size_t moves = 0;
+  for (unsigned i = 0; i < 100; i++) {
+    for (unsigned k = 0; k < 200; k++)
+      m.access(0, 7, static_cast<uint8_t>(random() % 2), 1);
+    moves += m.interval().size();
+  }
+  EXPECT_LE(moves, 5u);
+}
+
+// One hot page changes its user for ever; the promises of all others come true. They must go on moving.
+TEST(MigrationPolicy, OneWanderingPageDoesNotStopTheOthers) {
+  PolicyOptions o = options();
+  o.sample_period = 10000;
+  FakeMachine m(fake_topology(2), o);
+  double least = 1;
+  for (unsigned i = 0; i < 60; i++) {
+    m.access(0, 0, i / 4 % 2 ? 0 : 1, 200);
+    for (unsigned p = 1; p <= i * 8 && p < kPagesPerUnit; p++) // ever more pages that node 1 uses
+      m.access(0, p, 1, 2);
+    m.interval();
+    least = std::min(least, m.policy.trust());
+  }
+  EXPECT_GT(least, 0.4);
+  for (unsigned p = 1; p < 400; p++)
+    ASSERT_EQ(m.unit[0]->page[p].home(), 1) << p;
+}
+
 TEST(MigrationPolicy, ForgetsUnitsThatAreGone) {
   FakeMachine m(fake_topology(2), options(), 2);
   for (unsigned p = 0; p < 64; p++)
@@ -251,6 +285,18 @@ TEST(MigrationPolicy, NeighboursSpeakForPagesThatWereNotSampled) {
   for (unsigned i = 0; i < 30; i++)
     m.access(0, i, 1, 1);
   EXPECT_TRUE(m.interval().empty());
+}
+// What was a superpage has two users: a page goes with those around it, not with the whole.
+TEST(MigrationPolicy, TheNextNeighboursSpeakFirst) {
+  PolicyOptions o;
+  o.neighbours = true;
+  o.imbalance_limit = 0;
+  FakeMachine m(fake_topology(2), o);
+  for (unsigned p = 0; p < kPagesPerUnit; p += 8)
+    m.access(0, p, p < kPagesPerUnit / 2 ? 0 : 1, 1);
+  EXPECT_EQ(m.interval().size(), kPagesPerUnit / 2);
+  for (unsigned p = 0; p < kPagesPerUnit; p++)
+    ASSERT_EQ(m.unit[0]->page[p].home(), p < kPagesPerUnit / 2 ? 0 : 1) << p;
 }
 TEST(MigrationPolicy, AFewSamplesAreNoNeighbourhood) {
   PolicyOptions o;
