@@ -10,6 +10,9 @@ build=$1 seconds=$2
 cd "$(mktemp -d)"
 echo always >/sys/kernel/mm/transparent_hugepage/enabled
 conf=numa:migrate,numa_interval:1,numa_reserve:8m # the clock at its default
+coproc held { exec "$build/tests/numa_walker" hold; }
+trap 'kill "$held_PID"' EXIT
+read -r -u "${held[0]}" # the kernel patches its code once, not for every program
 counter() { awk -v k="$1" '$1 == k { print $2 }' /proc/vmstat; }
 export WALKER_PHASES=1
 for program in "far base 16" "far thp 16" "halves thp 16" "both base 16" "both thp 16" "wander base 8"; do

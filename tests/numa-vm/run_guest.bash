@@ -27,27 +27,32 @@ hugepages=0
 [ "$nodes" != 2 ] || hugepages=16
 scope=core
 [ "${SMALLOC_TEST_LONG:-}" != 1 ] || scope=long
-status=0
-"$here/numa-vm" --nodes "$nodes" --distance 25 --mem 512 --hugepages "$hugepages" --timeout 900 --monitor "$scratch/monitor" -- \
-  bash "$here/guest.bash" "$nodes" "$SMALLOC_BUILD" "$scratch" "$scope" || status=$?
+# Again, once, when the guest's kernel or QEMU died under it: nothing of ours runs there that could kill them (walker.c, hold()).
+for attempt in 1 2; do
+  status=0
+  "$here/numa-vm" --nodes "$nodes" --distance 25 --mem 512 --hugepages "$hugepages" --timeout 900 --monitor "$scratch/monitor" -- \
+    bash "$here/guest.bash" "$nodes" "$SMALLOC_BUILD" "$scratch" "$scope" || status=$?
+  [ "$status" = 125 ] || break
+  echo "attempt $attempt: the guest died"
+done
 [ ! -e "$scratch/monitor" ] || cat "$scratch/monitor"
 [ "$status" = 0 ] || { echo "the guest's tests ended with status $status"; exit 1; }
-# Phase 1: before anything could move; phase 2: afterwards. Misses by memory that is not the processor's own.
+# Misses by memory that is not the processor's own. The first program that marks phases runs without migration: what was remote in
+# it, all the time, must be near at the end (phase 2) of those that follow.
 python3 - "$scratch/monitor" <<'PYTHON'
 import json, sys
-before = after = None
+shares = []
 for line in open(sys.argv[1]):
     phase = json.loads(line)
     total = phase["misses_local"] + phase["misses_remote"]
     assert phase["not_attributed"] == 0, f"accesses that the monitor could not attribute: {phase}"
     assert total > 10000, f"the monitor saw too little: {phase}"
-    share = phase["misses_remote"] / total
-    if phase["phase"] == 1:
-        before = share
-    elif phase["phase"] == 2:
-        print(f"monitor: remote misses {100 * before:.1f} % before, {100 * share:.1f} % after")
-        assert before > 0.6, "the program was to use remote memory before anything moved"
-        assert share < before / 4, "migration was to bring the memory near"
-        after = share
-assert after is not None, "no phase was seen"
+    shares.append((phase["phase"], phase["misses_remote"] / total))
+assert [phase for phase, _ in shares[:2]] == [1, 2], f"the phases of the first program: {shares}"
+before = min(share for _, share in shares[:2])
+after = [share for phase, share in shares[2:] if phase == 2]
+print(f"monitor: remote misses {100 * before:.1f} % without migration, with it " + ", ".join(f"{100 * s:.1f} %" for s in after))
+assert before > 0.8, "the program was to use remote memory"
+assert len(after) == 2, "two programs with migration were to be seen"
+assert max(after) < before / 4, "migration was to bring the memory near"
 PYTHON

@@ -16,6 +16,7 @@
  *   walker exit|_exit|abort KIND MIB SECONDS   as far, but ends so, whatever goes on
  *   walker stop KIND MIB SECONDS      as far, but stopped by SIGSTOP for two seconds once the log has its first interval
  *   walker idle base MIB SECONDS      touches and sleeps
+ *   walker hold                       keeps an event of its own open until it is killed
  * KIND: base, thp, hugetlb, locked, shared (with a child), malloc
  * A fifth argument NODE:PAGES ends it as soon as so many pages lie on that node, a sixth WORD:COUNT as soon as the file
  * `log` has so many lines that begin with WORD (both: "-" for none; "near:PAGES": so many lie where they are used); SECONDS are the most that it waits then, so that a busy
@@ -26,6 +27,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -270,6 +272,20 @@ static void report(void) {
   fflush(stdout);
 }
 
+/* The first event of a thread, and the end of the last one, make the kernel patch the code of its scheduler. QEMU 7.2 lets another
+ * processor run into the half of it that is written already, once in some dozens of times: the guest panics. So there is always
+ * one event. */
+static void hold(void) {
+  struct perf_event_attr a = {
+      .type = PERF_TYPE_SOFTWARE, .size = sizeof a, .config = PERF_COUNT_SW_DUMMY};
+  if (syscall(SYS_perf_event_open, &a, 0, -1, -1, 0) < 0)
+    fail("perf_event_open");
+  printf("held\n");
+  fflush(stdout);
+  for (;;)
+    pause();
+}
+
 static void *nothing(void *p) { return p; }
 
 int main(int argc, char **argv) {
@@ -277,6 +293,8 @@ int main(int argc, char **argv) {
     execv("/proc/self/exe", argv + 1);
     fail("execv");
   }
+  if (argc == 2 && strcmp(argv[1], "hold") == 0)
+    hold();
   if (argc < 5) {
     fprintf(stderr, "usage: walker WHAT KIND MIB SECONDS\n");
     return 2;
