@@ -11,6 +11,7 @@
 #include "smalloc/core/promotion_thread.h"
 #include "smalloc/core/stats.h"
 #include "smalloc/core/stats_exit.h"
+#include "smalloc/core/thread_cache.h"
 #include "smalloc/include/smalloc/machine.h"
 #include "smalloc/include/smalloc/smalloc.h"
 #include "smalloc/os/fork_locks.h"
@@ -99,7 +100,9 @@ void Runtime::warn(Text text) {
 
 void Runtime::switch_off(const char *why) {
   state_.store(HeapState::kOff, std::memory_order_release);
-  all_direct_.store(false, std::memory_order_relaxed);
+  // At once, whatever threads may still take.
+  foreign_below_.store(SIZE_MAX, std::memory_order_relaxed);
+  g_malloc_entry.now.store(g_malloc_entry.by_rules, std::memory_order_relaxed);
   if (why && !warned_.exchange(true))
     warn(Text(why));
 }

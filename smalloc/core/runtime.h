@@ -17,6 +17,17 @@
 
 namespace smalloc {
 
+/// A relaxed load that GCC folds into the instruction that uses it, as it does not with an atomic's. Of a word that is
+/// written once or hardly ever: reading it twice gives the same.
+template <class T> inline T folded(const std::atomic<T> &word) {
+#if defined(__SANITIZE_THREAD__) || defined(__clang__)
+  return word.load(std::memory_order_relaxed);
+#else
+  static_assert(sizeof word == sizeof(T));
+  return *reinterpret_cast<const T *>(&word);
+#endif
+}
+
 /// "Is it ours?" Before the start, and for good when the address space is refused, the range has
 /// length 0. start is then 2^63: a reader that sees the new length with the old start still says no
 /// to every address of a program.
@@ -25,9 +36,7 @@ struct Range {
   std::atomic<size_t> bytes{0};
   std::atomic<size_t> main_heap_bytes{
       0}; ///< the front part: the private jemalloc's, without the class heap
-  size_t offset(const void *p) const {
-    return reinterpret_cast<uintptr_t>(p) - start.load(std::memory_order_relaxed);
-  }
+  size_t offset(const void *p) const { return reinterpret_cast<uintptr_t>(p) - folded(start); }
   bool contains(const void *p) const {
     return reinterpret_cast<uintptr_t>(p) - start.load(std::memory_order_relaxed) <
            bytes.load(std::memory_order_relaxed);
@@ -57,6 +66,10 @@ inline constexpr uint64_t kLeastProcessBytes = uint64_t{16} << 20;
 
 /// What a thread may take from direct sites until it goes the ordinary way once.
 inline constexpr int64_t kDirectBytes = int64_t{64} << 10;
+/// libsmalloc_preload.so looks for promotions that are due once in so many calls of a thread.
+inline constexpr unsigned kCallsPerLook = 1024;
+/// What a request counts for at least that the thread's cache did not serve: it stands for those that it did.
+inline constexpr size_t kLeastDirectBytes = size_t{4} << 10;
 
 class Runtime {
 public:
@@ -101,19 +114,25 @@ public:
   /// A site of the program has mapped memory itself.
   void site_mapped(smalloc_cell *cell, void *p, size_t bytes);
 
-  /// Is a request of this size none of libsmalloc_preload.so's business, now and without asking further?
+  /// Is a request of this size none of libsmalloc_preload.so's business, now and without asking further? While
+  /// something waits for promotion, one call in so many is.
   bool surely_foreign(size_t bytes) const {
-    return bytes < foreign_below_.load(std::memory_order_relaxed) &&
-           __atomic_load_n(&__smalloc_v1_pending, __ATOMIC_RELAXED) == 0;
+    return bytes < folded(foreign_below_) &&
+           (__atomic_load_n(&__smalloc_v1_pending, __ATOMIC_RELAXED) == 0 ||
+            ++t_small.calls % kCallsPerLook != 0);
   }
   /// heap:superpage with running heaps: every request is ours, so its rules are, too.
   bool serves_all() const {
     return running() && sites_served_ && options_.heap == HeapStrategy::kSuperpage;
   }
-  /// heap:superpage: may a request of usual alignment go to jemalloc without another test? See may_be_direct.
-  bool all_direct(size_t bytes) const {
-    return all_direct_.load(std::memory_order_relaxed) && bytes < kSuperpageBytes &&
-           may_be_direct(bytes);
+  /// heap:superpage: may a request of no site, of usual alignment, go to jemalloc without another test? See
+  /// may_be_direct. What the thread's cache serves does not come here.
+  static bool any_is_direct(size_t bytes) {
+    const size_t left = t_small.any_bytes, spent = max_of(bytes, kLeastDirectBytes);
+    if (SMALLOC_UNLIKELY(spent >= left))
+      return false;
+    t_small.any_bytes = left - spent;
+    return true;
   }
   /// For libsmalloc_preload.so, which knows sizes only. nullptr: the next allocator.
   void *sized_allocate(size_t bytes, size_t alignment, bool zero);
@@ -176,6 +195,7 @@ private:
                                   size_t bytes);
   SMALLOC_COLD bool may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes);
   void watch_program_heap();
+  void arm_any();
   void arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested);
   SMALLOC_COLD void promote_small(uint64_t credit_ns);
   void promote_mapped(const void *p, uint64_t misses);
@@ -199,7 +219,7 @@ private:
   BigObjects big_;
   MappedRanges mapped_;
   std::atomic<size_t> foreign_below_{0}; ///< 0: not known yet
-  std::atomic<bool> all_direct_{false};  ///< heap:superpage serves, and nobody asks for whom
+  std::atomic<bool> cache_looked_at_{false};
   std::atomic<uint64_t> time_credit_from_ns_{0};
   UnitIndex pending_cursor_ = 0;
   std::atomic<bool> warned_{false};

@@ -9,6 +9,7 @@
 #include "smalloc/core/object_placement.h"
 #include "smalloc/core/promotion_thread.h"
 #include "smalloc/core/runtime.h"
+#include "smalloc/core/thread_cache.h"
 #include "smalloc/include/smalloc/smalloc.h"
 #include "smalloc/os/program_heap.h"
 #include <stdlib.h>
@@ -278,21 +279,28 @@ bool Runtime::site_accepts(smalloc_cell *cell, size_t bytes) {
   return bytes >= SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
 }
 
+/// Every request of usual alignment may go to the thread's cache, and this thread's others to jemalloc for a while.
+void Runtime::arm_any() {
+  t_small.any_bytes = kDirectBytes;
+  if (SMALLOC_LIKELY(cache_looked_at_.load(std::memory_order_relaxed)) ||
+      cache_looked_at_.exchange(true) || !g_malloc_entry.from_cache)
+    return;
+  if (thread_cache_is_known([](const void *p) { return g_range.contains(p); }))
+    g_malloc_entry.now.store(g_malloc_entry.from_cache, std::memory_order_relaxed);
+}
+
 /// heap:superpage. A thread that has been here may go on directly for a while; here is where promotions that are due get
 /// their turn.
 void *Runtime::any_allocate(size_t bytes, size_t alignment, bool zero) {
   if (!ready() || !sites_served_)
     return nullptr;
-  static __thread unsigned calls __attribute__((tls_model("initial-exec")));
-  if (__smalloc_v1_pending && (!g_accounts.tracks_small() || ++calls % 1024 == 0))
+  if (__smalloc_v1_pending && (!g_accounts.tracks_small() || t_small.calls++ % kCallsPerLook == 0))
     promote_by_time();
   if (bytes >= kSuperpageBytes || alignment > kSuperpageBytes)
     return big_allocate(max_of<size_t>(bytes, 1), alignment, zero, true);
   void *p = small_allocate(bytes, alignment, zero);
-  if (p && !g_accounts.tracks_small()) {
-    t_small.direct_bytes = kDirectBytes;
-    all_direct_.store(true, std::memory_order_relaxed);
-  }
+  if (p && !g_accounts.tracks_small())
+    arm_any();
   return p;
 }
 
@@ -303,8 +311,7 @@ void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero) {
   if (heap == HeapStrategy::kSuperpage)
     return any_allocate(bytes, alignment, zero);
   static std::atomic<uint64_t> requested{0};
-  static __thread unsigned calls __attribute__((tls_model("initial-exec")));
-  if (__smalloc_v1_pending && ++calls % 1024 == 0)
+  if (__smalloc_v1_pending && t_small.calls++ % kCallsPerLook == 0)
     promote_by_time();
   // The reach is known once the heaps run; before, whatever may hold a superpage is a reason to look.
   size_t least_big = running() ? max_of<size_t>(kSuperpageBytes, reach_bytes_) : kSuperpageBytes;

@@ -56,10 +56,10 @@ __attribute__((noinline)) void free_elsewhere(void *p) {
 
 SMALLOC_EXPORT void free(void *p) {
   size_t offset = g_range.offset(p);
-  if (offset < g_range.main_heap_bytes.load(std::memory_order_relaxed))
+  if (offset < smalloc::folded(g_range.main_heap_bytes))
     return jepriv_free(p);
   auto *f = smalloc::next_free.known();
-  if (SMALLOC_LIKELY(f && offset >= g_range.bytes.load(std::memory_order_relaxed)))
+  if (SMALLOC_LIKELY(f && offset >= smalloc::folded(g_range.bytes)))
     return f(p);
   free_elsewhere(p);
 }

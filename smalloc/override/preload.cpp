@@ -31,8 +31,28 @@ void *foreign_malloc(size_t bytes) {
   auto *f = next_malloc.get();
   return f ? f(bytes) : no_memory();
 }
+// Each apart, so that what nearly every call takes saves no register first.
+__attribute__((noinline)) void *malloc_unless_foreign(size_t bytes) {
+  if (g_runtime.any_is_direct(bytes))
+    if (void *p = jepriv_malloc(bytes))
+      return p;
+  if (void *p = g_runtime.sized_allocate(bytes, kMallocAlignment, false))
+    return p;
+  return foreign_malloc(bytes);
+}
+void *malloc_by_rules(size_t bytes) {
+  if (g_runtime.surely_foreign(bytes))
+    if (auto *f = next_malloc.known())
+      return f(bytes);
+  return malloc_unless_foreign(bytes);
+}
+void *malloc_from_cache(size_t bytes) {
+  void *p = take_from_thread_cache(bytes);
+  return SMALLOC_LIKELY(p) ? p : malloc_unless_foreign(bytes);
+}
 } // namespace
 
+constinit MallocEntry g_malloc_entry = {{malloc_by_rules}, malloc_by_rules, malloc_from_cache};
 NextAllocator g_next = {release_foreign, resize_foreign, foreign_malloc, usable_foreign};
 
 void *allocate_foreign(size_t bytes) { return foreign_malloc(bytes); }
@@ -45,16 +65,13 @@ void *allocate_foreign_aligned(size_t alignment, size_t bytes) {
 } // namespace smalloc
 
 SMALLOC_EXPORT void *malloc(size_t bytes) {
-  if (!g_runtime.surely_foreign(bytes))
-    if (void *p = smalloc::try_sized(bytes))
-      return p;
-  return smalloc::foreign_malloc(bytes);
+  return smalloc::g_malloc_entry.now.load(std::memory_order_relaxed)(bytes);
 }
 SMALLOC_EXPORT void *calloc(size_t count, size_t bytes) {
   size_t total;
   if (__builtin_mul_overflow(count, bytes, &total))
     return smalloc::no_memory();
-  if (g_runtime.all_direct(total))
+  if (g_runtime.any_is_direct(total))
     if (void *p = jepriv_calloc(1, total))
       return p;
   if (void *p = g_runtime.sized_allocate(total, smalloc::kMallocAlignment, true))

@@ -6,6 +6,7 @@
 #define SMALLOC_OVERRIDE_SIZED_H
 
 #include "smalloc/core/runtime.h"
+#include "smalloc/core/thread_cache.h"
 
 namespace smalloc {
 
@@ -14,7 +15,11 @@ inline constexpr size_t kMostAlignment = size_t{1} << 30;
 
 /// nullptr: the next allocator's.
 inline void *try_sized(size_t bytes) {
-  if (g_runtime.all_direct(bytes))
+  if (SMALLOC_LIKELY(g_malloc_entry.now.load(std::memory_order_relaxed) ==
+                     g_malloc_entry.from_cache))
+    if (void *p = take_from_thread_cache(bytes))
+      return p;
+  if (g_runtime.any_is_direct(bytes))
     if (void *p = jepriv_malloc(bytes))
       return p;
   return g_runtime.sized_allocate(bytes, kMallocAlignment, false);

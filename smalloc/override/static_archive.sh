@@ -33,6 +33,7 @@ ld -r --whole-archive "$dir/renamed.a" -o "$dir/base.o"
 objcopy --wildcard --keep-global-symbol='jebase_*' "$dir/base.o"
 ld -r --whole-archive "$private" -o "$dir/private.o"
 objcopy --wildcard --keep-global-symbol='jepriv_*' --keep-global-symbol=je_sz_size2index_tab \
+  --keep-global-symbol=je_sz_index2size_tab --keep-global-symbol=je_tsd_tls \
   --redefine-sym dlsym=jesys_dlsym "$dir/private.o"
 
 # What is exported: the words of the version script's global part, which are patterns of symbol names.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The fast paths stay short, counted in instructions a malloc/free pair of 48 bytes: a direct site's pair and heap:superpage's
 # beside plain jemalloc's, the pair of an undecided and of a switched-off site and of one whose sizes vary beside the program's own
-# malloc, and that of code that nobody rewrote. The golden file has the differences; a longer path fails, a shorter one asks for a new golden file.
+# malloc, and that of code that nobody rewrote, with and without the preloaded library. The golden file has the differences; a longer path fails, a shorter one asks for a new golden file.
 . "$(dirname "$0")/lib.sh"
 golden=$SMALLOC_SOURCE/tests/integration/fast_paths.golden
 command -v valgrind >/dev/null || skip "valgrind is missing"
@@ -85,6 +85,7 @@ counted() {
   echo "site of varied sizes over the program's malloc: $((($(instructions A=1 ours varied) - own_varied_pair) / 10))"
   echo "site switched off over the program's malloc: $((($(instructions SMALLOC_CONF=heap:off ours) - own_hot_pair) / 10))"
   echo "code not rewritten over the program's malloc: $((($(instructions A=1 linked cold) - own_pair) / 10))"
+  echo "preloaded over the program's malloc: $((($(instructions "LD_PRELOAD=$PRELOAD" plain cold) - own_pair) / 10))"
 } >counts
 cat counts
 if [ "${SMALLOC_UPDATE_GOLDEN:-}" ]; then cp counts "$golden"; exit; fi
