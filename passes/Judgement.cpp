@@ -257,6 +257,19 @@ double ReferenceJudge::savingOf(std::vector<SpreadReference> Nest, double Cost) 
   return std::max(0.0, Cost - On.ExposedPerAccess * O.Machine.walkCycles(On.Pages));
 }
 
+/// \p Own is of an object of unknown size.
+ReferenceJudge::AnySize &ReferenceJudge::ofAnySize(const SpreadReference &Own) const {
+  std::vector<uint64_t> Shape{Own.ElementBytes, Own.StartBytes, Own.Prefetched};
+  for (const SpreadLevel &L : Own.Levels)
+    Shape.insert(Shape.end(),
+                 {static_cast<uint64_t>(L.StrideBytes), L.Trip, L.TripMin, L.TripMax,
+                  uint64_t(L.TripOf) << 2 | uint64_t(L.TripAssumed) << 1 | L.Irregular, L.Loop});
+  auto [It, New] = Shapes.try_emplace(std::move(Shape));
+  if (New)
+    It->second.MinBytes = smallestPayingBytes(Own, T, O.Machine.WalkNearCycles, MinSavingCycles);
+  return It->second;
+}
+
 Finding ReferenceJudge::judge(const LoopReference &Given, const JudgedObject &Judged) const {
   if (Judged.Site || Judged.SizeBytes != SMALLOC_UNKNOWN)
     return judgeAnew(Given, Judged);
@@ -309,16 +322,9 @@ Finding ReferenceJudge::judgeAnew(const LoopReference &Given, const JudgedObject
   }
   const double Cost = Alone.ExposedPerAccess * O.Machine.walkCycles(Alone.Pages);
   LoopNumbers Loops;
-  SpreadReference Own = numbers(R, SMALLOC_UNKNOWN, T.PageBytes, Loops);
-  auto BigEnough = [&] { // the same for each site that the reference may walk
-    const uint64_t Repeated = R.Levels.size() > Given.Levels.size() ? *R.Levels.back().Trip : 0;
-    auto [It, New] = Paying.try_emplace({&Given, Repeated});
-    if (New)
-      It->second = smallestPayingBytes(Own, T, O.Machine.WalkNearCycles, MinSavingCycles);
-    return It->second;
-  };
+  const SpreadReference Own = numbers(R, SMALLOC_UNKNOWN, T.PageBytes, Loops);
   if (Out.Pattern == SMALLOC_PATTERN_STREAMING &&
-      (Sized || Known ? Cost < MinSavingCycles : BigEnough() == SMALLOC_UNKNOWN)) {
+      (Sized || Known ? Cost < MinSavingCycles : ofAnySize(Own).MinBytes == SMALLOC_UNKNOWN)) {
     Out.Misses = Alone.MissesPerAccess;
     Out.Why = "streamed in " + Where + ": the prefetcher hides the walks";
     return Out;
@@ -340,13 +346,16 @@ Finding ReferenceJudge::judgeAnew(const LoopReference &Given, const JudgedObject
       Out.Why += "; superpages are missed as often";
     return Out;
   }
-  Out.MinBytes = BigEnough();
+  AnySize &Shape = ofAnySize(Own);
+  Out.MinBytes = Shape.MinBytes;
   // What it costs well beyond the reach: the saving that ranks the site.
-  Own.ObjectBytes = 8 * T.ReachPages * T.PageBytes;
-  SpreadResult Beyond = spreadOfFirst({Own}, T);
-  Out.Misses = Beyond.ExposedPerAccess;
-  Out.Saving =
-      Beyond.ExposedPerAccess * O.Machine.walkCycles(8.0 * static_cast<double>(T.ReachPages));
+  if (!Shape.Beyond) {
+    SpreadReference Large = Own;
+    Large.ObjectBytes = 8 * T.ReachPages * T.PageBytes;
+    Shape.Beyond = spreadOfFirst({Large}, T).ExposedPerAccess;
+  }
+  Out.Misses = *Shape.Beyond;
+  Out.Saving = *Shape.Beyond * O.Machine.walkCycles(8.0 * static_cast<double>(T.ReachPages));
   Out.Why = motionText(R) + " in " + Where + ": about " + missesText(Out.Misses) + " once " +
             (Judged.Many ? "the site's live objects outgrow" : "the object outgrows") +
             " the reach of " + std::to_string(T.ReachPages) + " pages";

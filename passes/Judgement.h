@@ -13,7 +13,10 @@
 #include "Options.h"
 #include "PointerOrigins.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace smalloc {
 
@@ -71,8 +74,13 @@ private:
   mutable llvm::DenseMap<const llvm::Value *, unsigned> ObjectNumbers;
   mutable llvm::DenseMap<const LoopReference *, Walked> Known;
   mutable llvm::DenseMap<const LoopReference *, Finding> OfAnything;
-  /// Smallest paying size of a reference whose object is unknown, by the times that it is repeated.
-  mutable llvm::DenseMap<std::pair<const LoopReference *, uint64_t>, uint64_t> Paying;
+  /// What walks of one shape cost, over an object of any size: most loops of a unit have one of a few shapes.
+  struct AnySize {
+    uint64_t MinBytes = SMALLOC_UNKNOWN; ///< smallest size that pays
+    std::optional<double> Beyond;        ///< exposed misses an access, well beyond the reach
+  };
+  AnySize &ofAnySize(const SpreadReference &Own) const;
+  mutable std::map<std::vector<uint64_t>, AnySize> Shapes;
 };
 
 bool tripsKnown(const LoopReference &R);

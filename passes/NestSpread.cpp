@@ -47,9 +47,7 @@ public:
       for (size_t I = 0; I < R.Levels.size(); ++I)
         if (SpreadLevel &L = Nest.back().Levels[I]; L.Loop == 0)
           L.Loop = UINT32_MAX - static_cast<unsigned>(R.Levels.size() - I);
-      std::vector<Footprint> &Own = Prints.emplace_back();
-      for (unsigned Depth = 0; Depth <= R.Levels.size(); ++Depth)
-        Own.push_back(footprint(Nest.back(), Depth, pageOf(Nest.back())));
+      Prints.emplace_back(R.Levels.size() + 1);
     }
     Counts.resize(Nest.size());
   }
@@ -76,6 +74,14 @@ private:
   double reachOf(const SpreadReference &R) const {
     return static_cast<double>(R.Superpages && !T.SharedReach ? T.SuperpageReach : T.ReachPages);
   }
+  /// What the innermost \p Depth levels of a reference touch.
+  const Footprint &print(size_t Index, size_t Depth) const {
+    std::optional<Footprint> &Known = Prints[Index][Depth];
+    if (!Known)
+      Known = footprint(Nest[Index], static_cast<unsigned>(Depth), pageOf(Nest[Index]));
+    return *Known;
+  }
+  const Footprint &print(size_t Index) const { return print(Index, Nest[Index].Levels.size()); }
   double load(const SpreadReference &R, const Footprint &F) const;
   Distance distance(const SpreadReference &A, const SpreadReference &B, size_t Depth) const;
   Load workingSet(unsigned Loop, uint64_t Iterations = UINT64_MAX) const;
@@ -86,7 +92,8 @@ private:
 
   const SpreadTarget &T;
   std::vector<SpreadReference> Nest;
-  std::vector<std::vector<Footprint>> Prints; ///< of each reference, at each depth
+  mutable std::vector<std::vector<std::optional<Footprint>>>
+      Prints; ///< of each reference, at each depth
   std::map<std::pair<unsigned, bool>, bool> LoopFits;
   std::vector<std::optional<Count>> Counts;
 };
@@ -148,7 +155,7 @@ Load NestMisses::workingSet(unsigned Loop, uint64_t Iterations) const {
       ++At;
     if (At == R.Levels.size())
       continue;
-    Footprint F = Prints[I][At + 1];
+    Footprint F = print(I, At + 1);
     if (Iterations < R.Levels[At].Trip) {
       SpreadReference Begun = R;
       for (size_t I = 0; I < At; ++I) // loops of unknown count inside: a few iterations
@@ -220,7 +227,7 @@ double NestMisses::missesOf(size_t Index, size_t Fits) const {
   const SpreadReference &R = Nest[Index];
   const size_t Levels = R.Levels.size(), Varying = innermostVarying(R);
   if (Fits >= Levels)
-    return Prints[Index][Levels].Pages; // each page is walked once
+    return print(Index, Levels).Pages; // each page is walked once
   const bool Picks = Varying < Levels && R.Levels[Varying].Irregular && Varying >= Fits;
   if (Picks || R.Levels[Fits].Irregular) {
     // A random place each time: a page of it is cached with probability reach / pages, the pages of all that do so
@@ -237,22 +244,22 @@ double NestMisses::missesOf(size_t Index, size_t Fits) const {
         continue;
       double Limit = objectPages(Other, pageOf(R));
       if (std::isinf(Limit))
-        Limit = I == Index ? Prints[I].back().Pages : 0; // unknown beside known: say nothing of it
+        Limit = I == Index ? print(I).Pages : 0; // unknown beside known: say nothing of it
       const unsigned Key = Other.Object ? Other.Object : UINT32_MAX - static_cast<unsigned>(I);
       Sets[Key] = std::max(Sets[Key], Limit);
     }
     double Set = 0;
     for (const auto &[Key, Pages] : Sets)
       Set += Pages;
-    const double Draws = iterations(R, Level, Levels) * Prints[Index][Level].Pages;
+    const double Draws = iterations(R, Level, Levels) * print(Index, Level).Pages;
     return std::max(Draws * std::max(0.0, 1.0 - reachOf(R) / std::max(Set, 1.0)),
-                    std::min(Prints[Index][Levels].Pages, Draws));
+                    std::min(print(Index, Levels).Pages, Draws));
   }
   // Level Fits + 1 is the first that does not fit. If one iteration of it does, its pages are loaded once in each of its
   // executions; else each iteration loads anew what it needs: other loops in it have taken the place.
   if (fits(workingSet(R.Levels[Fits].Loop, 1), R))
-    return Prints[Index][Fits + 1].Entered * iterations(R, Fits + 1, Levels);
-  return Prints[Index][Fits].Pages * iterations(R, Fits, Levels);
+    return print(Index, Fits + 1).Entered * iterations(R, Fits + 1, Levels);
+  return print(Index, Fits).Pages * iterations(R, Fits, Levels);
 }
 
 /// Share of \p Missed misses that are waited for. A stream is followed from its fourth access on, so that the first page of
@@ -292,7 +299,7 @@ const NestMisses::Count &NestMisses::count(size_t Index) {
 SpreadResult NestMisses::result(size_t Index) {
   const SpreadReference &R = Nest[Index];
   SpreadResult Out;
-  Out.Pages = Prints[Index].back().Pages;
+  Out.Pages = print(Index).Pages;
   Out.Accesses = iterations(R, 0, R.Levels.size());
   double Misses = count(Index).Misses;
   if (R.Object && allFit(Index)) { // all of its pages stay: a page is first touched by one of them
@@ -331,10 +338,19 @@ uint64_t smallestPayingBytes(const SpreadReference &R, const SpreadTarget &T, do
     Sized.ObjectBytes = Pages * T.PageBytes;
     return spreadOfFirst({Sized}, T).ExposedPerAccess * MissCycles >= MinCycles;
   };
-  // Misses grow with the object: bisect over the number of pages.
+  // Misses grow with the object: bisect over the number of pages. As a rule they begin to count soon after it outgrows the
+  // reach, so that steps from there, each twice as long, bound the search.
   uint64_t Low = 1, High = uint64_t(1) << 36;
   if (!Pays(High))
     return UINT64_MAX;
+  uint64_t Ahead = T.ReachPages;
+  for (uint64_t Step = 1; Ahead < High; Step *= 2, Ahead += Step) {
+    if (Pays(Ahead)) {
+      High = Ahead;
+      break;
+    }
+    Low = Ahead + 1;
+  }
   while (Low < High) {
     uint64_t Middle = Low + (High - Low) / 2;
     if (Pays(Middle))
