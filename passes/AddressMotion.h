@@ -55,6 +55,7 @@ class MotionQuery {
 public:
   MotionQuery(const llvm::Loop *L, llvm::ScalarEvolution &SE) : L(L), SE(SE) {}
   LoopLevel of(const llvm::SCEV *S, unsigned Depth = 0);
+  const llvm::Loop *loop() const { return L; }
 
 private:
   bool wraps(const LoopLevel &L, llvm::Type *T) const;

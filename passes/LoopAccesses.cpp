@@ -35,8 +35,10 @@ bool countsOn(const LoadInst &Place) {
 }
 
 /// The unpredictable part of an address outside of any loop: an index that is computed or loaded, not a plain
-/// argument (its caller may well walk it in order).
+/// argument (its caller may well walk it in order). What a table's pointer points to lies where its index says.
 bool computedIndex(const Value *Pointer, unsigned Depth = 0) {
+  if (auto *Load = dyn_cast<LoadInst>(Pointer))
+    return Depth <= 6 && computedIndex(Load->getPointerOperand(), Depth + 1);
   const auto *G = dyn_cast<GEPOperator>(Pointer);
   if (!G || Depth > 6)
     return false;
@@ -200,6 +202,20 @@ uint64_t startBytes(const LoopReference &R, const SCEV *Address, ScalarEvolution
   return Lowest > 0 ? static_cast<uint64_t>(Lowest) : 0;
 }
 
+/// Is the pointer that \p Load gives drawn from a table, at an index that does not run in order? What it points to is come
+/// back to as often as the table's entry is. (A table walked in order gives each pointer once.)
+bool isDrawn(LoadInst &Load, MotionQuery &Moves, ScalarEvolution &SE, unsigned Depth = 0) {
+  if (Depth > 6 || !SE.isSCEVable(Load.getPointerOperandType()))
+    return false;
+  const SCEV *At = SE.getSCEV(Load.getPointerOperand());
+  const LoopLevel Index = Moves.of(SE.removePointerBase(At));
+  if (isUnpredictable(Index.Kind) && Index.Kind != Motion::Chase)
+    return true;
+  auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(At));
+  auto *From = Base ? dyn_cast<LoadInst>(Base->getValue()) : nullptr;
+  return From && Moves.loop()->contains(From) && isDrawn(*From, Moves, SE, Depth + 1);
+}
+
 /// Marks the references whose objects \p F prefetches: the same base (or, for a chase, a pointer loaded through it) in a
 /// loop that holds the reference.
 void markPrefetched(Function &F, LoopInfo &LI, ScalarEvolution &SE,
@@ -273,9 +289,15 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
           References.push_back(std::move(R));
         continue;
       }
+      auto MovesWith = [&](const Loop *L) -> MotionQuery & {
+        auto &Query = Queries[L];
+        if (!Query)
+          Query = std::make_unique<MotionQuery>(L, SE);
+        return *Query;
+      };
       if (auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address)); Base && Inner)
         if (auto *Load = dyn_cast<LoadInst>(Base->getValue()))
-          R.ThroughPointers = Inner->contains(Load);
+          R.ThroughPointers = Inner->contains(Load) && !isDrawn(*Load, MovesWith(Inner), SE);
       if (Inner) {
         Neighbourhood &Near = Neighbours[{Inner, SE.getPointerBase(Address)}];
         for (size_t K = 0; K < std::min(Near.Members.size(), MaxNeighbours); ++K) {
@@ -301,10 +323,7 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
           continue;
       }
       for (const Loop *L = Inner; L; L = L->getParentLoop()) {
-        auto &Query = Queries[L];
-        if (!Query)
-          Query = std::make_unique<MotionQuery>(L, SE);
-        LoopLevel Level = Query->of(Address);
+        LoopLevel Level = MovesWith(L).of(Address);
         // Somewhere in a block that this very iteration allocated: fresh blocks follow on each other.
         if (auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address));
             Base && isUnpredictable(Level.Kind))

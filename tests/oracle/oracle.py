@@ -39,7 +39,7 @@ LEAST_NESTS = 30
 NOT_AFFINE = {
     "binary_search", "bit_reversal", "breadth_first", "butterflies", "counting_sort", "gather", "gather_of_gather",
     "gather_prefetched", "gather_small", "hash_chains", "hash_probes", "histogram", "list_walked_often",
-    "list_walked_once", "merge_passes", "random_updates", "row_pointers", "search_tree", "sparse_matvec",
+    "list_walked_once", "merge_passes", "pointer_table", "random_updates", "row_pointers", "search_tree", "sparse_matvec",
 }
 
 
