@@ -60,7 +60,7 @@ Function *entryWithCell(Module &M, const AllocationWrapper &W) {
   return F;
 }
 
-Function *contextThunk(Module &M, Function &Callee, const Function &User) {
+Function *contextThunk(Module &M, Function &Callee) {
   std::string Name =
       (ContextThunkPrefix + typeTag(Callee.getFunctionType()) + "_" + Callee.getName()).str();
   Function *Known = M.getFunction(Name);
@@ -80,10 +80,6 @@ Function *contextThunk(Module &M, Function &Callee, const Function &User) {
   F->setUWTableKind(UWTableKind::Default);
   if (Callee.doesNotThrow())
     F->setDoesNotThrow();
-  for (StringRef Attribute :
-       {"target-cpu", "target-features", "tune-cpu", "frame-pointer", "probe-stack"})
-    if (User.hasFnAttribute(Attribute))
-      F->addFnAttr(User.getFnAttribute(Attribute));
   for (unsigned I = 0; I < Callee.arg_size(); ++I) // extensions of narrow arguments
     F->addParamAttrs(I, AttrBuilder(C, Callee.getAttributes().getParamAttrs(I)));
 

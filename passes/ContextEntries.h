@@ -25,7 +25,7 @@ inline constexpr llvm::StringRef EntryOfMetadata = "smalloc.of";
 llvm::Function *entryWithCell(llvm::Module &M, const AllocationWrapper &W);
 
 /// The thunk to the second entry of \p Callee, a function of another unit.
-llvm::Function *contextThunk(llvm::Module &M, llvm::Function &Callee, const llvm::Function &User);
+llvm::Function *contextThunk(llvm::Module &M, llvm::Function &Callee);
 
 /// Makes the bodies of the second entries that are called, and those of exported functions with their records.
 /// \p Steer: makes an allocation or context inside ask with the given cell; it gets the copy of the call.

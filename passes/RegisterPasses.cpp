@@ -12,10 +12,17 @@
 #include "SiteTable.h"
 #include "SiteText.h"
 #include "StaticArrays.h"
+#include "Thunks.h"
 #include "Verdict.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Analysis/AssumptionCache.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -36,21 +43,29 @@ FunctionAnalysisManager &functionAnalyses(Module &M, ModuleAnalysisManager &AM) 
   return AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
 }
 
-/// The functions that the rewriting changes: with steerable sites, or with promotion points.
-SmallSetVector<Function *, 16> changedFunctions(const UnitVerdicts &Verdicts) {
-  SmallSetVector<Function *, 16> Changed;
+/// The functions that the rewriting changes, with steerable sites or promotion points, and their blocks so far.
+using ChangedFunctions = SmallMapVector<Function *, size_t, 16>;
+ChangedFunctions changedFunctions(const UnitVerdicts &Verdicts) {
+  ChangedFunctions Changed;
   for (const SiteVerdict &V : Verdicts.Sites)
     if (V.steerable())
-      Changed.insert(V.Call->getFunction());
+      Changed[V.Call->getFunction()] = V.Call->getFunction()->size();
   for (const ProfitableNest &N : Verdicts.Nests)
-    Changed.insert(N.F);
+    Changed[N.F] = N.F->size();
   return Changed;
 }
 
-/// What is known of all other functions stays known: later passes would have to find it out again.
-PreservedAnalyses allBut(ArrayRef<Function *> Changed, FunctionAnalysisManager &FAM) {
-  for (Function *F : Changed)
-    FAM.invalidate(*F, PreservedAnalyses::none());
+/// What is known of all other functions stays known: later passes would have to find it out again. In a changed function
+/// some calls are new; its blocks and loops, where no block was added, and what moves with these are as before.
+PreservedAnalyses allBut(const ChangedFunctions &Changed, FunctionAnalysisManager &FAM) {
+  PreservedAnalyses Calls;
+  Calls.preserveSet<CFGAnalyses>();
+  Calls.preserve<ScalarEvolutionAnalysis>();
+  Calls.preserve<AssumptionAnalysis>();
+  Calls.preserve<TargetIRAnalysis>();
+  Calls.preserve<TargetLibraryAnalysis>();
+  for (auto [F, Blocks] : Changed)
+    FAM.invalidate(*F, F->size() == Blocks ? Calls : PreservedAnalyses::none());
   PreservedAnalyses Preserved;
   Preserved.preserve<FunctionAnalysisManagerModuleProxy>();
   Preserved.preserveSet<AllAnalysesOn<Function>>();
@@ -66,6 +81,14 @@ void writeCoverage(Module &M, const UnitVerdicts &Verdicts, const std::string &D
 }
 
 } // namespace
+
+PreservedAnalyses OwnLocationsPass::run(Module &M, ModuleAnalysisManager &) {
+  for (Function &F : M)
+    for (Instruction &I : instructions(F))
+      if (I.getDebugLoc() && (!isa<CallBase>(I) || isa<IntrinsicInst>(I)))
+        I.setDebugLoc(DebugLoc());
+  return PreservedAnalyses::all();
+}
 
 PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
   // -ffat-lto-objects and ThinLTO back ends run the pipeline again over a module that is done.
@@ -96,13 +119,14 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
   writeCoverage(M, Verdicts, O.CoverageDir);
   if (Again)
     keepStaticIds(Verdicts.Statics);
-  const SmallSetVector<Function *, 16> Changed = changedFunctions(Verdicts);
+  const ChangedFunctions Changed = changedFunctions(Verdicts);
   insertPromotionPoints(Verdicts.Nests, FAM);
   rewriteSites(M, Verdicts, O);
+  compileAsUnit(M);
   // Had for the lines of sites and loops; the rest of the pipeline need not keep them up.
   if (O.OwnLocations && !ForLink && O.GenerateDir.empty())
     StripDebugInfo(M);
-  return allBut(Changed.getArrayRef(), FAM);
+  return allBut(Changed, FAM);
 }
 
 PreservedAnalyses SmallocLinkPass::run(Module &M, ModuleAnalysisManager &AM) {
@@ -126,6 +150,7 @@ PreservedAnalyses SmallocLinkPass::run(Module &M, ModuleAnalysisManager &AM) {
   insertPromotionPoints(Verdicts.Nests, FAM);
   SiteCells Cells;
   rewriteSites(M, Verdicts, O, &Cells);
+  compileAsUnit(M);
   Former.finish(Cells);
   return PreservedAnalyses::none();
 }
@@ -173,6 +198,10 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
   for (const std::string &Warning : O.Warnings)
     errs() << "smalloc: warning: " << Warning << "\n";
   PB.registerPipelineStartEPCallback([O](ModulePassManager &MPM, OptimizationLevel Level) {
+    // Site tables and traces name the place of each access.
+    if (Level != OptimizationLevel::O0 && O.OwnLocations && O.SitesDir.empty() &&
+        O.GenerateDir.empty())
+      MPM.addPass(OwnLocationsPass());
     if (Level != OptimizationLevel::O0 && O.Layout)
       MPM.addPass(LayoutPaddingPass());
     if (Level != OptimizationLevel::O0)

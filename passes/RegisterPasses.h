@@ -20,6 +20,13 @@ namespace smalloc {
 /// Adds the callbacks. \p Base: from the clang plugin arguments; the -smalloc-* options go on top.
 void registerPasses(llvm::PassBuilder &PB, const Options &Base);
 
+/// Of locations that the front end gives for us alone, leaves those of calls, where sites are, and of loops, which stand in
+/// their metadata: passes until ours need not keep the others up.
+class OwnLocationsPass : public llvm::PassInfoMixin<OwnLocationsPass> {
+public:
+  llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &AM);
+};
+
 /// Analysis, remarks, site table, rewriting. Acts once a module, whatever the number of pipelines it meets.
 class SmallocPass : public llvm::PassInfoMixin<SmallocPass> {
 public:

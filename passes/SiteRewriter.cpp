@@ -19,9 +19,9 @@ CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const Alloc
                       Value *Cell) {
   auto *Original = cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
   const bool Context = Family == AllocFamily::Wrapper;
-  Function *Thunk = !Context ? thunkOf(M, Family, Original, Call.getFunction())
+  Function *Thunk = !Context ? thunkOf(M, Family, Original)
                     : W      ? entryWithCell(M, *W)
-                             : contextThunk(M, *Original, *Call.getFunction());
+                             : contextThunk(M, *Original);
   SmallVector<Value *, 4> Arguments(Call.args());
   Arguments.push_back(Cell);
   SmallVector<OperandBundleDef, 1> Bundles;
@@ -110,6 +110,8 @@ void emitModuleRecord(Module &M, const Options &O) {
     makeHiddenComdat(M, F);
     F->setDoesNotThrow();
     F->setUWTableKind(UWTableKind::Default);
+    F->addFnAttr(Attribute::NoInline); // run once: not worth the compiler's time
+    F->addFnAttr(Attribute::OptimizeNone);
     FunctionType *EntryType = FunctionType::get(Type::getVoidTy(C), {Ptr}, false);
     Function *Entry = weakEntry(M, EntryName, EntryType);
     BasicBlock *Begin = BasicBlock::Create(C, "entry", F), *Call = BasicBlock::Create(C, "call", F),

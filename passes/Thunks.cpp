@@ -10,6 +10,33 @@ using namespace llvm;
 
 namespace smalloc {
 
+constexpr StringRef OwnPrefix = "__smalloc_v1_";
+
+void compileAsUnit(Module &M) {
+  SmallVector<Function *, 16> Own;
+  SmallVector<const Function *, 64> Others;
+  for (Function &F : M)
+    if (!F.isDeclaration()) {
+      if (F.getName().starts_with(OwnPrefix))
+        Own.push_back(&F);
+      else
+        Others.push_back(&F);
+    }
+  for (Function *F : Own) {
+    auto Alike = find_if(Others, [&](const Function *Other) {
+      return all_of(ArrayRef<StringRef>{"target-cpu", "target-features"}, [&](StringRef Name) {
+        return F->getFnAttribute(Name) == Other->getFnAttribute(Name);
+      });
+    });
+    if (Alike == Others.end())
+      continue;
+    for (StringRef Name : {"tune-cpu", "min-legal-vector-width", "prefer-vector-width",
+                           "frame-pointer", "probe-stack"})
+      if (Attribute A = (*Alike)->getFnAttribute(Name); A.isValid())
+        F->addFnAttr(A);
+  }
+}
+
 void makeHiddenComdat(Module &M, GlobalObject *G) {
   G->setLinkage(GlobalValue::LinkOnceODRLinkage);
   G->setVisibility(GlobalValue::HiddenVisibility);
@@ -69,21 +96,13 @@ FamilyShape shapeOf(AllocFamily F) {
   llvm_unreachable("every family has a shape");
 }
 
-void copyTargetAttributes(Function *To, const Function *From) {
-  for (StringRef Name :
-       {"target-cpu", "target-features", "tune-cpu", "frame-pointer", "probe-stack"})
-    if (From->hasFnAttribute(Name))
-      To->addFnAttr(From->getFnAttribute(Name));
-}
-
 Function *definedFunction(Module &M, StringRef Name) {
   Function *Known = M.getFunction(Name);
   return Known && !Known->isDeclaration() ? Known : nullptr;
 }
 
 /// A hidden function of this unit (the linker keeps one per image) that a rewritten call runs through.
-Function *hiddenThunk(Module &M, const Twine &Name, FunctionType *Type, AllocFamily Family,
-                      const Function *User) {
+Function *hiddenThunk(Module &M, const Twine &Name, FunctionType *Type, AllocFamily Family) {
   Function *F = Function::createWithDefaultAttr(Type, GlobalValue::LinkOnceODRLinkage, 0, "", &M);
   if (Function *Declared = M.getFunction(Name.str())) { // ThinLTO has dropped the body, dead then
     Declared->replaceAllUsesWith(F);
@@ -91,7 +110,6 @@ Function *hiddenThunk(Module &M, const Twine &Name, FunctionType *Type, AllocFam
   }
   F->setName(Name);
   makeHiddenComdat(M, F);
-  copyTargetAttributes(F, User);
   F->setUWTableKind(UWTableKind::Default);
   if (!isNewFamily(Family) && Family < AllocFamily::Wrapper)
     F->setDoesNotThrow();
@@ -107,14 +125,14 @@ void tailCall(IRBuilder<> &B, FunctionCallee Callee, ArrayRef<Value *> Arguments
 /// Builds the function that asks an entry of the runtime and, when that does nothing, calls the program's own. It is
 /// apart from the thunk because it alone needs a stack frame.
 Function *askOf(Module &M, AllocFamily Family, StringRef Entry, Function *Original,
-                FunctionType *Type, const Function *User) {
+                FunctionType *Type) {
   const FamilyShape Shape = shapeOf(Family);
   LLVMContext &C = M.getContext();
   PointerType *Ptr = PointerType::getUnqual(C);
   std::string Name = (Entry + "_or_" + familyCallee(Family)).str();
   if (Function *Known = definedFunction(M, Name))
     return Known;
-  Function *F = hiddenThunk(M, Name, Type, Family, User);
+  Function *F = hiddenThunk(M, Name, Type, Family);
   F->addFnAttr(Attribute::NoInline);
   SmallVector<Value *, 4> Arguments;
   for (unsigned I = 0; I + 1 < F->arg_size(); ++I)
@@ -150,7 +168,7 @@ Function *askOf(Module &M, AllocFamily Family, StringRef Entry, Function *Origin
 
 /// Builds (once per unit) the thunk of a family: original arguments, then the cell. It decides who is asked; a site of
 /// small objects that the runtime has marked costs one load and one branch until then.
-Function *sizedThunk(Module &M, AllocFamily Family, Function *Original, const Function *User) {
+Function *sizedThunk(Module &M, AllocFamily Family, Function *Original) {
   const FamilyShape Shape = shapeOf(Family);
   std::string Name = (ThunkPrefix + familyCallee(Family)).str();
   if (Function *Known = definedFunction(M, Name))
@@ -161,7 +179,7 @@ Function *sizedThunk(Module &M, AllocFamily Family, Function *Original, const Fu
   SmallVector<Type *, 4> Parameters(From->params());
   Parameters.push_back(PointerType::getUnqual(C));
   FunctionType *ThunkType = FunctionType::get(From->getReturnType(), Parameters, false);
-  Function *F = hiddenThunk(M, Name, ThunkType, Family, User);
+  Function *F = hiddenThunk(M, Name, ThunkType, Family);
   SmallVector<Value *, 4> All, Arguments;
   for (Argument &A : F->args())
     All.push_back(&A);
@@ -178,7 +196,7 @@ Function *sizedThunk(Module &M, AllocFamily Family, Function *Original, const Fu
     Value *Flag = B.CreateAnd(Word, uint64_t(SMALLOC_CELL_DIRECT) << 8);
     B.CreateCondBr(B.CreateICmpNE(Flag, B.getInt64(0)), Direct, Ordinary);
     B.SetInsertPoint(Direct);
-    tailCall(B, askOf(M, Family, "__smalloc_v1_small", Original, ThunkType, User), All);
+    tailCall(B, askOf(M, Family, "__smalloc_v1_small", Original, ThunkType), All);
     B.SetInsertPoint(Ordinary);
   }
   B.CreateCondBr(B.CreateICmpEQ(Word, B.getInt64(0)), Plain, Sized);
@@ -203,7 +221,7 @@ Function *sizedThunk(Module &M, AllocFamily Family, Function *Original, const Fu
   B.CreateCondBr(B.CreateOr(BigEnough, Small), Present, Plain);
 
   B.SetInsertPoint(Present);
-  Function *Asking = askOf(M, Family, Shape.Entry, Original, ThunkType, User);
+  Function *Asking = askOf(M, Family, Shape.Entry, Original, ThunkType);
   Value *Runtime = M.getFunction(Shape.Entry);
   B.CreateCondBr(B.CreateICmpNE(Runtime, ConstantPointerNull::get(PointerType::getUnqual(C))), Ask,
                  Plain);
@@ -215,7 +233,7 @@ Function *sizedThunk(Module &M, AllocFamily Family, Function *Original, const Fu
 }
 
 /// The thunk of a function whose call does not show how much it allocates, or that is called in any case.
-Function *tellingThunk(Module &M, AllocFamily Family, Function *Original, const Function *User) {
+Function *tellingThunk(Module &M, AllocFamily Family, Function *Original) {
   std::string Name = (ThunkPrefix + Original->getName()).str();
   if (Function *Known = definedFunction(M, Name))
     return Known;
@@ -225,8 +243,8 @@ Function *tellingThunk(Module &M, AllocFamily Family, Function *Original, const 
   FunctionType *From = Original->getFunctionType();
   SmallVector<Type *, 8> Parameters(From->params());
   Parameters.push_back(Ptr);
-  Function *F = hiddenThunk(M, Name, FunctionType::get(From->getReturnType(), Parameters, false),
-                            Family, User);
+  Function *F =
+      hiddenThunk(M, Name, FunctionType::get(From->getReturnType(), Parameters, false), Family);
   AttributeList Passing; // how narrow arguments are extended
   for (unsigned I = 0; I < Original->arg_size(); ++I)
     for (Attribute::AttrKind Kind : {Attribute::ZExt, Attribute::SExt})
@@ -295,9 +313,9 @@ Function *tellingThunk(Module &M, AllocFamily Family, Function *Original, const 
 
 } // namespace
 
-Function *thunkOf(Module &M, AllocFamily Family, Function *Original, const Function *User) {
-  return Family > AllocFamily::Wrapper ? tellingThunk(M, Family, Original, User)
-                                       : sizedThunk(M, Family, Original, User);
+Function *thunkOf(Module &M, AllocFamily Family, Function *Original) {
+  return Family > AllocFamily::Wrapper ? tellingThunk(M, Family, Original)
+                                       : sizedThunk(M, Family, Original);
 }
 
 } // namespace smalloc

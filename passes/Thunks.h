@@ -21,9 +21,12 @@ namespace smalloc {
 
 inline constexpr llvm::StringRef ThunkPrefix = "__smalloc_v1_thunk_";
 
-/// The thunk of \p Original, a function of \p Family, for calls from \p User.
-llvm::Function *thunkOf(llvm::Module &M, AllocFamily Family, llvm::Function *Original,
-                        const llvm::Function *User);
+/// The thunk of \p Original, a function of \p Family.
+llvm::Function *thunkOf(llvm::Module &M, AllocFamily Family, llvm::Function *Original);
+
+/// Gives the functions that smalloc has added, which are for the processor that the command line names, the rest of what
+/// the unit's functions for it say: a target of their own would cost more to set up than they do.
+void compileAsUnit(llvm::Module &M);
 
 /// A weak entry of the runtime. Not dso_local: its address is loaded from the GOT, also without -fPIC, so that
 /// the linker cannot settle it as absent.

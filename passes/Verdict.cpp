@@ -31,8 +31,10 @@ constexpr size_t MaxKeyAccesses = 512;
 /// Where people find the loop of \p R.
 std::string fileOf(const LoopReference &R) {
   const Function *F = R.Access->getFunction();
-  if (const DILocation *At = R.Access->getDebugLoc())
-    return At->getFilename().str();
+  if (DebugLoc Start = R.Outermost ? R.Outermost->getStartLoc() : DebugLoc())
+    return Start->getFilename().str();
+  if (const DISubprogram *In = F->getSubprogram())
+    return In->getFilename().str();
   return F->getParent()->getSourceFileName();
 }
 
