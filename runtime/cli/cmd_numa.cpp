@@ -237,6 +237,37 @@ std::function<int()> declare(CLI::App &app) {
   return [options] { return options->run(*options); };
 }
 
+const Part kParts[] = {
+    {"topology",
+     {{"smalloc numa topology", "nodes, processors, memory, latencies"},
+      {"HWLOC_SYNTHETIC='numa:4 core:2 pu:1' smalloc numa topology --json -o machine.json",
+       "a machine that is not there, as a description for --topology"}}},
+    {"simulate",
+     {{"smalloc numa simulate mg.trace --machine sun-fire-6800 --shrink 64",
+       "non-local accesses with and without migration, six sources of counts"},
+      {"smalloc numa simulate mg.trace --policy paper --json -o mg.json",
+       "what the published policy would do on a server of four nodes"}}},
+    {"report",
+     {{"smalloc numa report mg.trace --machine sun-fire-6800 --shrink 64 -o mg.html",
+       "where each page lies, interval by interval; open it in a browser"},
+      {"smalloc numa report mg.trace --source perfect -o perfect.html",
+       "the same if the accesses to come were known"}}},
+    {"top",
+     {{"smalloc numa top 4711", "the memory of process 4711 by node, until it ends"},
+      {"smalloc numa top 4711 --json", "one look, for a script"}}},
+    {"record",
+     {{"smalloc numa record -- ./app input.dat",
+       "pages move to who uses them; every move is in smalloc.numa.PID.log"},
+      {"smalloc numa record --interval 1 -o app.log -- ./app",
+       "once a second, written to app.log"}},
+     true},
+    {"replay",
+     {{"smalloc numa replay app.log -- ./app", "the moves of that run again, interval by interval"},
+      {"smalloc numa replay --static app.log -- ./app",
+       "each page at once where it ended up in that run"}},
+     true},
+};
+
 } // namespace
 
 const Verb kNumaVerb = {
@@ -247,6 +278,7 @@ const Verb kNumaVerb = {
     {{"smalloc numa topology", "nodes, processors, memory, latencies"},
      {"smalloc numa simulate mg.trace --machine sun-fire-6800 --shrink 64",
       "non-local accesses with and without migration, six sources of counts"}},
-    declare};
+    declare,
+    kParts};
 
 } // namespace smalloc::cli

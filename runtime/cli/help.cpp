@@ -16,10 +16,23 @@ namespace {
 
 constexpr size_t kHelpColumns = 100, kOptionColumn = 30;
 
+// The verb that this is, or is a part of.
 const Verb *verb_of(const CLI::App *app) {
+  while (app->get_parent() && app->get_parent()->get_parent())
+    app = app->get_parent();
   for (const Verb *verb : all_verbs())
     if (app->get_name() == verb->name)
       return verb;
+  return nullptr;
+}
+
+// nullptr: a verb, or a part without examples of its own.
+const Part *part_of(const CLI::App *app) {
+  const Verb *verb = verb_of(app);
+  if (verb && app->get_name() != verb->name)
+    for (const Part &part : verb->parts)
+      if (app->get_name() == part.name)
+        return &part;
   return nullptr;
 }
 
@@ -92,6 +105,8 @@ std::string usage_line(const CLI::App *app) {
     if (option->get_positional())
       line += option->get_required() ? " " + option->get_name(true)
                                      : " [" + option->get_name(true) + "]";
+  if (const Part *part = part_of(app); part && part->runs_a_command)
+    line += " -- COMMAND [ARGUMENT]...";
   return line;
 }
 
@@ -101,10 +116,8 @@ public:
     if (!app->get_parent())
       return short_help();
     std::string text;
-    const Verb *verb = verb_of(app);
-    if (!verb)
-      verb = verb_of(app->get_parent());
-    for (const Example &example : verb->examples)
+    const Part *part = part_of(app);
+    for (const Example &example : part ? part->examples : verb_of(app)->examples)
       text += fmt::format("  {}\n      {}\n", example.command, example.effect);
     text += fmt::format("\nUsage: {}\n\n", usage_line(app));
     text += wrap(app->get_description(), 0, 0) + "\n\n";
@@ -130,6 +143,11 @@ std::string roff(const std::string &text) {
   if (!out.empty() && (out[0] == '.' || out[0] == '\''))
     out.insert(0, "\\&");
   return out;
+}
+
+std::string man_example(const Example &example) {
+  return fmt::format(".PP\n.RS\n.nf\n{}\n.fi\n.RE\n{}\n", roff(example.command),
+                     roff(example.effect));
 }
 
 std::string man_options(const CLI::App *app) {
@@ -178,12 +196,16 @@ std::string man_page(CLI::App &app) {
     text += fmt::format(".SH \"{}\"\n.B {}\n.PP\n{}\n", roff(fmt::format("smalloc {}", verb->name)),
                         roff(usage_line(sub)), roff(verb->description));
     for (const Example &example : verb->examples)
-      text += fmt::format(".PP\n.RS\n.nf\n{}\n.fi\n.RE\n{}\n", roff(example.command),
-                          roff(example.effect));
+      text += man_example(example);
     text += man_options(sub);
-    for (const CLI::App *part : sub->get_subcommands({}))
-      text += fmt::format(".SS \"{}\"\n{}\n{}", roff(usage_line(part)),
-                          roff(part->get_description()), man_options(part));
+    for (const CLI::App *below : sub->get_subcommands({})) {
+      text += fmt::format(".SS \"{}\"\n{}\n", roff(usage_line(below)),
+                          roff(below->get_description()));
+      if (const Part *part = part_of(below))
+        for (const Example &example : part->examples)
+          text += man_example(example);
+      text += man_options(below);
+    }
   }
   text += ".SH \"EXIT STATUS\"\n"
           ".TP\n0\nDone.\n.TP\n1\nFailed; the error says why and the hint what to do next.\n"

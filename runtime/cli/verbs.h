@@ -21,6 +21,13 @@ struct Example {
   const char *effect;
 };
 
+// A part of a verb (`smalloc numa record`) with examples of its own, instead of the verb's.
+struct Part {
+  const char *name;
+  Example examples[2];
+  bool runs_a_command = false; // which stands behind "--"
+};
+
 struct Verb {
   const char *name;
   const char *summary;
@@ -30,6 +37,7 @@ struct Verb {
   // Declares the options on `app`; the result runs the verb once they are parsed and returns the
   // exit status.
   std::function<int()> (*declare)(CLI::App &app);
+  std::span<const Part> parts = {};
 };
 
 extern const Verb kSitesVerb, kDoctorVerb, kRunVerb, kStatsVerb, kMachineVerb;

@@ -281,7 +281,14 @@ __attribute__((constructor(102))) void start() {
   else if (live.topology.nodes < 2)
     why = "this machine has one node, every access is local; nothing migrates";
   if (why) {
-    warn("migrate", why);
+    TextBuffer<768> t;
+    t.put(why);
+    if (*options.log)
+      t.put("; the log ").put(options.log).put(" is not written");
+    warn("migrate", t.put_char('\0').data());
+    if (*options.log)
+      say(TextBuffer<128>().put("hint: smalloc numa topology shows the nodes, smalloc numa "
+                                "simulate what migration would bring\n"));
     unmap_pages(memory, sizeof(Live));
     return;
   }
