@@ -199,8 +199,8 @@ std::string man_page(CLI::App &app) {
       text += man_example(example);
     text += man_options(sub);
     for (const CLI::App *below : sub->get_subcommands({})) {
-      text += fmt::format(".SS \"{}\"\n{}\n", roff(usage_line(below)),
-                          roff(below->get_description()));
+      text +=
+          fmt::format(".SS \"{}\"\n{}\n", roff(usage_line(below)), roff(below->get_description()));
       if (const Part *part = part_of(below))
         for (const Example &example : part->examples)
           text += man_example(example);
