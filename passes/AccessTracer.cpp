@@ -6,7 +6,6 @@
 #include "TracedAccesses.h"
 #include "smalloc/access.h"
 #include "smalloc/site.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/MDBuilder.h"
@@ -24,11 +23,9 @@ namespace {
 constexpr StringRef TracedMetadata = "smalloc.traced";
 constexpr uint64_t PageBytes = 4096;
 constexpr unsigned PageShift = 12;
-/// Places for pages that the scattered accesses of a function have told, by the page's number; and how many others they may have
-/// told since. So much may a reuse distance be off. 64 places take 256 bytes of the stack; a table of 128 KiB tells nothing.
-constexpr unsigned FilterBits = 6, FilterPlaces = 1 << FilterBits, FilterWindow = 32;
-constexpr unsigned TimeBits = 8;
-static_assert(FilterWindow < 1 << TimeBits);
+/// One in so many scattered accesses is told, for all that the register allocator knows: it is one in a hundred, or each. Were
+/// it unlikely, everything there would be kept in memory.
+constexpr unsigned SeldomOf = 8;
 /// A walk of more references goes to the library unhashed.
 constexpr unsigned MaxHashedReferences = 4;
 
@@ -40,7 +37,8 @@ public:
         Ptr(PointerType::getUnqual(C)),
         Layout(StructType::get(C, {I32, I32, I64, Ptr, Ptr, Ptr, Ptr, I64})),
         Reference(StructType::get(C, {I64, I64})) {
-    static_assert(sizeof(smalloc_gate) == 56 && sizeof(smalloc_walk_reference) == 16,
+    static_assert(sizeof(smalloc_gate) == 56 && sizeof(smalloc_walk_reference) == 16 &&
+                      offsetof(smalloc_told, end) == 8 && offsetof(smalloc_told, pages) == 16,
                   "the fields here follow smalloc/access.h");
     Constant *Null = ConstantPointerNull::get(Ptr);
     Constant *Text = ConstantDataArray::getString(C, Directory);
@@ -48,11 +46,11 @@ public:
                                     "smalloc.directory");
     Record =
         new GlobalVariable(M, Layout, /*isConstant=*/false, GlobalValue::LinkOnceODRLinkage,
-                           ConstantStruct::get(Layout, {ConstantInt::get(I32, SMALLOC_ABI_VERSION),
+                           ConstantStruct::get(Layout, {ConstantInt::get(I32, SMALLOC_GATE_VERSION),
                                                         ConstantInt::get(I32, sizeof(smalloc_gate)),
                                                         ConstantInt::get(I64, 0), Null, Null, Name,
                                                         Null, ConstantInt::get(I64, 0)}),
-                           "__smalloc_v1_gate2");
+                           "__smalloc_v1_gate3");
     hide(Record);
     Record->setExternallyInitialized(true); // the library fills it in: never folded
     appendToCompilerUsed(M, {Record});
@@ -64,11 +62,17 @@ public:
     return L;
   }
 
-  /// Tells one access. The call keeps the caller's registers: it is rare, and the loop around it is not.
-  void tell(IRBuilder<> &B, Value *Address) {
+  /// Tells one access in front of an instruction: into the thread's memory if it has room, in line and in few instructions, so
+  /// that the processor goes on with the loop's next iterations meanwhile, as many as its window holds. \p Lately: unless the
+  /// thread has told its page lately. The call for the rest keeps the caller's registers.
+  void tell(Instruction *Before, Value *Address, Value *Tagged, bool Lately) {
     if (!Tell)
       Tell = makeTell();
-    CallInst *Call = B.CreateCall(Tell, {Address});
+    const Triple &T = M.getTargetTriple();
+    if (T.getArch() == Triple::x86_64 || T.isAArch64())
+      Before = intoMemory(Before, Address, Tagged, Lately);
+    IRBuilder<> B(Before);
+    CallInst *Call = B.CreateCall(Tell, {Tagged});
     Call->setCallingConv(Tell->getCallingConv());
     Call->setDoesNotThrow();
   }
@@ -93,8 +97,8 @@ public:
 
   /// The constructor and destructor that hand the gate to the library. Before all others: sites come after.
   void announce() {
-    auto *Open = announcer("__smalloc_v1_gate2_open", "__smalloc_v1_open_gate");
-    auto *Close = announcer("__smalloc_v1_gate2_close", "__smalloc_v1_close_gate");
+    auto *Open = announcer("__smalloc_v1_gate3_open", "__smalloc_v1_open_gate");
+    auto *Close = announcer("__smalloc_v1_gate3_close", "__smalloc_v1_close_gate");
     appendToGlobalCtors(M, Open, /*Priority=*/0, Open);
     appendToGlobalDtors(M, Close, /*Priority=*/0, Close);
   }
@@ -117,7 +121,7 @@ private:
   }
 
   Function *makeTell() {
-    Function *Library = hiddenFunction("__smalloc_v1_tell2_library", {I64});
+    Function *Library = hiddenFunction("__smalloc_v1_tell3", {I64});
     Library->addFnAttr(Attribute::NoInline);
     Library->addFnAttr(Attribute::Cold);
     IRBuilder<> B(BasicBlock::Create(C, "entry", Library));
@@ -126,41 +130,46 @@ private:
         ->setDoesNotThrow();
     B.CreateRetVoid();
     const Triple &T = M.getTargetTriple();
-    if (T.getArch() != Triple::x86_64 && !T.isAArch64())
-      return Library;
-    Library->setCallingConv(CallingConv::PreserveMost);
-    return tellIntoMemory(Library);
+    if (T.getArch() == Triple::x86_64 || T.isAArch64())
+      Library->setCallingConv(CallingConv::PreserveMost);
+    return Library;
   }
 
-  /// Into the thread's memory if it has room, in few instructions: the processor goes on with the loop's next iterations
-  /// meanwhile. The rest is another function's, which alone saves registers.
-  Function *tellIntoMemory(Function *Library) {
-    Function *F = hiddenFunction("__smalloc_v1_tell2", {I64});
-    F->addFnAttr(Attribute::NoInline);
-    F->setCallingConv(CallingConv::PreserveMost);
-    IRBuilder<> B(BasicBlock::Create(C, "entry", F));
-    BasicBlock *Known = BasicBlock::Create(C, "known", F), *Room = BasicBlock::Create(C, "room", F),
-               *Call = BasicBlock::Create(C, "call", F);
-    MDNode *Unlikely = MDBuilder(C).createUnlikelyBranchWeights();
+  /// Returns the instruction in front of which it is known that there is no room.
+  Instruction *intoMemory(Instruction *Before, Value *Address, Value *Tagged, bool Lately) {
+    BasicBlock *Head = Before->getParent();
+    BasicBlock *Tail = Head->splitBasicBlock(Before->getIterator(), "smalloc.go.on");
+    Function *F = Head->getParent();
+    const auto Block = [&](const char *Name) { return BasicBlock::Create(C, Name, F, Tail); };
+    Head->getTerminator()->eraseFromParent();
+    IRBuilder<> B(Head);
     Value *Offset = B.CreateAlignedLoad(I64, B.CreateStructGEP(Layout, Record, 7), Align(8));
-    B.CreateCondBr(B.CreateICmpEQ(Offset, ConstantInt::get(I64, 0)), Call, Known, Unlikely);
-    B.SetInsertPoint(Known);
     Value *Told =
         B.CreateGEP(B.getInt8Ty(), B.CreateIntrinsic(Intrinsic::thread_pointer, {Ptr}, {}), Offset);
+    Value *Page = nullptr, *Place = nullptr;
+    if (Lately) {
+      Value *Number = B.CreateLShr(Address, SMALLOC_PAGE_SHIFT);
+      Value *Index = B.CreateAnd(Number, B.getInt64(SMALLOC_TOLD_PAGES - 1));
+      Place = B.CreateGEP(
+          I32, B.CreateConstGEP1_64(B.getInt8Ty(), Told, offsetof(smalloc_told, pages)), Index);
+      Page = B.CreateTrunc(Number, I32);
+      BasicBlock *Other = Block("smalloc.other.page");
+      B.CreateCondBr(B.CreateICmpEQ(B.CreateAlignedLoad(I32, Place, Align(4)), Page), Tail, Other);
+      B.SetInsertPoint(Other);
+    }
+    BasicBlock *Room = Block("smalloc.room"), *Full = Block("smalloc.full");
     Value *Next = B.CreateAlignedLoad(Ptr, Told, Align(8));
-    Value *End = B.CreateAlignedLoad(Ptr, B.CreateConstInBoundsGEP1_64(I64, Told, 1), Align(8));
-    B.CreateCondBr(B.CreateICmpEQ(Next, End), Call, Room, Unlikely);
+    Value *End = B.CreateAlignedLoad(Ptr, B.CreateConstGEP1_64(I64, Told, 1), Align(8));
+    B.CreateCondBr(B.CreateICmpEQ(Next, End), Full, Room,
+                   MDBuilder(C).createUnlikelyBranchWeights());
     B.SetInsertPoint(Room);
-    B.CreateAlignedStore(F->getArg(0), Next, Align(8));
-    B.CreateAlignedStore(B.CreateConstInBoundsGEP1_64(I64, Next, 1), Told, Align(8));
-    B.CreateRetVoid();
-    B.SetInsertPoint(Call);
-    CallInst *Rest = B.CreateCall(Library, {F->getArg(0)});
-    Rest->setCallingConv(CallingConv::PreserveMost);
-    Rest->setTailCall();
-    Rest->setDoesNotThrow();
-    B.CreateRetVoid();
-    return F;
+    if (Lately)
+      B.CreateAlignedStore(Page, Place, Align(4));
+    B.CreateAlignedStore(Tagged, Next, Align(8));
+    B.CreateAlignedStore(B.CreateConstGEP1_64(I64, Next, 1), Told, Align(8));
+    B.CreateBr(Tail);
+    B.SetInsertPoint(Full);
+    return B.CreateBr(Tail);
   }
 
   Function *announcer(StringRef Name, StringRef EntryName) {
@@ -194,11 +203,11 @@ private:
 /// Puts the tests and calls of one function in place.
 class Instrumenter {
 public:
-  Instrumenter(Function &F, Gate &G)
-      : F(F), G(G), I32(Type::getInt32Ty(F.getContext())), I64(Type::getInt64Ty(F.getContext())) {
+  Instrumenter(Function &F, Gate &G) : F(F), G(G), I64(Type::getInt64Ty(F.getContext())) {
     IRBuilder<> B(&*F.getEntryBlock().getFirstInsertionPt());
     Threshold = G.threshold(B);
     Unlikely = MDBuilder(F.getContext()).createUnlikelyBranchWeights();
+    Seldom = MDBuilder(F.getContext()).createBranchWeights(1, SeldomOf - 1);
   }
 
   void run(const TracedAccesses &Accesses) {
@@ -206,7 +215,7 @@ public:
       if (A.Mask)
         tellLanes(A);
       else
-        tell(A, A.Before, A.Pointer, nullptr, memory(A));
+        tell(A, A.Before, A.Pointer, nullptr);
     }
     for (const ToldWalk &W : Accesses.Walks)
       tellWalk(W);
@@ -217,32 +226,6 @@ public:
   }
 
 private:
-  /// What an access remembers of the pages that it has told.
-  struct PageMemory {
-    AllocaInst *Last =
-        nullptr; ///< an address on the last one, or the filter's clock; null: it remembers nothing
-    AllocaInst *Filter =
-        nullptr; ///< those of all scattered accesses: copies of one, as unrolling makes them, share it
-  };
-  PageMemory memory(const ToldAccess &A) {
-    if (A.Kind == ToldAccess::How::Outside)
-      return {};
-    if (!A.Outermost)
-      return {slot(I64, -1), nullptr};
-    const Align Alignment(16);
-    if (!Filter) {
-      IRBuilder<> B(&*F.getEntryBlock().getFirstInsertionPt());
-      Filter = B.CreateAlloca(ArrayType::get(I32, FilterPlaces), nullptr, "smalloc.told");
-      Filter->setAlignment(Alignment);
-      Clock = slot(I32, 0);
-    }
-    if (Emptied.insert(A.Outermost).second)
-      IRBuilder<>(A.Outermost)
-          .CreateMemSet(Filter, ConstantInt::get(Type::getInt8Ty(F.getContext()), 0xff),
-                        sizeof(uint32_t) * FilterPlaces, Alignment);
-    return {Clock, Filter};
-  }
-
   /// A value that becomes a register.
   AllocaInst *slot(Type *T, int64_t Initially) {
     IRBuilder<> B(&*F.getEntryBlock().getFirstInsertionPt());
@@ -253,9 +236,9 @@ private:
   }
 
   /// A new block in front of \p Before for what happens seldom.
-  Instruction *seldom(Value *Condition, Instruction *Before) {
+  Instruction *seldom(Value *Condition, Instruction *Before, MDNode *Weights = nullptr) {
     return SplitBlockAndInsertIfThen(Condition, Before->getIterator(), /*Unreachable=*/false,
-                                     Unlikely);
+                                     Weights ? Weights : Unlikely);
   }
 
   Value *sampled(IRBuilder<> &B, Value *Address) {
@@ -278,64 +261,35 @@ private:
     return B.CreateICmpUGE(Differs, B.getInt64(PageBytes));
   }
 
-  /// Tests whether the address is on none of the pages that were told last, and makes it one of them; returns the
-  /// instruction in front of which it is.
-  Instruction *onOtherPage(Value *Address, const PageMemory &Memory, Instruction *Before) {
-    IRBuilder<> B(Before);
-    if (!Memory.Filter) {
-      Before = seldom(otherPage(B, Address, Memory.Last), Before);
-      B.SetInsertPoint(Before);
-      B.CreateStore(Address, Memory.Last);
-      return Before;
-    }
-    // An entry is what distinguishes the page from others there, and behind it the time, counted in pages told.
-    Value *Index = B.CreateAnd(B.CreateLShr(Address, PageShift), B.getInt64(FilterPlaces - 1));
-    Value *Entry = B.CreateInBoundsGEP(I32, Memory.Filter, Index);
-    Value *Shifted = B.CreateLShr(Address, PageShift + FilterBits - TimeBits);
-    Value *Tag = B.CreateAnd(B.CreateTrunc(Shifted, I32), B.getInt32(~0u << TimeBits));
-    Value *Time = B.CreateLoad(I32, Memory.Last);
-    // Of another page, and of a time after now, the difference is large.
-    Value *Age = B.CreateSub(B.CreateOr(Tag, Time), B.CreateLoad(I32, Entry));
-    Before = seldom(B.CreateICmpUGE(Age, B.getInt32(FilterWindow)), Before);
-    B.SetInsertPoint(Before);
-    Time = B.CreateAnd(B.CreateAdd(Time, B.getInt32(1)), B.getInt32((1u << TimeBits) - 1));
-    B.CreateStore(Time, Memory.Last);
-    B.CreateStore(B.CreateOr(Tag, Time), Entry);
-    return Before;
-  }
-
   static Value *tagged(IRBuilder<> &B, Value *Address, bool Writes) {
     return Writes ? B.CreateOr(Address, B.getInt64(SMALLOC_ACCESS_WRITES)) : Address;
   }
 
-  void tell(const ToldAccess &A, Instruction *Before, Value *Pointer, Value *Lane,
-            const PageMemory &Memory) {
+  /// Hashed first where most accesses come to another page: at a low rate that is all, and the branch is foreseen.
+  void tell(const ToldAccess &A, Instruction *Before, Value *Pointer, Value *Lane) {
     IRBuilder<> B(Before);
     Value *Address = B.CreatePtrToInt(Pointer, I64);
-    if (Memory.Last && A.Kind == ToldAccess::How::Steady) {
-      // Remembered whether it is sampled or not: the next accesses are not looked at.
-      Before = onOtherPage(Address, Memory, Before);
+    if (A.Kind == ToldAccess::How::Steady && !Lane) {
+      AllocaInst *Last = slot(I64, -1);
+      Before = seldom(otherPage(B, Address, Last), Before);
       B.SetInsertPoint(Before);
-      Before = seldom(sampled(B, Address), Before);
-    } else {
-      // Hashed first: at a low rate that is all, and the branch is foreseen.
-      Value *Tell = sampled(B, Address);
-      Before = seldom(Lane ? B.CreateAnd(Tell, Lane) : Tell, Before);
-      if (Memory.Last)
-        Before = onOtherPage(Address, Memory, Before);
+      // Remembered whether it is sampled or not: the next accesses are not looked at.
+      B.CreateStore(Address, Last);
     }
+    Value *Tell = sampled(B, Address);
+    const bool Scattered = A.Kind == ToldAccess::How::Scattered;
+    Before = seldom(Lane ? B.CreateAnd(Tell, Lane) : Tell, Before, Scattered ? Seldom : Unlikely);
     B.SetInsertPoint(Before);
-    G.tell(B, tagged(B, Address, A.Writes));
+    G.tell(Before, Address, tagged(B, Address, A.Writes), Scattered);
   }
 
   void tellLanes(const ToldAccess &A) {
-    const PageMemory Memory = memory(A);
     const unsigned Lanes = cast<FixedVectorType>(A.Pointer->getType())->getNumElements();
     for (unsigned I = 0; I < Lanes; ++I) {
       IRBuilder<> B(A.Before);
       Value *Pointer = B.CreateExtractElement(A.Pointer, I);
       Value *On = B.CreateExtractElement(A.Mask, I);
-      tell(A, A.Before, Pointer, On, Memory);
+      tell(A, A.Before, Pointer, On);
     }
   }
 
@@ -406,13 +360,10 @@ private:
 
   Function &F;
   Gate &G;
-  Type *I32, *I64;
+  Type *I64;
   Value *Threshold;
-  MDNode *Unlikely;
+  MDNode *Unlikely, *Seldom;
   AllocaInst *Area = nullptr;
-  AllocaInst *Filter = nullptr;
-  AllocaInst *Clock = nullptr;           ///< pages that the filter has let pass, modulo 2^TimeBits
-  SmallPtrSet<Instruction *, 4> Emptied; ///< before which loops
   SmallVector<AllocaInst *, 16> Slots;
 };
 

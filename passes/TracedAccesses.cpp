@@ -66,10 +66,8 @@ public:
       if (!G.Access.Before)
         continue;
       G.Access.Kind = kindOf(G);
-      if (G.Access.Kind != ToldAccess::How::Outside && ++Remembered > MaxRemembered)
+      if (G.Access.Kind == ToldAccess::How::Steady && ++Remembered > MaxRemembered)
         G.Access.Kind = ToldAccess::How::Outside;
-      if (G.Access.Kind == ToldAccess::How::Scattered)
-        G.Access.Outermost = beforeOutermost(*G.L);
       Result.Accesses.push_back(G.Access);
     }
     return std::move(Result);
@@ -199,15 +197,6 @@ private:
       W.References.push_back({M.getRawDest(), Step, true});
     if (!W.References.empty())
       Result.Blocks.push_back(std::move(W));
-  }
-
-  /// Where the last loop around another one has not begun yet.
-  Instruction *beforeOutermost(Loop &L) {
-    Loop *Outermost = &L;
-    while (Loop *Parent = Outermost->getParentLoop())
-      Outermost = Parent;
-    BasicBlock *Before = preheader(*Outermost);
-    return Before ? Before->getTerminator() : nullptr;
   }
 
   BasicBlock *preheader(Loop &L) {

@@ -5,7 +5,7 @@
 //  - a walk: all references of an innermost loop have addresses that are known before it starts: one call a loop;
 //  - steady: in a loop, mostly on the page of the time before: one compare;
 //  - scattered: in a loop, mostly on another page: hashed first, as most are not sampled; and told when the page is not among
-//    the few that such accesses have told lately, because a loop that jumps about in a small table would tell nothing else;
+//    the few that the thread has told lately, because a loop that jumps about in a small table would tell nothing else;
 //  - outside: in no loop: hashed.
 // Neighbours on one cache line or so are told by the first of them. Stack, thread-local and small static data are not
 // told: they are not ours to place, and always near.
@@ -32,8 +32,6 @@ struct ToldAccess {
   llvm::Value *Mask = nullptr;    ///< of a gather's lanes
   bool Writes = false;
   How Kind = How::Outside;
-  /// The preheader's terminator of the outermost loop around a scattered access; null: it remembers one page alone.
-  llvm::Instruction *Outermost = nullptr;
 };
 
 struct ToldWalk {

@@ -31,11 +31,20 @@ uint64_t gate_threshold() {
   return threshold == trace::kEveryRegion ? UINT64_MAX : threshold << 32;
 }
 
+/// Never has room.
+__thread smalloc_told t_no_room __attribute__((tls_model("initial-exec")));
+
+int64_t offset_of(const smalloc_told &told) {
+  return reinterpret_cast<const char *>(&told) -
+         static_cast<const char *>(__builtin_thread_pointer());
+}
+
 /// What is told goes to the thread's memory, but where somebody listens to each access.
 void set_gates() {
   for (smalloc_gate *g = g_gates; g; g = g->next) {
     if (g->bytes >= sizeof(smalloc_gate))
-      __atomic_store_n(&g->told, listener() ? 0 : trace::told_offset(), __ATOMIC_RELAXED);
+      __atomic_store_n(&g->told, offset_of(listener() ? t_no_room : trace::told()),
+                       __ATOMIC_RELAXED);
     __atomic_store_n(&g->threshold, gate_threshold(), __ATOMIC_RELEASE);
   }
 }
@@ -85,7 +94,8 @@ void walk(uint64_t iterations, uint64_t count, const smalloc_walk_reference *ref
 } // namespace
 
 SMALLOC_EXPORT void __smalloc_v1_open_gate(smalloc_gate *gate) {
-  if (!gate || gate->version != SMALLOC_ABI_VERSION || gate->bytes < offsetof(smalloc_gate, told))
+  if (!gate || gate->version == 0 || gate->version > SMALLOC_GATE_VERSION ||
+      gate->bytes < offsetof(smalloc_gate, told))
     return;
   // Who runs it to migrate wants no trace, unless SMALLOC_CONF names one.
   if (!trace::recording() && gate->directory && !listener())

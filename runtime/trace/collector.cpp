@@ -29,6 +29,11 @@ namespace {
 constexpr uint64_t kSecond = 1000000000;
 constexpr size_t kToldKept = 1024;
 static_assert(kToldKept <= kMostAccesses);
+// So many others may have been told since a page was, and it is not told again: what a reuse distance may be off by. A loop that
+// jumps about in a table of 128 KiB tells next to nothing. At lower rates each page that is told stands for several.
+// No fewer than the least, since the library is called for each window.
+constexpr uint64_t kToldWindow = 48, kLeastToldWindow = 8;
+static_assert(kToldWindow <= SMALLOC_TOLD_PAGES && SMALLOC_PAGE_SHIFT == 12);
 constexpr uint32_t kWalksAReading = 64; // of the clock: it takes longer than to note a walk
 constexpr double kDefaultRate = 0.01;
 
@@ -49,6 +54,7 @@ struct ThreadState {
   smalloc_told told; // the program itself writes there; no room: no chunk
   ThreadChunk *chunk;
   uint64_t *told_start; // kToldKept of them, behind the chunk's own memory
+  uint64_t window_left; // of kToldWindow, beyond told.end
   const void *announced_caller;
   const smalloc_cell *announced_cell;
   uint64_t last_now;
@@ -119,11 +125,42 @@ private:
 };
 Named g_named;
 
+uint64_t told_window() {
+  const uint64_t window = (kToldWindow * g_threshold) >> 32;
+  return window > kLeastToldWindow ? window : kLeastToldWindow;
+}
+
+// Every page is told again from here on.
+void open_window(ThreadState &state) {
+  memset(state.told.pages, 0, sizeof state.told.pages);
+  state.window_left = told_window();
+}
+
+// Room for what is left of the window, as far as it goes.
+void make_room(ThreadState &state) {
+  const auto room = static_cast<uint64_t>(state.told_start + kToldKept - state.told.next);
+  const uint64_t part = state.window_left < room ? state.window_left : room;
+  state.told.end = state.told.next + part;
+  state.window_left -= part;
+}
+
 void write_told(ThreadState &state, uint64_t now) {
+  state.window_left += static_cast<uint64_t>(state.told.end - state.told.next);
   if (state.told.next != state.told_start)
     state.chunk->told(now, state.told_start,
                       static_cast<size_t>(state.told.next - state.told_start));
   state.told.next = state.told_start;
+  make_room(state);
+}
+
+// Pages that a walk has told count as well.
+void use_window(ThreadState &state, double pages) {
+  state.window_left += static_cast<uint64_t>(state.told.end - state.told.next);
+  if (pages >= static_cast<double>(state.window_left))
+    open_window(state);
+  else
+    state.window_left -= static_cast<uint64_t>(pages);
+  make_room(state);
 }
 
 // As a key's destructor: the thread ends, its chunk waits for the next one.
@@ -176,7 +213,9 @@ bool enter_thread(ThreadState &state) {
   }
   state.chunk = chunk;
   state.told_start = static_cast<uint64_t *>(chunk->extra());
-  state.told = {state.told_start, state.told_start + kToldKept};
+  state.told.next = state.told.end = state.told_start;
+  open_window(state);
+  make_room(state);
   if (g_key_made)
     pthread_setspecific(g_key, chunk);
   return true;
@@ -348,7 +387,11 @@ void in_child() {
   g_output.close();
   for (ThreadChunk *chunk = g_chunks.load(); chunk; chunk = chunk->next)
     chunk->drop();
-  t_state.told.next = t_state.told_start;
+  if (t_state.chunk) {
+    t_state.told.next = t_state.told.end = t_state.told_start;
+    open_window(t_state);
+    make_room(t_state);
+  }
   g_named.clear();
   g_next_faults_ns = 0;
   open_trace(g_forking);
@@ -456,27 +499,32 @@ void note_reallocate(const void *p, size_t bytes, const void *old, const void *c
                             reinterpret_cast<uintptr_t>(old));
 }
 
-int64_t told_offset() {
-  return reinterpret_cast<const char *>(&t_state.told) -
-         static_cast<const char *>(__builtin_thread_pointer());
-}
+const smalloc_told &told() { return t_state.told; }
 
-// Without room: the thread's memory is full, or it has none yet. What cannot be kept is dropped. Whether anything is being recorded is
-// asked here alone; runs of one page are put together when they are written.
+// Without room: the window is used up, the thread's memory is full, or it has none yet. What cannot be kept is dropped. Whether anything is
+// being recorded is asked here alone; runs of one page are put together when they are written.
 void note_access(uint64_t address) {
   ThreadState &state = t_state;
-  if (state.told.next != state.told.end) {
-    *state.told.next++ = address;
-    return;
+  if (state.told.next == state.told.end) {
+    const Inside inside;
+    if (!inside)
+      return;
+    uint64_t now;
+    if (!g_output.recording())
+      state.told.next = state.told.end = state.told_start;
+    else if (!state.chunk || state.told.next == state.told_start + kToldKept) {
+      if (!ready(state, now))
+        return;
+    }
+    if (state.told_start && state.told.next == state.told.end) {
+      if (state.window_left == 0)
+        open_window(state);
+      make_room(state);
+    }
+    if (state.told.next == state.told.end)
+      return;
   }
-  const Inside inside;
-  uint64_t now;
-  if (!inside)
-    return;
-  if (!g_output.recording())
-    state.told.next = state.told_start;
-  else if (ready(state, now))
-    *state.told.next++ = address;
+  *state.told.next++ = address;
 }
 
 void note_walk(uint64_t iterations, const WalkReference *references, size_t count) {
@@ -509,6 +557,10 @@ void note_walk(uint64_t iterations, const WalkReference *references, size_t coun
     return;
   }
   state.chunk->walk(state.last_now, iterations, references, count);
+  double pages = 0;
+  for (size_t i = 0; i < count; i++)
+    pages += 1 + walk_pages(references[i].stride) * static_cast<double>(iterations);
+  use_window(state, pages);
 }
 
 void note_phase(const char *name) {

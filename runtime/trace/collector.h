@@ -8,6 +8,7 @@
 #include "runtime/trace/format.h"
 
 struct smalloc_cell;
+struct smalloc_told;
 
 namespace smalloc::trace {
 
@@ -34,8 +35,8 @@ void note_free(const void *p);
 void note_reallocate(const void *p, size_t bytes, const void *old, const void *caller);
 /// An address, | kWrites, that the program has not put into the thread's smalloc_told (smalloc/access.h) itself.
 void note_access(uint64_t address);
-/// Of a thread's smalloc_told from its thread pointer.
-int64_t told_offset();
+/// This thread's.
+const smalloc_told &told();
 /// A loop that is about to walk through these (WalkPages): not looked at if none comes to a recorded region.
 void note_walk(uint64_t iterations, const WalkReference *references, size_t count);
 void note_phase(const char *name);

@@ -23,6 +23,9 @@ extern "C" {
   (((uint64_t)(address) >> SMALLOC_REGION_SHIFT) * SMALLOC_REGION_FACTOR)
 #define SMALLOC_ACCESS_WRITES (UINT64_C(1) << 63) /* in an address that is told */
 #define SMALLOC_MOST_WALK_REFERENCES 16
+#define SMALLOC_GATE_VERSION 2 /* of the gate: 1 had smalloc_told without pages, or told 0 */
+#define SMALLOC_PAGE_SHIFT 12
+#define SMALLOC_TOLD_PAGES 128
 
 /* Address of one reference of a loop in its first iteration, and what an iteration adds to it. */
 struct smalloc_walk_reference {
@@ -30,16 +33,19 @@ struct smalloc_walk_reference {
   int64_t stride;
 };
 
-/* Of each thread: accesses that the library has not taken yet go to next, until it is end. */
+/* Of each thread: accesses that the library has not taken yet go to next, until it is end. pages has the numbers (of 4 KiB, low 32
+ * bits) of pages that loops have told since the library has cleared it, each at its lowest bits: an access of a loop in
+ * no order to such a page is not told again. The library clears it, and moves end on, each time that next is end. */
 struct smalloc_told {
   uint64_t *next, *end;
+  uint32_t pages[SMALLOC_TOLD_PAGES];
 };
 
-/* Hidden COMDAT "__smalloc_v1_gate2" (the first one's had no field told). A constructor hands it to __smalloc_v1_open_gate, which fills in the entries and
+/* Hidden COMDAT "__smalloc_v1_gate3". A constructor hands it to __smalloc_v1_open_gate, which fills in the entries and
  * then the threshold; the program reads the threshold as a relaxed atomic, and the entries only when it is not 0. */
 struct smalloc_gate {
-  uint32_t version;   /* SMALLOC_ABI_VERSION */
-  uint32_t bytes;     /* sizeof(struct smalloc_gate) */
+  uint32_t version; /* SMALLOC_GATE_VERSION; a library that does not know it leaves the gate shut */
+  uint32_t bytes;   /* sizeof(struct smalloc_gate) */
   uint64_t threshold; /* rate * 2^64; UINT64_MAX: every region */
   void (*access)(uint64_t address);
   /* Iteration by iteration, the references in their order. At most SMALLOC_MOST_WALK_REFERENCES. */
@@ -47,8 +53,7 @@ struct smalloc_gate {
                const struct smalloc_walk_reference *references);
   const char *directory;     /* where the program leaves its trace when nobody else names a place */
   struct smalloc_gate *next; /* the library's */
-  /* Of the thread's smalloc_told, in bytes from the thread pointer; 0: there is none, access() takes each. Where next is
-   * end, access() takes the one that has no room. */
+  /* Of the thread's smalloc_told, in bytes from the thread pointer. Where next is end, access() takes the one that has no room. */
   int64_t told;
 };
 
