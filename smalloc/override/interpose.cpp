@@ -52,6 +52,22 @@ __attribute__((noinline)) void free_elsewhere(void *p) {
   else if (auto *f = smalloc::next_free.get())
     f(p);
 }
+__attribute__((noinline)) size_t usable_elsewhere(void *p) {
+  return g_range.contains(p) ? g_runtime.usable_bytes(p) : smalloc::usable_foreign(p);
+}
+__attribute__((noinline)) void *realloc_elsewhere(void *p, size_t bytes) {
+  if (!g_range.contains(p))
+    return smalloc::resize_foreign(p, bytes);
+  if (bytes == 0) { // as glibc
+    g_runtime.release(p);
+    return nullptr;
+  }
+  return g_runtime.resize(p, bytes);
+}
+/// The object is none of ours, and who comes next is known.
+template <class F> bool surely_next(void *p, F *next) {
+  return SMALLOC_LIKELY(next && g_range.offset(p) >= smalloc::folded(g_range.bytes));
+}
 } // namespace
 
 SMALLOC_EXPORT void free(void *p) {
@@ -65,18 +81,12 @@ SMALLOC_EXPORT void free(void *p) {
 }
 
 SMALLOC_EXPORT void *realloc(void *p, size_t bytes) {
-  if (SMALLOC_LIKELY(!g_range.contains(p))) {
 #ifdef SMALLOC_PRELOAD
-    if (!p)
-      return malloc(bytes);
+  if (SMALLOC_UNLIKELY(!p))
+    return malloc(bytes);
 #endif
-    return smalloc::resize_foreign(p, bytes);
-  }
-  if (bytes == 0) { // as glibc
-    g_runtime.release(p);
-    return nullptr;
-  }
-  return g_runtime.resize(p, bytes);
+  auto *f = smalloc::next_realloc.known();
+  return surely_next(p, f) ? f(p, bytes) : realloc_elsewhere(p, bytes);
 }
 
 SMALLOC_EXPORT void *reallocarray(void *p, size_t count, size_t bytes) {
@@ -88,8 +98,10 @@ SMALLOC_EXPORT void *reallocarray(void *p, size_t count, size_t bytes) {
   return realloc(p, total);
 }
 
+// Some programs ask at every malloc and free what they got (redis).
 SMALLOC_EXPORT size_t malloc_usable_size(void *p) {
-  return g_range.contains(p) ? g_runtime.usable_bytes(p) : smalloc::usable_foreign(p);
+  auto *f = smalloc::next_usable_size.known();
+  return surely_next(p, f) ? f(p) : usable_elsewhere(p);
 }
 
 // C23. A next allocator that lacks them gets free, which every object may be given to.
