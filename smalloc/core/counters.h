@@ -63,9 +63,9 @@ struct Counters {
   Counter demotions;      ///< superpages that became base pages while in use
   Counter units_reused;   ///< kept units handed out again: no fault at all
   Counter pages_released; ///< base pages given back to the system
-  /// Looks at a site that left its small objects to the program's malloc: for its sizes, or because the
-  /// process is too small for a heap of them.
-  Counter left_for_sizes, left_for_process;
+  /// Looks at a site that left its small objects to the program's malloc: for its sizes, because they
+  /// lie beside another site's there, or because the process is too small for a heap of them.
+  Counter left_for_sizes, left_for_siblings, left_for_process;
   Counter fallbacks; ///< requests that should have been ours and went to the program's malloc
   Counter requests_on[kPageKinds];      ///< big objects by the best step they got at birth
   Counter pool_units[kPageKinds];       ///< live, of the pools, in units of 2 MiB
@@ -126,6 +126,7 @@ inline constexpr CounterName kCounterNames[] = {
     SMALLOC_COUNTER(units_reused),
     SMALLOC_COUNTER(pages_released),
     SMALLOC_COUNTER(left_for_sizes),
+    SMALLOC_COUNTER(left_for_siblings),
     SMALLOC_COUNTER(left_for_process),
     SMALLOC_COUNTER(fallbacks),
     SMALLOC_COUNTER_OF_KINDS(requests_on),

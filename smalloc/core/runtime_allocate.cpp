@@ -119,9 +119,13 @@ bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requeste
     if (resident < needed)
       return false;
     if (sizes_decide(word, strategy_)) {
-      const bool pays = g_site_sizes.pays(cell);
-      if (!pays || (!g_small.ready() && resident < kLeastProcessBytes)) {
-        (pays ? counters().left_for_process : counters().left_for_sizes).add();
+      Counter *why = !g_site_sizes.pays(cell)         ? &counters().left_for_sizes
+                     : g_site_sizes.has_sibling(cell) ? &counters().left_for_siblings
+                     : !g_small.ready() && resident < kLeastProcessBytes
+                         ? &counters().left_for_process
+                         : nullptr;
+      if (why) {
+        why->add();
         watch_program_heap();
         return false;
       }

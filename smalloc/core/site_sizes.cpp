@@ -74,6 +74,8 @@ bool SiteSizes::sample(const smalloc_cell *cell, size_t bytes) {
       !s->cell.compare_exchange_strong(none, cell, std::memory_order_relaxed))
     return false;
   uint32_t n = s->seen.fetch_add(1, std::memory_order_relaxed);
+  s->objects.fetch_add(max_of<uint64_t>(kSampleBytes / max_of<size_t>(bytes, 1), 1),
+                       std::memory_order_relaxed);
   s->bytes[n % kSamples].store(static_cast<uint32_t>(min_of<size_t>(bytes, kSuperpageBytes)),
                                std::memory_order_relaxed);
   return (n + 1) % kSamplesPerLook == 0;
@@ -119,6 +121,29 @@ bool SiteSizes::pays(const smalloc_cell *cell) const {
         slot[i] = 0; // counted
   }
   return steady * kSamples >= kSteadySamples * known;
+}
+
+size_t SiteSizes::last_slot(const Site &site) const {
+  uint32_t seen = site.seen.load(std::memory_order_relaxed);
+  size_t bytes = site.bytes[(seen - 1) % kSamples].load(std::memory_order_relaxed);
+  return bytes > kMostSlotBytes ? SIZE_MAX : slot_bytes(bytes);
+}
+
+bool SiteSizes::has_sibling(const smalloc_cell *cell) const {
+  const Site *own = find(cell);
+  if (!own || own->cell.load(std::memory_order_relaxed) != cell ||
+      own->seen.load(std::memory_order_relaxed) < kLeastSamples)
+    return false;
+  const uint64_t objects = own->objects.load(std::memory_order_relaxed);
+  for (const Site &other : sites_) {
+    if (&other == own || other.seen.load(std::memory_order_relaxed) < kLeastSamples)
+      continue;
+    const uint64_t others = other.objects.load(std::memory_order_relaxed);
+    const uint64_t apart = objects > others ? objects - others : others - objects;
+    if (apart <= objects / kAlikeShare && last_slot(other) != last_slot(*own))
+      return true;
+  }
+  return false;
 }
 
 } // namespace smalloc

@@ -105,6 +105,31 @@ TEST_F(SiteSizesTest, SitesAreKnownApartUntilThereIsNoRoom) {
   }
   EXPECT_EQ(known, SiteSizes::kSites / 2);
 }
+TEST_F(SiteSizesTest, AsManyObjectsOfAnotherClassAreSiblings) {
+  smalloc_cell key = {}, value = {}, entry = {}, rare = {};
+  // 64 KiB at a time, as the requests of 40, 100 and 24 bytes come one after the other.
+  uint64_t taken[3] = {};
+  const size_t bytes[3] = {40, 100, 24};
+  smalloc_cell *cells[3] = {&key, &value, &entry};
+  for (unsigned i = 0; i < 30000; i++)
+    for (unsigned k = 0; k < 3; k++, taken[k - 1] += bytes[k - 1])
+      if (SiteSizes::is_sample(taken[k], taken[k] + bytes[k]))
+        sizes.sample(cells[k], bytes[k]);
+  for (smalloc_cell *c : cells)
+    EXPECT_TRUE(sizes.has_sibling(c));
+  for (unsigned i = 0; i < 8; i++)
+    sizes.sample(&rare, 40); // 13,107 objects
+  EXPECT_FALSE(sizes.has_sibling(&rare));
+  EXPECT_FALSE(sizes.has_sibling(&cell)); // unknown
+}
+TEST_F(SiteSizesTest, ObjectsOfOneClassLieTogetherAnyway) {
+  smalloc_cell left = {}, right = {};
+  for (unsigned i = 0; i < 64; i++) {
+    sizes.sample(&left, 56);
+    sizes.sample(&right, 64);
+  }
+  EXPECT_FALSE(sizes.has_sibling(&left));
+}
 TEST_F(SiteSizesTest, EveryEighthAsks) {
   unsigned looks = 0;
   for (unsigned i = 1; i <= 64; i++)
