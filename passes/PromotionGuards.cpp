@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "PromotionGuards.h"
+#include "Thunks.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -105,22 +107,26 @@ void sinkArguments(CallInst &Call, BasicBlock &From) {
   }
 }
 
-void guard(CallInst &Call, Constant *Pending, Function *Waiting) {
-  Type *I32 = Type::getInt32Ty(Call.getContext());
-  BasicBlock *From = Call.getParent();
-  IRBuilder<> B(&Call); // with the call's location
+/// Puts the calls of one block, in order, behind one test where the last is: they change nothing that the block sees.
+void guard(ArrayRef<CallInst *> Calls, Constant *Pending, Function *Waiting) {
+  CallInst *Last = Calls.back();
+  Type *I32 = Type::getInt32Ty(Last->getContext());
+  BasicBlock *From = Last->getParent();
+  IRBuilder<> B(Last); // with the call's location
   Value *Present = B.CreateIsNotNull(Pending);
-  Instruction *Look = SplitBlockAndInsertIfThen(Present, &Call, /*Unreachable=*/false);
+  Instruction *Look = SplitBlockAndInsertIfThen(Present, Last, /*Unreachable=*/false);
   B.SetInsertPoint(Look);
   LoadInst *Objects = B.CreateAlignedLoad(I32, Pending, Align(4));
   Objects->setAtomic(AtomicOrdering::Monotonic);
-  MDNode *Unlikely = MDBuilder(Call.getContext()).createUnlikelyBranchWeights();
+  MDNode *Unlikely = MDBuilder(Last->getContext()).createUnlikelyBranchWeights();
   Instruction *Cold = SplitBlockAndInsertIfThen(B.CreateIsNotNull(Objects), Look,
                                                 /*Unreachable=*/false, Unlikely);
-  Call.moveBefore(Cold->getIterator());
-  Call.setCalledFunction(Waiting);
-  Call.setCallingConv(Waiting->getCallingConv());
-  sinkArguments(Call, *From);
+  for (CallInst *Call : Calls) {
+    Call->moveBefore(Cold->getIterator());
+    Call->setCalledFunction(Waiting);
+    Call->setCallingConv(Waiting->getCallingConv());
+    sinkArguments(*Call, *From);
+  }
 }
 
 } // namespace
@@ -129,23 +135,25 @@ PreservedAnalyses PromotionGuardsPass::run(Module &M, ModuleAnalysisManager &AM)
   Function *Touch = M.getFunction(TouchName);
   if (!Touch)
     return PreservedAnalyses::all();
-  SmallVector<CallInst *, 32> Calls;
+  SmallMapVector<BasicBlock *, SmallVector<CallInst *, 2>, 16> Calls;
   for (User *U : Touch->users())
     if (auto *Call = dyn_cast<CallInst>(U); Call && Call->getCalledFunction() == Touch &&
                                             !Call->getFunction()->hasOptSize() &&
                                             (Touch->hasLocalLinkage() || Call->arg_size() == 2))
-      Calls.push_back(Call);
+      Calls[Call->getParent()].push_back(Call);
   if (Calls.empty())
     return PreservedAnalyses::all();
   Constant *Pending = pendingObjects(M);
   Function *Waiting = waitingThunk(M, *Touch);
   FunctionAnalysisManager &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
-  for (CallInst *Call : Calls) {
-    guard(*Call, Pending, Waiting);
-    FAM.invalidate(*Call->getFunction(), PreservedAnalyses::none());
+  for (auto &[Block, InBlock] : Calls) {
+    llvm::sort(InBlock, [](const CallInst *A, const CallInst *B) { return A->comesBefore(B); });
+    FAM.invalidate(*Block->getParent(), PreservedAnalyses::none());
+    guard(InBlock, Pending, Waiting);
   }
   if (Touch->use_empty() && Touch->hasLinkOnceODRLinkage())
     Touch->eraseFromParent();
+  compileAsUnit(M);
   PreservedAnalyses Preserved;
   Preserved.preserve<FunctionAnalysisManagerModuleProxy>();
   Preserved.preserveSet<AllAnalysesOn<Function>>();

@@ -1,15 +1,14 @@
 ; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-; Missing if this fails: the calls of thunks that units for the link keep become guards in the link's last phase, each with its own arguments.
+; Missing if this fails: the calls of thunks that units for the link keep become guards in the link's last phase, one a block, each call with its own arguments.
 ; RUN: %opt -passes=smalloc-guards -verify-each -S %s | FileCheck %s
 ; CHECK: define void @f(
+; CHECK: %kept = add i64 %n, 2
 ; CHECK: br i1 %{{.*}}, label %[[LOOK:.*]], label %[[ON:.*]]
 ; CHECK: load atomic i32, ptr @__smalloc_v1_pending monotonic
 ; CHECK: %used = add i64 %n, 1
 ; CHECK-NEXT: call preserve_mostcc void @__smalloc_v1_touch_waiting(ptr %p, i64 %used)
-; CHECK: %kept = add i64 %n, 2
-; CHECK: load atomic i32, ptr @__smalloc_v1_pending monotonic
-; CHECK-NOT: add i64
-; CHECK: call preserve_mostcc void @__smalloc_v1_touch_waiting(ptr %p, i64 %kept)
+; CHECK-NEXT: call preserve_mostcc void @__smalloc_v1_touch_waiting(ptr %p, i64 %kept)
+; CHECK-NOT: load atomic
 ; CHECK: store i64 %kept
 ; CHECK: define void @for_size(
 ; CHECK-NEXT: call void @__smalloc_v1_touch(
