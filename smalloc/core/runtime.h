@@ -92,13 +92,16 @@ public:
     t_small.direct_bytes -= static_cast<int64_t>(bytes);
     return t_small.direct_bytes >= 0;
   }
+  /// Does the program's malloc serve the site's small objects, until it pays to?
+  static bool left_outside(uint64_t word) {
+    constexpr uint64_t kSmall = uint64_t{SMALLOC_SITE_SMALL} << 8 | SMALLOC_DECISION_RUNTIME;
+    constexpr uint64_t kOthers = uint64_t{SMALLOC_SITE_UNDECIDED | SMALLOC_CELL_SERVED} << 8 | 0xff;
+    return (word & (kSmall | kOthers)) == kSmall;
+  }
   /// Is it a small request of a site that the program's malloc serves, and nothing to look at (one is, in 64 KiB)? Counts
   /// it then: what a site costs that is left alone.
   static bool stays_outside(smalloc_cell *cell, size_t bytes) {
-    constexpr uint64_t kSmall = uint64_t{SMALLOC_SITE_SMALL} << 8 | SMALLOC_DECISION_RUNTIME;
-    constexpr uint64_t kOthers = uint64_t{SMALLOC_SITE_UNDECIDED | SMALLOC_CELL_SERVED} << 8 | 0xff;
-    const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
-    if ((word & (kSmall | kOthers)) != kSmall || bytes >= kSuperpageBytes)
+    if (!left_outside(__atomic_load_n(&cell->word, __ATOMIC_RELAXED)) || bytes >= kSuperpageBytes)
       return false;
     const uint64_t requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
     if (SMALLOC_UNLIKELY(SiteSizes::is_sample(requested, requested + bytes)))
@@ -108,6 +111,9 @@ public:
   }
   /// Try to serve a request of a site. nullptr: the program's malloc.
   void *site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero);
+  /// An object of a site that the program's malloc serves grows there: to `bytes`, from `had`. Counts what is added; lists
+  /// that grow by realloc are most of some programs' memory.
+  void grows_outside(smalloc_cell *cell, size_t had, size_t bytes);
   /// Would a request of this site and size be ours? Changes nothing.
   bool site_accepts(smalloc_cell *cell, size_t bytes);
 

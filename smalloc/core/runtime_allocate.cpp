@@ -103,12 +103,16 @@ void *Runtime::class_allocate(size_t bytes, size_t alignment, bool zero, smalloc
   return p;
 }
 
+/// Of the bytes that a site has requested, 4, 8, 16 ... MiB: time to look at the process.
+static bool is_look(uint64_t before, uint64_t after) {
+  return after >= kSiteWarmupBytes && __builtin_clzll(after) != __builtin_clzll(before | 1);
+}
+
 /// Shall our heap serve the small requests of a site from this one on? Asked at one request in 64 KiB until it is so; the
 /// process' memory is read at 4, 8, 16 ... MiB requested.
 bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requested, size_t bytes) {
   if (strategy_ != HeapStrategy::kSuperpage) {
-    uint64_t after = requested + bytes;
-    if (after < kSiteWarmupBytes || __builtin_clzll(after) == __builtin_clzll(requested | 1))
+    if (!is_look(requested, requested + bytes))
       return false;
     bool always = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE;
     bool undecided = !always && (SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED);
@@ -247,6 +251,24 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     g_accounts.account_of(cell); // takes the sum over
   }
   return p;
+}
+
+void Runtime::grows_outside(smalloc_cell *cell, size_t had, size_t bytes) {
+  const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+  if (!left_outside(word) || bytes >= kSuperpageBytes || bytes <= had)
+    return;
+  const uint64_t requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
+  const uint64_t after = requested + (bytes - had);
+  __atomic_store_n(&cell->requested_bytes, after, __ATOMIC_RELAXED);
+  if (SMALLOC_LIKELY(!SiteSizes::is_sample(requested, after)))
+    return;
+  may_go_on(cell, word, bytes);
+  g_site_sizes.grew(cell);
+  // Taking the object over would leave a hole there for each.
+  if (is_look(requested, after) && sizes_decide(word, strategy_)) {
+    counters().left_for_sizes.add();
+    watch_program_heap();
+  }
 }
 
 void Runtime::site_mapped(smalloc_cell *cell, void *p, size_t bytes) {

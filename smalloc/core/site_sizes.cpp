@@ -81,12 +81,19 @@ bool SiteSizes::sample(const smalloc_cell *cell, size_t bytes) {
   return (n + 1) % kSamplesPerLook == 0;
 }
 
+void SiteSizes::grew(const smalloc_cell *cell) {
+  auto *s = const_cast<Site *>(find(cell));
+  if (s && s->cell.load(std::memory_order_relaxed) == cell)
+    s->grown.fetch_add(1, std::memory_order_relaxed);
+}
+
 bool SiteSizes::pays(const smalloc_cell *cell) const {
   const Site *s = find(cell);
   if (!s || s->cell.load(std::memory_order_relaxed) != cell)
     return false;
-  const unsigned known = min_of(s->seen.load(std::memory_order_relaxed), uint32_t{kSamples});
-  if (known < 2)
+  const uint32_t seen = s->seen.load(std::memory_order_relaxed);
+  const unsigned known = min_of(seen, uint32_t{kSamples});
+  if (known < 2 || s->grown.load(std::memory_order_relaxed) >= (seen + 1) / 2)
     return false;
   uint64_t ours = 0, theirs = 0;
   size_t slot[kSamples];

@@ -53,7 +53,10 @@ public:
   }
   /// True at every eighth: time to ask whether it pays.
   bool sample(const smalloc_cell *cell, size_t bytes);
-  /// False: it costs memory; also as long as fewer than two are known.
+  /// The last sample was growth of an object by realloc.
+  void grew(const smalloc_cell *cell);
+  /// False: it costs memory; also as long as fewer than two are known, and when most of what was asked for is
+  /// growth of objects: those would move to us and leave holes.
   bool pays(const smalloc_cell *cell) const;
   /// Does another site ask for as many objects, of another class?
   bool has_sibling(const smalloc_cell *cell) const;
@@ -63,6 +66,7 @@ private:
     std::atomic<const smalloc_cell *> cell{nullptr};
     std::atomic<uint32_t> seen{0};
     std::atomic<uint32_t> bytes[kSamples] = {};
+    std::atomic<uint32_t> grown{0};   ///< of those seen
     std::atomic<uint64_t> objects{0}; ///< all that were asked for, as the samples say
   };
   size_t last_slot(const Site &site) const;

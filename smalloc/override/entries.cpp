@@ -76,10 +76,13 @@ SMALLOC_EXPORT void *__smalloc_v1_realloc(void *p, size_t bytes, smalloc_cell *c
   void *r = nullptr;
   if (g_range.contains(p)) {
     r = g_runtime.resize(p, bytes);
-  } else if (g_runtime.site_accepts(cell, bytes)) {
-    r = g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
+  } else {
+    const size_t had = smalloc::usable_foreign(p);
+    g_runtime.grows_outside(cell, had, bytes);
+    if (g_runtime.site_accepts(cell, bytes))
+      r = g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
     if (r) {
-      memcpy(r, p, smalloc::min_of(smalloc::usable_foreign(p), bytes));
+      memcpy(r, p, smalloc::min_of(had, bytes));
       smalloc::release_foreign(p);
     }
   }

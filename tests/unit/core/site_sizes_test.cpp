@@ -105,6 +105,19 @@ TEST_F(SiteSizesTest, SitesAreKnownApartUntilThereIsNoRoom) {
   }
   EXPECT_EQ(known, SiteSizes::kSites / 2);
 }
+TEST_F(SiteSizesTest, WhatMostlyGrowsDoesNotPay) {
+  for (unsigned i = 0; i < 2 * SiteSizes::kSamples; i++) {
+    sizes.sample(&cell, 64);
+    if (i % 4 == 0)
+      sizes.grew(&cell);
+  }
+  EXPECT_TRUE(sizes.pays(&cell));
+  for (unsigned i = 0; i < 2 * SiteSizes::kSamples; i++) {
+    sizes.sample(&cell, 64);
+    sizes.grew(&cell);
+  }
+  EXPECT_FALSE(sizes.pays(&cell));
+}
 TEST_F(SiteSizesTest, AsManyObjectsOfAnotherClassAreSiblings) {
   smalloc_cell key = {}, value = {}, entry = {}, rare = {};
   // 64 KiB at a time, as the requests of 40, 100 and 24 bytes come one after the other.
