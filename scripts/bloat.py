@@ -133,16 +133,23 @@ def tables(report):
     return "\n".join(lines)
 
 
+def unused(used_bytes, result):
+    return f"{100 - 100 * min(used_bytes / result['resident_bytes'], 1):.0f}"
+
+
 def fragmentation_table(report):
-    """Share of the resident memory in which no live byte lies, the program's own code and data included."""
+    """Share of the resident memory in which no live byte lies, the program's own code and data included; and that of
+    pages without any, which could go without moving an object."""
     titles = report["configurations"]
     lines = ["| program | live | " + " | ".join(titles.values()) + " |", "|" + "---|" * (len(titles) + 2)]
     for program in report["programs"]:
         if program["name"] not in FRAGMENTING:
             continue
         live = program["live_bytes"]
-        cells = [f"{100 - 100 * min(live / program['results'][k]['resident_bytes'], 1):.0f} %"
-                 for k in titles if k in program["results"]]
+        cells = []
+        for r in (program["results"][k] for k in titles if k in program["results"]):
+            empty = f" ({unused(r['live_page_bytes'], r)} %)" if r.get("live_page_bytes") else ""
+            cells.append(f"{unused(live, r)} %{empty}")
         lines.append(f"| {program['name']} | {mib(live)} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

@@ -34,6 +34,10 @@ int main(int argc, char **argv) {
       }
     }
   }
+  bloat_measure(count + capacity * sizeof *node / 4080, 4080);
+  for (size_t i = 0; i < count; i++)
+    bloat_live(node[i], node[i]->bytes);
+  bloat_live(node, capacity * sizeof *node);
   bloat_report("churn", live + capacity * sizeof *node, sum);
   return 0;
 }

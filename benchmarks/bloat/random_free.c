@@ -36,6 +36,11 @@ int main(int argc, char **argv) {
         for (size_t k = 0; k < kWords; k++)
           object[i][k] = i + k;
       }
-  bloat_report("random_free", live * kBytes, sum);
+  bloat_measure(live + count * sizeof *object / kBytes, kBytes);
+  for (size_t i = 0; i < count; i++)
+    if (object[i])
+      bloat_live(object[i], kBytes);
+  bloat_live(object, count * sizeof *object);
+  bloat_report("random_free", live * kBytes + count * sizeof *object, sum);
   return 0;
 }

@@ -45,6 +45,10 @@ int main(int argc, char **argv) {
     record[at] = record_new(bloat_next(&x), turn);
     live += record[at][0];
   }
+  bloat_measure(count + count * sizeof *record / 1024, 1024);
+  for (size_t i = 0; i < count; i++)
+    bloat_live(record[i], record[i][0]);
+  bloat_live(record, count * sizeof *record);
   bloat_report("replacement", live + count * sizeof *record, sum);
   return 0;
 }

@@ -39,6 +39,8 @@ void jepriv_free(void *);
 void jepriv_dallocx(void *, int flags);
 size_t jepriv_malloc_usable_size(const void *);
 int jepriv_mallctl(const char *, void *, size_t *, void *, size_t);
+int jepriv_mallctlnametomib(const char *, size_t *, size_t *);
+int jepriv_mallctlbymib(const size_t *, size_t, void *, size_t *, void *, size_t);
 void jepriv_malloc_stats_print(void (*write)(void *, const char *), void *, const char *options);
 extern const char *jepriv_malloc_conf;
 
@@ -53,6 +55,7 @@ void jepriv_arena_basic_stats_merge(void *thread, void *arena, unsigned *nthread
                                     size_t *nactive, size_t *ndirty, size_t *nmuzzy);
 extern void *jepriv_arenas[];                ///< by index
 extern unsigned char je_sz_size2index_tab[]; ///< class of a small size, by size / 8 rounded up
+extern size_t je_sz_index2size_tab[];        ///< bytes of a class
 }
 
 namespace smalloc {

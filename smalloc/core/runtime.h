@@ -202,6 +202,7 @@ private:
   SMALLOC_COLD bool may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes);
   void watch_program_heap();
   void arm_any();
+  void set_malloc_entry(bool from_cache);
   void arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested);
   SMALLOC_COLD void promote_small(uint64_t credit_ns);
   void promote_mapped(const void *p, uint64_t misses);
@@ -224,8 +225,8 @@ private:
   bool forks_pool_pages_ = false; ///< between before_fork and after_fork
   BigObjects big_;
   MappedRanges mapped_;
-  std::atomic<size_t> foreign_below_{0}; ///< 0: not known yet
-  std::atomic<bool> cache_looked_at_{false};
+  std::atomic<size_t> foreign_below_{0};                          ///< 0: not known yet
+  std::atomic<bool> cache_looked_at_{false}, cache_known_{false}; ///< see thread_cache.h
   std::atomic<uint64_t> time_credit_from_ns_{0};
   UnitIndex pending_cursor_ = 0;
   std::atomic<bool> warned_{false};

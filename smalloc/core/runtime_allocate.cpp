@@ -185,8 +185,8 @@ static uint64_t directly_taken() {
 /// The thread may take small objects of direct sites without asking for a while, and this site is one from now on.
 void Runtime::arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested) {
   const uint64_t taken = directly_taken();
-  t_small.direct_bytes = kDirectBytes;
-  t_small.direct_armed = true;
+  t_small.direct_armed = !g_small.packs();
+  t_small.direct_bytes = t_small.direct_armed ? kDirectBytes : 0;
   if (SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_DIRECT)
     __atomic_store_n(&cell->requested_bytes, requested + taken, __ATOMIC_RELAXED);
   else
@@ -307,12 +307,22 @@ bool Runtime::site_accepts(smalloc_cell *cell, size_t bytes) {
 
 /// Every request of usual alignment may go to the thread's cache, and this thread's others to jemalloc for a while.
 void Runtime::arm_any() {
-  t_small.any_bytes = kDirectBytes;
-  if (SMALLOC_LIKELY(cache_looked_at_.load(std::memory_order_relaxed)) ||
-      cache_looked_at_.exchange(true) || !g_malloc_entry.from_cache)
+  const bool packs = g_small.packs();
+  t_small.any_bytes = packs ? 0 : kDirectBytes;
+  if (!g_malloc_entry.from_cache)
     return;
-  if (thread_cache_is_known([](const void *p) { return g_range.contains(p); }))
-    g_malloc_entry.now.store(g_malloc_entry.from_cache, std::memory_order_relaxed);
+  if (SMALLOC_UNLIKELY(!cache_looked_at_.load(std::memory_order_relaxed)) &&
+      !cache_looked_at_.exchange(true))
+    cache_known_.store(thread_cache_is_known([](const void *p) { return g_range.contains(p); }));
+  set_malloc_entry(!packs);
+}
+
+void Runtime::set_malloc_entry(bool from_cache) {
+  auto *entry = from_cache && cache_known_.load(std::memory_order_relaxed)
+                    ? g_malloc_entry.from_cache
+                    : g_malloc_entry.by_rules;
+  if (SMALLOC_UNLIKELY(g_malloc_entry.now.load(std::memory_order_relaxed) != entry))
+    g_malloc_entry.now.store(entry, std::memory_order_relaxed);
 }
 
 /// heap:superpage. A thread that has been here may go on directly for a while; here is where promotions that are due get

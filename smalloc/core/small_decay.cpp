@@ -45,6 +45,8 @@ void SmallHeap::tick(void *tsd, bool freed) {
   }
   if (timely || emptied)
     for_each_arena([&](void *arena) { jepriv_arena_decay(tsd, arena, false, emptied); });
+  if (timely && main_.live_bytes() >= SmallPacking::kLeastRoomBytes && packing_.due(now))
+    count_classes(now);
 }
 
 } // namespace smalloc

@@ -152,13 +152,13 @@ bool SmallHeap::bind_thread() {
 void *SmallHeap::allocate(size_t bytes) {
   if (SMALLOC_UNLIKELY(!t_small.bound) && !bind_thread())
     return nullptr;
-  return jepriv_malloc(bytes);
+  return SMALLOC_UNLIKELY(packing_.any()) ? allocate_packed(bytes, false) : jepriv_malloc(bytes);
 }
 
 void *SmallHeap::allocate_zeroed(size_t bytes) {
   if (SMALLOC_UNLIKELY(!t_small.bound) && !bind_thread())
     return nullptr;
-  return jepriv_calloc(1, bytes);
+  return SMALLOC_UNLIKELY(packing_.any()) ? allocate_packed(bytes, true) : jepriv_calloc(1, bytes);
 }
 
 void *SmallHeap::allocate_aligned(size_t bytes, size_t alignment) {

@@ -11,6 +11,7 @@
 
 #include "smalloc/base/text.h"
 #include "smalloc/core/private_jemalloc.h"
+#include "smalloc/core/small_packing.h"
 #include "smalloc/core/small_pages.h"
 
 namespace smalloc {
@@ -64,6 +65,10 @@ public:
   void *class_resize(void *p, size_t bytes);
   size_t usable_bytes(const void *p) const { return jepriv_malloc_usable_size(p); }
 
+  /// New objects go where memory is full: no thread may take any without asking.
+  bool packs() const { return packing_.any(); }
+  uint64_t packed_objects() const { return packing_.packed_objects(); }
+
   SmallPages &main_pages() { return main_; }
   SmallPages &class_pages() { return class_; }
   /// The class heap takes no more objects from now on. Idempotent.
@@ -85,11 +90,14 @@ private:
   bool bind_thread();
   bool create_arena(unsigned &arena, je_extent_hooks *hooks);
   template <class Visit> void for_each_arena(Visit visit);
+  SMALLOC_COLD void *allocate_packed(size_t bytes, bool zero);
+  void count_classes(uint64_t now_ns);
   bool class_flags(SmallThread &thread, int &flags, bool for_release);
 
   Region *region_ = nullptr;
   Config config_;
   std::atomic<uint64_t> next_tick_ns_{0};
+  SmallPacking packing_;
   SmallPages main_, class_;
   std::atomic<HeapState> state_{HeapState::kUninitialised};
   std::atomic<HeapState> arena_state_[kMostArenas] = {};

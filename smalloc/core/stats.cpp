@@ -42,6 +42,7 @@ void heap_rows(Table &t) {
     row(t, "  fragmentation").number(100 - min_of<uint64_t>(percent(small_live, backed), 100));
     t.put(" % of ").bytes(backed).put(" backed hold no object, ").bytes(idle);
     t.put(" of them idle pages of superpages\n");
+    row(t, "  small objects packed").number(g_small.packed_objects()).put_char('\n');
   }
   row(t, "big objects").number(c.big_objects.get()).put(" allocated, ");
   t.number(c.big_objects_now.get()).put(" live, ").bytes(c.big_bytes_now.get());

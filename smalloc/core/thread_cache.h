@@ -18,7 +18,6 @@ extern "C" {
 /// jemalloc's thread-local state, tsd_t.
 extern __thread unsigned char je_tsd_tls[]
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
-extern size_t je_sz_index2size_tab[]; ///< bytes of a class
 }
 
 namespace smalloc {
