@@ -9,8 +9,8 @@ The rule for smalloc: at most max(2 %, 512 KiB) above glibc on base pages.
   bloat.py                       all programs; a table on standard output
   bloat.py --quick -p coroutines small sizes, one program
   bloat.py --check               exit 1 where the rule is broken
-  bloat.py --record              write benchmarks/results/bloat.json and docs/memory.md's tables; with -p, the other programs'
-                                 results stay as they were recorded
+  bloat.py --record              write benchmarks/results/bloat.json and docs/memory.md's tables; with -p and -c, the other
+                                 programs' and configurations' results stay as they were recorded
   bloat.py --docs [--check]      only docs/memory.md, from the recorded results (--check: exit 1 when it differs)
 """
 import argparse
@@ -170,11 +170,17 @@ def write_docs(report, check):
     return True
 
 
-def with_recorded(measured):
-    """All programs in order: those just measured, and of the others what the results file has."""
-    known = {p["name"]: p for p in json.loads(RESULTS.read_text(encoding="utf-8"))["programs"]} if RESULTS.exists() else {}
-    known.update({p["name"]: p for p in measured})
-    return [known[name] for name in PROGRAMS if name in known]
+def with_recorded(report):
+    """All programs and configurations: those just measured, and of the others what the results file has."""
+    if not RESULTS.exists():
+        return report
+    recorded = json.loads(RESULTS.read_text(encoding="utf-8"))
+    known = {p["name"]: p for p in recorded["programs"]}
+    for program in report["programs"]:
+        results = {**known.get(program["name"], {}).get("results", {}), **program["results"]}
+        known[program["name"]] = {**program, "results": results}
+    return {**report, "configurations": {**recorded["configurations"], **report["configurations"]},
+            "programs": [known[name] for name in PROGRAMS if name in known]}
 
 
 def main():
@@ -217,7 +223,7 @@ def main():
         if "base" in table and "ours" in table:
             print(tables(report), fragmentation_table(report), sep="\n\n")
         if options.record:
-            report["programs"] = with_recorded(programs)
+            report = with_recorded(report)
             RESULTS.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
             write_docs(report, False)
     except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:

@@ -7,6 +7,9 @@ matters to, interleaved, and its time and memory stand beside each other.
   defaults.py -k cache --runs 5   one key
   defaults.py --quick             small sizes, one run: does it work?
   defaults.py --json FILE         the numbers, too
+  defaults.py --record            keep them in benchmarks/results/defaults.json and docs/tuning.md; with -k, the other keys'
+                                  stay as they were recorded
+  defaults.py --docs [--check]    only docs/tuning.md, from the recorded results (--check: exit 1 when it differs)
 """
 import argparse
 import json
@@ -22,6 +25,9 @@ import bench  # noqa: E402
 import bloat  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results" / "defaults.json"
+PAGE = ROOT / "docs" / "tuning.md"
+BEGIN, END = "<!-- defaults:begin -->", "<!-- defaults:end -->"
 
 # key -> (default, other values, programs: source, arguments, quick arguments)
 KEYS = {
@@ -79,6 +85,27 @@ def table(report):
     return "\n".join(lines)
 
 
+def with_recorded(report):
+    """What was measured just now, and of the other keys what the results file has, in order."""
+    known = json.loads(RESULTS.read_text(encoding="utf-8"))["keys"] if RESULTS.exists() else []
+    measured = {entry["key"] for entry in report["keys"]}
+    entries = report["keys"] + [entry for entry in known if entry["key"] not in measured]
+    return {**report, "keys": sorted(entries, key=lambda entry: list(KEYS).index(entry["key"]))}
+
+
+def write_docs(report, check):
+    page = PAGE.read_text(encoding="utf-8")
+    if page.count(BEGIN) != 1 or page.count(END) != 1:
+        raise RuntimeError(f"{PAGE}: needs {BEGIN} and {END} once each")
+    wanted = page.split(BEGIN)[0] + f"{BEGIN}\n{table(report)}\n{END}" + page.split(END)[1]
+    if wanted != page and check:
+        print(f"defaults.py: error: {PAGE}: differs from {RESULTS}\nhint: scripts/defaults.py --docs", file=sys.stderr)
+        return False
+    if wanted != page:
+        PAGE.write_text(wanted, encoding="utf-8")
+    return True
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
@@ -86,6 +113,9 @@ def main():
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--record", action="store_true")
+    parser.add_argument("--docs", action="store_true")
+    parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     unknown = [k for k in options.keys.split(",") if k not in KEYS]
     if unknown:
@@ -94,9 +124,15 @@ def main():
     if options.quick:
         options.runs = 1
     try:
+        if options.docs:
+            return 0 if write_docs(json.loads(RESULTS.read_text(encoding="utf-8")), options.check) else 1
         with tempfile.TemporaryDirectory(prefix="smalloc-defaults.") as work:
             report = measure(options, Path(work))
         print(table(report))
+        if options.record:
+            report = with_recorded(report)
+            RESULTS.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+            write_docs(report, False)
         if options.json:
             options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:

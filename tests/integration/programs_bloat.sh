@@ -7,6 +7,7 @@
 command -v python3 >/dev/null || skip "python3 is not installed"
 bloat=$SMALLOC_SOURCE/scripts/bloat.py
 python3 "$bloat" --docs --check || fail "docs/memory.md is not what was recorded"
+python3 "$SMALLOC_SOURCE/scripts/defaults.py" --docs --check || fail "docs/tuning.md is not what was recorded"
 expect_status 2 python3 "$bloat" -p nonsense
 expect_match err 'program \(nonsense\): unknown'
 expect_status 2 python3 "$bloat" -c nonsense
