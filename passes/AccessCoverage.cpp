@@ -6,6 +6,7 @@
 #include "MemoryTouches.h"
 #include "Verdict.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/BlockFrequencyInfo.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Instructions.h"
@@ -37,26 +38,31 @@ AccessCoverage accessCoverage(Module &M, FunctionAnalysisManager &FAM,
     if (leavesAlone(F))
       continue;
     LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
-    for (const Loop *Outermost : LI)
-      for (BasicBlock *Block : Outermost->blocks())
-        for (Instruction &I : *Block)
-          for (const Touch &T : touchesOf(I)) {
-            PointerOrigins::Answer From = Origins.originsOf(T.Pointer);
-            if (!maybeHeap(T.Pointer, From))
-              continue;
-            if (!From.Sites.empty()) {
-              ++Out.Attributed;
-              continue;
-            }
-            std::vector<std::pair<uint64_t, bool>> Places;
-            for (KeyRoot R : Keys.rootsOf(T.Pointer))
-              Places.push_back({R.Key, R.Contents});
-            llvm::sort(Places);
-            if (Places.empty())
-              ++Out.Unnamed;
-            else
-              ++Out.Named[std::move(Places)];
+    const BlockFrequencyInfo *Profile =
+        F.hasProfileData() ? &FAM.getResult<BlockFrequencyAnalysis>(F) : nullptr;
+    for (BasicBlock &Block : F) {
+      AccessCount Here;
+      Here.InLoops = LI.getLoopFor(&Block) != nullptr;
+      if (Profile)
+        Here.Runs = Profile->getBlockProfileCount(&Block).value_or(0);
+      if (!Here.InLoops && !Here.Runs)
+        continue;
+      for (Instruction &I : Block)
+        for (const Touch &T : touchesOf(I)) {
+          PointerOrigins::Answer From = Origins.originsOf(T.Pointer);
+          if (!maybeHeap(T.Pointer, From))
+            continue;
+          if (!From.Sites.empty()) {
+            Out.Attributed += Here;
+            continue;
           }
+          std::vector<std::pair<uint64_t, bool>> Places;
+          for (KeyRoot R : Keys.rootsOf(T.Pointer))
+            Places.push_back({R.Key, R.Contents});
+          llvm::sort(Places);
+          (Places.empty() ? Out.Unnamed : Out.Named[std::move(Places)]) += Here;
+        }
+    }
   }
   Out.Elsewhere = Keys.argumentsFromElsewhere();
   return Out;
@@ -65,14 +71,16 @@ AccessCoverage accessCoverage(Module &M, FunctionAnalysisManager &FAM,
 Error writeCoverageJson(const Module &M, const UnitVerdicts &Verdicts, StringRef Directory) {
   auto Hex = [](uint64_t Key) { return utohexstr(Key, /*LowerCase=*/true, /*Width=*/16); };
   json::Array Named, Flows, Sites, Elsewhere;
-  uint64_t NamedAccesses = 0;
   const AccessCoverage &C = Verdicts.Coverage;
+  AccessCount All = C.Attributed;
+  All += C.Unnamed;
   for (const auto &[Places, Count] : C.Named) {
     json::Array Keys;
     for (const auto &[Key, Contents] : Places)
       Keys.push_back(json::Array{Hex(Key), Contents});
-    Named.push_back(json::Object{{"places", std::move(Keys)}, {"accesses", Count}});
-    NamedAccesses += Count;
+    Named.push_back(json::Object{
+        {"places", std::move(Keys)}, {"accesses", Count.InLoops}, {"runs", Count.Runs}});
+    All += Count;
   }
   for (uint64_t Key : C.Elsewhere)
     Elsewhere.push_back(Hex(Key));
@@ -83,9 +91,12 @@ Error writeCoverageJson(const Module &M, const UnitVerdicts &Verdicts, StringRef
       Sites.push_back(Hex(V.Node));
   json::Object Top{{"schema", "smalloc.coverage/1"},
                    {"unit", M.getSourceFileName()},
-                   {"accesses", C.Attributed + NamedAccesses + C.Unnamed},
-                   {"attributed", C.Attributed},
-                   {"unnamed", C.Unnamed},
+                   {"accesses", All.InLoops},
+                   {"attributed", C.Attributed.InLoops},
+                   {"unnamed", C.Unnamed.InLoops},
+                   {"runs", json::Object{{"accesses", All.Runs},
+                                         {"attributed", C.Attributed.Runs},
+                                         {"unnamed", C.Unnamed.Runs}}},
                    {"origins_gave_up", Verdicts.OriginsGaveUp},
                    {"named", std::move(Named)},
                    {"elsewhere", std::move(Elsewhere)},

@@ -6,7 +6,7 @@
 // docs/coverage.md (coverage=DIR); nothing is decided by it.
 //
 // Every load, store, atomic, copy and gather in a loop of its function counts once, but for those that reach variables of
-// the program or of the stack only.
+// the program or of the stack only. With a profile (-fprofile-use) each also counts as often as it has run, in a loop or not.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_ACCESSCOVERAGE_H
 #define SMALLOC_PASSES_ACCESSCOVERAGE_H
@@ -19,11 +19,21 @@ namespace smalloc {
 struct Options;
 struct UnitVerdicts;
 
+struct AccessCount {
+  uint64_t InLoops = 0; ///< where they stand in the code
+  uint64_t Runs = 0;    ///< as often as they have run, as far as a profile says
+  AccessCount &operator+=(const AccessCount &O) {
+    InLoops += O.InLoops;
+    Runs += O.Runs;
+    return *this;
+  }
+};
+
 struct AccessCoverage {
-  uint64_t Attributed = 0; ///< at least one site of the unit reaches them
-  uint64_t Unnamed = 0;    ///< nothing is known
+  AccessCount Attributed; ///< at least one site of the unit reaches them
+  AccessCount Unnamed;    ///< nothing is known
   /// The others, by the places that they got their pointers from: key, and whether through its memory.
-  std::map<std::vector<std::pair<uint64_t, bool>>, uint64_t> Named;
+  std::map<std::vector<std::pair<uint64_t, bool>>, AccessCount> Named;
   /// Places that other memory than the heap's goes to.
   std::vector<uint64_t> Elsewhere;
 };

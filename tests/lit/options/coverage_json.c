@@ -9,6 +9,8 @@
 // CHECK: "accesses": 1,
 // CHECK: "accesses": 1,
 // CHECK: "origins_gave_up": false,
+// CHECK: "runs": {
+// CHECK: "accesses": 0,
 // CHECK: "schema": "smalloc.coverage/1",
 // CHECK: "sites": [
 // CHECK-NEXT: "{{[0-9a-f]+}}"
