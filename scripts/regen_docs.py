@@ -9,6 +9,7 @@
   profile       docs/profile-feedback.md  benchmarks/results/profile.json   scripts/profile_cost.py --record
   compile-cost  docs/compile-cost.md  benchmarks/results/compile-cost.json  scripts/compile-cost --record
   numa-balancing  docs/numa.md        benchmarks/results/numa-balancing.json  scripts/numa-balancing --record
+  numa-study    docs/numa.md          benchmarks/results/numa-study.json    scripts/numa-study --record
   robustness    docs/robustness.md    benchmarks/results/robustness.json    scripts/robustness --record
   packages      docs/robustness.md    benchmarks/results/robust-packages.json  scripts/robust-packages --record
   coverage      docs/coverage.md      benchmarks/results/coverage.json      scripts/coverage --record
@@ -141,6 +142,10 @@ def numa_balancing(report):
     return script("numa-balancing").page(report)
 
 
+def numa_study(report):
+    return script("numa-study").page(report)
+
+
 # name: page, results, how the results become text, what writes them
 SECTIONS = {
     "demo": ("README.md", "demo.json", table, "scripts/demo --record"),
@@ -150,6 +155,7 @@ SECTIONS = {
     "compile-cost": ("docs/compile-cost.md", "compile-cost.json", compile_cost, "scripts/compile-cost --record"),
     "packages": ("docs/robustness.md", "robust-packages.json", packages, "scripts/robust-packages --record"),
     "coverage": ("docs/coverage.md", "coverage.json", coverage, "scripts/coverage --record"),
+    "numa-study": ("docs/numa.md", "numa-study.json", numa_study, "scripts/numa-study --record"),
     "numa-balancing": ("docs/numa.md", "numa-balancing.json", numa_balancing, "scripts/numa-balancing --record"),
     "robustness": ("docs/robustness.md", "robustness.json", robustness, "scripts/robustness --record"),
     "evaluation": ("docs/evaluation.md", "evaluation.json", evaluation, "scripts/evaluate.py --record"),

@@ -414,7 +414,9 @@ int main(int argc, char **argv) {
     abort();
   if (monitored) {
     MONITOR_PHASE(2);
-    sleep_for(1);
+    sleep_for(0.5);
+    turn = !turn; /* whoever wanders goes on */
+    sleep_for(0.5);
     MONITOR_PHASE(0);
   }
   done = 1;
