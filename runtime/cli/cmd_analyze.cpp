@@ -4,6 +4,7 @@
 // smalloc.analyze/1, and a directives file.
 #include "runtime/cli/diagnostics.h"
 #include "runtime/cli/history_store.h"
+#include "runtime/cli/launch.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/profile.h"
 #include "runtime/cli/profile_store.h"
@@ -118,6 +119,11 @@ bool is_empty(const Profile &p) {
                      [](const TraceSummary &t) { return t.empty(); });
 }
 
+bool too_little(const Options &options, const Profile &p) {
+  return options.profile.rule == benefit::SignificanceRule::kShare &&
+         p.rates.translation_seconds < benefit::kLeastSeconds;
+}
+
 std::string text_of(const Options &options, const Profile &p, Colour colour) {
   if (is_empty(p))
     return "nothing to analyze: no allocation and no access was recorded\n";
@@ -143,8 +149,12 @@ std::string text_of(const Options &options, const Profile &p, Colour colour) {
   text +=
       fmt::format("significance: {} (translation {:.1f} % of the time, {:.3g} TLB misses/s, {:.3g} "
                   "page faults/s)\n",
-                  p.significant ? "yes" : "no, nothing is chosen", 100 * p.rates.translation_share,
-                  p.rates.tlb_misses_per_second, p.rates.page_faults_per_second);
+                  p.significant            ? "yes"
+                  : too_little(options, p) ? fmt::format("no, nothing is chosen: {:.2g} ms in all",
+                                                         1000 * p.rates.translation_seconds)
+                                           : "no, nothing is chosen",
+                  100 * p.rates.translation_share, p.rates.tlb_misses_per_second,
+                  p.rates.page_faults_per_second);
   text +=
       fmt::format("all on base pages: {:.3g} cycles in misses; all on superpages: {:.3g} saved\n",
                   p.cycles_base, p.saved_all);
@@ -219,11 +229,21 @@ void explain_gaps(const Options &options, const Profile &p) {
     print_warning("nothing to analyze", first.path, "it holds no allocation and no access", again);
     return;
   }
-  if (!p.has_accesses)
+  if (!p.has_accesses) {
+    // A program that tells its accesses, of which the sample had none, needs no other compiler option.
+    const bool unsampled =
+        first.rate < 1 && !first.program.empty() && inspect(first.program).tells_accesses;
     print_warning(
         "no data accesses", first.path,
-        "only first touches are estimated, as if every object were written once",
-        "compile with -fplugin-arg-smalloc-profile-generate, then smalloc record --rate 1");
+        unsampled
+            ? fmt::format("at rate {} none of the 2 MiB regions that it accesses was sampled; "
+                          "only first touches are estimated",
+                          first.rate)
+            : "only first touches are estimated, as if every object were written once",
+        unsampled
+            ? "smalloc record --rate 1 -- " + program_of(p)
+            : "compile with -fplugin-arg-smalloc-profile-generate, then smalloc record --rate 1");
+  }
   for (const TraceSummary &t : p.traces)
     if (t.rate < 1 && t.regions < kFewRegions && p.has_accesses)
       print_warning(
@@ -352,6 +372,19 @@ int run_analyze(Options &options) {
   return status;
 }
 
+// Not CLI::Range, which lets nan pass.
+CLI::Validator number_between(double least, double most, const std::string &wanted) {
+  return CLI::Validator(
+      [=](const std::string &text) {
+        char *end = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        return end != text.c_str() && !*end && value >= least && value <= most
+                   ? std::string()
+                   : "'" + text + "' is not " + wanted;
+      },
+      "");
+}
+
 std::function<int()> declare(CLI::App &app) {
   auto options = std::make_shared<Options>();
   app.add_option("TRACE", options->profile.traces, "Traces of smalloc record; several are summed")
@@ -375,19 +408,22 @@ std::function<int()> declare(CLI::App &app) {
                  "site, or paper: static, small and large dynamic data")
       ->type_name("KIND")
       ->check(CLI::IsMember({"site", "paper"}).description(""));
-  app.add_option(
-         "--significance", options->significance,
-         "share: 1 % of the cycles in misses; paper: 100,000 TLB misses or 1,000 faults a second")
+  app.add_option("--significance", options->significance,
+                 "share: 1 % of the cycles in misses, and 1 ms; paper: 100,000 TLB misses or 1,000 "
+                 "faults a "
+                 "second")
       ->type_name("RULE")
       ->check(CLI::IsMember({"share", "paper"}).description(""));
   app.add_option("--seconds", options->profile.seconds,
                  "How long the program runs unrecorded (else the recording's time)")
-      ->type_name("S");
+      ->type_name("S")
+      ->check(number_between(1e-9, 1e9, "seconds above 0"));
   app.add_flag("--other-input", options->profile.other_input,
                "Choose by PMB alone, for runs with another input");
   app.add_option("--least-pmb", options->profile.least_pmb_percent,
                  "Choose nothing below this PMB (1)")
-      ->type_name("PERCENT");
+      ->type_name("PERCENT")
+      ->check(number_between(0, 100, "a percentage from 0 to 100"));
   app.add_option("--mappings", options->profile.most_mappings,
                  "Evaluate the sites with the most accesses (24)")
       ->type_name("N");

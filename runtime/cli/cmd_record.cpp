@@ -94,10 +94,30 @@ void make_room(const std::string &old) {
     }
   } else if (!regular) {
     throw Failure{"cannot record", old, "it is there, and it is no file",
-                  "smalloc record -o " + old + "/app.trace", kRunFailed};
+                  fs::is_directory(old, error) ? "smalloc record -o " + old + "/app.trace"
+                                               : "smalloc record -o OTHER-NAME",
+                  kRunFailed};
   }
   if (!fs::remove(old, error))
     throw Failure{"cannot record", old, error.message(), {}, kRunFailed};
+}
+
+// Said before the command runs, for hours perhaps. A name with %p in its folder is left to the process.
+void check_folder(const std::string &pattern) {
+  const fs::path folder = fs::absolute(pattern).parent_path();
+  if (folder.string().find('%') != std::string::npos)
+    return;
+  std::error_code error;
+  if (!fs::is_directory(folder, error))
+    throw Failure{"cannot record", pattern,
+                  fs::exists(folder, error) ? "'" + folder.string() + "' is no folder"
+                                            : "there is no folder " + folder.string(),
+                  fs::exists(folder, error) ? "smalloc record -o OTHER-NAME"
+                                            : "mkdir -p " + folder.string(),
+                  kRunFailed};
+  if (access(folder.c_str(), W_OK | X_OK) != 0)
+    throw Failure{"cannot record", pattern, "its folder: " + error_text(errno),
+                  "smalloc record -o FILE in a folder that you may write", kRunFailed};
 }
 
 int wait_for(pid_t child, rusage &usage) {
@@ -164,6 +184,7 @@ int record_command(const Options &options) {
           (options.rate > 0 ? fmt::format(",rate:{}", options.rate) : std::string()));
   if (options.dry_run)
     return print_environment(environment, command);
+  check_folder(pattern);
   if (!by_process)
     for (const std::string &old : traces_of(pattern, fs::file_time_type::min()))
       make_room(old);

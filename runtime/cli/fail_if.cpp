@@ -17,8 +17,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 [[noreturn]] void reject(const std::string &text, std::string why) {
-  throw Failure{"cannot use threshold", text, std::move(why), "--fail-if 'totals.superpage < 1'",
-                kUsage};
+  throw Failure{"cannot use threshold", text, std::move(why),
+                "--fail-if 'KEY > 1', with a key of what --json prints", kUsage};
 }
 
 std::string trim(const std::string &text) {

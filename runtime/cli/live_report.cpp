@@ -74,6 +74,14 @@ Table heap_table(const Json &document) {
   return table;
 }
 
+bool is_counted(const LiveSite &site) { return site.peak_bytes != 0 || site.requested_bytes == 0; }
+
+std::string counted_text(const Json &site, const char *key) {
+  if (site[key].is_null())
+    return "not counted";
+  return (site["estimated"].get<bool>() ? "about " : "") + bytes_text(site[key]);
+}
+
 Table site_table(const Json &document, const std::string &folder) {
   const bool agent = !document["agent"].is_null();
   std::vector<std::string> header = {"SITE", "WHERE", "REQUESTED", "LIVE", "PEAK", "SUPERPAGES"};
@@ -88,12 +96,11 @@ Table site_table(const Json &document, const std::string &folder) {
             ? "?"
             : shortened(printable(readable_function(site["function"].get<std::string>())),
                         kMostFunctionColumns);
-    const std::string about = site["estimated"].get<bool>() ? "about " : "";
     std::vector<Cell> row({{function, Style::kBold},
                            {where(site, folder)},
                            {no_site ? "" : bytes_text(site["requested_bytes"])},
-                           {about + bytes_text(site["live_bytes"])},
-                           {about + bytes_text(site["peak_bytes"])},
+                           {counted_text(site, "live_bytes")},
+                           {counted_text(site, "peak_bytes")},
                            {site["superpages"] == 0 ? "" : site["superpages"].dump()}});
     if (agent) {
       row.push_back({site["directive"].is_null() ? "" : site["directive"].get<std::string>()});
@@ -146,8 +153,9 @@ Json live_document(const LiveView &view, int pid, const std::string &program, ui
              {"file", text_or_null(site.file)},
              {"line", site.id ? Json(site.line) : Json()},
              {"requested_bytes", site.requested_bytes},
-             {"live_bytes", site.live_bytes},
-             {"peak_bytes", site.peak_bytes},
+             // null: its objects were left to the program's malloc
+             {"live_bytes", is_counted(site) ? Json(site.live_bytes) : Json()},
+             {"peak_bytes", is_counted(site) ? Json(site.peak_bytes) : Json()},
              {"live_objects", site.live_objects},
              {"superpages", site.superpages},
              {"superpages_peak", site.superpages_peak},

@@ -297,9 +297,12 @@ private:
     if (seconds_ > 0) {
       profile_.rates.tlb_misses_per_second = base.tlb_misses / seconds_;
       profile_.rates.page_faults_per_second = base.page_faults / seconds_;
-      profile_.rates.translation_share = std::min(
-          1.0, (miss_cycles + base.page_faults * costs_.fault_cycles(benefit::kBasePageBytes)) /
-                   (seconds_ * costs_.frequency_hz()));
+      const double translation_seconds =
+          (miss_cycles + base.page_faults * costs_.fault_cycles(benefit::kBasePageBytes)) /
+          costs_.frequency_hz();
+      profile_.rates.translation_share = std::min(1.0, translation_seconds / seconds_);
+      profile_.rates.translation_seconds =
+          translation_seconds / static_cast<double>(std::max<size_t>(options_.traces.size(), 1));
     }
     profile_.significant = benefit::significant(profile_.rates, options_.rule);
 

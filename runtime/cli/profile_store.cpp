@@ -83,6 +83,9 @@ format::MachineProfile load_profile(const std::string &wanted) {
     throw Failure{"cannot use machine profile", name,
                   "there is neither a preset nor a profile of that name", "smalloc machine list",
                   kFailed};
+  if (wanted == "stored" && access(name.c_str(), F_OK) != 0)
+    throw Failure{"cannot use machine profile", name, "none is stored", "smalloc calibrate",
+                  kFailed};
   const auto bytes = read_file(name, "cannot use machine profile");
   try {
     return format::parse_machine({reinterpret_cast<const char *>(bytes.data()), bytes.size()});

@@ -250,7 +250,7 @@ Json study_document(const Study &study) {
 std::string study_table(const Json &document, Colour colour) {
   Table table({"COMMAND", "PAGES", "SECONDS", "SPREAD", "SPEED-UP", "FAULTS", "MEMORY",
                "ON SUPERPAGES", ""});
-  bool events = false;
+  bool events = false, unsampled = false;
   for (const Json &command : document["commands"]) {
     std::string name = command["name"];
     for (const Json &result : command["results"]) {
@@ -258,18 +258,20 @@ std::string study_table(const Json &document, Colour colour) {
       const bool noise = result["below_noise"].is_boolean() && result["below_noise"].get<bool>();
       const double speedup = result["speedup"];
       events |= result["events"]["cycles"].is_number();
-      table.add_row({{printable(name)},
-                     {result["configuration"]},
-                     {fmt::format("{:.3f}", median)},
-                     {median > 0 ? fmt::format("{:.1f} %", 100 * deviation / median) : "-"},
-                     {fmt::format("{:.3f}", speedup), noise         ? Style::kFaint
-                                                      : speedup > 1 ? Style::kGood
-                                                      : speedup < 1 ? Style::kBad
-                                                                    : Style::kPlain},
-                     {fmt::format("{:.0f}", result["page_faults"].get<double>())},
-                     {readable_bytes(result["footprint"]["maximum_bytes"].get<uint64_t>())},
-                     {readable_bytes(superpage_bytes(result))},
-                     {verdict_text(result), noise ? Style::kWarn : Style::kPlain}});
+      unsampled |= result["footprint"]["samples"] == 0;
+      table.add_row(
+          {{printable(name)},
+           {result["configuration"]},
+           {fmt::format("{:.3f}", median)},
+           {median > 0 ? fmt::format("{:.1f} %", 100 * deviation / median) : "-"},
+           {fmt::format("{:.3f}", speedup), noise         ? Style::kFaint
+                                            : speedup > 1 ? Style::kGood
+                                            : speedup < 1 ? Style::kBad
+                                                          : Style::kPlain},
+           {fmt::format("{:.0f}", result["page_faults"].get<double>())},
+           {readable_bytes(result["footprint"]["maximum_bytes"].get<uint64_t>())},
+           {result["footprint"]["samples"] == 0 ? "-" : readable_bytes(superpage_bytes(result))},
+           {verdict_text(result), noise ? Style::kWarn : Style::kPlain}});
       name.clear();
     }
   }
@@ -287,6 +289,9 @@ std::string study_table(const Json &document, Colour colour) {
   text += fmt::format("\nmedian {} time; spread: robust standard deviation; memory: most that was "
                       "resident\n",
                       document["metric"].get<std::string>());
+  if (unsampled)
+    text +=
+        "-: the command ended before its memory was looked at; --interval 0.01 looks more often\n";
   if (document["no_events"].is_string())
     text += "not counted: cycles, TLB misses, CPI stack: " +
             printable(document["no_events"].get<std::string>()) + "\n";

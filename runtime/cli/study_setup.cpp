@@ -8,9 +8,11 @@
 #include "runtime/cli/input_file.h"
 #include "runtime/cli/installation.h"
 #include "runtime/cli/system_view.h"
+#include "smalloc/core/options.h"
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -54,6 +56,24 @@ std::string obstacle(const std::string &name) {
     return "the pool has no free page";
   }
   return {};
+}
+
+// What libsmalloc would warn of in each run, and then measure its default: said before any of them.
+void check_settings(const std::string &text, const std::string &settings) {
+  static std::string complaint;
+  complaint.clear();
+  Options ignored;
+  parse_options(Text(settings.data(), settings.size()), /*privileged=*/false, ignored,
+                [](Text line) { complaint += std::string(line.data, line.size); });
+  if (complaint.empty())
+    return;
+  std::string why = complaint.substr(0, complaint.find('\n'));
+  for (const char *part :
+       {"smalloc: warning: SMALLOC_CONF: ", ", ignored", "; the default is taken"})
+    if (const size_t at = why.find(part); at != std::string::npos)
+      why.erase(at, std::strlen(part));
+  throw Failure{"cannot understand the command line", "--config " + text, why,
+                "smalloc study --config 'mine=heap:split,budget:64m' -- ./app", kUsage};
 }
 
 std::string cure(const std::string &name) {
@@ -105,6 +125,7 @@ std::vector<StudySetup> study_setups(const std::vector<std::string> &wanted,
     if (equals == 0 || equals == std::string::npos)
       throw Failure{"cannot understand the command line", text, "it is not NAME=KEY:VALUE,...",
                     "smalloc study --config 'mine=heap:split,budget:64m' -- ./app", kUsage};
+    check_settings(text, text.substr(equals + 1));
     add({text.substr(0, equals), text.substr(equals + 1), true, false});
   }
   return result;

@@ -139,6 +139,18 @@ private:
       throw DatabaseError(file_, "it is not a regular file", "--db FILE");
   }
 
+  // What does not is likely to be something else that the user needs.
+  bool begins_as_database() const {
+    constexpr char kMagic[] = "SQLite format 3"; // with its 0
+    char start[sizeof kMagic] = "";
+    const int fd = open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const bool same = fd >= 0 && read(fd, start, sizeof start) == ssize_t{sizeof start} &&
+                      std::memcmp(start, kMagic, sizeof start) == 0;
+    if (fd >= 0)
+      close(fd);
+    return same;
+  }
+
   DatabaseError read_only() const {
     return {file_, "it may only be read",
             "chmod u+w " + file_ + ", or another database with --db FILE"};
@@ -150,7 +162,9 @@ private:
       return;
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-      throw DatabaseError(file_, "it is damaged, or no database",
+      if (!begins_as_database())
+        throw DatabaseError(file_, "it is damaged, or no database", "another file with --db FILE");
+      throw DatabaseError(file_, "it is damaged",
                           "mv " + file_ + " " + file_ +
                               ".damaged; sqlite3 can .recover what is left in it");
     case SQLITE_BUSY:

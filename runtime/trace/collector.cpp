@@ -5,6 +5,7 @@
 // through its cell, else by the return address in its image, which is the same in every run.
 #include "runtime/trace/collector.h"
 #include "runtime/trace/image_names.h"
+#include "runtime/trace/recorded_parent.h"
 #include "runtime/trace/writer.h"
 #include "smalloc/base/text.h"
 #include "smalloc/base/units.h"
@@ -365,13 +366,23 @@ void open_trace(uint64_t parent) {
   g_process = getpid();
   const int error = g_output.open(path, header, static_cast<size_t>(n));
   if (error) {
-    char line[4400];
-    n = snprintf(line, sizeof line, "smalloc: warning: trace (%s): %s; nothing is recorded\n", path,
-                 strerror(error));
+    char line[4600];
+    n = snprintf(line, sizeof line,
+                 "smalloc: warning: trace (%s): %s; nothing is recorded\n"
+                 "hint: trace:FILE, in a folder that is there and that you may write\n",
+                 path, error == EEXIST ? "it is there, and it is no file" : strerror(error));
     if (write(2, line, static_cast<size_t>(n)) < 0)
       return;
   } else {
     note_segments();
+    if (g_output.beside() && !parent && !is_of_this_run(path)) {
+      char line[8400];
+      n = snprintf(line, sizeof line,
+                   "smalloc: note: trace (%s): it is there already; this run's is %s\n", path,
+                   g_output.path());
+      if (write(2, line, static_cast<size_t>(n)) < 0)
+        return;
+    }
   }
 }
 

@@ -118,7 +118,9 @@ int Output::open(const char *path, const char *header, size_t header_bytes) {
     return S_ISDIR(there.st_mode) ? EISDIR : EEXIST; // nothing that a trace may stand beside
   fd_ = ::open(path_, kFlags, 0600);
   for (unsigned attempt = 0; fd_ < 0 && errno == EEXIST && attempt < 100; attempt++) {
-    // Another process of the same run was first.
+    // Of another process of the same run, which was first, or of an earlier run. What has our number, too, is of this process before
+    // it became another program.
+    beside_ = attempt == 0;
     snprintf(path_ + length, sizeof path_ - length, attempt ? ".%d.%u" : ".%d",
              static_cast<int>(getpid()), attempt);
     fd_ = ::open(path_, kFlags, 0600);

@@ -33,11 +33,14 @@ public:
   void close();
   static size_t work_bytes();
   const char *path() const { return path_; }
+  /// Did something stand there already, so that it is not the path that was given?
+  bool beside() const { return beside_; }
 
 private:
   int fd_ = -1;
   std::atomic<bool> recording_{false};
   std::atomic<bool> warned_{false};
+  bool beside_ = false;
   char path_[4096] = {};
 };
 

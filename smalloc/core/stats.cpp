@@ -166,7 +166,9 @@ void agent_rows(Table &t) {
 
 void site_row(Table &t, const smalloc_live_site &s, uint32_t tracking) {
   row(t, "site").hex(s.id).put(" ").bytes(s.requested_bytes).put(" requested, ");
-  if (s.small_seen || tracking != SMALLOC_LIVE_BIG || s.peak_bytes) {
+  if (!is_counted(s)) {
+    t.put("live not counted, ");
+  } else if (s.small_seen || tracking != SMALLOC_LIVE_BIG || s.peak_bytes) {
     t.put(s.small_seen && tracking == SMALLOC_LIVE_SAMPLED ? "about " : "");
     t.bytes(s.live_bytes).put(" live, peak ").bytes(s.peak_bytes).put(", ");
   }
@@ -207,6 +209,9 @@ const char *thp_name(ThpMode mode) {
 const char *site_decision_name(uint32_t agent) {
   static const char *const kNames[] = {nullptr, "base", "taken", "deferred"};
   return agent < 4 ? kNames[agent] : nullptr;
+}
+bool is_counted(const smalloc_live_site &site) {
+  return site.peak_bytes != 0 || site.requested_bytes == 0;
 }
 const char *heap_state_name() {
   return g_runtime.running() ? "running" : g_runtime.is_off() ? "off" : "never needed";
@@ -264,7 +269,8 @@ void print_statistics(const StatisticsSink &sink) {
   Table t;
   bool running = g_runtime.running();
   row(t, "process").number(static_cast<uint64_t>(getpid())).put(" (");
-  t.put(program_invocation_short_name).put(")\n");
+  t.put(program_invocation_short_name).put("), started by ");
+  t.number(static_cast<uint64_t>(getppid())).put_char('\n');
   row(t, "heaps").put(heap_state_name());
   t.put(", strategy ").put(strategy_name(static_cast<uint32_t>(g_runtime.strategy())));
   if (running)

@@ -30,6 +30,8 @@ unsigned rank_accounts(SiteAccounts::Account *order, unsigned capacity);
 const char *strategy_name(uint32_t strategy);
 const char *thp_name(ThpMode mode);
 const char *heap_state_name();
+/// Are the site's live and peak bytes known? Not of objects that were left to the program's malloc.
+bool is_counted(const smalloc_live_site &site);
 /// Of a site by the agent: nullptr: no directive speaks of it.
 const char *site_decision_name(uint32_t agent);
 

@@ -15,15 +15,21 @@
 namespace smalloc {
 namespace {
 
+/// Small objects that the many short commands of a script, and the subshells between them, have at most.
+constexpr uint64_t kLeastSmallBytes = uint64_t{4} << 20;
+
 int g_kept_stderr = -1;
 bool g_forked;
-uint64_t g_work_at_fork;
-
 /// Grows with whatever a process does with its heaps.
-uint64_t work() {
+struct Work {
+  uint64_t big, small;
+};
+Work g_work_at_fork;
+
+Work work() {
   const Counters &c = g_live.counters();
-  return c.big_objects.get() + c.promotions.get() + c.superpages_at_birth.get() + c.moves.get() +
-         c.freezes.get() + c.small_bytes_peak.get() + c.class_bytes_peak.get();
+  return {c.big_objects.get() + c.promotions.get() + c.moves.get() + c.freezes.get(),
+          c.small_bytes_peak.get() + c.class_bytes_peak.get()};
 }
 
 /// Looks through "NAME=value\0NAME=value\0" piece by piece for entries that `wanted` answers for.
@@ -74,10 +80,25 @@ bool parent_reports_too() {
   return same_conf && preloads;
 }
 
-bool has_something_to_say() {
+bool has_file_of_its_own(const Options &o) {
+  for (const char *p = o.stats_file; *p; p++)
+    if (*p == '%' && *++p != 0 && *p == 'p')
+      return true;
+    else if (*p == 0)
+      break;
+  return false;
+}
+
+/// Where several processes write to one place, those that another one started speak for superpages or for much memory.
+bool has_something_to_say(const Options &o) {
   if (!g_runtime.running())
     return !g_forked && !parent_reports_too();
-  return !g_forked || work() != g_work_at_fork;
+  const Work now = work(), before = g_forked ? g_work_at_fork : Work{};
+  if (has_file_of_its_own(o))
+    return !g_forked || now.big != before.big || now.small != before.small;
+  if (now.big != before.big || now.small - before.small >= kLeastSmallBytes)
+    return true;
+  return !g_forked && !parent_reports_too();
 }
 
 using FileName = TextBuffer<512>;
@@ -153,7 +174,7 @@ void statistics_after_fork_in_child() {
 
 void statistics_end() {
   const Options &o = g_runtime.options();
-  if (!o.stats_at_exit || !has_something_to_say())
+  if (!o.stats_at_exit || !has_something_to_say(o))
     return;
   int saved = errno;
   int fd = open_destination(o);

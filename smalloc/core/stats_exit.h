@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// stats_exit.h decides which processes print statistics when they end, and where to: those whose
-// heaps did something, and of those that needed no heap only the one that the user started. A shell
-// script under LD_PRELOAD ends hundreds of processes; each has nothing to say.
+// stats_exit.h decides which processes print statistics when they end, and where to: the one that the user
+// started, and of those that it started (fork or exec) those that had big objects, superpages, or much memory in small ones. A
+// shell script under LD_PRELOAD ends hundreds of processes; each has nothing to say. With %p in stats_file each process
+// whose heaps did something writes its own.
 #ifndef SMALLOC_CORE_STATS_EXIT_H
 #define SMALLOC_CORE_STATS_EXIT_H
 

@@ -95,8 +95,11 @@ void write_site(JsonWriter &json, const smalloc_live_site &s, uint32_t tracking)
   json.raw(",\"line\":");
   some_site ? json.number(s.line) : json.raw("null");
   json.raw(",\"requested_bytes\":").number(s.requested_bytes);
-  json.raw(",\"live_bytes\":").number(s.live_bytes);
-  json.raw(",\"peak_bytes\":").number(s.peak_bytes);
+  const bool counted = is_counted(s);
+  json.raw(",\"live_bytes\":");
+  counted ? json.number(s.live_bytes) : json.raw("null");
+  json.raw(",\"peak_bytes\":");
+  counted ? json.number(s.peak_bytes) : json.raw("null");
   json.raw(",\"live_objects\":").number(s.live_objects);
   json.raw(",\"superpages\":").number(s.superpages);
   json.raw(",\"superpages_peak\":").number(s.superpages_peak);

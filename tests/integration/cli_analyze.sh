@@ -58,3 +58,20 @@ expect_error 1 'cannot read the trace \(gather.c\): it has no smalloc.trace/1 he
 expect_error 2 '--budget much' "$SMALLOC" analyze t.trace --budget much
 expect_error 1 'cannot use machine profile \(nosuch\)' "$SMALLOC" analyze t.trace --machine nosuch
 expect_error 2 '' "$SMALLOC" analyze
+# Times that are none.
+for seconds in -1 0 nan inf 1s ''; do
+  expect_error 2 "'$seconds' is not seconds above 0" "$SMALLOC" analyze t.trace --seconds "$seconds"
+done
+expect_error 2 'is not a percentage' "$SMALLOC" analyze t.trace --least-pmb nan
+# A run so short that nobody would notice is not significant, whatever the share.
+printf '#include <stdlib.h>\nint main(void) { free(malloc(100)); return 0; }\n' >tiny.c
+"$CLANG" -O0 tiny.c -o tiny
+expect_status 0 "$SMALLOC" record -q -o tiny.trace -- ./tiny
+expect_status 0 "$SMALLOC" analyze tiny.trace --machine zen4 --seconds 0.00001
+expect_match out '^significance: no, nothing is chosen: [0-9.e-]+ ms in all '
+# A sample that happens to hold no access: the program does tell them.
+"$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate gather.c -o told "${LINK_LIBRARY[@]}"
+expect_status 0 "$SMALLOC" record -q --rate 1e-9 -o none.trace -- ./told
+expect_status 0 "$SMALLOC" analyze none.trace --machine zen4
+expect_match err 'no data accesses \(none.trace\): at rate .* none of the 2 MiB regions that it accesses was sampled'
+expect_match err '^hint: smalloc record --rate 1 -- ./told$'

@@ -25,3 +25,5 @@ expect_match err '^hint: smalloc machine list'
 sed -n '/^```json/,/^```/p' "$SMALLOC_SOURCE/docs/machine-profile.md" | sed '/^```/d' >least.json
 expect_status 0 "$SMALLOC" machine show least.json
 expect_match out '^mine: reach 3072 pages'
+expect_error 1 'none is stored' env XDG_CONFIG_HOME="$tmp/none" "$SMALLOC" machine show stored
+expect_match err '^hint: smalloc calibrate$'

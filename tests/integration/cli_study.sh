@@ -98,3 +98,11 @@ expect_error 2 'no command to run' "$SMALLOC" study
 expect_error 2 'is not NAME=KEY:VALUE' "$SMALLOC" study --config nonsense -- ./touch
 expect_error 3 'threshold crossed' "$SMALLOC" study --pages base,program -r 1 --fail-if 'commands.0.results.0.page_faults > 10' -- ./touch
 expect_error 1 'cannot write the result' "$SMALLOC" study --pages base -r 1 --csv /nosuch/x.csv -- ./touch
+# What would be measured as the default is refused.
+expect_error 2 "--config x=nonsense\\): 'nonsense' is not a known key" "$SMALLOC" study --config x=nonsense -- ./touch
+expect_error 2 "'heap:nonsense' has a value that is not understood: heap is split, off, superpage or migrate" \
+  "$SMALLOC" study --config x=stats:off,heap:nonsense -- ./touch
+# No look at its memory was in time: nothing is known of its pages.
+expect_status 0 "$SMALLOC" study --pages base -r 1 --interval 3600 -- true
+expect_match out '^true +base .* - *$'
+expect_match out '^-: the command ended before its memory was looked at'

@@ -13,6 +13,11 @@ refused() { # FILE WHY COMMAND...
 head -c 8192 /dev/urandom >noise.db
 printf 'SQLite format 3\0' >torn.db
 head -c 100000 /dev/urandom >>torn.db
+# What was never a database is likely to be something that is needed: no hint moves it away.
+refused noise.db 'it is damaged, or no database' "$SMALLOC" db list --db noise.db
+expect_match err '^hint: another file with --db FILE$'
+refused torn.db 'it is damaged$' "$SMALLOC" db list --db torn.db
+expect_match err '^hint: mv torn.db '
 for file in noise.db torn.db; do
   for verb in list "merge noise.db" prune "export"; do
     # shellcheck disable=SC2086

@@ -42,6 +42,7 @@ json_is out 'd["events"]["allocations"] > 1000'
 # A folder that cannot be written costs a warning.
 expect_status 0 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:/nosuch/t ./busy 10
 expect_match err '^smalloc: warning: trace \(/nosuch/t\): No such file or directory; nothing is recorded$'
+expect_match err '^hint: trace:FILE, in a folder that is there'
 # A folder that is there gets the trace; what else is in the way stays, and nothing is left beside it.
 mkdir traces
 for folder in traces traces/; do
@@ -55,8 +56,15 @@ json_is out 'd["complete"] and d["events"]["allocations"] >= 10'
 ! compgen -G 'traces.*' >/dev/null || fail "a trace beside the folder"
 mkfifo pipe
 expect_status 0 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:pipe ./busy 10
-expect_match err '^smalloc: warning: trace \(pipe\): File exists; nothing is recorded$'
+expect_match err '^smalloc: warning: trace \(pipe\): it is there, and it is no file; nothing is recorded$'
 ! compgen -G 'pipe.*' >/dev/null || fail "a trace beside the pipe"
+# A file of an earlier run stays, and where this run's trace is, is said once, not by each process of the run.
+expect_status 0 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:again.trace sh -c './busy 10; ./busy 10'
+[ ! -s err ] || fail "$(cat err)"
+sleep 0.1 # the kernel's ticks
+expect_status 0 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:again.trace sh -c './busy 10; exec ./busy 10'
+[ "$(wc -l <err)" = 1 ] || fail "$(cat err)"
+expect_match err "^smalloc: note: trace \(again.trace\): it is there already; this run's is again.trace.[0-9]+$"
 # Without the key the library is not noticed.
 expect_status 0 env LD_PRELOAD="$FEEDBACK" ./busy 10
 [ ! -s err ] || fail "$(cat err)"
@@ -112,3 +120,11 @@ expect_match err 'cannot record \(.*kept\): it is there, and it is no file'
 expect_status 125 "$SMALLOC" record -o "$tmp/kept.txt" -- true
 expect_match err 'cannot record \(.*kept.txt\): it is there, and it is no trace'
 [ -d "$tmp/kept" ] && [ "$(cat "$tmp/kept.txt")" = keep ] || fail "record removed what was no trace"
+# Said before the command runs.
+for place in nosuch/t.trace busy/t.trace; do
+  expect_status 125 "$SMALLOC" record -o $place -- touch ran
+  expect_match err '^smalloc: error: cannot record \('
+  [ ! -e ran ] || fail "it ran without a place for its trace"
+done
+expect_status 125 "$SMALLOC" record -o /dev/full -- touch ran
+expect_match err '^hint: smalloc record -o OTHER-NAME'

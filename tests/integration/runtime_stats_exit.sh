@@ -68,3 +68,33 @@ int main(void) {
 E
 SMALLOC_CONF=stats:exit expect_status 0 ours ./f
 [ "$(grep -c 'heaps: ' err)" = 2 ] || { cat err; fail "not the parent and the busy child"; }
+# Subshells and commands that have a little of the heaps stay silent beside the script that started them; with a file a process
+# each writes its own.
+cat >forks <<'E'
+#!/bin/bash
+for i in 1 2 3; do (x=$(printf '%s' "$i")); /bin/echo "$i" >/dev/null; done
+:
+E
+chmod +x forks
+SMALLOC_CONF=stats:exit,heap:superpage LD_PRELOAD=$PRELOAD ./forks 2>err
+[ "$(grep -c 'process: ' err)" = 1 ] || { cat err; fail "not the script's own process alone"; }
+expect_match err 'process: +[0-9]+ \(bash\), started by '"$$"
+mkdir own
+SMALLOC_CONF="stats:exit,heap:superpage,stats_file:$PWD/own/%p" LD_PRELOAD=$PRELOAD ./forks 2>err
+[ ! -s err ] && [ "$(ls own | wc -l)" -ge 4 ] || { cat err; ls own; fail "not a file a process"; }
+# What is left to the program's malloc is not said to be nothing.
+build left <<'E'
+#include "runtime_sites.h"
+TEST_SITE(few, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 2048);
+TEST_SITE(matrix, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
+int main(void) {
+  memset(site_malloc(&matrix, 8 * MIB), 1, 8 * MIB);
+  for (int i = 0; i < 1000; i++) site_malloc(&few, 100 + (size_t)i % 50 * 32);
+  return 0;
+}
+E
+SMALLOC_CONF=stats:exit expect_status 0 ours ./left
+expect_match err 'site: .* requested, live not counted, in few'
+SMALLOC_CONF=stats:json expect_status 0 ours ./left
+python3 -c 'import json; d=json.load(open("err")); s=[s for s in d["sites"] if s["function"]=="few"][0]; assert s["live_bytes"] is None and s["peak_bytes"] is None and s["requested_bytes"] > 0, s' ||
+  fail "the document says nothing live"
