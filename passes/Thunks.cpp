@@ -166,6 +166,32 @@ Function *askOf(Module &M, AllocFamily Family, StringRef Entry, Function *Origin
   return F;
 }
 
+/// A site whose small objects stay with the program's malloc: counts \p Bytes in its \p Cell and goes to \p Plain, unless it is
+/// time to look at the site again. Everything else goes on in \p Judge, where \p B is afterwards.
+void countWhereLeft(IRBuilder<> &B, Value *Word, Value *Cell, Value *Bytes, BasicBlock *Judge,
+                    BasicBlock *Plain) {
+  LLVMContext &C = B.getContext();
+  Function *F = Judge->getParent();
+  Type *I64 = B.getInt64Ty();
+  BasicBlock *Left = BasicBlock::Create(C, "left", F), *Count = BasicBlock::Create(C, "count", F);
+  Value *Flag = B.CreateAnd(Word, uint64_t(SMALLOC_CELL_LEFT));
+  B.CreateCondBr(B.CreateICmpNE(Flag, B.getInt64(0)), Left, Judge);
+  B.SetInsertPoint(Left);
+  Value *At = B.CreateConstInBoundsGEP1_64(B.getInt8Ty(), Cell,
+                                           offsetof(struct smalloc_cell, requested_bytes));
+  LoadInst *Before = B.CreateAlignedLoad(I64, At, Align(8));
+  Before->setAtomic(AtomicOrdering::Monotonic);
+  Value *After = B.CreateAdd(Before, Bytes);
+  Value *Changed = B.CreateXor(Before, After);
+  Value *IsLook = B.CreateICmpUGE(Changed, B.getInt64(uint64_t(1) << SMALLOC_CELL_LOOK_SHIFT));
+  B.CreateCondBr(IsLook, Judge, Count, MDBuilder(C).createUnlikelyBranchWeights());
+  B.SetInsertPoint(Count);
+  StoreInst *Counted = B.CreateAlignedStore(After, At, Align(8));
+  Counted->setAtomic(AtomicOrdering::Monotonic);
+  B.CreateBr(Plain);
+  B.SetInsertPoint(Judge);
+}
+
 /// Builds (once per unit) the thunk of a family: original arguments, then the cell. It decides who is asked; a site of
 /// small objects that the runtime has marked costs one load and one branch until then.
 Function *sizedThunk(Module &M, AllocFamily Family, Function *Original) {
@@ -209,13 +235,14 @@ Function *sizedThunk(Module &M, AllocFamily Family, Function *Original) {
     Bytes = B.CreateSelect(B.CreateExtractValue(Pair, 1), B.getInt64(-1),
                            B.CreateExtractValue(Pair, 0));
   }
-  // One instruction a statement: the order of arguments is the host compiler's choice.
-  Value *WholePages = B.CreateLShr(Bytes, 12);
-  Value *Rest = B.CreateAnd(Bytes, 4095);
-  Value *Started = B.CreateZExt(B.CreateICmpNE(Rest, B.getInt64(0)), I64);
-  Value *Pages = B.CreateAdd(WholePages, Started);
-  Value *LeastPages = B.CreateLShr(Word, 32);
-  Value *BigEnough = B.CreateICmpUGE(Pages, LeastPages);
+  if (Shape.MayBeDirect)
+    countWhereLeft(B, Word, All.back(), Bytes, Block("judge"), Plain);
+  // In pages, rounded up; what wraps around is refused by the program's own function. One instruction a statement: the
+  // order of arguments is the host compiler's choice.
+  Value *Upper = B.CreateLShr(Word, 32 - 12);
+  Value *Least = B.CreateAnd(Upper, ~uint64_t(4095));
+  Value *Most = B.CreateAdd(Bytes, B.getInt64(4095));
+  Value *BigEnough = B.CreateICmpUGE(Most, Least);
   Value *SmallFlag = B.CreateAnd(Word, uint64_t(SMALLOC_SITE_SMALL) << 8);
   Value *Small = B.CreateICmpNE(SmallFlag, B.getInt64(0));
   B.CreateCondBr(B.CreateOr(BigEnough, Small), Present, Plain);

@@ -38,7 +38,7 @@ size_t slab_pages(size_t slot);
 class SiteSizes {
 public:
   static constexpr unsigned kSites = 512, kSamples = 32, kSamplesPerLook = 8;
-  static constexpr uint64_t kSampleBytes = uint64_t{64} << 10;
+  static constexpr uint64_t kSampleBytes = uint64_t{1} << SMALLOC_CELL_LOOK_SHIFT; ///< 64 KiB
   /// Classes that a site's objects may mostly have, and how many of the samples are "mostly": a few
   /// structures from one allocating function are steady, names and messages are not.
   static constexpr unsigned kSteadyClasses = 3, kSteadySamples = 28; ///< of kSamples

@@ -93,6 +93,12 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
 #define SMALLOC_CELL_SERVED                                                                        \
   128u /* in a cell's word only: small requests are our heap's from now on */
 
+/* A bit of a cell's word, above the log2 of its page size, set by the runtime: the program's malloc serves the site's small
+ * requests for now. A thunk that knows the bit counts them itself in requested_bytes and asks only when the count passes a
+ * multiple of 64 KiB; others ask every time. */
+#define SMALLOC_CELL_LEFT (1u << 23)
+#define SMALLOC_CELL_LOOK_SHIFT 16
+
 /* One allocation site (one call instruction after inlining). fixed_bytes says how much of it a record has: tables made
  * before `node` was added have SMALLOC_SITE_LEAST_BYTES. */
 struct smalloc_site {
@@ -136,7 +142,7 @@ struct smalloc_site {
 #define SMALLOC_SITE_LEAST_BYTES offsetof(struct smalloc_site, node)
 
 /* The mutable part of a site; its address is what a rewritten call passes on.
- * word: bits 0-7 decision, 8-15 flags of the site (low byte), 16-23 log2 page size, 24-31 decided_by,
+ * word: bits 0-7 decision, 8-15 flags of the site (low byte), 16-22 log2 page size, 23 LEFT, 24-31 decided_by,
  *       32-63 min_bytes in base pages of 4 KiB (saturated). A word of 0 is "the program's malloc": the thunk tests
  *       for it before anything else. Accessed with relaxed atomics on both sides. */
 struct smalloc_cell {
@@ -152,7 +158,7 @@ struct smalloc_cell {
    ((uint64_t)(by) << 24) | ((uint64_t)(min_pages) << 32))
 #define SMALLOC_WORD_DECISION(w) ((unsigned)((w) & 0xffu))
 #define SMALLOC_WORD_FLAGS(w) ((unsigned)(((w) >> 8) & 0xffu))
-#define SMALLOC_WORD_PAGE_SHIFT(w) ((unsigned)(((w) >> 16) & 0xffu))
+#define SMALLOC_WORD_PAGE_SHIFT(w) ((unsigned)(((w) >> 16) & 0x7fu))
 #define SMALLOC_WORD_DECIDED_BY(w) ((unsigned)(((w) >> 24) & 0xffu))
 #define SMALLOC_WORD_MIN_PAGES(w) ((uint64_t)(w) >> 32)
 

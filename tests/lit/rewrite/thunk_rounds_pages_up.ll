@@ -9,10 +9,7 @@ define ptr @f(i64 %n) {
 }
 declare ptr @malloc(i64)
 ; CHECK: define linkonce_odr hidden ptr @__smalloc_v1_thunk_malloc(
-; CHECK-DAG: %[[WHOLE:.*]] = lshr i64 %0, 12
-; CHECK-DAG: %[[REST:.*]] = and i64 %0, 4095
-; CHECK-DAG: %[[ANY:.*]] = icmp ne i64 %[[REST]], 0
-; CHECK-DAG: %[[UP:.*]] = zext i1 %[[ANY]] to i64
-; CHECK: %[[PAGES:.*]] = add i64 %[[WHOLE]], %[[UP]]
-; CHECK-NEXT: %[[LEAST:.*]] = lshr i64 %word, 32
-; CHECK-NEXT: icmp uge i64 %[[PAGES]], %[[LEAST]]
+; CHECK: %[[UPPER:.*]] = lshr i64 %word, 20
+; CHECK-NEXT: %[[LEAST:.*]] = and i64 %[[UPPER]], -4096
+; CHECK-NEXT: %[[MOST:.*]] = add i64 %0, 4095
+; CHECK-NEXT: icmp uge i64 %[[MOST]], %[[LEAST]]
