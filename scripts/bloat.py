@@ -41,7 +41,7 @@ PROGRAMS = {
     "connections": (["30000", "50"], ["12000", "20"]),
     "temporaries": (["24", "12"], ["16", "6"]),
     "churn": (["256", "3"], ["32", "1"]),
-    "replacement": (["256", "8"], ["96", "2"]),
+    "replacement": (["256", "8"], ["160", "5"]),
 }
 # Those whose objects come and go: how much of their memory no live object uses is shown as well.
 FRAGMENTING = ["random_free", "churn", "replacement"]

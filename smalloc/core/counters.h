@@ -66,7 +66,8 @@ struct Counters {
   /// Looks at a site that left its small objects to the program's malloc: for its sizes, because they
   /// lie beside another site's there, or because the process is too small for a heap of them.
   Counter left_for_sizes, left_for_siblings, left_for_process;
-  Counter fallbacks; ///< requests that should have been ours and went to the program's malloc
+  Counter heap_trims; ///< times that the program's malloc gave pages back because we asked
+  Counter fallbacks;  ///< requests that should have been ours and went to the program's malloc
   Counter requests_on[kPageKinds];      ///< big objects by the best step they got at birth
   Counter pool_units[kPageKinds];       ///< live, of the pools, in units of 2 MiB
   Counter not_on[kPageKinds][kWhyNots]; ///< what they did not get, and why
@@ -128,6 +129,7 @@ inline constexpr CounterName kCounterNames[] = {
     SMALLOC_COUNTER(left_for_sizes),
     SMALLOC_COUNTER(left_for_siblings),
     SMALLOC_COUNTER(left_for_process),
+    SMALLOC_COUNTER(heap_trims),
     SMALLOC_COUNTER(fallbacks),
     SMALLOC_COUNTER_OF_KINDS(requests_on),
     SMALLOC_COUNTER_OF_KINDS(pool_units),

@@ -201,6 +201,7 @@ private:
                                   size_t bytes);
   SMALLOC_COLD bool may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes);
   void watch_program_heap();
+  void trim_program_heap();
   void arm_any();
   void set_malloc_entry(bool from_cache);
   void arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested);
@@ -215,6 +216,7 @@ private:
   HeapStrategy strategy_ = HeapStrategy::kSplit;
   ThpMode thp_ = ThpMode::kAbsent;
   WalkCost walk_;
+  std::atomic<uint64_t> served_looks_{0}; ///< one in 512 KiB that a site got from us
   Price price_;
   uint64_t reach_bytes_ = uint64_t{8} << 20;
   const char *machine_name_ = "generic";

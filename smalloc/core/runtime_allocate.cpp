@@ -14,6 +14,9 @@
 #include "smalloc/os/program_heap.h"
 #include <stdlib.h>
 
+/// glibc's; weak: other C libraries have none.
+extern "C" int malloc_trim(size_t pad) __attribute__((weak));
+
 namespace smalloc {
 namespace {
 /// 0 when the kernel does not tell.
@@ -142,6 +145,7 @@ bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requeste
                         ? 0
                         : SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes);
   __atomic_fetch_or(&cell->word, uint64_t{SMALLOC_CELL_SERVED} << 8, __ATOMIC_RELAXED);
+  __atomic_fetch_and(&cell->word, ~uint64_t{SMALLOC_CELL_LEFT}, __ATOMIC_RELAXED);
   return true;
 }
 
@@ -152,6 +156,19 @@ void Runtime::watch_program_heap() {
   KeepErrno keep;
   if (ProgramHeap heap; program_heap(kLinux, heap))
     mapped_.heap_grown(heap.start, heap.end);
+}
+
+/// What sites got before they were served lies in the heap of the program's malloc. When it dies, nobody fills the holes:
+/// new objects come from us. So pages that have become free there go back to the system: asked each time that the sites
+/// have got twice as much from us, from 32 MiB on.
+void Runtime::trim_program_heap() {
+  constexpr uint64_t kFirst =
+      (uint64_t{32} << 20) / (SiteSizes::kSampleBytes * SiteSizes::kSamplesPerLook);
+  const uint64_t looks = served_looks_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (looks < kFirst || !is_power_of_two(looks) || !malloc_trim)
+    return;
+  KeepErrno keep;
+  counters().heap_trims.add(malloc_trim(0) != 0);
 }
 
 /// One request in 64 KiB of a site: does it still pay to serve it, if it is served? False: no longer. What it has got
@@ -166,8 +183,10 @@ bool Runtime::may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes) {
       promote_by_time();
     return true;
   }
-  if (g_site_sizes.pays(cell))
+  if (g_site_sizes.pays(cell)) {
+    trim_program_heap();
     return true;
+  }
   counters().left_for_sizes.add();
   __atomic_fetch_and(&cell->word, ~(uint64_t{SMALLOC_CELL_SERVED | SMALLOC_CELL_DIRECT} << 8),
                      __ATOMIC_RELAXED);
@@ -221,8 +240,11 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
         !may_go_on(cell, word, bytes))
       return nullptr;
     if (SMALLOC_UNLIKELY(!(flags & SMALLOC_CELL_SERVED)) &&
-        !start_serving(cell, word, requested, bytes))
+        !start_serving(cell, word, requested, bytes)) {
+      if (left_outside(word) && !(word & SMALLOC_CELL_LEFT)) // its thunk counts from now on
+        __atomic_fetch_or(&cell->word, SMALLOC_CELL_LEFT, __ATOMIC_RELAXED);
       return nullptr;
+    }
     if (SMALLOC_UNLIKELY(!ready()) || SMALLOC_UNLIKELY(!sites_served_) ||
         SMALLOC_UNLIKELY(alignment > kSuperpageBytes))
       return nullptr;

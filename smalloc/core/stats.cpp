@@ -129,6 +129,8 @@ void work_rows(Table &t) {
     t.put(" for objects beside them, ").number(c.left_for_process.get());
     t.put(" for a small process\n");
   }
+  if (c.heap_trims.get())
+    row(t, "malloc's heap trimmed").number(c.heap_trims.get()).put(" times\n");
   if (c.mapped_superpages_promoted.get()) {
     row(t, "promoted outside our heaps").number(c.mapped_superpages_promoted.get());
     t.put(" superpages (mapped memory, the heap of the program's malloc)\n");
