@@ -8,8 +8,8 @@ mkdir home
 available=$(awk '/^MemAvailable/ {print $2}' /proc/meminfo)
 [ "$available" -gt 1500000 ] || skip "calibrating needs 1.5 GB of free memory"
 
-expect_error 1 'cannot use machine profile .*machine.json.*no such file' "$SMALLOC" calibrate --check
-expect_error 1 'no such file' "$SMALLOC" machine show stored
+expect_error 1 'cannot use machine profile .*machine.json.*none is stored' "$SMALLOC" calibrate --check
+expect_error 1 'none is stored' "$SMALLOC" machine show stored
 expect_status 0 "$SMALLOC" calibrate --quick --json
 json_is out 'd["schema"] == "smalloc.calibrate/1" and d["profile"]["schema"] == "smalloc.machine/1"'
 json_is out 'd["written_to"].endswith("/home/.config/smalloc/machine.json") and d["elapsed_seconds"] > 0'

@@ -179,7 +179,7 @@ TEST(Schema, ADamagedPageIsToldWhenItIsRead) {
     history.runs("");
     FAIL() << "nothing was noticed";
   } catch (const DatabaseError &error) {
-    EXPECT_STREQ(error.what(), "it is damaged, or no database");
+    EXPECT_STREQ(error.what(), "it is damaged");
   }
   EXPECT_EQ(text_of_file(file), bytes);
 }
