@@ -9,10 +9,28 @@
 namespace smalloc::numa {
 namespace {
 
-// linux/mempolicy.h; the last is of Linux 6.9.
-constexpr int kPreferredPolicy = 1, kInterleavePolicy = 3, kLocalPolicy = 4, kWeightedPolicy = 6;
+// linux/mempolicy.h; many are preferred since Linux 5.15, weights are of 6.9.
+constexpr int kPreferredPolicy = 1, kInterleavePolicy = 3, kLocalPolicy = 4,
+              kPreferredManyPolicy = 5, kWeightedPolicy = 6;
+constexpr uint64_t kMostNodeNumber = 1023;
 
 uint64_t bit_of(uint32_t os_node) { return os_node < 64 ? uint64_t{1} << os_node : 0; }
+
+/// "3" or "0,2"; nodes from 64 on are nodes, but cannot be named.
+bool parse_nodes(Text text, uint64_t &nodes) {
+  nodes = 0;
+  for (size_t from = 0; from <= text.size;) {
+    size_t to = from;
+    while (to < text.size && text.data[to] != ',')
+      to++;
+    uint64_t node;
+    if (!parse_number(Text(text.data + from, to - from), node) || node > kMostNodeNumber)
+      return false;
+    nodes |= bit_of(static_cast<uint32_t>(node));
+    from = to + 1;
+  }
+  return true;
+}
 
 } // namespace
 
@@ -31,11 +49,9 @@ bool parse_placement(Text text, Placement &placement) {
   else if (text.is("partition"))
     placement.kind = PlacementKind::kPartition;
   else if (text.size > kPrefix && memcmp(text.data, kPreferredWord, kPrefix) == 0) {
-    uint64_t node;
-    if (!parse_number(Text(text.data + kPrefix, text.size - kPrefix), node) || node > 1023)
+    if (!parse_nodes(Text(text.data + kPrefix, text.size - kPrefix), placement.nodes))
       return false;
     placement.kind = PlacementKind::kPreferred;
-    placement.node = static_cast<uint16_t>(node);
   }
   return placement.kind != PlacementKind::kNone;
 }
@@ -58,7 +74,9 @@ unsigned placed_ranges(const Topology &t, const unsigned *allowed_cpus, Placemen
               with_memory};
     return with_memory != 0;
   case PlacementKind::kPreferred:
-    out[0] = {0, bytes, kPreferredPolicy, bit_of(placement.node) & with_memory};
+    out[0] = {0, bytes, kPreferredPolicy, placement.nodes & with_memory};
+    if (out[0].nodes & (out[0].nodes - 1))
+      out[0].policy = kPreferredManyPolicy;
     return out[0].nodes != 0;
   case PlacementKind::kPartition:
     break;

@@ -17,15 +17,15 @@ enum class PlacementKind : uint8_t {
   kLocal,      ///< where it is touched first, whatever policy the process has
   kInterleave, ///< superpages, or pages, in turn on every node with memory
   kWeighted, ///< the same in proportion to the nodes' bandwidth, as the administrator told the kernel (Linux 6.9)
-  kPreferred, ///< on one node while it has memory
+  kPreferred, ///< on some nodes, the nearest first, while they have memory
   kPartition, ///< contiguous shares in the order of the nodes: a static schedule's, on threads bound in that order
 };
 struct Placement {
   PlacementKind kind = PlacementKind::kNone;
-  uint16_t node = 0; ///< of kPreferred: the system's number
+  uint64_t nodes = 0; ///< of kPreferred: the system's numbers, a bit each
 };
 
-/// "local", "interleave", "weighted", "preferred:3", "partition"; "-" and the empty text are no placement.
+/// "local", "interleave", "weighted", "preferred:3", "preferred:0,2", "partition"; "-" and the empty text are no placement.
 /// False: none of these.
 bool parse_placement(Text text, Placement &placement);
 

@@ -11,7 +11,7 @@
 namespace smalloc {
 
 int set_node_policy(void *start, size_t bytes, int policy, uint64_t nodes) {
-  constexpr int kInterleave = 3, kWeighted = 6;
+  constexpr int kPreferred = 1, kInterleave = 3, kPreferredMany = 5, kWeighted = 6;
   constexpr unsigned long kMoveOwnPages = 1 << 1, kMostNodes = 65; // one more than there are bits
   KeepErrno keep;
   for (;;) {
@@ -19,9 +19,11 @@ int set_node_policy(void *start, size_t bytes, int policy, uint64_t nodes) {
     if (syscall(SYS_mbind, start, bytes, policy, nodes ? &mask : nullptr, nodes ? kMostNodes : 0,
                 kMoveOwnPages) == 0)
       return 0;
-    if (errno != EINVAL || policy != kWeighted)
+    if (errno != EINVAL || (policy != kWeighted && policy != kPreferredMany))
       return errno;
-    policy = kInterleave;
+    if (policy == kPreferredMany)
+      nodes &= ~nodes + 1;
+    policy = policy == kWeighted ? kInterleave : kPreferred;
   }
 }
 

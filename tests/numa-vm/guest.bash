@@ -177,6 +177,7 @@ if [ -e "$programs/placed" ]; then
   values=(partition)
   if long; then
     hint 2m,- '"$(on 0)" -ge 4090'
+    hint 2m,preferred:0,1 '"$(on 0)" -ge 4090' # the nearest of them
     hint base,preferred:1 '"$(on 1)" -ge 4090' '"$(word first)" = 1'
     values=(interleave weighted partition)
   fi

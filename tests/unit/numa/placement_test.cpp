@@ -27,10 +27,12 @@ TEST_F(PlacementTest, Words) {
   EXPECT_EQ(placement("").kind, PlacementKind::kNone);
   EXPECT_EQ(placement("-").kind, PlacementKind::kNone);
   EXPECT_EQ(placement("weighted").kind, PlacementKind::kWeighted);
-  EXPECT_EQ(placement("preferred:12").node, 12u);
+  EXPECT_EQ(placement("preferred:12").nodes, 1u << 12);
+  EXPECT_EQ(placement("preferred:0,2,5").nodes, 0x25u);
   Placement p;
   for (const char *bad :
-       {"preferred", "preferred:", "preferred:x", "preferred:5000", "Local", "node0"})
+       {"preferred", "preferred:", "preferred:x", "preferred:5000", "preferred:1,", "preferred:,1",
+        "preferred:1,,2", "preferred:1-2", "Local", "node0"})
     EXPECT_FALSE(parse_placement(bad, p)) << bad;
 }
 TEST_F(PlacementTest, WholeObjects) {
@@ -42,6 +44,12 @@ TEST_F(PlacementTest, WholeObjects) {
   EXPECT_EQ(out[0].nodes, 0xbu);
   ASSERT_EQ(ranges("preferred:3", kSuperpageBytes), 1u);
   EXPECT_EQ(out[0].nodes, 8u);
+  EXPECT_EQ(out[0].policy, 1); // MPOL_PREFERRED
+  ASSERT_EQ(ranges("preferred:0,2,3,7", kSuperpageBytes), 1u);
+  EXPECT_EQ(out[0].nodes, 9u);
+  EXPECT_EQ(out[0].policy, 5);                             // MPOL_PREFERRED_MANY
+  ASSERT_EQ(ranges("preferred:2,3", kSuperpageBytes), 1u); // one of them has memory
+  EXPECT_EQ(out[0].policy, 1);
   EXPECT_EQ(ranges("preferred:2", kSuperpageBytes), 0u); // has no memory
   EXPECT_EQ(ranges("preferred:9", kSuperpageBytes), 0u); // does not exist
   ASSERT_EQ(ranges("local", kSuperpageBytes), 1u);
