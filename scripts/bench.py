@@ -353,15 +353,26 @@ def parse_arguments():
     parser.add_argument("--cpu", type=int, help="pin the programs to this CPU")
     parser.add_argument("--no-warm", action="store_true", help="do not touch memory before each run")
     parser.add_argument("--json", type=Path, help="write the results there")
-    parser.add_argument("--record", action="store_true", help="with -p real: keep the results for docs/programs.md")
+    parser.add_argument("--record", action="store_true", help="with -p real, or some of these programs: keep the results for docs/programs.md, in place of those of the same programs")
     parser.add_argument("--deadline", type=float, help="start no round that would end later than that many seconds from now")
     parser.add_argument("--list", action="store_true", help="list programs and configurations")
     options = parser.parse_args()
     if options.record:
-        if options.programs != "real" or options.quick or options.json:
-            parser.error("--record: only with -p real, without --quick (sizes too small to show) and without --json")
+        if options.quick or options.json:
+            parser.error("--record: only without --quick (sizes too small to show) and without --json")
         options.json = ROOT / "benchmarks" / "results" / "programs.json"
     return options
+
+
+def keep_others(report, recorded):
+    """The recorded results of programs that were not measured now, in their order."""
+    if not recorded.exists():
+        return
+    measured = {p["name"]: p for p in report["programs"]}
+    before = json.loads(recorded.read_text())["programs"]
+    names = [p["name"] for p in before] + [n for n in measured if n not in {p["name"] for p in before}]
+    others = {p["name"]: p for p in before}
+    report["programs"] = [measured.get(n) or others[n] for n in names]
 
 
 def select(suite, wanted, quick):
@@ -484,6 +495,9 @@ def main():
         chosen = {k: v for k, v in chosen.items() if v[1] != "ours"}
     work = (options.work or options.build / "bench").resolve()
     options.build = options.build.resolve()
+    if options.record and any("real" not in p for p in select(suite, options.programs, options.quick)):
+        note("bench.py: error: --record: only for programs from Debian's sources\nhint: bench.py -p real --record")
+        return 2
     report = {"schema": "smalloc.bench/1", "quick": options.quick, "machine": machine(),
               "configurations": {k: v[0] for k, v in chosen.items()}, "programs": []}
     failed = 0
@@ -496,6 +510,8 @@ def main():
         print_verdict(measured["verdict"])
         sys.stdout.flush()
         report["programs"].append(measured)
+    if options.record:
+        keep_others(report, options.json)
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(report, indent=1) + "\n")
