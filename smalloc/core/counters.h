@@ -64,8 +64,9 @@ struct Counters {
   Counter units_reused;   ///< kept units handed out again: no fault at all
   Counter pages_released; ///< base pages given back to the system
   /// Looks at a site that left its small objects to the program's malloc: for its sizes, because they
-  /// lie beside another site's there, or because the process is too small for a heap of them.
-  Counter left_for_sizes, left_for_siblings, left_for_process;
+  /// lie beside another site's there, because most of the process is in malloc's heap, or because it is too
+  /// small for a heap of ours.
+  Counter left_for_sizes, left_for_siblings, left_for_holes, left_for_process;
   Counter heap_trims; ///< times that the program's malloc gave pages back because we asked
   Counter fallbacks;  ///< requests that should have been ours and went to the program's malloc
   Counter requests_on[kPageKinds];      ///< big objects by the best step they got at birth
@@ -128,6 +129,7 @@ inline constexpr CounterName kCounterNames[] = {
     SMALLOC_COUNTER(pages_released),
     SMALLOC_COUNTER(left_for_sizes),
     SMALLOC_COUNTER(left_for_siblings),
+    SMALLOC_COUNTER(left_for_holes),
     SMALLOC_COUNTER(left_for_process),
     SMALLOC_COUNTER(heap_trims),
     SMALLOC_COUNTER(fallbacks),

@@ -111,6 +111,20 @@ static bool is_look(uint64_t before, uint64_t after) {
   return after >= kSiteWarmupBytes && __builtin_clzll(after) != __builtin_clzll(before | 1);
 }
 
+/// Is the heap of the program's malloc more than a quarter of the process, and mostly of others? What lies there already
+/// would not be filled up again when it dies: once everything was replaced, the process would have twice the memory. A
+/// program most of whose memory are large objects risks little (cadical: a tenth); so does one whose heap has just begun to
+/// grow, with this site's objects: some 16 MiB.
+static bool may_leave_holes(uint64_t resident, uint64_t requested) {
+  KeepErrno keep;
+  ProgramHeap heap;
+  if (!program_heap(kLinux, heap))
+    return false;
+  const auto bytes = static_cast<uint64_t>(heap.end - heap.start);
+  constexpr uint64_t kBegun = uint64_t{24} << 20;
+  return bytes > resident / 4 && (bytes > kBegun || requested < bytes / 4 * 3);
+}
+
 /// Shall our heap serve the small requests of a site from this one on? Asked at one request in 64 KiB until it is so; the
 /// process' memory is read at 4, 8, 16 ... MiB requested.
 bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requested, size_t bytes) {
@@ -126,8 +140,9 @@ bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requeste
     if (resident < needed)
       return false;
     if (sizes_decide(word, strategy_)) {
-      Counter *why = !g_site_sizes.pays(cell)         ? &counters().left_for_sizes
-                     : g_site_sizes.has_sibling(cell) ? &counters().left_for_siblings
+      Counter *why = !g_site_sizes.pays(cell)                       ? &counters().left_for_sizes
+                     : g_site_sizes.has_sibling(cell)               ? &counters().left_for_siblings
+                     : may_leave_holes(resident, requested + bytes) ? &counters().left_for_holes
                      : !g_small.ready() && resident < kLeastProcessBytes
                          ? &counters().left_for_process
                          : nullptr;

@@ -123,10 +123,12 @@ void work_rows(Table &t) {
         .put(" superpages of static data, ");
     t.number(c.text_superpages.get()).put(" of text\n");
   }
-  if (c.left_for_sizes.get() || c.left_for_siblings.get() || c.left_for_process.get()) {
+  if (c.left_for_sizes.get() || c.left_for_siblings.get() || c.left_for_holes.get() ||
+      c.left_for_process.get()) {
     row(t, "small objects left to malloc").number(c.left_for_sizes.get());
     t.put(" looks for their sizes, ").number(c.left_for_siblings.get());
-    t.put(" for objects beside them, ").number(c.left_for_process.get());
+    t.put(" for objects beside them, ").number(c.left_for_holes.get());
+    t.put(" for holes they would leave, ").number(c.left_for_process.get());
     t.put(" for a small process\n");
   }
   if (c.heap_trims.get())

@@ -39,7 +39,7 @@ int main(void) {
   malloc_trim(0);
   CHECK(smaps(object[0], heap, "Rss:") <= 8 * MIB);
 
-  CHECK(mmap(NULL, 72 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) != MAP_FAILED);
+  CHECK(mmap(NULL, 500 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) != MAP_FAILED);
   warm_up(&steady);
   if (&__smalloc_v1_touching) CHECK(ours(site_malloc(&steady, 1024)));
   served = 0;

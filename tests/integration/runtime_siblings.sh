@@ -40,6 +40,7 @@ int main(void) {
     CHECK(status_kb("RssAnon:") <= before + 512);
   }
   for (struct entry *e = all; e; e = e->next) CHECK(e->key[39] == 1 && e->value[99] == 2);
+  CHECK(mmap(NULL, 500 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) != MAP_FAILED); /* malloc's heap is a small part now */
   warm_up(&lonely);
   for (int i = 0; i < 600000; i++) memset(site_malloc(&lonely, 48), 3, 48);
   if (&__smalloc_v1_touching) CHECK(ours(site_malloc(&lonely, 48)));
