@@ -122,7 +122,7 @@ static bool may_leave_holes(uint64_t resident, uint64_t requested) {
     return false;
   const auto bytes = static_cast<uint64_t>(heap.end - heap.start);
   constexpr uint64_t kBegun = uint64_t{24} << 20;
-  return bytes > resident / 4 && (bytes > kBegun || requested < bytes / 4 * 3);
+  return bytes > resident / 4 && (bytes > kBegun || requested < bytes / 2);
 }
 
 /// Shall our heap serve the small requests of a site from this one on? Asked at one request in 64 KiB until it is so; the
