@@ -346,11 +346,18 @@ int run_analyze(Options &options) {
   options.profile.rule = options.significance == "paper" ? benefit::SignificanceRule::kPaper
                                                          : benefit::SignificanceRule::kShare;
   const format::MachineProfile machine = load_profile(options.machine);
+  for (const FailIf &threshold : thresholds)
+    check_key(threshold, document_of(options, {}, machine));
   const benefit::CostModel costs(machine);
   Progress progress(!options.output.quiet);
   const Profile profile = analyse(options.profile, costs, std::ref(progress));
   progress.clear();
   explain_gaps(options, profile);
+  const Json document = document_of(options, profile, machine);
+  for (const FailIf &threshold : thresholds) { // refused before anything is written
+    std::string found;
+    crosses(threshold, document, found);
+  }
   directives::File file = directives_of(options, profile, machine, costs);
   if (!options.input.empty())
     file.header["input"] = input_of({"", options.input});
@@ -363,7 +370,6 @@ int run_analyze(Options &options) {
           "clang -O2 -fplugin=SmallocPlugin.so -fplugin-arg-smalloc-rewrite=all app.c -o app");
     write_text(options.directives, directives::print(file));
   }
-  const Json document = document_of(options, profile, machine);
   const int status = finish(options.output, thresholds, document,
                             [&](Colour colour) { return text_of(options, profile, colour); });
   if (!options.directives.empty() && !file.entries.empty())

@@ -15,9 +15,11 @@
 #include "runtime/cli/profile_store.h"
 #include "runtime/cli/progress.h"
 #include "runtime/cli/verbs.h"
+#include "runtime/study/command_line.h"
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -39,6 +41,10 @@ int calibrate_machine(const Options &options) {
   const auto thresholds = parse_thresholds(options.output);
   const std::string path = options.profile.empty() ? stored_profile_path() : options.profile;
   std::optional<format::MachineProfile> stored;
+  std::error_code error;
+  if (options.check && !options.profile.empty() && !std::filesystem::exists(path, error))
+    throw Failure{"cannot use machine profile", path, "none is stored there",
+                  "smalloc calibrate --profile " + study::shell_word(path), kFailed};
   if (options.check)
     stored = load_profile(options.profile.empty()                          ? "stored"
                           : options.profile.find('/') == std::string::npos ? "./" + options.profile

@@ -50,6 +50,10 @@ std::string keys_of(const Json &value) {
   return keys;
 }
 
+[[noreturn]] void reject_key(const std::string &text, const std::string &key, const Json &in) {
+  reject(text, fmt::format("there is no key '{}'; the keys are: {}", key, keys_of(in)));
+}
+
 class Lookup {
 public:
   Lookup(const FailIf &threshold, std::string &found) : threshold_(threshold), found_(found) {}
@@ -63,8 +67,7 @@ public:
     if (value.is_object()) {
       const auto it = value.find(key);
       if (it == value.end())
-        reject(threshold_.text,
-               fmt::format("there is no key '{}'; the keys are: {}", next, keys_of(value)));
+        reject_key(threshold_.text, next, value);
       return walk(*it, part + 1, next);
     }
     if (value.is_array()) {
@@ -142,6 +145,11 @@ FailIf parse_fail_if(const std::string &text) {
 
 bool crosses(const FailIf &threshold, const Json &document, std::string &found) {
   return Lookup(threshold, found).walk(document, 0, "");
+}
+
+void check_key(const FailIf &threshold, const Json &outline) {
+  if (!outline.contains(threshold.path.front()))
+    reject_key(threshold.text, threshold.path.front(), outline);
 }
 
 } // namespace smalloc::cli

@@ -28,4 +28,8 @@ FailIf parse_fail_if(const std::string &text);
 // misspelt key in a CI script must not pass for ever.
 bool crosses(const FailIf &threshold, const nlohmann::ordered_json &document, std::string &found);
 
+// The same of what a document without results already tells: whether the key's first part is one of its keys. For verbs that work
+// for minutes before they have the rest.
+void check_key(const FailIf &threshold, const nlohmann::ordered_json &outline);
+
 } // namespace smalloc::cli

@@ -36,16 +36,21 @@ std::vector<unsigned char> read_file(const std::string &path, const std::string 
   struct stat info;
   if (file.fd < 0 || fstat(file.fd, &info) != 0) {
     std::string hint;
-    if (errno == ENOENT)
-      hint = "ls -l " + path.substr(0, path.find_last_of('/') == std::string::npos
-                                           ? 0
-                                           : path.find_last_of('/') + 1);
-    else if (errno == EACCES)
+    const int error = errno;
+    if (error == ENOENT && !path.empty()) {
+      // The nearest folder that is there.
+      std::string folder = path;
+      do {
+        const size_t slash = folder.find_last_of('/');
+        folder.resize(slash == std::string::npos ? 0 : slash);
+      } while (!folder.empty() && access(folder.c_str(), F_OK) != 0);
+      hint = "ls -l " + (folder.empty() && path.front() != '/' ? folder : folder + "/");
+    } else if (error == EACCES)
       hint = "ls -l " + path;
     while (!hint.empty() && hint.back() == ' ')
       hint.pop_back();
     // An empty name, most often an unset variable of a script, must be seen as one.
-    throw Failure{what, path.empty() ? "''" : path, error_text(errno), hint, kFailed};
+    throw Failure{what, path.empty() ? "''" : path, error_text(error), hint, kFailed};
   }
   if (!S_ISREG(info.st_mode))
     throw Failure{what, path,

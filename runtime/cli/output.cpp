@@ -75,16 +75,16 @@ std::string json_text(const nlohmann::ordered_json &document) {
 
 int finish(const OutputOptions &options, const std::vector<FailIf> &thresholds,
            const nlohmann::ordered_json &document, const std::function<std::string(Colour)> &text) {
-  write_text(options.file, options.json ? json_text(document) : text(choose_colour(options)));
-  int status = kDone;
+  std::vector<Failure> crossed; // first: a key that is not there is said before anything is printed
   for (const FailIf &threshold : thresholds) {
     std::string found;
-    if (crosses(threshold, document, found)) {
-      print_failure({"threshold crossed", threshold.text, found, {}, kThresholdCrossed});
-      status = kThresholdCrossed;
-    }
+    if (crosses(threshold, document, found))
+      crossed.push_back({"threshold crossed", threshold.text, found, {}, kThresholdCrossed});
   }
-  return status;
+  write_text(options.file, options.json ? json_text(document) : text(choose_colour(options)));
+  for (const Failure &failure : crossed)
+    print_failure(failure);
+  return crossed.empty() ? kDone : kThresholdCrossed;
 }
 
 std::string expand_file_name(const std::string &name, const std::string &process) {

@@ -41,7 +41,8 @@ Colour choose_colour(const OutputOptions &options);
 // Checks the thresholds' form before any work is done, so that a mistyped one costs no waiting.
 std::vector<FailIf> parse_thresholds(const OutputOptions &options);
 
-// Writes the document or its text, then compares: kDone or kThresholdCrossed.
+// Compares, writes the document or its text, and says what is crossed: kDone or kThresholdCrossed. A key that leads nowhere throws
+// before anything is written.
 int finish(const OutputOptions &options, const std::vector<FailIf> &thresholds,
            const nlohmann::ordered_json &document, const std::function<std::string(Colour)> &text);
 

@@ -140,6 +140,14 @@ private:
   OnAccess on_access_;
 };
 
+// What is the same of a trace and a copy of it, and of no two recordings: process, machine, time; and how much there is.
+std::string identity_of(const trace::Reader &reader) {
+  std::string words = fmt::format("{} {}", reader.file_bytes(), reader.chunks());
+  for (const auto &[key, value] : reader.header())
+    words += fmt::format("\n{}={}", key, value);
+  return words;
+}
+
 class Analysis {
 public:
   Analysis(const ProfileOptions &options, const benefit::CostModel &costs,
@@ -160,7 +168,7 @@ private:
 
   void read(trace::Reader &reader, size_t trace, const char *what,
             const std::function<void(const trace::Event &)> &visit) {
-    const double share = 1.0 / static_cast<double>(options_.traces.size());
+    const double share = 1.0 / static_cast<double>(paths_.size());
     reader.read(visit, [&](uint64_t done, uint64_t all) {
       if (progress_)
         progress_(share *
@@ -172,10 +180,21 @@ private:
 
   // What there is, and which traces hold accesses.
   void survey() {
-    for (size_t t = 0; t < options_.traces.size(); t++) {
-      const auto reader = open_trace(options_.traces[t]);
+    std::map<std::string, std::string> seen; // identity, path
+    paths_ = options_.traces;
+    for (size_t t = 0; t < paths_.size();) {
+      const auto reader = open_trace(paths_[t]);
+      const auto [first, fresh] = seen.emplace(identity_of(*reader), paths_[t]);
+      if (!fresh) {
+        print_warning("a trace is named twice", paths_[t],
+                      first->second == paths_[t] ? "it is counted once"
+                                                 : "it holds the same recording as " +
+                                                       first->second + ", and is counted once");
+        paths_.erase(paths_.begin() + static_cast<ptrdiff_t>(t));
+        continue;
+      }
       TraceSummary summary;
-      summary.path = options_.traces[t];
+      summary.path = paths_[t];
       summary.build_id = value_of(*reader, "build_id");
       summary.program = value_of(*reader, "program");
       summary.rate = reader->rate();
@@ -219,6 +238,7 @@ private:
       seconds_ += summary.seconds;
       profile_.has_accesses |= summary.accesses > 0;
       profile_.traces.push_back(std::move(summary));
+      t++;
     }
     profile_.categories = totals_.size();
     if (options_.seconds > 0)
@@ -228,8 +248,8 @@ private:
   // Evaluates mappings given as sets of categories on every trace; take(trace, evaluation) collects.
   void evaluate(const std::vector<std::vector<CategoryKey>> &mappings, bool all_last,
                 const char *what, const std::function<void(const benefit::Evaluation &)> &take) {
-    for (size_t t = 0; t < options_.traces.size(); t++) {
-      const auto reader = open_trace(options_.traces[t]);
+    for (size_t t = 0; t < paths_.size(); t++) {
+      const auto reader = open_trace(paths_[t]);
       const std::vector<CategoryKey> &numbers = numbers_[t];
       std::vector<std::vector<bool>> lanes;
       for (const auto &mapping : mappings) {
@@ -302,7 +322,7 @@ private:
           costs_.frequency_hz();
       profile_.rates.translation_share = std::min(1.0, translation_seconds / seconds_);
       profile_.rates.translation_seconds =
-          translation_seconds / static_cast<double>(std::max<size_t>(options_.traces.size(), 1));
+          translation_seconds / static_cast<double>(std::max<size_t>(paths_.size(), 1));
     }
     profile_.significant = benefit::significant(profile_.rates, options_.rule);
 
@@ -369,6 +389,7 @@ private:
   const ProfileOptions &options_;
   const benefit::CostModel &costs_;
   const std::function<void(double, const char *)> &progress_;
+  std::vector<std::string> paths_; ///< of the traces, each recording once
   // By trace: its categories in the order in which they appear, the same in every pass.
   std::vector<std::vector<CategoryKey>> numbers_;
   std::map<CategoryKey, Total> totals_;

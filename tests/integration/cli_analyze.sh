@@ -36,8 +36,22 @@ json_is out 'not d["mappings"][0]["chosen"] and d["chosen"]["superpages"] <= 1 a
 # An hour for so few faults is not worth a superpage.
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 3600 --json
 json_is out 'not d["significant"] and d["chosen"]["superpages"] == 0'
-expect_status 0 "$SMALLOC" analyze t.trace t.trace --categories paper --significance paper --machine zen4
+expect_status 0 "$SMALLOC" analyze t.trace --categories paper --significance paper --machine zen4
 expect_match out 'large dynamic'
+# The same recording twice, also by another name, is one; another recording of the same program is not.
+cp t.trace copy.trace
+expect_status 0 "$SMALLOC" record -q -o u.trace -- ./app
+expect_status 0 "$SMALLOC" analyze t.trace ./t.trace copy.trace --machine zen4 --seconds 0.001 --no-db --json
+expect_match err '^smalloc: warning: a trace is named twice \(./t.trace\): it holds the same recording as t.trace'
+expect_match err '^smalloc: warning: a trace is named twice \(copy.trace\)'
+json_is out 'len(d["traces"]) == 1 and d["mappings"][0]["page_faults_base"] == json.load(open("a.json"))["mappings"][0]["page_faults_base"]'
+expect_status 0 "$SMALLOC" analyze t.trace u.trace --machine zen4 --seconds 0.001 --no-db --json
+json_is out 'len(d["traces"]) == 2'
+# A key that is not there is said before anything is read, one below a list before anything is printed.
+expect_error 2 "no key 'nosuch'" "$SMALLOC" analyze t.trace --machine zen4 -o never.directives --fail-if 'nosuch > 1'
+[ ! -s out ] && [ ! -e never.directives ] || fail "refused after the result: $(cat out)"
+expect_error 2 "no key 'mappings.0.nosuch'" "$SMALLOC" analyze t.trace --machine zen4 -o never.directives --fail-if 'mappings.0.nosuch > 1'
+[ ! -s out ] && [ ! -e never.directives ] || fail "refused after the result: $(cat out)"
 # The text form, and the other verbs on the file.
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4
 expect_match out '^RANK +SITE'

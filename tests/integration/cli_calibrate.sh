@@ -10,6 +10,10 @@ available=$(awk '/^MemAvailable/ {print $2}' /proc/meminfo)
 
 expect_error 1 'cannot use machine profile .*machine.json.*none is stored' "$SMALLOC" calibrate --check
 expect_error 1 'none is stored' "$SMALLOC" machine show stored
+expect_error 1 'cannot use machine profile \(/nope/x\): none is stored there' "$SMALLOC" calibrate --profile /nope/x --check
+expect_match err '^hint: smalloc calibrate --profile /nope/x$'
+expect_error 1 '/nope/x/y.json.*no such file' "$SMALLOC" machine show /nope/x/y.json
+expect_match err '^hint: ls -l /$' # the nearest folder that is there
 expect_status 0 "$SMALLOC" calibrate --quick --json
 json_is out 'd["schema"] == "smalloc.calibrate/1" and d["profile"]["schema"] == "smalloc.machine/1"'
 json_is out 'd["written_to"].endswith("/home/.config/smalloc/machine.json") and d["elapsed_seconds"] > 0'
