@@ -243,10 +243,11 @@ bool operators_replaced() {
   if (SMALLOC_LIKELY(seen != 0))
     return seen == 2;
   auto behind = [](const char *name) {
-    void *definition = next_definition(name, &state);
-    // A linked libsmalloc.so behind libsmalloc_preload.so passes everything on.
+    // The executable's own come before ours, and may be for some of the forms only: the C++ runtime's other forms end in
+    // those. Ours pass everything on, also a linked libsmalloc.so's behind libsmalloc_preload.so's.
+    void *definition = behind_recorder(first_definition(name), name);
     while (definition && image_defines(definition, "__smalloc_v1_malloc"))
-      definition = next_definition(name, definition);
+      definition = behind_recorder(next_definition(name, definition), name);
     return who_is_behind(definition);
   };
   Behind of_new = behind("_Znwm"), of_delete = behind("_ZdlPv");

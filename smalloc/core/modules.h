@@ -46,7 +46,7 @@ enum class Behind : uint8_t {
   kReplaced,  ///< the program's, on purpose: to count, or from a pool
 };
 Behind who_is_behind(void *definition);
-/// A library of the program replaces operator new or delete. Its objects may lie in our range (it
+/// The program, or a library of it, replaces operator new or delete. Its objects may lie in our range (it
 /// calls malloc) and begin before the pointer that it hands out: all C++ operators are its own then.
 bool operators_replaced();
 /// Does an operator delete of the executable reach ours? Asked for objects of operator new that no

@@ -100,3 +100,40 @@ for conf in heap:superpage heap:split; do
   LD_PRELOAD=$PRELOAD SMALLOC_CONF=$conf expect_status 0 ./replaced
   expect_match out '^own balance 0 calls 1$'
 done
+# The program itself replaces two of the forms: the C++ runtime's others end in those, so what they hand out begins behind
+# the program's own mark.
+build itself.cpp -fno-builtin -w <<'E'
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+static long live, calls;
+void *operator new(size_t n) { live++, calls++; long *p = (long *)malloc(n + 16); *p = 0x600d; return p + 2; }
+void operator delete(void *p) noexcept {
+  if (!p) return;
+  long *mark = (long *)p - 2;
+  if (*mark != 0x600d) { puts("not mine"); exit(1); }
+  live--, *mark = 0, free(mark);
+}
+struct Part { ~Part() { alive--; } static long alive; int data[9]; };
+long Part::alive;
+int main() {
+  static const size_t sizes[] = {1, 100, 5000, 9 << 20};
+  for (size_t n : sizes) {
+    delete[] new char[n];
+    delete[] new (std::nothrow) char[n];
+    operator delete(operator new(n), n);
+    operator delete[](operator new[](n), n);
+    Part::alive += 3;
+    delete[] new Part[3];
+  }
+  printf("live %ld alive %ld calls %ld\n", live, Part::alive, calls);
+}
+E
+expect_status 0 ./itself
+expect_match out '^live 0 alive 0 calls 20$'
+for conf in heap:superpage heap:split; do
+  for library in "$PRELOAD" "$LIB"; do
+    LD_PRELOAD=$library SMALLOC_CONF=$conf expect_status 0 ./itself
+    expect_match out '^live 0 alive 0 calls 20$'
+  done
+done
