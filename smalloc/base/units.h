@@ -35,5 +35,7 @@ template <class T> constexpr T max_of(T a, T b) { return a < b ? b : a; }
 #define SMALLOC_LIKELY(x) __builtin_expect(!!(x), 1)
 #define SMALLOC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define SMALLOC_COLD __attribute__((noinline, cold))
+/// On the declaration of a variable that fast paths read: found without the linkage table.
+#define SMALLOC_NEAR __attribute__((visibility("hidden")))
 #define SMALLOC_EXPORT extern "C" __attribute__((visibility("default")))
 #endif

@@ -33,7 +33,9 @@ void MappedRanges::insert(char *first, uint64_t units) {
   free->next = free->done = free->done_before = free->fruitless = 0;
   free->ledger = Ledger();
   waiting_.fetch_add(1, std::memory_order_relaxed);
-  __atomic_fetch_add(config_.pending, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(config_.pending, 1, __ATOMIC_SEQ_CST);
+  if (config_.passes_below)
+    config_.passes_below->store(0);
 }
 
 void MappedRanges::born(char *start, size_t bytes, bool all_written) {

@@ -28,6 +28,8 @@ public:
     const OsHooks *os = nullptr;
     uint64_t units_left = UINT64_MAX; ///< budget
     unsigned *pending = nullptr;      ///< __smalloc_v1_pending: plus one a range that waits
+    std::atomic<size_t> *passes_below =
+        nullptr; ///< set to 0 when one begins to wait; may be nullptr
   };
   void init(const Config &config, Counters &counters) {
     config_ = config;

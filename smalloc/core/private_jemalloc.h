@@ -7,6 +7,8 @@
 #ifndef SMALLOC_CORE_PRIVATE_JEMALLOC_H
 #define SMALLOC_CORE_PRIVATE_JEMALLOC_H
 
+#include "smalloc/base/units.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -53,9 +55,10 @@ void jepriv_arena_decay(void *thread, void *arena, bool is_background_thread, bo
 void jepriv_arena_basic_stats_merge(void *thread, void *arena, unsigned *nthreads, const char **dss,
                                     ssize_t *dirty_decay_ms, ssize_t *muzzy_decay_ms,
                                     size_t *nactive, size_t *ndirty, size_t *nmuzzy);
-extern void *jepriv_arenas[];                ///< by index
-extern unsigned char je_sz_size2index_tab[]; ///< class of a small size, by size / 8 rounded up
-extern size_t je_sz_index2size_tab[];        ///< bytes of a class
+extern void *jepriv_arenas[]; ///< by index
+extern unsigned char
+    je_sz_size2index_tab[] SMALLOC_NEAR; ///< class of a small size, by size / 8 rounded up
+extern size_t je_sz_index2size_tab[] SMALLOC_NEAR; ///< bytes of a class
 }
 
 namespace smalloc {

@@ -40,6 +40,8 @@ public:
     Budget::Config budget;
     uint64_t mapping_limit = 65530; ///< the system's
     unsigned *pending = nullptr;    ///< counts what waits for promotion (site.h); may be nullptr
+    /// Set to 0 when something begins to wait; may be nullptr.
+    std::atomic<size_t> *passes_below = nullptr;
   };
   /// False: the address space is not to be had, and nothing has changed.
   bool init(const Config &config, Counters &counters);
@@ -101,7 +103,9 @@ public:
   /// Something more (+1) or less (-1) waits for promotion.
   void add_pending(int n) {
     if (config_.pending)
-      __atomic_fetch_add(config_.pending, static_cast<unsigned>(n), __ATOMIC_RELAXED);
+      __atomic_fetch_add(config_.pending, static_cast<unsigned>(n), __ATOMIC_SEQ_CST);
+    if (n > 0 && config_.passes_below)
+      config_.passes_below->store(0);
   }
   void uncharge_mappings(uint64_t n) { counters_->mappings.sub(n); }
 

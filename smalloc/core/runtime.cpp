@@ -37,6 +37,8 @@ constinit Range g_range;
 constinit Runtime g_runtime;
 constinit Directives g_directives;
 constinit Agent g_agent;
+constinit KnownPages g_known_pages;
+constinit MallocEntry g_malloc_entry;
 
 namespace {
 
@@ -102,7 +104,8 @@ void Runtime::switch_off(const char *why) {
   state_.store(HeapState::kOff, std::memory_order_release);
   // At once, whatever threads may still take.
   foreign_below_.store(SIZE_MAX, std::memory_order_relaxed);
-  g_malloc_entry.now.store(g_malloc_entry.by_rules, std::memory_order_relaxed);
+  g_malloc_entry.cached_below.store(0, std::memory_order_relaxed);
+  g_malloc_entry.foreign_below.store(SIZE_MAX, std::memory_order_relaxed);
   if (why && !warned_.exchange(true))
     warn(Text(why));
 }
@@ -161,10 +164,12 @@ bool Runtime::start_region() {
   sites_served_ = ladder_.any() || o.pages == PageBacking::kBase;
   config.mapping_limit = number_in_file(kLinux, "/proc/sys/vm/max_map_count", 65530);
   config.pending = &__smalloc_v1_pending;
+  config.passes_below = &g_malloc_entry.foreign_below;
 
   MappedRanges::Config mapped_config;
   mapped_config.os = &kLinux;
   mapped_config.pending = &__smalloc_v1_pending;
+  mapped_config.passes_below = &g_malloc_entry.foreign_below;
   const uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
   if (uint64_t budget = o.budget_bytes ? o.budget_bytes : memory / 100 * o.budget_percent)
     mapped_config.units_left = budget / kSuperpageBytes;

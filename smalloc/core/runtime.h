@@ -6,6 +6,7 @@
 #ifndef SMALLOC_CORE_RUNTIME_H
 #define SMALLOC_CORE_RUNTIME_H
 
+#include "smalloc/base/folded.h"
 #include "smalloc/core/big_objects.h"
 #include "smalloc/core/mapped_ranges.h"
 #include "smalloc/core/options.h"
@@ -16,17 +17,6 @@
 #include "smalloc/os/hugetlb.h"
 
 namespace smalloc {
-
-/// A relaxed load that GCC folds into the instruction that uses it, as it does not with an atomic's. Of a word that is
-/// written once or hardly ever: reading it twice gives the same.
-template <class T> inline T folded(const std::atomic<T> &word) {
-#if defined(__SANITIZE_THREAD__) || defined(__clang__)
-  return word.load(std::memory_order_relaxed);
-#else
-  static_assert(sizeof word == sizeof(T));
-  return *reinterpret_cast<const T *>(&word);
-#endif
-}
 
 /// "Is it ours?" Before the start, and for good when the address space is refused, the range has
 /// length 0. start is then 2^63: a reader that sees the new length with the old start still says no
@@ -42,7 +32,7 @@ struct Range {
            bytes.load(std::memory_order_relaxed);
   }
 };
-extern Range g_range;
+extern Range g_range SMALLOC_NEAR;
 
 /// The process' other allocator: what our free, realloc and delete pass foreign pointers to.
 struct NextAllocator {
@@ -66,7 +56,7 @@ inline constexpr uint64_t kLeastProcessBytes = uint64_t{16} << 20;
 
 /// What a thread may take from direct sites until it goes the ordinary way once.
 inline constexpr int64_t kDirectBytes = int64_t{64} << 10;
-/// libsmalloc_preload.so looks for promotions that are due once in so many calls of a thread.
+/// While something waits for promotion, libsmalloc_preload.so looks for what is due once in so many calls of a thread.
 inline constexpr unsigned kCallsPerLook = 1024;
 /// What a request counts for at least that the thread's cache did not serve: it stands for those that it did.
 inline constexpr size_t kLeastDirectBytes = size_t{4} << 10;
@@ -123,9 +113,7 @@ public:
   /// Is a request of this size none of libsmalloc_preload.so's business, now and without asking further? While
   /// something waits for promotion, one call in so many is.
   bool surely_foreign(size_t bytes) const {
-    return bytes < folded(foreign_below_) &&
-           (__atomic_load_n(&__smalloc_v1_pending, __ATOMIC_RELAXED) == 0 ||
-            ++t_small.calls % kCallsPerLook != 0);
+    return bytes < folded(foreign_below_) && static_cast<int>(--t_small.calls_until_look) >= 0;
   }
   /// heap:superpage with running heaps: every request is ours, so its rules are, too.
   bool serves_all() const {
@@ -203,6 +191,8 @@ private:
   void watch_program_heap();
   void trim_program_heap();
   void arm_any();
+  void let_foreign_pass();
+  bool cache_is_known();
   void set_malloc_entry(bool from_cache);
   void arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested);
   SMALLOC_COLD void promote_small(uint64_t credit_ns);
@@ -236,7 +226,7 @@ private:
       0; ///< CLOCK_REALTIME when the options were read; only with an agent or validate:on
   bool sites_served_ = false; ///< superpages may be had, or pages:base asks for ours without them
 };
-extern Runtime g_runtime;
+extern Runtime g_runtime SMALLOC_NEAR;
 
 } // namespace smalloc
 #endif

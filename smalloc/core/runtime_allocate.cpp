@@ -11,6 +11,7 @@
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/thread_cache.h"
 #include "smalloc/include/smalloc/smalloc.h"
+#include "smalloc/os/own_image.h"
 #include "smalloc/os/program_heap.h"
 #include <stdlib.h>
 
@@ -225,6 +226,7 @@ void Runtime::arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested) 
     __atomic_store_n(&cell->requested_bytes, requested + taken, __ATOMIC_RELAXED);
   else
     __atomic_fetch_or(&cell->word, uint64_t{SMALLOC_CELL_DIRECT} << 8, __ATOMIC_RELAXED);
+  cache_is_known();
 }
 
 void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero) {
@@ -346,20 +348,40 @@ bool Runtime::site_accepts(smalloc_cell *cell, size_t bytes) {
 void Runtime::arm_any() {
   const bool packs = g_small.packs();
   t_small.any_bytes = packs ? 0 : kDirectBytes;
-  if (!g_malloc_entry.from_cache)
-    return;
-  if (SMALLOC_UNLIKELY(!cache_looked_at_.load(std::memory_order_relaxed)) &&
-      !cache_looked_at_.exchange(true))
-    cache_known_.store(thread_cache_is_known([](const void *p) { return g_range.contains(p); }));
-  set_malloc_entry(!packs);
+  const size_t below = cache_is_known() && !packs ? kMostCachedLookup + 1 : 0;
+  if (SMALLOC_UNLIKELY(g_malloc_entry.cached_below.load(std::memory_order_relaxed) != below))
+    g_malloc_entry.cached_below.store(below, std::memory_order_relaxed);
 }
 
-void Runtime::set_malloc_entry(bool from_cache) {
-  auto *entry = from_cache && cache_known_.load(std::memory_order_relaxed)
-                    ? g_malloc_entry.from_cache
-                    : g_malloc_entry.by_rules;
-  if (SMALLOC_UNLIKELY(g_malloc_entry.now.load(std::memory_order_relaxed) != entry))
-    g_malloc_entry.now.store(entry, std::memory_order_relaxed);
+/// The calling thread is bound to an arena, and has an object.
+bool Runtime::cache_is_known() {
+  if (SMALLOC_UNLIKELY(!cache_looked_at_.load(std::memory_order_relaxed)) &&
+      !cache_looked_at_.exchange(true)) {
+    const bool known = thread_cache_is_known([](const void *p) { return g_range.contains(p); });
+    cache_known_.store(known);
+    if (!options_.text_on_superpages)
+      drop_own_file_pages(); // jemalloc's control interface has been asked
+    if (known && region_.start() % (size_t{1} << kPagePartShift) == 0)
+      g_known_pages.cover(g_range.main_heap_bytes.load(std::memory_order_relaxed));
+  }
+  return cache_known_.load(std::memory_order_relaxed);
+}
+
+/// Requests that are not ours by their size need no look while nothing waits for promotion. What begins to wait ends that
+/// (Region::add_pending), perhaps between our question and our answer: so we ask again.
+void Runtime::let_foreign_pass() {
+  if (__atomic_load_n(&__smalloc_v1_pending, __ATOMIC_SEQ_CST) != 0)
+    return;
+  g_malloc_entry.foreign_below.store(foreign_below_.load(std::memory_order_relaxed));
+  if (__atomic_load_n(&__smalloc_v1_pending, __ATOMIC_SEQ_CST) != 0)
+    g_malloc_entry.foreign_below.store(0);
+}
+/// The calling thread has made as many calls as may pass without a look.
+static bool looks_now() {
+  if (static_cast<int>(--t_small.calls_until_look) >= 0)
+    return false;
+  t_small.calls_until_look = kCallsPerLook;
+  return true;
 }
 
 /// heap:superpage. A thread that has been here may go on directly for a while; here is where promotions that are due get
@@ -367,7 +389,7 @@ void Runtime::set_malloc_entry(bool from_cache) {
 void *Runtime::any_allocate(size_t bytes, size_t alignment, bool zero) {
   if (!ready() || !sites_served_)
     return nullptr;
-  if (__smalloc_v1_pending && (!g_accounts.tracks_small() || t_small.calls++ % kCallsPerLook == 0))
+  if (__smalloc_v1_pending && (!g_accounts.tracks_small() || looks_now()))
     promote_by_time();
   if (bytes >= kSuperpageBytes || alignment > kSuperpageBytes)
     return big_allocate(max_of<size_t>(bytes, 1), alignment, zero, true);
@@ -384,7 +406,7 @@ void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero) {
   if (heap == HeapStrategy::kSuperpage)
     return any_allocate(bytes, alignment, zero);
   static std::atomic<uint64_t> requested{0};
-  if (__smalloc_v1_pending && t_small.calls++ % kCallsPerLook == 0)
+  if (looks_now() && __smalloc_v1_pending)
     promote_by_time();
   // The reach is known once the heaps run; before, whatever may hold a superpage is a reason to look.
   size_t least_big = running() ? max_of<size_t>(kSuperpageBytes, reach_bytes_) : kSuperpageBytes;
@@ -392,6 +414,7 @@ void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero) {
     foreign_below_.store(least_big, std::memory_order_relaxed);
   else if (heap == HeapStrategy::kOff)
     foreign_below_.store(SIZE_MAX, std::memory_order_relaxed);
+  let_foreign_pass();
   switch (heap) {
   case HeapStrategy::kOff:
     return nullptr;

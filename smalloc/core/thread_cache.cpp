@@ -33,6 +33,11 @@ bool works_for(size_t bytes, bool (*ours)(const void *)) {
   jepriv_free(p);
   if (cache.deallocated != freed + usable || !ours(bin.top) || *bin.top != p)
     return false;
+  const ThreadKnownPages &known = thread_known_pages(p);
+  if (known.first >> kPagePartShift != reinterpret_cast<uintptr_t>(p) >> kPagePartShift ||
+      !ours(known.words) || (known.words[page_in_part(p)] & 1) == 0 ||
+      known.words[page_in_part(p)] >> kPageClassShift != index)
+    return false;
   void **top = bin.top;
   const uint64_t requests = bin.requests, allocated = cache.allocated;
   void *q = jepriv_malloc(bytes);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// thread_cache.h decides when malloc of heap:superpage takes an object out of the private jemalloc's
-// thread cache itself: what jemalloc's own malloc does first, without a call between the two, which
-// costs a fifth of a malloc/free pair. The structures are those of jemalloc 5.3.0 on 64 bits;
-// thread_cache_is_known() makes sure that the one at hand has them, or malloc goes on calling.
+// thread_cache.h decides when malloc and free take an object out of the private jemalloc's thread
+// cache, or put it back, themselves: what jemalloc's own do first, without a call between the two,
+// and with a shorter way to a page's size class than jemalloc's, whose objects may lie anywhere. The
+// structures are those of jemalloc 5.3.0 on 64 bits; thread_cache_is_known() makes sure that the one
+// at hand has them, or malloc and free go on calling.
 #ifndef SMALLOC_CORE_THREAD_CACHE_H
 #define SMALLOC_CORE_THREAD_CACHE_H
 
+#include "smalloc/base/folded.h"
 #include "smalloc/base/units.h"
 #include "smalloc/core/private_jemalloc.h"
 
@@ -35,18 +37,34 @@ struct ThreadCacheFront {
   void *slow;
   ThreadCacheBin bins[36];
 };
-inline constexpr size_t kThreadCacheOffset = 0x338;
+/// rtree_ctx_cache_elm_t: a GiB of addresses that the thread has lately freed in, and a word for each
+/// of its pages: from bit 48 on the size class, bit 0 whether it is a slab's.
+struct ThreadKnownPages {
+  uintptr_t first;
+  const uint64_t *words;
+};
+inline constexpr size_t kThreadCacheOffset = 0x338, kKnownPagesOffset = 0x1b0;
+inline constexpr unsigned kPageClassShift = 48;
+inline constexpr unsigned kPagePartShift = 30, kThreadKnownParts = 16;
 inline constexpr size_t kMostCachedLookup = 4096; ///< larger sizes are not in jemalloc's table
 
 inline ThreadCacheFront &thread_cache() {
   return *reinterpret_cast<ThreadCacheFront *>(je_tsd_tls + kThreadCacheOffset);
 }
+inline const ThreadKnownPages &thread_known_pages(const void *p) {
+  const auto part = reinterpret_cast<uintptr_t>(p) >> kPagePartShift;
+  return reinterpret_cast<const ThreadKnownPages *>(je_tsd_tls +
+                                                    kKnownPagesOffset)[part % kThreadKnownParts];
+}
+inline size_t page_in_part(const void *p) {
+  return (reinterpret_cast<uintptr_t>(p) / kBasePageBytes) %
+         ((size_t{1} << kPagePartShift) / kBasePageBytes);
+}
 
 /// nullptr: jemalloc's malloc has to be called, because the cache is empty, something is due, or the
 /// request is large.
+/// REQUIRES: bytes <= kMostCachedLookup
 inline void *take_from_thread_cache(size_t bytes) {
-  if (SMALLOC_UNLIKELY(bytes > kMostCachedLookup))
-    return nullptr;
   const size_t index = je_sz_size2index_tab[(bytes + 7) / 8];
   ThreadCacheFront &cache = thread_cache();
   const uint64_t allocated = cache.allocated + je_sz_index2size_tab[index];
@@ -65,18 +83,73 @@ inline void *take_from_thread_cache(size_t bytes) {
   return p;
 }
 
+/// False: jemalloc's free has to be called. `page` is the word of p's page.
+inline bool put_into_thread_cache(void *p, uint64_t page) {
+  if (SMALLOC_UNLIKELY(!(page & 1)))
+    return false; // a large object's
+  const size_t index = page >> kPageClassShift;
+  ThreadCacheFront &cache = thread_cache();
+  const uint64_t deallocated = cache.deallocated + je_sz_index2size_tab[index];
+  if (SMALLOC_UNLIKELY(deallocated >= cache.next_free_event))
+    return false;
+  ThreadCacheBin &bin = cache.bins[index];
+  void **top = bin.top;
+  if (SMALLOC_UNLIKELY(static_cast<uint16_t>(reinterpret_cast<uintptr_t>(top)) == bin.full))
+    return false;
+  bin.top = --top;
+  *top = p;
+  cache.deallocated = deallocated;
+  return true;
+}
+
 /// Does jemalloc keep its cache as above? Tries it with objects of the calling thread, which must be
 /// bound to an arena; `ours` says whether an address may be read.
 bool thread_cache_is_known(bool (*ours)(const void *));
 
-/// What libsmalloc_preload.so's malloc is: by rules, or from the thread cache while everything comes
-/// from our heaps and nobody asks for whom. In libsmalloc.so, which has no malloc, both are null.
-struct MallocEntry {
-  using Function = void *(size_t);
-  std::atomic<Function *> now;
-  Function *by_rules, *from_cache;
+/// Where jemalloc has the words of our range's pages, by GiB: it never moves them. Empty until the
+/// cache is known, and where frees have to be seen one by one.
+class KnownPages {
+public:
+  /// The first `bytes` of a range that starts on a whole GiB are the main heap's.
+  void cover(size_t bytes) {
+    covered_bytes_.store(min_of(bytes, sizeof parts_ / sizeof *parts_ << kPagePartShift) >>
+                             kPagePartShift << kPagePartShift,
+                         std::memory_order_relaxed);
+  }
+  /// Takes p, `offset` bytes from the range's start, for the thread's cache. False: call free.
+  bool put_back(void *p, size_t offset) const {
+    if (SMALLOC_UNLIKELY(offset >= folded(covered_bytes_)))
+      return false;
+    const uint64_t *words = folded(parts_[offset >> kPagePartShift]);
+    return SMALLOC_LIKELY(words != nullptr) &&
+           put_into_thread_cache(p, __atomic_load_n(&words[page_in_part(p)], __ATOMIC_RELAXED));
+  }
+  /// jemalloc has just freed p: the calling thread knows where its page's word is.
+  void learn(const void *p, size_t offset) {
+    if (offset >= folded(covered_bytes_))
+      return;
+    std::atomic<const uint64_t *> &part = parts_[offset >> kPagePartShift];
+    const ThreadKnownPages &known = thread_known_pages(p);
+    if (!part.load(std::memory_order_relaxed) &&
+        known.first == reinterpret_cast<uintptr_t>(p) >> kPagePartShift << kPagePartShift)
+      part.store(known.words, std::memory_order_relaxed);
+  }
+
+private:
+  std::atomic<size_t> covered_bytes_{0};
+  std::atomic<const uint64_t *> parts_[512] = {};
 };
-extern MallocEntry g_malloc_entry; // filled in by override/
+extern KnownPages g_known_pages SMALLOC_NEAR;
+
+/// What libsmalloc_preload.so's malloc asks first. Both are 0 until it is known.
+struct MallocEntry {
+  /// Smaller requests are the next allocator's, without another question.
+  std::atomic<size_t> foreign_below{0};
+  /// Smaller ones may come from the thread cache: everything is served by our heaps, and nobody asks
+  /// for whom.
+  std::atomic<size_t> cached_below{0};
+};
+extern MallocEntry g_malloc_entry SMALLOC_NEAR;
 
 } // namespace smalloc
 #endif

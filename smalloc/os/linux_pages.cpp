@@ -38,12 +38,15 @@ int result_of(int status) { return status == 0 ? 0 : errno; }
 
 void *reserve(size_t bytes) {
   KeepErrno keep;
-  size_t padded = bytes + kSuperpageBytes;
+  // A whole GiB where there is room for one more: thread_cache.h finds a page by the GiB that it lies in.
+  constexpr size_t kGiB = size_t{1} << 30;
+  const size_t alignment = bytes >= 16 * kGiB ? kGiB : kSuperpageBytes;
+  size_t padded = bytes + alignment;
   void *raw = mmap(nullptr, padded, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (raw == MAP_FAILED)
     return nullptr;
   auto start = reinterpret_cast<uintptr_t>(raw);
-  uintptr_t aligned = align_up(start, kSuperpageBytes);
+  uintptr_t aligned = align_up(start, alignment);
   if (aligned != start)
     munmap(raw, aligned - start);
   size_t rest = start + padded - (aligned + bytes);

@@ -3,14 +3,12 @@
 // guest.cpp decides what "the program's malloc" is for libsmalloc.so, which defines none: the name
 // itself.
 #include "smalloc/core/runtime.h"
-#include "smalloc/core/thread_cache.h"
 #include "smalloc/override/foreign.h"
 
 #include <stdlib.h>
 
 namespace smalloc {
 NextAllocator g_next = {release_foreign, resize_foreign, malloc, usable_foreign};
-MallocEntry g_malloc_entry = {nullptr, nullptr, nullptr};
 
 void *allocate_foreign(size_t bytes) { return malloc(bytes); }
 void *allocate_foreign_aligned(size_t alignment, size_t bytes) {

@@ -5,6 +5,7 @@
 // same function, because allocators may tell free from each operator delete.
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
+#include "smalloc/core/thread_cache.h"
 #include "smalloc/override/next.h"
 
 #include <errno.h>
@@ -27,6 +28,17 @@ void pass_free(void *p) {
     f(p);
 }
 
+// What free jumps to with an object that is not ours: never null, so that it need not ask. At first it is what looks for
+// the next free.
+void first_foreign_free(void *p);
+constinit std::atomic<Release *> foreign_free{first_foreign_free};
+void first_foreign_free(void *p) {
+  if (Release *f = next_free.get()) {
+    foreign_free.store(f, std::memory_order_relaxed);
+    f(p);
+  }
+}
+
 } // namespace
 
 SMALLOC_COLD void release_foreign(void *p) { pass_free(p); }
@@ -45,12 +57,20 @@ using smalloc::g_range;
 using smalloc::g_runtime;
 
 namespace {
-// Apart, so that what nearly every call takes needs no register but the pointer's.
-__attribute__((noinline)) void free_elsewhere(void *p) {
-  if (g_range.contains(p))
-    g_runtime.release(p);
-  else if (auto *f = smalloc::next_free.get())
-    f(p);
+// Apart, so that what nearly every call takes saves no register first.
+__attribute__((noinline)) void free_ours(void *p) {
+  const size_t offset = g_range.offset(p);
+  if (offset >= smalloc::folded(g_range.main_heap_bytes))
+    return g_runtime.release(p);
+  jepriv_free(p);
+  smalloc::g_known_pages.learn(p, offset);
+}
+__attribute__((always_inline)) inline void free_any(void *p) {
+  const size_t offset = g_range.offset(p);
+  if (SMALLOC_LIKELY(offset >= smalloc::folded(g_range.bytes)))
+    return smalloc::folded(smalloc::foreign_free)(p);
+  if (SMALLOC_UNLIKELY(!smalloc::g_known_pages.put_back(p, offset)))
+    free_ours(p);
 }
 __attribute__((noinline)) size_t usable_elsewhere(void *p) {
   return g_range.contains(p) ? g_runtime.usable_bytes(p) : smalloc::usable_foreign(p);
@@ -70,15 +90,7 @@ template <class F> bool surely_next(void *p, F *next) {
 }
 } // namespace
 
-SMALLOC_EXPORT void free(void *p) {
-  size_t offset = g_range.offset(p);
-  if (offset < smalloc::folded(g_range.main_heap_bytes))
-    return jepriv_free(p);
-  auto *f = smalloc::next_free.known();
-  if (SMALLOC_LIKELY(f && offset >= smalloc::folded(g_range.bytes)))
-    return f(p);
-  free_elsewhere(p);
-}
+SMALLOC_EXPORT void free(void *p) { free_any(p); }
 
 SMALLOC_EXPORT void *realloc(void *p, size_t bytes) {
 #ifdef SMALLOC_PRELOAD
@@ -139,16 +151,45 @@ SMALLOC_EXPORT void *__libc_realloc(void *p, size_t bytes) {
   return f ? f(p, bytes) : nullptr;
 }
 
+namespace smalloc {
+namespace {
+template <class F> class NextDelete {
+public:
+  constexpr explicit NextDelete(const char *name) : next_(name) {}
+  F *get() {
+    F *f = next_.get();
+    if (SMALLOC_UNLIKELY(f && !asked_.load(std::memory_order_relaxed))) {
+      // Not where another free comes before ours: the C++ runtime would call that.
+      is_free_.store(g_own.visible_free == g_own.free && deletes_reach_us() &&
+                         who_is_behind(reinterpret_cast<void *>(f)) == Behind::kRuntime,
+                     std::memory_order_relaxed);
+      asked_.store(true, std::memory_order_relaxed);
+    }
+    return f;
+  }
+  /// It is known to be the C++ runtime's, which does nothing but call free: that hop can be spared.
+  bool is_free() const { return folded(is_free_); }
+
+private:
+  NextFunction<F> next_;
+  std::atomic<bool> asked_{false}, is_free_{false};
+};
+} // namespace
+} // namespace smalloc
+
 // The twelve forms of operator delete, by their linkage names: this library has no C++ runtime of
 // its own. A program without libstdc++ has no next one; then free is what operator new's memory
 // came from. An operator delete that the program replaced gets everything: what it does with a
 // pointer is its own affair, and what it frees comes to our free.
 #define SMALLOC_DELETE(name, parameters, arguments, ...)                                           \
-  static constinit smalloc::NextFunction<void parameters> next_##name(#name);                      \
+  static constinit smalloc::NextDelete<void parameters> next_##name(#name);                        \
   SMALLOC_EXPORT void name parameters {                                                            \
+    if (SMALLOC_LIKELY(next_##name.is_free()))                                                     \
+      return free_any(p);                                                                          \
+    auto *f = next_##name.get();                                                                   \
     if (g_range.contains(p) && !smalloc::operators_replaced())                                     \
       g_runtime.release(p);                                                                        \
-    else if (auto *f = next_##name.get())                                                          \
+    else if (f)                                                                                    \
       f arguments;                                                                                 \
     else                                                                                           \
       smalloc::pass_free(p);                                                                       \

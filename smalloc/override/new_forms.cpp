@@ -46,7 +46,8 @@ private:
   static constinit smalloc::NextNew<void *parameters> next_##name(#name);                          \
   SMALLOC_EXPORT void *name parameters {                                                           \
     smalloc::Behind behind = next_##name.behind();                                                 \
-    if (!g_runtime.surely_foreign(n) && behind != smalloc::Behind::kReplaced)                      \
+    if (n >= smalloc::folded(smalloc::g_malloc_entry.foreign_below) &&                             \
+        !g_runtime.surely_foreign(n) && behind != smalloc::Behind::kReplaced)                      \
       if (void *p = request)                                                                       \
         return p;                                                                                  \
     if (SMALLOC_LIKELY(behind == smalloc::Behind::kRuntime))                                       \

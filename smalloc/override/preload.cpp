@@ -31,8 +31,16 @@ void *foreign_malloc(size_t bytes) {
   auto *f = next_malloc.get();
   return f ? f(bytes) : no_memory();
 }
-// Each apart, so that what nearly every call takes saves no register first.
-__attribute__((noinline)) void *malloc_unless_foreign(size_t bytes) {
+// What malloc jumps to with a request that is not ours: never null, so that it need not ask.
+void *first_foreign_malloc(size_t bytes);
+constinit std::atomic<void *(*)(size_t)> passed_on{first_foreign_malloc};
+void *first_foreign_malloc(size_t bytes) {
+  if (auto *f = next_malloc.get())
+    passed_on.store(f, std::memory_order_relaxed);
+  return foreign_malloc(bytes);
+}
+// Apart, so that what nearly every call takes saves no register first.
+__attribute__((noinline)) void *malloc_with_a_look(size_t bytes) {
   if (g_runtime.any_is_direct(bytes))
     if (void *p = jepriv_malloc(bytes))
       return p;
@@ -40,19 +48,8 @@ __attribute__((noinline)) void *malloc_unless_foreign(size_t bytes) {
     return p;
   return foreign_malloc(bytes);
 }
-void *malloc_by_rules(size_t bytes) {
-  if (g_runtime.surely_foreign(bytes))
-    if (auto *f = next_malloc.known())
-      return f(bytes);
-  return malloc_unless_foreign(bytes);
-}
-void *malloc_from_cache(size_t bytes) {
-  void *p = take_from_thread_cache(bytes);
-  return SMALLOC_LIKELY(p) ? p : malloc_unless_foreign(bytes);
-}
 } // namespace
 
-constinit MallocEntry g_malloc_entry = {{malloc_by_rules}, malloc_by_rules, malloc_from_cache};
 NextAllocator g_next = {release_foreign, resize_foreign, foreign_malloc, usable_foreign};
 
 void *allocate_foreign(size_t bytes) { return foreign_malloc(bytes); }
@@ -65,12 +62,21 @@ void *allocate_foreign_aligned(size_t alignment, size_t bytes) {
 } // namespace smalloc
 
 SMALLOC_EXPORT void *malloc(size_t bytes) {
-  return smalloc::g_malloc_entry.now.load(std::memory_order_relaxed)(bytes);
+  using namespace smalloc;
+  if (SMALLOC_LIKELY(bytes < folded(g_malloc_entry.foreign_below)))
+    return folded(passed_on)(bytes);
+  if (SMALLOC_LIKELY(bytes < folded(g_malloc_entry.cached_below)))
+    if (void *p = take_from_thread_cache(bytes))
+      return p;
+  return g_runtime.surely_foreign(bytes) ? folded(passed_on)(bytes) : malloc_with_a_look(bytes);
 }
 SMALLOC_EXPORT void *calloc(size_t count, size_t bytes) {
   size_t total;
   if (__builtin_mul_overflow(count, bytes, &total))
     return smalloc::no_memory();
+  if (SMALLOC_LIKELY(total < smalloc::folded(smalloc::g_malloc_entry.foreign_below)))
+    if (auto *f = smalloc::next_calloc.known())
+      return f(count, bytes);
   if (g_runtime.any_is_direct(total))
     if (void *p = jepriv_calloc(1, total))
       return p;

@@ -15,8 +15,7 @@ inline constexpr size_t kMostAlignment = size_t{1} << 30;
 
 /// nullptr: the next allocator's.
 inline void *try_sized(size_t bytes) {
-  if (SMALLOC_LIKELY(g_malloc_entry.now.load(std::memory_order_relaxed) ==
-                     g_malloc_entry.from_cache))
+  if (SMALLOC_LIKELY(bytes < folded(g_malloc_entry.cached_below)))
     if (void *p = take_from_thread_cache(bytes))
       return p;
   if (g_runtime.any_is_direct(bytes))
