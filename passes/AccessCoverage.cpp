@@ -5,11 +5,14 @@
 #include "AllocationSites.h"
 #include "MemoryTouches.h"
 #include "Verdict.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/BlockFrequencyInfo.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -27,6 +30,44 @@ bool maybeHeap(const Value *Pointer, const PointerOrigins::Answer &From) {
   return !isa<AllocaInst, GlobalVariable, ConstantPointerNull, UndefValue>(
              getUnderlyingObject(Pointer)) &&
          (From.Unknown || !From.Sites.empty());
+}
+
+/// What each function and variable of \p M refers to, by name: tells which of them the program needs.
+json::Object references(const Module &M) {
+  json::Object Out;
+  for (const GlobalValue &G : M.global_values()) {
+    SetVector<StringRef> Names;
+    SmallVector<const Constant *, 16> Stack;
+    SmallPtrSet<const Constant *, 16> Seen;
+    auto Look = [&](const User &U) {
+      for (const Use &Op : U.operands())
+        if (auto *C = dyn_cast<Constant>(Op); C && !isa<ConstantData>(C) && Seen.insert(C).second)
+          Stack.push_back(C);
+    };
+    Look(G); // initializer, aliasee, personality
+    if (auto *F = dyn_cast<Function>(&G))
+      for (const Instruction &I : instructions(F))
+        Look(I);
+    while (!Stack.empty()) {
+      const Constant *C = Stack.pop_back_val();
+      if (isa<GlobalValue>(C))
+        Names.insert(C->getName());
+      else
+        Look(*C);
+    }
+    if (!Names.empty())
+      Out[G.getName()] = json::Array(Names.getArrayRef());
+  }
+  return Out;
+}
+
+/// Those of \p M that no other unit can mean.
+json::Array localNames(const Module &M) {
+  json::Array Out;
+  for (const GlobalValue &G : M.global_values())
+    if (G.hasLocalLinkage() && !G.getName().empty())
+      Out.push_back(G.getName());
+  return Out;
 }
 
 } // namespace
@@ -53,14 +94,15 @@ AccessCoverage accessCoverage(Module &M, FunctionAnalysisManager &FAM,
           if (!maybeHeap(T.Pointer, From))
             continue;
           if (!From.Sites.empty()) {
-            Out.Attributed += Here;
+            Out.Attributed[F.getName().str()] += Here;
             continue;
           }
-          std::vector<std::pair<uint64_t, bool>> Places;
+          AccessCoverage::Places Places;
           for (KeyRoot R : Keys.rootsOf(T.Pointer))
             Places.push_back({R.Key, R.Contents});
           llvm::sort(Places);
-          (Places.empty() ? Out.Unnamed : Out.Named[std::move(Places)]) += Here;
+          std::string Name = F.getName().str();
+          (Places.empty() ? Out.Unnamed[Name] : Out.Named[{Name, std::move(Places)}]) += Here;
         }
     }
   }
@@ -72,14 +114,26 @@ Error writeCoverageJson(const Module &M, const UnitVerdicts &Verdicts, StringRef
   auto Hex = [](uint64_t Key) { return utohexstr(Key, /*LowerCase=*/true, /*Width=*/16); };
   json::Array Named, Flows, Sites, Elsewhere;
   const AccessCoverage &C = Verdicts.Coverage;
-  AccessCount All = C.Attributed;
-  All += C.Unnamed;
-  for (const auto &[Places, Count] : C.Named) {
+  AccessCount All, Attributed, Unnamed;
+  auto ByFunction = [&](const std::map<std::string, AccessCount> &Counts, AccessCount &Sum) {
+    json::Object Out;
+    for (const auto &[Function, Count] : Counts) {
+      Out[Function] = json::Object{{"accesses", Count.InLoops}, {"runs", Count.Runs}};
+      Sum += Count;
+    }
+    All += Sum;
+    return Out;
+  };
+  json::Object AttributedIn = ByFunction(C.Attributed, Attributed),
+               UnnamedIn = ByFunction(C.Unnamed, Unnamed);
+  for (const auto &[Where, Count] : C.Named) {
     json::Array Keys;
-    for (const auto &[Key, Contents] : Places)
-      Keys.push_back(json::Array{Hex(Key), Contents});
-    Named.push_back(json::Object{
-        {"places", std::move(Keys)}, {"accesses", Count.InLoops}, {"runs", Count.Runs}});
+    for (const auto &[Key, Contents] : Where.second)
+      Keys.push_back(json::Array{Hex(Key), Contents, Verdicts.Summary.Names.lookup(Key)});
+    Named.push_back(json::Object{{"places", std::move(Keys)},
+                                 {"function", Where.first},
+                                 {"accesses", Count.InLoops},
+                                 {"runs", Count.Runs}});
     All += Count;
   }
   for (uint64_t Key : C.Elsewhere)
@@ -92,13 +146,17 @@ Error writeCoverageJson(const Module &M, const UnitVerdicts &Verdicts, StringRef
   json::Object Top{{"schema", "smalloc.coverage/1"},
                    {"unit", M.getSourceFileName()},
                    {"accesses", All.InLoops},
-                   {"attributed", C.Attributed.InLoops},
-                   {"unnamed", C.Unnamed.InLoops},
+                   {"attributed", Attributed.InLoops},
+                   {"attributed_in", std::move(AttributedIn)},
+                   {"unnamed", Unnamed.InLoops},
+                   {"unnamed_in", std::move(UnnamedIn)},
                    {"runs", json::Object{{"accesses", All.Runs},
-                                         {"attributed", C.Attributed.Runs},
-                                         {"unnamed", C.Unnamed.Runs}}},
+                                         {"attributed", Attributed.Runs},
+                                         {"unnamed", Unnamed.Runs}}},
                    {"origins_gave_up", Verdicts.OriginsGaveUp},
                    {"named", std::move(Named)},
+                   {"refers", references(M)},
+                   {"local", localNames(M)},
                    {"elsewhere", std::move(Elsewhere)},
                    {"flows", std::move(Flows)},
                    {"sites", std::move(Sites)}};

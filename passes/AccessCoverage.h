@@ -30,10 +30,12 @@ struct AccessCount {
 };
 
 struct AccessCoverage {
-  AccessCount Attributed; ///< at least one site of the unit reaches them
-  AccessCount Unnamed;    ///< nothing is known
+  using Places = std::vector<std::pair<uint64_t, bool>>;
+  /// By function: the linker may drop it.
+  std::map<std::string, AccessCount> Attributed; ///< at least one site of the unit reaches them
+  std::map<std::string, AccessCount> Unnamed;    ///< nothing is known
   /// The others, by the places that they got their pointers from: key, and whether through its memory.
-  std::map<std::vector<std::pair<uint64_t, bool>>, AccessCount> Named;
+  std::map<std::pair<std::string, Places>, AccessCount> Named;
   /// Places that other memory than the heap's goes to.
   std::vector<uint64_t> Elsewhere;
 };

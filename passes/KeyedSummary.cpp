@@ -32,6 +32,19 @@ const Function *calledFunction(const CallBase &Call) {
   return dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
 }
 
+bool carriesPointer(const Type *T) {
+  if (auto *A = dyn_cast<ArrayType>(T))
+    return carriesPointer(A->getElementType());
+  return T->isPtrOrPtrVectorTy() || any_of(T->subtypes(), carriesPointer);
+}
+
+/// Is \p TypeName that of a pointer in type tags: "any pointer", "p1 int", "p2 omnipotent char"?
+bool isPointerType(StringRef TypeName) {
+  return TypeName == "any pointer" ||
+         (TypeName.consume_front("p") && TypeName.size() > 1 && isDigit(TypeName[0]) &&
+          TypeName.ltrim("0123456789").starts_with(" "));
+}
+
 bool isExported(const Function &F) { return !F.hasLocalLinkage() && F.getName() != "main"; }
 
 /// Type names that say nothing about who uses the memory, or that other units mean something else by.
@@ -79,7 +92,12 @@ uint64_t KeyNames::argumentKey(const Function &F, unsigned K) {
              [&] { return ("argument " + Twine(K + 1) + " of " + demangle(F.getName())).str(); });
 }
 uint64_t KeyNames::resultKey(const Function &F) {
-  return key("result of " + F.getName(), [&] { return "result of " + demangle(F.getName()); });
+  return key("result of " + F.getName() + ownOf(F),
+             [&] { return "result of " + demangle(F.getName()); });
+}
+/// What tells a name that only this unit knows from the same name in others.
+std::string KeyNames::ownOf(const GlobalValue &G) {
+  return G.hasLocalLinkage() ? ' ' + M.getSourceFileName() : std::string();
 }
 /// The result of a function that a context calls, if no unit of the image says that it is a wrapper.
 uint64_t KeyNames::otherwiseKey(const Function &F) {
@@ -89,13 +107,42 @@ uint64_t KeyNames::otherwiseKey(const Function &F) {
   return Key;
 }
 uint64_t KeyNames::globalKey(const GlobalVariable &G, int64_t Offset) {
-  std::string Exact = ("global " + G.getName() + " " + Twine(Offset)).str();
-  if (G.hasLocalLinkage()) // nobody else's
-    Exact += ' ' + M.getSourceFileName();
-  return key(Exact, [&] {
+  uint64_t Key = key("global " + G.getName() + " " + Twine(Offset) + ownOf(G), [&] {
     return (Offset ? "byte " + itostr(Offset) + " of global " : std::string("global ")) +
            demangle(G.getName());
   });
+  if (SmallVector<uint64_t, 2> &Known = Places[&G].Pointers; !is_contained(Known, Key))
+    Known.push_back(Key);
+  return Key;
+}
+
+/// The memory of \p Object, a variable or a local one, where it is handed on by address; 0 if it holds no pointers.
+uint64_t KeyNames::blockKey(const Value &Object) {
+  auto *G = dyn_cast<GlobalVariable>(&Object);
+  auto *A = dyn_cast<AllocaInst>(&Object);
+  if ((!G || G->isConstant() || !carriesPointer(G->getValueType())) &&
+      (!A || !carriesPointer(A->getAllocatedType())))
+    return 0;
+  uint64_t &Key = Places[&Object].Block;
+  if (Key)
+    return Key;
+  if (G) {
+    Key = key("memory of " + G->getName() + ownOf(*G),
+              [&] { return "memory of global " + demangle(G->getName()); });
+    Blocks.insert(Key);
+    return Key;
+  }
+  const Function &F = *A->getFunction();
+  unsigned Number = 0;
+  for (const Instruction &I : instructions(F)) {
+    if (&I == A)
+      break;
+    Number += isa<AllocaInst>(I);
+  }
+  Key = key("local " + Twine(Number) + " of " + F.getName() + " " + M.getSourceFileName(),
+            [&] { return "local memory of " + demangle(F.getName()); });
+  Blocks.insert(Key);
+  return Key;
 }
 
 /// The field that the type tag of \p Access names, in the innermost structure that has a name.
@@ -116,7 +163,12 @@ std::optional<uint64_t> KeyNames::fieldOf(const MDNode *Tag) {
   auto *At = mdconst::dyn_extract_or_null<ConstantInt>(Tag->getOperand(2));
   if (!Struct || !Accessed || !At)
     return std::nullopt;
-  uint64_t Offset = At->getZExtValue();
+  return fieldOf(Struct, At->getZExtValue(), Accessed);
+}
+
+/// The field \p Offset bytes into \p Struct that is of the type \p Accessed, or null for a pointer of any type.
+std::optional<uint64_t> KeyNames::fieldOf(const MDNode *Struct, uint64_t Offset,
+                                          const MDNode *Accessed) {
   for (unsigned Depth = 0; Depth < 8; ++Depth) {
     const MDNode *Member = nullptr;
     uint64_t Start = 0;
@@ -127,10 +179,16 @@ std::optional<uint64_t> KeyNames::fieldOf(const MDNode *Tag) {
         Start = C->getZExtValue();
       }
     }
+    const bool Pointer = Member && isPointerType(typeName(Member));
+    if (!Accessed && (!Member || (Pointer && Start != Offset)))
+      return std::nullopt;
     // A scalar's node has its parent where a structure has its first member: the accessed type ends the way down.
     if (!Member || Member == Accessed || Member->getNumOperands() < 3 ||
-        typeName(Member) == "omnipotent char" || typeName(Member) == "any pointer")
+        typeName(Member) == "omnipotent char" || Pointer) {
+      if (!Accessed && !Pointer)
+        return std::nullopt;
       break;
+    }
     Struct = Member;
     Offset -= Start;
   }
@@ -151,12 +209,64 @@ std::optional<uint64_t> KeyNames::fieldOf(const MDNode *Tag) {
   });
 }
 
+/// The structure that \p Pointer points to, as the type tags of accesses through it say; null if none does.
+const MDNode *KeyNames::structureAt(const Value *Pointer) {
+  auto [It, New] = Structures.try_emplace(Pointer, nullptr);
+  if (!New)
+    return It->second;
+  unsigned Looked = 0;
+  auto Told = [&](const User *U, uint64_t Offset) -> const MDNode * {
+    const MDNode *Tag = getLoadStorePointerOperand(U)
+                            ? cast<Instruction>(U)->getMetadata(LLVMContext::MD_tbaa)
+                            : nullptr;
+    if (!Tag || Tag->getNumOperands() < 3 || Tag->getOperand(0) == Tag->getOperand(1))
+      return nullptr;
+    auto *At = mdconst::dyn_extract_or_null<ConstantInt>(Tag->getOperand(2));
+    return At && At->getZExtValue() == Offset ? nodeOperand(Tag, 0) : nullptr;
+  };
+  for (const User *U : Pointer->users()) {
+    if (++Looked > MaxWalk)
+      break;
+    const MDNode *Found = Told(U, 0);
+    APInt Offset(Layout.getIndexTypeSizeInBits(Pointer->getType()), 0);
+    if (auto *G = dyn_cast<GEPOperator>(U);
+        G && !Found && G->accumulateConstantOffset(Layout, Offset) && !Offset.isNegative())
+      for (const User *Through : G->users())
+        if (++Looked > MaxWalk || (Found = Told(Through, Offset.getZExtValue())))
+          break;
+    if (Found)
+      return It->second = Found;
+  }
+  return nullptr;
+}
+
+/// The memory of the field of a pointer that \p Address is the address of, handed on as an out-parameter; 0 if of none.
+uint64_t KeyNames::fieldBlock(const Value *Address) {
+  APInt Offset(Layout.getIndexTypeSizeInBits(Address->getType()), 0);
+  const Value *Base =
+      Address->stripAndAccumulateConstantOffsets(Layout, Offset, /*AllowNonInbounds=*/true);
+  if (Base == Address || Offset.isNegative() || isa<AllocaInst, Constant>(Base))
+    return 0;
+  const MDNode *Struct = structureAt(Base);
+  std::optional<uint64_t> Field =
+      Struct ? fieldOf(Struct, Offset.getZExtValue(), nullptr) : std::nullopt;
+  if (!Field)
+    return 0;
+  uint64_t Block = key("memory of " + utostr(*Field), [&] { return Names.lookup(*Field); });
+  FieldBlocks[Block] = *Field;
+  Blocks.insert(Block);
+  return Block;
+}
+
 SmallVector<KeyRoot, 2> KeyNames::memoryOf(const Instruction &Access) {
   if (std::optional<uint64_t> Field = fieldKey(Access))
     return {{*Field, false}};
   const Value *Address = getLoadStorePointerOperand(&Access);
-  if (!Address)
-    return {};
+  return Address ? pointersAt(Address) : Roots();
+}
+
+/// Where pointers that are stored at \p Address are found.
+SmallVector<KeyRoot, 2> KeyNames::pointersAt(const Value *Address) {
   APInt Offset(Layout.getIndexTypeSizeInBits(Address->getType()), 0);
   const Value *Base =
       Address->stripAndAccumulateConstantOffsets(Layout, Offset, /*AllowNonInbounds=*/true);
@@ -183,11 +293,23 @@ bool KeyNames::outsiders(const CallBase &Call, const Function *&Callee) {
   Callee = calledFunction(Call);
   if (!Callee || Callee->isIntrinsic() || !isExported(*Callee) ||
       (Call.hasFnAttr(SiteIdAttr) && !Wrappers.isContext(Call)) ||
-      Callee->getName().starts_with("_Zd") || Callee->getName().starts_with("__smalloc_"))
+      Callee->getName().starts_with("_Zd") || Callee->getName().starts_with("__smalloc_") ||
+      Callee->getName().starts_with("_FortranA")) // its runtime: no unit of it has a summary
     return false;
   LibFunc Known;
   return !FAM.getResult<TargetLibraryAnalysis>(*const_cast<Function *>(Call.getFunction()))
               .getLibFunc(*Callee, Known);
+}
+
+/// The pointer to a function that \p Call calls, if it was found in a place that has a name.
+const Value *KeyNames::throughPlace(const CallBase &Call) {
+  const Value *Called = Call.getCalledOperand();
+  auto *Load = dyn_cast<LoadInst>(Called);
+  if (Call.isInlineAsm() ||
+      !(isa<Argument>(Called) ||
+        (Load && (fieldKey(*Load) || isa<GlobalVariable>(Load->getPointerOperand())))))
+    return nullptr;
+  return Called;
 }
 
 void KeyNames::walk(const Value *V, Roots &Out, SmallPtrSetImpl<const Value *> &Seen) {
@@ -202,6 +324,9 @@ void KeyNames::walk(const Value *V, Roots &Out, SmallPtrSetImpl<const Value *> &
       continue;
     if (auto *G = dyn_cast<GEPOperator>(At)) {
       Stack.push_back(G->getPointerOperand());
+    } else if (isa<AllocaInst, GlobalVariable>(At)) {
+      if (uint64_t Block = blockKey(*At))
+        Add({Block, false});
     } else if (auto *A = dyn_cast<Argument>(At)) {
       const Function &F = *A->getParent();
       if (isExported(F)) {
@@ -229,14 +354,17 @@ void KeyNames::walk(const Value *V, Roots &Out, SmallPtrSetImpl<const Value *> &
               Return && Return->getReturnValue() &&
               Return->getReturnValue()->getType()->isPointerTy())
             Stack.push_back(Return->getReturnValue());
+      // What a pointer to a function returns is what its memory holds.
+      if (const Value *Through = Callee ? nullptr : throughPlace(*Call)) {
+        Roots Of;
+        walk(Through, Of, Seen);
+        for (KeyRoot R : Of)
+          Add({R.Key, true});
+      }
     } else if (auto *Load = dyn_cast<LoadInst>(At)) {
-      std::optional<uint64_t> Field = fieldKey(*Load);
-      const Value *Object = getUnderlyingObject(Load->getPointerOperand());
-      if (Field) {
+      if (std::optional<uint64_t> Field = fieldKey(*Load)) {
         Add({*Field, false});
-      } else if (isa<AllocaInst>(Object)) {
-        walkAlloca(Object, Out);
-      } else if (isa<GlobalVariable>(Object)) {
+      } else if (isa<GlobalVariable>(getUnderlyingObject(Load->getPointerOperand()))) {
         for (KeyRoot R : memoryOf(*Load))
           Add(R);
       } else {
@@ -250,19 +378,6 @@ void KeyNames::walk(const Value *V, Roots &Out, SmallPtrSetImpl<const Value *> &
         if (Op->getType()->isPointerTy())
           Stack.push_back(Op);
     }
-  }
-}
-
-/// What an outsider stored through a pointer to a local variable (an out-parameter).
-void KeyNames::walkAlloca(const Value *Slot, Roots &Out) {
-  for (const Use &U : Slot->uses()) {
-    auto *Call = dyn_cast<CallBase>(U.getUser());
-    const Function *Callee;
-    if (!Call || !Call->isArgOperand(&U) || !outsiders(*Call, Callee) || Out.size() >= MaxRoots)
-      continue;
-    KeyRoot R{argumentKey(*Callee, Call->getArgOperandNo(&U)), true};
-    if (!is_contained(Out, R))
-      Out.push_back(R);
   }
 }
 
@@ -299,9 +414,14 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
       List.push_back({From, To, Flags});
   };
   auto FlowInto = [&](const Value *V, KeyRoot To) {
-    if (!V->getType()->isPointerTy() || isa<ConstantPointerNull, UndefValue, Function>(V))
+    if (!V->getType()->isPointerTy() || isa<ConstantPointerNull, UndefValue>(V))
       return;
     const unsigned ToFlag = To.Contents ? SMALLOC_FLOW_TO_CONTENTS : 0;
+    if (auto *F = dyn_cast<Function>(V)) { // what it returns is what its memory holds
+      if (F->getReturnType()->isPointerTy())
+        Emit(OfKeys, resultKey(*F), To.Key, SMALLOC_FLOW_TO_CONTENTS);
+      return;
+    }
     for (const CallBase *Site : Origins.originsOf(V).Sites)
       Emit(Out.Flows, NodeOf(Site), To.Key, ToFlag);
     if (!To.Contents)
@@ -314,6 +434,8 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
   for (Function &F : M) {
     if (F.isDeclaration() || F.hasAvailableExternallyLinkage())
       continue;
+    const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
+    const bool Returns = isExported(F) || (F.hasLocalLinkage() && F.hasAddressTaken());
     for (Instruction &I : instructions(F)) {
       if (auto *Store = dyn_cast<StoreInst>(&I)) {
         if (!Store->getValueOperand()->getType()->isPointerTy())
@@ -325,7 +447,21 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
           for (const CallBase *Owner : Origins.originsOf(Store->getPointerOperand()).Sites)
             if (uint64_t Node = NodeOf(Owner))
               FlowInto(Store->getValueOperand(), {Node, true});
+      } else if (auto *Copy = dyn_cast<AnyMemTransferInst>(&I)) {
+        // Descriptors and structures on their way through local memory and variables.
+        for (KeyRoot To : rootsOf(Copy->getRawDest()))
+          for (KeyRoot From : rootsOf(Copy->getRawSource()))
+            if (Blocks.contains(To.Key) || Blocks.contains(From.Key))
+              Emit(OfKeys, From.Key, To.Key, SMALLOC_FLOW_FROM_CONTENTS | SMALLOC_FLOW_TO_CONTENTS);
       } else if (auto *Call = dyn_cast<CallBase>(&I)) {
+        if (Call->hasFnAttr(SiteIdAttr))
+          if (std::optional<AllocFamily> Family = allocationFamily(*Call, TLI);
+              Family && storesResult(*Family)) {
+            for (KeyRoot To : pointersAt(Call->getArgOperand(0)))
+              Emit(Out.Flows, NodeOf(Call), To.Key, To.Contents ? SMALLOC_FLOW_TO_CONTENTS : 0);
+            if (uint64_t Field = fieldBlock(Call->getArgOperand(0)))
+              Emit(Out.Flows, NodeOf(Call), Field, SMALLOC_FLOW_TO_CONTENTS);
+          }
         const Function *Callee;
         if (!outsiders(*Call, Callee))
           continue;
@@ -334,10 +470,13 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
           Emit(OfKeys, resultKey(*Callee), NodeOf(Call),
                SMALLOC_FLOW_FROM_CONTENTS | SMALLOC_FLOW_TO_CONTENTS);
         for (unsigned K = 0; K < Call->arg_size(); ++K)
-          if (Call->getArgOperand(K)->getType()->isPointerTy())
-            FlowInto(Call->getArgOperand(K), {argumentKey(*Callee, K), false});
+          if (const Value *Argument = Call->getArgOperand(K); Argument->getType()->isPointerTy()) {
+            FlowInto(Argument, {argumentKey(*Callee, K), false});
+            if (uint64_t Field = fieldBlock(Argument))
+              Emit(OfKeys, Field, argumentKey(*Callee, K), 0);
+          }
       } else if (auto *Return = dyn_cast<ReturnInst>(&I)) {
-        if (isExported(F) && Return->getReturnValue())
+        if (Returns && Return->getReturnValue())
           FlowInto(Return->getReturnValue(), {resultKey(F), false});
       }
     }
@@ -352,6 +491,16 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
         {Result, Exact, SMALLOC_FLOW_WRAPPER | (W->Condition ? SMALLOC_FLOW_CONDITIONAL : 0)});
     if (W->Condition)
       Out.Flows.push_back({resultKey(*W->Condition), Result, SMALLOC_FLOW_IF_WRAPPER});
+  }
+  // What a block's memory holds is what its places hold, and the other way round.
+  for (auto &[Object, Place] : Places)
+    for (uint64_t Key : Place.Block ? ArrayRef(Place.Pointers) : ArrayRef<uint64_t>()) {
+      Emit(Out.Flows, Key, Place.Block, SMALLOC_FLOW_TO_CONTENTS);
+      Emit(Out.Flows, Place.Block, Key, SMALLOC_FLOW_FROM_CONTENTS);
+    }
+  for (auto [Block, Field] : FieldBlocks) {
+    Emit(Out.Flows, Field, Block, SMALLOC_FLOW_TO_CONTENTS);
+    Emit(Out.Flows, Block, Field, SMALLOC_FLOW_FROM_CONTENTS);
   }
   // Sites first: without one to start from, the flows between keys are of no use.
   for (const KeyedSummary::Flow &Flow : OfKeys)

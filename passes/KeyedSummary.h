@@ -76,10 +76,17 @@ private:
   uint64_t resultKey(const llvm::Function &F);
   uint64_t otherwiseKey(const llvm::Function &F);
   uint64_t globalKey(const llvm::GlobalVariable &G, int64_t Offset);
+  uint64_t blockKey(const llvm::Value &Object);
+  uint64_t fieldBlock(const llvm::Value *Address);
+  std::string ownOf(const llvm::GlobalValue &G);
   std::optional<uint64_t> fieldKey(const llvm::Instruction &Access);
   std::optional<uint64_t> fieldOf(const llvm::MDNode *Tag);
+  std::optional<uint64_t> fieldOf(const llvm::MDNode *Struct, uint64_t Offset,
+                                  const llvm::MDNode *Accessed);
+  const llvm::MDNode *structureAt(const llvm::Value *Pointer);
+  llvm::SmallVector<KeyRoot, 2> pointersAt(const llvm::Value *Address);
+  const llvm::Value *throughPlace(const llvm::CallBase &Call);
   void walk(const llvm::Value *V, Roots &Out, llvm::SmallPtrSetImpl<const llvm::Value *> &Seen);
-  void walkAlloca(const llvm::Value *Slot, Roots &Out);
   bool outsiders(const llvm::CallBase &Call, const llvm::Function *&Callee);
 
   llvm::Module &M;
@@ -89,7 +96,16 @@ private:
   const llvm::DataLayout &Layout;
   llvm::DenseMap<uint64_t, std::string> Names;
   llvm::DenseMap<const llvm::MDNode *, std::optional<uint64_t>> Fields; ///< by type tag
-  llvm::MapVector<uint64_t, uint64_t> Otherwise; ///< result key to otherwiseKey
+  llvm::DenseMap<const llvm::Value *, const llvm::MDNode *> Structures; ///< by pointer
+  /// A variable or a local one: its memory, and the places in it that hold pointers.
+  struct Place {
+    uint64_t Block = 0;
+    llvm::SmallVector<uint64_t, 2> Pointers;
+  };
+  llvm::MapVector<const llvm::Value *, Place> Places;
+  llvm::DenseSet<uint64_t> Blocks;
+  llvm::MapVector<uint64_t, uint64_t> FieldBlocks; ///< a field's memory to the field
+  llvm::MapVector<uint64_t, uint64_t> Otherwise;   ///< result key to otherwiseKey
 };
 
 } // namespace smalloc

@@ -11,6 +11,7 @@
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -288,6 +289,8 @@ void UnitAnalysis::summarise(UnitVerdicts &Result) {
   for (const LoopReference &R : References) {
     if (R.Repeated || Best.size() >= MaxKeyAccesses)
       continue;
+    if (isa<AllocaInst, GlobalVariable>(getUnderlyingObject(R.Pointer)))
+      continue; // no site's memory
     auto Roots = Keys.rootsOf(R.Pointer);
     if (Roots.empty())
       continue;
@@ -312,9 +315,9 @@ void UnitAnalysis::summarise(UnitVerdicts &Result) {
   }
   for (auto &[Key, A] : Best)
     Out.Accesses.push_back(std::move(A));
-  Out.Names = Keys.names();
   if (!O.CoverageDir.empty())
-    Result.Coverage = accessCoverage(M, FAM, Origins, Keys);
+    Result.Coverage = accessCoverage(M, FAM, Origins, Keys); // asks for further names
+  Out.Names = Keys.names();
 }
 
 UnitVerdicts UnitAnalysis::run() {

@@ -67,16 +67,16 @@ const char *string_of(const smalloc_keys &b, uint32_t offset) {
 /// References to edges and accesses are their number plus one; 0 is none.
 struct KeyJoin::Node {
   uint64_t hash;
-  uint32_t first_in;  ///< edges that lead here
-  uint32_t access[2]; ///< what reaches the node itself, and the contents of its memory
-  uint32_t edge[2];   ///< the way it came: an edge that leads away from here
+  uint32_t first_in, first_out; ///< edges that lead here and away from here
+  uint32_t access[kPlaceKinds]; ///< what reaches each Place of it
+  uint32_t edge; ///< the way that came to the node itself: one that leads away from here
   bool used, wrapper;
 };
 struct KeyJoin::Edge {
   const smalloc_flow *flow;
   const smalloc_keys *block;
   uint32_t from, to;
-  uint32_t next_in;
+  uint32_t next_in, next_out;
 };
 struct KeyJoin::Access {
   const smalloc_key_access *access;
@@ -99,7 +99,7 @@ size_t KeyJoin::scratch_bytes() {
   while (slots_ < 2 * flow_count_ + access_count_ + (flow_count_ + access_count_) / 2)
     slots_ *= 2;
   return slots_ * sizeof(Node) + flow_count_ * sizeof(Edge) + access_count_ * sizeof(Access) +
-         2 * slots_ * sizeof(uint32_t);
+         kPlaceKinds * slots_ * sizeof(uint32_t);
 }
 
 KeyJoin::Node &KeyJoin::insert(uint64_t hash) {
@@ -148,9 +148,13 @@ void KeyJoin::add_edges() {
       if ((flow.flags & SMALLOC_FLOW_UNLESS_WRAPPER) && from.wrapper)
         continue;
       Node &to = insert(flow.to);
-      edges_[edge_count_] = {&flow, b, static_cast<uint32_t>(&from - nodes_),
-                             static_cast<uint32_t>(&to - nodes_), to.first_in};
-      to.first_in = ++edge_count_;
+      edges_[edge_count_] = {&flow,
+                             b,
+                             static_cast<uint32_t>(&from - nodes_),
+                             static_cast<uint32_t>(&to - nodes_),
+                             to.first_in,
+                             from.first_out};
+      to.first_in = from.first_out = ++edge_count_;
     }
   }
 }
@@ -182,32 +186,38 @@ void KeyJoin::sort_accesses() {
   }
 }
 
-void KeyJoin::visit(uint32_t node, unsigned contents, uint32_t access, uint32_t edge) {
+void KeyJoin::visit(uint32_t node, Place place, uint32_t access, uint32_t edge) {
   Node &n = nodes_[node];
-  if (n.access[contents])
+  if (n.access[place] || (place == kStored && n.access[kContents]))
     return;
-  n.access[contents] = access;
-  n.edge[contents] = edge;
-  work_[work_size_++] = node * 2 + contents;
+  n.access[place] = access;
+  if (place == kItself)
+    n.edge = edge;
+  work_[work_size_++] = node * kPlaceKinds + place;
 }
 
 void KeyJoin::spread(const Access &access) {
   uint32_t number = static_cast<uint32_t>(&access - accesses_) + 1;
   work_size_ = 0;
-  visit(static_cast<uint32_t>(&insert(access.access->key) - nodes_), access.access->contents != 0,
-        number, 0);
+  visit(static_cast<uint32_t>(&insert(access.access->key) - nodes_),
+        access.access->contents ? kContents : kItself, number, 0);
   while (work_size_ > 0) {
-    uint32_t at = work_[--work_size_];
-    unsigned contents = at & 1;
-    for (uint32_t e = nodes_[at / 2].first_in; e; e = edges_[e - 1].next_in) {
-      unsigned flags = edges_[e - 1].flow->flags;
-      unsigned to = (flags & SMALLOC_FLOW_TO_CONTENTS) != 0;
-      unsigned from = (flags & SMALLOC_FLOW_FROM_CONTENTS) != 0;
-      if (to == contents)
-        visit(edges_[e - 1].from, from, number, e);
-      else if (contents && !from) // a block's contents go where the block goes
-        visit(edges_[e - 1].from, 1, number, e);
+    const uint32_t at = work_[--work_size_] / kPlaceKinds;
+    const Place place = static_cast<Place>(work_[work_size_] % kPlaceKinds);
+    for (uint32_t e = nodes_[at].first_in; e; e = edges_[e - 1].next_in) {
+      const unsigned flags = edges_[e - 1].flow->flags;
+      const bool to = flags & SMALLOC_FLOW_TO_CONTENTS, from = flags & SMALLOC_FLOW_FROM_CONTENTS;
+      if (to == (place != kItself))
+        visit(edges_[e - 1].from, from ? kContents : kItself, number, e);
+      else if (place == kContents && !from) // a block's contents go where the block goes
+        visit(edges_[e - 1].from, kContents, number, e);
     }
+    if (place == kItself)
+      continue;
+    // What those store in it whom the block was handed to.
+    for (uint32_t e = nodes_[at].first_out; e; e = edges_[e - 1].next_out)
+      if (!(edges_[e - 1].flow->flags & (SMALLOC_FLOW_TO_CONTENTS | SMALLOC_FLOW_FROM_CONTENTS)))
+        visit(edges_[e - 1].to, kStored, number, e);
   }
 }
 
@@ -221,7 +231,7 @@ void KeyJoin::run(void *scratch) {
   nodes_ = reinterpret_cast<Node *>(take(slots_ * sizeof(Node)));
   edges_ = reinterpret_cast<Edge *>(take(flow_count_ * sizeof(Edge)));
   accesses_ = reinterpret_cast<Access *>(take(access_count_ * sizeof(Access)));
-  work_ = reinterpret_cast<uint32_t *>(take(2 * slots_ * sizeof(uint32_t)));
+  work_ = reinterpret_cast<uint32_t *>(take(kPlaceKinds * slots_ * sizeof(uint32_t)));
   add_edges();
   uint32_t count = 0;
   KeyBlocks blocks(start_, stop_);
@@ -236,14 +246,14 @@ void KeyJoin::run(void *scratch) {
 JoinedAccess KeyJoin::of(uint64_t node) const {
   JoinedAccess found;
   const Node *n = node ? find(node) : nullptr;
-  if (!n || !n->access[0])
+  if (!n || !n->access[kItself])
     return found;
-  const Access &access = accesses_[n->access[0] - 1];
+  const Access &access = accesses_[n->access[kItself] - 1];
   found.access = access.access;
   found.block = access.block;
-  if (n->edge[0]) {
-    found.first = edges_[n->edge[0] - 1].flow;
-    found.first_block = edges_[n->edge[0] - 1].block;
+  if (n->edge) {
+    found.first = edges_[n->edge - 1].flow;
+    found.first_block = edges_[n->edge - 1].block;
   }
   return found;
 }

@@ -6,9 +6,14 @@
 //
 // An access is carried against the flows, from its key to everything that may flow there, the one
 // that pays from the smallest size on first: the first to arrive at a node is the one that counts
-// there. So it ends after one visit to each node, whatever the graph, and two units that say
+// there. So it ends after three visits to each node, whatever the graph, and two units that say
 // different things of one key (two structures of one name and layout, ODR copies) cost a worse
 // estimate at most. O(records), but for sorting the accesses. Allocates nothing.
+//
+// What a block's memory holds came with the block, or was stored by somebody whom the block was
+// handed to (an out-parameter, an argument that the callee fills). Carried against the flows, an
+// access to it goes back to where the block came from, and down to whom it was handed, there only
+// to what they store themselves: two callers of one function do not see each other's memory.
 #ifndef SMALLOC_CORE_KEY_JOIN_H
 #define SMALLOC_CORE_KEY_JOIN_H
 
@@ -64,7 +69,9 @@ private:
   void add_edges();
   void sort_accesses();
   void spread(const Access &access);
-  void visit(uint32_t node, unsigned contents, uint32_t access, uint32_t edge);
+  /// A node's pointer itself; what its memory holds; of that, what is stored there or further down.
+  enum Place { kItself, kContents, kStored, kPlaceKinds };
+  void visit(uint32_t node, Place place, uint32_t access, uint32_t edge);
 
   const void *start_, *stop_;
   uint32_t flow_count_ = 0, access_count_ = 0, edge_count_ = 0, slots_ = 0;

@@ -73,10 +73,10 @@ modules, link = study.read(pathlib.Path("own")), study.read(pathlib.Path("linked
 assert sum(m["accesses"] for m in modules) == 7 and sum(m["attributed"] for m in modules) == 2, modules
 assert sum(m["unnamed"] for m in modules) == 0, modules
 seen = study.reached(modules)
-joined = sum(n["accesses"] for m in modules for n in m["named"] if any((k, c) in seen for k, c in n["places"]))
+joined = sum(n["accesses"] for m in modules for n in m["named"] if any((k, c) in seen for k, c, _ in n["places"]))
 assert joined == 3, (joined, modules)
 elsewhere = study.reached(modules, "elsewhere")
-local = [n for m in modules for n in m["named"] if all((k, c) in elsewhere and (k, c) not in seen for k, c in n["places"])]
+local = [n for m in modules for n in m["named"] if all((k, c) in elsewhere and (k, c) not in seen for k, c, _ in n["places"])]
 assert [n["accesses"] for n in local] == [1], (local, modules)
 # The stack is no heap; nobody calls never(), so the linker has removed it.
 assert (link[0]["accesses"], link[0]["attributed"]) in ((5, 5), (6, 5)), link

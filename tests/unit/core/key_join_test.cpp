@@ -135,6 +135,27 @@ TEST(KeyJoin, WhatIsLoadedFromContentsFlowsOn) {
   EXPECT_EQ(j.of(kOther), nullptr);
 }
 
+TEST(KeyJoin, WhatACalleeStoresComesBack) {
+  // double *p; make(&p); walk(&p): kOther is p's memory, make's argument is kKey; it hands that on to kNext, which stores.
+  Joined j(Section()
+               .block({flow(kOther, kKey), flow(kOther, kLast)})
+               .block({flow(kKey, kNext)})
+               .block({flow(kSite, kNext, SMALLOC_FLOW_TO_CONTENTS)})
+               .block({}, {access(kLast, 1, true)}));
+  EXPECT_NE(j.of(kSite), nullptr);
+  EXPECT_EQ(j.of(kOther), nullptr);
+}
+
+TEST(KeyJoin, CallersOfOneFunctionDoNotSeeEachOthersMemory) {
+  // One caller's memory holds kSite, the other's is walked; the function that both call stores kOther.
+  constexpr uint64_t first = 20, second = 21;
+  Joined j(Section().block({flow(kSite, first, SMALLOC_FLOW_TO_CONTENTS), flow(first, kKey),
+                            flow(second, kKey), flow(kOther, kKey, SMALLOC_FLOW_TO_CONTENTS)},
+                           {access(second, 1, true)}));
+  EXPECT_EQ(j.of(kSite), nullptr);
+  EXPECT_NE(j.of(kOther), nullptr);
+}
+
 TEST(KeyJoin, AWrapperIsSeenThrough) {
   std::vector<smalloc_flow> flows = {flow(kSite, kKey),
                                      flow(kKey, kNext, SMALLOC_FLOW_UNLESS_WRAPPER)};
