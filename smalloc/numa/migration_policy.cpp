@@ -476,15 +476,30 @@ void MigrationPolicy::carried_out(const Move &move, bool done) {
   else
     counters_.moved_units++;
   if (move.action == Action::kInterleave)
-    counters_.interleaved++;
-  else if (page && carried_++ % trial_stride_ == 0 && trial_count_ < kTrials) {
-    const PageCounts &c = unit.page[move.page];
-    auto aged = [&](uint8_t node) {
-      return static_cast<uint16_t>(c.count(node) * options_.keep256 / 256);
-    };
-    trials_[trial_count_++] = {&unit,     move.page, aged(move.from),        aged(move.to),
-                               move.from, move.to,   move.saved_ns_interval, 0};
-  }
+    counters_.interleaved++; // for the balance: nothing was promised of its own accesses
+  else if (carried_++ % trial_stride_ == 0 && trial_count_ < kTrials)
+    remember(move);
+}
+
+uint32_t MigrationPolicy::count_of(const Unit &unit, uint16_t page, uint8_t node,
+                                   unsigned keep256) {
+  uint32_t sum = 0;
+  const unsigned first = page == kWholeUnit ? 0 : page;
+  for (unsigned p = first; p < (page == kWholeUnit ? kPagesPerUnit : first + 1u); p++)
+    sum += unit.page[p].count(node) * keep256 / 256; // page by page, as they will age
+  return sum;
+}
+
+void MigrationPolicy::remember(const Move &move) {
+  const uint16_t page = move.action == Action::kMovePage ? move.page : kWholeUnit;
+  trials_[trial_count_++] = {move.unit,
+                             count_of(*move.unit, page, move.from, options_.keep256),
+                             count_of(*move.unit, page, move.to, options_.keep256),
+                             page,
+                             move.from,
+                             move.to,
+                             move.saved_ns_interval,
+                             0};
 }
 
 void MigrationPolicy::forget(const Unit &unit) {
@@ -510,12 +525,11 @@ void MigrationPolicy::judge_trials() {
   unsigned waiting = 0, judged = 0;
   for (unsigned i = 0; i < trial_count_; i++) {
     Trial t = trials_[i];
-    const PageCounts &c = t.unit->page[t.page];
-    double near = static_cast<double>(c.count(t.to)) - t.to_count;
-    double far = static_cast<double>(c.count(t.from)) - t.from_count;
+    const double near = static_cast<double>(count_of(*t.unit, t.page, t.to, 256)) - t.to_count;
+    const double far = static_cast<double>(count_of(*t.unit, t.page, t.from, 256)) - t.from_count;
     if (near <= 0 && far <= 0) {
-      t.to_count = static_cast<uint16_t>(t.to_count * options_.keep256 / 256);
-      t.from_count = static_cast<uint16_t>(t.from_count * options_.keep256 / 256);
+      t.to_count = count_of(*t.unit, t.page, t.to, options_.keep256);
+      t.from_count = count_of(*t.unit, t.page, t.from, options_.keep256);
       if (t.waited++ < kMostWaits)
         trials_[waiting++] = t;
       continue;

@@ -159,12 +159,17 @@ private:
   /// A sample of carried out moves, looked at again when their next interval is over.
   struct Trial {
     Unit *unit;
-    uint16_t page, from_count, to_count;
+    uint32_t from_count, to_count;
+    uint16_t page; ///< kWholeUnit: a superpage
     uint8_t from, to;
     float saved_ns; ///< promised, per interval
     uint8_t waited; ///< intervals in which nobody used the page
   };
   static constexpr unsigned kTrials = 1024;
+  static constexpr uint16_t kWholeUnit = kPagesPerUnit;
+  /// What the aged counts of this page, or of all of the unit, will be; 256: what they are.
+  static uint32_t count_of(const Unit &unit, uint16_t page, uint8_t node, unsigned keep256);
+  void remember(const Move &move);
 
   double latency(unsigned from, unsigned to) const { return latency_[from][to]; }
   double accesses(double counts) const; ///< per interval, that so many aged counts stand for

@@ -212,6 +212,56 @@ TEST(MigrationPolicy, LosesTrustInPagesThatWander) {
   EXPECT_LT(moves_of_late(ours), 2u * 64);
 }
 
+// The same with superpages, which move whole: their promises count as those of pages do.
+TEST(MigrationPolicy, LosesTrustInSuperpagesThatWander) {
+  auto moves_of_late = [](PolicyOptions o, bool wander) {
+    o.freeze_intervals = 0;
+    FakeMachine m(fake_topology(2), o, 8);
+    for (Unit *u : m.unit)
+      u->granularity = Granularity::kSuperpage;
+    size_t late = 0;
+    for (unsigned i = 0; i < 40; i++) {
+      for (unsigned u = 0; u < 8; u++)
+        for (unsigned p = 0; p < kPagesPerUnit; p += 8)
+          m.access(u, p, wander && i % 2 ? 0 : 1, 8);
+      const size_t n = m.interval().size();
+      late += i >= 20 ? n : 0;
+    }
+    if (!wander) {
+      EXPECT_EQ(m.policy.counters().moved_units, 8u);
+      EXPECT_GT(m.policy.trust(), 0.95);
+    }
+    return late;
+  };
+  PolicyOptions paper = PolicyOptions::paper(), ours = options();
+  ours.keep256 = 0;
+  ours.sample_period = 10000;
+  EXPECT_EQ(moves_of_late(paper, true), 20u * 8);
+  EXPECT_LT(moves_of_late(ours, true), 2u * 8);
+  EXPECT_EQ(moves_of_late(ours, false), 0u);
+}
+
+// Nobody used a moved superpage for a while: that says nothing, and later it is judged by what came then.
+TEST(MigrationPolicy, WaitsForTheUsersOfAMovedSuperpage) {
+  PolicyOptions o = options();
+  o.sample_period = 10000;
+  FakeMachine m(fake_topology(2), o, 8);
+  for (Unit *u : m.unit)
+    u->granularity = Granularity::kSuperpage;
+  const auto use = [&](uint8_t node) {
+    for (unsigned u = 0; u < 8; u++)
+      for (unsigned p = 0; p < kPagesPerUnit; p += 8)
+        m.access(u, p, node, 3);
+  };
+  use(1);
+  ASSERT_EQ(m.interval().size(), 8u);
+  m.interval(); // nobody
+  EXPECT_EQ(m.policy.trust(), 1);
+  use(0);
+  m.interval();
+  EXPECT_LT(m.policy.trust(), 0.1);
+}
+
 TEST(MigrationPolicy, KeepsItsTrustInMovesThatHelp) {
   FakeMachine m(fake_topology(2), options());
   for (unsigned i = 0; i < 10; i++) {
