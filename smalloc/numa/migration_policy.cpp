@@ -215,6 +215,11 @@ size_t MigrationPolicy::plan_superpage(Unit &unit, Move *out, size_t capacity) {
   if (!options_.benefit_test || most >= options_.whole_share * total) {
     if (best.node == home)
       return 0;
+    // One interval, the first, may be a start or a processor that had to wait; and 512 pages are much to move for it.
+    if (options_.neighbours && unit.quiet == 0) {
+      counters_.mixed_left++;
+      return 0;
+    }
     double gain = benefit(best.saved_ns, options_.move_superpage_ns);
     if (gain > 0)
       return whole(Action::kMoveUnit, best.node, best.saved_ns, gain);

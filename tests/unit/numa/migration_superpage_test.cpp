@@ -150,6 +150,26 @@ TEST(MigrationSuperpage, DoesNotTakeACompletedInitialisationForAUser) {
   EXPECT_EQ(count(moves, Action::kMoveUnit), 2u);
 }
 
+// Two nodes use all superpages alike, but in the first interval one of them hardly gets a processor: half of the superpages move, for
+// the balance, and none goes to and fro.
+TEST(MigrationSuperpage, DoesNotTakeAProcessorThatHadToWaitForNobody) {
+  PolicyOptions o = options();
+  o.sample_period = 3000;
+  o.neighbours = true;
+  SuperpageMachine m(2, o, 8);
+  size_t moves = 0;
+  for (unsigned i = 0; i < 15; i++) {
+    for (unsigned u = 0; u < 8; u++)
+      for (unsigned p = 0; p < kPagesPerUnit; p += 8) {
+        m.access(u, p, 1, 2);
+        m.access(u, p, 0, i == 0 ? p % 64 == 0 : 2);
+      }
+    moves += m.interval().size();
+  }
+  EXPECT_EQ(moves, 4u);
+  EXPECT_EQ(m.policy.counters().interleaved, 4u);
+}
+
 // Random users, seen once in every so many pages: no part belongs to anybody.
 TEST(MigrationSuperpage, IsNotFooledByLargerPieces) {
   unsigned splits = 0;
