@@ -13,7 +13,7 @@
 
 namespace smalloc::cli {
 
-// What a caller can rely on; 125 to 127 are those of env(1) and belong to `smalloc run` alone.
+// What a caller can rely on; 125 to 127 are those of env(1) and belong to verbs that run a command.
 enum ExitStatus : int {
   kDone = 0,
   kFailed = 1,

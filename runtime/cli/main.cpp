@@ -26,8 +26,11 @@ bool runs_a_command(const std::string &verb) {
 }
 
 // What runs a command answers for itself like env(1): 2 and 1 belong to that command.
-int own_status(const std::string &verb, int status) {
-  return runs_a_command(verb) ? int{kRunFailed} : status;
+int own_status(int argc, char **argv, int status) {
+  const std::string verb = argc > 1 ? argv[1] : "", part = argc > 2 ? argv[2] : "";
+  const bool runs =
+      runs_a_command(verb) || (verb == kNumaVerb.name && (part == "record" || part == "replay"));
+  return runs ? int{kRunFailed} : status;
 }
 
 void check_verb(const std::string &name) {
@@ -136,12 +139,12 @@ int main(int argc, char **argv) {
     // The command's own failures to start keep their numbers.
     return failure.status == kNotFound || failure.status == kNotExecutable
                ? failure.status
-               : own_status(verb, failure.status);
+               : own_status(argc, argv, failure.status);
   } catch (const std::bad_alloc &) {
     print_failure(
         {"out of memory", verb, "the file is larger than what may be allocated", {}, kFailed});
   } catch (const std::exception &error) {
     print_failure({"unexpected failure", verb, error.what(), {}, kFailed});
   }
-  return own_status(verb, kFailed);
+  return own_status(argc, argv, kFailed);
 }

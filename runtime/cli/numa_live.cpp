@@ -6,10 +6,12 @@
 
 #include "runtime/cli/diagnostics.h"
 #include "runtime/cli/verbs.h"
+#include "runtime/numa/live/migration_log.h"
 
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <fstream>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,6 +19,19 @@
 #include <unistd.h>
 
 namespace smalloc::cli {
+namespace {
+
+/// Here, so that it is said before the command runs, and also where nothing would migrate.
+void check_log(const std::string &path) {
+  const std::string header = numa::kLogHeader;
+  std::string begin(header.size(), '\0');
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(begin.data(), static_cast<std::streamsize>(begin.size())) || begin != header)
+    throw Failure{"cannot use the log", path, "it does not begin with '" + header + "'",
+                  "smalloc numa record -o LOG -- ./app", kFailed};
+}
+
+} // namespace
 
 void numa_run(const NumaRunOptions &o) {
   const std::vector<std::string> &command = command_behind_dashes();
@@ -33,6 +48,7 @@ void numa_run(const NumaRunOptions &o) {
     if (!realpath(o.from.c_str(), path))
       throw Failure{"cannot read the log", o.from, error_text(errno),
                     "smalloc numa record -o " + o.from + " -- ./app", kFailed};
+    check_log(o.from);
     add(o.place ? "numa_place" : "numa_replay", path);
   }
   add("numa_source", o.source);

@@ -17,17 +17,7 @@ if [ "$nodes" = 1 ]; then
   expect_match out ' wrong 0$'
 fi
 
-# The first processor is node 1's, which this machine has not got.
-for n in 0 1; do
-  mkdir -p "sys/devices/system/node/node$n"
-  printf 'Node %s MemTotal: 4000000 kB\nNode %s MemFree: 3000000 kB\n' $n $n >"sys/devices/system/node/node$n/meminfo"
-done
-echo 0-1 >sys/devices/system/node/online
-processors=$(getconf _NPROCESSORS_CONF)
-if [ "$processors" -gt 1 ]; then echo "1-$((processors - 1))"; else echo; fi >sys/devices/system/node/node0/cpulist
-echo 0 >sys/devices/system/node/node1/cpulist
-echo "10 30" >sys/devices/system/node/node0/distance
-echo "30 10" >sys/devices/system/node/node1/distance
+. "$SMALLOC_SOURCE/tests/integration/fixtures/two_nodes.bash"
 conf="sysfs:$tmp/sys,numa_interval:0.5,numa_clock:500,stats:exit"
 expect_status 0 "$SMALLOC" run --numa migrate --conf "$conf,numa_log:log" -- "$walker" far base 2 3
 expect_match out ' wrong 0$'
@@ -70,10 +60,23 @@ move interval=1 address=0000000000001000 pages=1 from=0 to=0 action=page result=
 LOG
 expect_status 0 "$SMALLOC" numa replay --static moves.log -o log --conf "sysfs:$tmp/sys" -- "$walker" idle base 2 0.5
 [ "$(ended replay_moves)" = 1 ] && [ "$(ended replay_done)" = 0 ] || { cat log; fail "the page at 4096 is nobody's"; }
-expect_error 1 'cannot read the log \(none.log\): ' "$SMALLOC" numa replay none.log -- "$walker" idle base 2 0.1
-expect_error 2 'no command to run' "$SMALLOC" numa record
+# What is wrong before the command runs is said with a status of our own, on a machine of one node, too.
+expect_error 125 'cannot read the log \(none.log\): ' "$SMALLOC" numa replay none.log -- touch ran
+expect_error 125 'no command to run' "$SMALLOC" numa record
+expect_error 125 'interval' "$SMALLOC" numa record --interval 99 -- touch ran
 echo nonsense >bad.log
-expect_status 0 "$SMALLOC" numa replay bad.log -o log --conf "sysfs:$tmp/sys" -- "$walker" idle base 2 0.1
+: >empty.log
+for log in bad empty; do
+  expect_error 125 "cannot use the log \\($log.log\\): it does not begin with '# smalloc.numa.log/1'" "$SMALLOC" numa replay $log.log -- touch ran
+done
+[ ! -e ran ] || fail "the command ran"
+expect_status 127 "$SMALLOC" numa record -o log -- ./nowhere
+expect_status 7 "$SMALLOC" numa record -o log --conf "sysfs:$tmp/sys" -- sh -c 'exit 7'
+if [ "$nodes" = 1 ]; then
+  expect_status 0 "$SMALLOC" numa record -o 'r.%p.log' -- true
+  expect_match err 'this machine has one node.* the log r\.[0-9]+\.log is not written'
+fi
+expect_status 0 env SMALLOC_CONF="numa:migrate,numa_replay:bad.log,sysfs:$tmp/sys" LD_PRELOAD="$PRELOAD" "$walker" idle base 2 0.1
 expect_match err "smalloc: warning: numa \(.*bad.log\): it does not begin with '# smalloc.numa.log/1'"
 
 # A program that was compiled to leave a profile tells its accesses to the migrator instead, each page of it.

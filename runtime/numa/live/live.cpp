@@ -283,8 +283,9 @@ __attribute__((constructor(102))) void start() {
   if (why) {
     TextBuffer<768> t;
     t.put(why);
-    if (*options.log)
-      t.put("; the log ").put(options.log).put(" is not written");
+    char log[512];
+    if (*options.log && trace::expand_path(options.log, log, sizeof log))
+      t.put("; the log ").put(log).put(" is not written");
     warn("migrate", t.put_char('\0').data());
     if (*options.log)
       say(TextBuffer<128>().put("hint: smalloc numa topology shows the nodes, smalloc numa "
