@@ -99,9 +99,9 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O) {
   // Copies of an ODR function in several units share one record, under a name that all of them give it.
   const bool Shared = In && (In->hasLinkOnceLinkage() || In->hasWeakLinkage());
   const std::string &Name = V.Name;
-  auto Place = [&](GlobalVariable *G, StringRef Section) {
+  auto Place = [&](GlobalVariable *G, StringRef Section, unsigned Alignment) {
     G->setSection(Section);
-    G->setAlignment(Align(8));
+    G->setAlignment(Align(Alignment));
     if (Shared) {
       G->setVisibility(GlobalValue::HiddenVisibility);
       G->setComdat(M.getOrInsertComdat(Name));
@@ -116,7 +116,7 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O) {
     Cell = new GlobalVariable(M, CellType, /*isConstant=*/false, Linkage,
                               Constant::getNullValue(CellType),
                               Shared ? Name + "_cell" : Name + ".cell");
-    Place(Cell, SMALLOC_CELLS_SECTION);
+    Place(Cell, SMALLOC_CELLS_SECTION, SMALLOC_CELL_ALIGNMENT);
     Cell->setExternallyInitialized(true); // the runtime steers it: never folded
   }
 
@@ -147,7 +147,7 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O) {
                                                I64,   Text->getType()},
                                            /*isPacked=*/true);
   auto *Record = new GlobalVariable(M, RecordType, /*isConstant=*/true, Linkage, nullptr, Name);
-  Place(Record, SMALLOC_SITES_SECTION);
+  Place(Record, SMALLOC_SITES_SECTION, 8);
   auto Distance = [&](Constant *To, Constant *From) {
     return ConstantExpr::getSub(ConstantExpr::getPtrToInt(To, I64),
                                 ConstantExpr::getPtrToInt(From, I64));

@@ -235,7 +235,7 @@ Function *sizedThunk(Module &M, AllocFamily Family, Function *Original) {
     Bytes = B.CreateSelect(B.CreateExtractValue(Pair, 1), B.getInt64(-1),
                            B.CreateExtractValue(Pair, 0));
   }
-  if (Shape.MayBeDirect)
+  if (Shape.MayBeDirect || Family == AllocFamily::Calloc)
     countWhereLeft(B, Word, All.back(), Bytes, Block("judge"), Plain);
   // In pages, rounded up; what wraps around is refused by the program's own function. One instruction a statement: the
   // order of arguments is the host compiler's choice.

@@ -88,11 +88,19 @@ public:
     constexpr uint64_t kOthers = uint64_t{SMALLOC_SITE_UNDECIDED | SMALLOC_CELL_SERVED} << 8 | 0xff;
     return (word & (kSmall | kOthers)) == kSmall;
   }
+  /// Counts so many bytes of a site that several threads share, by thread. False: it is time for a sample.
+  static bool counts_apart(size_t bytes) {
+    t_small.left_bytes += bytes;
+    return t_small.left_bytes < SiteSizes::kSharedSampleBytes;
+  }
   /// Is it a small request of a site that the program's malloc serves, and nothing to look at (one is, in 64 KiB)? Counts
   /// it then: what a site costs that is left alone.
   static bool stays_outside(smalloc_cell *cell, size_t bytes) {
-    if (!left_outside(__atomic_load_n(&cell->word, __ATOMIC_RELAXED)) || bytes >= kSuperpageBytes)
+    const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+    if (!left_outside(word) || bytes >= kSuperpageBytes)
       return false;
+    if (word & SMALLOC_CELL_SHARED)
+      return counts_apart(bytes);
     const uint64_t requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
     if (SMALLOC_UNLIKELY(SiteSizes::is_sample(requested, requested + bytes)))
       return false;
@@ -186,8 +194,8 @@ private:
   SMALLOC_COLD bool may_end(const char *call, const void *p, ObjectNote &note);
   SMALLOC_COLD bool refuse(const char *call, const void *p);
   SMALLOC_COLD bool start_serving(smalloc_cell *cell, uint64_t word, uint64_t requested,
-                                  size_t bytes);
-  SMALLOC_COLD bool may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes);
+                                  uint64_t bytes);
+  SMALLOC_COLD bool may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes, uint64_t apart);
   void watch_program_heap();
   void trim_program_heap();
   void arm_any();

@@ -128,7 +128,7 @@ static bool may_leave_holes(uint64_t resident, uint64_t requested) {
 
 /// Shall our heap serve the small requests of a site from this one on? Asked at one request in 64 KiB until it is so; the
 /// process' memory is read at 4, 8, 16 ... MiB requested.
-bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requested, size_t bytes) {
+bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requested, uint64_t bytes) {
   if (strategy_ != HeapStrategy::kSuperpage) {
     if (!is_look(requested, requested + bytes))
       return false;
@@ -161,7 +161,8 @@ bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requeste
                         ? 0
                         : SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes);
   __atomic_fetch_or(&cell->word, uint64_t{SMALLOC_CELL_SERVED} << 8, __ATOMIC_RELAXED);
-  __atomic_fetch_and(&cell->word, ~uint64_t{SMALLOC_CELL_LEFT}, __ATOMIC_RELAXED);
+  __atomic_fetch_and(&cell->word, ~uint64_t{SMALLOC_CELL_LEFT | SMALLOC_CELL_SHARED},
+                     __ATOMIC_RELAXED);
   return true;
 }
 
@@ -189,10 +190,10 @@ void Runtime::trim_program_heap() {
 
 /// One request in 64 KiB of a site: does it still pay to serve it, if it is served? False: no longer. What it has got
 /// stays.
-bool Runtime::may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes) {
+bool Runtime::may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes, uint64_t apart) {
   if (!sizes_decide(word, strategy_))
     return true;
-  if (!g_site_sizes.sample(cell, bytes))
+  if (!g_site_sizes.sample(cell, bytes, apart, &t_small))
     return true;
   if (!(SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_SERVED)) {
     if (mapped_.any())
@@ -207,6 +208,33 @@ bool Runtime::may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes) {
   __atomic_fetch_and(&cell->word, ~(uint64_t{SMALLOC_CELL_SERVED | SMALLOC_CELL_DIRECT} << 8),
                      __ATOMIC_RELAXED);
   return false;
+}
+
+/// What a request adds to what its site has requested: its bytes, or, at a site that several threads share, what this
+/// thread has taken from all of those since its last sample. False: nothing is added yet.
+static bool count_request(smalloc_cell *cell, uint64_t word, uint64_t &bytes, uint64_t &requested) {
+  if (SMALLOC_LIKELY(!(word & SMALLOC_CELL_SHARED))) {
+    requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&cell->requested_bytes, requested + bytes, __ATOMIC_RELAXED);
+    return true;
+  }
+  constexpr uint64_t kApart = SiteSizes::kSharedSampleBytes;
+  if (t_small.left_bytes < kApart && Runtime::counts_apart(bytes)) // else an entry has counted it
+    return false;
+  bytes = t_small.left_bytes / kApart * kApart;
+  t_small.left_bytes -= bytes;
+  requested = __atomic_fetch_add(&cell->requested_bytes, bytes, __ATOMIC_RELAXED);
+  return true;
+}
+
+/// The program's malloc serves the site: who counts what it asks for from now on?
+static void count_where_left(smalloc_cell *cell, uint64_t word) {
+  const uint64_t counts = g_site_sizes.is_shared(cell) ? SMALLOC_CELL_SHARED : SMALLOC_CELL_LEFT;
+  constexpr uint64_t kEither = SMALLOC_CELL_SHARED | SMALLOC_CELL_LEFT;
+  if ((word & kEither) == counts)
+    return;
+  __atomic_fetch_and(&cell->word, ~kEither, __ATOMIC_RELAXED);
+  __atomic_fetch_or(&cell->word, counts, __ATOMIC_RELAXED);
 }
 
 /// Bytes of direct sites that the thread has taken without asking since it was last armed. Not every request at a direct
@@ -250,16 +278,21 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     } else if (!always && !(flags & SMALLOC_SITE_SMALL) && bytes < min_bytes) {
       return nullptr;
     }
-    uint64_t requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
-    __atomic_store_n(&cell->requested_bytes, requested + bytes, __ATOMIC_RELAXED);
-    if (SMALLOC_UNLIKELY(SiteSizes::is_sample(
-            requested, requested + bytes + (flags & SMALLOC_CELL_DIRECT ? directly_taken() : 0))) &&
-        !may_go_on(cell, word, bytes))
+    uint64_t requested, added = bytes;
+    if (!count_request(cell, word, added, requested))
+      return nullptr;
+    const uint64_t apart = word & SMALLOC_CELL_SHARED ? added : uint64_t{SiteSizes::kSampleBytes};
+    if (SMALLOC_UNLIKELY(
+            (word & SMALLOC_CELL_SHARED) ||
+            SiteSizes::is_sample(requested,
+                                 requested + bytes +
+                                     (flags & SMALLOC_CELL_DIRECT ? directly_taken() : 0))) &&
+        !may_go_on(cell, word, bytes, apart))
       return nullptr;
     if (SMALLOC_UNLIKELY(!(flags & SMALLOC_CELL_SERVED)) &&
-        !start_serving(cell, word, requested, bytes)) {
-      if (left_outside(word) && !(word & SMALLOC_CELL_LEFT)) // its thunk counts from now on
-        __atomic_fetch_or(&cell->word, SMALLOC_CELL_LEFT, __ATOMIC_RELAXED);
+        !start_serving(cell, word, requested, added)) {
+      if (left_outside(word))
+        count_where_left(cell, word);
       return nullptr;
     }
     if (SMALLOC_UNLIKELY(!ready()) || SMALLOC_UNLIKELY(!sites_served_) ||
@@ -296,12 +329,14 @@ void Runtime::grows_outside(smalloc_cell *cell, size_t had, size_t bytes) {
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
   if (!left_outside(word) || bytes >= kSuperpageBytes || bytes <= had)
     return;
-  const uint64_t requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
-  const uint64_t after = requested + (bytes - had);
-  __atomic_store_n(&cell->requested_bytes, after, __ATOMIC_RELAXED);
-  if (SMALLOC_LIKELY(!SiteSizes::is_sample(requested, after)))
+  const bool shared = word & SMALLOC_CELL_SHARED;
+  uint64_t requested, added = bytes - had;
+  if (!count_request(cell, word, added, requested))
     return;
-  may_go_on(cell, word, bytes);
+  const uint64_t after = requested + added;
+  if (SMALLOC_LIKELY(!shared && !SiteSizes::is_sample(requested, after)))
+    return;
+  may_go_on(cell, word, bytes, shared ? added : uint64_t{SiteSizes::kSampleBytes});
   g_site_sizes.grew(cell);
   // Taking the object over would leave a hole there for each.
   if (is_look(requested, after) && sizes_decide(word, strategy_)) {

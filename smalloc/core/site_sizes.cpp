@@ -65,7 +65,7 @@ const SiteSizes::Site *SiteSizes::find(const smalloc_cell *cell) const {
   return nullptr;
 }
 
-bool SiteSizes::sample(const smalloc_cell *cell, size_t bytes) {
+bool SiteSizes::sample(const smalloc_cell *cell, size_t bytes, uint64_t apart, const void *thread) {
   auto *s = const_cast<Site *>(find(cell));
   if (!s)
     return false;
@@ -73,12 +73,22 @@ bool SiteSizes::sample(const smalloc_cell *cell, size_t bytes) {
   if (s->cell.load(std::memory_order_relaxed) != cell &&
       !s->cell.compare_exchange_strong(none, cell, std::memory_order_relaxed))
     return false;
+  const void *nobody = nullptr;
+  if (s->thread.load(std::memory_order_relaxed) != thread &&
+      !s->thread.compare_exchange_strong(nobody, thread, std::memory_order_relaxed))
+    s->shared.store(true, std::memory_order_relaxed);
   uint32_t n = s->seen.fetch_add(1, std::memory_order_relaxed);
-  s->objects.fetch_add(max_of<uint64_t>(kSampleBytes / max_of<size_t>(bytes, 1), 1),
+  s->objects.fetch_add(max_of<uint64_t>(apart / max_of<size_t>(bytes, 1), 1),
                        std::memory_order_relaxed);
   s->bytes[n % kSamples].store(static_cast<uint32_t>(min_of<size_t>(bytes, kSuperpageBytes)),
                                std::memory_order_relaxed);
   return (n + 1) % kSamplesPerLook == 0;
+}
+
+bool SiteSizes::is_shared(const smalloc_cell *cell) const {
+  const Site *s = find(cell);
+  return s && s->cell.load(std::memory_order_relaxed) == cell &&
+         s->shared.load(std::memory_order_relaxed);
 }
 
 void SiteSizes::grew(const smalloc_cell *cell) {

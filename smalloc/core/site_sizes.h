@@ -39,6 +39,8 @@ class SiteSizes {
 public:
   static constexpr unsigned kSites = 512, kSamples = 32, kSamplesPerLook = 8;
   static constexpr uint64_t kSampleBytes = uint64_t{1} << SMALLOC_CELL_LOOK_SHIFT; ///< 64 KiB
+  /// Of all shared sites of a thread together. A prime: sizes that alternate must not put every sample at one of them.
+  static constexpr uint64_t kSharedSampleBytes = 16381;
   /// Classes that a site's objects may mostly have, and how many of the samples are "mostly": a few
   /// structures from one allocating function are steady, names and messages are not.
   static constexpr unsigned kSteadyClasses = 3, kSteadySamples = 28; ///< of kSamples
@@ -51,8 +53,11 @@ public:
   static bool is_sample(uint64_t before, uint64_t after) {
     return (before ^ after) / kSampleBytes != 0;
   }
-  /// True at every eighth: time to ask whether it pays.
-  bool sample(const smalloc_cell *cell, size_t bytes);
+  /// A request of so many bytes, one in `apart` bytes of the site's, by this thread. True at every eighth: time to ask
+  /// whether it pays.
+  bool sample(const smalloc_cell *cell, size_t bytes, uint64_t apart, const void *thread);
+  /// Did several threads come with the site's samples?
+  bool is_shared(const smalloc_cell *cell) const;
   /// The last sample was growth of an object by realloc.
   void grew(const smalloc_cell *cell);
   /// False: it costs memory; also as long as fewer than two are known, and when most of what was asked for is
@@ -64,6 +69,8 @@ public:
 private:
   struct Site {
     std::atomic<const smalloc_cell *> cell{nullptr};
+    std::atomic<const void *> thread{nullptr}; ///< that came first
+    std::atomic<bool> shared{false};
     std::atomic<uint32_t> seen{0};
     std::atomic<uint32_t> bytes[kSamples] = {};
     std::atomic<uint32_t> grown{0};   ///< of those seen

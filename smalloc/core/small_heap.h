@@ -30,6 +30,8 @@ struct SmallThread {
   unsigned class_generation;
   int64_t
       direct_bytes; ///< what may still be taken without asking (Runtime::arm_direct); below 0: nothing
+  /// Of shared sites that the program's malloc serves, since the last sample (Runtime::counts_apart).
+  uint64_t left_bytes;
   unsigned calls_until_look; ///< of libsmalloc_preload.so's malloc family while something waits for
                              ///< promotion; as an int, below 0: this one looks
   size_t any_bytes; ///< the same for requests of no site (Runtime::any_is_direct); 0: nothing

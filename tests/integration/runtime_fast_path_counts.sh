@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The fast paths stay short, counted in instructions a malloc/free pair of 48 bytes: a direct site's pair and heap:superpage's
-# beside plain jemalloc's, the pair of an undecided and of a switched-off site and of one whose sizes vary beside the program's own
-# malloc, and that of code that nobody rewrote, with and without the preloaded library. The golden file has the differences; a longer path fails, a shorter one asks for a new golden file.
+# beside plain jemalloc's, the pair of an undecided and of a switched-off site and of one whose sizes vary (also with calloc, and
+# once two threads have asked at it) beside the program's own malloc, and that of code that nobody rewrote, with and without the preloaded library. The golden file has the differences; a longer path fails, a shorter one asks for a new golden file.
 . "$(dirname "$0")/lib.sh"
 golden=$SMALLOC_SOURCE/tests/integration/fast_paths.golden
 command -v valgrind >/dev/null || skip "valgrind is missing"
@@ -11,11 +11,13 @@ jemalloc=$(ldconfig -p 2>/dev/null | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | 
 [ -n "$jemalloc" ] || jemalloc=$(/sbin/ldconfig -p | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | head -n 1)
 [ -n "$jemalloc" ] || skip "libjemalloc2 is missing"
 cat >pair.c <<'C'
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 struct node { struct node *next; long body[5]; };
 static struct node *head;
 __attribute__((noinline)) static struct node *hot(size_t n) { return malloc(n); }
+__attribute__((noinline)) static struct node *cleared(size_t n) { return calloc(1, n); }
 void other_unit(void *p);
 __attribute__((noinline)) static void *cold(size_t n) {
   void *p = malloc(n);
@@ -24,10 +26,23 @@ __attribute__((noinline)) static void *cold(size_t n) {
   return p;
 }
 __attribute__((noinline)) static struct node *grown(struct node *p, size_t n) { return realloc(p, n); }
+static struct node *varied_one(int with_calloc, size_t n, long i) {
+  return with_calloc ? cleared(n + i % 8 * 200) : hot(n + i % 8 * 200);
+}
+/* By a pointer: one site for both threads, not one for each call. */
+__attribute__((noinline)) static struct node *shared(size_t n) { return malloc(n); }
+static struct node *(*volatile take)(size_t n) = shared;
+static void *second_thread(void *unused) {
+  for (long i = 0; i < 2000; i++)
+    free(take(sizeof(struct node) + i % 8 * 200));
+  return unused;
+}
 int main(int argc, char **argv) {
   long pairs = atol(argv[1]), sum = 0;
   volatile size_t n = sizeof(struct node);
-  int varied = argc > 2 && strcmp(argv[2], "varied") == 0;
+  int threads = argc > 2 && strcmp(argv[2], "threads") == 0;
+  int with_calloc = argc > 2 && strcmp(argv[2], "calloc") == 0;
+  int varied = threads || with_calloc || (argc > 2 && strcmp(argv[2], "varied") == 0);
   int resized = argc > 2 && strcmp(argv[2], "resized") == 0;
   volatile char *ballast = malloc(80 << 20); /* our heap starts in a process of 16 MiB */
   for (long i = 0; i < 80 << 20; i += 4096)
@@ -39,7 +54,12 @@ int main(int argc, char **argv) {
   }
   /* One call makes what is kept and walked and what is freed at once: a wrapper's calls are decided apart. */
   for (long i = 0; i < pairs + 200000; i++) {
-    struct node *p = hot(varied ? n + i % 8 * 200 : n);
+    if (threads && i == 100000) {
+      pthread_t t;
+      pthread_create(&t, 0, second_thread, 0);
+      pthread_join(t, 0);
+    }
+    struct node *p = threads ? take(n + i % 8 * 200) : varied ? varied_one(with_calloc, n, i) : hot(n);
     if (resized)
       p = grown(p, 2 * n);
     p->next = head;
@@ -58,9 +78,9 @@ C
 lib=$(dirname "$LIB")
 echo 'void other_unit(void *p) { *(volatile char *)p = 0; }' >other.c
 "$CLANG" -O2 -c other.c
-"$CLANG" -O2 pair.c other.o -o plain
-"$CLANG" -O2 -fplugin="$PLUGIN" pair.c other.o -o ours -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
-"$CLANG" -O2 pair.c other.o -o linked -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
+"$CLANG" -O2 pair.c other.o -o plain -pthread
+"$CLANG" -O2 -fplugin="$PLUGIN" pair.c other.o -pthread -o ours -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
+"$CLANG" -O2 pair.c other.o -pthread -o linked -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
 # The difference of two runs leaves the loop alone; in tenths of an instruction a pair.
 instructions() { # ENVIRONMENT PROGRAM [cold]
   local short long
@@ -77,12 +97,16 @@ counted() {
   own_pair=$(instructions A=1 plain cold)
   own_hot_pair=$(instructions A=1 plain)
   own_varied_pair=$(instructions A=1 plain varied)
+  own_calloc_pair=$(instructions A=1 plain calloc)
+  own_threads_pair=$(instructions A=1 plain threads)
   jemalloc_resized=$(instructions LD_PRELOAD="$jemalloc" plain resized)
   echo "direct site over jemalloc: $((($(instructions A=1 ours) - jemalloc_pair) / 10))"
   echo "all on superpages over jemalloc: $((($(instructions "LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage" plain) - jemalloc_pair) / 10))"
   echo "direct site with a resize over jemalloc: $((($(instructions A=1 ours resized) - jemalloc_resized) / 10))"
   echo "undecided site over the program's malloc: $((($(instructions A=1 ours cold) - own_pair) / 10))"
   echo "site of varied sizes over the program's malloc: $((($(instructions A=1 ours varied) - own_varied_pair) / 10))"
+  echo "site of varied sizes by calloc over the program's malloc: $((($(instructions A=1 ours calloc) - own_calloc_pair) / 10))"
+  echo "site of varied sizes of two threads over the program's malloc: $((($(instructions A=1 ours threads) - own_threads_pair) / 10))"
   echo "site switched off over the program's malloc: $((($(instructions SMALLOC_CONF=heap:off ours) - own_hot_pair) / 10))"
   echo "code not rewritten over the program's malloc: $((($(instructions A=1 linked cold) - own_pair) / 10))"
   echo "preloaded over the program's malloc: $((($(instructions "LD_PRELOAD=$PRELOAD" plain cold) - own_pair) / 10))"

@@ -98,6 +98,11 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
  * multiple of 64 KiB; others ask every time. */
 #define SMALLOC_CELL_LEFT (1u << 23)
 #define SMALLOC_CELL_LOOK_SHIFT 16
+/* Instead of LEFT, once several threads ask at the site: each of them counts for itself, in the runtime, and no line is
+ * written to that they share. */
+#define SMALLOC_CELL_SHARED (1u << 31)
+/* Cells of different sites lie on different cache lines: the threads of one must not wait for another's. */
+#define SMALLOC_CELL_ALIGNMENT 64
 
 /* One allocation site (one call instruction after inlining). fixed_bytes says how much of it a record has: tables made
  * before `node` was added have SMALLOC_SITE_LEAST_BYTES. */
@@ -142,14 +147,14 @@ struct smalloc_site {
 #define SMALLOC_SITE_LEAST_BYTES offsetof(struct smalloc_site, node)
 
 /* The mutable part of a site; its address is what a rewritten call passes on.
- * word: bits 0-7 decision, 8-15 flags of the site (low byte), 16-22 log2 page size, 23 LEFT, 24-31 decided_by,
+ * word: bits 0-7 decision, 8-15 flags of the site (low byte), 16-22 log2 page size, 23 LEFT, 24-30 decided_by, 31 SHARED,
  *       32-63 min_bytes in base pages of 4 KiB (saturated). A word of 0 is "the program's malloc": the thunk tests
  *       for it before anything else. Accessed with relaxed atomics on both sides. */
 struct smalloc_cell {
   uint64_t word;
   int64_t site_offset; /* address of the record minus address of this cell */
-  /* Counted by the runtime for small sites, from 0; once the word says DIRECT, estimated: each thread adds what it has
-   * taken from all direct sites to the one that it happens to be at, every 64 KiB. */
+  /* Counted by the runtime for small sites, from 0; once the word says DIRECT or SHARED, estimated: each thread adds what
+   * it has taken from all such sites to the one that it happens to be at, every 64 KiB (SHARED: every 16 KiB). */
   uint64_t requested_bytes;
 };
 
@@ -159,7 +164,7 @@ struct smalloc_cell {
 #define SMALLOC_WORD_DECISION(w) ((unsigned)((w) & 0xffu))
 #define SMALLOC_WORD_FLAGS(w) ((unsigned)(((w) >> 8) & 0xffu))
 #define SMALLOC_WORD_PAGE_SHIFT(w) ((unsigned)(((w) >> 16) & 0x7fu))
-#define SMALLOC_WORD_DECIDED_BY(w) ((unsigned)(((w) >> 24) & 0xffu))
+#define SMALLOC_WORD_DECIDED_BY(w) ((unsigned)(((w) >> 24) & 0x7fu))
 #define SMALLOC_WORD_MIN_PAGES(w) ((uint64_t)(w) >> 32)
 
 /* What one unit knows of pointers that cross its borders, in section "smalloc_keys": one such block a unit, 8-byte

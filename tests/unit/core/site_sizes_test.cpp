@@ -11,9 +11,12 @@
 namespace smalloc {
 namespace {
 struct SiteSizesTest : testing::Test {
+  bool take(const smalloc_cell *site, size_t bytes, const void *thread = nullptr) {
+    return sizes.sample(site, bytes, SiteSizes::kSampleBytes, thread ? thread : this);
+  }
   template <class Size> void ask(unsigned times, Size size) {
     for (unsigned i = 0; i < times; i++)
-      sizes.sample(&cell, size());
+      take(&cell, size());
   }
   smalloc_cell cell = {};
   SiteSizes sizes;
@@ -95,7 +98,7 @@ TEST_F(SiteSizesTest, SitesAreKnownApartUntilThereIsNoRoom) {
   std::vector<smalloc_cell> cells(SiteSizes::kSites + 10);
   for (size_t i = 0; i < cells.size(); i++)
     for (int k = 0; k < 4; k++)
-      sizes.sample(&cells[i], i % 2 ? 64 : 16384);
+      take(&cells[i], i % 2 ? 64 : 16384);
   unsigned known = 0;
   for (size_t i = 0; i < cells.size(); i++) {
     known += i % 2 ? sizes.pays(&cells[i]) : 0;
@@ -107,13 +110,13 @@ TEST_F(SiteSizesTest, SitesAreKnownApartUntilThereIsNoRoom) {
 }
 TEST_F(SiteSizesTest, WhatMostlyGrowsDoesNotPay) {
   for (unsigned i = 0; i < 2 * SiteSizes::kSamples; i++) {
-    sizes.sample(&cell, 64);
+    take(&cell, 64);
     if (i % 4 == 0)
       sizes.grew(&cell);
   }
   EXPECT_TRUE(sizes.pays(&cell));
   for (unsigned i = 0; i < 2 * SiteSizes::kSamples; i++) {
-    sizes.sample(&cell, 64);
+    take(&cell, 64);
     sizes.grew(&cell);
   }
   EXPECT_FALSE(sizes.pays(&cell));
@@ -127,26 +130,49 @@ TEST_F(SiteSizesTest, AsManyObjectsOfAnotherClassAreSiblings) {
   for (unsigned i = 0; i < 30000; i++)
     for (unsigned k = 0; k < 3; k++, taken[k - 1] += bytes[k - 1])
       if (SiteSizes::is_sample(taken[k], taken[k] + bytes[k]))
-        sizes.sample(cells[k], bytes[k]);
+        take(cells[k], bytes[k]);
   for (smalloc_cell *c : cells)
     EXPECT_TRUE(sizes.has_sibling(c));
   for (unsigned i = 0; i < 8; i++)
-    sizes.sample(&rare, 40); // 13,107 objects
+    take(&rare, 40); // 13,107 objects
   EXPECT_FALSE(sizes.has_sibling(&rare));
   EXPECT_FALSE(sizes.has_sibling(&cell)); // unknown
 }
 TEST_F(SiteSizesTest, ObjectsOfOneClassLieTogetherAnyway) {
   smalloc_cell left = {}, right = {};
   for (unsigned i = 0; i < 64; i++) {
-    sizes.sample(&left, 56);
-    sizes.sample(&right, 64);
+    take(&left, 56);
+    take(&right, 64);
   }
   EXPECT_FALSE(sizes.has_sibling(&left));
+}
+TEST_F(SiteSizesTest, ASecondThreadMakesASiteShared) {
+  smalloc_cell other = {};
+  int thread;
+  for (int i = 0; i < 3; i++)
+    take(&cell, 64);
+  EXPECT_FALSE(sizes.is_shared(&cell));
+  EXPECT_FALSE(sizes.is_shared(&other)); // unknown
+  take(&other, 64, &thread);
+  EXPECT_FALSE(sizes.is_shared(&other)); // its only one
+  take(&cell, 64, &thread);
+  EXPECT_TRUE(sizes.is_shared(&cell));
+  take(&cell, 64);
+  EXPECT_TRUE(sizes.is_shared(&cell));
+}
+TEST_F(SiteSizesTest, SamplesThatLieCloserStandForFewerObjects) {
+  smalloc_cell often = {};
+  for (unsigned i = 0; i < 32; i++) {
+    take(&cell, 64);
+    for (unsigned k = 0; k < 4; k++)
+      sizes.sample(&often, 40, SiteSizes::kSampleBytes * 40 / 64 / 4, this);
+  }
+  EXPECT_TRUE(sizes.has_sibling(&often)); // as many, of another class
 }
 TEST_F(SiteSizesTest, EveryEighthAsks) {
   unsigned looks = 0;
   for (unsigned i = 1; i <= 64; i++)
-    if (sizes.sample(&cell, 64)) {
+    if (take(&cell, 64)) {
       looks++;
       EXPECT_EQ(i % SiteSizes::kSamplesPerLook, 0u);
     }
