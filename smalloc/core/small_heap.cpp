@@ -264,6 +264,9 @@ void SmallHeap::statistics(uint64_t &live_bytes, uint64_t &objects) {
   size = sizeof bytes;
   if (jepriv_mallctl("stats.allocated", &bytes, &size, nullptr, 0) == 0)
     live_bytes = bytes;
+  // jemalloc's own, the threads' caches: no objects, and not in the pages of objects.
+  if (jepriv_mallctl("stats.arenas.4096.internal", &bytes, &size, nullptr, 0) == 0)
+    live_bytes -= min_of<uint64_t>(bytes, live_bytes);
   size = sizeof n;
   if (jepriv_mallctl("stats.arenas.4096.small.nmalloc", &n, &size, nullptr, 0) == 0)
     objects += n;

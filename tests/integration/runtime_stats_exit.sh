@@ -26,6 +26,23 @@ for row in 'process: +[0-9]+ \(t\)' 'heaps: +running, strategy split' 'big objec
   expect_match err "^smalloc: $row"
 done
 
+# What jemalloc keeps for itself, a thread's cache, is no object.
+# shellcheck disable=SC2046 # several words
+build few $(linked) <<'E'
+#include "runtime_sites.h"
+TEST_SITE(nodes, SMALLOC_DECISION_SUPERPAGE, SMALLOC_SITE_SMALL, 0);
+int main(void) {
+  warm_up(&nodes);
+  for (int i = 0; i < 66; i++) memset(site_malloc(&nodes, 48), 1, 48);
+  CHECK(ours(site_malloc(&nodes, 48)));
+  struct smalloc_statistics s = {sizeof s};
+  smalloc_stats(&s);
+  printf("%llu live in %llu\n", (unsigned long long)s.small_live_bytes, (unsigned long long)s.small_footprint_bytes);
+  return !(s.small_live_bytes >= 66 * 48 && s.small_live_bytes <= s.small_footprint_bytes);
+}
+E
+expect_status 0 ./few
+
 # Commands of a script that never needed the heaps are silent; the process that the user started says so.
 cat >script <<'E'
 #!/bin/bash
