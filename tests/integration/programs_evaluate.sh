@@ -9,7 +9,20 @@
 command -v llvm-symbolizer-22 >/dev/null || skip "no llvm-symbolizer-22"
 expect_status 0 python3 "$SMALLOC_SOURCE/scripts/evaluate.py" --build "$SMALLOC_BUILD" --clang "$CLANG" -p hash_probe --json r.json
 expect_match out '^\| hash_probe \| [0-9]+ \| [0-9.]+ % \| [0-9.]+ % \| yes \| [0-9.]+ \|$'
-json_is r.json 'd["schema"] == "smalloc.evaluation/1" and d["programs"][0]["same"]["error_percent"] <= 10'
+json_is r.json 'd["schema"] == "smalloc.evaluation/2" and d["programs"][0]["same"]["error_percent"] <= 10'
 json_is r.json 'any(name.startswith("main:") and saved > 0 for name, saved in d["programs"][0]["truth"]["saved"].items())'
+json_is r.json 'len(d["programs"][0]["others"]) >= 1 and d["programs"][0]["same"]["best_saves_ms"] >= 1'
+# A ranking of what nobody would notice is none; a program that is not there is said.
+python3 - "$SMALLOC_SOURCE/scripts" <<'PY' || fail "compare"
+import sys
+sys.path.insert(0, sys.argv[1])
+import evaluate
+guess = {"saved": {"a": 9e6, "b": 3e6}}
+assert evaluate.compare(guess, {"saved": {"a": 8e6, "b": 8e6}}, 3e9)["error_percent"] > 30
+small = evaluate.compare(guess, {"saved": {"a": 2e6, "b": 2e6}}, 3e9)
+assert small["error_percent"] is None and abs(small["best_saves_ms"] - 2 / 3) < 1e-6, small
+PY
+expect_status 1 python3 "$SMALLOC_SOURCE/scripts/evaluate.py" --build "$SMALLOC_BUILD" -p nosuch
+expect_match err 'evaluate.py: error: nosuch: no such program'
 expect_status 1 python3 "$SMALLOC_SOURCE/scripts/evaluate.py" --build /nowhere
 expect_match err '^hint: cmake --build build'
