@@ -25,8 +25,10 @@ public:
   Behind behind() {
     Behind seen = behind_.load(std::memory_order_relaxed);
     if (SMALLOC_UNLIKELY(seen == Behind::kUnknown)) {
-      seen = operators_replaced() ? Behind::kReplaced
-                                  : who_is_behind(reinterpret_cast<void *>(next_.get()));
+      // An allocator in front that knows the C names only gets what operator delete frees, so it has to be asked.
+      seen = operators_replaced() || modules_who_owns_free()
+                 ? Behind::kReplaced
+                 : who_is_behind(reinterpret_cast<void *>(next_.get()));
       behind_.store(seen, std::memory_order_relaxed);
     }
     return seen;
