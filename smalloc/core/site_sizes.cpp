@@ -16,7 +16,7 @@ constexpr size_t kChunkHeader = 8, kLeastChunk = 32, kMappingHeader = 16;
 constexpr size_t kMappedFrom = size_t{128} << 10;
 constexpr size_t kMostSlots = 512; ///< of a slab
 /// As jepriv_malloc_conf has them.
-constexpr size_t kSlabPagesOfTheSmallest = 8, kSlabPagesOfPages = 2;
+constexpr size_t kSlabPagesOfTheSmallest = 8, kSlabPagesOfPowers = 4, kSlabPagesOfPages = 2;
 } // namespace
 
 size_t slot_bytes(size_t bytes) {
@@ -31,6 +31,8 @@ size_t slab_pages(size_t slot) {
     return min_of(kSlabPagesOfTheSmallest, kMostSlots * slot / kBasePageBytes);
   if (slot == kBasePageBytes)
     return kSlabPagesOfPages;
+  if (is_power_of_two(slot) && slot < kBasePageBytes)
+    return kSlabPagesOfPowers;
   size_t pages = 1;
   while (pages * kBasePageBytes % slot)
     pages++;

@@ -21,12 +21,13 @@
 // MADV_DONTNEED on a page of its own, and writes to that page when it did not get it. slab_sizes: its
 // 136 bytes of metadata a slab of one page would be 3.3 % of the smallest objects' memory, more than
 // glibc's header costs where that fills the rounding (24, 40, 56 ... bytes); a page of them hardly ever
-// empties alone. (site_sizes.cpp counts with these.)
+// empties alone. It would be as much of the powers of two, whose slabs are one page (two of 2048), where
+// the classes between have slabs of three to seven. (site_sizes.cpp counts with these.)
 const char *jepriv_malloc_conf =
     "narenas:1,retain:true,oversize_threshold:0,dss:disabled,thp:default,"
     "metadata_thp:disabled,dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:false,"
     "abort_conf:false,percpu_arena:disabled,hpa:false,trust_madvise:true,"
-    "slab_sizes:1-128:8|4096-4096:2";
+    "slab_sizes:1-128:8|256-256:4|512-512:4|1024-1024:4|2048-2048:4|4096-4096:2";
 
 namespace smalloc {
 

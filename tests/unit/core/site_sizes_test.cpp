@@ -54,6 +54,10 @@ TEST(Costs, OursHoldSlotAndMetadata) {
   EXPECT_EQ(slab_pages(16), 2u); // 512 slots
   EXPECT_EQ(slab_pages(64), 8u);
   EXPECT_EQ(slab_pages(160), 5u);
+  EXPECT_EQ(slab_pages(256), 4u);
+  EXPECT_EQ(slab_pages(1024), 4u);
+  EXPECT_EQ(slab_pages(4096), 2u);
+  EXPECT_LE(our_cost_bytes(1024), glibc_cost_bytes(1024));
   EXPECT_EQ(our_cost_bytes(64), (8 * 4104 + 128) * 64u / 512);
   EXPECT_EQ(our_cost_bytes(1040), (5 * 4104 + 128) * 64u / 16);
   EXPECT_GE(our_cost_bytes(16384), (5 * kBasePageBytes + 128) * kCostObjects);
