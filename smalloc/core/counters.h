@@ -77,8 +77,10 @@ struct Counters {
   Counter freezes, class_units_collapsed, migration_ns;
   Counter small_bytes_now, small_bytes_peak; ///< committed for the main heap of small objects
   Counter class_bytes_now, class_bytes_peak; ///< committed for the class heap
+  Counter node_bytes_now, node_bytes_peak;   ///< committed for small objects whose sites name nodes
   /// pages of their superpages that hold nothing
-  Counter small_idle_bytes, class_idle_bytes;
+  Counter small_idle_bytes, class_idle_bytes, node_idle_bytes;
+  Counter node_policies_refused; ///< units of them that lie where they are touched first
   Counter static_superpages, text_superpages; ///< of the program itself: static:on, text:on
   /// of what the program has mapped itself, also of mappings that are gone
   Counter mapped_superpages_advised, mapped_superpages_promoted;
@@ -149,8 +151,12 @@ inline constexpr CounterName kCounterNames[] = {
     SMALLOC_COUNTER(small_bytes_peak),
     SMALLOC_COUNTER(class_bytes_now),
     SMALLOC_COUNTER(class_bytes_peak),
+    SMALLOC_COUNTER(node_bytes_now),
+    SMALLOC_COUNTER(node_bytes_peak),
     SMALLOC_COUNTER(small_idle_bytes),
     SMALLOC_COUNTER(class_idle_bytes),
+    SMALLOC_COUNTER(node_idle_bytes),
+    SMALLOC_COUNTER(node_policies_refused),
     SMALLOC_COUNTER(static_superpages),
     SMALLOC_COUNTER(text_superpages),
     SMALLOC_COUNTER(mapped_superpages_advised),

@@ -21,6 +21,7 @@ constexpr HeapName kHeapNames[] = {
     {Slice::kSmallBase, "small objects"},
     {Slice::kSmallSuper, "small objects, superpages at birth"},
     {Slice::kClass, "class heap"},
+    {Slice::kNode, "small objects placed by node"},
     {Slice::kBigBase, "big objects"},
     {Slice::kBigSuper, "big objects, superpages at birth"},
     {Slice::kMeta, "metadata"},

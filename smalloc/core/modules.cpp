@@ -130,6 +130,12 @@ void join_units(const smalloc_module &module) {
   join.run(scratch.data());
   for_each_site_of(module, take_joined, &join);
 }
+/// Its small objects come from the heaps of nodes, which is asked about at each: never directly from the main heap.
+void mark_placed(const smalloc_site *site, smalloc_cell *cell, void *) {
+  if (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) != 0 &&
+      g_placement.of(site).kind != numa::PlacementKind::kNone && g_placement.topology())
+    __atomic_fetch_or(&cell->word, SMALLOC_CELL_PLACED, __ATOMIC_RELAXED);
+}
 /// What a profile said of the site goes before what compilers and strategies say.
 void obey_directive(const smalloc_site *site, smalloc_cell *cell, void *) {
   if (!(site->flags & SMALLOC_SITE_REWRITTEN))
@@ -150,9 +156,10 @@ void obey_directive(const smalloc_site *site, smalloc_cell *cell, void *) {
   else if (g_placement.of(site).kind != numa::PlacementKind::kNone) // it must still reach us
     word = SMALLOC_WORD(SMALLOC_DECISION_BASE, flags, 12, SMALLOC_BY_DIRECTIVE, 0);
   constexpr uint64_t kOfTheRuntime = uint64_t{SMALLOC_CELL_DIRECT | SMALLOC_CELL_SERVED} << 8 |
-                                     SMALLOC_CELL_LEFT | SMALLOC_CELL_SHARED;
+                                     SMALLOC_CELL_LEFT | SMALLOC_CELL_SHARED | SMALLOC_CELL_PLACED;
   if ((__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & ~kOfTheRuntime) != word)
     set_word(cell, word);
+  mark_placed(site, cell, nullptr);
 }
 } // namespace
 
@@ -192,6 +199,7 @@ void module_register(smalloc_module *module) {
       join_units(*module);
     if (g_directives.any())
       for_each_site_of(*module, obey_directive, nullptr);
+    for_each_site_of(*module, mark_placed, nullptr);
     if (module->delete_function &&
         (!reaches_ours(module->delete_function, g_own.operator_delete, "_ZdlPv") ||
          operators_replaced()))

@@ -4,6 +4,7 @@
 // looked at (once, when the first object is placed).
 #include "smalloc/core/object_placement.h"
 #include "smalloc/agent/directive_line.h"
+#include "smalloc/base/heap_sort.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/spin_lock.h"
 #include "smalloc/base/units.h"
@@ -85,19 +86,26 @@ void ObjectPlacement::load(const char *path) {
     }
   }
   munmap(map, bytes);
+  heap_sort(entries_, count_, [](const Entry &a, const Entry &b) {
+    if (a.site != b.site)
+      return a.site < b.site;
+    return a.has_context != b.has_context ? b.has_context : a.context < b.context;
+  });
 }
 
 numa::Placement ObjectPlacement::of(const smalloc_site *site) const {
   if (off_)
     return {};
   const Entry *found = nullptr;
-  if (count_) {
-    const uint64_t context = context_hash(site_string(site, site->context));
-    for (size_t i = 0; i < count_; i++)
-      if (const Entry &e = entries_[i];
-          e.site == site->id && (!e.has_context ? !found : e.context == context))
-        found = &e;
+  size_t at = 0;
+  for (size_t end = count_; at < end;) {
+    const size_t middle = at + (end - at) / 2;
+    entries_[middle].site < site->id ? at = middle + 1 : end = middle;
   }
+  for (; at < count_ && entries_[at].site == site->id; at++) // the one without a context first
+    if (!entries_[at].has_context ||
+        entries_[at].context == context_hash(site_string(site, site->context)))
+      found = &entries_[at];
   if (found)
     return found->placement;
   if (site->flags & SMALLOC_SITE_PARTITIONED)
@@ -112,6 +120,8 @@ numa::Placement ObjectPlacement::of(const smalloc_cell *cell) const {
                                                             cell->site_offset);
   return site->magic == SMALLOC_SITE_MAGIC ? of(site) : numa::Placement();
 }
+
+const numa::Topology *ObjectPlacement::topology() const { return off_ ? nullptr : nodes(); }
 
 unsigned ObjectPlacement::place(char *start, size_t bytes, numa::Placement placement) {
   const numa::Topology *topology = nodes();

@@ -20,6 +20,8 @@ public:
   numa::Placement of(const smalloc_cell *cell) const;
   /// Before anybody touches it. start is of a superpage. Returns how many ranges got a policy of their own; 0 on one node.
   unsigned place(char *start, size_t bytes, numa::Placement placement);
+  /// What is known of this machine's nodes, if it has several and hints are not switched off; nullptr otherwise.
+  const numa::Topology *topology() const;
 
 private:
   struct Entry {

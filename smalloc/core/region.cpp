@@ -8,8 +8,8 @@
 
 namespace smalloc {
 namespace {
-//                               tables meta small-base small-super class big-base big-super
-constexpr unsigned kShares[kSlices] = {2, 2, 6, 12, 8, 17, 17};
+//                               tables meta small-base small-super class node big-base big-super
+constexpr unsigned kShares[kSlices] = {2, 2, 6, 12, 6, 4, 16, 16};
 constexpr unsigned kSharesTotal = 64;
 /// Each slice's last unit is never used, so that two slices' objects are never neighbours that
 /// could be merged.

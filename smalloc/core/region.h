@@ -23,10 +23,11 @@ enum class Slice : uint8_t {
   kSmallBase, ///< small objects on base pages, promotable
   kSmallSuper, ///< small objects on superpages at birth
   kClass,      ///< small objects of undecided sites: the class heap
+  kNode,       ///< small objects whose sites name their nodes, on base pages, promotable
   kBigBase,    ///< objects of one superpage and more that start on base pages, promotable
   kBigSuper,   ///< objects of one superpage and more that have superpages at birth
 };
-inline constexpr unsigned kSlices = 7;
+inline constexpr unsigned kSlices = 8;
 
 class Region {
 public:

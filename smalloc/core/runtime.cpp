@@ -7,6 +7,7 @@
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/debug.h"
 #include "smalloc/core/modules.h"
+#include "smalloc/core/node_heaps.h"
 #include "smalloc/core/object_placement.h"
 #include "smalloc/core/promotion_thread.h"
 #include "smalloc/core/stats.h"
@@ -244,6 +245,12 @@ bool Runtime::start() {
     return g_runtime.big_.make_room_for(worth, wanted);
   };
   g_small.configure(region_, small);
+  NodeHeaps::Config by_node;
+  by_node.topology = [] { return g_placement.topology(); };
+  by_node.sysfs = o.sysfs;
+  by_node.pages.idle_percent = o.demote_percent;
+  by_node.pages.make_room = small.make_room;
+  g_node_heaps.configure(region_, by_node);
   // Before jemalloc's, which registers its own at its start: prefork handlers run last in, first
   // out, so jemalloc's locks are taken before ours, as in an allocation.
   pthread_atfork([] { g_runtime.before_fork(); }, [] { g_runtime.after_fork(); },
@@ -281,6 +288,7 @@ void Runtime::before_fork() {
     modules_lock();
     big_.lock_all();
     g_small.lock_all();
+    g_node_heaps.lock_all();
     g_accounts.lock();
     forks_locked_ = true; // not before: another thread may fork at the same time
   }
@@ -295,6 +303,7 @@ void Runtime::unlock_after_fork() {
     return;
   forks_locked_ = false;
   g_accounts.unlock();
+  g_node_heaps.unlock_all();
   g_small.unlock_all();
   big_.unlock_all();
   modules_unlock();
@@ -315,6 +324,7 @@ void Runtime::after_fork() {
 void Runtime::after_fork_in_child() {
   g_live.after_fork_in_child(); // first: what follows counts
   mapped_.after_fork_in_child();
+  g_node_heaps.after_fork_in_child();
   promotion_thread_forget();
   g_agent.after_fork_in_child();
   statistics_after_fork_in_child();

@@ -184,9 +184,10 @@ private:
   SMALLOC_COLD void warn_of_fallback();
   size_t bytes_to_reserve();
   void *big_allocate(size_t bytes, size_t alignment, bool zero, bool at_birth, bool whole = false,
-                     smalloc_cell *cell = nullptr);
+                     smalloc_cell *cell = nullptr, numa::Placement placement = {});
   void *small_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell = nullptr);
   void *class_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell = nullptr);
+  SMALLOC_COLD void *placed_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell);
   void *any_allocate(size_t bytes, size_t alignment, bool zero);
   void *resize_big(void *p, size_t bytes);
   void promote_big(const BigObjects::Handle &handle, uint64_t credit_ns, uint64_t pause_ns);
@@ -203,7 +204,7 @@ private:
   bool cache_is_known();
   void set_malloc_entry(bool from_cache);
   void arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested);
-  SMALLOC_COLD void promote_small(uint64_t credit_ns);
+  SMALLOC_COLD void promote_small(SmallPages &pages, uint64_t credit_ns);
   void promote_mapped(const void *p, uint64_t misses);
   void promote_program_heap(uint64_t credit_ns);
 

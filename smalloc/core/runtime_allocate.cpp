@@ -6,6 +6,7 @@
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/modules.h"
+#include "smalloc/core/node_heaps.h"
 #include "smalloc/core/object_placement.h"
 #include "smalloc/core/promotion_thread.h"
 #include "smalloc/core/runtime.h"
@@ -50,7 +51,7 @@ void Runtime::charge_big(void *p, SiteAccounts::Account account) {
 }
 
 void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, bool at_birth, bool whole,
-                            smalloc_cell *cell) {
+                            smalloc_cell *cell, numa::Placement placement) {
   BigRequest request;
   request.bytes = bytes;
   request.alignment = alignment;
@@ -58,7 +59,7 @@ void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, bool at_b
   request.superpages_at_birth = at_birth;
   request.whole_superpages = whole;
   request.promotable = options_.promote != PromotePolicy::kOff && !(cell && is_deferred(cell));
-  request.placement = g_placement.of(cell);
+  request.placement = cell ? g_placement.of(cell) : placement;
   void *p = big_.allocate(request);
   if (!p)
     counters().fallbacks.add();
@@ -89,7 +90,38 @@ void *Runtime::small_allocate(size_t bytes, size_t alignment, bool zero, smalloc
   else if (SMALLOC_UNLIKELY(g_accounts.tracks_small()))
     g_accounts.small_born(p, bytes, g_accounts.account_of(cell));
   if (SMALLOC_UNLIKELY(g_small.main_pages().due()))
-    promote_small(0);
+    promote_small(g_small.main_pages(), 0);
+  return p;
+}
+
+/// What a thread gets at hinted sites is counted as that at direct ones is: by the way, so that threads share no line.
+static void count_placed(smalloc_cell *cell, size_t bytes) {
+  t_small.placed_bytes += static_cast<unsigned>(bytes);
+  if (t_small.placed_bytes < kDirectBytes &&
+      __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED) != 0)
+    return;
+  __atomic_fetch_add(&cell->requested_bytes, t_small.placed_bytes, __ATOMIC_RELAXED);
+  t_small.placed_bytes = 0;
+}
+
+/// A small object of a site that has a hint. Where superpages do not pay it has base pages, on its node all the same. nullptr: the
+/// hint says nothing here, and the object comes from where it would without.
+void *Runtime::placed_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell) {
+  if (!ready() || alignment > kSuperpageBytes)
+    return nullptr;
+  const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+  const bool always = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE;
+  const bool superpages = SMALLOC_WORD_DECISION(word) != SMALLOC_DECISION_BASE;
+  void *p = g_node_heaps.allocate(g_placement.of(cell), superpages, bytes, alignment, zero);
+  if (!p)
+    return nullptr;
+  if (SMALLOC_UNLIKELY(g_accounts.tracks_small()))
+    g_accounts.small_born(p, bytes, g_accounts.account_of(cell));
+  SmallPages &pages = g_node_heaps.pages();
+  if (superpages)
+    pages.lower_reach(always ? 0 : SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes);
+  if (SMALLOC_UNLIKELY(pages.due()))
+    promote_small(pages, 0);
   return p;
 }
 
@@ -263,6 +295,14 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
   bool always = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE;
   bool undecided = !always && (flags & SMALLOC_SITE_UNDECIDED);
   uint64_t min_bytes = SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
+  const bool placed = SMALLOC_UNLIKELY(word & SMALLOC_CELL_PLACED);
+  // Asked for: from the first object on.
+  if (placed && bytes < kSuperpageBytes && SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_DIRECTIVE) {
+    if (void *p = placed_allocate(bytes, alignment, zero, cell)) {
+      count_placed(cell, bytes);
+      return p;
+    }
+  }
   if (SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_BASE && !undecided) {
     // No superpages, and yet ours: only here can it have a node.
     if (bytes < kSuperpageBytes || g_placement.of(cell).kind == numa::PlacementKind::kNone ||
@@ -300,8 +340,11 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
       return nullptr;
     if (SMALLOC_UNLIKELY(undecided))
       return class_allocate(bytes, alignment, zero, cell);
-    void *p = small_allocate(bytes, alignment, zero, cell);
-    if (SMALLOC_LIKELY(p) && SMALLOC_LIKELY(!g_accounts.tracks_small()))
+    void *p = placed ? placed_allocate(bytes, alignment, zero, cell) : nullptr;
+    if (p)
+      return p;
+    p = small_allocate(bytes, alignment, zero, cell);
+    if (SMALLOC_LIKELY(p) && SMALLOC_LIKELY(!g_accounts.tracks_small()) && !placed)
       arm_direct(cell, word, requested + bytes);
     return p;
   }

@@ -3,6 +3,7 @@
 // runtime_promote.cpp decides what a promotion point and the time that passes are worth, and whom
 // they go to.
 #include "smalloc/base/keep_errno.h"
+#include "smalloc/core/node_heaps.h"
 #include "smalloc/core/runtime.h"
 
 namespace smalloc {
@@ -24,10 +25,9 @@ struct TouchThread {
 __thread TouchThread t_touch __attribute__((tls_model("initial-exec")));
 } // namespace
 
-void Runtime::promote_small(uint64_t credit_ns) {
+void Runtime::promote_small(SmallPages &pages, uint64_t credit_ns) {
   if (options_.promote == PromotePolicy::kOff)
     return;
-  SmallPages &pages = g_small.main_pages();
   if (credit_ns) {
     pages.earn(credit_ns);
     pages.note_worth(credit_ns);
@@ -114,10 +114,10 @@ void Runtime::touching(const void *p, uint64_t saved_misses) {
       promote_big(h, credit, max_of(kPauseNs, credit));
     else if (short_of_superpages)
       big_.note_worth(h, credit);
-  } else if (slice == Slice::kSmallBase || slice == Slice::kSmallSuper) {
-    SmallPages &pages = g_small.main_pages();
+  } else if (slice == Slice::kSmallBase || slice == Slice::kSmallSuper || slice == Slice::kNode) {
+    SmallPages &pages = slice == Slice::kNode ? g_node_heaps.pages() : g_small.main_pages();
     if (pages.pending())
-      promote_small(walk_.nanoseconds(misses, pages.live_bytes()));
+      promote_small(pages, walk_.nanoseconds(misses, pages.live_bytes()));
     else if (region_.short_of_superpages())
       pages.note_worth(walk_.nanoseconds(misses, pages.live_bytes()));
   }
@@ -138,7 +138,9 @@ void Runtime::promote_by_time() {
   if (BigObjects::Handle h = big_.next_pending(pending_cursor_))
     promote_big(h, credit, kPauseNs);
   else if (g_small.main_pages().pending())
-    promote_small(credit);
+    promote_small(g_small.main_pages(), credit);
+  else if (g_node_heaps.ready() && g_node_heaps.pages().pending())
+    promote_small(g_node_heaps.pages(), credit);
   else if (mapped_.any())
     promote_program_heap(credit);
 }
@@ -149,6 +151,8 @@ size_t Runtime::trim() {
   uint64_t before = counters().pages_released.get();
   big_.trim();
   g_small.trim();
+  if (g_node_heaps.ready())
+    g_node_heaps.pages().purge_again();
   return (counters().pages_released.get() - before) * kBasePageBytes;
 }
 

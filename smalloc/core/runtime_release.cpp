@@ -5,6 +5,7 @@
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/debug.h"
+#include "smalloc/core/node_heaps.h"
 #include "smalloc/core/runtime.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -27,8 +28,10 @@ void Runtime::release(void *p) {
       return;
     if (at < region_.slice_start(Slice::kClass))
       g_small.release(p);
-    else
+    else if (at < region_.slice_start(Slice::kNode))
       g_small.class_release(p);
+    else
+      g_node_heaps.release(p);
     return;
   }
   KeepErrno keep;
@@ -123,7 +126,9 @@ void *Runtime::resize(void *p, size_t bytes) {
       return nullptr;
     }
     if (bytes < kSuperpageBytes)
-      r = slice == Slice::kClass ? g_small.class_resize(p, bytes) : g_small.resize(p, bytes);
+      r = slice == Slice::kClass  ? g_small.class_resize(p, bytes)
+          : slice == Slice::kNode ? g_node_heaps.resize(p, bytes)
+                                  : g_small.resize(p, bytes);
     if (tracked && r)
       g_accounts.small_born(r, bytes, note.account);
     else if (tracked)
@@ -134,7 +139,8 @@ void *Runtime::resize(void *p, size_t bytes) {
     return r;
   }
   if (bytes >= kSuperpageBytes)
-    r = big_allocate(bytes, 16, false, slice == Slice::kBigSuper);
+    r = big_allocate(bytes, 16, false, slice == Slice::kBigSuper, false, nullptr,
+                     slice == Slice::kNode ? g_node_heaps.placement_of(p) : numa::Placement());
   else if (strategy_ == HeapStrategy::kSuperpage ||
            (slice == Slice::kClass && g_small.class_frozen()))
     r = small_allocate(bytes, 16, false);

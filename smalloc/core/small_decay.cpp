@@ -7,6 +7,7 @@
 // frees), at most once in kTickNs. And a heap that has emptied (more pages are unused than used, and
 // more than cache: allows) gives all of them back at once: the program may never call again. What
 // that costs, if it does come back for them, is less than what freeing half of the heap has cost.
+#include "smalloc/core/node_heaps.h"
 #include "smalloc/core/small_heap.h"
 
 namespace smalloc {
@@ -22,6 +23,7 @@ template <class Visit> void SmallHeap::for_each_arena(Visit visit) {
       visit(jepriv_arenas[arenas_[k]]);
   if (class_state_.load(std::memory_order_acquire) == HeapState::kReady)
     visit(jepriv_arenas[class_arena_]);
+  g_node_heaps.for_each_arena(visit);
 }
 
 void SmallHeap::tick(void *tsd, bool freed) {

@@ -111,7 +111,7 @@ bool SmallHeap::start() {
   return ok;
 }
 
-bool SmallHeap::create_arena(unsigned &arena, je_extent_hooks *hooks) {
+bool SmallHeap::make_arena(unsigned &arena, je_extent_hooks *hooks) {
   je_arena_config config = {hooks, false}; // metadata stays out of superpages
   size_t size = sizeof arena;
   if (jepriv_mallctl("experimental.arenas_create_ext", &arena, &size, &config, sizeof config) != 0)
@@ -122,6 +122,12 @@ bool SmallHeap::create_arena(unsigned &arena, je_extent_hooks *hooks) {
   name.put("arena.").number(arena).put(".retain_grow_limit").put_char('\0');
   size_t limit = kSuperpageBytes;
   jepriv_mallctl(name.data(), nullptr, nullptr, &limit, sizeof limit);
+  return true;
+}
+
+bool SmallHeap::create_arena(unsigned &arena, je_extent_hooks *hooks) {
+  if (!make_arena(arena, hooks))
+    return false;
   g_heaps_sharing.store(arenas_in_use_.fetch_add(1) + 1);
   return true;
 }

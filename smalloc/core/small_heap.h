@@ -28,6 +28,7 @@ struct SmallThread {
   uint8_t looks; ///< every so many events: is there anything to give back?
   unsigned class_cache;
   unsigned class_generation;
+  unsigned placed_bytes; ///< got at hinted sites, and not counted yet
   int64_t
       direct_bytes; ///< what may still be taken without asking (Runtime::arm_direct); below 0: nothing
   /// Of shared sites that the program's malloc serves, since the last sample (Runtime::counts_apart).
@@ -87,6 +88,9 @@ public:
 
   void lock_all();
   void unlock_all();
+
+  /// An arena of jemalloc, which must have been started, on these hooks.
+  static bool make_arena(unsigned &arena, je_extent_hooks *hooks);
 
 private:
   static constexpr unsigned kMostArenas = 4;

@@ -82,7 +82,7 @@ bool SmallPages::grows_dense() {
   return seen != 0;
 }
 
-char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing) {
+char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing, bool promotable) {
   size_t units = units_for(bytes);
   bool large = past_reach() && live_bytes() >= kAtBirthBytes * max_of(heaps_sharing, 1u);
   bool at_birth = config_.has_super && (config_.superpages_at_birth || (large && grows_dense()));
@@ -108,7 +108,12 @@ char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing) {
     return p;
   }
   p = region_->grow(areas_[0].slice, units * kSuperpageBytes, max_of(alignment, kSuperpageBytes));
-  if (p && config_.collapse_as_it_grows && past_reach())
+  if (p && !promotable) {
+    const UnitIndex first = region_->unit_of(areas_[0].slice, p);
+    SpinGuard guard(lock_);
+    for (size_t i = 0; i < units; i++)
+      areas_[0].units[first + i].cold = true;
+  } else if (p && config_.collapse_as_it_grows && past_reach())
     earn(units * kGrowthCreditNs);
   return p;
 }
@@ -127,7 +132,7 @@ SmallPages::Unit &SmallPages::unit_of(const char *p, Area *&area, UnitIndex &ind
 void SmallPages::update(Area &area, UnitIndex index) {
   Unit &unit = area.units[index];
   ranking_.set(area.rank_base + index, ranked_pages(unit));
-  bool promotable = &area == &areas_[0] || unit.demoted;
+  bool promotable = (&area == &areas_[0] || unit.demoted) && !unit.cold;
   bool dense = promotable && !unit.superpage && unit.pages_used >= kDensePages &&
                unit.failures < kMostFailures;
   if (dense == unit.dense)
@@ -172,10 +177,15 @@ bool SmallPages::commit(char *start, size_t bytes) {
 /// Locked.
 void SmallPages::note_live() {
   Counters &c = region_->counters();
-  bool is_class = config_.base == Slice::kClass;
-  (is_class ? c.class_bytes_now : c.small_bytes_now).set(live_bytes());
-  (is_class ? c.class_bytes_peak : c.small_bytes_peak).raise(live_bytes());
-  (is_class ? c.class_idle_bytes : c.small_idle_bytes).set(idle_pages_ * kBasePageBytes);
+  auto of_heap = [&](Counter &main, Counter &of_class, Counter &of_nodes) -> Counter & {
+    return config_.base == Slice::kClass  ? of_class
+           : config_.base == Slice::kNode ? of_nodes
+                                          : main;
+  };
+  of_heap(c.small_bytes_now, c.class_bytes_now, c.node_bytes_now).set(live_bytes());
+  of_heap(c.small_bytes_peak, c.class_bytes_peak, c.node_bytes_peak).raise(live_bytes());
+  of_heap(c.small_idle_bytes, c.class_idle_bytes, c.node_idle_bytes)
+      .set(idle_pages_ * kBasePageBytes);
 }
 
 void SmallPages::decommit(char *start, size_t bytes) {
@@ -351,7 +361,8 @@ UnitIndex SmallPages::promote_all(Price &price) {
     bool wanted;
     {
       SpinGuard guard(lock_);
-      wanted = !area.units[index].superpage && area.units[index].pages_used >= kDensePages;
+      const Unit &unit = area.units[index];
+      wanted = !unit.superpage && !unit.cold && unit.pages_used >= kDensePages;
     }
     if (wanted)
       try_unit(area, index, price);

@@ -36,8 +36,8 @@ public:
   bool init(Region &region, const Config &config);
 
   /// jemalloc's extent hooks end here. grow: address space, not yet usable. commit: usable and
-  /// zero. decommit: the contents are gone for the caller.
-  char *grow(size_t bytes, size_t alignment, unsigned heaps_sharing);
+  /// zero. decommit: the contents are gone for the caller. promotable: its units may be collapsed.
+  char *grow(size_t bytes, size_t alignment, unsigned heaps_sharing, bool promotable = true);
   bool commit(char *start, size_t bytes);
   void decommit(char *start, size_t bytes);
   /// What the system would not take back (locked memory) is offered to it again.
@@ -89,6 +89,7 @@ private:
     bool superpage;
     bool dense;   ///< counted in dense_units_
     bool demoted; ///< had its superpage at birth; now advised against
+    bool cold;    ///< never a superpage
   };
   struct Area {
     Slice slice = Slice::kSmallBase;

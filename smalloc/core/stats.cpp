@@ -7,6 +7,7 @@
 #include "smalloc/agent/run_report.h"
 #include "smalloc/core/kernel_view.h"
 #include "smalloc/core/modules.h"
+#include "smalloc/core/node_heaps.h"
 #include "smalloc/core/runtime.h"
 
 #include <errno.h>
@@ -24,7 +25,8 @@ using Table = TextBuffer<4096>;
 Table &row(Table &t, const char *name) { return t.put("smalloc: ").put(name).put(":").column(42); }
 
 uint64_t footprint_bytes() {
-  return g_small.ready() ? g_small.main_pages().live_bytes() + g_small.class_pages().live_bytes()
+  return g_small.ready() ? g_small.main_pages().live_bytes() + g_small.class_pages().live_bytes() +
+                               g_node_heaps.pages().live_bytes()
                          : 0;
 }
 
@@ -36,8 +38,11 @@ void heap_rows(Table &t) {
   g_small.statistics(small_live, small_objects);
   row(t, "small objects").number(small_objects).put(" allocated, ").bytes(small_live);
   t.put(" live in ").bytes(footprint_bytes());
-  t.put(", peak ").bytes(c.small_bytes_peak.get() + c.class_bytes_peak.get()).put_char('\n');
-  const uint64_t idle = c.small_idle_bytes.get() + c.class_idle_bytes.get();
+  t.put(", peak ")
+      .bytes(c.small_bytes_peak.get() + c.class_bytes_peak.get() + c.node_bytes_peak.get())
+      .put_char('\n');
+  const uint64_t idle =
+      c.small_idle_bytes.get() + c.class_idle_bytes.get() + c.node_idle_bytes.get();
   if (const uint64_t backed = footprint_bytes() + idle) {
     row(t, "  fragmentation").number(100 - min_of<uint64_t>(percent(small_live, backed), 100));
     t.put(" % of ").bytes(backed).put(" backed hold no object, ").bytes(idle);

@@ -2,8 +2,7 @@
 //
 // placement.h decides on which nodes an object's pages appear when the program touches them first, whoever does: so a serial
 // initialisation loop no longer decides it. A hint comes from a directives file (numa=...) or from the compiler
-// (fplugin-arg-smalloc-numa=hints) and holds for objects of a superpage and more; small objects lie where their
-// thread's heap does.
+// (fplugin-arg-smalloc-numa=hints). Of objects below a superpage, several of which share one, node_units.h decides by the same hints.
 #ifndef SMALLOC_NUMA_PLACEMENT_H
 #define SMALLOC_NUMA_PLACEMENT_H
 

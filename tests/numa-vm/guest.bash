@@ -171,6 +171,19 @@ PYTHON
   shift
   expect "$@"
 }
+# small HINT PAGE[,CONF] CONDITION...
+small() {
+  local hint=$1 page=${2%%,*} conf=${2#"${2%%,*}"}
+  python3 - "$programs/small.json" "$hint" "$page" >small.directives <<'PYTHON'
+import json, sys
+print("# smalloc.directives/1")
+for s in json.load(open(sys.argv[1]))["sites"]:
+    print(f"{s['id']} page={sys.argv[3]} rank=1 pmb=100.0 superpages=8 numa={sys.argv[2]}")
+PYTHON
+  try "small_${hint//:/_}_${2//[:,]/_}" env SMALLOC_CONF="directives:small.directives$conf" "$programs/small"
+  shift 2
+  expect "$@"
+}
 if [ -e "$programs/placed" ]; then
   share=$((4096 / nodes))
   hint 2m,preferred:1 '"$(on 1)" -ge 4090'
@@ -193,6 +206,21 @@ if [ -e "$programs/placed" ]; then
     hint base,partition '"$(word first)" = 0' "\"\$(word last)\" = $last"
     try hints_off env SMALLOC_CONF=directives:hints.directives,numa:off "$programs/placed" 16
     expect '"$(on 0)" -ge 4090'
+  fi
+  # Small objects: on the node of who asks for them, or where the hint says, whoever touches and frees them.
+  all=$((nodes * 24000))
+  small local 2m "\"\$(word own)\" -ge $((all - 100))" '"$(word again)" -ge 23900'
+  small preferred:1 2m "\"\$(on 1)\" -ge $((all - 100))"
+  if long; then
+    small - 2m '"$(on 0)" -ge 20000' # malloc writes beside each object, so most lie on the node of who asked for them
+    small partition base "\"\$(word own)\" -ge $((all - 100))" '"$(word again)" -ge 23900' '"$(word superpages)" = 0'
+    small local base,promote:eager "\"\$(word own)\" -ge $((all - 100))" '"$(word superpages)" = 0'
+    small local 2m,promote:eager "\"\$(word own)\" -ge $((all - 100))" '"$(word superpages)" -ge 2048'
+    conditions=()
+    for ((n = 0; n < nodes; n++)); do conditions+=("\"\$(on $n)\" -ge $((all / nodes * 2 / 3))"); done
+    small interleave 2m "${conditions[@]}"
+    small interleave base "${conditions[@]}"
+    small weighted 2m "${conditions[@]}"
   fi
   try compiler_partition "$programs/divided" 16
   expect '"$(word first)" = 0' "\"\$(word last)\" = $last" "\"\$(on $last)\" -ge $((share - 514))"

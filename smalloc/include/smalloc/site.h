@@ -97,6 +97,8 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
  * requests for now. A thunk that knows the bit counts them itself in requested_bytes and asks only when the count passes a
  * multiple of 64 KiB; others ask every time. */
 #define SMALLOC_CELL_LEFT (1u << 23)
+/* Another, also the runtime's: the site has a hint of the NUMA node, so its small requests are never direct. */
+#define SMALLOC_CELL_PLACED (1u << 22)
 #define SMALLOC_CELL_LOOK_SHIFT 16
 /* Instead of LEFT, once several threads ask at the site: each of them counts for itself, in the runtime, and no line is
  * written to that they share. */
@@ -147,7 +149,7 @@ struct smalloc_site {
 #define SMALLOC_SITE_LEAST_BYTES offsetof(struct smalloc_site, node)
 
 /* The mutable part of a site; its address is what a rewritten call passes on.
- * word: bits 0-7 decision, 8-15 flags of the site (low byte), 16-22 log2 page size, 23 LEFT, 24-30 decided_by, 31 SHARED,
+ * word: bits 0-7 decision, 8-15 flags of the site (low byte), 16-21 log2 page size, 22 PLACED, 23 LEFT, 24-30 decided_by, 31 SHARED,
  *       32-63 min_bytes in base pages of 4 KiB (saturated). A word of 0 is "the program's malloc": the thunk tests
  *       for it before anything else. Accessed with relaxed atomics on both sides. */
 struct smalloc_cell {
@@ -163,7 +165,7 @@ struct smalloc_cell {
    ((uint64_t)(by) << 24) | ((uint64_t)(min_pages) << 32))
 #define SMALLOC_WORD_DECISION(w) ((unsigned)((w) & 0xffu))
 #define SMALLOC_WORD_FLAGS(w) ((unsigned)(((w) >> 8) & 0xffu))
-#define SMALLOC_WORD_PAGE_SHIFT(w) ((unsigned)(((w) >> 16) & 0x7fu))
+#define SMALLOC_WORD_PAGE_SHIFT(w) ((unsigned)(((w) >> 16) & 0x3fu))
 #define SMALLOC_WORD_DECIDED_BY(w) ((unsigned)(((w) >> 24) & 0x7fu))
 #define SMALLOC_WORD_MIN_PAGES(w) ((uint64_t)(w) >> 32)
 
