@@ -127,6 +127,10 @@ void declare_simulation(CLI::App *sub, const std::shared_ptr<Options> &options) 
                   "Caches and TLBs of 1/N, for a program that was made N times smaller (default 1)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
+  sub->add_option("--tlb-shrink", q.tlb_shrink,
+                  "TLBs of 1/N (default: as --shrink; pages stay as large as they are)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
   sub->add_option("--policy", q.policy,
                   "ours (default) or paper: dominant node, nothing else asked")
       ->check(CLI::IsMember({"ours", "paper"}))

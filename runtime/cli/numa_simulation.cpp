@@ -112,7 +112,7 @@ numa::SimulationResult simulate(const SimulationRequest &q, numa::MachineModel &
   }
   if (!q.topology.empty())
     machine.topology = load_topology(q.topology);
-  machine.shrink(q.shrink);
+  machine.shrink(q.shrink, q.tlb_shrink ? q.tlb_shrink : q.shrink);
   if (q.move_ns > 0)
     machine.move_page_ns = q.move_ns;
 
@@ -183,6 +183,7 @@ Json simulation_document(const SimulationRequest &q, const numa::MachineModel &m
                        {"source", machine.source},
                        {"nodes", machine.topology.nodes},
                        {"shrink", q.shrink},
+                       {"tlb_shrink", q.tlb_shrink ? q.tlb_shrink : q.shrink},
                        {"l2_bytes", machine.l2.bytes},
                        {"tlb_entries", machine.tlb.entries},
                        {"local_ns", machine.topology.latency(0, 0)},
@@ -204,14 +205,15 @@ Json simulation_document(const SimulationRequest &q, const numa::MachineModel &m
 std::string simulation_text(const Json &d, Colour colour) {
   const Json &machine = d["machine"];
   std::string text =
-      fmt::format("{} threads on {} ({} nodes, caches and TLBs 1/{}), {} pages, {} accesses, {} "
+      fmt::format("{} threads on {} ({} nodes, caches 1/{}, TLBs 1/{}), {} pages, {} accesses, {} "
                   "memory transactions\n"
                   "policy: {}; {} intervals, every {}. event a sample\n\n",
                   d["threads"].get<unsigned>(), machine["name"].get<std::string>(),
                   machine["nodes"].get<unsigned>(), machine["shrink"].get<unsigned>(),
-                  d["pages"].get<uint64_t>(), d["accesses"].get<uint64_t>(),
-                  d["transactions"].get<uint64_t>(), d["policy"].get<std::string>(),
-                  d["intervals"].get<unsigned>(), d["sample_period"].get<unsigned>());
+                  machine["tlb_shrink"].get<unsigned>(), d["pages"].get<uint64_t>(),
+                  d["accesses"].get<uint64_t>(), d["transactions"].get<uint64_t>(),
+                  d["policy"].get<std::string>(), d["intervals"].get<unsigned>(),
+                  d["sample_period"].get<unsigned>());
 
   Table sources(
       {"COUNTS FROM", "NON-LOCAL", "REDUCTION", "MOVES", "TO PERFECT", "MOVING", "TIME", ""});

@@ -17,6 +17,7 @@ namespace smalloc::cli {
 struct SimulationRequest {
   std::string trace, machine = "server-4", topology, policy = "ours", bind = "compact";
   unsigned intervals = 30, sample = 16, content = 1024, shrink = 1;
+  unsigned tlb_shrink = 0; // 0: as shrink
   unsigned horizon = 10, freeze = 3;
   double move_ns = 0; // 0: the machine's
 };

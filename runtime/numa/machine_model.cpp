@@ -62,12 +62,12 @@ unsigned shrunk(unsigned entries, unsigned ways, unsigned n) { return std::max(e
 
 } // namespace
 
-void MachineModel::shrink(unsigned n) {
+void MachineModel::shrink(unsigned n, unsigned tlb_n) {
   for (CacheModel *c : {&l1, &l2})
     c->bytes = std::max<uint64_t>(c->bytes / n, uint64_t{c->ways} * c->line_bytes);
-  tlb.entries = shrunk(tlb.entries, tlb.ways, n);
+  tlb.entries = shrunk(tlb.entries, tlb.ways, tlb_n);
   superpage_tlb.ways = std::min(superpage_tlb.ways, 4u);
-  superpage_tlb.entries = shrunk(superpage_tlb.entries, superpage_tlb.ways, n);
+  superpage_tlb.entries = shrunk(superpage_tlb.entries, superpage_tlb.ways, tlb_n);
 }
 
 std::vector<std::string> machine_model_names() {

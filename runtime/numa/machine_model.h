@@ -30,8 +30,9 @@ struct MachineModel {
   double move_page_ns, move_superpage_ns;
 
   /// Caches and TLBs of 1/n of the size: a trace of a program made n times smaller meets the pressure that
-  /// the whole one would.
-  void shrink(unsigned n);
+  /// the whole one would. TLBs of 1/tlb_n: pages are not made smaller, so of a grid n times smaller a sweep along a line crosses
+  /// the cube root of n times fewer pages, and all of it fills n times fewer.
+  void shrink(unsigned n, unsigned tlb_n);
 };
 
 /// "sun-fire-6800" (Tikir and Hollingsworth 2008, Table 5 and section 5.2: six boards of two
