@@ -4,9 +4,10 @@
 # kernel's NUMA balancing, and under numa:migrate, as long each. A line of JSON a run, by the kernel's own counters, which count
 # everybody's moves alike; locality is the monitor's business.
 #
-#   balancing.bash BUILD SECONDS
+#   balancing.bash BUILD SECONDS PROGRAM...    ("both thp 16")
 set -eu
 build=$1 seconds=$2
+shift 2
 cd "$(mktemp -d)"
 echo always >/sys/kernel/mm/transparent_hugepage/enabled
 conf=numa:migrate,numa_interval:1,numa_reserve:8m # the clock at its default
@@ -15,7 +16,7 @@ trap 'kill "$held_PID"' EXIT
 read -r -u "${held[0]}" # the kernel patches its code once, not for every program
 counter() { awk -v k="$1" '$1 == k { print $2 }' /proc/vmstat; }
 export WALKER_PHASES=1
-for program in "far base 16" "far thp 16" "halves thp 16" "both base 16" "both thp 16" "wander base 8"; do
+for program in "$@"; do
   for mode in none kernel smalloc; do
     if [ $mode = kernel ]; then echo 1; else echo 0; fi >/proc/sys/kernel/numa_balancing
     moved=$(counter pgmigrate_success) faults=$(counter numa_hint_faults)
