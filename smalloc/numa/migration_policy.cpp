@@ -63,31 +63,6 @@ double MigrationPolicy::benefit(double saved_ns, double cost_ns) const {
   return saved_ns * horizon() * trust_ - cost_ns;
 }
 
-double MigrationPolicy::fair_load() const {
-  // Nodes compete for a memory's bandwidth if they ask for much at the same time. Where one alone is at
-  // work, all its pages beside it pile up nothing.
-  constexpr double kAtWork = 0.05; // of what the busiest asks for
-  const double busiest = *std::max_element(issued_, issued_ + topology_.nodes);
-  double sum = 0;
-  unsigned at_work = 0;
-  for (unsigned n = 0; n < topology_.nodes; n++) {
-    sum += load_[n];
-    at_work += issued_[n] > 0 && issued_[n] >= kAtWork * busiest;
-  }
-  return sum / std::max(at_work, 1u);
-}
-
-double MigrationPolicy::mean_load() const {
-  double sum = 0;
-  unsigned with_memory = 0;
-  for (unsigned n = 0; n < topology_.nodes; n++)
-    if (topology_.has_memory(n)) {
-      sum += load_[n];
-      with_memory++;
-    }
-  return with_memory ? sum / with_memory : 0;
-}
-
 MigrationPolicy::Best MigrationPolicy::best_home(const PageCounts &page) const {
   double by_node[kMaxNodes] = {};
   for (unsigned s = 0; s < PageCounts::kSlots; s++)
@@ -358,15 +333,6 @@ size_t MigrationPolicy::plan_collapse(Unit &unit, Move *out, size_t capacity) {
   return 1;
 }
 
-double MigrationPolicy::load_of(const Move &move) const {
-  if (move.action == Action::kMovePage)
-    return move.unit->page[move.page].total();
-  double sum = 0;
-  for (const PageCounts &page : move.unit->page)
-    sum += page.total();
-  return sum;
-}
-
 bool MigrationPolicy::admit(Move &move, uint64_t &pages_left) {
   if (move.action == Action::kSplit || move.action == Action::kCollapse)
     return true;
@@ -405,17 +371,7 @@ bool MigrationPolicy::admit(Move &move, uint64_t &pages_left) {
 size_t MigrationPolicy::plan(Unit *const *units, size_t count, Move *out, size_t capacity) {
   counters_.intervals++;
   judge_trials();
-  std::fill(load_, load_ + kMaxNodes, 0.0);
-  std::fill(issued_, issued_ + kMaxNodes, 0.0);
-  for (size_t u = 0; u < count; u++)
-    if (units[u]->touched)
-      for (const PageCounts &page : units[u]->page)
-        if (page.home() < topology_.nodes && page.total()) {
-          load_[page.home()] += page.total();
-          for (unsigned n = 0; n < topology_.nodes; n++)
-            issued_[n] += page.count(static_cast<uint8_t>(n));
-        }
-
+  sum_loads(units, count);
   size_t n = 0;
   for (size_t u = 0; u < count; u++) {
     Unit &unit = *units[u];

@@ -192,6 +192,8 @@ private:
   size_t plan_split(Unit &unit, double total, unsigned piece, Move *out, size_t capacity);
   size_t plan_collapse(Unit &unit, Move *out, size_t capacity);
   bool admit(Move &move, uint64_t &pages_left);
+  void sum_loads(Unit *const *units, size_t count);
+  double load_of(const PageCounts &page) const;
   double load_of(const Move &move) const;
   double mean_load() const;
   double fair_load() const;
@@ -201,6 +203,7 @@ private:
   PolicyCounters counters_;
   double latency_[kMaxNodes][kMaxNodes];
   double load_[kMaxNodes] = {};   ///< samples served by each node, aged
+  double most_load_ = 0;          ///< that a page counts for; 0: no limit
   double issued_[kMaxNodes] = {}; ///< samples asked for by each node, aged
   uint64_t free_bytes_[kMaxNodes] = {};
   Trial trials_[kTrials];

@@ -170,6 +170,30 @@ TEST(MigrationSuperpage, DoesNotTakeAProcessorThatHadToWaitForNobody) {
   EXPECT_EQ(m.policy.counters().interleaved, 4u);
 }
 
+// The same, evenly; but half of all samples are of one page, of variables that both read and the caches serve. That page, wherever it
+// lies, is no reason to crowd all superpages on the other node, or to send them back when it has moved.
+TEST(MigrationSuperpage, DoesNotBalanceAgainstAPageThatTheCachesServe) {
+  PolicyOptions o = options();
+  o.sample_period = 3000;
+  o.neighbours = true;
+  SuperpageMachine m(2, o, 9);
+  m.unit[8]->granularity = Granularity::kPages;
+  size_t moves = 0;
+  for (unsigned i = 0; i < 15; i++) {
+    for (unsigned u = 0; u < 8; u++)
+      for (unsigned p = 0; p < kPagesPerUnit; p += 8)
+        for (uint8_t node = 0; node < 2; node++)
+          m.access(u, p, node, 1);
+    for (uint8_t node = 0; node < 2; node++)
+      m.access(8, 7, node, 512);
+    if (i == 5)
+      MigrationPolicy::placed(*m.unit[8], 7, 1);
+    moves += m.interval().size();
+  }
+  EXPECT_EQ(moves, 4u);
+  EXPECT_EQ(m.policy.counters().interleaved, 4u);
+}
+
 // Random users, seen once in every so many pages: no part belongs to anybody.
 TEST(MigrationSuperpage, IsNotFooledByLargerPieces) {
   unsigned splits = 0;
