@@ -47,6 +47,7 @@ public:
   Place find(uint64_t address);
 
   std::vector<Category> &categories() { return categories_; }
+  const std::vector<Category> &categories() const { return categories_; }
 
 private:
   struct Object {

@@ -23,7 +23,6 @@ namespace {
 struct Options {
   OutputOptions output;
   std::string file;
-  std::string source = "cache-misses";
   SimulationRequest simulation;
   NumaTopOptions top;
   NumaRunOptions live;
@@ -90,8 +89,9 @@ int show_topology(const Options &o) {
 int run_simulation(const Options &o) {
   const auto thresholds = parse_thresholds(o.output);
   numa::MachineModel machine;
-  const numa::SimulationResult result = simulate(o.simulation, machine);
-  const auto document = simulation_document(o.simulation, machine, result);
+  NumaSiteTraffic sites;
+  const numa::SimulationResult result = simulate(o.simulation, machine, sites);
+  const auto document = simulation_document(o.simulation, machine, result, sites);
   return finish(o.output, thresholds, document,
                 [&](Colour colour) { return simulation_text(document, colour); });
 }
@@ -103,10 +103,11 @@ int write_report(const Options &o) {
                   "smalloc numa report " + o.simulation.trace + " -o report.html", kUsage};
   const auto thresholds = parse_thresholds(o.output);
   numa::MachineModel machine;
-  NumaPageMap map(o.source);
+  NumaPageMap map(o.simulation.source);
+  NumaSiteTraffic sites;
   const numa::SimulationResult result =
-      simulate(o.simulation, machine, [&](const numa::Simulator &s) { map.take(s); });
-  const auto document = simulation_document(o.simulation, machine, result);
+      simulate(o.simulation, machine, sites, [&](const numa::Simulator &s) { map.take(s); });
+  const auto document = simulation_document(o.simulation, machine, result, sites);
   const int status =
       finish(o.output, thresholds, document, [&](Colour) { return map.page(document, result); });
   print_note("open " + expand_file_name(o.output.file) + " in a browser: no server, no network");
@@ -191,7 +192,9 @@ std::function<int()> declare(CLI::App &app) {
   CLI::App *report = app.add_subcommand(
       "report", "The same as one HTML page: map of pages by node over time, without and with "
                 "migration, moves by node, remote share; -o FILE is needed");
-  report->add_option("--source", options->source, "Source of counts shown (default cache-misses)")
+  report
+      ->add_option("--source", options->simulation.source,
+                   "Source of counts shown (default cache-misses)")
       ->check(CLI::IsMember(
           {"interconnect", "cache-misses", "tlb-misses", "tlb-content", "atc", "perfect"}))
       ->type_name("NAME");

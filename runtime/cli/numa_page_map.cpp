@@ -3,6 +3,7 @@
 // numa_page_map.cpp decides how maps travel into the page (run-length coded letters, so that a million
 // pages over thirty intervals stay below a few megabytes) and how they are drawn there.
 #include "runtime/cli/numa_page_map.h"
+#include "runtime/cli/numa_simulation.h"
 
 #include <algorithm>
 #include <map>
@@ -57,6 +58,7 @@ input[type=range]{width:30em;max-width:100%}button{font:inherit}@media print{inp
 <div class="two"><figure><figcaption>moves in this interval</figcaption><canvas id="latest" width="420" height="24"></canvas></figure>
 <figure><figcaption>moves since the start</figcaption><canvas id="since" width="420" height="24"></canvas></figure></div>
 <h2>Share of remote accesses</h2><canvas id="share" width="900" height="160"></canvas><p id="sharekey"></p>
+<h2>Sites</h2><p id="nosites">The trace knows no objects: record the program by smalloc record, compiled with profile-generate.</p><table id="sites"></table>
 <h2>All sources of counts</h2><table id="all"></table>
 <h2>How these numbers were obtained</h2><p id="how"></p>
 <script>
@@ -108,6 +110,13 @@ const cell = (r, tag, text) => { const c = document.createElement(tag); c.textCo
 [['pages, source', 'remote', 'reduction', 'moved pages', 'moved superpages', 'memory time'], ...D.result.schemes.map(s =>
   [s.name, s.remote_percent + ' %', s.reduction_percent + ' %', s.moved_base_pages, s.moved_superpages, (-s.faster_percent).toFixed(1) + ' %'])]
   .forEach((row, i) => { const r = $('all').insertRow(); row.forEach(v => cell(r, i ? 'td' : 'th', v)); });
+if (D.result.sites.length) {
+  $('nosites').textContent = 'Memory transactions of each site’s objects, and by which node.';
+  [['site', 'transactions', 'remote', 'with migration', 'by node'], ...D.result.sites.map(s =>
+    [s.name, s.transactions, s.remote_percent_first_touch.toFixed(1) + ' %', s.remote_percent.toFixed(1) + ' %', ''])]
+    .forEach((row, i) => { const r = $('sites').insertRow(); row.forEach(v => cell(r, i ? 'td' : 'th', v));
+      if (i) { const c = document.createElement('canvas'); c.width = 180; c.height = 14; c.id = `site${i}`; r.lastChild.append(c); stack(c.id, D.result.sites[i - 1].transactions_by_node); } });
+}
 $('how').textContent = `smalloc numa report; simulated: ${D.result.intervals} intervals, every ${D.result.sample_period}. event a sample, ${D.result.transactions} memory transactions of ${D.result.accesses} accesses, local ${D.result.machine.local_ns} ns, remote ${D.result.machine.remote_ns} ns, caches and TLBs 1/${D.result.machine.shrink}.`;
 document.querySelectorAll('[data-png]').forEach(b => b.onclick = () => { const l = document.createElement('a'); l.download = `pages-${b.dataset.png === 'a' ? 'without' : 'with'}.png`; l.href = $(b.dataset.png).toDataURL(); l.click(); });
 $('at').max = T - 1; $('at').oninput = show;
@@ -118,18 +127,8 @@ $('at').value = T - 1; show();
 
 } // namespace
 
-size_t NumaPageMap::shown_scheme(const numa::Simulator &simulator) const {
-  for (size_t i = 0; i < simulator.schemes(); i++) {
-    const numa::Scheme &s = simulator.scheme(i);
-    if (s.migrates && s.mapping == numa::Mapping::kBasePages &&
-        numa::source_name(s.source) == source_)
-      return i;
-  }
-  return 0;
-}
-
 void NumaPageMap::take(const numa::Simulator &simulator) {
-  scheme_ = shown_scheme(simulator);
+  scheme_ = scheme_of(simulator, source_);
   Frame frame;
   frame.units = simulator.unit_addresses();
   auto letter = [&](size_t scheme, uint64_t address) {

@@ -24,8 +24,6 @@ public:
                    const numa::SimulationResult &result) const;
 
 private:
-  size_t shown_scheme(const numa::Simulator &simulator) const;
-
   std::string source_;
   size_t scheme_ = 0;
   std::vector<uint64_t> units_;

@@ -101,8 +101,18 @@ numa::Topology load_topology(const std::string &file) {
   }
 }
 
+size_t scheme_of(const numa::Simulator &simulator, const std::string &source) {
+  for (size_t i = 0; i < simulator.schemes(); i++) {
+    const Scheme &s = simulator.scheme(i);
+    if (s.migrates && s.mapping == numa::Mapping::kBasePages &&
+        numa::source_name(s.source) == source)
+      return i;
+  }
+  return 0;
+}
+
 numa::SimulationResult simulate(const SimulationRequest &q, numa::MachineModel &machine,
-                                const IntervalVisitor &visit) {
+                                NumaSiteTraffic &sites, const IntervalVisitor &visit) {
   if (!numa::machine_model(q.machine, machine)) {
     std::string names;
     for (const std::string &name : numa::machine_model_names())
@@ -139,24 +149,32 @@ numa::SimulationResult simulate(const SimulationRequest &q, numa::MachineModel &
                     fmt::format("{} bytes and {} records are left out", reader.skipped_bytes(),
                                 reader.bad_records()));
     numa::Simulator simulator(machine, options);
+    sites.compare_with(simulator, scheme_of(simulator, q.source));
     std::map<uint64_t, unsigned> threads; // in the order of their numbers, as the trace gives them
     reader.read([&](const trace::Event &e) {
+      sites.event(e);
       if (e.type != trace::Type::kAccess)
         return;
       const unsigned thread =
           threads.try_emplace(e.thread, static_cast<unsigned>(std::min<uint64_t>(e.thread, 1023)))
               .first->second;
+      const uint8_t node = simulator.node_of_thread(thread);
       for (const trace::AccessRun &run : e.accesses) {
-        simulator.access(thread, run.address, run.write, run.repeats);
+        if (simulator.access(thread, run.address, run.write, run.repeats))
+          sites.transaction(run.address, node);
         if (++done * q.intervals / total > intervals_done && intervals_done + 1 < q.intervals) {
           intervals_done++;
+          sites.interval_ends(simulator);
           simulator.end_interval();
+          sites.interval_ended(simulator);
           if (visit)
             visit(simulator);
         }
       }
     });
+    sites.interval_ends(simulator);
     const numa::SimulationResult result = simulator.finish();
+    sites.interval_ended(simulator);
     if (visit)
       visit(simulator);
     return result;
@@ -167,7 +185,7 @@ numa::SimulationResult simulate(const SimulationRequest &q, numa::MachineModel &
 }
 
 Json simulation_document(const SimulationRequest &q, const numa::MachineModel &machine,
-                         const numa::SimulationResult &r) {
+                         const numa::SimulationResult &r, const NumaSiteTraffic &sites) {
   const Scheme *perfect = &r.schemes.front();
   for (const Scheme &s : r.schemes)
     if (s.migrates && s.source == Source::kPerfect && s.mapping == Mapping::kBasePages)
@@ -199,8 +217,36 @@ Json simulation_document(const SimulationRequest &q, const numa::MachineModel &m
       {"transactions", r.transactions},
       {"tlb_misses", r.tlb_misses},
       {"pages", r.pages},
+      {"source", q.source},
+      {"sites", sites.document()},
       {"schemes", schemes}};
 }
+
+namespace {
+
+std::string site_text(const Json &d, Colour colour) {
+  constexpr size_t kMostRows = 10; // JSON and the report have all
+  if (d["sites"].empty())
+    return {};
+  Table table({"SITE", "TRANSACTIONS", "NON-LOCAL", "MIGRATED", "BY NODE"});
+  for (size_t i = 0; i < std::min(kMostRows, d["sites"].size()); i++) {
+    const Json &s = d["sites"][i];
+    std::string nodes;
+    for (const Json &n : s["transactions_by_node"])
+      nodes += fmt::format("{}{:.0f}", nodes.empty() ? "" : " ",
+                           100 * n.get<double>() / s["transactions"].get<double>());
+    table.add_row({{s["name"].get<std::string>(), Style::kBold},
+                   {std::to_string(s["transactions"].get<uint64_t>())},
+                   {fmt::format("{:.1f} %", s["remote_percent_first_touch"].get<double>())},
+                   {fmt::format("{:.1f} %", s["remote_percent"].get<double>())},
+                   {nodes + " %"}});
+  }
+  return fmt::format("\nSites, without migration and with counts from {}\n",
+                     d["source"].get<std::string>()) +
+         table.print(colour);
+}
+
+} // namespace
 
 std::string simulation_text(const Json &d, Colour colour) {
   const Json &machine = d["machine"];
@@ -257,8 +303,8 @@ std::string simulation_text(const Json &d, Colour colour) {
                      {fmt::format("{:.0f} %", s["busiest_node_percent"].get<double>())}});
   }
   text += "Non-local accesses and moves by source of counts (the paper's Tables 2, 6a and 6b)\n" +
-          sources.print(colour) + "\nPage size and placement together\n" + sizes.print(colour) +
-          "\nPages moved, interval by interval (the paper's figure 7)\n";
+          sources.print(colour) + site_text(d, colour) + "\nPage size and placement together\n" +
+          sizes.print(colour) + "\nPages moved, interval by interval (the paper's figure 7)\n";
   for (const Json &s : d["schemes"]) {
     if (s["mapping"] != "base" || !s["migrates"])
       continue;

@@ -143,7 +143,7 @@ void Simulator::look_at_tlb(Processor &p) {
   }
 }
 
-void Simulator::access(unsigned thread, uint64_t address, bool write, uint64_t repeats) {
+bool Simulator::access(unsigned thread, uint64_t address, bool write, uint64_t repeats) {
   while (processors_.size() <= thread)
     processors_.push_back(std::make_unique<Processor>(
         machine_, node_of_thread(static_cast<unsigned>(processors_.size()))));
@@ -187,10 +187,10 @@ void Simulator::access(unsigned thread, uint64_t address, bool write, uint64_t r
   result_.hit_ns += machine_.l1.hit_ns * accesses;
   const bool in_l1 = p.l1.touch(address / machine_.l1.line_bytes, version);
   if (in_l1)
-    return;
+    return false;
   result_.hit_ns += machine_.l2.hit_ns;
   if (p.l2.touch(address / machine_.l2.line_bytes, version))
-    return;
+    return false;
   result_.transactions++;
   u.transactions[page * machine_.topology.nodes + p.node]++;
   if (++transactions_since_sample_ >= options_.sample_period) {
@@ -201,6 +201,7 @@ void Simulator::access(unsigned thread, uint64_t address, bool write, uint64_t r
     p.misses = 0;
     sample(Source::kCacheMisses, last_unit_, page, p.node);
   }
+  return true;
 }
 
 void Simulator::place_new_pages(Run &run) {

@@ -75,8 +75,8 @@ public:
   Simulator(const MachineModel &machine, const SimulatorOptions &options);
   ~Simulator();
 
-  /// `repeats` further accesses to the same line follow at once.
-  void access(unsigned thread, uint64_t address, bool write, uint64_t repeats);
+  /// `repeats` further accesses to the same line follow at once. True: it has left the processor's caches.
+  bool access(unsigned thread, uint64_t address, bool write, uint64_t repeats);
   /// An interval is over (the caller cuts the trace).
   void end_interval();
   SimulationResult finish();
@@ -84,16 +84,18 @@ public:
   /// Addresses of the 2 MiB units that were touched, ascending.
   std::vector<uint64_t> unit_addresses() const;
   size_t schemes() const { return runs_.size(); }
+  unsigned nodes() const { return machine_.topology.nodes; }
   const Scheme &scheme(size_t i) const;
   /// Where page `address / 4096` lies under a scheme; kNoNode: never touched. For reports and tests.
   uint8_t home(size_t scheme, uint64_t address) const;
+
+  uint8_t node_of_thread(unsigned thread) const;
 
 private:
   struct Processor;
   struct SimUnit;
   struct Run;
 
-  uint8_t node_of_thread(unsigned thread) const;
   SimUnit &unit(uint64_t address);
   void sample(Source source, size_t unit, unsigned page, uint8_t node);
   void look_at_tlb(Processor &p);
