@@ -118,11 +118,40 @@ std::optional<int64_t> appendStep(const PHINode *Phi, const Loop *L, const DataL
   return Step.value_or(0); // the block's start itself: it only moves when the block does
 }
 
-/// Step of an index that header phi \p Phi of \p L holds and that moves on now and then (out[count++] = ..., the two
-/// inputs of a merge): every way round the loop adds a constant to it, leaves it, or starts it anew from a value that
-/// does not move.
-std::optional<int64_t> nowAndThenStep(const PHINode *Phi, const Loop *L) {
-  if (!Phi->getType()->isIntegerTy() || Phi->getType()->getIntegerBitWidth() > 64)
+/// Records of varying length, one behind the other, are taken to be this long.
+constexpr int64_t RecordBytes = 64;
+
+/// Is \p By, a number of bytes, a constant or one that the record at \p Place holds, and does it only lead forward?
+bool isRecordLength(const Value *By, const Value *Place, unsigned Depth = 0) {
+  if (auto *Constant = dyn_cast<ConstantInt>(By))
+    return !Constant->isNegative();
+  if (Depth > 4)
+    return false;
+  if (isa<PHINode, SelectInst>(By))
+    return all_of(drop_begin(cast<Instruction>(By)->operands(), isa<SelectInst>(By)),
+                  [&](const Use &Op) { return isRecordLength(Op, Place, Depth + 1); });
+  const Value *Read = By;
+  bool Positive = false;
+  for (; isa<BinaryOperator, ZExtInst>(Read); Read = cast<Instruction>(Read)->getOperand(0)) {
+    Positive |= isa<ZExtInst>(Read);
+    if (isa<ZExtInst>(Read))
+      continue;
+    auto *Constant = dyn_cast<ConstantInt>(cast<Instruction>(Read)->getOperand(1));
+    if (!Constant ||
+        (Constant->isNegative() && cast<Instruction>(Read)->getOpcode() != Instruction::And))
+      return false;
+  }
+  auto *Length = dyn_cast<LoadInst>(Read);
+  return Positive && Length &&
+         getUnderlyingObject(Length->getPointerOperand()) == getUnderlyingObject(Place);
+}
+
+/// Step of an index, or of a cursor, that header phi \p Phi of \p L holds and that moves on now and then (out[count++] =
+/// ..., the two inputs of a merge): every way round the loop adds a constant to it, or the length of the record there,
+/// leaves it, or starts it anew from a value that does not move.
+std::optional<int64_t> nowAndThenStep(const PHINode *Phi, const Loop *L, const DataLayout &DL) {
+  const bool Cursor = Phi->getType()->isPointerTy();
+  if (!Cursor && (!Phi->getType()->isIntegerTy() || Phi->getType()->getIntegerBitWidth() > 64))
     return std::nullopt;
   SmallVector<std::pair<const Value *, int64_t>, 16> Stack;
   SmallPtrSet<const Value *, 32> Seen;
@@ -147,6 +176,14 @@ std::optional<int64_t> nowAndThenStep(const PHINode *Phi, const Loop *L) {
                                 : nullptr;
     if (By) {
       Stack.push_back({I->getOperand(0), Offset + By->getSExtValue()});
+    } else if (auto *G = dyn_cast<GetElementPtrInst>(I)) {
+      APInt Bytes(DL.getIndexTypeSizeInBits(G->getType()), 0);
+      if (G->accumulateConstantOffset(DL, Bytes))
+        Stack.push_back({G->getPointerOperand(), Offset + Bytes.getSExtValue()});
+      else if (G->getNumIndices() == 1 && isRecordLength(G->getOperand(1), G->getPointerOperand()))
+        Stack.push_back({G->getPointerOperand(), Offset + RecordBytes});
+      else
+        return std::nullopt;
     } else if (isa<PHINode>(I)) {
       for (const Use &Op : I->operands())
         Stack.push_back({Op, Offset});
@@ -329,7 +366,7 @@ LoopLevel MotionQuery::ofValue(Value *V, unsigned Depth) {
       if (std::optional<int64_t> Step = appendStep(Phi, L, SE.getDataLayout()))
         return level(Motion::Constant, *Step);
     if (Phi->getParent() == L->getHeader())
-      if (std::optional<int64_t> Step = nowAndThenStep(Phi, L))
+      if (std::optional<int64_t> Step = nowAndThenStep(Phi, L, SE.getDataLayout()))
         return level(Motion::Constant, *Step);
     // The end of one row kept as the start of the next.
     if (Phi->getParent() == L->getHeader() && Depth < MaxDepth) {
@@ -357,7 +394,7 @@ LoopLevel MotionQuery::ofValue(Value *V, unsigned Depth) {
       if (Sub && Sub->getHeader() == Phi->getParent())
         Inner = Sub;
     }
-    const bool Counted = Inner && nowAndThenStep(Phi, Inner);
+    const bool Counted = Inner && nowAndThenStep(Phi, Inner, SE.getDataLayout());
     // A merge, or the header phi of an inner loop: the worst of what flows in from where it does not depend on itself.
     LoopLevel Worst = level(Motion::None);
     for (unsigned K = 0; K < Phi->getNumIncomingValues(); ++K) {
