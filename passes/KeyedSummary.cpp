@@ -77,7 +77,8 @@ std::string layoutOf(const MDNode *Struct) {
 
 } // namespace
 
-/// \p Exact: what tells the key apart; \p Name: for people, asked for once.
+/// \p Exact: what tells the key apart; \p Name: for people, asked for once. It ends with a linkage name: to demangle all of
+/// them would take longer than all else that is done here, and is done for the few that somebody reads.
 uint64_t KeyNames::key(const Twine &Exact, function_ref<std::string()> Name) {
   SmallString<128> Buffer;
   uint64_t Hash = xxh3_64bits(Exact.toStringRef(Buffer));
@@ -89,11 +90,11 @@ uint64_t KeyNames::key(const Twine &Exact, function_ref<std::string()> Name) {
 
 uint64_t KeyNames::argumentKey(const Function &F, unsigned K) {
   return key("argument " + Twine(K) + " of " + F.getName(),
-             [&] { return ("argument " + Twine(K + 1) + " of " + demangle(F.getName())).str(); });
+             [&] { return ("argument " + Twine(K + 1) + " of " + F.getName()).str(); });
 }
 uint64_t KeyNames::resultKey(const Function &F) {
   return key("result of " + F.getName() + ownOf(F),
-             [&] { return "result of " + demangle(F.getName()); });
+             [&] { return ("result of " + F.getName()).str(); });
 }
 /// What tells a name that only this unit knows from the same name in others.
 std::string KeyNames::ownOf(const GlobalValue &G) {
@@ -101,15 +102,15 @@ std::string KeyNames::ownOf(const GlobalValue &G) {
 }
 /// The result of a function that a context calls, if no unit of the image says that it is a wrapper.
 uint64_t KeyNames::otherwiseKey(const Function &F) {
-  uint64_t Key = key("otherwise result of " + F.getName(),
-                     [&] { return "result of " + demangle(F.getName()); });
+  uint64_t Key =
+      key("otherwise result of " + F.getName(), [&] { return ("result of " + F.getName()).str(); });
   Otherwise[resultKey(F)] = Key;
   return Key;
 }
 uint64_t KeyNames::globalKey(const GlobalVariable &G, int64_t Offset) {
   uint64_t Key = key("global " + G.getName() + " " + Twine(Offset) + ownOf(G), [&] {
     return (Offset ? "byte " + itostr(Offset) + " of global " : std::string("global ")) +
-           demangle(G.getName());
+           G.getName().str();
   });
   if (SmallVector<uint64_t, 2> &Known = Places[&G].Pointers; !is_contained(Known, Key))
     Known.push_back(Key);
@@ -128,7 +129,7 @@ uint64_t KeyNames::blockKey(const Value &Object) {
     return Key;
   if (G) {
     Key = key("memory of " + G->getName() + ownOf(*G),
-              [&] { return "memory of global " + demangle(G->getName()); });
+              [&] { return ("memory of global " + G->getName()).str(); });
     Blocks.insert(Key);
     return Key;
   }
@@ -140,7 +141,7 @@ uint64_t KeyNames::blockKey(const Value &Object) {
     Number += isa<AllocaInst>(I);
   }
   Key = key("local " + Twine(Number) + " of " + F.getName() + " " + M.getSourceFileName(),
-            [&] { return "local memory of " + demangle(F.getName()); });
+            [&] { return ("local memory of " + F.getName()).str(); });
   Blocks.insert(Key);
   return Key;
 }

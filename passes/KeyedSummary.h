@@ -44,7 +44,7 @@ struct KeyedSummary {
   };
   std::vector<Flow> Flows;
   std::vector<Access> Accesses;                ///< one a root at most
-  llvm::DenseMap<uint64_t, std::string> Names; ///< of keys, for people
+  llvm::DenseMap<uint64_t, std::string> Names; ///< of keys, for people; linkage names at their ends
   bool empty() const { return Flows.empty() && Accesses.empty(); }
 };
 
@@ -67,7 +67,8 @@ public:
   /// The arguments through which the unit hands out memory of the stack or of variables, in program order.
   std::vector<uint64_t> argumentsFromElsewhere();
 
-  const llvm::DenseMap<uint64_t, std::string> &names() const { return Names; }
+  /// What was asked for so far.
+  llvm::DenseMap<uint64_t, std::string> takeNames() { return std::move(Names); }
 
 private:
   using Roots = llvm::SmallVector<KeyRoot, 2>;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr unsigned SuperpageShift = 21, BasePageShift = 12;
 /// Template instances have names of any length.
-constexpr size_t MaxNameBytes = 200, MaxWhyBytes = 400;
+constexpr size_t MaxNameBytes = 200, MaxKeyNameBytes = 300, MaxWhyBytes = 400;
 
 StringRef patternName(smalloc_pattern P) {
   static constexpr StringRef Names[] = {"unknown", "none",      "streaming",
@@ -273,7 +273,7 @@ void emitKeys(Module &M, const KeyedSummary &Summary) {
   auto NameOf = [&](uint64_t Key) {
     auto [It, New] = NameAt.try_emplace(Key, 0);
     if (auto Name = Summary.Names.find(Key); New && Name != Summary.Names.end())
-      It->second = Strings.add(StringRef(Name->second).take_front(MaxNameBytes));
+      It->second = Strings.add(StringRef(Name->second).take_front(MaxKeyNameBytes));
     return It->second;
   };
   const endianness Order =

@@ -303,13 +303,13 @@ void UnitAnalysis::summarise(UnitVerdicts &Result) {
     A.Saving = F.Saving;
     A.Pattern = F.Pattern;
     A.Confidence = R.Assumed ? 40 : tripsKnown(R) ? 90 : 70;
-    A.Why = F.Why + " (" + fileOf(R) + ")";
     for (KeyRoot Root : Roots) {
       KeyedSummary::Access &Known = Best[{Root.Key, Root.Contents}];
       if (!Known.Root.Key || A.MinBytes < Known.MinBytes ||
           (A.MinBytes == Known.MinBytes && A.Saving > Known.Saving)) {
         Known = A;
         Known.Root = Root;
+        Known.Why = F.Why + " (" + fileOf(R) + ")";
       }
     }
   }
@@ -317,7 +317,7 @@ void UnitAnalysis::summarise(UnitVerdicts &Result) {
     Out.Accesses.push_back(std::move(A));
   if (!O.CoverageDir.empty())
     Result.Coverage = accessCoverage(M, FAM, Origins, Keys); // asks for further names
-  Out.Names = Keys.names();
+  Out.Names = Keys.takeNames();
 }
 
 UnitVerdicts UnitAnalysis::run() {

@@ -3,6 +3,7 @@
 // joined_sites.cpp decides how a site that other units decide is shown: with the pattern and the costs of
 // the access that decided it, and a reason that names the loop, its file, and the way there.
 #include "runtime/cli/elf_sites.h"
+#include "runtime/cli/site_report.h"
 #include "smalloc/core/key_join.h"
 
 #include <algorithm>
@@ -14,15 +15,22 @@
 namespace smalloc::cli {
 namespace {
 
+// "argument 1 of _Z4walkPd": a key's name ends with a linkage name.
+std::string readable_key(const std::string &name) {
+  const size_t linkage = name.rfind(' ') + 1;
+  return name.substr(0, linkage) + readable_function(name.substr(linkage));
+}
+
 // As modules.cpp has it: the decision, and the flags that steer it.
 void take(Site &site, const JoinedAccess &found) {
   struct smalloc_site &r = site.record;
   const smalloc_key_access &access = *found.access;
-  const std::string through = string_of(*found.block, access.name);
+  const std::string through = readable_key(string_of(*found.block, access.name));
   std::string reason = string_of(*found.block, access.why);
   if (!through.empty())
     reason += ", through " + through;
-  const std::string leaves = found.first ? string_of(*found.first_block, found.first->name) : "";
+  const std::string leaves =
+      found.first ? readable_key(string_of(*found.first_block, found.first->name)) : "";
   if (!leaves.empty() && leaves != through)
     reason += ", which it reaches as " + leaves;
   r.pattern = access.pattern;

@@ -189,7 +189,7 @@ struct smalloc_keys {
 /* What `from` points to, `to` may point to. */
 struct smalloc_flow {
   uint64_t from, to;
-  uint32_t name; /* of `to`, for people */
+  uint32_t name; /* of `to`, for people: ends with a linkage name */
   uint32_t flags;
 };
 #define SMALLOC_FLOW_FROM_CONTENTS 1u /* not `from`: pointers stored in the memory it points to */
