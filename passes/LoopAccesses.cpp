@@ -63,6 +63,10 @@ bool computedIndex(const Value *Pointer, unsigned Depth = 0) {
   return computedIndex(G->getPointerOperand(), Depth + 1);
 }
 
+bool picksAtRandom(Instruction *I) {
+  return any_of(touchesOf(*I), [](const Touch &T) { return computedIndex(T.Pointer); });
+}
+
 /// Arguments of a self-recursive function that its calls replace by something loaded through them.
 SmallPtrSet<const Argument *, 4> chasedArguments(Function &F) {
   SmallPtrSet<const Argument *, 4> Chased;
@@ -250,13 +254,16 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
                                           bool CalledInLoop, uint64_t PageBytes) {
   std::vector<LoopReference> References;
   LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
-  ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
   SmallPtrSet<const Argument *, 4> Chased = chasedArguments(F);
+  const std::vector<Instruction *> Order = inOrder(F);
+  if (LI.empty() && Chased.empty() && none_of(Order, picksAtRandom)) // most small functions
+    return References;
+  ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
   TripCounts Trips(SE);
   DenseMap<const Loop *, std::unique_ptr<MotionQuery>> Queries;
   DenseMap<std::pair<const Loop *, const SCEV *>, Neighbourhood> Neighbours;
   unsigned Groups = 0;
-  for (Instruction *At : inOrder(F))
+  for (Instruction *At : Order)
     for (const Touch &T : touchesOf(*At)) {
       Instruction &I = *At;
       Value *Pointer = T.Pointer;
