@@ -39,7 +39,7 @@ Function *hiddenTouch(Module &M, StringRef Name) {
   return F;
 }
 
-void callTouching(Function &Thunk, BasicBlock *Entry) {
+void lookAndCall(Function &Thunk) {
   Module &M = *Thunk.getParent();
   Function *Touching = M.getFunction("__smalloc_v1_touching");
   if (!Touching)
@@ -47,16 +47,25 @@ void callTouching(Function &Thunk, BasicBlock *Entry) {
                                 "__smalloc_v1_touching", M);
   Touching->setDoesNotThrow();
   Touching->addFnAttr(Attribute::NonLazyBind);
+  Constant *Pending = pendingObjects(M);
   LLVMContext &C = M.getContext();
-  BasicBlock *Call = BasicBlock::Create(C, "call", &Thunk);
-  BasicBlock *End = BasicBlock::Create(C, "end", &Thunk);
+  auto Block = [&](const char *Name) { return BasicBlock::Create(C, Name, &Thunk); };
+  BasicBlock *Entry = Block("entry"), *Look = Block("look"), *Wait = Block("wait"),
+             *Call = Block("call"), *Done = Block("done");
   IRBuilder<> B(Entry);
-  B.CreateCondBr(B.CreateIsNotNull(Touching), Call, End);
+  B.CreateCondBr(B.CreateIsNotNull(Pending), Look, Done);
+  B.SetInsertPoint(Look);
+  LoadInst *Waiting = B.CreateAlignedLoad(Type::getInt32Ty(C), Pending, Align(4));
+  Waiting->setAtomic(AtomicOrdering::Monotonic);
+  B.CreateCondBr(B.CreateIsNotNull(Waiting), Wait, Done,
+                 MDBuilder(C).createUnlikelyBranchWeights());
+  B.SetInsertPoint(Wait);
+  B.CreateCondBr(B.CreateIsNotNull(Touching), Call, Done);
   B.SetInsertPoint(Call);
   CallInst *Made = B.CreateCall(Touching, {Thunk.getArg(0), Thunk.getArg(1)});
   Made->setTailCall(Thunk.getCallingConv() == CallingConv::C);
-  B.CreateBr(End);
-  B.SetInsertPoint(End);
+  B.CreateBr(Done);
+  B.SetInsertPoint(Done);
   B.CreateRetVoid();
 }
 
@@ -71,12 +80,11 @@ CallingConv::ID keepsRegisters(const Module &M) {
                                                         : CallingConv::C;
 }
 
-/// What \p Touch becomes once something waits. A link may have made it its own and dropped arguments that are the same
+/// What \p Touch becomes. A link may have made it its own and dropped arguments that are the same
 /// in all calls; then it stays, and keeps registers as well.
 Function *waitingThunk(Module &M, Function &Touch) {
   if (Touch.hasLocalLinkage() && !Touch.hasAddressTaken()) {
     Touch.setCallingConv(keepsRegisters(M));
-    Touch.addFnAttr(Attribute::Cold);
     for (User *U : Touch.users())
       cast<CallBase>(U)->setCallingConv(Touch.getCallingConv());
     return &Touch;
@@ -86,9 +94,8 @@ Function *waitingThunk(Module &M, Function &Touch) {
     return Known;
   Function *F = hiddenTouch(M, WaitingName);
   F->setCallingConv(keepsRegisters(M));
-  F->addFnAttr(Attribute::Cold);
   F->addFnAttr(Attribute::NoInline);
-  callTouching(*F, BasicBlock::Create(M.getContext(), "entry", F));
+  lookAndCall(*F);
   return F;
 }
 
@@ -107,6 +114,11 @@ void sinkArguments(CallInst &Call, BasicBlock &From) {
   }
 }
 
+void callInstead(CallInst &Call, Function &Waiting) {
+  Call.setCalledFunction(&Waiting);
+  Call.setCallingConv(Waiting.getCallingConv());
+}
+
 /// Puts the calls of one block, in order, behind one test where the last is: they change nothing that the block sees.
 void guard(ArrayRef<CallInst *> Calls, Constant *Pending, Function *Waiting) {
   CallInst *Last = Calls.back();
@@ -123,8 +135,7 @@ void guard(ArrayRef<CallInst *> Calls, Constant *Pending, Function *Waiting) {
                                                 /*Unreachable=*/false, Unlikely);
   for (CallInst *Call : Calls) {
     Call->moveBefore(Cold->getIterator());
-    Call->setCalledFunction(Waiting);
-    Call->setCallingConv(Waiting->getCallingConv());
+    callInstead(*Call, *Waiting);
     sinkArguments(*Call, *From);
   }
 }
@@ -149,7 +160,11 @@ PreservedAnalyses PromotionGuardsPass::run(Module &M, ModuleAnalysisManager &AM)
   for (auto &[Block, InBlock] : Calls) {
     llvm::sort(InBlock, [](const CallInst *A, const CallInst *B) { return A->comesBefore(B); });
     FAM.invalidate(*Block->getParent(), PreservedAnalyses::none());
-    guard(InBlock, Pending, Waiting);
+    if (all_of(InBlock, [](CallInst *Call) { return Call->hasFnAttr(BeforeNestAttr); }))
+      for (CallInst *Call : InBlock)
+        callInstead(*Call, *Waiting);
+    else
+      guard(InBlock, Pending, Waiting);
   }
   if (Touch->use_empty() && Touch->hasLinkOnceODRLinkage())
     Touch->eraseFromParent();

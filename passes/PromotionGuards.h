@@ -1,9 +1,10 @@
 //===- PromotionGuards.h - what a promotion point costs when nothing waits --===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what becomes of a promotion point when all loops have their last form: a test inline of whether some object
-// waits, and the call in a cold block that spoils no register, with all that only the call needs. A loop of three
-// iterations in a function of its own feels a call before it (1.6 times the instructions; with the test 1.1).
+// Decides what becomes of a promotion point when all loops have their last form. Before a lone loop: a test inline of
+// whether some object waits, and the call in a cold block that spoils no register, with all that only the call needs. A
+// loop of three iterations in a function of its own feels a call before it (1.6 times the instructions; with the test
+// 1.1). Before a nest: a call that spoils no register either, of a thunk that tests: compiling it takes a third.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_PROMOTIONGUARDS_H
 #define SMALLOC_PASSES_PROMOTIONGUARDS_H
@@ -17,14 +18,17 @@ namespace smalloc {
 /// whether they are there.
 constexpr llvm::StringRef TouchName = "__smalloc_v1_touch";
 
+/// On such a call: a loop with loops in it follows.
+constexpr llvm::StringRef BeforeNestAttr = "smalloc-before-nest";
+
 /// unsigned __smalloc_v1_pending, weak: not zero while some object waits for promotion.
 llvm::Constant *pendingObjects(llvm::Module &M);
 
 /// hidden void Name(ptr, i64), linkonce_odr, without a body.
 llvm::Function *hiddenTouch(llvm::Module &M, llvm::StringRef Name);
 
-/// Calls libsmalloc's entry with the arguments of \p Thunk, when there is one.
-void callTouching(llvm::Function &Thunk, llvm::BasicBlock *Entry);
+/// Gives \p Thunk its body: it calls libsmalloc's entry with its arguments, when some object waits.
+void lookAndCall(llvm::Function &Thunk);
 
 class PromotionGuardsPass : public llvm::PassInfoMixin<PromotionGuardsPass> {
 public:

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides where the program tells the runtime "now this object is going to be walked in a way that superpages speed up":
-// in the preheader of the outermost loop of a profitable nest. Allocator slow paths never run in a program that
+// in the preheader of the outermost loop of a profitable nest; where nobody knows how much follows, once an object on the
+// way, and not before a lone loop over an object of other units. Allocator slow paths never run in a program that
 // allocates, initialises and then computes. PromotionGuards.h decides what it costs when there is nothing to promote.
 //===----------------------------------------------------------------------===//
 #include "PromotionGuards.h"
 #include "SiteRewriter.h"
+#include "llvm/ADT/PointerIntPair.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -35,33 +37,30 @@ Function *touchThunk(Module &M) {
   Function *Known = M.getFunction(TouchName);
   if (Known && !Known->isDeclaration())
     return Known;
-  Constant *Pending = pendingObjects(M);
   Function *F = hiddenTouch(M, TouchName);
   F->addFnAttr(Attribute::NoInline);
-  LLVMContext &C = M.getContext();
-  auto Block = [&](const char *Name) { return BasicBlock::Create(C, Name, F); };
-  BasicBlock *Entry = Block("entry"), *Look = Block("look"), *Wait = Block("wait"),
-             *Done = Block("done");
-  IRBuilder<> B(Entry);
-  B.CreateCondBr(B.CreateIsNotNull(Pending), Look, Done);
-  B.SetInsertPoint(Look);
-  LoadInst *Waiting = B.CreateAlignedLoad(Type::getInt32Ty(C), Pending, Align(4));
-  Waiting->setAtomic(AtomicOrdering::Monotonic);
-  B.CreateCondBr(B.CreateIsNotNull(Waiting), Wait, Done);
-  B.SetInsertPoint(Done);
-  B.CreateRetVoid();
-  callTouching(*F, Wait);
+  lookAndCall(*F);
   return F;
 }
 
-/// The object's pointer as a value of the preheader: the base itself, or a copy of its load when the loop surely
-/// executes that load first thing. Null if there is none.
-Value *baseInPreheader(const ProfitableNest &N, Instruction *At, ScalarEvolution &SE,
-                       DominatorTree &DT) {
-  auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(SE.getSCEV(N.Reference.Pointer)));
-  if (!Base)
+/// Pointers that are merged in loops: so many are looked at to find the one that they start from.
+constexpr unsigned MaxMerged = 8;
+
+/// Where the object of \p N starts, or where a walk through pointers goes on: null if that is not known.
+Value *baseOf(const ProfitableNest &N, ScalarEvolution &SE) {
+  auto *Unknown = dyn_cast<SCEVUnknown>(SE.getPointerBase(SE.getSCEV(N.Reference.Pointer)));
+  if (!Unknown)
     return nullptr;
-  Value *V = Base->getValue();
+  // A place within one array that is picked anew each time: the array is meant.
+  SmallVector<const Value *, 4> From;
+  if (isa<PHINode>(Unknown->getValue()))
+    getUnderlyingObjects(Unknown->getValue(), From, nullptr, MaxMerged);
+  return From.size() == 1 ? const_cast<Value *>(From[0]) : Unknown->getValue();
+}
+
+/// The object's pointer, known before the loop: the base itself, or a load that the loop surely executes first thing, so
+/// that a copy of it may stand before. Null if there is none.
+Value *knownBefore(const ProfitableNest &N, Value *V, Instruction *At, const DominatorTree &DT) {
   auto *I = dyn_cast<Instruction>(V);
   if (!I)
     return isa<Constant>(V) ? nullptr : V; // static arrays are not ours to promote
@@ -77,15 +76,22 @@ Value *baseInPreheader(const ProfitableNest &N, Instruction *At, ScalarEvolution
     if (!isGuaranteedToTransferExecutionToSuccessor(&Before))
       return nullptr;
   }
+  return V;
+}
+
+Value *valueBefore(Value *Object, Instruction *At, const DominatorTree &DT) {
+  auto *Load = dyn_cast<LoadInst>(Object);
+  if (!Load || DT.dominates(Load, At))
+    return Object;
   Instruction *Copy = Load->clone();
   Copy->dropUnknownNonDebugMetadata();
   Copy->insertBefore(At->getIterator());
   return Copy;
 }
 
-/// Accesses of the whole nest as a value of the preheader; 0 when some count is not known there.
-Value *accessesInPreheader(const ProfitableNest &N, Instruction *At, ScalarEvolution &SE) {
-  Type *I64 = Type::getInt64Ty(At->getContext());
+/// Accesses of the whole nest, as far as counts are known before it.
+const SCEV *accessesOf(const ProfitableNest &N, ScalarEvolution &SE) {
+  Type *I64 = Type::getInt64Ty(N.F->getContext());
   const SCEV *Total = SE.getOne(I64);
   const auto Loops =
       count_if(N.Reference.Levels, [](const LoopLevel &L) { return L.L != nullptr; });
@@ -107,10 +113,15 @@ Value *accessesInPreheader(const ProfitableNest &N, Instruction *At, ScalarEvolu
     }
     Total = SE.getMulExpr(Total, Trip);
   }
+  return Total;
+}
+
+/// \p Accesses as a value of the preheader; 0 when some count is not known there.
+Value *valueAt(const SCEV *Accesses, Instruction *At, ScalarEvolution &SE) {
   SCEVExpander Expander(SE, "smalloc");
-  if (!Expander.isSafeToExpandAt(Total, At))
-    return ConstantInt::get(I64, 0);
-  return Expander.expandCodeFor(Total, I64, At->getIterator());
+  if (!Expander.isSafeToExpandAt(Accesses, At))
+    return ConstantInt::get(Accesses->getType(), 0);
+  return Expander.expandCodeFor(Accesses, Accesses->getType(), At->getIterator());
 }
 
 bool tooShort(const LoopReference &R) {
@@ -159,12 +170,46 @@ bool isTouched(const Instruction *At, const Value *Object) {
   });
 }
 
-void insertTouch(const ProfitableNest &N, Instruction *At, Value *Object, Value *Accesses) {
+/// Does \p Accesses say no more than that there are some?
+bool isGuess(const SCEV *Accesses) {
+  auto *Known = dyn_cast<SCEVConstant>(Accesses);
+  return Known && Known->getAPInt().ule(AssumedWalk);
+}
+
+/// One loop that picks here and there in an object of other units, who knows how often: as a rule the probe of a table,
+/// once or twice. Its point would cost about what it is worth.
+bool isLoneProbe(const ProfitableNest &N) { return N.Foreign && N.Outermost->isInnermost(); }
+
+/// The points of a function that only guess how much follows: one an object is enough where it is passed on the way to
+/// another, as often.
+class GuessedPoints {
+public:
+  /// Is \p Object asked for before \p Block, as often as that runs? From now on it is.
+  bool covered(Value *Object, BasicBlock &Block, ScalarEvolution &SE, const DominatorTree &DT,
+               const LoopInfo &LI) {
+    auto *Load = dyn_cast<LoadInst>(Object); // again from where it was before, as a rule
+    SmallVector<BasicBlock *, 2> &Others =
+        Blocks[{SE.getSCEV(Load ? Load->getPointerOperand() : Object), Load != nullptr}];
+    for (BasicBlock *Other : Others)
+      if (DT.dominates(Other, &Block) && LI.getLoopFor(Other) == LI.getLoopFor(&Block))
+        return true;
+    Others.push_back(&Block);
+    return false;
+  }
+
+private:
+  DenseMap<PointerIntPair<const SCEV *, 1, bool>, SmallVector<BasicBlock *, 2>> Blocks;
+};
+
+void insertTouch(const ProfitableNest &N, const Loop &Of, Instruction *At, Value *Object,
+                 Value *Accesses) {
   IRBuilder<> B(At);
   CallInst *Call = B.CreateCall(touchThunk(*N.F->getParent()), {Object, Accesses});
   // It changes which pages back the memory, never what the memory holds.
   Call->setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
   Call->setDoesNotThrow();
+  if (!Of.isInnermost())
+    Call->addFnAttr(Attribute::get(Call->getContext(), BeforeNestAttr));
   Call->addParamAttr(0, Attribute::getWithCaptureInfo(Call->getContext(), CaptureInfo::none()));
   if (DebugLoc Start = N.Outermost->getStartLoc())
     Call->setDebugLoc(Start);
@@ -172,33 +217,41 @@ void insertTouch(const ProfitableNest &N, Instruction *At, Value *Object, Value 
 
 } // namespace
 
-void insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManager &FAM) {
+void insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManager &FAM,
+                           function_ref<void(Function &)> Changes) {
   DenseSet<std::pair<const Loop *, Value *>> Done;
+  GuessedPoints Guessed;
   for (const ProfitableNest &N : Nests) {
     ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(*N.F);
     DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(*N.F);
+    LoopInfo &LI = FAM.getResult<LoopAnalysis>(*N.F);
     if (!SE.isSCEVable(N.Reference.Pointer->getType()) || tooShort(N.Reference) ||
         N.F->hasAvailableExternallyLinkage())
       continue;
-    auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(SE.getSCEV(N.Reference.Pointer)));
-    if (!Base || !Done.insert({N.Outermost, Base->getValue()}).second)
+    Value *Base = baseOf(N, SE);
+    if (!Base || !Done.insert({N.Outermost, Base}).second)
       continue;
     // A walk through pointers starts from one that is known before its own loop, not before the outermost.
-    const Loop *Walk = walkOf(N, Base->getValue());
-    BasicBlock *Before = preheaderOf(Walk ? Walk : N.Outermost, *N.F, FAM);
+    const Loop *Walk = walkOf(N, Base);
+    const Loop *Of = Walk ? Walk : N.Outermost;
+    if (!Of->getLoopPreheader())
+      Changes(*N.F);
+    BasicBlock *Before = preheaderOf(Of, *N.F, FAM);
     if (!Before || Before->getTerminator()->isEHPad())
       continue;
     Instruction *At = Before->getTerminator();
-    if (Walk) {
-      Value *Start = cast<PHINode>(Base->getValue())->getIncomingValueForBlock(Before);
-      if (isa<Constant>(Start) || isTouched(At, Start))
-        continue;
-      insertTouch(N, At, Start, ConstantInt::get(Type::getInt64Ty(At->getContext()), AssumedWalk));
-    } else if (Value *Object = baseInPreheader(N, At, SE, DT)) {
-      if (isTouched(At, Object))
-        continue;
-      insertTouch(N, At, Object, accessesInPreheader(N, At, SE));
-    }
+    Value *Object =
+        Walk ? cast<PHINode>(Base)->getIncomingValueForBlock(Before) : knownBefore(N, Base, At, DT);
+    if (!Object || isa<Constant>(Object) || isTouched(At, Object))
+      continue;
+    const SCEV *Accesses =
+        Walk ? SE.getConstant(Type::getInt64Ty(At->getContext()), AssumedWalk) : accessesOf(N, SE);
+    if (isGuess(Accesses) &&
+        ((!Walk && isLoneProbe(N)) || Guessed.covered(Object, *Before, SE, DT, LI)))
+      continue;
+    Changes(*N.F);
+    Value *Pointer = valueBefore(Object, At, DT);
+    insertTouch(N, *Of, At, Pointer, valueAt(Accesses, At, SE));
   }
 }
 

@@ -43,15 +43,13 @@ FunctionAnalysisManager &functionAnalyses(Module &M, ModuleAnalysisManager &AM) 
   return AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
 }
 
-/// The functions that the rewriting changes, with steerable sites or promotion points, and their blocks so far.
+/// The functions that the rewriting changes, with steerable sites or promotion points, and the blocks that they had.
 using ChangedFunctions = SmallMapVector<Function *, size_t, 16>;
 ChangedFunctions changedFunctions(const UnitVerdicts &Verdicts) {
   ChangedFunctions Changed;
   for (const SiteVerdict &V : Verdicts.Sites)
     if (V.steerable())
       Changed[V.Call->getFunction()] = V.Call->getFunction()->size();
-  for (const ProfitableNest &N : Verdicts.Nests)
-    Changed[N.F] = N.F->size();
   return Changed;
 }
 
@@ -119,8 +117,9 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
   writeCoverage(M, Verdicts, O.CoverageDir);
   if (Again)
     keepStaticIds(Verdicts.Statics);
-  const ChangedFunctions Changed = changedFunctions(Verdicts);
-  insertPromotionPoints(Verdicts.Nests, FAM);
+  ChangedFunctions Changed = changedFunctions(Verdicts);
+  insertPromotionPoints(Verdicts.Nests, FAM,
+                        [&](Function &F) { Changed.try_emplace(&F, F.size()); });
   rewriteSites(M, Verdicts, O);
   compileAsUnit(M);
   // Had for the lines of sites and loops; the rest of the pipeline need not keep them up.
@@ -147,7 +146,7 @@ PreservedAnalyses SmallocLinkPass::run(Module &M, ModuleAnalysisManager &AM) {
   Former.settle(Verdicts);
   emitRemarks(Verdicts.Sites, O, FAM);
   emitRemarks(Verdicts.Statics, O, FAM);
-  insertPromotionPoints(Verdicts.Nests, FAM);
+  insertPromotionPoints(Verdicts.Nests, FAM, [](Function &) {});
   SiteCells Cells;
   rewriteSites(M, Verdicts, O, &Cells);
   compileAsUnit(M);

@@ -21,10 +21,10 @@ using SiteCells = llvm::DenseMap<const llvm::CallBase *, llvm::GlobalVariable *>
 void rewriteSites(llvm::Module &M, const UnitVerdicts &Unit, const Options &O,
                   SiteCells *Cells = nullptr);
 
-/// Puts promotion points before profitable nests, in whose functions loops may get preheaders for it. Must run before
-/// rewriteSites (uses the analyses of the verdicts).
-void insertPromotionPoints(llvm::ArrayRef<ProfitableNest> Nests,
-                           llvm::FunctionAnalysisManager &FAM);
+/// Puts promotion points before profitable nests, in whose functions loops may get preheaders for it: \p Changes is told
+/// before. Must run before rewriteSites (uses the analyses of the verdicts).
+void insertPromotionPoints(llvm::ArrayRef<ProfitableNest> Nests, llvm::FunctionAnalysisManager &FAM,
+                           llvm::function_ref<void(llvm::Function &)> Changes);
 
 } // namespace smalloc
 #endif

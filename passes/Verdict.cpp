@@ -382,7 +382,8 @@ UnitVerdicts UnitAnalysis::run() {
     };
     for (const LoopReference &R : References)
       if (R.Outermost && !R.Repeated && MayWait(R) && Judge.judge(R, {}).pays())
-        Result.Nests.push_back({R.Outermost, R.Access->getFunction(), R});
+        Result.Nests.push_back(
+            {R.Outermost, R.Access->getFunction(), R, Origins.originsOf(R.Pointer).Sites.empty()});
   }
   Result.Wrappers = std::move(Wrappers);
   return Result;

@@ -76,6 +76,7 @@ struct ProfitableNest {
   const llvm::Loop *Outermost = nullptr;
   llvm::Function *F = nullptr;
   LoopReference Reference;
+  bool Foreign = false; ///< no site of the unit is known to make the object
 };
 
 struct UnitVerdicts {

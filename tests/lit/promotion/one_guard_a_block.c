@@ -6,6 +6,7 @@
 // CHECK-NOT: load atomic i32, ptr @__smalloc_v1_pending
 // CHECK-COUNT-2: call preserve_mostcc void @__smalloc_v1_touch_waiting(
 // CHECK-NOT: load atomic i32, ptr @__smalloc_v1_pending
+// CHECK: ret double
 double f(const double *a, const double *b, const int *index, long m) {
   double s = 0;
   for (long i = 0; i < m; i++)
