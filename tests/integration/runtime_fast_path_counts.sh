@@ -116,7 +116,7 @@ if [ "${SMALLOC_UPDATE_GOLDEN:-}" ]; then cp counts "$golden"; exit; fi
 while IFS=: read -r what was; do
   now=$(sed -n "s/^$what://p" counts)
   [ -n "$now" ] || fail "not counted: $what"
-  few=$((was / 20)) # a long path has decisions in it that depend on the clock
+  few=$((was / 10)) # a long path has decisions in it that depend on the clock
   [ "$now" -le $((was + (few > 1 ? few : 1))) ] || fail "$what: $now instructions, were $was"
   [ "$now" -ge $((was - (few > 3 ? few : 3))) ] || fail "$what: only $now instructions, were $was: SMALLOC_UPDATE_GOLDEN=1 $0"
 done <"$golden"
