@@ -147,15 +147,20 @@ static bool is_look(uint64_t before, uint64_t after) {
 /// Is the heap of the program's malloc more than a quarter of the process, and mostly of others? What lies there already
 /// would not be filled up again when it dies: once everything was replaced, the process would have twice the memory. A
 /// program most of whose memory are large objects risks little (cadical: a tenth); so does one whose heap has just begun to
-/// grow, with this site's objects: some 16 MiB.
-static bool may_leave_holes(uint64_t resident, uint64_t requested) {
+/// grow, with this site's objects: some 16 MiB. It must have grown by half of what the site has asked for, or the objects
+/// have died again, and others lie there. Where more lies in our heap already, its holes are the ones to fill.
+static bool may_leave_holes(uint64_t resident, const smalloc_cell *cell, uint64_t requested) {
   KeepErrno keep;
   ProgramHeap heap;
   if (!program_heap(kLinux, heap))
     return false;
   const auto bytes = static_cast<uint64_t>(heap.end - heap.start);
   constexpr uint64_t kBegun = uint64_t{24} << 20;
-  return bytes > resident / 4 && (bytes > kBegun || requested < bytes / 2);
+  if (bytes <= resident / 4 || bytes <= g_small.main_pages().live_bytes())
+    return false;
+  const auto end = reinterpret_cast<uintptr_t>(heap.end);
+  const uint64_t grown = end - min_of(end, g_site_sizes.heap_end_at_first(cell));
+  return bytes > kBegun || requested < bytes / 2 || grown < requested / 2;
 }
 
 /// Shall our heap serve the small requests of a site from this one on? Asked at one request in 64 KiB until it is so; the
@@ -173,12 +178,12 @@ bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requeste
     if (resident < needed)
       return false;
     if (sizes_decide(word, strategy_)) {
-      Counter *why = !g_site_sizes.pays(cell)                       ? &counters().left_for_sizes
-                     : g_site_sizes.has_sibling(cell)               ? &counters().left_for_siblings
-                     : may_leave_holes(resident, requested + bytes) ? &counters().left_for_holes
-                     : !g_small.ready() && resident < kLeastProcessBytes
-                         ? &counters().left_for_process
-                         : nullptr;
+      Counter *why =
+          !g_site_sizes.pays(cell)                             ? &counters().left_for_sizes
+          : g_site_sizes.has_sibling(cell)                     ? &counters().left_for_siblings
+          : may_leave_holes(resident, cell, requested + bytes) ? &counters().left_for_holes
+          : !g_small.ready() && resident < kLeastProcessBytes  ? &counters().left_for_process
+                                                               : nullptr;
       if (why) {
         why->add();
         watch_program_heap();
@@ -209,10 +214,10 @@ void Runtime::watch_program_heap() {
 
 /// What sites got before they were served lies in the heap of the program's malloc. When it dies, nobody fills the holes:
 /// new objects come from us. So pages that have become free there go back to the system: asked each time that the sites
-/// have got twice as much from us, from 32 MiB on.
+/// have got twice as much from us, from 8 MiB on.
 void Runtime::trim_program_heap() {
   constexpr uint64_t kFirst =
-      (uint64_t{32} << 20) / (SiteSizes::kSampleBytes * SiteSizes::kSamplesPerLook);
+      (uint64_t{8} << 20) / (SiteSizes::kSampleBytes * SiteSizes::kSamplesPerLook);
   const uint64_t looks = served_looks_.fetch_add(1, std::memory_order_relaxed) + 1;
   if (looks < kFirst || !is_power_of_two(looks) || !malloc_trim)
     return;
@@ -225,7 +230,11 @@ void Runtime::trim_program_heap() {
 bool Runtime::may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes, uint64_t apart) {
   if (!sizes_decide(word, strategy_))
     return true;
-  if (!g_site_sizes.sample(cell, bytes, apart, &t_small))
+  const bool looks = g_site_sizes.sample(cell, bytes, apart, &t_small);
+  g_site_sizes.began(cell, program_heap_end());
+  if (!(SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_SERVED))
+    g_small.tick_outside();
+  if (!looks)
     return true;
   if (!(SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_SERVED)) {
     if (mapped_.any())

@@ -93,6 +93,19 @@ bool SiteSizes::is_shared(const smalloc_cell *cell) const {
          s->shared.load(std::memory_order_relaxed);
 }
 
+void SiteSizes::began(const smalloc_cell *cell, uintptr_t heap_end) {
+  auto *s = const_cast<Site *>(find(cell));
+  uintptr_t unknown = 0;
+  if (s && s->cell.load(std::memory_order_relaxed) == cell)
+    s->heap_end.compare_exchange_strong(unknown, heap_end, std::memory_order_relaxed);
+}
+uintptr_t SiteSizes::heap_end_at_first(const smalloc_cell *cell) const {
+  const Site *s = find(cell);
+  return s && s->cell.load(std::memory_order_relaxed) == cell
+             ? s->heap_end.load(std::memory_order_relaxed)
+             : 0;
+}
+
 void SiteSizes::grew(const smalloc_cell *cell) {
   auto *s = const_cast<Site *>(find(cell));
   if (s && s->cell.load(std::memory_order_relaxed) == cell)

@@ -58,6 +58,9 @@ public:
   bool sample(const smalloc_cell *cell, size_t bytes, uint64_t apart, const void *thread);
   /// Did several threads come with the site's samples?
   bool is_shared(const smalloc_cell *cell) const;
+  /// Where the heap of the program's malloc ended when the site was first looked at: kept from the first call on.
+  void began(const smalloc_cell *cell, uintptr_t heap_end);
+  uintptr_t heap_end_at_first(const smalloc_cell *cell) const; ///< 0: not known
   /// The last sample was growth of an object by realloc.
   void grew(const smalloc_cell *cell);
   /// False: it costs memory; also as long as fewer than two are known, and when most of what was asked for is
@@ -75,6 +78,7 @@ private:
     std::atomic<uint32_t> bytes[kSamples] = {};
     std::atomic<uint32_t> grown{0};   ///< of those seen
     std::atomic<uint64_t> objects{0}; ///< all that were asked for, as the samples say
+    std::atomic<uintptr_t> heap_end{0};
   };
   size_t last_slot(const Site &site) const;
   const Site *find(const smalloc_cell *cell) const;

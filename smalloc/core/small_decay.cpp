@@ -9,6 +9,9 @@
 // that costs, if it does come back for them, is less than what freeing half of the heap has cost.
 #include "smalloc/core/node_heaps.h"
 #include "smalloc/core/small_heap.h"
+#include "smalloc/core/thread_cache.h"
+
+extern "C" void jesys_tcache_gc_dalloc_event_handler(void *tsd, uint64_t elapsed);
 
 namespace smalloc {
 namespace {
@@ -49,6 +52,11 @@ void SmallHeap::tick(void *tsd, bool freed) {
     for_each_arena([&](void *arena) { jepriv_arena_decay(tsd, arena, false, emptied); });
   if (timely && main_.live_bytes() >= SmallPacking::kLeastRoomBytes && packing_.due(now))
     count_classes(now);
+}
+
+void SmallHeap::tick_outside() {
+  if (t_small.bound)
+    jesys_tcache_gc_dalloc_event_handler(je_tsd_tls, 0);
 }
 
 } // namespace smalloc

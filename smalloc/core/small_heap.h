@@ -81,6 +81,8 @@ public:
   /// jemalloc's tsd has just allocated or freed another 64 KiB: gives back what has been unused for
   /// long enough, or is too much. Called without locks, from within an allocation or a free.
   void tick(void *tsd, bool freed);
+  /// The same, of a thread that gets its objects elsewhere now: its cache empties, and what has died goes back.
+  void tick_outside();
   /// Purges unused pages of all arenas. Returns nothing: jemalloc does not tell.
   void trim();
   /// Bytes in live objects and their number ever allocated, all arenas; 0 before the start.

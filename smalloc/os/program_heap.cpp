@@ -28,4 +28,6 @@ bool program_heap(const OsHooks &os, ProgramHeap &heap) {
   return start != 0 && heap.start < heap.end;
 }
 
+uintptr_t program_heap_end() { return reinterpret_cast<uintptr_t>(sbrk(0)); }
+
 } // namespace smalloc

@@ -15,6 +15,8 @@ struct ProgramHeap {
 /// False: the process has none, or the kernel does not tell. Keeps nothing: asked again, it may have
 /// grown or shrunk.
 bool program_heap(const OsHooks &os, ProgramHeap &heap);
+/// Its end alone, without a question to the kernel.
+uintptr_t program_heap_end();
 
 } // namespace smalloc
 #endif

@@ -112,6 +112,15 @@ TEST_F(SiteSizesTest, SitesAreKnownApartUntilThereIsNoRoom) {
   }
   EXPECT_EQ(known, SiteSizes::kSites / 2);
 }
+TEST_F(SiteSizesTest, TheHeapsFirstEndIsKept) {
+  sizes.began(&cell, 4096); // nobody has sampled it
+  EXPECT_EQ(sizes.heap_end_at_first(&cell), 0u);
+  ask(1, [] { return 64; });
+  EXPECT_EQ(sizes.heap_end_at_first(&cell), 0u);
+  sizes.began(&cell, 8192);
+  sizes.began(&cell, 12288);
+  EXPECT_EQ(sizes.heap_end_at_first(&cell), 8192u);
+}
 TEST_F(SiteSizesTest, WhatMostlyGrowsDoesNotPay) {
   for (unsigned i = 0; i < 2 * SiteSizes::kSamples; i++) {
     take(&cell, 64);
