@@ -161,13 +161,25 @@ private:
         break;
       if (!G.Address || G.L != L || !speaksFor(G, I))
         continue;
-      const auto *Distance = dyn_cast<SCEVConstant>(SE.getMinusSCEV(Address, G.Address));
-      if (!Distance || Distance->getAPInt().abs().ugt(NeighbourBytes))
+      if (!isNeighbour(Pointer, G.Address))
         continue;
       G.Access.Writes |= Writes;
       return;
     }
     Leaders.push_back({{&I, Pointer, nullptr, Writes}, Address, L, Calls});
+  }
+
+  /// Wherever in between it lies: one of two fields, an element of a small array.
+  bool isNeighbour(Value *Pointer, const SCEV *Leader, unsigned Selects = 2) const {
+    if (auto *S = dyn_cast<SelectInst>(Pointer))
+      return Selects > 0 && isNeighbour(S->getTrueValue(), Leader, Selects - 1) &&
+             isNeighbour(S->getFalseValue(), Leader, Selects - 1);
+    const SCEV *Distance = SE.getMinusSCEV(SE.getSCEV(Pointer), Leader);
+    if (isa<SCEVCouldNotCompute>(Distance))
+      return false;
+    const ConstantRange Range = SE.getSignedRange(Distance);
+    const auto Most = static_cast<int64_t>(NeighbourBytes);
+    return Range.getSignedMin().sge(-Most) && Range.getSignedMax().sle(Most);
   }
 
   /// The leader's access has just happened when \p I does, with no call between that could have gone far away.
