@@ -25,6 +25,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// More are counted only.
+constexpr uint64_t kMostMarkers = 1000;
+
 struct Options {
   OutputOptions output;
   std::string first, second;
@@ -62,6 +65,7 @@ int show_trace(const Options &options) {
   double accesses = 0;
   bool ended = false;
   std::set<uint64_t> threads, sites;
+  Json markers = Json::array();
   std::unordered_map<uint64_t, uint64_t> live;
   const auto drop = [&](uint64_t address) {
     if (const auto at = live.find(address); at != live.end()) {
@@ -105,7 +109,10 @@ int show_trace(const Options &options) {
       faults = std::max(faults, e.minor + e.major);
       break;
     case trace::Type::kPhase:
-      phases++;
+      if (++phases <= kMostMarkers)
+        markers.push_back(Json{{"name", std::string(e.text)},
+                               {"seconds", static_cast<double>(e.time_ns) / 1e9},
+                               {"thread", e.thread}});
       break;
     case trace::Type::kEnd:
       ended = true;
@@ -136,6 +143,7 @@ int show_trace(const Options &options) {
                                       {"page_faults", faults},
                                       {"lost", lost},
                                       {"unknown", reader.unknown_records()}}},
+                      {"phases", markers},
                       {"totals", Json{{"threads", threads.size()},
                                       {"sites", sites.size()},
                                       {"peak_live_bytes", peak_bytes},
@@ -156,6 +164,9 @@ int show_trace(const Options &options) {
     row("accesses", runs ? fmt::format("{:.0f} in {} runs of one page", accesses, runs)
                          : std::string("none recorded"));
     row("page faults", fmt::format("{}", faults));
+    for (const Json &marker : markers)
+      row("phase", fmt::format("{:.3f} s: {}", marker["seconds"].get<double>(),
+                               printable(marker["name"].get<std::string>())));
     return table.print(colour);
   });
 }

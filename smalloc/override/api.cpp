@@ -110,6 +110,8 @@ SMALLOC_EXPORT long smalloc_heap_migrate(void) {
   return g_runtime.migrate_class_heap();
 }
 SMALLOC_EXPORT size_t smalloc_trim(void) { return g_runtime.trim(); }
+// libsmalloc_feedback's comes first where it is loaded.
+SMALLOC_EXPORT void smalloc_phase(const char *) {}
 SMALLOC_EXPORT void smalloc_stats(smalloc_statistics *statistics) {
   smalloc::fill_statistics(*statistics);
 }

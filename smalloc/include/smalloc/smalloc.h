@@ -75,6 +75,9 @@ long smalloc_heap_migrate(void);
  * back. */
 size_t smalloc_trim(void);
 
+/* A marker for recordings (smalloc record): what the program begins now. Without a recording nothing happens. */
+void smalloc_phase(const char *name);
+
 struct smalloc_statistics {
   uint64_t bytes; /* sizeof of the caller's struct, filled in before the call: fields may be added
                      at the end */
