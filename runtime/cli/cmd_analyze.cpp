@@ -12,6 +12,7 @@
 #include "runtime/cli/verbs.h"
 #include "runtime/directives/directives_file.h"
 #include "runtime/study/command_line.h"
+#include "runtime/study/plot.h"
 
 #include <algorithm>
 #include <chrono>
@@ -35,7 +36,7 @@ struct Options {
   OutputOptions output; // its file is not used: -o is the directives file
   ProfileOptions profile;
   std::string directives, machine, budget, categories = "site", significance = "share";
-  std::string database, input;
+  std::string database, input, plot;
   bool no_database = false;
 };
 
@@ -163,6 +164,22 @@ std::string text_of(const Options &options, const Profile &p, Colour colour) {
   if (!options.directives.empty())
     text += fmt::format("directives: {}\n", options.directives);
   return text;
+}
+
+// PMB over superpages, a point a mapping (Cascaval et al. 2005, figure 5).
+std::string plot_of(const Profile &p) {
+  std::vector<study::Point> points;
+  for (const RankedMapping &m : p.mappings) {
+    const std::string where =
+        m.line ? fmt::format(" {}:{}", std::filesystem::path(m.file).filename().string(), m.line)
+               : std::string();
+    points.push_back({static_cast<double>(m.mapping.superpages), m.mapping.pmb_percent,
+                      printable(m.function.empty() ? hex(m.id) : readable_function(m.function)) +
+                          printable(where),
+                      m.mapping.chosen});
+  }
+  return study::scatter_svg("What each site's superpages are worth", "superpages",
+                            "percentage of the maximal benefit", "chosen", points);
 }
 
 // The first line also says what to expect of a run, for validation (docs/directives.md).
@@ -370,6 +387,8 @@ int run_analyze(Options &options) {
           "clang -O2 -fplugin=SmallocPlugin.so -fplugin-arg-smalloc-rewrite=all app.c -o app");
     write_text(options.directives, directives::print(file));
   }
+  if (!options.plot.empty())
+    write_text(options.plot, plot_of(profile));
   const int status = finish(options.output, thresholds, document,
                             [&](Colour colour) { return text_of(options, profile, colour); });
   if (!options.directives.empty() && !file.entries.empty())
@@ -397,6 +416,9 @@ std::function<int()> declare(CLI::App &app) {
       ->required()
       ->type_name("");
   app.add_option("-o,--output", options->directives, "Write a directives file")->type_name("FILE");
+  app.add_option("--plot", options->plot,
+                 "Also write a picture (SVG) to FILE: benefit over superpages")
+      ->type_name("FILE");
   app.add_option("--machine", options->machine,
                  "Preset or profile; without it, this machine's preset")
       ->type_name("NAME|FILE");

@@ -124,4 +124,56 @@ std::string svg(const std::string &title, const std::vector<std::string> &series
       std::max(width, at), height, kLeft, escaped(title), body, legend);
 }
 
+std::string scatter_svg(const std::string &title, const std::string &x_label,
+                        const std::string &y_label, const std::string &filled_means,
+                        const std::vector<Point> &points) {
+  constexpr double kWidth = 480, kNames = 200, kLine = 14;
+  double most = 1;
+  for (const Point &point : points)
+    most = std::max(most, point.x);
+  const double octaves = std::ceil(std::log2(most + 1));
+  const auto x = [&](double value) { return kLeft + kWidth * std::log2(value + 1) / octaves; };
+  const auto y = [&](double value) {
+    return kTop + kHeight * (1 - std::clamp(value / 100, 0.0, 1.0));
+  };
+  std::string body;
+  for (int tick = 0; tick <= 100; tick += 20)
+    body += fmt::format(
+        "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#dddddd\"/>"
+        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
+        kLeft, kLeft + kWidth, y(tick), y(tick), kLeft - 6, y(tick) + 4, tick);
+  const int skip = octaves > 12 ? 2 : 1;
+  for (int octave = 0; octave <= static_cast<int>(octaves); octave += skip) {
+    const double value = octave == 0 ? 0 : std::exp2(octave - 1);
+    body += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:g}</text>\n",
+                        x(value), kTop + kHeight + 18, value);
+  }
+  std::vector<double> taken; // lines of names
+  for (const Point &point : points) {
+    const double left = x(point.x), top = y(point.y);
+    body += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\" fill=\"{}\" stroke=\"{}\" "
+                        "stroke-width=\"1.5\">"
+                        "<title>{}: {:.4g}, {:.4g}</title></circle>\n",
+                        left, top, point.filled ? kColours[1] : "white", kColours[1],
+                        escaped(point.name), point.x, point.y);
+    if (std::none_of(taken.begin(), taken.end(),
+                     [&](double other) { return std::abs(other - top) < kLine; })) {
+      body += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", left + 9, top + 4,
+                          escaped(point.name));
+      taken.push_back(top);
+    }
+  }
+  const double width = kLeft + kWidth + kNames, height = kTop + kHeight + kBottom;
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+      "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+      "<text x=\"{2:.0f}\" y=\"20\" font-size=\"15\">{3}</text>\n"
+      "<text x=\"4\" y=\"{4:.0f}\">{5}</text>\n"
+      "<text x=\"{6:.0f}\" y=\"{7:.0f}\" text-anchor=\"middle\">{8} (filled: "
+      "{9})</text>\n{10}</svg>\n",
+      width, height, kLeft, escaped(title), kTop - 14, escaped(y_label), kLeft + kWidth / 2,
+      kTop + kHeight + 40, escaped(x_label), escaped(filled_means), body);
+}
+
 } // namespace smalloc::study
