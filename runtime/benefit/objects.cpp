@@ -12,11 +12,11 @@ constexpr uint64_t kPaperStatic = 0, kPaperSmall = 1, kPaperLarge = 2;
 uint64_t round_up(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
 } // namespace
 
-uint32_t Objects::category_of(CategoryKind kind, uint64_t id) {
+uint32_t Objects::category_of(CategoryKind kind, uint64_t id, uint64_t context) {
   const auto [at, fresh] =
-      numbers_.try_emplace({kind, id}, static_cast<uint32_t>(categories_.size()));
+      numbers_.try_emplace({kind, id, context}, static_cast<uint32_t>(categories_.size()));
   if (fresh) {
-    categories_.push_back({kind, id, 0, 0, 0});
+    categories_.push_back({kind, id, context, 0, 0, 0});
     heaps_.emplace_back();
   }
   return at->second;
@@ -59,10 +59,12 @@ void Objects::segment(uint64_t id, uint64_t start, uint64_t bytes) {
          start, bytes);
 }
 
-void Objects::allocate(uint64_t site, uint64_t address, uint64_t bytes) {
+void Objects::allocate(uint64_t site, uint64_t address, uint64_t bytes, uint64_t context) {
   insert(grouping_ == Grouping::kPaper
              ? category_of(CategoryKind::kSizeClass,
                            bytes < kPaperLargeBytes ? kPaperSmall : kPaperLarge)
+         : grouping_ == Grouping::kContext && context
+             ? category_of(CategoryKind::kSiteContext, site, context)
              : category_of(CategoryKind::kSite, site),
          address, bytes);
 }

@@ -9,25 +9,27 @@
 
 #include <cstdint>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
 namespace smalloc::benefit {
 
-enum class CategoryKind { kSite, kStatic, kSizeClass };
+enum class CategoryKind { kSite, kStatic, kSizeClass, kSiteContext };
 
 /// What is on one page size or another together.
 struct Category {
   CategoryKind kind = CategoryKind::kSite;
   uint64_t id = 0;         ///< site's id; of the segment or size class otherwise
+  uint64_t context = 0;    ///< kSiteContext: which inlined copy of the site
   uint64_t peak_bytes = 0; ///< live at a time
   uint64_t heap_bytes = 0; ///< what a heap of its own would take
   double accesses = 0;
   uint64_t superpages() const { return (heap_bytes + (uint64_t{2} << 20) - 1) >> 21; }
 };
 
-/// by site, or the paper's three: static, small dynamic (below 128 KiB), large dynamic.
-enum class Grouping { kSite, kPaper };
+/// by site; by site and inlined copy of it; or the paper's three: static, small dynamic (below 128 KiB), large dynamic.
+enum class Grouping { kSite, kContext, kPaper };
 
 class Objects {
 public:
@@ -36,7 +38,7 @@ public:
   explicit Objects(Grouping grouping) : grouping_(grouping) {}
 
   void segment(uint64_t id, uint64_t start, uint64_t bytes);
-  void allocate(uint64_t site, uint64_t address, uint64_t bytes);
+  void allocate(uint64_t site, uint64_t address, uint64_t bytes, uint64_t context = 0);
   void free(uint64_t address);
 
   struct Place {
@@ -58,13 +60,13 @@ private:
     uint64_t end = 0, live = 0;
     std::unordered_map<uint64_t, std::vector<uint64_t>> free; // by size
   };
-  uint32_t category_of(CategoryKind kind, uint64_t id);
+  uint32_t category_of(CategoryKind kind, uint64_t id, uint64_t context = 0);
   void insert(uint32_t category, uint64_t address, uint64_t bytes);
 
   Grouping grouping_;
   std::vector<Category> categories_;
   std::vector<Heap> heaps_; // by category
-  std::map<std::pair<CategoryKind, uint64_t>, uint32_t> numbers_;
+  std::map<std::tuple<CategoryKind, uint64_t, uint64_t>, uint32_t> numbers_;
   std::map<uint64_t, Object> live_; // by start
   uint64_t last_start_ = 1, last_end_ = 0;
   Object last_{};

@@ -21,6 +21,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -49,6 +50,8 @@ const char *kind_name(benefit::CategoryKind kind) {
     return "static";
   case benefit::CategoryKind::kSizeClass:
     return "size_class";
+  case benefit::CategoryKind::kSiteContext:
+    return "site_context";
   default:
     return "site";
   }
@@ -57,6 +60,14 @@ const char *kind_name(benefit::CategoryKind kind) {
 std::string hex(uint64_t id) { return fmt::format("{:016x}", id); }
 
 Json text_or_null(const std::string &text) { return text.empty() ? Json() : Json(text); }
+
+Json chain_of(const RankedMapping &m) {
+  Json lines = Json::array();
+  std::istringstream chain(m.chain);
+  for (std::string line; std::getline(chain, line);)
+    lines.push_back(line);
+  return lines;
+}
 
 Json document_of(const Options &options, const Profile &p, const format::MachineProfile &machine) {
   Json traces = Json::array(), mappings = Json::array();
@@ -72,26 +83,29 @@ Json document_of(const Options &options, const Profile &p, const format::Machine
                           {"read_bytes", t.read_bytes}});
   for (size_t i = 0; i < p.mappings.size(); i++) {
     const RankedMapping &m = p.mappings[i];
-    mappings.push_back(Json{{"rank", i + 1},
-                            {"category", Json{{"kind", kind_name(m.kind)},
-                                              {"id", hex(m.id)},
-                                              {"function", text_or_null(m.function)},
-                                              {"file", text_or_null(m.file)},
-                                              {"line", m.line ? Json(m.line) : Json()}}},
-                            {"steerable", m.steerable},
-                            {"page_bytes", benefit::kSuperpageBytes},
-                            {"superpages", m.mapping.superpages},
-                            {"footprint_bytes", m.footprint_bytes},
-                            {"accesses", m.accesses},
-                            {"tlb_misses_base", m.tlb_misses_base},
-                            {"tlb_misses", m.tlb_misses},
-                            {"page_faults_base", m.page_faults_base},
-                            {"page_faults", m.page_faults},
-                            {"saved_cycles", m.mapping.saved_cycles},
-                            {"saved_cycles_low", m.mapping.saved_cycles_low},
-                            {"saved_cycles_high", m.mapping.saved_cycles_high},
-                            {"pmb_percent", m.mapping.pmb_percent},
-                            {"chosen", m.mapping.chosen}});
+    mappings.push_back(
+        Json{{"rank", i + 1},
+             {"category", Json{{"kind", kind_name(m.kind)},
+                               {"id", hex(m.id)},
+                               {"context", m.context ? Json(hex(m.context)) : Json()},
+                               {"inlined_into", chain_of(m)},
+                               {"function", text_or_null(m.function)},
+                               {"file", text_or_null(m.file)},
+                               {"line", m.line ? Json(m.line) : Json()}}},
+             {"steerable", m.steerable},
+             {"page_bytes", benefit::kSuperpageBytes},
+             {"superpages", m.mapping.superpages},
+             {"footprint_bytes", m.footprint_bytes},
+             {"accesses", m.accesses},
+             {"tlb_misses_base", m.tlb_misses_base},
+             {"tlb_misses", m.tlb_misses},
+             {"page_faults_base", m.page_faults_base},
+             {"page_faults", m.page_faults},
+             {"saved_cycles", m.mapping.saved_cycles},
+             {"saved_cycles_low", m.mapping.saved_cycles_low},
+             {"saved_cycles_high", m.mapping.saved_cycles_high},
+             {"pmb_percent", m.mapping.pmb_percent},
+             {"chosen", m.mapping.chosen}});
   }
   return Json{
       {"schema", "smalloc.analyze/1"},
@@ -132,9 +146,11 @@ std::string text_of(const Options &options, const Profile &p, Colour colour) {
                "CHOSEN"});
   size_t rank = 0;
   for (const RankedMapping &m : p.mappings) {
-    const std::string where = m.line ? fmt::format("{}:{}", m.file, m.line)
-                              : m.kind == benefit::CategoryKind::kSite ? ""
-                                                                       : m.file;
+    const bool site =
+        m.kind == benefit::CategoryKind::kSite || m.kind == benefit::CategoryKind::kSiteContext;
+    std::string where = m.line ? fmt::format("{}:{}", m.file, m.line) : site ? "" : m.file;
+    if (m.context)
+      where += " in " + m.chain.substr(0, m.chain.find('\n'));
     table.add_row({{std::to_string(++rank)},
                    {printable(m.function.empty() ? hex(m.id) : readable_function(m.function))},
                    {printable(where)},
@@ -212,7 +228,9 @@ directives::File directives_of(const Options &options, const Profile &p,
     entry.pmb_percent = std::round(m.mapping.pmb_percent * 10) / 10;
     entry.comment = m.line ? fmt::format("{} {}:{}", readable_function(m.function), m.file, m.line)
                            : readable_function(m.function);
-    file.entries[{m.id, false, 0}] = entry;
+    if (m.context)
+      entry.comment += " in " + m.chain.substr(0, m.chain.find('\n'));
+    file.entries[{m.id, m.context != 0, m.context}] = entry;
   }
   directives::give_ranks(file);
   return file;
@@ -358,8 +376,9 @@ int run_analyze(Options &options) {
   set_quiet(options.output.quiet);
   if (!options.budget.empty())
     options.profile.budget_bytes = parse_budget(options.budget);
-  options.profile.grouping =
-      options.categories == "paper" ? benefit::Grouping::kPaper : benefit::Grouping::kSite;
+  options.profile.grouping = options.categories == "paper"     ? benefit::Grouping::kPaper
+                             : options.categories == "context" ? benefit::Grouping::kContext
+                                                               : benefit::Grouping::kSite;
   options.profile.rule = options.significance == "paper" ? benefit::SignificanceRule::kPaper
                                                          : benefit::SignificanceRule::kShare;
   const format::MachineProfile machine = load_profile(options.machine);
@@ -432,10 +451,12 @@ std::function<int()> declare(CLI::App &app) {
       ->type_name("NAME");
   app.add_option("--budget", options->budget, "Choose at most this much (64m, 2g)")
       ->type_name("SIZE");
-  app.add_option("--categories", options->categories,
-                 "site, or paper: static, small and large dynamic data")
+  app.add_option(
+         "--categories", options->categories,
+         "site; context: each inlined copy of a site by itself; or paper: static, small and "
+         "large dynamic data")
       ->type_name("KIND")
-      ->check(CLI::IsMember({"site", "paper"}).description(""));
+      ->check(CLI::IsMember({"site", "context", "paper"}).description(""));
   app.add_option("--significance", options->significance,
                  "share: 1 % of the cycles in misses, and 1 ms; paper: 100,000 TLB misses or 1,000 "
                  "faults a "

@@ -10,10 +10,12 @@
 #include "runtime/cli/output.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/trace/reader.h"
+#include "runtime/trace/region_sample.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -35,7 +37,8 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::string output;
-  double rate = 0; // 0: the library's own
+  double rate = 0;      // 0: the library's own
+  uint64_t samples = 0; // 0: any number
   bool dry_run = false, quiet = false;
   CLI::App *app = nullptr;
 };
@@ -181,7 +184,8 @@ int record_command(const Options &options) {
   const Environment environment = environment_with(
       library_to_preload("libsmalloc_feedback.so"),
       "heap:off,trace:" + absolute +
-          (options.rate > 0 ? fmt::format(",rate:{}", options.rate) : std::string()));
+          (options.rate > 0 ? fmt::format(",rate:{}", options.rate) : std::string()) +
+          (options.samples > 0 ? fmt::format(",samples:{}", options.samples) : std::string()));
   if (options.dry_run)
     return print_environment(environment, command);
   check_folder(pattern);
@@ -255,6 +259,20 @@ std::function<int()> declare(CLI::App &app) {
             return end != text.c_str() && !*end && rate >= 1e-9 && rate <= 1
                        ? std::string()
                        : "not a share above 0 and up to 1";
+          },
+          ""));
+  app.add_option("--samples", options->samples,
+                 "Sample at most N regions of 2 MiB at a time: the rate begins at 1, or at --rate, "
+                 "and falls as the program comes to more")
+      ->type_name("N")
+      ->check(CLI::Validator(
+          [](const std::string &text) {
+            uint64_t n = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+            return error == std::errc() && end == text.data() + text.size() && n >= 1 &&
+                           n <= trace::kMostSampledRegions
+                       ? std::string()
+                       : "not a number of regions from 1 to 1048576";
           },
           ""));
   app.add_flag("-n,--dry-run", options->dry_run,

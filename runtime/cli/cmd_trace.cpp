@@ -12,6 +12,7 @@
 #include "runtime/reuse/distance_counter.h"
 #include "runtime/trace/reader.h"
 
+#include <cmath>
 #include <memory>
 #include <set>
 #include <unordered_map>
@@ -130,6 +131,7 @@ int show_trace(const Options &options) {
                       {"build_id", value_or(header, "build_id")},
                       {"host", value_or(header, "host")},
                       {"source", value_or(header, "source")},
+                      {"sample_rate", reader.rate()},
                       {"complete", ended},
                       {"seconds", static_cast<double>(last_ns) / 1e9},
                       {"file_bytes", reader.file_bytes()},
@@ -163,6 +165,8 @@ int show_trace(const Options &options) {
     row("live at most", readable_bytes(peak_bytes));
     row("accesses", runs ? fmt::format("{:.0f} in {} runs of one page", accesses, runs)
                          : std::string("none recorded"));
+    if (reader.rate() < 1)
+      row("sampled", fmt::format("{:.3g} of the 2 MiB regions", reader.rate()));
     row("page faults", fmt::format("{}", faults));
     for (const Json &marker : markers)
       row("phase", fmt::format("{:.3f} s: {}", marker["seconds"].get<double>(),
@@ -171,8 +175,15 @@ int show_trace(const Options &options) {
   });
 }
 
-// All pages of the trace, in one engine.
-reuse::DistanceCounter distances_of(const std::string &path) {
+// All pages of the trace, in one engine. What a sample holds stands for the whole: its distances are longer there.
+struct Distances {
+  reuse::Histogram histogram;
+  double pages, rate;
+  double miss_ratio(uint64_t capacity) const {
+    return histogram.at_least(static_cast<double>(capacity)) / histogram.total();
+  }
+};
+Distances distances_of(const std::string &path) {
   trace::Reader reader = open_trace(path);
   reuse::DistanceCounter counter;
   std::vector<uint64_t> pages;
@@ -187,14 +198,14 @@ reuse::DistanceCounter distances_of(const std::string &path) {
   warn_of_damage(reader, path);
   if (counter.accesses() == 0)
     throw Failure{"cannot compare the traces", path, "it holds no data accesses", {}, kFailed};
-  return counter;
+  return {counter.histogram().of_whole(reader.rate()),
+          std::round(static_cast<double>(counter.distinct_pages()) / reader.rate()), reader.rate()};
 }
 
 int compare_traces(const Options &options) {
   const auto thresholds = parse_thresholds(options.output);
   set_quiet(options.output.quiet);
-  const reuse::DistanceCounter first = distances_of(options.first);
-  const reuse::DistanceCounter second = distances_of(options.second);
+  const Distances first = distances_of(options.first), second = distances_of(options.second);
   Json curve = Json::array();
   double sum = 0, worst = 0;
   int points = 0;
@@ -204,14 +215,15 @@ int compare_traces(const Options &options) {
     worst = std::max(worst, std::abs(a - b));
     curve.push_back(Json{{"entries", capacity}, {"miss_ratio_a", a}, {"miss_ratio_b", b}});
   }
-  const double affinity = reuse::hellinger_affinity(first.histogram(), second.histogram());
-  const Json document{{"schema", "smalloc.trace-compare/1"},
-                      {"a", Json{{"path", options.first}, {"pages", first.distinct_pages()}}},
-                      {"b", Json{{"path", options.second}, {"pages", second.distinct_pages()}}},
-                      {"hellinger_affinity", affinity},
-                      {"miss_ratio_error_mean", sum / points},
-                      {"miss_ratio_error_worst", worst},
-                      {"curve", curve}};
+  const double affinity = reuse::hellinger_affinity(first.histogram, second.histogram);
+  const Json document{
+      {"schema", "smalloc.trace-compare/1"},
+      {"a", Json{{"path", options.first}, {"sample_rate", first.rate}, {"pages", first.pages}}},
+      {"b", Json{{"path", options.second}, {"sample_rate", second.rate}, {"pages", second.pages}}},
+      {"hellinger_affinity", affinity},
+      {"miss_ratio_error_mean", sum / points},
+      {"miss_ratio_error_worst", worst},
+      {"curve", curve}};
   return finish(options.output, thresholds, document, [&](Colour colour) {
     Table table({"TLB ENTRIES", "MISSES A", "MISSES B"});
     for (const Json &point : curve)

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -19,7 +20,7 @@ namespace smalloc::cli {
 namespace {
 
 using benefit::CategoryKind;
-using CategoryKey = std::pair<CategoryKind, uint64_t>;
+using CategoryKey = std::tuple<CategoryKind, uint64_t, uint64_t>; // kind, id, context
 
 struct Name {
   std::string function, file;
@@ -106,12 +107,12 @@ public:
       objects_.segment(segment_id(e.text), e.address, e.bytes);
       break;
     case trace::Type::kAllocate:
-      objects_.allocate(e.site, e.address, e.bytes);
+      objects_.allocate(e.site, e.address, e.bytes, e.context);
       touch(e);
       break;
     case trace::Type::kReallocate:
       objects_.free(e.old_address);
-      objects_.allocate(e.site, e.address, e.bytes);
+      objects_.allocate(e.site, e.address, e.bytes, e.context);
       touch(e);
       break;
     case trace::Type::kFree:
@@ -164,7 +165,7 @@ public:
   }
 
 private:
-  CategoryKey key_of(const benefit::Category &c) const { return {c.kind, c.id}; }
+  CategoryKey key_of(const benefit::Category &c) const { return {c.kind, c.id, c.context}; }
 
   void read(trace::Reader &reader, size_t trace, const char *what,
             const std::function<void(const trace::Event &)> &visit) {
@@ -217,11 +218,13 @@ private:
         summary.allocations +=
             e.type == trace::Type::kAllocate || e.type == trace::Type::kReallocate;
         summary.complete |= e.type == trace::Type::kEnd;
-        if (e.type == trace::Type::kSite)
-          names_[{CategoryKind::kSite, e.site}] = name_of_site(e);
+        if (e.type == trace::Type::kSite && e.kind == trace::kInlineChain)
+          chains_[e.site] = std::string(e.text);
+        else if (e.type == trace::Type::kSite)
+          names_[{CategoryKind::kSite, e.site, 0}] = name_of_site(e);
         if (e.type == trace::Type::kSegment)
-          names_[{CategoryKind::kStatic, segment_id(e.text)}] = {"static data", std::string(e.text),
-                                                                 0, false};
+          names_[{CategoryKind::kStatic, segment_id(e.text), 0}] = {"static data",
+                                                                    std::string(e.text), 0, false};
         follower.event(e);
       });
       summary.seconds = static_cast<double>(last_ns) / 1e9;
@@ -343,16 +346,19 @@ private:
       const Total &total = totals_[key];
       RankedMapping m;
       m.mapping = mapping;
-      m.kind = key.first;
-      m.id = key.second;
-      if (const auto name = names_.find(key); name != names_.end()) {
+      std::tie(m.kind, m.id, m.context) = key;
+      if (const auto chain = chains_.find(m.context); m.context && chain != chains_.end())
+        m.chain = chain->second;
+      const CategoryKind named =
+          m.kind == CategoryKind::kSiteContext ? CategoryKind::kSite : m.kind;
+      if (const auto name = names_.find({named, m.id, 0}); name != names_.end()) {
         m.function = name->second.function;
         m.file = name->second.file;
         m.line = name->second.line;
         m.steerable = name->second.steerable;
-      } else if (key.first == CategoryKind::kSizeClass) {
+      } else if (m.kind == CategoryKind::kSizeClass) {
         static const char *const kPaper[] = {"static", "small dynamic", "large dynamic"};
-        m.function = kPaper[std::min<uint64_t>(key.second, 2)];
+        m.function = kPaper[std::min<uint64_t>(m.id, 2)];
       }
       m.accesses = total.accesses;
       m.footprint_bytes = total.peak_bytes;
@@ -374,9 +380,9 @@ private:
     std::vector<CategoryKey> chosen, steerable;
     for (const RankedMapping &m : profile_.mappings) {
       if (m.mapping.chosen)
-        chosen.push_back({m.kind, m.id});
+        chosen.push_back({m.kind, m.id, m.context});
       if (m.mapping.chosen && m.steerable)
-        steerable.push_back({m.kind, m.id});
+        steerable.push_back({m.kind, m.id, m.context});
     }
     profile_.saved_joint = profile_.saved_steerable = 0;
     evaluate({{}, chosen, steerable}, false, "checking the choice",
@@ -394,6 +400,7 @@ private:
   std::vector<std::vector<CategoryKey>> numbers_;
   std::map<CategoryKey, Total> totals_;
   std::map<CategoryKey, Name> names_;
+  std::map<uint64_t, std::string> chains_; ///< by context
   double seconds_ = 0;
   Profile profile_;
   Follower *follower_ = nullptr; // of the survey

@@ -42,8 +42,9 @@ struct TraceSummary {
 struct RankedMapping {
   benefit::Mapping mapping;
   benefit::CategoryKind kind = benefit::CategoryKind::kSite;
-  uint64_t id = 0;
-  bool steerable = false; ///< an id of the plugin's: a directive can reach it
+  uint64_t id = 0, context = 0; ///< context 0: all copies of the site
+  std::string chain;            ///< the copy's inline chain, innermost first, a line each
+  bool steerable = false;       ///< an id of the plugin's: a directive can reach it
   std::string function, file;
   unsigned line = 0;
   double accesses = 0;

@@ -36,6 +36,23 @@ void Histogram::add(const Histogram &other, double factor) {
   cold_ += factor * other.cold_;
 }
 
+Histogram Histogram::of_whole(double rate) const {
+  if (rate >= 1)
+    return *this;
+  constexpr int kParts = 16;
+  Histogram whole;
+  whole.cold_ = cold_ / rate;
+  for (size_t i = 0; i < bins_.size(); i++)
+    if (const Bin b = bin(i); b.weight != 0)
+      for (int part = 0; part < kParts; part++)
+        whole.add(
+            static_cast<uint64_t>((static_cast<double>(b.low) +
+                                   static_cast<double>(b.high - b.low) * (part + 0.5) / kParts) /
+                                  rate),
+            b.weight / kParts / rate);
+  return whole;
+}
+
 double Histogram::total() const {
   double sum = cold_;
   for (double weight : bins_)

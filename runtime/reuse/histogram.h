@@ -22,6 +22,9 @@ public:
   /// First accesses: infinite distance.
   void add_cold(double weight = 1) { cold_ += weight; }
   void add(const Histogram &other, double factor = 1);
+  /// Of a sample at `rate`, what it says of the whole stream: each distance stands for those from d / rate up to (d + 1) / rate, each
+  /// access for 1 / rate of them.
+  Histogram of_whole(double rate) const;
 
   double cold() const { return cold_; }
   /// Sum of all weights, first accesses included.

@@ -2,13 +2,15 @@
 //
 // access_gates.cpp decides what an instrumented image gets when it comes and goes (smalloc/access.h): the entries and the
 // threshold of the recording, if there is one or the image asks for one; all regions while somebody listens, who samples
-// for himself and whose pages may lie anywhere. The dynamic loader calls one of these at a time; the gates' list is
-// theirs alone, but for fork's child, which has one thread.
+// for himself and whose pages may lie anywhere. The dynamic loader calls one of these at a time; where the sample's threshold falls
+// meanwhile (samples:N) the gates follow at the next fall: what they let through too much is left out when it is written.
 #include "runtime/trace/collector.h"
 #include "smalloc/base/units.h"
 #include "smalloc/include/smalloc/access.h"
 #include "smalloc/include/smalloc/site.h"
 
+#include <atomic>
+#include <sched.h>
 #include <stddef.h>
 
 using namespace smalloc;
@@ -19,6 +21,7 @@ static_assert(SMALLOC_ACCESS_WRITES == trace::kWrites);
 namespace {
 
 smalloc_gate *g_gates;
+std::atomic<bool> g_changing{false}; // the list, or the gates in it
 trace::AccessListener g_listener;
 
 trace::AccessListener listener() { return __atomic_load_n(&g_listener, __ATOMIC_ACQUIRE); }
@@ -47,6 +50,19 @@ void set_gates() {
                        __ATOMIC_RELAXED);
     __atomic_store_n(&g->threshold, gate_threshold(), __ATOMIC_RELEASE);
   }
+}
+
+void hold_gates() {
+  while (g_changing.exchange(true, std::memory_order_acquire))
+    sched_yield(); // for a few stores
+}
+void leave_gates() { g_changing.store(false, std::memory_order_release); }
+
+void follow_threshold() {
+  if (g_changing.exchange(true, std::memory_order_acquire))
+    return;
+  set_gates();
+  leave_gates();
 }
 
 /// A loop's accesses, as often as it comes to another line, told by the page.
@@ -102,20 +118,27 @@ SMALLOC_EXPORT void __smalloc_v1_open_gate(smalloc_gate *gate) {
     trace::record_into(gate->directory);
   gate->access = access;
   gate->walk = walk;
+  trace::when_lowered(follow_threshold);
+  hold_gates();
   gate->next = g_gates;
   g_gates = gate;
   set_gates(); // behind the entries: whoever sees it sees them
+  leave_gates();
 }
 
 SMALLOC_EXPORT void __smalloc_v1_close_gate(smalloc_gate *gate) {
+  hold_gates();
   for (smalloc_gate **link = &g_gates; *link; link = &(*link)->next)
     if (*link == gate) {
       *link = gate->next;
       break;
     }
+  leave_gates();
 }
 
 void trace::listen(AccessListener tell) {
   __atomic_store_n(&g_listener, tell, __ATOMIC_RELEASE);
+  hold_gates();
   set_gates();
+  leave_gates();
 }

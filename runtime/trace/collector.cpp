@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // collector.cpp decides when a process is recorded (SMALLOC_CONF=trace:FILE, or a program that was compiled to leave a
-// profile; never with raised privileges), what a thread's chunk is, which share of the accesses is kept (rate:R), and how sites are named: by the plugin's id where a rewritten call comes
-// through its cell, else by the return address in its image, which is the same in every run.
+// profile; never with raised privileges), what a thread's chunk is, and how sites are named: by the plugin's id where a rewritten
+// call comes through its cell, else by the return address in its image, which is the same in every run.
 #include "runtime/trace/collector.h"
+#include "runtime/trace/event_clock.h"
 #include "runtime/trace/image_names.h"
 #include "runtime/trace/recorded_parent.h"
+#include "runtime/trace/region_sample.h"
+#include "runtime/trace/settings.h"
 #include "runtime/trace/writer.h"
-#include "smalloc/base/text.h"
+#include "smalloc/agent/directive_line.h"
 #include "smalloc/base/units.h"
 #include "smalloc/include/smalloc/access.h"
 #include "smalloc/include/smalloc/site.h"
@@ -18,9 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,16 +35,16 @@ static_assert(kToldKept <= kMostAccesses);
 // jumps about in a table of 128 KiB tells next to nothing. At lower rates each page that is told stands for several.
 // No fewer than the least, since the library is called for each window.
 constexpr uint64_t kToldWindow = 48, kLeastToldWindow = 8;
+constexpr uint32_t kWalksAReading = 64; // of the clock: it takes as long as to note a walk
 static_assert(kToldWindow <= SMALLOC_TOLD_PAGES && SMALLOC_PAGE_SHIFT == 12);
-constexpr uint32_t kWalksAReading = 64; // of the clock: it takes longer than to note a walk
-constexpr double kDefaultRate = 0.01;
 
 Output g_output;
-char g_pattern[4096];
-uint64_t g_threshold; // of region_hash()
+Settings g_settings;
+RegionSample g_sample;
+void (*g_lowered)(); // is told when the sample's threshold falls
 const char *g_source = "preload";
 bool g_started, g_refused;
-uint64_t g_start_ns;
+EventClock g_clock;
 pid_t g_process; // that the trace belongs to
 std::atomic<uint64_t> g_next_thread{1}, g_next_faults_ns{0};
 std::atomic<ThreadChunk *> g_chunks{nullptr}; // every one there is; never shortened
@@ -58,17 +59,11 @@ struct ThreadState {
   uint64_t window_left; // of kToldWindow, beyond told.end
   const void *announced_caller;
   const smalloc_cell *announced_cell;
-  uint64_t last_now;
-  uint32_t walks; // until the clock is read
+  ThreadTime time;
+  uint32_t walks; // until the time is looked at
   bool inside;    // we ourselves are at work, or the thread has said good-bye
 };
 __thread ThreadState t_state __attribute__((tls_model("initial-exec")));
-
-uint64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * kSecond + static_cast<uint64_t>(t.tv_nsec) - g_start_ns;
-}
 
 /// Sets t_state.inside, so that what we call may allocate, and keeps errno.
 class Inside {
@@ -86,25 +81,31 @@ private:
   int errno_;
 };
 
+struct Site {
+  uint64_t id, context;
+};
+
 /// Which sites have been named in this trace: open addressing, insert only. Full: later ones stay unnamed.
 class Named {
 public:
-  /// The id of a key, 0 if it has none yet.
-  uint64_t find(uint64_t key) const {
+  /// What a key stands for; id 0 if it has none yet.
+  Site find(uint64_t key) const {
     for (size_t i = start(key), n = 0; n < kProbes; i = (i + 1) % kSlots, n++) {
       const uint64_t seen = slots_[i].key.load(std::memory_order_acquire);
       if (seen == key)
-        return slots_[i].id.load(std::memory_order_acquire);
+        return {slots_[i].id.load(std::memory_order_acquire),
+                slots_[i].context.load(std::memory_order_relaxed)};
       if (seen == 0)
-        return 0;
+        break;
     }
-    return 0;
+    return {};
   }
-  void insert(uint64_t key, uint64_t id) {
+  void insert(uint64_t key, Site site) {
     for (size_t i = start(key), n = 0; n < kProbes; i = (i + 1) % kSlots, n++) {
       uint64_t seen = 0;
       if (slots_[i].key.compare_exchange_strong(seen, key) || seen == key) {
-        slots_[i].id.store(id, std::memory_order_release);
+        slots_[i].context.store(site.context, std::memory_order_relaxed);
+        slots_[i].id.store(site.id, std::memory_order_release);
         return;
       }
     }
@@ -120,14 +121,14 @@ private:
   static constexpr size_t kSlots = 1u << 15, kProbes = 64;
   static size_t start(uint64_t key) { return (key * 0x9e3779b97f4a7c15u) >> 49; }
   struct Slot {
-    std::atomic<uint64_t> key{0}, id{0};
+    std::atomic<uint64_t> key{0}, id{0}, context{0};
   };
   Slot slots_[kSlots];
 };
 Named g_named;
 
 uint64_t told_window() {
-  const uint64_t window = (kToldWindow * g_threshold) >> 32;
+  const uint64_t window = (kToldWindow * g_sample.threshold()) >> 32;
   return window > kLeastToldWindow ? window : kLeastToldWindow;
 }
 
@@ -145,11 +146,23 @@ void make_room(ThreadState &state) {
   state.window_left -= part;
 }
 
+// What the thread writes from here on is sampled below the threshold of now. The gates follow, so that less is told.
+void note_threshold(ThreadState &state, bool lowered) {
+  state.chunk->sampled_below(g_sample.threshold());
+  if (lowered && g_lowered)
+    g_lowered();
+}
+
 void write_told(ThreadState &state, uint64_t now) {
   state.window_left += static_cast<uint64_t>(state.told.end - state.told.next);
-  if (state.told.next != state.told_start)
-    state.chunk->told(now, state.told_start,
-                      static_cast<size_t>(state.told.next - state.told_start));
+  auto count = static_cast<size_t>(state.told.next - state.told_start);
+  if (count && g_sample.bounded()) {
+    bool lowered = false;
+    count = g_sample.keep(state.told_start, count, lowered);
+    note_threshold(state, lowered);
+  }
+  if (count)
+    state.chunk->told(now, state.told_start, count);
   state.told.next = state.told_start;
   make_room(state);
 }
@@ -170,7 +183,7 @@ void leave_thread(void *) {
   const Inside inside;
   if (!state.chunk)
     return;
-  write_told(state, now_ns());
+  write_told(state, g_clock.now(state.time));
   state.chunk->flush();
   ThreadChunk *chunk = state.chunk;
   state.chunk = nullptr;
@@ -222,40 +235,45 @@ bool enter_thread(ThreadState &state) {
   return true;
 }
 
-uint64_t site_of_cell(ThreadState &state, const smalloc_cell *cell) {
+Site site_of_cell(ThreadState &state, const smalloc_cell *cell) {
+  const auto key = reinterpret_cast<uintptr_t>(cell);
+  Site named = g_named.find(key);
+  if (named.id)
+    return named;
   const auto *site = reinterpret_cast<const smalloc_site *>(reinterpret_cast<const char *>(cell) +
                                                             cell->site_offset);
-  const auto key = reinterpret_cast<uintptr_t>(cell);
-  if (g_named.find(key) == 0) {
-    const auto text = [&](uint32_t offset) {
-      return offset >= site->fixed_bytes && offset < site->record_bytes
-                 ? reinterpret_cast<const char *>(site) + offset
-                 : "";
-    };
-    char line[1024];
-    const int n = snprintf(line, sizeof line, "%s\n%s:%u", text(site->function), text(site->file),
-                           site->line);
-    state.chunk->site(site->id, kCompilerSite, 0, line,
-                      n < 0                                  ? 0
-                      : static_cast<size_t>(n) < sizeof line ? static_cast<size_t>(n)
-                                                             : sizeof line - 1);
-    g_named.insert(key, site->id);
+  const auto text = [&](uint32_t offset) {
+    return offset >= site->fixed_bytes && offset < site->record_bytes
+               ? reinterpret_cast<const char *>(site) + offset
+               : "";
+  };
+  char line[1024];
+  const int n =
+      snprintf(line, sizeof line, "%s\n%s:%u", text(site->function), text(site->file), site->line);
+  const size_t bytes = n < 0 ? 0 : static_cast<size_t>(n);
+  state.chunk->site(site->id, kCompilerSite, 0, line,
+                    bytes < sizeof line ? bytes : sizeof line - 1);
+  named = {site->id, 0};
+  if (const char *chain = text(site->context); *chain) {
+    named.context = context_hash(Text(chain));
+    state.chunk->site(named.context, kInlineChain, 0, chain, strlen(chain));
   }
-  return site->id;
+  g_named.insert(key, named);
+  return named;
 }
 
-uint64_t site_of_caller(ThreadState &state, const void *caller) {
+Site site_of_caller(ThreadState &state, const void *caller) {
   const auto key = reinterpret_cast<uintptr_t>(caller);
-  if (const uint64_t id = g_named.find(key))
-    return id;
+  if (const Site named = g_named.find(key); named.id)
+    return named;
   const ImageName image = image_of(caller);
   const uint64_t id = site_id(image);
   state.chunk->site(id, kReturnAddress, image.offset, image.path, strlen(image.path));
-  g_named.insert(key, id);
-  return id;
+  g_named.insert(key, {id, 0});
+  return {id, 0};
 }
 
-uint64_t take_site(ThreadState &state, const void *caller) {
+Site take_site(ThreadState &state, const void *caller) {
   if (const smalloc_cell *cell = state.announced_cell) {
     state.announced_cell = nullptr;
     state.announced_caller = nullptr;
@@ -279,7 +297,7 @@ void note_faults(ThreadState &state, uint64_t now) {
 bool ready(ThreadState &state, uint64_t &now) {
   if (!state.chunk && !enter_thread(state))
     return false;
-  now = state.last_now = now_ns();
+  now = g_clock.now(state.time);
   state.walks = kWalksAReading;
   write_told(state, now);
   uint64_t due = g_next_faults_ns.load(std::memory_order_relaxed);
@@ -299,59 +317,16 @@ void note_segments() {
         state.chunk);
 }
 
-// A share as text, "1" or "0.25", exactly: the reader's threshold is to be ours. Not printf: the program may have
-// set a locale with another decimal point.
-void rate_text(char *text, size_t capacity) {
-  size_t size = 0;
-  uint64_t rest = g_threshold;
-  for (bool point = false; size + 2 < capacity && (!point || rest);
-       rest = rest % kEveryRegion * 10) {
-    text[size++] = static_cast<char>('0' + rest / kEveryRegion);
-    if (!point && rest % kEveryRegion)
-      text[size++] = '.';
-    else if (!point)
-      break;
-    point = true;
-  }
-  text[size] = 0;
-}
-
-// As compilers do for the profiles of their programs. What cannot be made shows when the file is opened.
-void make_folders(const char *path) {
-  char part[sizeof g_pattern];
-  for (size_t i = 0; i + 1 < sizeof part; i++) {
-    if (i > 0 && (path[i] == '/' || path[i] == 0)) {
-      part[i] = 0;
-      mkdir(part, 0777);
-    }
-    if (path[i] == 0)
-      return;
-    part[i] = path[i];
-  }
-}
-
-// A folder gets a file of the name that an instrumented program chooses. False: too long.
-bool into_folder(char *path, size_t capacity) {
-  struct stat info;
-  if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-    return true;
-  const size_t length = strlen(path);
-  const int n = snprintf(path + length, capacity - length, "%ssmalloc.%s.%d.trace",
-                         path[length - 1] == '/' ? "" : "/", program_invocation_short_name,
-                         static_cast<int>(getpid()));
-  return n > 0 && static_cast<size_t>(n) < capacity - length;
-}
-
 void open_trace(uint64_t parent) {
   char path[4096], header[8192], host[256] = "", program[4096] = "";
   gethostname(host, sizeof host - 1);
   const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   program[length > 0 ? length : 0] = 0;
-  if (!expand_path(g_pattern, path, sizeof path) || !into_folder(path, sizeof path))
+  if (!expand_path(g_settings.pattern, path, sizeof path) || !into_folder(path, sizeof path))
     return;
   char build_id[2 * 64 + 1], rate[48];
   executable_build_id(build_id, sizeof build_id);
-  rate_text(rate, sizeof rate);
+  rate_text(g_sample.threshold(), rate, sizeof rate);
   int n = snprintf(header, sizeof header,
                    "program=%s\nbuild_id=%s\npid=%d\nhost=%s\nstart=%lld\nsource=%s\nrate=%s\n"
                    "base_page_bytes=%ld\n",
@@ -360,9 +335,7 @@ void open_trace(uint64_t parent) {
   if (n > 0 && parent)
     n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "parent=%llu\n",
                   static_cast<unsigned long long>(parent));
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  g_start_ns = static_cast<uint64_t>(t.tv_sec) * kSecond + static_cast<uint64_t>(t.tv_nsec);
+  g_clock.start();
   g_process = getpid();
   const int error = g_output.open(path, header, static_cast<size_t>(n));
   if (error) {
@@ -396,8 +369,10 @@ void in_child() {
     return;
   const Inside inside;
   g_output.close();
+  g_sample.forget_others();
   for (ThreadChunk *chunk = g_chunks.load(); chunk; chunk = chunk->next)
     chunk->drop();
+  t_state.time = {};
   if (t_state.chunk) {
     t_state.told.next = t_state.told.end = t_state.told_start;
     open_window(t_state);
@@ -408,52 +383,18 @@ void in_child() {
   open_trace(g_forking);
 }
 
-// In libsmalloc's words (smalloc/core/options.cpp).
-void say_bad_rate(const char *value) {
-  char line[256], shown[32] = "";
-  for (size_t i = 0; value[i] && i + 1 < sizeof shown; i++)
-    shown[i] = value[i] >= ' ' && value[i] != 127 ? value[i] : '?';
-  const int n = snprintf(
-      line, sizeof line,
-      "smalloc: warning: SMALLOC_CONF: 'rate:%s' has a value that is not understood: rate is a "
-      "share above 0 and up to 1, such as 0.1; the default is taken\n",
-      shown);
-  if (n > 0 && write(2, line, static_cast<size_t>(n)) < 0)
-    return; // nobody listens
-}
-
-// What SMALLOC_CONF says. False: do not record, whoever asks.
-bool read_settings() {
-  const char *conf = getauxval(AT_SECURE) ? nullptr : getenv("SMALLOC_CONF");
-  if (getauxval(AT_SECURE))
-    return false;
-  char text[32] = "";
-  double rate = kDefaultRate;
-  if (conf && find_conf_key(conf, "rate", text, sizeof text)) {
-    const double asked = parse_share(Text(text));
-    if (asked > 0)
-      rate = asked;
-    else if (!first_definition("smalloc_stats_print")) // else libsmalloc says it
-      say_bad_rate(text);
-  }
-  g_threshold = static_cast<uint64_t>(rate * static_cast<double>(kEveryRegion) + 0.5);
-  if (g_threshold == 0)
-    g_threshold = 1;
-  return !conf || !find_conf_key(conf, "trace", g_pattern, sizeof g_pattern) ||
-         strcmp(g_pattern, "off") != 0;
-}
-
 void begin() {
   g_started = true;
   const Inside inside;
   g_key_made = pthread_key_create(&g_key, leave_thread) == 0;
   pthread_atfork(before_fork, nullptr, in_child);
+  g_sample.open(g_settings.threshold, g_settings.samples);
   open_trace(0);
 }
 
 __attribute__((constructor(101))) void start() {
-  g_refused = !read_settings();
-  if (!g_refused && g_pattern[0])
+  g_refused = !read_settings(g_settings);
+  if (!g_refused && g_settings.pattern[0])
     begin();
 }
 
@@ -463,16 +404,18 @@ __attribute__((destructor(101))) void stop() { finish(); }
 
 bool recording() { return g_output.recording(); }
 
-uint64_t region_threshold() { return g_output.recording() ? g_threshold : 0; }
+uint64_t region_threshold() { return g_output.recording() ? g_sample.threshold() : 0; }
+
+void when_lowered(void (*call)()) { g_lowered = call; }
 
 void record_into(const char *directory) {
   if (g_started || g_refused)
     return;
   const Inside inside;
   make_folders(directory);
-  const int n = snprintf(g_pattern, sizeof g_pattern, "%s/smalloc.%s.%%p.trace",
+  const int n = snprintf(g_settings.pattern, sizeof g_settings.pattern, "%s/smalloc.%s.%%p.trace",
                          *directory ? directory : ".", program_invocation_short_name);
-  if (n < 0 || static_cast<size_t>(n) >= sizeof g_pattern)
+  if (n < 0 || static_cast<size_t>(n) >= sizeof g_settings.pattern)
     return;
   g_source = "instrumented";
   begin();
@@ -489,8 +432,8 @@ void note_allocate(const void *p, size_t bytes, const void *caller) {
   uint64_t now;
   if (!inside || !ready(t_state, now))
     return;
-  const uint64_t site = take_site(t_state, caller);
-  t_state.chunk->allocate(now, site, bytes, reinterpret_cast<uintptr_t>(p));
+  const Site site = take_site(t_state, caller);
+  t_state.chunk->allocate(now, site.id, bytes, reinterpret_cast<uintptr_t>(p), site.context);
 }
 
 void note_free(const void *p) {
@@ -505,9 +448,9 @@ void note_reallocate(const void *p, size_t bytes, const void *old, const void *c
   uint64_t now;
   if (!inside || !ready(t_state, now))
     return;
-  const uint64_t site = take_site(t_state, caller);
-  t_state.chunk->reallocate(now, site, bytes, reinterpret_cast<uintptr_t>(p),
-                            reinterpret_cast<uintptr_t>(old));
+  const Site site = take_site(t_state, caller);
+  t_state.chunk->reallocate(now, site.id, bytes, reinterpret_cast<uintptr_t>(p),
+                            reinterpret_cast<uintptr_t>(old), site.context);
 }
 
 const smalloc_told &told() { return t_state.told; }
@@ -547,11 +490,11 @@ void note_walk(uint64_t iterations, const WalkReference *references, size_t coun
     if (high - low >= kMostRegions)
       return true; // as good as: the reader looks at each
     for (; low <= high; low++)
-      if (region_hash(low << 21) < g_threshold)
+      if (region_hash(low << 21) < g_sample.threshold())
         return true;
     return false;
   };
-  bool any = g_threshold == kEveryRegion;
+  bool any = g_sample.threshold() == kEveryRegion;
   for (size_t i = 0; i < count && !any; i++)
     any = sampled(references[i]);
   if (!any || iterations == 0)
@@ -560,14 +503,16 @@ void note_walk(uint64_t iterations, const WalkReference *references, size_t coun
   const Inside inside;
   if (!inside)
     return;
-  uint64_t now;
+  uint64_t now = state.time.last_ns;
   if (state.chunk && state.walks > 0) {
     state.walks--;
-    write_told(state, state.last_now);
+    write_told(state, now);
   } else if (!ready(state, now)) {
     return;
   }
-  state.chunk->walk(state.last_now, iterations, references, count);
+  if (g_sample.bounded())
+    note_threshold(state, g_sample.meet_walk(iterations, references, count));
+  state.chunk->walk(now, iterations, references, count);
   double pages = 0;
   for (size_t i = 0; i < count; i++)
     pages += 1 + walk_pages(references[i].stride) * static_cast<double>(iterations);

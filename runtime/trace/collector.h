@@ -18,6 +18,8 @@ bool recording();
 void record_into(const char *directory);
 /// Regions of 2 MiB whose hash (region_hash) is below this are recorded: 2^32 for every one, 0 while nothing is.
 uint64_t region_threshold();
+/// Is called when it has fallen (samples:N), by the thread that noticed.
+void when_lowered(void (*call)());
 
 /// Is told every access and how many lines it stands for, besides the recording and without one; any thread. From the time
 /// before images open their gates, so that none is missed; nullptr: nobody any more.

@@ -48,6 +48,13 @@ enum class Type : uint64_t {
       13, ///< dt, iterations, count, then count pairs (zigzag(grain - last grain) * 2 + write, zigzag(stride))
   kTouch =
       14, ///< as kAccess, entries zigzag(grain - last grain) * 4 + write * 2 + again, then repeats if again
+  kSample =
+      15, ///< threshold: accesses in the chunk are of regions whose hash is below it; second in a chunk, or not at all
+  kNew =
+      16, ///< kAllocate in fewer bytes: dt, zigzag(address - last), bytes, then the site and its context (8 bytes each; no context: none) unless they are the last one's
+  kGone = 17, ///< kFree: dt, zigzag(address - last)
+  kSpots =
+      18, ///< accesses in no order: dt, bytes of each (2 to 4), grain, then to the record's end (grain - the first) * 2 + write
 };
 
 /// One reference of a loop: its address in the first iteration, and what each iteration adds.
@@ -72,6 +79,7 @@ inline uint64_t region_hash(uint64_t address) {
 enum SiteKind : uint64_t {
   kCompilerSite = 0,  ///< the plugin's id; text: function, newline, file:line
   kReturnAddress = 1, ///< text: path of the image; offset: of the call's return address in it
+  kInlineChain = 2,   ///< id: of a context; text: its inline chain, innermost first, a line each
 };
 
 /// Appends to a fixed buffer; what does not fit sets full() and is left out.
@@ -166,6 +174,8 @@ public:
   }
   const unsigned char *data() const { return at_; }
   size_t left() const { return static_cast<size_t>(end_ - at_); }
+  /// REQUIRES: bytes <= left().
+  void skip(size_t bytes) { at_ += bytes; }
   bool ok() const { return ok_; }
 
 private:

@@ -50,6 +50,8 @@ bool ChunkReader::fill(Type type, Cursor p, Event &event) {
     event.address = p.varint();
     if (type == Type::kReallocate)
       event.old_address = p.varint();
+    if (type == Type::kReallocate && p.left() >= 8)
+      event.context = p.fixed64();
     break;
   case Type::kFree:
     time();
@@ -70,11 +72,39 @@ bool ChunkReader::fill(Type type, Cursor p, Event &event) {
       const uint64_t step = p.varint();
       grain += static_cast<uint64_t>(unzigzag(step >> flags));
       const uint64_t repeats = flags == 1 || (step & 1) ? p.varint() : 0;
+      if (too_many_ && region_hash(grain << kGrainShift) >= threshold_)
+        continue;
       accesses_.push_back({grain << kGrainShift, repeats, (step >> (flags - 1) & 1) != 0});
     }
     event.accesses = accesses_;
     break;
   }
+  case Type::kNew:
+    event.type = Type::kAllocate;
+    time();
+    event.address = last_address_ + static_cast<uint64_t>(unzigzag(p.varint()));
+    event.bytes = p.varint();
+    if (p.left()) {
+      last_site_ = p.fixed64();
+      last_context_ = p.left() ? p.fixed64() : 0;
+    }
+    event.site = last_site_;
+    event.context = last_context_;
+    last_address_ = event.address;
+    break;
+  case Type::kGone:
+    event.type = Type::kFree;
+    time();
+    event.address = last_address_ + static_cast<uint64_t>(unzigzag(p.varint()));
+    last_address_ = event.address;
+    break;
+  case Type::kSpots:
+    event.type = Type::kAccess;
+    time();
+    if (!fill_from_spots(p))
+      return false;
+    event.accesses = accesses_;
+    break;
   case Type::kFault:
     time();
     event.minor = p.varint();
@@ -92,6 +122,10 @@ bool ChunkReader::fill(Type type, Cursor p, Event &event) {
   case Type::kEnd:
     time();
     event.lost = p.varint();
+    break;
+  case Type::kSample:
+    event.threshold = p.varint();
+    too_many_ = event.threshold > threshold_;
     break;
   case Type::kWalk: {
     time();
@@ -117,6 +151,30 @@ bool ChunkReader::fill(Type type, Cursor p, Event &event) {
     return false;
   thread_ = event.thread;
   time_ns_ = event.time_ns;
+  return true;
+}
+
+// Consecutive ones of a page become one run.
+bool ChunkReader::fill_from_spots(Cursor &p) {
+  const uint64_t width = p.varint(), base = p.varint();
+  if (width < 2 || width > 4 || p.left() / width > kMostAccesses)
+    return false;
+  accesses_.clear();
+  uint64_t last = UINT64_MAX;
+  for (; p.left() >= width; p.skip(width)) {
+    uint32_t spot = 0;
+    std::memcpy(&spot, p.data(), width); // little-endian, as the machines we run on
+    const uint64_t address = (base + (spot >> 1)) << kGrainShift;
+    if (too_many_ && region_hash(address) >= threshold_)
+      continue;
+    if (address >> 12 == last) {
+      accesses_.back().repeats++;
+      accesses_.back().write |= (spot & 1) != 0;
+      continue;
+    }
+    last = address >> 12;
+    accesses_.push_back({address, 0, (spot & 1) != 0});
+  }
   return true;
 }
 
@@ -147,7 +205,7 @@ bool ChunkReader::next(Event &event) {
       bad_++;
       return false; // nothing behind it can be found
     }
-    if (type < static_cast<uint64_t>(Type::kHeader) || type > static_cast<uint64_t>(Type::kTouch)) {
+    if (type < static_cast<uint64_t>(Type::kHeader) || type > static_cast<uint64_t>(Type::kSpots)) {
       unknown_++;
       continue;
     }
@@ -184,6 +242,8 @@ Reader::Reader(const std::string &path) {
     if (!(rate_ > 0 && rate_ <= 1))
       rate_ = 1;
   }
+  rate_ =
+      std::min(rate_, static_cast<double>(least_threshold_) / static_cast<double>(kEveryRegion));
 }
 
 Reader::~Reader() { close(fd_); }
@@ -275,6 +335,8 @@ void Reader::index() {
       if (event.type == Type::kChunk) {
         frame.thread = event.thread;
         frame.sequence = event.offset;
+        if (records.next(event) && event.type == Type::kSample && event.threshold > 0)
+          least_threshold_ = std::min(least_threshold_, event.threshold);
       }
     }
     frames_.push_back(frame);

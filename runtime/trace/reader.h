@@ -25,11 +25,12 @@ struct Event {
   Type type = Type::kHeader;
   uint64_t thread = 0;
   uint64_t time_ns = 0; ///< since the trace began
-  uint64_t site = 0, bytes = 0, address = 0, old_address = 0;
+  uint64_t site = 0, context = 0, bytes = 0, address = 0, old_address = 0;
   uint64_t weight = 1;           ///< kAccess: accesses that each one stands for
   uint64_t kind = 0, offset = 0; ///< kSite
   uint64_t minor = 0, major = 0; ///< kFault
   uint64_t lost = 0;             ///< kEnd
+  uint64_t threshold = 0;        ///< kSample
   std::string_view text;
   std::span<const AccessRun> accesses;
 };
@@ -39,7 +40,8 @@ class ChunkReader {
 public:
   explicit ChunkReader(std::span<const unsigned char> chunk)
       : cursor_(chunk.data(), chunk.size()) {}
-  /// Of the regions that the trace holds: a walk tells of others as well.
+  /// Of the regions that the trace holds: a walk tells of others as well, and so do parts that were recorded before the sample's
+  /// rate fell.
   void only_regions_below(uint64_t threshold) { threshold_ = threshold; }
   /// False at the end.
   bool next(Event &event);
@@ -49,11 +51,14 @@ public:
 private:
   bool fill(Type type, Cursor p, Event &event);
   bool fill_from_walk(Event &event);
+  bool fill_from_spots(Cursor &p);
 
   Cursor cursor_;
   uint64_t threshold_ = kEveryRegion;
+  bool too_many_ = false;         ///< the chunk was sampled at a higher rate
   std::optional<WalkPages> walk_; ///< not at its end yet
   uint64_t thread_ = 0, time_ns_ = 0;
+  uint64_t last_address_ = 0, last_site_ = 0, last_context_ = 0;
   uint64_t unknown_ = 0, bad_ = 0;
   std::vector<AccessRun> accesses_;
 };
@@ -74,7 +79,8 @@ public:
 
   /// The header's lines: program, build_id, pid, host, source, rate, ....
   const std::map<std::string, std::string> &header() const { return header_; }
-  /// The share of 2 MiB regions whose accesses are in the trace: 1 when it does not say.
+  /// The share of 2 MiB regions whose accesses are in the trace, from its beginning to its end: 1 when it does not say. Where the rate
+  /// fell (samples:N) the last one; what was recorded of other regions before is left out.
   double rate() const { return rate_; }
   /// Every event of every thread in the order of time. progress, if any, is called now and then
   /// with the bytes done and the bytes there are.
@@ -100,6 +106,7 @@ private:
   int fd_ = -1;
   uint64_t file_bytes_ = 0, skipped_bytes_ = 0, unknown_ = 0, bad_ = 0;
   double rate_ = 1;
+  uint64_t least_threshold_ = kEveryRegion; ///< of the chunks
   std::vector<Frame> frames_;
   std::map<std::string, std::string> header_;
   std::vector<unsigned char> frame_; // compressed

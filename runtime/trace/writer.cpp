@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// writer.cpp decides how a chunk becomes a frame (zstd level 1 with a checksum, or less where that hardly helps, in a
+// writer.cpp decides where the trace is and how a chunk becomes a frame of it (zstd level 1 with a checksum, or less where that hardly helps, in a
 // workspace of its thread) and what happens when the file cannot grow: a short write stops the recording; the torn frame
 // is skipped by the reader. SIGXFSZ, which a file size limit sends, is kept from the program.
 #define ZSTD_STATIC_LINKING_ONLY
@@ -8,10 +8,8 @@
 
 #include <zstd.h>
 
-#include <bit>
 #include <errno.h>
 #include <fcntl.h>
-#include <new>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,24 +24,16 @@ namespace {
 constexpr int kLevel = 1;
 /// Addresses in no order hardly shrink, and level 1 takes several times as long as everything else to find that out: after a
 /// chunk that kept more than this share of its bytes, the thread's next ones are written at a level that only looks for repeats.
-constexpr int kQuickLevel = -1;
+constexpr int kQuickLevel = -64;
 constexpr size_t kKeptOf8 = 5;
-constexpr unsigned kQuickChunks = 15;
-constexpr size_t kMostRecordBytes =
-    48 + kMostAccesses * 20; ///< the longest record there is, and what is written ahead
-static_assert(kMostRecordBytes < kChunkBytes / 2);
-constexpr size_t kMostText = 2048;
-constexpr unsigned kPageShift = 12; // runs are of base pages
-static_assert(kMostAccesses < 1 << 14, "a count of runs has two bytes");
-/// A chunk that is older is written by its thread's next event, so that a killed process loses little.
-constexpr uint64_t kOldestNs = 1000000000;
-
+constexpr unsigned kQuickChunks = 31;
 const char kSchemaText[] =
     "chunk thread sequence start_ns; site id kind offset text; allocate dt site bytes address; "
     "free dt address; reallocate dt site bytes address old; access dt weight count (grain write "
     "repeats)...; touch dt weight count (grain write again [repeats])...; walk dt iterations count "
     "(grain write stride)...; fault dt minor major; phase dt "
-    "text; segment start bytes text; end dt lost. "
+    "text; segment start bytes text; end dt lost; sample threshold; "
+    "new dt address [site]; gone dt address; spots dt width grain (grain * 2 + write).... "
     "Integers are LEB128, ids 8 bytes; dt in ns since the last record.";
 
 // Rounded, so that what lies behind it is aligned.
@@ -58,29 +48,6 @@ size_t frame_bytes() { return (ZSTD_compressBound(kChunkBytes) + 63) & ~size_t{6
 void *map(size_t bytes) {
   void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return p == MAP_FAILED ? nullptr : p;
-}
-
-unsigned char *put_varint(unsigned char *out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7)
-    *out++ = static_cast<unsigned char>(value | 0x80);
-  *out++ = static_cast<unsigned char>(value);
-  return out;
-}
-
-// The same without a branch on the number's length, which nobody foresees where addresses jump about. Writes up to 8 bytes
-// behind the number's own. Groups of 7 bits are moved apart in three steps; all but the last get the bit that says so.
-unsigned char *put_varint_ahead(unsigned char *out, uint64_t value) {
-  if (value >> 56)
-    return put_varint(out, value);
-  uint64_t bytes = (value & 0x000000000fffffff) | (value & 0x00fffffff0000000) << 4;
-  bytes = (bytes & 0x00003fff00003fff) | (bytes & 0x0fffc0000fffc000) << 2;
-  bytes = (bytes & 0x007f007f007f007f) | (bytes & 0x3f803f803f803f80) << 1;
-  const unsigned last = (63u - static_cast<unsigned>(__builtin_clzll(bytes | 1))) / 8;
-  bytes |= 0x8080808080808080 & ((uint64_t{1} << (8 * last)) - 1);
-  if constexpr (std::endian::native == std::endian::big)
-    bytes = __builtin_bswap64(bytes);
-  memcpy(out, &bytes, sizeof bytes);
-  return out + last + 1;
 }
 
 // write(2) without SIGXFSZ.
@@ -203,272 +170,6 @@ void Output::close() {
   if (fd_ >= 0)
     ::close(fd_);
   fd_ = -1;
-}
-
-ThreadChunk::ThreadChunk(Output &output, uint64_t thread, size_t bytes)
-    : output_(output), thread_(thread), mapped_bytes_(bytes),
-      bytes_(reinterpret_cast<unsigned char *>(this + 1), kChunkBytes),
-      work_(reinterpret_cast<unsigned char *>(this + 1) + kChunkBytes) {}
-
-// One mapping: this object, its chunk, the compressor's workspace, the owner's extra bytes.
-ThreadChunk *ThreadChunk::create(Output &output, uint64_t thread, size_t extra_bytes) {
-  static_assert(sizeof(ThreadChunk) % 8 == 0);
-  const size_t bytes = sizeof(ThreadChunk) + kChunkBytes + Output::work_bytes() + extra_bytes;
-  void *memory = map(bytes);
-  return memory ? new (memory) ThreadChunk(output, thread, bytes) : nullptr;
-}
-
-void ThreadChunk::destroy() { munmap(this, mapped_bytes_); }
-
-void ThreadChunk::open_chunk(uint64_t now_ns) {
-  unsigned char payload[32];
-  Bytes p(payload, sizeof payload);
-  p.varint(thread_);
-  p.varint(sequence_++);
-  p.varint(now_ns);
-  bytes_.varint(static_cast<uint64_t>(Type::kChunk));
-  bytes_.varint(p.size());
-  bytes_.text(reinterpret_cast<const char *>(payload), p.size());
-  last_ns_ = start_ns_ = now_ns;
-}
-
-// True: there is room for the longest record, and the caller must leave (busy_ is set).
-bool ThreadChunk::begin(uint64_t now_ns) {
-  if (!output_.recording())
-    return false;
-  if (busy_.exchange(true, std::memory_order_acquire)) {
-    lost_++; // a signal handler inside a record, or the process is ending
-    return false;
-  }
-  if (bytes_.left() < kMostRecordBytes || now_ns > start_ns_ + kOldestNs)
-    write_out();
-  if (bytes_.size() == 0)
-    open_chunk(now_ns);
-  return true;
-}
-
-void ThreadChunk::write_out() {
-  if (bytes_.size())
-    output_.write_chunk(bytes_.data(), bytes_.size(), work_, &quick_chunks_);
-  bytes_.clear();
-}
-
-/// A record's payload in a small buffer of its own, appended with type and length at the end.
-class ThreadChunk::Record {
-public:
-  Record(ThreadChunk &chunk, Type type)
-      : chunk_(chunk), type_(type), p(payload_, sizeof payload_) {}
-  ~Record() {
-    chunk_.bytes_.varint(static_cast<uint64_t>(type_));
-    chunk_.bytes_.varint(p.size());
-    chunk_.bytes_.text(reinterpret_cast<const char *>(payload_), p.size());
-    chunk_.busy_.store(false, std::memory_order_release);
-  }
-  void time(uint64_t now_ns) {
-    p.varint(now_ns > chunk_.last_ns_ ? now_ns - chunk_.last_ns_ : 0);
-    if (now_ns > chunk_.last_ns_)
-      chunk_.last_ns_ = now_ns;
-  }
-
-private:
-  ThreadChunk &chunk_;
-  Type type_;
-  unsigned char payload_[kMostText + 64];
-
-public:
-  Bytes p;
-};
-
-void ThreadChunk::allocate(uint64_t now_ns, uint64_t site, uint64_t bytes, uint64_t address) {
-  if (!begin(now_ns))
-    return;
-  Record r(*this, Type::kAllocate);
-  r.time(now_ns);
-  r.p.fixed64(site);
-  r.p.varint(bytes);
-  r.p.varint(address);
-}
-
-void ThreadChunk::free(uint64_t now_ns, uint64_t address) {
-  if (!begin(now_ns))
-    return;
-  Record r(*this, Type::kFree);
-  r.time(now_ns);
-  r.p.varint(address);
-}
-
-void ThreadChunk::reallocate(uint64_t now_ns, uint64_t site, uint64_t bytes, uint64_t address,
-                             uint64_t old_address) {
-  if (!begin(now_ns))
-    return;
-  Record r(*this, Type::kReallocate);
-  r.time(now_ns);
-  r.p.fixed64(site);
-  r.p.varint(bytes);
-  r.p.varint(address);
-  r.p.varint(old_address);
-}
-
-void ThreadChunk::site(uint64_t id, SiteKind kind, uint64_t offset, const char *text,
-                       size_t text_bytes) {
-  if (!begin(last_ns_))
-    return;
-  Record r(*this, Type::kSite);
-  r.p.fixed64(id);
-  r.p.varint(kind);
-  r.p.varint(offset);
-  r.p.text(text, text_bytes < kMostText ? text_bytes : kMostText);
-}
-
-void ThreadChunk::accesses(uint64_t now_ns, uint64_t weight, const Access *list, size_t count) {
-  put_accesses(now_ns, weight, [list](size_t i) { return list[i]; }, count);
-}
-
-void ThreadChunk::told(uint64_t now_ns, const uint64_t *list, size_t count) {
-  put_accesses(
-      now_ns, 1,
-      [list](size_t i) { return Access{list[i] & ~kWrites, 0, (list[i] & kWrites) != 0}; }, count);
-}
-
-template <class At>
-void ThreadChunk::put_accesses(uint64_t now_ns, uint64_t weight, At at, size_t count) {
-  for (size_t first = 0; first < count;) {
-    const size_t most = first + (count - first < kMostAccesses ? count - first : kMostAccesses);
-    if (!begin(now_ns))
-      return;
-    // Straight into the chunk: the length goes in front in two bytes, whatever it is.
-    constexpr size_t kLengthBytes = 3;
-    bytes_.varint(static_cast<uint64_t>(Type::kTouch));
-    const size_t length_at = bytes_.size();
-    for (size_t i = 0; i < kLengthBytes; i++)
-      bytes_.byte(0);
-    bytes_.varint(now_ns > last_ns_ ? now_ns - last_ns_ : 0);
-    if (now_ns > last_ns_)
-      last_ns_ = now_ns;
-    bytes_.varint(weight);
-    const size_t runs_at = bytes_.size(); // how many, in two bytes as well
-    bytes_.byte(0);
-    bytes_.byte(0);
-    size_t runs = 0;
-    uint64_t last = 0;
-    unsigned char *out = bytes_.end(); // begin() has seen that the longest record fits
-    for (Access next = at(first); first < most;) {
-      const uint64_t address = next.address, grain = address >> kGrainShift;
-      uint64_t repeats = next.repeats;
-      bool write = next.write;
-      while (++first < most) {
-        next = at(first);
-        if ((next.address ^ address) >> kPageShift != 0)
-          break;
-        repeats += next.repeats + uint64_t{1};
-        write |= next.write;
-      }
-      runs++;
-      out = put_varint_ahead(out, zigzag(static_cast<int64_t>(grain - last)) << 2 |
-                                      (write ? 2 : 0) | (repeats ? 1 : 0));
-      if (repeats)
-        out = put_varint(out, repeats);
-      last = grain;
-    }
-    bytes_.append_to(out);
-    auto *many = const_cast<unsigned char *>(bytes_.data()) + runs_at;
-    many[0] = static_cast<unsigned char>((runs & 0x7f) | 0x80);
-    many[1] = static_cast<unsigned char>(runs >> 7);
-    size_t length = bytes_.size() - length_at - kLengthBytes;
-    auto *at = const_cast<unsigned char *>(bytes_.data()) + length_at;
-    for (size_t i = 0; i < kLengthBytes; i++, length >>= 7)
-      at[i] = static_cast<unsigned char>((length & 0x7f) | (i + 1 < kLengthBytes ? 0x80 : 0));
-    busy_.store(false, std::memory_order_release);
-  }
-}
-
-void ThreadChunk::walk(uint64_t now_ns, uint64_t iterations, const WalkReference *list,
-                       size_t count) {
-  static_assert(kMostWalkReferences * 20 + 40 < kMostRecordBytes &&
-                kMostWalkReferences * 20 + 30 < 1 << 14);
-  constexpr double kPagesAtATime = 1 << 16;
-  double pages = 0; // an iteration
-  for (size_t i = 0; i < count; i++)
-    pages += walk_pages(list[i].stride);
-  for (uint64_t done = 0; done < iterations;) {
-    uint64_t n = iterations - done;
-    if (pages * static_cast<double>(n) > kPagesAtATime)
-      n = static_cast<uint64_t>(kPagesAtATime / pages);
-    if (!begin(now_ns))
-      return;
-    // Straight into the chunk, as accesses: loops may be short.
-    constexpr size_t kLengthBytes = 2;
-    bytes_.varint(static_cast<uint64_t>(Type::kWalk));
-    unsigned char *const length_at = bytes_.end(), *const payload = length_at + kLengthBytes;
-    unsigned char *out = put_varint(payload, now_ns > last_ns_ ? now_ns - last_ns_ : 0);
-    if (now_ns > last_ns_)
-      last_ns_ = now_ns;
-    out = put_varint(out, n);
-    out = put_varint(out, count);
-    uint64_t last = 0;
-    for (size_t i = 0; i < count; i++) {
-      const uint64_t address = list[i].address + static_cast<uint64_t>(list[i].stride) * done;
-      const uint64_t grain = address >> kGrainShift;
-      out = put_varint(out,
-                       zigzag(static_cast<int64_t>(grain - last)) << 1 | (list[i].write ? 1 : 0));
-      out = put_varint(out, zigzag(list[i].stride));
-      last = grain;
-    }
-    const auto length = static_cast<size_t>(out - payload);
-    length_at[0] = static_cast<unsigned char>((length & 0x7f) | 0x80);
-    length_at[1] = static_cast<unsigned char>(length >> 7);
-    bytes_.append_to(out);
-    busy_.store(false, std::memory_order_release);
-    done += n;
-  }
-}
-
-void ThreadChunk::faults(uint64_t now_ns, uint64_t minor, uint64_t major) {
-  if (!begin(now_ns))
-    return;
-  Record r(*this, Type::kFault);
-  r.time(now_ns);
-  r.p.varint(minor);
-  r.p.varint(major);
-}
-
-void ThreadChunk::phase(uint64_t now_ns, const char *text, size_t text_bytes) {
-  if (!begin(now_ns))
-    return;
-  Record r(*this, Type::kPhase);
-  r.time(now_ns);
-  r.p.text(text, text_bytes < kMostText ? text_bytes : kMostText);
-}
-
-void ThreadChunk::segment(uint64_t start, uint64_t bytes, const char *text, size_t text_bytes) {
-  if (!begin(last_ns_))
-    return;
-  Record r(*this, Type::kSegment);
-  r.p.varint(start);
-  r.p.varint(bytes);
-  r.p.text(text, text_bytes < kMostText ? text_bytes : kMostText);
-}
-
-void ThreadChunk::end(uint64_t now_ns) {
-  if (!begin(now_ns))
-    return;
-  Record r(*this, Type::kEnd);
-  r.time(now_ns);
-  r.p.varint(lost_);
-}
-
-void ThreadChunk::flush() {
-  if (busy_.exchange(true, std::memory_order_acquire))
-    return;
-  write_out();
-  busy_.store(false, std::memory_order_release);
-}
-
-void ThreadChunk::drop() {
-  bytes_.clear();
-  lost_ = 0;
-  sequence_ = 0;
-  busy_.store(false, std::memory_order_relaxed);
 }
 
 } // namespace smalloc::trace

@@ -51,10 +51,12 @@ public:
   static ThreadChunk *create(Output &output, uint64_t thread, size_t extra_bytes = 0);
   void destroy();
 
-  void allocate(uint64_t now_ns, uint64_t site, uint64_t bytes, uint64_t address);
+  /// context: which inlined copy of the site; 0: none.
+  void allocate(uint64_t now_ns, uint64_t site, uint64_t bytes, uint64_t address,
+                uint64_t context = 0);
   void free(uint64_t now_ns, uint64_t address);
   void reallocate(uint64_t now_ns, uint64_t site, uint64_t bytes, uint64_t address,
-                  uint64_t old_address);
+                  uint64_t old_address, uint64_t context = 0);
   void site(uint64_t id, SiteKind kind, uint64_t offset, const char *text, size_t text_bytes);
   /// Consecutive ones of one base page become one run of the record.
   struct Access {
@@ -71,6 +73,8 @@ public:
   void phase(uint64_t now_ns, const char *text, size_t text_bytes);
   void segment(uint64_t start, uint64_t bytes, const char *text, size_t text_bytes);
   void end(uint64_t now_ns);
+  /// Of a sample that changes: accesses from here on are of regions whose hash is below it. What is written so far goes out first.
+  void sampled_below(uint64_t threshold);
   void flush();
   /// The chunk goes to another thread; flushed before.
   void restart(uint64_t thread) {
@@ -86,13 +90,20 @@ public:
 private:
   ThreadChunk(Output &output, uint64_t thread, size_t bytes);
   class Record;
-  bool begin(uint64_t now_ns);
+  bool begin(uint64_t now_ns, size_t room);
+  uint64_t elapsed(uint64_t now_ns);
+  unsigned char *begin_short(Type type, uint64_t now_ns);
+  void end_short(const unsigned char *out);
+  void spots(uint64_t now_ns, const uint64_t *list, size_t count, uint64_t low, unsigned width);
   void open_chunk(uint64_t now_ns);
   void write_out();
   template <class At> void put_accesses(uint64_t now_ns, uint64_t weight, At at, size_t count);
 
   Output &output_;
   uint64_t thread_, sequence_ = 0, last_ns_ = 0, start_ns_ = 0, lost_ = 0;
+  uint64_t last_address_ = 0, last_site_ = 0,
+           last_context_ = 0; ///< of the chunk's allocations and frees
+  uint64_t threshold_ = 0;    ///< 0: the header says it
   size_t mapped_bytes_;
   unsigned quick_chunks_ = 0;
   std::atomic<bool> busy_{false};

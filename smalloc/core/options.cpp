@@ -19,6 +19,7 @@ bool parse_switch(Text value, bool &on) {
   return true;
 }
 
+constexpr uint64_t kMostSamples = 1u << 20; ///< as runtime/trace/region_sample.h
 /// Half of what an address space holds on any machine: a larger size is a slip of the pen.
 constexpr uint64_t kMostBytes = uint64_t{64} << 40;
 constexpr uint64_t kLeastBudgetBytes = uint64_t{2} << 20;    // one superpage; none is heap:off
@@ -187,6 +188,12 @@ const Key kKeys[] = {
      },
      "a file name or off"},
     {"rate", [](Text v, Options &) { return parse_share(v) > 0; }, kRateValues},
+    {"samples",
+     [](Text v, Options &) {
+       uint64_t regions;
+       return parse_number(v, regions) && regions >= 1 && regions <= kMostSamples;
+     },
+     "a number of regions from 1 to 1048576"},
     {"debug", [](Text v, Options &o) { return parse_switch(v, o.debug); }, kSwitch},
     {"abort", [](Text v, Options &o) { return parse_switch(v, o.abort_on_error); },
      "true or false"},

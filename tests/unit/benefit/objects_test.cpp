@@ -76,4 +76,23 @@ TEST(Objects, PaperCategories) {
   EXPECT_EQ(o.categories().size(), 3u);
 }
 
+TEST(Objects, ACopyOfASiteIsACategoryWhereThatIsAsked) {
+  for (const Grouping grouping : {Grouping::kSite, Grouping::kContext}) {
+    Objects o(grouping);
+    o.allocate(7, 0x10000, 100);
+    o.allocate(7, 0x20000, 100, 1);
+    o.allocate(7, 0x30000, 100, 2);
+    o.allocate(8, 0x40000, 100, 2);
+    o.allocate(7, 0x50000, 100, 1);
+    const bool apart = grouping == Grouping::kContext;
+    EXPECT_EQ(o.categories().size(), apart ? 4u : 2u);
+    EXPECT_EQ(o.find(0x20010).category, o.find(0x50010).category);
+    EXPECT_EQ(o.find(0x20010).category != o.find(0x30010).category, apart);
+    const Category &copy = o.categories()[o.find(0x30010).category];
+    EXPECT_EQ(copy.id, 7u);
+    EXPECT_EQ(copy.context, apart ? 2u : 0u);
+    EXPECT_EQ(copy.kind, apart ? CategoryKind::kSiteContext : CategoryKind::kSite);
+  }
+}
+
 } // namespace

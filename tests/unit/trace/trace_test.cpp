@@ -5,9 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 #include <sstream>
 #include <sys/resource.h>
@@ -232,6 +234,88 @@ TEST_F(Trace, AddressesInNoOrderComeBack) {
   });
   EXPECT_EQ(at, told.size());
   EXPECT_EQ(reader.bad_records() + reader.skipped_bytes(), 0u);
+}
+
+TEST_F(Trace, SpotsAreWhatRunsAre) {
+  // The same addresses in the two forms that accesses have, near each other and far apart, with pages that come again.
+  open();
+  std::mt19937_64 random(2);
+  for (const uint64_t window :
+       {uint64_t{1} << 13, uint64_t{1} << 19, uint64_t{1} << 20, uint64_t{1} << 27,
+        uint64_t{1} << 28, uint64_t{1} << 34, uint64_t{1} << 35, uint64_t{1} << 40}) {
+    std::vector<uint64_t> told;
+    std::vector<ThreadChunk::Access> list;
+    for (int i = 0; i < 1000; i++) {
+      uint64_t address = 0x7f0000000000 + random() % window / 16 * 16;
+      if (i % 7 == 3)
+        address = (told.back() & ~kWrites) ^ 64;
+      told.push_back(address | (i % 5 ? 0 : kWrites));
+      list.push_back({address, 0, i % 5 == 0});
+    }
+    told.push_back(0x7f0000000000 + window - 16);
+    list.push_back({0x7f0000000000 + window - 16, 0, false});
+    ThreadChunk *a = thread(window), *b = thread(window + 1);
+    a->told(window, told.data(), told.size());
+    b->accesses(window, 1, list.data(), list.size());
+    finish(a);
+    finish(b);
+  }
+  std::map<uint64_t, std::vector<std::vector<AccessRun>>> by_time;
+  Reader reader(path_);
+  reader.read([&](const Event &e) {
+    if (e.type == Type::kAccess)
+      by_time[e.time_ns].emplace_back(e.accesses.begin(), e.accesses.end());
+  });
+  EXPECT_EQ(reader.bad_records() + reader.unknown_records(), 0u);
+  ASSERT_EQ(by_time.size(), 8u);
+  for (const auto &[time, both] : by_time) {
+    ASSERT_EQ(both.size(), 2u);
+    ASSERT_EQ(both[0].size(), both[1].size());
+    for (size_t i = 0; i < both[0].size(); i++) {
+      EXPECT_EQ(both[0][i].address, both[1][i].address);
+      EXPECT_EQ(both[0][i].repeats, both[1][i].repeats);
+      EXPECT_EQ(both[0][i].write, both[1][i].write);
+    }
+  }
+}
+
+TEST_F(Trace, AllocationsComeBackWhatTheyAre) {
+  open();
+  ThreadChunk *t = thread(1);
+  std::mt19937_64 random(3);
+  std::vector<std::array<uint64_t, 5>> made; // time, site, bytes, address; a free has no site
+  uint64_t now = 0;
+  for (int i = 0; i < 100000; i++) {
+    now += random() % 1000;
+    const uint64_t bytes = i % 100 == 7 ? UINT64_MAX : random() % 4096;
+    const uint64_t address = i % 50 == 3 ? random() : 0x550000000000 + random() % (1 << 30);
+    if (random() % 2) {
+      const uint64_t site = i % 10 ? 0x8877665544332211 : random();
+      const uint64_t context = i % 30 < 20 ? 0 : 0x1020304050607080 + static_cast<uint64_t>(i % 3);
+      if (i % 17 == 5)
+        t->reallocate(now, site, bytes, address, 77, context);
+      else
+        t->allocate(now, site, bytes, address, context);
+      made.push_back({now, site, bytes, address, context});
+    } else {
+      t->free(now, address);
+      made.push_back({now, 0, 0, address, 0});
+    }
+  }
+  finish(t);
+  Reader reader(path_);
+  EXPECT_GT(reader.chunks(), 10u);
+  size_t at = 0;
+  reader.read([&](const Event &e) {
+    if (e.type != Type::kAllocate && e.type != Type::kReallocate && e.type != Type::kFree)
+      return;
+    ASSERT_LT(at, made.size());
+    EXPECT_EQ(e.type == Type::kFree, made[at][1] == 0);
+    EXPECT_EQ((std::array{e.time_ns, e.site, e.bytes, e.address, e.context}), made[at]);
+    at++;
+  });
+  EXPECT_EQ(at, made.size());
+  EXPECT_EQ(reader.bad_records() + reader.unknown_records(), 0u);
 }
 
 TEST_F(Trace, ShortRecordsAreBad) {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// event_clock.h decides what time an event has: the system's clock, which takes as long to read as a short allocation, now and then;
+// in between the processor's counter of ticks, which takes a tenth of it. A thread's times never go back; those of two threads
+// are off against each other by some nanoseconds.
+//
+// Inside the traced process: no malloc, no C++ runtime.
+#ifndef RUNTIME_TRACE_EVENT_CLOCK_H
+#define RUNTIME_TRACE_EVENT_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace smalloc::trace {
+
+/// What a thread knows of the time; zeros: nothing yet.
+struct ThreadTime {
+  uint64_t now_ns, ticks; ///< when the system's clock was read last
+  uint64_t last_ns;       ///< of the event before
+};
+
+/// Nanoseconds since start().
+class EventClock {
+public:
+  void start() {
+    start_ns_ = 0;
+    start_ns_ = system_ns();
+    start_ticks_ = read_ticks();
+    __atomic_store_n(&ns_a_tick_, 0, __ATOMIC_RELAXED);
+  }
+
+  uint64_t now(ThreadTime &t) {
+    const uint64_t ticks = read_ticks(), passed = ticks - t.ticks;
+    const uint64_t ns_a_tick = __atomic_load_n(&ns_a_tick_, __ATOMIC_RELAXED);
+    uint64_t now;
+    // Also when the counter has gone back, or is another processor's that counts apart.
+    if (ns_a_tick == 0 || t.ticks == 0 || passed > kMostTicks) {
+      now = t.now_ns = system_ns();
+      t.ticks = ticks;
+      // Not from the first millisecond, in which a reading that took long would show.
+      if (now > kMillisecond && ticks > start_ticks_)
+        __atomic_store_n(&ns_a_tick_,
+                         static_cast<uint64_t>(static_cast<double>(now) * kUnit /
+                                               static_cast<double>(ticks - start_ticks_)),
+                         __ATOMIC_RELAXED);
+    } else {
+      now = t.now_ns + passed * ns_a_tick / kUnit;
+    }
+    if (now < t.last_ns)
+      now = t.last_ns;
+    return t.last_ns = now;
+  }
+
+private:
+  static constexpr uint64_t kMillisecond = 1000000, kUnit = uint64_t{1} << 24;
+  /// Some 50 us: so much may be lost where the frequency was estimated badly.
+  static constexpr uint64_t kMostTicks = uint64_t{1} << 17;
+
+  /// Of a counter that runs at a constant rate; 0 where none is known.
+  static uint64_t read_ticks() {
+#if defined(__x86_64__)
+    return __rdtsc();
+#elif defined(__aarch64__)
+    uint64_t now;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
+    return now;
+#else
+    return 0;
+#endif
+  }
+  uint64_t system_ns() const {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<uint64_t>(t.tv_sec) * 1000000000 + static_cast<uint64_t>(t.tv_nsec) -
+           start_ns_;
+  }
+
+  uint64_t start_ns_ = 0, start_ticks_ = 0;
+  uint64_t ns_a_tick_ = 0; ///< in kUnit; 0: not known yet
+};
+
+} // namespace smalloc::trace
+#endif
