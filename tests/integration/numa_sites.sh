@@ -50,7 +50,8 @@ for s in sites.values():
     assert sum(s["transactions_by_node"]) == s["transactions"] > 1000 and len(s["id"]) == 16, s
     assert s["remote_percent_first_touch"] > 40, s  # one thread has initialised all
 assert sites["make_divided"]["remote_percent"] < sites["make_divided"]["remote_percent_first_touch"] / 2, sites
-assert sites["make_shared"]["remote_percent"] > 40, sites
+# Half of it, where both nodes' threads run at a time; less where they take turns and the pages follow.
+assert sites["make_shared"]["remote_percent"] > max(20, sites["make_divided"]["remote_percent"]), sites
 # All transactions are somebody's, and as remote as the whole is.
 assert sum(s["transactions"] for s in d["sites"]) == d["transactions"], d["transactions"]
 for key, name in (("remote_percent_first_touch", "first-touch"), ("remote_percent", sys.argv[1])):
