@@ -190,7 +190,7 @@ const Key kKeys[] = {
     {"rate", [](Text v, Options &) { return parse_share(v) > 0; }, kRateValues},
     {"samples",
      [](Text v, Options &) {
-       uint64_t regions;
+       uint64_t regions = 0;
        return parse_number(v, regions) && regions >= 1 && regions <= kMostSamples;
      },
      "a number of regions from 1 to 1048576"},
