@@ -15,11 +15,23 @@
 #include <string>
 #include <vector>
 
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace smalloc::cli {
 namespace {
+
+/// What we open must not get the number of a standard stream that came closed: it would be taken for that stream, here and
+/// in commands that we start. What is put there fails as a closed one does, and a command that takes our place has none.
+void keep_closed_streams_closed() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
+      (void)!open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+}
 
 bool runs_a_command(const std::string &verb) {
   return verb == kRunVerb.name || verb == kRecordVerb.name || verb == kApplyVerb.name;
@@ -132,6 +144,7 @@ int dispatch(int argc, char **argv) {
 int main(int argc, char **argv) {
   using namespace smalloc::cli;
   const std::string verb = argc > 1 ? argv[1] : "";
+  keep_closed_streams_closed();
   try {
     return dispatch(argc, argv);
   } catch (const Failure &failure) {

@@ -59,6 +59,12 @@ json_is out '[c["value"] for c in d["checks"] if c["name"] == "base-page"] == ['
 if [ -e "$PLUGIN" ] && command -v clang-22 >/dev/null; then
   expect_status 0 "$SMALLOC" doctor
   expect_match out '^ok +.*SmallocPlugin.so loads into clang-22 and compiles for site version 1$'
+  # A stream that is closed is not what the compiler gets to read: it ends.
+  for fd in 1 2; do
+    status=0
+    eval "timeout -k 5 100 \"\$SMALLOC\" doctor >out 2>err $fd>&-" || status=$?
+    [ $status = $((fd == 1)) ] || fail "descriptor $fd closed: another exit status"
+  done
   mkdir -p other/bin other/lib
   cp "$SMALLOC" other/bin/smalloc
   sed 's/__smalloc_v1_/__smalloc_v9_/g' "$PLUGIN" >other/lib/SmallocPlugin.so
