@@ -4,6 +4,7 @@
 // and an exit status.
 #include "runtime/cli/diagnostics.h"
 #include "runtime/cli/help.h"
+#include "runtime/cli/output.h"
 #include "runtime/cli/verbs.h"
 
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -120,14 +122,16 @@ int dispatch(int argc, char **argv) {
   try {
     app.parse(parsed_arguments, argv);
   } catch (const CLI::Success &success) { // --help, --version
-    app.exit(success);
-    return std::fflush(stdout) == 0 ? kDone : kFailed;
+    std::ostringstream text;
+    app.exit(success, text, text);
+    write_text("", text.str());
+    return kDone;
   } catch (const CLI::ParseError &error) {
     const auto part = missing_part(app);
     throw part ? *part : usage_failure(app, first, error);
   }
   if (man) {
-    std::fputs(man_page(app).c_str(), stdout);
+    write_text("", man_page(app));
     return kDone;
   }
   const auto parsed = app.get_subcommands();

@@ -4,6 +4,9 @@
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 expect_status 2 "$SMALLOC"
 expect_match err '^Usage: smalloc VERB'
+for option in --help --version --man; do
+  expect_error 1 "cannot write the result \\(standard output\\): no space left on device" bash -c "exec \"\$0\" $option >/dev/full" "$SMALLOC"
+done
 expect_error 2 'unknown verb \(calibrat\): the verbs are doctor, sites, run, ' "$SMALLOC" calibrat
 expect_match err '^hint: smalloc --help'
 # An option in the verb's place belongs to the command, and so does the help that explains it.
