@@ -388,7 +388,7 @@ void begin() {
   const Inside inside;
   g_key_made = pthread_key_create(&g_key, leave_thread) == 0;
   pthread_atfork(before_fork, nullptr, in_child);
-  g_sample.open(g_settings.threshold, g_settings.samples);
+  g_sample.open(g_settings.threshold, g_settings.samples, g_settings.least);
   open_trace(0);
 }
 

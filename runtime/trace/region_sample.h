@@ -2,7 +2,8 @@
 //
 // region_sample.h decides which regions of 2 MiB a recording keeps. At a fixed rate: those whose hash is below a threshold. Of
 // bounded size (samples:N, the fixed size of SHARDS: Waldspurger et al., FAST 2015): the N with the smallest hashes of all that the
-// program has come to, so that the threshold falls as its footprint grows, and a small program is recorded whole.
+// program has come to, so that the threshold falls as its footprint grows, and a small program is recorded whole. When nobody says:
+// a fixed rate, but never fewer than some: of a program of 16 MiB a hundredth is nothing, or one object without the one beside it.
 //
 // Used inside the traced process: no malloc, no waiting, any thread. About 40 bytes a region.
 #ifndef RUNTIME_TRACE_REGION_SAMPLE_H
@@ -22,8 +23,9 @@ public:
   RegionSample(const RegionSample &) = delete;
   RegionSample &operator=(const RegionSample &) = delete;
 
-  /// Before anything else. most_regions 0: any number. False: no memory, so any number.
-  bool open(uint64_t threshold, uint64_t most_regions);
+  /// Before anything else. most_regions 0: any number. The threshold does not fall below least_threshold: there the number is not
+  /// bounded any more. False: no memory, so any number below least_threshold, or below threshold if that is 0.
+  bool open(uint64_t threshold, uint64_t most_regions, uint64_t least_threshold = 0);
   /// Gives the memory back; a process that is recorded never does.
   void close();
   bool bounded() const { return most_ != 0; }
@@ -39,16 +41,17 @@ public:
   void forget_others() { busy_.store(false, std::memory_order_relaxed); }
 
 private:
+  bool settled() const { return settled_.load(std::memory_order_relaxed); }
   bool knows(uint64_t hash) const;
   bool add(uint64_t hash);
   void insert(uint64_t hash);
   void lower();
 
   std::atomic<uint64_t> threshold_{0};
-  uint64_t most_ = 0, count_ = 0, mask_ = 0;
-  std::atomic<bool> busy_{false};
-  std::atomic<uint64_t> *slots_ = nullptr; // hash + 1, 0: free; open addressing
-  uint64_t *scratch_ = nullptr;            // room for most_ + 1
+  uint64_t most_ = 0, count_ = 0, mask_ = 0, least_threshold_ = 0;
+  std::atomic<bool> busy_{false}, settled_{false}; // settled: at the least threshold
+  std::atomic<uint64_t> *slots_ = nullptr;         // hash + 1, 0: free; open addressing
+  uint64_t *scratch_ = nullptr;                    // room for most_ + 1
   size_t mapped_bytes_ = 0;
 };
 

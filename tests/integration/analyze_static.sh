@@ -15,9 +15,10 @@ static uint64_t table[kCount]; // 32 MiB
 static uint64_t *make_heap(void) { return malloc(kCount * sizeof(uint64_t)); }
 int main(int argc, char **argv) {
   uint64_t *heap = make_heap(), x = 1, sum = 0;
+  uint64_t *chosen = argc > 1 ? heap : table; // of the other a page is touched
+  heap[0] = table[0] = 1;
   for (uint64_t i = 0; i < kCount; i++)
-    table[i] = heap[i] = i;
-  uint64_t *chosen = argc > 1 ? heap : table;
+    chosen[i] = i;
   for (int i = 0; i < 2000000; i++) {
     x = x * 6364136223846793005u + 1442695040888963407u;
     sum += chosen[(x >> 33) % kCount];

@@ -68,23 +68,31 @@ TEST(Evaluation, CategoriesShareTheTlb) {
 
 TEST(Evaluation, ThreadsChangeNothing) {
   const CostModel costs(machine());
-  Evaluation one(costs, {{false}, {true}, {false, true}}, 1, 1),
-      many(costs, {{false}, {true}, {false, true}}, 1, 3);
+  Evaluation one(costs, {{false}, {true}, {false, true}}, 0.5, 1),
+      many(costs, {{false}, {true}, {false, true}}, 0.5, 3), whole(costs, {{false}, {true}}, 1, 1);
   std::mt19937_64 random(1);
   for (int i = 0; i < 600000; i++) { // more than a batch
     const uint64_t address = random() % (1 << 24);
     const uint32_t category = address >> 23 ? 1 : 0;
     one.access(address, address, category, 0);
     many.access(address, address, category, 0);
+    whole.access(address, address, category, 0);
   }
   one.finish();
   many.finish();
+  whole.finish();
   for (size_t i = 0; i < 3; i++)
     EXPECT_EQ(one.counts(i).cycles, many.counts(i).cycles);
   const auto saving = one.saving(0, 1);
   EXPECT_LE(saving.low, saving.cycles);
   EXPECT_GE(saving.high, saving.cycles);
+  EXPECT_LT(saving.low, saving.high);
   EXPECT_GT(saving.low, 0);
+  // Where every access is there nothing is left to chance.
+  const auto exact = whole.saving(0, 1);
+  EXPECT_GT(exact.cycles, 0);
+  EXPECT_EQ(exact.low, exact.cycles);
+  EXPECT_EQ(exact.high, exact.cycles);
 }
 
 // 64 entries in sets of 4: a stride of 16 pages has one set, so 5 of its pages miss for ever, where the binomial model, or

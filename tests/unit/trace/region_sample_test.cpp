@@ -21,7 +21,9 @@ namespace {
 constexpr uint64_t kRegion = uint64_t{2} << 20;
 
 struct Sample : RegionSample {
-  explicit Sample(uint64_t most, uint64_t threshold = kEveryRegion) { open(threshold, most); }
+  explicit Sample(uint64_t most, uint64_t threshold = kEveryRegion, uint64_t least = 0) {
+    open(threshold, most, least);
+  }
   ~Sample() { close(); }
 };
 
@@ -61,6 +63,33 @@ TEST(RegionSample, KeepsThoseWithTheSmallestHashes) {
   }
 }
 
+TEST(RegionSample, FallsToTheLeastThreshold) {
+  constexpr uint64_t kLeast = kEveryRegion / 100;
+  Sample sample(16, kEveryRegion, kLeast);
+  for (uint64_t region = 1; region <= 16; region++)
+    EXPECT_FALSE(sample.meet(region_hash(region * kRegion)));
+  EXPECT_EQ(sample.threshold(), kEveryRegion); // whole
+  for (uint64_t region = 17; region <= 400; region++)
+    sample.meet(region_hash(region * kRegion));
+  EXPECT_GT(sample.threshold(), kLeast); // a hundredth would be four
+  uint64_t below = 0;
+  for (uint64_t region = 1; region <= 400; region++)
+    below += region_hash(region * kRegion) < sample.threshold();
+  EXPECT_LE(below, 16u);
+  EXPECT_GE(below, 14u);
+  for (uint64_t region = 401; region <= 20000; region++)
+    sample.meet(region_hash(region * kRegion));
+  EXPECT_EQ(sample.threshold(), kLeast);
+  std::vector<uint64_t> told;
+  for (uint64_t region = 1; region <= 20000; region++)
+    told.push_back(region * kRegion);
+  bool lowered = false;
+  const size_t kept = sample.keep(told.data(), told.size(), lowered);
+  EXPECT_FALSE(lowered);
+  EXPECT_NEAR(static_cast<double>(kept), 200, 60);
+  EXPECT_FALSE(sample.meet(0));
+}
+
 TEST(RegionSample, ABoundOfZeroMemoryHasItsLimit) {
   Sample sample(UINT64_MAX);
   EXPECT_TRUE(sample.bounded());
@@ -88,10 +117,13 @@ TEST(RegionSample, ThreadsMeetTogether) {
     });
   for (std::thread &t : threads)
     t.join();
+  // Who found another one adding has gone on, and the region is met when it is told again.
+  for (uint64_t region = 1; region < 20000; region++)
+    sample.meet(region_hash(region * kRegion));
   uint64_t below = 0;
   for (uint64_t region = 1; region < 20000; region++)
     below += region_hash(region * kRegion) < sample.threshold();
-  EXPECT_LE(below, 500u + 4); // who found another one adding has gone on
+  EXPECT_LE(below, 500u);
   EXPECT_GE(below, 400u);
 }
 
