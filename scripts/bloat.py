@@ -81,8 +81,14 @@ def run(command, environment, timeout):
 
 
 def measured_bytes(name, result):
-    """What the rule is about: memory at the end; where everything is freed at each step, the most there was."""
+    """What the table shows: memory at the end; where everything is freed at each step, the most there was."""
     return result["peak_bytes" if name == "temporaries" else "resident_bytes"]
+
+
+def own_bytes(name, result):
+    """What the rule is about: the same without code from files, which all processes share; how much of it is resident
+    depends on what the page cache holds around a fault and differs by 100 KiB between runs of one program."""
+    return measured_bytes(name, result) - result.get("file_bytes", 0)
 
 
 def measure(name, arguments, table, options, work):
@@ -106,7 +112,7 @@ def broken_rule(programs):
     """The programs that break it, each with by how much."""
     broken = []
     for program in programs:
-        base, ours = (measured_bytes(program["name"], program["results"][k]) for k in ("base", "ours"))
+        base, ours = (own_bytes(program["name"], program["results"][k]) for k in ("base", "ours"))
         if ours > base + max(int(base * ALLOWED_SHARE), LEAST_ALLOWED_BYTES):
             broken.append(f"{program['name']} (+{mib(ours - base)} MiB)")
     return broken
@@ -128,7 +134,7 @@ def tables(report):
     broken = broken_rule(report["programs"])
     lines += ["", "MiB resident at the end (`temporaries`: at most); in brackets, on superpages at the end. "
               f"Linux {report['kernel']}, transparent huge pages `{report['thp']}`. Made by `scripts/bloat.py --record`.",
-              "", "The rule (at most max(2 %, 512 KiB) above glibc on base pages) " +
+              "", "The rule (at most max(2 %, 512 KiB) above glibc on base pages, code from files aside) " +
               ("holds for smalloc in every program." if not broken else "is broken by: " + ", ".join(broken) + ".")]
     return "\n".join(lines)
 
@@ -232,7 +238,7 @@ def main():
     if options.check:
         broken = broken_rule(programs)
         if broken:
-            print(f"bloat.py: error: more than max(2 %, 512 KiB) above glibc on base pages: {', '.join(broken)}",
+            print(f"bloat.py: error: more than max(2 %, 512 KiB) above glibc on base pages, code from files aside: {', '.join(broken)}",
                   file=sys.stderr)
             return 1
     return 0

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * report.h decides what a program of the bloat suite says of itself in its last line: bytes live, resident now and at
- * most, on superpages, in pages with a live byte, and a checksum that every allocator must agree on. */
+ * most, of these in pages of files (code: shared by all processes, and as much of it as the kernel happened to map around a
+ * fault), on superpages, in pages with a live byte, and a checksum that every allocator must agree on. */
 #ifndef BLOAT_REPORT_H
 #define BLOAT_REPORT_H
 #include <stdint.h>
@@ -34,7 +35,7 @@ static inline unsigned long long bloat_field(const char *file, const char *name)
   return kib * 1024;
 }
 static struct {
-  unsigned long long resident, peak, superpages;
+  unsigned long long resident, peak, file, superpages;
   uint64_t *page; /* of live objects, each as often as an object lies in it */
   size_t pages;
 } bloat_seen;
@@ -42,6 +43,7 @@ static struct {
 static inline void bloat_measure(size_t objects, size_t most_bytes) {
   bloat_seen.resident = bloat_field("/proc/self/status", "VmRSS:");
   bloat_seen.peak = bloat_field("/proc/self/status", "VmHWM:");
+  bloat_seen.file = bloat_field("/proc/self/status", "RssFile:");
   bloat_seen.superpages = bloat_field("/proc/self/smaps_rollup", "AnonHugePages:");
   if (objects)
     bloat_seen.page = mmap(NULL, objects * (most_bytes / 4096 + 2) * sizeof *bloat_seen.page,
@@ -68,9 +70,9 @@ static inline unsigned long long bloat_page_bytes(void) {
 static inline void bloat_report(const char *program, uint64_t live_bytes, uint64_t checksum) {
   if (!bloat_seen.resident)
     bloat_measure(0, 0);
-  printf("%s live_bytes=%llu resident_bytes=%llu peak_bytes=%llu superpage_bytes=%llu "
-         "live_page_bytes=%llu checksum=%016llx\n",
+  printf("%s live_bytes=%llu resident_bytes=%llu peak_bytes=%llu file_bytes=%llu "
+         "superpage_bytes=%llu live_page_bytes=%llu checksum=%016llx\n",
          program, (unsigned long long)live_bytes, bloat_seen.resident, bloat_seen.peak,
-         bloat_seen.superpages, bloat_page_bytes(), (unsigned long long)checksum);
+         bloat_seen.file, bloat_seen.superpages, bloat_page_bytes(), (unsigned long long)checksum);
 }
 #endif
