@@ -89,6 +89,7 @@ def measure(options, folder):
         conf = f"heap:off,trace:{trace}"
         runs = {"plain": ("plain", {}), "memprof": ("memprof", {}), "no library": ("traced", {}),
                 "default rate": ("traced", {**preload, "SMALLOC_CONF": conf}),
+                "samples:2000": ("traced", {**preload, "SMALLOC_CONF": conf + ",samples:2000"}),
                 "rate 1": ("traced", {**preload, "SMALLOC_CONF": conf + ",rate:1"})}
         runs = {kind: run for kind, run in runs.items() if run[0] in binaries}
         times, sizes = {kind: [] for kind in runs}, {}
@@ -107,7 +108,8 @@ def measure(options, folder):
 
 
 def text(report):
-    rows = [["program", "plain", "-fmemory-profile", "no library", "default rate", "rate 1", "trace a second, default", "rate 1"]]
+    rows = [["program", "plain", "-fmemory-profile", "no library", "default rate", "samples:2000", "rate 1", "trace a second, default",
+             "rate 1"]]
     for r in report["programs"]:
         def ratio(kind):
             return f"{r['ratios'][kind]:.2f}x" if kind in r["ratios"] else "-"
@@ -115,7 +117,7 @@ def text(report):
         def size(kind):
             return f"{r['trace_bytes'][kind] / r['plain_seconds'] / 2**20:.2f} MiB" if kind in r["trace_bytes"] and r["plain_seconds"] else "-"
         rows.append([r["name"], f"{r['plain_seconds']:.2f} s", ratio("memprof"), ratio("no library"), ratio("default rate"),
-                     ratio("rate 1"), size("default rate"), size("rate 1")])
+                     ratio("samples:2000"), ratio("rate 1"), size("default rate"), size("rate 1")])
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     lines.insert(1, "|" + "---|" * len(rows[0]))
     return "\n".join(lines)

@@ -250,7 +250,7 @@ std::function<int()> declare(CLI::App &app) {
       ->check(CLI::Validator(check_passed_file, ""));
   app.add_option("--rate", options->rate,
                  "Share of the 2 MiB regions whose accesses are recorded, if the program tells "
-                 "them; 1: every access (0.01 of them, but at least 16)")
+                 "them; 1: every access")
       ->type_name("SHARE")
       ->check(CLI::Validator(
           [](const std::string &text) {

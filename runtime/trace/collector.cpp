@@ -62,6 +62,7 @@ struct ThreadState {
   ThreadTime time;
   uint32_t walks; // until the time is looked at
   bool inside;    // we ourselves are at work, or the thread has said good-bye
+  LatelyMet met;
 };
 __thread ThreadState t_state __attribute__((tls_model("initial-exec")));
 
@@ -158,7 +159,7 @@ void write_told(ThreadState &state, uint64_t now) {
   auto count = static_cast<size_t>(state.told.next - state.told_start);
   if (count && g_sample.bounded()) {
     bool lowered = false;
-    count = g_sample.keep(state.told_start, count, lowered);
+    count = g_sample.keep(state.told_start, count, state.met, lowered);
     note_threshold(state, lowered);
   }
   if (count)
@@ -388,7 +389,7 @@ void begin() {
   const Inside inside;
   g_key_made = pthread_key_create(&g_key, leave_thread) == 0;
   pthread_atfork(before_fork, nullptr, in_child);
-  g_sample.open(g_settings.threshold, g_settings.samples, g_settings.least);
+  g_sample.open(g_settings.threshold, g_settings.samples);
   open_trace(0);
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <sys/mman.h>
 
 namespace smalloc::trace {
@@ -26,8 +27,8 @@ void RegionSample::close() {
   slots_ = nullptr;
 }
 
-bool RegionSample::open(uint64_t threshold, uint64_t most_regions, uint64_t least_threshold) {
-  threshold_.store(least_threshold ? least_threshold : threshold, std::memory_order_relaxed);
+bool RegionSample::open(uint64_t threshold, uint64_t most_regions) {
+  threshold_.store(threshold, std::memory_order_relaxed);
   if (most_regions == 0)
     return true;
   const uint64_t most = std::min(most_regions, kMostSampledRegions);
@@ -41,13 +42,11 @@ bool RegionSample::open(uint64_t threshold, uint64_t most_regions, uint64_t leas
   scratch_ = reinterpret_cast<uint64_t *>(slots_ + slots);
   mask_ = slots - 1;
   most_ = most;
-  least_threshold_ = least_threshold;
-  threshold_.store(threshold, std::memory_order_relaxed);
   return true;
 }
 
 bool RegionSample::knows(uint64_t hash) const {
-  if (!slots_ || settled())
+  if (!slots_)
     return true;
   for (uint64_t at = slot_of(hash);; at++) {
     const uint64_t seen = slots_[at & mask_].load(std::memory_order_relaxed);
@@ -86,27 +85,26 @@ void RegionSample::lower() {
       scratch_[n++] = seen - 1;
   const uint64_t keep = most_ - most_ / kLeavesOf;
   std::nth_element(scratch_, scratch_ + keep, scratch_ + n);
-  if (scratch_[keep] <= least_threshold_) {
-    settled_.store(true, std::memory_order_relaxed);
-    threshold_.store(least_threshold_, std::memory_order_relaxed);
-    return;
-  }
   threshold_.store(scratch_[keep], std::memory_order_relaxed);
   for (uint64_t i = 0; i < keep; i++)
     insert(scratch_[i]);
   count_ = keep;
 }
 
-size_t RegionSample::keep(uint64_t *told, size_t count, bool &lowered) {
-  uint64_t last = UINT64_MAX;
-  for (size_t i = 0; i < count && !settled(); i++) {
-    const uint64_t address = told[i] & ~kWrites;
-    if (address >> kRegionShift == last)
+size_t RegionSample::keep(uint64_t *told, size_t count, LatelyMet &met, bool &lowered) {
+  for (size_t i = 0; i < count; i++) {
+    const uint64_t address = told[i] & ~kWrites, region = address >> kRegionShift;
+    uint64_t &lately = met.region[region % std::size(met.region)];
+    if (lately == region + 1)
       continue;
-    last = address >> kRegionShift;
-    lowered |= meet(region_hash(address));
+    const uint64_t hash = region_hash(address);
+    lowered |= meet(hash);
+    if (hash >= threshold() || knows(hash)) // not while another thread was adding
+      lately = region + 1;
   }
   const uint64_t below = threshold();
+  if (below == kEveryRegion)
+    return count;
   size_t kept = 0;
   for (size_t i = 0; i < count; i++) {
     told[kept] = told[i];
@@ -118,7 +116,7 @@ size_t RegionSample::keep(uint64_t *told, size_t count, bool &lowered) {
 bool RegionSample::meet_walk(uint64_t iterations, const WalkReference *references, size_t count) {
   constexpr int64_t kRegion = int64_t{1} << kRegionShift;
   bool lowered = false;
-  for (size_t i = 0; i < count && iterations > 0 && !settled(); i++) {
+  for (size_t i = 0; i < count && iterations > 0; i++) {
     const WalkReference &r = references[i];
     const uint64_t last = r.address + static_cast<uint64_t>(r.stride) * (iterations - 1);
     if (r.stride >= kRegion || r.stride <= -kRegion) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// settings.cpp decides the sampling when nobody says: a hundredth of the regions, but at least 16, so that a program of up to
-// 32 MiB is recorded whole; all that there are, as far as they fit, where samples:N bounds them. Of a program with raised privileges nothing is read.
+// settings.cpp decides the sampling when nobody says: a hundredth of the regions; all that there are, as far as they fit, where
+// samples:N bounds them. Of a program with raised privileges nothing is read.
 #include "runtime/trace/settings.h"
 #include "runtime/trace/image_names.h"
 #include "runtime/trace/region_sample.h"
@@ -20,12 +20,6 @@ namespace smalloc::trace {
 namespace {
 
 constexpr double kDefaultRate = 0.01;
-constexpr uint64_t kLeastRegions = 16;
-
-uint64_t threshold_of(double rate) {
-  const auto threshold = static_cast<uint64_t>(rate * static_cast<double>(kEveryRegion) + 0.5);
-  return threshold ? threshold : 1;
-}
 
 // In libsmalloc's words (smalloc/core/options.cpp), which says it where it is.
 void say_bad_value(const char *key, const char *value, const char *wanted) {
@@ -68,11 +62,11 @@ bool read_settings(Settings &settings) {
     if (!(rate > 0))
       say_bad_value("rate", text, "a share above 0 and up to 1, such as 0.1");
   }
-  if (!(rate > 0) && settings.samples == 0) {
-    settings.samples = kLeastRegions;
-    settings.least = threshold_of(kDefaultRate);
-  }
-  settings.threshold = rate > 0 ? threshold_of(rate) : kEveryRegion;
+  if (!(rate > 0))
+    rate = settings.samples ? 1 : kDefaultRate;
+  settings.threshold = static_cast<uint64_t>(rate * static_cast<double>(kEveryRegion) + 0.5);
+  if (settings.threshold == 0)
+    settings.threshold = 1;
   return !conf || !find_conf_key(conf, "trace", settings.pattern, sizeof settings.pattern) ||
          strcmp(settings.pattern, "off") != 0;
 }

@@ -14,7 +14,6 @@ struct Settings {
   char pattern[4096]; ///< of the file's name; empty: none was named
   uint64_t threshold; ///< of region_hash()
   uint64_t samples;   ///< most regions that are sampled at a time; 0: any number
-  uint64_t least;     ///< threshold below which `samples` bounds nothing; 0: it always does
 };
 
 /// What SMALLOC_CONF says. False: do not record, whoever asks.

@@ -21,9 +21,7 @@ namespace {
 constexpr uint64_t kRegion = uint64_t{2} << 20;
 
 struct Sample : RegionSample {
-  explicit Sample(uint64_t most, uint64_t threshold = kEveryRegion, uint64_t least = 0) {
-    open(threshold, most, least);
-  }
+  explicit Sample(uint64_t most, uint64_t threshold = kEveryRegion) { open(threshold, most); }
   ~Sample() { close(); }
 };
 
@@ -61,33 +59,6 @@ TEST(RegionSample, KeepsThoseWithTheSmallestHashes) {
       EXPECT_LT(falls, 60); // each is written into the trace
     }
   }
-}
-
-TEST(RegionSample, FallsToTheLeastThreshold) {
-  constexpr uint64_t kLeast = kEveryRegion / 100;
-  Sample sample(16, kEveryRegion, kLeast);
-  for (uint64_t region = 1; region <= 16; region++)
-    EXPECT_FALSE(sample.meet(region_hash(region * kRegion)));
-  EXPECT_EQ(sample.threshold(), kEveryRegion); // whole
-  for (uint64_t region = 17; region <= 400; region++)
-    sample.meet(region_hash(region * kRegion));
-  EXPECT_GT(sample.threshold(), kLeast); // a hundredth would be four
-  uint64_t below = 0;
-  for (uint64_t region = 1; region <= 400; region++)
-    below += region_hash(region * kRegion) < sample.threshold();
-  EXPECT_LE(below, 16u);
-  EXPECT_GE(below, 14u);
-  for (uint64_t region = 401; region <= 20000; region++)
-    sample.meet(region_hash(region * kRegion));
-  EXPECT_EQ(sample.threshold(), kLeast);
-  std::vector<uint64_t> told;
-  for (uint64_t region = 1; region <= 20000; region++)
-    told.push_back(region * kRegion);
-  bool lowered = false;
-  const size_t kept = sample.keep(told.data(), told.size(), lowered);
-  EXPECT_FALSE(lowered);
-  EXPECT_NEAR(static_cast<double>(kept), 200, 60);
-  EXPECT_FALSE(sample.meet(0));
 }
 
 TEST(RegionSample, ABoundOfZeroMemoryHasItsLimit) {
@@ -142,7 +113,7 @@ protected:
   // As the collector does.
   void tell(RegionSample &sample, std::vector<uint64_t> addresses) {
     bool lowered = false;
-    const size_t kept = sample.keep(addresses.data(), addresses.size(), lowered);
+    const size_t kept = sample.keep(addresses.data(), addresses.size(), met_, lowered);
     chunk_->sampled_below(sample.threshold());
     if (kept)
       chunk_->told(++now_, addresses.data(), kept);
@@ -154,6 +125,7 @@ protected:
   }
 
   fs::path folder_;
+  LatelyMet met_ = {};
   Output output_;
   ThreadChunk *chunk_ = nullptr;
   uint64_t now_ = 0;
