@@ -7,6 +7,6 @@
 expect_status 0 python3 "$SMALLOC_SOURCE/scripts/profile_cost.py" --quick --build "$SMALLOC_BUILD" --clang "$CLANG" \
   --only matmul --only "matmul by rows"
 # A ratio in each column but LLVM's, which not every clang can link.
-expect_match out '^\| matmul \| [0-9.]+ s \| ([0-9.]+x|-) \| [0-9.]+x \| [0-9.]+x \| [0-9.]+x \| [0-9.]+ MiB \| [0-9.]+ MiB \|$'
+expect_match out '^\| matmul \| [0-9.]+ s \| ([0-9.]+x|-) \| [0-9.]+x \| [0-9.]+x \| [0-9.]+x \| [0-9.]+x \| [0-9.]+ MiB \| [0-9.]+ MiB \|$'
 expect_match out '^\| matmul by rows \|'
 expect_status 0 python3 "$SMALLOC_SOURCE/scripts/regen_docs.py" --check
