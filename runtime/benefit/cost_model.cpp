@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // cost_model.cpp decides what stands in for a number that the profile does not have: 3 GHz, the base pages'
-// walk for superpages, a guess for first touch.
+// walk for superpages, a line or a guess for first touch.
 #include "runtime/benefit/cost_model.h"
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 namespace smalloc::benefit {
@@ -14,7 +15,7 @@ namespace {
 constexpr double kUnknownHz = 3e9;
 constexpr double kClearNsPerByte = 0.25, kFaultNs = 500;
 
-bool has(const format::TlbLevel &level, uint64_t page_bytes) {
+bool lists(const format::TlbLevel &level, uint64_t page_bytes) {
   return std::find(level.page_bytes.begin(), level.page_bytes.end(), page_bytes) !=
          level.page_bytes.end();
 }
@@ -23,30 +24,33 @@ bool has(const format::TlbLevel &level, uint64_t page_bytes) {
 
 CostModel::CostModel(const format::MachineProfile &profile)
     : profile_(profile), frequency_hz_(profile.frequency_hz.value_or(kUnknownHz)) {
-  unsigned base_level = 0, superpage_level = 0;
-  for (const format::TlbLevel &level : profile.tlb) {
-    const TlbArray array = {static_cast<uint64_t>(level.entries.value.value_or(0)),
-                            static_cast<uint64_t>(level.ways.value.value_or(0))};
-    if (array.entries == 0)
+  std::array<const format::TlbLevel *, kPageSizes> last{};
+  for (size_t i = 0; i < kPageSizes; i++) {
+    const auto size = static_cast<PageSize>(i);
+    owners_[i] = size;
+    // Where base pages have 64 KiB there is nothing in the middle.
+    if (size == PageSize::kMedium && profile.base_page_bytes != kBasePageBytes)
       continue;
-    if (has(level, kBasePageBytes) && level.level >= base_level) {
-      base_ = array;
-      base_level = level.level;
-      shared_ = level.shared && has(level, kSuperpageBytes);
-    }
-    if (has(level, kSuperpageBytes) && level.level >= superpage_level) {
-      superpage_ = array;
-      superpage_level = level.level;
-    }
+    for (const format::TlbLevel &level : profile.tlb)
+      if (level.entries.value.value_or(0) >= 1 && lists(level, page_bytes(size)) &&
+          (!last[i] || level.level >= last[i]->level))
+        last[i] = &level;
+    if (!last[i])
+      continue;
+    arrays_[i] = {static_cast<uint64_t>(*last[i]->entries.value),
+                  static_cast<uint64_t>(last[i]->ways.value.value_or(0))};
+    for (size_t smaller = i; last[i]->shared && smaller-- > 0;)
+      if (last[smaller] == last[i])
+        owners_[i] = static_cast<PageSize>(smaller);
   }
-  if (base_.entries == 0)
-    base_ = {std::max<uint64_t>(profile.reach(), 1), 0};
-  if (superpage_.entries == 0)
-    superpage_ = {32, 0};
+  if (!has(PageSize::kBase))
+    arrays_[static_cast<size_t>(PageSize::kBase)] = {std::max<uint64_t>(profile.reach(), 1), 0};
+  if (!has(PageSize::kSuper))
+    arrays_[static_cast<size_t>(PageSize::kSuper)] = {32, 0};
   // Ways that do not divide the entries cannot be modelled as sets.
-  for (TlbArray *array : {&base_, &superpage_})
-    if (array->ways && array->entries % array->ways)
-      array->ways = 0;
+  for (TlbArray &array : arrays_)
+    if (array.ways && array.entries % array.ways)
+      array.ways = 0;
 }
 
 double CostModel::miss_cycles(uint64_t page_bytes, double pages) const {
@@ -74,10 +78,20 @@ double CostModel::miss_cycles(uint64_t page_bytes, double pages) const {
 }
 
 double CostModel::fault_cycles(uint64_t page_bytes) const {
+  const auto measured = [this](uint64_t bytes) -> std::optional<double> {
+    std::optional<double> ns;
+    for (const format::PerPage &touch : profile_.first_touch_ns)
+      if (touch.page_bytes == bytes && touch.value.value)
+        ns = touch.value.value;
+    return ns;
+  };
   double ns = kFaultNs + kClearNsPerByte * static_cast<double>(page_bytes);
-  for (const format::PerPage &touch : profile_.first_touch_ns)
-    if (touch.page_bytes == page_bytes && touch.value.value)
-      ns = *touch.value.value;
+  const auto small = measured(kBasePageBytes), large = measured(kSuperpageBytes);
+  if (const auto own = measured(page_bytes))
+    ns = *own;
+  else if (small && large && *large > *small)
+    ns = *small + (*large - *small) * (static_cast<double>(page_bytes) - kBasePageBytes) /
+                      static_cast<double>(kSuperpageBytes - kBasePageBytes);
   return ns * frequency_hz_ / 1e9;
 }
 

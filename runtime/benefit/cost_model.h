@@ -7,11 +7,21 @@
 
 #include "runtime/format/machine_json.h"
 
+#include <array>
 #include <cstdint>
 
 namespace smalloc::benefit {
 
 inline constexpr uint64_t kBasePageBytes = 4096, kSuperpageBytes = uint64_t{2} << 20;
+
+/// What a mapping may put a category on, smallest first.
+enum class PageSize : uint8_t { kBase, kMedium, kSuper, kGigantic };
+inline constexpr size_t kPageSizes = 4;
+constexpr unsigned page_shift(PageSize size) {
+  constexpr unsigned shifts[kPageSizes] = {12, 16, 21, 30};
+  return shifts[static_cast<size_t>(size)];
+}
+constexpr uint64_t page_bytes(PageSize size) { return uint64_t{1} << page_shift(size); }
 
 /// The last level of the data TLB for one page size. ways 0: fully associative.
 struct TlbArray {
@@ -22,24 +32,30 @@ class CostModel {
 public:
   explicit CostModel(const format::MachineProfile &profile);
 
-  const TlbArray &base() const { return base_; }
-  const TlbArray &superpage() const { return superpage_; }
-  /// One array serves both page sizes: base().
-  bool shared() const { return shared_; }
+  const TlbArray &array(PageSize size) const { return arrays_[static_cast<size_t>(size)]; }
+  /// The smallest page size of those that one array serves together with this one.
+  PageSize owner(PageSize size) const { return owners_[static_cast<size_t>(size)]; }
+  /// Does the profile know entries for it? Base pages and 2 MiB are had in any case (unknown: the reach; 32 entries).
+  bool has(PageSize size) const { return array(size).entries != 0; }
+
+  const TlbArray &base() const { return array(PageSize::kBase); }
+  const TlbArray &superpage() const { return array(PageSize::kSuper); }
+  /// One array serves both: base().
+  bool shared() const { return owner(PageSize::kSuper) == PageSize::kBase; }
 
   /// Cycles of one TLB miss while `pages` pages of that size are in use: interpolated by the logarithm
   /// between the profile's points; constant beyond them. A superpage's walk is one level shorter and its page
   /// table 512 times smaller: without a point of its own it costs what as many base pages would.
   double miss_cycles(uint64_t page_bytes, double pages) const;
-  /// Cycles of one first touch. Without a measurement: 0.25 ns a byte of page cleared plus 500 ns (a guess,
-  /// between a bare machine and a virtual one).
+  /// Cycles of one first touch. Without a measurement: on the line through those of base pages and 2 MiB, where both are
+  /// measured; else 0.25 ns a byte of page cleared plus 500 ns (a guess, between a bare machine and a virtual one).
   double fault_cycles(uint64_t page_bytes) const;
   double frequency_hz() const { return frequency_hz_; }
 
 private:
   const format::MachineProfile profile_;
-  TlbArray base_, superpage_;
-  bool shared_ = false;
+  std::array<TlbArray, kPageSizes> arrays_{};
+  std::array<PageSize, kPageSizes> owners_{};
   double frequency_hz_;
 };
 

@@ -10,7 +10,9 @@
 #include "runtime/reuse/set_lists.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <thread>
@@ -23,14 +25,15 @@ constexpr int kResamples = 200;
 constexpr double kSteps[] = {0.0625, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1,
                              1.125,  1.25,  1.5,  1.75,  2,   2.5,   3,    4,     8};
 
-// Of a page's number: whether it is a superpage. The set does not depend on it.
-constexpr unsigned kSizeBits = 1;
+// Of a page's number: its PageSize. The set does not depend on it.
+constexpr unsigned kSizeBits = 2;
 
 // One TLB array under one mapping.
 class Array {
 public:
-  Array(const TlbArray &tlb, double rate) : tlb_(tlb), rate_(rate) {
-    if (rate == 1 && tlb.ways != 0 && tlb.ways != tlb.entries)
+  /// rate: share of the pages that are in the trace; weight: accesses that each one stands for.
+  Array(const TlbArray &tlb, double rate, double weight) : tlb_(tlb), rate_(rate), weight_(weight) {
+    if (rate == 1 && weight == 1 && tlb.ways != 0 && tlb.ways != tlb.entries)
       sets_.emplace(tlb.entries, tlb.ways, kSizeBits);
     else
       list_.emplace(capacities(tlb, rate), 0);
@@ -41,7 +44,7 @@ public:
     uint32_t &seen = touched_.at(page);
     if (seen == reuse::PageIndex::kAbsent) {
       seen = 0;
-      (page & 1 ? superpages_ : base_pages_)++;
+      touched_pages_[page & (kPageSizes - 1)]++;
     }
   }
   void run() {
@@ -51,8 +54,9 @@ public:
       list_->access(pages_);
     pages_.clear();
   }
-  double base_pages() const { return static_cast<double>(base_pages_) / rate_; }
-  double superpages() const { return static_cast<double>(superpages_) / rate_; }
+  double pages(PageSize size) const {
+    return static_cast<double>(touched_pages_[static_cast<size_t>(size)]) / rate_;
+  }
 
   // Misses in the whole program, first touches included.
   double misses() const {
@@ -69,8 +73,12 @@ public:
       low = capacity;
     }
     h.add_cold(above);
-    const double cold = static_cast<double>(base_pages_ + superpages_);
-    return std::max(reuse::misses_in_sets(h, tlb_.entries, tlb_.ways), cold) / rate_;
+    const auto cold = static_cast<double>(
+        std::accumulate(touched_pages_.begin(), touched_pages_.end(), uint64_t{0}));
+    // A first touch is one, however many accesses each stands for.
+    const double again =
+        std::max(reuse::misses_in_sets(h, tlb_.entries, tlb_.ways) - cold, 0.0) * weight_;
+    return (again + cold) / rate_;
   }
 
 private:
@@ -99,72 +107,102 @@ private:
   }
 
   TlbArray tlb_;
-  double rate_;
+  double rate_, weight_;
   std::optional<reuse::MarkerList> list_;
   std::optional<reuse::SetLists> sets_;
   reuse::PageIndex touched_;
   std::vector<uint64_t> pages_;
-  uint64_t base_pages_ = 0, superpages_ = 0;
+  std::array<uint64_t, kPageSizes> touched_pages_{};
 };
 
 } // namespace
 
 struct Evaluation::Lane {
-  std::vector<bool> on_superpages;
-  Array base, superpage;
-  bool shared;
+  Pages on;
+  std::vector<std::unique_ptr<Array>> arrays; // that the mapping uses
+  std::array<Array *, kPageSizes> by_size{}; // where pages of each size go; nullptr: there are none
+  std::array<PageSize, kPageSizes>
+      owners{};                  // of a size's array: its smallest size, whose walk is priced
   std::vector<double> cycles_at; // after each batch
 
-  bool is_super(uint32_t category) const {
-    return category < on_superpages.size() && on_superpages[category];
+  Lane(const CostModel &costs, Pages pages, const Sample &sample) : on(std::move(pages)) {
+    std::array<bool, kPageSizes> used{true};
+    for (const PageSize size : on)
+      used[static_cast<size_t>(size)] = true;
+    // What is no whole GiB is on 2 MiB pages.
+    used[static_cast<size_t>(PageSize::kSuper)] |= used[static_cast<size_t>(PageSize::kGigantic)];
+    for (size_t i = 0; i < kPageSizes; i++) {
+      if (!used[i])
+        continue;
+      const auto size = static_cast<PageSize>(i);
+      // Of a GiB a sample of regions holds some, so that every such page is there, and its accesses stand for others: no list
+      // can hold pages of both kinds.
+      const bool thinned = size == PageSize::kGigantic && sample.rate < 1;
+      owners[i] = size;
+      for (size_t smaller = 0; smaller < i && !thinned; smaller++)
+        if (used[smaller] && costs.owner(static_cast<PageSize>(smaller)) == costs.owner(size)) {
+          owners[i] = static_cast<PageSize>(smaller);
+          break;
+        }
+      if (!by_size[static_cast<size_t>(owners[i])]) {
+        arrays.push_back(
+            std::make_unique<Array>(costs.array(size), thinned ? 1 : sample.rate,
+                                    thinned ? sample.weight / sample.rate : sample.weight));
+        by_size[static_cast<size_t>(owners[i])] = arrays.back().get();
+      }
+      by_size[i] = by_size[static_cast<size_t>(owners[i])];
+    }
   }
+
   void run(const std::vector<Access> &batch) {
     for (const Access &a : batch) {
-      // The lowest bit tells the sizes apart; a category's own heap is in a range of its own, which begins in any set.
-      if (is_super(a.category))
-        (shared ? base : superpage)
-            .add((((uint64_t{a.category} + 1) << 32) + (reuse::mix(a.category) & 0xfffff) +
-                  (a.packed >> 21))
-                     << kSizeBits |
-                 1);
-      else
-        base.add((a.address >> 12) << kSizeBits);
+      PageSize size = a.category < on.size() ? on[a.category] : PageSize::kBase;
+      if (size == PageSize::kGigantic && !a.in_gib)
+        size = PageSize::kSuper;
+      const auto tag = static_cast<size_t>(size);
+      // The lowest bits tell the sizes apart; a category's own heap is in a range of its own, which begins in any set.
+      const uint64_t page = size == PageSize::kBase ? a.address >> 12
+                                                    : ((uint64_t{a.category} + 1) << 32) +
+                                                          (reuse::mix(a.category) & 0xfffff) +
+                                                          (a.packed >> page_shift(size));
+      by_size[tag]->add(page << kSizeBits | tag);
     }
-    base.run();
-    superpage.run();
+    for (const auto &array : arrays)
+      array->run();
   }
   Counts counts(const CostModel &costs) const {
     Counts c;
-    const double super_pages = base.superpages() + superpage.superpages();
-    const double base_misses = base.misses(), super_misses = superpage.misses();
-    const double in_use = base.base_pages() + super_pages;
-    c.tlb_misses = base_misses + super_misses;
-    c.page_faults = in_use;
-    c.cycles = base_misses * costs.miss_cycles(kBasePageBytes, std::max(base.base_pages(), 1.0)) +
-               super_misses * costs.miss_cycles(kSuperpageBytes, std::max(super_pages, 1.0)) +
-               base.base_pages() * costs.fault_cycles(kBasePageBytes) +
-               super_pages * costs.fault_cycles(kSuperpageBytes);
+    for (size_t i = 0; i < kPageSizes; i++) {
+      const auto size = static_cast<PageSize>(i);
+      if (!by_size[i])
+        continue;
+      const double pages = by_size[i]->pages(size);
+      c.page_faults += pages;
+      c.cycles += pages * costs.fault_cycles(page_bytes(size));
+      if (owners[i] != size)
+        continue; // counted with its owner's
+      const double misses = by_size[i]->misses();
+      c.tlb_misses += misses;
+      c.cycles += misses * costs.miss_cycles(page_bytes(size), std::max(pages, 1.0));
+    }
     return c;
   }
 };
 
-Evaluation::Evaluation(const CostModel &costs, std::vector<std::vector<bool>> mappings, double rate,
+Evaluation::Evaluation(const CostModel &costs, std::vector<Pages> mappings, Sample sample,
                        unsigned threads)
-    : costs_(costs), rate_(rate),
+    : costs_(costs), sample_(sample),
       threads_(threads ? threads : std::max(1u, std::thread::hardware_concurrency())) {
-  for (std::vector<bool> &mapping : mappings)
-    lanes_.push_back(std::make_unique<Lane>(Lane{std::move(mapping),
-                                                 Array(costs.base(), rate),
-                                                 Array(costs.superpage(), rate),
-                                                 costs.shared(),
-                                                 {}}));
+  for (Pages &mapping : mappings)
+    lanes_.push_back(std::make_unique<Lane>(costs, std::move(mapping), sample));
 }
 
 Evaluation::~Evaluation() = default;
 
-void Evaluation::access(uint64_t address, uint64_t packed, uint32_t category, uint64_t repeats) {
+void Evaluation::access(uint64_t address, uint64_t packed, uint32_t category, uint64_t repeats,
+                        bool in_gib) {
   accesses_ += static_cast<double>(repeats + 1);
-  batch_.push_back({address, packed, category});
+  batch_.push_back({address, packed, category, in_gib});
   if (batch_.size() == kBatch)
     run_batch();
 }
@@ -197,7 +235,7 @@ Evaluation::Saving Evaluation::saving(size_t a, size_t b) const {
   if (before.empty())
     return {0, 0, 0};
   const double cycles = before.back() - after.back();
-  if (rate_ >= 1)
+  if (sample_.rate >= 1 && sample_.weight == 1)
     return {cycles, cycles, cycles}; // nothing was left to chance
   std::vector<double> saved;         // by batch
   for (size_t i = 0; i < before.size(); i++)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // evaluation.h decides how the misses of many mappings are counted in one pass over the accesses: each mapping has its own
-// LRU lists (reuse/set_lists.h, or marker_list.h for samples), since the order changes with the page sizes; accesses are
+// LRU lists (reuse/set_lists.h, or marker_list.h for samples), one for each array of the TLB that its page sizes use, since the
+// order changes with the page sizes; accesses are
 // gathered in batches, and the mappings of a batch are shared out to all cores. Batches are also what the confidence intervals are
 // resampled from (bootstrap).
 //
@@ -23,16 +24,26 @@ struct Counts {
   double tlb_misses = 0, page_faults = 0, cycles = 0;
 };
 
+/// Which part of a program's accesses a trace holds.
+struct Sample {
+  /// Of the regions of 2 MiB, with all their accesses: distances in pages up to that size are those of the sample / rate.
+  double rate = 1;
+  /// Each access stands for so many, whichever they are (period of a PMU): distances are those of the sample.
+  double weight = 1;
+};
+
 class Evaluation {
 public:
-  /// mappings[i][category]: on superpages? A category beyond the vector's end is not. rate: the trace's sampling
-  /// rate. threads 0: one a core.
-  Evaluation(const CostModel &costs, std::vector<std::vector<bool>> mappings, double rate,
+  using Pages = std::vector<PageSize>;
+  /// mappings[i][category]: what it is on. A category beyond the vector's end is on base pages. threads 0: one a core.
+  Evaluation(const CostModel &costs, std::vector<Pages> mappings, Sample sample,
              unsigned threads = 0);
   ~Evaluation();
 
-  /// One run of accesses to one base page; category UINT32_MAX: none.
-  void access(uint64_t address, uint64_t packed, uint32_t category, uint64_t repeats);
+  /// One run of accesses to one base page; category UINT32_MAX: none. in_gib: in a whole GiB of its object, where 1 GiB pages
+  /// can be; 2 MiB pages serve the rest of a category that is on them, as in the allocator.
+  void access(uint64_t address, uint64_t packed, uint32_t category, uint64_t repeats,
+              bool in_gib = false);
   /// Counts what is left of the last batch.
   void finish();
 
@@ -48,12 +59,14 @@ private:
   struct Access {
     uint64_t address, packed;
     uint32_t category;
+    bool in_gib;
   };
   struct Lane;
   void run_batch();
 
   const CostModel &costs_;
-  double rate_, accesses_ = 0;
+  Sample sample_;
+  double accesses_ = 0;
   unsigned threads_;
   std::vector<Access> batch_;
   std::vector<std::unique_ptr<Lane>> lanes_; // by mapping

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// objects.cpp decides the packed layout: 16-byte steps, objects of a superpage and more at a border of one.
+// objects.cpp decides the packed layout: 16-byte steps, objects of a superpage and more at a border of one;
+// those of a GiB at a border of a GiB where that is asked for. What is skipped there is not counted as anybody's.
 #include "runtime/benefit/objects.h"
 
 #include <algorithm>
 
 namespace smalloc::benefit {
 namespace {
-constexpr uint64_t kSuperpage = uint64_t{2} << 20, kStep = 16, kPaperLargeBytes = 128 << 10;
+constexpr uint64_t kGib = uint64_t{1} << 30, kSuperpage = uint64_t{2} << 20, kStep = 16,
+                   kPaperLargeBytes = 128 << 10;
 constexpr uint64_t kPaperStatic = 0, kPaperSmall = 1, kPaperLarge = 2;
 uint64_t round_up(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
 } // namespace
@@ -16,7 +18,7 @@ uint32_t Objects::category_of(CategoryKind kind, uint64_t id, uint64_t context) 
   const auto [at, fresh] =
       numbers_.try_emplace({kind, id, context}, static_cast<uint32_t>(categories_.size()));
   if (fresh) {
-    categories_.push_back({kind, id, context, 0, 0, 0});
+    categories_.push_back({kind, id, context, 0, 0, 0, 0});
     heaps_.emplace_back();
   }
   return at->second;
@@ -43,12 +45,17 @@ void Objects::insert(uint32_t category, uint64_t address, uint64_t bytes) {
     reuse->second.pop_back();
   } else {
     packed = bytes >= kSuperpage ? round_up(heap.end, kSuperpage) : heap.end;
+    if (gib_borders_ && size >= kGib) {
+      heap.gaps += round_up(packed, kGib) - packed;
+      packed = round_up(packed, kGib);
+      categories_[category].gib_pages += size / kGib;
+    }
     heap.end = packed + size;
   }
   heap.live += bytes;
   Category &c = categories_[category];
   c.peak_bytes = std::max(c.peak_bytes, heap.live);
-  c.heap_bytes = heap.end;
+  c.heap_bytes = heap.end - heap.gaps;
   live_[address] = {address + bytes, packed, size, category};
   last_end_ = 0;
 }
@@ -85,12 +92,14 @@ Objects::Place Objects::find(uint64_t address) {
   if (address < last_start_ || address >= last_end_) {
     auto at = live_.upper_bound(address);
     if (at == live_.begin() || (--at)->second.end <= address)
-      return {kNone, 0};
+      return {kNone, 0, false};
     last_start_ = at->first;
     last_end_ = at->second.end;
     last_ = at->second;
   }
-  return {last_.category, last_.packed + (address - last_start_)};
+  const uint64_t offset = address - last_start_;
+  return {last_.category, last_.packed + offset,
+          gib_borders_ && offset < (last_end_ - last_start_) / kGib * kGib};
 }
 
 } // namespace smalloc::benefit

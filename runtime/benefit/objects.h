@@ -25,6 +25,7 @@ struct Category {
   uint64_t peak_bytes = 0; ///< live at a time
   uint64_t heap_bytes = 0; ///< what a heap of its own would take
   double accesses = 0;
+  uint64_t gib_pages = 0; ///< of the heap: whole GiB within one object, where 1 GiB pages can be
   uint64_t superpages() const { return (heap_bytes + (uint64_t{2} << 20) - 1) >> 21; }
 };
 
@@ -35,7 +36,9 @@ class Objects {
 public:
   static constexpr uint32_t kNone = UINT32_MAX; ///< stack, or allocated before the recording
 
-  explicit Objects(Grouping grouping) : grouping_(grouping) {}
+  /// gib_borders: objects of a GiB and more begin at a border of one, as they do in the allocator where 1 GiB pages are asked for.
+  explicit Objects(Grouping grouping, bool gib_borders = false)
+      : grouping_(grouping), gib_borders_(gib_borders) {}
 
   void segment(uint64_t id, uint64_t start, uint64_t bytes);
   void allocate(uint64_t site, uint64_t address, uint64_t bytes, uint64_t context = 0);
@@ -43,7 +46,8 @@ public:
 
   struct Place {
     uint32_t category;
-    uint64_t packed; ///< address in the category's own heap
+    uint64_t packed;     ///< address in the category's own heap
+    bool in_gib = false; ///< in a whole GiB of its object; never without gib_borders
   };
   /// Remembers the last object, since accesses come in runs.
   Place find(uint64_t address);
@@ -57,13 +61,14 @@ private:
     uint32_t category;
   };
   struct Heap {
-    uint64_t end = 0, live = 0;
+    uint64_t end = 0, live = 0, gaps = 0; // gaps: before borders of a GiB, nobody's memory
     std::unordered_map<uint64_t, std::vector<uint64_t>> free; // by size
   };
   uint32_t category_of(CategoryKind kind, uint64_t id, uint64_t context = 0);
   void insert(uint32_t category, uint64_t address, uint64_t bytes);
 
   Grouping grouping_;
+  bool gib_borders_;
   std::vector<Category> categories_;
   std::vector<Heap> heaps_; // by category
   std::map<std::tuple<CategoryKind, uint64_t, uint64_t>, uint32_t> numbers_;

@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_analyze.cpp decides what `smalloc analyze` accepts, and how its result becomes text, the document
-// smalloc.analyze/1, and a directives file.
+// cmd_analyze.cpp decides what `smalloc analyze` accepts, and what it says of traces that hold too little.
+#include "runtime/cli/analyze_report.h"
 #include "runtime/cli/diagnostics.h"
 #include "runtime/cli/history_store.h"
 #include "runtime/cli/launch.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/profile.h"
 #include "runtime/cli/profile_store.h"
-#include "runtime/cli/site_report.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/directives/directives_file.h"
 #include "runtime/study/command_line.h"
-#include "runtime/study/plot.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
-#include <cinttypes>
-#include <cmath>
-#include <cstring>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <sstream>
@@ -37,204 +34,12 @@ struct Options {
   OutputOptions output; // its file is not used: -o is the directives file
   ProfileOptions profile;
   std::string directives, machine, budget, categories = "site", significance = "share";
-  std::string database, input, plot;
+  std::string database, input, plot, pages = "2m";
   bool no_database = false;
 };
 
 // Regions of a sampled trace below which its estimates are off by some 20 % and more (one over the square root).
 constexpr size_t kFewRegions = 30;
-
-const char *kind_name(benefit::CategoryKind kind) {
-  switch (kind) {
-  case benefit::CategoryKind::kStatic:
-    return "static";
-  case benefit::CategoryKind::kSizeClass:
-    return "size_class";
-  case benefit::CategoryKind::kSiteContext:
-    return "site_context";
-  default:
-    return "site";
-  }
-}
-
-std::string hex(uint64_t id) { return fmt::format("{:016x}", id); }
-
-Json text_or_null(const std::string &text) { return text.empty() ? Json() : Json(text); }
-
-Json chain_of(const RankedMapping &m) {
-  Json lines = Json::array();
-  std::istringstream chain(m.chain);
-  for (std::string line; std::getline(chain, line);)
-    lines.push_back(line);
-  return lines;
-}
-
-Json document_of(const Options &options, const Profile &p, const format::MachineProfile &machine) {
-  Json traces = Json::array(), mappings = Json::array();
-  for (const TraceSummary &t : p.traces)
-    traces.push_back(Json{{"path", t.path},
-                          {"build_id", text_or_null(t.build_id)},
-                          {"sample_rate", t.rate},
-                          {"allocations", t.allocations},
-                          {"accesses", t.accesses},
-                          {"seconds", t.seconds},
-                          {"complete", t.complete},
-                          {"file_bytes", t.file_bytes},
-                          {"read_bytes", t.read_bytes}});
-  for (size_t i = 0; i < p.mappings.size(); i++) {
-    const RankedMapping &m = p.mappings[i];
-    mappings.push_back(
-        Json{{"rank", i + 1},
-             {"category", Json{{"kind", kind_name(m.kind)},
-                               {"id", hex(m.id)},
-                               {"context", m.context ? Json(hex(m.context)) : Json()},
-                               {"inlined_into", chain_of(m)},
-                               {"function", text_or_null(m.function)},
-                               {"file", text_or_null(m.file)},
-                               {"line", m.line ? Json(m.line) : Json()}}},
-             {"steerable", m.steerable},
-             {"page_bytes", benefit::kSuperpageBytes},
-             {"superpages", m.mapping.superpages},
-             {"footprint_bytes", m.footprint_bytes},
-             {"accesses", m.accesses},
-             {"tlb_misses_base", m.tlb_misses_base},
-             {"tlb_misses", m.tlb_misses},
-             {"page_faults_base", m.page_faults_base},
-             {"page_faults", m.page_faults},
-             {"saved_cycles", m.mapping.saved_cycles},
-             {"saved_cycles_low", m.mapping.saved_cycles_low},
-             {"saved_cycles_high", m.mapping.saved_cycles_high},
-             {"pmb_percent", m.mapping.pmb_percent},
-             {"chosen", m.mapping.chosen}});
-  }
-  return Json{
-      {"schema", "smalloc.analyze/1"},
-      {"traces", traces},
-      {"machine", machine.name},
-      {"has_accesses", p.has_accesses},
-      {"significant", p.significant},
-      {"significance", Json{{"rule", options.significance},
-                            {"tlb_misses_per_second", p.rates.tlb_misses_per_second},
-                            {"page_faults_per_second", p.rates.page_faults_per_second},
-                            {"translation_share", p.rates.translation_share}}},
-      {"budget_bytes", options.budget.empty() ? Json() : Json(options.profile.budget_bytes)},
-      {"categories", p.categories},
-      {"miss_cycles_base", p.cycles_base},
-      {"saved_cycles_all_superpages", p.saved_all},
-      {"mappings", mappings},
-      {"chosen", Json{{"superpages", p.superpages_chosen},
-                      {"saved_cycles_joint", p.saved_joint},
-                      {"saved_cycles_additive", p.saved_additive}}},
-      {"directives_file", text_or_null(options.directives)}};
-}
-
-// A recording that holds nothing says nothing about the program, not that it has nothing to gain.
-bool is_empty(const Profile &p) {
-  return std::all_of(p.traces.begin(), p.traces.end(),
-                     [](const TraceSummary &t) { return t.empty(); });
-}
-
-bool too_little(const Options &options, const Profile &p) {
-  return options.profile.rule == benefit::SignificanceRule::kShare &&
-         p.rates.translation_seconds < benefit::kLeastSeconds;
-}
-
-std::string text_of(const Options &options, const Profile &p, Colour colour) {
-  if (is_empty(p))
-    return "nothing to analyze: no allocation and no access was recorded\n";
-  Table table({"RANK", "SITE", "WHERE", "PMB", "SUPERPAGES", "LIVE", "TLB MISSES", "SAVED CYCLES",
-               "CHOSEN"});
-  size_t rank = 0;
-  for (const RankedMapping &m : p.mappings) {
-    const bool site =
-        m.kind == benefit::CategoryKind::kSite || m.kind == benefit::CategoryKind::kSiteContext;
-    std::string where = m.line ? fmt::format("{}:{}", m.file, m.line) : site ? "" : m.file;
-    if (m.context)
-      where += " in " + m.chain.substr(0, m.chain.find('\n'));
-    table.add_row({{std::to_string(++rank)},
-                   {printable(m.function.empty() ? hex(m.id) : readable_function(m.function))},
-                   {printable(where)},
-                   {fmt::format("{:.1f}", m.mapping.pmb_percent)},
-                   {std::to_string(m.mapping.superpages)},
-                   {readable_bytes(m.footprint_bytes)},
-                   {fmt::format("{:.3g} -> {:.3g}", m.tlb_misses_base, m.tlb_misses)},
-                   {fmt::format("{:.3g} ({:.3g} to {:.3g})", m.mapping.saved_cycles,
-                                m.mapping.saved_cycles_low, m.mapping.saved_cycles_high)},
-                   {m.mapping.chosen ? "yes" : "", Style::kGood}});
-  }
-  std::string text = table.print(colour) + "\n";
-  text +=
-      fmt::format("significance: {} (translation {:.1f} % of the time, {:.3g} TLB misses/s, {:.3g} "
-                  "page faults/s)\n",
-                  p.significant            ? "yes"
-                  : too_little(options, p) ? fmt::format("no, nothing is chosen: {:.2g} ms in all",
-                                                         1000 * p.rates.translation_seconds)
-                                           : "no, nothing is chosen",
-                  100 * p.rates.translation_share, p.rates.tlb_misses_per_second,
-                  p.rates.page_faults_per_second);
-  text +=
-      fmt::format("all on base pages: {:.3g} cycles in misses; all on superpages: {:.3g} saved\n",
-                  p.cycles_base, p.saved_all);
-  text += fmt::format("chosen: {} superpages, {:.3g} cycles saved together ({:.3g} as a sum)\n",
-                      p.superpages_chosen, p.saved_joint, p.saved_additive);
-  if (!options.directives.empty())
-    text += fmt::format("directives: {}\n", options.directives);
-  return text;
-}
-
-// PMB over superpages, a point a mapping (Cascaval et al. 2005, figure 5).
-std::string plot_of(const Profile &p) {
-  std::vector<study::Point> points;
-  for (const RankedMapping &m : p.mappings) {
-    const std::string where =
-        m.line ? fmt::format(" {}:{}", std::filesystem::path(m.file).filename().string(), m.line)
-               : std::string();
-    points.push_back({static_cast<double>(m.mapping.superpages), m.mapping.pmb_percent,
-                      printable(m.function.empty() ? hex(m.id) : readable_function(m.function)) +
-                          printable(where),
-                      m.mapping.chosen});
-  }
-  return study::scatter_svg("What each site's superpages are worth", "superpages",
-                            "percentage of the maximal benefit", "chosen", points);
-}
-
-// The first line also says what to expect of a run, for validation (docs/directives.md).
-directives::File directives_of(const Options &options, const Profile &p,
-                               const format::MachineProfile &machine,
-                               const benefit::CostModel &costs) {
-  directives::File file;
-  file.header["machine"] = machine.name;
-  const double runs = static_cast<double>(std::max<size_t>(p.traces.size(), 1));
-  double seconds = 0, faults_saved = 0;
-  for (const TraceSummary &t : p.traces)
-    seconds += t.seconds;
-  for (const RankedMapping &m : p.mappings)
-    if (m.mapping.chosen && m.steerable)
-      faults_saved += m.page_faults_base - m.page_faults;
-  if (options.profile.seconds > 0)
-    seconds = options.profile.seconds * runs;
-  file.header["seconds"] = fmt::format("{:.3f}", seconds / runs);
-  file.header["faults_saved"] = fmt::format("{:.0f}", std::max(faults_saved, 0.0) / runs);
-  file.header["saved_ms"] =
-      fmt::format("{:.0f}", std::max(p.saved_steerable, 0.0) / costs.frequency_hz() * 1000 / runs);
-  if (!p.traces.empty() && !p.traces.front().build_id.empty())
-    file.header["program"] = p.traces.front().build_id;
-  for (const RankedMapping &m : p.mappings) {
-    if (!m.steerable)
-      continue; // neither compiler nor allocator can move it
-    directives::Entry entry;
-    entry.page_shift = m.mapping.chosen ? 21 : 12;
-    entry.superpages = m.mapping.superpages;
-    entry.pmb_percent = std::round(m.mapping.pmb_percent * 10) / 10;
-    entry.comment = m.line ? fmt::format("{} {}:{}", readable_function(m.function), m.file, m.line)
-                           : readable_function(m.function);
-    if (m.context)
-      entry.comment += " in " + m.chain.substr(0, m.chain.find('\n'));
-    file.entries[{m.id, m.context != 0, m.context}] = entry;
-  }
-  directives::give_ranks(file);
-  return file;
-}
 
 // The program that was recorded, as a shell takes it.
 std::string program_of(const Profile &p) {
@@ -371,6 +176,42 @@ directives::File remembered(const Options &options, const Profile &profile,
   return file;
 }
 
+// "2m", "64k,2m,1g", "all". Sizes that the machine's TLB has no entries for are left out: nothing can be said of them.
+std::vector<benefit::PageSize> parse_pages(const std::string &text,
+                                           const format::MachineProfile &machine,
+                                           const benefit::CostModel &costs) {
+  using benefit::PageSize;
+  constexpr std::pair<const char *, PageSize> kNames[] = {
+      {"64k", PageSize::kMedium}, {"2m", PageSize::kSuper}, {"1g", PageSize::kGigantic}};
+  std::array<bool, benefit::kPageSizes> wanted{};
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) {
+    bool known = word == "all";
+    for (const auto &[name, size] : kNames) {
+      if (word != name && word != "all")
+        continue;
+      known = true;
+      wanted[static_cast<size_t>(size)] = costs.has(size);
+      if (word == name && !costs.has(size))
+        print_warning("a page size is left out", name,
+                      fmt::format("the profile {} knows no TLB entries for it", machine.name),
+                      "smalloc machine show " + machine.name);
+    }
+    if (!known)
+      throw Failure{"cannot understand the command line", "--pages " + text,
+                    "it is not a list of 64k, 2m and 1g, nor all", "smalloc analyze --help",
+                    kUsage};
+  }
+  std::vector<PageSize> sizes;
+  for (const auto &[name, size] : kNames)
+    if (wanted[static_cast<size_t>(size)])
+      sizes.push_back(size);
+  if (sizes.empty())
+    throw Failure{"cannot analyze", "--pages " + text, "no page size is left to look at",
+                  "smalloc analyze --pages 2m", kUsage};
+  return sizes;
+}
+
 int run_analyze(Options &options) {
   const auto thresholds = parse_thresholds(options.output);
   set_quiet(options.output.quiet);
@@ -382,19 +223,21 @@ int run_analyze(Options &options) {
   options.profile.rule = options.significance == "paper" ? benefit::SignificanceRule::kPaper
                                                          : benefit::SignificanceRule::kShare;
   const format::MachineProfile machine = load_profile(options.machine);
+  const AnalyzeWords words = {options.directives, options.significance, !options.budget.empty()};
   for (const FailIf &threshold : thresholds)
-    check_key(threshold, document_of(options, {}, machine));
+    check_key(threshold, analyze_document(words, options.profile, {}, machine));
   const benefit::CostModel costs(machine);
+  options.profile.pages = parse_pages(options.pages, machine, costs);
   Progress progress(!options.output.quiet);
   const Profile profile = analyse(options.profile, costs, std::ref(progress));
   progress.clear();
   explain_gaps(options, profile);
-  const Json document = document_of(options, profile, machine);
+  const Json document = analyze_document(words, options.profile, profile, machine);
   for (const FailIf &threshold : thresholds) { // refused before anything is written
     std::string found;
     crosses(threshold, document, found);
   }
-  directives::File file = directives_of(options, profile, machine, costs);
+  directives::File file = analyze_directives(options.profile, profile, machine, costs);
   if (!options.input.empty())
     file.header["input"] = input_of({"", options.input});
   file = remembered(options, profile, machine, file);
@@ -407,9 +250,10 @@ int run_analyze(Options &options) {
     write_text(options.directives, directives::print(file));
   }
   if (!options.plot.empty())
-    write_text(options.plot, plot_of(profile));
-  const int status = finish(options.output, thresholds, document,
-                            [&](Colour colour) { return text_of(options, profile, colour); });
+    write_text(options.plot, analyze_plot(profile));
+  const int status = finish(options.output, thresholds, document, [&](Colour colour) {
+    return analyze_text(words, options.profile, profile, colour);
+  });
   if (!options.directives.empty() && !file.entries.empty())
     print_note("next: SMALLOC_CONF=directives:" + study::shell_word(options.directives) + " " +
                program_of(profile));
@@ -451,6 +295,10 @@ std::function<int()> declare(CLI::App &app) {
       ->type_name("NAME");
   app.add_option("--budget", options->budget, "Choose at most this much (64m, 2g)")
       ->type_name("SIZE");
+  app.add_option("--pages", options->pages,
+                 "Page sizes to decide between, besides base pages: 2m, or a list of 64k, 2m and "
+                 "1g, or all that the machine's TLB has entries for")
+      ->type_name("SIZES");
   app.add_option(
          "--categories", options->categories,
          "site; context: each inlined copy of a site by itself; or paper: static, small and "

@@ -20,6 +20,7 @@ namespace smalloc::cli {
 namespace {
 
 using benefit::CategoryKind;
+using benefit::PageSize;
 using CategoryKey = std::tuple<CategoryKind, uint64_t, uint64_t>; // kind, id, context
 
 struct Name {
@@ -30,10 +31,18 @@ struct Name {
 
 // Everything summed over the traces.
 struct Total {
-  double accesses = 0, saved = 0, low = 0, high = 0;
-  double misses_base = 0, misses = 0, faults_base = 0, faults = 0;
-  uint64_t superpages = 0, peak_bytes = 0;
+  double accesses = 0, misses_base = 0, faults_base = 0;
+  uint64_t heap_bytes = 0, gib_pages = 0, peak_bytes = 0;
+  std::vector<SizeResult> sizes; ///< in the order of ProfileOptions::pages
 };
+
+uint64_t pages_of(uint64_t bytes, PageSize size) {
+  return (bytes + benefit::page_bytes(size) - 1) >> benefit::page_shift(size);
+}
+
+bool asks_for(const ProfileOptions &options, PageSize size) {
+  return std::find(options.pages.begin(), options.pages.end(), size) != options.pages.end();
+}
 
 std::unique_ptr<trace::Reader> open_trace(const std::string &path) try {
   return std::make_unique<trace::Reader>(path);
@@ -99,7 +108,8 @@ class Follower {
 public:
   using OnAccess = std::function<void(uint64_t address, benefit::Objects::Place, uint64_t repeats)>;
   Follower(const ProfileOptions &options, bool has_accesses, OnAccess on_access)
-      : objects_(options.grouping), has_accesses_(has_accesses), on_access_(std::move(on_access)) {}
+      : objects_(options.grouping, asks_for(options, PageSize::kGigantic)),
+        has_accesses_(has_accesses), on_access_(std::move(on_access)) {}
 
   void event(const trace::Event &e) {
     switch (e.type) {
@@ -234,7 +244,8 @@ private:
         numbers_.back().push_back(key_of(c));
         Total &total = totals_[key_of(c)];
         total.accesses += c.accesses;
-        total.superpages = std::max(total.superpages, c.superpages());
+        total.heap_bytes = std::max(total.heap_bytes, c.heap_bytes);
+        total.gib_pages = std::max(total.gib_pages, c.gib_pages);
         total.peak_bytes = std::max(total.peak_bytes, c.peak_bytes);
       }
       summary.regions = regions.size();
@@ -248,32 +259,48 @@ private:
       seconds_ = options_.seconds;
   }
 
-  // Evaluates mappings given as sets of categories on every trace; take(trace, evaluation) collects.
-  void evaluate(const std::vector<std::vector<CategoryKey>> &mappings, bool all_last,
-                const char *what, const std::function<void(const benefit::Evaluation &)> &take) {
+  // Each category of a mapping with its page size; all others are on base pages.
+  using Sizes = std::map<CategoryKey, PageSize>;
+
+  // Evaluates mappings on every trace; take(evaluation) collects.
+  void evaluate(const std::vector<Sizes> &mappings, bool all_last, const char *what,
+                const std::function<void(const benefit::Evaluation &)> &take) {
     for (size_t t = 0; t < paths_.size(); t++) {
       const auto reader = open_trace(paths_[t]);
       const std::vector<CategoryKey> &numbers = numbers_[t];
-      std::vector<std::vector<bool>> lanes;
-      for (const auto &mapping : mappings) {
-        std::vector<bool> lane(numbers.size());
+      std::vector<benefit::Evaluation::Pages> lanes;
+      for (const Sizes &mapping : mappings) {
+        benefit::Evaluation::Pages lane(numbers.size());
         for (size_t i = 0; i < numbers.size(); i++)
-          lane[i] = std::find(mapping.begin(), mapping.end(), numbers[i]) != mapping.end();
+          if (const auto at = mapping.find(numbers[i]); at != mapping.end())
+            lane[i] = at->second;
         lanes.push_back(std::move(lane));
       }
       if (all_last)
-        lanes.push_back(std::vector<bool>(numbers.size(), true));
-      benefit::Evaluation evaluation(costs_, std::move(lanes),
-                                     profile_.traces[t].accesses > 0 ? profile_.traces[t].rate : 1,
-                                     options_.threads);
+        lanes.emplace_back(numbers.size(), PageSize::kSuper);
+      benefit::Evaluation evaluation(
+          costs_, std::move(lanes), {profile_.traces[t].accesses > 0 ? profile_.traces[t].rate : 1},
+          options_.threads);
       Follower follower(options_, profile_.traces[t].accesses > 0,
                         [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats) {
-                          evaluation.access(address, place.packed, place.category, repeats);
+                          evaluation.access(address, place.packed, place.category, repeats,
+                                            place.in_gib);
                         });
       read(*reader, t, what, [&](const trace::Event &e) { follower.event(e); });
       evaluation.finish();
       take(evaluation);
     }
+  }
+
+  // The smallest page that the next larger ones are not clearly better than: they are harder to get, and take more memory
+  // where objects are not full.
+  size_t best_of(const std::vector<SizeResult> &sizes, double most) const {
+    size_t best = 0;
+    for (size_t i = 1; i < sizes.size(); i++)
+      if (sizes[i].saved_cycles - sizes[best].saved_cycles >
+          options_.least_pmb_percent / 100 * most)
+        best = i;
+    return best;
   }
 
   void rank() {
@@ -290,9 +317,24 @@ private:
     while (!keys.empty() && (keys.size() > options_.most_mappings || weight(keys.back()) == 0))
       keys.pop_back();
 
-    std::vector<std::vector<CategoryKey>> mappings = {{}};
-    for (const CategoryKey &key : keys)
-      mappings.push_back({key});
+    std::vector<Sizes> mappings = {{}};
+    for (const CategoryKey &key : keys) {
+      Total &total = totals_[key];
+      for (PageSize size : options_.pages) {
+        // Without a whole GiB in any object, 1 GiB pages are 2 MiB pages.
+        if (size == PageSize::kGigantic && total.gib_pages == 0) {
+          if (asks_for(options_, PageSize::kSuper))
+            continue;
+          size = PageSize::kSuper;
+        }
+        SizeResult result;
+        result.page = size;
+        result.page_count =
+            size == PageSize::kGigantic ? total.gib_pages : pages_of(total.heap_bytes, size);
+        total.sizes.push_back(result);
+        mappings.push_back({{key, size}});
+      }
+    }
     benefit::Counts base;
     double miss_cycles = 0;
     evaluate(mappings, true, "evaluating", [&](const benefit::Evaluation &e) {
@@ -302,19 +344,22 @@ private:
       base.cycles += all_base.cycles;
       miss_cycles +=
           all_base.cycles - all_base.page_faults * costs_.fault_cycles(benefit::kBasePageBytes);
-      for (size_t i = 0; i < keys.size(); i++) {
-        Total &total = totals_[keys[i]];
-        const benefit::Counts counts = e.counts(i + 1);
-        const auto saving = e.saving(0, i + 1);
+      size_t lane = 0;
+      for (const CategoryKey &key : keys) {
+        Total &total = totals_[key];
         total.misses_base += all_base.tlb_misses;
-        total.misses += counts.tlb_misses;
         total.faults_base += all_base.page_faults;
-        total.faults += counts.page_faults;
-        total.saved += saving.cycles;
-        total.low += saving.low;
-        total.high += saving.high;
+        for (SizeResult &result : total.sizes) {
+          const benefit::Counts counts = e.counts(++lane);
+          const auto saving = e.saving(0, lane);
+          result.tlb_misses += counts.tlb_misses;
+          result.page_faults += counts.page_faults;
+          result.saved_cycles += saving.cycles;
+          result.saved_cycles_low += saving.low;
+          result.saved_cycles_high += saving.high;
+        }
       }
-      profile_.saved_all += e.saving(0, keys.size() + 1).cycles;
+      profile_.saved_all += e.saving(0, lane + 1).cycles;
     });
     profile_.cycles_base = base.cycles;
     if (seconds_ > 0) {
@@ -329,10 +374,18 @@ private:
     }
     profile_.significant = benefit::significant(profile_.rates, options_.rule);
 
+    double most = 0;
+    for (const CategoryKey &key : keys)
+      for (const SizeResult &result : totals_[key].sizes)
+        most = std::max(most, result.saved_cycles);
     std::vector<benefit::Mapping> ranked;
     for (size_t i = 0; i < keys.size(); i++) {
-      const Total &total = totals_[keys[i]];
-      ranked.push_back({i, total.superpages, total.saved, total.low, total.high, 0, false});
+      Total &total = totals_[keys[i]];
+      for (SizeResult &result : total.sizes)
+        result.pmb_percent = most > 0 ? 100 * std::max(result.saved_cycles, 0.0) / most : 0;
+      const SizeResult &best = total.sizes[best_of(total.sizes, most)];
+      ranked.push_back({i, pages_of(total.heap_bytes, PageSize::kSuper), best.saved_cycles,
+                        best.saved_cycles_low, best.saved_cycles_high, 0, false});
     }
     benefit::rank_mappings(ranked);
     if (profile_.significant)
@@ -363,9 +416,10 @@ private:
       m.accesses = total.accesses;
       m.footprint_bytes = total.peak_bytes;
       m.tlb_misses_base = total.misses_base;
-      m.tlb_misses = total.misses;
       m.page_faults_base = total.faults_base;
-      m.page_faults = total.faults;
+      m.sizes = total.sizes;
+      m.best = best_of(total.sizes, most);
+      m.mapping.pmb_percent = m.result().pmb_percent;
       if (mapping.chosen)
         profile_.saved_additive += mapping.saved_cycles;
       profile_.mappings.push_back(std::move(m));
@@ -377,12 +431,13 @@ private:
   }
 
   void evaluate_jointly() {
-    std::vector<CategoryKey> chosen, steerable;
+    Sizes chosen, steerable;
     for (const RankedMapping &m : profile_.mappings) {
-      if (m.mapping.chosen)
-        chosen.push_back({m.kind, m.id, m.context});
-      if (m.mapping.chosen && m.steerable)
-        steerable.push_back({m.kind, m.id, m.context});
+      if (!m.mapping.chosen)
+        continue;
+      chosen[{m.kind, m.id, m.context}] = m.result().page;
+      if (m.steerable)
+        steerable[{m.kind, m.id, m.context}] = m.result().page;
     }
     profile_.saved_joint = profile_.saved_steerable = 0;
     evaluate({{}, chosen, steerable}, false, "checking the choice",

@@ -25,6 +25,8 @@ struct ProfileOptions {
   double seconds = 0;        ///< of an unrecorded run; 0: the recording's
   bool other_input = false;
   unsigned threads = 0;
+  /// What a site may be put on besides base pages, smallest first. Each makes an evaluation of its own.
+  std::vector<benefit::PageSize> pages = {benefit::PageSize::kSuper};
 };
 
 struct TraceSummary {
@@ -38,9 +40,21 @@ struct TraceSummary {
   bool empty() const { return allocations == 0 && accesses == 0; }
 };
 
+/// A category on one page size.
+struct SizeResult {
+  benefit::PageSize page = benefit::PageSize::kSuper;
+  uint64_t page_count =
+      0; ///< of that size; what is no whole GiB of an object is not in that of 1 GiB pages
+  double tlb_misses = 0, page_faults = 0;
+  double saved_cycles = 0, saved_cycles_low = 0, saved_cycles_high = 0, pmb_percent = 0;
+};
+
 /// One base mapping, with what people and files call its category.
 struct RankedMapping {
-  benefit::Mapping mapping;
+  benefit::Mapping
+      mapping; ///< on the page size that is best for it; `superpages`: of 2 MiB, whatever that is
+  std::vector<SizeResult> sizes; ///< those that were evaluated, smallest first; never empty
+  size_t best = 0;               ///< of sizes
   benefit::CategoryKind kind = benefit::CategoryKind::kSite;
   uint64_t id = 0, context = 0; ///< context 0: all copies of the site
   std::string chain;            ///< the copy's inline chain, innermost first, a line each
@@ -49,7 +63,9 @@ struct RankedMapping {
   unsigned line = 0;
   double accesses = 0;
   uint64_t footprint_bytes = 0;
-  double tlb_misses_base = 0, tlb_misses = 0, page_faults_base = 0, page_faults = 0;
+  double tlb_misses_base = 0, page_faults_base = 0;
+
+  const SizeResult &result() const { return sizes[best]; }
 };
 
 struct Profile {
@@ -57,7 +73,7 @@ struct Profile {
   std::vector<RankedMapping> mappings; ///< by rank
   bool has_accesses = false, significant = false;
   benefit::Rates rates;
-  double cycles_base = 0, saved_all = 0; ///< all on base pages; everything on superpages
+  double cycles_base = 0, saved_all = 0; ///< all on base pages; everything on 2 MiB
   double saved_joint = 0, saved_additive = 0;
   double saved_steerable =
       0; ///< together, of what is chosen and directives reach: static data is not

@@ -42,4 +42,27 @@ TEST(CostModel, MeasuredPointsWin) {
   EXPECT_GT(model.fault_cycles(2 << 20), 100000); // unknown: clearing 2 MiB takes its time
 }
 
+TEST(CostModel, PageSizesThatTheTlbHas) {
+  using enum benefit::PageSize;
+  const CostModel zen4(format::profile_of_preset(*smalloc_machine_by_name("zen4")));
+  EXPECT_TRUE(zen4.has(kBase) && zen4.has(kSuper) && zen4.has(kGigantic));
+  EXPECT_FALSE(zen4.has(kMedium));
+  EXPECT_EQ(zen4.array(kGigantic).entries, 64u);
+  EXPECT_EQ(zen4.owner(kGigantic), kGigantic);
+  const auto profile = format::parse_machine(
+      R"({"schema": "smalloc.machine/1", "name": "m",
+          "tlb": [{"level": 1, "kind": "data", "page_bytes": [4096, 65536, 1073741824], "entries": 48, "ways": 0, "shared": true},
+                  {"level": 2, "kind": "data", "page_bytes": [65536, 2097152], "entries": 1280, "ways": 5, "shared": true}],
+          "first_touch_ns": [{"page_bytes": 4096, "value": 500}, {"page_bytes": 2097152, "value": 51600}]})");
+  const CostModel mixed(profile);
+  EXPECT_EQ(mixed.owner(kGigantic), kBase); // the first level is all that they have
+  EXPECT_EQ(mixed.owner(kMedium), kMedium);
+  EXPECT_EQ(mixed.owner(kSuper), kMedium);
+  EXPECT_EQ(mixed.array(kMedium).entries, 1280u);
+  EXPECT_FALSE(mixed.shared());
+  // 100 ns for each 4 KiB more.
+  EXPECT_NEAR(mixed.fault_cycles(65536) / mixed.frequency_hz(), 2000e-9, 1e-12);
+  EXPECT_NEAR(mixed.fault_cycles(1 << 30) / mixed.frequency_hz(), 26214800e-9, 1e-9);
+}
+
 } // namespace

@@ -3,12 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <list>
 #include <random>
+#include <set>
 
 using namespace smalloc;
 using namespace smalloc::benefit;
 
 namespace {
+
+using enum PageSize;
 
 format::MachineProfile machine() {
   return format::parse_machine(
@@ -22,7 +27,7 @@ format::MachineProfile machine() {
 TEST(Evaluation, CyclesByHand) {
   // 128 pages round and round, 64 entries: every access misses on base pages. On superpages: one page, one miss.
   const CostModel costs(machine());
-  Evaluation e(costs, {{false}, {true}}, 1, 1);
+  Evaluation e(costs, {{kBase}, {kSuper}}, {}, 1);
   for (int round = 0; round < 100; round++)
     for (uint64_t page = 0; page < 128; page++)
       e.access(0x10000000 + page * 4096, page * 4096, 0, 0);
@@ -39,7 +44,7 @@ TEST(Evaluation, CyclesByHand) {
 
 TEST(Evaluation, WhatFitsGainsOnlyFirstTouches) {
   const CostModel costs(machine());
-  Evaluation e(costs, {{false}, {true}}, 1, 1);
+  Evaluation e(costs, {{kBase}, {kSuper}}, {}, 1);
   for (int round = 0; round < 100; round++)
     for (uint64_t page = 0; page < 50; page++)
       e.access(0x10000000 + page * 4096, page * 4096, 0, 7);
@@ -52,7 +57,7 @@ TEST(Evaluation, CategoriesShareTheTlb) {
   // Each alone would fit; together they do not, and it is enough to move one: a saving that adds up to more than
   // there is, which is why the chosen set is evaluated jointly.
   const CostModel costs(machine());
-  Evaluation e(costs, {{}, {true, false}, {false, true}, {true, true}}, 1, 2);
+  Evaluation e(costs, {{}, {kSuper, kBase}, {kBase, kSuper}, {kSuper, kSuper}}, {}, 2);
   for (int round = 0; round < 200; round++)
     for (uint64_t page = 0; page < 40; page++) {
       e.access(0x10000000 + page * 4096, page * 4096, 0, 0);
@@ -68,8 +73,9 @@ TEST(Evaluation, CategoriesShareTheTlb) {
 
 TEST(Evaluation, ThreadsChangeNothing) {
   const CostModel costs(machine());
-  Evaluation one(costs, {{false}, {true}, {false, true}}, 0.5, 1),
-      many(costs, {{false}, {true}, {false, true}}, 0.5, 3), whole(costs, {{false}, {true}}, 1, 1);
+  Evaluation one(costs, {{kBase}, {kSuper}, {kBase, kSuper}}, {0.5}, 1),
+      many(costs, {{kBase}, {kSuper}, {kBase, kSuper}}, {0.5}, 3),
+      whole(costs, {{kBase}, {kSuper}}, {}, 1);
   std::mt19937_64 random(1);
   for (int i = 0; i < 600000; i++) { // more than a batch
     const uint64_t address = random() % (1 << 24);
@@ -103,7 +109,7 @@ TEST(Evaluation, StridesAndNeighboursInSets) {
     level.ways.value = 4;
   const CostModel costs(profile);
   const auto misses = [&](uint64_t pages, uint64_t stride) {
-    Evaluation e(costs, {{false}}, 1, 1);
+    Evaluation e(costs, {{kBase}}, {}, 1);
     for (int round = 0; round < 100; round++)
       for (uint64_t page = 0; page < pages; page++)
         e.access(0x10000000 + page * stride * 4096, 0, 0, 0);
@@ -122,7 +128,7 @@ TEST(Evaluation, HeapsOfSuperpagesBeginInDifferentSets) {
   for (auto &level : profile.tlb)
     level.ways.value = 4;
   const CostModel costs(profile);
-  Evaluation e(costs, {std::vector<bool>(8, true)}, 1, 1);
+  Evaluation e(costs, {Evaluation::Pages(8, kSuper)}, {}, 1);
   for (int round = 0; round < 100; round++)
     for (uint32_t site = 0; site < 8; site++)
       e.access(0x10000000 + (uint64_t{site} << 30), 0, site, 0);
@@ -136,7 +142,7 @@ TEST(Evaluation, SamplesStandForTheWhole) {
   for (auto &level : profile.tlb)
     level.entries.value = 2000;
   const CostModel costs(profile);
-  Evaluation all(costs, {{false}}, 1, 1), tenth(costs, {{false}}, 0.1, 1);
+  Evaluation all(costs, {{kBase}}, {}, 1), tenth(costs, {{kBase}}, {0.1}, 1);
   std::mt19937_64 random(2);
   for (int i = 0; i < 400000; i++) {
     const uint64_t region = random() % 4000, address = region << 21;
@@ -148,6 +154,141 @@ TEST(Evaluation, SamplesStandForTheWhole) {
   tenth.finish();
   EXPECT_NEAR(tenth.counts(0).tlb_misses / all.counts(0).tlb_misses, 1, 0.05);
   EXPECT_NEAR(tenth.counts(0).page_faults, 4000, 1);
+}
+
+// --- Several page sizes. ---
+
+format::MachineProfile machine_of_sizes(bool shared) {
+  auto profile = format::parse_machine(
+      R"({"schema": "smalloc.machine/1", "name": "m", "frequency_hz": 1e9,
+          "tlb": [{"level": 1, "kind": "data", "page_bytes": [4096], "entries": 64, "ways": 0},
+                  {"level": 1, "kind": "data", "page_bytes": [65536], "entries": 24, "ways": 0},
+                  {"level": 1, "kind": "data", "page_bytes": [2097152], "entries": 12, "ways": 0},
+                  {"level": 1, "kind": "data", "page_bytes": [1073741824], "entries": 3, "ways": 0}],
+          "walk_cost": [{"page_bytes": 4096, "cycles": 40}, {"page_bytes": 65536, "cycles": 30},
+                        {"page_bytes": 2097152, "cycles": 20}, {"page_bytes": 1073741824, "cycles": 10}],
+          "first_touch_ns": [{"page_bytes": 4096, "value": 1}, {"page_bytes": 65536, "value": 2},
+                             {"page_bytes": 2097152, "value": 3}, {"page_bytes": 1073741824, "value": 4}]})");
+  if (shared) {
+    profile.tlb.resize(1);
+    profile.tlb[0].page_bytes = {4096, 65536, 2097152, 1073741824};
+    profile.tlb[0].shared = true;
+  }
+  return profile;
+}
+
+// The TLB as anybody would write it: a list a page size, or one for all, looked through from the latest page on.
+class PlainTlb {
+public:
+  explicit PlainTlb(bool shared) : shared_(shared) {}
+  void access(PageSize size, uint64_t page) {
+    auto &list = lists_[shared_ ? 0 : static_cast<size_t>(size)];
+    const std::pair<PageSize, uint64_t> key = {size, page};
+    const auto at = std::find(list.begin(), list.end(), key);
+    if (at == list.end()) {
+      misses_++;
+      cycles_ += kWalks[shared_ ? 0 : static_cast<size_t>(size)];
+    } else {
+      list.erase(at);
+    }
+    list.push_front(key);
+    if (list.size() > kEntries[shared_ ? 0 : static_cast<size_t>(size)])
+      list.pop_back();
+    if (touched_.insert(key).second)
+      cycles_ += kFaults[static_cast<size_t>(size)];
+  }
+  double misses() const { return misses_; }
+  double cycles() const { return cycles_; }
+  double faults() const { return static_cast<double>(touched_.size()); }
+
+private:
+  static constexpr size_t kEntries[] = {64, 24, 12, 3};
+  static constexpr double kWalks[] = {40, 30, 20, 10}, kFaults[] = {1, 2, 3, 4};
+  bool shared_;
+  std::list<std::pair<PageSize, uint64_t>> lists_[kPageSizes];
+  std::set<std::pair<PageSize, uint64_t>> touched_;
+  double misses_ = 0, cycles_ = 0;
+};
+
+TEST(EvaluationOfSizes, CountsAsAPlainSimulation) {
+  for (const bool shared : {false, true}) {
+    const CostModel costs(machine_of_sizes(shared));
+    const std::vector<Evaluation::Pages> mappings = {{},
+                                                     {kMedium},
+                                                     {kSuper},
+                                                     {kGigantic},
+                                                     {kMedium, kSuper, kGigantic},
+                                                     {kGigantic, kMedium, kSuper},
+                                                     {kSuper, kSuper, kMedium},
+                                                     {kBase, kGigantic, kGigantic}};
+    Evaluation e(costs, mappings, {}, 1);
+    std::vector<PlainTlb> plain(mappings.size(), PlainTlb(shared));
+    std::mt19937_64 random(7);
+    constexpr uint64_t kGib = 1 << 30;
+    for (int i = 0; i < 60000; i++) {
+      const auto category = static_cast<uint32_t>(random() % 3);
+      // Of 6 GiB, with half of the accesses in the first 8 MiB; the last two are no whole GiB.
+      const uint64_t offset = random() % 2 ? random() % (8 << 20) : random() % (6 * kGib);
+      const bool in_gib = offset < 4 * kGib;
+      const uint64_t address = (uint64_t{category} + 1) * 16 * kGib + offset;
+      e.access(address, offset, category, 0, in_gib);
+      for (size_t m = 0; m < mappings.size(); m++) {
+        PageSize size = category < mappings[m].size() ? mappings[m][category] : kBase;
+        if (size == kGigantic && !in_gib)
+          size = kSuper;
+        plain[m].access(size, size == kBase
+                                  ? address >> 12
+                                  : uint64_t{category} << 40 | offset >> page_shift(size));
+      }
+    }
+    e.finish();
+    for (size_t m = 0; m < mappings.size(); m++) {
+      EXPECT_EQ(e.counts(m).tlb_misses, plain[m].misses()) << m << shared;
+      EXPECT_EQ(e.counts(m).page_faults, plain[m].faults()) << m << shared;
+      EXPECT_DOUBLE_EQ(e.counts(m).cycles, plain[m].cycles()) << m << shared;
+    }
+  }
+}
+
+TEST(EvaluationOfSizes, OfAGibASampleOfItsRegions) {
+  // 4 pages of a GiB round and round in 3 entries, each region of 2 MiB in turn: every access misses. A sixteenth of the regions
+  // are recorded; each page is among them.
+  const CostModel costs(machine_of_sizes(false));
+  Evaluation all(costs, {{kGigantic}}, {}, 1), some(costs, {{kGigantic}}, {1.0 / 16}, 1);
+  for (int round = 0; round < 20; round++)
+    for (uint64_t region = 0; region < 512; region++)
+      for (uint64_t gib = 0; gib < 4; gib++) {
+        const uint64_t address = (gib << 30) + (region << 21);
+        all.access(address, address, 0, 0, true);
+        if (region % 16 == 0)
+          some.access(address, address, 0, 0, true);
+      }
+  all.finish();
+  some.finish();
+  EXPECT_EQ(all.counts(0).tlb_misses, 20 * 512 * 4);
+  EXPECT_EQ(all.counts(0).page_faults, 4);
+  EXPECT_EQ(some.counts(0).page_faults, 4);
+  EXPECT_NEAR(some.counts(0).tlb_misses, 20 * 512 * 4, 4 * 16);
+}
+
+TEST(EvaluationOfSizes, EachAccessOfAPmuStandsForItsPeriod) {
+  // Random pages, one access of 50 told: as many misses, and the pages that were seen are not multiplied.
+  auto profile = machine();
+  for (auto &level : profile.tlb)
+    level.ways.value = 4;
+  const CostModel costs(profile);
+  Evaluation all(costs, {{kBase}}, {}, 1), told(costs, {{kBase}}, {1, 50}, 1);
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 1000000; i++) {
+    const uint64_t address = random() % 256 << 12;
+    all.access(address, 0, 0, 0);
+    if (random() % 50 == 0)
+      told.access(address, 0, 0, 0);
+  }
+  all.finish();
+  told.finish();
+  EXPECT_EQ(told.counts(0).page_faults, 256);
+  EXPECT_NEAR(told.counts(0).tlb_misses / all.counts(0).tlb_misses, 1, 0.05);
 }
 
 } // namespace

@@ -95,4 +95,26 @@ TEST(Objects, ACopyOfASiteIsACategoryWhereThatIsAsked) {
   }
 }
 
+TEST(Objects, WholeGibsOfAnObject) {
+  constexpr uint64_t kGib = uint64_t{1} << 30;
+  Objects o(Grouping::kSite, true);
+  o.allocate(1, 0x10000, 100);
+  o.allocate(1, 4 * kGib, 2 * kGib + kMiB);
+  o.allocate(1, 8 * kGib, kGib - 1);
+  o.allocate(1, 10 * kGib, kGib);
+  EXPECT_FALSE(o.find(0x10000).in_gib);
+  EXPECT_EQ(o.find(4 * kGib).packed, kGib); // behind the small one, at a border
+  EXPECT_TRUE(o.find(6 * kGib - 1).in_gib);
+  EXPECT_FALSE(o.find(6 * kGib).in_gib); // the tail
+  EXPECT_FALSE(o.find(8 * kGib).in_gib);
+  EXPECT_EQ(o.find(10 * kGib).packed % kGib, 0u);
+  EXPECT_TRUE(o.find(11 * kGib - 1).in_gib);
+  // What is skipped before a border is nobody's memory.
+  EXPECT_LE(o.categories()[0].heap_bytes, 4 * kGib + 4 * kMiB);
+  Objects without(Grouping::kSite);
+  without.allocate(1, 4 * kGib, 2 * kGib);
+  EXPECT_FALSE(without.find(4 * kGib).in_gib);
+  EXPECT_EQ(without.categories()[0].gib_pages, 0u);
+}
+
 } // namespace
