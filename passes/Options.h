@@ -40,6 +40,7 @@ struct Options {
   bool Layout = false;                   ///< pad colliding rows of arrays that only the unit knows
   std::vector<std::string> Warnings; ///< of options that are taken all the same; to be said once
   bool OwnLocations = false;         ///< nobody else asked for locations in the IR
+  bool StraightToObject = false;     ///< of x86-64, with calls as they are made by default
   unsigned Units = 1;                ///< that make up the module: more than one in a link with LTO
 };
 

@@ -23,6 +23,24 @@ namespace {
 /// Options of the clang plugin arguments, for the pass-plugin entry in the same process.
 smalloc::Options Current;
 
+/// Is assembly as good as IR for what the passes add? No kind of LTO or bitcode, the usual distances, sections, syntax, and
+/// calls that no flag protects in a way of its own.
+bool goesStraightToObject(clang::CompilerInstance &CI) {
+  const clang::CodeGenOptions &CodeGen = CI.getCodeGenOpts();
+  const Triple &Target = CI.getTarget().getTriple();
+  const clang::frontend::ActionKind Action = CI.getFrontendOpts().ProgramAction;
+  auto protects = [](StringRef Feature) {
+    return Feature.contains("retpoline") || Feature.contains("lvi-") ||
+           Feature.contains("harden-sls");
+  };
+  return (Action == clang::frontend::EmitObj || Action == clang::frontend::EmitAssembly) &&
+         Target.getArch() == Triple::x86_64 && Target.isOSBinFormatELF() && !Target.isX32() &&
+         !CodeGen.PrepareForLTO && !CodeGen.PrepareForThinLTO && !CodeGen.FatLTO &&
+         (CodeGen.CodeModel == "default" || CodeGen.CodeModel == "small") && CodeGen.UseInitArray &&
+         CodeGen.getInlineAsmDialect() == clang::CodeGenOptions::IAD_ATT &&
+         none_of(CI.getTargetOpts().FeaturesAsWritten, protects);
+}
+
 class SmallocAction : public clang::PluginASTAction {
   smalloc::Options O;
 
@@ -34,6 +52,7 @@ class SmallocAction : public clang::PluginASTAction {
       CodeGen.setDebugInfo(codegenoptions::LocTrackingOnly);
       O.OwnLocations = true;
     }
+    O.StraightToObject = goesStraightToObject(CI);
     Current = O;
     // Given with -fpass-plugin too, the same file is registered by clang itself: once is enough.
     bool AlsoPassPlugin =

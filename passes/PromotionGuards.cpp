@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "PromotionGuards.h"
+#include "ThunkText.h"
 #include "Thunks.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallVector.h"
@@ -15,11 +16,13 @@ using namespace llvm;
 
 namespace smalloc {
 
+constexpr StringRef PendingName = "__smalloc_v1_pending", TouchingName = "__smalloc_v1_touching";
+
 Constant *pendingObjects(Module &M) {
-  if (GlobalVariable *Known = M.getNamedGlobal("__smalloc_v1_pending"))
+  if (GlobalVariable *Known = M.getNamedGlobal(PendingName))
     return Known;
   return new GlobalVariable(M, Type::getInt32Ty(M.getContext()), false,
-                            GlobalValue::ExternalWeakLinkage, nullptr, "__smalloc_v1_pending");
+                            GlobalValue::ExternalWeakLinkage, nullptr, PendingName);
 }
 
 Function *hiddenTouch(Module &M, StringRef Name) {
@@ -31,9 +34,7 @@ Function *hiddenTouch(Module &M, StringRef Name) {
   if (Function *Known = M.getFunction(Name))
     Known->replaceAllUsesWith(F), Known->eraseFromParent();
   F->setName(Name);
-  F->setVisibility(GlobalValue::HiddenVisibility);
-  F->setDSOLocal(true);
-  F->setComdat(M.getOrInsertComdat(Name));
+  makeHiddenComdat(M, F);
   F->setDoesNotThrow();
   F->setUWTableKind(UWTableKind::Default);
   return F;
@@ -41,10 +42,10 @@ Function *hiddenTouch(Module &M, StringRef Name) {
 
 void lookAndCall(Function &Thunk) {
   Module &M = *Thunk.getParent();
-  Function *Touching = M.getFunction("__smalloc_v1_touching");
+  Function *Touching = M.getFunction(TouchingName);
   if (!Touching)
     Touching = Function::Create(Thunk.getFunctionType(), GlobalValue::ExternalWeakLinkage,
-                                "__smalloc_v1_touching", M);
+                                TouchingName, M);
   Touching->setDoesNotThrow();
   Touching->addFnAttr(Attribute::NonLazyBind);
   Constant *Pending = pendingObjects(M);
@@ -69,7 +70,22 @@ void lookAndCall(Function &Thunk) {
   B.CreateRetVoid();
 }
 
+void leaveToGuards(Function &Thunk) {
+  Thunk.setComdat(nullptr);
+  Thunk.setLinkage(GlobalValue::ExternalLinkage);
+}
+
 namespace {
+
+/// What is left of the thunk before the guards: gone when nobody calls it, built now when it was left to them.
+void settle(Function &Touch) {
+  if (Touch.use_empty() && (Touch.hasLinkOnceODRLinkage() || Touch.isDeclaration())) {
+    Touch.eraseFromParent();
+  } else if (Touch.isDeclaration() && isAddedAsText(*Touch.getParent())) {
+    makeHiddenComdat(*Touch.getParent(), &Touch);
+    lookAndCall(Touch);
+  }
+}
 
 /// Another name than the call before the guards: this one keeps registers, as its callers rely on.
 constexpr StringRef WaitingName = "__smalloc_v1_touch_waiting";
@@ -92,6 +108,8 @@ Function *waitingThunk(Module &M, Function &Touch) {
   Function *Known = M.getFunction(WaitingName);
   if (Known && !Known->isDeclaration())
     return Known;
+  if (isAddedAsText(M))
+    return waitingText(M, WaitingName, PendingName, TouchingName);
   Function *F = hiddenTouch(M, WaitingName);
   F->setCallingConv(keepsRegisters(M));
   F->addFnAttr(Attribute::NoInline);
@@ -152,8 +170,10 @@ PreservedAnalyses PromotionGuardsPass::run(Module &M, ModuleAnalysisManager &AM)
                                             !Call->getFunction()->hasOptSize() &&
                                             (Touch->hasLocalLinkage() || Call->arg_size() == 2))
       Calls[Call->getParent()].push_back(Call);
-  if (Calls.empty())
+  if (Calls.empty()) {
+    settle(*Touch);
     return PreservedAnalyses::all();
+  }
   Constant *Pending = pendingObjects(M);
   Function *Waiting = waitingThunk(M, *Touch);
   FunctionAnalysisManager &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
@@ -166,8 +186,7 @@ PreservedAnalyses PromotionGuardsPass::run(Module &M, ModuleAnalysisManager &AM)
     else
       guard(InBlock, Pending, Waiting);
   }
-  if (Touch->use_empty() && Touch->hasLinkOnceODRLinkage())
-    Touch->eraseFromParent();
+  settle(*Touch);
   compileAsUnit(M);
   PreservedAnalyses Preserved;
   Preserved.preserve<FunctionAnalysisManagerModuleProxy>();

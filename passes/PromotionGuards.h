@@ -30,6 +30,9 @@ llvm::Function *hiddenTouch(llvm::Module &M, llvm::StringRef Name);
 /// Gives \p Thunk its body: it calls libsmalloc's entry with its arguments, when some object waits.
 void lookAndCall(llvm::Function &Thunk);
 
+/// Instead: nothing looks into \p Thunk, which few units need in the end, until the guards.
+void leaveToGuards(llvm::Function &Thunk);
+
 class PromotionGuardsPass : public llvm::PassInfoMixin<PromotionGuardsPass> {
 public:
   llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &AM);

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "PromotionGuards.h"
 #include "SiteRewriter.h"
+#include "ThunkText.h"
 #include "llvm/ADT/PointerIntPair.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -35,11 +36,14 @@ constexpr uint64_t maxTrip(unsigned Levels) {
 /// Returns at once unless some object waits for promotion. PromotionGuards takes its test into the callers, in the end.
 Function *touchThunk(Module &M) {
   Function *Known = M.getFunction(TouchName);
-  if (Known && !Known->isDeclaration())
+  if (Known && (!Known->isDeclaration() || isAddedAsText(M)))
     return Known;
   Function *F = hiddenTouch(M, TouchName);
   F->addFnAttr(Attribute::NoInline);
-  lookAndCall(*F);
+  if (isAddedAsText(M))
+    leaveToGuards(*F);
+  else
+    lookAndCall(*F);
   return F;
 }
 

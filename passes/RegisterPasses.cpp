@@ -12,6 +12,7 @@
 #include "SiteTable.h"
 #include "SiteText.h"
 #include "StaticArrays.h"
+#include "ThunkText.h"
 #include "Thunks.h"
 #include "Verdict.h"
 #include "llvm/ADT/MapVector.h"
@@ -99,6 +100,8 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
     return PreservedAnalyses::all();
   }
   M.getOrInsertNamedMetadata(DoneMetadata);
+  if (O.StraightToObject)
+    addAsText(M);
   O.Machine.settleFor(M);
   const bool Again =
       ForLink && O.GenerateDir.empty(); // an instrumented build stays as its units were compiled

@@ -4,6 +4,7 @@
 #include "SiteRewriter.h"
 #include "ContextEntries.h"
 #include "SiteTable.h"
+#include "ThunkText.h"
 #include "Thunks.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
@@ -168,7 +169,9 @@ void rewriteSites(Module &M, const UnitVerdicts &Unit, const Options &O, SiteCel
     });
   if (AnyCell || !Unit.Summary.empty() || M.getNamedGlobal("__smalloc_v1_module"))
     emitKeys(M, Unit.Summary); // an empty one, too: the module record names the section's bounds
-  if (AnyCell)
+  if (AnyCell && isAddedAsText(M))
+    moduleRecordText(M, O.Heap);
+  else if (AnyCell)
     emitModuleRecord(M, O);
 }
 

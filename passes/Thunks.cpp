@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Thunks.h"
+#include "ThunkText.h"
 #include "smalloc/site.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/MDBuilder.h"
@@ -55,16 +56,6 @@ Function *weakEntry(Module &M, StringRef Name, FunctionType *Type) {
   return F;
 }
 
-namespace {
-
-/// Where a family's arguments are, and which entry of the runtime serves it.
-struct FamilyShape {
-  StringRef Entry;
-  int SizeArgument;         ///< of the call
-  int AlignmentArgument;    ///< of the call; -1: none
-  bool MayBeDirect = false; ///< its small requests are nothing but a number of bytes
-};
-
 FamilyShape shapeOf(AllocFamily F) {
   switch (F) {
   case AllocFamily::Malloc:
@@ -95,6 +86,8 @@ FamilyShape shapeOf(AllocFamily F) {
   }
   llvm_unreachable("every family has a shape");
 }
+
+namespace {
 
 Function *definedFunction(Module &M, StringRef Name) {
   Function *Known = M.getFunction(Name);
@@ -205,6 +198,12 @@ Function *sizedThunk(Module &M, AllocFamily Family, Function *Original) {
   SmallVector<Type *, 4> Parameters(From->params());
   Parameters.push_back(PointerType::getUnqual(C));
   FunctionType *ThunkType = FunctionType::get(From->getReturnType(), Parameters, false);
+  if (isAddedAsText(M)) {
+    if (Function *Written = M.getFunction(Name))
+      return Written;
+    if (mayCallFromText(*Original))
+      return sizedThunkText(M, Name, Family, Shape, *Original, ThunkType);
+  }
   Function *F = hiddenThunk(M, Name, ThunkType, Family);
   SmallVector<Value *, 4> All, Arguments;
   for (Argument &A : F->args())

@@ -21,6 +21,15 @@ namespace smalloc {
 
 inline constexpr llvm::StringRef ThunkPrefix = "__smalloc_v1_thunk_";
 
+/// Where a family's arguments are, and which entry of the runtime serves it.
+struct FamilyShape {
+  llvm::StringRef Entry;
+  int SizeArgument;         ///< of the call
+  int AlignmentArgument;    ///< of the call; -1: none
+  bool MayBeDirect = false; ///< its small requests are nothing but a number of bytes
+};
+FamilyShape shapeOf(AllocFamily F);
+
 /// The thunk of \p Original, a function of \p Family.
 llvm::Function *thunkOf(llvm::Module &M, AllocFamily Family, llvm::Function *Original);
 

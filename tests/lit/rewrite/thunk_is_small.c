@@ -4,8 +4,8 @@
 // CHECK-LABEL: __smalloc_v1_thunk_malloc:
 // CHECK: movq (%rsi), [[WORD:%r[a-z0-9]+]]
 // CHECK-NEXT: testl $16384, {{.*}}
-// CHECK-NEXT: jne __smalloc_v1_small_or_malloc # TAILCALL
+// CHECK-NEXT: jne
 // CHECK: testq [[WORD]], [[WORD]]
-// CHECK-NEXT: je malloc@PLT # TAILCALL
+// CHECK-NEXT: je malloc@PLT
 #include <stdlib.h>
 void *f(long n) { return malloc(n); }

@@ -1,0 +1,287 @@
+//===- ThunkText.cpp - what is added, as assembly ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "ThunkText.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+constexpr StringRef TextMetadata = "smalloc.text";
+
+/// Where the first arguments are, and a register that a tail call may go through.
+constexpr StringRef Registers[] = {"%rdi", "%rsi", "%rdx", "%rcx"};
+constexpr StringRef ThroughRegister = "%r11";
+
+/// Lines of assembly, of functions that the linker keeps once an image and shows to nobody else.
+class Assembly {
+public:
+  explicit Assembly(Module &M)
+      : M(M), FramePointers(M.getFramePointer() != FramePointerKind::None),
+        Landings(M.getModuleFlag("cf-protection-branch") != nullptr) {}
+  ~Assembly() { M.appendModuleInlineAsm(Out); }
+
+  void line(const Twine &T) { (T + "\n").toVector(Buffer), take(); }
+  void weak(StringRef Symbol) { line(".weak " + Symbol); }
+  void hidden(StringRef Symbol) { line(".hidden " + Symbol); }
+
+  /// \p Symbol, in a section and a COMDAT of its own: up to close().
+  void open(StringRef Section, StringRef Flags, StringRef Symbol, StringRef Type) {
+    line(".pushsection " + Section + Symbol + ",\"" + Flags + "\",@progbits," + Symbol + ",comdat");
+    hidden(Symbol);
+    weak(Symbol);
+    line(".type " + Symbol + ",@" + Type);
+    line(Type == "function" ? ".p2align 4" : ".p2align 3");
+    line(Symbol + ":");
+  }
+  void close(StringRef Symbol) {
+    line(".size " + Symbol + ",.-" + Symbol);
+    line(".popsection");
+  }
+  void openFunction(StringRef Symbol) {
+    open(".text.", "axG", Symbol, "function");
+    line(".cfi_startproc");
+  }
+  void closeFunction(StringRef Symbol) {
+    line(".cfi_endproc");
+    close(Symbol);
+  }
+  /// Of a function whose address is taken.
+  void landing() {
+    if (Landings)
+      line("endbr64");
+  }
+
+  /// Saves \p Kept around what stands between: the stack is aligned there.
+  void enter(ArrayRef<StringRef> Kept) {
+    if (FramePointers) {
+      push("%rbp");
+      line(".cfi_rel_offset %rbp,0");
+      line("movq %rsp,%rbp");
+    }
+    for (StringRef Register : Kept)
+      push(Register);
+    if (isAligned(Kept))
+      push("%rax"); // of no meaning
+  }
+  void leave(ArrayRef<StringRef> Kept) {
+    if (isAligned(Kept))
+      pop(ThroughRegister);
+    for (StringRef Register : reverse(Kept))
+      pop(Register);
+    if (FramePointers) {
+      pop("%rbp");
+      line(".cfi_restore %rbp");
+    }
+  }
+
+private:
+  void take() {
+    Out.append(Buffer.begin(), Buffer.end());
+    Buffer.clear();
+  }
+  void push(StringRef Register) {
+    line("pushq " + Register);
+    line(".cfi_adjust_cfa_offset 8");
+  }
+  void pop(StringRef Register) {
+    line("popq " + Register);
+    line(".cfi_adjust_cfa_offset -8");
+  }
+  /// Is the stack, after the return address and as many registers, off by eight?
+  bool isAligned(ArrayRef<StringRef> Kept) const { return (Kept.size() + FramePointers) % 2 == 0; }
+
+  Module &M;
+  bool FramePointers, Landings;
+  std::string Out;
+  SmallString<128> Buffer;
+};
+
+Function *declared(Module &M, StringRef Name, FunctionType *Type) {
+  Function *F = Function::Create(Type, GlobalValue::ExternalLinkage, Name, M);
+  F->setVisibility(GlobalValue::HiddenVisibility);
+  F->setDSOLocal(true);
+  return F;
+}
+
+} // namespace
+
+void addAsText(Module &M) { M.getOrInsertNamedMetadata(TextMetadata); }
+bool isAddedAsText(const Module &M) { return M.getNamedMetadata(TextMetadata); }
+
+bool mayCallFromText(const Function &Original) {
+  return Original.isDeclaration() && !Original.isIntrinsic() &&
+         all_of(Original.getName(),
+                [](char C) { return isAlnum(C) || C == '_' || C == '$' || C == '.'; });
+}
+
+Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const FamilyShape &Shape,
+                         const Function &Original, FunctionType *Type) {
+  Function *F = declared(M, Name, Type);
+  const unsigned Count = Type->getNumParams() - 1;
+  const ArrayRef<StringRef> Arguments = ArrayRef(Registers).take_front(Count);
+  const StringRef Cell = Registers[Count];
+  const std::string Plain = (Original.getName() + "@PLT").str();
+  const bool Zeroed = Family == AllocFamily::Calloc;
+  const StringRef Bytes = Zeroed ? StringRef("%r8") : Registers[Shape.SizeArgument];
+  // A product is made in %rax and %rdx.
+  const StringRef Word = Zeroed ? "%r11" : "%rax", Flags = Zeroed ? "%r11d" : "%eax",
+                  CellKept = Zeroed ? StringRef("%r9") : Cell;
+  const StringRef Small = "__smalloc_v1_small";
+  Assembly A(M);
+  A.weak(Shape.Entry);
+  if (Shape.MayBeDirect)
+    A.weak(Small);
+  A.openFunction(Name);
+  A.line("movq (" + Cell + ")," + Word);
+  if (Shape.MayBeDirect) {
+    A.line("testl $" + Twine(SMALLOC_CELL_DIRECT << 8) + "," + Flags);
+    A.line("jne 4f");
+  }
+  A.line("testq " + Word + "," + Word);
+  A.line("je " + Plain);
+  if (Zeroed) { // the product, or the most that there is; the cell is in the way
+    A.line("movq " + Cell + "," + CellKept);
+    A.line("movq %rdi,%rax");
+    A.line("mulq %rsi");
+    A.line("movq $-1,%r8");
+    A.line("cmovnoq %rax,%r8");
+  }
+  const bool Counts = Shape.MayBeDirect || Zeroed;
+  if (Counts) {
+    A.line("testl $" + Twine(SMALLOC_CELL_LEFT) + "," + Flags);
+    A.line("jne 2f");
+  }
+  A.line("1: testl $" + Twine(SMALLOC_SITE_SMALL << 8) + "," + Flags);
+  A.line("jne 3f");
+  A.line("shrq $20," + Word);
+  A.line("andq $-4096," + Word);
+  A.line("leaq 4095(" + Bytes + "),%r10");
+  A.line("cmpq " + Word + ",%r10");
+  A.line("jb " + Plain);
+  A.line("3: movq " + Shape.Entry + "@GOTPCREL(%rip),%r11");
+  A.line("testq %r11,%r11");
+  A.line("je " + Plain);
+  if (Counts) {
+    A.line("jmp 5f");
+    const StringRef After = Zeroed ? "%rax" : "%r9";
+    const std::string Counted =
+        formatv("{0}({1})", offsetof(smalloc_cell, requested_bytes), CellKept);
+    A.line("2: movq " + Counted + ",%r10");
+    A.line("leaq (%r10," + Bytes + ")," + After);
+    A.line("xorq " + After + ",%r10");
+    A.line("cmpq $" + Twine((uint64_t(1) << SMALLOC_CELL_LOOK_SHIFT) - 1) + ",%r10");
+    A.line("ja 1b");
+    A.line("movq " + After + "," + Counted);
+    A.line("jmp " + Plain);
+  }
+  if (Shape.MayBeDirect)
+    A.line("4: movq " + Small + "@GOTPCREL(%rip),%r11");
+  A.line("5:");
+  if (CellKept != Cell)
+    A.line("movq " + CellKept + "," + Cell);
+  A.enter(Arguments);
+  // Ours take what matters of new's arguments, then the cell.
+  const StringRef CellTo = Registers[!isNewFamily(Family)           ? Count
+                                     : Shape.AlignmentArgument >= 0 ? 2
+                                                                    : 1];
+  if (CellTo != Cell)
+    A.line("movq " + Cell + "," + CellTo);
+  A.line("call *%r11");
+  A.leave(Arguments);
+  A.line(Family == AllocFamily::PosixMemalign ? "cmpl $-1,%eax" : "testq %rax,%rax");
+  A.line("je " + Plain);
+  A.line("ret");
+  A.closeFunction(Name);
+  return F;
+}
+
+void moduleRecordText(Module &M, smalloc_heap_strategy Heap) {
+  const StringRef Record = "__smalloc_v1_module";
+  Assembly A(M);
+  A.open(".data.", "awG", Record, "object");
+  static_assert(offsetof(smalloc_module, sites_start) == 8 && sizeof(smalloc_module) == 80);
+  A.line(".long " + Twine(SMALLOC_ABI_VERSION) + "," + Twine(sizeof(smalloc_module)));
+  A.line(".zero " + Twine(offsetof(smalloc_module, heap) - offsetof(smalloc_module, sites_start)));
+  A.line(".long " + Twine(unsigned(Heap)));
+  A.line(".zero " + Twine(sizeof(smalloc_module) - offsetof(smalloc_module, heap) - 4));
+  A.close(Record);
+
+  const std::pair<StringRef, size_t> Bounds[] = {
+      {"__start_smalloc_sites", offsetof(smalloc_module, sites_start)},
+      {"__stop_smalloc_sites", offsetof(smalloc_module, sites_stop)},
+      {"__start_smalloc_keys", offsetof(smalloc_module, keys_start)},
+      {"__stop_smalloc_keys", offsetof(smalloc_module, keys_stop)}};
+  // As this image resolves them: through its GOT, never a canonical PLT entry of the executable.
+  const std::pair<StringRef, size_t> Resolved[] = {
+      {"free", offsetof(smalloc_module, free_function)},
+      {"realloc", offsetof(smalloc_module, realloc_function)},
+      {"_ZdlPv", offsetof(smalloc_module, delete_function)}};
+  if (Function *Delete = M.getFunction("_ZdlPv"); !Delete || Delete->hasExternalWeakLinkage())
+    A.weak("_ZdlPv");
+  for (bool First : {true, false}) {
+    const StringRef Name = First ? "__smalloc_v1_register" : "__smalloc_v1_unregister",
+                    Entry =
+                        First ? "__smalloc_v1_register_module" : "__smalloc_v1_unregister_module",
+                    Array = First ? "init_array" : "fini_array";
+    A.weak(Entry);
+    A.openFunction(Name);
+    A.landing();
+    A.line("movq " + Entry + "@GOTPCREL(%rip),%r11");
+    A.line("testq %r11,%r11");
+    A.line("je 1f");
+    A.line("leaq " + Record + "(%rip),%rdi");
+    for (auto [Symbol, At] : First ? ArrayRef(Bounds) : ArrayRef<std::pair<StringRef, size_t>>()) {
+      A.hidden(Symbol);
+      A.line("leaq " + Symbol + "(%rip),%rax");
+      A.line("movq %rax," + Twine(At) + "(%rdi)");
+    }
+    for (auto [Symbol, At] :
+         First ? ArrayRef(Resolved) : ArrayRef<std::pair<StringRef, size_t>>()) {
+      A.line("movq " + Symbol + "@GOTPCREL(%rip),%rax");
+      A.line("movq %rax," + Twine(At) + "(%rdi)");
+    }
+    A.line("jmp *%r11");
+    A.line("1: ret");
+    A.closeFunction(Name);
+    A.line(".pushsection ." + Array + ".1,\"awG\",@" + Array + "," + Name + ",comdat");
+    A.line(".p2align 3");
+    A.line(".quad " + Name);
+    A.line(".popsection");
+  }
+}
+
+Function *waitingText(Module &M, StringRef Name, StringRef Pending, StringRef Entry) {
+  LLVMContext &C = M.getContext();
+  Function *F =
+      declared(M, Name,
+               FunctionType::get(Type::getVoidTy(C),
+                                 {PointerType::getUnqual(C), Type::getInt64Ty(C)}, false));
+  F->setDoesNotThrow();
+  F->setCallingConv(CallingConv::PreserveMost);
+  const StringRef Kept[] = {"%rax", "%rcx", "%rdx", "%rsi", "%rdi", "%r8", "%r9", "%r10"};
+  Assembly A(M);
+  A.weak(Pending);
+  A.weak(Entry);
+  A.openFunction(Name);
+  A.line("movq " + Pending + "@GOTPCREL(%rip),%r11");
+  A.line("testq %r11,%r11");
+  A.line("je 1f");
+  A.line("cmpl $0,(%r11)");
+  A.line("jne 2f");
+  A.line("1: ret");
+  A.line("2: movq " + Entry + "@GOTPCREL(%rip),%r11");
+  A.line("testq %r11,%r11");
+  A.line("je 1b");
+  A.enter(Kept);
+  A.line("call *%r11");
+  A.leave(Kept);
+  A.line("ret");
+  A.closeFunction(Name);
+  return F;
+}
+
+} // namespace smalloc

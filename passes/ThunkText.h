@@ -1,0 +1,38 @@
+//===- ThunkText.h - what is added, as assembly -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how what smalloc adds to a unit looks where the unit goes straight to object code of x86-64: as assembly, which
+// costs the compiler a quarter of what it spends on a function of its own, some hundred passes that find nothing to do.
+// Everywhere else (bitcode, any kind of LTO, other processors, flags that change how calls are made) the same functions are
+// built as IR, in Thunks, SiteRewriter and PromotionGuards: what they do is decided there, and this follows them.
+//===----------------------------------------------------------------------===//
+#ifndef SMALLOC_PASSES_THUNKTEXT_H
+#define SMALLOC_PASSES_THUNKTEXT_H
+
+#include "Thunks.h"
+#include "smalloc/site.h"
+
+namespace smalloc {
+
+/// From now on functions of \p M are added as assembly.
+void addAsText(llvm::Module &M);
+bool isAddedAsText(const llvm::Module &M);
+
+/// May the thunk of \p Original be text? What is defined in the unit may have another name there.
+bool mayCallFromText(const llvm::Function &Original);
+
+/// The thunk \p Name of \p Original with the cell behind its arguments: a declaration, and its text.
+llvm::Function *sizedThunkText(llvm::Module &M, llvm::StringRef Name, AllocFamily Family,
+                               const FamilyShape &Shape, const llvm::Function &Original,
+                               llvm::FunctionType *Type);
+
+/// The record of the image with its constructor and destructor.
+void moduleRecordText(llvm::Module &M, smalloc_heap_strategy Heap);
+
+/// void Name(ptr, i64) that asks \p Entry while \p Pending, both weak, is there and not zero. It keeps all registers but
+/// one.
+llvm::Function *waitingText(llvm::Module &M, llvm::StringRef Name, llvm::StringRef Pending,
+                            llvm::StringRef Entry);
+
+} // namespace smalloc
+#endif
