@@ -32,7 +32,9 @@ constexpr unsigned kSizeBits = 2;
 class Array {
 public:
   /// rate: share of the pages that are in the trace; weight: accesses that each one stands for.
-  Array(const TlbArray &tlb, double rate, double weight) : tlb_(tlb), rate_(rate), weight_(weight) {
+  /// all_miss: nothing is looked up.
+  Array(const TlbArray &tlb, double rate, double weight, bool all_miss = false)
+      : tlb_(tlb), rate_(rate), weight_(weight), all_miss_(all_miss) {
     if (rate == 1 && weight == 1 && tlb.ways != 0 && tlb.ways != tlb.entries)
       sets_.emplace(tlb.entries, tlb.ways, kSizeBits);
     else
@@ -48,9 +50,10 @@ public:
     }
   }
   void run() {
-    if (sets_)
+    accesses_ += static_cast<double>(pages_.size());
+    if (sets_ && !all_miss_)
       sets_->access(pages_);
-    else
+    else if (!all_miss_)
       list_->access(pages_);
     pages_.clear();
   }
@@ -60,6 +63,8 @@ public:
 
   // Misses in the whole program, first touches included.
   double misses() const {
+    if (all_miss_)
+      return accesses_ * weight_ / rate_;
     if (sets_)
       return sets_->misses();
     // Between two capacities the distances are spread evenly.
@@ -107,7 +112,8 @@ private:
   }
 
   TlbArray tlb_;
-  double rate_, weight_;
+  double rate_, weight_, accesses_ = 0;
+  bool all_miss_;
   std::optional<reuse::MarkerList> list_;
   std::optional<reuse::SetLists> sets_;
   reuse::PageIndex touched_;
@@ -139,7 +145,8 @@ struct Evaluation::Lane {
       // can hold pages of both kinds.
       const bool thinned = size == PageSize::kGigantic && sample.rate < 1;
       owners[i] = size;
-      for (size_t smaller = 0; smaller < i && !thinned; smaller++)
+      // Nor pages whose misses are told and pages whose misses are looked for.
+      for (size_t smaller = sample.misses ? 1 : 0; smaller < i && !thinned; smaller++)
         if (used[smaller] && costs.owner(static_cast<PageSize>(smaller)) == costs.owner(size)) {
           owners[i] = static_cast<PageSize>(smaller);
           break;
@@ -147,7 +154,8 @@ struct Evaluation::Lane {
       if (!by_size[static_cast<size_t>(owners[i])]) {
         arrays.push_back(
             std::make_unique<Array>(costs.array(size), thinned ? 1 : sample.rate,
-                                    thinned ? sample.weight / sample.rate : sample.weight));
+                                    thinned ? sample.weight / sample.rate : sample.weight,
+                                    sample.misses && size == PageSize::kBase));
         by_size[static_cast<size_t>(owners[i])] = arrays.back().get();
       }
       by_size[i] = by_size[static_cast<size_t>(owners[i])];

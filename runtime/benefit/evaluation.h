@@ -30,6 +30,8 @@ struct Sample {
   double rate = 1;
   /// Each access stands for so many, whichever they are (period of a PMU): distances are those of the sample.
   double weight = 1;
+  /// Each access missed the TLB while it was on base pages: what stays there goes on missing.
+  bool misses = false;
 };
 
 class Evaluation {

@@ -67,13 +67,18 @@ void Objects::segment(uint64_t id, uint64_t start, uint64_t bytes) {
 }
 
 void Objects::allocate(uint64_t site, uint64_t address, uint64_t bytes, uint64_t context) {
-  insert(grouping_ == Grouping::kPaper
-             ? category_of(CategoryKind::kSizeClass,
-                           bytes < kPaperLargeBytes ? kPaperSmall : kPaperLarge)
-         : grouping_ == Grouping::kContext && context
-             ? category_of(CategoryKind::kSiteContext, site, context)
-             : category_of(CategoryKind::kSite, site),
-         address, bytes);
+  uint32_t category;
+  if (grouping_ == Grouping::kPaper)
+    category =
+        category_of(CategoryKind::kSizeClass, bytes < kPaperLargeBytes ? kPaperSmall : kPaperLarge);
+  else if (grouping_ == Grouping::kContext && context)
+    category = category_of(CategoryKind::kSiteContext, site, context);
+  else if (const auto cluster = clusters_ ? clusters_->find(site) : Clusters::const_iterator();
+           clusters_ && cluster != clusters_->end())
+    category = category_of(CategoryKind::kCluster, cluster->second);
+  else
+    category = category_of(CategoryKind::kSite, site);
+  insert(category, address, bytes);
 }
 
 void Objects::free(uint64_t address) {

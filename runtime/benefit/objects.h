@@ -15,12 +15,12 @@
 
 namespace smalloc::benefit {
 
-enum class CategoryKind { kSite, kStatic, kSizeClass, kSiteContext };
+enum class CategoryKind { kSite, kStatic, kSizeClass, kSiteContext, kCluster };
 
 /// What is on one page size or another together.
 struct Category {
   CategoryKind kind = CategoryKind::kSite;
-  uint64_t id = 0;         ///< site's id; of the segment or size class otherwise
+  uint64_t id = 0;         ///< site's id; of the segment, size class or cluster otherwise
   uint64_t context = 0;    ///< kSiteContext: which inlined copy of the site
   uint64_t peak_bytes = 0; ///< live at a time
   uint64_t heap_bytes = 0; ///< what a heap of its own would take
@@ -29,16 +29,19 @@ struct Category {
   uint64_t superpages() const { return (heap_bytes + (uint64_t{2} << 20) - 1) >> 21; }
 };
 
-/// by site; by site and inlined copy of it; or the paper's three: static, small dynamic (below 128 KiB), large dynamic.
-enum class Grouping { kSite, kContext, kPaper };
+/// by site; by site and inlined copy of it; the paper's three: static, small dynamic (below 128 KiB), large dynamic; or by clusters of
+/// sites (clusters.h), where each site that is in none stands for itself.
+enum class Grouping { kSite, kContext, kPaper, kDynamic };
 
 class Objects {
 public:
   static constexpr uint32_t kNone = UINT32_MAX; ///< stack, or allocated before the recording
 
+  using Clusters = std::unordered_map<uint64_t, uint64_t>; ///< by site
   /// gib_borders: objects of a GiB and more begin at a border of one, as they do in the allocator where 1 GiB pages are asked for.
-  explicit Objects(Grouping grouping, bool gib_borders = false)
-      : grouping_(grouping), gib_borders_(gib_borders) {}
+  /// clusters: for kDynamic; outlives this.
+  explicit Objects(Grouping grouping, bool gib_borders = false, const Clusters *clusters = nullptr)
+      : grouping_(grouping), gib_borders_(gib_borders), clusters_(clusters) {}
 
   void segment(uint64_t id, uint64_t start, uint64_t bytes);
   void allocate(uint64_t site, uint64_t address, uint64_t bytes, uint64_t context = 0);
@@ -69,6 +72,7 @@ private:
 
   Grouping grouping_;
   bool gib_borders_;
+  const Clusters *clusters_;
   std::vector<Category> categories_;
   std::vector<Heap> heaps_; // by category
   std::map<std::tuple<CategoryKind, uint64_t, uint64_t>, uint32_t> numbers_;

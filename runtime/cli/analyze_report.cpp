@@ -21,6 +21,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr size_t kMostNames = 4; // of a cluster's sites, in the table
+
 const char *kind_name(benefit::CategoryKind kind) {
   switch (kind) {
   case benefit::CategoryKind::kStatic:
@@ -29,6 +31,8 @@ const char *kind_name(benefit::CategoryKind kind) {
     return "size_class";
   case benefit::CategoryKind::kSiteContext:
     return "site_context";
+  case benefit::CategoryKind::kCluster:
+    return "dynamic";
   default:
     return "site";
   }
@@ -61,6 +65,17 @@ Json sizes_of(const RankedMapping &m) {
   return sizes;
 }
 
+Json members_of(const RankedMapping &m) {
+  Json sites = Json::array();
+  for (const ClusterMember &member : m.members)
+    sites.push_back(Json{{"id", hex(member.id)},
+                         {"function", text_or_null(member.function)},
+                         {"file", text_or_null(member.file)},
+                         {"line", member.line ? Json(member.line) : Json()},
+                         {"accesses", member.accesses}});
+  return sites;
+}
+
 std::string name_of(const RankedMapping &m) {
   return m.function.empty() ? hex(m.id) : readable_function(m.function);
 }
@@ -68,6 +83,14 @@ std::string name_of(const RankedMapping &m) {
 std::string place_of(const RankedMapping &m) {
   const bool site =
       m.kind == benefit::CategoryKind::kSite || m.kind == benefit::CategoryKind::kSiteContext;
+  if (!m.members.empty()) {
+    std::string names;
+    for (size_t i = 0; i < m.members.size() && i < kMostNames; i++)
+      names += (i ? ", " : "") + (m.members[i].function.empty()
+                                      ? hex(m.members[i].id)
+                                      : readable_function(m.members[i].function));
+    return m.members.size() > kMostNames ? names + ", ..." : names;
+  }
   std::string where = m.line ? fmt::format("{}:{}", m.file, m.line) : site ? "" : m.file;
   if (m.context)
     where += " in " + m.chain.substr(0, m.chain.find('\n'));
@@ -93,6 +116,10 @@ Json analyze_document(const AnalyzeWords &words, const ProfileOptions &options, 
     traces.push_back(Json{{"path", t.path},
                           {"build_id", text_or_null(t.build_id)},
                           {"sample_rate", t.rate},
+                          {"accesses_are", t.misses   ? "tlb-misses"
+                                           : t.faults ? "faults"
+                                                      : "accesses"},
+                          {"period", t.weight},
                           {"allocations", t.allocations},
                           {"accesses", t.accesses},
                           {"seconds", t.seconds},
@@ -101,30 +128,32 @@ Json analyze_document(const AnalyzeWords &words, const ProfileOptions &options, 
                           {"read_bytes", t.read_bytes}});
   for (size_t i = 0; i < p.mappings.size(); i++) {
     const RankedMapping &m = p.mappings[i];
-    mappings.push_back(
-        Json{{"rank", i + 1},
-             {"category", Json{{"kind", kind_name(m.kind)},
-                               {"id", hex(m.id)},
-                               {"context", m.context ? Json(hex(m.context)) : Json()},
-                               {"inlined_into", chain_of(m)},
-                               {"function", text_or_null(m.function)},
-                               {"file", text_or_null(m.file)},
-                               {"line", m.line ? Json(m.line) : Json()}}},
-             {"steerable", m.steerable},
-             {"page_bytes", page_bytes(m.result().page)},
-             {"superpages", m.result().page_count},
-             {"footprint_bytes", m.footprint_bytes},
-             {"accesses", m.accesses},
-             {"tlb_misses_base", m.tlb_misses_base},
-             {"tlb_misses", m.result().tlb_misses},
-             {"page_faults_base", m.page_faults_base},
-             {"page_faults", m.result().page_faults},
-             {"saved_cycles", m.mapping.saved_cycles},
-             {"saved_cycles_low", m.mapping.saved_cycles_low},
-             {"saved_cycles_high", m.mapping.saved_cycles_high},
-             {"pmb_percent", m.mapping.pmb_percent},
-             {"chosen", m.mapping.chosen},
-             {"sizes", sizes_of(m)}});
+    Json category = {{"kind", kind_name(m.kind)},
+                     {"id", hex(m.id)},
+                     {"context", m.context ? Json(hex(m.context)) : Json()},
+                     {"inlined_into", chain_of(m)},
+                     {"function", text_or_null(m.function)},
+                     {"file", text_or_null(m.file)},
+                     {"line", m.line ? Json(m.line) : Json()}};
+    if (!m.members.empty())
+      category["sites"] = members_of(m);
+    mappings.push_back(Json{{"rank", i + 1},
+                            {"category", category},
+                            {"steerable", m.steerable},
+                            {"page_bytes", page_bytes(m.result().page)},
+                            {"superpages", m.result().page_count},
+                            {"footprint_bytes", m.footprint_bytes},
+                            {"accesses", m.accesses},
+                            {"tlb_misses_base", m.tlb_misses_base},
+                            {"tlb_misses", m.result().tlb_misses},
+                            {"page_faults_base", m.page_faults_base},
+                            {"page_faults", m.result().page_faults},
+                            {"saved_cycles", m.mapping.saved_cycles},
+                            {"saved_cycles_low", m.mapping.saved_cycles_low},
+                            {"saved_cycles_high", m.mapping.saved_cycles_high},
+                            {"pmb_percent", m.mapping.pmb_percent},
+                            {"chosen", m.mapping.chosen},
+                            {"sizes", sizes_of(m)}});
   }
   return Json{{"schema", "smalloc.analyze/1"},
               {"traces", traces},
@@ -238,16 +267,25 @@ directives::File analyze_directives(const ProfileOptions &options, const Profile
   for (const RankedMapping &m : p.mappings) {
     if (!m.steerable)
       continue; // neither compiler nor allocator can move it
-    directives::Entry entry;
-    entry.page_shift = page_shift(m.mapping.chosen ? m.result().page : benefit::PageSize::kBase);
-    // Of 2 MiB, which the agent counts; pages of 64 KiB take none of them.
-    entry.superpages = m.result().page == benefit::PageSize::kMedium ? 0 : m.mapping.superpages;
-    entry.pmb_percent = std::round(m.mapping.pmb_percent * 10) / 10;
-    entry.comment = m.line ? fmt::format("{} {}:{}", readable_function(m.function), m.file, m.line)
-                           : readable_function(m.function);
-    if (m.context)
-      entry.comment += " in " + m.chain.substr(0, m.chain.find('\n'));
-    file.entries[{m.id, m.context != 0, m.context}] = entry;
+    const auto add = [&](uint64_t id, uint64_t superpages, std::string comment) {
+      directives::Entry entry;
+      entry.page_shift = page_shift(m.mapping.chosen ? m.result().page : benefit::PageSize::kBase);
+      entry.superpages = superpages; // of 2 MiB, whatever the page: what the agent counts
+      entry.pmb_percent = std::round(m.mapping.pmb_percent * 10) / 10;
+      entry.comment = std::move(comment);
+      file.entries[{id, m.context != 0, m.context}] = entry;
+    };
+    const auto words_of = [](const std::string &function, const std::string &path, unsigned line) {
+      return line ? fmt::format("{} {}:{}", readable_function(function), path, line)
+                  : readable_function(function);
+    };
+    for (const ClusterMember &member : m.members)
+      add(member.id, (member.heap_bytes + benefit::kSuperpageBytes - 1) / benefit::kSuperpageBytes,
+          words_of(member.function, member.file, member.line));
+    if (m.members.empty())
+      add(m.id, m.mapping.superpages,
+          words_of(m.function, m.file, m.line) +
+              (m.context ? " in " + m.chain.substr(0, m.chain.find('\n')) : ""));
   }
   directives::give_ranks(file);
   return file;

@@ -85,6 +85,11 @@ void explain_gaps(const Options &options, const Profile &p) {
             : "compile with -fplugin-arg-smalloc-profile-generate, then smalloc record --rate 1");
   }
   for (const TraceSummary &t : p.traces)
+    if (t.faults)
+      print_warning("no data accesses", t.path,
+                    "page faults were recorded: only first touches are known",
+                    "compile with -fplugin-arg-smalloc-profile-generate, then smalloc record");
+  for (const TraceSummary &t : p.traces)
     if (t.rate < 1 && t.regions < kFewRegions && p.has_accesses)
       print_warning(
           "few sampled regions", t.path,
@@ -219,6 +224,7 @@ int run_analyze(Options &options) {
     options.profile.budget_bytes = parse_budget(options.budget);
   options.profile.grouping = options.categories == "paper"     ? benefit::Grouping::kPaper
                              : options.categories == "context" ? benefit::Grouping::kContext
+                             : options.categories == "dynamic" ? benefit::Grouping::kDynamic
                                                                : benefit::Grouping::kSite;
   options.profile.rule = options.significance == "paper" ? benefit::SignificanceRule::kPaper
                                                          : benefit::SignificanceRule::kShare;
@@ -301,10 +307,10 @@ std::function<int()> declare(CLI::App &app) {
       ->type_name("SIZES");
   app.add_option(
          "--categories", options->categories,
-         "site; context: each inlined copy of a site by itself; or paper: static, small and "
-         "large dynamic data")
+         "site; context: each inlined copy of a site by itself; dynamic: sites that are accessed "
+         "alike together; or paper: static, small and large dynamic data")
       ->type_name("KIND")
-      ->check(CLI::IsMember({"site", "context", "paper"}).description(""));
+      ->check(CLI::IsMember({"site", "context", "dynamic", "paper"}).description(""));
   app.add_option("--significance", options->significance,
                  "share: 1 % of the cycles in misses, and 1 ms; paper: 100,000 TLB misses or 1,000 "
                  "faults a "

@@ -69,6 +69,7 @@ database::Analysis analysis_of(const Profile &p, const format::MachineProfile &m
     a.ranking.push_back({static_cast<int64_t>(i + 1),
                          m.kind == benefit::CategoryKind::kStatic      ? "static"
                          : m.kind == benefit::CategoryKind::kSizeClass ? "size_class"
+                         : !m.members.empty()                          ? "dynamic"
                          : m.context                                   ? "site_context"
                                                                        : "site",
                          fmt::format("{:016x}", m.id), m.function, m.file, int64_t{m.line},

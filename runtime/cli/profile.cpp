@@ -3,14 +3,17 @@
 // profile.cpp decides the passes over the traces: first what there is (objects, accesses, names), then every base mapping
 // at once, then the chosen set jointly, because categories share the TLB and savings do not add up.
 #include "runtime/cli/profile.h"
+#include "runtime/benefit/clusters.h"
 #include "runtime/benefit/evaluation.h"
 #include "runtime/cli/diagnostics.h"
+#include "runtime/cli/trace_follower.h"
 #include "runtime/trace/reader.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 #include <unordered_set>
 
@@ -29,6 +32,9 @@ struct Name {
   bool steerable = false;
 };
 
+constexpr size_t kMostClustered = 256; // sites: likenesses are counted for each pair
+constexpr double kLeastWindow = 64;    // runs of accesses
+
 // Everything summed over the traces.
 struct Total {
   double accesses = 0, misses_base = 0, faults_base = 0;
@@ -42,13 +48,6 @@ uint64_t pages_of(uint64_t bytes, PageSize size) {
 
 bool asks_for(const ProfileOptions &options, PageSize size) {
   return std::find(options.pages.begin(), options.pages.end(), size) != options.pages.end();
-}
-
-std::unique_ptr<trace::Reader> open_trace(const std::string &path) try {
-  return std::make_unique<trace::Reader>(path);
-} catch (const trace::TraceError &error) {
-  throw Failure{"cannot read the trace", path, error.what(), "smalloc record -o FILE -- ./app",
-                kFailed};
 }
 
 std::string value_of(const trace::Reader &reader, const char *key) {
@@ -95,68 +94,18 @@ void warn_of_damage(const trace::Reader &reader, const TraceSummary &summary) {
                   fmt::format("{} records make no sense and were skipped", reader.bad_records()));
 }
 
-uint64_t segment_id(std::string_view path) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (char c : path)
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
-}
-
-// Follows one trace: keeps its objects, and hands every run of accesses on. Without recorded accesses each new object
-// is written once, page by page: what first touch costs can be told at least.
-class Follower {
-public:
-  using OnAccess = std::function<void(uint64_t address, benefit::Objects::Place, uint64_t repeats)>;
-  Follower(const ProfileOptions &options, bool has_accesses, OnAccess on_access)
-      : objects_(options.grouping, asks_for(options, PageSize::kGigantic)),
-        has_accesses_(has_accesses), on_access_(std::move(on_access)) {}
-
-  void event(const trace::Event &e) {
-    switch (e.type) {
-    case trace::Type::kSegment:
-      objects_.segment(segment_id(e.text), e.address, e.bytes);
-      break;
-    case trace::Type::kAllocate:
-      objects_.allocate(e.site, e.address, e.bytes, e.context);
-      touch(e);
-      break;
-    case trace::Type::kReallocate:
-      objects_.free(e.old_address);
-      objects_.allocate(e.site, e.address, e.bytes, e.context);
-      touch(e);
-      break;
-    case trace::Type::kFree:
-      objects_.free(e.address);
-      break;
-    case trace::Type::kAccess:
-      for (const trace::AccessRun &run : e.accesses)
-        on_access_(run.address, objects_.find(run.address), run.repeats);
-      break;
-    default:
-      break;
-    }
-  }
-  benefit::Objects &objects() { return objects_; }
-
-private:
-  void touch(const trace::Event &e) {
-    constexpr uint64_t kMostPages = 1 << 22;
-    if (has_accesses_)
-      return;
-    for (uint64_t offset = 0; offset < e.bytes && offset >> 12 < kMostPages; offset += 4096)
-      on_access_(e.address + offset, objects_.find(e.address + offset), 0);
-  }
-  benefit::Objects objects_;
-  bool has_accesses_;
-  OnAccess on_access_;
-};
-
 // What is the same of a trace and a copy of it, and of no two recordings: process, machine, time; and how much there is.
 std::string identity_of(const trace::Reader &reader) {
   std::string words = fmt::format("{} {}", reader.file_bytes(), reader.chunks());
   for (const auto &[key, value] : reader.header())
     words += fmt::format("\n{}={}", key, value);
   return words;
+}
+
+benefit::Sample sample_of(const TraceSummary &trace) {
+  if (trace.accesses == 0)
+    return {};
+  return {trace.rate, trace.weight, trace.misses};
 }
 
 class Analysis {
@@ -167,6 +116,8 @@ public:
 
   Profile run() {
     survey();
+    if (options_.grouping == benefit::Grouping::kDynamic)
+      cluster();
     rank();
     if (std::count_if(profile_.mappings.begin(), profile_.mappings.end(),
                       [](const RankedMapping &m) { return m.mapping.chosen; }) > 1)
@@ -209,19 +160,22 @@ private:
       summary.build_id = value_of(*reader, "build_id");
       summary.program = value_of(*reader, "program");
       summary.rate = reader->rate();
+      summary.misses = value_of(*reader, "samples") == "tlb-misses";
+      summary.faults = value_of(*reader, "samples") == "faults";
+      if (summary.misses)
+        summary.weight = std::max(std::strtod(value_of(*reader, "period").c_str(), nullptr), 1.0);
       summary.file_bytes = reader->file_bytes();
       summary.read_bytes = reader->file_bytes() - reader->skipped_bytes();
       std::unordered_set<uint64_t> regions;
       uint64_t last_ns = 0;
-      std::map<CategoryKey, double> accesses;
-      Follower follower(options_, true,
-                        [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats) {
-                          regions.insert(address >> 21);
-                          const double n = static_cast<double>(repeats + 1) / summary.rate;
-                          summary.accesses += n;
-                          if (place.category != benefit::Objects::kNone)
-                            follower_->objects().categories()[place.category].accesses += n;
-                        });
+      TraceFollower follower(
+          objects(), true, [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats) {
+            regions.insert(address >> 21);
+            const double n = static_cast<double>(repeats + 1) * summary.weight / summary.rate;
+            summary.accesses += n;
+            if (place.category != benefit::Objects::kNone)
+              follower_->objects().categories()[place.category].accesses += n;
+          });
       follower_ = &follower;
       read(*reader, t, "reading", [&](const trace::Event &e) {
         last_ns = std::max(last_ns, e.time_ns);
@@ -239,15 +193,7 @@ private:
       });
       summary.seconds = static_cast<double>(last_ns) / 1e9;
       warn_of_damage(*reader, summary);
-      numbers_.emplace_back();
-      for (const benefit::Category &c : follower.objects().categories()) {
-        numbers_.back().push_back(key_of(c));
-        Total &total = totals_[key_of(c)];
-        total.accesses += c.accesses;
-        total.heap_bytes = std::max(total.heap_bytes, c.heap_bytes);
-        total.gib_pages = std::max(total.gib_pages, c.gib_pages);
-        total.peak_bytes = std::max(total.peak_bytes, c.peak_bytes);
-      }
+      count(follower.objects());
       summary.regions = regions.size();
       seconds_ += summary.seconds;
       profile_.has_accesses |= summary.accesses > 0;
@@ -257,6 +203,106 @@ private:
     profile_.categories = totals_.size();
     if (options_.seconds > 0)
       seconds_ = options_.seconds;
+  }
+
+  // In the whole program.
+  double scaled(size_t trace, uint64_t repeats) const {
+    const TraceSummary &summary = profile_.traces[trace];
+    return static_cast<double>(repeats + 1) * summary.weight / summary.rate;
+  }
+
+  void count(const benefit::Objects &objects) {
+    numbers_.emplace_back();
+    for (const benefit::Category &c : objects.categories()) {
+      numbers_.back().push_back(key_of(c));
+      Total &total = totals_[key_of(c)];
+      total.accesses += c.accesses;
+      total.heap_bytes = std::max(total.heap_bytes, c.heap_bytes);
+      total.gib_pages = std::max(total.gib_pages, c.gib_pages);
+      total.peak_bytes = std::max(total.peak_bytes, c.peak_bytes);
+    }
+  }
+
+  // Joins sites that are accessed alike (benefit/clusters.h), and counts again by what they are joined to. A window is as long
+  // as the base pages' TLB reaches: sites that take turns within it need it at the same time.
+  void cluster() {
+    std::vector<CategoryKey> sites;
+    for (const auto &[key, total] : totals_)
+      if (std::get<0>(key) == CategoryKind::kSite && total.accesses > 0)
+        sites.push_back(key);
+    std::stable_sort(sites.begin(), sites.end(), [&](const CategoryKey &a, const CategoryKey &b) {
+      return totals_[a].accesses > totals_[b].accesses;
+    });
+    if (sites.size() > kMostClustered)
+      sites.resize(kMostClustered); // the rest is hardly accessed, and stays apart
+    benefit::Affinity affinity(sites.size());
+    for (size_t t = 0; t < paths_.size(); t++) {
+      std::vector<size_t> members(numbers_[t].size(), SIZE_MAX);
+      for (size_t i = 0; i < members.size(); i++)
+        if (const auto at = std::find(sites.begin(), sites.end(), numbers_[t][i]);
+            at != sites.end())
+          members[i] = static_cast<size_t>(at - sites.begin());
+      const double reach = static_cast<double>(costs_.base().entries) * profile_.traces[t].rate;
+      const auto window = static_cast<size_t>(std::max(reach, kLeastWindow));
+      size_t runs = 0;
+      TraceFollower follower(
+          objects(), true, [&](uint64_t, benefit::Objects::Place place, uint64_t repeats) {
+            if (place.category < members.size() && members[place.category] != SIZE_MAX)
+              affinity.access(members[place.category], scaled(t, repeats));
+            if (++runs % window == 0)
+              affinity.end_window();
+          });
+      const auto reader = open_trace(paths_[t]);
+      read(*reader, t, "clustering", [&](const trace::Event &e) { follower.event(e); });
+      affinity.end_window();
+    }
+    std::vector<double> bytes;
+    std::vector<int> apart; // what directives can reach, and what they cannot
+    for (const CategoryKey &key : sites) {
+      bytes.push_back(static_cast<double>(totals_[key].peak_bytes));
+      apart.push_back(names_[key].steerable);
+    }
+    const std::vector<size_t> clusters = benefit::clusters_of(affinity, bytes, apart);
+    std::map<size_t, std::vector<CategoryKey>> members;
+    for (size_t i = 0; i < sites.size(); i++)
+      members[clusters[i]].push_back(sites[i]);
+    for (auto &[number, keys] : members) {
+      if (keys.size() == 1)
+        continue;
+      std::string ids;
+      for (const CategoryKey &key : std::set<CategoryKey>(keys.begin(), keys.end()))
+        ids += fmt::format("{:016x}", std::get<1>(key));
+      const uint64_t id = segment_id(ids); // the same for the same sites
+      for (const CategoryKey &key : keys) {
+        clusters_[std::get<1>(key)] = id;
+        const Name &name = names_[key];
+        members_[id].push_back({std::get<1>(key), name.function, name.file, name.line,
+                                name.steerable, totals_[key].accesses, totals_[key].heap_bytes});
+      }
+    }
+    recount();
+  }
+
+  // The same objects, by cluster.
+  void recount() {
+    totals_.clear();
+    numbers_.clear();
+    for (size_t t = 0; t < paths_.size(); t++) {
+      TraceFollower follower(
+          objects(), true, [&](uint64_t, benefit::Objects::Place place, uint64_t repeats) {
+            if (place.category != benefit::Objects::kNone)
+              follower_->objects().categories()[place.category].accesses += scaled(t, repeats);
+          });
+      follower_ = &follower;
+      const auto reader = open_trace(paths_[t]);
+      read(*reader, t, "counting", [&](const trace::Event &e) { follower.event(e); });
+      count(follower.objects());
+    }
+    profile_.categories = totals_.size();
+  }
+
+  benefit::Objects objects() const {
+    return benefit::Objects(options_.grouping, asks_for(options_, PageSize::kGigantic), &clusters_);
   }
 
   // Each category of a mapping with its page size; all others are on base pages.
@@ -278,14 +324,13 @@ private:
       }
       if (all_last)
         lanes.emplace_back(numbers.size(), PageSize::kSuper);
-      benefit::Evaluation evaluation(
-          costs_, std::move(lanes), {profile_.traces[t].accesses > 0 ? profile_.traces[t].rate : 1},
-          options_.threads);
-      Follower follower(options_, profile_.traces[t].accesses > 0,
-                        [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats) {
-                          evaluation.access(address, place.packed, place.category, repeats,
-                                            place.in_gib);
-                        });
+      benefit::Evaluation evaluation(costs_, std::move(lanes), sample_of(profile_.traces[t]),
+                                     options_.threads);
+      TraceFollower follower(
+          objects(), profile_.traces[t].accesses > 0,
+          [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats) {
+            evaluation.access(address, place.packed, place.category, repeats, place.in_gib);
+          });
       read(*reader, t, what, [&](const trace::Event &e) { follower.event(e); });
       evaluation.finish();
       take(evaluation);
@@ -409,6 +454,10 @@ private:
         m.file = name->second.file;
         m.line = name->second.line;
         m.steerable = name->second.steerable;
+      } else if (m.kind == CategoryKind::kCluster) {
+        m.members = members_[m.id];
+        m.steerable = m.members.front().steerable; // all of them, or none
+        m.function = fmt::format("{} sites", m.members.size());
       } else if (m.kind == CategoryKind::kSizeClass) {
         static const char *const kPaper[] = {"static", "small dynamic", "large dynamic"};
         m.function = kPaper[std::min<uint64_t>(m.id, 2)];
@@ -458,7 +507,9 @@ private:
   std::map<uint64_t, std::string> chains_; ///< by context
   double seconds_ = 0;
   Profile profile_;
-  Follower *follower_ = nullptr; // of the survey
+  TraceFollower *follower_ = nullptr;                      // of the survey
+  benefit::Objects::Clusters clusters_;                    ///< by site; empty: none were asked for
+  std::map<uint64_t, std::vector<ClusterMember>> members_; ///< by cluster, most accesses first
 };
 
 } // namespace

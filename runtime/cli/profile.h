@@ -32,7 +32,10 @@ struct ProfileOptions {
 struct TraceSummary {
   std::string path, build_id, program;
   double rate = 1, accesses = 0, seconds = 0;
-  size_t regions = 0; ///< of 2 MiB, with recorded accesses
+  size_t regions = 0;  ///< of 2 MiB, with recorded accesses
+  double weight = 1;   ///< accesses that each recorded one stands for: a PMU's period
+  bool misses = false; ///< each of them missed the TLB on base pages
+  bool faults = false; ///< each of them was a page fault
   uint64_t allocations = 0;
   uint64_t file_bytes = 0, read_bytes = 0;
   bool complete = false; ///< the process came to its end, and so does the file
@@ -49,6 +52,16 @@ struct SizeResult {
   double saved_cycles = 0, saved_cycles_low = 0, saved_cycles_high = 0, pmb_percent = 0;
 };
 
+/// A site of a cluster.
+struct ClusterMember {
+  uint64_t id = 0;
+  std::string function, file;
+  unsigned line = 0;
+  bool steerable = false;
+  double accesses = 0;
+  uint64_t heap_bytes = 0; ///< what a heap of its own would take
+};
+
 /// One base mapping, with what people and files call its category.
 struct RankedMapping {
   benefit::Mapping
@@ -61,6 +74,7 @@ struct RankedMapping {
   bool steerable = false;       ///< an id of the plugin's: a directive can reach it
   std::string function, file;
   unsigned line = 0;
+  std::vector<ClusterMember> members; ///< of a cluster, most accesses first; else empty
   double accesses = 0;
   uint64_t footprint_bytes = 0;
   double tlb_misses_base = 0, page_faults_base = 0;
@@ -81,7 +95,7 @@ struct Profile {
   size_t categories = 0; ///< also those that were not evaluated
 };
 
-/// Reads each trace two or three times. progress(fraction, what) is called now and then. Throws Failure for files that
+/// Reads each trace two or three times, for clusters twice more. progress(fraction, what) is called now and then. Throws Failure for files that
 /// cannot be read.
 Profile analyse(const ProfileOptions &options, const benefit::CostModel &costs,
                 const std::function<void(double, const char *)> &progress);

@@ -291,4 +291,21 @@ TEST(EvaluationOfSizes, EachAccessOfAPmuStandsForItsPeriod) {
   EXPECT_NEAR(told.counts(0).tlb_misses / all.counts(0).tlb_misses, 1, 0.05);
 }
 
+TEST(EvaluationOfSizes, WhatMissedOnBasePagesMissesThereForEver) {
+  // Misses that a PMU told, one of 100: two pages in turn, which any list would hold; a third category beside them.
+  for (const bool shared : {false, true}) {
+    const CostModel costs(machine_of_sizes(shared));
+    Evaluation e(costs, {{}, {kSuper}, {kSuper, kSuper}}, {1, 100, true}, 1);
+    for (uint64_t i = 0; i < 50; i++) {
+      e.access(0x10000000 + i % 2 * 4096, i % 2 * 4096, 0, 0);
+      e.access(0x20000000, 0, 1, 0);
+    }
+    e.finish();
+    EXPECT_EQ(e.counts(0).tlb_misses, 100 * 100);
+    EXPECT_EQ(e.counts(0).page_faults, 3);
+    EXPECT_EQ(e.counts(1).tlb_misses, 50 * 100 + 1); // the first touch of its superpage
+    EXPECT_EQ(e.counts(2).tlb_misses, 2);
+  }
+}
+
 } // namespace

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// trace_follower.cpp decides which events change objects: a reallocation is a free and an allocation.
+#include "runtime/cli/trace_follower.h"
+
+#include "runtime/cli/diagnostics.h"
+
+namespace smalloc::cli {
+
+std::unique_ptr<trace::Reader> open_trace(const std::string &path) try {
+  return std::make_unique<trace::Reader>(path);
+} catch (const trace::TraceError &error) {
+  throw Failure{"cannot read the trace", path, error.what(), "smalloc record -o FILE -- ./app",
+                kFailed};
+}
+
+uint64_t segment_id(std::string_view path) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (char c : path)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+void TraceFollower::event(const trace::Event &e) {
+  switch (e.type) {
+  case trace::Type::kSegment:
+    objects_.segment(segment_id(e.text), e.address, e.bytes);
+    break;
+  case trace::Type::kAllocate:
+    objects_.allocate(e.site, e.address, e.bytes, e.context);
+    touch(e);
+    break;
+  case trace::Type::kReallocate:
+    objects_.free(e.old_address);
+    objects_.allocate(e.site, e.address, e.bytes, e.context);
+    touch(e);
+    break;
+  case trace::Type::kFree:
+    objects_.free(e.address);
+    break;
+  case trace::Type::kAccess:
+    for (const trace::AccessRun &run : e.accesses)
+      on_access_(run.address, objects_.find(run.address), run.repeats);
+    break;
+  default:
+    break;
+  }
+}
+
+void TraceFollower::touch(const trace::Event &e) {
+  constexpr uint64_t kMostPages = 1 << 22;
+  if (has_accesses_)
+    return;
+  for (uint64_t offset = 0; offset < e.bytes && offset >> 12 < kMostPages; offset += 4096)
+    on_access_(e.address + offset, objects_.find(e.address + offset), 0);
+}
+
+} // namespace smalloc::cli

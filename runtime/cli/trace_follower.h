@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// trace_follower.h decides how a trace's events become accesses to categories: its objects are followed, and every run of accesses is
+// handed on with the category that it falls into. Without recorded accesses each new object is written once, page by
+// page: what first touch costs can be told at least.
+#pragma once
+
+#include "runtime/benefit/objects.h"
+#include "runtime/trace/reader.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace smalloc::cli {
+
+/// Throws Failure.
+std::unique_ptr<trace::Reader> open_trace(const std::string &path);
+
+/// Of a segment's static data, as a category.
+uint64_t segment_id(std::string_view path);
+
+class TraceFollower {
+public:
+  using OnAccess = std::function<void(uint64_t address, benefit::Objects::Place, uint64_t repeats)>;
+  TraceFollower(benefit::Objects objects, bool has_accesses, OnAccess on_access)
+      : objects_(std::move(objects)), has_accesses_(has_accesses),
+        on_access_(std::move(on_access)) {}
+
+  void event(const trace::Event &event);
+  benefit::Objects &objects() { return objects_; }
+
+private:
+  void touch(const trace::Event &event);
+
+  benefit::Objects objects_;
+  bool has_accesses_;
+  OnAccess on_access_;
+};
+
+} // namespace smalloc::cli
