@@ -8,6 +8,7 @@
 #include "runtime/cli/installation.h"
 #include "runtime/cli/launch.h"
 #include "runtime/cli/output.h"
+#include "runtime/cli/record_source.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/trace/reader.h"
 #include "runtime/trace/region_sample.h"
@@ -36,7 +37,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-  std::string output;
+  std::string output, source;
+  uint64_t period = 0;  // 0: the source's own
   double rate = 0;      // 0: the library's own
   uint64_t samples = 0; // 0: any number
   bool dry_run = false, quiet = false;
@@ -44,8 +46,7 @@ struct Options {
 };
 
 // Throws for what cannot be recorded: better than an empty trace.
-void check_program(const std::string &program) {
-  const Target target = inspect(program);
+void check_program(const std::string &program, const Target &target) {
   if (target.is_static || !target.preloadable)
     throw Failure{"cannot record the command", program, target.obstacle, target.hint, kRunFailed};
 }
@@ -172,8 +173,13 @@ void note_run(const std::string &path, pid_t child, const std::vector<std::strin
 int record_command(const Options &options) {
   set_quiet(options.quiet);
   std::vector<std::string> command = command_of(*options.app, "record", "record");
-  if (const auto program = find_program(command.front()))
-    check_program(*program);
+  Target target;
+  if (const auto program = find_program(command.front())) {
+    target = inspect(*program);
+    check_program(*program, target);
+  }
+  const RecordSource source =
+      choose_source(options.source, options.period, target.tells_accesses, pmu::kernel_probe());
 
   const std::string name = fs::path(command.front()).filename().string();
   const std::string pattern =
@@ -185,10 +191,13 @@ int record_command(const Options &options) {
       library_to_preload("libsmalloc_feedback.so"),
       "heap:off,trace:" + absolute +
           (options.rate > 0 ? fmt::format(",rate:{}", options.rate) : std::string()) +
-          (options.samples > 0 ? fmt::format(",samples:{}", options.samples) : std::string()));
+          (options.samples > 0 ? fmt::format(",samples:{}", options.samples) : std::string()) +
+          source.setting);
   if (options.dry_run)
     return print_environment(environment, command);
   check_folder(pattern);
+  if (!source.note.empty())
+    print_note(source.note);
   if (!by_process)
     for (const std::string &old : traces_of(pattern, fs::file_time_type::min()))
       make_room(old);
@@ -275,6 +284,24 @@ std::function<int()> declare(CLI::App &app) {
                        : "not a number of regions from 1 to 1048576";
           },
           ""));
+  app.add_option("--source", options->source,
+                 "Who tells data accesses: pmu, samples of those that miss the TLB; instrumented, "
+                 "the program itself; faults, first touches alone; auto: the program if it can, "
+                 "else the PMU if there is one")
+      ->type_name("SOURCE")
+      ->check(CLI::IsMember({"auto", "pmu", "instrumented", "faults"}).description(""));
+  app.add_option("--period", options->period, "Of so many TLB misses the PMU tells one (1009)")
+      ->type_name("N")
+      ->check(CLI::Validator(
+          [](const std::string &text) {
+            uint64_t n = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+            return error == std::errc() && end == text.data() + text.size() && n >= 1 &&
+                           n <= uint64_t{1} << 32
+                       ? std::string()
+                       : "not a number from 1 to 4294967296";
+          },
+          ""));
   app.add_flag("-n,--dry-run", options->dry_run,
                "Print the environment and the command, run nothing");
   app.add_flag("-q,--quiet", options->quiet, "No notes on standard error");
@@ -289,7 +316,7 @@ const Verb kRecordVerb = {
     "run a program and record what it does with its memory",
     "Writes a trace of every allocation, free and reallocation, with its site and thread, "
     "and of page faults. Nothing needs to be recompiled for that. Data accesses are recorded of "
-    "programs compiled with -fplugin-arg-smalloc-profile-generate. Keeps "
+    "programs compiled with -fplugin-arg-smalloc-profile-generate, or sampled by the PMU. Keeps "
     "the command's status.",
     {{"smalloc record -- ./app input.dat",
       "writes smalloc.app.PID.trace and names the next command"},

@@ -79,6 +79,8 @@ TracedMisses misses_of_trace(const std::string &path, uint64_t reach_pages,
     std::unordered_set<uint64_t> pages;
     std::vector<uint64_t> batch;
     double misses_before = 0;
+    const auto samples = reader.header().find("samples");
+    const bool each_missed = samples != reader.header().end() && samples->second == "tlb-misses";
     reader.read([&](const trace::Event &event) {
       if (event.type != trace::Type::kAccess)
         return;
@@ -91,7 +93,8 @@ TracedMisses misses_of_trace(const std::string &path, uint64_t reach_pages,
       }
       tlb.access(batch);
       const double misses_now = tlb.misses(capacity);
-      result.misses += (misses_now - misses_before) * static_cast<double>(event.weight) / rate;
+      result.misses += (each_missed ? accesses : misses_now - misses_before) *
+                       static_cast<double>(event.weight) / rate;
       misses_before = misses_now;
       result.accesses += accesses * static_cast<double>(event.weight) / rate;
     });

@@ -134,7 +134,7 @@ std::string table_of_machine(const std::string &preset) {
   return {};
 }
 
-std::optional<EventCode> find_event(Quantity quantity, const std::string &table) {
+std::optional<EventCode> encode_event(const std::string &name, const std::string &table) {
   std::string tables[2] = {table, {}};
   if (table.empty()) {
     tables[0] = table_of_machine(smalloc_machine_native()->name);
@@ -142,9 +142,15 @@ std::optional<EventCode> find_event(Quantity quantity, const std::string &table)
   }
   for (const std::string &one : tables)
     if (!one.empty())
-      for (const char *name : names_of(quantity))
-        if (auto code = encode(one == "-" ? name : one + "::" + name))
-          return code;
+      if (auto code = encode(one == "-" ? name : one + "::" + name))
+        return code;
+  return std::nullopt;
+}
+
+std::optional<EventCode> find_event(Quantity quantity, const std::string &table) {
+  for (const char *name : names_of(quantity))
+    if (auto code = encode_event(name, table))
+      return code;
   return generic(quantity);
 }
 

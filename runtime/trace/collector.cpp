@@ -42,6 +42,7 @@ Output g_output;
 Settings g_settings;
 RegionSample g_sample;
 void (*g_lowered)(); // is told when the sample's threshold falls
+void (*g_finishing)(), (*g_forked)();
 const char *g_source = "preload";
 bool g_started, g_refused;
 EventClock g_clock;
@@ -212,20 +213,24 @@ ThreadChunk *idle_chunk() {
   return list;
 }
 
+ThreadChunk *create_chunk(uint64_t id, size_t extra_bytes) {
+  ThreadChunk *chunk = ThreadChunk::create(g_output, id, extra_bytes);
+  ThreadChunk *head = g_chunks.load();
+  do {
+    if (!chunk)
+      return nullptr;
+    chunk->next = head;
+  } while (!g_chunks.compare_exchange_weak(head, chunk));
+  return chunk;
+}
+
 bool enter_thread(ThreadState &state) {
   const uint64_t id = g_next_thread.fetch_add(1);
   ThreadChunk *chunk = idle_chunk();
-  if (chunk) {
+  if (chunk)
     chunk->restart(id);
-  } else {
-    chunk = ThreadChunk::create(g_output, id, kToldKept * sizeof(uint64_t));
-    if (!chunk)
-      return false;
-    ThreadChunk *head = g_chunks.load();
-    do
-      chunk->next = head;
-    while (!g_chunks.compare_exchange_weak(head, chunk));
-  }
+  else if (!(chunk = create_chunk(id, kToldKept * sizeof(uint64_t))))
+    return false;
   state.chunk = chunk;
   state.told_start = static_cast<uint64_t *>(chunk->extra());
   state.told.next = state.told.end = state.told_start;
@@ -328,6 +333,8 @@ void open_trace(uint64_t parent) {
   char build_id[2 * 64 + 1], rate[48];
   executable_build_id(build_id, sizeof build_id);
   rate_text(g_sample.threshold(), rate, sizeof rate);
+  if (g_settings.samples_event)
+    rate[0] = '1', rate[1] = 0; // of regions; none is told by the program itself
   int n = snprintf(header, sizeof header,
                    "program=%s\nbuild_id=%s\npid=%d\nhost=%s\nstart=%lld\nsource=%s\nrate=%s\n"
                    "base_page_bytes=%ld\n",
@@ -336,6 +343,10 @@ void open_trace(uint64_t parent) {
   if (n > 0 && parent)
     n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "parent=%llu\n",
                   static_cast<unsigned long long>(parent));
+  if (n > 0 && g_settings.samples_event)
+    n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "samples=%s\nperiod=%llu\n",
+                  g_settings.event.kind == SampleKind::kFaults ? "faults" : "tlb-misses",
+                  static_cast<unsigned long long>(g_settings.event.period));
   g_clock.start();
   g_process = getpid();
   const int error = g_output.open(path, header, static_cast<size_t>(n));
@@ -382,6 +393,8 @@ void in_child() {
   g_named.clear();
   g_next_faults_ns = 0;
   open_trace(g_forking);
+  if (g_forked)
+    g_forked();
 }
 
 void begin() {
@@ -389,7 +402,10 @@ void begin() {
   const Inside inside;
   g_key_made = pthread_key_create(&g_key, leave_thread) == 0;
   pthread_atfork(before_fork, nullptr, in_child);
-  g_sample.open(g_settings.threshold, g_settings.samples);
+  if (g_settings.samples_event)
+    g_sample.open(0, 0);
+  else
+    g_sample.open(g_settings.threshold, g_settings.samples);
   open_trace(0);
 }
 
@@ -495,6 +511,8 @@ void note_walk(uint64_t iterations, const WalkReference *references, size_t coun
         return true;
     return false;
   };
+  if (g_sample.threshold() == 0)
+    return;
   bool any = g_sample.threshold() == kEveryRegion;
   for (size_t i = 0; i < count && !any; i++)
     any = sampled(references[i]);
@@ -531,6 +549,8 @@ void finish() {
   if (!g_output.recording() || getpid() != g_process)
     return;
   const Inside inside;
+  if (g_finishing)
+    g_finishing();
   uint64_t now;
   if (ready(t_state, now)) {
     note_faults(t_state, now);
@@ -540,5 +560,20 @@ void finish() {
     chunk->flush();
   g_output.close();
 }
+
+const SampledEvent *event_to_sample() {
+  return g_settings.samples_event ? &g_settings.event : nullptr;
+}
+
+ThreadChunk *new_chunk() { return create_chunk(g_next_thread.fetch_add(1), 0); }
+
+uint64_t since_start(uint64_t monotonic_ns) { return g_clock.since_start(monotonic_ns); }
+
+LeaveOut::LeaveOut() : before_(t_state.inside) { t_state.inside = true; }
+LeaveOut::~LeaveOut() { t_state.inside = before_; }
+void leave_out_this_thread() { t_state.inside = true; }
+
+void when_finishing(void (*call)()) { g_finishing = call; }
+void when_forked(void (*call)()) { g_forked = call; }
 
 } // namespace smalloc::trace

@@ -6,6 +6,7 @@
 #define RUNTIME_TRACE_COLLECTOR_H
 
 #include "runtime/trace/format.h"
+#include "runtime/trace/sampled_event.h"
 
 struct smalloc_cell;
 struct smalloc_told;
@@ -44,6 +45,30 @@ void note_walk(uint64_t iterations, const WalkReference *references, size_t coun
 void note_phase(const char *name);
 /// Writes what all threads have, and stops.
 void finish();
+
+// --- For who samples the process from outside of its threads (runtime/sampling). ---
+class ThreadChunk;
+/// What SMALLOC_CONF=event: asks for; nullptr: nothing, the program tells its accesses.
+const SampledEvent *event_to_sample();
+/// Another thread of the trace, written by the caller alone, flushed with all others. nullptr: no memory.
+ThreadChunk *new_chunk();
+/// In the trace's time.
+uint64_t since_start(uint64_t monotonic_ns);
+/// While it is there, what this thread allocates is not recorded.
+class LeaveOut {
+public:
+  LeaveOut();
+  ~LeaveOut();
+  LeaveOut(const LeaveOut &) = delete;
+  LeaveOut &operator=(const LeaveOut &) = delete;
+
+private:
+  bool before_;
+};
+void leave_out_this_thread();
+/// Is called before the recording ends, and in each child of fork when its own has begun.
+void when_finishing(void (*call)());
+void when_forked(void (*call)());
 
 } // namespace smalloc::trace
 #endif

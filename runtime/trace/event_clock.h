@@ -54,6 +54,11 @@ public:
     return t.last_ns = now;
   }
 
+  /// A reading of CLOCK_MONOTONIC by somebody else.
+  uint64_t since_start(uint64_t monotonic_ns) const {
+    return monotonic_ns > start_ns_ ? monotonic_ns - start_ns_ : 0;
+  }
+
 private:
   static constexpr uint64_t kMillisecond = 1000000, kUnit = uint64_t{1} << 24;
   /// Some 50 us: so much may be lost where the frequency was estimated badly.

@@ -67,6 +67,12 @@ bool read_settings(Settings &settings) {
   settings.threshold = static_cast<uint64_t>(rate * static_cast<double>(kEveryRegion) + 0.5);
   if (settings.threshold == 0)
     settings.threshold = 1;
+  char event[160] = "";
+  if (conf && find_conf_key(conf, "event", event, sizeof event)) {
+    settings.samples_event = parse_event(event, settings.event);
+    if (!settings.samples_event)
+      say_bad_value("event", event, "what smalloc record --source passes");
+  }
   return !conf || !find_conf_key(conf, "trace", settings.pattern, sizeof settings.pattern) ||
          strcmp(settings.pattern, "off") != 0;
 }

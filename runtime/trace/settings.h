@@ -5,6 +5,8 @@
 #ifndef RUNTIME_TRACE_SETTINGS_H
 #define RUNTIME_TRACE_SETTINGS_H
 
+#include "runtime/trace/sampled_event.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +16,8 @@ struct Settings {
   char pattern[4096]; ///< of the file's name; empty: none was named
   uint64_t threshold; ///< of region_hash()
   uint64_t samples;   ///< most regions that are sampled at a time; 0: any number
+  SampledEvent event; ///< if samples_event
+  bool samples_event; ///< the kernel tells accesses, not the program
 };
 
 /// What SMALLOC_CONF says. False: do not record, whoever asks.

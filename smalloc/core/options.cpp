@@ -194,6 +194,7 @@ const Key kKeys[] = {
        return parse_number(v, regions) && regions >= 1 && regions <= kMostSamples;
      },
      "a number of regions from 1 to 1048576"},
+    {"event", [](Text v, Options &) { return v.size > 0; }, "what smalloc record --source passes"},
     {"debug", [](Text v, Options &o) { return parse_switch(v, o.debug); }, kSwitch},
     {"abort", [](Text v, Options &o) { return parse_switch(v, o.abort_on_error); },
      "true or false"},

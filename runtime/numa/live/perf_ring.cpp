@@ -55,7 +55,7 @@ bool PerfRing::decode(const unsigned char *record, size_t bytes, PerfSample &s) 
   if ((sample_type_ & PERF_SAMPLE_IDENTIFIER && !fields.take(ignored)) ||
       (sample_type_ & PERF_SAMPLE_IP && !fields.take(s.ip)) ||
       (sample_type_ & PERF_SAMPLE_TID && !fields.take(s.process, s.thread)) ||
-      (sample_type_ & PERF_SAMPLE_TIME && !fields.take(ignored)) ||
+      (sample_type_ & PERF_SAMPLE_TIME && !fields.take(s.time_ns)) ||
       (sample_type_ & PERF_SAMPLE_ADDR && !fields.take(s.address)) ||
       (sample_type_ & PERF_SAMPLE_CPU && !fields.take(s.cpu, reserved)) ||
       (sample_type_ & PERF_SAMPLE_PERIOD && !fields.take(ignored)))

@@ -15,7 +15,7 @@ namespace smalloc::numa {
 inline constexpr unsigned kPerfRegisters = 16;
 
 struct PerfSample {
-  uint64_t ip, address, data_source;
+  uint64_t ip, address, data_source, time_ns;
   uint32_t process, thread, cpu;
   bool has_registers;
   uint64_t registers[kPerfRegisters];

@@ -11,10 +11,10 @@ constexpr unsigned kExtended = 0x20, kAlignment = 0x00; // the second byte of an
 constexpr unsigned kEvents = 0x42, kSource = 0x43;      // of header & 0xcf
 constexpr unsigned kContext = 0x64, kOperation = 0x48;  // of header & 0xfc
 constexpr unsigned kCounter = 0x98, kAddress = 0xb0;    // of header & 0xf8
-constexpr unsigned kInstructionAddress = 0, kDataAddress = 2;     // indices of address packets
-constexpr unsigned kTotalLatency = 0;                             // of counter packets
-constexpr unsigned kLoadOrStore = 1;                              // of operation packets
-constexpr unsigned kRefill = 3, kLastLevelMiss = 9, kRemote = 10; // bits of events
+constexpr unsigned kInstructionAddress = 0, kDataAddress = 2; // indices of address packets
+constexpr unsigned kTotalLatency = 0;                         // of counter packets
+constexpr unsigned kLoadOrStore = 1;                          // of operation packets
+constexpr unsigned kRefill = 3, kTlbWalk = 5, kLastLevelMiss = 9, kRemote = 10; // bits of events
 /// Bits 63 to 56: a tag of data, exception level and security of code.
 constexpr uint64_t kAddressMask = (uint64_t{1} << 56) - 1;
 
@@ -27,6 +27,7 @@ void SpeRing::apply(unsigned kind, unsigned index, uint64_t payload) {
     open_.missed_first_level = bit(kRefill);
     open_.missed_last_level = bit(kLastLevelMiss);
     open_.remote = bit(kRemote);
+    open_.missed_tlb = bit(kTlbWalk);
     break;
   case kOperation:
     open_.store = index == kLoadOrStore && bit(0);

@@ -22,6 +22,7 @@ struct SpeRecord {
   bool store, load;
   bool missed_first_level; ///< refill of the first level; of the last one: below
   bool missed_last_level, remote;
+  bool missed_tlb; ///< its translation had to be walked for
 };
 
 class SpeRing {

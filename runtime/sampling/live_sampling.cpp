@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// live_sampling.cpp decides when a recorded process is sampled (SMALLOC_CONF=event:, from smalloc record), and how the samples come
+// into its trace: one thread, with all signals blocked, empties the rings a hundred times a second; samples of each thread of the
+// program become accesses of a thread of the trace, at the time that the kernel gave them and with the event's period as their weight.
+// A child of fork has rings and a thread of its own. What is in the rings when the program ends is taken then.
+#include "runtime/sampling/address_sampler.h"
+#include "runtime/trace/collector.h"
+#include "runtime/trace/writer.h"
+#include "smalloc/base/units.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace smalloc::sampling {
+namespace {
+
+constexpr long kTickNs = 10000000;
+constexpr size_t kAtOnce = 4096;
+constexpr size_t kMostThreads = 256;     // of the program; later ones share
+constexpr uint64_t kTogetherNs = 100000; // what is closer in time is one record
+
+constinit AddressSampler g_sampler;
+trace::SampledEvent g_event;
+pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER; // of what follows
+AddressSample g_samples[kAtOnce];
+trace::ThreadChunk::Access g_list[kAtOnce];
+uint32_t g_threads[kMostThreads];
+trace::ThreadChunk
+    *g_chunks[kMostThreads]; // of the same places; kept for the next process' threads after a fork
+bool g_open;
+
+trace::ThreadChunk *chunk_of(uint32_t thread) {
+  size_t at = 0;
+  while (at + 1 < kMostThreads && g_threads[at] && g_threads[at] != thread)
+    at++;
+  if (!g_chunks[at])
+    g_chunks[at] = trace::new_chunk();
+  g_threads[at] = thread ? thread : 1;
+  return g_chunks[at];
+}
+
+void write(const AddressSample *samples, size_t count) {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const uint64_t now_ns =
+      static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+  for (size_t i = 0; i < count;) {
+    const uint32_t thread = samples[i].thread;
+    const uint64_t time = samples[i].time_ns;
+    size_t n = 0;
+    for (; i < count && n < trace::kMostAccesses && samples[i].thread == thread &&
+           samples[i].time_ns - time < kTogetherNs;
+         i++)
+      g_list[n++] = {samples[i].address, 0, samples[i].write};
+    if (trace::ThreadChunk *chunk = chunk_of(thread))
+      chunk->accesses(trace::since_start(time ? time : now_ns), g_event.period, g_list, n);
+  }
+}
+
+void drain() {
+  pthread_mutex_lock(&g_lock);
+  // As long as the rings fill faster than that, the program has its turns, too.
+  for (int round = 0; g_open && round < 64; round++) {
+    const size_t n = g_sampler.take(g_samples, kAtOnce);
+    if (n == 0)
+      break;
+    write(g_samples, n);
+  }
+  pthread_mutex_unlock(&g_lock);
+}
+
+void *run(void *) {
+  trace::leave_out_this_thread();
+  pthread_mutex_lock(&g_lock);
+  g_sampler.ignore_thread(static_cast<uint32_t>(gettid()));
+  pthread_mutex_unlock(&g_lock);
+  const timespec tick = {0, kTickNs};
+  for (;;) {
+    nanosleep(&tick, nullptr);
+    drain();
+  }
+  return nullptr;
+}
+
+void say(const char *why) {
+  char line[256];
+  const int n =
+      snprintf(line, sizeof line,
+               "smalloc: warning: record (event): %s; no data accesses are recorded\n", why);
+  if (n > 0 && ::write(2, line, static_cast<size_t>(n)) < 0)
+    return;
+}
+
+void start() {
+  const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+  if (const int error = g_sampler.open(g_event, static_cast<unsigned>(cpus > 0 ? cpus : 1)))
+    return say(strerror(error));
+  g_open = true;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  pthread_t thread;
+  const int error = pthread_create(&thread, nullptr, run, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error) {
+    g_open = false;
+    g_sampler.close();
+    say(strerror(error));
+  } else {
+    pthread_detach(thread);
+  }
+}
+
+void finish() {
+  drain();
+  pthread_mutex_lock(&g_lock);
+  const uint64_t lost = g_open ? g_sampler.lost() : 0;
+  g_open = false;
+  pthread_mutex_unlock(&g_lock);
+  if (lost == 0)
+    return;
+  char line[160];
+  const int n = snprintf(line, sizeof line,
+                         "smalloc: warning: record (event): %llu samples were lost\n"
+                         "hint: smalloc record --period N, with a larger N\n",
+                         static_cast<unsigned long long>(lost));
+  if (n > 0 && ::write(2, line, static_cast<size_t>(n)) < 0)
+    return;
+}
+
+void in_child() {
+  pthread_mutex_init(&g_lock, nullptr); // whoever held it is not here
+  g_sampler.forget();
+  memset(g_threads, 0, sizeof g_threads);
+  if (g_open) {
+    g_open = false;
+    start();
+  }
+}
+
+// Behind the recording's own.
+__attribute__((constructor(102))) void begin() {
+  const trace::SampledEvent *event = trace::event_to_sample();
+  if (!event || !trace::recording())
+    return;
+  g_event = *event;
+  const trace::LeaveOut quiet;
+  trace::when_finishing(finish);
+  trace::when_forked(in_child);
+  start();
+}
+
+} // namespace
+} // namespace smalloc::sampling
