@@ -61,18 +61,17 @@ private:
 } // namespace
 
 void Aet::access(std::span<const uint64_t> pages) {
-  for (uint64_t page : pages) {
-    uint32_t &number = index_.at(page);
+  index_.at_each(pages, [this](uint32_t &number) {
     now_++;
     if (number == PageIndex::kAbsent) {
       number = static_cast<uint32_t>(last_.size());
       last_.push_back(now_);
       times_.add_cold();
-      continue;
+      return;
     }
     times_.add(now_ - last_[number]);
     last_[number] = now_;
-  }
+  });
 }
 
 double Aet::misses(uint64_t capacity) const {

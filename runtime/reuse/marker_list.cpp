@@ -1,125 +1,110 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// marker_list.cpp decides how the markers follow the list: when a page comes to the front from
-// behind a marker, the page at the marker falls into the next segment and the marker moves forward.
+// marker_list.cpp decides how the markers follow the list: when a page comes to the front from behind a marker, the page at the
+// marker falls out of that capacity, and the marker goes to the one used next after it.
 #include "runtime/reuse/marker_list.h"
 
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 
 namespace smalloc::reuse {
 namespace {
-constexpr size_t kMostCapacities = 250; // levels have 8 bits
-constexpr size_t kAhead = 12,
-                 kNear = 5; // accesses that the table and the node are fetched in advance
+constexpr size_t kMostCapacities = 250;
+constexpr uint64_t kMostPages = uint64_t{1} << 30; // moments have 32 bits
+constexpr uint64_t kWordBits = 64;
+constexpr size_t kMostBlocks = 1 << 17; // of pages that are known, beyond those that are held
+constexpr uint64_t kMomentsAPage =
+    4; // before they are numbered anew: the more, the less an access pays for it
 } // namespace
 
-MarkerList::MarkerList(std::vector<uint64_t> capacities, uint64_t pages_to_keep)
-    : capacities_(std::move(capacities)) {
+MarkerList::MarkerList(std::vector<uint64_t> capacities) : capacities_(std::move(capacities)) {
   std::sort(capacities_.begin(), capacities_.end());
   capacities_.erase(std::unique(capacities_.begin(), capacities_.end()), capacities_.end());
   if (capacities_.empty() || capacities_.size() > kMostCapacities)
     throw std::invalid_argument("a marker list needs 1 to 250 capacities");
-  if (capacities_.front() == 0 || capacities_.back() >= UINT32_MAX)
-    throw std::invalid_argument("a capacity must be between 1 and 2^32 - 2 pages");
-  if (pages_to_keep > capacities_.back())
-    capacities_.push_back(std::min<uint64_t>(pages_to_keep, UINT32_MAX - 1));
+  if (capacities_.front() == 0 || capacities_.back() > kMostPages)
+    throw std::invalid_argument("a capacity must be between 1 and 2^30 pages");
   markers_.resize(capacities_.size());
   missed_.resize(capacities_.size() + 1);
-  nodes_.push_back({});
+  used_.resize(kLeastMoments / kWordBits);
 }
 
-void MarkerList::unlink(uint32_t id) {
-  Node &node = nodes_[id];
-  nodes_[node.previous].next = node.next;
-  nodes_[node.next].previous = node.previous;
+// There is one: what is used now is marked before markers move.
+uint64_t MarkerList::next_used(uint64_t after) const {
+  size_t word = (after + 1) / kWordBits;
+  uint64_t bits = used_[word] & (~uint64_t{0} << ((after + 1) % kWordBits));
+  while (bits == 0)
+    bits = used_[++word];
+  return word * kWordBits + static_cast<uint64_t>(std::countr_zero(bits));
 }
 
-void MarkerList::push_front(uint32_t id) {
-  Node &node = nodes_[id];
-  node.level = 0;
-  node.previous = 0;
-  node.next = nodes_[0].next;
-  nodes_[node.next].previous = id;
-  nodes_[0].next = id;
+void MarkerList::first_touch(uint32_t &moment) {
+  used_[now_ / kWordBits] |= uint64_t{1} << (now_ % kWordBits);
+  missed_.back()++;
+  for (size_t k = 0; k < marked_; k++)
+    markers_[k] = next_used(markers_[k]);
+  if (marked_ < capacities_.size() && ++pages_ == capacities_[marked_])
+    markers_[marked_++] = next_used(0);
+  moment = static_cast<uint32_t>(now_++);
 }
 
-// Before `id` comes to the front from a segment `level`. A marker that stands at the first page goes to the
-// new first one.
-void MarkerList::move_markers(unsigned level, uint32_t id) {
-  for (unsigned j = 0; j < level; j++) {
-    uint32_t &marker = markers_[j];
-    if (marker == 0)
-      break;
-    Node &last = nodes_[marker];
-    last.level = j + 1;
-    marker = last.previous ? last.previous : id;
-  }
-}
-
-// A page that no capacity holds. When the list is as long as the largest capacity, its last page makes
-// room.
-uint32_t MarkerList::new_node(uint64_t page) {
-  const unsigned levels = static_cast<unsigned>(capacities_.size());
-  if (live_ == capacities_.back()) {
-    const uint32_t id = markers_.back();
-    index_.erase(nodes_[id].page);
-    move_markers(levels - 1, id);
-    markers_.back() = nodes_[id].previous ? nodes_[id].previous : id;
-    unlink(id);
-    nodes_[id].page = page;
-    push_front(id);
-    return id;
-  }
-  const auto id = static_cast<uint32_t>(nodes_.size());
-  nodes_.push_back({});
-  nodes_[id].page = page;
-  move_markers(levels, id);
-  push_front(id);
-  live_++;
-  for (size_t j = 0; j < markers_.size(); j++)
-    if (capacities_[j] == live_)
-      markers_[j] = nodes_[0].previous;
-  return id;
-}
-
-void MarkerList::touch(uint64_t page) {
-  const uint32_t id = index_.at(page);
-  if (id == PageIndex::kAbsent) {
-    missed_.back()++;
-    const uint32_t fresh = new_node(page);
-    index_.at(page) = fresh;
+void MarkerList::touch(uint32_t &moment) {
+  const uint64_t last = moment; // 0: behind the last marker; no bit stands for it
+  if (last + 1 == now_) {
+    missed_[0]++;
     return;
   }
-  const unsigned level = static_cast<unsigned>(nodes_[id].level);
-  missed_[level]++;
-  if (nodes_[0].next == id)
-    return;
-  move_markers(level, id);
-  if (level < markers_.size() && markers_[level] == id)
-    markers_[level] = nodes_[id].previous;
-  unlink(id);
-  push_front(id);
+  used_[last / kWordBits] &= ~(uint64_t{1} << (last % kWordBits));
+  used_[now_ / kWordBits] |= uint64_t{1} << (now_ % kWordBits);
+  size_t missed = 0;
+  for (; missed < marked_ && last < markers_[missed]; missed++)
+    markers_[missed] = next_used(markers_[missed]);
+  missed_[missed]++;
+  if (missed < marked_ && markers_[missed] == last)
+    markers_[missed] = next_used(last);
+  moment = static_cast<uint32_t>(now_++);
 }
 
 void MarkerList::access(std::span<const uint64_t> pages) {
   accesses_ += pages.size();
-  const size_t ahead = pages.size() > kAhead ? pages.size() - kAhead : 0;
-  for (size_t i = 0; i < pages.size(); i++) {
-    if (i < ahead) {
-      index_.prefetch(pages[i + kAhead]);
-      const uint32_t soon = index_.peek(pages[i + kNear]);
-      if (soon != PageIndex::kAbsent)
-        __builtin_prefetch(&nodes_[soon], 1);
-    }
-    const uint64_t page = pages[i];
-    if (page == last_page_) {
-      missed_[0]++;
+  while (!pages.empty()) {
+    const uint64_t room = used_.size() * kWordBits - now_;
+    if (room == 0) {
+      number_anew();
       continue;
     }
-    last_page_ = page;
-    touch(page);
+    const auto some = pages.first(std::min<uint64_t>(room, pages.size()));
+    index_.at_each(some, [this](uint32_t &moment) {
+      if (moment == PageIndex::kAbsent)
+        first_touch(moment);
+      else
+        touch(moment);
+    });
+    pages = pages.subspan(some.size());
   }
+}
+
+// The pages that the largest capacity holds get the moments 1, 2, ... in their order. The others miss everywhere, as if they had
+// never been used; they get moment 0, because forgetting a page that comes back costs more than keeping it, as long as they are few.
+void MarkerList::number_anew() {
+  const uint64_t oldest = marked_ == capacities_.size() ? markers_.back() : 0;
+  used_[oldest / kWordBits] &= ~uint64_t{0} << (oldest % kWordBits);
+  anew_.resize(used_.size() * kWordBits);
+  uint32_t pages = 0;
+  for (size_t word = oldest / kWordBits; word < used_.size(); word++)
+    for (uint64_t bits = used_[word]; bits != 0; bits &= bits - 1)
+      anew_[word * kWordBits + static_cast<uint64_t>(std::countr_zero(bits))] = ++pages;
+  const uint32_t out = index_.blocks() > kMostBlocks ? PageIndex::kAbsent : 0;
+  index_.renumber([&](uint32_t moment) { return moment < oldest ? out : anew_[moment]; });
+  for (size_t k = 0; k < marked_; k++)
+    markers_[k] = anew_[markers_[k]];
+  now_ = uint64_t{pages} + 1;
+  const uint64_t moments = now_ + std::max(kLeastMoments, kMomentsAPage * pages);
+  used_.assign((moments + kWordBits - 1) / kWordBits, 0);
+  std::fill_n(used_.begin(), now_ / kWordBits, ~uint64_t{0});
+  used_[now_ / kWordBits] = (uint64_t{1} << (now_ % kWordBits)) - 1;
+  used_[0] &= ~uint64_t{1}; // moments begin at 1
 }
 
 double MarkerList::misses(uint64_t capacity) const {
@@ -127,14 +112,15 @@ double MarkerList::misses(uint64_t capacity) const {
   if (at == capacities_.end() || *at != capacity)
     throw std::invalid_argument("the marker list does not count for this capacity");
   uint64_t sum = 0;
-  for (size_t level = static_cast<size_t>(at - capacities_.begin()) + 1; level < missed_.size();
-       level++)
-    sum += missed_[level];
+  for (size_t missed = static_cast<size_t>(at - capacities_.begin()) + 1; missed < missed_.size();
+       missed++)
+    sum += missed_[missed];
   return static_cast<double>(sum);
 }
 
 size_t MarkerList::memory_bytes() const {
-  return nodes_.capacity() * sizeof(Node) + index_.memory_bytes();
+  return used_.capacity() * sizeof(uint64_t) + anew_.capacity() * sizeof(uint32_t) +
+         index_.memory_bytes();
 }
 
 } // namespace smalloc::reuse

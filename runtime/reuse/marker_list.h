@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// marker_list.h decides how the misses of several capacities are counted in one pass: one LRU list,
-// with a marker at the last page that each capacity still holds. An access finds its page's
-// segment, so it knows at once which capacities miss; the markers above move by one.
+// marker_list.h decides how the misses of several capacities are counted in one pass: one LRU list, with a marker at the last page
+// that each capacity still holds. An access finds when its page was used last, so it knows at once which capacities miss; the
+// markers of these move by one.
 //
-// Exact. O(capacities missed) an access. Pages are forgotten beyond the largest capacity, or beyond a number
-// to keep if that is larger (forgetting costs more than keeping), so memory is bounded however long the
-// stream is: at most 16 + 128 bytes times the larger of the two, about 25 where pages are dense.
+// The list is a bitmap over moments, in which a bit is set where a page was used for the last time so far: the list's order is that
+// of the bits, and a marker that moves by one looks for the next bit that is set. So markers only go forward, through memory that
+// stays in the cache, where a list of nodes has a miss at each step. Every so often the moments are numbered anew, and when they are
+// many the pages behind the last marker are forgotten.
+//
+// Exact. O(capacities missed) an access, amortised. Memory is bounded however long the stream is: kLeastMoments or four times
+// the largest capacity, whichever is more, and the largest capacity, times 12 bytes where pages are dense, 132 where each lies alone;
+// and 16 MiB of other pages.
 #pragma once
 
 #include "runtime/reuse/engine.h"
@@ -18,9 +23,9 @@ namespace smalloc::reuse {
 
 class MarkerList : public Engine {
 public:
-  /// At most 250 capacities, none 0; order and repetition do not matter.
+  /// At most 250 capacities, each from 1 to 2^30 pages; order and repetition do not matter.
   /// Throws std::invalid_argument otherwise.
-  explicit MarkerList(std::vector<uint64_t> capacities, uint64_t pages_to_keep = uint64_t{1} << 20);
+  explicit MarkerList(std::vector<uint64_t> capacities);
 
   void access(std::span<const uint64_t> pages) override;
   double accesses() const override { return static_cast<double>(accesses_); }
@@ -28,26 +33,23 @@ public:
   double misses(uint64_t capacity) const override;
   size_t memory_bytes() const override;
 
-private:
-  // The list is circular through node 0, which is no page: next of it is the latest page.
-  struct Node {
-    uint64_t page : 56;
-    uint64_t level : 8; // segment of the list: number of capacities that no longer hold the page
-    uint32_t previous, next;
-  };
-  void touch(uint64_t page);
-  void move_markers(unsigned level, uint32_t id);
-  void unlink(uint32_t id);
-  void push_front(uint32_t id);
-  uint32_t new_node(uint64_t page);
+  static constexpr uint64_t kLeastMoments =
+      1 << 14; ///< between two times that moments are numbered anew
 
-  std::vector<uint64_t> capacities_; // ascending; the last may be the number of pages to keep
-  std::vector<uint32_t> markers_;    // last node of each segment; 0: the list is shorter
-  std::vector<uint64_t> missed_;     // by level: accesses that missed in exactly so many capacities
-  std::vector<Node> nodes_;
-  PageIndex index_;
-  uint64_t live_ = 0, accesses_ = 0;
-  uint64_t last_page_ = UINT64_MAX;
+private:
+  void touch(uint32_t &moment);
+  void first_touch(uint32_t &moment);
+  void number_anew();
+  uint64_t next_used(uint64_t after) const;
+
+  std::vector<uint64_t> capacities_; // ascending
+  std::vector<uint64_t> markers_; // moment of the last page that each holds; 0: it holds them all
+  std::vector<uint64_t> missed_;  // accesses that missed in exactly so many capacities
+  std::vector<uint64_t> used_;    // bit m: a page's last use was at moment m; moments begin at 1
+  std::vector<uint32_t> anew_;    // moment -> its new number, while they are numbered anew
+  PageIndex index_;               // page -> moment
+  uint64_t now_ = 1, pages_ = 0, accesses_ = 0; // pages_: until the last marker is set
+  size_t marked_ = 0;                           // capacities whose marker is set
 };
 
 } // namespace smalloc::reuse

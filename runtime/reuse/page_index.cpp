@@ -4,20 +4,15 @@
 // and forgets (the gap is closed by moving later entries back, so that no tombstones gather).
 #include "runtime/reuse/page_index.h"
 
-#include <algorithm>
+#include <bit>
 
 namespace smalloc::reuse {
 
 uint32_t PageIndex::leaf_of(uint64_t block) {
-  for (size_t i = home(block);; i = (i + 1) & (slots_.size() - 1)) {
-    Slot &slot = slots_[i];
-    if (slot.leaf == kAbsent)
-      break;
-    if (slot.block == block)
-      return slot.leaf;
-  }
+  if (const uint32_t known = find(block, home(block)); known != kAbsent)
+    return known;
   if (2 * (blocks_ + 1) > slots_.size())
-    grow();
+    rehash(std::vector<Slot>(slots_.size() * 2));
   size_t i = home(block);
   while (slots_[i].leaf != kAbsent)
     i = (i + 1) & (slots_.size() - 1);
@@ -35,10 +30,10 @@ uint32_t PageIndex::leaf_of(uint64_t block) {
   return leaf;
 }
 
-void PageIndex::grow() {
-  std::vector<Slot> old(slots_.size() * 2);
-  old.swap(slots_);
-  for (const Slot &slot : old) {
+// From the old table into this one, what has a leaf.
+void PageIndex::rehash(std::vector<Slot> slots) {
+  slots.swap(slots_);
+  for (const Slot &slot : slots) {
     if (slot.leaf == kAbsent)
       continue;
     size_t i = home(slot.block);
@@ -46,6 +41,17 @@ void PageIndex::grow() {
       i = (i + 1) & (slots_.size() - 1);
     slots_[i] = slot;
   }
+}
+
+void PageIndex::drop(const std::vector<bool> &empty) {
+  for (Slot &slot : slots_)
+    if (slot.leaf != kAbsent && empty[slot.leaf]) {
+      free_.push_back(slot.leaf);
+      slot.leaf = kAbsent;
+      blocks_--;
+    }
+  last_leaf_ = kAbsent;
+  rehash(std::vector<Slot>(std::max(kFirstSlots, std::bit_ceil(2 * (blocks_ + 1)))));
 }
 
 void PageIndex::erase(uint64_t page) {

@@ -8,8 +8,10 @@
 // dense and at most 128 where each lies alone.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace smalloc::reuse {
@@ -40,22 +42,50 @@ public:
     return leaves_[last_leaf_].number[page & (kBlockPages - 1)];
   }
   /// Brings the table's line for `page` nearer; changes nothing.
-  void prefetch(uint64_t page) const {
-    __builtin_prefetch(&slots_[mix(page >> kBlockShift) & (slots_.size() - 1)]);
-  }
-  /// The number of `page` or kAbsent, adding nothing; to fetch in advance what it stands for.
-  uint32_t peek(uint64_t page) const {
-    const uint64_t block = page >> kBlockShift;
-    for (size_t i = home(block);; i = (i + 1) & (slots_.size() - 1)) {
-      if (slots_[i].leaf == kAbsent)
-        return kAbsent;
-      if (slots_[i].block == block)
-        return leaves_[slots_[i].leaf].number[page & (kBlockPages - 1)];
+  void prefetch(uint64_t page) const { __builtin_prefetch(&slots_[home(page >> kBlockShift)]); }
+  /// Calls number(at(page)) for each of `pages` in their order, with the memory of the next ones fetched in advance. What it calls
+  /// must leave the index alone.
+  template <class Number> void at_each(std::span<const uint64_t> pages, const Number &number) {
+    for (; !pages.empty(); pages = pages.subspan(std::min(kTogether, pages.size()))) {
+      const size_t n = std::min(kTogether, pages.size());
+      size_t homes[kTogether];
+      uint32_t leaves[kTogether];
+      for (size_t i = 0; i < n; i++) {
+        homes[i] = home(pages[i] >> kBlockShift);
+        __builtin_prefetch(&slots_[homes[i]]);
+      }
+      for (size_t i = 0; i < n; i++) {
+        leaves[i] = find(pages[i] >> kBlockShift, homes[i]);
+        if (leaves[i] != kAbsent)
+          __builtin_prefetch(&leaves_[leaves[i]], 1);
+      }
+      for (size_t i = 0; i < n; i++) {
+        const uint32_t leaf = leaves[i] != kAbsent ? leaves[i] : leaf_of(pages[i] >> kBlockShift);
+        number(leaves_[leaf].number[pages[i] & (kBlockPages - 1)]);
+      }
     }
+  }
+  /// Each number becomes anew(number); with kAbsent the page is forgotten. O(blocks).
+  template <class Anew> void renumber(const Anew &anew) {
+    std::vector<bool> empty(leaves_.size());
+    size_t empties = 0;
+    for (size_t leaf = 0; leaf < leaves_.size(); leaf++) {
+      bool any = false;
+      for (uint32_t &number : leaves_[leaf].number)
+        if (number != kAbsent) {
+          number = anew(number);
+          any |= number != kAbsent;
+        }
+      empty[leaf] = !any;
+      empties += !any;
+    }
+    if (empties - free_.size() > blocks_ / kEmptyOf)
+      drop(empty);
   }
   /// Forgets a page; its block goes with its last page.
   void erase(uint64_t page);
 
+  size_t blocks() const { return blocks_; } ///< of 16 pages
   size_t memory_bytes() const {
     return slots_.size() * sizeof(Slot) + leaves_.capacity() * sizeof(Leaf) +
            free_.capacity() * sizeof(uint32_t);
@@ -65,6 +95,8 @@ private:
   static constexpr unsigned kBlockShift = 4;
   static constexpr unsigned kBlockPages = 1u << kBlockShift;
   static constexpr size_t kFirstSlots = 64;
+  static constexpr size_t kTogether = 32; // pages whose memory is fetched at a time
+  static constexpr size_t kEmptyOf = 4;   // one block in so many may be empty
   struct Slot {
     uint64_t block = 0;
     uint32_t leaf = kAbsent;
@@ -73,8 +105,14 @@ private:
     uint32_t number[kBlockPages];
   };
 
+  uint32_t find(uint64_t block, size_t home) const {
+    for (size_t i = home;; i = (i + 1) & (slots_.size() - 1))
+      if (slots_[i].leaf == kAbsent || slots_[i].block == block)
+        return slots_[i].leaf;
+  }
   uint32_t leaf_of(uint64_t block);
-  void grow();
+  void drop(const std::vector<bool> &empty); // by leaf
+  void rehash(std::vector<Slot> slots);
   size_t home(uint64_t block) const { return mix(block) & (slots_.size() - 1); }
 
   std::vector<Slot> slots_; // a power of two, at most half full
