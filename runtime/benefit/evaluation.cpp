@@ -38,7 +38,7 @@ public:
     if (rate == 1 && weight == 1 && tlb.ways != 0 && tlb.ways != tlb.entries)
       sets_.emplace(tlb.entries, tlb.ways, kSizeBits);
     else
-      list_.emplace(capacities(tlb, rate), 0);
+      list_.emplace(capacities(tlb, rate));
   }
 
   void add(uint64_t page) {
