@@ -129,6 +129,20 @@ void expand(const char *pattern, FileName &name) {
   name.put_char('\0');
 }
 
+void warn_of_file(const Options &o, int error, const char *consequence) {
+  FileName name;
+  expand(o.stats_file, name);
+  TextBuffer<640> text;
+  text.put("SMALLOC_CONF: stats_file: cannot write ").put(Text(name.data())).put(" (");
+  text.put(strerror(error)).put("); ").put(consequence);
+  g_runtime.warn(text.text());
+}
+
+struct Destination {
+  int fd;
+  int error; ///< of the first write that failed
+};
+
 int open_destination(const Options &o) {
   if (!*o.stats_file)
     return g_kept_stderr;
@@ -137,21 +151,20 @@ int open_destination(const Options &o) {
   int fd = open(name.data(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
   if (fd >= 0)
     return fd;
-  TextBuffer<640> text;
-  text.put("SMALLOC_CONF: stats_file: cannot write ").put(Text(name.data())).put(" (");
-  text.put(strerror(errno)).put("); statistics go to standard error");
-  g_runtime.warn(text.text());
+  warn_of_file(o, errno, "statistics go to standard error");
   return g_kept_stderr;
 }
 
 void write_all(const char *text, size_t bytes, void *data) {
-  int fd = *static_cast<int *>(data);
-  while (bytes) {
-    ssize_t n = write(fd, text, bytes);
+  auto &to = *static_cast<Destination *>(data);
+  while (bytes && !to.error) {
+    ssize_t n = write(to.fd, text, bytes);
     if (n < 0 && errno == EINTR)
       continue;
-    if (n <= 0)
+    if (n <= 0) {
+      to.error = n < 0 ? errno : EIO;
       return;
+    }
     text += n;
     bytes -= static_cast<size_t>(n);
   }
@@ -177,17 +190,20 @@ void statistics_end() {
   if (!o.stats_at_exit || !has_something_to_say(o))
     return;
   int saved = errno;
-  int fd = open_destination(o);
-  if (fd >= 0) {
-    StatisticsSink sink = {write_all, &fd};
+  Destination to = {open_destination(o), 0};
+  if (to.fd >= 0) {
+    StatisticsSink sink = {write_all, &to};
     if (o.stats_json)
       print_statistics_json(sink);
     else
       print_statistics(sink);
     if (o.stats_jemalloc)
       print_jemalloc_statistics(sink, o.stats_json ? "J" : nullptr);
-    if (fd != g_kept_stderr)
-      close(fd);
+    if (to.fd != g_kept_stderr) {
+      close(to.fd);
+      if (to.error)
+        warn_of_file(o, to.error, "statistics are not complete");
+    }
   }
   errno = saved;
 }

@@ -65,6 +65,9 @@ expect_match report.*.% 'Begin jemalloc statistics'
 SMALLOC_CONF=stats:exit,stats_file:/nowhere/x expect_status 0 ours ./t
 expect_match err 'smalloc: warning: SMALLOC_CONF: stats_file: cannot write /nowhere/x'
 expect_match err 'heaps: +running'
+SMALLOC_CONF=stats:exit,stats_file:/dev/full expect_status 0 ours ./t
+expect_match err 'stats_file: cannot write /dev/full \(No space left on device\); statistics are not complete$'
+[ "$(wc -l <err)" = 1 ] || fail "more than a line: $(cat err)"
 
 # A child that only inherits the heaps is silent, one that uses them reports for itself.
 build f <<'E'
