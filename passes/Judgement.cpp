@@ -270,76 +270,99 @@ ReferenceJudge::AnySize &ReferenceJudge::ofAnySize(const SpreadReference &Own) c
   return It->second;
 }
 
-Finding ReferenceJudge::judge(const LoopReference &Given, const JudgedObject &Judged) const {
-  if (Judged.Site || Judged.SizeBytes != SMALLOC_UNKNOWN)
-    return judgeAnew(Given, Judged);
+Finding ReferenceJudge::judge(const LoopReference &Given, const JudgedObject &Judged,
+                              Detail D) const {
+  if (Judged.Site || Judged.SizeBytes != SMALLOC_UNKNOWN || D == Detail::Whole)
+    return judgeAnew(Given, Judged, D);
   // Of any object: asked by the summary for other units and by the promotion points.
   if (auto It = OfAnything.find(&Given); It != OfAnything.end())
     return It->second;
-  return OfAnything[&Given] = judgeAnew(Given, Judged);
+  return OfAnything[&Given] = judgeAnew(Given, Judged, D);
 }
 
-Finding ReferenceJudge::judgeAnew(const LoopReference &Given, const JudgedObject &Judged) const {
+Finding ReferenceJudge::judgeAnew(const LoopReference &Given, const JudgedObject &Judged,
+                                  Detail D) const {
   if (O.Model == SMALLOC_MODEL_PAPER)
     return judgePaper(Given, Judged);
   const LoopReference R = withRepetition(Given, Judged.Site);
+  const bool Whole = D == Detail::Whole;
   Finding Out;
   Out.Reference = &Given;
   Out.Pattern = patternOf(R, T.PrefetchMaxStrideBytes);
   if (Out.Pattern == SMALLOC_PATTERN_NONE)
     return Out;
-  const std::string Where = nestText(R);
+  const std::string Where = Whole ? nestText(R) : std::string();
   if (walksOnce(R)) {
-    Out.Why = "walked once through pointers in " + Where + ": nothing comes back to its pages";
+    if (Whole)
+      Out.Why = "walked once through pointers in " + Where + ": nothing comes back to its pages";
     return Out;
   }
   const bool Sized = Judged.SizeBytes != SMALLOC_UNKNOWN && !Judged.Many;
-  const std::vector<SpreadReference> Nest = nestOf(R, Given, Judged);
-  const SpreadResult Alone = spreadOfFirst(Nest, T);
+  LoopNumbers Loops;
+  const SpreadReference Own = numbers(R, SMALLOC_UNKNOWN, T.PageBytes, Loops);
+  std::vector<SpreadReference> Nest;
+  std::optional<SpreadResult> Counted;
+  auto InNest = [&]() -> const SpreadResult & { // for most references their own walk is enough
+    if (!Counted) {
+      Nest = nestOf(R, Given, Judged);
+      Counted = spreadOfFirst(Nest, T);
+    }
+    return *Counted;
+  };
   // The pages are known where the loops are, whatever follows from them.
   const bool Known = tripsKnown(R) && shapeKnown(R) && !isUnpredictable(R.varying()->Kind);
   if (Known) {
-    Out.Pages = Alone.Pages;
-    Out.Accesses = Alone.Accesses;
-    Out.Misses = Alone.MissesPerAccess;
-    Out.Exposed = Alone.ExposedPerAccess;
+    Out.Pages = InNest().Pages;
+    Out.Accesses = InNest().Accesses;
+    Out.Misses = InNest().MissesPerAccess;
+    Out.Exposed = InNest().ExposedPerAccess;
   }
   // Unpredictable accesses to an object of unknown size: it may be small enough for them to come back to its pages, if
   // there are enough of them to come back to as many pages as the reach has.
   const bool Unbounded = isUnpredictable(R.varying()->Kind) && !Sized;
+  const double Accesses = iterations(Own, 0, Own.Levels.size());
   const bool Rare =
-      Unbounded ? Alone.Accesses < MinAccessesPerPage * static_cast<double>(T.ReachPages + 1)
-                : Alone.AccessesPerPage < MinAccessesPerPage;
+      Unbounded ? Accesses < MinAccessesPerPage * static_cast<double>(T.ReachPages + 1)
+      : Sized
+          ? InNest().AccessesPerPage < MinAccessesPerPage
+          : Accesses / pagesTouched(Own, static_cast<unsigned>(Own.Levels.size()), T.PageBytes) <
+                MinAccessesPerPage;
   if (Rare) {
-    Out.Why = "each page is touched about once in " + Where +
-              ": a superpage would have to be filled for it";
+    if (Whole)
+      Out.Why = "each page is touched about once in " + Where +
+                ": a superpage would have to be filled for it";
     return Out;
   }
   if (R.Prefetched) {
-    Out.Misses = Alone.MissesPerAccess;
-    Out.Why = "prefetched by the program in " + Where + ": its walks are overlapped";
+    if (Whole) {
+      Out.Misses = InNest().MissesPerAccess;
+      Out.Why = "prefetched by the program in " + Where + ": its walks are overlapped";
+    }
     return Out;
   }
-  const double Cost = Alone.ExposedPerAccess * O.Machine.walkCycles(Alone.Pages);
-  LoopNumbers Loops;
-  const SpreadReference Own = numbers(R, SMALLOC_UNKNOWN, T.PageBytes, Loops);
+  const double Cost =
+      Sized || Known ? InNest().ExposedPerAccess * O.Machine.walkCycles(InNest().Pages) : 0;
   if (Out.Pattern == SMALLOC_PATTERN_STREAMING &&
       (Sized || Known ? Cost < MinSavingCycles : ofAnySize(Own).MinBytes == SMALLOC_UNKNOWN)) {
-    Out.Misses = Alone.MissesPerAccess;
-    Out.Why = "streamed in " + Where + ": the prefetcher hides the walks";
+    if (Whole) {
+      Out.Misses = InNest().MissesPerAccess;
+      Out.Why = "streamed in " + Where + ": the prefetcher hides the walks";
+    }
     return Out;
   }
   if (Out.Pattern == SMALLOC_PATTERN_STREAMING) // runs too short to be followed
     Out.Pattern = SMALLOC_PATTERN_STRIDED;
   if (Sized || Known) {
-    Out.Pages = Alone.Pages;
-    Out.Misses = Alone.MissesPerAccess;
-    Out.Exposed = Alone.ExposedPerAccess;
+    Out.Pages = InNest().Pages;
+    Out.Misses = InNest().MissesPerAccess;
+    Out.Exposed = InNest().ExposedPerAccess;
     if (tripsKnown(R))
-      Out.Accesses = Alone.Accesses;
+      Out.Accesses = InNest().Accesses;
     Out.Saving = Cost >= MinSavingCycles ? savingOf(Nest, Cost) : Cost;
     if (Out.Saving >= MinSavingCycles)
       Out.MinBytes = 0;
+    if (!Whole)
+      return Out;
     Out.Why = motionText(R) + " in " + Where + ": " + missesText(Out.Misses) + ", spread " +
               pagesText(Out.Pages) + ", reach " + std::to_string(T.ReachPages) + " pages";
     if (Cost >= MinSavingCycles && !Out.pays())
@@ -356,9 +379,10 @@ Finding ReferenceJudge::judgeAnew(const LoopReference &Given, const JudgedObject
   }
   Out.Misses = *Shape.Beyond;
   Out.Saving = *Shape.Beyond * O.Machine.walkCycles(8.0 * static_cast<double>(T.ReachPages));
-  Out.Why = motionText(R) + " in " + Where + ": about " + missesText(Out.Misses) + " once " +
-            (Judged.Many ? "the site's live objects outgrow" : "the object outgrows") +
-            " the reach of " + std::to_string(T.ReachPages) + " pages";
+  if (Whole)
+    Out.Why = motionText(R) + " in " + Where + ": about " + missesText(Out.Misses) + " once " +
+              (Judged.Many ? "the site's live objects outgrow" : "the object outgrows") +
+              " the reach of " + std::to_string(T.ReachPages) + " pages";
   return Out;
 }
 

@@ -37,6 +37,10 @@ struct JudgedObject {
   bool Many = false; ///< one of many that the site makes: their number matters, not the size
 };
 
+/// Most findings only compete with others: what is said of one, and its misses where nothing depends on them, is worked out
+/// for those that are kept.
+enum class Detail { Verdict, Whole };
+
 class ReferenceJudge {
 public:
   ReferenceJudge(const PointerOrigins &Origins, const Options &O)
@@ -47,10 +51,10 @@ public:
   void add(const LoopReference &R);
   llvm::ArrayRef<const LoopReference *> reaching(const llvm::CallBase *Site) const;
 
-  Finding judge(const LoopReference &R, const JudgedObject &Object) const;
+  Finding judge(const LoopReference &R, const JudgedObject &Object, Detail D) const;
 
 private:
-  Finding judgeAnew(const LoopReference &R, const JudgedObject &Object) const;
+  Finding judgeAnew(const LoopReference &R, const JudgedObject &Object, Detail D) const;
   /// Where a reference's pointer comes from.
   struct Walked {
     uint64_t Bytes = SMALLOC_UNKNOWN;

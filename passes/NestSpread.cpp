@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <tuple>
 
 namespace smalloc {
 namespace {
@@ -39,9 +40,24 @@ struct Distance {
   bool Ahead = false;    ///< the reference with the greater offset gets there first
 };
 
+/// What loops inside a loop touch of one object: sorted by object, then by the loop.
+struct Part {
+  bool Known = false;
+  unsigned Object = 0;
+  unsigned Inner = 0; ///< 0: in none
+  double Pages = 0, Limit = INFINITY;
+  bool Super = false;
+  bool sameObject(const Part &O) const { return Known == O.Known && Object == O.Object; }
+  bool operator<(const Part &O) const {
+    return std::tie(Known, Object, Inner) < std::tie(O.Known, O.Object, O.Inner);
+  }
+};
+
 class NestMisses {
 public:
   NestMisses(const std::vector<SpreadReference> &Given, const SpreadTarget &T) : T(T) {
+    Nest.reserve(Given.size());
+    Prints.reserve(Given.size());
     for (const SpreadReference &R : Given) {
       Nest.push_back(boundedByObject(R));
       for (size_t I = 0; I < R.Levels.size(); ++I)
@@ -141,13 +157,8 @@ Distance NestMisses::distance(const SpreadReference &A, const SpreadReference &B
 /// What one execution of \p Loop touches, or the first \p Iterations of it. An object counts once: references of one
 /// group share what their distance lets them; loops that follow each other are taken to walk the same part.
 Load NestMisses::workingSet(unsigned Loop, uint64_t Iterations) const {
-  struct Part {
-    std::map<unsigned, double> Inside; ///< pages of each loop inside; 0: in none
-    double Limit = INFINITY;
-    bool Super = false;
-  };
-  std::map<std::pair<bool, unsigned>, Part> Objects;
-  std::map<unsigned, std::vector<size_t>> Groups;
+  std::vector<Part> Parts;
+  std::vector<size_t> Before; ///< references of groups, so far
   for (size_t I = 0; I < Nest.size(); ++I) {
     const SpreadReference &R = Nest[I];
     size_t At = 0;
@@ -167,23 +178,28 @@ Load NestMisses::workingSet(unsigned Loop, uint64_t Iterations) const {
     }
     double Pages = load(R, F);
     if (R.Group) {
-      for (size_t Other : Groups[R.Group])
-        Pages = std::min(Pages, load(R, F) * (1 - distance(R, Nest[Other], At + 1).Shared));
-      Groups[R.Group].push_back(I);
+      for (size_t Other : Before)
+        if (Nest[Other].Group == R.Group)
+          Pages = std::min(Pages, load(R, F) * (1 - distance(R, Nest[Other], At + 1).Shared));
+      Before.push_back(I);
     }
-    Part &P = Objects[{R.Object != 0, R.Object ? R.Object : static_cast<unsigned>(I)}];
-    P.Inside[At == 0 ? 0 : R.Levels[At - 1].Loop] += Pages;
-    P.Super = R.Superpages;
+    const Part Key{R.Object != 0, R.Object ? R.Object : static_cast<unsigned>(I),
+                   At == 0 ? 0 : R.Levels[At - 1].Loop};
+    auto P = std::lower_bound(Parts.begin(), Parts.end(), Key);
+    if (P == Parts.end() || Key < *P)
+      P = Parts.insert(P, Key);
+    P->Pages += Pages;
+    P->Super = R.Superpages;
     if (T.Sets <= 1)
-      P.Limit = objectPages(R, pageOf(R));
+      P->Limit = objectPages(R, pageOf(R));
   }
   Load Total;
-  for (const auto &[Object, P] : Objects) {
+  for (auto P = Parts.begin(); P != Parts.end();) {
     double Pages = 0, Direct = 0;
-    for (const auto &[Inner, Touched] : P.Inside)
-      (Inner ? Pages : Direct) = std::max(Inner ? Pages : Direct, Touched);
-    Pages = std::min(Pages + Direct, P.Limit);
-    (P.Super ? Total.Super : Total.Base) += Pages;
+    const Part First = *P;
+    for (; P != Parts.end() && P->sameObject(First); ++P)
+      (P->Inner ? Pages : Direct) = std::max(P->Inner ? Pages : Direct, P->Pages);
+    (First.Super ? Total.Super : Total.Base) += std::min(Pages + Direct, First.Limit);
   }
   return Total;
 }
@@ -258,7 +274,8 @@ double NestMisses::missesOf(size_t Index, size_t Fits) const {
   // Level Fits + 1 is the first that does not fit. If one iteration of it does, its pages are loaded once in each of its
   // executions; else each iteration loads anew what it needs: other loops in it have taken the place.
   if (fits(workingSet(R.Levels[Fits].Loop, 1), R))
-    return print(Index, Fits + 1).Entered * iterations(R, Fits + 1, Levels);
+    return pagesEntered(R, static_cast<unsigned>(Fits + 1), pageOf(R)) *
+           iterations(R, Fits + 1, Levels);
   return print(Index, Fits).Pages * iterations(R, Fits, Levels);
 }
 
@@ -333,10 +350,10 @@ SpreadResult spreadOfFirst(const std::vector<SpreadReference> &Given, const Spre
 
 uint64_t smallestPayingBytes(const SpreadReference &R, const SpreadTarget &T, double MissCycles,
                              double MinCycles) {
+  std::vector<SpreadReference> Sized{R};
   auto Pays = [&](uint64_t Pages) {
-    SpreadReference Sized = R;
-    Sized.ObjectBytes = Pages * T.PageBytes;
-    return spreadOfFirst({Sized}, T).ExposedPerAccess * MissCycles >= MinCycles;
+    Sized[0].ObjectBytes = Pages * T.PageBytes;
+    return spreadOfFirst(Sized, T).ExposedPerAccess * MissCycles >= MinCycles;
   };
   // Misses grow with the object: bisect over the number of pages. As a rule they begin to count soon after it outgrows the
   // reach, so that steps from there, each twice as long, bound the search.

@@ -52,6 +52,7 @@ Footprint countPages(const SpreadReference &R, unsigned Depth, uint64_t PageByte
   const double Limit = objectPages(R, PageBytes);
   const size_t End = std::min<size_t>(Depth, R.Levels.size());
   std::vector<Dimension> Dimensions;
+  Dimensions.reserve(End);
   double Draws = 1, Share = 1; // Share: of the bounding box of far-apart dimensions, the triangle
   bool Irregular = false;
   for (size_t I = 0; I < End; ++I) {
@@ -95,8 +96,9 @@ Footprint countPages(const SpreadReference &R, unsigned Depth, uint64_t PageByte
       Close->Least = std::max(1.0, Close->Trip * static_cast<double>(L.TripMin) /
                                        static_cast<double>(L.TripMax));
   }
-  std::stable_sort(Dimensions.begin(), Dimensions.end(),
-                   [](const Dimension &A, const Dimension &B) { return A.Stride < B.Stride; });
+  for (size_t I = 1; I < Dimensions.size(); ++I) // a few, as a rule in order
+    for (size_t K = I; K > 0 && Dimensions[K].Stride < Dimensions[K - 1].Stride; --K)
+      std::swap(Dimensions[K], Dimensions[K - 1]);
   // Two loops over the same step (the window and the position of a convolution) walk one dimension together.
   for (size_t I = 1; Distinct && I < Dimensions.size();) {
     if (Dimensions[I].Stride == Dimensions[I - 1].Stride) {
@@ -179,9 +181,11 @@ SpreadReference boundedByObject(SpreadReference R) {
 }
 
 Footprint footprint(const SpreadReference &R, unsigned Depth, uint64_t PageBytes) {
-  Footprint Out = countPages(R, Depth, PageBytes, /*Distinct=*/true);
-  Out.Entered = countPages(R, Depth, PageBytes, /*Distinct=*/false).Pages;
-  return Out;
+  return countPages(R, Depth, PageBytes, /*Distinct=*/true);
+}
+
+double pagesEntered(const SpreadReference &R, unsigned Depth, uint64_t PageBytes) {
+  return countPages(R, Depth, PageBytes, /*Distinct=*/false).Pages;
 }
 
 double pagesTouched(const SpreadReference &R, unsigned Depth, uint64_t PageBytes) {

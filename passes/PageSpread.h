@@ -71,15 +71,16 @@ double pagesTouched(const SpreadReference &R, unsigned Depth, uint64_t PageBytes
 
 /// What the innermost levels of a reference touch, in more detail.
 struct Footprint {
-  double Pages = 1; ///< pagesTouched()
-  double Entered =
-      1; ///< the same, but pages that overlapping dimensions enter again count again: each entry is a miss
-         ///< once the dimension does not fit the reach
+  double Pages = 1;         ///< pagesTouched()
   double PagesPerBlock = 1; ///< of the blocks that lie apart
   uint64_t BlockPages =
       1; ///< blocks start at multiples of so many pages: 1 unless a power-of-two pitch makes it more
 };
 Footprint footprint(const SpreadReference &R, unsigned Depth, uint64_t PageBytes);
+
+/// pagesTouched(), but pages that overlapping dimensions enter again count again: each entry is a miss once the dimension
+/// does not fit the reach.
+double pagesEntered(const SpreadReference &R, unsigned Depth, uint64_t PageBytes);
 
 /// Magee and Qasem's spread of one reference in pages: 1 if it varies with no loop; the innermost loop it varies with
 /// gives I (non-contiguous dimension) or I*s/page (contiguous, step s), each further loop it varies with times I;

@@ -204,7 +204,8 @@ void UnitAnalysis::decide(SiteVerdict &V) {
   for (const CallBase *Inside : Wrappers->inside(*V.Call)) // what the function does to it at once
     append_range(Reached, Judge.reaching(Inside));
   for (const LoopReference *R : Reached) {
-    Finding F = Judge.judge(*R, {V.Call, V.SizeBytes, Many});
+    Finding F = Judge.judge(*R, {V.Call, V.SizeBytes, Many},
+                            O.SitesDir.empty() ? Detail::Verdict : Detail::Whole);
     if (!O.SitesDir.empty())
       V.References.push_back(rowOf(F));
     bool Better = F.pays() != Best.pays() ? F.pays() : F.Saving > Best.Saving;
@@ -217,6 +218,8 @@ void UnitAnalysis::decide(SiteVerdict &V) {
         (F.Saving == Best.Saving && !Best.pays() && F.Pattern > Best.Pattern))
       Best = std::move(F);
   }
+  if (Best.Reference)
+    Best = Judge.judge(*Best.Reference, {V.Call, V.SizeBytes, Many}, Detail::Whole);
   V.Pattern = Best.Reference ? Best.Pattern : SMALLOC_PATTERN_NONE;
   if (Best.Reference && Best.Pattern != SMALLOC_PATTERN_NONE) {
     if (O.Model == SMALLOC_MODEL_SPREAD) { // the paper's formula says nothing about either
@@ -285,7 +288,7 @@ void UnitAnalysis::summarise(UnitVerdicts &Result) {
       Nodes[V.Call] = V.Node;
   KeyedSummary &Out = Result.Summary;
   Keys.collectFlows(Out, [&](const CallBase *Site) { return Nodes.lookup(Site); });
-  std::map<std::pair<uint64_t, bool>, KeyedSummary::Access> Best;
+  std::map<std::pair<uint64_t, bool>, std::pair<KeyedSummary::Access, const LoopReference *>> Best;
   for (const LoopReference &R : References) {
     if (R.Repeated || Best.size() >= MaxKeyAccesses)
       continue;
@@ -294,27 +297,31 @@ void UnitAnalysis::summarise(UnitVerdicts &Result) {
     auto Roots = Keys.rootsOf(R.Pointer);
     if (Roots.empty())
       continue;
-    Finding F = Judge.judge(R, {});
+    Finding F = Judge.judge(R, {}, Detail::Verdict);
     if (F.Pattern == SMALLOC_PATTERN_NONE)
       continue;
     KeyedSummary::Access A;
     A.MinBytes = F.MinBytes;
-    A.Misses = F.Misses;
     A.Saving = F.Saving;
     A.Pattern = F.Pattern;
     A.Confidence = R.Assumed ? 40 : tripsKnown(R) ? 90 : 70;
     for (KeyRoot Root : Roots) {
-      KeyedSummary::Access &Known = Best[{Root.Key, Root.Contents}];
-      if (!Known.Root.Key || A.MinBytes < Known.MinBytes ||
+      auto &[Known, By] = Best[{Root.Key, Root.Contents}];
+      if (!By || A.MinBytes < Known.MinBytes ||
           (A.MinBytes == Known.MinBytes && A.Saving > Known.Saving)) {
         Known = A;
         Known.Root = Root;
-        Known.Why = F.Why + " (" + fileOf(R) + ")";
+        By = &R;
       }
     }
   }
-  for (auto &[Key, A] : Best)
+  for (auto &[Key, Kept] : Best) {
+    auto &[A, By] = Kept;
+    Finding F = Judge.judge(*By, {}, Detail::Whole);
+    A.Misses = F.Misses;
+    A.Why = F.Why + " (" + fileOf(*By) + ")";
     Out.Accesses.push_back(std::move(A));
+  }
   if (!O.CoverageDir.empty())
     Result.Coverage = accessCoverage(M, FAM, Origins, Keys); // asks for further names
   Out.Names = Keys.takeNames();
@@ -361,7 +368,7 @@ UnitVerdicts UnitAnalysis::run() {
   nameSites(Result.Sites);
   Result.Statics =
       decideStatics(M, References, Origins, O, [&](const LoopReference &R, const SiteVerdict &V) {
-        return Judge.judge(R, {nullptr, V.SizeBytes, /*Many=*/false});
+        return Judge.judge(R, {nullptr, V.SizeBytes, /*Many=*/false}, Detail::Whole);
       });
   if (O.Model == SMALLOC_MODEL_SPREAD &&
       (O.Heap == SMALLOC_HEAP_SPLIT || O.Heap == SMALLOC_HEAP_MIGRATE))
@@ -381,7 +388,7 @@ UnitVerdicts UnitAnalysis::run() {
              });
     };
     for (const LoopReference &R : References)
-      if (R.Outermost && !R.Repeated && MayWait(R) && Judge.judge(R, {}).pays())
+      if (R.Outermost && !R.Repeated && MayWait(R) && Judge.judge(R, {}, Detail::Verdict).pays())
         Result.Nests.push_back(
             {R.Outermost, R.Access->getFunction(), R, Origins.originsOf(R.Pointer).Sites.empty()});
   }
