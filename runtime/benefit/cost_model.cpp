@@ -89,7 +89,7 @@ double CostModel::fault_cycles(uint64_t page_bytes) const {
   const auto small = measured(kBasePageBytes), large = measured(kSuperpageBytes);
   if (const auto own = measured(page_bytes))
     ns = *own;
-  else if (small && large && *large > *small)
+  else if (small && large && *large >= *small)
     ns = *small + (*large - *small) * (static_cast<double>(page_bytes) - kBasePageBytes) /
                       static_cast<double>(kSuperpageBytes - kBasePageBytes);
   return ns * frequency_hz_ / 1e9;

@@ -155,6 +155,8 @@ size_t AddressSampler::take(AddressSample *out, size_t most) {
   for (size_t i = 0; i < count_; i++)
     while (n < most && next(rings_[i], out[n]))
       n++;
+  if (event_.kind == trace::SampleKind::kSpe)
+    return n; // without times, in the order of each processor
   heap_sort(out, n, [](const AddressSample &a, const AddressSample &b) {
     return a.time_ns != b.time_ns ? a.time_ns < b.time_ns : a.address < b.address;
   });

@@ -64,6 +64,6 @@ json_is out 'all(m["category"]["kind"] in ("site", "static") and "sites" not in 
 # Without recorded accesses nobody is like anybody.
 printf '#include <stdlib.h>\nint main(void) { for (int i = 0; i < 9; i++) free(malloc(1 << 20)); return 0; }\n' >plain.c
 "$CLANG" -O0 plain.c -o plain
-expect_status 0 "$SMALLOC" record -q -o plain.trace -- ./plain
+expect_status 0 "$SMALLOC" record -q --source instrumented -o plain.trace -- ./plain
 expect_status 0 "$SMALLOC" analyze plain.trace --machine zen3 --no-db -q --categories dynamic --json
 json_is out 'all(m["category"]["kind"] != "dynamic" for m in d["mappings"])'

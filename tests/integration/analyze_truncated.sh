@@ -22,7 +22,7 @@ int main(int argc, char **argv) {
 }
 C
 "$CC" -O1 app.c -o app
-expect_status 0 "$SMALLOC" record -q -o whole.trace -- ./app
+expect_status 0 "$SMALLOC" record -q --source instrumented -o whole.trace -- ./app
 expect_status 0 "$SMALLOC" analyze whole.trace --no-db --json
 expect_no_match err 'truncated|damaged'
 json_is out 'd["traces"][0]["complete"] and d["traces"][0]["read_bytes"] == d["traces"][0]["file_bytes"] and d["traces"][0]["allocations"] >= 100000'

@@ -6,7 +6,7 @@
 [ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
 write_gather
 "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o app "${LINK_LIBRARY[@]}"
-expect_status 0 "$SMALLOC" record -q -o t.trace -- ./app
+expect_status 0 "$SMALLOC" record -q --source instrumented -o t.trace -- ./app
 # First touches alone: the table's 16,384 faults become 32.
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 --json -o a.directives
 expect_match err '^smalloc: warning: no data accesses \(t.trace\)'
@@ -40,7 +40,7 @@ expect_status 0 "$SMALLOC" analyze t.trace --categories paper --significance pap
 expect_match out 'large dynamic'
 # The same recording twice, also by another name, is one; another recording of the same program is not.
 cp t.trace copy.trace
-expect_status 0 "$SMALLOC" record -q -o u.trace -- ./app
+expect_status 0 "$SMALLOC" record -q --source instrumented -o u.trace -- ./app
 expect_status 0 "$SMALLOC" analyze t.trace ./t.trace copy.trace --machine zen4 --seconds 0.001 --no-db --json
 expect_match err '^smalloc: warning: a trace is named twice \(./t.trace\): it holds the same recording as t.trace'
 expect_match err '^smalloc: warning: a trace is named twice \(copy.trace\)'
@@ -93,7 +93,7 @@ expect_error 2 'is not a percentage' "$SMALLOC" analyze t.trace --least-pmb nan
 # A run so short that nobody would notice is not significant, whatever the share.
 printf '#include <stdlib.h>\nint main(void) { free(malloc(100)); return 0; }\n' >tiny.c
 "$CLANG" -O0 tiny.c -o tiny
-expect_status 0 "$SMALLOC" record -q -o tiny.trace -- ./tiny
+expect_status 0 "$SMALLOC" record -q --source instrumented -o tiny.trace -- ./tiny
 expect_status 0 "$SMALLOC" analyze tiny.trace --machine zen4 --seconds 0.00001
 expect_match out '^significance: no, nothing is chosen: [0-9.e-]+ ms in all '
 # A sample that happens to hold no access: the program does tell them.

@@ -49,6 +49,6 @@ if [ "$(thp_mode)" = madvise ] || [ "$(thp_mode)" = always ]; then
 fi
 expect_error 1 'cannot read the trace \(nosuch\)' "$SMALLOC" study --predict --trace nosuch -- ./plain
 expect_error 1 'cannot read the trace \(walk.c\)' "$SMALLOC" study --predict --trace walk.c -- ./plain
-"$SMALLOC" record -q -o bare.trace -- ./plain >out 2>err || fail "record: $(cat err)"
+"$SMALLOC" record -q --source instrumented -o bare.trace -- ./plain >out 2>err || fail "record: $(cat err)"
 expect_error 1 'the trace holds no accesses' "$SMALLOC" study --predict --trace bare.trace -- ./plain
 expect_error 2 'cannot understand' "$SMALLOC" study --verify -- ./plain

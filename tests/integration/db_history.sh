@@ -13,7 +13,7 @@ id=$(readelf -n app | sed -n 's/.*Build ID: //p')
 expect_status 0 "$SMALLOC" db list --json
 json_is out 'd["schema"] == "smalloc.db-list/1" and d["totals"]["programs"] == 0 and d["version"] >= 2'
 expect_error 125 "cannot find directives .*the history has none" "$SMALLOC" apply -- ./app
-expect_status 0 "$SMALLOC" record -q -o t.trace -- ./app one
+expect_status 0 "$SMALLOC" record -q --source instrumented -o t.trace -- ./app one
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 -o app.directives
 expect_match app.directives '^# smalloc.directives/1 .*input=[0-9a-f]{16} .*program='"$id"
 expect_status 0 "$SMALLOC" db list --json

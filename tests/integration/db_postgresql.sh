@@ -46,7 +46,7 @@ if [ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] && [ -r "$PLUGIN" ]; then
   . "$SMALLOC_SOURCE/tests/integration/build.bash"
   write_gather
   "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o app
-  expect_status 0 "$SMALLOC" record -q -o t.trace -- ./app
+  expect_status 0 "$SMALLOC" record -q --source instrumented -o t.trace -- ./app
   expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 -q --db "$db"
   expect_status 0 "$SMALLOC" db export ./app --db "$db"
   expect_match out '^[0-9a-f]{16} page=2m rank=1 pmb=100.0 superpages=32 numa=- # '

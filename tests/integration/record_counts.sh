@@ -45,7 +45,7 @@ C
 "$CC" -O0 app.c -o app -pthread
 expect_status 5 ./app fork
 mv out want
-expect_status 5 "$SMALLOC" record -o t.trace -- ./app fork
+expect_status 5 "$SMALLOC" record --source instrumented -o t.trace -- ./app fork
 cmp want out || fail "the program prints something else"
 expect_match err '^smalloc: note: 2 traces; next: smalloc analyze t.trace t.trace.[0-9]+$'
 expect_status 0 "$SMALLOC" trace show t.trace --json

@@ -10,7 +10,7 @@ write_gather
 "$CLANG" -O2 -fplugin="$PLUGIN" gather.c -o plain
 "$CLANG" -O2 -fplugin="$PLUGIN" gather.c -o linked "${LINK_LIBRARY[@]}"
 for app in plain linked; do
-  expect_status 0 "$SMALLOC" record -q -o $app.trace -- ./$app
+  expect_status 0 "$SMALLOC" record -q --source instrumented -o $app.trace -- ./$app
   expect_match out "^$SUM huge_kib 0\$" # a profile is of base pages
   [ ! -s err ] || fail "$(cat err)"
   expect_status 0 "$SMALLOC" trace show $app.trace --json

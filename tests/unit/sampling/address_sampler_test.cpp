@@ -185,10 +185,13 @@ TEST_F(AddressSamplerTest, OfSpeThoseThatWalked) {
   record(1 << 2, 0x1000, false);
   record(1 << 5, 0x2000, true);
   record(1 << 4, 0x3000, false);
+  record(1 << 5, 0x1800, false);
   const auto list = take();
-  ASSERT_EQ(list.size(), 1u);
+  ASSERT_EQ(list.size(), 2u); // as they came: they have no times
   EXPECT_EQ(list[0].address, 0x2000u);
   EXPECT_TRUE(list[0].write);
+  EXPECT_EQ(list[1].address, 0x1800u);
+  EXPECT_FALSE(list[1].write);
 }
 
 TEST_F(AddressSamplerTest, FaultsHaveNoDataSource) {
