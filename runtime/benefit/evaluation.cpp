@@ -25,8 +25,10 @@ constexpr int kResamples = 200;
 constexpr double kSteps[] = {0.0625, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1,
                              1.125,  1.25,  1.5,  1.75,  2,   2.5,   3,    4,     8};
 
-// Of a page's number: its PageSize. The set does not depend on it.
-constexpr unsigned kSizeBits = 2;
+// Above a page's number: its PageSize, so that neighbours stay neighbours for the index. Sets are chosen by the lowest bits, above
+// which the size has to be there.
+constexpr unsigned kSizeShift = 60, kSizeBits = 2;
+constexpr uint64_t kNumberMask = (uint64_t{1} << kSizeShift) - 1;
 
 // One TLB array under one mapping.
 class Array {
@@ -41,20 +43,26 @@ public:
       list_.emplace(capacities(tlb, rate));
   }
 
-  void add(uint64_t page) {
-    pages_.push_back(page);
-    uint32_t &seen = touched_.at(page);
-    if (seen == reuse::PageIndex::kAbsent) {
-      seen = 0;
-      touched_pages_[page & (kPageSizes - 1)]++;
-    }
+  void add(uint64_t page, PageSize size) {
+    pages_.push_back(page | static_cast<uint64_t>(size) << kSizeShift);
   }
   void run() {
     accesses_ += static_cast<double>(pages_.size());
-    if (sets_ && !all_miss_)
+    size_t i = 0;
+    touched_.at_each(pages_, [&](uint32_t &seen) {
+      if (seen == reuse::PageIndex::kAbsent) {
+        seen = 0;
+        touched_pages_[pages_[i] >> kSizeShift]++;
+      }
+      i++;
+    });
+    if (sets_ && !all_miss_) {
+      for (uint64_t &page : pages_)
+        page = (page & kNumberMask) << kSizeBits | page >> kSizeShift;
       sets_->access(pages_);
-    else if (!all_miss_)
+    } else if (!all_miss_) {
       list_->access(pages_);
+    }
     pages_.clear();
   }
   double pages(PageSize size) const {
@@ -167,13 +175,12 @@ struct Evaluation::Lane {
       PageSize size = a.category < on.size() ? on[a.category] : PageSize::kBase;
       if (size == PageSize::kGigantic && !a.in_gib)
         size = PageSize::kSuper;
-      const auto tag = static_cast<size_t>(size);
-      // The lowest bits tell the sizes apart; a category's own heap is in a range of its own, which begins in any set.
+      // A category's own heap is in a range of its own, which begins in any set.
       const uint64_t page = size == PageSize::kBase ? a.address >> 12
                                                     : ((uint64_t{a.category} + 1) << 32) +
                                                           (reuse::mix(a.category) & 0xfffff) +
                                                           (a.packed >> page_shift(size));
-      by_size[tag]->add(page << kSizeBits | tag);
+      by_size[static_cast<size_t>(size)]->add(page, size);
     }
     for (const auto &array : arrays)
       array->run();
