@@ -204,7 +204,7 @@ private:
   bool cache_is_known();
   void set_malloc_entry(bool from_cache);
   void arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested);
-  SMALLOC_COLD void promote_small(SmallPages &pages, uint64_t credit_ns);
+  SMALLOC_COLD void promote_small(SmallPages &pages, uint64_t credit_ns, uint64_t counted_ns = 0);
   void promote_mapped(const void *p, uint64_t misses);
   void promote_program_heap(uint64_t credit_ns);
 

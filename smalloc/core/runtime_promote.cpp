@@ -25,11 +25,11 @@ struct TouchThread {
 __thread TouchThread t_touch __attribute__((tls_model("initial-exec")));
 } // namespace
 
-void Runtime::promote_small(SmallPages &pages, uint64_t credit_ns) {
+void Runtime::promote_small(SmallPages &pages, uint64_t credit_ns, uint64_t counted_ns) {
   if (options_.promote == PromotePolicy::kOff)
     return;
   if (credit_ns) {
-    pages.earn(credit_ns);
+    pages.earn(credit_ns, counted_ns);
     pages.note_worth(credit_ns);
   }
   pages.earn_time();
@@ -116,10 +116,11 @@ void Runtime::touching(const void *p, uint64_t saved_misses) {
       big_.note_worth(h, credit);
   } else if (slice == Slice::kSmallBase || slice == Slice::kSmallSuper || slice == Slice::kNode) {
     SmallPages &pages = slice == Slice::kNode ? g_node_heaps.pages() : g_small.main_pages();
+    const uint64_t saved = walk_.nanoseconds(misses, pages.live_bytes());
     if (pages.pending())
-      promote_small(pages, walk_.nanoseconds(misses, pages.live_bytes()));
+      promote_small(pages, saved, saved);
     else if (region_.short_of_superpages())
-      pages.note_worth(walk_.nanoseconds(misses, pages.live_bytes()));
+      pages.note_worth(saved);
   }
 }
 

@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 // oversize_threshold would give large objects an arena of their own; retain keeps extents in our
 // slices for good. Decay 1 s: unused pages of glibc's heap stay longer, but theirs are not on
@@ -69,6 +70,13 @@ template <SmallPages &(SmallHeap::*pages)()>
 je_extent_hooks Hooks<pages>::table = {alloc,   dalloc,  nullptr, commit, decommit,
                                        nullptr, nullptr, split,   merge};
 
+uint64_t cpu_ns() {
+  timespec t;
+  return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0
+             ? static_cast<uint64_t>(t.tv_sec) * 1000000000 + static_cast<uint64_t>(t.tv_nsec)
+             : 0;
+}
+
 void return_class_cache(void *value) {
   auto cache = static_cast<unsigned>(reinterpret_cast<uintptr_t>(value) - 1);
   t_small.has_class_cache = false;
@@ -94,6 +102,7 @@ bool SmallHeap::start() {
   main_config.superpages_at_birth = config_.superpages_at_birth;
   main_config.idle_percent = config_.idle_percent;
   main_config.make_room = config_.make_room;
+  main_config.cpu_ns = cpu_ns;
   bool ok = main_.init(*region_, main_config);
   if (ok) {
     cpu_set_t cpus;

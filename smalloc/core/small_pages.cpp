@@ -260,7 +260,8 @@ void SmallPages::purge_again() {
   }
 }
 
-void SmallPages::earn(uint64_t ns) {
+void SmallPages::earn(uint64_t ns, uint64_t counted_ns) {
+  counted_ns_.fetch_add(counted_ns, std::memory_order_relaxed);
   uint64_t total = earned_ns_.fetch_add(ns, std::memory_order_relaxed) + ns;
   if (total >= static_cast<uint64_t>(Ledger::kStartPriceNs) / 4)
     due_.store(true, std::memory_order_relaxed);
@@ -274,6 +275,14 @@ void SmallPages::earn_time() {
   last_time_ns_ = now;
   promotion_lock_.unlock();
   earn(passed / 100);
+}
+
+/// Locked against other promotions. Growth and time earn by guesses about what is to come, which may be wrong for a whole
+/// program; what has been paid is measured, and so is the time that it must not exceed a hundredth of.
+bool SmallPages::affordable(int64_t price_ns) const {
+  return !config_.cpu_ns ||
+         paid_ns_ + static_cast<uint64_t>(price_ns) <=
+             counted_ns_.load(std::memory_order_relaxed) + config_.cpu_ns() / 100;
 }
 
 /// 0, or why not: an errno value; ENOSPC: the budget is used up, and trying others is no use.
@@ -299,6 +308,7 @@ int SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
       error = collapse();
   }
   ledger_.pay(took);
+  paid_ns_ += took;
   if (!error)
     price.measured(took);
   SpinGuard guard(lock_);
@@ -326,7 +336,7 @@ void SmallPages::promote(Price &price, uint64_t pause_ns, bool eager) {
   UnitIndex end = first_end + (area_count_ == 2 ? region_->grown_units(areas_[1].slice) : 0);
   uint64_t began = region_->os().now_ns();
   for (UnitIndex seen = 0; seen < end && pending();) {
-    if (!eager && !ledger_.covers(price.ns()))
+    if (!eager && (!ledger_.covers(price.ns()) || !affordable(price.ns())))
       break;
     Area *area = nullptr;
     UnitIndex index = 0;

@@ -29,6 +29,9 @@ public:
     /// Asked when the budget is used up: does somebody give superpages up for whom they are worth
     /// clearly less? nullptr: nobody.
     bool (*make_room)(uint64_t worth_per_unit, unsigned wanted) = nullptr;
+    /// What the process has computed so far. What collapses have really taken stays within 1 % of it, and
+    /// what promotion points have counted. nullptr: credit alone decides.
+    uint64_t (*cpu_ns)() = nullptr;
   };
   /// From here on a unit at birth is at most 2 % of the heap.
   static constexpr uint64_t kAtBirthBytes = uint64_t{100} << 20;
@@ -54,7 +57,8 @@ public:
 
   /// Promotion credit. Time: 1 % of the time since the last call, so that what it costs is bounded
   /// by rule.
-  void earn(uint64_t ns);
+  /// counted_ns: what of it a promotion point has counted, in loops that begin now; the rest are guesses.
+  void earn(uint64_t ns, uint64_t counted_ns = 0);
   void earn_time();
   /// Full units on base pages that may be collapsed now. Cheap enough for an allocator call.
   bool pending() const { return dense_units_.load(std::memory_order_relaxed) != 0 && past_reach(); }
@@ -111,6 +115,7 @@ private:
   void demote_idle();
   int promote_demoted(char *start, uint64_t &took);
   void restore_birth(Area &area, UnitIndex index);
+  bool affordable(int64_t price_ns) const;
   int try_unit(Area &area, UnitIndex index, Price &price);
 
   Region *region_ = nullptr;
@@ -125,6 +130,8 @@ private:
   std::atomic<bool> due_{false};
   std::atomic<uint64_t> earned_ns_{0}; ///< not yet in the ledger
   std::atomic<uint64_t> worth_ns_{0};
+  std::atomic<uint64_t> counted_ns_{0}; ///< of what was earned
+  uint64_t paid_ns_ = 0;                ///< by collapses; see affordable()
   Ledger ledger_;
   uint64_t last_time_ns_ = 0;
   UnitIndex next_unit_ = 0;

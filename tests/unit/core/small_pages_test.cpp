@@ -147,6 +147,41 @@ TEST_F(SmallPagesTest, TimeEarnsOnePercent) {
   pages.promote(price, UINT64_MAX, false);
   EXPECT_EQ(FakeOs::collapsed.size(), 1u);
 }
+// Credit that was only guessed, and much too high: what collapses take stays within 1 % of what the process has computed
+// and what promotion points have counted, refused ones and dear ones too.
+TEST_F(SmallPagesTest, WhatCollapsesTakeIsBoundedByWhatWasMeasured) {
+  static uint64_t cpu_ns, counted_ns;
+  cpu_ns = counted_ns = 0;
+  SmallPages bounded;
+  SmallPages::Config c;
+  c.base = Slice::kClass;
+  c.cpu_ns = [] { return cpu_ns; };
+  ASSERT_TRUE(bounded.init(region, c));
+  constexpr size_t kUnits = 200;
+  bounded.lower_reach(0);
+  bounded.commit(bounded.grow(kUnits * kSuperpageBytes, kBasePageBytes, 1),
+                 kUnits * kSuperpageBytes);
+  bounded.earn(uint64_t{1} << 40);
+  bounded.promote(price, UINT64_MAX, false);
+  EXPECT_EQ(counters.collapse_ns.get(), 0u);
+  std::mt19937 random(9);
+  FakeOs::collapse_result = [&](char *) { return random() % 8 ? 0 : EAGAIN; };
+  for (int step = 0; step < 500; step++) {
+    FakeOs::collapse_cost_ns = 1000000 + random() % 3000000;
+    cpu_ns += random() % 200000000;
+    if (step % 50 == 49)
+      bounded.earn(0, 2000000), counted_ns += 2000000;
+    bounded.promote(price, UINT64_MAX, false);
+    // The last one may have been dearer than its price was thought to be.
+    ASSERT_LE(counters.collapse_ns.get(), cpu_ns / 100 + counted_ns + 4000000) << step;
+    ASSERT_TRUE(bounded.check_invariants());
+  }
+  EXPECT_GT(FakeOs::collapsed.size(), kUnits / 3);
+  FakeOs::collapse_cost_ns = 1000000;
+  cpu_ns += 100 * kUnits * uint64_t{4000000};
+  bounded.promote(price, UINT64_MAX, false);
+  EXPECT_GT(FakeOs::collapsed.size(), kUnits * 9 / 10);
+}
 TEST_F(SmallPagesTest, EmptiestSuperpageGivesItsIdlePagesBack) {
   constexpr size_t kUnits = 20;
   char *start = pages.grow(kUnits * kSuperpageBytes, kBasePageBytes, 1);
