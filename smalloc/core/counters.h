@@ -67,8 +67,9 @@ struct Counters {
   /// lie beside another site's there, because most of the process is in malloc's heap, or because it is too
   /// small for a heap of ours.
   Counter left_for_sizes, left_for_siblings, left_for_holes, left_for_process;
-  Counter heap_trims; ///< times that the program's malloc gave pages back because we asked
-  Counter fallbacks;  ///< requests that should have been ours and went to the program's malloc
+  Counter turns_to_holes; ///< times that a site turned from our heap to holes in malloc's
+  Counter heap_trims;     ///< times that the program's malloc gave pages back because we asked
+  Counter fallbacks;      ///< requests that should have been ours and went to the program's malloc
   Counter requests_on[kPageKinds];      ///< big objects by the best step they got at birth
   Counter pool_units[kPageKinds];       ///< live, of the pools, in units of 2 MiB
   Counter not_on[kPageKinds][kWhyNots]; ///< what they did not get, and why
@@ -133,6 +134,7 @@ inline constexpr CounterName kCounterNames[] = {
     SMALLOC_COUNTER(left_for_siblings),
     SMALLOC_COUNTER(left_for_holes),
     SMALLOC_COUNTER(left_for_process),
+    SMALLOC_COUNTER(turns_to_holes),
     SMALLOC_COUNTER(heap_trims),
     SMALLOC_COUNTER(fallbacks),
     SMALLOC_COUNTER_OF_KINDS(requests_on),

@@ -40,8 +40,13 @@ struct NextAllocator {
   void *(*realloc)(void *, size_t);
   void *(*malloc)(size_t);
   size_t (*malloc_usable_size)(void *);
+  /// From now on what goes to its free is counted (malloc_holes.h).
+  void (*count_frees)();
 };
 extern NextAllocator g_next; // filled in by override/
+
+/// Of the process; 0 when the kernel does not tell.
+uint64_t resident_bytes(const OsHooks &os);
 
 /// Bytes that a small site gets from the program's malloc before our heap may serve it. Whether they are still live
 /// nobody knows; so the process must also be as large as the site's live objects have to be for superpages to pay. A site
@@ -195,10 +200,14 @@ private:
   SMALLOC_COLD bool may_end(const char *call, const void *p, ObjectNote &note);
   SMALLOC_COLD bool refuse(const char *call, const void *p);
   SMALLOC_COLD bool start_serving(smalloc_cell *cell, uint64_t word, uint64_t requested,
-                                  uint64_t bytes);
+                                  uint64_t added, size_t bytes);
+  void serve(smalloc_cell *cell, uint64_t word);
   SMALLOC_COLD bool may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes, uint64_t apart);
   void watch_program_heap();
   void trim_program_heap();
+  SMALLOC_COLD bool fills_holes(smalloc_cell *cell, size_t bytes);
+  void trim_holes();
+  void trim_now();
   void arm_any();
   void let_foreign_pass();
   bool cache_is_known();
@@ -216,6 +225,7 @@ private:
   ThpMode thp_ = ThpMode::kAbsent;
   WalkCost walk_;
   std::atomic<uint64_t> served_looks_{0}; ///< one in 512 KiB that a site got from us
+  std::atomic<uint64_t> next_trim_ns_{0}; ///< trim_holes() takes 1 % of the time
   Price price_;
   uint64_t reach_bytes_ = uint64_t{8} << 20;
   const char *machine_name_ = "generic";

@@ -5,6 +5,7 @@
 // that is not ours leaves after a few compares.
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
+#include "smalloc/core/malloc_holes.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/core/node_heaps.h"
 #include "smalloc/core/object_placement.h"
@@ -16,19 +17,8 @@
 #include "smalloc/os/program_heap.h"
 #include <stdlib.h>
 
-/// glibc's; weak: other C libraries have none.
-extern "C" int malloc_trim(size_t pad) __attribute__((weak));
-
 namespace smalloc {
 namespace {
-/// 0 when the kernel does not tell.
-uint64_t resident_bytes(const OsHooks &os) {
-  char text[128];
-  if (os.read_file("/proc/self/statm", text, sizeof text) <= 0)
-    return 0;
-  const char *resident = strchr(text, ' ');
-  return resident ? strtoull(resident, nullptr, 10) * kBasePageBytes : 0;
-}
 /// Did the agent keep the site's objects on base pages for now?
 bool is_deferred(const smalloc_cell *cell) {
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
@@ -165,9 +155,19 @@ static bool may_leave_holes(uint64_t resident, const smalloc_cell *cell, uint64_
 
 /// Shall our heap serve the small requests of a site from this one on? Asked at one request in 64 KiB until it is so; the
 /// process' memory is read at 4, 8, 16 ... MiB requested.
-bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requested, uint64_t bytes) {
+bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requested, uint64_t added,
+                            size_t bytes) {
+  if (g_site_sizes.is_filling(cell)) {
+    if (fills_holes(cell, bytes))
+      return false;
+    g_site_sizes.set_filling(cell, false);
+    if (g_site_sizes.pays(cell)) {
+      serve(cell, word);
+      return true;
+    }
+  }
   if (strategy_ != HeapStrategy::kSuperpage) {
-    if (!is_look(requested, requested + bytes))
+    if (!is_look(requested, requested + added))
       return false;
     bool always = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE;
     bool undecided = !always && (SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED);
@@ -179,11 +179,12 @@ bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requeste
       return false;
     if (sizes_decide(word, strategy_)) {
       Counter *why =
-          !g_site_sizes.pays(cell)                             ? &counters().left_for_sizes
-          : g_site_sizes.has_sibling(cell)                     ? &counters().left_for_siblings
-          : may_leave_holes(resident, cell, requested + bytes) ? &counters().left_for_holes
-          : !g_small.ready() && resident < kLeastProcessBytes  ? &counters().left_for_process
-                                                               : nullptr;
+          !g_site_sizes.pays(cell)         ? &counters().left_for_sizes
+          : g_site_sizes.has_sibling(cell) ? &counters().left_for_siblings
+          : !g_malloc_holes.are_of(bytes) && may_leave_holes(resident, cell, requested + added)
+              ? &counters().left_for_holes
+          : !g_small.ready() && resident < kLeastProcessBytes ? &counters().left_for_process
+                                                              : nullptr;
       if (why) {
         why->add();
         watch_program_heap();
@@ -191,6 +192,11 @@ bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requeste
       }
     }
   }
+  serve(cell, word);
+  return true;
+}
+
+void Runtime::serve(smalloc_cell *cell, uint64_t word) {
   // How much must be live in the heap before superpages pay.
   SmallPages &pages = SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED ? g_small.class_pages()
                                                                         : g_small.main_pages();
@@ -200,7 +206,8 @@ bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requeste
   __atomic_fetch_or(&cell->word, uint64_t{SMALLOC_CELL_SERVED} << 8, __ATOMIC_RELAXED);
   __atomic_fetch_and(&cell->word, ~uint64_t{SMALLOC_CELL_LEFT | SMALLOC_CELL_SHARED},
                      __ATOMIC_RELAXED);
-  return true;
+  if (sizes_decide(word, strategy_))
+    g_next.count_frees();
 }
 
 /// The site has objects in the heap of the program's malloc, which gets its superpages in place.
@@ -212,17 +219,10 @@ void Runtime::watch_program_heap() {
     mapped_.heap_grown(heap.start, heap.end);
 }
 
-/// What sites got before they were served lies in the heap of the program's malloc. When it dies, nobody fills the holes:
-/// new objects come from us. So pages that have become free there go back to the system: asked each time that the sites
-/// have got twice as much from us, from 8 MiB on.
-void Runtime::trim_program_heap() {
-  constexpr uint64_t kFirst =
-      (uint64_t{8} << 20) / (SiteSizes::kSampleBytes * SiteSizes::kSamplesPerLook);
-  const uint64_t looks = served_looks_.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (looks < kFirst || !is_power_of_two(looks) || !malloc_trim)
-    return;
-  KeepErrno keep;
-  counters().heap_trims.add(malloc_trim(0) != 0);
+/// Our heap serves the site no longer.
+static void leave(smalloc_cell *cell) {
+  __atomic_fetch_and(&cell->word, ~(uint64_t{SMALLOC_CELL_SERVED | SMALLOC_CELL_DIRECT} << 8),
+                     __ATOMIC_RELAXED);
 }
 
 /// One request in 64 KiB of a site: does it still pay to serve it, if it is served? False: no longer. What it has got
@@ -232,8 +232,16 @@ bool Runtime::may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes, uint64_
     return true;
   const bool looks = g_site_sizes.sample(cell, bytes, apart, &t_small);
   g_site_sizes.began(cell, program_heap_end());
-  if (!(SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_SERVED))
+  if (!(SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_SERVED)) {
     g_small.tick_outside();
+    g_malloc_holes.filled(apart / max_of<size_t>(bytes, 1) * glibc_place_bytes(bytes));
+  } else if (!(word & SMALLOC_CELL_PLACED) &&
+             !(SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED) && fills_holes(cell, bytes)) {
+    counters().turns_to_holes.add();
+    g_site_sizes.set_filling(cell, true);
+    leave(cell);
+    return false;
+  }
   if (!looks)
     return true;
   if (!(SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_SERVED)) {
@@ -246,8 +254,7 @@ bool Runtime::may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes, uint64_
     return true;
   }
   counters().left_for_sizes.add();
-  __atomic_fetch_and(&cell->word, ~(uint64_t{SMALLOC_CELL_SERVED | SMALLOC_CELL_DIRECT} << 8),
-                     __ATOMIC_RELAXED);
+  leave(cell);
   return false;
 }
 
@@ -339,7 +346,7 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
         !may_go_on(cell, word, bytes, apart))
       return nullptr;
     if (SMALLOC_UNLIKELY(!(flags & SMALLOC_CELL_SERVED)) &&
-        !start_serving(cell, word, requested, added)) {
+        !start_serving(cell, word, requested, added, bytes)) {
       if (left_outside(word))
         count_where_left(cell, word);
       return nullptr;

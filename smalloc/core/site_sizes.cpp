@@ -56,6 +56,10 @@ size_t glibc_cost_bytes(size_t bytes) {
   return max_of(align_up(bytes + kChunkHeader, kLeastStep), kLeastChunk) * kCostObjects;
 }
 
+size_t glibc_place_bytes(size_t bytes) {
+  return glibc_cost_bytes(bytes) / kCostObjects - kChunkHeader;
+}
+
 const SiteSizes::Site *SiteSizes::find(const smalloc_cell *cell) const {
   auto at = reinterpret_cast<uintptr_t>(cell) / sizeof(smalloc_cell);
   for (unsigned i = 0; i < kSites; i++) {
@@ -103,6 +107,28 @@ uintptr_t SiteSizes::heap_end_at_first(const smalloc_cell *cell) const {
   const Site *s = find(cell);
   return s && s->cell.load(std::memory_order_relaxed) == cell
              ? s->heap_end.load(std::memory_order_relaxed)
+             : 0;
+}
+
+void SiteSizes::set_filling(const smalloc_cell *cell, bool filling) {
+  auto *s = const_cast<Site *>(find(cell));
+  if (s && s->cell.load(std::memory_order_relaxed) == cell)
+    s->filling.store(filling, std::memory_order_relaxed);
+}
+bool SiteSizes::is_filling(const smalloc_cell *cell) const {
+  const Site *s = find(cell);
+  return s && s->cell.load(std::memory_order_relaxed) == cell &&
+         s->filling.load(std::memory_order_relaxed);
+}
+void SiteSizes::set_no_place(const smalloc_cell *cell, uint64_t until_freed) {
+  auto *s = const_cast<Site *>(find(cell));
+  if (s && s->cell.load(std::memory_order_relaxed) == cell)
+    s->no_place_until.store(until_freed, std::memory_order_relaxed);
+}
+uint64_t SiteSizes::no_place_until(const smalloc_cell *cell) const {
+  const Site *s = find(cell);
+  return s && s->cell.load(std::memory_order_relaxed) == cell
+             ? s->no_place_until.load(std::memory_order_relaxed)
              : 0;
 }
 

@@ -32,6 +32,8 @@ inline constexpr size_t kMostSlotBytes = 14336;
 inline constexpr size_t kCostObjects = 64;
 size_t our_cost_bytes(size_t bytes);
 size_t glibc_cost_bytes(size_t bytes);
+/// What malloc_usable_size says of one of so many bytes.
+size_t glibc_place_bytes(size_t bytes);
 /// Pages of the slab that slots of so many bytes come from: jemalloc's choice but where small_heap.cpp says otherwise.
 size_t slab_pages(size_t slot);
 
@@ -61,6 +63,12 @@ public:
   /// Where the heap of the program's malloc ended when the site was first looked at: kept from the first call on.
   void began(const smalloc_cell *cell, uintptr_t heap_end);
   uintptr_t heap_end_at_first(const smalloc_cell *cell) const; ///< 0: not known
+  /// The site was served, and now fills malloc's holes (malloc_holes.h).
+  void set_filling(const smalloc_cell *cell, bool filling);
+  bool is_filling(const smalloc_cell *cell) const;
+  /// None of them fits until so much has been freed there.
+  void set_no_place(const smalloc_cell *cell, uint64_t until_freed);
+  uint64_t no_place_until(const smalloc_cell *cell) const;
   /// The last sample was growth of an object by realloc.
   void grew(const smalloc_cell *cell);
   /// False: it costs memory; also as long as fewer than two are known, and when most of what was asked for is
@@ -73,12 +81,13 @@ private:
   struct Site {
     std::atomic<const smalloc_cell *> cell{nullptr};
     std::atomic<const void *> thread{nullptr}; ///< that came first
-    std::atomic<bool> shared{false};
+    std::atomic<bool> shared{false}, filling{false};
+    std::atomic<uint64_t> no_place_until{0};
+    std::atomic<uintptr_t> heap_end{0};
     std::atomic<uint32_t> seen{0};
     std::atomic<uint32_t> bytes[kSamples] = {};
     std::atomic<uint32_t> grown{0};   ///< of those seen
     std::atomic<uint64_t> objects{0}; ///< all that were asked for, as the samples say
-    std::atomic<uintptr_t> heap_end{0};
   };
   size_t last_slot(const Site &site) const;
   const Site *find(const smalloc_cell *cell) const;

@@ -35,6 +35,7 @@ struct SmallThread {
   uint64_t left_bytes;
   unsigned calls_until_look; ///< of libsmalloc_preload.so's malloc family while something waits for
                              ///< promotion; as an int, below 0: this one looks
+  unsigned frees_until_sample; ///< of objects of the program's malloc (malloc_holes.h), as an int
   size_t any_bytes; ///< the same for requests of no site (Runtime::any_is_direct); 0: nothing
 };
 

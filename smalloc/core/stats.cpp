@@ -136,6 +136,8 @@ void work_rows(Table &t) {
     t.put(" for holes they would leave, ").number(c.left_for_process.get());
     t.put(" for a small process\n");
   }
+  if (c.turns_to_holes.get())
+    row(t, "sites turned to holes in malloc's heap").number(c.turns_to_holes.get()).put(" times\n");
   if (c.heap_trims.get())
     row(t, "malloc's heap trimmed").number(c.heap_trims.get()).put(" times\n");
   if (c.mapped_superpages_promoted.get()) {

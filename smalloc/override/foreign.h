@@ -11,6 +11,7 @@ namespace smalloc {
 void release_foreign(void *p);
 void *resize_foreign(void *p, size_t bytes);
 size_t usable_foreign(void *p);
+void count_foreign_frees();
 void *allocate_foreign(size_t bytes);
 void *allocate_foreign_aligned(size_t alignment, size_t bytes);
 } // namespace smalloc

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 namespace smalloc {
-NextAllocator g_next = {release_foreign, resize_foreign, malloc, usable_foreign};
+NextAllocator g_next = {release_foreign, resize_foreign, malloc, usable_foreign,
+                        count_foreign_frees};
 
 void *allocate_foreign(size_t bytes) { return malloc(bytes); }
 void *allocate_foreign_aligned(size_t alignment, size_t bytes) {

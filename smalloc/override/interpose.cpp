@@ -3,6 +3,7 @@
 // interpose.cpp decides what becomes of a pointer that a program gives back: ours or not is one
 // compare with the reserved range, and what is not ours goes to the next definition of the very
 // same function, because allocators may tell free from each operator delete.
+#include "smalloc/core/malloc_holes.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/thread_cache.h"
@@ -34,14 +35,31 @@ void first_foreign_free(void *p);
 constinit std::atomic<Release *> foreign_free{first_foreign_free};
 void first_foreign_free(void *p) {
   if (Release *f = next_free.get()) {
-    foreign_free.store(f, std::memory_order_relaxed);
+    Release *first = first_foreign_free;
+    foreign_free.compare_exchange_strong(first, f, std::memory_order_relaxed);
     f(p);
   }
+}
+
+// Once our heap serves: how much becomes free there? Nothing but a count of the thread's is written.
+SMALLOC_COLD void sample_foreign_free(void *p) {
+  t_small.frees_until_sample = MallocHoles::kFreesPerSample - 1;
+  if (auto *f = next_usable_size.get(); f && p)
+    g_malloc_holes.sampled_free(f(p));
+}
+void counted_foreign_free(void *p) {
+  if (SMALLOC_UNLIKELY(static_cast<int>(--t_small.frees_until_sample) < 0))
+    sample_foreign_free(p);
+  next_free.known()(p);
 }
 
 } // namespace
 
 SMALLOC_COLD void release_foreign(void *p) { pass_free(p); }
+void count_foreign_frees() {
+  if (next_free.get())
+    foreign_free.store(counted_foreign_free, std::memory_order_relaxed);
+}
 SMALLOC_COLD void *resize_foreign(void *p, size_t bytes) {
   auto *f = next_realloc.get();
   return f ? f(p, bytes) : nullptr;

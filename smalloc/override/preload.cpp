@@ -50,7 +50,8 @@ __attribute__((noinline)) void *malloc_with_a_look(size_t bytes) {
 }
 } // namespace
 
-NextAllocator g_next = {release_foreign, resize_foreign, foreign_malloc, usable_foreign};
+NextAllocator g_next = {release_foreign, resize_foreign, foreign_malloc, usable_foreign,
+                        count_foreign_frees};
 
 void *allocate_foreign(size_t bytes) { return foreign_malloc(bytes); }
 void *allocate_foreign_aligned(size_t alignment, size_t bytes) {

@@ -46,6 +46,8 @@ TEST(Costs, GlibcsAreWhatItTakes) {
     size_t chunk = malloc_usable_size(p) + 8; // one that was used before may be 16 bytes more
     EXPECT_GE(chunk, glibc_cost_bytes(bytes) / kCostObjects) << bytes;
     EXPECT_LE(chunk, glibc_cost_bytes(bytes) / kCostObjects + 16) << bytes;
+    EXPECT_GE(malloc_usable_size(p), glibc_place_bytes(bytes)) << bytes;
+    EXPECT_LE(malloc_usable_size(p), glibc_place_bytes(bytes) + 16) << bytes;
     free(p);
   }
   EXPECT_EQ(glibc_cost_bytes(size_t{1} << 20) / kCostObjects, (size_t{1} << 20) + kBasePageBytes);
@@ -120,6 +122,16 @@ TEST_F(SiteSizesTest, TheHeapsFirstEndIsKept) {
   sizes.began(&cell, 8192);
   sizes.began(&cell, 12288);
   EXPECT_EQ(sizes.heap_end_at_first(&cell), 8192u);
+}
+TEST_F(SiteSizesTest, WhoFillsHolesIsRemembered) {
+  sizes.set_filling(&cell, true); // nobody has sampled it
+  EXPECT_FALSE(sizes.is_filling(&cell));
+  ask(1, [] { return 64; });
+  EXPECT_FALSE(sizes.is_filling(&cell));
+  sizes.set_filling(&cell, true);
+  EXPECT_TRUE(sizes.is_filling(&cell));
+  sizes.set_filling(&cell, false);
+  EXPECT_FALSE(sizes.is_filling(&cell));
 }
 TEST_F(SiteSizesTest, WhatMostlyGrowsDoesNotPay) {
   for (unsigned i = 0; i < 2 * SiteSizes::kSamples; i++) {

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// malloc_holes.cpp decides from when on holes are too many, and when they are few again: at an eighth of that, so that sites
+// do not go to and fro with every sample.
+#include "smalloc/core/malloc_holes.h"
+
+namespace smalloc {
+
+constinit MallocHoles g_malloc_holes;
+
+/// What was there before nobody has counted, so less than nothing may seem to be left.
+void MallocHoles::add(int64_t bytes) {
+  uint64_t seen = bytes_.load(std::memory_order_relaxed), now;
+  do {
+    now = bytes < 0 ? seen - min_of(seen, static_cast<uint64_t>(-bytes))
+                    : seen + static_cast<uint64_t>(bytes);
+  } while (!bytes_.compare_exchange_weak(seen, now, std::memory_order_relaxed));
+}
+
+/// Of a place (what malloc_usable_size says), as glibc has them; the last: others, which are of no size.
+static unsigned size_index(size_t place, unsigned sizes) {
+  const size_t index = (max_of<size_t>(place, 24) - 24 + 15) / 16;
+  return index < sizes - 1 ? static_cast<unsigned>(index) : sizes - 1;
+}
+
+/// What was freed long ago counts half each time that kLately more has been.
+void MallocHoles::note_size(size_t bytes, uint64_t stands_for) {
+  lately_[size_index(bytes, kSizes)].fetch_add(stands_for, std::memory_order_relaxed);
+  if (all_lately_.fetch_add(stands_for, std::memory_order_relaxed) + stands_for < 2 * kLately)
+    return;
+  all_lately_.store(all_lately_.load(std::memory_order_relaxed) / 2, std::memory_order_relaxed);
+  for (auto &size : lately_)
+    size.store(size.load(std::memory_order_relaxed) / 2, std::memory_order_relaxed);
+}
+
+bool MallocHoles::are_of(size_t bytes) const {
+  const unsigned index = size_index(align_up(bytes + 8, 16) - 8, kSizes);
+  const uint64_t all = all_lately_.load(std::memory_order_relaxed);
+  return index < kSizes - 1 && all >= kLeastBytes &&
+         lately_[index].load(std::memory_order_relaxed) >= all / 8 * 7;
+}
+
+void MallocHoles::given_back(uint64_t bytes) {
+  add(-static_cast<int64_t>(bytes));
+  after_trim_.store(this->bytes(), std::memory_order_relaxed);
+}
+
+static uint64_t most_holes(uint64_t ours) {
+  return max_of(MallocHoles::kLeastBytes, ours / MallocHoles::kShare);
+}
+
+/// What is counted there may have been taken by others, whom nobody counts: an eighth of it is forgotten.
+uint64_t MallocHoles::no_place(uint64_t ours) {
+  add(-static_cast<int64_t>(bytes() / 8));
+  return freed() + most_holes(ours);
+}
+
+bool MallocHoles::wanted(uint64_t ours) {
+  const uint64_t most = most_holes(ours), have = bytes();
+  const bool was = wanted_.load(std::memory_order_relaxed);
+  const bool now = was ? have > most / 8 : have >= most;
+  if (now != was)
+    wanted_.store(now, std::memory_order_relaxed);
+  return now;
+}
+
+bool MallocHoles::trim_is_due() {
+  const uint64_t have = bytes();
+  if (have < after_trim_.load(std::memory_order_relaxed) / 2)
+    after_trim_.store(have, std::memory_order_relaxed);
+  return have >= kLeastTrimBytes && have >= 2 * after_trim_.load(std::memory_order_relaxed);
+}
+
+} // namespace smalloc

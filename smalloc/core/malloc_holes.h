@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// malloc_holes.h decides whether new small objects go where the program's malloc has holes. What a site got
+// before it was served lies there; when it dies while new objects come from us, its places stay resident and
+// empty, and the process has both heaps. So once our heap serves, what is freed there is counted (one free in 61 by
+// its size, the rest by their number), and so is what sites take there: the difference is what may lie there
+// unused. When that is more than a share of our heap, the sites go there until it is used up, or until malloc
+// has nothing that fits: what it then hands out is memory that was not resident. Deaths in both heaps are thus
+// followed by births in both, and neither has more than a few holes. That is for holes of one size. Where objects of several
+// sizes die, those that come fit few of the holes exactly, and a page with one small object in it never empties: such a
+// heap is left to empty, page by page.
+#ifndef SMALLOC_CORE_MALLOC_HOLES_H
+#define SMALLOC_CORE_MALLOC_HOLES_H
+
+#include "smalloc/base/units.h"
+
+#include <atomic>
+
+namespace smalloc {
+
+class MallocHoles {
+public:
+  /// A prime: objects that are freed in turn must not be sampled one and the same.
+  static constexpr unsigned kFreesPerSample = 61;
+  /// Larger objects' places are counted as so much each: they are few, and a sample of one would count for 61 of them.
+  static constexpr size_t kMostSampleBytes = 2048;
+  /// From here on malloc maps an object of its own, and frees it whole.
+  static constexpr size_t kMappedBytes = size_t{128} << 10;
+  /// Holes that nobody minds: a sixty-fourth of our heap, and at least so much.
+  static constexpr uint64_t kLeastBytes = uint64_t{256} << 10;
+  static constexpr unsigned kShare = 64;
+  /// So much freed at once may be whole pages, which malloc can give back.
+  static constexpr uint64_t kLeastTrimBytes = uint64_t{2} << 20;
+
+  /// An object of so many bytes has been freed there, one in kFreesPerSample.
+  void sampled_free(size_t bytes) {
+    if (bytes >= kMappedBytes)
+      return;
+    const uint64_t stands_for = min_of(bytes, kMostSampleBytes) * kFreesPerSample;
+    freed_.fetch_add(stands_for, std::memory_order_relaxed);
+    note_size(bytes, stands_for);
+    add(static_cast<int64_t>(stands_for));
+  }
+  /// Sites have asked for so much there.
+  void filled(uint64_t bytes) { add(-static_cast<int64_t>(bytes)); }
+  void given_back(uint64_t bytes);
+  /// malloc has no hole that fits a site's objects. The site asks again when that much has been freed there in all (freed()):
+  /// what others ask for may fit before.
+  uint64_t no_place(uint64_t ours);
+
+  /// Shall the sites go there now? `ours`: live bytes of our heap.
+  bool wanted(uint64_t ours);
+  /// Enough has been freed since the last time that asking malloc to give pages back is worth it.
+  bool trim_is_due();
+  uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  /// Is what has lately been freed there mostly of one size, that of a request of so many bytes?
+  bool are_of(size_t bytes) const;
+  /// In all, as sampled.
+  uint64_t freed() const { return freed_.load(std::memory_order_relaxed); }
+
+private:
+  static constexpr unsigned kSizes =
+      10; ///< places of up to 24, 40, 56 ... bytes; larger ones together
+  static constexpr uint64_t kLately = uint64_t{1} << 20;
+  void add(int64_t bytes);
+  void note_size(size_t bytes, uint64_t stands_for);
+  std::atomic<uint64_t> lately_[kSizes] = {}, all_lately_{0};
+  std::atomic<uint64_t> bytes_{0}, freed_{0}, after_trim_{0};
+  std::atomic<bool> wanted_{false};
+};
+
+/// The process has one.
+extern MallocHoles g_malloc_holes;
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where the births of a program go whose objects die in two heaps: neither keeps many holes, whatever the shares.
+#include "smalloc/core/malloc_holes.h"
+
+#include <gtest/gtest.h>
+#include <random>
+#include <vector>
+
+namespace smalloc {
+namespace {
+constexpr uint64_t kKiB = 1 << 10, kMiB = 1 << 20;
+
+TEST(MallocHoles, BeginAtASixtyFourthAndEndAtAnEighthOfThat) {
+  MallocHoles holes;
+  EXPECT_FALSE(holes.wanted(0));
+  while (holes.bytes() < 256 * kKiB) {
+    EXPECT_FALSE(holes.wanted(0));
+    holes.sampled_free(64);
+  }
+  EXPECT_FALSE(holes.wanted(64 * kMiB)); // 1 MiB of it nobody minds
+  EXPECT_TRUE(holes.wanted(0));
+  holes.filled(200 * kKiB);
+  EXPECT_TRUE(holes.wanted(0));
+  holes.filled(40 * kKiB);
+  EXPECT_FALSE(holes.wanted(0));
+}
+
+TEST(MallocHoles, LargeObjectsCountLittle) {
+  MallocHoles holes;
+  holes.sampled_free(MallocHoles::kMappedBytes);
+  EXPECT_EQ(holes.bytes(), 0u);
+  holes.sampled_free(MallocHoles::kMappedBytes - 1);
+  EXPECT_EQ(holes.bytes(), MallocHoles::kMostSampleBytes * MallocHoles::kFreesPerSample);
+  holes.filled(1 * kMiB); // more than there is
+  EXPECT_EQ(holes.bytes(), 0u);
+}
+
+TEST(MallocHoles, WhatDoesNotFitAsksAgainWhenMoreIsFree) {
+  MallocHoles holes;
+  while (!holes.wanted(0))
+    holes.sampled_free(64);
+  const uint64_t before = holes.bytes(), until = holes.no_place(0);
+  EXPECT_EQ(holes.bytes(), before - before / 8);
+  EXPECT_EQ(until, holes.freed() + 256 * kKiB);
+  EXPECT_TRUE(holes.wanted(0)); // others may fit
+  holes.filled(before);
+  EXPECT_LT(holes.freed(), until);
+  while (holes.freed() < until)
+    holes.sampled_free(64);
+  EXPECT_TRUE(holes.wanted(0));
+}
+
+TEST(MallocHoles, OfOneSizeOrNot) {
+  MallocHoles holes;
+  EXPECT_FALSE(holes.are_of(64));
+  while (holes.freed() < 1 * kMiB)
+    holes.sampled_free(72); // glibc's place for 57 to 72 bytes
+  EXPECT_TRUE(holes.are_of(64));
+  EXPECT_TRUE(holes.are_of(72));
+  EXPECT_FALSE(holes.are_of(73));
+  EXPECT_FALSE(holes.are_of(56));
+  for (int i = 0; i < 1000; i++) {
+    holes.sampled_free(72);
+    holes.sampled_free(40);
+  }
+  EXPECT_FALSE(holes.are_of(64)); // 64 % of the bytes
+  EXPECT_FALSE(holes.are_of(40));
+  for (int i = 0; i < 3000; i++)
+    holes.sampled_free(40);
+  EXPECT_TRUE(holes.are_of(40)); // lately
+  for (int i = 0; i < 3000; i++)
+    holes.sampled_free(1000);
+  EXPECT_FALSE(holes.are_of(1000)); // large ones empty whole pages
+}
+
+TEST(MallocHoles, TrimIsDueWhenTheyHaveDoubled) {
+  MallocHoles holes;
+  auto free_until = [&](uint64_t bytes) {
+    while (holes.bytes() < bytes)
+      holes.sampled_free(1000);
+  };
+  EXPECT_FALSE(holes.trim_is_due());
+  free_until(2 * kMiB);
+  EXPECT_TRUE(holes.trim_is_due());
+  holes.given_back(0); // no page of them is free
+  EXPECT_FALSE(holes.trim_is_due());
+  free_until(7 * kMiB / 2);
+  EXPECT_FALSE(holes.trim_is_due());
+  free_until(5 * kMiB);
+  EXPECT_TRUE(holes.trim_is_due());
+  holes.given_back(holes.bytes());
+  EXPECT_EQ(holes.bytes(), 0u);
+  free_until(2 * kMiB);
+  EXPECT_TRUE(holes.trim_is_due());
+  holes.given_back(0);
+  holes.filled(3 * kMiB / 2);
+  EXPECT_FALSE(holes.trim_is_due());
+  free_until(2 * kMiB);
+  EXPECT_TRUE(holes.trim_is_due());
+}
+
+/// A steady number of objects of 64 bytes, in two heaps; random ones are replaced. Each look, as a site's in 64 KiB, asks.
+TEST(MallocHoles, BirthsFollowDeaths) {
+  constexpr unsigned kObjects = 400000, kBytes = 64, kTurnovers = 10;
+  for (unsigned theirs_percent : {5, 40, 90}) {
+    std::mt19937 random(7);
+    MallocHoles holes;
+    std::vector<bool> theirs(kObjects);
+    uint64_t live_there = 0, most_there = 0, most_here = 0;
+    for (auto &&t : theirs)
+      live_there += t = random() % 100 < theirs_percent;
+    const uint64_t there_at_first = live_there, here_at_first = kObjects - live_there;
+    unsigned frees = 0;
+    bool fills = false;
+    for (unsigned step = 0; step < kObjects * kTurnovers; step++) {
+      const unsigned which = random() % kObjects;
+      if (theirs[which] && ++frees % MallocHoles::kFreesPerSample == 0)
+        holes.sampled_free(kBytes);
+      live_there -= theirs[which];
+      if (step % 1024 == 0) {
+        if (fills)
+          holes.filled(1024 * kBytes);
+        fills = holes.wanted((kObjects - live_there) * kBytes);
+      }
+      theirs[which] = fills;
+      live_there += fills;
+      most_there = max_of(most_there, live_there);
+      most_here = max_of(most_here, kObjects - live_there);
+    }
+    // Both heaps stay as large as they were, but for the holes that nobody minds and what passes between two looks.
+    const uint64_t allowed =
+        (max_of<uint64_t>(256 * kKiB, kObjects * kBytes / 64) + 192 * kKiB) / kBytes;
+    EXPECT_LE(most_there, there_at_first + allowed) << theirs_percent;
+    EXPECT_LE(most_here, here_at_first + allowed) << theirs_percent;
+  }
+}
+
+} // namespace
+} // namespace smalloc
