@@ -70,9 +70,9 @@ template <SmallPages &(SmallHeap::*pages)()>
 je_extent_hooks Hooks<pages>::table = {alloc,   dalloc,  nullptr, commit, decommit,
                                        nullptr, nullptr, split,   merge};
 
-uint64_t cpu_ns() {
+template <clockid_t clock> uint64_t used_ns() {
   timespec t;
-  return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0
+  return clock_gettime(clock, &t) == 0
              ? static_cast<uint64_t>(t.tv_sec) * 1000000000 + static_cast<uint64_t>(t.tv_nsec)
              : 0;
 }
@@ -102,7 +102,8 @@ bool SmallHeap::start() {
   main_config.superpages_at_birth = config_.superpages_at_birth;
   main_config.idle_percent = config_.idle_percent;
   main_config.make_room = config_.make_room;
-  main_config.cpu_ns = cpu_ns;
+  main_config.cpu_ns = used_ns<CLOCK_PROCESS_CPUTIME_ID>;
+  main_config.thread_cpu_ns = used_ns<CLOCK_THREAD_CPUTIME_ID>;
   bool ok = main_.init(*region_, main_config);
   if (ok) {
     cpu_set_t cpus;

@@ -295,6 +295,7 @@ int SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
     was_demoted = unit.demoted;
   }
   uint64_t took = 0;
+  const uint64_t cpu_began = config_.thread_cpu_ns ? config_.thread_cpu_ns() : 0;
   int error = EAGAIN;
   if (!dense) {
     region_->counters().units_too_sparse.add();
@@ -307,6 +308,8 @@ int SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
         config_.make_room(worth_per_unit(), dense_units_.load(std::memory_order_relaxed)))
       error = collapse();
   }
+  if (config_.thread_cpu_ns)
+    took = config_.thread_cpu_ns() - cpu_began;
   ledger_.pay(took);
   paid_ns_ += took;
   if (!error)

@@ -32,6 +32,9 @@ public:
     /// What the process has computed so far. What collapses have really taken stays within 1 % of it, and
     /// what promotion points have counted. nullptr: credit alone decides.
     uint64_t (*cpu_ns)() = nullptr;
+    /// What the calling thread has, by which collapses are measured: beside other work on the processors they take several times
+    /// as long, and not more of them. nullptr: by the clock.
+    uint64_t (*thread_cpu_ns)() = nullptr;
   };
   /// From here on a unit at birth is at most 2 % of the heap.
   static constexpr uint64_t kAtBirthBytes = uint64_t{100} << 20;

@@ -182,6 +182,31 @@ TEST_F(SmallPagesTest, WhatCollapsesTakeIsBoundedByWhatWasMeasured) {
   bounded.promote(price, UINT64_MAX, false);
   EXPECT_GT(FakeOs::collapsed.size(), kUnits * 9 / 10);
 }
+
+// Beside other work a collapse takes much longer by the clock; what it costs is what its thread has computed.
+TEST_F(SmallPagesTest, CollapsesArePaidByWhatTheirThreadComputed) {
+  static uint64_t thread_ns;
+  thread_ns = 0;
+  SmallPages paid;
+  SmallPages::Config c;
+  c.base = Slice::kClass;
+  c.cpu_ns = [] { return uint64_t{1000000000}; }; // 10 ms may be spent
+  c.thread_cpu_ns = [] { return thread_ns; };
+  ASSERT_TRUE(paid.init(region, c));
+  constexpr size_t kUnits = 50;
+  paid.lower_reach(0);
+  paid.commit(paid.grow(kUnits * kSuperpageBytes, kBasePageBytes, 1), kUnits * kSuperpageBytes);
+  paid.earn(uint64_t{1} << 40);
+  FakeOs::collapse_cost_ns = 40000000; // by the clock
+  FakeOs::collapse_result = [&](char *) {
+    thread_ns += 1000000;
+    return 0;
+  };
+  for (int step = 0; step < 20; step++)
+    paid.promote(price, UINT64_MAX, false);
+  EXPECT_GE(FakeOs::collapsed.size(), 6u);
+  EXPECT_LE(thread_ns, 10000000u);
+}
 TEST_F(SmallPagesTest, EmptiestSuperpageGivesItsIdlePagesBack) {
   constexpr size_t kUnits = 20;
   char *start = pages.grow(kUnits * kSuperpageBytes, kBasePageBytes, 1);
