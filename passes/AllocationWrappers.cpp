@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "AllocationWrappers.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -16,6 +17,9 @@ namespace {
 
 /// A wrapper is copied once; beyond this it is not worth its bytes.
 constexpr unsigned MaxInstructions = 200;
+/// In loops: as much as it takes to initialise rows of rows. What computes more than that is no wrapper but a function with a result
+/// of its own, and vectorising, unrolling and selecting its loops twice doubles the time that the unit takes to compile.
+constexpr unsigned MaxLoopInstructions = 50;
 
 Function *calledFunction(const CallBase &Call) {
   return dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
@@ -62,6 +66,14 @@ bool bodyCanBeCopied(const Function &F) {
       return false;
   }
   return true;
+}
+
+bool computesInLoops(const Function &F, const LoopInfo &Loops) {
+  size_t Instructions = 0;
+  for (const BasicBlock &Block : F)
+    if (Loops.getLoopFor(&Block))
+      Instructions += Block.sizeWithoutDebug();
+  return Instructions > MaxLoopInstructions;
 }
 
 } // namespace
@@ -165,7 +177,7 @@ bool AllocationWrappers::analyse(Function &F) {
     if (auto *Return = dyn_cast<ReturnInst>(Block.getTerminator()); Return && Ok)
       Ok = isFresh(Return->getReturnValue(), W, Seen);
   InProgress.erase(&F);
-  if (!Ok || W.Fresh.empty()) {
+  if (!Ok || W.Fresh.empty() || computesInLoops(F, FAM.getResult<LoopAnalysis>(F))) {
     Rejected.insert(&F);
     return false;
   }
