@@ -22,6 +22,7 @@ namespace {
 
 constexpr size_t kBatch = 1u << 18;
 constexpr int kResamples = 200;
+constexpr double kTwoSided90 = 1.645; // standard deviations
 constexpr double kSteps[] = {0.0625, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1,
                              1.125,  1.25,  1.5,  1.75,  2,   2.5,   3,    4,     8};
 
@@ -65,8 +66,11 @@ public:
     }
     pages_.clear();
   }
+  /// In the whole program. A superpage of a category's own heap holds parts of two regions of the addresses that were recorded: its
+  /// objects begin anywhere. So it is in the sample when either is.
   double pages(PageSize size) const {
-    return static_cast<double>(touched_pages_[static_cast<size_t>(size)]) / rate_;
+    const double kept = size == PageSize::kSuper ? 1 - (1 - rate_) * (1 - rate_) : rate_;
+    return static_cast<double>(touched_pages_[static_cast<size_t>(size)]) / kept;
   }
 
   // Misses in the whole program, first touches included.
@@ -217,6 +221,10 @@ Evaluation::~Evaluation() = default;
 void Evaluation::access(uint64_t address, uint64_t packed, uint32_t category, uint64_t repeats,
                         bool in_gib) {
   accesses_ += static_cast<double>(repeats + 1);
+  if (sample_.rate < 1 && address >> 21 != last_region_) {
+    last_region_ = address >> 21;
+    regions_.insert(last_region_);
+  }
   batch_.push_back({address, packed, category, in_gib});
   if (batch_.size() == kBatch)
     run_batch();
@@ -264,8 +272,14 @@ Evaluation::Saving Evaluation::saving(size_t a, size_t b) const {
     sums.push_back(sum);
   }
   std::sort(sums.begin(), sums.end());
-  return {cycles, std::min(cycles, sums[kResamples / 20]),
-          std::max(cycles, sums[kResamples - 1 - kResamples / 20])};
+  // Batches tell what differs in time, and few of them nothing. The regions are what was drawn: at least their number says how far
+  // another draw of as many may lie.
+  const double drawn =
+      regions_.empty() ? 0
+                       : kTwoSided90 * std::abs(cycles) *
+                             std::sqrt((1 - sample_.rate) / static_cast<double>(regions_.size()));
+  return {cycles, std::min(cycles - drawn, sums[kResamples / 20]),
+          std::max(cycles + drawn, sums[kResamples - 1 - kResamples / 20])};
 }
 
 } // namespace smalloc::benefit

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <unordered_set>
 #include <vector>
 
 namespace smalloc::benefit {
@@ -51,7 +52,8 @@ public:
 
   double accesses() const { return accesses_; }
   Counts counts(size_t mapping) const;
-  /// Cycles that mapping b saves over mapping a, and the 5 % and 95 % ends of its bootstrap.
+  /// Cycles that mapping b saves over mapping a, and the 5 % and 95 % ends of its bootstrap, or of what the number of regions in the
+  /// sample allows if that is wider.
   struct Saving {
     double cycles, low, high;
   };
@@ -69,6 +71,8 @@ private:
   const CostModel &costs_;
   Sample sample_;
   double accesses_ = 0;
+  uint64_t last_region_ = UINT64_MAX;
+  std::unordered_set<uint64_t> regions_; // of 2 MiB, in the sample
   unsigned threads_;
   std::vector<Access> batch_;
   std::vector<std::unique_ptr<Lane>> lanes_; // by mapping
