@@ -220,7 +220,9 @@ std::string spreadText(const LoopReference &R, uint64_t PageBytes) {
   for (const LoopLevel &L : R.Levels) {
     if (L.Kind == Motion::None)
       continue;
-    std::string Count = L.Trip ? utostr(*L.Trip) : Names[std::min(Unknown++, 3u)];
+    // A loop that only its body ends has all numbers to go.
+    const bool Ends = L.Trip && *L.Trip <= INT64_MAX;
+    std::string Count = Ends ? utostr(*L.Trip) : Names[std::min(Unknown++, 3u)];
     if (L.Kind == Motion::Constant && static_cast<uint64_t>(std::abs(L.StrideBytes)) < PageBytes)
       Count += "*" + itostr(std::abs(L.StrideBytes)) + "/" + utostr(PageBytes);
     Product += (Product.empty() ? "" : "*") + Count;
