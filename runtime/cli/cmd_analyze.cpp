@@ -248,7 +248,11 @@ int run_analyze(Options &options) {
     file.header["input"] = input_of({"", options.input});
   file = remembered(options, profile, machine, file);
   if (!options.directives.empty()) {
-    if (file.entries.empty() && !is_empty(profile))
+    if (file.entries.empty() && options.profile.grouping == benefit::Grouping::kPaper)
+      print_warning("no directives", options.directives,
+                    "the paper's categories are no sites, which directives are for",
+                    "smalloc analyze --categories site, context or dynamic");
+    else if (file.entries.empty() && !is_empty(profile))
       print_warning(
           "no directives", options.directives,
           "no site of the traces was compiled with the plugin, so none can be steered",

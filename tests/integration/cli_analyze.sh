@@ -38,6 +38,8 @@ expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 3600 --json
 json_is out 'not d["significant"] and d["chosen"]["superpages"] == 0'
 expect_status 0 "$SMALLOC" analyze t.trace --categories paper --significance paper --machine zen4
 expect_match out 'large dynamic'
+expect_status 0 "$SMALLOC" analyze t.trace --categories paper --machine zen4 --seconds 0.001 --no-db -o paper.directives
+expect_match err "no directives \(paper.directives\): the paper's categories are no sites"
 # The same recording twice, also by another name, is one; another recording of the same program is not.
 cp t.trace copy.trace
 expect_status 0 "$SMALLOC" record -q --source instrumented -o u.trace -- ./app
