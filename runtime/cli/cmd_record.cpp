@@ -248,6 +248,17 @@ int record_command(const Options &options) {
   return WEXITSTATUS(status);
 }
 
+CLI::Validator from_one_to(uint64_t most, const char *what) {
+  return {[most, what](const std::string &text) {
+            uint64_t n = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+            return error == std::errc() && end == text.data() + text.size() && n >= 1 && n <= most
+                       ? std::string()
+                       : fmt::format("not {} from 1 to {}", what, most);
+          },
+          ""};
+}
+
 std::function<int()> declare(CLI::App &app) {
   auto options = std::make_shared<Options>();
   options->app = &app;
@@ -274,16 +285,7 @@ std::function<int()> declare(CLI::App &app) {
                  "Sample at most N regions of 2 MiB at a time: the rate begins at 1, or at --rate, "
                  "and falls as the program comes to more")
       ->type_name("N")
-      ->check(CLI::Validator(
-          [](const std::string &text) {
-            uint64_t n = 0;
-            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-            return error == std::errc() && end == text.data() + text.size() && n >= 1 &&
-                           n <= trace::kMostSampledRegions
-                       ? std::string()
-                       : "not a number of regions from 1 to 1048576";
-          },
-          ""));
+      ->check(from_one_to(trace::kMostSampledRegions, "a number of regions"));
   app.add_option("--source", options->source,
                  "Who tells data accesses: pmu, samples of those that miss the TLB; instrumented, "
                  "the program itself; faults, first touches alone; auto: the program if it can, "
@@ -292,16 +294,7 @@ std::function<int()> declare(CLI::App &app) {
       ->check(CLI::IsMember({"auto", "pmu", "instrumented", "faults"}).description(""));
   app.add_option("--period", options->period, "Of so many TLB misses the PMU tells one (1009)")
       ->type_name("N")
-      ->check(CLI::Validator(
-          [](const std::string &text) {
-            uint64_t n = 0;
-            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-            return error == std::errc() && end == text.data() + text.size() && n >= 1 &&
-                           n <= uint64_t{1} << 32
-                       ? std::string()
-                       : "not a number from 1 to 4294967296";
-          },
-          ""));
+      ->check(from_one_to(uint64_t{1} << 32, "a number"));
   app.add_flag("-n,--dry-run", options->dry_run,
                "Print the environment and the command, run nothing");
   app.add_flag("-q,--quiet", options->quiet, "No notes on standard error");
