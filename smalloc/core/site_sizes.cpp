@@ -71,6 +71,14 @@ const SiteSizes::Site *SiteSizes::find(const smalloc_cell *cell) const {
   return nullptr;
 }
 
+const SiteSizes::Site *SiteSizes::sampled(const smalloc_cell *cell) const {
+  const Site *s = find(cell);
+  return s && s->cell.load(std::memory_order_relaxed) == cell ? s : nullptr;
+}
+SiteSizes::Site *SiteSizes::sampled(const smalloc_cell *cell) {
+  return const_cast<Site *>(static_cast<const SiteSizes *>(this)->sampled(cell));
+}
+
 bool SiteSizes::sample(const smalloc_cell *cell, size_t bytes, uint64_t apart, const void *thread) {
   auto *s = const_cast<Site *>(find(cell));
   if (!s)
@@ -92,55 +100,49 @@ bool SiteSizes::sample(const smalloc_cell *cell, size_t bytes, uint64_t apart, c
 }
 
 bool SiteSizes::is_shared(const smalloc_cell *cell) const {
-  const Site *s = find(cell);
-  return s && s->cell.load(std::memory_order_relaxed) == cell &&
-         s->shared.load(std::memory_order_relaxed);
+  const Site *s = sampled(cell);
+  return s && s->shared.load(std::memory_order_relaxed);
 }
 
 void SiteSizes::began(const smalloc_cell *cell, uintptr_t heap_end) {
-  auto *s = const_cast<Site *>(find(cell));
+  Site *s = sampled(cell);
   uintptr_t unknown = 0;
-  if (s && s->cell.load(std::memory_order_relaxed) == cell)
+  if (s)
     s->heap_end.compare_exchange_strong(unknown, heap_end, std::memory_order_relaxed);
 }
 uintptr_t SiteSizes::heap_end_at_first(const smalloc_cell *cell) const {
-  const Site *s = find(cell);
-  return s && s->cell.load(std::memory_order_relaxed) == cell
-             ? s->heap_end.load(std::memory_order_relaxed)
-             : 0;
+  const Site *s = sampled(cell);
+  return s ? s->heap_end.load(std::memory_order_relaxed) : 0;
 }
 
 void SiteSizes::set_filling(const smalloc_cell *cell, bool filling) {
-  auto *s = const_cast<Site *>(find(cell));
-  if (s && s->cell.load(std::memory_order_relaxed) == cell)
+  Site *s = sampled(cell);
+  if (s)
     s->filling.store(filling, std::memory_order_relaxed);
 }
 bool SiteSizes::is_filling(const smalloc_cell *cell) const {
-  const Site *s = find(cell);
-  return s && s->cell.load(std::memory_order_relaxed) == cell &&
-         s->filling.load(std::memory_order_relaxed);
+  const Site *s = sampled(cell);
+  return s && s->filling.load(std::memory_order_relaxed);
 }
 void SiteSizes::set_no_place(const smalloc_cell *cell, uint64_t until_freed) {
-  auto *s = const_cast<Site *>(find(cell));
-  if (s && s->cell.load(std::memory_order_relaxed) == cell)
+  Site *s = sampled(cell);
+  if (s)
     s->no_place_until.store(until_freed, std::memory_order_relaxed);
 }
 uint64_t SiteSizes::no_place_until(const smalloc_cell *cell) const {
-  const Site *s = find(cell);
-  return s && s->cell.load(std::memory_order_relaxed) == cell
-             ? s->no_place_until.load(std::memory_order_relaxed)
-             : 0;
+  const Site *s = sampled(cell);
+  return s ? s->no_place_until.load(std::memory_order_relaxed) : 0;
 }
 
 void SiteSizes::grew(const smalloc_cell *cell) {
-  auto *s = const_cast<Site *>(find(cell));
-  if (s && s->cell.load(std::memory_order_relaxed) == cell)
+  Site *s = sampled(cell);
+  if (s)
     s->grown.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool SiteSizes::pays(const smalloc_cell *cell) const {
-  const Site *s = find(cell);
-  if (!s || s->cell.load(std::memory_order_relaxed) != cell)
+  const Site *s = sampled(cell);
+  if (!s)
     return false;
   const uint32_t seen = s->seen.load(std::memory_order_relaxed);
   const unsigned known = min_of(seen, uint32_t{kSamples});

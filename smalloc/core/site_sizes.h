@@ -90,7 +90,9 @@ private:
     std::atomic<uint64_t> objects{0}; ///< all that were asked for, as the samples say
   };
   size_t last_slot(const Site &site) const;
-  const Site *find(const smalloc_cell *cell) const;
+  const Site *find(const smalloc_cell *cell) const;    ///< where it is, or would be
+  const Site *sampled(const smalloc_cell *cell) const; ///< nullptr: it has not been sampled
+  Site *sampled(const smalloc_cell *cell);
   Site sites_[kSites];
 };
 
