@@ -353,14 +353,15 @@ def parse_arguments():
     parser.add_argument("--cpu", type=int, help="pin the programs to this CPU")
     parser.add_argument("--no-warm", action="store_true", help="do not touch memory before each run")
     parser.add_argument("--json", type=Path, help="write the results there")
-    parser.add_argument("--record", action="store_true", help="with -p real, or some of these programs: keep the results for docs/programs.md, in place of those of the same programs")
+    parser.add_argument("--record", action="store_true", help="with -p real, or some of these programs: keep the results for docs/programs.md, in place of those of the same programs; with -p throughput: for docs/throughput.md")
     parser.add_argument("--deadline", type=float, help="start no round that would end later than that many seconds from now")
     parser.add_argument("--list", action="store_true", help="list programs and configurations")
     options = parser.parse_args()
     if options.record:
         if options.quick or options.json:
             parser.error("--record: only without --quick (sizes too small to show) and without --json")
-        options.json = ROOT / "benchmarks" / "results" / "programs.json"
+        name = "throughput.json" if options.programs == "throughput" else "programs.json"
+        options.json = ROOT / "benchmarks" / "results" / name
     return options
 
 
@@ -495,8 +496,9 @@ def main():
         chosen = {k: v for k, v in chosen.items() if v[1] != "ours"}
     work = (options.work or options.build / "bench").resolve()
     options.build = options.build.resolve()
-    if options.record and any("real" not in p for p in select(suite, options.programs, options.quick)):
-        note("bench.py: error: --record: only for programs from Debian's sources\nhint: bench.py -p real --record")
+    if options.record and options.programs != "throughput" and any("real" not in p for p in select(suite, options.programs, options.quick)):
+        note("bench.py: error: --record: only for programs from Debian's sources, or for all of throughput\n"
+             "hint: bench.py -p real --record")
         return 2
     report = {"schema": "smalloc.bench/1", "quick": options.quick, "machine": machine(),
               "configurations": {k: v[0] for k, v in chosen.items()}, "programs": []}
@@ -510,7 +512,7 @@ def main():
         print_verdict(measured["verdict"])
         sys.stdout.flush()
         report["programs"].append(measured)
-    if options.record:
+    if options.record and options.programs != "throughput":
         keep_others(report, options.json)
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,7 @@
 
   demo          README.md             benchmarks/results/demo.json          scripts/demo --record
   programs      docs/programs.md      benchmarks/results/programs.json      scripts/bench.py -p real --record
+  throughput    docs/throughput.md    benchmarks/results/throughput.json    scripts/bench.py -p throughput --record
   oracle        docs/spread.md        benchmarks/results/oracle.json        tests/oracle/oracle.py --record
   profile       docs/profile-feedback.md  benchmarks/results/profile.json   scripts/profile_cost.py --record
   engines       docs/profile-feedback.md  benchmarks/results/reuse-speed.json  build/benchmarks/reuse_speed
@@ -24,6 +25,7 @@ import argparse
 import importlib.machinery
 import importlib.util
 import json
+import statistics
 import sys
 from pathlib import Path
 
@@ -74,6 +76,32 @@ def table(report, maker="scripts/demo --record"):
 
 def programs(report):
     return table(report, SECTIONS["programs"][3])
+
+
+def paired(program, key, other):
+    """'0.98 ± 0.03': the time of `other` over that of `key`, round by round: the median and half of the middle half's width."""
+    times = [[r["user_seconds"] + r["system_seconds"] for r in program["runs"][k]] for k in (key, other)]
+    ratios = [b / a for a, b in zip(*times) if a]
+    low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
+    return f"{middle:.2f} ± {(high - low) / 2:.2f}"
+
+
+def throughput(report):
+    """Each allocator's speed in shares of glibc's, and ours, where our heaps serve, also in shares of jemalloc's."""
+    names = {k: v for k, v in report["configurations"].items() if k != "base"}
+    served = [k for k in ("ours-superpage", "preload-superpage") if k in names and "jemalloc" in names]
+    head = ["program", "glibc"] + list(names.values()) + [f"{names[k]} / jemalloc" for k in served]
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    for program in report["programs"]:
+        cells = [program["name"].removeprefix("throughput-"), f"{program['results']['base']['sum_seconds_median']:.2f} s"]
+        cells += [paired(program, k, "base") for k in names] + [paired(program, k, "jemalloc") for k in served]
+        lines.append(f"| {' | '.join(cells)} |")
+    host = report["machine"]
+    rounds = min(len(runs) for program in report["programs"] for runs in program["runs"].values())
+    lines += ["", f"Speed (more is faster): user + system time of glibc, or of jemalloc, over that of the column, in each of {rounds} rounds; median ± half "
+              f"of the middle half's width. {host['cpus']} CPUs of a {host['cpu']}{' (virtual machine)' if host['hypervisor'] else ''}, "
+              f"Linux {host['kernel']}. Made by `{SECTIONS['throughput'][3]}`."]
+    return "\n".join(lines)
 
 
 def oracle(report):
@@ -173,6 +201,8 @@ def numa_study(report):
 SECTIONS = {
     "demo": ("README.md", "demo.json", table, "scripts/demo --record"),
     "programs": ("docs/programs.md", "programs.json", programs, "scripts/bench.py -p real --record"),
+    "throughput": ("docs/throughput.md", "throughput.json", throughput,
+                   "scripts/bench.py -p throughput -n 7 -c base,jemalloc,mimalloc,tcmalloc,ours,preload,ours-superpage,preload-superpage --record"),
     "oracle": ("docs/spread.md", "oracle.json", oracle, "tests/oracle/oracle.py --record"),
     "profile": ("docs/profile-feedback.md", "profile.json", profile, "scripts/profile_cost.py --record"),
     "engines": ("docs/profile-feedback.md", "reuse-speed.json", engines,

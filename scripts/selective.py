@@ -25,8 +25,8 @@ import bench  # pylint: disable=wrong-import-position
 BUDGET_SHARE = 0.03
 # Source, arguments, of --quick, of the recording: as large a hot part, fewer accesses to it.
 PROGRAMS = [
-    ("pagerank", ["22", "56", "3"], ["20", "8", "1"], ["22", "2", "1"]),
-    ("hash_join", ["20", "100", "2"], ["18", "2", "1"], ["20", "4", "1"]),
+    ("pagerank", ["23", "72", "2"], ["20", "8", "2"], ["23", "2", "2"]),
+    ("hash_join", ["22", "300", "2"], ["18", "2", "1"], ["22", "8", "1"]),
 ]
 
 
@@ -55,8 +55,8 @@ def measure(name, arguments, recorded, options, tools, folder):
     trace, directives = folder / "t.trace", folder / "t.directives"
     trace.unlink(missing_ok=True)
     run([tools["smalloc"], "record", "-q", "--rate", "1", "-o", trace, "--", told, *recorded], folder)
-    report = json.loads(run([tools["smalloc"], "analyze", trace, "--machine", options.machine, "--budget", budget, "--no-db", "--json", "-q",
-                             "-o", directives], folder))
+    report = json.loads(run([tools["smalloc"], "analyze", trace, "--machine", options.machine, "--categories", "context", "--budget", budget,
+                             "--no-db", "--json", "-q", "-o", directives], folder))
     ways = {"base": (plain, {}), "all": (plain, {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}),
             "selective": (ours, {"LD_PRELOAD": str(tools["library"]), "SMALLOC_CONF": f"directives:{directives},budget:{budget}"})}
     runs = {way: [] for way in ways}
