@@ -15,6 +15,7 @@
 #include <memory>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -182,6 +183,8 @@ private:
         summary.allocations +=
             e.type == trace::Type::kAllocate || e.type == trace::Type::kReallocate;
         summary.complete |= e.type == trace::Type::kEnd;
+        if (e.type == trace::Type::kAllocate && e.context)
+          copies_[e.site].insert(e.context);
         if (e.type == trace::Type::kSite && e.kind == trace::kInlineChain)
           chains_[e.site] = std::string(e.text);
         else if (e.type == trace::Type::kSite)
@@ -447,6 +450,9 @@ private:
       std::tie(m.kind, m.id, m.context) = key;
       if (const auto chain = chains_.find(m.context); m.context && chain != chains_.end())
         m.chain = chain->second;
+      if (const auto copies = copies_.find(m.id);
+          m.kind == CategoryKind::kSite && copies != copies_.end())
+        m.copies = copies->second.size();
       const CategoryKind named =
           m.kind == CategoryKind::kSiteContext ? CategoryKind::kSite : m.kind;
       if (const auto name = names_.find({named, m.id, 0}); name != names_.end()) {
@@ -504,7 +510,8 @@ private:
   std::vector<std::vector<CategoryKey>> numbers_;
   std::map<CategoryKey, Total> totals_;
   std::map<CategoryKey, Name> names_;
-  std::map<uint64_t, std::string> chains_; ///< by context
+  std::map<uint64_t, std::string> chains_;                            ///< by context
+  std::unordered_map<uint64_t, std::unordered_set<uint64_t>> copies_; ///< by site: contexts
   double seconds_ = 0;
   Profile profile_;
   TraceFollower *follower_ = nullptr;                      // of the survey

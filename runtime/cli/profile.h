@@ -70,6 +70,7 @@ struct RankedMapping {
   size_t best = 0;               ///< of sizes
   benefit::CategoryKind kind = benefit::CategoryKind::kSite;
   uint64_t id = 0, context = 0; ///< context 0: all copies of the site
+  size_t copies = 0;            ///< inlined ones that a category of kind kSite joins
   std::string chain;            ///< the copy's inline chain, innermost first, a line each
   bool steerable = false;       ///< an id of the plugin's: a directive can reach it
   std::string function, file;

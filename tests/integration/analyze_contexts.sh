@@ -36,10 +36,12 @@ quietly "$CLANG" -O2 -g1 -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generat
 expect_status 0 "$SMALLOC" record -q --rate 1 -o t.trace -- ./copies
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --no-db --json -o site.directives
 mv out site.json
+expect_match err '^smalloc: note: array .*copies.c:[0-9]+ is inlined into 2 places, ranked as one: --categories context ranks each$'
 json_is site.json 'len([m for m in d["mappings"] if m["category"]["function"] == "array"]) == 1'
 json_is site.json 'all(m["category"]["context"] is None for m in d["mappings"])'
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --no-db --categories context --json -o context.directives
 mv out context.json
+expect_no_match err 'inlined into'
 python3 - <<'PY' || fail "the copies are not told apart"
 import json
 found = [m for m in json.load(open("context.json"))["mappings"] if m["category"]["function"] == "array"]
