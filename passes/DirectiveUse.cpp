@@ -17,7 +17,8 @@ namespace {
 
 constexpr StringRef Header = "# smalloc.directives/1";
 constexpr uint64_t MaxBytes = uint64_t(16) << 20;
-constexpr unsigned BaseShift = 12;
+constexpr unsigned BaseShift = 12, MediumShift = 16;
+constexpr uint64_t SuperpageBytes = uint64_t(1) << 21;
 
 bool isHex(StringRef S) {
   return all_of(S, [](char C) { return isDigit(C) || (C >= 'a' && C <= 'f'); });
@@ -113,7 +114,7 @@ bool Directives::parse(StringRef Line, unsigned Number) {
     if (Key == "page")
       D.PageShift = StringSwitch<unsigned>(Value)
                         .Case("base", BaseShift)
-                        .Case("64k", 16)
+                        .Case("64k", MediumShift)
                         .Case("2m", 21)
                         .Case("1g", 30)
                         .Default(0);
@@ -183,9 +184,16 @@ void obeyDirectives(std::vector<SiteVerdict> &Sites, const Options &O) {
       V.MinBytes = SMALLOC_UNKNOWN;
       continue;
     }
+    V.Flags |= SMALLOC_SITE_REWRITTEN;
+    V.PageShift = D->PageShift;
+    if (D->PageShift == MediumShift) { // no heap of small objects has such pages
+      V.Decision = SMALLOC_DECISION_RUNTIME;
+      V.MinBytes = SuperpageBytes;
+      V.Flags &= ~SMALLOC_SITE_SMALL;
+      continue;
+    }
     V.Decision = SMALLOC_DECISION_SUPERPAGE;
     V.MinBytes = 0;
-    V.Flags |= SMALLOC_SITE_REWRITTEN;
     if (V.Flags & SMALLOC_SITE_MANY)
       V.Flags |= SMALLOC_SITE_SMALL;
   }

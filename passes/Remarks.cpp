@@ -13,6 +13,7 @@ namespace smalloc {
 namespace {
 
 constexpr const char *PassName = "smalloc";
+constexpr unsigned MediumShift = 16;
 
 std::string first(const SiteVerdict &V) {
   std::string Text;
@@ -43,7 +44,8 @@ void emitRemarks(ArrayRef<SiteVerdict> Sites, const Options &O, FunctionAnalysis
     else if (V.Decision == SMALLOC_DECISION_RUNTIME && !Undecided)
       ORE.emit([&] {
         return OptimizationRemark(PassName, "SuperpagesAtRunTime", Where, Block)
-               << "superpages from " << NV("MinSize", bytesText(V.MinBytes))
+               << (V.PageShift == MediumShift ? "64 KiB pages from " : "superpages from ")
+               << NV("MinSize", bytesText(V.MinBytes))
                << (V.Flags & SMALLOC_SITE_SMALL ? " of live objects on" : " on") << first(V) << ": "
                << NV("Site", siteText(V)) << ": " << NV("Why", V.Why);
       });

@@ -20,7 +20,7 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-constexpr unsigned SuperpageShift = 21, BasePageShift = 12;
+constexpr unsigned BasePageShift = 12;
 /// Template instances have names of any length.
 constexpr size_t MaxNameBytes = 200, MaxKeyNameBytes = 300, MaxWhyBytes = 400;
 
@@ -51,7 +51,7 @@ uint64_t wordOf(const SiteVerdict &V, const Options &O) {
   if ((V.Flags & SMALLOC_SITE_UNDECIDED) && O.Heap == SMALLOC_HEAP_MIGRATE)
     Flags |=
         SMALLOC_SITE_SMALL; // its class heap wants objects of every size: the thunk must not sort by size
-  return SMALLOC_WORD(V.Decision, Flags, SuperpageShift, V.DecidedBy, MinPages);
+  return SMALLOC_WORD(V.Decision, Flags, V.PageShift, V.DecidedBy, MinPages);
 }
 
 /// The strings of a record, each once, as offsets from the record's start.
@@ -186,7 +186,7 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O) {
        fieldConstant(I8, V.Decision),
        fieldConstant(I8, V.DecidedBy),
        fieldConstant(I8, O.Model),
-       fieldConstant(I8, Superpages ? SuperpageShift : BasePageShift),
+       fieldConstant(I8, Superpages ? V.PageShift : BasePageShift),
        fieldConstant(I8, V.Confidence),
        fieldConstant(I8, O.Machine.FromFile ? SMALLOC_MACHINE_FILE : SMALLOC_MACHINE_PRESET),
        fieldConstant(I8, Log2_64(O.Machine.BasePageBytes)),
@@ -381,7 +381,7 @@ Error writeSitesJson(const Module &M, ArrayRef<SiteVerdict> Sites, const Options
         {"fully_initialised", bool(V.Flags & SMALLOC_SITE_FULLY_INITIALISED)},
         {"partitioned", bool(V.Flags & SMALLOC_SITE_PARTITIONED)},
         {"decision", decisionName(V.Decision)},
-        {"page_bytes", uint64_t(1) << (Superpages ? SuperpageShift : BasePageShift)},
+        {"page_bytes", uint64_t(1) << (Superpages ? V.PageShift : BasePageShift)},
         {"min_bytes", Optional(V.MinBytes)},
         {"decided_by", V.DecidedBy == SMALLOC_BY_PROFILE ? "profile" : "compiler"},
         {"rewritten", V.steerable()},

@@ -57,7 +57,8 @@ struct SiteVerdict {
   smalloc_pattern Pattern = SMALLOC_PATTERN_UNKNOWN;
   smalloc_decision Decision = SMALLOC_DECISION_BASE;
   smalloc_decided_by DecidedBy = SMALLOC_BY_COMPILER;
-  unsigned Flags = 0; ///< SMALLOC_SITE_*
+  unsigned PageShift = 21; ///< of the pages that it is to have, unless it stays on base pages
+  unsigned Flags = 0;      ///< SMALLOC_SITE_*
   uint64_t SpreadPages = SMALLOC_UNKNOWN;
   std::string SpreadText;
   double MissesPerAccess = -1;

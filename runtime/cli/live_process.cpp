@@ -178,7 +178,8 @@ std::optional<LiveView> parse_live_page(const std::vector<unsigned char> &bytes,
     view.sites.push_back({site.id, page.string(h, site.function), page.string(h, site.file),
                           site.line, site.small_seen != 0, site.requested_bytes, site.live_bytes,
                           site.peak_bytes, site.live_objects, site.superpages, site.superpages_peak,
-                          site.agent, site.superpages_predicted});
+                          site.agent, site.superpages_predicted,
+                          site.page_shift < 64 ? site.page_shift : 0});
   }
   std::stable_sort(view.sites.begin(), view.sites.end(), [](const auto &a, const auto &b) {
     return a.peak_bytes != b.peak_bytes ? a.peak_bytes > b.peak_bytes

@@ -27,6 +27,7 @@ struct LiveSite {
   uint64_t requested_bytes = 0, live_bytes = 0, peak_bytes = 0, live_objects = 0, superpages = 0;
   uint64_t superpages_peak = 0;
   uint32_t directive = 0, superpages_predicted = 0; // enum smalloc_live_agent
+  uint32_t page_shift = 0;
 };
 
 struct LiveView {

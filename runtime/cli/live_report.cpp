@@ -86,7 +86,7 @@ Table site_table(const Json &document, const std::string &folder) {
   const bool agent = !document["agent"].is_null();
   std::vector<std::string> header = {"SITE", "WHERE", "REQUESTED", "LIVE", "PEAK", "SUPERPAGES"};
   if (agent)
-    header.insert(header.end(), {"DIRECTIVE", "PREDICTED"});
+    header.insert(header.end(), {"DIRECTIVE", "PAGES OF", "PREDICTED"});
   Table table(header);
   for (const Json &site : document["sites"]) {
     const bool no_site = site["id"].is_null();
@@ -104,6 +104,7 @@ Table site_table(const Json &document, const std::string &folder) {
                            {site["superpages"] == 0 ? "" : site["superpages"].dump()}});
     if (agent) {
       row.push_back({site["directive"].is_null() ? "" : site["directive"].get<std::string>()});
+      row.push_back({site["directive"].is_null() ? "" : bytes_text(site["page_bytes_directed"])});
       row.push_back({site["directive"].is_null() ? "" : site["superpages_predicted"].dump()});
     }
     table.add_row(std::move(row));
@@ -147,21 +148,22 @@ Json live_document(const LiveView &view, int pid, const std::string &program, ui
     if (!name.empty())
       counters[name] = value;
   for (const LiveSite &site : view.sites)
-    sites.push_back(
-        Json{{"id", site.id ? Json(fmt::format("{:016x}", site.id)) : Json()},
-             {"function", text_or_null(site.function)},
-             {"file", text_or_null(site.file)},
-             {"line", site.id ? Json(site.line) : Json()},
-             {"requested_bytes", site.requested_bytes},
-             // null: its objects were left to the program's malloc
-             {"live_bytes", is_counted(site) ? Json(site.live_bytes) : Json()},
-             {"peak_bytes", is_counted(site) ? Json(site.peak_bytes) : Json()},
-             {"live_objects", site.live_objects},
-             {"superpages", site.superpages},
-             {"superpages_peak", site.superpages_peak},
-             {"directive", site.directive ? choice(kDirectives, site.directive) : Json()},
-             {"superpages_predicted", site.directive ? Json(site.superpages_predicted) : Json()},
-             {"estimated", site.small_seen && view.tracking == 1}});
+    sites.push_back(Json{
+        {"id", site.id ? Json(fmt::format("{:016x}", site.id)) : Json()},
+        {"function", text_or_null(site.function)},
+        {"file", text_or_null(site.file)},
+        {"line", site.id ? Json(site.line) : Json()},
+        {"requested_bytes", site.requested_bytes},
+        // null: its objects were left to the program's malloc
+        {"live_bytes", is_counted(site) ? Json(site.live_bytes) : Json()},
+        {"peak_bytes", is_counted(site) ? Json(site.peak_bytes) : Json()},
+        {"live_objects", site.live_objects},
+        {"superpages", site.superpages},
+        {"superpages_peak", site.superpages_peak},
+        {"directive", site.directive ? choice(kDirectives, site.directive) : Json()},
+        {"page_bytes_directed", site.directive ? Json(uint64_t{1} << site.page_shift) : Json()},
+        {"superpages_predicted", site.directive ? Json(site.superpages_predicted) : Json()},
+        {"estimated", site.small_seen && view.tracking == 1}});
   return Json{{"schema", "smalloc.stats/1"},
               {"pid", pid},
               {"program", program},

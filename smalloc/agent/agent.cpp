@@ -12,9 +12,9 @@ namespace smalloc {
 namespace {
 
 constexpr uint64_t kLeastMove = 8;
-constexpr uint8_t kBaseShift = 12;
 
-bool wants_superpages(const Directives::Entry &e) { return e.page_shift > kBaseShift; }
+/// 64 KiB pages need no free blocks of a superpage, and nobody waits for them.
+bool wants_superpages(const Directives::Entry &e) { return e.page_shift > kMediumShift; }
 
 } // namespace
 
@@ -42,9 +42,11 @@ void Agent::start(Directives &directives, const Config &config) {
 
   size_t wanting = 0;
   for (size_t i = 0; i < directives.count(); i++) {
-    const Directives::Entry &e = directives.entries()[i];
+    Directives::Entry &e = directives.entries()[i];
     wanting += wants_superpages(e);
-    pmb_of_all_ += wants_superpages(e) ? e.pmb_thousandths : 0;
+    pmb_of_all_ += e.page_shift > kBaseShift ? e.pmb_thousandths : 0;
+    if (policy_ == Policy::kAllBase)
+      e.decision = SiteDecision::kBase;
   }
   ScratchPages scratch(max_of<size_t>(wanting, 1) * sizeof(Candidate));
   auto *candidates = static_cast<Candidate *>(scratch.data());
@@ -143,7 +145,7 @@ void Agent::decide_anew(uint64_t now_ns, void (*changed)(Directives::Entry *, Si
   uint64_t supply = supply_.free;
   for (size_t i = 0; i < directives_->count(); i++) {
     const Directives::Entry &e = directives_->entries()[i];
-    if (e.decision == SiteDecision::kTaken && !watched(&e))
+    if (e.decision == SiteDecision::kTaken && wants_superpages(e) && !watched(&e))
       supply -= min_of<uint64_t>(supply, e.superpages);
   }
   const uint64_t bar = bar_;

@@ -34,13 +34,13 @@ const char *reason(int error) {
 
 /// What validation has left of a line: a directive that is given up is one for base pages.
 Directives::Entry entry_of(const Directive &d) {
-  constexpr uint8_t kBaseShift = 12;
   constexpr uint64_t kMostPmb = kWholePmb; // and a file may say anything
   Directives::Entry e = {};
   e.site = d.site;
   e.context = d.context;
   e.has_context = d.has_context;
-  e.page_shift = given_up(d.held, d.validated) ? kBaseShift : static_cast<uint8_t>(d.page_shift);
+  e.page_shift =
+      given_up(d.held, d.validated) ? uint8_t{kBaseShift} : static_cast<uint8_t>(d.page_shift);
   const uint64_t pmb = min_of(d.pmb_thousandths, kMostPmb);
   const uint64_t looked_at = min_of<uint64_t>(d.validated, UINT32_MAX);
   e.pmb_thousandths = pmb * (min_of(d.held, looked_at) + 1) / (looked_at + 1);

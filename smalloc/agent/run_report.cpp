@@ -53,12 +53,17 @@ const char *policy_name(Policy policy) {
 Verdict judge(const SiteOutcome &o, Policy policy, bool refused) {
   if (o.decision != SiteDecision::kTaken)
     return Verdict::kNotTaken;
-  if (o.small_objects)
+  const bool medium = o.page_shift == kMediumShift;
+  if (medium && o.live_bytes_peak == 0)
+    return Verdict::kShort; // all small: the program's malloc served them
+  if (o.small_objects && !medium)
     return o.heap_on_superpages ? Verdict::kHeld : Verdict::kShort;
   const uint64_t live = o.live_bytes_peak / kSuperpageBytes;
   // Less than a quarter of what the profile saw: another site than it says.
   if (live < (o.predicted + 3) / 4)
     return policy == Policy::kSameInput ? Verdict::kFailed : Verdict::kUnused;
+  if (medium)
+    return refused ? Verdict::kShort : Verdict::kHeld;
   const uint64_t wanted = max_of<uint64_t>(min_of(o.predicted, live), 1);
   if (o.superpages_peak * 2 >= wanted)
     return Verdict::kHeld;

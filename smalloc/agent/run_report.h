@@ -26,10 +26,11 @@ struct SiteOutcome {
   SiteDecision decision = SiteDecision::kNothing;
   uint64_t predicted = 0, superpages_peak = 0; ///< superpages
   uint64_t live_bytes_peak = 0;
+  unsigned page_shift = 21;        ///< what its directive names
   bool small_objects = false;      ///< whose superpages are their heap's: not known by site
   bool heap_on_superpages = false; ///< at least half of that heap
 };
-/// refused: the kernel, a limit or the budget has refused superpages to this process.
+/// refused: the kernel, a limit or the budget has refused superpages (page=64k: such pages) to this process.
 Verdict judge(const SiteOutcome &outcome, Policy policy, bool refused);
 
 struct RunReport {

@@ -15,6 +15,8 @@ inline constexpr size_t kBasePageBytes = 4096;
 inline constexpr size_t kSuperpageBytes = size_t{2} << 20;
 inline constexpr size_t kPagesPerUnit = kSuperpageBytes / kBasePageBytes;
 inline constexpr size_t kCacheLineBytes = 64;
+/// Page sizes as directives and cells' words name them.
+inline constexpr unsigned kBaseShift = 12, kMediumShift = 16, kGiganticShift = 30;
 
 /// A superpage-sized, superpage-aligned piece of the reserved range.
 using UnitIndex = uint32_t;

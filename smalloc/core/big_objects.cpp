@@ -87,13 +87,13 @@ uint64_t BigObjects::cache_limit() const {
   return min_of(config_.cache_bytes, max_of(rule, cache_.proven_bytes));
 }
 
-/// Units for an object, from the kept ones if a run of them fits. kept: how many at the front still
+/// Units for an object, from the kept ones if it reuses them and a run of them fits. kept: how many at the front still
 /// have old contents.
 UnitIndex BigObjects::take_units(Area &a, unsigned index, UnitIndex units, UnitIndex whole,
-                                 UnitIndex alignment, UnitIndex &kept) {
+                                 UnitIndex alignment, bool reuses, UnitIndex &kept) {
   kept = 0;
   unsigned best = UnitCache::kRuns;
-  for (unsigned i = 0; i < cache_.size && alignment == 1; i++) {
+  for (unsigned i = 0; i < cache_.size && alignment == 1 && reuses; i++) {
     const UnitCache::Run &run = cache_.runs[i];
     if (run.slice != index || run.count < whole)
       continue;
@@ -150,13 +150,28 @@ bool BigObjects::prime_medium(Area &a, UnitIndex first, UnitIndex whole) {
                               Advice::kSuperpages) == 0;
 }
 
+/// The same for one object among others that get none: bytes from..to of it, of which nothing beyond `from` exists. A page that
+/// is only read is there as well. Where all memory gets 64 KiB pages no advice is given: khugepaged, which follows it, would make
+/// superpages of them. False: base pages.
+bool BigObjects::advise_medium(Area &a, UnitIndex head, size_t from, size_t to) {
+  char *start = address(a, head);
+  const PageSettings &settings = ladder_->settings();
+  if (settings.medium.unadvised && !settings.superpage.unadvised)
+    return true;
+  if (settings.superpage.advised)
+    for (size_t at = align_up(from, kSuperpageBytes); at < to; at += kSuperpageBytes)
+      (void)*const_cast<volatile char *>(start + at);
+  from = align_up(from, kBasePageBytes);
+  return from >= to || region_->os().advise(start + from, to - from, Advice::kSuperpages) == 0;
+}
+
 void *BigObjects::allocate(const BigRequest &request) {
   size_t most = size_t{region_->slice_units(Slice::kBigBase)} * kSuperpageBytes;
   if (request.bytes == 0 || request.bytes > most)
     return nullptr;
   size_t align_bytes = request.alignment;
   if (request.superpages_at_birth)
-    align_bytes = max_of(align_bytes, ladder_->alignment_for(request.bytes));
+    align_bytes = max_of(align_bytes, ladder_->alignment_for(request.bytes, request.first));
   size_t offset = stagger(request.alignment);
   size_t committed = align_up(offset + request.bytes, kBasePageBytes);
   if (request.whole_superpages)
@@ -165,8 +180,15 @@ void *BigObjects::allocate(const BigRequest &request) {
   auto units = static_cast<UnitIndex>(units_for(committed));
   // Superpages at birth are charged before they are touched; over the budget the object starts on
   // base pages.
-  bool superpages = request.superpages_at_birth && region_->superpages_allowed();
-  bool medium = request.superpages_at_birth && !superpages && ladder_->medium();
+  if (request.first == PageKind::kGigantic)
+    ladder_->note_directed_gigantic(request.bytes);
+  const bool directed_medium =
+      request.first == PageKind::kMedium && ladder_->note_directed_medium();
+  const bool at_birth_wanted = request.superpages_at_birth && request.first != PageKind::kMedium;
+  bool superpages = at_birth_wanted && region_->superpages_allowed() &&
+                    (region_->thp_allowed() || ladder_->pools(request.first));
+  bool medium = ladder_->medium() && (directed_medium || (at_birth_wanted && !superpages));
+  bool apart = directed_medium && !medium; // its advice is its own
   WhyNot why = WhyNot::kBudget;
   if (superpages && !region_->charge_superpages(whole, true, &why)) {
     superpages = false;
@@ -183,7 +205,7 @@ void *BigObjects::allocate(const BigRequest &request) {
   if (fits) {
     region_->advise_slice(a.slice);
     SpinGuard guard(lock_);
-    first = take_units(a, index, units, whole, alignment, kept);
+    first = take_units(a, index, units, whole, alignment, !directed_medium, kept);
   }
   size_t kept_bytes = size_t{kept} * kSuperpageBytes;
   if (first == kNoUnit || !commit_units(a, first + kept, committed - kept_bytes)) {
@@ -199,14 +221,18 @@ void *BigObjects::allocate(const BigRequest &request) {
   }
   // Nobody else can reach the units now: the system may take its time.
   Ladder::Pooled pooled;
-  if (superpages && kept == 0 && ladder_->pools()) {
-    pooled = ladder_->take_pool_pages(address(a, first), whole);
+  if (superpages && kept == 0 && ladder_->pools(request.first)) {
+    pooled = ladder_->take_pool_pages(address(a, first), whole, request.first);
     if (pooled.units() < whole)
       region_->advise_range(a.slice, address(a, first + pooled.units()),
                             size_t{whole - pooled.units()} * kSuperpageBytes);
   }
   if (medium && kept == 0 && ladder_->primes_medium() && !prime_medium(a, first, whole))
     medium = false;
+  if (apart && !advise_medium(a, first, 0, committed)) {
+    ladder_->refused(PageKind::kMedium, WhyNot::kRefused, true);
+    apart = false;
+  }
   // Pages that are there already (of a pool, of an object before) move.
   const unsigned placed = request.placement.kind == numa::PlacementKind::kNone || !config_.place
                               ? 0
@@ -233,6 +259,8 @@ void *BigObjects::allocate(const BigRequest &request) {
   o.pooled = pooled;
   o.mappings = 2 + borders;
   o.placed = placed != 0;
+  o.medium = apart;
+  o.first = request.first;
   for (UnitIndex i = 0; i < units; i++)
     a.head_of[first + i] = i;
   for (UnitIndex i = 0; i < whole; i++) {
@@ -247,12 +275,13 @@ void *BigObjects::allocate(const BigRequest &request) {
   region_->uncharge_superpages(charged - fresh);
   region_->counters().superpages_at_birth.add(fresh);
   if (index == kBase)
-    set_pending(o, request.promotable && region_->thp_allowed() && o.superpages < whole);
+    set_pending(o, request.promotable && may_wait(o));
   ladder_->got(pooled.gigantic_units  ? PageKind::kGigantic
                : pooled.hugetlb_units ? PageKind::kHugetlb
                : transparent && whole ? PageKind::kSuperpage
-               : medium               ? PageKind::kMedium
-                                      : PageKind::kBase);
+               : medium || apart      ? PageKind::kMedium
+                                      : PageKind::kBase,
+               request.first);
   region_->counters().big_objects.add();
   region_->counters().big_objects_now.add();
   region_->counters().big_bytes.add(o.bytes);
@@ -281,6 +310,11 @@ size_t BigObjects::usable_bytes(const void *p) const {
     return 0;
   return region_->unit_address(h.slice, h.head) + h.object->offset + h.object->bytes -
          static_cast<const char *>(p);
+}
+
+PageKind BigObjects::first_step(const void *p) const {
+  Handle h = const_cast<BigObjects *>(this)->find(p);
+  return h ? h.object->first : PageKind::kSuperpage;
 }
 
 UnitIndex BigObjects::clear_superpages(Area &a, UnitIndex first, UnitIndex count) {
@@ -361,7 +395,8 @@ bool BigObjects::release(void *p) {
     o.units = 0;
     if (pooled.units())
       ladder_->give_pool_pages_back(address(a, h.head), pooled);
-    release_units(a, h.head, units, used, pooled.units() == 0 && !o.demoted && !o.placed);
+    release_units(a, h.head, units, used,
+                  pooled.units() == 0 && !o.demoted && !o.placed && !o.medium);
   }
   if (promoting)
     promotion_lock_.unlock();
@@ -411,8 +446,7 @@ BigObjects::Handle BigObjects::next_object(UnitIndex from) {
 void BigObjects::make_pending(const Handle &handle) {
   SpinGuard guard(lock_);
   BigObject &o = *handle.object;
-  if (o.units && handle.slice == areas_[kBase].slice && region_->thp_allowed() &&
-      o.superpages < o.whole_units)
+  if (o.units && handle.slice == areas_[kBase].slice && may_wait(o))
     set_pending(o, true);
 }
 

@@ -36,7 +36,9 @@ struct BigObject {
   bool refused = false;          ///< the last round ended because the kernel would not collapse
   bool placed = false;  ///< has policies of its own: nothing of it is kept for the next object
   bool demoted = false; ///< some unit's superpage at birth was taken away
-  uint32_t mappings;    ///< charged
+  bool medium = false;  ///< has advice of its own for pages of 64 KiB
+  PageKind first = PageKind::kSuperpage; ///< as BigRequest
+  uint32_t mappings;                     ///< charged
 };
 
 struct BigRequest {
@@ -46,6 +48,9 @@ struct BigRequest {
   bool promotable = true;
   bool zero = false;
   bool whole_superpages = false; ///< no tail on base pages: the last superpage is taken too
+  /// What a directive names: kGigantic, with superpages_at_birth; kMedium, which rules superpages out, now and later; kSuperpage:
+  /// nothing beyond the user's first step.
+  PageKind first = PageKind::kSuperpage;
   numa::Placement placement;
 };
 
@@ -88,6 +93,8 @@ public:
   /// False: p is no start of an object (freed twice, or an interior pointer).
   bool release(void *p);
   size_t usable_bytes(const void *p) const;
+  /// What the directive of the live object at p named, see BigRequest.
+  PageKind first_step(const void *p) const;
   /// Resizes in place, or by moving pages; nullptr: neither is possible, the object is as it was.
   void *resize(void *p, size_t bytes);
 
@@ -158,7 +165,7 @@ private:
   void set_superpage(Area &a, UnitIndex unit, bool on);
   size_t stagger(size_t alignment);
   UnitIndex take_units(Area &a, unsigned area_index, UnitIndex units, UnitIndex whole,
-                       UnitIndex alignment, UnitIndex &kept);
+                       UnitIndex alignment, bool reuses, UnitIndex &kept);
   void release_units(Area &a, UnitIndex first, UnitIndex count, size_t bytes_used, bool keep);
   void drop(Area &a, UnitIndex first, UnitIndex count, size_t bytes_used);
   UnitIndex clear_superpages(Area &a, UnitIndex first, UnitIndex count);
@@ -169,6 +176,10 @@ private:
   void note_live(uint64_t added, uint64_t removed);
   bool commit_units(Area &a, UnitIndex first, size_t bytes);
   bool prime_medium(Area &a, UnitIndex first, UnitIndex whole);
+  bool advise_medium(Area &a, UnitIndex head, size_t from, size_t to);
+  bool may_wait(const BigObject &o) const {
+    return o.first != PageKind::kMedium && o.superpages < o.whole_units && region_->thp_allowed();
+  }
   uint64_t cache_limit() const;
   void *resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t bytes);
   void *move_to_larger(Area &a, UnitIndex head, size_t bytes);

@@ -24,6 +24,8 @@ void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t 
         a.map.give_back(head + o.units, units - o.units);
       return nullptr;
     }
+    if (o.medium)
+      advise_medium(a, head, before, after);
   } else if (after < before) {
     // Whole superpages go back whole; what is cut off the last one's unit becomes a tail again.
     size_t keep_in_unit = min_of(before, size_t{units} * kSuperpageBytes);
@@ -59,11 +61,11 @@ void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t 
     o.whole_units = whole;
     o.fruitless = 0;
     o.next_unit = 0;
-    set_pending(o, o.superpages < whole && region_->thp_allowed());
+    set_pending(o, may_wait(o));
   }
   if (units < units_before) // last: it opens the lock for a while
     release_units(a, head + units, units_before - units, before - size_t{units} * kSuperpageBytes,
-                  true);
+                  !o.medium);
   return start + o.offset;
 }
 
@@ -82,6 +84,8 @@ void *BigObjects::move_to_larger(Area &a, UnitIndex head, size_t bytes) {
     a.map.give_back(to, units);
     return nullptr;
   }
+  if (o.medium)
+    advise_medium(a, to, before, after);
   BigObject &n = a.objects[to];
   n = o;
   n.pending = false;
@@ -107,7 +111,7 @@ void *BigObjects::move_to_larger(Area &a, UnitIndex head, size_t bytes) {
       n.superpages++;
     }
   } else {
-    set_pending(n, n.superpages < n.whole_units && region_->thp_allowed());
+    set_pending(n, may_wait(n));
   }
   set_pending(o, false);
   note_live(n.bytes - o.bytes, 0);

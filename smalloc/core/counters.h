@@ -73,8 +73,10 @@ struct Counters {
   Counter requests_on[kPageKinds];      ///< big objects by the best step they got at birth
   Counter pool_units[kPageKinds];       ///< live, of the pools, in units of 2 MiB
   Counter not_on[kPageKinds][kWhyNots]; ///< what they did not get, and why
-  Counter mappings;                     ///< estimate of the mappings that our objects cost
-  Counter moves;                        ///< reallocations whose pages moved instead of their bytes
+  /// Big objects of sites whose directive names pages of 1 GiB or 64 KiB; those of them that have some.
+  Counter directed_1g, directed_1g_got, directed_mthp, directed_mthp_got;
+  Counter mappings; ///< estimate of the mappings that our objects cost
+  Counter moves;    ///< reallocations whose pages moved instead of their bytes
   Counter freezes, class_units_collapsed, migration_ns;
   Counter small_bytes_now, small_bytes_peak; ///< committed for the main heap of small objects
   Counter class_bytes_now, class_bytes_peak; ///< committed for the class heap
@@ -144,6 +146,10 @@ inline constexpr CounterName kCounterNames[] = {
     SMALLOC_REFUSALS(2, "thp"),
     SMALLOC_REFUSALS(3, "mthp"),
     SMALLOC_REFUSALS(4, "base"),
+    SMALLOC_COUNTER(directed_1g),
+    SMALLOC_COUNTER(directed_1g_got),
+    SMALLOC_COUNTER(directed_mthp),
+    SMALLOC_COUNTER(directed_mthp_got),
     SMALLOC_COUNTER(mappings),
     SMALLOC_COUNTER(moves),
     {offsetof(Counters, freezes), "migrations"},

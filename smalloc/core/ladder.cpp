@@ -88,6 +88,7 @@ void Ladder::init(const OsHooks &os, const Config &config, Counters &counters) {
   config_ = config;
   counters_ = &counters;
   steps_ = 0;
+  directed_gigantic_ = false;
   settings_ = read_page_settings(os, config.sysfs);
   if (config.only_ours) // its advice still counts, nothing comes without
     settings_.superpage.unadvised = settings_.medium.unadvised = false;
@@ -99,6 +100,13 @@ void Ladder::init(const OsHooks &os, const Config &config, Counters &counters) {
     step(kind, error == 0);
     if (error)
       refused(kind, reason(error));
+    if (error && kind == PageKind::kGigantic)
+      no_gigantic_ = reason(error);
+  }
+  if (config.directed_gigantic && !wanted(PageKind::kGigantic) && wanted(PageKind::kSuperpage)) {
+    const int error = os.open_hugetlb(kGiganticBytes);
+    directed_gigantic_ = error == 0;
+    no_gigantic_ = reason(error); // counted with each object that asks
   }
   if (wanted(PageKind::kSuperpage)) {
     bool there =
@@ -120,7 +128,7 @@ void Ladder::init(const OsHooks &os, const Config &config, Counters &counters) {
 
 /// All, or half, or a quarter…: a pool that has some pages gives what it has to within a factor of
 /// two in a handful of system calls.
-UnitIndex Ladder::take_from(PageKind kind, char *start, UnitIndex units) {
+UnitIndex Ladder::take_from(PageKind kind, char *start, UnitIndex units, bool directed) {
   auto step = static_cast<UnitIndex>(page_bytes(kind) / kSuperpageBytes);
   for (UnitIndex pages = units / step; pages != 0; pages /= 2) {
     int error = os_->map_hugetlb(start, size_t{pages} * page_bytes(kind), page_bytes(kind));
@@ -129,19 +137,20 @@ UnitIndex Ladder::take_from(PageKind kind, char *start, UnitIndex units) {
       return pages * step;
     }
     if (pages == units / step)
-      refused(kind, reason(error));
+      refused(kind, reason(error), directed);
   }
   return 0;
 }
 
-Ladder::Pooled Ladder::take_pool_pages(char *start, UnitIndex whole) {
+Ladder::Pooled Ladder::take_pool_pages(char *start, UnitIndex whole, PageKind first) {
   Pooled pooled;
-  if (has(PageKind::kGigantic) && reinterpret_cast<uintptr_t>(start) % kGiganticBytes == 0)
-    pooled.gigantic_units = take_from(PageKind::kGigantic, start, whole);
+  if (gives_gigantic(first) && reinterpret_cast<uintptr_t>(start) % kGiganticBytes == 0)
+    pooled.gigantic_units =
+        take_from(PageKind::kGigantic, start, whole, first == PageKind::kGigantic);
   if (has(PageKind::kHugetlb) && whole > pooled.gigantic_units)
     pooled.hugetlb_units =
         take_from(PageKind::kHugetlb, start + size_t{pooled.gigantic_units} * kSuperpageBytes,
-                  whole - pooled.gigantic_units);
+                  whole - pooled.gigantic_units, false);
   return pooled;
 }
 
@@ -156,22 +165,48 @@ void Ladder::give_pool_pages_back(char *start, const Pooled &pooled) {
   counters_->pool_units[static_cast<unsigned>(PageKind::kHugetlb)].sub(pooled.hugetlb_units);
 }
 
-void Ladder::refused(PageKind kind, WhyNot why) {
+void Ladder::note_directed_gigantic(size_t bytes) {
+  if (bytes < kGiganticBytes)
+    return; // it asks for 2 MiB pages
+  counters_->directed_1g.add();
+  if (!gives_gigantic(PageKind::kGigantic) && wanted(PageKind::kSuperpage))
+    refused(PageKind::kGigantic, no_gigantic_, true);
+}
+
+bool Ladder::note_directed_medium() {
+  counters_->directed_mthp.add();
+  if (!wanted(PageKind::kMedium))
+    return false; // the user wants base pages
+  if (!settings_.medium.advised)
+    refused(PageKind::kMedium, settings_.medium.known ? WhyNot::kSwitchedOff : WhyNot::kNoSuchSize,
+            true);
+  return settings_.medium.advised;
+}
+
+void Ladder::refused(PageKind kind, WhyNot why, bool directed) {
   counters_->not_on[static_cast<unsigned>(kind)][static_cast<unsigned>(why)].add();
   uint32_t nothing = 0;
   if (explain(kind, why))
-    first_refusal_.compare_exchange_strong(
-        nothing, (static_cast<uint32_t>(kind) << 8 | static_cast<uint32_t>(why)) + 1,
-        std::memory_order_relaxed);
+    first_refusal_.compare_exchange_strong(nothing,
+                                           ((directed ? kDirected : 0) |
+                                            static_cast<uint32_t>(kind) << 8 |
+                                            static_cast<uint32_t>(why)) +
+                                               1,
+                                           std::memory_order_relaxed);
 }
 
 bool Ladder::take_warning(TextBuffer<512> &text) {
   uint32_t seen = first_refusal_.exchange(kWritten, std::memory_order_relaxed);
   if (seen == 0 || seen == kWritten)
     return false;
-  auto kind = static_cast<PageKind>((seen - 1) >> 8);
+  const bool directed = (seen - 1) & kDirected;
+  auto kind = static_cast<PageKind>((seen - 1) >> 8 & 255);
   auto why = static_cast<WhyNot>((seen - 1) & 255);
-  text.put("pages:").put(option_of(first_step(config_.asked))).put(": ").put(explain(kind, why));
+  if (directed)
+    text.put("directives: page=").put(kind == PageKind::kGigantic ? "1g" : "64k");
+  else
+    text.put("pages:").put(option_of(first_step(config_.asked)));
+  text.put(": ").put(explain(kind, why));
   text.put("; ");
   if (why == WhyNot::kNoMemory)
     text.put("the program's malloc serves");

@@ -146,8 +146,13 @@ void obey_directive(const smalloc_site *site, smalloc_cell *cell, void *) {
     return;
   uint64_t word = 0;
   const unsigned flags = site->flags & ~SMALLOC_SITE_UNDECIDED;
-  if (entry->decision == SiteDecision::kTaken)
-    word = SMALLOC_WORD(SMALLOC_DECISION_SUPERPAGE, flags, 21, SMALLOC_BY_DIRECTIVE, 0);
+  if (entry->decision == SiteDecision::kTaken && entry->page_shift == kMediumShift)
+    // Big objects: small ones stay with the program's malloc, there is no heap of such pages.
+    word = SMALLOC_WORD(SMALLOC_DECISION_RUNTIME, flags & ~SMALLOC_SITE_SMALL, kMediumShift,
+                        SMALLOC_BY_DIRECTIVE, kPagesPerUnit);
+  else if (entry->decision == SiteDecision::kTaken)
+    word =
+        SMALLOC_WORD(SMALLOC_DECISION_SUPERPAGE, flags, entry->page_shift, SMALLOC_BY_DIRECTIVE, 0);
   else if (entry->decision ==
            SiteDecision::kDeferred) // big objects only, on base pages until there is room
     word = SMALLOC_WORD(SMALLOC_DECISION_RUNTIME,
@@ -162,6 +167,27 @@ void obey_directive(const smalloc_site *site, smalloc_cell *cell, void *) {
   mark_placed(site, cell, nullptr);
 }
 } // namespace
+
+bool modules_name_page(unsigned page_shift) {
+  struct Search {
+    unsigned page_shift;
+    bool found;
+  } search = {page_shift, false};
+  modules_for_each_site(
+      [](const smalloc_site *site, smalloc_cell *cell, void *data) {
+        auto &s = *static_cast<Search *>(data);
+        const Directives::Entry *entry =
+            g_directives.any()
+                ? g_directives.find(site->id, context_hash(site_string(site, site->context)))
+                : nullptr;
+        // A deferred directive may be taken later.
+        s.found |= SMALLOC_WORD_PAGE_SHIFT(__atomic_load_n(&cell->word, __ATOMIC_RELAXED)) ==
+                       s.page_shift ||
+                   (entry && entry->page_shift == s.page_shift);
+      },
+      &search);
+  return search.found;
+}
 
 bool modules_seen() { return g_seen.load(std::memory_order_relaxed); }
 

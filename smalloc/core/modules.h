@@ -33,6 +33,8 @@ void for_each_site_of(const smalloc_module &module,
                       void (*visit)(const smalloc_site *, smalloc_cell *, void *), void *data);
 /// Has an image with sites been registered?
 bool modules_seen();
+/// Has a directive named this page size for a site of a registered image, or a profile when it was compiled?
+bool modules_name_page(unsigned page_shift);
 /// The agent has decided anew.
 void modules_obey_directives();
 /// A string of a record, "" when absent.

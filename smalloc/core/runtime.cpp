@@ -146,6 +146,7 @@ bool Runtime::start_region() {
   ladder_config.asked = o.pages;
   ladder_config.force = o.force;
   ladder_config.only_ours = o.only_ours;
+  ladder_config.directed_gigantic = modules_name_page(kGiganticShift);
   ladder_config.sysfs = o.sysfs;
   ladder_.init(kLinux, ladder_config, counters());
   thp_ = ladder_.settings().general;
@@ -154,7 +155,7 @@ bool Runtime::start_region() {
   // What unadvised memory gets decides whether ours must be kept from it.
   config.thp = ladder_.settings().superpage.unadvised ? ThpMode::kAlways : ThpMode::kMadvise;
   config.thp_allowed = ladder_.superpages();
-  config.superpages_allowed = ladder_.superpages() || ladder_.pools();
+  config.superpages_allowed = ladder_.superpages() || ladder_.pools(PageKind::kGigantic);
   config.medium_advice = ladder_.advises_medium() && !ladder_.primes_medium();
   config.budget.bytes = o.budget_bytes;
   config.budget.percent = o.budget_percent;

@@ -189,7 +189,8 @@ private:
   SMALLOC_COLD void warn_of_fallback();
   size_t bytes_to_reserve();
   void *big_allocate(size_t bytes, size_t alignment, bool zero, bool at_birth, bool whole = false,
-                     smalloc_cell *cell = nullptr, numa::Placement placement = {});
+                     smalloc_cell *cell = nullptr, numa::Placement placement = {},
+                     PageKind first = PageKind::kSuperpage);
   void *small_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell = nullptr);
   void *class_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell = nullptr);
   SMALLOC_COLD void *placed_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell);

@@ -55,6 +55,10 @@ bool small_heaps_are_on_superpages() {
   return superpages >= kSuperpageBytes && superpages * 2 >= resident;
 }
 
+bool medium_were_refused(const Counters &c) {
+  return c.directed_mthp_got.get() < c.directed_mthp.get();
+}
+
 bool superpages_were_refused(const Counters &c) {
   uint64_t refusals = c.fallbacks.get();
   for (const Counter &failure : c.collapse_failures)
@@ -214,7 +218,6 @@ void Runtime::agent_end() {
     return;
   RunLine line(static_cast<char *>(scratch.data()), kLineBytes);
   line.begin(report);
-  const bool refused = superpages_were_refused(c);
   const bool small_on_superpages = running() && g_agent.active() && small_heaps_are_on_superpages();
   g_accounts.read_cells();
   for (size_t i = 0; g_agent.active() && i < g_directives.count(); i++) {
@@ -230,7 +233,10 @@ void Runtime::agent_end() {
     outcome.live_bytes_peak = f.live_bytes_peak;
     outcome.small_objects = f.small_seen;
     outcome.heap_on_superpages = small_on_superpages;
-    line.directive(entry, outcome, judge(outcome, g_agent.policy(), refused));
+    outcome.page_shift = entry.page_shift;
+    const bool short_of =
+        entry.page_shift == kMediumShift ? medium_were_refused(c) : superpages_were_refused(c);
+    line.directive(entry, outcome, judge(outcome, g_agent.policy(), short_of));
   }
   line.end();
   const char *why =

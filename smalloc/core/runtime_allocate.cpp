@@ -25,6 +25,17 @@ bool is_deferred(const smalloc_cell *cell) {
   return SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_DIRECTIVE &&
          SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_RUNTIME;
 }
+/// The page size that a profile or a directive has named for the site, as a first step of the ladder.
+PageKind first_step(const smalloc_cell *cell) {
+  switch (SMALLOC_WORD_PAGE_SHIFT(__atomic_load_n(&cell->word, __ATOMIC_RELAXED))) {
+  case kMediumShift:
+    return PageKind::kMedium;
+  case kGiganticShift:
+    return PageKind::kGigantic;
+  default:
+    return PageKind::kSuperpage;
+  }
+}
 /// What a profile, a directive or the user has asked for is done; what the compiler has found out may not
 /// cost memory.
 bool sizes_decide(uint64_t word, HeapStrategy strategy) {
@@ -41,7 +52,7 @@ void Runtime::charge_big(void *p, SiteAccounts::Account account) {
 }
 
 void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, bool at_birth, bool whole,
-                            smalloc_cell *cell, numa::Placement placement) {
+                            smalloc_cell *cell, numa::Placement placement, PageKind first) {
   BigRequest request;
   request.bytes = bytes;
   request.alignment = alignment;
@@ -50,6 +61,7 @@ void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, bool at_b
   request.whole_superpages = whole;
   request.promotable = options_.promote != PromotePolicy::kOff && !(cell && is_deferred(cell));
   request.placement = cell ? g_placement.of(cell) : placement;
+  request.first = cell ? first_step(cell) : first;
   void *p = big_.allocate(request);
   if (!p)
     counters().fallbacks.add();
@@ -101,7 +113,8 @@ void *Runtime::placed_allocate(size_t bytes, size_t alignment, bool zero, smallo
     return nullptr;
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
   const bool always = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE;
-  const bool superpages = SMALLOC_WORD_DECISION(word) != SMALLOC_DECISION_BASE;
+  const bool superpages =
+      SMALLOC_WORD_DECISION(word) != SMALLOC_DECISION_BASE && first_step(cell) != PageKind::kMedium;
   void *p = g_node_heaps.allocate(g_placement.of(cell), superpages, bytes, alignment, zero);
   if (!p)
     return nullptr;
@@ -410,7 +423,7 @@ void Runtime::site_mapped(smalloc_cell *cell, void *p, size_t bytes) {
   bool always = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE;
   bool undecided = !always && (flags & SMALLOC_SITE_UNDECIDED);
   if (bytes < kSuperpageBytes || bytes < SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes ||
-      !ready() || !region_.thp_allowed())
+      first_step(cell) == PageKind::kMedium || !ready() || !region_.thp_allowed())
     return;
   bool known_hot = always && (SMALLOC_WORD_DECIDED_BY(word) != SMALLOC_BY_COMPILER ||
                               strategy_ == HeapStrategy::kSuperpage);

@@ -140,7 +140,8 @@ void *Runtime::resize(void *p, size_t bytes) {
   }
   if (bytes >= kSuperpageBytes)
     r = big_allocate(bytes, 16, false, slice == Slice::kBigSuper, false, nullptr,
-                     slice == Slice::kNode ? g_node_heaps.placement_of(p) : numa::Placement());
+                     slice == Slice::kNode ? g_node_heaps.placement_of(p) : numa::Placement(),
+                     was_big ? big_.first_step(p) : PageKind::kSuperpage);
   else if (strategy_ == HeapStrategy::kSuperpage ||
            (slice == Slice::kClass && g_small.class_frozen()))
     r = small_allocate(bytes, 16, false);

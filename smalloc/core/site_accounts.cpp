@@ -149,6 +149,7 @@ void SiteAccounts::show_decision(Account account) {
     return;
   smalloc_live_site &s = g_live.contents().sites[account];
   s.superpages_predicted = entry->superpages;
+  s.page_shift = entry->page_shift;
   __atomic_store_n(&s.agent, static_cast<uint32_t>(entry->decision), __ATOMIC_RELAXED);
 }
 

@@ -96,6 +96,18 @@ void print_ladder(Table &t, const Counters &c) {
     if (any)
       t.put_char('\n');
   }
+  const auto directed = [&](const char *pages, const Counter &asked, const Counter &got) {
+    if (asked.get())
+      row(t, "directives for pages of")
+          .put(pages)
+          .put(": ")
+          .number(got.get())
+          .put(" of ")
+          .number(asked.get())
+          .put(" big objects have some\n");
+  };
+  directed("1 GiB", c.directed_1g, c.directed_1g_got);
+  directed("64 KiB", c.directed_mthp, c.directed_mthp_got);
   row(t, "hugetlb");
   t.number(c.pool_units[static_cast<unsigned>(PageKind::kHugetlb)].get()).put(" units of 2 MiB, ");
   t.number(c.pool_units[static_cast<unsigned>(PageKind::kGigantic)].get() / kUnitsPerGigantic);
@@ -188,6 +200,8 @@ void site_row(Table &t, const smalloc_live_site &s, uint32_t tracking) {
   if (const char *decision = site_decision_name(s.agent))
     t.put("directive ")
         .put(decision)
+        .put(", pages of ")
+        .bytes(uint64_t{1} << s.page_shift)
         .put(" (")
         .number(s.superpages_predicted)
         .put(" predicted, peak ")

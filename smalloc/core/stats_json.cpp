@@ -106,6 +106,8 @@ void write_site(JsonWriter &json, const smalloc_live_site &s, uint32_t tracking)
   json.raw(",\"directive\":");
   const char *decision = site_decision_name(s.agent);
   decision ? json.string(decision) : json.raw("null");
+  json.raw(",\"page_bytes_directed\":");
+  decision ? json.number(uint64_t{1} << s.page_shift) : json.raw("null");
   json.raw(",\"superpages_predicted\":");
   decision ? json.number(s.superpages_predicted) : json.raw("null");
   json.raw(",\"estimated\":");

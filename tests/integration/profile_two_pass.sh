@@ -58,6 +58,16 @@ decided final "$hot" 's["decision"] == "superpage" and s["decided_by"] == "profi
 decided final "$cold" 's["decision"] == "base" and s["decided_by"] == "profile"'
 expect_status 0 ./final
 cmp want out || fail "the final program prints something else"
+# Other page sizes are compiled in as well.
+sed "s/page=2m/page=64k/" app.directives >medium.directives
+use medium.directives medium
+decided medium "$hot" 's["decision"] == "runtime" and s["page_bytes"] == 65536 and s["min_bytes"] == 2 << 20 and not s["small_objects"]'
+expect_status 0 env SMALLOC_CONF=stats:json,stats_file:medium.json ./medium
+cmp want out || fail "the program for pages of 64 KiB prints something else"
+json_is medium.json 'd["counters"]["directed_mthp"] == 1 and d["counters"]["superpages_peak"] == 0'
+sed "s/page=2m/page=1g/" app.directives >gigantic.directives
+use gigantic.directives gigantic
+decided gigantic "$hot" 's["decision"] == "superpage" and s["page_bytes"] == 1 << 30'
 # The other way round, the same source decides otherwise: it is the profile that counts.
 sed 's/page=2m/page=SWAP/; s/page=base/page=2m/; s/page=SWAP/page=base/' app.directives >swapped.directives
 use swapped.directives swapped

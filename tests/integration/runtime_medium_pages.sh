@@ -33,9 +33,10 @@ if grep -q '\[never\]' $sizes/hugepages-64kB/enabled; then
   expect_match out '^ours 0 superpages 0'
 fi
 switch_pages hugepages-64kB/enabled madvise
+slow_khugepaged
 SMALLOC_CONF=pages:mthp,stats:exit,debug:on expect_status 0 ours ./t
 expect_match err 'at birth on: +1g 0, hugetlb 0, thp 0, mthp 1, base 0'
 expect_no_match err 'warning'
 # 32 units of 32 pages each, less the one that a primed unit lacks
 read -r _ mine _ superpages _ medium <out
-[ "$mine" = 1 ] && [ "$superpages" = 0 ] && [ "$medium" -ge 900 ] || { cat out; fail "not on pages of 64 KiB"; }
+[ "$mine" = 1 ] && [ "$superpages" -le 4 ] && [ "$medium" -ge 900 ] || { cat out; fail "not on pages of 64 KiB"; }

@@ -22,7 +22,7 @@ extern "C" {
 
 #define SMALLOC_LIVE_NAME "smalloc-stats" /* /proc/PID/fd/N -> "/memfd:smalloc-stats (deleted)" */
 #define SMALLOC_LIVE_MAGIC UINT64_C(0x314556494c4d53) /* "SMLIVE1" */
-#define SMALLOC_LIVE_VERSION 2u
+#define SMALLOC_LIVE_VERSION 3u
 #define SMALLOC_LIVE_BYTES                                                                         \
   (128u << 10) /* of the whole file; pages that nobody wrote are not there */
 #define SMALLOC_LIVE_HEAPS 8u
@@ -71,6 +71,8 @@ struct smalloc_live_site {
   uint64_t superpages;             /* under its big objects */
   uint64_t superpages_peak;
   uint32_t agent, superpages_predicted; /* enum smalloc_live_agent; what the profile said */
+  uint32_t page_shift; /* log2 of the page size that the directive names; 0: there is none */
+  uint32_t reserved;
 };
 
 struct smalloc_live_header {

@@ -131,5 +131,18 @@ TEST_F(VerdictTest, SmallObjectsAreKnownByTheirHeap) {
   EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kHeld);
 }
 
+TEST_F(VerdictTest, PagesOf64KiBAreNoSuperpages) {
+  outcome.page_shift = 16;
+  outcome.superpages_peak = 0;
+  EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kHeld);
+  EXPECT_EQ(judge(outcome, Policy::kSameInput, true), Verdict::kShort);
+  outcome.live_bytes_peak = uint64_t{6} << 20;
+  EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kFailed);
+  EXPECT_EQ(judge(outcome, Policy::kOtherInput, false), Verdict::kUnused);
+  outcome.live_bytes_peak = 0; // small objects, which the program's malloc has served
+  outcome.small_objects = true;
+  EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kShort);
+}
+
 } // namespace
 } // namespace smalloc

@@ -40,6 +40,7 @@ struct FakeOs {
   static inline std::function<int(size_t, size_t)> map_hugetlb_result;
   static inline std::map<std::string, std::string> files; ///< what read_file finds
   static inline unsigned advices = 0, purges = 0, decommits = 0;
+  static inline std::map<char *, size_t> advised; ///< for superpages, by start
 
   static void reset() {
     if (memory)
@@ -60,6 +61,7 @@ struct FakeOs {
     files.clear();
     set_thp("madvise");
     advices = purges = decommits = 0;
+    advised.clear();
   }
   static void set_thp(const std::string &mode, const std::string &medium = "never") {
     const std::string folder = "/sys/kernel/mm/transparent_hugepage/";
@@ -97,8 +99,10 @@ struct FakeOs {
           madvise(p, n, MADV_DONTNEED);
           return 0;
         },
-        [](void *, size_t, Advice) {
+        [](void *p, size_t n, Advice advice) {
           advices++;
+          if (advice == Advice::kSuperpages)
+            advised[static_cast<char *>(p)] = n;
           return advise_error;
         },
         [](void *p, size_t) {

@@ -14,20 +14,24 @@ constexpr size_t kMiB = 1 << 20, kGiB = 1 << 30;
 
 struct LadderTest : testing::Test {
   void SetUp() override { FakeOs::reset(); }
-  void start(PageBacking asked, uint64_t budget = 0) {
-    FakeOs::make_ladder(ladder, counters, asked);
+  void start(PageBacking asked, uint64_t budget = 0, bool directed_gigantic = false) {
+    Ladder::Config l;
+    l.asked = asked;
+    l.directed_gigantic = directed_gigantic;
+    ladder.init(FakeOs::hooks(), l, counters);
     Region::Config c = FakeOs::config();
     c.bytes = size_t{64} << 30;
     c.thp_allowed = ladder.superpages();
-    c.superpages_allowed = ladder.superpages() || ladder.pools();
+    c.superpages_allowed = ladder.superpages() || ladder.pools(PageKind::kGigantic);
     c.medium_advice = ladder.advises_medium() && !ladder.primes_medium();
     c.budget.bytes = budget * kSuperpageBytes;
     ASSERT_TRUE(region.init(c, counters) && big.init(region, ladder, {0}));
   }
-  char *make(size_t bytes) {
+  char *make(size_t bytes, PageKind first = PageKind::kSuperpage) {
     BigRequest r;
     r.bytes = bytes;
     r.superpages_at_birth = true;
+    r.first = first;
     return static_cast<char *>(big.allocate(r));
   }
   uint64_t on(PageKind k) { return counters.requests_on[static_cast<unsigned>(k)].get(); }
@@ -260,6 +264,167 @@ TEST_F(LadderTest, PoolRunsAreVisitedOnceAndForgotten) {
   EXPECT_EQ(seen, 0u);
   big.unlock_all();
   EXPECT_EQ(pool_units(PageKind::kGigantic), 0u);
+  EXPECT_TRUE(big.release(p) && big.release(q) && big.check_invariants());
+  EXPECT_EQ(counters.superpages_now.get(), 0u);
+}
+
+// Directives: each object asks for a step of its own.
+
+TEST_F(LadderTest, DirectedMediumPagesGetAdviceOfTheirOwn) {
+  FakeOs::set_thp("madvise", "madvise");
+  start(PageBacking::kThp);
+  EXPECT_FALSE(ladder.medium()); // others get superpages
+  char *p = make(10 * kMiB + 100, PageKind::kMedium), *q = make(10 * kMiB);
+  EXPECT_EQ(region.slice_of(p), Slice::kBigBase);
+  EXPECT_EQ(big.first_step(p), PageKind::kMedium);
+  char *start = region.unit_address(Slice::kBigBase, region.unit_of(Slice::kBigBase, p));
+  ASSERT_EQ(FakeOs::advised.count(start), 1u); // with its tail
+  EXPECT_GE(FakeOs::advised[start], static_cast<size_t>(p - start) + 10 * kMiB + 100);
+  EXPECT_EQ(on(PageKind::kMedium), 1u);
+  EXPECT_EQ(on(PageKind::kSuperpage), 1u);
+  EXPECT_EQ(counters.superpages_now.get(), 5u); // the other's
+  EXPECT_EQ(counters.directed_mthp.get(), 1u);
+  EXPECT_EQ(counters.directed_mthp_got.get(), 1u);
+  EXPECT_EQ(big.pending(), 0u); // nor ever superpages
+  big.make_pending(big.find(p));
+  EXPECT_EQ(big.pending(), 0u);
+  EXPECT_EQ(warning(), "");
+  EXPECT_TRUE(big.release(p) && big.release(q) && big.check_invariants());
+}
+TEST_F(LadderTest, DirectedMediumPagesGrowAndAreNotReused) {
+  FakeOs::set_thp("madvise", "madvise");
+  start(PageBacking::kThp);
+  char *p = make(4 * kMiB, PageKind::kMedium);
+  p[0] = 1;
+  p[4 * kMiB - 1] = 2;
+  const size_t before = FakeOs::advised.size();
+  char *r = static_cast<char *>(big.resize(p, 9 * kMiB));
+  ASSERT_EQ(r, p); // nobody lies behind it
+  EXPECT_EQ(FakeOs::advised.size(), before + 1);
+  EXPECT_TRUE(r[0] == 1 && r[4 * kMiB - 1] == 2);
+  EXPECT_EQ(big.pending(), 0u);
+  char *next = make(8 * kMiB, PageKind::kMedium);
+  char *moved = static_cast<char *>(big.resize(r, 20 * kMiB));
+  ASSERT_TRUE(moved && moved != r); // the next one is in the way
+  EXPECT_TRUE(moved[0] == 1 && moved[4 * kMiB - 1] == 2);
+  EXPECT_EQ(big.first_step(moved), PageKind::kMedium);
+  EXPECT_EQ(big.pending(), 0u);
+  r = static_cast<char *>(big.resize(moved, 3 * kMiB));
+  ASSERT_NE(r, nullptr);
+  EXPECT_TRUE(r[0] == 1 && big.release(r) && big.release(next));
+  EXPECT_EQ(big.trim(), 0u); // advice of an object goes with it
+  EXPECT_TRUE(big.check_invariants());
+}
+TEST_F(LadderTest, DirectedMediumPagesSwitchedOffMeanBasePages) {
+  start(PageBacking::kThp); // 64 KiB: never
+  char *p = make(10 * kMiB, PageKind::kMedium);
+  ASSERT_NE(p, nullptr);
+  EXPECT_TRUE(FakeOs::advised.count(region.unit_address(Slice::kBigBase, 0)) == 0);
+  EXPECT_EQ(on(PageKind::kBase), 1u);
+  EXPECT_EQ(not_on(PageKind::kMedium, WhyNot::kSwitchedOff), 1u);
+  EXPECT_EQ(counters.directed_mthp.get(), 1u);
+  EXPECT_EQ(counters.directed_mthp_got.get(), 0u);
+  EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(warning(), "directives: page=64k: pages of 64 KiB are switched off (echo madvise > "
+                       "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled); base pages "
+                       "are used");
+  p = static_cast<char *>(big.resize(p, 20 * kMiB));
+  EXPECT_EQ(big.pending(), 0u); // base pages, not superpages later
+  EXPECT_TRUE(big.release(p) && big.check_invariants());
+}
+TEST_F(LadderTest, DirectedMediumPagesThatTheKernelLacksOrRefuses) {
+  FakeOs::files.erase("/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled");
+  start(PageBacking::kThp);
+  ASSERT_NE(make(10 * kMiB, PageKind::kMedium), nullptr);
+  EXPECT_EQ(not_on(PageKind::kMedium, WhyNot::kNoSuchSize), 1u);
+}
+TEST_F(LadderTest, DirectedMediumPagesThatAllMemoryGetsNeedNoAdvice) {
+  FakeOs::set_thp("madvise", "always");
+  start(PageBacking::kThp);
+  char *p = make(10 * kMiB, PageKind::kMedium);
+  EXPECT_EQ(on(PageKind::kMedium), 1u);
+  EXPECT_TRUE(FakeOs::advised.empty()); // khugepaged looks at what is advised
+  EXPECT_TRUE(big.release(p) && big.check_invariants());
+}
+TEST_F(LadderTest, DirectedMediumPagesRefusedByTheKernel) {
+  FakeOs::set_thp("madvise", "madvise");
+  start(PageBacking::kThp);
+  FakeOs::advise_error = EPERM;
+  char *p = make(10 * kMiB, PageKind::kMedium);
+  ASSERT_NE(p, nullptr);
+  EXPECT_EQ(not_on(PageKind::kMedium, WhyNot::kRefused), 1u);
+  EXPECT_EQ(on(PageKind::kBase), 1u);
+  EXPECT_EQ(counters.directed_mthp_got.get(), 0u);
+  EXPECT_TRUE(big.release(p) && big.check_invariants());
+}
+TEST_F(LadderTest, TheUsersBasePagesGoBeforeDirectives) {
+  FakeOs::set_thp("madvise", "madvise");
+  start(PageBacking::kBase, 0, true);
+  EXPECT_FALSE(ladder.directed_gigantic());
+  ASSERT_NE(make(10 * kMiB, PageKind::kMedium), nullptr);
+  ASSERT_NE(make(3 * kGiB, PageKind::kGigantic), nullptr);
+  EXPECT_EQ(on(PageKind::kBase), 2u);
+  EXPECT_TRUE(FakeOs::pooled.empty());
+  EXPECT_EQ(warning(), ""); // what the user chose is no reason for a line
+}
+TEST_F(LadderTest, DirectedMediumPagesWhereAllGetThem) {
+  FakeOs::set_thp("madvise", "madvise");
+  start(PageBacking::kMedium);
+  ASSERT_NE(make(10 * kMiB, PageKind::kMedium), nullptr);
+  EXPECT_EQ(on(PageKind::kMedium), 1u);
+  EXPECT_EQ(counters.directed_mthp_got.get(), 1u);
+}
+TEST_F(LadderTest, DirectedGiganticPagesForItsObjectsOnly) {
+  start(PageBacking::kThp, 0, true);
+  EXPECT_TRUE(ladder.directed_gigantic() && !ladder.pools());
+  char *other = make(2 * kGiB);
+  EXPECT_TRUE(FakeOs::pooled.empty());
+  char *p = make(2 * kGiB + 512 * kMiB, PageKind::kGigantic);
+  ASSERT_EQ(FakeOs::pooled.size(), 1u); // the rest from the user's first step: transparent
+  EXPECT_EQ(FakeOs::pooled.begin()->second.page, kGiB);
+  EXPECT_EQ(FakeOs::pooled.begin()->second.bytes, 2 * kGiB);
+  EXPECT_EQ(pool_units(PageKind::kGigantic), 1024u);
+  EXPECT_EQ(counters.superpages_now.get(), 1024u + 1280u);
+  char *small = make(10 * kMiB, PageKind::kGigantic); // asks for 2 MiB pages
+  EXPECT_EQ(counters.directed_1g.get(), 1u);
+  EXPECT_EQ(counters.directed_1g_got.get(), 1u);
+  EXPECT_EQ(on(PageKind::kGigantic), 1u);
+  EXPECT_EQ(on(PageKind::kSuperpage), 2u);
+  EXPECT_EQ(warning(), "");
+  EXPECT_TRUE(big.release(p) && big.release(small) && big.release(other));
+  EXPECT_TRUE(FakeOs::pooled.empty() && big.check_invariants());
+  EXPECT_EQ(counters.superpages_now.get(), 0u);
+}
+TEST_F(LadderTest, DirectedGiganticPagesFallTo2MiB) {
+  FakeOs::hugetlb_error = ENOMEM;
+  start(PageBacking::kThp, 0, true);
+  ASSERT_NE(make(kGiB + 10 * kMiB, PageKind::kGigantic), nullptr);
+  EXPECT_EQ(on(PageKind::kSuperpage), 1u);
+  EXPECT_EQ(counters.directed_1g.get(), 1u);
+  EXPECT_EQ(counters.directed_1g_got.get(), 0u);
+  EXPECT_EQ(not_on(PageKind::kGigantic, WhyNot::kPoolEmpty), 1u);
+  EXPECT_EQ(warning(), "directives: page=1g: the pool has no free pages of 1 GiB (echo N > "
+                       "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages); transparent "
+                       "huge pages are used");
+}
+TEST_F(LadderTest, DirectedGiganticPagesWithoutTheLibrary) {
+  FakeOs::open_hugetlb_result = [](size_t) { return ENOENT; };
+  start(PageBacking::kThp, 0, true);
+  EXPECT_EQ(warning(), ""); // nobody has asked yet
+  ASSERT_NE(make(kGiB + 10 * kMiB, PageKind::kGigantic), nullptr);
+  ASSERT_NE(make(kGiB + 10 * kMiB, PageKind::kGigantic), nullptr);
+  EXPECT_EQ(on(PageKind::kSuperpage), 2u);
+  EXPECT_EQ(not_on(PageKind::kGigantic, WhyNot::kNoLibrary), 2u);
+  EXPECT_NE(warning().find("page=1g: libhugetlbfs is not installed"), std::string::npos);
+}
+TEST_F(LadderTest, DirectedGiganticPagesWhereSuperpagesAreSwitchedOff) {
+  FakeOs::set_thp("never");
+  start(PageBacking::kThp, 0, true);
+  EXPECT_TRUE(ladder.any());
+  char *p = make(kGiB + 10 * kMiB, PageKind::kGigantic), *q = make(10 * kMiB);
+  EXPECT_EQ(on(PageKind::kGigantic), 1u);
+  EXPECT_EQ(on(PageKind::kBase), 1u);
+  EXPECT_EQ(counters.superpages_now.get(), 512u);
   EXPECT_TRUE(big.release(p) && big.release(q) && big.check_invariants());
   EXPECT_EQ(counters.superpages_now.get(), 0u);
 }
