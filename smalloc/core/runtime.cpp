@@ -18,6 +18,7 @@
 #include "smalloc/os/fork_locks.h"
 #include "smalloc/os/loaded_objects.h"
 #include "smalloc/os/own_image.h"
+#include "smalloc/os/process_identity.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -45,6 +46,14 @@ namespace {
 
 void print_warning(Text line) { kLinux.write_error(line.data, line.size); }
 
+/// A setting that is not understood is said by the first process of a tree: those that it starts with the same setting and with us
+/// in them know no more.
+void print_conf_warning(Text line) {
+  static const bool said = parent_has_seen("SMALLOC_CONF", getenv("SMALLOC_CONF"), "libsmalloc");
+  if (!said)
+    print_warning(line);
+}
+
 /// Memcheck and its like put their own free() in front of everybody's inside the process, unseen by symbol lookup; tools
 /// that only count (callgrind, cachegrind) preload nothing but valgrind's core.
 bool valgrind_replaces_free(const char *preloaded) {
@@ -69,7 +78,7 @@ const Options &Runtime::options() {
   if (!options_read_.load(std::memory_order_relaxed)) {
     bool privileged = getauxval(AT_SECURE) != 0;
     if (const char *conf = getenv("SMALLOC_CONF"))
-      parse_options(Text(conf), privileged, options_, print_warning);
+      parse_options(Text(conf), privileged, options_, print_conf_warning);
     if (options_.trace && !smalloc_phase)
       print_warning("smalloc: warning: SMALLOC_CONF: 'trace' needs libsmalloc_feedback.so (smalloc "
                     "record loads it), ignored\n");

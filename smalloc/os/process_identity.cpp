@@ -43,6 +43,25 @@ bool build_id_in(const char *at, const char *end, char *text, size_t capacity) {
   return false;
 }
 
+/// Does the file hold these bytes? Read in pieces, so they may lie across two.
+bool file_holds(const char *path, const char *wanted, size_t bytes) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return false;
+  char text[4096];
+  size_t kept = 0;
+  bool found = false;
+  if (bytes < sizeof text / 2)
+    for (ssize_t got; !found && (got = read(fd, text + kept, sizeof text - kept)) > 0;) {
+      const size_t size = kept + static_cast<size_t>(got);
+      found = memmem(text, size, wanted, bytes) != nullptr;
+      kept = size < bytes ? size : bytes - 1;
+      memmove(text, text + size - kept, kept);
+    }
+  close(fd);
+  return found;
+}
+
 } // namespace
 
 bool executable_build_id(char *text, size_t capacity) {
@@ -60,6 +79,21 @@ bool executable_build_id(char *text, size_t capacity) {
       return true;
   }
   return false;
+}
+
+bool parent_has_seen(const char *variable, const char *value, const char *image) {
+  KeepErrno keep;
+  const auto parent = static_cast<uint64_t>(getppid());
+  TextBuffer<64> environment, maps;
+  environment.put("/proc/").number(parent).put("/environ").put_char('\0');
+  maps.put("/proc/").number(parent).put("/maps").put_char('\0');
+  TextBuffer<2048> entry, name;
+  entry.put(variable).put("=").put(value).put_char('\0');
+  name.put("/").put(image);
+  // Of two variables that end alike the longer one is none of ours; an entry that is cut off is not looked for.
+  return entry.data()[entry.size() - 1] == 0 &&
+         file_holds(environment.data(), entry.data(), entry.size()) &&
+         file_holds(maps.data(), name.data(), name.size());
 }
 
 uint64_t start_ticks(uint64_t pid) {

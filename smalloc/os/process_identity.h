@@ -18,6 +18,10 @@ uint64_t start_ticks(uint64_t pid);
 /// The process of that number is the one that started then, and not a zombie.
 bool is_alive(uint64_t pid, uint64_t start_ticks);
 
+/// Was the parent started with this value of an environment variable, and has it an image loaded whose file's name begins like this?
+/// Then it has seen what we see. False where /proc does not tell.
+bool parent_has_seen(const char *variable, const char *value, const char *image);
+
 /// Of the arguments behind the program's name (smalloc/base/input_signature.h); false: /proc does not tell.
 bool command_line_signature(uint64_t &signature);
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # SMALLOC_CONF: an unknown key, a bad value and a feature of another version cost one warning line each and
-# nothing else.
+# nothing else; a line for all that a process starts.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
 warnings() { SMALLOC_CONF=$1 LD_PRELOAD=$LIB /bin/true 2>err; grep -c '^smalloc: warning: SMALLOC_CONF: ' err || true; }
@@ -26,3 +26,11 @@ done
 [ "$(warnings numa:off,text:off,static:off)" = 0 ] || fail "switching off what is not there warns"
 [ "$(warnings a:1,b:2,,c)" = 3 ] || fail "three unknown keys"
 SMALLOC_CONF=trace:f expect_status 0 env LD_PRELOAD="$LIB" true
+# Of a tree of processes that have the same setting and the library, the first one says it.
+SMALLOC_CONF=nonsense:1 LD_PRELOAD=$LIB sh -c '/bin/true; /bin/true | /bin/true; (/bin/true; :); :' 2>err
+[ "$(grep -c "'nonsense:1' is not a known key" err)" = 1 ] || fail "not one line for a shell and what it starts: $(cat err)"
+# Not where the first one has not got the library, or another setting.
+SMALLOC_CONF=nonsense:1 sh -c "LD_PRELOAD=$LIB /bin/true; LD_PRELOAD=$LIB /bin/true; :" 2>err
+[ "$(grep -c "'nonsense:1' is not a known key" err)" = 2 ] || fail "a warning is missing: $(cat err)"
+SMALLOC_CONF=nonsense:1 LD_PRELOAD=$LIB sh -c 'SMALLOC_CONF=nonsense:2 /bin/true; :' 2>err
+[ "$(grep -c "is not a known key" err)" = 2 ] || fail "another setting is not warned of: $(cat err)"
