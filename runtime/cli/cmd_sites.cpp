@@ -43,6 +43,7 @@ int run_sites(const Options &options) {
             ? "its table has no readable record"
             : "it was not compiled with the plugin, or without optimisation, or with a sanitizer",
         kCompileHint, kFailed};
+  merge_copies(table.sites);
   sort_by_benefit(table.sites);
   const auto document = site_document(table.sites, options.file, image.build_id());
   if (document["machine"]["name"] == "mixed")

@@ -26,6 +26,7 @@ struct Site {
   std::optional<uint64_t> cell_word;
   std::string function, file, callee, spread_expr, why, context, machine;
   bool joined = false; // decided by what another unit does with it
+  unsigned copies = 1; // calls that the compiler has made of it, all the same (site_report.h)
 
   // Today's decision: the cell's where there is one, else the compiler's.
   unsigned decision() const;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -25,6 +26,8 @@ const char *const kPatterns[] = {"unknown", "none",      "streaming",
                                  "strided", "scattered", "pointer-chasing"};
 const char *const kDecisions[] = {"base", "superpage", "runtime"};
 const char *const kDeciders[] = {"compiler", "profile", "directive", "validation"};
+
+constexpr uint64_t kSuperpageBytes = uint64_t{2} << 20;
 
 int rank(unsigned decision) {
   return decision == SMALLOC_DECISION_SUPERPAGE ? 0 : decision == SMALLOC_DECISION_RUNTIME ? 1 : 2;
@@ -96,6 +99,7 @@ Json site_json(const Site &site) {
       {"escapes", (r.flags & SMALLOC_SITE_ESCAPES) != 0},
       {"small_objects", (r.flags & SMALLOC_SITE_SMALL) != 0},
       {"joined", site.joined},
+      {"copies", site.copies},
       {"confidence", r.confidence / 100.0},
       {"why", text_or_null(site.why)},
   };
@@ -139,8 +143,10 @@ Cell decision_cell(const Json &site) {
     return {site["undecided"].get<bool>() ? "base (undecided)" : "base", Style::kFaint};
   if (site["min_bytes"].is_null())
     return {"runtime", Style::kWarn};
-  return {fmt::format("runtime from {}{}", readable_bytes(site["min_bytes"]),
-                      site["small_objects"].get<bool>() ? " live" : ""),
+  const uint64_t page = site["page_bytes"];
+  return {fmt::format("runtime from {}{}{}", readable_bytes(site["min_bytes"]),
+                      site["small_objects"].get<bool>() ? " live" : "",
+                      page < kSuperpageBytes ? ", pages of " + readable_bytes(page) : ""),
           Style::kWarn};
 }
 
@@ -197,6 +203,24 @@ void sort_by_benefit(std::vector<Site> &sites) {
       return benefit(a) > benefit(b);
     return a.record.id < b.record.id;
   });
+}
+
+void merge_copies(std::vector<Site> &sites) {
+  const auto shown = [](const Site &site) {
+    Json json = site_json(site);
+    json.erase("copies");
+    return json.dump();
+  };
+  std::map<std::string, size_t> first; // what is shown of a site, its place
+  std::vector<Site> merged;
+  for (Site &site : sites) {
+    const auto [at, fresh] = first.emplace(shown(site), merged.size());
+    if (fresh)
+      merged.push_back(std::move(site));
+    else
+      merged[at->second].copies += site.copies;
+  }
+  sites = std::move(merged);
 }
 
 Json site_document(const std::vector<Site> &sites, const std::string &path,
@@ -261,6 +285,8 @@ std::string site_text(const Json &document, Colour colour) {
     };
     if (name != function)
       line("in: " + function);
+    if (site["copies"] != 1)
+      line(fmt::format("{} copies of this call", site["copies"].dump()));
     for (const Json &frame : site["context"])
       line("inlined: " + text_of(frame));
     line("why: " + text_of(site["why"]));

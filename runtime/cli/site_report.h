@@ -17,6 +17,10 @@ namespace smalloc::cli {
 // By benefit, then id: superpage before run-time before base, inside each the estimated saving.
 void sort_by_benefit(std::vector<Site> &sites);
 
+// Copies of one call that nothing tells apart (a loop unrolled, a condition duplicated) become one site with their number; the first
+// of them stands for all. Those of other inline chains or other decisions stay.
+void merge_copies(std::vector<Site> &sites);
+
 // `sites` in the order in which they are to appear.
 nlohmann::ordered_json site_document(const std::vector<Site> &sites, const std::string &path,
                                      const std::string &build_id);
