@@ -179,7 +179,9 @@ std::string analyze_text(const AnalyzeWords &words, const ProfileOptions &option
                          Colour colour) {
   if (is_empty(p))
     return "nothing to analyze: no allocation and no access was recorded\n";
-  const bool several = options.pages.size() > 1;
+  // What is counted are superpages of 2 MiB only where nothing else was asked for.
+  const bool several =
+      options.pages.size() > 1 || options.pages.front() != benefit::PageSize::kSuper;
   std::vector<std::string> head = {"RANK", "SITE", "WHERE"};
   if (several)
     head.emplace_back("PAGE");

@@ -77,7 +77,7 @@ void explain_gaps(const Options &options, const Profile &p) {
     print_warning(
         "no data accesses", first.path,
         unsampled
-            ? fmt::format("at rate {} none of the 2 MiB regions that it accesses was sampled; "
+            ? fmt::format("at rate {:.4g} none of the 2 MiB regions that it accesses was sampled; "
                           "only first touches are estimated",
                           first.rate)
             : "only first touches are estimated, as if every object were written once",
@@ -94,7 +94,7 @@ void explain_gaps(const Options &options, const Profile &p) {
     if (t.rate < 1 && t.regions < kFewRegions && p.has_accesses)
       print_warning(
           "few sampled regions", t.path,
-          fmt::format("{} of 2 MiB at rate {}: what they say of the others is far from sure",
+          fmt::format("{} of 2 MiB at rate {:.4g}: what they say of the others is far from sure",
                       t.regions, t.rate),
           "smalloc record --rate 1 -- " + program_of(p));
   if (options.directives.empty())

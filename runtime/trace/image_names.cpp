@@ -27,6 +27,16 @@ const char *path_of(const char *name) {
   return g_executable;
 }
 
+bool is_own_library(const char *path) {
+  const char *slash = strrchr(path, '/');
+  const char *name = slash ? slash + 1 : path;
+  for (const char *own : {"libsmalloc.so", "libsmalloc_preload.so", "libsmalloc_feedback.so"})
+    if (const size_t n = strlen(own);
+        strncmp(name, own, n) == 0 && (name[n] == 0 || name[n] == '.')) // and a version
+      return true;
+  return false;
+}
+
 } // namespace
 
 ImageName image_of(const void *address) {
@@ -55,6 +65,8 @@ void for_each_segment(void (*visit)(uint64_t, uint64_t, const char *, void *), v
   dl_iterate_phdr(
       [](dl_phdr_info *image, size_t, void *p) {
         const auto &c = *static_cast<Call *>(p);
+        if (is_own_library(path_of(image->dlpi_name)))
+          return 0;
         for (int i = 0; i < image->dlpi_phnum; i++) {
           const ElfW(Phdr) &segment = image->dlpi_phdr[i];
           if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W))

@@ -17,7 +17,7 @@ struct ImageName {
 ImageName image_of(const void *address);
 /// From the image's base name and the offset: the same wherever the image is loaded or installed.
 uint64_t site_id(const ImageName &image);
-/// Calls visit(start, bytes, path, data) for each writable segment: static data.
+/// Calls visit(start, bytes, path, data) for each writable segment: static data, but for that of smalloc's own libraries.
 void for_each_segment(void (*visit)(uint64_t, uint64_t, const char *, void *), void *data);
 /// The executable's build id in hex, "" if it has none.
 void executable_build_id(char *text, size_t capacity);

@@ -72,6 +72,11 @@ json_is out 'd["totals"]["bad_lines"] == 0'
 expect_status 0 "$SMALLOC" analyze t.trace --machine ./m.json --seconds 0.1 --no-db --pages 64k,1g
 expect_match out '^RANK +SITE +WHERE +PAGE +PMB +PAGES'
 expect_match out ' 1 GiB +[0-9.]+ +1 +1 GiB .* yes$'
+# One size that is no superpage: its pages are what is counted, and those that stand in for it.
+expect_status 0 "$SMALLOC" analyze t.trace --machine ./m.json --seconds 0.1 --no-db --pages 1g
+expect_match out '^RANK +SITE +WHERE +PAGE +PMB +PAGES'
+expect_match out ' 1 GiB +[0-9.]+ +1 +1 GiB '
+expect_match out ' 2 MiB +[0-9.]+ +24 +48 MiB '
 # One size: one result a site, of that size, and the columns of old.
 expect_status 0 "$SMALLOC" analyze t.trace --machine ./m.json --seconds 0.1 --no-db --json
 json_is out 'all(m["page_bytes"] == 2 << 20 and len(m["sizes"]) == 1 for m in d["mappings"])'

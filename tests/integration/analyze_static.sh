@@ -51,3 +51,13 @@ cp "my programs/app" here
 expect_status 0 "$SMALLOC" record -q --rate 1 -o here.trace -- ./here heap
 expect_status 0 "$SMALLOC" analyze here.trace --machine zen4 --no-db -o app.directives
 expect_match err 'next: SMALLOC_CONF=directives:app.directives ./here$'
+# A rate is a short number in what people read.
+expect_status 0 "$SMALLOC" record -q --rate 0.3 -o some.trace -- ./here heap
+expect_status 0 "$SMALLOC" analyze some.trace --machine zen4 --no-db -o app.directives
+expect_match err ' at rate 0\.3(:| )'
+# Without accesses all that there is counts, but for what smalloc itself brings.
+quietly "$CLANG" -O2 -fplugin="$PLUGIN" app.c -o plain "${LINK_LIBRARY[@]}"
+expect_status 0 "$SMALLOC" record -q -o plain.trace -- ./plain
+expect_status 0 "$SMALLOC" analyze plain.trace --machine zen4 --no-db --json
+json_is out 'any(m["category"]["kind"] == "static" and m["category"]["file"].endswith("/plain") for m in d["mappings"])'
+json_is out 'not any(m["category"]["kind"] == "static" and "libsmalloc" in m["category"]["file"] for m in d["mappings"])'
