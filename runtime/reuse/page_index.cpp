@@ -33,6 +33,7 @@ uint32_t PageIndex::leaf_of(uint64_t block) {
 // From the old table into this one, what has a leaf.
 void PageIndex::rehash(std::vector<Slot> slots) {
   slots.swap(slots_);
+  shift_ = 64 - static_cast<unsigned>(std::countr_zero(slots_.size()));
   for (const Slot &slot : slots) {
     if (slot.leaf == kAbsent)
       continue;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -113,11 +114,14 @@ private:
   uint32_t leaf_of(uint64_t block);
   void drop(const std::vector<bool> &empty); // by leaf
   void rehash(std::vector<Slot> slots);
-  size_t home(uint64_t block) const { return mix(block) & (slots_.size() - 1); }
+  /// The upper bits of a product are as good as a mix here, and at hand sooner.
+  size_t home(uint64_t block) const { return (block * 0x9e3779b97f4a7c15u) >> shift_; }
 
   std::vector<Slot> slots_; // a power of two, at most half full
   std::vector<Leaf> leaves_;
   std::vector<uint32_t> free_; // leaves without a page
+  unsigned shift_ = 64 - static_cast<unsigned>(std::countr_zero(
+                             kFirstSlots)); // leaves as many bits as number the slots
   size_t blocks_ = 0;
   uint64_t last_block_ = 0;
   uint32_t last_leaf_ = kAbsent;

@@ -159,6 +159,25 @@ TEST(MarkerList, AgreesWithTheCounterWhenMomentsAreNumberedAnew) {
   }
 }
 
+// A marker is known by its word of 64 moments.
+TEST(MarkerList, CapacitiesAroundAWordCountTheSame) {
+  std::vector<uint64_t> all;
+  for (uint64_t capacity = 1; capacity <= 250; capacity++)
+    all.push_back(capacity);
+  for (uint64_t pages : {1, 2, 62, 63, 64, 65, 127, 128, 129, 240, 250, 251, 400}) {
+    const Stream stream = uniform(pages, 40000, static_cast<unsigned>(pages));
+    MarkerList list(all), few({63, 64, 65});
+    DistanceCounter counter;
+    feed(list, stream);
+    feed(few, stream);
+    feed(counter, stream);
+    for (uint64_t capacity : all)
+      ASSERT_EQ(list.misses(capacity), counter.misses(capacity)) << pages << ", " << capacity;
+    for (uint64_t capacity : {63, 64, 65})
+      ASSERT_EQ(few.misses(capacity), counter.misses(capacity)) << pages << ", " << capacity;
+  }
+}
+
 TEST(MarkerList, MemoryIsBoundedByTheLargestCapacity) {
   MarkerList list({64, 1024});
   Stream once;
