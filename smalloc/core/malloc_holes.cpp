@@ -49,9 +49,9 @@ static uint64_t most_holes(uint64_t ours) {
   return max_of(MallocHoles::kLeastBytes, ours / MallocHoles::kShare);
 }
 
-/// What is counted there may have been taken by others, whom nobody counts: an eighth of it is forgotten.
-uint64_t MallocHoles::no_place(uint64_t ours) {
-  add(-static_cast<int64_t>(bytes() / 8));
+/// What is counted there may have been taken by others, whom nobody counts: an eighth of it is forgotten, or of a thread's share.
+uint64_t MallocHoles::no_place(uint64_t ours, unsigned threads) {
+  add(-static_cast<int64_t>(bytes() / 8 / max_of(threads, 1u)));
   return freed() + most_holes(ours);
 }
 
@@ -62,6 +62,12 @@ bool MallocHoles::wanted(uint64_t ours) {
   if (now != was)
     wanted_.store(now, std::memory_order_relaxed);
   return now;
+}
+
+uint64_t MallocHoles::may_fill(uint64_t own, bool again, uint64_t no_place_until, uint64_t ours) {
+  if (own >= (again ? kLeastOwnBytes / 8 : kLeastOwnBytes))
+    return min_of(own, kMostOwnBytes);
+  return wanted(ours) && freed() >= no_place_until ? kOthersBytes : 0;
 }
 
 bool MallocHoles::trim_is_due() {

@@ -32,24 +32,32 @@ public:
   /// So much freed at once may be whole pages, which malloc can give back.
   static constexpr uint64_t kLeastTrimBytes = uint64_t{2} << 20;
 
-  /// An object of so many bytes has been freed there, one in kFreesPerSample.
-  void sampled_free(size_t bytes) {
+  /// A thread's own holes that nobody minds, how much of them it fills at a time, and how much of others'.
+  static constexpr uint64_t kLeastOwnBytes = uint64_t{32} << 10, kMostOwnBytes = uint64_t{64} << 10,
+                            kOthersBytes = uint64_t{16} << 10;
+
+  /// An object of so many bytes has been freed there, one in kFreesPerSample. Returns for how many bytes it stands.
+  uint64_t sampled_free(size_t bytes) {
     if (bytes >= kMappedBytes)
-      return;
+      return 0;
     const uint64_t stands_for = min_of(bytes, kMostSampleBytes) * kFreesPerSample;
     freed_.fetch_add(stands_for, std::memory_order_relaxed);
     note_size(bytes, stands_for);
     add(static_cast<int64_t>(stands_for));
+    return stands_for;
   }
   /// Sites have asked for so much there.
   void filled(uint64_t bytes) { add(-static_cast<int64_t>(bytes)); }
   void given_back(uint64_t bytes);
-  /// malloc has no hole that fits a site's objects. The site asks again when that much has been freed there in all (freed()):
-  /// what others ask for may fit before.
-  uint64_t no_place(uint64_t ours);
+  /// malloc has no hole that fits a site's objects, in the heap of one of so many threads. Who asked asks again when that much
+  /// has been freed there in all (freed()): what others ask for may fit before.
+  uint64_t no_place(uint64_t ours, unsigned threads);
 
   /// Shall the sites go there now? `ours`: live bytes of our heap.
   bool wanted(uint64_t ours);
+  /// A thread that has made so many bytes of holes: how much may it fill now? It went on (`again`) or not, and had no place
+  /// until so much was freed in all. 0: nothing.
+  uint64_t may_fill(uint64_t own, bool again, uint64_t no_place_until, uint64_t ours);
   /// Enough has been freed since the last time that asking malloc to give pages back is worth it.
   bool trim_is_due();
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }

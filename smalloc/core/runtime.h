@@ -206,7 +206,19 @@ private:
   SMALLOC_COLD bool may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes, uint64_t apart);
   void watch_program_heap();
   void trim_program_heap();
+  /// What a profile, a directive or the user has asked for is done; what the compiler has found out may not
+  /// cost memory.
+  bool sizes_decide(uint64_t word) const {
+    return SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_COMPILER &&
+           strategy_ != HeapStrategy::kSuperpage;
+  }
+  bool may_fill(uint64_t word) const {
+    return sizes_decide(word) && !(word & SMALLOC_CELL_PLACED) &&
+           !(SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED);
+  }
   SMALLOC_COLD bool fills_holes(smalloc_cell *cell, size_t bytes);
+  SMALLOC_COLD bool may_fill_alone(size_t bytes);
+  bool fills_alone(uint64_t word, size_t bytes);
   void trim_holes();
   void trim_now();
   void arm_any();

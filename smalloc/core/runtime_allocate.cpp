@@ -36,12 +36,6 @@ PageKind first_step(const smalloc_cell *cell) {
     return PageKind::kSuperpage;
   }
 }
-/// What a profile, a directive or the user has asked for is done; what the compiler has found out may not
-/// cost memory.
-bool sizes_decide(uint64_t word, HeapStrategy strategy) {
-  return SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_COMPILER &&
-         strategy != HeapStrategy::kSuperpage;
-}
 } // namespace
 
 void Runtime::charge_big(void *p, SiteAccounts::Account account) {
@@ -190,7 +184,7 @@ bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requeste
     const uint64_t resident = resident_bytes(kLinux);
     if (resident < needed)
       return false;
-    if (sizes_decide(word, strategy_)) {
+    if (sizes_decide(word)) {
       Counter *why =
           !g_site_sizes.pays(cell)         ? &counters().left_for_sizes
           : g_site_sizes.has_sibling(cell) ? &counters().left_for_siblings
@@ -219,7 +213,7 @@ void Runtime::serve(smalloc_cell *cell, uint64_t word) {
   __atomic_fetch_or(&cell->word, uint64_t{SMALLOC_CELL_SERVED} << 8, __ATOMIC_RELAXED);
   __atomic_fetch_and(&cell->word, ~uint64_t{SMALLOC_CELL_LEFT | SMALLOC_CELL_SHARED},
                      __ATOMIC_RELAXED);
-  if (sizes_decide(word, strategy_))
+  if (sizes_decide(word))
     g_next.count_frees();
 }
 
@@ -241,18 +235,20 @@ static void leave(smalloc_cell *cell) {
 /// One request in 64 KiB of a site: does it still pay to serve it, if it is served? False: no longer. What it has got
 /// stays.
 bool Runtime::may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes, uint64_t apart) {
-  if (!sizes_decide(word, strategy_))
+  if (!sizes_decide(word))
     return true;
   const bool looks = g_site_sizes.sample(cell, bytes, apart, &t_small);
   g_site_sizes.began(cell, program_heap_end());
   if (!(SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_SERVED)) {
     g_small.tick_outside();
     g_malloc_holes.filled(apart / max_of<size_t>(bytes, 1) * glibc_place_bytes(bytes));
-  } else if (!(word & SMALLOC_CELL_PLACED) &&
-             !(SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED) && fills_holes(cell, bytes)) {
+  } else if (const bool shared = g_site_sizes.is_shared(cell);
+             may_fill(word) && (shared ? may_fill_alone(bytes) : fills_holes(cell, bytes))) {
     counters().turns_to_holes.add();
-    g_site_sizes.set_filling(cell, true);
-    leave(cell);
+    if (!shared) {
+      g_site_sizes.set_filling(cell, true);
+      leave(cell);
+    }
     return false;
   }
   if (!looks)
@@ -262,6 +258,10 @@ bool Runtime::may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes, uint64_
       promote_by_time();
     return true;
   }
+  size_t before[SiteSizes::kBefore];
+  const unsigned sizes = g_site_sizes.sizes_before(cell, before);
+  if (sizes && g_small.has_room(before, sizes))
+    g_site_sizes.set_alternates(cell);
   if (g_site_sizes.pays(cell)) {
     trim_program_heap();
     return true;
@@ -309,7 +309,7 @@ static uint64_t directly_taken() {
 /// The thread may take small objects of direct sites without asking for a while, and this site is one from now on.
 void Runtime::arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested) {
   const uint64_t taken = directly_taken();
-  t_small.direct_armed = !g_small.packs();
+  t_small.direct_armed = !g_small.packs() && !t_small.fill_objects;
   t_small.direct_bytes = t_small.direct_armed ? kDirectBytes : 0;
   if (SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_DIRECT)
     __atomic_store_n(&cell->requested_bytes, requested + taken, __ATOMIC_RELAXED);
@@ -347,6 +347,8 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     } else if (!always && !(flags & SMALLOC_SITE_SMALL) && bytes < min_bytes) {
       return nullptr;
     }
+    if (SMALLOC_UNLIKELY(t_small.fill_objects) && fills_alone(word, bytes))
+      return nullptr;
     uint64_t requested, added = bytes;
     if (!count_request(cell, word, added, requested))
       return nullptr;
@@ -411,7 +413,7 @@ void Runtime::grows_outside(smalloc_cell *cell, size_t had, size_t bytes) {
   may_go_on(cell, word, bytes, shared ? added : uint64_t{SiteSizes::kSampleBytes});
   g_site_sizes.grew(cell);
   // Taking the object over would leave a hole there for each.
-  if (is_look(requested, after) && sizes_decide(word, strategy_)) {
+  if (is_look(requested, after) && sizes_decide(word)) {
     counters().left_for_sizes.add();
     watch_program_heap();
   }

@@ -90,8 +90,45 @@ bool Runtime::fills_holes(smalloc_cell *cell, size_t bytes) {
     return false;
   if (has_place(kLinux, bytes))
     return true;
-  g_site_sizes.set_no_place(cell, g_malloc_holes.no_place(ours));
+  g_site_sizes.set_no_place(cell, g_malloc_holes.no_place(ours, 1));
   return false;
+}
+
+/// Threads that share a site have heaps of their own in malloc, and each its own holes there, which a processor lets it make and
+/// fill in turns of many thousand objects. So the site goes on being served, and a thread that has made holes fills as many of
+/// them. Holes that others have made in its heap are filled little by little, while all together are too many.
+bool Runtime::may_fill_alone(size_t bytes) {
+  if (!g_malloc_holes.are_of(bytes))
+    return false;
+  const uint64_t ours = g_small.main_pages().live_bytes(), place = glibc_place_bytes(bytes);
+  const bool again = t_small.fill_place == place;
+  t_small.fill_place = 0;
+  const uint64_t objects =
+      g_malloc_holes.may_fill(t_small.own_holes, again, t_small.no_place_until, ours) / place;
+  if (objects == 0)
+    return false;
+  KeepErrno keep;
+  trim_holes();
+  if (!has_place(kLinux, bytes)) {
+    t_small.own_holes = 0;
+    t_small.no_place_until = g_malloc_holes.no_place(ours, g_small.threads());
+    return false;
+  }
+  g_malloc_holes.filled(objects * place);
+  t_small.own_holes -= min_of(t_small.own_holes, objects * place);
+  t_small.fill_objects = static_cast<unsigned>(objects);
+  t_small.fill_place = static_cast<unsigned>(place);
+  t_small.direct_bytes = 0; // every request is looked at
+  t_small.direct_armed = false;
+  return true;
+}
+
+/// The thread fills holes: does this request go there, too?
+bool Runtime::fills_alone(uint64_t word, size_t bytes) {
+  if (bytes >= MallocHoles::kMappedBytes || glibc_place_bytes(bytes) != t_small.fill_place ||
+      !(SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_SERVED) || !may_fill(word))
+    return false;
+  return --t_small.fill_objects != 0 || may_fill_alone(bytes);
 }
 
 } // namespace smalloc

@@ -5,6 +5,8 @@
 // a page; glibc's chunks, and its mappings from 128 KiB on.
 #include "smalloc/core/site_sizes.h"
 
+#include <limits.h>
+
 namespace smalloc {
 
 constinit SiteSizes g_site_sizes;
@@ -99,6 +101,64 @@ bool SiteSizes::sample(const smalloc_cell *cell, size_t bytes, uint64_t apart, c
   return (n + 1) % kSamplesPerLook == 0;
 }
 
+/// 0: no slab's.
+static size_t slot_of_sample(const std::atomic<uint32_t> &sample) {
+  const size_t bytes = sample.load(std::memory_order_relaxed);
+  return bytes <= kMostSlotBytes ? slot_bytes(bytes) : 0;
+}
+
+unsigned SiteSizes::samples_of(const Site &site, size_t slot) {
+  unsigned n = 0;
+  for (const auto &sample : site.bytes)
+    n += slot_of_sample(sample) == slot;
+  return n;
+}
+
+/// All samples are known: is there a slot that most of them fit, and is it another one than before? One that most fit is what
+/// is left when each takes one of another slot away (Boyer and Moore, 1991).
+void SiteSizes::note_most(Site &site) {
+  size_t most = 0;
+  unsigned left = 0;
+  for (const auto &sample : site.bytes) {
+    const size_t slot = slot_of_sample(sample);
+    if (left == 0)
+      most = slot;
+    left += slot == most ? 1u : UINT_MAX;
+  }
+  const uint32_t was = site.most.load(std::memory_order_relaxed);
+  if (most == 0 || most == was || samples_of(site, most) <= kSamples / 2)
+    return;
+  site.most.store(static_cast<uint32_t>(most), std::memory_order_relaxed);
+  // The latest comes first; each stands there once.
+  for (uint32_t taken = was; auto &slot : site.before) {
+    const uint32_t next = slot.exchange(taken, std::memory_order_relaxed);
+    if (next == was)
+      break;
+    taken = next;
+  }
+}
+
+unsigned SiteSizes::sizes_before(const smalloc_cell *cell, size_t (&slots)[kBefore]) {
+  Site *s = sampled(cell);
+  if (!s || s->seen.load(std::memory_order_relaxed) < kSamples)
+    return 0;
+  note_most(*s);
+  unsigned n = 0;
+  auto add = [&](const std::atomic<uint32_t> &slot) {
+    const size_t b = slot.load(std::memory_order_relaxed);
+    if (b && samples_of(*s, b) < kGoneSamples)
+      slots[n++] = b;
+  };
+  add(s->most); // nothing has followed that most are of
+  for (const auto &slot : s->before)
+    add(slot);
+  return n;
+}
+void SiteSizes::set_alternates(const smalloc_cell *cell) {
+  if (Site *s = sampled(cell))
+    s->alternates.store(true, std::memory_order_relaxed);
+}
+
 bool SiteSizes::is_shared(const smalloc_cell *cell) const {
   const Site *s = sampled(cell);
   return s && s->shared.load(std::memory_order_relaxed);
@@ -146,6 +206,8 @@ bool SiteSizes::pays(const smalloc_cell *cell) const {
     return false;
   const uint32_t seen = s->seen.load(std::memory_order_relaxed);
   const unsigned known = min_of(seen, uint32_t{kSamples});
+  if (s->alternates.load(std::memory_order_relaxed))
+    return false;
   if (known < 2 || s->grown.load(std::memory_order_relaxed) >= (seen + 1) / 2)
     return false;
   uint64_t ours = 0, theirs = 0;

@@ -9,6 +9,8 @@
 //    back when its last object dies; glibc joins neighbours of any size. A drift of sizes
 //    (benchmarks/bloat/churn) then costs a quarter more memory than there, and nothing given back
 //    later would mend it: it must be known before.
+//    It must also be known later on: a site that asks for one size for long and then for another, while what it
+//    got first dies, leaves slabs that are mostly empty, and the other way round when it turns again.
 //  - Siblings: another site asks for as many objects, of another class. A key, its value and the entry
 //    that holds both lie side by side in glibc's heap, on two or three cache lines, and are used
 //    together; we would put each of them on lines of its own (redis: 0.88 of its speed).
@@ -48,6 +50,9 @@ public:
   static constexpr unsigned kSteadyClasses = 3, kSteadySamples = 28; ///< of kSamples
   /// In thousandths of glibc's.
   static constexpr uint64_t kMostCost = 1020;
+  /// Sizes that a site has asked for mostly, and no longer does, that are remembered.
+  static constexpr unsigned kBefore = 4;
+  static constexpr unsigned kGoneSamples = kSamples / 8; ///< fewer: no longer
   /// As many objects: within an eighth. A site with fewer samples has no number of objects yet.
   static constexpr unsigned kAlikeShare = 8, kLeastSamples = 8;
 
@@ -69,6 +74,11 @@ public:
   /// None of them fits until so much has been freed there.
   void set_no_place(const smalloc_cell *cell, uint64_t until_freed);
   uint64_t no_place_until(const smalloc_cell *cell) const;
+  /// Slots that most requests of the site once fitted, and hardly any does now. Returns how many. Only what was so when it was
+  /// asked is remembered: at each look at a site that is served.
+  unsigned sizes_before(const smalloc_cell *cell, size_t (&slots)[kBefore]);
+  /// Objects of those sizes have died and left room: the site's sizes alternate, and it pays no longer, for good.
+  void set_alternates(const smalloc_cell *cell);
   /// The last sample was growth of an object by realloc.
   void grew(const smalloc_cell *cell);
   /// False: it costs memory; also as long as fewer than two are known, and when most of what was asked for is
@@ -81,7 +91,8 @@ private:
   struct Site {
     std::atomic<const smalloc_cell *> cell{nullptr};
     std::atomic<const void *> thread{nullptr}; ///< that came first
-    std::atomic<bool> shared{false}, filling{false};
+    std::atomic<bool> shared{false}, filling{false}, alternates{false};
+    std::atomic<uint32_t> most{0}, before[kBefore - 1] = {}; ///< slots; 0: none
     std::atomic<uint64_t> no_place_until{0};
     std::atomic<uintptr_t> heap_end{0};
     std::atomic<uint32_t> seen{0};
@@ -93,6 +104,8 @@ private:
   const Site *find(const smalloc_cell *cell) const;    ///< where it is, or would be
   const Site *sampled(const smalloc_cell *cell) const; ///< nullptr: it has not been sampled
   Site *sampled(const smalloc_cell *cell);
+  static unsigned samples_of(const Site &site, size_t slot);
+  static void note_most(Site &site);
   Site sites_[kSites];
 };
 

@@ -40,29 +40,53 @@ std::atomic<unsigned> g_classes{0};
 
 } // namespace
 
-/// All arenas together (4096: MALLCTL_ARENAS_ALL). Some 50 us.
-void SmallHeap::count_classes(uint64_t now_ns) {
+/// All arenas together (4096: MALLCTL_ARENAS_ALL). Some 50 us. Returns how many classes there are; 0: not known.
+unsigned SmallHeap::take_census(ClassCensus *census) {
   KeepErrno keep;
   uint64_t epoch = 1;
   unsigned classes = 0;
   size_t size = sizeof classes;
   if (jepriv_mallctl("arenas.nbins", &classes, &size, nullptr, 0) != 0 ||
       jepriv_mallctl("epoch", nullptr, nullptr, &epoch, sizeof epoch) != 0)
-    return;
+    return 0;
   classes = min_of(classes, SmallPacking::kMostClasses);
   ClassValue<size_t> bytes("arenas.bin.0.size", 2), live("stats.arenas.4096.bins.0.curregs", 4),
       slabs("stats.arenas.4096.bins.0.curslabs", 4);
   ClassValue<uint32_t> objects("arenas.bin.0.nregs", 2);
-  ClassCensus census[SmallPacking::kMostClasses];
   for (unsigned i = 0; i < classes; i++) {
     size_t one = 0, have = 0, in = 0;
     uint32_t each = 0;
     if (!bytes.get(i, one) || !live.get(i, have) || !slabs.get(i, in) || !objects.get(i, each))
-      return;
+      return 0;
     census[i] = {uint64_t{have} * one, uint64_t{in} * each * one};
   }
   g_classes.store(classes, std::memory_order_relaxed);
-  packing_.counted(census, classes, now_ns);
+  return classes;
+}
+
+void SmallHeap::count_classes(uint64_t now_ns) {
+  ClassCensus census[SmallPacking::kMostClasses];
+  if (const unsigned classes = take_census(census))
+    packing_.counted(census, classes, now_ns);
+}
+
+bool SmallHeap::has_room(const size_t *slots, unsigned count) {
+  const uint64_t began = region_->os().now_ns();
+  uint64_t due = next_room_ns_.load(std::memory_order_relaxed), all = 0;
+  if (began < due ||
+      !next_room_ns_.compare_exchange_strong(due, UINT64_MAX, std::memory_order_relaxed))
+    return false;
+  ClassCensus census[SmallPacking::kMostClasses];
+  const unsigned classes = take_census(census);
+  for (unsigned i = 0; i < classes; i++)
+    all += census[i].slab_bytes;
+  bool has = false;
+  for (unsigned i = 0; i < count; i++)
+    if (const unsigned index = class_of(slots[i], classes); index < classes)
+      has |= SmallPacking::is_room(census[index], all);
+  const uint64_t ended = region_->os().now_ns();
+  next_room_ns_.store(ended + 100 * (ended - began), std::memory_order_relaxed);
+  return has;
 }
 
 void *SmallHeap::allocate_packed(size_t bytes, bool zero) {

@@ -36,6 +36,11 @@ struct SmallThread {
   unsigned calls_until_look; ///< of libsmalloc_preload.so's malloc family while something waits for
                              ///< promotion; as an int, below 0: this one looks
   unsigned frees_until_sample; ///< of objects of the program's malloc (malloc_holes.h), as an int
+  unsigned fill_objects;   ///< that it may take from malloc's holes although their site is served
+                           ///< (Runtime::fills_alone),
+  unsigned fill_place;     ///< and their places there
+  uint64_t own_holes;      ///< bytes that the thread has freed there, and not filled again
+  uint64_t no_place_until; ///< as SiteSizes::no_place_until, of shared sites
   size_t any_bytes; ///< the same for requests of no site (Runtime::any_is_direct); 0: nothing
 };
 
@@ -73,6 +78,12 @@ public:
   /// New objects go where memory is full: no thread may take any without asking.
   bool packs() const { return packing_.any(); }
   uint64_t packed_objects() const { return packing_.packed_objects(); }
+  /// Have slabs of one of these slots much room (SmallPacking::is_room)? False also when it has been asked too often:
+  /// answers take 1 % of the time.
+  bool has_room(const size_t *slots, unsigned count);
+
+  /// Threads that have ever got an object from here.
+  unsigned threads() const { return threads_.load(std::memory_order_relaxed); }
 
   SmallPages &main_pages() { return main_; }
   SmallPages &class_pages() { return class_; }
@@ -102,11 +113,12 @@ private:
   template <class Visit> void for_each_arena(Visit visit);
   SMALLOC_COLD void *allocate_packed(size_t bytes, bool zero);
   void count_classes(uint64_t now_ns);
+  unsigned take_census(ClassCensus *classes);
   bool class_flags(SmallThread &thread, int &flags, bool for_release);
 
   Region *region_ = nullptr;
   Config config_;
-  std::atomic<uint64_t> next_tick_ns_{0};
+  std::atomic<uint64_t> next_tick_ns_{0}, next_room_ns_{0};
   SmallPacking packing_;
   SmallPages main_, class_;
   std::atomic<HeapState> state_{HeapState::kUninitialised};

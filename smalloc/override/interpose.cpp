@@ -45,7 +45,7 @@ void first_foreign_free(void *p) {
 SMALLOC_COLD void sample_foreign_free(void *p) {
   t_small.frees_until_sample = MallocHoles::kFreesPerSample - 1;
   if (auto *f = next_usable_size.get(); f && p)
-    g_malloc_holes.sampled_free(f(p));
+    t_small.own_holes += g_malloc_holes.sampled_free(f(p));
 }
 void counted_foreign_free(void *p) {
   if (SMALLOC_UNLIKELY(static_cast<int>(--t_small.frees_until_sample) < 0))

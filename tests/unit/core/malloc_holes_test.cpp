@@ -2,6 +2,7 @@
 //
 // Where the births of a program go whose objects die in two heaps: neither keeps many holes, whatever the shares.
 #include "smalloc/core/malloc_holes.h"
+#include "smalloc/core/site_sizes.h"
 
 #include <gtest/gtest.h>
 #include <random>
@@ -40,7 +41,7 @@ TEST(MallocHoles, WhatDoesNotFitAsksAgainWhenMoreIsFree) {
   MallocHoles holes;
   while (!holes.wanted(0))
     holes.sampled_free(64);
-  const uint64_t before = holes.bytes(), until = holes.no_place(0);
+  const uint64_t before = holes.bytes(), until = holes.no_place(0, 1);
   EXPECT_EQ(holes.bytes(), before - before / 8);
   EXPECT_EQ(until, holes.freed() + 256 * kKiB);
   EXPECT_TRUE(holes.wanted(0)); // others may fit
@@ -49,6 +50,32 @@ TEST(MallocHoles, WhatDoesNotFitAsksAgainWhenMoreIsFree) {
   while (holes.freed() < until)
     holes.sampled_free(64);
   EXPECT_TRUE(holes.wanted(0));
+}
+
+TEST(MallocHoles, AThreadWithoutAPlaceForgetsItsShareOnly) {
+  MallocHoles holes;
+  while (holes.bytes() < 1 * kMiB)
+    holes.sampled_free(64);
+  const uint64_t before = holes.bytes();
+  holes.no_place(0, 8);
+  EXPECT_EQ(holes.bytes(), before - before / 64);
+  for (int i = 0; i < 7; i++)
+    holes.no_place(0, 8);
+  EXPECT_GE(holes.bytes(), before - before / 8);
+}
+
+TEST(MallocHoles, AThreadFillsItsOwnFirst) {
+  MallocHoles holes;
+  constexpr uint64_t kNever = UINT64_MAX;
+  EXPECT_EQ(holes.may_fill(32 * kKiB - 1, false, 0, 0), 0u);
+  EXPECT_EQ(holes.may_fill(32 * kKiB, false, kNever, 0), 32 * kKiB);
+  EXPECT_EQ(holes.may_fill(4 * kKiB, true, kNever, 0), 4 * kKiB);
+  EXPECT_EQ(holes.may_fill(4 * kKiB - 1, true, kNever, 0), 0u);
+  EXPECT_EQ(holes.may_fill(1 * kMiB, false, 0, 0), 64 * kKiB);
+  while (!holes.wanted(0))
+    holes.sampled_free(64);
+  EXPECT_EQ(holes.may_fill(0, false, holes.freed(), 0), 16 * kKiB);
+  EXPECT_EQ(holes.may_fill(0, false, holes.freed() + 1, 0), 0u);
 }
 
 TEST(MallocHoles, OfOneSizeOrNot) {
@@ -133,6 +160,69 @@ TEST(MallocHoles, BirthsFollowDeaths) {
         (max_of<uint64_t>(256 * kKiB, kObjects * kBytes / 64) + 192 * kKiB) / kBytes;
     EXPECT_LE(most_there, there_at_first + allowed) << theirs_percent;
     EXPECT_LE(most_here, here_at_first + allowed) << theirs_percent;
+  }
+}
+
+/// Threads replace their objects at random, each in a heap of its own there, and as long as a processor lets them. Each fills
+/// what it has freed, or what others have freed in its heap. Neither these heaps grow much nor ours.
+TEST(MallocHoles, ThreadsFillTheirOwn) {
+  constexpr unsigned kThreads = 8, kObjects = 40000, kBytes = 48, kPlace = 56, kTurnovers = 12;
+  constexpr uint64_t kThere = kObjects * 2 / 3, kHere = kObjects - kThere;
+  struct Thread {
+    std::vector<bool> theirs = std::vector<bool>(kObjects);
+    uint64_t live = kThere, places = kThere, no_place_until = 0, own = 0, fills = 0, looks_in = 0;
+    unsigned frees = 0;
+  };
+  for (unsigned freed_by_others_percent : {0, 50, 100}) {
+    std::mt19937 random(7);
+    MallocHoles holes;
+    std::vector<Thread> threads(kThreads);
+    for (Thread &t : threads)
+      for (unsigned i = 0; i < kThere; i++)
+        t.theirs[i] = true;
+    uint64_t here = kThreads * kHere, most_here = here;
+    for (uint64_t steps = 0, turn; steps < uint64_t{kObjects} * kTurnovers * kThreads;
+         steps += turn) {
+      const unsigned running = random() % kThreads;
+      Thread &t = threads[running];
+      turn = 1 + random() % (2 * kObjects);
+      for (uint64_t step = 0; step < turn; step++) {
+        const unsigned which = random() % kObjects;
+        Thread &frees =
+            random() % 100 < freed_by_others_percent ? threads[(running + 1) % kThreads] : t;
+        if (t.theirs[which] && ++frees.frees % MallocHoles::kFreesPerSample == 0)
+          frees.own += holes.sampled_free(kPlace);
+        t.live -= t.theirs[which];
+        here -= !t.theirs[which];
+        bool again = false, fills = t.fills != 0;
+        if (fills)
+          again = --t.fills == 0;
+        if (again || (!fills && t.looks_in-- == 0)) {
+          t.looks_in = SiteSizes::kSampleBytes / kBytes;
+          t.fills = holes.may_fill(t.own, again, t.no_place_until, here * kBytes) / kPlace;
+          if (t.fills && t.live + 16 >= t.places) {
+            t.fills = t.own = 0;
+            t.no_place_until = holes.no_place(here * kBytes, kThreads);
+          }
+          fills = t.fills != 0;
+          holes.filled(t.fills * kPlace);
+          t.own -= min_of(t.own, t.fills * kPlace);
+        }
+        t.theirs[which] = fills;
+        t.live += fills;
+        here += !fills;
+        t.places = max_of(t.places, t.live);
+        most_here = max_of(most_here, here);
+      }
+    }
+    uint64_t there = 0;
+    for (const Thread &t : threads)
+      there += t.places;
+    // Without filling, ours has three times as much in the end: 15 MiB. Holes that others make are found late.
+    const uint64_t allowed = freed_by_others_percent ? 3 * kMiB / 2 : 1 * kMiB / 2;
+    EXPECT_LE(there * (kPlace + 8), kThreads * kThere * (kPlace + 8) + allowed)
+        << freed_by_others_percent;
+    EXPECT_LE(most_here * kBytes, kThreads * kHere * kBytes + allowed) << freed_by_others_percent;
   }
 }
 

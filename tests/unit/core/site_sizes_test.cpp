@@ -3,6 +3,7 @@
 // Which sizes may be ours without costing memory: costs beside glibc's own, sizes that vary, drift, and settle.
 #include "smalloc/core/site_sizes.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <random>
@@ -16,10 +17,13 @@ struct SiteSizesTest : testing::Test {
   }
   template <class Size> void ask(unsigned times, Size size) {
     for (unsigned i = 0; i < times; i++)
-      take(&cell, size());
+      if (take(&cell, size()))
+        known_before = sizes.sizes_before(&cell, before);
   }
   smalloc_cell cell = {};
   SiteSizes sizes;
+  size_t before[SiteSizes::kBefore] = {};
+  unsigned known_before = 0;
   std::mt19937 random{1};
 };
 
@@ -132,6 +136,44 @@ TEST_F(SiteSizesTest, WhoFillsHolesIsRemembered) {
   EXPECT_TRUE(sizes.is_filling(&cell));
   sizes.set_filling(&cell, false);
   EXPECT_FALSE(sizes.is_filling(&cell));
+}
+TEST_F(SiteSizesTest, SizesOfWhichItAskedBeforeAreKnown) {
+  EXPECT_EQ(sizes.sizes_before(&cell, before), 0u); // unknown
+  ask(200, [] { return 104; });
+  EXPECT_EQ(known_before, 0u);
+  ask(24, [] { return 176; }); // most, but a quarter is still of the old size
+  EXPECT_EQ(known_before, 0u);
+  ask(8, [] { return 176; });
+  ASSERT_EQ(known_before, 1u);
+  EXPECT_EQ(before[0], 112u); // the slot
+  ask(200, [] { return 104; });
+  ASSERT_EQ(known_before, 1u);
+  EXPECT_EQ(before[0], 192u);
+  for (size_t bytes : {40, 300, 1000, 2000})
+    ask(64, [&] { return bytes; });
+  ASSERT_EQ(known_before, SiteSizes::kBefore - 1); // the latest
+  EXPECT_EQ(before[0], 1024u);
+  EXPECT_EQ(before[1], 320u);
+  EXPECT_EQ(before[2], 48u);
+}
+TEST_F(SiteSizesTest, ASteadyMixtureHasNoSizesBefore) {
+  const size_t mixture[] = {48, 256, 256, 1024, 1024, 1024, 1024};
+  for (int i = 0; i < 500; i++) {
+    ask(SiteSizes::kSamplesPerLook, [&] { return mixture[random() % 7]; });
+    ASSERT_EQ(known_before, 0u) << i;
+  }
+  ask(4000, [&] { return 16 + random() % 112; }); // no size of its own
+  EXPECT_NE(std::find(before, before + known_before, 1024u), before + known_before);
+}
+TEST_F(SiteSizesTest, WhatAlternatesDoesNotPayForGood) {
+  ask(SiteSizes::kSamples, [] { return 64; });
+  smalloc_cell other = {};
+  sizes.set_alternates(&other); // unknown
+  EXPECT_TRUE(sizes.pays(&cell));
+  sizes.set_alternates(&cell);
+  EXPECT_FALSE(sizes.pays(&cell));
+  ask(10 * SiteSizes::kSamples, [] { return 64; });
+  EXPECT_FALSE(sizes.pays(&cell));
 }
 TEST_F(SiteSizesTest, WhatMostlyGrowsDoesNotPay) {
   for (unsigned i = 0; i < 2 * SiteSizes::kSamples; i++) {
