@@ -22,6 +22,8 @@ constexpr double MinSavingCycles = 1.0;
 constexpr double MinAccessesPerPage = 2.0;
 /// References of a nest that are counted with the one that is judged: of a nest that has more, the nearest.
 constexpr size_t MaxNest = 64;
+/// Counts of a big array's loops that are known at run time only: so many times the reach.
+constexpr uint64_t BeyondReach = 16;
 
 /// Iterations assumed of a loop that starts somewhere else each time (the neighbours of a vertex).
 constexpr uint64_t AssumedRun = 16;
@@ -384,6 +386,22 @@ Finding ReferenceJudge::judgeAnew(const LoopReference &Given, const JudgedObject
               (Judged.Many ? "the site's live objects outgrow" : "the object outgrows") +
               " the reach of " + std::to_string(T.ReachPages) + " pages";
   return Out;
+}
+
+std::optional<std::vector<SizeBounds>>
+ReferenceJudge::sizesThatPay(const LoopReference &Given, const JudgedObject &Judged,
+                             const std::vector<OpenPlace> &Places, size_t Sizes) const {
+  const LoopReference R = withRepetition(Given, Judged.Site);
+  LoopNumbers Loops;
+  const SpreadReference Own = numbers(R, SMALLOC_UNKNOWN, T.PageBytes, Loops);
+  return payingSizes(
+      Own, Places, Sizes, BeyondReach * T.ReachPages, T.PageBytes, [&](const SpreadReference &S) {
+        const SpreadResult Result = spreadOfFirst({S}, T);
+        const double Cost = Result.ExposedPerAccess * O.Machine.walkCycles(Result.Pages);
+        return Result.Pages > static_cast<double>(T.ReachPages) &&
+               Result.AccessesPerPage >= MinAccessesPerPage && Cost >= MinSavingCycles &&
+               savingOf({S}, Cost) >= MinSavingCycles;
+      });
 }
 
 } // namespace smalloc

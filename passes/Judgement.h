@@ -11,6 +11,7 @@
 #include "LoopAccesses.h"
 #include "NestSpread.h"
 #include "Options.h"
+#include "PayingSizes.h"
 #include "PointerOrigins.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include <map>
@@ -52,6 +53,12 @@ public:
   llvm::ArrayRef<const LoopReference *> reaching(const llvm::CallBase *Site) const;
 
   Finding judge(const LoopReference &R, const JudgedObject &Object, Detail D) const;
+  /// Between which bounds of its sizes known at run time only \p R, alone in its nest, walks more pages than the reach holds
+  /// in a way that superpages speed up; nothing if there are none.
+  std::optional<std::vector<SizeBounds>> sizesThatPay(const LoopReference &R,
+                                                      const JudgedObject &Object,
+                                                      const std::vector<OpenPlace> &Places,
+                                                      size_t Sizes) const;
 
 private:
   Finding judgeAnew(const LoopReference &R, const JudgedObject &Object, Detail D) const;

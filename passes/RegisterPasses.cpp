@@ -123,7 +123,9 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
   ChangedFunctions Changed = changedFunctions(Verdicts);
   insertPromotionPoints(Verdicts.Nests, FAM,
                         [&](Function &F) { Changed.try_emplace(&F, F.size()); });
-  rewriteSites(M, Verdicts, O);
+  // A link looks again at each site's cell; an instrumented build asks at all of them.
+  rewriteSites(M, Verdicts, O,
+               ForLink || !O.GenerateDir.empty() ? SiteTests() : insertSizeTests(Verdicts, FAM));
   compileAsUnit(M);
   // Had for the lines of sites and loops; the rest of the pipeline need not keep them up.
   if (O.OwnLocations && !ForLink && O.GenerateDir.empty())
@@ -151,7 +153,7 @@ PreservedAnalyses SmallocLinkPass::run(Module &M, ModuleAnalysisManager &AM) {
   emitRemarks(Verdicts.Statics, O, FAM);
   insertPromotionPoints(Verdicts.Nests, FAM, [](Function &) {});
   SiteCells Cells;
-  rewriteSites(M, Verdicts, O, &Cells);
+  rewriteSites(M, Verdicts, O, insertSizeTests(Verdicts, FAM), &Cells);
   compileAsUnit(M);
   Former.finish(Cells);
   return PreservedAnalyses::none();

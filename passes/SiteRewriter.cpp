@@ -6,6 +6,7 @@
 #include "SiteTable.h"
 #include "ThunkText.h"
 #include "Thunks.h"
+#include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
@@ -58,6 +59,28 @@ CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const Alloc
   Call.replaceAllUsesWith(New);
   Call.eraseFromParent();
   return New;
+}
+
+/// \p Cell where \p Test holds, or where the program's user or a profile has decided since; else one that leaves the object
+/// to the program's malloc.
+Value *cellWhere(Value &Test, GlobalVariable &Cell, CallBase &Before) {
+  Module &M = *Before.getModule();
+  IRBuilder<> B(&Before);
+  LoadInst *Word = B.CreateAlignedLoad(B.getInt64Ty(), &Cell, Align(8));
+  Word->setAtomic(AtomicOrdering::Monotonic);
+  constexpr uint64_t Deciders = SMALLOC_WORD(0xff, 0, 0, 0x7f, 0),
+                     Compilers =
+                         SMALLOC_WORD(SMALLOC_DECISION_RUNTIME, 0, 0, SMALLOC_BY_COMPILER, 0);
+  Value *Another = B.CreateICmpNE(B.CreateAnd(Word, Deciders), B.getInt64(Compilers));
+  constexpr StringRef NoCell = "smalloc.no_cell";
+  GlobalVariable *Never = M.getNamedGlobal(NoCell);
+  if (!Never) {
+    Never =
+        new GlobalVariable(M, Cell.getValueType(), /*isConstant=*/true, GlobalValue::PrivateLinkage,
+                           Constant::getNullValue(Cell.getValueType()), NoCell);
+    Never->setAlignment(Align(8));
+  }
+  return B.CreateSelect(B.CreateOr(&Test, Another), &Cell, Never);
 }
 
 /// The record of the linked image and the constructor and destructor that hand it to the runtime.
@@ -142,7 +165,18 @@ void emitModuleRecord(Module &M, const Options &O) {
 
 } // namespace
 
-void rewriteSites(Module &M, const UnitVerdicts &Unit, const Options &O, SiteCells *Cells) {
+SiteTests insertSizeTests(const UnitVerdicts &Unit, FunctionAnalysisManager &FAM) {
+  SiteTests Tests;
+  for (const SiteVerdict &V : Unit.Sites)
+    if (!V.When.empty() && V.Decision == SMALLOC_DECISION_RUNTIME && V.steerable() &&
+        V.DecidedBy == SMALLOC_BY_COMPILER && !(V.Flags & SMALLOC_SITE_PARTITIONED))
+      Tests[V.Call] =
+          testAt(V.When, *V.Call, FAM.getResult<ScalarEvolutionAnalysis>(*V.Call->getFunction()));
+  return Tests;
+}
+
+void rewriteSites(Module &M, const UnitVerdicts &Unit, const Options &O, const SiteTests &Tests,
+                  SiteCells *Cells) {
   bool AnyCell = false;
   DenseMap<const CallBase *, CallBase *> Rewritten;
   DenseMap<const Value *, AllocFamily> Families;
@@ -157,7 +191,9 @@ void rewriteSites(Module &M, const UnitVerdicts &Unit, const Options &O, SiteCel
     if (Cells)
       (*Cells)[V.Call] = Cell;
     const CallBase *Before = V.Call;
-    Rewritten[Before] = rewriteCall(M, *V.Call, V.Family, V.Wrapper, Cell);
+    Value *Test = Tests.lookup(Before);
+    Rewritten[Before] = rewriteCall(M, *V.Call, V.Family, V.Wrapper,
+                                    Test ? cellWhere(*Test, *Cell, *V.Call) : Cell);
   }
   for (const SiteVerdict &V : Unit.Statics)
     emitSite(M, V, O);

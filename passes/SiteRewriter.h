@@ -16,10 +16,14 @@ namespace smalloc {
 /// Cells of the sites that were rewritten, by the calls as they were (which are gone).
 using SiteCells = llvm::DenseMap<const llvm::CallBase *, llvm::GlobalVariable *>;
 
+/// Tests of sizes (SiteVerdict::When), by the calls that they stand before.
+using SiteTests = llvm::DenseMap<const llvm::CallBase *, llvm::Value *>;
+SiteTests insertSizeTests(const UnitVerdicts &Unit, llvm::FunctionAnalysisManager &FAM);
+
 /// Emits descriptors for all sites of \p Unit and its summary, and rewrites the steerable sites. Of the functions that there
 /// were, those of the steerable sites change.
 void rewriteSites(llvm::Module &M, const UnitVerdicts &Unit, const Options &O,
-                  SiteCells *Cells = nullptr);
+                  const SiteTests &Tests, SiteCells *Cells = nullptr);
 
 /// Puts promotion points before profitable nests, in whose functions loops may get preheaders for it: \p Changes is told
 /// before. Must run before rewriteSites (uses the analyses of the verdicts).

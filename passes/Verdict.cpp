@@ -26,6 +26,8 @@ constexpr uint64_t SuperpageBytes = 2u << 20;
 /// Propagation steps of the origins: well under a second for a unit. A link with LTO may take as much for each unit, up
 /// to some seconds.
 constexpr unsigned OriginsBudget = 400000, MostUnitsOfBudget = 16;
+/// Walks of one site whose sizes are tested where it allocates.
+constexpr size_t MaxConditions = 3;
 /// Keys with an access in a unit's summary, about 200 bytes each.
 constexpr size_t MaxKeyAccesses = 512;
 
@@ -78,6 +80,7 @@ private:
   SiteVerdict describe(CallBase &Call, AllocFamily Family);
   bool maybeMany(const CallBase &Call, const SiteVerdict &V);
   bool manyObjects(const CallBase &Call, const SiteVerdict &V);
+  const LoopReference *testSizes(SiteVerdict &V, ArrayRef<Finding> Found, std::string &Text);
   void decide(SiteVerdict &V);
   void summarise(UnitVerdicts &Result);
 
@@ -179,6 +182,45 @@ SiteVerdict UnitAnalysis::describe(CallBase &Call, AllocFamily Family) {
   return V;
 }
 
+/// Finds out at which sizes of their loops, known at run time only, the walks \p Found of an object of unknown size pay, and
+/// has it tested where \p V allocates if that is to decide: V.When, in words \p Text. Returns a walk that pays at such sizes
+/// only, null if there is none.
+const LoopReference *UnitAnalysis::testSizes(SiteVerdict &V, ArrayRef<Finding> Found,
+                                             std::string &Text) {
+  const LoopReference *Opened = nullptr;
+  SizeConditions When;
+  for (const Finding &F : Found) {
+    const LoopReference &R = *F.Reference;
+    if (!F.pays() && F.Pattern != SMALLOC_PATTERN_STREAMING)
+      continue;
+    std::optional<OpenSizes> Open;
+    std::optional<std::vector<SizeBounds>> Bounds;
+    if (R.Access->getFunction() == V.Call->getFunction()) {
+      ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(*V.Call->getFunction());
+      Open = openSizes(R, SE);
+      if (Open && testableAt(*Open, *V.Call, SE))
+        Bounds = Judge.sizesThatPay(R, {V.Call, V.SizeBytes, /*Many=*/false}, Open->Places,
+                                    Open->Values.size());
+    }
+    const SizeCondition Condition = Bounds ? conditionOf(*Open, *Bounds) : SizeCondition();
+    if (F.pays() && Condition.empty()) // whatever its sizes, or nobody knows them there
+      return nullptr;
+    if (Condition.empty() || is_contained(When, Condition))
+      continue;
+    if (When.size() == MaxConditions) {
+      if (F.pays())
+        return nullptr;
+      continue;
+    }
+    Text += (Text.empty() ? "" : ", or ") + sizesText(R, *Open, *Bounds);
+    When.push_back(Condition);
+    if (!F.pays() && !Opened)
+      Opened = &R;
+  }
+  V.When = std::move(When);
+  return Opened;
+}
+
 void UnitAnalysis::decide(SiteVerdict &V) {
   const bool Many = manyObjects(*V.Call, V);
   const bool Escapes = Origins.escapes(V.Call);
@@ -200,6 +242,7 @@ void UnitAnalysis::decide(SiteVerdict &V) {
   }
   Finding Best;
   uint64_t Earliest = SMALLOC_UNKNOWN; // any nest that pays is reason enough
+  std::vector<Finding> Found;
   SmallVector<const LoopReference *, 8> Reached(Judge.reaching(V.Call));
   for (const CallBase *Inside : Wrappers->inside(*V.Call)) // what the function does to it at once
     append_range(Reached, Judge.reaching(Inside));
@@ -216,10 +259,24 @@ void UnitAnalysis::decide(SiteVerdict &V) {
     Earliest = std::min(Earliest, F.MinBytes);
     if (!Best.Reference || Better ||
         (F.Saving == Best.Saving && !Best.pays() && F.Pattern > Best.Pattern))
-      Best = std::move(F);
+      Best = F;
+    Found.push_back(std::move(F));
   }
   if (Best.Reference)
     Best = Judge.judge(*Best.Reference, {V.Call, V.SizeBytes, Many}, Detail::Whole);
+  std::string SizesText;
+  if (!Escapes && !Many && V.SizeBytes == SMALLOC_UNKNOWN && O.Model == SMALLOC_MODEL_SPREAD &&
+      O.Heap != SMALLOC_HEAP_OFF && O.Heap != SMALLOC_HEAP_SUPERPAGE)
+    if (const LoopReference *Opened = testSizes(V, Found, SizesText)) {
+      Earliest = std::min(Earliest, (O.Machine.ReachPages + 1) * O.Machine.BasePageBytes);
+      if (!Best.pays()) {
+        Best.Reference = Opened;
+        Best.Pattern = SMALLOC_PATTERN_STRIDED;
+        Best.MinBytes = Earliest;
+        Best.Why = motionText(*Opened) + " in " + nestText(*Opened) +
+                   ": runs too short for the prefetcher";
+      }
+    }
   V.Pattern = Best.Reference ? Best.Pattern : SMALLOC_PATTERN_NONE;
   if (Best.Reference && Best.Pattern != SMALLOC_PATTERN_NONE) {
     if (O.Model == SMALLOC_MODEL_SPREAD) { // the paper's formula says nothing about either
@@ -256,6 +313,8 @@ void UnitAnalysis::decide(SiteVerdict &V) {
     V.Decision = Earliest == 0 ? SMALLOC_DECISION_SUPERPAGE : SMALLOC_DECISION_RUNTIME;
     V.MinBytes = Earliest;
     V.Flags |= SMALLOC_SITE_REWRITTEN;
+    if (!V.When.empty())
+      V.Why += "; only " + SizesText + ", which is tested where it is allocated";
     return;
   }
   if (Escapes && CanBeBig && O.Model == SMALLOC_MODEL_SPREAD) {

@@ -18,6 +18,7 @@
 #include "LoopAccesses.h"
 #include "Options.h"
 #include "PointerOrigins.h"
+#include "SizeConditions.h"
 #include <string>
 #include <vector>
 
@@ -65,6 +66,8 @@ struct SiteVerdict {
   double SavingCycles = -1; ///< per access; translation only
   uint64_t FaultsSaved = SMALLOC_UNKNOWN;
   uint64_t MinBytes = SMALLOC_UNKNOWN;
+  SizeConditions
+      When; ///< superpages only where one of them holds, if the compiler's decision is to last
   unsigned Confidence = 0;
   std::string Why;
   std::vector<ReferenceRow> References; ///< for the site table only

@@ -12,7 +12,8 @@ A reference is compared where its loops' counts are constants:
   pages     distinct pages that it touches, against those of the instructions on its line and column
   misses    of all references of one function to one site, against those of all instructions there
 A site is compared twice, sizes being constants and being known at run time only:
-  verdict   superpages or not, at the size that the object really has, against what the trace says they would save
+  verdict   superpages or not, against what the trace says they would save: at the size that the object really has, and, where
+            sizes are known at run time only, by what the compiled program asks for as it runs (asked.c)
 """
 import argparse
 import concurrent.futures
@@ -70,20 +71,31 @@ class Oracle:
         self.host = machine()
         self.tracer = self.folder / "tracer.o"
         run([options.cxx, "-std=c++20", "-O2", "-fno-pie", "-c", HERE / "tracer.cpp", "-o", self.tracer])
+        self.asked = self.folder / "asked.o"
+        run([self.clang, "-O2", "-I", HERE.parent.parent / "smalloc" / "include", "-c", HERE / "asked.c", "-o", self.asked])
         self.cxx = options.cxx
 
     def predicted(self, source, symbolic):
-        """The plugin's sites of a program, by the line of the allocation. With constants without unrolling, as traced: an
-        instruction is one reference then."""
+        """The plugin's sites of a program, by the line of the allocation, and its object file. With constants without unrolling,
+        as traced: an instruction is one reference then."""
         sites = self.folder / f"{source.stem}.{'symbolic' if symbolic else 'constant'}"
+        object_file = sites.with_suffix(sites.suffix + ".o")
         run([self.clang, "-O2", "-I", HERE, f"-fplugin={self.plugin}", f"-fplugin-arg-smalloc-machine={HERE}/machine.json",
              f"-fplugin-arg-smalloc-sites={sites}", "-DNEST_SYMBOLIC" if symbolic else "-fno-unroll-loops", "-c", source,
-             "-o", os.devnull])
+             "-o", object_file])
         table = defaultdict(list)
         for file in sites.glob("*.json"):
             for site in json.loads(file.read_text(encoding="utf-8"))["sites"]:
                 table[site["line"]].append(site)
-        return table
+        return table, object_file
+
+    def asking(self, source, object_file):
+        """The lines whose sites ask for superpages as the program runs."""
+        program, output = self.folder / f"{source.stem}.asking", self.folder / f"{source.stem}.asked"
+        run([self.cxx, object_file, self.asked, "-o", program])
+        output.touch()
+        run([program], env=dict(os.environ, ORACLE_ASKED=str(output)))
+        return {int(line) for line in output.read_text(encoding="utf-8").split()}
 
     def traced(self, source):
         """What the program does: its sites by line, and what each instruction does to each."""
@@ -125,7 +137,8 @@ class Oracle:
 
     def compare(self, source):
         trace = self.traced(source)
-        constant, symbolic = self.predicted(source, False), self.predicted(source, True)
+        (constant, _), (symbolic, symbolic_object) = self.predicted(source, False), self.predicted(source, True)
+        asking = self.asking(source, symbolic_object)
         affine = source.stem not in NOT_AFFINE
         result = {"name": source.stem, "affine": affine, "references": [], "misses": [], "sites": [], "unmatched": 0, "gone": 0}
         for site in trace["sites"]:
@@ -137,10 +150,11 @@ class Oracle:
                     result["gone"] += 1
                     continue
                 # Less than a superpage cannot lie on one, whatever was decided.
-                predicted = site["bytes"] >= SUPERPAGE and any(
+                asks = line in asking if kind == "symbolic" else any(
                     p["decision"] == "superpage" or
                     (p["decision"] == "runtime" and p["min_bytes"] is not None and site["bytes"] >= p["min_bytes"])
                     for p in table[line])
+                predicted = site["bytes"] >= SUPERPAGE and asks
                 result["sites"].append({"line": line, "kind": kind, "truth": truth, "predicted": predicted,
                                         "why": table[line][0]["why"]})
             by_function = defaultdict(lambda: {"predicted": 0.0, "known": True})
@@ -219,7 +233,9 @@ def page(report):
         f"worst {100 * total['pages_error_worst']:.1f} %. Misses of a function at a site within a quarter of the truth, or of a "
         f"hundredth an access: {total['misses_right']} of {total['misses_compared']}. Verdicts right: {total['verdicts_right']} of "
         f"{total['verdicts']} ({100 * total['verdicts_right'] / total['verdicts']:.1f} %), {total['verdicts_positive']} of which are "
-        "superpages.", "", table(report["programs"]), "", "Made by `tests/oracle/oracle.py --record`.", "", "Wrong verdicts:", "",
+        "superpages.", "", table(report["programs"]), "", "Made by `tests/oracle/oracle.py --record`.", "",
+        "Wrong verdicts:" if total["verdicts_right"] < total["verdicts"] else "No verdict is wrong.",
+        *([""] if total["verdicts_right"] < total["verdicts"] else []),
         *(f"- {p['name']}, line {s['line']}, sizes {'constant' if s['kind'] == 'constant' else 'known at run time'}: "
           f"{'superpages' if s['predicted'] else 'base pages'}, should be {'superpages' if s['truth'] else 'base pages'}"
           for p in report["programs"] for s in p["sites"] if s["truth"] != s["predicted"])])
