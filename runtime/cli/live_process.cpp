@@ -211,7 +211,7 @@ void add_kernel_view(LiveView &view, const std::string &smaps) {
     if (!current || colon == std::string::npos)
       continue;
     const std::string key = line.substr(0, colon);
-    const bool hugetlb = key == "Private_Hugetlb"; // not part of Rss
+    const bool hugetlb = key == "Private_Hugetlb" || key == "Shared_Hugetlb"; // not part of Rss
     const bool resident = hugetlb || key == "Rss", superpages = hugetlb || key == "AnonHugePages";
     if (!resident && !superpages)
       continue;

@@ -86,7 +86,7 @@ Table site_table(const Json &document, const std::string &folder) {
   const bool agent = !document["agent"].is_null();
   std::vector<std::string> header = {"SITE", "WHERE", "REQUESTED", "LIVE", "PEAK", "SUPERPAGES"};
   if (agent)
-    header.insert(header.end(), {"DIRECTIVE", "PAGES OF", "PREDICTED"});
+    header.insert(header.end(), {"PAGES OF", "DIRECTIVE", "PREDICTED"});
   Table table(header);
   for (const Json &site : document["sites"]) {
     const bool no_site = site["id"].is_null();
@@ -103,8 +103,8 @@ Table site_table(const Json &document, const std::string &folder) {
                            {counted_text(site, "peak_bytes")},
                            {site["superpages"] == 0 ? "" : site["superpages"].dump()}});
     if (agent) {
-      row.push_back({site["directive"].is_null() ? "" : site["directive"].get<std::string>()});
       row.push_back({site["directive"].is_null() ? "" : bytes_text(site["page_bytes_directed"])});
+      row.push_back({site["directive"].is_null() ? "" : site["directive"].get<std::string>()});
       row.push_back({site["directive"].is_null() ? "" : site["superpages_predicted"].dump()});
     }
     table.add_row(std::move(row));

@@ -66,7 +66,8 @@ TEST(LiveProcess, SmapsAreCountedByHeap) {
   auto view = parse_live_page(good_page(), why);
   add_kernel_view(*view,
                   "1000-2000 rw-p 0 0:0 0\nRss: 4 kB\nAnonHugePages: 2 kB\n"
-                  "8000-b000 rw-p 0 0:0 0 name: with colon\nRss:   8 kB\nPrivate_Hugetlb: 16 kB\n"
+                  "8000-b000 rw-p 0 0:0 0 name: with colon\nRss:   8 kB\nPrivate_Hugetlb: 12 kB\n"
+                  "Shared_Hugetlb: 4 kB\n"
                   "f000-fff0 r--p 0 0:0 0 /lib/x\nRss: 100 kB\n");
   EXPECT_EQ(view->heaps[0].resident_bytes, 28u * 1024);
   EXPECT_EQ(view->heaps[0].superpage_bytes, 18u * 1024);
