@@ -42,8 +42,8 @@ PROGRAMS = {
     "temporaries": (["24", "12"], ["16", "6"]),
     "churn": (["256", "3"], ["32", "1"]),
     "replacement": (["256", "8"], ["160", "5"]),
-    "threads": (["8", "200", "12"], ["8", "70", "12"]),
-    "alternating": (["600", "12"], ["200", "12"]),
+    "threads": (["8", "200", "12"], ["8", "120", "10"]),
+    "alternating": (["600", "12"], ["300", "14"]),
 }
 # Those whose objects come and go: how much of their memory no live object uses is shown as well.
 FRAGMENTING = ["random_free", "churn", "replacement", "threads", "alternating"]

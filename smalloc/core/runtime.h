@@ -87,6 +87,15 @@ public:
     t_small.direct_bytes -= static_cast<int64_t>(bytes);
     return t_small.direct_bytes >= 0;
   }
+  /// Is it a request for one of the holes that the thread fills (may_fill_alone), of the served site that asked last? Those of
+  /// others are found on the ordinary way.
+  static bool fills_next(const smalloc_cell *cell, size_t bytes) {
+    if (cell != t_small.fill_cell || t_small.fill_objects <= 1 || bytes > t_small.fill_place ||
+        bytes + 15 < t_small.fill_place)
+      return false;
+    t_small.fill_objects--;
+    return true;
+  }
   /// Does the program's malloc serve the site's small objects, until it pays to?
   static bool left_outside(uint64_t word) {
     constexpr uint64_t kSmall = uint64_t{SMALLOC_SITE_SMALL} << 8 | SMALLOC_DECISION_RUNTIME;
@@ -217,8 +226,8 @@ private:
            !(SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED);
   }
   SMALLOC_COLD bool fills_holes(smalloc_cell *cell, size_t bytes);
-  SMALLOC_COLD bool may_fill_alone(size_t bytes);
-  bool fills_alone(uint64_t word, size_t bytes);
+  SMALLOC_COLD bool may_fill_alone(const smalloc_cell *cell, size_t bytes);
+  bool fills_alone(const smalloc_cell *cell, uint64_t word, size_t bytes);
   void trim_holes();
   void trim_now();
   void arm_any();

@@ -243,7 +243,7 @@ bool Runtime::may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes, uint64_
     g_small.tick_outside();
     g_malloc_holes.filled(apart / max_of<size_t>(bytes, 1) * glibc_place_bytes(bytes));
   } else if (const bool shared = g_site_sizes.is_shared(cell);
-             may_fill(word) && (shared ? may_fill_alone(bytes) : fills_holes(cell, bytes))) {
+             may_fill(word) && (shared ? may_fill_alone(cell, bytes) : fills_holes(cell, bytes))) {
     counters().turns_to_holes.add();
     if (!shared) {
       g_site_sizes.set_filling(cell, true);
@@ -347,7 +347,7 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     } else if (!always && !(flags & SMALLOC_SITE_SMALL) && bytes < min_bytes) {
       return nullptr;
     }
-    if (SMALLOC_UNLIKELY(t_small.fill_objects) && fills_alone(word, bytes))
+    if (SMALLOC_UNLIKELY(t_small.fill_objects) && fills_alone(cell, word, bytes))
       return nullptr;
     uint64_t requested, added = bytes;
     if (!count_request(cell, word, added, requested))

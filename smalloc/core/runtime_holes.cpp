@@ -97,7 +97,7 @@ bool Runtime::fills_holes(smalloc_cell *cell, size_t bytes) {
 /// Threads that share a site have heaps of their own in malloc, and each its own holes there, which a processor lets it make and
 /// fill in turns of many thousand objects. So the site goes on being served, and a thread that has made holes fills as many of
 /// them. Holes that others have made in its heap are filled little by little, while all together are too many.
-bool Runtime::may_fill_alone(size_t bytes) {
+bool Runtime::may_fill_alone(const smalloc_cell *cell, size_t bytes) {
   if (!g_malloc_holes.are_of(bytes))
     return false;
   const uint64_t ours = g_small.main_pages().live_bytes(), place = glibc_place_bytes(bytes);
@@ -118,17 +118,18 @@ bool Runtime::may_fill_alone(size_t bytes) {
   t_small.own_holes -= min_of(t_small.own_holes, objects * place);
   t_small.fill_objects = static_cast<unsigned>(objects);
   t_small.fill_place = static_cast<unsigned>(place);
+  t_small.fill_cell = cell;
   t_small.direct_bytes = 0; // every request is looked at
   t_small.direct_armed = false;
   return true;
 }
 
 /// The thread fills holes: does this request go there, too?
-bool Runtime::fills_alone(uint64_t word, size_t bytes) {
+bool Runtime::fills_alone(const smalloc_cell *cell, uint64_t word, size_t bytes) {
   if (bytes >= MallocHoles::kMappedBytes || glibc_place_bytes(bytes) != t_small.fill_place ||
       !(SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_SERVED) || !may_fill(word))
     return false;
-  return --t_small.fill_objects != 0 || may_fill_alone(bytes);
+  return --t_small.fill_objects != 0 || may_fill_alone(cell, bytes);
 }
 
 } // namespace smalloc

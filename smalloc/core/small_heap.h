@@ -38,7 +38,8 @@ struct SmallThread {
   unsigned frees_until_sample; ///< of objects of the program's malloc (malloc_holes.h), as an int
   unsigned fill_objects;   ///< that it may take from malloc's holes although their site is served
                            ///< (Runtime::fills_alone),
-  unsigned fill_place;     ///< and their places there
+  unsigned fill_place;     ///< their places there,
+  const void *fill_cell;   ///< and the site that asked last
   uint64_t own_holes;      ///< bytes that the thread has freed there, and not filled again
   uint64_t no_place_until; ///< as SiteSizes::no_place_until, of shared sites
   size_t any_bytes; ///< the same for requests of no site (Runtime::any_is_direct); 0: nothing

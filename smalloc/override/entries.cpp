@@ -29,6 +29,8 @@ SMALLOC_EXPORT void __smalloc_v1_unregister_module(smalloc_module *module) {
 SMALLOC_EXPORT void *__smalloc_v1_small(size_t bytes, smalloc_cell *cell) {
   if (SMALLOC_LIKELY(smalloc::Runtime::may_be_direct(bytes)))
     return jepriv_malloc(bytes);
+  if (smalloc::Runtime::fills_next(cell, bytes))
+    return nullptr;
   return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
 SMALLOC_EXPORT void *__smalloc_v1_malloc(size_t bytes, smalloc_cell *cell) {
