@@ -11,7 +11,7 @@
 // forward, through memory that stays in the cache, where a list of nodes has a miss at each step. Every so often the moments are
 // numbered anew, and when they are many the pages behind the last marker are forgotten.
 //
-// Exact. O(capacities) an access, eight at a time. Memory is bounded however long the stream is: kLeastMoments or four times
+// Exact. O(capacities) an access, four at a time. Memory is bounded however long the stream is: kLeastMoments or four times
 // the largest capacity, whichever is more, and the largest capacity, times 12 bytes where pages are dense, 132 where each lies alone;
 // and 16 MiB of other pages.
 #pragma once
@@ -39,7 +39,7 @@ public:
       1 << 14; ///< between two times that moments are numbered anew
 
 private:
-  static constexpr size_t kLanes = 8; // capacities that are looked at together
+  static constexpr size_t kLanes = 4; // capacities that are looked at together
   static constexpr int32_t kNoWord = -1;
 
   void touch(uint32_t &moment);
@@ -49,9 +49,12 @@ private:
   void number_anew();
 
   std::vector<uint64_t> capacities_; // ascending
-  // By capacity, and up to a multiple of kLanes, where nothing ever misses. The marker is in word_, or the capacity holds all pages
-  // (kNoWord); held_ is the number of bits in the words behind, less than most_, which is the capacity.
-  std::vector<int32_t> word_, held_, most_;
+  // Of each capacity. The marker is in `word`, or the capacity holds all pages (kNoWord); `held` is the number of bits in the
+  // words behind, less than `most`, which is the capacity. Lanes of no capacity never miss.
+  struct alignas(16) Group {
+    int32_t word[kLanes], held[kLanes], most[kLanes];
+  };
+  std::vector<Group> groups_;
   std::vector<uint64_t> missed_; // accesses that missed in exactly so many capacities
   std::vector<uint64_t> used_;   // bit m: a page's last use was at moment m; moments begin at 1
   std::vector<uint32_t> anew_;   // moment -> its new number, while they are numbered anew
