@@ -6,6 +6,7 @@
 // lld) LLVM calls llvmGetPassPluginInfo(). Every clang symbol is weak, so that the file loads where there is
 // no clang; it has no DT_NEEDED on clang either, which would define opt's options twice.
 //===----------------------------------------------------------------------===//
+#include "FrontendLocations.h"
 #include "RegisterPasses.h"
 #include "clang/AST/ASTConsumer.h"
 #include "clang/Basic/CodeGenOptions.h"
@@ -60,6 +61,14 @@ class SmallocAction : public clang::PluginASTAction {
     if (!AlsoPassPlugin)
       CodeGen.PassBuilderCallbacks.push_back(
           [O = O](PassBuilder &PB) { smalloc::registerPasses(PB, O); });
+    // Site tables and traces name the place of each access; a module is read by units that may want all locations.
+    const clang::frontend::ActionKind Action = CI.getFrontendOpts().ProgramAction;
+    if (O.OwnLocations && CI.getLangOpts().CPlusPlus && O.SitesDir.empty() &&
+        O.GenerateDir.empty() && O.CoverageDir.empty() &&
+        CI.getFrontendOpts().ModuleOutputPath.empty() && !CI.getLangOpts().isCompilingModule() &&
+        (Action == clang::frontend::EmitObj || Action == clang::frontend::EmitAssembly ||
+         Action == clang::frontend::EmitBC || Action == clang::frontend::EmitLLVM))
+      return smalloc::leaveOutLocations();
     return std::make_unique<clang::ASTConsumer>();
   }
 

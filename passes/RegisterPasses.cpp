@@ -81,11 +81,26 @@ void writeCoverage(Module &M, const UnitVerdicts &Verdicts, const std::string &D
 
 } // namespace
 
+/// A call that an inlined body needs no place of: the front end gave none to what it calls (FrontendLocations), and that calls
+/// nothing with one.
+static bool callsPlainFunction(const CallBase &Call) {
+  const Function *Callee = Call.getCalledFunction();
+  return Callee && !Callee->isDeclaration() && !Callee->getSubprogram() &&
+         none_of(instructions(*Callee), [](const Instruction &I) {
+           auto *Inner = dyn_cast<CallBase>(&I);
+           const Function *Called = Inner ? Inner->getCalledFunction() : nullptr;
+           return Inner && (!Called || (!Called->isIntrinsic() &&
+                                        (Called->isDeclaration() || Called->getSubprogram())));
+         });
+}
+
 PreservedAnalyses OwnLocationsPass::run(Module &M, ModuleAnalysisManager &) {
   for (Function &F : M)
-    for (Instruction &I : instructions(F))
-      if (I.getDebugLoc() && (!isa<CallBase>(I) || isa<IntrinsicInst>(I)))
+    for (Instruction &I : instructions(F)) {
+      auto *Call = dyn_cast<CallBase>(&I);
+      if (I.getDebugLoc() && (!Call || isa<IntrinsicInst>(I) || callsPlainFunction(*Call)))
         I.setDebugLoc(DebugLoc());
+    }
   return PreservedAnalyses::all();
 }
 
