@@ -19,6 +19,8 @@ namespace {
 
 /// Fields of one object kept apart; beyond it they are one.
 constexpr size_t MaxFields = 64;
+/// Locations of a set that are looked at one by one.
+constexpr unsigned FewPoints = 16;
 
 } // namespace
 
@@ -119,6 +121,21 @@ void PointerOrigins::addPoints(NodeId N, LocationId L) {
 }
 
 void PointerOrigins::addPoints(NodeId N, const SparseBitVector<> &Set) {
+  // Most sets are small and bring nothing new: told without making another.
+  bool Any = false;
+  unsigned Seen = 0;
+  for (LocationId L : Set) {
+    if (++Seen > FewPoints)
+      break;
+    if (Nodes[N].Points.test_and_set(L)) {
+      Nodes[N].Pending.set(L);
+      Any = true;
+    }
+  }
+  if (Any)
+    queue(N);
+  if (Seen <= FewPoints)
+    return;
   SparseBitVector<> New;
   New.intersectWithComplement(Set, Nodes[N].Points);
   if (New.empty())
