@@ -3,8 +3,7 @@
 //
 // Decides which functions the front end need not give locations where nobody but the plugin asked for them (no -g): those of
 // system headers that neither loop nor call anything but others like them, and destroy nothing. No site and no loop is in
-// them, and the calls that they are inlined for need no place in a chain. In C++ most functions that are compiled are of that
-// kind, and their locations cost more than the rest of what the plugin does.
+// them, and the calls that they are inlined for need no place in a chain.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_FRONTENDLOCATIONS_H
 #define SMALLOC_PASSES_FRONTENDLOCATIONS_H
