@@ -25,8 +25,8 @@ import bench  # pylint: disable=wrong-import-position
 BUDGET_SHARE = 0.03
 # Source, arguments, of --quick, of the recording: as large a hot part, fewer accesses to it.
 PROGRAMS = [
-    ("pagerank", ["23", "72", "2"], ["20", "8", "2"], ["23", "2", "2"]),
-    ("hash_join", ["22", "300", "2"], ["18", "2", "1"], ["22", "8", "1"]),
+    ("pagerank", ["23", "72", "8"], ["20", "8", "2"], ["23", "2", "2"]),
+    ("hash_join", ["22", "280", "4"], ["18", "2", "1"], ["22", "8", "1"]),
 ]
 
 
