@@ -61,13 +61,15 @@ class SmallocAction : public clang::PluginASTAction {
     if (!AlsoPassPlugin)
       CodeGen.PassBuilderCallbacks.push_back(
           [O = O](PassBuilder &PB) { smalloc::registerPasses(PB, O); });
-    // Site tables and traces name the place of each access; a module is read by units that may want all locations.
+    // Site tables and traces name the place of each access; a module is read by units that may want all locations, and at a link
+    // another unit's copy of a function, with locations, may take the place of this one's.
+    const bool Linked = CodeGen.PrepareForLTO || CodeGen.PrepareForThinLTO || CodeGen.FatLTO;
     const clang::frontend::ActionKind Action = CI.getFrontendOpts().ProgramAction;
-    if (O.OwnLocations && CI.getLangOpts().CPlusPlus && O.SitesDir.empty() &&
+    if (O.OwnLocations && !Linked && CI.getLangOpts().CPlusPlus && O.SitesDir.empty() &&
         O.GenerateDir.empty() && O.CoverageDir.empty() &&
         CI.getFrontendOpts().ModuleOutputPath.empty() && !CI.getLangOpts().isCompilingModule() &&
         (Action == clang::frontend::EmitObj || Action == clang::frontend::EmitAssembly ||
-         Action == clang::frontend::EmitBC || Action == clang::frontend::EmitLLVM))
+         Action == clang::frontend::EmitLLVM))
       return smalloc::leaveOutLocations();
     return std::make_unique<clang::ASTConsumer>();
   }

@@ -94,11 +94,17 @@ static bool callsPlainFunction(const CallBase &Call) {
          });
 }
 
+/// An intrinsic that stays one or becomes plain instructions. A coroutine's become calls of its parts, which need their place.
+static bool isPlainIntrinsic(const CallBase &Call) {
+  const auto *I = dyn_cast<IntrinsicInst>(&Call);
+  return I && !I->getCalledFunction()->getName().starts_with("llvm.coro.");
+}
+
 PreservedAnalyses OwnLocationsPass::run(Module &M, ModuleAnalysisManager &) {
   for (Function &F : M)
     for (Instruction &I : instructions(F)) {
       auto *Call = dyn_cast<CallBase>(&I);
-      if (I.getDebugLoc() && (!Call || isa<IntrinsicInst>(I) || callsPlainFunction(*Call)))
+      if (I.getDebugLoc() && (!Call || isPlainIntrinsic(*Call) || callsPlainFunction(*Call)))
         I.setDebugLoc(DebugLoc());
     }
   return PreservedAnalyses::all();
