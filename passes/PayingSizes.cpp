@@ -4,6 +4,7 @@
 #include "PayingSizes.h"
 
 #include <algorithm>
+#include <random>
 
 namespace smalloc {
 namespace {
@@ -32,6 +33,32 @@ SpreadReference with(const SpreadReference &R, const std::vector<OpenPlace> &Pla
     }
   }
   return Out;
+}
+
+/// Does the box hold most of the sizes that pay? Asked at sizes of all magnitudes, of walks that run up to 2^32 times; those
+/// within twice a bound are the edge, where it may be wrong.
+bool holdsWhatPays(const std::vector<SizeBounds> &Bounds, const std::vector<bool> &IsCount,
+                   const std::function<bool(const std::vector<uint64_t> &)> &PaysAt) {
+  constexpr unsigned Samples = 256, MaxLog = 17, MaxLogOfAll = 32;
+  constexpr unsigned OneOf = 5; // may be left out
+  std::minstd_rand Random;      // the same each time
+  unsigned Paying = 0, Left = 0;
+  for (unsigned S = 0; S < Samples; ++S) {
+    std::vector<uint64_t> At(Bounds.size());
+    unsigned LogOfAll = 0;
+    bool Outside = false;
+    for (size_t I = 0; I < At.size(); ++I) {
+      const unsigned Log = 1 + Random() / 64 % MaxLog;
+      LogOfAll += IsCount[I] ? Log : 0;
+      At[I] = (uint64_t(1) << Log) + Random() % (uint64_t(1) << Log);
+      Outside |= 2 * At[I] < Bounds[I].Least || At[I] / 2 > Bounds[I].Most;
+    }
+    if (LogOfAll > MaxLogOfAll || !PaysAt(At))
+      continue;
+    ++Paying;
+    Left += Outside;
+  }
+  return Left * OneOf <= Paying;
 }
 
 } // namespace
@@ -86,6 +113,9 @@ payingSizes(const SpreadReference &R, const std::vector<OpenPlace> &Places, size
       Bounds[I].Most = Yes;
     }
   }
+  if (!holdsWhatPays(Bounds, IsCount,
+                     [&](const std::vector<uint64_t> &At) { return Pays(with(R, Places, At)); }))
+    return std::nullopt;
   return Bounds;
 }
 

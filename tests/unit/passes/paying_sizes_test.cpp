@@ -89,6 +89,15 @@ TEST(PayingSizes, columns_of_a_matrix_as_wide_as_the_loop_across_it) {
   EXPECT_EQ((*found)[1].Least, 257u); // 2056 bytes a row
 }
 
+// As where long columns pay by themselves, and short ones with their neighbours.
+TEST(PayingSizes, a_box_that_leaves_out_what_pays_is_none) {
+  const auto both_or_none = [](const SpreadReference &at) {
+    return (at.Levels[0].Trip >= 4096) == (at.Levels[1].Trip >= 4096);
+  };
+  EXPECT_FALSE(
+      payingSizes(columns(), {count_of(0, 0), count_of(1, 1)}, 2, Typical, 4096, both_or_none));
+}
+
 TEST(PayingSizes, a_stream_never_pays) {
   SpreadReference r;
   r.Levels = {open_count(8), open_count(0)};
