@@ -277,9 +277,13 @@ int run_analyze(Options &options) {
     return analyze_text(words, options.profile, profile, colour);
   });
   point_to_contexts(profile);
-  if (!options.directives.empty() && !file.entries.empty())
-    print_note("next: SMALLOC_CONF=directives:" + study::shell_word(options.directives) + " " +
-               program_of(profile));
+  if (!options.directives.empty() && !file.entries.empty()) {
+    // What tells its accesses records them again, on base pages, unless it is told not to.
+    const std::string &program = profile.traces.front().program;
+    const bool records = !program.empty() && inspect(program).tells_accesses;
+    print_note("next: SMALLOC_CONF=directives:" + study::shell_word(options.directives) +
+               (records ? ",trace:off " : " ") + program_of(profile));
+  }
   return status;
 }
 

@@ -42,6 +42,10 @@ json_is site.json 'all(m["category"]["context"] is None for m in d["mappings"])'
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --no-db --categories context --json -o context.directives
 mv out context.json
 expect_no_match err 'inlined into'
+# A program that records by itself would do so again, on base pages: the next step says so, and works.
+expect_match err 'next: SMALLOC_CONF=directives:context.directives,trace:off .*copies$'
+SMALLOC_CONF=directives:context.directives,trace:off,stats:exit ./copies >/dev/null 2>stats
+expect_match stats 'superpages at birth: +16'
 python3 - <<'PY' || fail "the copies are not told apart"
 import json
 found = [m for m in json.load(open("context.json"))["mappings"] if m["category"]["function"] == "array"]
