@@ -7,7 +7,9 @@
 #include "TripCounts.h"
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/MemoryBuiltins.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/Analysis/ValueTracking.h"
@@ -32,6 +34,13 @@ bool countsOn(const LoadInst &Place) {
                     Store->getPointerOperand() == Place.getPointerOperand();
            });
   });
+}
+
+/// An object that each call of its function allocates anew.
+bool isFresh(const Value &Root, const LoopInfo &LI) {
+  const auto *Call = dyn_cast<CallBase>(&Root);
+  return Call && (Call->hasFnAttr(SiteIdAttr) || isNoAliasCall(Call)) &&
+         !getReallocatedOperand(Call) && !LI.getLoopFor(Call->getParent());
 }
 
 /// The unpredictable part of an address outside of any loop: an index that is computed or loaded, not a plain
@@ -280,6 +289,9 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
       const auto *Passed = dyn_cast<Argument>(Root);
       const bool IsChased = Passed && Chased.contains(Passed);
       if (!Inner && !IsChased && !computedIndex(Pointer)) // nothing repeats it, or who knows how
+        continue;
+      // What a call of the function has allocated outside of loops is met here once: another call has another object.
+      if (!Inner && isFresh(*Root, LI))
         continue;
       const SCEV *Address = SE.isSCEVable(Pointer->getType()) ? SE.getSCEV(Pointer) : nullptr;
       if (!Address && !T.Gathers)
