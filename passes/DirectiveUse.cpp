@@ -17,8 +17,6 @@ namespace {
 
 constexpr StringRef Header = "# smalloc.directives/1";
 constexpr uint64_t MaxBytes = uint64_t(16) << 20;
-constexpr unsigned BaseShift = 12, MediumShift = 16;
-constexpr uint64_t SuperpageBytes = uint64_t(1) << 21;
 
 bool isHex(StringRef S) {
   return all_of(S, [](char C) { return isDigit(C) || (C >= 'a' && C <= 'f'); });
@@ -115,8 +113,8 @@ bool Directives::parse(StringRef Line, unsigned Number) {
       D.PageShift = StringSwitch<unsigned>(Value)
                         .Case("base", BaseShift)
                         .Case("64k", MediumShift)
-                        .Case("2m", 21)
-                        .Case("1g", 30)
+                        .Case("2m", SuperpageShift)
+                        .Case("1g", GiganticShift)
                         .Default(0);
     else if (Key == "rank")
       D.Rank = Value.str();
@@ -188,7 +186,7 @@ void obeyDirectives(std::vector<SiteVerdict> &Sites, const Options &O) {
     V.PageShift = D->PageShift;
     if (D->PageShift == MediumShift) { // no heap of small objects has such pages
       V.Decision = SMALLOC_DECISION_RUNTIME;
-      V.MinBytes = SuperpageBytes;
+      V.MinBytes = uint64_t(1) << SuperpageShift;
       V.Flags &= ~SMALLOC_SITE_SMALL;
       continue;
     }

@@ -13,7 +13,6 @@ namespace smalloc {
 namespace {
 
 constexpr const char *PassName = "smalloc";
-constexpr unsigned MediumShift = 16;
 
 std::string first(const SiteVerdict &V) {
   std::string Text;

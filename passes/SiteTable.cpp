@@ -20,7 +20,6 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-constexpr unsigned BasePageShift = 12;
 /// Template instances have names of any length.
 constexpr size_t MaxNameBytes = 200, MaxKeyNameBytes = 300, MaxWhyBytes = 400;
 
@@ -37,7 +36,7 @@ StringRef decisionName(smalloc_decision D) {
 
 uint64_t wordOf(const SiteVerdict &V, const Options &O) {
   if (V.Decision == SMALLOC_DECISION_BASE && (V.Flags & SMALLOC_SITE_PARTITIONED))
-    return SMALLOC_WORD(V.Decision, V.Flags, BasePageShift, SMALLOC_BY_COMPILER, 0);
+    return SMALLOC_WORD(V.Decision, V.Flags, BaseShift, SMALLOC_BY_COMPILER, 0);
   if (V.Decision == SMALLOC_DECISION_BASE)
     return 0;
   // Under split an undecided object below a superpage stays with the program's malloc: let its thunk say so at once.
@@ -186,7 +185,7 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O) {
        fieldConstant(I8, V.Decision),
        fieldConstant(I8, V.DecidedBy),
        fieldConstant(I8, O.Model),
-       fieldConstant(I8, Superpages ? V.PageShift : BasePageShift),
+       fieldConstant(I8, Superpages ? V.PageShift : BaseShift),
        fieldConstant(I8, V.Confidence),
        fieldConstant(I8, O.Machine.FromFile ? SMALLOC_MACHINE_FILE : SMALLOC_MACHINE_PRESET),
        fieldConstant(I8, Log2_64(O.Machine.BasePageBytes)),
@@ -381,7 +380,7 @@ Error writeSitesJson(const Module &M, ArrayRef<SiteVerdict> Sites, const Options
         {"fully_initialised", bool(V.Flags & SMALLOC_SITE_FULLY_INITIALISED)},
         {"partitioned", bool(V.Flags & SMALLOC_SITE_PARTITIONED)},
         {"decision", decisionName(V.Decision)},
-        {"page_bytes", uint64_t(1) << (Superpages ? V.PageShift : BasePageShift)},
+        {"page_bytes", uint64_t(1) << (Superpages ? V.PageShift : BaseShift)},
         {"min_bytes", Optional(V.MinBytes)},
         {"decided_by", V.DecidedBy == SMALLOC_BY_PROFILE ? "profile" : "compiler"},
         {"rewritten", V.steerable()},

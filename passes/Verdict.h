@@ -24,6 +24,9 @@
 
 namespace smalloc {
 
+/// Page sizes as cells' words and directives name them.
+inline constexpr unsigned BaseShift = 12, MediumShift = 16, SuperpageShift = 21, GiganticShift = 30;
+
 /// What one reference does with a site's objects.
 struct ReferenceRow {
   std::string Function;
@@ -58,8 +61,9 @@ struct SiteVerdict {
   smalloc_pattern Pattern = SMALLOC_PATTERN_UNKNOWN;
   smalloc_decision Decision = SMALLOC_DECISION_BASE;
   smalloc_decided_by DecidedBy = SMALLOC_BY_COMPILER;
-  unsigned PageShift = 21; ///< of the pages that it is to have, unless it stays on base pages
-  unsigned Flags = 0;      ///< SMALLOC_SITE_*
+  unsigned PageShift =
+      SuperpageShift; ///< of the pages that it is to have, unless it stays on base pages
+  unsigned Flags = 0; ///< SMALLOC_SITE_*
   uint64_t SpreadPages = SMALLOC_UNKNOWN;
   std::string SpreadText;
   double MissesPerAccess = -1;

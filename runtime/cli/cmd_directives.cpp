@@ -6,6 +6,7 @@
 #include "runtime/cli/output.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/directives/directives_file.h"
+#include "smalloc/base/units.h"
 
 #include <memory>
 
@@ -64,7 +65,7 @@ int show(const Options &options) {
     header[key] = value;
   for (const auto &[key, e] : file.entries) {
     entries.push_back(entry_json(key, e));
-    if (e.page_shift > 12) {
+    if (e.page_shift > kMediumShift) { // pages of 64 KiB take none
       on_superpages++;
       superpages += e.superpages;
     }
@@ -80,13 +81,13 @@ int show(const Options &options) {
   return finish(options.output, thresholds, document, [&](Colour colour) {
     Table table({"SITE", "PAGE", "RANK", "PMB", "SUPERPAGES", "WHERE"});
     for (const auto &[key, e] : file.entries)
-      table.add_row(
-          {{directives::print_key(key)},
-           {directives::page_name(e.page_shift), e.page_shift > 12 ? Style::kGood : Style::kPlain},
-           {e.rank ? std::to_string(e.rank) : "-"},
-           {fmt::format("{:.1f}", e.pmb_percent)},
-           {std::to_string(e.superpages)},
-           {printable(e.comment)}});
+      table.add_row({{directives::print_key(key)},
+                     {directives::page_name(e.page_shift),
+                      e.page_shift > kBaseShift ? Style::kGood : Style::kPlain},
+                     {e.rank ? std::to_string(e.rank) : "-"},
+                     {fmt::format("{:.1f}", e.pmb_percent)},
+                     {std::to_string(e.superpages)},
+                     {printable(e.comment)}});
     return table.print(colour) + fmt::format("\n{} directives, {} on superpages ({} superpages)\n",
                                              file.entries.size(), on_superpages, superpages);
   });

@@ -69,6 +69,8 @@ assert any("page=1g" in line and "superpages=512" in line for line in lines), li
 PY
 expect_status 0 "$SMALLOC" directives show t.directives --json
 json_is out 'd["totals"]["bad_lines"] == 0'
+# Pages of 64 KiB take no superpages.
+json_is out 'd["totals"]["on_superpages"] == 2 and d["totals"]["superpages"] == sum(e["superpages"] for e in d["directives"] if e["page_bytes"] > 65536)'
 expect_status 0 "$SMALLOC" analyze t.trace --machine ./m.json --seconds 0.1 --no-db --pages 64k,1g
 expect_match out '^RANK +SITE +WHERE +PAGE +PMB +PAGES'
 expect_match out ' 1 GiB +[0-9.]+ +1 +1 GiB .* yes$'
