@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "ContextEntries.h"
+#include "ThunkText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
@@ -155,9 +156,12 @@ void defineEntries(Module &M, const AllocationWrappers &Wrappers,
       const CallBase *Now = It == Rewritten.end() ? Fresh : It->second;
       auto *Copy = cast<CallBase>(static_cast<Value *>(Map[Now]));
       Value *Cell = Entry->getArg(Entry->arg_size() - 1);
-      if (It != Rewritten.end())
+      if (It != Rewritten.end()) {
         Copy->setArgOperand(Copy->arg_size() - 1, Cell);
-      else
+        if (callsTestingThunk(*Copy)) // a context decides for itself
+          Copy->setArgOperand(Copy->arg_size() - 2,
+                              ConstantInt::get(Type::getInt64Ty(M.getContext()), 1));
+      } else
         Steer(*Copy, Cell);
     }
     if (W.Exported)

@@ -92,6 +92,16 @@ smalloc_pattern patternOf(const LoopReference &R, uint64_t MaxStreamStride) {
   }
 }
 
+/// All that a walk of an object of unknown size, alone in its nest, is judged by.
+std::vector<uint64_t> shapeOf(const SpreadReference &Own) {
+  std::vector<uint64_t> Shape{Own.ElementBytes, Own.StartBytes, Own.Prefetched};
+  for (const SpreadLevel &L : Own.Levels)
+    Shape.insert(Shape.end(),
+                 {static_cast<uint64_t>(L.StrideBytes), L.Trip, L.TripMin, L.TripMax,
+                  uint64_t(L.TripOf) << 2 | uint64_t(L.TripAssumed) << 1 | L.Irregular, L.Loop});
+  return Shape;
+}
+
 /// Loops that each walk an object once in the same way: building, summing and freeing it make three; more are a
 /// repetition (often an unrolled one).
 constexpr unsigned MaxSingleWalks = 3;
@@ -261,12 +271,7 @@ double ReferenceJudge::savingOf(std::vector<SpreadReference> Nest, double Cost) 
 
 /// \p Own is of an object of unknown size.
 ReferenceJudge::AnySize &ReferenceJudge::ofAnySize(const SpreadReference &Own) const {
-  std::vector<uint64_t> Shape{Own.ElementBytes, Own.StartBytes, Own.Prefetched};
-  for (const SpreadLevel &L : Own.Levels)
-    Shape.insert(Shape.end(),
-                 {static_cast<uint64_t>(L.StrideBytes), L.Trip, L.TripMin, L.TripMax,
-                  uint64_t(L.TripOf) << 2 | uint64_t(L.TripAssumed) << 1 | L.Irregular, L.Loop});
-  auto [It, New] = Shapes.try_emplace(std::move(Shape));
+  auto [It, New] = Shapes.try_emplace(shapeOf(Own));
   if (New)
     It->second.MinBytes = smallestPayingBytes(Own, T, O.Machine.WalkNearCycles, MinSavingCycles);
   return It->second;
@@ -394,14 +399,25 @@ ReferenceJudge::sizesThatPay(const LoopReference &Given, const JudgedObject &Jud
   const LoopReference R = withRepetition(Given, Judged.Site);
   LoopNumbers Loops;
   const SpreadReference Own = numbers(R, SMALLOC_UNKNOWN, T.PageBytes, Loops);
-  return payingSizes(
-      Own, Places, Sizes, BeyondReach * T.ReachPages, T.PageBytes, [&](const SpreadReference &S) {
-        const SpreadResult Result = spreadOfFirst({S}, T);
-        const double Cost = Result.ExposedPerAccess * O.Machine.walkCycles(Result.Pages);
-        return Result.Pages > static_cast<double>(T.ReachPages) &&
-               Result.AccessesPerPage >= MinAccessesPerPage && Cost >= MinSavingCycles &&
-               savingOf({S}, Cost) >= MinSavingCycles;
-      });
+  std::vector<uint64_t> Shape = shapeOf(Own);
+  Shape.push_back(Sizes);
+  for (const OpenPlace &P : Places) {
+    Shape.insert(Shape.end(), {P.Level, P.Stride, P.Factor, P.Sizes.size()});
+    Shape.insert(Shape.end(), P.Sizes.begin(), P.Sizes.end());
+  }
+  auto [It, New] = Bounds.try_emplace(std::move(Shape));
+  if (!New)
+    return It->second;
+  return It->second = payingSizes(Own, Places, Sizes, BeyondReach * T.ReachPages, T.PageBytes,
+                                  [&](const SpreadReference &S) {
+                                    const SpreadResult Result = spreadOfFirst({S}, T);
+                                    const double Cost = Result.ExposedPerAccess *
+                                                        O.Machine.walkCycles(Result.Pages);
+                                    return Result.Pages > static_cast<double>(T.ReachPages) &&
+                                           Result.AccessesPerPage >= MinAccessesPerPage &&
+                                           Cost >= MinSavingCycles &&
+                                           savingOf({S}, Cost) >= MinSavingCycles;
+                                  });
 }
 
 } // namespace smalloc

@@ -92,6 +92,8 @@ private:
   };
   AnySize &ofAnySize(const SpreadReference &Own) const;
   mutable std::map<std::vector<uint64_t>, AnySize> Shapes;
+  /// Between which bounds they pay, by their shapes and by what of these depends on sizes.
+  mutable std::map<std::vector<uint64_t>, std::optional<std::vector<SizeBounds>>> Bounds;
 };
 
 bool tripsKnown(const LoopReference &R);

@@ -16,15 +16,41 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Sends \p Call, an allocation or a context, to where \p Cell is asked; returns what it became.
+/// \p Cell where \p Test holds, or where the program's user or a profile has decided since; else one that leaves the object
+/// to the program's malloc.
+Value *cellWhere(Value &Test, Value &Cell, CallBase &Before) {
+  Module &M = *Before.getModule();
+  IRBuilder<> B(&Before);
+  LoadInst *Word = B.CreateAlignedLoad(B.getInt64Ty(), &Cell, Align(8));
+  Word->setAtomic(AtomicOrdering::Monotonic);
+  Value *Another = B.CreateICmpNE(B.CreateAnd(Word, WordOfDeciders), B.getInt64(WordOfCompiler));
+  constexpr StringRef NoCell = "smalloc.no_cell";
+  GlobalVariable *Never = M.getNamedGlobal(NoCell);
+  if (!Never) {
+    Type *CellType = cast<GlobalVariable>(Cell).getValueType();
+    Never = new GlobalVariable(M, CellType, /*isConstant=*/true, GlobalValue::PrivateLinkage,
+                               Constant::getNullValue(CellType), NoCell);
+    Never->setAlignment(Align(8));
+  }
+  return B.CreateSelect(B.CreateOr(&Test, Another), &Cell, Never);
+}
+
+/// Sends \p Call, an allocation or a context, to where \p Cell is asked, if \p Test, unless null, holds; returns what it
+/// became.
 CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const AllocationWrapper *W,
-                      Value *Cell) {
+                      Value *Cell, Value *Test = nullptr) {
   auto *Original = cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
   const bool Context = Family == AllocFamily::Wrapper;
   Function *Thunk = !Context ? thunkOf(M, Family, Original)
                     : W      ? entryWithCell(M, *W)
                              : contextThunk(M, *Original);
   SmallVector<Value *, 4> Arguments(Call.args());
+  if (Test && !Context && Thunk->isDeclaration() && isAddedAsText(M)) {
+    Thunk = testingThunkText(M, *Original, *Thunk);
+    Arguments.push_back(IRBuilder<>(&Call).CreateZExt(Test, Type::getInt64Ty(M.getContext())));
+  } else if (Test) {
+    Cell = cellWhere(*Test, *Cell, Call);
+  }
   Arguments.push_back(Cell);
   SmallVector<OperandBundleDef, 1> Bundles;
   Call.getOperandBundlesAsDefs(Bundles);
@@ -59,28 +85,6 @@ CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const Alloc
   Call.replaceAllUsesWith(New);
   Call.eraseFromParent();
   return New;
-}
-
-/// \p Cell where \p Test holds, or where the program's user or a profile has decided since; else one that leaves the object
-/// to the program's malloc.
-Value *cellWhere(Value &Test, GlobalVariable &Cell, CallBase &Before) {
-  Module &M = *Before.getModule();
-  IRBuilder<> B(&Before);
-  LoadInst *Word = B.CreateAlignedLoad(B.getInt64Ty(), &Cell, Align(8));
-  Word->setAtomic(AtomicOrdering::Monotonic);
-  constexpr uint64_t Deciders = SMALLOC_WORD(0xff, 0, 0, 0x7f, 0),
-                     Compilers =
-                         SMALLOC_WORD(SMALLOC_DECISION_RUNTIME, 0, 0, SMALLOC_BY_COMPILER, 0);
-  Value *Another = B.CreateICmpNE(B.CreateAnd(Word, Deciders), B.getInt64(Compilers));
-  constexpr StringRef NoCell = "smalloc.no_cell";
-  GlobalVariable *Never = M.getNamedGlobal(NoCell);
-  if (!Never) {
-    Never =
-        new GlobalVariable(M, Cell.getValueType(), /*isConstant=*/true, GlobalValue::PrivateLinkage,
-                           Constant::getNullValue(Cell.getValueType()), NoCell);
-    Never->setAlignment(Align(8));
-  }
-  return B.CreateSelect(B.CreateOr(&Test, Another), &Cell, Never);
 }
 
 /// The record of the linked image and the constructor and destructor that hand it to the runtime.
@@ -192,8 +196,7 @@ void rewriteSites(Module &M, const UnitVerdicts &Unit, const Options &O, const S
       (*Cells)[V.Call] = Cell;
     const CallBase *Before = V.Call;
     Value *Test = Tests.lookup(Before);
-    Rewritten[Before] = rewriteCall(M, *V.Call, V.Family, V.Wrapper,
-                                    Test ? cellWhere(*Test, *Cell, *V.Call) : Cell);
+    Rewritten[Before] = rewriteCall(M, *V.Call, V.Family, V.Wrapper, Cell, Test);
   }
   for (const SiteVerdict &V : Unit.Statics)
     emitSite(M, V, O);

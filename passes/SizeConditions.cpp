@@ -135,18 +135,24 @@ bool testableAt(const OpenSizes &Open, const Instruction &At, ScalarEvolution &S
 
 Value *testAt(const SizeConditions &Any, Instruction &At, ScalarEvolution &SE) {
   SCEVExpander Expander(SE, "smalloc");
-  Type *I64 = Type::getInt64Ty(At.getContext());
   Value *Some = nullptr;
   for (const SizeCondition &All : Any) {
     Value *Each = nullptr;
     for (const SizeTest &T : All) {
-      Value *Size = Expander.expandCodeFor(T.Value, I64, At.getIterator());
+      // As later passes would write it.
+      const SCEV *Of = T.Value;
+      if (auto *Wide = dyn_cast<SCEVZeroExtendExpr>(Of);
+          Wide && T.Bounds.Most == UINT64_MAX &&
+          isUIntN(SE.getTypeSizeInBits(Wide->getOperand()->getType()), T.Bounds.Least))
+        Of = Wide->getOperand();
+      Type *Bits = Of->getType();
+      Value *Size = Expander.expandCodeFor(Of, Bits, At.getIterator());
       IRBuilder<> B(&At);
       const uint64_t Least = T.Bounds.Least;
       Value *Holds = T.Bounds.Most == UINT64_MAX
-                         ? B.CreateICmpUGE(Size, B.getInt64(Least))
-                         : B.CreateICmpULE(B.CreateSub(Size, B.getInt64(Least)),
-                                           B.getInt64(T.Bounds.Most - Least));
+                         ? B.CreateICmpUGT(Size, ConstantInt::get(Bits, Least - 1))
+                         : B.CreateICmpULT(B.CreateSub(Size, B.getInt64(Least)),
+                                           B.getInt64(T.Bounds.Most - Least + 1));
       Each = Each ? B.CreateAnd(Each, Holds) : Holds;
     }
     IRBuilder<> B(&At);

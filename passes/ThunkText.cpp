@@ -13,7 +13,7 @@ namespace {
 constexpr StringRef TextMetadata = "smalloc.text";
 
 /// Where the first arguments are, and a register that a tail call may go through.
-constexpr StringRef Registers[] = {"%rdi", "%rsi", "%rdx", "%rcx"};
+constexpr StringRef Registers[] = {"%rdi", "%rsi", "%rdx", "%rcx", "%r8"};
 constexpr StringRef ThroughRegister = "%r11";
 
 /// Lines of assembly, of functions that the linker keeps once an image and shows to nobody else.
@@ -195,6 +195,46 @@ Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const Fa
   A.line(Family == AllocFamily::PosixMemalign ? "cmpl $-1,%eax" : "testq %rax,%rax");
   A.line("je " + Plain);
   A.line("ret");
+  A.closeFunction(Name);
+  return F;
+}
+
+constexpr StringRef TestingPrefix = "__smalloc_v1_testing_";
+
+bool callsTestingThunk(const CallBase &Call) {
+  const Function *Callee = Call.getCalledFunction();
+  return Callee && Callee->getName().starts_with(TestingPrefix);
+}
+
+Function *testingThunkText(Module &M, const Function &Original, Function &Thunk) {
+  const std::string Name = (TestingPrefix + Original.getName()).str();
+  if (Function *Known = M.getFunction(Name))
+    return Known;
+  SmallVector<Type *, 6> Parameters(Thunk.getFunctionType()->params());
+  const size_t Count = Parameters.size() - 1; // but the cell
+  Parameters.insert(Parameters.begin() + Count, Type::getInt64Ty(M.getContext()));
+  Function *F =
+      declared(M, Name, FunctionType::get(Thunk.getReturnType(), Parameters, /*isVarArg=*/false));
+  const StringRef NoCell = "__smalloc_v1_no_cell", Test = Registers[Count],
+                  Given = Registers[Count + 1], Cell = Registers[Count];
+  const bool First = !M.getNamedMetadata(NoCell);
+  M.getOrInsertNamedMetadata(NoCell);
+  Assembly A(M);
+  if (First) {
+    A.open(".rodata.", "aG", NoCell, "object");
+    A.line(".zero " + Twine(sizeof(smalloc_cell)));
+    A.close(NoCell);
+  }
+  A.openFunction(Name);
+  A.line("testq " + Test + "," + Test);
+  A.line("movq " + Given + "," + Cell);
+  A.line("jne " + Thunk.getName());
+  A.line("movq (" + Cell + "),%rax");
+  A.line("andq $" + Twine(WordOfDeciders) + ",%rax");
+  A.line("cmpq $" + Twine(WordOfCompiler) + ",%rax");
+  A.line("jne " + Thunk.getName());
+  A.line("leaq " + NoCell + "(%rip)," + Cell);
+  A.line("jmp " + Thunk.getName());
   A.closeFunction(Name);
   return F;
 }

@@ -26,6 +26,13 @@ llvm::Function *sizedThunkText(llvm::Module &M, llvm::StringRef Name, AllocFamil
                                const FamilyShape &Shape, const llvm::Function &Original,
                                llvm::FunctionType *Type);
 
+/// The thunk \p Thunk of \p Original with a test before the cell, 64 bits: where it is 0 and nobody but the compiler has
+/// decided, the object is left to the program's malloc.
+llvm::Function *testingThunkText(llvm::Module &M, const llvm::Function &Original,
+                                 llvm::Function &Thunk);
+/// Has \p Call, of such a thunk, a place for a test?
+bool callsTestingThunk(const llvm::CallBase &Call);
+
 /// The record of the image with its constructor and destructor.
 void moduleRecordText(llvm::Module &M, smalloc_heap_strategy Heap);
 

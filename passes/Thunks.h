@@ -15,11 +15,17 @@
 #define SMALLOC_PASSES_THUNKS_H
 
 #include "AllocationSites.h"
+#include "smalloc/site.h"
 #include "llvm/IR/Module.h"
 
 namespace smalloc {
 
 inline constexpr llvm::StringRef ThunkPrefix = "__smalloc_v1_thunk_";
+
+/// Of a cell's word: what is decided at run time, and who has decided that; and what that is while the compiler has.
+inline constexpr uint64_t WordOfDeciders = SMALLOC_WORD(0xff, 0, 0, 0x7f, 0),
+                          WordOfCompiler =
+                              SMALLOC_WORD(SMALLOC_DECISION_RUNTIME, 0, 0, SMALLOC_BY_COMPILER, 0);
 
 /// Where a family's arguments are, and which entry of the runtime serves it.
 struct FamilyShape {

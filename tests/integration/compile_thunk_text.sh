@@ -23,6 +23,18 @@ SITE void *by_new_aligned(size_t n, size_t a) { return ::operator new(n, std::al
 SITE void *by_aligned_nothrow(size_t n, size_t a) { return ::operator new[](n, std::align_val_t(a), std::nothrow); }
 C
 cat >loop.cpp <<'C'
+#include <cstdlib>
+// Superpages pay from sizes on that are tested where it allocates.
+double swept(long rows, long columns) {
+  double *a = (double *)malloc(rows * columns * sizeof(double)), sum = 0;
+  for (long i = 0; i < rows * columns; i++)
+    a[i] = i;
+  for (long j = 0; j < columns; j++)
+    for (long i = 0; i < rows; i++)
+      sum += a[i * columns + j];
+  free(a);
+  return sum;
+}
 double gathered(const double *a, const int *at, long n, double x, double y) {
   double sum = x;
   for (long i = 0; i < n; i++)
@@ -42,7 +54,7 @@ cat >runtime.cpp <<'C'
 void *by_malloc(size_t), *by_calloc(size_t, size_t), *by_realloc(void *, size_t), *by_aligned(size_t, size_t),
     *by_memalign(size_t, size_t), *by_new(size_t), *by_new_array(size_t), *by_nothrow(size_t), *by_new_aligned(size_t, size_t),
     *by_aligned_nothrow(size_t, size_t);
-double gathered(const double *, const int *, long, double, double);
+double gathered(const double *, const int *, long, double, double), swept(long, long);
 static smalloc_module *module;
 static smalloc_cell *cells[32];
 static int number, serves, throws, quiet, asked;
@@ -122,6 +134,10 @@ int main() {
       if (i < 4 || i == 9) free(made[i]);
     }
   };
+  printf("-- tested\n");
+  printf("few %.0f\n", swept(4, 4));
+  printf("narrow %.0f\n", swept(1000000, 2));
+  printf("wide %.0f\n", swept(4096, 300));
   all("refused");
   serves = 1, all("served"), serves = 0;
   for (size_t huge : {SIZE_MAX, SIZE_MAX / 2}) printf("overflow %d\n", by_calloc(huge, 8) == nullptr);
@@ -131,6 +147,10 @@ int main() {
   throws = 0;
   auto word = [&](uint64_t w) { for (int i = 0; i < number; i++) cells[i]->word = w; };
   word(0), all("left to the program");
+  word(SMALLOC_WORD(SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_REWRITTEN, 21, SMALLOC_BY_COMPILER, 0));
+  printf("the compiler's %.0f\n", swept(4, 4));
+  word(SMALLOC_WORD(SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_REWRITTEN, 21, SMALLOC_BY_DIRECTIVE, 0));
+  printf("another's %.0f\n", swept(4, 4));
   word(SMALLOC_WORD(SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_REWRITTEN, 21, 0, 2)), all("from two pages on");
   word(SMALLOC_WORD(SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_REWRITTEN, 21, 0, 1)), all("from one page on");
   word(SMALLOC_WORD(SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_REWRITTEN | SMALLOC_CELL_DIRECT, 21, 0, 0)), all("direct");
@@ -167,11 +187,15 @@ as_text -flto -fno-lto || fail "the thunks are not text without LTO"
 build_with -mcmodel=medium
 expect_status 0 ./program
 cp out expected
-expect_match expected '^record 1 80 free 1 realloc 1 delete 1 keys 1 cells 10$'
+expect_match expected '^record 1 80 free 1 realloc 1 delete 1 keys 1 cells 11$'
 expect_match expected '^new_aligned 330 128: cell 1 stack 1 back to main 1$'
 expect_match expected '^small 1000 0: cell 1 stack 1 back to main 1$'
 expect_match expected '^touching 1 0: cell 1 stack 1 back to main 1$'
 expect_match expected '^caught new$'
+sed -n '/^-- tested$/,/^-- refused$/p' expected >tested
+expect_match tested '^malloc 9830400 0: cell 1 stack 1 back to main 1$'
+[ "$(grep -c '^malloc' tested)" = 1 ] || fail "sizes that do not pay are asked about, too"
+[ "$(grep -A2 "^the compiler's" expected | grep -c '^malloc 128 0: cell 1')" = 1 ] || fail "what another has decided is tested, or what the compiler has is not"
 expect_match expected '^bye 1$'
 for flags in "" "-no-pie -fno-pie" "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer" "-fcf-protection=full" "-fno-plt" "-masm=intel" "-g" "-fno-integrated-as" "-Os" "-ffunction-sections -Wl,--gc-sections" "-static"; do
   # shellcheck disable=SC2086 # several flags
