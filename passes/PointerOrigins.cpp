@@ -19,8 +19,6 @@ namespace {
 
 /// Fields of one object kept apart; beyond it they are one.
 constexpr size_t MaxFields = 64;
-/// Locations of a set that are looked at one by one.
-constexpr unsigned FewPoints = 16;
 
 } // namespace
 
@@ -67,7 +65,7 @@ void PointerOrigins::build(Module &M, GetTLI TLI) {
 
 PointerOrigins::NodeId PointerOrigins::newNode() {
   Nodes.emplace_back();
-  return static_cast<NodeId>(Nodes.size() - 1);
+  return Nodes.back().Same = static_cast<NodeId>(Nodes.size() - 1);
 }
 
 unsigned PointerOrigins::newObject(const Value *Origin) {
@@ -114,38 +112,23 @@ void PointerOrigins::queue(NodeId N) {
 }
 
 void PointerOrigins::addPoints(NodeId N, LocationId L) {
-  if (Nodes[N].Points.test_and_set(L)) {
-    Nodes[N].Pending.set(L);
+  N = representative(N);
+  if (Nodes[N].Points.insert(L)) {
+    Nodes[N].Pending.insert(L);
     queue(N);
   }
 }
 
-void PointerOrigins::addPoints(NodeId N, const SparseBitVector<> &Set) {
-  // Most sets are small and bring nothing new: told without making another.
-  bool Any = false;
-  unsigned Seen = 0;
-  for (LocationId L : Set) {
-    if (++Seen > FewPoints)
-      break;
-    if (Nodes[N].Points.test_and_set(L)) {
-      Nodes[N].Pending.set(L);
-      Any = true;
-    }
-  }
-  if (Any)
+void PointerOrigins::addPoints(NodeId N, const LocationSet &Set) {
+  N = representative(N);
+  Node &To = Nodes[N];
+  if (To.Points.insert(Set, To.Pending))
     queue(N);
-  if (Seen <= FewPoints)
-    return;
-  SparseBitVector<> New;
-  New.intersectWithComplement(Set, Nodes[N].Points);
-  if (New.empty())
-    return;
-  Nodes[N].Points |= New;
-  Nodes[N].Pending |= New;
-  queue(N);
 }
 
 void PointerOrigins::addCopy(NodeId From, NodeId To) {
+  From = representative(From);
+  To = representative(To);
   if (From == To || !CopyEdges.insert({From, To}).second)
     return;
   Nodes[From].Copies.push_back(To);
@@ -154,19 +137,19 @@ void PointerOrigins::addCopy(NodeId From, NodeId To) {
 
 void PointerOrigins::addShift(NodeId From, NodeId To, int64_t By) {
   Nodes[From].Shifts.push_back({To, By});
-  for (LocationId L : SparseBitVector<>(Nodes[From].Points))
+  for (LocationId L : LocationSet(Nodes[From].Points))
     addPoints(To, shifted(L, By));
 }
 
 void PointerOrigins::addLoad(NodeId Address, NodeId To) {
   Nodes[Address].Loads.push_back(To);
-  for (LocationId L : SparseBitVector<>(Nodes[Address].Points))
+  for (LocationId L : LocationSet(Nodes[Address].Points))
     loadFrom(L, To);
 }
 
 void PointerOrigins::addStore(NodeId From, NodeId Address) {
   Nodes[Address].Stores.push_back(From);
-  for (LocationId L : SparseBitVector<>(Nodes[Address].Points))
+  for (LocationId L : LocationSet(Nodes[Address].Points))
     storeTo(From, L);
 }
 
@@ -198,15 +181,21 @@ void PointerOrigins::storeTo(NodeId From, LocationId L) {
 }
 
 void PointerOrigins::solve() {
+  NextLook = Budget;
   while (!Worklist.empty()) {
+    if (Budget <= NextLook)
+      collapseCycles();
     NodeId N = Worklist.front();
     Worklist.pop_front();
-    Nodes[N].Queued = false;
-    SparseBitVector<> New;
-    std::swap(New, Nodes[N].Pending);
+    Node &From = Nodes[N]; // stays where it is
+    From.Queued = false;
+    if (From.Same != N)
+      continue;
+    LocationSet New;
+    std::swap(New, From.Pending);
     // Each edge takes the new part of the set along.
-    size_t Edges = 1 + Nodes[N].Copies.size() + Nodes[N].Loads.size() + Nodes[N].Stores.size() +
-                   Nodes[N].Shifts.size();
+    size_t Edges =
+        1 + From.Copies.size() + From.Loads.size() + From.Stores.size() + From.Shifts.size();
     uint64_t Cost = Edges * (1 + New.count() / 16);
     if (Budget < Cost) {
       OutOfBudget = true;
@@ -214,25 +203,25 @@ void PointerOrigins::solve() {
     }
     Budget -= static_cast<unsigned>(Cost);
     // Indexes, not iterators: rules below may append to the lists.
-    for (size_t I = 0; I < Nodes[N].Copies.size(); ++I)
-      addPoints(Nodes[N].Copies[I], New);
-    for (size_t I = 0; I < Nodes[N].Shifts.size(); ++I) {
-      auto [To, By] = Nodes[N].Shifts[I];
+    for (size_t I = 0; I < From.Copies.size(); ++I)
+      addPoints(From.Copies[I], New);
+    for (size_t I = 0; I < From.Shifts.size(); ++I) {
+      auto [To, By] = From.Shifts[I];
       for (LocationId L : New)
         addPoints(To, shifted(L, By));
     }
     if (New.test(UnknownLoc))
-      for (size_t I = 0; I < Nodes[N].NamedLoads.size(); ++I)
-        addCopy(Nodes[N].NamedLoads[I].first, Nodes[N].NamedLoads[I].second);
-    for (size_t I = 0; I < Nodes[N].Loads.size(); ++I) {
-      NodeId To = Nodes[N].Loads[I];
+      for (size_t I = 0; I < From.NamedLoads.size(); ++I)
+        addCopy(From.NamedLoads[I].first, From.NamedLoads[I].second);
+    for (size_t I = 0; I < From.Loads.size(); ++I) {
+      NodeId To = From.Loads[I];
       for (LocationId L : New)
         loadFrom(L, To);
     }
-    for (size_t I = 0; I < Nodes[N].Stores.size(); ++I) {
-      NodeId From = Nodes[N].Stores[I];
+    for (size_t I = 0; I < From.Stores.size(); ++I) {
+      NodeId Stored = From.Stores[I];
       for (LocationId L : New)
-        storeTo(From, L);
+        storeTo(Stored, L);
     }
   }
 }
@@ -240,17 +229,17 @@ void PointerOrigins::solve() {
 void PointerOrigins::markEscaped() {
   // What the world can reach through any field of what it holds is the world's as well.
   SmallVector<unsigned, 16> Stack;
-  SparseBitVector<> Seen;
-  auto Visit = [&](const SparseBitVector<> &Set) {
+  LocationSet Seen;
+  auto Visit = [&](const LocationSet &Set) {
     for (LocationId L : Set)
-      if (Seen.test_and_set(Locations[L].ObjectIndex))
+      if (Seen.insert(Locations[L].ObjectIndex))
         Stack.push_back(Locations[L].ObjectIndex);
   };
-  Visit(Nodes[World].Points);
+  Visit(Nodes[representative(World)].Points);
   while (!Stack.empty()) {
     unsigned O = Stack.pop_back_val();
     for (auto &[Offset, L] : Objects[O].Offsets)
-      Visit(Nodes[Locations[L].Contents].Points);
+      Visit(Nodes[representative(Locations[L].Contents)].Points);
   }
   for (unsigned O : Seen)
     for (auto &[Offset, L] : Objects[O].Offsets)
@@ -269,7 +258,7 @@ PointerOrigins::Answer PointerOrigins::originsOf(const Value *Pointer) const {
     Result.Unknown = true;
     return Result;
   }
-  for (LocationId L : Nodes[It->second].Points) {
+  for (LocationId L : Nodes[representative(It->second)].Points) {
     const Object &O = Objects[Locations[L].ObjectIndex];
     if (!O.Origin)
       Result.Unknown = true;
@@ -293,12 +282,12 @@ SmallVector<const CallBase *, 4> PointerOrigins::contentsOf(const Value *Pointer
   auto It = ValueNodes.find(Pointer);
   if (OutOfBudget || It == ValueNodes.end())
     return Result;
-  SparseBitVector<> Seen;
-  for (LocationId L : Nodes[It->second].Points) {
-    if (L == UnknownLoc || !Seen.test_and_set(Locations[L].ObjectIndex))
+  LocationSet Seen;
+  for (LocationId L : Nodes[representative(It->second)].Points) {
+    if (L == UnknownLoc || !Seen.insert(Locations[L].ObjectIndex))
       continue;
     for (auto &[Offset, Field] : Objects[Locations[L].ObjectIndex].Offsets)
-      for (LocationId Held : Nodes[Locations[Field].Contents].Points)
+      for (LocationId Held : Nodes[representative(Locations[Field].Contents)].Points)
         if (const CallBase *Site = Objects[Locations[Held].ObjectIndex].Site;
             Site && !is_contained(Result, Site))
           Result.push_back(Site);
@@ -314,7 +303,7 @@ SmallVector<const GlobalVariable *, 2> PointerOrigins::variablesOf(const Value *
   auto It = ValueNodes.find(Pointer);
   if (OutOfBudget || It == ValueNodes.end())
     return Result;
-  for (LocationId L : Nodes[It->second].Points)
+  for (LocationId L : Nodes[representative(It->second)].Points)
     if (auto *G = dyn_cast_or_null<GlobalVariable>(Objects[Locations[L].ObjectIndex].Origin);
         G && !is_contained(Result, G))
       Result.push_back(G);
@@ -326,7 +315,7 @@ bool PointerOrigins::escapes(const CallBase *Site) const {
   if (OutOfBudget || It == ObjectOf.end())
     return true;
   for (auto &[Offset, L] : Objects[It->second].Offsets)
-    if (Nodes[World].Points.test(L))
+    if (Nodes[representative(World)].Points.test(L))
       return true;
   return false;
 }

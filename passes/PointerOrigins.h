@@ -16,12 +16,12 @@
 #define SMALLOC_PASSES_POINTERORIGINS_H
 
 #include "AllocationWrappers.h"
+#include "LocationSet.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/SparseBitVector.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Module.h"
 #include <deque>
@@ -80,7 +80,8 @@ private:
     NodeId Contents;
   };
   struct Node {
-    llvm::SparseBitVector<> Points, Pending;
+    NodeId Same; ///< itself, or one of its cycle: see representative()
+    LocationSet Points, Pending;
     llvm::SmallVector<NodeId, 4> Copies, Loads, Stores;
     llvm::SmallVector<std::pair<NodeId, int64_t>, 2> Shifts;
     llvm::SmallVector<std::pair<NodeId, NodeId>, 1>
@@ -94,7 +95,7 @@ private:
   LocationId locationOf(unsigned ObjectIndex, int64_t Offset);
   LocationId shifted(LocationId L, int64_t By);
   void addPoints(NodeId N, LocationId L);
-  void addPoints(NodeId N, const llvm::SparseBitVector<> &Set);
+  void addPoints(NodeId N, const LocationSet &Set);
   void addCopy(NodeId From, NodeId To);
   void addShift(NodeId From, NodeId To, int64_t By);
   void addLoad(NodeId Address, NodeId To);
@@ -117,6 +118,9 @@ private:
   NodeId namedMemory(const llvm::Instruction &Access);
   void solve();
   void markEscaped();
+  NodeId representative(NodeId N) const;
+  void collapseCycles();
+  void join(llvm::ArrayRef<NodeId> Cycle);
 
   /// Where a context may have made the object, the allocations inside its function are not told as well.
   void dropInside(llvm::SmallVectorImpl<const llvm::CallBase *> &Sites) const;
@@ -136,6 +140,7 @@ private:
   LocationId UnknownLoc; ///< the one location of the unknown world
   const llvm::DataLayout *Layout;
   unsigned Budget;
+  unsigned NextLook = 0; ///< budget at which cycles are looked for again
   bool OutOfBudget = false;
   bool Coarse = false;
 };
