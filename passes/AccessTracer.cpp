@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "AccessTracer.h"
+#include "AccessGate.h"
 #include "AllocationSites.h"
 #include "TracedAccesses.h"
 #include "smalloc/access.h"
@@ -10,9 +11,8 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
-#include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
-#include "llvm/Transforms/Utils/ModuleUtils.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/PromoteMemToReg.h"
 
 using namespace llvm;
@@ -29,181 +29,10 @@ constexpr unsigned SeldomOf = 8;
 /// A walk of more references goes to the library unhashed.
 constexpr unsigned MaxHashedReferences = 4;
 
-/// The image's gate and the function that goes through it; the linker keeps one of each an image.
-class Gate {
-public:
-  Gate(Module &M, StringRef Directory)
-      : M(M), C(M.getContext()), I32(Type::getInt32Ty(C)), I64(Type::getInt64Ty(C)),
-        Ptr(PointerType::getUnqual(C)),
-        Layout(StructType::get(C, {I32, I32, I64, Ptr, Ptr, Ptr, Ptr, I64})),
-        Reference(StructType::get(C, {I64, I64})) {
-    static_assert(sizeof(smalloc_gate) == 56 && sizeof(smalloc_walk_reference) == 16 &&
-                      offsetof(smalloc_told, end) == 8 && offsetof(smalloc_told, pages) == 16,
-                  "the fields here follow smalloc/access.h");
-    Constant *Null = ConstantPointerNull::get(Ptr);
-    Constant *Text = ConstantDataArray::getString(C, Directory);
-    auto *Name = new GlobalVariable(M, Text->getType(), true, GlobalValue::PrivateLinkage, Text,
-                                    "smalloc.directory");
-    Record =
-        new GlobalVariable(M, Layout, /*isConstant=*/false, GlobalValue::LinkOnceODRLinkage,
-                           ConstantStruct::get(Layout, {ConstantInt::get(I32, SMALLOC_GATE_VERSION),
-                                                        ConstantInt::get(I32, sizeof(smalloc_gate)),
-                                                        ConstantInt::get(I64, 0), Null, Null, Name,
-                                                        Null, ConstantInt::get(I64, 0)}),
-                           "__smalloc_v1_gate3");
-    hide(Record);
-    Record->setExternallyInitialized(true); // the library fills it in: never folded
-    appendToCompilerUsed(M, {Record});
-  }
-
-  Value *threshold(IRBuilder<> &B) {
-    LoadInst *L = B.CreateAlignedLoad(I64, B.CreateStructGEP(Layout, Record, 2), Align(8));
-    L->setAtomic(AtomicOrdering::Monotonic);
-    return L;
-  }
-
-  /// Tells one access in front of an instruction: into the thread's memory if it has room, in line and in few instructions, so
-  /// that the processor goes on with the loop's next iterations meanwhile, as many as its window holds. \p Lately: unless the
-  /// thread has told its page lately. The call for the rest keeps the caller's registers.
-  void tell(Instruction *Before, Value *Address, Value *Tagged, bool Lately) {
-    if (!Tell)
-      Tell = makeTell();
-    const Triple &T = M.getTargetTriple();
-    if (T.getArch() == Triple::x86_64 || T.isAArch64())
-      Before = intoMemory(Before, Address, Tagged, Lately);
-    IRBuilder<> B(Before);
-    CallInst *Call = B.CreateCall(Tell, {Tagged});
-    Call->setCallingConv(Tell->getCallingConv());
-    Call->setDoesNotThrow();
-  }
-
-  void tellWalk(IRBuilder<> &B, Value *Iterations, ArrayRef<std::pair<Value *, Value *>> References,
-                Value *Area) {
-    for (auto [I, R] : enumerate(References)) {
-      Value *At = B.CreateConstInBoundsGEP1_64(Reference, Area, I);
-      B.CreateAlignedStore(R.first, B.CreateStructGEP(Reference, At, 0), Align(8));
-      B.CreateAlignedStore(R.second, B.CreateStructGEP(Reference, At, 1), Align(8));
-    }
-    Value *Entry = B.CreateAlignedLoad(Ptr, B.CreateStructGEP(Layout, Record, 4), Align(8));
-    CallInst *Call =
-        B.CreateCall(FunctionType::get(Type::getVoidTy(C), {I64, I64, Ptr}, false), Entry,
-                     {Iterations, ConstantInt::get(I64, References.size()), Area});
-    Call->setDoesNotThrow();
-  }
-
-  AllocaInst *area(IRBuilder<> &B, unsigned References) {
-    return B.CreateAlloca(ArrayType::get(Reference, References), nullptr, "smalloc.walk");
-  }
-
-  /// The constructor and destructor that hand the gate to the library. Before all others: sites come after.
-  void announce() {
-    auto *Open = announcer("__smalloc_v1_gate3_open", "__smalloc_v1_open_gate");
-    auto *Close = announcer("__smalloc_v1_gate3_close", "__smalloc_v1_close_gate");
-    appendToGlobalCtors(M, Open, /*Priority=*/0, Open);
-    appendToGlobalDtors(M, Close, /*Priority=*/0, Close);
-  }
-
-private:
-  void hide(GlobalObject *G) {
-    G->setVisibility(GlobalValue::HiddenVisibility);
-    G->setComdat(M.getOrInsertComdat(G->getName()));
-    G->setDSOLocal(true);
-  }
-
-  Function *hiddenFunction(StringRef Name, ArrayRef<Type *> Parameters) {
-    Function *F =
-        Function::createWithDefaultAttr(FunctionType::get(Type::getVoidTy(C), Parameters, false),
-                                        GlobalValue::LinkOnceODRLinkage, 0, Name, &M);
-    hide(F);
-    F->setDoesNotThrow();
-    F->setUWTableKind(UWTableKind::Default);
-    return F;
-  }
-
-  Function *makeTell() {
-    Function *Library = hiddenFunction("__smalloc_v1_tell3", {I64});
-    Library->addFnAttr(Attribute::NoInline);
-    Library->addFnAttr(Attribute::Cold);
-    IRBuilder<> B(BasicBlock::Create(C, "entry", Library));
-    Value *Entry = B.CreateAlignedLoad(Ptr, B.CreateStructGEP(Layout, Record, 3), Align(8));
-    B.CreateCall(FunctionType::get(Type::getVoidTy(C), {I64}, false), Entry, {Library->getArg(0)})
-        ->setDoesNotThrow();
-    B.CreateRetVoid();
-    const Triple &T = M.getTargetTriple();
-    if (T.getArch() == Triple::x86_64 || T.isAArch64())
-      Library->setCallingConv(CallingConv::PreserveMost);
-    return Library;
-  }
-
-  /// Returns the instruction in front of which it is known that there is no room.
-  Instruction *intoMemory(Instruction *Before, Value *Address, Value *Tagged, bool Lately) {
-    BasicBlock *Head = Before->getParent();
-    BasicBlock *Tail = Head->splitBasicBlock(Before->getIterator(), "smalloc.go.on");
-    Function *F = Head->getParent();
-    const auto Block = [&](const char *Name) { return BasicBlock::Create(C, Name, F, Tail); };
-    Head->getTerminator()->eraseFromParent();
-    IRBuilder<> B(Head);
-    Value *Offset = B.CreateAlignedLoad(I64, B.CreateStructGEP(Layout, Record, 7), Align(8));
-    Value *Told =
-        B.CreateGEP(B.getInt8Ty(), B.CreateIntrinsic(Intrinsic::thread_pointer, {Ptr}, {}), Offset);
-    Value *Page = nullptr, *Place = nullptr;
-    if (Lately) {
-      Value *Number = B.CreateLShr(Address, SMALLOC_PAGE_SHIFT);
-      Value *Index = B.CreateAnd(Number, B.getInt64(SMALLOC_TOLD_PAGES - 1));
-      Place = B.CreateGEP(
-          I32, B.CreateConstGEP1_64(B.getInt8Ty(), Told, offsetof(smalloc_told, pages)), Index);
-      Page = B.CreateTrunc(Number, I32);
-      BasicBlock *Other = Block("smalloc.other.page");
-      B.CreateCondBr(B.CreateICmpEQ(B.CreateAlignedLoad(I32, Place, Align(4)), Page), Tail, Other);
-      B.SetInsertPoint(Other);
-    }
-    BasicBlock *Room = Block("smalloc.room"), *Full = Block("smalloc.full");
-    Value *Next = B.CreateAlignedLoad(Ptr, Told, Align(8));
-    Value *End = B.CreateAlignedLoad(Ptr, B.CreateConstGEP1_64(I64, Told, 1), Align(8));
-    B.CreateCondBr(B.CreateICmpEQ(Next, End), Full, Room,
-                   MDBuilder(C).createUnlikelyBranchWeights());
-    B.SetInsertPoint(Room);
-    if (Lately)
-      B.CreateAlignedStore(Page, Place, Align(4));
-    B.CreateAlignedStore(Tagged, Next, Align(8));
-    B.CreateAlignedStore(B.CreateConstGEP1_64(I64, Next, 1), Told, Align(8));
-    B.CreateBr(Tail);
-    B.SetInsertPoint(Full);
-    return B.CreateBr(Tail);
-  }
-
-  Function *announcer(StringRef Name, StringRef EntryName) {
-    Function *F = hiddenFunction(Name, {});
-    // Weak and through the GOT, also without -fPIC: the linker must not settle it as absent.
-    Function *Entry = Function::Create(FunctionType::get(Type::getVoidTy(C), {Ptr}, false),
-                                       GlobalValue::ExternalWeakLinkage, EntryName, M);
-    Entry->setDoesNotThrow();
-    Entry->addFnAttr(Attribute::NonLazyBind);
-    BasicBlock *Begin = BasicBlock::Create(C, "entry", F), *Call = BasicBlock::Create(C, "call", F),
-               *End = BasicBlock::Create(C, "end", F);
-    IRBuilder<> B(Begin);
-    B.CreateCondBr(B.CreateICmpNE(Entry, ConstantPointerNull::get(Ptr)), Call, End);
-    B.SetInsertPoint(Call);
-    B.CreateCall(Entry, {Record});
-    B.CreateBr(End);
-    B.SetInsertPoint(End);
-    B.CreateRetVoid();
-    return F;
-  }
-
-  Module &M;
-  LLVMContext &C;
-  Type *I32, *I64;
-  PointerType *Ptr;
-  StructType *Layout, *Reference;
-  GlobalVariable *Record = nullptr;
-  Function *Tell = nullptr;
-};
-
 /// Puts the tests and calls of one function in place.
 class Instrumenter {
 public:
-  Instrumenter(Function &F, Gate &G) : F(F), G(G), I64(Type::getInt64Ty(F.getContext())) {
+  Instrumenter(Function &F, AccessGate &G) : F(F), G(G), I64(Type::getInt64Ty(F.getContext())) {
     IRBuilder<> B(&*F.getEntryBlock().getFirstInsertionPt());
     Threshold = G.threshold(B);
     Unlikely = MDBuilder(F.getContext()).createUnlikelyBranchWeights();
@@ -211,6 +40,12 @@ public:
   }
 
   void run(const TracedAccesses &Accesses) {
+    std::vector<std::unique_ptr<Version>> Versions;
+    if (G.hasMemory())
+      Versions = makeVersions(Accesses.Loops);
+    // What is told before blocks are split.
+    for (const std::unique_ptr<Version> &V : Versions)
+      collect(*V, Accesses);
     for (const ToldAccess &A : Accesses.Accesses) {
       if (A.Mask)
         tellLanes(A);
@@ -218,7 +53,9 @@ public:
         tell(A, A.Before, A.Pointer, nullptr);
     }
     for (const ToldWalk &W : Accesses.Walks)
-      tellWalk(W);
+      tellWalk(W, ends(W));
+    for (const std::unique_ptr<Version> &V : Versions)
+      tell(*V);
     for (const ToldWalk &W : Accesses.Blocks)
       tellBlock(W);
     DominatorTree DT(F);
@@ -226,6 +63,130 @@ public:
   }
 
 private:
+  /// A copy of a loop in which all is told.
+  struct Version {
+    ValueToValueMapTy Map;
+    DenseSet<const BasicBlock *> Of; ///< the blocks that it is a copy of
+    Value *Told = nullptr;
+    std::vector<SmallVector<AccessGate::Together, 4>> Together;
+    std::vector<std::pair<ToldAccess, AllocaInst *>> Steady;
+    std::vector<std::pair<ToldWalk, SmallVector<AllocaInst *, 4>>> Walks;
+    template <class T> T *at(T *V) const {
+      Value *Copy = V ? static_cast<Value *>(Map.lookup(V)) : nullptr;
+      return Copy ? cast<T>(Copy) : V;
+    }
+  };
+
+  std::vector<std::unique_ptr<Version>> makeVersions(ArrayRef<ToldLoop> Loops) {
+    std::vector<std::unique_ptr<Version>> Versions;
+    if (Loops.empty())
+      return Versions;
+    IRBuilder<> B(&*F.getEntryBlock().getFirstInsertionPt());
+    Value *Every = G.every(B);
+    for (const ToldLoop &L : Loops)
+      Versions.push_back(makeVersion(L, Every));
+    return Versions;
+  }
+
+  /// The loop and its copy both go on where the loop did.
+  std::unique_ptr<Version> makeVersion(const ToldLoop &L, Value *Every) {
+    auto V = std::make_unique<Version>();
+    SmallVector<BasicBlock *, 8> Copies;
+    for (BasicBlock *Block : L.Blocks) {
+      Copies.push_back(CloneBasicBlock(Block, V->Map, ".every", &F));
+      V->Map[Block] = Copies.back();
+      V->Of.insert(Block);
+    }
+    remapInstructionsInBlocks(Copies, V->Map);
+    SmallPtrSet<BasicBlock *, 8> Exits;
+    for (BasicBlock *Block : L.Blocks)
+      for (BasicBlock *To : successors(Block))
+        if (!V->Of.count(To) && Exits.insert(To).second)
+          for (PHINode &Phi : To->phis())
+            for (unsigned I = 0, N = Phi.getNumIncomingValues(); I < N; ++I)
+              if (V->Of.count(Phi.getIncomingBlock(I)))
+                Phi.addIncoming(V->at(Phi.getIncomingValue(I)), V->at(Phi.getIncomingBlock(I)));
+    BasicBlock *Copy = V->at(L.Header);
+    BasicBlock *Entry = BasicBlock::Create(F.getContext(), "smalloc.every", &F, Copy);
+    Copy->replacePhiUsesWith(L.Preheader, Entry);
+    IRBuilder<> B(Entry);
+    V->Told = G.told(B);
+    B.CreateBr(Copy);
+    Instruction *Jump = L.Preheader->getTerminator();
+    B.SetInsertPoint(Jump);
+    B.CreateCondBr(Every, Entry, L.Header);
+    Jump->eraseFromParent();
+    return V;
+  }
+
+  /// What is told in the copy. Scattered accesses of a block go together, up to the next one that may not be told.
+  void collect(Version &V, const TracedAccesses &Accesses) {
+    const BasicBlock *Block = nullptr; // of the piece that is open
+    for (const ToldAccess &A : Accesses.Accesses) {
+      if (!V.Of.count(A.Before->getParent()))
+        continue;
+      ToldAccess Copy = A;
+      Copy.Before = V.at(A.Before);
+      Copy.Pointer = V.at(A.Pointer);
+      Copy.Mask = V.at(A.Mask);
+      if (isSteady(A)) {
+        Block = nullptr;
+        V.Steady.push_back({Copy, lastOf(A)});
+        continue;
+      }
+      const unsigned Lanes =
+          A.Mask ? cast<FixedVectorType>(A.Pointer->getType())->getNumElements() : 1;
+      if (Block != A.Before->getParent() ||
+          V.Together.back().size() + Lanes > SMALLOC_TOLD_BEHIND_END)
+        V.Together.emplace_back();
+      Block = A.Before->getParent();
+      IRBuilder<> B(Copy.Before);
+      for (unsigned I = 0; I < Lanes; ++I)
+        V.Together.back().push_back(
+            {Copy.Before, A.Mask ? B.CreateExtractElement(Copy.Pointer, I) : Copy.Pointer,
+             A.Mask ? B.CreateExtractElement(Copy.Mask, I) : nullptr, A.Writes});
+    }
+    for (const ToldWalk &W : Accesses.Walks)
+      if (V.Of.count(W.Before->getParent())) {
+        ToldWalk Copy{V.at(W.Before), V.at(W.BackedgesTaken), {}};
+        for (const ToldWalk::Reference &R : W.References)
+          Copy.References.push_back({V.at(R.Start), V.at(R.Stride), R.Writes});
+        V.Walks.push_back({std::move(Copy), ends(W)});
+      }
+  }
+
+  void tell(const Version &V) {
+    for (const auto &Piece : V.Together)
+      G.tellTogether(V.Told, Piece);
+    for (const auto &[A, Last] : V.Steady) {
+      IRBuilder<> B(A.Before);
+      Value *Address = B.CreatePtrToInt(A.Pointer, I64);
+      Instruction *Before = onOtherPage(A.Before, Address, Last);
+      B.SetInsertPoint(Before);
+      G.tell(Before, AccessGate::tagged(B, Address, A.Writes));
+    }
+    for (const auto &[W, Ends] : V.Walks)
+      tellWalk(W, Ends);
+  }
+
+  static bool isSteady(const ToldAccess &A) { return A.Kind == ToldAccess::How::Steady && !A.Mask; }
+
+  /// Where an access was last, in either version of its loop.
+  AllocaInst *lastOf(const ToldAccess &A) {
+    AllocaInst *&Slot = Last[&A];
+    if (!Slot)
+      Slot = slot(I64, -1);
+    return Slot;
+  }
+
+  /// Where a walk's references ended.
+  SmallVector<AllocaInst *, 4> ends(const ToldWalk &W) {
+    SmallVector<AllocaInst *, 4> &Ends = LastEnds[&W];
+    while (Ends.size() < W.References.size())
+      Ends.push_back(slot(I64, -1));
+    return Ends;
+  }
+
   /// A value that becomes a register.
   AllocaInst *slot(Type *T, int64_t Initially) {
     IRBuilder<> B(&*F.getEntryBlock().getFirstInsertionPt());
@@ -261,26 +222,28 @@ private:
     return B.CreateICmpUGE(Differs, B.getInt64(PageBytes));
   }
 
-  static Value *tagged(IRBuilder<> &B, Value *Address, bool Writes) {
-    return Writes ? B.CreateOr(Address, B.getInt64(SMALLOC_ACCESS_WRITES)) : Address;
+  /// Where it is known that the page is another one than the time before; remembered whether it is sampled or not: the next
+  /// accesses are not looked at.
+  Instruction *onOtherPage(Instruction *Before, Value *Address, AllocaInst *Last) {
+    IRBuilder<> B(Before);
+    Before = seldom(otherPage(B, Address, Last), Before);
+    B.SetInsertPoint(Before);
+    B.CreateStore(Address, Last);
+    return Before;
   }
 
   /// Hashed first where most accesses come to another page: at a low rate that is all, and the branch is foreseen.
   void tell(const ToldAccess &A, Instruction *Before, Value *Pointer, Value *Lane) {
     IRBuilder<> B(Before);
     Value *Address = B.CreatePtrToInt(Pointer, I64);
-    if (A.Kind == ToldAccess::How::Steady && !Lane) {
-      AllocaInst *Last = slot(I64, -1);
-      Before = seldom(otherPage(B, Address, Last), Before);
-      B.SetInsertPoint(Before);
-      // Remembered whether it is sampled or not: the next accesses are not looked at.
-      B.CreateStore(Address, Last);
-    }
+    if (isSteady(A))
+      Before = onOtherPage(Before, Address, lastOf(A));
+    B.SetInsertPoint(Before);
     Value *Tell = sampled(B, Address);
     const bool Scattered = A.Kind == ToldAccess::How::Scattered;
     Before = seldom(Lane ? B.CreateAnd(Tell, Lane) : Tell, Before, Scattered ? Seldom : Unlikely);
     B.SetInsertPoint(Before);
-    G.tell(Before, Address, tagged(B, Address, A.Writes), Scattered);
+    G.tell(Before, AccessGate::tagged(B, Address, A.Writes));
   }
 
   void tellLanes(const ToldAccess &A) {
@@ -294,22 +257,19 @@ private:
   }
 
   /// Only if some reference leaves the page where its last walk ended.
-  void tellWalk(const ToldWalk &W) {
+  void tellWalk(const ToldWalk &W, ArrayRef<AllocaInst *> Last) {
     IRBuilder<> B(W.Before);
     SmallVector<std::pair<Value *, Value *>, 4> References;
     SmallVector<Value *, 4> Ends;
-    SmallVector<AllocaInst *, 4> Last;
     Value *Differs = nullptr;
-    for (const ToldWalk::Reference &R : W.References) {
+    for (auto [R, Slot] : zip(W.References, Last)) {
       Value *Start = B.CreatePtrToInt(R.Start, I64);
       Value *End = B.CreateAdd(Start, B.CreateMul(R.Stride, W.BackedgesTaken));
-      AllocaInst *Slot = slot(I64, -1);
       Value *Remembered = B.CreateLoad(I64, Slot);
       Value *D = B.CreateOr(B.CreateXor(Start, Remembered), B.CreateXor(End, Remembered));
       Differs = Differs ? B.CreateOr(Differs, D) : D;
       References.push_back({Start, R.Stride});
       Ends.push_back(End);
-      Last.push_back(Slot);
     }
     Value *Leaves = B.CreateICmpNE(B.CreateLShr(Differs, PageShift), B.getInt64(0));
     Value *Open = B.CreateICmpNE(Threshold, B.getInt64(0));
@@ -327,7 +287,7 @@ private:
       B.SetInsertPoint(Then);
     }
     for (auto [R, Told] : zip(W.References, References))
-      Told.first = tagged(B, Told.first, R.Writes);
+      Told.first = AccessGate::tagged(B, Told.first, R.Writes);
     G.tellWalk(B, B.CreateAdd(W.BackedgesTaken, B.getInt64(1)), References, area());
   }
 
@@ -345,7 +305,8 @@ private:
     B.SetInsertPoint(Then);
     SmallVector<std::pair<Value *, Value *>, 2> References;
     for (const ToldWalk::Reference &R : W.References)
-      References.push_back({tagged(B, B.CreatePtrToInt(R.Start, I64), R.Writes), R.Stride});
+      References.push_back(
+          {AccessGate::tagged(B, B.CreatePtrToInt(R.Start, I64), R.Writes), R.Stride});
     Value *Steps = B.CreateLShr(B.CreateAdd(W.BackedgesTaken, B.getInt64(15)), 4);
     G.tellWalk(B, Steps, References, area());
   }
@@ -359,12 +320,14 @@ private:
   }
 
   Function &F;
-  Gate &G;
+  AccessGate &G;
   Type *I64;
   Value *Threshold;
   MDNode *Unlikely, *Seldom;
   AllocaInst *Area = nullptr;
   SmallVector<AllocaInst *, 16> Slots;
+  DenseMap<const ToldAccess *, AllocaInst *> Last;
+  DenseMap<const ToldWalk *, SmallVector<AllocaInst *, 4>> LastEnds;
 };
 
 bool mayTrace(const Function &F) {
@@ -400,7 +363,7 @@ PreservedAnalyses AccessTracerPass::run(Module &M, ModuleAnalysisManager &AM) {
   for (Function &F : M)
     if (mayTrace(F))
       Functions.push_back(&F);
-  std::optional<Gate> G;
+  std::optional<AccessGate> G;
   for (Function *F : Functions) {
     const TracedAccesses Accesses = tracedAccesses(*F, FAM);
     if (!Accesses.empty()) {

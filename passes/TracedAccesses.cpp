@@ -31,6 +31,8 @@ constexpr uint64_t SmallStaticBytes = 64;
 constexpr unsigned MaxCompared = 64;    ///< leaders that an access is compared with
 constexpr unsigned MaxRemembered = 128; ///< accesses of a function that remember their last page
 constexpr unsigned MaxExpressionSize = 100; ///< of a value that a walk needs before the loop
+/// A loop of more instructions gets no second version: its code would grow for accesses that are few among them.
+constexpr unsigned MaxVersionedInstructions = 1000;
 
 /// One access that may speak for its neighbours.
 struct Leader {
@@ -70,6 +72,12 @@ public:
         G.Access.Kind = ToldAccess::How::Outside;
       Result.Accesses.push_back(G.Access);
     }
+    for (Loop *L : LI.getTopLevelLoops())
+      planVersion(*L);
+    for (ToldAccess &A : Result.Accesses)
+      if (Value *Pointer = A.Mask ? nullptr : getLoadStorePointerOperand(A.Before))
+        A.Pointer = Pointer; // a phi now, where it comes out of a loop
+    dropReachedInto();
     return std::move(Result);
   }
 
@@ -291,6 +299,65 @@ private:
       G->Access.Before = nullptr; // told
     }
     Result.Walks.push_back(std::move(W));
+  }
+
+  /// Of the outermost loops that may have one.
+  void planVersion(Loop &L) {
+    if (Calling.count(&L) || !mayBeCloned(L)) {
+      for (Loop *Inner : L)
+        planVersion(*Inner);
+      return;
+    }
+    if (none_of(Result.Accesses, [&L](const ToldAccess &A) {
+          return A.Kind == ToldAccess::How::Scattered && L.contains(A.Before);
+        }))
+      return;
+    BasicBlock *Before = preheader(L);
+    if (!Before)
+      return;
+    formLCSSARecursively(L, DT, &LI, &SE);
+    Result.Loops.push_back({Before, L.getHeader(), {}});
+    append_range(Result.Loops.back().Blocks, L.blocks());
+  }
+
+  static bool mayBeCloned(const Loop &L) {
+    size_t Instructions = 0;
+    for (BasicBlock *Block : L.blocks()) {
+      Instructions += Block->size();
+      if (Block->hasAddressTaken() || Block->isEHPad() ||
+          !isa<BranchInst, SwitchInst>(Block->getTerminator()) ||
+          any_of(successors(Block), [](const BasicBlock *To) { return To->isEHPad(); }))
+        return false;
+    }
+    return Instructions <= MaxVersionedInstructions && L.isSafeToClone();
+  }
+
+  /// Loops of which something outside needs a value that is no use of it yet.
+  void dropReachedInto() {
+    DenseMap<const BasicBlock *, size_t> LoopOf;
+    for (auto [I, L] : enumerate(Result.Loops))
+      for (const BasicBlock *Block : L.Blocks)
+        LoopOf[Block] = I + 1;
+    DenseSet<size_t> Reached;
+    const auto Needs = [&](const Instruction *At, const Value *V) {
+      if (const auto *I = dyn_cast_or_null<Instruction>(V))
+        if (const size_t Of = LoopOf.lookup(I->getParent()); Of != LoopOf.lookup(At->getParent()))
+          Reached.insert(Of);
+    };
+    for (const ToldAccess &A : Result.Accesses) {
+      Needs(A.Before, A.Pointer);
+      Needs(A.Before, A.Mask);
+    }
+    for (const auto *Walks : {&Result.Walks, &Result.Blocks})
+      for (const ToldWalk &W : *Walks) {
+        Needs(W.Before, W.BackedgesTaken);
+        for (const ToldWalk::Reference &R : W.References) {
+          Needs(W.Before, R.Start);
+          Needs(W.Before, R.Stride);
+        }
+      }
+    size_t I = 0;
+    erase_if(Result.Loops, [&](const ToldLoop &) { return Reached.count(++I) != 0; });
   }
 
   Function &F;

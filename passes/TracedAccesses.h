@@ -4,9 +4,11 @@
 // Decides which memory accesses of an optimised function are told to a recording, and in which of four ways:
 //  - a walk: all references of an innermost loop have addresses that are known before it starts: one call a loop;
 //  - steady: in a loop, mostly on the page of the time before: one compare;
-//  - scattered: in a loop, mostly on another page: hashed first, as most are not sampled; and told when the page is not among
-//    the few that the thread has told lately, because a loop that jumps about in a small table would tell nothing else;
+//  - scattered: in a loop, mostly on another page: hashed first, as most are not sampled; which of them are on pages that the thread
+//    has told lately the library finds out;
 //  - outside: in no loop: hashed.
+// And which nests of loops get a second version for recordings of everything, in which a scattered access is told without a look at
+// it: what stands between two of its cache misses keeps the processor from overlapping them.
 // Neighbours on one cache line or so are told by the first of them. Stack, thread-local and small static data are not
 // told: they are not ours to place, and always near.
 //===----------------------------------------------------------------------===//
@@ -45,15 +47,22 @@ struct ToldWalk {
   llvm::SmallVector<Reference, 4> References;
 };
 
+/// A loop, with what is inside it, that calls nothing and has scattered accesses. Its values are used outside by phis alone.
+struct ToldLoop {
+  llvm::BasicBlock *Preheader = nullptr, *Header = nullptr;
+  llvm::SmallVector<llvm::BasicBlock *, 8> Blocks;
+};
+
 struct TracedAccesses {
   std::vector<ToldAccess> Accesses;
   std::vector<ToldWalk> Walks;
   /// memcpy and its like: blocks of 16 bytes, BackedgesTaken counts whole bytes and may be 0.
   std::vector<ToldWalk> Blocks;
+  std::vector<ToldLoop> Loops; ///< none is in another one
   bool empty() const { return Accesses.empty() && Walks.empty() && Blocks.empty(); }
 };
 
-/// Inserts the values that walks need in front of their loops; the control flow stays but for missing preheaders.
+/// Inserts the values that walks need in front of their loops, and phis behind loops; the control flow stays but for missing preheaders.
 TracedAccesses tracedAccesses(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 
 } // namespace smalloc

@@ -34,8 +34,13 @@ uint64_t gate_threshold() {
   return threshold == trace::kEveryRegion ? UINT64_MAX : threshold << 32;
 }
 
-/// Never has room.
-__thread smalloc_told t_no_room __attribute__((tls_model("initial-exec")));
+/// Never has room. Older gates look for pages behind it.
+struct NoRoom {
+  smalloc_told told;
+  uint32_t pages[128];
+};
+__thread NoRoom t_no_room __attribute__((tls_model("initial-exec")));
+constexpr uint32_t kFirstVersionWithRoom = 3;
 
 int64_t offset_of(const smalloc_told &told) {
   return reinterpret_cast<const char *>(&told) -
@@ -44,11 +49,15 @@ int64_t offset_of(const smalloc_told &told) {
 
 /// What is told goes to the thread's memory, but where somebody listens to each access.
 void set_gates() {
+  const uint64_t threshold = gate_threshold();
   for (smalloc_gate *g = g_gates; g; g = g->next) {
-    if (g->bytes >= sizeof(smalloc_gate))
-      __atomic_store_n(&g->told, offset_of(listener() ? t_no_room : trace::told()),
+    const bool room = g->version >= kFirstVersionWithRoom && !listener();
+    if (g->bytes > offsetof(smalloc_gate, told))
+      __atomic_store_n(&g->told, offset_of(room ? trace::told() : t_no_room.told),
                        __ATOMIC_RELAXED);
-    __atomic_store_n(&g->threshold, gate_threshold(), __ATOMIC_RELEASE);
+    if (g->version >= kFirstVersionWithRoom)
+      __atomic_store_n(&g->every, room && threshold == UINT64_MAX, __ATOMIC_RELEASE);
+    __atomic_store_n(&g->threshold, threshold, __ATOMIC_RELEASE);
   }
 }
 
@@ -111,13 +120,16 @@ void walk(uint64_t iterations, uint64_t count, const smalloc_walk_reference *ref
 
 SMALLOC_EXPORT void __smalloc_v1_open_gate(smalloc_gate *gate) {
   if (!gate || gate->version == 0 || gate->version > SMALLOC_GATE_VERSION ||
-      gate->bytes < offsetof(smalloc_gate, told))
+      gate->bytes < (gate->version < kFirstVersionWithRoom ? offsetof(smalloc_gate, told)
+                                                           : sizeof(smalloc_gate)))
     return;
   // Who runs it to migrate wants no trace, unless SMALLOC_CONF names one.
   if (!trace::recording() && gate->directory && !listener())
     trace::record_into(gate->directory);
   gate->access = access;
   gate->walk = walk;
+  if (gate->version >= kFirstVersionWithRoom)
+    gate->room = trace::make_room;
   trace::when_lowered(follow_threshold);
   hold_gates();
   gate->next = g_gates;

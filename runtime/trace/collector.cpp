@@ -6,6 +6,7 @@
 #include "runtime/trace/collector.h"
 #include "runtime/trace/event_clock.h"
 #include "runtime/trace/image_names.h"
+#include "runtime/trace/lately_told.h"
 #include "runtime/trace/recorded_parent.h"
 #include "runtime/trace/region_sample.h"
 #include "runtime/trace/settings.h"
@@ -29,14 +30,13 @@ namespace smalloc::trace {
 namespace {
 
 constexpr uint64_t kSecond = 1000000000;
-constexpr size_t kToldKept = 1024;
-static_assert(kToldKept <= kMostAccesses);
+constexpr size_t kToldKept = kMostAccesses - SMALLOC_TOLD_BEHIND_END;
+constexpr size_t kToldRoom = kToldKept + SMALLOC_TOLD_BEHIND_END;
+constexpr size_t kLeastTold = kToldKept / 2; // that are to be written: fewer wait for more
 // So many others may have been told since a page was, and it is not told again: what a reuse distance may be off by. A loop that
 // jumps about in a table of 128 KiB tells next to nothing. At lower rates each page that is told stands for several.
-// No fewer than the least, since the library is called for each window.
 constexpr uint64_t kToldWindow = 48, kLeastToldWindow = 8;
 constexpr uint32_t kWalksAReading = 64; // of the clock: it takes as long as to note a walk
-static_assert(kToldWindow <= SMALLOC_TOLD_PAGES && SMALLOC_PAGE_SHIFT == 12);
 
 Output g_output;
 Settings g_settings;
@@ -56,16 +56,18 @@ bool g_key_made;
 struct ThreadState {
   smalloc_told told; // the program itself writes there; no room: no chunk
   ThreadChunk *chunk;
-  uint64_t *told_start; // kToldKept of them, behind the chunk's own memory
-  uint64_t window_left; // of kToldWindow, beyond told.end
+  uint64_t *told_start; // kToldRoom of them, behind the chunk's own memory
+  size_t looked_at;     // of them; the others may be of pages that have been told lately
   const void *announced_caller;
   const smalloc_cell *announced_cell;
   ThreadTime time;
   uint32_t walks; // until the time is looked at
   bool inside;    // we ourselves are at work, or the thread has said good-bye
   LatelyMet met;
+  LatelyTold lately;
 };
 __thread ThreadState t_state __attribute__((tls_model("initial-exec")));
+uint64_t g_nowhere[kToldRoom]; // of threads whose accesses cannot be kept; nobody reads it
 
 /// Sets t_state.inside, so that what we call may allocate, and keeps errno.
 class Inside {
@@ -134,30 +136,42 @@ uint64_t told_window() {
   return window > kLeastToldWindow ? window : kLeastToldWindow;
 }
 
-// Every page is told again from here on.
-void open_window(ThreadState &state) {
-  memset(state.told.pages, 0, sizeof state.told.pages);
-  state.window_left = told_window();
+// Takes all the memory that there is; what is there counts as written.
+void empty_told(ThreadState &state) {
+  state.told.next = state.told_start;
+  state.told.end = state.told_start + kToldKept;
+  state.looked_at = 0;
 }
 
-// Room for what is left of the window, as far as it goes.
-void make_room(ThreadState &state) {
-  const auto room = static_cast<uint64_t>(state.told_start + kToldKept - state.told.next);
-  const uint64_t part = state.window_left < room ? state.window_left : room;
-  state.told.end = state.told.next + part;
-  state.window_left -= part;
+// How many accesses are in the thread's memory, without those of pages that have been told lately.
+size_t look_at_told(ThreadState &state) {
+  const auto bytes =
+      reinterpret_cast<uintptr_t>(state.told.next) - reinterpret_cast<uintptr_t>(state.told_start);
+  const size_t count = bytes / sizeof(uint64_t);
+  if (!state.told_start || count > kToldRoom) {
+    empty_told(state); // they went nowhere
+    return 0;
+  }
+  // A signal handler's may have gone on where a loop that it has interrupted then went back to.
+  size_t looked_at = count < state.looked_at ? count : state.looked_at;
+  looked_at += state.lately.keep(state.told_start + looked_at, count - looked_at);
+  state.looked_at = looked_at;
+  state.told.next = state.told_start + state.looked_at;
+  return state.looked_at;
 }
 
 // What the thread writes from here on is sampled below the threshold of now. The gates follow, so that less is told.
 void note_threshold(ThreadState &state, bool lowered) {
   state.chunk->sampled_below(g_sample.threshold());
+  state.lately.later(told_window());
   if (lowered && g_lowered)
     g_lowered();
 }
 
 void write_told(ThreadState &state, uint64_t now) {
-  state.window_left += static_cast<uint64_t>(state.told.end - state.told.next);
-  auto count = static_cast<size_t>(state.told.next - state.told_start);
+  if (state.told.next == state.told_start)
+    return;
+  size_t count = look_at_told(state);
   if (count && g_sample.bounded()) {
     bool lowered = false;
     count = g_sample.keep(state.told_start, count, state.met, lowered);
@@ -165,18 +179,7 @@ void write_told(ThreadState &state, uint64_t now) {
   }
   if (count)
     state.chunk->told(now, state.told_start, count);
-  state.told.next = state.told_start;
-  make_room(state);
-}
-
-// Pages that a walk has told count as well.
-void use_window(ThreadState &state, double pages) {
-  state.window_left += static_cast<uint64_t>(state.told.end - state.told.next);
-  if (pages >= static_cast<double>(state.window_left))
-    open_window(state);
-  else
-    state.window_left -= static_cast<uint64_t>(pages);
-  make_room(state);
+  empty_told(state);
 }
 
 // As a key's destructor: the thread ends, its chunk waits for the next one.
@@ -191,6 +194,7 @@ void leave_thread(void *) {
   state.chunk = nullptr;
   state.told_start = nullptr;
   state.told = {};
+  state.looked_at = 0;
   ThreadChunk *head = g_idle.load();
   do
     chunk->next_idle = head;
@@ -229,13 +233,12 @@ bool enter_thread(ThreadState &state) {
   ThreadChunk *chunk = idle_chunk();
   if (chunk)
     chunk->restart(id);
-  else if (!(chunk = create_chunk(id, kToldKept * sizeof(uint64_t))))
+  else if (!(chunk = create_chunk(id, kToldRoom * sizeof(uint64_t))))
     return false;
   state.chunk = chunk;
   state.told_start = static_cast<uint64_t *>(chunk->extra());
-  state.told.next = state.told.end = state.told_start;
-  open_window(state);
-  make_room(state);
+  empty_told(state);
+  state.lately.open(told_window());
   if (g_key_made)
     pthread_setspecific(g_key, chunk);
   return true;
@@ -386,9 +389,8 @@ void in_child() {
     chunk->drop();
   t_state.time = {};
   if (t_state.chunk) {
-    t_state.told.next = t_state.told.end = t_state.told_start;
-    open_window(t_state);
-    make_room(t_state);
+    empty_told(t_state);
+    t_state.lately.open(told_window());
   }
   g_named.clear();
   g_next_faults_ns = 0;
@@ -472,29 +474,24 @@ void note_reallocate(const void *p, size_t bytes, const void *old, const void *c
 
 const smalloc_told &told() { return t_state.told; }
 
-// Without room: the window is used up, the thread's memory is full, or it has none yet. What cannot be kept is dropped. Whether anything is
-// being recorded is asked here alone; runs of one page are put together when they are written.
+// The thread's memory is full, or it has none yet. Whether anything is being recorded is asked here alone; runs of one page are put
+// together when they are written.
+void make_room() {
+  ThreadState &state = t_state;
+  const Inside inside;
+  uint64_t now;
+  if (inside && g_output.recording() && (!state.chunk || look_at_told(state) > kLeastTold))
+    ready(state, now);
+  if (state.told.next >= state.told.end || !g_output.recording()) {
+    state.told.next = g_nowhere;
+    state.told.end = g_nowhere + kToldKept;
+  }
+}
+
 void note_access(uint64_t address) {
   ThreadState &state = t_state;
-  if (state.told.next == state.told.end) {
-    const Inside inside;
-    if (!inside)
-      return;
-    uint64_t now;
-    if (!g_output.recording())
-      state.told.next = state.told.end = state.told_start;
-    else if (!state.chunk || state.told.next == state.told_start + kToldKept) {
-      if (!ready(state, now))
-        return;
-    }
-    if (state.told_start && state.told.next == state.told.end) {
-      if (state.window_left == 0)
-        open_window(state);
-      make_room(state);
-    }
-    if (state.told.next == state.told.end)
-      return;
-  }
+  if (state.told.next >= state.told.end)
+    make_room();
   *state.told.next++ = address;
 }
 
@@ -535,7 +532,7 @@ void note_walk(uint64_t iterations, const WalkReference *references, size_t coun
   double pages = 0;
   for (size_t i = 0; i < count; i++)
     pages += 1 + walk_pages(references[i].stride) * static_cast<double>(iterations);
-  use_window(state, pages);
+  state.lately.use(pages < kToldWindow ? static_cast<uint64_t>(pages) : kToldWindow);
 }
 
 void note_phase(const char *name) {

@@ -38,6 +38,8 @@ void note_free(const void *p);
 void note_reallocate(const void *p, size_t bytes, const void *old, const void *caller);
 /// An address, | kWrites, that the program has not put into the thread's smalloc_told (smalloc/access.h) itself.
 void note_access(uint64_t address);
+/// Behind it there is room in this thread's smalloc_told.
+void make_room();
 /// This thread's.
 const smalloc_told &told();
 /// A loop that is about to walk through these (WalkPages): not looked at if none comes to a recorded region.

@@ -24,6 +24,8 @@ static_assert(kMostAccesses < 1 << 14, "a count of runs has two bytes");
 constexpr uint64_t kWindowGrains = uint64_t{1} << 31;
 /// Where more than one in so many comes to the page of the one before, runs take fewer bytes than spots.
 constexpr size_t kRunsOf = 4;
+/// So many lists may take their first grain from the one before, which may lie further down than theirs.
+constexpr unsigned kMostUnseen = 16;
 /// A chunk that is older is written by its thread's next event, so that a killed process loses little.
 constexpr uint64_t kOldestNs = 1000000000;
 
@@ -222,7 +224,23 @@ void ThreadChunk::accesses(uint64_t now_ns, uint64_t weight, const Access *list,
   put_accesses(now_ns, weight, [list](size_t i) { return list[i]; }, count);
 }
 
+namespace {
+// Bytes that hold an offset in such a span of bytes, and whether it is a write.
+unsigned spot_bytes(uint64_t span) {
+  const uint64_t grains = span >> kGrainShift;
+  return grains >> 15 == 0 ? 2 : grains >> 23 == 0 ? 3 : grains < kWindowGrains ? 4 : 8;
+}
+} // namespace
+
 void ThreadChunk::told(uint64_t now_ns, const uint64_t *list, size_t count) {
+  // Most lists are of the addresses of the one before: then it is enough that no offset has more bits.
+  if (spot_bytes_ && --spots_unseen_ && count <= kMostAccesses) {
+    uint64_t bits = 0;
+    for (size_t i = 0; i < count; i++)
+      bits |= (list[i] & ~kWrites) - spots_low_;
+    if (spot_bytes(bits) <= spot_bytes_)
+      return spots(now_ns, list, count, spots_low_, spot_bytes(bits));
+  }
   uint64_t low = UINT64_MAX, high = 0, last = UINT64_MAX;
   size_t again = 0;
   for (size_t i = 0; i < count; i++) {
@@ -232,9 +250,14 @@ void ThreadChunk::told(uint64_t now_ns, const uint64_t *list, size_t count) {
     again += (address ^ last) >> kPageShift == 0;
     last = address;
   }
-  const uint64_t span = (high >> kGrainShift) - (low >> kGrainShift);
-  if (count <= kMostAccesses && again <= count / kRunsOf && span < kWindowGrains)
-    return spots(now_ns, list, count, low, span >> 15 == 0 ? 2 : span >> 23 == 0 ? 3 : 4);
+  low &= ~((uint64_t{1} << kGrainShift) - 1);
+  spot_bytes_ = 0;
+  if (count <= kMostAccesses && again <= count / kRunsOf && spot_bytes(high - low) <= 4) {
+    spots_low_ = low;
+    spot_bytes_ = spot_bytes(high - low);
+    spots_unseen_ = kMostUnseen;
+    return spots(now_ns, list, count, low, spot_bytes_);
+  }
   put_accesses(
       now_ns, 1,
       [list](size_t i) { return Access{list[i] & ~kWrites, 0, (list[i] & kWrites) != 0}; }, count);

@@ -104,6 +104,9 @@ private:
   uint64_t last_address_ = 0, last_site_ = 0,
            last_context_ = 0; ///< of the chunk's allocations and frees
   uint64_t threshold_ = 0;    ///< 0: the header says it
+  uint64_t spots_low_ = 0;    ///< of the last spots, whose
+  unsigned spot_bytes_ = 0;   ///< 0: the last list was none
+  unsigned spots_unseen_ = 0; ///< lists that may still go without a search for the lowest
   size_t mapped_bytes_;
   unsigned quick_chunks_ = 0;
   std::atomic<bool> busy_{false};

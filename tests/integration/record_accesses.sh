@@ -107,6 +107,70 @@ json_is out '0.975 * 50000 <= d["events"]["access_runs"] <= 0.99 * 50000 and d["
 json_is longjmp.json 'd["events"]["access_runs"] >= 0.975 * 52000'
 json_is signals.json 'd["events"]["access_runs"] >= 0.975 * 52000'
 
+# Loops that are left in their midst, by each of several ways, have told what they did, and nothing else: pages in an order in which none
+# comes again before 48 others, so each access is a run.
+cat >exits.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+enum { kPages = 4001 };
+static unsigned char *a;
+#define AT(i) a[(unsigned long)(i) * 1013 % kPages * 4096]
+__attribute__((noinline)) static long returns(long i, long last) {
+  for (long sum = 0;; i++) {
+    sum += AT(i);
+    if (i == last)
+      return sum;
+  }
+}
+__attribute__((noinline)) static long leaves_both(long i, long rows, long columns, long last) {
+  long sum = 0;
+  for (long r = 0; r < rows; r++)
+    for (long c = 0; c < columns; c++, i++) {
+      sum += AT(i);
+      if (i == last)
+        goto out;
+    }
+out:
+  return sum + i;
+}
+__attribute__((noinline)) static long some(long first, long n) {
+  long sum = 0;
+  for (long i = first; i < first + n; i++)
+    switch (i % 3) {
+    case 0:
+      sum += AT(i);
+      AT(i + 2000) = (unsigned char)i;
+      break;
+    case 1:
+      sum -= AT(i);
+    }
+  return sum;
+}
+int main(int argc, char **argv) {
+  long rounds = argc > 1 ? atol(argv[1]) : 1, sum = 0;
+  a = calloc(kPages, 4096);
+  if (!a)
+    return 1;
+  for (long r = 0; r < rounds; r++) {
+    sum += returns(r, r + 199);
+    sum += leaves_both(r + 500, 10, 100, r + 500 + 249);
+    sum += some(3 * r + 1000, 300);
+  }
+  printf("%ld\n", sum);
+  return 0;
+}
+C
+"$CLANG" -O2 exits.c -o exits.plain
+quietly "$CLANG" "${generate[@]}" exits.c -o exits
+for rounds in 10 110; do
+  ./exits.plain $rounds >want
+  expect_status 0 "$SMALLOC" record -q --rate 1 -o exits.trace -- ./exits $rounds
+  cmp want out || fail "exits $rounds: the recorded program prints something else"
+  expect_status 0 "$SMALLOC" trace show exits.trace --json
+  mv out exits.$rounds.json
+done
+json_is exits.110.json "d['events']['access_runs'] - json.load(open('exits.10.json'))['events']['access_runs'] == 100 * (200 + 250 + 300)"
+
 # Killed: what was written is readable.
 LD_PRELOAD=$FEEDBACK SMALLOC_CONF=trace:killed.trace,rate:1 ./app forever >started &
 pid=$!
@@ -192,3 +256,51 @@ quietly "$CLANG" "${generate[@]}" -fPIC -shared part.c -o part.so
 expect_status 0 "$SMALLOC" record -q --rate 1 -o opener.trace -- ./opener
 expect_status 0 "$SMALLOC" trace show opener.trace --json
 json_is out 'd["complete"] and 9000 <= d["events"]["access_runs"] <= 9100'
+
+# A program that an earlier version has instrumented: its gate is shorter, it looks for equal ends, and for the pages behind them.
+cat >earlier.c <<'C'
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+struct told {
+  uint64_t *next, *end;
+  uint32_t pages[128];
+};
+static struct gate {
+  uint32_t version, bytes;
+  uint64_t threshold;
+  void (*access)(uint64_t);
+  void (*walk)(uint64_t, uint64_t, const void *);
+  const char *directory;
+  void *next;
+  int64_t told;
+} gate = {.version = 2, .bytes = sizeof gate, .directory = "."};
+__attribute__((weak)) void __smalloc_v1_open_gate(struct gate *);
+int main(int argc, char **argv) {
+  if (__smalloc_v1_open_gate)
+    __smalloc_v1_open_gate(&gate);
+  struct told *told = (struct told *)((char *)__builtin_thread_pointer() + gate.told);
+  long accesses = argc > 1 ? atol(argv[1]) : 1;
+  for (long i = 0; gate.threshold && i < accesses; i++) {
+    uint64_t address = UINT64_C(0x7f0000000000) + (uint64_t)i * 1013 % 4001 * 4096;
+    uint32_t page = (uint32_t)(address >> 12);
+    if (told->pages[page % 128] == page)
+      continue;
+    if (told->next == told->end) {
+      gate.access(address);
+    } else {
+      told->pages[page % 128] = page;
+      *told->next++ = address;
+    }
+  }
+  return 0;
+}
+C
+"$CLANG" -O2 earlier.c -o earlier
+for accesses in 100 10100; do
+  expect_status 0 "$SMALLOC" record -q --rate 1 -o earlier.trace -- ./earlier $accesses
+  expect_status 0 "$SMALLOC" trace show earlier.trace --json
+  mv out earlier.$accesses.json
+done
+json_is earlier.10100.json "d['events']['access_runs'] - json.load(open('earlier.100.json'))['events']['access_runs'] == 10000"

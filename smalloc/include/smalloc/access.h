@@ -6,7 +6,7 @@
  * Sampling is by region of 2 MiB, so that reuse inside a region survives at every page size up to that: an access is
  * told if the hash of its region is below the gate's threshold, and the program tests that itself. Runs of accesses of
  * one instruction to one base page are told once. A loop whose addresses are known before it starts tells all of them
- * in one walk.
+ * in one walk. Which accesses of loops in no order are to pages that the thread has told lately, the library finds out.
  */
 #ifndef SMALLOC_ACCESS_H
 #define SMALLOC_ACCESS_H
@@ -23,9 +23,10 @@ extern "C" {
   (((uint64_t)(address) >> SMALLOC_REGION_SHIFT) * SMALLOC_REGION_FACTOR)
 #define SMALLOC_ACCESS_WRITES (UINT64_C(1) << 63) /* in an address that is told */
 #define SMALLOC_MOST_WALK_REFERENCES 16
-#define SMALLOC_GATE_VERSION 2 /* of the gate: 1 had smalloc_told without pages, or told 0 */
-#define SMALLOC_PAGE_SHIFT 12
-#define SMALLOC_TOLD_PAGES 128
+/* Of the gate: 1 and 2 had smalloc_told without memory behind end, and the pages that were told lately behind it. */
+#define SMALLOC_GATE_VERSION 3
+/* So many accesses may be told behind the end: those of a piece of a loop that has looked for room once. */
+#define SMALLOC_TOLD_BEHIND_END 64
 
 /* Address of one reference of a loop in its first iteration, and what an iteration adds to it. */
 struct smalloc_walk_reference {
@@ -33,15 +34,13 @@ struct smalloc_walk_reference {
   int64_t stride;
 };
 
-/* Of each thread: accesses that the library has not taken yet go to next, until it is end. pages has the numbers (of 4 KiB, low 32
- * bits) of pages that loops have told since the library has cleared it, each at its lowest bits: an access of a loop in
- * no order to such a page is not told again. The library clears it, and moves end on, each time that next is end. */
+/* Of each thread: accesses that the library has not taken yet go to next, until it is end or behind. Where a signal comes in the midst
+ * of that, what its handler tells may be lost, never more than is there. */
 struct smalloc_told {
   uint64_t *next, *end;
-  uint32_t pages[SMALLOC_TOLD_PAGES];
 };
 
-/* Hidden COMDAT "__smalloc_v1_gate3". A constructor hands it to __smalloc_v1_open_gate, which fills in the entries and
+/* Hidden COMDAT "__smalloc_v1_gate4". A constructor hands it to __smalloc_v1_open_gate, which fills in the entries and
  * then the threshold; the program reads the threshold as a relaxed atomic, and the entries only when it is not 0. */
 struct smalloc_gate {
   uint32_t version; /* SMALLOC_GATE_VERSION; a library that does not know it leaves the gate shut */
@@ -53,8 +52,12 @@ struct smalloc_gate {
                const struct smalloc_walk_reference *references);
   const char *directory;     /* where the program leaves its trace when nobody else names a place */
   struct smalloc_gate *next; /* the library's */
-  /* Of the thread's smalloc_told, in bytes from the thread pointer. Where next is end, access() takes the one that has no room. */
+  /* Of the thread's smalloc_told, in bytes from the thread pointer. Where there is no room, access() takes the one that has none. */
   int64_t told;
+  /* Not 0: every access goes to the thread's memory. A loop in no order then has a version that looks at nothing but the room, and
+   * leaves it to the library which of its accesses have been told lately. */
+  uint64_t every;
+  void (*room)(void); /* of the thread, behind which there is some */
 };
 
 /* Entries of libsmalloc_feedback, referenced weakly through the GOT. */

@@ -13,8 +13,8 @@ struct list {
 };
 
 // CHECK-LABEL: define {{.*}}@find(
-// CHECK-COUNT-1: @__smalloc_v1_tell3(
-// CHECK-NOT: @__smalloc_v1_tell3(
+// CHECK-COUNT-1: @__smalloc_v1_tell4(
+// CHECK-NOT: @__smalloc_v1_tell4(
 // CHECK: ret ptr
 const struct tree *find(const struct tree *t, unsigned long key) {
   while (t && t->key != key)
@@ -23,8 +23,8 @@ const struct tree *find(const struct tree *t, unsigned long key) {
 }
 
 // CHECK-LABEL: define {{.*}}@near(
-// CHECK-COUNT-1: @__smalloc_v1_tell3(
-// CHECK-NOT: @__smalloc_v1_tell3(
+// CHECK-COUNT-1: @__smalloc_v1_tell4(
+// CHECK-NOT: @__smalloc_v1_tell4(
 // CHECK: ret double
 double near(const struct list *n) {
   double sum = 0;
@@ -34,8 +34,8 @@ double near(const struct list *n) {
 }
 
 // CHECK-LABEL: define {{.*}}@far(
-// CHECK-COUNT-2: @__smalloc_v1_tell3(
-// CHECK-NOT: @__smalloc_v1_tell3(
+// CHECK-COUNT-2: @__smalloc_v1_tell4(
+// CHECK-NOT: @__smalloc_v1_tell4(
 // CHECK: ret double
 double far(const struct list *n) {
   double sum = 0;

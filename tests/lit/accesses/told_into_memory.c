@@ -5,9 +5,9 @@
 // CHECK: %[[THREAD:.*]] = {{.*}}call ptr @llvm.thread.pointer
 // CHECK: %[[TOLD:.*]] = getelementptr i8, ptr %[[THREAD]], i64
 // CHECK: %[[NEXT:.*]] = load ptr, ptr %[[TOLD]]
-// CHECK: %[[FULL:.*]] = icmp eq ptr %[[NEXT]],
+// CHECK: %[[FULL:.*]] = icmp uge ptr %[[NEXT]],
 // CHECK: br i1 %[[FULL]],
 // CHECK: store i64 %{{.*}}, ptr %[[NEXT]]
 // CHECK: store ptr %{{.*}}, ptr %[[TOLD]]
-// CHECK: call preserve_mostcc void @__smalloc_v1_tell3(
+// CHECK: call preserve_mostcc void @__smalloc_v1_tell4(
 long get(const long *p) { return *p; }

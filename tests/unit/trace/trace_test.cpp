@@ -236,6 +236,38 @@ TEST_F(Trace, AddressesInNoOrderComeBack) {
   EXPECT_EQ(reader.bad_records() + reader.skipped_bytes(), 0u);
 }
 
+// Missing if this fails: a list that begins further down than the one before, is wider, narrower, or lies elsewhere comes back all the same.
+TEST_F(Trace, ListsInNoOrderMayMove) {
+  open();
+  ThreadChunk *t = thread(1);
+  std::mt19937_64 random(3);
+  std::vector<uint64_t> told;
+  uint64_t start = 0x7f0000000000;
+  for (int list = 0; list < 600; list++) {
+    if (random() % 8 == 0)
+      start = random() % 2 ? start - random() % 5000 * 4096 : random() >> 18;
+    const uint64_t span = uint64_t{1} << (13 + random() % (list < 300 ? 8 : 25));
+    std::vector<uint64_t> some;
+    for (uint64_t n = 1 + random() % 700; n > 0; n--)
+      some.push_back(((start + random() % span) & ~uint64_t{15}) | (random() % 2 ? kWrites : 0));
+    t->told(static_cast<uint64_t>(list), some.data(), some.size());
+    told.insert(told.end(), some.begin(), some.end());
+  }
+  finish(t);
+  Reader reader(path_);
+  size_t at = 0;
+  reader.read([&](const Event &e) {
+    for (const AccessRun &a : e.accesses) {
+      ASSERT_LE(at + a.repeats, told.size());
+      ASSERT_EQ(a.address, told[at] & ~kWrites) << at;
+      for (uint32_t k = 0; k <= a.repeats; k++, at++)
+        ASSERT_EQ(a.address >> 12, (told[at] & ~kWrites) >> 12) << at;
+    }
+  });
+  EXPECT_EQ(at, told.size());
+  EXPECT_EQ(reader.bad_records() + reader.skipped_bytes(), 0u);
+}
+
 TEST_F(Trace, SpotsAreWhatRunsAre) {
   // The same addresses in the two forms that accesses have, near each other and far apart, with pages that come again.
   open();
