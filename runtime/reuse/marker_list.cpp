@@ -15,8 +15,9 @@ constexpr size_t kMostCapacities = 250;
 constexpr uint64_t kMostPages = uint64_t{1} << 30; // moments have 32 bits
 constexpr uint64_t kWordBits = 64;
 constexpr size_t kMostBlocks = 1 << 17; // of pages that are known, beyond those that are held
-constexpr uint64_t kMomentsAPage =
-    4; // before they are numbered anew: the more, the less an access pays for it
+// Before they are numbered anew: the more, the less an access pays for it. Each of them may bring a page that nobody knows.
+constexpr uint64_t kMomentsAPage = 4;
+constexpr uint64_t kMostMomentsToKnown = 1 << 18; // because it takes as long as pages are known
 
 /// The compiler makes one instruction of an operator on these.
 using Lanes __attribute__((vector_size(16))) = int32_t;
@@ -138,18 +139,26 @@ void MarkerList::place_markers(uint64_t pages) {
 // The pages that the largest capacity holds get the moments 1, 2, ... in their order. The others miss everywhere, as if they had
 // never been used; they get moment 0, because forgetting a page that comes back costs more than keeping it, as long as they are few.
 void MarkerList::number_anew() {
-  const uint64_t oldest = oldest_held();
+  const uint64_t oldest = std::max<uint64_t>(oldest_held(), 1);
   used_[oldest / kWordBits] &= ~uint64_t{0} << (oldest % kWordBits);
-  anew_.resize(used_.size() * kWordBits);
+  before_.resize(used_.size());
   uint32_t pages = 0;
-  for (size_t word = oldest / kWordBits; word < used_.size(); word++)
-    for (uint64_t bits = used_[word]; bits != 0; bits &= bits - 1)
-      anew_[word * kWordBits + static_cast<uint64_t>(std::countr_zero(bits))] = ++pages;
+  for (size_t word = oldest / kWordBits; word < used_.size(); word++) {
+    before_[word] = pages;
+    pages += static_cast<uint32_t>(std::popcount(used_[word]));
+  }
   const uint32_t out = index_.blocks() > kMostBlocks ? PageIndex::kAbsent : 0;
-  index_.renumber([&](uint32_t moment) { return moment < oldest ? out : anew_[moment]; });
+  index_.renumber([&](uint32_t moment) {
+    if (moment < oldest)
+      return out;
+    const uint64_t later = used_[moment / kWordBits] << (kWordBits - 1 - moment % kWordBits);
+    return before_[moment / kWordBits] + static_cast<uint32_t>(std::popcount(later));
+  });
   place_markers(pages);
   now_ = uint64_t{pages} + 1;
-  const uint64_t moments = now_ + std::max(kLeastMoments, kMomentsAPage * pages);
+  const uint64_t moments =
+      now_ + std::max({kLeastMoments, kMomentsAPage * pages,
+                       std::min<uint64_t>(index_.known(), kMostMomentsToKnown)});
   used_.assign((moments + kWordBits - 1) / kWordBits, 0);
   std::fill_n(used_.begin(), now_ / kWordBits, ~uint64_t{0});
   used_[now_ / kWordBits] = (uint64_t{1} << (now_ % kWordBits)) - 1;
@@ -168,7 +177,7 @@ double MarkerList::misses(uint64_t capacity) const {
 }
 
 size_t MarkerList::memory_bytes() const {
-  return used_.capacity() * sizeof(uint64_t) + anew_.capacity() * sizeof(uint32_t) +
+  return used_.capacity() * sizeof(uint64_t) + before_.capacity() * sizeof(uint32_t) +
          index_.memory_bytes();
 }
 

@@ -13,7 +13,7 @@
 //
 // Exact. O(capacities) an access, four at a time. Memory is bounded however long the stream is: kLeastMoments or four times
 // the largest capacity, whichever is more, and the largest capacity, times 12 bytes where pages are dense, 132 where each lies alone;
-// and 16 MiB of other pages.
+// and 64 MiB of other pages.
 #pragma once
 
 #include "runtime/reuse/engine.h"
@@ -57,8 +57,9 @@ private:
   std::vector<Group> groups_;
   std::vector<uint64_t> missed_; // accesses that missed in exactly so many capacities
   std::vector<uint64_t> used_;   // bit m: a page's last use was at moment m; moments begin at 1
-  std::vector<uint32_t> anew_;   // moment -> its new number, while they are numbered anew
-  PageIndex index_;              // page -> moment
+  std::vector<uint32_t>
+      before_;      // word -> bits set in those before it, while moments are numbered anew
+  PageIndex index_; // page -> moment
   uint64_t now_ = 1, accesses_ = 0;
 };
 

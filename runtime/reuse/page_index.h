@@ -86,7 +86,8 @@ public:
   /// Forgets a page; its block goes with its last page.
   void erase(uint64_t page);
 
-  size_t blocks() const { return blocks_; } ///< of 16 pages
+  size_t blocks() const { return blocks_; }              ///< of 16 pages
+  size_t known() const { return blocks_ * kBlockPages; } ///< pages, at most
   size_t memory_bytes() const {
     return slots_.size() * sizeof(Slot) + leaves_.capacity() * sizeof(Leaf) +
            free_.capacity() * sizeof(uint32_t);

@@ -185,7 +185,7 @@ TEST(MarkerList, MemoryIsBoundedByTheLargestCapacity) {
     once.push_back(i * 977);
   list.access(once);
   EXPECT_EQ(list.misses(1024), 1000000);
-  EXPECT_LE(list.memory_bytes(), (MarkerList::kLeastMoments + 1024) * 132 * 2 + (32 << 20));
+  EXPECT_LE(list.memory_bytes(), (MarkerList::kLeastMoments + 1024) * 132 * 2 + (64 << 20));
 }
 
 TEST(MarkerList, RefusesCapacitiesThatMakeNoSense) {
