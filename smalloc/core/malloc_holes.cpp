@@ -9,18 +9,12 @@ namespace smalloc {
 constinit MallocHoles g_malloc_holes;
 
 /// What was there before nobody has counted, so less than nothing may seem to be left.
-void MallocHoles::add(int64_t bytes) {
-  uint64_t seen = bytes_.load(std::memory_order_relaxed), now;
+void MallocHoles::add(std::atomic<uint64_t> &to, int64_t bytes) {
+  uint64_t seen = to.load(std::memory_order_relaxed), now;
   do {
     now = bytes < 0 ? seen - min_of(seen, static_cast<uint64_t>(-bytes))
                     : seen + static_cast<uint64_t>(bytes);
-  } while (!bytes_.compare_exchange_weak(seen, now, std::memory_order_relaxed));
-}
-
-/// Of a place (what malloc_usable_size says), as glibc has them; the last: others, which are of no size.
-static unsigned size_index(size_t place, unsigned sizes) {
-  const size_t index = (max_of<size_t>(place, 24) - 24 + 15) / 16;
-  return index < sizes - 1 ? static_cast<unsigned>(index) : sizes - 1;
+  } while (!to.compare_exchange_weak(seen, now, std::memory_order_relaxed));
 }
 
 /// What was freed long ago counts half each time that kLately more has been.
@@ -41,7 +35,10 @@ bool MallocHoles::are_of(size_t bytes) const {
 }
 
 void MallocHoles::given_back(uint64_t bytes) {
-  add(-static_cast<int64_t>(bytes));
+  const uint64_t had = max_of<uint64_t>(this->bytes(), 1), part = min_of(bytes, had);
+  for (auto &size : by_size_)
+    add(size, -static_cast<int64_t>(size.load(std::memory_order_relaxed) * (part * 64 / had) / 64));
+  add(bytes_, -static_cast<int64_t>(bytes));
   after_trim_.store(this->bytes(), std::memory_order_relaxed);
 }
 
@@ -49,10 +46,21 @@ static uint64_t most_holes(uint64_t ours) {
   return max_of(MallocHoles::kLeastBytes, ours / MallocHoles::kShare);
 }
 
-/// What is counted there may have been taken by others, whom nobody counts: an eighth of it is forgotten, or of a thread's share.
-uint64_t MallocHoles::no_place(uint64_t ours, unsigned threads) {
-  add(-static_cast<int64_t>(bytes() / 8 / max_of(threads, 1u)));
+/// What is counted there may have been taken by others, whom nobody counts: an eighth of it is forgotten, or of a thread's share,
+/// and half of what is of that size.
+uint64_t MallocHoles::no_place(uint64_t ours, unsigned threads, size_t place) {
+  threads = max_of(threads, 1u);
+  std::atomic<uint64_t> &of_size = by_size_[fit_index(place)];
+  add(of_size, -static_cast<int64_t>(of_size.load(std::memory_order_relaxed) / 2 / threads));
+  add(bytes_, -static_cast<int64_t>(bytes() / 8 / threads));
   return freed() + most_holes(ours);
+}
+
+bool MallocHoles::fit(size_t place, uint64_t ours, bool again) const {
+  const unsigned index = fit_index(place);
+  const uint64_t least = most_holes(ours) / 4;
+  return index < kFitSizes - 1 &&
+         by_size_[index].load(std::memory_order_relaxed) >= (again ? least / 8 : least);
 }
 
 bool MallocHoles::wanted(uint64_t ours) {

@@ -6,9 +6,9 @@
 // its size, the rest by their number), and so is what sites take there: the difference is what may lie there
 // unused. When that is more than a share of our heap, the sites go there until it is used up, or until malloc
 // has nothing that fits: what it then hands out is memory that was not resident. Deaths in both heaps are thus
-// followed by births in both, and neither has more than a few holes. That is for holes of one size. Where objects of several
-// sizes die, those that come fit few of the holes exactly, and a page with one small object in it never empties: such a
-// heap is left to empty, page by page.
+// followed by births in both, and neither has more than a few holes. Where objects of several sizes die, each size is counted
+// for itself. But a heap in which mixed sizes only die is left to empty, page by page: with a new small object in it, a page never
+// does.
 #ifndef SMALLOC_CORE_MALLOC_HOLES_H
 #define SMALLOC_CORE_MALLOC_HOLES_H
 
@@ -43,15 +43,19 @@ public:
     const uint64_t stands_for = min_of(bytes, kMostSampleBytes) * kFreesPerSample;
     freed_.fetch_add(stands_for, std::memory_order_relaxed);
     note_size(bytes, stands_for);
-    add(static_cast<int64_t>(stands_for));
+    add(by_size_[fit_index(bytes)], static_cast<int64_t>(stands_for));
+    add(bytes_, static_cast<int64_t>(stands_for));
     return stands_for;
   }
-  /// Sites have asked for so much there.
-  void filled(uint64_t bytes) { add(-static_cast<int64_t>(bytes)); }
+  /// Sites have asked for so much there, for objects that take such places.
+  void filled(uint64_t bytes, size_t place) {
+    add(bytes_, -static_cast<int64_t>(bytes));
+    add(by_size_[fit_index(place)], -static_cast<int64_t>(bytes));
+  }
   void given_back(uint64_t bytes);
-  /// malloc has no hole that fits a site's objects, in the heap of one of so many threads. Who asked asks again when that much
-  /// has been freed there in all (freed()): what others ask for may fit before.
-  uint64_t no_place(uint64_t ours, unsigned threads);
+  /// malloc has no hole that fits a site's objects of such a place, in the heap of one of so many threads. Who asked asks again
+  /// when that much has been freed there in all (freed()): what others ask for may fit before.
+  uint64_t no_place(uint64_t ours, unsigned threads, size_t place);
 
   /// Shall the sites go there now? `ours`: live bytes of our heap.
   bool wanted(uint64_t ours);
@@ -61,6 +65,8 @@ public:
   /// Enough has been freed since the last time that asking malloc to give pages back is worth it.
   bool trim_is_due();
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  /// Has more of such places been freed there than filled: so much that a site may begin to fill them, or go on?
+  bool fit(size_t place, uint64_t ours, bool again) const;
   /// Is what has lately been freed there mostly of one size, that of a request of so many bytes?
   bool are_of(size_t bytes) const;
   /// In all, as sampled.
@@ -69,10 +75,18 @@ public:
 private:
   static constexpr unsigned kSizes =
       10; ///< places of up to 24, 40, 56 ... bytes; larger ones together
+  static constexpr unsigned kFitSizes = 64; ///< the same, up to 1016 bytes
   static constexpr uint64_t kLately = uint64_t{1} << 20;
-  void add(int64_t bytes);
+  static void add(std::atomic<uint64_t> &to, int64_t bytes);
+  /// Of a place (what malloc_usable_size says), as glibc has them; the last: others, which are of no size.
+  static unsigned size_index(size_t place, unsigned sizes) {
+    const size_t index = (max_of<size_t>(place, 24) - 24 + 15) / 16;
+    return index < sizes - 1 ? static_cast<unsigned>(index) : sizes - 1;
+  }
+  static unsigned fit_index(size_t place) { return size_index(place, kFitSizes); }
   void note_size(size_t bytes, uint64_t stands_for);
   std::atomic<uint64_t> lately_[kSizes] = {}, all_lately_{0};
+  std::atomic<uint64_t> by_size_[kFitSizes] = {};
   std::atomic<uint64_t> bytes_{0}, freed_{0}, after_trim_{0};
   std::atomic<bool> wanted_{false};
 };

@@ -241,7 +241,8 @@ bool Runtime::may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes, uint64_
   g_site_sizes.began(cell, program_heap_end());
   if (!(SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_SERVED)) {
     g_small.tick_outside();
-    g_malloc_holes.filled(apart / max_of<size_t>(bytes, 1) * glibc_place_bytes(bytes));
+    const size_t place = glibc_place_bytes(bytes);
+    g_malloc_holes.filled(apart / max_of<size_t>(bytes, 1) * place, place);
   } else if (const bool shared = g_site_sizes.is_shared(cell);
              may_fill(word) && (shared ? may_fill_alone(cell, bytes) : fills_holes(cell, bytes))) {
     counters().turns_to_holes.add();
@@ -258,10 +259,15 @@ bool Runtime::may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes, uint64_
       promote_by_time();
     return true;
   }
-  size_t before[SiteSizes::kBefore];
+  size_t before[SiteSizes::kBefore], roomy[SmallHeap::kMostRoomy];
   const unsigned sizes = g_site_sizes.sizes_before(cell, before);
-  if (sizes && g_small.has_room(before, sizes))
-    g_site_sizes.set_alternates(cell);
+  unsigned with_room;
+  if (g_small.roomy_slots(sizes != 0, roomy, with_room)) {
+    for (unsigned i = 0; i < with_room; i++)
+      if (has_slot(before, sizes, roomy[i]))
+        g_site_sizes.set_alternates(cell);
+    g_site_sizes.asks_beside(cell, roomy, with_room, g_small.main_pages().live_bytes());
+  }
   if (g_site_sizes.pays(cell)) {
     trim_program_heap();
     return true;
@@ -468,6 +474,7 @@ bool Runtime::cache_is_known() {
       !cache_looked_at_.exchange(true)) {
     const bool known = thread_cache_is_known([](const void *p) { return g_range.contains(p); });
     cache_known_.store(known);
+    g_malloc_entry.direct_below.store(known ? kMostCachedLookup + 1 : 0, std::memory_order_relaxed);
     if (!options_.text_on_superpages)
       drop_own_file_pages(); // jemalloc's control interface has been asked
     if (known && region_.start() % (size_t{1} << kPagePartShift) == 0)

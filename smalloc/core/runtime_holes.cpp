@@ -78,19 +78,40 @@ void Runtime::trim_holes() {
   next_trim_ns_.store(ended + 100 * (ended - began), std::memory_order_relaxed);
 }
 
+/// Has clearly more been freed there than it has ever held? Then others go on asking there. What only dies there leaves pages that
+/// empty one by one, if nobody puts a new object between the last old ones.
+/// Looked at each time that a sixteenth more has been freed.
+static bool lives_on(const OsHooks &os, uint64_t freed) {
+  static std::atomic<uint64_t> most{0}, next{0};
+  static std::atomic<bool> does{false};
+  ProgramHeap heap;
+  if (freed >= next.load(std::memory_order_relaxed) && program_heap(os, heap)) {
+    const uint64_t held =
+        max_of(most.load(std::memory_order_relaxed), static_cast<uint64_t>(heap.end - heap.start));
+    most.store(held, std::memory_order_relaxed);
+    next.store(freed + freed / 16, std::memory_order_relaxed);
+    does.store(freed > 2 * held, std::memory_order_relaxed);
+  }
+  return does.load(std::memory_order_relaxed);
+}
+
 /// Shall a site, whose objects have so many bytes, fill malloc's holes for now? Asked once in 64 KiB of what it requests.
 bool Runtime::fills_holes(smalloc_cell *cell, size_t bytes) {
   const uint64_t ours = g_small.main_pages().live_bytes();
-  if (!g_malloc_holes.wanted(ours) || !g_malloc_holes.are_of(bytes) ||
+  const size_t place = glibc_place_bytes(bytes);
+  if (!g_malloc_holes.wanted(ours) ||
+      !g_malloc_holes.fit(place, ours, g_site_sizes.is_filling(cell)) ||
       g_malloc_holes.freed() < g_site_sizes.no_place_until(cell))
     return false;
   KeepErrno keep;
+  if (!g_malloc_holes.are_of(bytes) && !lives_on(kLinux, g_malloc_holes.freed()))
+    return false;
   trim_holes();
   if (!g_malloc_holes.wanted(ours))
     return false;
   if (has_place(kLinux, bytes))
     return true;
-  g_site_sizes.set_no_place(cell, g_malloc_holes.no_place(ours, 1));
+  g_site_sizes.set_no_place(cell, g_malloc_holes.no_place(ours, 1, place));
   return false;
 }
 
@@ -111,10 +132,10 @@ bool Runtime::may_fill_alone(const smalloc_cell *cell, size_t bytes) {
   trim_holes();
   if (!has_place(kLinux, bytes)) {
     t_small.own_holes = 0;
-    t_small.no_place_until = g_malloc_holes.no_place(ours, g_small.threads());
+    t_small.no_place_until = g_malloc_holes.no_place(ours, g_small.threads(), place);
     return false;
   }
-  g_malloc_holes.filled(objects * place);
+  g_malloc_holes.filled(objects * place, place);
   t_small.own_holes -= min_of(t_small.own_holes, objects * place);
   t_small.fill_objects = static_cast<unsigned>(objects);
   t_small.fill_place = static_cast<unsigned>(place);

@@ -28,6 +28,13 @@ size_t slot_bytes(size_t bytes) {
   return align_up(bytes, (size_t{1} << (63 - __builtin_clzll(bytes - 1))) / 4);
 }
 
+bool has_slot(const size_t *slots, unsigned count, size_t slot) {
+  bool has = false;
+  for (unsigned i = 0; i < count; i++)
+    has |= slots[i] == slot;
+  return has;
+}
+
 size_t slab_pages(size_t slot) {
   if (slot <= kEvenSteps)
     return min_of(kSlabPagesOfTheSmallest, kMostSlots * slot / kBasePageBytes);
@@ -98,7 +105,11 @@ bool SiteSizes::sample(const smalloc_cell *cell, size_t bytes, uint64_t apart, c
                        std::memory_order_relaxed);
   s->bytes[n % kSamples].store(static_cast<uint32_t>(min_of<size_t>(bytes, kSuperpageBytes)),
                                std::memory_order_relaxed);
-  return (n + 1) % kSamplesPerLook == 0;
+  const bool looks = (n + 1) % kSamplesPerLook == 0;
+  if (looks)
+    looks_.fetch_add(1, std::memory_order_relaxed);
+  s->asked_at.store(looks_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  return looks;
 }
 
 /// 0: no slab's.
@@ -157,6 +168,29 @@ unsigned SiteSizes::sizes_before(const smalloc_cell *cell, size_t (&slots)[kBefo
 void SiteSizes::set_alternates(const smalloc_cell *cell) {
   if (Site *s = sampled(cell))
     s->alternates.store(true, std::memory_order_relaxed);
+}
+
+void SiteSizes::asks_beside(const smalloc_cell *cell, const size_t *roomy, unsigned count,
+                            uint64_t heap_bytes) {
+  Site *own = sampled(cell);
+  if (!own)
+    return;
+  const uint32_t most = own->most.load(std::memory_order_relaxed);
+  const uint64_t from = own->grew_from.load(std::memory_order_relaxed);
+  if (count == 0 || from == 0 || heap_bytes < from)
+    return own->grew_from.store(heap_bytes, std::memory_order_relaxed);
+  if (most == 0 || has_slot(roomy, count, most) ||
+      heap_bytes - from < max_of(kLeastGrowthBytes, from / kGrowthShare))
+    return;
+  for (Site &other : sites_) {
+    const uint32_t silent =
+        looks_.load(std::memory_order_relaxed) - other.asked_at.load(std::memory_order_relaxed);
+    if (!has_slot(roomy, count, other.most.load(std::memory_order_relaxed)) ||
+        silent < kSilentLooks)
+      continue;
+    own->alternates.store(true, std::memory_order_relaxed);
+    other.alternates.store(true, std::memory_order_relaxed);
+  }
 }
 
 bool SiteSizes::is_shared(const smalloc_cell *cell) const {

@@ -29,6 +29,7 @@ namespace smalloc {
 /// The slot of the private jemalloc that holds so many bytes. REQUIRES: at most kMostSlotBytes.
 size_t slot_bytes(size_t bytes);
 inline constexpr size_t kMostSlotBytes = 14336;
+bool has_slot(const size_t *slots, unsigned count, size_t slot);
 /// What 64 objects cost when all of each is used, share of the metadata included: in our heap of small
 /// objects, and in glibc's.
 inline constexpr size_t kCostObjects = 64;
@@ -53,6 +54,9 @@ public:
   /// Sizes that a site has asked for mostly, and no longer does, that are remembered.
   static constexpr unsigned kBefore = 4;
   static constexpr unsigned kGoneSamples = kSamples / 8; ///< fewer: no longer
+  /// Looks of all sites without a sample of one that is silent; what our heap grows by at least, and by which share.
+  static constexpr uint32_t kSilentLooks = 4;
+  static constexpr uint64_t kLeastGrowthBytes = uint64_t{1} << 20, kGrowthShare = 32;
   /// As many objects: within an eighth. A site with fewer samples has no number of objects yet.
   static constexpr unsigned kAlikeShare = 8, kLeastSamples = 8;
 
@@ -79,6 +83,11 @@ public:
   unsigned sizes_before(const smalloc_cell *cell, size_t (&slots)[kBefore]);
   /// Objects of those sizes have died and left room: the site's sizes alternate, and it pays no longer, for good.
   void set_alternates(const smalloc_cell *cell);
+  /// The site asks while slabs of these slots have much room, and our heap has so many bytes. Where its own slots have none, a
+  /// site that mostly asked for one of these has fallen silent, and the heap has grown since it had no room anywhere, the two
+  /// take turns: glibc would have joined the holes of the one for the other. Neither pays any longer, for good.
+  void asks_beside(const smalloc_cell *cell, const size_t *roomy, unsigned count,
+                   uint64_t heap_bytes);
   /// The last sample was growth of an object by realloc.
   void grew(const smalloc_cell *cell);
   /// False: it costs memory; also as long as fewer than two are known, and when most of what was asked for is
@@ -93,6 +102,8 @@ private:
     std::atomic<const void *> thread{nullptr}; ///< that came first
     std::atomic<bool> shared{false}, filling{false}, alternates{false};
     std::atomic<uint32_t> most{0}, before[kBefore - 1] = {}; ///< slots; 0: none
+    std::atomic<uint32_t> asked_at{0};                       ///< of looks_
+    std::atomic<uint64_t> grew_from{0}; ///< bytes of our heap when there was no room; 0: not known
     std::atomic<uint64_t> no_place_until{0};
     std::atomic<uintptr_t> heap_end{0};
     std::atomic<uint32_t> seen{0};
@@ -107,6 +118,7 @@ private:
   static unsigned samples_of(const Site &site, size_t slot);
   static void note_most(Site &site);
   Site sites_[kSites];
+  std::atomic<uint32_t> looks_{0};
 };
 
 /// The process has one.

@@ -79,9 +79,10 @@ public:
   /// New objects go where memory is full: no thread may take any without asking.
   bool packs() const { return packing_.any(); }
   uint64_t packed_objects() const { return packing_.packed_objects(); }
-  /// Have slabs of one of these slots much room (SmallPacking::is_room)? False also when it has been asked too often:
-  /// answers take 1 % of the time.
-  bool has_room(const size_t *slots, unsigned count);
+  static constexpr unsigned kMostRoomy = 8;
+  /// Which slots' slabs have much room (SmallPacking::is_room)? False: it has been asked too often. Answers take 1 % of the time,
+  /// those that nobody is waiting for less.
+  bool roomy_slots(bool waiting, size_t (&slots)[kMostRoomy], unsigned &count);
 
   /// Threads that have ever got an object from here.
   unsigned threads() const { return threads_.load(std::memory_order_relaxed); }

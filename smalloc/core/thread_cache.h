@@ -118,36 +118,51 @@ public:
   }
   /// Takes p, `offset` bytes from the range's start, for the thread's cache. False: call free.
   bool put_back(void *p, size_t offset) const {
+    // Where the words of one part lie does not depend on p: most frees have one dependent load less.
+    const size_t end = folded(home_end_), in_home = offset + kPartBytes - end;
+    if (SMALLOC_LIKELY(in_home < kPartBytes))
+      return put_into_thread_cache(p,
+                                   word_of(folded(parts_[(end >> kPagePartShift) - 1]), in_home));
     if (SMALLOC_UNLIKELY(offset >= folded(covered_bytes_)))
       return false;
     const uint64_t *words = folded(parts_[offset >> kPagePartShift]);
     return SMALLOC_LIKELY(words != nullptr) &&
-           put_into_thread_cache(p, __atomic_load_n(&words[page_in_part(p)], __ATOMIC_RELAXED));
+           put_into_thread_cache(p, word_of(words, offset % kPartBytes));
   }
-  /// jemalloc has just freed p: the calling thread knows where its page's word is.
+  /// jemalloc has just freed p: the calling thread knows where its page's word is. The part that became known last is the one
+  /// where the heap grows.
   void learn(const void *p, size_t offset) {
     if (offset >= folded(covered_bytes_))
       return;
     std::atomic<const uint64_t *> &part = parts_[offset >> kPagePartShift];
     const ThreadKnownPages &known = thread_known_pages(p);
     if (!part.load(std::memory_order_relaxed) &&
-        known.first == reinterpret_cast<uintptr_t>(p) >> kPagePartShift << kPagePartShift)
+        known.first == reinterpret_cast<uintptr_t>(p) >> kPagePartShift << kPagePartShift) {
       part.store(known.words, std::memory_order_relaxed);
+      home_end_.store((offset / kPartBytes + 1) * kPartBytes, std::memory_order_release);
+    }
   }
 
 private:
+  static constexpr size_t kPartBytes = size_t{1} << kPagePartShift;
+  static uint64_t word_of(const uint64_t *words, size_t in_part) {
+    return __atomic_load_n(&words[in_part / kBasePageBytes], __ATOMIC_RELAXED);
+  }
   std::atomic<size_t> covered_bytes_{0};
+  std::atomic<size_t> home_end_{0}; ///< of a part that is known; 0: of none yet
   std::atomic<const uint64_t *> parts_[512] = {};
 };
 extern KnownPages g_known_pages SMALLOC_NEAR;
 
-/// What libsmalloc_preload.so's malloc asks first. Both are 0 until it is known.
+/// What malloc asks first, libsmalloc_preload.so's and that of direct sites. All are 0 until it is known.
 struct MallocEntry {
   /// Smaller requests are the next allocator's, without another question.
   std::atomic<size_t> foreign_below{0};
   /// Smaller ones may come from the thread cache: everything is served by our heaps, and nobody asks
   /// for whom.
   std::atomic<size_t> cached_below{0};
+  /// Smaller ones of direct sites may.
+  std::atomic<size_t> direct_below{0};
 };
 extern MallocEntry g_malloc_entry SMALLOC_NEAR;
 

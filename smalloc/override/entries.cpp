@@ -5,6 +5,7 @@
 // may call that one.
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
+#include "smalloc/core/thread_cache.h"
 #include "smalloc/override/foreign.h"
 
 #include <errno.h>
@@ -27,8 +28,12 @@ SMALLOC_EXPORT void __smalloc_v1_unregister_module(smalloc_module *module) {
 }
 
 SMALLOC_EXPORT void *__smalloc_v1_small(size_t bytes, smalloc_cell *cell) {
-  if (SMALLOC_LIKELY(smalloc::Runtime::may_be_direct(bytes)))
+  if (SMALLOC_LIKELY(smalloc::Runtime::may_be_direct(bytes))) {
+    if (SMALLOC_LIKELY(bytes < smalloc::folded(smalloc::g_malloc_entry.direct_below)))
+      if (void *p = smalloc::take_from_thread_cache(bytes))
+        return p;
     return jepriv_malloc(bytes);
+  }
   if (smalloc::Runtime::fills_next(cell, bytes))
     return nullptr;
   return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);

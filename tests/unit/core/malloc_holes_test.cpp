@@ -21,9 +21,9 @@ TEST(MallocHoles, BeginAtASixtyFourthAndEndAtAnEighthOfThat) {
   }
   EXPECT_FALSE(holes.wanted(64 * kMiB)); // 1 MiB of it nobody minds
   EXPECT_TRUE(holes.wanted(0));
-  holes.filled(200 * kKiB);
+  holes.filled(200 * kKiB, 64);
   EXPECT_TRUE(holes.wanted(0));
-  holes.filled(40 * kKiB);
+  holes.filled(40 * kKiB, 64);
   EXPECT_FALSE(holes.wanted(0));
 }
 
@@ -33,7 +33,7 @@ TEST(MallocHoles, LargeObjectsCountLittle) {
   EXPECT_EQ(holes.bytes(), 0u);
   holes.sampled_free(MallocHoles::kMappedBytes - 1);
   EXPECT_EQ(holes.bytes(), MallocHoles::kMostSampleBytes * MallocHoles::kFreesPerSample);
-  holes.filled(1 * kMiB); // more than there is
+  holes.filled(1 * kMiB, 64); // more than there is
   EXPECT_EQ(holes.bytes(), 0u);
 }
 
@@ -41,11 +41,11 @@ TEST(MallocHoles, WhatDoesNotFitAsksAgainWhenMoreIsFree) {
   MallocHoles holes;
   while (!holes.wanted(0))
     holes.sampled_free(64);
-  const uint64_t before = holes.bytes(), until = holes.no_place(0, 1);
+  const uint64_t before = holes.bytes(), until = holes.no_place(0, 1, 64);
   EXPECT_EQ(holes.bytes(), before - before / 8);
   EXPECT_EQ(until, holes.freed() + 256 * kKiB);
   EXPECT_TRUE(holes.wanted(0)); // others may fit
-  holes.filled(before);
+  holes.filled(before, 64);
   EXPECT_LT(holes.freed(), until);
   while (holes.freed() < until)
     holes.sampled_free(64);
@@ -57,10 +57,10 @@ TEST(MallocHoles, AThreadWithoutAPlaceForgetsItsShareOnly) {
   while (holes.bytes() < 1 * kMiB)
     holes.sampled_free(64);
   const uint64_t before = holes.bytes();
-  holes.no_place(0, 8);
+  holes.no_place(0, 8, 64);
   EXPECT_EQ(holes.bytes(), before - before / 64);
   for (int i = 0; i < 7; i++)
-    holes.no_place(0, 8);
+    holes.no_place(0, 8, 64);
   EXPECT_GE(holes.bytes(), before - before / 8);
 }
 
@@ -76,6 +76,32 @@ TEST(MallocHoles, AThreadFillsItsOwnFirst) {
     holes.sampled_free(64);
   EXPECT_EQ(holes.may_fill(0, false, holes.freed(), 0), 16 * kKiB);
   EXPECT_EQ(holes.may_fill(0, false, holes.freed() + 1, 0), 0u);
+}
+
+TEST(MallocHoles, EachSizeFillsItsOwn) {
+  MallocHoles holes;
+  while (holes.bytes() < 4 * kMiB) { // a fifth of it places of 72 bytes
+    holes.sampled_free(72);
+    for (int i = 0; i < 2; i++)
+      holes.sampled_free(136);
+  }
+  EXPECT_TRUE(holes.wanted(64 * kMiB));
+  EXPECT_TRUE(holes.fit(72, 64 * kMiB, false));
+  EXPECT_TRUE(holes.fit(136, 64 * kMiB, false));
+  EXPECT_FALSE(holes.fit(56, 64 * kMiB, true)); // nothing of it has been freed
+  EXPECT_FALSE(holes.fit(88, 64 * kMiB, true));
+  holes.filled(3 * kMiB / 4, 72);
+  EXPECT_FALSE(holes.fit(72, 64 * kMiB, false)); // a quarter of what nobody minds in all
+  EXPECT_TRUE(holes.fit(72, 64 * kMiB, true));
+  EXPECT_TRUE(holes.fit(136, 64 * kMiB, false));
+  holes.filled(kMiB, 72); // more than there is
+  EXPECT_FALSE(holes.fit(72, 64 * kMiB, true));
+  EXPECT_TRUE(holes.fit(136, 64 * kMiB, false));
+  holes.given_back(holes.bytes());
+  EXPECT_FALSE(holes.fit(136, 64 * kMiB, false));
+  while (!holes.wanted(0))
+    holes.sampled_free(4000);
+  EXPECT_FALSE(holes.fit(4000, 0, true)); // large ones empty whole pages
 }
 
 TEST(MallocHoles, OfOneSizeOrNot) {
@@ -121,7 +147,7 @@ TEST(MallocHoles, TrimIsDueWhenTheyHaveDoubled) {
   free_until(2 * kMiB);
   EXPECT_TRUE(holes.trim_is_due());
   holes.given_back(0);
-  holes.filled(3 * kMiB / 2);
+  holes.filled(3 * kMiB / 2, 1000);
   EXPECT_FALSE(holes.trim_is_due());
   free_until(2 * kMiB);
   EXPECT_TRUE(holes.trim_is_due());
@@ -147,7 +173,7 @@ TEST(MallocHoles, BirthsFollowDeaths) {
       live_there -= theirs[which];
       if (step % 1024 == 0) {
         if (fills)
-          holes.filled(1024 * kBytes);
+          holes.filled(1024 * kBytes, kBytes);
         fills = holes.wanted((kObjects - live_there) * kBytes);
       }
       theirs[which] = fills;
@@ -202,10 +228,10 @@ TEST(MallocHoles, ThreadsFillTheirOwn) {
           t.fills = holes.may_fill(t.own, again, t.no_place_until, here * kBytes) / kPlace;
           if (t.fills && t.live + 16 >= t.places) {
             t.fills = t.own = 0;
-            t.no_place_until = holes.no_place(here * kBytes, kThreads);
+            t.no_place_until = holes.no_place(here * kBytes, kThreads, kPlace);
           }
           fills = t.fills != 0;
-          holes.filled(t.fills * kPlace);
+          holes.filled(t.fills * kPlace, kPlace);
           t.own -= min_of(t.own, t.fills * kPlace);
         }
         t.theirs[which] = fills;

@@ -175,6 +175,33 @@ TEST_F(SiteSizesTest, WhatAlternatesDoesNotPayForGood) {
   ask(10 * SiteSizes::kSamples, [] { return 64; });
   EXPECT_FALSE(sizes.pays(&cell));
 }
+TEST_F(SiteSizesTest, SitesThatTakeTurnsDoNotPayForGood) {
+  constexpr uint64_t kMiB = 1 << 20;
+  smalloc_cell other = {}, third = {};
+  const size_t of_cell[] = {64}, of_both[] = {64, 192};
+  auto asks = [&](smalloc_cell *who, size_t bytes, unsigned times = 64) {
+    for (unsigned i = 0; i < times; i++)
+      take(who, bytes);
+    sizes.sizes_before(who, before); // a look
+  };
+  asks(&cell, 64);
+  asks(&third, 96);
+  asks(&other, 176);
+  sizes.asks_beside(&other, of_cell, 1, 100 * kMiB); // what it has grown from is not known
+  sizes.asks_beside(&other, nullptr, 0, 64 * kMiB);
+  sizes.asks_beside(&other, of_cell, 1, 66 * kMiB - 1); // a thirty-second
+  sizes.asks_beside(&other, of_both, 2, 80 * kMiB);     // fills its own
+  EXPECT_TRUE(sizes.pays(&other));
+  asks(&cell, 64, 1); // goes on asking
+  asks(&other, 176, SiteSizes::kSamplesPerLook * (SiteSizes::kSilentLooks - 1));
+  sizes.asks_beside(&other, of_cell, 1, 80 * kMiB);
+  EXPECT_TRUE(sizes.pays(&other));
+  asks(&other, 176, SiteSizes::kSamplesPerLook);
+  sizes.asks_beside(&other, of_cell, 1, 66 * kMiB);
+  EXPECT_FALSE(sizes.pays(&cell));
+  EXPECT_FALSE(sizes.pays(&other));
+  EXPECT_TRUE(sizes.pays(&third));
+}
 TEST_F(SiteSizesTest, WhatMostlyGrowsDoesNotPay) {
   for (unsigned i = 0; i < 2 * SiteSizes::kSamples; i++) {
     take(&cell, 64);
