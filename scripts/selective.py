@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """selective.py decides how much of the speed of all-superpages smalloc is said to keep with a few of them: programs with skewed
 access are recorded with a small input, smalloc analyze chooses under a budget of 3 % of the large one's memory, and the large one runs on
-base pages, on superpages for everything, and with the directives.
+base pages, on superpages for everything, and with the directives. Where times drift by more than there is to gain, counts tell: each load and
+store of one pass over the large input goes through evaluate.py's exact TLBs, and misses and first touches are priced.
 
   selective.py                     a table
   selective.py --record            also benchmarks/results/selective.json, which scripts/regen_docs.py reads
   selective.py --quick             one short run each
+  selective.py --count --record    anew what is counted; times of the last recording stay
 """
 import argparse
 import json
+import re
 import shutil
 import statistics
 import subprocess
@@ -21,12 +24,13 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
 import bench  # pylint: disable=wrong-import-position
+import evaluate  # pylint: disable=wrong-import-position
 
 BUDGET_SHARE = 0.03
-# Source, arguments, of --quick, of the recording: as large a hot part, fewer accesses to it.
+# Source, arguments, of --quick, of the recording: as large a hot part, fewer accesses to it; of the counting: one pass.
 PROGRAMS = [
-    ("pagerank", ["23", "72", "8"], ["20", "8", "2"], ["23", "2", "2"]),
-    ("hash_join", ["22", "280", "4"], ["18", "2", "1"], ["22", "8", "1"]),
+    ("pagerank", ["23", "72", "8"], ["20", "8", "2"], ["23", "2", "2"], ["23", "72", "1"]),
+    ("hash_join", ["22", "280", "4"], ["18", "2", "1"], ["22", "8", "1"], ["22", "280", "1"]),
 ]
 
 
@@ -42,7 +46,42 @@ def run(command, folder):
     return done.stdout
 
 
-def measure(name, arguments, recorded, options, tools, folder):
+def chain(mapping):
+    """Of a site in its context: FUNCTION:LINE of the call, of the call around it that it was inlined through, and so on."""
+    category = mapping["category"]
+    around = [re.fullmatch(r"(.*) \S+:(\d+)", place).groups() for place in category.get("inlined_into", [])]
+    return [f"{function}:{line}" for function, line in [(category["function"], category["line"]), *around]]
+
+
+def count(name, arguments, chosen, options, tools, folder):
+    """What the exact TLBs cost with nothing, everything and the chosen sites on superpages, in cycles of the machine's curve."""
+    exact = folder / f"{name}.exact"
+    run([tools["clang"], "-O2", "-fno-omit-frame-pointer", "-c", ROOT / "benchmarks/evaluation/exact_mappings.c", "-o", folder / "exact.o"],
+        folder)
+    run([tools["clang"], *evaluate.FLAGS, "-g", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer", "-mllvm",
+         "-disable-loop-idiom-all", "-fsanitize-coverage=func,trace-loads,trace-stores", ROOT / "benchmarks/selective" / f"{name}.c",
+         folder / "exact.o", "-o", exact], folder)
+    costs = evaluate.Costs(json.loads(run([tools["smalloc"], "machine", "show", options.machine, "--json"], folder)))
+    # Sites are the program's, whatever its input; a small one tells them.
+    found = json.loads(evaluate.run([exact, *next(p[2] for p in PROGRAMS if p[0] == name)], folder).stderr.splitlines()[-1])["sites"]
+    sites = {}
+    for caller in {s["caller"] for s in found} - {evaluate.STATIC}:
+        word = hex(int(caller.split(":")[0], 16) - 1)
+        frames = json.loads(run([tools["symbolizer"], f"--obj={exact}", "--output-style=JSON", word], folder))[0]["Symbol"]
+        sites.setdefault(" < ".join(f"{f['FunctionName']}:{f['Line']}" for f in frames), []).append(caller)
+    if missing := {" < ".join(c) for c in chosen} - set(sites):
+        fail(name, f"no such site in the simulated program: {', '.join(sorted(missing))}", f"it has {', '.join(sorted(sites))}")
+    together = "+".join(caller for c in chosen for caller in sites[" < ".join(c)])
+    lanes = json.loads(evaluate.run([exact, *arguments], folder, TLB=costs.tlb, SITES=together).stderr.splitlines()[-1])["lanes"]
+    return {"arguments": arguments, **{way: {**lane, "cycles": costs.cycles(lane)}
+                                       for way, lane in zip(("base", "selective", "all"), [lanes[0], *lanes[-2:]])}}
+
+
+def measure(program, times, options, tools, folder):
+    """times: of an earlier recording, or None: they are measured."""
+    name, arguments, quick, recorded, counted = program
+    if options.quick:
+        arguments = recorded = counted = quick
     source = ROOT / "benchmarks/selective" / f"{name}.c"
     plain, ours, told = folder / name, folder / f"{name}.ours", folder / f"{name}.told"
     plugin = f"-fplugin={tools['plugin']}"
@@ -50,13 +89,18 @@ def measure(name, arguments, recorded, options, tools, folder):
     run([tools["clang"], "-O2", plugin, "-fplugin-arg-smalloc-rewrite=all", source, "-o", ours], folder)
     run([tools["clang"], "-O2", plugin, "-fplugin-arg-smalloc-profile-generate", source, "-o", told], folder)
     command = [str(plain), *arguments]
-    base = bench.run_once(command, {}, None)
-    budget = int(base["peak_rss_bytes"] * BUDGET_SHARE) // bench.SUPERPAGE_BYTES * bench.SUPERPAGE_BYTES
+    budget = (times["budget_bytes"] if times else int(bench.run_once(command, {}, None)["peak_rss_bytes"] * BUDGET_SHARE)
+              // bench.SUPERPAGE_BYTES * bench.SUPERPAGE_BYTES)
     trace, directives = folder / "t.trace", folder / "t.directives"
     trace.unlink(missing_ok=True)
     run([tools["smalloc"], "record", "-q", "--rate", "1", "-o", trace, "--", told, *recorded], folder)
     report = json.loads(run([tools["smalloc"], "analyze", trace, "--machine", options.machine, "--categories", "context", "--budget", budget,
                              "--no-db", "--json", "-q", "-o", directives], folder))
+    chosen = [chain(m) for m in report["mappings"] if m["chosen"]]
+    result = {"name": name, "arguments": arguments, "recorded": recorded, "budget_bytes": budget,
+              "chosen": [" < ".join(c) for c in chosen], "counted": count(name, counted, chosen, options, tools, folder)}
+    if times:
+        return {**times, "chosen": result["chosen"], "counted": result["counted"]}
     ways = {"base": (plain, {}), "all": (plain, {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}),
             "selective": (ours, {"LD_PRELOAD": str(tools["library"]), "SMALLOC_CONF": f"directives:{directives},budget:{budget}"})}
     runs = {way: [] for way in ways}
@@ -66,8 +110,6 @@ def measure(name, arguments, recorded, options, tools, folder):
             runs[way].append(bench.run_once([str(program), *arguments], environment, None))
     if len({r["output_sha256"] for way in runs.values() for r in way}) != 1:
         fail(name, "its output depends on the pages", "run it by hand")
-    result = {"name": name, "arguments": arguments, "recorded": recorded, "budget_bytes": budget,
-              "chosen": [f"{m['category']['function']}:{m['category']['line']}" for m in report["mappings"] if m["chosen"]]}
     for way, all_runs in runs.items():
         user = [r["user_seconds"] for r in all_runs]
         result[way] = {"user_seconds": statistics.median(user), "user_spread": max(user) - min(user),
@@ -85,25 +127,32 @@ def kept(result):
     return (result["base"]["user_seconds"] - result["selective"]["user_seconds"]) / saved
 
 
+def kept_of_count(counted):
+    saved = counted["base"]["cycles"] - counted["all"]["cycles"]
+    return (counted["base"]["cycles"] - counted["selective"]["cycles"]) / saved if saved > 0 else None
+
+
 def share(result, way):
     return result[way]["superpages"] * bench.SUPERPAGE_BYTES / result[way]["peak_rss_bytes"]
 
 
 def text(report):
-    lines = ["| program | base pages | everything on superpages | selective | of the gain | memory on superpages | chosen |",
-             "|---|---|---|---|---|---|---|"]
+    lines = ["| program | base pages | everything on superpages | selective | of the gain, counted | timed | memory on superpages | chosen |",
+             "|---|---|---|---|---|---|---|---|"]
     for r in report["programs"]:
-        part = kept(r)
+        parts = ["-" if part is None else f"{100 * part:.0f} %" for part in (kept_of_count(r["counted"]), kept(r))]
         cells = [f"{r[way]['user_seconds']:.2f} s + {r[way]['system_seconds']:.2f} s" for way in ("base", "all", "selective")]
-        lines.append(f"| {r['name']} | {' | '.join(cells)} | {'-' if part is None else f'{100 * part:.0f} %'} | "
-                     f"{100 * share(r, 'all'):.1f} % → {100 * share(r, 'selective'):.2f} % | {', '.join(r['chosen']) or '-'} |")
+        lines.append(f"| {r['name']} | {' | '.join(cells)} | {' | '.join(parts)} | "
+                     f"{100 * share(r, 'all'):.1f} % → {100 * share(r, 'selective'):.2f} % | {'; '.join(r['chosen']) or '-'} |")
     return "\n".join(lines)
 
 
 def page(report):
     """What docs/evaluation.md says: scripts/regen_docs.py puts it there."""
-    return (f"{text(report)}\n\nUser + least system time, medians of {report['runs']} runs in turn; the gain is of user time. Recorded with a "
-            f"smaller input, budget {100 * BUDGET_SHARE:g} % of the memory. Machine {report['machine']}. "
+    return (f"{text(report)}\n\nUser + least system time, medians of {report['runs']} runs in turn; the gain timed is of user time, - where that "
+            "of everything is within the spread of base pages' own times. Counted: misses and first touches of one pass over the large input "
+            "in exact TLBs, priced with the machine's curve; a gain above 100 % is what everything else loses by its superpages. Recorded "
+            f"with a smaller input, budget {100 * BUDGET_SHARE:g} % of the memory. Machine {report['machine']}. "
             "Made by `scripts/selective.py --record`.")
 
 
@@ -111,31 +160,39 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--clang", default="clang-22")
+    parser.add_argument("--symbolizer", default="llvm-symbolizer-22")
     parser.add_argument("--machine", default="native", help="whose TLB the choice is for (default native)")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("-p", "--program", action="append", metavar="NAME")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--count", action="store_true", help="run no program for its time: keep the recorded times")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results there")
     parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
     build = options.build.resolve()
     tools = {"clang": shutil.which(options.clang), "smalloc": build / "bin/smalloc", "plugin": build / "lib/SmallocPlugin.so",
-             "library": build / "lib/libsmalloc.so"}
+             "library": build / "lib/libsmalloc.so", "symbolizer": shutil.which(options.symbolizer)}
     for name, path in tools.items():
         if not path or not Path(path).exists():
-            fail(path or options.clang, "not found", "cmake --build build" if name != "clang" else "--clang NAME")
+            fail(path or name, "not found", "cmake --build build" if name not in ("clang", "symbolizer") else f"--{name} NAME")
     known = [program[0] for program in PROGRAMS]
     if unknown := set(options.program or []) - set(known):
         fail(", ".join(sorted(unknown)), "no such program", "-p with one of " + ", ".join(known))
+    path, old = ROOT / "benchmarks/results/selective.json", {"runs": options.runs, "programs": []}
+    if options.count:
+        if options.quick or not path.exists():
+            fail("--count", "--quick has no recorded times" if options.quick else f"{path} is not there", "selective.py --record")
+        old = json.loads(path.read_text(encoding="utf-8"))
+    times = {r["name"]: r for r in old["programs"]}
     with tempfile.TemporaryDirectory() as folder:
-        programs = [measure(name, quick if options.quick else arguments, quick if options.quick else recorded, options, tools, Path(folder))
-                    for name, arguments, quick, recorded in PROGRAMS if not options.program or name in options.program]
-    report = {"schema": "smalloc.selective/1", "machine": options.machine, "runs": 1 if options.quick else options.runs, "programs": programs}
+        programs = [measure(program, times.get(program[0]), options, tools, Path(folder))
+                    for program in PROGRAMS if not options.program or program[0] in options.program]
+    report = {"schema": "smalloc.selective/2", "machine": options.machine, "runs": 1 if options.quick else old["runs"], "programs": programs}
     document = json.dumps(report, indent=1) + "\n"
     if options.json:
         options.json.write_text(document, encoding="utf-8")
     if options.record and not options.program and not options.quick:
-        (ROOT / "benchmarks/results/selective.json").write_text(document, encoding="utf-8")
+        path.write_text(document, encoding="utf-8")
     print(text(report))
     return 0
 
