@@ -277,20 +277,31 @@ void PointerOrigins::dropInside(SmallVectorImpl<const CallBase *> &Sites) const 
     erase_if(Sites, [&](const CallBase *Site) { return Inside.contains(Site); });
 }
 
+const SmallVector<unsigned, 4> &PointerOrigins::heldBy(unsigned ObjectIndex) const {
+  std::unique_ptr<SmallVector<unsigned, 4>> &Known = Held[ObjectIndex];
+  if (Known)
+    return *Known;
+  Known = std::make_unique<SmallVector<unsigned, 4>>();
+  LocationSet Seen;
+  for (auto &[Offset, Field] : Objects[ObjectIndex].Offsets)
+    for (LocationId L : Nodes[representative(Locations[Field].Contents)].Points)
+      if (unsigned O = Locations[L].ObjectIndex; Objects[O].Site && Seen.insert(O))
+        Known->push_back(O);
+  return *Known;
+}
+
 SmallVector<const CallBase *, 4> PointerOrigins::contentsOf(const Value *Pointer) const {
   SmallVector<const CallBase *, 4> Result;
   auto It = ValueNodes.find(Pointer);
   if (OutOfBudget || It == ValueNodes.end())
     return Result;
-  LocationSet Seen;
+  LocationSet Seen, Found;
   for (LocationId L : Nodes[representative(It->second)].Points) {
     if (L == UnknownLoc || !Seen.insert(Locations[L].ObjectIndex))
       continue;
-    for (auto &[Offset, Field] : Objects[Locations[L].ObjectIndex].Offsets)
-      for (LocationId Held : Nodes[representative(Locations[Field].Contents)].Points)
-        if (const CallBase *Site = Objects[Locations[Held].ObjectIndex].Site;
-            Site && !is_contained(Result, Site))
-          Result.push_back(Site);
+    for (unsigned O : heldBy(Locations[L].ObjectIndex))
+      if (Found.insert(O))
+        Result.push_back(Objects[O].Site);
   }
   dropInside(Result);
   return Result;

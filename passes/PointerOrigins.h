@@ -26,6 +26,7 @@
 #include "llvm/IR/Module.h"
 #include <deque>
 #include <map>
+#include <memory>
 
 namespace llvm {
 class TargetLibraryInfo;
@@ -121,6 +122,11 @@ private:
   NodeId representative(NodeId N) const;
   void collapseCycles();
   void join(llvm::ArrayRef<NodeId> Cycle);
+
+  /// Sites' objects whose pointers are in any field of that one, as they are found. Many pointers point to the same few objects,
+  /// whose fields hold much: each object is asked once, when all is solved.
+  const llvm::SmallVector<unsigned, 4> &heldBy(unsigned ObjectIndex) const;
+  mutable llvm::DenseMap<unsigned, std::unique_ptr<llvm::SmallVector<unsigned, 4>>> Held;
 
   /// Where a context may have made the object, the allocations inside its function are not told as well.
   void dropInside(llvm::SmallVectorImpl<const llvm::CallBase *> &Sites) const;
