@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < n / 8; i++)
     a[i] = i;
   long huge = 0, threads = 0, wanted = argc > 1 ? 0 : 40000;
-  for (int rounds = 0; rounds < 600; rounds++) {
+  for (int rounds = 0; rounds < (wanted ? 600 : 60); rounds++) {
     for (int i = 0; i < 3000000; i++) {
       x = x * 6364136223846793005ul + 1442695040888963407ul;
       s += a[(x >> 20) % (n / 8)];
