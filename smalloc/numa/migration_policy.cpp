@@ -370,8 +370,8 @@ bool MigrationPolicy::admit(Move &move, uint64_t &pages_left) {
 
 size_t MigrationPolicy::plan(Unit *const *units, size_t count, Move *out, size_t capacity) {
   counters_.intervals++;
-  judge_trials();
   sum_loads(units, count);
+  judge_trials();
   size_t n = 0;
   for (size_t u = 0; u < count; u++) {
     Unit &unit = *units[u];
@@ -471,19 +471,29 @@ void MigrationPolicy::forget(const Unit &unit) {
       i++;
 }
 
-/// What did the moves of the last interval bring in this one? A broken promise stops all moves for a
+/// What the accesses of an interval take at least, as the samples tell.
+double MigrationPolicy::interval_ns() const {
+  double samples = 0, least = latency(0, 0);
+  for (unsigned n = 0; n < topology_.nodes; n++) {
+    samples += load_[n];
+    least = std::min(least, latency(n, n));
+  }
+  return accesses(samples) * least;
+}
+
+/// What did the moves of the last intervals bring in this one? A broken promise stops all moves for a
 /// while, twice as long each time: a program whose pages wander pays for a few tries, not for ever.
 void MigrationPolicy::judge_trials() {
   if (pause_ > 0) {
     trial_count_ = 0;
+    evidence_ = {};
     if (--pause_ == 0)
       trust_ = 0.25;
     return;
   }
   // A page that nobody used meanwhile says nothing about its new place: it is asked again, three times.
   constexpr unsigned kMostWaits = 3;
-  double real = 0, promised = 0, seen = 0;
-  unsigned waiting = 0, judged = 0;
+  unsigned waiting = 0;
   for (unsigned i = 0; i < trial_count_; i++) {
     Trial t = trials_[i];
     const double near = static_cast<double>(count_of(*t.unit, t.page, t.to, 256)) - t.to_count;
@@ -495,27 +505,35 @@ void MigrationPolicy::judge_trials() {
         trials_[waiting++] = t;
       continue;
     }
-    promised += t.saved_ns;
-    seen += std::max(near, 0.0) + std::max(far, 0.0);
+    evidence_.promised_ns += t.saved_ns;
+    evidence_.seen += std::max(near, 0.0) + std::max(far, 0.0);
     // A page speaks for what was promised of it: one that is hot and goes wrong must not outvote all others.
     const double saved =
         (near - far) * options_.sample_period * (latency(t.to, t.from) - latency(t.to, t.to));
-    real += std::clamp<double>(saved, -t.saved_ns, t.saved_ns);
-    judged++;
+    evidence_.saved_ns += std::clamp<double>(saved, -t.saved_ns, t.saved_ns);
+    evidence_.judged++;
   }
   constexpr double kConclusiveSamples = 16;
   constexpr unsigned kConclusiveTrials = 4; // what fewer pages cost is not worth a pause of all
-  if (seen >= kConclusiveSamples && judged >= kConclusiveTrials && promised > 0) {
-    double kept = std::clamp(real / promised, 0.0, 1.0);
+  // Nor is what promised to save next to nothing: the first pages to move are the hottest, often those that all nodes share.
+  constexpr double kConclusiveShare = 0.01; // of the time that all accesses take
+  if (evidence_.seen >= kConclusiveSamples && evidence_.judged >= kConclusiveTrials &&
+      evidence_.promised_ns > kConclusiveShare * interval_ns()) {
+    double kept = std::clamp(evidence_.saved_ns / evidence_.promised_ns, 0.0, 1.0);
     trust_ = (trust_ + kept) / 2;
+    evidence_ = {};
     constexpr double kBroken = 0.1, kWell = 0.5;
     if (kept < kBroken) {
       failures_ = std::min(failures_ + 1, 8u);
-      pause_ = 4u << failures_;
+      pause_ = 2u << failures_;
       trust_ = 0;
     } else if (kept > kWell) {
       failures_ = 0;
     }
+  } else { // little trust lets too little move to tell whether it is right: it comes back
+    constexpr double kBack = 1.0 / 8;
+    trust_ += (1 - trust_) * kBack;
+    evidence_.age();
   }
   // More moves than trials last time: look at every so manieth of them.
   trial_stride_ = 1 + carried_ / kTrials;

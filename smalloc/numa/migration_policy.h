@@ -165,6 +165,11 @@ private:
     float saved_ns; ///< promised, per interval
     uint8_t waited; ///< intervals in which nobody used the page
   };
+  /// What trials have shown since trust last changed by it; what was shown an interval earlier counts half.
+  struct Evidence {
+    double promised_ns = 0, saved_ns = 0, seen = 0, judged = 0;
+    void age() { promised_ns /= 2, saved_ns /= 2, seen /= 2, judged /= 2; }
+  };
   static constexpr unsigned kTrials = 1024;
   static constexpr uint16_t kWholeUnit = kPagesPerUnit;
   /// What the aged counts of this page, or of all of the unit, will be; 256: what they are.
@@ -174,6 +179,7 @@ private:
   double latency(unsigned from, unsigned to) const { return latency_[from][to]; }
   double accesses(double counts) const; ///< per interval, that so many aged counts stand for
   double horizon() const;
+  double interval_ns() const;
   Best best_home(const PageCounts &page) const;
   Best best_home(const double *by_node, uint8_t home) const;
   double benefit(double saved_ns, double cost_ns) const;
@@ -207,6 +213,7 @@ private:
   double issued_[kMaxNodes] = {}; ///< samples asked for by each node, aged
   uint64_t free_bytes_[kMaxNodes] = {};
   Trial trials_[kTrials];
+  Evidence evidence_;
   unsigned trial_count_ = 0;
   uint64_t trial_stride_ = 1, carried_ = 0;
   double trust_ = 1;

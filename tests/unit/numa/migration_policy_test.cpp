@@ -304,6 +304,28 @@ TEST(MigrationPolicy, OneWanderingPageDoesNotStopTheOthers) {
     ASSERT_EQ(m.unit[0]->page[p].home(), 1) << p;
 }
 
+// The first pages to move are hot ones that nodes use in turn, and bring nothing; they are little of all that is used. Those whose user
+// is another for good must move all the same, though each of them saves little.
+TEST(MigrationPolicy, FewWanderingPagesAtFirstDoNotStopTheOthers) {
+  PolicyOptions o = options();
+  o.sample_period = 10;
+  FakeMachine m(fake_topology(2), o);
+  for (unsigned i = 0; i < 30; i++) {
+    for (unsigned p = 0; p < 6; p++)
+      m.access(0, p, i % 2 ? 0 : 1, 40);
+    for (unsigned p = 100; p < 400; p++)
+      m.access(0, p, 0, 200);
+    if (i >= 4)
+      for (unsigned p = 400; p < kPagesPerUnit; p++)
+        m.access(0, p, 1, 4);
+    m.interval();
+  }
+  unsigned moved = 0;
+  for (unsigned p = 400; p < kPagesPerUnit; p++)
+    moved += m.unit[0]->page[p].home() == 1;
+  EXPECT_EQ(moved, kPagesPerUnit - 400);
+}
+
 TEST(MigrationPolicy, ForgetsUnitsThatAreGone) {
   FakeMachine m(fake_topology(2), options(), 2);
   for (unsigned p = 0; p < 64; p++)
