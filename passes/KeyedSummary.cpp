@@ -96,6 +96,12 @@ uint64_t KeyNames::resultKey(const Function &F) {
   return key("result of " + F.getName() + ownOf(F),
              [&] { return ("result of " + F.getName()).str(); });
 }
+/// What the function that a pointer at \p Place points to gets as an argument.
+uint64_t KeyNames::throughKey(uint64_t Place, unsigned K) {
+  return key("argument " + Twine(K) + " through " + utohexstr(Place), [&] {
+    return ("argument " + Twine(K + 1) + " of what is called through " + Names.lookup(Place)).str();
+  });
+}
 /// What tells a name that only this unit knows from the same name in others.
 std::string KeyNames::ownOf(const GlobalValue &G) {
   return G.hasLocalLinkage() ? ' ' + M.getSourceFileName() : std::string();
@@ -313,6 +319,23 @@ const Value *KeyNames::throughPlace(const CallBase &Call) {
   return Called;
 }
 
+/// The names by which other units know argument \p K of what \p Call calls.
+SmallVector<uint64_t, 2> KeyNames::namesOfArgument(const CallBase &Call, unsigned K) {
+  const Function *Callee;
+  if (outsiders(Call, Callee))
+    return {argumentKey(*Callee, K)};
+  SmallVector<uint64_t, 2> Keys;
+  if (Callee || Call.isInlineAsm())
+    return Keys;
+  for (const Function *Reached : Origins.calleesOf(Call))
+    if (isExported(*Reached) && K < Reached->arg_size())
+      Keys.push_back(argumentKey(*Reached, K));
+  for (KeyRoot Place : rootsOf(Call.getCalledOperand()))
+    if (!Place.Contents)
+      Keys.push_back(throughKey(Place.Key, K));
+  return Keys;
+}
+
 void KeyNames::walk(const Value *V, Roots &Out, SmallPtrSetImpl<const Value *> &Seen) {
   auto Add = [&](KeyRoot R) {
     if (Out.size() < MaxRoots && !is_contained(Out, R))
@@ -337,6 +360,8 @@ void KeyNames::walk(const Value *V, Roots &Out, SmallPtrSetImpl<const Value *> &
           if (auto *Call = dyn_cast<CallBase>(U.getUser());
               Call && Call->isCallee(&U) && A->getArgNo() < Call->arg_size())
             Stack.push_back(Call->getArgOperand(A->getArgNo()));
+        for (const CallBase *Call : Origins.indirectCallsOf(F))
+          Stack.push_back(Call->getArgOperand(A->getArgNo()));
       }
     } else if (auto *Call = dyn_cast<CallBase>(At)) {
       const Function *Callee = nullptr;
@@ -355,6 +380,9 @@ void KeyNames::walk(const Value *V, Roots &Out, SmallPtrSetImpl<const Value *> &
               Return && Return->getReturnValue() &&
               Return->getReturnValue()->getType()->isPointerTy())
             Stack.push_back(Return->getReturnValue());
+      for (const Function *Reached : Origins.calleesOf(*Call))
+        if (isExported(*Reached))
+          Add({resultKey(*Reached), false});
       // What a pointer to a function returns is what its memory holds.
       if (const Value *Through = Callee ? nullptr : throughPlace(*Call)) {
         Roots Of;
@@ -418,11 +446,16 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
     if (!V->getType()->isPointerTy() || isa<ConstantPointerNull, UndefValue>(V))
       return;
     const unsigned ToFlag = To.Contents ? SMALLOC_FLOW_TO_CONTENTS : 0;
-    if (auto *F = dyn_cast<Function>(V)) { // what it returns is what its memory holds
-      if (F->getReturnType()->isPointerTy())
+    for (const Function *F : Origins.functionsOf(V)) {
+      if (F->getReturnType()->isPointerTy()) // what it returns is what its memory holds
         Emit(OfKeys, resultKey(*F), To.Key, SMALLOC_FLOW_TO_CONTENTS);
-      return;
+      if (!To.Contents && isExported(*F))
+        for (const Argument &A : F->args())
+          if (A.getType()->isPointerTy())
+            Emit(OfKeys, throughKey(To.Key, A.getArgNo()), argumentKey(*F, A.getArgNo()), 0);
     }
+    if (isa<Function>(V))
+      return;
     for (const CallBase *Site : Origins.originsOf(V).Sites)
       Emit(Out.Flows, NodeOf(Site), To.Key, ToFlag);
     if (!To.Contents)
@@ -464,18 +497,17 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
               Emit(Out.Flows, NodeOf(Call), Field, SMALLOC_FLOW_TO_CONTENTS);
           }
         const Function *Callee;
-        if (!outsiders(*Call, Callee))
-          continue;
         // What another unit's wrapper stores in the memory that it returns.
-        if (Wrappers.isContext(*Call) && Callee->isDeclaration())
+        if (outsiders(*Call, Callee) && Wrappers.isContext(*Call) && Callee->isDeclaration())
           Emit(OfKeys, resultKey(*Callee), NodeOf(Call),
                SMALLOC_FLOW_FROM_CONTENTS | SMALLOC_FLOW_TO_CONTENTS);
         for (unsigned K = 0; K < Call->arg_size(); ++K)
-          if (const Value *Argument = Call->getArgOperand(K); Argument->getType()->isPointerTy()) {
-            FlowInto(Argument, {argumentKey(*Callee, K), false});
-            if (uint64_t Field = fieldBlock(Argument))
-              Emit(OfKeys, Field, argumentKey(*Callee, K), 0);
-          }
+          if (const Value *Argument = Call->getArgOperand(K); Argument->getType()->isPointerTy())
+            for (uint64_t Key : namesOfArgument(*Call, K)) {
+              FlowInto(Argument, {Key, false});
+              if (uint64_t Field = fieldBlock(Argument))
+                Emit(OfKeys, Field, Key, 0);
+            }
       } else if (auto *Return = dyn_cast<ReturnInst>(&I)) {
         if (Returns && Return->getReturnValue())
           FlowInto(Return->getReturnValue(), {resultKey(F), false});

@@ -75,6 +75,7 @@ private:
   uint64_t key(const llvm::Twine &Exact, llvm::function_ref<std::string()> Name);
   uint64_t argumentKey(const llvm::Function &F, unsigned K);
   uint64_t resultKey(const llvm::Function &F);
+  uint64_t throughKey(uint64_t Place, unsigned K);
   uint64_t otherwiseKey(const llvm::Function &F);
   uint64_t globalKey(const llvm::GlobalVariable &G, int64_t Offset);
   uint64_t blockKey(const llvm::Value &Object);
@@ -89,6 +90,7 @@ private:
   const llvm::Value *throughPlace(const llvm::CallBase &Call);
   void walk(const llvm::Value *V, Roots &Out, llvm::SmallPtrSetImpl<const llvm::Value *> &Seen);
   bool outsiders(const llvm::CallBase &Call, const llvm::Function *&Callee);
+  llvm::SmallVector<uint64_t, 2> namesOfArgument(const llvm::CallBase &Call, unsigned K);
 
   llvm::Module &M;
   const PointerOrigins &Origins;

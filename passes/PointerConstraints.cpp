@@ -62,9 +62,6 @@ bool keepsNoPointer(StringRef Name) {
   return Name.starts_with("_ZdlPv") || Name.starts_with("_ZdaPv") || is_contained(Names, Name);
 }
 
-/// Every caller is visible: no other unit and no indirect call can reach \p F.
-bool allCallersKnown(const Function &F) { return F.hasLocalLinkage() && !F.hasAddressTaken(); }
-
 } // namespace
 
 PointerOrigins::NodeId PointerOrigins::nodeOf(const Value *V) {
@@ -72,8 +69,13 @@ PointerOrigins::NodeId PointerOrigins::nodeOf(const Value *V) {
     return It->second;
   NodeId N = newNode();
   ValueNodes[V] = N;
-  if (isa<ConstantPointerNull, UndefValue>(V) || isa<Function>(V))
+  if (isa<ConstantPointerNull, UndefValue>(V))
     return N;
+  if (auto *F = dyn_cast<Function>(V)) {
+    if (!Coarse && !F->isIntrinsic())
+      addPoints(N, functionLocation(*F));
+    return N;
+  }
   if (auto *A = dyn_cast<GlobalAlias>(V)) {
     addCopy(nodeOf(A->getAliasee()), N);
   } else if (isa<GlobalVariable>(V) && !Coarse) {
@@ -99,26 +101,24 @@ PointerOrigins::NodeId PointerOrigins::nodeOf(const Value *V) {
   return N;
 }
 
-void PointerOrigins::collectInitializer(NodeId Address, const Constant *C, int64_t Offset,
+void PointerOrigins::collectInitializer(unsigned ObjectIndex, const Constant *C, int64_t Offset,
                                         const DataLayout &DL) {
-  if (isa<ConstantPointerNull, UndefValue, ConstantAggregateZero, ConstantData>(C) ||
-      isa<Function>(C))
+  if (isa<ConstantPointerNull, UndefValue, ConstantAggregateZero, ConstantData>(C))
     return;
   if (C->getType()->isPointerTy()) {
-    NodeId At = newNode();
-    addShift(Address, At, Offset);
-    addStore(nodeOf(C), At);
+    const NodeId Held = nodeOf(C);
+    storeTo(Held, locationOf(ObjectIndex, Offset));
     return;
   }
   if (auto *S = dyn_cast<ConstantStruct>(C)) {
     const StructLayout *SL = DL.getStructLayout(S->getType());
     for (unsigned I = 0; I < S->getNumOperands(); ++I)
-      collectInitializer(Address, S->getOperand(I),
+      collectInitializer(ObjectIndex, S->getOperand(I),
                          Offset + static_cast<int64_t>(SL->getElementOffset(I)), DL);
   } else if (auto *A = dyn_cast<ConstantArray>(C)) {
     int64_t Step = static_cast<int64_t>(DL.getTypeAllocSize(A->getType()->getElementType()));
     for (unsigned I = 0; I < A->getNumOperands(); ++I)
-      collectInitializer(Address, A->getOperand(I), Offset + Step * I, DL);
+      collectInitializer(ObjectIndex, A->getOperand(I), Offset + Step * I, DL);
   }
 }
 
@@ -126,9 +126,9 @@ void PointerOrigins::collectGlobals(Module &M) {
   for (GlobalVariable &G : M.globals()) {
     if (G.getName().starts_with("llvm."))
       continue;
-    NodeId N = nodeOf(&G);
+    nodeOf(&G);
     if (G.hasInitializer())
-      collectInitializer(N, G.getInitializer(), 0, M.getDataLayout());
+      collectInitializer(ObjectOf[&G], G.getInitializer(), 0, M.getDataLayout());
     // Another unit may read and write it.
     if (!G.hasLocalLinkage() && !(G.isConstant() && G.hasInitializer()))
       addPoints(World, locationOf(ObjectOf[&G], 0));
@@ -136,15 +136,10 @@ void PointerOrigins::collectGlobals(Module &M) {
 }
 
 void PointerOrigins::collectFunction(Function &F, const TargetLibraryInfo &TLI) {
-  if (!allCallersKnown(F))
-    for (Argument &A : F.args())
-      if (carriesPointer(A.getType()))
-        addPoints(nodeOf(&A), UnknownLoc);
-  NodeId Return = ReturnNodes.try_emplace(&F, 0).first->second;
-  if (!Return)
-    ReturnNodes[&F] = Return = newNode();
-  if (!allCallersKnown(F))
-    addCopy(Return, World);
+  // Where no other unit can call it, and its address does not leave (markEscaped()), all its callers are visible.
+  if (!F.hasLocalLinkage() || (F.hasAddressTaken() && (Coarse || !addressIsSeen(F))))
+    openToWorld(F);
+  const NodeId Return = returnOf(F);
   for (Instruction &I : instructions(F)) {
     if (auto *Call = dyn_cast<CallBase>(&I)) {
       collectCall(*Call, TLI);
@@ -281,20 +276,12 @@ void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
   if (Callee && Callee->getName() == "__smalloc_v1_touch")
     return; // our own promotion point keeps nothing
   if (Callee && !Callee->isDeclaration() && !Callee->isInterposable()) {
-    for (unsigned I = 0; I < Call.arg_size(); ++I) {
-      if (!carriesPointer(Call.getArgOperand(I)->getType()))
-        continue;
-      if (I < Callee->arg_size())
-        addCopy(nodeOf(Call.getArgOperand(I)), nodeOf(Callee->getArg(I)));
-      else
-        addCopy(nodeOf(Call.getArgOperand(I)), World); // variadic part
-    }
-    if (GivesPointer) {
-      NodeId Return = ReturnNodes.try_emplace(Callee, 0).first->second;
-      if (!Return)
-        ReturnNodes[Callee] = Return = newNode();
-      addCopy(Return, nodeOf(&Call));
-    }
+    bindCallee(Call, *Callee);
+    return;
+  }
+  if (!Callee && !Coarse && !Call.isInlineAsm()) {
+    IndirectCallOf[&Call] = static_cast<unsigned>(IndirectCalls.size());
+    IndirectCalls.push_back({&Call, nodeOf(Call.getCalledOperand())});
     return;
   }
   LibFunc Known;
@@ -306,16 +293,55 @@ void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
     bindThreadStart(Call, *Callee);
   if (Callee && bindContainerLink(Call, *Callee))
     return;
+  passToUnknown(Call, Callee, &TLI);
+}
+
+PointerOrigins::NodeId PointerOrigins::returnOf(const Function &F) {
+  NodeId Return = ReturnNodes.try_emplace(&F, 0).first->second;
+  if (!Return)
+    ReturnNodes[&F] = Return = newNode();
+  return Return;
+}
+
+/// Code that the unit does not show may call \p F.
+void PointerOrigins::openToWorld(const Function &F) {
+  for (const Argument &A : F.args())
+    if (carriesPointer(A.getType()))
+      addPoints(nodeOf(&A), UnknownLoc);
+  addCopy(returnOf(F), World);
+}
+
+/// What \p Call hands to \p Callee, a function of the unit, and back.
+void PointerOrigins::bindCallee(const CallBase &Call, const Function &Callee) {
+  for (unsigned I = 0; I < Call.arg_size(); ++I) {
+    if (!carriesPointer(Call.getArgOperand(I)->getType()))
+      continue;
+    if (I < Callee.arg_size())
+      addCopy(nodeOf(Call.getArgOperand(I)), nodeOf(Callee.getArg(I)));
+    else
+      addCopy(nodeOf(Call.getArgOperand(I)), World); // variadic part
+  }
+  if (carriesPointer(Call.getType()))
+    addCopy(returnOf(Callee), nodeOf(&Call));
+}
+
+/// What \p Call hands to code that the unit does not show (\p Callee, with \p TLI, if it has a name), and back.
+void PointerOrigins::passToUnknown(const CallBase &Call, const Function *Callee,
+                                   const TargetLibraryInfo *TLI) {
+  const bool GivesPointer = carriesPointer(Call.getType());
+  LibFunc Known = NumLibFuncs;
+  const bool Library = Callee && TLI->getLibFunc(*Callee, Known);
   for (unsigned I = 0; I < Call.arg_size(); ++I) {
     if (!carriesPointer(Call.getArgOperand(I)->getType()))
       continue;
     if (GivesPointer && Call.paramHasAttr(I, Attribute::Returned))
       addCopy(nodeOf(Call.getArgOperand(I)), nodeOf(&Call));
     // Library functions that return their argument (strcpy, strcat) keep no copy of it.
-    if (Callee && Call.paramHasAttr(I, Attribute::Returned) && TLI.getLibFunc(*Callee, Known))
+    if (Library && Call.paramHasAttr(I, Attribute::Returned))
       continue;
-    // A pointer that only the result carries (strcpy, strchr) stays in the unit.
-    if (capturesAnything(Call.getCaptureInfo(I).getOtherComponents()))
+    // A pointer that only the result carries (strcpy, strchr) stays in the unit. qsort keeps no pointer, but calls its last.
+    if (capturesAnything(Call.getCaptureInfo(I).getOtherComponents()) ||
+        (Known == LibFunc_qsort && I == 3))
       addCopy(nodeOf(Call.getArgOperand(I)), World);
     else if (GivesPointer && capturesAnything(Call.getCaptureInfo(I).getRetComponents()))
       addShift(nodeOf(Call.getArgOperand(I)), nodeOf(&Call), AnyOffset);

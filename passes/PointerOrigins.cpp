@@ -11,6 +11,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Support/ModRef.h"
+#include <utility>
 
 using namespace llvm;
 
@@ -39,6 +40,8 @@ PointerOrigins::PointerOrigins(Module &M, GetTLI TLI, const AllocationWrappers &
   ValueNodes.clear();
   ReturnNodes.clear();
   ObjectOf.clear();
+  IndirectCallOf.clear();
+  IndirectCalls.clear();
   NamedFields.clear();
   build(M, TLI);
 }
@@ -58,9 +61,10 @@ void PointerOrigins::build(Module &M, GetTLI TLI) {
   for (Function &F : M)
     if (!F.isDeclaration())
       bindCallbacks(F);
-  solve();
-  if (!OutOfBudget && !Coarse)
-    markEscaped();
+  NextLook = Budget;
+  do
+    solve();
+  while (!OutOfBudget && !Coarse && (bindIndirectCalls() || markEscaped()));
 }
 
 PointerOrigins::NodeId PointerOrigins::newNode() {
@@ -181,7 +185,6 @@ void PointerOrigins::storeTo(NodeId From, LocationId L) {
 }
 
 void PointerOrigins::solve() {
-  NextLook = Budget;
   while (!Worklist.empty()) {
     if (Budget <= NextLook)
       collapseCycles();
@@ -226,7 +229,8 @@ void PointerOrigins::solve() {
   }
 }
 
-void PointerOrigins::markEscaped() {
+/// True if something has escaped that had not before.
+bool PointerOrigins::markEscaped() {
   // What the world can reach through any field of what it holds is the world's as well.
   SmallVector<unsigned, 16> Stack;
   LocationSet Seen;
@@ -241,14 +245,24 @@ void PointerOrigins::markEscaped() {
     for (auto &[Offset, L] : Objects[O].Offsets)
       Visit(Nodes[representative(Locations[L].Contents)].Points);
   }
-  for (unsigned O : Seen)
-    for (auto &[Offset, L] : Objects[O].Offsets)
+  bool More = false;
+  for (unsigned I : Seen) {
+    Object &O = Objects[I];
+    if (std::exchange(O.Escaped, true))
+      continue;
+    More = true;
+    for (auto &[Offset, L] : O.Offsets)
       addPoints(World, L);
-  // What unknown code stores into an escaped object is unknown: fields read from it may be anything.
-  for (unsigned O : Seen)
-    for (auto &[Offset, L] : Objects[O].Offsets)
+    if (O.Code) {
+      if (auto *F = cast<Function>(O.Origin); F->hasLocalLinkage())
+        openToWorld(*F);
+      continue;
+    }
+    // What unknown code stores into an escaped object is unknown: fields read from it may be anything.
+    for (auto &[Offset, L] : O.Offsets)
       addPoints(Locations[L].Contents, UnknownLoc);
-  solve();
+  }
+  return More;
 }
 
 PointerOrigins::Answer PointerOrigins::originsOf(const Value *Pointer) const {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides which allocation sites of the unit an address may point into, through SSA, arguments and returns, struct
-// fields, globals, arrays of pointers, and callbacks (OpenMP, pthread_create, qsort).
+// fields, globals, arrays of pointers, callbacks (OpenMP, pthread_create), and calls through pointers (IndirectCalls.cpp).
 //
 // Andersen's inclusion constraints (Andersen 1994), field-sensitive by constant byte offset (Pearce, Kelly and Hankin 2004),
 // solved with a worklist and difference propagation. The answer steers an estimate, it proves nothing: what unknown
@@ -27,6 +27,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <vector>
 
 namespace llvm {
 class TargetLibraryInfo;
@@ -59,6 +60,13 @@ public:
   /// True if code outside of the unit can get the site's pointer.
   bool escapes(const llvm::CallBase *Site) const;
 
+  /// Functions that \p Pointer may point to; none if there are too many to tell.
+  llvm::SmallVector<const llvm::Function *, 2> functionsOf(const llvm::Value *Pointer) const;
+  /// Functions that \p Call reaches through a pointer, as far as the unit shows; other units' among them.
+  llvm::ArrayRef<const llvm::Function *> calleesOf(const llvm::CallBase &Call) const;
+  /// Calls through pointers that reach \p F, in program order.
+  llvm::SmallVector<const llvm::CallBase *, 2> indirectCallsOf(const llvm::Function &F) const;
+
   bool gaveUp() const { return OutOfBudget; }
   /// Fields were told apart by their type's name only.
   bool coarse() const { return Coarse; }
@@ -71,6 +79,8 @@ private:
   struct Object {
     const llvm::Value *Origin = nullptr; ///< site call, global, alloca; null: the unknown world
     const llvm::CallBase *Site = nullptr;
+    bool Code = false;    ///< a function
+    bool Escaped = false; ///< what it holds was handed to the world
     llvm::SmallVector<std::pair<int64_t, LocationId>, 4> Offsets;
     llvm::SmallSetVector<NodeId, 2> ReadAll;  ///< nodes that read any field
     llvm::SmallSetVector<NodeId, 2> WroteAll; ///< nodes stored to an unknown field
@@ -88,6 +98,13 @@ private:
     llvm::SmallVector<std::pair<NodeId, NodeId>, 1>
         NamedLoads; ///< named field, target: if the address is unknown
     bool Queued = false;
+  };
+  struct IndirectCall {
+    const llvm::CallBase *Call;
+    NodeId Called;
+    unsigned Looked = 0; ///< places that it pointed to at the last look, and one
+    bool Unknown = false;
+    llvm::SmallVector<const llvm::Function *, 2> Bound = {};
   };
 
   NodeId newNode();
@@ -107,10 +124,18 @@ private:
 
   void build(llvm::Module &M, GetTLI TLI);
   void collectGlobals(llvm::Module &M);
-  void collectInitializer(NodeId Address, const llvm::Constant *C, int64_t Offset,
+  void collectInitializer(unsigned ObjectIndex, const llvm::Constant *C, int64_t Offset,
                           const llvm::DataLayout &DL);
   void collectFunction(llvm::Function &F, const llvm::TargetLibraryInfo &TLI);
   void collectCall(llvm::CallBase &Call, const llvm::TargetLibraryInfo &TLI);
+  void bindCallee(const llvm::CallBase &Call, const llvm::Function &Callee);
+  void passToUnknown(const llvm::CallBase &Call, const llvm::Function *Callee,
+                     const llvm::TargetLibraryInfo *TLI);
+  bool bindIndirectCalls();
+  static bool addressIsSeen(const llvm::Function &F);
+  void openToWorld(const llvm::Function &F);
+  LocationId functionLocation(const llvm::Function &F);
+  NodeId returnOf(const llvm::Function &F);
   void bindCallbacks(llvm::Function &F);
   void bindThreadStart(llvm::CallBase &Call, const llvm::Function &Callee);
   bool bindContainerLink(llvm::CallBase &Call, const llvm::Function &Callee);
@@ -118,7 +143,7 @@ private:
   NodeId namedField(const llvm::Instruction &Access);
   NodeId namedMemory(const llvm::Instruction &Access);
   void solve();
-  void markEscaped();
+  bool markEscaped();
   NodeId representative(NodeId N) const;
   void collapseCycles();
   void join(llvm::ArrayRef<NodeId> Cycle);
@@ -140,13 +165,15 @@ private:
   llvm::DenseMap<const llvm::Value *, NodeId> ValueNodes;
   llvm::DenseMap<const llvm::Function *, NodeId> ReturnNodes;
   llvm::DenseMap<const llvm::Value *, unsigned> ObjectOf;
+  std::vector<IndirectCall> IndirectCalls;
+  llvm::DenseMap<const llvm::CallBase *, unsigned> IndirectCallOf;
   /// Fields by name (struct type, offset): what is stored to a field of unknown memory, the same field gives back.
   llvm::DenseMap<std::pair<const llvm::Metadata *, uint64_t>, NodeId> NamedFields;
   NodeId World;          ///< what unknown code holds
   LocationId UnknownLoc; ///< the one location of the unknown world
   const llvm::DataLayout *Layout;
   unsigned Budget;
-  unsigned NextLook = 0; ///< budget at which cycles are looked for again
+  unsigned NextLook; ///< budget at which cycles are looked for again
   bool OutOfBudget = false;
   bool Coarse = false;
 };
