@@ -26,7 +26,7 @@ constexpr size_t MaxCallees = 16;
 /// Constants looked at that hold a function's address.
 constexpr size_t MaxHolders = 256;
 
-/// Another function would be called wrongly: the pointer does not point to it, whatever the analysis lost on the way.
+/// A call of another function is an error of the program, or something that the analysis has lost on the way.
 bool fits(const CallBase &Call, const Function &Callee) {
   const FunctionType *Type = Callee.getFunctionType();
   const unsigned Fixed = Type->getNumParams();
@@ -84,6 +84,7 @@ bool PointerOrigins::bindIndirectCalls() {
     if (At.Looked == Count + 1)
       continue;
     At.Looked = Count + 1;
+    Budget -= std::min(Budget, Count / 16);
     bool Unknown = Count == 0;
     SmallVector<const Function *, 8> Callees;
     for (LocationId L : Points) {
@@ -93,7 +94,15 @@ bool PointerOrigins::bindIndirectCalls() {
         continue;
       }
       auto *F = cast<Function>(O.Origin);
-      if (!fits(*At.Call, *F) || is_contained(Callees, F))
+      if (!fits(*At.Call, *F)) {
+        // Not bound, but who knows what a cast calls.
+        if (F->hasLocalLinkage()) {
+          openToWorld(*F);
+          More = true;
+        }
+        continue;
+      }
+      if (is_contained(Callees, F))
         continue;
       Callees.push_back(F);
       Unknown |= F->isDeclaration() || F->isInterposable();

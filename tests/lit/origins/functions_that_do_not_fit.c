@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Missing if this fails: a call through a table is taken to reach a function of another type or number of arguments.
+// Missing if this fails: a call through a table is not taken to reach a function of another type or number of arguments, whose
+// callers are then unknown.
 // RUN: %remarks %s 2>&1 | FileCheck %s
 // CHECK-NOT: picked at random
 // CHECK: malloc of n*8 bytes in 'f'
 // CHECK-NOT: picked at random
+// RUN: rm -rf %t && mkdir %t && %clang -O2 -fplugin-arg-smalloc-coverage=%t -c -o %t/o %s
+// RUN: %python -c "import glob, json; print(sorted(json.load(open(glob.glob('%t/*.json')[0]))['unnamed_in']))" | FileCheck --check-prefix=UNKNOWN %s
+// UNKNOWN: ['more', 'other', 'result']
 #include <stdlib.h>
 typedef void any(void);
 static double more(const double *a, const int *index, long m, long from) {
