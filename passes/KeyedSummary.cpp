@@ -423,7 +423,7 @@ std::vector<uint64_t> KeyNames::argumentsFromElsewhere() {
         const Value *V = Call->getArgOperand(K);
         if (!V->getType()->isPointerTy() || isa<ConstantPointerNull, UndefValue, Function>(V))
           continue;
-        PointerOrigins::Answer From = Origins.originsOf(V);
+        const PointerOrigins::Answer &From = Origins.originsOf(V);
         if (isa<AllocaInst, GlobalVariable>(getUnderlyingObject(V)) ||
             (From.Sites.empty() && !From.Unknown))
           if (uint64_t Key = argumentKey(*Callee, K); Seen.insert(Key).second)

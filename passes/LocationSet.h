@@ -65,8 +65,12 @@ public:
   /// Adds \p Others, and those of them that were not there to \p New as well; true if there were any.
   bool insert(const LocationSet &Others, LocationSet &New) {
     bool Any = false;
+    size_t At = 0;
     for (const Word &O : Others.Words) {
-      const size_t At = find(O.Index);
+      // Sets that meet have nearly the same words: the next one is mostly the one wanted.
+      if (At < Words.size() && Words[At].Index < O.Index && ++At < Words.size() &&
+          Words[At].Index < O.Index)
+        At = find(O.Index);
       if (At == Words.size() || Words[At].Index != O.Index) {
         Words.insert(Words.begin() + At, O);
         New.add(O);
@@ -78,6 +82,21 @@ public:
       }
     }
     return Any;
+  }
+
+  /// Hands each member that \p Wanted has as well to \p Take, in ascending order.
+  template <typename Function> void eachOf(const LocationSet &Wanted, Function Take) const {
+    size_t At = 0;
+    for (const Word &W : Wanted.Words) {
+      if (At < Words.size() && Words[At].Index < W.Index && ++At < Words.size() &&
+          Words[At].Index < W.Index)
+        At = find(W.Index);
+      if (At == Words.size())
+        return;
+      if (Words[At].Index == W.Index)
+        for (uint64_t Left = Words[At].Bits & W.Bits; Left; Left &= Left - 1)
+          Take(W.Index * 64 + static_cast<unsigned>(llvm::countr_zero(Left)));
+    }
   }
 
   /// In ascending order.

@@ -21,8 +21,8 @@ constexpr unsigned StepsANode = 8;
 } // namespace
 
 PointerOrigins::NodeId PointerOrigins::representative(NodeId N) const {
-  while (Nodes[N].Same != N)
-    N = Nodes[N].Same;
+  while (Same[N] != N)
+    N = Same[N] = Same[Same[N]]; // half the way for the next who asks
   return N;
 }
 
@@ -40,10 +40,10 @@ void PointerOrigins::join(ArrayRef<NodeId> Cycle) {
     One.Shifts.append(Other.Shifts);
     One.NamedLoads.append(Other.NamedLoads);
     Other = Node();
-    Other.Same = Into;
+    Same[N] = Into;
   }
   auto Unique = [](auto &List) {
-    llvm::sort(List);
+    std::sort(List.begin(), List.end()); // llvm::sort is qsort here
     List.erase(llvm::unique(List), List.end());
   };
   for (auto *List : {&One.Copies, &One.Loads, &One.Stores}) {
@@ -81,7 +81,7 @@ void PointerOrigins::collapseCycles() {
     Path.push_back({N, 0});
   };
   for (NodeId Root = 0; Root < Nodes.size(); ++Root) {
-    if (!States[Root].Number && Nodes[Root].Same == Root)
+    if (!States[Root].Number && Same[Root] == Root)
       Enter(Root);
     while (!Path.empty()) {
       auto &[N, Edge] = Path.back();

@@ -27,13 +27,24 @@ PointerOrigins::PointerOrigins(Module &M, GetTLI TLI, const AllocationWrappers &
                                unsigned Budget)
     : Wrappers(Wrappers), Layout(&M.getDataLayout()), Budget(Budget) {
   build(M, TLI);
-  if (!OutOfBudget)
-    return;
+  if (OutOfBudget) {
+    startAgain(Budget);
+    build(M, TLI);
+  }
+  for (LocationId L = 0; L < Locations.size(); ++L)
+    if (Objects[Locations[L].ObjectIndex].Site)
+      SiteLocations.insert(L);
+}
+
+/// With memory known by name only.
+void PointerOrigins::startAgain(unsigned Budget) {
   Coarse = true;
   OutOfBudget = false;
   this->Budget = Budget;
   Nodes.clear();
+  Same.clear();
   Locations.clear();
+  LocationIds.clear();
   Objects.clear();
   Worklist.clear();
   CopyEdges.clear();
@@ -43,7 +54,6 @@ PointerOrigins::PointerOrigins(Module &M, GetTLI TLI, const AllocationWrappers &
   IndirectCallOf.clear();
   IndirectCalls.clear();
   NamedFields.clear();
-  build(M, TLI);
 }
 
 void PointerOrigins::build(Module &M, GetTLI TLI) {
@@ -69,7 +79,8 @@ void PointerOrigins::build(Module &M, GetTLI TLI) {
 
 PointerOrigins::NodeId PointerOrigins::newNode() {
   Nodes.emplace_back();
-  return Nodes.back().Same = static_cast<NodeId>(Nodes.size() - 1);
+  Same.push_back(static_cast<NodeId>(Same.size()));
+  return Same.back();
 }
 
 unsigned PointerOrigins::newObject(const Value *Origin) {
@@ -82,20 +93,22 @@ unsigned PointerOrigins::newObject(const Value *Origin) {
 }
 
 PointerOrigins::LocationId PointerOrigins::locationOf(unsigned Index, int64_t Offset) {
-  for (auto &[Known, L] : Objects[Index].Offsets)
-    if (Known == Offset)
-      return L;
+  if (auto It = LocationIds.find({Index, Offset}); It != LocationIds.end())
+    return It->second;
   if (Offset != AnyOffset && Objects[Index].Offsets.size() >= MaxFields)
     return locationOf(Index, AnyOffset);
   NodeId Contents = newNode();
   Locations.push_back({Index, Offset, Contents});
   LocationId L = static_cast<LocationId>(Locations.size() - 1);
+  LocationIds[{Index, Offset}] = L;
   Object &O = Objects[Index];
   O.Offsets.push_back({Offset, L});
-  for (NodeId To : O.ReadAll.getArrayRef().vec())
-    addCopy(Contents, To);
-  for (NodeId From : O.WroteAll.getArrayRef().vec())
-    addCopy(From, Contents);
+  if (Offset == AnyOffset)
+    O.Whole = L;
+  if (O.ReadAll)
+    addCopy(Contents, O.ReadAll);
+  if (O.WroteAll)
+    addCopy(O.WroteAll, Contents);
   return L;
 }
 
@@ -103,8 +116,10 @@ PointerOrigins::LocationId PointerOrigins::shifted(LocationId L, int64_t By) {
   const Location &Old = Locations[L];
   if (L == UnknownLoc || Old.Offset == AnyOffset || By == 0)
     return L;
-  if (By == AnyOffset)
-    return locationOf(Old.ObjectIndex, AnyOffset);
+  if (By == AnyOffset) {
+    const LocationId Whole = Objects[Old.ObjectIndex].Whole;
+    return Whole ? Whole : locationOf(Old.ObjectIndex, AnyOffset);
+  }
   return locationOf(Old.ObjectIndex, Old.Offset + By);
 }
 
@@ -133,7 +148,7 @@ void PointerOrigins::addPoints(NodeId N, const LocationSet &Set) {
 void PointerOrigins::addCopy(NodeId From, NodeId To) {
   From = representative(From);
   To = representative(To);
-  if (From == To || !CopyEdges.insert({From, To}).second)
+  if (From == To || !CopyEdges.insert(uint64_t(From) << 32 | To).second)
     return;
   Nodes[From].Copies.push_back(To);
   addPoints(To, Nodes[From].Points);
@@ -158,15 +173,17 @@ void PointerOrigins::addStore(NodeId From, NodeId Address) {
 }
 
 void PointerOrigins::loadFrom(LocationId L, NodeId To) {
-  if (Locations[L].Offset != AnyOffset) {
+  if (L == UnknownLoc || Locations[L].Offset != AnyOffset) {
     addCopy(Locations[L].Contents, To);
     return;
   }
   Object &O = Objects[Locations[L].ObjectIndex];
-  if (!O.ReadAll.insert(To))
-    return;
-  for (auto &[Offset, Field] : SmallVector<std::pair<int64_t, LocationId>, 4>(O.Offsets))
-    addCopy(Locations[Field].Contents, To);
+  if (!O.ReadAll) {
+    O.ReadAll = newNode();
+    for (auto &[Offset, Field] : O.Offsets)
+      addCopy(Locations[Field].Contents, O.ReadAll);
+  }
+  addCopy(O.ReadAll, To);
 }
 
 void PointerOrigins::storeTo(NodeId From, LocationId L) {
@@ -174,14 +191,17 @@ void PointerOrigins::storeTo(NodeId From, LocationId L) {
     addCopy(From, World);
     return;
   }
-  addCopy(From, Locations[L].Contents);
-  if (Locations[L].Offset != AnyOffset)
+  if (Locations[L].Offset != AnyOffset) {
+    addCopy(From, Locations[L].Contents);
     return;
+  }
   Object &O = Objects[Locations[L].ObjectIndex];
-  if (!O.WroteAll.insert(From))
-    return;
-  for (auto &[Offset, Field] : SmallVector<std::pair<int64_t, LocationId>, 4>(O.Offsets))
-    addCopy(From, Locations[Field].Contents);
+  if (!O.WroteAll) {
+    O.WroteAll = newNode();
+    for (auto &[Offset, Field] : O.Offsets)
+      addCopy(O.WroteAll, Locations[Field].Contents);
+  }
+  addCopy(From, O.WroteAll);
 }
 
 void PointerOrigins::solve() {
@@ -192,7 +212,7 @@ void PointerOrigins::solve() {
     Worklist.pop_front();
     Node &From = Nodes[N]; // stays where it is
     From.Queued = false;
-    if (From.Same != N)
+    if (Same[N] != N)
       continue;
     LocationSet New;
     std::swap(New, From.Pending);
@@ -210,8 +230,10 @@ void PointerOrigins::solve() {
       addPoints(From.Copies[I], New);
     for (size_t I = 0; I < From.Shifts.size(); ++I) {
       auto [To, By] = From.Shifts[I];
+      LocationSet Moved;
       for (LocationId L : New)
-        addPoints(To, shifted(L, By));
+        Moved.insert(shifted(L, By));
+      addPoints(To, Moved);
     }
     if (New.test(UnknownLoc))
       for (size_t I = 0; I < From.NamedLoads.size(); ++I)
@@ -233,9 +255,11 @@ void PointerOrigins::solve() {
 bool PointerOrigins::markEscaped() {
   // What the world can reach through any field of what it holds is the world's as well.
   SmallVector<unsigned, 16> Stack;
-  LocationSet Seen;
+  LocationSet Seen, SeenLocations;
   auto Visit = [&](const LocationSet &Set) {
-    for (LocationId L : Set)
+    LocationSet New; // most of a set was met before
+    SeenLocations.insert(Set, New);
+    for (LocationId L : New)
       if (Seen.insert(Locations[L].ObjectIndex))
         Stack.push_back(Locations[L].ObjectIndex);
   };
@@ -265,60 +289,70 @@ bool PointerOrigins::markEscaped() {
   return More;
 }
 
-PointerOrigins::Answer PointerOrigins::originsOf(const Value *Pointer) const {
-  Answer Result;
+const LocationSet *PointerOrigins::pointsOf(const Value *Pointer, NodeId &Of) const {
   auto It = ValueNodes.find(Pointer);
-  if (OutOfBudget || It == ValueNodes.end()) {
-    Result.Unknown = true;
-    return Result;
-  }
-  for (LocationId L : Nodes[representative(It->second)].Points) {
-    const Object &O = Objects[Locations[L].ObjectIndex];
-    if (!O.Origin)
-      Result.Unknown = true;
-    else if (O.Site && !is_contained(Result.Sites, O.Site))
-      Result.Sites.push_back(O.Site);
-  }
-  dropInside(Result.Sites);
-  return Result;
+  if (OutOfBudget || It == ValueNodes.end())
+    return nullptr;
+  Of = representative(It->second);
+  return &Nodes[Of].Points;
 }
 
-void PointerOrigins::dropInside(SmallVectorImpl<const CallBase *> &Sites) const {
-  SmallPtrSet<const CallBase *, 8> Inside;
-  for (const CallBase *Site : Sites)
-    Inside.insert_range(Wrappers.inside(*Site));
-  if (!Inside.empty())
-    erase_if(Sites, [&](const CallBase *Site) { return Inside.contains(Site); });
-}
-
-const SmallVector<unsigned, 4> &PointerOrigins::heldBy(unsigned ObjectIndex) const {
-  std::unique_ptr<SmallVector<unsigned, 4>> &Known = Held[ObjectIndex];
+const PointerOrigins::Answer &PointerOrigins::originsOf(const Value *Pointer) const {
+  NodeId Of;
+  const LocationSet *Points = pointsOf(Pointer, Of);
+  if (!Points)
+    return Nowhere;
+  std::unique_ptr<Answer> &Known = Answers[Of];
   if (Known)
     return *Known;
-  Known = std::make_unique<SmallVector<unsigned, 4>>();
-  LocationSet Seen;
-  for (auto &[Offset, Field] : Objects[ObjectIndex].Offsets)
-    for (LocationId L : Nodes[representative(Locations[Field].Contents)].Points)
-      if (unsigned O = Locations[L].ObjectIndex; Objects[O].Site && Seen.insert(O))
-        Known->push_back(O);
+  Known = std::make_unique<Answer>();
+  Known->Unknown = Points->test(UnknownLoc);
+  LocationSet From;
+  Points->eachOf(SiteLocations, [&](LocationId L) { From.insert(Locations[L].ObjectIndex); });
+  Known->Sites = sitesOf(From);
   return *Known;
 }
 
-SmallVector<const CallBase *, 4> PointerOrigins::contentsOf(const Value *Pointer) const {
-  SmallVector<const CallBase *, 4> Result;
-  auto It = ValueNodes.find(Pointer);
-  if (OutOfBudget || It == ValueNodes.end())
-    return Result;
-  LocationSet Seen, Found;
-  for (LocationId L : Nodes[representative(It->second)].Points) {
-    if (L == UnknownLoc || !Seen.insert(Locations[L].ObjectIndex))
-      continue;
-    for (unsigned O : heldBy(Locations[L].ObjectIndex))
-      if (Found.insert(O))
-        Result.push_back(Objects[O].Site);
+SmallVector<const CallBase *, 4> PointerOrigins::sitesOf(const LocationSet &Indices) const {
+  SmallVector<const CallBase *, 4> Sites;
+  SmallPtrSet<const CallBase *, 8> Inside;
+  for (unsigned O : Indices) {
+    Sites.push_back(Objects[O].Site);
+    Inside.insert_range(Wrappers.inside(*Objects[O].Site));
   }
-  dropInside(Result);
-  return Result;
+  if (!Inside.empty())
+    erase_if(Sites, [&](const CallBase *Site) { return Inside.contains(Site); });
+  return Sites;
+}
+
+const LocationSet &PointerOrigins::heldBy(unsigned ObjectIndex) const {
+  std::unique_ptr<LocationSet> &Known = Held[ObjectIndex];
+  if (Known)
+    return *Known;
+  Known = std::make_unique<LocationSet>();
+  LocationSet Seen;
+  for (auto &[Offset, Field] : Objects[ObjectIndex].Offsets) {
+    LocationSet New; // fields hold much the same
+    Seen.insert(Nodes[representative(Locations[Field].Contents)].Points, New);
+    New.eachOf(SiteLocations, [&](LocationId L) { Known->insert(Locations[L].ObjectIndex); });
+  }
+  return *Known;
+}
+
+const SmallVector<const CallBase *, 4> &PointerOrigins::contentsOf(const Value *Pointer) const {
+  NodeId Of;
+  const LocationSet *Points = pointsOf(Pointer, Of);
+  if (!Points)
+    return Nowhere.Sites;
+  std::unique_ptr<SmallVector<const CallBase *, 4>> &Known = Contents[Of];
+  if (Known)
+    return *Known;
+  LocationSet Seen, Found, New;
+  for (LocationId L : *Points)
+    if (L != UnknownLoc && Seen.insert(Locations[L].ObjectIndex))
+      Found.insert(heldBy(Locations[L].ObjectIndex), New);
+  Known = std::make_unique<SmallVector<const CallBase *, 4>>(sitesOf(Found));
+  return *Known;
 }
 
 SmallVector<const GlobalVariable *, 2> PointerOrigins::variablesOf(const Value *Pointer) const {

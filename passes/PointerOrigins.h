@@ -20,7 +20,6 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Module.h"
@@ -49,10 +48,10 @@ public:
     bool Unknown = false; ///< also something that the unit does not show
   };
   /// Where the address \p Pointer may point.
-  Answer originsOf(const llvm::Value *Pointer) const;
+  const Answer &originsOf(const llvm::Value *Pointer) const;
 
   /// Sites whose pointers are stored in the memory that \p Pointer points to.
-  llvm::SmallVector<const llvm::CallBase *, 4> contentsOf(const llvm::Value *Pointer) const;
+  const llvm::SmallVector<const llvm::CallBase *, 4> &contentsOf(const llvm::Value *Pointer) const;
 
   /// Variables of the program that \p Pointer may point into.
   llvm::SmallVector<const llvm::GlobalVariable *, 2> variablesOf(const llvm::Value *Pointer) const;
@@ -82,8 +81,9 @@ private:
     bool Code = false;    ///< a function
     bool Escaped = false; ///< what it holds was handed to the world
     llvm::SmallVector<std::pair<int64_t, LocationId>, 4> Offsets;
-    llvm::SmallSetVector<NodeId, 2> ReadAll;  ///< nodes that read any field
-    llvm::SmallSetVector<NodeId, 2> WroteAll; ///< nodes stored to an unknown field
+    LocationId Whole = 0; ///< the one of any offset; 0: none yet
+    NodeId ReadAll = 0;   ///< what all fields are copied to, for those who read any; 0: nobody does
+    NodeId WroteAll = 0;  ///< what is stored to an unknown field, copied to all
   };
   struct Location {
     unsigned ObjectIndex;
@@ -91,7 +91,6 @@ private:
     NodeId Contents;
   };
   struct Node {
-    NodeId Same; ///< itself, or one of its cycle: see representative()
     LocationSet Points, Pending;
     llvm::SmallVector<NodeId, 4> Copies, Loads, Stores;
     llvm::SmallVector<std::pair<NodeId, int64_t>, 2> Shifts;
@@ -123,6 +122,7 @@ private:
   void queue(NodeId N);
 
   void build(llvm::Module &M, GetTLI TLI);
+  void startAgain(unsigned Budget);
   void collectGlobals(llvm::Module &M);
   void collectInitializer(unsigned ObjectIndex, const llvm::Constant *C, int64_t Offset,
                           const llvm::DataLayout &DL);
@@ -148,18 +148,30 @@ private:
   void collapseCycles();
   void join(llvm::ArrayRef<NodeId> Cycle);
 
-  /// Sites' objects whose pointers are in any field of that one, as they are found. Many pointers point to the same few objects,
-  /// whose fields hold much: each object is asked once, when all is solved.
-  const llvm::SmallVector<unsigned, 4> &heldBy(unsigned ObjectIndex) const;
-  mutable llvm::DenseMap<unsigned, std::unique_ptr<llvm::SmallVector<unsigned, 4>>> Held;
+  /// Sites' objects whose pointers are in any field of that one. Many pointers point to the same few objects, whose fields hold
+  /// much: each object is asked once, when all is solved.
+  const LocationSet &heldBy(unsigned ObjectIndex) const;
+  mutable llvm::DenseMap<unsigned, std::unique_ptr<LocationSet>> Held;
 
-  /// Where a context may have made the object, the allocations inside its function are not told as well.
-  void dropInside(llvm::SmallVectorImpl<const llvm::CallBase *> &Sites) const;
+  /// What \p Pointer points to, and its node; null if that is not known.
+  const LocationSet *pointsOf(const llvm::Value *Pointer, NodeId &Of) const;
+  /// Answers by node: many pointers are one.
+  mutable llvm::DenseMap<NodeId, std::unique_ptr<Answer>> Answers;
+  mutable llvm::DenseMap<NodeId, std::unique_ptr<llvm::SmallVector<const llvm::CallBase *, 4>>>
+      Contents;
+  const Answer Nowhere = {{}, /*Unknown=*/true};
+  LocationSet SiteLocations; ///< in objects of sites
+
+  /// The sites of the objects \p Indices, in program order. Where a context may have made the object, the allocations inside its
+  /// function are not told as well.
+  llvm::SmallVector<const llvm::CallBase *, 4> sitesOf(const LocationSet &Indices) const;
 
   const AllocationWrappers &Wrappers;
-  llvm::DenseSet<std::pair<NodeId, NodeId>> CopyEdges;
+  llvm::DenseSet<uint64_t> CopyEdges; ///< from << 32 | to
   std::deque<Node> Nodes;
+  mutable std::vector<NodeId> Same; ///< itself, or one of its cycle: see representative()
   std::deque<Location> Locations;
+  llvm::DenseMap<std::pair<unsigned, int64_t>, LocationId> LocationIds; ///< by object and offset
   std::deque<Object> Objects;
   std::deque<NodeId> Worklist;
   llvm::DenseMap<const llvm::Value *, NodeId> ValueNodes;

@@ -440,7 +440,7 @@ UnitVerdicts UnitAnalysis::run() {
     for (const SiteVerdict &V : Result.Sites)
       Flags[V.Call] = V.Flags;
     auto MayWait = [&](const LoopReference &R) {
-      PointerOrigins::Answer From = Origins.originsOf(R.Pointer);
+      const PointerOrigins::Answer &From = Origins.originsOf(R.Pointer);
       return From.Unknown || any_of(From.Sites, [&](const CallBase *Site) {
                return (Flags[Site] & SMALLOC_SITE_REWRITTEN) &&
                       !(Flags[Site] & SMALLOC_SITE_FULLY_INITIALISED);
