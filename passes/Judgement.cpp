@@ -149,7 +149,7 @@ ReferenceJudge::Walked ReferenceJudge::walkedBy(const LoopReference &R) const {
     return It->second;
   Walked Out;
   const Value *Object = nullptr;
-  if (PointerOrigins::Answer From = Origins.originsOf(R.Pointer);
+  if (const PointerOrigins::Answer &From = Origins.originsOf(R.Pointer);
       From.Sites.size() == 1 && !From.Unknown) {
     Object = From.Sites[0];
     Out.Bytes = sizeOf(From.Sites[0]);
@@ -212,17 +212,23 @@ LoopReference ReferenceJudge::withRepetition(const LoopReference &R, const CallB
   const LoopLevel *Moving = R.varying();
   if (!Site || !Moving || !R.Outermost)
     return Repeated;
-  SmallPtrSet<const Loop *, 8> Alike;
-  for (const LoopReference *Other : reaching(Site)) {
-    const LoopLevel *Its = Other->varying();
-    if (Other->Outermost && Other->Access->getFunction() == R.Access->getFunction() && Its &&
-        Its->Kind == Moving->Kind && Its->StrideBytes == Moving->StrideBytes &&
-        Other->Levels.size() == R.Levels.size())
-      Alike.insert(Other->Outermost);
+  const Function *In = R.Access->getFunction();
+  auto [It, New] =
+      Alike.try_emplace({Site, In, Moving->Kind, Moving->StrideBytes, R.Levels.size()}, 0);
+  if (New) {
+    SmallPtrSet<const Loop *, 8> Nests;
+    for (const LoopReference *Other : reaching(Site)) {
+      const LoopLevel *Its = Other->varying();
+      if (Other->Outermost && Other->Access->getFunction() == In && Its &&
+          Its->Kind == Moving->Kind && Its->StrideBytes == Moving->StrideBytes &&
+          Other->Levels.size() == R.Levels.size())
+        Nests.insert(Other->Outermost);
+    }
+    It->second = Nests.size();
   }
-  if (Alike.size() > MaxSingleWalks) {
+  if (It->second > MaxSingleWalks) {
     LoopLevel Around;
-    Around.Trip = Alike.size();
+    Around.Trip = It->second;
     Repeated.Levels.push_back(Around);
   }
   return Repeated;

@@ -17,6 +17,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace smalloc {
@@ -84,6 +85,10 @@ private:
   llvm::DenseMap<const llvm::CallBase *, uint64_t> Sizes;
   mutable llvm::DenseMap<const llvm::Value *, unsigned> ObjectNumbers;
   mutable llvm::DenseMap<const LoopReference *, Walked> Known;
+  /// Nests of a function that walk a site's objects in one way: by motion, stride and depth.
+  mutable std::map<
+      std::tuple<const llvm::CallBase *, const llvm::Function *, Motion, int64_t, size_t>, size_t>
+      Alike;
   mutable llvm::DenseMap<const LoopReference *, Finding> OfAnything;
   /// What walks of one shape cost, over an object of any size: most loops of a unit have one of a few shapes.
   struct AnySize {
