@@ -7,6 +7,7 @@
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
+#include "clang/Basic/Builtins.h"
 #include "clang/Basic/SourceManager.h"
 
 using namespace clang;
@@ -42,13 +43,40 @@ public:
   }
 
 private:
+  /// They stay one call, or become a few loads and stores.
+  static bool copiesMemory(unsigned Builtin) {
+    switch (Builtin) {
+    case Builtin::BImemcpy:
+    case Builtin::BImemmove:
+    case Builtin::BImemset:
+    case Builtin::BImemchr:
+    case Builtin::BI__builtin_memcpy:
+    case Builtin::BI__builtin_memmove:
+    case Builtin::BI__builtin_memset:
+    case Builtin::BI__builtin_memchr:
+      return true;
+    default:
+      return false;
+    }
+  }
+
+  /// A call of it, without its body, is no site: it returns nothing or a number, and stores no block through an argument.
+  static bool givesNoMemory(const FunctionDecl &F) {
+    auto *Result = dyn_cast<BuiltinType>(F.getReturnType().getCanonicalType());
+    const IdentifierInfo *Name = F.getIdentifier();
+    return Result && (Result->isInteger() || Result->getKind() == BuiltinType::Void) &&
+           !(Name && Name->getName() == "posix_memalign");
+  }
+
   bool isPlain(const FunctionDecl &Declared, unsigned Depth) {
     // Names of the language, seen through where they are called: std::move and its like.
-    if (Declared.getBuiltinID() != 0)
-      return Declared.isInStdNamespace();
+    if (unsigned Builtin = Declared.getBuiltinID())
+      return Declared.isInStdNamespace() || copiesMemory(Builtin) || givesNoMemory(Declared);
     const FunctionDecl *F = nullptr;
     const Stmt *Body = Declared.getBody(F);
-    if (!Body || Depth > MaxDepth || isa<CXXDestructorDecl>(F))
+    if (!Body) // of another unit: never inlined
+      return givesNoMemory(Declared);
+    if (Depth > MaxDepth || isa<CXXDestructorDecl>(F))
       return false;
     auto [Known, New] = Plain.try_emplace(F, false); // one that calls itself is not
     if (!New)
