@@ -41,6 +41,7 @@ struct SmallThread {
   unsigned fill_place;     ///< their places there,
   const void *fill_cell;   ///< and the site that asked last
   uint64_t own_holes;      ///< bytes that the thread has freed there, and not filled again
+  uint64_t freed_outside;  ///< the same, since the last tick
   uint64_t no_place_until; ///< as SiteSizes::no_place_until, of shared sites
   size_t any_bytes; ///< the same for requests of no site (Runtime::any_is_direct); 0: nothing
 };
@@ -97,6 +98,15 @@ public:
   void tick(void *tsd, bool freed);
   /// The same, of a thread that gets its objects elsewhere now: its cache empties, and what has died goes back.
   void tick_outside();
+  /// The same, of a thread that has freed so many bytes elsewhere.
+  void freed_outside(uint64_t bytes) {
+    t_small.freed_outside += bytes;
+    if (t_small.freed_outside < kTickBytes)
+      return;
+    t_small.freed_outside = 0;
+    tick_outside();
+  }
+  static constexpr uint64_t kTickBytes = uint64_t{64} << 10; ///< as jemalloc's own
   /// Purges unused pages of all arenas. Returns nothing: jemalloc does not tell.
   void trim();
   /// Bytes in live objects and their number ever allocated, all arenas; 0 before the start.

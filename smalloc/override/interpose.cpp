@@ -41,11 +41,15 @@ void first_foreign_free(void *p) {
   }
 }
 
-// Once our heap serves: how much becomes free there? Nothing but a count of the thread's is written.
+// Once our heap serves: how much becomes free there? Nothing but a count of the thread's is written. What has died in our heap
+// goes back meanwhile, although nobody may ask for anything there any more.
 SMALLOC_COLD void sample_foreign_free(void *p) {
   t_small.frees_until_sample = MallocHoles::kFreesPerSample - 1;
-  if (auto *f = next_usable_size.get(); f && p)
-    t_small.own_holes += g_malloc_holes.sampled_free(f(p));
+  if (auto *f = next_usable_size.get(); f && p) {
+    const uint64_t freed = g_malloc_holes.sampled_free(f(p));
+    t_small.own_holes += freed;
+    g_small.freed_outside(freed);
+  }
 }
 void counted_foreign_free(void *p) {
   if (SMALLOC_UNLIKELY(static_cast<int>(--t_small.frees_until_sample) < 0))
