@@ -144,8 +144,9 @@ static bool is_look(uint64_t before, uint64_t after) {
 /// Is the heap of the program's malloc more than a quarter of the process, and mostly of others? What lies there already
 /// would not be filled up again when it dies: once everything was replaced, the process would have twice the memory. A
 /// program most of whose memory are large objects risks little (cadical: a tenth); so does one whose heap has just begun to
-/// grow, with this site's objects: some 16 MiB. It must have grown by half of what the site has asked for, or the objects
-/// have died again, and others lie there. Where more lies in our heap already, its holes are the ones to fill.
+/// grow, with this site's objects: some 16 MiB. It must have grown by half of what the site has asked for since the last
+/// look, or the objects have died again, or taken the places of dead ones, and others lie there. Where more lies in our heap
+/// already, its holes are the ones to fill.
 static bool may_leave_holes(uint64_t resident, const smalloc_cell *cell, uint64_t requested) {
   KeepErrno keep;
   ProgramHeap heap;
@@ -156,8 +157,10 @@ static bool may_leave_holes(uint64_t resident, const smalloc_cell *cell, uint64_
   if (bytes <= resident / 4 || bytes <= g_small.main_pages().live_bytes())
     return false;
   const auto end = reinterpret_cast<uintptr_t>(heap.end);
-  const uint64_t grown = end - min_of(end, g_site_sizes.heap_end_at_first(cell));
-  return bytes > kBegun || requested < bytes / 2 || grown < requested / 2;
+  const SiteSizes::HeapThen then = g_site_sizes.heap_then(cell);
+  const uint64_t grown = end - min_of(end, then.end),
+                 asked = requested - min_of(requested, then.requested);
+  return bytes > kBegun || requested < bytes / 2 || grown < asked / 2;
 }
 
 /// Shall our heap serve the small requests of a site from this one on? Asked at one request in 64 KiB until it is so; the
@@ -182,8 +185,10 @@ bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requeste
                       : undecided ? reach_bytes_
                                   : SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
     const uint64_t resident = resident_bytes(kLinux);
-    if (resident < needed)
+    if (resident < needed) {
+      g_site_sizes.left(cell, {program_heap_end(), requested + added});
       return false;
+    }
     if (sizes_decide(word)) {
       Counter *why =
           !g_site_sizes.pays(cell)         ? &counters().left_for_sizes
@@ -194,6 +199,7 @@ bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requeste
                                                               : nullptr;
       if (why) {
         why->add();
+        g_site_sizes.left(cell, {program_heap_end(), requested + added});
         watch_program_heap();
         return false;
       }

@@ -204,9 +204,18 @@ void SiteSizes::began(const smalloc_cell *cell, uintptr_t heap_end) {
   if (s)
     s->heap_end.compare_exchange_strong(unknown, heap_end, std::memory_order_relaxed);
 }
-uintptr_t SiteSizes::heap_end_at_first(const smalloc_cell *cell) const {
+SiteSizes::HeapThen SiteSizes::heap_then(const smalloc_cell *cell) const {
   const Site *s = sampled(cell);
-  return s ? s->heap_end.load(std::memory_order_relaxed) : 0;
+  return s ? HeapThen{s->heap_end.load(std::memory_order_relaxed),
+                      s->requested.load(std::memory_order_relaxed)}
+           : HeapThen{};
+}
+void SiteSizes::left(const smalloc_cell *cell, HeapThen now) {
+  Site *s = sampled(cell);
+  if (!s)
+    return;
+  s->heap_end.store(now.end, std::memory_order_relaxed);
+  s->requested.store(now.requested, std::memory_order_relaxed);
 }
 
 void SiteSizes::set_filling(const smalloc_cell *cell, bool filling) {
@@ -251,10 +260,8 @@ bool SiteSizes::pays(const smalloc_cell *cell) const {
     // A sample stands for as many bytes as any other, so for more objects the smaller they are.
     ours += our_cost_bytes(bytes) * kSampleBytes / bytes;
     theirs += glibc_cost_bytes(bytes) * kSampleBytes / bytes;
-    // Extents of large objects are split and joined: one class. Small ones may vary.
-    slot[i] = bytes > kMostSlotBytes ? SIZE_MAX
-              : bytes <= kEvenSteps  ? kEvenSteps
-                                     : slot_bytes(bytes);
+    // Extents of large objects are split and joined: one class.
+    slot[i] = bytes > kMostSlotBytes ? SIZE_MAX : slot_bytes(bytes);
   }
   if (ours * 1000 > theirs * kMostCost)
     return false;

@@ -69,9 +69,15 @@ public:
   bool sample(const smalloc_cell *cell, size_t bytes, uint64_t apart, const void *thread);
   /// Did several threads come with the site's samples?
   bool is_shared(const smalloc_cell *cell) const;
-  /// Where the heap of the program's malloc ended when the site was first looked at: kept from the first call on.
-  void began(const smalloc_cell *cell, uintptr_t heap_end);
-  uintptr_t heap_end_at_first(const smalloc_cell *cell) const; ///< 0: not known
+  /// Where the heap of the program's malloc ended, and what the site had asked for, when the site was first looked at, or last
+  /// left after a look.
+  struct HeapThen {
+    uintptr_t end = 0; ///< 0: not known
+    uint64_t requested = 0;
+  };
+  void began(const smalloc_cell *cell, uintptr_t heap_end); ///< kept from the first call on
+  void left(const smalloc_cell *cell, HeapThen now);
+  HeapThen heap_then(const smalloc_cell *cell) const;
   /// The site was served, and now fills malloc's holes (malloc_holes.h).
   void set_filling(const smalloc_cell *cell, bool filling);
   bool is_filling(const smalloc_cell *cell) const;
@@ -106,6 +112,7 @@ private:
     std::atomic<uint64_t> grew_from{0}; ///< bytes of our heap when there was no room; 0: not known
     std::atomic<uint64_t> no_place_until{0};
     std::atomic<uintptr_t> heap_end{0};
+    std::atomic<uint64_t> requested{0}; ///< when it ended there; 0: at first
     std::atomic<uint32_t> seen{0};
     std::atomic<uint32_t> bytes[kSamples] = {};
     std::atomic<uint32_t> grown{0};   ///< of those seen

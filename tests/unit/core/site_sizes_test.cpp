@@ -87,8 +87,10 @@ TEST_F(SiteSizesTest, OneStructurePaysWhereItFillsItsSlot) {
     EXPECT_FALSE(sizes.pays(&cell)) << bytes;
   }
 }
-TEST_F(SiteSizesTest, SmallSizesMayVaryLargerOnesMayNot) {
+TEST_F(SiteSizesTest, AFewSizesPayMoreDoNot) {
   ask(SiteSizes::kSamples, [&] { return 16 + random() % 112; });
+  EXPECT_FALSE(sizes.pays(&cell));
+  ask(SiteSizes::kSamples, [&] { return 24u << random() % 3; });
   EXPECT_TRUE(sizes.pays(&cell));
   ask(SiteSizes::kSamples, [&] { return 128u << random() % 7; }); // every slot filled
   EXPECT_FALSE(sizes.pays(&cell));
@@ -118,14 +120,19 @@ TEST_F(SiteSizesTest, SitesAreKnownApartUntilThereIsNoRoom) {
   }
   EXPECT_EQ(known, SiteSizes::kSites / 2);
 }
-TEST_F(SiteSizesTest, TheHeapsFirstEndIsKept) {
+TEST_F(SiteSizesTest, TheHeapsFirstEndIsKeptUntilTheSiteIsLeft) {
   sizes.began(&cell, 4096); // nobody has sampled it
-  EXPECT_EQ(sizes.heap_end_at_first(&cell), 0u);
+  sizes.left(&cell, {4096, 1});
+  EXPECT_EQ(sizes.heap_then(&cell).end, 0u);
   ask(1, [] { return 64; });
-  EXPECT_EQ(sizes.heap_end_at_first(&cell), 0u);
+  EXPECT_EQ(sizes.heap_then(&cell).end, 0u);
   sizes.began(&cell, 8192);
   sizes.began(&cell, 12288);
-  EXPECT_EQ(sizes.heap_end_at_first(&cell), 8192u);
+  EXPECT_EQ(sizes.heap_then(&cell).end, 8192u);
+  EXPECT_EQ(sizes.heap_then(&cell).requested, 0u);
+  sizes.left(&cell, {16384, 100});
+  EXPECT_EQ(sizes.heap_then(&cell).end, 16384u);
+  EXPECT_EQ(sizes.heap_then(&cell).requested, 100u);
 }
 TEST_F(SiteSizesTest, WhoFillsHolesIsRemembered) {
   sizes.set_filling(&cell, true); // nobody has sampled it
