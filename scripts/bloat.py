@@ -44,9 +44,11 @@ PROGRAMS = {
     "replacement": (["256", "8"], ["160", "5"]),
     "threads": (["8", "200", "12"], ["8", "120", "10"]),
     "alternating": (["600", "12"], ["300", "14"]),
+    "turns": (["600", "10"], ["300", "10"]),
+    "strings": (["100", "20"], ["100", "20"]),
 }
 # Those whose objects come and go: how much of their memory no live object uses is shown as well.
-FRAGMENTING = ["random_free", "churn", "replacement", "threads", "alternating"]
+FRAGMENTING = ["random_free", "churn", "replacement", "threads", "alternating", "turns", "strings"]
 
 
 def configurations(build):
@@ -67,7 +69,8 @@ def configurations(build):
 
 
 def build_program(name, variant, build, work):
-    return bench.compile_program({"name": name, "source": f"bloat/{name}.c"}, variant, build, work)[0]
+    source = next((ROOT / "benchmarks" / "bloat").glob(f"{name}.c*"))
+    return bench.compile_program({"name": name, "source": f"bloat/{source.name}"}, variant, build, work)[0]
 
 
 def run(command, environment, timeout):
@@ -162,9 +165,23 @@ def fragmentation_table(report):
     return "\n".join(lines)
 
 
+def peak_table(report):
+    """The most that was resident at one time, of those whose objects come and go: the rule is about their end."""
+    keys = [k for k in report["configurations"] if k in ("base", "jemalloc", "ours")]
+    lines = ["| program | " + " | ".join(report["configurations"][k] for k in keys) + " | smalloc / glibc |",
+             "|" + "---|" * (len(keys) + 2)]
+    for program in report["programs"]:
+        peak = {k: program["results"][k]["peak_bytes"] for k in keys if k in program["results"]}
+        if program["name"] in FRAGMENTING and len(peak) == len(keys):
+            lines.append(f"| {program['name']} | " + " | ".join(mib(peak[k]) for k in keys) +
+                         f" | {peak['ours'] / peak['base']:.2f} |")
+    return "\n".join(lines)
+
+
 def write_docs(report, check):
     page = wanted = PAGE.read_text(encoding="utf-8")
-    for name, text in ("bloat", tables(report)), ("fragmentation", fragmentation_table(report)):
+    for name, text in (("bloat", tables(report)), ("fragmentation", fragmentation_table(report)),
+                       ("peaks", peak_table(report))):
         begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
         if page.count(begin) != 1 or page.count(end) != 1:
             raise RuntimeError(f"{PAGE}: needs {begin} and {end} once each")

@@ -46,8 +46,9 @@ static inline void bloat_measure(size_t objects, size_t most_bytes) {
   bloat_seen.file = bloat_field("/proc/self/status", "RssFile:");
   bloat_seen.superpages = bloat_field("/proc/self/smaps_rollup", "AnonHugePages:");
   if (objects)
-    bloat_seen.page = mmap(NULL, objects * (most_bytes / 4096 + 2) * sizeof *bloat_seen.page,
-                           PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bloat_seen.page =
+        (uint64_t *)mmap(NULL, objects * (most_bytes / 4096 + 2) * sizeof *bloat_seen.page,
+                         PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (bloat_seen.page == MAP_FAILED)
     bloat_check(NULL);
 }
