@@ -8,10 +8,10 @@ link=(-L"$SMALLOC_BUILD/lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$SMALLOC_B
 declare -A arguments=(
   [transpose]="700 3" [stride]="8 4096 100000" [colsum]="3000 900" [gups]="20 100" [spmv]="14 20 8 2"
   [hash_probe]="18" [list]="100000 512 2" [tree]="30000" [bfs]="15 4 2" [stream]="16 2"
-  [vector_gather]="100000 4 2" [unordered_map]="100000"
+  [vector_gather]="100000 4 2" [unordered_map]="100000" [file_stream]="4 2" [lz]="1 16" [bodies]="50 20"
 )
 sources=("$SMALLOC_SOURCE"/benchmarks/kernels/*.c "$SMALLOC_SOURCE"/benchmarks/kernels/*.cpp)
-[ ${#sources[@]} -ge 12 ] || fail "only ${#sources[@]} kernels"
+[ ${#sources[@]} -ge 15 ] || fail "only ${#sources[@]} kernels"
 for source in "${sources[@]}"; do
   name=$(basename "${source%.*}")
   compiler=$CLANG
