@@ -53,10 +53,12 @@ CostModel::CostModel(const format::MachineProfile &profile)
       array.ways = 0;
 }
 
-double CostModel::miss_cycles(uint64_t page_bytes, double pages) const {
+double CostModel::miss_cycles(uint64_t page_bytes, double pages, bool overlapped) const {
+  const std::vector<format::WalkCost> &curve =
+      overlapped && knows_overlapped() ? profile_.overlapped_walk_cost : profile_.walk_cost;
   std::vector<std::pair<double, double>> points; // pages, cycles
   const auto collect = [&](uint64_t size) {
-    for (const format::WalkCost &cost : profile_.walk_cost)
+    for (const format::WalkCost &cost : curve)
       if (cost.page_bytes == size && cost.cycles.value)
         points.emplace_back(static_cast<double>(cost.pages.value_or(1)), *cost.cycles.value);
   };

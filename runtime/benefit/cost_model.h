@@ -45,8 +45,11 @@ public:
 
   /// Cycles of one TLB miss while `pages` pages of that size are in use: interpolated by the logarithm
   /// between the profile's points; constant beyond them. A superpage's walk is one level shorter and its page
-  /// table 512 times smaller: without a point of its own it costs what as many base pages would.
-  double miss_cycles(uint64_t page_bytes, double pages) const;
+  /// table 512 times smaller: without a point of its own it costs what as many base pages would. overlapped: of an access that
+  /// waits for none before it, so that the processor walks for several at once, if the profile knows what that costs.
+  double miss_cycles(uint64_t page_bytes, double pages, bool overlapped = false) const;
+  /// The profile does.
+  bool knows_overlapped() const { return !profile_.overlapped_walk_cost.empty(); }
   /// Cycles of one first touch. Without a measurement: on the line through those of base pages and 2 MiB, where both are
   /// measured; else 0.25 ns a byte of page cleared plus 500 ns (a guess, between a bare machine and a virtual one).
   double fault_cycles(uint64_t page_bytes) const;

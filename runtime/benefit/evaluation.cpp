@@ -42,9 +42,15 @@ public:
       sets_.emplace(tlb.entries, tlb.ways, kSizeBits);
     else
       list_.emplace(capacities(tlb, rate));
+    for (uint64_t capacity : capacities(tlb, rate))
+      if (!middle_ || static_cast<double>(capacity) <= static_cast<double>(tlb.entries) * rate)
+        middle_ = capacity;
   }
 
-  void add(uint64_t page, PageSize size) {
+  void add(uint64_t page, PageSize size, bool overlaps) {
+    if (pages_.empty() || overlaps != last_overlaps_)
+      pieces_.push_back({pages_.size(), overlaps});
+    last_overlaps_ = overlaps;
     pages_.push_back(page | static_cast<uint64_t>(size) << kSizeShift);
   }
   void run() {
@@ -57,14 +63,28 @@ public:
       }
       i++;
     });
-    if (sets_ && !all_miss_) {
+    if (sets_)
       for (uint64_t &page : pages_)
         page = (page & kNumberMask) << kSizeBits | page >> kSizeShift;
-      sets_->access(pages_);
-    } else if (!all_miss_) {
-      list_->access(pages_);
+    for (size_t piece = 0; piece < pieces_.size(); piece++) {
+      const auto [begin, overlaps] = pieces_[piece];
+      const size_t end = piece + 1 < pieces_.size() ? pieces_[piece + 1].begin : pages_.size();
+      const double before = missed();
+      if (sets_ && !all_miss_)
+        sets_->access(std::span(pages_).subspan(begin, end - begin));
+      else if (!all_miss_)
+        list_->access(std::span(pages_).subspan(begin, end - begin));
+      // Where all misses are told there is nothing to look up: each access is one.
+      const double now = all_miss_ ? static_cast<double>(end - begin) : missed() - before;
+      (overlaps ? overlapped_ : waited_for_) += now;
     }
+    pieces_.clear();
     pages_.clear();
+  }
+  /// Of the misses, those of accesses that wait for no other.
+  double overlapped_share() const {
+    const double all = overlapped_ + waited_for_;
+    return all > 0 ? overlapped_ / all : 0;
   }
   /// In the whole program. A superpage of a category's own heap holds parts of two regions of the addresses that were recorded: its
   /// objects begin anywhere. So it is in the sample when either is.
@@ -99,6 +119,8 @@ public:
   }
 
 private:
+  /// So far, in the sample, as if it were fully associative where a list counts.
+  double missed() const { return all_miss_ ? 0 : sets_ ? sets_->misses() : list_->misses(middle_); }
   static std::vector<uint64_t> capacities(const TlbArray &tlb, double rate) {
     std::vector<uint64_t> list;
     for (double step : kSteps) {
@@ -130,6 +152,14 @@ private:
   std::optional<reuse::SetLists> sets_;
   reuse::PageIndex touched_;
   std::vector<uint64_t> pages_;
+  struct Piece { ///< of pages_: accesses of one kind
+    size_t begin;
+    bool overlaps;
+  };
+  std::vector<Piece> pieces_;
+  bool last_overlaps_ = false;
+  uint64_t middle_ = 0; ///< the capacity that is nearest to the entries
+  double overlapped_ = 0, waited_for_ = 0;
   std::array<uint64_t, kPageSizes> touched_pages_{};
 };
 
@@ -184,7 +214,7 @@ struct Evaluation::Lane {
                                                     : ((uint64_t{a.category} + 1) << 32) +
                                                           (reuse::mix(a.category) & 0xfffff) +
                                                           (a.packed >> page_shift(size));
-      by_size[static_cast<size_t>(size)]->add(page, size);
+      by_size[static_cast<size_t>(size)]->add(page, size, a.overlaps);
     }
     for (const auto &array : arrays)
       array->run();
@@ -202,16 +232,21 @@ struct Evaluation::Lane {
         continue; // counted with its owner's
       const double misses = by_size[i]->misses();
       c.tlb_misses += misses;
-      c.cycles += misses * costs.miss_cycles(page_bytes(size), std::max(pages, 1.0));
+      const double overlapped = misses * by_size[i]->overlapped_share();
+      const auto cost = [&](bool overlaps) {
+        return costs.miss_cycles(page_bytes(size), std::max(pages, 1.0), overlaps);
+      };
+      c.cycles += overlapped * cost(true) + (misses - overlapped) * cost(false);
     }
     return c;
   }
 };
 
 Evaluation::Evaluation(const CostModel &costs, std::vector<Pages> mappings, Sample sample,
-                       unsigned threads)
+                       unsigned threads, std::vector<bool> overlaps)
     : costs_(costs), sample_(sample),
-      threads_(threads ? threads : std::max(1u, std::thread::hardware_concurrency())) {
+      threads_(threads ? threads : std::max(1u, std::thread::hardware_concurrency())),
+      overlaps_(std::move(overlaps)) {
   for (Pages &mapping : mappings)
     lanes_.push_back(std::make_unique<Lane>(costs, std::move(mapping), sample));
 }
@@ -225,7 +260,10 @@ void Evaluation::access(uint64_t address, uint64_t packed, uint32_t category, ui
     last_region_ = address >> 21;
     regions_.insert(last_region_);
   }
-  batch_.push_back({address, packed, category, in_gib});
+  // Where both cost the same nothing is kept apart.
+  const bool overlaps =
+      category < overlaps_.size() && overlaps_[category] && costs_.knows_overlapped();
+  batch_.push_back({address, packed, category, in_gib, overlaps});
   if (batch_.size() == kBatch)
     run_batch();
 }

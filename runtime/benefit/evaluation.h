@@ -39,8 +39,9 @@ class Evaluation {
 public:
   using Pages = std::vector<PageSize>;
   /// mappings[i][category]: what it is on. A category beyond the vector's end is on base pages. threads 0: one a core.
+  /// overlaps[category]: its accesses do not wait for each other (CostModel::miss_cycles); beyond the end they do.
   Evaluation(const CostModel &costs, std::vector<Pages> mappings, Sample sample,
-             unsigned threads = 0);
+             unsigned threads = 0, std::vector<bool> overlaps = {});
   ~Evaluation();
 
   /// One run of accesses to one base page; category UINT32_MAX: none. in_gib: in a whole GiB of its object, where 1 GiB pages
@@ -63,7 +64,7 @@ private:
   struct Access {
     uint64_t address, packed;
     uint32_t category;
-    bool in_gib;
+    bool in_gib, overlaps;
   };
   struct Lane;
   void run_batch();
@@ -74,6 +75,7 @@ private:
   uint64_t last_region_ = UINT64_MAX;
   std::unordered_set<uint64_t> regions_; // of 2 MiB, in the sample
   unsigned threads_;
+  std::vector<bool> overlaps_;
   std::vector<Access> batch_;
   std::vector<std::unique_ptr<Lane>> lanes_; // by mapping
 };

@@ -174,6 +174,8 @@ private:
       p_.l2_hit_cycles = from(s_.preset->l2_hit_cycles, "preset");
     for (const WalkPoint &walk : g.walks)
       p_.walk_cost.push_back({walk.page_bytes, walk.pages, rounded(walk.cycles, 0.1)});
+    for (const WalkPoint &walk : g.overlapped_walks)
+      p_.overlapped_walk_cost.push_back({walk.page_bytes, walk.pages, rounded(walk.cycles, 0.1)});
     if (g.walks.empty() && s_.preset)
       p_.walk_cost = format::profile_of_preset(*s_.preset).walk_cost;
     for (const CostOfPage &touch : s_.costs.first_touch_ns)
@@ -238,13 +240,18 @@ std::vector<Difference> compare_profiles(const MachineProfile &stored, const Mac
   compare(list, "reach: pages", stored.reach_pages, now.reach_pages, 0.1, 2);
   compare(list, "backing: bytes", stored.backing_page_bytes, now.backing_page_bytes, 0, 0);
   compare(list, "second-level hit: cycles", stored.l2_hit_cycles, now.l2_hit_cycles, 0.25, 2);
-  for (const format::WalkCost &a : stored.walk_cost)
-    for (const format::WalkCost &b : now.walk_cost)
-      if (a.page_bytes == b.page_bytes && a.pages == b.pages)
-        compare(
-            list,
-            fmt::format("walk, {}, {} pages: cycles", size_text(a.page_bytes), a.pages.value_or(0)),
-            a.cycles, b.cycles, 0.25, 2);
+  const auto walks = [&](const char *what, const std::vector<format::WalkCost> &first,
+                         const std::vector<format::WalkCost> &second, double least) {
+    for (const format::WalkCost &a : first)
+      for (const format::WalkCost &b : second)
+        if (a.page_bytes == b.page_bytes && a.pages == b.pages)
+          compare(list,
+                  fmt::format("{}, {}, {} pages: cycles", what, size_text(a.page_bytes),
+                              a.pages.value_or(0)),
+                  a.cycles, b.cycles, 0.25, least);
+  };
+  walks("walk", stored.walk_cost, now.walk_cost, 2);
+  walks("overlapped walk", stored.overlapped_walk_cost, now.overlapped_walk_cost, 8);
   const auto per_page = [&](const char *what, const std::vector<format::PerPage> &first,
                             const std::vector<format::PerPage> &second) {
     for (const format::PerPage &a : first)

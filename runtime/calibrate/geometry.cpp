@@ -16,6 +16,8 @@ namespace {
 // Half of a walk cost's rounds lie within this factor of its estimate; from one page count to its
 // double it grows by less than that one (idle Zen 4 guest: 1.55 at most).
 constexpr double kWalkSpread = 1.5, kWalkGrowth = 2.5;
+// Walks that overlap cost so little that some cycles are no spread.
+constexpr double kOverlappedSlack = 4;
 // Spacings inside superpages that are tried for the page that really backs them.
 // The smallest levels for pages of 1 GiB have 4 entries.
 constexpr uint64_t kFewestSuperpages = 10;
@@ -114,6 +116,7 @@ private:
       result_.unknown.push_back("walk costs: unknown (noisy)");
     result_.levels.clear();
     result_.walks.clear();
+    result_.overlapped_walks.clear();
     result_.second_level_hit_cycles.reset();
     result_.backing_page_bytes.reset();
   }
@@ -234,17 +237,19 @@ private:
 
   struct WalkCurve {
     uint64_t page_bytes, spacing;
+    bool overlapped;
     std::vector<std::vector<double>> cycles; // of each page count, of the rounds
   };
 
   void survey_walks() {
     const uint64_t base = plan_.base_page_bytes;
-    std::vector<WalkCurve> curves{{base, base, {}}};
+    std::vector<WalkCurve> curves{{base, base, false, {}}, {base, base, true, {}}};
     // Superpages on a smaller backing: as many lines on as much memory, so that the two curves can
     // be compared; what differs is the length of the walk.
     for (uint64_t superpage : plan_.superpage_bytes)
       if (result_.backing_page_bytes.value_or(superpage) < superpage)
-        curves.push_back({superpage, base, {}});
+        for (bool overlapped : {false, true})
+          curves.push_back({superpage, base, overlapped, {}});
     for (unsigned round = 0; round < plan_.walk_rounds; round++) {
       if (round >= plan_.least_walk_rounds && plan_.hurry())
         break;
@@ -263,8 +268,14 @@ private:
       const uint64_t lines = plan_.walk_pages[i];
       if (lines > source_.max_lines(curve.page_bytes, curve.spacing))
         continue;
-      if (const auto t = translation_cycles(source_, {curve.page_bytes, curve.spacing, lines},
-                                            levels_, noise_))
+      Chase chase{curve.page_bytes, curve.spacing, lines};
+      chase.independent = curve.overlapped;
+      // Short times are disturbed easily: how noisy the machine is, the long ones tell.
+      std::vector<double> own_noise;
+      // What packed lines pay for their own pages overlaps as well, and is next to nothing then.
+      if (const auto t = translation_cycles(
+              source_, chase, curve.overlapped ? std::span<const FoundLevel>() : levels_,
+              curve.overlapped ? own_noise : noise_))
         curve.cycles[i].push_back(std::max(*t, 0.0));
     }
   }
@@ -277,19 +288,21 @@ private:
       const Estimate found = walk_estimate(curve.cycles[i]);
       // Others that use the caches may make long walks dear in every round alike: that rounds agree
       // is no proof. A walk does not cost more than that for twice the pages.
-      if (found.high > kWalkSpread * found.value ||
-          (last > 0 && found.value > kWalkGrowth * last)) {
-        result_.noisy = true;
+      const double slack = curve.overlapped ? kOverlappedSlack : 0;
+      if (found.high > kWalkSpread * found.value + slack ||
+          (last > 0 && found.value > kWalkGrowth * last + slack)) {
+        result_.noisy |= !curve.overlapped;
         result_.unknown.push_back(
-            fmt::format("walk, {}, {} lines: unknown (noisy: {:.0f} to {:.0f} "
-                        "cycles)",
-                        size_text(curve.page_bytes), plan_.walk_pages[i], found.low, found.high));
+            fmt::format("{}walk, {}, {} lines: unknown (noisy: {:.0f} to {:.0f} cycles)",
+                        curve.overlapped ? "overlapped " : "", size_text(curve.page_bytes),
+                        plan_.walk_pages[i], found.low, found.high));
         continue;
       }
       last = found.value;
-      result_.walks.push_back(
-          {curve.page_bytes,
-           std::max<uint64_t>(plan_.walk_pages[i] * curve.spacing / curve.page_bytes, 1), found});
+      (curve.overlapped ? result_.overlapped_walks : result_.walks)
+          .push_back({curve.page_bytes,
+                      std::max<uint64_t>(plan_.walk_pages[i] * curve.spacing / curve.page_bytes, 1),
+                      found});
     }
   }
 

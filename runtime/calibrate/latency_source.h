@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // latency_source.h decides what the estimators may ask of a machine: the latency of one dependent
-// load in a random walk over so many lines. The real machine answers by a pointer chase
+// load in a random walk over so many lines, or what one takes where loads do not wait for each other. The real machine answers by a pointer chase
 // (pointer_chase.h), tests by a simulated TLB, so that no estimator is tested on the timing of the
 // day.
 #pragma once
@@ -20,6 +20,9 @@ struct Chase {
   bool dense = false;
   // Every second line lies on a page of this size instead, at that size's distance; 0: none.
   uint64_t other_page_bytes = 0;
+  // Addresses come from a list in the order of the walk: the processor has as many loads, and page
+  // walks, under way at once as it can.
+  bool independent = false;
 };
 
 struct Latency {

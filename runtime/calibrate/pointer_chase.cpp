@@ -100,6 +100,30 @@ char *PointerChase::line(const Chase &chase, uint64_t i) const {
   return start + i * kLineBytes % std::min(stride, page);
 }
 
+namespace {
+
+// Follows the pointers from `at` on, or the list from its `at`-th address; returns where it has come to.
+void **follow(void **at, uint64_t loads) {
+  for (uint64_t i = loads; i; i--)
+    at = static_cast<void **>(*at);
+  __asm__ volatile("" : "+r"(at));
+  return at;
+}
+size_t follow(const std::vector<void **> &list, size_t at, uint64_t loads) {
+  uintptr_t sum = 0;
+  for (uint64_t left = loads; left;) {
+    const size_t some = std::min<uint64_t>(left, list.size() - at);
+    for (size_t i = at; i < at + some; i++)
+      sum += reinterpret_cast<uintptr_t>(*list[i]);
+    at = (at + some) % list.size();
+    left -= some;
+  }
+  __asm__ volatile("" : "+r"(sum));
+  return at;
+}
+
+} // namespace
+
 std::optional<Latency> PointerChase::chase(const Chase &chase) {
   if (chase.lines < 2 || chase.lines > max_lines(chase.page_bytes, chase.stride_bytes) ||
       (chase.other_page_bytes &&
@@ -114,8 +138,13 @@ std::optional<Latency> PointerChase::chase(const Chase &chase) {
     *reinterpret_cast<void **>(line(chase, i)) = line(chase, next[i]);
 
   void **at = reinterpret_cast<void **>(line(chase, 0));
-  for (uint64_t i = 0; i < chase.lines; i++) // fills caches and TLB
+  std::vector<void **> list;
+  for (uint64_t i = 0; i < chase.lines; i++) { // fills caches and TLB
+    if (chase.independent)
+      list.push_back(at);
     at = static_cast<void **>(*at);
+  }
+  size_t place = 0;
   // A short lap is repeated until a piece is long enough to time; a long one is timed in pieces,
   // each of which is compared with itself in other laps.
   const uint64_t piece = std::min(chase.lines, kPieceLoads);
@@ -130,9 +159,10 @@ std::optional<Latency> PointerChase::chase(const Chase &chase) {
       const uint64_t loads =
           pieces > 1 ? piece + (k + 1 == pieces ? chase.lines % piece : 0) : laps * chase.lines;
       const uint64_t before = ticks();
-      for (uint64_t i = loads; i; i--)
-        at = static_cast<void **>(*at);
-      __asm__ volatile("" : "+r"(at));
+      if (chase.independent)
+        place = follow(list, place, loads);
+      else
+        at = follow(at, loads);
       times[k].push_back(static_cast<double>(ticks() - before) / static_cast<double>(loads));
     }
   double least = 0, middle = 0;

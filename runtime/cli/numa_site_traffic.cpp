@@ -40,8 +40,10 @@ void NumaSiteTraffic::event(const trace::Event &e) {
   case trace::Type::kSite: {
     const size_t newline = std::min(e.text.find('\n'), e.text.size());
     std::string name(e.text.substr(0, newline));
-    if (newline < e.text.size())
-      name += " " + std::string(e.text.substr(newline + 1));
+    if (newline < e.text.size()) {
+      const std::string_view place = e.text.substr(newline + 1);
+      name += " " + std::string(place.substr(0, place.find('\n')));
+    }
     names_[{CategoryKind::kSite, e.site}] =
         e.kind == trace::kCompilerSite ? name : fmt::format("{}+{:#x}", name, e.offset);
     break;

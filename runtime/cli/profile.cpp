@@ -31,6 +31,7 @@ struct Name {
   std::string function, file;
   unsigned line = 0;
   bool steerable = false;
+  bool overlaps = false; ///< loops reach its objects by addresses that wait for no other access
 };
 
 constexpr size_t kMostClustered = 256; // sites: likenesses are counted for each pair
@@ -62,6 +63,12 @@ Name name_of_site(const trace::Event &e) {
     const size_t newline = std::min(e.text.find('\n'), e.text.size());
     name.function = e.text.substr(0, newline);
     std::string place(e.text.substr(std::min(newline + 1, e.text.size())));
+    if (const size_t end = place.find('\n');
+        end != std::string::npos) { // earlier versions said no more
+      const std::string_view pattern = std::string_view(place).substr(end + 1);
+      name.overlaps = pattern == "streaming" || pattern == "strided" || pattern == "scattered";
+      place.resize(end);
+    }
     if (const size_t colon = place.rfind(':'); colon != std::string::npos) {
       name.line = static_cast<unsigned>(std::strtoul(place.c_str() + colon + 1, nullptr, 10));
       place.resize(colon);
@@ -190,8 +197,8 @@ private:
         else if (e.type == trace::Type::kSite)
           names_[{CategoryKind::kSite, e.site, 0}] = name_of_site(e);
         if (e.type == trace::Type::kSegment)
-          names_[{CategoryKind::kStatic, segment_id(e.text), 0}] = {"static data",
-                                                                    std::string(e.text), 0, false};
+          names_[{CategoryKind::kStatic, segment_id(e.text), 0}] = {
+              "static data", std::string(e.text), 0, false, false};
         follower.event(e);
       });
       summary.seconds = static_cast<double>(last_ns) / 1e9;
@@ -308,6 +315,19 @@ private:
     return benefit::Objects(options_.grouping, asks_for(options_, PageSize::kGigantic), &clusters_);
   }
 
+  // Of a cluster: if those of all its sites do.
+  bool overlaps(const CategoryKey &key) const {
+    const auto does = [this](uint64_t site) {
+      const auto name = names_.find({CategoryKind::kSite, site, 0});
+      return name != names_.end() && name->second.overlaps;
+    };
+    if (const auto members = members_.find(std::get<1>(key));
+        std::get<0>(key) == CategoryKind::kCluster && members != members_.end())
+      return std::all_of(members->second.begin(), members->second.end(),
+                         [&](const ClusterMember &m) { return does(m.id); });
+    return does(std::get<1>(key));
+  }
+
   // Each category of a mapping with its page size; all others are on base pages.
   using Sizes = std::map<CategoryKey, PageSize>;
 
@@ -327,8 +347,11 @@ private:
       }
       if (all_last)
         lanes.emplace_back(numbers.size(), PageSize::kSuper);
+      std::vector<bool> overlap;
+      for (const CategoryKey &key : numbers)
+        overlap.push_back(overlaps(key));
       benefit::Evaluation evaluation(costs_, std::move(lanes), sample_of(profile_.traces[t]),
-                                     options_.threads);
+                                     options_.threads, std::move(overlap));
       TraceFollower follower(
           objects(), profile_.traces[t].accesses > 0,
           [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats) {
@@ -448,6 +471,7 @@ private:
       RankedMapping m;
       m.mapping = mapping;
       std::tie(m.kind, m.id, m.context) = key;
+      m.walks_overlap = costs_.knows_overlapped() && overlaps(key);
       if (const auto chain = chains_.find(m.context); m.context && chain != chains_.end())
         m.chain = chain->second;
       if (const auto copies = copies_.find(m.id);

@@ -73,6 +73,7 @@ struct RankedMapping {
   size_t copies = 0;            ///< inlined ones that a category of kind kSite joins
   std::string chain;            ///< the copy's inline chain, innermost first, a line each
   bool steerable = false;       ///< an id of the plugin's: a directive can reach it
+  bool walks_overlap = false;   ///< its misses are priced as those of accesses that wait for none
   std::string function, file;
   unsigned line = 0;
   std::vector<ClusterMember> members; ///< of a cluster, most accesses first; else empty

@@ -45,12 +45,14 @@ std::string profile_text(const format::MachineProfile &p, Colour colour) {
   table.add_row({{"second-level hit"},
                  {number_text(p.l2_hit_cycles, " cycles")},
                  {source_text(p.l2_hit_cycles)}});
-  for (const format::WalkCost &cost : p.walk_cost)
-    table.add_row(
-        {{fmt::format("walk, {}{}", readable_bytes(cost.page_bytes),
-                      cost.pages ? fmt::format(", {} pages", *cost.pages) : std::string())},
-         {number_text(cost.cycles, " cycles")},
-         {source_text(cost.cycles)}});
+  for (const auto &[what, walks] :
+       {std::pair("walk", &p.walk_cost), std::pair("overlapped walk", &p.overlapped_walk_cost)})
+    for (const format::WalkCost &cost : *walks)
+      table.add_row(
+          {{fmt::format("{}, {}{}", what, readable_bytes(cost.page_bytes),
+                        cost.pages ? fmt::format(", {} pages", *cost.pages) : std::string())},
+           {number_text(cost.cycles, " cycles")},
+           {source_text(cost.cycles)}});
   for (const format::PerPage &touch : p.first_touch_ns)
     table.add_row({{"first touch, " + readable_bytes(touch.page_bytes)},
                    {number_text(touch.value, " ns")},

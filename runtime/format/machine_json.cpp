@@ -156,6 +156,18 @@ TlbLevel parse_level(const Node &node) {
   return level;
 }
 
+std::vector<WalkCost> parse_walks(const Node &list) {
+  std::vector<WalkCost> result;
+  for (const Node &node : list.elements()) {
+    WalkCost cost{node.key("page_bytes").page_size(), std::nullopt,
+                  node.key("cycles").number(kMaxCycles)};
+    if (const Node pages = node.key("pages"); pages.present())
+      cost.pages = pages.integer(0, kMaxAny);
+    result.push_back(cost);
+  }
+  return result;
+}
+
 std::vector<PerPage> parse_per_page(const Node &list) {
   std::vector<PerPage> result;
   for (const Node &node : list.elements())
@@ -181,6 +193,15 @@ Json number_json(const Number &n) {
               {"low", plain(n.low)},
               {"high", plain(n.high)},
               {"source", n.source}};
+}
+
+Json walks_json(const std::vector<WalkCost> &list) {
+  Json result = Json::array();
+  for (const WalkCost &cost : list)
+    result.push_back(Json{{"page_bytes", cost.page_bytes},
+                          {"pages", optional_json(cost.pages)},
+                          {"cycles", number_json(cost.cycles)}});
+  return result;
 }
 
 Json per_page_json(const std::vector<PerPage> &list) {
@@ -275,13 +296,8 @@ MachineProfile parse_machine(std::string_view text) {
                        p.base_page_bytes));
   p.reach_pages = root.key("reach_pages").number(kMaxEntries);
   p.l2_hit_cycles = root.key("l2_hit_cycles").number(kMaxCycles);
-  for (const Node &node : root.key("walk_cost").elements()) {
-    WalkCost cost{node.key("page_bytes").page_size(), std::nullopt,
-                  node.key("cycles").number(kMaxCycles)};
-    if (const Node pages = node.key("pages"); pages.present())
-      cost.pages = pages.integer(0, kMaxAny);
-    p.walk_cost.push_back(cost);
-  }
+  p.walk_cost = parse_walks(root.key("walk_cost"));
+  p.overlapped_walk_cost = parse_walks(root.key("overlapped_walk_cost"));
   p.first_touch_ns = parse_per_page(root.key("first_touch_ns"));
   p.collapse_ns = root.key("collapse_ns").number(kMaxAny);
   p.bandwidth_bytes_per_second = parse_per_page(root.key("bandwidth_bytes_per_second"));
@@ -320,7 +336,7 @@ MachineProfile profile_of_preset(const struct smalloc_machine &preset) {
 }
 
 Json machine_document(const MachineProfile &p) {
-  Json tlb = Json::array(), walks = Json::array();
+  Json tlb = Json::array();
   for (const TlbLevel &level : p.tlb)
     tlb.push_back(Json{{"level", level.level},
                        {"kind", "data"},
@@ -328,10 +344,6 @@ Json machine_document(const MachineProfile &p) {
                        {"entries", number_json(level.entries)},
                        {"ways", number_json(level.ways)},
                        {"shared", level.shared}});
-  for (const WalkCost &cost : p.walk_cost)
-    walks.push_back(Json{{"page_bytes", cost.page_bytes},
-                         {"pages", optional_json(cost.pages)},
-                         {"cycles", number_json(cost.cycles)}});
   return Json{
       {"schema", kSchema},
       {"name", p.name},
@@ -346,7 +358,8 @@ Json machine_document(const MachineProfile &p) {
       {"tlb", tlb},
       {"reach_pages", number_json(p.reach_pages)},
       {"l2_hit_cycles", number_json(p.l2_hit_cycles)},
-      {"walk_cost", walks},
+      {"walk_cost", walks_json(p.walk_cost)},
+      {"overlapped_walk_cost", walks_json(p.overlapped_walk_cost)},
       {"first_touch_ns", per_page_json(p.first_touch_ns)},
       {"collapse_ns", number_json(p.collapse_ns)},
       {"bandwidth_bytes_per_second", per_page_json(p.bandwidth_bytes_per_second)},

@@ -55,6 +55,8 @@ struct MachineProfile {
   Number reach_pages; // effective last-level reach in base pages, where it differs from the entries
   Number l2_hit_cycles;
   std::vector<WalkCost> walk_cost;
+  // What a walk adds to each access where accesses do not wait for each other; empty: not known.
+  std::vector<WalkCost> overlapped_walk_cost;
   std::vector<PerPage> first_touch_ns, bandwidth_bytes_per_second;
   Number collapse_ns;
   Number prefetch_max_stride_bytes;

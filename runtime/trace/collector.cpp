@@ -256,9 +256,11 @@ Site site_of_cell(ThreadState &state, const smalloc_cell *cell) {
                ? reinterpret_cast<const char *>(site) + offset
                : "";
   };
+  static const char *const patterns[] = {"",        "",          "streaming",
+                                         "strided", "scattered", "pointer-chasing"};
   char line[1024];
-  const int n =
-      snprintf(line, sizeof line, "%s\n%s:%u", text(site->function), text(site->file), site->line);
+  const int n = snprintf(line, sizeof line, "%s\n%s:%u\n%s", text(site->function), text(site->file),
+                         site->line, site->pattern < 6 ? patterns[site->pattern] : "");
   const size_t bytes = n < 0 ? 0 : static_cast<size_t>(n);
   state.chunk->site(site->id, kCompilerSite, 0, line,
                     bytes < sizeof line ? bytes : sizeof line - 1);

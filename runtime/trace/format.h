@@ -77,7 +77,7 @@ inline uint64_t region_hash(uint64_t address) {
 
 /// kind of a site.
 enum SiteKind : uint64_t {
-  kCompilerSite = 0,  ///< the plugin's id; text: function, newline, file:line
+  kCompilerSite = 0,  ///< the plugin's id; text: function, newline, file:line, newline, pattern
   kReturnAddress = 1, ///< text: path of the image; offset: of the call's return address in it
   kInlineChain = 2,   ///< id: of a context; text: its inline chain, innermost first, a line each
 };

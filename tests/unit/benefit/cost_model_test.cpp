@@ -42,6 +42,21 @@ TEST(CostModel, MeasuredPointsWin) {
   EXPECT_GT(model.fault_cycles(2 << 20), 100000); // unknown: clearing 2 MiB takes its time
 }
 
+TEST(CostModel, WalksThatOverlapHaveACurveOfTheirOwn) {
+  auto profile = format::profile_of_preset(*smalloc_machine_by_name("zen4"));
+  const CostModel without(profile);
+  EXPECT_FALSE(without.knows_overlapped());
+  EXPECT_EQ(without.miss_cycles(4096, 1, true), 35);
+  profile.overlapped_walk_cost = {{4096, 100, {8.0, {}, {}, "measured"}},
+                                  {4096, 400, {16.0, {}, {}, "measured"}}};
+  const CostModel with(profile);
+  EXPECT_TRUE(with.knows_overlapped());
+  EXPECT_EQ(with.miss_cycles(4096, 1, true), 8);
+  EXPECT_NEAR(with.miss_cycles(4096, 200, true), 12, 0.01);
+  EXPECT_EQ(with.miss_cycles(2 << 20, 1e9, true), 16);
+  EXPECT_EQ(with.miss_cycles(4096, 1), 35);
+}
+
 TEST(CostModel, PageSizesThatTheTlbHas) {
   using enum benefit::PageSize;
   const CostModel zen4(format::profile_of_preset(*smalloc_machine_by_name("zen4")));

@@ -44,6 +44,26 @@ TEST(Evaluation, CyclesByHand) {
   EXPECT_EQ(e.saving(0, 1).cycles, 12800 * 10 + 128 * 100 - 1010);
 }
 
+// Two categories of 128 pages, read by turns: each access misses on base pages, and costs what its own category's walks do. Exact and
+// sampled, where it is known from a list without sets.
+TEST(Evaluation, WalksThatOverlapCostLess) {
+  auto profile = machine();
+  profile.overlapped_walk_cost = {{4096, {}, {3.0, {}, {}, "measured"}}};
+  for (const unsigned ways : {0u, 4u}) {
+    profile.tlb[0].ways.value = ways;
+    const CostModel costs(profile);
+    Evaluation e(costs, {{kBase, kBase}, {kBase, kSuper}, {kSuper, kBase}}, {}, 2, {true, false});
+    for (int round = 0; round < 100; round++)
+      for (uint64_t page = 0; page < 128; page++)
+        for (uint32_t category = 0; category < 2; category++)
+          e.access(0x10000000 + (page * 2 + category) * 4096, page * 4096, category, 0);
+    e.finish();
+    EXPECT_EQ(e.counts(0).cycles, 12800 * (10 + 3) + 256 * 100);
+    EXPECT_NEAR(e.saving(0, 1).cycles, 12800 * 10 + 128 * 100 - 1010, 12);
+    EXPECT_NEAR(e.saving(0, 2).cycles, 12800 * 3 + 128 * 100 - 1003, 12);
+  }
+}
+
 TEST(Evaluation, WhatFitsGainsOnlyFirstTouches) {
   const CostModel costs(machine());
   Evaluation e(costs, {{kBase}, {kSuper}}, {}, 1);

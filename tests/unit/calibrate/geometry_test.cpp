@@ -233,6 +233,14 @@ TEST(Geometry, MeasuresTheWalkAsACurve) {
   EXPECT_NEAR(g.walks[1].cycles.value, 25 + 4 * 4, 1.5);
 }
 
+TEST(Geometry, MeasuresWhatOverlappedWalksAdd) {
+  const Geometry g = measure({});
+  ASSERT_EQ(g.overlapped_walks.size(), 2u);
+  EXPECT_EQ(g.overlapped_walks[0].pages, 8192u);
+  EXPECT_NEAR(g.overlapped_walks[0].cycles.value, (25 + 3 * 4) / 4.0, 1.5);
+  EXPECT_NEAR(g.overlapped_walks[1].cycles.value, (25 + 4 * 4) / 4.0, 1.5);
+}
+
 TEST(Geometry, AgreesOnWalksWhateverMemoryARoundGot) {
   SimulatedMachine m;
   m.memory_luck = 20;

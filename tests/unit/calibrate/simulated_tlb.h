@@ -80,6 +80,8 @@ public:
         cycles += lap ? cost : 0;
       }
     cycles /= static_cast<double>(chase.lines);
+    if (chase.independent) // four at a time
+      cycles /= 4;
     cycles += chase.lines > 512 ? 10 : 0; // the first-level data cache
     cycles += chase.lines > 8192 && !chase.dense ? m_.contention : 0;
     std::normal_distribution<double> gauss(0, m_.noise);
