@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""chosen_times.py decides what docs/evaluation.md says of run times: each program is recorded, smalloc analyze chooses, and the program runs
+on base pages, on superpages for everything, and with what was chosen, in turn. The run time with what was chosen is predicted as that on
+base pages less what smalloc analyze says it saves. Programs with nothing to gain are among them: what they lose counts as well.
+
+  chosen_times.py                  a table; some twenty minutes, on a machine that does nothing else
+  chosen_times.py --record         also benchmarks/results/chosen-times.json, which scripts/regen_docs.py reads
+  chosen_times.py -p gups --quick  one program, one short run each way
+"""
+import argparse
+import json
+import shutil
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+sys.dont_write_bytecode = True
+import bench  # pylint: disable=wrong-import-position
+import selective  # pylint: disable=wrong-import-position
+
+# Source, arguments, of --quick. Half a gigabyte and more where there is something to gain: below, a virtual machine's own base pages hide it.
+PROGRAMS = [
+    ("bfs.c", ["22", "8"], ["15", "4"]),
+    ("colsum.c", ["30000"], ["3000", "900"]),
+    ("gups.c", ["26"], ["20"]),
+    ("hash_probe.c", ["25"], ["18"]),
+    ("list.c", ["4000000", "65536", "2"], ["100000", "512", "2"]),
+    ("spmv.c", ["20", "26"], ["14", "20"]),
+    ("stride.c", ["1024", "8192", "10000000"], ["64", "8192", "300000"]),
+    ("transpose.c", ["8000", "3"], ["1500", "1"]),
+    ("tree.c", ["2000000"], ["30000"]),
+    ("unordered_map.cpp", ["4000000"], ["100000"]),
+    ("vector_gather.cpp", ["20000000", "4", "1"], ["500000", "4", "1"]),
+    # Nothing to gain.
+    ("bodies.c", ["400", "4000"], ["50", "20"]),
+    ("file_stream.c", ["256", "24"], ["4", "2"]),
+    ("lz.c", ["48", "64"], ["1", "16"]),
+    ("stream.c", ["300", "8"], ["16", "2"]),
+]
+WAYS = ("base", "all", "profile")
+
+
+def measure(program, options, tools, folder):
+    source, arguments, quick = program
+    if options.quick:
+        arguments = quick
+    name, path = source.split(".")[0], ROOT / "benchmarks/kernels" / source
+    compiler = [tools["clang"], "-O2", "-g1"] + (["--driver-mode=g++"] if source.endswith("pp") else [])
+    plugin = f"-fplugin={tools['plugin']}"
+    plain, ours, told = folder / name, folder / f"{name}.ours", folder / f"{name}.told"
+    selective.run([*compiler, path, "-o", plain], folder)
+    selective.run([*compiler, plugin, "-fplugin-arg-smalloc-rewrite=all", path, "-o", ours], folder)
+    selective.run([*compiler, plugin, "-fplugin-arg-smalloc-profile-generate", path, "-o", told], folder)
+    trace, directives = folder / "t.trace", folder / "t.directives"
+    trace.unlink(missing_ok=True)
+    selective.run([tools["smalloc"], "record", "-q", "--rate", "1", "-o", trace, "--", told, *arguments], folder)
+    report = json.loads(selective.run([tools["smalloc"], "analyze", trace, "--machine", options.machine, "--no-db", "--json", "-q", "-o",
+                                       directives], folder))
+    saved = report["chosen"]["saved_cycles_joint"] / options.hertz
+    ways = {"base": (plain, {}), "all": (plain, {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}),
+            "profile": (ours, {"LD_PRELOAD": str(tools["library"]), "SMALLOC_CONF": f"directives:{directives}"})}
+    runs = {way: [] for way in WAYS}
+    for number in range(1 if options.quick else options.runs):
+        for way in WAYS[number % 3:] + WAYS[:number % 3]:
+            binary, environment = ways[way]
+            runs[way].append(bench.run_once([str(binary), *arguments], environment, None))
+    if len({r["output_sha256"] for way in WAYS for r in runs[way]}) != 1:
+        selective.fail(name, "its output depends on the pages", "run it by hand")
+    result = {"name": name, "arguments": arguments, "saved_seconds": saved,
+              "sites": [f"{m['category']['function']}:{m['category']['line']}" if m["category"]["kind"] != "static" else "static data"
+                        for m in report["mappings"] if m["chosen"]]}
+    for way in WAYS:
+        times = [r["user_seconds"] + r["system_seconds"] for r in runs[way]]
+        result[way] = {"seconds": statistics.median(times), "spread": max(times) - min(times),
+                       "peak_rss_bytes": statistics.median(r["peak_rss_bytes"] for r in runs[way])}
+    print(f"{name}: {result}", file=sys.stderr, flush=True)
+    return result
+
+
+def error(result):
+    """Of the predicted run time, as a share of the measured one."""
+    return (result["base"]["seconds"] - result["saved_seconds"]) / result["profile"]["seconds"] - 1
+
+
+def loss(result):
+    """What it is slower than on base pages, as a share; None: not beyond the spread of the runs."""
+    slower = result["profile"]["seconds"] - result["base"]["seconds"]
+    beyond = slower > max(result["base"]["spread"], result["profile"]["spread"])
+    return slower / result["base"]["seconds"] if beyond else None
+
+
+def text(report):
+    lines = ["| program | base pages | everything on superpages | what was chosen | predicted | error | peak memory | chosen |",
+             "|---|---|---|---|---|---|---|---|"]
+    for r in report["programs"]:
+        times = [f"{r[way]['seconds']:.2f} s ± {r[way]['spread'] / 2:.2f}" for way in WAYS]
+        memory = " / ".join(f"{r[way]['peak_rss_bytes'] / 2**20:.0f}" for way in WAYS)
+        lines.append(f"| {r['name']} | {' | '.join(times)} | {r['base']['seconds'] - r['saved_seconds']:.2f} s | {100 * error(r):+.1f} % | "
+                     f"{memory} MiB | {', '.join(r['sites']) or '-'} |")
+    return "\n".join(lines)
+
+
+def page(report):
+    """What docs/evaluation.md says: scripts/regen_docs.py puts it there."""
+    errors = [abs(error(r)) for r in report["programs"]]
+    losses = [f"{r['name']} by {100 * loss(r):.1f} %" for r in report["programs"] if loss(r) is not None]
+    host = report["host"]
+    return (f"{text(report)}\n\nUser + system time, medians of {report['runs']} runs in turn, ± half of what lies between the fastest and the "
+            f"slowest. Predicted run time against measured: median error {100 * statistics.median(errors):.1f} %, worst "
+            f"{100 * max(errors):.1f} %. Slower than on base pages beyond the spread: {', '.join(losses) or 'none'}. Machine "
+            f"{report['machine']}, {host['cpus']} CPUs of a {host['cpu']}{' (virtual machine)' if host['hypervisor'] else ''}, Linux "
+            f"{host['kernel']}. Made by `scripts/chosen_times.py --record`.")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, default=ROOT / "build")
+    parser.add_argument("--clang", default="clang-22")
+    parser.add_argument("--machine", help="preset or profile (default: this one, calibrated first)")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("-p", "--program", action="append", metavar="NAME")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results there")
+    parser.add_argument("--record", action="store_true")
+    options = parser.parse_args()
+    build = options.build.resolve()
+    tools = {"clang": shutil.which(options.clang), "smalloc": build / "bin/smalloc", "plugin": build / "lib/SmallocPlugin.so",
+             "library": build / "lib/libsmalloc.so"}
+    for name, path in tools.items():
+        if not path or not Path(path).exists():
+            selective.fail(path or name, "not found", "--clang NAME" if name == "clang" else "cmake --build build")
+    if unknown := set(options.program or []) - {source.split(".")[0] for source, _, _ in PROGRAMS}:
+        selective.fail(", ".join(sorted(unknown)), "no such program", "-p with one of " + ", ".join(p[0].split(".")[0] for p in PROGRAMS))
+    with tempfile.TemporaryDirectory() as folder:
+        kind = options.machine or "calibrated in the same run"
+        if not options.machine:
+            options.machine = str(Path(folder) / "machine.json")
+            selective.run([tools["smalloc"], "calibrate", "-q", "--profile", options.machine], folder)
+        options.hertz = json.loads(selective.run([tools["smalloc"], "machine", "show", options.machine, "--json"], folder))["frequency_hz"] or 3e9
+        programs = [measure(program, options, tools, Path(folder)) for program in PROGRAMS
+                    if not options.program or program[0].split(".")[0] in options.program]
+    report = {"schema": "smalloc.chosen-times/1", "machine": kind, "host": bench.machine(), "runs": 1 if options.quick else options.runs,
+              "programs": programs}
+    document = json.dumps(report, indent=1) + "\n"
+    if options.json:
+        options.json.write_text(document, encoding="utf-8")
+    if options.record and not options.program and not options.quick:
+        (ROOT / "benchmarks/results/chosen-times.json").write_text(document, encoding="utf-8")
+    print(text(report))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
