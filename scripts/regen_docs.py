@@ -17,6 +17,7 @@
   coverage      docs/coverage.md      benchmarks/results/coverage.json      scripts/coverage --record
   evaluation    docs/evaluation.md    benchmarks/results/evaluation.json    scripts/evaluate.py --record
   selective     docs/evaluation.md    benchmarks/results/selective.json     scripts/selective.py --record
+  chosen-times  docs/evaluation.md    benchmarks/results/chosen-times.json  scripts/chosen_times.py --record
 
   regen_docs.py            rewrite the tables
   regen_docs.py --check    exit 1 when a page says something else than the results
@@ -129,6 +130,12 @@ def selective(report):
     return program.page(report)
 
 
+def chosen_times(report):
+    import chosen_times as program
+
+    return program.page(report)
+
+
 def engines(report):
     pages = sorted({row["pages"] for row in report["results"]})
     count = {10000: "10 K", 200000: "200 K", 2000000: "2 M"}
@@ -214,6 +221,7 @@ SECTIONS = {
     "numa-balancing": ("docs/numa.md", "numa-balancing.json", numa_balancing, "scripts/numa-balancing --record"),
     "robustness": ("docs/robustness.md", "robustness.json", robustness, "scripts/robustness --record"),
     "selective": ("docs/evaluation.md", "selective.json", selective, "scripts/selective.py --record"),
+    "chosen-times": ("docs/evaluation.md", "chosen-times.json", chosen_times, "scripts/chosen_times.py --record"),
     "evaluation": ("docs/evaluation.md", "evaluation.json", evaluation, "scripts/evaluate.py --record"),
 }
 
