@@ -482,7 +482,7 @@ double MigrationPolicy::interval_ns() const {
 }
 
 /// What did the moves of the last intervals bring in this one? A broken promise stops all moves for a
-/// while, twice as long each time: a program whose pages wander pays for a few tries, not for ever.
+/// while, four times as long each time: a program whose pages wander pays for a few tries, not for ever.
 void MigrationPolicy::judge_trials() {
   if (pause_ > 0) {
     trial_count_ = 0;
@@ -524,8 +524,8 @@ void MigrationPolicy::judge_trials() {
     evidence_ = {};
     constexpr double kBroken = 0.1, kWell = 0.5;
     if (kept < kBroken) {
-      failures_ = std::min(failures_ + 1, 8u);
-      pause_ = 2u << failures_;
+      failures_ = std::min(failures_ + 1, 5u);
+      pause_ = 1u << 2 * failures_;
       trust_ = 0;
     } else if (kept > kWell) {
       failures_ = 0;

@@ -165,7 +165,8 @@ TEST(Simulator, DeclinesWhereEverybodyUsesEverything) {
   EXPECT_GT(followed.moved_pages, 500u);
   EXPECT_GT(paper.total_ns(followed), paper.total_ns(paper.schemes.front()));
   EXPECT_LT(declined.moved_pages, followed.moved_pages / 10);
-  EXPECT_LE(ours.total_ns(declined), 1.001 * ours.total_ns(ours.schemes.front()));
+  // Chance moves a page or two an interval, which is too little to be judged by: some 30 of 512, two thousandths at most.
+  EXPECT_LE(ours.total_ns(declined), 1.002 * ours.total_ns(ours.schemes.front()));
 }
 
 TEST(Simulator, PutsThreadsOnNodesAsAsked) {
