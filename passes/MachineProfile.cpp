@@ -91,10 +91,27 @@ std::optional<double> number(const json::Value *V) {
   return std::nullopt;
 }
 
+/// LLVM's parser calls itself for each bracket in a bracket.
+bool isShallow(StringRef Text) {
+  constexpr unsigned MostDepth = 256;
+  unsigned Depth = 0;
+  for (char C : Text) {
+    if (C == '[' || C == '{')
+      ++Depth;
+    else if ((C == ']' || C == '}') && Depth)
+      --Depth;
+    if (Depth > MostDepth)
+      return false;
+  }
+  return true;
+}
+
 Expected<MachineProfile> fromFile(StringRef Path) {
   auto Buffer = MemoryBuffer::getFile(Path, /*IsText=*/true);
   if (!Buffer)
     return bad(Path, Buffer.getError().message());
+  if (!isShallow((*Buffer)->getBuffer()))
+    return bad(Path, "not a profile: brackets in brackets without end");
   auto Json = json::parse((*Buffer)->getBuffer());
   if (!Json)
     return bad(Path, "not JSON: " + toString(Json.takeError()));

@@ -256,6 +256,8 @@ void UnitAnalysis::decide(SiteVerdict &V) {
         F.Saving == Best.Saving) // the earlier, then the surer reason
       Better = F.MinBytes != Best.MinBytes ? F.MinBytes < Best.MinBytes
                                            : Best.Reference->Assumed && !R->Assumed;
+    if (F.Pattern == SMALLOC_PATTERN_POINTER_CHASING)
+      V.Flags |= SMALLOC_SITE_CHASED;
     Earliest = std::min(Earliest, F.MinBytes);
     if (!Best.Reference || Better ||
         (F.Saving == Best.Saving && !Best.pays() && F.Pattern > Best.Pattern))

@@ -290,7 +290,7 @@ private:
       // is no proof. A walk does not cost more than that for twice the pages.
       const double slack = curve.overlapped ? kOverlappedSlack : 0;
       if (found.high > kWalkSpread * found.value + slack ||
-          (last > 0 && found.value > kWalkGrowth * last + slack)) {
+          (last > 0 && found.value > kWalkGrowth * std::max(last, slack) + slack)) {
         result_.noisy |= !curve.overlapped;
         result_.unknown.push_back(
             fmt::format("{}walk, {}, {} lines: unknown (noisy: {:.0f} to {:.0f} cycles)",

@@ -17,6 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char *kSchema = "smalloc.machine/1";
 // Larger than any TLB and any cost; what it catches is a wrong unit or a hostile file.
+constexpr size_t kMostWalks = 256;
 constexpr double kMaxEntries = 1 << 24, kMaxCycles = 1e9, kMaxAny = 1e18;
 constexpr const char *kSources[] = {"measured", "preset", "cpuid", "unknown"};
 
@@ -158,6 +159,8 @@ TlbLevel parse_level(const Node &node) {
 
 std::vector<WalkCost> parse_walks(const Node &list) {
   std::vector<WalkCost> result;
+  if (list.elements().size() > kMostWalks)
+    reject(fmt::format("key '{}' has more than {} points", list.path(), kMostWalks));
   for (const Node &node : list.elements()) {
     WalkCost cost{node.key("page_bytes").page_size(), std::nullopt,
                   node.key("cycles").number(kMaxCycles)};

@@ -258,9 +258,12 @@ Site site_of_cell(ThreadState &state, const smalloc_cell *cell) {
   };
   static const char *const patterns[] = {"",        "",          "streaming",
                                          "strided", "scattered", "pointer-chasing"};
+  // One loop that waits for what it reads is enough: who builds a list at random places follows it afterwards.
+  const unsigned pattern =
+      site->flags & SMALLOC_SITE_CHASED ? +SMALLOC_PATTERN_POINTER_CHASING : site->pattern;
   char line[1024];
   const int n = snprintf(line, sizeof line, "%s\n%s:%u\n%s", text(site->function), text(site->file),
-                         site->line, site->pattern < 6 ? patterns[site->pattern] : "");
+                         site->line, pattern < 6 ? patterns[pattern] : "");
   const size_t bytes = n < 0 ? 0 : static_cast<size_t>(n);
   state.chunk->site(site->id, kCompilerSite, 0, line,
                     bytes < sizeof line ? bytes : sizeof line - 1);

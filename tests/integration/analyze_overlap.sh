@@ -14,6 +14,7 @@ struct node {
   struct node *next;
   char rest[4088];
 };
+static unsigned order[kPages];
 __attribute__((noinline)) static unsigned long gather(void) {
   unsigned long *table = malloc(kPages * 4096ul), x = 1, sum = 0;
   for (unsigned long i = 0; i < kPages * 512ul; i++)
@@ -27,8 +28,8 @@ __attribute__((noinline)) static unsigned long gather(void) {
 }
 __attribute__((noinline)) static unsigned long chase(void) {
   struct node *nodes = malloc(kPages * sizeof *nodes);
-  for (unsigned i = 0; i < kPages; i++)
-    nodes[i].next = &nodes[(i + 1013) % kPages];
+  for (unsigned i = 0; i < kPages; i++) /* at random places: what builds it is a gather */
+    nodes[order[i]].next = &nodes[order[(i + 1) % kPages]];
   struct node *at = nodes;
   for (int i = 0; i < kSteps; i++)
     at = at->next;
@@ -37,6 +38,8 @@ __attribute__((noinline)) static unsigned long chase(void) {
   return last;
 }
 int main(void) {
+  for (unsigned i = 0; i < kPages; i++)
+    order[i] = i * 1013 % kPages;
   printf("%lu %lu\n", gather(), chase());
   return 0;
 }

@@ -20,7 +20,7 @@ fi
 cc=$SMALLOC_BUILD/bin/smalloc-cc
 if [ -e "$SMALLOC_BUILD/lib/SmallocPlugin.so" ]; then
   "$cc" -O2 -fplugin-arg-smalloc-rewrite=all -o "$scratch/placed" "$here/placed.c"
-  "$cc" -O2 -fopenmp=libomp -fplugin-arg-smalloc-numa=hints -DDIVIDED -o "$scratch/divided" "$here/placed.c"
+  "$cc" -O2 -fopenmp=libomp -fplugin-arg-smalloc-machine=zen3 -fplugin-arg-smalloc-numa=hints -DDIVIDED -o "$scratch/divided" "$here/placed.c"
   "$SMALLOC_BUILD/bin/smalloc" sites "$scratch/placed" --json >"$scratch/sites.json"
   "$cc" -O2 -pthread -fplugin-arg-smalloc-rewrite=all -o "$scratch/small" "$here/small.c"
   "$SMALLOC_BUILD/bin/smalloc" sites "$scratch/small" --json >"$scratch/small.json"

@@ -77,6 +77,7 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
  * the allocation inside, if the linked image has that function's other entry (see smalloc_wrapper).
  * STATIC: no call but a variable of the program, `function` its name: static:on decides for all of them.
  * MANY: undecided, and many objects may live at a time: once decided, it is SMALL.
+ * CHASED: some loop goes through its objects by the pointers in them, whatever its pattern.
  * PARTITIONED: parallel loops with a static schedule divide it among threads, by its leading dimension: on a machine of
  * several nodes each share is to lie with its threads. */
 #define SMALLOC_SITE_REWRITTEN 1u
@@ -88,6 +89,7 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
 #define SMALLOC_SITE_MANY 256u
 #define SMALLOC_SITE_PARTITIONED 512u
 #define SMALLOC_SITE_STATIC 1024u
+#define SMALLOC_SITE_CHASED 2048u
 /* In a cell's word only, set by the runtime: small requests of the site may go straight to __smalloc_v1_small. */
 #define SMALLOC_CELL_DIRECT 64u
 #define SMALLOC_CELL_SERVED                                                                        \

@@ -119,6 +119,24 @@ TEST(MachinePresets, AreAllReachable) {
   }
 }
 
+TEST(MachineJson, WalksHaveTwoCurves) {
+  MachineProfile profile = parse_machine(kMinimal);
+  profile.walk_cost = {{4096, 100, {40.0, {}, {}, "measured"}}};
+  profile.overlapped_walk_cost = {{4096, 100, {8.0, 7.0, 9.0, "measured"}},
+                                  {2 << 20, {}, {4.0, {}, {}, "measured"}}};
+  const MachineProfile again = parse_machine(machine_document(profile).dump());
+  EXPECT_EQ(machine_document(again), machine_document(profile));
+  ASSERT_EQ(again.overlapped_walk_cost.size(), 2u);
+  EXPECT_EQ(again.overlapped_walk_cost[0].cycles.value, 8);
+  profile.overlapped_walk_cost.resize(257, profile.overlapped_walk_cost[0]);
+  try {
+    parse_machine(machine_document(profile).dump());
+    ADD_FAILURE() << "any number of points is taken";
+  } catch (const MachineFormatError &e) {
+    EXPECT_STREQ(e.what(), "key 'overlapped_walk_cost' has more than 256 points");
+  }
+}
+
 TEST(MachineJson, NamesTheKeyThatIsWrong) {
   EXPECT_EQ(error_of(kMinimal, "\"entries\": 2048, ", ""), "key 'tlb[0].entries' is missing");
   EXPECT_EQ(error_of(kMinimal, "{\"value\": 8}", "{}"), "accepted"); // ways may be unknown
