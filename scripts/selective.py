@@ -35,7 +35,7 @@ PROGRAMS = [
 
 
 def fail(what, why, hint):
-    print(f"selective.py: error: {what}: {why}\nhint: {hint}", file=sys.stderr)
+    print(f"{Path(sys.argv[0]).name}: error: {what}: {why}\nhint: {hint}", file=sys.stderr)
     sys.exit(1)
 
 

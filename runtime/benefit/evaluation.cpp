@@ -158,7 +158,7 @@ private:
   };
   std::vector<Piece> pieces_;
   bool last_overlaps_ = false;
-  uint64_t middle_ = 0; ///< the capacity that is nearest to the entries
+  uint64_t middle_ = 0; ///< the largest capacity that the entries hold
   double overlapped_ = 0, waited_for_ = 0;
   std::array<uint64_t, kPageSizes> touched_pages_{};
 };

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# scripts/chosen_times.py records a program, chooses for it and runs it all three ways; what is predicted is the time on base pages less
+# what was said to be saved, and a loss is one only beyond the spread of the runs. Which is fastest nobody asks here: that is a time.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
+[ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
+times=("$SMALLOC_SOURCE/scripts/chosen_times.py" --build "$SMALLOC_BUILD" --clang "$CLANG")
+expect_status 0 python3 "${times[@]}" --machine zen3 --quick -p gups -p bodies --json r.json
+expect_match out '^\| gups \|.*\| main:[0-9]+ \|$'
+expect_match out '^\| bodies \|.*\| - \|$'
+json_is r.json 'd["schema"] == "smalloc.chosen-times/1" and [p["name"] for p in d["programs"]] == ["gups", "bodies"]'
+json_is r.json 'all(p[way]["seconds"] > 0 and p[way]["peak_rss_bytes"] > 0 for p in d["programs"] for way in ("base", "all", "profile"))'
+json_is r.json 'd["programs"][0]["saved_seconds"] > 0 == d["programs"][1]["saved_seconds"]'
+python3 - "$SMALLOC_SOURCE/scripts" <<'PY' || fail "error, loss"
+import sys
+sys.path.insert(0, sys.argv[1])
+import chosen_times as c
+def result(base, profile, saved, spread):
+    return {"saved_seconds": saved, "base": {"seconds": base, "spread": spread}, "profile": {"seconds": profile, "spread": spread}}
+assert abs(c.error(result(2, 1.6, 0.5, 0)) - (1.5 / 1.6 - 1)) < 1e-9
+assert c.loss(result(2, 2.1, 0, 0.2)) is None and c.loss(result(2, 1.5, 0, 0)) is None
+assert abs(c.loss(result(2, 2.1, 0, 0.05)) - 0.05) < 1e-9
+PY
+expect_status 1 python3 "${times[@]}" -p nosuch
+expect_match err '^chosen_times.py: error: nosuch: no such program'
+expect_status 1 python3 "$SMALLOC_SOURCE/scripts/chosen_times.py" --build /nowhere
+expect_match err '^hint: cmake --build build'
