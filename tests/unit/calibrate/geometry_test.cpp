@@ -241,6 +241,19 @@ TEST(Geometry, MeasuresWhatOverlappedWalksAdd) {
   EXPECT_NEAR(g.overlapped_walks[1].cycles.value, (25 + 4 * 4) / 4.0, 1.5);
 }
 
+// The first point lies within the reach of a level and costs nothing: what follows is not noise.
+TEST(Geometry, OverlappedWalksMayBeginNearNothing) {
+  SimulatedMachine m;
+  m.walk_near = 45;
+  GeometryPlan plan = small_plan();
+  plan.rounds = 1;
+  plan.walk_pages = {512, 8192, 16384};
+  const Geometry g = measure(m, 1, plan);
+  ASSERT_EQ(g.overlapped_walks.size(), 3u);
+  EXPECT_LT(g.overlapped_walks[0].cycles.value, 3);
+  EXPECT_NEAR(g.overlapped_walks[1].cycles.value, (45 + 3 * 4) / 4.0, 2);
+}
+
 TEST(Geometry, AgreesOnWalksWhateverMemoryARoundGot) {
   SimulatedMachine m;
   m.memory_luck = 20;
