@@ -9,7 +9,6 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
 #include "llvm/Transforms/Utils/Cloning.h"
-#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
 
@@ -30,7 +29,7 @@ std::string typeTag(const FunctionType *Type) {
 }
 
 /// What other units find the second entry by.
-void emitRecord(Module &M, Function &F, Function &Entry) {
+void emitRecord(Module &M, Function &F, Function &Entry, KeptVariables &Kept) {
   PointerType *Ptr = PointerType::getUnqual(M.getContext());
   StructType *Type = StructType::get(M.getContext(), {Ptr, Ptr});
   // This very definition, whatever the name means to the dynamic linker.
@@ -46,7 +45,7 @@ void emitRecord(Module &M, Function &F, Function &Entry) {
   }
   Record->setName(Name);
   Record->setVisibility(GlobalValue::HiddenVisibility);
-  appendToCompilerUsed(M, {Record});
+  Kept.ForUnit.push_back(Record);
 }
 
 } // namespace
@@ -124,7 +123,7 @@ Function *contextThunk(Module &M, Function &Callee) {
 }
 
 void defineEntries(Module &M, const AllocationWrappers &Wrappers,
-                   const DenseMap<const CallBase *, CallBase *> &Rewritten,
+                   const DenseMap<const CallBase *, CallBase *> &Rewritten, KeptVariables &Kept,
                    function_ref<void(CallBase &, Value *)> Steer) {
   SmallVector<const AllocationWrapper *, 8> Work;
   DenseSet<const AllocationWrapper *> Queued;
@@ -161,15 +160,16 @@ void defineEntries(Module &M, const AllocationWrappers &Wrappers,
         if (callsTestingThunk(*Copy)) // a context decides for itself
           Copy->setArgOperand(Copy->arg_size() - 2,
                               ConstantInt::get(Type::getInt64Ty(M.getContext()), 1));
-      } else
-        Steer(*Copy, Cell);
+        continue;
+      }
+      const AllocationWrapper *Inner = Wrappers.calledBy(*Copy);
+      Steer(*Copy, Cell);
+      // That may have asked for an entry that nobody called before.
+      if (Inner && M.getFunction((EntryPrefix + Inner->F->getName()).str()))
+        Queue(Inner);
     }
     if (W.Exported)
-      emitRecord(M, *W.F, *Entry);
-    // Steering may have asked for entries that nobody called before.
-    for (const AllocationWrapper *Other : Wrappers.all())
-      if (M.getFunction((EntryPrefix + Other->F->getName()).str()))
-        Queue(Other);
+      emitRecord(M, *W.F, *Entry, Kept);
   }
 }
 

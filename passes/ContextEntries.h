@@ -11,6 +11,7 @@
 #define SMALLOC_PASSES_CONTEXTENTRIES_H
 
 #include "AllocationWrappers.h"
+#include "SiteTable.h"
 
 namespace smalloc {
 
@@ -27,10 +28,11 @@ llvm::Function *entryWithCell(llvm::Module &M, const AllocationWrapper &W);
 /// The thunk to the second entry of \p Callee, a function of another unit.
 llvm::Function *contextThunk(llvm::Module &M, llvm::Function &Callee);
 
-/// Makes the bodies of the second entries that are called, and those of exported functions with their records.
+/// Makes the bodies of the second entries that are called, and those of exported functions with their records, which are \p Kept.
 /// \p Steer: makes an allocation or context inside ask with the given cell; it gets the copy of the call.
 void defineEntries(llvm::Module &M, const AllocationWrappers &Wrappers,
                    const llvm::DenseMap<const llvm::CallBase *, llvm::CallBase *> &Rewritten,
+                   KeptVariables &Kept,
                    llvm::function_ref<void(llvm::CallBase &Copy, llvm::Value *Cell)> Steer);
 
 } // namespace smalloc

@@ -295,6 +295,7 @@ void FormerSites::keepRecordNames() {
 void FormerSites::finish(const SiteCells &Cells) {
   keepRecordNames();
   bool AnyRecord = !Cells.empty();
+  KeptVariables Kept;
   SmallVector<const Former *, 8> Left;
   SmallPtrSet<const GlobalVariable *, 16> Done; // calls that were one may have become two
   for (auto &[Call, Site] : Sites)
@@ -315,8 +316,8 @@ void FormerSites::finish(const SiteCells &Cells) {
     }
     Site->Cell->setName(Site->CellName);
     Site->Record->setName(Site->RecordName);
-    appendToUsed(M, {Site->Record});
-    appendToCompilerUsed(M, {Site->Cell});
+    Kept.ForImage.push_back(Site->Record);
+    Kept.ForUnit.push_back(Site->Cell);
     AnyRecord = true;
   }
   for (GlobalVariable *Record : WithoutCell) {
@@ -325,9 +326,10 @@ void FormerSites::finish(const SiteCells &Cells) {
       continue;
     }
     Record->setName("__smalloc_v1_site");
-    appendToUsed(M, {Record});
+    Kept.ForImage.push_back(Record);
     AnyRecord = true;
   }
+  Kept.appendTo(M);
 }
 
 } // namespace smalloc

@@ -182,13 +182,14 @@ SiteTests insertSizeTests(const UnitVerdicts &Unit, FunctionAnalysisManager &FAM
 void rewriteSites(Module &M, const UnitVerdicts &Unit, const Options &O, const SiteTests &Tests,
                   SiteCells *Cells) {
   bool AnyCell = false;
+  KeptVariables Kept;
   DenseMap<const CallBase *, CallBase *> Rewritten;
   DenseMap<const Value *, AllocFamily> Families;
   for (const SiteVerdict &V : Unit.Sites)
     if (V.Family != AllocFamily::Wrapper)
       Families[V.Call->getCalledOperand()->stripPointerCastsAndAliases()] = V.Family;
   for (const SiteVerdict &V : Unit.Sites) {
-    GlobalVariable *Cell = emitSite(M, V, O);
+    GlobalVariable *Cell = emitSite(M, V, O, Kept);
     if (!Cell)
       continue;
     AnyCell = true;
@@ -199,15 +200,17 @@ void rewriteSites(Module &M, const UnitVerdicts &Unit, const Options &O, const S
     Rewritten[Before] = rewriteCall(M, *V.Call, V.Family, V.Wrapper, Cell, Test);
   }
   for (const SiteVerdict &V : Unit.Statics)
-    emitSite(M, V, O);
+    emitSite(M, V, O, Kept);
   if (Unit.Wrappers)
-    defineEntries(M, *Unit.Wrappers, Rewritten, [&](CallBase &Copy, Value *Cell) {
+    defineEntries(M, *Unit.Wrappers, Rewritten, Kept, [&](CallBase &Copy, Value *Cell) {
       auto Family = Families.find(Copy.getCalledOperand()->stripPointerCastsAndAliases());
       rewriteCall(M, Copy, Family == Families.end() ? AllocFamily::Wrapper : Family->second,
                   Unit.Wrappers->calledBy(Copy), Cell);
     });
   if (AnyCell || !Unit.Summary.empty() || M.getNamedGlobal("__smalloc_v1_module"))
-    emitKeys(M, Unit.Summary); // an empty one, too: the module record names the section's bounds
+    emitKeys(M, Unit.Summary,
+             Kept); // an empty one, too: the module record names the section's bounds
+  Kept.appendTo(M);
   if (AnyCell && isAddedAsText(M))
     moduleRecordText(M, O.Heap);
   else if (AnyCell)

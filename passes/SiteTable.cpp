@@ -89,7 +89,15 @@ void nameSites(std::vector<SiteVerdict> &Sites) {
   }
 }
 
-GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O) {
+void KeptVariables::appendTo(Module &M) {
+  if (!ForImage.empty())
+    appendToUsed(M, ForImage);
+  if (!ForUnit.empty())
+    appendToCompilerUsed(M, ForUnit);
+  *this = KeptVariables();
+}
+
+GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O, KeptVariables &Kept) {
   LLVMContext &C = M.getContext();
   Type *I8 = Type::getInt8Ty(C), *I16 = Type::getInt16Ty(C), *I32 = Type::getInt32Ty(C),
        *I64 = Type::getInt64Ty(C);
@@ -192,12 +200,12 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O) {
        fieldConstant(I64, V.Node),
        Text}));
   // Retained under --gc-sections: __start_smalloc_sites must exist whenever a module record refers to it.
-  appendToUsed(M, {Record});
+  Kept.ForImage.push_back(Record);
   if (Cell) {
     Cell->setInitializer(ConstantStruct::get(
         cast<StructType>(Cell->getValueType()),
         {fieldConstant(I64, wordOf(V, O)), Distance(Record, Cell), fieldConstant(I64, 0)}));
-    appendToCompilerUsed(M, {Cell});
+    Kept.ForUnit.push_back(Cell);
   }
   return Cell;
 }
@@ -264,7 +272,7 @@ void takeDecision(SiteVerdict &V, const SiteVerdict &Decided) {
   V.Confidence = Decided.Confidence;
 }
 
-void emitKeys(Module &M, const KeyedSummary &Summary) {
+void emitKeys(Module &M, const KeyedSummary &Summary, KeptVariables &Kept) {
   StringArea Strings(static_cast<uint32_t>(sizeof(smalloc_keys) +
                                            Summary.Flows.size() * sizeof(smalloc_flow) +
                                            Summary.Accesses.size() * sizeof(smalloc_key_access)));
@@ -323,7 +331,7 @@ void emitKeys(Module &M, const KeyedSummary &Summary) {
   G->setSection(SMALLOC_KEYS_SECTION);
   G->setAlignment(Align(8));
   G->setDSOLocal(true);
-  appendToUsed(M, {G}); // nothing refers to it but the section's bounds
+  Kept.ForImage.push_back(G); // nothing refers to it but the section's bounds
 }
 
 static_assert(sizeof(smalloc_keys) == 24 && sizeof(smalloc_flow) == 24 &&

@@ -14,8 +14,17 @@ namespace smalloc {
 /// Gives each record its name and its node.
 void nameSites(std::vector<SiteVerdict> &Sites);
 
-/// Emits the descriptor of \p V and, if the site is rewritten, its cell; returns the cell (null if none).
-llvm::GlobalVariable *emitSite(llvm::Module &M, const SiteVerdict &V, const Options &O);
+/// Variables that stay although no code refers to them. LLVM makes a list anew, as a constant that is never freed, each time that
+/// something is appended: a unit of n sites that appended one at a time took n * n / 2 words.
+struct KeptVariables {
+  llvm::SmallVector<llvm::GlobalValue *, 16> ForImage; ///< the linker keeps them, too
+  llvm::SmallVector<llvm::GlobalValue *, 16> ForUnit;  ///< the compiler keeps them
+  void appendTo(llvm::Module &M);
+};
+
+/// Emits the descriptor of \p V and, if the site is rewritten, its cell; returns the cell (null if none). Both are \p Kept.
+llvm::GlobalVariable *emitSite(llvm::Module &M, const SiteVerdict &V, const Options &O,
+                               KeptVariables &Kept);
 
 /// The verdict that \p Record, made by emitSite(), was emitted for: what people read of the site, and what was decided.
 SiteVerdict readSite(const llvm::GlobalVariable &Record);
@@ -25,7 +34,7 @@ bool hasCell(const llvm::GlobalVariable &Record);
 void takeDecision(SiteVerdict &V, const SiteVerdict &Decided);
 
 /// Emits the unit's block of section smalloc_keys.
-void emitKeys(llvm::Module &M, const KeyedSummary &Summary);
+void emitKeys(llvm::Module &M, const KeyedSummary &Summary, KeptVariables &Kept);
 
 /// Writes DIR/<unit>.json, whole or not at all (temporary file and rename), so that parallel compiles are safe.
 llvm::Error writeSitesJson(const llvm::Module &M, llvm::ArrayRef<SiteVerdict> Sites,
