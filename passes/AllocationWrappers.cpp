@@ -9,6 +9,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
 
@@ -74,6 +75,12 @@ bool computesInLoops(const Function &F, const LoopInfo &Loops) {
     if (Loops.getLoopFor(&Block))
       Instructions += Block.sizeWithoutDebug();
   return Instructions > MaxLoopInstructions;
+}
+
+std::optional<uint64_t> constantOf(const Value *Size) {
+  if (auto *C = dyn_cast_or_null<ConstantInt>(Size))
+    return C->getZExtValue();
+  return std::nullopt;
 }
 
 } // namespace
@@ -197,6 +204,17 @@ bool AllocationWrappers::analyse(Function &F) {
     else if (Family == AllocFamily::Realloc || Family == AllocFamily::AlignedAlloc)
       At = 1;
     const Value *Size = At < 0 ? nullptr : Call->getArgOperand(static_cast<unsigned>(At));
+    std::optional<uint64_t> Bytes = constantOf(Size);
+    if (const AllocationWrapper *Inner = calledBy(*Call); Inner && !Size)
+      Bytes = Inner->ConstantSize;
+    else if (Family == AllocFamily::Calloc)
+      if (auto Count = constantOf(Call->getArgOperand(0)), One = constantOf(Call->getArgOperand(1));
+          Count && One)
+        Bytes = SaturatingMultiply(*Count, *One);
+    if (Call == W.Fresh.front())
+      W.ConstantSize = Bytes;
+    else if (W.ConstantSize != Bytes)
+      W.ConstantSize = std::nullopt;
     while (Size) {
       if (auto *Sum = dyn_cast<BinaryOperator>(Size);
           Sum && Sum->getOpcode() == Instruction::Add && isa<ConstantInt>(Sum->getOperand(1)))

@@ -21,6 +21,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
+#include <optional>
 
 namespace smalloc {
 
@@ -36,6 +37,7 @@ struct AllocationWrapper {
   llvm::Function *F = nullptr;
   llvm::SmallVector<llvm::CallBase *, 2> Fresh; ///< the calls whose result it returns
   int SizeArgument = -1;                        ///< what all of them allocate; -1: not one argument
+  std::optional<uint64_t> ConstantSize;         ///< of all of them
   /// One of the calls only has the form of an allocation: this function of another unit has to be a wrapper, too.
   const llvm::Function *Condition = nullptr;
   bool Exported = false; ///< other units of the image may call its other entry

@@ -82,6 +82,18 @@ void describeLocation(SiteVerdict &V, const Module &M) {
   }
 }
 
+/// No argument is known to be the size: may what the function allocates vary at this call? One of the unit asks for the same
+/// when it is given the same; of another one only malloc's own form, a single size, says something.
+bool mayVary(const SiteVerdict &V) {
+  const CallBase &Call = *V.Call;
+  auto IsNumber = [](const Use &Argument) {
+    return Argument->getType()->isIntegerTy() && !isa<ConstantInt>(Argument);
+  };
+  if (V.Wrapper)
+    return !V.Wrapper->ConstantSize && any_of(Call.args(), IsNumber);
+  return Call.arg_size() == 1 && IsNumber(*Call.arg_begin());
+}
+
 /// As far as the function's body or its alloc_size attribute tells which argument is the size.
 void describeWrapperSize(SiteVerdict &V, ScalarEvolution &SE) {
   const CallBase &Call = *V.Call;
@@ -92,8 +104,11 @@ void describeWrapperSize(SiteVerdict &V, ScalarEvolution &SE) {
     std::tie(SizeArgument, CountArgument) = Declared.getAllocSizeArgs();
   V.SizeText = "n bytes";
   if (!SizeArgument || *SizeArgument >= Call.arg_size() ||
-      (CountArgument && *CountArgument >= Call.arg_size()))
+      (CountArgument && *CountArgument >= Call.arg_size())) {
+    if (mayVary(V))
+      V.Flags |= SMALLOC_SITE_ANY_SIZE;
     return;
+  }
   std::optional<uint64_t> Size = constantArgument(Call, *SizeArgument),
                           Count = CountArgument ? constantArgument(Call, *CountArgument) : 1;
   if (Size && Count && (*Count == 0 || *Size <= UINT64_MAX / *Count)) {
@@ -101,6 +116,7 @@ void describeWrapperSize(SiteVerdict &V, ScalarEvolution &SE) {
     V.SizeText = utostr(V.SizeBytes) + " bytes";
     return;
   }
+  V.Flags |= SMALLOC_SITE_ANY_SIZE;
   V.ElementBytes =
       CountArgument
           ? Size.value_or(Count.value_or(0))
@@ -143,6 +159,8 @@ void describeSize(SiteVerdict &V, ScalarEvolution &SE) {
   if (Size && Count && (*Count == 0 || *Size <= UINT64_MAX / std::max<uint64_t>(*Count, 1))) {
     V.SizeBytes = *Size * *Count;
     V.SizeText = utostr(V.SizeBytes) + " bytes";
+  } else {
+    V.Flags |= SMALLOC_SITE_ANY_SIZE;
   }
   if (V.Family == AllocFamily::Calloc)
     V.ElementBytes = Size.value_or(Count.value_or(0));

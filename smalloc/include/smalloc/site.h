@@ -79,7 +79,8 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
  * MANY: undecided, and many objects may live at a time: once decided, it is SMALL.
  * CHASED: some loop goes through its objects by the pointers in them, whatever its pattern.
  * PARTITIONED: parallel loops with a static schedule divide it among threads, by its leading dimension: on a machine of
- * several nodes each share is to lie with its threads. */
+ * several nodes each share is to lie with its threads.
+ * ANY_SIZE: what it asks for is no constant, so any size may follow after one that it has long asked for. */
 #define SMALLOC_SITE_REWRITTEN 1u
 #define SMALLOC_SITE_FULLY_INITIALISED 2u
 #define SMALLOC_SITE_SMALL 4u
@@ -90,6 +91,7 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
 #define SMALLOC_SITE_PARTITIONED 512u
 #define SMALLOC_SITE_STATIC 1024u
 #define SMALLOC_SITE_CHASED 2048u
+#define SMALLOC_SITE_ANY_SIZE 4096u
 /* In a cell's word only, set by the runtime: small requests of the site may go straight to __smalloc_v1_small. */
 #define SMALLOC_CELL_DIRECT 64u
 #define SMALLOC_CELL_SERVED                                                                        \

@@ -5,8 +5,8 @@
 // CHECK: superpages from {{.*}}: malloc of n*8 bytes in 'setup': picked at random through loaded indices
 #include <stdlib.h>
 double *table;
-// Rewritten (1) and escapes (8), with no doubt (16) left.
-// FLAGS: @__smalloc_v1_site_{{[0-9a-f_]*}} = {{.*}}<{ i32 827542867, i16 1, i16 128, i32 {{[0-9]+}}, i32 9,
+// Rewritten (1), escapes (8) and of any size (4096), with no doubt (16) left.
+// FLAGS: @__smalloc_v1_site_{{[0-9a-f_]*}} = {{.*}}<{ i32 827542867, i16 1, i16 128, i32 {{[0-9]+}}, i32 4105,
 void setup(long n) { table = malloc(n * sizeof(double)); }
 double look(const int *index, long m) {
   double s = 0;

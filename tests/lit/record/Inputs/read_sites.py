@@ -25,7 +25,7 @@ while at < len(data):
 
     print(f"id={ident:016x} function={text(function)} file={text(file)} callee={text(callee)} line={line} column={column}"
           f" element={element} size={known(size_bytes)} pattern={pattern} decision={decision} min={known(least)}"
-          f" machine={text(machine)} reach={reach}")
+          f" machine={text(machine)} reach={reach} any={flags >> 12 & 1}")
     print(f"why={text(why)}")
     at += size
 print("end")
