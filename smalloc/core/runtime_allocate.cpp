@@ -163,6 +163,13 @@ static bool may_leave_holes(uint64_t resident, const smalloc_cell *cell, uint64_
   return bytes > kBegun || requested < bytes / 2 || grown < asked / 2;
 }
 
+/// heap:migrate serves undecided sites, too, because it was asked to.
+static bool sizes_pay(const smalloc_cell *cell) {
+  const bool undecided =
+      SMALLOC_WORD_FLAGS(__atomic_load_n(&cell->word, __ATOMIC_RELAXED)) & SMALLOC_SITE_UNDECIDED;
+  return g_site_sizes.pays(cell, undecided ? Asks::kForOneSize : asks_for(cell));
+}
+
 /// Shall our heap serve the small requests of a site from this one on? Asked at one request in 64 KiB until it is so; the
 /// process' memory is read at 4, 8, 16 ... MiB requested.
 bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requested, uint64_t added,
@@ -171,7 +178,7 @@ bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requeste
     if (fills_holes(cell, bytes))
       return false;
     g_site_sizes.set_filling(cell, false);
-    if (g_site_sizes.pays(cell)) {
+    if (sizes_pay(cell)) {
       serve(cell, word);
       return true;
     }
@@ -191,7 +198,7 @@ bool Runtime::start_serving(smalloc_cell *cell, uint64_t word, uint64_t requeste
     }
     if (sizes_decide(word)) {
       Counter *why =
-          !g_site_sizes.pays(cell)         ? &counters().left_for_sizes
+          !sizes_pay(cell)                 ? &counters().left_for_sizes
           : g_site_sizes.has_sibling(cell) ? &counters().left_for_siblings
           : !g_malloc_holes.are_of(bytes) && may_leave_holes(resident, cell, requested + added)
               ? &counters().left_for_holes
@@ -274,7 +281,7 @@ bool Runtime::may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes, uint64_
         g_site_sizes.set_alternates(cell);
     g_site_sizes.asks_beside(cell, roomy, with_room, g_small.main_pages().live_bytes());
   }
-  if (g_site_sizes.pays(cell)) {
+  if (sizes_pay(cell)) {
     trim_program_heap();
     return true;
   }

@@ -69,6 +69,16 @@ size_t glibc_place_bytes(size_t bytes) {
   return glibc_cost_bytes(bytes) / kCostObjects - kChunkHeader;
 }
 
+Asks asks_for(const smalloc_cell *cell) {
+  if (cell->site_offset == 0) // hints: no descriptor
+    return Asks::kForOneSize;
+  const auto *site = reinterpret_cast<const smalloc_site *>(reinterpret_cast<const char *>(cell) +
+                                                            cell->site_offset);
+  return site->magic == SMALLOC_SITE_MAGIC && (site->flags & SMALLOC_SITE_ANY_SIZE)
+             ? Asks::kForAnySize
+             : Asks::kForOneSize;
+}
+
 const SiteSizes::Site *SiteSizes::find(const smalloc_cell *cell) const {
   auto at = reinterpret_cast<uintptr_t>(cell) / sizeof(smalloc_cell);
   for (unsigned i = 0; i < kSites; i++) {
@@ -243,7 +253,7 @@ void SiteSizes::grew(const smalloc_cell *cell) {
     s->grown.fetch_add(1, std::memory_order_relaxed);
 }
 
-bool SiteSizes::pays(const smalloc_cell *cell) const {
+bool SiteSizes::pays(const smalloc_cell *cell, Asks asks) const {
   const Site *s = sampled(cell);
   if (!s)
     return false;
@@ -263,7 +273,7 @@ bool SiteSizes::pays(const smalloc_cell *cell) const {
     // Extents of large objects are split and joined: one class.
     slot[i] = bytes > kMostSlotBytes ? SIZE_MAX : slot_bytes(bytes);
   }
-  if (ours * 1000 > theirs * kMostCost)
+  if (ours * 1000 > theirs * (asks == Asks::kForOneSize ? kMostCost : kMostCostOfAny))
     return false;
   unsigned steady = 0;
   for (unsigned taken = 0; taken < kSteadyClasses; taken++) {

@@ -10,7 +10,10 @@
 //    (benchmarks/bloat/churn) then costs a quarter more memory than there, and nothing given back
 //    later would mend it: it must be known before.
 //    It must also be known later on: a site that asks for one size for long and then for another, while what it
-//    got first dies, leaves slabs that are mostly empty, and the other way round when it turns again.
+//    got first dies, leaves slabs that are mostly empty, and the other way round when it turns again. No sample tells that
+//    beforehand, and once it has happened the slabs stay until their last objects die: a third more memory than glibc at most.
+//    The compiler knows at which sites it may happen: those whose request is no constant. Of these only those pay whose
+//    objects take so much less in our heap that slabs that are left behind are made up for.
 //  - Siblings: another site asks for as many objects, of another class. A key, its value and the entry
 //    that holds both lie side by side in glibc's heap, on two or three cache lines, and are used
 //    together; we would put each of them on lines of its own (redis: 0.88 of its speed).
@@ -40,6 +43,10 @@ size_t glibc_place_bytes(size_t bytes);
 /// Pages of the slab that slots of so many bytes come from: jemalloc's choice but where small_heap.cpp says otherwise.
 size_t slab_pages(size_t slot);
 
+/// What the compiler knows of a site's requests.
+enum class Asks : uint8_t { kForOneSize, kForAnySize };
+Asks asks_for(const smalloc_cell *cell);
+
 class SiteSizes {
 public:
   static constexpr unsigned kSites = 512, kSamples = 32, kSamplesPerLook = 8;
@@ -49,8 +56,8 @@ public:
   /// Classes that a site's objects may mostly have, and how many of the samples are "mostly": a few
   /// structures from one allocating function are steady, names and messages are not.
   static constexpr unsigned kSteadyClasses = 3, kSteadySamples = 28; ///< of kSamples
-  /// In thousandths of glibc's.
-  static constexpr uint64_t kMostCost = 1020;
+  /// In thousandths of glibc's. Where any size may follow: objects of up to 16, of 25 to 32 and of 41 to 48 bytes.
+  static constexpr uint64_t kMostCost = 1020, kMostCostOfAny = 800;
   /// Sizes that a site has asked for mostly, and no longer does, that are remembered.
   static constexpr unsigned kBefore = 4;
   static constexpr unsigned kGoneSamples = kSamples / 8; ///< fewer: no longer
@@ -98,7 +105,7 @@ public:
   void grew(const smalloc_cell *cell);
   /// False: it costs memory; also as long as fewer than two are known, and when most of what was asked for is
   /// growth of objects: those would move to us and leave holes.
-  bool pays(const smalloc_cell *cell) const;
+  bool pays(const smalloc_cell *cell, Asks asks) const;
   /// Does another site ask for as many objects, of another class?
   bool has_sibling(const smalloc_cell *cell) const;
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Small objects whose sizes vary would cost memory in our heap: they stay with the program's malloc, and its heap gets its
 # superpages in place, where a loop that pays for them is about to run. A site that was served is served no longer once
-# its sizes drift; one of a single size goes on being served.
+# its sizes drift; one of a single size goes on being served. Where any size may follow, only objects that need a quarter more in
+# glibc's heap are ours.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
 need_thp
@@ -11,8 +12,10 @@ build t <<'E'
 #include "runtime_sites.h"
 #include <malloc.h>
 TEST_SITE(varied, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 2048);
-TEST_SITE(steady, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 2048);
-enum { N = 160000 };
+TEST_SITE(steady, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL | SMALLOC_SITE_ANY_SIZE, 2048);
+TEST_SITE(any_size, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL | SMALLOC_SITE_ANY_SIZE, 2048);
+TEST_SITE(one_size, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 2048);
+enum { N = 160000, SMALL = 48, LARGE = 112 };
 static unsigned char *object[N];
 static size_t bytes_of(unsigned i) { return 200 + i * 7919u % 1000; }
 int main(void) {
@@ -40,11 +43,19 @@ int main(void) {
   CHECK(smaps(object[0], heap, "Rss:") <= 8 * MIB);
 
   CHECK(mmap(NULL, 500 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) != MAP_FAILED);
-  warm_up(&steady);
-  if (&__smalloc_v1_touching) CHECK(ours(site_malloc(&steady, 1024)));
+  for (int i = 0; i < 200000; i++) free(site_malloc(&steady, SMALL)); /* 9 MiB */
+  if (&__smalloc_v1_touching) CHECK(ours(site_malloc(&steady, SMALL)));
   served = 0;
-  for (int i = 0; i < 100000; i++) served += ours(site_malloc(&steady, 1024)); /* 100 MiB */
-  if (&__smalloc_v1_touching) CHECK(served == 100000);
+  for (int i = 0; i < 2000000; i++) served += ours(site_malloc(&steady, SMALL)); /* 92 MiB */
+  if (&__smalloc_v1_touching) CHECK(served == 2000000);
+  size_t of_one = 0, of_any = 0;
+  for (int i = 0; i < 400000; i++) { /* 43 MiB each; in turns: each of them looks when the other does */
+    of_one += ours(site_malloc(&one_size, LARGE));
+    of_any += ours(site_malloc(&any_size, LARGE));
+  }
+  printf("of one size %zu, of any %zu\n", of_one, of_any);
+  CHECK(of_any == 0);
+  if (&__smalloc_v1_touching) CHECK(of_one > 200000);
   for (unsigned i = 0; i < N; i++) served = ours(object[i] = (unsigned char *)site_malloc(&steady, bytes_of(i)));
   CHECK(!served); /* it has drifted */
   for (unsigned i = 0; i < N; i++) free(object[i]);

@@ -69,42 +69,67 @@ TEST(Costs, OursHoldSlotAndMetadata) {
   EXPECT_GE(our_cost_bytes(16384), (5 * kBasePageBytes + 128) * kCostObjects);
 }
 TEST_F(SiteSizesTest, NobodyKnowsAtFirst) {
-  EXPECT_FALSE(sizes.pays(&cell));
+  EXPECT_FALSE(sizes.pays(&cell, Asks::kForOneSize));
   ask(1, [] { return 64; });
-  EXPECT_FALSE(sizes.pays(&cell));
+  EXPECT_FALSE(sizes.pays(&cell, Asks::kForOneSize));
   ask(1, [] { return 64; });
-  EXPECT_TRUE(sizes.pays(&cell));
+  EXPECT_TRUE(sizes.pays(&cell, Asks::kForOneSize));
   smalloc_cell other = {};
-  EXPECT_FALSE(sizes.pays(&other));
+  EXPECT_FALSE(sizes.pays(&other, Asks::kForOneSize));
 }
 TEST_F(SiteSizesTest, OneStructurePaysWhereItFillsItsSlot) {
   for (size_t bytes : {16, 24, 40, 48, 56, 128, 192, 512, 1024, 3072, 4096, 1 << 20}) {
     ask(SiteSizes::kSamples, [&] { return bytes; });
-    EXPECT_TRUE(sizes.pays(&cell)) << bytes;
+    EXPECT_TRUE(sizes.pays(&cell, Asks::kForOneSize)) << bytes;
   }
   for (size_t bytes : {136, 264, 1040, 2100, 16384, 40000}) {
     ask(SiteSizes::kSamples, [&] { return bytes; });
-    EXPECT_FALSE(sizes.pays(&cell)) << bytes;
+    EXPECT_FALSE(sizes.pays(&cell, Asks::kForOneSize)) << bytes;
   }
+}
+TEST_F(SiteSizesTest, WhereAnySizeMayFollowMuchMustBeSaved) {
+  for (size_t bytes : {8, 16, 28, 44, 48}) { // glibc: 32, 32, 48, 64, 64
+    ask(SiteSizes::kSamples, [&] { return bytes; });
+    EXPECT_TRUE(sizes.pays(&cell, Asks::kForAnySize)) << bytes;
+  }
+  for (size_t bytes : {24, 40, 56, 64, 112, 176, 512, 1024}) {
+    ask(SiteSizes::kSamples, [&] { return bytes; });
+    EXPECT_TRUE(sizes.pays(&cell, Asks::kForOneSize)) << bytes;
+    EXPECT_FALSE(sizes.pays(&cell, Asks::kForAnySize)) << bytes;
+  }
+}
+TEST(Asks, TheDescriptorSaysWhetherAnySizeMayFollow) {
+  struct {
+    smalloc_site site;
+    smalloc_cell cell;
+  } at = {};
+  EXPECT_EQ(asks_for(&at.cell), Asks::kForOneSize); // no descriptor
+  at.cell.site_offset = reinterpret_cast<char *>(&at.site) - reinterpret_cast<char *>(&at.cell);
+  at.site.flags = SMALLOC_SITE_ANY_SIZE;
+  EXPECT_EQ(asks_for(&at.cell), Asks::kForOneSize); // is none
+  at.site.magic = SMALLOC_SITE_MAGIC;
+  EXPECT_EQ(asks_for(&at.cell), Asks::kForAnySize);
+  at.site.flags = SMALLOC_SITE_SMALL;
+  EXPECT_EQ(asks_for(&at.cell), Asks::kForOneSize);
 }
 TEST_F(SiteSizesTest, AFewSizesPayMoreDoNot) {
   ask(SiteSizes::kSamples, [&] { return 16 + random() % 112; });
-  EXPECT_FALSE(sizes.pays(&cell));
+  EXPECT_FALSE(sizes.pays(&cell, Asks::kForOneSize));
   ask(SiteSizes::kSamples, [&] { return 24u << random() % 3; });
-  EXPECT_TRUE(sizes.pays(&cell));
+  EXPECT_TRUE(sizes.pays(&cell, Asks::kForOneSize));
   ask(SiteSizes::kSamples, [&] { return 128u << random() % 7; }); // every slot filled
-  EXPECT_FALSE(sizes.pays(&cell));
+  EXPECT_FALSE(sizes.pays(&cell, Asks::kForOneSize));
   ask(SiteSizes::kSamples, [&] { return 256u << random() % 3; });
-  EXPECT_TRUE(sizes.pays(&cell));
+  EXPECT_TRUE(sizes.pays(&cell, Asks::kForOneSize));
 }
 TEST_F(SiteSizesTest, AFewOthersDoNotMatterADriftDoes) {
   unsigned n = 0;
   ask(64, [&] { return n++ % 16 ? 512 : 1024 + n * 8; });
-  EXPECT_TRUE(sizes.pays(&cell));
+  EXPECT_TRUE(sizes.pays(&cell, Asks::kForOneSize));
   ask(SiteSizes::kSamples / 2, [&] { return 300 + random() % 3000; });
-  EXPECT_FALSE(sizes.pays(&cell));
+  EXPECT_FALSE(sizes.pays(&cell, Asks::kForOneSize));
   ask(SiteSizes::kSamples, [&] { return 64; }); // and settles
-  EXPECT_TRUE(sizes.pays(&cell));
+  EXPECT_TRUE(sizes.pays(&cell, Asks::kForOneSize));
 }
 TEST_F(SiteSizesTest, SitesAreKnownApartUntilThereIsNoRoom) {
   std::vector<smalloc_cell> cells(SiteSizes::kSites + 10);
@@ -113,9 +138,9 @@ TEST_F(SiteSizesTest, SitesAreKnownApartUntilThereIsNoRoom) {
       take(&cells[i], i % 2 ? 64 : 16384);
   unsigned known = 0;
   for (size_t i = 0; i < cells.size(); i++) {
-    known += i % 2 ? sizes.pays(&cells[i]) : 0;
+    known += i % 2 ? sizes.pays(&cells[i], Asks::kForOneSize) : 0;
     if (i % 2 == 0) {
-      EXPECT_FALSE(sizes.pays(&cells[i]));
+      EXPECT_FALSE(sizes.pays(&cells[i], Asks::kForOneSize));
     }
   }
   EXPECT_EQ(known, SiteSizes::kSites / 2);
@@ -176,11 +201,11 @@ TEST_F(SiteSizesTest, WhatAlternatesDoesNotPayForGood) {
   ask(SiteSizes::kSamples, [] { return 64; });
   smalloc_cell other = {};
   sizes.set_alternates(&other); // unknown
-  EXPECT_TRUE(sizes.pays(&cell));
+  EXPECT_TRUE(sizes.pays(&cell, Asks::kForOneSize));
   sizes.set_alternates(&cell);
-  EXPECT_FALSE(sizes.pays(&cell));
+  EXPECT_FALSE(sizes.pays(&cell, Asks::kForOneSize));
   ask(10 * SiteSizes::kSamples, [] { return 64; });
-  EXPECT_FALSE(sizes.pays(&cell));
+  EXPECT_FALSE(sizes.pays(&cell, Asks::kForOneSize));
 }
 TEST_F(SiteSizesTest, SitesThatTakeTurnsDoNotPayForGood) {
   constexpr uint64_t kMiB = 1 << 20;
@@ -198,16 +223,16 @@ TEST_F(SiteSizesTest, SitesThatTakeTurnsDoNotPayForGood) {
   sizes.asks_beside(&other, nullptr, 0, 64 * kMiB);
   sizes.asks_beside(&other, of_cell, 1, 66 * kMiB - 1); // a thirty-second
   sizes.asks_beside(&other, of_both, 2, 80 * kMiB);     // fills its own
-  EXPECT_TRUE(sizes.pays(&other));
+  EXPECT_TRUE(sizes.pays(&other, Asks::kForOneSize));
   asks(&cell, 64, 1); // goes on asking
   asks(&other, 176, SiteSizes::kSamplesPerLook * (SiteSizes::kSilentLooks - 1));
   sizes.asks_beside(&other, of_cell, 1, 80 * kMiB);
-  EXPECT_TRUE(sizes.pays(&other));
+  EXPECT_TRUE(sizes.pays(&other, Asks::kForOneSize));
   asks(&other, 176, SiteSizes::kSamplesPerLook);
   sizes.asks_beside(&other, of_cell, 1, 66 * kMiB);
-  EXPECT_FALSE(sizes.pays(&cell));
-  EXPECT_FALSE(sizes.pays(&other));
-  EXPECT_TRUE(sizes.pays(&third));
+  EXPECT_FALSE(sizes.pays(&cell, Asks::kForOneSize));
+  EXPECT_FALSE(sizes.pays(&other, Asks::kForOneSize));
+  EXPECT_TRUE(sizes.pays(&third, Asks::kForOneSize));
 }
 TEST_F(SiteSizesTest, WhatMostlyGrowsDoesNotPay) {
   for (unsigned i = 0; i < 2 * SiteSizes::kSamples; i++) {
@@ -215,12 +240,12 @@ TEST_F(SiteSizesTest, WhatMostlyGrowsDoesNotPay) {
     if (i % 4 == 0)
       sizes.grew(&cell);
   }
-  EXPECT_TRUE(sizes.pays(&cell));
+  EXPECT_TRUE(sizes.pays(&cell, Asks::kForOneSize));
   for (unsigned i = 0; i < 2 * SiteSizes::kSamples; i++) {
     take(&cell, 64);
     sizes.grew(&cell);
   }
-  EXPECT_FALSE(sizes.pays(&cell));
+  EXPECT_FALSE(sizes.pays(&cell, Asks::kForOneSize));
 }
 TEST_F(SiteSizesTest, AsManyObjectsOfAnotherClassAreSiblings) {
   smalloc_cell key = {}, value = {}, entry = {}, rare = {};
