@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The memory rule at small sizes: coroutine stacks beside a hot table, buffers of which one page is used, a sparse table,
-# temporaries of every step, sizes that drift, alternate or take turns, records and strings that are replaced, also in threads,
-# and objects freed at random need at most max(2 %, 512 KiB) more than with glibc on base pages; results agree; and
-# docs/memory.md says what was recorded.
+# The memory rule, at the end and at the peak, at small sizes: coroutine stacks beside a hot table, buffers of which one page is
+# used, a sparse table, temporaries of every step, sizes that drift, alternate or take turns, records and strings that are
+# replaced, also in threads, and objects freed at random need at most max(2 %, 512 KiB) more than with glibc on base pages;
+# results agree; and docs/memory.md says what was recorded.
 . "$(dirname "$0")/lib.sh"
 command -v python3 >/dev/null || skip "python3 is not installed"
 bloat=$SMALLOC_SOURCE/scripts/bloat.py
