@@ -36,6 +36,8 @@ class LocationSet {
 public:
   bool empty() const { return Words.empty(); }
 
+  size_t words() const { return Words.size(); }
+
   unsigned count() const {
     unsigned Count = 0;
     for (const Word &W : Words)

@@ -60,6 +60,7 @@ void PointerOrigins::join(ArrayRef<NodeId> Cycle) {
   Unique(One.NamedLoads);
   // Each edge has seen what its own node pointed to.
   One.Pending = One.Points;
+  One.Passed = false;
   if (!One.Points.empty())
     queue(Into);
 }
@@ -71,6 +72,8 @@ void PointerOrigins::collapseCycles() {
     bool Open = false;
   };
   std::vector<State> States(Nodes.size());
+  Ranks.assign(Nodes.size(), 0);
+  unsigned Done = 0;
   SmallVector<std::pair<NodeId, size_t>, 32> Path; ///< nodes, and their edges that are done
   SmallVector<NodeId, 32> Open, Cycles;            ///< one cycle behind the other, by Ends
   SmallVector<size_t, 16> Ends;
@@ -98,10 +101,12 @@ void PointerOrigins::collapseCycles() {
         continue;
       }
       if (Of.Low == Of.Number) {
+        ++Done;
         const size_t Begin = Cycles.size();
         do {
           Cycles.push_back(Open.pop_back_val());
           States[Cycles.back()].Open = false;
+          Ranks[Cycles.back()] = Done;
         } while (Cycles.back() != N);
         if (Cycles.size() == Begin + 1)
           Cycles.pop_back();
@@ -119,6 +124,10 @@ void PointerOrigins::collapseCycles() {
     join(ArrayRef(Cycles).slice(Begin, End - Begin));
     Begin = End;
   }
+  decltype(Worklist) Ranked;
+  for (; !Worklist.empty(); Worklist.pop())
+    Ranked.push({Ranks[Worklist.top().second], Worklist.top().second});
+  Worklist = std::move(Ranked);
   const unsigned Until = static_cast<unsigned>(Nodes.size()) * StepsANode;
   NextLook = Budget > Until ? Budget - Until : 0;
 }

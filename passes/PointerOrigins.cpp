@@ -20,15 +20,20 @@ namespace {
 
 /// Fields of one object kept apart; beyond it they are one.
 constexpr size_t MaxFields = 64;
+/// Words of a set that one step of the budget copies: as much work as an edge without any.
+constexpr size_t WordsAStep = 4;
+
+size_t costOfCopy(const LocationSet &Set) { return 1 + Set.words() / WordsAStep; }
 
 } // namespace
 
 PointerOrigins::PointerOrigins(Module &M, GetTLI TLI, const AllocationWrappers &Wrappers,
                                unsigned Budget)
-    : Wrappers(Wrappers), Layout(&M.getDataLayout()), Budget(Budget) {
+    : Wrappers(Wrappers), Layout(&M.getDataLayout()), Budget(Budget), WholeBudget(Budget) {
   build(M, TLI);
   if (OutOfBudget) {
-    startAgain(Budget);
+    Before = effort();
+    startAgain();
     build(M, TLI);
   }
   for (LocationId L = 0; L < Locations.size(); ++L)
@@ -37,16 +42,17 @@ PointerOrigins::PointerOrigins(Module &M, GetTLI TLI, const AllocationWrappers &
 }
 
 /// With memory known by name only.
-void PointerOrigins::startAgain(unsigned Budget) {
+void PointerOrigins::startAgain() {
   Coarse = true;
   OutOfBudget = false;
-  this->Budget = Budget;
+  Budget = WholeBudget;
   Nodes.clear();
   Same.clear();
   Locations.clear();
   LocationIds.clear();
   Objects.clear();
-  Worklist.clear();
+  Worklist = {};
+  Ranks.clear();
   CopyEdges.clear();
   ValueNodes.clear();
   ReturnNodes.clear();
@@ -123,11 +129,20 @@ PointerOrigins::LocationId PointerOrigins::shifted(LocationId L, int64_t By) {
   return locationOf(Old.ObjectIndex, Old.Offset + By);
 }
 
+/// False if the budget does not allow \p Steps any more: nothing is to be done then but to give up.
+bool PointerOrigins::spend(size_t Steps) {
+  if (Budget < Steps)
+    OutOfBudget = true;
+  else
+    Budget -= static_cast<unsigned>(Steps);
+  return !OutOfBudget;
+}
+
 void PointerOrigins::queue(NodeId N) {
   if (Nodes[N].Queued)
     return;
   Nodes[N].Queued = true;
-  Worklist.push_back(N);
+  Worklist.push({N < Ranks.size() ? Ranks[N] : 0, N});
 }
 
 void PointerOrigins::addPoints(NodeId N, LocationId L) {
@@ -140,6 +155,7 @@ void PointerOrigins::addPoints(NodeId N, LocationId L) {
 
 void PointerOrigins::addPoints(NodeId N, const LocationSet &Set) {
   N = representative(N);
+  MovedWords += Set.words();
   Node &To = Nodes[N];
   if (To.Points.insert(Set, To.Pending))
     queue(N);
@@ -151,25 +167,36 @@ void PointerOrigins::addCopy(NodeId From, NodeId To) {
   if (From == To || !CopyEdges.insert(uint64_t(From) << 32 | To).second)
     return;
   Nodes[From].Copies.push_back(To);
-  addPoints(To, Nodes[From].Points);
+  if (Nodes[From].Passed && spend(costOfCopy(Nodes[From].Points)))
+    addPoints(To, Nodes[From].Points);
 }
 
 void PointerOrigins::addShift(NodeId From, NodeId To, int64_t By) {
+  if (Coarse) { // an object is one place: fields are told apart by name
+    addCopy(From, To);
+    return;
+  }
+  From = representative(From);
   Nodes[From].Shifts.push_back({To, By});
-  for (LocationId L : LocationSet(Nodes[From].Points))
-    addPoints(To, shifted(L, By));
+  if (Nodes[From].Passed && spend(Nodes[From].Points.count()))
+    for (LocationId L : LocationSet(Nodes[From].Points))
+      addPoints(To, shifted(L, By));
 }
 
 void PointerOrigins::addLoad(NodeId Address, NodeId To) {
+  Address = representative(Address);
   Nodes[Address].Loads.push_back(To);
-  for (LocationId L : LocationSet(Nodes[Address].Points))
-    loadFrom(L, To);
+  if (Nodes[Address].Passed && spend(Nodes[Address].Points.count()))
+    for (LocationId L : LocationSet(Nodes[Address].Points))
+      loadFrom(L, To);
 }
 
 void PointerOrigins::addStore(NodeId From, NodeId Address) {
+  Address = representative(Address);
   Nodes[Address].Stores.push_back(From);
-  for (LocationId L : LocationSet(Nodes[Address].Points))
-    storeTo(From, L);
+  if (Nodes[Address].Passed && spend(Nodes[Address].Points.count()))
+    for (LocationId L : LocationSet(Nodes[Address].Points))
+      storeTo(From, L);
 }
 
 void PointerOrigins::loadFrom(LocationId L, NodeId To) {
@@ -205,26 +232,22 @@ void PointerOrigins::storeTo(NodeId From, LocationId L) {
 }
 
 void PointerOrigins::solve() {
-  while (!Worklist.empty()) {
+  while (!Worklist.empty() && !OutOfBudget) {
     if (Budget <= NextLook)
       collapseCycles();
-    NodeId N = Worklist.front();
-    Worklist.pop_front();
+    const NodeId N = Worklist.top().second;
+    Worklist.pop();
     Node &From = Nodes[N]; // stays where it is
     From.Queued = false;
     if (Same[N] != N)
       continue;
+    From.Passed = true;
     LocationSet New;
     std::swap(New, From.Pending);
-    // Each edge takes the new part of the set along.
-    size_t Edges =
-        1 + From.Copies.size() + From.Loads.size() + From.Stores.size() + From.Shifts.size();
-    uint64_t Cost = Edges * (1 + New.count() / 16);
-    if (Budget < Cost) {
-      OutOfBudget = true;
+    // Each edge takes the new part of the set along: copies by words, the others each place on its own.
+    if (!spend(1 + From.Copies.size() * costOfCopy(New) +
+               (From.Loads.size() + From.Stores.size() + From.Shifts.size()) * (1 + New.count())))
       return;
-    }
-    Budget -= static_cast<unsigned>(Cost);
     // Indexes, not iterators: rules below may append to the lists.
     for (size_t I = 0; I < From.Copies.size(); ++I)
       addPoints(From.Copies[I], New);
@@ -238,12 +261,12 @@ void PointerOrigins::solve() {
     if (New.test(UnknownLoc))
       for (size_t I = 0; I < From.NamedLoads.size(); ++I)
         addCopy(From.NamedLoads[I].first, From.NamedLoads[I].second);
-    for (size_t I = 0; I < From.Loads.size(); ++I) {
+    for (size_t I = 0; I < From.Loads.size() && !OutOfBudget; ++I) {
       NodeId To = From.Loads[I];
       for (LocationId L : New)
         loadFrom(L, To);
     }
-    for (size_t I = 0; I < From.Stores.size(); ++I) {
+    for (size_t I = 0; I < From.Stores.size() && !OutOfBudget; ++I) {
       NodeId Stored = From.Stores[I];
       for (LocationId L : New)
         storeTo(Stored, L);
@@ -287,6 +310,16 @@ bool PointerOrigins::markEscaped() {
       addPoints(Locations[L].Contents, UnknownLoc);
   }
   return More;
+}
+
+PointerOrigins::Effort PointerOrigins::effort() const {
+  Effort E;
+  for (NodeId N = 0; N < Nodes.size(); ++N)
+    E.Nodes += Same[N] == N;
+  E.Edges = Before.Edges + CopyEdges.size();
+  E.Words = MovedWords;
+  E.Steps = Before.Steps + (WholeBudget - Budget);
+  return E;
 }
 
 const LocationSet *PointerOrigins::pointsOf(const Value *Pointer, NodeId &Of) const {

@@ -8,7 +8,8 @@
 // solved with a worklist and difference propagation. The answer steers an estimate, it proves nothing: what unknown
 // code may store is one marker, "unknown", not every escaped object.
 //
-// Steps are budgeted. A unit that exceeds the budget (large C++ units, where everything meets in a few library
+// Nothing moves while constraints are collected: sets go along the edges when all of a node's are known, and each copy of a set is
+// charged. Steps are budgeted. A unit that exceeds the budget (large C++ units, where everything meets in a few library
 // functions) is solved once more with memory known by name only: what is stored to a field of a type, a load of that
 // field may give (coarse()). That is linear in the unit. Beyond the budget again, every answer is "unknown" (gaveUp()).
 //===----------------------------------------------------------------------===//
@@ -26,6 +27,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <queue>
 #include <vector>
 
 namespace llvm {
@@ -66,6 +68,15 @@ public:
   /// Calls through pointers that reach \p F, in program order.
   llvm::SmallVector<const llvm::CallBase *, 2> indirectCallsOf(const llvm::Function &F) const;
 
+  /// What it took to solve.
+  struct Effort {
+    size_t Nodes = 0; ///< pointers, those that are one once each
+    size_t Edges = 0; ///< copies between them, the first attempt's among them
+    size_t Words = 0; ///< of sets that went along an edge
+    size_t Steps = 0; ///< of the budget
+  };
+  Effort effort() const;
+
   bool gaveUp() const { return OutOfBudget; }
   /// Fields were told apart by their type's name only.
   bool coarse() const { return Coarse; }
@@ -97,6 +108,7 @@ private:
     llvm::SmallVector<std::pair<NodeId, NodeId>, 1>
         NamedLoads; ///< named field, target: if the address is unknown
     bool Queued = false;
+    bool Passed = false; ///< its edges have had all that it points to, but for what is pending
   };
   struct IndirectCall {
     const llvm::CallBase *Call;
@@ -120,9 +132,10 @@ private:
   void loadFrom(LocationId L, NodeId To);
   void storeTo(NodeId From, LocationId L);
   void queue(NodeId N);
+  bool spend(size_t Steps);
 
   void build(llvm::Module &M, GetTLI TLI);
-  void startAgain(unsigned Budget);
+  void startAgain();
   void collectGlobals(llvm::Module &M);
   void collectInitializer(unsigned ObjectIndex, const llvm::Constant *C, int64_t Offset,
                           const llvm::DataLayout &DL);
@@ -168,12 +181,16 @@ private:
 
   const AllocationWrappers &Wrappers;
   llvm::DenseSet<uint64_t> CopyEdges; ///< from << 32 | to
+  Effort Before;                      ///< of the attempt that exceeded the budget
+  size_t MovedWords = 0;
   std::deque<Node> Nodes;
   mutable std::vector<NodeId> Same; ///< itself, or one of its cycle: see representative()
   std::deque<Location> Locations;
   llvm::DenseMap<std::pair<unsigned, int64_t>, LocationId> LocationIds; ///< by object and offset
   std::deque<Object> Objects;
-  std::deque<NodeId> Worklist;
+  /// Nodes with something pending, those first that others copy from: what comes to a node by several ways goes on at once.
+  std::priority_queue<std::pair<unsigned, NodeId>> Worklist; ///< by rank
+  std::vector<unsigned> Ranks; ///< by node; of those that were there when cycles were looked for
   llvm::DenseMap<const llvm::Value *, NodeId> ValueNodes;
   llvm::DenseMap<const llvm::Function *, NodeId> ReturnNodes;
   llvm::DenseMap<const llvm::Value *, unsigned> ObjectOf;
@@ -184,7 +201,7 @@ private:
   NodeId World;          ///< what unknown code holds
   LocationId UnknownLoc; ///< the one location of the unknown world
   const llvm::DataLayout *Layout;
-  unsigned Budget;
+  unsigned Budget, WholeBudget;
   unsigned NextLook; ///< budget at which cycles are looked for again
   bool OutOfBudget = false;
   bool Coarse = false;

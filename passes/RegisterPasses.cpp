@@ -212,6 +212,24 @@ PreservedAnalyses SmallocPrinterPass::run(Module &M, ModuleAnalysisManager &AM) 
   return PreservedAnalyses::all();
 }
 
+PreservedAnalyses OriginsPrinterPass::run(Module &M, ModuleAnalysisManager &AM) {
+  FunctionAnalysisManager &FAM = functionAnalyses(M, AM);
+  AllocationWrappers Wrappers(M, FAM);
+  const PointerOrigins Origins(
+      M,
+      [&](Function &F) -> const TargetLibraryInfo & {
+        return FAM.getResult<TargetLibraryAnalysis>(F);
+      },
+      Wrappers);
+  const PointerOrigins::Effort E = Origins.effort();
+  errs() << (Origins.gaveUp()   ? "unknown"
+             : Origins.coarse() ? "by name"
+                                : "exact")
+         << ": nodes=" << E.Nodes << " edges=" << E.Edges << " words=" << E.Words
+         << " steps=" << E.Steps << "\n";
+  return PreservedAnalyses::all();
+}
+
 void registerPasses(PassBuilder &PB, const Options &Base) {
   Expected<Options> Complete = withCommandLine(Base);
   if (!Complete) {
@@ -277,6 +295,8 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
           MPM.addPass(PromotionGuardsPass());
         else if (Name == "print<smalloc>")
           MPM.addPass(SmallocPrinterPass(O));
+        else if (Name == "print<smalloc-origins>")
+          MPM.addPass(OriginsPrinterPass());
         else if (Name == "smalloc-accesses")
           MPM.addPass(AccessTracerPass(O.GenerateDir.empty() ? "." : O.GenerateDir));
         else

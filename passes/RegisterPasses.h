@@ -58,5 +58,11 @@ private:
   Options O;
 };
 
+/// opt -passes='print<smalloc-origins>': what it took to find out where pointers come from, for tests. Changes nothing.
+class OriginsPrinterPass : public llvm::PassInfoMixin<OriginsPrinterPass> {
+public:
+  llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &AM);
+};
+
 } // namespace smalloc
 #endif
