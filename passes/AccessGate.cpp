@@ -22,28 +22,46 @@ static void call(Instruction *Before, Function *Library, ArrayRef<Value *> Argum
 AccessGate::AccessGate(Module &M, StringRef Directory)
     : M(M), C(M.getContext()), I32(Type::getInt32Ty(C)), I64(Type::getInt64Ty(C)),
       Ptr(PointerType::getUnqual(C)),
-      Layout(StructType::get(C, {I32, I32, I64, Ptr, Ptr, Ptr, Ptr, I64, I64, Ptr})),
+      Layout(StructType::get(C, {I32, I32, I64, Ptr, Ptr, Ptr, Ptr, I64, I64, Ptr, Ptr, Ptr})),
       Reference(StructType::get(C, {I64, I64})) {
-  static_assert(sizeof(smalloc_gate) == 72 && sizeof(smalloc_walk_reference) == 16 &&
+  static_assert(sizeof(smalloc_gate) == 88 && sizeof(smalloc_walk_reference) == 16 &&
                     offsetof(smalloc_told, end) == 8,
                 "the fields here follow smalloc/access.h");
   Constant *Null = ConstantPointerNull::get(Ptr);
   Constant *Text = ConstantDataArray::getString(C, Directory);
   auto *Name = new GlobalVariable(M, Text->getType(), true, GlobalValue::PrivateLinkage, Text,
                                   "smalloc.directory");
-  Record = new GlobalVariable(
-      M, Layout, /*isConstant=*/false, GlobalValue::LinkOnceODRLinkage,
-      ConstantStruct::get(Layout, {ConstantInt::get(I32, SMALLOC_GATE_VERSION),
-                                   ConstantInt::get(I32, sizeof(smalloc_gate)),
-                                   ConstantInt::get(I64, 0), Null, Null, Name, Null,
-                                   ConstantInt::get(I64, 0), ConstantInt::get(I64, 0), Null}),
-      "__smalloc_v1_gate4");
+  Record =
+      new GlobalVariable(M, Layout, /*isConstant=*/false, GlobalValue::LinkOnceODRLinkage,
+                         ConstantStruct::get(Layout, {ConstantInt::get(I32, SMALLOC_GATE_VERSION),
+                                                      ConstantInt::get(I32, sizeof(smalloc_gate)),
+                                                      ConstantInt::get(I64, 0), Null, Null, Name,
+                                                      Null, ConstantInt::get(I64, 0),
+                                                      ConstantInt::get(I64, 0), Null, Null, Null}),
+                         "__smalloc_v1_gate5");
   hide(Record);
   Record->setExternallyInitialized(true); // the library fills it in: never folded
   appendToCompilerUsed(M, {Record});
 }
 
 Value *AccessGate::every(IRBuilder<> &B) { return B.CreateICmpNE(relaxed(B, 8), B.getInt64(0)); }
+
+bool AccessGate::hasRegions() const {
+  // Elsewhere an address may carry a tag, or have more bits.
+  return M.getTargetTriple().getArch() == Triple::x86_64;
+}
+
+Value *AccessGate::regions(IRBuilder<> &B) {
+  LoadInst *L = B.CreateAlignedLoad(Ptr, B.CreateStructGEP(Layout, Record, 10), Align(8));
+  L->setAtomic(AtomicOrdering::Acquire); // look is there if the table is
+  return L;
+}
+
+void AccessGate::look(Instruction *Before, Value *Entry) {
+  if (!Look)
+    Look = makeCall("__smalloc_v1_look5", 11, {Ptr});
+  call(Before, Look, {Entry});
+}
 
 bool AccessGate::hasMemory() const {
   const Triple &T = M.getTargetTriple();
@@ -58,7 +76,7 @@ Value *AccessGate::told(IRBuilder<> &B) {
 
 void AccessGate::tell(Instruction *Before, Value *Tagged) {
   if (!Tell)
-    Tell = makeCall("__smalloc_v1_tell4", 3, {I64});
+    Tell = makeCall("__smalloc_v1_tell5", 3, {I64});
   if (hasMemory())
     Before = intoMemory(Before, Tagged);
   call(Before, Tell, {Tagged});
@@ -66,7 +84,7 @@ void AccessGate::tell(Instruction *Before, Value *Tagged) {
 
 void AccessGate::tellTogether(Value *Told, ArrayRef<Together> All) {
   if (!Room)
-    Room = makeCall("__smalloc_v1_room4", 9, {});
+    Room = makeCall("__smalloc_v1_room5", 9, {});
   Instruction *First = All.front().Before;
   IRBuilder<> B(First);
   Value *Next = B.CreateAlignedLoad(Ptr, Told, Align(8));
@@ -114,8 +132,8 @@ AllocaInst *AccessGate::area(IRBuilder<> &B, unsigned References) {
 }
 
 void AccessGate::announce() {
-  auto *Open = announcer("__smalloc_v1_gate4_open", "__smalloc_v1_open_gate");
-  auto *Close = announcer("__smalloc_v1_gate4_close", "__smalloc_v1_close_gate");
+  auto *Open = announcer("__smalloc_v1_gate5_open", "__smalloc_v1_open_gate");
+  auto *Close = announcer("__smalloc_v1_gate5_close", "__smalloc_v1_close_gate");
   appendToGlobalCtors(M, Open, /*Priority=*/0, Open);
   appendToGlobalDtors(M, Close, /*Priority=*/0, Close);
 }

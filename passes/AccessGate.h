@@ -22,6 +22,13 @@ public:
   /// Does every access go to the thread's memory?
   llvm::Value *every(llvm::IRBuilder<> &B);
 
+  /// Is there a byte for each region that an address may lie in?
+  bool hasRegions() const;
+  /// The first of these bytes; null: the library has none, or keeps nothing.
+  llvm::Value *regions(llvm::IRBuilder<> &B);
+  /// Where it is the byte of a region that is not known yet.
+  void look(llvm::Instruction *Before, llvm::Value *Entry);
+
   /// Can a thread find its memory in line?
   bool hasMemory() const;
   /// The thread's smalloc_told.
@@ -69,7 +76,7 @@ private:
   llvm::PointerType *Ptr;
   llvm::StructType *Layout, *Reference;
   llvm::GlobalVariable *Record = nullptr;
-  llvm::Function *Tell = nullptr, *Room = nullptr;
+  llvm::Function *Tell = nullptr, *Room = nullptr, *Look = nullptr;
 };
 
 } // namespace smalloc

@@ -2,18 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "AccessTracer.h"
-#include "AccessGate.h"
+#include "AccessTests.h"
 #include "AllocationSites.h"
+#include "LoopVersion.h"
+#include "RegionIndex.h"
 #include "TracedAccesses.h"
 #include "smalloc/access.h"
 #include "smalloc/site.h"
-#include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Transforms/Utils/BasicBlockUtils.h"
-#include "llvm/Transforms/Utils/Cloning.h"
-#include "llvm/Transforms/Utils/PromoteMemToReg.h"
 
 using namespace llvm;
 
@@ -21,117 +18,114 @@ namespace smalloc {
 namespace {
 
 constexpr StringRef TracedMetadata = "smalloc.traced";
-constexpr uint64_t PageBytes = 4096;
-constexpr unsigned PageShift = 12;
-/// One in so many scattered accesses is told, for all that the register allocator knows: it is one in a hundred, or each. Were
-/// it unlikely, everything there would be kept in memory.
-constexpr unsigned SeldomOf = 8;
-/// A walk of more references goes to the library unhashed.
-constexpr unsigned MaxHashedReferences = 4;
-
 /// Puts the tests and calls of one function in place.
 class Instrumenter {
 public:
-  Instrumenter(Function &F, AccessGate &G) : F(F), G(G), I64(Type::getInt64Ty(F.getContext())) {
-    IRBuilder<> B(&*F.getEntryBlock().getFirstInsertionPt());
-    Threshold = G.threshold(B);
-    Unlikely = MDBuilder(F.getContext()).createUnlikelyBranchWeights();
-    Seldom = MDBuilder(F.getContext()).createBranchWeights(1, SeldomOf - 1);
-  }
+  Instrumenter(Function &F, AccessGate &G) : F(F), G(G), Tests(F, G) {}
 
-  void run(const TracedAccesses &Accesses) {
+  void run(TracedAccesses &Accesses) {
+    for (const ToldRun &R : Accesses.Runs)
+      Runs.push_back(Tests.windowOf(R));
     std::vector<std::unique_ptr<Version>> Versions;
+    DenseSet<const BasicBlock *> Silent; // what tells in its versions alone
     if (G.hasMemory())
-      Versions = makeVersions(Accesses.Loops);
+      Versions = makeVersions(Accesses.Loops, Silent);
     // What is told before blocks are split.
     for (const std::unique_ptr<Version> &V : Versions)
       collect(*V, Accesses);
     for (const ToldAccess &A : Accesses.Accesses) {
-      if (A.Mask)
-        tellLanes(A);
+      if (Silent.count(A.Before->getParent()))
+        continue;
+      if (A.Run)
+        Tests.tellRun(Accesses.Runs[A.Run - 1], Runs[A.Run - 1], /*Every=*/false);
       else
-        tell(A, A.Before, A.Pointer, nullptr);
+        Tests.tell(A, isSteady(A) ? Tests.lastOf(A) : nullptr);
     }
     for (const ToldWalk &W : Accesses.Walks)
-      tellWalk(W, ends(W));
+      if (!Silent.count(W.Before->getParent()))
+        Tests.tellWalk(W, Tests.ends(W));
     for (const std::unique_ptr<Version> &V : Versions)
       tell(*V);
     for (const ToldWalk &W : Accesses.Blocks)
-      tellBlock(W);
-    DominatorTree DT(F);
-    PromoteMemToReg(Slots, DT);
+      Tests.tellBlock(W);
+    Tests.finish();
   }
 
 private:
-  /// A copy of a loop in which all is told.
+  /// A copy of a loop in which all is told, or what is sampled.
   struct Version {
-    ValueToValueMapTy Map;
-    DenseSet<const BasicBlock *> Of; ///< the blocks that it is a copy of
-    Value *Told = nullptr;
-    std::vector<SmallVector<AccessGate::Together, 4>> Together;
-    std::vector<std::pair<ToldAccess, AllocaInst *>> Steady;
+    Version(Function &F, ToldLoop &L, Value *Condition, bool Every)
+        : Copy(F, L, Condition), Every(Every) {}
+    LoopVersion Copy;
+    bool Every;
+    Value *Told = nullptr, *Regions = nullptr;
+    std::vector<SmallVector<AccessGate::Together, 4>> Together; ///< every
+    struct Single {
+      ToldAccess Access;
+      AllocaInst *Last; ///< of a steady one
+      std::optional<RegionIndex> Index;
+    };
+    std::vector<Single> Singles; ///< of every: the steady ones
+    std::vector<std::pair<ToldRun, size_t>> Runs;
     std::vector<std::pair<ToldWalk, SmallVector<AllocaInst *, 4>>> Walks;
-    template <class T> T *at(T *V) const {
-      Value *Copy = V ? static_cast<Value *>(Map.lookup(V)) : nullptr;
-      return Copy ? cast<T>(Copy) : V;
-    }
+    DenseMap<std::pair<Value *, int64_t>, Value *> Bases; ///< their regions' bytes
   };
 
-  std::vector<std::unique_ptr<Version>> makeVersions(ArrayRef<ToldLoop> Loops) {
+  std::vector<std::unique_ptr<Version>> makeVersions(std::vector<ToldLoop> &Loops,
+                                                     DenseSet<const BasicBlock *> &Silent) {
     std::vector<std::unique_ptr<Version>> Versions;
     if (Loops.empty())
       return Versions;
     IRBuilder<> B(&*F.getEntryBlock().getFirstInsertionPt());
-    Value *Every = G.every(B);
-    for (const ToldLoop &L : Loops)
-      Versions.push_back(makeVersion(L, Every));
+    Value *Every = G.every(B), *Regions = nullptr, *Open = nullptr;
+    if (G.hasRegions()) {
+      Regions = G.regions(B);
+      Open = B.CreateIsNotNull(Regions);
+    }
+    for (ToldLoop &L : Loops) {
+      Versions.push_back(std::make_unique<Version>(F, L, Every, /*Every=*/true));
+      Version &V = *Versions.back();
+      B.SetInsertPoint(V.Copy.entry()->getTerminator());
+      V.Told = G.told(B);
+      if (!Open)
+        continue;
+      Versions.push_back(std::make_unique<Version>(F, L, Open, /*Every=*/false));
+      Versions.back()->Regions = Regions;
+      Silent.insert_range(L.Blocks);
+    }
     return Versions;
   }
 
-  /// The loop and its copy both go on where the loop did.
-  std::unique_ptr<Version> makeVersion(const ToldLoop &L, Value *Every) {
-    auto V = std::make_unique<Version>();
-    SmallVector<BasicBlock *, 8> Copies;
-    for (BasicBlock *Block : L.Blocks) {
-      Copies.push_back(CloneBasicBlock(Block, V->Map, ".every", &F));
-      V->Map[Block] = Copies.back();
-      V->Of.insert(Block);
-    }
-    remapInstructionsInBlocks(Copies, V->Map);
-    SmallPtrSet<BasicBlock *, 8> Exits;
-    for (BasicBlock *Block : L.Blocks)
-      for (BasicBlock *To : successors(Block))
-        if (!V->Of.count(To) && Exits.insert(To).second)
-          for (PHINode &Phi : To->phis())
-            for (unsigned I = 0, N = Phi.getNumIncomingValues(); I < N; ++I)
-              if (V->Of.count(Phi.getIncomingBlock(I)))
-                Phi.addIncoming(V->at(Phi.getIncomingValue(I)), V->at(Phi.getIncomingBlock(I)));
-    BasicBlock *Copy = V->at(L.Header);
-    BasicBlock *Entry = BasicBlock::Create(F.getContext(), "smalloc.every", &F, Copy);
-    Copy->replacePhiUsesWith(L.Preheader, Entry);
-    IRBuilder<> B(Entry);
-    V->Told = G.told(B);
-    B.CreateBr(Copy);
-    Instruction *Jump = L.Preheader->getTerminator();
-    B.SetInsertPoint(Jump);
-    B.CreateCondBr(Every, Entry, L.Header);
-    Jump->eraseFromParent();
-    return V;
-  }
-
-  /// What is told in the copy. Scattered accesses of a block go together, up to the next one that may not be told.
+  /// What is told in the copy. Of every, scattered accesses of a block go together, up to the next one that may not be told.
   void collect(Version &V, const TracedAccesses &Accesses) {
     const BasicBlock *Block = nullptr; // of the piece that is open
+    const auto Copied = [&V](ToldAccess A) {
+      A.Before = V.Copy.at(A.Before);
+      A.Pointer = V.Copy.at(A.Pointer);
+      A.Mask = V.Copy.at(A.Mask);
+      return A;
+    };
     for (const ToldAccess &A : Accesses.Accesses) {
-      if (!V.Of.count(A.Before->getParent()))
+      if (!V.Copy.isCopyOf(A.Before->getParent()))
         continue;
-      ToldAccess Copy = A;
-      Copy.Before = V.at(A.Before);
-      Copy.Pointer = V.at(A.Pointer);
-      Copy.Mask = V.at(A.Mask);
-      if (isSteady(A)) {
+      const ToldAccess Copy = Copied(A);
+      if (A.Run) {
         Block = nullptr;
-        V.Steady.push_back({Copy, lastOf(A)});
+        const ToldRun &R = Accesses.Runs[A.Run - 1];
+        ToldRun Run{V.Copy.at(R.Counter), {}};
+        for (const ToldRun::Member &M : R.Members)
+          Run.Members.push_back({Copied(M.Access), M.Bytes});
+        V.Runs.push_back({std::move(Run), A.Run - 1});
+        continue;
+      }
+      if (isSteady(A) || !V.Every) {
+        Block = nullptr;
+        if (isSteady(A))
+          V.Singles.push_back({Copy, Tests.lastOf(A), std::nullopt});
+        else
+          V.Singles.push_back(
+              {Copy, nullptr,
+               A.Mask ? std::nullopt : regionIndex(Copy.Pointer, V.Copy, F.getDataLayout())});
         continue;
       }
       const unsigned Lanes =
@@ -147,187 +141,50 @@ private:
              A.Mask ? B.CreateExtractElement(Copy.Mask, I) : nullptr, A.Writes});
     }
     for (const ToldWalk &W : Accesses.Walks)
-      if (V.Of.count(W.Before->getParent())) {
-        ToldWalk Copy{V.at(W.Before), V.at(W.BackedgesTaken), {}};
+      if (V.Copy.isCopyOf(W.Before->getParent())) {
+        ToldWalk Copy{V.Copy.at(W.Before), V.Copy.at(W.BackedgesTaken), {}};
         for (const ToldWalk::Reference &R : W.References)
-          Copy.References.push_back({V.at(R.Start), V.at(R.Stride), R.Writes});
-        V.Walks.push_back({std::move(Copy), ends(W)});
+          Copy.References.push_back({V.Copy.at(R.Start), V.Copy.at(R.Stride), R.Writes});
+        V.Walks.push_back({std::move(Copy), Tests.ends(W)});
       }
   }
 
-  void tell(const Version &V) {
+  void tell(Version &V) {
     for (const auto &Piece : V.Together)
       G.tellTogether(V.Told, Piece);
-    for (const auto &[A, Last] : V.Steady) {
-      IRBuilder<> B(A.Before);
-      Value *Address = B.CreatePtrToInt(A.Pointer, I64);
-      Instruction *Before = onOtherPage(A.Before, Address, Last);
-      B.SetInsertPoint(Before);
-      G.tell(Before, AccessGate::tagged(B, Address, A.Writes));
+    for (const auto &[A, Last, Index] : V.Singles) {
+      if (V.Every)
+        Tests.tellOtherPage(A, Last);
+      else if (Index)
+        Tests.tellByRegion(A, *Index, baseOf(*Index, V));
+      else
+        Tests.tell(A, Last);
     }
+    for (const auto &[R, Number] : V.Runs)
+      Tests.tellRun(R, Runs[Number], V.Every);
     for (const auto &[W, Ends] : V.Walks)
-      tellWalk(W, Ends);
+      Tests.tellWalk(W, Ends);
+  }
+
+  /// The byte of what is indexed; worked out in front of the loop.
+  Value *baseOf(const RegionIndex &At, Version &V) {
+    Value *&Base = V.Bases[{At.Base, At.Offset}];
+    if (Base)
+      return Base;
+    IRBuilder<> B(V.Copy.entry()->getTerminator());
+    Value *Address = B.CreateAdd(B.CreatePtrToInt(At.Base, B.getInt64Ty()),
+                                 B.getInt64(static_cast<uint64_t>(At.Offset)));
+    Value *Region =
+        B.CreateAnd(B.CreateLShr(Address, SMALLOC_REGION_SHIFT), SMALLOC_REGION_ENTRIES - 1);
+    return Base = B.CreateGEP(B.getInt8Ty(), V.Regions, Region);
   }
 
   static bool isSteady(const ToldAccess &A) { return A.Kind == ToldAccess::How::Steady && !A.Mask; }
 
-  /// Where an access was last, in either version of its loop.
-  AllocaInst *lastOf(const ToldAccess &A) {
-    AllocaInst *&Slot = Last[&A];
-    if (!Slot)
-      Slot = slot(I64, -1);
-    return Slot;
-  }
-
-  /// Where a walk's references ended.
-  SmallVector<AllocaInst *, 4> ends(const ToldWalk &W) {
-    SmallVector<AllocaInst *, 4> &Ends = LastEnds[&W];
-    while (Ends.size() < W.References.size())
-      Ends.push_back(slot(I64, -1));
-    return Ends;
-  }
-
-  /// A value that becomes a register.
-  AllocaInst *slot(Type *T, int64_t Initially) {
-    IRBuilder<> B(&*F.getEntryBlock().getFirstInsertionPt());
-    AllocaInst *Slot = B.CreateAlloca(T, nullptr, "smalloc.last");
-    B.CreateStore(ConstantInt::getSigned(T, Initially), Slot);
-    Slots.push_back(Slot);
-    return Slot;
-  }
-
-  /// A new block in front of \p Before for what happens seldom.
-  Instruction *seldom(Value *Condition, Instruction *Before, MDNode *Weights = nullptr) {
-    return SplitBlockAndInsertIfThen(Condition, Before->getIterator(), /*Unreachable=*/false,
-                                     Weights ? Weights : Unlikely);
-  }
-
-  Value *sampled(IRBuilder<> &B, Value *Address) {
-    Value *Region = B.CreateLShr(Address, SMALLOC_REGION_SHIFT);
-    Value *Product = B.CreateMul(Region, B.getInt64(SMALLOC_REGION_FACTOR));
-    return B.CreateICmpULT(Product, Threshold);
-  }
-
-  /// May there be a recorded region on the way from one address to another, in either direction? The library looks at
-  /// the regions between.
-  Value *sampledBetween(IRBuilder<> &B, Value *Start, Value *End) {
-    constexpr uint64_t RegionBytes = uint64_t(1) << SMALLOC_REGION_SHIFT;
-    Value *Far = B.CreateICmpUGE(B.CreateAdd(B.CreateSub(End, Start), B.getInt64(RegionBytes)),
-                                 B.getInt64(2 * RegionBytes));
-    return B.CreateOr(Far, B.CreateOr(sampled(B, Start), sampled(B, End)));
-  }
-
-  Value *otherPage(IRBuilder<> &B, Value *Address, AllocaInst *Slot) {
-    Value *Differs = B.CreateXor(Address, B.CreateLoad(I64, Slot));
-    return B.CreateICmpUGE(Differs, B.getInt64(PageBytes));
-  }
-
-  /// Where it is known that the page is another one than the time before; remembered whether it is sampled or not: the next
-  /// accesses are not looked at.
-  Instruction *onOtherPage(Instruction *Before, Value *Address, AllocaInst *Last) {
-    IRBuilder<> B(Before);
-    Before = seldom(otherPage(B, Address, Last), Before);
-    B.SetInsertPoint(Before);
-    B.CreateStore(Address, Last);
-    return Before;
-  }
-
-  /// Hashed first where most accesses come to another page: at a low rate that is all, and the branch is foreseen.
-  void tell(const ToldAccess &A, Instruction *Before, Value *Pointer, Value *Lane) {
-    IRBuilder<> B(Before);
-    Value *Address = B.CreatePtrToInt(Pointer, I64);
-    if (isSteady(A))
-      Before = onOtherPage(Before, Address, lastOf(A));
-    B.SetInsertPoint(Before);
-    Value *Tell = sampled(B, Address);
-    const bool Scattered = A.Kind == ToldAccess::How::Scattered;
-    Before = seldom(Lane ? B.CreateAnd(Tell, Lane) : Tell, Before, Scattered ? Seldom : Unlikely);
-    B.SetInsertPoint(Before);
-    G.tell(Before, AccessGate::tagged(B, Address, A.Writes));
-  }
-
-  void tellLanes(const ToldAccess &A) {
-    const unsigned Lanes = cast<FixedVectorType>(A.Pointer->getType())->getNumElements();
-    for (unsigned I = 0; I < Lanes; ++I) {
-      IRBuilder<> B(A.Before);
-      Value *Pointer = B.CreateExtractElement(A.Pointer, I);
-      Value *On = B.CreateExtractElement(A.Mask, I);
-      tell(A, A.Before, Pointer, On);
-    }
-  }
-
-  /// Only if some reference leaves the page where its last walk ended.
-  void tellWalk(const ToldWalk &W, ArrayRef<AllocaInst *> Last) {
-    IRBuilder<> B(W.Before);
-    SmallVector<std::pair<Value *, Value *>, 4> References;
-    SmallVector<Value *, 4> Ends;
-    Value *Differs = nullptr;
-    for (auto [R, Slot] : zip(W.References, Last)) {
-      Value *Start = B.CreatePtrToInt(R.Start, I64);
-      Value *End = B.CreateAdd(Start, B.CreateMul(R.Stride, W.BackedgesTaken));
-      Value *Remembered = B.CreateLoad(I64, Slot);
-      Value *D = B.CreateOr(B.CreateXor(Start, Remembered), B.CreateXor(End, Remembered));
-      Differs = Differs ? B.CreateOr(Differs, D) : D;
-      References.push_back({Start, R.Stride});
-      Ends.push_back(End);
-    }
-    Value *Leaves = B.CreateICmpNE(B.CreateLShr(Differs, PageShift), B.getInt64(0));
-    Value *Open = B.CreateICmpNE(Threshold, B.getInt64(0));
-    Instruction *Then = seldom(B.CreateAnd(Leaves, Open), W.Before);
-    B.SetInsertPoint(Then);
-    for (auto [Slot, End] : zip(Last, Ends))
-      B.CreateStore(End, Slot); // sampled or not
-    if (References.size() <= MaxHashedReferences) {
-      Value *Any = nullptr;
-      for (auto [R, End] : zip(References, Ends)) {
-        Value *S = sampledBetween(B, R.first, End);
-        Any = Any ? B.CreateOr(Any, S) : S;
-      }
-      Then = seldom(Any, Then);
-      B.SetInsertPoint(Then);
-    }
-    for (auto [R, Told] : zip(W.References, References))
-      Told.first = AccessGate::tagged(B, Told.first, R.Writes);
-    G.tellWalk(B, B.CreateAdd(W.BackedgesTaken, B.getInt64(1)), References, area());
-  }
-
-  /// memcpy and its like: their length in bytes, told in steps of 16.
-  void tellBlock(const ToldWalk &W) {
-    IRBuilder<> B(W.Before);
-    Value *Any = nullptr;
-    for (const ToldWalk::Reference &R : W.References) {
-      Value *Start = B.CreatePtrToInt(R.Start, I64);
-      Value *S = sampledBetween(B, Start, B.CreateAdd(Start, W.BackedgesTaken));
-      Any = Any ? B.CreateOr(Any, S) : S;
-    }
-    Any = B.CreateAnd(Any, B.CreateICmpNE(Threshold, B.getInt64(0)));
-    Instruction *Then = seldom(Any, W.Before);
-    B.SetInsertPoint(Then);
-    SmallVector<std::pair<Value *, Value *>, 2> References;
-    for (const ToldWalk::Reference &R : W.References)
-      References.push_back(
-          {AccessGate::tagged(B, B.CreatePtrToInt(R.Start, I64), R.Writes), R.Stride});
-    Value *Steps = B.CreateLShr(B.CreateAdd(W.BackedgesTaken, B.getInt64(15)), 4);
-    G.tellWalk(B, Steps, References, area());
-  }
-
-  AllocaInst *area() {
-    if (!Area) {
-      IRBuilder<> B(&*F.getEntryBlock().getFirstInsertionPt());
-      Area = G.area(B, SMALLOC_MOST_WALK_REFERENCES);
-    }
-    return Area;
-  }
-
   Function &F;
   AccessGate &G;
-  Type *I64;
-  Value *Threshold;
-  MDNode *Unlikely, *Seldom;
-  AllocaInst *Area = nullptr;
-  SmallVector<AllocaInst *, 16> Slots;
-  DenseMap<const ToldAccess *, AllocaInst *> Last;
-  DenseMap<const ToldWalk *, SmallVector<AllocaInst *, 4>> LastEnds;
+  AccessTests Tests;
+  std::vector<AccessTests::Window> Runs;
 };
 
 bool mayTrace(const Function &F) {
@@ -365,7 +222,7 @@ PreservedAnalyses AccessTracerPass::run(Module &M, ModuleAnalysisManager &AM) {
       Functions.push_back(&F);
   std::optional<AccessGate> G;
   for (Function *F : Functions) {
-    const TracedAccesses Accesses = tracedAccesses(*F, FAM);
+    TracedAccesses Accesses = tracedAccesses(*F, FAM);
     if (!Accesses.empty()) {
       if (!G)
         G.emplace(M, Directory);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "TracedAccesses.h"
+#include "SteadyRuns.h"
 #include "smalloc/access.h"
 #include "smalloc/site.h"
 #include "llvm/ADT/DenseMap.h"
@@ -63,15 +64,17 @@ public:
     for (Loop *L : LI.getLoopsInPreorder())
       if (L->isInnermost() && !Calling.count(L))
         tryWalk(*L);
+    erase_if(Leaders, [](const Leader &G) { return !G.Access.Before; });
     unsigned Remembered = 0;
     for (Leader &G : Leaders) {
-      if (!G.Access.Before)
-        continue;
       G.Access.Kind = kindOf(G);
       if (G.Access.Kind == ToldAccess::How::Steady && ++Remembered > MaxRemembered)
         G.Access.Kind = ToldAccess::How::Outside;
-      Result.Accesses.push_back(G.Access);
     }
+    joinSteady();
+    for (const Leader &G : Leaders)
+      if (G.Access.Before)
+        Result.Accesses.push_back(G.Access);
     for (Loop *L : LI.getTopLevelLoops())
       planVersion(*L);
     for (ToldAccess &A : Result.Accesses)
@@ -238,6 +241,33 @@ private:
         R && R->isAffine() ? dyn_cast<SCEVConstant>(R->getStepRecurrence(SE)) : nullptr;
     return Step && Step->getAPInt().abs().ule(SteadyStride) ? ToldAccess::How::Steady
                                                             : ToldAccess::How::Scattered;
+  }
+
+  /// Is it made in each iteration, as is everything that stands so, and nothing far away between them?
+  bool isInEach(const Leader &G) const {
+    const BasicBlock *Latch = G.L->getLoopLatch();
+    return Latch && G.L->getExitingBlock() == Latch && !Calling.count(G.L) &&
+           DT.dominates(G.Access.Before->getParent(), Latch);
+  }
+
+  /// Of each run the last access stays, for which all pointers are there, and is told for all.
+  void joinSteady() {
+    std::vector<SteadyAccess> Steady(Leaders.size());
+    for (auto [G, S] : zip(Leaders, Steady))
+      if (G.Access.Kind == ToldAccess::How::Steady)
+        S = isInEach(G) ? SteadyAccess{G.Address, G.L, G.L, 0}
+                        : SteadyAccess{G.Address, G.L, G.Access.Before->getParent(), G.Calls};
+    for (const SteadyRun &Run : steadyRuns(Steady, SE)) {
+      ToldRun Told{Run.Counter, {}};
+      for (const SteadyRun::Member &M : Run.Members) {
+        ToldAccess &A = Leaders[M.Index].Access;
+        Told.Members.push_back({A, M.Bytes});
+        if (M.Index != Run.Members.back().Index)
+          A.Before = nullptr;
+      }
+      Result.Runs.push_back(std::move(Told));
+      Leaders[Run.Members.back().Index].Access.Run = Result.Runs.size();
+    }
   }
 
   /// Start and stride of an address that is known before the loop; null: it is not.

@@ -3,12 +3,12 @@
 //
 // Decides which memory accesses of an optimised function are told to a recording, and in which of four ways:
 //  - a walk: all references of an innermost loop have addresses that are known before it starts: one call a loop;
-//  - steady: in a loop, mostly on the page of the time before: one compare;
+//  - steady: in a loop, mostly on the page of the time before: one compare, if need be for several together (SteadyRuns.h);
 //  - scattered: in a loop, mostly on another page: hashed first, as most are not sampled; which of them are on pages that the thread
 //    has told lately the library finds out;
 //  - outside: in no loop: hashed.
-// And which nests of loops get a second version for recordings of everything, in which a scattered access is told without a look at
-// it: what stands between two of its cache misses keeps the processor from overlapping them.
+// And which nests of loops get versions of their own for recordings, one of them for recordings of everything, in which a scattered access
+// is told without a look at it: what stands between two of its cache misses keeps the processor from overlapping them.
 // Neighbours on one cache line or so are told by the first of them. Stack, thread-local and small static data are not
 // told: they are not ours to place, and always near.
 //===----------------------------------------------------------------------===//
@@ -34,6 +34,17 @@ struct ToldAccess {
   llvm::Value *Mask = nullptr;    ///< of a gather's lanes
   bool Writes = false;
   How Kind = How::Outside;
+  size_t Run = 0; ///< of TracedAccesses::Runs, from 1: it is told for all of this
+};
+
+/// Steady accesses of one block that move with a counter, the last of them told with this one's number.
+struct ToldRun {
+  struct Member {
+    ToldAccess Access;
+    int64_t Bytes = 0; ///< that its address goes on by where the counter does by one
+  };
+  llvm::Value *Counter = nullptr; ///< i64
+  llvm::SmallVector<Member, 4> Members;
 };
 
 struct ToldWalk {
@@ -55,6 +66,7 @@ struct ToldLoop {
 
 struct TracedAccesses {
   std::vector<ToldAccess> Accesses;
+  std::vector<ToldRun> Runs;
   std::vector<ToldWalk> Walks;
   /// memcpy and its like: blocks of 16 bytes, BackedgesTaken counts whole bytes and may be 0.
   std::vector<ToldWalk> Blocks;

@@ -5,6 +5,7 @@
 // for himself and whose pages may lie anywhere. The dynamic loader calls one of these at a time; where the sample's threshold falls
 // meanwhile (samples:N) the gates follow at the next fall: what they let through too much is left out when it is written.
 #include "runtime/trace/collector.h"
+#include "runtime/trace/region_table.h"
 #include "smalloc/base/units.h"
 #include "smalloc/include/smalloc/access.h"
 #include "smalloc/include/smalloc/site.h"
@@ -40,23 +41,41 @@ struct NoRoom {
   uint32_t pages[128];
 };
 __thread NoRoom t_no_room __attribute__((tls_model("initial-exec")));
-constexpr uint32_t kFirstVersionWithRoom = 3;
+constexpr uint32_t kFirstVersionWithRoom = 3, kFirstVersionWithRegions = 4;
+
+/// What a gate of a version needs to have, at least.
+size_t bytes_of(uint32_t version) {
+  return version < kFirstVersionWithRoom      ? offsetof(smalloc_gate, told)
+         : version < kFirstVersionWithRegions ? offsetof(smalloc_gate, regions)
+                                              : sizeof(smalloc_gate);
+}
 
 int64_t offset_of(const smalloc_told &told) {
   return reinterpret_cast<const char *>(&told) -
          static_cast<const char *>(__builtin_thread_pointer());
 }
 
-/// What is told goes to the thread's memory, but where somebody listens to each access.
+void look(const uint8_t *entry) { trace::find_out_region(entry, gate_threshold); }
+
+/// What is told goes to the thread's memory, but where somebody listens to each access. Without the table of regions everything goes
+/// there, and is looked through when it is written.
 void set_gates() {
   const uint64_t threshold = gate_threshold();
+  const uint8_t *regions = threshold ? trace::region_table() : nullptr;
+  trace::forget_regions();
+  trace::all_is_told(threshold && threshold != UINT64_MAX && !regions);
   for (smalloc_gate *g = g_gates; g; g = g->next) {
     const bool room = g->version >= kFirstVersionWithRoom && !listener();
     if (g->bytes > offsetof(smalloc_gate, told))
       __atomic_store_n(&g->told, offset_of(room ? trace::told() : t_no_room.told),
                        __ATOMIC_RELAXED);
+    const bool with_regions = g->version >= kFirstVersionWithRegions;
+    if (with_regions)
+      __atomic_store_n(&g->regions, regions, __ATOMIC_RELEASE);
     if (g->version >= kFirstVersionWithRoom)
-      __atomic_store_n(&g->every, room && threshold == UINT64_MAX, __ATOMIC_RELEASE);
+      __atomic_store_n(&g->every,
+                       room && (threshold == UINT64_MAX || (with_regions && threshold && !regions)),
+                       __ATOMIC_RELEASE);
     __atomic_store_n(&g->threshold, threshold, __ATOMIC_RELEASE);
   }
 }
@@ -120,8 +139,7 @@ void walk(uint64_t iterations, uint64_t count, const smalloc_walk_reference *ref
 
 SMALLOC_EXPORT void __smalloc_v1_open_gate(smalloc_gate *gate) {
   if (!gate || gate->version == 0 || gate->version > SMALLOC_GATE_VERSION ||
-      gate->bytes < (gate->version < kFirstVersionWithRoom ? offsetof(smalloc_gate, told)
-                                                           : sizeof(smalloc_gate)))
+      gate->bytes < bytes_of(gate->version))
     return;
   // Who runs it to migrate wants no trace, unless SMALLOC_CONF names one.
   if (!trace::recording() && gate->directory && !listener())
@@ -130,6 +148,8 @@ SMALLOC_EXPORT void __smalloc_v1_open_gate(smalloc_gate *gate) {
   gate->walk = walk;
   if (gate->version >= kFirstVersionWithRoom)
     gate->room = trace::make_room;
+  if (gate->version >= kFirstVersionWithRegions)
+    gate->look = look;
   trace::when_lowered(follow_threshold);
   hold_gates();
   gate->next = g_gates;

@@ -143,17 +143,30 @@ void empty_told(ThreadState &state) {
   state.looked_at = 0;
 }
 
+// Programs that cannot ask what is kept tell everything.
+std::atomic<bool> g_all_is_told{false};
+
+size_t drop_what_is_not_kept(uint64_t *told, size_t count) {
+  size_t kept = 0;
+  for (size_t i = 0; i < count; i++)
+    if (region_hash(told[i] & ~kWrites) < g_sample.threshold())
+      told[kept++] = told[i];
+  return kept;
+}
+
 // How many accesses are in the thread's memory, without those of pages that have been told lately.
 size_t look_at_told(ThreadState &state) {
   const auto bytes =
       reinterpret_cast<uintptr_t>(state.told.next) - reinterpret_cast<uintptr_t>(state.told_start);
-  const size_t count = bytes / sizeof(uint64_t);
+  size_t count = bytes / sizeof(uint64_t);
   if (!state.told_start || count > kToldRoom) {
     empty_told(state); // they went nowhere
     return 0;
   }
   // A signal handler's may have gone on where a loop that it has interrupted then went back to.
   size_t looked_at = count < state.looked_at ? count : state.looked_at;
+  if (g_all_is_told.load(std::memory_order_relaxed))
+    count = looked_at + drop_what_is_not_kept(state.told_start + looked_at, count - looked_at);
   looked_at += state.lately.keep(state.told_start + looked_at, count - looked_at);
   state.looked_at = looked_at;
   state.told.next = state.told_start + state.looked_at;
@@ -431,6 +444,8 @@ bool recording() { return g_output.recording(); }
 uint64_t region_threshold() { return g_output.recording() ? g_sample.threshold() : 0; }
 
 void when_lowered(void (*call)()) { g_lowered = call; }
+
+void all_is_told(bool yes) { g_all_is_told.store(yes, std::memory_order_relaxed); }
 
 void record_into(const char *directory) {
   if (g_started || g_refused)

@@ -21,6 +21,8 @@ void record_into(const char *directory);
 uint64_t region_threshold();
 /// Is called when it has fallen (samples:N), by the thread that noticed.
 void when_lowered(void (*call)());
+/// Do programs tell accesses to regions that are not kept? They are left out then.
+void all_is_told(bool yes);
 
 /// Is told every access and how many lines it stands for, besides the recording and without one; any thread. From the time
 /// before images open their gates, so that none is missed; nullptr: nobody any more.

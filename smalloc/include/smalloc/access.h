@@ -23,10 +23,17 @@ extern "C" {
   (((uint64_t)(address) >> SMALLOC_REGION_SHIFT) * SMALLOC_REGION_FACTOR)
 #define SMALLOC_ACCESS_WRITES (UINT64_C(1) << 63) /* in an address that is told */
 #define SMALLOC_MOST_WALK_REFERENCES 16
-/* Of the gate: 1 and 2 had smalloc_told without memory behind end, and the pages that were told lately behind it. */
-#define SMALLOC_GATE_VERSION 3
+/* Of the gate: 1 and 2 had smalloc_told without memory behind end, and the pages that were told lately behind it; 3 had no table of
+ * regions. */
+#define SMALLOC_GATE_VERSION 4
 /* So many accesses may be told behind the end: those of a piece of a loop that has looked for room once. */
 #define SMALLOC_TOLD_BEHIND_END 64
+
+/* A byte of the table for each region of the addresses that a process may have, and some more for objects that cross the end. */
+#define SMALLOC_REGION_ENTRIES (UINT64_C(1) << (47 - SMALLOC_REGION_SHIFT))
+/* Of a region and the one behind it: not known yet; neither is kept. Everything else: look at the address. */
+#define SMALLOC_REGION_UNKNOWN 0
+#define SMALLOC_REGION_QUIET 1
 
 /* Address of one reference of a loop in its first iteration, and what an iteration adds to it. */
 struct smalloc_walk_reference {
@@ -40,7 +47,7 @@ struct smalloc_told {
   uint64_t *next, *end;
 };
 
-/* Hidden COMDAT "__smalloc_v1_gate4". A constructor hands it to __smalloc_v1_open_gate, which fills in the entries and
+/* Hidden COMDAT "__smalloc_v1_gate5". A constructor hands it to __smalloc_v1_open_gate, which fills in the entries and
  * then the threshold; the program reads the threshold as a relaxed atomic, and the entries only when it is not 0. */
 struct smalloc_gate {
   uint32_t version; /* SMALLOC_GATE_VERSION; a library that does not know it leaves the gate shut */
@@ -58,6 +65,10 @@ struct smalloc_gate {
    * leaves it to the library which of its accesses have been told lately. */
   uint64_t every;
   void (*room)(void); /* of the thread, behind which there is some */
+  /* Of SMALLOC_REGION_ENTRIES bytes: a loop adds what its index says to the place of what it indexes, and so spares itself address and
+   * hash. Null: such loops tell nothing, but where every is set. */
+  const uint8_t *regions;
+  void (*look)(const uint8_t *entry); /* at one that is not known */
 };
 
 /* Entries of libsmalloc_feedback, referenced weakly through the GOT. */

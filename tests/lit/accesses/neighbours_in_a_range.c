@@ -13,9 +13,9 @@ struct list {
 };
 
 // CHECK-LABEL: define {{.*}}@find(
-// CHECK-COUNT-1: @__smalloc_v1_tell4(
-// CHECK-NOT: @__smalloc_v1_tell4(
-// CHECK: ret ptr
+// CHECK-COUNT-1: @__smalloc_v1_tell5(
+// CHECK-NOT: @__smalloc_v1_tell5(
+// CHECK: {{^[}]}}
 const struct tree *find(const struct tree *t, unsigned long key) {
   while (t && t->key != key)
     t = key < t->key ? t->left : t->right;
@@ -23,9 +23,9 @@ const struct tree *find(const struct tree *t, unsigned long key) {
 }
 
 // CHECK-LABEL: define {{.*}}@near(
-// CHECK-COUNT-1: @__smalloc_v1_tell4(
-// CHECK-NOT: @__smalloc_v1_tell4(
-// CHECK: ret double
+// CHECK-COUNT-1: @__smalloc_v1_tell5(
+// CHECK-NOT: @__smalloc_v1_tell5(
+// CHECK: {{^[}]}}
 double near(const struct list *n) {
   double sum = 0;
   for (; n; n = n->next)
@@ -34,9 +34,9 @@ double near(const struct list *n) {
 }
 
 // CHECK-LABEL: define {{.*}}@far(
-// CHECK-COUNT-2: @__smalloc_v1_tell4(
-// CHECK-NOT: @__smalloc_v1_tell4(
-// CHECK: ret double
+// CHECK-COUNT-2: @__smalloc_v1_tell5(
+// CHECK-NOT: @__smalloc_v1_tell5(
+// CHECK: {{^[}]}}
 double far(const struct list *n) {
   double sum = 0;
   for (; n; n = n->next)

@@ -9,5 +9,5 @@
 // CHECK: br i1 %[[FULL]],
 // CHECK: store i64 %{{.*}}, ptr %[[NEXT]]
 // CHECK: store ptr %{{.*}}, ptr %[[TOLD]]
-// CHECK: call preserve_mostcc void @__smalloc_v1_tell4(
+// CHECK: call preserve_mostcc void @__smalloc_v1_tell5(
 long get(const long *p) { return *p; }

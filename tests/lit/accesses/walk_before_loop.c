@@ -3,9 +3,9 @@
 // RUN: %clang -O2 -fno-vectorize -fno-unroll-loops -fplugin-arg-smalloc-profile-generate -S -emit-llvm -o - %s | FileCheck %s
 // CHECK-LABEL: define {{.*}}@scale(
 // CHECK: alloca [16 x { i64, i64 }]
-// CHECK: %[[THRESHOLD:.*]] = load atomic i64, ptr getelementptr inbounds{{.*}} @__smalloc_v1_gate4, i32 0, i32 2) monotonic
+// CHECK: %[[THRESHOLD:.*]] = load atomic i64, ptr getelementptr inbounds{{.*}} @__smalloc_v1_gate5, i32 0, i32 2) monotonic
 // CHECK: icmp ne i64 %[[THRESHOLD]], 0
-// CHECK: %[[WALK:.*]] = load ptr, ptr getelementptr inbounds{{.*}} @__smalloc_v1_gate4, i32 0, i32 4)
+// CHECK: %[[WALK:.*]] = load ptr, ptr getelementptr inbounds{{.*}} @__smalloc_v1_gate5, i32 0, i32 4)
 // CHECK: call void %[[WALK]](i64 %{{.*}}, i64 2, ptr
 // CHECK-NOT: call
 // CHECK: fadd double
