@@ -264,17 +264,22 @@ bool SiteSizes::pays(const smalloc_cell *cell, Asks asks) const {
   if (known < 2 || s->grown.load(std::memory_order_relaxed) >= (seen + 1) / 2)
     return false;
   uint64_t ours = 0, theirs = 0;
-  size_t slot[kSamples];
   for (unsigned i = 0; i < known; i++) {
     size_t bytes = max_of<size_t>(s->bytes[i].load(std::memory_order_relaxed), 1);
     // A sample stands for as many bytes as any other, so for more objects the smaller they are.
     ours += our_cost_bytes(bytes) * kSampleBytes / bytes;
     theirs += glibc_cost_bytes(bytes) * kSampleBytes / bytes;
-    // Extents of large objects are split and joined: one class.
-    slot[i] = bytes > kMostSlotBytes ? SIZE_MAX : slot_bytes(bytes);
   }
   if (ours * 1000 > theirs * (asks == Asks::kForOneSize ? kMostCost : kMostCostOfAny))
     return false;
+  // Where so much is saved, holes of a few small classes are made up for, too.
+  const size_t one_class = ours * 1000 <= theirs * kMostCostOfAny ? kEvenSteps : 0;
+  size_t slot[kSamples];
+  for (unsigned i = 0; i < known; i++) {
+    const size_t bytes = s->bytes[i].load(std::memory_order_relaxed);
+    // Extents of large objects are split and joined: one class.
+    slot[i] = bytes > kMostSlotBytes ? SIZE_MAX : slot_bytes(max_of(bytes, one_class));
+  }
   unsigned steady = 0;
   for (unsigned taken = 0; taken < kSteadyClasses; taken++) {
     size_t most_slot = 0;

@@ -54,7 +54,8 @@ public:
   /// Of all shared sites of a thread together. A prime: sizes that alternate must not put every sample at one of them.
   static constexpr uint64_t kSharedSampleBytes = 16381;
   /// Classes that a site's objects may mostly have, and how many of the samples are "mostly": a few
-  /// structures from one allocating function are steady, names and messages are not.
+  /// structures from one allocating function are steady, names and messages are not. Where a fifth is saved, all up to
+  /// 128 bytes count as one: lists that double from a few bytes on.
   static constexpr unsigned kSteadyClasses = 3, kSteadySamples = 28; ///< of kSamples
   /// In thousandths of glibc's. Where any size may follow: objects of up to 16, of 25 to 32 and of 41 to 48 bytes.
   static constexpr uint64_t kMostCost = 1020, kMostCostOfAny = 800;

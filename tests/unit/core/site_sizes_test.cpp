@@ -122,6 +122,13 @@ TEST_F(SiteSizesTest, AFewSizesPayMoreDoNot) {
   ask(SiteSizes::kSamples, [&] { return 256u << random() % 3; });
   EXPECT_TRUE(sizes.pays(&cell, Asks::kForOneSize));
 }
+TEST_F(SiteSizesTest,
+       ListsThatDoublePayFromAFewBytesOn) { // 16 ... 128 bytes; glibc: 32, 48, 80, 144
+  ask(SiteSizes::kSamples, [&] { return 16u << random() % 4; });
+  EXPECT_TRUE(sizes.pays(&cell, Asks::kForAnySize));
+  ask(SiteSizes::kSamples, [&] { return 16u << random() % 7; }); // most classes are larger
+  EXPECT_FALSE(sizes.pays(&cell, Asks::kForAnySize));
+}
 TEST_F(SiteSizesTest, AFewOthersDoNotMatterADriftDoes) {
   unsigned n = 0;
   ask(64, [&] { return n++ % 16 ? 512 : 1024 + n * 8; });
