@@ -18,6 +18,12 @@ namespace {
 constexpr double kWalkSpread = 1.5, kWalkGrowth = 2.5;
 // Walks that overlap cost so little that some cycles are no spread.
 constexpr double kOverlappedSlack = 4;
+// Nor is what lies within this share of the chase that a walk's cost is the smaller part of.
+constexpr double kChaseSlack = 0.05;
+// Lines that a walk's chase visits at most: their data and the list of their order must not take long to
+// make. 64 MiB of data are more than most last-level caches hold.
+constexpr uint64_t kLinesOfWalks = uint64_t{1} << 20;
+constexpr uint64_t kLineBytes = 64;
 // Spacings inside superpages that are tried for the page that really backs them.
 // The smallest levels for pages of 1 GiB have 4 entries.
 constexpr uint64_t kFewestSuperpages = 10;
@@ -238,18 +244,13 @@ private:
   struct WalkCurve {
     uint64_t page_bytes, spacing;
     bool overlapped;
-    std::vector<std::vector<double>> cycles; // of each page count, of the rounds
+    std::vector<std::vector<double>> cycles;        // of each page count, of the rounds
+    std::vector<std::vector<double>> on_superpages; // the same chase there; empty: none was had
   };
 
   void survey_walks() {
     const uint64_t base = plan_.base_page_bytes;
-    std::vector<WalkCurve> curves{{base, base, false, {}}, {base, base, true, {}}};
-    // Superpages on a smaller backing: as many lines on as much memory, so that the two curves can
-    // be compared; what differs is the length of the walk.
-    for (uint64_t superpage : plan_.superpage_bytes)
-      if (result_.backing_page_bytes.value_or(superpage) < superpage)
-        for (bool overlapped : {false, true})
-          curves.push_back({superpage, base, overlapped, {}});
+    std::vector<WalkCurve> curves{{base, base, false, {}, {}}, {base, base, true, {}, {}}};
     for (unsigned round = 0; round < plan_.walk_rounds; round++) {
       if (round >= plan_.least_walk_rounds && plan_.hurry())
         break;
@@ -262,12 +263,38 @@ private:
       add_walks(curve);
   }
 
+  // What a walk costs is what the same chase costs more on base pages than on superpages, with the caches
+  // full of data. That holds on any backing: what superpages do not save is in both.
+  bool against_superpages(WalkCurve &curve, size_t i) {
+    const uint64_t pages = plan_.walk_pages[i],
+                   superpage = plan_.superpage_bytes.empty() ? 0 : plan_.superpage_bytes.front();
+    if (!superpage || pages > source_.max_lines(superpage, curve.spacing))
+      return false;
+    Chase chase{curve.page_bytes, curve.spacing, pages};
+    chase.independent = curve.overlapped;
+    chase.lines_a_page = std::clamp<uint64_t>(kLinesOfWalks / pages, 2, curve.spacing / kLineBytes);
+    const auto small = source_.chase(chase);
+    chase.page_bytes = superpage;
+    const auto large = source_.chase(chase);
+    if (!small || !large)
+      return false;
+    curve.cycles[i].push_back(small->cycles);
+    curve.on_superpages[i].push_back(large->cycles);
+    return true;
+  }
+
   void walk_round(WalkCurve &curve) {
     curve.cycles.resize(plan_.walk_pages.size());
+    curve.on_superpages.resize(plan_.walk_pages.size());
     for (size_t i = 0; i < plan_.walk_pages.size(); i++) {
       const uint64_t lines = plan_.walk_pages[i];
       if (lines > source_.max_lines(curve.page_bytes, curve.spacing))
         continue;
+      if (against_superpages(curve, i))
+        continue;
+      // Without superpages: one line a page, less the same lines packed.
+      if (!curve.on_superpages[i].empty())
+        continue; // the two are not to be mixed
       Chase chase{curve.page_bytes, curve.spacing, lines};
       chase.independent = curve.overlapped;
       // Short times are disturbed easily: how noisy the machine is, the long ones tell.
@@ -281,16 +308,24 @@ private:
   }
 
   void add_walks(const WalkCurve &curve) {
-    double last = 0;
+    double last = 0, last_pages = 1;
     for (size_t i = 0; i < curve.cycles.size(); i++) {
       if (curve.cycles[i].empty())
         continue;
-      const Estimate found = walk_estimate(curve.cycles[i]);
+      Estimate found = walk_estimate(curve.cycles[i]);
+      double slack = curve.overlapped ? kOverlappedSlack : 0;
+      if (!curve.on_superpages[i].empty()) {
+        const double rest = walk_estimate(curve.on_superpages[i]).value;
+        for (double *cycles : {&found.value, &found.low, &found.high})
+          *cycles = std::max(*cycles - rest, 0.0);
+        slack = std::max(slack, kChaseSlack * rest);
+      }
       // Others that use the caches may make long walks dear in every round alike: that rounds agree
       // is no proof. A walk does not cost more than that for twice the pages.
-      const double slack = curve.overlapped ? kOverlappedSlack : 0;
+      const auto pages = static_cast<double>(plan_.walk_pages[i]);
+      const double growth = std::pow(kWalkGrowth, std::max(std::log2(pages / last_pages), 1.0));
       if (found.high > kWalkSpread * found.value + slack ||
-          (last > 0 && found.value > kWalkGrowth * std::max(last, slack) + slack)) {
+          (last > 0 && found.value > growth * std::max(last, slack) + slack)) {
         result_.noisy |= !curve.overlapped;
         result_.unknown.push_back(
             fmt::format("{}walk, {}, {} lines: unknown (noisy: {:.0f} to {:.0f} cycles)",
@@ -299,6 +334,7 @@ private:
         continue;
       }
       last = found.value;
+      last_pages = pages;
       (curve.overlapped ? result_.overlapped_walks : result_.walks)
           .push_back({curve.page_bytes,
                       std::max<uint64_t>(plan_.walk_pages[i] * curve.spacing / curve.page_bytes, 1),

@@ -23,6 +23,9 @@ struct Chase {
   // Addresses come from a list in the order of the walk: the processor has as many loads, and page
   // walks, under way at once as it can.
   bool independent = false;
+  // So many lines of each page (or stride) take turns, in one random order of all: the caches are full of
+  // data, as in a program that uses what it has, and page tables come from as far away as there.
+  uint64_t lines_a_page = 1;
 };
 
 struct Latency {

@@ -20,6 +20,8 @@ constexpr uint64_t kPieceLoads = 4096;
 constexpr uint64_t kWaysReach = uint64_t{1} << 15;
 // Pieces between two timings of the additions.
 constexpr unsigned kPiecesPerChain = 8;
+// Where several lines a page take turns a lap is long, and a piece is like any other: so many are timed.
+constexpr unsigned kPiecesOfLongLap = 24;
 
 } // namespace
 
@@ -95,9 +97,11 @@ char *PointerChase::line(const Chase &chase, uint64_t i) const {
   const uint64_t page = other ? chase.other_page_bytes : chase.page_bytes;
   const uint64_t stride = other ? chase.other_page_bytes : chase.stride_bytes;
   const PageRegion &region = *region_of(page);
-  char *start = stride == region.page_bytes() ? region.page(k) : region.data() + k * stride;
+  const uint64_t at = k % chase.lines, within = std::min(stride, page);
+  char *start = stride == region.page_bytes() ? region.page(at) : region.data() + at * stride;
   // Staggered, or all lines would meet in the same set of the data caches.
-  return start + i * kLineBytes % std::min(stride, page);
+  const uint64_t apart = within / chase.lines_a_page, turn = i / chase.lines;
+  return start + (i * kLineBytes + turn * apart) % within;
 }
 
 namespace {
@@ -130,6 +134,8 @@ std::optional<Latency> PointerChase::chase(const Chase &chase) {
        chase.lines / 2 + 1 > max_lines(chase.other_page_bytes, chase.other_page_bytes)) ||
       (chase.dense && chase.lines * kLineBytes > packed_.size()))
     return std::nullopt;
+  if (chase.lines_a_page > 1)
+    return long_chase(chase);
   std::vector<uint32_t> next(chase.lines);
   std::iota(next.begin(), next.end(), 0u);
   for (uint64_t i = chase.lines - 1; i > 0; i--)
@@ -165,14 +171,50 @@ std::optional<Latency> PointerChase::chase(const Chase &chase) {
         at = follow(at, loads);
       times[k].push_back(static_cast<double>(ticks() - before) / static_cast<double>(loads));
     }
+  cycles_per_tick_ = kChainCycles / static_cast<double>(chain);
   double least = 0, middle = 0;
   for (std::vector<double> &of_piece : times) {
     std::sort(of_piece.begin(), of_piece.end());
     least += of_piece.front() / static_cast<double>(pieces);
     middle += of_piece[of_piece.size() / 2] / static_cast<double>(pieces);
   }
-  cycles_per_tick_ = kChainCycles / static_cast<double>(chain);
   return Latency{least * cycles_per_tick_, middle / least};
+}
+
+// No piece comes back, so that none can be compared with itself: the lower quartile of all counts.
+std::optional<Latency> PointerChase::long_chase(const Chase &chase) {
+  if (chase.dense || chase.other_page_bytes)
+    return std::nullopt;
+  const uint64_t lines = chase.lines * chase.lines_a_page;
+  std::vector<uint32_t> order(lines);
+  std::iota(order.begin(), order.end(), 0u);
+  for (uint64_t i = lines - 1; i > 0; i--)
+    std::swap(order[i], order[random_() % (i + 1)]);
+  for (uint64_t i = 0; i < lines; i++)
+    *reinterpret_cast<void **>(line(chase, order[i])) = line(chase, order[(i + 1) % lines]);
+  std::vector<void **> list;
+  for (uint64_t i = 0;
+       chase.independent && i < std::min(lines, kPiecesOfLongLap * kPieceLoads + kPieceLoads); i++)
+    list.push_back(reinterpret_cast<void **>(line(chase, order[i])));
+  void **at = reinterpret_cast<void **>(line(chase, order[0]));
+  size_t place = 0;
+  std::vector<double> times;
+  uint64_t chain = UINT64_MAX;
+  for (unsigned k = 0; k <= kPiecesOfLongLap; k++) {
+    if (k % kPiecesPerChain == 0)
+      chain = std::min(chain, chain_ticks());
+    const uint64_t before = ticks();
+    if (chase.independent)
+      place = follow(list, place, kPieceLoads);
+    else
+      at = follow(at, kPieceLoads);
+    if (k) // the first finds the TLB full of what was written last
+      times.push_back(static_cast<double>(ticks() - before) / static_cast<double>(kPieceLoads));
+  }
+  cycles_per_tick_ = kChainCycles / static_cast<double>(chain);
+  std::sort(times.begin(), times.end());
+  const double lower = times[times.size() / 4];
+  return Latency{lower * cycles_per_tick_, times[times.size() / 2] / lower};
 }
 
 } // namespace smalloc::calibrate

@@ -254,6 +254,39 @@ TEST(Geometry, OverlappedWalksMayBeginNearNothing) {
   EXPECT_NEAR(g.overlapped_walks[1].cycles.value, (45 + 3 * 4) / 4.0, 2);
 }
 
+// Tables that a chase of one line a page finds in the caches have to be fetched beside a program's data.
+TEST(Geometry, MeasuresWalksBesideData) {
+  SimulatedMachine m;
+  m.walk_beside_data = 40;
+  m.data = 500;
+  const Geometry g = measure(m);
+  ASSERT_EQ(g.walks.size(), 2u);
+  EXPECT_NEAR(g.walks[0].cycles.value, 25 + 3 * 4 + 40, 1.5);
+  EXPECT_NEAR(g.walks[1].cycles.value, 25 + 4 * 4 + 40, 1.5);
+  ASSERT_EQ(g.overlapped_walks.size(), 2u);
+  EXPECT_NEAR(g.overlapped_walks[0].cycles.value, (25 + 3 * 4 + 40) / 4.0, 1.5);
+}
+
+// On a small backing superpages miss as well, and save only what their walk is shorter.
+TEST(Geometry, MeasuresWhatSuperpagesSaveOfAWalk) {
+  SimulatedMachine guest;
+  guest.host_page_bytes = 4096;
+  guest.superpage_walk = 0.25;
+  const Geometry g = measure(guest);
+  ASSERT_EQ(g.walks.size(), 2u);
+  EXPECT_EQ(g.walks[0].page_bytes, 4096u);
+  EXPECT_NEAR(g.walks[0].cycles.value, 0.75 * (25 + 3 * 4), 1.5);
+  EXPECT_NEAR(g.walks[1].cycles.value, 0.75 * (25 + 4 * 4), 1.5);
+}
+
+TEST(Geometry, MeasuresWalksWithoutSuperpages) {
+  SimulatedMachine m;
+  m.superpages = 0;
+  const Geometry g = measure(m);
+  ASSERT_EQ(g.walks.size(), 2u);
+  EXPECT_NEAR(g.walks[0].cycles.value, 25 + 3 * 4, 1.5);
+}
+
 TEST(Geometry, AgreesOnWalksWhateverMemoryARoundGot) {
   SimulatedMachine m;
   m.memory_luck = 20;
@@ -286,6 +319,7 @@ TEST(Geometry, MakesFewerRoundsOfWalksInAHurry) {
 TEST(Geometry, SaysNoisyWhenOthersUseTheCaches) {
   SimulatedMachine m;
   m.contention = 500;
+  m.superpages = 0; // against superpages it would cancel
   const Geometry g = measure(m);
   ASSERT_EQ(g.walks.size(), 1u);
   EXPECT_EQ(g.walks[0].pages, 8192u);

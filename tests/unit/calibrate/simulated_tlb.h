@@ -28,9 +28,13 @@ struct SimulatedMachine {
   bool l1_shared = false;                       // one array, l1_base, serves both sizes
   uint64_t host_page_bytes = uint64_t{1} << 40; // what the hypervisor backs memory with
   double hit = 4, l2_penalty = 7, walk_near = 25, walk_per_doubling = 4;
-  double noise = 0;      // relative, of one chase
-  double outliers = 0;   // share of chases that something disturbs for their whole length
-  double prefetch = 0;   // share of chases that a prefetcher makes a third cheaper
+  // Where all lines of pages are in use: what a walk costs more, since data leave its tables no room, and what
+  // the data themselves cost.
+  double walk_beside_data = 0, data = 0;
+  double superpage_walk = 1; // a superpage's walk, as a share of a base page's
+  double noise = 0;          // relative, of one chase
+  double outliers = 0;       // share of chases that something disturbs for their whole length
+  double prefetch = 0;       // share of chases that a prefetcher makes a third cheaper
   double contention = 0; // cycles that others' use of the caches adds to spread lines beyond 8192
   // Cycles that a walk costs more, at most, by where memory lies; differs from refresh to refresh.
   double memory_luck = 0;
@@ -73,15 +77,17 @@ public:
           if (m_.l2 && l2.touch(index, tag))
             cost += m_.l2_penalty;
           else
-            cost += m_.walk_near + round_ +
-                    m_.walk_per_doubling *
-                        std::max(0.0, std::log2(static_cast<double>(chase.lines) / 1024));
+            cost += (page > 4096 ? m_.superpage_walk : 1) *
+                    (m_.walk_near + round_ + (chase.lines_a_page > 1 ? m_.walk_beside_data : 0) +
+                     m_.walk_per_doubling *
+                         std::max(0.0, std::log2(static_cast<double>(chase.lines) / 1024)));
         }
         cycles += lap ? cost : 0;
       }
     cycles /= static_cast<double>(chase.lines);
     if (chase.independent) // four at a time
       cycles /= 4;
+    cycles += chase.lines_a_page > 1 ? m_.data : 0;
     cycles += chase.lines > 512 ? 10 : 0; // the first-level data cache
     cycles += chase.lines > 8192 && !chase.dense ? m_.contention : 0;
     std::normal_distribution<double> gauss(0, m_.noise);
