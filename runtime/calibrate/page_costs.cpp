@@ -9,6 +9,7 @@
 #include "runtime/calibrate/ticks.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -20,9 +21,7 @@
 namespace smalloc::calibrate {
 namespace {
 
-constexpr unsigned kSuperpagesTouched = 16, kUnitsCollapsed = 8, kBandwidthPasses = 5;
-// Base pages are timed in groups: one fault is too short for the clock.
-constexpr unsigned kPagesOfGroup = 32;
+constexpr unsigned kUnitsCollapsed = 8, kBandwidthPasses = 5, kTouchPasses = 6;
 
 class Costs {
 public:
@@ -30,14 +29,14 @@ public:
 
   PageCosts run() {
     const uint64_t base = base_page_bytes();
-    first_touch(base, kPagesOfGroup);
+    first_touch(base);
     if (plan_.superpage_bytes) {
-      first_touch(plan_.superpage_bytes, 1);
+      first_touch(plan_.superpage_bytes);
       plan_.progress(0.2);
       collapse();
     }
     for (uint64_t page : plan_.other_bytes)
-      first_touch(page, 1);
+      first_touch(page);
     plan_.progress(0.3);
     PageRegion base_pages(plan_.memory_bytes, base);
     bandwidth(base_pages);
@@ -77,29 +76,37 @@ private:
       result_.first_touch_ns.push_back({kGiantPage, quartiles(std::move(costs))});
   }
 
-  void first_touch(uint64_t page, unsigned group) {
+  // A program pays for the fault and the kernel's clearing, for data that the clearing has put out of the
+  // caches, and for giving the page back at the end: what it takes to map, fill and unmap fresh memory, less
+  // filling it once more. As much memory as makes no cache's matter of it.
+  void first_touch(uint64_t page) {
     if (page >= kGiantPage)
       return first_touch_of_giants();
-    PageRegion region(kSuperpagesTouched * std::max<uint64_t>(page, 1 << 20), page);
     const bool medium = page > base_page_bytes() && page != plan_.superpage_bytes;
-    if (!region.size() || (medium && !region.is_given()))
-      return;
-    region.drop();
     std::vector<double> costs;
-    for (int pass = 0; pass < 2; pass++) {
-      costs.clear();
-      for (uint64_t at = 0; at + group <= region.pages(); at += group) {
+    for (unsigned pass = 0; pass < kTouchPasses; pass++) {
+      std::optional<PageRegion> region(std::in_place, plan_.memory_bytes, page);
+      if (!region->size() || (medium && !region->is_given()))
+        return;
+      if (medium)
+        region->drop();
+      const uint64_t pages = region->pages();
+      const auto fill = [&] {
         const uint64_t before = ticks();
-        for (unsigned i = 0; i < group; i++)
-          *region.page(at + i) = 1;
-        costs.push_back(nanoseconds(ticks() - before) / group);
-      }
-      if (page == plan_.superpage_bytes && region.superpage_bytes() < region.size() / 2) {
+        for (uint64_t k = 0; k < pages; k++)
+          std::fill_n(reinterpret_cast<uint64_t *>(region->page(k)), page / 8, k);
+        return ticks() - before;
+      };
+      const uint64_t first = fill(), again = fill();
+      if (page == plan_.superpage_bytes && region->superpage_bytes() < region->size() / 2) {
         result_.unknown.push_back("first touch of superpages: unknown (not given when touched)");
         return;
       }
-      if (pass == 0)
-        region.drop();
+      const uint64_t before = ticks();
+      region.reset();
+      const uint64_t release = ticks() - before, once = first + release;
+      if (pass) // the first finds the memory
+        costs.push_back(nanoseconds(once > again ? once - again : 0) / static_cast<double>(pages));
     }
     result_.first_touch_ns.push_back({page, quartiles(std::move(costs))});
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// page_costs.h decides what pages cost besides translation: the first touch, the collapse of a unit
+// page_costs.h decides what pages cost besides translation: the first touch with the release at the end, the collapse of a unit
 // in place, the bandwidth of a stream, and how far the prefetchers follow a stride.
 //
 // Memory is touched and given back once before anything counts: a hypervisor that has to find the
