@@ -23,6 +23,9 @@ constexpr size_t MaxFields = 64;
 /// Words of a set that one step of the budget copies: as much work as an edge without any.
 constexpr size_t WordsAStep = 4;
 
+/// Sites told of a pointer by name: where thousands meet, each would be judged by each walk of the unit.
+constexpr size_t MaxSitesByName = 512;
+
 size_t costOfCopy(const LocationSet &Set) { return 1 + Set.words() / WordsAStep; }
 
 } // namespace
@@ -342,7 +345,10 @@ const PointerOrigins::Answer &PointerOrigins::originsOf(const Value *Pointer) co
   Known->Unknown = Points->test(UnknownLoc);
   LocationSet From;
   Points->eachOf(SiteLocations, [&](LocationId L) { From.insert(Locations[L].ObjectIndex); });
-  Known->Sites = sitesOf(From);
+  if (Coarse && From.count() > MaxSitesByName)
+    Known->Unknown = true;
+  else
+    Known->Sites = sitesOf(From);
   return *Known;
 }
 
@@ -384,6 +390,8 @@ const SmallVector<const CallBase *, 4> &PointerOrigins::contentsOf(const Value *
   for (LocationId L : *Points)
     if (L != UnknownLoc && Seen.insert(Locations[L].ObjectIndex))
       Found.insert(heldBy(Locations[L].ObjectIndex), New);
+  if (Coarse && Found.count() > MaxSitesByName)
+    Found = LocationSet();
   Known = std::make_unique<SmallVector<const CallBase *, 4>>(sitesOf(Found));
   return *Known;
 }

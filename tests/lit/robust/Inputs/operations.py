@@ -14,6 +14,8 @@ for i in range(n):
   Ops *x = table[k], *y = x->next, *z = x->peer;
   y->data = malloc(k * 8UL + {i});
   z->peer = y->next; x->peer = o;
-  return y->run(z, k - {i}) + ((int *)o->data)[k];
+  int sum = 0;
+  for (int i = 0; i < k; i++) sum += ((int *)o->data)[i];
+  return y->run(z, k - {i}) + sum;
 }}""")
 print("int main(int argc, char **argv) { return table[argc]->run(&ops0, argc); }")
