@@ -43,8 +43,8 @@ struct LoopLevel {
   Motion Kind = Motion::None;
   int64_t StrideBytes = 0; ///< for Motion::Constant
   std::optional<uint64_t>
-      Trip; ///< constant, average of a triangular loop, or estimated from a profile
-  const llvm::SCEV *TripScev = nullptr; ///< symbolic count of iterations; null: unknown
+      Trip;             ///< constant, average of a triangular loop, or estimated from a profile
+  bool Counted = false; ///< the count of iterations is known, at run time at least
   /// A triangular loop: its count runs evenly from TripMin to TripMax with this loop around it.
   const llvm::Loop *TripOf = nullptr;
   uint64_t TripMin = 0, TripMax = 0;

@@ -181,12 +181,15 @@ bool fullyInitialised(const SiteVerdict &Site, const std::vector<LoopReference> 
   CallBase &Call = *Site.Call;
   const AllocFamily Family = Site.Family;
   Function &F = *Call.getFunction();
+  if (Family == AllocFamily::FortranAssign)
+    return true; // by the assignment itself
+  if (none_of(References, [](const LoopReference &R) { return R.Writes && R.Outermost; }) &&
+      none_of(instructions(F), [](const Instruction &I) { return isa<AnyMemIntrinsic>(I); }))
+    return false; // analyses of a function that fills nothing are dear
   ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
   DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(F);
   PostDominatorTree &PDT = FAM.getResult<PostDominatorTreeAnalysis>(F);
   LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
-  if (Family == AllocFamily::FortranAssign)
-    return true; // by the assignment itself
   const SCEV *Size = requestedBytes(Site, SE);
   if (!Size)
     return false;

@@ -174,7 +174,7 @@ Finding ReferenceJudge::judgePaper(const LoopReference &R, const JudgedObject &J
   for (const LoopReference *Other : Nest) {
     bool Counted = false;
     for (const LoopLevel &L : Other->Levels) {
-      if (L.Kind != Motion::None && L.L && !L.Trip && !L.TripScev)
+      if (L.Kind != Motion::None && L.L && !L.Trip && !L.Counted)
         return Out; // trip count unknown: base pages
       Symbolic |= L.Kind != Motion::None && !L.Trip;
       Counted |= L.Kind != Motion::None;

@@ -163,11 +163,11 @@ constexpr size_t MaxNeighbours = 32;
 
 /// Outer loops move the address from where the inner loop starts, or, where the inner loop is triangular, from where it
 /// ends: the shorter of both steps tells which pages the outer loop comes back to.
-void startOrEnd(LoopReference &R, ScalarEvolution &SE) {
+void startOrEnd(LoopReference &R, TripCounts &Trips, ScalarEvolution &SE) {
   for (const LoopLevel &Inner : R.Levels) {
     if (!Inner.TripOf || Inner.Kind != Motion::Constant)
       continue;
-    auto *Count = Inner.TripScev;
+    auto *Count = Inner.L ? Trips.countOf(Inner.L) : nullptr;
     while (auto *Cast = dyn_cast_if_present<SCEVIntegralCastExpr>(Count))
       Count = Cast->getOperand();
     for (LoopLevel &Outer : R.Levels) {
@@ -367,7 +367,7 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
         Copy.OfCopy = true;
         R.Levels.insert(R.Levels.begin(), Copy);
       }
-      startOrEnd(R, SE);
+      startOrEnd(R, Trips, SE);
       R.StartBytes = startBytes(R, Address, SE);
       LoopLevel Around; // recursion, or a loop of a caller
       if (IsChased) {

@@ -95,7 +95,7 @@ bool mayVary(const SiteVerdict &V) {
 }
 
 /// As far as the function's body or its alloc_size attribute tells which argument is the size.
-void describeWrapperSize(SiteVerdict &V, ScalarEvolution &SE) {
+void describeWrapperSize(SiteVerdict &V, function_ref<ScalarEvolution &()> Evolution) {
   const CallBase &Call = *V.Call;
   std::optional<unsigned> SizeArgument, CountArgument;
   if (V.Wrapper && V.Wrapper->SizeArgument >= 0)
@@ -117,20 +117,19 @@ void describeWrapperSize(SiteVerdict &V, ScalarEvolution &SE) {
     return;
   }
   V.Flags |= SMALLOC_SITE_ANY_SIZE;
-  V.ElementBytes =
-      CountArgument
-          ? Size.value_or(Count.value_or(0))
-          : constantFactor(SE.getSCEV(withoutOverflowCheck(Call.getArgOperand(*SizeArgument))));
+  V.ElementBytes = CountArgument ? Size.value_or(Count.value_or(0))
+                                 : constantFactor(Evolution().getSCEV(
+                                       withoutOverflowCheck(Call.getArgOperand(*SizeArgument))));
   if (V.ElementBytes > 1)
     V.SizeText = "n*" + utostr(V.ElementBytes) + " bytes";
 }
 
-void describeSize(SiteVerdict &V, ScalarEvolution &SE) {
+void describeSize(SiteVerdict &V, function_ref<ScalarEvolution &()> Evolution) {
   const CallBase &Call = *V.Call;
   unsigned SizeArgument = 0;
   std::optional<uint64_t> Count = 1;
   if (V.Family == AllocFamily::Wrapper) {
-    describeWrapperSize(V, SE);
+    describeWrapperSize(V, Evolution);
     return;
   }
   switch (V.Family) {
@@ -166,7 +165,7 @@ void describeSize(SiteVerdict &V, ScalarEvolution &SE) {
     V.ElementBytes = Size.value_or(Count.value_or(0));
   else if (!Size)
     V.ElementBytes =
-        constantFactor(SE.getSCEV(withoutOverflowCheck(Call.getArgOperand(SizeArgument))));
+        constantFactor(Evolution().getSCEV(withoutOverflowCheck(Call.getArgOperand(SizeArgument))));
   if (V.SizeText.empty())
     V.SizeText = V.ElementBytes > 1 ? "n*" + utostr(V.ElementBytes) + " bytes" : "n bytes";
 }

@@ -18,7 +18,8 @@ const llvm::DILocation *userLocation(const llvm::Instruction &I);
 /// File, line, column, function and inline chain of V.Call from its debug location (which the plugin switches on without -g).
 void describeLocation(SiteVerdict &V, const llvm::Module &M);
 /// Size, element size and their text from the call's arguments.
-void describeSize(SiteVerdict &V, llvm::ScalarEvolution &SE);
+/// \p Evolution: asked only where the size is no constant.
+void describeSize(SiteVerdict &V, llvm::function_ref<llvm::ScalarEvolution &()> Evolution);
 
 std::string pagesText(double Pages);            ///< "1 page", "1953 pages"
 std::string missesText(double MissesPerAccess); ///< "0.97 TLB misses an access"

@@ -114,7 +114,8 @@ LoopLevel TripCounts::compute(const Loop *L) {
   if (auto Estimated = getLoopEstimatedTripCount(const_cast<Loop *>(L)); Estimated && *Estimated)
     Level.Trip = *Estimated;
   if (!isa<SCEVCouldNotCompute>(Count)) {
-    Level.TripScev = Count;
+    Counts[L] = Count;
+    Level.Counted = true;
     if (std::optional<Range> R = range(Count); R && !Level.Trip && R->Max < 0x1p62) {
       Level.Trip = static_cast<uint64_t>(std::max(1.0, std::round(R->Mean + 1)));
       if (R->Of && R->Max > R->Min) {
@@ -139,12 +140,18 @@ LoopLevel TripCounts::compute(const Loop *L) {
       Motion Kind = motionOf(Moving, L, SE).Kind;
       if ((Kind == Motion::Constant || Kind == Motion::Symbolic) &&
           motionOf(Bound, L, SE).Kind == Motion::None && !isa<SCEVConstant>(Bound)) {
-        Level.TripScev = Bound;
+        Counts[L] = Bound;
+        Level.Counted = true;
         return Level;
       }
     }
   }
   return Level;
+}
+
+const SCEV *TripCounts::countOf(const Loop *L) {
+  of(L);
+  return Counts.lookup(L);
 }
 
 const LoopLevel &TripCounts::of(const Loop *L) {

@@ -18,6 +18,8 @@ public:
   explicit TripCounts(llvm::ScalarEvolution &SE) : SE(SE) {}
   /// Fields Trip to TripMax of a level; nothing else of it is set.
   const LoopLevel &of(const llvm::Loop *L);
+  /// The count of \p L, known at run time only; null: unknown, or a constant.
+  const llvm::SCEV *countOf(const llvm::Loop *L);
 
 private:
   /// A value that runs evenly from one end to the other while a loop runs; weighted by how often it is taken.
@@ -30,6 +32,7 @@ private:
 
   llvm::ScalarEvolution &SE;
   llvm::DenseMap<const llvm::Loop *, LoopLevel> Known;
+  llvm::DenseMap<const llvm::Loop *, const llvm::SCEV *> Counts;
 };
 
 } // namespace smalloc

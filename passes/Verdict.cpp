@@ -9,6 +9,7 @@
 #include "ThreadPartition.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/PostDominators.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
@@ -30,6 +31,8 @@ constexpr unsigned OriginsBudget = 400000, MostUnitsOfBudget = 16;
 constexpr size_t MaxConditions = 3;
 /// Keys with an access in a unit's summary, about 200 bytes each.
 constexpr size_t MaxKeyAccesses = 512;
+/// Functions whose scalar evolution stays for the passes that follow, some 50 KiB each.
+constexpr size_t MaxKept = 128;
 
 /// Where people find the loop of \p R.
 std::string fileOf(const LoopReference &R) {
@@ -77,6 +80,7 @@ public:
 
 private:
   void collectReferences();
+  void doneWith(Function &F);
   SiteVerdict describe(CallBase &Call, AllocFamily Family);
   bool maybeMany(const CallBase &Call, const SiteVerdict &V);
   bool manyObjects(const CallBase &Call, const SiteVerdict &V);
@@ -89,7 +93,7 @@ private:
   const Options &O;
   std::unique_ptr<AllocationWrappers> Wrappers;
   PointerOrigins Origins;
-  DenseSet<const Function *> InLoops, FromOutside;
+  DenseSet<const Function *> InLoops, FromOutside, Kept;
   std::vector<LoopReference> References;
   DenseMap<const Function *, std::vector<LoopReference>> ByFunction;
   ReferenceJudge Judge;
@@ -113,6 +117,22 @@ DenseSet<const Function *> calledFromOutside(const Module &M) {
   return Result;
 }
 
+/// Forgets what scalar evolution knows of \p F, unless few functions have any: what a later pass asks for it finds out again, as it
+/// would without us, but a large unit must not hold that of all its functions at once.
+void UnitAnalysis::doneWith(Function &F) {
+  if (!FAM.getCachedResult<ScalarEvolutionAnalysis>(F) &&
+      !FAM.getCachedResult<PostDominatorTreeAnalysis>(F))
+    return;
+  if (Kept.size() < MaxKept)
+    Kept.insert(&F);
+  if (Kept.contains(&F))
+    return;
+  PreservedAnalyses Rest = PreservedAnalyses::all();
+  Rest.abandon<ScalarEvolutionAnalysis>();
+  Rest.abandon<PostDominatorTreeAnalysis>();
+  FAM.invalidate(F, Rest);
+}
+
 void UnitAnalysis::collectReferences() {
   InLoops = functionsCalledInLoops(M, FAM);
   FromOutside = calledFromOutside(M);
@@ -128,6 +148,7 @@ void UnitAnalysis::collectReferences() {
       if (CalledFromElsewhere && !R.Levels.empty() && isUnpredictable(R.Levels.back().Kind))
         R.Assumed = true;
     ByFunction[&F] = std::move(Found);
+    doneWith(F);
   }
   for (Function &F : M)
     if (auto It = ByFunction.find(&F); It != ByFunction.end()) // keeps program order
@@ -178,7 +199,9 @@ SiteVerdict UnitAnalysis::describe(CallBase &Call, AllocFamily Family) {
   StringRef(Call.getFnAttr(SiteIdAttr).getValueAsString()).getAsInteger(16, V.Id);
   V.Function = Call.getFnAttr(SiteFunctionAttr).getValueAsString().str();
   describeLocation(V, M);
-  describeSize(V, FAM.getResult<ScalarEvolutionAnalysis>(*Call.getFunction()));
+  describeSize(V, [&]() -> ScalarEvolution & {
+    return FAM.getResult<ScalarEvolutionAnalysis>(*Call.getFunction());
+  });
   return V;
 }
 
@@ -405,10 +428,15 @@ UnitVerdicts UnitAnalysis::run() {
           Judge.setSize(Call, Result.Sites.back().SizeBytes);
         }
       }
+    doneWith(F);
   }
   collectReferences();
-  for (SiteVerdict &V : Result.Sites)
-    decide(V);
+  for (size_t I = 0; I < Result.Sites.size(); ++I) {
+    decide(Result.Sites[I]);
+    Function *F = Result.Sites[I].Call->getFunction();
+    if (I + 1 == Result.Sites.size() || Result.Sites[I + 1].Call->getFunction() != F)
+      doneWith(*F);
+  }
   obeyDirectives(Result.Sites, O);
   // A context that stays as it is would decide as the allocation inside does.
   DenseSet<const CallBase *> Steered;
