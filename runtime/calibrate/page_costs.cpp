@@ -9,6 +9,7 @@
 #include "runtime/calibrate/ticks.h"
 
 #include <algorithm>
+#include <ctime>
 #include <optional>
 
 #include <fmt/format.h>
@@ -22,6 +23,13 @@ namespace smalloc::calibrate {
 namespace {
 
 constexpr unsigned kUnitsCollapsed = 8, kBandwidthPasses = 5, kTouchPasses = 6;
+
+// Time that this thread has run: others on the same processor do not make a page dearer.
+uint64_t cpu_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
 
 class Costs {
 public:
@@ -92,21 +100,22 @@ private:
         region->drop();
       const uint64_t pages = region->pages();
       const auto fill = [&] {
-        const uint64_t before = ticks();
+        const uint64_t before = cpu_ns();
         for (uint64_t k = 0; k < pages; k++)
           std::fill_n(reinterpret_cast<uint64_t *>(region->page(k)), page / 8, k);
-        return ticks() - before;
+        return cpu_ns() - before;
       };
       const uint64_t first = fill(), again = fill();
       if (page == plan_.superpage_bytes && region->superpage_bytes() < region->size() / 2) {
         result_.unknown.push_back("first touch of superpages: unknown (not given when touched)");
         return;
       }
-      const uint64_t before = ticks();
+      const uint64_t before = cpu_ns();
       region.reset();
-      const uint64_t release = ticks() - before, once = first + release;
+      const uint64_t release = cpu_ns() - before, once = first + release;
       if (pass) // the first finds the memory
-        costs.push_back(nanoseconds(once > again ? once - again : 0) / static_cast<double>(pages));
+        costs.push_back(static_cast<double>(once > again ? once - again : 0) /
+                        static_cast<double>(pages));
     }
     result_.first_touch_ns.push_back({page, quartiles(std::move(costs))});
   }
