@@ -148,6 +148,21 @@ DenseSet<const Function *> functionsCalledInLoops(Module &M, FunctionAnalysisMan
 
 namespace {
 
+/// A walk in a loop, and where it ends. That takes arithmetic on symbols that no other pass has done, nor will: only where asked for.
+struct InnerWalk {
+  const SCEVAddRecExpr *Walk;
+  const SCEV *Last = nullptr;
+
+  /// Nothing where nobody knows how often the loop runs.
+  const SCEV *last(ScalarEvolution &SE) {
+    const SCEV *Count = SE.getBackedgeTakenCount(Walk->getLoop());
+    if (!Last && !isa<SCEVCouldNotCompute>(Count))
+      Last = Walk->evaluateAtIteration(
+          SE.getTruncateOrZeroExtend(Count, SE.getEffectiveSCEVType(Count->getType())), SE);
+    return Last;
+  }
+};
+
 /// References of one innermost loop to one base, to be compared with each other.
 struct Neighbourhood {
   struct Member {
@@ -155,11 +170,23 @@ struct Neighbourhood {
     size_t Reference; ///< index
   };
   SmallVector<Member, 4> Members;
-  SmallVector<const SCEV *, 4> Ends; ///< first and last addresses of walks in loops just inside
+  SmallVector<InnerWalk, 4> Inside; ///< walks in loops just inside
+
+  /// Does a walk just inside start or end on the page of \p Address?
+  bool isPassed(const SCEV *Address, uint64_t PageBytes, ScalarEvolution &SE);
 };
 
 /// So many members are compared; beyond it (unrolled code) a reference stands alone.
 constexpr size_t MaxNeighbours = 32;
+
+bool Neighbourhood::isPassed(const SCEV *Address, uint64_t PageBytes, ScalarEvolution &SE) {
+  const auto IsNear = [&](const SCEV *End) {
+    std::optional<APInt> Apart = End ? SE.computeConstantDifference(Address, End) : std::nullopt;
+    return Apart && Apart->abs().ult(PageBytes);
+  };
+  return any_of(MutableArrayRef(Inside).take_front(MaxNeighbours / 2),
+                [&](InnerWalk &W) { return IsNear(W.Walk->getStart()) || IsNear(W.last(SE)); });
+}
 
 /// Outer loops move the address from where the inner loop starts, or, where the inner loop is triangular, from where it
 /// ends: the shorter of both steps tells which pages the outer loop comes back to.
@@ -335,9 +362,7 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
           if (R.Repeated)
             break;
         }
-        for (size_t K = 0; K < std::min(Near.Ends.size(), MaxNeighbours) && !R.Repeated; ++K)
-          if (std::optional<APInt> Apart = SE.computeConstantDifference(Address, Near.Ends[K]))
-            R.Repeated = Apart->abs().ult(PageBytes);
+        R.Repeated = R.Repeated || Near.isPassed(Address, PageBytes, SE);
         if (R.Repeated && !R.Writes)
           continue;
       }
@@ -388,13 +413,8 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
         // What the loop around reads where this one starts or ends lies on a page that this one has touched.
         auto *Walk = dyn_cast<SCEVAddRecExpr>(Address);
         const Loop *Around = Inner->getParentLoop();
-        if (Walk && Around && Walk->getLoop() == Inner && Walk->isAffine()) {
-          Neighbours[{Around, Base}].Ends.push_back(Walk->getStart());
-          const SCEV *Count = SE.getBackedgeTakenCount(Inner);
-          if (!isa<SCEVCouldNotCompute>(Count))
-            Neighbours[{Around, Base}].Ends.push_back(Walk->evaluateAtIteration(
-                SE.getTruncateOrZeroExtend(Count, SE.getEffectiveSCEVType(Count->getType())), SE));
-        }
+        if (Walk && Around && Walk->getLoop() == Inner && Walk->isAffine())
+          Neighbours[{Around, Base}].Inside.push_back({Walk});
       }
       References.push_back(std::move(R));
     }
