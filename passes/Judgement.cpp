@@ -414,16 +414,19 @@ ReferenceJudge::sizesThatPay(const LoopReference &Given, const JudgedObject &Jud
   auto [It, New] = Bounds.try_emplace(std::move(Shape));
   if (!New)
     return It->second;
-  return It->second = payingSizes(Own, Places, Sizes, BeyondReach * T.ReachPages, T.PageBytes,
-                                  [&](const SpreadReference &S) {
-                                    const SpreadResult Result = spreadOfFirst({S}, T);
-                                    const double Cost = Result.ExposedPerAccess *
-                                                        O.Machine.walkCycles(Result.Pages);
-                                    return Result.Pages > static_cast<double>(T.ReachPages) &&
-                                           Result.AccessesPerPage >= MinAccessesPerPage &&
-                                           Cost >= MinSavingCycles &&
-                                           savingOf({S}, Cost) >= MinSavingCycles;
-                                  });
+  std::vector<SpreadReference> Alone(1);
+  auto Pays = [&](const SpreadReference &S) {
+    // The misses, which take long, are counted only where the pages do not settle it.
+    const double Pages = pagesTouched(S, static_cast<unsigned>(S.Levels.size()), T.PageBytes);
+    if (Pages <= static_cast<double>(T.ReachPages) ||
+        iterations(S, 0, S.Levels.size()) < MinAccessesPerPage * Pages)
+      return false;
+    Alone[0] = S;
+    const double Cost = spreadOfFirst(Alone, T).ExposedPerAccess * O.Machine.walkCycles(Pages);
+    return Cost >= MinSavingCycles && savingOf(Alone, Cost) >= MinSavingCycles;
+  };
+  return It->second =
+             payingSizes(Own, Places, Sizes, BeyondReach * T.ReachPages, T.PageBytes, Pays);
 }
 
 } // namespace smalloc

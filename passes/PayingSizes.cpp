@@ -42,23 +42,30 @@ bool holdsWhatPays(const std::vector<SizeBounds> &Bounds, const std::vector<bool
   constexpr unsigned Samples = 256, MaxLog = 17, MaxLogOfAll = 32;
   constexpr unsigned OneOf = 5; // may be left out
   std::minstd_rand Random;      // the same each time
-  unsigned Paying = 0, Left = 0;
+  std::vector<std::vector<uint64_t>> Outside, Inside;
   for (unsigned S = 0; S < Samples; ++S) {
     std::vector<uint64_t> At(Bounds.size());
     unsigned LogOfAll = 0;
-    bool Outside = false;
+    bool Beyond = false;
     for (size_t I = 0; I < At.size(); ++I) {
       const unsigned Log = 1 + Random() / 64 % MaxLog;
       LogOfAll += IsCount[I] ? Log : 0;
       At[I] = (uint64_t(1) << Log) + Random() % (uint64_t(1) << Log);
-      Outside |= 2 * At[I] < Bounds[I].Least || At[I] / 2 > Bounds[I].Most;
+      Beyond |= 2 * At[I] < Bounds[I].Least || At[I] / 2 > Bounds[I].Most;
     }
-    if (LogOfAll > MaxLogOfAll || !PaysAt(At))
-      continue;
-    ++Paying;
-    Left += Outside;
+    if (LogOfAll <= MaxLogOfAll)
+      (Beyond ? Outside : Inside).push_back(std::move(At));
   }
-  return Left * OneOf <= Paying;
+  // For each that pays and is left out so many that pay inside, of which no more are asked than it takes: as a rule few.
+  size_t Missing = 0;
+  for (const std::vector<uint64_t> &At : Outside) {
+    Missing += PaysAt(At) ? OneOf - 1 : 0;
+    if (Missing > Inside.size())
+      return false;
+  }
+  for (size_t I = 0; Missing > 0 && Missing <= Inside.size() - I; ++I)
+    Missing -= PaysAt(Inside[I]) ? 1 : 0;
+  return Missing == 0;
 }
 
 } // namespace

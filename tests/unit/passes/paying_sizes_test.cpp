@@ -119,3 +119,15 @@ TEST(PayingSizes, an_upper_bound_is_found_far_away) {
   EXPECT_EQ((*found)[0].Least, 100u);
   EXPECT_EQ((*found)[0].Most, 12345678u);
 }
+
+// Each question is a count of pages and misses: 256 samples of each walk were asked, a third of what a short unit cost.
+TEST(PayingSizes, no_more_samples_are_asked_than_tell) {
+  unsigned asked = 0;
+  const auto found = payingSizes(columns(), {step_of(0, 0), count_of(0, 1), count_of(1, 2)}, 3,
+                                 Typical, 4096, [&](const SpreadReference &at) {
+                                   ++asked;
+                                   return pays(at);
+                                 });
+  ASSERT_TRUE(found);
+  EXPECT_LT(asked, 200u);
+}
