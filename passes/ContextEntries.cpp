@@ -157,9 +157,7 @@ void defineEntries(Module &M, const AllocationWrappers &Wrappers,
       Value *Cell = Entry->getArg(Entry->arg_size() - 1);
       if (It != Rewritten.end()) {
         Copy->setArgOperand(Copy->arg_size() - 1, Cell);
-        if (callsTestingThunk(*Copy)) // a context decides for itself
-          Copy->setArgOperand(Copy->arg_size() - 2,
-                              ConstantInt::get(Type::getInt64Ty(M.getContext()), 1));
+        dropTests(*Copy); // a context decides for itself
         continue;
       }
       const AllocationWrapper *Inner = Wrappers.calledBy(*Copy);

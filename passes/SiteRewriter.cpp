@@ -35,21 +35,25 @@ Value *cellWhere(Value &Test, Value &Cell, CallBase &Before) {
   return B.CreateSelect(B.CreateOr(&Test, Another), &Cell, Never);
 }
 
-/// Sends \p Call, an allocation or a context, to where \p Cell is asked, if \p Test, unless null, holds; returns what it
+/// Sends \p Call, an allocation or a context, to where \p Cell is asked, if \p Tests, unless null, hold; returns what it
 /// became.
 CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const AllocationWrapper *W,
-                      Value *Cell, Value *Test = nullptr) {
+                      Value *Cell, const SizeTests *Tests = nullptr) {
   auto *Original = cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
   const bool Context = Family == AllocFamily::Wrapper;
   Function *Thunk = !Context ? thunkOf(M, Family, Original)
                     : W      ? entryWithCell(M, *W)
                              : contextThunk(M, *Original);
   SmallVector<Value *, 4> Arguments(Call.args());
-  if (Test && !Context && Thunk->isDeclaration() && isAddedAsText(M)) {
-    Thunk = testingThunkText(M, *Original, *Thunk);
-    Arguments.push_back(IRBuilder<>(&Call).CreateZExt(Test, Type::getInt64Ty(M.getContext())));
-  } else if (Test) {
-    Cell = cellWhere(*Test, *Cell, Call);
+  if (Tests && !Context && Thunk->isDeclaration() && isAddedAsText(M)) {
+    SizeTests Passed = *Tests;
+    if (!mayTestInText(*Thunk, Passed)) // one that holds the answer
+      Passed = {{testAt(*Tests, Call)}, {{{0, {.Least = 1}}}}};
+    Thunk = testingThunkText(M, *Original, *Thunk, Passed);
+    for (Value *Size : Passed.Sizes)
+      Arguments.push_back(IRBuilder<>(&Call).CreateZExt(Size, Type::getInt64Ty(M.getContext())));
+  } else if (Tests) {
+    Cell = cellWhere(*testAt(*Tests, Call), *Cell, Call);
   }
   Arguments.push_back(Cell);
   SmallVector<OperandBundleDef, 1> Bundles;
@@ -175,7 +179,7 @@ SiteTests insertSizeTests(const UnitVerdicts &Unit, FunctionAnalysisManager &FAM
     if (!V.When.empty() && V.Decision == SMALLOC_DECISION_RUNTIME && V.steerable() &&
         V.DecidedBy == SMALLOC_BY_COMPILER && !(V.Flags & SMALLOC_SITE_PARTITIONED))
       Tests[V.Call] =
-          testAt(V.When, *V.Call, FAM.getResult<ScalarEvolutionAnalysis>(*V.Call->getFunction()));
+          sizesAt(V.When, *V.Call, FAM.getResult<ScalarEvolutionAnalysis>(*V.Call->getFunction()));
   return Tests;
 }
 
@@ -196,8 +200,9 @@ void rewriteSites(Module &M, const UnitVerdicts &Unit, const Options &O, const S
     if (Cells)
       (*Cells)[V.Call] = Cell;
     const CallBase *Before = V.Call;
-    Value *Test = Tests.lookup(Before);
-    Rewritten[Before] = rewriteCall(M, *V.Call, V.Family, V.Wrapper, Cell, Test);
+    auto Test = Tests.find(Before);
+    Rewritten[Before] = rewriteCall(M, *V.Call, V.Family, V.Wrapper, Cell,
+                                    Test == Tests.end() ? nullptr : &Test->second);
   }
   for (const SiteVerdict &V : Unit.Statics)
     emitSite(M, V, O, Kept);

@@ -17,7 +17,7 @@ namespace smalloc {
 using SiteCells = llvm::DenseMap<const llvm::CallBase *, llvm::GlobalVariable *>;
 
 /// Tests of sizes (SiteVerdict::When), by the calls that they stand before.
-using SiteTests = llvm::DenseMap<const llvm::CallBase *, llvm::Value *>;
+using SiteTests = llvm::DenseMap<const llvm::CallBase *, SizeTests>;
 SiteTests insertSizeTests(const UnitVerdicts &Unit, llvm::FunctionAnalysisManager &FAM);
 
 /// Emits descriptors for all sites of \p Unit and its summary, and rewrites the steerable sites. Of the functions that there

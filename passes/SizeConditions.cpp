@@ -133,11 +133,14 @@ bool testableAt(const OpenSizes &Open, const Instruction &At, ScalarEvolution &S
   return all_of(Open.Values, [&](const SCEV *Value) { return knownAt(Value, At, SE); });
 }
 
-Value *testAt(const SizeConditions &Any, Instruction &At, ScalarEvolution &SE) {
+SizeTests sizesAt(const SizeConditions &Any, Instruction &At, ScalarEvolution &SE) {
   SCEVExpander Expander(SE, "smalloc");
-  Value *Some = nullptr;
+  SizeTests Tests;
+  SmallVector<const SCEV *, 4> Known;
   for (const SizeCondition &All : Any) {
-    Value *Each = nullptr;
+    if (All.empty()) // always
+      return {};
+    auto &Each = Tests.Any.emplace_back();
     for (const SizeTest &T : All) {
       // As later passes would write it.
       const SCEV *Of = T.Value;
@@ -145,22 +148,34 @@ Value *testAt(const SizeConditions &Any, Instruction &At, ScalarEvolution &SE) {
           Wide && T.Bounds.Most == UINT64_MAX &&
           isUIntN(SE.getTypeSizeInBits(Wide->getOperand()->getType()), T.Bounds.Least))
         Of = Wide->getOperand();
-      Type *Bits = Of->getType();
-      Value *Size = Expander.expandCodeFor(Of, Bits, At.getIterator());
-      IRBuilder<> B(&At);
+      const auto Size = static_cast<size_t>(find(Known, Of) - Known.begin());
+      if (Size == Known.size()) {
+        Known.push_back(Of);
+        Tests.Sizes.push_back(Expander.expandCodeFor(Of, Of->getType(), At.getIterator()));
+      }
+      Each.push_back({Size, T.Bounds});
+    }
+  }
+  return Tests;
+}
+
+Value *testAt(const SizeTests &Tests, Instruction &At) {
+  IRBuilder<> B(&At);
+  Value *Some = nullptr;
+  for (const auto &All : Tests.Any) {
+    Value *Each = nullptr;
+    for (const SizeTests::Test &T : All) {
+      Value *Size = Tests.Sizes[T.Size];
       const uint64_t Least = T.Bounds.Least;
       Value *Holds = T.Bounds.Most == UINT64_MAX
-                         ? B.CreateICmpUGT(Size, ConstantInt::get(Bits, Least - 1))
+                         ? B.CreateICmpUGT(Size, ConstantInt::get(Size->getType(), Least - 1))
                          : B.CreateICmpULT(B.CreateSub(Size, B.getInt64(Least)),
                                            B.getInt64(T.Bounds.Most - Least + 1));
       Each = Each ? B.CreateAnd(Each, Holds) : Holds;
     }
-    IRBuilder<> B(&At);
-    if (!Each)
-      return B.getTrue();
     Some = Some ? B.CreateOr(Some, Each) : Each;
   }
-  return Some ? Some : ConstantInt::getTrue(At.getContext());
+  return Some ? Some : B.getTrue();
 }
 
 std::string sizesText(const LoopReference &R, const OpenSizes &Open,

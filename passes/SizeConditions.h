@@ -10,6 +10,7 @@
 
 #include "LoopAccesses.h"
 #include "PayingSizes.h"
+#include "llvm/IR/ValueHandle.h"
 #include <string>
 
 namespace llvm {
@@ -47,8 +48,21 @@ SizeCondition conditionOf(const OpenSizes &Open, const std::vector<SizeBounds> &
 /// Can the program test these sizes before \p At? (Their values are known there, and cost little.)
 bool testableAt(const OpenSizes &Open, const llvm::Instruction &At, llvm::ScalarEvolution &SE);
 
+/// Conditions on values that the program has; a value may be a call that is rewritten before they are tested.
+struct SizeTests {
+  llvm::SmallVector<llvm::WeakTrackingVH, 4> Sizes; ///< of at most 64 bits, without a sign
+  struct Test {
+    size_t Size; ///< an index
+    SizeBounds Bounds;
+  };
+  llvm::SmallVector<llvm::SmallVector<Test, 4>, 2> Any; ///< empty: nothing to test
+};
+
+/// Has the program compute the sizes before \p At.
+SizeTests sizesAt(const SizeConditions &Any, llvm::Instruction &At, llvm::ScalarEvolution &SE);
+
 /// Puts the test before \p At; a value of one bit.
-llvm::Value *testAt(const SizeConditions &Any, llvm::Instruction &At, llvm::ScalarEvolution &SE);
+llvm::Value *testAt(const SizeTests &Tests, llvm::Instruction &At);
 
 /// For people: "where the loop at line 9 runs at least 65 times and its steps have at least 2049 bytes".
 std::string sizesText(const LoopReference &R, const OpenSizes &Open,

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "ThunkText.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -13,7 +14,7 @@ namespace {
 constexpr StringRef TextMetadata = "smalloc.text";
 
 /// Where the first arguments are, and a register that a tail call may go through.
-constexpr StringRef Registers[] = {"%rdi", "%rsi", "%rdx", "%rcx", "%r8"};
+constexpr StringRef Registers[] = {"%rdi", "%rsi", "%rdx", "%rcx", "%r8", "%r9"};
 constexpr StringRef ThroughRegister = "%r11";
 
 /// Lines of assembly, of functions that the linker keeps once an image and shows to nobody else.
@@ -200,23 +201,79 @@ Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const Fa
 }
 
 constexpr StringRef TestingPrefix = "__smalloc_v1_testing_";
+/// On such a thunk: the name of the one that does not test.
+constexpr StringRef TestedAttr = "smalloc-tested";
 
-bool callsTestingThunk(const CallBase &Call) {
-  const Function *Callee = Call.getCalledFunction();
-  return Callee && Callee->getName().starts_with(TestingPrefix);
+bool mayTestInText(const Function &Thunk, const SizeTests &Tests) {
+  return Thunk.arg_size() + Tests.Sizes.size() <= std::size(Registers) &&
+         all_of(Tests.Sizes, [](const Value *Size) { return Size->getType()->isIntegerTy(); });
 }
 
-Function *testingThunkText(Module &M, const Function &Original, Function &Thunk) {
-  const std::string Name = (TestingPrefix + Original.getName()).str();
+void dropTests(CallBase &Call) {
+  const Function *Callee = Call.getCalledFunction();
+  const Attribute Tested = Callee ? Callee->getFnAttribute(TestedAttr) : Attribute();
+  if (!Tested.isValid())
+    return;
+  Function *Thunk = Call.getModule()->getFunction(Tested.getValueAsString());
+  SmallVector<Value *, 4> Arguments(drop_end(Call.args(), Call.arg_size() + 1 - Thunk->arg_size()));
+  Arguments.push_back(*std::prev(Call.arg_end()));
+  SmallVector<OperandBundleDef, 1> Bundles;
+  Call.getOperandBundlesAsDefs(Bundles);
+  CallBase *New;
+  if (auto *Invoke = dyn_cast<InvokeInst>(&Call)) {
+    New = InvokeInst::Create(Thunk->getFunctionType(), Thunk, Invoke->getNormalDest(),
+                             Invoke->getUnwindDest(), Arguments, Bundles, "", Call.getIterator());
+  } else {
+    auto *Plain = CallInst::Create(Thunk->getFunctionType(), Thunk, Arguments, Bundles, "",
+                                   Call.getIterator());
+    Plain->setTailCallKind(cast<CallInst>(Call).getTailCallKind());
+    New = Plain;
+  }
+  New->setAttributes(Call.getAttributes());
+  New->setCallingConv(Call.getCallingConv());
+  New->copyMetadata(Call);
+  New->setDebugLoc(Call.getDebugLoc());
+  New->takeName(&Call);
+  Call.replaceAllUsesWith(New);
+  Call.eraseFromParent();
+}
+
+/// Goes on at label 1 unless \p Register lies within \p Bounds.
+static void compareText(Assembly &A, StringRef Register, const SizeBounds &Bounds) {
+  const auto Compare = [&](uint64_t With, StringRef Jump) {
+    const bool Short = isUInt<31>(With);
+    if (!Short)
+      A.line("movabsq $" + Twine(With) + ",%rax");
+    A.line("cmpq " + (Short ? "$" + Twine(With).str() : std::string("%rax")) + "," + Register);
+    A.line(Jump + " 1f");
+  };
+  if (Bounds.Least > 0)
+    Compare(Bounds.Least, "jb");
+  if (Bounds.Most != UINT64_MAX)
+    Compare(Bounds.Most, "ja");
+}
+
+Function *testingThunkText(Module &M, const Function &Original, Function &Thunk,
+                           const SizeTests &Tests) {
+  std::string Name = (TestingPrefix + Original.getName()).str();
+  for (const auto &All : Tests.Any) {
+    Name += "_";
+    for (const SizeTests::Test &T : All) {
+      Name += formatv("s{0}f{1}", T.Size, T.Bounds.Least).str();
+      if (T.Bounds.Most != UINT64_MAX)
+        Name += "t" + utostr(T.Bounds.Most);
+    }
+  }
   if (Function *Known = M.getFunction(Name))
     return Known;
   SmallVector<Type *, 6> Parameters(Thunk.getFunctionType()->params());
   const size_t Count = Parameters.size() - 1; // but the cell
-  Parameters.insert(Parameters.begin() + Count, Type::getInt64Ty(M.getContext()));
+  Parameters.insert(Parameters.begin() + static_cast<std::ptrdiff_t>(Count), Tests.Sizes.size(),
+                    Type::getInt64Ty(M.getContext()));
   Function *F =
       declared(M, Name, FunctionType::get(Thunk.getReturnType(), Parameters, /*isVarArg=*/false));
-  const StringRef NoCell = "__smalloc_v1_no_cell", Test = Registers[Count],
-                  Given = Registers[Count + 1], Cell = Registers[Count];
+  F->addFnAttr(TestedAttr, Thunk.getName());
+  const StringRef NoCell = "__smalloc_v1_no_cell", Given = Registers[Count + Tests.Sizes.size()];
   const bool First = !M.getNamedMetadata(NoCell);
   M.getOrInsertNamedMetadata(NoCell);
   Assembly A(M);
@@ -226,14 +283,18 @@ Function *testingThunkText(Module &M, const Function &Original, Function &Thunk)
     A.close(NoCell);
   }
   A.openFunction(Name);
-  A.line("testq " + Test + "," + Test);
-  A.line("movq " + Given + "," + Cell);
-  A.line("jne " + Thunk.getName());
-  A.line("movq (" + Cell + "),%rax");
+  for (const auto &All : Tests.Any) {
+    for (const SizeTests::Test &T : All)
+      compareText(A, Registers[Count + T.Size], T.Bounds);
+    A.line("jmp 2f");
+    A.line("1:");
+  }
+  A.line("movq (" + Given + "),%rax");
   A.line("andq $" + Twine(WordOfDeciders) + ",%rax");
   A.line("cmpq $" + Twine(WordOfCompiler) + ",%rax");
-  A.line("jne " + Thunk.getName());
-  A.line("leaq " + NoCell + "(%rip)," + Cell);
+  A.line("jne 2f");
+  A.line("leaq " + NoCell + "(%rip)," + Given);
+  A.line("2: movq " + Given + "," + Registers[Count]);
   A.line("jmp " + Thunk.getName());
   A.closeFunction(Name);
   return F;

@@ -9,6 +9,7 @@
 #ifndef SMALLOC_PASSES_THUNKTEXT_H
 #define SMALLOC_PASSES_THUNKTEXT_H
 
+#include "SizeConditions.h"
 #include "Thunks.h"
 #include "smalloc/site.h"
 
@@ -26,12 +27,15 @@ llvm::Function *sizedThunkText(llvm::Module &M, llvm::StringRef Name, AllocFamil
                                const FamilyShape &Shape, const llvm::Function &Original,
                                llvm::FunctionType *Type);
 
-/// The thunk \p Thunk of \p Original with a test before the cell, 64 bits: where it is 0 and nobody but the compiler has
-/// decided, the object is left to the program's malloc.
+/// The thunk \p Thunk of \p Original with sizes, 64 bits each, before the cell: where \p Tests do not hold of them and nobody but
+/// the compiler has decided, the object is left to the program's malloc. As instructions of the function that allocates, the tests
+/// would cost a hundred passes time: there are as many thunks as different bounds, far fewer than sites.
 llvm::Function *testingThunkText(llvm::Module &M, const llvm::Function &Original,
-                                 llvm::Function &Thunk);
-/// Has \p Call, of such a thunk, a place for a test?
-bool callsTestingThunk(const llvm::CallBase &Call);
+                                 llvm::Function &Thunk, const SizeTests &Tests);
+/// Are there registers for all sizes?
+bool mayTestInText(const llvm::Function &Thunk, const SizeTests &Tests);
+/// Sends \p Call, if of such a thunk, to the one that does not test.
+void dropTests(llvm::CallBase &Call);
 
 /// The record of the image with its constructor and destructor.
 void moduleRecordText(llvm::Module &M, smalloc_heap_strategy Heap);

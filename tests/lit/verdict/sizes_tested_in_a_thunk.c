@@ -1,29 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Missing if this fails: in a unit that goes straight to object code the test of sizes is handed to a thunk, which asks the site's
-// cell only where it holds or somebody else has decided; the entry for callers that decide differently tests nothing.
+// Missing if this fails: in a unit that goes straight to object code the sizes are handed to a thunk that tests them, one for all
+// sites of the same bounds, and the function that allocates compares nothing; the thunk asks the site's cell only where they hold
+// or somebody else has decided; the entry for callers that decide differently tests nothing.
 // RUN: %clang -O2 -S -o - %s | FileCheck %s
 // RUN: %clang -O2 -c -o %t.o %s && nm %t.o | FileCheck %s --check-prefix=SYMBOLS
 // REQUIRES: x86-host
 // CHECK: __smalloc_v1_no_cell:
-// CHECK: __smalloc_v1_testing_malloc:
+// CHECK: {{^}}[[TESTING:__smalloc_v1_testing_malloc_s0f.*]]:
 // CHECK-NEXT: .cfi_startproc
-// CHECK-NEXT: testq %rsi, %rsi
-// CHECK-NEXT: movq %rdx, %rsi
-// CHECK-NEXT: jne __smalloc_v1_thunk_malloc
-// CHECK-NEXT: movq (%rsi), %rax
+// CHECK-NEXT: cmpq $2049, %rsi
+// CHECK-NEXT: jb [[NOT:.*]]
+// CHECK-NEXT: cmpq $257, %rdx
+// CHECK-NEXT: jb [[NOT]]
+// CHECK-NEXT: jmp [[HOLDS:.*]]
+// CHECK-NEXT: [[NOT]]:
+// CHECK-NEXT: movq (%[[CELL:.*]]), %rax
 // CHECK-NEXT: andq $2130706687, %rax
 // CHECK-NEXT: cmpq $2, %rax
-// CHECK-NEXT: jne __smalloc_v1_thunk_malloc
-// CHECK-NEXT: leaq __smalloc_v1_no_cell(%rip), %rsi
+// CHECK-NEXT: jne [[HOLDS]]
+// CHECK-NEXT: leaq __smalloc_v1_no_cell(%rip), %[[CELL]]
+// CHECK-NEXT: [[HOLDS]]:
+// CHECK-NEXT: movq %[[CELL]], %rsi
 // CHECK-NEXT: jmp __smalloc_v1_thunk_malloc
 // CHECK-LABEL: {{^}}f:
-// CHECK: cmpq $2049,
-// CHECK: movzbl {{.*}}, %esi
-// CHECK: callq __smalloc_v1_testing_malloc
+// CHECK-NOT: {{cmp|set[a-z]+ }}
+// CHECK: callq [[TESTING]]
 // CHECK-LABEL: {{^}}__smalloc_v1_with_cell_made:
-// CHECK: movl $1, %esi
-// CHECK: callq __smalloc_v1_testing_malloc
-// SYMBOLS-DAG: W __smalloc_v1_testing_malloc
+// CHECK-NOT: testing
+// CHECK: callq __smalloc_v1_thunk_malloc
+// SYMBOLS-DAG: W __smalloc_v1_testing_malloc_s0f
 // SYMBOLS-DAG: W __smalloc_v1_thunk_malloc
 // SYMBOLS-DAG: V __smalloc_v1_no_cell
 #include <stdlib.h>
