@@ -4,6 +4,7 @@
 #include "AccessTests.h"
 #include "RegionIndex.h"
 #include "smalloc/access.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/MDBuilder.h"
@@ -199,9 +200,14 @@ void AccessTests::tellRun(const ToldRun &R, const Window &W, bool Every) {
 
 void AccessTests::tellByRegion(const ToldAccess &A, const RegionIndex &At, Value *Base) {
   IRBuilder<> B(A.Before);
-  Value *Entry = B.CreateGEP(
-      B.getInt8Ty(), Base,
-      B.CreateAShr(B.CreateSExtOrTrunc(At.Index, I64), SMALLOC_REGION_SHIFT - At.Shift));
+  Value *Offset = B.CreateSExtOrTrunc(At.Index, I64);
+  unsigned Shift = SMALLOC_REGION_SHIFT - At.Shift;
+  // An index with bits that the address has no room for leads where the program goes all the same.
+  if (At.Shift > 0 && ComputeNumSignBits(Offset, F.getDataLayout()) <= At.Shift) {
+    Offset = B.CreateShl(Offset, At.Shift);
+    Shift = SMALLOC_REGION_SHIFT;
+  }
+  Value *Entry = B.CreateGEP(B.getInt8Ty(), Base, B.CreateAShr(Offset, Shift));
   const auto Is = [&B](CmpInst::Predicate P, Value *At, uint8_t Byte) {
     return B.CreateICmp(P, B.CreateLoad(B.getInt8Ty(), At), B.getInt8(Byte));
   };

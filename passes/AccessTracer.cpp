@@ -166,16 +166,18 @@ private:
       Tests.tellWalk(W, Ends);
   }
 
-  /// The byte of what is indexed; worked out in front of the loop.
+  /// The byte of what is indexed; worked out in front of the loop. What is indexed may be no address at all, where the indices are
+  /// another machine's addresses: then the way from it to the address may be any, and the loop is the plain one.
   Value *baseOf(const RegionIndex &At, Version &V) {
     Value *&Base = V.Bases[{At.Base, At.Offset}];
     if (Base)
       return Base;
-    IRBuilder<> B(V.Copy.entry()->getTerminator());
+    IRBuilder<> B(V.Copy.choice());
     Value *Address = B.CreateAdd(B.CreatePtrToInt(At.Base, B.getInt64Ty()),
                                  B.getInt64(static_cast<uint64_t>(At.Offset)));
-    Value *Region =
-        B.CreateAnd(B.CreateLShr(Address, SMALLOC_REGION_SHIFT), SMALLOC_REGION_ENTRIES - 1);
+    Value *Region = B.CreateLShr(Address, SMALLOC_REGION_SHIFT);
+    V.Copy.enterOnlyIf(B.CreateICmpULT(Region, B.getInt64(SMALLOC_REGION_ENTRIES)));
+    B.SetInsertPoint(V.Copy.entry()->getTerminator());
     return Base = B.CreateGEP(B.getInt8Ty(), V.Regions, Region);
   }
 

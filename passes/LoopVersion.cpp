@@ -35,9 +35,13 @@ LoopVersion::LoopVersion(Function &F, ToldLoop &L, Value *Condition) {
   L.Header->replacePhiUsesWith(L.Preheader, Else);
   BranchInst::Create(L.Header, Else);
   Instruction *Jump = L.Preheader->getTerminator();
-  IRBuilder<>(Jump).CreateCondBr(Condition, Entry, Else);
+  Choice = IRBuilder<>(Jump).CreateCondBr(Condition, Entry, Else);
   Jump->eraseFromParent();
   L.Preheader = Else;
+}
+
+void LoopVersion::enterOnlyIf(Value *Condition) {
+  Choice->setCondition(IRBuilder<>(Choice).CreateAnd(Choice->getCondition(), Condition));
 }
 
 bool LoopVersion::isOutside(const Value *V) const {

@@ -8,6 +8,7 @@
 
 #include "TracedAccesses.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/Transforms/Utils/ValueMapper.h"
 
 namespace smalloc {
@@ -19,6 +20,10 @@ public:
 
   /// From which the copy is entered.
   llvm::BasicBlock *entry() const { return Entry; }
+  /// In front of the loop, where one or the other is chosen.
+  llvm::BranchInst *choice() const { return Choice; }
+  /// The copy is entered only if this holds, too; it is known in front of choice().
+  void enterOnlyIf(llvm::Value *Condition);
   bool isCopyOf(const llvm::BasicBlock *Block) const { return Of.count(Block) != 0; }
   /// Is there before the copy begins?
   bool isOutside(const llvm::Value *V) const;
@@ -32,6 +37,7 @@ private:
   llvm::ValueToValueMapTy Map;
   llvm::DenseSet<const llvm::BasicBlock *> Of, Copies;
   llvm::BasicBlock *Entry = nullptr;
+  llvm::BranchInst *Choice = nullptr;
 };
 
 } // namespace smalloc

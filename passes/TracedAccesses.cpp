@@ -34,6 +34,8 @@ constexpr unsigned MaxRemembered = 128; ///< accesses of a function that remembe
 constexpr unsigned MaxExpressionSize = 100; ///< of a value that a walk needs before the loop
 /// A loop of more instructions gets no second version: its code would grow for accesses that are few among them.
 constexpr unsigned MaxVersionedInstructions = 1000;
+/// Nor do a function's other loops behind so many: an interpreter's loop of a thousand cases with loops in them compiles in time and memory.
+constexpr unsigned MaxVersionedOfFunction = 5000;
 
 /// One access that may speak for its neighbours.
 struct Leader {
@@ -348,10 +350,12 @@ private:
     formLCSSARecursively(L, DT, &LI, &SE);
     Result.Loops.push_back({Before, L.getHeader(), {}});
     append_range(Result.Loops.back().Blocks, L.blocks());
+    for (const BasicBlock *Block : L.blocks())
+      Versioned += Block->size();
   }
 
-  static bool mayBeCloned(const Loop &L) {
-    size_t Instructions = 0;
+  bool mayBeCloned(const Loop &L) const {
+    size_t Instructions = Versioned;
     for (BasicBlock *Block : L.blocks()) {
       Instructions += Block->size();
       if (Block->hasAddressTaken() || Block->isEHPad() ||
@@ -359,7 +363,8 @@ private:
           any_of(successors(Block), [](const BasicBlock *To) { return To->isEHPad(); }))
         return false;
     }
-    return Instructions <= MaxVersionedInstructions && L.isSafeToClone();
+    return Instructions <= MaxVersionedOfFunction &&
+           Instructions - Versioned <= MaxVersionedInstructions && L.isSafeToClone();
   }
 
   /// Loops of which something outside needs a value that is no use of it yet.
@@ -397,6 +402,7 @@ private:
   ScalarEvolution &SE;
   DenseSet<const Loop *> Calling; ///< loops with calls; null: the function
   unsigned Calls = 0;             ///< of the block, before the instruction at hand
+  size_t Versioned = 0;           ///< instructions that have versions
   std::vector<Leader> Leaders;    ///< in an order in which definitions come first
   TracedAccesses Result;
 };

@@ -61,7 +61,9 @@ void look(const uint8_t *entry) { trace::find_out_region(entry, gate_threshold);
 /// there, and is looked through when it is written.
 void set_gates() {
   const uint64_t threshold = gate_threshold();
-  const uint8_t *regions = threshold ? trace::region_table() : nullptr;
+  // Where everything goes to the thread's memory nobody looks it up.
+  const bool looked_up = threshold && (threshold != UINT64_MAX || listener());
+  const uint8_t *regions = looked_up ? trace::region_table() : nullptr;
   trace::forget_regions();
   trace::all_is_told(threshold && threshold != UINT64_MAX && !regions);
   for (smalloc_gate *g = g_gates; g; g = g->next) {

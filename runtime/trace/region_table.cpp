@@ -46,7 +46,7 @@ void forget_regions() {
 }
 
 void find_out_region(const uint8_t *entry, uint64_t (*threshold)()) {
-  if (!g_table)
+  if (!g_table || entry < g_table - kMargin || entry >= g_table + SMALLOC_REGION_ENTRIES + kMargin)
     return;
   const auto region =
       static_cast<uint64_t>(entry - g_table); // of the margin in front: wraps, as addresses do

@@ -70,7 +70,8 @@ static void *some(size_t bytes) {
   return p;
 }
 int main(int argc, char **argv) {
-  threshold = (uint64_t)(strtod(argv[2], NULL) * 4294967296.0) << 32;
+  const double rate = strtod(argv[2], NULL);
+  threshold = rate >= 1 ? UINT64_MAX : (uint64_t)(rate * 4294967296.0) << 32;
   if (argc > 3)
     kPages = 1 << 11;
   const long n = argv[1][0] == 'r' ? kPages * kTimes : kPages;
@@ -161,3 +162,63 @@ peak=$(sed -n 's/^VmPeak:[^0-9]*\([0-9]*\).*/\1/p' err)
 ) || fail "without room for the table: $(cat err)"
 want=$(sed -n 's/^expected //p' err)
 near "$(runs_in tight.trace)" "$want" 8 "without room for the table"
+
+# An emulator's indices are its guest's addresses, and what they are added to is no address: the program prints what it prints
+# without us, and nothing else is written to.
+cat >guest.c <<'C'
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) long bytes(const unsigned char *memory, const uint64_t *guest, int n) {
+  long s = 0;
+  for (int i = 0; i < n; i++)
+    s += memory[guest[i]];
+  return s;
+}
+__attribute__((noinline)) double words(const double *memory, const uint64_t *guest, int n) {
+  double s = 0;
+  for (int i = 0; i < n; i++)
+    s += memory[guest[i]];
+  return s;
+}
+int main(int argc, char **argv) {
+  const uint64_t origin = strtoull(argv[argc - 1], NULL, 0);
+  const int n = 1 << 25, picks = 100000;
+  unsigned char *memory = calloc(n, 1);
+  uint64_t *guest = malloc(8 * picks), *wide = malloc(8 * picks);
+  if (!memory || !guest || !wide)
+    return 77;
+  unsigned x = 1;
+  for (int i = 0; i < picks; i++) {
+    x = x * 1664525u + 1013904223u;
+    guest[i] = origin + (x >> 7) % n;
+    wide[i] = origin / 8 + (x >> 7) % (n / 8) + ((uint64_t)i << 61); /* bits that an address has no room for */
+  }
+  printf("%ld\n", bytes((unsigned char *)((uintptr_t)memory - origin), guest, picks));
+  printf("%g\n", words((double *)((uintptr_t)memory - origin / 8 * 8), wide, picks));
+  int written = 0;
+  for (int i = 0; i < n; i++)
+    written += memory[i] != 0;
+  printf("%d\n", written);
+  return 0;
+}
+C
+"$CLANG" -O2 guest.c -o guest.plain
+quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate guest.c -o guest
+for origin in 0 0x1000 0x7f0000000000 0x7ff000000000 0x4000000000000000 0x8000000000000000 0xc000000000000000 0xffff800000000000 0xffffc90000000000; do
+  ./guest.plain $origin >want
+  for how in 0.01 0.5 1; do
+    expect_status 0 "$SMALLOC" record -q --rate $how -o guest.trace -- ./guest $origin
+    cmp -s out want || fail "from $origin at rate $how: $(cat out) instead of $(cat want)"
+  done
+done
+
+# All that is told goes to the thread's memory at rate 1: no table takes the addresses that the program may have.
+"$CLANG" -O2 main.c told.o -o program
+(
+  ulimit -v $((peak - 32768))
+  rm -f all.trace
+  LD_PRELOAD=$SMALLOC_BUILD/lib/libsmalloc_feedback.so SMALLOC_CONF="heap:off,rate:1,trace:all.trace" ./program gather 1 small >out 2>err
+) || fail "rate 1 with little room: $(cat err)"
+near "$(runs_in all.trace)" "$(sed -n 's/^expected //p' err)" 8 "rate 1 with little room"
+[ "$(sed -n 's/^VmPeak:[^0-9]*\([0-9]*\).*/\1/p' err)" -lt $((peak - 49152)) ] || fail "rate 1 has the table: $(cat err)"
