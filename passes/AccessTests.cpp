@@ -21,6 +21,9 @@ constexpr unsigned PageShift = 12;
 /// One in so many scattered accesses is told, for all that the register allocator knows: it is one in a hundred, or each. Were
 /// it unlikely, everything there would be kept in memory.
 constexpr unsigned SeldomOf = 8;
+/// So many values of a function are kept in registers, or where the register allocator likes: each is merged at each place to which control
+/// comes on two ways, the cases of an interpreter for instance. The rest stays in memory.
+constexpr unsigned MaxRegisters = 64;
 /// A walk of more references goes to the library unhashed.
 constexpr unsigned MaxHashedReferences = 4;
 
@@ -83,7 +86,7 @@ AllocaInst *AccessTests::slot(Type *T, int64_t Initially, bool Register) {
   IRBuilder<> B(&*F.getEntryBlock().getFirstInsertionPt());
   AllocaInst *Slot = B.CreateAlloca(T, nullptr, "smalloc.last");
   B.CreateStore(ConstantInt::getSigned(T, Initially), Slot);
-  if (Register)
+  if (Register && Slots.size() < MaxRegisters)
     Slots.push_back(Slot);
   return Slot;
 }
