@@ -15,6 +15,9 @@ namespace {
 // In front for an index that is negative, behind for an object that crosses the last address.
 constexpr uint64_t kMargin = kBasePageBytes;
 constexpr uint64_t kBytes = SMALLOC_REGION_ENTRIES + 2 * kMargin;
+// Far from where the kernel puts what has no place: the program's own memory lies where it lies without the table, which a replay
+// (smalloc numa replay) needs. If something is there, anywhere.
+constexpr uintptr_t kWished = 0x2a0000000000;
 
 uint8_t *g_table;
 bool g_refused;
@@ -25,7 +28,7 @@ uint8_t *region_table() {
   if (g_table || g_refused)
     return g_table;
   const int kept_errno = errno;
-  void *memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+  void *memory = mmap(reinterpret_cast<void *>(kWished), kBytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
     g_refused = true;
