@@ -216,6 +216,8 @@ int record_command(const Options &options) {
       _exit(failure.status);
     }
   }
+  // Our own history may not fit either: an error to write it then, and the command's status stays.
+  std::signal(SIGXFSZ, SIG_IGN);
   rusage usage = {};
   const int status = wait_for(child, usage);
   const double seconds =

@@ -39,6 +39,10 @@ expect_match out '^done$'
 [ "$(grep -c 'no space is left for the file; recording stopped' err)" = 1 ] || fail "$(cat err)"
 expect_status 0 "$SMALLOC" trace show full.trace --json
 json_is out 'd["events"]["allocations"] > 1000'
+# Nor the command's status, when it is the history that does not fit.
+status=0
+(ulimit -f 64 && "$SMALLOC" record -q -o limited.trace -- sh -c './busy 300000 >/dev/null; exit 7' >out 2>err) || status=$?
+[ "$status" = 7 ] || fail "record under a limit of file sizes: status $status: $(cat err)"
 # A folder that cannot be written costs a warning.
 expect_status 0 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:/nosuch/t ./busy 10
 expect_match err '^smalloc: warning: trace \(/nosuch/t\): No such file or directory; nothing is recorded$'
