@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "MachineProfile.h"
+#include "runtime/format/machine_json.h"
 #include "smalloc/machine.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/TargetParser/Host.h"
 #include <algorithm>
@@ -77,135 +77,71 @@ Error bad(StringRef Path, const Twine &Why) {
                                "file that 'smalloc machine show FILE' can read");
 }
 
-/// A number of the format: plain, or {value, low, high, source}; null and source "unknown" are absent.
-std::optional<double> number(const json::Value *V) {
-  if (!V)
-    return std::nullopt;
-  if (auto N = V->getAsNumber())
-    return N;
-  if (const json::Object *O = V->getAsObject()) {
-    if (O->getString("source") == StringRef("unknown"))
-      return std::nullopt;
-    return O->getNumber("value");
-  }
-  return std::nullopt;
+bool holds(const format::TlbLevel &Level, uint64_t PageBytes) {
+  return is_contained(Level.page_bytes, PageBytes);
 }
 
-/// LLVM's parser calls itself for each bracket in a bracket.
-bool isShallow(StringRef Text) {
-  constexpr unsigned MostDepth = 256;
-  unsigned Depth = 0;
-  for (char C : Text) {
-    if (C == '[' || C == '{')
-      ++Depth;
-    else if ((C == ']' || C == '}') && Depth)
-      --Depth;
-    if (Depth > MostDepth)
-      return false;
+/// The superpages that the last level with entries for them covers: a level may have an array of its own for them, beside
+/// one for all sizes; these add up. \p Last becomes the last of these arrays.
+uint64_t superpageReach(const format::MachineProfile &File, uint64_t PageBytes,
+                        const format::TlbLevel *&Last) {
+  uint64_t Reach = 0;
+  for (const format::TlbLevel &Level : File.tlb) {
+    if (!holds(Level, PageBytes) || *Level.entries.value < 1 || (Last && Level.level < Last->level))
+      continue;
+    Reach = static_cast<uint64_t>(*Level.entries.value) +
+            (Last && Level.level == Last->level ? Reach : 0);
+    Last = &Level;
   }
-  return true;
+  return Reach;
+}
+
+void takeWalks(const format::MachineProfile &File, MachineProfile &P) {
+  double Near = INFINITY, Far = 0;
+  for (const format::WalkCost &Walk : File.walk_cost) {
+    const double Cycles = Walk.cycles.value.value_or(0);
+    if (Walk.page_bytes != P.BasePageBytes || Cycles <= 0)
+      continue;
+    Near = std::min(Near, Cycles);
+    Far = std::max(Far, Cycles);
+    if (Walk.pages.value_or(0) >= 1)
+      P.WalkCurve.emplace_back(static_cast<double>(*Walk.pages), Cycles);
+  }
+  if (Far > 0) {
+    P.WalkNearCycles = Near;
+    P.WalkFarCycles = Far;
+  }
+  llvm::sort(P.WalkCurve);
+  P.WalkCurve.erase(llvm::unique(P.WalkCurve, [](auto A, auto B) { return A.first == B.first; }),
+                    P.WalkCurve.end());
 }
 
 Expected<MachineProfile> fromFile(StringRef Path) {
   auto Buffer = MemoryBuffer::getFile(Path, /*IsText=*/true);
   if (!Buffer)
     return bad(Path, Buffer.getError().message());
-  if (!isShallow((*Buffer)->getBuffer()))
-    return bad(Path, "not a profile: brackets in brackets without end");
-  auto Json = json::parse((*Buffer)->getBuffer());
-  if (!Json)
-    return bad(Path, "not JSON: " + toString(Json.takeError()));
-  const json::Object *Top = Json->getAsObject();
-  if (!Top)
-    return bad(Path, "the top level is not an object");
-  auto Schema = Top->getString("schema");
-  if (!Schema)
-    return bad(Path, "key 'schema' is missing");
-  if (*Schema != "smalloc.machine/1")
-    return bad(Path, "schema is '" + *Schema + "', expected 'smalloc.machine/1'");
+  std::string Why;
+  const auto File = format::read_machine((*Buffer)->getBuffer(), Why);
+  if (!File)
+    return bad(Path, Why);
   MachineProfile P;
   P.FromFile = true;
-  auto Name = Top->getString("name");
-  if (!Name)
-    return bad(Path, "key 'name' is missing");
-  P.Name = Name->str();
-  if (auto Page = number(Top->get("base_page_bytes"))) {
-    if (*Page < 4096 || *Page > (1 << 20) || !isPowerOf2_64(static_cast<uint64_t>(*Page)))
-      return bad(Path, "'base_page_bytes' is not a page size");
-    P.BasePageBytes = static_cast<uint64_t>(*Page);
-  }
-  const json::Array *Levels = Top->getArray("tlb");
-  if (!Levels)
-    return bad(Path, "key 'tlb' is missing");
-  double BestLevel = -1, Entries = 0, Ways = 0, SuperLevel = -1;
-  const json::Object *Best = nullptr, *BestSuper = nullptr;
-  for (size_t I = 0; I < Levels->size(); ++I) {
-    const std::string Where = "tlb[" + utostr(I) + "]";
-    const json::Object *L = (*Levels)[I].getAsObject();
-    if (!L)
-      return bad(Path, "'" + Where + "' is not an object");
-    const json::Array *Sizes = L->getArray("page_bytes");
-    if (!Sizes)
-      return bad(Path, "key '" + Where + ".page_bytes' is missing");
-    auto Holds = [&](uint64_t Bytes) {
-      return any_of(*Sizes, [&](const json::Value &V) { return number(&V) == double(Bytes); });
-    };
-    const double Nearness = number(L->get("level")).value_or(static_cast<double>(I + 1));
-    if (auto E = number(L->get("entries"));
-        E && *E >= 1 && *E <= 1e9 && Holds(P.SuperpageBytes) && Nearness >= SuperLevel) {
-      // A level may have an array of its own for superpages, beside one for all sizes: they add up.
-      P.SuperpageReach =
-          static_cast<uint64_t>(*E) + (Nearness == SuperLevel ? P.SuperpageReach : 0);
-      SuperLevel = Nearness;
-      BestSuper = L;
-    }
-    if (!Holds(P.BasePageBytes))
-      continue;
-    auto E = number(L->get("entries"));
-    if (!E || *E < 1 || *E > 1e9)
-      return bad(Path, "key '" + Where + ".entries' is missing or not a positive number");
-    if (Nearness > BestLevel) {
-      BestLevel = Nearness;
-      Best = L;
-      Entries = *E;
-      Ways = number(L->get("ways")).value_or(0);
-    }
-  }
-  if (BestLevel < 0)
-    return bad(Path, "no level of 'tlb' holds base pages");
-  if (Ways < 0 || Ways > Entries)
-    return bad(Path, "'ways' is not between 0 and 'entries'");
-  P.ReachPages = static_cast<uint64_t>(Entries);
-  P.SharedReach = Best == BestSuper && Best->getBoolean("shared").value_or(false);
-  if (Ways >= 1 && Best->getString("index") == StringRef("modulo"))
-    P.Sets = static_cast<uint64_t>(Entries / Ways);
-  P.PaperThresholdPages = static_cast<uint64_t>(Ways >= 1 ? std::floor(Entries / Ways) : 1) + 1;
-  if (auto Reach = number(Top->get("reach_pages")); Reach && *Reach >= 1)
-    P.ReachPages = static_cast<uint64_t>(*Reach);
-  if (const json::Array *Walks = Top->getArray("walk_cost")) {
-    double Near = INFINITY, Far = 0;
-    for (const json::Value &V : *Walks)
-      if (const json::Object *W = V.getAsObject())
-        if (number(W->get("page_bytes")) == double(P.BasePageBytes))
-          if (auto Cycles = number(W->get("cycles")); Cycles && *Cycles > 0) {
-            Near = std::min(Near, *Cycles);
-            Far = std::max(Far, *Cycles);
-            if (auto Pages = number(W->get("pages")); Pages && *Pages >= 1)
-              P.WalkCurve.emplace_back(*Pages, *Cycles);
-          }
-    if (Far > 0) {
-      P.WalkNearCycles = Near;
-      P.WalkFarCycles = Far;
-    }
-    llvm::sort(P.WalkCurve);
-    P.WalkCurve.erase(llvm::unique(P.WalkCurve, [](auto A, auto B) { return A.first == B.first; }),
-                      P.WalkCurve.end());
-  }
-  if (const json::Object *Prefetch = Top->getObject("prefetch")) {
-    P.PrefetchCrossesPage = Prefetch->getBoolean("crosses_page").value_or(true);
-    if (auto Stride = number(Prefetch->get("max_stride_bytes")); Stride && *Stride >= 0)
-      P.PrefetchMaxStrideBytes = static_cast<uint64_t>(*Stride);
-  }
+  P.Name = File->name;
+  P.BasePageBytes = File->base_page_bytes;
+  P.ReachPages = File->reach();
+  const format::TlbLevel &Best = *File->last_level(), *LastSuper = nullptr;
+  if (const uint64_t Reach = superpageReach(*File, P.SuperpageBytes, LastSuper))
+    P.SuperpageReach = Reach;
+  P.SharedReach = &Best == LastSuper && Best.shared;
+  const double Entries = *Best.entries.value, Ways = Best.ways.value.value_or(0);
+  const auto Sets = static_cast<uint64_t>(Ways >= 1 ? Entries / Ways : 1);
+  if (Ways >= 1 && Best.index == "modulo")
+    P.Sets = Sets;
+  P.PaperThresholdPages = Sets + 1;
+  takeWalks(*File, P);
+  P.PrefetchCrossesPage = File->prefetch_crosses_page.value_or(true);
+  if (const auto Stride = File->prefetch_max_stride_bytes.value)
+    P.PrefetchMaxStrideBytes = static_cast<uint64_t>(*Stride);
   return P;
 }
 

@@ -218,6 +218,16 @@ std::vector<benefit::PageSize> parse_pages(const std::string &text,
   return sizes;
 }
 
+// Reuse is counted in pages of 4 KiB; the entries of a TLB for others would be held against the wrong number of them.
+void need_base_pages_of_traces(const format::MachineProfile &machine) {
+  if (machine.base_page_bytes == benefit::kBasePageBytes)
+    return;
+  throw Failure{"cannot analyze", "--machine " + machine.name,
+                fmt::format("its base pages have {}, those of traces 4 KiB",
+                            readable_bytes(machine.base_page_bytes)),
+                "smalloc machine list", kUsage};
+}
+
 // A wrapper that everything is allocated through is one site, and a row of it may be several arrays.
 void point_to_contexts(const Profile &profile) {
   for (const RankedMapping &m : profile.mappings)
@@ -241,6 +251,7 @@ int run_analyze(Options &options) {
   options.profile.rule = options.significance == "paper" ? benefit::SignificanceRule::kPaper
                                                          : benefit::SignificanceRule::kShare;
   const format::MachineProfile machine = load_profile(options.machine);
+  need_base_pages_of_traces(machine);
   const AnalyzeWords words = {options.directives, options.significance, !options.budget.empty()};
   for (const FailIf &threshold : thresholds)
     check_key(threshold, analyze_document(words, options.profile, {}, machine));

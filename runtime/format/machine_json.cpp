@@ -87,8 +87,8 @@ public:
     return static_cast<uint64_t>(number);
   }
 
-  uint64_t page_size() const {
-    const uint64_t bytes = integer(1024, std::exp2(40));
+  uint64_t page_size(double low = 1024, double high = std::exp2(40)) const {
+    const uint64_t bytes = integer(low, high);
     if (bytes & (bytes - 1))
       reject(fmt::format("key '{}' is {}, not a power of two", path_, bytes));
     return bytes;
@@ -138,9 +138,10 @@ private:
   std::string path_;
 };
 
-TlbLevel parse_level(const Node &node) {
+TlbLevel parse_level(const Node &node, unsigned place) {
   TlbLevel level;
-  level.level = static_cast<unsigned>(node.key("level").integer(1, 4));
+  const Node number = node.key("level");
+  level.level = number.present() ? static_cast<unsigned>(number.integer(1, 4)) : place;
   for (const Node &size : node.key("page_bytes").elements())
     level.page_bytes.push_back(size.page_size());
   if (level.page_bytes.empty())
@@ -152,6 +153,8 @@ TlbLevel parse_level(const Node &node) {
     reject(fmt::format("key '{}.ways' is not a whole number", node.path()));
   if (level.ways.value && *level.ways.value > *level.entries.value)
     reject(fmt::format("key '{}.ways' is more than its entries", node.path()));
+  if (const Node index = node.key("index"); index.present())
+    level.index = index.text();
   const Node shared = node.key("shared");
   level.shared = shared.present() && shared.boolean();
   return level;
@@ -176,6 +179,14 @@ std::vector<PerPage> parse_per_page(const Node &list) {
   for (const Node &node : list.elements())
     result.push_back({node.key("page_bytes").page_size(), node.key("value").number(kMaxAny)});
   return result;
+}
+
+// "line 2, column 7" of a byte counted from 1.
+std::string place_of(std::string_view text, size_t byte) {
+  const std::string_view before = text.substr(0, byte ? byte - 1 : 0);
+  const size_t line = 1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
+  const size_t start = before.rfind('\n') == before.npos ? 0 : before.rfind('\n') + 1;
+  return fmt::format("line {}, column {}", line, before.size() - start + 1);
 }
 
 template <typename T> Json optional_json(const std::optional<T> &value) {
@@ -214,13 +225,25 @@ Json per_page_json(const std::vector<PerPage> &list) {
   return result;
 }
 
+Json level_json(const TlbLevel &level) {
+  Json result{{"level", level.level},
+              {"kind", "data"},
+              {"page_bytes", level.page_bytes},
+              {"entries", number_json(level.entries)},
+              {"ways", number_json(level.ways)},
+              {"shared", level.shared}};
+  if (!level.index.empty())
+    result["index"] = level.index;
+  return result;
+}
+
 Number preset_number(double value) { return {value, std::nullopt, std::nullopt, "preset"}; }
 
 void add_preset_level(std::vector<TlbLevel> &tlb, unsigned number, uint64_t base_page_bytes,
                       const struct smalloc_tlb_level &level) {
   const auto add = [&](uint64_t page_bytes, uint32_t entries, uint32_t ways) {
     if (entries)
-      tlb.push_back({number, {page_bytes}, preset_number(entries), preset_number(ways), false});
+      tlb.push_back({number, {page_bytes}, preset_number(entries), preset_number(ways), false, ""});
   };
   add(base_page_bytes, level.entries_4k, level.ways_4k);
   add(2u << 20, level.entries_2m, level.ways_2m);
@@ -255,7 +278,8 @@ MachineProfile parse_machine(std::string_view text) {
       return !too_deep;
     });
   } catch (const Json::parse_error &error) {
-    reject(fmt::format("it is not JSON (byte {})", error.byte));
+    if (!too_deep)
+      reject("it is not JSON: " + place_of(text, error.byte));
   } catch (const Json::out_of_range &) { // 1e999
     reject("it has a number that is too large");
   }
@@ -271,6 +295,8 @@ MachineProfile parse_machine(std::string_view text) {
   p.name = root.key("name").text();
   if (p.name.empty() || p.name.size() > 64)
     reject("key 'name' must have 1 to 64 characters");
+  if (std::any_of(p.name.begin(), p.name.end(), [](unsigned char c) { return c < 0x20; }))
+    reject("key 'name' has control characters"); // it stands in a line of each remark
   const Node cpu = root.key("cpu");
   if (const Node n = cpu.key("vendor"); n.present())
     p.vendor = n.text();
@@ -285,19 +311,21 @@ MachineProfile parse_machine(std::string_view text) {
   if (const Node n = root.key("frequency_hz"); n.present())
     p.frequency_hz = n.real(1, kMaxAny);
   if (const Node n = root.key("base_page_bytes"); n.present())
-    p.base_page_bytes = n.page_size();
+    p.base_page_bytes = n.page_size(4096, 1 << 20); // smaller than the 2 MiB it is compared with
   p.backing_page_bytes = root.key("backing_page_bytes").number(kMaxAny);
   root.key("tlb").need();
   for (const Node &node : root.key("tlb").elements()) {
     // Other kinds (instruction TLBs, page-walk caches) may be listed; nothing decides by them.
     if (const Node kind = node.key("kind"); kind.present() && kind.text() != "data")
       continue;
-    p.tlb.push_back(parse_level(node));
+    p.tlb.push_back(parse_level(node, static_cast<unsigned>(p.tlb.size() + 1)));
   }
   if (!p.last_level())
     reject(fmt::format("key 'tlb' has no data level with entries for pages of {} bytes",
                        p.base_page_bytes));
   p.reach_pages = root.key("reach_pages").number(kMaxEntries);
+  if (p.reach_pages.value && *p.reach_pages.value < 1)
+    reject("key 'reach_pages' is less than a page; leave it out where it was not measured");
   p.l2_hit_cycles = root.key("l2_hit_cycles").number(kMaxCycles);
   p.walk_cost = parse_walks(root.key("walk_cost"));
   p.overlapped_walk_cost = parse_walks(root.key("overlapped_walk_cost"));
@@ -311,6 +339,15 @@ MachineProfile parse_machine(std::string_view text) {
   for (const Node &node : root.key("disagreements").elements())
     p.disagreements.push_back(node.need().is_string() ? node.text() : node.need().dump());
   return p;
+}
+
+std::optional<MachineProfile> read_machine(std::string_view text, std::string &why) noexcept {
+  try {
+    return parse_machine(text);
+  } catch (const std::exception &error) {
+    why = error.what();
+    return std::nullopt;
+  }
 }
 
 MachineProfile profile_of_preset(const struct smalloc_machine &preset) {
@@ -341,12 +378,7 @@ MachineProfile profile_of_preset(const struct smalloc_machine &preset) {
 Json machine_document(const MachineProfile &p) {
   Json tlb = Json::array();
   for (const TlbLevel &level : p.tlb)
-    tlb.push_back(Json{{"level", level.level},
-                       {"kind", "data"},
-                       {"page_bytes", level.page_bytes},
-                       {"entries", number_json(level.entries)},
-                       {"ways", number_json(level.ways)},
-                       {"shared", level.shared}});
+    tlb.push_back(level_json(level));
   return Json{
       {"schema", kSchema},
       {"name", p.name},

@@ -2,6 +2,7 @@
 //
 // machine_json.h decides the file form of a machine profile, smalloc.machine/1
 // (docs/machine-profile.md): what a file must have, what may be missing, and which values are sane.
+// The plugin reads profiles by it too, so that both take and refuse the same files.
 // A number N is {value,low,high,source}; a plain number is read as a value without bounds. Unknown
 // keys are ignored, so that newer files can be read.
 #pragma once
@@ -30,6 +31,7 @@ struct TlbLevel {
   std::vector<uint64_t> page_bytes; // that share or use these entries
   Number entries, ways;             // ways: 0 means fully associative, none unknown
   bool shared = false;              // one array serves every size in page_bytes
+  std::string index;                // how a page finds its set: "modulo" or unknown
 };
 
 struct WalkCost {
@@ -77,6 +79,9 @@ public:
 
 // Throws MachineFormatError.
 MachineProfile parse_machine(std::string_view text);
+
+// The same for callers without exceptions: none, and the reason in `why`.
+std::optional<MachineProfile> read_machine(std::string_view text, std::string &why) noexcept;
 
 MachineProfile profile_of_preset(const struct smalloc_machine &preset);
 

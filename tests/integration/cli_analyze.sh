@@ -85,6 +85,7 @@ expect_match err '^smalloc: warning: bad directive \(a.directives:[0-9]+\)'
 expect_error 1 'cannot read the directives \(gather.c\): it does not begin with' "$SMALLOC" directives show gather.c
 expect_error 1 'cannot read the trace \(gather.c\): it has no smalloc.trace/1 header' "$SMALLOC" analyze gather.c
 expect_error 2 '--budget much' "$SMALLOC" analyze t.trace --budget much
+expect_error 2 "analyze .*machine apple-m1.: its base pages have 16 KiB, those of traces 4 KiB" "$SMALLOC" analyze t.trace --machine apple-m1
 expect_error 1 'cannot use machine profile \(nosuch\)' "$SMALLOC" analyze t.trace --machine nosuch
 expect_error 2 '' "$SMALLOC" analyze
 # Times that are none.

@@ -137,7 +137,38 @@ TEST(MachineJson, WalksHaveTwoCurves) {
   }
 }
 
+TEST(MachineJson, ReadsWithoutExceptions) {
+  std::string why;
+  EXPECT_EQ(read_machine(kMinimal, why)->reach(), 2048u);
+  EXPECT_EQ(why, "");
+  EXPECT_FALSE(read_machine("{\n \"schema\": }", why));
+  EXPECT_EQ(why, "it is not JSON: line 2, column 12");
+  EXPECT_FALSE(read_machine(std::string(100000, '['), why));
+  EXPECT_EQ(why, "it is nested too deeply");
+}
+
+TEST(MachineJson, KeepsHowPagesFindTheirSets) {
+  MachineProfile profile = parse_machine(kMinimal);
+  EXPECT_EQ(profile.tlb[0].index, "");
+  profile.tlb[0].index = "modulo";
+  EXPECT_EQ(parse_machine(machine_document(profile).dump()).tlb[0].index, "modulo");
+}
+
+TEST(MachineJson, CountsLevelsWithoutANumber) {
+  const MachineProfile profile = parse_machine(
+      R"({"schema": "smalloc.machine/1", "name": "mine", "tlb": [{"page_bytes": [4096], "entries": 64},
+      {"kind": "instruction", "page_bytes": [4096], "entries": 9}, {"page_bytes": [4096], "entries": 300}]})");
+  ASSERT_EQ(profile.tlb.size(), 2u);
+  EXPECT_EQ(profile.tlb[1].level, 2u);
+  EXPECT_EQ(profile.reach(), 300u);
+}
+
 TEST(MachineJson, NamesTheKeyThatIsWrong) {
+  EXPECT_EQ(error_of(kMinimal, "\"mine\"", "\"a\\nb\""), "key 'name' has control characters");
+  EXPECT_EQ(error_of(kMinimal, "\"tlb\"", "\"reach_pages\": 0, \"tlb\""),
+            "key 'reach_pages' is less than a page; leave it out where it was not measured");
+  EXPECT_EQ(error_of(kMinimal, "\"tlb\"", "\"base_page_bytes\": 2097152, \"tlb\""),
+            "key 'base_page_bytes' is 2097152, outside 4096 to 1048576");
   EXPECT_EQ(error_of(kMinimal, "\"entries\": 2048, ", ""), "key 'tlb[0].entries' is missing");
   EXPECT_EQ(error_of(kMinimal, "{\"value\": 8}", "{}"), "accepted"); // ways may be unknown
   EXPECT_EQ(error_of(kMinimal, "{\"value\": 8}", "1.5"), "key 'tlb[0].ways' is not a whole number");

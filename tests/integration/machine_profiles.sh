@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The plugin and the command take and refuse the same machine profiles, for the same reason, and understand them alike.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+cat >gather.c <<'C'
+void *malloc(unsigned long);
+void free(void *);
+double f(const int *x, long n) {
+  double *a = malloc(n * sizeof(double)), s = 0;
+  for (long i = 0; i < n; i++)
+    s += a[x[i]] += i;
+  free(a);
+  return s;
+}
+C
+compile() { "$CLANG" -O2 -c -o gather.o -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine="$1" -Rpass-analysis=smalloc -Rpass=smalloc gather.c; }
+
+# NAME TEXT; base pages of level 2 are 300, so every file that is taken has that reach.
+l2='{"level": 2, "page_bytes": [4096], "entries": 300, "ways": 4}'
+head='"schema": "smalloc.machine/1", "name": "mine"'
+profile() { printf '%s' "$2" >"$1.json"; }
+profile taken-plain "{$head, \"tlb\": [$l2]}"
+profile taken-mark $'\xef\xbb\xbf'"{$head, \"tlb\": [$l2]}"
+profile taken-instructions "{$head, \"tlb\": [$l2, {\"level\": 3, \"kind\": \"instruction\", \"page_bytes\": [4096], \"entries\": 64}]}"
+profile taken-order "{$head, \"tlb\": [{\"page_bytes\": [4096], \"entries\": 64}, {\"page_bytes\": [4096], \"entries\": 300}]}"
+profile taken-unknown-source "{$head, \"tlb\": [{\"level\": 2, \"page_bytes\": [4096], \"entries\": {\"value\": 300, \"source\": \"unknown\"}}]}"
+profile taken-modulo "{$head, \"tlb\": [{\"level\": 2, \"page_bytes\": [4096], \"entries\": 300, \"ways\": 4, \"index\": \"modulo\"}]}"
+profile refused-fraction "{$head, \"tlb\": [{\"level\": 2, \"page_bytes\": [4096], \"entries\": 72.7}]}"
+profile refused-level "{$head, \"tlb\": [{\"level\": 99, \"page_bytes\": [4096], \"entries\": 300}]}"
+profile refused-name "{\"schema\": \"smalloc.machine/1\", \"name\": \"$(printf 'x%.0s' $(seq 65))\", \"tlb\": [$l2]}"
+profile refused-lines "{\"schema\": \"smalloc.machine/1\", \"name\": \"a\\nb\", \"tlb\": [$l2]}"
+profile refused-hit "{$head, \"tlb\": [$l2], \"l2_hit_cycles\": -1}"
+profile refused-walk "{$head, \"tlb\": [$l2], \"walk_cost\": [{\"page_bytes\": 4096, \"pages\": 9, \"cycles\": -3}]}"
+profile refused-points "{$head, \"tlb\": [$l2], \"walk_cost\": [$(printf '{"page_bytes": 4096, "pages": %d, "cycles": 30},' $(seq 257) | sed 's/,$//')]}"
+profile refused-frequency "{$head, \"tlb\": [$l2], \"frequency_hz\": 0}"
+profile refused-overlapped "{$head, \"tlb\": [$l2], \"overlapped_walk_cost\": \"none\"}"
+profile refused-base "{$head, \"base_page_bytes\": 2097152, \"tlb\": [{\"page_bytes\": [2097152], \"entries\": 300}]}"
+profile refused-reach "{$head, \"tlb\": [$l2], \"reach_pages\": 0}"
+profile refused-end "{$head,"$'\n'"  \"tlb\": ["
+
+for file in taken-*.json; do
+  expect_status 0 "$SMALLOC" machine show "$file"
+  expect_match out '^mine: reach 300 pages'
+  expect_status 0 compile "$file"
+  expect_match err 'reach 300 pages of mine'
+  # What the command writes of a profile is the same profile to both.
+  "$SMALLOC" machine show "$file" --json >again.json
+  mv err first
+  expect_status 0 compile again.json
+  cmp first err || fail "$file: the plugin decides otherwise by the file that the command wrote of it"
+done
+for file in refused-*.json; do
+  expect_error 1 "cannot use machine profile" "$SMALLOC" machine show "$file"
+  reason=$(sed -n 's/^smalloc: error: \(cannot use machine profile .*\)/\1/p' err)
+  expect_status 1 compile "$file"
+  grep -qF "error: smalloc: $reason" err || {
+    cat err >&2
+    fail "$file: the command says '$reason', the plugin something else"
+  }
+done
+expect_error 1 "refused-end.json\): it is not JSON: line 2, column 11" "$SMALLOC" machine show refused-end.json
