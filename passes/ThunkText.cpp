@@ -151,7 +151,8 @@ Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const Fa
     A.line("movq $-1,%r8");
     A.line("cmovnoq %rax,%r8");
   }
-  const bool Counts = Shape.MayBeDirect || Zeroed;
+  const bool Resizes = Family == AllocFamily::Realloc;
+  const bool Counts = Shape.MayBeDirect || Zeroed || Resizes;
   if (Counts) {
     A.line("testl $" + Twine(SMALLOC_CELL_LEFT) + "," + Flags);
     A.line("jne 2f");
@@ -171,8 +172,17 @@ Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const Fa
     const StringRef After = Zeroed ? "%rax" : "%r9";
     const std::string Counted =
         formatv("{0}({1})", offsetof(smalloc_cell, requested_bytes), CellKept);
-    A.line("2: movq " + Counted + ",%r10");
-    A.line("leaq (%r10," + Bytes + ")," + After);
+    const std::string Sum = Resizes ? formatv("{0}(%r10)", SMALLOC_CELL_RESIZE_BYTES).str()
+                                    : ("(%r10," + Bytes + ")").str();
+    A.line("2:");
+    if (Resizes) { // that of an object, to a size that is not large, counts as so much
+      A.line("testq %rdi,%rdi");
+      A.line("je 1b");
+      A.line("cmpq $" + Twine((uint64_t(1) << SMALLOC_CELL_LOOK_SHIFT) - 1) + "," + Bytes);
+      A.line("ja 1b");
+    }
+    A.line("movq " + Counted + ",%r10");
+    A.line("leaq " + Sum + "," + After);
     A.line("xorq " + After + ",%r10");
     A.line("cmpq $" + Twine((uint64_t(1) << SMALLOC_CELL_LOOK_SHIFT) - 1) + ",%r10");
     A.line("ja 1b");

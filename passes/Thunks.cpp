@@ -160,9 +160,10 @@ Function *askOf(Module &M, AllocFamily Family, StringRef Entry, Function *Origin
 }
 
 /// A site whose small objects stay with the program's malloc: counts \p Bytes in its \p Cell and goes to \p Plain, unless it is
-/// time to look at the site again. Everything else goes on in \p Judge, where \p B is afterwards.
-void countWhereLeft(IRBuilder<> &B, Value *Word, Value *Cell, Value *Bytes, BasicBlock *Judge,
-                    BasicBlock *Plain) {
+/// time to look at the site again. Everything else goes on in \p Judge, where \p B is afterwards. \p Resized: the object that
+/// is to have so many bytes; it counts as one that is resized, unless it is new or large.
+void countWhereLeft(IRBuilder<> &B, Value *Word, Value *Cell, Value *Bytes, Value *Resized,
+                    BasicBlock *Judge, BasicBlock *Plain) {
   LLVMContext &C = B.getContext();
   Function *F = Judge->getParent();
   Type *I64 = B.getInt64Ty();
@@ -170,6 +171,15 @@ void countWhereLeft(IRBuilder<> &B, Value *Word, Value *Cell, Value *Bytes, Basi
   Value *Flag = B.CreateAnd(Word, uint64_t(SMALLOC_CELL_LEFT));
   B.CreateCondBr(B.CreateICmpNE(Flag, B.getInt64(0)), Left, Judge);
   B.SetInsertPoint(Left);
+  if (Resized) {
+    BasicBlock *Old = BasicBlock::Create(C, "old", F), *Few = BasicBlock::Create(C, "few", F);
+    B.CreateCondBr(B.CreateIsNull(Resized), Judge, Old);
+    B.SetInsertPoint(Old);
+    Value *Large = B.CreateICmpUGE(Bytes, B.getInt64(uint64_t(1) << SMALLOC_CELL_LOOK_SHIFT));
+    B.CreateCondBr(Large, Judge, Few);
+    B.SetInsertPoint(Few);
+    Bytes = B.getInt64(SMALLOC_CELL_RESIZE_BYTES);
+  }
   Value *At = B.CreateConstInBoundsGEP1_64(B.getInt8Ty(), Cell,
                                            offsetof(struct smalloc_cell, requested_bytes));
   LoadInst *Before = B.CreateAlignedLoad(I64, At, Align(8));
@@ -234,8 +244,10 @@ Function *sizedThunk(Module &M, AllocFamily Family, Function *Original) {
     Bytes = B.CreateSelect(B.CreateExtractValue(Pair, 1), B.getInt64(-1),
                            B.CreateExtractValue(Pair, 0));
   }
-  if (Shape.MayBeDirect || Family == AllocFamily::Calloc)
-    countWhereLeft(B, Word, All.back(), Bytes, Block("judge"), Plain);
+  const bool Resizes = Family == AllocFamily::Realloc;
+  if (Shape.MayBeDirect || Family == AllocFamily::Calloc || Resizes)
+    countWhereLeft(B, Word, All.back(), Bytes, Resizes ? Arguments[0] : nullptr, Block("judge"),
+                   Plain);
   // In pages, rounded up; what wraps around is refused by the program's own function. One instruction a statement: the
   // order of arguments is the host compiler's choice.
   Value *Upper = B.CreateLShr(Word, 32 - 12);

@@ -123,9 +123,29 @@ public:
   }
   /// Try to serve a request of a site. nullptr: the program's malloc.
   void *site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero);
-  /// An object of a site that the program's malloc serves grows there: to `bytes`, from `had`. Counts what is added; lists
-  /// that grow by realloc are most of some programs' memory.
-  void grows_outside(smalloc_cell *cell, size_t had, size_t bytes);
+  /// What the resize of an object to so many bytes adds to the clock that says when to look at one.
+  static uint64_t resize_ticks(size_t bytes) {
+    constexpr uint64_t kFew = SMALLOC_CELL_RESIZE_BYTES, kMany = 16 * kFew;
+    return bytes < SiteSizes::kSampleBytes ? kFew : kMany;
+  }
+  /// As stays_outside, of a resize. What the object grows by only its allocator knows, and asking at each resize costs half
+  /// as much as that; so one in 128 is asked about, of large ones one in 8.
+  static bool resize_stays_outside(smalloc_cell *cell, size_t bytes) {
+    const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+    if (!left_outside(word) || bytes >= kSuperpageBytes)
+      return false;
+    const uint64_t ticks = resize_ticks(bytes);
+    if (word & SMALLOC_CELL_SHARED)
+      return counts_apart(ticks * SiteSizes::kSharedSampleBytes / SiteSizes::kSampleBytes);
+    const uint64_t requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
+    if (SMALLOC_UNLIKELY(SiteSizes::is_sample(requested, requested + ticks)))
+      return false;
+    __atomic_store_n(&cell->requested_bytes, requested + ticks, __ATOMIC_RELAXED);
+    return true;
+  }
+  /// One of those: an object of a site that the program's malloc serves becomes `bytes` long there, and was `had`. Counts
+  /// what all of them have added; lists that grow by realloc are most of some programs' memory.
+  void resized_outside(smalloc_cell *cell, size_t had, size_t bytes);
   /// Would a request of this site and size be ours? Changes nothing.
   bool site_accepts(smalloc_cell *cell, size_t bytes);
 

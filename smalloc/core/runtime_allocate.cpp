@@ -418,21 +418,30 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
   return p;
 }
 
-void Runtime::grows_outside(smalloc_cell *cell, size_t had, size_t bytes) {
+void Runtime::resized_outside(smalloc_cell *cell, size_t had, size_t bytes) {
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
-  if (!left_outside(word) || bytes >= kSuperpageBytes || bytes <= had)
+  if (!left_outside(word) || bytes >= kSuperpageBytes)
     return;
-  const bool shared = word & SMALLOC_CELL_SHARED;
-  uint64_t requested, added = bytes - had;
-  if (!count_request(cell, word, added, requested))
+  const uint64_t stands_for = SiteSizes::kSampleBytes / resize_ticks(bytes);
+  const uint64_t grown = g_site_sizes.grown_by(cell, stands_for * (bytes - min_of(had, bytes)));
+  uint64_t before;
+  if (word & SMALLOC_CELL_SHARED) {
+    t_small.left_bytes %= SiteSizes::kSharedSampleBytes;
+    before = __atomic_fetch_add(&cell->requested_bytes, grown, __ATOMIC_RELAXED);
+  } else {
+    // The clock has brought the count to the next multiple of kSampleBytes.
+    const uint64_t clock =
+        __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED) + resize_ticks(bytes);
+    before = clock - min_of(clock, SiteSizes::kSampleBytes); // another thread may have been here
+    __atomic_store_n(&cell->requested_bytes, before + grown, __ATOMIC_RELAXED);
+  }
+  count_where_left(cell, word);
+  if (grown == 0)
     return;
-  const uint64_t after = requested + added;
-  if (SMALLOC_LIKELY(!shared && !SiteSizes::is_sample(requested, after)))
-    return;
-  may_go_on(cell, word, bytes, shared ? added : uint64_t{SiteSizes::kSampleBytes});
+  may_go_on(cell, word, bytes, grown);
   g_site_sizes.grew(cell);
   // Taking the object over would leave a hole there for each.
-  if (is_look(requested, after) && sizes_decide(word)) {
+  if (is_look(before, before + grown) && sizes_decide(word)) {
     counters().left_for_sizes.add();
     watch_program_heap();
   }

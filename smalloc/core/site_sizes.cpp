@@ -98,13 +98,18 @@ SiteSizes::Site *SiteSizes::sampled(const smalloc_cell *cell) {
   return const_cast<Site *>(static_cast<const SiteSizes *>(this)->sampled(cell));
 }
 
-bool SiteSizes::sample(const smalloc_cell *cell, size_t bytes, uint64_t apart, const void *thread) {
+SiteSizes::Site *SiteSizes::entered(const smalloc_cell *cell) {
   auto *s = const_cast<Site *>(find(cell));
-  if (!s)
-    return false;
   const smalloc_cell *none = nullptr;
-  if (s->cell.load(std::memory_order_relaxed) != cell &&
-      !s->cell.compare_exchange_strong(none, cell, std::memory_order_relaxed))
+  return s && (s->cell.load(std::memory_order_relaxed) == cell ||
+               s->cell.compare_exchange_strong(none, cell, std::memory_order_relaxed))
+             ? s
+             : nullptr;
+}
+
+bool SiteSizes::sample(const smalloc_cell *cell, size_t bytes, uint64_t apart, const void *thread) {
+  Site *s = entered(cell);
+  if (!s)
     return false;
   const void *nobody = nullptr;
   if (s->thread.load(std::memory_order_relaxed) != thread &&
@@ -247,6 +252,14 @@ uint64_t SiteSizes::no_place_until(const smalloc_cell *cell) const {
   return s ? s->no_place_until.load(std::memory_order_relaxed) : 0;
 }
 
+uint64_t SiteSizes::grown_by(const smalloc_cell *cell, uint64_t bytes) {
+  Site *s = entered(cell);
+  if (!s)
+    return 0;
+  const uint64_t all = s->growth.load(std::memory_order_relaxed) + bytes;
+  s->growth.store(all % kSampleBytes, std::memory_order_relaxed);
+  return all - all % kSampleBytes;
+}
 void SiteSizes::grew(const smalloc_cell *cell) {
   Site *s = sampled(cell);
   if (s)

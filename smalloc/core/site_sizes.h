@@ -102,6 +102,9 @@ public:
   /// take turns: glibc would have joined the holes of the one for the other. Neither pays any longer, for good.
   void asks_beside(const smalloc_cell *cell, const size_t *roomy, unsigned count,
                    uint64_t heap_bytes);
+  /// Objects of the site have grown by so much, by realloc. Returns what it is time to count, a multiple of kSampleBytes; 0
+  /// as well where there is no room for the site.
+  uint64_t grown_by(const smalloc_cell *cell, uint64_t bytes);
   /// The last sample was growth of an object by realloc.
   void grew(const smalloc_cell *cell);
   /// False: it costs memory; also as long as fewer than two are known, and when most of what was asked for is
@@ -124,12 +127,14 @@ private:
     std::atomic<uint32_t> seen{0};
     std::atomic<uint32_t> bytes[kSamples] = {};
     std::atomic<uint32_t> grown{0};   ///< of those seen
+    std::atomic<uint64_t> growth{0};  ///< bytes by realloc that are not counted yet
     std::atomic<uint64_t> objects{0}; ///< all that were asked for, as the samples say
   };
   size_t last_slot(const Site &site) const;
   const Site *find(const smalloc_cell *cell) const;    ///< where it is, or would be
   const Site *sampled(const smalloc_cell *cell) const; ///< nullptr: it has not been sampled
   Site *sampled(const smalloc_cell *cell);
+  Site *entered(const smalloc_cell *cell); ///< from now on it is; nullptr: no room
   static unsigned samples_of(const Site &site, size_t slot);
   static void note_most(Site &site);
   Site sites_[kSites];

@@ -3,6 +3,7 @@
 // entries.cpp decides how the plugin's rewritten calls (site.h) become requests to the runtime.
 // Each entry only tries: nullptr sends the caller to the program's own function, so none of them
 // may call that one.
+#include "smalloc/base/keep_errno.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/thread_cache.h"
@@ -74,27 +75,38 @@ SMALLOC_EXPORT int __smalloc_v1_posix_memalign(void **out, size_t alignment, siz
   return 0;
 }
 
+namespace {
+// Apart, so that a resize that is left alone saves no register first.
+__attribute__((noinline)) void *resize_ours(void *p, size_t bytes) {
+  smalloc::KeepErrno keep;
+  return g_runtime.resize(p, bytes);
+}
+__attribute__((noinline)) void *resize_foreign_asked(void *p, size_t bytes, smalloc_cell *cell) {
+  smalloc::KeepErrno keep;
+  const size_t had = smalloc::usable_foreign(p);
+  g_runtime.resized_outside(cell, had, bytes);
+  void *r = nullptr;
+  if (g_runtime.site_accepts(cell, bytes))
+    r = g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
+  if (r) {
+    memcpy(r, p, smalloc::min_of(had, bytes));
+    smalloc::release_foreign(p);
+  }
+  return r;
+}
+} // namespace
+
 SMALLOC_EXPORT void *__smalloc_v1_realloc(void *p, size_t bytes, smalloc_cell *cell) {
   if (!p)
-    return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
+    return smalloc::Runtime::stays_outside(cell, bytes)
+               ? nullptr
+               : g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
   if (bytes == 0)
     return nullptr; // the program's realloc is ours, too, and frees
-  int saved = errno;
-  void *r = nullptr;
-  if (g_range.contains(p)) {
-    r = g_runtime.resize(p, bytes);
-  } else {
-    const size_t had = smalloc::usable_foreign(p);
-    g_runtime.grows_outside(cell, had, bytes);
-    if (g_runtime.site_accepts(cell, bytes))
-      r = g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
-    if (r) {
-      memcpy(r, p, smalloc::min_of(had, bytes));
-      smalloc::release_foreign(p);
-    }
-  }
-  errno = saved;
-  return r;
+  if (g_range.contains(p))
+    return resize_ours(p, bytes);
+  return smalloc::Runtime::resize_stays_outside(cell, bytes) ? nullptr
+                                                             : resize_foreign_asked(p, bytes, cell);
 }
 
 SMALLOC_EXPORT void __smalloc_v1_mapped(void *p, size_t bytes, smalloc_cell *cell) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The fast paths stay short, counted in instructions a malloc/free pair of 48 bytes: a direct site's pair and heap:superpage's
 # beside plain jemalloc's, the pair of an undecided and of a switched-off site and of one whose sizes vary (also with calloc, and
-# once two threads have asked at it) beside the program's own malloc, and that of code that nobody rewrote, with and without the preloaded library. The golden file has the differences; a longer path fails, a shorter one asks for a new golden file.
+# once two threads have asked at it) and of one that grows lists by realloc beside the program's own malloc, and that of code that nobody rewrote, with and without the preloaded library. The golden file has the differences; a longer path fails, a shorter one asks for a new golden file.
 . "$(dirname "$0")/lib.sh"
 golden=$SMALLOC_SOURCE/tests/integration/fast_paths.golden
 command -v valgrind >/dev/null || skip "valgrind is missing"
@@ -37,6 +37,8 @@ static void *second_thread(void *unused) {
     free(take(sizeof(struct node) + i % 8 * 200));
   return unused;
 }
+/* Lists that grow by one element each time, and are walked. */
+struct list { long *items; size_t count, room; };
 int main(int argc, char **argv) {
   long pairs = atol(argv[1]), sum = 0;
   volatile size_t n = sizeof(struct node);
@@ -44,9 +46,28 @@ int main(int argc, char **argv) {
   int with_calloc = argc > 2 && strcmp(argv[2], "calloc") == 0;
   int varied = threads || with_calloc || (argc > 2 && strcmp(argv[2], "varied") == 0);
   int resized = argc > 2 && strcmp(argv[2], "resized") == 0;
+  int pushes = argc > 2 && strcmp(argv[2], "lists") == 0;
   volatile char *ballast = malloc(80 << 20); /* our heap starts in a process of 16 MiB */
   for (long i = 0; i < 80 << 20; i += 4096)
     ballast[i] = 1;
+  if (pushes) {
+    size_t lists = (size_t)atol(argv[3]);
+    struct list *l = calloc(lists, sizeof *l);
+    unsigned long x = 1;
+    for (long i = 0; i < pairs + 100000; i++) {
+      struct list *a = &l[((x = x * 6364136223846793005u + 1) >> 33) % lists];
+      if (a->count == a->room) {
+        a->room++;
+        a->items = (long *)grown((struct node *)a->items, a->room * sizeof(long));
+      }
+      a->items[a->count++] = i;
+    }
+    for (int r = 0; r < 3; r++)
+      for (size_t i = 0; i < lists; i++)
+        for (size_t k = 0; k < l[i].count; k++)
+          sum += l[i].items[k];
+    return sum == 0;
+  }
   if (argc > 2 && !varied && !resized) {
     for (long i = 0; i < pairs; i++)
       free(cold(n));
@@ -99,6 +120,7 @@ counted() {
   own_varied_pair=$(instructions A=1 plain varied)
   own_calloc_pair=$(instructions A=1 plain calloc)
   own_threads_pair=$(instructions A=1 plain threads)
+  own_lists=$(instructions A=1 plain lists 5000)
   jemalloc_resized=$(instructions LD_PRELOAD="$jemalloc" plain resized)
   echo "direct site over jemalloc: $((($(instructions A=1 ours) - jemalloc_pair) / 10))"
   echo "all on superpages over jemalloc: $((($(instructions "LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage" plain) - jemalloc_pair) / 10))"
@@ -107,6 +129,7 @@ counted() {
   echo "site of varied sizes over the program's malloc: $((($(instructions A=1 ours varied) - own_varied_pair) / 10))"
   echo "site of varied sizes by calloc over the program's malloc: $((($(instructions A=1 ours calloc) - own_calloc_pair) / 10))"
   echo "site of varied sizes of two threads over the program's malloc: $((($(instructions A=1 ours threads) - own_threads_pair) / 10))"
+  echo "site that grows lists by realloc over the program's malloc: $((($(instructions A=1 ours lists 5000) - own_lists) / 10))"
   echo "site switched off over the program's malloc: $((($(instructions SMALLOC_CONF=heap:off ours) - own_hot_pair) / 10))"
   echo "code not rewritten over the program's malloc: $((($(instructions A=1 linked cold) - own_pair) / 10))"
   echo "preloaded over the program's malloc: $((($(instructions "LD_PRELOAD=$PRELOAD" plain cold) - own_pair) / 10))"

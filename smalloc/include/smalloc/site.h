@@ -99,8 +99,10 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
 
 /* A bit of a cell's word, above the log2 of its page size, set by the runtime: the program's malloc serves the site's small
  * requests for now. A thunk that knows the bit counts them itself in requested_bytes and asks only when the count passes a
- * multiple of 64 KiB; others ask every time. */
+ * multiple of 64 KiB; others ask every time. A resize of an object to less than 64 KiB is counted as RESIZE_BYTES: what it
+ * really adds would have to be asked for, so the runtime corrects the count at one resize in 128. */
 #define SMALLOC_CELL_LEFT (1u << 23)
+#define SMALLOC_CELL_RESIZE_BYTES 512u
 /* Another, also the runtime's: the site has a hint of the NUMA node, so its small requests are never direct. */
 #define SMALLOC_CELL_PLACED (1u << 22)
 #define SMALLOC_CELL_LOOK_SHIFT 16

@@ -166,6 +166,20 @@ TEST_F(SiteSizesTest, TheHeapsFirstEndIsKeptUntilTheSiteIsLeft) {
   EXPECT_EQ(sizes.heap_then(&cell).end, 16384u);
   EXPECT_EQ(sizes.heap_then(&cell).requested, 100u);
 }
+TEST_F(SiteSizesTest, GrowthIsCountedWhenItIsASample) {
+  uint64_t counted = 0;
+  for (int i = 1; i <= 1000; i++) { // 128 resizes by 8 bytes
+    const uint64_t now = sizes.grown_by(&cell, 1024);
+    EXPECT_EQ(now, i % 64 ? 0 : SiteSizes::kSampleBytes);
+    counted += now;
+  }
+  EXPECT_EQ(counted, 15 * SiteSizes::kSampleBytes);
+  EXPECT_EQ(sizes.grown_by(&cell, 5 * SiteSizes::kSampleBytes), 5 * SiteSizes::kSampleBytes);
+  std::vector<smalloc_cell> others(SiteSizes::kSites);
+  for (smalloc_cell &other : others)
+    sizes.grown_by(&other, 1);
+  EXPECT_EQ(sizes.grown_by(&others.back(), SiteSizes::kSampleBytes), 0u); // no room
+}
 TEST_F(SiteSizesTest, WhoFillsHolesIsRemembered) {
   sizes.set_filling(&cell, true); // nobody has sampled it
   EXPECT_FALSE(sizes.is_filling(&cell));
