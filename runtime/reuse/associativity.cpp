@@ -10,30 +10,40 @@
 
 namespace smalloc::reuse {
 
-double misses_in_sets(const Histogram &distances, uint64_t entries, uint64_t ways) {
+namespace {
+constexpr double kNeverHits = 1e-9;
+}
+
+MissShare::MissShare(uint64_t entries, uint64_t ways)
+    : entries_(entries), mine_(static_cast<double>(ways) / static_cast<double>(entries)) {
   if (entries == 0 || (ways != 0 && entries % ways != 0))
     throw std::invalid_argument("entries must be a positive multiple of the ways");
+  if (ways != 0 && ways != entries) {
+    in_my_set_.resize(ways);
+    in_my_set_[0] = 1;
+  }
+}
+
+double MissShare::at(uint64_t distance) {
+  if (in_my_set_.empty())
+    return distance >= entries_ ? 1 : 0;
+  for (; distance_ < distance && hit_ > kNeverHits; distance_++) {
+    for (size_t k = in_my_set_.size() - 1; k > 0; k--)
+      in_my_set_[k] += mine_ * (in_my_set_[k - 1] - in_my_set_[k]);
+    in_my_set_[0] *= 1 - mine_;
+    hit_ = std::accumulate(in_my_set_.begin(), in_my_set_.end(), 0.0);
+  }
+  return hit_ > kNeverHits ? 1 - hit_ : 1;
+}
+
+double misses_in_sets(const Histogram &distances, uint64_t entries, uint64_t ways) {
+  MissShare share(entries, ways);
   if (ways == 0 || ways == entries)
     return distances.at_least(static_cast<double>(entries));
-  constexpr double kNeverHits = 1e-9;
-  const double mine = static_cast<double>(ways) / static_cast<double>(entries);
-  std::vector<double> in_my_set(ways); // probability of 0, 1, ... of the pages so far
-  in_my_set[0] = 1;
-  double hit = 1, misses = distances.cold();
-  uint64_t distance = 0;
-  for (size_t i = 0; i < distances.bins(); i++) {
-    const Histogram::Bin bin = distances.bin(i);
-    if (bin.weight == 0)
-      continue;
-    const uint64_t middle = bin.low + (bin.high - bin.low - 1) / 2;
-    for (; distance < middle && hit > kNeverHits; distance++) {
-      for (size_t k = in_my_set.size() - 1; k > 0; k--)
-        in_my_set[k] += mine * (in_my_set[k - 1] - in_my_set[k]);
-      in_my_set[0] *= 1 - mine;
-      hit = std::accumulate(in_my_set.begin(), in_my_set.end(), 0.0);
-    }
-    misses += bin.weight * (hit > kNeverHits ? 1 - hit : 1);
-  }
+  double misses = distances.cold();
+  for (size_t i = 0; i < distances.bins(); i++)
+    if (const Histogram::Bin bin = distances.bin(i); bin.weight != 0)
+      misses += bin.weight * share.at(bin.low + (bin.high - bin.low - 1) / 2);
   return misses;
 }
 

@@ -8,7 +8,24 @@
 
 #include "runtime/reuse/histogram.h"
 
+#include <vector>
+
 namespace smalloc::reuse {
+
+/// The share of accesses of one distance that miss in sets x ways entries; ways 0 means one set of `entries`.
+/// Throws std::invalid_argument when entries is 0 or not a multiple of ways.
+class MissShare {
+public:
+  MissShare(uint64_t entries, uint64_t ways);
+  /// Distances in ascending order. O(pages since the last one, times ways), until none can hit.
+  double at(uint64_t distance);
+
+private:
+  uint64_t entries_, distance_ = 0;
+  double mine_;                   // share of the pages that fall into a set
+  std::vector<double> in_my_set_; // probability of 0, 1, ... of the pages so far; empty: one set
+  double hit_ = 1;
+};
 
 /// Expected misses in sets x ways entries; ways 0 means one set of `entries`. First accesses miss.
 /// O(distances up to a few times the entries, times ways). Throws std::invalid_argument when entries is 0

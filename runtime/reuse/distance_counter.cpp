@@ -72,6 +72,16 @@ void DistanceCounter::compact() {
   now_ = to;
 }
 
+// The page is used now: `last` becomes the moment.
+void DistanceCounter::put(uint32_t &last, uint64_t page) {
+  last = now_;
+  bits_[now_ >> 6] |= uint64_t{1} << (now_ & 63);
+  page_[now_] = page;
+  open_++;
+  if ((++now_ & (kBlockBits - 1)) == 0)
+    close_block();
+}
+
 uint64_t DistanceCounter::distance_of(uint64_t page) {
   if (now_ == page_.size())
     compact();
@@ -83,13 +93,21 @@ uint64_t DistanceCounter::distance_of(uint64_t page) {
   } else {
     live_++;
   }
-  last = now_;
-  bits_[now_ >> 6] |= uint64_t{1} << (now_ & 63);
-  page_[now_] = page;
-  open_++;
-  if ((++now_ & (kBlockBits - 1)) == 0)
-    close_block();
+  put(last, page);
   return distance;
+}
+
+bool DistanceCounter::use(uint64_t page) {
+  if (now_ == page_.size())
+    compact();
+  uint32_t &last = index_.at(page);
+  const bool first = last == PageIndex::kAbsent;
+  if (first)
+    live_++;
+  else
+    take_away(last);
+  put(last, page);
+  return first;
 }
 
 void DistanceCounter::forget(uint64_t page) {

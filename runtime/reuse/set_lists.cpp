@@ -29,12 +29,8 @@ bool SetLists::touch(uint64_t page) {
 }
 
 void SetLists::access(std::span<const uint64_t> pages) {
-  for (const uint64_t page : pages) {
-    if (page == last_page_)
-      continue;
-    last_page_ = page;
-    misses_ += !touch(page);
-  }
+  for (const uint64_t page : pages)
+    hits(page);
 }
 
 } // namespace smalloc::reuse

@@ -21,6 +21,15 @@ public:
 
   /// Pages in the order of their use; none is UINT64_MAX.
   void access(std::span<const uint64_t> pages);
+  /// The same of one page; true: its set held it.
+  bool hits(uint64_t page) {
+    if (page == last_page_)
+      return true;
+    last_page_ = page;
+    const bool hit = touch(page);
+    misses_ += !hit;
+    return hit;
+  }
   double misses() const { return static_cast<double>(misses_); }
 
 private:

@@ -86,4 +86,17 @@ TEST(Associativity, RefusesImpossibleShapes) {
   EXPECT_THROW(misses_in_sets({}, 10, 4), std::invalid_argument);
 }
 
+TEST(MissShare, ByHand) {
+  // Two sets of one way: a page hits if all that came between fell into the other set.
+  MissShare sets(2, 1);
+  EXPECT_DOUBLE_EQ(sets.at(0), 0);
+  EXPECT_DOUBLE_EQ(sets.at(1), 0.5);
+  EXPECT_DOUBLE_EQ(sets.at(3), 0.875);
+  EXPECT_DOUBLE_EQ(sets.at(3), 0.875);
+  EXPECT_EQ(sets.at(1000), 1);
+  MissShare one(4, 0);
+  EXPECT_EQ(one.at(3), 0);
+  EXPECT_EQ(one.at(4), 1);
+}
+
 } // namespace

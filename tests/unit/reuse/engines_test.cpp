@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include <map>
 
 using namespace smalloc::reuse;
@@ -100,6 +102,19 @@ TEST(DistanceCounter, ForgottenPagesCountNoMore) {
   EXPECT_EQ(counter.distance_of(1), 2u); // 2 and 4
   EXPECT_EQ(counter.distance_of(3), DistanceCounter::kCold);
   EXPECT_EQ(counter.distinct_pages(), 4u);
+}
+
+TEST(DistanceCounter, UsesThatNobodyAsksAboutCountAllTheSame) {
+  DistanceCounter asked, now_and_then;
+  std::mt19937_64 random(4);
+  for (const uint64_t page : uniform(5000, 100000, 6)) {
+    const uint64_t distance = asked.distance_of(page);
+    if (random() % 3 == 0)
+      ASSERT_EQ(now_and_then.distance_of(page), distance);
+    else
+      ASSERT_EQ(now_and_then.use(page), distance == DistanceCounter::kCold);
+  }
+  EXPECT_EQ(now_and_then.distinct_pages(), asked.distinct_pages());
 }
 
 TEST(DistanceCounter, MemoryFollowsPagesNotAccesses) {

@@ -52,6 +52,16 @@ TEST(SetLists, BitsBelowTheSetTellPagesApart) {
   EXPECT_EQ(misses(stream, 2, 1, 0), 2);
 }
 
+TEST(SetLists, TellsHitsOneByOne) {
+  // 1 and 3 take turns in the only way of set 1; 2 has set 0 for itself.
+  SetLists lists(2, 1);
+  const std::pair<uint64_t, bool> uses[] = {{1, false}, {2, false}, {1, true}, {1, true},
+                                            {3, false}, {1, false}, {2, true}};
+  for (const auto &[page, hit] : uses)
+    EXPECT_EQ(lists.hits(page), hit) << page;
+  EXPECT_EQ(lists.misses(), 4);
+}
+
 TEST(SetLists, RefusesImpossibleShapes) {
   EXPECT_THROW(SetLists(0, 4), std::invalid_argument);
   EXPECT_THROW(SetLists(10, 4), std::invalid_argument);
