@@ -97,9 +97,16 @@ class Costs:
                    if t["page_bytes"] == size and t["value"]["value"]), 500 + 0.25 * size)
         return ns * self.hertz / 1e9
 
+    def walks(self, size, misses, distances, pages):
+        """A miss costs what makes random accesses to n pages, whose distances are anything below n, cost the curve at n: with a curve that
+        is straight over the logarithm, e times the distance does. A first touch has none: all pages."""
+        again = sum(count for _, count in distances)
+        return (sum(count * self.miss_cycles(size, math.e * distance) for distance, count in distances)
+                + (misses - again) * self.miss_cycles(size, max(pages, 1)))
+
     def cycles(self, lane):
-        return (lane["base_misses"] * self.miss_cycles(BASE_BYTES, max(lane["base_pages"], 1))
-                + lane["super_misses"] * self.miss_cycles(SUPERPAGE_BYTES, max(lane["super_pages"], 1))
+        return (self.walks(BASE_BYTES, lane["base_misses"], lane["base_distances"], lane["base_pages"])
+                + self.walks(SUPERPAGE_BYTES, lane["super_misses"], lane["super_distances"], lane["super_pages"])
                 + lane["base_pages"] * self.fault_cycles(BASE_BYTES) + lane["super_pages"] * self.fault_cycles(SUPERPAGE_BYTES))
 
 

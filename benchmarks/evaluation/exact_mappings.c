@@ -2,7 +2,8 @@
  * The truth that predicted rankings are held against (scripts/evaluate.py): every load and store that the compiler left, told
  * by -fsanitize-coverage=trace-loads,trace-stores as it happens, through one set-associative LRU TLB for each base mapping: all
  * on base pages, one site on superpages in a heap of its own, everything on superpages. Independent of the plugin, of
- * sampling, and of the analysis: no reuse distances, no correction for sets. One thread.
+ * sampling, and of the analysis: no correction for sets. Each miss is told with its reuse distance, the pages of the TLB's array that were
+ * used since its own was, since what a walk costs depends on that: counted exactly, by the order of their last uses. One thread.
  *
  * SITES: where allocations come from: return addresses of the call and of the function around it (a wrapper has many
  * callers) in hex, relative to the executable, as 1a2b:3c4d (0:0: static data), with + between those of one site
@@ -203,46 +204,101 @@ void *_Znwm(size_t n) {
 }
 void *_Znam(size_t n) __attribute__((alias("_Znwm")));
 
-/* One TLB array: sets of pages, the latest first. */
+/* A page that was touched, in the order of its array. */
+struct touched {
+  uint64_t page;
+  uint32_t moment;
+};
+/* The moments of an array; at most of them nobody was used last. */
+enum { kBlock = 1024, kLeastMoments = 1 << 16, kMostMoments = 1 << 28, kMostDistances = 1 << 26 };
+struct order {
+  uint32_t *who;    /* by moment: which page was used last then, numbered from 1 */
+  uint32_t *in_use; /* by block of moments: of how many pages it holds the last use */
+  uint32_t now, end, live;
+  uint64_t *distances; /* misses by distance */
+  uint32_t farthest;
+};
+/* One TLB array: sets of pages, the latest first, by their numbers. */
 struct array {
-  uint64_t *ways_of;
+  uint32_t *ways_of;
   uint32_t sets, ways;
+  struct order order;
 };
 struct lane {
   struct array base, superpage;
   uint32_t site; /* on superpages; 0: none, UINT32_MAX: all */
   uint64_t last, base_misses, super_misses, base_pages, super_pages;
-  uint64_t *seen; /* hash table of pages that were touched */
+  struct touched *touched; /* from 1 on */
+  uint32_t *seen;          /* hash table of their numbers */
   uint64_t seen_slots, seen_count;
 };
 static struct lane lanes[kMostLanes];
 static unsigned lane_count;
 static int shared;
 
-static void remember(struct lane *l, uint64_t page) {
+/* The number of a page; a new one has moment 0. */
+static uint32_t number_of(struct lane *l, uint64_t page) {
   if (2 * l->seen_count >= l->seen_slots) {
-    uint64_t *old = l->seen, slots = l->seen_slots;
+    uint32_t *old = l->seen;
+    const uint64_t slots = l->seen_slots;
     l->seen_slots = slots ? 2 * slots : 1 << 16;
-    l->seen = pages(l->seen_slots * sizeof(uint64_t));
-    l->seen_count = 0;
-    for (uint64_t i = 0; i < slots; i++)
-      if (old[i]) {
-        uint64_t at = hash(old[i]) % l->seen_slots;
-        while (l->seen[at])
-          at = (at + 1) % l->seen_slots;
-        l->seen[at] = old[i];
-        l->seen_count++;
-      }
+    l->seen = pages(l->seen_slots * sizeof *l->seen);
+    for (uint32_t i = 1; i <= l->seen_count; i++) {
+      uint64_t at = hash(l->touched[i].page) % l->seen_slots;
+      while (l->seen[at])
+        at = (at + 1) % l->seen_slots;
+      l->seen[at] = i;
+    }
     if (old)
-      munmap(old, slots * sizeof(uint64_t));
+      munmap(old, slots * sizeof *old);
   }
   uint64_t at = hash(page) % l->seen_slots;
   for (; l->seen[at]; at = (at + 1) % l->seen_slots)
-    if (l->seen[at] == page)
-      return;
-  l->seen[at] = page;
-  l->seen_count++;
+    if (l->touched[l->seen[at]].page == page)
+      return l->seen[at];
+  l->seen[at] = (uint32_t)++l->seen_count;
+  l->touched[l->seen_count].page = page;
   *(page & 1 ? &l->super_pages : &l->base_pages) += 1;
+  return l->seen[at];
+}
+
+/* Pages used since that moment. */
+static uint32_t used_since(const struct order *o, uint32_t moment) {
+  uint32_t count = 0;
+  const uint32_t block = moment / kBlock;
+  for (uint32_t m = moment + 1; m < (block + 1) * kBlock && m < o->now; m++)
+    count += o->who[m] != 0;
+  for (uint32_t b = block + 1; b * kBlock < o->now; b++)
+    count += o->in_use[b];
+  return count;
+}
+
+static void use_now(struct order *o, struct touched *all, uint32_t number) {
+  if (all[number].moment) {
+    o->who[all[number].moment] = 0;
+    o->in_use[all[number].moment / kBlock]--;
+  } else {
+    o->live++;
+  }
+  if (o->now == o->end) { /* closes the gaps */
+    uint32_t to = 1;
+    for (uint32_t from = 1; from < o->end; from++)
+      if (o->who[from]) {
+        all[o->who[from]].moment = to;
+        o->who[to++] = o->who[from];
+      }
+    memset(o->who + to, 0, (o->end - to) * sizeof *o->who);
+    for (uint32_t b = 0; b * kBlock < o->end; b++)
+      o->in_use[b] = (b + 1) * kBlock <= to ? kBlock : b * kBlock < to ? to - b * kBlock : 0;
+    o->in_use[0]--; /* moment 0 is nobody's */
+    o->now = to;
+    o->end = 4 * (uint64_t)o->live < kLeastMoments ? kLeastMoments : 4 * o->live;
+    if (o->end > kMostMoments)
+      abort();
+  }
+  all[number].moment = o->now;
+  o->in_use[o->now / kBlock]++;
+  o->who[o->now++] = number;
 }
 
 /* page: its number doubled, plus 1 for a superpage; never 0. */
@@ -251,17 +307,28 @@ static void look_up(struct lane *l, uint64_t page) {
     return;
   l->last = page;
   struct array *a = page & 1 && !shared ? &l->superpage : &l->base;
-  uint64_t *set = a->ways_of + (page >> 1) % a->sets * a->ways;
+  uint32_t *set = a->ways_of + (page >> 1) % a->sets * a->ways, number;
   uint32_t w = 0;
-  while (w < a->ways && set[w] != page)
+  while (w < a->ways && set[w] && l->touched[set[w]].page != page)
     w++;
-  if (w == a->ways) {
+  if (w < a->ways && set[w]) {
+    number = set[w];
+  } else {
     *(page & 1 ? &l->super_misses : &l->base_misses) += 1;
-    remember(l, page);
-    w--;
+    number = number_of(l, page);
+    if (l->touched[number].moment) {
+      const uint32_t distance = used_since(&a->order, l->touched[number].moment);
+      if (distance >= kMostDistances)
+        abort();
+      a->order.distances[2 * distance + (page & 1)]++;
+      if (distance > a->order.farthest)
+        a->order.farthest = distance;
+    }
+    w -= w == a->ways;
   }
   memmove(set + 1, set, w * sizeof *set);
-  set[0] = page;
+  set[0] = number;
+  use_now(&a->order, l->touched, number);
 }
 
 static uint64_t accesses;
@@ -305,7 +372,31 @@ static void make(struct array *a, uint32_t entries, uint32_t ways) {
   a->sets = entries / a->ways;
   if (a->ways > kMostWays)
     abort();
-  a->ways_of = pages(((size_t)entries + 1) * sizeof(uint64_t));
+  a->ways_of = pages(((size_t)entries + 1) * sizeof *a->ways_of);
+  a->order.who = pages((size_t)kMostMoments * sizeof *a->order.who);
+  a->order.in_use = pages((size_t)kMostMoments / kBlock * sizeof *a->order.in_use);
+  a->order.distances = pages((size_t)kMostDistances * 2 * sizeof *a->order.distances);
+  a->order.now = 1;
+  a->order.end = kLeastMoments;
+}
+
+/* Misses of one page size by distance: [distance, misses], those within a 64th of each other together. */
+static void report_distances(const char *name, const struct lane *l, unsigned size) {
+  const char *comma = "";
+  fprintf(stderr, ", \"%s\": [", name);
+  for (const struct array *a = &l->base; a <= &l->superpage; a++)
+    for (uint64_t low = 0, high; low <= a->order.farthest; low = high) {
+      uint64_t count = 0;
+      high = low + 1 + low / 64;
+      for (uint64_t d = low; d < high && d <= a->order.farthest; d++)
+        count += a->order.distances[2 * d + size];
+      if (count)
+        fprintf(stderr, "%s[%lu, %lu]", comma, (unsigned long)((low + high) / 2),
+                (unsigned long)count);
+      if (count)
+        comma = ", ";
+    }
+  fprintf(stderr, "]");
 }
 
 static void report(void) {
@@ -317,13 +408,17 @@ static void report(void) {
             (unsigned long)sites[callers[i].site].accesses,
             (unsigned long)sites[callers[i].site].peak);
   fprintf(stderr, "], \"lanes\": [");
-  for (unsigned i = 0; i < lane_count; i++)
+  for (unsigned i = 0; i < lane_count; i++) {
+    const struct lane *l = &lanes[i];
     fprintf(stderr,
             "%s{\"base_misses\": %lu, \"super_misses\": %lu, \"base_pages\": %lu, \"super_pages\": "
-            "%lu}",
-            i ? ", " : "", (unsigned long)lanes[i].base_misses,
-            (unsigned long)lanes[i].super_misses, (unsigned long)lanes[i].base_pages,
-            (unsigned long)lanes[i].super_pages);
+            "%lu",
+            i ? ", " : "", (unsigned long)l->base_misses, (unsigned long)l->super_misses,
+            (unsigned long)l->base_pages, (unsigned long)l->super_pages);
+    report_distances("base_distances", l, 0);
+    report_distances("super_distances", l, 1);
+    fprintf(stderr, "}");
+  }
   fprintf(stderr, "]}\n");
 }
 
@@ -358,6 +453,7 @@ __attribute__((constructor)) static void start(void) {
     for (unsigned i = 0; i < lane_count; i++) {
       make(&lanes[i].base, entries, ways);
       make(&lanes[i].superpage, super_entries, super_ways);
+      lanes[i].touched = pages((size_t)kMostDistances * sizeof *lanes[i].touched);
     }
   }
   atexit(report);

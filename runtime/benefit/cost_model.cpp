@@ -13,6 +13,7 @@ namespace smalloc::benefit {
 namespace {
 
 constexpr double kUnknownHz = 3e9;
+constexpr double kUnknownWalkCycles = 30;
 constexpr double kClearNsPerByte = 0.25, kFaultNs = 500;
 
 bool lists(const format::TlbLevel &level, uint64_t page_bytes) {
@@ -53,30 +54,36 @@ CostModel::CostModel(const format::MachineProfile &profile)
       array.ways = 0;
 }
 
-double CostModel::miss_cycles(uint64_t page_bytes, double pages, bool overlapped) const {
-  const std::vector<format::WalkCost> &curve =
-      overlapped && knows_overlapped() ? profile_.overlapped_walk_cost : profile_.walk_cost;
-  std::vector<std::pair<double, double>> points; // pages, cycles
-  const auto collect = [&](uint64_t size) {
-    for (const format::WalkCost &cost : curve)
-      if (cost.page_bytes == size && cost.cycles.value)
-        points.emplace_back(static_cast<double>(cost.pages.value_or(1)), *cost.cycles.value);
-  };
-  collect(page_bytes);
-  if (points.empty())
-    collect(kBasePageBytes);
-  if (points.empty())
-    return 30;
-  std::sort(points.begin(), points.end());
-  if (pages <= points.front().first)
-    return points.front().second;
-  for (size_t i = 1; i < points.size(); i++) {
-    const auto &[low, low_cycles] = points[i - 1];
-    const auto &[high, high_cycles] = points[i];
+WalkCurve::WalkCurve(Points points) : points_(std::move(points)) {
+  if (points_.empty())
+    points_.emplace_back(1, kUnknownWalkCycles);
+  std::sort(points_.begin(), points_.end());
+}
+
+double WalkCurve::at(double pages) const {
+  if (pages <= points_.front().first)
+    return points_.front().second;
+  for (size_t i = 1; i < points_.size(); i++) {
+    const auto &[low, low_cycles] = points_[i - 1];
+    const auto &[high, high_cycles] = points_[i];
     if (pages < high)
       return low_cycles + (high_cycles - low_cycles) * std::log(pages / low) / std::log(high / low);
   }
-  return points.back().second;
+  return points_.back().second;
+}
+
+WalkCurve CostModel::walk_curve(uint64_t page_bytes, bool overlapped) const {
+  const std::vector<format::WalkCost> &curve =
+      overlapped && knows_overlapped() ? profile_.overlapped_walk_cost : profile_.walk_cost;
+  const auto of = [&](uint64_t size) {
+    WalkCurve::Points points;
+    for (const format::WalkCost &cost : curve)
+      if (cost.page_bytes == size && cost.cycles.value)
+        points.emplace_back(static_cast<double>(cost.pages.value_or(1)), *cost.cycles.value);
+    return points;
+  };
+  WalkCurve::Points points = of(page_bytes);
+  return WalkCurve(points.empty() ? of(kBasePageBytes) : std::move(points));
 }
 
 double CostModel::fault_cycles(uint64_t page_bytes) const {

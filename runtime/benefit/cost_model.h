@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // cost_model.h decides what misses cost, from a machine profile: MissCycles(M) = TLB misses * C_TLB +
-// page faults * C_PF (Cascaval et al. 2005, equation 2), where C_TLB is a curve over the pages in use, since
-// their page tables have to be cached as well, and both depend on the page size.
+// page faults * C_PF (Cascaval et al. 2005, equation 2), where C_TLB is a curve over the pages that were used since the
+// translation was, since what their page tables and data put out of the caches has to be fetched again, and both depend on the page size.
 #pragma once
 
 #include "runtime/format/machine_json.h"
 
 #include <array>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace smalloc::benefit {
 
@@ -28,6 +30,17 @@ struct TlbArray {
   uint64_t entries = 0, ways = 0;
 };
 
+/// Cycles of a walk over pages: interpolated by the logarithm between the profile's points, constant beyond them.
+class WalkCurve {
+public:
+  using Points = std::vector<std::pair<double, double>>; ///< pages, cycles
+  explicit WalkCurve(Points points);
+  double at(double pages) const;
+
+private:
+  Points points_; ///< ascending, one at least
+};
+
 class CostModel {
 public:
   explicit CostModel(const format::MachineProfile &profile);
@@ -43,11 +56,14 @@ public:
   /// One array serves both: base().
   bool shared() const { return owner(PageSize::kSuper) == PageSize::kBase; }
 
-  /// Cycles of one TLB miss while `pages` pages of that size are in use: interpolated by the logarithm
-  /// between the profile's points; constant beyond them. A superpage's walk is one level shorter and its page
-  /// table 512 times smaller: without a point of its own it costs what as many base pages would. overlapped: of an access that
-  /// waits for none before it, so that the processor walks for several at once, if the profile knows what that costs.
-  double miss_cycles(uint64_t page_bytes, double pages, bool overlapped = false) const;
+  /// Cycles of one TLB miss, over how many pages of that size were used since the translation was used last. A superpage's walk is one
+  /// level shorter and its page table 512 times smaller: without a point of its own it costs what as many base pages would.
+  /// overlapped: of an access that waits for none before it, so that the processor walks for several at once, if the profile
+  /// knows what that costs.
+  WalkCurve walk_curve(uint64_t page_bytes, bool overlapped = false) const;
+  double miss_cycles(uint64_t page_bytes, double pages, bool overlapped = false) const {
+    return walk_curve(page_bytes, overlapped).at(pages);
+  }
   /// The profile does.
   bool knows_overlapped() const { return !profile_.overlapped_walk_cost.empty(); }
   /// Cycles of one first touch. Without a measurement: on the line through those of base pages and 2 MiB, where both are

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // evaluation.h decides how the misses of many mappings are counted in one pass over the accesses: each mapping has its own
-// LRU lists (reuse/set_lists.h, or marker_list.h for samples), one for each array of the TLB that its page sizes use, since the
-// order changes with the page sizes; accesses are
+// arrays of the TLB (array_misses.h), one for each that its page sizes use, since the order changes with the page sizes; accesses are
 // gathered in batches, and the mappings of a batch are shared out to all cores. Batches are also what the confidence intervals are
 // resampled from (bootstrap).
 //
-// Memory: about 144 bytes x 8 x TLB entries a mapping (a few MiB), 20 bytes an access of the batch, 16 bytes a
-// first-touched page; independent of the trace's length.
+// Memory: about 30 bytes a touched page a mapping (reuse/distance_counter.h), 20 bytes an access of the batch; independent of
+// the trace's length.
 #pragma once
 
 #include "runtime/benefit/cost_model.h"

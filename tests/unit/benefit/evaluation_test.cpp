@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <list>
 #include <random>
 #include <set>
@@ -62,6 +63,118 @@ TEST(Evaluation, WalksThatOverlapCostLess) {
     EXPECT_NEAR(e.saving(0, 1).cycles, 12800 * 10 + 128 * 100 - 1010, 12);
     EXPECT_NEAR(e.saving(0, 2).cycles, 12800 * 3 + 128 * 100 - 1003, 12);
   }
+}
+
+// A walk over 100 pages costs 40 cycles, over 10,000 pages 80: 20 more for ten times as many.
+format::MachineProfile machine_of_dear_walks() {
+  auto profile = machine();
+  profile.walk_cost = {{4096, 100, {40.0, {}, {}, "measured"}},
+                       {4096, 10000, {80.0, {}, {}, "measured"}},
+                       {2097152, 1, {7.0, {}, {}, "measured"}}};
+  return profile;
+}
+
+// 200 pages once; then 100 of them round and round in 64 entries: each access misses, and 99 pages were used since. It costs
+// what the curve has at e * 99 pages, whatever else was touched; the first touches of 200 pages cost what it has there.
+TEST(Evaluation, AWalkCostsByItsReuseDistance) {
+  auto profile = machine_of_dear_walks();
+  const double first = 40 + 20 * std::log10(200 / 100.0);
+  for (const unsigned ways : {0u, 4u}) {
+    profile.tlb[0].ways.value = ways;
+    const CostModel costs(profile);
+    Evaluation e(costs, {{kBase}}, {}, 1);
+    for (uint64_t page = 0; page < 200; page++)
+      e.access(0x10000000 + page * 4096, 0, 0, 0);
+    for (int round = 0; round < 101; round++)
+      for (uint64_t page = 0; page < 100; page++)
+        e.access(0x10000000 + page * 4096, 0, 0, 0);
+    e.finish();
+    // In the first round 199 pages were used since, in the other hundred 99.
+    const double far = 40 + 20 * std::log10(std::exp(1) * 199 / 100),
+                 near = 40 + 20 * std::log10(std::exp(1) * 99 / 100);
+    EXPECT_EQ(e.counts(0).tlb_misses, 200 + 101 * 100);
+    const double walks = 200 * first + 100 * far + 100 * 100 * near;
+    EXPECT_NEAR(e.counts(0).cycles / (walks + 200 * 100), 1, 1e-4) << ways;
+  }
+}
+
+// 8,000 pages at random in 64 entries: distances are anything below 8,000, and a miss costs what the curve, which is of such
+// accesses, has at 8,000. Exact, and of samples, in which distances are shorter than in the program.
+TEST(Evaluation, RandomAccessesCostWhatTheCurveSays) {
+  auto profile = machine_of_dear_walks();
+  // Straight from the first page on.
+  profile.walk_cost = {{4096, 1, {40.0, {}, {}, "measured"}},
+                       {4096, 100000, {140.0, {}, {}, "measured"}}};
+  const double walk = 40 + 20 * std::log10(8000);
+  for (const double rate : {1.0, 0.25}) {
+    const CostModel costs(profile);
+    Evaluation e(costs, {{kBase}}, {rate, 1, false}, 1);
+    std::mt19937_64 random(5);
+    for (int i = 0; i < 2000000; i++) {
+      const uint64_t page = random() % 8000;
+      if (rate == 1 || page % 4 == 0)
+        e.access(page << 21, 0, 0, 0);
+    }
+    e.finish();
+    const Counts c = e.counts(0);
+    EXPECT_NEAR(c.page_faults, 8000, 1);
+    EXPECT_NEAR((c.cycles - c.page_faults * 100) / c.tlb_misses / walk, 1, 0.005) << rate;
+  }
+}
+
+// Superpages are few, and so their walks cost little; where both share an array, the pages of both are counted between.
+TEST(Evaluation, PagesOfBothSizesLieBetween) {
+  auto profile = machine_of_dear_walks();
+  profile.tlb.resize(1);
+  profile.tlb[0].page_bytes = {4096, 2097152};
+  profile.tlb[0].shared = true;
+  const CostModel costs(profile);
+  Evaluation e(costs, {{kBase, kSuper}}, {}, 1);
+  for (int round = 0; round < 11; round++)
+    for (uint64_t page = 0; page < 100; page++) {
+      e.access(0x10000000 + page * 4096, 0, 0, 0);
+      e.access(0x80000000 + (page << 21), page << 21, 1, 0);
+    }
+  e.finish();
+  EXPECT_EQ(e.counts(0).tlb_misses, 2200);
+  const double first = 40, again = 40 + 20 * std::log10(std::exp(1) * 199 / 100);
+  const double faults = 100 * 100 + 100 * 1000;
+  EXPECT_NEAR(e.counts(0).cycles / (200 * first + 2000 * again + faults), 1, 1e-3);
+}
+
+// What a PMU's samples tell is not how far back a page was used: all pages in use.
+TEST(Evaluation, SamplesOfAPmuTellNoDistance) {
+  const CostModel costs(machine_of_dear_walks());
+  Evaluation e(costs, {{kBase}}, {1, 50, true}, 1);
+  for (int round = 0; round < 10; round++)
+    for (uint64_t page = 0; page < 1000; page++)
+      e.access(0x10000000 + page * 4096, 0, 0, 0);
+  e.finish();
+  EXPECT_EQ(e.counts(0).tlb_misses, 10000 * 50);
+  EXPECT_NEAR(e.counts(0).cycles, 10000 * 50 * 60.0 + 1000 * 100, 1e-3);
+}
+
+// First touches, for which the price is a measured one of each size: 128 pages of 100 cycles against one superpage of 1,000; a category that
+// fills little of its superpages loses.
+TEST(Evaluation, FirstTouchesByHand) {
+  auto profile = machine();
+  for (format::WalkCost &cost : profile.walk_cost)
+    cost.cycles.value = 0;
+  const CostModel costs(profile);
+  Evaluation e(costs, {{}, {kSuper, kBase}, {kBase, kSuper}}, {}, 1);
+  for (int round = 0; round < 3; round++)
+    for (uint64_t page = 0; page < 128; page++) {
+      e.access(0x10000000 + page * 4096, page * 4096, 0, 0);
+      if (page < 4) // one page of each of 4 superpages
+        e.access(0x80000000 + (page << 21), page << 21, 1, 0);
+    }
+  e.finish();
+  EXPECT_EQ(e.counts(0).page_faults, 132);
+  EXPECT_EQ(e.counts(0).cycles, 132 * 100);
+  EXPECT_EQ(e.counts(1).page_faults, 1 + 4);
+  EXPECT_EQ(e.saving(0, 1).cycles, 128 * 100 - 1000);
+  EXPECT_EQ(e.counts(2).page_faults, 128 + 4);
+  EXPECT_EQ(e.saving(0, 2).cycles, 4 * 100 - 4 * 1000);
 }
 
 TEST(Evaluation, WhatFitsGainsOnlyFirstTouches) {

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// array_misses.cpp decides what is looked at for which trace: the distance of a hit is of no interest where hits are known to be; those of
+// a PMU's samples say nothing of the program's, so that their misses are priced by all pages.
+#include "runtime/benefit/array_misses.h"
+
+#include "runtime/reuse/associativity.h"
+
+#include <algorithm>
+
+namespace smalloc::benefit {
+namespace {
+
+// Above a page's number: its PageSize, so that neighbours stay neighbours for the index. Sets are chosen by the lowest bits, above
+// which the size has to be there.
+constexpr unsigned kSizeShift = 60, kSizeBits = 2;
+constexpr uint64_t kNumberMask = (uint64_t{1} << kSizeShift) - 1;
+constexpr size_t kAhead = 12; // accesses that the order's table is fetched in advance
+constexpr int kParts = 16;    // of a sample's distance, which stands for many
+// The curve says what a miss costs among random accesses to n pages, whose distances are anything below n alike. So that these cost
+// on average what it says, with a curve that is straight over the logarithm, a miss of distance d costs what it says of e * d pages:
+// the mean of log(e * d) over d below n is log(n).
+constexpr double kPagesOfChase = 2.718281828459045;
+
+} // namespace
+
+ArrayMisses::ArrayMisses(const TlbArray &tlb, double rate, double weight, bool all_miss)
+    : tlb_(tlb), rate_(rate), weight_(weight), all_miss_(all_miss) {
+  if (is_exact() && tlb.ways != 0 && tlb.ways != tlb.entries)
+    sets_.emplace(tlb.entries, tlb.ways, kSizeBits);
+}
+
+void ArrayMisses::add(uint64_t number, PageSize size, bool overlaps) {
+  pages_.push_back(number | static_cast<uint64_t>(size) << kSizeShift);
+  overlaps_.push_back(overlaps);
+}
+
+void ArrayMisses::run() {
+  const size_t ahead = pages_.size() > kAhead ? pages_.size() - kAhead : 0;
+  for (size_t i = 0; i < pages_.size(); i++) {
+    if (i < ahead)
+      order_.prefetch(pages_[i + kAhead]);
+    const uint64_t page = pages_[i];
+    if (page != last_page_)
+      use(page, overlaps_[i]);
+    if (all_miss_)
+      unknown_[overlaps_[i]]++;
+    last_page_ = page;
+  }
+  pages_.clear();
+  overlaps_.clear();
+}
+
+void ArrayMisses::use(uint64_t page, bool overlaps) {
+  uint64_t &touched = touched_pages_[page >> kSizeShift];
+  if (all_miss_ || (sets_ && sets_->hits((page & kNumberMask) << kSizeBits | page >> kSizeShift))) {
+    touched += order_.use(page);
+    return;
+  }
+  const uint64_t distance = order_.distance_of(page);
+  if (distance == reuse::DistanceCounter::kCold) {
+    touched++;
+    first_[overlaps]++;
+  } else if (!is_exact() || sets_ || distance >= tlb_.entries) {
+    distances_[overlaps].add(distance);
+  }
+}
+
+double ArrayMisses::pages(PageSize size) const {
+  // A superpage of a category's own heap holds parts of two regions of the addresses that were recorded: its objects begin anywhere. So
+  // it is in the sample when either is.
+  const double kept = size == PageSize::kSuper ? 1 - (1 - rate_) * (1 - rate_) : rate_;
+  return static_cast<double>(touched_pages_[static_cast<size_t>(size)]) / kept;
+}
+
+ArrayMisses::Cost ArrayMisses::cost(const std::array<WalkCurve, 2> &curves, double in_use) const {
+  Cost sum;
+  for (size_t overlaps = 0; overlaps < 2; overlaps++) {
+    const double unknown = curves[overlaps].at(in_use);
+    const auto take = [&](double misses, double cycles) {
+      sum.misses += misses;
+      sum.cycles += misses * cycles;
+    };
+    // A first touch is one, however many accesses each stands for.
+    take((first_[overlaps] + unknown_[overlaps] * weight_) / rate_, unknown);
+    // Distances of a sample of regions stand for distance / rate in the program.
+    reuse::MissShare share(tlb_.entries, tlb_.ways);
+    const int parts = is_exact() ? 1 : kParts;
+    for (size_t i = 0; i < distances_[overlaps].bins(); i++) {
+      const MissedDistances::Bin bin = distances_[overlaps].bin(i);
+      if (bin.count == 0)
+        continue;
+      for (int part = 0; part < parts; part++) {
+        const double distance =
+            is_exact() ? (bin.low + bin.high - 1) / 2
+                       : (bin.low + (bin.high - bin.low) * (part + 0.5) / parts) / rate_;
+        const double missed = is_exact() ? 1 : share.at(static_cast<uint64_t>(distance));
+        const double walk = weight_ == 1 ? curves[overlaps].at(kPagesOfChase * distance) : unknown;
+        take(bin.count * missed * weight_ / rate_ / parts, walk);
+      }
+    }
+  }
+  return sum;
+}
+
+} // namespace smalloc::benefit

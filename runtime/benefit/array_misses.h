@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// array_misses.h decides what the misses of one TLB array under one mapping cost: each is priced by how many pages of the array were used
+// since its own was (reuse/distance_counter.h). Whether an access misses is seen in the array's sets, one by one, where every access is
+// in the trace; in a sample the binomial correction (reuse/associativity.h) tells how many of each distance do.
+//
+// A first touch, and a miss whose distance the trace does not tell, is priced by all pages in use.
+#pragma once
+
+#include "runtime/benefit/cost_model.h"
+#include "runtime/benefit/missed_distances.h"
+#include "runtime/reuse/distance_counter.h"
+#include "runtime/reuse/set_lists.h"
+
+#include <array>
+#include <optional>
+#include <vector>
+
+namespace smalloc::benefit {
+
+class ArrayMisses {
+public:
+  /// rate: share of the pages that are in the trace; weight: accesses that each one stands for.
+  /// all_miss: nothing is looked up.
+  ArrayMisses(const TlbArray &tlb, double rate, double weight, bool all_miss = false);
+
+  /// number: of the page, below 2^60.
+  void add(uint64_t number, PageSize size, bool overlaps);
+  /// Follows what was added since the last time.
+  void run();
+
+  /// Touched pages of that size, in the whole program.
+  double pages(PageSize size) const;
+  struct Cost {
+    double misses = 0, cycles = 0;
+  };
+  /// Of the whole program, first touches included. curves: of misses that are waited for, and of those that overlap. in_use: pages of the
+  /// size whose walk is priced.
+  Cost cost(const std::array<WalkCurve, 2> &curves, double in_use) const;
+
+private:
+  void use(uint64_t page, bool overlaps);
+  bool is_exact() const { return rate_ == 1 && weight_ == 1; }
+
+  TlbArray tlb_;
+  double rate_, weight_;
+  bool all_miss_;
+  std::optional<reuse::SetLists> sets_; ///< where every access is told, and there are sets
+  reuse::DistanceCounter order_;
+  std::vector<uint64_t> pages_;
+  std::vector<bool> overlaps_; ///< of pages_
+  uint64_t last_page_ = UINT64_MAX;
+  std::array<uint64_t, kPageSizes> touched_pages_{};
+  // By whether the access overlaps with others: those of known distance that missed, or all that a sample holds; the others that missed.
+  std::array<MissedDistances, 2> distances_;
+  std::array<double, 2> first_{}, unknown_{};
+};
+
+} // namespace smalloc::benefit
