@@ -164,8 +164,8 @@ int print_miss_cost(const Options &options) {
 
 std::function<int()> declare(CLI::App &app) {
   auto options = std::make_shared<Options>();
-  auto *quick = app.add_flag("--quick", options->quick,
-                             "A few seconds: fewer repeats, a shorter walk curve");
+  auto *quick =
+      app.add_flag("--quick", options->quick, "A few seconds: fewer repeats, a shorter walk curve");
   auto *check =
       app.add_flag("--check", options->check, "Write nothing; compare with the stored profile");
   app.add_option("--profile", options->profile,

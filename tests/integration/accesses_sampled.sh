@@ -49,6 +49,7 @@ cat >main.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 static long kPages = 1 << 14; /* 64 MiB: 32 regions */
 static const long kTimes = 64; /* of rows, whose other arrays are smaller than what is gathered */
 static uint64_t threshold;
@@ -74,6 +75,8 @@ int main(int argc, char **argv) {
   threshold = rate >= 1 ? UINT64_MAX : (uint64_t)(rate * 4294967296.0) << 32;
   if (argc > 3)
     kPages = 1 << 11;
+  if (getenv("LOCKED") && mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
+    return 77;
   const long n = argv[1][0] == 'r' ? kPages * kTimes : kPages;
   char *memory = some(kPages * 4096ul);
   uint32_t *index = some(n * 4ul);
@@ -117,7 +120,7 @@ int main(int argc, char **argv) {
   char line[256];
   FILE *status = fopen("/proc/self/status", "r");
   while (status && fgets(line, sizeof line, status))
-    if (!strncmp(line, "VmPeak:", 7))
+    if (!strncmp(line, "VmPeak:", 7) || !strncmp(line, "VmHWM:", 6))
       fputs(line, stderr);
   fprintf(stderr, "expected %ld\n", expected);
   printf("%g\n", result);
@@ -162,6 +165,26 @@ peak=$(sed -n 's/^VmPeak:[^0-9]*\([0-9]*\).*/\1/p' err)
 ) || fail "without room for the table: $(cat err)"
 want=$(sed -n 's/^expected //p' err)
 near "$(runs_in tight.trace)" "$want" 8 "without room for the table"
+vm() { sed -n "s/^Vm$1:[^0-9]*\\([0-9]*\\).*/\\1/p" err; }
+# A program with a limit needs what it leaves, even where the table would fit.
+(
+  ulimit -v $((2 * peak))
+  preloaded limited.trace
+) || fail "under a limit: $(cat err)"
+near "$(runs_in limited.trace)" "$(sed -n 's/^expected //p' err)" 8 "under a limit"
+[ "$(vm Peak)" -lt $((peak - 49152)) ] || fail "the table is there under a limit of $((2 * peak)) KiB: $(cat err)"
+# What a program locks that is mapped later is resident at once; the table is not.
+if [ "$(ulimit -l)" = unlimited ] || [ "$(id -u)" = 0 ]; then
+  LOCKED=1 preloaded locked.trace || fail "locked: $(cat err)"
+  near "$(runs_in locked.trace)" "$(sed -n 's/^expected //p' err)" 8 "locked"
+  [ "$(vm Peak)" -gt $((peak - 49152)) ] || fail "locked, there is no table: $(cat err)"
+  locked=$(vm HWM)
+  (
+    ulimit -v $((2 * peak))
+    LOCKED=1 preloaded locked-limited.trace
+  ) || fail "locked under a limit: $(cat err)"
+  [ "$locked" -lt $(($(vm HWM) + 32768)) ] || fail "the table is resident: $locked KiB, $(vm HWM) without it"
+fi
 
 # An emulator's indices are its guest's addresses, and what they are added to is no address: the program prints what it prints
 # without us, and nothing else is written to.
