@@ -79,7 +79,7 @@ bool PointerOrigins::bindIndirectCalls() {
   bool More = false;
   Budget -= std::min<unsigned>(Budget, static_cast<unsigned>(IndirectCalls.size()));
   for (IndirectCall &At : IndirectCalls) {
-    const LocationSet Points = Nodes[representative(At.Called)].Points;
+    const LocationSet Points = PointsTo[representative(At.Called)];
     const unsigned Count = Points.count();
     if (At.Looked == Count + 1)
       continue;
@@ -138,7 +138,7 @@ SmallVector<const Function *, 2> PointerOrigins::functionsOf(const Value *Pointe
   auto It = ValueNodes.find(Pointer);
   if (OutOfBudget || It == ValueNodes.end())
     return Result;
-  for (LocationId L : Nodes[representative(It->second)].Points)
+  for (LocationId L : PointsTo[representative(It->second)])
     if (const Object &O = Objects[Locations[L].ObjectIndex]; O.Code)
       if (auto *F = cast<Function>(O.Origin); !is_contained(Result, F))
         Result.push_back(F);

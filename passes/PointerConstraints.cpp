@@ -170,7 +170,7 @@ void PointerOrigins::collectFunction(Function &F, const TargetLibraryInfo &TLI) 
         addLoad(Address, nodeOf(&I));
         if (NodeId Field = namedField(I)) {
           Nodes[Address].NamedLoads.push_back({Field, nodeOf(&I)});
-          if (Nodes[Address].Points.test(UnknownLoc))
+          if (PointsTo[Address].test(UnknownLoc))
             addCopy(Field, nodeOf(&I));
         }
       }

@@ -30,23 +30,26 @@ PointerOrigins::NodeId PointerOrigins::representative(NodeId N) const {
 void PointerOrigins::join(ArrayRef<NodeId> Cycle) {
   const NodeId Into = Cycle.front();
   Node &One = Nodes[Into];
+  LocationSet &Points = PointsTo[Into];
   LocationSet Seen;
   for (NodeId N : Cycle.drop_front()) {
     Node &Other = Nodes[N];
-    One.Points.insert(Other.Points, Seen);
+    Points.insert(PointsTo[N], Seen);
     One.Copies.append(Other.Copies);
     One.Loads.append(Other.Loads);
     One.Stores.append(Other.Stores);
     One.Shifts.append(Other.Shifts);
     One.NamedLoads.append(Other.NamedLoads);
     Other = Node();
+    PointsTo[N] = LocationSet();
     Same[N] = Into;
   }
   auto Unique = [](auto &List) {
     std::sort(List.begin(), List.end()); // llvm::sort is qsort here
     List.erase(llvm::unique(List), List.end());
   };
-  for (auto *List : {&One.Copies, &One.Loads, &One.Stores}) {
+  for (SmallVectorImpl<NodeId> *List :
+       std::initializer_list<SmallVectorImpl<NodeId> *>{&One.Copies, &One.Loads, &One.Stores}) {
     for (NodeId &N : *List)
       N = representative(N);
     Unique(*List);
@@ -59,9 +62,9 @@ void PointerOrigins::join(ArrayRef<NodeId> Cycle) {
   Unique(One.Shifts);
   Unique(One.NamedLoads);
   // Each edge has seen what its own node pointed to.
-  One.Pending = One.Points;
+  One.Pending = Points;
   One.Passed = false;
-  if (!One.Points.empty())
+  if (!Points.empty())
     queue(Into);
 }
 

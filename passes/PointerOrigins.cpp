@@ -35,13 +35,25 @@ PointerOrigins::PointerOrigins(Module &M, GetTLI TLI, const AllocationWrappers &
     : Wrappers(Wrappers), Layout(&M.getDataLayout()), Budget(Budget), WholeBudget(Budget) {
   build(M, TLI);
   if (OutOfBudget) {
-    Before = effort();
+    Took = effortSoFar();
     startAgain();
     build(M, TLI);
   }
   for (LocationId L = 0; L < Locations.size(); ++L)
     if (Objects[Locations[L].ObjectIndex].Site)
       SiteLocations.insert(L);
+  Took = effortSoFar();
+  forgetConstraints();
+}
+
+/// Once all is solved, only what each node points to is asked for: a seventh of it all.
+void PointerOrigins::forgetConstraints() {
+  Nodes = {};
+  LocationIds = decltype(LocationIds)();
+  Worklist = {};
+  Ranks = {};
+  CopyEdges = decltype(CopyEdges)();
+  NamedFields = decltype(NamedFields)();
 }
 
 /// With memory known by name only.
@@ -50,6 +62,7 @@ void PointerOrigins::startAgain() {
   OutOfBudget = false;
   Budget = WholeBudget;
   Nodes.clear();
+  PointsTo.clear();
   Same.clear();
   Locations.clear();
   LocationIds.clear();
@@ -88,6 +101,7 @@ void PointerOrigins::build(Module &M, GetTLI TLI) {
 
 PointerOrigins::NodeId PointerOrigins::newNode() {
   Nodes.emplace_back();
+  PointsTo.emplace_back();
   Same.push_back(static_cast<NodeId>(Same.size()));
   return Same.back();
 }
@@ -150,7 +164,7 @@ void PointerOrigins::queue(NodeId N) {
 
 void PointerOrigins::addPoints(NodeId N, LocationId L) {
   N = representative(N);
-  if (Nodes[N].Points.insert(L)) {
+  if (PointsTo[N].insert(L)) {
     Nodes[N].Pending.insert(L);
     queue(N);
   }
@@ -159,8 +173,7 @@ void PointerOrigins::addPoints(NodeId N, LocationId L) {
 void PointerOrigins::addPoints(NodeId N, const LocationSet &Set) {
   N = representative(N);
   MovedWords += Set.words();
-  Node &To = Nodes[N];
-  if (To.Points.insert(Set, To.Pending))
+  if (PointsTo[N].insert(Set, Nodes[N].Pending))
     queue(N);
 }
 
@@ -170,8 +183,8 @@ void PointerOrigins::addCopy(NodeId From, NodeId To) {
   if (From == To || !CopyEdges.insert(uint64_t(From) << 32 | To).second)
     return;
   Nodes[From].Copies.push_back(To);
-  if (Nodes[From].Passed && spend(costOfCopy(Nodes[From].Points)))
-    addPoints(To, Nodes[From].Points);
+  if (Nodes[From].Passed && spend(costOfCopy(PointsTo[From])))
+    addPoints(To, PointsTo[From]);
 }
 
 void PointerOrigins::addShift(NodeId From, NodeId To, int64_t By) {
@@ -181,24 +194,24 @@ void PointerOrigins::addShift(NodeId From, NodeId To, int64_t By) {
   }
   From = representative(From);
   Nodes[From].Shifts.push_back({To, By});
-  if (Nodes[From].Passed && spend(Nodes[From].Points.count()))
-    for (LocationId L : LocationSet(Nodes[From].Points))
+  if (Nodes[From].Passed && spend(PointsTo[From].count()))
+    for (LocationId L : LocationSet(PointsTo[From]))
       addPoints(To, shifted(L, By));
 }
 
 void PointerOrigins::addLoad(NodeId Address, NodeId To) {
   Address = representative(Address);
   Nodes[Address].Loads.push_back(To);
-  if (Nodes[Address].Passed && spend(Nodes[Address].Points.count()))
-    for (LocationId L : LocationSet(Nodes[Address].Points))
+  if (Nodes[Address].Passed && spend(PointsTo[Address].count()))
+    for (LocationId L : LocationSet(PointsTo[Address]))
       loadFrom(L, To);
 }
 
 void PointerOrigins::addStore(NodeId From, NodeId Address) {
   Address = representative(Address);
   Nodes[Address].Stores.push_back(From);
-  if (Nodes[Address].Passed && spend(Nodes[Address].Points.count()))
-    for (LocationId L : LocationSet(Nodes[Address].Points))
+  if (Nodes[Address].Passed && spend(PointsTo[Address].count()))
+    for (LocationId L : LocationSet(PointsTo[Address]))
       storeTo(From, L);
 }
 
@@ -289,11 +302,11 @@ bool PointerOrigins::markEscaped() {
       if (Seen.insert(Locations[L].ObjectIndex))
         Stack.push_back(Locations[L].ObjectIndex);
   };
-  Visit(Nodes[representative(World)].Points);
+  Visit(PointsTo[representative(World)]);
   while (!Stack.empty()) {
     unsigned O = Stack.pop_back_val();
     for (auto &[Offset, L] : Objects[O].Offsets)
-      Visit(Nodes[representative(Locations[L].Contents)].Points);
+      Visit(PointsTo[representative(Locations[L].Contents)]);
   }
   bool More = false;
   for (unsigned I : Seen) {
@@ -315,13 +328,13 @@ bool PointerOrigins::markEscaped() {
   return More;
 }
 
-PointerOrigins::Effort PointerOrigins::effort() const {
+PointerOrigins::Effort PointerOrigins::effortSoFar() const {
   Effort E;
   for (NodeId N = 0; N < Nodes.size(); ++N)
     E.Nodes += Same[N] == N;
-  E.Edges = Before.Edges + CopyEdges.size();
+  E.Edges = Took.Edges + CopyEdges.size();
   E.Words = MovedWords;
-  E.Steps = Before.Steps + (WholeBudget - Budget);
+  E.Steps = Took.Steps + (WholeBudget - Budget);
   return E;
 }
 
@@ -330,7 +343,7 @@ const LocationSet *PointerOrigins::pointsOf(const Value *Pointer, NodeId &Of) co
   if (OutOfBudget || It == ValueNodes.end())
     return nullptr;
   Of = representative(It->second);
-  return &Nodes[Of].Points;
+  return &PointsTo[Of];
 }
 
 const PointerOrigins::Answer &PointerOrigins::originsOf(const Value *Pointer) const {
@@ -372,7 +385,7 @@ const LocationSet &PointerOrigins::heldBy(unsigned ObjectIndex) const {
   LocationSet Seen;
   for (auto &[Offset, Field] : Objects[ObjectIndex].Offsets) {
     LocationSet New; // fields hold much the same
-    Seen.insert(Nodes[representative(Locations[Field].Contents)].Points, New);
+    Seen.insert(PointsTo[representative(Locations[Field].Contents)], New);
     New.eachOf(SiteLocations, [&](LocationId L) { Known->insert(Locations[L].ObjectIndex); });
   }
   return *Known;
@@ -403,7 +416,7 @@ SmallVector<const GlobalVariable *, 2> PointerOrigins::variablesOf(const Value *
   auto It = ValueNodes.find(Pointer);
   if (OutOfBudget || It == ValueNodes.end())
     return Result;
-  for (LocationId L : Nodes[representative(It->second)].Points)
+  for (LocationId L : PointsTo[representative(It->second)])
     if (auto *G = dyn_cast_or_null<GlobalVariable>(Objects[Locations[L].ObjectIndex].Origin);
         G && !is_contained(Result, G))
       Result.push_back(G);
@@ -415,7 +428,7 @@ bool PointerOrigins::escapes(const CallBase *Site) const {
   if (OutOfBudget || It == ObjectOf.end())
     return true;
   for (auto &[Offset, L] : Objects[It->second].Offsets)
-    if (Nodes[representative(World)].Points.test(L))
+    if (PointsTo[representative(World)].test(L))
       return true;
   return false;
 }

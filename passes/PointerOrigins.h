@@ -75,7 +75,7 @@ public:
     size_t Words = 0; ///< of sets that went along an edge
     size_t Steps = 0; ///< of the budget
   };
-  Effort effort() const;
+  const Effort &effort() const { return Took; }
 
   bool gaveUp() const { return OutOfBudget; }
   /// Fields were told apart by their type's name only.
@@ -102,9 +102,10 @@ private:
     NodeId Contents;
   };
   struct Node {
-    LocationSet Points, Pending;
-    llvm::SmallVector<NodeId, 4> Copies, Loads, Stores;
-    llvm::SmallVector<std::pair<NodeId, int64_t>, 2> Shifts;
+    LocationSet Pending; ///< what its edges have not had yet
+    llvm::SmallVector<NodeId, 4> Copies;
+    llvm::SmallVector<NodeId, 2> Loads, Stores;
+    llvm::SmallVector<std::pair<NodeId, int64_t>, 1> Shifts;
     llvm::SmallVector<std::pair<NodeId, NodeId>, 1>
         NamedLoads; ///< named field, target: if the address is unknown
     bool Queued = false;
@@ -136,6 +137,8 @@ private:
 
   void build(llvm::Module &M, GetTLI TLI);
   void startAgain();
+  void forgetConstraints();
+  Effort effortSoFar() const;
   void collectGlobals(llvm::Module &M);
   void collectInitializer(unsigned ObjectIndex, const llvm::Constant *C, int64_t Offset,
                           const llvm::DataLayout &DL);
@@ -181,9 +184,10 @@ private:
 
   const AllocationWrappers &Wrappers;
   llvm::DenseSet<uint64_t> CopyEdges; ///< from << 32 | to
-  Effort Before;                      ///< of the attempt that exceeded the budget
+  Effort Took;                        ///< with the attempt that exceeded the budget
   size_t MovedWords = 0;
-  std::deque<Node> Nodes;
+  std::deque<Node> Nodes;           ///< until all is solved
+  std::deque<LocationSet> PointsTo; ///< by node
   mutable std::vector<NodeId> Same; ///< itself, or one of its cycle: see representative()
   std::deque<Location> Locations;
   llvm::DenseMap<std::pair<unsigned, int64_t>, LocationId> LocationIds; ///< by object and offset
