@@ -40,11 +40,11 @@ inline bool isUnpredictable(Motion M) { return M >= Motion::Gather; }
 struct LoopLevel {
   const llvm::Loop *L = nullptr; ///< null: recursion, a caller's loop, or a copy
   bool OfCopy = false;           ///< from the first byte of a copy to its last
+  bool Counted = false;          ///< the count of iterations is known, at run time at least
   Motion Kind = Motion::None;
   int64_t StrideBytes = 0; ///< for Motion::Constant
   std::optional<uint64_t>
-      Trip;             ///< constant, average of a triangular loop, or estimated from a profile
-  bool Counted = false; ///< the count of iterations is known, at run time at least
+      Trip; ///< constant, average of a triangular loop, or estimated from a profile
   /// A triangular loop: its count runs evenly from TripMin to TripMax with this loop around it.
   const llvm::Loop *TripOf = nullptr;
   uint64_t TripMin = 0, TripMax = 0;

@@ -176,7 +176,7 @@ bool isBlockOf(const Value *V, const CallBase &Call, AllocFamily Family, const D
 
 } // namespace
 
-bool fullyInitialised(const SiteVerdict &Site, const std::vector<LoopReference> &References,
+bool fullyInitialised(const SiteVerdict &Site, ArrayRef<LoopReference> References,
                       FunctionAnalysisManager &FAM) {
   CallBase &Call = *Site.Call;
   const AllocFamily Family = Site.Family;

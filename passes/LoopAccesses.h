@@ -32,7 +32,7 @@ struct LoopReference {
   int64_t OffsetBytes = 0;
   uint64_t StartBytes = 0; ///< of the lowest address, from the start of the object; 0: not known
   bool Prefetched = false; ///< the loop prefetches what it reaches
-  llvm::SmallVector<LoopLevel, 4> Levels; ///< innermost first
+  llvm::SmallVector<LoopLevel, 2> Levels; ///< innermost first
   const llvm::Loop *Outermost = nullptr;  ///< null: not in a loop of its function
   bool ThroughPointers =
       false;            ///< the object's pointer itself is loaded anew by the innermost loop

@@ -221,11 +221,27 @@ void insertTouch(const ProfitableNest &N, const Loop &Of, Instruction *At, Value
 
 } // namespace
 
+/// Scalar evolution that was forgotten to spare memory is forgotten again.
 void insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManager &FAM,
                            function_ref<void(Function &)> Changes) {
   DenseSet<std::pair<const Loop *, Value *>> Done;
   GuessedPoints Guessed;
-  for (const ProfitableNest &N : Nests) {
+  Function *In = nullptr;
+  bool WasKnown = false;
+  auto Leave = [&] {
+    Guessed = GuessedPoints();
+    if (!In || WasKnown)
+      return;
+    PreservedAnalyses Rest = PreservedAnalyses::all();
+    Rest.abandon<ScalarEvolutionAnalysis>();
+    FAM.invalidate(*In, Rest);
+  };
+  for (const ProfitableNest &N : Nests) { // one function after the other
+    if (N.F != In) {
+      Leave();
+      In = N.F;
+      WasKnown = FAM.getCachedResult<ScalarEvolutionAnalysis>(*In) != nullptr;
+    }
     ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(*N.F);
     DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(*N.F);
     LoopInfo &LI = FAM.getResult<LoopAnalysis>(*N.F);
@@ -257,6 +273,7 @@ void insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManag
     Value *Pointer = valueBefore(Object, At, DT);
     insertTouch(N, *Of, At, Pointer, valueAt(Accesses, At, SE));
   }
+  Leave();
 }
 
 } // namespace smalloc

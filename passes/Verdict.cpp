@@ -31,8 +31,9 @@ constexpr unsigned OriginsBudget = 400000, MostUnitsOfBudget = 16;
 constexpr size_t MaxConditions = 3;
 /// Keys with an access in a unit's summary, about 200 bytes each.
 constexpr size_t MaxKeyAccesses = 512;
-/// Functions whose scalar evolution stays for the passes that follow, some 50 KiB each.
-constexpr size_t MaxKept = 128;
+/// Functions whose scalar evolution stays for the passes that follow, some 50 KiB each, and the instructions of all of them,
+/// half a KiB each.
+constexpr size_t MaxKept = 64, MaxKeptInstructions = 8192;
 
 /// Where people find the loop of \p R.
 std::string fileOf(const LoopReference &R) {
@@ -94,8 +95,10 @@ private:
   std::unique_ptr<AllocationWrappers> Wrappers;
   PointerOrigins Origins;
   DenseSet<const Function *> InLoops, FromOutside, Kept;
+  size_t KeptInstructions = 0;
   std::vector<LoopReference> References;
-  DenseMap<const Function *, std::vector<LoopReference>> ByFunction;
+  DenseMap<const Function *, std::pair<size_t, size_t>>
+      ByFunction; ///< its first of References, and how many
   ReferenceJudge Judge;
 };
 
@@ -117,19 +120,24 @@ DenseSet<const Function *> calledFromOutside(const Module &M) {
   return Result;
 }
 
-/// Forgets what scalar evolution knows of \p F, unless few functions have any: what a later pass asks for it finds out again, as it
-/// would without us, but a large unit must not hold that of all its functions at once.
+/// Forgets what scalar evolution knows of \p F, and its dominators, unless few functions have any: what a later pass asks for it
+/// finds out again, as it would without us, but a large unit must not hold that of all its functions at once.
 void UnitAnalysis::doneWith(Function &F) {
   if (!FAM.getCachedResult<ScalarEvolutionAnalysis>(F) &&
       !FAM.getCachedResult<PostDominatorTreeAnalysis>(F))
     return;
-  if (Kept.size() < MaxKept)
-    Kept.insert(&F);
   if (Kept.contains(&F))
     return;
+  if (const size_t Size = F.getInstructionCount();
+      Kept.size() < MaxKept && KeptInstructions + Size <= MaxKeptInstructions) {
+    KeptInstructions += Size;
+    Kept.insert(&F);
+    return;
+  }
   PreservedAnalyses Rest = PreservedAnalyses::all();
   Rest.abandon<ScalarEvolutionAnalysis>();
   Rest.abandon<PostDominatorTreeAnalysis>();
+  Rest.abandon<DominatorTreeAnalysis>();
   FAM.invalidate(F, Rest);
 }
 
@@ -147,13 +155,12 @@ void UnitAnalysis::collectReferences() {
     for (LoopReference &R : Found)
       if (CalledFromElsewhere && !R.Levels.empty() && isUnpredictable(R.Levels.back().Kind))
         R.Assumed = true;
-    ByFunction[&F] = std::move(Found);
+    if (!Found.empty())
+      ByFunction[&F] = {References.size(), Found.size()};
+    std::move(Found.begin(), Found.end(), std::back_inserter(References));
     doneWith(F);
   }
-  for (Function &F : M)
-    if (auto It = ByFunction.find(&F); It != ByFunction.end()) // keeps program order
-      append_range(References, It->second);
-  for (const LoopReference &R : References) {
+  for (const LoopReference &R : References) { // which stay where they are from here on
     if (!R.Repeated)
       Judge.add(R);
   }
@@ -256,7 +263,8 @@ void UnitAnalysis::decide(SiteVerdict &V) {
     V.Flags |= SMALLOC_SITE_SMALL;
   if (Escapes)
     V.Flags |= SMALLOC_SITE_ESCAPES;
-  if (fullyInitialised(V, ByFunction[V.Call->getFunction()], FAM))
+  const auto [First, Number] = ByFunction.lookup(V.Call->getFunction());
+  if (fullyInitialised(V, ArrayRef(References).slice(First, Number), FAM))
     V.Flags |= SMALLOC_SITE_FULLY_INITIALISED;
   if (V.SizeBytes != SMALLOC_UNKNOWN && (V.Flags & SMALLOC_SITE_FULLY_INITIALISED)) {
     // Whole superpages of the object; the tail stays on base pages.

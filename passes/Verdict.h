@@ -101,7 +101,7 @@ struct UnitVerdicts {
 UnitVerdicts decideUnit(llvm::Module &M, llvm::FunctionAnalysisManager &FAM, const Options &O);
 
 /// Every byte of the object is written by a loop, or a memset, of the allocating function after the allocation.
-bool fullyInitialised(const SiteVerdict &Site, const std::vector<LoopReference> &References,
+bool fullyInitialised(const SiteVerdict &Site, llvm::ArrayRef<LoopReference> References,
                       llvm::FunctionAnalysisManager &FAM);
 
 } // namespace smalloc
