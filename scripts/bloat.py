@@ -46,9 +46,11 @@ PROGRAMS = {
     "alternating": (["600", "12"], ["300", "14"]),
     "turns": (["600", "10"], ["300", "10"]),
     "strings": (["100", "20"], ["100", "20"]),
+    "vectors": (["500", "6"], ["500", "6"]),
 }
 # Those whose objects come and go: how much of their memory no live object uses is shown as well.
-FRAGMENTING = ["random_free", "churn", "replacement", "threads", "alternating", "turns", "strings"]
+FRAGMENTING = ["random_free", "churn", "replacement", "threads", "alternating", "turns", "strings",
+               "vectors"]
 
 
 def configurations(build):

@@ -12,7 +12,8 @@ namespace smalloc {
 constinit SiteSizes g_site_sizes;
 
 namespace {
-constexpr size_t kLeastStep = 16, kEvenSteps = 128;
+constexpr size_t kLeastStep = 16, kEvenSteps = 128,
+                 kKindStep = kEvenSteps / (SiteSizes::kKinds - 1);
 constexpr size_t kExtentBytes = 128, kPageEntryBytes = 8;
 constexpr size_t kChunkHeader = 8, kLeastChunk = 32, kMappingHeader = 16;
 constexpr size_t kMappedFrom = size_t{128} << 10;
@@ -116,6 +117,7 @@ bool SiteSizes::sample(const smalloc_cell *cell, size_t bytes, uint64_t apart, c
       !s->thread.compare_exchange_strong(nobody, thread, std::memory_order_relaxed))
     s->shared.store(true, std::memory_order_relaxed);
   uint32_t n = s->seen.fetch_add(1, std::memory_order_relaxed);
+  note_kind(*s, bytes, n + 1);
   s->objects.fetch_add(max_of<uint64_t>(apart / max_of<size_t>(bytes, 1), 1),
                        std::memory_order_relaxed);
   s->bytes[n % kSamples].store(static_cast<uint32_t>(min_of<size_t>(bytes, kSuperpageBytes)),
@@ -131,6 +133,53 @@ bool SiteSizes::sample(const smalloc_cell *cell, size_t bytes, uint64_t apart, c
 static size_t slot_of_sample(const std::atomic<uint32_t> &sample) {
   const size_t bytes = sample.load(std::memory_order_relaxed);
   return bytes <= kMostSlotBytes ? slot_bytes(bytes) : 0;
+}
+
+static unsigned kind_of(size_t bytes) {
+  return static_cast<unsigned>(min_of(max_of<size_t>(bytes, 1) - 1, kEvenSteps) /
+                               kKindStep); // the last: larger
+}
+/// Of 64 samples of the one kind of sizes, how many does the other have as well, as shares of all?
+template <class One, class Other> static unsigned alike_64ths(const One &one, const Other &other) {
+  uint64_t in_one = 0, in_other = 0, both = 0;
+  for (unsigned i = 0; i < SiteSizes::kKinds; i++) {
+    in_one += one[i];
+    in_other += other[i];
+  }
+  if (in_one == 0 || in_other == 0)
+    return 0;
+  for (unsigned i = 0; i < SiteSizes::kKinds; i++)
+    both += min_of(one[i] * in_other, other[i] * in_one);
+  return static_cast<unsigned>(both * 64 / (in_one * in_other));
+}
+
+void SiteSizes::note_kind(Site &site, size_t bytes, uint32_t seen) {
+  site.kinds_since[kind_of(bytes)].fetch_add(1, std::memory_order_relaxed);
+  if (seen < kLeastHistory / 2 || !is_power_of_two(seen))
+    return;
+  const unsigned alike = alike_64ths(site.kinds_before, site.kinds_since);
+  uint32_t all = 0, most = 0;
+  for (unsigned i = 0; i < kKinds; i++) {
+    const uint32_t since = site.kinds_since[i].exchange(0, std::memory_order_relaxed);
+    const uint32_t both = site.kinds_before[i].fetch_add(since, std::memory_order_relaxed) + since;
+    all += both;
+    most = max_of(most, both);
+  }
+  const bool recurs = site.recurs.load(std::memory_order_relaxed)
+                          ? alike >= kStillAlike64ths
+                          : seen >= kLeastHistory && alike >= kAlike64ths &&
+                                most * uint64_t{64} <= all * uint64_t{kOneKind64ths};
+  site.recurs.store(recurs, std::memory_order_relaxed);
+}
+
+bool SiteSizes::recurs(const smalloc_cell *cell) const {
+  const Site *s = sampled(cell);
+  if (!s || !s->recurs.load(std::memory_order_relaxed))
+    return false;
+  uint32_t lately[kKinds] = {};
+  for (const auto &sample : s->bytes)
+    lately[kind_of(sample.load(std::memory_order_relaxed))]++;
+  return alike_64ths(s->kinds_before, lately) >= kLately64ths;
 }
 
 unsigned SiteSizes::samples_of(const Site &site, size_t slot) {
@@ -275,6 +324,8 @@ bool SiteSizes::pays(const smalloc_cell *cell, Asks asks) const {
   if (s->alternates.load(std::memory_order_relaxed))
     return false;
   if (known < 2 || s->grown.load(std::memory_order_relaxed) >= (seen + 1) / 2)
+    return false;
+  if (asks == Asks::kForAnySize && !recurs(cell))
     return false;
   uint64_t ours = 0, theirs = 0;
   for (unsigned i = 0; i < known; i++) {

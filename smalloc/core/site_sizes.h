@@ -13,7 +13,8 @@
 //    got first dies, leaves slabs that are mostly empty, and the other way round when it turns again. No sample tells that
 //    beforehand, and once it has happened the slabs stay until their last objects die: a third more memory than glibc at most.
 //    The compiler knows at which sites it may happen: those whose request is no constant. Of these only those pay whose
-//    objects take so much less in our heap that slabs that are left behind are made up for.
+//    objects take so much less in our heap that slabs that are left behind are made up for. And what it has asked for so far must
+//    have come again: lists that double in turns save half of their first bytes, and leave all of those behind.
 //  - Siblings: another site asks for as many objects, of another class. A key, its value and the entry
 //    that holds both lie side by side in glibc's heap, on two or three cache lines, and are used
 //    together; we would put each of them on lines of its own (redis: 0.88 of its speed).
@@ -57,6 +58,14 @@ public:
   /// structures from one allocating function are steady, names and messages are not. Where a fifth is saved, all up to
   /// 128 bytes count as one: lists that double from a few bytes on.
   static constexpr unsigned kSteadyClasses = 3, kSteadySamples = 28; ///< of kSamples
+  /// Where any size may follow, what follows must be like what came before: sizes of up to 128 bytes in steps of 8, larger
+  /// ones together. Looked at when the number of samples is a power of two, from kLeastHistory on: so many 64ths of the one
+  /// half are like the other, to begin with or to go on; and of the last kSamples, like all until then. Lists that grow in
+  /// turns, as a graph is built, double from half to half: what the small ones lay in would not be filled again. And of one size
+  /// no more than so many 64ths, to begin with: who has asked for nothing else may still be at its first half.
+  static constexpr unsigned kKinds = 17, kLeastHistory = 512;
+  static constexpr unsigned kAlike64ths = 50, kStillAlike64ths = 36, kLately64ths = 32,
+                            kOneKind64ths = 51;
   /// In thousandths of glibc's. Where any size may follow: objects of up to 16, of 25 to 32 and of 41 to 48 bytes.
   static constexpr uint64_t kMostCost = 1020, kMostCostOfAny = 800;
   /// Sizes that a site has asked for mostly, and no longer does, that are remembered.
@@ -110,6 +119,8 @@ public:
   /// False: it costs memory; also as long as fewer than two are known, and when most of what was asked for is
   /// growth of objects: those would move to us and leave holes.
   bool pays(const smalloc_cell *cell, Asks asks) const;
+  /// Does the site go on asking for the sizes that it began with? False as well as long as little is known.
+  bool recurs(const smalloc_cell *cell) const;
   /// Does another site ask for as many objects, of another class?
   bool has_sibling(const smalloc_cell *cell) const;
 
@@ -126,8 +137,12 @@ private:
     std::atomic<uint64_t> requested{0}; ///< when it ended there; 0: at first
     std::atomic<uint32_t> seen{0};
     std::atomic<uint32_t> bytes[kSamples] = {};
-    std::atomic<uint32_t> grown{0};   ///< of those seen
-    std::atomic<uint64_t> growth{0};  ///< bytes by realloc that are not counted yet
+    std::atomic<uint32_t> grown{0};  ///< of those seen
+    std::atomic<uint64_t> growth{0}; ///< bytes by realloc that are not counted yet
+    std::atomic<uint32_t> kinds_before[kKinds] =
+        {}; ///< samples up to the last power of two of them,
+    std::atomic<uint32_t> kinds_since[kKinds] = {}; ///< and after it
+    std::atomic<bool> recurs{false};
     std::atomic<uint64_t> objects{0}; ///< all that were asked for, as the samples say
   };
   size_t last_slot(const Site &site) const;
@@ -135,6 +150,7 @@ private:
   const Site *sampled(const smalloc_cell *cell) const; ///< nullptr: it has not been sampled
   Site *sampled(const smalloc_cell *cell);
   Site *entered(const smalloc_cell *cell); ///< from now on it is; nullptr: no room
+  static void note_kind(Site &site, size_t bytes, uint32_t seen);
   static unsigned samples_of(const Site &site, size_t slot);
   static void note_most(Site &site);
   Site sites_[kSites];

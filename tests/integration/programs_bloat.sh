@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The memory rule, at the end and at the peak, at small sizes: coroutine stacks beside a hot table, buffers of which one page is
-# used, a sparse table, temporaries of every step, sizes that drift, alternate or take turns, records and strings that are
-# replaced, also in threads, and objects freed at random need at most max(2 %, 512 KiB) more than with glibc on base pages;
+# used, a sparse table, temporaries of every step, sizes that drift, alternate or take turns, vectors that double, records and
+# strings that are replaced, also in threads, and objects freed at random need at most max(2 %, 512 KiB) more than with glibc on base pages;
 # results agree; and docs/memory.md says what was recorded.
 . "$(dirname "$0")/lib.sh"
 command -v python3 >/dev/null || skip "python3 is not installed"
@@ -17,7 +17,7 @@ need_thp
 run() { timeout 280 python3 "$bloat" --build "$SMALLOC_BUILD" --quick -c base,ours "$@"; }
 # random_free: what has been freed at random goes back although the program hardly calls any more; glibc keeps it.
 run --check >out 2>err || { cat out err; fail "the rule is broken"; }
-for name in coroutines connections sparse_table temporaries churn replacement threads alternating turns strings random_free; do
+for name in coroutines connections sparse_table temporaries churn replacement threads alternating turns strings vectors random_free; do
   expect_match out "^. $name "
 done
 read -r _ _ _ _ _ base _ ours _ < <(grep '^| random_free' out)

@@ -17,6 +17,7 @@ cat >pair.c <<'C'
 struct node { struct node *next; long body[5]; };
 static struct node *head;
 __attribute__((noinline)) static struct node *hot(size_t n) { return malloc(n); }
+__attribute__((noinline)) static struct node *of_one_size(void) { return malloc(sizeof(struct node)); }
 __attribute__((noinline)) static struct node *cleared(size_t n) { return calloc(1, n); }
 void other_unit(void *p);
 __attribute__((noinline)) static void *cold(size_t n) {
@@ -80,7 +81,7 @@ int main(int argc, char **argv) {
       pthread_create(&t, 0, second_thread, 0);
       pthread_join(t, 0);
     }
-    struct node *p = threads ? take(n + i % 8 * 200) : varied ? varied_one(with_calloc, n, i) : hot(n);
+    struct node *p = threads ? take(n + i % 8 * 200) : varied ? varied_one(with_calloc, n, i) : of_one_size();
     if (resized)
       p = grown(p, 2 * n);
     p->next = head;

@@ -43,10 +43,10 @@ int main(void) {
   CHECK(smaps(object[0], heap, "Rss:") <= 8 * MIB);
 
   CHECK(mmap(NULL, 500 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) != MAP_FAILED);
-  for (int i = 0; i < 200000; i++) free(site_malloc(&steady, SMALL)); /* 9 MiB */
+  for (int i = 0; i < 1500000; i++) free(site_malloc(&steady, i % 5 < 2 ? SMALL : SMALL / 3)); /* 41 MiB */
   if (&__smalloc_v1_touching) CHECK(ours(site_malloc(&steady, SMALL)));
   served = 0;
-  for (int i = 0; i < 2000000; i++) served += ours(site_malloc(&steady, SMALL)); /* 92 MiB */
+  for (int i = 0; i < 2000000; i++) served += ours(site_malloc(&steady, i % 5 < 2 ? SMALL : SMALL / 3)); /* 55 MiB */
   if (&__smalloc_v1_touching) CHECK(served == 2000000);
   size_t of_one = 0, of_any = 0;
   for (int i = 0; i < 400000; i++) { /* 43 MiB each; in turns: each of them looks when the other does */

@@ -88,9 +88,11 @@ TEST_F(SiteSizesTest, OneStructurePaysWhereItFillsItsSlot) {
   }
 }
 TEST_F(SiteSizesTest, WhereAnySizeMayFollowMuchMustBeSaved) {
-  for (size_t bytes : {8, 16, 28, 44, 48}) { // glibc: 32, 32, 48, 64, 64
-    ask(SiteSizes::kSamples, [&] { return bytes; });
-    EXPECT_TRUE(sizes.pays(&cell, Asks::kForAnySize)) << bytes;
+  for (size_t bytes : {16, 28, 44, 48}) { // glibc: 32, 48, 64, 64; and 32 for the other
+    SiteSizes of_two;
+    for (unsigned i = 0; i < SiteSizes::kLeastHistory; i++)
+      of_two.sample(&cell, i % 3 ? bytes : 8, SiteSizes::kSampleBytes, this);
+    EXPECT_TRUE(of_two.pays(&cell, Asks::kForAnySize)) << bytes;
   }
   for (size_t bytes : {24, 40, 56, 64, 112, 176, 512, 1024}) {
     ask(SiteSizes::kSamples, [&] { return bytes; });
@@ -124,10 +126,37 @@ TEST_F(SiteSizesTest, AFewSizesPayMoreDoNot) {
 }
 TEST_F(SiteSizesTest,
        ListsThatDoublePayFromAFewBytesOn) { // 16 ... 128 bytes; glibc: 32, 48, 80, 144
-  ask(SiteSizes::kSamples, [&] { return 16u << random() % 4; });
+  ask(SiteSizes::kLeastHistory - 1, [&] { return 16u << random() % 4; });
+  EXPECT_FALSE(sizes.pays(&cell, Asks::kForAnySize)); // not known for long enough
+  ask(1, [] { return 16; });
   EXPECT_TRUE(sizes.pays(&cell, Asks::kForAnySize));
   ask(SiteSizes::kSamples, [&] { return 16u << random() % 7; }); // most classes are larger
   EXPECT_FALSE(sizes.pays(&cell, Asks::kForAnySize));
+}
+TEST_F(SiteSizesTest, WhatDoublesInTurnsDoesNotPay) { // each size as often as the one before
+  unsigned n = 0;
+  for (unsigned vectors : {100, 500, 3000}) {
+    smalloc_cell own = {};
+    const uint64_t per_size = vectors * 16000ull / SiteSizes::kSampleBytes;
+    for (size_t bytes = 16; bytes <= 128; bytes *= 2)
+      for (uint64_t i = 0; i < per_size * bytes / 16; i++)
+        if (take(&own, bytes))
+          n += sizes.pays(&own, Asks::kForAnySize);
+  }
+  EXPECT_EQ(n, 0u);
+}
+TEST_F(SiteSizesTest, OneSizeAloneSaysNothingOfWhatFollows) {
+  ask(4 * SiteSizes::kLeastHistory, [] { return 48; });
+  EXPECT_FALSE(sizes.pays(&cell, Asks::kForAnySize));
+  EXPECT_TRUE(sizes.pays(&cell, Asks::kForOneSize));
+}
+TEST_F(SiteSizesTest, SizesThatFollowAreNoticedBeforeHalfOfThemAreSeen) {
+  ask(SiteSizes::kLeastHistory, [&] { return random() % 2 ? 16 : 8; });
+  EXPECT_TRUE(sizes.pays(&cell, Asks::kForAnySize));
+  ask(SiteSizes::kSamples / 2 + 1, [] { return 32; });
+  EXPECT_FALSE(sizes.pays(&cell, Asks::kForAnySize));
+  ask(SiteSizes::kSamples, [&] { return random() % 2 ? 16 : 8; }); // and came back
+  EXPECT_TRUE(sizes.pays(&cell, Asks::kForAnySize));
 }
 TEST_F(SiteSizesTest, AFewOthersDoNotMatterADriftDoes) {
   unsigned n = 0;
