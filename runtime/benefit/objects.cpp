@@ -38,6 +38,11 @@ void Objects::insert(uint32_t category, uint64_t address, uint64_t bytes) {
     free(start);
   }
   Heap &heap = heaps_[category];
+  heap.last = address;
+  heap.end_before = heap.end;
+  heap.gaps_before = heap.gaps;
+  heap.peak_before = categories_[category].peak_bytes;
+  heap.gib_pages_before = categories_[category].gib_pages;
   const uint64_t size = round_up(bytes, bytes >= kSuperpage ? kSuperpage : kStep);
   uint64_t packed;
   if (auto reuse = heap.free.find(size); reuse != heap.free.end() && !reuse->second.empty()) {
@@ -66,18 +71,74 @@ void Objects::segment(uint64_t id, uint64_t start, uint64_t bytes) {
          start, bytes);
 }
 
-void Objects::allocate(uint64_t site, uint64_t address, uint64_t bytes, uint64_t context) {
-  uint32_t category;
+uint32_t Objects::category_of_allocation(uint64_t site, uint64_t bytes, uint64_t context) {
   if (grouping_ == Grouping::kPaper)
-    category =
-        category_of(CategoryKind::kSizeClass, bytes < kPaperLargeBytes ? kPaperSmall : kPaperLarge);
-  else if (grouping_ == Grouping::kContext && context)
-    category = category_of(CategoryKind::kSiteContext, site, context);
-  else if (const auto cluster = clusters_ ? clusters_->find(site) : Clusters::const_iterator();
-           clusters_ && cluster != clusters_->end())
-    category = category_of(CategoryKind::kCluster, cluster->second);
-  else
-    category = category_of(CategoryKind::kSite, site);
+    return category_of(CategoryKind::kSizeClass,
+                       bytes < kPaperLargeBytes ? kPaperSmall : kPaperLarge);
+  if (grouping_ == Grouping::kContext && context)
+    return category_of(CategoryKind::kSiteContext, site, context);
+  if (clusters_)
+    if (const auto cluster = clusters_->find(site); cluster != clusters_->end())
+      return category_of(CategoryKind::kCluster, cluster->second);
+  return category_of(CategoryKind::kSite, site);
+}
+
+void Objects::allocate(uint64_t site, uint64_t address, uint64_t bytes, uint64_t context) {
+  insert(category_of_allocation(site, bytes, context), address, bytes);
+}
+
+// Takes back the last object of its category, if nothing of it was accessed.
+bool Objects::was_never(Live at) {
+  const auto [address, object] = *at;
+  if (object.accessed)
+    return false;
+  Heap &heap = heaps_[object.category];
+  if (heap.last != address)
+    return false;
+  Category &c = categories_[object.category];
+  free(address);
+  heap.last = kNowhere;
+  if (heap.end != heap.end_before) { // it was not in room that another had left
+    heap.free[object.heap_bytes].pop_back();
+    heap.end = heap.end_before;
+    heap.gaps = heap.gaps_before;
+  }
+  c.peak_bytes = heap.peak_before;
+  c.gib_pages = heap.gib_pages_before;
+  c.heap_bytes = heap.end - heap.gaps;
+  return true;
+}
+
+// Its room is another's when it is freed, as it was before.
+bool Objects::shrinks(Live at, uint32_t category, uint64_t address, uint64_t bytes) {
+  const uint64_t old = at->first;
+  if (at->second.category != category)
+    return false;
+  Object object = at->second;
+  heaps_[category].live -= object.end - old - bytes;
+  object.end = address + bytes;
+  object.packed += address - old;
+  object.front += address - old;
+  live_.erase(at);
+  live_[address] = object;
+  last_end_ = 0;
+  return true;
+}
+
+void Objects::reallocate(uint64_t old, uint64_t site, uint64_t address, uint64_t bytes,
+                         uint64_t context) {
+  constexpr uint64_t kPage = 4096;
+  const uint32_t category = category_of_allocation(site, bytes, context);
+  const auto at = live_.find(old);
+  const bool inside = at != live_.end() && bytes != 0 && address >= old &&
+                      bytes <= at->second.end - old &&
+                      address - old <= at->second.end - old - bytes;
+  const bool mapping = address % kPage == 0 && old % kPage == 0; // malloc has a header before it
+  if (inside && mapping && was_never(at))
+    return insert(category, address, bytes);
+  if (inside && shrinks(at, category, address, bytes))
+    return;
+  free(old);
   insert(category, address, bytes);
 }
 
@@ -88,7 +149,7 @@ void Objects::free(uint64_t address) {
   const Object &object = at->second;
   Heap &heap = heaps_[object.category];
   heap.live -= object.end - address;
-  heap.free[object.heap_bytes].push_back(object.packed);
+  heap.free[object.heap_bytes].push_back(object.packed - object.front);
   live_.erase(at);
   last_end_ = 0;
 }
@@ -98,6 +159,7 @@ Objects::Place Objects::find(uint64_t address) {
     auto at = live_.upper_bound(address);
     if (at == live_.begin() || (--at)->second.end <= address)
       return {kNone, 0, false};
+    at->second.accessed = true;
     last_start_ = at->first;
     last_end_ = at->second.end;
     last_ = at->second;

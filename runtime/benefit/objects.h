@@ -46,6 +46,10 @@ public:
   void segment(uint64_t id, uint64_t start, uint64_t bytes);
   void allocate(uint64_t site, uint64_t address, uint64_t bytes, uint64_t context = 0);
   void free(uint64_t address);
+  /// What is resized where it lies stays where it was packed. What gives up a part before anything of it was accessed (who maps
+  /// memory for an alignment trims it) was never larger.
+  void reallocate(uint64_t old, uint64_t site, uint64_t address, uint64_t bytes,
+                  uint64_t context = 0);
 
   struct Place {
     uint32_t category;
@@ -62,12 +66,22 @@ private:
   struct Object {
     uint64_t end, packed, heap_bytes;
     uint32_t category;
+    uint64_t front = 0; // of its room, that it gave up
+    bool accessed = false;
   };
   struct Heap {
     uint64_t end = 0, live = 0, gaps = 0; // gaps: before borders of a GiB, nobody's memory
+    // The last object, and what it found.
+    uint64_t last = kNowhere, end_before = 0, gaps_before = 0, peak_before = 0,
+             gib_pages_before = 0;
     std::unordered_map<uint64_t, std::vector<uint64_t>> free; // by size
   };
+  static constexpr uint64_t kNowhere = UINT64_MAX;
   uint32_t category_of(CategoryKind kind, uint64_t id, uint64_t context = 0);
+  uint32_t category_of_allocation(uint64_t site, uint64_t bytes, uint64_t context);
+  using Live = std::map<uint64_t, Object>::iterator; // by start
+  bool was_never(Live at);
+  bool shrinks(Live at, uint32_t category, uint64_t address, uint64_t bytes);
   void insert(uint32_t category, uint64_t address, uint64_t bytes);
 
   Grouping grouping_;

@@ -53,8 +53,8 @@ void NumaSiteTraffic::event(const trace::Event &e) {
     objects_.segment(hash_of(e.text), e.address, e.bytes);
     break;
   case trace::Type::kReallocate:
-    objects_.free(e.old_address);
-    [[fallthrough]];
+    objects_.reallocate(e.old_address, e.site, e.address, e.bytes);
+    break;
   case trace::Type::kAllocate:
     objects_.allocate(e.site, e.address, e.bytes);
     break;

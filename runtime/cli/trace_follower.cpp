@@ -31,8 +31,7 @@ void TraceFollower::event(const trace::Event &e) {
     touch(e);
     break;
   case trace::Type::kReallocate:
-    objects_.free(e.old_address);
-    objects_.allocate(e.site, e.address, e.bytes, e.context);
+    objects_.reallocate(e.old_address, e.site, e.address, e.bytes, e.context);
     touch(e);
     break;
   case trace::Type::kFree:

@@ -2,15 +2,21 @@
 //
 // interpose.cpp decides which functions libsmalloc_feedback.so puts in front of everybody else's: the malloc
 // family, operator new (only to learn its caller), and the plugin's entries, which say which site an
-// allocation belongs to and then let the program's own function serve it. Without a recording each
-// is the next definition.
+// allocation belongs to and then let the program's own function serve it; munmap and mremap, for what such sites have mapped.
+// Without a recording each is the next definition.
 //
 // A free is noted before it happens, an allocation after: in between the address could be somebody else's.
 #include "runtime/trace/collector.h"
+#include "runtime/trace/mapped_sites.h"
 #include "smalloc/include/smalloc/site.h"
+#include "smalloc/override/fortran_descriptor.h"
 #include "smalloc/override/next.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 using namespace smalloc;
 
@@ -142,6 +148,64 @@ ENTRY(__smalloc_v1_posix_memalign, (void **o, size_t a, size_t n, smalloc_cell *
       cell)
 ENTRY(__smalloc_v1_new, (size_t n, smalloc_cell *cell), Pointer{}, n, cell)
 ENTRY(__smalloc_v1_new_aligned, (size_t n, size_t a, smalloc_cell *cell), Pointer{}, n, a, cell)
+
+/// flang's runtime allocates when we have done nothing.
+SMALLOC_EXPORT int __smalloc_v1_fortran_allocate(void *descriptor, smalloc_cell *cell) {
+  if (SMALLOC_LIKELY(trace::recording())) {
+    trace::announce_site(cell);
+    return -1;
+  }
+  static constinit NextFunction<int(void *, smalloc_cell *)> next("__smalloc_v1_fortran_allocate");
+  auto *f = next.get();
+  return f ? f(descriptor, cell) : -1;
+}
+
+/// Its runtime may copy first where the two overlap: then the copy's memory has the site's name as well.
+SMALLOC_EXPORT void __smalloc_v1_fortran_assign(void *to, const void *from, smalloc_cell *cell) {
+  if (SMALLOC_LIKELY(trace::recording())) {
+    if (fortran::assignment_allocates(*static_cast<const fortran::Descriptor *>(to),
+                                      *static_cast<const fortran::Descriptor *>(from)))
+      trace::announce_site(cell);
+    return;
+  }
+  static constinit NextFunction<void(void *, const void *, smalloc_cell *)> next(
+      "__smalloc_v1_fortran_assign");
+  if (auto *f = next.get())
+    f(to, from, cell);
+}
+
+SMALLOC_EXPORT void __smalloc_v1_mapped(void *p, size_t bytes, smalloc_cell *cell) {
+  if (SMALLOC_LIKELY(trace::recording())) {
+    trace::note_mapped(p, bytes, cell);
+    return;
+  }
+  static constinit NextFunction<void(void *, size_t, smalloc_cell *)> next("__smalloc_v1_mapped");
+  if (auto *f = next.get())
+    f(p, bytes, cell);
+}
+SMALLOC_EXPORT int munmap(void *p, size_t bytes) {
+  static constinit NextFunction<int(void *, size_t)> next("munmap");
+  if (trace::recording())
+    trace::note_unmapped(p, bytes);
+  auto *f = next.get();
+  return f ? f(p, bytes) : static_cast<int>(syscall(SYS_munmap, p, bytes));
+}
+SMALLOC_EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...) {
+  static constinit NextFunction<void *(void *, size_t, size_t, int, ...)> next("mremap");
+  void *place = nullptr;
+  if (flags & MREMAP_FIXED) {
+    va_list rest;
+    va_start(rest, flags);
+    place = va_arg(rest, void *);
+    va_end(rest);
+  }
+  auto *f = next.get();
+  void *p = f ? f(old, old_bytes, bytes, flags, place)
+              : reinterpret_cast<void *>(syscall(SYS_mremap, old, old_bytes, bytes, flags, place));
+  if (p != MAP_FAILED && trace::recording())
+    trace::note_remapped(old, old_bytes, p, bytes);
+  return p;
+}
 
 /// A word of 0 would let the thunk call malloc without a word to us: while recording, every site's word says
 /// "base pages" instead, and libsmalloc, which is not asked, learns of no image.

@@ -7,46 +7,15 @@
 // versions of the descriptor, errors) is its own business.
 #include "smalloc/core/runtime.h"
 #include "smalloc/override/foreign.h"
+#include "smalloc/override/fortran_descriptor.h"
 
 #include <stdint.h>
 
+using namespace smalloc::fortran;
 using smalloc::g_range;
 using smalloc::g_runtime;
 
 namespace {
-
-/// CFI_cdesc_t of ISO_Fortran_binding.h, as flang lays it out.
-struct Dimension {
-  int64_t lower_bound, extent, stride_bytes;
-};
-struct Descriptor {
-  char *base;
-  int64_t element_bytes;
-  int32_t version;
-  uint8_t rank;
-  int8_t type;
-  uint8_t attribute;
-  uint8_t extra;
-  Dimension dimensions[1];
-};
-constexpr int32_t kVersion = 20240719; ///< CFI_VERSION of flang 20 to 22
-constexpr uint8_t kMostRank = 15, kPointer = 1, kAllocatable = 2;
-
-/// No addendum (derived types have one), and the default allocator.
-bool is_plain(const Descriptor &d) {
-  return d.version == kVersion && d.extra == 0 && d.rank <= kMostRank && d.element_bytes >= 0;
-}
-
-/// Of all elements; false: the shape is not believable.
-bool bytes_of(const Descriptor &d, uint64_t &bytes) {
-  bytes = static_cast<uint64_t>(d.element_bytes);
-  for (unsigned i = 0; i < d.rank; i++) {
-    int64_t extent = d.dimensions[i].extent;
-    if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes))
-      return false;
-  }
-  return bytes < uint64_t{1} << 47;
-}
 
 void set_strides(Descriptor &d) {
   int64_t stride = d.element_bytes;
@@ -101,15 +70,9 @@ SMALLOC_EXPORT void __smalloc_v1_fortran_assign(void *to_descriptor, const void 
                                                 smalloc_cell *cell) {
   auto &to = *static_cast<Descriptor *>(to_descriptor);
   auto &from = *static_cast<const Descriptor *>(from_descriptor);
-  if (to.attribute != kAllocatable || !is_plain(to) || !is_plain(from) || to.rank == 0 ||
-      to.rank != from.rank || to.type != from.type || to.element_bytes != from.element_bytes)
-    return;
-  bool same = to.base != nullptr;
-  for (unsigned i = 0; i < to.rank; i++)
-    same &= to.dimensions[i].extent == from.dimensions[i].extent;
   uint64_t old_bytes, new_bytes;
-  if (same || !bytes_of(from, new_bytes) || new_bytes < smalloc::kSuperpageBytes ||
-      !g_runtime.site_accepts(cell, new_bytes))
+  if (!assignment_allocates(to, from) || !bytes_of(from, new_bytes) ||
+      new_bytes < smalloc::kSuperpageBytes || !g_runtime.site_accepts(cell, new_bytes))
     return;
   if (to.base) {
     if (!bytes_of(to, old_bytes) || overlaps(from, to.base, old_bytes))

@@ -65,6 +65,45 @@ TEST(Objects, SurvivesWhatItWasNotTold) {
   EXPECT_EQ(o.find(0x7000).category, Objects::kNone);
 }
 
+// Who aligns a mapping maps too much and gives both ends back.
+TEST(Objects, WhatIsTrimmedUnusedWasNeverLarger) {
+  constexpr uint64_t kMiB = 1 << 20;
+  Objects objects(Grouping::kSite);
+  objects.allocate(1, 0x10000000, 8 * kMiB);
+  objects.allocate(1, 0x20000000, 104 * kMiB);
+  objects.reallocate(0x20000000, 1, 0x20000000 + 24 * kMiB, 80 * kMiB);
+  objects.reallocate(0x20000000 + 24 * kMiB, 1, 0x20000000 + 24 * kMiB, 40 * kMiB);
+  EXPECT_EQ(objects.categories()[0].peak_bytes, 48 * kMiB);
+  EXPECT_EQ(objects.categories()[0].heap_bytes, 48 * kMiB);
+  EXPECT_EQ(objects.find(0x20000000).category, Objects::kNone);
+  EXPECT_EQ(objects.find(0x20000000 + 25 * kMiB).packed, 9 * kMiB);
+  EXPECT_EQ(objects.find(0x20000000 + 64 * kMiB).category, Objects::kNone);
+}
+
+TEST(Objects, WhatShrinksStaysWhereItIs) {
+  constexpr uint64_t kMiB = 1 << 20;
+  Objects objects(Grouping::kSite);
+  objects.allocate(1, 0x10000000, 8 * kMiB);
+  objects.allocate(1, 0x20000000, 32 * kMiB);
+  EXPECT_EQ(objects.find(0x20000000 + 9 * kMiB).packed, 17 * kMiB);
+  objects.reallocate(0x20000000, 1, 0x20000000 + 8 * kMiB, 4 * kMiB);
+  EXPECT_EQ(objects.find(0x20000000 + 9 * kMiB).packed, 17 * kMiB);
+  EXPECT_EQ(objects.find(0x20000000 + 12 * kMiB).category, Objects::kNone);
+  EXPECT_EQ(objects.categories()[0].peak_bytes, 40 * kMiB);
+  // All of its room is free when it is gone.
+  objects.free(0x20000000 + 8 * kMiB);
+  objects.allocate(1, 0x30000000, 32 * kMiB);
+  EXPECT_EQ(objects.find(0x30000000).packed, 8 * kMiB);
+  EXPECT_EQ(objects.categories()[0].heap_bytes, 40 * kMiB);
+  // What realloc gives back was there.
+  objects.allocate(1, 0x40000010, 4 * kMiB);
+  objects.reallocate(0x40000010, 1, 0x40000010, kMiB);
+  EXPECT_EQ(objects.categories()[0].peak_bytes, 44 * kMiB);
+  // A part of another site's is that site's own.
+  objects.reallocate(0x40000010, 2, 0x40000010, 4096);
+  EXPECT_EQ(objects.find(0x40000010).category, 1u);
+}
+
 TEST(Objects, PaperCategories) {
   Objects o(Grouping::kPaper);
   o.segment(9, 0x1000, 0x1000);
