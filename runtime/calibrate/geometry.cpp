@@ -256,7 +256,7 @@ private:
         break;
       source_.refresh();
       for (WalkCurve &curve : curves)
-        walk_round(curve);
+        walk_round(curve, round);
       plan_.progress(0.7 + 0.3 * (round + 1) / plan_.walk_rounds);
     }
     for (const WalkCurve &curve : curves)
@@ -283,12 +283,13 @@ private:
     return true;
   }
 
-  void walk_round(WalkCurve &curve) {
+  void walk_round(WalkCurve &curve, unsigned round) {
     curve.cycles.resize(plan_.walk_pages.size());
     curve.on_superpages.resize(plan_.walk_pages.size());
     for (size_t i = 0; i < plan_.walk_pages.size(); i++) {
       const uint64_t lines = plan_.walk_pages[i];
-      if (lines > source_.max_lines(curve.page_bytes, curve.spacing))
+      if (lines > source_.max_lines(curve.page_bytes, curve.spacing) ||
+          (lines > plan_.far_pages && round >= plan_.far_rounds))
         continue;
       if (against_superpages(curve, i))
         continue;

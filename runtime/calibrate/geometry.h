@@ -64,8 +64,12 @@ struct GeometryPlan {
   // there is a hurry.
   unsigned walk_rounds = 12, least_walk_rounds = 3;
   std::function<bool()> hurry = [] { return false; };
-  // Page counts of the walk curve, as far as memory allows. 64 Ki base pages are 256 MiB.
-  std::vector<uint64_t> walk_pages = {4096, 8192, 16384, 32768, 65536};
+  // Page counts of the walk curve, as far as memory allows. 128 Ki base pages are 512 MiB: the page tables of programs that gain most are
+  // out of the caches that hold those of 256 MiB.
+  std::vector<uint64_t> walk_pages = {4096, 8192, 16384, 32768, 65536, 131072};
+  // Memory for more than so many pages takes long to find and to touch: in these rounds only.
+  uint64_t far_pages = 65536;
+  unsigned far_rounds = 5;
   std::function<void(double)> progress = [](double) {};
 };
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace smalloc::calibrate {
@@ -82,7 +83,7 @@ void PointerChase::renew(PageRegion &region, uint64_t touched_bytes) {
 }
 
 void PointerChase::refresh() {
-  const uint64_t touched = plan_.most_lines * base_.page_bytes();
+  const uint64_t touched = std::exchange(longest_, 0) * base_.page_bytes();
   renew(base_, touched);
   if (has_superpages_)
     renew(super_, std::min(touched, super_.size()));
@@ -134,6 +135,8 @@ std::optional<Latency> PointerChase::chase(const Chase &chase) {
        chase.lines / 2 + 1 > max_lines(chase.other_page_bytes, chase.other_page_bytes)) ||
       (chase.dense && chase.lines * kLineBytes > packed_.size()))
     return std::nullopt;
+  if (!chase.dense)
+    longest_ = std::max(longest_, chase.lines);
   if (chase.lines_a_page > 1)
     return long_chase(chase);
   std::vector<uint32_t> next(chase.lines);

@@ -52,6 +52,7 @@ private:
   PageRegion base_, super_, packed_;
   std::vector<PageRegion> kept_; // of earlier rounds
   uint64_t kept_bytes_ = 0;      // of theirs, touched at most
+  uint64_t longest_ = 0;         // lines of a chase over pages since the last refresh, at most
   std::vector<PageRegion> others_;
   bool has_superpages_ = false;
   double cycles_per_tick_ = 1;

@@ -18,7 +18,7 @@
 namespace smalloc::cli {
 namespace {
 
-// What the measurement may touch. Full: 256 MiB of base pages for walks, up to 512 MiB of
+// What the measurement may touch. Full: 512 MiB of base pages for walks, up to 512 MiB of
 // superpages; quick: a quarter.
 constexpr uint64_t kFullSuperpageMemory = uint64_t{512} << 20;
 constexpr uint64_t kMostGiantPages = 12; // enough to see levels of 4 and 8
@@ -68,7 +68,7 @@ MachineMeasurement measure_machine(bool quick, const MeasurementProgress &progre
   const uint64_t superpage = calibrate::transparent_superpage_bytes();
 
   calibrate::PointerChase::Plan chase_plan;
-  chase_plan.most_lines = std::min<uint64_t>(quick ? 16384 : 65536, room / base);
+  chase_plan.most_lines = std::min<uint64_t>(quick ? 16384 : 131072, room / base);
   chase_plan.superpage_bytes = superpage;
   chase_plan.superpage_memory =
       std::min(quick ? kFullSuperpageMemory / 2 : kFullSuperpageMemory, room);

@@ -316,6 +316,21 @@ TEST(Geometry, MakesFewerRoundsOfWalksInAHurry) {
   EXPECT_EQ(hurried.refreshes, static_cast<int>(plan.least_walk_rounds));
 }
 
+// Both sizes of pages, and both curves, have the same counts in the rounds that look at them.
+TEST(Geometry, FarPagesAreChasedInTheFirstRoundsOnly) {
+  GeometryPlan near = small_plan(), far = small_plan();
+  near.walk_pages = {8192};
+  far.far_pages = 8192;
+  SimulatedTlb few({}, 1), more({}, 1);
+  measure_geometry(few, near);
+  const Geometry g = measure_geometry(more, far);
+  EXPECT_EQ(more.chases - few.chases, static_cast<int>(4 * far.far_rounds));
+  EXPECT_EQ(more.refreshes, few.refreshes);
+  ASSERT_EQ(g.walks.size(), 2u);
+  EXPECT_EQ(g.walks[1].pages, 16384u);
+  EXPECT_NEAR(g.walks[1].cycles.value, 25 + 4 * 4, 1.5);
+}
+
 TEST(Geometry, SaysNoisyWhenOthersUseTheCaches) {
   SimulatedMachine m;
   m.contention = 500;
