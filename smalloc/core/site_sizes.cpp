@@ -323,9 +323,10 @@ bool SiteSizes::pays(const smalloc_cell *cell, Asks asks) const {
   const unsigned known = min_of(seen, uint32_t{kSamples});
   if (s->alternates.load(std::memory_order_relaxed))
     return false;
-  if (known < 2 || s->grown.load(std::memory_order_relaxed) >= (seen + 1) / 2)
+  const uint32_t grown = s->grown.load(std::memory_order_relaxed);
+  if (known < 2 || grown >= (seen + 1) / 2)
     return false;
-  if (asks == Asks::kForAnySize && !recurs(cell))
+  if (asks == Asks::kForAnySize && grown == 0 && !recurs(cell))
     return false;
   uint64_t ours = 0, theirs = 0;
   for (unsigned i = 0; i < known; i++) {

@@ -145,6 +145,15 @@ TEST_F(SiteSizesTest, WhatDoublesInTurnsDoesNotPay) { // each size as often as t
   }
   EXPECT_EQ(n, 0u);
 }
+TEST_F(SiteSizesTest, WhatGrowsByReallocNeedNotHaveComeAgain) {
+  ask(SiteSizes::kSamples, [&] { return 16u << random() % 4; });
+  EXPECT_FALSE(sizes.pays(&cell, Asks::kForAnySize));
+  sizes.grew(&cell);
+  EXPECT_TRUE(sizes.pays(&cell, Asks::kForAnySize));
+  for (unsigned i = 0; i < SiteSizes::kSamples; i++) // but not mostly
+    sizes.grew(&cell);
+  EXPECT_FALSE(sizes.pays(&cell, Asks::kForAnySize));
+}
 TEST_F(SiteSizesTest, OneSizeAloneSaysNothingOfWhatFollows) {
   ask(4 * SiteSizes::kLeastHistory, [] { return 48; });
   EXPECT_FALSE(sizes.pays(&cell, Asks::kForAnySize));
