@@ -105,6 +105,10 @@ const SCEV *accessesOf(const ProfitableNest &N, ScalarEvolution &SE) {
     if (!L.L || ++Depth > MaxLevels)
       break;
     const SCEV *Trip;
+    const bool EndsEarly = isa<SCEVCouldNotCompute>(SE.getBackedgeTakenCount(L.L)) &&
+                           !getLoopEstimatedTripCount(const_cast<Loop *>(L.L));
+    if (EndsEarly)
+      continue; // at least once: what is promoted must have been earned
     if (L.Trip) {
       Trip = SE.getConstant(I64, std::min(*L.Trip, MaxTrip));
     } else {

@@ -15,6 +15,8 @@ using namespace llvm;
 namespace smalloc {
 
 static constexpr unsigned MaxDepth = 12; ///< of expressions looked through
+/// A loop that may end early and is only known to end before its 32-bit counter overflows: that says nothing.
+static constexpr uint64_t WidthOfIndex = uint64_t(1) << 30;
 
 std::optional<TripCounts::Range> TripCounts::range(const SCEV *S, unsigned Depth) {
   if (Depth > MaxDepth)
@@ -105,11 +107,16 @@ std::optional<TripCounts::Range> TripCounts::range(const SCEV *S, unsigned Depth
 LoopLevel TripCounts::compute(const Loop *L) {
   LoopLevel Level;
   const SCEV *Count = SE.getBackedgeTakenCount(L);
-  if (isa<SCEVCouldNotCompute>(Count))
+  const bool AtMost = isa<SCEVCouldNotCompute>(Count);
+  if (AtMost)
     Count = SE.getSymbolicMaxBackedgeTakenCount(L);
   if (auto *C = dyn_cast<SCEVConstant>(Count)) {
-    Level.Trip = C->getAPInt().getLimitedValue(UINT64_MAX - 1) + 1;
-    return Level;
+    const uint64_t Trip = C->getAPInt().getLimitedValue(UINT64_MAX - 1) + 1;
+    if (!AtMost || Trip < WidthOfIndex) {
+      Level.Trip = Trip;
+      return Level;
+    }
+    Count = SE.getCouldNotCompute();
   }
   if (auto Estimated = getLoopEstimatedTripCount(const_cast<Loop *>(L)); Estimated && *Estimated)
     Level.Trip = *Estimated;
