@@ -30,6 +30,9 @@ uint8_t *g_table;
 bool g_refused;
 // A bit for each page of the table that has been written to.
 std::atomic<uint64_t> g_writable[kPages / 64 + 1];
+// Who fills in a byte passes here behind it, who has changed what is kept in front of forgetting: the one finds the change, or the
+// other the byte.
+std::atomic<uint64_t> g_changes{0};
 
 bool leaves_room() {
   rlimit limit{};
@@ -77,7 +80,7 @@ uint8_t *region_table() {
 void forget_regions() {
   if (!g_table)
     return;
-  __atomic_thread_fence(__ATOMIC_SEQ_CST); // what changed is there before the pages are looked for
+  g_changes.fetch_add(1, std::memory_order_acq_rel);
   for (uint64_t page = 0; page < kPages; page++)
     if (g_writable[page / 64].load(std::memory_order_acquire) >> page % 64 & 1)
       for (uint64_t i = 0; i < kBasePageBytes; i++)
@@ -99,8 +102,7 @@ void find_out_region(const uint8_t *entry, uint64_t (*threshold)()) {
     __atomic_store_n(&g_table[static_cast<int64_t>(region)],
                      static_cast<uint8_t>(quiet ? SMALLOC_REGION_QUIET : SMALLOC_REGION_QUIET + 1),
                      __ATOMIC_RELAXED);
-    __atomic_thread_fence(
-        __ATOMIC_SEQ_CST); // the byte is there before the threshold is looked at again
+    g_changes.fetch_add(0, std::memory_order_acq_rel);
     const uint64_t now = threshold();
     if (now == t)
       return;
