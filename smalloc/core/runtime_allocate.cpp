@@ -13,6 +13,7 @@
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/thread_cache.h"
 #include "smalloc/include/smalloc/smalloc.h"
+#include "smalloc/os/loaded_objects.h"
 #include "smalloc/os/own_image.h"
 #include "smalloc/os/program_heap.h"
 #include <stdlib.h>
@@ -458,6 +459,8 @@ void Runtime::site_mapped(smalloc_cell *cell, void *p, size_t bytes) {
   bool known_hot = always && (SMALLOC_WORD_DECIDED_BY(word) != SMALLOC_BY_COMPILER ||
                               strategy_ == HeapStrategy::kSuperpage);
   bool at_birth = known_hot || (!undecided && (flags & SMALLOC_SITE_FULLY_INITIALISED));
+  // What was advised and what the program maps into a hole of it later do not become one mapping, and mremap takes only one.
+  at_birth = at_birth && !image_mentions(cell, "mremap");
   if (!at_birth && options_.promote == PromotePolicy::kOff)
     return;
   KeepErrno keep;

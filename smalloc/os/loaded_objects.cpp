@@ -209,6 +209,28 @@ bool image_defines(const void *address, const char *name) {
   return question.answer;
 }
 
+bool image_mentions(const void *address, const char *name) {
+  struct Question {
+    const void *address;
+    const char *name;
+    bool answer;
+  } question = {address, name, true};
+  dl_iterate_phdr(
+      [](dl_phdr_info *image, size_t, void *data) {
+        auto &q = *static_cast<Question *>(data);
+        if (!contains(*image, q.address))
+          return 0;
+        const Dynamic d = dynamic_of(*image);
+        const uint32_t n = d.symbols && d.strings ? symbol_count(d) : 0;
+        q.answer = n == 0;
+        for (uint32_t i = 0; i < n && !q.answer; i++)
+          q.answer = strcmp(d.strings + d.symbols[i].st_name, q.name) == 0;
+        return 1;
+      },
+      &question);
+  return question.answer;
+}
+
 const char *executable_mentions(const char *const *names) {
   Mention mention = {names, nullptr};
   dl_iterate_phdr(search_mentions, &mention);

@@ -21,6 +21,9 @@ bool in_executable(const void *address);
 const char *image_name(const void *address);
 /// Does the image that contains the address define this function?
 bool image_defines(const void *address, const char *name);
+/// Does the image that contains the address import or define this function? True as well where that cannot be seen: in an
+/// executable without a dynamic symbol table.
+bool image_mentions(const void *address, const char *name);
 /// Does the executable import or define one of these names (a nullptr ends the list)? Returns the
 /// first that it does.
 const char *executable_mentions(const char *const *names);

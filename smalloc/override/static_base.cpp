@@ -146,6 +146,7 @@ const char *image_name(const void *) { return ""; }
 bool image_defines(const void *, const char *name) { // the base is an allocator, and not ours
   return strcmp(name, "malloc") == 0;
 }
+bool image_mentions(const void *, const char *) { return true; } // nothing tells
 const char *executable_mentions(const char *const *) { return nullptr; }
 
 } // namespace smalloc

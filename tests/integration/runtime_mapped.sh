@@ -10,6 +10,7 @@ cat >t.c <<'C'
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #define N (4L << 20)
@@ -78,7 +79,7 @@ int main(void) {
   const size_t half = (size_t)n / 2;
   if (munmap(born + half, half * 8) || mprotect(born, 8192, PROT_READ))
     abort();
-  double *moved = mremap(later, (size_t)n * 8, (size_t)n * 12, MREMAP_MAYMOVE);
+  double *moved = (double *)syscall(SYS_mremap, later, (size_t)n * 8, (size_t)n * 12, MREMAP_MAYMOVE);
   if (moved == MAP_FAILED)
     abort();
   moved[n] = 5;
@@ -135,3 +136,49 @@ expect_match s.json '"mapped_superpages_advised":[1-9]'
 expect_match s.json '"mapped_superpages_promoted":[1-9]'
 run LD_PRELOAD="$LIB" SMALLOC_CONF=budget:8m,stats:json,stats_file:"$tmp/b.json"
 python3 -c 'import json; c = json.load(open("b.json"))["counters"]; assert c["mapped_superpages_advised"] + c["mapped_superpages_promoted"] <= 4, c' || fail "beyond the budget"
+
+# Advised memory and what is mapped into a hole of it are two mappings, of which mremap takes only one: who calls it gets no advice,
+# nor by a directive.
+cat >hole.c <<'C'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+enum { kMiB = 1 << 20 };
+__attribute__((noinline)) static long walk(const long *a, long n) {
+  unsigned long seed = 1;
+  long s = 0;
+  for (long i = 0; i < 300000; i++)
+    s += a[(seed = seed * 6364136223846793005ul + 1442695040888963407ul) % (unsigned long)n];
+  return s;
+}
+int main(void) {
+  long *p = mmap(NULL, 64 * kMiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED)
+    return 77;
+  memset(p, 1, 64 * kMiB);
+  long s = walk(p, 64 * kMiB / 8);
+  munmap((char *)p + 16 * kMiB, 16 * kMiB);
+  mmap((char *)p + 16 * kMiB, 16 * kMiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  s += walk(p, 64 * kMiB / 8);
+  p = mremap(p, 64 * kMiB, 128 * kMiB, MREMAP_MAYMOVE);
+  if (p == MAP_FAILED) {
+    perror("mremap");
+    return 1;
+  }
+  printf("%ld\n", s + walk(p, 64 * kMiB / 8));
+  return 0;
+}
+C
+"$CLANG" -O2 hole.c -o hole.plain
+expected=$(./hole.plain)
+quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4 hole.c -o hole "${LINK_LIBRARY[@]}"
+"$SMALLOC" sites hole --json >sites.json
+{
+  echo '# smalloc.directives/1'
+  python3 -c 'import json; [print(s["id"], "page=2m rank=1 pmb=100.0 superpages=32 numa=- #") for s in json.load(open("sites.json"))["sites"]]'
+} >hole.directives
+for conf in "" directives:hole.directives heap:superpage; do
+  SMALLOC_CONF=$conf expect_status 0 ./hole
+  expect_match out "^$expected\$"
+done
