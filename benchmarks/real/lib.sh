@@ -104,7 +104,7 @@ logged() {
 build() {
   local variant=$1 where=$SMALLOC_WORK/$package
   local tree=$where/$variant stamp=$where/.built-$variant
-  if [ -f "$stamp" ]; then
+  if [ -f "$stamp" ] && [ -d "$tree" ]; then
     [ "$variant" = plain ] && return
     [ "$stamp" -nt "$SMALLOC_BUILD/lib/SmallocPlugin.so" ] && return
   fi
