@@ -2,17 +2,8 @@
 # The plugin and the command take and refuse the same machine profiles, for the same reason, and understand them alike.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
-cat >gather.c <<'C'
-void *malloc(unsigned long);
-void free(void *);
-double f(const int *x, long n) {
-  double *a = malloc(n * sizeof(double)), s = 0;
-  for (long i = 0; i < n; i++)
-    s += a[x[i]] += i;
-  free(a);
-  return s;
-}
-C
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
+write_gather
 compile() { "$CLANG" -O2 -c -o gather.o -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine="$1" -Rpass-analysis=smalloc -Rpass=smalloc gather.c; }
 
 # NAME TEXT; base pages of level 2 are 300, so every file that is taken has that reach.
