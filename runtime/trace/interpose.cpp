@@ -148,17 +148,8 @@ ENTRY(__smalloc_v1_posix_memalign, (void **o, size_t a, size_t n, smalloc_cell *
       cell)
 ENTRY(__smalloc_v1_new, (size_t n, smalloc_cell *cell), Pointer{}, n, cell)
 ENTRY(__smalloc_v1_new_aligned, (size_t n, size_t a, smalloc_cell *cell), Pointer{}, n, a, cell)
-
-/// flang's runtime allocates when we have done nothing.
-SMALLOC_EXPORT int __smalloc_v1_fortran_allocate(void *descriptor, smalloc_cell *cell) {
-  if (SMALLOC_LIKELY(trace::recording())) {
-    trace::announce_site(cell);
-    return -1;
-  }
-  static constinit NextFunction<int(void *, smalloc_cell *)> next("__smalloc_v1_fortran_allocate");
-  auto *f = next.get();
-  return f ? f(descriptor, cell) : -1;
-}
+// flang's runtime allocates when we have done nothing.
+ENTRY(__smalloc_v1_fortran_allocate, (void *descriptor, smalloc_cell *cell), -1, descriptor, cell)
 
 /// Its runtime may copy first where the two overlap: then the copy's memory has the site's name as well.
 SMALLOC_EXPORT void __smalloc_v1_fortran_assign(void *to, const void *from, smalloc_cell *cell) {
