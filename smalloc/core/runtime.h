@@ -233,6 +233,7 @@ private:
                                   uint64_t added, size_t bytes);
   void serve(smalloc_cell *cell, uint64_t word);
   SMALLOC_COLD bool may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes, uint64_t apart);
+  static void count_where_left(smalloc_cell *cell, uint64_t word);
   void watch_program_heap();
   void trim_program_heap();
   /// What a profile, a directive or the user has asked for is done; what the compiler has found out may not
