@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "DirectiveUse.h"
+#include "InputFile.h"
 #include "Options.h"
 #include "Verdict.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
 
@@ -60,10 +60,11 @@ Expected<Directives> Directives::load(StringRef Name) {
     Digest = "";
   else
     D.Path = Front.str();
-  auto Buffer = MemoryBuffer::getFile(D.Path);
+  std::string WhyNot;
+  const auto Buffer = readInputFile(D.Path, WhyNot);
   if (!Buffer)
-    return unusable(D.Path, Buffer.getError().message());
-  StringRef Text = (*Buffer)->getBuffer();
+    return unusable(D.Path, WhyNot);
+  StringRef Text = Buffer->getBuffer();
   if (Text.size() > MaxBytes)
     return unusable(D.Path, "it is larger than 16 MiB");
   if (!Text.starts_with(Header))

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "MachineProfile.h"
+#include "InputFile.h"
 #include "runtime/format/machine_json.h"
 #include "smalloc/machine.h"
 #include "llvm/ADT/STLExtras.h"
@@ -9,7 +10,6 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/TargetParser/Host.h"
 #include <algorithm>
 #include <cmath>
@@ -117,11 +117,12 @@ void takeWalks(const format::MachineProfile &File, MachineProfile &P) {
 }
 
 Expected<MachineProfile> fromFile(StringRef Path) {
-  auto Buffer = MemoryBuffer::getFile(Path, /*IsText=*/true);
+  std::string WhyNot;
+  const auto Buffer = readInputFile(Path, WhyNot);
   if (!Buffer)
-    return bad(Path, Buffer.getError().message());
+    return bad(Path, WhyNot);
   std::string Why;
-  const auto File = format::read_machine((*Buffer)->getBuffer(), Why);
+  const auto File = format::read_machine(Buffer->getBuffer(), Why);
   if (!File)
     return bad(Path, Why);
   MachineProfile P;

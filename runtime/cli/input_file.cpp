@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// input_file.cpp decides what is refused before a byte is read: folders, pipes and devices.
+// input_file.cpp decides what the user is told of a file that cannot be read.
 #include "runtime/cli/input_file.h"
 
 #include "runtime/cli/diagnostics.h"
+#include "smalloc/include/smalloc/input_file.h"
 
 #include <cerrno>
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace smalloc::cli {
@@ -17,14 +16,15 @@ namespace {
 class Descriptor {
 public:
   explicit Descriptor(const std::string &path)
-      // O_NONBLOCK: opening a pipe that nobody writes must not wait.
-      : fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+      : fd(smalloc_open_input(path.c_str(), &size, &why)) {}
   ~Descriptor() {
     if (fd >= 0)
       close(fd);
   }
   Descriptor(const Descriptor &) = delete;
   Descriptor &operator=(const Descriptor &) = delete;
+  size_t size = 0;
+  const char *why = nullptr;
   const int fd;
 };
 
@@ -33,8 +33,9 @@ public:
 std::vector<unsigned char> read_file(const std::string &path, const std::string &what,
                                      const std::string &wanted) {
   Descriptor file(path);
-  struct stat info;
-  if (file.fd < 0 || fstat(file.fd, &info) != 0) {
+  if (file.why)
+    throw Failure{what, path, file.why, wanted.empty() ? "ls -l " + path : wanted, kFailed};
+  if (file.fd < 0) {
     std::string hint;
     const int error = errno;
     if (error == ENOENT && !path.empty()) {
@@ -52,11 +53,7 @@ std::vector<unsigned char> read_file(const std::string &path, const std::string 
     // An empty name, most often an unset variable of a script, must be seen as one.
     throw Failure{what, path.empty() ? "''" : path, error_text(error), hint, kFailed};
   }
-  if (!S_ISREG(info.st_mode))
-    throw Failure{what, path,
-                  S_ISDIR(info.st_mode) ? "it is a directory" : "it is not a regular file",
-                  wanted.empty() ? "ls -l " + path : wanted, kFailed};
-  std::vector<unsigned char> bytes(static_cast<size_t>(info.st_size));
+  std::vector<unsigned char> bytes(file.size);
   size_t have = 0;
   while (have < bytes.size()) {
     const ssize_t got = read(file.fd, bytes.data() + have, bytes.size() - have);

@@ -5,13 +5,14 @@
 #include "runtime/cli/numa_live.h"
 
 #include "runtime/cli/diagnostics.h"
+#include "runtime/cli/input_file.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/numa/live/migration_log.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
-#include <fstream>
 #include <vector>
 
 #include <fmt/format.h>
@@ -24,11 +25,11 @@ namespace {
 /// Here, so that it is said before the command runs, and also where nothing would migrate.
 void check_log(const std::string &path) {
   const std::string header = numa::kLogHeader;
-  std::string begin(header.size(), '\0');
-  std::ifstream file(path, std::ios::binary);
-  if (!file.read(begin.data(), static_cast<std::streamsize>(begin.size())) || begin != header)
-    throw Failure{"cannot use the log", path, "it does not begin with '" + header + "'",
-                  "smalloc numa record -o LOG -- ./app", kFailed};
+  const std::string hint = "smalloc numa record -o LOG -- ./app";
+  const auto bytes = read_file(path, "cannot use the log", hint);
+  if (bytes.size() < header.size() || !std::equal(header.begin(), header.end(), bytes.begin()))
+    throw Failure{"cannot use the log", path, "it does not begin with '" + header + "'", hint,
+                  kFailed};
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 // checked; the file readable by its owner alone, since it tells what somebody runs. The schema's version is SQLite's user_version, and our
 // application_id keeps us from writing into the database of another program.
 #include "runtime/database/connection.h"
+#include "smalloc/include/smalloc/input_file.h"
 
 #include <cerrno>
 #include <cstring>
@@ -124,8 +125,12 @@ private:
         throw access == Access::kReadWrite && ::access(file_.c_str(), R_OK) == 0
             ? read_only()
             : DatabaseError(file_, "permission denied", "--db FILE");
-      if (errno == EISDIR)
-        throw DatabaseError(file_, "it is not a regular file", "--db FILE");
+      struct stat there;
+      const char *no_file = (errno == EISDIR || errno == ENXIO) && stat(file_.c_str(), &there) == 0
+                                ? smalloc_not_a_file(there.st_mode)
+                                : nullptr;
+      if (no_file)
+        throw DatabaseError(file_, no_file, "--db FILE");
       if (access == Access::kReadWrite) // also ENOENT, where nothing can be made
         throw DatabaseError(file_, std::string("it cannot be made: ") + std::strerror(errno),
                             "another place with --db FILE");
@@ -133,10 +138,11 @@ private:
                           errno == ENOENT ? "smalloc analyze TRACE" : "--db FILE");
     }
     struct stat info;
-    const bool regular = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    const char *no_file =
+        fstat(fd, &info) == 0 ? smalloc_not_a_file(info.st_mode) : "it cannot be read";
     close(fd);
-    if (!regular)
-      throw DatabaseError(file_, "it is not a regular file", "--db FILE");
+    if (no_file)
+      throw DatabaseError(file_, no_file, "--db FILE");
   }
 
   // What does not is likely to be something else that the user needs.

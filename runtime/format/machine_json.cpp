@@ -269,6 +269,9 @@ uint64_t MachineProfile::reach() const {
 }
 
 MachineProfile parse_machine(std::string_view text) {
+  // To the parser a 0 is the end, whatever stands behind it.
+  if (const size_t zero = text.find('\0'); zero != text.npos)
+    reject("it is not JSON: " + place_of(text, zero + 1));
   // Depth is bounded while parsing, because copying and printing a document recurse.
   bool too_deep = false;
   Json document;

@@ -3,6 +3,7 @@
 // reader.cpp decides what is believed: a frame whose checksum holds and whose size is below the limits
 // of format.h; a record whose payload has all of its fields.
 #include "runtime/trace/reader.h"
+#include "smalloc/include/smalloc/input_file.h"
 
 #include <zstd.h>
 
@@ -11,10 +12,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <memory>
 #include <queue>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace smalloc::trace {
@@ -218,17 +217,16 @@ bool ChunkReader::next(Event &event) {
 }
 
 Reader::Reader(const std::string &path) {
-  fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat info;
-  if (fd_ < 0 || fstat(fd_, &info) != 0)
-    throw TraceError(std::strerror(errno));
+  const char *why_not;
+  size_t bytes = 0;
+  fd_ = smalloc_open_input(path.c_str(), &bytes, &why_not);
+  if (fd_ < 0)
+    throw TraceError(why_not ? why_not : std::strerror(errno));
   const auto refuse = [this](const char *why) {
     close(fd_);
     throw TraceError(why);
   };
-  if (!S_ISREG(info.st_mode))
-    refuse("it is not a regular file");
-  file_bytes_ = static_cast<uint64_t>(info.st_size);
+  file_bytes_ = bytes;
   try {
     index();
   } catch (...) {

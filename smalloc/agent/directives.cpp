@@ -5,12 +5,11 @@
 #include "smalloc/agent/directives.h"
 #include "smalloc/base/heap_sort.h"
 #include "smalloc/base/units.h"
+#include "smalloc/include/smalloc/input_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace smalloc {
@@ -53,20 +52,13 @@ Directives::Entry entry_of(const Directive &d) {
 } // namespace
 
 const char *Directives::load(const char *path) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0)
-    return reason(errno);
-  struct stat info;
-  const char *why = nullptr;
+  const char *why;
   size_t bytes = 0;
-  if (fstat(fd, &info) != 0)
-    why = "it cannot be read";
-  else if (!S_ISREG(info.st_mode))
-    why = "it is not a regular file";
-  else if (static_cast<uint64_t>(info.st_size) > kMostBytes)
+  const int fd = smalloc_open_input(path, &bytes, &why);
+  if (fd < 0)
+    return why ? why : reason(errno);
+  if (bytes > kMostBytes)
     why = "it is larger than 16 MiB";
-  else
-    bytes = static_cast<size_t>(info.st_size);
   char *text = !why && bytes ? static_cast<char *>(map(bytes)) : nullptr;
   if (!why && bytes && !text)
     why = "no memory";

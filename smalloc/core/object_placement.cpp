@@ -10,12 +10,11 @@
 #include "smalloc/base/units.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
+#include "smalloc/include/smalloc/input_file.h"
 #include "smalloc/numa/system_nodes.h"
 #include "smalloc/os/node_policy.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace smalloc {
@@ -44,16 +43,16 @@ const numa::Topology *nodes() {
 
 void ObjectPlacement::load(const char *path) {
   KeepErrno keep;
-  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  struct stat info;
+  const char *why; // Directives::load has said it
+  size_t bytes = 0;
+  const int fd = smalloc_open_input(path, &bytes, &why);
   void *map = MAP_FAILED;
-  if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)
-    map = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
+  if (fd >= 0 && bytes > 0)
+    map = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
   if (fd >= 0)
     close(fd);
   if (map == MAP_FAILED)
     return;
-  const auto bytes = static_cast<size_t>(info.st_size);
   const auto *text = static_cast<const char *>(map);
   // Twice: to count, to keep.
   for (const bool keeping : {false, true}) {

@@ -15,7 +15,7 @@ expect_error 1 '\(nosuch\): no such file' "$SMALLOC" sites nosuch
 expect_error 1 '\(script\): it is a script' "$SMALLOC" sites script
 expect_error 1 "\\(''\\): no such file" "$SMALLOC" sites "" # an unset variable of a script
 mkfifo pipe
-expect_error 1 'not a regular file' timeout 10 "$SMALLOC" sites pipe
+expect_error 1 '\(pipe\): it is a pipe, not a file' timeout 10 "$SMALLOC" sites pipe
 # A program without sites, and how to get them.
 echo 'int main(void) { return 0; }' >plain.c
 "$CC" plain.c -o plain

@@ -35,7 +35,7 @@ refused newer.db 'it has version 999, and this command knows versions up to' "$S
 refused mail.db 'it is the database of another program' "$SMALLOC" db list --db mail.db
 expect_error 1 'there is no such file' "$SMALLOC" db list --db nosuch.db
 [ ! -e nosuch.db ] || fail "looking made it"
-expect_error 1 'it is not a regular file' "$SMALLOC" db merge --db "$tmp" newer.db
+expect_error 1 'it is a directory' "$SMALLOC" db merge --db "$tmp" newer.db
 expect_error 1 'there is no such file' "$SMALLOC" db merge --db ok.db nosuch.db
 # Nowhere to write: said before an analysis is lost.
 expect_error 1 'cannot use the history \(/proc/smalloc.db\): it cannot be made' "$SMALLOC" db merge --db /proc/smalloc.db newer.db

@@ -28,6 +28,10 @@ profile refused-overlapped "{$head, \"tlb\": [$l2], \"overlapped_walk_cost\": \"
 profile refused-base "{$head, \"base_page_bytes\": 2097152, \"tlb\": [{\"page_bytes\": [2097152], \"entries\": 300}]}"
 profile refused-reach "{$head, \"tlb\": [$l2], \"reach_pages\": 0}"
 profile refused-end "{$head,"$'\n'"  \"tlb\": ["
+profile refused-behind "{$head, \"tlb\": [$l2]} more"
+{ cat refused-behind.json; printf '\0garbage'; } >refused-zero.json
+{ cat taken-plain.json; printf '\0'; } >refused-last-zero.json
+{ cat taken-plain.json; printf '\0 {"reach_pages": 9}'; } >refused-second.json
 
 for file in taken-*.json; do
   expect_status 0 "$SMALLOC" machine show "$file"

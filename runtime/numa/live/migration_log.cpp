@@ -5,12 +5,12 @@
 #include "runtime/numa/live/pages.h"
 #include "smalloc/base/numbers.h"
 #include "smalloc/base/units.h"
+#include "smalloc/include/smalloc/input_file.h"
 
 #include <algorithm>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace smalloc::numa {
@@ -128,20 +128,18 @@ bool parse_logged_move(Text line, LoggedMove &move) {
 
 const char *MigrationReplay::load(const char *path, Kind kind) {
   const int before = errno;
-  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  const char *no_file;
+  size_t bytes = 0;
+  const int fd = smalloc_open_input(path, &bytes, &no_file);
   const int error = errno;
   errno = before;
   if (fd < 0)
-    return error == ENOENT ? "no such file" : "it cannot be read";
-  struct stat info;
-  void *map = MAP_FAILED;
-  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)
-    map = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
+    return no_file ? no_file : error == ENOENT ? "no such file" : "it cannot be read";
+  void *map = bytes ? mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
   ::close(fd);
   errno = before;
   if (map == MAP_FAILED)
-    return "it is empty, or no regular file";
-  const auto bytes = static_cast<size_t>(info.st_size);
+    return bytes ? "it cannot be mapped" : "it is empty";
   const auto *text = static_cast<const char *>(map);
   const char *why = nullptr;
   if (bytes < sizeof kLogHeader - 1 || memcmp(text, kLogHeader, sizeof kLogHeader - 1) != 0)

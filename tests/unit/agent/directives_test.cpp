@@ -106,11 +106,12 @@ TEST_F(DirectivesAtStart, SaysWhyNot) {
   EXPECT_STREQ(load("0000000000000005 page=2m\n"),
                "it does not begin with '# smalloc.directives/1'");
   EXPECT_STREQ(directives_.load("/nosuch/file"), "no such file");
-  EXPECT_STREQ(directives_.load("/tmp"), "it is not a regular file");
-  EXPECT_STREQ(directives_.load("/dev/zero"), "it is not a regular file");
+  EXPECT_STREQ(directives_.load("/tmp"), "it is a directory");
+  EXPECT_STREQ(directives_.load("/dev/zero"), "it is a device, not a file");
   unlink(path_.c_str());
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
-  EXPECT_STREQ(directives_.load(path_.c_str()), "it is not a regular file"); // and does not hang
+  EXPECT_STREQ(directives_.load(path_.c_str()), // and does not hang
+               "it is a pipe, not a file: save in one what comes out of it");
   EXPECT_FALSE(directives_.any());
 }
 

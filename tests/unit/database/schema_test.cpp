@@ -140,7 +140,7 @@ TEST(Schema, WhatIsNoDatabaseIsRefusedAndUnchanged) {
   std::ofstream(file) << notes;
   EXPECT_EQ(why_not(file), "it is damaged, or no database");
   EXPECT_EQ(text_of_file(file), notes);
-  EXPECT_EQ(why_not(folder.path), "it is not a regular file");
+  EXPECT_EQ(why_not(folder.path), "it is a directory");
   EXPECT_EQ(why_not(folder / "nosuch.db", Access::kReadOnly), "there is no such file");
   EXPECT_FALSE(std::filesystem::exists(folder / "nosuch.db"));
   EXPECT_EQ(why_not("/dev/null/smalloc.db").find("its folder cannot be made"),
