@@ -16,24 +16,21 @@ superpages were seen, and is repeated otherwise.
   bench.py -p mixed -c base,ours --json result.json
 """
 import argparse
-import hashlib
 import json
 import os
 import re
 import shlex
-import signal
-import statistics
 import subprocess
 import sys
-import tempfile
-import threading
 import time
 from pathlib import Path
 
+sys.dont_write_bytecode = True
+# pylint: disable=wrong-import-position
+from bench_runs import machine, run_checked, run_once  # noqa: E402
+from bench_table import print_program, print_verdict, summarise, verdict  # noqa: E402
+
 ROOT = Path(__file__).resolve().parent.parent
-SUPERPAGE_BYTES = 2 << 20
-ATTEMPTS = 10  # starts allowed until glibc's tunable takes effect
-IGNORED_BYTES = 96 << 20  # a program of that size without a superpage was started without the tunable
 
 
 def note(text):
@@ -123,219 +120,6 @@ def real_command(program, variant, build, work, quick):
     if done.returncode:
         raise RuntimeError(f"cannot prepare {program['real']} ({variant}): {script} {' '.join(verb)}")
     return shlex.split(done.stdout.strip().splitlines()[-1])
-
-
-# --- running ----------------------------------------------------------------------------------------------------------
-
-
-def status_bytes(path, key):
-    try:
-        with open(path, encoding="ascii", errors="replace") as f:
-            for line in f:
-                if line.startswith(key):
-                    return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    return 0
-
-
-class Watcher(threading.Thread):
-    """Samples superpages (smaps_rollup, seldom: it walks the page tables) and the high-water mark of the memory. With
-    needs_superpages it ends a program that has grown past IGNORED_BYTES without one: its run would count for nothing."""
-
-    def __init__(self, pid, needs_superpages=False):
-        super().__init__(daemon=True)
-        self.pid, self.superpage_bytes, self.peak_bytes = pid, 0, 0
-        self.needs_superpages, self.ended = needs_superpages, False
-        self.stop = threading.Event()
-
-    def run(self):
-        pause, next_rollup = 0.002, 0.0
-        started = time.monotonic()
-        while not self.stop.wait(pause):
-            self.peak_bytes = max(self.peak_bytes, status_bytes(f"/proc/{self.pid}/status", "VmHWM:"))
-            elapsed = time.monotonic() - started
-            if elapsed >= next_rollup:
-                huge = status_bytes(f"/proc/{self.pid}/smaps_rollup", "AnonHugePages:")
-                self.superpage_bytes = max(self.superpage_bytes, huge)
-                next_rollup = elapsed + min(0.4, 0.01 + elapsed / 4)
-                if self.needs_superpages and not self.superpage_bytes and self.peak_bytes > IGNORED_BYTES:
-                    self.ended = True
-                    os.kill(self.pid, signal.SIGKILL)
-                    return
-            pause = min(0.1, pause * 1.5)
-
-
-def run_once(command, extra, cpu, ok_status=0, needs_superpages=False):
-    """One run: times, peak memory, superpages, faults, digest of stdout. None: ended early, without superpages."""
-    environment = {k: v for k, v in os.environ.items()
-                   if k not in ("LD_PRELOAD", "GLIBC_TUNABLES", "MALLOC_CONF", "SMALLOC_CONF")}
-    environment.update(extra)
-    prepare = None if cpu is None else (lambda: os.sched_setaffinity(0, {cpu}))
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        started = time.monotonic()
-        # pylint: disable=consider-using-with,subprocess-popen-preexec-fn
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment,
-                                 preexec_fn=prepare)
-        watcher = Watcher(child.pid, needs_superpages)
-        watcher.start()
-        _, status, usage = os.wait4(child.pid, 0)
-        wall = time.monotonic() - started
-        watcher.stop.set()
-        watcher.join()
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if watcher.ended and child.returncode == -signal.SIGKILL:
-            return None
-        if child.returncode != ok_status:
-            err.seek(0)
-            raise RuntimeError(f"exit status {child.returncode}: {shlex.join(command)}\n"
-                               f"{err.read()[-2000:].decode(errors='replace')}")
-        out.seek(0)
-        digest = hashlib.sha256(out.read()).hexdigest()
-    # A child's ru_maxrss begins with the size of the process that started it: for small programs only the samples count.
-    own = status_bytes("/proc/self/status", "VmHWM:")
-    rss = usage.ru_maxrss * 1024
-    return {"user_seconds": usage.ru_utime, "system_seconds": usage.ru_stime, "wall_seconds": wall,
-            "peak_rss_bytes": watcher.peak_bytes if watcher.peak_bytes and rss <= 2 * own else rss,
-            "superpages": watcher.superpage_bytes // SUPERPAGE_BYTES, "minor_faults": usage.ru_minflt,
-            "output_sha256": digest}
-
-
-WARM = """
-import ctypes, mmap, sys
-size = int(sys.argv[1])
-memory = mmap.mmap(-1, size)
-memory.madvise(mmap.MADV_HUGEPAGE)
-ctypes.memset(ctypes.addressof(ctypes.c_char.from_buffer(memory)), 1, size)
-"""
-
-
-def warm(size):
-    """Touches that much memory and gives it back. A guest reports free 2 MiB blocks to its host after two seconds, and
-    the next superpage then waits for the host: this makes every run start with memory that is there."""
-    if size > (64 << 20):
-        subprocess.run([sys.executable, "-c", WARM, str(size // SUPERPAGE_BYTES * SUPERPAGE_BYTES)], check=False)
-
-
-def run_checked(command, name, extra, options, program, warm_bytes):
-    """As run_once, but a glibc hugetlb=1 start that was ignored is repeated; tells whether it took effect at last."""
-    attempts = ATTEMPTS if name == "thp" else 1
-    for attempt in range(attempts):
-        warm(warm_bytes)
-        result = run_once(command, extra, options.cpu, program.get("status", 0), attempt + 1 < attempts)
-        if result is None:
-            continue
-        result["in_effect"] = name != "thp" or result["superpages"] > 0
-        if result["in_effect"]:
-            break
-        if result["peak_rss_bytes"] < 3 * SUPERPAGE_BYTES and attempt >= 4:
-            break  # too small to tell: nothing to back
-    return result
-
-
-# --- statistics -------------------------------------------------------------------------------------------------------
-
-
-def spread(values):
-    """Interquartile range over the median (the whole range for fewer than four values)."""
-    middle = statistics.median(values)
-    if len(values) < 2 or middle == 0:
-        return 0.0
-    if len(values) < 4:
-        return (max(values) - min(values)) / middle
-    low, _, high = statistics.quantiles(values, n=4, method="inclusive")
-    return (high - low) / middle
-
-
-def summarise(runs):
-    user = [r["user_seconds"] for r in runs]
-    both = [r["user_seconds"] + r["system_seconds"] for r in runs]
-    total = statistics.median(user) + min(r["system_seconds"] for r in runs)
-    return {
-        "runs": len(runs),
-        "user_seconds": statistics.median(user), "user_spread": spread(user), "user_seconds_min": min(user),
-        "system_seconds": statistics.median(r["system_seconds"] for r in runs),
-        "system_seconds_min": min(r["system_seconds"] for r in runs),
-        "total_seconds": total, "total_spread": spread(user) * statistics.median(user) / total if total else 0.0,
-        "sum_seconds_median": statistics.median(both), "sum_spread": spread(both),
-        "peak_rss_bytes": int(statistics.median(r["peak_rss_bytes"] for r in runs)),
-        "superpages": int(statistics.median(r["superpages"] for r in runs)),
-        "minor_faults": int(statistics.median(r["minor_faults"] for r in runs)),
-        "in_effect": all(r["in_effect"] for r in runs),
-    }
-
-
-def compare(base, other, key):
-    """(speed of other against base, whether that is more than the spread of the two)."""
-    ratio = base[f"{key}_seconds"] / other[f"{key}_seconds"] if other[f"{key}_seconds"] else 1.0
-    return ratio, abs(ratio - 1) > max(base[f"{key}_spread"], other[f"{key}_spread"], 0.005)
-
-
-# --- output -----------------------------------------------------------------------------------------------------------
-
-
-def ratio_text(base, other, key):
-    ratio, clear = compare(base, other, key)
-    return f"{ratio:.2f}x" if clear else f"{ratio:.2f}~"
-
-
-def print_program(name, results, names):
-    base = results.get("base")
-    print(f"\n{name}")
-    print(f"  {'configuration':22} {'user s':>7} {'sys min':>7} {'total s':>7} {'u+s med':>7} {'spread':>6} {'speed':>6} {'user':>6}"
-          f" {'RSS MiB':>8} {'vs base':>7} {'superpages':>10} {'faults':>8}")
-    for key, s in results.items():
-        speed = ratio_text(base, s, "total") if base else ""
-        user = ratio_text(base, s, "user") if base else ""
-        rss = f"{100 * (s['peak_rss_bytes'] / base['peak_rss_bytes'] - 1):+.1f}%" if base and base["peak_rss_bytes"] else ""
-        mark = "" if s["in_effect"] else "  (no superpage seen: the tunable had no effect)"
-        print(f"  {names[key]:22} {s['user_seconds']:7.2f} {s['system_seconds_min']:7.2f} {s['total_seconds']:7.2f} {s['sum_seconds_median']:7.2f}"
-              f" {100 * s['total_spread']:5.1f}% {speed:>6} {user:>6} {s['peak_rss_bytes'] / 2**20:8.1f} {rss:>7}"
-              f" {s['superpages']:10d} {s['minor_faults']:8d}{mark}")
-
-
-def verdict(results):
-    """Ours beside base pages and beside the best whole-heap configuration, in numbers that may be asserted."""
-    if "ours" not in results or "base" not in results:
-        return None
-    ours, base = results["ours"], results["base"]
-    answer = {"rss_growth_bytes": ours["peak_rss_bytes"] - base["peak_rss_bytes"],
-              "rss_allowed_bytes": max(base["peak_rss_bytes"] // 50, 512 << 10)}
-    answer["rss_ok"] = answer["rss_growth_bytes"] <= answer["rss_allowed_bytes"]
-    for key in ("user", "total"):
-        answer[f"{key}_speed_vs_base"], answer[f"{key}_speed_is_clear"] = compare(base, ours, key)
-        rivals = [k for k in WHOLE_HEAP if k in results and results[k]["in_effect"]]
-        if rivals:
-            best = min(rivals, key=lambda k: results[k][f"{key}_seconds"])
-            answer[f"{key}_best_whole_heap"] = best
-            answer[f"{key}_speed_vs_best_whole_heap"] = compare(results[best], ours, key)[0]
-            answer[f"{key}_best_whole_heap_rss_bytes"] = results[best]["peak_rss_bytes"]
-    return answer
-
-
-def print_verdict(v):
-    if not v:
-        return
-    clear = "" if v["total_speed_is_clear"] else " (below the spread: same)"
-    print(f"  -> smalloc: {v['total_speed_vs_base']:.2f}x the speed of base pages{clear}, user time alone "
-          f"{v['user_speed_vs_base']:.2f}x; memory {v['rss_growth_bytes'] / 2**20:+.1f} MiB "
-          f"({'within' if v['rss_ok'] else 'OVER'} the allowed {v['rss_allowed_bytes'] / 2**20:.1f})")
-    if "total_best_whole_heap" in v:
-        print(f"     {v['total_speed_vs_best_whole_heap']:.2f} of the best whole-heap configuration "
-              f"({v['total_best_whole_heap']}), user time {v['user_speed_vs_best_whole_heap']:.2f}")
-
-
-def machine():
-    def first(path, pattern):
-        try:
-            found = re.search(pattern, Path(path).read_text(encoding="utf-8", errors="replace"))
-            return found.group(1).strip() if found else None
-        except OSError:
-            return None
-    return {"cpu": first("/proc/cpuinfo", r"model name\s*:\s*(.*)"), "cpus": os.cpu_count(),
-            "memory_bytes": status_bytes("/proc/meminfo", "MemTotal:"), "kernel": os.uname().release,
-            "thp": first("/sys/kernel/mm/transparent_hugepage/enabled", r"\[(\w+)\]"),
-            "hypervisor": "hypervisor" in (first("/proc/cpuinfo", r"flags\s*:\s*(.*)") or "")}
 
 
 # --- main -------------------------------------------------------------------------------------------------------------
@@ -432,7 +216,7 @@ class Measurement:
 
     def report(self):
         results = {k: summarise(v) for k, v in self.runs.items() if v}
-        return {"name": self.name, "expect": self.program["expect"], "results": results, "verdict": verdict(results),
+        return {"name": self.name, "expect": self.program["expect"], "results": results, "verdict": verdict(results, WHOLE_HEAP),
                 "runs": self.runs}
 
 

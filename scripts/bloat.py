@@ -25,6 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bench  # noqa: E402  (the folder of this script is not a package)
+import bench_runs  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "bloat.json"
@@ -103,7 +104,7 @@ def measure(name, arguments, table, options, work):
     for key, (_, variant, environment) in table.items():
         command = [build_program(name, variant, options.build, work), *arguments]
         # glibc 2.36 ignores its tunable in some starts: such a run shows no superpages and is repeated.
-        for _ in range(bench.ATTEMPTS if key == "thp" else 1):
+        for _ in range(bench_runs.ATTEMPTS if key == "thp" else 1):
             result = run(command, environment, options.timeout)
             if result["superpage_bytes"]:
                 break

@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
-import bench  # pylint: disable=wrong-import-position
+import bench_runs  # pylint: disable=wrong-import-position
 import selective  # pylint: disable=wrong-import-position
 
 # Source, arguments, of --quick. Half a gigabyte and more where there is something to gain: below, a virtual machine's own base pages hide it.
@@ -72,12 +72,12 @@ def measure(program, options, tools, folder):
     ways = {"base": (plain, {}), "all": (plain, {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}),
             "profile": (ours, {"LD_PRELOAD": str(tools["library"]), "SMALLOC_CONF": f"directives:{directives}"})}
     runs = {way: [] for way in WAYS}
-    needed = bench.run_once([str(plain), *arguments], {}, None)["peak_rss_bytes"]
+    needed = bench_runs.run_once([str(plain), *arguments], {}, None)["peak_rss_bytes"]
     for number in range(1 if options.quick else options.runs):
         for way in WAYS[number % 3:] + WAYS[:number % 3]:
             binary, environment = ways[way]
             selective.run([sys.executable, "-c", FIND_MEMORY, str(needed)], folder)
-            runs[way].append(bench.run_once([str(binary), *arguments], environment, None))
+            runs[way].append(bench_runs.run_once([str(binary), *arguments], environment, None))
     if len({r["output_sha256"] for way in WAYS for r in runs[way]}) != 1:
         selective.fail(name, "its output depends on the pages", "run it by hand")
     result = {"name": name, "arguments": arguments, "saved_seconds": saved,
@@ -153,7 +153,7 @@ def main():
         options.hertz = json.loads(selective.run([tools["smalloc"], "machine", "show", options.machine, "--json"], folder))["frequency_hz"] or 3e9
         programs = [measure(program, options, tools, Path(folder)) for program in PROGRAMS
                     if not options.program or program[0].split(".")[0] in options.program]
-    report = {"schema": "smalloc.chosen-times/1", "machine": kind, "host": bench.machine(), "runs": 1 if options.quick else options.runs,
+    report = {"schema": "smalloc.chosen-times/1", "machine": kind, "host": bench_runs.machine(), "runs": 1 if options.quick else options.runs,
               "programs": programs}
     document = json.dumps(report, indent=1) + "\n"
     if options.json:

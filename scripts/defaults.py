@@ -22,6 +22,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bench  # noqa: E402
+import bench_runs  # noqa: E402
+import bench_table  # noqa: E402
 import bloat  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -55,14 +57,14 @@ def measure(options, work):
             runs = {v: [] for v in values}
             for _ in range(options.runs):
                 for value in values:
-                    runs[value].append(bench.run_once(command, {"SMALLOC_CONF": f"{key}:{value}"}, None))
+                    runs[value].append(bench_runs.run_once(command, {"SMALLOC_CONF": f"{key}:{value}"}, None))
             if name in bloat.PROGRAMS:
                 for value in values:
                     runs[value][0]["resident_bytes"] = resident_at_end(command, {"SMALLOC_CONF": f"{key}:{value}"})
             rows = []
             for value in values:
                 user = [r["user_seconds"] for r in runs[value]]
-                rows.append({"value": value, "user_seconds": statistics.median(user), "user_spread": bench.spread(user),
+                rows.append({"value": value, "user_seconds": statistics.median(user), "user_spread": bench_table.spread(user),
                              "system_seconds": min(r["system_seconds"] for r in runs[value]),
                              "peak_bytes": int(statistics.median(r["peak_rss_bytes"] for r in runs[value])),
                              "resident_bytes": runs[value][0].get("resident_bytes"),

@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
-import bench  # pylint: disable=wrong-import-position
+import bench_runs  # pylint: disable=wrong-import-position
 import evaluate  # pylint: disable=wrong-import-position
 
 BUDGET_SHARE = 0.03
@@ -91,8 +91,8 @@ def measure(program, times, options, tools, folder):
     run([tools["clang"], "-O2", plugin, "-fplugin-arg-smalloc-rewrite=all", source, "-o", ours], folder)
     run([tools["clang"], "-O2", plugin, "-fplugin-arg-smalloc-profile-generate", source, "-o", told], folder)
     command = [str(plain), *arguments]
-    budget = (times["budget_bytes"] if times else int(bench.run_once(command, {}, None)["peak_rss_bytes"] * BUDGET_SHARE)
-              // bench.SUPERPAGE_BYTES * bench.SUPERPAGE_BYTES)
+    budget = (times["budget_bytes"] if times else int(bench_runs.run_once(command, {}, None)["peak_rss_bytes"] * BUDGET_SHARE)
+              // bench_runs.SUPERPAGE_BYTES * bench_runs.SUPERPAGE_BYTES)
     trace, directives = folder / "t.trace", folder / "t.directives"
     trace.unlink(missing_ok=True)
     run([tools["smalloc"], "record", "-q", "--rate", "1", "-o", trace, "--", told, *recorded], folder)
@@ -109,7 +109,7 @@ def measure(program, times, options, tools, folder):
     for turn in range(1 if options.quick else options.runs):
         for way in list(ways)[::-1 if turn % 2 else 1]:
             program, environment = ways[way]
-            runs[way].append(bench.run_once([str(program), *arguments], environment, None))
+            runs[way].append(bench_runs.run_once([str(program), *arguments], environment, None))
     if len({r["output_sha256"] for way in runs.values() for r in way}) != 1:
         fail(name, "its output depends on the pages", "run it by hand")
     for way, all_runs in runs.items():
@@ -135,7 +135,7 @@ def kept_of_count(counted):
 
 
 def share(result, way):
-    return result[way]["superpages"] * bench.SUPERPAGE_BYTES / result[way]["peak_rss_bytes"]
+    return result[way]["superpages"] * bench_runs.SUPERPAGE_BYTES / result[way]["peak_rss_bytes"]
 
 
 def text(report):

@@ -33,17 +33,17 @@ python3 -c 'import json; r = json.load(open("r.json")); a, b = [p["runs"]["base"
 # A start that was to have superpages and has none is ended early and counts for nothing.
 cd "$SMALLOC_SOURCE/scripts"
 [ "$(thp_mode)" = always ] || PYTHONDONTWRITEBYTECODE=1 python3 - <<'PY'
-import sys, bench
+import sys, bench_runs
 grow = [sys.executable, "-c", "import time; b = bytearray(200 << 20); time.sleep(9)"]
-assert bench.run_once(grow, {}, None, 0, True) is None
+assert bench_runs.run_once(grow, {}, None, 0, True) is None
 PY
 PYTHONDONTWRITEBYTECODE=1 python3 - <<'PY'
-import bench
+import bench_table
 steady = {"total_seconds": 1.0, "total_spread": 0.01}
-assert bench.compare(steady, {"total_seconds": 0.8, "total_spread": 0.02}, "total") == (1.25, True)
-assert bench.compare(steady, {"total_seconds": 0.8, "total_spread": 0.3}, "total") == (1.25, False)
-assert bench.compare(steady, {"total_seconds": 0.998, "total_spread": 0}, "total")[1] is False
-assert bench.spread([1.0, 1.0, 1.2]) > 0.19 and bench.spread([5.0]) == 0
+assert bench_table.compare(steady, {"total_seconds": 0.8, "total_spread": 0.02}, "total") == (1.25, True)
+assert bench_table.compare(steady, {"total_seconds": 0.8, "total_spread": 0.3}, "total") == (1.25, False)
+assert bench_table.compare(steady, {"total_seconds": 0.998, "total_spread": 0}, "total")[1] is False
+assert bench_table.spread([1.0, 1.0, 1.2]) > 0.19 and bench_table.spread([5.0]) == 0
 PY
 # The README's table comes from the results, and from nothing else.
 cd "$tmp"
