@@ -106,6 +106,14 @@ std::vector<uint64_t> shapeOf(const SpreadReference &Own) {
 /// repetition (often an unrolled one).
 constexpr unsigned MaxSingleWalks = 3;
 
+/// \p R inside a loop more that goes round \p Times; 0: as it is.
+LoopReference insideOneMore(const LoopReference &R, uint64_t Times) {
+  LoopReference Repeated = R;
+  if (Times)
+    Repeated.Levels.emplace_back().Trip = Times;
+  return Repeated;
+}
+
 /// A structure, or an array of pointers to objects, that \p R walks without an outer loop that comes back to its pages.
 bool walksOnce(const LoopReference &R) {
   const LoopLevel *Moving = R.varying();
@@ -129,13 +137,49 @@ bool shapeKnown(const LoopReference &R) {
 void ReferenceJudge::add(const LoopReference &R) {
   if (R.Outermost)
     Nests[R.Outermost].push_back(&R);
-  for (const CallBase *Site : Origins.originsOf(R.Pointer).Sites)
-    Reaching[Site].push_back(&R);
+  const PointerOrigins::Answer &From = Origins.originsOf(R.Pointer);
+  if (From.Sites.empty())
+    return;
+  auto [Of, New] = GroupOfAnswer.try_emplace(&From, 0);
+  if (New) {
+    auto [It, First] =
+        GroupIds.try_emplace(std::vector<const CallBase *>(From.Sites.begin(), From.Sites.end()),
+                             static_cast<unsigned>(Groups.size()));
+    Of->second = It->second;
+    if (First) {
+      Groups.emplace_back();
+      for (const CallBase *Site : From.Sites)
+        GroupsOf[Site].push_back(It->second);
+    }
+  }
+  Groups[Of->second].insert(static_cast<unsigned>(Added.size()));
+  Added.push_back(&R);
+  if (const LoopLevel *Moving = R.Outermost ? R.varying() : nullptr) {
+    const unsigned Walk = Alike
+                              .try_emplace({R.Access->getFunction(), Moving->Kind,
+                                            Moving->StrideBytes, R.Levels.size()},
+                                           static_cast<unsigned>(Alike.size()))
+                              .first->second;
+    const unsigned Nest =
+        NestsAlike.try_emplace({Walk, R.Outermost}, static_cast<unsigned>(NestsAlike.size()))
+            .first->second;
+    LikenessOf[&R] = {Walk, Nest};
+  }
 }
 
-ArrayRef<const LoopReference *> ReferenceJudge::reaching(const CallBase *Site) const {
-  auto It = Reaching.find(Site);
-  return It == Reaching.end() ? ArrayRef<const LoopReference *>() : It->second;
+LocationSet ReferenceJudge::reachingIndices(const CallBase *Site) const {
+  LocationSet All, New;
+  if (auto It = GroupsOf.find(Site); It != GroupsOf.end())
+    for (unsigned Group : It->second)
+      All.insert(Groups[Group], New);
+  return All;
+}
+
+SmallVector<const LoopReference *, 8> ReferenceJudge::reaching(const CallBase *Site) const {
+  References Result;
+  for (unsigned Index : reachingIndices(Site))
+    Result.push_back(Added[Index]);
+  return Result;
 }
 
 uint64_t ReferenceJudge::sizeOf(const CallBase *Site) const {
@@ -206,32 +250,23 @@ Finding ReferenceJudge::judgePaper(const LoopReference &R, const JudgedObject &J
   return Out;
 }
 
-/// \p R inside one loop more if the unit has so many loops like it that they are one loop, unrolled.
-LoopReference ReferenceJudge::withRepetition(const LoopReference &R, const CallBase *Site) const {
-  LoopReference Repeated = R;
-  const LoopLevel *Moving = R.varying();
-  if (!Site || !Moving || !R.Outermost)
-    return Repeated;
-  const Function *In = R.Access->getFunction();
-  auto [It, New] =
-      Alike.try_emplace({Site, In, Moving->Kind, Moving->StrideBytes, R.Levels.size()}, 0);
-  if (New) {
-    SmallPtrSet<const Loop *, 8> Nests;
-    for (const LoopReference *Other : reaching(Site)) {
-      const LoopLevel *Its = Other->varying();
-      if (Other->Outermost && Other->Access->getFunction() == In && Its &&
-          Its->Kind == Moving->Kind && Its->StrideBytes == Moving->StrideBytes &&
-          Other->Levels.size() == R.Levels.size())
-        Nests.insert(Other->Outermost);
-    }
-    It->second = Nests.size();
+/// How many loops like that of \p R the unit has, if they are so many that they are one loop, unrolled.
+ReferenceJudge::Repetitions ReferenceJudge::repetitionsOf(const LoopReference &R,
+                                                          const CallBase *Site) const {
+  auto Its = LikenessOf.find(&R);
+  if (!Site || Its == LikenessOf.end())
+    return 0;
+  if (CountedFor != Site) {
+    CountedFor = Site;
+    Counted.assign(Alike.size(), 0);
+    LocationSet Met;
+    for (unsigned Index : reachingIndices(Site))
+      if (auto Other = LikenessOf.find(Added[Index]);
+          Other != LikenessOf.end() && Met.insert(Other->second.Nest))
+        ++Counted[Other->second.Walk];
   }
-  if (It->second > MaxSingleWalks) {
-    LoopLevel Around;
-    Around.Trip = It->second;
-    Repeated.Levels.push_back(Around);
-  }
-  return Repeated;
+  const Repetitions Count = Counted[Its->second.Walk];
+  return Count > MaxSingleWalks ? Count : 0;
 }
 
 /// The nest of \p R, which stands for \p Given and comes first, in numbers.
@@ -285,19 +320,22 @@ ReferenceJudge::AnySize &ReferenceJudge::ofAnySize(const SpreadReference &Own) c
 
 Finding ReferenceJudge::judge(const LoopReference &Given, const JudgedObject &Judged,
                               Detail D) const {
-  if (Judged.Site || Judged.SizeBytes != SMALLOC_UNKNOWN || D == Detail::Whole)
-    return judgeAnew(Given, Judged, D);
-  // Of any object: asked by the summary for other units and by the promotion points.
-  if (auto It = OfAnything.find(&Given); It != OfAnything.end())
+  const Repetitions Around = repetitionsOf(Given, Judged.Site);
+  const bool Unsized =
+      Judged.SizeBytes == SMALLOC_UNKNOWN || (Judged.Many && O.Model == SMALLOC_MODEL_SPREAD);
+  if (!Unsized || D == Detail::Whole)
+    return judgeAnew(Given, Around, Judged, D);
+  // Of an object of any size: whichever of the sites has it, the summary for other units and the promotion points ask, too.
+  if (auto It = OfAnything.find({&Given, Around}); It != OfAnything.end())
     return It->second;
-  return OfAnything[&Given] = judgeAnew(Given, Judged, D);
+  return OfAnything[{&Given, Around}] = judgeAnew(Given, Around, Judged, D);
 }
 
-Finding ReferenceJudge::judgeAnew(const LoopReference &Given, const JudgedObject &Judged,
-                                  Detail D) const {
+Finding ReferenceJudge::judgeAnew(const LoopReference &Given, Repetitions Around,
+                                  const JudgedObject &Judged, Detail D) const {
   if (O.Model == SMALLOC_MODEL_PAPER)
     return judgePaper(Given, Judged);
-  const LoopReference R = withRepetition(Given, Judged.Site);
+  const LoopReference R = insideOneMore(Given, Around);
   const bool Whole = D == Detail::Whole;
   Finding Out;
   Out.Reference = &Given;
@@ -402,7 +440,7 @@ Finding ReferenceJudge::judgeAnew(const LoopReference &Given, const JudgedObject
 std::optional<std::vector<SizeBounds>>
 ReferenceJudge::sizesThatPay(const LoopReference &Given, const JudgedObject &Judged,
                              const std::vector<OpenPlace> &Places, size_t Sizes) const {
-  const LoopReference R = withRepetition(Given, Judged.Site);
+  const LoopReference R = insideOneMore(Given, repetitionsOf(Given, Judged.Site));
   LoopNumbers Loops;
   const SpreadReference Own = numbers(R, SMALLOC_UNKNOWN, T.PageBytes, Loops);
   std::vector<uint64_t> Shape = shapeOf(Own);

@@ -8,6 +8,7 @@
 #ifndef SMALLOC_PASSES_JUDGEMENT_H
 #define SMALLOC_PASSES_JUDGEMENT_H
 
+#include "LocationSet.h"
 #include "LoopAccesses.h"
 #include "NestSpread.h"
 #include "Options.h"
@@ -49,9 +50,10 @@ public:
       : Origins(Origins), O(O), T(O.Machine.target()) {}
 
   void setSize(const llvm::CallBase *Site, uint64_t Bytes) { Sizes[Site] = Bytes; }
-  /// \p R must stay where it is.
+  /// \p R must stay where it is. All are added before any is judged.
   void add(const LoopReference &R);
-  llvm::ArrayRef<const LoopReference *> reaching(const llvm::CallBase *Site) const;
+  /// References that may reach what \p Site allocates, in the order in which they were added.
+  llvm::SmallVector<const LoopReference *, 8> reaching(const llvm::CallBase *Site) const;
 
   Finding judge(const LoopReference &R, const JudgedObject &Object, Detail D) const;
   /// Between which bounds of its sizes known at run time only \p R, alone in its nest, walks more pages than the reach holds
@@ -62,7 +64,10 @@ public:
                                                       size_t Sizes) const;
 
 private:
-  Finding judgeAnew(const LoopReference &R, const JudgedObject &Object, Detail D) const;
+  /// Loops that are one, unrolled: 0 for a reference that stands for itself.
+  using Repetitions = size_t;
+  Finding judgeAnew(const LoopReference &R, Repetitions Around, const JudgedObject &Object,
+                    Detail D) const;
   /// Where a reference's pointer comes from.
   struct Walked {
     uint64_t Bytes = SMALLOC_UNKNOWN;
@@ -70,7 +75,8 @@ private:
   };
   Walked walkedBy(const LoopReference &R) const;
   uint64_t sizeOf(const llvm::CallBase *Site) const;
-  LoopReference withRepetition(const LoopReference &R, const llvm::CallBase *Site) const;
+  Repetitions repetitionsOf(const LoopReference &R, const llvm::CallBase *Site) const;
+  LocationSet reachingIndices(const llvm::CallBase *Site) const;
   std::vector<SpreadReference> nestOf(const LoopReference &R, const LoopReference &Given,
                                       const JudgedObject &Object) const;
   double savingOf(std::vector<SpreadReference> Nest, double Cost) const;
@@ -80,16 +86,28 @@ private:
   const PointerOrigins &Origins;
   const Options &O;
   SpreadTarget T;
-  llvm::DenseMap<const llvm::CallBase *, References> Reaching;
+  /// Where tables of functions or containers join what a unit allocates, as many references reach each of as many sites:
+  /// references are held by the sites that they share, by their place in Added.
+  References Added;
+  std::vector<LocationSet> Groups;
+  std::map<std::vector<const llvm::CallBase *>, unsigned> GroupIds;
+  llvm::DenseMap<const PointerOrigins::Answer *, unsigned> GroupOfAnswer;
+  llvm::DenseMap<const llvm::CallBase *, llvm::SmallVector<unsigned, 2>> GroupsOf;
+  /// Walks of a function that are like each other, by motion, stride and depth, and the nests that have one such.
+  std::map<std::tuple<const llvm::Function *, Motion, int64_t, size_t>, unsigned> Alike;
+  llvm::DenseMap<std::pair<unsigned, const llvm::Loop *>, unsigned> NestsAlike;
+  struct Likeness {
+    unsigned Walk, Nest;
+  };
+  llvm::DenseMap<const LoopReference *, Likeness> LikenessOf; ///< of those that move in a loop
+  /// Of the site that is judged, how many nests have walks of each likeness.
+  mutable const llvm::CallBase *CountedFor = nullptr;
+  mutable std::vector<Repetitions> Counted;
   llvm::DenseMap<const llvm::Loop *, References> Nests;
   llvm::DenseMap<const llvm::CallBase *, uint64_t> Sizes;
   mutable llvm::DenseMap<const llvm::Value *, unsigned> ObjectNumbers;
   mutable llvm::DenseMap<const LoopReference *, Walked> Known;
-  /// Nests of a function that walk a site's objects in one way: by motion, stride and depth.
-  mutable std::map<
-      std::tuple<const llvm::CallBase *, const llvm::Function *, Motion, int64_t, size_t>, size_t>
-      Alike;
-  mutable llvm::DenseMap<const LoopReference *, Finding> OfAnything;
+  mutable llvm::DenseMap<std::pair<const LoopReference *, Repetitions>, Finding> OfAnything;
   /// What walks of one shape cost, over an object of any size: most loops of a unit have one of a few shapes.
   struct AnySize {
     uint64_t MinBytes = SMALLOC_UNKNOWN; ///< smallest size that pays

@@ -85,7 +85,9 @@ private:
   SiteVerdict describe(CallBase &Call, AllocFamily Family);
   bool maybeMany(const CallBase &Call, const SiteVerdict &V);
   bool manyObjects(const CallBase &Call, const SiteVerdict &V);
-  const LoopReference *testSizes(SiteVerdict &V, ArrayRef<Finding> Found, std::string &Text);
+  /// A walk whose sizes may decide, and whether it pays at any.
+  using Sizeable = std::pair<const LoopReference *, bool>;
+  const LoopReference *testSizes(SiteVerdict &V, ArrayRef<Sizeable> Found, std::string &Text);
   void decide(SiteVerdict &V);
   void summarise(UnitVerdicts &Result);
 
@@ -215,14 +217,12 @@ SiteVerdict UnitAnalysis::describe(CallBase &Call, AllocFamily Family) {
 /// Finds out at which sizes of their loops, known at run time only, the walks \p Found of an object of unknown size pay, and
 /// has it tested where \p V allocates if that is to decide: V.When, in words \p Text. Returns a walk that pays at such sizes
 /// only, null if there is none.
-const LoopReference *UnitAnalysis::testSizes(SiteVerdict &V, ArrayRef<Finding> Found,
+const LoopReference *UnitAnalysis::testSizes(SiteVerdict &V, ArrayRef<Sizeable> Found,
                                              std::string &Text) {
   const LoopReference *Opened = nullptr;
   SizeConditions When;
-  for (const Finding &F : Found) {
-    const LoopReference &R = *F.Reference;
-    if (!F.pays() && F.Pattern != SMALLOC_PATTERN_STREAMING)
-      continue;
+  for (const auto &[Reference, Pays] : Found) {
+    const LoopReference &R = *Reference;
     std::optional<OpenSizes> Open;
     std::optional<std::vector<SizeBounds>> Bounds;
     if (R.Access->getFunction() == V.Call->getFunction()) {
@@ -233,18 +233,18 @@ const LoopReference *UnitAnalysis::testSizes(SiteVerdict &V, ArrayRef<Finding> F
                                     Open->Values.size());
     }
     const SizeCondition Condition = Bounds ? conditionOf(*Open, *Bounds) : SizeCondition();
-    if (F.pays() && Condition.empty()) // whatever its sizes, or nobody knows them there
+    if (Pays && Condition.empty()) // whatever its sizes, or nobody knows them there
       return nullptr;
     if (Condition.empty() || is_contained(When, Condition))
       continue;
     if (When.size() == MaxConditions) {
-      if (F.pays())
+      if (Pays)
         return nullptr;
       continue;
     }
     Text += (Text.empty() ? "" : ", or ") + sizesText(R, *Open, *Bounds);
     When.push_back(Condition);
-    if (!F.pays() && !Opened)
+    if (!Pays && !Opened)
       Opened = &R;
   }
   V.When = std::move(When);
@@ -273,7 +273,7 @@ void UnitAnalysis::decide(SiteVerdict &V) {
   }
   Finding Best;
   uint64_t Earliest = SMALLOC_UNKNOWN; // any nest that pays is reason enough
-  std::vector<Finding> Found;
+  std::vector<Sizeable> Found;
   SmallVector<const LoopReference *, 8> Reached(Judge.reaching(V.Call));
   for (const CallBase *Inside : Wrappers->inside(*V.Call)) // what the function does to it at once
     append_range(Reached, Judge.reaching(Inside));
@@ -290,10 +290,11 @@ void UnitAnalysis::decide(SiteVerdict &V) {
     if (F.Pattern == SMALLOC_PATTERN_POINTER_CHASING)
       V.Flags |= SMALLOC_SITE_CHASED;
     Earliest = std::min(Earliest, F.MinBytes);
+    if (F.pays() || F.Pattern == SMALLOC_PATTERN_STREAMING)
+      Found.push_back({R, F.pays()});
     if (!Best.Reference || Better ||
         (F.Saving == Best.Saving && !Best.pays() && F.Pattern > Best.Pattern))
-      Best = F;
-    Found.push_back(std::move(F));
+      Best = std::move(F);
   }
   if (Best.Reference)
     Best = Judge.judge(*Best.Reference, {V.Call, V.SizeBytes, Many}, Detail::Whole);
