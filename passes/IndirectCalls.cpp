@@ -15,6 +15,7 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include <utility>
 
 using namespace llvm;
 
@@ -79,54 +80,57 @@ bool PointerOrigins::bindIndirectCalls() {
   bool More = false;
   Budget -= std::min<unsigned>(Budget, static_cast<unsigned>(IndirectCalls.size()));
   for (IndirectCall &At : IndirectCalls) {
-    const LocationSet Points = PointsTo[representative(At.Called)];
-    const unsigned Count = Points.count();
-    if (At.Looked == Count + 1)
+    LocationSet New;
+    At.Seen.insert(PointsTo[representative(At.Called)], New);
+    if (New.empty() && std::exchange(At.Looked, true))
       continue;
-    At.Looked = Count + 1;
-    Budget -= std::min(Budget, Count / 16);
-    bool Unknown = Count == 0;
-    SmallVector<const Function *, 8> Callees;
-    for (LocationId L : Points) {
+    At.Looked = true;
+    Budget -= std::min(Budget, At.Seen.count() / 16);
+    bool Unknown = At.Seen.empty();
+    SmallVector<const Function *, 8> Callees(At.Bound.begin(), At.Bound.end());
+    auto Open = [&](const Function &F) {
+      if (F.hasLocalLinkage())
+        More |= openToWorld(F);
+    };
+    for (LocationId L : New) {
       const Object &O = Objects[Locations[L].ObjectIndex];
       if (!O.Code) {
         Unknown |= L == UnknownLoc;
         continue;
       }
       auto *F = cast<Function>(O.Origin);
-      if (!fits(*At.Call, *F)) {
-        // Not bound, but who knows what a cast calls.
-        if (F->hasLocalLinkage()) {
-          openToWorld(*F);
-          More = true;
-        }
+      if (!fits(*At.Call, *F)) { // not bound, but who knows what a cast calls
+        Open(*F);
+        continue;
+      }
+      if (At.TooMany) {
+        Open(*F);
         continue;
       }
       if (is_contained(Callees, F))
         continue;
       Callees.push_back(F);
       Unknown |= F->isDeclaration() || F->isInterposable();
+      if (Callees.size() > MaxCallees) {
+        At.TooMany = true;
+        for (const Function *Met : Callees)
+          Open(*Met);
+      }
     }
-    if (Callees.empty() || Callees.size() > MaxCallees)
+    if (Callees.empty() || At.TooMany)
       Unknown = true;
     if (Unknown && !At.Unknown) {
       At.Unknown = More = true;
       passToUnknown(*At.Call, nullptr, nullptr);
     }
-    if (Callees.size() > MaxCallees) {
-      for (const Function *F : Callees)
-        if (F->hasLocalLinkage())
-          openToWorld(*F);
-      More = true;
+    if (At.TooMany)
       continue;
+    for (const Function *F : ArrayRef(Callees).drop_front(At.Bound.size())) {
+      At.Bound.push_back(F);
+      More = true;
+      if (!F->isDeclaration() && !F->isInterposable())
+        bindCallee(*At.Call, *F);
     }
-    for (const Function *F : Callees)
-      if (!is_contained(At.Bound, F)) {
-        At.Bound.push_back(F);
-        More = true;
-        if (!F->isDeclaration() && !F->isInterposable())
-          bindCallee(*At.Call, *F);
-      }
   }
   return More;
 }

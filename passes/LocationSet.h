@@ -19,6 +19,9 @@ class LocationSet {
   struct Word {
     unsigned Index; ///< its first member / 64
     uint64_t Bits;
+    bool operator<(const Word &Other) const {
+      return Index != Other.Index ? Index < Other.Index : Bits < Other.Bits;
+    }
   };
   llvm::SmallVector<Word, 1> Words;
 
@@ -84,6 +87,12 @@ public:
       }
     }
     return Any;
+  }
+
+  /// Any order, for maps.
+  bool operator<(const LocationSet &Other) const {
+    return std::lexicographical_compare(Words.begin(), Words.end(), Other.Words.begin(),
+                                        Other.Words.end());
   }
 
   /// Hands each member that \p Wanted has as well to \p Take, in ascending order.

@@ -12,6 +12,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Support/ModRef.h"
+#include <utility>
 
 using namespace llvm;
 
@@ -303,12 +304,16 @@ PointerOrigins::NodeId PointerOrigins::returnOf(const Function &F) {
   return Return;
 }
 
-/// Code that the unit does not show may call \p F.
-void PointerOrigins::openToWorld(const Function &F) {
+/// Code that the unit does not show may call \p F; false if that was known.
+bool PointerOrigins::openToWorld(const Function &F) {
+  if (auto It = ObjectOf.find(&F);
+      It != ObjectOf.end() && std::exchange(Objects[It->second].Open, true))
+    return false;
   for (const Argument &A : F.args())
     if (carriesPointer(A.getType()))
       addPoints(nodeOf(&A), UnknownLoc);
   addCopy(returnOf(F), World);
+  return true;
 }
 
 /// What \p Call hands to \p Callee, a function of the unit, and back.

@@ -23,6 +23,9 @@ constexpr size_t MaxFields = 64;
 /// Words of a set that one step of the budget copies: as much work as an edge without any.
 constexpr size_t WordsAStep = 4;
 
+/// From so many places on, what is loaded from them, or stored to them, has a node of its own.
+constexpr unsigned ManyPlaces = 8;
+
 /// Sites told of a pointer by name: where thousands meet, each would be judged by each walk of the unit.
 constexpr size_t MaxSitesByName = 512;
 
@@ -53,6 +56,8 @@ void PointerOrigins::forgetConstraints() {
   Worklist = {};
   Ranks = {};
   CopyEdges = decltype(CopyEdges)();
+  LoadedFrom.clear();
+  StoredTo.clear();
   NamedFields = decltype(NamedFields)();
 }
 
@@ -70,6 +75,8 @@ void PointerOrigins::startAgain() {
   Worklist = {};
   Ranks.clear();
   CopyEdges.clear();
+  LoadedFrom.clear();
+  StoredTo.clear();
   ValueNodes.clear();
   ReturnNodes.clear();
   ObjectOf.clear();
@@ -203,16 +210,14 @@ void PointerOrigins::addLoad(NodeId Address, NodeId To) {
   Address = representative(Address);
   Nodes[Address].Loads.push_back(To);
   if (Nodes[Address].Passed && spend(PointsTo[Address].count()))
-    for (LocationId L : LocationSet(PointsTo[Address]))
-      loadFrom(L, To);
+    loadFrom(LocationSet(PointsTo[Address]), To);
 }
 
 void PointerOrigins::addStore(NodeId From, NodeId Address) {
   Address = representative(Address);
   Nodes[Address].Stores.push_back(From);
   if (Nodes[Address].Passed && spend(PointsTo[Address].count()))
-    for (LocationId L : LocationSet(PointsTo[Address]))
-      storeTo(From, L);
+    storeTo(From, LocationSet(PointsTo[Address]));
 }
 
 void PointerOrigins::loadFrom(LocationId L, NodeId To) {
@@ -247,6 +252,40 @@ void PointerOrigins::storeTo(NodeId From, LocationId L) {
   addCopy(From, O.WroteAll);
 }
 
+void PointerOrigins::loadFrom(const LocationSet &Places, NodeId To) {
+  NodeId Into = To;
+  bool New = true;
+  if (Places.count() >= ManyPlaces) {
+    auto [It, First] = LoadedFrom.try_emplace(Places, 0);
+    if (First)
+      It->second = newNode();
+    Into = It->second;
+    New = First;
+  }
+  if (New)
+    for (LocationId L : Places)
+      loadFrom(L, Into);
+  if (Into != To)
+    addCopy(Into, To);
+}
+
+void PointerOrigins::storeTo(NodeId From, const LocationSet &Places) {
+  NodeId Out = From;
+  bool New = true;
+  if (Places.count() >= ManyPlaces) {
+    auto [It, First] = StoredTo.try_emplace(Places, 0);
+    if (First)
+      It->second = newNode();
+    Out = It->second;
+    New = First;
+  }
+  if (New)
+    for (LocationId L : Places)
+      storeTo(Out, L);
+  if (Out != From)
+    addCopy(From, Out);
+}
+
 void PointerOrigins::solve() {
   while (!Worklist.empty() && !OutOfBudget) {
     if (Budget <= NextLook)
@@ -279,13 +318,11 @@ void PointerOrigins::solve() {
         addCopy(From.NamedLoads[I].first, From.NamedLoads[I].second);
     for (size_t I = 0; I < From.Loads.size() && !OutOfBudget; ++I) {
       NodeId To = From.Loads[I];
-      for (LocationId L : New)
-        loadFrom(L, To);
+      loadFrom(New, To);
     }
     for (size_t I = 0; I < From.Stores.size() && !OutOfBudget; ++I) {
       NodeId Stored = From.Stores[I];
-      for (LocationId L : New)
-        storeTo(Stored, L);
+      storeTo(Stored, New);
     }
   }
 }

@@ -90,6 +90,7 @@ private:
     const llvm::Value *Origin = nullptr; ///< site call, global, alloca; null: the unknown world
     const llvm::CallBase *Site = nullptr;
     bool Code = false;    ///< a function
+    bool Open = false;    ///< one that unknown code may call
     bool Escaped = false; ///< what it holds was handed to the world
     llvm::SmallVector<std::pair<int64_t, LocationId>, 4> Offsets;
     LocationId Whole = 0; ///< the one of any offset; 0: none yet
@@ -114,8 +115,10 @@ private:
   struct IndirectCall {
     const llvm::CallBase *Call;
     NodeId Called;
-    unsigned Looked = 0; ///< places that it pointed to at the last look, and one
     bool Unknown = false;
+    bool TooMany = false; ///< functions that it may call
+    bool Looked = false;
+    LocationSet Seen = {}; ///< what it pointed to at the last look
     llvm::SmallVector<const llvm::Function *, 2> Bound = {};
   };
 
@@ -131,7 +134,9 @@ private:
   void addLoad(NodeId Address, NodeId To);
   void addStore(NodeId From, NodeId Address);
   void loadFrom(LocationId L, NodeId To);
+  void loadFrom(const LocationSet &Places, NodeId To);
   void storeTo(NodeId From, LocationId L);
+  void storeTo(NodeId From, const LocationSet &Places);
   void queue(NodeId N);
   bool spend(size_t Steps);
 
@@ -149,7 +154,7 @@ private:
                      const llvm::TargetLibraryInfo *TLI);
   bool bindIndirectCalls();
   static bool addressIsSeen(const llvm::Function &F);
-  void openToWorld(const llvm::Function &F);
+  bool openToWorld(const llvm::Function &F);
   LocationId functionLocation(const llvm::Function &F);
   NodeId returnOf(const llvm::Function &F);
   void bindCallbacks(llvm::Function &F);
@@ -184,7 +189,9 @@ private:
 
   const AllocationWrappers &Wrappers;
   llvm::DenseSet<uint64_t> CopyEdges; ///< from << 32 | to
-  Effort Took;                        ///< with the attempt that exceeded the budget
+  /// What is loaded from, and stored to, many places: one node of all that do so, instead of an edge from each to each.
+  std::map<LocationSet, NodeId> LoadedFrom, StoredTo;
+  Effort Took; ///< with the attempt that exceeded the budget
   size_t MovedWords = 0;
   std::deque<Node> Nodes;           ///< until all is solved
   std::deque<LocationSet> PointsTo; ///< by node
