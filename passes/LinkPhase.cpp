@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "LinkPhase.h"
+#include "CallReplacement.h"
 #include "ContextEntries.h"
 #include "SiteTable.h"
 #include "StaticArrays.h"
@@ -145,27 +146,11 @@ void FormerSites::takeBackCall(CallBase &Call) {
   if (!Original)
     return;
   SmallVector<Value *, 4> Arguments(drop_end(Call.args()));
-  SmallVector<OperandBundleDef, 1> Bundles;
-  Call.getOperandBundlesAsDefs(Bundles);
-  CallBase *New;
-  if (auto *Invoke = dyn_cast<InvokeInst>(&Call)) {
-    New = InvokeInst::Create(Original->getFunctionType(), Original, Invoke->getNormalDest(),
-                             Invoke->getUnwindDest(), Arguments, Bundles, "", Call.getIterator());
-  } else {
-    auto *Plain = CallInst::Create(Original->getFunctionType(), Original, Arguments, Bundles, "",
-                                   Call.getIterator());
-    Plain->setTailCallKind(cast<CallInst>(Call).getTailCallKind());
-    New = Plain;
-  }
-  New->setAttributes(Call.getAttributes().removeParamAttributes(M.getContext(), New->arg_size()));
+  CallBase *New = callInstead(Call, Original, Arguments,
+                              Call.getAttributes().removeParamAttributes(
+                                  M.getContext(), static_cast<unsigned>(Arguments.size())));
   if (New->hasFnAttr(ContextIdAttr)) // whether it is a site is found out anew
     New->removeFnAttr(SiteIdAttr);
-  New->setCallingConv(Call.getCallingConv());
-  New->copyMetadata(Call);
-  New->setDebugLoc(Call.getDebugLoc());
-  New->takeName(&Call);
-  Call.replaceAllUsesWith(New);
-  Call.eraseFromParent();
   Sites[New] = {Cell, Record, Cell->getName().str(), Record->getName().str()};
 }
 

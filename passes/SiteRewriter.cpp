@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "SiteRewriter.h"
+#include "CallReplacement.h"
 #include "ContextEntries.h"
 #include "SiteTable.h"
 #include "ThunkText.h"
@@ -56,18 +57,6 @@ CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const Alloc
     Cell = cellWhere(*testAt(*Tests, Call), *Cell, Call);
   }
   Arguments.push_back(Cell);
-  SmallVector<OperandBundleDef, 1> Bundles;
-  Call.getOperandBundlesAsDefs(Bundles);
-  CallBase *New;
-  if (auto *Invoke = dyn_cast<InvokeInst>(&Call)) {
-    New = InvokeInst::Create(Thunk->getFunctionType(), Thunk, Invoke->getNormalDest(),
-                             Invoke->getUnwindDest(), Arguments, Bundles, "", Call.getIterator());
-  } else {
-    auto *Plain = CallInst::Create(Thunk->getFunctionType(), Thunk, Arguments, Bundles, "",
-                                   Call.getIterator());
-    Plain->setTailCallKind(cast<CallInst>(Call).getTailCallKind());
-    New = Plain;
-  }
   // What was known of the result (noalias above all: the vectoriser lives on it) and of the call's effects stays.
   LLVMContext &C = M.getContext();
   AttributeList Attributes = Call.getAttributes();
@@ -81,14 +70,7 @@ CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const Alloc
                    .removeFnAttribute(C, Attribute::AllocSize);
   if (Attribute Effects = Original->getFnAttribute(Attribute::Memory); Effects.isValid())
     Attributes = Attributes.addFnAttribute(C, Effects);
-  New->setAttributes(Attributes);
-  New->setCallingConv(Call.getCallingConv());
-  New->copyMetadata(Call);
-  New->setDebugLoc(Call.getDebugLoc());
-  New->takeName(&Call);
-  Call.replaceAllUsesWith(New);
-  Call.eraseFromParent();
-  return New;
+  return callInstead(Call, Thunk, Arguments, Attributes);
 }
 
 /// The record of the linked image and the constructor and destructor that hand it to the runtime.

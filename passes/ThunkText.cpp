@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "ThunkText.h"
+#include "CallReplacement.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -227,25 +228,7 @@ void dropTests(CallBase &Call) {
   Function *Thunk = Call.getModule()->getFunction(Tested.getValueAsString());
   SmallVector<Value *, 4> Arguments(drop_end(Call.args(), Call.arg_size() + 1 - Thunk->arg_size()));
   Arguments.push_back(*std::prev(Call.arg_end()));
-  SmallVector<OperandBundleDef, 1> Bundles;
-  Call.getOperandBundlesAsDefs(Bundles);
-  CallBase *New;
-  if (auto *Invoke = dyn_cast<InvokeInst>(&Call)) {
-    New = InvokeInst::Create(Thunk->getFunctionType(), Thunk, Invoke->getNormalDest(),
-                             Invoke->getUnwindDest(), Arguments, Bundles, "", Call.getIterator());
-  } else {
-    auto *Plain = CallInst::Create(Thunk->getFunctionType(), Thunk, Arguments, Bundles, "",
-                                   Call.getIterator());
-    Plain->setTailCallKind(cast<CallInst>(Call).getTailCallKind());
-    New = Plain;
-  }
-  New->setAttributes(Call.getAttributes());
-  New->setCallingConv(Call.getCallingConv());
-  New->copyMetadata(Call);
-  New->setDebugLoc(Call.getDebugLoc());
-  New->takeName(&Call);
-  Call.replaceAllUsesWith(New);
-  Call.eraseFromParent();
+  callInstead(Call, Thunk, Arguments, Call.getAttributes());
 }
 
 /// Goes on at label 1 unless \p Register lies within \p Bounds.

@@ -15,8 +15,9 @@ using namespace llvm;
 namespace smalloc {
 
 static constexpr unsigned MaxDepth = 12; ///< of expressions looked through
-/// A loop that may end early and is only known to end before its 32-bit counter overflows: that says nothing.
-static constexpr uint64_t WidthOfIndex = uint64_t(1) << 30;
+/// So many iterations at most, of a loop that may end early, are no bound of the program's but its 32-bit counter's, which would
+/// overflow (steps of up to four): that says nothing.
+static constexpr uint64_t CounterOverflows = uint64_t(1) << 30;
 
 std::optional<TripCounts::Range> TripCounts::range(const SCEV *S, unsigned Depth) {
   if (Depth > MaxDepth)
@@ -112,7 +113,7 @@ LoopLevel TripCounts::compute(const Loop *L) {
     Count = SE.getSymbolicMaxBackedgeTakenCount(L);
   if (auto *C = dyn_cast<SCEVConstant>(Count)) {
     const uint64_t Trip = C->getAPInt().getLimitedValue(UINT64_MAX - 1) + 1;
-    if (!AtMost || Trip < WidthOfIndex) {
+    if (!AtMost || Trip < CounterOverflows) {
       Level.Trip = Trip;
       return Level;
     }
