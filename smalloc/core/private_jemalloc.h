@@ -55,6 +55,8 @@ void jepriv_arena_decay(void *thread, void *arena, bool is_background_thread, bo
 void jepriv_arena_basic_stats_merge(void *thread, void *arena, unsigned *nthreads, const char **dss,
                                     ssize_t *dirty_decay_ms, ssize_t *muzzy_decay_ms,
                                     size_t *nactive, size_t *ndirty, size_t *nmuzzy);
+/// What jepriv_malloc does when it finds nothing in the thread's cache.
+void *jepriv_malloc_default(size_t);
 extern void *jepriv_arenas[]; ///< by index
 extern unsigned char
     je_sz_size2index_tab[] SMALLOC_NEAR; ///< class of a small size, by size / 8 rounded up

@@ -115,6 +115,7 @@ void Runtime::switch_off(const char *why) {
   // At once, whatever threads may still take.
   foreign_below_.store(SIZE_MAX, std::memory_order_relaxed);
   g_malloc_entry.cached_below.store(0, std::memory_order_relaxed);
+  g_malloc_entry.larger_cached_below.store(0, std::memory_order_relaxed);
   g_malloc_entry.foreign_below.store(SIZE_MAX, std::memory_order_relaxed);
   if (why && !warned_.exchange(true))
     warn(Text(why));

@@ -15,9 +15,13 @@ namespace smalloc {
 void Runtime::arm_any() {
   const bool packs = g_small.packs();
   t_small.any_bytes = packs ? 0 : kDirectBytes;
-  const size_t below = cache_is_known() && !packs ? kMostCachedLookup + 1 : 0;
-  if (SMALLOC_UNLIKELY(g_malloc_entry.cached_below.load(std::memory_order_relaxed) != below))
+  const bool cached = cache_is_known() && !packs;
+  const size_t below = cached ? kMostCachedLookup + 1 : 0;
+  if (SMALLOC_UNLIKELY(g_malloc_entry.cached_below.load(std::memory_order_relaxed) != below)) {
     g_malloc_entry.cached_below.store(below, std::memory_order_relaxed);
+    g_malloc_entry.larger_cached_below.store(cached ? kMostCached + 1 : 0,
+                                             std::memory_order_relaxed);
+  }
 }
 
 /// The calling thread is bound to an arena, and has an object.
@@ -27,6 +31,8 @@ bool Runtime::cache_is_known() {
     const bool known = thread_cache_is_known([](const void *p) { return g_range.contains(p); });
     cache_known_.store(known);
     g_malloc_entry.direct_below.store(known ? kMostCachedLookup + 1 : 0, std::memory_order_relaxed);
+    g_malloc_entry.larger_direct_below.store(known ? kMostCached + 1 : 0,
+                                             std::memory_order_relaxed);
     if (!options_.text_on_superpages)
       drop_own_file_pages(); // jemalloc's control interface has been asked
     if (known && region_.start() % (size_t{1} << kPagePartShift) == 0)

@@ -16,7 +16,6 @@ extern "C" void jesys_tcache_gc_dalloc_event_handler(void *tsd, uint64_t elapsed
 namespace smalloc {
 namespace {
 constexpr uint64_t kTickNs = 20000000; ///< 1/50 of the decay time: jemalloc's own steps are 1/200
-constexpr unsigned kEventsPerLook = 4; ///< reading the clock costs about 30 ns
 constexpr unsigned kEventsPerSum = 64; ///< 4 MiB freed
 } // namespace
 
@@ -29,15 +28,12 @@ template <class Visit> void SmallHeap::for_each_arena(Visit visit) {
   g_node_heaps.for_each_arena(visit);
 }
 
-void SmallHeap::tick(void *tsd, bool freed) {
-  unsigned look = ++t_small.looks;
-  if (look % kEventsPerLook)
-    return;
+void SmallHeap::look(void *tsd, bool freed, unsigned events) {
   uint64_t now = region_->os().now_ns(), due = next_tick_ns_.load(std::memory_order_relaxed);
   bool timely = now >= due && next_tick_ns_.compare_exchange_strong(due, now + kTickNs,
                                                                     std::memory_order_relaxed);
   bool emptied = false;
-  if (freed && (timely || look % kEventsPerSum == 0)) {
+  if (freed && (timely || events % kEventsPerSum == 0)) {
     size_t active = 0, dirty = 0, muzzy = 0;
     for_each_arena([&](void *arena) {
       unsigned threads = 0;

@@ -95,7 +95,10 @@ public:
   bool class_frozen() const { return class_frozen_.load(std::memory_order_relaxed); }
   /// jemalloc's tsd has just allocated or freed another 64 KiB: gives back what has been unused for
   /// long enough, or is too much. Called without locks, from within an allocation or a free.
-  void tick(void *tsd, bool freed);
+  void tick(void *tsd, bool freed) {
+    if (SMALLOC_UNLIKELY(++t_small.looks % kEventsPerLook == 0))
+      look(tsd, freed, t_small.looks);
+  }
   /// The same, of a thread that gets its objects elsewhere now: its cache empties, and what has died goes back.
   void tick_outside();
   /// The same, of a thread that has freed so many bytes elsewhere.
@@ -120,6 +123,8 @@ public:
 
 private:
   static constexpr unsigned kMostArenas = 4;
+  static constexpr unsigned kEventsPerLook = 4; ///< reading the clock costs about 30 ns
+  void look(void *tsd, bool freed, unsigned events);
   bool bind_thread();
   bool create_arena(unsigned &arena, je_extent_hooks *hooks);
   template <class Visit> void for_each_arena(Visit visit);

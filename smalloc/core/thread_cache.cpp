@@ -12,7 +12,7 @@
 namespace smalloc {
 namespace {
 constexpr char kVersion[] = "5.3.0-";
-constexpr size_t kProbes[] = {16, 320, kMostCachedLookup};
+constexpr size_t kProbes[] = {16, 320, kMostCachedLookup, kMostCached / 2};
 
 template <class T> T asked(const char *name) {
   T value = {};
@@ -23,7 +23,8 @@ template <class T> T asked(const char *name) {
 /// An object that is freed lies on top of its bin, and is what the next request gets.
 bool works_for(size_t bytes, bool (*ours)(const void *)) {
   ThreadCacheFront &cache = thread_cache();
-  const size_t index = je_sz_size2index_tab[(bytes + 7) / 8];
+  const size_t index =
+      bytes > kMostCachedLookup ? class_above_lookup(bytes) : je_sz_size2index_tab[(bytes + 7) / 8];
   const size_t usable = je_sz_index2size_tab[index];
   ThreadCacheBin &bin = cache.bins[index];
   void *p = jepriv_malloc(bytes);
@@ -35,7 +36,7 @@ bool works_for(size_t bytes, bool (*ours)(const void *)) {
     return false;
   const ThreadKnownPages &known = thread_known_pages(p);
   if (known.first >> kPagePartShift != reinterpret_cast<uintptr_t>(p) >> kPagePartShift ||
-      !ours(known.words) || (known.words[page_in_part(p)] & 1) == 0 ||
+      !ours(known.words) || (known.words[page_in_part(p)] & 1) != (index < kSlabClasses) ||
       known.words[page_in_part(p)] >> kPageClassShift != index)
     return false;
   void **top = bin.top;
@@ -55,7 +56,10 @@ bool thread_cache_is_known(bool (*ours)(const void *)) {
   const ThreadCacheFront &cache = thread_cache();
   if (!version || strncmp(version, kVersion, sizeof kVersion - 1) != 0 ||
       asked<const uint64_t *>("thread.allocatedp") != &cache.allocated ||
-      asked<const uint64_t *>("thread.deallocatedp") != &cache.deallocated)
+      asked<const uint64_t *>("thread.deallocatedp") != &cache.deallocated ||
+      asked<unsigned>("arenas.nhbins") != kCachedClasses ||
+      asked<unsigned>("arenas.nbins") != kSlabClasses ||
+      je_sz_index2size_tab[kLookupClass] != kMostCachedLookup)
     return false;
   for (size_t bytes : kProbes)
     if (!works_for(bytes, ours))

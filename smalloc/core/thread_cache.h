@@ -30,12 +30,15 @@ struct ThreadCacheBin {
   uint64_t requests;
   uint16_t low_water, full, empty; ///< low halves of addresses
 };
+/// Objects of the smaller classes lie in slabs, those of the others are large.
+inline constexpr size_t kSlabClasses = 36, kCachedClasses = 41, kMostCached = 32768;
 /// The part of tsd_t that the first steps of malloc and free use. In a thread that has none yet, or
 /// none any more, the next event is due at 0.
 struct ThreadCacheFront {
   uint64_t allocated, next_event, deallocated, next_free_event;
   void *slow;
-  ThreadCacheBin bins[36];
+  ThreadCacheBin
+      bins[41]; ///< of kSlabClasses classes in slabs, then of large objects up to kMostCached
 };
 /// rtree_ctx_cache_elm_t: a GiB of addresses that the thread has lately freed in, and a word for each
 /// of its pages: from bit 48 on the size class, bit 0 whether it is a slab's.
@@ -47,6 +50,7 @@ inline constexpr size_t kThreadCacheOffset = 0x338, kKnownPagesOffset = 0x1b0;
 inline constexpr unsigned kPageClassShift = 48;
 inline constexpr unsigned kPagePartShift = 30, kThreadKnownParts = 16;
 inline constexpr size_t kMostCachedLookup = 4096; ///< larger sizes are not in jemalloc's table
+inline constexpr size_t kLookupClass = 28;        ///< that of kMostCachedLookup
 
 inline ThreadCacheFront &thread_cache() {
   return *reinterpret_cast<ThreadCacheFront *>(je_tsd_tls + kThreadCacheOffset);
@@ -61,19 +65,26 @@ inline size_t page_in_part(const void *p) {
          ((size_t{1} << kPagePartShift) / kBasePageBytes);
 }
 
-/// nullptr: jemalloc's malloc has to be called, because the cache is empty, something is due, or the
-/// request is large.
-/// REQUIRES: bytes <= kMostCachedLookup
-inline void *take_from_thread_cache(size_t bytes) {
-  const size_t index = je_sz_size2index_tab[(bytes + 7) / 8];
+inline ThreadCacheBin &bin_of_class(size_t index) {
+  ThreadCacheBin *bin = &thread_cache().bins[index];
+  asm("" : "+r"(bin)); // one address for all fields: GCC would compute each anew from the thread's
+  return *bin;
+}
+
+/// nullptr: jemalloc's malloc has to be called, because the cache is empty or something is due.
+inline void *take_of_class(size_t index) {
   ThreadCacheFront &cache = thread_cache();
   const uint64_t allocated = cache.allocated + je_sz_index2size_tab[index];
   if (SMALLOC_UNLIKELY(allocated >= cache.next_event))
     return nullptr;
-  ThreadCacheBin &bin = cache.bins[index];
+  ThreadCacheBin &bin = bin_of_class(index);
   void **top = bin.top;
-  if (SMALLOC_UNLIKELY(static_cast<uint16_t>(reinterpret_cast<uintptr_t>(top)) == bin.low_water))
-    return nullptr;
+  const auto at = static_cast<uint16_t>(reinterpret_cast<uintptr_t>(top));
+  if (SMALLOC_UNLIKELY(at == bin.low_water)) { // fewer objects than ever since jemalloc looked last
+    if (at == bin.empty)
+      return nullptr;
+    bin.low_water = static_cast<uint16_t>(at + sizeof *top);
+  }
   void *p = *top;
   if (!p)
     __builtin_unreachable(); // spares the caller's test
@@ -82,17 +93,32 @@ inline void *take_from_thread_cache(size_t bytes) {
   cache.allocated = allocated;
   return p;
 }
+/// REQUIRES: bytes <= kMostCachedLookup
+inline void *take_from_thread_cache(size_t bytes) {
+  return take_of_class(je_sz_size2index_tab[(bytes + 7) / 8]);
+}
+/// Four classes an octave, in equal steps: 5, 6, 7, 8, 10, 12 ... KiB.
+/// REQUIRES: bytes > kMostCachedLookup
+constexpr size_t class_above_lookup(size_t bytes) {
+  const auto octave = static_cast<size_t>(63 - __builtin_clzll(bytes - 1));
+  return kLookupClass + 4 * octave - 4 * 13 + ((bytes - 1) >> (octave - 2)) + 1;
+}
+static_assert(class_above_lookup(kMostCachedLookup + 1) == kLookupClass + 1 &&
+              class_above_lookup(14336) == kSlabClasses - 1 &&
+              class_above_lookup(14337) == kSlabClasses &&
+              class_above_lookup(kMostCached) == kCachedClasses - 1);
+/// REQUIRES: kMostCachedLookup < bytes <= kMostCached
+inline void *take_larger_from_thread_cache(size_t bytes) {
+  return take_of_class(class_above_lookup(bytes));
+}
 
-/// False: jemalloc's free has to be called. `page` is the word of p's page.
-inline bool put_into_thread_cache(void *p, uint64_t page) {
-  if (SMALLOC_UNLIKELY(!(page & 1)))
-    return false; // a large object's
-  const size_t index = page >> kPageClassShift;
+/// False: jemalloc's free has to be called.
+inline bool put_of_class(void *p, size_t index) {
   ThreadCacheFront &cache = thread_cache();
   const uint64_t deallocated = cache.deallocated + je_sz_index2size_tab[index];
   if (SMALLOC_UNLIKELY(deallocated >= cache.next_free_event))
     return false;
-  ThreadCacheBin &bin = cache.bins[index];
+  ThreadCacheBin &bin = bin_of_class(index);
   void **top = bin.top;
   if (SMALLOC_UNLIKELY(static_cast<uint16_t>(reinterpret_cast<uintptr_t>(top)) == bin.full))
     return false;
@@ -100,6 +126,17 @@ inline bool put_into_thread_cache(void *p, uint64_t page) {
   *top = p;
   cache.deallocated = deallocated;
   return true;
+}
+/// By the word of the object's page.
+inline bool is_in_slab(uint64_t page) { return page & 1; }
+/// REQUIRES: is_in_slab(page)
+inline bool put_into_thread_cache(void *p, uint64_t page) {
+  return put_of_class(p, page >> kPageClassShift);
+}
+/// The same of any other page. Most large objects are not cached.
+inline bool put_larger_into_thread_cache(void *p, uint64_t page) {
+  const size_t index = page >> kPageClassShift;
+  return index - kSlabClasses < kCachedClasses - kSlabClasses && put_of_class(p, index);
 }
 
 /// Does jemalloc keep its cache as above? Tries it with objects of the calling thread, which must be
@@ -116,18 +153,16 @@ public:
                              kPagePartShift << kPagePartShift,
                          std::memory_order_relaxed);
   }
-  /// Takes p, `offset` bytes from the range's start, for the thread's cache. False: call free.
-  bool put_back(void *p, size_t offset) const {
+  /// The word of the page of p, `offset` bytes from the range's start; 0: not known.
+  uint64_t word(size_t offset) const {
     // Where the words of one part lie does not depend on p: most frees have one dependent load less.
     const size_t end = folded(home_end_), in_home = offset + kPartBytes - end;
     if (SMALLOC_LIKELY(in_home < kPartBytes))
-      return put_into_thread_cache(p,
-                                   word_of(folded(parts_[(end >> kPagePartShift) - 1]), in_home));
+      return word_of(folded(parts_[(end >> kPagePartShift) - 1]), in_home);
     if (SMALLOC_UNLIKELY(offset >= folded(covered_bytes_)))
-      return false;
+      return 0;
     const uint64_t *words = folded(parts_[offset >> kPagePartShift]);
-    return SMALLOC_LIKELY(words != nullptr) &&
-           put_into_thread_cache(p, word_of(words, offset % kPartBytes));
+    return SMALLOC_LIKELY(words != nullptr) ? word_of(words, offset % kPartBytes) : 0;
   }
   /// jemalloc has just freed p: the calling thread knows where its page's word is. The part that became known last is the one
   /// where the heap grows.
@@ -161,8 +196,10 @@ struct MallocEntry {
   /// Smaller ones may come from the thread cache: everything is served by our heaps, and nobody asks
   /// for whom.
   std::atomic<size_t> cached_below{0};
+  /// The same of those above kMostCachedLookup.
+  std::atomic<size_t> larger_cached_below{0};
   /// Smaller ones of direct sites may.
-  std::atomic<size_t> direct_below{0};
+  std::atomic<size_t> direct_below{0}, larger_direct_below{0};
 };
 extern MallocEntry g_malloc_entry SMALLOC_NEAR;
 

@@ -30,8 +30,12 @@ SMALLOC_EXPORT void __smalloc_v1_unregister_module(smalloc_module *module) {
 
 SMALLOC_EXPORT void *__smalloc_v1_small(size_t bytes, smalloc_cell *cell) {
   if (SMALLOC_LIKELY(smalloc::Runtime::may_be_direct(bytes))) {
-    if (SMALLOC_LIKELY(bytes < smalloc::folded(smalloc::g_malloc_entry.direct_below)))
-      if (void *p = smalloc::take_from_thread_cache(bytes))
+    if (SMALLOC_LIKELY(bytes < smalloc::folded(smalloc::g_malloc_entry.direct_below))) {
+      void *p = smalloc::take_from_thread_cache(bytes);
+      return SMALLOC_LIKELY(p != nullptr) ? p : jepriv_malloc_default(bytes);
+    }
+    if (bytes < smalloc::folded(smalloc::g_malloc_entry.larger_direct_below))
+      if (void *p = smalloc::take_larger_from_thread_cache(bytes))
         return p;
     return jepriv_malloc(bytes);
   }

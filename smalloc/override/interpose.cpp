@@ -87,11 +87,18 @@ __attribute__((noinline)) void free_ours(void *p) {
   jepriv_free(p);
   smalloc::g_known_pages.learn(p, offset);
 }
+__attribute__((noinline)) void free_outside_slabs(void *p, uint64_t page) {
+  if (!smalloc::put_larger_into_thread_cache(p, page))
+    free_ours(p);
+}
 __attribute__((always_inline)) inline void free_any(void *p) {
   const size_t offset = g_range.offset(p);
   if (SMALLOC_LIKELY(offset >= smalloc::folded(g_range.bytes)))
     return smalloc::folded(smalloc::foreign_free)(p);
-  if (SMALLOC_UNLIKELY(!smalloc::g_known_pages.put_back(p, offset)))
+  const uint64_t page = smalloc::g_known_pages.word(offset);
+  if (SMALLOC_UNLIKELY(!smalloc::is_in_slab(page)))
+    return free_outside_slabs(p, page);
+  if (SMALLOC_UNLIKELY(!smalloc::put_into_thread_cache(p, page)))
     free_ours(p);
 }
 __attribute__((noinline)) size_t usable_elsewhere(void *p) {

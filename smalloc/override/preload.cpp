@@ -42,7 +42,7 @@ void *first_foreign_malloc(size_t bytes) {
 // Apart, so that what nearly every call takes saves no register first.
 __attribute__((noinline)) void *malloc_with_a_look(size_t bytes) {
   if (g_runtime.any_is_direct(bytes))
-    if (void *p = jepriv_malloc(bytes))
+    if (void *p = allocate_past_cache(bytes))
       return p;
   if (void *p = g_runtime.sized_allocate(bytes, kMallocAlignment, false))
     return p;
@@ -66,10 +66,16 @@ SMALLOC_EXPORT void *malloc(size_t bytes) {
   using namespace smalloc;
   if (SMALLOC_LIKELY(bytes < folded(g_malloc_entry.foreign_below)))
     return folded(passed_on)(bytes);
-  if (SMALLOC_LIKELY(bytes < folded(g_malloc_entry.cached_below)))
-    if (void *p = take_from_thread_cache(bytes))
+  if (SMALLOC_LIKELY(bytes < folded(g_malloc_entry.cached_below))) {
+    void *p = take_from_thread_cache(bytes);
+    return SMALLOC_LIKELY(p != nullptr) ? p : malloc_with_a_look(bytes);
+  }
+  if (g_runtime.surely_foreign(bytes))
+    return folded(passed_on)(bytes);
+  if (bytes < folded(g_malloc_entry.larger_cached_below))
+    if (void *p = take_larger_from_thread_cache(bytes))
       return p;
-  return g_runtime.surely_foreign(bytes) ? folded(passed_on)(bytes) : malloc_with_a_look(bytes);
+  return malloc_with_a_look(bytes);
 }
 SMALLOC_EXPORT void *calloc(size_t count, size_t bytes) {
   size_t total;

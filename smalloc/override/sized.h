@@ -13,13 +13,26 @@ namespace smalloc {
 inline constexpr size_t kMallocAlignment = 16;
 inline constexpr size_t kMostAlignment = size_t{1} << 30;
 
+/// heap:superpage: what the thread's cache has. nullptr: nothing, or nobody may take from it now.
+inline void *take_cached(size_t bytes) {
+  if (SMALLOC_LIKELY(bytes < folded(g_malloc_entry.cached_below)))
+    return take_from_thread_cache(bytes);
+  if (bytes < folded(g_malloc_entry.larger_cached_below))
+    return take_larger_from_thread_cache(bytes);
+  return nullptr;
+}
+/// Of jemalloc, once take_cached() has said no.
+inline void *allocate_past_cache(size_t bytes) {
+  return SMALLOC_LIKELY(folded(g_malloc_entry.cached_below) != 0) ? jepriv_malloc_default(bytes)
+                                                                  : jepriv_malloc(bytes);
+}
+
 /// nullptr: the next allocator's.
 inline void *try_sized(size_t bytes) {
-  if (SMALLOC_LIKELY(bytes < folded(g_malloc_entry.cached_below)))
-    if (void *p = take_from_thread_cache(bytes))
-      return p;
+  if (void *p = take_cached(bytes))
+    return p;
   if (g_runtime.any_is_direct(bytes))
-    if (void *p = jepriv_malloc(bytes))
+    if (void *p = allocate_past_cache(bytes))
       return p;
   return g_runtime.sized_allocate(bytes, kMallocAlignment, false);
 }

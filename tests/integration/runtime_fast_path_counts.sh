@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The fast paths stay short, counted in instructions a malloc/free pair of 48 bytes: a direct site's pair and heap:superpage's
-# beside plain jemalloc's, the pair of an undecided and of a switched-off site and of one whose sizes vary (also with calloc, and
+# (also of 6000 and of 20000 bytes) beside plain jemalloc's, the pair of an undecided and of a switched-off site and of one whose sizes vary (also with calloc, and
 # once two threads have asked at it) and of one that grows lists by realloc beside the program's own malloc, and that of code that nobody rewrote, with and without the preloaded library. The golden file has the differences; a longer path fails, a shorter one asks for a new golden file.
 . "$(dirname "$0")/lib.sh"
 golden=$SMALLOC_SOURCE/tests/integration/fast_paths.golden
@@ -70,6 +70,8 @@ int main(int argc, char **argv) {
     return sum == 0;
   }
   if (argc > 2 && !varied && !resized) {
+    if (argc > 3)
+      n = (size_t)atol(argv[3]);
     for (long i = 0; i < pairs; i++)
       free(cold(n));
     return 0;
@@ -125,6 +127,10 @@ counted() {
   jemalloc_resized=$(instructions LD_PRELOAD="$jemalloc" plain resized)
   echo "direct site over jemalloc: $((($(instructions A=1 ours) - jemalloc_pair) / 10))"
   echo "all on superpages over jemalloc: $((($(instructions "LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage" plain) - jemalloc_pair) / 10))"
+  for bytes in 6000 20000; do # above jemalloc's table of sizes, in a slab and not
+    jemalloc_larger=$(instructions LD_PRELOAD="$jemalloc" plain cold $bytes)
+    echo "all on superpages, $bytes bytes, over jemalloc: $((($(instructions "LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage" plain cold $bytes) - jemalloc_larger) / 10))"
+  done
   echo "direct site with a resize over jemalloc: $((($(instructions A=1 ours resized) - jemalloc_resized) / 10))"
   echo "undecided site over the program's malloc: $((($(instructions A=1 ours cold) - own_pair) / 10))"
   echo "site of varied sizes over the program's malloc: $((($(instructions A=1 ours varied) - own_varied_pair) / 10))"
