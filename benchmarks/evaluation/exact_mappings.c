@@ -138,13 +138,14 @@ static void allocated(void *p, size_t bytes, const uintptr_t *frame) {
 /* glibc's header: the chunk's size, with three flags. */
 static size_t usable(void *p) { return ((size_t *)p)[-1] & ~(size_t)7; }
 
-static void freed(void *p) {
+/* Returns its bytes; 0: not one that we know. */
+static uint64_t freed(void *p) {
   if (!p || inside)
-    return;
+    return 0;
   const struct region *r = region_of((uintptr_t)p >> kRegionShift, 0);
   const uint64_t grain = r ? r->grains[((uintptr_t)p >> kGrainShift) % kGrains] : 0;
   if (grain == 0)
-    return;
+    return 0;
   const unsigned site = (unsigned)(grain >> 48);
   const uint64_t packed = (grain & 0xffffffffffff) << 4;
   /* The object goes on while what lies there is the next piece of the same heap. */
@@ -166,7 +167,9 @@ static void freed(void *p) {
   holes[hole].next = *at;
   *at = hole;
   sites[site].live -= bytes < sites[site].live ? bytes : sites[site].live;
+  return bytes;
 }
+static void given_back(uintptr_t start, uintptr_t end);
 
 void *malloc(size_t n) {
   void *p = __libc_malloc(n);
@@ -186,8 +189,11 @@ void *realloc(void *old, size_t n) {
 }
 void free(void *p) {
   extern void __libc_free(void *);
-  freed(p);
+  const uint64_t bytes = freed(p);
   __libc_free(p);
+  /* The largest threshold that glibc's malloc comes to by itself: what is larger was mapped, and is now unmapped. */
+  if (bytes >= (uint64_t)32 << 20)
+    given_back((uintptr_t)p, (uintptr_t)p + bytes);
 }
 void *aligned_alloc(size_t a, size_t n) {
   void *p = __libc_memalign(a, n);
@@ -236,7 +242,15 @@ static struct lane lanes[kMostLanes];
 static unsigned lane_count;
 static int shared;
 
-/* The number of a page; a new one has moment 0. */
+/* Where the table has a page's number, or room for it. */
+static uint32_t *number_at(struct lane *l, uint64_t page) {
+  uint64_t at = hash(page) % l->seen_slots;
+  while (l->seen[at] && l->touched[l->seen[at]].page != page)
+    at = (at + 1) % l->seen_slots;
+  return &l->seen[at];
+}
+
+/* The number of a page; one that is new, or was given back, has moment 0. */
 static uint32_t number_of(struct lane *l, uint64_t page) {
   if (2 * l->seen_count >= l->seen_slots) {
     uint32_t *old = l->seen;
@@ -252,14 +266,12 @@ static uint32_t number_of(struct lane *l, uint64_t page) {
     if (old)
       munmap(old, slots * sizeof *old);
   }
-  uint64_t at = hash(page) % l->seen_slots;
-  for (; l->seen[at]; at = (at + 1) % l->seen_slots)
-    if (l->touched[l->seen[at]].page == page)
-      return l->seen[at];
-  l->seen[at] = (uint32_t)++l->seen_count;
-  l->touched[l->seen_count].page = page;
-  *(page & 1 ? &l->super_pages : &l->base_pages) += 1;
-  return l->seen[at];
+  uint32_t *at = number_at(l, page);
+  if (!*at) {
+    *at = (uint32_t)++l->seen_count;
+    l->touched[*at].page = page;
+  }
+  return *at;
 }
 
 /* Pages used since that moment. */
@@ -323,12 +335,39 @@ static void look_up(struct lane *l, uint64_t page) {
       a->order.distances[2 * distance + (page & 1)]++;
       if (distance > a->order.farthest)
         a->order.farthest = distance;
+    } else {
+      *(page & 1 ? &l->super_pages : &l->base_pages) += 1;
     }
     w -= w == a->ways;
   }
   memmove(set + 1, set, w * sizeof *set);
   set[0] = number;
   use_now(&a->order, l->touched, number);
+}
+
+/* Base pages alone: a heap of superpages keeps its own. Their next touch is a first one, and no TLB has them. */
+static void given_back(uintptr_t start, uintptr_t end) {
+  for (unsigned i = 0; i < lane_count; i++)
+    for (uint64_t small = start >> 12; small << 12 < end; small++) {
+      struct lane *l = &lanes[i];
+      const uint64_t page = small << 1;
+      const uint32_t number = l->seen_slots ? *number_at(l, page) : 0;
+      struct array *a = &l->base;
+      if (!number || !l->touched[number].moment)
+        continue;
+      uint32_t *set = a->ways_of + small % a->sets * a->ways, w = 0;
+      while (w < a->ways && set[w] != number)
+        w++;
+      if (w < a->ways) {
+        memmove(set + w, set + w + 1, (a->ways - w - 1) * sizeof *set);
+        set[a->ways - 1] = 0;
+      }
+      a->order.who[l->touched[number].moment] = 0;
+      a->order.in_use[l->touched[number].moment / kBlock]--;
+      a->order.live--;
+      l->touched[number].moment = 0;
+      l->last = 0;
+    }
 }
 
 static uint64_t accesses;

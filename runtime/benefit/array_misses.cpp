@@ -51,6 +51,13 @@ void ArrayMisses::run() {
   overlaps_.clear();
 }
 
+void ArrayMisses::forget(uint64_t first, uint64_t end, PageSize size) {
+  run();
+  for (uint64_t number = first; number < end; number++)
+    order_.forget(number | static_cast<uint64_t>(size) << kSizeShift);
+  last_page_ = UINT64_MAX;
+}
+
 void ArrayMisses::use(uint64_t page, bool overlaps) {
   uint64_t &touched = touched_pages_[page >> kSizeShift];
   if (all_miss_ || (sets_ && sets_->hits((page & kNumberMask) << kSizeBits | page >> kSizeShift))) {

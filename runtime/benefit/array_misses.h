@@ -29,7 +29,11 @@ public:
   /// Follows what was added since the last time.
   void run();
 
-  /// Touched pages of that size, in the whole program.
+  /// What follows is added later: the program has given the pages back to the kernel, which gives them again at the next touch.
+  /// numbers: first, and one behind the last.
+  void forget(uint64_t first, uint64_t end, PageSize size);
+
+  /// Pages of that size when they were touched first, in the whole program; again when they had been given back.
   double pages(PageSize size) const;
   struct Cost {
     double misses = 0, cycles = 0;

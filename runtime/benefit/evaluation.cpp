@@ -66,6 +66,11 @@ struct Evaluation::Lane {
       PageSize size = a.category < on.size() ? on[a.category] : PageSize::kBase;
       if (size == PageSize::kGigantic && !a.in_gib)
         size = PageSize::kSuper;
+      if (a.given_back) {
+        if (size == PageSize::kBase)
+          by_size[0]->forget(a.address >> 12, (a.packed + 4095) >> 12, size);
+        continue;
+      }
       // A category's own heap is in a range of its own, which begins in any set.
       const uint64_t page = size == PageSize::kBase ? a.address >> 12
                                                     : ((uint64_t{a.category} + 1) << 32) +
@@ -118,7 +123,13 @@ void Evaluation::access(uint64_t address, uint64_t packed, uint32_t category, ui
   // Where both cost the same nothing is kept apart.
   const bool overlaps =
       category < overlaps_.size() && overlaps_[category] && costs_.knows_overlapped();
-  batch_.push_back({address, packed, category, in_gib, overlaps});
+  batch_.push_back({address, packed, category, in_gib, overlaps, false});
+  if (batch_.size() == kBatch)
+    run_batch();
+}
+
+void Evaluation::given_back(uint64_t start, uint64_t end, uint32_t category) {
+  batch_.push_back({start, end, category, false, false, true});
   if (batch_.size() == kBatch)
     run_batch();
 }

@@ -47,6 +47,9 @@ public:
   /// can be; 2 MiB pages serve the rest of a category that is on them, as in the allocator.
   void access(uint64_t address, uint64_t packed, uint32_t category, uint64_t repeats,
               bool in_gib = false);
+  /// The category's memory from start to end is the kernel's again: on base pages the next touches are first ones. A heap of
+  /// superpages keeps what it has.
+  void given_back(uint64_t start, uint64_t end, uint32_t category);
   /// Counts what is left of the last batch.
   void finish();
 
@@ -61,9 +64,9 @@ public:
 
 private:
   struct Access {
-    uint64_t address, packed;
+    uint64_t address, packed; // packed: the end of what is given back
     uint32_t category;
-    bool in_gib, overlaps;
+    bool in_gib, overlaps, given_back;
   };
   struct Lane;
   void run_batch();

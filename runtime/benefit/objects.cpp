@@ -142,16 +142,18 @@ void Objects::reallocate(uint64_t old, uint64_t site, uint64_t address, uint64_t
   insert(category, address, bytes);
 }
 
-void Objects::free(uint64_t address) {
+Objects::Freed Objects::free(uint64_t address) {
   const auto at = live_.find(address);
   if (at == live_.end())
-    return; // allocated before the recording
+    return {}; // allocated before the recording
   const Object &object = at->second;
   Heap &heap = heaps_[object.category];
   heap.live -= object.end - address;
   heap.free[object.heap_bytes].push_back(object.packed - object.front);
+  const Freed gone = {object.end - address, object.category};
   live_.erase(at);
   last_end_ = 0;
+  return gone;
 }
 
 Objects::Place Objects::find(uint64_t address) {

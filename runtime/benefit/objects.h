@@ -45,7 +45,11 @@ public:
 
   void segment(uint64_t id, uint64_t start, uint64_t bytes);
   void allocate(uint64_t site, uint64_t address, uint64_t bytes, uint64_t context = 0);
-  void free(uint64_t address);
+  struct Freed {
+    uint64_t bytes = 0; ///< 0: nothing that we know began there
+    uint32_t category = kNone;
+  };
+  Freed free(uint64_t address);
   /// What is resized where it lies stays where it was packed. What gives up a part before anything of it was accessed (who maps
   /// memory for an alignment trims it) was never larger.
   void reallocate(uint64_t old, uint64_t site, uint64_t address, uint64_t bytes,

@@ -356,6 +356,9 @@ private:
           objects(), profile_.traces[t].accesses > 0,
           [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats) {
             evaluation.access(address, place.packed, place.category, repeats, place.in_gib);
+          },
+          [&](uint64_t start, uint64_t end, uint32_t category) {
+            evaluation.given_back(start, end, category);
           });
       read(*reader, t, what, [&](const trace::Event &e) { follower.event(e); });
       evaluation.finish();

@@ -35,7 +35,7 @@ void TraceFollower::event(const trace::Event &e) {
     touch(e);
     break;
   case trace::Type::kFree:
-    objects_.free(e.address);
+    free(e.address);
     break;
   case trace::Type::kAccess:
     for (const trace::AccessRun &run : e.accesses)
@@ -44,6 +44,16 @@ void TraceFollower::event(const trace::Event &e) {
   default:
     break;
   }
+}
+
+// glibc's malloc maps what is larger than its threshold by itself, and unmaps it again. It raises the threshold as it goes, up to
+// this; smaller blocks mostly stay the program's. Beyond the largest nothing is looked for page by page.
+constexpr uint64_t kUnmappedBytes = uint64_t{32} << 20, kMostUnmappedBytes = uint64_t{1} << 36;
+
+void TraceFollower::free(uint64_t address) {
+  const benefit::Objects::Freed gone = objects_.free(address);
+  if (on_given_back_ && gone.bytes >= kUnmappedBytes && gone.bytes <= kMostUnmappedBytes)
+    on_given_back_(address, address + gone.bytes, gone.category);
 }
 
 void TraceFollower::touch(const trace::Event &e) {

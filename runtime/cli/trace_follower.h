@@ -24,19 +24,24 @@ uint64_t segment_id(std::string_view path);
 class TraceFollower {
 public:
   using OnAccess = std::function<void(uint64_t address, benefit::Objects::Place, uint64_t repeats)>;
-  TraceFollower(benefit::Objects objects, bool has_accesses, OnAccess on_access)
-      : objects_(std::move(objects)), has_accesses_(has_accesses),
-        on_access_(std::move(on_access)) {}
+  using OnGivenBack = std::function<void(uint64_t start, uint64_t end, uint32_t category)>;
+  /// on_given_back: called when an object is freed whose memory goes back to the kernel, as far as one can tell.
+  TraceFollower(benefit::Objects objects, bool has_accesses, OnAccess on_access,
+                OnGivenBack on_given_back = {})
+      : objects_(std::move(objects)), has_accesses_(has_accesses), on_access_(std::move(on_access)),
+        on_given_back_(std::move(on_given_back)) {}
 
   void event(const trace::Event &event);
   benefit::Objects &objects() { return objects_; }
 
 private:
   void touch(const trace::Event &event);
+  void free(uint64_t address);
 
   benefit::Objects objects_;
   bool has_accesses_;
   OnAccess on_access_;
+  OnGivenBack on_given_back_;
 };
 
 } // namespace smalloc::cli

@@ -45,6 +45,25 @@ TEST(Evaluation, CyclesByHand) {
   EXPECT_EQ(e.saving(0, 1).cycles, 12800 * 10 + 128 * 100 - 1010);
 }
 
+// Memory that is given back faults again on base pages, wherever it has been before; a heap of superpages keeps its own. Half of it
+// is given back: the other half stays touched. The walks are none of that.
+TEST(Evaluation, PagesThatWereGivenBackFaultAgain) {
+  const CostModel costs(machine());
+  for (const unsigned threads : {1u, 2u}) {
+    Evaluation e(costs, {{kBase}, {kSuper}}, {}, threads);
+    for (int round = 0; round < 3; round++) {
+      for (uint64_t page = 0; page < 128; page++)
+        e.access(0x10000000 + page * 4096, page * 4096, 0, 0);
+      e.given_back(0x10000000, 0x10000000 + 64 * 4096, 0);
+    }
+    e.finish();
+    EXPECT_EQ(e.counts(0).page_faults, 128 + 2 * 64);
+    EXPECT_EQ(e.counts(0).tlb_misses, 3 * 128);
+    EXPECT_EQ(e.counts(0).cycles, 3 * 128 * 10 + (128 + 2 * 64) * 100);
+    EXPECT_EQ(e.counts(1).page_faults, 1);
+  }
+}
+
 // Two categories of 128 pages, read by turns: each access misses on base pages, and costs what its own category's walks do. Exact and
 // sampled, where it is known from a list without sets.
 TEST(Evaluation, WalksThatOverlapCostLess) {

@@ -156,4 +156,16 @@ TEST(Objects, WholeGibsOfAnObject) {
   EXPECT_EQ(without.categories()[0].gib_pages, 0u);
 }
 
+// What a caller needs to know of memory that is gone: where it was, and whose.
+TEST(Objects, FreeTellsWhatIsGone) {
+  Objects o(Grouping::kSite);
+  o.allocate(7, 0x1000, 100);
+  o.allocate(8, 0x20000, 5000);
+  const Objects::Freed gone = o.free(0x20000);
+  EXPECT_EQ(gone.bytes, 5000);
+  EXPECT_EQ(o.categories()[gone.category].id, 8);
+  EXPECT_EQ(o.free(0x20000).bytes, 0);
+  EXPECT_EQ(o.free(0x1010).bytes, 0);
+}
+
 } // namespace

@@ -60,6 +60,7 @@ protected:
     const trace::ThreadChunk::Access one = {address_of(site) + offset, 0, false};
     chunk_->accesses(now_ += 10, weight, &one, 1);
   }
+  void free(uint64_t site) { chunk_->free(now_ += 10, address_of(site)); }
   Profile analysed(const format::MachineProfile &profile = machine()) {
     chunk_->end(now_ += 10);
     chunk_->flush();
@@ -103,6 +104,25 @@ TEST_F(ProfileTest, SamplesOfAPmuStandForTheirPeriod) {
   // Round and round 32 superpages in 16 entries: each sample misses again, but 32 of them are first touches, one miss each.
   EXPECT_EQ(second.result().tlb_misses, 300 * 1000 + 68 * 1000 + 32);
   EXPECT_LT(second.mapping.pmb_percent, 20);
+}
+
+// A block of 40 MiB was mapped by itself, and is unmapped when it is freed; one of 16 MiB may be malloc's to keep.
+TEST_F(ProfileTest, LargeBlocksFaultEachTimeTheyAreMade) {
+  begin("rate=1\n");
+  for (int round = 0; round < 3; round++)
+    for (const uint64_t site : {1u, 2u}) {
+      const uint64_t bytes = site == 1 ? 40 * kMiB : 16 * kMiB;
+      allocate(site, bytes);
+      for (uint64_t page = 0; page < bytes; page += 4096)
+        access(site, page);
+      free(site);
+    }
+  const Profile p = analysed();
+  ASSERT_EQ(p.mappings.size(), 2u);
+  for (const RankedMapping &m : p.mappings) {
+    EXPECT_EQ(m.page_faults_base, 3 * 10240 + 4096);
+    EXPECT_EQ(m.result().page_faults, m.id == 1 ? 4096 + 20 : 3 * 10240 + 8);
+  }
 }
 
 TEST_F(ProfileTest, PageFaultsAreFirstTouches) {
