@@ -72,6 +72,8 @@ public:
 
 private:
   using Roots = llvm::SmallVector<KeyRoot, 2>;
+  /// Values looked at on the way back from one pointer; beyond it the keys found so far must do.
+  static constexpr unsigned MaxWalk = 64;
   uint64_t key(const llvm::Twine &Exact, llvm::function_ref<std::string()> Name);
   uint64_t argumentKey(const llvm::Function &F, unsigned K);
   uint64_t resultKey(const llvm::Function &F);
