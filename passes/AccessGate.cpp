@@ -74,12 +74,23 @@ Value *AccessGate::told(IRBuilder<> &B) {
                      Offset);
 }
 
-void AccessGate::tell(Instruction *Before, Value *Tagged) {
+void AccessGate::tell(Instruction *Before, Value *Tagged, Rate HowOften) {
   if (!Tell)
     Tell = makeCall("__smalloc_v1_tell5", 3, {I64});
-  if (hasMemory())
-    Before = intoMemory(Before, Tagged);
-  call(Before, Tell, {Tagged});
+  if (!hasMemory()) {
+    call(Before, Tell, {Tagged});
+  } else if (HowOften == Rate::Often) {
+    call(intoMemory(Before, Tagged), Tell, {Tagged});
+  } else {
+    if (!Append) {
+      Append = hiddenFunction("__smalloc_v1_append5", {I64});
+      Append->addFnAttr(Attribute::NoInline);
+      Append->setCallingConv(CallingConv::PreserveMost);
+      Instruction *End = ReturnInst::Create(C, BasicBlock::Create(C, "entry", Append));
+      call(intoMemory(End, Append->getArg(0)), Tell, {Append->getArg(0)});
+    }
+    call(Before, Append, {Tagged});
+  }
 }
 
 void AccessGate::tellTogether(Value *Told, ArrayRef<Together> All) {

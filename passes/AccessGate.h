@@ -34,10 +34,13 @@ public:
   /// The thread's smalloc_told.
   llvm::Value *told(llvm::IRBuilder<> &B);
 
-  /// Tells one access in front of an instruction: into the thread's memory if it has room, in line and in few instructions, so
-  /// that the processor goes on with the loop's next iterations meanwhile, as many as its window holds. The call for the
-  /// rest keeps the caller's registers.
-  void tell(llvm::Instruction *Before, llvm::Value *Tagged);
+  /// How often an access of a loop is told, when all are: each time, or where it comes to another page at most.
+  enum class Rate { Often, Seldom };
+  /// Tells one access in front of an instruction: into the thread's memory if it has room. What is told often does so in line and in
+  /// few instructions, so that the processor goes on with the loop's next iterations meanwhile, as many as its window holds.
+  /// For the others, most of a program, there is a function: in line they would be half of what a unit compiles to. The call of
+  /// it, and that for the rest, keep the caller's registers.
+  void tell(llvm::Instruction *Before, llvm::Value *Tagged, Rate HowOften);
 
   /// One of several that are told in one piece of a block, one behind the other.
   struct Together {
@@ -76,7 +79,7 @@ private:
   llvm::PointerType *Ptr;
   llvm::StructType *Layout, *Reference;
   llvm::GlobalVariable *Record = nullptr;
-  llvm::Function *Tell = nullptr, *Room = nullptr, *Look = nullptr;
+  llvm::Function *Tell = nullptr, *Append = nullptr, *Room = nullptr, *Look = nullptr;
 };
 
 } // namespace smalloc

@@ -150,7 +150,8 @@ void AccessTests::tell(const ToldAccess &A, Value *Pointer, Value *Lane, AllocaI
   const bool Scattered = A.Kind == ToldAccess::How::Scattered;
   Before = seldom(Lane ? B.CreateAnd(Tell, Lane) : Tell, Before, Scattered ? Seldom : Unlikely);
   B.SetInsertPoint(Before);
-  G.tell(Before, AccessGate::tagged(B, Address, A.Writes));
+  G.tell(Before, AccessGate::tagged(B, Address, A.Writes),
+         Scattered ? AccessGate::Rate::Often : AccessGate::Rate::Seldom);
 }
 
 void AccessTests::tellOtherPage(const ToldAccess &A, AllocaInst *Last) {
@@ -158,7 +159,7 @@ void AccessTests::tellOtherPage(const ToldAccess &A, AllocaInst *Last) {
   Value *Address = B.CreatePtrToInt(A.Pointer, I64);
   Instruction *Before = onOtherPage(A.Before, Address, Last);
   B.SetInsertPoint(Before);
-  G.tell(Before, AccessGate::tagged(B, Address, A.Writes));
+  G.tell(Before, AccessGate::tagged(B, Address, A.Writes), AccessGate::Rate::Seldom);
 }
 
 AccessTests::Window AccessTests::windowOf(const ToldRun &R) {
@@ -185,7 +186,7 @@ void AccessTests::tellRun(const ToldRun &R, const Window &W, bool Every) {
       Then = seldom(sampled(B, Address), Then);
       B.SetInsertPoint(Then);
     }
-    G.tell(Then, AccessGate::tagged(B, Address, M.Access.Writes));
+    G.tell(Then, AccessGate::tagged(B, Address, M.Access.Writes), AccessGate::Rate::Seldom);
     B.SetInsertPoint(Leaves);
     Value *Offset = B.CreateAnd(Address, PageBytes - 1);
     Value *Bytes = B.getInt64(static_cast<uint64_t>(std::abs(M.Bytes)));
@@ -223,7 +224,7 @@ void AccessTests::tellByRegion(const ToldAccess &A, const RegionIndex &At, Value
   B.SetInsertPoint(Then);
   Then = seldom(sampled(B, Address), Then, Seldom);
   B.SetInsertPoint(Then);
-  G.tell(Then, AccessGate::tagged(B, Address, A.Writes));
+  G.tell(Then, AccessGate::tagged(B, Address, A.Writes), AccessGate::Rate::Often);
 }
 
 void AccessTests::tellWalk(const ToldWalk &W, ArrayRef<AllocaInst *> Last) {

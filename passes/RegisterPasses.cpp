@@ -149,7 +149,7 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
                ForLink || !O.GenerateDir.empty() ? SiteTests() : insertSizeTests(Verdicts, FAM));
   compileAsUnit(M);
   // Had for the lines of sites and loops; the rest of the pipeline need not keep them up.
-  if (O.OwnLocations && !ForLink && O.GenerateDir.empty())
+  if (O.OwnLocations && !ForLink)
     StripDebugInfo(M);
   return allBut(Changed, FAM);
 }

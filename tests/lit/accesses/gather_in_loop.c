@@ -17,7 +17,7 @@
 // CHECK: [[VERSION]]:
 // CHECK: %[[BASE:.*]] = getelementptr i8, ptr %[[TABLE]], i64 %[[REGION]]
 // The index first: it is steady.
-// CHECK: @__smalloc_v1_tell5(
+// CHECK: @__smalloc_v1_append5(
 // CHECK: %[[BEHIND:.*]] = ashr i64 %[[INDEX:.*]], 18
 // CHECK: %[[ENTRY:.*]] = getelementptr i8, ptr %[[BASE]], i64 %[[BEHIND]]
 // CHECK: %[[BYTE:.*]] = load i8, ptr %[[ENTRY]]

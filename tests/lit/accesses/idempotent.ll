@@ -4,8 +4,8 @@
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-unknown-linux-gnu"
 ; CHECK-LABEL: define i64 @get(
-; CHECK-COUNT-1: @__smalloc_v1_tell5(
-; CHECK-NOT: @__smalloc_v1_tell5(
+; CHECK-COUNT-1: @__smalloc_v1_append5(
+; CHECK-NOT: @__smalloc_v1_append5(
 ; CHECK: ret i64
 define i64 @get(ptr %p) {
   %x = load i64, ptr %p
