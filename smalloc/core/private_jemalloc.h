@@ -57,7 +57,8 @@ void jepriv_arena_basic_stats_merge(void *thread, void *arena, unsigned *nthread
                                     size_t *nactive, size_t *ndirty, size_t *nmuzzy);
 /// What jepriv_malloc does when it finds nothing in the thread's cache.
 void *jepriv_malloc_default(size_t);
-extern void *jepriv_arenas[]; ///< by index
+extern void *jepriv_arenas[];                    ///< by index
+extern unsigned char jepriv_arena_emap_global[]; ///< emap_t: the tree of all pages
 extern unsigned char
     je_sz_size2index_tab[] SMALLOC_NEAR; ///< class of a small size, by size / 8 rounded up
 extern size_t je_sz_index2size_tab[] SMALLOC_NEAR; ///< bytes of a class

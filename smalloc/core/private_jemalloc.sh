@@ -18,8 +18,9 @@ for name in mmap munmap madvise mprotect sbrk secure_getenv readlink log exp rou
   echo "$name jesys_$name" >>"$dir/names"
 done
 # Of its inner functions those by which we tell it that time has passed (small_decay.cpp), and what it does past the
-# thread's cache (thread_cache.h).
-for name in arena_decay arena_basic_stats_merge arenas tcache_gc_event_handler tcache_gc_dalloc_event_handler malloc_default; do
+# thread's cache (thread_cache.h); and its one large static table (data_limit.h).
+for name in arena_decay arena_basic_stats_merge arenas tcache_gc_event_handler tcache_gc_dalloc_event_handler malloc_default \
+  arena_emap_global; do
   echo "je_$name jepriv_$name" >>"$dir/names"
 done
 cp "$in" "$dir/archive.a"

@@ -5,6 +5,7 @@
 #include "smalloc/core/runtime.h"
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
+#include "smalloc/core/data_limit.h"
 #include "smalloc/core/debug.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/core/node_heaps.h"
@@ -133,6 +134,9 @@ size_t Runtime::bytes_to_reserve() {
   // Under a limit of address space ours must leave the program its own: an eighth.
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
     bytes = min_of(bytes, min_of(memory / 4, static_cast<size_t>(limit.rlim_cur) / 8));
+  // Nor is a limit of data to be filled with tables for memory that cannot be had.
+  if (const uint64_t data = data_limit(); data < bytes / 16)
+    bytes = data * 16;
   // After mlockall(MCL_FUTURE) a reservation counts as locked memory.
   char status[4096];
   if (kLinux.read_file("/proc/self/status", status, sizeof status) > 0) {
@@ -239,6 +243,10 @@ bool Runtime::start() {
   walk_.far_cycles =
       max_of(o.walk_far_cycles ? o.walk_far_cycles : machine->walk_far_cycles, walk_.near_cycles);
   walk_.reach_bytes = reach_bytes_;
+  if (data_limit() < kLeastDataLimit) {
+    switch_off("no room for the superpage heaps (ulimit -d); the program's malloc serves");
+    return false;
+  }
   if (!start_region()) {
     // The program needs what there is more than we do.
     switch_off(

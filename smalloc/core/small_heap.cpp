@@ -6,6 +6,7 @@
 // return anything else.
 #include "smalloc/core/small_heap.h"
 #include "smalloc/base/keep_errno.h"
+#include "smalloc/core/data_limit.h"
 #include "smalloc/os/fork_locks.h"
 #include "smalloc/os/own_image.h"
 
@@ -97,6 +98,10 @@ bool SmallHeap::start() {
     return seen == HeapState::kReady;
   KeepErrno keep;
   g_region = region_;
+  if (!take_table_back()) {
+    state_.store(HeapState::kOff, std::memory_order_release);
+    return false;
+  }
   SmallPages::Config main_config;
   main_config.has_super = true;
   main_config.superpages_at_birth = config_.superpages_at_birth;

@@ -3,6 +3,7 @@
 // api.cpp decides how the public C interface (smalloc.h) falls back: to the program's malloc, so
 // that a page kind is never a reason for a program to fail. Also the library's first and last
 // moments.
+#include "smalloc/core/data_limit.h"
 #include "smalloc/core/image_superpages.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
@@ -134,6 +135,8 @@ SMALLOC_EXPORT const char *smalloc_version(void) { return SMALLOC_VERSION; }
 
 namespace {
 __attribute__((constructor(101))) void begin() {
+  if (!smalloc::g_small.ready())
+    smalloc::set_table_aside();
   if (g_runtime.options().only_ours && smalloc::kLinux.only_advised_superpages() != 0)
     g_runtime.warn(
         "only-ours: the kernel cannot keep superpages to advised memory (Linux 6.18 can); "

@@ -10,8 +10,10 @@ build t <<'E'
 TEST_SITE(birth, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
 TEST_SITE(later, SMALLOC_DECISION_RUNTIME, 0, 512);
 TEST_SITE(small, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 0);
-int main(void) {
+int main(int argc, char **argv) {
   static char *keep[3][12], *tiny[20000];
+  char *volatile others = argc > 1 ? malloc(atol(argv[1]) * MIB) : NULL; /* the program's, of a limit */
+  CHECK(argc < 2 || others);
   warm_up(&small);
   for (int i = 0; i < 12; i++) {
     keep[0][i] = (char *)site_malloc(&birth, 6 * MIB), keep[1][i] = (char *)site_malloc(&later, 6 * MIB);
@@ -58,7 +60,9 @@ LD_PRELOAD=$LIB ./sandbox ./t >out 2>err || status=$?
 (ulimit -v 1000000; LD_PRELOAD=$LIB ./t >out 2>err) || fail "without address space: status $?"
 one_line "ulimit -v" 'no address space for the superpage heaps'
 (ulimit -d 150000; LD_PRELOAD=$LIB ./t >out 2>err) || fail "ulimit -d: status $?"
-one_line "ulimit -d" "commits no more memory .*the program's malloc serves"
+one_line "ulimit -d" "no room for the superpage heaps \(ulimit -d\); the program's malloc serves"
+(ulimit -d 300000; LD_PRELOAD=$LIB ./t 150 >out 2>err) || fail "ulimit -d, nearly used up: status $?"
+one_line "ulimit -d, nearly used up" "commits no more memory .*the program's malloc serves"
 if unshare -m true 2>/dev/null; then
   LIB=$LIB expect_status 0 unshare -m sh -c 'umount -l /sys && umount -l /proc && LD_PRELOAD=$LIB exec ./t'
   one_line "no /proc, no /sys" '/sys cannot be read'

@@ -68,6 +68,7 @@ void jepriv_dallocx(void *, int) { abort(); }
 
 namespace smalloc {
 void drop_own_file_pages() { abort(); }
+bool take_table_back() { return true; }
 namespace {
 struct SmallCensusTest : testing::Test {
   void SetUp() override {
