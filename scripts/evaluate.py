@@ -97,6 +97,9 @@ class Costs:
                    if t["page_bytes"] == size and t["value"]["value"]), 500 + 0.25 * size)
         return ns * self.hertz / 1e9
 
+    def second_fault_cycles(self):
+        return ((self.machine.get("read_first_ns") or {}).get("value") or 500) * self.hertz / 1e9
+
     def walks(self, size, misses, distances, pages):
         """A miss costs what makes random accesses to n pages, whose distances are anything below n, cost the curve at n: with a curve that
         is straight over the logarithm, e times the distance does. A first touch has none: all pages."""
@@ -107,7 +110,8 @@ class Costs:
     def cycles(self, lane):
         return (self.walks(BASE_BYTES, lane["base_misses"], lane["base_distances"], lane["base_pages"])
                 + self.walks(SUPERPAGE_BYTES, lane["super_misses"], lane["super_distances"], lane["super_pages"])
-                + lane["base_pages"] * self.fault_cycles(BASE_BYTES) + lane["super_pages"] * self.fault_cycles(SUPERPAGE_BYTES))
+                + lane["base_pages"] * self.fault_cycles(BASE_BYTES) + lane["super_pages"] * self.fault_cycles(SUPERPAGE_BYTES)
+                + lane["second_faults"] * self.second_fault_cycles())
 
 
 # --- one program ------------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ static void *pages(size_t bytes) {
 
 /* Sites: 0 is none. Each has a heap of its own in which its objects lie one behind the other, freed places taken again. */
 struct site {
-  uint64_t heap_end, live, peak, accesses;
+  uint64_t heap_end, live, peak, accesses, second_faults;
 };
 static struct site sites[kMostSites];
 static unsigned site_count = 1;
@@ -51,10 +51,13 @@ struct hole {
 static struct hole *holes; /* freed places, newest first, by a hash of site and size */
 static uint32_t hole_heads[1 << 16], hole_count = 1, free_hole;
 
-/* What lies at each 16 bytes: site in the high 16 bits, place in its heap / 16 in the others. */
+/* What lies at each 16 bytes: site in the high 16 bits, place in its heap / 16 in the others. And of each page whether the kernel has
+ * yet to give it: fresh memory from calloc that is read first is its page of zeros until it is written, which is a second fault. */
+enum { kWritten, kFresh, kReadFirst, kRegionPages = 1 << (kRegionShift - 12) };
 struct region {
   uint64_t number; /* 0: free slot */
   uint64_t *grains;
+  uint8_t pages[kRegionPages];
 };
 static struct region *regions;
 
@@ -171,6 +174,9 @@ static uint64_t freed(void *p) {
 }
 static void given_back(uintptr_t start, uintptr_t end);
 
+/* Below, what calloc returns may be memory that malloc has cleared itself. */
+enum { kMappedBytes = 128 << 10 };
+
 void *malloc(size_t n) {
   void *p = __libc_malloc(n);
   allocated(p, n, __builtin_frame_address(0));
@@ -179,6 +185,9 @@ void *malloc(size_t n) {
 void *calloc(size_t c, size_t n) {
   void *p = __libc_calloc(c, n);
   allocated(p, c * n, __builtin_frame_address(0));
+  if (p && !inside && c * n >= kMappedBytes)
+    for (uintptr_t at = ((uintptr_t)p + 4095) >> 12; (at + 1) << 12 <= (uintptr_t)p + c * n; at++)
+      region_of(at / kRegionPages, 1)->pages[at % kRegionPages] = kFresh;
   return p;
 }
 void *realloc(void *old, size_t n) {
@@ -372,14 +381,19 @@ static void given_back(uintptr_t start, uintptr_t end) {
 
 static uint64_t accesses;
 
-static void touch(uintptr_t address) {
+static void touch(uintptr_t address, int writes) {
   if (inside || (address >= stack_low && address < stack_high))
     return;
-  const struct region *r = region_of(address >> kRegionShift, 0);
+  struct region *r = region_of(address >> kRegionShift, 0);
   const uint64_t grain = r ? r->grains[(address >> kGrainShift) % kGrains] : 0;
   const uint32_t site = (uint32_t)(grain >> 48);
   if (grain == 0)
     return; /* of a library */
+  uint8_t *page = &r->pages[(address >> 12) % kRegionPages];
+  if (*page != kWritten) {
+    sites[site].second_faults += writes && *page == kReadFirst;
+    *page = writes ? kWritten : kReadFirst;
+  }
   accesses++;
   sites[site].accesses++;
   const uint64_t small = (address >> 12) << 1;
@@ -438,6 +452,13 @@ static void report_distances(const char *name, const struct lane *l, unsigned si
   fprintf(stderr, "]");
 }
 
+static uint64_t second_faults(const struct lane *l) {
+  uint64_t sum = 0;
+  for (unsigned site = 0; site < site_count; site++)
+    sum += l->site == site || l->site == UINT32_MAX ? 0 : sites[site].second_faults;
+  return sum;
+}
+
 static void report(void) {
   inside = 1;
   fprintf(stderr, "{\"accesses\": %lu, \"sites\": [", (unsigned long)accesses);
@@ -451,9 +472,10 @@ static void report(void) {
     const struct lane *l = &lanes[i];
     fprintf(stderr,
             "%s{\"base_misses\": %lu, \"super_misses\": %lu, \"base_pages\": %lu, \"super_pages\": "
-            "%lu",
+            "%lu, \"second_faults\": %lu",
             i ? ", " : "", (unsigned long)l->base_misses, (unsigned long)l->super_misses,
-            (unsigned long)l->base_pages, (unsigned long)l->super_pages);
+            (unsigned long)l->base_pages, (unsigned long)l->super_pages,
+            (unsigned long)second_faults(l));
     report_distances("base_distances", l, 0);
     report_distances("super_distances", l, 1);
     fprintf(stderr, "}");
@@ -499,15 +521,15 @@ __attribute__((constructor)) static void start(void) {
   inside = 0;
 }
 
-#define HOOK(kind, size)                                                                           \
-  void __sanitizer_cov_##kind##size(void *p) { touch((uintptr_t)p); }
-HOOK(load, 1)
-HOOK(load, 2)
-HOOK(load, 4)
-HOOK(load, 8)
-HOOK(load, 16)
-HOOK(store, 1)
-HOOK(store, 2)
-HOOK(store, 4)
-HOOK(store, 8)
-HOOK(store, 16)
+#define HOOK(kind, size, writes)                                                                   \
+  void __sanitizer_cov_##kind##size(void *p) { touch((uintptr_t)p, writes); }
+HOOK(load, 1, 0)
+HOOK(load, 2, 0)
+HOOK(load, 4, 0)
+HOOK(load, 8, 0)
+HOOK(load, 16, 0)
+HOOK(store, 1, 1)
+HOOK(store, 2, 1)
+HOOK(store, 4, 1)
+HOOK(store, 8, 1)
+HOOK(store, 16, 1)

@@ -104,4 +104,8 @@ double CostModel::fault_cycles(uint64_t page_bytes) const {
   return ns * frequency_hz_ / 1e9;
 }
 
+double CostModel::second_fault_cycles() const {
+  return profile_.read_first_ns.value.value_or(kFaultNs) * frequency_hz_ / 1e9;
+}
+
 } // namespace smalloc::benefit

@@ -69,6 +69,8 @@ public:
   /// Cycles of one first touch. Without a measurement: on the line through those of base pages and 2 MiB, where both are
   /// measured; else 0.25 ns a byte of page cleared plus 500 ns (a guess, between a bare machine and a virtual one).
   double fault_cycles(uint64_t page_bytes) const;
+  /// What a base page costs more that is read before it is written: without a measurement 500 ns, the same guess.
+  double second_fault_cycles() const;
   double frequency_hz() const { return frequency_hz_; }
 
 private:

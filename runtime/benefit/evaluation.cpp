@@ -81,8 +81,13 @@ struct Evaluation::Lane {
     for (const auto &array : arrays)
       array->run();
   }
-  Counts counts(const CostModel &costs) const {
+  Counts counts(const CostModel &costs, const std::vector<double> &second_faults) const {
     Counts c;
+    for (size_t category = 0; category < second_faults.size(); category++)
+      if (category >= on.size() || on[category] == PageSize::kBase) {
+        c.page_faults += second_faults[category];
+        c.cycles += second_faults[category] * costs.second_fault_cycles();
+      }
     for (size_t i = 0; i < kPageSizes; i++) {
       const auto size = static_cast<PageSize>(i);
       if (!by_size[i])
@@ -114,7 +119,8 @@ Evaluation::Evaluation(const CostModel &costs, std::vector<Pages> mappings, Samp
 Evaluation::~Evaluation() = default;
 
 void Evaluation::access(uint64_t address, uint64_t packed, uint32_t category, uint64_t repeats,
-                        bool in_gib) {
+                        bool in_gib, bool write) {
+  first_reads_.access(address, category, write);
   accesses_ += static_cast<double>(repeats + 1);
   if (sample_.rate < 1 && address >> 21 != last_region_) {
     last_region_ = address >> 21;
@@ -129,6 +135,7 @@ void Evaluation::access(uint64_t address, uint64_t packed, uint32_t category, ui
 }
 
 void Evaluation::given_back(uint64_t start, uint64_t end, uint32_t category) {
+  first_reads_.given_back(start, end);
   batch_.push_back({start, end, category, false, false, true});
   if (batch_.size() == kBatch)
     run_batch();
@@ -138,7 +145,7 @@ void Evaluation::run_batch() {
   const auto work = [this](unsigned first) {
     for (size_t i = first; i < lanes_.size(); i += threads_) {
       lanes_[i]->run(batch_);
-      lanes_[i]->cycles_at.push_back(lanes_[i]->counts(costs_).cycles);
+      lanes_[i]->cycles_at.push_back(lanes_[i]->counts(costs_, {}).cycles);
     }
   };
   std::vector<std::thread> others;
@@ -150,12 +157,21 @@ void Evaluation::run_batch() {
   batch_.clear();
 }
 
-void Evaluation::finish() {
+void Evaluation::finish(double faults) {
   if (!batch_.empty())
     run_batch();
+  // In a sample nobody knows how many first touches there were, to a second fault in ten.
+  if (faults <= 0 || sample_.rate < 1 || sample_.weight != 1)
+    return;
+  second_faults_ = first_reads_.second_faults(faults);
+  for (const auto &lane : lanes_)
+    if (!lane->cycles_at.empty())
+      lane->cycles_at.back() = lane->counts(costs_, second_faults_).cycles;
 }
 
-Counts Evaluation::counts(size_t mapping) const { return lanes_[mapping]->counts(costs_); }
+Counts Evaluation::counts(size_t mapping) const {
+  return lanes_[mapping]->counts(costs_, second_faults_);
+}
 
 Evaluation::Saving Evaluation::saving(size_t a, size_t b) const {
   const auto &before = lanes_[a]->cycles_at, &after = lanes_[b]->cycles_at;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "runtime/benefit/cost_model.h"
+#include "runtime/benefit/first_reads.h"
 #include "runtime/reuse/histogram.h"
 
 #include <cstdint>
@@ -46,12 +47,13 @@ public:
   /// One run of accesses to one base page; category UINT32_MAX: none. in_gib: in a whole GiB of its object, where 1 GiB pages
   /// can be; 2 MiB pages serve the rest of a category that is on them, as in the allocator.
   void access(uint64_t address, uint64_t packed, uint32_t category, uint64_t repeats,
-              bool in_gib = false);
+              bool in_gib = false, bool write = true);
   /// The category's memory from start to end is the kernel's again: on base pages the next touches are first ones. A heap of
   /// superpages keeps what it has.
   void given_back(uint64_t start, uint64_t end, uint32_t category);
-  /// Counts what is left of the last batch.
-  void finish();
+  /// Counts what is left of the last batch. faults: page faults of the recorded process, on base pages, 0: not known. Where the
+  /// trace holds every access, those beyond the first touches are priced as second faults of pages that were read first.
+  void finish(double faults = 0);
 
   double accesses() const { return accesses_; }
   Counts counts(size_t mapping) const;
@@ -78,6 +80,8 @@ private:
   std::unordered_set<uint64_t> regions_; // of 2 MiB, in the sample
   unsigned threads_;
   std::vector<bool> overlaps_;
+  FirstReads first_reads_;
+  std::vector<double> second_faults_; // by category, on base pages
   std::vector<Access> batch_;
   std::vector<std::unique_ptr<Lane>> lanes_; // by mapping
 };

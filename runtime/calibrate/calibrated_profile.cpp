@@ -182,6 +182,8 @@ private:
       p_.first_touch_ns.push_back({touch.page_bytes, rounded(touch.value, 1)});
     for (const CostOfPage &rate : s_.costs.bandwidth_bytes_per_second)
       p_.bandwidth_bytes_per_second.push_back({rate.page_bytes, rounded(rate.value, 1e6)});
+    if (s_.costs.read_first_ns)
+      p_.read_first_ns = rounded(*s_.costs.read_first_ns, 1);
     if (s_.costs.collapse_ns)
       p_.collapse_ns = rounded(*s_.costs.collapse_ns, 1);
     if (s_.costs.prefetch_max_stride_bytes)
@@ -262,6 +264,7 @@ std::vector<Difference> compare_profiles(const MachineProfile &stored, const Mac
   };
   per_page("first touch: ns", stored.first_touch_ns, now.first_touch_ns);
   per_page("bandwidth: bytes/s", stored.bandwidth_bytes_per_second, now.bandwidth_bytes_per_second);
+  compare(list, "read before written: ns", stored.read_first_ns, now.read_first_ns, 0.5, 0);
   compare(list, "collapse: ns", stored.collapse_ns, now.collapse_ns, 0.5, 0);
   return list;
 }

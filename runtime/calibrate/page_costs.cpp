@@ -38,6 +38,7 @@ public:
   PageCosts run() {
     const uint64_t base = base_page_bytes();
     first_touch(base);
+    read_first(base);
     if (plan_.superpage_bytes) {
       first_touch(plan_.superpage_bytes);
       plan_.progress(0.2);
@@ -118,6 +119,28 @@ private:
                         static_cast<double>(pages));
     }
     result_.first_touch_ns.push_back({page, quartiles(std::move(costs))});
+  }
+
+  // Twice the same memory, by turns written at once and read before: the difference is the second fault.
+  void read_first(uint64_t page) {
+    std::vector<double> costs;
+    for (unsigned pass = 0; pass < kTouchPasses; pass++) {
+      double spent[2] = {0, 0};
+      for (const bool reads : {false, true}) {
+        const PageRegion region(plan_.memory_bytes, page);
+        if (!region.size())
+          return;
+        const uint64_t before = cpu_ns();
+        for (uint64_t k = 0; reads && k < region.pages(); k++)
+          (void)*static_cast<const volatile char *>(region.page(k));
+        for (uint64_t k = 0; k < region.pages(); k++)
+          *static_cast<volatile char *>(region.page(k)) = 1;
+        spent[reads] = static_cast<double>(cpu_ns() - before) / static_cast<double>(region.pages());
+      }
+      if (pass) // the first finds the memory
+        costs.push_back(std::max(spent[1] - spent[0], 0.0));
+    }
+    result_.read_first_ns = quartiles(std::move(costs));
   }
 
   void collapse() {

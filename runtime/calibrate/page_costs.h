@@ -21,6 +21,7 @@ struct CostOfPage {
 
 struct PageCosts {
   std::vector<CostOfPage> first_touch_ns, bandwidth_bytes_per_second;
+  std::optional<Estimate> read_first_ns; // a base page's second fault
   std::optional<Estimate> collapse_ns;
   std::optional<uint64_t> prefetch_max_stride_bytes;
   std::optional<bool> prefetch_crosses_page;

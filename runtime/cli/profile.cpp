@@ -177,7 +177,8 @@ private:
       std::unordered_set<uint64_t> regions;
       uint64_t last_ns = 0;
       TraceFollower follower(
-          objects(), true, [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats) {
+          objects(), true,
+          [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats, bool) {
             regions.insert(address >> 21);
             const double n = static_cast<double>(repeats + 1) * summary.weight / summary.rate;
             summary.accesses += n;
@@ -256,7 +257,7 @@ private:
       const auto window = static_cast<size_t>(std::max(reach, kLeastWindow));
       size_t runs = 0;
       TraceFollower follower(
-          objects(), true, [&](uint64_t, benefit::Objects::Place place, uint64_t repeats) {
+          objects(), true, [&](uint64_t, benefit::Objects::Place place, uint64_t repeats, bool) {
             if (place.category < members.size() && members[place.category] != SIZE_MAX)
               affinity.access(members[place.category], scaled(t, repeats));
             if (++runs % window == 0)
@@ -299,7 +300,7 @@ private:
     numbers_.clear();
     for (size_t t = 0; t < paths_.size(); t++) {
       TraceFollower follower(
-          objects(), true, [&](uint64_t, benefit::Objects::Place place, uint64_t repeats) {
+          objects(), true, [&](uint64_t, benefit::Objects::Place place, uint64_t repeats, bool) {
             if (place.category != benefit::Objects::kNone)
               follower_->objects().categories()[place.category].accesses += scaled(t, repeats);
           });
@@ -354,14 +355,19 @@ private:
                                      options_.threads, std::move(overlap));
       TraceFollower follower(
           objects(), profile_.traces[t].accesses > 0,
-          [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats) {
-            evaluation.access(address, place.packed, place.category, repeats, place.in_gib);
+          [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats, bool write) {
+            evaluation.access(address, place.packed, place.category, repeats, place.in_gib, write);
           },
           [&](uint64_t start, uint64_t end, uint32_t category) {
             evaluation.given_back(start, end, category);
           });
-      read(*reader, t, what, [&](const trace::Event &e) { follower.event(e); });
-      evaluation.finish();
+      double faults = 0;
+      read(*reader, t, what, [&](const trace::Event &e) {
+        if (e.type == trace::Type::kFault)
+          faults = std::max(faults, static_cast<double>(e.minor));
+        follower.event(e);
+      });
+      evaluation.finish(profile_.traces[t].accesses > 0 ? faults : 0);
       take(evaluation);
     }
   }

@@ -57,6 +57,10 @@ std::string profile_text(const format::MachineProfile &p, Colour colour) {
     table.add_row({{"first touch, " + readable_bytes(touch.page_bytes)},
                    {number_text(touch.value, " ns")},
                    {source_text(touch.value)}});
+  if (p.read_first_ns.value)
+    table.add_row({{"first touch, read before written: more"},
+                   {number_text(p.read_first_ns, " ns")},
+                   {source_text(p.read_first_ns)}});
   if (p.collapse_ns.value)
     table.add_row(
         {{"collapse"}, {number_text(p.collapse_ns, " ns")}, {source_text(p.collapse_ns)}});

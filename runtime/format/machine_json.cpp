@@ -333,6 +333,7 @@ MachineProfile parse_machine(std::string_view text) {
   p.walk_cost = parse_walks(root.key("walk_cost"));
   p.overlapped_walk_cost = parse_walks(root.key("overlapped_walk_cost"));
   p.first_touch_ns = parse_per_page(root.key("first_touch_ns"));
+  p.read_first_ns = root.key("read_first_ns").number(kMaxAny);
   p.collapse_ns = root.key("collapse_ns").number(kMaxAny);
   p.bandwidth_bytes_per_second = parse_per_page(root.key("bandwidth_bytes_per_second"));
   const Node prefetch = root.key("prefetch");
@@ -399,6 +400,7 @@ Json machine_document(const MachineProfile &p) {
       {"walk_cost", walks_json(p.walk_cost)},
       {"overlapped_walk_cost", walks_json(p.overlapped_walk_cost)},
       {"first_touch_ns", per_page_json(p.first_touch_ns)},
+      {"read_first_ns", number_json(p.read_first_ns)},
       {"collapse_ns", number_json(p.collapse_ns)},
       {"bandwidth_bytes_per_second", per_page_json(p.bandwidth_bytes_per_second)},
       {"prefetch", Json{{"max_stride_bytes", number_json(p.prefetch_max_stride_bytes)},

@@ -60,6 +60,7 @@ struct MachineProfile {
   // What a walk adds to each access where accesses do not wait for each other; empty: not known.
   std::vector<WalkCost> overlapped_walk_cost;
   std::vector<PerPage> first_touch_ns, bandwidth_bytes_per_second;
+  Number read_first_ns; // what a base page costs more whose first access is no write
   Number collapse_ns;
   Number prefetch_max_stride_bytes;
   std::optional<bool> prefetch_crosses_page;

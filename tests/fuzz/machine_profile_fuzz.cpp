@@ -34,7 +34,7 @@ void check_profile(const MachineProfile &p) {
     for (const PerPage &entry : *list)
       check_number(entry.value);
   for (const Number *n : {&p.backing_page_bytes, &p.reach_pages, &p.l2_hit_cycles, &p.collapse_ns,
-                          &p.prefetch_max_stride_bytes})
+                          &p.read_first_ns, &p.prefetch_max_stride_bytes})
     check_number(*n);
 }
 

@@ -22,6 +22,7 @@ json_is out 'd["pmu"]["why"] is None or any(d["pmu"]["why"] in line for line in 
 json_is out 'type(d["noisy"]) is bool and d["noise_ratio"] >= 1'
 json_is out 'all(t["entries"]["source"] in ("measured", "preset", "cpuid") for t in d["profile"]["tlb"])'
 json_is out 'd["profile"]["first_touch_ns"][0]["value"]["source"] == "measured"'
+json_is out 'd["profile"]["read_first_ns"]["source"] == "measured" and d["profile"]["read_first_ns"]["value"] > 0'
 json_is out 'd["profile"]["frequency_hz"] > 1e8'
 # What a hypervisor hides is not claimed to be measured.
 json_is out 'd["profile"]["backing_page_bytes"]["value"] != 4096 or all(t["entries"]["source"] != "measured" for t in d["profile"]["tlb"] if t["level"] == 2 and 2097152 in t["page_bytes"])'

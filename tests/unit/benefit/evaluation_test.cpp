@@ -64,6 +64,52 @@ TEST(Evaluation, PagesThatWereGivenBackFaultAgain) {
   }
 }
 
+// 100 pages of a first category are read before they are written, 100 of a second are written at once, 300 of a third are read first.
+// The process had so many faults in all: what is beyond the 500 first touches is shared out by pages that were read first, and no
+// more than these; in a sample nothing is.
+TEST(Evaluation, PagesReadFirstFaultTwiceAsFarAsThereWereFaults) {
+  auto profile = machine();
+  profile.read_first_ns.value = 40;
+  const CostModel costs(profile);
+  const auto of = [&](double faults, Sample sample) {
+    auto e = std::make_unique<Evaluation>(
+        costs, std::vector<Evaluation::Pages>{{}, {kSuper}, {kBase, kSuper}}, sample, 1);
+    for (uint64_t page = 0; page < 500; page++) {
+      const uint32_t category = page < 100 ? 0 : page < 200 ? 1 : 2;
+      for (const bool write : {category == 1, true})
+        e->access(0x10000000 + page * 4096, page * 4096, category, 0, false, write);
+    }
+    e->finish(faults);
+    return e;
+  };
+  const double none = of(0, {})->counts(0).cycles;
+  const auto half = of(500 + 200, {});
+  EXPECT_EQ(half->counts(0).page_faults, 700);
+  EXPECT_EQ(half->counts(0).cycles, none + 200 * 40);
+  const auto all = of(5000, {});
+  EXPECT_EQ(all->counts(0).page_faults, 900);
+  EXPECT_EQ(all->counts(0).cycles, none + 400 * 40);
+  // On superpages the first's second faults are not there; the second has none.
+  const auto before = of(0, {});
+  EXPECT_EQ(all->saving(0, 1).cycles, before->saving(0, 1).cycles + 100 * 40);
+  EXPECT_EQ(all->saving(0, 2).cycles, before->saving(0, 2).cycles);
+  EXPECT_EQ(of(400, {})->counts(0).cycles, none);
+  EXPECT_EQ(of(5000, {0.5, 1, false})->counts(0).cycles, of(0, {0.5, 1, false})->counts(0).cycles);
+}
+
+// What was given back is read as zeros once more.
+TEST(Evaluation, PagesThatWereGivenBackAreReadFirstAgain) {
+  const CostModel costs(machine());
+  Evaluation e(costs, {{}}, {}, 1);
+  for (int round = 0; round < 2; round++) {
+    for (uint64_t page = 0; page < 100; page++)
+      e.access(0x10000000 + page * 4096, page * 4096, 0, 0, false, false);
+    e.given_back(0x10000000, 0x10000000 + 100 * 4096, 0);
+  }
+  e.finish(1000);
+  EXPECT_EQ(e.counts(0).page_faults, 400);
+}
+
 // Two categories of 128 pages, read by turns: each access misses on base pages, and costs what its own category's walks do. Exact and
 // sampled, where it is known from a list without sets.
 TEST(Evaluation, WalksThatOverlapCostLess) {
