@@ -367,7 +367,8 @@ private:
           faults = std::max(faults, static_cast<double>(e.minor));
         follower.event(e);
       });
-      evaluation.finish(profile_.traces[t].accesses > 0 ? faults : 0);
+      // Where the faults themselves were recorded, the second ones are among them.
+      evaluation.finish(profile_.traces[t].accesses > 0 && !profile_.traces[t].faults ? faults : 0);
       take(evaluation);
     }
   }
