@@ -53,6 +53,14 @@ class SmallocAction : public clang::PluginASTAction {
       CodeGen.setDebugInfo(codegenoptions::LocTrackingOnly);
       O.OwnLocations = true;
     }
+    // Site tables and traces name the place of each access; a module is read by units that may want all locations, and at a link
+    // another unit's copy of a function, with locations, may take the place of this one's.
+    const bool Linked = CodeGen.PrepareForLTO || CodeGen.PrepareForThinLTO || CodeGen.FatLTO;
+    const bool WithoutAll = O.OwnLocations && !Linked && O.SitesDir.empty() &&
+                            O.GenerateDir.empty() && O.CoverageDir.empty();
+    // Lines are what people are told. To tell columns as well takes twice the memory, which LLVM never frees.
+    if (WithoutAll)
+      CodeGen.DebugColumnInfo = false;
     O.StraightToObject = goesStraightToObject(CI);
     Current = O;
     // Given with -fpass-plugin too, the same file is registered by clang itself: once is enough.
@@ -61,13 +69,9 @@ class SmallocAction : public clang::PluginASTAction {
     if (!AlsoPassPlugin)
       CodeGen.PassBuilderCallbacks.push_back(
           [O = O](PassBuilder &PB) { smalloc::registerPasses(PB, O); });
-    // Site tables and traces name the place of each access; a module is read by units that may want all locations, and at a link
-    // another unit's copy of a function, with locations, may take the place of this one's.
-    const bool Linked = CodeGen.PrepareForLTO || CodeGen.PrepareForThinLTO || CodeGen.FatLTO;
     const clang::frontend::ActionKind Action = CI.getFrontendOpts().ProgramAction;
-    if (O.OwnLocations && !Linked && CI.getLangOpts().CPlusPlus && O.SitesDir.empty() &&
-        O.GenerateDir.empty() && O.CoverageDir.empty() &&
-        CI.getFrontendOpts().ModuleOutputPath.empty() && !CI.getLangOpts().isCompilingModule() &&
+    if (WithoutAll && CI.getLangOpts().CPlusPlus && CI.getFrontendOpts().ModuleOutputPath.empty() &&
+        !CI.getLangOpts().isCompilingModule() &&
         (Action == clang::frontend::EmitObj || Action == clang::frontend::EmitAssembly ||
          Action == clang::frontend::EmitLLVM))
       return smalloc::leaveOutLocations();

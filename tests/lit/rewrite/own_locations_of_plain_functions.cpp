@@ -10,7 +10,7 @@
 // CHECK-DAG: define linkonce_odr {{.*}}@_ZNSt15__new_allocatorIdE8allocateEmPKv({{.*}} !dbg
 // WANTED: define linkonce_odr {{.*}}@_ZNKSt6vectorIdSaIdEE4sizeEv({{.*}} !dbg
 // SITE: own_locations_of_plain_functions.cpp:16:23: remark: {{.*}}new of n*8 bytes in
-// LINE: @__smalloc_v1_site_{{.*}} i32 16, i32 23
+// LINE: @__smalloc_v1_site_{{.*}} i32 16, i32 0,
 #include <vector>
 double sum(unsigned long n, const unsigned long *at) {
   std::vector<double> a(n);
