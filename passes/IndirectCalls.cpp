@@ -99,12 +99,10 @@ bool PointerOrigins::bindIndirectCalls() {
         continue;
       }
       auto *F = cast<Function>(O.Origin);
-      if (!fits(*At.Call, *F)) { // not bound, but who knows what a cast calls
-        Open(*F);
-        continue;
-      }
-      if (At.TooMany) {
-        Open(*F);
+      // One too many, or one that does not fit, is not bound; but who knows what a cast calls.
+      if (At.TooMany || !fits(*At.Call, *F)) {
+        if (!O.Open)
+          Open(*F);
         continue;
       }
       if (is_contained(Callees, F))
