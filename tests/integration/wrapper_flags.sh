@@ -59,6 +59,12 @@ expect_status 0 "$cc" -Werror api.o -o api
 mkdir -p own/smalloc
 echo '#error mine' >own/smalloc/smalloc.h
 expect_status 1 "$cc" -Iown -c api.c
+# flang's name for an option means the same: what records is linked.
+for option in -fplugin-arg-smalloc-profile-generate "-mllvm -smalloc-profile-generate" "-mllvm -smalloc-profile-generate=traces"; do
+  # shellcheck disable=SC2086 # two words
+  "$BIN/smalloc-fc" --smalloc-show $option a.f90 | found -- -lsmalloc_feedback || fail "$option: not linked with what records"
+done
+! "$BIN/smalloc-fc" --smalloc-show -mllvm -other a.f90 | found -- smalloc_feedback || fail "it is linked without being asked for"
 ! "$BIN/smalloc-fc" --smalloc-show a.f90 | found -- idirafter || fail "flang gets C headers"
 
 mkdir -p moved/bin
