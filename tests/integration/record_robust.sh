@@ -39,6 +39,9 @@ expect_match out '^done$'
 [ "$(grep -c 'no space is left for the file; recording stopped' err)" = 1 ] || fail "$(cat err)"
 expect_status 0 "$SMALLOC" trace show full.trace --json
 json_is out 'd["events"]["allocations"] > 1000'
+# Nobody killed it: what is left says so.
+expect_status 0 "$SMALLOC" analyze -q --no-db full.trace
+expect_match err 'truncated trace \(full.trace\): .*full disk'
 # Nor the command's status, when it is the history that does not fit.
 status=0
 (ulimit -f 64 && "$SMALLOC" record -q -o limited.trace -- sh -c './busy 300000 >/dev/null; exit 7' >out 2>err) || status=$?
