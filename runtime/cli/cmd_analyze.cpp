@@ -41,6 +41,8 @@ struct Options {
 
 // Regions of a sampled trace below which its estimates are off by some 20 % and more (one over the square root).
 constexpr size_t kFewRegions = 30;
+// Of the accesses: below, memory that nobody can steer is not worth a line.
+constexpr double kMostNobodys = 0.05;
 
 // The program that was recorded, as a shell takes it.
 std::string program_of(const Profile &p) {
@@ -97,6 +99,12 @@ void explain_gaps(const Options &options, const Profile &p) {
           fmt::format("{} of 2 MiB at rate {:.4g}: what they say of the others is far from sure",
                       t.regions, t.rate),
           "smalloc record --rate 1 -- " + program_of(p));
+  for (const TraceSummary &t : p.traces)
+    if (t.nobodys > kMostNobodys * t.accesses)
+      print_note(
+          fmt::format("{:.0f} % of the accesses of {} are to memory of no site: mapped by the "
+                      "program itself, or before the recording",
+                      100 * t.nobodys / t.accesses, t.path));
   if (options.directives.empty())
     return;
   const auto chosen = [](const RankedMapping &m) {

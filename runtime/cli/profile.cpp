@@ -189,6 +189,8 @@ private:
             if (place.category != benefit::Objects::kNone)
               follower_->objects().categories()[place.category].accesses += n;
           });
+            else
+              summary.nobodys += n;
       follower_ = &follower;
       read(*reader, t, "reading", [&](const trace::Event &e) {
         last_ns = std::max(last_ns, e.time_ns);
