@@ -277,6 +277,10 @@ int run_analyze(Options &options) {
   directives::File file = analyze_directives(options.profile, profile, machine, costs);
   if (!options.input.empty())
     file.header["input"] = input_of({"", options.input});
+  else if (const std::string &input = profile.traces.front().input;
+           !input.empty() && std::all_of(profile.traces.begin(), profile.traces.end(),
+                                         [&](const TraceSummary &t) { return t.input == input; }))
+    file.header["input"] = input;
   file = remembered(options, profile, machine, file);
   if (!options.directives.empty()) {
     if (file.entries.empty() && options.profile.grouping == benefit::Grouping::kPaper)

@@ -171,6 +171,7 @@ private:
       summary.path = paths_[t];
       summary.build_id = value_of(*reader, "build_id");
       summary.program = value_of(*reader, "program");
+      summary.input = value_of(*reader, "input");
       summary.rate = reader->rate();
       summary.misses = value_of(*reader, "samples") == "tlb-misses";
       summary.faults = value_of(*reader, "samples") == "faults";
@@ -188,9 +189,9 @@ private:
             summary.accesses += n;
             if (place.category != benefit::Objects::kNone)
               follower_->objects().categories()[place.category].accesses += n;
-          });
             else
               summary.nobodys += n;
+          });
       follower_ = &follower;
       read(*reader, t, "reading", [&](const trace::Event &e) {
         last_ns = std::max(last_ns, e.time_ns);

@@ -31,10 +31,11 @@ struct ProfileOptions {
 
 struct TraceSummary {
   std::string path, build_id, program;
+  std::string input; ///< 16 hex digits (smalloc/base/input_signature.h); empty: it does not say
   double rate = 1, accesses = 0, seconds = 0;
-  size_t regions = 0;  ///< of 2 MiB, with recorded accesses
   double nobodys =
       0; ///< of the accesses: to memory that no site allocated, and that is no static data
+  size_t regions = 0;  ///< of 2 MiB, with recorded accesses
   double weight = 1;   ///< accesses that each recorded one stands for: a PMU's period
   bool misses = false; ///< each of them missed the TLB on base pages
   bool faults = false; ///< each of them was a page fault

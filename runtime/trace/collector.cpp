@@ -368,6 +368,10 @@ void open_trace(uint64_t parent) {
     n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "samples=%s\nperiod=%llu\n",
                   g_settings.event.kind == SampleKind::kFaults ? "faults" : "tlb-misses",
                   static_cast<unsigned long long>(g_settings.event.period));
+  uint64_t input;
+  if (n > 0 && input_of_run(input))
+    n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "input=%016llx\n",
+                  static_cast<unsigned long long>(input));
   g_clock.start();
   g_process = getpid();
   const int error = g_output.open(path, header, static_cast<size_t>(n));

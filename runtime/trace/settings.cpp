@@ -5,8 +5,10 @@
 #include "runtime/trace/settings.h"
 #include "runtime/trace/image_names.h"
 #include "runtime/trace/region_sample.h"
+#include "smalloc/base/input_signature.h"
 #include "smalloc/base/text.h"
 #include "smalloc/os/loaded_objects.h"
+#include "smalloc/os/process_identity.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -75,6 +77,18 @@ bool read_settings(Settings &settings) {
   }
   return !conf || !find_conf_key(conf, "trace", settings.pattern, sizeof settings.pattern) ||
          strcmp(settings.pattern, "off") != 0;
+}
+
+// As libsmalloc takes it (smalloc/core/runtime_agent.cpp): it is what decides whether a later run has the same.
+bool input_of_run(uint64_t &input) {
+  const char *conf = getenv("SMALLOC_CONF");
+  char name[128] = "";
+  if (!conf || !find_conf_key(conf, "input", name, sizeof name) || !*name)
+    return command_line_signature(input);
+  InputSignature named;
+  named.add(name, strlen(name) + 1);
+  input = named.value();
+  return true;
 }
 
 // Not printf: the program may have set a locale with another decimal point.

@@ -22,6 +22,8 @@ struct Settings {
 
 /// What SMALLOC_CONF says. False: do not record, whoever asks.
 bool read_settings(Settings &settings);
+/// What the run's input is (smalloc/base/input_signature.h): as input:NAME has it, or the arguments. False: nobody knows.
+bool input_of_run(uint64_t &input);
 /// A share as text, "1" or "0.25", exactly: the reader's threshold is to be ours.
 void rate_text(uint64_t threshold, char *text, size_t capacity);
 /// The folders above `path`, as compilers make them for the profiles of their programs. What cannot be made shows when the file is opened.
