@@ -46,7 +46,7 @@ PROGRAMS = {
     "threads": (["8", "200", "12"], ["8", "120", "10"]),
     "alternating": (["600", "12"], ["300", "14"]),
     "turns": (["600", "10"], ["300", "10"]),
-    "strings": (["100", "20"], ["100", "20"]),
+    "strings": (["100", "20"], ["400", "8", "60"]),
     "vectors": (["500", "6"], ["500", "6"]),
 }
 # Those whose objects come and go: how much of their memory no live object uses is shown as well.

@@ -18,8 +18,9 @@ static bool is_look(uint64_t before, uint64_t after) {
 /// would not be filled up again when it dies: once everything was replaced, the process would have twice the memory. A
 /// program most of whose memory are large objects risks little (cadical: a tenth); so does one whose heap has just begun to
 /// grow, with this site's objects: some 16 MiB. It must have grown by half of what the site has asked for since the last
-/// look, or the objects have died again, or taken the places of dead ones, and others lie there. Where more lies in our heap
-/// already, its holes are the ones to fill.
+/// look, or the objects have died again, or taken the places of dead ones, and others lie there. And hardly anything else may
+/// lie there: what libraries ask for (strings) is born and dies between the site's objects without our knowledge, so that
+/// the holes that those leave are now there and now not. Where more lies in our heap already, its holes are the ones to fill.
 static bool may_leave_holes(uint64_t resident, const smalloc_cell *cell, uint64_t requested) {
   KeepErrno keep;
   ProgramHeap heap;
@@ -33,7 +34,8 @@ static bool may_leave_holes(uint64_t resident, const smalloc_cell *cell, uint64_
   const SiteSizes::HeapThen then = g_site_sizes.heap_then(cell);
   const uint64_t grown = end - min_of(end, then.end),
                  asked = requested - min_of(requested, then.requested);
-  return bytes > kBegun || requested < bytes / 2 || grown < asked / 2;
+  return bytes > kBegun || requested < bytes / 2 || grown < asked / 2 ||
+         g_site_sizes.places() < bytes / 4 * 3;
 }
 
 /// heap:migrate serves undecided sites, too, because it was asked to.

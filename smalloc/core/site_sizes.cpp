@@ -118,8 +118,10 @@ bool SiteSizes::sample(const smalloc_cell *cell, size_t bytes, uint64_t apart, c
     s->shared.store(true, std::memory_order_relaxed);
   uint32_t n = s->seen.fetch_add(1, std::memory_order_relaxed);
   note_kind(*s, bytes, n + 1);
-  s->objects.fetch_add(max_of<uint64_t>(apart / max_of<size_t>(bytes, 1), 1),
-                       std::memory_order_relaxed);
+  const uint64_t objects = max_of<uint64_t>(apart / max_of<size_t>(bytes, 1), 1);
+  s->objects.fetch_add(objects, std::memory_order_relaxed);
+  places_.fetch_add(objects * (glibc_place_bytes(bytes) + sizeof(size_t)),
+                    std::memory_order_relaxed);
   s->bytes[n % kSamples].store(static_cast<uint32_t>(min_of<size_t>(bytes, kSuperpageBytes)),
                                std::memory_order_relaxed);
   const bool looks = (n + 1) % kSamplesPerLook == 0;

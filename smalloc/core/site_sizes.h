@@ -123,6 +123,8 @@ public:
   bool pays(const smalloc_cell *cell, Asks asks) const;
   /// Does the site go on asking for the sizes that it began with? False as well as long as little is known.
   bool recurs(const smalloc_cell *cell) const;
+  /// What all sites have asked for, as the samples say, in glibc's places with their heads.
+  uint64_t places() const { return places_.load(std::memory_order_relaxed); }
   /// Does another site ask for as many objects, of another class?
   bool has_sibling(const smalloc_cell *cell) const;
 
@@ -156,6 +158,7 @@ private:
   static unsigned samples_of(const Site &site, size_t slot);
   static void note_most(Site &site);
   Site sites_[kSites];
+  std::atomic<uint64_t> places_{0};
   std::atomic<uint32_t> looks_{0};
 };
 

@@ -354,6 +354,15 @@ TEST_F(SiteSizesTest, SamplesThatLieCloserStandForFewerObjects) {
   }
   EXPECT_TRUE(sizes.has_sibling(&often)); // as many, of another class
 }
+TEST_F(SiteSizesTest, PlacesOfAllSitesAreAdded) {
+  smalloc_cell other = {};
+  EXPECT_EQ(sizes.places(), 0u);
+  take(&cell, 64); // 1024 of 80
+  EXPECT_EQ(sizes.places(), 1024u * 80);
+  take(&other, 1024); // 64 of 1040
+  EXPECT_EQ(sizes.places(), 1024u * 80 + 64u * 1040);
+}
+
 TEST_F(SiteSizesTest, EveryEighthAsks) {
   unsigned looks = 0;
   for (unsigned i = 1; i <= 64; i++)
