@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // collector.cpp decides when a process is recorded (SMALLOC_CONF=trace:FILE, or a program that was compiled to leave a
-// profile; never with raised privileges), what a thread's chunk is, and how sites are named: by the plugin's id where a rewritten
-// call comes through its cell, else by the return address in its image, which is the same in every run.
+// profile; never with raised privileges), what a thread's chunk is, and which site an allocation is of.
 #include "runtime/trace/collector.h"
 #include "runtime/trace/event_clock.h"
 #include "runtime/trace/image_names.h"
 #include "runtime/trace/lately_told.h"
 #include "runtime/trace/recorded_parent.h"
+#include "runtime/trace/recorded_sites.h"
 #include "runtime/trace/region_sample.h"
 #include "runtime/trace/settings.h"
 #include "runtime/trace/writer.h"
-#include "smalloc/agent/directive_line.h"
 #include "smalloc/base/units.h"
 #include "smalloc/include/smalloc/access.h"
 #include "smalloc/include/smalloc/site.h"
@@ -85,51 +84,7 @@ private:
   int errno_;
 };
 
-struct Site {
-  uint64_t id, context;
-};
-
-/// Which sites have been named in this trace: open addressing, insert only. Full: later ones stay unnamed.
-class Named {
-public:
-  /// What a key stands for; id 0 if it has none yet.
-  Site find(uint64_t key) const {
-    for (size_t i = start(key), n = 0; n < kProbes; i = (i + 1) % kSlots, n++) {
-      const uint64_t seen = slots_[i].key.load(std::memory_order_acquire);
-      if (seen == key)
-        return {slots_[i].id.load(std::memory_order_acquire),
-                slots_[i].context.load(std::memory_order_relaxed)};
-      if (seen == 0)
-        break;
-    }
-    return {};
-  }
-  void insert(uint64_t key, Site site) {
-    for (size_t i = start(key), n = 0; n < kProbes; i = (i + 1) % kSlots, n++) {
-      uint64_t seen = 0;
-      if (slots_[i].key.compare_exchange_strong(seen, key) || seen == key) {
-        slots_[i].context.store(site.context, std::memory_order_relaxed);
-        slots_[i].id.store(site.id, std::memory_order_release);
-        return;
-      }
-    }
-  }
-  void clear() {
-    for (Slot &slot : slots_) {
-      slot.key.store(0, std::memory_order_relaxed);
-      slot.id.store(0, std::memory_order_relaxed);
-    }
-  }
-
-private:
-  static constexpr size_t kSlots = 1u << 15, kProbes = 64;
-  static size_t start(uint64_t key) { return (key * 0x9e3779b97f4a7c15u) >> 49; }
-  struct Slot {
-    std::atomic<uint64_t> key{0}, id{0}, context{0};
-  };
-  Slot slots_[kSlots];
-};
-Named g_named;
+RecordedSites g_sites;
 
 uint64_t told_window() {
   const uint64_t window = (kToldWindow * g_sample.threshold()) >> 32;
@@ -257,60 +212,17 @@ bool enter_thread(ThreadState &state) {
   return true;
 }
 
-Site site_of_cell(ThreadState &state, const smalloc_cell *cell) {
-  const auto key = reinterpret_cast<uintptr_t>(cell);
-  Site named = g_named.find(key);
-  if (named.id)
-    return named;
-  const auto *site = reinterpret_cast<const smalloc_site *>(reinterpret_cast<const char *>(cell) +
-                                                            cell->site_offset);
-  const auto text = [&](uint32_t offset) {
-    return offset >= site->fixed_bytes && offset < site->record_bytes
-               ? reinterpret_cast<const char *>(site) + offset
-               : "";
-  };
-  static const char *const patterns[] = {"",        "",          "streaming",
-                                         "strided", "scattered", "pointer-chasing"};
-  // One loop that waits for what it reads is enough: who builds a list at random places follows it afterwards.
-  const unsigned pattern =
-      site->flags & SMALLOC_SITE_CHASED ? +SMALLOC_PATTERN_POINTER_CHASING : site->pattern;
-  char line[1024];
-  const int n = snprintf(line, sizeof line, "%s\n%s:%u\n%s", text(site->function), text(site->file),
-                         site->line, pattern < 6 ? patterns[pattern] : "");
-  const size_t bytes = n < 0 ? 0 : static_cast<size_t>(n);
-  state.chunk->site(site->id, kCompilerSite, 0, line,
-                    bytes < sizeof line ? bytes : sizeof line - 1);
-  named = {site->id, 0};
-  if (const char *chain = text(site->context); *chain) {
-    named.context = context_hash(Text(chain));
-    state.chunk->site(named.context, kInlineChain, 0, chain, strlen(chain));
-  }
-  g_named.insert(key, named);
-  return named;
-}
-
-Site site_of_caller(ThreadState &state, const void *caller) {
-  const auto key = reinterpret_cast<uintptr_t>(caller);
-  if (const Site named = g_named.find(key); named.id)
-    return named;
-  const ImageName image = image_of(caller);
-  const uint64_t id = site_id(image);
-  state.chunk->site(id, kReturnAddress, image.offset, image.path, strlen(image.path));
-  g_named.insert(key, {id, 0});
-  return {id, 0};
-}
-
-Site take_site(ThreadState &state, const void *caller) {
+RecordedSite take_site(ThreadState &state, const void *caller) {
   if (const smalloc_cell *cell = state.announced_cell) {
     state.announced_cell = nullptr;
     state.announced_caller = nullptr;
-    return site_of_cell(state, cell);
+    return g_sites.of_cell(cell, *state.chunk);
   }
   if (state.announced_caller) {
     caller = state.announced_caller;
     state.announced_caller = nullptr;
   }
-  return site_of_caller(state, caller);
+  return g_sites.of_caller(caller, *state.chunk);
 }
 
 void note_faults(ThreadState &state, uint64_t now) {
@@ -414,7 +326,7 @@ void in_child() {
     empty_told(t_state);
     t_state.lately.open(told_window());
   }
-  g_named.clear();
+  g_sites.clear();
   g_next_faults_ns = 0;
   open_trace(g_forking);
   if (g_forked)
@@ -475,7 +387,7 @@ void note_allocate(const void *p, size_t bytes, const void *caller) {
   uint64_t now;
   if (!inside || !ready(t_state, now))
     return;
-  const Site site = take_site(t_state, caller);
+  const RecordedSite site = take_site(t_state, caller);
   t_state.chunk->allocate(now, site.id, bytes, reinterpret_cast<uintptr_t>(p), site.context);
 }
 
@@ -491,7 +403,7 @@ void note_reallocate(const void *p, size_t bytes, const void *old, const void *c
   uint64_t now;
   if (!inside || !ready(t_state, now))
     return;
-  const Site site = take_site(t_state, caller);
+  const RecordedSite site = take_site(t_state, caller);
   t_state.chunk->reallocate(now, site.id, bytes, reinterpret_cast<uintptr_t>(p),
                             reinterpret_cast<uintptr_t>(old), site.context);
 }
