@@ -75,10 +75,12 @@ void describeLocation(SiteVerdict &V, const Module &M) {
   V.Column = User->getColumn();
   if (User != Location)
     V.Function = NameOf(User).str();
+  // Directives name a context by this text; only full debug information has linkage names, so no linkage names.
   for (const DILocation *At = Location->getInlinedAt(); At; At = At->getInlinedAt()) {
     if (!V.Context.empty())
       V.Context += '\n';
-    V.Context += (NameOf(At) + " " + At->getFilename() + ":" + Twine(At->getLine())).str();
+    const StringRef Function = At->getScope()->getSubprogram()->getName();
+    V.Context += (Function + " " + At->getFilename() + ":" + Twine(At->getLine())).str();
   }
 }
 
