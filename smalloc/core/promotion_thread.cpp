@@ -2,6 +2,7 @@
 //
 // promotion_thread.cpp decides when the thread sleeps, looks and ends.
 #include "smalloc/core/promotion_thread.h"
+#include "smalloc/base/units.h"
 #include "smalloc/core/runtime.h"
 
 #include <errno.h>
@@ -14,23 +15,41 @@ namespace {
 
 enum class State : unsigned char { kNone, kRunning, kRefused };
 std::atomic<State> g_state{State::kNone};
-constexpr long kIntervalNs = 20000000;
+constexpr long kIntervalNs = 20000000, kLongestNs = 640000000;
 constexpr unsigned kIdleIntervals = 50;
 constexpr size_t kStackBytes =
     size_t{128} << 10; // a collapse needs little; thread-local storage of others is in it
 
 bool anything_pending() { return __atomic_load_n(&__smalloc_v1_pending, __ATOMIC_RELAXED) != 0; }
 
+long used_ns() {
+  timespec used = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return used.tv_sec * 1000000000 + used.tv_nsec;
+}
+
+// What is pending waits until the program has computed for as long as pays for it. One that sleeps is not woken for that fifty
+// times a second.
+long next_pause(long pause, long used) {
+  return used >= pause / 16 ? kIntervalNs : min_of(2 * pause, kLongestNs);
+}
+
 void *look(void *) {
   unsigned idle = 0;
+  long pause = kIntervalNs, used_before = used_ns();
   for (;;) {
-    timespec interval = {0, kIntervalNs};
+    timespec interval = {0, pause};
     nanosleep(&interval, nullptr);
     if (anything_pending()) {
       idle = 0;
       g_runtime.promote_by_time();
+      const long used = used_ns();
+      pause = next_pause(pause, used - used_before);
+      used_before = used;
     } else if (++idle == kIdleIntervals) {
       break;
+    } else {
+      pause = kIntervalNs;
     }
   }
   g_state.store(State::kNone, std::memory_order_release);

@@ -40,8 +40,14 @@ int main(int argc, char **argv) {
     if (huge > wanted && (wanted || rounds > 10))
       break;
   }
-  for (int i = 0; i < 100 && field("/proc/self/status", "Threads:") > 1; i++)
-    nanosleep(&(struct timespec){0, 100000000}, NULL);
+  /* It goes on meanwhile: what superpages cost is weighed against what it computes. */
+  for (int i = 0; i < 600 && field("/proc/self/status", "Threads:") > 1; i++) {
+    for (int k = 0; k < 3000000; k++) {
+      x = x * 6364136223846793005ul + 1442695040888963407ul;
+      s += a[(x >> 20) % (n / 8)];
+    }
+    nanosleep(&(struct timespec){0, 10000000}, NULL);
+  }
   long after = field("/proc/self/status", "Threads:");
   pid_t child = fork();
   if (child == 0)
@@ -56,7 +62,47 @@ int main(int argc, char **argv) {
 }
 C
 "$CLANG" -O2 walk.c -o walk
-expect_status 0 timeout 200 "$SMALLOC" run -- ./walk
+expect_status 0 timeout 300 "$SMALLOC" run -- ./walk
 expect_match out '^huge 1 threads 2 after 1 child 0$'
 expect_status 0 timeout 100 env SMALLOC_CONF=promoter:calls "$SMALLOC" run -- ./walk calls
 expect_match out '^huge [01] threads 1 after 1 child 0$'
+
+# A program that sleeps with something pending is not woken again and again.
+build sleeper <<'C'
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+static long wakes(void) { /* of all threads but this one */
+  DIR *tasks = opendir("/proc/self/task");
+  long sum = 0;
+  for (struct dirent *e; (e = readdir(tasks));) {
+    char path[300], text[4096];
+    if (e->d_name[0] == '.' || atol(e->d_name) == getpid())
+      continue;
+    snprintf(path, sizeof path, "/proc/self/task/%s/status", e->d_name);
+    FILE *f = fopen(path, "r");
+    text[f ? fread(text, 1, sizeof text - 1, f) : 0] = 0;
+    char *at = strstr(text, "voluntary_ctxt_switches:");
+    sum += at ? atol(at + 24) : 0;
+    if (f)
+      fclose(f);
+  }
+  closedir(tasks);
+  return sum;
+}
+int main(void) {
+  size_t n = (size_t)480 << 20;
+  char *p = malloc(n);
+  memset(p, 1, n);
+  nanosleep(&(struct timespec){2, 0}, NULL);
+  long before = wakes();
+  nanosleep(&(struct timespec){3, 0}, NULL);
+  printf("wakes %ld\n", wakes() - before);
+  return p[n / 2] - 1;
+}
+C
+expect_status 0 "$SMALLOC" run -- ./sleeper
+[ "$(sed -n 's/^wakes //p' out)" -le 15 ] || fail "a sleeping program is woken: $(cat out) in 3 s"
