@@ -29,7 +29,7 @@ struct Options {
 };
 
 File load(const std::string &path) {
-  const auto bytes = read_file(path, "cannot read the directives");
+  const auto bytes = read_file(path, "cannot read the directives", {{}, size_t{16} << 20});
   try {
     File file = directives::parse({reinterpret_cast<const char *>(bytes.data()), bytes.size()});
     for (size_t i = 0; i < file.bad_lines.size() && i < 5; i++)

@@ -25,7 +25,7 @@ const char *const kCompileHint = "clang -O2 -fplugin=SmallocPlugin.so app.c -o a
 
 int run_sites(const Options &options) {
   const auto thresholds = parse_thresholds(options.output);
-  const auto bytes = read_file(options.file, "cannot read the program");
+  const auto bytes = read_file(options.file, "cannot read the program", kProgramInput);
   const ElfImage image = parse_elf(bytes, options.file);
   SiteTable table = read_sites(image);
   join_units(table);

@@ -61,7 +61,7 @@ std::vector<study::SuiteCommand> commands_of(const Options &options) {
   if (!command.empty())
     return {{study::short_name(command), command, 0}};
   const char *const form = "one command a line: NAME: ./app ARGUMENT...";
-  const auto bytes = read_file(options.suite, "cannot read the suite", form);
+  const auto bytes = read_file(options.suite, "cannot read the suite", kTextInput, form);
   try {
     auto commands =
         study::parse_suite({reinterpret_cast<const char *>(bytes.data()), bytes.size()});

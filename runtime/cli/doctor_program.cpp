@@ -48,7 +48,7 @@ void check_order(const std::string &path, const ElfImage &image, Checks &checks)
 } // namespace
 
 void check_program(const std::string &path, Checks &checks) {
-  const auto bytes = read_file(path, "cannot read the program");
+  const auto bytes = read_file(path, "cannot read the program", kProgramInput);
   const ElfImage image = parse_elf(bytes, path);
   const auto sites = read_sites(image).sites;
   const size_t rewritten =

@@ -100,7 +100,7 @@ void check_runtime(const char *name, const char *file, Checks &checks) {
     return;
   }
   try {
-    const auto bytes = read_file(*path, "cannot read the library");
+    const auto bytes = read_file(*path, "cannot read the library", kProgramInput);
     bool serves = false;
     for (const DynamicSymbol &symbol : parse_elf(bytes, *path).dynamic_symbols("__smalloc_v"))
       serves |=

@@ -236,7 +236,7 @@ std::string input_of(const std::vector<std::string> &command) {
 
 std::string program_meant(History &history, const std::string &name) {
   if (name.find('/') != std::string::npos || access(name.c_str(), F_OK) == 0) {
-    const auto bytes = read_file(name, "cannot read the program");
+    const auto bytes = read_file(name, "cannot read the program", kProgramInput);
     const std::string build_id = parse_elf(bytes, name).build_id();
     if (build_id.empty())
       throw Failure{"cannot find the program in the history", name, "it has no build-id",

@@ -6,7 +6,9 @@
 #include "runtime/cli/diagnostics.h"
 #include "smalloc/include/smalloc/input_file.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <fmt/format.h>
 
 #include <unistd.h>
 
@@ -28,10 +30,20 @@ public:
   const int fd;
 };
 
+constexpr size_t kFirstBytes = 4096;
+
+bool begins(const std::vector<unsigned char> &bytes, std::string_view start) {
+  const auto first =
+      std::find_if(bytes.begin(), bytes.end(), [](unsigned char c) { return c > ' '; });
+  return static_cast<size_t>(bytes.end() - first) >= start.size() &&
+         std::equal(start.begin(), start.end(), first,
+                    [](char a, unsigned char b) { return static_cast<unsigned char>(a) == b; });
+}
+
 } // namespace
 
 std::vector<unsigned char> read_file(const std::string &path, const std::string &what,
-                                     const std::string &wanted) {
+                                     InputKind kind, const std::string &wanted) {
   Descriptor file(path);
   if (file.why)
     throw Failure{what, path, file.why, wanted.empty() ? "ls -l " + path : wanted, kFailed};
@@ -53,19 +65,28 @@ std::vector<unsigned char> read_file(const std::string &path, const std::string 
     // An empty name, most often an unset variable of a script, must be seen as one.
     throw Failure{what, path.empty() ? "''" : path, error_text(error), hint, kFailed};
   }
-  std::vector<unsigned char> bytes(file.size);
+  if (file.size > kind.most)
+    throw Failure{what, path, fmt::format("it is larger than {} MiB", kind.most >> 20),
+                  wanted.empty() ? "ls -l " + path : wanted, kFailed};
+  std::vector<unsigned char> bytes;
   size_t have = 0;
-  while (have < bytes.size()) {
-    const ssize_t got = read(file.fd, bytes.data() + have, bytes.size() - have);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got < 0)
-      throw Failure{what, path, error_text(errno), {}, kFailed};
-    if (got == 0)
-      break;
-    have += static_cast<size_t>(got);
-  }
-  bytes.resize(have);
+  const auto read_until = [&](size_t end) {
+    bytes.resize(end);
+    while (have < end) {
+      const ssize_t got = read(file.fd, bytes.data() + have, end - have);
+      if (got < 0 && errno == EINTR)
+        continue;
+      if (got < 0)
+        throw Failure{what, path, error_text(errno), {}, kFailed};
+      if (got == 0)
+        break;
+      have += static_cast<size_t>(got);
+    }
+    bytes.resize(have);
+  };
+  read_until(std::min(file.size, kFirstBytes));
+  if (have == kFirstBytes && begins(bytes, kind.start))
+    read_until(file.size);
   return bytes;
 }
 

@@ -52,7 +52,7 @@ Target inspect_at_depth(const std::string &path, int depth) {
   Target target;
   std::vector<unsigned char> bytes;
   try {
-    bytes = read_file(path, "cannot read the program");
+    bytes = read_file(path, "cannot read the program", kProgramInput);
   } catch (const Failure &) {
     return target; // executable but not readable: nothing to go by
   }

@@ -26,7 +26,7 @@ namespace {
 void check_log(const std::string &path) {
   const std::string header = numa::kLogHeader;
   const std::string hint = "smalloc numa record -o LOG -- ./app";
-  const auto bytes = read_file(path, "cannot use the log", hint);
+  const auto bytes = read_file(path, "cannot use the log", kTextInput, hint);
   if (bytes.size() < header.size() || !std::equal(header.begin(), header.end(), bytes.begin()))
     throw Failure{"cannot use the log", path, "it does not begin with '" + header + "'", hint,
                   kFailed};

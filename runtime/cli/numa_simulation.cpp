@@ -92,7 +92,7 @@ std::string bar(double value, double most) {
 } // namespace
 
 numa::Topology load_topology(const std::string &file) {
-  const auto bytes = read_file(file, "cannot use topology");
+  const auto bytes = read_file(file, "cannot use topology", kTextInput);
   try {
     return numa::parse_topology({reinterpret_cast<const char *>(bytes.data()), bytes.size()});
   } catch (const numa::TopologyError &error) {

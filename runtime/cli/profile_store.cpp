@@ -86,7 +86,7 @@ format::MachineProfile load_profile(const std::string &wanted) {
   if (wanted == "stored" && access(name.c_str(), F_OK) != 0)
     throw Failure{"cannot use machine profile", name, "none is stored", "smalloc calibrate",
                   kFailed};
-  const auto bytes = read_file(name, "cannot use machine profile");
+  const auto bytes = read_file(name, "cannot use machine profile", kTextInput);
   try {
     return format::parse_machine({reinterpret_cast<const char *>(bytes.data()), bytes.size()});
   } catch (const format::MachineFormatError &error) {

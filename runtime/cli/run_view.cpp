@@ -185,7 +185,7 @@ RunView view_of_run(const std::string &name, const std::string &database) {
   if (!name.empty() && name.size() < 18 &&
       std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; }))
     return view_of_number(std::stoll(name), name, database);
-  const auto bytes = read_file(name, "cannot compare the run", kWanted);
+  const auto bytes = read_file(name, "cannot compare the run", {"{"}, kWanted);
   const auto first =
       std::find_if(bytes.begin(), bytes.end(), [](unsigned char c) { return c > ' '; });
   if (first == bytes.end() || *first != '{')

@@ -135,7 +135,7 @@ std::string study_library(const std::string &command) {
   bool has_sites = false;
   if (const auto program = find_program(command)) {
     try {
-      const auto bytes = read_file(*program, "cannot read the program");
+      const auto bytes = read_file(*program, "cannot read the program", kProgramInput);
       if (looks_like_elf(bytes)) {
         const ElfImage image = parse_elf(bytes, *program);
         has_sites = !read_sites(image).sites.empty();

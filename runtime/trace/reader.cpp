@@ -287,6 +287,9 @@ void Reader::parse_header(std::string_view text) {
   }
 }
 
+// The first record of the first frame is the header. A file that has none so far is something else, however long it is.
+static constexpr uint64_t kMostBeforeHeader = uint64_t{64} << 20;
+
 void Reader::index() {
   std::vector<unsigned char> window(kMostFrameBytes * 2), chunk;
   uint64_t start = 0; // of the window in the file
@@ -299,7 +302,7 @@ void Reader::index() {
       at = 0;
       held += read_at(start + held, window.data() + held, window.size() - held);
     }
-    if (held - at < 4)
+    if (held - at < 4 || (header_.empty() && start + at > kMostBeforeHeader))
       break;
     const unsigned char *here = window.data() + at;
     size_t bytes = 0;

@@ -42,3 +42,21 @@ for what in fifo folder socket device; do
 done
 # One that does not exist is something else.
 expect_error 1 '\(none.json\): no such file' "$SMALLOC" machine show none.json
+# A file without end, for what anybody can tell from its beginning, is not read to the end, nor into memory.
+truncate -s 100G vast.json
+vast() {
+  expect_status "$1" timeout 60 bash -c 'ulimit -v 4000000 && exec "$@"' - "${@:2}"
+  expect_match err 'error: .*\(([^)]*/)?vast\.json\): .'
+  [ "$(grep -c error: err)" = 1 ] || fail "$(cat err)"
+}
+for words in sites "directives show" "trace show" analyze "numa simulate" "machine show" "numa topology" "db show"; do
+  # shellcheck disable=SC2086 # two words
+  vast 1 "$SMALLOC" $words vast.json
+done
+vast 1 "$SMALLOC" analyze --machine vast.json trace
+vast 125 "$SMALLOC" numa replay vast.json -- true
+if [ -r "$PLUGIN" ]; then
+  for key in machine profile-use; do
+    vast 1 "$CLANG" -O1 -c -o unit.o -fplugin="$PLUGIN" -fplugin-arg-smalloc-$key=vast.json unit.c
+  done
+fi
