@@ -15,7 +15,7 @@ namespace smalloc::trace {
 
 /// Is a trace being written? The first test of every interposed function.
 bool recording();
-/// Starts one in `directory` (smalloc.NAME.PID.trace) unless SMALLOC_CONF has named a file, or said trace:off.
+/// Starts one in `directory` (smalloc.NAME.PID.trace) unless SMALLOC_CONF has named a file or directives, or said trace:off.
 void record_into(const char *directory);
 /// Regions of 2 MiB whose hash (region_hash) is below this are recorded: 2^32 for every one, 0 while nothing is.
 uint64_t region_threshold();

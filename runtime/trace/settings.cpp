@@ -75,8 +75,13 @@ bool read_settings(Settings &settings) {
     if (!settings.samples_event)
       say_bad_value("event", event, "what smalloc record --source passes");
   }
-  return !conf || !find_conf_key(conf, "trace", settings.pattern, sizeof settings.pattern) ||
-         strcmp(settings.pattern, "off") != 0;
+  if (!conf)
+    return true;
+  if (find_conf_key(conf, "trace", settings.pattern, sizeof settings.pattern))
+    return strcmp(settings.pattern, "off") != 0;
+  // Who has directives wants them obeyed, which they are not while a program records by itself.
+  char directives[4096] = "";
+  return !find_conf_key(conf, "directives", directives, sizeof directives) || !*directives;
 }
 
 // As libsmalloc takes it (smalloc/core/runtime_agent.cpp): it is what decides whether a later run has the same.

@@ -83,6 +83,9 @@ const Options &Runtime::options() {
     if (options_.trace && !smalloc_phase)
       print_warning("smalloc: warning: SMALLOC_CONF: 'trace' needs libsmalloc_feedback.so (smalloc "
                     "record loads it), ignored\n");
+    if (options_.trace && smalloc_phase && *options_.directives)
+      print_warning("smalloc: warning: SMALLOC_CONF: 'directives' have no effect while 'trace' "
+                    "records\n");
     if (*options_.directives)
       load_directives();
     if (options_.numa.mode_given && options_.numa.mode == numa::NumaMode::kOff)

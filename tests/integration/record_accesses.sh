@@ -198,7 +198,12 @@ json_is out 'd["complete"] and d["source"] == "instrumented" and d["events"]["ac
 rm traces/*
 expect_status 3 env SMALLOC_CONF=trace:off ./linked threads
 expect_status 3 env SMALLOC_CONF=trace:named.trace ./linked threads
+echo '# smalloc.directives/1 machine=zen4' >some.directives
+expect_status 3 env SMALLOC_CONF=directives:some.directives ./linked threads # which a recording would leave without effect
 [ -z "$(ls traces)" ] || fail "traces/ holds: $(ls traces)"
+expect_status 3 env SMALLOC_CONF=directives:some.directives,trace:both.trace ./linked threads
+[ -s both.trace ] || fail "trace:FILE was not obeyed beside directives:"
+expect_match err "^smalloc: warning: SMALLOC_CONF: 'directives' have no effect while 'trace' records\$"
 [ -s named.trace ] || fail "trace:FILE was not obeyed"
 # The recorder stands in front of libsmalloc: nobody takes it for another allocator.
 expect_status 3 env SMALLOC_CONF=trace:off ./linked longjmp
