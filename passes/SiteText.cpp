@@ -62,6 +62,8 @@ const DILocation *userLocation(const Instruction &I) {
 
 void describeLocation(SiteVerdict &V, const Module &M) {
   V.File = M.getSourceFileName();
+  if (V.File == "FIRModule") // flang's, whatever it compiles
+    V.File.clear();
   auto NameOf = [](const DILocation *At) {
     const DISubprogram *In = At->getScope()->getSubprogram();
     return In->getLinkageName().empty() ? In->getName() : In->getLinkageName();

@@ -64,6 +64,8 @@ for option in -fplugin-arg-smalloc-profile-generate "-mllvm -smalloc-profile-gen
   # shellcheck disable=SC2086 # two words
   "$BIN/smalloc-fc" --smalloc-show $option a.f90 | found -- -lsmalloc_feedback || fail "$option: not linked with what records"
 done
+"$BIN/smalloc-fc" --smalloc-show -mllvm -smalloc-profile-generate a.f90 -g0 | found -- ' -gline-tables-only .* -g0' || fail "a profile of flang's has no lines, or its user no say"
+! "$BIN/smalloc-fc" --smalloc-show a.f90 | found -- -gline || fail "debug information that nobody asked for"
 ! "$BIN/smalloc-fc" --smalloc-show -mllvm -other a.f90 | found -- smalloc_feedback || fail "it is linked without being asked for"
 ! "$BIN/smalloc-fc" --smalloc-show a.f90 | found -- idirafter || fail "flang gets C headers"
 
