@@ -252,16 +252,19 @@ void PointerOrigins::storeTo(NodeId From, LocationId L) {
   addCopy(From, O.WroteAll);
 }
 
+/// The node by which \p Own loads from \p Places, or stores to them, and whether its edges to them are still to be made.
+std::pair<PointerOrigins::NodeId, bool>
+PointerOrigins::sharedBetween(SharedNodes &Known, const LocationSet &Places, NodeId Own) {
+  if (Places.count() < ManyPlaces)
+    return {Own, true};
+  auto [It, First] = Known.try_emplace(Places, 0);
+  if (First)
+    It->second = newNode();
+  return {It->second, First};
+}
+
 void PointerOrigins::loadFrom(const LocationSet &Places, NodeId To) {
-  NodeId Into = To;
-  bool New = true;
-  if (Places.count() >= ManyPlaces) {
-    auto [It, First] = LoadedFrom.try_emplace(Places, 0);
-    if (First)
-      It->second = newNode();
-    Into = It->second;
-    New = First;
-  }
+  auto [Into, New] = sharedBetween(LoadedFrom, Places, To);
   if (New)
     for (LocationId L : Places)
       loadFrom(L, Into);
@@ -270,15 +273,7 @@ void PointerOrigins::loadFrom(const LocationSet &Places, NodeId To) {
 }
 
 void PointerOrigins::storeTo(NodeId From, const LocationSet &Places) {
-  NodeId Out = From;
-  bool New = true;
-  if (Places.count() >= ManyPlaces) {
-    auto [It, First] = StoredTo.try_emplace(Places, 0);
-    if (First)
-      It->second = newNode();
-    Out = It->second;
-    New = First;
-  }
+  auto [Out, New] = sharedBetween(StoredTo, Places, From);
   if (New)
     for (LocationId L : Places)
       storeTo(Out, L);

@@ -134,6 +134,8 @@ private:
   void addLoad(NodeId Address, NodeId To);
   void addStore(NodeId From, NodeId Address);
   void loadFrom(LocationId L, NodeId To);
+  using SharedNodes = std::map<LocationSet, NodeId>;
+  std::pair<NodeId, bool> sharedBetween(SharedNodes &Known, const LocationSet &Places, NodeId Own);
   void loadFrom(const LocationSet &Places, NodeId To);
   void storeTo(NodeId From, LocationId L);
   void storeTo(NodeId From, const LocationSet &Places);
@@ -190,7 +192,7 @@ private:
   const AllocationWrappers &Wrappers;
   llvm::DenseSet<uint64_t> CopyEdges; ///< from << 32 | to
   /// What is loaded from, and stored to, many places: one node of all that do so, instead of an edge from each to each.
-  std::map<LocationSet, NodeId> LoadedFrom, StoredTo;
+  SharedNodes LoadedFrom, StoredTo;
   Effort Took; ///< with the attempt that exceeded the budget
   size_t MovedWords = 0;
   std::deque<Node> Nodes;           ///< until all is solved
