@@ -174,61 +174,47 @@ bool in_executable(const void *address) {
   return question.answer;
 }
 
-const char *image_name(const void *address) {
+// Asks the image that contains the address. False: none does.
+template <class Ask> static bool ask_image_of(const void *address, Ask ask) {
   struct Question {
     const void *address;
-    const char *name;
-  } question = {address, ""};
-  dl_iterate_phdr(
-      [](dl_phdr_info *image, size_t, void *data) {
-        auto &q = *static_cast<Question *>(data);
-        if (!contains(*image, q.address))
-          return 0;
-        q.name = image->dlpi_name ? image->dlpi_name : "";
-        return 1;
-      },
-      &question);
-  return question.name;
+    Ask &ask;
+  } question = {address, ask};
+  return dl_iterate_phdr(
+             [](dl_phdr_info *image, size_t, void *data) {
+               auto &q = *static_cast<Question *>(data);
+               if (!contains(*image, q.address))
+                 return 0;
+               q.ask(*image);
+               return 1;
+             },
+             &question) != 0;
+}
+
+const char *image_name(const void *address) {
+  const char *name = nullptr;
+  ask_image_of(address, [&](const dl_phdr_info &image) { name = image.dlpi_name; });
+  return name ? name : "";
 }
 
 bool image_defines(const void *address, const char *name) {
-  struct Question {
-    const void *address;
-    const char *name;
-    bool answer;
-  } question = {address, name, false};
-  dl_iterate_phdr(
-      [](dl_phdr_info *image, size_t, void *data) {
-        auto &q = *static_cast<Question *>(data);
-        if (!contains(*image, q.address))
-          return 0;
-        q.answer = find_definition(dynamic_of(*image), q.name) != nullptr;
-        return 1;
-      },
-      &question);
-  return question.answer;
+  bool answer = false;
+  ask_image_of(address, [&](const dl_phdr_info &image) {
+    answer = find_definition(dynamic_of(image), name) != nullptr;
+  });
+  return answer;
 }
 
 bool image_mentions(const void *address, const char *name) {
-  struct Question {
-    const void *address;
-    const char *name;
-    bool answer;
-  } question = {address, name, true};
-  dl_iterate_phdr(
-      [](dl_phdr_info *image, size_t, void *data) {
-        auto &q = *static_cast<Question *>(data);
-        if (!contains(*image, q.address))
-          return 0;
-        const Dynamic d = dynamic_of(*image);
-        const uint32_t n = d.symbols && d.strings ? symbol_count(d) : 0;
-        q.answer = n == 0;
-        for (uint32_t i = 0; i < n && !q.answer; i++)
-          q.answer = strcmp(d.strings + d.symbols[i].st_name, q.name) == 0;
-        return 1;
-      },
-      &question);
-  return question.answer;
+  bool answer = true;
+  ask_image_of(address, [&](const dl_phdr_info &image) {
+    const Dynamic d = dynamic_of(image);
+    const uint32_t n = d.symbols && d.strings ? symbol_count(d) : 0;
+    answer = n == 0;
+    for (uint32_t i = 0; i < n && !answer; i++)
+      answer = strcmp(d.strings + d.symbols[i].st_name, name) == 0;
+  });
+  return answer;
 }
 
 const char *executable_mentions(const char *const *names) {
