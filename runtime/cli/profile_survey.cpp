@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// profile_survey.cpp decides how traces are read for what there is, and which of their records name a site.
+#include "runtime/cli/profile_survey.h"
+#include "runtime/cli/diagnostics.h"
+#include "runtime/cli/trace_follower.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+namespace smalloc::cli {
+
+using benefit::CategoryKind;
+using benefit::PageSize;
+
+namespace {
+
+std::string value_of(const trace::Reader &reader, const char *key) {
+  const auto at = reader.header().find(key);
+  return at == reader.header().end() ? std::string() : at->second;
+}
+
+SiteName name_of_site(const trace::Event &e) {
+  SiteName name;
+  if (e.kind == trace::kCompilerSite) {
+    const size_t newline = std::min(e.text.find('\n'), e.text.size());
+    name.function = e.text.substr(0, newline);
+    std::string place(e.text.substr(std::min(newline + 1, e.text.size())));
+    if (const size_t end = place.find('\n');
+        end != std::string::npos) { // earlier versions said no more
+      const std::string_view pattern = std::string_view(place).substr(end + 1);
+      name.overlaps = pattern == "streaming" || pattern == "strided" || pattern == "scattered";
+      place.resize(end);
+    }
+    if (const size_t colon = place.rfind(':'); colon != std::string::npos) {
+      name.line = static_cast<unsigned>(std::strtoul(place.c_str() + colon + 1, nullptr, 10));
+      place.resize(colon);
+    }
+    name.file = place;
+    name.steerable = true;
+  } else {
+    const size_t slash = e.text.rfind('/');
+    name.function = fmt::format(
+        "{}+{:#x}", e.text.substr(slash == std::string_view::npos ? 0 : slash + 1), e.offset);
+    name.file = e.text;
+  }
+  return name;
+}
+
+void warn_of_damage(const trace::Reader &reader, const TraceSummary &summary) {
+  if (!summary.complete)
+    print_warning(
+        "truncated trace", summary.path,
+        fmt::format("its end is missing: {} of {} bytes could be read, {} allocations and {:.0f} "
+                    "accesses in {:.3f} s. {}",
+                    summary.read_bytes, summary.file_bytes, summary.allocations, summary.accesses,
+                    summary.seconds,
+                    // Pieces are written at once, each whole unless there is no room for it.
+                    reader.skipped_bytes()
+                        ? "Its last piece is not whole: a full disk leaves that, and a file that "
+                          "was cut"
+                        : "A killed process leaves that, one that still runs, and a full disk"));
+  else if (reader.skipped_bytes())
+    print_warning(
+        "damaged trace", summary.path,
+        fmt::format("{} of {} bytes could be read", summary.read_bytes, summary.file_bytes));
+  if (reader.bad_records())
+    print_warning("damaged trace", summary.path,
+                  fmt::format("{} records make no sense and were skipped", reader.bad_records()));
+}
+
+// What is the same of a trace and a copy of it, and of no two recordings: process, machine, time; and how much there is.
+std::string identity_of(const trace::Reader &reader) {
+  std::string words = fmt::format("{} {}", reader.file_bytes(), reader.chunks());
+  for (const auto &[key, value] : reader.header())
+    words += fmt::format("\n{}={}", key, value);
+  return words;
+}
+
+} // namespace
+
+bool asks_for(const ProfileOptions &options, PageSize size) {
+  return std::find(options.pages.begin(), options.pages.end(), size) != options.pages.end();
+}
+
+void Survey::read(trace::Reader &reader, size_t trace, const char *what,
+                  const std::function<void(const trace::Event &)> &visit) const {
+  const double share = 1.0 / static_cast<double>(paths.size());
+  reader.read(visit, [&](uint64_t done, uint64_t all) {
+    if (progress_)
+      progress_(share *
+                    (static_cast<double>(trace) +
+                     static_cast<double>(done) / static_cast<double>(std::max<uint64_t>(all, 1))),
+                what);
+  });
+}
+
+void Survey::read_one(trace::Reader &reader) {
+  const size_t t = traces.size();
+  TraceSummary summary;
+  summary.path = paths[t];
+  summary.build_id = value_of(reader, "build_id");
+  summary.program = value_of(reader, "program");
+  summary.input = value_of(reader, "input");
+  summary.rate = reader.rate();
+  summary.misses = value_of(reader, "samples") == "tlb-misses";
+  summary.faults = value_of(reader, "samples") == "faults";
+  if (summary.misses)
+    summary.weight = std::max(std::strtod(value_of(reader, "period").c_str(), nullptr), 1.0);
+  summary.file_bytes = reader.file_bytes();
+  summary.read_bytes = reader.file_bytes() - reader.skipped_bytes();
+  std::unordered_set<uint64_t> regions;
+  uint64_t last_ns = 0;
+  TraceFollower *current = nullptr;
+  TraceFollower follower(
+      objects(), true,
+      [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats, bool) {
+        regions.insert(address >> 21);
+        const double n = static_cast<double>(repeats + 1) * summary.weight / summary.rate;
+        summary.accesses += n;
+        if (place.category != benefit::Objects::kNone)
+          current->objects().categories()[place.category].accesses += n;
+        else
+          summary.nobodys += n;
+      });
+  current = &follower;
+  read(reader, t, "reading", [&](const trace::Event &e) {
+    last_ns = std::max(last_ns, e.time_ns);
+    summary.allocations += e.type == trace::Type::kAllocate || e.type == trace::Type::kReallocate;
+    summary.complete |= e.type == trace::Type::kEnd;
+    if (e.type == trace::Type::kAllocate && e.context)
+      copies[e.site].insert(e.context);
+    if (e.type == trace::Type::kSite && e.kind == trace::kInlineChain)
+      chains[e.site] = std::string(e.text);
+    else if (e.type == trace::Type::kSite)
+      names[{CategoryKind::kSite, e.site, 0}] = name_of_site(e);
+    if (e.type == trace::Type::kSegment)
+      names[{CategoryKind::kStatic, segment_id(e.text), 0}] = {"static data", std::string(e.text),
+                                                               0, false, false};
+    follower.event(e);
+  });
+  summary.seconds = static_cast<double>(last_ns) / 1e9;
+  warn_of_damage(reader, summary);
+  count(follower.objects());
+  summary.regions = regions.size();
+  seconds += summary.seconds;
+  has_accesses |= summary.accesses > 0;
+  traces.push_back(std::move(summary));
+}
+
+void Survey::read_all() {
+  std::map<std::string, std::string> seen; // identity, path
+  for (size_t t = 0; t < paths.size();) {
+    const auto reader = open_trace(paths[t]);
+    const auto [first, fresh] = seen.emplace(identity_of(*reader), paths[t]);
+    if (!fresh) {
+      print_warning("a trace is named twice", paths[t],
+                    first->second == paths[t] ? "it is counted once"
+                                              : "it holds the same recording as " + first->second +
+                                                    ", and is counted once");
+      paths.erase(paths.begin() + static_cast<ptrdiff_t>(t));
+      continue;
+    }
+    read_one(*reader);
+    t++;
+  }
+}
+
+double Survey::scaled(size_t trace, uint64_t repeats) const {
+  const TraceSummary &summary = traces[trace];
+  return static_cast<double>(repeats + 1) * summary.weight / summary.rate;
+}
+
+void Survey::count(const benefit::Objects &objects) {
+  numbers.emplace_back();
+  for (const benefit::Category &c : objects.categories()) {
+    numbers.back().push_back({c.kind, c.id, c.context});
+    CategoryTotal &total = totals[{c.kind, c.id, c.context}];
+    total.accesses += c.accesses;
+    total.heap_bytes = std::max(total.heap_bytes, c.heap_bytes);
+    total.gib_pages = std::max(total.gib_pages, c.gib_pages);
+    total.peak_bytes = std::max(total.peak_bytes, c.peak_bytes);
+  }
+}
+
+void Survey::recount() {
+  totals.clear();
+  numbers.clear();
+  for (size_t t = 0; t < paths.size(); t++) {
+    TraceFollower *current = nullptr;
+    TraceFollower follower(
+        objects(), true, [&](uint64_t, benefit::Objects::Place place, uint64_t repeats, bool) {
+          if (place.category != benefit::Objects::kNone)
+            current->objects().categories()[place.category].accesses += scaled(t, repeats);
+        });
+    current = &follower;
+    const auto reader = open_trace(paths[t]);
+    read(*reader, t, "counting", [&](const trace::Event &e) { follower.event(e); });
+    count(follower.objects());
+  }
+}
+
+benefit::Objects Survey::objects() const {
+  return benefit::Objects(options_.grouping, asks_for(options_, PageSize::kGigantic), &clusters);
+}
+
+bool Survey::overlaps(const CategoryKey &key) const {
+  const auto does = [this](uint64_t site) {
+    const auto name = names.find({CategoryKind::kSite, site, 0});
+    return name != names.end() && name->second.overlaps;
+  };
+  if (const auto cluster = members.find(std::get<1>(key));
+      std::get<0>(key) == CategoryKind::kCluster && cluster != members.end())
+    return std::all_of(cluster->second.begin(), cluster->second.end(),
+                       [&](const ClusterMember &m) { return does(m.id); });
+  return does(std::get<1>(key));
+}
+
+} // namespace smalloc::cli
