@@ -103,6 +103,8 @@ struct FakeOs {
           advices++;
           if (advice == Advice::kSuperpages)
             advised[static_cast<char *>(p)] = n;
+          else if (advice == Advice::kNoSuperpages)
+            advised.erase(static_cast<char *>(p));
           return advise_error;
         },
         [](void *p, size_t) {

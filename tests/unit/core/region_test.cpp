@@ -124,5 +124,32 @@ TEST_F(RegionTest, UnderThpAlwaysAdviceIsFlippedWithinTheBudget) {
   EXPECT_EQ(region.promote(region.unit_address(Slice::kBigBase, 2), took), 0);
   EXPECT_EQ(counters.superpages_now.get(), 2u);
 }
+TEST_F(RegionTest, ARefusedCollapseLeavesTheAdviceAsItWas) {
+  Region::Config c = FakeOs::config();
+  c.thp = ThpMode::kAlways;
+  ASSERT_TRUE(region.init(c, counters));
+  FakeOs::collapse_result = [](char *) { return ENOMEM; };
+  char *unit = region.unit_address(Slice::kBigBase, 0);
+  uint64_t took;
+  EXPECT_EQ(region.promote(unit, took), ENOMEM);
+  // Asked for and taken back, or the kernel would make a superpage of the unit all the same.
+  EXPECT_EQ(FakeOs::advices, 2u);
+  EXPECT_FALSE(FakeOs::advised.contains(unit));
+  EXPECT_EQ(counters.mappings.get(), 0u);
+}
+// Each makes a mapping of its own in a slice that is advised as a whole.
+TEST_F(RegionTest, SuperpagesOfBirthAreDemotedWithinTheBudgetOfMappings) {
+  Region::Config c = FakeOs::config();
+  c.mapping_limit = 16; // two of ours
+  ASSERT_TRUE(region.init(c, counters));
+  ASSERT_TRUE(region.charge_superpages(3));
+  EXPECT_TRUE(region.demote(region.unit_address(Slice::kBigSuper, 0)));
+  EXPECT_TRUE(region.demote(region.unit_address(Slice::kBigSuper, 1)));
+  EXPECT_FALSE(region.demote(region.unit_address(Slice::kBigSuper, 2)));
+  EXPECT_EQ(FakeOs::split.size(), 2u);
+  EXPECT_EQ(counters.mappings.get(), 2u);
+  EXPECT_EQ(counters.superpages_now.get(), 1u);
+  EXPECT_EQ(counters.demotions.get(), 2u);
+}
 } // namespace
 } // namespace smalloc
