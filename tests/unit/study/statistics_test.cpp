@@ -64,6 +64,16 @@ TEST(Statistics, KnowsNothingFromOneRun) {
   EXPECT_TRUE(compare(summarize({2, 2, 2}), summarize({2, 2, 2})).below_noise);
 }
 
+// Two runs lie on a line, however noisy the program is.
+TEST(Statistics, KnowsNoSpreadFromTwoRuns) {
+  const Summary slow = summarize({10, 10, 10}), fast = summarize({5, 5, 5});
+  for (const auto &c : {compare(summarize({10, 10}), fast), compare(slow, summarize({5, 5}))}) {
+    EXPECT_TRUE(c.below_noise);
+    EXPECT_FALSE(c.repeats_needed);
+  }
+  EXPECT_FALSE(compare(slow, fast).below_noise);
+}
+
 // The repeats that are asked for do settle it, and equal series are called equal.
 TEST(Statistics, KeepsItsPromises) {
   std::mt19937_64 random(7);
