@@ -61,6 +61,8 @@ inline constexpr uint64_t kLeastProcessBytes = uint64_t{16} << 20;
 
 /// What a thread may take from direct sites until it goes the ordinary way once.
 inline constexpr int64_t kDirectBytes = int64_t{64} << 10;
+/// The same under heap:superpage, where it does not matter what a site asks for: only promotions that are due wait for it.
+inline constexpr int64_t kDirectBytesOfAll = int64_t{1} << 20;
 /// While something waits for promotion, libsmalloc_preload.so looks for what is due once in so many calls of a thread.
 inline constexpr unsigned kCallsPerLook = 1024;
 /// What a request counts for at least that the thread's cache did not serve: it stands for those that it did.
@@ -256,6 +258,10 @@ private:
   bool cache_is_known();
   void set_malloc_entry(bool from_cache);
   void arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested);
+  int64_t most_direct_bytes() const {
+    return strategy_ == HeapStrategy::kSuperpage ? kDirectBytesOfAll : kDirectBytes;
+  }
+  uint64_t directly_taken() const;
   SMALLOC_COLD void promote_small(SmallPages &pages, uint64_t credit_ns, uint64_t counted_ns = 0);
   void promote_mapped(const void *p, uint64_t misses);
   void promote_program_heap(uint64_t credit_ns);

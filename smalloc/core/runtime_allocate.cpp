@@ -149,9 +149,9 @@ static bool count_request(smalloc_cell *cell, uint64_t word, uint64_t &bytes, ui
 
 /// Bytes of direct sites that the thread has taken without asking since it was last armed. Not every request at a direct
 /// site comes when they are used up: a resize is never direct.
-static uint64_t directly_taken() {
+uint64_t Runtime::directly_taken() const {
   return t_small.direct_armed
-             ? static_cast<uint64_t>(kDirectBytes - max_of<int64_t>(t_small.direct_bytes, 0))
+             ? static_cast<uint64_t>(most_direct_bytes() - max_of<int64_t>(t_small.direct_bytes, 0))
              : 0;
 }
 
@@ -159,7 +159,7 @@ static uint64_t directly_taken() {
 void Runtime::arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested) {
   const uint64_t taken = directly_taken();
   t_small.direct_armed = !g_small.packs() && !t_small.fill_objects;
-  t_small.direct_bytes = t_small.direct_armed ? kDirectBytes : 0;
+  t_small.direct_bytes = t_small.direct_armed ? most_direct_bytes() : 0;
   if (SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_DIRECT)
     __atomic_store_n(&cell->requested_bytes, requested + taken, __ATOMIC_RELAXED);
   else
