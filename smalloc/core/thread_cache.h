@@ -15,6 +15,7 @@
 #include <atomic>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 extern "C" {
 /// jemalloc's thread-local state, tsd_t.
@@ -139,6 +140,31 @@ inline bool put_larger_into_thread_cache(void *p, uint64_t page) {
   return index - kSlabClasses < kCachedClasses - kSlabClasses && put_of_class(p, index);
 }
 
+/// REQUIRES: bytes <= kMostCached
+inline size_t class_of(size_t bytes) {
+  return bytes <= kMostCachedLookup ? je_sz_size2index_tab[(bytes + 7) / 8]
+                                    : class_above_lookup(bytes);
+}
+/// What jemalloc's realloc does with an object in a slab that is to be in one, too: it stays if its slot is of the new size's class,
+/// and moves otherwise, smaller or larger. `page` is the word of the object's page, 0 if that is not known. False: jemalloc's realloc
+/// has to be called; `left` is what has to go to jemalloc's free afterwards because the cache is full of its class.
+inline bool resize_in_thread_cache(void *p, size_t bytes, uint64_t page, void *&now, void *&left) {
+  const size_t index = page >> kPageClassShift;
+  if (!is_in_slab(page) || bytes - 1 >= kMostCached)
+    return false;
+  const size_t wanted = class_of(bytes);
+  now = p;
+  left = nullptr;
+  if (wanted == index)
+    return true;
+  if (wanted >= kSlabClasses || !(now = take_of_class(wanted)))
+    return false;
+  memcpy(now, p, je_sz_index2size_tab[min_of(wanted, index)]);
+  if (SMALLOC_UNLIKELY(!put_of_class(p, index)))
+    left = p;
+  return true;
+}
+
 /// Does jemalloc keep its cache as above? Tries it with objects of the calling thread, which must be
 /// bound to an arena; `ours` says whether an address may be read.
 bool thread_cache_is_known(bool (*ours)(const void *));
@@ -164,7 +190,7 @@ public:
     const uint64_t *words = folded(parts_[offset >> kPagePartShift]);
     return SMALLOC_LIKELY(words != nullptr) ? word_of(words, offset % kPartBytes) : 0;
   }
-  /// jemalloc has just freed p: the calling thread knows where its page's word is. The part that became known last is the one
+  /// jemalloc has just freed or resized p: the calling thread knows where its page's word is. The part that became known last is the one
   /// where the heap grows.
   void learn(const void *p, size_t offset) {
     if (offset >= folded(covered_bytes_))

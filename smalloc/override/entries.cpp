@@ -80,10 +80,17 @@ SMALLOC_EXPORT int __smalloc_v1_posix_memalign(void **out, size_t alignment, siz
 }
 
 namespace {
+/// What realloc begins at a direct site is as good as any other request there.
+__attribute__((noinline)) void *allocate_at(smalloc_cell *cell, size_t bytes) {
+  const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+  return SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_DIRECT
+             ? __smalloc_v1_small(bytes, cell)
+             : g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
+}
 // Apart, so that a resize that is left alone saves no register first.
-__attribute__((noinline)) void *resize_ours(void *p, size_t bytes) {
+__attribute__((noinline)) void *resize_ours_kept(void *p, size_t bytes) {
   smalloc::KeepErrno keep;
-  return g_runtime.resize(p, bytes);
+  return smalloc::resize_ours(p, bytes);
 }
 __attribute__((noinline)) void *resize_foreign_asked(void *p, size_t bytes, smalloc_cell *cell) {
   smalloc::KeepErrno keep;
@@ -91,7 +98,7 @@ __attribute__((noinline)) void *resize_foreign_asked(void *p, size_t bytes, smal
   g_runtime.resized_outside(cell, had, bytes);
   void *r = nullptr;
   if (g_runtime.site_accepts(cell, bytes))
-    r = g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
+    r = allocate_at(cell, bytes);
   if (r) {
     memcpy(r, p, smalloc::min_of(had, bytes));
     smalloc::release_foreign(p);
@@ -102,13 +109,11 @@ __attribute__((noinline)) void *resize_foreign_asked(void *p, size_t bytes, smal
 
 SMALLOC_EXPORT void *__smalloc_v1_realloc(void *p, size_t bytes, smalloc_cell *cell) {
   if (!p)
-    return smalloc::Runtime::stays_outside(cell, bytes)
-               ? nullptr
-               : g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
+    return smalloc::Runtime::stays_outside(cell, bytes) ? nullptr : allocate_at(cell, bytes);
   if (bytes == 0)
     return nullptr; // the program's realloc is ours, too, and frees
   if (g_range.contains(p))
-    return resize_ours(p, bytes);
+    return resize_ours_kept(p, bytes);
   return smalloc::Runtime::resize_stays_outside(cell, bytes) ? nullptr
                                                              : resize_foreign_asked(p, bytes, cell);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // foreign.h decides the names under which the rest of override/ reaches the process' other
-// allocator.
+// allocator, and realloc of what is ours.
 #ifndef SMALLOC_OVERRIDE_FOREIGN_H
 #define SMALLOC_OVERRIDE_FOREIGN_H
 
@@ -14,5 +14,7 @@ size_t usable_foreign(void *p);
 void count_foreign_frees();
 void *allocate_foreign(size_t bytes);
 void *allocate_foreign_aligned(size_t alignment, size_t bytes);
+/// REQUIRES: p is in our range, bytes > 0. errno is kept where it succeeds.
+void *resize_ours(void *p, size_t bytes);
 } // namespace smalloc
 #endif

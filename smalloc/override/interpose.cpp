@@ -101,6 +101,24 @@ __attribute__((always_inline)) inline void free_any(void *p) {
   if (SMALLOC_UNLIKELY(!smalloc::put_into_thread_cache(p, page)))
     free_ours(p);
 }
+} // namespace
+
+namespace smalloc {
+void *resize_ours(void *p, size_t bytes) {
+  const size_t offset = g_range.offset(p);
+  void *now, *left;
+  if (!resize_in_thread_cache(p, bytes, g_known_pages.word(offset), now, left)) {
+    now = g_runtime.resize(p, bytes);
+    g_known_pages.learn(p, offset); // lists that grow may free nothing for long
+    return now;
+  }
+  if (SMALLOC_UNLIKELY(left != nullptr))
+    free_ours(left);
+  return now;
+}
+} // namespace smalloc
+
+namespace {
 __attribute__((noinline)) size_t usable_elsewhere(void *p) {
   return g_range.contains(p) ? g_runtime.usable_bytes(p) : smalloc::usable_foreign(p);
 }
@@ -111,7 +129,7 @@ __attribute__((noinline)) void *realloc_elsewhere(void *p, size_t bytes) {
     g_runtime.release(p);
     return nullptr;
   }
-  return g_runtime.resize(p, bytes);
+  return smalloc::resize_ours(p, bytes);
 }
 /// The object is none of ours, and who comes next is known.
 template <class F> bool surely_next(void *p, F *next) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The fast paths stay short, counted in instructions a malloc/free pair of 48 bytes: a direct site's pair and heap:superpage's
-# (also of 6000 and of 20000 bytes) beside plain jemalloc's, the pair of an undecided and of a switched-off site and of one whose sizes vary (also with calloc, and
+# (also of 6000 and of 20000 bytes, and with a resize, and begun by realloc) beside plain jemalloc's, the pair of an undecided and of a switched-off site and of one whose sizes vary (also with calloc, and
 # once two threads have asked at it) and of one that grows lists by realloc beside the program's own malloc, and that of code that nobody rewrote, with and without the preloaded library. The golden file has the differences; a longer path fails, a shorter one asks for a new golden file.
 . "$(dirname "$0")/lib.sh"
 golden=$SMALLOC_SOURCE/tests/integration/fast_paths.golden
@@ -47,6 +47,7 @@ int main(int argc, char **argv) {
   int with_calloc = argc > 2 && strcmp(argv[2], "calloc") == 0;
   int varied = threads || with_calloc || (argc > 2 && strcmp(argv[2], "varied") == 0);
   int resized = argc > 2 && strcmp(argv[2], "resized") == 0;
+  int begun = argc > 2 && strcmp(argv[2], "begun") == 0; /* by realloc */
   int pushes = argc > 2 && strcmp(argv[2], "lists") == 0;
   volatile char *ballast = malloc(80 << 20); /* our heap starts in a process of 16 MiB */
   for (long i = 0; i < 80 << 20; i += 4096)
@@ -69,26 +70,29 @@ int main(int argc, char **argv) {
           sum += l[i].items[k];
     return sum == 0;
   }
-  if (argc > 2 && !varied && !resized) {
+  if (argc > 2 && !varied && !resized && !begun) {
     if (argc > 3)
       n = (size_t)atol(argv[3]);
     for (long i = 0; i < pairs; i++)
       free(cold(n));
     return 0;
   }
+  long kept = begun ? 2000 : 200000;
+  if (begun)
+    n = (size_t)atol(argv[3]);
   /* One call makes what is kept and walked and what is freed at once: a wrapper's calls are decided apart. */
-  for (long i = 0; i < pairs + 200000; i++) {
+  for (long i = 0; i < pairs + kept; i++) {
     if (threads && i == 100000) {
       pthread_t t;
       pthread_create(&t, 0, second_thread, 0);
       pthread_join(t, 0);
     }
-    struct node *p = threads ? take(n + i % 8 * 200) : varied ? varied_one(with_calloc, n, i) : of_one_size();
+    struct node *p = threads ? take(n + i % 8 * 200) : varied ? varied_one(with_calloc, n, i) : begun ? grown(0, n) : of_one_size();
     if (resized)
       p = grown(p, 2 * n);
     p->next = head;
     p->body[0] = i;
-    if (i < 200000)
+    if (i < kept)
       head = p;
     else
       free(p);
@@ -142,6 +146,11 @@ count_all() {
     echo "all on superpages, $bytes bytes, over jemalloc: $((($(instructions "LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage" plain cold $bytes) - jemalloc_larger) / 10))"
   done
   echo "direct site with a resize over jemalloc: $((($(instructions A=1 ours resized) - jemalloc_resized) / 10))"
+  echo "all on superpages with a resize over jemalloc: $((($(instructions "LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage" plain resized) - jemalloc_resized) / 10))"
+  for bytes in 48 3000; do
+    jemalloc_begun=$(instructions LD_PRELOAD="$jemalloc" plain begun $bytes)
+    echo "all on superpages, $bytes bytes by a site's realloc, over jemalloc: $((($(instructions SMALLOC_CONF=heap:superpage ours begun $bytes) - jemalloc_begun) / 10))"
+  done
   echo "undecided site over the program's malloc: $((($(instructions A=1 ours cold) - own_pair) / 10))"
   echo "site of varied sizes over the program's malloc: $((($(instructions A=1 ours varied) - own_varied_pair) / 10))"
   echo "site of varied sizes by calloc over the program's malloc: $((($(instructions A=1 ours calloc) - own_calloc_pair) / 10))"
