@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// migration_units.cpp decides what would be best for a unit alone: where its pages, or the superpage as a whole, belong, whether
+// the superpage is to be split, and pages to be one superpage again.
+#include "smalloc/numa/migration_policy.h"
+#include "smalloc/numa/neighbourhood.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace smalloc::numa {
+
+MigrationPolicy::Best MigrationPolicy::best_home(const PageCounts &page) const {
+  double by_node[kMaxNodes] = {};
+  for (unsigned s = 0; s < PageCounts::kSlots; s++)
+    if (page.slot_count(s) && page.slot_node(s) < topology_.nodes)
+      by_node[page.slot_node(s)] += page.slot_count(s);
+  return best_home(by_node, page.home());
+}
+
+MigrationPolicy::Best MigrationPolicy::best_home(const double *by_node, uint8_t home) const {
+  const unsigned nodes = topology_.nodes;
+  auto cost = [&](unsigned memory) {
+    double sum = 0;
+    for (unsigned n = 0; n < nodes; n++)
+      sum += by_node[n] > 0 ? by_node[n] * latency(n, memory) : 0;
+    return sum;
+  };
+  Best best = {home, 0};
+  if (home >= nodes)
+    return best;
+  double at_home = cost(home);
+  if (!options_.benefit_test) { // the published rule: whoever uses it most, the first of equals
+    unsigned most = 0;
+    for (unsigned n = 1; n < nodes; n++)
+      if (by_node[n] > by_node[most])
+        most = n;
+    uint8_t target = topology_.nearest_memory(most);
+    if (target != kNoNode && by_node[most] > by_node[home])
+      best = {target, accesses(at_home - cost(target))};
+    return best;
+  }
+  double least = at_home;
+  for (unsigned n = 0; n < nodes; n++) {
+    uint8_t target = by_node[n] > 0 ? topology_.nearest_memory(n) : kNoNode;
+    if (target == kNoNode || target == home)
+      continue;
+    if (double c = cost(target); c < least) {
+      least = c;
+      best = {target, accesses(at_home - c)};
+    }
+  }
+  return best;
+}
+
+/// Of a page that two nodes use alike, chance has one of them ahead at each interval: it would go to and fro for ever. Where
+/// enough is known to tell, the saving must be twice what chance makes of it (counts spread by their square root).
+bool MigrationPolicy::beyond_chance(const PageCounts &page, uint8_t to) const {
+  if (!options_.benefit_test || page.total() < kTellingSamples)
+    return true;
+  double saved = 0, variance = 0;
+  for (unsigned s = 0; s < PageCounts::kSlots; s++)
+    if (const unsigned count = page.slot_count(s); count && page.slot_node(s) < topology_.nodes) {
+      const double each = latency(page.slot_node(s), page.home()) - latency(page.slot_node(s), to);
+      saved += count * each;
+      variance += count * each * each;
+    }
+  return saved * saved > 4 * variance;
+}
+
+size_t MigrationPolicy::plan_pages(Unit &unit, Move *out, size_t capacity) {
+  size_t n = 0;
+  std::optional<Neighbourhood> neighbours;
+  if (options_.neighbours)
+    neighbours.emplace(unit.page, topology_.nodes, options_.whole_share);
+  for (unsigned p = 0; p < kPagesPerUnit; p++) {
+    const PageCounts &page = unit.page[p];
+    const bool sampled = page.total() >= options_.least_samples;
+    double share[kMaxNodes];
+    if (page.home() == kNoNode || (!sampled && !(neighbours && neighbours->around(p, share))))
+      continue;
+    Best best = sampled ? best_home(page) : best_home(share, page.home());
+    if (best.node == page.home())
+      continue;
+    if (page.frozen()) {
+      counters_.frozen++;
+      continue;
+    }
+    double gain = benefit(best.saved_ns, options_.move_page_ns);
+    if (gain <= 0 || (sampled && !beyond_chance(page, best.node))) {
+      counters_.not_worth++;
+      continue;
+    }
+    if (n == capacity) {
+      counters_.plan_full++;
+      break;
+    }
+    out[n++] = {&unit,
+                static_cast<uint16_t>(p),
+                page.home(),
+                best.node,
+                Action::kMovePage,
+                static_cast<float>(gain),
+                static_cast<float>(best.saved_ns),
+                static_cast<float>(gain)};
+  }
+  return n;
+}
+
+size_t MigrationPolicy::plan_superpage(Unit &unit, Move *out, size_t capacity) {
+  double by_node[kMaxNodes];
+  const double total = sum_of(unit.page, kPagesPerUnit, by_node);
+  uint8_t home = unit.page[0].home();
+  if (home == kNoNode || total < options_.least_samples)
+    return 0; // cold: leave
+  if (unit.page[0].frozen()) {
+    counters_.frozen++;
+    return 0;
+  }
+  if (capacity == 0) {
+    counters_.plan_full++;
+    return 0;
+  }
+  auto whole = [&](Action action, uint8_t to, double saved, double gain) {
+    out[0] = {&unit,
+              0,
+              home,
+              to,
+              action,
+              static_cast<float>(gain),
+              static_cast<float>(saved),
+              static_cast<float>(gain / kPagesPerUnit)};
+    return size_t{1};
+  };
+  Best best = best_home(by_node, home);
+  double most = *std::max_element(by_node, by_node + topology_.nodes);
+  if (!options_.benefit_test || most >= options_.whole_share * total) {
+    if (best.node == home)
+      return 0;
+    // One interval, the first, may be a start or a processor that had to wait; and 512 pages are much to move for it.
+    if (options_.neighbours && unit.quiet == 0) {
+      counters_.mixed_left++;
+      return 0;
+    }
+    double gain = benefit(best.saved_ns, options_.move_superpage_ns);
+    if (gain > 0)
+      return whole(Action::kMoveUnit, best.node, best.saved_ns, gain);
+    counters_.not_worth++;
+    return 0;
+  }
+  // Young and mixed may only mean that one node initialised it and another uses it.
+  if (options_.neighbours && unit.quiet == 0) {
+    counters_.mixed_left++;
+    return 0;
+  }
+  const Grain grain = grain_of(unit, total);
+  if (grain.separable)
+    if (size_t n = plan_split(unit, total, grain.pages, out, capacity))
+      return n;
+  // Too young to tell the users of its parts from users of all of it: once moved whole it could not be split for a while.
+  if (grain.pages == 0 && options_.neighbours) {
+    counters_.mixed_left++;
+    return 0;
+  }
+  // Hot and mixed. No place is near to all its users, but one may be less busy.
+  double mean = mean_load();
+  if (options_.interleave_above > 0 && load_[home] > options_.interleave_above * mean) {
+    double saved = accesses(total) * latency(home, home) * (1 - mean / load_[home]);
+    double gain = benefit(saved, options_.move_superpage_ns);
+    if (gain > 0)
+      return whole(Action::kInterleave, kNoNode, saved, gain);
+  }
+  counters_.mixed_left++;
+  return 0;
+}
+
+/// Accesses of a superpage by pieces of it: in how large ones, at least, two samples of one piece are the rule?
+MigrationPolicy::Grain MigrationPolicy::grain_of(const Unit &unit, double total) const {
+  // A page of one sample looks as if it had one user, so shares of maxima would find every sparsely
+  // sampled superpage separable. Simpson's estimator, sum c(c-1) / t(t-1), is unbiased for sum p^2;
+  // one user with share w and one other have w^2 + (1-w)^2 at most.
+  const double w = options_.whole_share;
+  const unsigned largest = options_.neighbours && total >= kTellingSamples ? kPagesPerUnit / 2 : 1;
+  for (unsigned pages = 1; pages <= largest; pages *= 2) {
+    double concentrated = 0, seen = 0;
+    for (unsigned first = 0; first < kPagesPerUnit; first += pages) {
+      double by_node[kMaxNodes];
+      const double t = sum_of(&unit.page[first], pages, by_node);
+      if (t < least_in_piece(pages))
+        continue;
+      double pairs = 0;
+      for (unsigned n = 0; n < topology_.nodes; n++)
+        pairs += by_node[n] * (by_node[n] - 1);
+      concentrated += pairs / (t - 1);
+      seen += t;
+    }
+    if (2 * seen >= total)
+      return {pages, concentrated >= (w * w + (1 - w) * (1 - w)) * seen};
+  }
+  return {0, false};
+}
+
+/// Samples from which on a piece says who uses it. Single pages: two, they are many and chance evens out; the few large
+/// pieces of a superpage that was hardly sampled must each be sure.
+double MigrationPolicy::least_in_piece(unsigned pages) const {
+  constexpr double kSure = 8; // 7 of 8 from one of two equal users by chance: one in fourteen
+  return pages == 1 ? std::max(2.0, static_cast<double>(options_.least_samples)) : kSure;
+}
+
+/// Accesses to these pages, by node and all together.
+double MigrationPolicy::sum_of(const PageCounts *page, unsigned pages, double *by_node) const {
+  double total = 0;
+  std::fill(by_node, by_node + topology_.nodes, 0.0);
+  for (unsigned p = 0; p < pages; p++)
+    for (unsigned s = 0; s < PageCounts::kSlots; s++)
+      if (page[p].slot_count(s) && page[p].slot_node(s) < topology_.nodes) {
+        by_node[page[p].slot_node(s)] += page[p].slot_count(s);
+        total += page[p].slot_count(s);
+      }
+  return total;
+}
+
+/// The trap of superpages on NUMA: each page has one user, the superpage has many.
+size_t MigrationPolicy::plan_split(Unit &unit, double total, unsigned piece, Move *out,
+                                   size_t capacity) {
+  uint8_t home = unit.page[0].home();
+  size_t n = 1;
+  double saved = 0;
+  for (unsigned first = 0; first < kPagesPerUnit; first += piece) {
+    double by_node[kMaxNodes];
+    if (sum_of(&unit.page[first], piece, by_node) < least_in_piece(piece))
+      continue;
+    for (unsigned node = 0; node < topology_.nodes; node++)
+      by_node[node] /= piece;
+    Best best = best_home(by_node, home);
+    if (best.node == home || benefit(best.saved_ns, options_.move_page_ns) <= 0)
+      continue;
+    for (unsigned p = first; p < first + piece && n < capacity; p++) {
+      saved += best.saved_ns;
+      out[n++] = {&unit, static_cast<uint16_t>(p),          home, best.node, Action::kMovePage,
+                  0,     static_cast<float>(best.saved_ns), 0};
+    }
+  }
+  double lost = accesses(total) * options_.superpage_saves_ns_per_access;
+  double gain =
+      benefit(saved - lost, options_.split_ns + static_cast<double>(n - 1) * options_.move_page_ns);
+  if (n == 1 || gain <= 0)
+    return 0;
+  float each = static_cast<float>(gain / static_cast<double>(n - 1));
+  for (size_t i = 1; i < n; i++)
+    out[i].benefit_ns = out[i].priority = each;
+  out[0] = {&unit, 0, home, home, Action::kSplit, static_cast<float>(gain), 0, each};
+  return n;
+}
+
+/// Three quiet intervals after a split, and all pages have come to lie on one node.
+size_t MigrationPolicy::plan_collapse(Unit &unit, Move *out, size_t capacity) {
+  constexpr unsigned kQuietIntervals = 3;
+  if (!unit.was_superpage || unit.quiet < kQuietIntervals || capacity == 0)
+    return 0;
+  uint8_t home = unit.page[0].home();
+  double total = 0;
+  for (const PageCounts &page : unit.page) {
+    if (page.home() != home)
+      return 0;
+    total += page.total();
+  }
+  double saved = accesses(total) * options_.superpage_saves_ns_per_access;
+  double gain = benefit(saved, options_.collapse_ns);
+  if (home == kNoNode || (options_.benefit_test && gain <= 0))
+    return 0;
+  out[0] = {&unit,
+            0,
+            home,
+            home,
+            Action::kCollapse,
+            static_cast<float>(gain),
+            static_cast<float>(saved),
+            static_cast<float>(gain / kPagesPerUnit)};
+  return 1;
+}
+
+} // namespace smalloc::numa
