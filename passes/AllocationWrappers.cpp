@@ -52,10 +52,15 @@ bool isReservedName(StringRef Name) {
          Name.starts_with("_Fortran") || Name.starts_with("_Zn") || Name.starts_with("llvm.");
 }
 
+bool isLong(const Function &F) {
+  size_t Instructions = 0;
+  return any_of(
+      F, [&](const BasicBlock &Block) { return (Instructions += Block.size()) > MaxInstructions; });
+}
+
 bool bodyCanBeCopied(const Function &F) {
   if (leavesAlone(F) || F.isInterposable() || F.hasFnAttribute(Attribute::ReturnsTwice) ||
-      F.callsFunctionThatReturnsTwice() || F.isPresplitCoroutine() ||
-      F.getInstructionCount() > MaxInstructions)
+      F.callsFunctionThatReturnsTwice() || F.isPresplitCoroutine() || isLong(F))
     return false;
   for (const User *U : F.users()) // builds a structure: its own calls are no contexts
     if (auto *Call = dyn_cast<CallBase>(U); Call && Call->getFunction() == &F)

@@ -80,7 +80,8 @@ public:
   UnitVerdicts run();
 
 private:
-  void collectReferences();
+  void collect(std::vector<SiteVerdict> &Sites);
+  void collectReferences(Function &F);
   void doneWith(Function &F);
   SiteVerdict describe(CallBase &Call, AllocFamily Family);
   bool maybeMany(const CallBase &Call, const SiteVerdict &V);
@@ -99,8 +100,6 @@ private:
   DenseSet<const Function *> InLoops, FromOutside, Kept;
   size_t KeptInstructions = 0;
   std::vector<LoopReference> References;
-  DenseMap<const Function *, std::pair<size_t, size_t>>
-      ByFunction; ///< its first of References, and how many
   ReferenceJudge Judge;
 };
 
@@ -130,11 +129,15 @@ void UnitAnalysis::doneWith(Function &F) {
     return;
   if (Kept.contains(&F))
     return;
-  if (const size_t Size = F.getInstructionCount();
-      Kept.size() < MaxKept && KeptInstructions + Size <= MaxKeptInstructions) {
-    KeptInstructions += Size;
-    Kept.insert(&F);
-    return;
+  if (Kept.size() < MaxKept) {
+    size_t Size = 0;
+    for (const BasicBlock &B : F)
+      Size += B.size();
+    if (KeptInstructions + Size <= MaxKeptInstructions) {
+      KeptInstructions += Size;
+      Kept.insert(&F);
+      return;
+    }
   }
   PreservedAnalyses Rest = PreservedAnalyses::all();
   Rest.abandon<ScalarEvolutionAnalysis>();
@@ -143,23 +146,46 @@ void UnitAnalysis::doneWith(Function &F) {
   FAM.invalidate(F, Rest);
 }
 
-void UnitAnalysis::collectReferences() {
+/// The references of \p F's loops.
+void UnitAnalysis::collectReferences(Function &F) {
+  // An external function that nobody in the unit calls: other units may well call it in a loop.
+  bool CalledFromElsewhere = !F.hasLocalLinkage() && F.use_empty() && F.getName() != "main";
+  std::vector<LoopReference> Found =
+      loopReferences(F, FAM, InLoops.contains(&F), O.Machine.BasePageBytes);
+  for (LoopReference &R : Found)
+    if (CalledFromElsewhere && !R.Levels.empty() && isUnpredictable(R.Levels.back().Kind))
+      R.Assumed = true;
+  std::move(Found.begin(), Found.end(), std::back_inserter(References));
+}
+
+/// The sites and the references of all functions. What asks scalar evolution of a function alone is asked in one go: beyond a few
+/// functions it is forgotten behind them.
+void UnitAnalysis::collect(std::vector<SiteVerdict> &Sites) {
   InLoops = functionsCalledInLoops(M, FAM);
   FromOutside = calledFromOutside(M);
   for (Function &F : M) {
+    const bool Ours = !leavesAlone(F);
     // A body that another unit emits is as good to read as any.
-    if (leavesAlone(F) && !(F.hasAvailableExternallyLinkage() && !F.hasOptNone()))
+    if (!Ours && !(F.hasAvailableExternallyLinkage() && !F.hasOptNone()))
       continue;
-    // An external function that nobody in the unit calls: other units may well call it in a loop.
-    bool CalledFromElsewhere = !F.hasLocalLinkage() && F.use_empty() && F.getName() != "main";
-    std::vector<LoopReference> Found =
-        loopReferences(F, FAM, InLoops.contains(&F), O.Machine.BasePageBytes);
-    for (LoopReference &R : Found)
-      if (CalledFromElsewhere && !R.Levels.empty() && isUnpredictable(R.Levels.back().Kind))
-        R.Assumed = true;
-    if (!Found.empty())
-      ByFunction[&F] = {References.size(), Found.size()};
-    std::move(Found.begin(), Found.end(), std::back_inserter(References));
+    const size_t First = Sites.size();
+    if (Ours) {
+      const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
+      for (Instruction &I : instructions(F))
+        if (auto *Call = dyn_cast<CallBase>(&I); Call && Call->hasFnAttr(SiteIdAttr)) {
+          if (std::optional<AllocFamily> Family = allocationFamily(*Call, TLI))
+            Sites.push_back(describe(*Call, *Family));
+          else if (Wrappers->isContext(*Call))
+            Sites.push_back(describe(*Call, AllocFamily::Wrapper));
+        }
+    }
+    const size_t FirstReference = References.size();
+    collectReferences(F);
+    for (SiteVerdict &V : MutableArrayRef(Sites).drop_front(First)) {
+      Judge.setSize(V.Call, V.SizeBytes);
+      if (fullyInitialised(V, ArrayRef(References).drop_front(FirstReference), FAM))
+        V.Flags |= SMALLOC_SITE_FULLY_INITIALISED;
+    }
     doneWith(F);
   }
   for (const LoopReference &R : References) { // which stay where they are from here on
@@ -263,9 +289,6 @@ void UnitAnalysis::decide(SiteVerdict &V) {
     V.Flags |= SMALLOC_SITE_SMALL;
   if (Escapes)
     V.Flags |= SMALLOC_SITE_ESCAPES;
-  const auto [First, Number] = ByFunction.lookup(V.Call->getFunction());
-  if (fullyInitialised(V, ArrayRef(References).slice(First, Number), FAM))
-    V.Flags |= SMALLOC_SITE_FULLY_INITIALISED;
   if (V.SizeBytes != SMALLOC_UNKNOWN && (V.Flags & SMALLOC_SITE_FULLY_INITIALISED)) {
     // Whole superpages of the object; the tail stays on base pages.
     uint64_t Whole = V.SizeBytes / SuperpageBytes;
@@ -423,23 +446,7 @@ void UnitAnalysis::summarise(UnitVerdicts &Result) {
 UnitVerdicts UnitAnalysis::run() {
   UnitVerdicts Result;
   Result.OriginsGaveUp = Origins.gaveUp();
-  for (Function &F : M) {
-    if (leavesAlone(F))
-      continue;
-    const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
-    for (Instruction &I : instructions(F))
-      if (auto *Call = dyn_cast<CallBase>(&I); Call && Call->hasFnAttr(SiteIdAttr)) {
-        if (std::optional<AllocFamily> Family = allocationFamily(*Call, TLI)) {
-          Result.Sites.push_back(describe(*Call, *Family));
-          Judge.setSize(Call, Result.Sites.back().SizeBytes);
-        } else if (Wrappers->isContext(*Call)) {
-          Result.Sites.push_back(describe(*Call, AllocFamily::Wrapper));
-          Judge.setSize(Call, Result.Sites.back().SizeBytes);
-        }
-      }
-    doneWith(F);
-  }
-  collectReferences();
+  collect(Result.Sites);
   for (size_t I = 0; I < Result.Sites.size(); ++I) {
     decide(Result.Sites[I]);
     Function *F = Result.Sites[I].Call->getFunction();
