@@ -8,6 +8,7 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Basic/Builtins.h"
+#include "clang/Basic/CodeGenOptions.h"
 #include "clang/Basic/SourceManager.h"
 
 using namespace clang;
@@ -23,6 +24,14 @@ namespace {
 constexpr unsigned MaxStatements = 48;
 /// Of calls within calls.
 constexpr unsigned MaxDepth = 8;
+
+/// A call of it, without its body, is no site: it returns nothing or a number, and stores no block through an argument.
+bool givesNoMemory(const FunctionDecl &F) {
+  auto *Result = dyn_cast<BuiltinType>(F.getReturnType().getCanonicalType());
+  const IdentifierInfo *Name = F.getIdentifier();
+  return Result && (Result->isInteger() || Result->getKind() == BuiltinType::Void) &&
+         !(Name && Name->getName() == "posix_memalign");
+}
 
 class PlainFunctions : public ASTConsumer {
 public:
@@ -58,14 +67,6 @@ private:
     default:
       return false;
     }
-  }
-
-  /// A call of it, without its body, is no site: it returns nothing or a number, and stores no block through an argument.
-  static bool givesNoMemory(const FunctionDecl &F) {
-    auto *Result = dyn_cast<BuiltinType>(F.getReturnType().getCanonicalType());
-    const IdentifierInfo *Name = F.getIdentifier();
-    return Result && (Result->isInteger() || Result->getKind() == BuiltinType::Void) &&
-           !(Name && Name->getName() == "posix_memalign");
   }
 
   bool isPlain(const FunctionDecl &Declared, unsigned Depth) {
@@ -167,7 +168,132 @@ private:
   llvm::DenseMap<const FunctionDecl *, bool> Plain;
 };
 
+/// Are the lines of calls those of the statements that they stand in? A statement gives its place to what is generated from there
+/// on: what stands behind one that another part of the same statement holds, or where a scope ends, is not to be told apart.
+class StatementLines {
+public:
+  explicit StatementLines(const SourceManager &Sources) : Sources(Sources) {}
+
+  /// \p At: where the statement begins that gives \p S, a part of it, its place; invalid if none does.
+  bool areCalls(const Stmt *S, SourceLocation At) const {
+    if (!S)
+      return true;
+    switch (S->getStmtClass()) {
+    case Stmt::NullStmtClass:
+    case Stmt::BreakStmtClass:
+    case Stmt::ContinueStmtClass:
+    case Stmt::GotoStmtClass:
+      return true;
+    case Stmt::CompoundStmtClass:
+    case Stmt::LabelStmtClass:
+    case Stmt::CaseStmtClass:
+    case Stmt::DefaultStmtClass:
+      return llvm::all_of(S->children(), [&](const Stmt *Part) { return areCallsIn(Part); });
+    case Stmt::IfStmtClass: {
+      auto *If = cast<IfStmt>(S);
+      return areCalls(If->getCond(), S->getBeginLoc()) && areCallsIn(If->getThen()) &&
+             areCallsIn(If->getElse());
+    }
+    case Stmt::SwitchStmtClass: {
+      auto *Switch = cast<SwitchStmt>(S);
+      return areCalls(Switch->getCond(), S->getBeginLoc()) && areCallsIn(Switch->getBody());
+    }
+    case Stmt::WhileStmtClass: {
+      auto *While = cast<WhileStmt>(S);
+      return areCalls(While->getCond(), S->getBeginLoc()) && areCallsIn(While->getBody());
+    }
+    case Stmt::DoStmtClass: { // its condition is generated behind the body's last statement
+      auto *Do = cast<DoStmt>(S);
+      return areCalls(Do->getCond(), SourceLocation()) && areCallsIn(Do->getBody());
+    }
+    case Stmt::ForStmtClass: {
+      auto *For = cast<ForStmt>(S);
+      const Stmt *First = For->getInit() ? For->getInit() : S;
+      return areCallsIn(For->getInit()) && areCalls(For->getCond(), First->getBeginLoc()) &&
+             areCallsIn(For->getInc()) && areCallsIn(For->getBody());
+    }
+    case Stmt::DeclStmtClass:
+      for (const Decl *D : cast<DeclStmt>(S)->decls())
+        if (D->hasAttr<CleanupAttr>())
+          return false;
+      At = S->getBeginLoc();
+      break;
+    case Stmt::ReturnStmtClass:
+      At = S->getBeginLoc();
+      break;
+    case Stmt::StmtExprClass:
+    case Stmt::BlockExprClass:
+      return false;
+    case Stmt::CallExprClass: {
+      auto *Call = cast<CallExpr>(S);
+      const FunctionDecl *Callee = Call->getDirectCallee();
+      if (!(Callee && !Callee->hasBody() && givesNoMemory(*Callee)) &&
+          !onOneLine(At, Call->getBeginLoc()))
+        return false;
+      break;
+    }
+    default:
+      if (!isa<Expr>(S))
+        return false;
+    }
+    return llvm::all_of(S->children(), [&](const Stmt *Part) { return areCalls(Part, At); });
+  }
+
+private:
+  /// \p S is a statement of its own.
+  bool areCallsIn(const Stmt *S) const { return !S || areCalls(S, S->getBeginLoc()); }
+
+  bool onOneLine(SourceLocation From, SourceLocation To) const {
+    if (From.isInvalid() || To.isInvalid())
+      return false;
+    From = Sources.getExpansionLoc(From);
+    To = Sources.getExpansionLoc(To);
+    if (From == To)
+      return true;
+    const auto [File, Begin] = Sources.getDecomposedLoc(From);
+    const auto [SameFile, End] = Sources.getDecomposedLoc(To);
+    return File == SameFile && Begin < End &&
+           !Sources.getBufferData(File).slice(Begin, End).contains('\n');
+  }
+
+  const SourceManager &Sources;
+};
+
+/// Clang gives each expression a place, or, as for CodeView, each statement only, which is a fraction of the work. It looks at the
+/// option for each expression, so that it can be chosen function by function: a unit's own functions are generated one by one as
+/// they are read, the static and inline ones all together at its end.
+class ByStatement : public ASTConsumer {
+public:
+  explicit ByStatement(CodeGenOptions &CodeGen) : CodeGen(CodeGen) {}
+
+  void Initialize(ASTContext &Context) override { Sources = &Context.getSourceManager(); }
+
+  bool HandleTopLevelDecl(DeclGroupRef Group) override {
+    for (Decl *D : Group) {
+      auto *F = dyn_cast<FunctionDecl>(D);
+      if (!F || !F->doesThisDeclarationHaveABody())
+        continue;
+      const bool Exact = StatementLines(*Sources).areCalls(F->getBody(), SourceLocation());
+      CodeGen.EmitCodeView = Exact;
+      if (F->getCanonicalDecl()->getStorageClass() == SC_Static || F->isInlined())
+        AtTheEnd = AtTheEnd && Exact;
+    }
+    return true;
+  }
+
+  void HandleTranslationUnit(ASTContext &) override { CodeGen.EmitCodeView = AtTheEnd; }
+
+private:
+  CodeGenOptions &CodeGen;
+  const SourceManager *Sources = nullptr;
+  bool AtTheEnd = true;
+};
+
 } // namespace
+
+std::unique_ptr<ASTConsumer> locateStatements(CodeGenOptions &CodeGen) {
+  return std::make_unique<ByStatement>(CodeGen);
+}
 
 std::unique_ptr<ASTConsumer> leaveOutLocations() { return std::make_unique<PlainFunctions>(); }
 

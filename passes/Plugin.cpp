@@ -70,11 +70,16 @@ class SmallocAction : public clang::PluginASTAction {
       CodeGen.PassBuilderCallbacks.push_back(
           [O = O](PassBuilder &PB) { smalloc::registerPasses(PB, O); });
     const clang::frontend::ActionKind Action = CI.getFrontendOpts().ProgramAction;
-    if (WithoutAll && CI.getLangOpts().CPlusPlus && CI.getFrontendOpts().ModuleOutputPath.empty() &&
-        !CI.getLangOpts().isCompilingModule() &&
-        (Action == clang::frontend::EmitObj || Action == clang::frontend::EmitAssembly ||
-         Action == clang::frontend::EmitLLVM))
+    const clang::LangOptions &Language = CI.getLangOpts();
+    const bool Generates = Action == clang::frontend::EmitObj ||
+                           Action == clang::frontend::EmitAssembly ||
+                           Action == clang::frontend::EmitLLVM;
+    if (WithoutAll && Language.CPlusPlus && CI.getFrontendOpts().ModuleOutputPath.empty() &&
+        !Language.isCompilingModule() && Generates)
       return smalloc::leaveOutLocations();
+    if (WithoutAll && Language.C99 && !Language.CPlusPlus && !Language.ObjC && !Language.OpenMP &&
+        Generates && !CodeGen.EmitCodeView)
+      return smalloc::locateStatements(CodeGen);
     return std::make_unique<clang::ASTConsumer>();
   }
 

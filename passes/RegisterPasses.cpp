@@ -100,7 +100,23 @@ static bool isPlainIntrinsic(const CallBase &Call) {
   return I && !I->getCalledFunction()->getName().starts_with("llvm.coro.");
 }
 
+/// Says that the unit has debug information of that kind: nobody asked for any (FrontendLocations).
+static void dropCodeViewFlag(Module &M) {
+  NamedMDNode *Flags = M.getModuleFlagsMetadata();
+  if (!Flags || !M.getModuleFlag("CodeView"))
+    return;
+  SmallVector<MDNode *, 8> Others;
+  for (MDNode *Flag : Flags->operands())
+    if (auto *Name = dyn_cast_or_null<MDString>(Flag->getOperand(1).get());
+        !Name || Name->getString() != "CodeView")
+      Others.push_back(Flag);
+  Flags->clearOperands();
+  for (MDNode *Flag : Others)
+    Flags->addOperand(Flag);
+}
+
 PreservedAnalyses OwnLocationsPass::run(Module &M, ModuleAnalysisManager &) {
+  dropCodeViewFlag(M);
   for (Function &F : M)
     for (Instruction &I : instructions(F)) {
       auto *Call = dyn_cast<CallBase>(&I);
