@@ -156,13 +156,10 @@ ArrayRef<const Function *> PointerOrigins::calleesOf(const CallBase &Call) const
              : ArrayRef<const Function *>(IndirectCalls[It->second].Bound);
 }
 
-SmallVector<const CallBase *, 2> PointerOrigins::indirectCallsOf(const Function &F) const {
-  SmallVector<const CallBase *, 2> Result;
-  if (!OutOfBudget && F.hasAddressTaken())
-    for (const IndirectCall &At : IndirectCalls)
-      if (is_contained(At.Bound, &F))
-        Result.push_back(At.Call);
-  return Result;
+ArrayRef<const CallBase *> PointerOrigins::indirectCallsOf(const Function &F) const {
+  auto It = IndirectCallsOf.find(&F);
+  return It == IndirectCallsOf.end() || OutOfBudget ? ArrayRef<const CallBase *>()
+                                                    : ArrayRef(It->second);
 }
 
 } // namespace smalloc

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "KeyedSummary.h"
 #include "AllocationSites.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"
@@ -199,7 +200,7 @@ std::vector<uint64_t> KeyNames::argumentsFromElsewhere() {
 }
 
 void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallBase *)> NodeOf) {
-  std::set<std::tuple<uint64_t, uint64_t, unsigned>> Seen;
+  DenseSet<std::tuple<uint64_t, uint64_t, unsigned>> Seen;
   std::vector<KeyedSummary::Flow> OfKeys;
   auto Emit = [&](std::vector<KeyedSummary::Flow> &List, uint64_t From, uint64_t To,
                   unsigned Flags) {

@@ -30,6 +30,8 @@ class LocationSet {
     const size_t Most = std::min<size_t>(Index, Words.size());
     if (Most == 0 || Words[Most - 1].Index < Index)
       return Most;
+    if (Words[Most - 1].Index == Index) // members mostly come in ascending order
+      return Most - 1;
     return static_cast<size_t>(
         std::lower_bound(Words.begin(), Words.begin() + Most, Index,
                          [](const Word &W, unsigned I) { return W.Index < I; }) -

@@ -45,6 +45,9 @@ PointerOrigins::PointerOrigins(Module &M, GetTLI TLI, const AllocationWrappers &
   for (LocationId L = 0; L < Locations.size(); ++L)
     if (Objects[Locations[L].ObjectIndex].Site)
       SiteLocations.insert(L);
+  for (const IndirectCall &At : IndirectCalls)
+    for (const Function *F : At.Bound)
+      IndirectCallsOf[F].push_back(At.Call);
   Took = effortSoFar();
   forgetConstraints();
 }
@@ -378,15 +381,22 @@ const LocationSet *PointerOrigins::pointsOf(const Value *Pointer, NodeId &Of) co
   return &PointsTo[Of];
 }
 
+PointerOrigins::Known &PointerOrigins::knownOf(NodeId N) const {
+  Known *&Result = KnownOfNode[N];
+  if (!Result)
+    Result = &KnownOfPlaces[PointsTo[N]];
+  return *Result;
+}
+
 const PointerOrigins::Answer &PointerOrigins::originsOf(const Value *Pointer) const {
   NodeId Of;
   const LocationSet *Points = pointsOf(Pointer, Of);
   if (!Points)
     return Nowhere;
-  std::unique_ptr<Answer> &Known = Answers[Of];
+  std::optional<Answer> &Known = knownOf(Of).Origins;
   if (Known)
     return *Known;
-  Known = std::make_unique<Answer>();
+  Known.emplace();
   Known->Unknown = Points->test(UnknownLoc);
   LocationSet From;
   Points->eachOf(SiteLocations, [&](LocationId L) { From.insert(Locations[L].ObjectIndex); });
@@ -428,7 +438,7 @@ const SmallVector<const CallBase *, 4> &PointerOrigins::contentsOf(const Value *
   const LocationSet *Points = pointsOf(Pointer, Of);
   if (!Points)
     return Nowhere.Sites;
-  std::unique_ptr<SmallVector<const CallBase *, 4>> &Known = Contents[Of];
+  std::optional<SmallVector<const CallBase *, 4>> &Known = knownOf(Of).Contents;
   if (Known)
     return *Known;
   LocationSet Seen, Found, New;
@@ -437,7 +447,7 @@ const SmallVector<const CallBase *, 4> &PointerOrigins::contentsOf(const Value *
       Found.insert(heldBy(Locations[L].ObjectIndex), New);
   if (Coarse && Found.count() > MaxSitesByName)
     Found = LocationSet();
-  Known = std::make_unique<SmallVector<const CallBase *, 4>>(sitesOf(Found));
+  Known = sitesOf(Found);
   return *Known;
 }
 

@@ -27,6 +27,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <vector>
 
@@ -66,7 +67,7 @@ public:
   /// Functions that \p Call reaches through a pointer, as far as the unit shows; other units' among them.
   llvm::ArrayRef<const llvm::Function *> calleesOf(const llvm::CallBase &Call) const;
   /// Calls through pointers that reach \p F, in program order.
-  llvm::SmallVector<const llvm::CallBase *, 2> indirectCallsOf(const llvm::Function &F) const;
+  llvm::ArrayRef<const llvm::CallBase *> indirectCallsOf(const llvm::Function &F) const;
 
   /// What it took to solve.
   struct Effort {
@@ -178,10 +179,14 @@ private:
 
   /// What \p Pointer points to, and its node; null if that is not known.
   const LocationSet *pointsOf(const llvm::Value *Pointer, NodeId &Of) const;
-  /// Answers by node: many pointers are one.
-  mutable llvm::DenseMap<NodeId, std::unique_ptr<Answer>> Answers;
-  mutable llvm::DenseMap<NodeId, std::unique_ptr<llvm::SmallVector<const llvm::CallBase *, 4>>>
-      Contents;
+  /// Answers by what is pointed to: many pointers are one node, and many nodes point to the same places.
+  struct Known {
+    std::optional<Answer> Origins;
+    std::optional<llvm::SmallVector<const llvm::CallBase *, 4>> Contents;
+  };
+  mutable llvm::DenseMap<NodeId, Known *> KnownOfNode;
+  mutable std::map<LocationSet, Known> KnownOfPlaces;
+  Known &knownOf(NodeId N) const;
   const Answer Nowhere = {{}, /*Unknown=*/true};
   LocationSet SiteLocations; ///< in objects of sites
 
@@ -208,6 +213,8 @@ private:
   llvm::DenseMap<const llvm::Function *, NodeId> ReturnNodes;
   llvm::DenseMap<const llvm::Value *, unsigned> ObjectOf;
   std::vector<IndirectCall> IndirectCalls;
+  llvm::DenseMap<const llvm::Function *, llvm::SmallVector<const llvm::CallBase *, 2>>
+      IndirectCallsOf; ///< in program order; once all is solved
   llvm::DenseMap<const llvm::CallBase *, unsigned> IndirectCallOf;
   /// Fields by name (struct type, offset): what is stored to a field of unknown memory, the same field gives back.
   llvm::DenseMap<std::pair<const llvm::Metadata *, uint64_t>, NodeId> NamedFields;
