@@ -43,11 +43,12 @@ public:
   }
   void HandleInlineFunctionDefinition(FunctionDecl *F) override { Candidates.push_back(F); }
 
-  /// Code of inline functions is generated after this: all bodies are there.
+  /// Code of inline functions is generated after this: all bodies are there, and none is for those that nobody uses, most of them.
   void HandleTranslationUnit(ASTContext &Context) override {
     const SourceManager &Sources = Context.getSourceManager();
     for (FunctionDecl *F : Candidates)
-      if (Sources.isInSystemHeader(F->getLocation()) && isPlain(*F, 0))
+      if (F->isUsed(/*CheckUsedAttr=*/false) && Sources.isInSystemHeader(F->getLocation()) &&
+          isPlain(*F, 0))
         F->addAttr(NoDebugAttr::CreateImplicit(Context));
   }
 
