@@ -93,6 +93,8 @@ bool PointerOrigins::bindIndirectCalls() {
         More |= openToWorld(F);
     };
     for (LocationId L : New) {
+      if (At.TooMany)
+        break;
       const Object &O = Objects[Locations[L].ObjectIndex];
       if (!O.Code) {
         Unknown |= L == UnknownLoc;
@@ -100,7 +102,7 @@ bool PointerOrigins::bindIndirectCalls() {
       }
       auto *F = cast<Function>(O.Origin);
       // One too many, or one that does not fit, is not bound; but who knows what a cast calls.
-      if (At.TooMany || !fits(*At.Call, *F)) {
+      if (!fits(*At.Call, *F)) {
         if (!O.Open)
           Open(*F);
         continue;
@@ -114,6 +116,13 @@ bool PointerOrigins::bindIndirectCalls() {
         for (const Function *Met : Callees)
           Open(*Met);
       }
+    }
+    if (At.TooMany) { // as many others are: what one of them calls is open already
+      LocationSet Rest;
+      AmongMany.insert(New, Rest);
+      for (LocationId L : Rest)
+        if (const Object &O = Objects[Locations[L].ObjectIndex]; O.Code && !O.Open)
+          Open(*cast<Function>(O.Origin));
     }
     if (Callees.empty() || At.TooMany)
       Unknown = true;

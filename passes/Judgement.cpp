@@ -318,13 +318,13 @@ ReferenceJudge::AnySize &ReferenceJudge::ofAnySize(const SpreadReference &Own) c
   return It->second;
 }
 
-Finding ReferenceJudge::judge(const LoopReference &Given, const JudgedObject &Judged,
-                              Detail D) const {
+const Finding &ReferenceJudge::judge(const LoopReference &Given, const JudgedObject &Judged,
+                                     Detail D) const {
   const Repetitions Around = repetitionsOf(Given, Judged.Site);
   const bool Unsized =
       Judged.SizeBytes == SMALLOC_UNKNOWN || (Judged.Many && O.Model == SMALLOC_MODEL_SPREAD);
   if (!Unsized || D == Detail::Whole)
-    return judgeAnew(Given, Around, Judged, D);
+    return Last = judgeAnew(Given, Around, Judged, D);
   // Of an object of any size: whichever of the sites has it, the summary for other units and the promotion points ask, too.
   if (auto It = OfAnything.find({&Given, Around}); It != OfAnything.end())
     return It->second;

@@ -55,7 +55,8 @@ public:
   /// References that may reach what \p Site allocates, in the order in which they were added.
   llvm::SmallVector<const LoopReference *, 8> reaching(const llvm::CallBase *Site) const;
 
-  Finding judge(const LoopReference &R, const JudgedObject &Object, Detail D) const;
+  /// Good until the next question.
+  const Finding &judge(const LoopReference &R, const JudgedObject &Object, Detail D) const;
   /// Between which bounds of its sizes known at run time only \p R, alone in its nest, walks more pages than the reach holds
   /// in a way that superpages speed up; nothing if there are none.
   std::optional<std::vector<SizeBounds>> sizesThatPay(const LoopReference &R,
@@ -108,6 +109,7 @@ private:
   mutable llvm::DenseMap<const llvm::Value *, unsigned> ObjectNumbers;
   mutable llvm::DenseMap<const LoopReference *, Walked> Known;
   mutable llvm::DenseMap<std::pair<const LoopReference *, Repetitions>, Finding> OfAnything;
+  mutable Finding Last; ///< not in it
   /// What walks of one shape cost, over an object of any size: most loops of a unit have one of a few shapes.
   struct AnySize {
     uint64_t MinBytes = SMALLOC_UNKNOWN; ///< smallest size that pays

@@ -85,6 +85,7 @@ void PointerOrigins::startAgain() {
   ObjectOf.clear();
   IndirectCallOf.clear();
   IndirectCalls.clear();
+  AmongMany = LocationSet();
   NamedFields.clear();
 }
 

@@ -213,6 +213,7 @@ private:
   llvm::DenseMap<const llvm::Function *, NodeId> ReturnNodes;
   llvm::DenseMap<const llvm::Value *, unsigned> ObjectOf;
   std::vector<IndirectCall> IndirectCalls;
+  LocationSet AmongMany; ///< what calls point to that may call too many functions
   llvm::DenseMap<const llvm::Function *, llvm::SmallVector<const llvm::CallBase *, 2>>
       IndirectCallsOf; ///< in program order; once all is solved
   llvm::DenseMap<const llvm::CallBase *, unsigned> IndirectCallOf;

@@ -301,8 +301,8 @@ void UnitAnalysis::decide(SiteVerdict &V) {
   for (const CallBase *Inside : Wrappers->inside(*V.Call)) // what the function does to it at once
     append_range(Reached, Judge.reaching(Inside));
   for (const LoopReference *R : Reached) {
-    Finding F = Judge.judge(*R, {V.Call, V.SizeBytes, Many},
-                            O.SitesDir.empty() ? Detail::Verdict : Detail::Whole);
+    const Finding &F = Judge.judge(*R, {V.Call, V.SizeBytes, Many},
+                                   O.SitesDir.empty() ? Detail::Verdict : Detail::Whole);
     if (!O.SitesDir.empty())
       V.References.push_back(rowOf(F));
     bool Better = F.pays() != Best.pays() ? F.pays() : F.Saving > Best.Saving;
@@ -317,7 +317,7 @@ void UnitAnalysis::decide(SiteVerdict &V) {
       Found.push_back({R, F.pays()});
     if (!Best.Reference || Better ||
         (F.Saving == Best.Saving && !Best.pays() && F.Pattern > Best.Pattern))
-      Best = std::move(F);
+      Best = F;
   }
   if (Best.Reference)
     Best = Judge.judge(*Best.Reference, {V.Call, V.SizeBytes, Many}, Detail::Whole);
@@ -413,7 +413,7 @@ void UnitAnalysis::summarise(UnitVerdicts &Result) {
     auto Roots = Keys.rootsOf(R.Pointer);
     if (Roots.empty())
       continue;
-    Finding F = Judge.judge(R, {}, Detail::Verdict);
+    const Finding &F = Judge.judge(R, {}, Detail::Verdict);
     if (F.Pattern == SMALLOC_PATTERN_NONE)
       continue;
     KeyedSummary::Access A;
@@ -433,7 +433,7 @@ void UnitAnalysis::summarise(UnitVerdicts &Result) {
   }
   for (auto &[Key, Kept] : Best) {
     auto &[A, By] = Kept;
-    Finding F = Judge.judge(*By, {}, Detail::Whole);
+    const Finding &F = Judge.judge(*By, {}, Detail::Whole);
     A.Misses = F.Misses;
     A.Why = F.Why + " (" + fileOf(*By) + ")";
     Out.Accesses.push_back(std::move(A));
