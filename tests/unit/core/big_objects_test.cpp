@@ -164,6 +164,30 @@ TEST_F(BigObjectsTest, RefusedMoveLeavesTheObject) {
   EXPECT_TRUE(stamped(p, 4 * kMiB, 9, true));
   EXPECT_TRUE(big.check_invariants());
 }
+TEST_F(BigObjectsTest, RefusedGrowthInPlaceGivesBackWhatWasCommitted) {
+  char *p = make(5 * kMiB, false);
+  FakeOs::refuse_commits_after = 0;
+  const unsigned before = FakeOs::decommits;
+  EXPECT_EQ(big.resize(p, 7 * kMiB), nullptr);
+  EXPECT_EQ(FakeOs::decommits, before + 2); // where it lies, and where it would have been moved
+  EXPECT_TRUE(big.check_invariants());
+}
+TEST_F(BigObjectsTest, ShrinkingWithinAUnitReleasesPages) {
+  char *p = make(5 * kMiB, false);
+  const size_t usable = big.usable_bytes(p);
+  const uint64_t before = counters.pages_released.get();
+  ASSERT_EQ(big.resize(p, 9 * kMiB / 2), p);
+  EXPECT_EQ(counters.pages_released.get() - before,
+            (usable - big.usable_bytes(p)) / kBasePageBytes);
+  EXPECT_GE(usable - big.usable_bytes(p), kMiB / 2);
+}
+TEST_F(BigObjectsTest, TailKeepsItsBasePagesWhereTheObjectGrows) {
+  char *p = make(5 * kMiB, true);
+  ASSERT_EQ(counters.superpages_now.get(), 2u);
+  ASSERT_EQ(big.resize(p, 8 * kMiB), p);
+  EXPECT_EQ(counters.superpages_now.get(), 3u); // the fourth unit; the third has base pages in it
+  EXPECT_TRUE(big.check_invariants());
+}
 TEST_F(BigObjectsTest, TooLargeIsRefused) {
   EXPECT_EQ(make(size_t{1} << 50, true), nullptr);
   EXPECT_EQ(make(SIZE_MAX, false), nullptr);
