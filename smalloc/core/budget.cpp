@@ -138,7 +138,7 @@ Budget::Answer Budget::allows(uint64_t wanted, uint64_t added, bool fresh) {
     uint64_t footprint = resident_bytes() + (fresh ? added * kSuperpageBytes : 0);
     // Superpages that were asked for and are not touched yet are not resident.
     footprint = max_of(footprint, wanted * kSuperpageBytes);
-    if (wanted * kSuperpageBytes > footprint / 100 * percent_)
+    if (wanted * kSuperpageBytes * 100 > footprint * percent_)
       return Answer::kOverBudget;
   }
   // A promotion needs one superpage more for a moment; birth needs all of it.

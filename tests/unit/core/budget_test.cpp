@@ -52,6 +52,13 @@ TEST_F(BudgetTest, ShareOfTheFootprintGrowsWithIt) {
   EXPECT_EQ(budget.allows(50, 50, true), Answer::kYes);
   EXPECT_EQ(budget.allows(52, 52, false), Answer::kOverBudget);
 }
+TEST_F(BudgetTest, AllOfTheFootprintIsAlsoWhatIsNotTouchedYet) {
+  Budget::Config c;
+  c.percent = 100;
+  budget.init(FakeOs::hooks(), c);
+  resident(0);
+  EXPECT_EQ(budget.allows(7, 1, true), Answer::kYes);
+}
 TEST_F(BudgetTest, WithoutProcTheSuperpagesAreTheFootprint) {
   Budget::Config c;
   c.percent = 90;
