@@ -127,6 +127,18 @@ int main(int argc, char **argv) {
   for (int i = 0; i < 3000; i++) free(malloc(i * 61));
   free(NULL);
   CHECK(errno == 4711);
+#define SAME(expression) do { errno = 4711; expression; CHECK(errno == 4711); } while (0)
+  for (size_t n = 10; n < (size_t)9 << 20; n *= 70)
+    for (int i = 0; i < 40; i++) { /* nothing that succeeds changes it */
+      void *some[8];
+      SAME(some[0] = malloc(n)); SAME(some[1] = calloc(3, n)); SAME(some[2] = realloc(NULL, n)); SAME(some[3] = memalign(256, n));
+      SAME(some[4] = aligned_alloc(256, n * 256)); SAME(CHECK(posix_memalign(&some[5], 256, n) == 0)); SAME(some[6] = valloc(n)); SAME(some[7] = pvalloc(n));
+      for (int k = 0; k < 8; k++) {
+        CHECK(some[k] && malloc_usable_size(some[k]) >= n);
+        SAME(some[k] = realloc(some[k], 2 * n)); SAME(some[k] = reallocarray(some[k], 3, n));
+        SAME(free(some[k]));
+      }
+    }
   if (under) {
     CHECK(free_sized && free_aligned_sized);
     free_sized(malloc(100), 100); free_sized(malloc(9 << 20), 9 << 20); free_aligned_sized(aligned_alloc(256, 512), 256, 512);

@@ -30,6 +30,11 @@ int main() {
   errno = 0;
   CHECK(smemalign(24, 100, SMALLOC_BOTH) == nullptr && errno == EINVAL);
   CHECK(scalloc(~size_t(0), 2, SMALLOC_BOTH) == nullptr && errno == ENOMEM);
+  try {
+    p = smalloc::allocator<double>().allocate((size_t(1) << 61) + 1); // times 8 is 8
+    CHECK(!"a size that wraps around");
+  } catch (std::bad_alloc &) {
+  }
   CHECK(smalloc_usable_size(nullptr) == 0);
   puts(smalloc_version());
 }

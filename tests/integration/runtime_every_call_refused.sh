@@ -11,12 +11,14 @@ build t $(linked) <<'E'
 #include "runtime_sites.h"
 #include <malloc.h>
 #include <sys/wait.h>
+/* Nobody hears of a call that was refused, by errno neither. */
+#define SAME(expression) do { errno = 4711; expression; CHECK(errno == 4711); } while (0)
 TEST_SITE(small, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 512);
 TEST_SITE(big, SMALLOC_DECISION_RUNTIME, 0, 512);
 TEST_SITE(dense, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
 static int all(const char *p, size_t n, int value) { for (size_t i = 0; i < n; i += 1024) if (p[i] != value) return 0; return p[n - 1] == value; }
 static void *elsewhere(void *unused) { /* another arena */
-  for (int i = 1; i < 400; i++) { char *p = (char *)site_malloc(&small, i * 40); CHECK(p); memset(p, 3, i * 40); free(p); }
+  for (int i = 1; i < 400; i++) { char *p; SAME(p = (char *)site_malloc(&small, i * 40)); CHECK(p); memset(p, 3, i * 40); SAME(free(p)); }
   return unused;
 }
 enum { SMALLS = 3000, CLASSES = 700 };
@@ -24,20 +26,21 @@ static char *object[SMALLS], *class_object[CLASSES];
 int main(void) {
   warm_up(&small);
   for (int round = 0; round < 2; round++) {
-    char *a = (char *)site_malloc(&dense, 6 * MIB), *b = (char *)site_malloc(&big, 7 * MIB + 5000), *c = (char *)site_calloc(&dense, 5, MIB);
+    char *a, *b, *c;
+    SAME(a = (char *)site_malloc(&dense, 6 * MIB)); SAME(b = (char *)site_malloc(&big, 7 * MIB + 5000)); SAME(c = (char *)site_calloc(&dense, 5, MIB));
     CHECK(a && b && c && all(c, 5 * MIB, 0));
     memset(a, 1, 6 * MIB), memset(b, 2, 7 * MIB + 5000), memset(c, 3, 5 * MIB);
-    for (int i = 0; i < 3; i++) touching(b, 5000000);
-    CHECK((b = (char *)site_realloc(&big, b, 12 * MIB)) && all(b, 7 * MIB + 5000, 2));
-    CHECK((c = (char *)site_realloc(&dense, c, 3 * MIB)) && all(c, 3 * MIB, 3));
-    CHECK((a = (char *)site_realloc(&dense, a, 7 * MIB)) && all(a, 6 * MIB, 1));
-    free(a);
-    CHECK((a = (char *)site_calloc(&dense, 3, 2 * MIB)) && all(a, 6 * MIB, 0));
-    for (int i = 0; i < SMALLS; i++) { CHECK((object[i] = (char *)site_calloc(&small, 1, 1000)) && all(object[i], 1000, 0)); memset(object[i], i % 100 + 1, 1000); }
-    for (int i = 0; i < CLASSES; i++) { CHECK((class_object[i] = (char *)smalloc_malloc(4000, SMALLOC_BASE))); memset(class_object[i], i % 100 + 1, 4000); }
-    for (int i = 0; i < 3; i++) touching(object[0], 5000000);
+    for (int i = 0; i < 3; i++) SAME(touching(b, 5000000));
+    SAME(b = (char *)site_realloc(&big, b, 12 * MIB)); CHECK(b && all(b, 7 * MIB + 5000, 2));
+    SAME(c = (char *)site_realloc(&dense, c, 3 * MIB)); CHECK(c && all(c, 3 * MIB, 3));
+    SAME(a = (char *)site_realloc(&dense, a, 7 * MIB)); CHECK(a && all(a, 6 * MIB, 1));
+    SAME(free(a));
+    SAME(a = (char *)site_calloc(&dense, 3, 2 * MIB)); CHECK(a && all(a, 6 * MIB, 0));
+    for (int i = 0; i < SMALLS; i++) { SAME(object[i] = (char *)site_calloc(&small, 1, 1000)); CHECK(object[i] && all(object[i], 1000, 0)); memset(object[i], i % 100 + 1, 1000); }
+    for (int i = 0; i < CLASSES; i++) { SAME(class_object[i] = (char *)smalloc_malloc(4000, SMALLOC_BASE)); CHECK(class_object[i]); memset(class_object[i], i % 100 + 1, 4000); }
+    for (int i = 0; i < 3; i++) SAME(touching(object[0], 5000000));
     smalloc_heap_migrate();
-    for (int i = 0; i < SMALLS; i++) if (i % 16) { CHECK(all(object[i], 1000, i % 100 + 1)); free(object[i]); object[i] = NULL; }
+    for (int i = 0; i < SMALLS; i++) if (i % 16) { CHECK(all(object[i], 1000, i % 100 + 1)); SAME(free(object[i])); object[i] = NULL; }
     smalloc_trim();
     pthread_t t;
     CHECK(pthread_create(&t, NULL, elsewhere, NULL) == 0 && pthread_join(t, NULL) == 0);
@@ -45,10 +48,10 @@ int main(void) {
     if (child == 0) { elsewhere(NULL); free(b); free(site_malloc(&dense, 9 * MIB)); _exit(5); }
     int status;
     CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 5);
-    for (int i = 0; i < SMALLS; i++) if (object[i]) { CHECK(all(object[i], 1000, i % 100 + 1)); free(object[i]); }
-    for (int i = 0; i < CLASSES; i++) { CHECK(all(class_object[i], 4000, i % 100 + 1)); free(class_object[i]); }
+    for (int i = 0; i < SMALLS; i++) if (object[i]) { CHECK(all(object[i], 1000, i % 100 + 1)); SAME(free(object[i])); }
+    for (int i = 0; i < CLASSES; i++) { CHECK(all(class_object[i], 4000, i % 100 + 1)); SAME(free(class_object[i])); }
     CHECK(all(b, 7 * MIB, 2) && all(c, 3 * MIB, 3));
-    free(a), free(b), free(c);
+    SAME(free(a)); SAME(free(b)); SAME(free(c));
   }
   smalloc_trim();
   malloc_trim(0); /* what glibc has served instead */

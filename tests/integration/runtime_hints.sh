@@ -46,6 +46,11 @@ int main() {
   CHECK(!sink);
   sink = (Node *)calloc(huge, sizeof(Node));
   CHECK(!sink);
+  volatile size_t wraps = ((size_t)1 << 60) + 1; // times the node's 16 bytes is 16
+  sink = (Node *)calloc(wraps, sizeof(Node));
+  CHECK(!sink);
+  sink = (Node *)reallocarray(nullptr, wraps, sizeof(Node));
+  CHECK(!sink);
   bool caught = false;
   try { sink = new Node[huge / 32]; } catch (std::bad_alloc &) { caught = true; }
   CHECK(caught);
