@@ -20,8 +20,8 @@
 #define RUNTIME_NUMA_LIVE_ACCESS_SOURCES_H
 
 #include "runtime/numa/live/operand_address.h"
-#include "runtime/numa/live/sample_ring.h"
 #include "runtime/numa/live/spe_ring.h"
+#include "runtime/numa/live/told_samples.h"
 #include "smalloc/numa/live_options.h"
 #include "smalloc/numa/topology.h"
 
@@ -111,12 +111,6 @@ private:
   uint32_t ignored_[4] = {};
   unsigned ignored_count_ = 0;
 };
-
-/// Where an instrumented program's accesses arrive: any thread. `accesses`: how many since the last call of this function, this
-/// one included.
-void tell_access(uint64_t address, uint32_t accesses);
-/// From now on tell_access() takes one of every N; 0: none.
-void listen_to_accesses(unsigned sample_period);
 
 } // namespace smalloc::numa
 #endif

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// access_events.cpp decides how each source's event is asked for, on which machine there is one, and how many accesses one of
+// its samples stands for.
+#include "runtime/numa/live/access_sources.h"
+#include "runtime/numa/live/pages.h"
+#include "smalloc/base/numbers.h"
+#include "smalloc/base/units.h"
+
+#include <errno.h>
+#include <initializer_list>
+#include <stdio.h>
+
+namespace smalloc::numa {
+namespace {
+
+/// ax bx cx dx si di bp sp, r8 to r15 (asm/perf_regs.h).
+constexpr uint64_t kRegisterMask = 0xff00ff;
+
+perf_event_attr event(uint32_t type, uint64_t config, uint64_t period, uint64_t sample_type) {
+  perf_event_attr a = {};
+  a.type = type;
+  a.size = sizeof a;
+  a.config = config;
+  a.sample_period = period;
+  a.sample_type = sample_type;
+  a.exclude_kernel = 1;
+  a.exclude_hv = 1;
+  a.inherit = 1;
+  a.inherit_thread = 1; // threads, not children
+  a.watermark = 1;      // nobody is woken: the profiler looks
+  a.wakeup_watermark = UINT32_MAX;
+  return a;
+}
+
+/// "event=0xcd,umask=0x1,ldlat=3" as in sysfs; absent: 0.
+uint64_t event_term(const char *text, const char *term) {
+  const size_t length = strlen(term);
+  for (const char *at = text; (at = strstr(at, term)); at++)
+    if ((at == text || at[-1] == ',') && at[length] == '=') {
+      uint64_t value = 0;
+      at += length + 1;
+      const unsigned base = at[0] == '0' && at[1] == 'x' ? 16 : 10;
+      for (at += base == 16 ? 2 : 0;; at++) {
+        const char c = *at;
+        const unsigned digit = c >= '0' && c <= '9'   ? static_cast<unsigned>(c - '0')
+                               : c >= 'a' && c <= 'f' ? static_cast<unsigned>(c - 'a' + 10)
+                                                      : 99;
+        if (digit >= base)
+          return value;
+        value = value * base + digit;
+      }
+    }
+  return 0;
+}
+
+} // namespace
+
+uint32_t clock_stands_for(unsigned clock_us, double local_ns) {
+  constexpr double kWaiting = 0.25;
+  const double n = clock_us * 1000.0 * kWaiting / (local_ns > 0 ? local_ns : 1);
+  return n < 1 ? 1 : static_cast<uint32_t>(n);
+}
+
+bool AccessSources::read_text(const char *root, const char *path, char *text,
+                              size_t capacity) const {
+  char full[512];
+  const int n = snprintf(full, sizeof full, "%s%s", root, path);
+  return n > 0 && static_cast<size_t>(n) < sizeof full &&
+         config_.hooks->read_file(full, text, capacity) > 0;
+}
+
+bool AccessSources::open_rings(const perf_event_attr &attr, const Topology &topology) {
+  size_t count = 0, opened = 0;
+  for (unsigned cpu = 0; cpu < kMaxCpus; cpu++)
+    count += topology.node_of_cpu[cpu] != kNoNode;
+  const size_t bytes = count * (sizeof(PerfRing) + sizeof(void *));
+  auto *memory = static_cast<char *>(map_pages(bytes));
+  if (!memory)
+    return false;
+  auto *rings = reinterpret_cast<PerfRing *>(memory);
+  auto **mappings = reinterpret_cast<void **>(memory + count * sizeof(PerfRing));
+  perf_event_attr a = attr;
+  a.disabled = config_.idle;
+  for (unsigned cpu = 0; cpu < kMaxCpus; cpu++) {
+    if (topology.node_of_cpu[cpu] == kNoNode)
+      continue;
+    void *p = nullptr;
+    void *aux = nullptr;
+    const auto open = [&] {
+      return auxiliary_ ? config_.hooks->open_auxiliary(a, static_cast<int>(cpu), kRingBytes,
+                                                        kAuxBytes, &p, &aux)
+                        : config_.hooks->open(a, static_cast<int>(cpu), kRingBytes, &p);
+    };
+    int error = open();
+    if (error == EINVAL && a.inherit_thread) { // before Linux 5.13
+      a.inherit_thread = 0;
+      error = open();
+    }
+    if (error == ENODEV || (error == EINVAL && opened)) // a processor that is offline, or not there
+      continue;
+    if (error) {
+      error_ = error;
+      break;
+    }
+    mappings[opened] = p;
+    if (auxiliary_)
+      auxiliary_[opened] = {SpeRing(static_cast<perf_event_mmap_page *>(p),
+                                    static_cast<unsigned char *>(aux), kAuxBytes),
+                            cpu, aux};
+    rings[opened++] = PerfRing(p, 4096, kDataPages * 4096, a.sample_type);
+  }
+  if (error_ || opened == 0) {
+    for (size_t i = 0; i < opened; i++) {
+      config_.hooks->close(mappings[i], kRingBytes);
+      if (auxiliary_)
+        config_.hooks->close(auxiliary_[i].memory, kAuxBytes);
+    }
+    unmap_pages(memory, bytes);
+    return false;
+  }
+  rings_ = rings;
+  mappings_ = mappings;
+  rings_count_ = opened;
+  rings_bytes_ = bytes;
+  return true;
+}
+
+bool AccessSources::open_pmu(const Topology &topology) {
+  constexpr uint64_t kSample =
+      PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | PERF_SAMPLE_DATA_SRC;
+  /// Beyond the second level, on whatever machine.
+  constexpr uint64_t kLeastLatencyCycles = 64;
+  char text[256];
+  uint64_t type;
+  for (const char *unit : {"cpu", "cpu_core"}) {
+    char path[128];
+    snprintf(path, sizeof path, "/bus/event_source/devices/%s/events/mem-loads", unit);
+    if (!read_text(config_.sysfs, path, text, sizeof text))
+      continue;
+    const uint64_t code = event_term(text, "event"), mask = event_term(text, "umask");
+    snprintf(path, sizeof path, "/bus/event_source/devices/%s/type", unit);
+    if (!code || !read_text(config_.sysfs, path, text, sizeof text) ||
+        !parse_number(Text(text, strcspn(text, "\n")), type))
+      continue;
+    perf_event_attr a =
+        event(static_cast<uint32_t>(type), code | mask << 8, config_.sample_period, kSample);
+    a.config1 = kLeastLatencyCycles;
+    a.precise_ip = 2;
+    error_ = 0;
+    if (open_rings(a, topology)) {
+      stands_for_ = config_.sample_period;
+      return true;
+    }
+  }
+  if (read_text(config_.sysfs, "/bus/event_source/devices/ibs_op/type", text, sizeof text) &&
+      parse_number(Text(text, strcspn(text, "\n")), type)) {
+    // IBS counts operations, not accesses, in steps of 16, and cannot leave out the kernel itself.
+    constexpr uint64_t kCountOperations = uint64_t{1} << 19;
+    perf_event_attr a = event(static_cast<uint32_t>(type), kCountOperations,
+                              uint64_t{config_.sample_period} * 16, kSample);
+    a.exclude_kernel = a.exclude_hv = 0;
+    error_ = 0;
+    if (open_rings(a, topology)) {
+      stands_for_ = config_.sample_period * 16;
+      return true;
+    }
+  }
+  if (!error_ && open_spe(topology))
+    return true;
+  if (!error_)
+    error_ = ENOENT;
+  return false;
+}
+
+/// Arm. An operation in so many is followed from its dispatch to its end, and written down if it was a load or a store.
+bool AccessSources::open_spe(const Topology &topology) {
+  char text[64];
+  uint64_t type;
+  if (!read_text(config_.sysfs, "/bus/event_source/devices/arm_spe_0/type", text, sizeof text) ||
+      !parse_number(Text(text, strcspn(text, "\n")), type))
+    return false;
+  constexpr uint64_t kJitter = uint64_t{1} << 16, kLoads = uint64_t{1} << 33,
+                     kStores = uint64_t{1} << 34;
+  const size_t bytes = kMaxCpus * sizeof(Auxiliary);
+  auxiliary_ = static_cast<Auxiliary *>(map_pages(bytes));
+  if (!auxiliary_)
+    return false;
+  const perf_event_attr a =
+      event(static_cast<uint32_t>(type), kJitter | kLoads | kStores, config_.sample_period, 0);
+  if (open_rings(a, topology)) {
+    stands_for_ = config_.sample_period;
+    return true;
+  }
+  unmap_pages(auxiliary_, bytes);
+  auxiliary_ = nullptr;
+  return false;
+}
+
+bool AccessSources::open_clock(const Topology &topology) {
+  auto *memory = static_cast<OperandAddress *>(map_pages(sizeof(OperandAddress)));
+  if (!memory)
+    return false;
+  why_ = memory->open(config_.code);
+  error_ = 0;
+  perf_event_attr a =
+      event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, uint64_t{config_.clock_us} * 1000,
+            PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER);
+  a.sample_regs_user = kRegisterMask;
+  if (why_ || !open_rings(a, topology)) {
+    unmap_pages(memory, sizeof(OperandAddress));
+    return false;
+  }
+  operands_ = memory;
+  double local = 0;
+  for (unsigned n = 0; n < topology.nodes; n++)
+    local = local > topology.latency(n, n) ? local : topology.latency(n, n);
+  stands_for_ = clock_stands_for(config_.clock_us, local);
+  return true;
+}
+
+bool AccessSources::open_faults(const Topology &topology) {
+  char text[64];
+  if (config_.wanted == CountSource::kAuto &&
+      (!read_text(config_.procfs, "/sys/kernel/numa_balancing", text, sizeof text) ||
+       text[0] == '0')) {
+    why_ = "page faults say nothing while kernel.numa_balancing is 0";
+    return false;
+  }
+  error_ = 0;
+  const perf_event_attr a =
+      event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 1,
+            PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU);
+  stands_for_ = config_.sample_period;
+  return open_rings(a, topology);
+}
+
+} // namespace smalloc::numa

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// kernel_perf.cpp decides how an event's ring and its auxiliary area are had from the kernel: by mappings alone, in our own pages.
+#include "runtime/numa/live/access_sources.h"
+#include "runtime/numa/live/pages.h"
+#include "smalloc/base/keep_errno.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace smalloc::numa {
+namespace {
+
+/// A part of an event's file. errno says why not.
+void *map_event(int fd, size_t bytes, off_t from) {
+  void *place = place_for(bytes);
+  return mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (place ? MAP_FIXED : 0), fd, from);
+}
+int kernel_open_auxiliary(const perf_event_attr &attr, int cpu, size_t bytes, size_t aux_bytes,
+                          void **mapping, void **aux) {
+  KeepErrno keep;
+  int error = 0;
+  const int fd =
+      static_cast<int>(syscall(SYS_perf_event_open, &attr, 0, cpu, -1, PERF_FLAG_FD_CLOEXEC));
+  if (fd < 0)
+    return errno;
+  *mapping = map_event(fd, bytes, 0);
+  if (*mapping == MAP_FAILED) {
+    error = errno;
+  } else if (aux_bytes) {
+    auto *page = static_cast<perf_event_mmap_page *>(*mapping);
+    page->aux_offset = bytes;
+    page->aux_size = aux_bytes;
+    *aux = map_event(fd, aux_bytes, static_cast<off_t>(bytes));
+    if (*aux == MAP_FAILED) {
+      error = errno;
+      munmap(*mapping, bytes);
+    }
+  }
+  ::close(fd); // the mappings keep the event
+  return error;
+}
+int kernel_open(const perf_event_attr &attr, int cpu, size_t bytes, void **mapping) {
+  return kernel_open_auxiliary(attr, cpu, bytes, 0, mapping, nullptr);
+}
+void kernel_close(void *mapping, size_t bytes) { munmap(mapping, bytes); }
+long kernel_read(const char *path, char *buffer, size_t capacity) {
+  const int before = errno;
+  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t n = fd < 0 ? -1 : read(fd, buffer, capacity - 1);
+  if (fd >= 0)
+    ::close(fd);
+  if (n >= 0)
+    buffer[n] = 0;
+  errno = before;
+  return n;
+}
+
+} // namespace
+
+const PerfHooks kKernelPerf = {kernel_open, kernel_close, kernel_read, kernel_open_auxiliary};
+
+} // namespace smalloc::numa
