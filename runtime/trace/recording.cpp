@@ -70,7 +70,7 @@ void open_trace(uint64_t parent) {
                  "smalloc: warning: trace (%s): %s; nothing is recorded\n"
                  "hint: trace:FILE, in a folder that is there and that you may write\n",
                  path, error == EEXIST ? "it is there, and it is no file" : strerror(error));
-    if (write(2, line, static_cast<size_t>(n)) < 0)
+    if (write_quietly(2, line, static_cast<size_t>(n)) < 0)
       return;
   } else {
     note_segments();
@@ -79,7 +79,7 @@ void open_trace(uint64_t parent) {
       n = snprintf(line, sizeof line,
                    "smalloc: note: trace (%s): it is there already; this run's is %s\n", path,
                    g_output.path());
-      if (write(2, line, static_cast<size_t>(n)) < 0)
+      if (write_quietly(2, line, static_cast<size_t>(n)) < 0)
         return;
     }
   }

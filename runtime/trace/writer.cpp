@@ -50,18 +50,23 @@ void *map(size_t bytes) {
   return p == MAP_FAILED ? nullptr : p;
 }
 
-// write(2) without SIGXFSZ.
+} // namespace
+
+// One that waits already, for a program that blocks it, is that program's own.
 ssize_t write_quietly(int fd, const void *data, size_t bytes) {
-  sigset_t limit, before;
+  sigset_t limit, before, waiting;
   sigemptyset(&limit);
+  sigemptyset(&waiting);
   sigaddset(&limit, SIGXFSZ);
   pthread_sigmask(SIG_BLOCK, &limit, &before);
+  if (sigismember(&before, SIGXFSZ))
+    sigpending(&waiting);
   ssize_t n;
   do
     n = write(fd, data, bytes);
   while (n < 0 && errno == EINTR);
   const int error = errno;
-  if (n < 0 && error == EFBIG && !sigismember(&before, SIGXFSZ)) {
+  if (n < 0 && error == EFBIG && !sigismember(&waiting, SIGXFSZ)) {
     const timespec now = {};
     sigtimedwait(&limit, nullptr, &now);
   }
@@ -69,8 +74,6 @@ ssize_t write_quietly(int fd, const void *data, size_t bytes) {
   errno = error;
   return n;
 }
-
-} // namespace
 
 size_t Output::work_bytes() { return context_bytes() + frame_bytes(); }
 
@@ -100,10 +103,9 @@ int Output::open(const char *path, const char *header, size_t header_bytes) {
     ::close(fd_);
     fd_ = high;
   }
-  recording_.store(true, std::memory_order_release);
   unsigned char *memory = static_cast<unsigned char *>(map(kChunkBytes + work_bytes()));
   if (!memory) {
-    stop(nullptr);
+    abandon();
     return ENOMEM;
   }
   Bytes chunk(memory, kChunkBytes);
@@ -115,53 +117,70 @@ int Output::open(const char *path, const char *header, size_t header_bytes) {
   chunk.varint(static_cast<uint64_t>(Type::kSchema));
   chunk.varint(sizeof kSchemaText - 1);
   chunk.text(kSchemaText, sizeof kSchemaText - 1);
-  const bool written = !chunk.full() && write_chunk(memory, chunk.size(), memory + kChunkBytes);
+  int error = EIO;
+  if (!chunk.full() && !append(memory, chunk.size(), memory + kChunkBytes, nullptr, error))
+    error = 0;
   munmap(memory, kChunkBytes + work_bytes());
-  return written ? 0 : EIO;
+  if (error)
+    abandon();
+  else
+    recording_.store(true, std::memory_order_release);
+  return error;
+}
+
+// A file that has no header is none; it is ours, and nobody has it open.
+void Output::abandon() {
+  unlink(path_);
+  close();
 }
 
 bool Output::write_chunk(const unsigned char *chunk, size_t bytes, void *work,
                          unsigned *quick_chunks) {
   if (!recording())
     return false;
+  int error;
+  const char *why = append(chunk, bytes, work, quick_chunks, error);
+  if (why)
+    stop(why);
+  return !why;
+}
+
+const char *Output::append(const unsigned char *chunk, size_t bytes, void *work,
+                           unsigned *quick_chunks, int &error) {
+  error = ENOMEM;
   ZSTD_CCtx *context = ZSTD_initStaticCCtx(work, context_bytes());
-  if (!context) {
-    stop("the compressor cannot start");
-    return false;
-  }
+  if (!context)
+    return "the compressor cannot start";
   auto *frame = static_cast<unsigned char *>(work) + context_bytes();
   ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters); // a static context starts with none
   const bool quick = quick_chunks && *quick_chunks > 0;
   ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, quick ? kQuickLevel : kLevel);
   ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
   const size_t size = ZSTD_compress2(context, frame, frame_bytes(), chunk, bytes);
-  if (ZSTD_isError(size)) {
-    stop("a chunk cannot be compressed");
-    return false;
-  }
+  if (ZSTD_isError(size))
+    return "a chunk cannot be compressed";
   if (quick)
     --*quick_chunks;
   else if (quick_chunks && size > bytes / 8 * kKeptOf8)
     *quick_chunks = kQuickChunks;
   const ssize_t written = write_quietly(fd_, frame, size);
   if (written == static_cast<ssize_t>(size))
-    return true;
-  stop(written < 0 && errno != ENOSPC && errno != EFBIG && errno != EDQUOT
-           ? "the file cannot be written"
-           : "no space is left for the file");
-  return false;
+    return nullptr;
+  error = written < 0 ? errno : ENOSPC;
+  return error == ENOSPC || error == EFBIG || error == EDQUOT ? "no space is left for the file"
+                                                              : "the file cannot be written";
 }
 
 void Output::stop(const char *why) {
   recording_.store(false, std::memory_order_release);
-  if (!why || warned_.exchange(true))
+  if (warned_.exchange(true))
     return;
   char line[sizeof path_ + 128];
   const int n = snprintf(line, sizeof line, "smalloc: warning: trace (%s): %s; recording stopped\n",
                          path_, why);
-  if (n > 0 &&
-      write(2, line,
-            static_cast<size_t>(n) < sizeof line ? static_cast<size_t>(n) : sizeof line - 1) < 0)
+  if (n > 0 && write_quietly(2, line,
+                             static_cast<size_t>(n) < sizeof line ? static_cast<size_t>(n)
+                                                                  : sizeof line - 1) < 0)
     return; // nobody listens
 }
 

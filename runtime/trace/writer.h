@@ -12,14 +12,18 @@
 #include "runtime/trace/format.h"
 
 #include <atomic>
+#include <sys/types.h>
 
 namespace smalloc::trace {
+
+/// write(2) without SIGXFSZ: a limit of file sizes, which what we write may come to first, is no reason to end the program.
+ssize_t write_quietly(int fd, const void *data, size_t bytes);
 
 /// The file. One in a process.
 class Output {
 public:
   /// Creates `path` (never over an existing file: then ".PID" is appended) and writes the header:
-  /// "key=value\n" lines. Returns 0 or an errno value.
+  /// "key=value\n" lines. Returns 0 or an errno value; then no file of ours is left.
   int open(const char *path, const char *header, size_t header_bytes);
   bool recording() const { return recording_.load(std::memory_order_relaxed); }
   /// Compresses a chunk and appends it. `work` is a compressor's workspace of work_bytes().
@@ -27,7 +31,7 @@ public:
   /// quick_chunks: the caller's, at first 0, for how many more chunks compressing well is not tried.
   bool write_chunk(const unsigned char *chunk, size_t bytes, void *work,
                    unsigned *quick_chunks = nullptr);
-  /// Records no more. With a reason, one warning line goes to standard error.
+  /// Records no more; the first time, one warning line with the reason goes to standard error.
   void stop(const char *why);
   /// In a child of fork the parent's file stays as it is.
   void close();
@@ -37,6 +41,11 @@ public:
   bool beside() const { return beside_; }
 
 private:
+  /// nullptr: all of it is written; else why not, for people, and in `error` an errno value.
+  const char *append(const unsigned char *chunk, size_t bytes, void *work, unsigned *quick_chunks,
+                     int &error);
+  void abandon();
+
   int fd_ = -1;
   std::atomic<bool> recording_{false};
   std::atomic<bool> warned_{false};
