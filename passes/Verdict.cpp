@@ -2,19 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Verdict.h"
-#include "Judgement.h"
 #include "SiteTable.h"
 #include "SiteText.h"
 #include "StaticArrays.h"
 #include "ThreadPartition.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/Analysis/LoopInfo.h"
-#include "llvm/Analysis/PostDominators.h"
+#include "UnitSites.h"
+#include "UnitSummary.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
-#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DebugInfoMetadata.h"
-#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include <cmath>
 
@@ -23,27 +19,11 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-constexpr uint64_t SuperpageBytes = 2u << 20;
 /// Propagation steps of the origins: well under a second for a unit. A link with LTO may take as much for each unit, up
 /// to some seconds.
 constexpr unsigned OriginsBudget = 400000, MostUnitsOfBudget = 16;
 /// Walks of one site whose sizes are tested where it allocates.
 constexpr size_t MaxConditions = 3;
-/// Keys with an access in a unit's summary, about 200 bytes each.
-constexpr size_t MaxKeyAccesses = 512;
-/// Functions whose scalar evolution stays for the passes that follow, some 50 KiB each, and the instructions of all of them,
-/// half a KiB each.
-constexpr size_t MaxKept = 64, MaxKeptInstructions = 8192;
-
-/// Where people find the loop of \p R.
-std::string fileOf(const LoopReference &R) {
-  const Function *F = R.Access->getFunction();
-  if (DebugLoc Start = R.Outermost ? R.Outermost->getStartLoc() : DebugLoc())
-    return Start->getFilename().str();
-  if (const DISubprogram *In = F->getSubprogram())
-    return In->getFilename().str();
-  return F->getParent()->getSourceFileName();
-}
 
 /// \p F as a row of the site table.
 ReferenceRow rowOf(const Finding &F) {
@@ -75,170 +55,25 @@ public:
               return FAM.getResult<TargetLibraryAnalysis>(F);
             },
             *Wrappers, OriginsBudget *std::clamp(O.Units, 1u, MostUnitsOfBudget)),
-        Judge(Origins, O) {}
+        Judge(Origins, O), Unit(M, FAM, O, *Wrappers) {}
 
   UnitVerdicts run();
 
 private:
-  void collect(std::vector<SiteVerdict> &Sites);
-  void collectReferences(Function &F);
-  void doneWith(Function &F);
-  SiteVerdict describe(CallBase &Call, AllocFamily Family);
-  bool maybeMany(const CallBase &Call, const SiteVerdict &V);
-  bool manyObjects(const CallBase &Call, const SiteVerdict &V);
   /// A walk whose sizes may decide, and whether it pays at any.
   using Sizeable = std::pair<const LoopReference *, bool>;
   const LoopReference *testSizes(SiteVerdict &V, ArrayRef<Sizeable> Found, std::string &Text);
   void decide(SiteVerdict &V);
-  void summarise(UnitVerdicts &Result);
+  void promoteNests(UnitVerdicts &Result);
 
   Module &M;
   FunctionAnalysisManager &FAM;
   const Options &O;
   std::unique_ptr<AllocationWrappers> Wrappers;
   PointerOrigins Origins;
-  DenseSet<const Function *> InLoops, FromOutside, Kept;
-  size_t KeptInstructions = 0;
-  std::vector<LoopReference> References;
   ReferenceJudge Judge;
+  UnitSites Unit;
 };
-
-/// Functions that other units may call as often as they like, directly or through others of this unit.
-DenseSet<const Function *> calledFromOutside(const Module &M) {
-  DenseSet<const Function *> Result;
-  SmallVector<const Function *, 16> Work;
-  for (const Function &F : M)
-    if (!F.isDeclaration() && F.getName() != "main" && F.getName() != "_QQmain" &&
-        (!F.hasLocalLinkage() || F.hasAddressTaken()) && Result.insert(&F).second)
-      Work.push_back(&F);
-  while (!Work.empty())
-    for (const Instruction &I : instructions(*Work.pop_back_val()))
-      if (auto *Call = dyn_cast<CallBase>(&I))
-        if (auto *Callee =
-                dyn_cast<Function>(Call->getCalledOperand()->stripPointerCastsAndAliases());
-            Callee && !Callee->isDeclaration() && Result.insert(Callee).second)
-          Work.push_back(Callee);
-  return Result;
-}
-
-/// Forgets what scalar evolution knows of \p F, and its dominators, unless few functions have any: what a later pass asks for it
-/// finds out again, as it would without us, but a large unit must not hold that of all its functions at once.
-void UnitAnalysis::doneWith(Function &F) {
-  if (!FAM.getCachedResult<ScalarEvolutionAnalysis>(F) &&
-      !FAM.getCachedResult<PostDominatorTreeAnalysis>(F))
-    return;
-  if (Kept.contains(&F))
-    return;
-  if (Kept.size() < MaxKept) {
-    size_t Size = 0;
-    for (const BasicBlock &B : F)
-      Size += B.size();
-    if (KeptInstructions + Size <= MaxKeptInstructions) {
-      KeptInstructions += Size;
-      Kept.insert(&F);
-      return;
-    }
-  }
-  PreservedAnalyses Rest = PreservedAnalyses::all();
-  Rest.abandon<ScalarEvolutionAnalysis>();
-  Rest.abandon<PostDominatorTreeAnalysis>();
-  Rest.abandon<DominatorTreeAnalysis>();
-  FAM.invalidate(F, Rest);
-}
-
-/// The references of \p F's loops.
-void UnitAnalysis::collectReferences(Function &F) {
-  // An external function that nobody in the unit calls: other units may well call it in a loop.
-  bool CalledFromElsewhere = !F.hasLocalLinkage() && F.use_empty() && F.getName() != "main";
-  std::vector<LoopReference> Found =
-      loopReferences(F, FAM, InLoops.contains(&F), O.Machine.BasePageBytes);
-  for (LoopReference &R : Found)
-    if (CalledFromElsewhere && !R.Levels.empty() && isUnpredictable(R.Levels.back().Kind))
-      R.Assumed = true;
-  std::move(Found.begin(), Found.end(), std::back_inserter(References));
-}
-
-/// The sites and the references of all functions. What asks scalar evolution of a function alone is asked in one go: beyond a few
-/// functions it is forgotten behind them.
-void UnitAnalysis::collect(std::vector<SiteVerdict> &Sites) {
-  InLoops = functionsCalledInLoops(M, FAM);
-  FromOutside = calledFromOutside(M);
-  for (Function &F : M) {
-    const bool Ours = !leavesAlone(F);
-    // A body that another unit emits is as good to read as any.
-    if (!Ours && !(F.hasAvailableExternallyLinkage() && !F.hasOptNone()))
-      continue;
-    const size_t First = Sites.size();
-    if (Ours) {
-      const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
-      for (Instruction &I : instructions(F))
-        if (auto *Call = dyn_cast<CallBase>(&I); Call && Call->hasFnAttr(SiteIdAttr)) {
-          if (std::optional<AllocFamily> Family = allocationFamily(*Call, TLI))
-            Sites.push_back(describe(*Call, *Family));
-          else if (Wrappers->isContext(*Call))
-            Sites.push_back(describe(*Call, AllocFamily::Wrapper));
-        }
-    }
-    const size_t FirstReference = References.size();
-    collectReferences(F);
-    for (SiteVerdict &V : MutableArrayRef(Sites).drop_front(First)) {
-      Judge.setSize(V.Call, V.SizeBytes);
-      if (fullyInitialised(V, ArrayRef(References).drop_front(FirstReference), FAM))
-        V.Flags |= SMALLOC_SITE_FULLY_INITIALISED;
-    }
-    doneWith(F);
-  }
-  for (const LoopReference &R : References) { // which stay where they are from here on
-    if (!R.Repeated)
-      Judge.add(R);
-  }
-}
-
-/// May other units make many objects here? Nothing to decide by on its own.
-bool UnitAnalysis::maybeMany(const CallBase &Call, const SiteVerdict &V) {
-  return (V.SizeBytes == SMALLOC_UNKNOWN || V.SizeBytes < SuperpageBytes) &&
-         FromOutside.contains(Call.getFunction());
-}
-
-/// Is the call executed many times, as far as one can see?
-bool UnitAnalysis::manyObjects(const CallBase &Call, const SiteVerdict &V) {
-  if (V.SizeBytes != SMALLOC_UNKNOWN && V.SizeBytes >= SuperpageBytes)
-    return false;
-  const Function *F = Call.getFunction();
-  LoopInfo &LI = FAM.getResult<LoopAnalysis>(*const_cast<Function *>(F));
-  if (LI.getLoopFor(Call.getParent()) || InLoops.contains(F))
-    return true;
-  return V.SizeBytes != SMALLOC_UNKNOWN && !F->hasLocalLinkage() && F->getName() != "main" &&
-         F->use_empty();
-}
-
-const Function *calledFunction(const CallBase &Call) {
-  return cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
-}
-
-std::string familyName(const CallBase &Call, AllocFamily Family) {
-  return Family >= AllocFamily::Wrapper ? calledFunction(Call)->getName().str()
-                                        : familyCallee(Family).str();
-}
-
-SiteVerdict UnitAnalysis::describe(CallBase &Call, AllocFamily Family) {
-  SiteVerdict V;
-  V.Call = &Call;
-  V.Family = Family;
-  V.Callee = familyName(Call, Family);
-  if (Family == AllocFamily::Wrapper) {
-    V.Flags |= SMALLOC_SITE_CONTEXT;
-    V.Wrapper = Wrappers->calledBy(Call);
-    V.Guessed = !V.Wrapper && !isDeclaredFresh(*calledFunction(Call));
-  }
-  StringRef(Call.getFnAttr(SiteIdAttr).getValueAsString()).getAsInteger(16, V.Id);
-  V.Function = Call.getFnAttr(SiteFunctionAttr).getValueAsString().str();
-  describeLocation(V, M);
-  describeSize(V, [&]() -> ScalarEvolution & {
-    return FAM.getResult<ScalarEvolutionAnalysis>(*Call.getFunction());
-  });
-  return V;
-}
 
 /// Finds out at which sizes of their loops, known at run time only, the walks \p Found of an object of unknown size pay, and
 /// has it tested where \p V allocates if that is to decide: V.When, in words \p Text. Returns a walk that pays at such sizes
@@ -278,11 +113,11 @@ const LoopReference *UnitAnalysis::testSizes(SiteVerdict &V, ArrayRef<Sizeable> 
 }
 
 void UnitAnalysis::decide(SiteVerdict &V) {
-  const bool Many = manyObjects(*V.Call, V);
+  const bool Many = Unit.manyObjects(*V.Call, V);
   const bool Escapes = Origins.escapes(V.Call);
   // A context's cell is the only one that a later join can steer.
   const bool Context = V.Flags & SMALLOC_SITE_CONTEXT;
-  const bool MaybeMany = maybeMany(*V.Call, V);
+  const bool MaybeMany = Unit.maybeMany(*V.Call, V);
   const bool CanBeBig = V.SizeBytes == SMALLOC_UNKNOWN || V.SizeBytes >= SuperpageBytes || Many ||
                         (Context && MaybeMany);
   if (Many)
@@ -395,63 +230,34 @@ void UnitAnalysis::decide(SiteVerdict &V) {
     V.Flags |= SMALLOC_SITE_REWRITTEN;
 }
 
-/// The unit's part of the program-wide join: flows of pointers, and what its loops do with memory of other units.
-void UnitAnalysis::summarise(UnitVerdicts &Result) {
-  KeyNames Keys(M, Origins, *Wrappers, FAM);
-  DenseMap<const CallBase *, uint64_t> Nodes;
+/// Promotion points also serve objects that other units allocated: there the nest alone decides. Known objects need
+/// one if they may wait for promotion, that is, start on base pages.
+void UnitAnalysis::promoteNests(UnitVerdicts &Result) {
+  DenseMap<const CallBase *, unsigned> Flags;
   for (const SiteVerdict &V : Result.Sites)
-    if (V.steerable())
-      Nodes[V.Call] = V.Node;
-  KeyedSummary &Out = Result.Summary;
-  Keys.collectFlows(Out, [&](const CallBase *Site) { return Nodes.lookup(Site); });
-  std::map<std::pair<uint64_t, bool>, std::pair<KeyedSummary::Access, const LoopReference *>> Best;
-  for (const LoopReference &R : References) {
-    if (R.Repeated || Best.size() >= MaxKeyAccesses)
-      continue;
-    if (isa<AllocaInst, GlobalVariable>(getUnderlyingObject(R.Pointer)))
-      continue; // no site's memory
-    auto Roots = Keys.rootsOf(R.Pointer);
-    if (Roots.empty())
-      continue;
-    const Finding &F = Judge.judge(R, {}, Detail::Verdict);
-    if (F.Pattern == SMALLOC_PATTERN_NONE)
-      continue;
-    KeyedSummary::Access A;
-    A.MinBytes = F.MinBytes;
-    A.Saving = F.Saving;
-    A.Pattern = F.Pattern;
-    A.Confidence = R.Assumed ? 40 : tripsKnown(R) ? 90 : 70;
-    for (KeyRoot Root : Roots) {
-      auto &[Known, By] = Best[{Root.Key, Root.Contents}];
-      if (!By || A.MinBytes < Known.MinBytes ||
-          (A.MinBytes == Known.MinBytes && A.Saving > Known.Saving)) {
-        Known = A;
-        Known.Root = Root;
-        By = &R;
-      }
-    }
-  }
-  for (auto &[Key, Kept] : Best) {
-    auto &[A, By] = Kept;
-    const Finding &F = Judge.judge(*By, {}, Detail::Whole);
-    A.Misses = F.Misses;
-    A.Why = F.Why + " (" + fileOf(*By) + ")";
-    Out.Accesses.push_back(std::move(A));
-  }
-  if (!O.CoverageDir.empty())
-    Result.Coverage = accessCoverage(M, FAM, Origins, Keys); // asks for further names
-  Out.Names = Keys.takeNames();
+    Flags[V.Call] = V.Flags;
+  auto MayWait = [&](const LoopReference &R) {
+    const PointerOrigins::Answer &From = Origins.originsOf(R.Pointer);
+    return From.Unknown || any_of(From.Sites, [&](const CallBase *Site) {
+             return (Flags[Site] & SMALLOC_SITE_REWRITTEN) &&
+                    !(Flags[Site] & SMALLOC_SITE_FULLY_INITIALISED);
+           });
+  };
+  for (const LoopReference &R : Unit.references())
+    if (R.Outermost && !R.Repeated && MayWait(R) && Judge.judge(R, {}, Detail::Verdict).pays())
+      Result.Nests.push_back(
+          {R.Outermost, R.Access->getFunction(), R, Origins.originsOf(R.Pointer).Sites.empty()});
 }
 
 UnitVerdicts UnitAnalysis::run() {
   UnitVerdicts Result;
   Result.OriginsGaveUp = Origins.gaveUp();
-  collect(Result.Sites);
+  Result.Sites = Unit.collect(Judge);
   for (size_t I = 0; I < Result.Sites.size(); ++I) {
     decide(Result.Sites[I]);
     Function *F = Result.Sites[I].Call->getFunction();
     if (I + 1 == Result.Sites.size() || Result.Sites[I + 1].Call->getFunction() != F)
-      doneWith(*F);
+      Unit.doneWith(*F);
   }
   obeyDirectives(Result.Sites, O);
   // A context that stays as it is would decide as the allocation inside does.
@@ -471,31 +277,14 @@ UnitVerdicts UnitAnalysis::run() {
         V.Flags |= SMALLOC_SITE_PARTITIONED | SMALLOC_SITE_REWRITTEN;
   }
   nameSites(Result.Sites);
-  Result.Statics =
-      decideStatics(M, References, Origins, O, [&](const LoopReference &R, const SiteVerdict &V) {
+  Result.Statics = decideStatics(
+      M, Unit.references(), Origins, O, [&](const LoopReference &R, const SiteVerdict &V) {
         return Judge.judge(R, {nullptr, V.SizeBytes, /*Many=*/false}, Detail::Whole);
       });
   if (O.Model == SMALLOC_MODEL_SPREAD &&
-      (O.Heap == SMALLOC_HEAP_SPLIT || O.Heap == SMALLOC_HEAP_MIGRATE))
-    summarise(Result);
-  if (O.Model == SMALLOC_MODEL_SPREAD &&
       (O.Heap == SMALLOC_HEAP_SPLIT || O.Heap == SMALLOC_HEAP_MIGRATE)) {
-    // Promotion points also serve objects that other units allocated: there the nest alone decides. Known objects need
-    // one if they may wait for promotion, that is, start on base pages.
-    DenseMap<const CallBase *, unsigned> Flags;
-    for (const SiteVerdict &V : Result.Sites)
-      Flags[V.Call] = V.Flags;
-    auto MayWait = [&](const LoopReference &R) {
-      const PointerOrigins::Answer &From = Origins.originsOf(R.Pointer);
-      return From.Unknown || any_of(From.Sites, [&](const CallBase *Site) {
-               return (Flags[Site] & SMALLOC_SITE_REWRITTEN) &&
-                      !(Flags[Site] & SMALLOC_SITE_FULLY_INITIALISED);
-             });
-    };
-    for (const LoopReference &R : References)
-      if (R.Outermost && !R.Repeated && MayWait(R) && Judge.judge(R, {}, Detail::Verdict).pays())
-        Result.Nests.push_back(
-            {R.Outermost, R.Access->getFunction(), R, Origins.originsOf(R.Pointer).Sites.empty()});
+    summarise(M, FAM, O, *Wrappers, Origins, Judge, Unit.references(), Result);
+    promoteNests(Result);
   }
   Result.Wrappers = std::move(Wrappers);
   return Result;
