@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Superpages at birth that small objects lost: they come back within the budget only, and what the kernel refuses leaves
+// the advice against them.
+#include "smalloc/core/small_pages.h"
+#include "tests/unit/core/fake_os.h"
+
+#include <errno.h>
+#include <gtest/gtest.h>
+
+namespace smalloc {
+namespace {
+
+/// Four superpages at birth, which is all that the budget allows, of which the third was demoted.
+struct SmallDemoterTest : testing::Test {
+  static constexpr size_t kUnits = 4;
+  void SetUp() override {
+    FakeOs::reset();
+    Region::Config config = FakeOs::config();
+    config.budget.bytes = kUnits * kSuperpageBytes;
+    ASSERT_TRUE(region.init(config, counters));
+    SmallPages::Config c;
+    c.has_super = true;
+    c.superpages_at_birth = true;
+    ASSERT_TRUE(pages.init(region, c));
+    pages.lower_reach(0);
+    char *start = pages.grow(kUnits * kSuperpageBytes, kBasePageBytes, 1);
+    pages.commit(start, kUnits * kSuperpageBytes);
+    ASSERT_EQ(counters.superpages_at_birth.get(), kUnits);
+    lost = start + 2 * kSuperpageBytes;
+    pages.decommit(start + kSuperpageBytes, 200 * kBasePageBytes);
+    pages.decommit(lost + kBasePageBytes, (kPagesPerUnit - 1) * kBasePageBytes);
+    ASSERT_EQ(FakeOs::split, std::set<const char *>{lost});
+    ASSERT_EQ(counters.superpages_now.get(), kUnits - 1);
+    ASSERT_EQ(counters.mappings.get(), 1u);
+    ASSERT_FALSE(is_advised());
+  }
+  bool is_advised() const { return FakeOs::advised.count(lost) != 0; }
+  void fill_and_promote() {
+    pages.commit(lost, kSuperpageBytes);
+    ASSERT_TRUE(pages.pending());
+    pages.promote(price, UINT64_MAX, true);
+    ASSERT_TRUE(pages.check_invariants());
+  }
+  Counters counters;
+  Region region;
+  SmallPages pages;
+  Price price;
+  char *lost = nullptr;
+};
+
+TEST_F(SmallDemoterTest, AnEmptyUnitStaysOnBasePagesWhileOthersHaveItsSuperpage) {
+  ASSERT_TRUE(region.charge_superpages(1));
+  pages.decommit(lost, kSuperpageBytes);
+  EXPECT_EQ(counters.superpages_now.get(), kUnits);
+  EXPECT_EQ(counters.mappings.get(), 1u);
+  EXPECT_FALSE(is_advised());
+  ASSERT_TRUE(pages.check_invariants());
+  // Used again, it is collapsed as soon as there is one for it, and not before.
+  fill_and_promote();
+  EXPECT_EQ(FakeOs::collapsed.count(lost), 0u);
+  EXPECT_FALSE(is_advised());
+  region.uncharge_superpages(1);
+  pages.promote(price, UINT64_MAX, true);
+  EXPECT_EQ(FakeOs::collapsed.count(lost), 1u);
+  EXPECT_EQ(counters.superpages_now.get(), kUnits);
+  EXPECT_EQ(counters.mappings.get(), 0u);
+  EXPECT_TRUE(is_advised());
+}
+
+TEST_F(SmallDemoterTest, AnEmptyUnitGetsItsSuperpageBack) {
+  pages.decommit(lost, kSuperpageBytes);
+  EXPECT_EQ(counters.superpages_now.get(), kUnits);
+  EXPECT_EQ(counters.mappings.get(), 0u);
+  EXPECT_TRUE(is_advised());
+}
+
+TEST_F(SmallDemoterTest, ARefusedCollapseLeavesTheAdviceAgainstSuperpages) {
+  FakeOs::collapse_result = [](char *) { return EAGAIN; };
+  fill_and_promote();
+  EXPECT_FALSE(is_advised());
+  EXPECT_EQ(counters.superpages_now.get(), kUnits - 1);
+  EXPECT_EQ(counters.mappings.get(), 1u);
+  FakeOs::collapse_result = [](char *) { return 0; };
+  pages.promote(price, UINT64_MAX, true);
+  EXPECT_TRUE(is_advised());
+  EXPECT_EQ(counters.superpages_now.get(), kUnits);
+  EXPECT_EQ(counters.mappings.get(), 0u);
+}
+
+} // namespace
+} // namespace smalloc
