@@ -37,8 +37,8 @@ bool goesStraightToObject(clang::CompilerInstance &CI) {
   return (Action == clang::frontend::EmitObj || Action == clang::frontend::EmitAssembly) &&
          Target.getArch() == Triple::x86_64 && Target.isOSBinFormatELF() && !Target.isX32() &&
          !CodeGen.PrepareForLTO && !CodeGen.PrepareForThinLTO && !CodeGen.FatLTO &&
-         (CodeGen.CodeModel == "default" || CodeGen.CodeModel == "small") && CodeGen.UseInitArray &&
-         CodeGen.getInlineAsmDialect() == clang::CodeGenOptions::IAD_ATT &&
+         !CodeGen.EmulatedTLS && (CodeGen.CodeModel == "default" || CodeGen.CodeModel == "small") &&
+         CodeGen.UseInitArray && CodeGen.getInlineAsmDialect() == clang::CodeGenOptions::IAD_ATT &&
          none_of(CI.getTargetOpts().FeaturesAsWritten, protects);
 }
 

@@ -8,6 +8,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -16,7 +17,8 @@ using namespace llvm;
 
 namespace smalloc {
 
-constexpr StringRef PendingName = "__smalloc_v1_pending", TouchingName = "__smalloc_v1_touching";
+constexpr StringRef PendingName = "__smalloc_v1_pending", TouchingName = "__smalloc_v1_touching",
+                    LeftName = "__smalloc_v1_touch_left";
 
 Constant *pendingObjects(Module &M) {
   if (GlobalVariable *Known = M.getNamedGlobal(PendingName))
@@ -40,7 +42,56 @@ Function *hiddenTouch(Module &M, StringRef Name) {
   return F;
 }
 
-void lookAndCall(Function &Thunk) {
+/// Do the points of \p M count among themselves, in a variable of the thread? In a shared library finding that costs what it spares.
+static bool countsBatches(const Module &M) {
+  return M.getPICLevel() == PICLevel::NotPIC || M.getPIELevel() != PIELevel::Default;
+}
+
+/// Misses that the thread's points may yet count among themselves. Code for executables may end in a shared library, where a
+/// variable that is known to be local could not be linked: so its distance is loaded.
+static GlobalVariable *leftOfBatch(Module &M) {
+  if (GlobalVariable *Known = M.getNamedGlobal(LeftName))
+    return Known;
+  Type *I64 = Type::getInt64Ty(M.getContext());
+  const bool AsText = isAddedAsText(M);
+  auto *Left = new GlobalVariable(
+      M, I64, false, AsText ? GlobalValue::ExternalLinkage : GlobalValue::LinkOnceODRLinkage,
+      AsText ? nullptr : ConstantInt::get(I64, SMALLOC_TOUCH_BATCH), LeftName, nullptr,
+      GlobalValue::InitialExecTLSModel);
+  Left->setAlignment(Align(8));
+  if (AsText)
+    leftText(M, LeftName);
+  else
+    Left->setComdat(M.getOrInsertComdat(LeftName));
+  return Left;
+}
+
+/// Takes \p Misses off the thread's, and says whether there were fewer.
+static Value *countMisses(IRBuilder<> &B, Value *Left, Value *Misses) {
+  Value *Before = B.CreateAlignedLoad(B.getInt64Ty(), Left, Align(8));
+  Value *Pair = B.CreateBinaryIntrinsic(Intrinsic::usub_with_overflow, Before, Misses);
+  B.CreateAlignedStore(B.CreateExtractValue(Pair, 0), Left, Align(8));
+  return B.CreateExtractValue(Pair, 1);
+}
+
+/// Fills \p Of, up to the branch to \p Call or \p Done, with the thunk's count. What libsmalloc hears of is a batch; the rest of it
+/// is counted on, so that an object's share of batches is that of its misses, whatever the order. A large point comes at once.
+/// Returns the misses to tell, in \p Call.
+static Value *countInThunk(Function &Thunk, BasicBlock *Of, BasicBlock *Call, BasicBlock *Done) {
+  IRBuilder<> B(Of);
+  Value *Left = B.CreateThreadLocalAddress(leftOfBatch(*Thunk.getParent()));
+  Value *Misses = Thunk.getArg(1), *Batch = B.getInt64(SMALLOC_TOUCH_BATCH);
+  B.CreateCondBr(countMisses(B, Left, Misses), Call, Done,
+                 MDBuilder(B.getContext()).createUnlikelyBranchWeights());
+  B.SetInsertPoint(Call);
+  Value *After = B.CreateAlignedLoad(B.getInt64Ty(), Left, Align(8)); // below zero
+  Value *Large = B.CreateICmpUGT(Misses, Batch);
+  Value *All = B.CreateSub(Batch, After), *Rest = B.CreateAdd(After, Batch);
+  B.CreateAlignedStore(B.CreateSelect(Large, Batch, Rest), Left, Align(8));
+  return B.CreateSelect(Large, All, Batch);
+}
+
+void lookAndCall(Function &Thunk, bool Counts) {
   Module &M = *Thunk.getParent();
   Function *Touching = M.getFunction(TouchingName);
   if (!Touching)
@@ -61,9 +112,11 @@ void lookAndCall(Function &Thunk) {
   B.CreateCondBr(B.CreateIsNotNull(Waiting), Wait, Done,
                  MDBuilder(C).createUnlikelyBranchWeights());
   B.SetInsertPoint(Wait);
-  B.CreateCondBr(B.CreateIsNotNull(Touching), Call, Done);
+  BasicBlock *Count = Counts ? BasicBlock::Create(C, "count", &Thunk, Call) : Call;
+  B.CreateCondBr(B.CreateIsNotNull(Touching), Count, Done);
+  Value *Misses = Counts ? countInThunk(Thunk, Count, Call, Done) : Thunk.getArg(1);
   B.SetInsertPoint(Call);
-  CallInst *Made = B.CreateCall(Touching, {Thunk.getArg(0), Thunk.getArg(1)});
+  CallInst *Made = B.CreateCall(Touching, {Thunk.getArg(0), Misses});
   Made->setTailCall(Thunk.getCallingConv() == CallingConv::C);
   B.CreateBr(Done);
   B.SetInsertPoint(Done);
@@ -79,16 +132,18 @@ namespace {
 
 /// What is left of the thunk before the guards: gone when nobody calls it, built now when it was left to them.
 void settle(Function &Touch) {
-  if (Touch.use_empty() && (Touch.hasLinkOnceODRLinkage() || Touch.isDeclaration())) {
+  if (Touch.use_empty() && (Touch.isDiscardableIfUnused() || Touch.isDeclaration())) {
     Touch.eraseFromParent();
   } else if (Touch.isDeclaration() && isAddedAsText(*Touch.getParent())) {
     makeHiddenComdat(*Touch.getParent(), &Touch);
-    lookAndCall(Touch);
+    lookAndCall(Touch, countsBatches(*Touch.getParent()));
   }
 }
 
-/// Another name than the call before the guards: this one keeps registers, as its callers rely on.
-constexpr StringRef WaitingName = "__smalloc_v1_touch_waiting";
+/// Other names than the call before the guards: these keep registers, as their callers rely on. In one image may be units of both
+/// kinds, so those have a name each.
+constexpr StringRef WaitingName = "__smalloc_v1_touch_waiting",
+                    CountingName = "__smalloc_v1_touch_counting";
 
 CallingConv::ID keepsRegisters(const Module &M) {
   const Triple &T = M.getTargetTriple();
@@ -96,31 +151,34 @@ CallingConv::ID keepsRegisters(const Module &M) {
                                                         : CallingConv::C;
 }
 
-/// What \p Touch becomes. A link may have made it its own and dropped arguments that are the same
-/// in all calls; then it stays, and keeps registers as well.
-Function *waitingThunk(Module &M, Function &Touch) {
-  if (Touch.hasLocalLinkage() && !Touch.hasAddressTaken()) {
+/// A link may have made \p Touch its own and dropped arguments that are the same in all calls.
+bool isChanged(const Function &Touch) { return Touch.arg_size() != 2; }
+
+/// What \p Touch becomes. Changed by a link, it stays, and keeps registers as well.
+Function *waitingThunk(Module &M, Function &Touch, bool Counts) {
+  if (isChanged(Touch) && Touch.hasLocalLinkage() && !Touch.hasAddressTaken()) {
     Touch.setCallingConv(keepsRegisters(M));
     for (User *U : Touch.users())
       cast<CallBase>(U)->setCallingConv(Touch.getCallingConv());
     return &Touch;
   }
-  Function *Known = M.getFunction(WaitingName);
+  const StringRef Name = Counts ? CountingName : WaitingName;
+  Function *Known = M.getFunction(Name);
   if (Known && !Known->isDeclaration())
     return Known;
   if (isAddedAsText(M))
-    return waitingText(M, WaitingName, PendingName, TouchingName);
-  Function *F = hiddenTouch(M, WaitingName);
+    return waitingText(M, Name,
+                       {PendingName, TouchingName, Counts ? leftOfBatch(M)->getName() : ""});
+  Function *F = hiddenTouch(M, Name);
   F->setCallingConv(keepsRegisters(M));
   F->addFnAttr(Attribute::NoInline);
-  lookAndCall(*F);
+  lookAndCall(*F, Counts);
   return F;
 }
 
-/// Moves what only the call needs to it, from the block that ends with the test.
-void sinkArguments(CallInst &Call, BasicBlock &From) {
-  SmallVector<Value *, 8> Wanted(Call.args());
-  Instruction *Before = &Call;
+/// Moves \p V and what only it needs, from the block that ends with the test to \p Before.
+void sink(Value *V, Instruction *Before, BasicBlock &From) {
+  SmallVector<Value *, 8> Wanted = {V};
   while (!Wanted.empty()) {
     auto *I = dyn_cast<Instruction>(Wanted.pop_back_val());
     if (!I || I->getParent() != &From || !I->hasOneUse() || isa<PHINode>(I) || I->isEHPad() ||
@@ -135,10 +193,54 @@ void sinkArguments(CallInst &Call, BasicBlock &From) {
 void callInstead(CallInst &Call, Function &Waiting) {
   Call.setCalledFunction(&Waiting);
   Call.setCallingConv(Waiting.getCallingConv());
+  if (Waiting.arg_size() != 2)
+    return;
+  if (auto *Misses = dyn_cast<ConstantInt>(Call.getArgOperand(1)); Misses && Misses->isZero())
+    Call.setArgOperand(1, ConstantInt::get(Misses->getType(), 1)); // one, as far as known
+}
+
+/// A point that is worth a batch by itself is asked for each time.
+bool isLarge(const CallInst *Call) {
+  auto *Misses = dyn_cast<ConstantInt>(Call->getArgOperand(1));
+  return Misses && Misses->getValue().uge(SMALLOC_TOUCH_BATCH);
+}
+
+/// A number that is limited far above a batch exceeds what is left of one with the limit if it does without.
+Value *unlimited(Value *Misses) {
+  auto *Least = dyn_cast<MinMaxIntrinsic>(Misses);
+  if (!Least || Least->getIntrinsicID() != Intrinsic::umin || !Least->hasOneUse())
+    return Misses;
+  auto *Limit = dyn_cast<ConstantInt>(Least->getRHS());
+  return Limit && Limit->getValue().uge(SMALLOC_TOUCH_BATCH) ? Least->getLHS() : Misses;
+}
+
+/// Counts what \p Calls are worth, in the block of \p Waits, in line: as a rule that is all that there is to do. What is returned stands
+/// where it is not; there nothing has been counted.
+Instruction *countInLine(ArrayRef<CallInst *> Calls, Instruction *Waits, BasicBlock &From) {
+  for (CallInst *Call : Calls)
+    sink(Call->getArgOperand(1), Waits, From);
+  BasicBlock *Here = Waits->getParent();
+  IRBuilder<> B(Waits);
+  Value *First = Calls.front()->getArgOperand(1), *Sum = First;
+  if (Calls.size() == 1)
+    Sum = unlimited(First);
+  for (CallInst *Call : drop_begin(Calls))
+    Sum = B.CreateAdd(Sum, Call->getArgOperand(1));
+  Value *Left = B.CreateThreadLocalAddress(leftOfBatch(*Waits->getModule()));
+  MDNode *Unlikely = MDBuilder(Waits->getContext()).createUnlikelyBranchWeights();
+  Instruction *Ask = SplitBlockAndInsertIfThen(countMisses(B, Left, Sum), Waits,
+                                               /*Unreachable=*/false, Unlikely);
+  B.SetInsertPoint(Ask);
+  Value *After = B.CreateAlignedLoad(B.getInt64Ty(), Left, Align(8));
+  B.CreateAlignedStore(B.CreateAdd(After, Sum), Left, Align(8));
+  if (auto *I = dyn_cast<Instruction>(First);
+      I && Calls.size() == 1 && Sum != First && I->getParent() == Here)
+    I->moveBefore(Ask->getIterator()); // the limit
+  return Ask;
 }
 
 /// Puts the calls of one block, in order, behind one test where the last is: they change nothing that the block sees.
-void guard(ArrayRef<CallInst *> Calls, Constant *Pending, Function *Waiting) {
+void guard(ArrayRef<CallInst *> Calls, Constant *Pending, Function *Waiting, bool Counts) {
   CallInst *Last = Calls.back();
   Type *I32 = Type::getInt32Ty(Last->getContext());
   BasicBlock *From = Last->getParent();
@@ -151,10 +253,14 @@ void guard(ArrayRef<CallInst *> Calls, Constant *Pending, Function *Waiting) {
   MDNode *Unlikely = MDBuilder(Last->getContext()).createUnlikelyBranchWeights();
   Instruction *Cold = SplitBlockAndInsertIfThen(B.CreateIsNotNull(Objects), Look,
                                                 /*Unreachable=*/false, Unlikely);
+  for (CallInst *Call : Calls)
+    callInstead(*Call, *Waiting);
+  if (Counts && none_of(Calls, isLarge))
+    Cold = countInLine(Calls, Cold, *From);
   for (CallInst *Call : Calls) {
     Call->moveBefore(Cold->getIterator());
-    callInstead(*Call, *Waiting);
-    sinkArguments(*Call, *From);
+    for (Value *Argument : Call->args())
+      sink(Argument, Call, *From);
   }
 }
 
@@ -175,7 +281,8 @@ PreservedAnalyses PromotionGuardsPass::run(Module &M, ModuleAnalysisManager &AM)
     return PreservedAnalyses::all();
   }
   Constant *Pending = pendingObjects(M);
-  Function *Waiting = waitingThunk(M, *Touch);
+  const bool Counts = countsBatches(M) && !isChanged(*Touch);
+  Function *Waiting = waitingThunk(M, *Touch, Counts);
   FunctionAnalysisManager &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
   for (auto &[Block, InBlock] : Calls) {
     llvm::sort(InBlock, [](const CallInst *A, const CallInst *B) { return A->comesBefore(B); });
@@ -184,7 +291,7 @@ PreservedAnalyses PromotionGuardsPass::run(Module &M, ModuleAnalysisManager &AM)
       for (CallInst *Call : InBlock)
         callInstead(*Call, *Waiting);
     else
-      guard(InBlock, Pending, Waiting);
+      guard(InBlock, Pending, Waiting, Counts);
   }
   settle(*Touch);
   compileAsUnit(M);

@@ -348,7 +348,37 @@ void moduleRecordText(Module &M, smalloc_heap_strategy Heap) {
   }
 }
 
-Function *waitingText(Module &M, StringRef Name, StringRef Pending, StringRef Entry) {
+void leftText(Module &M, StringRef Name) {
+  Assembly A(M);
+  A.open(".tdata.", "awTG", Name, "tls_object");
+  A.line(".quad " + Twine(SMALLOC_TOUCH_BATCH));
+  A.close(Name);
+}
+
+/// As countInThunk of PromotionGuards: returns, or goes on at label 3.
+static void countText(Assembly &A, StringRef Left) {
+  A.line("movq " + Left + "@GOTTPOFF(%rip),%r11");
+  A.line("subq %rsi,%fs:(%r11)");
+  A.line("jb 3f");
+  A.line("ret");
+  A.line("3:");
+}
+
+/// Between saved registers: the misses to tell, which are in %rsi, and what is left then.
+static void batchText(Assembly &A, StringRef Left) {
+  A.line("movq " + Left + "@GOTTPOFF(%rip),%rcx");
+  A.line("movl $" + Twine(SMALLOC_TOUCH_BATCH) + ",%eax");
+  A.line("cmpq %rax,%rsi");
+  A.line("movq %rax,%rsi");
+  A.line("ja 4f");
+  A.line("addq %rax,%fs:(%rcx)");
+  A.line("jmp 5f");
+  A.line("4: subq %fs:(%rcx),%rsi");
+  A.line("movq %rax,%fs:(%rcx)");
+  A.line("5:");
+}
+
+Function *waitingText(Module &M, StringRef Name, const WaitingSymbols &Symbols) {
   LLVMContext &C = M.getContext();
   Function *F =
       declared(M, Name,
@@ -357,20 +387,26 @@ Function *waitingText(Module &M, StringRef Name, StringRef Pending, StringRef En
   F->setDoesNotThrow();
   F->setCallingConv(CallingConv::PreserveMost);
   const StringRef Kept[] = {"%rax", "%rcx", "%rdx", "%rsi", "%rdi", "%r8", "%r9", "%r10"};
+  const bool Counts = !Symbols.Left.empty();
   Assembly A(M);
-  A.weak(Pending);
-  A.weak(Entry);
+  A.weak(Symbols.Pending);
+  A.weak(Symbols.Entry);
   A.openFunction(Name);
-  A.line("movq " + Pending + "@GOTPCREL(%rip),%r11");
+  A.line("movq " + Symbols.Pending + "@GOTPCREL(%rip),%r11");
   A.line("testq %r11,%r11");
   A.line("je 1f");
   A.line("cmpl $0,(%r11)");
   A.line("jne 2f");
   A.line("1: ret");
-  A.line("2: movq " + Entry + "@GOTPCREL(%rip),%r11");
+  A.line("2:");
+  if (Counts)
+    countText(A, Symbols.Left);
+  A.line("movq " + Symbols.Entry + "@GOTPCREL(%rip),%r11");
   A.line("testq %r11,%r11");
   A.line("je 1b");
   A.enter(Kept);
+  if (Counts)
+    batchText(A, Symbols.Left);
   A.line("call *%r11");
   A.leave(Kept);
   A.line("ret");

@@ -40,10 +40,15 @@ void dropTests(llvm::CallBase &Call);
 /// The record of the image with its constructor and destructor.
 void moduleRecordText(llvm::Module &M, smalloc_heap_strategy Heap);
 
-/// void Name(ptr, i64) that asks \p Entry while \p Pending, both weak, is there and not zero. It keeps all registers but
-/// one.
-llvm::Function *waitingText(llvm::Module &M, llvm::StringRef Name, llvm::StringRef Pending,
-                            llvm::StringRef Entry);
+/// A thread's variable of 64 bits, at first SMALLOC_TOUCH_BATCH.
+void leftText(llvm::Module &M, llvm::StringRef Name);
+
+/// What a promotion point looks at: weak \p Pending and \p Entry, and \p Left, a thread's; empty: it does not count.
+struct WaitingSymbols {
+  llvm::StringRef Pending, Entry, Left;
+};
+/// void Name(ptr, i64) that asks the entry while what is pending is there and not zero. It keeps all registers but one.
+llvm::Function *waitingText(llvm::Module &M, llvm::StringRef Name, const WaitingSymbols &Symbols);
 
 } // namespace smalloc
 #endif

@@ -17,9 +17,12 @@ constexpr uint64_t kPauseNs =
 constexpr uint64_t kOverlappedWalks = 8;
 constexpr uint64_t kSmallTouch = 4096; ///< a promotion point worth fewer misses only counts
 constexpr unsigned kTouchesPerLook = 4096;
+/// Between two looks of a thread at batches: those of short loops come every microsecond, which is what a look costs.
+constexpr uint64_t kBetweenLooksNs = 100000;
 
 struct TouchThread {
   uint64_t misses;
+  uint64_t looked_ns; ///< at a batch
   unsigned calls;
 };
 __thread TouchThread t_touch __attribute__((tls_model("initial-exec")));
@@ -93,6 +96,13 @@ void Runtime::touching(const void *p, uint64_t saved_misses) {
   t.misses += saved_misses ? saved_misses : 1;
   if (saved_misses < kSmallTouch && ++t.calls < kTouchesPerLook)
     return;
+  KeepErrno keep;
+  if (saved_misses == SMALLOC_TOUCH_BATCH) {
+    const uint64_t now = kLinux.now_ns();
+    if (now - t.looked_ns < kBetweenLooksNs)
+      return;
+    t.looked_ns = now;
+  }
   uint64_t misses = t.misses;
   t.misses = 0;
   t.calls = 0;
@@ -100,7 +110,6 @@ void Runtime::touching(const void *p, uint64_t saved_misses) {
     return;
   if (!g_range.contains(p))
     return promote_mapped(p, misses);
-  KeepErrno keep;
   Slice slice = region_.slice_of(p);
   if (slice == Slice::kBigBase || slice == Slice::kBigSuper) {
     bool short_of_superpages = region_.short_of_superpages();

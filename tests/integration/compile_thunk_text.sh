@@ -41,6 +41,19 @@ double gathered(const double *a, const int *at, long n, double x, double y) {
     sum += a[at[i]] * y;
   return sum;
 }
+double of_two(const double *a, const double *b, const int *at, long n) {
+  double sum = 0;
+  for (long i = 0; i < n; i++)
+    sum += a[at[i]] * b[at[i]];
+  return sum;
+}
+double in_rounds(const double *a, const int *at, long rounds, long n) {
+  double sum = 0;
+  for (long k = 0; k < rounds; k++)
+    for (long i = 0; i < n; i++)
+      sum += a[at[i] + k];
+  return sum;
+}
 C
 cat >runtime.cpp <<'C'
 #include "smalloc/site.h"
@@ -54,7 +67,7 @@ cat >runtime.cpp <<'C'
 void *by_malloc(size_t), *by_calloc(size_t, size_t), *by_realloc(void *, size_t), *by_aligned(size_t, size_t),
     *by_memalign(size_t, size_t), *by_new(size_t), *by_new_array(size_t), *by_nothrow(size_t), *by_new_aligned(size_t, size_t),
     *by_aligned_nothrow(size_t, size_t);
-double gathered(const double *, const int *, long, double, double), swept(long, long);
+double gathered(const double *, const int *, long, double, double), swept(long, long), of_two(const double *, const double *, const int *, long), in_rounds(const double *, const int *, long, long);
 static smalloc_module *module;
 static smalloc_cell *cells[32];
 static int number, serves, throws, quiet, asked;
@@ -108,8 +121,8 @@ int __smalloc_v1_posix_memalign(void **out, size_t a, size_t n, smalloc_cell *c)
 }
 void *__smalloc_v1_new(size_t n, smalloc_cell *c) { return answer("new", n, 0, c); }
 void *__smalloc_v1_new_aligned(size_t n, size_t a, smalloc_cell *c) { return answer("new_aligned", n, a, c); }
-void __smalloc_v1_touching(const void *p, uint64_t) {
-  answer("touching", p != nullptr, 0, cells[0]);
+void __smalloc_v1_touching(const void *p, uint64_t misses) {
+  answer("touching", p != nullptr, misses, cells[0]);
   asm volatile("xorps %%xmm0,%%xmm0; xorps %%xmm1,%%xmm1; xorps %%xmm7,%%xmm7; xorps %%xmm15,%%xmm15" ::: "xmm0", "xmm1", "xmm7", "xmm15");
 }
 }
@@ -161,12 +174,21 @@ int main() {
   for (int i = 0; i < 200; i++) free(by_malloc(1000));
   printf("asked %d of 200\n", asked);
   quiet = 0;
-  static double a[64];
-  static int at[64];
-  for (int i = 0; i < 64; i++) a[i] = i, at[i] = 63 - i;
+  static double a[72], b[64];
+  static int at[6000];
+  for (int i = 0; i < 64; i++) a[i] = b[i] = i;
+  for (int i = 0; i < 6000; i++) at[i] = 63 - i % 64;
   printf("%.0f\n", gathered(a, at, 64, 3.0, 2.0));
   __smalloc_v1_pending = 1;
-  printf("%.0f\n", gathered(a, at, 64, 3.0, 2.0));
+  printf("-- nothing of the first is forgotten\n");
+  for (int i = 0; i < 200; i++) gathered(a, at, 64, 3.0, 2.0);
+  printf("%.0f\n", gathered(a, at, 5000, 3.0, 2.0));
+  printf("-- of two\n");
+  for (int i = 0; i < 3; i++) of_two(a, b, at, 1000);
+  printf("%.0f\n", gathered(a, at, 5000, 3.0, 2.0));
+  printf("-- of a nest\n");
+  for (int i = 0; i < 9; i++) in_rounds(a, at, 8, 64);
+  printf("%.0f\n", gathered(a, at, 5000, 3.0, 2.0));
 }
 C
 quietly "$CLANGXX" -O1 -I"$SMALLOC_SOURCE/smalloc/include" -fno-builtin -fPIE -c runtime.cpp -o runtime.o
@@ -190,7 +212,16 @@ cp out expected
 expect_match expected '^record 1 80 free 1 realloc 1 delete 1 keys 1 cells 11$'
 expect_match expected '^new_aligned 330 128: cell 1 stack 1 back to main 1$'
 expect_match expected '^small 1000 0: cell 1 stack 1 back to main 1$'
-expect_match expected '^touching 1 0: cell 1 stack 1 back to main 1$'
+expect_match expected '^touching 1 4099: cell 1 stack 1 back to main 1$'
+expect_touches() { # AFTER MISSES...
+  local after=$1 misses
+  shift
+  misses=$(sed -n "/^-- $after\$/,/^[0-9]*\$/s/^touching 1 \([0-9]*\):.*/\1/p" expected | tr '\n' ' ')
+  [ "$misses" = "$* " ] || fail "after '$after' it was told of $misses misses, not of $*"
+}
+expect_touches 'nothing of the first is forgotten' 4099 4099 4099 $((12800 - 3 * 4099 + 5000))
+expect_touches 'of two' 4099 $((6000 - 4099 + 5000))
+expect_touches 'of a nest' 4099 $((4608 - 4099 + 5000))
 expect_match expected '^caught new$'
 sed -n '/^-- tested$/,/^-- refused$/p' expected >tested
 expect_match tested '^malloc 9830400 0: cell 1 stack 1 back to main 1$'

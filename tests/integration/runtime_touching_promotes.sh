@@ -30,3 +30,23 @@ SMALLOC_CONF=stats:exit expect_status 0 ours ./t
 expect_match out '^done$'
 expect_match err 'promotions: +3[0-9] in'
 SMALLOC_CONF=promote:off expect_status 1 ours ./t
+
+# Batches of small points: looked at now and then, and what came meanwhile counts.
+build batches <<'E'
+#include "runtime_sites.h"
+TEST_SITE(site, SMALLOC_DECISION_RUNTIME, 0, 512);
+int main(void) {
+  char *p = (char *)site_malloc(&site, 64 * MIB);
+  CHECK(ours(p));
+  memset(p, 1, 64 * MIB);
+  for (int i = 0; i < 20; i++) touching(p, SMALLOC_TOUCH_BATCH); /* 0.1 ms */
+  CHECK(smaps(p, 64 * MIB, "AnonHugePages:") == 0);
+  for (int i = 0; i < 200000; i++) touching(p, SMALLOC_TOUCH_BATCH); /* a second and more, within milliseconds */
+  usleep(1000);
+  touching(p, SMALLOC_TOUCH_BATCH);
+  CHECK(smaps(p, 64 * MIB, "AnonHugePages:") >= 62 * MIB);
+  return puts("done") < 0;
+}
+E
+expect_status 0 ours ./batches
+expect_match out '^done$'

@@ -275,7 +275,10 @@ void *__smalloc_v1_small(size_t bytes, struct smalloc_cell *cell);
 
 /* Promotion point: the compiler puts it before a loop nest that walks the object at p in a way that superpages
  * speed up by about `saved_misses` TLB misses (an estimate; 0: unknown trip count, about one per call).
- * __smalloc_v1_pending is non-zero while some object waits for promotion: the inlined test before the call. */
+ * __smalloc_v1_pending is non-zero while some object waits for promotion: the inlined test before the call. Exactly
+ * SMALLOC_TOUCH_BATCH: what several points of the thread have saved, of which this one was the last; a prime, so that no
+ * pattern of points keeps its last one from falling on each of them in turn. */
+#define SMALLOC_TOUCH_BATCH 4099
 void __smalloc_v1_touching(const void *p, uint64_t saved_misses);
 extern unsigned __smalloc_v1_pending;
 

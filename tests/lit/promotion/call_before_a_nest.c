@@ -4,14 +4,14 @@
 // RUN: %clang -O2 --target=x86_64-linux-gnu -S -emit-llvm -o - %s | FileCheck %s
 // CHECK-LABEL: define {{.*}}@nest(
 // CHECK-NOT: @__smalloc_v1_pending
-// CHECK: call preserve_mostcc void @__smalloc_v1_touch_waiting(
+// CHECK: call preserve_mostcc void @__smalloc_v1_touch_counting(
 // CHECK-NOT: @__smalloc_v1_pending
 // CHECK: ret double
 // CHECK-LABEL: define {{.*}}@lone(
 // CHECK: load atomic i32, ptr @__smalloc_v1_pending monotonic
-// CHECK: call preserve_mostcc void @__smalloc_v1_touch_waiting(
+// CHECK: call preserve_mostcc void @__smalloc_v1_touch_counting(
 // CHECK: ret double
-// CHECK-LABEL: define linkonce_odr hidden preserve_mostcc void @__smalloc_v1_touch_waiting(
+// CHECK-LABEL: define linkonce_odr hidden preserve_mostcc void @__smalloc_v1_touch_counting(
 // CHECK: load atomic i32, ptr @__smalloc_v1_pending monotonic
 // CHECK: call void @__smalloc_v1_touching(
 double nest(const double *a, const int *index, long m, long n) {

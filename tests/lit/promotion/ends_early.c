@@ -4,9 +4,9 @@
 // RUN: %clang -O2 -S -emit-llvm -o - %s | FileCheck %s
 // CHECK-NOT: i64 2147483647
 // CHECK-LABEL: define {{.*}}@at_most
-// CHECK: call {{.*}}void @__smalloc_v1_touch_waiting(ptr {{.*}}, i64 1)
+// CHECK: call {{.*}}void @__smalloc_v1_touch_counting(ptr {{.*}}, i64 1)
 // CHECK-LABEL: define {{.*}}@surely
-// CHECK: call {{.*}}void @__smalloc_v1_touch_waiting(ptr {{.*}}, i64 1000000)
+// CHECK: call {{.*}}void @__smalloc_v1_touch_counting(ptr {{.*}}, i64 1000000)
 // CHECK-NOT: i64 2147483647
 #include <stdlib.h>
 struct vec {

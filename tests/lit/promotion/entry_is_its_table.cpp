@@ -2,8 +2,8 @@
 // Missing if this fails: a probe that holds the entry's address asks for the table, once, not for the entry, too.
 // RUN: %clangxx -O2 -S -emit-llvm -o - %s | FileCheck %s
 // CHECK-LABEL: define {{.*}}find
-// CHECK: call {{.*}}void @__smalloc_v1_touch_waiting({{.*}}, i64 1)
-// CHECK-NOT: call {{.*}}void @__smalloc_v1_touch_waiting(
+// CHECK: call {{.*}}void @__smalloc_v1_touch_counting({{.*}}, i64 1)
+// CHECK-NOT: call {{.*}}void @__smalloc_v1_touch_counting(
 // CHECK: ret ptr
 #include <stdint.h>
 struct Entry {

@@ -6,19 +6,20 @@
 ; CHECK: br i1 %{{.*}}, label %[[LOOK:.*]], label %[[ON:.*]]
 ; CHECK: load atomic i32, ptr @__smalloc_v1_pending monotonic
 ; CHECK: %used = add i64 %n, 1
-; CHECK-NEXT: call preserve_mostcc void @__smalloc_v1_touch_waiting(ptr %p, i64 %used)
-; CHECK-NEXT: call preserve_mostcc void @__smalloc_v1_touch_waiting(ptr %p, i64 %kept)
+; CHECK-NEXT: add i64 %used, %kept
+; CHECK: call preserve_mostcc void @__smalloc_v1_touch_counting(ptr %p, i64 %used)
+; CHECK-NEXT: call preserve_mostcc void @__smalloc_v1_touch_counting(ptr %p, i64 %kept)
 ; CHECK-NOT: load atomic
 ; CHECK: store i64 %kept
 ; CHECK: define void @for_size(
 ; CHECK-NEXT: call void @__smalloc_v1_touch(
 ; RUN: %opt -passes='default<O2>' -S %s | FileCheck --check-prefix=LAST %s
-; LAST: call preserve_mostcc void @__smalloc_v1_touch_waiting(
+; LAST: call preserve_mostcc void @__smalloc_v1_touch_counting(
 ; RUN: %opt -passes='lto<O2>' -S %s | FileCheck --check-prefix=LAST %s
 ; RUN: %opt -passes='thinlto<O2>' -S %s | FileCheck --check-prefix=LAST %s
 ; RUN: %opt -passes='lto-pre-link<O2>' -S %s | FileCheck --check-prefix=KEPT %s
 ; RUN: %opt -passes='thinlto-pre-link<O2>' -S %s | FileCheck --check-prefix=KEPT %s
-; KEPT-NOT: touch_waiting
+; KEPT-NOT: touch_{{waiting|counting}}
 ; KEPT: call void @__smalloc_v1_touch(
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-unknown-linux-gnu"

@@ -12,8 +12,8 @@
 // CHECK-NEXT: %[[ANY:.*]] = icmp ne i32 %[[N]], 0
 // CHECK-NEXT: br i1 %[[ANY]], label %[[COLD:.*]], label %{{.*}}, !prof
 // CHECK: [[COLD]]:
-// CHECK-NEXT: call i64 @llvm.umin
-// CHECK-NEXT: call preserve_mostcc void @__smalloc_v1_touch_waiting(
+// CHECK: call i64 @llvm.umin
+// CHECK-NEXT: call preserve_mostcc void @__smalloc_v1_touch_counting(
 // CHECK-NOT: @__smalloc_v1_touch(
 // ASM-LABEL: f:
 // ASM-NOT: push

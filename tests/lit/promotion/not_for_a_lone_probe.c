@@ -3,11 +3,11 @@
 // its unit makes the object, and where another loop is around it.
 // RUN: %clang -O2 -S -emit-llvm -o - %s | FileCheck %s
 // CHECK-LABEL: define {{.*}}@foreign(
-// CHECK-NOT: call {{.*}}void @__smalloc_v1_touch_waiting(
+// CHECK-NOT: call {{.*}}void @__smalloc_v1_touch_counting(
 // CHECK-LABEL: define {{.*}}@own(
-// CHECK: call {{.*}}void @__smalloc_v1_touch_waiting(
+// CHECK: call {{.*}}void @__smalloc_v1_touch_counting(
 // CHECK-LABEL: define {{.*}}@again(
-// CHECK: call {{.*}}void @__smalloc_v1_touch_waiting(
+// CHECK: call {{.*}}void @__smalloc_v1_touch_counting(
 #include <stdlib.h>
 static long *table;
 void make(long n) { table = calloc(n, sizeof *table); }

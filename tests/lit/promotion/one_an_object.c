@@ -3,11 +3,11 @@
 // loop; another object is asked for as well.
 // RUN: %clang -O2 -S -emit-llvm -o - %s | FileCheck %s
 // CHECK-LABEL: define {{.*}}@twice(
-// CHECK-COUNT-1: call {{.*}}void @__smalloc_v1_touch_waiting(
-// CHECK-NOT: call {{.*}}void @__smalloc_v1_touch_waiting(
+// CHECK-COUNT-1: call {{.*}}void @__smalloc_v1_touch_counting(
+// CHECK-NOT: call {{.*}}void @__smalloc_v1_touch_counting(
 // CHECK: ret double
 // CHECK-LABEL: define {{.*}}@both(
-// CHECK-COUNT-2: call {{.*}}void @__smalloc_v1_touch_waiting(
+// CHECK-COUNT-2: call {{.*}}void @__smalloc_v1_touch_counting(
 // CHECK: ret double
 #include <stdlib.h>
 static double *a, *b;

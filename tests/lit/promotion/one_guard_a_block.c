@@ -4,7 +4,7 @@
 // CHECK-LABEL: define {{.*}}@f(
 // CHECK-COUNT-1: load atomic i32, ptr @__smalloc_v1_pending monotonic
 // CHECK-NOT: load atomic i32, ptr @__smalloc_v1_pending
-// CHECK-COUNT-2: call preserve_mostcc void @__smalloc_v1_touch_waiting(
+// CHECK-COUNT-2: call preserve_mostcc void @__smalloc_v1_touch_counting(
 // CHECK-NOT: load atomic i32, ptr @__smalloc_v1_pending
 // CHECK: ret double
 double f(const double *a, const double *b, const int *index, long m) {

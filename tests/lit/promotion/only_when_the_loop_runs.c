@@ -4,7 +4,7 @@
 // CHECK-LABEL: define {{.*}}@f(
 // CHECK: %[[RUNS:.*]] = icmp sgt i64 %{{.*}}, 0
 // CHECK-NEXT: br i1 %[[RUNS]]
-// CHECK: call {{.*}}void @__smalloc_v1_touch_waiting(
+// CHECK: call {{.*}}void @__smalloc_v1_touch_counting(
 void f(double *restrict to, const double *restrict a, const int *restrict index, long m) {
   for (long i = 0; i < m; i++)
     to[i] = a[index[i]];

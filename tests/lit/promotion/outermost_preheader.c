@@ -2,8 +2,8 @@
 // Missing if this fails: a promotion point stands before the outermost loop of a nest that pays, once.
 // RUN: %clang -O2 -S -emit-llvm -o - %s | FileCheck %s
 // CHECK-LABEL: define {{.*}}@f(
-// CHECK: call {{.*}}void @__smalloc_v1_touch_waiting(ptr {{.*}}%0, i64 %{{.*}})
-// CHECK-NOT: call {{.*}}void @__smalloc_v1_touch_waiting(
+// CHECK: call {{.*}}void @__smalloc_v1_touch_counting(ptr {{.*}}%0, i64 %{{.*}})
+// CHECK-NOT: call {{.*}}void @__smalloc_v1_touch_counting(
 // CHECK: ret double
 double f(const double *restrict a, long n) {
   double s = 0;
