@@ -5,8 +5,7 @@
 # once two threads have asked at it) and of one that grows lists by realloc beside the program's own malloc, and that of code that nobody rewrote, with and without the preloaded library. The golden file has the differences; a longer path fails, a shorter one asks for a new golden file.
 . "$(dirname "$0")/lib.sh"
 golden=$SMALLOC_SOURCE/tests/integration/fast_paths.golden
-command -v valgrind >/dev/null || skip "valgrind is missing"
-[ "$(uname -m)" = x86_64 ] || skip "the golden counts are for x86-64"
+. "$SMALLOC_SOURCE/tests/integration/counts.bash"
 jemalloc=$(ldconfig -p 2>/dev/null | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | head -n 1)
 [ -n "$jemalloc" ] || jemalloc=$(/sbin/ldconfig -p | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | head -n 1)
 [ -n "$jemalloc" ] || skip "libjemalloc2 is missing"
@@ -109,27 +108,6 @@ echo 'void other_unit(void *p) { *(volatile char *)p = 0; }' >other.c
 "$CLANG" -O2 pair.c other.o -o plain -pthread
 "$CLANG" -O2 -fplugin="$PLUGIN" pair.c other.o -pthread -o ours -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
 "$CLANG" -O2 pair.c other.o -pthread -o linked -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
-# The difference of two runs leaves the loop alone; in tenths of an instruction a pair.
-instructions() { # ENVIRONMENT PROGRAM [cold]
-  local short long
-  short=$(counted "$1" "$2" 20000 "${@:3}")
-  long=$(counted "$1" "$2" 70000 "${@:3}")
-  echo $(((long - short) / 5000))
-}
-# What the first thread executes, the least of all attempts. Beside other work more time passes between two pairs, and with it
-# comes what is due by the clock, which only ever adds; and the promotion thread's work is no path's.
-mkdir least
-counted() {
-  local file now
-  file=least/$(printf '%s' "$*" | md5sum | cut -d ' ' -f 1)
-  rm -f callgrind.*
-  # shellcheck disable=SC2086 # several variables
-  env $1 valgrind --tool=callgrind --separate-threads=yes --callgrind-out-file=callgrind.%p "./$2" "${@:3}" >/dev/null 2>&1
-  now=$(sed -n 's/^totals: //p' callgrind.*-01)
-  [ -n "$now" ] || return 1
-  if [ ! -e "$file" ] || [ "$now" -lt "$(cat "$file")" ]; then echo "$now" >"$file"; fi
-  cat "$file"
-}
 count_all() {
   jemalloc_pair=$(instructions LD_PRELOAD="$jemalloc" plain)
   own_pair=$(instructions A=1 plain cold)
@@ -160,33 +138,4 @@ count_all() {
   echo "code not rewritten over the program's malloc: $((($(instructions A=1 linked cold) - own_pair) / 10))"
   echo "preloaded over the program's malloc: $((($(instructions "LD_PRELOAD=$PRELOAD" plain cold) - own_pair) / 10))"
 }
-# Prints the first count that is not the golden file's; too much first, since another attempt may mend that.
-differs() { # up|down
-  local what was now few
-  while IFS=: read -r what was; do
-    now=$(sed -n "s/^$what://p" counts)
-    [ -n "$now" ] || fail "not counted: $what"
-    few=$((was / 10)) # a long path has decisions in it that depend on the clock
-    if [ "$1" = up ] && [ "$now" -gt $((was + (few > 1 ? few : 1))) ]; then
-      echo "$what: $now instructions, were $was"
-      return
-    elif [ "$1" = down ] && [ "$now" -lt $((was - (few > 3 ? few : 3))) ]; then
-      echo "$what: only $now instructions, were $was: SMALLOC_UPDATE_GOLDEN=1 $0"
-      return
-    fi
-  done <"$golden"
-}
-for _ in 1 2 3; do
-  count_all >counts
-  cat counts
-  if [ "${SMALLOC_UPDATE_GOLDEN:-}" ]; then
-    cp counts "$golden"
-    exit
-  fi
-  longer=$(differs up)
-  [ -n "$longer" ] || break
-  echo "again: $longer"
-done
-[ -z "$longer" ] || fail "$longer"
-shorter=$(differs down)
-[ -z "$shorter" ] || fail "$shorter"
+compare_counts count_all "$golden"
