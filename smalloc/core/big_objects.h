@@ -162,7 +162,10 @@ private:
   bool is_superpage(const Area &a, UnitIndex unit) const {
     return __atomic_load_n(&a.superpage[unit / 64], __ATOMIC_RELAXED) >> (unit % 64) & 1;
   }
-  void set_superpage(Area &a, UnitIndex unit, bool on);
+  void set_superpage(Area &a, UnitIndex unit, bool on) {
+    uint64_t bit = uint64_t{1} << (unit % 64), &word = a.superpage[unit / 64];
+    __atomic_store_n(&word, on ? word | bit : word & ~bit, __ATOMIC_RELAXED);
+  }
   size_t stagger(size_t alignment);
   UnitIndex take_units(Area &a, unsigned area_index, UnitIndex units, UnitIndex whole,
                        UnitIndex alignment, bool reuses, UnitIndex &kept);

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// big_birth.cpp decides where a new big object starts and what backs it. System calls that touch
+// pages happen outside the table lock, on units that nobody else can reach.
+#include "smalloc/core/big_objects.h"
+
+#include <string.h>
+
+namespace smalloc {
+namespace {
+constexpr size_t kMostStaggerPages = 8;
+} // namespace
+
+/// Distance of an object's start from its unit's start. Objects that all start at the same offset
+/// of a superpage fall into the same cache sets: four grids walked together evict each other. The
+/// line within the page spreads the first level, the page spreads the second; 8 pages at most,
+/// because what the start takes, the end needs behind it.
+size_t BigObjects::stagger(size_t alignment) {
+  if (alignment > kMostStaggerPages * kBasePageBytes)
+    return 0;
+  uint32_t k = stagger_.fetch_add(1, std::memory_order_relaxed);
+  constexpr size_t kLines = kBasePageBytes / kCacheLineBytes;
+  size_t offset = (k % kMostStaggerPages) * kBasePageBytes + (k * 9 % kLines) * kCacheLineBytes;
+  return align_up(offset, max_of(alignment, kCacheLineBytes)) %
+         (kMostStaggerPages * kBasePageBytes);
+}
+
+bool BigObjects::commit_units(Area &a, UnitIndex first, size_t bytes) {
+  return bytes == 0 || region_->os().commit(address(a, first), bytes) == 0;
+}
+
+/// Advice for 64 KiB pages would bring 2 MiB ones where the kernel may choose. A unit of which one
+/// base page exists cannot become a superpage at a touch, and 15/16 of it get 64 KiB pages.
+bool BigObjects::prime_medium(Area &a, UnitIndex first, UnitIndex whole) {
+  for (UnitIndex i = 0; i < whole; i++)
+    *const_cast<volatile char *>(address(a, first + i)) = 0;
+  return region_->os().advise(address(a, first), size_t{whole} * kSuperpageBytes,
+                              Advice::kSuperpages) == 0;
+}
+
+/// The same for one object among others that get none: bytes from..to of it, of which nothing beyond `from` exists. A page that
+/// is only read is there as well. Where all memory gets 64 KiB pages no advice is given: khugepaged, which follows it, would make
+/// superpages of them. False: base pages.
+bool BigObjects::advise_medium(Area &a, UnitIndex head, size_t from, size_t to) {
+  char *start = address(a, head);
+  const PageSettings &settings = ladder_->settings();
+  if (settings.medium.unadvised && !settings.superpage.unadvised)
+    return true;
+  if (settings.superpage.advised)
+    for (size_t at = align_up(from, kSuperpageBytes); at < to; at += kSuperpageBytes)
+      (void)*const_cast<volatile char *>(start + at);
+  from = align_up(from, kBasePageBytes);
+  return from >= to || region_->os().advise(start + from, to - from, Advice::kSuperpages) == 0;
+}
+
+void *BigObjects::allocate(const BigRequest &request) {
+  size_t most = size_t{region_->slice_units(Slice::kBigBase)} * kSuperpageBytes;
+  if (request.bytes == 0 || request.bytes > most)
+    return nullptr;
+  size_t align_bytes = request.alignment;
+  if (request.superpages_at_birth)
+    align_bytes = max_of(align_bytes, ladder_->alignment_for(request.bytes, request.first));
+  size_t offset = stagger(request.alignment);
+  size_t committed = align_up(offset + request.bytes, kBasePageBytes);
+  if (request.whole_superpages)
+    committed = align_up(committed, kSuperpageBytes);
+  auto whole = static_cast<UnitIndex>(committed / kSuperpageBytes);
+  auto units = static_cast<UnitIndex>(units_for(committed));
+  // Superpages at birth are charged before they are touched; over the budget the object starts on
+  // base pages.
+  if (request.first == PageKind::kGigantic)
+    ladder_->note_directed_gigantic(request.bytes);
+  const bool directed_medium =
+      request.first == PageKind::kMedium && ladder_->note_directed_medium();
+  const bool at_birth_wanted = request.superpages_at_birth && request.first != PageKind::kMedium;
+  bool superpages = at_birth_wanted && region_->superpages_allowed() &&
+                    (region_->thp_allowed() || ladder_->pools(request.first));
+  bool medium = ladder_->medium() && (directed_medium || (at_birth_wanted && !superpages));
+  bool apart = directed_medium && !medium; // its advice is its own
+  WhyNot why = WhyNot::kBudget;
+  if (superpages && !region_->charge_superpages(whole, true, &why)) {
+    superpages = false;
+    ladder_->refused(PageKind::kSuperpage, why);
+  }
+  uint64_t charged = superpages ? whole : 0;
+  unsigned index = superpages || medium ? kSuper : kBase;
+  Area &a = areas_[index];
+  auto alignment = static_cast<UnitIndex>(max_of<size_t>(align_bytes / kSuperpageBytes, 1));
+  bool fits = region_->charge_mappings(2);
+  if (!fits)
+    ladder_->refused(PageKind::kSuperpage, WhyNot::kMappings);
+  UnitIndex kept = 0, first = kNoUnit;
+  if (fits) {
+    region_->advise_slice(a.slice);
+    SpinGuard guard(lock_);
+    first = take_units(a, index, units, whole, alignment, !directed_medium, kept);
+  }
+  size_t kept_bytes = size_t{kept} * kSuperpageBytes;
+  if (first == kNoUnit || !commit_units(a, first + kept, committed - kept_bytes)) {
+    if (first != kNoUnit) {
+      ladder_->refused(PageKind::kBase, WhyNot::kNoMemory);
+      SpinGuard guard(lock_);
+      drop(a, first, units, committed);
+    }
+    if (fits)
+      region_->uncharge_mappings(2);
+    region_->uncharge_superpages(charged);
+    return nullptr;
+  }
+  // Nobody else can reach the units now: the system may take its time.
+  Ladder::Pooled pooled;
+  if (superpages && kept == 0 && ladder_->pools(request.first)) {
+    pooled = ladder_->take_pool_pages(address(a, first), whole, request.first);
+    if (pooled.units() < whole)
+      region_->advise_range(a.slice, address(a, first + pooled.units()),
+                            size_t{whole - pooled.units()} * kSuperpageBytes);
+  }
+  if (medium && kept == 0 && ladder_->primes_medium() && !prime_medium(a, first, whole))
+    medium = false;
+  if (apart && !advise_medium(a, first, 0, committed)) {
+    ladder_->refused(PageKind::kMedium, WhyNot::kRefused, true);
+    apart = false;
+  }
+  // Pages that are there already (of a pool, of an object before) move.
+  const unsigned placed = request.placement.kind == numa::PlacementKind::kNone || !config_.place
+                              ? 0
+                              : config_.place(address(a, first), committed, request.placement);
+  const uint32_t borders = placed > 1 && region_->charge_mappings(placed - 1) ? placed - 1 : 0;
+  // What no pool has given gets transparent superpages, if the kernel takes advice.
+  bool transparent = superpages && region_->thp_allowed();
+  if (index == kSuper && region_->advice_error() != 0) {
+    ladder_->refused(medium ? PageKind::kMedium : PageKind::kSuperpage, WhyNot::kRefused);
+    transparent = medium = false;
+  }
+  UnitIndex at_birth = transparent ? whole : pooled.units();
+  if (request.zero && kept)
+    memset(address(a, first) + offset, 0, min_of(kept_bytes - offset, request.bytes));
+
+  uint32_t now = 0, fresh = 0;
+  SpinGuard guard(lock_);
+  BigObject &o = a.objects[first];
+  o = BigObject{};
+  o.bytes = committed - offset;
+  o.units = units;
+  o.offset = static_cast<uint32_t>(offset);
+  o.whole_units = whole;
+  o.pooled = pooled;
+  o.mappings = 2 + borders;
+  o.placed = placed != 0;
+  o.medium = apart;
+  o.first = request.first;
+  for (UnitIndex i = 0; i < units; i++)
+    a.head_of[first + i] = i;
+  for (UnitIndex i = 0; i < whole; i++) {
+    if (i >= kept && i < at_birth) {
+      set_superpage(a, first + i, true);
+      fresh++;
+    }
+    now += is_superpage(a, first + i);
+  }
+  o.superpages = now;
+  // Kept units were charged before, or are base pages: once the tail of an object.
+  region_->uncharge_superpages(charged - fresh);
+  region_->counters().superpages_at_birth.add(fresh);
+  if (index == kBase)
+    set_pending(o, request.promotable && may_wait(o));
+  ladder_->got(pooled.gigantic_units  ? PageKind::kGigantic
+               : pooled.hugetlb_units ? PageKind::kHugetlb
+               : transparent && whole ? PageKind::kSuperpage
+               : medium || apart      ? PageKind::kMedium
+                                      : PageKind::kBase,
+               request.first);
+  region_->counters().big_objects.add();
+  region_->counters().big_objects_now.add();
+  region_->counters().big_bytes.add(o.bytes);
+  note_live(o.bytes, 0);
+  return address(a, first) + offset;
+}
+
+} // namespace smalloc

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// big_reuse.cpp decides which units of freed big objects are kept for the next ones, and gives the others back.
+#include "smalloc/core/big_objects.h"
+
+namespace smalloc {
+namespace {
+/// Freed objects above this are released at once: glibc, too, gives an mmapped chunk above
+/// M_MMAP_THRESHOLD_MAX back.
+constexpr uint64_t kMostKeptObjectBytes = uint64_t{32} << 20;
+} // namespace
+
+uint64_t BigObjects::cache_limit() const {
+  uint64_t rule = max_of<uint64_t>(region_->counters().big_bytes_peak.get() / 50, 512u << 10);
+  return min_of(config_.cache_bytes, max_of(rule, cache_.proven_bytes));
+}
+
+/// Units for an object, from the kept ones if it reuses them and a run of them fits. kept: how many at the front still
+/// have old contents.
+UnitIndex BigObjects::take_units(Area &a, unsigned index, UnitIndex units, UnitIndex whole,
+                                 UnitIndex alignment, bool reuses, UnitIndex &kept) {
+  kept = 0;
+  unsigned best = UnitCache::kRuns;
+  for (unsigned i = 0; i < cache_.size && alignment == 1 && reuses; i++) {
+    const UnitCache::Run &run = cache_.runs[i];
+    if (run.slice != index || run.count < whole)
+      continue;
+    if (best == UnitCache::kRuns || run.count < cache_.runs[best].count)
+      best = i;
+  }
+  if (best != UnitCache::kRuns) {
+    UnitCache::Run &run = cache_.runs[best];
+    UnitIndex first = run.first;
+    // A tail lies behind the whole units: either in a kept unit, whose old contents go, or in a
+    // free one.
+    bool tail = units > whole;
+    if (run.count > whole || !tail || a.map.take_at(first + run.count, units - whole)) {
+      UnitIndex used = min_of(run.count, units);
+      if (tail && used > whole) {
+        region_->decommit(a.slice, address(a, first + whole), kSuperpageBytes);
+        region_->demoted(address(a, first + whole), kSuperpageBytes,
+                         clear_superpages(a, first + whole, 1));
+        region_->counters().pages_released.add(kPagesPerUnit);
+      }
+      cache_.kept_bytes -= uint64_t{used} * kSuperpageBytes;
+      run.first += used;
+      run.count -= used;
+      if (run.count == 0)
+        run = cache_.runs[--cache_.size];
+      kept = whole;
+      region_->counters().units_reused.add(whole);
+      return first;
+    }
+  }
+  uint64_t bytes = uint64_t{whole} * kSuperpageBytes;
+  if (cache_.regret_bytes >= bytes && bytes <= kMostKeptObjectBytes) {
+    cache_.regret_bytes -= bytes;
+    cache_.proven_bytes = min_of(config_.cache_bytes, cache_.proven_bytes + bytes);
+  }
+  // What is kept and does not fit must not raise the peak of memory.
+  uint64_t after = region_->counters().big_bytes_now.get() + cache_.kept_bytes + bytes;
+  uint64_t peak = region_->counters().big_bytes_peak.get();
+  if (cache_.size && after > peak)
+    evict_beyond(cache_.kept_bytes - min_of(cache_.kept_bytes, after - peak));
+  return a.map.take(units, alignment);
+}
+
+UnitIndex BigObjects::clear_superpages(Area &a, UnitIndex first, UnitIndex count) {
+  UnitIndex cleared = 0;
+  for (UnitIndex i = first; i < first + count; i++) {
+    cleared += is_superpage(a, i);
+    set_superpage(a, i, false);
+  }
+  return cleared;
+}
+
+/// Gives units back to the system and to the map. bytes_used: committed ones from the first unit
+/// on. Locked; the lock is open while the system frees the pages, which for a gigabyte takes a
+/// while: until the map knows that the units are free, nobody else can get them.
+void BigObjects::drop(Area &a, UnitIndex first, UnitIndex count, size_t bytes_used) {
+  UnitIndex promoted = clear_superpages(a, first, count);
+  lock_.unlock();
+  if (bytes_used)
+    region_->decommit(a.slice, address(a, first), bytes_used);
+  region_->demoted(address(a, first), size_t{count} * kSuperpageBytes, promoted);
+  lock_.lock();
+  region_->counters().pages_released.add(bytes_used / kBasePageBytes);
+  a.map.give_back(first, count);
+}
+
+void BigObjects::evict_beyond(uint64_t limit) {
+  while (cache_.size && cache_.kept_bytes > limit) {
+    UnitCache::Run run = cache_.runs[0]; // the oldest
+    for (unsigned i = 1; i < cache_.size; i++)
+      cache_.runs[i - 1] = cache_.runs[i];
+    cache_.size--;
+    uint64_t bytes = uint64_t{run.count} * kSuperpageBytes;
+    cache_.kept_bytes -= bytes;
+    cache_.regret_bytes = min_of(cache_.regret_bytes + bytes, config_.cache_bytes);
+    drop(areas_[run.slice], run.first, run.count, bytes);
+  }
+}
+
+void BigObjects::release_units(Area &a, UnitIndex first, UnitIndex count, size_t bytes_used,
+                               bool keep) {
+  auto whole = static_cast<UnitIndex>(bytes_used / kSuperpageBytes);
+  uint64_t whole_bytes = uint64_t{whole} * kSuperpageBytes;
+  uint64_t limit = cache_limit();
+  if (!keep || whole == 0 || whole_bytes > kMostKeptObjectBytes || whole_bytes > limit) {
+    if (keep && whole_bytes <= kMostKeptObjectBytes)
+      cache_.regret_bytes = min_of(cache_.regret_bytes + whole_bytes, config_.cache_bytes);
+    drop(a, first, count, bytes_used);
+    return;
+  }
+  if (count > whole)
+    drop(a, first + whole, count - whole, bytes_used - whole_bytes);
+  if (cache_.size == UnitCache::kRuns)
+    evict_beyond(cache_.kept_bytes - 1);
+  evict_beyond(limit - whole_bytes);
+  cache_.runs[cache_.size++] = {first, whole, static_cast<uint8_t>(&a == &areas_[kSuper])};
+  cache_.kept_bytes += whole_bytes;
+}
+
+size_t BigObjects::trim() {
+  SpinGuard guard(lock_);
+  uint64_t kept = cache_.kept_bytes;
+  evict_beyond(0);
+  return kept;
+}
+
+} // namespace smalloc
