@@ -125,12 +125,12 @@ std::vector<SiteVerdict> UnitSites::collect(ReferenceJudge &Judge) {
 }
 
 bool UnitSites::maybeMany(const CallBase &Call, const SiteVerdict &V) const {
-  return (V.SizeBytes == SMALLOC_UNKNOWN || V.SizeBytes < SuperpageBytes) &&
+  return V.SizeBytes != 0 && (V.SizeBytes == SMALLOC_UNKNOWN || V.SizeBytes < SuperpageBytes) &&
          FromOutside.contains(Call.getFunction());
 }
 
 bool UnitSites::manyObjects(const CallBase &Call, const SiteVerdict &V) const {
-  if (V.SizeBytes != SMALLOC_UNKNOWN && V.SizeBytes >= SuperpageBytes)
+  if (V.SizeBytes == 0 || (V.SizeBytes != SMALLOC_UNKNOWN && V.SizeBytes >= SuperpageBytes))
     return false;
   const Function *F = Call.getFunction();
   LoopInfo &LI = FAM.getResult<LoopAnalysis>(*const_cast<Function *>(F));

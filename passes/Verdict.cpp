@@ -45,6 +45,18 @@ ReferenceRow rowOf(const Finding &F) {
   return Row;
 }
 
+/// Forgets copies that an optimiser has made of a call for where it asks for nothing (the first turn of an unrolled loop, say):
+/// the site's others tell of it.
+void forgetEmptyCopies(std::vector<SiteVerdict> &Sites) {
+  DenseSet<uint64_t> Told;
+  for (const SiteVerdict &V : Sites)
+    if (V.SizeBytes != 0)
+      Told.insert(V.Id);
+  erase_if(Sites, [&](const SiteVerdict &V) {
+    return V.SizeBytes == 0 && !V.steerable() && Told.contains(V.Id);
+  });
+}
+
 class UnitAnalysis {
 public:
   UnitAnalysis(Module &M, FunctionAnalysisManager &FAM, const Options &O)
@@ -276,6 +288,7 @@ UnitVerdicts UnitAnalysis::run() {
           (V.SizeBytes == SMALLOC_UNKNOWN || V.SizeBytes >= SuperpageBytes))
         V.Flags |= SMALLOC_SITE_PARTITIONED | SMALLOC_SITE_REWRITTEN;
   }
+  forgetEmptyCopies(Result.Sites);
   nameSites(Result.Sites);
   Result.Statics = decideStatics(
       M, Unit.references(), Origins, O, [&](const LoopReference &R, const SiteVerdict &V) {
