@@ -23,6 +23,7 @@ int main(void) {
     memset(q, 1, 8 * MIB);
     SAME(__smalloc_v1_touching(q, 100000000));
     SAME(p = __smalloc_v1_realloc(p, 30 * MIB, &site)); CHECK(p);
+    SAME(CHECK(!__smalloc_v1_realloc(p, ~(size_t)0 / 2, &site))); /* the program's own realloc says why */
     SAME(free(p)); SAME(free(q));
     SAME(p = __smalloc_v1_malloc(~(size_t)0 / 2, &site)); CHECK(!p);
     SAME(p = __smalloc_v1_calloc(~(size_t)0, 16, &site)); CHECK(!p);
