@@ -42,6 +42,7 @@ public:
   bool empty() const { return Words.empty(); }
 
   size_t words() const { return Words.size(); }
+  void reserve(size_t Count) { Words.reserve(Count); }
 
   unsigned count() const {
     unsigned Count = 0;

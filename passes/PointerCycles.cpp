@@ -135,4 +135,32 @@ void PointerOrigins::collapseCycles() {
   NextLook = Budget > Until ? Budget - Until : 0;
 }
 
+/// Will all that is known already take more steps than the budget had? Sets only grow: a node comes to point to as many places as
+/// any that it copies from does, and each edge takes each of them along once at least.
+bool PointerOrigins::exceedsBudget() const {
+  std::vector<NodeId> Order(Ranks.size() +
+                            1); // by rank, of which each node that is not another has its own
+  for (NodeId N = 0; N < Ranks.size(); ++N)
+    if (Same[N] == N)
+      Order[Ranks[N]] = N + 1;
+  std::vector<unsigned> Least(Nodes.size());
+  size_t Steps = 0;
+  for (NodeId Next : llvm::reverse(Order)) { // those first that others copy from
+    if (Next == 0)
+      continue;
+    const NodeId N = Next - 1;
+    const Node &From = Nodes[N];
+    const unsigned Places = std::max(Least[N], PointsTo[N].count());
+    if (Places == 0)
+      continue;
+    const size_t EachPlace = From.Loads.size() + From.Stores.size() + From.Shifts.size();
+    Steps += 1 + From.Copies.size() + EachPlace * Places;
+    for (NodeId To : From.Copies)
+      Least[representative(To)] = std::max(Least[representative(To)], Places);
+    for (auto &[To, By] : From.Shifts)
+      Least[representative(To)] = std::max(Least[representative(To)], 1u);
+  }
+  return Steps > WholeBudget;
+}
+
 } // namespace smalloc

@@ -287,8 +287,13 @@ void PointerOrigins::storeTo(NodeId From, const LocationSet &Places) {
 
 void PointerOrigins::solve() {
   while (!Worklist.empty() && !OutOfBudget) {
-    if (Budget <= NextLook)
+    if (Budget <= NextLook) {
       collapseCycles();
+      if (Budget < WholeBudget && exceedsBudget()) {
+        OutOfBudget = true;
+        return;
+      }
+    }
     const NodeId N = Worklist.top().second;
     Worklist.pop();
     Node &From = Nodes[N]; // stays where it is
@@ -308,6 +313,7 @@ void PointerOrigins::solve() {
     for (size_t I = 0; I < From.Shifts.size(); ++I) {
       auto [To, By] = From.Shifts[I];
       LocationSet Moved;
+      Moved.reserve(New.words());
       for (LocationId L : New)
         Moved.insert(shifted(L, By));
       addPoints(To, Moved);

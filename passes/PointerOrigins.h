@@ -11,7 +11,8 @@
 // Nothing moves while constraints are collected: sets go along the edges when all of a node's are known, and each copy of a set is
 // charged. Steps are budgeted. A unit that exceeds the budget (large C++ units, where everything meets in a few library
 // functions) is solved once more with memory known by name only: what is stored to a field of a type, a load of that
-// field may give (coarse()). That is linear in the unit. Beyond the budget again, every answer is "unknown" (gaveUp()).
+// field may give (coarse()). That is linear in the unit. Where what is known at a look for cycles asks for more steps than there
+// are, the first attempt ends there. Beyond the budget again, every answer is "unknown" (gaveUp()).
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_POINTERORIGINS_H
 #define SMALLOC_PASSES_POINTERORIGINS_H
@@ -170,6 +171,7 @@ private:
   bool markEscaped();
   NodeId representative(NodeId N) const;
   void collapseCycles();
+  bool exceedsBudget() const;
   void join(llvm::ArrayRef<NodeId> Cycle);
 
   /// Sites' objects whose pointers are in any field of that one. Many pointers point to the same few objects, whose fields hold
@@ -203,7 +205,7 @@ private:
   std::deque<Node> Nodes;           ///< until all is solved
   std::deque<LocationSet> PointsTo; ///< by node
   mutable std::vector<NodeId> Same; ///< itself, or one of its cycle: see representative()
-  std::deque<Location> Locations;
+  std::vector<Location> Locations;
   llvm::DenseMap<std::pair<unsigned, int64_t>, LocationId> LocationIds; ///< by object and offset
   std::deque<Object> Objects;
   /// Nodes with something pending, those first that others copy from: what comes to a node by several ways goes on at once.
