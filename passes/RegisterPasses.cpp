@@ -27,6 +27,9 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FormatVariadic.h"
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 using namespace llvm;
 
@@ -69,6 +72,15 @@ PreservedAnalyses allBut(const ChangedFunctions &Changed, FunctionAnalysisManage
   Preserved.preserve<FunctionAnalysisManagerModuleProxy>();
   Preserved.preserveSet<AllAnalysesOn<Function>>();
   return Preserved;
+}
+
+/// What was held for a large unit lies in pieces between what stays, and code generation, where the compiler holds most, asks for
+/// pieces of other sizes.
+void giveBackMemory([[maybe_unused]] const Module &M) {
+#ifdef __GLIBC__
+  if (M.getInstructionCount() >= LargeUnit)
+    malloc_trim(0);
+#endif
 }
 
 void writeCoverage(Module &M, const UnitVerdicts &Verdicts, const std::string &Directory) {
@@ -167,7 +179,9 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
   // Had for the lines of sites and loops; the rest of the pipeline need not keep them up.
   if (O.OwnLocations && !ForLink)
     StripDebugInfo(M);
-  return allBut(Changed, FAM);
+  PreservedAnalyses Preserved = allBut(Changed, FAM);
+  giveBackMemory(M);
+  return Preserved;
 }
 
 PreservedAnalyses SmallocLinkPass::run(Module &M, ModuleAnalysisManager &AM) {

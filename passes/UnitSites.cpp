@@ -16,7 +16,7 @@ namespace smalloc {
 namespace {
 
 /// Functions whose scalar evolution stays for the passes that follow, some 50 KiB each, and the instructions of all of them,
-/// half a KiB each.
+/// half a KiB each; none of a large unit.
 constexpr size_t MaxKept = 64, MaxKeptInstructions = 8192;
 
 /// Functions that other units may call as often as they like, directly or through others of this unit.
@@ -50,7 +50,7 @@ std::string familyName(const CallBase &Call, AllocFamily Family) {
 
 UnitSites::UnitSites(Module &M, FunctionAnalysisManager &FAM, const Options &O,
                      const AllocationWrappers &Wrappers)
-    : M(M), FAM(FAM), O(O), Wrappers(Wrappers) {}
+    : M(M), FAM(FAM), O(O), Wrappers(Wrappers), Large(M.getInstructionCount() >= LargeUnit) {}
 
 void UnitSites::doneWith(Function &F) {
   if (!FAM.getCachedResult<ScalarEvolutionAnalysis>(F) &&
@@ -58,7 +58,7 @@ void UnitSites::doneWith(Function &F) {
     return;
   if (Kept.contains(&F))
     return;
-  if (Kept.size() < MaxKept) {
+  if (!Large && Kept.size() < MaxKept) {
     size_t Size = 0;
     for (const BasicBlock &B : F)
       Size += B.size();

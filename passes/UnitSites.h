@@ -43,6 +43,7 @@ private:
   const AllocationWrappers &Wrappers;
   llvm::DenseSet<const llvm::Function *> InLoops, FromOutside, Kept;
   size_t KeptInstructions = 0;
+  const bool Large;
   std::vector<LoopReference> References;
 };
 

@@ -24,6 +24,9 @@
 
 namespace smalloc {
 
+/// Instructions from which on a unit's memory counts more than what is found out twice.
+inline constexpr unsigned LargeUnit = 32768;
+
 /// Page sizes as cells' words and directives name them.
 inline constexpr unsigned BaseShift = 12, MediumShift = 16, SuperpageShift = 21, GiganticShift = 30;
 
