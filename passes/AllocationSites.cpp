@@ -9,6 +9,7 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -108,6 +109,16 @@ std::string relativeSource(const Module &M, StringRef Root) {
   return sys::path::convert_to_slash(Relative);
 }
 
+/// Neither a site nor a context: most calls, which need no look at the names of what they call.
+bool givesNoMemory(const CallBase &Call) {
+  if (isa<IntrinsicInst>(Call))
+    return true;
+  if (Call.getType()->isPtrOrPtrVectorTy())
+    return false;
+  const StringRef Callee = Call.getCalledOperand()->stripPointerCastsAndAliases()->getName();
+  return Callee != "posix_memalign" && !Callee.starts_with("_FortranA");
+}
+
 /// A call that may turn out to be a context: of a function that looks like an allocator, or of one in this unit that
 /// calls anything like it (nothing more is known before the first optimisation).
 bool mayBeContext(const CallBase &Call, const TargetLibraryInfo &TLI) {
@@ -118,7 +129,7 @@ bool mayBeContext(const CallBase &Call, const TargetLibraryInfo &TLI) {
     return true;
   return any_of(instructions(*Callee), [&](const Instruction &I) {
     auto *Inner = dyn_cast<CallBase>(&I);
-    return Inner && Inner->getCalledFunction() != Callee &&
+    return Inner && !givesNoMemory(*Inner) && Inner->getCalledFunction() != Callee &&
            (allocationFamily(*Inner, TLI) || mayBeWrapperCall(*Inner, TLI));
   });
 }
@@ -225,7 +236,7 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
     StringMap<unsigned> Ordinals;
     for (Instruction &I : instructions(F)) {
       auto *Call = dyn_cast<CallBase>(&I);
-      if (!Call)
+      if (!Call || givesNoMemory(*Call))
         continue;
       std::optional<AllocFamily> Family = allocationFamily(*Call, TLI);
       if (!Family && !mayBeContext(*Call, TLI))

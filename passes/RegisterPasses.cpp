@@ -106,6 +106,14 @@ static bool callsPlainFunction(const CallBase &Call) {
          });
 }
 
+/// A call of another unit's function that gives no memory: nothing will ever stand in its place.
+static bool callsElsewhere(const CallBase &Call) {
+  const Function *Callee = Call.getCalledFunction();
+  return Callee && Callee->isDeclaration() && !Callee->isIntrinsic() &&
+         !Call.getType()->isPtrOrPtrVectorTy() && !Call.getType()->isAggregateType() &&
+         Callee->getName() != "posix_memalign" && !Callee->getName().starts_with("_Fortran");
+}
+
 /// An intrinsic that stays one or becomes plain instructions. A coroutine's become calls of its parts, which need their place.
 static bool isPlainIntrinsic(const CallBase &Call) {
   const auto *I = dyn_cast<IntrinsicInst>(&Call);
@@ -132,7 +140,8 @@ PreservedAnalyses OwnLocationsPass::run(Module &M, ModuleAnalysisManager &) {
   for (Function &F : M)
     for (Instruction &I : instructions(F)) {
       auto *Call = dyn_cast<CallBase>(&I);
-      if (I.getDebugLoc() && (!Call || isPlainIntrinsic(*Call) || callsPlainFunction(*Call)))
+      if (I.getDebugLoc() && (!Call || isPlainIntrinsic(*Call) ||
+                              (Alone && callsElsewhere(*Call)) || callsPlainFunction(*Call)))
         I.setDebugLoc(DebugLoc());
     }
   return PreservedAnalyses::all();
@@ -274,7 +283,7 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
     // Site tables and traces name the place of each access.
     if (Level != OptimizationLevel::O0 && O.OwnLocations && O.SitesDir.empty() &&
         O.GenerateDir.empty())
-      MPM.addPass(OwnLocationsPass());
+      MPM.addPass(OwnLocationsPass(O.StraightToObject));
     if (Level != OptimizationLevel::O0 && O.Layout)
       MPM.addPass(LayoutPaddingPass());
     if (Level != OptimizationLevel::O0)

@@ -24,7 +24,12 @@ void registerPasses(llvm::PassBuilder &PB, const Options &Base);
 /// their metadata: passes until ours need not keep the others up.
 class OwnLocationsPass : public llvm::PassInfoMixin<OwnLocationsPass> {
 public:
+  /// \p Alone: no link will bring bodies of what other units define.
+  explicit OwnLocationsPass(bool Alone) : Alone(Alone) {}
   llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &AM);
+
+private:
+  bool Alone;
 };
 
 /// Analysis, remarks, site table, rewriting. Acts once a module, whatever the number of pipelines it meets.
