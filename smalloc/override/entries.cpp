@@ -10,6 +10,7 @@
 #include "smalloc/override/foreign.h"
 
 #include <errno.h>
+#include <string.h>
 
 using smalloc::g_range;
 using smalloc::g_runtime;
@@ -55,8 +56,21 @@ SMALLOC_EXPORT void *__smalloc_v1_new(size_t bytes, smalloc_cell *cell) {
 }
 SMALLOC_EXPORT void *__smalloc_v1_calloc(size_t count, size_t bytes, smalloc_cell *cell) {
   size_t total;
-  if (__builtin_mul_overflow(count, bytes, &total) || smalloc::Runtime::stays_outside(cell, total))
+  if (__builtin_mul_overflow(count, bytes, &total))
     return nullptr;
+  const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+  if (SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_DIRECT) { // as __smalloc_v1_small, which nobody asks for zeros
+    if (SMALLOC_LIKELY(smalloc::Runtime::may_be_direct(total))) {
+      if (SMALLOC_LIKELY(total < smalloc::folded(smalloc::g_malloc_entry.direct_below)))
+        if (void *p = smalloc::take_from_thread_cache(total))
+          return memset(p, 0, total);
+      return jepriv_calloc(1, total);
+    }
+    if (smalloc::Runtime::fills_next(cell, total))
+      return nullptr;
+  } else if (smalloc::Runtime::stays_outside(cell, total)) {
+    return nullptr;
+  }
   return g_runtime.site_allocate(cell, total, kMallocAlignment, true);
 }
 SMALLOC_EXPORT void *__smalloc_v1_aligned_alloc(size_t alignment, size_t bytes,

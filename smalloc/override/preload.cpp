@@ -84,6 +84,8 @@ SMALLOC_EXPORT void *calloc(size_t count, size_t bytes) {
   if (SMALLOC_LIKELY(total < smalloc::folded(smalloc::g_malloc_entry.foreign_below)))
     if (auto *f = smalloc::next_calloc.known())
       return f(count, bytes);
+  if (void *p = smalloc::take_cached(total))
+    return memset(p, 0, total);
   if (g_runtime.any_is_direct(total))
     if (void *p = jepriv_calloc(1, total))
       return p;

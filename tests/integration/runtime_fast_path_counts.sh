@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The fast paths stay short, counted in instructions a malloc/free pair of 48 bytes: a direct site's pair and heap:superpage's
-# (also of 6000 and of 20000 bytes, and with a resize, and begun by realloc) beside plain jemalloc's, the pair of an undecided and of a switched-off site and of one whose sizes vary (also with calloc, and
+# (also by calloc, of 6000 and of 20000 bytes, and with a resize, and begun by realloc) beside plain jemalloc's, the pair of an undecided and of a switched-off site and of one whose sizes vary (also with calloc, and
 # once two threads have asked at it) and of one that grows lists by realloc beside the program's own malloc, and that of code that nobody rewrote, with and without the preloaded library. The golden file has the differences; a longer path fails, a shorter one asks for a new golden file.
 . "$(dirname "$0")/lib.sh"
 golden=$SMALLOC_SOURCE/tests/integration/fast_paths.golden
@@ -17,6 +17,7 @@ struct node { struct node *next; long body[5]; };
 static struct node *head;
 __attribute__((noinline)) static struct node *hot(size_t n) { return malloc(n); }
 __attribute__((noinline)) static struct node *of_one_size(void) { return malloc(sizeof(struct node)); }
+__attribute__((noinline)) static struct node *zeroed_one(void) { return calloc(1, sizeof(struct node)); }
 __attribute__((noinline)) static struct node *cleared(size_t n) { return calloc(1, n); }
 void other_unit(void *p);
 __attribute__((noinline)) static void *cold(size_t n) {
@@ -46,6 +47,7 @@ int main(int argc, char **argv) {
   int with_calloc = argc > 2 && strcmp(argv[2], "calloc") == 0;
   int varied = threads || with_calloc || (argc > 2 && strcmp(argv[2], "varied") == 0);
   int resized = argc > 2 && strcmp(argv[2], "resized") == 0;
+  int zeroed = argc > 2 && strcmp(argv[2], "zeroed") == 0; /* by calloc, all of one size */
   int begun = argc > 2 && strcmp(argv[2], "begun") == 0; /* by realloc */
   int pushes = argc > 2 && strcmp(argv[2], "lists") == 0;
   volatile char *ballast = malloc(80 << 20); /* our heap starts in a process of 16 MiB */
@@ -69,7 +71,7 @@ int main(int argc, char **argv) {
           sum += l[i].items[k];
     return sum == 0;
   }
-  if (argc > 2 && !varied && !resized && !begun) {
+  if (argc > 2 && !varied && !resized && !zeroed && !begun) {
     if (argc > 3)
       n = (size_t)atol(argv[3]);
     for (long i = 0; i < pairs; i++)
@@ -86,7 +88,7 @@ int main(int argc, char **argv) {
       pthread_create(&t, 0, second_thread, 0);
       pthread_join(t, 0);
     }
-    struct node *p = threads ? take(n + i % 8 * 200) : varied ? varied_one(with_calloc, n, i) : begun ? grown(0, n) : of_one_size();
+    struct node *p = threads ? take(n + i % 8 * 200) : varied ? varied_one(with_calloc, n, i) : begun ? grown(0, n) : zeroed ? zeroed_one() : of_one_size();
     if (resized)
       p = grown(p, 2 * n);
     p->next = head;
@@ -116,8 +118,12 @@ count_all() {
   own_calloc_pair=$(instructions A=1 plain calloc)
   own_threads_pair=$(instructions A=1 plain threads)
   own_lists=$(instructions A=1 plain lists 5000)
+  jemalloc_zeroed=$(instructions LD_PRELOAD="$jemalloc" plain zeroed)
   jemalloc_resized=$(instructions LD_PRELOAD="$jemalloc" plain resized)
   echo "direct site over jemalloc: $((($(instructions A=1 ours) - jemalloc_pair) / 10))"
+  echo "direct site of calloc over jemalloc: $((($(instructions A=1 ours zeroed) - jemalloc_zeroed) / 10))"
+  echo "all on superpages, a site of calloc, over jemalloc: $((($(instructions SMALLOC_CONF=heap:superpage ours zeroed) - jemalloc_zeroed) / 10))"
+  echo "all on superpages by calloc over jemalloc: $((($(instructions "LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage" plain zeroed) - jemalloc_zeroed) / 10))"
   echo "all on superpages over jemalloc: $((($(instructions "LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage" plain) - jemalloc_pair) / 10))"
   for bytes in 6000 20000; do # above jemalloc's table of sizes, in a slab and not
     jemalloc_larger=$(instructions LD_PRELOAD="$jemalloc" plain cold $bytes)
