@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """bench_runs.py decides what one run of a program is: on memory that the machine has at hand, with its output's digest, its times, its
 peak and the superpages that were seen; a run whose configuration did not take effect does not count."""
+import ctypes
 import hashlib
 import os
 import re
@@ -14,6 +15,8 @@ import time
 from pathlib import Path
 
 SUPERPAGE_BYTES = 2 << 20
+PR_SET_THP_DISABLE = 41
+LIBC = ctypes.CDLL(None)  # loaded here: a forked child must not load anything
 ATTEMPTS = 10  # starts allowed until glibc's tunable takes effect
 IGNORED_BYTES = 96 << 20  # a program of that size without a superpage was started without the tunable
 
@@ -56,12 +59,19 @@ class Watcher(threading.Thread):
             pause = min(0.1, pause * 1.5)
 
 
-def run_once(command, extra, cpu, ok_status=0, needs_superpages=False):
-    """One run: times, peak memory, superpages, faults, digest of stdout. None: ended early, without superpages."""
+def run_once(command, extra, cpu, ok_status=0, needs_superpages=False, base_pages=False):
+    """One run: times, peak memory, superpages, faults, digest of stdout. None: ended early, without superpages. With base_pages the
+    kernel gives the program no transparent superpage, whoever asks for one."""
     environment = {k: v for k, v in os.environ.items()
                    if k not in ("LD_PRELOAD", "GLIBC_TUNABLES", "MALLOC_CONF", "SMALLOC_CONF")}
     environment.update(extra)
-    prepare = None if cpu is None else (lambda: os.sched_setaffinity(0, {cpu}))
+
+    def prepare():
+        if cpu is not None:
+            os.sched_setaffinity(0, {cpu})
+        if base_pages and LIBC.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0):
+            raise OSError("the kernel has no PR_SET_THP_DISABLE")
+
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         started = time.monotonic()
         # pylint: disable=consider-using-with,subprocess-popen-preexec-fn
