@@ -59,7 +59,8 @@ SMALLOC_EXPORT void *__smalloc_v1_calloc(size_t count, size_t bytes, smalloc_cel
   if (__builtin_mul_overflow(count, bytes, &total))
     return nullptr;
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
-  if (SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_DIRECT) { // as __smalloc_v1_small, which nobody asks for zeros
+  // As __smalloc_v1_small, which nobody asks for zeros.
+  if (SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_DIRECT) {
     if (SMALLOC_LIKELY(smalloc::Runtime::may_be_direct(total))) {
       if (SMALLOC_LIKELY(total < smalloc::folded(smalloc::g_malloc_entry.direct_below)))
         if (void *p = smalloc::take_from_thread_cache(total))
