@@ -41,6 +41,8 @@ public:
         if (arena_state_[k].load(std::memory_order_acquire) == HeapState::kReady)
           visit(jepriv_arenas[arenas_[k]]);
   }
+  void lock_promotion() { units_.lock_promotion(); }
+  void unlock_promotion() { units_.unlock_promotion(); }
   void lock_all() { units_.lock_all(); }
   void unlock_all() { units_.unlock_all(); }
   void after_fork_in_child();

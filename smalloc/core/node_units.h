@@ -38,6 +38,8 @@ public:
   bool may_have_superpages(const void *p) const { return owners_[unit_of(p)] & 1; }
 
   SmallPages &pages() { return pages_; }
+  void lock_promotion() { pages_.lock_promotion(); }
+  void unlock_promotion() { pages_.unlock_promotion(); }
   void lock_all() { lock_.lock(), pages_.lock_all(); }
   void unlock_all() { pages_.unlock_all(), lock_.unlock(); }
 

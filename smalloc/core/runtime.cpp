@@ -308,6 +308,8 @@ bool Runtime::start() {
 void Runtime::before_fork() {
   if (fork_needs_locks()) {
     modules_lock();
+    g_small.lock_promotion();
+    g_node_heaps.lock_promotion();
     big_.lock_all();
     g_small.lock_all();
     g_node_heaps.lock_all();
@@ -328,6 +330,8 @@ void Runtime::unlock_after_fork() {
   g_node_heaps.unlock_all();
   g_small.unlock_all();
   big_.unlock_all();
+  g_node_heaps.unlock_promotion();
+  g_small.unlock_promotion();
   modules_unlock();
 }
 

@@ -115,6 +115,8 @@ public:
   /// Bytes in live objects and their number ever allocated, all arenas; 0 before the start.
   void statistics(uint64_t &live_bytes, uint64_t &objects);
 
+  void lock_promotion() { main_.lock_promotion(), class_.lock_promotion(); }
+  void unlock_promotion() { class_.unlock_promotion(), main_.unlock_promotion(); }
   void lock_all();
   void unlock_all();
 

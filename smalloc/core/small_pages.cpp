@@ -385,15 +385,6 @@ UnitIndex SmallPages::promote_all(Price &price) {
   return promoted;
 }
 
-void SmallPages::lock_all() {
-  promotion_lock_.lock();
-  lock_.lock();
-}
-void SmallPages::unlock_all() {
-  lock_.unlock();
-  promotion_lock_.unlock();
-}
-
 bool SmallPages::check_invariants() {
   SpinGuard guard(lock_);
   uint64_t live = 0, dense = 0, idle = 0;

@@ -83,8 +83,11 @@ public:
   /// now. For freezing.
   UnitIndex promote_all(Price &price);
 
-  void lock_all();
-  void unlock_all();
+  /// Who promotes may ask the big objects for room: this lock comes before theirs, the other after (Runtime::before_fork).
+  void lock_promotion() { promotion_lock_.lock(); }
+  void unlock_promotion() { promotion_lock_.unlock(); }
+  void lock_all() { lock_.lock(); }
+  void unlock_all() { lock_.unlock(); }
   bool check_invariants();
 
 private:
