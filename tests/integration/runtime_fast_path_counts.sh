@@ -19,7 +19,7 @@ __attribute__((noinline)) static struct node *hot(size_t n) { return malloc(n); 
 __attribute__((noinline)) static struct node *of_one_size(void) { return malloc(sizeof(struct node)); }
 __attribute__((noinline)) static struct node *zeroed_one(void) { return calloc(1, sizeof(struct node)); }
 __attribute__((noinline)) static struct node *cleared(size_t n) { return calloc(1, n); }
-void other_unit(void *p);
+void other_unit(void *p), steps_begin(void), steps_end(void);
 __attribute__((noinline)) static void *cold(size_t n) {
   void *p = malloc(n);
   if (n == 1)
@@ -41,7 +41,7 @@ static void *second_thread(void *unused) {
 /* Lists that grow by one element each time, and are walked. */
 struct list { long *items; size_t count, room; };
 int main(int argc, char **argv) {
-  long pairs = atol(argv[1]), sum = 0;
+  long pairs = atol(argv[1]), warm = 20000, sum = 0;
   volatile size_t n = sizeof(struct node);
   int threads = argc > 2 && strcmp(argv[2], "threads") == 0;
   int with_calloc = argc > 2 && strcmp(argv[2], "calloc") == 0;
@@ -57,7 +57,9 @@ int main(int argc, char **argv) {
     size_t lists = (size_t)atol(argv[3]);
     struct list *l = calloc(lists, sizeof *l);
     unsigned long x = 1;
-    for (long i = 0; i < pairs + 100000; i++) {
+    for (long i = 0; i < pairs + warm + 100000; i++) {
+      if (i == warm + 100000)
+        steps_begin();
       struct list *a = &l[((x = x * 6364136223846793005u + 1) >> 33) % lists];
       if (a->count == a->room) {
         a->room++;
@@ -65,6 +67,7 @@ int main(int argc, char **argv) {
       }
       a->items[a->count++] = i;
     }
+    steps_end();
     for (int r = 0; r < 3; r++)
       for (size_t i = 0; i < lists; i++)
         for (size_t k = 0; k < l[i].count; k++)
@@ -74,15 +77,21 @@ int main(int argc, char **argv) {
   if (argc > 2 && !varied && !resized && !zeroed && !begun) {
     if (argc > 3)
       n = (size_t)atol(argv[3]);
-    for (long i = 0; i < pairs; i++)
+    for (long i = 0; i < pairs + warm; i++) {
+      if (i == warm)
+        steps_begin();
       free(cold(n));
+    }
+    steps_end();
     return 0;
   }
   long kept = begun ? 2000 : 200000;
   if (begun)
     n = (size_t)atol(argv[3]);
   /* One call makes what is kept and walked and what is freed at once: a wrapper's calls are decided apart. */
-  for (long i = 0; i < pairs + kept; i++) {
+  for (long i = 0; i < pairs + warm + kept; i++) {
+    if (i == warm + kept)
+      steps_begin();
     if (threads && i == 100000) {
       pthread_t t;
       pthread_create(&t, 0, second_thread, 0);
@@ -98,6 +107,7 @@ int main(int argc, char **argv) {
     else
       free(p);
   }
+  steps_end();
   for (int r = 0; r < 10; r++)
     for (struct node *p = head; p; p = p->next)
       sum += p->body[0];
@@ -107,9 +117,9 @@ C
 lib=$(dirname "$LIB")
 echo 'void other_unit(void *p) { *(volatile char *)p = 0; }' >other.c
 "$CLANG" -O2 -c other.c
-"$CLANG" -O2 pair.c other.o -o plain -pthread
-"$CLANG" -O2 -fplugin="$PLUGIN" pair.c other.o -pthread -o ours -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
-"$CLANG" -O2 pair.c other.o -pthread -o linked -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
+"$CLANG" -O2 pair.c other.o marks.o -o plain -pthread
+"$CLANG" -O2 -fplugin="$PLUGIN" pair.c other.o marks.o -pthread -o ours -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
+"$CLANG" -O2 pair.c other.o marks.o -pthread -o linked -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
 count_all() {
   jemalloc_pair=$(instructions LD_PRELOAD="$jemalloc" plain)
   own_pair=$(instructions A=1 plain cold)

@@ -43,6 +43,7 @@ extern unsigned __smalloc_v1_pending __attribute__((weak));
 struct node { struct node *next; long value; };
 long chain(const struct node *n), gather(const long *a, const int *at, long n), gather_two(const long *a, const long *b, const int *at, long n),
     nest(const long *a, const int *at, long m, long n);
+void steps_begin(void), steps_end(void);
 int main(int argc, char **argv) {
   long calls = atol(argv[1]), s = 0;
   volatile long two = 2;
@@ -57,19 +58,24 @@ int main(int argc, char **argv) {
     if (!&__smalloc_v1_pending || !__smalloc_v1_pending)
       abort();
   }
-  switch (argv[2][0]) {
-  case 'c': for (long i = 0; i < calls; i++) s += chain(&first); break;
-  case 'g': for (long i = 0; i < calls; i++) s += gather(a, at, two); break;
-  case 't': for (long i = 0; i < calls; i++) s += gather_two(a, b, at, two); break;
-  case 'n': for (long i = 0; i < calls; i++) s += nest(a, at, two, two); break;
+  for (int counted = 0; counted < 2; counted++) {
+    if (counted)
+      steps_begin();
+    switch (argv[2][0]) {
+    case 'c': for (long i = 0; i < calls; i++) s += chain(&first); break;
+    case 'g': for (long i = 0; i < calls; i++) s += gather(a, at, two); break;
+    case 't': for (long i = 0; i < calls; i++) s += gather_two(a, b, at, two); break;
+    case 'n': for (long i = 0; i < calls; i++) s += nest(a, at, two, two); break;
+    }
   }
+  steps_end();
   return s == 0;
 }
 C
 lib=$(dirname "$LIB")
-"$CLANG" -O2 loops.c main.c -o plain
+"$CLANG" -O2 loops.c main.c marks.o -o plain
 for flags in "" -fPIC; do # as for a shared library
-  quietly "$CLANG" -O2 -fplugin="$PLUGIN" $flags loops.c main.c -o "ours$flags" -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
+  quietly "$CLANG" -O2 -fplugin="$PLUGIN" $flags loops.c main.c marks.o -o "ours$flags" -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
   ./"ours$flags" 1 c waits || [ $? = 1 ] || fail "nothing waits"
 done
 count_all() {
