@@ -109,16 +109,6 @@ std::string relativeSource(const Module &M, StringRef Root) {
   return sys::path::convert_to_slash(Relative);
 }
 
-/// Neither a site nor a context: most calls, which need no look at the names of what they call.
-bool givesNoMemory(const CallBase &Call) {
-  if (isa<IntrinsicInst>(Call))
-    return true;
-  if (Call.getType()->isPtrOrPtrVectorTy())
-    return false;
-  const StringRef Callee = Call.getCalledOperand()->stripPointerCastsAndAliases()->getName();
-  return Callee != "posix_memalign" && !Callee.starts_with("_FortranA");
-}
-
 /// A call that may turn out to be a context: of a function that looks like an allocator, or of one in this unit that
 /// calls anything like it (nothing more is known before the first optimisation).
 bool mayBeContext(const CallBase &Call, const TargetLibraryInfo &TLI) {
@@ -135,6 +125,15 @@ bool mayBeContext(const CallBase &Call, const TargetLibraryInfo &TLI) {
 }
 
 } // namespace
+
+bool givesNoMemory(const CallBase &Call) {
+  if (isa<IntrinsicInst>(Call))
+    return true;
+  if (Call.getType()->isPtrOrPtrVectorTy())
+    return false;
+  const StringRef Callee = Call.getCalledOperand()->stripPointerCastsAndAliases()->getName();
+  return Callee != "posix_memalign" && !Callee.starts_with("_FortranA");
+}
 
 StringRef familyCallee(AllocFamily Family) {
   for (const FamilyRow &Row : Families)

@@ -51,6 +51,9 @@ inline constexpr llvm::StringRef SiteFunctionAttr =
 std::optional<AllocFamily> allocationFamily(const llvm::CallBase &Call,
                                             const llvm::TargetLibraryInfo &TLI);
 
+/// Neither a site nor a context: most calls, which need no look at the names of what they call.
+bool givesNoMemory(const llvm::CallBase &Call);
+
 /// Number of the argument of a Mapping function \p F that has the size.
 unsigned mappedBytesArgument(const llvm::Function &F);
 

@@ -110,8 +110,7 @@ static bool callsPlainFunction(const CallBase &Call) {
 static bool callsElsewhere(const CallBase &Call) {
   const Function *Callee = Call.getCalledFunction();
   return Callee && Callee->isDeclaration() && !Callee->isIntrinsic() &&
-         !Call.getType()->isPtrOrPtrVectorTy() && !Call.getType()->isAggregateType() &&
-         Callee->getName() != "posix_memalign" && !Callee->getName().starts_with("_Fortran");
+         !Call.getType()->isAggregateType() && givesNoMemory(Call);
 }
 
 /// An intrinsic that stays one or becomes plain instructions. A coroutine's become calls of its parts, which need their place.
