@@ -2,10 +2,10 @@
 #include "runtime/trace/mapped_sites.h"
 
 #include "runtime/trace/collector.h"
+#include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
 
 #include <atomic>
-#include <errno.h>
 #include <sched.h>
 #include <stdint.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ std::atomic<int> g_holder{0};
 /// The holder's process is known, so that the child of a fork does not wait for a thread that it does not have.
 class Hold {
 public:
-  Hold() : errno_(errno) {
+  Hold() {
     const int self = getpid();
     for (unsigned tries = 0; tries < 200 && !held_; tries++) {
       int holder = g_holder.load(std::memory_order_relaxed);
@@ -37,14 +37,13 @@ public:
   ~Hold() {
     if (held_)
       g_holder.store(0, std::memory_order_release);
-    errno = errno_;
   }
   Hold(const Hold &) = delete;
   Hold &operator=(const Hold &) = delete;
   explicit operator bool() const { return held_; }
 
 private:
-  int errno_;
+  KeepErrno keep_;
   bool held_ = false;
 };
 

@@ -9,9 +9,8 @@
 #include "runtime/trace/lately_told.h"
 #include "runtime/trace/region_sample.h"
 #include "runtime/trace/writer.h"
+#include "smalloc/base/keep_errno.h"
 #include "smalloc/include/smalloc/access.h"
-
-#include <errno.h>
 
 struct smalloc_cell;
 
@@ -36,19 +35,18 @@ extern __thread ThreadState t_state
 /// Sets t_state.inside, so that what we call may allocate, and keeps errno.
 class Inside {
 public:
-  Inside() : entered_(!t_state.inside), errno_(errno) { t_state.inside = true; }
+  Inside() : entered_(!t_state.inside) { t_state.inside = true; }
   ~Inside() {
     if (entered_)
       t_state.inside = false;
-    errno = errno_;
   }
   Inside(const Inside &) = delete;
   Inside &operator=(const Inside &) = delete;
   explicit operator bool() const { return entered_; }
 
 private:
+  KeepErrno keep_;
   bool entered_;
-  int errno_;
 };
 
 /// Before any thread is recorded: chunks of threads that end are kept for others from here on.
