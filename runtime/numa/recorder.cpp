@@ -11,6 +11,7 @@
 //
 // SMALLOC_NUMA_TRACE names the file; without it nothing is recorded.
 #include "runtime/trace/writer.h"
+#include "smalloc/os/quiet_file.h"
 
 #include <new>
 #include <omp-tools.h>
@@ -201,7 +202,7 @@ __attribute__((constructor)) void open_trace() {
   if (!enabled) {
     static const char text[] = "smalloc: warning: SMALLOC_NUMA_TRACE: cannot create the trace; "
                                "nothing is recorded\n";
-    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+    if (smalloc::write_quietly(STDERR_FILENO, text, sizeof text - 1) < 0)
       return;
   }
   // The parent's file is not the child's.

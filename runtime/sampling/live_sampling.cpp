@@ -8,6 +8,7 @@
 #include "runtime/trace/collector.h"
 #include "runtime/trace/writer.h"
 #include "smalloc/base/units.h"
+#include "smalloc/os/quiet_file.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -93,7 +94,7 @@ void say(const char *why) {
   const int n =
       snprintf(line, sizeof line,
                "smalloc: warning: record (event): %s; no data accesses are recorded\n", why);
-  if (n > 0 && ::write(2, line, static_cast<size_t>(n)) < 0)
+  if (n > 0 && write_quietly(2, line, static_cast<size_t>(n)) < 0)
     return;
 }
 
@@ -130,7 +131,7 @@ void finish() {
                          "smalloc: warning: record (event): %llu samples were lost\n"
                          "hint: smalloc record --period N, with a larger N\n",
                          static_cast<unsigned long long>(lost));
-  if (n > 0 && ::write(2, line, static_cast<size_t>(n)) < 0)
+  if (n > 0 && write_quietly(2, line, static_cast<size_t>(n)) < 0)
     return;
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/trace/recorded_parent.h"
 #include "runtime/trace/settings.h"
 #include "runtime/trace/told_accesses.h"
+#include "smalloc/os/quiet_file.h"
 
 #include <pthread.h>
 #include <stdio.h>

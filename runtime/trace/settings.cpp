@@ -9,6 +9,7 @@
 #include "smalloc/base/text.h"
 #include "smalloc/os/loaded_objects.h"
 #include "smalloc/os/process_identity.h"
+#include "smalloc/os/quiet_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ void say_bad_value(const char *key, const char *value, const char *wanted) {
                          "smalloc: warning: SMALLOC_CONF: '%s:%s' has a value that is not "
                          "understood: %s is %s; the default is taken\n",
                          key, shown, key, wanted);
-  if (n > 0 && write(2, line, static_cast<size_t>(n)) < 0)
+  if (n > 0 && write_quietly(2, line, static_cast<size_t>(n)) < 0)
     return; // nobody listens
 }
 

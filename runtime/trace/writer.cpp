@@ -2,20 +2,19 @@
 //
 // writer.cpp decides where the trace is and how a chunk becomes a frame of it (zstd level 1 with a checksum, or less where that hardly helps, in a
 // workspace of its thread) and what happens when the file cannot grow: a short write stops the recording; the torn frame
-// is skipped by the reader. SIGXFSZ, which a file size limit sends, is kept from the program.
+// is skipped by the reader.
 #define ZSTD_STATIC_LINKING_ONLY
 #include "runtime/trace/writer.h"
+#include "smalloc/os/quiet_file.h"
 
 #include <zstd.h>
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 namespace smalloc::trace {
@@ -51,29 +50,6 @@ void *map(size_t bytes) {
 }
 
 } // namespace
-
-// One that waits already, for a program that blocks it, is that program's own.
-ssize_t write_quietly(int fd, const void *data, size_t bytes) {
-  sigset_t limit, before, waiting;
-  sigemptyset(&limit);
-  sigemptyset(&waiting);
-  sigaddset(&limit, SIGXFSZ);
-  pthread_sigmask(SIG_BLOCK, &limit, &before);
-  if (sigismember(&before, SIGXFSZ))
-    sigpending(&waiting);
-  ssize_t n;
-  do
-    n = write(fd, data, bytes);
-  while (n < 0 && errno == EINTR);
-  const int error = errno;
-  if (n < 0 && error == EFBIG && !sigismember(&waiting, SIGXFSZ)) {
-    const timespec now = {};
-    sigtimedwait(&limit, nullptr, &now);
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = error;
-  return n;
-}
 
 size_t Output::work_bytes() { return context_bytes() + frame_bytes(); }
 

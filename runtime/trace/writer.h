@@ -16,9 +16,6 @@
 
 namespace smalloc::trace {
 
-/// write(2) without SIGXFSZ: a limit of file sizes, which what we write may come to first, is no reason to end the program.
-ssize_t write_quietly(int fd, const void *data, size_t bytes);
-
 /// The file. One in a process.
 class Output {
 public:

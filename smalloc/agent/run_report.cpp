@@ -5,6 +5,7 @@
 // a shared lock and a second look at the name tell that it has.
 #include "smalloc/agent/run_report.h"
 #include "smalloc/base/units.h"
+#include "smalloc/os/quiet_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -188,7 +189,8 @@ const char *append_run(const char *state, const char *home, const char *build_id
     else
       moved = flock(fd, LOCK_SH | LOCK_NB) != 0 || lstat(file.data(), &now) != 0 ||
               now.st_ino != info.st_ino || now.st_dev != info.st_dev;
-    if (!why && !moved && write(fd, line.data, line.size) != static_cast<ssize_t>(line.size))
+    if (!why && !moved &&
+        write_quietly(fd, line.data, line.size) != static_cast<ssize_t>(line.size))
       why = "the disk is full";
     close(fd);
     if (!moved)

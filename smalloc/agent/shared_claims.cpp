@@ -6,6 +6,7 @@
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/text.h"
 #include "smalloc/base/units.h"
+#include "smalloc/os/quiet_file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -132,7 +133,7 @@ bool SharedClaims::exchange(uint64_t superpages, uint64_t &others) {
   others = exchange_claims(table, got, mine, alive_, any);
   bool done = true;
   if (any)
-    done = pwrite(fd, &table, sizeof table, 0) == static_cast<ssize_t>(sizeof table);
+    done = write_quietly_at(fd, &table, sizeof table, 0) == static_cast<ssize_t>(sizeof table);
   else
     unlink(path_);
   close(fd);

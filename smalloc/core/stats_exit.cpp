@@ -5,6 +5,7 @@
 #include "smalloc/core/stats_exit.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/stats.h"
+#include "smalloc/os/quiet_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -157,17 +158,8 @@ int open_destination(const Options &o) {
 
 void write_all(const char *text, size_t bytes, void *data) {
   auto &to = *static_cast<Destination *>(data);
-  while (bytes && !to.error) {
-    ssize_t n = write(to.fd, text, bytes);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0) {
-      to.error = n < 0 ? errno : EIO;
-      return;
-    }
-    text += n;
-    bytes -= static_cast<size_t>(n);
-  }
+  if (!to.error)
+    to.error = write_all_quietly(to.fd, text, bytes);
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "smalloc/base/units.h"
 #include "smalloc/os/hugetlb.h"
 #include "smalloc/os/os_hooks.h"
+#include "smalloc/os/quiet_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -141,14 +142,7 @@ long read_file(const char *path, char *buffer, size_t capacity) {
 }
 
 void write_error(const char *text, size_t bytes) {
-  KeepErrno keep;
-  while (bytes) {
-    ssize_t n = write(STDERR_FILENO, text, bytes);
-    if (n <= 0)
-      return;
-    text += n;
-    bytes -= static_cast<size_t>(n);
-  }
+  write_all_quietly(STDERR_FILENO, text, bytes); // nobody hears that nobody listens
 }
 
 // A border of two mappings inside a superpage makes the kernel map it by base pages. The two become

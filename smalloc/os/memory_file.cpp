@@ -3,6 +3,7 @@
 // memory_file.cpp decides the system calls of memory_file.h, and that every failure leaves the
 // memory as it was.
 #include "smalloc/os/memory_file.h"
+#include "smalloc/os/quiet_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +54,7 @@ int replace_by_memory_file(const char *name, void *start, size_t bytes, const Me
   int saved = errno;
   int fd = open_out_of_the_way(name);
   void *fresh = MAP_FAILED;
-  if (fd >= 0 && fchmod(fd, 0600) == 0 && ftruncate(fd, static_cast<off_t>(bytes)) == 0)
+  if (fd >= 0 && fchmod(fd, 0600) == 0 && truncate_quietly(fd, static_cast<off_t>(bytes)) == 0)
     fresh = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (fresh == MAP_FAILED || !move_in_place(fresh, start, bytes, pieces, count)) {
     if (fresh != MAP_FAILED)

@@ -9,6 +9,7 @@
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/stats.h"
 #include "smalloc/core/stats_exit.h"
+#include "smalloc/os/quiet_file.h"
 #include "smalloc/override/foreign.h"
 
 #include <errno.h>
@@ -23,14 +24,7 @@ constexpr size_t kMallocAlignment = 16;
 constexpr size_t kMostAlignment = size_t{1} << 30;
 
 void write_to_fd(const char *text, size_t bytes, void *data) {
-  int fd = *static_cast<int *>(data);
-  while (bytes) {
-    ssize_t n = write(fd, text, bytes);
-    if (n <= 0)
-      return;
-    text += n;
-    bytes -= static_cast<size_t>(n);
-  }
+  smalloc::write_all_quietly(*static_cast<int *>(data), text, bytes);
 }
 
 void *allocate(size_t bytes, size_t alignment, bool zero, smalloc_pages pages) {

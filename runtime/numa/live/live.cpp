@@ -9,6 +9,7 @@
 #include "runtime/numa/live/threads.h"
 #include "runtime/trace/collector.h"
 #include "runtime/trace/image_names.h"
+#include "smalloc/os/quiet_file.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -84,10 +85,7 @@ struct Live {
 Live *g_live;
 
 template <size_t n> void say(const TextBuffer<n> &t) {
-  const int before = errno;
-  if (write(STDERR_FILENO, t.data(), t.size()) < 0)
-    errno = before;
-  errno = before;
+  write_all_quietly(STDERR_FILENO, t.data(), t.size());
 }
 void warn(const char *item, const char *why) {
   TextBuffer<768> t;

@@ -6,6 +6,7 @@
 #include "smalloc/base/numbers.h"
 #include "smalloc/base/units.h"
 #include "smalloc/include/smalloc/input_file.h"
+#include "smalloc/os/quiet_file.h"
 
 #include <algorithm>
 #include <errno.h>
@@ -54,16 +55,10 @@ void MigrationLog::flush() {
     return;
   const int before = errno;
   const int fd = open(path_, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
-  for (size_t done = 0; fd >= 0 && done < used_;) {
-    const ssize_t n = write(fd, buffer_ + done, used_ - done);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      break; // a full disk: the log ends here, the program does not
-    done += static_cast<size_t>(n);
-  }
-  if (fd >= 0)
+  if (fd >= 0) {
+    write_all_quietly(fd, buffer_, used_); // a full disk: the log ends here, the program does not
     ::close(fd);
+  }
   used_ = 0;
   errno = before;
 }
