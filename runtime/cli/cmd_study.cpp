@@ -131,18 +131,6 @@ Study run_all(const Options &options, const std::vector<StudySetup> &setups,
   return study;
 }
 
-void write_side_file(const std::string &name, const std::string &text) {
-  if (name.empty())
-    return;
-  const std::string path = expand_file_name(name);
-  std::FILE *file = std::fopen(path.c_str(), "we");
-  if (!file)
-    throw Failure{"cannot write the result", path, error_text(errno), {}, kFailed};
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (std::fclose(file) != 0 || !written)
-    throw Failure{"cannot write the result", path, error_text(errno), {}, kFailed};
-}
-
 int run_study(const Options &options) {
   const auto thresholds = parse_thresholds(options.output);
   const auto commands = commands_of(options);
@@ -169,8 +157,10 @@ int run_study(const Options &options) {
   nlohmann::ordered_json document = study_document(study);
   if (predictor)
     predictor->add_to(document, study);
-  write_side_file(options.csv, study_csv(study));
-  write_side_file(options.plot, study_svg(document));
+  if (!options.csv.empty())
+    write_text(options.csv, study_csv(study));
+  if (!options.plot.empty())
+    write_text(options.plot, study_svg(document));
   return finish(options.output, thresholds, document, [&](Colour colour) {
     return study_table(document, colour) + (predictor ? prediction_text(document) : std::string());
   });

@@ -7,6 +7,7 @@
 #include "runtime/cli/output.h"
 #include "runtime/cli/verbs.h"
 
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -33,6 +34,17 @@ void keep_closed_streams_closed() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
     if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
       (void)!open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+}
+
+/// A limit of file sizes is an error of what we write, as a full disk is. A handler, which a command that we start does not inherit:
+/// it dies of the signal, or ignores it, as without us.
+void take_file_limit_as_error() {
+  struct sigaction action = {};
+  if (sigaction(SIGXFSZ, nullptr, &action) != 0 || action.sa_handler != SIG_DFL)
+    return;
+  action.sa_handler = [](int) {};
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGXFSZ, &action, nullptr);
 }
 
 bool runs_a_command(const std::string &verb) {
@@ -149,6 +161,7 @@ int main(int argc, char **argv) {
   using namespace smalloc::cli;
   const std::string verb = argc > 1 ? argv[1] : "";
   keep_closed_streams_closed();
+  take_file_limit_as_error();
   try {
     return dispatch(argc, argv);
   } catch (const Failure &failure) {

@@ -4,6 +4,7 @@
 #include "runtime/cli/output.h"
 
 #include "runtime/cli/diagnostics.h"
+#include "runtime/cli/written_file.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -18,20 +19,12 @@
 namespace smalloc::cli {
 
 void write_text(const std::string &file, const std::string &text) {
-  std::FILE *out = stdout;
-  std::string name = "standard output";
-  if (!file.empty()) {
-    name = expand_file_name(file);
-    out = std::fopen(name.c_str(), "we");
-    if (!out)
-      throw Failure{"cannot write the result", name, error_text(errno),
-                    "-o FILE in a folder that you may write", kFailed};
-  }
+  if (!file.empty())
+    return write_file(expand_file_name(file), text);
   errno = 0;
-  const bool written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
-  const bool closed = (out == stdout ? std::fflush(out) : std::fclose(out)) == 0;
-  if (!written || !closed)
-    throw Failure{"cannot write the result", name, error_text(errno), {}, kFailed};
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (std::fflush(stdout) != 0 || !written)
+    throw Failure{"cannot write the result", "standard output", error_text(errno), {}, kFailed};
 }
 
 void add_output_options(CLI::App &app, OutputOptions &options) {

@@ -6,6 +6,7 @@
 #include "runtime/cli/diagnostics.h"
 #include "runtime/cli/input_file.h"
 #include "runtime/cli/output.h"
+#include "runtime/cli/written_file.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -19,7 +20,10 @@ namespace {
 
 [[noreturn]] void cannot_store(const std::string &path, int error) {
   throw Failure{"cannot store the machine profile", path, error_text(error),
-                "smalloc calibrate --profile FILE, in a folder that you may write", kFailed};
+                is_no_room(error)
+                    ? room_hint(error, "smalloc calibrate --profile FILE")
+                    : "smalloc calibrate --profile FILE, in a folder that you may write",
+                kFailed};
 }
 
 // A file of our own beside the target, so that the rename stays on one file system.

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// written_file.cpp decides when a file is written beside its place and renamed into it: when it is a file, or nothing, at the end of
+// all symbolic links, whose name is its only one, and that would keep its owner. What leads through /proc (/dev/stdout) is open
+// elsewhere, and has to stay the file that it is.
+#include "runtime/cli/written_file.h"
+
+#include "runtime/cli/diagnostics.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace smalloc::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void cannot_write(const std::string &path, int error) {
+  throw Failure{"cannot write the result", path, error_text(error),
+                is_no_room(error) ? room_hint(error, "-o FILE") : std::string(), kFailed};
+}
+
+// Where links end; nothing: in /proc, in a circle, or in no folder.
+std::optional<fs::path> end_of_links(fs::path path) {
+  for (unsigned hops = 0; hops < 40; hops++) {
+    std::error_code error;
+    const fs::path folder =
+        fs::canonical(path.parent_path().empty() ? "." : path.parent_path(), error);
+    if (error || *std::next(folder.begin(), folder != folder.root_path()) == "proc")
+      return std::nullopt;
+    path = folder / path.filename();
+    if (!fs::is_symlink(fs::symlink_status(path, error)))
+      return path;
+    path = folder / fs::read_symlink(path, error);
+    if (error)
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+int write_all(int fd, const std::string &text) {
+  for (size_t at = 0; at < text.size();) {
+    const ssize_t written = write(fd, text.data() + at, text.size() - at);
+    if (written < 0 && errno != EINTR)
+      return errno;
+    at += written > 0 ? static_cast<size_t>(written) : 0;
+  }
+  return 0;
+}
+
+// 0, or an errno value.
+int write_and_close(int fd, const std::string &text) {
+  const int error = write_all(fd, text);
+  const int closed = close(fd) == 0 ? 0 : errno;
+  return error ? error : closed;
+}
+
+// False: it cannot be done like this.
+bool write_beside(const std::string &path, const std::string &text) {
+  const auto place = end_of_links(path);
+  if (!place)
+    return false;
+  struct stat there;
+  const bool exists = lstat(place->c_str(), &there) == 0;
+  if (exists &&
+      (!S_ISREG(there.st_mode) || there.st_nlink != 1 || access(place->c_str(), W_OK) != 0))
+    return false;
+  const std::string fresh =
+      (place->parent_path() / fmt::format(".{}.{}", place->filename().string(), getpid())).string();
+  const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0 && is_no_room(errno))
+    cannot_write(path, errno);
+  if (fd < 0)
+    return false;
+  const bool same = !exists || (fchown(fd, there.st_uid, there.st_gid) == 0 &&
+                                fchmod(fd, there.st_mode & 07777) == 0);
+  int error = write_and_close(fd, text);
+  if (!error && same && rename(fresh.c_str(), place->c_str()) != 0)
+    error = errno;
+  if (error || !same)
+    unlink(fresh.c_str());
+  if (error)
+    cannot_write(path, error);
+  return same;
+}
+
+} // namespace
+
+bool is_no_room(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
+
+std::string room_hint(int error, const std::string &command) {
+  return error == EFBIG ? "ulimit -f unlimited, before it" : command + " on a disk with room";
+}
+
+void write_file(const std::string &path, const std::string &text) {
+  if (write_beside(path, text))
+    return;
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0)
+    throw Failure{"cannot write the result", path, error_text(errno),
+                  is_no_room(errno) ? room_hint(errno, "-o FILE")
+                                    : "-o FILE in a folder that you may write",
+                  kFailed};
+  if (const int error = write_and_close(fd, text))
+    cannot_write(path, error);
+}
+
+int lack_of_room(const std::string &folder) {
+  std::string name = fs::path(folder.empty() ? "." : folder) / ".smalloc.XXXXXX";
+  const int fd = mkostemp(name.data(), O_CLOEXEC);
+  if (fd < 0)
+    return is_no_room(errno) ? errno : 0;
+  unlink(name.c_str());
+  const int error = write_and_close(fd, std::string(4096, ' '));
+  return is_no_room(error) ? error : 0;
+}
+
+} // namespace smalloc::cli
