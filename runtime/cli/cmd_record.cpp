@@ -3,6 +3,7 @@
 // cmd_record.cpp decides what `smalloc record` does around a command: libsmalloc_feedback.so in front of every
 // other library, the trace's name in SMALLOC_CONF, superpages off (a profile is of base pages); the
 // command's own status and signal afterwards, and the next command to type.
+#include "runtime/cli/child_process.h"
 #include "runtime/cli/diagnostics.h"
 #include "runtime/cli/history_store.h"
 #include "runtime/cli/installation.h"
@@ -23,6 +24,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -124,16 +126,6 @@ void check_folder(const std::string &pattern) {
                   "smalloc record -o FILE in a folder that you may write", kRunFailed};
 }
 
-int wait_for(pid_t child, rusage &usage) {
-  // The terminal sends its signals to the command as well; the command decides.
-  std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGQUIT, SIG_IGN);
-  int status = 0;
-  while (wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
-  }
-  return status;
-}
-
 // The history learns with which input the command's own trace was made, so that the agent can tell runs with the same
 // one. A trace is as good without.
 void note_run(const std::string &path, pid_t child, const std::vector<std::string> &command,
@@ -204,11 +196,13 @@ int record_command(const Options &options) {
   const auto start = fs::file_time_type::clock::now() - std::chrono::seconds(1);
 
   const auto began = std::chrono::steady_clock::now();
+  std::optional<ForwardedSignals> signals(std::in_place);
   const pid_t child = fork();
   if (child < 0)
     throw Failure{"cannot run the command", command.front(), error_text(errno), {}, kRunFailed};
   if (child == 0) {
     try {
+      signals->give_back();
       set_environment(environment);
       become(command);
     } catch (const Failure &failure) {
@@ -216,10 +210,9 @@ int record_command(const Options &options) {
       _exit(failure.status);
     }
   }
-  // Our own history may not fit either: an error to write it then, and the command's status stays.
-  std::signal(SIGXFSZ, SIG_IGN);
   rusage usage = {};
-  const int status = wait_for(child, usage);
+  const int status = signals->wait_for(child, usage);
+  signals.reset();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 
