@@ -11,6 +11,7 @@
 #include "runtime/cli/output.h"
 #include "runtime/cli/record_source.h"
 #include "runtime/cli/verbs.h"
+#include "runtime/cli/written_file.h"
 #include "runtime/trace/reader.h"
 #include "runtime/trace/region_sample.h"
 
@@ -225,10 +226,16 @@ int record_command(const Options &options) {
     traces.push_back(path);
     note_run(path, child, command, usage, seconds);
   }
-  if (traces.empty())
-    print_warning("nothing was recorded", command.front(),
-                  "the command loaded no library of ours, or ended before it could write",
-                  "smalloc doctor " + command.front());
+  if (traces.empty()) {
+    if (const int error = lack_of_room(fs::path(expand_file_name(pattern)).parent_path().string()))
+      print_warning("nothing was recorded", command.front(),
+                    "there is no room for a trace: " + error_text(error),
+                    room_hint(error, "smalloc record -o FILE"));
+    else
+      print_warning("nothing was recorded", command.front(),
+                    "the command loaded no library of ours, or ended before it could write",
+                    "smalloc doctor " + command.front());
+  }
   std::string list;
   for (size_t i = 0; i < traces.size() && i < 8; i++)
     list += " " + traces[i];

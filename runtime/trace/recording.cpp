@@ -10,6 +10,7 @@
 #include "runtime/trace/told_accesses.h"
 #include "smalloc/os/quiet_file.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,21 @@ const char *g_source = "preload";
 bool g_started, g_refused;
 pid_t g_process; // that the trace belongs to
 uint64_t g_forking;
+
+const char *hint_for(int error) {
+  switch (error) {
+  case ENOSPC:
+  case EDQUOT:
+    return "hint: make room there, or trace:FILE, on a disk with room\n";
+  case EFBIG:
+    return "hint: ulimit -f unlimited, before it\n";
+  case ENOMEM:
+  case EIO:
+    return "";
+  default:
+    return "hint: trace:FILE, in a folder that is there and that you may write\n";
+  }
+}
 
 void open_trace(uint64_t parent) {
   char path[4096], header[8192], host[256] = "", program[4096] = "";
@@ -67,10 +83,9 @@ void open_trace(uint64_t parent) {
   const int error = g_output.open(path, header, static_cast<size_t>(n));
   if (error) {
     char line[4600];
-    n = snprintf(line, sizeof line,
-                 "smalloc: warning: trace (%s): %s; nothing is recorded\n"
-                 "hint: trace:FILE, in a folder that is there and that you may write\n",
-                 path, error == EEXIST ? "it is there, and it is no file" : strerror(error));
+    n = snprintf(line, sizeof line, "smalloc: warning: trace (%s): %s; nothing is recorded\n%s",
+                 path, error == EEXIST ? "it is there, and it is no file" : strerror(error),
+                 hint_for(error));
     if (write_quietly(2, line, static_cast<size_t>(n)) < 0)
       return;
   } else {

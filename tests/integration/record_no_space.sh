@@ -136,6 +136,8 @@ for how in ENOSPC EIO SHORT; do
   refused $how 0 100
   [ "$(grep -c '^smalloc: warning: ' err)" = 1 ] || fail "$how: $(cat err)"
   expect_match err '^smalloc: warning: trace \(t.trace\): .*; nothing is recorded$'
+  expect_no_match err 'hint: .*folder'
+  [ $how = EIO ] || expect_match err '^hint: make room there, or trace:FILE, on a disk with room$'
   [ ! -e t.trace ] || fail "$how: a trace without a header stays"
 done
 # A limit of file sizes: the signal that comes with it is not the program's.
@@ -158,3 +160,11 @@ status=0
 [ "$status" = 5 ] || fail "a limit of 0: status $status"
 expect_match out '^done, handled 0, pending 0, blocked 0$'
 if [ -e t.trace ] || [ -s err ]; then fail "a limit of 0: $(ls -l t.trace err)"; fi
+# Who records says what helps, and nothing of libraries.
+status=0
+(ulimit -f 0 && exec "$SMALLOC" record --source instrumented -o t.trace -- ./app 100 2>&1) | cat >out || status=${PIPESTATUS[0]}
+[ "$status" = 5 ] || fail "record with a limit of 0: status $status"
+expect_match out '^smalloc: warning: trace \(.*t.trace\): File too large; nothing is recorded$'
+expect_match out '^smalloc: warning: nothing was recorded \(./app\): there is no room for a trace: file too large$'
+[ "$(grep -c '^hint: ulimit -f unlimited, before it$' out)" = 2 ] || fail "hints: $(cat out)"
+expect_no_match out 'library of ours|folder'
