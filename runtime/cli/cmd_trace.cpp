@@ -42,6 +42,13 @@ trace::Reader open_trace(const std::string &path) try {
                 kFailed};
 }
 
+void warn_of_missing_end(const std::string &path) {
+  print_warning(
+      "truncated trace", path,
+      "its end is missing: a killed process leaves that, one that still runs, a full disk, "
+      "and a file that was cut");
+}
+
 void warn_of_damage(const trace::Reader &reader, const std::string &path) {
   if (reader.skipped_bytes())
     print_warning(
@@ -123,6 +130,8 @@ int show_trace(const Options &options) {
       break;
     }
   });
+  if (!ended)
+    warn_of_missing_end(options.first);
   warn_of_damage(reader, options.first);
   const auto &header = reader.header();
   const Json document{{"schema", "smalloc.trace-summary/1"},
@@ -157,7 +166,7 @@ int show_trace(const Options &options) {
     };
     row("program", printable(value_or(header, "program")));
     row("recorded on", printable(value_or(header, "host")));
-    row("complete", ended ? "yes" : "no: the process was killed, or is still running");
+    row("complete", ended ? "yes" : "no: its end is missing");
     row("time", fmt::format("{:.3f} s", static_cast<double>(last_ns) / 1e9));
     row("threads", fmt::format("{}", threads.size()));
     row("allocations", fmt::format("{} from {} sites, {} reallocations, {} frees", allocations,
@@ -187,7 +196,9 @@ Distances distances_of(const std::string &path) {
   trace::Reader reader = open_trace(path);
   reuse::DistanceCounter counter;
   std::vector<uint64_t> pages;
+  bool ended = false;
   reader.read([&](const trace::Event &e) {
+    ended |= e.type == trace::Type::kEnd;
     if (e.type != trace::Type::kAccess)
       return;
     pages.clear();
@@ -195,6 +206,8 @@ Distances distances_of(const std::string &path) {
       pages.push_back(run.address >> 12);
     counter.access(pages);
   });
+  if (!ended)
+    warn_of_missing_end(path);
   warn_of_damage(reader, path);
   if (counter.accesses() == 0)
     throw Failure{"cannot compare the traces", path, "it holds no data accesses", {}, kFailed};

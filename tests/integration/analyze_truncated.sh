@@ -48,6 +48,17 @@ head -c "$(frame 4)" whole.trace >cut.trace
 expect_status 0 "$SMALLOC" analyze cut.trace --no-db --json
 expect_match err '^smalloc: warning: truncated trace \(cut.trace\)'
 json_is out 'd["traces"][0]["read_bytes"] == d["traces"][0]["file_bytes"] and d["traces"][0]["allocations"] > 1000'
+# What it holds is shown, with the same word.
+for trace in torn cut; do
+  expect_status 0 "$SMALLOC" trace show $trace.trace
+  expect_match err "^smalloc: warning: truncated trace \\($trace.trace\\): its end is missing"
+  expect_match out '^complete +no: its end is missing'
+  expect_status 0 "$SMALLOC" trace show $trace.trace --json
+  json_is out 'not d["complete"] and d["events"]["allocations"] > 1000'
+done
+expect_status 0 "$SMALLOC" trace show whole.trace
+expect_match out '^complete +yes$'
+[ ! -s err ] || fail "$(cat err)"
 # Killed indeed.
 LD_PRELOAD=$FEEDBACK SMALLOC_CONF=trace:killed.trace ./app wait &
 pid=$!
