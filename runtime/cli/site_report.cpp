@@ -227,12 +227,13 @@ Json site_document(const std::vector<Site> &sites, const std::string &path,
                    const std::string &build_id) {
   Json list = Json::array();
   std::set<std::string> models, machines, sources, reaches, bases;
-  uint64_t counts[3] = {0, 0, 0}, rewritten = 0;
+  uint64_t counts[3] = {0, 0, 0}, rewritten = 0, undecided = 0;
   bool joined = false;
   for (const Site &site : sites) {
     const struct smalloc_site &r = site.record;
     list.push_back(site_json(site));
     counts[site.decision()]++;
+    undecided += site.decision() == SMALLOC_DECISION_BASE && (r.flags & SMALLOC_SITE_UNDECIDED);
     rewritten += (r.flags & SMALLOC_SITE_REWRITTEN) != 0;
     joined |= site.joined;
     models.insert(r.model == SMALLOC_MODEL_PAPER ? "paper" : "spread");
@@ -261,6 +262,7 @@ Json site_document(const std::vector<Site> &sites, const std::string &path,
                       {"superpage", counts[SMALLOC_DECISION_SUPERPAGE]},
                       {"base", counts[SMALLOC_DECISION_BASE]},
                       {"runtime", counts[SMALLOC_DECISION_RUNTIME]},
+                      {"undecided", undecided},
                       {"rewritten", rewritten}}},
   };
 }
@@ -293,10 +295,13 @@ std::string site_text(const Json &document, Colour colour) {
   }
   const Json &totals = document["totals"], &machine = document["machine"];
   const std::string source = text_of(machine["source"]);
+  const auto undecided = totals["undecided"].get<uint64_t>();
   return table.print(colour) +
-         fmt::format("\n{} site{}: {} superpage, {} at run time, {} base; {} rewritten\n",
+         fmt::format("\n{} site{}: {} superpage, {} at run time, {} base{}; {} rewritten\n",
                      totals["sites"].dump(), totals["sites"] == 1 ? "" : "s",
-                     totals["superpage"].dump(), totals["runtime"].dump(), totals["base"].dump(),
+                     totals["superpage"].dump(), totals["runtime"].dump(),
+                     totals["base"].get<uint64_t>() - undecided,
+                     undecided ? fmt::format(", {} undecided", undecided) : std::string(),
                      totals["rewritten"].dump()) +
          fmt::format("machine: {} ({}), reach {} pages{}; model: {}\n", text_of(machine["name"]),
                      source, text_of(machine["reach_pages"]),

@@ -17,6 +17,13 @@ for file in pie nopie library.so stripped; do
   [ ! -s err ] || fail "$(cat err)"
   [ "$(grep -c '^    why:' out)" = 3 ] || fail "a site without a reason"
 done
+# What nobody knows is no decision for base pages.
+fixture_app unknown -fPIE -pie -DSMALLOC_FIXTURE_UNDECIDED
+expect_status 0 "$SMALLOC" sites unknown
+expect_match out ' strdup .* base \(undecided\)$'
+expect_match out '^3 sites: 1 superpage, 1 at run time, 0 base, 1 undecided; 2 rewritten$'
+expect_status 0 "$SMALLOC" sites unknown --json
+json_is out 'd["totals"]["base"] == 1 and d["totals"]["undecided"] == 1'
 # In an object the linker has yet to place the cells: the compiler's decision is shown.
 fixture object.o -c
 expect_status 0 "$SMALLOC" sites object.o
