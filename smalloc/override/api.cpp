@@ -128,6 +128,19 @@ SMALLOC_EXPORT void smalloc_jemalloc_stats_print(int fd, const char *options) {
 SMALLOC_EXPORT const char *smalloc_version(void) { return SMALLOC_VERSION; }
 
 namespace {
+/// That we are there at all. What the heaps are like is said when they start.
+void say_that_we_are_there() {
+  if (!g_runtime.options().debug || g_runtime.running())
+    return;
+  smalloc::TextBuffer<160> text;
+  text.put("smalloc: debug: version " SMALLOC_VERSION ", strategy ")
+      .put(smalloc::strategy_name(static_cast<uint32_t>(g_runtime.strategy())))
+      .put(g_runtime.strategy() == smalloc::HeapStrategy::kOff
+               ? "; the heaps never start\n"
+               : "; the heaps start with the first object for them\n");
+  smalloc::kLinux.write_error(text.data(), text.size());
+}
+
 __attribute__((constructor(101))) void begin() {
   if (!smalloc::g_small.ready())
     smalloc::set_table_aside();
@@ -135,6 +148,7 @@ __attribute__((constructor(101))) void begin() {
     g_runtime.warn(
         "only-ours: the kernel cannot keep superpages to advised memory (Linux 6.18 can); "
         "under THP=always other memory of the program gets them, too");
+  say_that_we_are_there();
   smalloc::statistics_begin();
   smalloc::image_superpages_at_start(g_runtime.options(), smalloc::kLinux, g_runtime.counters(),
                                      [](smalloc::Text text) { g_runtime.warn(text); });

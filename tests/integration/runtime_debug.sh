@@ -72,3 +72,15 @@ done
 # Without either key big objects' double frees are ignored in silence, as ever.
 expect_status 0 ./t 3
 [ ! -s err ] || fail "something is printed without debug:on"
+# One line says that we are there, whether the heaps start or not.
+# shellcheck disable=SC2046 # several words
+build none $(linked) <<'C'
+int main(void) { return 0; }
+C
+SMALLOC_CONF=debug:on expect_status 0 ./none
+[ "$(wc -l <err)" = 1 ] || fail "not one line: $(cat err)"
+expect_match err '^smalloc: debug: version [0-9.]+, strategy split; the heaps start with the first object for them$'
+SMALLOC_CONF=debug:on,heap:off expect_status 0 ./none
+expect_match err '^smalloc: debug: version [0-9.]+, strategy off; the heaps never start$'
+SMALLOC_CONF=debug:on expect_status 0 ./t 8
+expect_match err '^smalloc: debug: heaps started, .* reserved, machine '
