@@ -33,6 +33,31 @@ for link in -static -static-pie; do
 done
 ! show -static -c a.c | found 'libsmalloc\.a' || fail "libsmalloc.a in a compile"
 with_library -fsanitize=undefined a.c -o a
+# Another processor's program gets nothing of ours, and a line that says so; what a later flag takes back counts no more.
+machine=$(uname -m)
+for foreign in -m32 -mx32 "-m64 -m32" --target=i686-linux-gnu "-target i686-pc-linux-gnu" --target=riscv64-linux-gnu --target="$machine"-w64-mingw32; do
+  # shellcheck disable=SC2086 # several words
+  for link in "" -static "-flto -fuse-ld=lld"; do
+    without_library $foreign $link a.c -o a
+    ! show $foreign $link a.c -o a | found -E 'libsmalloc|-rpath|load-pass-plugin' || fail "something of ours: $foreign $link"
+  done
+done
+with_library -m32 -m64 a.c -o a
+with_library --target="$machine"-pc-linux-gnu a.c -o a
+with_library -target "$machine"-linux-gnu a.c -o a
+cat >linker <<'S'
+#!/bin/sh
+[ "$1" != --version ] || echo "clang version @MAJOR@.0.0"
+S
+sed -i "s/@MAJOR@/$(sed -n 's/^major=//p' "$cc")/" linker
+chmod +x linker
+SMALLOC_CC=$tmp/linker expect_status 0 "$cc" -m32 a.o -o a
+[ "$(cat err)" = "smalloc-cc: warning: target (-m32): smalloc has no library for it; the program keeps its own malloc" ] || fail "said: $(cat err)"
+for silent in "-m32 -c a.c" "-m32 -shared a.o" "a.o"; do
+  # shellcheck disable=SC2086 # several words
+  SMALLOC_CC=$tmp/linker expect_status 0 "$cc" $silent -o a
+  [ ! -s err ] || fail "$silent: $(cat err)"
+done
 for ask in --version -v -dumpmachine -dumpversion -print-search-dirs -print-file-name=libc.a --help; do
   ! show $ask | found 'smalloc\.so\|SmallocPlugin' || fail "flags for $ask"
   [ $ask = -v ] || expect_status 0 "$cc" $ask
