@@ -224,7 +224,7 @@ __attribute__((destructor)) void close_trace() {
       r->chunk->flush();
     }
   }
-  output.close();
+  output.end();
 }
 
 } // namespace

@@ -66,11 +66,14 @@ void note_segments() {
         state.chunk);
 }
 
+// The end is the last that is written: a trace that has it is whole.
 void note_end() {
+  const uint64_t lost = flush_others(t_state.chunk);
   uint64_t now;
   if (ready(t_state, now)) {
     note_faults(t_state, now);
-    t_state.chunk->end(now);
+    t_state.chunk->end(now, lost);
+    t_state.chunk->flush();
   }
 }
 

@@ -85,9 +85,14 @@ bool enter_thread(ThreadState &state) {
   return true;
 }
 
-void flush_chunks() {
+uint64_t flush_others(const ThreadChunk *own) {
+  uint64_t lost = 0;
   for (ThreadChunk *chunk = g_chunks.load(); chunk; chunk = chunk->next)
-    chunk->flush();
+    if (chunk != own) {
+      chunk->flush();
+      lost += chunk->lost();
+    }
+  return lost;
 }
 void drop_chunks() {
   for (ThreadChunk *chunk = g_chunks.load(); chunk; chunk = chunk->next)

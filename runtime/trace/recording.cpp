@@ -167,8 +167,7 @@ void finish() {
   if (g_finishing)
     g_finishing();
   note_end();
-  flush_chunks();
-  g_output.close();
+  g_output.end();
 }
 
 const SampledEvent *event_to_sample() {

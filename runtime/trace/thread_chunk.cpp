@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <new>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -28,6 +29,7 @@ constexpr size_t kRunsOf = 4;
 constexpr unsigned kMostUnseen = 16;
 /// A chunk that is older is written by its thread's next event, so that a killed process loses little.
 constexpr uint64_t kOldestNs = 1000000000;
+constexpr unsigned kFlushTries = 200;
 
 unsigned char *put_varint(unsigned char *out, uint64_t value) {
   for (; value >= 0x80; value >>= 7)
@@ -107,7 +109,8 @@ bool ThreadChunk::begin(uint64_t now_ns, size_t room) {
   if (!output_.recording())
     return false;
   if (busy_.exchange(true, std::memory_order_acquire)) {
-    lost_++; // a signal handler inside a record, or the process is ending
+    lost_.fetch_add(
+        1, std::memory_order_relaxed); // a signal handler inside a record, or the process is ending
     return false;
   }
   if (bytes_.left() < room || now_ns > start_ns_ + kOldestNs)
@@ -403,12 +406,12 @@ void ThreadChunk::segment(uint64_t start, uint64_t bytes, const char *text, size
   r.p.text(text, text_bytes < kMostText ? text_bytes : kMostText);
 }
 
-void ThreadChunk::end(uint64_t now_ns) {
+void ThreadChunk::end(uint64_t now_ns, uint64_t lost_elsewhere) {
   if (!begin(now_ns, kMostRecordBytes))
     return;
   Record r(*this, Type::kEnd);
   r.time(now_ns);
-  r.p.varint(lost_);
+  r.p.varint(lost() + lost_elsewhere);
 }
 
 void ThreadChunk::sampled_below(uint64_t threshold) {
@@ -419,9 +422,14 @@ void ThreadChunk::sampled_below(uint64_t threshold) {
   busy_.store(false, std::memory_order_release);
 }
 
+// Another thread is hardly ever long at a record; one that is, or that we ourselves have interrupted, keeps its chunk.
 void ThreadChunk::flush() {
-  if (busy_.exchange(true, std::memory_order_acquire))
-    return;
+  unsigned tries = 0;
+  while (busy_.exchange(true, std::memory_order_acquire))
+    if (tries++ == kFlushTries)
+      return;
+    else
+      sched_yield();
   write_out();
   busy_.store(false, std::memory_order_release);
 }

@@ -32,6 +32,9 @@ public:
   void stop(const char *why);
   /// In a child of fork the parent's file stays as it is.
   void close();
+  /// Records no more, and says nothing. The file stays open: another thread may be writing to it, and its number must not become
+  /// that of a file of the program's meanwhile.
+  void end() { recording_.store(false, std::memory_order_release); }
   static size_t work_bytes();
   const char *path() const { return path_; }
   /// Did something stand there already, so that it is not the path that was given?
@@ -78,7 +81,9 @@ public:
   void faults(uint64_t now_ns, uint64_t minor, uint64_t major);
   void phase(uint64_t now_ns, const char *text, size_t text_bytes);
   void segment(uint64_t start, uint64_t bytes, const char *text, size_t text_bytes);
-  void end(uint64_t now_ns);
+  /// lost_elsewhere: events of chunks that get no end of their own.
+  void end(uint64_t now_ns, uint64_t lost_elsewhere = 0);
+  uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
   /// Of a sample that changes: accesses from here on are of regions whose hash is below it. What is written so far goes out first.
   void sampled_below(uint64_t threshold);
   void flush();
@@ -106,7 +111,8 @@ private:
   template <class At> void put_accesses(uint64_t now_ns, uint64_t weight, At at, size_t count);
 
   Output &output_;
-  uint64_t thread_, sequence_ = 0, last_ns_ = 0, start_ns_ = 0, lost_ = 0;
+  uint64_t thread_, sequence_ = 0, last_ns_ = 0, start_ns_ = 0;
+  std::atomic<uint64_t> lost_{0}; ///< who ends the recording asks for it
   uint64_t last_address_ = 0, last_site_ = 0,
            last_context_ = 0; ///< of the chunk's allocations and frees
   uint64_t threshold_ = 0;    ///< 0: the header says it

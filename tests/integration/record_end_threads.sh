@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# A process that ends while its threads go on: nothing is said, the trace is whole, and what those threads could no longer write is
+# counted as lost.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+FEEDBACK=$SMALLOC_BUILD/lib/libsmalloc_feedback.so
+[ -r "$FEEDBACK" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
+cat >app.c <<'C'
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+static atomic_long begun;
+static void *work(void *p) {
+  long done = 0;
+  for (unsigned x = 1;; x = x * 1664525u + 1013904223u) {
+    void *volatile q = malloc(x >> 20);
+    free(q);
+    begun += ++done == 500;
+  }
+  return p;
+}
+int main(void) {
+  pthread_t t;
+  for (int i = 0; i < 3; i++)
+    if (pthread_create(&t, NULL, work, NULL)) return 1;
+  while (begun < 3)
+    sched_yield();
+  return 5;
+}
+C
+"$CC" -O1 app.c -o app -pthread
+lost=0
+for run in $(seq 30); do
+  expect_status 5 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:$run.trace ./app
+  [ ! -s err ] || fail "run $run: $(cat err)"
+  expect_status 0 "$SMALLOC" trace show $run.trace --json
+  [ ! -s err ] || fail "run $run: $(cat err)"
+  json_is out 'd["complete"] and d["skipped_bytes"] == 0 and d["totals"]["threads"] == 4 and d["events"]["allocations"] >= 1500'
+  lost=$((lost + $(python3 -c 'import json; print(json.load(open("out"))["events"]["lost"])')))
+done
+[ "$lost" -gt 0 ] || fail "nothing is counted of what the threads did while their chunks were written"
