@@ -140,7 +140,7 @@ Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const Fa
   A.openFunction(Name);
   A.line("movq (" + Cell + ")," + Word);
   if (Shape.MayBeDirect) {
-    A.line("testl $" + Twine(SMALLOC_CELL_DIRECT << 8) + "," + Flags);
+    A.line("testl $" + Twine(SMALLOC_CELL_DIRECT) + "," + Flags);
     A.line("jne 4f");
   }
   A.line("testq " + Word + "," + Word);
@@ -190,8 +190,6 @@ Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const Fa
     A.line("movq " + After + "," + Counted);
     A.line("jmp " + Plain);
   }
-  if (Shape.MayBeDirect)
-    A.line("4: movq " + Small + "@GOTPCREL(%rip),%r11");
   A.line("5:");
   if (CellKept != Cell)
     A.line("movq " + CellKept + "," + Cell);
@@ -207,6 +205,15 @@ Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const Fa
   A.line(Family == AllocFamily::PosixMemalign ? "cmpl $-1,%eax" : "testq %rax,%rax");
   A.line("je " + Plain);
   A.line("ret");
+  if (Shape.MayBeDirect) { // bytes, cell, the program's function, what else that takes
+    A.line("4:");
+    if (Count > 1) {
+      A.line("movq %rsi,%rcx");
+      A.line("movq " + Cell + ",%rsi");
+    }
+    A.line("movq " + Original.getName() + "@GOTPCREL(%rip),%rdx");
+    A.line("jmp *" + Small + "@GOTPCREL(%rip)");
+  }
   A.closeFunction(Name);
   return F;
 }

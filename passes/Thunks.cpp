@@ -56,6 +56,17 @@ Function *weakEntry(Module &M, StringRef Name, FunctionType *Type) {
   return F;
 }
 
+/// Of a direct site's small objects. It is present where a cell says that the site is one, and calls the program's function,
+/// which may throw.
+static Function *smallEntry(Module &M) {
+  PointerType *Ptr = PointerType::getUnqual(M.getContext());
+  Function *F =
+      weakEntry(M, "__smalloc_v1_small",
+                FunctionType::get(Ptr, {Type::getInt64Ty(M.getContext()), Ptr, Ptr, Ptr}, false));
+  F->removeFnAttr(Attribute::NoUnwind);
+  return F;
+}
+
 FamilyShape shapeOf(AllocFamily F) {
   switch (F) {
   case AllocFamily::Malloc:
@@ -228,10 +239,13 @@ Function *sizedThunk(Module &M, AllocFamily Family, Function *Original) {
   Word->setAtomic(AtomicOrdering::Monotonic);
   if (Shape.MayBeDirect) {
     BasicBlock *Direct = Block("direct"), *Ordinary = Block("ordinary");
-    Value *Flag = B.CreateAnd(Word, uint64_t(SMALLOC_CELL_DIRECT) << 8);
+    Value *Flag = B.CreateAnd(Word, uint64_t(SMALLOC_CELL_DIRECT));
     B.CreateCondBr(B.CreateICmpNE(Flag, B.getInt64(0)), Direct, Ordinary);
     B.SetInsertPoint(Direct);
-    tailCall(B, askOf(M, Family, "__smalloc_v1_small", Original, ThunkType), All);
+    PointerType *Ptr = PointerType::getUnqual(C);
+    // nothrow's second argument, of which the others have none
+    Value *Argument = Arguments.size() > 1 ? Arguments[1] : PoisonValue::get(Ptr);
+    tailCall(B, smallEntry(M), {Arguments[0], All.back(), Original, Argument});
     B.SetInsertPoint(Ordinary);
   }
   B.CreateCondBr(B.CreateICmpEQ(Word, B.getInt64(0)), Plain, Sized);

@@ -160,10 +160,10 @@ void Runtime::arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested) 
   const uint64_t taken = directly_taken();
   t_small.direct_armed = !g_small.packs() && !t_small.fill_objects;
   t_small.direct_bytes = t_small.direct_armed ? most_direct_bytes() : 0;
-  if (SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_DIRECT)
+  if (word & SMALLOC_CELL_DIRECT)
     __atomic_store_n(&cell->requested_bytes, requested + taken, __ATOMIC_RELAXED);
   else
-    __atomic_fetch_or(&cell->word, uint64_t{SMALLOC_CELL_DIRECT} << 8, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&cell->word, uint64_t{SMALLOC_CELL_DIRECT}, __ATOMIC_RELAXED);
   cache_is_known();
 }
 
@@ -202,11 +202,10 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     if (!count_request(cell, word, added, requested))
       return nullptr;
     const uint64_t apart = word & SMALLOC_CELL_SHARED ? added : uint64_t{SiteSizes::kSampleBytes};
-    if (SMALLOC_UNLIKELY(
-            (word & SMALLOC_CELL_SHARED) ||
-            SiteSizes::is_sample(requested,
-                                 requested + bytes +
-                                     (flags & SMALLOC_CELL_DIRECT ? directly_taken() : 0))) &&
+    if (SMALLOC_UNLIKELY((word & SMALLOC_CELL_SHARED) ||
+                         SiteSizes::is_sample(
+                             requested, requested + bytes +
+                                            (word & SMALLOC_CELL_DIRECT ? directly_taken() : 0))) &&
         !may_go_on(cell, word, bytes, apart))
       return nullptr;
     if (SMALLOC_UNLIKELY(!(flags & SMALLOC_CELL_SERVED)) &&

@@ -116,7 +116,7 @@ void Runtime::watch_program_heap() {
 
 /// Our heap serves the site no longer.
 static void leave(smalloc_cell *cell) {
-  __atomic_fetch_and(&cell->word, ~(uint64_t{SMALLOC_CELL_SERVED | SMALLOC_CELL_DIRECT} << 8),
+  __atomic_fetch_and(&cell->word, ~(uint64_t{SMALLOC_CELL_SERVED} << 8 | SMALLOC_CELL_DIRECT),
                      __ATOMIC_RELAXED);
 }
 

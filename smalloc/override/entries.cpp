@@ -2,7 +2,7 @@
 //
 // entries.cpp decides how the plugin's rewritten calls (site.h) become requests to the runtime.
 // Each entry only tries: nullptr sends the caller to the program's own function, so none of them
-// may call that one.
+// may call that one, but __smalloc_v1_small, which is handed it.
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
@@ -29,20 +29,45 @@ SMALLOC_EXPORT void __smalloc_v1_unregister_module(smalloc_module *module) {
   smalloc::module_unregister(module);
 }
 
-SMALLOC_EXPORT void *__smalloc_v1_small(size_t bytes, smalloc_cell *cell) {
-  if (SMALLOC_LIKELY(smalloc::Runtime::may_be_direct(bytes))) {
-    if (SMALLOC_LIKELY(bytes < smalloc::folded(smalloc::g_malloc_entry.direct_below))) {
-      void *p = smalloc::take_from_thread_cache(bytes);
-      return SMALLOC_LIKELY(p != nullptr) ? p : jepriv_malloc_default(bytes);
-    }
-    if (bytes < smalloc::folded(smalloc::g_malloc_entry.larger_direct_below))
-      if (void *p = smalloc::take_larger_from_thread_cache(bytes))
-        return p;
-    return jepriv_malloc(bytes);
-  }
-  if (smalloc::Runtime::fills_next(cell, bytes))
-    return nullptr;
-  return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
+namespace {
+/// At a direct site, if the thread may take no more without asking.
+void *ask_at_direct(size_t bytes, smalloc_cell *cell) {
+  return smalloc::Runtime::fills_next(cell, bytes)
+             ? nullptr
+             : g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
+}
+/// If it may; nullptr: the thread's cache has none.
+inline void *take_at_direct(size_t bytes) {
+  if (SMALLOC_LIKELY(bytes < smalloc::folded(smalloc::g_malloc_entry.direct_below)))
+    return smalloc::take_from_thread_cache(bytes);
+  return bytes < smalloc::folded(smalloc::g_malloc_entry.larger_direct_below)
+             ? smalloc::take_larger_from_thread_cache(bytes)
+             : nullptr;
+}
+void *fill_at_direct(size_t bytes) {
+  return bytes < smalloc::folded(smalloc::g_malloc_entry.direct_below)
+             ? jepriv_malloc_default(bytes)
+             : jepriv_malloc(bytes);
+}
+// Both apart, so that the way through the thread's cache saves no register.
+__attribute__((noinline)) void *asked_or(size_t bytes, smalloc_cell *cell,
+                                         smalloc_otherwise *otherwise, const void *argument) {
+  void *p = ask_at_direct(bytes, cell);
+  return p ? p : otherwise(bytes, argument);
+}
+__attribute__((noinline)) void *filled_or(size_t bytes, smalloc_otherwise *otherwise,
+                                          const void *argument) {
+  void *p = fill_at_direct(bytes);
+  return p ? p : otherwise(bytes, argument);
+}
+} // namespace
+
+SMALLOC_EXPORT void *__smalloc_v1_small(size_t bytes, smalloc_cell *cell,
+                                        smalloc_otherwise *otherwise, const void *argument) {
+  if (SMALLOC_UNLIKELY(!smalloc::Runtime::may_be_direct(bytes)))
+    return asked_or(bytes, cell, otherwise, argument);
+  void *p = take_at_direct(bytes);
+  return SMALLOC_LIKELY(p != nullptr) ? p : filled_or(bytes, otherwise, argument);
 }
 SMALLOC_EXPORT void *__smalloc_v1_malloc(size_t bytes, smalloc_cell *cell) {
   if (smalloc::Runtime::stays_outside(cell, bytes))
@@ -60,7 +85,7 @@ SMALLOC_EXPORT void *__smalloc_v1_calloc(size_t count, size_t bytes, smalloc_cel
     return nullptr;
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
   // As __smalloc_v1_small, which nobody asks for zeros.
-  if (SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_DIRECT) {
+  if (word & SMALLOC_CELL_DIRECT) {
     if (SMALLOC_LIKELY(smalloc::Runtime::may_be_direct(total))) {
       if (SMALLOC_LIKELY(total < smalloc::folded(smalloc::g_malloc_entry.direct_below)))
         if (void *p = smalloc::take_from_thread_cache(total))
@@ -98,9 +123,12 @@ namespace {
 /// What realloc begins at a direct site is as good as any other request there.
 __attribute__((noinline)) void *allocate_at(smalloc_cell *cell, size_t bytes) {
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
-  return SMALLOC_WORD_FLAGS(word) & SMALLOC_CELL_DIRECT
-             ? __smalloc_v1_small(bytes, cell)
-             : g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
+  if (!(word & SMALLOC_CELL_DIRECT))
+    return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
+  if (SMALLOC_UNLIKELY(!smalloc::Runtime::may_be_direct(bytes)))
+    return ask_at_direct(bytes, cell);
+  void *p = take_at_direct(bytes);
+  return SMALLOC_LIKELY(p != nullptr) ? p : fill_at_direct(bytes);
 }
 // Apart, so that a resize that is left alone saves no register first.
 __attribute__((noinline)) void *resize_ours_kept(void *p, size_t bytes) {

@@ -109,7 +109,10 @@ void __smalloc_v1_register_module(smalloc_module *m) {
 }
 void __smalloc_v1_unregister_module(smalloc_module *m) { printf("bye %d\n", m == module); fflush(stdout); }
 void *__smalloc_v1_malloc(size_t n, smalloc_cell *c) { return answer("malloc", n, 0, c); }
-void *__smalloc_v1_small(size_t n, smalloc_cell *c) { return answer("small", n, 0, c); }
+void *__smalloc_v1_small(size_t n, smalloc_cell *c, smalloc_otherwise *otherwise, const void *argument) {
+  void *p = answer("small", n, argument == &std::nothrow, c);
+  return p ? p : otherwise(n, argument);
+}
 void *__smalloc_v1_calloc(size_t n, size_t of, smalloc_cell *c) { return answer("calloc", n, of, c); }
 void *__smalloc_v1_realloc(void *p, size_t n, smalloc_cell *c) { return answer("realloc", p != nullptr, n, c); }
 void *__smalloc_v1_aligned_alloc(size_t a, size_t n, smalloc_cell *c) { return answer("aligned_alloc", a, n, c); }
@@ -166,7 +169,11 @@ int main() {
   printf("another's %.0f\n", swept(4, 4));
   word(SMALLOC_WORD(SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_REWRITTEN, 21, 0, 2)), all("from two pages on");
   word(SMALLOC_WORD(SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_REWRITTEN, 21, 0, 1)), all("from one page on");
-  word(SMALLOC_WORD(SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_REWRITTEN | SMALLOC_CELL_DIRECT, 21, 0, 0)), all("direct");
+  word(SMALLOC_WORD(SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_REWRITTEN, 21, 0, 0) | SMALLOC_CELL_DIRECT), all("direct");
+  try { by_new(SIZE_MAX / 2); } catch (std::bad_alloc &) { printf("the program's new threw\n"); }
+  throws = 1;
+  try { by_nothrow(20); } catch (std::runtime_error &e) { printf("caught %s of a direct site\n", e.what()); }
+  throws = 0;
   serves = 1, all("direct and served"), serves = 0;
   word(SMALLOC_WORD(SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_REWRITTEN, 21, 0, 0) | SMALLOC_CELL_LEFT), all("counted");
   for (int i = 0; i < number; i++) printf("%llu ", (unsigned long long)cells[i]->requested_bytes);
@@ -212,6 +219,7 @@ cp out expected
 expect_match expected '^record 1 80 free 1 realloc 1 delete 1 keys 1 cells 11$'
 expect_match expected '^new_aligned 330 128: cell 1 stack 1 back to main 1$'
 expect_match expected '^small 1000 0: cell 1 stack 1 back to main 1$'
+expect_match expected '^small 320 1: cell 1 stack 1 back to main 1$'
 expect_match expected '^touching 1 4099: cell 1 stack 1 back to main 1$'
 expect_touches() { # AFTER MISSES...
   local after=$1 misses
@@ -223,6 +231,8 @@ expect_touches 'nothing of the first is forgotten' 4099 4099 4099 $((12800 - 3 *
 expect_touches 'of two' 4099 $((6000 - 4099 + 5000))
 expect_touches 'of a nest' 4099 $((4608 - 4099 + 5000))
 expect_match expected '^caught new$'
+expect_match expected "^the program's new threw$"
+expect_match expected '^caught small of a direct site$'
 sed -n '/^-- tested$/,/^-- refused$/p' expected >tested
 expect_match tested '^malloc 9830400 0: cell 1 stack 1 back to main 1$'
 [ "$(grep -c '^malloc' tested)" = 1 ] || fail "sizes that do not pay are asked about, too"

@@ -92,8 +92,6 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
 #define SMALLOC_SITE_STATIC 1024u
 #define SMALLOC_SITE_CHASED 2048u
 #define SMALLOC_SITE_ANY_SIZE 4096u
-/* In a cell's word only, set by the runtime: small requests of the site may go straight to __smalloc_v1_small. */
-#define SMALLOC_CELL_DIRECT 64u
 #define SMALLOC_CELL_SERVED                                                                        \
   128u /* in a cell's word only: small requests are our heap's from now on */
 
@@ -109,6 +107,9 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
 /* Instead of LEFT, once several threads ask at the site: each of them counts for itself, in the runtime, and no line is
  * written to that they share. */
 #define SMALLOC_CELL_SHARED (1u << 31)
+/* Set by the runtime: small requests of the site may go straight to __smalloc_v1_small. (Flag 64 said so to thunks that did not
+ * hand it what to call otherwise: they ask as if nothing were direct.) */
+#define SMALLOC_CELL_DIRECT (1u << 30)
 /* Cells of different sites lie on different cache lines: the threads of one must not wait for another's. */
 #define SMALLOC_CELL_ALIGNMENT 64
 
@@ -172,7 +173,7 @@ struct smalloc_cell {
 #define SMALLOC_WORD_DECISION(w) ((unsigned)((w) & 0xffu))
 #define SMALLOC_WORD_FLAGS(w) ((unsigned)(((w) >> 8) & 0xffu))
 #define SMALLOC_WORD_PAGE_SHIFT(w) ((unsigned)(((w) >> 16) & 0x3fu))
-#define SMALLOC_WORD_DECIDED_BY(w) ((unsigned)(((w) >> 24) & 0x7fu))
+#define SMALLOC_WORD_DECIDED_BY(w) ((unsigned)(((w) >> 24) & 0x3fu))
 #define SMALLOC_WORD_MIN_PAGES(w) ((uint64_t)(w) >> 32)
 
 /* What one unit knows of pointers that cross its borders, in section "smalloc_keys": one such block a unit, 8-byte
@@ -270,8 +271,12 @@ void __smalloc_v1_mapped(void *p, size_t bytes, struct smalloc_cell *cell);
 
 /* For a cell whose word says SMALLOC_CELL_DIRECT, instead of any other entry and without a test for its presence (only a
  * library that has it sets the bit): the heap's allocation and nothing else, if the thread may, otherwise as the ordinary
- * entry. The word is only read, so that threads do not share a line that is written to. */
-void *__smalloc_v1_small(size_t bytes, struct smalloc_cell *cell);
+ * entry. What that declines is the program's: otherwise(bytes, argument), argument being nothrow's, of no meaning to the
+ * rest. So a thunk ends in a jump here, without a frame and without a look at what comes back. The word is only read, so that
+ * threads do not share a line that is written to. */
+typedef void *smalloc_otherwise(size_t bytes, const void *argument);
+void *__smalloc_v1_small(size_t bytes, struct smalloc_cell *cell, smalloc_otherwise *otherwise,
+                         const void *argument);
 
 /* Promotion point: the compiler puts it before a loop nest that walks the object at p in a way that superpages
  * speed up by about `saved_misses` TLB misses (an estimate; 0: unknown trip count, about one per call).

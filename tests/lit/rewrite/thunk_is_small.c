@@ -3,7 +3,7 @@
 // RUN: %clang -O2 -fcf-protection=none -S -o - %s | grep -v cfi_ | FileCheck %s
 // CHECK-LABEL: __smalloc_v1_thunk_malloc:
 // CHECK: movq (%rsi), [[WORD:%r[a-z0-9]+]]
-// CHECK-NEXT: testl $16384, {{.*}}
+// CHECK-NEXT: testl $1073741824, {{.*}}
 // CHECK-NEXT: jne
 // CHECK: testq [[WORD]], [[WORD]]
 // CHECK-NEXT: je malloc@PLT
