@@ -73,24 +73,48 @@ public:
   /// Adds \p Others, and those of them that were not there to \p New as well; true if there were any.
   bool insert(const LocationSet &Others, LocationSet &New) {
     bool Any = false;
-    size_t At = 0;
+    size_t At = 0, Missing = 0;
     for (const Word &O : Others.Words) {
       // Sets that meet have nearly the same words: the next one is mostly the one wanted.
       if (At < Words.size() && Words[At].Index < O.Index && ++At < Words.size() &&
           Words[At].Index < O.Index)
         At = find(O.Index);
-      if (At == Words.size() || Words[At].Index != O.Index) {
-        Words.insert(Words.begin() + At, O);
-        New.add(O);
-        Any = true;
-      } else if (const uint64_t Fresh = O.Bits & ~Words[At].Bits) {
+      const bool Here = At < Words.size() && Words[At].Index == O.Index;
+      const uint64_t Fresh = Here ? O.Bits & ~Words[At].Bits : O.Bits;
+      if (!Fresh)
+        continue;
+      if (!Any) // the first of several, as a rule
+        New.reserve(New.words() + static_cast<size_t>(Others.Words.end() - &O));
+      Any = true;
+      New.add(Word{O.Index, Fresh});
+      if (Here)
         Words[At].Bits |= Fresh;
-        New.add(Word{O.Index, Fresh});
-        Any = true;
-      }
+      else
+        ++Missing;
     }
+    if (Missing)
+      merge(Others, Missing);
     return Any;
   }
+
+  /// Takes members one by one, each near the one before it.
+  class Filler {
+  public:
+    explicit Filler(LocationSet &Into) : Into(Into) {}
+    void insert(unsigned Member) {
+      const uint64_t Bit = uint64_t(1) << Member % 64;
+      if (At >= Into.Words.size() || Into.Words[At].Index != Member / 64) {
+        At = Into.find(Member / 64);
+        if (At == Into.Words.size() || Into.Words[At].Index != Member / 64)
+          Into.Words.insert(Into.Words.begin() + At, Word{Member / 64, 0});
+      }
+      Into.Words[At].Bits |= Bit;
+    }
+
+  private:
+    LocationSet &Into;
+    size_t At = 0; ///< word of the last one
+  };
 
   /// Any order, for maps.
   bool operator<(const LocationSet &Other) const {
@@ -137,11 +161,33 @@ public:
 
 private:
   void add(Word W) {
+    if (Words.empty() || Words.back().Index < W.Index) {
+      Words.push_back(W);
+      return;
+    }
     const size_t At = find(W.Index);
     if (At < Words.size() && Words[At].Index == W.Index)
       Words[At].Bits |= W.Bits;
     else
       Words.insert(Words.begin() + At, W);
+  }
+
+  /// Puts the \p Missing words of \p Others that are not here in their places, each word moved once.
+  void merge(const LocationSet &Others, size_t Missing) {
+    size_t Own = Words.size(), Other = Others.Words.size();
+    Words.resize_for_overwrite(Own + Missing);
+    for (size_t To = Words.size(); To > Own;) {
+      const Word &O = Others.Words[Other - 1];
+      if (Own > 0 && Words[Own - 1].Index > O.Index) {
+        Words[--To] = Words[Own - 1];
+        --Own;
+      } else if (Own > 0 && Words[Own - 1].Index == O.Index) {
+        --Other;
+      } else {
+        Words[--To] = O;
+        --Other;
+      }
+    }
   }
 };
 

@@ -66,10 +66,10 @@ bool keepsNoPointer(StringRef Name) {
 } // namespace
 
 PointerOrigins::NodeId PointerOrigins::nodeOf(const Value *V) {
-  if (auto It = ValueNodes.find(V); It != ValueNodes.end())
+  auto [It, New] = ValueNodes.try_emplace(V, static_cast<NodeId>(Same.size()));
+  if (!New)
     return It->second;
-  NodeId N = newNode();
-  ValueNodes[V] = N;
+  const NodeId N = newNode();
   if (isa<ConstantPointerNull, UndefValue>(V))
     return N;
   if (auto *F = dyn_cast<Function>(V)) {

@@ -20,12 +20,6 @@ constexpr unsigned StepsANode = 8;
 
 } // namespace
 
-PointerOrigins::NodeId PointerOrigins::representative(NodeId N) const {
-  while (Same[N] != N)
-    N = Same[N] = Same[Same[N]]; // half the way for the next who asks
-  return N;
-}
-
 /// All of \p Cycle become its first.
 void PointerOrigins::join(ArrayRef<NodeId> Cycle) {
   const NodeId Into = Cycle.front();
@@ -82,6 +76,11 @@ void PointerOrigins::collapseCycles() {
   SmallVector<size_t, 16> Ends;
   unsigned Number = 0;
   auto Enter = [&](NodeId N) {
+    if (Nodes[N].Copies.empty() && Nodes[N].Shifts.empty()) { // done at once
+      States[N] = {++Number, Number, false};
+      Ranks[N] = ++Done;
+      return;
+    }
     States[N] = {++Number, Number, true};
     Open.push_back(N);
     Path.push_back({N, 0});

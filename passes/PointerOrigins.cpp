@@ -23,6 +23,9 @@ constexpr size_t MaxFields = 64;
 /// Words of a set that one step of the budget copies: as much work as an edge without any.
 constexpr size_t WordsAStep = 4;
 
+/// Steps of different lengths of one set that are kept, for others of the same length.
+constexpr size_t MaxMoved = 8;
+
 /// From so many places on, what is loaded from them, or stored to them, has a node of its own.
 constexpr unsigned ManyPlaces = 8;
 
@@ -54,7 +57,7 @@ PointerOrigins::PointerOrigins(Module &M, GetTLI TLI, const AllocationWrappers &
 
 /// Once all is solved, only what each node points to is asked for: a seventh of it all.
 void PointerOrigins::forgetConstraints() {
-  Nodes = {};
+  Nodes.clear();
   LocationIds = decltype(LocationIds)();
   Worklist = {};
   Ranks = {};
@@ -118,8 +121,7 @@ PointerOrigins::NodeId PointerOrigins::newNode() {
 }
 
 unsigned PointerOrigins::newObject(const Value *Origin) {
-  Objects.emplace_back();
-  Objects.back().Origin = Origin;
+  Objects.emplace_back().Origin = Origin;
   unsigned Index = static_cast<unsigned>(Objects.size() - 1);
   if (Origin)
     ObjectOf[Origin] = Index;
@@ -127,15 +129,17 @@ unsigned PointerOrigins::newObject(const Value *Origin) {
 }
 
 PointerOrigins::LocationId PointerOrigins::locationOf(unsigned Index, int64_t Offset) {
+  Object &O = Objects[Index];
+  if (Offset == AnyOffset && O.Whole)
+    return O.Whole;
   if (auto It = LocationIds.find({Index, Offset}); It != LocationIds.end())
     return It->second;
-  if (Offset != AnyOffset && Objects[Index].Offsets.size() >= MaxFields)
+  if (Offset != AnyOffset && O.Offsets.size() >= MaxFields)
     return locationOf(Index, AnyOffset);
   NodeId Contents = newNode();
   Locations.push_back({Index, Offset, Contents});
   LocationId L = static_cast<LocationId>(Locations.size() - 1);
   LocationIds[{Index, Offset}] = L;
-  Object &O = Objects[Index];
   O.Offsets.push_back({Offset, L});
   if (Offset == AnyOffset)
     O.Whole = L;
@@ -155,6 +159,23 @@ PointerOrigins::LocationId PointerOrigins::shifted(LocationId L, int64_t By) {
     return Whole ? Whole : locationOf(Old.ObjectIndex, AnyOffset);
   }
   return locationOf(Old.ObjectIndex, Old.Offset + By);
+}
+
+/// \p Places moved on \p By bytes; \p Known: what has been moved already.
+const LocationSet &
+PointerOrigins::shifted(const LocationSet &Places, int64_t By,
+                        SmallVectorImpl<std::pair<int64_t, LocationSet>> &Known) {
+  for (auto &[Bytes, Moved] : Known)
+    if (Bytes == By)
+      return Moved;
+  if (Known.size() == MaxMoved)
+    Known.clear();
+  LocationSet &Moved = Known.emplace_back(By, LocationSet()).second;
+  Moved.reserve(Places.words());
+  LocationSet::Filler Fill(Moved);
+  for (LocationId L : Places)
+    Fill.insert(shifted(L, By));
+  return Moved;
 }
 
 /// False if the budget does not allow \p Steps any more: nothing is to be done then but to give up.
@@ -310,13 +331,10 @@ void PointerOrigins::solve() {
     // Indexes, not iterators: rules below may append to the lists.
     for (size_t I = 0; I < From.Copies.size(); ++I)
       addPoints(From.Copies[I], New);
+    SmallVector<std::pair<int64_t, LocationSet>, MaxMoved> Moved; // many steps are equally long
     for (size_t I = 0; I < From.Shifts.size(); ++I) {
       auto [To, By] = From.Shifts[I];
-      LocationSet Moved;
-      Moved.reserve(New.words());
-      for (LocationId L : New)
-        Moved.insert(shifted(L, By));
-      addPoints(To, Moved);
+      addPoints(To, shifted(New, By, Moved));
     }
     if (New.test(UnknownLoc))
       for (size_t I = 0; I < From.NamedLoads.size(); ++I)

@@ -18,6 +18,7 @@
 #define SMALLOC_PASSES_POINTERORIGINS_H
 
 #include "AllocationWrappers.h"
+#include "BlockList.h"
 #include "LocationSet.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -25,7 +26,6 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Module.h"
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -129,6 +129,8 @@ private:
   unsigned newObject(const llvm::Value *Origin);
   LocationId locationOf(unsigned ObjectIndex, int64_t Offset);
   LocationId shifted(LocationId L, int64_t By);
+  const LocationSet &shifted(const LocationSet &Places, int64_t By,
+                             llvm::SmallVectorImpl<std::pair<int64_t, LocationSet>> &Known);
   void addPoints(NodeId N, LocationId L);
   void addPoints(NodeId N, const LocationSet &Set);
   void addCopy(NodeId From, NodeId To);
@@ -169,7 +171,11 @@ private:
   NodeId namedMemory(const llvm::Instruction &Access);
   void solve();
   bool markEscaped();
-  NodeId representative(NodeId N) const;
+  NodeId representative(NodeId N) const {
+    while (Same[N] != N)
+      N = Same[N] = Same[Same[N]]; // half the way for the next who asks
+    return N;
+  }
   void collapseCycles();
   bool exceedsBudget() const;
   void join(llvm::ArrayRef<NodeId> Cycle);
@@ -202,12 +208,22 @@ private:
   SharedNodes LoadedFrom, StoredTo;
   Effort Took; ///< with the attempt that exceeded the budget
   size_t MovedWords = 0;
-  std::deque<Node> Nodes;           ///< until all is solved
-  std::deque<LocationSet> PointsTo; ///< by node
+  BlockList<Node> Nodes;            ///< until all is solved
+  BlockList<LocationSet> PointsTo;  ///< by node
   mutable std::vector<NodeId> Same; ///< itself, or one of its cycle: see representative()
   std::vector<Location> Locations;
-  llvm::DenseMap<std::pair<unsigned, int64_t>, LocationId> LocationIds; ///< by object and offset
-  std::deque<Object> Objects;
+  /// An object and an offset. All objects have much the same offsets.
+  struct PlaceInfo {
+    using Place = std::pair<unsigned, int64_t>;
+    static Place getEmptyKey() { return {~0u, 0}; }
+    static Place getTombstoneKey() { return {~0u, 1}; }
+    static bool isEqual(const Place &A, const Place &B) { return A == B; }
+    static unsigned getHashValue(const Place &P) {
+      return P.first * 0x9E3779B1u + static_cast<unsigned>(P.second) * 37u;
+    }
+  };
+  llvm::DenseMap<PlaceInfo::Place, LocationId, PlaceInfo> LocationIds;
+  BlockList<Object> Objects;
   /// Nodes with something pending, those first that others copy from: what comes to a node by several ways goes on at once.
   std::priority_queue<std::pair<unsigned, NodeId>> Worklist; ///< by rank
   std::vector<unsigned> Ranks; ///< by node; of those that were there when cycles were looked for

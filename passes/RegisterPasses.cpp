@@ -14,6 +14,7 @@
 #include "StaticArrays.h"
 #include "ThunkText.h"
 #include "Thunks.h"
+#include "UnitSites.h"
 #include "Verdict.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/AssumptionCache.h"
@@ -78,7 +79,7 @@ PreservedAnalyses allBut(const ChangedFunctions &Changed, FunctionAnalysisManage
 /// pieces of other sizes.
 void giveBackMemory([[maybe_unused]] const Module &M) {
 #ifdef __GLIBC__
-  if (M.getInstructionCount() >= LargeUnit)
+  if (isLargeUnit(M))
     malloc_trim(0);
 #endif
 }

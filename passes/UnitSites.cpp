@@ -48,9 +48,18 @@ std::string familyName(const CallBase &Call, AllocFamily Family) {
 
 } // namespace
 
+bool isLargeUnit(const Module &M) {
+  size_t Instructions = 0;
+  for (const Function &F : M)
+    for (const BasicBlock &B : F)
+      if ((Instructions += B.size()) >= LargeUnit)
+        return true;
+  return false;
+}
+
 UnitSites::UnitSites(Module &M, FunctionAnalysisManager &FAM, const Options &O,
                      const AllocationWrappers &Wrappers)
-    : M(M), FAM(FAM), O(O), Wrappers(Wrappers), Large(M.getInstructionCount() >= LargeUnit) {}
+    : M(M), FAM(FAM), O(O), Wrappers(Wrappers), Large(isLargeUnit(M)) {}
 
 void UnitSites::doneWith(Function &F) {
   if (!FAM.getCachedResult<ScalarEvolutionAnalysis>(F) &&

@@ -15,6 +15,9 @@ namespace smalloc {
 /// From here on an object has a superpage of its own.
 inline constexpr uint64_t SuperpageBytes = uint64_t(1) << SuperpageShift;
 
+/// Has \p M LargeUnit instructions? (Module::getInstructionCount() looks at each of them.)
+bool isLargeUnit(const llvm::Module &M);
+
 class UnitSites {
 public:
   UnitSites(llvm::Module &M, llvm::FunctionAnalysisManager &FAM, const Options &O,
