@@ -134,6 +134,13 @@ public:
       table_.notes.push_back(fmt::format(
           "{} site{} of table version {} left out: this command reads version {}", other_versions_,
           other_versions_ == 1 ? "" : "s", other_version_, SMALLOC_ABI_VERSION));
+    // Only clang's -fplugin adds lines of its own; variables have none without all of -g.
+    const auto without_line = std::ranges::count_if(table_.sites, [](const Site &site) {
+      return site.record.line == 0 && !(site.record.flags & SMALLOC_SITE_STATIC);
+    });
+    if (without_line > 0)
+      table_.notes.push_back(fmt::format("{} site{} without a line: compile with -g1, or -g",
+                                         without_line, without_line == 1 ? "" : "s"));
     return std::move(table_);
   }
 

@@ -21,6 +21,13 @@ std::string readable_key(const std::string &name) {
   return name.substr(0, linkage) + readable_function(name.substr(linkage));
 }
 
+// Does the reason of a site begin with that of an access, which ends with " (FILE)"? Its own unit's walk may be the one that is found.
+bool tells(const std::string &why, const std::string &of_access) {
+  const std::string walk = of_access.substr(0, of_access.rfind(" ("));
+  return !walk.empty() && why.starts_with(walk) &&
+         (why.size() == walk.size() || why[walk.size()] == ';');
+}
+
 // As modules.cpp has it: the decision, and the flags that steer it.
 void take(Site &site, const JoinedAccess &found) {
   struct smalloc_site &r = site.record;
@@ -36,7 +43,8 @@ void take(Site &site, const JoinedAccess &found) {
   r.pattern = access.pattern;
   r.misses_per_access = access.misses_per_access;
   if (access.min_bytes == SMALLOC_UNKNOWN) {
-    site.why += "; another unit: " + reason;
+    if (!tells(site.why, string_of(*found.block, access.why)))
+      site.why += "; elsewhere: " + reason; // another unit, or another loop of this one
     return;
   }
   r.flags &= ~SMALLOC_SITE_UNDECIDED;

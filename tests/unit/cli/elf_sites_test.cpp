@@ -24,6 +24,7 @@ struct smalloc_site plain_record() {
   r.version = SMALLOC_ABI_VERSION;
   r.fixed_bytes = sizeof r;
   r.id = 0x0123456789abcdef;
+  r.line = 1;
   r.size_bytes = r.spread_pages = r.first_touch_faults_saved = r.min_bytes = SMALLOC_UNKNOWN;
   r.page_shift = 21;
   r.base_page_shift = 12;
@@ -200,6 +201,17 @@ TEST(ReadSites, LeavesOutOtherVersionsByTheirLength) {
   EXPECT_EQ(result.sites[0].function, "ours");
   EXPECT_THAT(result.warnings, testing::IsEmpty());
   EXPECT_THAT(result.notes, testing::ElementsAre(testing::HasSubstr("version 7")));
+}
+
+TEST(ReadSites, SaysWhatGivesLines) {
+  struct smalloc_site lineless = plain_record(), variable = plain_record();
+  lineless.line = variable.line = 0;
+  variable.flags = SMALLOC_SITE_STATIC;
+  Bytes table = record_bytes(lineless);
+  append(table, record_bytes(variable));
+  append(table, record_bytes(plain_record()));
+  EXPECT_THAT(read(elf_file(table)).notes,
+              testing::ElementsAre(testing::HasSubstr("1 site without a line: compile with -g1")));
 }
 
 TEST(ReadSites, ScansFilesWithoutSectionHeaders) {
