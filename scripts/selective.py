@@ -3,7 +3,8 @@
 """selective.py decides how much of the speed of all-superpages smalloc is said to keep with a few of them: programs with skewed
 access are recorded with a small input, smalloc analyze chooses under a budget of 3 % of the large one's memory, and the large one runs on
 base pages, on superpages for everything, and with the directives. Where times drift by more than there is to gain, counts tell: each load and
-store of one pass over the large input goes through evaluate.py's exact TLBs, and misses and first touches are priced.
+store of one pass over the large input, and of two, goes through evaluate.py's exact TLBs, and misses and first touches are priced; each further
+pass is what the second was.
 
   selective.py                     a table
   selective.py --record            also benchmarks/results/selective.json, which scripts/regen_docs.py reads
@@ -27,10 +28,10 @@ import bench_runs  # pylint: disable=wrong-import-position
 import evaluate  # pylint: disable=wrong-import-position
 
 BUDGET_SHARE = 0.03
-# Source, arguments, of --quick, of the recording: as large a hot part, fewer accesses to it; of the counting: one pass.
+# Source, arguments, of --quick, of the recording: as large a hot part, fewer accesses to it. The last one is how many passes it makes.
 PROGRAMS = [
-    ("pagerank", ["23", "72", "8"], ["20", "8", "2"], ["23", "2", "2"], ["23", "72", "1"]),
-    ("hash_join", ["22", "280", "4"], ["18", "2", "1"], ["22", "8", "1"], ["22", "280", "1"]),
+    ("pagerank", ["23", "72", "8"], ["20", "8", "3"], ["23", "2", "2"]),
+    ("hash_join", ["22", "280", "4"], ["18", "2", "3"], ["22", "8", "1"]),
 ]
 
 
@@ -72,18 +73,25 @@ def count(name, arguments, chosen, options, tools, folder):
     if missing := {" < ".join(c) for c in chosen} - set(sites):
         fail(name, f"no such site in the simulated program: {', '.join(sorted(missing))}", f"it has {', '.join(sorted(sites))}")
     together = "+".join(caller for c in chosen for caller in sites[" < ".join(c)])
-    lanes = json.loads(evaluate.run([exact, *arguments], folder, TLB=costs.tlb, SITES=together).stderr.splitlines()[-1])["lanes"]
-    # Thousands of distances are in the cycles.
-    return {"arguments": arguments, **{way: {**{key: value for key, value in lane.items() if not isinstance(value, list)},
-                                             "cycles": costs.cycles(lane)}
-                                       for way, lane in zip(("base", "selective", "all"), [lanes[0], *lanes[-2:]])}}
+    passes = []
+    for number in ("1", "2"):
+        lanes = json.loads(evaluate.run([exact, *arguments[:-1], number], folder, TLB=costs.tlb, SITES=together).stderr.splitlines()[-1])["lanes"]
+        # Thousands of distances are in the cycles.
+        passes.append({way: {**{key: value for key, value in lane.items() if not isinstance(value, list)}, "cycles": costs.cycles(lane)}
+                       for way, lane in zip(("base", "selective", "all"), [lanes[0], *lanes[-2:]])})
+    return {"arguments": arguments, **extrapolated(passes[0], passes[1], int(arguments[-1]))}
+
+
+def extrapolated(one, two, passes):
+    """Counts of so many passes, from those of one and of two: every pass does the same."""
+    return {way: {key: value + (passes - 1) * (two[way][key] - value) for key, value in one[way].items()} for way in one}
 
 
 def measure(program, times, options, tools, folder):
     """times: of an earlier recording, or None: they are measured."""
-    name, arguments, quick, recorded, counted = program
+    name, arguments, quick, recorded = program
     if options.quick:
-        arguments = recorded = counted = quick
+        arguments = recorded = quick
     source = ROOT / "benchmarks/selective" / f"{name}.c"
     plain, ours, told = folder / name, folder / f"{name}.ours", folder / f"{name}.told"
     plugin = f"-fplugin={tools['plugin']}"
@@ -100,7 +108,7 @@ def measure(program, times, options, tools, folder):
                              "--no-db", "--json", "-q", "-o", directives], folder))
     chosen = [chain(m) for m in report["mappings"] if m["chosen"]]
     result = {"name": name, "arguments": arguments, "recorded": recorded, "budget_bytes": budget,
-              "chosen": [" < ".join(c) for c in chosen], "counted": count(name, counted, chosen, options, tools, folder)}
+              "chosen": [" < ".join(c) for c in chosen], "counted": count(name, arguments, chosen, options, tools, folder)}
     if times:
         return {**times, "chosen": result["chosen"], "counted": result["counted"]}
     ways = {"base": (plain, {}), "all": (plain, {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}),
@@ -152,8 +160,8 @@ def text(report):
 def page(report):
     """What docs/evaluation.md says: scripts/regen_docs.py puts it there."""
     return (f"{text(report)}\n\nUser + least system time, medians of {report['runs']} runs in turn; the gain timed is of user time, - where that "
-            "of everything is within the spread of base pages' own times. Counted: misses and first touches of one pass over the large input "
-            "in exact TLBs, priced with the machine's curve; a gain above 100 % is what everything else loses by its superpages. Recorded "
+            "of everything is within the spread of base pages' own times. Counted: misses and first touches "
+            "in exact TLBs, of one pass and of two, each further one as the second, priced with the machine's curve; a gain above 100 % is what everything else loses by its superpages. Recorded "
             f"with a smaller input, budget {100 * BUDGET_SHARE:g} % of the memory. Machine {report['machine']}. "
             "Made by `scripts/selective.py --record`.")
 
@@ -189,7 +197,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         programs = [measure(program, times.get(program[0]), options, tools, Path(folder))
                     for program in PROGRAMS if not options.program or program[0] in options.program]
-    report = {"schema": "smalloc.selective/2", "machine": options.machine, "runs": 1 if options.quick else old["runs"], "programs": programs}
+    report = {"schema": "smalloc.selective/3", "machine": options.machine, "runs": 1 if options.quick else old["runs"], "programs": programs}
     document = json.dumps(report, indent=1) + "\n"
     if options.json:
         options.json.write_text(document, encoding="utf-8")
