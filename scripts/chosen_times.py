@@ -4,9 +4,9 @@
 on base pages, on superpages for everything, with what was chosen, and with that while the kernel gives no superpage, in turn. The run time
 with what was chosen is predicted as the last of these, the same heaps on base pages, less what smalloc analyze says that the superpages
 save: a heap that is denser than malloc's is no page's merit. This machine is calibrated before and after each program, since a shared
-machine's waits are never the same twice, and what is saved is the mean by both. A time is the median of the user times and the least of
-the system times: what a hypervisor needs to find memory again is system time of whichever run asks for it. Programs with nothing to gain
-are among them: what they lose counts as well.
+machine's waits are never the same twice, and what is saved is the mean by both. A time is the lower quartile of the user times, as
+smalloc calibrate takes what a walk costs: others only ever make a run dearer; and the least of the system times: what a hypervisor needs to
+find memory again is system time of whichever run asks for it. Programs with nothing to gain are among them: what they lose counts as well.
 
   chosen_times.py                  a table; some thirty minutes, on a machine that does nothing else
   chosen_times.py --record         also benchmarks/results/chosen-times.json, which scripts/regen_docs.py reads
@@ -126,34 +126,43 @@ def measure(program, options, tools, folder):
                         for m in report["mappings"] if m["chosen"]]}
     for way in WAYS:
         users, systems = ([r[f"{kind}_seconds"] for r in runs[way]] for kind in ("user", "system"))
-        result[way] = {"user_seconds": users, "system_seconds": systems, "seconds": statistics.median(users) + min(systems),
-                       "spread": max(users) - min(users), "peak_rss_bytes": statistics.median(r["peak_rss_bytes"] for r in runs[way])}
+        result[way] = {"user_seconds": users, "system_seconds": systems, "peak_rss_bytes": statistics.median(r["peak_rss_bytes"] for r in runs[way])}
     print(f"{name}: {result}", file=sys.stderr, flush=True)
     return result
 
 
+def seconds(result, way):
+    users = sorted(result[way]["user_seconds"])
+    return users[(len(users) - 1) // 4] + min(result[way]["system_seconds"])
+
+
+def spread(result, way):
+    return max(result[way]["user_seconds"]) - min(result[way]["user_seconds"])
+
+
 def predicted(result):
     """Seconds: the same heaps on base pages, less what the superpages save."""
-    return result["unbacked"]["seconds"] - result["saved_seconds"]
+    return seconds(result, "unbacked") - result["saved_seconds"]
 
 
 def error(result):
     """Of the predicted run time, as a share of the measured one."""
-    return predicted(result) / result["profile"]["seconds"] - 1
+    return predicted(result) / seconds(result, "profile") - 1
 
 
 def loss(result):
     """What it is slower than on base pages, as a share; None: not beyond the spread of the runs."""
-    slower = result["profile"]["seconds"] - result["base"]["seconds"]
-    beyond = slower > max(result["base"]["spread"], result["profile"]["spread"])
-    return slower / result["base"]["seconds"] if beyond else None
+    base = seconds(result, "base")
+    slower = seconds(result, "profile") - base
+    beyond = slower > max(spread(result, "base"), spread(result, "profile"))
+    return slower / base if beyond else None
 
 
 def text(report):
     lines = ["| program | base pages | everything on superpages | what was chosen | the same, not backed | predicted | error | peak memory | "
              "chosen |", "|---|---|---|---|---|---|---|---|---|"]
     for r in report["programs"]:
-        times = [f"{r[way]['seconds']:.2f} s ± {r[way]['spread'] / 2:.2f}" for way in WAYS]
+        times = [f"{seconds(r, way):.2f} s ± {spread(r, way) / 2:.2f}" for way in WAYS]
         memory = " / ".join(f"{r[way]['peak_rss_bytes'] / 2**20:.0f}" for way in WAYS)
         lines.append(f"| {r['name']} | {' | '.join(times)} | {predicted(r):.2f} s | {100 * error(r):+.1f} % | {memory} MiB | "
                      f"{', '.join(r['sites']) or '-'} |")
@@ -165,8 +174,8 @@ def page(report):
     errors = [abs(error(r)) for r in report["programs"]]
     losses = [f"{r['name']} by {100 * loss(r):.1f} %" for r in report["programs"] if loss(r) is not None]
     host = report["host"]
-    return (f"{text(report)}\n\nMedian user + least system time of {report['runs']} runs in turn, ± half of what lies between the least "
-            "and the most user time; peak memory in the same order. Not backed: the same program with the same directives while the kernel "
+    return (f"{text(report)}\n\nLower quartile of the user times + least system time of {report['runs']} runs in turn, ± half of what lies between "
+            "the least and the most user time; peak memory in the same order. Not backed: the same program with the same directives while the kernel "
             "gives no superpage, which is what the savings are taken from. Predicted run time against measured: median error "
             f"{100 * statistics.median(errors):.1f} %, worst {100 * max(errors):.1f} %. Slower than on base pages beyond the spread: {', '.join(losses) or 'none'}. Machine "
             f"{report['machine']}, {host['cpus']} CPUs of a {host['cpu']}{' (virtual machine)' if host['hypervisor'] else ''}, Linux "
@@ -178,7 +187,7 @@ def main():
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--clang", default="clang-22")
     parser.add_argument("--machine", help="preset or profile (default: this one, calibrated first)")
-    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("-p", "--program", action="append", metavar="NAME")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results there")
@@ -199,7 +208,7 @@ def main():
             calibrate(options, tools, Path(folder))
         programs = [measure(program, options, tools, Path(folder)) for program in PROGRAMS
                     if not options.program or program[0].split(".")[0] in options.program]
-    report = {"schema": "smalloc.chosen-times/3", "machine": kind, "host": bench_runs.machine(), "runs": 1 if options.quick else options.runs,
+    report = {"schema": "smalloc.chosen-times/4", "machine": kind, "host": bench_runs.machine(), "runs": 1 if options.quick else options.runs,
               "programs": programs}
     document = json.dumps(report, indent=1) + "\n"
     if options.json:
