@@ -11,7 +11,8 @@ expect_status 0 python3 "${times[@]}" --machine zen3 --quick -p gups -p bodies -
 expect_match out '^\| gups \|.*\| main:[0-9]+ \|$'
 expect_match out '^\| bodies \|.*\| - \|$'
 json_is r.json 'd["schema"] == "smalloc.chosen-times/4" and [p["name"] for p in d["programs"]] == ["gups", "bodies"]'
-json_is r.json 'all(min(p[way]["user_seconds"]) > 0 and p[way]["peak_rss_bytes"] > 0 for p in d["programs"] for way in ("base", "all", "profile", "unbacked"))'
+# User time may be none: the kernel gives a short run's ticks to one of the two.
+json_is r.json 'all(p[way]["user_seconds"][0] + p[way]["system_seconds"][0] > 0 and p[way]["peak_rss_bytes"] > 0 for p in d["programs"] for way in ("base", "all", "profile", "unbacked"))'
 json_is r.json 'd["programs"][0]["saved_seconds"] > 0 == d["programs"][1]["saved_seconds"]'
 python3 - "$SMALLOC_SOURCE/scripts" <<'PY' || fail "error, loss"
 import sys
