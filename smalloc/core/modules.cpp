@@ -68,10 +68,19 @@ bool reaches_ours(void *address, void *own, const char *name) {
 void set_word(smalloc_cell *cell, uint64_t word) {
   __atomic_store_n(&cell->word, word, __ATOMIC_RELAXED);
 }
-void switch_site_off(const smalloc_site *, smalloc_cell *cell, void *) { set_word(cell, 0); }
-void switch_cxx_site_off(const smalloc_site *site, smalloc_cell *cell, void *) {
+/// smalloc_module::barred.
+enum Barred : uint32_t { kNoSites, kCxxSites, kAllSites };
+/// A call of a function that returns fresh memory may end in operator new.
+bool may_be_cxx(const smalloc_site *site) {
   const char *callee = site_string(site, site->callee);
-  if (strncmp(callee, "_Zn", 3) == 0 || strncmp(callee, "operator new", 12) == 0)
+  return (site->flags & SMALLOC_SITE_CONTEXT) || strncmp(callee, "_Zn", 3) == 0 ||
+         strncmp(callee, "operator new", 12) == 0;
+}
+bool is_barred(const smalloc_site *site, const smalloc_module &module) {
+  return module.barred == kAllSites || (module.barred == kCxxSites && may_be_cxx(site));
+}
+void switch_barred_off(const smalloc_site *site, smalloc_cell *cell, void *module) {
+  if (is_barred(site, *static_cast<const smalloc_module *>(module)))
     set_word(cell, 0);
 }
 uint64_t pages_from(uint64_t min_bytes) {
@@ -137,8 +146,9 @@ void mark_placed(const smalloc_site *site, smalloc_cell *cell, void *) {
     __atomic_fetch_or(&cell->word, SMALLOC_CELL_PLACED, __ATOMIC_RELAXED);
 }
 /// What a profile said of the site goes before what compilers and strategies say.
-void obey_directive(const smalloc_site *site, smalloc_cell *cell, void *) {
-  if (!(site->flags & SMALLOC_SITE_REWRITTEN))
+void obey_directive(const smalloc_site *site, smalloc_cell *cell, void *module) {
+  if (!(site->flags & SMALLOC_SITE_REWRITTEN) ||
+      is_barred(site, *static_cast<const smalloc_module *>(module)))
     return;
   const Directives::Entry *entry =
       g_directives.find(site->id, context_hash(site_string(site, site->context)));
@@ -191,7 +201,11 @@ bool modules_name_page(unsigned page_shift) {
 
 bool modules_seen() { return g_seen.load(std::memory_order_relaxed); }
 
-void modules_obey_directives() { modules_for_each_site(obey_directive, nullptr); }
+void modules_obey_directives() {
+  SpinGuard guard(g_lock);
+  for (smalloc_module *m = g_modules; m; m = m->next)
+    for_each_site_of(*m, obey_directive, m);
+}
 
 const char *site_string(const smalloc_site *site, uint32_t offset) {
   if (offset < site->fixed_bytes || offset >= site->record_bytes)
@@ -212,9 +226,16 @@ void module_register(smalloc_module *module) {
   if (!ours && in_executable(module))
     g_runtime.switch_off("the program's free() is not smalloc's (it defines its own, or another "
                          "allocator comes first); superpage heaps are off");
-  if (!ours || strategy == HeapStrategy::kOff || g_runtime.is_off()) {
-    for_each_site_of(*module, switch_site_off, nullptr);
-  } else {
+  // Also for directives that come later.
+  if (!ours || strategy == HeapStrategy::kOff || g_runtime.is_off())
+    module->barred = kAllSites;
+  else if (module->delete_function &&
+           (!reaches_ours(module->delete_function, g_own.operator_delete, "_ZdlPv") ||
+            operators_replaced()))
+    module->barred = kCxxSites;
+  else
+    module->barred = kNoSites;
+  if (module->barred != kAllSites) {
     if (!options.heap_given && strategy != HeapStrategy::kSplit)
       g_runtime.set_strategy(strategy);
     if (strategy == HeapStrategy::kSuperpage)
@@ -224,13 +245,11 @@ void module_register(smalloc_module *module) {
     if (strategy != HeapStrategy::kSuperpage)
       join_units(*module);
     if (g_directives.any())
-      for_each_site_of(*module, obey_directive, nullptr);
+      for_each_site_of(*module, obey_directive, module);
     for_each_site_of(*module, mark_placed, nullptr);
-    if (module->delete_function &&
-        (!reaches_ours(module->delete_function, g_own.operator_delete, "_ZdlPv") ||
-         operators_replaced()))
-      for_each_site_of(*module, switch_cxx_site_off, nullptr);
   }
+  if (module->barred != kNoSites)
+    for_each_site_of(*module, switch_barred_off, module);
   SpinGuard guard(g_lock);
   module->next = g_modules;
   g_modules = module;

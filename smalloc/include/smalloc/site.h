@@ -239,7 +239,7 @@ struct smalloc_module {
   void *free_function, *realloc_function;
   void *delete_function; /* operator delete(void*); NULL when the image has no libstdc++ */
   uint32_t heap;         /* enum smalloc_heap_strategy that the image was compiled for */
-  uint32_t reserved;
+  uint32_t barred;       /* the runtime's: which sites stay with the program's functions for good */
   struct smalloc_module *next; /* the runtime's */
   /* Not in records of fewer bytes. NULL: no unit of the image has a summary. */
   const void *keys_start, *keys_stop;
