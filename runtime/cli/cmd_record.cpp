@@ -5,6 +5,7 @@
 // command's own status and signal afterwards, and the next command to type.
 #include "runtime/cli/child_process.h"
 #include "runtime/cli/diagnostics.h"
+#include "runtime/cli/earlier_traces.h"
 #include "runtime/cli/history_store.h"
 #include "runtime/cli/installation.h"
 #include "runtime/cli/launch.h"
@@ -15,7 +16,6 @@
 #include "runtime/trace/reader.h"
 #include "runtime/trace/region_sample.h"
 
-#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <charconv>
@@ -29,7 +29,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <regex.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,59 +53,16 @@ void check_program(const std::string &program, const Target &target) {
     throw Failure{"cannot record the command", program, target.obstacle, target.hint, kRunFailed};
 }
 
-// The traces that a pattern may have made: %p is any number, and processes that came second add theirs
-// (NAME.PID). Written since `since` only.
-std::vector<std::string> traces_of(const std::string &pattern, fs::file_time_type since) {
-  std::string text; // the file name as a regular expression
-  const fs::path whole = fs::absolute(expand_file_name(pattern, "\x01"));
-  for (char c : whole.filename().string())
-    if (c == '\x01')
-      text += "[0-9]+";
-    else
-      text += std::strchr(".[]{}()\\*+?|^$", c) ? std::string{'\\', c} : std::string(1, c);
-  std::vector<std::string> found;
-  regex_t name;
-  if (regcomp(&name, ("^" + text + "(\\.[0-9]+)*$").c_str(), REG_EXTENDED | REG_NOSUB) != 0)
-    return found;
-  std::error_code error;
-  for (const auto &entry : fs::directory_iterator(whole.parent_path(), error)) {
-    const std::string other = entry.path().filename().string();
-    if (regexec(&name, other.c_str(), 0, nullptr, 0) == 0 && entry.last_write_time(error) >= since)
-      found.push_back(fs::path(pattern).replace_filename(other).string());
-  }
-  regfree(&name);
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-// Nothing but a header: of a process that became another program at once.
+// Nothing but a header: of a process that became another program at once, or was killed before its first buffer was full.
 bool is_empty_trace(const std::string &path) {
+  std::error_code error;
+  if (fs::file_size(path, error) == 0 && !error)
+    return true;
   try {
     return trace::Reader(path).chunks() <= 1;
   } catch (const trace::TraceError &) {
     return false;
   }
-}
-
-// What stands where the trace is to go and is no trace is not ours to remove.
-void make_room(const std::string &old) {
-  std::error_code error;
-  const bool regular = fs::is_regular_file(fs::symlink_status(old, error));
-  if (regular && fs::file_size(old, error) > 0) {
-    try {
-      const trace::Reader reader(old);
-    } catch (const trace::TraceError &) {
-      throw Failure{"cannot record", old, "it is there, and it is no trace",
-                    "smalloc record -o OTHER-NAME", kRunFailed};
-    }
-  } else if (!regular) {
-    throw Failure{"cannot record", old, "it is there, and it is no file",
-                  fs::is_directory(old, error) ? "smalloc record -o " + old + "/app.trace"
-                                               : "smalloc record -o OTHER-NAME",
-                  kRunFailed};
-  }
-  if (!fs::remove(old, error))
-    throw Failure{"cannot record", old, error.message(), {}, kRunFailed};
 }
 
 // Said before the command runs, for hours perhaps. A name with %p in its folder is left to the process.
@@ -191,13 +147,14 @@ int record_command(const Options &options) {
   check_folder(pattern);
   if (!source.note.empty())
     print_note(source.note);
-  if (!by_process)
-    for (const std::string &old : traces_of(pattern, fs::file_time_type::min()))
-      make_room(old);
   const auto start = fs::file_time_type::clock::now() - std::chrono::seconds(1);
 
   const auto began = std::chrono::steady_clock::now();
+  // Nobody ends us while earlier traces are put aside.
   std::optional<ForwardedSignals> signals(std::in_place);
+  std::optional<EarlierTraces> earlier(std::in_place);
+  if (!by_process)
+    earlier->put_aside(pattern);
   const pid_t child = fork();
   if (child < 0)
     throw Failure{"cannot run the command", command.front(), error_text(errno), {}, kRunFailed};
@@ -213,19 +170,26 @@ int record_command(const Options &options) {
   }
   rusage usage = {};
   const int status = signals->wait_for(child, usage);
-  signals.reset();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 
   std::vector<std::string> traces;
   for (const std::string &path : traces_of(pattern, start)) {
+    std::error_code error;
+    if (!fs::is_regular_file(path, error))
+      continue;
     if (is_empty_trace(path)) {
-      fs::remove(path);
+      fs::remove(path, error);
       continue;
     }
     traces.push_back(path);
-    note_run(path, child, command, usage, seconds);
   }
+  if (!traces.empty())
+    earlier->remove();
+  earlier.reset();
+  signals.reset();
+  for (const std::string &path : traces)
+    note_run(path, child, command, usage, seconds);
   if (traces.empty()) {
     if (const int error = lack_of_room(fs::path(expand_file_name(pattern)).parent_path().string()))
       print_warning("nothing was recorded", command.front(),

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# An earlier trace of the name is there, as it was, whenever a recording makes none: the command cannot be started, there is no room,
+# nothing was written before the end. A new trace replaces it, with those of its processes, and nothing else stays.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+[ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
+cat >app.c <<'C'
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  for (int i = 0; i < 1000; i++)
+    { void *volatile p = malloc((size_t)i); free(p); }
+  if (argc > 2) { // its own trace goes, and a folder comes
+    unlink(argv[2]);
+    mkdir(argv[2], 0777);
+  }
+  return argc > 1 ? raise(atoi(argv[1])) : 0;
+}
+C
+"$CC" -O1 app.c -o app
+record() { "$SMALLOC" record --source instrumented -o t.trace -- "$@"; }
+record sh -c './app; ./app; :' 2>first.err
+set -- t.trace.*
+[ $# = 2 ] || fail "the traces of the processes: $*"
+mkdir earlier folder
+cp -p t.trace t.trace.* earlier
+same() { # WHEN: nothing has come or gone
+  local name
+  for name in earlier/*; do
+    cmp "$name" "${name#earlier/}" || fail "$1: the earlier ${name#earlier/} is gone"
+  done
+  [ "$(compgen -G '*t.trace*' | wc -l)" = 3 ] || fail "$1: beside it: $(ls -A)"
+}
+echo 'no program' >text
+printf '#!/nosuch/interpreter\n' >script
+chmod +x script
+for want in '127 ./nosuch' '127 nosuch-command' '126 ./text' '126 ./folder' '127 ./script'; do
+  expect_status "${want% *}" record "${want#* }"
+  same "$want"
+done
+# Through pipes: under the limit nothing can be said to a file.
+for limit in 0 1; do
+  status=0
+  (ulimit -f $limit && record ./app 2>&1) | cat >out || status=${PIPESTATUS[0]}
+  [ "$status" = 0 ] || fail "a limit of $limit KiB: status $status: $(cat out)"
+  expect_match out 'nothing was recorded \(./app\): there is no room for a trace: file too large'
+  same "a limit of $limit KiB"
+done
+for signal in 9 15; do # before a buffer is full
+  expect_status $((128 + signal)) record ./app $signal
+  same "signal $signal"
+done
+# Nor does what cannot be replaced cost what can.
+mkdir t.trace.7
+expect_status 125 record ./app
+expect_match err 'cannot record \(t.trace.7\): it is there, and it is no file'
+rmdir t.trace.7
+same "a folder of that name"
+# A command that puts something in its place keeps that, and the earlier one gets a name that is told.
+expect_status 143 record ./app 15 t.trace
+expect_match err '^smalloc: warning: the earlier trace could not have its name back \(t.trace\): file exists$'
+expect_match err '^hint: mv t.trace.before t.trace$'
+cmp earlier/t.trace t.trace.before || fail "the earlier trace is gone"
+rmdir t.trace
+mv t.trace.before t.trace
+same "a folder in its place"
+# A name beside it that is taken stays.
+echo mine >t.trace.before
+expect_status 0 record ./app
+[ "$(cat t.trace.before)" = mine ] || fail "it takes a name that is taken"
+rm t.trace.before
+[ "$(compgen -G '*t.trace*')" = t.trace ] || fail "beside the new trace: $(ls -A)"
+expect_status 0 "$SMALLOC" trace show t.trace --json
+json_is out 'd["complete"] and d["program"].endswith("/app")'
