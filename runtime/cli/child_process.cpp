@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <initializer_list>
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace smalloc::cli {
 
@@ -51,6 +53,34 @@ int ForwardedSignals::wait_for(pid_t child, rusage &usage) const {
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGQUIT, SIG_IGN);
   return status;
+}
+
+StartReport::StartReport() {
+  if (pipe2(ends_, O_CLOEXEC) != 0)
+    ends_[0] = ends_[1] = -1; // then it is taken as started
+}
+
+StartReport::~StartReport() {
+  for (const int end : ends_)
+    if (end >= 0)
+      close(end);
+}
+
+void StartReport::say_not_started() const {
+  while (write(ends_[1], "n", 1) < 0 && errno == EINTR) {
+  }
+}
+
+bool StartReport::started() {
+  if (ends_[1] >= 0)
+    close(ends_[1]);
+  ends_[1] = -1;
+  char word;
+  ssize_t got;
+  do
+    got = read(ends_[0], &word, 1);
+  while (got < 0 && errno == EINTR);
+  return got != 1;
 }
 
 } // namespace smalloc::cli

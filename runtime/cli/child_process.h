@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // child_process.h decides how a command that we stay beside is ended: by whoever ends us. What one process sends us (kill, a batch
-// system, timeout) goes on to the command; what a terminal sends has reached it already.
+// system, timeout) goes on to the command; what a terminal sends has reached it already. And how we know whether it has begun at all:
+// a status of 126 or 127 may be its own.
 #pragma once
 
 #include <csignal>
@@ -28,6 +29,23 @@ public:
 private:
   sigset_t taken_, before_;
   struct sigaction child_ended_;
+};
+
+// A pipe, made before the fork, that is closed without a word when the child becomes the command.
+class StartReport {
+public:
+  StartReport();
+  ~StartReport();
+  StartReport(const StartReport &) = delete;
+  StartReport &operator=(const StartReport &) = delete;
+
+  // In the child, which is still ours.
+  void say_not_started() const;
+  // In the parent, once: waits until it is known.
+  bool started();
+
+private:
+  int ends_[2] = {-1, -1};
 };
 
 } // namespace smalloc::cli

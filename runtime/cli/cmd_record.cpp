@@ -155,6 +155,7 @@ int record_command(const Options &options) {
   std::optional<EarlierTraces> earlier(std::in_place);
   if (!by_process)
     earlier->put_aside(pattern);
+  StartReport report;
   const pid_t child = fork();
   if (child < 0)
     throw Failure{"cannot run the command", command.front(), error_text(errno), {}, kRunFailed};
@@ -165,11 +166,15 @@ int record_command(const Options &options) {
       become(command);
     } catch (const Failure &failure) {
       print_failure(failure);
+      report.say_not_started();
       _exit(failure.status);
     }
   }
+  const bool started = report.started();
   rusage usage = {};
   const int status = signals->wait_for(child, usage);
+  if (!started && WIFEXITED(status))
+    return WEXITSTATUS(status); // and it has been said why
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 

@@ -39,6 +39,8 @@ printf '#!/nosuch/interpreter\n' >script
 chmod +x script
 for want in '127 ./nosuch' '127 nosuch-command' '126 ./text' '126 ./folder' '127 ./script'; do
   expect_status "${want% *}" record "${want#* }"
+  expect_match err '^smalloc: error: cannot run the command \('
+  expect_no_match err 'nothing was recorded' # once is enough
   same "$want"
 done
 # Through pipes: under the limit nothing can be said to a file.
