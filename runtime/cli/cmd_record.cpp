@@ -119,6 +119,22 @@ void note_run(const std::string &path, pid_t child, const std::vector<std::strin
   print_warning("the run is not in the history", error.where, error.what(), error.hint);
 }
 
+// Why, as far as it can be told from outside.
+void warn_of_nothing(const std::string &program, const std::string &pattern, int status) {
+  std::string why = "the command loaded no library of ours, or ended before it could write",
+              hint = "smalloc doctor " + program;
+  if (const int error = lack_of_room(fs::path(expand_file_name(pattern)).parent_path().string())) {
+    why = "there is no room for a trace: " + error_text(error);
+    hint = room_hint(error, "smalloc record -o FILE");
+  } else if (WIFSIGNALED(status)) {
+    const char *name = sigabbrev_np(WTERMSIG(status));
+    why = fmt::format("signal {} ({}) ended it before its first buffer was written",
+                      WTERMSIG(status), name ? name : "real-time");
+    hint = "record it for longer, or let it end by itself";
+  }
+  print_warning("nothing was recorded", program, why, hint);
+}
+
 int record_command(const Options &options) {
   set_quiet(options.quiet);
   std::vector<std::string> command = command_of(*options.app, "record", "record");
@@ -195,16 +211,8 @@ int record_command(const Options &options) {
   signals.reset();
   for (const std::string &path : traces)
     note_run(path, child, command, usage, seconds);
-  if (traces.empty()) {
-    if (const int error = lack_of_room(fs::path(expand_file_name(pattern)).parent_path().string()))
-      print_warning("nothing was recorded", command.front(),
-                    "there is no room for a trace: " + error_text(error),
-                    room_hint(error, "smalloc record -o FILE"));
-    else
-      print_warning("nothing was recorded", command.front(),
-                    "the command loaded no library of ours, or ended before it could write",
-                    "smalloc doctor " + command.front());
-  }
+  if (traces.empty())
+    warn_of_nothing(command.front(), pattern, status);
   std::string list;
   for (size_t i = 0; i < traces.size() && i < 8; i++)
     list += " " + traces[i];

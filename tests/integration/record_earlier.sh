@@ -53,6 +53,9 @@ for limit in 0 1; do
 done
 for signal in 9 15; do # before a buffer is full
   expect_status $((128 + signal)) record ./app $signal
+  expect_match err "^smalloc: warning: nothing was recorded \\(./app\\): signal $signal \\((KILL|TERM)\\) ended it before its first buffer was written\$"
+  expect_match err '^hint: record it for longer, or let it end by itself$'
+  expect_no_match err 'library of ours|smalloc doctor'
   same "signal $signal"
 done
 # Nor does what cannot be replaced cost what can.

@@ -44,10 +44,12 @@ ended() { # STATUS SIGNAL [handles]
   [ "$status" = "$want" ] || fail "$signal: status $status instead of $want: $(cat err)"
   ! kill -0 "$(cat pid)" 2>/dev/null || fail "$signal: the command goes on"
 }
-ended 143 TERM
-ended 129 HUP
-ended 130 INT
-ended 138 USR1
+for signal in '143 TERM' '129 HUP' '130 INT' '138 USR1'; do
+  # shellcheck disable=SC2086 # two words
+  ended $signal
+  expect_match err "nothing was recorded \\(./app\\): signal [0-9]+ \\(${signal#* }\\) ended it before"
+  expect_no_match err 'library of ours|smalloc doctor'
+done
 for signal in TERM HUP INT; do
   ended 7 $signal handles
   expect_match err '1 trace; next: smalloc analyze t.trace$'
