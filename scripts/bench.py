@@ -194,7 +194,13 @@ class Measurement:
                 self.commands[variant] = built + arguments(program, options)
         note(f"{self.name}: warming up")
         self.reference = run_once(self.commands["plain"], {}, options.cpu, program.get("status", 0))
-        self.warm_bytes = 0 if options.no_warm else self.reference["peak_rss_bytes"] * 9 // 8
+        self.warm_bytes = 0
+        self.warm_for(self.reference)
+
+    def warm_for(self, result):
+        """Half as much again as any run has needed: base pages take superpages apart that were there."""
+        if not self.options.no_warm:
+            self.warm_bytes = max(self.warm_bytes, min(result["peak_rss_bytes"] * 3 // 2, machine()["memory_bytes"] // 2))
 
     def round(self, r):
         order = list(self.chosen)
@@ -208,8 +214,7 @@ class Measurement:
             if result["output_sha256"] != self.reference["output_sha256"]:
                 raise RuntimeError(f"{self.name}: the output under '{key}' differs from the plain program's")
             runs.append(result)
-            if not self.options.no_warm:
-                self.warm_bytes = max(self.warm_bytes, min(result["peak_rss_bytes"], machine()["memory_bytes"] // 2))
+            self.warm_for(result)
             note(f"{self.name}: round {r + 1}: {key}: user {result['user_seconds']:.2f} "
                  f"sys {result['system_seconds']:.2f} RSS {result['peak_rss_bytes'] >> 20} MiB, "
                  f"{result['superpages']} superpages")
