@@ -59,8 +59,10 @@ bool reaches_ours(void *address, void *own, const char *name) {
     return true;
   if (!address || !in_executable(address))
     return behind_recorder(address, name) == own;
-  void *visible = strcmp(name, "free") == 0 ? g_own.visible_free : g_own.visible_realloc;
-  if (strcmp(name, "_ZdlPv") != 0 && address != visible)
+  void *visible = strcmp(name, "free") == 0      ? g_own.visible_free
+                  : strcmp(name, "realloc") == 0 ? g_own.visible_realloc
+                                                 : g_own.visible_delete;
+  if (address != visible)
     return false; // a definition of its own, hidden from everybody else
   return behind_recorder(first_definition(name), name) == own;
 }
@@ -303,8 +305,18 @@ bool operators_replaced() {
       definition = behind_recorder(next_definition(name, definition), name);
     return who_is_behind(definition);
   };
-  Behind of_new = behind("_Znwm"), of_delete = behind("_ZdlPv");
-  bool replaced = of_new == Behind::kReplaced || of_delete == Behind::kReplaced;
+  // Those that the C++ runtime's other forms end in.
+  const char *const names[] = {"_Znwm",
+                               "_Znam",
+                               "_ZdaPv",
+                               "_ZnwmSt11align_val_t",
+                               "_ZnamSt11align_val_t",
+                               "_ZdlPvSt11align_val_t",
+                               "_ZdaPvSt11align_val_t"};
+  const Behind of_delete = behind("_ZdlPv");
+  bool replaced = of_delete == Behind::kReplaced;
+  for (const char *name : names)
+    replaced = replaced || behind(name) == Behind::kReplaced;
   if (replaced || of_delete != Behind::kUnknown)
     state.store(replaced ? 2 : 1, std::memory_order_relaxed);
   return replaced;

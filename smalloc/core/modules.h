@@ -16,7 +16,7 @@ namespace smalloc {
 /// Our own definitions, told by override/ (a name of ours, looked up, may be somebody else's).
 struct OwnFunctions {
   void *free, *realloc, *operator_delete;
-  void *visible_free, *visible_realloc; ///< what our own references resolve to
+  void *visible_free, *visible_realloc, *visible_delete; ///< what our own references resolve to
 };
 extern OwnFunctions g_own;
 

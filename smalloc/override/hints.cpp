@@ -160,11 +160,11 @@ SMALLOC_TOKENS(char *, strdup, (const char *s), (s))
 SMALLOC_TOKENS(char *, strndup, (const char *s, size_t n), (s, n))
 
 // bad_alloc passes through these frames: this file is compiled with unwind tables.
-#define SMALLOC_NEWS(name, parameters, arguments, alignment)                                       \
+#define SMALLOC_NEWS(name, parameters, arguments, alignment, chain)                                \
   static inline void *hinted_##name(Hint hint, SMALLOC_UNWRAP parameters) {                        \
     if (void *p = try_new(hint, n, alignment))                                                     \
       return p;                                                                                    \
-    return name ? name(SMALLOC_UNWRAP arguments) : memalign(alignment, n);                         \
+    return name ? name(SMALLOC_UNWRAP arguments) : chain;                                          \
   }                                                                                                \
   SMALLOC_TOKENS(void *, name, parameters, arguments)                                              \
   SMALLOC_EXPORT void *name##12__hot_cold_t(SMALLOC_UNWRAP parameters, uint8_t temperature) {      \
@@ -177,11 +177,23 @@ SMALLOC_TOKENS(char *, strndup, (const char *s, size_t n), (s, n))
                                                             uint8_t temperature, uint64_t) {       \
     return hinted_##name(of_temperature(temperature), SMALLOC_UNWRAP arguments);                   \
   }
-SMALLOC_NEWS(_Znwm, (size_t n), (n), kMallocAlignment)
-SMALLOC_NEWS(_Znam, (size_t n), (n), kMallocAlignment)
-SMALLOC_NEWS(_ZnwmRKSt9nothrow_t, (size_t n, const void *t), (n, t), kMallocAlignment)
-SMALLOC_NEWS(_ZnamRKSt9nothrow_t, (size_t n, const void *t), (n, t), kMallocAlignment)
-SMALLOC_NEWS(_ZnwmSt11align_val_t, (size_t n, size_t a), (n, a), a)
-SMALLOC_NEWS(_ZnamSt11align_val_t, (size_t n, size_t a), (n, a), a)
-SMALLOC_NEWS(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *t), (n, a, t), a)
-SMALLOC_NEWS(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *t), (n, a, t), a)
+// A static program has only the forms that it refers to itself: one that is not there ends where the C++ runtime's would.
+// That of the nothrow forms catches what the other throws, which cannot be done here, so only a replaced one is called.
+#define SMALLOC_CHAIN(name, alignment, ...) (name ? name(__VA_ARGS__) : memalign(alignment, n))
+#define SMALLOC_CHAIN_NOTHROW(name, alignment, ...)                                                \
+  (name && smalloc::operators_replaced() ? name(__VA_ARGS__) : memalign(alignment, n))
+SMALLOC_NEWS(_Znwm, (size_t n), (n), kMallocAlignment, memalign(kMallocAlignment, n))
+SMALLOC_NEWS(_Znam, (size_t n), (n), kMallocAlignment, SMALLOC_CHAIN(_Znwm, kMallocAlignment, n))
+SMALLOC_NEWS(_ZnwmRKSt9nothrow_t, (size_t n, const void *t), (n, t), kMallocAlignment,
+             SMALLOC_CHAIN_NOTHROW(_Znwm, kMallocAlignment, n))
+SMALLOC_NEWS(_ZnamRKSt9nothrow_t, (size_t n, const void *t), (n, t), kMallocAlignment,
+             SMALLOC_CHAIN_NOTHROW((_Znam ? _Znam : _Znwm), kMallocAlignment, n))
+SMALLOC_NEWS(_ZnwmSt11align_val_t, (size_t n, size_t a), (n, a), a, memalign(a, n))
+SMALLOC_NEWS(_ZnamSt11align_val_t, (size_t n, size_t a), (n, a), a,
+             SMALLOC_CHAIN(_ZnwmSt11align_val_t, a, n, a))
+SMALLOC_NEWS(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *t), (n, a, t), a,
+             SMALLOC_CHAIN_NOTHROW(_ZnwmSt11align_val_t, a, n, a))
+SMALLOC_NEWS(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *t), (n, a, t), a,
+             SMALLOC_CHAIN_NOTHROW((_ZnamSt11align_val_t ? _ZnamSt11align_val_t
+                                                         : _ZnwmSt11align_val_t),
+                                   a, n, a))

@@ -198,6 +198,16 @@ SMALLOC_EXPORT void *__libc_realloc(void *p, size_t bytes) {
   return f ? f(p, bytes) : nullptr;
 }
 
+// The twelve forms of operator delete, by their linkage names: this library has no C++ runtime of its own. `chain` is what
+// the C++ runtime's form does: all but two go on to another form, which the program may have replaced.
+#ifdef SMALLOC_STATIC
+// Weak here already, or the compiler takes another form's body for the one that the program will have. The program's that
+// calls ours gets what the C++ runtime's would have done: there is no next definition to ask.
+#define SMALLOC_DELETE(name, parameters, arguments, chain)                                         \
+  SMALLOC_EXPORT __attribute__((weak)) void name parameters { chain; }
+#define SMALLOC_DELETE_BASE(name, parameters, arguments)                                           \
+  SMALLOC_DELETE(name, parameters, arguments, free(p))
+#else
 namespace smalloc {
 namespace {
 template <class F> class NextDelete {
@@ -224,11 +234,10 @@ private:
 } // namespace
 } // namespace smalloc
 
-// The twelve forms of operator delete, by their linkage names: this library has no C++ runtime of
-// its own. A program without libstdc++ has no next one; then free is what operator new's memory
-// came from. An operator delete that the program replaced gets everything: what it does with a
-// pointer is its own affair, and what it frees comes to our free.
-#define SMALLOC_DELETE(name, parameters, arguments, ...)                                           \
+// A program without libstdc++, or with it inside, has no next one; then free is what operator new's memory came from, unless
+// the program replaced the form that this one ends in. An operator delete that the program replaced gets everything: what it
+// does with a pointer is its own affair, and what it frees comes to our free.
+#define SMALLOC_DELETE(name, parameters, arguments, chain)                                         \
   static constinit smalloc::NextDelete<void parameters> next_##name(#name);                        \
   SMALLOC_EXPORT void name parameters {                                                            \
     if (SMALLOC_LIKELY(next_##name.is_free()))                                                     \
@@ -239,20 +248,28 @@ private:
     else if (f)                                                                                    \
       f arguments;                                                                                 \
     else                                                                                           \
-      smalloc::pass_free(p);                                                                       \
+      chain;                                                                                       \
   }
-SMALLOC_DELETE(_ZdlPv, (void *p), (p))
-SMALLOC_DELETE(_ZdaPv, (void *p), (p))
-SMALLOC_DELETE(_ZdlPvm, (void *p, size_t n), (p, n))
-SMALLOC_DELETE(_ZdaPvm, (void *p, size_t n), (p, n))
-SMALLOC_DELETE(_ZdlPvSt11align_val_t, (void *p, size_t a), (p, a))
-SMALLOC_DELETE(_ZdaPvSt11align_val_t, (void *p, size_t a), (p, a))
-SMALLOC_DELETE(_ZdlPvmSt11align_val_t, (void *p, size_t n, size_t a), (p, n, a))
-SMALLOC_DELETE(_ZdaPvmSt11align_val_t, (void *p, size_t n, size_t a), (p, n, a))
-SMALLOC_DELETE(_ZdlPvRKSt9nothrow_t, (void *p, const void *t), (p, t))
-SMALLOC_DELETE(_ZdaPvRKSt9nothrow_t, (void *p, const void *t), (p, t))
-SMALLOC_DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t a, const void *t), (p, a, t))
-SMALLOC_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t a, const void *t), (p, a, t))
+#define SMALLOC_DELETE_BASE(name, parameters, arguments)                                           \
+  SMALLOC_DELETE(name, parameters, arguments, smalloc::pass_free(p))
+#endif
+SMALLOC_DELETE_BASE(_ZdlPv, (void *p), (p))
+SMALLOC_DELETE_BASE(_ZdlPvSt11align_val_t, (void *p, size_t a), (p, a))
+SMALLOC_DELETE(_ZdaPv, (void *p), (p), _ZdlPv(p))
+SMALLOC_DELETE(_ZdlPvm, (void *p, size_t n), (p, n), _ZdlPv(p))
+SMALLOC_DELETE(_ZdaPvm, (void *p, size_t n), (p, n), _ZdaPv(p))
+SMALLOC_DELETE(_ZdaPvSt11align_val_t, (void *p, size_t a), (p, a), _ZdlPvSt11align_val_t(p, a))
+SMALLOC_DELETE(_ZdlPvmSt11align_val_t, (void *p, size_t n, size_t a), (p, n, a),
+               _ZdlPvSt11align_val_t(p, a))
+SMALLOC_DELETE(_ZdaPvmSt11align_val_t, (void *p, size_t n, size_t a), (p, n, a),
+               _ZdaPvSt11align_val_t(p, a))
+SMALLOC_DELETE(_ZdlPvRKSt9nothrow_t, (void *p, const void *t), (p, t), _ZdlPv(p))
+SMALLOC_DELETE(_ZdaPvRKSt9nothrow_t, (void *p, const void *t), (p, t), _ZdaPv(p))
+SMALLOC_DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t a, const void *t), (p, a, t),
+               _ZdlPvSt11align_val_t(p, a))
+SMALLOC_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t a, const void *t), (p, a, t),
+               _ZdaPvSt11align_val_t(p, a))
+#undef SMALLOC_DELETE_BASE
 #undef SMALLOC_DELETE
 
 // The same definitions under names that nobody can be in front of: what an image must resolve to
@@ -266,6 +283,15 @@ __attribute__((visibility("hidden"))) void *smalloc_own_realloc(void *, size_t)
     __attribute__((alias("realloc")));
 __attribute__((visibility("hidden"))) void smalloc_own_delete(void *)
     __attribute__((alias("_ZdlPv")));
+#ifdef SMALLOC_STATIC // static_base.cpp compares these, too
+#define SMALLOC_OWN_DELETE(name, ...)                                                              \
+  __attribute__((visibility("hidden"))) void smalloc_own##name(__VA_ARGS__)                        \
+      __attribute__((alias(#name)));
+SMALLOC_OWN_DELETE(_ZdaPv, void *)
+SMALLOC_OWN_DELETE(_ZdlPvSt11align_val_t, void *, size_t)
+SMALLOC_OWN_DELETE(_ZdaPvSt11align_val_t, void *, size_t)
+#undef SMALLOC_OWN_DELETE
+#endif
 }
 
 namespace smalloc {
@@ -273,5 +299,7 @@ namespace smalloc {
 OwnFunctions g_own = {reinterpret_cast<void *>(&smalloc_own_free),
                       reinterpret_cast<void *>(&smalloc_own_realloc),
                       reinterpret_cast<void *>(&smalloc_own_delete),
-                      reinterpret_cast<void *>(&free), reinterpret_cast<void *>(&realloc)};
+                      reinterpret_cast<void *>(&free),
+                      reinterpret_cast<void *>(&realloc),
+                      reinterpret_cast<void *>(&_ZdlPv)};
 } // namespace smalloc

@@ -24,6 +24,12 @@ int jebase_posix_memalign(void **, size_t, size_t);
 size_t jebase_malloc_usable_size(void *);
 int jebase_mallctl(const char *, void *, size_t *, void *, size_t);
 void _ZdlPv(void *);
+void _ZdaPv(void *);
+void _ZdlPvSt11align_val_t(void *, size_t);
+void _ZdaPvSt11align_val_t(void *, size_t);
+void smalloc_own_ZdaPv(void *);
+void smalloc_own_ZdlPvSt11align_val_t(void *, size_t);
+void smalloc_own_ZdaPvSt11align_val_t(void *, size_t);
 /// jemalloc looks for pthread_create in the dynamic linker when it makes background threads.
 void *jesys_dlsym(void *, const char *) { return nullptr; }
 }
@@ -37,6 +43,21 @@ struct Definition {
   void *replaced; ///< for a program that defines its own malloc; nullptr: none
 };
 template <class F> void *at(F *function) { return reinterpret_cast<void *>(function); }
+
+/// A form of operator delete that other forms end in.
+struct Delete {
+  const char *name;
+  void *visible, *own;
+};
+void four_deletes(Delete (&out)[4]) {
+  const Delete deletes[] = {
+      {"_ZdlPv", at(_ZdlPv), g_own.operator_delete},
+      {"_ZdaPv", at(_ZdaPv), at(smalloc_own_ZdaPv)},
+      {"_ZdlPvSt11align_val_t", at(_ZdlPvSt11align_val_t), at(smalloc_own_ZdlPvSt11align_val_t)},
+      {"_ZdaPvSt11align_val_t", at(_ZdaPvSt11align_val_t), at(smalloc_own_ZdaPvSt11align_val_t)},
+  };
+  memcpy(out, deletes, sizeof deletes);
+}
 
 void *with_errno(void *p) {
   if (!p)
@@ -126,8 +147,6 @@ void *next_definition(const char *name, const void *) {
       {"valloc", at(base_valloc), nullptr},
       {"mallinfo2", at(base_mallinfo2), nullptr},
       {"malloc_trim", at(base_malloc_trim), nullptr},
-      {"_ZdlPv", at(base_free), at(free)},
-      {"_ZdaPv", at(base_free), at(free)},
   };
   bool replaced = g_own.visible_free != g_own.free;
   for (const Definition &d : definitions)
@@ -138,13 +157,25 @@ void *next_definition(const char *name, const void *) {
     }
   return nullptr;
 }
-void *first_definition(const char *name) { // the one question: is operator delete replaced?
-  return strcmp(name, "_ZdlPv") == 0 ? at(_ZdlPv) : nullptr;
+// The one question: is operator delete replaced? Who replaces operator new and hands out what free would not take has to
+// replace its delete; whose a lone operator new is, nothing tells.
+void *first_definition(const char *name) {
+  Delete deletes[4];
+  four_deletes(deletes);
+  for (const Delete &d : deletes)
+    if (strcmp(d.name, name) == 0)
+      return d.visible;
+  return nullptr;
 }
 bool in_executable(const void *) { return true; }
 const char *image_name(const void *) { return ""; }
-bool image_defines(const void *, const char *name) { // the base is an allocator, and not ours
-  return strcmp(name, "malloc") == 0;
+bool image_defines(const void *address, const char *name) {
+  Delete deletes[4];
+  four_deletes(deletes);
+  for (const Delete &d : deletes)
+    if (address == d.visible && d.visible != d.own)
+      return false;                   // the program's own, on purpose
+  return strcmp(name, "malloc") == 0; // the base is an allocator, and not ours
 }
 bool image_mentions(const void *, const char *) { return true; } // nothing tells
 const char *executable_mentions(const char *const *) { return nullptr; }
