@@ -24,13 +24,33 @@ nm -g --defined-only "$jemalloc" 2>/dev/null | awk '$2 ~ /[TBDVW]/ {print $3}' |
 for name in log exp round _Unwind_Backtrace _Unwind_GetIP pthread_atfork dlsym; do
   echo "$name jesys_$name" >>"$dir/names"
 done
+# A thread whose cache or arena cannot be made passes through us: see static_base.cpp.
+for name in tsd_tcache_enabled_data_init arena_palloc opt_tcache arenas; do
+  echo "je_$name jebase_$name" >>"$dir/names"
+done
+echo je_arena_choose_hard jesys_arena_choose_hard >>"$dir/names"
 cp "$jemalloc" "$dir/base.a"
 ar d "$dir/base.a" jemalloc_cpp.pic.o jemalloc_cpp.o
 objcopy --redefine-syms="$dir/names" --remove-section=.init_array --remove-section=.ctors "$dir/base.a" "$dir/renamed.a"
+mkdir "$dir/threads"
+for member in $(ar t "$dir/renamed.a" | grep -E '^(tsd|tcache|jemalloc)\.'); do
+  (cd "$dir/threads" && ar x ../renamed.a "$member")
+  object=$dir/threads/$member
+  case $member in
+  tsd.*) objcopy --redefine-sym jebase_tsd_tcache_enabled_data_init=jesys_tsd_tcache_enabled_data_init "$object" ;;
+  tcache.*) objcopy --redefine-sym jebase_arena_palloc=jesys_arena_palloc "$object" ;;
+  *) # it is called where it is defined, too: its name becomes ours, and its body gets another
+    address=0x$(nm "$object" | sed -n 's/ T jesys_arena_choose_hard$//p')
+    objcopy --weaken-symbol=jesys_arena_choose_hard "$object"
+    objcopy --add-symbol "jebase_arena_choose_hard=.text:$address,global,function" "$object"
+    ;;
+  esac
+  ar r "$dir/renamed.a" "$object"
+done
 
 # Two jemallocs have the same inner names: each is merged, and keeps to itself all but its prefix.
 ld -r --whole-archive "$dir/renamed.a" -o "$dir/base.o"
-objcopy --wildcard --keep-global-symbol='jebase_*' "$dir/base.o"
+objcopy --wildcard --keep-global-symbol='jebase_*' --keep-global-symbol=jesys_arena_choose_hard "$dir/base.o"
 ld -r --whole-archive "$private" -o "$dir/private.o"
 objcopy --wildcard --keep-global-symbol='jepriv_*' --keep-global-symbol=je_sz_size2index_tab \
   --keep-global-symbol=je_sz_index2size_tab --keep-global-symbol=je_tsd_tls \

@@ -30,6 +30,11 @@ void _ZdaPvSt11align_val_t(void *, size_t);
 void smalloc_own_ZdaPv(void *);
 void smalloc_own_ZdlPvSt11align_val_t(void *, size_t);
 void smalloc_own_ZdaPvSt11align_val_t(void *, size_t);
+bool jebase_tsd_tcache_enabled_data_init(void *thread);
+void *jebase_arena_palloc(void *thread, size_t, size_t, bool, void *cache);
+void *jebase_arena_choose_hard(void *thread, bool internal);
+extern bool jebase_opt_tcache;
+extern void *jebase_arenas[];
 /// jemalloc looks for pthread_create in the dynamic linker when it makes background threads.
 void *jesys_dlsym(void *, const char *) { return nullptr; }
 }
@@ -130,6 +135,35 @@ void *replaced_calloc(size_t count, size_t bytes) {
 }
 
 } // namespace
+
+// jemalloc 5.3.0 takes it that a thread's cache can be made: with no memory left, the thread's first malloc reads a null
+// pointer. Such a thread does without a cache, as with opt.tcache:false; a thread that begins at the same moment may do so, too.
+namespace {
+thread_local bool t_no_memory;
+}
+extern "C" {
+void *jesys_arena_palloc(void *thread, size_t bytes, size_t alignment, bool zero, void *cache) {
+  void *p = jebase_arena_palloc(thread, bytes, alignment, zero, cache);
+  t_no_memory = !p;
+  return p;
+}
+/// An arena of the thread's own cannot be made, but jemalloc gives its cache one all the same: the first, until there is another.
+void *jesys_arena_choose_hard(void *thread, bool internal) {
+  void *arena = jebase_arena_choose_hard(thread, internal);
+  return arena ? arena : __atomic_load_n(&jebase_arenas[0], __ATOMIC_ACQUIRE);
+}
+bool jesys_tsd_tcache_enabled_data_init(void *thread) {
+  t_no_memory = false;
+  bool failed = jebase_tsd_tcache_enabled_data_init(thread);
+  while (SMALLOC_UNLIKELY(t_no_memory)) { // again, where another thread was just done with the same
+    t_no_memory = false;
+    __atomic_store_n(&jebase_opt_tcache, false, __ATOMIC_RELAXED);
+    failed = jebase_tsd_tcache_enabled_data_init(thread);
+    __atomic_store_n(&jebase_opt_tcache, true, __ATOMIC_RELAXED);
+  }
+  return failed;
+}
+}
 
 void *next_definition(const char *name, const void *) {
   // Automatic, because the first call comes before any initialiser ran.
