@@ -104,7 +104,7 @@ def run_once(command, extra, cpu, ok_status=0, needs_superpages=False, base_page
 WARM = """
 import ctypes, mmap, sys
 size = int(sys.argv[1])
-memory = mmap.mmap(-1, size)
+memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # shared memory has no superpages
 memory.madvise(mmap.MADV_HUGEPAGE)
 ctypes.memset(ctypes.addressof(ctypes.c_char.from_buffer(memory)), 1, size)
 """
