@@ -171,7 +171,9 @@ void FormerSites::takeBackEntries(FunctionAnalysisManager &FAM) {
     Absent->setDSOLocal(false);
     Absent->takeName(Record);
     WrapperRecords.push_back(Absent->getName().str());
-    auto *Own = dyn_cast<GlobalAlias>(Record->getInitializer()->getOperand(0));
+    // Of a record that nobody reads the linker may leave zeros.
+    auto *Fields = dyn_cast<ConstantStruct>(Record->getInitializer());
+    auto *Own = Fields ? dyn_cast<GlobalAlias>(Fields->getOperand(0)) : nullptr;
     Record->replaceAllUsesWith(Absent);
     erase(Record);
     if (Own && Own->use_empty())

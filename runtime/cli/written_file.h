@@ -13,7 +13,7 @@ void write_file(const std::string &path, const std::string &text);
 
 // Is it an errno value of a full disk, a quota, or a limit of file sizes?
 bool is_no_room(int error);
-// What helps; `smalloc` how the command begins that is to be typed.
+// What helps; `command`: what is to be typed instead, without the place.
 std::string room_hint(int error, const std::string &command);
 
 // 0, or why not even a small file fits into the folder (empty: this one).
