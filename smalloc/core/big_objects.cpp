@@ -26,6 +26,14 @@ bool BigObjects::init(Region &region, Ladder &ladder, const Config &config) {
   return true;
 }
 
+void BigObjects::shrink(size_t bytes) {
+  SpinGuard guard(lock_);
+  for (Area &a : areas_) {
+    const size_t share = Region::share_of(a.slice, bytes);
+    region_->keep_units(a.slice, a.map.end_at(static_cast<UnitIndex>(share / kSuperpageBytes)));
+  }
+}
+
 void BigObjects::lock_all() {
   promotion_lock_.lock();
   lock_.lock();

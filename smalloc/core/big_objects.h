@@ -136,6 +136,9 @@ public:
   bool check_invariants();
 
   /// For fork: takes and frees both locks in the order promotion, table.
+  /// Gives back the address space beyond what objects take, and beyond its share of so many bytes.
+  void shrink(size_t bytes);
+
   void lock_all();
   void unlock_all();
   /// Locked. Calls visit for each run of pool pages, in address order, until it says false.

@@ -33,6 +33,8 @@ bool Region::init(const Config &config, Counters &counters) {
     slice_start_[i] = at;
     at += bytes / kSharesTotal * kShares[i];
     cursor_[i].store(0, std::memory_order_relaxed);
+    capacity_[i].store(at - slice_start_[i] - kGuardBytes, std::memory_order_relaxed);
+    kept_end_[i].store(at, std::memory_order_relaxed);
     advised_[i].store(false, std::memory_order_relaxed);
   }
   slice_start_[kSlices] = at;
@@ -53,8 +55,8 @@ void Region::advise_slice(Slice s) {
   unsigned i = static_cast<unsigned>(s);
   if (advised_[i].exchange(true, std::memory_order_relaxed))
     return;
-  int error =
-      advise_range(s, reinterpret_cast<void *>(slice_start(s)), slice_end(s) - slice_start(s));
+  int error = advise_range(s, reinterpret_cast<void *>(slice_start(s)),
+                           kept_end_[i].load(std::memory_order_relaxed) - slice_start(s));
   if (error && wants_superpages_at_birth(s))
     advice_error_.store(error, std::memory_order_relaxed);
 }
@@ -83,10 +85,12 @@ void *Region::table(size_t bytes) {
 char *Region::grow(Slice s, size_t bytes, size_t alignment) {
   advise_slice(s);
   std::atomic<size_t> &cursor = cursor_[static_cast<unsigned>(s)];
-  size_t capacity = slice_end(s) - slice_start(s) - kGuardBytes;
   size_t seen = cursor.load(std::memory_order_relaxed), first, next;
   size_t step = alignment < kSuperpageBytes ? alignment : kSuperpageBytes;
   do {
+    if (seen & kFrozen)
+      return nullptr;
+    const size_t capacity = capacity_[static_cast<unsigned>(s)].load();
     first = align_up(seen, alignment);
     if (bytes > capacity || first > capacity - bytes)
       return nullptr;
@@ -94,6 +98,36 @@ char *Region::grow(Slice s, size_t bytes, size_t alignment) {
   } while (!cursor.compare_exchange_weak(seen, next, std::memory_order_relaxed));
   char *p = reinterpret_cast<char *>(slice_start(s) + first);
   return config_.os->commit(p, bytes) == 0 ? p : nullptr;
+}
+
+size_t Region::share_of(Slice s, size_t bytes) {
+  return align_down(bytes / kSharesTotal * kShares[static_cast<unsigned>(s)], kSuperpageBytes);
+}
+
+void Region::shrink(Slice s, size_t bytes) {
+  const auto i = static_cast<unsigned>(s);
+  const size_t handed_out = cursor_[i].fetch_or(kFrozen);
+  // A page further on: who had read the cursor and the capacity before must not find the same cursor again.
+  const size_t next = handed_out + kBasePageBytes;
+  const size_t capacity = max_of(share_of(s, bytes), align_up(next, kSuperpageBytes));
+  if (capacity < capacity_[i].load()) {
+    capacity_[i].store(capacity);
+    give_back(s, slice_start(s) + capacity);
+    cursor_[i].store(next);
+  } else {
+    cursor_[i].store(handed_out);
+  }
+}
+
+void Region::keep_units(Slice s, UnitIndex units) {
+  const uintptr_t end = slice_start(s) + size_t{units} * kSuperpageBytes;
+  if (end < kept_end_[static_cast<unsigned>(s)].load())
+    give_back(s, end);
+}
+
+void Region::give_back(Slice s, uintptr_t kept_end) {
+  const uintptr_t end = kept_end_[static_cast<unsigned>(s)].exchange(kept_end);
+  config_.os->unreserve(reinterpret_cast<void *>(kept_end), end - kept_end);
 }
 
 bool Region::charge_superpages(uint64_t n, bool fresh, WhyNot *why) {

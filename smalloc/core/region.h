@@ -75,7 +75,21 @@ public:
   char *grow(Slice s, size_t bytes, size_t alignment = kSuperpageBytes);
   /// Units of a growing slice handed out so far.
   UnitIndex grown_units(Slice s) const {
-    return static_cast<UnitIndex>(cursor_[static_cast<unsigned>(s)].load() / kSuperpageBytes);
+    return static_cast<UnitIndex>((cursor_[static_cast<unsigned>(s)].load() & ~kFrozen) /
+                                  kSuperpageBytes);
+  }
+
+  /// What a range of so many bytes would have for this slice: whole units.
+  static size_t share_of(Slice s, size_t bytes);
+  /// Gives back the address space of a slice that only grows beyond what has been handed out, and beyond its share of `bytes`. It
+  /// grows no further than that; while this runs, grow() fails. One thread at a time.
+  void shrink(Slice s, size_t bytes);
+  /// The same for a slice of big objects, of which the first `units` stay. REQUIRES: the others are free and stay so.
+  void keep_units(Slice s, UnitIndex units);
+  /// In address space of ours that went back. Anybody's memory may be there now. REQUIRES: contains(p).
+  bool went_back(const void *p) const {
+    return reinterpret_cast<uintptr_t>(p) >=
+           kept_end_[static_cast<unsigned>(slice_of(p))].load(std::memory_order_relaxed);
   }
   /// Gives the slice its advice before its first memory is handed out. Idempotent.
   void advise_slice(Slice s);
@@ -127,7 +141,13 @@ private:
   uintptr_t start_ = 0;
   size_t bytes_ = 0;
   uintptr_t slice_start_[kSlices + 1] = {};
+  /// In a cursor: the slice is about to shrink.
+  static constexpr size_t kFrozen = size_t{1} << 63;
+  void give_back(Slice s, uintptr_t kept_end);
+
   std::atomic<size_t> cursor_[kSlices] = {};
+  std::atomic<size_t> capacity_[kSlices] = {}; ///< of slices that grow: how far a cursor goes
+  std::atomic<uintptr_t> kept_end_[kSlices] = {};
   std::atomic<bool> advised_[kSlices] = {};
   std::atomic<int> advice_error_{0};
   std::atomic<bool> short_{false};

@@ -125,6 +125,31 @@ void Runtime::switch_off(const char *why) {
     warn(Text(why));
 }
 
+bool Range::went_back(const void *p) { return g_runtime.region().went_back(p); }
+
+namespace {
+/// Under a limit of address space ours must leave the program its own: an eighth.
+size_t most_under_limit(uint64_t limit) {
+  const size_t memory = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
+  return min_of(memory / 4, static_cast<size_t>(limit) / 8);
+}
+} // namespace
+
+void Runtime::limit_address_space(uint64_t limit) {
+  const size_t bytes = most_under_limit(limit);
+  if (!running() || bytes >= region_.bytes())
+    return;
+  KeepErrno keep;
+  static SpinLock lock;
+  SpinGuard guard(lock);
+  // Before anybody else's memory can be there.
+  g_range.has_holes.store(true);
+  for (const Slice s : {Slice::kTables, Slice::kMeta, Slice::kSmallBase, Slice::kSmallSuper,
+                        Slice::kClass, Slice::kNode})
+    region_.shrink(s, bytes);
+  big_.shrink(bytes);
+}
+
 /// 16 x the memory there is: room for tables that are reserved and hardly touched, small enough for
 /// our own tables.
 size_t Runtime::bytes_to_reserve() {
@@ -134,9 +159,8 @@ size_t Runtime::bytes_to_reserve() {
   size_t memory = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
   size_t bytes = align_up(min_of(max_of(memory * 16, 16 * kGiB), 1024 * kGiB), kGiB);
   rlimit limit;
-  // Under a limit of address space ours must leave the program its own: an eighth.
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-    bytes = min_of(bytes, min_of(memory / 4, static_cast<size_t>(limit.rlim_cur) / 8));
+    bytes = min_of(bytes, most_under_limit(limit.rlim_cur));
   // Nor is a limit of data to be filled with tables for memory that cannot be had.
   if (const uint64_t data = data_limit(); data < bytes / 16)
     bytes = data * 16;

@@ -26,11 +26,21 @@ struct Range {
   std::atomic<size_t> bytes{0};
   std::atomic<size_t> main_heap_bytes{
       0}; ///< the front part: the private jemalloc's, without the class heap
+  std::atomic<bool> has_holes{false}; ///< what went back to a program with little address space
   size_t offset(const void *p) const { return reinterpret_cast<uintptr_t>(p) - folded(start); }
-  bool contains(const void *p) const {
+  /// Ours, or in what went back.
+  bool covers(const void *p) const {
     return reinterpret_cast<uintptr_t>(p) - start.load(std::memory_order_relaxed) <
            bytes.load(std::memory_order_relaxed);
   }
+  bool contains(const void *p) const { return covers(p) && !is_in_hole(p); }
+  /// REQUIRES: covers(p)
+  bool is_in_hole(const void *p) const {
+    return SMALLOC_UNLIKELY(has_holes.load(std::memory_order_relaxed)) && went_back(p);
+  }
+
+private:
+  static bool went_back(const void *p);
 };
 extern Range g_range SMALLOC_NEAR;
 
@@ -76,6 +86,8 @@ public:
     return SMALLOC_LIKELY(state_.load(std::memory_order_acquire) == HeapState::kReady) || start();
   }
   bool running() const { return state_.load(std::memory_order_acquire) == HeapState::kReady; }
+  /// The program has limited its address space to so many bytes (RLIMIT_AS), which our reservation counts in.
+  void limit_address_space(uint64_t bytes);
   /// For good, with one warning line (nullptr: silently). Objects handed out before stay valid.
   void switch_off(const char *why);
   bool is_off() const { return state_.load(std::memory_order_relaxed) == HeapState::kOff; }

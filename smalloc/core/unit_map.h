@@ -24,6 +24,14 @@ public:
     used_ = 0;
   }
   UnitIndex units() const { return units_; }
+  /// No unit from here on is taken any more, or from behind the last one that is. Returns which.
+  UnitIndex end_at(UnitIndex units) {
+    if (units < high_water_)
+      units = high_water_;
+    if (units < units_)
+      units_ = units;
+    return units_;
+  }
   UnitIndex used() const { return used_; }
 
   /// First unit of a run of `count` units, now taken; kNoUnit when there is none. Its address is a

@@ -160,12 +160,18 @@ int only_advised_superpages() {
   return result_of(prctl(PR_SET_THP_DISABLE, 1, PR_THP_DISABLE_EXCEPT_ADVISED, 0, 0));
 }
 
+int unreserve(void *start, size_t bytes) {
+  KeepErrno keep;
+  return result_of(munmap(start, bytes));
+}
+
 } // namespace
 
 const OsHooks kLinux = {reserve,      commit,      decommit,       purge,
                         advise,       collapse,    resident_pages, move,
                         open_hugetlb, map_hugetlb, unmap_hugetlb,  now_ns,
-                        read_file,    write_error, split,          only_advised_superpages};
+                        read_file,    write_error, split,          only_advised_superpages,
+                        unreserve};
 
 ThpMode thp_mode(const OsHooks &os, const char *sysfs_root) {
   char path[320], text[128];

@@ -54,6 +54,8 @@ struct OsHooks {
   /// From now on only advised memory of this process and its children gets transparent superpages
   /// (PR_THP_DISABLE_EXCEPT_ADVISED, Linux 6.18). EINVAL: the kernel cannot.
   int (*only_advised_superpages)();
+  /// Gives a part of the reservation back: it is the process' address space again, where anything may be mapped.
+  int (*unreserve)(void *start, size_t bytes);
 };
 
 /// The kernel.

@@ -154,8 +154,8 @@ SMALLOC_EXPORT void *__smalloc_v1_realloc(void *p, size_t bytes, smalloc_cell *c
   if (!p)
     return smalloc::Runtime::stays_outside(cell, bytes) ? nullptr : allocate_at(cell, bytes);
   if (bytes == 0)
-    return nullptr; // the program's realloc is ours, too, and frees
-  if (g_range.contains(p))
+    return nullptr;      // the program's realloc is ours, too, and frees
+  if (g_range.covers(p)) // or it went back, which resize_ours sees
     return resize_ours_kept(p, bytes);
   return smalloc::Runtime::resize_stays_outside(cell, bytes) ? nullptr
                                                              : resize_foreign_asked(p, bytes, cell);

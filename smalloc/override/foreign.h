@@ -14,7 +14,7 @@ size_t usable_foreign(void *p);
 void count_foreign_frees();
 void *allocate_foreign(size_t bytes);
 void *allocate_foreign_aligned(size_t alignment, size_t bytes);
-/// REQUIRES: p is in our range, bytes > 0. errno is kept where it succeeds.
+/// REQUIRES: g_range.covers(p), bytes > 0. errno is kept where it succeeds.
 void *resize_ours(void *p, size_t bytes);
 } // namespace smalloc
 #endif

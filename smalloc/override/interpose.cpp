@@ -82,6 +82,8 @@ namespace {
 // Apart, so that what nearly every call takes saves no register first.
 __attribute__((noinline)) void free_ours(void *p) {
   const size_t offset = g_range.offset(p);
+  if (g_range.is_in_hole(p))
+    return smalloc::folded(smalloc::foreign_free)(p);
   if (offset >= smalloc::folded(g_range.main_heap_bytes))
     return g_runtime.release(p);
   jepriv_free(p);
@@ -108,6 +110,8 @@ void *resize_ours(void *p, size_t bytes) {
   const size_t offset = g_range.offset(p);
   void *now, *left;
   if (!resize_in_thread_cache(p, bytes, g_known_pages.word(offset), now, left)) {
+    if (g_range.is_in_hole(p))
+      return resize_foreign(p, bytes);
     now = g_runtime.resize(p, bytes);
     g_known_pages.learn(p, offset); // lists that grow may free nothing for long
     return now;
@@ -123,9 +127,10 @@ __attribute__((noinline)) size_t usable_elsewhere(void *p) {
   return g_range.contains(p) ? g_runtime.usable_bytes(p) : smalloc::usable_foreign(p);
 }
 __attribute__((noinline)) void *realloc_elsewhere(void *p, size_t bytes) {
-  if (!g_range.contains(p))
+  // What went back is left to resize_ours, where fewer calls come by.
+  if (!g_range.covers(p))
     return smalloc::resize_foreign(p, bytes);
-  if (bytes == 0) { // as glibc
+  if (bytes == 0 && !g_range.is_in_hole(p)) { // as glibc
     g_runtime.release(p);
     return nullptr;
   }

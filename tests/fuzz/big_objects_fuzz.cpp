@@ -151,6 +151,7 @@ const OsHooks kSystem = {
       return 0;
     },
     [] { return 0; },
+    [](void *, size_t) { return 0; },
 };
 
 struct Object {

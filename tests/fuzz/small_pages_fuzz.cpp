@@ -97,6 +97,7 @@ const OsHooks kSystem = {
       return System::answer(kRefuseSplit, EINVAL);
     },
     [] { return 0; },
+    [](void *, size_t) { return 0; },
 };
 
 class Session {

@@ -40,7 +40,8 @@ struct FakeOs {
   static inline std::function<int(size_t, size_t)> map_hugetlb_result;
   static inline std::map<std::string, std::string> files; ///< what read_file finds
   static inline unsigned advices = 0, purges = 0, decommits = 0;
-  static inline std::map<char *, size_t> advised; ///< for superpages, by start
+  static inline std::map<char *, size_t> advised;    ///< for superpages, by start
+  static inline std::map<char *, size_t> unreserved; ///< by start
 
   static void reset() {
     if (memory)
@@ -62,6 +63,7 @@ struct FakeOs {
     set_thp("madvise");
     advices = purges = decommits = 0;
     advised.clear();
+    unreserved.clear();
   }
   static void set_thp(const std::string &mode, const std::string &medium = "never") {
     const std::string folder = "/sys/kernel/mm/transparent_hugepage/";
@@ -151,6 +153,10 @@ struct FakeOs {
           return 0;
         },
         [] { return 0; },
+        [](void *p, size_t n) {
+          unreserved[static_cast<char *>(p)] = n;
+          return 0;
+        },
     };
     return table;
   }

@@ -49,6 +49,38 @@ TEST_F(RegionTest, GrowIsAlignedAndEndsBeforeTheGuard) {
   EXPECT_LE(reinterpret_cast<uintptr_t>(last) + 2 * kSuperpageBytes,
             region.slice_end(Slice::kClass) - kSuperpageBytes);
 }
+// Nothing is handed out in what went back, what was handed out stays, and a slice may grow within its share of less.
+TEST_F(RegionTest, ShrinksBehindWhatIsInUse) {
+  ASSERT_TRUE(region.init(FakeOs::config(), counters));
+  const Slice s = Slice::kClass;
+  char *first = region.grow(s, kSuperpageBytes);
+  for (const size_t bytes : {region.bytes() / 2, region.bytes() / 4, size_t{0}}) {
+    FakeOs::unreserved.clear();
+    region.shrink(s, bytes);
+    ASSERT_EQ(FakeOs::unreserved.size(), 1u);
+    const auto &[start, size] = *FakeOs::unreserved.begin();
+    const auto at = reinterpret_cast<uintptr_t>(start);
+    EXPECT_GE(at, region.slice_start(s) + Region::share_of(s, bytes));
+    EXPECT_LE(at + size, region.slice_end(s));
+    EXPECT_TRUE(region.went_back(start) && !region.went_back(start - 1));
+    EXPECT_FALSE(region.went_back(first));
+  }
+  EXPECT_EQ(FakeOs::unreserved.begin()->first, first + 2 * kSuperpageBytes);
+  EXPECT_EQ(region.grown_units(s), 1u);
+  EXPECT_EQ(region.grow(s, kSuperpageBytes), nullptr);
+  FakeOs::unreserved.clear();
+  region.shrink(s, region.bytes()); // a limit that is raised gives nothing back
+  EXPECT_TRUE(FakeOs::unreserved.empty());
+  EXPECT_NE(region.grow(Slice::kMeta, 4096), nullptr);
+}
+TEST_F(RegionTest, AShrunkSliceIsAdvisedAsFarAsItGoes) {
+  ASSERT_TRUE(region.init(FakeOs::config(), counters));
+  region.shrink(Slice::kSmallSuper, region.bytes() / 4);
+  region.advise_slice(Slice::kSmallSuper);
+  ASSERT_EQ(FakeOs::advised.size(), 1u);
+  EXPECT_EQ(FakeOs::advised.begin()->second,
+            Region::share_of(Slice::kSmallSuper, region.bytes() / 4));
+}
 TEST_F(RegionTest, RefusedCommitIsNull) {
   ASSERT_TRUE(region.init(FakeOs::config(), counters));
   FakeOs::refuse_commits_after = 0;

@@ -78,6 +78,21 @@ TEST(UnitMap, RandomOperationsAgainstAModel) {
   run(500, 3, 0);
   run(1000, 4, 17);
 }
+TEST(UnitMap, EndsEarlierButNotBelowWhatIsTaken) {
+  std::vector<uint64_t> words(16);
+  UnitMap map;
+  map.init(words.data(), 1000);
+  ASSERT_EQ(map.take(300), 0u);
+  EXPECT_EQ(map.end_at(400), 400u);
+  EXPECT_EQ(map.take(101), kNoUnit);
+  EXPECT_FALSE(map.take_at(399, 2));
+  EXPECT_EQ(map.end_at(700), 400u); // for good
+  EXPECT_EQ(map.end_at(100), 300u);
+  EXPECT_EQ(map.take(1), kNoUnit);
+  map.give_back(0, 300);
+  EXPECT_EQ(map.take(300), 0u);
+  EXPECT_TRUE(map.check_invariants());
+}
 TEST(UnitMap, Edges) {
   uint64_t words[2] = {};
   UnitMap map;

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// limits.cpp decides what happens when the program limits its own address space (RLIMIT_AS) while it runs, as servers of untrusted
+// input and test runners do: our reservation, of which hardly anything is used, counts in, and every further mmap, stack and fork of
+// the program's would fail. It goes back first. The limit itself is the program's. What sets it by a system call of its own, or from
+// another process, is not seen.
+#include "smalloc/core/runtime.h"
+#include "smalloc/override/next.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace smalloc {
+namespace {
+
+constinit NextFunction<int(int, const rlimit *)> next_setrlimit("setrlimit");
+constinit NextFunction<int(pid_t, int, const rlimit *, rlimit *)> next_prlimit("prlimit");
+
+// After the call: only then is it known to be a limit, and one that may be set.
+int set(int result, int resource, const rlimit *limit) {
+  if (result == 0 && resource == RLIMIT_AS && limit && limit->rlim_cur != RLIM_INFINITY)
+    g_runtime.limit_address_space(limit->rlim_cur);
+  return result;
+}
+
+int set_own(int resource, const rlimit *limit) {
+  auto *next = next_setrlimit.get();
+  return set(next ? next(resource, limit)
+                  : static_cast<int>(syscall(SYS_prlimit64, 0, resource, limit, nullptr)),
+             resource, limit);
+}
+
+int set_of(pid_t process, int resource, const rlimit *limit, rlimit *old) {
+  auto *next = next_prlimit.get();
+  const int result = next ? next(process, resource, limit, old)
+                          : static_cast<int>(syscall(SYS_prlimit64, process, resource, limit, old));
+  return process == 0 || process == getpid() ? set(result, resource, limit) : result;
+}
+
+} // namespace
+} // namespace smalloc
+
+// rlimit64 is the same structure on the processors that we know. Not glibc's declarations: its C++ ones differ in what they
+// promise not to throw.
+extern "C" {
+#define SMALLOC_SETS_OWN(name)                                                                     \
+  __attribute__((visibility("default"))) int smalloc_shown_##name(int,                             \
+                                                                  const rlimit *) __asm__(#name);  \
+  int smalloc_shown_##name(int resource, const rlimit *limit) {                                    \
+    return smalloc::set_own(resource, limit);                                                      \
+  }
+#define SMALLOC_SETS_OF(name)                                                                      \
+  __attribute__((visibility("default"))) int smalloc_shown_##name(pid_t, int, const rlimit *,      \
+                                                                  rlimit *) __asm__(#name);        \
+  int smalloc_shown_##name(pid_t process, int resource, const rlimit *limit, rlimit *old) {        \
+    return smalloc::set_of(process, resource, limit, old);                                         \
+  }
+SMALLOC_SETS_OWN(setrlimit)
+SMALLOC_SETS_OWN(setrlimit64)
+SMALLOC_SETS_OF(prlimit)
+SMALLOC_SETS_OF(prlimit64)
+#undef SMALLOC_SETS_OWN
+#undef SMALLOC_SETS_OF
+}
