@@ -144,6 +144,20 @@ template <size_t kCapacity> bool set_path(Text v, char (&path)[kCapacity]) {
   return true;
 }
 
+/// KIND/TYPE/CONFIG/CONFIG1/PRECISE/PERIOD, hexadecimal but for KIND; the recorder knows what they mean.
+bool is_event(Text v) {
+  unsigned slashes = 0;
+  for (size_t i = 0; i < v.size; i++) {
+    const char c = v.data[i];
+    const bool digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    if (c == '/' && i + 1 < v.size && v.data[i + 1] != '/')
+      slashes++;
+    else if (c == '/' || (slashes && !digit))
+      return false;
+  }
+  return slashes == 5;
+}
+
 struct Key {
   const char *name;
   bool (*set)(Text value, Options &options);
@@ -194,7 +208,7 @@ const Key kKeys[] = {
        return parse_number(v, regions) && regions >= 1 && regions <= kMostSamples;
      },
      "a number of regions from 1 to 1048576"},
-    {"event", [](Text v, Options &) { return v.size > 0; }, "what smalloc record --source passes"},
+    {"event", [](Text v, Options &) { return is_event(v); }, "what smalloc record --source passes"},
     {"debug", [](Text v, Options &o) { return parse_switch(v, o.debug); }, kSwitch},
     {"abort", [](Text v, Options &o) { return parse_switch(v, o.abort_on_error); },
      "true or false"},
@@ -228,7 +242,21 @@ unsigned distance(Text a, Text b) {
 
 void say(WarningSink warn, Text item, const char *what);
 
-void say_unknown(WarningSink warn, Text item, Text key) {
+/// What was meant as a key: in small letters, and up to a = that stands for the colon.
+Text meant_as_key(Text key, char (&letters)[16]) {
+  size_t size = 0;
+  for (; size < key.size && key.data[size] != '='; size++) {
+    if (size == sizeof letters)
+      return key;
+    const char c = key.data[size];
+    letters[size] = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return Text(letters, size);
+}
+
+void say_unknown(WarningSink warn, Text item, Text written) {
+  char letters[16];
+  const Text key = meant_as_key(written, letters);
   const char *nearest = nullptr;
   for (const Key &k : kKeys)
     if (distance(key, k.name) <= 2 && distance(key, k.name) < key.size &&

@@ -89,6 +89,17 @@ TEST(Options, WarningsNameKeyValueAndCure) {
   EXPECT_EQ(warnings[0],
             "smalloc: warning: SMALLOC_CONF: 'haep:off' is not a known key, ignored; did you mean "
             "heap:?\n");
+  for (const char *slip : {"HEAP:off", "heap=off", "Heap=split"}) {
+    parse(slip);
+    EXPECT_NE(warnings[0].find("did you mean heap:?"), std::string::npos) << slip;
+  }
+  for (const char *wrong : {"event:", "event:foo", "event:misses/4/5", "event:misses/4/5/0/2/x",
+                            "event:misses/4/5/0/2/", "event:misses//5/0/2/3"}) {
+    parse(wrong);
+    EXPECT_NE(warnings[0].find("event is what smalloc record"), std::string::npos) << wrong;
+  }
+  parse("event:misses/4/1cd/0/2/3f1");
+  EXPECT_TRUE(warnings.empty());
   parse("wibble:7");
   EXPECT_NE(warnings[0].find("docs/tuning.md"), std::string::npos);
   parse("x:7"); // two letters more would make anything of it
