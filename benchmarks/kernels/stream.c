@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// stream: copy and triad over three arrays. Negative control: the prefetchers hide the page walks, so superpages have
-// nothing to save but the faults of the first touch.
+// stream: copy and triad over three arrays. Negative control: the prefetchers hide most of the page walks, so superpages save
+// little but the faults of the first touch.
 //   stream [megabytes an array] [repeats]
 #include <stdio.h>
 #include <stdlib.h>

@@ -30,9 +30,9 @@ ArrayMisses::ArrayMisses(const TlbArray &tlb, double rate, double weight, bool a
     sets_.emplace(tlb.entries, tlb.ways, kSizeBits);
 }
 
-void ArrayMisses::add(uint64_t number, PageSize size, bool overlaps) {
+void ArrayMisses::add(uint64_t number, PageSize size, Walk walk) {
   pages_.push_back(number | static_cast<uint64_t>(size) << kSizeShift);
-  overlaps_.push_back(overlaps);
+  walks_.push_back(walk);
 }
 
 void ArrayMisses::run() {
@@ -42,13 +42,13 @@ void ArrayMisses::run() {
       order_.prefetch(pages_[i + kAhead]);
     const uint64_t page = pages_[i];
     if (page != last_page_)
-      use(page, overlaps_[i]);
+      use(page, walks_[i]);
     if (all_miss_)
-      unknown_[overlaps_[i]]++;
+      unknown_[static_cast<size_t>(walks_[i])]++;
     last_page_ = page;
   }
   pages_.clear();
-  overlaps_.clear();
+  walks_.clear();
 }
 
 void ArrayMisses::forget(uint64_t first, uint64_t end, PageSize size) {
@@ -58,7 +58,7 @@ void ArrayMisses::forget(uint64_t first, uint64_t end, PageSize size) {
   last_page_ = UINT64_MAX;
 }
 
-void ArrayMisses::use(uint64_t page, bool overlaps) {
+void ArrayMisses::use(uint64_t page, Walk walk) {
   uint64_t &touched = touched_pages_[page >> kSizeShift];
   if (all_miss_ || (sets_ && sets_->hits((page & kNumberMask) << kSizeBits | page >> kSizeShift))) {
     touched += order_.use(page);
@@ -67,9 +67,9 @@ void ArrayMisses::use(uint64_t page, bool overlaps) {
   const uint64_t distance = order_.distance_of(page);
   if (distance == reuse::DistanceCounter::kCold) {
     touched++;
-    first_[overlaps]++;
+    first_[static_cast<size_t>(walk)]++;
   } else if (!is_exact() || sets_ || distance >= tlb_.entries) {
-    distances_[overlaps].add(distance);
+    distances_[static_cast<size_t>(walk)].add(distance);
   }
 }
 
@@ -80,21 +80,22 @@ double ArrayMisses::pages(PageSize size) const {
   return static_cast<double>(touched_pages_[static_cast<size_t>(size)]) / kept;
 }
 
-ArrayMisses::Cost ArrayMisses::cost(const std::array<WalkCurve, 2> &curves, double in_use) const {
+ArrayMisses::Cost ArrayMisses::cost(const std::array<WalkCurve, kWalks> &curves,
+                                    double in_use) const {
   Cost sum;
-  for (size_t overlaps = 0; overlaps < 2; overlaps++) {
-    const double unknown = curves[overlaps].at(in_use);
+  for (size_t walk = 0; walk < kWalks; walk++) {
+    const double unknown = curves[walk].at(in_use);
     const auto take = [&](double misses, double cycles) {
       sum.misses += misses;
       sum.cycles += misses * cycles;
     };
     // A first touch is one, however many accesses each stands for.
-    take((first_[overlaps] + unknown_[overlaps] * weight_) / rate_, unknown);
+    take((first_[walk] + unknown_[walk] * weight_) / rate_, unknown);
     // Distances of a sample of regions stand for distance / rate in the program.
     reuse::MissShare share(tlb_.entries, tlb_.ways);
     const int parts = is_exact() ? 1 : kParts;
-    for (size_t i = 0; i < distances_[overlaps].bins(); i++) {
-      const MissedDistances::Bin bin = distances_[overlaps].bin(i);
+    for (size_t i = 0; i < distances_[walk].bins(); i++) {
+      const MissedDistances::Bin bin = distances_[walk].bin(i);
       if (bin.count == 0)
         continue;
       for (int part = 0; part < parts; part++) {
@@ -102,8 +103,8 @@ ArrayMisses::Cost ArrayMisses::cost(const std::array<WalkCurve, 2> &curves, doub
             is_exact() ? (bin.low + bin.high - 1) / 2
                        : (bin.low + (bin.high - bin.low) * (part + 0.5) / parts) / rate_;
         const double missed = is_exact() ? 1 : share.at(static_cast<uint64_t>(distance));
-        const double walk = weight_ == 1 ? curves[overlaps].at(kPagesOfChase * distance) : unknown;
-        take(bin.count * missed * weight_ / rate_ / parts, walk);
+        const double cycles = weight_ == 1 ? curves[walk].at(kPagesOfChase * distance) : unknown;
+        take(bin.count * missed * weight_ / rate_ / parts, cycles);
       }
     }
   }

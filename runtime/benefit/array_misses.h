@@ -25,7 +25,7 @@ public:
   ArrayMisses(const TlbArray &tlb, double rate, double weight, bool all_miss = false);
 
   /// number: of the page, below 2^60.
-  void add(uint64_t number, PageSize size, bool overlaps);
+  void add(uint64_t number, PageSize size, Walk walk);
   /// Follows what was added since the last time.
   void run();
 
@@ -38,12 +38,11 @@ public:
   struct Cost {
     double misses = 0, cycles = 0;
   };
-  /// Of the whole program, first touches included. curves: of misses that are waited for, and of those that overlap. in_use: pages of the
-  /// size whose walk is priced.
-  Cost cost(const std::array<WalkCurve, 2> &curves, double in_use) const;
+  /// Of the whole program, first touches included. curves: by Walk. in_use: pages of the size whose walk is priced.
+  Cost cost(const std::array<WalkCurve, kWalks> &curves, double in_use) const;
 
 private:
-  void use(uint64_t page, bool overlaps);
+  void use(uint64_t page, Walk walk);
   bool is_exact() const { return rate_ == 1 && weight_ == 1; }
 
   TlbArray tlb_;
@@ -52,12 +51,12 @@ private:
   std::optional<reuse::SetLists> sets_; ///< where every access is told, and there are sets
   reuse::DistanceCounter order_;
   std::vector<uint64_t> pages_;
-  std::vector<bool> overlaps_; ///< of pages_
+  std::vector<Walk> walks_; ///< of pages_
   uint64_t last_page_ = UINT64_MAX;
   std::array<uint64_t, kPageSizes> touched_pages_{};
-  // By whether the access overlaps with others: those of known distance that missed, or all that a sample holds; the others that missed.
-  std::array<MissedDistances, 2> distances_;
-  std::array<double, 2> first_{}, unknown_{};
+  // By Walk: those of known distance that missed, or all that a sample holds; the others that missed.
+  std::array<MissedDistances, kWalks> distances_;
+  std::array<double, kWalks> first_{}, unknown_{};
 };
 
 } // namespace smalloc::benefit

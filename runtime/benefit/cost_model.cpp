@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <vector>
 
 namespace smalloc::benefit {
@@ -19,6 +18,14 @@ constexpr double kClearNsPerByte = 0.25, kFaultNs = 500;
 bool lists(const format::TlbLevel &level, uint64_t page_bytes) {
   return std::find(level.page_bytes.begin(), level.page_bytes.end(), page_bytes) !=
          level.page_bytes.end();
+}
+
+std::optional<double> measured(const std::vector<format::PerPage> &figures, uint64_t page_bytes) {
+  std::optional<double> found;
+  for (const format::PerPage &figure : figures)
+    if (figure.page_bytes == page_bytes && figure.value.value)
+      found = figure.value.value;
+  return found;
 }
 
 } // namespace
@@ -72,9 +79,13 @@ double WalkCurve::at(double pages) const {
   return points_.back().second;
 }
 
-WalkCurve CostModel::walk_curve(uint64_t page_bytes, bool overlapped) const {
-  const std::vector<format::WalkCost> &curve =
-      overlapped && knows_overlapped() ? profile_.overlapped_walk_cost : profile_.walk_cost;
+WalkCurve CostModel::walk_curve(uint64_t page_bytes, Walk walk) const {
+  if (walk == Walk::kSequential)
+    if (const auto cycles = crossing_cycles(page_bytes))
+      return WalkCurve({{1, *cycles}});
+  const std::vector<format::WalkCost> &curve = walk != Walk::kWaited && knows_overlapped()
+                                                   ? profile_.overlapped_walk_cost
+                                                   : profile_.walk_cost;
   const auto of = [&](uint64_t size) {
     WalkCurve::Points points;
     for (const format::WalkCost &cost : curve)
@@ -86,17 +97,22 @@ WalkCurve CostModel::walk_curve(uint64_t page_bytes, bool overlapped) const {
   return WalkCurve(points.empty() ? of(kBasePageBytes) : std::move(points));
 }
 
+std::optional<double> CostModel::crossing_cycles(uint64_t page_bytes) const {
+  const auto page = measured(profile_.bandwidth_bytes_per_second, page_bytes),
+             superpage = measured(profile_.bandwidth_bytes_per_second, kSuperpageBytes);
+  if (!page || !superpage || *page <= 0 || *superpage <= 0)
+    return std::nullopt;
+  if (page_bytes >= kSuperpageBytes)
+    return 0; // noise, a thousand times what it is of a base page
+  return std::max(1 / *page - 1 / *superpage, 0.0) * static_cast<double>(page_bytes) *
+         frequency_hz_;
+}
+
 double CostModel::fault_cycles(uint64_t page_bytes) const {
-  const auto measured = [this](uint64_t bytes) -> std::optional<double> {
-    std::optional<double> ns;
-    for (const format::PerPage &touch : profile_.first_touch_ns)
-      if (touch.page_bytes == bytes && touch.value.value)
-        ns = touch.value.value;
-    return ns;
-  };
   double ns = kFaultNs + kClearNsPerByte * static_cast<double>(page_bytes);
-  const auto small = measured(kBasePageBytes), large = measured(kSuperpageBytes);
-  if (const auto own = measured(page_bytes))
+  const auto small = measured(profile_.first_touch_ns, kBasePageBytes),
+             large = measured(profile_.first_touch_ns, kSuperpageBytes);
+  if (const auto own = measured(profile_.first_touch_ns, page_bytes))
     ns = *own;
   else if (small && large && *large >= *small)
     ns = *small + (*large - *small) * (static_cast<double>(page_bytes) - kBasePageBytes) /

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,14 @@ constexpr unsigned page_shift(PageSize size) {
   return shifts[static_cast<size_t>(size)];
 }
 constexpr uint64_t page_bytes(PageSize size) { return uint64_t{1} << page_shift(size); }
+
+/// What an access waits for when it misses the TLB, which decides what the walk adds to its time.
+enum class Walk : uint8_t {
+  kWaited,     ///< for the whole walk: it waits for the access before it, as in lists and trees
+  kOverlapped, ///< for none before it, so that the processor walks for several at once
+  kSequential, ///< it goes on to the next page of a stream, where prefetchers stop and begin anew
+};
+inline constexpr size_t kWalks = 3;
 
 /// The last level of the data TLB for one page size. ways 0: fully associative.
 struct TlbArray {
@@ -58,14 +67,16 @@ public:
 
   /// Cycles of one TLB miss, over how many pages of that size were used since the translation was used last. A superpage's walk is one
   /// level shorter and its page table 512 times smaller: without a point of its own it costs what as many base pages would.
-  /// overlapped: of an access that waits for none before it, so that the processor walks for several at once, if the profile
-  /// knows what that costs.
-  WalkCurve walk_curve(uint64_t page_bytes, bool overlapped = false) const;
-  double miss_cycles(uint64_t page_bytes, double pages, bool overlapped = false) const {
-    return walk_curve(page_bytes, overlapped).at(pages);
+  /// What the profile does not know of a kind of walk costs what it knows of the kind before.
+  WalkCurve walk_curve(uint64_t page_bytes, Walk walk = Walk::kWaited) const;
+  double miss_cycles(uint64_t page_bytes, double pages, Walk walk = Walk::kWaited) const {
+    return walk_curve(page_bytes, walk).at(pages);
   }
-  /// The profile does.
+  /// Does the profile know what overlapped walks cost?
   bool knows_overlapped() const { return !profile_.overlapped_walk_cost.empty(); }
+  /// Cycles that a stream takes longer for one page of that size than for as many bytes of a superpage: the difference of what was
+  /// measured as read bandwidth. Nothing: one of them was not.
+  std::optional<double> crossing_cycles(uint64_t page_bytes) const;
   /// Cycles of one first touch. Without a measurement: on the line through those of base pages and 2 MiB, where both are
   /// measured; else 0.25 ns a byte of page cleared plus 500 ns (a guess, between a bare machine and a virtual one).
   double fault_cycles(uint64_t page_bytes) const;

@@ -76,7 +76,7 @@ struct Evaluation::Lane {
                                                     : ((uint64_t{a.category} + 1) << 32) +
                                                           (reuse::mix(a.category) & 0xfffff) +
                                                           (a.packed >> page_shift(size));
-      by_size[static_cast<size_t>(size)]->add(page, size, a.overlaps);
+      by_size[static_cast<size_t>(size)]->add(page, size, a.walk);
     }
     for (const auto &array : arrays)
       array->run();
@@ -97,8 +97,9 @@ struct Evaluation::Lane {
       c.cycles += pages * costs.fault_cycles(page_bytes(size));
       if (owners[i] != size)
         continue; // counted with its owner's
-      const std::array<WalkCurve, 2> curves = {costs.walk_curve(page_bytes(size)),
-                                               costs.walk_curve(page_bytes(size), true)};
+      const std::array<WalkCurve, kWalks> curves = {
+          costs.walk_curve(page_bytes(size)), costs.walk_curve(page_bytes(size), Walk::kOverlapped),
+          costs.walk_curve(page_bytes(size), Walk::kSequential)};
       const ArrayMisses::Cost cost = by_size[i]->cost(curves, std::max(pages, 1.0));
       c.tlb_misses += cost.misses;
       c.cycles += cost.cycles;
@@ -111,12 +112,19 @@ Evaluation::Evaluation(const CostModel &costs, std::vector<Pages> mappings, Samp
                        unsigned threads, std::vector<bool> overlaps)
     : costs_(costs), sample_(sample),
       threads_(threads ? threads : std::max(1u, std::thread::hardware_concurrency())),
-      overlaps_(std::move(overlaps)) {
+      overlaps_(std::move(overlaps)), streams_(overlaps_.size()) {
   for (Pages &mapping : mappings)
     lanes_.push_back(std::make_unique<Lane>(costs, std::move(mapping), sample));
 }
 
 Evaluation::~Evaluation() = default;
+
+Walk Evaluation::walk_of(uint32_t category, uint64_t base_page) {
+  // Where all cost the same nothing is kept apart.
+  if (category >= overlaps_.size() || !overlaps_[category] || !costs_.knows_overlapped())
+    return Walk::kWaited;
+  return streams_[category].goes_on(base_page) ? Walk::kSequential : Walk::kOverlapped;
+}
 
 void Evaluation::access(uint64_t address, uint64_t packed, uint32_t category, uint64_t repeats,
                         bool in_gib, bool write) {
@@ -126,17 +134,14 @@ void Evaluation::access(uint64_t address, uint64_t packed, uint32_t category, ui
     last_region_ = address >> 21;
     regions_.insert(last_region_);
   }
-  // Where both cost the same nothing is kept apart.
-  const bool overlaps =
-      category < overlaps_.size() && overlaps_[category] && costs_.knows_overlapped();
-  batch_.push_back({address, packed, category, in_gib, overlaps, false});
+  batch_.push_back({address, packed, category, in_gib, false, walk_of(category, address >> 12)});
   if (batch_.size() == kBatch)
     run_batch();
 }
 
 void Evaluation::given_back(uint64_t start, uint64_t end, uint32_t category) {
   first_reads_.given_back(start, end);
-  batch_.push_back({start, end, category, false, false, true});
+  batch_.push_back({start, end, category, false, true, Walk::kWaited});
   if (batch_.size() == kBatch)
     run_batch();
 }

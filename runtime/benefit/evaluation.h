@@ -11,6 +11,7 @@
 
 #include "runtime/benefit/cost_model.h"
 #include "runtime/benefit/first_reads.h"
+#include "runtime/benefit/streams.h"
 #include "runtime/reuse/histogram.h"
 
 #include <cstdint>
@@ -39,7 +40,7 @@ class Evaluation {
 public:
   using Pages = std::vector<PageSize>;
   /// mappings[i][category]: what it is on. A category beyond the vector's end is on base pages. threads 0: one a core.
-  /// overlaps[category]: its accesses do not wait for each other (CostModel::miss_cycles); beyond the end they do.
+  /// overlaps[category]: its accesses do not wait for each other (Walk); beyond the end they do.
   Evaluation(const CostModel &costs, std::vector<Pages> mappings, Sample sample,
              unsigned threads = 0, std::vector<bool> overlaps = {});
   ~Evaluation();
@@ -68,9 +69,11 @@ private:
   struct Access {
     uint64_t address, packed; // packed: the end of what is given back
     uint32_t category;
-    bool in_gib, overlaps, given_back;
+    bool in_gib, given_back;
+    Walk walk;
   };
   struct Lane;
+  Walk walk_of(uint32_t category, uint64_t base_page);
   void run_batch();
 
   const CostModel &costs_;
@@ -80,6 +83,7 @@ private:
   std::unordered_set<uint64_t> regions_; // of 2 MiB, in the sample
   unsigned threads_;
   std::vector<bool> overlaps_;
+  std::vector<Streams> streams_; // by category, of those that overlap
   FirstReads first_reads_;
   std::vector<double> second_faults_; // by category, on base pages
   std::vector<Access> batch_;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <memory>
 #include <optional>
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@
 namespace smalloc::calibrate {
 namespace {
 
-constexpr unsigned kUnitsCollapsed = 8, kBandwidthPasses = 5, kTouchPasses = 6;
+constexpr unsigned kUnitsCollapsed = 8, kBandwidthPasses = 15, kTouchPasses = 6;
 
 // Time that this thread has run: others on the same processor do not make a page dearer.
 uint64_t cpu_ns() {
@@ -47,18 +48,11 @@ public:
     for (uint64_t page : plan_.other_bytes)
       first_touch(page);
     plan_.progress(0.3);
+    bandwidths();
+    plan_.progress(0.7);
     PageRegion base_pages(plan_.memory_bytes, base);
-    bandwidth(base_pages);
-    for (uint64_t page : plan_.other_bytes) {
-      PageRegion region(std::max(plan_.memory_bytes, page), page);
-      if (region.is_given())
-        bandwidth(region);
-    }
-    plan_.progress(0.5);
     if (plan_.superpage_bytes) {
       PageRegion superpages(plan_.memory_bytes, plan_.superpage_bytes);
-      bandwidth(superpages);
-      plan_.progress(0.7);
       prefetch(superpages, base_pages);
     } else {
       prefetch(base_pages, base_pages);
@@ -166,26 +160,52 @@ private:
       result_.unknown.push_back("collapse: unknown (the kernel refuses it)");
   }
 
-  void bandwidth(PageRegion &region) {
-    if (!region.size())
-      return;
-    std::fill_n(region.data(), region.size(), 0);
-    std::vector<double> rates;
-    for (unsigned pass = 0; pass < kBandwidthPasses; pass++) {
-      const uint64_t before = ticks();
-      // Four sums: one chain of additions would be the limit.
-      const auto *word = reinterpret_cast<const uint64_t *>(region.data());
-      uint64_t sums[4] = {0, 0, 0, 0};
-      for (size_t i = 0; i + 8 <= region.size() / 8; i += 8)
-        for (size_t k = 0; k < 8; k++)
-          sums[k % 4] += word[i + k];
-      uint64_t sum = sums[0] + sums[1] + sums[2] + sums[3];
-      __asm__ volatile("" : "+r"(sum));
-      rates.push_back(static_cast<double>(region.size()) / nanoseconds(ticks() - before) * 1e9);
+  // All sizes by turns: what larger pages save a stream is the difference. Of much memory, since a last-level cache
+  // keeps some of what is not many times larger.
+  void bandwidths() {
+    std::vector<std::unique_ptr<PageRegion>> regions;
+    const auto add = [&](uint64_t page) {
+      auto region = std::make_unique<PageRegion>(std::max(plan_.stream_bytes, page), page);
+      const bool medium = page > base_page_bytes() && page != plan_.superpage_bytes;
+      if (region->size() && (!medium || region->is_given()))
+        regions.push_back(std::move(region));
+    };
+    add(base_page_bytes());
+    for (uint64_t page : plan_.other_bytes)
+      add(page);
+    if (plan_.superpage_bytes)
+      add(plan_.superpage_bytes);
+    bandwidth(regions);
+  }
+
+  // Reads it once, in order: bytes a second.
+  double read_rate(const PageRegion &region) const {
+    const uint64_t before = ticks();
+    // Four sums: one chain of additions would be the limit.
+    const auto *word = reinterpret_cast<const uint64_t *>(region.data());
+    uint64_t sums[4] = {0, 0, 0, 0};
+    for (size_t i = 0; i + 8 <= region.size() / 8; i += 8)
+      for (size_t k = 0; k < 8; k++)
+        sums[k % 4] += word[i + k];
+    uint64_t sum = sums[0] + sums[1] + sums[2] + sums[3];
+    __asm__ volatile("" : "+r"(sum));
+    return static_cast<double>(region.size()) / nanoseconds(ticks() - before) * 1e9;
+  }
+
+  void bandwidth(const std::vector<std::unique_ptr<PageRegion>> &regions) {
+    for (const auto &region : regions)
+      std::fill_n(region->data(), region->size(), 0);
+    std::vector<std::vector<double>> rates(regions.size());
+    for (unsigned pass = 0; pass < kBandwidthPasses; pass++)
+      for (size_t i = 0; i < regions.size(); i++)
+        rates[i].push_back(read_rate(*regions[i]));
+    for (size_t i = 0; i < regions.size(); i++) {
+      std::sort(rates[i].begin(), rates[i].end());
+      // Others only ever make a pass slower.
+      result_.bandwidth_bytes_per_second.push_back(
+          {regions[i]->page_bytes(),
+           {rates[i].back(), rates[i][rates[i].size() / 2], rates[i].back()}});
     }
-    std::sort(rates.begin(), rates.end());
-    result_.bandwidth_bytes_per_second.push_back(
-        {region.page_bytes(), {rates.back(), rates[rates.size() / 2], rates.back()}});
   }
 
   void prefetch(PageRegion &region, PageRegion &evicts) {

@@ -31,7 +31,8 @@ struct PageCosts {
 struct PageCostsPlan {
   uint64_t superpage_bytes = 0;      // 0: none
   std::vector<uint64_t> other_bytes; // further sizes that the system gives: 16 and 64 KiB, 1 GiB
-  uint64_t memory_bytes = 128 << 20; // of the largest buffer
+  uint64_t memory_bytes = 128 << 20; // of the largest buffer, but for streams
+  uint64_t stream_bytes = 512 << 20; // of one of the two that bandwidth is measured with
   double cycles_per_tick = 1, ticks_per_second = 1e9;
   std::function<void(double)> progress = [](double) {};
 };

@@ -119,6 +119,7 @@ MachineMeasurement measure_machine(bool quick, const MeasurementProgress &progre
   costs_plan.superpage_bytes = source.has_superpages() ? superpage : 0;
   costs_plan.other_bytes = other_sizes;
   costs_plan.memory_bytes = std::min<uint64_t>(quick ? 64 << 20 : 128 << 20, room / 2);
+  costs_plan.stream_bytes = std::min<uint64_t>(quick ? 128 << 20 : 512 << 20, room / 2);
   costs_plan.cycles_per_tick = source.cycles_per_tick();
   costs_plan.ticks_per_second = rate;
   costs_plan.progress = [&](double done) { progress(0.8 + 0.2 * done, "costs of pages"); };

@@ -5,6 +5,7 @@
 
 using namespace smalloc;
 using benefit::CostModel;
+using benefit::Walk;
 
 namespace {
 
@@ -46,15 +47,38 @@ TEST(CostModel, WalksThatOverlapHaveACurveOfTheirOwn) {
   auto profile = format::profile_of_preset(*smalloc_machine_by_name("zen4"));
   const CostModel without(profile);
   EXPECT_FALSE(without.knows_overlapped());
-  EXPECT_EQ(without.miss_cycles(4096, 1, true), 35);
+  EXPECT_EQ(without.miss_cycles(4096, 1, Walk::kOverlapped), 35);
   profile.overlapped_walk_cost = {{4096, 100, {8.0, {}, {}, "measured"}},
                                   {4096, 400, {16.0, {}, {}, "measured"}}};
   const CostModel with(profile);
   EXPECT_TRUE(with.knows_overlapped());
-  EXPECT_EQ(with.miss_cycles(4096, 1, true), 8);
-  EXPECT_NEAR(with.miss_cycles(4096, 200, true), 12, 0.01);
-  EXPECT_EQ(with.miss_cycles(2 << 20, 1e9, true), 16);
+  EXPECT_EQ(with.miss_cycles(4096, 1, Walk::kOverlapped), 8);
+  EXPECT_NEAR(with.miss_cycles(4096, 200, Walk::kOverlapped), 12, 0.01);
+  EXPECT_EQ(with.miss_cycles(2 << 20, 1e9, Walk::kOverlapped), 16);
   EXPECT_EQ(with.miss_cycles(4096, 1), 35);
+}
+
+// 4 KiB at 8 GB/s take 512 ns, of a superpage at 10 GB/s 409.6 ns: 102.4 ns at 2 GHz are 204.8 cycles.
+TEST(CostModel, AStreamPaysForPagesWhatItsBandwidthLoses) {
+  auto profile = format::profile_of_preset(*smalloc_machine_by_name("zen4"));
+  profile.frequency_hz = 2e9;
+  profile.overlapped_walk_cost = {{4096, 100, {8.0, {}, {}, "measured"}}};
+  EXPECT_EQ(CostModel(profile).miss_cycles(4096, 1, Walk::kSequential), 8); // not measured
+  profile.bandwidth_bytes_per_second = {{4096, {8e9, {}, {}, "measured"}}};
+  EXPECT_EQ(CostModel(profile).miss_cycles(4096, 1, Walk::kSequential),
+            8); // nothing to compare with
+  profile.bandwidth_bytes_per_second.push_back({2 << 20, {10e9, {}, {}, "measured"}});
+  const CostModel with(profile);
+  EXPECT_NEAR(with.miss_cycles(4096, 1, Walk::kSequential), 204.8, 0.01);
+  EXPECT_EQ(with.miss_cycles(2 << 20, 1, Walk::kSequential), 0);
+  profile.bandwidth_bytes_per_second.push_back({1 << 30, {9.9e9, {}, {}, "measured"}});
+  EXPECT_EQ(CostModel(profile).miss_cycles(1 << 30, 1, Walk::kSequential),
+            0); // nor more of larger ones
+  EXPECT_EQ(with.miss_cycles(64 << 10, 1, Walk::kSequential), 8);
+  EXPECT_EQ(with.miss_cycles(4096, 1, Walk::kOverlapped), 8);
+  profile.bandwidth_bytes_per_second[0].value.value =
+      11e9; // noise: nothing to gain, and nothing to lose
+  EXPECT_EQ(CostModel(profile).miss_cycles(4096, 1, Walk::kSequential), 0);
 }
 
 TEST(CostModel, PageSizesThatTheTlbHas) {

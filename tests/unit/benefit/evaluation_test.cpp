@@ -130,6 +130,44 @@ TEST(Evaluation, WalksThatOverlapCostLess) {
   }
 }
 
+// Two streams of one category over 128 pages each, one of them backwards: the first page of each is an overlapped walk, the others
+// are crossings of 102.4 cycles, whatever else is between. What jumps about is no stream, nor what waits for the access before it.
+TEST(Evaluation, StreamsPayForCrossings) {
+  auto profile = machine();
+  profile.overlapped_walk_cost = {{4096, {}, {3.0, {}, {}, "measured"}}};
+  profile.bandwidth_bytes_per_second = {{4096, {8e9, {}, {}, "measured"}},
+                                        {2 << 20, {10e9, {}, {}, "measured"}}};
+  const CostModel costs(profile);
+  const auto cycles = [&](bool overlaps, uint64_t stride) {
+    Evaluation e(costs, {{kBase}}, {}, 1, {overlaps});
+    for (int round = 0; round < 10; round++)
+      for (uint64_t page = 0; page < 128; page++) {
+        const uint64_t to = page * stride % 128;
+        for (const uint64_t at : {0x10000 + to, 0x20000 - to})
+          e.access(at << 12, (at & 0x1ff) << 12, 0, 7);
+      }
+    e.finish();
+    EXPECT_EQ(e.counts(0).tlb_misses, 2560);
+    return e.counts(0).cycles - 256 * 100;
+  };
+  EXPECT_NEAR(cycles(true, 1), 20 * 3 + 2540 * 102.4, 0.1);
+  EXPECT_EQ(cycles(true, 37), 2560 * 3);
+  EXPECT_EQ(cycles(false, 1), 2560 * 10);
+}
+
+TEST(Streams, AnOldStreamMakesRoom) {
+  Streams streams;
+  EXPECT_FALSE(streams.goes_on(1000));
+  EXPECT_TRUE(streams.goes_on(1001));
+  EXPECT_TRUE(streams.goes_on(1001)); // the same access, as it were
+  for (uint64_t other = 1; other <= 7; other++)
+    EXPECT_FALSE(streams.goes_on(other << 20));
+  EXPECT_TRUE(streams.goes_on(1002)); // the oldest of eight
+  for (uint64_t other = 11; other <= 18; other++)
+    EXPECT_FALSE(streams.goes_on(other << 20));
+  EXPECT_FALSE(streams.goes_on(1003));
+}
+
 // A walk over 100 pages costs 40 cycles, over 10,000 pages 80: 20 more for ten times as many.
 format::MachineProfile machine_of_dear_walks() {
   auto profile = machine();

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// streams.h decides which accesses go on to the next page of a stream: those to a page beside one of the category's pages that were
+// used last, as a hardware prefetcher takes it. Several, because one category's loop walks several arrays, or rows, at once.
+//
+// O(kStreams) an access to another page; 64 bytes a category.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace smalloc::benefit {
+
+class Streams {
+public:
+  /// base_page: number of the page that is used now. Pages of one stream may be used again before it goes on.
+  bool goes_on(uint64_t base_page) {
+    if (base_page == pages_[0])
+      return goes_on_;
+    size_t at = 0;
+    while (at + 1 < kStreams && pages_[at] != base_page && !is_beside(pages_[at], base_page))
+      at++;
+    goes_on_ = is_beside(pages_[at], base_page);
+    // The newest first; a stream that nobody went on with for long makes room.
+    std::copy_backward(pages_.begin(), pages_.begin() + at, pages_.begin() + at + 1);
+    pages_[0] = base_page;
+    return goes_on_;
+  }
+
+private:
+  static constexpr size_t kStreams = 8;
+  static constexpr uint64_t kNone = UINT64_MAX / 2; // beside no page
+  static bool is_beside(uint64_t a, uint64_t b) { return a + 1 == b || b + 1 == a; }
+
+  std::array<uint64_t, kStreams> pages_ = {kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
+  bool goes_on_ = false; // the last one did
+};
+
+} // namespace smalloc::benefit
