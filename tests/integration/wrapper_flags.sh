@@ -99,3 +99,7 @@ cp "$cc" moved/bin/
 expect_status 1 moved/bin/smalloc-cc -c a.c
 expect_match err '^smalloc-cc: error: plugin \(.*/moved/lib/SmallocPlugin\.so\): not found$'
 expect_match err '^hint: '
+# What is shown can be typed.
+show -c '-DX="a  b"' "it's.c" >shown
+eval "set -- $(cat shown)"
+printf '%s\n' "$@" | grep -qxF -- '-DX="a  b"' && printf '%s\n' "$@" | grep -qxF "it's.c" || fail "not as a shell takes it: $(cat shown)"
