@@ -37,7 +37,9 @@ for run in $(seq 30); do
   [ ! -s err ] || fail "run $run: $(cat err)"
   expect_status 0 "$SMALLOC" trace show $run.trace --json
   [ ! -s err ] || fail "run $run: $(cat err)"
-  json_is out 'd["complete"] and d["skipped_bytes"] == 0 and d["totals"]["threads"] == 4 and d["events"]["allocations"] >= 1500'
+  # A thread whose first chunk was being written has lost all of it.
+  json_is out 'd["complete"] and d["skipped_bytes"] == 0 and (d["totals"]["threads"] == 4 or d["events"]["lost"] > 500)'
+  json_is out 'd["events"]["allocations"] + d["events"]["lost"] >= 1500'
   lost=$((lost + $(python3 -c 'import json; print(json.load(open("out"))["events"]["lost"])')))
 done
 [ "$lost" -gt 0 ] || fail "nothing is counted of what the threads did while their chunks were written"
