@@ -85,6 +85,8 @@ void check_folder(const std::string &pattern) {
 
 // The history learns with which input the command's own trace was made, so that the agent can tell runs with the same
 // one. A trace is as good without.
+constexpr char kOtherHistory[] =
+    "XDG_STATE_HOME=/FOLDER smalloc record, a folder that you may write";
 void note_run(const std::string &path, pid_t child, const std::vector<std::string> &command,
               const rusage &usage, double seconds) try {
   const trace::Reader reader(path);
@@ -114,9 +116,9 @@ void note_run(const std::string &path, pid_t child, const std::vector<std::strin
   open_history({}, database::Access::kReadWrite).store_run(run);
 } catch (const trace::TraceError &) {
 } catch (const Failure &failure) {
-  print_warning("the run is not in the history", failure.which, failure.why, failure.hint);
+  print_warning("the run is not in the history", failure.which, failure.why, kOtherHistory);
 } catch (const database::DatabaseError &error) {
-  print_warning("the run is not in the history", error.where, error.what(), error.hint);
+  print_warning("the run is not in the history", error.where, error.what(), kOtherHistory);
 }
 
 // Why, as far as it can be told from outside.

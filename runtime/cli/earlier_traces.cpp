@@ -9,10 +9,15 @@
 #include "runtime/trace/reader.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <regex.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace smalloc::cli {
 namespace {
@@ -68,7 +73,44 @@ std::vector<std::string> traces_of(const std::string &pattern, fs::file_time_typ
   return found;
 }
 
+// A lock ends with its process, however that ends. A file system that knows no locks has none.
+void EarlierTraces::lock(const std::string &pattern) {
+  const fs::path path = expand_file_name(pattern);
+  const std::string name =
+      path.parent_path() / fmt::format(".{}.recording", path.filename().string());
+  while (true) {
+    const int fd = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+      return; // as the trace will say if it cannot be made either
+    const bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    const int error = locked ? 0 : errno;
+    struct stat ours, there;
+    if (locked && fstat(fd, &ours) == 0 && stat(name.c_str(), &there) == 0 &&
+        ours.st_ino == there.st_ino) {
+      lock_name_ = name;
+      lock_ = fd;
+      return;
+    }
+    close(fd);
+    if (error == EWOULDBLOCK)
+      throw Failure{"cannot record", pattern, "another smalloc record is at it",
+                    "smalloc record -o OTHER-NAME, or one with %p", kRunFailed};
+    if (error)
+      return;
+    // Its owner has removed it between our open and our lock.
+  }
+}
+
+void EarlierTraces::unlock() {
+  if (lock_ < 0)
+    return;
+  unlink(lock_name_.c_str());
+  close(lock_);
+  lock_ = -1;
+}
+
 void EarlierTraces::put_aside(const std::string &pattern) {
+  lock(pattern);
   const std::vector<std::string> old = traces_of(pattern, fs::file_time_type::min());
   for (const std::string &path : old)
     check_is_trace(path);

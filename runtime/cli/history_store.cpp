@@ -81,6 +81,12 @@ database::Analysis analysis_of(const Profile &p, const format::MachineProfile &m
   return a;
 }
 
+// Who only reads makes no history of somebody's empty file. Our own is empty while another command makes it.
+bool is_empty(const std::string &place) {
+  std::error_code error;
+  return std::filesystem::file_size(place, error) == 0;
+}
+
 } // namespace
 
 int64_t now_ns() {
@@ -111,7 +117,8 @@ std::string state_folder() {
     return std::string(state) + "/smalloc";
   if (home && *home == '/')
     return std::string(home) + "/.local/state/smalloc";
-  throw Failure{"cannot find the history", "HOME", "it is not set", "--db FILE", kFailed};
+  throw Failure{"cannot find the history", "HOME",
+                home && *home ? "it is no absolute path" : "it is not set", "--db FILE", kFailed};
 }
 
 std::string database_location(const std::string &location) {
@@ -134,7 +141,8 @@ History open_history(const std::string &location, Access least) {
   const std::string place = database_location(location);
   const bool file = !database::is_postgresql(place);
   if (least == Access::kReadOnly && file &&
-      (access(place.c_str(), F_OK) != 0 || access(place.c_str(), W_OK) != 0)) {
+      (access(place.c_str(), F_OK) != 0 || access(place.c_str(), W_OK) != 0 ||
+       (!location.empty() && is_empty(place)))) {
     // What programs have reported makes a history, too.
     if (access(place.c_str(), F_OK) == 0 || !location.empty())
       return History(database::open_database(place, Access::kReadOnly));

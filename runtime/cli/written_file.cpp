@@ -22,9 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void cannot_write(const std::string &path, int error) {
+[[noreturn]] void cannot_write(const std::string &path, int error, const std::string &option) {
   throw Failure{"cannot write the result", path, error_text(error),
-                is_no_room(error) ? room_hint(error, "-o FILE") : std::string(), kFailed};
+                is_no_room(error) ? room_hint(error, option + " FILE") : std::string(), kFailed};
 }
 
 // Where links end; nothing: in /proc, in a circle, or in no folder.
@@ -63,7 +63,7 @@ int write_and_close(int fd, const std::string &text) {
 }
 
 // False: it cannot be done like this.
-bool write_beside(const std::string &path, const std::string &text) {
+bool write_beside(const std::string &path, const std::string &text, const std::string &option) {
   const auto place = end_of_links(path);
   if (!place)
     return false;
@@ -76,7 +76,7 @@ bool write_beside(const std::string &path, const std::string &text) {
       (place->parent_path() / fmt::format(".{}.{}", place->filename().string(), getpid())).string();
   const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0 && is_no_room(errno))
-    cannot_write(path, errno);
+    cannot_write(path, errno, option);
   if (fd < 0)
     return false;
   const bool same = !exists || (fchown(fd, there.st_uid, there.st_gid) == 0 &&
@@ -87,7 +87,7 @@ bool write_beside(const std::string &path, const std::string &text) {
   if (error || !same)
     unlink(fresh.c_str());
   if (error)
-    cannot_write(path, error);
+    cannot_write(path, error, option);
   return same;
 }
 
@@ -99,17 +99,17 @@ std::string room_hint(int error, const std::string &command) {
   return error == EFBIG ? "ulimit -f unlimited, before it" : command + " on a disk with room";
 }
 
-void write_file(const std::string &path, const std::string &text) {
-  if (write_beside(path, text))
+void write_file(const std::string &path, const std::string &text, const std::string &option) {
+  if (write_beside(path, text, option))
     return;
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0)
     throw Failure{"cannot write the result", path, error_text(errno),
-                  is_no_room(errno) ? room_hint(errno, "-o FILE")
-                                    : "-o FILE in a folder that you may write",
+                  is_no_room(errno) ? room_hint(errno, option + " FILE")
+                                    : option + " FILE in a folder that you may write",
                   kFailed};
   if (const int error = write_and_close(fd, text))
-    cannot_write(path, error);
+    cannot_write(path, error, option);
 }
 
 int lack_of_room(const std::string &folder) {

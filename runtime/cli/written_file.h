@@ -8,8 +8,8 @@
 namespace smalloc::cli {
 
 // Throws Failure: then what stood there still does, and nothing stands where nothing stood; but for what is no file (a pipe, a
-// terminal), what has several names, and a file in a folder in which we may not make one: these are written as they are.
-void write_file(const std::string &path, const std::string &text);
+// terminal), what has several names, and a file in a folder in which we may not make one: these are written as they are. option: which named the file, for hints.
+void write_file(const std::string &path, const std::string &text, const std::string &option);
 
 // Is it an errno value of a full disk, a quota, or a limit of file sizes?
 bool is_no_room(int error);

@@ -110,9 +110,9 @@ private:
   void prepare_file(Access access) {
     namespace fs = std::filesystem;
     const fs::path folder = fs::path(file_).parent_path();
-    if (access == Access::kReadWrite && !folder.empty() && !fs::exists(folder)) {
+    std::error_code error; // an unreadable folder above: what follows says so
+    if (access == Access::kReadWrite && !folder.empty() && !fs::exists(folder, error)) {
       const mode_t mask = umask(077);
-      std::error_code error;
       fs::create_directories(folder, error);
       umask(mask);
       if (error)

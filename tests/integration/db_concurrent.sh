@@ -4,6 +4,9 @@
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 mkdir -p "$XDG_STATE_HOME/smalloc/runs"
 chmod 700 "$XDG_STATE_HOME/smalloc/runs"
+: >"$XDG_STATE_HOME/smalloc/smalloc.db" # as it is while another command makes it
+expect_status 0 "$SMALLOC" db list
+rm "$XDG_STATE_HOME/smalloc/smalloc.db"*
 report() { # WRITER NUMBER
   echo '{"schema":"smalloc.run/1","program":"aa'"$1"'","path":"app","host":"h","pid":'"$2"',"started_ns":'"$2"',"kind":"base","user_seconds":1}'
 }

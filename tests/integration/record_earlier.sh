@@ -80,3 +80,19 @@ rm t.trace.before
 [ "$(compgen -G '*t.trace*')" = t.trace ] || fail "beside the new trace: $(ls -A)"
 expect_status 0 "$SMALLOC" trace show t.trace --json
 json_is out 'd["complete"] and d["program"].endswith("/app")'
+# Of two at once one records, and the other one says why it does not, before its command runs.
+mkfifo go
+: >one.err
+record sh -c './app; read -r _ <go' 2>one.err &
+until [ -e .t.trace.recording ] && [ -e t.trace ]; do sleep 0.05; done
+expect_error 125 'cannot record \(t.trace\): another smalloc record is at it$' record touch started
+expect_match err '^hint: smalloc record -o OTHER-NAME, or one with %p$'
+[ ! -e started ] || fail "its command has run"
+expect_status 0 "$SMALLOC" record --source instrumented -o other.trace -- ./app
+echo >go
+wait $! || fail "the first: $(cat one.err)"
+expect_match one.err ' traces?; next: smalloc analyze t.trace'
+[ ! -e .t.trace.recording ] || fail "its lock stays"
+: >.t.trace.recording # of one that was killed
+expect_status 0 record ./app
+[ ! -e .t.trace.recording ] || fail "an old lock stays"
