@@ -295,7 +295,7 @@ int run_analyze(Options &options) {
     write_text(options.directives, directives::print(file));
   }
   if (!options.plot.empty())
-    write_text(options.plot, analyze_plot(profile));
+    write_text(options.plot, analyze_plot(profile), "--plot");
   const int status = finish(options.output, thresholds, document, [&](Colour colour) {
     return analyze_text(words, options.profile, profile, colour);
   });

@@ -179,6 +179,8 @@ int diff(const Options &options) {
   if (a.kind != b.kind)
     print_warning("different kinds of documents", options.after,
                   a.kind + " and " + b.kind + ": only what both have is compared");
+  if (!a.program.empty() && !b.program.empty() && a.program != b.program)
+    print_warning("different programs", options.after, a.program + " and " + b.program);
   const Json document = document_of(a, b);
   return finish(options.output, thresholds, document,
                 [&](Colour colour) { return text_of(document, options.all, colour); });

@@ -37,6 +37,11 @@ File load(const std::string &path) {
                     "it is not SITE page=..., ignored", "docs/directives.md");
     if (file.bad_lines.size() > 5)
       print_warning("bad directives", path, fmt::format("{} lines ignored", file.bad_lines.size()));
+    if (bytes.back() != '\n') // it has a first line
+      print_warning(
+          "truncated directives", path,
+          fmt::format("its last line has no end; {} directives could be read", file.entries.size()),
+          "smalloc analyze TRACE -o app.directives");
     return file;
   } catch (const directives::FormatError &error) {
     throw Failure{"cannot read the directives", path, error.what(),

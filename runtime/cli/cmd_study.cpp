@@ -158,9 +158,9 @@ int run_study(const Options &options) {
   if (predictor)
     predictor->add_to(document, study);
   if (!options.csv.empty())
-    write_text(options.csv, study_csv(study));
+    write_text(options.csv, study_csv(study), "--csv");
   if (!options.plot.empty())
-    write_text(options.plot, study_svg(document));
+    write_text(options.plot, study_svg(document), "--plot");
   return finish(options.output, thresholds, document, [&](Colour colour) {
     return study_table(document, colour) + (predictor ? prediction_text(document) : std::string());
   });

@@ -58,8 +58,12 @@ const char *machine_name(uint16_t machine) {
   }
 }
 
-[[noreturn]] void reject(const std::string &file, std::string why, std::string hint = {}) {
+[[noreturn]] void reject(const std::string &file, std::string why, std::string hint) {
   throw Failure{"cannot read the program", file, std::move(why), std::move(hint), kFailed};
+}
+
+[[noreturn]] void reject_damaged(const std::string &file, std::string why) {
+  reject(file, std::move(why), "link or copy it again");
 }
 
 // Names what a file is that is not ELF, since "bad magic" helps nobody.
@@ -69,7 +73,7 @@ const char *machine_name(uint16_t machine) {
            std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
   };
   if (bytes.empty())
-    reject(file, "the file is empty");
+    reject(file, "the file is empty", "link or copy it again");
   if (starts("#!"))
     reject(file, "it is a script, not an ELF file", "name the program that the script starts");
   if (starts("!<arch>\n") || starts("!<thin>\n"))
@@ -79,7 +83,8 @@ const char *machine_name(uint16_t machine) {
     reject(file, "it is LLVM bitcode: sites are written when code is generated",
            "name the program that was linked from it");
   if (starts("MZ") || starts("\xCF\xFA\xED\xFE"))
-    reject(file, "it is a program of another operating system, not an ELF file");
+    reject(file, "it is a program of another operating system, not an ELF file",
+           "name one that was built for Linux");
   reject(file, "it is not an ELF file", "name a program, a shared library or an object file");
 }
 
@@ -88,20 +93,22 @@ void read_sections(ElfImage &image, const Elf64_Ehdr &header, const std::string 
     return;
   const uint64_t total = image.bytes.size();
   if (header.e_shentsize != sizeof(Elf64_Shdr))
-    reject(file, fmt::format("damaged: section headers of {} bytes instead of {}",
-                             header.e_shentsize, sizeof(Elf64_Shdr)));
+    reject_damaged(file, fmt::format("damaged: section headers of {} bytes instead of {}",
+                                     header.e_shentsize, sizeof(Elf64_Shdr)));
   Elf64_Shdr first;
   if (!read_at(image.bytes, header.e_shoff, first))
-    reject(file, fmt::format("truncated: its section headers are at byte {}, its end at byte {}",
-                             header.e_shoff, total));
+    reject_damaged(file,
+                   fmt::format("truncated: its section headers are at byte {}, its end at byte {}",
+                               header.e_shoff, total));
   // More than 65,279 sections (one per function, say) do not fit the header: the first section has
   // the numbers.
   const uint64_t count = header.e_shnum ? header.e_shnum : first.sh_size;
   const uint64_t names = header.e_shstrndx == SHN_XINDEX ? first.sh_link : header.e_shstrndx;
   if (count > kMaxHeaders || !inside(header.e_shoff, count * sizeof(Elf64_Shdr), total))
-    reject(file,
-           fmt::format("truncated: its {} section headers from byte {} on do not fit into {} bytes",
-                       count, header.e_shoff, total));
+    reject_damaged(
+        file,
+        fmt::format("truncated: its {} section headers from byte {} on do not fit into {} bytes",
+                    count, header.e_shoff, total));
   Elf64_Shdr name_header{};
   ByteSpan name_bytes;
   if (names != SHN_UNDEF && names < count) {
@@ -124,11 +131,12 @@ void read_segments(ElfImage &image, const Elf64_Ehdr &header, const std::string 
     return;
   const uint64_t total = image.bytes.size();
   if (header.e_phentsize != sizeof(Elf64_Phdr))
-    reject(file, fmt::format("damaged: program headers of {} bytes instead of {}",
-                             header.e_phentsize, sizeof(Elf64_Phdr)));
+    reject_damaged(file, fmt::format("damaged: program headers of {} bytes instead of {}",
+                                     header.e_phentsize, sizeof(Elf64_Phdr)));
   if (!inside(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr), total))
-    reject(file, fmt::format("truncated: its program headers are at byte {}, its end at byte {}",
-                             header.e_phoff, total));
+    reject_damaged(file,
+                   fmt::format("truncated: its program headers are at byte {}, its end at byte {}",
+                               header.e_phoff, total));
   for (uint64_t i = 0; i < header.e_phnum; i++) {
     Elf64_Phdr p;
     read_at(image.bytes, header.e_phoff + i * sizeof p, p);
@@ -136,10 +144,11 @@ void read_segments(ElfImage &image, const Elf64_Ehdr &header, const std::string 
     // are empty (PT_NULL or file size 0), so that a loaded segment beyond the end always means a
     // cut file.
     if (p.p_type == PT_LOAD && !inside(p.p_offset, p.p_filesz, total))
-      reject(file, fmt::format("truncated: it should have {} bytes or more and has {}",
-                               p.p_filesz <= UINT64_MAX - p.p_offset ? p.p_offset + p.p_filesz
-                                                                     : UINT64_MAX,
-                               total));
+      reject_damaged(
+          file,
+          fmt::format("truncated: it should have {} bytes or more and has {}",
+                      p.p_filesz <= UINT64_MAX - p.p_offset ? p.p_offset + p.p_filesz : UINT64_MAX,
+                      total));
     image.segments.push_back({p.p_type, p.p_offset, p.p_vaddr, p.p_filesz});
   }
 }
@@ -164,18 +173,21 @@ ElfImage parse_elf(ByteSpan bytes, const std::string &file) {
   if (!looks_like_elf(bytes))
     reject_other_format(bytes, file);
   if (bytes.size() < EI_NIDENT)
-    reject(file, "truncated: it ends inside the ELF header");
+    reject_damaged(file, "truncated: it ends inside the ELF header");
   if (bytes[EI_CLASS] != ELFCLASS64)
-    reject(file, "it is a 32-bit ELF file; smalloc supports 64-bit programs");
+    reject(file, "it is a 32-bit ELF file; smalloc supports 64-bit programs",
+           "build it without -m32");
   if (bytes[EI_DATA] != ELFDATA2LSB)
-    reject(file, "it is a big-endian ELF file; smalloc supports little-endian programs");
+    reject(file, "it is a big-endian ELF file; smalloc supports little-endian programs",
+           "build it for a little-endian processor");
   Elf64_Ehdr header;
   if (!read_at(bytes, 0, header))
-    reject(file, "truncated: it ends inside the ELF header");
+    reject_damaged(file, "truncated: it ends inside the ELF header");
   if (header.e_machine != kMachine)
     reject(file,
            fmt::format("it is built for {} (ELF machine {}), and this smalloc reads {}",
-                       machine_name(header.e_machine), header.e_machine, machine_name(kMachine)));
+                       machine_name(header.e_machine), header.e_machine, machine_name(kMachine)),
+           "use the smalloc of a machine that runs it");
   if (header.e_type == ET_CORE)
     reject(file, "it is a core dump", "name the program that dumped it");
   ElfImage image;

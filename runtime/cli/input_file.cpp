@@ -57,11 +57,9 @@ std::vector<unsigned char> read_file(const std::string &path, const std::string 
         const size_t slash = folder.find_last_of('/');
         folder.resize(slash == std::string::npos ? 0 : slash);
       } while (!folder.empty() && access(folder.c_str(), F_OK) != 0);
-      hint = "ls -l " + (folder.empty() && path.front() != '/' ? folder : folder + "/");
+      hint = "ls -l " + (folder.empty() && path.front() != '/' ? "." : folder + "/");
     } else if (error == EACCES)
       hint = "ls -l " + path;
-    while (!hint.empty() && hint.back() == ' ')
-      hint.pop_back();
     // An empty name, most often an unset variable of a script, must be seen as one.
     throw Failure{what, path.empty() ? "''" : path, error_text(error), hint, kFailed};
   }

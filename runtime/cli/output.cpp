@@ -18,13 +18,16 @@
 
 namespace smalloc::cli {
 
-void write_text(const std::string &file, const std::string &text) {
+void write_text(const std::string &file, const std::string &text, const std::string &option) {
   if (!file.empty())
-    return write_file(expand_file_name(file), text);
+    return write_file(expand_file_name(file), text, option);
   errno = 0;
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if (std::fflush(stdout) != 0 || !written)
-    throw Failure{"cannot write the result", "standard output", error_text(errno), {}, kFailed};
+  if (std::fflush(stdout) == 0 && written)
+    return;
+  const int error = errno;
+  throw Failure{"cannot write the result", "standard output", error_text(error),
+                is_no_room(error) ? room_hint(error, "-o FILE") : std::string(), kFailed};
 }
 
 void add_output_options(CLI::App &app, OutputOptions &options) {

@@ -32,8 +32,9 @@ void add_output_options(CLI::App &app, OutputOptions &options);
 // The same without -o, where that is something else.
 void add_document_options(CLI::App &app, OutputOptions &options);
 
-// To a file whose name may hold %p, %h and %r, or with an empty name to standard output. Throws Failure.
-void write_text(const std::string &file, const std::string &text);
+// To a file whose name may hold %p, %h and %r, or with an empty name to standard output. option: which named the file, for hints.
+// Throws Failure.
+void write_text(const std::string &file, const std::string &text, const std::string &option = "-o");
 
 // Decides colour from --color, NO_COLOR, TERM and whether the result goes to a terminal.
 Colour choose_colour(const OutputOptions &options);

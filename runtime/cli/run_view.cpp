@@ -43,6 +43,8 @@ std::string place(const json &object) {
   return name;
 }
 
+std::string file_name(const std::string &path) { return path.substr(path.rfind('/') + 1); }
+
 // Numbers that identify, and say nothing of the run's course.
 void drop_identity(RunView &view) {
   for (const char *key : {"id", "pid", "started_ns", "sample_bytes"})
@@ -74,6 +76,8 @@ RunView view_of_document(const json &document, const std::string &name) {
   view.kind = text(document, "schema");
   if (!view.kind.starts_with("smalloc."))
     throw Failure{"cannot compare the run", name, "it is no document of smalloc", kWanted, kFailed};
+  const std::string path = text(document, "path"); // of a run, whose program is a build-id
+  view.program = file_name(path.empty() ? text(document, "program") : path);
   take_numbers(document, view.numbers);
   for (const char *part : {"counters", "totals", "chosen", "significance", "events"})
     if (const auto at = document.find(part); at != document.end() && at->is_object())
@@ -90,6 +94,8 @@ RunView view_of_trace(const std::string &path) try {
   RunView view;
   view.label = path;
   view.kind = "smalloc.trace/1";
+  if (const auto at = reader.header().find("program"); at != reader.header().end())
+    view.program = file_name(at->second);
   struct Live {
     uint64_t site, bytes;
   };

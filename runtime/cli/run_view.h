@@ -16,6 +16,7 @@ struct SiteView {
 
 struct RunView {
   std::string label, kind; // kind: the schema that it was read from
+  std::string program;     // its file's name without folders; empty: unknown
   std::map<std::string, double> numbers;
   std::map<std::string, SiteView> sites; // by id
 };

@@ -67,6 +67,7 @@ assert heights == sorted(heights), heights  # by rank: the best is the highest
 assert f"{found[0]['category']['function']} gather.c:" in points[0][0].text, points[0][0].text
 PY
 expect_error 1 'cannot write the result \(/nope/p.svg\)' "$SMALLOC" analyze t.trace --machine zen4 --no-db --plot /nope/p.svg
+expect_match err '^hint: --plot FILE in a folder that you may write'
 # The text form, and the other verbs on the file.
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4
 expect_match out '^RANK +SITE'
@@ -82,6 +83,10 @@ cmp a.directives m.directives || fail "a file merged with itself differs"
 echo nonsense >>a.directives
 expect_status 0 "$SMALLOC" directives show a.directives
 expect_match err '^smalloc: warning: bad directive \(a.directives:[0-9]+\)'
+expect_no_match err 'truncated'
+head -c -3 a.directives >cut.directives
+expect_status 0 "$SMALLOC" directives show cut.directives
+expect_match err '^smalloc: warning: truncated directives \(cut.directives\): its last line has no end; [0-9]+ directives could be read$'
 expect_error 1 'cannot read the directives \(gather.c\): it does not begin with' "$SMALLOC" directives show gather.c
 expect_error 1 'cannot read the trace \(gather.c\): it has no smalloc.trace/1 header' "$SMALLOC" analyze gather.c
 expect_error 2 '--budget much' "$SMALLOC" analyze t.trace --budget much

@@ -75,6 +75,12 @@ expect_error 1 'cannot compare the run \(999999\): the history has no run' "$SMA
 expect_error 1 'cannot compare the run \(/\): it is a directory' "$SMALLOC" diff / t.trace
 expect_match err '^hint: a trace, a JSON document of smalloc, or the number of a run'
 expect_error 1 'cannot compare the run \(gather.c\)' "$SMALLOC" diff gather.c t.trace
+expect_no_match err 'different programs'
+for program in one two; do
+  printf '{"schema": "smalloc.stats/1", "program": "%s", "live_bytes": 1}' $program >$program.json
+done
+expect_status 0 "$SMALLOC" diff one.json two.json
+expect_match err '^smalloc: warning: different programs \(two.json\): one and two'
 # A new build of the same program takes over what its sites have earned.
 "$CLANG" -O1 -g -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o app "${LINK_LIBRARY[@]}"
 expect_status 0 "$SMALLOC" apply -n -- ./app one
