@@ -23,8 +23,10 @@ namespace {
 
 constexpr long kTickNs = 10000000;
 constexpr size_t kAtOnce = 4096;
-constexpr size_t kMostThreads = 256;     // of the program; later ones share
-constexpr uint64_t kTogetherNs = 100000; // what is closer in time is one record
+constexpr size_t kMostThreads = 256; // of the program; later ones share
+// What is closer in time is one record, with the time of the first: less than it takes to be given memory by the kernel, or the first
+// touches of an object would come before it.
+constexpr uint64_t kTogetherNs = 1000;
 
 constinit AddressSampler g_sampler;
 trace::SampledEvent g_event;
