@@ -4,6 +4,7 @@
 #include "runtime/cli/analyze_report.h"
 #include "runtime/cli/diagnostics.h"
 #include "runtime/cli/history_store.h"
+#include "runtime/cli/installation.h"
 #include "runtime/cli/launch.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/profile.h"
@@ -288,10 +289,9 @@ int run_analyze(Options &options) {
                     "the paper's categories are no sites, which directives are for",
                     "smalloc analyze --categories site, context or dynamic");
     else if (file.entries.empty() && !is_empty(profile))
-      print_warning(
-          "no directives", options.directives,
-          "no site of the traces was compiled with the plugin, so none can be steered",
-          "clang -O2 -fplugin=SmallocPlugin.so -fplugin-arg-smalloc-rewrite=all app.c -o app");
+      print_warning("no directives", options.directives,
+                    "no site of the traces was compiled with the plugin, so none can be steered",
+                    compile_hint("-fplugin-arg-smalloc-rewrite=all app.c -o app"));
     write_text(options.directives, directives::print(file));
   }
   if (!options.plot.empty())

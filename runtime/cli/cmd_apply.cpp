@@ -107,7 +107,7 @@ int apply(const Options &options) {
   else if (!target.has_sites && !options.base)
     print_warning("no directive can reach this program", *program,
                   "it was not compiled with the plugin",
-                  "clang -O2 -fplugin=SmallocPlugin.so -fplugin-arg-smalloc-rewrite=all app.c");
+                  compile_hint("-fplugin-arg-smalloc-rewrite=all app.c -o app"));
   const std::string file = options.base ? std::string() : directives_for(options, *program, target);
   if (const std::string why = check_passed_file(file); !why.empty())
     throw Failure{"cannot pass the directives on", file, why, "--directives FILE", kRunFailed};

@@ -4,6 +4,7 @@
 // site is a failure, so that a build script notices that the plugin was not there.
 #include "runtime/cli/diagnostics.h"
 #include "runtime/cli/input_file.h"
+#include "runtime/cli/installation.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/site_report.h"
 #include "runtime/cli/verbs.h"
@@ -20,8 +21,6 @@ struct Options {
   OutputOptions output;
   std::string file;
 };
-
-const char *const kCompileHint = "clang -O2 -fplugin=SmallocPlugin.so app.c -o app";
 
 int run_sites(const Options &options) {
   const auto thresholds = parse_thresholds(options.output);
@@ -42,7 +41,7 @@ int run_sites(const Options &options) {
         table.table_found
             ? "its table has no readable record"
             : "it was not compiled with the plugin, or without optimisation, or with a sanitizer",
-        kCompileHint, kFailed};
+        compile_hint("app.c -o app"), kFailed};
   merge_copies(table.sites);
   sort_by_benefit(table.sites);
   const auto document = site_document(table.sites, options.file, image.build_id());

@@ -6,6 +6,7 @@
 #include "runtime/cli/doctor.h"
 #include "runtime/cli/elf_sites.h"
 #include "runtime/cli/input_file.h"
+#include "runtime/cli/installation.h"
 
 #include <algorithm>
 
@@ -13,8 +14,6 @@
 
 namespace smalloc::cli {
 namespace {
-
-const char *const kCompile = "clang-22 -O2 -fplugin=SmallocPlugin.so ...";
 
 void check_order(const std::string &path, const ElfImage &image, Checks &checks) {
   const auto libraries = image.needed_libraries();
@@ -59,7 +58,7 @@ void check_program(const std::string &path, Checks &checks) {
     checks.push_back(
         {"program-sites", Verdict::kWarn, 0,
          "it was not compiled with the plugin, or without optimisation, or with a sanitizer",
-         kCompile});
+         compile_hint("...")});
   else
     checks.push_back({"program-sites", Verdict::kOk, sites.size(),
                       fmt::format("{} allocation site{}, {} rewritten", sites.size(),

@@ -161,13 +161,27 @@ std::string man_options(const CLI::App *app) {
 
 } // namespace
 
+namespace {
+
+// --json=3 would be --json.
+void refuse_values_of_flags(CLI::App &verb) {
+  for (CLI::Option *option : verb.get_options())
+    if (option->get_expected_max() == 0)
+      option->disable_flag_override();
+}
+
+} // namespace
+
 void install_help(CLI::App &app) {
   auto formatter = std::make_shared<HouseHelp>();
   app.formatter(formatter);
   for (CLI::App *verb : app.get_subcommands({})) {
     verb->formatter(formatter);
-    for (CLI::App *sub : verb->get_subcommands({}))
+    refuse_values_of_flags(*verb);
+    for (CLI::App *sub : verb->get_subcommands({})) {
       sub->formatter(formatter);
+      refuse_values_of_flags(*sub);
+    }
   }
 }
 

@@ -47,6 +47,13 @@ std::optional<std::string> find_library(const std::string &name) {
   return std::nullopt;
 }
 
+std::string compile_hint(const std::string &arguments) {
+  std::string plugin = "-fplugin=" + find_library("SmallocPlugin.so").value_or("SmallocPlugin.so");
+  if (plugin.find_first_of(" \t&;()$") != std::string::npos)
+    plugin = "'" + plugin + "'";
+  return "clang-22 -O2 " + plugin + " " + arguments;
+}
+
 std::optional<std::string> find_program(const std::string &command) {
   const auto executable = [](const std::string &path) {
     struct stat info;

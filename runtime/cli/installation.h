@@ -23,6 +23,9 @@ std::vector<std::string> library_folders();
 // The first readable file of that name in those folders.
 std::optional<std::string> find_library(const std::string &name);
 
+// A hint: how to compile with the plugin that belongs to this command, ready for a shell. arguments: what follows.
+std::string compile_hint(const std::string &arguments);
+
 // What execvp would start for `command`; nothing when it finds no executable file.
 std::optional<std::string> find_program(const std::string &command);
 

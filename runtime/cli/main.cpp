@@ -93,10 +93,19 @@ std::optional<Failure> missing_part(const CLI::App &app) {
 Failure usage_failure(const CLI::App &app, const std::string &verb, const CLI::ParseError &error) {
   // An option in the verb's place is the command's own.
   std::string name = verb.empty() || verb[0] == '-' ? "smalloc" : "smalloc " + verb;
-  for (const CLI::App *sub : app.get_subcommands())
-    for (const CLI::App *part : sub->get_subcommands())
+  const CLI::App *innermost = &app;
+  for (const CLI::App *sub : app.get_subcommands()) {
+    innermost = sub;
+    for (const CLI::App *part : sub->get_subcommands()) {
+      innermost = part;
       name += " " + part->get_name();
+    }
+  }
   std::string why = error.what();
+  // It asks for what is missing before it looks at what it does not know.
+  if (dynamic_cast<const CLI::RequiredError *>(&error))
+    if (const auto words = innermost->remaining(); !words.empty())
+      why = CLI::ExtrasError(words).what();
   for (char &c : why)
     if (c == '\n')
       c = ' ';

@@ -22,7 +22,7 @@ expect_error 1 '\(pipe\): it is a pipe, not a file' timeout 10 "$SMALLOC" sites 
 echo 'int main(void) { return 0; }' >plain.c
 "$CC" plain.c -o plain
 expect_error 1 'no allocation sites \(plain\): ' "$SMALLOC" sites plain
-expect_match err '^hint: .*-fplugin='
+expect_match err "^hint: clang-22 .*-fplugin=$(readlink -f "$PLUGIN") "
 printf '\001' | dd of=app bs=1 seek=4 conv=notrunc status=none # ELFCLASS32
 expect_error 1 '32-bit' "$SMALLOC" sites app
 expect_match err '^hint: build it without -m32'

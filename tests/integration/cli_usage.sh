@@ -13,7 +13,10 @@ expect_match err '^hint: smalloc --help'
 expect_error 2 '\(smalloc\): ' "$SMALLOC" --bogus
 expect_match err '^hint: smalloc --help$'
 expect_error 2 'smalloc sites' "$SMALLOC" sites
-expect_error 2 '' "$SMALLOC" sites --bogus x
+expect_error 2 '\(smalloc sites\): .*--bogus' "$SMALLOC" sites --bogus x
+expect_error 2 '\(smalloc sites\): .*--bogus' "$SMALLOC" sites --bogus
+expect_error 2 '\(smalloc trace compare\): .*--bogus' "$SMALLOC" trace compare --bogus a
+expect_error 2 '\(smalloc doctor\): json was given' "$SMALLOC" doctor --json=3
 expect_error 2 '' "$SMALLOC" sites a b
 expect_error 2 '' "$SMALLOC" sites a --color=blue
 expect_error 2 '' "$SMALLOC" doctor --fix --json
