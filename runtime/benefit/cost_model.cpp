@@ -83,9 +83,10 @@ WalkCurve CostModel::walk_curve(uint64_t page_bytes, Walk walk) const {
   if (walk == Walk::kSequential)
     if (const auto cycles = crossing_cycles(page_bytes))
       return WalkCurve({{1, *cycles}});
-  const std::vector<format::WalkCost> &curve = walk != Walk::kWaited && knows_overlapped()
-                                                   ? profile_.overlapped_walk_cost
-                                                   : profile_.walk_cost;
+  const std::vector<format::WalkCost> &curve =
+      walk == Walk::kNear && knows_near()           ? profile_.overlapped_near_walk_cost
+      : walk != Walk::kWaited && knows_overlapped() ? profile_.overlapped_walk_cost
+                                                    : profile_.walk_cost;
   const auto of = [&](uint64_t size) {
     WalkCurve::Points points;
     for (const format::WalkCost &cost : curve)

@@ -28,11 +28,12 @@ constexpr uint64_t page_bytes(PageSize size) { return uint64_t{1} << page_shift(
 
 /// What an access waits for when it misses the TLB, which decides what the walk adds to its time.
 enum class Walk : uint8_t {
-  kWaited,     ///< for the whole walk: it waits for the access before it, as in lists and trees
-  kOverlapped, ///< for none before it, so that the processor walks for several at once
+  kWaited, ///< for the whole walk: it waits for the access before it, as in lists and trees
+  kOverlapped, ///< for none before it, so that the processor walks for several at once, and fetches their data
+  kNear,       ///< as kOverlapped, but its data is in the caches: no fetch hides the walk
   kSequential, ///< it goes on to the next page of a stream, where prefetchers stop and begin anew
 };
-inline constexpr size_t kWalks = 3;
+inline constexpr size_t kWalks = 4;
 
 /// The last level of the data TLB for one page size. ways 0: fully associative.
 struct TlbArray {
@@ -74,6 +75,8 @@ public:
   }
   /// Does the profile know what overlapped walks cost?
   bool knows_overlapped() const { return !profile_.overlapped_walk_cost.empty(); }
+  /// And what they cost where the data is near?
+  bool knows_near() const { return !profile_.overlapped_near_walk_cost.empty(); }
   /// Cycles that a stream takes longer for one page of that size than for as many bytes of a superpage: the difference of what was
   /// measured as read bandwidth. Nothing: one of them was not.
   std::optional<double> crossing_cycles(uint64_t page_bytes) const;

@@ -99,6 +99,7 @@ struct Evaluation::Lane {
         continue; // counted with its owner's
       const std::array<WalkCurve, kWalks> curves = {
           costs.walk_curve(page_bytes(size)), costs.walk_curve(page_bytes(size), Walk::kOverlapped),
+          costs.walk_curve(page_bytes(size), Walk::kNear),
           costs.walk_curve(page_bytes(size), Walk::kSequential)};
       const ArrayMisses::Cost cost = by_size[i]->cost(curves, std::max(pages, 1.0));
       c.tlb_misses += cost.misses;
@@ -115,15 +116,21 @@ Evaluation::Evaluation(const CostModel &costs, std::vector<Pages> mappings, Samp
       overlaps_(std::move(overlaps)), streams_(overlaps_.size()) {
   for (Pages &mapping : mappings)
     lanes_.push_back(std::make_unique<Lane>(costs, std::move(mapping), sample));
+  // What samples of a PMU leave out is not known by regions, so that nobody knows which lines were used between two of them.
+  if (costs.knows_near() && sample.weight == 1 && !sample.misses)
+    near_lines_.emplace(sample.rate);
 }
 
 Evaluation::~Evaluation() = default;
 
-Walk Evaluation::walk_of(uint32_t category, uint64_t base_page) {
+Walk Evaluation::walk_of(uint32_t category, uint64_t address) {
+  const bool near = near_lines_ && near_lines_->has(address);
   // Where all cost the same nothing is kept apart.
   if (category >= overlaps_.size() || !overlaps_[category] || !costs_.knows_overlapped())
     return Walk::kWaited;
-  return streams_[category].goes_on(base_page) ? Walk::kSequential : Walk::kOverlapped;
+  if (streams_[category].goes_on(address >> 12))
+    return Walk::kSequential;
+  return near ? Walk::kNear : Walk::kOverlapped;
 }
 
 void Evaluation::access(uint64_t address, uint64_t packed, uint32_t category, uint64_t repeats,
@@ -134,7 +141,7 @@ void Evaluation::access(uint64_t address, uint64_t packed, uint32_t category, ui
     last_region_ = address >> 21;
     regions_.insert(last_region_);
   }
-  batch_.push_back({address, packed, category, in_gib, false, walk_of(category, address >> 12)});
+  batch_.push_back({address, packed, category, in_gib, false, walk_of(category, address)});
   if (batch_.size() == kBatch)
     run_batch();
 }

@@ -11,11 +11,13 @@
 
 #include "runtime/benefit/cost_model.h"
 #include "runtime/benefit/first_reads.h"
+#include "runtime/benefit/near_lines.h"
 #include "runtime/benefit/streams.h"
 #include "runtime/reuse/histogram.h"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
@@ -73,7 +75,7 @@ private:
     Walk walk;
   };
   struct Lane;
-  Walk walk_of(uint32_t category, uint64_t base_page);
+  Walk walk_of(uint32_t category, uint64_t address);
   void run_batch();
 
   const CostModel &costs_;
@@ -83,7 +85,8 @@ private:
   std::unordered_set<uint64_t> regions_; // of 2 MiB, in the sample
   unsigned threads_;
   std::vector<bool> overlaps_;
-  std::vector<Streams> streams_; // by category, of those that overlap
+  std::vector<Streams> streams_;        // by category, of those that overlap
+  std::optional<NearLines> near_lines_; // where lines are told, and priced
   FirstReads first_reads_;
   std::vector<double> second_faults_; // by category, on base pages
   std::vector<Access> batch_;

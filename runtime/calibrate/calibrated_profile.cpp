@@ -176,6 +176,9 @@ private:
       p_.walk_cost.push_back({walk.page_bytes, walk.pages, rounded(walk.cycles, 0.1)});
     for (const WalkPoint &walk : g.overlapped_walks)
       p_.overlapped_walk_cost.push_back({walk.page_bytes, walk.pages, rounded(walk.cycles, 0.1)});
+    for (const WalkPoint &walk : g.overlapped_near_walks)
+      p_.overlapped_near_walk_cost.push_back(
+          {walk.page_bytes, walk.pages, rounded(walk.cycles, 0.1)});
     if (g.walks.empty() && s_.preset)
       p_.walk_cost = format::profile_of_preset(*s_.preset).walk_cost;
     for (const CostOfPage &touch : s_.costs.first_touch_ns)
@@ -254,6 +257,8 @@ std::vector<Difference> compare_profiles(const MachineProfile &stored, const Mac
   };
   walks("walk", stored.walk_cost, now.walk_cost, 2);
   walks("overlapped walk", stored.overlapped_walk_cost, now.overlapped_walk_cost, 8);
+  walks("overlapped walk near data", stored.overlapped_near_walk_cost,
+        now.overlapped_near_walk_cost, 8);
   const auto per_page = [&](const char *what, const std::vector<format::PerPage> &first,
                             const std::vector<format::PerPage> &second) {
     for (const format::PerPage &a : first)

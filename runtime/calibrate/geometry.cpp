@@ -123,6 +123,7 @@ private:
     result_.levels.clear();
     result_.walks.clear();
     result_.overlapped_walks.clear();
+    result_.overlapped_near_walks.clear();
     result_.second_level_hit_cycles.reset();
     result_.backing_page_bytes.reset();
   }
@@ -243,14 +244,16 @@ private:
 
   struct WalkCurve {
     uint64_t page_bytes, spacing;
-    bool overlapped;
+    bool overlapped, near;                          // near: one line a page
     std::vector<std::vector<double>> cycles;        // of each page count, of the rounds
     std::vector<std::vector<double>> on_superpages; // the same chase there; empty: none was had
   };
 
   void survey_walks() {
     const uint64_t base = plan_.base_page_bytes;
-    std::vector<WalkCurve> curves{{base, base, false, {}, {}}, {base, base, true, {}, {}}};
+    std::vector<WalkCurve> curves{{base, base, false, false, {}, {}},
+                                  {base, base, true, false, {}, {}},
+                                  {base, base, true, true, {}, {}}};
     for (unsigned round = 0; round < plan_.walk_rounds; round++) {
       if (round >= plan_.least_walk_rounds && plan_.hurry())
         break;
@@ -264,7 +267,7 @@ private:
   }
 
   // What a walk costs is what the same chase costs more on base pages than on superpages, with the caches
-  // full of data. That holds on any backing: what superpages do not save is in both.
+  // full of data, or holding it. That holds on any backing: what superpages do not save is in both.
   bool against_superpages(WalkCurve &curve, size_t i) {
     const uint64_t pages = plan_.walk_pages[i],
                    superpage = plan_.superpage_bytes.empty() ? 0 : plan_.superpage_bytes.front();
@@ -272,7 +275,9 @@ private:
       return false;
     Chase chase{curve.page_bytes, curve.spacing, pages};
     chase.independent = curve.overlapped;
-    chase.lines_a_page = std::clamp<uint64_t>(kLinesOfWalks / pages, 2, curve.spacing / kLineBytes);
+    if (!curve.near)
+      chase.lines_a_page =
+          std::clamp<uint64_t>(kLinesOfWalks / pages, 2, curve.spacing / kLineBytes);
     const auto small = source_.chase(chase);
     chase.page_bytes = superpage;
     const auto large = source_.chase(chase);
@@ -293,8 +298,8 @@ private:
         continue;
       if (against_superpages(curve, i))
         continue;
-      // Without superpages: one line a page, less the same lines packed.
-      if (!curve.on_superpages[i].empty())
+      // Without superpages: one line a page, less the same lines packed. That data is near in any case.
+      if (curve.near || !curve.on_superpages[i].empty())
         continue; // the two are not to be mixed
       Chase chase{curve.page_bytes, curve.spacing, lines};
       chase.independent = curve.overlapped;
@@ -329,14 +334,16 @@ private:
           (last > 0 && found.value > growth * std::max(last, slack) + slack)) {
         result_.noisy |= !curve.overlapped;
         result_.unknown.push_back(
-            fmt::format("{}walk, {}, {} lines: unknown (noisy: {:.0f} to {:.0f} cycles)",
-                        curve.overlapped ? "overlapped " : "", size_text(curve.page_bytes),
-                        plan_.walk_pages[i], found.low, found.high));
+            fmt::format("{}walk{}, {}, {} lines: unknown (noisy: {:.0f} to {:.0f} cycles)",
+                        curve.overlapped ? "overlapped " : "", curve.near ? " near data" : "",
+                        size_text(curve.page_bytes), plan_.walk_pages[i], found.low, found.high));
         continue;
       }
       last = found.value;
       last_pages = pages;
-      (curve.overlapped ? result_.overlapped_walks : result_.walks)
+      (curve.near         ? result_.overlapped_near_walks
+       : curve.overlapped ? result_.overlapped_walks
+                          : result_.walks)
           .push_back({curve.page_bytes,
                       std::max<uint64_t>(plan_.walk_pages[i] * curve.spacing / curve.page_bytes, 1),
                       found});

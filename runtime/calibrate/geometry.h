@@ -41,6 +41,8 @@ struct Geometry {
   std::vector<WalkPoint> walks;
   // Where loads do not wait for each other: what a walk adds to each.
   std::vector<WalkPoint> overlapped_walks;
+  // The same where the caches hold what they load: one line of each page.
+  std::vector<WalkPoint> overlapped_near_walks;
   // The smaller of the guest's and the host's page, for memory that was asked to be on superpages.
   std::optional<uint64_t> backing_page_bytes;
   // What could not be found, with the reason: "TLB level 2, 2 MiB: unknown (backing 4 KiB)".

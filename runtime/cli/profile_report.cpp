@@ -46,7 +46,8 @@ std::string profile_text(const format::MachineProfile &p, Colour colour) {
                  {number_text(p.l2_hit_cycles, " cycles")},
                  {source_text(p.l2_hit_cycles)}});
   for (const auto &[what, walks] :
-       {std::pair("walk", &p.walk_cost), std::pair("overlapped walk", &p.overlapped_walk_cost)})
+       {std::pair("walk", &p.walk_cost), std::pair("overlapped walk", &p.overlapped_walk_cost),
+        std::pair("overlapped walk near data", &p.overlapped_near_walk_cost)})
     for (const format::WalkCost &cost : *walks)
       table.add_row(
           {{fmt::format("{}, {}{}", what, readable_bytes(cost.page_bytes),

@@ -332,6 +332,7 @@ MachineProfile parse_machine(std::string_view text) {
   p.l2_hit_cycles = root.key("l2_hit_cycles").number(kMaxCycles);
   p.walk_cost = parse_walks(root.key("walk_cost"));
   p.overlapped_walk_cost = parse_walks(root.key("overlapped_walk_cost"));
+  p.overlapped_near_walk_cost = parse_walks(root.key("overlapped_near_walk_cost"));
   p.first_touch_ns = parse_per_page(root.key("first_touch_ns"));
   p.read_first_ns = root.key("read_first_ns").number(kMaxAny);
   p.collapse_ns = root.key("collapse_ns").number(kMaxAny);
@@ -399,6 +400,7 @@ Json machine_document(const MachineProfile &p) {
       {"l2_hit_cycles", number_json(p.l2_hit_cycles)},
       {"walk_cost", walks_json(p.walk_cost)},
       {"overlapped_walk_cost", walks_json(p.overlapped_walk_cost)},
+      {"overlapped_near_walk_cost", walks_json(p.overlapped_near_walk_cost)},
       {"first_touch_ns", per_page_json(p.first_touch_ns)},
       {"read_first_ns", number_json(p.read_first_ns)},
       {"collapse_ns", number_json(p.collapse_ns)},

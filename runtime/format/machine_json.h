@@ -59,6 +59,8 @@ struct MachineProfile {
   std::vector<WalkCost> walk_cost;
   // What a walk adds to each access where accesses do not wait for each other; empty: not known.
   std::vector<WalkCost> overlapped_walk_cost;
+  // The same where their data is in the caches.
+  std::vector<WalkCost> overlapped_near_walk_cost;
   std::vector<PerPage> first_touch_ns, bandwidth_bytes_per_second;
   Number read_first_ns; // what a base page costs more whose first access is no write
   Number collapse_ns;

@@ -25,6 +25,7 @@ profile refused-walk "{$head, \"tlb\": [$l2], \"walk_cost\": [{\"page_bytes\": 4
 profile refused-points "{$head, \"tlb\": [$l2], \"walk_cost\": [$(printf '{"page_bytes": 4096, "pages": %d, "cycles": 30},' $(seq 257) | sed 's/,$//')]}"
 profile refused-frequency "{$head, \"tlb\": [$l2], \"frequency_hz\": 0}"
 profile refused-overlapped "{$head, \"tlb\": [$l2], \"overlapped_walk_cost\": \"none\"}"
+profile refused-near "{$head, \"tlb\": [$l2], \"overlapped_near_walk_cost\": \"none\"}"
 profile refused-base "{$head, \"base_page_bytes\": 2097152, \"tlb\": [{\"page_bytes\": [2097152], \"entries\": 300}]}"
 profile refused-reach "{$head, \"tlb\": [$l2], \"reach_pages\": 0}"
 profile refused-end "{$head,"$'\n'"  \"tlb\": ["

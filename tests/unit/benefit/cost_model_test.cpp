@@ -56,6 +56,13 @@ TEST(CostModel, WalksThatOverlapHaveACurveOfTheirOwn) {
   EXPECT_NEAR(with.miss_cycles(4096, 200, Walk::kOverlapped), 12, 0.01);
   EXPECT_EQ(with.miss_cycles(2 << 20, 1e9, Walk::kOverlapped), 16);
   EXPECT_EQ(with.miss_cycles(4096, 1), 35);
+  EXPECT_FALSE(with.knows_near());
+  EXPECT_EQ(with.miss_cycles(4096, 1, Walk::kNear), 8);
+  profile.overlapped_near_walk_cost = {{4096, 100, {11.0, {}, {}, "measured"}}};
+  const CostModel near(profile);
+  EXPECT_TRUE(near.knows_near());
+  EXPECT_EQ(near.miss_cycles(4096, 1, Walk::kNear), 11);
+  EXPECT_EQ(near.miss_cycles(4096, 1, Walk::kOverlapped), 8);
 }
 
 // 4 KiB at 8 GB/s take 512 ns, of a superpage at 10 GB/s 409.6 ns: 102.4 ns at 2 GHz are 204.8 cycles.

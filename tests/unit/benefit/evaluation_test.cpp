@@ -155,6 +155,50 @@ TEST(Evaluation, StreamsPayForCrossings) {
   EXPECT_EQ(cycles(false, 1), 2560 * 10);
 }
 
+// Each access misses the TLB. One page in 37 after the other, always the same line of it, which the caches keep, or another one each time.
+// The first touches of lines are far. What a sample of regions holds is so, too; a PMU's samples do not tell.
+TEST(Evaluation, WalksBesideNearDataHaveAPriceOfTheirOwn) {
+  auto profile = machine();
+  profile.overlapped_walk_cost = {{4096, {}, {3.0, {}, {}, "measured"}}};
+  const auto cycles = [&](uint64_t line, Sample sample = {}) {
+    const CostModel costs(profile);
+    Evaluation e(costs, {{kBase}}, sample, 1, {true});
+    for (uint64_t round = 0; round < 60; round++)
+      for (uint64_t page = 0; page < 3000; page++) {
+        const uint64_t at = ((0x10000 + page * 37 % 3000) << 12) + round * line % 4096;
+        e.access(at, at & 0xffffff, 0, 0);
+      }
+    e.finish();
+    return e.counts(0).cycles - 3000 / sample.rate * 100;
+  };
+  const double misses = 60 * 3000;
+  EXPECT_EQ(cycles(0), misses * 3); // without a price
+  profile.overlapped_near_walk_cost = {{4096, {}, {5.0, {}, {}, "measured"}}};
+  EXPECT_EQ(cycles(0), misses * 5 - 3000 * 2);
+  EXPECT_NEAR(cycles(64), misses * 3, misses * 0.02); // 180,000 lines, more than are near
+  EXPECT_NEAR(cycles(0, {0.25, 1, false}), (misses * 5 - 3000 * 2) * 4, misses * 0.2);
+  EXPECT_NEAR(cycles(0, {1, 10, false}), misses * 10 * 3, misses * 0.5);
+}
+
+TEST(NearLines, AreTheLatest) {
+  NearLines lines(1), many(1), few(1.0 / 64);
+  uint64_t near = 0;
+  for (int round = 0; round < 2; round++)
+    for (uint64_t line = 0; line < 60000; line++)
+      near += lines.has(line * 4096 + static_cast<uint64_t>(round) * 32); // the same line
+  EXPECT_NEAR(static_cast<double>(near), 60000, 3000); // some sets have more than their share
+  near = 0;
+  for (int round = 0; round < 2; round++)
+    for (uint64_t line = 0; line < NearLines::kLines * 4; line++)
+      near += many.has(line * 4096);
+  EXPECT_LT(near, NearLines::kLines / 100);
+  near = 0;
+  for (int round = 0; round < 2; round++)
+    for (uint64_t line = 0; line < 8192; line++)
+      near += few.has(line * 4096); // four times what is kept of a sample
+  EXPECT_LT(near, 300u);
+}
+
 TEST(Streams, AnOldStreamMakesRoom) {
   Streams streams;
   EXPECT_FALSE(streams.goes_on(1000));

@@ -265,6 +265,10 @@ TEST(Geometry, MeasuresWalksBesideData) {
   EXPECT_NEAR(g.walks[1].cycles.value, 25 + 4 * 4 + 40, 1.5);
   ASSERT_EQ(g.overlapped_walks.size(), 2u);
   EXPECT_NEAR(g.overlapped_walks[0].cycles.value, (25 + 3 * 4 + 40) / 4.0, 1.5);
+  // Where the data is near its tables are, too.
+  ASSERT_EQ(g.overlapped_near_walks.size(), 2u);
+  EXPECT_NEAR(g.overlapped_near_walks[0].cycles.value, (25 + 3 * 4) / 4.0, 1.5);
+  EXPECT_NEAR(g.overlapped_near_walks[1].cycles.value, (25 + 4 * 4) / 4.0, 1.5);
 }
 
 // On a small backing superpages miss as well, and save only what their walk is shorter.
@@ -285,6 +289,9 @@ TEST(Geometry, MeasuresWalksWithoutSuperpages) {
   const Geometry g = measure(m);
   ASSERT_EQ(g.walks.size(), 2u);
   EXPECT_NEAR(g.walks[0].cycles.value, 25 + 3 * 4, 1.5);
+  // Packed lines are near in any case.
+  EXPECT_EQ(g.overlapped_walks.size(), 2u);
+  EXPECT_EQ(g.overlapped_near_walks.size(), 0u);
 }
 
 TEST(Geometry, AgreesOnWalksWhateverMemoryARoundGot) {
@@ -324,7 +331,7 @@ TEST(Geometry, FarPagesAreChasedInTheFirstRoundsOnly) {
   SimulatedTlb few({}, 1), more({}, 1);
   measure_geometry(few, near);
   const Geometry g = measure_geometry(more, far);
-  EXPECT_EQ(more.chases - few.chases, static_cast<int>(4 * far.far_rounds));
+  EXPECT_EQ(more.chases - few.chases, static_cast<int>(6 * far.far_rounds));
   EXPECT_EQ(more.refreshes, few.refreshes);
   ASSERT_EQ(g.walks.size(), 2u);
   EXPECT_EQ(g.walks[1].pages, 16384u);

@@ -119,15 +119,18 @@ TEST(MachinePresets, AreAllReachable) {
   }
 }
 
-TEST(MachineJson, WalksHaveTwoCurves) {
+TEST(MachineJson, WalksHaveThreeCurves) {
   MachineProfile profile = parse_machine(kMinimal);
   profile.walk_cost = {{4096, 100, {40.0, {}, {}, "measured"}}};
   profile.overlapped_walk_cost = {{4096, 100, {8.0, 7.0, 9.0, "measured"}},
                                   {2 << 20, {}, {4.0, {}, {}, "measured"}}};
+  profile.overlapped_near_walk_cost = {{4096, 100, {12.0, {}, {}, "measured"}}};
   const MachineProfile again = parse_machine(machine_document(profile).dump());
   EXPECT_EQ(machine_document(again), machine_document(profile));
   ASSERT_EQ(again.overlapped_walk_cost.size(), 2u);
   EXPECT_EQ(again.overlapped_walk_cost[0].cycles.value, 8);
+  ASSERT_EQ(again.overlapped_near_walk_cost.size(), 1u);
+  EXPECT_EQ(again.overlapped_near_walk_cost[0].cycles.value, 12);
   profile.overlapped_walk_cost.resize(257, profile.overlapped_walk_cost[0]);
   try {
     parse_machine(machine_document(profile).dump());
