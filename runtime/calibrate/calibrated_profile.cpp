@@ -95,8 +95,11 @@ private:
       if (level.level == number && level.page_bytes == page)
         found = &level;
     const auto by_preset = preset(number, page), by_cpuid = cpuid(number, page);
-    if (!found && !by_preset && !by_cpuid)
+    if (!found && !by_preset && !by_cpuid) {
+      if (number == 2 && page == s_.base_page_bytes)
+        add_doubtful_level();
       return;
+    }
     format::TlbLevel level;
     level.level = number;
     level.page_bytes = {page};
@@ -116,6 +119,18 @@ private:
     p_.tlb.push_back(level);
     disagreement(fmt::format("TLB level {}, {}", number, size_text(page)), level.entries, by_preset,
                  by_cpuid);
+  }
+
+  // Nobody knows the processor, and the rounds disagree: still nearer than a first level taken for the last.
+  void add_doubtful_level() {
+    if (!s_.geometry.doubtful_second_level)
+      return;
+    format::TlbLevel level;
+    level.level = 2;
+    level.page_bytes = {s_.base_page_bytes};
+    level.entries = rounded(*s_.geometry.doubtful_second_level, 1);
+    level.entries.source = "unknown";
+    p_.tlb.push_back(level);
   }
 
   void disagreement(const std::string &what, const Number &taken,
@@ -156,8 +171,9 @@ private:
       if (level.page_bytes == s_.base_page_bytes && (!last || level.level > last->level))
         last = &level;
     // A first level alone is the reach only of a processor that has no second.
-    const bool second_expected =
-        preset(2, s_.base_page_bytes).has_value() || cpuid(2, s_.base_page_bytes).has_value();
+    const bool second_expected = preset(2, s_.base_page_bytes).has_value() ||
+                                 cpuid(2, s_.base_page_bytes).has_value() ||
+                                 s_.geometry.doubtful_second_level.has_value();
     if (last && (last->level > 1 || !second_expected))
       p_.reach_pages = rounded(last->entries, 1);
     else if (s_.preset)

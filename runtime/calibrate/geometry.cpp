@@ -124,6 +124,7 @@ private:
     result_.walks.clear();
     result_.overlapped_walks.clear();
     result_.overlapped_near_walks.clear();
+    result_.doubtful_second_level.reset();
     result_.second_level_hit_cycles.reset();
     result_.backing_page_bytes.reset();
   }
@@ -158,6 +159,8 @@ private:
     // Few rounds with a second level: a processor with one, or a curve too noisy to tell.
     if (!second.empty() && add_level(2, page, second))
       result_.second_level_hit_cycles = estimate_of(hit);
+    else if (second.size() * 2 > plan_.rounds)
+      result_.doubtful_second_level = estimate_of(without_strays(second));
   }
 
   void find_backing(uint64_t superpage) {

@@ -37,6 +37,8 @@ struct WalkPoint {
 
 struct Geometry {
   std::vector<LevelEstimate> levels;
+  // Entries of base pages' second level whose rounds disagree: no number, but there is such a level.
+  std::optional<Estimate> doubtful_second_level;
   std::optional<Estimate> second_level_hit_cycles;
   std::vector<WalkPoint> walks;
   // Where loads do not wait for each other: what a walk adds to each.

@@ -224,6 +224,22 @@ TEST(Geometry, SaysNoisyRatherThanGuess) {
   EXPECT_EQ(unsure, 5u);
 }
 
+// Rounds disagree on how much it holds, not on whether there is a second level.
+TEST(Geometry, KeepsADoubtfulSecondLevelApart) {
+  SimulatedMachine m;
+  m.noise = 0.25;
+  bool doubtful = false;
+  for (unsigned seed = 0; seed < 12 && !doubtful; seed++) {
+    const Geometry g = measure(m, seed);
+    doubtful = g.doubtful_second_level.has_value();
+    EXPECT_FALSE(doubtful && entries(g, 2, 4096)) << seed;
+    if (doubtful) {
+      EXPECT_NEAR(g.doubtful_second_level->value, 1536, 0.4 * 1536) << seed;
+    }
+  }
+  EXPECT_TRUE(doubtful);
+}
+
 TEST(Geometry, MeasuresTheWalkAsACurve) {
   const Geometry g = measure({});
   ASSERT_EQ(g.walks.size(), 2u);

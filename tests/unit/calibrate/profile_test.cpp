@@ -56,6 +56,22 @@ TEST(Profile, TrustsMeasuredThenPresetThenCpuid) {
   EXPECT_EQ(p.l2_hit_cycles.source, "measured");
 }
 
+// Of a processor that neither a preset nor CPUID knows.
+TEST(Profile, AFirstLevelIsNotTheReachWhereThereIsASecond) {
+  ProfileSources s = zen4_guest();
+  s.preset = nullptr;
+  s.cpuid.clear();
+  s.geometry.levels.erase(s.geometry.levels.begin() + 1);
+  EXPECT_EQ(build_profile(s).reach(), 72u);
+  s.geometry.doubtful_second_level = Estimate{1431, 1347, 1516};
+  const auto p = build_profile(s);
+  EXPECT_EQ(p.reach(), 1431u);
+  EXPECT_EQ(level(p, 2, 4096)->entries.source, "unknown");
+  EXPECT_EQ(*level(p, 2, 4096)->entries.low, 1347);
+  s.preset = smalloc_machine_by_name("zen4");
+  EXPECT_EQ(level(build_profile(s), 2, 4096)->entries.source, "preset");
+}
+
 TEST(Profile, ComparesLatencyWithThePmu) {
   ProfileSources s = zen4_guest();
   s.counted.why = "there is no PMU here";
