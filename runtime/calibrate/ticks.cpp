@@ -8,12 +8,14 @@
 namespace smalloc::calibrate {
 
 uint64_t chain_ticks() {
-  uint64_t sum = 0;
+  // In a register: Golden Cove and later add small constants as they rename registers, six a cycle.
+  uint64_t sum = 0, one = 1;
+  __asm__ volatile("" : "+r"(one));
   const uint64_t before = ticks();
   for (unsigned i = 0; i < kChainCycles / 8; i++) {
     // The empty statements keep the compiler from adding eight at once.
     for (unsigned k = 0; k < 8; k++) {
-      sum += 1;
+      sum += one;
       __asm__ volatile("" : "+r"(sum));
     }
   }

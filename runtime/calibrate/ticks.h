@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // ticks.h decides how short times are taken, and how they become core cycles without a PMU: a chain
-// of dependent additions takes one cycle each on every core that we know, whatever the clock is at
+// of dependent additions of registers takes one cycle each on every core that we know, whatever the clock is at
 // the moment (method: Manegold, Calibrator; tlbmiss_cost.sh trusted /proc/cpuinfo instead).
 #pragma once
 
