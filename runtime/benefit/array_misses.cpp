@@ -7,6 +7,7 @@
 #include "runtime/reuse/associativity.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace smalloc::benefit {
 namespace {
@@ -21,11 +22,22 @@ constexpr int kParts = 16;    // of a sample's distance, which stands for many
 // on average what it says, with a curve that is straight over the logarithm, a miss of distance d costs what it says of e * d pages:
 // the mean of log(e * d) over d below n is log(n).
 constexpr double kPagesOfChase = 2.718281828459045;
+// Near data the chase uses each page once a lap (calibrate/pointer_chase.h): its distances are n themselves.
+constexpr double kPagesOfNearChase = 1;
+// Entries of 8 bytes in a line of 64; a page of 64 KiB has sixteen of its own.
+constexpr unsigned kLineShift = 3;
+
+uint64_t table_line(uint64_t page) {
+  const uint64_t size = page >> kSizeShift;
+  return size == static_cast<uint64_t>(PageSize::kMedium)
+             ? page
+             : (page & kNumberMask) >> kLineShift | size << kSizeShift;
+}
 
 } // namespace
 
-ArrayMisses::ArrayMisses(const TlbArray &tlb, double rate, double weight, bool all_miss)
-    : tlb_(tlb), rate_(rate), weight_(weight), all_miss_(all_miss) {
+ArrayMisses::ArrayMisses(const TlbArray &tlb, double rate, double weight, bool all_miss, bool near)
+    : tlb_(tlb), rate_(rate), weight_(weight), all_miss_(all_miss), near_(near) {
   if (is_exact() && tlb.ways != 0 && tlb.ways != tlb.entries)
     sets_.emplace(tlb.entries, tlb.ways, kSizeBits);
 }
@@ -62,6 +74,8 @@ void ArrayMisses::use(uint64_t page, Walk walk) {
   uint64_t &touched = touched_pages_[page >> kSizeShift];
   if (all_miss_ || (sets_ && sets_->hits((page & kNumberMask) << kSizeBits | page >> kSizeShift))) {
     touched += order_.use(page);
+    if (near_)
+      table_lines_.use(table_line(page));
     return;
   }
   const uint64_t distance = order_.distance_of(page);
@@ -69,8 +83,23 @@ void ArrayMisses::use(uint64_t page, Walk walk) {
     touched++;
     first_[static_cast<size_t>(walk)]++;
   } else if (!is_exact() || sets_ || distance >= tlb_.entries) {
-    distances_[static_cast<size_t>(walk)].add(distance);
+    missed(page, distance, walk);
+    return;
   }
+  if (near_)
+    table_lines_.use(table_line(page));
+}
+
+void ArrayMisses::missed(uint64_t page, uint64_t distance, Walk walk) {
+  MissedDistances &distances = distances_[static_cast<size_t>(walk)];
+  if (!near_)
+    return distances.add(distance);
+  const uint64_t lines = table_lines_.distance_of(table_line(page));
+  if (walk != Walk::kNear)
+    return distances.add(distance);
+  // A page's line was used at least when the page was.
+  distances.add(distance, std::log(static_cast<double>(
+                              std::max({distance, lines << kLineShift, uint64_t{1}}))));
 }
 
 double ArrayMisses::pages(PageSize size) const {
@@ -103,7 +132,10 @@ ArrayMisses::Cost ArrayMisses::cost(const std::array<WalkCurve, kWalks> &curves,
             is_exact() ? (bin.low + bin.high - 1) / 2
                        : (bin.low + (bin.high - bin.low) * (part + 0.5) / parts) / rate_;
         const double missed = is_exact() ? 1 : share.at(static_cast<uint64_t>(distance));
-        const double cycles = weight_ == 1 ? curves[walk].at(kPagesOfChase * distance) : unknown;
+        const double pages = walk == static_cast<size_t>(Walk::kNear)
+                                 ? kPagesOfNearChase * std::exp(bin.mean_log) / rate_
+                                 : kPagesOfChase * distance;
+        const double cycles = weight_ == 1 ? curves[walk].at(pages) : unknown;
         take(bin.count * missed * weight_ / rate_ / parts, cycles);
       }
     }

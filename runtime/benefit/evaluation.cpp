@@ -51,10 +51,10 @@ struct Evaluation::Lane {
           break;
         }
       if (!by_size[static_cast<size_t>(owners[i])]) {
-        arrays.push_back(
-            std::make_unique<ArrayMisses>(costs.array(size), thinned ? 1 : sample.rate,
-                                          thinned ? sample.weight / sample.rate : sample.weight,
-                                          sample.misses && size == PageSize::kBase));
+        arrays.push_back(std::make_unique<ArrayMisses>(
+            costs.array(size), thinned ? 1 : sample.rate,
+            thinned ? sample.weight / sample.rate : sample.weight,
+            sample.misses && size == PageSize::kBase, costs.knows_near() && !sample.misses));
         by_size[static_cast<size_t>(owners[i])] = arrays.back().get();
       }
       by_size[i] = by_size[static_cast<size_t>(owners[i])];

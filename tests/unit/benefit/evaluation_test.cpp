@@ -180,6 +180,31 @@ TEST(Evaluation, WalksBesideNearDataHaveAPriceOfTheirOwn) {
   EXPECT_NEAR(cycles(0, {1, 10, false}), misses * 10 * 3, misses * 0.5);
 }
 
+// Columns of 1000 rows that are so many pages apart, beside near data: what a walk waits for are lines of the page table. Side by side eight
+// rows share one, and the distance is 999 pages; four pages apart two do, of which the second finds what the first has
+// fetched, and the first comes back after 500 lines, as of 4000 pages; eight pages apart each has one.
+TEST(Evaluation, WalksNearDataArePricedByTableLines) {
+  auto profile = machine();
+  profile.overlapped_walk_cost = {{4096, {}, {3.0, {}, {}, "measured"}}};
+  profile.overlapped_near_walk_cost = {{4096, 100, {10.0, {}, {}, "measured"}},
+                                       {4096, 10000, {30.0, {}, {}, "measured"}}};
+  const auto curve = [](double pages) { return 10 + 10 * std::log10(pages / 100); };
+  const auto cycles = [&](uint64_t apart, double rate) {
+    const CostModel costs(profile);
+    Evaluation e(costs, {{kBase}}, {rate, 1, false}, 1, {true});
+    for (int round = 0; round < 101; round++)
+      for (uint64_t row = 0; row < 1000; row++)
+        e.access((0x10000 + row * apart) << 12, (row * apart) << 12, 0, 0);
+    e.finish();
+    return (e.counts(0).cycles * rate - 1000 * (100 + 3)) /
+           100000; // less first touches, which are far
+  };
+  EXPECT_NEAR(cycles(4, 1), (curve(999) + curve(8 * 499)) / 2, 0.4);
+  EXPECT_NEAR(cycles(9, 1), curve(8 * 999), 0.05);
+  // Each stands for two.
+  EXPECT_NEAR(cycles(4, 0.5), (curve(2 * 999) + curve(2 * 8 * 499)) / 2, 0.4);
+}
+
 TEST(NearLines, AreTheLatest) {
   NearLines lines(1), many(1), few(1.0 / 64);
   uint64_t near = 0;
