@@ -24,27 +24,18 @@ constexpr int kParts = 16;    // of a sample's distance, which stands for many
 constexpr double kPagesOfChase = 2.718281828459045;
 // Near data the chase uses each page once a lap (calibrate/pointer_chase.h): its distances are n themselves.
 constexpr double kPagesOfNearChase = 1;
-// Entries of 8 bytes in a line of 64; a page of 64 KiB has sixteen of its own.
-constexpr unsigned kLineShift = 3;
-
-uint64_t table_line(uint64_t page) {
-  const uint64_t size = page >> kSizeShift;
-  return size == static_cast<uint64_t>(PageSize::kMedium)
-             ? page
-             : (page & kNumberMask) >> kLineShift | size << kSizeShift;
-}
 
 } // namespace
 
-ArrayMisses::ArrayMisses(const TlbArray &tlb, double rate, double weight, bool all_miss, bool near)
-    : tlb_(tlb), rate_(rate), weight_(weight), all_miss_(all_miss), near_(near) {
+ArrayMisses::ArrayMisses(const TlbArray &tlb, double rate, double weight, bool all_miss)
+    : tlb_(tlb), rate_(rate), weight_(weight), all_miss_(all_miss) {
   if (is_exact() && tlb.ways != 0 && tlb.ways != tlb.entries)
     sets_.emplace(tlb.entries, tlb.ways, kSizeBits);
 }
 
-void ArrayMisses::add(uint64_t number, PageSize size, Walk walk) {
+void ArrayMisses::add(uint64_t number, PageSize size, Walk walk, uint32_t table_pages) {
   pages_.push_back(number | static_cast<uint64_t>(size) << kSizeShift);
-  walks_.push_back(walk);
+  added_.push_back({walk, table_pages});
 }
 
 void ArrayMisses::run() {
@@ -54,13 +45,13 @@ void ArrayMisses::run() {
       order_.prefetch(pages_[i + kAhead]);
     const uint64_t page = pages_[i];
     if (page != last_page_)
-      use(page, walks_[i]);
+      use(page, added_[i]);
     if (all_miss_)
-      unknown_[static_cast<size_t>(walks_[i])]++;
+      unknown_[static_cast<size_t>(added_[i].walk)]++;
     last_page_ = page;
   }
   pages_.clear();
-  walks_.clear();
+  added_.clear();
 }
 
 void ArrayMisses::forget(uint64_t first, uint64_t end, PageSize size) {
@@ -70,36 +61,22 @@ void ArrayMisses::forget(uint64_t first, uint64_t end, PageSize size) {
   last_page_ = UINT64_MAX;
 }
 
-void ArrayMisses::use(uint64_t page, Walk walk) {
+void ArrayMisses::use(uint64_t page, Added how) {
   uint64_t &touched = touched_pages_[page >> kSizeShift];
   if (all_miss_ || (sets_ && sets_->hits((page & kNumberMask) << kSizeBits | page >> kSizeShift))) {
     touched += order_.use(page);
-    if (near_)
-      table_lines_.use(table_line(page));
     return;
   }
   const uint64_t distance = order_.distance_of(page);
+  const auto walk = static_cast<size_t>(how.walk);
   if (distance == reuse::DistanceCounter::kCold) {
     touched++;
-    first_[static_cast<size_t>(walk)]++;
+    first_[walk]++;
   } else if (!is_exact() || sets_ || distance >= tlb_.entries) {
-    missed(page, distance, walk);
-    return;
+    const uint64_t priced = std::max<uint64_t>({distance, how.table_pages, 1});
+    distances_[walk].add(distance,
+                         how.walk == Walk::kNear ? std::log(static_cast<double>(priced)) : 0);
   }
-  if (near_)
-    table_lines_.use(table_line(page));
-}
-
-void ArrayMisses::missed(uint64_t page, uint64_t distance, Walk walk) {
-  MissedDistances &distances = distances_[static_cast<size_t>(walk)];
-  if (!near_)
-    return distances.add(distance);
-  const uint64_t lines = table_lines_.distance_of(table_line(page));
-  if (walk != Walk::kNear)
-    return distances.add(distance);
-  // A page's line was used at least when the page was.
-  distances.add(distance, std::log(static_cast<double>(
-                              std::max({distance, lines << kLineShift, uint64_t{1}}))));
 }
 
 double ArrayMisses::pages(PageSize size) const {

@@ -4,9 +4,7 @@
 // since its own was (reuse/distance_counter.h). Whether an access misses is seen in the array's sets, one by one, where every access is
 // in the trace; in a sample the binomial correction (reuse/associativity.h) tells how many of each distance do.
 //
-// Beside near data (near_lines.h) nothing else comes from far away, and it shows which lines of page tables the walk finds: such a miss is
-// priced by the lines that were used since its own was, in as many pages side by side, if these are more than the pages. Rows that
-// are four pages apart use two pages of a line, and four times as many lines as so many pages side by side.
+// Beside near data (near_lines.h) the lines of page tables count, too (table_lines.h), if they are more than the pages.
 //
 // A first touch, and a miss whose distance the trace does not tell, is priced by all pages in use.
 #pragma once
@@ -25,12 +23,11 @@ namespace smalloc::benefit {
 class ArrayMisses {
 public:
   /// rate: share of the pages that are in the trace; weight: accesses that each one stands for.
-  /// all_miss: nothing is looked up. near: there are walks of that kind.
-  ArrayMisses(const TlbArray &tlb, double rate, double weight, bool all_miss = false,
-              bool near = false);
+  /// all_miss: nothing is looked up.
+  ArrayMisses(const TlbArray &tlb, double rate, double weight, bool all_miss = false);
 
-  /// number: of the page, below 2^60.
-  void add(uint64_t number, PageSize size, Walk walk);
+  /// number: of the page, below 2^60. table_pages: of a walk near data, see table_lines.h; 0: not known.
+  void add(uint64_t number, PageSize size, Walk walk, uint32_t table_pages = 0);
   /// Follows what was added since the last time.
   void run();
 
@@ -47,18 +44,20 @@ public:
   Cost cost(const std::array<WalkCurve, kWalks> &curves, double in_use) const;
 
 private:
-  void use(uint64_t page, Walk walk);
-  void missed(uint64_t page, uint64_t distance, Walk walk);
+  struct Added {
+    Walk walk;
+    uint32_t table_pages;
+  };
+  void use(uint64_t page, Added how);
   bool is_exact() const { return rate_ == 1 && weight_ == 1; }
 
   TlbArray tlb_;
   double rate_, weight_;
-  bool all_miss_, near_;
+  bool all_miss_;
   std::optional<reuse::SetLists> sets_; ///< where every access is told, and there are sets
   reuse::DistanceCounter order_;
-  reuse::DistanceCounter table_lines_; ///< where walks may be near
   std::vector<uint64_t> pages_;
-  std::vector<Walk> walks_; ///< of pages_
+  std::vector<Added> added_; ///< of pages_
   uint64_t last_page_ = UINT64_MAX;
   std::array<uint64_t, kPageSizes> touched_pages_{};
   // By Walk: those of known distance that missed, or all that a sample holds; the others that missed.

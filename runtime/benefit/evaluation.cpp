@@ -51,10 +51,10 @@ struct Evaluation::Lane {
           break;
         }
       if (!by_size[static_cast<size_t>(owners[i])]) {
-        arrays.push_back(std::make_unique<ArrayMisses>(
-            costs.array(size), thinned ? 1 : sample.rate,
-            thinned ? sample.weight / sample.rate : sample.weight,
-            sample.misses && size == PageSize::kBase, costs.knows_near() && !sample.misses));
+        arrays.push_back(
+            std::make_unique<ArrayMisses>(costs.array(size), thinned ? 1 : sample.rate,
+                                          thinned ? sample.weight / sample.rate : sample.weight,
+                                          sample.misses && size == PageSize::kBase));
         by_size[static_cast<size_t>(owners[i])] = arrays.back().get();
       }
       by_size[i] = by_size[static_cast<size_t>(owners[i])];
@@ -76,7 +76,8 @@ struct Evaluation::Lane {
                                                     : ((uint64_t{a.category} + 1) << 32) +
                                                           (reuse::mix(a.category) & 0xfffff) +
                                                           (a.packed >> page_shift(size));
-      by_size[static_cast<size_t>(size)]->add(page, size, a.walk);
+      by_size[static_cast<size_t>(size)]->add(page, size, a.walk,
+                                              size == PageSize::kBase ? a.table_pages : 0);
     }
     for (const auto &array : arrays)
       array->run();
@@ -123,8 +124,7 @@ Evaluation::Evaluation(const CostModel &costs, std::vector<Pages> mappings, Samp
 
 Evaluation::~Evaluation() = default;
 
-Walk Evaluation::walk_of(uint32_t category, uint64_t address) {
-  const bool near = near_lines_ && near_lines_->has(address);
+Walk Evaluation::walk_of(uint32_t category, uint64_t address, bool near) {
   // Where all cost the same nothing is kept apart.
   if (category >= overlaps_.size() || !overlaps_[category] || !costs_.knows_overlapped())
     return Walk::kWaited;
@@ -141,14 +141,20 @@ void Evaluation::access(uint64_t address, uint64_t packed, uint32_t category, ui
     last_region_ = address >> 21;
     regions_.insert(last_region_);
   }
-  batch_.push_back({address, packed, category, in_gib, false, walk_of(category, address)});
+  const Walk walk = walk_of(category, address, near_lines_ && near_lines_->has(address));
+  uint32_t table_pages = 0;
+  if (walk == Walk::kNear)
+    table_pages = table_lines_.pages_since(address >> 12);
+  else if (near_lines_)
+    table_lines_.use(address >> 12);
+  batch_.push_back({address, packed, category, in_gib, false, walk, table_pages});
   if (batch_.size() == kBatch)
     run_batch();
 }
 
 void Evaluation::given_back(uint64_t start, uint64_t end, uint32_t category) {
   first_reads_.given_back(start, end);
-  batch_.push_back({start, end, category, false, true, Walk::kWaited});
+  batch_.push_back({start, end, category, false, true, Walk::kWaited, 0});
   if (batch_.size() == kBatch)
     run_batch();
 }

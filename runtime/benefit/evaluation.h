@@ -5,7 +5,7 @@
 // gathered in batches, and the mappings of a batch are shared out to all cores. Batches are also what the confidence intervals are
 // resampled from (bootstrap).
 //
-// Memory: about 30 bytes a touched page a mapping (reuse/distance_counter.h), 20 bytes an access of the batch; independent of
+// Memory: about 30 bytes a touched page a mapping (reuse/distance_counter.h), 40 bytes an access of the batch; independent of
 // the trace's length.
 #pragma once
 
@@ -13,6 +13,7 @@
 #include "runtime/benefit/first_reads.h"
 #include "runtime/benefit/near_lines.h"
 #include "runtime/benefit/streams.h"
+#include "runtime/benefit/table_lines.h"
 #include "runtime/reuse/histogram.h"
 
 #include <cstdint>
@@ -73,9 +74,10 @@ private:
     uint32_t category;
     bool in_gib, given_back;
     Walk walk;
+    uint32_t table_pages; // of Walk::kNear on base pages
   };
   struct Lane;
-  Walk walk_of(uint32_t category, uint64_t address);
+  Walk walk_of(uint32_t category, uint64_t address, bool near);
   void run_batch();
 
   const CostModel &costs_;
@@ -87,6 +89,7 @@ private:
   std::vector<bool> overlaps_;
   std::vector<Streams> streams_;        // by category, of those that overlap
   std::optional<NearLines> near_lines_; // where lines are told, and priced
+  TableLines table_lines_;              // there, too
   FirstReads first_reads_;
   std::vector<double> second_faults_; // by category, on base pages
   std::vector<Access> batch_;
