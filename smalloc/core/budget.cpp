@@ -53,19 +53,18 @@ void Budget::init(const OsHooks &os, const Config &config) {
 
 /// folder: of one cgroup. Keeps it when its limit is tighter than what was found so far.
 bool Budget::try_cgroup(const char *folder, size_t folder_size, bool old) {
-  TextBuffer<512> limit, usage, stat;
+  static char path[512]; // as in find_cgroup
   Text at(folder, folder_size);
-  limit.put(at).put(old ? "/memory.limit_in_bytes" : "/memory.max");
-  usage.put(at).put(old ? "/memory.usage_in_bytes" : "/memory.current");
-  stat.put(at).put("/memory.stat");
-  char path[512];
-  if (!store(path, limit))
+  const auto file = [&](const char *name) { return TextBuffer<512>().put(at).put(name); };
+  const char *limit = old ? "/memory.limit_in_bytes" : "/memory.max";
+  if (!store(path, file(limit)))
     return false;
   uint64_t bytes = number_in_file(*os_, path, kNone); // "max" is no number
   constexpr uint64_t kUnlimited = uint64_t{1} << 60;  // v1 writes a huge one
   if (bytes >= kUnlimited || bytes >= cgroup_limit_)
     return false;
-  if (!store(usage_file_, usage) || !store(stat_file_, stat) || !store(limit_file_, limit))
+  if (!store(usage_file_, file(old ? "/memory.usage_in_bytes" : "/memory.current")) ||
+      !store(stat_file_, file("/memory.stat")) || !store(limit_file_, file(limit)))
     return false;
   cgroup_limit_ = bytes;
   return true;
@@ -73,7 +72,8 @@ bool Budget::try_cgroup(const char *folder, size_t folder_size, bool old) {
 
 void Budget::find_cgroup(const Config &config) {
   TextBuffer<512> name;
-  char path[512], text[4096];
+  // Not on the stack, which may be a signal handler's: starts are one at a time.
+  static char path[512], text[4096];
   if (!store(path, name.put(config.procfs).put("/self/cgroup")) ||
       os_->read_file(path, text, sizeof text) <= 0)
     return;
@@ -112,7 +112,8 @@ uint64_t Budget::cgroup_room() const {
     return kNone;
   uint64_t limit = number_in_file(*os_, limit_file_, kNone); // may be changed while we run
   uint64_t used = number_in_file(*os_, usage_file_, 0);
-  char stat[8192];
+  // On any thread's stack, however small: those that are looked for stand within the first 900 bytes (v2), or 1600 (v1).
+  char stat[2048];
   if (os_->read_file(stat_file_, stat, sizeof stat) > 0) {
     uint64_t droppable = max_of(field(stat, "inactive_file"), field(stat, "total_inactive_file"));
     used -= min_of(used, droppable);

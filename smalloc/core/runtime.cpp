@@ -165,7 +165,7 @@ size_t Runtime::bytes_to_reserve() {
   if (const uint64_t data = data_limit(); data < bytes / 16)
     bytes = data * 16;
   // After mlockall(MCL_FUTURE) a reservation counts as locked memory.
-  char status[4096];
+  static char status[4096]; // start() is one thread's, and may be on a signal handler's stack
   if (kLinux.read_file("/proc/self/status", status, sizeof status) > 0) {
     const char *locked = strstr(status, "VmLck:");
     bool any = false;
