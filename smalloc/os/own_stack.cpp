@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// own_stack.cpp decides how the stack is changed: by the C library's contexts, which stand at the stack's lower end. Sanitizers follow one
+// stack only, and stay on it.
+#include "smalloc/os/own_stack.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+namespace smalloc {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kMayChange = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(memory_sanitizer)
+constexpr bool kMayChange = false;
+#else
+constexpr bool kMayChange = true;
+#endif
+#else
+constexpr bool kMayChange = true;
+#endif
+
+constexpr size_t kBytes = size_t{64} << 10;
+
+struct OwnStack {
+  ucontext_t here, there;
+  void (*work)(void *);
+  void *argument;
+};
+
+/// makecontext passes ints.
+void begin(unsigned high, unsigned low) {
+  auto *own = reinterpret_cast<OwnStack *>(static_cast<uintptr_t>(uint64_t{high} << 32 | low));
+  own->work(own->argument);
+}
+
+} // namespace
+
+void on_own_stack(void (*work)(void *), void *argument) {
+  void *memory =
+      kMayChange ? mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                 : MAP_FAILED;
+  if (memory == MAP_FAILED)
+    return work(argument);
+  auto *own = static_cast<OwnStack *>(memory);
+  own->work = work;
+  own->argument = argument;
+  const uint64_t address = reinterpret_cast<uintptr_t>(memory);
+  if (getcontext(&own->there) == 0) {
+    own->there.uc_stack.ss_sp = own + 1;
+    own->there.uc_stack.ss_size = kBytes - sizeof *own;
+    own->there.uc_link = &own->here;
+    makecontext(&own->there, reinterpret_cast<void (*)()>(begin), 2,
+                static_cast<unsigned>(address >> 32), static_cast<unsigned>(address));
+    swapcontext(&own->here, &own->there);
+  } else {
+    work(argument);
+  }
+  munmap(memory, kBytes);
+}
+
+} // namespace smalloc
