@@ -143,6 +143,14 @@ template <size_t kCapacity> bool set_path(Text v, char (&path)[kCapacity]) {
   path[v.size] = 0;
   return true;
 }
+/// A path whose every % begins something that stats_exit.cpp puts a word for: a mistyped one would be kept as it stands, and all
+/// processes would share the file.
+template <size_t kCapacity> bool set_pattern(Text v, char (&path)[kCapacity]) {
+  for (size_t i = 0; i < v.size; i++)
+    if (v.data[i] == '%' && (++i == v.size || !memchr("phr%", v.data[i], 4)))
+      return false;
+  return set_path(v, path);
+}
 
 /// KIND/TYPE/CONFIG/CONFIG1/PRECISE/PERIOD, hexadecimal but for KIND; the recorder knows what they mean.
 bool is_event(Text v) {
@@ -166,6 +174,7 @@ struct Key {
 constexpr char kSwitch[] = "on or off";
 constexpr char kCycles[] = "cycles, at most 100000";
 constexpr char kPath[] = "a path of 1 to 255 bytes";
+constexpr char kPattern[] = "a path of 1 to 255 bytes, where % is before p, h, r or another % only";
 constexpr char kRateValues[] = "a share above 0 and up to 1, such as 0.1";
 const Key kKeys[] = {
     {"heap", set_heap, "split, off, superpage or migrate"},
@@ -215,7 +224,7 @@ const Key kKeys[] = {
     {"static", [](Text v, Options &o) { return parse_switch(v, o.static_on_superpages); }, kSwitch},
     {"text", [](Text v, Options &o) { return parse_switch(v, o.text_on_superpages); }, kSwitch},
     {"stack", [](Text v, Options &o) { return parse_switch(v, o.stack_on_superpages); }, kSwitch},
-    {"stats_file", [](Text v, Options &o) { return set_path(v, o.stats_file); }, kPath},
+    {"stats_file", [](Text v, Options &o) { return set_pattern(v, o.stats_file); }, kPattern},
     {"sysfs", [](Text v, Options &o) { return set_path(v, o.sysfs); }, kPath},
 };
 

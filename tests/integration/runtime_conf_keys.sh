@@ -12,7 +12,7 @@ expect_match err "'nonsense:1' is not a known key"
 expect_match err "'heap:all' has a value that is not understood: heap is split, off, superpage or migrate; the default is taken"
 # Each key: one line that names it, its value and what would do; the program runs on the default.
 for bad in heap pages:4k force:perhaps budget:0 budget:101% budget:100t only-ours:2 cache:64q promote:now demote:often walk_near:many \
-  walk_far:1000000 reserve:1m reserve:900t stats:often rate:0 rate:2 rate:x samples:0 samples:x samples:1048577 debug:2 abort:never static:maybe text:2 stats_file: sysfs:; do
+  walk_far:1000000 reserve:1m reserve:900t stats:often rate:0 rate:2 rate:x samples:0 samples:x samples:1048577 debug:2 abort:never static:maybe text:2 stats_file: stats_file:s.%q sysfs:; do
   [ "$(warnings "$bad")" = 1 ] || fail "$bad: not one line: $(cat err)"
   expect_match err "'$bad' has a value that is not understood: ${bad%%:*} is .*; the default is taken"
 done

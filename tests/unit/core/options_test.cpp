@@ -56,6 +56,14 @@ TEST(Options, StatisticsWords) {
   o = parse("stats:json+jemalloc,stats_file:/tmp/s.%p");
   EXPECT_TRUE(o.stats_at_exit && o.stats_json && o.stats_jemalloc && o.stats_sites);
   EXPECT_STREQ(o.stats_file, "/tmp/s.%p");
+  EXPECT_STREQ(parse("stats_file:%h.%r.%%p").stats_file, "%h.%r.%%p");
+  // Kept as it stands, all processes would share the file.
+  for (const char *mistyped :
+       {"stats_file:s.%q", "stats_file:s.%P", "stats_file:s%", "stats_file:%%%"}) {
+    o = parse(mistyped);
+    EXPECT_EQ(warnings.size(), 1u) << mistyped;
+    EXPECT_STREQ(o.stats_file, "") << mistyped;
+  }
   o = parse("stats:sites");
   EXPECT_TRUE(o.stats_sites && o.stats_live);
   EXPECT_FALSE(o.stats_at_exit);
