@@ -68,13 +68,14 @@ void note_segments() {
 
 // The end is the last that is written: a trace that has it is whole.
 void note_end() {
-  const uint64_t lost = flush_others(t_state.chunk);
   uint64_t now;
-  if (ready(t_state, now)) {
-    note_faults(t_state, now);
-    t_state.chunk->end(now, lost);
-    t_state.chunk->flush();
-  }
+  if (!ready(t_state, now))
+    return;
+  note_faults(t_state, now);
+  if (!g_output.begin_end())
+    return;
+  t_state.chunk->end(now, close_others(t_state.chunk));
+  t_state.chunk->flush();
 }
 
 void announce_caller(const void *return_address) {

@@ -15,6 +15,8 @@ namespace {
 std::atomic<uint64_t> g_next_thread{1};
 std::atomic<ThreadChunk *> g_chunks{nullptr}; // every one there is; never shortened
 std::atomic<ThreadChunk *> g_idle{nullptr};   // of threads that have ended; taken whole
+/// Ten seconds, for all threads together: a disk that takes longer for their chunks may lose one.
+constexpr unsigned kNapsAtEnd = 10000;
 pthread_key_t g_key;
 bool g_key_made;
 
@@ -85,11 +87,12 @@ bool enter_thread(ThreadState &state) {
   return true;
 }
 
-uint64_t flush_others(const ThreadChunk *own) {
+uint64_t close_others(const ThreadChunk *own) {
+  unsigned naps = kNapsAtEnd;
   uint64_t lost = 0;
   for (ThreadChunk *chunk = g_chunks.load(); chunk; chunk = chunk->next)
     if (chunk != own) {
-      chunk->flush();
+      chunk->close(naps);
       lost += chunk->lost();
     }
   return lost;

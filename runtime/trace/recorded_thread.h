@@ -53,8 +53,9 @@ private:
 void begin_threads();
 /// A chunk and memory for accesses, of a thread that has ended or new. False: no memory.
 bool enter_thread(ThreadState &state);
-/// What no other thread has written yet goes out. Returns how many events the others have lost, also those of this moment.
-uint64_t flush_others(const ThreadChunk *own);
+/// What no other thread has written yet goes out, and nothing after it. Returns how many events the others have lost, also those of
+/// this moment.
+uint64_t close_others(const ThreadChunk *own);
 /// Or away: in a child of fork it is the parent's.
 void drop_chunks();
 

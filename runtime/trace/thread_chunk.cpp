@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 namespace smalloc::trace {
 namespace {
@@ -30,6 +31,8 @@ constexpr unsigned kMostUnseen = 16;
 /// A chunk that is older is written by its thread's next event, so that a killed process loses little.
 constexpr uint64_t kOldestNs = 1000000000;
 constexpr unsigned kFlushTries = 200;
+constexpr long kNapNs = 1000000;
+constexpr unsigned kNapsOfWriting = 20;
 
 unsigned char *put_varint(unsigned char *out, uint64_t value) {
   for (; value >= 0x80; value >>= 7)
@@ -105,9 +108,13 @@ void ThreadChunk::open_chunk(uint64_t now_ns) {
 }
 
 // True: there is room for so many bytes, and the caller must leave (busy_ is set).
-bool ThreadChunk::begin(uint64_t now_ns, size_t room) {
-  if (!output_.recording())
+// last: the recording may be ending.
+bool ThreadChunk::begin(uint64_t now_ns, size_t room, bool last) {
+  if (!output_.recording() && !last) {
+    if (output_.ending())
+      lost_.fetch_add(1, std::memory_order_relaxed);
     return false;
+  }
   if (busy_.exchange(true, std::memory_order_acquire)) {
     lost_.fetch_add(
         1, std::memory_order_relaxed); // a signal handler inside a record, or the process is ending
@@ -121,8 +128,11 @@ bool ThreadChunk::begin(uint64_t now_ns, size_t room) {
 }
 
 void ThreadChunk::write_out() {
-  if (bytes_.size())
+  if (bytes_.size()) {
+    writing_.store(true, std::memory_order_relaxed);
     output_.write_chunk(bytes_.data(), bytes_.size(), work_, &quick_chunks_);
+    writing_.store(false, std::memory_order_relaxed);
+  }
   bytes_.clear();
 }
 
@@ -407,7 +417,7 @@ void ThreadChunk::segment(uint64_t start, uint64_t bytes, const char *text, size
 }
 
 void ThreadChunk::end(uint64_t now_ns, uint64_t lost_elsewhere) {
-  if (!begin(now_ns, kMostRecordBytes))
+  if (!begin(now_ns, kMostRecordBytes, true))
     return;
   Record r(*this, Type::kEnd);
   r.time(now_ns);
@@ -422,16 +432,35 @@ void ThreadChunk::sampled_below(uint64_t threshold) {
   busy_.store(false, std::memory_order_release);
 }
 
-// Another thread is hardly ever long at a record; one that is, or that we ourselves have interrupted, keeps its chunk.
-void ThreadChunk::flush() {
-  unsigned tries = 0;
-  while (busy_.exchange(true, std::memory_order_acquire))
-    if (tries++ == kFlushTries)
-      return;
-    else
+// Another thread is hardly ever long at a record, but may be at a write: where others keep the disk busy, a second. Who is longer,
+// or whom we ourselves have interrupted, keeps its chunk.
+bool ThreadChunk::seize(unsigned &naps) {
+  for (unsigned tries = 0; busy_.exchange(true, std::memory_order_acquire); tries++) {
+    if (tries < kFlushTries) {
       sched_yield();
+    } else if (naps > 0) {
+      const unsigned spent = writing_.load(std::memory_order_relaxed) ? 1 : kNapsOfWriting;
+      naps -= naps < spent ? naps : spent;
+      const timespec nap = {0, kNapNs};
+      nanosleep(&nap, nullptr);
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+void ThreadChunk::flush() {
+  unsigned none = 0;
+  if (!seize(none))
+    return;
   write_out();
   busy_.store(false, std::memory_order_release);
+}
+
+void ThreadChunk::close(unsigned &naps) {
+  if (seize(naps))
+    write_out();
 }
 
 void ThreadChunk::drop() {

@@ -100,7 +100,7 @@ int Output::open(const char *path, const char *header, size_t header_bytes) {
   if (error)
     abandon();
   else
-    recording_.store(true, std::memory_order_release);
+    state_.store(State::kRecording, std::memory_order_release);
   return error;
 }
 
@@ -112,7 +112,7 @@ void Output::abandon() {
 
 bool Output::write_chunk(const unsigned char *chunk, size_t bytes, void *work,
                          unsigned *quick_chunks) {
-  if (!recording())
+  if (state_.load(std::memory_order_relaxed) == State::kOff)
     return false;
   int error;
   const char *why = append(chunk, bytes, work, quick_chunks, error);
@@ -148,7 +148,7 @@ const char *Output::append(const unsigned char *chunk, size_t bytes, void *work,
 }
 
 void Output::stop(const char *why) {
-  recording_.store(false, std::memory_order_release);
+  end();
   if (warned_.exchange(true))
     return;
   char line[sizeof path_ + 128];
@@ -161,7 +161,7 @@ void Output::stop(const char *why) {
 }
 
 void Output::close() {
-  recording_.store(false, std::memory_order_release);
+  end();
   if (fd_ >= 0)
     ::close(fd_);
   fd_ = -1;

@@ -22,7 +22,13 @@ public:
   /// Creates `path` (never over an existing file: then ".PID" is appended) and writes the header:
   /// "key=value\n" lines. Returns 0 or an errno value; then no file of ours is left.
   int open(const char *path, const char *header, size_t header_bytes);
-  bool recording() const { return recording_.load(std::memory_order_relaxed); }
+  bool recording() const { return state_.load(std::memory_order_relaxed) == State::kRecording; }
+  /// No event is taken any more, but what has been is still written. False: nothing is being recorded.
+  bool begin_end() {
+    State before = State::kRecording;
+    return state_.compare_exchange_strong(before, State::kEnding);
+  }
+  bool ending() const { return state_.load(std::memory_order_relaxed) == State::kEnding; }
   /// Compresses a chunk and appends it. `work` is a compressor's workspace of work_bytes().
   /// False: the recording has been stopped.
   /// quick_chunks: the caller's, at first 0, for how many more chunks compressing well is not tried.
@@ -34,7 +40,7 @@ public:
   void close();
   /// Records no more, and says nothing. The file stays open: another thread may be writing to it, and its number must not become
   /// that of a file of the program's meanwhile.
-  void end() { recording_.store(false, std::memory_order_release); }
+  void end() { state_.store(State::kOff, std::memory_order_release); }
   static size_t work_bytes();
   const char *path() const { return path_; }
   /// Did something stand there already, so that it is not the path that was given?
@@ -47,13 +53,14 @@ private:
   void abandon();
 
   int fd_ = -1;
-  std::atomic<bool> recording_{false};
+  enum class State : unsigned char { kOff, kRecording, kEnding };
+  std::atomic<State> state_{State::kOff};
   std::atomic<bool> warned_{false};
   bool beside_ = false;
   char path_[4096] = {};
 };
 
-/// One thread's chunk. Only its thread appends; flush() may be called by another one at exit (busy_).
+/// One thread's chunk. Only its thread appends; close() may be called by another one at exit (busy_).
 class ThreadChunk {
 public:
   /// With extra_bytes for the owner. nullptr when there is no memory.
@@ -81,12 +88,15 @@ public:
   void faults(uint64_t now_ns, uint64_t minor, uint64_t major);
   void phase(uint64_t now_ns, const char *text, size_t text_bytes);
   void segment(uint64_t start, uint64_t bytes, const char *text, size_t text_bytes);
-  /// lost_elsewhere: events of chunks that get no end of their own.
+  /// Taken after Output::begin_end() as well. lost_elsewhere: events of chunks that get no end of their own.
   void end(uint64_t now_ns, uint64_t lost_elsewhere = 0);
   uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
   /// Of a sample that changes: accesses from here on are of regions whose hash is below it. What is written so far goes out first.
   void sampled_below(uint64_t threshold);
   void flush();
+  /// The same for good, by the thread that ends the process, after Output::begin_end(). Waits for a chunk that is being written, since
+  /// the kernel cuts a write short whose process ends; naps of a millisecond that are left for that.
+  void close(unsigned &naps);
   /// The chunk goes to another thread; flushed before.
   void restart(uint64_t thread) {
     thread_ = thread;
@@ -101,7 +111,8 @@ public:
 private:
   ThreadChunk(Output &output, uint64_t thread, size_t bytes);
   class Record;
-  bool begin(uint64_t now_ns, size_t room);
+  bool begin(uint64_t now_ns, size_t room, bool last = false);
+  bool seize(unsigned &naps);
   uint64_t elapsed(uint64_t now_ns);
   unsigned char *begin_short(Type type, uint64_t now_ns);
   void end_short(const unsigned char *out);
@@ -121,7 +132,7 @@ private:
   unsigned spots_unseen_ = 0; ///< lists that may still go without a search for the lowest
   size_t mapped_bytes_;
   unsigned quick_chunks_ = 0;
-  std::atomic<bool> busy_{false};
+  std::atomic<bool> busy_{false}, writing_{false};
   Bytes bytes_;
   void *work_;
 };

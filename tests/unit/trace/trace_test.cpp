@@ -98,6 +98,24 @@ TEST_F(Trace, KeepsEveryField) {
   EXPECT_EQ(reader.skipped_bytes(), 0u);
 }
 
+TEST_F(Trace, WritesNothingOfAClosedChunk) {
+  open();
+  ThreadChunk *t = thread(1);
+  t->allocate(10, 5, 64, 4096);
+  unsigned naps = 3;
+  t->close(naps);
+  EXPECT_EQ(naps, 3u);
+  const auto bytes = fs::file_size(path_);
+  t->free(20, 4096);
+  t->flush();
+  t->close(naps); // taken already: waits as long as it may
+  EXPECT_EQ(naps, 0u);
+  EXPECT_EQ(t->lost(), 1u);
+  EXPECT_EQ(fs::file_size(path_), bytes);
+  t->destroy();
+  EXPECT_THAT(lines(path_), testing::ElementsAre("1 10 5 5 64 4096 0"));
+}
+
 TEST_F(Trace, MergesThreadsByTime) {
   open();
   std::vector<std::thread> threads;
