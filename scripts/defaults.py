@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -29,11 +30,15 @@ import bloat  # noqa: E402
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "defaults.json"
 PAGE = ROOT / "docs" / "tuning.md"
+WARM_BYTES = 3 << 29  # half as much again as the largest program takes
+COLD_SECONDS = 10  # a guest reports free memory to its host after two
 BEGIN, END = "<!-- defaults:begin -->", "<!-- defaults:end -->"
 
-# key -> (default, other values, programs: source, arguments, quick arguments)
+# key -> (default, other values, programs: source, arguments, quick arguments, on what memory: as it comes, "cold")
 KEYS = {
     "cache": ("64m", ["0", "16m", "256m"], [("bloat/temporaries.c", ["24", "40"], ["8", "4"])]),
+    "birth": ("auto", ["always"], [("kernels/colsum.c", ["60000"], ["9000"]),
+                                   ("kernels/colsum.c", ["60000"], ["9000"], "cold")]),
     "promote": ("auto", ["off", "eager"], [("kernels/gups.c", ["26"], ["22"]),
                                            ("bloat/coroutines.c", ["20000", "256", "100"], ["3000", "32", "2"])]),
     "demote": ("10%", ["off", "5%", "20%", "50%"], [("bloat/random_free.c", ["400"], ["100"])]),
@@ -49,7 +54,7 @@ def measure(options, work):
     report = {"schema": "smalloc.defaults/1", "kernel": os.uname().release, "keys": []}
     for key in options.keys.split(","):
         default, others, programs = KEYS[key]
-        for source, full, quick in programs:
+        for source, full, quick, *cold in programs:
             name = Path(source).stem
             command = bench.compile_program({"name": name, "source": source}, "ours", options.build, work)
             command += quick if options.quick else full
@@ -57,6 +62,10 @@ def measure(options, work):
             runs = {v: [] for v in values}
             for _ in range(options.runs):
                 for value in values:
+                    if not cold:
+                        bench_runs.warm(WARM_BYTES)
+                    elif not options.quick:
+                        time.sleep(COLD_SECONDS)
                     runs[value].append(bench_runs.run_once(command, {"SMALLOC_CONF": f"{key}:{value}"}, None))
             if name in bloat.PROGRAMS:
                 for value in values:
@@ -70,7 +79,7 @@ def measure(options, work):
                              "resident_bytes": runs[value][0].get("resident_bytes"),
                              "superpages": max(r["superpages"] for r in runs[value])})
                 bench.note(f"{key}:{value} {name}: {rows[-1]['user_seconds']:.2f} + {rows[-1]['system_seconds']:.2f} s")
-            report["keys"].append({"key": key, "default": default, "program": name, "rows": rows})
+            report["keys"].append({"key": key, "default": default, "program": ", ".join([name, *cold]), "rows": rows})
     return report
 
 

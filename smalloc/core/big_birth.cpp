@@ -75,6 +75,9 @@ void *BigObjects::allocate(const BigRequest &request) {
   const bool at_birth_wanted = request.superpages_at_birth && request.first != PageKind::kMedium;
   bool superpages = at_birth_wanted && region_->superpages_allowed() &&
                     (region_->thp_allowed() || ladder_->pools(request.first));
+  const bool priced = superpages && has_a_price(request);
+  if (priced && is_dear(whole))
+    superpages = false;
   bool medium = ladder_->medium() && (directed_medium || (at_birth_wanted && !superpages));
   bool apart = directed_medium && !medium; // its advice is its own
   WhyNot why = WhyNot::kBudget;
@@ -133,30 +136,33 @@ void *BigObjects::allocate(const BigRequest &request) {
     transparent = medium = false;
   }
   UnitIndex at_birth = transparent ? whole : pooled.units();
+  const bool dear = priced && transparent && kept == 0 &&
+                    !touch_at_birth(index, first, committed, whole, at_birth);
   if (request.zero && kept)
     memset(address(a, first) + offset, 0, min_of(kept_bytes - offset, request.bytes));
 
+  Area &home = areas_[index];
   uint32_t now = 0, fresh = 0;
   SpinGuard guard(lock_);
-  BigObject &o = a.objects[first];
+  BigObject &o = home.objects[first];
   o = BigObject{};
   o.bytes = committed - offset;
   o.units = units;
   o.offset = static_cast<uint32_t>(offset);
   o.whole_units = whole;
   o.pooled = pooled;
-  o.mappings = 2 + borders;
+  o.mappings = 2 + borders + dear;
   o.placed = placed != 0;
   o.medium = apart;
   o.first = request.first;
   for (UnitIndex i = 0; i < units; i++)
-    a.head_of[first + i] = i;
+    home.head_of[first + i] = i;
   for (UnitIndex i = 0; i < whole; i++) {
     if (i >= kept && i < at_birth) {
-      set_superpage(a, first + i, true);
+      set_superpage(home, first + i, true);
       fresh++;
     }
-    now += is_superpage(a, first + i);
+    now += is_superpage(home, first + i);
   }
   o.superpages = now;
   // Kept units were charged before, or are base pages: once the tail of an object.
@@ -164,17 +170,17 @@ void *BigObjects::allocate(const BigRequest &request) {
   region_->counters().superpages_at_birth.add(fresh);
   if (index == kBase)
     set_pending(o, request.promotable && may_wait(o));
-  ladder_->got(pooled.gigantic_units  ? PageKind::kGigantic
-               : pooled.hugetlb_units ? PageKind::kHugetlb
-               : transparent && whole ? PageKind::kSuperpage
-               : medium || apart      ? PageKind::kMedium
-                                      : PageKind::kBase,
+  ladder_->got(pooled.gigantic_units     ? PageKind::kGigantic
+               : pooled.hugetlb_units    ? PageKind::kHugetlb
+               : transparent && at_birth ? PageKind::kSuperpage
+               : medium || apart         ? PageKind::kMedium
+                                         : PageKind::kBase,
                request.first);
   region_->counters().big_objects.add();
   region_->counters().big_objects_now.add();
   region_->counters().big_bytes.add(o.bytes);
   note_live(o.bytes, 0);
-  return address(a, first) + offset;
+  return address(home, first) + offset;
 }
 
 } // namespace smalloc

@@ -9,6 +9,7 @@
 #define SMALLOC_CORE_BIG_OBJECTS_H
 
 #include "smalloc/base/spin_lock.h"
+#include "smalloc/core/birth_price.h"
 #include "smalloc/core/ladder.h"
 #include "smalloc/core/region.h"
 #include "smalloc/core/ski_rental.h"
@@ -45,6 +46,7 @@ struct BigRequest {
   size_t bytes = 0;
   size_t alignment = 16;
   bool superpages_at_birth = false; ///< every byte will be written (proved), or somebody insists
+  bool if_cheap = false; ///< that, where the first touch of superpages is not dear: nobody insists
   bool promotable = true;
   bool zero = false;
   bool whole_superpages = false; ///< no tail on base pages: the last superpage is taken too
@@ -81,6 +83,7 @@ public:
     uint64_t cache_bytes = 0;
     bool may_demote = true;      ///< under shortage, in favour of objects that gain more
     SmallPages *small = nullptr; ///< the heap that shares the budget, once it has started
+    BirthPrice *birth = nullptr; ///< nullptr: superpages at birth are never dear
     /// Gives a range its nodes; returns how many parts got some.
     unsigned (*place)(char *start, size_t bytes, numa::Placement placement) = nullptr;
   };
@@ -170,6 +173,12 @@ private:
     __atomic_store_n(&word, on ? word | bit : word & ~bit, __ATOMIC_RELAXED);
   }
   size_t stagger(size_t alignment);
+  unsigned find_kept(unsigned area_index, UnitIndex whole) const;
+  bool has_a_price(const BigRequest &request) const;
+  bool is_dear(UnitIndex whole);
+  bool touch_at_birth(unsigned &area_index, UnitIndex &first, size_t committed, UnitIndex whole,
+                      UnitIndex &superpages);
+  bool move_to_base(UnitIndex &first, size_t committed, UnitIndex &touched);
   UnitIndex take_units(Area &a, unsigned area_index, UnitIndex units, UnitIndex whole,
                        UnitIndex alignment, bool reuses, UnitIndex &kept);
   void release_units(Area &a, UnitIndex first, UnitIndex count, size_t bytes_used, bool keep);

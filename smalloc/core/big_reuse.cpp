@@ -15,19 +15,25 @@ uint64_t BigObjects::cache_limit() const {
   return min_of(config_.cache_bytes, max_of(rule, cache_.proven_bytes));
 }
 
-/// Units for an object, from the kept ones if it reuses them and a run of them fits. kept: how many at the front still
-/// have old contents.
-UnitIndex BigObjects::take_units(Area &a, unsigned index, UnitIndex units, UnitIndex whole,
-                                 UnitIndex alignment, bool reuses, UnitIndex &kept) {
-  kept = 0;
+/// Locked. The shortest kept run of so many units; kRuns: there is none.
+unsigned BigObjects::find_kept(unsigned index, UnitIndex whole) const {
   unsigned best = UnitCache::kRuns;
-  for (unsigned i = 0; i < cache_.size && alignment == 1 && reuses; i++) {
+  for (unsigned i = 0; i < cache_.size; i++) {
     const UnitCache::Run &run = cache_.runs[i];
     if (run.slice != index || run.count < whole)
       continue;
     if (best == UnitCache::kRuns || run.count < cache_.runs[best].count)
       best = i;
   }
+  return best;
+}
+
+/// Units for an object, from the kept ones if it reuses them and a run of them fits. kept: how many at the front still
+/// have old contents.
+UnitIndex BigObjects::take_units(Area &a, unsigned index, UnitIndex units, UnitIndex whole,
+                                 UnitIndex alignment, bool reuses, UnitIndex &kept) {
+  kept = 0;
+  const unsigned best = alignment == 1 && reuses ? find_kept(index, whole) : UnitCache::kRuns;
   if (best != UnitCache::kRuns) {
     UnitCache::Run &run = cache_.runs[best];
     UnitIndex first = run.first;

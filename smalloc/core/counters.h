@@ -49,8 +49,9 @@ enum class WhyNot : uint8_t {
   kNoMemory,    ///< the memory itself was refused
   kBudget,      ///< budget: is used up
   kMappings,    ///< our share of the process' mappings is used up
+  kDear,        ///< their first touch costs too much here and now (birth_price.h)
 };
-inline constexpr unsigned kWhyNots = 9;
+inline constexpr unsigned kWhyNots = 10;
 
 enum CollapseFailure { kCollapseInvalid, kCollapseAgain, kCollapseNoMemory, kCollapseOther };
 inline constexpr unsigned kCollapseFailures = 4;
@@ -108,7 +109,8 @@ struct CounterName {
       SMALLOC_REFUSAL(kind, name, 2, "switched_off"),                                              \
       SMALLOC_REFUSAL(kind, name, 3, "pool_empty"), SMALLOC_REFUSAL(kind, name, 4, "limit"),       \
       SMALLOC_REFUSAL(kind, name, 5, "refused"), SMALLOC_REFUSAL(kind, name, 6, "no_memory"),      \
-      SMALLOC_REFUSAL(kind, name, 7, "budget"), SMALLOC_REFUSAL(kind, name, 8, "mappings")
+      SMALLOC_REFUSAL(kind, name, 7, "budget"), SMALLOC_REFUSAL(kind, name, 8, "mappings"),        \
+      SMALLOC_REFUSAL(kind, name, 9, "dear")
 inline constexpr CounterName kCounterNames[] = {
     SMALLOC_COUNTER(big_objects),
     SMALLOC_COUNTER(big_objects_now),

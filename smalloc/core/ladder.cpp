@@ -46,7 +46,7 @@ WhyNot reason(int pool_error) {
   }
 }
 
-/// Why, with the cure. What the user chose (a budget) is no reason for a line.
+/// Why, with the cure. What the user chose (a budget) is no reason for a line, nor what is better for the program.
 const char *explain(PageKind kind, WhyNot why) {
   bool gigantic = kind == PageKind::kGigantic;
   switch (why) {
@@ -74,6 +74,7 @@ const char *explain(PageKind kind, WhyNot why) {
     return "the system commits no more memory (vm.overcommit_memory=2 or ulimit -d)";
   case WhyNot::kBudget:
   case WhyNot::kMappings:
+  case WhyNot::kDear:
     break;
   }
   return nullptr;

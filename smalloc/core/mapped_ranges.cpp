@@ -38,7 +38,18 @@ void MappedRanges::insert(char *first, uint64_t units) {
     config_.passes_below->store(0);
 }
 
-void MappedRanges::born(char *start, size_t bytes, bool all_written) {
+/// How many units from the first on have advice now. What is dear gets none, since only without may it be collapsed later.
+uint64_t MappedRanges::advise(char *first, uint64_t units, BirthPrice *price) {
+  if (price && price->is_dear())
+    return 0;
+  const uint64_t cheap = price ? price->touch_and_advise(first, units) : units;
+  if (cheap < units)
+    return cheap;
+  const size_t bytes = units * kSuperpageBytes;
+  return config_.os->advise(first, bytes, Advice::kSuperpages) == 0 ? units : 0;
+}
+
+void MappedRanges::born(char *start, size_t bytes, bool all_written, BirthPrice *price) {
   auto from = align_up(reinterpret_cast<uintptr_t>(start), kSuperpageBytes);
   auto to = align_down(reinterpret_cast<uintptr_t>(start) + bytes, kSuperpageBytes);
   if (from >= to || !lock_.try_lock())
@@ -50,13 +61,12 @@ void MappedRanges::born(char *start, size_t bytes, bool all_written) {
     if (r.start && r.start < first + units * kSuperpageBytes &&
         first < r.start + size_t{r.units} * kSuperpageBytes)
       forget(r);
-  if (all_written && units <= config_.units_left &&
-      config_.os->advise(first, units * kSuperpageBytes, Advice::kSuperpages) == 0) {
-    config_.units_left -= units;
-    counters_->mapped_superpages_advised.add(units);
-  } else {
-    insert(first, units);
-  }
+  const uint64_t advised =
+      all_written && units <= config_.units_left ? advise(first, units, price) : 0;
+  config_.units_left -= advised;
+  counters_->mapped_superpages_advised.add(advised);
+  if (advised < units)
+    insert(first + advised * kSuperpageBytes, units - advised);
   lock_.unlock();
 }
 

@@ -4,8 +4,8 @@
 // site that deserves superpages. It stays the program's mapping: nobody tells us when parts of it
 // are unmapped, protected or moved, so all that is done is advice and collapsing in place, which
 // change no content and are refused by the kernel where they no longer fit.
-//  - At birth, when the compiler has proved that all of it is written: one advice for its whole
-//    superpages. What was advised counts against the budget for good.
+//  - At birth, when the compiler has proved that all of it is written: advice for its whole
+//    superpages, for as long as their first touch is not dear. What was advised counts against the budget for good.
 //  - The heap of the program's malloc, once sites that deserve superpages have objects there that
 //    would cost more memory in ours (site_sizes.h): as memory that is mapped piece by piece.
 //  - Otherwise it is remembered, and its dense units are collapsed at promotion points, while the
@@ -16,6 +16,7 @@
 #define SMALLOC_CORE_MAPPED_RANGES_H
 
 #include "smalloc/base/spin_lock.h"
+#include "smalloc/core/birth_price.h"
 #include "smalloc/core/counters.h"
 #include "smalloc/core/ski_rental.h"
 #include "smalloc/os/os_hooks.h"
@@ -35,8 +36,8 @@ public:
     config_ = config;
     counters_ = &counters;
   }
-  /// The program has mapped [start, start + bytes).
-  void born(char *start, size_t bytes, bool all_written);
+  /// The program has mapped [start, start + bytes). price: of superpages at birth; nullptr: whatever it is.
+  void born(char *start, size_t bytes, bool all_written, BirthPrice *price = nullptr);
   /// The program's heap reaches from start to end now; what is new of it waits.
   void heap_grown(char *start, char *end);
   /// A promotion point: credit_of(bytes) says what it is worth to an object of that size. p nullptr:
@@ -61,6 +62,7 @@ private:
   };
   void forget(Range &range);
   void insert(char *first, uint64_t units);
+  uint64_t advise(char *first, uint64_t units, BirthPrice *price);
   Range *find(const char *p);
 
   Config config_;

@@ -76,6 +76,10 @@ bool set_budget(Text v, Options &o) {
   o.budget_percent = 0;
   return true;
 }
+bool set_birth(Text v, Options &o) {
+  o.birth = v.is("always") ? BirthPolicy::kAlways : BirthPolicy::kAuto;
+  return v.is("always") || v.is("auto");
+}
 bool set_promote(Text v, Options &o) {
   if (v.is("auto"))
     o.promote = PromotePolicy::kAuto;
@@ -185,6 +189,7 @@ const Key kKeys[] = {
     {"cache",
      [](Text v, Options &o) { return parse_bytes_between(v, 0, kMostBytes, o.cache_bytes); },
      "0 to 64t, such as 64m"},
+    {"birth", set_birth, "auto or always"},
     {"promote", set_promote, "auto, off or eager"},
     {"promoter", set_promoter, "calls or thread"},
     {"demote", set_demote, "auto, off or 1% to 100%"},

@@ -21,6 +21,7 @@ enum class HeapStrategy : uint8_t {
   kMigrate = 3
 }; // as site.h
 enum class PageBacking : uint8_t { kThp, kHugetlb, kGigantic, kMedium, kBase };
+enum class BirthPolicy : uint8_t { kAuto, kAlways };
 enum class PromotePolicy : uint8_t { kAuto, kOff, kEager };
 
 struct Options {
@@ -46,6 +47,10 @@ struct Options {
   /// less: see UnitCache in big_objects.h. 64 MiB is what glibc keeps at most in its top chunk (2 x
   /// M_MMAP_THRESHOLD_MAX).
   uint64_t cache_bytes = uint64_t{64} << 20;
+
+  /// birth:auto|always. auto: superpages at birth where their first touch is not dear (birth_price.h); always: whatever it costs.
+  /// A directive, and who asks by the C interface or heap:superpage, gets them always.
+  BirthPolicy birth = BirthPolicy::kAuto;
 
   /// promote:auto|off|eager. auto: ski rental (promotion.h); eager: every dense unit at once,
   /// whatever it costs (for measurements); off: objects that start on base pages stay there.

@@ -122,6 +122,14 @@ public:
     if (n > 0 && config_.passes_below)
       config_.passes_below->store(0);
   }
+  /// Superpages are moved into an unadvised slice: charges the mappings that promote() would have.
+  bool charge_moved(uint64_t superpages) {
+    return config_.thp != ThpMode::kAlways || charge_mappings(superpages);
+  }
+  void uncharge_moved(uint64_t superpages) {
+    if (config_.thp == ThpMode::kAlways)
+      uncharge_mappings(superpages);
+  }
   void uncharge_mappings(uint64_t n) { counters_->mappings.sub(n); }
 
   /// Collapses one unit of an unadvised slice in place. Returns 0 or an errno value, counted by

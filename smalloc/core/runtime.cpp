@@ -218,7 +218,10 @@ bool Runtime::start_region() {
     mapped_config.units_left = budget / kSuperpageBytes;
   mapped_.init(mapped_config, counters());
 
+  if (o.birth == BirthPolicy::kAuto)
+    birth_price_.init(kLinux, o.sysfs);
   BigObjects::Config big_config;
+  big_config.birth = &birth_price_;
   big_config.cache_bytes = o.cache_bytes;
   big_config.place = [](char *start, size_t bytes, numa::Placement placement) {
     return g_placement.place(start, bytes, placement);
@@ -284,6 +287,7 @@ bool Runtime::start() {
     warn_of_fallback();
   SmallHeap::Config small;
   small.superpages_at_birth = strategy_ == HeapStrategy::kSuperpage;
+  small.birth = &birth_price_;
   small.idle_percent = o.demote_percent;
   small.cache_bytes = o.cache_bytes;
   small.drop_file_pages = !o.text_on_superpages;

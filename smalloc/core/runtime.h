@@ -231,7 +231,8 @@ private:
   void migrate(Directives::Entry *entry);
   SMALLOC_COLD void warn_of_fallback();
   size_t bytes_to_reserve();
-  void *big_allocate(size_t bytes, size_t alignment, bool zero, bool at_birth, bool whole = false,
+  enum class Birth : uint8_t { kBase, kSuperpagesIfCheap, kSuperpages };
+  void *big_allocate(size_t bytes, size_t alignment, bool zero, Birth birth, bool whole = false,
                      smalloc_cell *cell = nullptr, numa::Placement placement = {},
                      PageKind first = PageKind::kSuperpage);
   void *small_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell = nullptr);
@@ -295,6 +296,7 @@ private:
   ForkGate fork_gate_;
   bool forks_locked_ = false;     ///< before_fork() has taken the locks
   bool forks_pool_pages_ = false; ///< between before_fork and after_fork
+  BirthPrice birth_price_;
   BigObjects big_;
   MappedRanges mapped_;
   std::atomic<size_t> foreign_below_{0};                          ///< 0: not known yet

@@ -39,13 +39,14 @@ void Runtime::charge_big(void *p, SiteAccounts::Account account) {
     agent_charged(account);
 }
 
-void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, bool at_birth, bool whole,
+void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, Birth birth, bool whole,
                             smalloc_cell *cell, numa::Placement placement, PageKind first) {
   BigRequest request;
   request.bytes = bytes;
   request.alignment = alignment;
   request.zero = zero;
-  request.superpages_at_birth = at_birth;
+  request.superpages_at_birth = birth != Birth::kBase;
+  request.if_cheap = birth == Birth::kSuperpagesIfCheap;
   request.whole_superpages = whole;
   request.promotable = options_.promote != PromotePolicy::kOff && !(cell && is_deferred(cell));
   request.placement = cell ? g_placement.of(cell) : placement;
@@ -186,7 +187,7 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     if (bytes < kSuperpageBytes || g_placement.of(cell).kind == numa::PlacementKind::kNone ||
         !ready())
       return nullptr;
-    return big_allocate(bytes, alignment, zero, false, false, cell);
+    return big_allocate(bytes, alignment, zero, Birth::kBase, false, cell);
   }
 
   if (SMALLOC_LIKELY(bytes < kSuperpageBytes)) {
@@ -236,8 +237,10 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     return nullptr;
   bool known_hot = always && (SMALLOC_WORD_DECIDED_BY(word) != SMALLOC_BY_COMPILER ||
                               strategy_ == HeapStrategy::kSuperpage);
-  bool at_birth = known_hot || (!undecided && (flags & SMALLOC_SITE_FULLY_INITIALISED));
-  void *p = big_allocate(bytes, alignment, zero, at_birth, false, cell);
+  Birth birth = known_hot                                                ? Birth::kSuperpages
+                : !undecided && (flags & SMALLOC_SITE_FULLY_INITIALISED) ? Birth::kSuperpagesIfCheap
+                                                                         : Birth::kBase;
+  void *p = big_allocate(bytes, alignment, zero, birth, false, cell);
   if (p) {
     __atomic_store_n(&cell->requested_bytes,
                      __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED) + bytes,
@@ -263,7 +266,7 @@ void Runtime::site_mapped(smalloc_cell *cell, void *p, size_t bytes) {
   if (!at_birth && options_.promote == PromotePolicy::kOff)
     return;
   KeepErrno keep;
-  mapped_.born(static_cast<char *>(p), bytes, at_birth);
+  mapped_.born(static_cast<char *>(p), bytes, at_birth, known_hot ? nullptr : &birth_price_);
 }
 
 bool Runtime::site_accepts(smalloc_cell *cell, size_t bytes) {

@@ -66,7 +66,7 @@ void *Runtime::any_allocate(size_t bytes, size_t alignment, bool zero) {
   if (__smalloc_v1_pending && (!g_accounts.tracks_small() || looks_now()))
     promote_by_time();
   if (bytes >= kSuperpageBytes || alignment > kSuperpageBytes)
-    return big_allocate(max_of<size_t>(bytes, 1), alignment, zero, true);
+    return big_allocate(max_of<size_t>(bytes, 1), alignment, zero, Birth::kSuperpages);
   void *p = small_allocate(bytes, alignment, zero);
   if (p && !g_accounts.tracks_small())
     arm_any();
@@ -110,7 +110,7 @@ void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero) {
   }
   if (bytes < least_big || !ready() || !sites_served_ || bytes < reach_bytes_)
     return nullptr;
-  void *p = big_allocate(bytes, alignment, zero, false);
+  void *p = big_allocate(bytes, alignment, zero, Birth::kBase);
   if (p && options_.promoter_thread && options_.promote != PromotePolicy::kOff)
     promotion_thread_wake();
   return p;
@@ -124,13 +124,13 @@ void *Runtime::kind_allocate(size_t bytes, size_t alignment, bool zero, int kind
   case SMALLOC_BASE: {
     if (!big)
       return class_allocate(bytes, alignment, zero);
-    return big_allocate(bytes, alignment, zero, false);
+    return big_allocate(bytes, alignment, zero, Birth::kBase);
   }
   case SMALLOC_SUPERPAGE:
-    return big ? big_allocate(bytes, alignment, zero, true, true)
+    return big ? big_allocate(bytes, alignment, zero, Birth::kSuperpages, true)
                : small_allocate(bytes, alignment, zero);
   default:
-    return big ? big_allocate(bytes, alignment, zero, true)
+    return big ? big_allocate(bytes, alignment, zero, Birth::kSuperpages)
                : small_allocate(bytes, alignment, zero);
   }
 }

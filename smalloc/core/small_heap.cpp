@@ -106,6 +106,7 @@ bool SmallHeap::start() {
   SmallPages::Config main_config;
   main_config.has_super = true;
   main_config.superpages_at_birth = config_.superpages_at_birth;
+  main_config.birth = config_.birth;
   main_config.idle_percent = config_.idle_percent;
   main_config.make_room = config_.make_room;
   main_config.cpu_ns = used_ns<CLOCK_PROCESS_CPUTIME_ID>;

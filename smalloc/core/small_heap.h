@@ -54,6 +54,7 @@ public:
   /// Remembers what start() needs. Allocates nothing.
   struct Config {
     bool superpages_at_birth = false;
+    BirthPrice *birth = nullptr;                                           ///< as SmallPages has it
     unsigned idle_percent = 10;                                            ///< demote:
     uint64_t cache_bytes = 0;                                              ///< cache:
     bool (*make_room)(uint64_t worth_per_unit, unsigned wanted) = nullptr; ///< see SmallPages

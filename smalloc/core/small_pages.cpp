@@ -85,7 +85,9 @@ bool SmallPages::grows_dense() {
 char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing, bool promotable) {
   size_t units = units_for(bytes);
   bool large = past_reach() && live_bytes() >= kAtBirthBytes * max_of(heaps_sharing, 1u);
-  bool at_birth = config_.has_super && (config_.superpages_at_birth || (large && grows_dense()));
+  bool priced = !config_.superpages_at_birth && config_.birth;
+  bool at_birth = config_.has_super && (config_.superpages_at_birth || (large && grows_dense())) &&
+                  !(priced && config_.birth->is_dear());
   Area *area = &areas_[0];
   char *p = nullptr;
   if (at_birth && region_->thp_allowed() && region_->charge_superpages(units)) {
@@ -100,6 +102,8 @@ char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing, b
       return p;
   }
   if (p) {
+    if (priced) // they are superpages, whatever it says: the next ones need not be
+      config_.birth->touch(p, static_cast<UnitIndex>(units));
     UnitIndex first = region_->unit_of(area->slice, p);
     SpinGuard guard(lock_);
     for (size_t i = 0; i < units; i++)

@@ -10,6 +10,7 @@
 #define SMALLOC_CORE_SMALL_PAGES_H
 
 #include "smalloc/base/spin_lock.h"
+#include "smalloc/core/birth_price.h"
 #include "smalloc/core/region.h"
 #include "smalloc/core/ski_rental.h"
 #include "smalloc/core/unit_ranking.h"
@@ -29,6 +30,7 @@ public:
     /// Asked when the budget is used up: does somebody give superpages up for whom they are worth
     /// clearly less? nullptr: nobody.
     bool (*make_room)(uint64_t worth_per_unit, unsigned wanted) = nullptr;
+    BirthPrice *birth = nullptr; ///< nullptr: superpages at birth are never dear
     /// What the process has computed so far. What collapses have really taken stays within 1 % of it, and
     /// what promotion points have counted. nullptr: credit alone decides.
     uint64_t (*cpu_ns)() = nullptr;

@@ -75,9 +75,9 @@ void heap_rows(Table &t) {
 /// What big objects got at birth, and why not better.
 void print_ladder(Table &t, const Counters &c) {
   static const char *const kKinds[] = {"1g", "hugetlb", "thp", "mthp", "base"};
-  static const char *const kReasons[] = {"no libhugetlbfs", "no such size", "switched off",
-                                         "pool empty",      "limit",        "refused",
-                                         "no memory",       "budget",       "mappings"};
+  static const char *const kReasons[] = {
+      "no libhugetlbfs", "no such size", "switched off", "pool empty", "limit",
+      "refused",         "no memory",    "budget",       "mappings",   "dear now"};
   row(t, "big objects at birth on");
   for (unsigned kind = 0; kind < kPageKinds; kind++)
     t.put(kind ? ", " : "").put(kKinds[kind]).put(" ").number(c.requests_on[kind].get());

@@ -9,6 +9,7 @@
 #include "smalloc/os/hugetlb.h"
 #include "smalloc/os/os_hooks.h"
 #include "smalloc/os/quiet_file.h"
+#include "smalloc/os/scratch_pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +21,9 @@
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
 #endif
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
@@ -165,13 +169,39 @@ int unreserve(void *start, size_t bytes) {
   return result_of(munmap(start, bytes));
 }
 
+// By the thread's processor time, which other threads' turns are not in, unless that is counted in ticks.
+uint64_t populate_ns(void *start, size_t bytes) {
+  KeepErrno keep;
+  const auto now = [](clockid_t clock) {
+    timespec t;
+    return clock_gettime(clock, &t) == 0
+               ? static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec)
+               : 0;
+  };
+  const uint64_t began_ns = now(CLOCK_MONOTONIC), used_ns = now(CLOCK_THREAD_CPUTIME_ID);
+  if (madvise(start, bytes, MADV_POPULATE_WRITE) != 0)
+    return 0;
+  const uint64_t used = now(CLOCK_THREAD_CPUTIME_ID) - used_ns;
+  return max_of<uint64_t>(min_of(used, now(CLOCK_MONOTONIC) - began_ns), 1);
+}
+
+uint64_t first_touch_ns() {
+  const ScratchPages scratch(2 * kSuperpageBytes);
+  if (!scratch.data())
+    return 0;
+  auto *unit = reinterpret_cast<char *>(
+      align_up(reinterpret_cast<uintptr_t>(scratch.data()), kSuperpageBytes));
+  const int refused = advise(unit, kSuperpageBytes, Advice::kNoSuperpages);
+  return refused ? 0 : populate_ns(unit, kSuperpageBytes);
+}
+
 } // namespace
 
 const OsHooks kLinux = {reserve,      commit,      decommit,       purge,
                         advise,       collapse,    resident_pages, move,
                         open_hugetlb, map_hugetlb, unmap_hugetlb,  now_ns,
                         read_file,    write_error, split,          only_advised_superpages,
-                        unreserve};
+                        unreserve,    populate_ns, first_touch_ns};
 
 ThpMode thp_mode(const OsHooks &os, const char *sysfs_root) {
   char path[320], text[128];

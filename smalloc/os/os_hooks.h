@@ -56,6 +56,11 @@ struct OsHooks {
   int (*only_advised_superpages)();
   /// Gives a part of the reservation back: it is the process' address space again, where anything may be mapped.
   int (*unreserve)(void *start, size_t bytes);
+  /// Gives a range of the process its pages, without a change of its contents (MADV_POPULATE_WRITE, Linux 5.14). Returns how much of
+  /// its processor time that took the calling thread; 0: the kernel cannot, or there is no memory.
+  uint64_t (*populate_ns)(void *start, size_t bytes);
+  /// What a superpage's worth of base pages takes, in memory that is mapped for it and given back. 0: cannot be found out.
+  uint64_t (*first_touch_ns)();
 };
 
 /// The kernel.

@@ -152,6 +152,8 @@ const OsHooks kSystem = {
     },
     [] { return 0; },
     [](void *, size_t) { return 0; },
+    [](void *, size_t) -> uint64_t { return System::clock_ns / 100 % 3 == 0 ? 4500000 : 100000; },
+    []() -> uint64_t { return 600000; },
 };
 
 struct Object {
@@ -195,7 +197,10 @@ public:
     Ladder::Config l; // no /sys: only a pool can be had
     l.asked = how & 64 ? PageBacking::kHugetlb : PageBacking::kBase;
     ladder_.init(kSystem, l, counters_);
-    return big_.init(region_, ladder_, {how & 32 ? 0 : uint64_t{64} << 20});
+    birth_.init(kSystem, "/sys");
+    BigObjects::Config b{how & 32 ? 0 : uint64_t{64} << 20};
+    b.birth = &birth_;
+    return big_.init(region_, ladder_, b);
   }
 
   void step(fuzz::Input &in) {
@@ -261,6 +266,7 @@ private:
     r.bytes = bytes + argument % 16;
     r.alignment = size_t{16} << (argument >> 3 < 27 ? argument >> 3 : 0);
     r.superpages_at_birth = what & 8;
+    r.if_cheap = argument & 4;
     r.promotable = !(what & 16);
     r.zero = what & 32;
     r.whole_superpages = what & 64;
@@ -322,6 +328,7 @@ private:
   Counters counters_;
   Region region_;
   Ladder ladder_;
+  BirthPrice birth_;
   BigObjects big_;
   Price price_;
   UnitIndex cursor_ = 0;

@@ -98,6 +98,8 @@ const OsHooks kSystem = {
     },
     [] { return 0; },
     [](void *, size_t) { return 0; },
+    [](void *, size_t) -> uint64_t { return System::clock_ns / 100 % 3 == 0 ? 4500000 : 100000; },
+    []() -> uint64_t { return 600000; },
 };
 
 class Session {
@@ -119,6 +121,8 @@ public:
     s.has_super = !(how & 32);
     s.superpages_at_birth = how & 64;
     s.idle_percent = how & 128 ? 0 : 10;
+    birth_.init(kSystem, "/sys");
+    s.birth = how & 16 ? &birth_ : nullptr;
     if (!region_.init(c, counters_) || !pages_.init(region_, s))
       return false;
     pages_.lower_reach(how & 2 ? kSuperpageBytes * 4 : 0);
@@ -231,6 +235,7 @@ private:
   uint32_t stamp_ = 0;
   Counters counters_;
   Region region_;
+  BirthPrice birth_;
   SmallPages pages_;
   Price price_;
   std::vector<Run> runs_;

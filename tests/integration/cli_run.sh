@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # smalloc run returns what env(1) would, keeps the command's status and signals, and preloads the right library.
 . "$(dirname "$0")/lib.sh"
+unset SMALLOC_CONF # what the command sets is all there is
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 # A tree of its own with libraries that do nothing: what they do is tested elsewhere.
 mkdir -p tree/bin tree/lib bare/bin

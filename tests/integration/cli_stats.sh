@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
 E
 start() { # CONF ARGUMENTS
   rm -f child ready children inside.json
-  SMALLOC_CONF=$1 ./t ${2:-} >children &
+  SMALLOC_CONF=birth:always,$1 ./t ${2:-} >children &
   pid=$!
   for _ in $(seq 400); do [ ! -e ready ] || break; sleep 0.05; done
   [ -e ready ] || fail "the program does not come up"

@@ -2,6 +2,7 @@
 # The loop record, analyze, apply with a history in between: the input is known again, the agent takes what the profile chose,
 # the run reports that it held, and the next command has it; then what smalloc db and smalloc diff make of it.
 . "$(dirname "$0")/lib.sh"
+unset SMALLOC_CONF # what the command sets is all there is
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/build.bash"
 [ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"

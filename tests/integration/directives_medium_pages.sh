@@ -46,13 +46,13 @@ conf=directives:d,debug:on,stats:json,stats_file:s.json
 sizes=/sys/kernel/mm/transparent_hugepage
 one_at_a_time
 if [ ! -d $sizes/hugepages-64kB ] || grep -q '\[never\]' $sizes/hugepages-64kB/enabled; then
-  SMALLOC_CONF=directives:d,stats:exit expect_status 0 ours ./t
+  SMALLOC_CONF=birth:always,directives:d,stats:exit expect_status 0 ours ./t
   expect_match err 'warning: directives: page=64k: .*; base pages are used'
   expect_match err 'directives for pages of: +64 KiB: 0 of 1 big objects have some'
   expect_match err 'not on: +mthp: '
   expect_match out '^ours 1 small 0 superpages 0 medium [0-9]+ other 1$'
   expect_match out '^grown superpages 0$'
-  SMALLOC_CONF=$conf expect_status 0 ours ./t
+  SMALLOC_CONF=birth:always,$conf expect_status 0 ours ./t
   json_is s.json 'd["counters"]["directed_mthp"] == 1 and d["counters"]["directed_mthp_got"] == 0'
   json_is s.json '{s["function"]: s["page_bytes_directed"] for s in d["sites"] if s["id"]}["medium"] == 65536'
   rm s.json
@@ -60,7 +60,7 @@ fi
 [ -d $sizes/hugepages-64kB ] || skip "the kernel has no pages of 64 KiB"
 switch_pages hugepages-64kB/enabled madvise
 slow_khugepaged
-SMALLOC_CONF=$conf expect_status 0 ours ./t
+SMALLOC_CONF=birth:always,$conf expect_status 0 ours ./t
 expect_no_match err 'warning'
 json_is s.json 'd["counters"]["directed_mthp"] == 1 and d["counters"]["directed_mthp_got"] == 1 and d["counters"]["requests_on_mthp"] == 1'
 expect_match out '^grown superpages [0-4]$'

@@ -16,10 +16,10 @@ write_directives() { # PAGE
 }
 write_directives base >base.directives
 write_directives 2m >huge.directives
-expect_status 0 env SMALLOC_CONF=directives:base.directives ./app
+expect_status 0 env SMALLOC_CONF=birth:always,directives:base.directives ./app
 expect_match out "^$SUM huge_kib 0\$"
 [ ! -s err ] || fail "$(cat err)"
-runs_huge env SMALLOC_CONF=directives:huge.directives ./app
+runs_huge env SMALLOC_CONF=birth:always,directives:huge.directives ./app
 # The command passes the file on.
 expect_status 0 "$SMALLOC" run --directives base.directives -- ./app
 expect_match out "^$SUM huge_kib 0\$"
@@ -31,10 +31,10 @@ ids=$(python3 -c 'import json; print("\n".join(sorted(s["id"] for s in json.load
 [ -n "$ids" ] || fail "nothing rewritten"
 write_directives 2m >stream.directives
 SUM=$(./stream | sed 's/ huge_kib.*//')
-runs_huge env SMALLOC_CONF=directives:stream.directives ./stream
+runs_huge env SMALLOC_CONF=birth:always,directives:stream.directives ./stream
 # Bad files: one line, and the program runs as before.
 for bad in /nosuch "$tmp" gather.c /dev/zero; do
-  expect_status 0 env SMALLOC_CONF="directives:$bad" ./app
+  expect_status 0 env SMALLOC_CONF="birth:always,directives:$bad" ./app
   [ "$(grep -c '^smalloc: warning: directives (' err)" = 1 ] || fail "$bad: $(cat err)"
   expect_match out "^sum"
 done
@@ -42,12 +42,12 @@ done
   echo '# smalloc.directives/1'
   head -c 100000 /dev/urandom
 } >noise.directives
-expect_status 0 env SMALLOC_CONF=directives:noise.directives ./app
+expect_status 0 env SMALLOC_CONF=birth:always,directives:noise.directives ./app
 # 10,000 lines are read in time: counted in system calls, since times are noise.
 python3 -c 'print("# smalloc.directives/1"); [print("%016x page=2m rank=1 pmb=1.0 superpages=1 numa=- # f a.c:1" % i) for i in range(10000)]' >many.directives
-expect_status 0 env SMALLOC_CONF=directives:many.directives ./app
+expect_status 0 env SMALLOC_CONF=birth:always,directives:many.directives ./app
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
-  SMALLOC_CONF=directives:many.directives strace -o calls ./app >/dev/null
+  SMALLOC_CONF=birth:always,directives:many.directives strace -o calls ./app >/dev/null
   reads=$(sed -n '/many.directives/,/close/p' calls | grep -c '^read')
   [ "$reads" -le 3 ] || fail "$reads reads for one file"
 fi

@@ -130,7 +130,7 @@ for option in -O0 -O1 -O2 -O3; do
     quietly "$FLANG" $option -fpass-plugin="$PLUGIN" -mllvm -smalloc-heap=$how t.f90 huge.o "${LINK_LIBRARY[@]}" -o with
     expect_status 0 ./with
     cmp -s <(grep -v huge_kib out) expected || { diff out expected >&2 || true; fail "another result with the library ($option, $how)"; }
-    expect_status 0 env SMALLOC_CONF=promote:eager ./with
+    expect_status 0 env SMALLOC_CONF=birth:always,promote:eager ./with
     cmp -s <(grep -v huge_kib out) expected || fail "another result with promotion ($option, $how)"
   done
 done
@@ -140,7 +140,7 @@ expect_match out ' allocate .*runtime from'
 expect_match out ' allocate \(pointer\) .*runtime from'
 expect_match out ' assignment .*runtime from'
 need_thp
-expect_status 0 env SMALLOC_CONF=promote:eager ./with
+expect_status 0 env SMALLOC_CONF=birth:always,promote:eager ./with
 for what in stat pointer assigned; do
   kib=$(sed -n "s/^$what huge_kib //p" out)
   [ "$kib" -ge 16384 ] || { cat out >&2; fail "$what: $kib KiB of 32768 on superpages"; }

@@ -13,7 +13,7 @@ for linker in bfd gold lld; do
   need_linker $linker
   quietly "$CLANG" -O2 -fplugin="$PLUGIN" -static -fno-pie gather.c "$ARCHIVE" -fuse-ld="$linker" -o static
   runs_huge ./static
-  SMALLOC_CONF=heap:off runs_plain ./static
+  SMALLOC_CONF=birth:always,heap:off runs_plain ./static
 done
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -static-pie -fPIE gather.c "$ARCHIVE" -o static_pie
 runs_huge ./static_pie
@@ -65,12 +65,12 @@ int main(int argc, char **argv) {
 E
 quietly "$CLANGXX" -O1 -fno-builtin -static cxx.cpp "$ARCHIVE" -o cxx
 for conf in heap:split heap:off heap:migrate; do
-  SMALLOC_CONF=$conf expect_status 0 ./cxx
+  SMALLOC_CONF=birth:always,$conf expect_status 0 ./cxx
   expect_match out '^done$'
 done
 case $(thp_mode) in
 madvise | always)
-  SMALLOC_CONF=heap:superpage expect_status 0 ./cxx all
+  SMALLOC_CONF=birth:always,heap:superpage expect_status 0 ./cxx all
   expect_match out '^done$'
   ;;
 esac

@@ -33,9 +33,9 @@ C
 "$CC" -O1 app.c -o app -pthread
 lost=0
 for run in $(seq 30); do
-  expect_status 5 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:$run.trace ./app
+  expect_status 5 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF="trace:$run.trace" ./app
   [ ! -s err ] || fail "run $run: $(cat err)"
-  expect_status 0 "$SMALLOC" trace show $run.trace --json
+  expect_status 0 "$SMALLOC" trace show "$run.trace" --json
   [ ! -s err ] || fail "run $run: $(cat err)"
   # A thread whose first chunk was being written has lost all of it.
   json_is out 'd["complete"] and d["skipped_bytes"] == 0 and (d["totals"]["threads"] == 4 or d["events"]["lost"] > 500)'
@@ -65,9 +65,9 @@ ssize_t write(int fd, const void *data, size_t bytes) {
 C
 "$CC" -O1 -shared -fPIC slow.c -o slow.so
 for run in $(seq 5); do
-  expect_status 5 env LD_PRELOAD="$FEEDBACK:$PWD/slow.so" SMALLOC_CONF=trace:slow$run.trace ./app
+  expect_status 5 env LD_PRELOAD="$FEEDBACK:$PWD/slow.so" SMALLOC_CONF="trace:slow$run.trace" ./app
   [ ! -s err ] || fail "slow run $run: $(cat err)"
-  expect_status 0 "$SMALLOC" trace show slow$run.trace --json
+  expect_status 0 "$SMALLOC" trace show "slow$run.trace" --json
   [ ! -s err ] || fail "slow run $run: $(cat err)"
   json_is out 'd["complete"] and d["skipped_bytes"] == 0 and d["events"]["allocations"] + d["events"]["lost"] >= 1500'
 done

@@ -118,23 +118,23 @@ kib() { sed -n "s/$1 huge_kib //p" out; }
 run A=
 [ "$(kib born)$(kib later)$(kib cold)" = 000 ] || [ "$(thp_mode)" = always ] || fail "superpages without the library"
 for conf in promote:auto promote:eager heap:superpage heap:migrate heap:off budget:8m promote:off; do
-  run LD_PRELOAD="$LIB" SMALLOC_CONF="$conf"
+  run LD_PRELOAD="$LIB" SMALLOC_CONF="birth:always,$conf"
 done
 need_thp
 # Collapses must pay for themselves by the clock: beside other work on the processors they may be too dear for once.
 for _ in 1 2 3 4; do
   rm -f "$tmp/s.json"
-  run LD_PRELOAD="$LIB" SMALLOC_CONF=stats:json,stats_file:"$tmp/s.json"
+  run LD_PRELOAD="$LIB" SMALLOC_CONF=birth:always,stats:json,stats_file:"$tmp/s.json"
   [ "$(kib later)" -lt 2048 ] || break
 done
 [ "$(kib born)" -ge 24576 ] || { cat out >&2; fail "filled memory is not on superpages"; }
 [ "$(kib later)" -ge 2048 ] || { cat out >&2; fail "dense memory was not promoted"; }
 [ "$(kib cold)" = 0 ] || [ "$(thp_mode)" = always ] || { cat out >&2; fail "streamed memory is on superpages"; }
-run LD_PRELOAD="$LIB" SMALLOC_CONF=promote:off
+run LD_PRELOAD="$LIB" SMALLOC_CONF=birth:always,promote:off
 [ "$(kib later)" = 0 ] || [ "$(thp_mode)" = always ] || { cat out >&2; fail "promoted although it is switched off"; }
 expect_match s.json '"mapped_superpages_advised":[1-9]'
 expect_match s.json '"mapped_superpages_promoted":[1-9]'
-run LD_PRELOAD="$LIB" SMALLOC_CONF=budget:8m,stats:json,stats_file:"$tmp/b.json"
+run LD_PRELOAD="$LIB" SMALLOC_CONF=birth:always,budget:8m,stats:json,stats_file:"$tmp/b.json"
 python3 -c 'import json; c = json.load(open("b.json"))["counters"]; assert c["mapped_superpages_advised"] + c["mapped_superpages_promoted"] <= 4, c' || fail "beyond the budget"
 
 # Advised memory and what is mapped into a hole of it are two mappings, of which mremap takes only one: who calls it gets no advice,
@@ -179,6 +179,6 @@ quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4 hole.c
   python3 -c 'import json; [print(s["id"], "page=2m rank=1 pmb=100.0 superpages=32 numa=- #") for s in json.load(open("sites.json"))["sites"]]'
 } >hole.directives
 for conf in "" directives:hole.directives heap:superpage; do
-  SMALLOC_CONF=$conf expect_status 0 ./hole
+  SMALLOC_CONF=birth:always,$conf expect_status 0 ./hole
   expect_match out "^$expected\$"
 done

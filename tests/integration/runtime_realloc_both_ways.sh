@@ -44,7 +44,7 @@ int main(void) {
   return 0;
 }
 E
-SMALLOC_CONF=stats:exit,debug:on expect_status 0 ./t
+SMALLOC_CONF=birth:always,stats:exit,debug:on expect_status 0 ./t
 expect_match out '^done$'
 expect_match err 'moved instead of copied: +[1-9]'
 expect_no_match err contradict

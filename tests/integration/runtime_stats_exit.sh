@@ -16,7 +16,7 @@ int main(void) {
 E
 expect_status 0 ours ./t
 [ ! -s out ] && [ ! -s err ] || fail "something is printed without stats:exit"
-SMALLOC_CONF=stats:exit expect_status 0 ours ./t
+SMALLOC_CONF=birth:always,stats:exit expect_status 0 ours ./t
 [ ! -s out ] || fail "the table is on standard output"
 for row in 'process: +[0-9]+ \(t\)' 'heaps: +running, strategy split' 'big objects: +1 allocated, 1 live, 64\.' \
   'superpages: +32 now, peak 32' '  coverage: +(9[0-9]|100) % of 6[0-9]\.[0-9] MiB: big objects, superpages at birth' \
@@ -51,21 +51,21 @@ for i in 1 2 3; do /bin/true; done
 :
 E
 chmod +x script
-SMALLOC_CONF=stats:exit LD_PRELOAD=$LIB ./script 2>err
+SMALLOC_CONF=birth:always,stats:exit LD_PRELOAD=$LIB ./script 2>err
 [ "$(grep -c 'heaps: ' err)" = 2 ] || { cat err; fail "not the script and its one busy child"; }
 [ "$(grep -c 'heaps: *never needed' err)" = 1 ] || { cat err; fail "the script's own process is silent, or /bin/true is not"; }
 
 # A file, by process; jemalloc's own report behind the table.
-SMALLOC_CONF="stats:exit+jemalloc,stats_file:$PWD/report.%p.%%" expect_status 0 ours ./t
+SMALLOC_CONF="birth:always,stats:exit+jemalloc,stats_file:$PWD/report.%p.%%" expect_status 0 ours ./t
 [ ! -s err ] || fail "something on standard error"
 ls report.*.% >/dev/null || fail "no report.PID.%"
 [ "$(stat -c %a report.*)" = 600 ] || fail "others may read the report"
 expect_match report.*.% 'heaps: +running'
 expect_match report.*.% 'Begin jemalloc statistics'
-SMALLOC_CONF=stats:exit,stats_file:/nowhere/x expect_status 0 ours ./t
+SMALLOC_CONF=birth:always,stats:exit,stats_file:/nowhere/x expect_status 0 ours ./t
 expect_match err 'smalloc: warning: SMALLOC_CONF: stats_file: cannot write /nowhere/x'
 expect_match err 'heaps: +running'
-SMALLOC_CONF=stats:exit,stats_file:/dev/full expect_status 0 ours ./t
+SMALLOC_CONF=birth:always,stats:exit,stats_file:/dev/full expect_status 0 ours ./t
 expect_match err 'stats_file: cannot write /dev/full \(No space left on device\); statistics are not complete$'
 [ "$(wc -l <err)" = 1 ] || fail "more than a line: $(cat err)"
 
@@ -86,7 +86,7 @@ int main(void) {
   return 0;
 }
 E
-SMALLOC_CONF=stats:exit expect_status 0 ours ./f
+SMALLOC_CONF=birth:always,stats:exit expect_status 0 ours ./f
 [ "$(grep -c 'heaps: ' err)" = 2 ] || { cat err; fail "not the parent and the busy child"; }
 # Subshells and commands that have a little of the heaps stay silent beside the script that started them; with a file a process
 # each writes its own.
@@ -96,11 +96,11 @@ for i in 1 2 3; do (x=$(printf '%s' "$i")); /bin/echo "$i" >/dev/null; done
 :
 E
 chmod +x forks
-SMALLOC_CONF=stats:exit,heap:superpage LD_PRELOAD=$PRELOAD ./forks 2>err
+SMALLOC_CONF=birth:always,stats:exit,heap:superpage LD_PRELOAD=$PRELOAD ./forks 2>err
 [ "$(grep -c 'process: ' err)" = 1 ] || { cat err; fail "not the script's own process alone"; }
 expect_match err 'process: +[0-9]+ \(bash\), started by '"$$"
 mkdir own
-SMALLOC_CONF="stats:exit,heap:superpage,stats_file:$PWD/own/%p" LD_PRELOAD=$PRELOAD ./forks 2>err
+SMALLOC_CONF="birth:always,stats:exit,heap:superpage,stats_file:$PWD/own/%p" LD_PRELOAD=$PRELOAD ./forks 2>err
 [ ! -s err ] && [ "$(ls own | wc -l)" -ge 4 ] || { cat err; ls own; fail "not a file a process"; }
 # What is left to the program's malloc is not said to be nothing.
 build left <<'E'
@@ -113,8 +113,8 @@ int main(void) {
   return 0;
 }
 E
-SMALLOC_CONF=stats:exit expect_status 0 ours ./left
+SMALLOC_CONF=birth:always,stats:exit expect_status 0 ours ./left
 expect_match err 'site: .* requested, live not counted, in few'
-SMALLOC_CONF=stats:json expect_status 0 ours ./left
+SMALLOC_CONF=birth:always,stats:json expect_status 0 ours ./left
 python3 -c 'import json; d=json.load(open("err")); s=[s for s in d["sites"] if s["function"]=="few"][0]; assert s["live_bytes"] is None and s["peak_bytes"] is None and s["requested_bytes"] > 0, s' ||
   fail "the document says nothing live"

@@ -28,6 +28,8 @@ struct FakeOs {
   static inline int refuse_commits_after = -1; ///< so many succeed; -1: all
   static inline std::function<int(char *)> collapse_result;
   static inline std::function<size_t(const char *)> resident;
+  static inline std::function<uint64_t(char *)> populate;
+  static inline std::function<uint64_t()> first_touch;
   static inline std::set<const char *> collapsed, split;
   static inline std::map<char *, size_t> committed; ///< by start
   static inline int hugetlb_error = 0, purge_error = 0, move_error = 0;
@@ -53,6 +55,8 @@ struct FakeOs {
     refuse_commits_after = -1;
     collapse_result = [](char *) { return 0; };
     resident = [](const char *) { return kPagesPerUnit; };
+    populate = [](char *) { return 100000; };
+    first_touch = [] { return 600000; };
     collapsed.clear();
     split.clear();
     hugetlb_error = purge_error = move_error = advise_error = 0;
@@ -157,6 +161,8 @@ struct FakeOs {
           unreserved[static_cast<char *>(p)] = n;
           return 0;
         },
+        [](void *p, size_t) { return populate(static_cast<char *>(p)); },
+        [] { return first_touch(); },
     };
     return table;
   }
