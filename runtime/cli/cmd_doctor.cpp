@@ -103,6 +103,7 @@ int run_doctor(const Options &options) {
   check_host(system, checks);
   check_pages(system, checks);
   check_features(system, checks);
+  check_first_touch(system, checks);
   check_limits(system, checks);
   check_machine(system, checks);
   check_nodes(system, checks);

@@ -42,6 +42,8 @@ void check_nodes(const SystemView &system, Checks &checks);
 void check_host(const SystemView &system, Checks &checks);
 // Abilities of the kernel, tried.
 void check_features(const SystemView &system, Checks &checks);
+// What the first touch of superpages costs just now; takes up to half a second where it is dear.
+void check_first_touch(const SystemView &system, Checks &checks);
 // This processor's preset; behind a replaced root, of what /proc/cpuinfo names.
 const struct smalloc_machine *machine_of(const SystemView &system);
 // Compilers and linkers on PATH, our own libraries, and whether they fit together.

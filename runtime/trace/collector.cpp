@@ -69,12 +69,15 @@ void note_segments() {
 // The end is the last that is written: a trace that has it is whole.
 void note_end() {
   uint64_t now;
-  if (!ready(t_state, now))
-    return;
-  note_faults(t_state, now);
+  const bool has_chunk = ready(t_state, now);
+  if (has_chunk)
+    note_faults(t_state, now);
   if (!g_output.begin_end())
     return;
-  t_state.chunk->end(now, close_others(t_state.chunk));
+  const uint64_t lost = close_others(t_state.chunk);
+  if (!has_chunk)
+    return;
+  t_state.chunk->end(now, lost);
   t_state.chunk->flush();
 }
 

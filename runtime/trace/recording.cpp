@@ -105,7 +105,7 @@ void before_fork() { g_forking = static_cast<uint64_t>(getpid()); }
 
 // The child's events go to a file of its own; what the parent had not yet written is the parent's.
 void in_child() {
-  if (!g_output.recording())
+  if (!g_output.recording() && !g_output.ending())
     return;
   const Inside inside;
   g_output.close();

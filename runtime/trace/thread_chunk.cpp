@@ -32,7 +32,7 @@ constexpr unsigned kMostUnseen = 16;
 constexpr uint64_t kOldestNs = 1000000000;
 constexpr unsigned kFlushTries = 200;
 constexpr long kNapNs = 1000000;
-constexpr unsigned kNapsOfWriting = 20;
+constexpr unsigned kNapsOfNobody = 20; ///< for a chunk that is not being written
 
 unsigned char *put_varint(unsigned char *out, uint64_t value) {
   for (; value >= 0x80; value >>= 7)
@@ -435,17 +435,17 @@ void ThreadChunk::sampled_below(uint64_t threshold) {
 // Another thread is hardly ever long at a record, but may be at a write: where others keep the disk busy, a second. Who is longer,
 // or whom we ourselves have interrupted, keeps its chunk.
 bool ThreadChunk::seize(unsigned &naps) {
+  unsigned of_nobody = 0;
   for (unsigned tries = 0; busy_.exchange(true, std::memory_order_acquire); tries++) {
     if (tries < kFlushTries) {
       sched_yield();
-    } else if (naps > 0) {
-      const unsigned spent = writing_.load(std::memory_order_relaxed) ? 1 : kNapsOfWriting;
-      naps -= naps < spent ? naps : spent;
-      const timespec nap = {0, kNapNs};
-      nanosleep(&nap, nullptr);
-    } else {
-      return false;
+      continue;
     }
+    if (naps == 0 || (!writing_.load(std::memory_order_relaxed) && of_nobody++ == kNapsOfNobody))
+      return false;
+    naps--;
+    const timespec nap = {0, kNapNs};
+    nanosleep(&nap, nullptr);
   }
   return true;
 }

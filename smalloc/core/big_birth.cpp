@@ -136,39 +136,38 @@ void *BigObjects::allocate(const BigRequest &request) {
     transparent = medium = false;
   }
   UnitIndex at_birth = transparent ? whole : pooled.units();
-  const bool dear = priced && transparent && kept == 0 &&
-                    !touch_at_birth(index, first, committed, whole, at_birth);
+  const bool dear = priced && transparent && kept == 0 && !touch_at_birth(first, whole, at_birth);
   if (request.zero && kept)
     memset(address(a, first) + offset, 0, min_of(kept_bytes - offset, request.bytes));
 
-  Area &home = areas_[index];
   uint32_t now = 0, fresh = 0;
   SpinGuard guard(lock_);
-  BigObject &o = home.objects[first];
+  BigObject &o = a.objects[first];
   o = BigObject{};
   o.bytes = committed - offset;
   o.units = units;
   o.offset = static_cast<uint32_t>(offset);
   o.whole_units = whole;
   o.pooled = pooled;
-  o.mappings = 2 + borders + dear;
+  o.mappings = 2 + borders + (dear ? kDearMappings : 0);
+  o.demoted = dear;
   o.placed = placed != 0;
   o.medium = apart;
   o.first = request.first;
   for (UnitIndex i = 0; i < units; i++)
-    home.head_of[first + i] = i;
+    a.head_of[first + i] = i;
   for (UnitIndex i = 0; i < whole; i++) {
     if (i >= kept && i < at_birth) {
-      set_superpage(home, first + i, true);
+      set_superpage(a, first + i, true);
       fresh++;
     }
-    now += is_superpage(home, first + i);
+    now += is_superpage(a, first + i);
   }
   o.superpages = now;
   // Kept units were charged before, or are base pages: once the tail of an object.
   region_->uncharge_superpages(charged - fresh);
   region_->counters().superpages_at_birth.add(fresh);
-  if (index == kBase)
+  if (index == kBase || dear)
     set_pending(o, request.promotable && may_wait(o));
   ladder_->got(pooled.gigantic_units     ? PageKind::kGigantic
                : pooled.hugetlb_units    ? PageKind::kHugetlb
@@ -180,7 +179,7 @@ void *BigObjects::allocate(const BigRequest &request) {
   region_->counters().big_objects_now.add();
   region_->counters().big_bytes.add(o.bytes);
   note_live(o.bytes, 0);
-  return address(home, first) + offset;
+  return address(a, first) + offset;
 }
 
 } // namespace smalloc

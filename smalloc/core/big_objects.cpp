@@ -159,24 +159,32 @@ void BigObjects::make_pending(const Handle &handle) {
     set_pending(o, true);
 }
 
-BigObjects::Handle BigObjects::next_pending(UnitIndex &cursor) {
-  SpinGuard guard(lock_);
-  Area &a = areas_[kBase];
-  UnitIndex end = a.map.high_water();
-  UnitIndex at = cursor;
+/// Locked. The first one from `from` on, cyclic.
+BigObjects::Handle BigObjects::next_pending_of(Area &a, UnitIndex from, UnitIndex &behind) {
+  const UnitIndex end = a.map.high_water();
+  UnitIndex at = from;
   for (UnitIndex seen = 0; seen <= end;) {
     if (at >= end)
       at = 0;
     BigObject &o = a.objects[at];
-    UnitIndex step = a.map.is_taken(at) && a.head_of[at] == 0 && o.units ? o.units : 1;
-    if (a.map.is_taken(at) && a.head_of[at] == 0 && o.units && o.pending) {
-      cursor = at + step;
+    const bool starts = a.map.is_taken(at) && a.head_of[at] == 0 && o.units;
+    const UnitIndex step = starts ? o.units : 1;
+    if (starts && o.pending) {
+      behind = at + step;
       return {a.slice, at, &o};
     }
     at += step;
     seen += step;
   }
   return {};
+}
+
+BigObjects::Handle BigObjects::next_pending(UnitIndex &cursor) {
+  SpinGuard guard(lock_);
+  if (Handle h = next_pending_of(areas_[kBase], cursor, cursor))
+    return h;
+  UnitIndex behind; // few wait here
+  return next_pending_of(areas_[kSuper], 0, behind);
 }
 
 bool BigObjects::check_invariants() {

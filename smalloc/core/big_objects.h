@@ -36,7 +36,7 @@ struct BigObject {
   uint32_t looks = 0, finds = 0; ///< at units and dense ones among them, in this round
   bool refused = false;          ///< the last round ended because the kernel would not collapse
   bool placed = false;  ///< has policies of its own: nothing of it is kept for the next object
-  bool demoted = false; ///< some unit's superpage at birth was taken away
+  bool demoted = false; ///< some unit's superpage at birth was taken away, or was too dear
   bool medium = false;  ///< has advice of its own for pages of 64 KiB
   PageKind first = PageKind::kSuperpage; ///< as BigRequest
   uint32_t mappings;                     ///< charged
@@ -109,7 +109,7 @@ public:
   };
   /// The object that contains p; none when p lies in no live object.
   Handle find(const void *p);
-  /// The n-th pending object in address order, cyclic from `cursor`; none when nothing is pending.
+  /// The next pending object in address order, cyclic from `cursor`; none when nothing is pending.
   /// For promotion at allocator calls, when nobody says what is being touched.
   Handle next_pending(UnitIndex &cursor);
 
@@ -151,6 +151,8 @@ public:
 
 private:
   static constexpr unsigned kBase = 0, kSuper = 1;
+  /// The borders of what is advised against superpages among memory that is advised for them.
+  static constexpr unsigned kDearMappings = 2;
   struct Area {
     Slice slice = Slice::kBigBase;
     UnitMap map;
@@ -173,12 +175,11 @@ private:
     __atomic_store_n(&word, on ? word | bit : word & ~bit, __ATOMIC_RELAXED);
   }
   size_t stagger(size_t alignment);
+  Handle next_pending_of(Area &a, UnitIndex from, UnitIndex &behind);
   unsigned find_kept(unsigned area_index, UnitIndex whole) const;
   bool has_a_price(const BigRequest &request) const;
   bool is_dear(UnitIndex whole);
-  bool touch_at_birth(unsigned &area_index, UnitIndex &first, size_t committed, UnitIndex whole,
-                      UnitIndex &superpages);
-  bool move_to_base(UnitIndex &first, size_t committed, UnitIndex &touched);
+  bool touch_at_birth(UnitIndex first, UnitIndex whole, UnitIndex &superpages);
   UnitIndex take_units(Area &a, unsigned area_index, UnitIndex units, UnitIndex whole,
                        UnitIndex alignment, bool reuses, UnitIndex &kept);
   void release_units(Area &a, UnitIndex first, UnitIndex count, size_t bytes_used, bool keep);

@@ -71,6 +71,8 @@ void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t 
 
 void *BigObjects::move_to_larger(Area &a, UnitIndex head, size_t bytes) {
   BigObject &o = a.objects[head];
+  if (o.demoted) // of several mappings, which do not move as one: the caller copies
+    return nullptr;
   size_t before = o.offset + o.bytes;
   size_t after = align_up(o.offset + bytes, kBasePageBytes);
   auto units = static_cast<UnitIndex>(units_for(after));

@@ -31,9 +31,19 @@ uint64_t BirthPrice::most_units() {
 }
 
 /// Some base pages are dear where others are not; the lesser of two speaks for most. 0: not to be found out.
-uint64_t BirthPrice::base_price() {
+uint64_t BirthPrice::base_now() {
   const uint64_t first = os_->first_touch_ns();
   return first < kSurelyCheapNs * kMostTimesBase * 2 ? first : min_of(first, os_->first_touch_ns());
+}
+
+uint64_t BirthPrice::base_price() {
+  const uint64_t began = os_->now_ns();
+  if (began < base_until_ns_.load(std::memory_order_relaxed))
+    return base_ns_.load(std::memory_order_relaxed);
+  const uint64_t base = base_now(), ended = os_->now_ns();
+  base_ns_.store(base, std::memory_order_relaxed);
+  base_until_ns_.store(ended + kPauseTimesLoss * (ended - began), std::memory_order_relaxed);
+  return base;
 }
 
 uint64_t BirthPrice::touch_some(char *start, uint64_t units, bool advise) {

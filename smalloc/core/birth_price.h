@@ -43,7 +43,8 @@ public:
   static constexpr uint64_t kSurelyCheapNs = 250000;
   /// Superpages may cost this many times as much as base pages: they save translation as well.
   static constexpr uint64_t kMostTimesBase = 2;
-  /// After a loss nothing is tried for so many times as long: a hundredth of the time is lost at most.
+  /// After a loss nothing is tried for so many times as long, and what base pages cost is believed for so many times as long as it took
+  /// to find out: a hundredth of the time is lost at most.
   static constexpr uint64_t kPauseTimesLoss = 100;
   /// Units of one object that are touched in advance, 4 GiB: threads that initialise together do that better together. Where so many
   /// were cheap, a few of each object show that it is still so; where there are several nodes, the first toucher's is the right one.
@@ -54,11 +55,14 @@ private:
   uint64_t touch_some(char *start, uint64_t units, bool advise);
   uint64_t most_units();
   uint64_t base_price();
+  uint64_t base_now();
 
   const OsHooks *os_ = nullptr;
   const char *sysfs_root_ = "/sys";
   std::atomic<uint64_t> dear_until_ns_{0};
   std::atomic<uint64_t> cheap_in_a_row_{0};
+  std::atomic<uint64_t> base_ns_{0},
+      base_until_ns_{0};          ///< of a unit on base pages, and how long that is believed
   std::atomic<uint8_t> nodes_{0}; ///< 0: not known, 1, 2: several
 };
 

@@ -49,7 +49,8 @@ uint64_t MappedRanges::advise(char *first, uint64_t units, BirthPrice *price) {
   return config_.os->advise(first, bytes, Advice::kSuperpages) == 0 ? units : 0;
 }
 
-void MappedRanges::born(char *start, size_t bytes, bool all_written, BirthPrice *price) {
+void MappedRanges::born(char *start, size_t bytes, bool all_written, BirthPrice *price,
+                        bool promotable) {
   auto from = align_up(reinterpret_cast<uintptr_t>(start), kSuperpageBytes);
   auto to = align_down(reinterpret_cast<uintptr_t>(start) + bytes, kSuperpageBytes);
   if (from >= to || !lock_.try_lock())
@@ -61,11 +62,18 @@ void MappedRanges::born(char *start, size_t bytes, bool all_written, BirthPrice 
     if (r.start && r.start < first + units * kSuperpageBytes &&
         first < r.start + size_t{r.units} * kSuperpageBytes)
       forget(r);
-  const uint64_t advised =
-      all_written && units <= config_.units_left ? advise(first, units, price) : 0;
-  config_.units_left -= advised;
+  const bool at_birth = all_written && units <= config_.units_left;
+  if (at_birth)
+    config_.units_left -= units;
+  lock_.unlock();
+  const uint64_t advised = at_birth ? advise(first, units, price) : 0; // takes a while
   counters_->mapped_superpages_advised.add(advised);
-  if (advised < units)
+  if (advised == units)
+    return;
+  lock_.lock(); // for this once: the budget is to be right
+  if (at_birth)
+    config_.units_left += units - advised;
+  if (promotable)
     insert(first + advised * kSuperpageBytes, units - advised);
   lock_.unlock();
 }

@@ -37,7 +37,9 @@ public:
     counters_ = &counters;
   }
   /// The program has mapped [start, start + bytes). price: of superpages at birth; nullptr: whatever it is.
-  void born(char *start, size_t bytes, bool all_written, BirthPrice *price = nullptr);
+  /// promotable: what gets no advice is remembered.
+  void born(char *start, size_t bytes, bool all_written, BirthPrice *price = nullptr,
+            bool promotable = true);
   /// The program's heap reaches from start to end now; what is new of it waits.
   void heap_grown(char *start, char *end);
   /// A promotion point: credit_of(bytes) says what it is worth to an object of that size. p nullptr:

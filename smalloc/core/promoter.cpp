@@ -29,11 +29,11 @@ void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64
   if (!handle || !promotion_lock_.try_lock())
     return;
   BigObject &o = *handle.object;
-  Area &a = areas_[kBase];
+  Area &a = areas_[handle.slice == areas_[kSuper].slice ? kSuper : kBase];
   bool live;
   {
     SpinGuard guard(lock_);
-    live = o.units != 0 && o.pending && handle.slice == a.slice;
+    live = o.units != 0 && o.pending;
     if (live)
       o.worth_ns += credit_ns;
   }
@@ -80,6 +80,7 @@ void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64
         SpinGuard guard(lock_);
         set_superpage(a, unit, true);
         o.superpages++;
+        o.mappings += &a == &areas_[kSuper];
         promoted++;
         failures = 0;
       } else if (error == ENOSPC || ++failures == kMostFailures) {

@@ -165,8 +165,8 @@ int Region::promote(char *unit, uint64_t &duration_ns) {
   uint64_t began = os.now_ns();
   int error = 0;
   bool flipped = false;
-  if (config_.thp == ThpMode::kAlways) {
-    // The slice is MADV_NOHUGEPAGE, where a collapse is EINVAL. The unit becomes a mapping of its
+  if (config_.thp == ThpMode::kAlways || slice_of(unit) == Slice::kBigSuper) {
+    // It is MADV_NOHUGEPAGE, where a collapse is EINVAL. The unit becomes a mapping of its
     // own (or part of its neighbour's, if that one was promoted too), within the budget of
     // mappings.
     flipped = charge_mappings(1);

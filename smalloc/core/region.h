@@ -122,17 +122,10 @@ public:
     if (n > 0 && config_.passes_below)
       config_.passes_below->store(0);
   }
-  /// Superpages are moved into an unadvised slice: charges the mappings that promote() would have.
-  bool charge_moved(uint64_t superpages) {
-    return config_.thp != ThpMode::kAlways || charge_mappings(superpages);
-  }
-  void uncharge_moved(uint64_t superpages) {
-    if (config_.thp == ThpMode::kAlways)
-      uncharge_mappings(superpages);
-  }
   void uncharge_mappings(uint64_t n) { counters_->mappings.sub(n); }
 
-  /// Collapses one unit of an unadvised slice in place. Returns 0 or an errno value, counted by
+  /// Collapses one unit in place: of an unadvised slice, or one of a big object that is advised against superpages; of those each
+  /// costs a mapping, which the caller uncharges when it gives the unit back. Returns 0 or an errno value, counted by
   /// reason; the budget is charged on success. duration_ns: what it took, whether it worked or not.
   int promote(char *unit, uint64_t &duration_ns);
   /// Makes base pages of a superpage in place; its contents stay. False: no mapping is left for the

@@ -266,7 +266,8 @@ void Runtime::site_mapped(smalloc_cell *cell, void *p, size_t bytes) {
   if (!at_birth && options_.promote == PromotePolicy::kOff)
     return;
   KeepErrno keep;
-  mapped_.born(static_cast<char *>(p), bytes, at_birth, known_hot ? nullptr : &birth_price_);
+  mapped_.born(static_cast<char *>(p), bytes, at_birth, known_hot ? nullptr : &birth_price_,
+               options_.promote != PromotePolicy::kOff);
 }
 
 bool Runtime::site_accepts(smalloc_cell *cell, size_t bytes) {

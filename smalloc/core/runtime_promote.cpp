@@ -113,7 +113,7 @@ void Runtime::touching(const void *p, uint64_t saved_misses) {
   Slice slice = region_.slice_of(p);
   if (slice == Slice::kBigBase || slice == Slice::kBigSuper) {
     bool short_of_superpages = region_.short_of_superpages();
-    if (slice == Slice::kBigSuper && !short_of_superpages)
+    if (slice == Slice::kBigSuper && !short_of_superpages && !big_.pending())
       return;
     BigObjects::Handle h = big_.find(p);
     if (!h)

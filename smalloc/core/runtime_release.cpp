@@ -139,10 +139,11 @@ void *Runtime::resize(void *p, size_t bytes) {
     return r;
   }
   if (bytes >= kSuperpageBytes)
-    r = big_allocate(bytes, 16, false,
-                     slice == Slice::kBigSuper ? Birth::kSuperpages : Birth::kBase, false, nullptr,
-                     slice == Slice::kNode ? g_node_heaps.placement_of(p) : numa::Placement(),
-                     was_big ? big_.first_step(p) : PageKind::kSuperpage);
+    r = big_allocate(
+        bytes, 16, false,
+        slice == Slice::kBigSuper && !birth_price_.is_dear() ? Birth::kSuperpages : Birth::kBase,
+        false, nullptr, slice == Slice::kNode ? g_node_heaps.placement_of(p) : numa::Placement(),
+        was_big ? big_.first_step(p) : PageKind::kSuperpage);
   else if (strategy_ == HeapStrategy::kSuperpage ||
            (slice == Slice::kClass && g_small.class_frozen()))
     r = small_allocate(bytes, 16, false);

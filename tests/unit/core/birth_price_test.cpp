@@ -81,6 +81,19 @@ TEST_F(BirthPriceTest, WhatCostsLessThanTwiceBasePagesIsCheap) {
   EXPECT_FALSE(price.is_dear());
 }
 
+TEST_F(BirthPriceTest, WhatBasePagesCostIsAskedSeldom) {
+  cheap = 0;
+  dear_ns = 2 * kBaseNs;
+  FakeOs::first_touch = [this] {
+    base_looks++;
+    FakeOs::clock_ns += kBaseNs;
+    return kBaseNs;
+  };
+  for (int i = 0; i < 1000; i++)
+    EXPECT_EQ(touch(1), 1u);
+  EXPECT_LE(base_looks, 1 + 1000 * dear_ns / (BirthPrice::kPauseTimesLoss * kBaseNs));
+}
+
 TEST_F(BirthPriceTest, BasePagesThatAreDearByChanceDoNotCount) {
   cheap = 0;
   base_ns[0] = 5000000;
@@ -138,7 +151,8 @@ struct DearBirthsTest : BirthPriceTest {
   }
   char *make(size_t units, bool if_cheap = true) {
     BigRequest r;
-    r.bytes = units * kSuperpageBytes;
+    r.bytes = units * kSuperpageBytes - 65536; // room for where it starts
+    r.whole_superpages = true;
     r.superpages_at_birth = true;
     r.if_cheap = if_cheap;
     return static_cast<char *>(big.allocate(r));
@@ -158,54 +172,87 @@ struct DearBirthsTest : BirthPriceTest {
 
 TEST_F(DearBirthsTest, KeepWhatWasCheapAndWaitForTheRest) {
   cheap = 64;
-  char *p = make(200);
+  const auto advised_against = [](char *p) { return FakeOs::refused.count(p) == 1; };
+  char *p = make(200), *unit = region.unit_address(Slice::kBigSuper, 0);
   ASSERT_NE(p, nullptr);
-  EXPECT_EQ(region.slice_of(p), Slice::kBigBase);
+  EXPECT_EQ(region.slice_of(p), Slice::kBigSuper);
   EXPECT_EQ(counters.superpages_at_birth.get(), 69u);
   EXPECT_EQ(counters.superpages_now.get(), 69u);
+  EXPECT_TRUE(advised_against(unit + 69 * kSuperpageBytes));
   EXPECT_EQ(dear(), 1u);
   EXPECT_EQ(pending, 1u);
   EXPECT_FALSE(ladder.wants_to_warn()); // it is better so
   ASSERT_TRUE(big.check_invariants());
+
+  UnitIndex cursor = 0;
   Price collapse;
-  big.promote(big.find(p), collapse, UINT64_C(1) << 40, UINT64_MAX, true);
-  EXPECT_EQ(FakeOs::collapsed.size(), 200u - 69); // those that lie whole in it, no more than once
+  ASSERT_EQ(big.next_pending(cursor).object, big.find(p).object);
+  big.promote(big.find(p), collapse, UINT64_C(1) << 40, UINT64_MAX, false);
+  EXPECT_EQ(FakeOs::collapsed.size(), 200u - 69);
+  EXPECT_EQ(FakeOs::advised.count(unit + 69 * kSuperpageBytes),
+            1u); // where it is not, a collapse is EINVAL
+  EXPECT_EQ(counters.superpages_now.get(), 200u);
   EXPECT_EQ(pending, 0u);
-  EXPECT_TRUE(big.release(p));
-  big.trim();
+  ASSERT_TRUE(big.check_invariants());
+
+  EXPECT_TRUE(big.release(p)); // nothing of it is kept, since it has advice of its own
   ASSERT_TRUE(big.check_invariants());
   EXPECT_EQ(counters.superpages_now.get(), 0u);
   EXPECT_EQ(counters.mappings.get(), 0u);
 }
 
-TEST_F(DearBirthsTest, CountMappingsWhereSuperpagesAreTheRule) {
+TEST_F(DearBirthsTest, ThatCannotBePromotedStayAsTheyAre) {
+  cheap = 64;
+  FakeOs::collapse_result = [](char *) { return ENOMEM; };
+  char *p = make(200), *unit = region.unit_address(Slice::kBigSuper, 0);
+  const uint64_t mappings = counters.mappings.get();
+  Price collapse;
+  big.promote(big.find(p), collapse, UINT64_C(1) << 40, UINT64_MAX, false);
+  EXPECT_EQ(counters.superpages_now.get(), 69u);
+  EXPECT_EQ(counters.mappings.get(), mappings);
+  EXPECT_EQ(FakeOs::advised.count(unit + 69 * kSuperpageBytes), 0u);
+  EXPECT_EQ(pending, 1u);
+  EXPECT_TRUE(big.release(p));
+  EXPECT_EQ(pending, 0u);
+  EXPECT_EQ(counters.mappings.get(), 0u);
+}
+
+TEST_F(DearBirthsTest, CountTheSameWhereSuperpagesAreTheRule) {
   start(ThpMode::kAlways);
   cheap = 64;
   char *p = make(200);
-  EXPECT_EQ(counters.mappings.get(), 3u + 69);
+  EXPECT_EQ(counters.mappings.get(), 4u);
+  Price collapse;
+  big.promote(big.find(p), collapse, UINT64_C(1) << 40, UINT64_MAX, false);
+  EXPECT_EQ(counters.superpages_now.get(), 200u);
   EXPECT_TRUE(big.release(p));
-  big.trim();
   EXPECT_EQ(counters.mappings.get(), 0u);
   EXPECT_EQ(counters.superpages_now.get(), 0u);
 }
 
-TEST_F(DearBirthsTest, LoseWhatCannotBeMoved) {
+TEST_F(DearBirthsTest, AreResizedInPlaceOrByCopying) {
   cheap = 64;
-  FakeOs::move_error = ENOMEM;
   char *p = make(200);
-  EXPECT_EQ(region.slice_of(p), Slice::kBigBase);
-  EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(big.resize(p, 100 * kSuperpageBytes), p);
+  ASSERT_TRUE(big.check_invariants());
+  EXPECT_EQ(counters.superpages_now.get(), 69u);
+  make(1, false); // behind it
+  make(120, false);
+  EXPECT_EQ(big.resize(p, 300 * kSuperpageBytes), nullptr);
+  EXPECT_EQ(counters.moves.get(), 0u);
+  EXPECT_EQ(big.resize(p, 30 * kSuperpageBytes), p);
   ASSERT_TRUE(big.check_invariants());
 }
 
-TEST_F(DearBirthsTest, StayWhereThereIsNoRoomForThem) {
+TEST_F(DearBirthsTest, StayWhereTheAdviceIsRefused) {
   cheap = 64;
-  FakeOs::refuse_commits_after = 1;
+  region.advise_slice(Slice::kBigSuper); // with success
+  FakeOs::advise_error = EINVAL;
   char *p = make(200);
-  ASSERT_NE(p, nullptr);
-  EXPECT_EQ(region.slice_of(p), Slice::kBigSuper);
   EXPECT_EQ(counters.superpages_now.get(), 200u);
-  ASSERT_TRUE(big.check_invariants());
+  EXPECT_EQ(pending, 0u);
+  EXPECT_EQ(counters.mappings.get(), 2u);
+  EXPECT_TRUE(big.release(p));
 }
 
 TEST_F(DearBirthsTest, ComeWhereSomebodyInsists) {
@@ -219,7 +266,8 @@ TEST_F(DearBirthsTest, AreOnBasePagesForAWhileButForWhatIsKept) {
   big.release(make(200)); // the peak, which says how much is kept
   big.release(p);
   cheap = 0;
-  EXPECT_EQ(region.slice_of(make(32)), Slice::kBigBase);
+  make(32);
+  EXPECT_EQ(counters.superpages_now.get(), 2u); // one that is kept, one that was dear
   const uint64_t before = populated;
   char *again = make(1);
   ASSERT_EQ(region.slice_of(again), Slice::kBigSuper);
@@ -227,6 +275,23 @@ TEST_F(DearBirthsTest, AreOnBasePagesForAWhileButForWhatIsKept) {
   EXPECT_EQ(region.slice_of(make(1)), Slice::kBigBase);
   EXPECT_EQ(populated, before);
   EXPECT_EQ(dear(), 2u);
+}
+
+TEST_F(DearBirthsTest, AreNotTouchedWhereWhatIsKeptDoesNotFit) {
+  char *p = make(1);
+  big.release(make(200));
+  big.release(p);
+  cheap = 0;
+  make(32);
+  const uint64_t before = populated;
+  BigRequest r;
+  r.bytes = kSuperpageBytes + 65536; // its tail needs the next unit, which is taken
+  r.superpages_at_birth = r.if_cheap = true;
+  char *other = static_cast<char *>(big.allocate(r));
+  EXPECT_EQ(region.slice_of(other), Slice::kBigSuper);
+  EXPECT_EQ(populated, before);
+  EXPECT_EQ(counters.superpages_now.get(), 2u);
+  ASSERT_TRUE(big.check_invariants());
 }
 
 TEST_F(DearBirthsTest, KeepHeapsOfSmallObjectsOnBasePages) {
@@ -257,6 +322,9 @@ TEST_F(DearBirthsTest, OfTheProgramsOwnMappingsAreAdvisedAsFar) {
   EXPECT_EQ(pending, 1u);
   ranges.born(start + 400 * kSuperpageBytes, 8 * kSuperpageBytes, true, &price);
   EXPECT_EQ(FakeOs::advised.size(), 69u);
+  EXPECT_EQ(pending, 2u);
+  ranges.born(start + 800 * kSuperpageBytes, 8 * kSuperpageBytes, true, &price,
+              false); // promote:off
   EXPECT_EQ(pending, 2u);
 }
 

@@ -43,6 +43,7 @@ struct FakeOs {
   static inline std::map<std::string, std::string> files; ///< what read_file finds
   static inline unsigned advices = 0, purges = 0, decommits = 0;
   static inline std::map<char *, size_t> advised;    ///< for superpages, by start
+  static inline std::set<char *> refused;            ///< superpages, by start
   static inline std::map<char *, size_t> unreserved; ///< by start
 
   static void reset() {
@@ -67,6 +68,7 @@ struct FakeOs {
     set_thp("madvise");
     advices = purges = decommits = 0;
     advised.clear();
+    refused.clear();
     unreserved.clear();
   }
   static void set_thp(const std::string &mode, const std::string &medium = "never") {
@@ -111,6 +113,10 @@ struct FakeOs {
             advised[static_cast<char *>(p)] = n;
           else if (advice == Advice::kNoSuperpages)
             advised.erase(static_cast<char *>(p));
+          if (advice == Advice::kNoSuperpages)
+            refused.insert(static_cast<char *>(p));
+          else
+            refused.erase(static_cast<char *>(p));
           return advise_error;
         },
         [](void *p, size_t) {
