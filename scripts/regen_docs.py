@@ -68,7 +68,7 @@ def table(report, maker="scripts/demo --record"):
         lines.append(f"| {program['name']} | " + " | ".join(cells) + " |")
     host = report["machine"]
     where = f"{host['cpus']} CPUs of a {host['cpu']}" + (" (virtual machine)" if host["hypervisor"] else "")
-    lines += ["", f"Speed against base pages and peak memory; median user + least system time of at least {fewest} "
+    lines += ["", f"Speed against base pages and peak memory, on memory that the machine has at hand (docs/tuning.md has it otherwise); median user + least system time of at least {fewest} "
               f"interleaved runs (in brackets: user time alone, where the walks show); \"same\": the difference is below "
               f"the spread. {where}, Linux {host['kernel']}. "
               f"Made by `{maker}`."]
