@@ -243,7 +243,8 @@ void UnitAnalysis::decide(SiteVerdict &V) {
 }
 
 /// Promotion points also serve objects that other units allocated: there the nest alone decides. Known objects need
-/// one if they may wait for promotion, that is, start on base pages.
+/// one if they may wait for promotion: all that may start on base pages, also those that are written at once, where superpages at
+/// birth are dear or the budget is used up.
 void UnitAnalysis::promoteNests(UnitVerdicts &Result) {
   DenseMap<const CallBase *, unsigned> Flags;
   for (const SiteVerdict &V : Result.Sites)
@@ -251,8 +252,7 @@ void UnitAnalysis::promoteNests(UnitVerdicts &Result) {
   auto MayWait = [&](const LoopReference &R) {
     const PointerOrigins::Answer &From = Origins.originsOf(R.Pointer);
     return From.Unknown || any_of(From.Sites, [&](const CallBase *Site) {
-             return (Flags[Site] & SMALLOC_SITE_REWRITTEN) &&
-                    !(Flags[Site] & SMALLOC_SITE_FULLY_INITIALISED);
+             return (Flags[Site] & SMALLOC_SITE_REWRITTEN) != 0;
            });
   };
   for (const LoopReference &R : Unit.references())

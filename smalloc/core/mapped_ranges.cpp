@@ -40,11 +40,14 @@ void MappedRanges::insert(char *first, uint64_t units) {
 
 /// How many units from the first on have advice now. What is dear gets none, since only without may it be collapsed later.
 uint64_t MappedRanges::advise(char *first, uint64_t units, BirthPrice *price) {
-  if (price && price->is_dear())
-    return 0;
-  const uint64_t cheap = price ? price->touch_and_advise(first, units) : units;
-  if (cheap < units)
+  const bool dear = price && price->is_dear();
+  const uint64_t cheap = dear ? 0 : price ? price->touch_and_advise(first, units) : units;
+  if (cheap < units) {
+    counters_
+        ->not_on[static_cast<unsigned>(PageKind::kSuperpage)][static_cast<unsigned>(WhyNot::kDear)]
+        .add();
     return cheap;
+  }
   const size_t bytes = units * kSuperpageBytes;
   return config_.os->advise(first, bytes, Advice::kSuperpages) == 0 ? units : 0;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Where the first touch of superpages costs more than that of base pages, memory starts on base pages, at a loss of one superpage;
-# birth:always has them all. Stands for a hypervisor that has taken memory back.
+# Where the first touch of superpages costs more than that of base pages, memory starts on base pages, at a loss of one superpage,
+# and is promoted before a loop that pays for it; birth:always has them all. Stands for a hypervisor that has taken memory back.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 need_thp
@@ -60,5 +60,7 @@ run() { # CONF
 }
 run promote:off
 json_is stats.promote:off 'd["counters"]["not_on_thp_dear"] == 1 and d["counters"]["superpages_at_birth"] == 1'
+run promote:eager
+json_is stats.promote:eager 'd["counters"]["not_on_thp_dear"] == 1 and d["counters"]["promotions"] > 0'
 run birth:always
 json_is stats.birth:always 'd["counters"]["not_on_thp_dear"] == 0 and d["counters"]["superpages_at_birth"] >= 31'

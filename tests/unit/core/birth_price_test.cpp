@@ -318,6 +318,7 @@ TEST_F(DearBirthsTest, OfTheProgramsOwnMappingsAreAdvisedAsFar) {
   char *start = reinterpret_cast<char *>(size_t{1} << 40);
   ranges.born(start, 200 * kSuperpageBytes, true, &price);
   EXPECT_EQ(counters.mapped_superpages_advised.get(), 69u);
+  EXPECT_EQ(dear(), 1u);
   EXPECT_EQ(FakeOs::advised.size(), 69u);
   EXPECT_EQ(pending, 1u);
   ranges.born(start + 400 * kSuperpageBytes, 8 * kSuperpageBytes, true, &price);
