@@ -243,22 +243,31 @@ void UnitAnalysis::decide(SiteVerdict &V) {
 }
 
 /// Promotion points also serve objects that other units allocated: there the nest alone decides. Known objects need
-/// one if they may wait for promotion: all that may start on base pages, also those that are written at once, where superpages at
-/// birth are dear or the budget is used up.
+/// one if they may wait for promotion, that is, start on base pages. Those that are written at once do so only where superpages at
+/// birth are dear or over the budget: they get points for as long as these cost little of the compile.
 void UnitAnalysis::promoteNests(UnitVerdicts &Result) {
+  constexpr unsigned InstructionsPerSparePoint = 20000;
+  unsigned Spare = 2 + M.getInstructionCount() / InstructionsPerSparePoint;
   DenseMap<const CallBase *, unsigned> Flags;
   for (const SiteVerdict &V : Result.Sites)
     Flags[V.Call] = V.Flags;
-  auto MayWait = [&](const LoopReference &R) {
+  auto Reaches = [&](const LoopReference &R, bool Written) {
     const PointerOrigins::Answer &From = Origins.originsOf(R.Pointer);
-    return From.Unknown || any_of(From.Sites, [&](const CallBase *Site) {
-             return (Flags[Site] & SMALLOC_SITE_REWRITTEN) != 0;
+    return (!Written && From.Unknown) || any_of(From.Sites, [&](const CallBase *Site) {
+             return (Flags[Site] & SMALLOC_SITE_REWRITTEN) &&
+                    Written == ((Flags[Site] & SMALLOC_SITE_FULLY_INITIALISED) != 0);
            });
   };
-  for (const LoopReference &R : Unit.references())
-    if (R.Outermost && !R.Repeated && MayWait(R) && Judge.judge(R, {}, Detail::Verdict).pays())
-      Result.Nests.push_back(
-          {R.Outermost, R.Access->getFunction(), R, Origins.originsOf(R.Pointer).Sites.empty()});
+  for (const LoopReference &R : Unit.references()) {
+    if (!R.Outermost || R.Repeated)
+      continue;
+    const bool Waits = Reaches(R, false), IsSpare = !Waits && Spare > 0 && Reaches(R, true);
+    if (!(Waits || IsSpare) || !Judge.judge(R, {}, Detail::Verdict).pays())
+      continue;
+    Spare -= IsSpare;
+    Result.Nests.push_back(
+        {R.Outermost, R.Access->getFunction(), R, Origins.originsOf(R.Pointer).Sites.empty()});
+  }
 }
 
 UnitVerdicts UnitAnalysis::run() {
