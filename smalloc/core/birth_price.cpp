@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "smalloc/core/birth_price.h"
-#include "smalloc/base/text.h"
 
 #include <string.h>
 

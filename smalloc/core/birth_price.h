@@ -39,7 +39,7 @@ public:
   /// The same of units that have no advice yet; each gets it first, and what lies behind those that are to have superpages gets none.
   uint64_t touch_and_advise(char *start, uint64_t units) { return touch_some(start, units, true); }
 
-  /// What one knows of the price of one unit that is touched by `ns`.
+  /// A superpage that takes no longer than this is cheap, whatever base pages take.
   static constexpr uint64_t kSurelyCheapNs = 250000;
   /// Superpages may cost this many times as much as base pages: they save translation as well.
   static constexpr uint64_t kMostTimesBase = 2;
