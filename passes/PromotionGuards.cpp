@@ -8,7 +8,6 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
-#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -205,25 +204,13 @@ bool isLarge(const CallInst *Call) {
   return Misses && Misses->getValue().uge(SMALLOC_TOUCH_BATCH);
 }
 
-/// A number that is limited far above a batch exceeds what is left of one with the limit if it does without.
-Value *unlimited(Value *Misses) {
-  auto *Least = dyn_cast<MinMaxIntrinsic>(Misses);
-  if (!Least || Least->getIntrinsicID() != Intrinsic::umin || !Least->hasOneUse())
-    return Misses;
-  auto *Limit = dyn_cast<ConstantInt>(Least->getRHS());
-  return Limit && Limit->getValue().uge(SMALLOC_TOUCH_BATCH) ? Least->getLHS() : Misses;
-}
-
 /// Counts what \p Calls are worth, in the block of \p Waits, in line: as a rule that is all that there is to do. What is returned stands
 /// where it is not; there nothing has been counted.
 Instruction *countInLine(ArrayRef<CallInst *> Calls, Instruction *Waits, BasicBlock &From) {
   for (CallInst *Call : Calls)
     sink(Call->getArgOperand(1), Waits, From);
-  BasicBlock *Here = Waits->getParent();
   IRBuilder<> B(Waits);
-  Value *First = Calls.front()->getArgOperand(1), *Sum = First;
-  if (Calls.size() == 1)
-    Sum = unlimited(First);
+  Value *Sum = Calls.front()->getArgOperand(1);
   for (CallInst *Call : drop_begin(Calls))
     Sum = B.CreateAdd(Sum, Call->getArgOperand(1));
   Value *Left = B.CreateThreadLocalAddress(leftOfBatch(*Waits->getModule()));
@@ -233,9 +220,6 @@ Instruction *countInLine(ArrayRef<CallInst *> Calls, Instruction *Waits, BasicBl
   B.SetInsertPoint(Ask);
   Value *After = B.CreateAlignedLoad(B.getInt64Ty(), Left, Align(8));
   B.CreateAlignedStore(B.CreateAdd(After, Sum), Left, Align(8));
-  if (auto *I = dyn_cast<Instruction>(First);
-      I && Calls.size() == 1 && Sum != First && I->getParent() == Here)
-    I->moveBefore(Ask->getIterator()); // the limit
   return Ask;
 }
 

@@ -17,6 +17,7 @@
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
@@ -27,11 +28,9 @@ namespace {
 
 /// A nest known to run fewer accesses than this cannot pay for one collapse.
 constexpr uint64_t MinAccesses = 1u << 16;
-/// Levels of a nest that are multiplied; their counts are clamped so that the product fits 64 bits.
+/// Levels of a nest that are multiplied. Nobody lives to see a product that does not fit 64 bits, and what wraps is a wrong
+/// credit, no wrong result: so nothing is clamped, which would take as many instructions again.
 constexpr unsigned MaxLevels = 3;
-constexpr uint64_t maxTrip(unsigned Levels) {
-  return uint64_t(1) << (Levels < 2 ? 48 : Levels == 2 ? 30 : 20);
-}
 
 /// Returns at once unless some object waits for promotion. PromotionGuards takes its test into the callers, in the end.
 Function *touchThunk(Module &M) {
@@ -93,33 +92,30 @@ Value *valueBefore(Value *Object, Instruction *At, const DominatorTree &DT) {
   return Copy;
 }
 
+/// Iterations of \p L, an I64, if they are known before the nest of \p N; else null: at least one.
+const SCEV *tripsOf(const LoopLevel &L, const ProfitableNest &N, Type *I64, ScalarEvolution &SE) {
+  const SCEV *Count = SE.getBackedgeTakenCount(L.L);
+  const bool Unknown = isa<SCEVCouldNotCompute>(Count);
+  if (Unknown && !getLoopEstimatedTripCount(const_cast<Loop *>(L.L)))
+    return nullptr; // ends early: what is promoted must have been earned
+  if (L.Trip)
+    return SE.getConstant(I64, *L.Trip);
+  if (Unknown || SE.getTypeSizeInBits(Count->getType()) > 64 ||
+      !SE.isLoopInvariant(Count, N.Outermost))
+    return nullptr;
+  return SE.getAddExpr(SE.getNoopOrZeroExtend(Count, I64), SE.getOne(I64));
+}
+
 /// Accesses of the whole nest, as far as counts are known before it.
 const SCEV *accessesOf(const ProfitableNest &N, ScalarEvolution &SE) {
   Type *I64 = Type::getInt64Ty(N.F->getContext());
   const SCEV *Total = SE.getOne(I64);
-  const auto Loops =
-      count_if(N.Reference.Levels, [](const LoopLevel &L) { return L.L != nullptr; });
-  const uint64_t MaxTrip = maxTrip(static_cast<unsigned>(Loops));
   unsigned Depth = 0;
   for (const LoopLevel &L : N.Reference.Levels) {
     if (!L.L || ++Depth > MaxLevels)
       break;
-    const SCEV *Trip;
-    const bool EndsEarly = isa<SCEVCouldNotCompute>(SE.getBackedgeTakenCount(L.L)) &&
-                           !getLoopEstimatedTripCount(const_cast<Loop *>(L.L));
-    if (EndsEarly)
-      continue; // at least once: what is promoted must have been earned
-    if (L.Trip) {
-      Trip = SE.getConstant(I64, std::min(*L.Trip, MaxTrip));
-    } else {
-      const SCEV *Count = SE.getBackedgeTakenCount(L.L);
-      if (isa<SCEVCouldNotCompute>(Count) || SE.getTypeSizeInBits(Count->getType()) > 64 ||
-          !SE.isLoopInvariant(Count, N.Outermost))
-        continue; // at least once
-      Trip = SE.getAddExpr(SE.getNoopOrZeroExtend(Count, I64), SE.getOne(I64));
-      Trip = SE.getUMinExpr(Trip, SE.getConstant(I64, MaxTrip));
-    }
-    Total = SE.getMulExpr(Total, Trip);
+    if (const SCEV *Trips = tripsOf(L, N, I64, SE))
+      Total = SE.getMulExpr(Total, Trips);
   }
   return Total;
 }
@@ -137,7 +133,7 @@ bool tooShort(const LoopReference &R) {
   for (const LoopLevel &L : R.Levels) {
     if (!L.Trip)
       return false;
-    Accesses *= std::min(*L.Trip, maxTrip(MaxLevels));
+    Accesses = SaturatingMultiply(Accesses, *L.Trip);
     if (Accesses >= MinAccesses)
       return false;
   }

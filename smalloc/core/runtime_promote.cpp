@@ -16,6 +16,7 @@ constexpr uint64_t kPauseNs =
 /// rather late than at a loss.
 constexpr uint64_t kOverlappedWalks = 8;
 constexpr uint64_t kSmallTouch = 4096; ///< a promotion point worth fewer misses only counts
+constexpr uint64_t kMostMisses = uint64_t{1} << 48; ///< of one point: what follows multiplies them
 constexpr unsigned kTouchesPerLook = 4096;
 /// Between two looks of a thread at batches: those of short loops come every microsecond, which is what a look costs.
 constexpr uint64_t kBetweenLooksNs = 100000;
@@ -93,7 +94,7 @@ void Runtime::touching(const void *p, uint64_t saved_misses) {
   if (!g_range.contains(p) && !mapped_.any())
     return;
   TouchThread &t = t_touch;
-  t.misses += saved_misses ? saved_misses : 1;
+  t.misses += min_of(max_of<uint64_t>(saved_misses, 1), kMostMisses);
   if (saved_misses < kSmallTouch && ++t.calls < kTouchesPerLook)
     return;
   KeepErrno keep;

@@ -50,3 +50,20 @@ int main(void) {
 E
 expect_status 0 ours ./batches
 expect_match out '^done$'
+
+# A nest's count is a product of 64 bits that nobody has limited: the most there is is much, and not, with what came before, none.
+build much <<'E'
+#include "runtime_sites.h"
+TEST_SITE(site, SMALLOC_DECISION_RUNTIME, 0, 512);
+int main(void) {
+  char *p = (char *)site_malloc(&site, 64 * MIB);
+  CHECK(ours(p));
+  memset(p, 1, 64 * MIB);
+  touching(p, 1);
+  touching(p, UINT64_MAX);
+  CHECK(smaps(p, 64 * MIB, "AnonHugePages:") >= 2 * MIB);
+  return puts("done") < 0;
+}
+E
+expect_status 0 ours ./much
+expect_match out '^done$'

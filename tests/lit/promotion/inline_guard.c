@@ -5,15 +5,15 @@
 // RUN: %clang -O2 --target=x86_64-linux-gnu -S -o - %s | FileCheck --check-prefix=ASM %s
 // CHECK-LABEL: define {{.*}}@f(
 // CHECK: icmp sgt i64 %{{.*}}, 0
-// CHECK-NOT: @llvm.umin
+// CHECK-NOT: udiv
 // CHECK: icmp ne ptr @__smalloc_v1_pending, null
-// CHECK-NOT: @llvm.umin
 // CHECK: %[[N:.*]] = load atomic i32, ptr @__smalloc_v1_pending monotonic
 // CHECK-NEXT: %[[ANY:.*]] = icmp ne i32 %[[N]], 0
 // CHECK-NEXT: br i1 %[[ANY]], label %[[COLD:.*]], label %{{.*}}, !prof
 // CHECK: [[COLD]]:
-// CHECK: call i64 @llvm.umin
-// CHECK-NEXT: call preserve_mostcc void @__smalloc_v1_touch_counting(
+// CHECK: udiv
+// CHECK: @llvm.usub.with.overflow.i64(
+// CHECK: call preserve_mostcc void @__smalloc_v1_touch_counting(
 // CHECK-NOT: @__smalloc_v1_touch(
 // ASM-LABEL: f:
 // ASM-NOT: push
@@ -23,7 +23,7 @@
 // ASM-LABEL: .size f,
 double f(const double *a, const int *index, long m) {
   double s = 0;
-  for (long i = 0; i < m; i++)
+  for (long i = 0; i < m; i += 3)
     s += a[index[i]];
   return s;
 }
