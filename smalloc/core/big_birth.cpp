@@ -166,6 +166,7 @@ void *BigObjects::allocate(const BigRequest &request) {
   o.superpages = now;
   // Kept units were charged before, or are base pages: once the tail of an object.
   region_->uncharge_superpages(charged - fresh);
+  region_->got_superpages(fresh);
   region_->counters().superpages_at_birth.add(fresh);
   if (index == kBase || dear)
     set_pending(o, request.promotable && may_wait(o));

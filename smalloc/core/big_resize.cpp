@@ -53,6 +53,7 @@ void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t 
       if (!region_->thp_allowed() || !region_->charge_superpages(1))
         continue; // the kernel may give one all the same: the budget is on what we ask for
       set_superpage(a, head + i, true);
+      region_->got_superpages(1);
       region_->counters().superpages_at_birth.add();
       o.superpages++;
     }
@@ -109,6 +110,7 @@ void *BigObjects::move_to_larger(Area &a, UnitIndex head, size_t bytes) {
       if (!region_->thp_allowed() || !region_->charge_superpages(1))
         continue;
       set_superpage(a, to + i, true);
+      region_->got_superpages(1);
       region_->counters().superpages_at_birth.add();
       n.superpages++;
     }

@@ -133,20 +133,28 @@ void Region::give_back(Slice s, uintptr_t kept_end) {
 bool Region::charge_superpages(uint64_t n, bool fresh, WhyNot *why) {
   if (!config_.superpages_allowed)
     return false;
-  Counter &now = counters_->superpages_now;
-  now.add(n);
-  Budget::Answer answer =
-      budget_.limited() ? budget_.allows(now.get(), n, fresh) : Budget::Answer::kYes;
+  charged_superpages_.add(n);
+  Budget::Answer answer = budget_.limited() ? budget_.allows(charged_superpages_.get(), n, fresh)
+                                            : Budget::Answer::kYes;
   if (answer != Budget::Answer::kYes) {
-    now.sub(n);
+    charged_superpages_.sub(n);
     if (why)
       *why = answer == Budget::Answer::kCgroupFull ? WhyNot::kLimit : WhyNot::kBudget;
     if (answer == Budget::Answer::kOverBudget)
       short_.store(true, std::memory_order_relaxed);
     return false;
   }
-  counters_->superpages_peak.raise(now.get());
   return true;
+}
+
+void Region::got_superpages(uint64_t n) {
+  counters_->superpages_now.add(n);
+  counters_->superpages_peak.raise(counters_->superpages_now.get());
+}
+
+void Region::lost_superpages(uint64_t n) {
+  counters_->superpages_now.sub(n);
+  uncharge_superpages(n);
 }
 
 bool Region::charge_mappings(uint64_t n) {
@@ -177,6 +185,7 @@ int Region::promote(char *unit, uint64_t &duration_ns) {
   duration_ns = os.now_ns() - began;
   counters_->collapse_ns.add(duration_ns);
   if (!error) {
+    got_superpages(1);
     counters_->promotions.add();
     return 0;
   }
@@ -201,7 +210,7 @@ bool Region::demote(char *unit) {
   config_.os->split(unit);
   if (at_birth) {
     config_.os->advise(unit, kSuperpageBytes, Advice::kNoSuperpages);
-    uncharge_superpages(1);
+    lost_superpages(1);
   } else {
     demoted(unit, kSuperpageBytes, 1);
   }
@@ -212,7 +221,7 @@ bool Region::demote(char *unit) {
 void Region::demoted(char *start, size_t bytes, uint64_t promoted) {
   if (promoted == 0)
     return;
-  uncharge_superpages(promoted);
+  lost_superpages(promoted);
   if (config_.thp == ThpMode::kAlways && !wants_superpages_at_birth(slice_of(start))) {
     config_.os->advise(start, bytes, Advice::kNoSuperpages);
     uncharge_mappings(promoted);

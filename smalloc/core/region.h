@@ -111,9 +111,14 @@ public:
   /// Takes n superpages out of the budget; false: over it, and why. fresh: for memory that the
   /// process has not got yet.
   bool charge_superpages(uint64_t n, bool fresh = true, WhyNot *why = nullptr);
+  /// Charged ones that did not come about.
+  void uncharge_superpages(uint64_t n) { charged_superpages_.sub(n); }
+  /// Charged ones that the memory has from now on, or will have once it is touched.
+  void got_superpages(uint64_t n);
+  /// What was got is gone, and the charge with it.
+  void lost_superpages(uint64_t n);
   /// The budget has refused something: who has superpages must show that they pay.
   bool short_of_superpages() const { return short_.load(std::memory_order_relaxed); }
-  void uncharge_superpages(uint64_t n) { counters_->superpages_now.sub(n); }
   bool charge_mappings(uint64_t n);
   /// Something more (+1) or less (-1) waits for promotion.
   void add_pending(int n) {
@@ -152,6 +157,7 @@ private:
   std::atomic<bool> advised_[kSlices] = {};
   std::atomic<int> advice_error_{0};
   std::atomic<bool> short_{false};
+  Counter charged_superpages_; ///< there, or about to be
   Budget budget_;
 };
 

@@ -110,6 +110,7 @@ void SmallPages::restore_birth(Area &area, UnitIndex index) {
     return;
   region_->advise_range(area.slice, region_->unit_address(area.slice, index), kSuperpageBytes);
   region_->uncharge_mappings(1);
+  region_->got_superpages(1);
   unit.superpage = true;
   unit.demoted = false;
 }

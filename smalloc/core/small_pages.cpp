@@ -108,6 +108,7 @@ char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing, b
     SpinGuard guard(lock_);
     for (size_t i = 0; i < units; i++)
       area->units[first + i].superpage = true;
+    region_->got_superpages(units);
     region_->counters().superpages_at_birth.add(units);
     return p;
   }
@@ -320,7 +321,7 @@ int SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
     price.measured(took);
   SpinGuard guard(lock_);
   if (!error && unit.superpage) { // emptied and given its superpage back meanwhile
-    region_->uncharge_superpages(1);
+    region_->lost_superpages(1);
   } else if (!error) {
     if (unit.demoted)
       region_->uncharge_mappings(1);

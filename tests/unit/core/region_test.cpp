@@ -107,7 +107,18 @@ TEST_F(RegionTest, BudgetOfSuperpages) {
   uint64_t took;
   EXPECT_EQ(region.promote(region.unit_address(Slice::kBigBase, 0), took), ENOSPC);
   EXPECT_TRUE(FakeOs::collapsed.empty());
+  // What was only charged never was.
+  EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(counters.superpages_peak.get(), 0u);
+  region.got_superpages(2);
+  region.uncharge_superpages(1);
+  EXPECT_EQ(region.promote(region.unit_address(Slice::kBigBase, 0), took), 0);
   EXPECT_EQ(counters.superpages_peak.get(), 3u);
+  region.lost_superpages(2);
+  EXPECT_EQ(counters.superpages_now.get(), 1u);
+  EXPECT_EQ(counters.superpages_peak.get(), 3u);
+  EXPECT_TRUE(region.charge_superpages(2));
+  EXPECT_FALSE(region.charge_superpages(1));
 }
 TEST_F(RegionTest, NeverMeansNever) {
   Region::Config c = FakeOs::config();
@@ -175,6 +186,7 @@ TEST_F(RegionTest, SuperpagesOfBirthAreDemotedWithinTheBudgetOfMappings) {
   c.mapping_limit = 16; // two of ours
   ASSERT_TRUE(region.init(c, counters));
   ASSERT_TRUE(region.charge_superpages(3));
+  region.got_superpages(3);
   EXPECT_TRUE(region.demote(region.unit_address(Slice::kBigSuper, 0)));
   EXPECT_TRUE(region.demote(region.unit_address(Slice::kBigSuper, 1)));
   EXPECT_FALSE(region.demote(region.unit_address(Slice::kBigSuper, 2)));
