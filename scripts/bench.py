@@ -53,6 +53,7 @@ def configurations(build):
     jemalloc, mimalloc = find_library(r"libjemalloc\.so\.2"), find_library(r"libmimalloc\.so\.2")
     tcmalloc = find_library(r"libtcmalloc_minimal\.so\.4")
     preload = str(build.resolve() / "lib" / "libsmalloc_preload.so")
+    pass_on = str(build.resolve() / "bench" / "libpass_on.so")
     table = {
         "base": ("glibc, base pages", "plain", {}),
         "thp": ("glibc, hugetlb=1", "plain", {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}),
@@ -60,6 +61,7 @@ def configurations(build):
         "jemalloc-thp": ("jemalloc, thp:always", "plain", {"LD_PRELOAD": jemalloc, "MALLOC_CONF": "thp:always"}),
         "mimalloc": ("mimalloc", "plain", {"LD_PRELOAD": mimalloc}),
         "tcmalloc": ("tcmalloc", "plain", {"LD_PRELOAD": tcmalloc}),
+        "pass-on": ("two jumps", "plain", {"LD_PRELOAD": pass_on}),
         "ours": ("smalloc", "ours", {}),
         "ours-off": ("smalloc, heap:off", "ours", {"SMALLOC_CONF": "heap:off"}),
         "ours-superpage": ("smalloc, heap:superpage", "ours", {"SMALLOC_CONF": "heap:superpage"}),
@@ -88,6 +90,14 @@ def compiler_for(build, variant, language):
     lib = build / "lib"
     return ([plain, f"-fplugin={lib}/SmallocPlugin.so"],
             [f"-L{lib}", "-Wl,--no-as-needed", "-lsmalloc", f"-Wl,-rpath,{lib}"])
+
+
+def compile_pass_on(library):
+    """The library that stands in between and does nothing."""
+    source = ROOT / "benchmarks" / "throughput" / "pass_on" / "pass_on.c"
+    Path(library).parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run([os.environ.get("CLANG", "clang-22"), "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-builtin", str(source),
+                    "-o", library], check=True)
 
 
 def compile_program(program, variant, build, work):
@@ -283,6 +293,8 @@ def main():
     if any(v[1] == "ours" for v in chosen.values()) and not (options.build / "lib" / "SmallocPlugin.so").exists():
         note(f"bench.py: left out: our configurations (no plugin in {options.build})\nhint: cmake --build {options.build}")
         chosen = {k: v for k, v in chosen.items() if v[1] != "ours"}
+    if "pass-on" in chosen:
+        compile_pass_on(chosen["pass-on"][2]["LD_PRELOAD"])
     work = (options.work or options.build / "bench").resolve()
     options.build = options.build.resolve()
     if options.record and options.programs != "throughput" and any("real" not in p for p in select(suite, options.programs, options.quick)):

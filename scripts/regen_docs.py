@@ -209,7 +209,7 @@ SECTIONS = {
     "demo": ("README.md", "demo.json", table, "scripts/demo --record"),
     "programs": ("docs/programs.md", "programs.json", programs, "scripts/bench.py -p real --record"),
     "throughput": ("docs/throughput.md", "throughput.json", throughput,
-                   "scripts/bench.py -p throughput -n 7 -c base,jemalloc,mimalloc,tcmalloc,ours,preload,ours-superpage,preload-superpage --record"),
+                   "scripts/bench.py -p throughput -n 7 -c base,jemalloc,mimalloc,tcmalloc,pass-on,ours,preload,ours-superpage,preload-superpage --record"),
     "oracle": ("docs/spread.md", "oracle.json", oracle, "tests/oracle/oracle.py --record"),
     "profile": ("docs/profile-feedback.md", "profile.json", profile, "scripts/profile_cost.py --record"),
     "engines": ("docs/profile-feedback.md", "reuse-speed.json", engines,
