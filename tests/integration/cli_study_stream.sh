@@ -23,8 +23,9 @@ json_is out 'd["predictions"][0]["source"] == "pmu" or d["predictions"][0]["cost
 json_is out 'd["no_events"] is None or d["commands"][0]["results"][0]["cpi_stack"] is None'
 if [ -n "$verify" ]; then
   json_is out 'd["predictions"][0]["base_seconds"] > 0 and type(d["predictions"][0]["within_bound"]) is bool'
-  # The arrays were on the pages that the configuration says.
-  json_is out 'd["commands"][0]["results"][1]["footprint"]["segments"][0]["thp_bytes"] >= 150 << 20'
+  # The arrays were on the pages that the configuration says, as far as they were there when somebody looked last: a tenth of a second
+  # before the end they may still be touched for the first time.
+  json_is out '(lambda heap: heap["thp_bytes"] >= 10 * heap["base_bytes"] > 0)(d["commands"][0]["results"][1]["footprint"]["segments"][0])'
   expect_status 0 "$SMALLOC" study --stream --stream-mib 96 --predict --verify --machine ./small.json -r 1
   expect_match out '^stream: .* TLB misses .* = at most [0-9.]+ % of the time'
   expect_match out '^predicted: at most [0-9.]+ s of [0-9.]+ s'
