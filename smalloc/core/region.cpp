@@ -173,10 +173,12 @@ int Region::promote(char *unit, uint64_t &duration_ns) {
   uint64_t began = os.now_ns();
   int error = 0;
   bool flipped = false;
-  if (config_.thp == ThpMode::kAlways || slice_of(unit) == Slice::kBigSuper) {
+  const Slice slice = slice_of(unit);
+  if (slice == Slice::kBigSuper ||
+      (config_.thp == ThpMode::kAlways && !wants_superpages_at_birth(slice))) {
     // It is MADV_NOHUGEPAGE, where a collapse is EINVAL. The unit becomes a mapping of its
     // own (or part of its neighbour's, if that one was promoted too), within the budget of
-    // mappings.
+    // mappings. (A small one of birth has its advice, and its mapping goes: small_demoter.cpp.)
     flipped = charge_mappings(1);
     error = flipped ? os.advise(unit, kSuperpageBytes, Advice::kSuperpages) : ENOMEM;
   }

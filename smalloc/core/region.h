@@ -117,6 +117,7 @@ public:
   void got_superpages(uint64_t n);
   /// What was got is gone, and the charge with it.
   void lost_superpages(uint64_t n);
+  uint64_t charged_superpages() const { return charged_superpages_.get(); }
   /// The budget has refused something: who has superpages must show that they pay.
   bool short_of_superpages() const { return short_.load(std::memory_order_relaxed); }
   bool charge_mappings(uint64_t n);

@@ -14,9 +14,11 @@ namespace {
 /// Four superpages at birth, which is all that the budget allows, of which the third was demoted.
 struct SmallDemoterTest : testing::Test {
   static constexpr size_t kUnits = 4;
+  virtual ThpMode thp() const { return ThpMode::kMadvise; }
   void SetUp() override {
     FakeOs::reset();
     Region::Config config = FakeOs::config();
+    config.thp = thp();
     config.budget.bytes = kUnits * kSuperpageBytes;
     ASSERT_TRUE(region.init(config, counters));
     SmallPages::Config c;
@@ -86,6 +88,23 @@ TEST_F(SmallDemoterTest, ARefusedCollapseLeavesTheAdviceAgainstSuperpages) {
   EXPECT_TRUE(is_advised());
   EXPECT_EQ(counters.superpages_now.get(), kUnits);
   EXPECT_EQ(counters.mappings.get(), 0u);
+}
+
+// A unit that goes and comes takes no mapping with it, whether THP is always on or not.
+struct SmallDemoterAlwaysTest : SmallDemoterTest {
+  ThpMode thp() const override { return ThpMode::kAlways; }
+};
+TEST_F(SmallDemoterAlwaysTest, MappingsComeBackHoweverOftenAUnitGoesAndComes) {
+  for (int i = 0; i < 3; i++) {
+    EXPECT_EQ(counters.mappings.get(), 1u);
+    fill_and_promote();
+    EXPECT_EQ(FakeOs::collapsed.count(lost), 1u);
+    EXPECT_EQ(counters.superpages_now.get(), kUnits);
+    EXPECT_EQ(region.charged_superpages(), kUnits);
+    EXPECT_EQ(counters.mappings.get(), 0u);
+    EXPECT_TRUE(is_advised());
+    pages.decommit(lost + kBasePageBytes, (kPagesPerUnit - 1) * kBasePageBytes);
+  }
 }
 
 } // namespace
