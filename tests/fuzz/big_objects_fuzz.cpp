@@ -250,6 +250,7 @@ public:
     FUZZ_CHECK(waiting_ == 0);
     FUZZ_CHECK(counters_.big_bytes_now.get() == 0);
     FUZZ_CHECK(counters_.superpages_now.get() == 0);
+    FUZZ_CHECK(region_.charged_superpages() == 0);
     FUZZ_CHECK(counters_.mappings.get() == 0);
     for (Slice s : {Slice::kBigBase, Slice::kBigSuper})
       FUZZ_CHECK(System::all(region_.unit_address(s, 0),

@@ -198,6 +198,7 @@ TEST_F(DearBirthsTest, KeepWhatWasCheapAndWaitForTheRest) {
   EXPECT_TRUE(big.release(p)); // nothing of it is kept, since it has advice of its own
   ASSERT_TRUE(big.check_invariants());
   EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
   EXPECT_EQ(counters.mappings.get(), 0u);
 }
 
@@ -228,6 +229,7 @@ TEST_F(DearBirthsTest, CountTheSameWhereSuperpagesAreTheRule) {
   EXPECT_TRUE(big.release(p));
   EXPECT_EQ(counters.mappings.get(), 0u);
   EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
 }
 
 TEST_F(DearBirthsTest, AreResizedInPlaceOrByCopying) {

@@ -222,6 +222,7 @@ TEST_F(ShortageTest, HighestBenefitGetsThem) {
   EXPECT_EQ(FakeOs::split.size(), 16u);
   EXPECT_TRUE(big.release(cold) && big.release(hot));
   EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
   EXPECT_EQ(pending, 0u);
 }
 TEST_F(ShortageTest, EqualsDoNotTakeFromEachOther) {

@@ -73,6 +73,7 @@ TEST_F(LadderTest, PoolServesAndGetsItsPagesBack) {
   EXPECT_TRUE(FakeOs::pooled.empty());
   EXPECT_EQ(pool_units(PageKind::kHugetlb), 0u);
   EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
   EXPECT_TRUE(big.check_invariants());
   EXPECT_EQ(warning(), "");
 }
@@ -103,6 +104,7 @@ TEST_F(LadderTest, PoolThatHasSomePagesGivesThem) {
   EXPECT_EQ(counters.superpages_now.get(), 5u);  // the rest transparent
   EXPECT_TRUE(big.release(p) && big.check_invariants());
   EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
 }
 TEST_F(LadderTest, CgroupLimitIsToldFromAnEmptyPool) {
   FakeOs::hugetlb_error = EFAULT;
@@ -164,6 +166,7 @@ TEST_F(LadderTest, NeverIsObeyed) {
   char *p = make(10 * kMiB);
   EXPECT_EQ(on(PageKind::kBase), 1u);
   EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
   uint64_t took;
   EXPECT_NE(region.promote(p, took), 0);
   EXPECT_TRUE(FakeOs::collapsed.empty());
@@ -181,6 +184,7 @@ TEST_F(LadderTest, NeverWithAPoolUsesThePoolOnly) {
   EXPECT_NE(region.promote(q, took), 0);
   EXPECT_TRUE(big.release(p) && big.release(q) && big.check_invariants());
   EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
 }
 TEST_F(LadderTest, MediumPagesWhereTheKernelHasThem) {
   FakeOs::set_thp("never", "madvise");
@@ -189,6 +193,7 @@ TEST_F(LadderTest, MediumPagesWhereTheKernelHasThem) {
   ASSERT_NE(make(10 * kMiB), nullptr);
   EXPECT_EQ(on(PageKind::kMedium), 1u);
   EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
   EXPECT_GT(FakeOs::advices, 0u);
   EXPECT_NE(warning().find("pages of 64 KiB are used"), std::string::npos);
 }
@@ -229,6 +234,7 @@ TEST_F(LadderTest, RefusedAdviceStaysOnBasePages) {
   EXPECT_EQ(on(PageKind::kBase), 1u);
   EXPECT_EQ(not_on(PageKind::kSuperpage, WhyNot::kRefused), 1u);
   EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
   EXPECT_NE(warning().find("refuses"), std::string::npos);
   EXPECT_TRUE(big.release(p) && big.check_invariants());
 }
@@ -266,6 +272,7 @@ TEST_F(LadderTest, PoolRunsAreVisitedOnceAndForgotten) {
   EXPECT_EQ(pool_units(PageKind::kGigantic), 0u);
   EXPECT_TRUE(big.release(p) && big.release(q) && big.check_invariants());
   EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
 }
 
 // Directives: each object asks for a step of its own.
@@ -325,6 +332,7 @@ TEST_F(LadderTest, DirectedMediumPagesSwitchedOffMeanBasePages) {
   EXPECT_EQ(counters.directed_mthp.get(), 1u);
   EXPECT_EQ(counters.directed_mthp_got.get(), 0u);
   EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
   EXPECT_EQ(warning(), "directives: page=64k: pages of 64 KiB are switched off (echo madvise > "
                        "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled); base pages "
                        "are used");
@@ -394,6 +402,7 @@ TEST_F(LadderTest, DirectedGiganticPagesForItsObjectsOnly) {
   EXPECT_TRUE(big.release(p) && big.release(small) && big.release(other));
   EXPECT_TRUE(FakeOs::pooled.empty() && big.check_invariants());
   EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
 }
 TEST_F(LadderTest, DirectedGiganticPagesFallTo2MiB) {
   FakeOs::hugetlb_error = ENOMEM;
@@ -427,6 +436,7 @@ TEST_F(LadderTest, DirectedGiganticPagesWhereSuperpagesAreSwitchedOff) {
   EXPECT_EQ(counters.superpages_now.get(), 512u);
   EXPECT_TRUE(big.release(p) && big.release(q) && big.check_invariants());
   EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
 }
 } // namespace
 } // namespace smalloc

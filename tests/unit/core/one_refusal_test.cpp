@@ -175,6 +175,7 @@ private:
     big_.trim();
     ASSERT_TRUE(big_.check_invariants());
     EXPECT_EQ(counters_.superpages_now.get(), 0u);
+    EXPECT_EQ(region_.charged_superpages(), 0u);
     EXPECT_EQ(counters_.mappings.get(), 0u);
     EXPECT_EQ(counters_.big_bytes_now.get(), 0u);
     EXPECT_EQ(counters_.big_objects_now.get(), 0u);

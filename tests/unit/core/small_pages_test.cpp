@@ -84,6 +84,7 @@ TEST_F(SmallPagesTest, SuperpagesGoBackOnlyWhole) {
   pages.decommit(p + kSuperpageBytes / 2, kSuperpageBytes / 2);
   EXPECT_EQ(FakeOs::purges, 1u);
   EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
 }
 TEST_F(SmallPagesTest, WhatTheSystemDidNotTakeIsOfferedAgain) {
   char *p = pages.grow(2 * kSuperpageBytes, kBasePageBytes, 1);
@@ -133,6 +134,7 @@ TEST_F(SmallPagesTest, RefusedGrowthIsNull) {
   FakeOs::refuse_commits_after = 0;
   EXPECT_EQ(pages.grow(kSuperpageBytes, kBasePageBytes, 1), nullptr);
   EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
 }
 TEST_F(SmallPagesTest, TimeEarnsOnePercent) {
   char *p = pages.grow(4 * kSuperpageBytes, kBasePageBytes, 1);
@@ -278,6 +280,7 @@ TEST_F(SmallPagesTest, SparseGrowthGetsNoSuperpagesAtBirth) {
   grow_full(100);
   EXPECT_EQ(counters.superpages_at_birth.get(), 0u);
   EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
   touched = kPagesPerUnit; // now they are used whole
   grow_full(80);
   EXPECT_EQ(counters.superpages_at_birth.get(), 70u); // every eighth looks

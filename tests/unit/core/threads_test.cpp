@@ -107,6 +107,7 @@ TEST_F(ThreadsTest, BigObjectsChangeHands) {
   EXPECT_TRUE(big.check_invariants());
   EXPECT_EQ(counters.big_objects_now.get(), 0u);
   EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
   EXPECT_EQ(counters.mappings.get(), 0u);
   EXPECT_EQ(pending, 0u);
 }
