@@ -28,8 +28,9 @@ namespace {
 
 /// A nest known to run fewer accesses than this cannot pay for one collapse.
 constexpr uint64_t MinAccesses = 1u << 16;
-/// Levels of a nest that are multiplied. Nobody lives to see a product that does not fit 64 bits, and what wraps is a wrong
-/// credit, no wrong result: so nothing is clamped, which would take as many instructions again.
+/// Levels of a nest that are multiplied. Nobody lives to see a product that does not fit 64 bits; an inner loop that does not run can
+/// have a count below zero, modulo 2^64, which the runtime takes for none. What is wrong is a credit, no result: so nothing is
+/// clamped, which would take as many instructions again.
 constexpr unsigned MaxLevels = 3;
 
 /// Returns at once unless some object waits for promotion. PromotionGuards takes its test into the callers, in the end.

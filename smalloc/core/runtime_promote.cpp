@@ -16,7 +16,8 @@ constexpr uint64_t kPauseNs =
 /// rather late than at a loss.
 constexpr uint64_t kOverlappedWalks = 8;
 constexpr uint64_t kSmallTouch = 4096; ///< a promotion point worth fewer misses only counts
-constexpr uint64_t kMostMisses = uint64_t{1} << 48; ///< of one point: what follows multiplies them
+/// Nothing runs for so long. The count of an inner loop that does not run can be below zero, modulo 2^64: that is none.
+constexpr uint64_t kMostMisses = uint64_t{1} << 56;
 constexpr unsigned kTouchesPerLook = 4096;
 /// Between two looks of a thread at batches: those of short loops come every microsecond, which is what a look costs.
 constexpr uint64_t kBetweenLooksNs = 100000;
@@ -94,7 +95,9 @@ void Runtime::touching(const void *p, uint64_t saved_misses) {
   if (!g_range.contains(p) && !mapped_.any())
     return;
   TouchThread &t = t_touch;
-  t.misses += min_of(max_of<uint64_t>(saved_misses, 1), kMostMisses);
+  if (saved_misses == 0 || saved_misses > kMostMisses)
+    saved_misses = 1;
+  t.misses += saved_misses;
   if (saved_misses < kSmallTouch && ++t.calls < kTouchesPerLook)
     return;
   KeepErrno keep;

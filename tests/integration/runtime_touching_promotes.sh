@@ -51,7 +51,7 @@ E
 expect_status 0 ours ./batches
 expect_match out '^done$'
 
-# A nest's count is a product of 64 bits that nobody has limited: the most there is is much, and not, with what came before, none.
+# A nest's count is a product of 64 bits that nobody has limited: much is much, and what is below zero, modulo 2^64, is none.
 build much <<'E'
 #include "runtime_sites.h"
 TEST_SITE(site, SMALLOC_DECISION_RUNTIME, 0, 512);
@@ -59,8 +59,9 @@ int main(void) {
   char *p = (char *)site_malloc(&site, 64 * MIB);
   CHECK(ours(p));
   memset(p, 1, 64 * MIB);
-  touching(p, 1);
-  touching(p, UINT64_MAX);
+  for (int i = 0; i < 100; i++) touching(p, 0 - (uint64_t)1000000 * i);
+  CHECK(smaps(p, 64 * MIB, "AnonHugePages:") == 0);
+  touching(p, (uint64_t)1 << 50);
   CHECK(smaps(p, 64 * MIB, "AnonHugePages:") >= 2 * MIB);
   return puts("done") < 0;
 }
