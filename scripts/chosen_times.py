@@ -153,6 +153,12 @@ def spread(result, way):
     return max(result[way]["user_seconds"]) - min(result[way]["user_seconds"])
 
 
+def margin(result, way):
+    """What the least sum is good for: others may have been there in all of the runs."""
+    times = sums(result, way)
+    return max(spread(result, way), quartile(times) - min(times))
+
+
 def predicted(result, estimate="least sum"):
     """Seconds: the same heaps on base pages, less what the superpages save."""
     return seconds(result, "unbacked", estimate) - result["saved_seconds"]
@@ -171,7 +177,7 @@ def loss(result):
     """What it is slower than on base pages, as a share; None: not beyond the spread of the runs."""
     base = seconds(result, "base")
     slower = seconds(result, "profile") - base
-    beyond = slower > max(spread(result, "base"), spread(result, "profile"))
+    beyond = slower > max(margin(result, "base"), margin(result, "profile"))
     return slower / base if beyond else None
 
 

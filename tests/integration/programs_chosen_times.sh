@@ -18,10 +18,10 @@ python3 - "$SMALLOC_SOURCE/scripts" <<'PY' || fail "error, loss"
 import sys
 sys.path.insert(0, sys.argv[1])
 import chosen_times as c
-def way(seconds, spread):  # the time is the least sum
-    return {"user_seconds": [seconds - 1 + spread, seconds - 1, seconds - 1, seconds - 1, seconds - 1], "system_seconds": [3, 1, 2, 1.5, 9]}
-def result(base, profile, saved, spread, unbacked=2):
-    return {"saved_seconds": saved, "base": way(base, spread), "profile": way(profile, spread), "unbacked": way(unbacked, spread)}
+def way(seconds, spread, second=1):  # the time is the least sum
+    return {"user_seconds": [seconds - 1 + spread, seconds - 1, seconds - 1, seconds - 1, seconds - 1], "system_seconds": [3, 1, second, 1.5, 9]}
+def result(base, profile, saved, spread, unbacked=2, second=1):
+    return {"saved_seconds": saved, "base": way(base, spread), "profile": way(profile, spread, second), "unbacked": way(unbacked, spread)}
 times = {"base": {"user_seconds": [9, 4, 2, 8, 7], "system_seconds": [3, 1, 4, 2, 0]}}
 assert c.seconds(times, "base") == 5
 assert c.seconds(times, "base", "lower quartile of the sums") == 6 and c.seconds(times, "base", "median of the sums") == 7
@@ -30,6 +30,7 @@ assert abs(c.error(result(2, 1.6, 0.5, 0)) - (1.5 / 1.6 - 1)) < 1e-9
 assert abs(c.error(result(2, 1.6, 0.2, 0, 1.8))) < 1e-9  # what a denser heap saves is no page's
 assert c.loss(result(2, 2.1, 0, 0.2)) is None and c.loss(result(2, 1.5, 0, 0)) is None
 assert abs(c.loss(result(2, 2.1, 0, 0.05)) - 0.05) < 1e-9
+assert c.loss(result(2, 2.1, 0, 0.05, second=1.2)) is None  # nobody was left alone twice
 def report(chosen, joint):
     return {"chosen": {"saved_cycles_joint": joint}, "mappings": [
         {"category": {"kind": "site", "id": name, "context": None}, "chosen": name in chosen, "saved_cycles": 3e9} for name in "ab"]}
