@@ -25,11 +25,14 @@
 // 136 bytes of metadata a slab of one page would be 3.3 % of the smallest objects' memory, more than
 // glibc's header costs where that fills the rounding (24, 40, 56 ... bytes); a page of them hardly ever
 // empties alone. It would be as much of the powers of two, whose slabs are one page (two of 2048), where
-// the classes between have slabs of three to seven. (site_sizes.cpp counts with these.)
+// the classes between have slabs of three to seven. (site_sizes.cpp counts with these.) lg_extent_max_active_fit: slabs of 16 KiB and
+// more are joined with unused neighbours at once; a slab, by default, is not taken from unused pages of more than 64 times
+// its size, and a list that is built and freed again and again grew by a generation each time, until the decay had caught up.
 const char *jepriv_malloc_conf =
     "narenas:1,retain:true,oversize_threshold:0,dss:disabled,thp:default,"
     "metadata_thp:disabled,dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:false,"
     "abort_conf:false,percpu_arena:disabled,hpa:false,trust_madvise:true,"
+    "lg_extent_max_active_fit:20,"
     "slab_sizes:1-128:8|256-256:4|512-512:4|1024-1024:4|2048-2048:4|4096-4096:2";
 
 namespace smalloc {
