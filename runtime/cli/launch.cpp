@@ -7,6 +7,7 @@
 #include "runtime/cli/elf_sites.h"
 #include "runtime/cli/input_file.h"
 #include "runtime/cli/installation.h"
+#include "runtime/cli/settings_check.h"
 #include "runtime/cli/verbs.h"
 
 #include <algorithm>
@@ -183,15 +184,10 @@ void become(std::vector<std::string> command) {
   throw cannot_start(command[0], errno);
 }
 
-// "512m", "10%": what libsmalloc reads.
+// "512m", "10%". What libsmalloc would not take is no limit at all.
 std::string check_budget(const std::string &text) {
-  size_t digits = 0;
-  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9')
-    digits++;
-  const std::string unit = text.substr(digits);
-  const bool good =
-      digits > 0 && (unit.empty() || (unit.size() == 1 && std::strchr("kKmMgGtT%", unit[0])));
-  return good ? std::string() : "'" + text + "' is neither a size (512m, 2g) nor a share (10%)";
+  return text.find(',') == std::string::npos ? complaint_about("budget:" + text)
+                                             : "'" + text + "' is neither a size nor a share";
 }
 
 std::string check_conf(const std::string &text) {

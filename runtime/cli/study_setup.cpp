@@ -7,8 +7,8 @@
 #include "runtime/cli/elf_sites.h"
 #include "runtime/cli/input_file.h"
 #include "runtime/cli/installation.h"
+#include "runtime/cli/settings_check.h"
 #include "runtime/cli/system_view.h"
-#include "smalloc/core/options.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -60,18 +60,9 @@ std::string obstacle(const std::string &name) {
 
 // What libsmalloc would warn of in each run, and then measure its default: said before any of them.
 void check_settings(const std::string &text, const std::string &settings) {
-  static std::string complaint;
-  complaint.clear();
-  Options ignored;
-  parse_options(Text(settings.data(), settings.size()), /*privileged=*/false, ignored,
-                [](Text line) { complaint += std::string(line.data, line.size); });
-  if (complaint.empty())
+  const std::string why = complaint_about(settings);
+  if (why.empty())
     return;
-  std::string why = complaint.substr(0, complaint.find('\n'));
-  for (const char *part :
-       {"smalloc: warning: SMALLOC_CONF: ", ", ignored", "; the default is taken"})
-    if (const size_t at = why.find(part); at != std::string::npos)
-      why.erase(at, std::strlen(part));
   throw Failure{"cannot understand the command line", "--config " + text, why,
                 "smalloc study --config 'mine=heap:split,budget:64m' -- ./app", kUsage};
 }

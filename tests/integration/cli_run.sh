@@ -22,6 +22,10 @@ expect_error 125 'unknown option --bogus|--bogus' $run run --bogus -- true
 expect_error 125 'no command' $run run
 expect_error 125 '--heap' $run run --heap fast -- true
 expect_error 125 '--budget' $run run --budget much -- true
+# What libsmalloc would not take would be no limit at all.
+for budget in 0 1m 1.5g 64mb 200% 2m,heap:off; do
+  expect_error 125 '--budget' $run run --budget $budget -- true
+done
 expect_error 125 'cannot find the library \(libsmalloc_preload.so\)' bare/bin/smalloc run -- true
 expect_match err '^hint: '
 
