@@ -21,6 +21,8 @@ constexpr unsigned MaxDepth = 24; ///< of expressions looked through
 constexpr int64_t MaxWalkingStep =
     4096; ///< of an index taken modulo something: beyond it is a hash
 
+constexpr int64_t LeastShift = 512; ///< from round to round: a page of doubles
+
 LoopLevel level(Motion Kind, int64_t Stride = 0) {
   LoopLevel R;
   R.Kind = Kind;
@@ -213,12 +215,17 @@ LoopLevel MotionQuery::of(const SCEV *S, unsigned Depth) {
   return R;
 }
 
-/// Does a walk by \p L's stride come round in integers of type \p T within a few iterations?
+/// Does a walk by \p L's stride come round in integers of type \p T within a few iterations? Or, where a mask has cut them to bits
+/// that no type of a language has, by long steps, elsewhere each time? One that comes back to its pages is a walk.
 bool MotionQuery::wraps(const LoopLevel &L, Type *T) const {
   if (L.Kind != Motion::Constant || !T->isIntegerTy() || T->getIntegerBitWidth() > 48)
     return false;
-  unsigned Bits = T->getIntegerBitWidth();
-  return Bits < 5 || std::abs(L.StrideBytes) >= int64_t(1) << (Bits - 4);
+  const unsigned Bits = T->getIntegerBitWidth();
+  const int64_t Round = int64_t(1) << Bits, Step = std::abs(L.StrideBytes);
+  if (Bits < 5 || Step >= Round / 16)
+    return true;
+  return !isPowerOf2_32(Bits) && Step > MaxWalkingStep &&
+         std::min(Round % Step, Step - Round % Step) >= LeastShift;
 }
 
 /// The quotient in a product that has a moving one.
