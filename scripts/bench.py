@@ -96,8 +96,11 @@ def compile_pass_on(library):
     """The library that stands in between and does nothing."""
     source = ROOT / "benchmarks" / "throughput" / "pass_on" / "pass_on.c"
     Path(library).parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run([os.environ.get("CLANG", "clang-22"), "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-builtin", str(source),
-                    "-o", library], check=True)
+    compiler, _ = compiler_for(None, "plain", "c")
+    done = subprocess.run([*compiler, "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-builtin", str(source), "-o", library],
+                          capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"cannot build {library}: {done.stderr[-2000:]}")
 
 
 def compile_program(program, variant, build, work):
@@ -294,7 +297,11 @@ def main():
         note(f"bench.py: left out: our configurations (no plugin in {options.build})\nhint: cmake --build {options.build}")
         chosen = {k: v for k, v in chosen.items() if v[1] != "ours"}
     if "pass-on" in chosen:
-        compile_pass_on(chosen["pass-on"][2]["LD_PRELOAD"])
+        try:
+            compile_pass_on(chosen["pass-on"][2]["LD_PRELOAD"])
+        except (RuntimeError, OSError) as error:
+            note(f"bench.py: error: {error}\nhint: scripts/install-packages")
+            return 1
     work = (options.work or options.build / "bench").resolve()
     options.build = options.build.resolve()
     if options.record and options.programs != "throughput" and any("real" not in p for p in select(suite, options.programs, options.quick)):

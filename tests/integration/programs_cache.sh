@@ -6,9 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 need_thp
 cat >cache.c <<'C'
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "most_resident.h"
 enum { ENTRIES = 850000, BUCKETS = 1 << 20, REPLACED = 1500000 };
 struct entry {
   struct entry *next;
@@ -40,16 +38,13 @@ int main(void) {
     fresh->next = *place;
     *place = fresh;
   }
-  char line[128];
-  for (FILE *f = fopen("/proc/self/status", "r"); fgets(line, sizeof line, f);)
-    if (!strncmp(line, "VmHWM:", 6))
-      fprintf(stderr, "%lu\n", strtoul(line + 6, NULL, 10));
+  fprintf(stderr, "%lu\n", most_resident());
   return printf("%lx\n", sum) < 0;
 }
 C
 lib=$(dirname "$LIB")
-"$CLANG" -O2 cache.c -o plain
-"$CLANG" -O2 -fplugin="$PLUGIN" cache.c -o ours -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
+"$CLANG" -O2 -I"$SMALLOC_SOURCE/tests/integration/fixtures" cache.c -o plain
+"$CLANG" -O2 -I"$SMALLOC_SOURCE/tests/integration/fixtures" -fplugin="$PLUGIN" cache.c -o ours -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
 ./plain >plain.out 2>plain.kib
 ./ours >ours.out 2>ours.kib
 cmp plain.out ours.out || fail "the output differs"

@@ -6,9 +6,7 @@
 need_thp
 cat >generations.c <<'C'
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "most_resident.h"
 enum { ROUNDS = 10 };
 struct node {
   struct node *next;
@@ -59,16 +57,13 @@ int main(int argc, char **argv) {
   }
   if (argc > 2)
     pthread_join(other, NULL);
-  char line[128];
-  for (FILE *f = fopen("/proc/self/status", "r"); fgets(line, sizeof line, f);)
-    if (!strncmp(line, "VmHWM:", 6))
-      fprintf(stderr, "%lu\n", strtoul(line + 6, NULL, 10));
+  fprintf(stderr, "%lu\n", most_resident());
   return printf("%lx\n", sum) < 0;
 }
 C
 lib=$(dirname "$LIB")
-"$CLANG" -O2 generations.c -o plain -pthread
-"$CLANG" -O2 -fplugin="$PLUGIN" generations.c -o ours -pthread -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
+"$CLANG" -O2 -I"$SMALLOC_SOURCE/tests/integration/fixtures" generations.c -o plain -pthread
+"$CLANG" -O2 -I"$SMALLOC_SOURCE/tests/integration/fixtures" -fplugin="$PLUGIN" generations.c -o ours -pthread -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
 for arguments in "1000000" "1000000 other"; do
   # shellcheck disable=SC2086 # they are words
   { ./plain $arguments >plain.out 2>plain.kib && ./ours $arguments >ours.out 2>ours.kib; } || fail "$arguments: exit status $?"
