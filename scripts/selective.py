@@ -13,6 +13,7 @@ pass is what the second was.
 """
 import argparse
 import json
+import os
 import re
 import shutil
 import statistics
@@ -40,8 +41,9 @@ def fail(what, why, hint):
     sys.exit(1)
 
 
-def run(command, folder):
-    done = subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, check=False)
+def run(command, folder, environment=None):
+    done = subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, check=False,
+                          env={**os.environ, **(environment or {})})
     if done.returncode:
         fail(" ".join(map(str, command)), done.stderr.strip() or done.returncode, "run it by hand")
     return done.stdout

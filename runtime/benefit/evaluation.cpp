@@ -82,8 +82,31 @@ struct Evaluation::Lane {
     for (const auto &array : arrays)
       array->run();
   }
-  Counts counts(const CostModel &costs, const std::vector<double> &second_faults) const {
+  // Of whole heaps.
+  std::array<double, kPageSizes> heap_pages(const std::vector<uint64_t> &heap_bytes,
+                                            double touched_share) const {
+    std::array<double, kPageSizes> pages{};
+    for (size_t category = 0; category < heap_bytes.size(); category++) {
+      const PageSize size = category < on.size() ? on[category] : PageSize::kBase;
+      uint64_t bytes = heap_bytes[category];
+      if (size == PageSize::kGigantic) {
+        pages[static_cast<size_t>(size)] += static_cast<double>(bytes >> page_shift(size));
+        bytes %= page_bytes(size);
+      }
+      const PageSize rest = size == PageSize::kGigantic ? PageSize::kSuper : size;
+      pages[static_cast<size_t>(rest)] +=
+          static_cast<double>((bytes + page_bytes(rest) - 1) >> page_shift(rest)) *
+          (rest == PageSize::kBase ? touched_share : 1);
+    }
+    return pages;
+  }
+
+  // heap_bytes: of categories, where nobody else knows of first touches (known_by_heaps).
+  Counts counts(const CostModel &costs, const std::vector<double> &second_faults,
+                bool known_by_heaps, const std::vector<uint64_t> &heap_bytes,
+                double touched_share) const {
     Counts c;
+    const auto whole = heap_pages(heap_bytes, touched_share);
     for (size_t category = 0; category < second_faults.size(); category++)
       if (category >= on.size() || on[category] == PageSize::kBase) {
         c.page_faults += second_faults[category];
@@ -93,9 +116,10 @@ struct Evaluation::Lane {
       const auto size = static_cast<PageSize>(i);
       if (!by_size[i])
         continue;
-      const double pages = by_size[i]->pages(size);
-      c.page_faults += pages;
-      c.cycles += pages * costs.fault_cycles(page_bytes(size));
+      const double seen = by_size[i]->pages(size), pages = std::max(seen, whole[i]),
+                   touched = known_by_heaps ? whole[i] : seen;
+      c.page_faults += touched;
+      c.cycles += touched * costs.fault_cycles(page_bytes(size));
       if (owners[i] != size)
         continue; // counted with its owner's
       const std::array<WalkCurve, kWalks> curves = {
@@ -163,7 +187,7 @@ void Evaluation::run_batch() {
   const auto work = [this](unsigned first) {
     for (size_t i = first; i < lanes_.size(); i += threads_) {
       lanes_[i]->run(batch_);
-      lanes_[i]->cycles_at.push_back(lanes_[i]->counts(costs_, {}).cycles);
+      lanes_[i]->cycles_at.push_back(counts(i).cycles);
     }
   };
   std::vector<std::thread> others;
@@ -175,20 +199,33 @@ void Evaluation::run_batch() {
   batch_.clear();
 }
 
-void Evaluation::finish(double faults) {
+void Evaluation::finish(double faults, std::vector<uint64_t> heap_bytes) {
   if (!batch_.empty())
     run_batch();
+  if (sample_.misses) {
+    heap_bytes_ = std::move(heap_bytes);
+    double pages = 0;
+    for (const uint64_t bytes : heap_bytes_)
+      pages += static_cast<double>((bytes + kBasePageBytes - 1) / kBasePageBytes);
+    if (faults > 0 && faults < pages)
+      touched_share_ = faults / pages;
+    for (size_t i = 0; i < lanes_.size(); i++)
+      if (!lanes_[i]->cycles_at.empty())
+        lanes_[i]->cycles_at.back() = counts(i).cycles;
+    return;
+  }
   // In a sample nobody knows how many first touches there were, to a second fault in ten.
   if (faults <= 0 || sample_.rate < 1 || sample_.weight != 1)
     return;
   second_faults_ = first_reads_.second_faults(faults);
-  for (const auto &lane : lanes_)
-    if (!lane->cycles_at.empty())
-      lane->cycles_at.back() = lane->counts(costs_, second_faults_).cycles;
+  for (size_t i = 0; i < lanes_.size(); i++)
+    if (!lanes_[i]->cycles_at.empty())
+      lanes_[i]->cycles_at.back() = counts(i).cycles;
 }
 
 Counts Evaluation::counts(size_t mapping) const {
-  return lanes_[mapping]->counts(costs_, second_faults_);
+  return lanes_[mapping]->counts(costs_, second_faults_, sample_.misses, heap_bytes_,
+                                 touched_share_);
 }
 
 Evaluation::Saving Evaluation::saving(size_t a, size_t b) const {
@@ -198,7 +235,13 @@ Evaluation::Saving Evaluation::saving(size_t a, size_t b) const {
   const double cycles = before.back() - after.back();
   if (sample_.rate >= 1 && sample_.weight == 1)
     return {cycles, cycles, cycles}; // nothing was left to chance
-  std::vector<double> saved;         // by batch
+  if (sample_.weight != 1) {
+    // How many a PMU tells of what is saved is a matter of chance, as if they came one by one (Poisson).
+    const double told = std::abs(counts(a).tlb_misses - counts(b).tlb_misses) / sample_.weight;
+    const double drawn = kTwoSided90 * std::abs(cycles) / std::sqrt(std::max(told, 1.0));
+    return {cycles, cycles - drawn, cycles + drawn};
+  }
+  std::vector<double> saved; // by batch
   for (size_t i = 0; i < before.size(); i++)
     saved.push_back((before[i] - after[i]) - (i ? before[i - 1] - after[i - 1] : 0));
   std::mt19937_64 random(1); // the same trace gives the same answer

@@ -56,13 +56,15 @@ public:
   /// superpages keeps what it has.
   void given_back(uint64_t start, uint64_t end, uint32_t category);
   /// Counts what is left of the last batch. faults: page faults of the recorded process, on base pages, 0: not known. Where the
-  /// trace holds every access, those beyond the first touches are priced as second faults of pages that were read first.
-  void finish(double faults = 0);
+  /// trace holds every access, those beyond the first touches are priced as second faults of pages that were read first. Samples of
+  /// misses come to few of the base pages, and to nearly every superpage: there first touches are those of the categories' heaps,
+  /// heap_bytes[category], of base pages at most as many as there were faults.
+  void finish(double faults = 0, std::vector<uint64_t> heap_bytes = {});
 
   double accesses() const { return accesses_; }
   Counts counts(size_t mapping) const;
   /// Cycles that mapping b saves over mapping a, and the 5 % and 95 % ends of its bootstrap, or of what the number of regions in the
-  /// sample allows if that is wider.
+  /// sample allows if that is wider; of a PMU's samples, of what the number of those that it saves allows.
   struct Saving {
     double cycles, low, high;
   };
@@ -92,6 +94,8 @@ private:
   TableLines table_lines_;              // there, too
   FirstReads first_reads_;
   std::vector<double> second_faults_; // by category, on base pages
+  std::vector<uint64_t> heap_bytes_;  // by category, where first touches are known by them
+  double touched_share_ = 1;          // of their base pages
   std::vector<Access> batch_;
   std::vector<std::unique_ptr<Lane>> lanes_; // by mapping
 };

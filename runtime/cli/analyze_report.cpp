@@ -102,7 +102,25 @@ bool too_little(const ProfileOptions &options, const Profile &p) {
          p.rates.translation_seconds < benefit::kLeastSeconds;
 }
 
+Json expectation_json(const Expectation &expected) {
+  const database::Realisation &r = expected.realisation;
+  return {{"saved_seconds", expected.seconds()},
+          {"saved_seconds_by_calibration", expected.by_calibration},
+          {"realised_share", r.share},
+          {"learned_from", Json{{"inputs", r.inputs},
+                                {"base_runs", r.base_runs},
+                                {"superpage_runs", r.superpage_runs}}}};
+}
+
+double runs_of(const Profile &p) {
+  return static_cast<double>(std::max<size_t>(p.traces.size(), 1));
+}
+
 } // namespace
+
+double saved_by_calibration(const Profile &profile, const benefit::CostModel &costs) {
+  return profile.saved_steerable / costs.frequency_hz() / runs_of(profile);
+}
 
 bool is_empty(const Profile &p) {
   return std::all_of(p.traces.begin(), p.traces.end(),
@@ -110,7 +128,7 @@ bool is_empty(const Profile &p) {
 }
 
 Json analyze_document(const AnalyzeWords &words, const ProfileOptions &options, const Profile &p,
-                      const format::MachineProfile &machine) {
+                      const Expectation &expected, const format::MachineProfile &machine) {
   Json traces = Json::array(), mappings = Json::array();
   for (const TraceSummary &t : p.traces)
     traces.push_back(Json{{"path", t.path},
@@ -173,11 +191,12 @@ Json analyze_document(const AnalyzeWords &words, const ProfileOptions &options, 
               {"chosen", Json{{"superpages", p.superpages_chosen},
                               {"saved_cycles_joint", p.saved_joint},
                               {"saved_cycles_additive", p.saved_additive}}},
+              {"expected", expectation_json(expected)},
               {"directives_file", text_or_null(words.directives)}};
 }
 
 std::string analyze_text(const AnalyzeWords &words, const ProfileOptions &options, const Profile &p,
-                         Colour colour) {
+                         const Expectation &expected, Colour colour) {
   if (is_empty(p))
     return "nothing to analyze: no allocation and no access was recorded\n";
   // What is counted are superpages of 2 MiB only where nothing else was asked for.
@@ -229,6 +248,13 @@ std::string analyze_text(const AnalyzeWords &words, const ProfileOptions &option
   text += fmt::format("chosen: {} superpages{}, {:.3g} cycles saved together ({:.3g} as a sum)\n",
                       p.superpages_chosen, several ? "' worth of memory" : "", p.saved_joint,
                       p.saved_additive);
+  const database::Realisation &r = expected.realisation;
+  if (p.superpages_chosen && r.known())
+    text += fmt::format("expected of a run: {:.3g} s saved ({:.3g} s by calibration; {} runs have "
+                        "saved {:.2f} of what was predicted)\n",
+                        expected.seconds(), expected.by_calibration, r.superpage_runs, r.share);
+  else if (p.superpages_chosen)
+    text += fmt::format("expected of a run: {:.3g} s saved\n", expected.seconds());
   if (!words.directives.empty())
     text += fmt::format("directives: {}\n", words.directives);
   return text;
@@ -248,11 +274,11 @@ std::string analyze_plot(const Profile &p) {
 }
 
 directives::File analyze_directives(const ProfileOptions &options, const Profile &p,
-                                    const format::MachineProfile &machine,
-                                    const benefit::CostModel &costs) {
+                                    const Expectation &expected,
+                                    const format::MachineProfile &machine) {
   directives::File file;
   file.header["machine"] = machine.name;
-  const double runs = static_cast<double>(std::max<size_t>(p.traces.size(), 1));
+  const double runs = runs_of(p);
   double seconds = 0, faults_saved = 0;
   for (const TraceSummary &t : p.traces)
     seconds += t.seconds;
@@ -263,8 +289,7 @@ directives::File analyze_directives(const ProfileOptions &options, const Profile
     seconds = options.seconds * runs;
   file.header["seconds"] = fmt::format("{:.3f}", seconds / runs);
   file.header["faults_saved"] = fmt::format("{:.0f}", std::max(faults_saved, 0.0) / runs);
-  file.header["saved_ms"] =
-      fmt::format("{:.0f}", std::max(p.saved_steerable, 0.0) / costs.frequency_hz() * 1000 / runs);
+  file.header["saved_ms"] = fmt::format("{:.0f}", std::max(expected.seconds(), 0.0) * 1000);
   if (!p.traces.empty() && !p.traces.front().build_id.empty())
     file.header["program"] = p.traces.front().build_id;
   for (const RankedMapping &m : p.mappings) {

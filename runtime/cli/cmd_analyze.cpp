@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include <CLI/CLI.hpp>
@@ -169,15 +170,11 @@ uint64_t parse_budget(const std::string &text) {
   return static_cast<uint64_t>(value * static_cast<double>(unit));
 }
 
-// The history gets the analysis, and says what is left of its directives after earlier runs. Without --db, a
-// history that cannot be used is no reason to hold back the result.
-directives::File remembered(const Options &options, const Profile &profile,
-                            const format::MachineProfile &machine, const directives::File &file) {
-  if (options.no_database || profile.traces.front().build_id.empty() || is_empty(profile))
-    return file;
+// Without --db, a history that cannot be used is no reason to hold back the result: false, and it has been said.
+bool with_the_history(const Options &options, const std::function<void()> &work) {
   try {
-    auto history = open_history(options.database, database::Access::kReadWrite);
-    return remember_analysis(history, profile, machine, file);
+    work();
+    return true;
   } catch (const database::DatabaseError &error) {
     if (!options.database.empty())
       throw failure_of(error);
@@ -188,7 +185,7 @@ directives::File remembered(const Options &options, const Profile &profile,
       throw;
     print_warning("the analysis is not stored", failure.which, failure.why, failure.hint);
   }
-  return file;
+  return false;
 }
 
 // "2m", "64k,2m,1g", "all". Sizes that the machine's TLB has no entries for are left out: nothing can be said of them.
@@ -263,26 +260,40 @@ int run_analyze(Options &options) {
   need_base_pages_of_traces(machine);
   const AnalyzeWords words = {options.directives, options.significance, !options.budget.empty()};
   for (const FailIf &threshold : thresholds)
-    check_key(threshold, analyze_document(words, options.profile, {}, machine));
+    check_key(threshold, analyze_document(words, options.profile, {}, {}, machine));
   const benefit::CostModel costs(machine);
   options.profile.pages = parse_pages(options.pages, machine, costs);
   Progress progress(!options.output.quiet);
   const Profile profile = analyse(options.profile, costs, std::ref(progress));
   progress.clear();
   explain_gaps(options, profile);
-  const Json document = analyze_document(words, options.profile, profile, machine);
+  // The history says what earlier predictions were worth; it gets the analysis, and says what is left of its directives.
+  std::optional<database::History> history;
+  Expectation expected;
+  expected.by_calibration = saved_by_calibration(profile, costs);
+  if (!options.no_database && !profile.traces.front().build_id.empty() && !is_empty(profile) &&
+      !with_the_history(options, [&] {
+        history.emplace(open_history(options.database, database::Access::kReadWrite));
+        expected.realisation = realisation_of(*history, profile.traces.front().build_id,
+                                              profile.traces.front().program, machine.name);
+      }))
+    history.reset();
+  const Json document = analyze_document(words, options.profile, profile, expected, machine);
   for (const FailIf &threshold : thresholds) { // refused before anything is written
     std::string found;
     crosses(threshold, document, found);
   }
-  directives::File file = analyze_directives(options.profile, profile, machine, costs);
+  directives::File file = analyze_directives(options.profile, profile, expected, machine);
   if (!options.input.empty())
     file.header["input"] = input_of({"", options.input});
   else if (const std::string &input = profile.traces.front().input;
            !input.empty() && std::all_of(profile.traces.begin(), profile.traces.end(),
                                          [&](const TraceSummary &t) { return t.input == input; }))
     file.header["input"] = input;
-  file = remembered(options, profile, machine, file);
+  if (history)
+    with_the_history(options, [&] {
+      file = remember_analysis(*history, profile, expected.by_calibration, machine, file);
+    });
   if (!options.directives.empty()) {
     if (file.entries.empty() && options.profile.grouping == benefit::Grouping::kPaper)
       print_warning("no directives", options.directives,
@@ -297,7 +308,7 @@ int run_analyze(Options &options) {
   if (!options.plot.empty())
     write_text(options.plot, analyze_plot(profile), "--plot");
   const int status = finish(options.output, thresholds, document, [&](Colour colour) {
-    return analyze_text(words, options.profile, profile, colour);
+    return analyze_text(words, options.profile, profile, expected, colour);
   });
   point_to_contexts(profile);
   if (!options.directives.empty() && !file.entries.empty()) {

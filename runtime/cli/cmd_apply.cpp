@@ -82,7 +82,7 @@ std::string directives_for(const Options &options, const std::string &program,
 }
 
 std::string settings(const Options &options, const std::string &directives) {
-  std::string text = options.base ? "heap:off" : "directives:" + directives;
+  std::string text = options.base ? "heap:off,trace:off" : "directives:" + directives;
   const auto add = [&](const char *key, const std::string &value) {
     if (!value.empty())
       text += fmt::format(",{}:{}", key, value);

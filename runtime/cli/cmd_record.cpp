@@ -15,6 +15,7 @@
 #include "runtime/cli/written_file.h"
 #include "runtime/trace/reader.h"
 #include "runtime/trace/region_sample.h"
+#include "smalloc/os/process_identity.h"
 
 #include <cctype>
 #include <cerrno>
@@ -53,15 +54,27 @@ void check_program(const std::string &program, const Target &target) {
     throw Failure{"cannot record the command", program, target.obstacle, target.hint, kRunFailed};
 }
 
-// Nothing but a header: of a process that became another program at once, or was killed before its first buffer was full.
-bool is_empty_trace(const std::string &path) {
-  std::error_code error;
-  if (fs::file_size(path, error) == 0 && !error)
-    return true;
+std::string header_word(const trace::Reader &reader, const char *key) {
+  const auto at = reader.header().find(key);
+  return at == reader.header().end() ? std::string() : at->second;
+}
+
+enum class Found {
+  kTrace,
+  kEmpty, // nothing but a header: of a process that became another program at once, or was killed before its first buffer was full
+  kRunning // of a process that goes on: one that the command left behind, or another command's of that name
+};
+Found look_at(const std::string &path) {
   try {
-    return trace::Reader(path).chunks() <= 1;
+    const trace::Reader reader(path);
+    if (header_word(reader, "host") == host_name() &&
+        is_alive(std::strtoull(header_word(reader, "pid").c_str(), nullptr, 10),
+                 std::strtoull(header_word(reader, "start_ticks").c_str(), nullptr, 10)))
+      return Found::kRunning;
+    return reader.chunks() <= 1 ? Found::kEmpty : Found::kTrace;
   } catch (const trace::TraceError &) {
-    return false;
+    std::error_code error;
+    return fs::file_size(path, error) == 0 && !error ? Found::kEmpty : Found::kTrace;
   }
 }
 
@@ -90,10 +103,7 @@ constexpr char kOtherHistory[] =
 void note_run(const std::string &path, pid_t child, const std::vector<std::string> &command,
               const rusage &usage, double seconds) try {
   const trace::Reader reader(path);
-  const auto word = [&](const char *key) {
-    const auto at = reader.header().find(key);
-    return at == reader.header().end() ? std::string() : at->second;
-  };
+  const auto word = [&](const char *key) { return header_word(reader, key); };
   database::Run run;
   run.program = word("build_id");
   if (run.program.empty() || word("pid") != std::to_string(child))
@@ -103,7 +113,9 @@ void note_run(const std::string &path, pid_t child, const std::vector<std::strin
   run.pid = child;
   run.started_ns = std::strtoll(word("start").c_str(), nullptr, 10) * 1000000000;
   run.kind = "recorded";
-  run.input = input_of(command);
+  run.input = word("input"); // as the process saw it, behind env, nice or a script that became it
+  if (run.input.empty())
+    run.input = input_of(command);
   const auto seconds_of = [](const timeval &t) {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
   };
@@ -113,7 +125,7 @@ void note_run(const std::string &path, pid_t child, const std::vector<std::strin
   run.peak_bytes = int64_t{usage.ru_maxrss} * 1024;
   run.minor_faults = usage.ru_minflt;
   run.major_faults = usage.ru_majflt;
-  open_history({}, database::Access::kReadWrite).store_run(run);
+  open_history({}, database::Access::kReadWrite, Reports::kLeave).store_run(run);
 } catch (const trace::TraceError &) {
 } catch (const Failure &failure) {
   print_warning("the run is not in the history", failure.which, failure.why, kOtherHistory);
@@ -197,15 +209,21 @@ int record_command(const Options &options) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 
   std::vector<std::string> traces;
+  size_t running = 0;
   for (const std::string &path : traces_of(pattern, start)) {
     std::error_code error;
     if (!fs::is_regular_file(path, error))
       continue;
-    if (is_empty_trace(path)) {
+    switch (look_at(path)) {
+    case Found::kEmpty:
       fs::remove(path, error);
-      continue;
+      break;
+    case Found::kRunning:
+      running++;
+      break;
+    case Found::kTrace:
+      traces.push_back(path);
     }
-    traces.push_back(path);
   }
   if (!traces.empty())
     earlier->remove();
@@ -213,7 +231,11 @@ int record_command(const Options &options) {
   signals.reset();
   for (const std::string &path : traces)
     note_run(path, child, command, usage, seconds);
-  if (traces.empty())
+  if (running && !by_process) // of the command's own: another smalloc record has no such name
+    print_note(fmt::format("{} process{} of the command go{} on, and {} traces grow", running,
+                           running == 1 ? "" : "es", running == 1 ? "es" : "",
+                           running == 1 ? "its" : "their"));
+  if (traces.empty() && (!running || by_process))
     warn_of_nothing(command.front(), pattern, status);
   std::string list;
   for (size_t i = 0; i < traces.size() && i < 8; i++)

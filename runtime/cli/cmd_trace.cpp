@@ -45,8 +45,8 @@ trace::Reader open_trace(const std::string &path) try {
 void warn_of_missing_end(const std::string &path) {
   print_warning(
       "truncated trace", path,
-      "its end is missing: a killed process leaves that, one that still runs, a full disk, "
-      "and a file that was cut");
+      "its end is missing: a process that was killed, aborted or became another program leaves "
+      "that, one that still runs, a full disk, and a file that was cut");
 }
 
 void warn_of_damage(const trace::Reader &reader, const std::string &path) {

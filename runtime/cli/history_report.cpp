@@ -39,6 +39,7 @@ Json analysis_json(const database::Analysis &a, bool with_ranking) {
                 {"miss_cycles_base", a.cycles_base},
                 {"saved_cycles_all_superpages", a.saved_all},
                 {"saved_cycles_joint", a.saved_joint},
+                {"saved_seconds", optional(a.saved_seconds)},
                 {"superpages_chosen", a.superpages_chosen}};
   if (!with_ranking)
     return document;
@@ -194,11 +195,13 @@ Json show_document(History &history, const std::string &program) {
   if (file)
     for (const auto &[key, value] : file->header)
       header[key] = value;
+  const std::string path = run_list.empty() && analyses.empty() ? std::string()
+                           : run_list.empty()                   ? analyses.back().path
+                                                                : run_list.back().path;
+  const database::Realisation realised = realisation_of(history, program, path, "");
   return Json{{"schema", "smalloc.db-show/1"},
               {"program", program},
-              {"path", run_list.empty() && analyses.empty() ? std::string()
-                       : run_list.empty()                   ? analyses.back().path
-                                                            : run_list.back().path},
+              {"path", path},
               {"header", header},
               {"directives", file ? directives_json(*file) : Json::array()},
               {"comparison", Json{{"enough", j.enough},
@@ -215,6 +218,12 @@ Json show_document(History &history, const std::string &program) {
                                   {"superpage_faults", j.superpage_faults},
                                   {"base_peak_bytes", j.base_peak_bytes},
                                   {"superpage_peak_bytes", j.superpage_peak_bytes}}},
+              {"realised", Json{{"share", realised.known() ? Json(realised.share) : Json()},
+                                {"predicted_seconds", realised.predicted_seconds},
+                                {"measured_seconds", realised.measured_seconds},
+                                {"inputs", realised.inputs},
+                                {"base_runs", realised.base_runs},
+                                {"superpage_runs", realised.superpage_runs}}},
               {"analyses", analysis_list},
               {"runs", runs},
               {"totals", Json{{"runs", run_list.size()}, {"analyses", analyses.size()}}}};
@@ -276,6 +285,12 @@ std::string show_text(const Json &document, Colour colour) {
           : fmt::format("\ncompared with base pages after {} runs of each kind (now {} and {}): "
                         "smalloc apply --base -- COMMAND, smalloc apply -- COMMAND\n",
                         database::kRunsToJudge, c["base_runs"].dump(), c["superpage_runs"].dump());
+  if (const Json &r = document["realised"]; !r["share"].is_null())
+    text += fmt::format(
+        "superpages save {:.3g} s a run, predicted were {:.3g} s: the next analysis expects "
+        "{:.2f} of what it predicts\n",
+        r["measured_seconds"].get<double>() / r["inputs"].get<double>(),
+        r["predicted_seconds"].get<double>() / r["inputs"].get<double>(), r["share"].get<double>());
   return text;
 }
 

@@ -47,7 +47,7 @@ database::Machine this_machine(const std::string &profile) {
 }
 
 database::Analysis analysis_of(const Profile &p, const format::MachineProfile &machine,
-                               const std::string &input) {
+                               const std::string &input, double saved_seconds) {
   database::Analysis a;
   a.program = p.traces.front().build_id;
   a.path = p.traces.front().program;
@@ -63,6 +63,7 @@ database::Analysis analysis_of(const Profile &p, const format::MachineProfile &m
   a.cycles_base = p.cycles_base;
   a.saved_all = p.saved_all;
   a.saved_joint = p.saved_joint;
+  a.saved_seconds = saved_seconds;
   a.superpages_chosen = static_cast<int64_t>(p.superpages_chosen);
   for (size_t i = 0; i < p.mappings.size(); i++) {
     const RankedMapping &m = p.mappings[i];
@@ -137,7 +138,7 @@ int with_history(const std::function<int()> &work) {
   }
 }
 
-History open_history(const std::string &location, Access least) {
+History open_history(const std::string &location, Access least, Reports reports) {
   const std::string place = database_location(location);
   const bool file = !database::is_postgresql(place);
   if (least == Access::kReadOnly && file &&
@@ -148,6 +149,8 @@ History open_history(const std::string &location, Access least) {
       return History(database::open_database(place, Access::kReadOnly));
   }
   History history(database::open_database(place, Access::kReadWrite));
+  if (reports == Reports::kLeave)
+    return history;
   std::string runs;
   try {
     runs = state_folder() + "/runs";
@@ -218,17 +221,38 @@ std::string recorded_input(History &history, const Profile &profile) {
   return input;
 }
 
-directives::File remember_analysis(History &history, const Profile &profile,
+database::Realisation realisation_of(History &history, const std::string &build_id,
+                                     const std::string &path, const std::string &machine) {
+  std::vector<database::Analysis> analyses;
+  std::vector<database::Run> runs;
+  for (const database::Program &p : history.programs()) {
+    if (p.build_id != build_id && (path.empty() || p.path != path))
+      continue;
+    for (database::Analysis &a : history.analyses(p.build_id))
+      analyses.push_back(std::move(a));
+    for (database::Run &r : history.runs(p.build_id))
+      runs.push_back(std::move(r));
+  }
+  const auto latest =
+      std::max_element(analyses.begin(), analyses.end(), [](const auto &one, const auto &other) {
+        return one.created_ns < other.created_ns;
+      });
+  return database::realise(analyses, runs, host_name(),
+                           machine.empty() && latest != analyses.end() ? latest->machine : machine);
+}
+
+directives::File remember_analysis(History &history, const Profile &profile, double saved_seconds,
                                    const format::MachineProfile &machine,
                                    const directives::File &file) {
   const std::string &program = profile.traces.front().build_id;
   history.store_machine(this_machine(machine.name));
   directives::File stored = file;
-  if (const std::string input = recorded_input(history, profile); !input.empty())
-    stored.header["input"] = input;
+  if (!stored.header.contains("input")) // a trace of before it said so itself
+    if (const std::string input = recorded_input(history, profile); !input.empty())
+      stored.header["input"] = input;
   const auto input = stored.header.find("input");
-  history.store_analysis(
-      analysis_of(profile, machine, input == stored.header.end() ? "" : input->second));
+  history.store_analysis(analysis_of(
+      profile, machine, input == stored.header.end() ? "" : input->second, saved_seconds));
   if (file.entries.empty())
     return stored;
   history.store_directives(program, profile.traces.front().program, stored);

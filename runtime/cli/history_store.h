@@ -8,6 +8,7 @@
 #include "runtime/cli/profile.h"
 #include "runtime/database/history.h"
 #include "runtime/database/judgement.h"
+#include "runtime/database/realisation.h"
 #include "runtime/format/machine_json.h"
 
 #include <functional>
@@ -21,7 +22,10 @@ std::string database_location(const std::string &location);
 
 // Opens it for writing and imports the runs that programs of this user have reported; a history that may only be read is
 // opened as it is, if reading is enough. Throws Failure.
-database::History open_history(const std::string &location, database::Access least);
+// Who cannot be told of another history leaves the reports to those who can.
+enum class Reports { kTake, kLeave };
+database::History open_history(const std::string &location, database::Access least,
+                               Reports reports = Reports::kTake);
 
 // Runs `work`; what the database says against it becomes a Failure.
 int with_history(const std::function<int()> &work);
@@ -37,12 +41,18 @@ std::optional<directives::File> todays_directives(database::History &history,
 std::string earlier_build(database::History &history, const std::string &path,
                           const std::string &build_id);
 
+// What runs on this host of a program's builds at its path have saved of what was predicted with this machine profile; empty: that
+// of the latest analysis.
+database::Realisation realisation_of(database::History &history, const std::string &build_id,
+                                     const std::string &path, const std::string &machine);
+
 // Stores machine, analysis and directives of a profile, and returns the file that holds from now on. The profile has to
-// have a build-id.
+// have a build-id. saved_seconds: of a run, by calibration alone.
 directives::File remember_analysis(database::History &history, const Profile &profile,
-                                   const format::MachineProfile &machine,
+                                   double saved_seconds, const format::MachineProfile &machine,
                                    const directives::File &file);
-// The input with which all of the traces were recorded, as far as `smalloc record` has noted it; empty: unknown, or several.
+// The input with which all of the traces were recorded, as far as `smalloc record` has noted it (newer traces say it themselves);
+// empty: unknown, or several.
 std::string recorded_input(database::History &history, const Profile &profile);
 
 // FNV-1a over a command's arguments without its name, as smalloc/base/input_signature.h has it; 16 hex digits.

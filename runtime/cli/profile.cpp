@@ -92,7 +92,10 @@ private:
         follower.event(e);
       });
       // Where the faults themselves were recorded, the second ones are among them.
-      evaluation.finish(trace.accesses > 0 && !trace.faults ? faults : 0);
+      std::vector<uint64_t> heap_bytes;
+      for (const benefit::Category &category : follower.objects().categories())
+        heap_bytes.push_back(category.heap_bytes);
+      evaluation.finish(trace.accesses > 0 && !trace.faults ? faults : 0, std::move(heap_bytes));
       take(evaluation);
     }
   }
@@ -162,7 +165,9 @@ private:
       profile_.saved_all += e.saving(0, lane + 1).cycles;
     });
     profile_.cycles_base = base.cycles;
-    const double seconds = options_.seconds > 0 ? options_.seconds : survey_.seconds;
+    const double seconds = options_.seconds > 0
+                               ? options_.seconds * static_cast<double>(survey_.paths.size())
+                               : survey_.seconds;
     if (seconds > 0) {
       profile_.rates.tlb_misses_per_second = base.tlb_misses / seconds;
       profile_.rates.page_faults_per_second = base.page_faults / seconds;

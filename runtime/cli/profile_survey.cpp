@@ -53,15 +53,17 @@ void warn_of_damage(const trace::Reader &reader, const TraceSummary &summary) {
   if (!summary.complete)
     print_warning(
         "truncated trace", summary.path,
-        fmt::format("its end is missing: {} of {} bytes could be read, {} allocations and {:.0f} "
-                    "accesses in {:.3f} s. {}",
-                    summary.read_bytes, summary.file_bytes, summary.allocations, summary.accesses,
-                    summary.seconds,
-                    // Pieces are written at once, each whole unless there is no room for it.
-                    reader.skipped_bytes()
-                        ? "Its last piece is not whole: a full disk leaves that, and a file that "
-                          "was cut"
-                        : "A killed process leaves that, one that still runs, and a full disk"));
+        fmt::format(
+            "its end is missing: {} of {} bytes could be read, {} allocations and {:.0f} "
+            "accesses in {:.3f} s. {}",
+            summary.read_bytes, summary.file_bytes, summary.allocations, summary.accesses,
+            summary.seconds,
+            // Pieces are written at once, each whole unless there is no room for it.
+            reader.skipped_bytes()
+                ? "Its last piece is not whole: a full disk leaves that, and a file that "
+                  "was cut"
+                : "A process that was killed, aborted or became another program leaves that, one "
+                  "that still runs, and a full disk"));
   else if (reader.skipped_bytes())
     print_warning(
         "damaged trace", summary.path,

@@ -5,6 +5,8 @@
 #include "runtime/database/history.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <ctime>
 #include <map>
 
 #include <fmt/format.h>
@@ -40,8 +42,8 @@ constexpr char kRunColumns[] =
 constexpr size_t kRunColumnCount = 21;
 constexpr char kAnalysisColumns[] =
     "program, created_ns, machine, input, traces, accesses, seconds, significant, cycles_base, "
-    "saved_all, saved_joint, superpages_chosen";
-constexpr size_t kAnalysisColumnCount = 12;
+    "saved_all, saved_joint, superpages_chosen, saved_seconds";
+constexpr size_t kAnalysisColumnCount = 13;
 
 } // namespace
 
@@ -68,7 +70,7 @@ void History::store_machine(const Machine &m) {
       {m.host, m.profile, m.cpu, m.processors, m.memory_bytes, m.last_seen_ns});
 }
 
-bool History::insert_run(const Run &r) {
+bool History::insert_run(const Run &r, Counts counts) {
   see_program(r.program, r.path, r.started_ns);
   const Rows inserted = connection_->query(
       fmt::format("INSERT INTO runs ({}) VALUES ({}) "
@@ -103,7 +105,7 @@ bool History::insert_run(const Run &r) {
                            places(8) + ") ON CONFLICT DO NOTHING",
                        {inserted[0][0], v.site, v.context, int64_t{v.taken}, v.superpages_predicted,
                         v.superpages_peak, v.live_bytes_peak, v.verdict});
-    if (v.verdict == "held" || v.verdict == "failed")
+    if (counts == Counts::kOfRuns && (v.verdict == "held" || v.verdict == "failed"))
       connection_->query("UPDATE directives SET validated = validated + 1, held = held + $1 "
                          "WHERE program = $2 AND site = $3 AND context = $4 AND page_shift > 12",
                          {int64_t{v.verdict == "held"}, r.program, v.site, v.context});
@@ -113,7 +115,7 @@ bool History::insert_run(const Run &r) {
 
 bool History::store_run(const Run &run) {
   Transaction transaction(*connection_);
-  const bool fresh = insert_run(run);
+  const bool fresh = insert_run(run, Counts::kOfRuns);
   transaction.commit();
   return fresh;
 }
@@ -126,7 +128,7 @@ int64_t History::insert_analysis(const Analysis &a) {
                                          kAnalysisColumns, places(kAnalysisColumnCount)),
                              {a.program, a.created_ns, a.machine, a.input, a.traces, a.accesses,
                               a.seconds, int64_t{a.significant}, a.cycles_base, a.saved_all,
-                              a.saved_joint, a.superpages_chosen})
+                              a.saved_joint, a.superpages_chosen, optional_value(a.saved_seconds)})
                      .at(0)
                      .at(0));
   for (const RankedCategory &c : a.ranking)
@@ -147,7 +149,8 @@ int64_t History::store_analysis(const Analysis &analysis) {
   return id;
 }
 
-void History::insert_directives(const std::string &program, const directives::File &file) {
+void History::insert_directives(const std::string &program, const directives::File &file,
+                                Counts counts) {
   std::map<directives::Key, std::pair<int64_t, std::pair<int64_t, int64_t>>> before;
   for (const Row &row : connection_->query("SELECT site, context, page_shift, validated, held "
                                            "FROM directives WHERE program = $1",
@@ -161,8 +164,9 @@ void History::insert_directives(const std::string &program, const directives::Fi
   for (const auto &[key, entry] : file.entries) {
     int64_t validated = static_cast<int64_t>(entry.validated),
             held = static_cast<int64_t>(entry.held);
-    if (const auto old = before.find(key);
-        validated == 0 && old != before.end() && old->second.first == int64_t{entry.page_shift}) {
+    if (const auto old = before.find(key); counts == Counts::kOfRuns && validated == 0 &&
+                                           old != before.end() &&
+                                           old->second.first == int64_t{entry.page_shift}) {
       validated = old->second.second.first;
       held = old->second.second.second;
     }
@@ -183,8 +187,10 @@ void History::insert_directives(const std::string &program, const directives::Fi
 void History::store_directives(const std::string &program, const std::string &path,
                                const directives::File &file) {
   Transaction transaction(*connection_);
-  see_program(program, path, 0);
-  insert_directives(program, file);
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  see_program(program, path, int64_t{now.tv_sec} * 1000000000 + now.tv_nsec);
+  insert_directives(program, file, Counts::kOfRuns);
   transaction.commit();
 }
 
@@ -296,6 +302,8 @@ std::vector<Analysis> History::analyses(const std::string &program) {
     a.saved_all = real_of(row[11]);
     a.saved_joint = real_of(row[12]);
     a.superpages_chosen = integer_of(row[13]);
+    if (!is_null(row[14]))
+      a.saved_seconds = real_of(row[14]);
     at[a.id] = list.size();
     list.push_back(std::move(a));
   }
@@ -386,52 +394,6 @@ History::Removed History::prune(int64_t before_ns, int64_t keep) {
           .size());
   transaction.commit();
   return removed;
-}
-
-void History::merge(History &other) {
-  const auto other_programs = other.programs();
-  const auto other_machines = other.machines();
-  const auto other_runs = other.runs("");
-  const auto other_analyses = other.analyses("");
-  Transaction transaction(*connection_);
-  for (const Machine &machine : other_machines)
-    store_machine(machine);
-  for (const Program &program : other_programs) {
-    see_program(program.build_id, program.path, program.first_seen_ns);
-    see_program(program.build_id, program.path, program.last_seen_ns);
-    const auto theirs = other.directives(program.build_id);
-    const auto ours = directives(program.build_id);
-    if (theirs)
-      insert_directives(program.build_id, ours ? directives::merge(*ours, *theirs) : *theirs);
-  }
-  for (const Run &run : other_runs) {
-    // Its validations are counted in the other's directives already.
-    Run bare = run;
-    bare.validations.clear();
-    if (!insert_run(bare))
-      continue;
-    const Value id =
-        connection_
-            ->query("SELECT id FROM runs WHERE program = $1 AND host = $2 AND pid = $3 "
-                    "AND started_ns = $4",
-                    {run.program, run.host, run.pid, run.started_ns})
-            .at(0)
-            .at(0);
-    for (const Validation &v : run.validations)
-      connection_->query(
-          "INSERT INTO validations (run, site, context, taken, superpages_predicted, "
-          "superpages_peak, live_bytes_peak, verdict) VALUES (" +
-              places(8) + ")",
-          {id, v.site, v.context, int64_t{v.taken}, v.superpages_predicted, v.superpages_peak,
-           v.live_bytes_peak, v.verdict});
-  }
-  const auto here = analyses("");
-  for (const Analysis &analysis : other_analyses)
-    if (std::none_of(here.begin(), here.end(), [&](const Analysis &a) {
-          return a.program == analysis.program && a.created_ns == analysis.created_ns;
-        }))
-      insert_analysis(analysis);
-  transaction.commit();
 }
 
 } // namespace smalloc::database

@@ -60,6 +60,8 @@ struct Analysis {
   std::string program, path, machine, input;
   int64_t created_ns = 0, traces = 0;
   double accesses = 0, seconds = 0, cycles_base = 0, saved_all = 0, saved_joint = 0;
+  /// Of a run, by what directives reach, before runs have taught anything (realisation.h). Nothing: a version before 3.
+  std::optional<double> saved_seconds;
   bool significant = false;
   int64_t superpages_chosen = 0;
   std::vector<RankedCategory> ranking;
@@ -94,16 +96,19 @@ public:
   /// Forgets runs and analyses before a time, and programs of which nothing is left. keep: this many of each
   /// program's latest stay whatever their age.
   Removed prune(int64_t before_ns, int64_t keep);
-  /// Everything of another history that is not here yet.
-  void merge(History &other);
+  /// Everything of another history that is not here yet. Of directives those of the later analysis hold, with what all runs of both say
+  /// of them.
+  void merge(History &other); // merge.cpp
   Connection &connection() { return *connection_; }
 
 private:
   void see_program(const std::string &build_id, const std::string &path, int64_t at_ns);
   std::vector<Run> read_runs(const std::string &condition, const std::vector<Value> &parameters);
-  bool insert_run(const Run &run);
+  /// What runs say of a site is counted as they come, or the file says it already.
+  enum class Counts { kOfRuns, kOfFile };
+  bool insert_run(const Run &run, Counts counts);
   int64_t insert_analysis(const Analysis &analysis);
-  void insert_directives(const std::string &program, const directives::File &file);
+  void insert_directives(const std::string &program, const directives::File &file, Counts counts);
   std::unique_ptr<Connection> connection_;
 };
 

@@ -62,6 +62,11 @@ const char *const kStep2[] = {
     "CREATE INDEX runs_of_program ON runs (program, started_ns)",
 };
 
+// Version 3: what a run should save of what directives reach, by calibration alone; runs say what became of it.
+const char *const kStep3[] = {
+    "ALTER TABLE analyses ADD COLUMN saved_seconds DOUBLE PRECISION",
+};
+
 } // namespace
 
 std::vector<std::string> statements_of_step(int64_t version) {
@@ -70,6 +75,8 @@ std::vector<std::string> statements_of_step(int64_t version) {
     return {std::begin(kStep1), std::end(kStep1)};
   case 2:
     return {std::begin(kStep2), std::end(kStep2)};
+  case 3:
+    return {std::begin(kStep3), std::end(kStep3)};
   default:
     return {};
   }

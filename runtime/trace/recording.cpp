@@ -8,6 +8,7 @@
 #include "runtime/trace/recorded_parent.h"
 #include "runtime/trace/settings.h"
 #include "runtime/trace/told_accesses.h"
+#include "smalloc/os/process_identity.h"
 #include "smalloc/os/quiet_file.h"
 
 #include <errno.h>
@@ -74,6 +75,9 @@ void open_trace(uint64_t parent) {
     n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "samples=%s\nperiod=%llu\n",
                   g_settings.event.kind == SampleKind::kFaults ? "faults" : "tlb-misses",
                   static_cast<unsigned long long>(g_settings.event.period));
+  if (const uint64_t ticks = start_ticks(static_cast<uint64_t>(getpid())); n > 0 && ticks)
+    n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "start_ticks=%llu\n",
+                  static_cast<unsigned long long>(ticks));
   uint64_t input;
   if (n > 0 && input_of_run(input))
     n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "input=%016llx\n",
@@ -126,6 +130,7 @@ void begin() {
   const Inside inside;
   begin_threads();
   pthread_atfork(before_fork, nullptr, in_child);
+  at_quick_exit(finish); // runs no destructors; whoever comes first is called last
   if (g_settings.samples_event)
     g_sample.open(0, 0);
   else

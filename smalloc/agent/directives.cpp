@@ -6,6 +6,7 @@
 #include "smalloc/base/heap_sort.h"
 #include "smalloc/base/units.h"
 #include "smalloc/include/smalloc/input_file.h"
+#include "smalloc/os/uncancelled.h"
 
 #include <errno.h>
 #include <string.h>
@@ -51,7 +52,7 @@ Directives::Entry entry_of(const Directive &d) {
 
 } // namespace
 
-const char *Directives::load(const char *path) {
+const char *Directives::load(const char *path, void (*also)(Text text)) {
   const char *why;
   size_t bytes = 0;
   const int fd = smalloc_open_input(path, &bytes, &why);
@@ -64,20 +65,23 @@ const char *Directives::load(const char *path) {
     why = "no memory";
   size_t done = 0;
   while (text && done < bytes) {
-    const ssize_t n = read(fd, text + done, bytes - done);
+    const ssize_t n = uncancelled::read(fd, text + done, bytes - done);
     if (n < 0 && errno == EINTR)
       continue;
     if (n <= 0)
       break; // shorter than it said: what is there counts
     done += static_cast<size_t>(n);
   }
-  close(fd);
+  uncancelled::close(fd);
   if (text) {
     constexpr size_t kHeader = sizeof kDirectivesHeader - 1;
     if (done < kHeader || memcmp(text, kDirectivesHeader, kHeader) != 0)
       why = "it does not begin with '# smalloc.directives/1'";
-    else
+    else {
       parse(text, done);
+      if (also)
+        also(Text(text, done));
+    }
     munmap(text, bytes);
   } else if (!why) {
     why = "it is empty";

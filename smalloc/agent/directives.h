@@ -41,7 +41,8 @@ public:
 
   /// Regular files of at most kMostBytes. Returns nullptr, or why nothing was read. O(n) for a sorted file, as the command
   /// writes them, O(n log n) else.
-  const char *load(const char *path);
+  /// also: gets the whole text, too, before it goes: the file may be another one by now. nullptr: nobody.
+  const char *load(const char *path, void (*also)(Text text) = nullptr);
   /// The page size for a site, as a shift; 0: nothing said. A line for this context goes before one for all.
   unsigned page_shift(uint64_t site, uint64_t context) const;
   /// The line for a site; nullptr: there is none.

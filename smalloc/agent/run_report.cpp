@@ -6,6 +6,7 @@
 #include "smalloc/agent/run_report.h"
 #include "smalloc/base/units.h"
 #include "smalloc/os/quiet_file.h"
+#include "smalloc/os/uncancelled.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -174,9 +175,9 @@ const char *append_run(const char *state, const char *home, const char *build_id
     return "its folder cannot be made, or others may write to it";
   // A command that takes the file between open and lock renames it first: then there is a new one.
   for (unsigned tries = 0; tries < 8; tries++) {
-    const int fd =
-        open(file.data(),
-             O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+    const int fd = uncancelled::open(
+        file.data(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+        0600);
     if (fd < 0)
       return "it cannot be opened";
     struct stat now;
@@ -192,7 +193,7 @@ const char *append_run(const char *state, const char *home, const char *build_id
     if (!why && !moved &&
         write_quietly(fd, line.data, line.size) != static_cast<ssize_t>(line.size))
       why = "the disk is full";
-    close(fd);
+    uncancelled::close(fd);
     if (!moved)
       return why;
   }

@@ -7,6 +7,7 @@
 #include "smalloc/base/text.h"
 #include "smalloc/base/units.h"
 #include "smalloc/os/quiet_file.h"
+#include "smalloc/os/uncancelled.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -31,7 +32,7 @@ bool locked(int fd) {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)
       return true;
     const timespec pause = {0, kPauseNs};
-    nanosleep(&pause, nullptr);
+    uncancelled::nanosleep(&pause, nullptr);
   }
   return false;
 }
@@ -39,27 +40,27 @@ bool locked(int fd) {
 /// An open, locked file that still has its name; -1: none.
 int open_locked(const char *path, bool create) {
   for (unsigned tries = 0; tries < 4; tries++) {
-    const int fd =
-        open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | (create ? O_CREAT : 0),
-             0600);
+    const int fd = uncancelled::open(
+        path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | (create ? O_CREAT : 0),
+        0600);
     if (fd < 0)
       return -1;
     struct stat info;
     if (fstat(fd, &info) != 0 || !is_ours_alone(info)) {
       // Unlinked since by the last of the others: a new one.
       const bool gone = S_ISREG(info.st_mode) && info.st_nlink == 0;
-      close(fd);
+      uncancelled::close(fd);
       if (gone)
         continue;
       return -1;
     }
     if (!locked(fd)) {
-      close(fd);
+      uncancelled::close(fd);
       return -1;
     }
     if (fstat(fd, &info) == 0 && is_ours_alone(info))
       return fd;
-    close(fd);
+    uncancelled::close(fd);
   }
   return -1;
 }
@@ -121,8 +122,8 @@ bool SharedClaims::exchange(uint64_t superpages, uint64_t &others) {
   ClaimTable table;
   size_t got = 0;
   while (got < sizeof table) {
-    const ssize_t n = pread(fd, reinterpret_cast<char *>(&table) + got, sizeof table - got,
-                            static_cast<off_t>(got));
+    const ssize_t n = uncancelled::pread(fd, reinterpret_cast<char *>(&table) + got,
+                                         sizeof table - got, static_cast<off_t>(got));
     if (n <= 0)
       break;
     got += static_cast<size_t>(n);
@@ -136,7 +137,7 @@ bool SharedClaims::exchange(uint64_t superpages, uint64_t &others) {
     done = write_quietly_at(fd, &table, sizeof table, 0) == static_cast<ssize_t>(sizeof table);
   else
     unlink(path_);
-  close(fd);
+  uncancelled::close(fd);
   claiming_ = done && superpages != 0;
   return done;
 }

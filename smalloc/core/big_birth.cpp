@@ -80,23 +80,36 @@ void *BigObjects::allocate(const BigRequest &request) {
     superpages = false;
   bool medium = ladder_->medium() && (directed_medium || (at_birth_wanted && !superpages));
   bool apart = directed_medium && !medium; // its advice is its own
-  WhyNot why = WhyNot::kBudget;
-  if (superpages && !region_->charge_superpages(whole, true, &why)) {
-    superpages = false;
-    ladder_->refused(PageKind::kSuperpage, why);
-  }
-  uint64_t charged = superpages ? whole : 0;
-  unsigned index = superpages || medium ? kSuper : kBase;
-  Area &a = areas_[index];
   auto alignment = static_cast<UnitIndex>(max_of<size_t>(align_bytes / kSuperpageBytes, 1));
+  const bool reuses = alignment == 1 && !directed_medium;
   bool fits = region_->charge_mappings(2);
   if (!fits)
     ladder_->refused(PageKind::kSuperpage, WhyNot::kMappings);
   UnitIndex kept = 0, first = kNoUnit;
-  if (fits) {
+  // Kept superpages have been charged.
+  if (fits && superpages && reuses) {
+    SpinGuard guard(lock_);
+    first = take_kept(kSuper, units, whole);
+  }
+  WhyNot why = WhyNot::kBudget;
+  if (superpages && first == kNoUnit && !region_->charge_superpages(whole, true, &why)) {
+    superpages = false;
+    ladder_->refused(PageKind::kSuperpage, why);
+  }
+  uint64_t charged = superpages && first == kNoUnit ? whole : 0;
+  unsigned index = superpages || medium ? kSuper : kBase;
+  Area &a = areas_[index];
+  if (fits && first != kNoUnit) {
+    kept = whole;
+  } else if (fits) {
     region_->advise_slice(a.slice);
     SpinGuard guard(lock_);
-    first = take_units(a, index, units, whole, alignment, !directed_medium, kept);
+    if (reuses && !superpages)
+      first = take_kept(index, units, whole);
+    if (first != kNoUnit)
+      kept = whole;
+    else
+      first = take_fresh(a, units, whole, alignment);
   }
   size_t kept_bytes = size_t{kept} * kSuperpageBytes;
   if (first == kNoUnit || !commit_units(a, first + kept, committed - kept_bytes)) {
@@ -153,7 +166,9 @@ void *BigObjects::allocate(const BigRequest &request) {
   o.demoted = dear;
   o.placed = placed != 0;
   o.medium = apart;
+  o.promotable = request.promotable;
   o.first = request.first;
+  o.placement = request.placement;
   for (UnitIndex i = 0; i < units; i++)
     a.head_of[first + i] = i;
   for (UnitIndex i = 0; i < whole; i++) {
@@ -169,7 +184,7 @@ void *BigObjects::allocate(const BigRequest &request) {
   region_->got_superpages(fresh);
   region_->counters().superpages_at_birth.add(fresh);
   if (index == kBase || dear)
-    set_pending(o, request.promotable && may_wait(o));
+    set_pending(o, may_wait(o));
   ladder_->got(pooled.gigantic_units     ? PageKind::kGigantic
                : pooled.hugetlb_units    ? PageKind::kHugetlb
                : transparent && at_birth ? PageKind::kSuperpage

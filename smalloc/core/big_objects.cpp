@@ -62,9 +62,25 @@ void BigObjects::note_live(uint64_t added, uint64_t removed) {
 }
 
 BigObjects::Handle BigObjects::find(const void *p) {
+  SpinGuard guard(lock_);
+  return find_locked(p);
+}
+
+BigObjects::Handle BigObjects::find_soon(const void *p) {
+  constexpr unsigned kTries = 10000;
+  for (unsigned i = 0; i < kTries; i++) {
+    if (!lock_.try_lock())
+      continue;
+    const Handle h = find_locked(p);
+    lock_.unlock();
+    return h;
+  }
+  return {};
+}
+
+BigObjects::Handle BigObjects::find_locked(const void *p) {
   Area &a = area_of(p);
   UnitIndex unit = region_->unit_of(a.slice, p);
-  SpinGuard guard(lock_);
   if (!a.map.is_taken(unit))
     return {};
   UnitIndex distance = a.head_of[unit];
@@ -84,23 +100,40 @@ size_t BigObjects::usable_bytes(const void *p) const {
          static_cast<const char *>(p);
 }
 
-PageKind BigObjects::first_step(const void *p) const {
+BigRequest BigObjects::like(const void *p, size_t bytes) const {
+  BigRequest request;
+  request.bytes = bytes;
+  if (Handle h = const_cast<BigObjects *>(this)->find(p)) {
+    request.superpages_at_birth = h.slice == Slice::kBigSuper;
+    request.promotable = h.object->promotable;
+    request.first = h.object->first;
+    request.placement = h.object->placement;
+  }
+  return request;
+}
+
+bool BigObjects::starts_at(const void *p) const {
   Handle h = const_cast<BigObjects *>(this)->find(p);
-  return h ? h.object->first : PageKind::kSuperpage;
+  return h && region_->unit_address(h.slice, h.head) + h.object->offset == p;
 }
 
 bool BigObjects::release(void *p) {
   Handle h = find(p);
   if (!h || region_->unit_address(h.slice, h.head) + h.object->offset != p)
     return false;
-  // Nobody may be collapsing units that are about to become somebody else's.
-  bool promoting = h.object->pending;
-  if (promoting)
+  BigObject &o = *h.object;
+  // Nobody may be collapsing units that are about to become somebody else's. Who waits now may be collapsed, who does not will not be
+  // before we are done.
+  lock_.lock();
+  const bool promoting = o.pending;
+  if (promoting) {
+    lock_.unlock();
     promotion_lock_.lock();
-  {
-    SpinGuard guard(lock_);
+    lock_.lock();
+  }
+  const bool live = o.units != 0; // or it was freed twice at the same time
+  if (live) {
     Area &a = area_of(p);
-    BigObject &o = *h.object;
     size_t used = o.offset + o.bytes;
     set_pending(o, false);
     region_->counters().big_objects_now.sub(1);
@@ -108,15 +141,16 @@ bool BigObjects::release(void *p) {
     region_->uncharge_mappings(o.mappings);
     UnitIndex units = o.units;
     Ladder::Pooled pooled = o.pooled;
+    const bool keep = may_be_kept(o);
     o.units = 0;
     if (pooled.units())
       ladder_->give_pool_pages_back(address(a, h.head), pooled);
-    release_units(a, h.head, units, used,
-                  pooled.units() == 0 && !o.demoted && !o.placed && !o.medium);
+    release_units(a, h.head, units, used, keep);
   }
+  lock_.unlock();
   if (promoting)
     promotion_lock_.unlock();
-  return true;
+  return live;
 }
 
 bool BigObjects::for_each_pool_run(bool (*visit)(char *, size_t, void *), void *data) {
@@ -155,8 +189,10 @@ BigObjects::Handle BigObjects::next_object(UnitIndex from) {
 void BigObjects::make_pending(const Handle &handle) {
   SpinGuard guard(lock_);
   BigObject &o = *handle.object;
-  if (o.units && handle.slice == areas_[kBase].slice && may_wait(o))
-    set_pending(o, true);
+  if (!o.units || handle.slice != areas_[kBase].slice)
+    return;
+  o.promotable = true;
+  set_pending(o, may_wait(o));
 }
 
 /// Locked. The first one from `from` on, cyclic.

@@ -35,11 +35,13 @@ struct BigObject {
   uint8_t fruitless;             ///< rounds without a promotion
   uint32_t looks = 0, finds = 0; ///< at units and dense ones among them, in this round
   bool refused = false;          ///< the last round ended because the kernel would not collapse
-  bool placed = false;  ///< has policies of its own: nothing of it is kept for the next object
-  bool demoted = false; ///< some unit's superpage at birth was taken away, or was too dear
-  bool medium = false;  ///< has advice of its own for pages of 64 KiB
-  PageKind first = PageKind::kSuperpage; ///< as BigRequest
-  uint32_t mappings;                     ///< charged
+  bool placed = false;    ///< has policies of its own: nothing of it is kept for the next object
+  bool demoted = false;   ///< some unit's superpage at birth was taken away, or was too dear
+  bool medium = false;    ///< has advice of its own for pages of 64 KiB
+  bool promotable = true; ///< as BigRequest, as are the next two: what a copy of it begins with
+  PageKind first = PageKind::kSuperpage;
+  numa::Placement placement;
+  uint32_t mappings; ///< charged
 };
 
 struct BigRequest {
@@ -96,8 +98,10 @@ public:
   /// False: p is no start of an object (freed twice, or an interior pointer).
   bool release(void *p);
   size_t usable_bytes(const void *p) const;
-  /// What the directive of the live object at p named, see BigRequest.
-  PageKind first_step(const void *p) const;
+  /// What an object of so many bytes begins with that takes the place of the live one at p: as the one was asked for.
+  BigRequest like(const void *p, size_t bytes) const;
+  /// A live object starts at p.
+  bool starts_at(const void *p) const;
   /// Resizes in place, or by moving pages; nullptr: neither is possible, the object is as it was.
   void *resize(void *p, size_t bytes);
 
@@ -109,6 +113,8 @@ public:
   };
   /// The object that contains p; none when p lies in no live object.
   Handle find(const void *p);
+  /// The same for who may be a signal handler, whose thread may be inside: none when that takes too long.
+  Handle find_soon(const void *p);
   /// The next pending object in address order, cyclic from `cursor`; none when nothing is pending.
   /// For promotion at allocator calls, when nobody says what is being touched.
   Handle next_pending(UnitIndex &cursor);
@@ -174,18 +180,25 @@ private:
     uint64_t bit = uint64_t{1} << (unit % 64), &word = a.superpage[unit / 64];
     __atomic_store_n(&word, on ? word | bit : word & ~bit, __ATOMIC_RELAXED);
   }
+  Handle find_locked(const void *p);
   size_t stagger(size_t alignment);
   Handle next_pending_of(Area &a, UnitIndex from, UnitIndex &behind);
   unsigned find_kept(unsigned area_index, UnitIndex whole) const;
   bool has_a_price(const BigRequest &request) const;
   bool is_dear(UnitIndex whole);
   bool touch_at_birth(UnitIndex first, UnitIndex whole, UnitIndex &superpages);
-  UnitIndex take_units(Area &a, unsigned area_index, UnitIndex units, UnitIndex whole,
-                       UnitIndex alignment, bool reuses, UnitIndex &kept);
+  UnitIndex take_kept(unsigned area_index, UnitIndex units, UnitIndex whole);
+  UnitIndex take_fresh(Area &a, UnitIndex units, UnitIndex whole, UnitIndex alignment);
+  void grow_at_birth(Area &a, UnitIndex head, BigObject &o, UnitIndex from, UnitIndex to);
   void release_units(Area &a, UnitIndex first, UnitIndex count, size_t bytes_used, bool keep);
   void drop(Area &a, UnitIndex first, UnitIndex count, size_t bytes_used);
   UnitIndex clear_superpages(Area &a, UnitIndex first, UnitIndex count);
+  void evict_oldest();
   void evict_beyond(uint64_t limit);
+  /// Its memory is like any other's of the slice: no policy, no advice of its own, no pages of a pool.
+  static bool may_be_kept(const BigObject &o) {
+    return o.pooled.units() == 0 && !o.demoted && !o.placed && !o.medium;
+  }
   void set_pending(BigObject &object, bool on);
   bool make_room(const BigObject *claimant, uint64_t claim, unsigned wanted);
   unsigned take_superpages_from(Area &a, UnitIndex head, unsigned most);
@@ -194,7 +207,8 @@ private:
   bool prime_medium(Area &a, UnitIndex first, UnitIndex whole);
   bool advise_medium(Area &a, UnitIndex head, size_t from, size_t to);
   bool may_wait(const BigObject &o) const {
-    return o.first != PageKind::kMedium && o.superpages < o.whole_units && region_->thp_allowed();
+    return o.promotable && o.first != PageKind::kMedium && o.superpages < o.whole_units &&
+           region_->thp_allowed();
   }
   uint64_t cache_limit() const;
   void *resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t bytes);

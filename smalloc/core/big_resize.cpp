@@ -46,28 +46,47 @@ void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t 
   o.bytes = after - o.offset;
   UnitIndex units_before = o.units;
   o.units = units;
+  const UnitIndex whole_before = o.whole_units;
+  o.whole_units = whole;
   if (a.slice == Slice::kBigSuper) {
     // The unit that held the tail has base pages in it and keeps them.
     UnitIndex fresh = static_cast<UnitIndex>(units_for(before));
-    for (UnitIndex i = max_of(o.whole_units, fresh); i < whole; i++) {
-      if (!region_->thp_allowed() || !region_->charge_superpages(1))
-        continue; // the kernel may give one all the same: the budget is on what we ask for
-      set_superpage(a, head + i, true);
-      region_->got_superpages(1);
-      region_->counters().superpages_at_birth.add();
-      o.superpages++;
-    }
-    o.whole_units = whole;
+    grow_at_birth(a, head, o, max_of(whole_before, fresh), whole);
   } else {
-    o.whole_units = whole;
     o.fruitless = 0;
     o.next_unit = 0;
     set_pending(o, may_wait(o));
   }
   if (units < units_before) // last: it opens the lock for a while
     release_units(a, head + units, units_before - units, before - size_t{units} * kSuperpageBytes,
-                  !o.medium);
+                  may_be_kept(o));
   return start + o.offset;
+}
+
+/// Locked. Units of an object with superpages at birth that nobody has touched yet. Those for which the budget has no room start on
+/// base pages, and wait, as all of an object would.
+void BigObjects::grow_at_birth(Area &a, UnitIndex head, BigObject &o, UnitIndex from,
+                               UnitIndex to) {
+  for (; from < to; from++) {
+    if (!region_->thp_allowed() || !region_->charge_superpages(1))
+      break;
+    set_superpage(a, head + from, true);
+    region_->got_superpages(1);
+    region_->counters().superpages_at_birth.add();
+    o.superpages++;
+  }
+  if (from >= to || !region_->thp_allowed() || !region_->charge_mappings(kDearMappings))
+    return;
+  if (region_->os().advise(address(a, head + from), size_t{to - from} * kSuperpageBytes,
+                           Advice::kNoSuperpages) != 0) {
+    region_->uncharge_mappings(kDearMappings);
+    return;
+  }
+  o.mappings += kDearMappings;
+  o.demoted = true;
+  o.fruitless = 0;
+  o.next_unit = 0;
+  set_pending(o, may_wait(o));
 }
 
 void *BigObjects::move_to_larger(Area &a, UnitIndex head, size_t bytes) {
@@ -106,14 +125,7 @@ void *BigObjects::move_to_larger(Area &a, UnitIndex head, size_t bytes) {
     n.superpages++;
   }
   if (a.slice == Slice::kBigSuper) {
-    for (UnitIndex i = o.units; i < n.whole_units; i++) {
-      if (!region_->thp_allowed() || !region_->charge_superpages(1))
-        continue;
-      set_superpage(a, to + i, true);
-      region_->got_superpages(1);
-      region_->counters().superpages_at_birth.add();
-      n.superpages++;
-    }
+    grow_at_birth(a, to, n, o.units, n.whole_units);
   } else {
     set_pending(n, may_wait(n));
   }

@@ -28,36 +28,37 @@ unsigned BigObjects::find_kept(unsigned index, UnitIndex whole) const {
   return best;
 }
 
-/// Units for an object, from the kept ones if it reuses them and a run of them fits. kept: how many at the front still
-/// have old contents.
-UnitIndex BigObjects::take_units(Area &a, unsigned index, UnitIndex units, UnitIndex whole,
-                                 UnitIndex alignment, bool reuses, UnitIndex &kept) {
-  kept = 0;
-  const unsigned best = alignment == 1 && reuses ? find_kept(index, whole) : UnitCache::kRuns;
-  if (best != UnitCache::kRuns) {
-    UnitCache::Run &run = cache_.runs[best];
-    UnitIndex first = run.first;
-    // A tail lies behind the whole units: either in a kept unit, whose old contents go, or in a
-    // free one.
-    bool tail = units > whole;
-    if (run.count > whole || !tail || a.map.take_at(first + run.count, units - whole)) {
-      UnitIndex used = min_of(run.count, units);
-      if (tail && used > whole) {
-        region_->decommit(a.slice, address(a, first + whole), kSuperpageBytes);
-        region_->demoted(address(a, first + whole), kSuperpageBytes,
-                         clear_superpages(a, first + whole, 1));
-        region_->counters().pages_released.add(kPagesPerUnit);
-      }
-      cache_.kept_bytes -= uint64_t{used} * kSuperpageBytes;
-      run.first += used;
-      run.count -= used;
-      if (run.count == 0)
-        run = cache_.runs[--cache_.size];
-      kept = whole;
-      region_->counters().units_reused.add(whole);
-      return first;
-    }
+/// Locked. Units for an object of which the first `whole` were kept, with their old contents and their charge; kNoUnit: there are none.
+UnitIndex BigObjects::take_kept(unsigned index, UnitIndex units, UnitIndex whole) {
+  const unsigned best = find_kept(index, whole);
+  if (best == UnitCache::kRuns)
+    return kNoUnit;
+  Area &a = areas_[index];
+  UnitCache::Run &run = cache_.runs[best];
+  UnitIndex first = run.first;
+  // A tail lies behind the whole units: either in a kept unit, whose old contents go, or in a
+  // free one.
+  bool tail = units > whole;
+  if (run.count == whole && tail && !a.map.take_at(first + run.count, units - whole))
+    return kNoUnit;
+  UnitIndex used = min_of(run.count, units);
+  if (tail && used > whole) {
+    region_->decommit(a.slice, address(a, first + whole), kSuperpageBytes);
+    region_->demoted(address(a, first + whole), kSuperpageBytes,
+                     clear_superpages(a, first + whole, 1));
+    region_->counters().pages_released.add(kPagesPerUnit);
   }
+  cache_.kept_bytes -= uint64_t{used} * kSuperpageBytes;
+  run.first += used;
+  run.count -= used;
+  if (run.count == 0)
+    run = cache_.runs[--cache_.size];
+  region_->counters().units_reused.add(whole);
+  return first;
+}
+
+/// Locked, and open for a while.
+UnitIndex BigObjects::take_fresh(Area &a, UnitIndex units, UnitIndex whole, UnitIndex alignment) {
   uint64_t bytes = uint64_t{whole} * kSuperpageBytes;
   if (cache_.regret_bytes >= bytes && bytes <= kMostKeptObjectBytes) {
     cache_.regret_bytes -= bytes;
@@ -94,17 +95,21 @@ void BigObjects::drop(Area &a, UnitIndex first, UnitIndex count, size_t bytes_us
   a.map.give_back(first, count);
 }
 
+/// Locked, and open for a while: what was true of the cache before need not be afterwards. REQUIRES: something is kept.
+void BigObjects::evict_oldest() {
+  UnitCache::Run run = cache_.runs[0];
+  for (unsigned i = 1; i < cache_.size; i++)
+    cache_.runs[i - 1] = cache_.runs[i];
+  cache_.size--;
+  uint64_t bytes = uint64_t{run.count} * kSuperpageBytes;
+  cache_.kept_bytes -= bytes;
+  cache_.regret_bytes = min_of(cache_.regret_bytes + bytes, config_.cache_bytes);
+  drop(areas_[run.slice], run.first, run.count, bytes);
+}
+
 void BigObjects::evict_beyond(uint64_t limit) {
-  while (cache_.size && cache_.kept_bytes > limit) {
-    UnitCache::Run run = cache_.runs[0]; // the oldest
-    for (unsigned i = 1; i < cache_.size; i++)
-      cache_.runs[i - 1] = cache_.runs[i];
-    cache_.size--;
-    uint64_t bytes = uint64_t{run.count} * kSuperpageBytes;
-    cache_.kept_bytes -= bytes;
-    cache_.regret_bytes = min_of(cache_.regret_bytes + bytes, config_.cache_bytes);
-    drop(areas_[run.slice], run.first, run.count, bytes);
-  }
+  while (cache_.size && cache_.kept_bytes > limit)
+    evict_oldest();
 }
 
 void BigObjects::release_units(Area &a, UnitIndex first, UnitIndex count, size_t bytes_used,
@@ -120,9 +125,10 @@ void BigObjects::release_units(Area &a, UnitIndex first, UnitIndex count, size_t
   }
   if (count > whole)
     drop(a, first + whole, count - whole, bytes_used - whole_bytes);
-  if (cache_.size == UnitCache::kRuns)
-    evict_beyond(cache_.kept_bytes - 1);
-  evict_beyond(limit - whole_bytes);
+  // Room in the table and in bytes, both at the same time: others keep units while one is evicted.
+  while (cache_.size == UnitCache::kRuns ||
+         (cache_.size && cache_.kept_bytes > limit - whole_bytes))
+    evict_oldest();
   cache_.runs[cache_.size++] = {first, whole, static_cast<uint8_t>(&a == &areas_[kSuper])};
   cache_.kept_bytes += whole_bytes;
 }

@@ -65,10 +65,11 @@ bool BigObjects::make_room_for(uint64_t worth_per_unit, unsigned wanted) {
 bool BigObjects::make_room(const BigObject *claimant, uint64_t claim, unsigned wanted) {
   if (!config_.may_demote || !region_->short_of_superpages())
     return false;
-  uint64_t now = region_->os().now_ns();
   SpinGuard guard(lock_);
-  uint64_t halvings = min_of<uint64_t>((now - aged_ns_) / kHalfLifeNs, 63);
-  if (halvings)
+  const uint64_t now = region_->os().now_ns(); // under the lock: it does not run backwards
+  uint64_t halvings =
+      aged_ns_ && now > aged_ns_ ? min_of<uint64_t>((now - aged_ns_) / kHalfLifeNs, 63) : 0;
+  if (halvings || !aged_ns_)
     aged_ns_ = now;
   Area *from = nullptr;
   UnitIndex victim = 0;

@@ -96,8 +96,11 @@ void put_on_superpages(const ImageSegment &s, const Options &options, ImagePages
 }
 
 void put_stack(const StackRange &stack, ImagePages &pages) {
-  if (!stack.start)
+  if (!stack.start) {
+    note(pages, pages.stack_units, stack.refused_bytes ? ENOMEM : 0,
+         stack.refused_bytes / kSuperpageBytes);
     return;
+  }
   char *start = up(stack.start), *end = down(stack.end);
   const uint64_t units = min_of(units_between(start, end), pages.units_left);
   if (units == 0)

@@ -2,6 +2,7 @@
 //
 // kernel_view.cpp decides which lines of smaps count.
 #include "smalloc/core/kernel_view.h"
+#include "smalloc/os/uncancelled.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -70,13 +71,13 @@ struct Reader {
 
 KernelView ask_kernel(const smalloc_live_heap *heaps, uint32_t count) {
   Reader reader = {heaps, count < SMALLOC_LIVE_HEAPS ? count : SMALLOC_LIVE_HEAPS, kNobody, {}};
-  int fd = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
+  int fd = uncancelled::open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return reader.view;
   char buffer[4096];
   size_t held = 0;
   for (;;) {
-    ssize_t n = read(fd, buffer + held, sizeof buffer - 1 - held);
+    ssize_t n = uncancelled::read(fd, buffer + held, sizeof buffer - 1 - held);
     if (n <= 0)
       break;
     held += static_cast<size_t>(n);
@@ -92,7 +93,7 @@ KernelView ask_kernel(const smalloc_live_heap *heaps, uint32_t count) {
     if (held == sizeof buffer - 1)
       held = 0; // a line longer than the buffer: a file name, not ours
   }
-  close(fd);
+  uncancelled::close(fd);
   reader.view.known = true;
   return reader.view;
 }

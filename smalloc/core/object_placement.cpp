@@ -10,7 +10,6 @@
 #include "smalloc/base/units.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
-#include "smalloc/include/smalloc/input_file.h"
 #include "smalloc/numa/system_nodes.h"
 #include "smalloc/os/node_policy.h"
 
@@ -41,19 +40,9 @@ const numa::Topology *nodes() {
 
 } // namespace
 
-void ObjectPlacement::load(const char *path) {
-  KeepErrno keep;
-  const char *why; // Directives::load has said it
-  size_t bytes = 0;
-  const int fd = smalloc_open_input(path, &bytes, &why);
-  void *map = MAP_FAILED;
-  if (fd >= 0 && bytes > 0)
-    map = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-  if (fd >= 0)
-    close(fd);
-  if (map == MAP_FAILED)
-    return;
-  const auto *text = static_cast<const char *>(map);
+void ObjectPlacement::take(Text directives) {
+  const char *text = directives.data;
+  const size_t bytes = directives.size;
   // Twice: to count, to keep.
   for (const bool keeping : {false, true}) {
     size_t found = 0;
@@ -84,7 +73,6 @@ void ObjectPlacement::load(const char *path) {
       entries_ = static_cast<Entry *>(table);
     }
   }
-  munmap(map, bytes);
   heap_sort(entries_, count_, [](const Entry &a, const Entry &b) {
     if (a.site != b.site)
       return a.site < b.site;

@@ -5,6 +5,7 @@
 #ifndef SMALLOC_CORE_OBJECT_PLACEMENT_H
 #define SMALLOC_CORE_OBJECT_PLACEMENT_H
 
+#include "smalloc/base/text.h"
 #include "smalloc/include/smalloc/site.h"
 #include "smalloc/numa/placement.h"
 
@@ -12,8 +13,8 @@ namespace smalloc {
 
 class ObjectPlacement {
 public:
-  /// Keeps the directives that name nodes. The file has been found readable. O(n), few of them.
-  void load(const char *path);
+  /// Keeps the directives that name nodes, of a file's text. O(n), few of them.
+  void take(Text directives);
   void switch_off() { off_ = true; }
 
   numa::Placement of(const smalloc_site *site) const;

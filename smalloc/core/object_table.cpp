@@ -18,10 +18,13 @@ uintptr_t ObjectTable::pack(Slot *table, size_t slots) {
 
 bool ObjectTable::init(const Config &config) {
   config_ = config;
-  auto *table = static_cast<Slot *>(config.source(config.first_slots * sizeof(Slot)));
-  if (table)
-    view_.store(pack(table, config.first_slots), std::memory_order_release);
-  return table != nullptr;
+  const size_t bytes = config.first_slots * sizeof(Slot);
+  auto *table = static_cast<Slot *>(config.source(bytes));
+  spare_ = static_cast<Slot *>(config.source(bytes)); // later there may be no memory for it
+  if (!table || !spare_)
+    return false;
+  view_.store(pack(table, config.first_slots), std::memory_order_release);
+  return true;
 }
 
 /// The address' slot, or the empty one where it belongs.

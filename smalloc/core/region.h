@@ -115,6 +115,8 @@ public:
   void uncharge_superpages(uint64_t n) { charged_superpages_.sub(n); }
   /// Charged ones that the memory has from now on, or will have once it is touched.
   void got_superpages(uint64_t n);
+  /// What was got is gone, but will be there again once its memory is touched: the charge stays.
+  void emptied_superpages(uint64_t n) { counters_->superpages_now.sub(n); }
   /// What was got is gone, and the charge with it.
   void lost_superpages(uint64_t n);
   uint64_t charged_superpages() const { return charged_superpages_.get(); }

@@ -99,12 +99,11 @@ const Options &Runtime::options() {
 }
 
 void Runtime::load_directives() {
-  if (const char *why = g_directives.load(options_.directives)) {
+  if (const char *why = g_directives.load(options_.directives,
+                                          [](Text directives) { g_placement.take(directives); })) {
     TextBuffer<512> line;
     line.put("smalloc: warning: directives (").put(options_.directives).put("): ").put(why);
     print_warning(line.put(", ignored\n").text());
-  } else {
-    g_placement.load(options_.directives);
   }
 }
 
@@ -137,7 +136,8 @@ size_t most_under_limit(uint64_t limit) {
 
 void Runtime::limit_address_space(uint64_t limit) {
   const size_t bytes = most_under_limit(limit);
-  if (!running() || bytes >= region_.bytes())
+  // A child of vfork that limits what it is about to become has our memory, and is not us.
+  if (!running() || bytes >= region_.bytes() || getpid() != process_)
     return;
   KeepErrno keep;
   static SpinLock lock;
@@ -301,10 +301,8 @@ bool Runtime::start() {
   by_node.pages.idle_percent = o.demote_percent;
   by_node.pages.make_room = small.make_room;
   g_node_heaps.configure(region_, by_node);
-  // Before jemalloc's, which registers its own at its start: prefork handlers run last in, first
-  // out, so jemalloc's locks are taken before ours, as in an allocation.
-  pthread_atfork([] { g_runtime.before_fork(); }, [] { g_runtime.after_fork(); },
-                 [] { g_runtime.after_fork_in_child(); });
+  process_ = getpid();
+  be_told_of_forks();
   LiveDescription description;
   description.strategy = static_cast<uint32_t>(strategy_);
   description.machine = machine_name_;
@@ -333,7 +331,23 @@ bool Runtime::start() {
   return state_.compare_exchange_strong(seen, HeapState::kReady, std::memory_order_acq_rel);
 }
 
+/// Before jemalloc's, which registers its own at its start: prefork handlers run last in, first out, so jemalloc's locks are taken
+/// before ours, as in an allocation.
+void Runtime::be_told_of_forks() {
+  static std::atomic<bool> told{false};
+  if (told.exchange(true))
+    return;
+  pthread_atfork([] { g_runtime.before_fork(); }, [] { g_runtime.after_fork(); },
+                 [] { g_runtime.after_fork_in_child(); });
+  reserve_fork_handlers();
+}
+
+/// The heaps have run, and may be switched off since: there are objects of theirs.
+static bool have_heaps() { return g_range.bytes.load(std::memory_order_acquire) != 0; }
+
 void Runtime::before_fork() {
+  if (!have_heaps())
+    return;
   if (fork_needs_locks()) {
     modules_lock();
     g_small.lock_promotion();
@@ -376,6 +390,9 @@ void Runtime::after_fork() {
 }
 
 void Runtime::after_fork_in_child() {
+  if (!have_heaps())
+    return;
+  process_ = getpid();
   g_live.after_fork_in_child(); // first: what follows counts
   mapped_.after_fork_in_child();
   g_node_heaps.after_fork_in_child();

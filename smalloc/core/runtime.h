@@ -216,6 +216,7 @@ public:
   void agent_end();
   void warn(Text text); ///< "smalloc: warning: " + text + newline
 
+  void be_told_of_forks(); ///< once, the earlier the better; any thread
   void before_fork();
   void after_fork();
   void after_fork_in_child();
@@ -235,6 +236,8 @@ private:
   void *big_allocate(size_t bytes, size_t alignment, bool zero, Birth birth, bool whole = false,
                      smalloc_cell *cell = nullptr, numa::Placement placement = {},
                      PageKind first = PageKind::kSuperpage);
+  void *big_allocate(const BigRequest &request, SiteAccounts::Account account);
+  void *copy_of_big(const void *p, size_t bytes);
   void *small_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell = nullptr);
   void *class_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell = nullptr);
   SMALLOC_COLD void *placed_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell);
@@ -294,6 +297,7 @@ private:
   Region region_;
   Ladder ladder_;
   ForkGate fork_gate_;
+  std::atomic<pid_t> process_{0}; ///< whose heaps these are
   bool forks_locked_ = false;     ///< before_fork() has taken the locks
   bool forks_pool_pages_ = false; ///< between before_fork and after_fork
   BirthPrice birth_price_;

@@ -51,11 +51,15 @@ void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, Birth bir
   request.promotable = options_.promote != PromotePolicy::kOff && !(cell && is_deferred(cell));
   request.placement = cell ? g_placement.of(cell) : placement;
   request.first = cell ? first_step(cell) : first;
+  return big_allocate(request, g_accounts.account_of(cell));
+}
+
+void *Runtime::big_allocate(const BigRequest &request, SiteAccounts::Account account) {
   void *p = big_.allocate(request);
   if (!p)
     counters().fallbacks.add();
   else
-    charge_big(p, g_accounts.account_of(cell));
+    charge_big(p, account);
   if (SMALLOC_UNLIKELY(ladder_.wants_to_warn()))
     warn_of_fallback();
   return p;

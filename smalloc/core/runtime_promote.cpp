@@ -119,7 +119,7 @@ void Runtime::touching(const void *p, uint64_t saved_misses) {
     bool short_of_superpages = region_.short_of_superpages();
     if (slice == Slice::kBigSuper && !short_of_superpages && !big_.pending())
       return;
-    BigObjects::Handle h = big_.find(p);
+    BigObjects::Handle h = big_.find_soon(p); // loops are in signal handlers, too
     if (!h)
       return;
     uint64_t credit = walk_.nanoseconds(misses, h.object->bytes) / kOverlappedWalks;
@@ -141,8 +141,11 @@ void Runtime::promote_by_time() {
   if (!running() || options_.promote == PromotePolicy::kOff)
     return;
   KeepErrno keep;
-  uint64_t now = kLinux.now_ns();
-  uint64_t from = time_credit_from_ns_.load(std::memory_order_relaxed);
+  // First what another thread may have stored, then the clock: no time is below zero.
+  uint64_t from = time_credit_from_ns_.load(std::memory_order_acquire);
+  const uint64_t now = kLinux.now_ns();
+  if (now < from)
+    return;
   bool eager = options_.promote == PromotePolicy::kEager;
   uint64_t credit = from ? (now - from) / 100 : 0;
   if (from && credit < static_cast<uint64_t>(price_.ns()) && !eager)

@@ -106,6 +106,15 @@ void *Runtime::resize_big(void *p, size_t bytes) {
   return r;
 }
 
+/// What takes the place of a big object that could not be resized: of its site, and asked for as it was.
+void *Runtime::copy_of_big(const void *p, size_t bytes) {
+  SiteAccounts::Account account = SiteAccounts::kNoSite;
+  g_accounts.big_account(p, account);
+  BigRequest request = big_.like(p, bytes);
+  request.superpages_at_birth &= !birth_price_.is_dear();
+  return big_allocate(request, account);
+}
+
 void *Runtime::resize(void *p, size_t bytes) {
   int saved = errno;
   if (bytes > PTRDIFF_MAX) {
@@ -116,6 +125,11 @@ void *Runtime::resize(void *p, size_t bytes) {
   bool was_big = slice == Slice::kBigBase || slice == Slice::kBigSuper;
   void *r = nullptr;
   if (was_big) {
+    if (!big_.starts_at(p)) {
+      refuse("realloc", p);
+      errno = ENOMEM;
+      return nullptr;
+    }
     if (bytes >= kBackToMallocBytes)
       r = resize_big(p, bytes);
   } else {
@@ -139,11 +153,10 @@ void *Runtime::resize(void *p, size_t bytes) {
     return r;
   }
   if (bytes >= kSuperpageBytes)
-    r = big_allocate(
-        bytes, 16, false,
-        slice == Slice::kBigSuper && !birth_price_.is_dear() ? Birth::kSuperpages : Birth::kBase,
-        false, nullptr, slice == Slice::kNode ? g_node_heaps.placement_of(p) : numa::Placement(),
-        was_big ? big_.first_step(p) : PageKind::kSuperpage);
+    r = was_big ? copy_of_big(p, bytes)
+                : big_allocate(bytes, 16, false, Birth::kBase, false, nullptr,
+                               slice == Slice::kNode ? g_node_heaps.placement_of(p)
+                                                     : numa::Placement());
   else if (strategy_ == HeapStrategy::kSuperpage ||
            (slice == Slice::kClass && g_small.class_frozen()))
     r = small_allocate(bytes, 16, false);

@@ -185,7 +185,7 @@ void SiteAccounts::big_born(const void *p, Account account, uint64_t bytes, uint
   if (!note)
     return;
   SpinGuard guard(lock_);
-  *note = {superpages, account, true};
+  *note = {superpages, account, true, true};
   charge(account, static_cast<int64_t>(bytes), 1, superpages);
 }
 
@@ -196,6 +196,7 @@ void SiteAccounts::big_died(const void *p, uint64_t bytes) {
   SpinGuard guard(lock_);
   charge(note->account, -static_cast<int64_t>(bytes), -1, -int64_t{note->superpages});
   note->superpages = 0;
+  note->live = false;
 }
 
 void SiteAccounts::big_promoted(const void *p, uint32_t superpages) {
@@ -203,6 +204,8 @@ void SiteAccounts::big_promoted(const void *p, uint32_t superpages) {
   if (!note)
     return;
   SpinGuard guard(lock_);
+  if (!note->live) // it has died while it was promoted
+    return;
   charge(note->account, 0, 0, int64_t{superpages} - note->superpages);
   note->superpages = superpages;
 }
@@ -240,13 +243,15 @@ void SiteAccounts::small_born(const void *p, size_t bytes, Account account) {
   note.weight = all ? static_cast<uint32_t>(bytes) : sample_points(bytes);
   if (!all && note.weight == 0)
     return;
-  while (!objects_.insert(reinterpret_cast<uintptr_t>(p), note)) {
+  if (!objects_.insert(reinterpret_cast<uintptr_t>(p), note)) {
     if (all) { // no memory to know every object: better no answer than a wrong one
       tracks_small_.store(false, std::memory_order_relaxed);
       g_live.contents().header.tracking = SMALLOC_LIVE_BIG;
       return;
     }
     thin_samples();
+    if (!objects_.insert(reinterpret_cast<uintptr_t>(p), note))
+      return; // a sample less
   }
   SpinGuard guard(lock_);
   smalloc_live_site &s = g_live.contents().sites[account];
@@ -288,6 +293,8 @@ void SiteAccounts::small_kept(const void *p, const ObjectNote &note) {
 void SiteAccounts::thin_samples() {
   SpinGuard guard(lock_);
   uint64_t &distance = g_live.contents().header.sample_bytes;
+  if (distance >= kMostSampleBytes)
+    return;
   store(distance, distance * 2);
   for (uint64_t &weight : small_weight_)
     weight = 0;

@@ -26,6 +26,7 @@ public:
   using Account = uint16_t;
   static constexpr Account kNoSite = 0;
   static constexpr uint64_t kSampleBytes = uint64_t{16} << 10;
+  static constexpr uint64_t kMostSampleBytes = uint64_t{1} << 40; ///< more tells nothing
 
   /// False: no memory for the tables; nothing is charged then.
   bool start(Region &region, Tracking tracking);
@@ -84,7 +85,7 @@ private:
   struct BigNote { ///< by unit of the big slices
     uint32_t superpages;
     Account account;
-    bool ever;
+    bool ever, live;
   };
   BigNote *big_note(const void *p) const;
   Account open_account(smalloc_cell *cell);

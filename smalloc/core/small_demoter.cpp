@@ -35,7 +35,7 @@ bool SmallPages::demote_unit(Area &area, UnitIndex index) {
   if (!region_->demote(start))
     return false;
   idle_pages_ -= kPagesPerUnit - unit.pages_used;
-  unit.superpage = false;
+  unit.superpage = unit.had = false;
   unit.demoted = &area == &areas_[1];
   unit.failures = 0;
   purge_idle(unit, start);
@@ -110,8 +110,7 @@ void SmallPages::restore_birth(Area &area, UnitIndex index) {
     return;
   region_->advise_range(area.slice, region_->unit_address(area.slice, index), kSuperpageBytes);
   region_->uncharge_mappings(1);
-  region_->got_superpages(1);
-  unit.superpage = true;
+  unit.superpage = true; // and had once it is used
   unit.demoted = false;
 }
 

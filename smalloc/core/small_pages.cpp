@@ -107,8 +107,7 @@ char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing, b
     UnitIndex first = region_->unit_of(area->slice, p);
     SpinGuard guard(lock_);
     for (size_t i = 0; i < units; i++)
-      area->units[first + i].superpage = true;
-    region_->got_superpages(units);
+      area->units[first + i].superpage = true; // and had once it is used
     region_->counters().superpages_at_birth.add(units);
     return p;
   }
@@ -173,10 +172,19 @@ bool SmallPages::commit(char *start, size_t bytes) {
       unit.pages_used++;
       live_pages_.fetch_add(1, std::memory_order_relaxed);
     }
+    if (unit.superpage && unit.pages_used)
+      note_had(unit);
     update(*area, index);
   }
   note_live();
   return true;
+}
+
+/// Locked. Its superpage is there from now on.
+void SmallPages::note_had(Unit &unit) {
+  if (!unit.had)
+    region_->got_superpages(1);
+  unit.had = true;
 }
 
 /// Locked.
@@ -242,7 +250,10 @@ void SmallPages::release_empty(Area &area, UnitIndex index) {
     unit.superpage = false;
     unit.failures = 0;
     region_->demoted(start, kSuperpageBytes, 1);
+  } else if (unit.had) { // it will have one again once it is used: the charge stays
+    region_->emptied_superpages(1);
   }
+  unit.had = false;
   if (unit.demoted)
     restore_birth(area, index);
 }
@@ -273,10 +284,10 @@ void SmallPages::earn(uint64_t ns, uint64_t counted_ns) {
 }
 
 void SmallPages::earn_time() {
-  uint64_t now = region_->os().now_ns();
   if (!promotion_lock_.try_lock())
     return;
-  uint64_t passed = now - last_time_ns_;
+  const uint64_t now = region_->os().now_ns(); // locked: another thread's is not later
+  uint64_t passed = now - min_of(now, last_time_ns_);
   last_time_ns_ = now;
   promotion_lock_.unlock();
   earn(passed / 100);
@@ -326,6 +337,7 @@ int SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
     if (unit.demoted)
       region_->uncharge_mappings(1);
     unit.superpage = true;
+    unit.had = true; // Region::promote has counted it
     unit.demoted = false;
     if (unit.pages_used)
       idle_pages_ += kPagesPerUnit - unit.pages_used;
@@ -404,7 +416,8 @@ bool SmallPages::check_invariants() {
         if (unit.used[w] & unit.dirty[w])
           return false;
       }
-      if (used != unit.pages_used)
+      if (used != unit.pages_used || (unit.superpage && used && !unit.had) ||
+          (unit.had && !unit.superpage))
         return false;
       live += used;
       idle += ranked_pages(unit) ? kPagesPerUnit - used : 0;

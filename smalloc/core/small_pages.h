@@ -98,10 +98,11 @@ private:
     uint64_t dirty[kPagesPerUnit / 64]; ///< by page: not used and not zero either
     uint16_t pages_used;
     uint8_t failures; ///< collapses that the kernel refused, or residency too low
-    bool superpage;
-    bool dense;   ///< counted in dense_units_
-    bool demoted; ///< had its superpage at birth; now advised against
-    bool cold;    ///< never a superpage
+    bool superpage;   ///< is one, or will be once it is used: charged
+    bool had;         ///< is one: counted
+    bool dense;       ///< counted in dense_units_
+    bool demoted;     ///< had its superpage at birth; now advised against
+    bool cold;        ///< never a superpage
   };
   struct Area {
     Slice slice = Slice::kSmallBase;
@@ -114,6 +115,7 @@ private:
   Unit &unit_of(const char *p, Area *&area, UnitIndex &index);
   void update(Area &area, UnitIndex index);
   bool grows_dense();
+  void note_had(Unit &unit);
   void note_live(); ///< for the statistics
   static unsigned ranked_pages(const Unit &unit) { return unit.superpage ? unit.pages_used : 0; }
   void release_empty(Area &area, UnitIndex index);

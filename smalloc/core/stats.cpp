@@ -37,8 +37,8 @@ void heap_rows(Table &t) {
   uint64_t small_live, small_objects;
   g_small.statistics(small_live, small_objects);
   row(t, "small objects").number(small_objects).put(" allocated, ").bytes(small_live);
-  t.put(" live in ").bytes(footprint_bytes());
-  t.put(", peak ")
+  t.put(" live in pages of ").bytes(footprint_bytes());
+  t.put(", at most ")
       .bytes(c.small_bytes_peak.get() + c.class_bytes_peak.get() + c.node_bytes_peak.get())
       .put_char('\n');
   const uint64_t idle =

@@ -6,11 +6,13 @@
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/stats.h"
 #include "smalloc/os/quiet_file.h"
+#include "smalloc/os/uncancelled.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace smalloc {
@@ -20,6 +22,7 @@ namespace {
 constexpr uint64_t kLeastSmallBytes = uint64_t{4} << 20;
 
 int g_kept_stderr = -1;
+struct stat g_kept_file; ///< which one that is
 bool g_forked;
 /// Grows with whatever a process does with its heaps.
 struct Work {
@@ -36,17 +39,17 @@ Work work() {
 /// Looks through "NAME=value\0NAME=value\0" piece by piece for entries that `wanted` answers for.
 class Environment {
 public:
-  explicit Environment(const char *path) : fd_(open(path, O_RDONLY | O_CLOEXEC)) {}
+  explicit Environment(const char *path) : fd_(uncancelled::open(path, O_RDONLY | O_CLOEXEC)) {}
   ~Environment() {
     if (fd_ >= 0)
-      close(fd_);
+      uncancelled::close(fd_);
   }
   /// The next entry, cut to what the buffer holds; nullptr: no more.
   const char *next() {
     size_t n = 0;
     for (;;) {
       if (at_ == size_) {
-        ssize_t got = fd_ < 0 ? 0 : read(fd_, piece_, sizeof piece_);
+        ssize_t got = fd_ < 0 ? 0 : uncancelled::read(fd_, piece_, sizeof piece_);
         if (got <= 0)
           return nullptr;
         at_ = 0;
@@ -144,16 +147,27 @@ struct Destination {
   int error; ///< of the first write that failed
 };
 
+/// The program may have closed all descriptors that it does not know, and opened files of its own: -1.
+int kept_stderr() {
+  struct stat now;
+  return g_kept_stderr >= 0 && fstat(g_kept_stderr, &now) == 0 &&
+                 now.st_dev == g_kept_file.st_dev && now.st_ino == g_kept_file.st_ino &&
+                 now.st_rdev == g_kept_file.st_rdev
+             ? g_kept_stderr
+             : -1;
+}
+
 int open_destination(const Options &o) {
   if (!*o.stats_file)
-    return g_kept_stderr;
+    return kept_stderr();
   FileName name;
   expand(o.stats_file, name);
-  int fd = open(name.data(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+  int fd =
+      uncancelled::open(name.data(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
   if (fd >= 0)
     return fd;
   warn_of_file(o, errno, "statistics go to standard error");
-  return g_kept_stderr;
+  return kept_stderr();
 }
 
 void write_all(const char *text, size_t bytes, void *data) {
@@ -169,6 +183,10 @@ void statistics_begin() {
     return;
   int saved = errno;
   g_kept_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 200);
+  if (g_kept_stderr < 0) // under a limit of descriptors
+    g_kept_stderr = STDERR_FILENO;
+  if (fstat(g_kept_stderr, &g_kept_file) != 0)
+    g_kept_stderr = -1;
   errno = saved;
 }
 
@@ -192,7 +210,7 @@ void statistics_end() {
     if (o.stats_jemalloc)
       print_jemalloc_statistics(sink, o.stats_json ? "J" : nullptr);
     if (to.fd != g_kept_stderr) {
-      close(to.fd);
+      uncancelled::close(to.fd);
       if (to.error)
         warn_of_file(o, to.error, "statistics are not complete");
     }

@@ -4,6 +4,7 @@
 #include "smalloc/numa/page_backing.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
+#include "smalloc/os/uncancelled.h"
 
 #include <atomic>
 #include <errno.h>
@@ -38,7 +39,7 @@ constexpr uint64_t kIsPresent = 1u << 3, kIsHuge = 1u << 6;
 
 Backing backing_of(uintptr_t address) {
   KeepErrno keep;
-  const int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  const int fd = uncancelled::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return Backing::kUnknown;
   ScanRegion region = {};
@@ -51,7 +52,7 @@ Backing backing_of(uintptr_t address) {
   scan.mask = kIsPresent | kIsHuge;
   scan.returned = kIsHuge;
   const int found = ioctl(fd, kPagemapScan, &scan);
-  close(fd);
+  uncancelled::close(fd);
   if (found < 0)
     return Backing::kUnknown;
   return found == 1 && region.start == address && region.end == address + kSuperpageBytes

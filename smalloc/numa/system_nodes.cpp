@@ -3,6 +3,7 @@
 // system_nodes.cpp decides how the kernel's lists of nodes and processors are read, and what stands in for what it does
 // not tell.
 #include "smalloc/numa/system_nodes.h"
+#include "smalloc/os/uncancelled.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,16 +34,16 @@ long read_node_file(FileReader read, const char *sysfs, uint32_t node, const cha
 
 long read_system_file(const char *path, char *buffer, size_t capacity) {
   const int before = errno;
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const int fd = uncancelled::open(path, O_RDONLY | O_CLOEXEC);
   size_t done = 0;
   while (fd >= 0 && done < capacity - 1) {
-    const ssize_t n = read(fd, buffer + done, capacity - 1 - done);
+    const ssize_t n = uncancelled::read(fd, buffer + done, capacity - 1 - done);
     if (n <= 0)
       break;
     done += static_cast<size_t>(n);
   }
   if (fd >= 0)
-    close(fd);
+    uncancelled::close(fd);
   buffer[done] = 0;
   errno = before;
   return fd < 0 ? -1 : static_cast<long>(done);

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 
 extern "C" {
 extern char __libc_single_threaded __attribute__((weak)); // glibc 2.32
@@ -21,7 +22,7 @@ namespace smalloc {
 namespace {
 
 struct Handlers {
-  void (*prepare)();
+  std::atomic<void (*)()> prepare; // nullptr: nobody's yet
   void (*parent)();
   void (*child)();
   bool taken;
@@ -30,11 +31,12 @@ Handlers g_handlers[kMostForkLocks];
 std::atomic<unsigned> g_count{0};
 
 template <unsigned k> void prepare() {
-  if (!fork_needs_locks())
+  auto *const take = g_handlers[k].prepare.load(std::memory_order_acquire);
+  if (!take || !fork_needs_locks())
     return;
   if (_IO_list_lock)
     _IO_list_lock(); // recursive
-  g_handlers[k].prepare();
+  take();
   g_handlers[k].taken = true; // under the locks: two threads may fork at a time
 }
 template <unsigned k> void parent() {
@@ -58,17 +60,35 @@ template <unsigned k> void child() {
 
 template <unsigned k> int enlist() { return pthread_atfork(prepare<k>, parent<k>, child<k>); }
 int (*const kEnlist[kMostForkLocks])() = {enlist<0>, enlist<1>, enlist<2>, enlist<3>};
+std::atomic<bool> g_reserving{false}, g_reserved{false};
+std::atomic<unsigned> g_slots{0}; // that are enlisted
 
 } // namespace
 
 bool fork_needs_locks() { return !&__libc_single_threaded || !__libc_single_threaded; }
 
+void reserve_fork_handlers() {
+  if (g_reserving.exchange(true)) {
+    while (!g_reserved.load(std::memory_order_acquire))
+      sched_yield();
+    return;
+  }
+  unsigned k = 0;
+  while (k < kMostForkLocks && kEnlist[k]() == 0)
+    k++;
+  g_slots.store(k, std::memory_order_relaxed);
+  g_reserved.store(true, std::memory_order_release);
+}
+
 int lock_at_fork(void (*prepare)(), void (*parent)(), void (*child)()) {
+  reserve_fork_handlers();
   unsigned k = g_count.fetch_add(1);
-  if (k >= kMostForkLocks)
+  if (k >= g_slots.load(std::memory_order_relaxed))
     return ENOMEM;
-  g_handlers[k] = {prepare, parent, child, false};
-  return kEnlist[k]();
+  g_handlers[k].parent = parent;
+  g_handlers[k].child = child;
+  g_handlers[k].prepare.store(prepare, std::memory_order_release);
+  return 0;
 }
 
 } // namespace smalloc

@@ -12,6 +12,10 @@ namespace smalloc {
 
 /// Has the process several threads?
 bool fork_needs_locks();
+/// Makes room among the process' fork handlers for what lock_at_fork() will register. Others that register later run theirs while none
+/// of our locks is held: their prepare handlers before ours, the others after (a library that takes its own lock there, or allocates).
+/// So the earlier the better. Once; any thread.
+void reserve_fork_handlers();
 /// As pthread_atfork, for lock-taking handlers: prepare runs in reverse order of registration.
 /// Returns 0, or ENOMEM when there is no room. At most kMostForkLocks registrations.
 int lock_at_fork(void (*prepare)(), void (*parent)(), void (*child)());

@@ -20,6 +20,7 @@
 // copied, or with an empty pool taken from the child, which does not look at it.
 #include "smalloc/os/hugetlb.h"
 #include "smalloc/base/units.h"
+#include "smalloc/os/uncancelled.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -78,7 +79,7 @@ int map_hugetlb(void *start, size_t bytes, size_t page_bytes) {
   void *p = mmap(start, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
   int error = p == MAP_FAILED ? errno : 0;
   if (fd >= 0)
-    close(fd);
+    uncancelled::close(fd);
   if (!error && madvise(start, bytes, MADV_POPULATE_WRITE) != 0)
     error = errno == ENOMEM ? EFAULT : errno; // ENOMEM is the pool's word, at mmap
   if (error)
@@ -107,7 +108,7 @@ bool ForkGate::send(const char *start, size_t bytes) {
   int saved = errno;
   size_t done = 0;
   while (done < bytes) {
-    ssize_t n = ::send(ends_[0], start + done, bytes - done, MSG_NOSIGNAL);
+    ssize_t n = uncancelled::send(ends_[0], start + done, bytes - done, MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR)
       continue;
     if (n <= 0)
@@ -126,7 +127,7 @@ bool ForkGate::receive(char *start, size_t bytes) {
     madvise(start, bytes, MADV_HUGEPAGE);
   size_t done = p == start ? 0 : bytes + 1;
   while (done < bytes) {
-    ssize_t n = recv(ends_[1], start + done, bytes - done, 0);
+    ssize_t n = uncancelled::recv(ends_[1], start + done, bytes - done, 0);
     if (n < 0 && errno == EINTR)
       continue;
     if (n <= 0)
@@ -140,7 +141,7 @@ bool ForkGate::receive(char *start, size_t bytes) {
 void ForkGate::close_end(unsigned index) {
   int saved = errno;
   if (ends_[index] >= 0)
-    close(ends_[index]);
+    uncancelled::close(ends_[index]);
   ends_[index] = -1;
   errno = saved;
 }

@@ -5,6 +5,7 @@
 // executable when they can no longer be written, then move them over the old ones.
 #include "smalloc/os/image_segments.h"
 #include "smalloc/base/units.h"
+#include "smalloc/os/loaded_objects.h"
 
 #include <errno.h>
 #include <link.h>
@@ -23,7 +24,7 @@ struct Visit {
 int visit_image(dl_phdr_info *image, size_t, void *data) {
   auto &v = *static_cast<Visit *>(data);
   const char *name = image->dlpi_name ? image->dlpi_name : "";
-  if (strstr(name, "linux-vdso") || strstr(name, "ld-linux"))
+  if (is_loader_or_vdso(name))
     return 0;
   auto at = [&](uintptr_t address) { return reinterpret_cast<char *>(image->dlpi_addr + address); };
   char *relro_start = nullptr, *relro_end = nullptr;

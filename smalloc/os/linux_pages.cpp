@@ -10,6 +10,7 @@
 #include "smalloc/os/os_hooks.h"
 #include "smalloc/os/quiet_file.h"
 #include "smalloc/os/scratch_pages.h"
+#include "smalloc/os/uncancelled.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -130,17 +131,17 @@ uint64_t now_ns() {
 
 long read_file(const char *path, char *buffer, size_t capacity) {
   KeepErrno keep;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = uncancelled::open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return -1;
   size_t size = 0;
   for (;;) {
-    ssize_t n = read(fd, buffer + size, capacity - 1 - size);
+    ssize_t n = uncancelled::read(fd, buffer + size, capacity - 1 - size);
     if (n <= 0)
       break;
     size += static_cast<size_t>(n);
   }
-  close(fd);
+  uncancelled::close(fd);
   buffer[size] = 0;
   return static_cast<long>(size);
 }

@@ -5,6 +5,7 @@
 // executable's table.
 #include "smalloc/os/loaded_objects.h"
 
+#include <atomic>
 #include <elf.h>
 #include <link.h>
 #include <stdint.h>
@@ -100,7 +101,7 @@ int search_image(dl_phdr_info *image, size_t, void *data) {
     search.passed = contains(*image, search.after);
     return 0;
   }
-  if (strstr(image->dlpi_name, "linux-vdso") || strstr(image->dlpi_name, "ld-linux"))
+  if (is_loader_or_vdso(image->dlpi_name))
     return 0; // the loader's own minimal malloc serves nobody else
   if (const ElfW(Sym) *s = find_definition(dynamic_of(*image), search.name)) {
     search.found = reinterpret_cast<void *>(image->dlpi_addr + s->st_value);
@@ -146,6 +147,41 @@ int search_mentions(dl_phdr_info *image, size_t, void *data) {
 }
 
 } // namespace
+
+bool is_loader_or_vdso(const char *path) {
+  const char *slash = path ? strrchr(path, '/') : nullptr;
+  const char *name = slash ? slash + 1 : path ? path : "";
+  return strncmp(name, "linux-vdso", 10) == 0 || strncmp(name, "ld-linux", 8) == 0;
+}
+
+static std::atomic<unsigned> g_start_images{0};
+
+void remember_start_images() {
+  unsigned count = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info *, size_t, void *data) {
+        ++*static_cast<unsigned *>(data);
+        return 0;
+      },
+      &count);
+  g_start_images.store(count, std::memory_order_relaxed);
+}
+
+bool was_loaded_later(const void *address) {
+  struct Question {
+    const void *address;
+    unsigned index;
+  } question = {address, 0};
+  const unsigned at_start = g_start_images.load(std::memory_order_relaxed);
+  const bool found = dl_iterate_phdr(
+                         [](dl_phdr_info *image, size_t, void *data) {
+                           auto &q = *static_cast<Question *>(data);
+                           q.index++;
+                           return contains(*image, q.address) ? 1 : 0;
+                         },
+                         &question) != 0;
+  return at_start != 0 && found && question.index > at_start;
+}
 
 void *first_definition(const char *name) {
   Search search = {name, nullptr, true, nullptr};

@@ -10,6 +10,12 @@
 
 namespace smalloc {
 
+/// By an image's file name.
+bool is_loader_or_vdso(const char *path);
+/// What is loaded now was there from the start: it is searched for everybody, and never unloaded.
+void remember_start_images();
+/// The image that contains the address was opened later (dlopen), and may be closed again.
+bool was_loaded_later(const void *address);
 /// First definition of a function in load order, not counting undefined entries (PLT slots);
 /// nullptr: none.
 void *first_definition(const char *name);

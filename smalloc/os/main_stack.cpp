@@ -7,6 +7,7 @@
 #include "smalloc/base/units.h"
 
 #include <alloca.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -41,9 +42,15 @@ StackRange lengthen_main_stack(size_t most_bytes) {
   const size_t margin = kMargin + bytes / 4;
   if (bytes <= margin + kMargin)
     return {};
+  // Address space and commitment count as well, and a stack that may not grow is the end of the program: as much is mapped first.
+  void *probe =
+      mmap(nullptr, bytes - margin, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (probe == MAP_FAILED)
+    return {nullptr, nullptr, bytes - margin};
+  munmap(probe, bytes - margin);
   char *here = static_cast<char *>(__builtin_frame_address(0));
   char *start = touch_below(bytes - margin);
-  return {start, here};
+  return {start, here, 0};
 }
 
 } // namespace smalloc

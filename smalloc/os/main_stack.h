@@ -12,6 +12,7 @@ namespace smalloc {
 
 struct StackRange {
   char *start = nullptr, *end = nullptr; ///< mapped, below all that is in use; nullptr: none
+  size_t refused_bytes = 0;              ///< by another limit of memory than the stack's
 };
 
 /// Lengthens the stack of the thread that calls to what RLIMIT_STACK allows, `most_bytes` at most,

@@ -4,6 +4,7 @@
 // memory as it was.
 #include "smalloc/os/memory_file.h"
 #include "smalloc/os/quiet_file.h"
+#include "smalloc/os/uncancelled.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,7 @@ int open_out_of_the_way(const char *name) {
   if (fd < 0)
     return -1;
   int high = fcntl(fd, F_DUPFD_CLOEXEC, kLeastDescriptor);
-  close(fd);
+  uncancelled::close(fd);
   return high;
 }
 
@@ -60,7 +61,7 @@ int replace_by_memory_file(const char *name, void *start, size_t bytes, const Me
     if (fresh != MAP_FAILED)
       munmap(fresh, bytes);
     if (fd >= 0)
-      close(fd);
+      uncancelled::close(fd);
     fd = -1;
   }
   errno = saved;
@@ -103,7 +104,7 @@ void close_memory_file(int fd, const char *name) {
     target[size] = 0;
     if (strncmp(target, kPrefix, sizeof kPrefix - 1) == 0 &&
         strncmp(target + sizeof kPrefix - 1, name, strlen(name)) == 0)
-      close(fd);
+      uncancelled::close(fd);
   }
   errno = saved;
 }

@@ -4,6 +4,7 @@
 // stack only, and stay on it.
 #include "smalloc/os/own_stack.h"
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -55,6 +56,7 @@ void on_own_stack(void (*work)(void *), void *argument) {
     own->there.uc_stack.ss_sp = own + 1;
     own->there.uc_stack.ss_size = kBytes - sizeof *own;
     own->there.uc_link = &own->here;
+    sigfillset(&own->there.uc_sigmask); // a handler may need more than is here
     makecontext(&own->there, reinterpret_cast<void (*)()>(begin), 2,
                 static_cast<unsigned>(address >> 32), static_cast<unsigned>(address));
     swapcontext(&own->here, &own->there);

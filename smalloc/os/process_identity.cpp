@@ -6,6 +6,7 @@
 #include "smalloc/base/input_signature.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/text.h"
+#include "smalloc/os/uncancelled.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -45,20 +46,21 @@ bool build_id_in(const char *at, const char *end, char *text, size_t capacity) {
 
 /// Does the file hold these bytes? Read in pieces, so they may lie across two.
 bool file_holds(const char *path, const char *wanted, size_t bytes) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const int fd = uncancelled::open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return false;
   char text[4096];
   size_t kept = 0;
   bool found = false;
   if (bytes < sizeof text / 2)
-    for (ssize_t got; !found && (got = read(fd, text + kept, sizeof text - kept)) > 0;) {
+    for (ssize_t got;
+         !found && (got = uncancelled::read(fd, text + kept, sizeof text - kept)) > 0;) {
       const size_t size = kept + static_cast<size_t>(got);
       found = memmem(text, size, wanted, bytes) != nullptr;
       kept = size < bytes ? size : bytes - 1;
       memmove(text, text + size - kept, kept);
     }
-  close(fd);
+  uncancelled::close(fd);
   return found;
 }
 
@@ -100,12 +102,12 @@ uint64_t start_ticks(uint64_t pid) {
   KeepErrno keep;
   TextBuffer<64> path;
   path.put("/proc/").number(pid).put("/stat").put_char('\0');
-  const int fd = open(path.data(), O_RDONLY | O_CLOEXEC);
+  const int fd = uncancelled::open(path.data(), O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return 0;
   char text[1024];
-  const ssize_t got = read(fd, text, sizeof text - 1);
-  close(fd);
+  const ssize_t got = uncancelled::read(fd, text, sizeof text - 1);
+  uncancelled::close(fd);
   if (got <= 0)
     return 0;
   text[got] = 0;
@@ -132,13 +134,13 @@ bool is_alive(uint64_t pid, uint64_t started) {
 
 bool command_line_signature(uint64_t &signature) {
   KeepErrno keep;
-  const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  const int fd = uncancelled::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return false;
   InputSignature input;
   bool behind_name = false, any = false;
   char piece[4096];
-  for (ssize_t got; (got = read(fd, piece, sizeof piece)) > 0;) {
+  for (ssize_t got; (got = uncancelled::read(fd, piece, sizeof piece)) > 0;) {
     any = true;
     size_t at = 0;
     const auto bytes = static_cast<size_t>(got);
@@ -146,7 +148,7 @@ bool command_line_signature(uint64_t &signature) {
       behind_name = piece[at++] == 0;
     input.add(piece + at, bytes - at);
   }
-  close(fd);
+  uncancelled::close(fd);
   signature = input.value();
   return any;
 }

@@ -4,6 +4,7 @@
 // call has brought. One that waits already, for a program that blocks it, is that program's own.
 #include "smalloc/os/quiet_file.h"
 #include "smalloc/base/keep_errno.h"
+#include "smalloc/os/uncancelled.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -38,11 +39,11 @@ template <class Call> auto without_signal(Call call) {
 } // namespace
 
 ssize_t write_quietly(int fd, const void *data, size_t bytes) {
-  return without_signal([=] { return write(fd, data, bytes); });
+  return without_signal([=] { return uncancelled::write(fd, data, bytes); });
 }
 
 ssize_t write_quietly_at(int fd, const void *data, size_t bytes, off_t offset) {
-  return without_signal([=] { return pwrite(fd, data, bytes, offset); });
+  return without_signal([=] { return uncancelled::pwrite(fd, data, bytes, offset); });
 }
 
 int truncate_quietly(int fd, off_t bytes) {

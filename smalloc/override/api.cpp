@@ -9,10 +9,12 @@
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/stats.h"
 #include "smalloc/core/stats_exit.h"
+#include "smalloc/os/loaded_objects.h"
 #include "smalloc/os/quiet_file.h"
 #include "smalloc/override/foreign.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -141,19 +143,6 @@ void say_that_we_are_there() {
   smalloc::kLinux.write_error(text.data(), text.size());
 }
 
-__attribute__((constructor(101))) void begin() {
-  if (!smalloc::g_small.ready())
-    smalloc::set_table_aside();
-  if (g_runtime.options().only_ours && smalloc::kLinux.only_advised_superpages() != 0)
-    g_runtime.warn(
-        "only-ours: the kernel cannot keep superpages to advised memory (Linux 6.18 can); "
-        "under THP=always other memory of the program gets them, too");
-  say_that_we_are_there();
-  smalloc::statistics_begin();
-  smalloc::image_superpages_at_start(g_runtime.options(), smalloc::kLinux, g_runtime.counters(),
-                                     [](smalloc::Text text) { g_runtime.warn(text); });
-}
-
 __attribute__((destructor(101))) void end() {
   smalloc::statistics_end();
   smalloc::g_runtime.agent_end();
@@ -161,5 +150,23 @@ __attribute__((destructor(101))) void end() {
       !(g_runtime.big().check_invariants() &&
         (!smalloc::g_small.ready() || smalloc::g_small.main_pages().check_invariants())))
     g_runtime.warn("debug: the heaps' tables contradict each other");
+}
+
+__attribute__((constructor(101))) void begin() {
+  g_runtime.be_told_of_forks();
+  smalloc::remember_start_images();
+  if (!smalloc::g_small.ready())
+    smalloc::set_table_aside();
+  if (g_runtime.options().only_ours && smalloc::kLinux.only_advised_superpages() != 0)
+    g_runtime.warn(
+        "only-ours: the kernel cannot keep superpages to advised memory (Linux 6.18 can); "
+        "under THP=always other memory of the program gets them, too");
+  const smalloc::Options &o = g_runtime.options();
+  if (o.stats_at_exit || o.debug || o.validate || *o.directives)
+    at_quick_exit(end); // it runs no destructors
+  say_that_we_are_there();
+  smalloc::statistics_begin();
+  smalloc::image_superpages_at_start(g_runtime.options(), smalloc::kLinux, g_runtime.counters(),
+                                     [](smalloc::Text text) { g_runtime.warn(text); });
 }
 } // namespace

@@ -10,7 +10,16 @@
 #include "smalloc/core/runtime.h"
 #include "smalloc/os/loaded_objects.h"
 
+#include <dlfcn.h>
+
 namespace smalloc {
+
+/// What is called for the rest of the process must not be unloaded.
+inline void keep_loaded(void *function) {
+  Dl_info image;
+  if (dladdr(function, &image) && image.dli_fname)
+    dlopen(image.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
 
 template <class F> class NextFunction {
 public:
@@ -26,6 +35,8 @@ public:
 private:
   SMALLOC_COLD F *find() {
     F *f = reinterpret_cast<F *>(next_definition(name_, this));
+    if (f && was_loaded_later(reinterpret_cast<void *>(f)))
+      keep_loaded(reinterpret_cast<void *>(f));
     cached_.store(f, std::memory_order_relaxed);
     return f;
   }

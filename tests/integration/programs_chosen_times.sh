@@ -10,7 +10,7 @@ times=("$SMALLOC_SOURCE/scripts/chosen_times.py" --build "$SMALLOC_BUILD" --clan
 expect_status 0 python3 "${times[@]}" --machine zen3 --quick -p gups -p bodies --json r.json
 expect_match out '^\| gups \|.*\| main:[0-9]+ \|$'
 expect_match out '^\| bodies \|.*\| - \|$'
-json_is r.json 'd["schema"] == "smalloc.chosen-times/4" and [p["name"] for p in d["programs"]] == ["gups", "bodies"]'
+json_is r.json 'd["schema"] == "smalloc.chosen-times/5" and [p["name"] for p in d["programs"]] == ["gups", "bodies"]'
 # User time may be none: the kernel gives a short run's ticks to one of the two.
 json_is r.json 'all(p[way]["user_seconds"][0] + p[way]["system_seconds"][0] > 0 and p[way]["peak_rss_bytes"] > 0 for p in d["programs"] for way in ("base", "all", "profile", "unbacked"))'
 json_is r.json 'd["programs"][0]["saved_seconds"] > 0 == d["programs"][1]["saved_seconds"]'
@@ -28,6 +28,8 @@ assert c.seconds(times, "base", "lower quartile of the sums") == 6 and c.seconds
 assert c.seconds(times, "base", "lower quartile of the user + least system time") == 4
 assert abs(c.error(result(2, 1.6, 0.5, 0)) - (1.5 / 1.6 - 1)) < 1e-9
 assert abs(c.error(result(2, 1.6, 0.2, 0, 1.8))) < 1e-9  # what a denser heap saves is no page's
+assert abs(c.learned_error({**result(2, 1.6, 0.5, 0), "realised_share": 0.8})) < 1e-9  # from base pages, by what another input saved
+assert c.learned({**result(2, 1.6, 0, 0), "realised_share": None}) == 2
 assert c.loss(result(2, 2.1, 0, 0.2)) is None and c.loss(result(2, 1.5, 0, 0)) is None
 assert abs(c.loss(result(2, 2.1, 0, 0.05)) - 0.05) < 1e-9
 assert c.loss(result(2, 2.1, 0, 0.05, second=1.2)) is None  # nobody was left alone twice

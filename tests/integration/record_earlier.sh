@@ -22,6 +22,17 @@ int main(int argc, char **argv) {
 C
 "$CC" -O1 app.c -o app
 record() { "$SMALLOC" record --source instrumented -o t.trace -- "$@"; }
+# What goes on behind the command's back keeps its trace, under a name of its own and under one that others may have.
+for name in left.trace 'left.%p.trace'; do
+  mkfifo go
+  "$SMALLOC" record --source instrumented -o "$name" -- sh -c './app; { read -r _ <go; } & :' 2>left.err
+  left=$(grep -l . left*.trace left.trace.* 2>/dev/null | wc -l)
+  echo >go
+  sleep 0.2
+  [ "$(ls -d left*.trace left.trace.* 2>/dev/null | wc -l)" -ge "$left" ] && [ "$left" -ge 3 ] ||
+    fail "$name: $left traces of the shell, the program and what goes on: $(cat left.err)"
+  rm -f go left*
+done
 record sh -c './app; ./app; :' 2>first.err
 set -- t.trace.*
 [ $# = 2 ] || fail "the traces of the processes: $*"

@@ -18,6 +18,12 @@ by_hand trace:b.trace,rate:1 20 100
 by_hand trace:c.trace,rate:1 20 110
 by_hand trace:d.trace,rate:1,input:mine 20 110
 "$SMALLOC" record -q --rate 1 -o e.trace -- ./gups 20 100 >/dev/null
+# Behind a command that becomes the program: the history has what the program saw.
+export XDG_STATE_HOME=$PWD/state
+"$SMALLOC" record -q --rate 1 -o f.trace -- env ANY=1 ./gups 20 100 >/dev/null
+expect_status 0 "$SMALLOC" analyze -q --machine zen3 f.trace -o f.directives
+SMALLOC_CONF=input:mine "$SMALLOC" record -q --rate 1 -o g.trace -- ./gups 20 110 >/dev/null
+expect_status 0 "$SMALLOC" analyze -q --machine zen3 g.trace -o g.directives
 a=$(input_of a.trace)
 [[ $a =~ ^[0-9a-f]{16}$ ]] || fail "no input in the directives: $(head -1 d)"
 [ "$(input_of b.trace)" = "$a" ] || fail "the same arguments are another input"
@@ -26,6 +32,8 @@ a=$(input_of a.trace)
 named=$(input_of d.trace)
 expect_status 0 "$SMALLOC" analyze -q --no-db --machine zen3 --input mine c.trace -o d
 grep -q "input=$named" d || fail "input:mine is $named, --input mine: $(head -1 d)"
+head -1 f.directives | grep -q "input=$a " || fail "behind env it is another input: $(head -1 f.directives)"
+head -1 g.directives | grep -q "input=$named " || fail "named while it is recorded it has another name: $(head -1 g.directives)"
 # Of two inputs together it is none.
 expect_status 0 "$SMALLOC" analyze -q --no-db --machine zen3 a.trace c.trace -o d
 ! head -1 d | grep -q 'input=' || fail "two inputs are one: $(head -1 d)"

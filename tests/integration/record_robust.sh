@@ -33,6 +33,21 @@ kill -KILL $pid
 wait $pid 2>/dev/null || true
 expect_status 0 "$SMALLOC" trace show killed.trace --json
 json_is out 'd["events"]["allocations"] > 10000 and not d["complete"]'
+# One that ends without destructors has its end.
+cat >quick.c <<'C'
+#include <stdlib.h>
+int main(void) {
+  for (int i = 0; i < 1000; i++) {
+    void *volatile p = malloc(100);
+    free(p);
+  }
+  quick_exit(3);
+}
+C
+"$CC" -O1 quick.c -o quick
+expect_status 3 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:quick.trace ./quick
+expect_status 0 "$SMALLOC" trace show quick.trace --json
+json_is out 'd["events"]["allocations"] >= 1000 and d["complete"]'
 # A file size limit stands for a full disk; the program goes on, told once.
 (ulimit -f 64 && LD_PRELOAD=$FEEDBACK SMALLOC_CONF=trace:full.trace ./busy 300000 >out 2>err) || fail "the program failed"
 expect_match out '^done$'

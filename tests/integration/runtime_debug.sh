@@ -23,6 +23,8 @@ int main(int argc, char **argv) {
   case '4': free(table + 4096); break;
   case '5': free(base); free(base); break;
   case '6': free(node); CHECK(realloc(node, 50) == NULL); break;
+  case '9': CHECK(realloc(table + 4096, 9 * MIB) == NULL); break;
+  case 'a': free(table); CHECK(realloc(table, 9 * MIB) == NULL); break;
   case '7': free(node); if (_ZdlPv) _ZdlPv(node); else free(node); break;
   case '8': { /* everything right: resize in and between heaps, both directions */
     for (int i = 0; i < 20000; i++) {
@@ -64,6 +66,8 @@ report 4 "free of a pointer into an object $A: it is 4096 bytes behind the start
 report 5 "double free $A: an object of 300 B of no known site, freed before"
 report 6 "double realloc $A: an object of 100 B allocated in make_node"
 report 7 "double free $A: an object of 100 B allocated in make_node"
+report 9 "realloc of a pointer into an object $A: it is 4096 bytes behind the start of an object of 8\.0 MiB allocated in make_table"
+report a "double realloc $A: an object allocated in make_table at test\.c:[0-9]+, freed before"
 for conf in debug:on abort:true stats:exit stats:sites; do
   SMALLOC_CONF=$conf expect_status 0 ./t 8
   expect_match out '^went on$'

@@ -26,6 +26,42 @@ for row in 'process: +[0-9]+ \(t\)' 'heaps: +running, strategy split' 'big objec
   expect_match err "^smalloc: $row"
 done
 
+# An end without destructors is one.
+build quick <<'E'
+#include "runtime_sites.h"
+TEST_SITE(matrix, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
+int main(void) {
+  memset(site_malloc(&matrix, 64 * MIB), 1, 64 * MIB);
+  quick_exit(3);
+}
+E
+SMALLOC_CONF=birth:always,stats:exit expect_status 3 ours ./quick
+[ "$(grep -c 'process: ' err)" = 1 ] || fail "not one table at quick_exit: $(cat err)"
+expect_match err '^smalloc: superpages: +32 now, peak 32'
+
+# Who closes descriptors that are not his and opens files of his own keeps them as they are; a limit of descriptors is no reason to be
+# silent.
+build closes <<'EOF'
+#include "runtime_sites.h"
+#include <fcntl.h>
+#include <sys/syscall.h>
+TEST_SITE(matrix, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
+int main(void) {
+  memset(site_malloc(&matrix, 8 * MIB), 1, 8 * MIB);
+  for (int fd = 3; fd < 1024; fd++) close(fd);
+  for (int i = 0; i < 250; i++) {
+    char name[32];
+    sprintf(name, "data.%d", i);
+    if (open(name, O_CREAT | O_RDWR, 0600) < 0) return 1;
+  }
+  return 0;
+}
+EOF
+SMALLOC_CONF=birth:always,stats:exit expect_status 0 ours ./closes
+[ -z "$(find . -maxdepth 1 -name 'data.*' -size +0)" ] || fail "the table is in the program's file"
+(ulimit -n 150 && SMALLOC_CONF=birth:always,stats:exit ours ./quick 2>err) || true
+expect_match err '^smalloc: superpages: +32 now, peak 32'
+
 # What jemalloc keeps for itself, a thread's cache, is no object.
 # shellcheck disable=SC2046 # several words
 build few $(linked) <<'E'

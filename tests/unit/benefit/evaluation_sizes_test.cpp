@@ -139,7 +139,7 @@ TEST(EvaluationOfSizes, WhatMissedOnBasePagesMissesThereForEver) {
       e.access(0x10000000 + i % 2 * 4096, i % 2 * 4096, 0, 0);
       e.access(0x20000000, 0, 1, 0);
     }
-    e.finish();
+    e.finish(0, {2 * 4096, 4096});
     EXPECT_EQ(e.counts(0).tlb_misses, 100 * 100);
     EXPECT_EQ(e.counts(0).page_faults, 3);
     EXPECT_EQ(e.counts(1).tlb_misses, 50 * 100 + 1); // the first touch of its superpage

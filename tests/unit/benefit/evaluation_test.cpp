@@ -323,7 +323,37 @@ TEST(Evaluation, SamplesOfAPmuTellNoDistance) {
       e.access(0x10000000 + page * 4096, 0, 0, 0);
   e.finish();
   EXPECT_EQ(e.counts(0).tlb_misses, 10000 * 50);
-  EXPECT_NEAR(e.counts(0).cycles, 10000 * 50 * 60.0 + 1000 * 100, 1e-3);
+  EXPECT_NEAR(e.counts(0).cycles, 10000 * 50 * 60.0, 1e-3);
+}
+
+// They come to few of the base pages, and to nearly every superpage: what is touched is what the heap has.
+TEST(Evaluation, SamplesOfAPmuTellNoFirstTouches) {
+  const CostModel costs(machine());
+  for (const double faults : {0.0, 1e9, 2048.0}) {
+    Evaluation e(costs, {{kBase}, {kSuper}}, {1, 50, true}, 1);
+    for (uint64_t region = 0; region < 8; region++)
+      e.access(0x10000000 + (region << 21), region << 21, 0, 0);
+    e.finish(faults, {8 << 21});
+    EXPECT_EQ(e.counts(0).page_faults, faults == 2048 ? 2048 : 8 * 512) << faults;
+    EXPECT_EQ(e.counts(1).page_faults, 8) << faults;
+  }
+}
+
+// One sample is no reason for anything; a hundred are known to a sixth.
+TEST(Evaluation, FewSamplesOfAPmuAreFarFromSure) {
+  const CostModel costs(machine_of_dear_walks());
+  for (const uint64_t samples : {1, 2, 101}) {
+    Evaluation e(costs, {{kBase}, {kSuper}}, {1, 50, true}, 1);
+    for (uint64_t i = 0; i < samples; i++)
+      e.access(0x10000000 + i * 4096, i * 4096, 0, 0);
+    e.finish();
+    const Evaluation::Saving saving = e.saving(0, 1);
+    ASSERT_GT(saving.cycles, 0) << samples;
+    EXPECT_EQ(saving.low > 0, samples == 101) << samples;
+    if (samples == 101)
+      EXPECT_NEAR(saving.low / saving.cycles, 1 - 0.1645, 0.01);
+    EXPECT_NEAR(saving.high - saving.cycles, saving.cycles - saving.low, 1e-6);
+  }
 }
 
 // First touches, for which the price is a measured one of each size: 128 pages of 100 cycles against one superpage of 1,000; a category that

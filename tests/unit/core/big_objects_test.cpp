@@ -230,6 +230,112 @@ TEST_F(BigObjectsTest, CallocOfKeptUnitsIsZero) {
   }
   EXPECT_GT(counters.units_reused.get(), 0u);
 }
+/// While one run is evicted for another, with the lock open, a third is kept: there is room for all or for none.
+TEST_F(BigObjectsTest, KeptRunsStayWithinTheirTableWhoeverKeepsSomethingMeanwhile) {
+  start(FakeOs::config(), {256 * kMiB});
+  for (int round = 0; round < 4; round++) { // keeping 150 MiB is proven to pay
+    std::vector<char *> temporaries;
+    for (int i = 0; i < 5; i++)
+      temporaries.push_back(make(30 * kMiB, true));
+    for (char *p : temporaries)
+      ASSERT_TRUE(big.release(p));
+  }
+  big.trim();
+  BigRequest r;
+  r.superpages_at_birth = r.whole_superpages = true;
+  std::vector<void *> objects;
+  for (unsigned i = 0; i < UnitCache::kRuns + 2; i++) {
+    r.bytes = (i ? 2 : 8) * kMiB - 65536;
+    objects.push_back(big.allocate(r));
+    ASSERT_NE(objects.back(), nullptr);
+  }
+  for (unsigned i = 0; i < UnitCache::kRuns; i++)
+    ASSERT_TRUE(big.release(objects[i]));
+  const uint64_t kept = counters.superpages_now.get();
+  EXPECT_EQ(kept, UnitCache::kRuns + 3 + 2); // all of them, and two that live
+  FakeOs::on_decommit = [&] { EXPECT_TRUE(big.release(objects[UnitCache::kRuns + 1])); };
+  EXPECT_TRUE(big.release(objects[UnitCache::kRuns]));
+  EXPECT_EQ(FakeOs::on_decommit, nullptr);
+  EXPECT_TRUE(big.check_invariants());
+  big.trim();
+  EXPECT_TRUE(big.check_invariants());
+  EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
+}
+TEST_F(BigObjectsTest, GrowthBeyondTheBudgetStartsOnBasePages) {
+  Region::Config config = FakeOs::config();
+  config.budget.bytes = 16 * kMiB;
+  start(config, {64 * kMiB});
+  for (const bool in_the_way : {false, true}) {
+    char *p = make(5 * kMiB, true), *behind = in_the_way ? make(2 * kMiB, true) : nullptr;
+    char *grown = static_cast<char *>(big.resize(p, 60 * kMiB));
+    ASSERT_NE(grown, nullptr);
+    EXPECT_EQ(grown != p, in_the_way);
+    EXPECT_EQ(region.charged_superpages(), 8u);
+    char *unit = region.unit_address(Slice::kBigSuper, region.unit_of(Slice::kBigSuper, grown));
+    // What follows the superpages that there may be, but for the tail's unit of before, which is base pages anyway.
+    ASSERT_EQ(FakeOs::refused.size(), 1u) << in_the_way;
+    EXPECT_GE(*FakeOs::refused.begin(), unit + 7 * kSuperpageBytes);
+    EXPECT_LE(*FakeOs::refused.begin(), unit + 9 * kSuperpageBytes);
+    EXPECT_EQ(pending, 1u);
+    EXPECT_TRUE(big.check_invariants());
+    EXPECT_TRUE(big.release(grown));
+    if (behind)
+      EXPECT_TRUE(big.release(behind));
+    big.trim();
+    EXPECT_EQ(region.charged_superpages(), 0u);
+    EXPECT_EQ(counters.mappings.get(), 0u);
+    EXPECT_EQ(pending, 0u);
+    FakeOs::refused.clear();
+  }
+}
+TEST_F(BigObjectsTest, TemporariesUseTheirKeptSuperpagesAgainUnderABudget) {
+  Region::Config config = FakeOs::config();
+  config.budget.bytes = 32 * kMiB;
+  start(config, {64 * kMiB});
+  make(400 * kMiB, false);
+  for (int i = 0; i < 8; i++) {
+    char *p =
+        make(20 * kMiB, true); // kept ones are charged, so that as many more are not to be had
+    EXPECT_EQ(region.slice_of(p), Slice::kBigSuper) << i;
+    EXPECT_TRUE(big.release(p));
+  }
+  EXPECT_GT(counters.units_reused.get(), 0u);
+  EXPECT_TRUE(big.check_invariants());
+}
+TEST_F(BigObjectsTest, WhatIsCutOffWithAdviceOfItsOwnIsNotKept) {
+  Region::Config config = FakeOs::config();
+  config.budget.bytes = 16 * kMiB;
+  start(config, {64 * kMiB});
+  for (int i = 0; i < 3; i++) // keeping 30 MiB is proven to pay
+    big.release(make(30 * kMiB, false));
+  big.trim();
+  char *p = static_cast<char *>(big.resize(make(4 * kMiB, true), 30 * kMiB)); // most of it refused
+  ASSERT_NE(p, nullptr);
+  ASSERT_EQ(big.resize(p, 17 * kMiB), p);
+  EXPECT_EQ(big.trim(), 0u);
+  EXPECT_TRUE(big.check_invariants());
+}
+TEST_F(BigObjectsTest, WhatTakesAnObjectsPlaceIsAskedForAsItWas) {
+  BigRequest r;
+  r.bytes = 8 * kMiB;
+  r.promotable = false;
+  r.first = PageKind::kSuperpage;
+  r.placement.kind = numa::PlacementKind::kInterleave;
+  void *p = big.allocate(r);
+  EXPECT_EQ(pending, 0u);
+  const BigRequest like = big.like(p, 20 * kMiB);
+  EXPECT_EQ(like.bytes, 20 * kMiB);
+  EXPECT_FALSE(like.promotable);
+  EXPECT_FALSE(like.superpages_at_birth);
+  EXPECT_EQ(like.placement.kind, numa::PlacementKind::kInterleave);
+  void *grown = big.resize(p, 20 * kMiB); // nor does it begin to wait as it grows
+  ASSERT_NE(grown, nullptr);
+  EXPECT_EQ(pending, 0u);
+  big.make_pending(big.find(grown)); // somebody has decided anew
+  EXPECT_EQ(pending, 1u);
+  EXPECT_TRUE(big.release(grown));
+}
 TEST(BigObjectsMappings, StopAtTheBudget) {
   FakeOs::reset();
   Region::Config c = FakeOs::config();

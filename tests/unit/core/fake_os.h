@@ -16,6 +16,7 @@
 #include <set>
 #include <string>
 #include <sys/mman.h>
+#include <utility>
 
 namespace smalloc {
 
@@ -29,6 +30,7 @@ struct FakeOs {
   static inline std::function<int(char *)> collapse_result;
   static inline std::function<size_t(const char *)> resident;
   static inline std::function<uint64_t(char *)> populate;
+  static inline std::function<void()> on_decommit; ///< what others do meanwhile, once
   static inline std::function<uint64_t()> first_touch;
   static inline std::set<const char *> collapsed, split;
   static inline std::map<char *, size_t> committed; ///< by start
@@ -58,6 +60,7 @@ struct FakeOs {
     resident = [](const char *) { return kPagesPerUnit; };
     populate = [](char *) { return 100000; };
     first_touch = [] { return 600000; };
+    on_decommit = nullptr;
     collapsed.clear();
     split.clear();
     hugetlb_error = purge_error = move_error = advise_error = 0;
@@ -97,6 +100,8 @@ struct FakeOs {
         },
         [](void *p, size_t n) {
           decommits++;
+          if (const auto meanwhile = std::exchange(on_decommit, nullptr))
+            meanwhile();
           madvise(p, n, MADV_DONTNEED);
           return 0;
         },

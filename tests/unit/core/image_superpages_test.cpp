@@ -131,7 +131,7 @@ TEST_F(ImageSuperpages, LessThanASuperpageIsLeftAlone) {
 }
 
 TEST_F(ImageSuperpages, TakesTheStacksWholeUnitsFromItsUpperEnd) {
-  const StackRange stack = {kBase + kBasePageBytes, kBase + 5 * kSuperpageBytes + 100};
+  const StackRange stack = {kBase + kBasePageBytes, kBase + 5 * kSuperpageBytes + 100, 0};
   put_stack(stack, pages);
   EXPECT_EQ(advices, (std::vector<size_t>{1, 2, 3, 4}));
   EXPECT_EQ(pages.stack_units, 4u);

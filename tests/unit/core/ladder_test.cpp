@@ -283,7 +283,7 @@ TEST_F(LadderTest, DirectedMediumPagesGetAdviceOfTheirOwn) {
   EXPECT_FALSE(ladder.medium()); // others get superpages
   char *p = make(10 * kMiB + 100, PageKind::kMedium), *q = make(10 * kMiB);
   EXPECT_EQ(region.slice_of(p), Slice::kBigBase);
-  EXPECT_EQ(big.first_step(p), PageKind::kMedium);
+  EXPECT_EQ(big.like(p, 1).first, PageKind::kMedium);
   char *start = region.unit_address(Slice::kBigBase, region.unit_of(Slice::kBigBase, p));
   ASSERT_EQ(FakeOs::advised.count(start), 1u); // with its tail
   EXPECT_GE(FakeOs::advised[start], static_cast<size_t>(p - start) + 10 * kMiB + 100);
@@ -314,7 +314,7 @@ TEST_F(LadderTest, DirectedMediumPagesGrowAndAreNotReused) {
   char *moved = static_cast<char *>(big.resize(r, 20 * kMiB));
   ASSERT_TRUE(moved && moved != r); // the next one is in the way
   EXPECT_TRUE(moved[0] == 1 && moved[4 * kMiB - 1] == 2);
-  EXPECT_EQ(big.first_step(moved), PageKind::kMedium);
+  EXPECT_EQ(big.like(moved, 1).first, PageKind::kMedium);
   EXPECT_EQ(big.pending(), 0u);
   r = static_cast<char *>(big.resize(moved, 3 * kMiB));
   ASSERT_NE(r, nullptr);

@@ -86,12 +86,22 @@ TEST_F(ObjectTableTest, GrowsUpToItsLimitAndSurvivesRefusedMemory) {
     ASSERT_TRUE(table.insert(a * 16, {1, 0, false}));
   EXPECT_EQ(table.slots(), 1024u);
   ObjectTable poor;
-  g_memory_left = 16 * 24;
+  g_memory_left = 16 * 40;
   ASSERT_TRUE(poor.init({source, 16, 1024}));
   size_t n = 0;
   while (n < 100 && poor.insert((n + 1) * 16, {1, 0, false}))
     n++;
   EXPECT_EQ(n, 12u);
+}
+
+TEST_F(ObjectTableTest, MakesRoomWithoutMoreMemory) {
+  ASSERT_TRUE(init(16, 16));
+  g_memory_left = 0; // what it needs to be made anew it has had from the start
+  for (uintptr_t a = 1; a <= 100; a++) {
+    ASSERT_TRUE(table.insert(a << 12, {1, 0, false})) << a;
+    ObjectNote note;
+    ASSERT_TRUE(table.remove(a << 12, note));
+  }
 }
 
 TEST_F(ObjectTableTest, RandomOperationsAgreeWithAMap) {

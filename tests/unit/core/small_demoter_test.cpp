@@ -72,9 +72,12 @@ TEST_F(SmallDemoterTest, AnEmptyUnitStaysOnBasePagesWhileOthersHaveItsSuperpage)
 
 TEST_F(SmallDemoterTest, AnEmptyUnitGetsItsSuperpageBack) {
   pages.decommit(lost, kSuperpageBytes);
-  EXPECT_EQ(counters.superpages_now.get(), kUnits);
+  EXPECT_EQ(counters.superpages_now.get(), kUnits - 1); // once it is used
+  EXPECT_EQ(region.charged_superpages(), kUnits);
   EXPECT_EQ(counters.mappings.get(), 0u);
   EXPECT_TRUE(is_advised());
+  pages.commit(lost, kBasePageBytes);
+  EXPECT_EQ(counters.superpages_now.get(), kUnits);
 }
 
 TEST_F(SmallDemoterTest, ARefusedCollapseLeavesTheAdviceAgainstSuperpages) {

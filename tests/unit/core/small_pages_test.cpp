@@ -256,7 +256,10 @@ TEST_F(SmallPagesTest, SuperpageAtBirthComesBackWhenItIsEmptyAgain) {
   constexpr size_t kUnits = 30;
   char *start = pages.grow(kUnits * kSuperpageBytes, kBasePageBytes, 1);
   ASSERT_EQ(counters.superpages_at_birth.get(), kUnits);
+  EXPECT_EQ(counters.superpages_now.get(), 0u); // nothing is touched yet
+  EXPECT_EQ(region.charged_superpages(), kUnits);
   pages.commit(start, kUnits * kSuperpageBytes);
+  EXPECT_EQ(counters.superpages_now.get(), kUnits);
   for (size_t i = 0; i < kUnits; i++)
     pages.decommit(start + i * kSuperpageBytes + kBasePageBytes, 500 * kBasePageBytes);
   uint64_t demoted = counters.demotions.get();
@@ -265,8 +268,14 @@ TEST_F(SmallPagesTest, SuperpageAtBirthComesBackWhenItIsEmptyAgain) {
   EXPECT_EQ(counters.mappings.get(), demoted);
   ASSERT_TRUE(pages.check_invariants());
   pages.decommit(start, kUnits * kSuperpageBytes);
-  EXPECT_EQ(counters.superpages_now.get(), kUnits);
+  EXPECT_EQ(counters.superpages_now.get(), 0u);   // nothing is there,
+  EXPECT_EQ(region.charged_superpages(), kUnits); // and each is to come back
   EXPECT_EQ(counters.mappings.get(), 0u);
+  ASSERT_TRUE(pages.check_invariants());
+  for (size_t i = 0; i < kUnits; i += 2)
+    pages.commit(start + i * kSuperpageBytes, kBasePageBytes);
+  EXPECT_EQ(counters.superpages_now.get(), kUnits / 2);
+  EXPECT_EQ(region.charged_superpages(), kUnits);
   ASSERT_TRUE(pages.check_invariants());
 }
 TEST_F(SmallPagesTest, SparseGrowthGetsNoSuperpagesAtBirth) {

@@ -113,12 +113,14 @@ TEST_F(HistoryTest, AnalysesKeepTheirRanking) {
   a.machine = "zen4";
   a.significant = true;
   a.saved_joint = 1e9;
+  a.saved_seconds = 0.25;
   a.ranking = {{1, "site", kSite, "f", "a.c", 3, 32, 64 << 20, 1e9, 9e8, 1.1e9, 100, true},
                {2, "static", "00000000000000ff", "", "app", 0, 4, 8 << 20, 1e7, 0, 2e7, 1, false}};
   history.store_analysis(a);
   const auto list = history.analyses("0badc0de");
   ASSERT_EQ(list.size(), 1u);
   ASSERT_EQ(list[0].ranking.size(), 2u);
+  EXPECT_EQ(list[0].saved_seconds, 0.25);
   EXPECT_EQ(list[0].ranking[0].saved_high, 1.1e9);
   EXPECT_TRUE(list[0].ranking[0].chosen);
   EXPECT_EQ(list[0].ranking[1].kind, "static");
@@ -160,6 +162,47 @@ TEST_F(HistoryTest, MergingTwiceIsMergingOnce) {
     EXPECT_EQ(history.machines().size(), 1u);
     EXPECT_EQ(history.directives("0badc0de")->entries.at({0xaa, false, 0}).validated, 2u);
   }
+}
+
+TEST_F(HistoryTest, WhatRunsSayCountsWhicheverHistoryHasSeenThem) {
+  History other(open_database(folder / "other.db", Access::kReadWrite));
+  const auto analysed = [](History &where, int64_t at_ns) {
+    Analysis a;
+    a.program = "0badc0de";
+    a.created_ns = at_ns;
+    where.store_analysis(a);
+    where.store_directives("0badc0de", "/bin/app", file());
+  };
+  analysed(other, 10);
+  other.store_run(run_at(11, "held"));
+  history.merge(other);
+  for (int64_t at : {12, 13, 14})
+    other.store_run(run_at(at, "failed"));
+  history.store_run(run_at(15, "held"));
+  for (int i = 0; i < 2; i++) {
+    history.merge(other);
+    const auto entry = history.directives("0badc0de")->entries.at({0xaa, false, 0});
+    EXPECT_EQ(entry.validated, 5u);
+    EXPECT_EQ(entry.held, 2u);
+  }
+  // A later analysis holds, with everything that was said before, and with its own words.
+  analysed(other, 20);
+  auto later = file();
+  later.header["seconds"] = "7";
+  later.entries.at({0xaa, false, 0}).pmb_percent = 3;
+  other.store_directives("0badc0de", "/bin/app", later);
+  history.merge(other);
+  const auto merged = history.directives("0badc0de");
+  EXPECT_EQ(merged->header.at("seconds"), "7");
+  EXPECT_EQ(merged->entries.at({0xaa, false, 0}).pmb_percent, 3);
+  EXPECT_EQ(merged->entries.at({0xaa, false, 0}).validated, 5u);
+  EXPECT_EQ(merged->entries.at({0xaa, false, 0}).held, 2u);
+}
+
+TEST_F(HistoryTest, DirectivesAreNoSightOfBeforeAnybodySawTheProgram) {
+  history.store_directives("0badc0de", "/bin/app", file());
+  EXPECT_GT(history.programs().at(0).first_seen_ns, 0);
+  EXPECT_GT(history.programs().at(0).last_seen_ns, 0);
 }
 
 TEST_F(HistoryTest, TextOfAnyKindIsText) {

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// merge.cpp decides what becomes of two histories of one program: runs and analyses are told apart, so that each is there once; of the
+// directives those of the later analysis hold, and what runs say of a site counts whichever history has seen them.
+#include "runtime/database/history.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <tuple>
+
+namespace smalloc::database {
+namespace {
+
+using RunKey = std::tuple<std::string, std::string, int64_t, int64_t>;
+RunKey key_of(const Run &run) { return {run.program, run.host, run.pid, run.started_ns}; }
+
+std::set<RunKey> keys_of(const std::vector<Run> &runs) {
+  std::set<RunKey> keys;
+  for (const Run &run : runs)
+    keys.insert(key_of(run));
+  return keys;
+}
+
+int64_t latest_analysis(const std::vector<Analysis> &analyses, const std::string &program) {
+  int64_t latest = 0;
+  for (const Analysis &a : analyses)
+    if (a.program == program)
+      latest = std::max(latest, a.created_ns);
+  return latest;
+}
+
+uint64_t from_hex(const std::string &text) { return std::strtoull(text.c_str(), nullptr, 16); }
+
+// Adds what the program's runs say that are not among those whose counts the file has already.
+void count_runs(directives::File &file, const std::string &program, const std::vector<Run> &runs,
+                const std::set<RunKey> &counted) {
+  for (const Run &run : runs) {
+    if (run.program != program || counted.contains(key_of(run)))
+      continue;
+    for (const Validation &v : run.validations) {
+      const auto at =
+          file.entries.find({from_hex(v.site), !v.context.empty(), from_hex(v.context)});
+      if (at == file.entries.end() || at->second.page_shift <= 12 ||
+          (v.verdict != "held" && v.verdict != "failed"))
+        continue;
+      at->second.validated++;
+      at->second.held += v.verdict == "held";
+    }
+  }
+}
+
+} // namespace
+
+void History::merge(History &other) {
+  const auto their_programs = other.programs();
+  const auto their_machines = other.machines();
+  const auto their_runs = other.runs("");
+  const auto their_analyses = other.analyses("");
+  Transaction transaction(*connection_);
+  const auto our_runs = runs("");
+  const auto our_analyses = analyses("");
+  const auto ours_known = keys_of(our_runs), theirs_known = keys_of(their_runs);
+  for (const Machine &machine : their_machines)
+    store_machine(machine);
+  for (const Program &program : their_programs) {
+    const std::string &id = program.build_id;
+    see_program(id, program.path, program.first_seen_ns);
+    see_program(id, program.path, program.last_seen_ns);
+    auto theirs = other.directives(id);
+    if (!theirs)
+      continue;
+    count_runs(*theirs, id, our_runs, theirs_known);
+    directives::File merged = *theirs;
+    if (auto ours = directives(id)) {
+      count_runs(*ours, id, their_runs, ours_known);
+      const bool later = latest_analysis(their_analyses, id) > latest_analysis(our_analyses, id);
+      merged = later ? *theirs : *ours;
+      const directives::File &rest = later ? *ours : *theirs;
+      merged.entries.insert(rest.entries.begin(), rest.entries.end());
+    }
+    directives::give_ranks(merged);
+    insert_directives(id, merged, Counts::kOfFile);
+  }
+  for (const Run &run : their_runs)
+    if (!ours_known.contains(key_of(run)))
+      insert_run(run, Counts::kOfFile);
+  for (const Analysis &analysis : their_analyses)
+    if (std::none_of(our_analyses.begin(), our_analyses.end(), [&](const Analysis &a) {
+          return a.program == analysis.program && a.created_ns == analysis.created_ns;
+        }))
+      insert_analysis(analysis);
+  transaction.commit();
+}
+
+} // namespace smalloc::database

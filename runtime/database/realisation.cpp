@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// realisation.cpp decides which runs show what a prediction was worth, and how sure that is.
+#include "runtime/database/realisation.h"
+
+#include "runtime/database/judgement.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+
+namespace smalloc::database {
+namespace {
+
+// Savings by calibration alone, against what 15 programs saved (docs/evaluation.md): a quarter off, as a standard deviation.
+constexpr double kErrorBefore = 0.25;
+// Beyond this something else has changed: a heap that is denser than malloc's, say.
+constexpr double kMostShare = 4;
+
+struct Times {
+  std::vector<double> seconds;
+  void add(const Run &run) {
+    if (run.user_seconds)
+      seconds.push_back(*run.user_seconds + run.system_seconds.value_or(0));
+  }
+  bool enough() const { return seconds.size() >= kRunsToJudge; }
+  double least() const { return *std::min_element(seconds.begin(), seconds.end()); }
+  // How far above it the median lies.
+  double open() const {
+    std::vector<double> sorted = seconds;
+    const auto middle = sorted.begin() + static_cast<ptrdiff_t>(sorted.size() / 2);
+    std::nth_element(sorted.begin(), middle, sorted.end());
+    return *middle - least();
+  }
+};
+
+// What was chosen is what the run had.
+bool has_held(const Run &run) {
+  bool any = false;
+  for (const Validation &v : run.validations) {
+    if (v.verdict == "failed" || v.verdict == "short")
+      return false;
+    any |= v.verdict == "held";
+  }
+  return any;
+}
+
+} // namespace
+
+Realisation realise(const std::vector<Analysis> &analyses, const std::vector<Run> &runs,
+                    const std::string &host, const std::string &machine) {
+  std::map<std::string, std::vector<const Analysis *>> of_input;
+  for (const Analysis &a : analyses)
+    if (!a.input.empty())
+      of_input[a.input].push_back(&a);
+  Realisation r;
+  double open = 0; // squares
+  for (auto &[input, list] : of_input) {
+    Times base;
+    for (const Run &run : runs)
+      if (run.kind == "base" && run.host == host && run.input == input)
+        base.add(run);
+    if (!base.enough())
+      continue;
+    // The latest analysis first; a run is of the one before it.
+    std::sort(list.begin(), list.end(), [](const Analysis *one, const Analysis *other) {
+      return one->created_ns > other->created_ns;
+    });
+    int64_t until_ns = INT64_MAX;
+    for (const Analysis *analysis : list) {
+      Times superpages;
+      for (const Run &run : runs)
+        if (run.kind == "superpages" && run.policy == "same-input" && run.host == host &&
+            run.input == input && run.started_ns >= analysis->created_ns &&
+            run.started_ns < until_ns && has_held(run))
+          superpages.add(run);
+      until_ns = analysis->created_ns;
+      if (analysis->machine != machine || analysis->saved_seconds.value_or(0) <= 0 ||
+          !superpages.enough())
+        continue;
+      r.inputs++;
+      r.base_runs += base.seconds.size();
+      r.superpage_runs += superpages.seconds.size();
+      r.predicted_seconds += *analysis->saved_seconds;
+      r.measured_seconds += base.least() - superpages.least();
+      open += base.open() * base.open() + superpages.open() * superpages.open();
+      break;
+    }
+  }
+  if (!r.known())
+    return r;
+  const double before = kErrorBefore * r.predicted_seconds;
+  const double weight = before * before / (before * before + open);
+  r.share =
+      std::clamp(1 + weight * (r.measured_seconds / r.predicted_seconds - 1), 0.0, kMostShare);
+  return r;
+}
+
+} // namespace smalloc::database
