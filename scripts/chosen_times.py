@@ -224,14 +224,16 @@ def loss(result):
 
 
 def text(report):
-    lines = ["| program | base pages | everything on superpages | what was chosen | the same, not backed | predicted | error | share that "
-             "another input saved | expected | error | peak memory | chosen |", "|---|---|---|---|---|---|---|---|---|---|---|---|"]
+    has_share = all("realised_share" in r for r in report["programs"])  # recordings before schema 5 have none
+    more = " share that another input saved | expected | error |" if has_share else ""
+    lines = [f"| program | base pages | everything on superpages | what was chosen | the same, not backed | predicted | error |{more} peak memory | "
+             "chosen |", "|---|---|---|---|---|---|---|---|---|" + "---|" * 3 * has_share]
     for r in report["programs"]:
         times = [f"{seconds(r, way):.2f} s ± {spread(r, way) / 2:.2f}" for way in WAYS]
         memory = " / ".join(f"{r[way]['peak_rss_bytes'] / 2**20:.0f}" for way in WAYS)
-        lines.append(f"| {r['name']} | {' | '.join(times)} | {predicted(r):.2f} s | {100 * error(r):+.1f} % | "
-                     f"{'-' if r['realised_share'] is None else format(r['realised_share'], '.2f')} | {learned(r):.2f} s | "
-                     f"{100 * learned_error(r):+.1f} % | {memory} MiB | "
+        share = (f"{'-' if r['realised_share'] is None else format(r['realised_share'], '.2f')} | {learned(r):.2f} s | "
+                 f"{100 * learned_error(r):+.1f} % | ") if has_share else ""
+        lines.append(f"| {r['name']} | {' | '.join(times)} | {predicted(r):.2f} s | {100 * error(r):+.1f} % | {share}{memory} MiB | "
                      f"{', '.join(r['sites']) or '-'} |")
     return "\n".join(lines)
 
@@ -243,13 +245,14 @@ def page(report):
         worst = max(abs(error_of(r)) for r in report["programs"])
         return f"median error {median_error(report, 'least sum', error_of)} ({others}), worst {100 * worst:.1f} %"
 
+    after_runs = (f"Expected after three runs of each kind with another input, from base pages: {errors(learned_error)}. "
+                  if all("realised_share" in r for r in report["programs"]) else "")
     losses = [f"{r['name']} by {100 * loss(r):.1f} %" for r in report["programs"] if loss(r) is not None]
     host = report["host"]
     return (f"{text(report)}\n\nLeast sum of user and system time of {report['runs']} runs in turn, ± half of what lies between "
             "the least and the most user time; peak memory in the same order. Not backed: the same program with the same directives while the kernel "
             "gives no superpage, which is what the savings of the prediction by calibration are taken from. Predicted run time against measured: "
-            f"{errors(error)}. Expected after three runs of each kind with another input, from base pages: {errors(learned_error)}. "
-            f"Slower than on base pages beyond the spread: {', '.join(losses) or 'none'}. Machine "
+            f"{errors(error)}. {after_runs}Slower than on base pages beyond the spread: {', '.join(losses) or 'none'}. Machine "
             f"{report['machine']}, {host['cpus']} CPUs of a {host['cpu']}{' (virtual machine)' if host['hypervisor'] else ''}, Linux "
             f"{host['kernel']}. Made by `scripts/chosen_times.py --record`.")
 
@@ -271,7 +274,7 @@ def main():
     for name, path in tools.items():
         if not path or not Path(path).exists():
             selective.fail(path or name, "not found", "--clang NAME" if name == "clang" else "cmake --build build")
-    if unknown := set(options.program or []) - {source.split(".")[0] for source, _, _ in PROGRAMS}:
+    if unknown := set(options.program or []) - {source.split(".")[0] for source, *_ in PROGRAMS}:
         selective.fail(", ".join(sorted(unknown)), "no such program", "-p with one of " + ", ".join(p[0].split(".")[0] for p in PROGRAMS))
     with tempfile.TemporaryDirectory() as folder:
         kind = options.machine or "calibrated before and after each program"

@@ -21,6 +21,7 @@ by_hand trace:d.trace,rate:1,input:mine 20 110
 # Behind a command that becomes the program: the history has what the program saw.
 export XDG_STATE_HOME=$PWD/state
 "$SMALLOC" record -q --rate 1 -o f.trace -- env ANY=1 ./gups 20 100 >/dev/null
+mv f.trace.* f.trace # env has begun one itself
 expect_status 0 "$SMALLOC" analyze -q --machine zen3 f.trace -o f.directives
 SMALLOC_CONF=input:mine "$SMALLOC" record -q --rate 1 -o g.trace -- ./gups 20 110 >/dev/null
 expect_status 0 "$SMALLOC" analyze -q --machine zen3 g.trace -o g.directives
