@@ -15,10 +15,12 @@
 namespace smalloc {
 
 /// What is called for the rest of the process must not be unloaded.
-inline void keep_loaded(void *function) {
+inline void keep_loaded([[maybe_unused]] void *function) {
+#ifndef SMALLOC_STATIC // where nothing is loaded
   Dl_info image;
   if (dladdr(function, &image) && image.dli_fname)
     dlopen(image.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+#endif
 }
 
 template <class F> class NextFunction {
