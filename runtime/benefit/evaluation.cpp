@@ -83,12 +83,11 @@ struct Evaluation::Lane {
       array->run();
   }
   // Of whole heaps.
-  std::array<double, kPageSizes> heap_pages(const std::vector<uint64_t> &heap_bytes,
-                                            double touched_share) const {
+  std::array<double, kPageSizes> heap_pages(const Faults &faults) const {
     std::array<double, kPageSizes> pages{};
-    for (size_t category = 0; category < heap_bytes.size(); category++) {
+    for (size_t category = 0; category < faults.heap_bytes.size(); category++) {
       const PageSize size = category < on.size() ? on[category] : PageSize::kBase;
-      uint64_t bytes = heap_bytes[category];
+      uint64_t bytes = faults.heap_bytes[category];
       if (size == PageSize::kGigantic) {
         pages[static_cast<size_t>(size)] += static_cast<double>(bytes >> page_shift(size));
         bytes %= page_bytes(size);
@@ -96,28 +95,25 @@ struct Evaluation::Lane {
       const PageSize rest = size == PageSize::kGigantic ? PageSize::kSuper : size;
       pages[static_cast<size_t>(rest)] +=
           static_cast<double>((bytes + page_bytes(rest) - 1) >> page_shift(rest)) *
-          (rest == PageSize::kBase ? touched_share : 1);
+          (rest == PageSize::kBase ? faults.touched_share : 1);
     }
     return pages;
   }
 
-  // heap_bytes: of categories, where nobody else knows of first touches (known_by_heaps).
-  Counts counts(const CostModel &costs, const std::vector<double> &second_faults,
-                bool known_by_heaps, const std::vector<uint64_t> &heap_bytes,
-                double touched_share) const {
+  Counts counts(const CostModel &costs, const Faults &faults) const {
     Counts c;
-    const auto whole = heap_pages(heap_bytes, touched_share);
-    for (size_t category = 0; category < second_faults.size(); category++)
+    const auto whole = heap_pages(faults);
+    for (size_t category = 0; category < faults.second.size(); category++)
       if (category >= on.size() || on[category] == PageSize::kBase) {
-        c.page_faults += second_faults[category];
-        c.cycles += second_faults[category] * costs.second_fault_cycles();
+        c.page_faults += faults.second[category];
+        c.cycles += faults.second[category] * costs.second_fault_cycles();
       }
     for (size_t i = 0; i < kPageSizes; i++) {
       const auto size = static_cast<PageSize>(i);
       if (!by_size[i])
         continue;
       const double seen = by_size[i]->pages(size), pages = std::max(seen, whole[i]),
-                   touched = known_by_heaps ? whole[i] : seen;
+                   touched = faults.first_by_heaps ? whole[i] : seen;
       c.page_faults += touched;
       c.cycles += touched * costs.fault_cycles(page_bytes(size));
       if (owners[i] != size)
@@ -139,6 +135,7 @@ Evaluation::Evaluation(const CostModel &costs, std::vector<Pages> mappings, Samp
     : costs_(costs), sample_(sample),
       threads_(threads ? threads : std::max(1u, std::thread::hardware_concurrency())),
       overlaps_(std::move(overlaps)), streams_(overlaps_.size()) {
+  faults_.first_by_heaps = sample.misses;
   for (Pages &mapping : mappings)
     lanes_.push_back(std::make_unique<Lane>(costs, std::move(mapping), sample));
   // What samples of a PMU leave out is not known by regions, so that nobody knows which lines were used between two of them.
@@ -203,12 +200,12 @@ void Evaluation::finish(double faults, std::vector<uint64_t> heap_bytes) {
   if (!batch_.empty())
     run_batch();
   if (sample_.misses) {
-    heap_bytes_ = std::move(heap_bytes);
+    faults_.heap_bytes = std::move(heap_bytes);
     double pages = 0;
-    for (const uint64_t bytes : heap_bytes_)
+    for (const uint64_t bytes : faults_.heap_bytes)
       pages += static_cast<double>((bytes + kBasePageBytes - 1) / kBasePageBytes);
     if (faults > 0 && faults < pages)
-      touched_share_ = faults / pages;
+      faults_.touched_share = faults / pages;
     for (size_t i = 0; i < lanes_.size(); i++)
       if (!lanes_[i]->cycles_at.empty())
         lanes_[i]->cycles_at.back() = counts(i).cycles;
@@ -217,16 +214,13 @@ void Evaluation::finish(double faults, std::vector<uint64_t> heap_bytes) {
   // In a sample nobody knows how many first touches there were, to a second fault in ten.
   if (faults <= 0 || sample_.rate < 1 || sample_.weight != 1)
     return;
-  second_faults_ = first_reads_.second_faults(faults);
+  faults_.second = first_reads_.second_faults(faults);
   for (size_t i = 0; i < lanes_.size(); i++)
     if (!lanes_[i]->cycles_at.empty())
       lanes_[i]->cycles_at.back() = counts(i).cycles;
 }
 
-Counts Evaluation::counts(size_t mapping) const {
-  return lanes_[mapping]->counts(costs_, second_faults_, sample_.misses, heap_bytes_,
-                                 touched_share_);
-}
+Counts Evaluation::counts(size_t mapping) const { return lanes_[mapping]->counts(costs_, faults_); }
 
 Evaluation::Saving Evaluation::saving(size_t a, size_t b) const {
   const auto &before = lanes_[a]->cycles_at, &after = lanes_[b]->cycles_at;

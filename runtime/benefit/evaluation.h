@@ -93,9 +93,14 @@ private:
   std::optional<NearLines> near_lines_; // where lines are told, and priced
   TableLines table_lines_;              // there, too
   FirstReads first_reads_;
-  std::vector<double> second_faults_; // by category, on base pages
-  std::vector<uint64_t> heap_bytes_;  // by category, where first touches are known by them
-  double touched_share_ = 1;          // of their base pages
+  /// What is known of page faults beside the accesses, by category.
+  struct Faults {
+    std::vector<double> second;       // on base pages
+    bool first_by_heaps = false;      // first touches are those of heap_bytes
+    std::vector<uint64_t> heap_bytes; // what a heap of the category's own takes
+    double touched_share = 1;         // of their base pages
+  };
+  Faults faults_;
   std::vector<Access> batch_;
   std::vector<std::unique_ptr<Lane>> lanes_; // by mapping
 };

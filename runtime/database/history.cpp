@@ -47,6 +47,10 @@ constexpr size_t kAnalysisColumnCount = 13;
 
 } // namespace
 
+directives::Key key_of_directive(const std::string &site, const std::string &context) {
+  return {from_hex(site), !context.empty(), from_hex(context)};
+}
+
 void History::see_program(const std::string &build_id, const std::string &path, int64_t at_ns) {
   connection_->query(
       "INSERT INTO programs (build_id, path, first_seen_ns, last_seen_ns) VALUES ($1, $2, $3, $4) "
@@ -156,8 +160,8 @@ void History::insert_directives(const std::string &program, const directives::Fi
                                            "FROM directives WHERE program = $1",
                                            {program})) {
     const std::string context = text_of(row[1]);
-    before[{from_hex(text_of(row[0])), !context.empty(), from_hex(context)}] = {
-        integer_of(row[2]), {integer_of(row[3]), integer_of(row[4])}};
+    before[key_of_directive(text_of(row[0]), context)] = {integer_of(row[2]),
+                                                          {integer_of(row[3]), integer_of(row[4])}};
   }
   connection_->query("DELETE FROM directives WHERE program = $1", {program});
   connection_->query("DELETE FROM directive_headers WHERE program = $1", {program});
@@ -338,7 +342,7 @@ std::optional<directives::File> History::directives(const std::string &program) 
     entry.comment = text_of(row[7]);
     entry.validated = static_cast<uint64_t>(integer_of(row[8]));
     entry.held = static_cast<uint64_t>(integer_of(row[9]));
-    file.entries[{from_hex(text_of(row[0])), !context.empty(), from_hex(context)}] = entry;
+    file.entries[key_of_directive(text_of(row[0]), context)] = entry;
   }
   if (file.entries.empty())
     return std::nullopt;

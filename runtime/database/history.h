@@ -67,6 +67,9 @@ struct Analysis {
   std::vector<RankedCategory> ranking;
 };
 
+/// As a directives file has it; site: 16 hex digits, context: as many, or none.
+directives::Key key_of_directive(const std::string &site, const std::string &context);
+
 class History {
 public:
   explicit History(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}

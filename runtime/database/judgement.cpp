@@ -11,6 +11,15 @@ namespace {
 constexpr double kLeastDifference = 0.01; // what is promised: never more than 1 % slower
 constexpr size_t kMostRuns = 20;          // the latest of each kind: programs' surroundings change
 
+double median_of(const std::vector<const Run *> &runs, double (*value)(const Run &)) {
+  std::vector<double> values;
+  for (const Run *run : runs)
+    values.push_back(value(*run));
+  return median(values);
+}
+
+} // namespace
+
 double time_of(const Run &run) { return *run.user_seconds + run.system_seconds.value_or(0); }
 
 double median(std::vector<double> values) {
@@ -20,15 +29,6 @@ double median(std::vector<double> values) {
   const size_t half = values.size() / 2;
   return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
-
-double median_of(const std::vector<const Run *> &runs, double (*value)(const Run &)) {
-  std::vector<double> values;
-  for (const Run *run : runs)
-    values.push_back(value(*run));
-  return median(values);
-}
-
-} // namespace
 
 Judgement judge(const std::vector<Run> &runs, int64_t since_ns) {
   Judgement j;

@@ -10,6 +10,11 @@ namespace smalloc::database {
 
 inline constexpr size_t kRunsToJudge = 3;
 
+/// User + system time. REQUIRES: it has some.
+double time_of(const Run &run);
+/// 0 of nothing.
+double median(std::vector<double> values);
+
 struct Judgement {
   size_t base_runs = 0, superpage_runs = 0; ///< that are compared: same host, same input
   std::string host, input;

@@ -5,7 +5,6 @@
 #include "runtime/database/history.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 #include <tuple>
 
@@ -30,8 +29,6 @@ int64_t latest_analysis(const std::vector<Analysis> &analyses, const std::string
   return latest;
 }
 
-uint64_t from_hex(const std::string &text) { return std::strtoull(text.c_str(), nullptr, 16); }
-
 // Adds what the program's runs say that are not among those whose counts the file has already.
 void count_runs(directives::File &file, const std::string &program, const std::vector<Run> &runs,
                 const std::set<RunKey> &counted) {
@@ -39,8 +36,7 @@ void count_runs(directives::File &file, const std::string &program, const std::v
     if (run.program != program || counted.contains(key_of(run)))
       continue;
     for (const Validation &v : run.validations) {
-      const auto at =
-          file.entries.find({from_hex(v.site), !v.context.empty(), from_hex(v.context)});
+      const auto at = file.entries.find(key_of_directive(v.site, v.context));
       if (at == file.entries.end() || at->second.page_shift <= 12 ||
           (v.verdict != "held" && v.verdict != "failed"))
         continue;

@@ -21,17 +21,12 @@ struct Times {
   std::vector<double> seconds;
   void add(const Run &run) {
     if (run.user_seconds)
-      seconds.push_back(*run.user_seconds + run.system_seconds.value_or(0));
+      seconds.push_back(time_of(run));
   }
   bool enough() const { return seconds.size() >= kRunsToJudge; }
   double least() const { return *std::min_element(seconds.begin(), seconds.end()); }
   // How far above it the median lies.
-  double open() const {
-    std::vector<double> sorted = seconds;
-    const auto middle = sorted.begin() + static_cast<ptrdiff_t>(sorted.size() / 2);
-    std::nth_element(sorted.begin(), middle, sorted.end());
-    return *middle - least();
-  }
+  double open() const { return median(seconds) - least(); }
 };
 
 // What was chosen is what the run had.
