@@ -13,7 +13,8 @@ build t <<'E'
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static void *first(void *x) { /* its first big object starts the heaps */
   pthread_mutex_lock(&m);
-  free(malloc(64 << 20));
+  void *volatile p = malloc(64 << 20);
+  free(p);
   pthread_mutex_unlock(&m);
   pthread_testcancel();
   return x;
@@ -39,7 +40,8 @@ int main(void) {
   if (result != PTHREAD_CANCELED) return 1;
   pthread_create(&t, NULL, grows, NULL);
   pthread_join(t, &result);
-  free(malloc(8 << 20));
+  void *volatile p = malloc(8 << 20);
+  free(p);
   puts(result == PTHREAD_CANCELED ? "cancelled" : "not cancelled");
   return 0;
 }

@@ -22,12 +22,15 @@ done
 build host -ldl <<'E'
 #include <dlfcn.h>
 #include <stdio.h>
+#include <sys/mman.h>
 int main(void) {
   for (int i = 0; i < 6; i++) {
     void *plugin = dlopen(i % 2 ? "./libb.so" : "./liba.so", RTLD_NOW);
     if (!plugin) { puts(dlerror()); return 1; }
     ((void (*)(void))dlsym(plugin, "use"))();
     dlclose(plugin);
+    for (int hole = 0; hole < 64; hole++) /* or the next one lies where this one lay */
+      mmap(NULL, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   }
   puts("used");
   return 0;

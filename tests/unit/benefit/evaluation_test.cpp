@@ -350,8 +350,9 @@ TEST(Evaluation, FewSamplesOfAPmuAreFarFromSure) {
     const Evaluation::Saving saving = e.saving(0, 1);
     ASSERT_GT(saving.cycles, 0) << samples;
     EXPECT_EQ(saving.low > 0, samples == 101) << samples;
-    if (samples == 101)
+    if (samples == 101) {
       EXPECT_NEAR(saving.low / saving.cycles, 1 - 0.1645, 0.01);
+    }
     EXPECT_NEAR(saving.high - saving.cycles, saving.cycles - saving.low, 1e-6);
   }
 }
