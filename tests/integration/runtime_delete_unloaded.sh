@@ -30,7 +30,7 @@ int main(void) {
     ((void (*)(void))dlsym(plugin, "use"))();
     dlclose(plugin);
     for (int hole = 0; hole < 64; hole++) /* or the next one lies where this one lay */
-      mmap(NULL, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      mmap(NULL, 4096, hole % 2 ? PROT_NONE : PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   }
   puts("used");
   return 0;
