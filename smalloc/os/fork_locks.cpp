@@ -22,13 +22,14 @@ namespace smalloc {
 namespace {
 
 struct Handlers {
-  std::atomic<void (*)()> prepare; // nullptr: nobody's yet
-  void (*parent)();
-  void (*child)();
-  bool taken;
+  std::atomic<void (*)()> prepare{nullptr}; // nullptr: nobody's yet
+  void (*parent)() = nullptr;
+  void (*child)() = nullptr;
+  bool taken = false;
 };
-Handlers g_handlers[kMostForkLocks];
-std::atomic<unsigned> g_count{0};
+// Registered before any constructor of ours has run: none may be left to undo it.
+constinit Handlers g_handlers[kMostForkLocks];
+constinit std::atomic<unsigned> g_count{0};
 
 template <unsigned k> void prepare() {
   auto *const take = g_handlers[k].prepare.load(std::memory_order_acquire);
@@ -60,8 +61,8 @@ template <unsigned k> void child() {
 
 template <unsigned k> int enlist() { return pthread_atfork(prepare<k>, parent<k>, child<k>); }
 int (*const kEnlist[kMostForkLocks])() = {enlist<0>, enlist<1>, enlist<2>, enlist<3>};
-std::atomic<bool> g_reserving{false}, g_reserved{false};
-std::atomic<unsigned> g_slots{0}; // that are enlisted
+constinit std::atomic<bool> g_reserving{false}, g_reserved{false};
+constinit std::atomic<unsigned> g_slots{0}; // that are enlisted
 
 } // namespace
 

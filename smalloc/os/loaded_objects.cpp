@@ -154,7 +154,7 @@ bool is_loader_or_vdso(const char *path) {
   return strncmp(name, "linux-vdso", 10) == 0 || strncmp(name, "ld-linux", 8) == 0;
 }
 
-static std::atomic<unsigned> g_start_images{0};
+static constinit std::atomic<unsigned> g_start_images{0};
 
 void remember_start_images() {
   unsigned count = 0;

@@ -23,14 +23,21 @@ C
 "$CC" -O1 app.c -o app
 record() { "$SMALLOC" record --source instrumented -o t.trace -- "$@"; }
 # What goes on behind the command's back keeps its trace, under a name of its own and under one that others may have.
+traces_left() { find . -maxdepth 1 -name 'left*trace*' -size +0 | wc -l; }
 for name in left.trace 'left.%p.trace'; do
   mkfifo go
-  "$SMALLOC" record --source instrumented -o "$name" -- sh -c './app; { read -r _ <go; } & :' 2>left.err
-  left=$(grep -l . left*.trace left.trace.* 2>/dev/null | wc -l)
+  "$SMALLOC" record --source instrumented -o "$name" -- sh -c './app; { read -r _ <go; } & :' >/dev/null 2>left.err
+  left=$(traces_left)
   echo >go
-  sleep 0.2
-  [ "$(ls -d left*.trace left.trace.* 2>/dev/null | wc -l)" -ge "$left" ] && [ "$left" -ge 3 ] ||
-    fail "$name: $left traces of the shell, the program and what goes on: $(cat left.err)"
+  [ "$left" = 3 ] || fail "$name: $left traces of the shell, the program and what goes on: $(cat left.err)"
+  for _ in $(seq 100); do # it writes its end
+    for trace in left*trace*; do
+      expect_status 0 "$SMALLOC" trace show "$trace" --json
+      grep -q '"complete": true' out || continue 2
+    done
+    break
+  done
+  [ "$(traces_left)" = 3 ] || fail "$name: a trace has gone"
   rm -f go left*
 done
 record sh -c './app; ./app; :' 2>first.err

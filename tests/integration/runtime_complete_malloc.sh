@@ -199,6 +199,10 @@ done
 LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage,debug:on expect_status 0 ./t superpage
 expect_no_match err 'contradict'
 expect_match err 'smalloc: heaps:'
+# Allocations come before our constructors: none of them sets what is in use by then to what it was.
+for library in "$LIB" "$PRELOAD"; do
+  ! nm "$library" | grep GLOBAL__sub_I || fail "$library has a constructor for its own variables"
+done
 # A wrapper of malloc behind ours that reaches glibc by __libc_malloc and __libc_free, as glibc's debugging library does.
 debug=$($CC -print-file-name=libc_malloc_debug.so.0)
 if [ -e "$debug" ]; then
