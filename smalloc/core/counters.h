@@ -85,7 +85,8 @@ struct Counters {
   /// pages of their superpages that hold nothing
   Counter small_idle_bytes, class_idle_bytes, node_idle_bytes;
   Counter node_policies_refused; ///< units of them that lie where they are touched first
-  Counter static_superpages, text_superpages; ///< of the program itself: static:on, text:on
+  /// Of the program itself: static:on, text:on, stack:on (advised).
+  Counter static_superpages, text_superpages, stack_superpages;
   /// of what the program has mapped itself, also of mappings that are gone
   Counter mapped_superpages_advised, mapped_superpages_promoted;
 };
@@ -169,6 +170,7 @@ inline constexpr CounterName kCounterNames[] = {
     SMALLOC_COUNTER(node_policies_refused),
     SMALLOC_COUNTER(static_superpages),
     SMALLOC_COUNTER(text_superpages),
+    SMALLOC_COUNTER(stack_superpages),
     SMALLOC_COUNTER(mapped_superpages_advised),
     SMALLOC_COUNTER(mapped_superpages_promoted),
 };

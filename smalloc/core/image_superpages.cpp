@@ -158,6 +158,7 @@ void image_superpages_at_start(const Options &o, const OsHooks &os, Counters &co
     put_stack(lengthen_main_stack(kMostStackBytes), pages);
   counters.static_superpages.set(pages.static_units);
   counters.text_superpages.set(pages.text_units);
+  counters.stack_superpages.set(pages.stack_units);
   if (pages.refused_units) {
     line.number(pages.refused_units).put(" superpages refused, the last time: ");
     line.put(pages.last_error == EBUSY ? "other threads run already, .data stays where it is"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "smalloc/core/mapped_ranges.h"
 #include "smalloc/base/units.h"
+#include "smalloc/core/region.h"
 
 namespace smalloc {
 namespace {
@@ -9,6 +10,15 @@ constexpr uint8_t kMostFruitless = 10;
 constexpr unsigned kMostFailures =
     4; ///< in a row: the kernel is short of something, or the range is gone
 } // namespace
+
+bool MappedRanges::charge(uint64_t units, bool fresh) {
+  return !config_.budget || config_.budget->charge_superpages(units, fresh);
+}
+
+void MappedRanges::uncharge(uint64_t units) {
+  if (config_.budget && units)
+    config_.budget->uncharge_superpages(units);
+}
 
 void MappedRanges::forget(Range &range) {
   for (uint32_t i = 0; i < range.units; i += 64) // the rest was never written
@@ -65,19 +75,16 @@ void MappedRanges::born(char *start, size_t bytes, bool all_written, BirthPrice 
     if (r.start && r.start < first + units * kSuperpageBytes &&
         first < r.start + size_t{r.units} * kSuperpageBytes)
       forget(r);
-  const bool at_birth = all_written && units <= config_.units_left;
-  if (at_birth)
-    config_.units_left -= units;
   lock_.unlock();
+  const bool at_birth = all_written && charge(units, /*fresh=*/true);
   const uint64_t advised = at_birth ? advise(first, units, price) : 0; // takes a while
   counters_->mapped_superpages_advised.add(advised);
-  if (advised == units)
-    return;
-  lock_.lock(); // for this once: the budget is to be right
   if (at_birth)
-    config_.units_left += units - advised;
-  if (promotable)
-    insert(first + advised * kSuperpageBytes, units - advised);
+    uncharge(units - advised);
+  if (advised == units || !promotable)
+    return;
+  lock_.lock(); // for this once: what was looked at already is not to be lost
+  insert(first + advised * kSuperpageBytes, units - advised);
   lock_.unlock();
 }
 
@@ -141,7 +148,7 @@ void MappedRanges::touched(const void *p, uint64_t (*credit_of)(size_t bytes, vo
   const OsHooks &os = *config_.os;
   const uint64_t began = os.now_ns();
   unsigned failures = 0;
-  while (r.done < r.units && r.fruitless < kMostFruitless && config_.units_left &&
+  while (r.done < r.units && r.fruitless < kMostFruitless &&
          (eager || r.ledger.covers(price.ns() + static_cast<int64_t>(kLookPriceNs)))) {
     char *unit = r.start + size_t{r.next} * kSuperpageBytes;
     uint64_t &word = r.is_done[r.next / 64];
@@ -152,6 +159,9 @@ void MappedRanges::touched(const void *p, uint64_t (*credit_of)(size_t bytes, vo
       // a superpage already
     } else if (os.resident_pages(unit, kSuperpageBytes) < kPagesPerUnit - kPagesPerUnit / 32) {
       counters_->units_too_sparse.add();
+    } else if (!charge(1, /*fresh=*/false)) {
+      r.fruitless++; // there may be room later
+      break;
     } else {
       const uint64_t before = os.now_ns();
       const int error = os.collapse(unit, kSuperpageBytes);
@@ -160,14 +170,16 @@ void MappedRanges::touched(const void *p, uint64_t (*credit_of)(size_t bytes, vo
       if (error == 0) {
         price.measured(took);
         counters_->mapped_superpages_promoted.add();
-        config_.units_left--;
         word |= bit;
         r.done++;
         r.fruitless = 0;
         failures = 0;
-      } else if (++failures == kMostFailures) {
-        r.fruitless++;
-        break;
+      } else {
+        uncharge(1);
+        if (++failures == kMostFailures) {
+          r.fruitless++;
+          break;
+        }
       }
     }
     if (++r.next == r.units) {
@@ -179,7 +191,7 @@ void MappedRanges::touched(const void *p, uint64_t (*credit_of)(size_t bytes, vo
     if (r.next == 0 || os.now_ns() - began >= pause)
       break;
   }
-  if (r.done >= r.units || r.fruitless >= kMostFruitless || !config_.units_left)
+  if (r.done >= r.units || r.fruitless >= kMostFruitless)
     forget(r);
   lock_.unlock();
 }

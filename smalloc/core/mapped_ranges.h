@@ -5,7 +5,8 @@
 // are unmapped, protected or moved, so all that is done is advice and collapsing in place, which
 // change no content and are refused by the kernel where they no longer fit.
 //  - At birth, when the compiler has proved that all of it is written: advice for its whole
-//    superpages, for as long as their first touch is not dear. What was advised counts against the budget for good.
+//    superpages, for as long as their first touch is not dear. What has superpages counts against the budget
+//    of the heaps for good: nobody tells us when it is unmapped.
 //  - The heap of the program's malloc, once sites that deserve superpages have objects there that
 //    would cost more memory in ours (site_sizes.h): as memory that is mapped piece by piece.
 //  - Otherwise it is remembered, and its dense units are collapsed at promotion points, while the
@@ -23,12 +24,14 @@
 
 namespace smalloc {
 
+class Region;
+
 class MappedRanges {
 public:
   struct Config {
     const OsHooks *os = nullptr;
-    uint64_t units_left = UINT64_MAX; ///< budget
-    unsigned *pending = nullptr;      ///< __smalloc_v1_pending: plus one a range that waits
+    Region *budget = nullptr;    ///< whose budget the superpages are charged to; nullptr: no limit
+    unsigned *pending = nullptr; ///< __smalloc_v1_pending: plus one a range that waits
     std::atomic<size_t> *passes_below =
         nullptr; ///< set to 0 when one begins to wait; may be nullptr
   };
@@ -65,6 +68,8 @@ private:
   void forget(Range &range);
   void insert(char *first, uint64_t units);
   uint64_t advise(char *first, uint64_t units, BirthPrice *price);
+  bool charge(uint64_t units, bool fresh);
+  void uncharge(uint64_t units);
   Range *find(const char *p);
 
   Config config_;

@@ -38,7 +38,7 @@ struct Options {
   /// pages:thp.
   bool force = false;
 
-  /// budget:512m or budget:10% (of physical memory): most bytes on superpages at a time. 0: no
+  /// budget:512m or budget:10% (of what the process has in memory): most bytes on superpages at a time. 0: no
   /// limit.
   uint64_t budget_bytes = 0;
   unsigned budget_percent = 0;

@@ -40,6 +40,7 @@ bool Region::init(const Config &config, Counters &counters) {
   slice_start_[kSlices] = at;
   bytes_ = bytes;
   budget_.init(*config.os, config.budget);
+  charged_superpages_.set(config.charged_before);
   return true;
 }
 

@@ -39,6 +39,7 @@ public:
     bool thp_allowed = true;    ///< false: superpages come from a pool only: no advice, no collapse
     bool medium_advice = false; ///< memory of birth is advised for pages of 64 KiB instead
     Budget::Config budget;
+    uint64_t charged_before = 0;    ///< superpages that the budget has had to give already
     uint64_t mapping_limit = 65530; ///< the system's
     unsigned *pending = nullptr;    ///< counts what waits for promotion (site.h); may be nullptr
     /// Set to 0 when something begins to wait; may be nullptr.

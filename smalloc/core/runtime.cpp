@@ -213,9 +213,12 @@ bool Runtime::start_region() {
   mapped_config.os = &kLinux;
   mapped_config.pending = &__smalloc_v1_pending;
   mapped_config.passes_below = &g_malloc_entry.foreign_below;
-  const uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
-  if (uint64_t budget = o.budget_bytes ? o.budget_bytes : memory / 100 * o.budget_percent)
-    mapped_config.units_left = budget / kSuperpageBytes;
+  // One budget for all, but a share of a pool is for what comes from the pool.
+  if (!config.budget.of_pool || !o.budget_percent) {
+    mapped_config.budget = &region_;
+    config.charged_before = counters().static_superpages.get() + counters().text_superpages.get() +
+                            counters().stack_superpages.get();
+  }
   mapped_.init(mapped_config, counters());
 
   if (o.birth == BirthPolicy::kAuto)

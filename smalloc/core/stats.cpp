@@ -114,6 +114,16 @@ void print_ladder(Table &t, const Counters &c) {
   t.put(" of 1 GiB in use\n");
 }
 
+/// Before there are heaps, too.
+void program_row(Table &t) {
+  const Counters &c = g_runtime.counters();
+  if (!c.static_superpages.get() && !c.text_superpages.get() && !c.stack_superpages.get())
+    return;
+  row(t, "the program itself").number(c.static_superpages.get());
+  t.put(" superpages of static data, ").number(c.text_superpages.get());
+  t.put(" of text, ").number(c.stack_superpages.get()).put(" advised for the stack\n");
+}
+
 void work_rows(Table &t) {
   Counters &c = g_runtime.counters();
   row(t, "superpages at birth").number(c.superpages_at_birth.get());
@@ -134,12 +144,6 @@ void work_rows(Table &t) {
   row(t, "base pages released").number(c.pages_released.get()).put_char('\n');
   row(t, "moved instead of copied").number(c.moves.get()).put_char('\n');
   print_ladder(t, c);
-  if (c.static_superpages.get() || c.text_superpages.get()) {
-    row(t, "the program itself")
-        .number(c.static_superpages.get())
-        .put(" superpages of static data, ");
-    t.number(c.text_superpages.get()).put(" of text\n");
-  }
   if (c.left_for_sizes.get() || c.left_for_siblings.get() || c.left_for_holes.get() ||
       c.left_for_process.get()) {
     row(t, "small objects left to malloc").number(c.left_for_sizes.get());
@@ -314,6 +318,7 @@ void print_statistics(const StatisticsSink &sink) {
     heap_rows(t);
     work_rows(t);
   }
+  program_row(t);
   agent_rows(t);
   sink.write(t.data(), t.size(), sink.data);
   SiteAccounts::Account order[kBusiest];

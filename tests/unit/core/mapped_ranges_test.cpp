@@ -90,7 +90,14 @@ TEST_F(MappedRangesTest, TableIsBounded) {
   EXPECT_EQ(pending, unsigned{MappedRanges::kRanges});
 }
 TEST_F(MappedRangesTest, BudgetHoldsForAdviceAndPromotion) {
-  config.units_left = 5;
+  Region region;
+  Region::Config limits;
+  limits.os = &FakeOs::hooks();
+  limits.bytes = size_t{1} << 30;
+  limits.budget.bytes = 12 * kMiB;
+  limits.charged_before = 1; // the program's static data
+  ASSERT_TRUE(region.init(limits, counters));
+  config.budget = &region;
   ranges.init(config, counters);
   ranges.born(at(0), 8 * kMiB, true);
   EXPECT_EQ(counters.mapped_superpages_advised.get(), 4u);
@@ -98,7 +105,28 @@ TEST_F(MappedRangesTest, BudgetHoldsForAdviceAndPromotion) {
   EXPECT_EQ(FakeOs::advices, 1u);
   touch(at(16), 1000 * kMs);
   EXPECT_EQ(FakeOs::collapsed.size(), 1u);
-  EXPECT_EQ(pending, 0u);
+  EXPECT_FALSE(region.charge_superpages(1)); // nothing is left for the heaps
+  EXPECT_EQ(pending, 1u);
+  region.uncharge_superpages(1); // somebody's object has died
+  touch(at(16), 1000 * kMs);
+  EXPECT_EQ(FakeOs::collapsed.size(), 2u);
+  EXPECT_EQ(region.charged_superpages(), 6u);
+  for (int i = 0; i < 100 && pending; i++)
+    touch(at(16), 1000 * kMs);
+  EXPECT_EQ(pending, 0u); // but not for ever
+}
+TEST_F(MappedRangesTest, SuperpagesThatDoNotComeAboutAreNotCharged) {
+  Region region;
+  Region::Config limits;
+  limits.os = &FakeOs::hooks();
+  limits.bytes = size_t{1} << 30;
+  ASSERT_TRUE(region.init(limits, counters));
+  config.budget = &region;
+  ranges.init(config, counters);
+  FakeOs::collapse_result = [](char *) { return ENOMEM; };
+  ranges.born(at(0), 8 * kMiB, false);
+  touch(at(0), 1000 * kMs);
+  EXPECT_EQ(region.charged_superpages(), 0u);
 }
 TEST_F(MappedRangesTest, ProgramsHeapGrowsByWholeSuperpages) {
   ranges.heap_grown(at(1), at(3)); // not one is whole
