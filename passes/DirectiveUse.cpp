@@ -5,6 +5,7 @@
 #include "InputFile.h"
 #include "Options.h"
 #include "Verdict.h"
+#include "smalloc/directive.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Path.h"
@@ -82,6 +83,8 @@ Expected<Directives> Directives::load(StringRef Name) {
       for (StringRef Word : Words)
         if (Word.consume_front("machine="))
           D.Machine = Word.trim().str();
+        else if (Word.consume_front("verdict="))
+          D.Slower = Word.trim() == "slower";
     } else if (!D.parse(Line.trim(), Number) && ++D.BadLines == 1) {
       D.FirstBadLine = Number;
     }
@@ -121,6 +124,12 @@ bool Directives::parse(StringRef Line, unsigned Number) {
       D.Rank = Value.str();
     else if (Key == "pmb")
       D.Pmb = Value.str();
+    else if (Key == "held") {
+      const auto [Held, Validated] = Value.split('/');
+      if (Held.getAsInteger(10, D.Held) || Validated.getAsInteger(10, D.Validated) ||
+          D.Held > D.Validated)
+        return false;
+    }
     if (Key == "page" && !D.PageShift)
       return false;
   }
@@ -135,6 +144,16 @@ const Directive *Directives::find(uint64_t Id, StringRef Context) const {
   if (At == Entries.end())
     At = Entries.find({Id, 0});
   return At == Entries.end() ? nullptr : &At->second;
+}
+
+std::string Directives::givenUp(const Directive &D) const {
+  if (D.PageShift == BaseShift)
+    return "";
+  if (Slower)
+    return "the program has been slower with superpages than without";
+  if (smalloc_directive_given_up(D.Held, D.Validated))
+    return ("it held in " + Twine(D.Held) + " of " + Twine(D.Validated) + " runs").str();
+  return "";
 }
 
 SmallVector<std::string, 2> Directives::complaints(StringRef DecidedFor) const {
@@ -178,7 +197,10 @@ void obeyDirectives(std::vector<SiteVerdict> &Sites, const Options &O) {
     V.Why = "the profile says so (rank " + (D->Rank.empty() ? "?" : D->Rank) + ", " +
             (D->Pmb.empty() ? "?" : D->Pmb) +
             " % of the benefit); by itself the compiler: " + V.Why;
-    if (D->PageShift == BaseShift) {
+    const std::string GivenUp = O.Use->givenUp(*D);
+    if (!GivenUp.empty())
+      V.Why = "given up: " + GivenUp + "; " + V.Why;
+    if (D->PageShift == BaseShift || !GivenUp.empty()) {
       V.Decision = SMALLOC_DECISION_BASE;
       V.MinBytes = SMALLOC_UNKNOWN;
       continue;

@@ -27,6 +27,8 @@ struct SiteVerdict;
 struct Directive {
   unsigned PageShift = 0; ///< 12: the program's malloc
   unsigned Line = 0;
+  uint64_t Held = 0,
+           Validated = 0; ///< it did what it promised in so many of the runs that were looked at
   std::string Rank, Pmb, Comment;
 };
 
@@ -39,6 +41,9 @@ public:
   /// The directive for a site: that of its own inline chain goes before that for all copies. Null: there is none.
   const Directive *find(uint64_t Id, llvm::StringRef Context) const;
 
+  /// Of a directive that is for more than base pages: why validation has left nothing of that. Empty: it stands.
+  std::string givenUp(const Directive &D) const;
+
   const std::string &path() const { return Path; }
   /// What people should know of the file, whatever the unit: one remark each.
   llvm::SmallVector<std::string, 2> complaints(llvm::StringRef Machine) const;
@@ -49,7 +54,7 @@ private:
   bool parse(llvm::StringRef Line, unsigned Number);
 
   std::string Path, Machine;
-  bool WrongDigest = false;
+  bool WrongDigest = false, Slower = false;
   unsigned BadLines = 0, FirstBadLine = 0;
   std::map<std::pair<uint64_t, uint64_t>, Directive>
       Entries; ///< by id and hash of the context; 0: any

@@ -3,6 +3,7 @@
 // directives_file.cpp decides spaces, order and rounding.
 #include "runtime/directives/directives_file.h"
 #include "smalloc/agent/directive_line.h"
+#include "smalloc/include/smalloc/directive.h"
 
 #include <algorithm>
 #include <cmath>
@@ -131,7 +132,9 @@ double trusted_pmb(const Entry &entry) {
                                   static_cast<double>(entry.validated + 1);
 }
 
-bool is_given_up(const Entry &entry) { return given_up(entry.held, entry.validated); }
+bool is_given_up(const Entry &entry) {
+  return smalloc_directive_given_up(entry.held, entry.validated);
+}
 
 void give_ranks(File &file) {
   std::vector<std::pair<const Key *, Entry *>> order;

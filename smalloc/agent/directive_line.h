@@ -31,12 +31,6 @@ struct Directive {
 
 enum class DirectiveLine { kNothing, kDirective, kBad };
 
-/// Looked at in three runs or more, and it held in less than half of them: one bad run is an accident, and a site
-/// that pays every second time still pays.
-inline bool given_up(uint64_t held, uint64_t validated) {
-  return validated >= 3 && held * 2 < validated;
-}
-
 namespace directive_detail {
 
 inline bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }

@@ -5,6 +5,7 @@
 #include "smalloc/agent/directives.h"
 #include "smalloc/base/heap_sort.h"
 #include "smalloc/base/units.h"
+#include "smalloc/include/smalloc/directive.h"
 #include "smalloc/include/smalloc/input_file.h"
 #include "smalloc/os/uncancelled.h"
 
@@ -39,8 +40,9 @@ Directives::Entry entry_of(const Directive &d) {
   e.site = d.site;
   e.context = d.context;
   e.has_context = d.has_context;
-  e.page_shift =
-      given_up(d.held, d.validated) ? uint8_t{kBaseShift} : static_cast<uint8_t>(d.page_shift);
+  e.page_shift = smalloc_directive_given_up(d.held, d.validated)
+                     ? uint8_t{kBaseShift}
+                     : static_cast<uint8_t>(d.page_shift);
   const uint64_t pmb = min_of(d.pmb_thousandths, kMostPmb);
   const uint64_t looked_at = min_of<uint64_t>(d.validated, UINT32_MAX);
   e.pmb_thousandths = pmb * (min_of(d.held, looked_at) + 1) / (looked_at + 1);
