@@ -10,7 +10,8 @@
 # With another compiler: a warning, and the allocator only. HEAP and OPTIONS are the plugin's -fplugin-arg-smalloc-KEY=VALUE;
 # a machine's file (OPTIONS machine=FILE) may be changed like PROFILE_USE's.
 # PROFILE_GENERATE: instrumented, with libsmalloc_feedback; a run leaves dir/smalloc.NAME.PID.trace. PROFILE_USE: decisions
-# of a directives file; when its content changes, what it decides is compiled again.
+# of a directives file; when its content changes, what it decides is compiled again. NUMA: on machines of several nodes memory
+# that loops divide among threads lies beside them (docs/numa.md).
 
 # A file's content is part of the command line: another content means another build, with ninja, make and ccache alike.
 function(_smalloc_digest out file)
@@ -30,9 +31,6 @@ function(smalloc_enable target)
   endif()
   if(arg_KEYWORDS_MISSING_VALUES)
     message(FATAL_ERROR "smalloc_enable(${target}): ${arg_KEYWORDS_MISSING_VALUES}: needs a value")
-  endif()
-  if(arg_NUMA)
-    message(FATAL_ERROR "smalloc_enable(${target}): NUMA: not available in this version")
   endif()
   if(arg_PROFILE_GENERATE AND arg_PROFILE_USE)
     message(FATAL_ERROR "smalloc_enable(${target}): PROFILE_GENERATE and PROFILE_USE: one after the other")
@@ -92,6 +90,9 @@ function(smalloc_enable target)
     if(arg_HEAP)
       list(APPEND options "heap=${arg_HEAP}")
     endif()
+    if(arg_NUMA)
+      list(APPEND options "numa=hints")
+    endif()
     if(arg_PROFILE_GENERATE)
       list(APPEND options "profile-generate=${arg_PROFILE_GENERATE}")
     endif()
@@ -105,7 +106,7 @@ function(smalloc_enable target)
       if(option MATCHES "^machine=(.*[./].*)$")
         cmake_path(ABSOLUTE_PATH CMAKE_MATCH_1 BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE OUTPUT_VARIABLE machine)
         if(NOT EXISTS "${machine}")
-          message(FATAL_ERROR "smalloc_enable(${target}): OPTIONS ${option}: no such file: smalloc calibrate -o ${machine}")
+          message(FATAL_ERROR "smalloc_enable(${target}): OPTIONS ${option}: no such file: smalloc calibrate --profile ${machine}")
         endif()
         _smalloc_digest(digest "${machine}")
         set(option "machine=${machine}")

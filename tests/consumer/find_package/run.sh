@@ -12,6 +12,7 @@ logged cmake --build b
 expect_built b/app
 expect_built b/app_with_library
 expect_built b/app_lto
+found 'fplugin-arg-smalloc-numa=hints' <b/build.ninja || fail "NUMA: the plugin gives no hints"
 has_sites b/libpart.so || fail "libpart.so has no sites"
 ! needs_library b/libpart.so || fail "libpart.so needs libsmalloc: dlopen would fail"
 expect_status 0 b/app_fortran
@@ -43,7 +44,7 @@ needs_library gcc/app || fail "gcc: libsmalloc was not linked"
 expect_status 0 gcc/app
 expect_match out "^$EXPECTED library loaded\$"
 
-# What this version lacks, and mistakes, end the configuration with a reason.
+# Mistakes end the configuration with a reason.
 refused() { # WRONG MESSAGE
   if configure -B wrong "${clang[@]}" -DWRONG="$1" >log 2>&1; then fail "accepted: smalloc_enable($1)"; fi
   tr -s ' \n' ' ' <log | found -E "$2" || { cat log; fail "smalloc_enable($1): no message /$2/"; }
@@ -51,7 +52,6 @@ refused() { # WRONG MESSAGE
 refused 'app;PROFILE_USE;x.directives' 'PROFILE_USE .*/x.directives: no such file'
 refused 'app;PROFILE_GENERATE;dir;PROFILE_USE;x.directives' 'PROFILE_GENERATE and PROFILE_USE: one after the other'
 refused 'app;PROFILE_GENERATE;dir;STATIC' 'PROFILE_GENERATE: a static program cannot be recorded'
-refused 'app;NUMA' 'NUMA: not available in this version'
 refused 'nothing' 'smalloc_enable\(nothing\): no such target'
 refused 'app;HEAP;huge' 'HEAP huge: not one of'
 refused 'app;FAST' 'unknown argument: FAST'
