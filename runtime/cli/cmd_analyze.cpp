@@ -9,6 +9,7 @@
 #include "runtime/cli/output.h"
 #include "runtime/cli/profile.h"
 #include "runtime/cli/profile_store.h"
+#include "runtime/cli/progress.h"
 #include "runtime/cli/site_report.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/directives/directives_file.h"
@@ -16,7 +17,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -26,7 +26,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 namespace smalloc::cli {
 namespace {
@@ -116,32 +115,6 @@ void explain_gaps(const Options &options, const Profile &p) {
     print_note("static data is chosen, too, and no directive carries it: SMALLOC_CONF=static:on");
 }
 
-// A line that is rewritten in place, on a terminal, after one second.
-class Progress {
-public:
-  explicit Progress(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO)) {}
-  ~Progress() { clear(); }
-  void operator()(double fraction, const char *what) {
-    using Clock = std::chrono::steady_clock;
-    const auto now = Clock::now();
-    if (!wanted_ || now - start_ < std::chrono::seconds(1) ||
-        now - last_ < std::chrono::milliseconds(200))
-      return;
-    last_ = now;
-    std::fprintf(stderr, "\r%s: %3.0f %%", what, 100 * std::min(fraction, 1.0));
-    shown_ = true;
-  }
-  void clear() {
-    if (shown_)
-      std::fprintf(stderr, "\r%30s\r", "");
-    shown_ = false;
-  }
-
-private:
-  bool wanted_, shown_ = false;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), last_ = start_;
-};
-
 // "64m", "2g", a number of bytes.
 uint64_t parse_budget(const std::string &text) {
   char *end = nullptr;
@@ -224,16 +197,6 @@ std::vector<benefit::PageSize> parse_pages(const std::string &text,
   return sizes;
 }
 
-// Reuse is counted in pages of 4 KiB; the entries of a TLB for others would be held against the wrong number of them.
-void need_base_pages_of_traces(const format::MachineProfile &machine) {
-  if (machine.base_page_bytes == benefit::kBasePageBytes)
-    return;
-  throw Failure{"cannot analyze", "--machine " + machine.name,
-                fmt::format("its base pages have {}, those of traces 4 KiB",
-                            readable_bytes(machine.base_page_bytes)),
-                "smalloc machine list", kUsage};
-}
-
 // A wrapper that everything is allocated through is one site, and a row of it may be several arrays.
 void point_to_contexts(const Profile &profile) {
   for (const RankedMapping &m : profile.mappings)
@@ -256,15 +219,16 @@ int run_analyze(Options &options) {
                                                                : benefit::Grouping::kSite;
   options.profile.rule = options.significance == "paper" ? benefit::SignificanceRule::kPaper
                                                          : benefit::SignificanceRule::kShare;
-  const format::MachineProfile machine = load_profile(options.machine);
-  need_base_pages_of_traces(machine);
+  const format::MachineProfile machine = load_profile_for_traces(options.machine);
   const AnalyzeWords words = {options.directives, options.significance, !options.budget.empty()};
   for (const FailIf &threshold : thresholds)
     check_key(threshold, analyze_document(words, options.profile, {}, {}, machine));
   const benefit::CostModel costs(machine);
   options.profile.pages = parse_pages(options.pages, machine, costs);
-  Progress progress(!options.output.quiet);
-  const Profile profile = analyse(options.profile, costs, std::ref(progress));
+  Progress progress("analyzing", options.output.quiet);
+  const Profile profile = analyse(options.profile, costs, [&](double fraction, const char *what) {
+    progress.show(fraction, what);
+  });
   progress.clear();
   explain_gaps(options, profile);
   // The history says what earlier predictions were worth; it gets the analysis, and says what is left of its directives.
@@ -344,7 +308,7 @@ std::function<int()> declare(CLI::App &app) {
                  "Also write a picture (SVG) to FILE: benefit over superpages")
       ->type_name("FILE");
   app.add_option("--machine", options->machine,
-                 "Preset or profile; without it, this machine's preset")
+                 "Preset, stored, or a profile's file; without it, this machine's preset")
       ->type_name("NAME|FILE");
   app.add_option("--db", options->database,
                  "Store the result there, a file or postgresql://... "

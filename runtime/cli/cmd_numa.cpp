@@ -193,8 +193,10 @@ std::function<int()> declare(CLI::App &app) {
       "report", "The same as one HTML page: map of pages by node over time, without and with "
                 "migration, moves by node, remote share; -o FILE is needed");
   report
-      ->add_option("--source", options->simulation.source,
-                   "Source of counts shown (default cache-misses)")
+      ->add_option(
+          "--source", options->simulation.source,
+          "Source of counts shown: interconnect, cache-misses (default), tlb-misses, tlb-content, "
+          "atc or perfect")
       ->check(CLI::IsMember(
           {"interconnect", "cache-misses", "tlb-misses", "tlb-content", "atc", "perfect"}))
       ->type_name("NAME");
@@ -220,8 +222,10 @@ std::function<int()> declare(CLI::App &app) {
       "record", "Run a command with page migration and write down every move; its status is ours");
   declare_live(record, options);
   record
-      ->add_option("--source", options->live.source,
-                   "Who counts accesses (default: the best that there is)")
+      ->add_option(
+          "--source", options->live.source,
+          "Who counts accesses: auto (default: the best that there is), pmu, clock, faults or "
+          "instrumented")
       ->check(CLI::IsMember({"auto", "pmu", "clock", "faults", "instrumented"}))
       ->type_name("NAME");
   record

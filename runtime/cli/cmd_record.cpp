@@ -295,7 +295,9 @@ std::function<int()> declare(CLI::App &app) {
                  "else the PMU if there is one")
       ->type_name("SOURCE")
       ->check(CLI::IsMember({"auto", "pmu", "instrumented", "faults"}).description(""));
-  app.add_option("--period", options->period, "Of so many TLB misses the PMU tells one (1009)")
+  app.add_option(
+         "--period", options->period,
+         "Of so many events the PMU tells one (1009 TLB misses; 65536 operations with IBS or SPE)")
       ->type_name("N")
       ->check(from_one_to(uint64_t{1} << 32, "a number"));
   app.add_flag("-n,--dry-run", options->dry_run,

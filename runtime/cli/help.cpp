@@ -90,6 +90,15 @@ std::string described(const std::string &name, const std::string &text) {
   return line + wrap(text, kOptionColumn, kOptionColumn) + "\n";
 }
 
+/// As people type it: twice what is wanted twice, with dots what may be repeated.
+std::string positional_usage(const CLI::Option *option) {
+  const std::string name = option->get_name(true);
+  const int least = option->get_items_expected_min(), most = option->get_items_expected_max();
+  if (most > 1 && most == least)
+    return name + " " + name;
+  return most > 1 ? name + "..." : name;
+}
+
 std::string usage_line(const CLI::App *app) {
   std::string line = full_name(app);
   if (!app->get_subcommands({}).empty()) {
@@ -103,8 +112,8 @@ std::string usage_line(const CLI::App *app) {
     return line + " [--] COMMAND [ARGUMENT]...";
   for (const CLI::Option *option : visible_options(app))
     if (option->get_positional())
-      line += option->get_required() ? " " + option->get_name(true)
-                                     : " [" + option->get_name(true) + "]";
+      line += option->get_required() ? " " + positional_usage(option)
+                                     : " [" + positional_usage(option) + "]";
   if (const Part *part = part_of(app); part && part->runs_a_command)
     line += " -- COMMAND [ARGUMENT]...";
   return line;
@@ -225,13 +234,25 @@ std::string man_page(CLI::App &app) {
           ".TP\n0\nDone.\n.TP\n1\nFailed; the error says why and the hint what to do next.\n"
           ".TP\n2\nThe command line was not understood.\n"
           ".TP\n3\nA threshold of \\-\\-fail\\-if was crossed.\n"
-          ".PP\n.B smalloc run\nreturns the command's own status; 125: smalloc itself failed (its "
-          "command line "
-          "included), 126: the command cannot be executed, 127: it was not found, as with\n.BR env "
-          "(1).\n";
+          ".PP\n.BR run , \" \" record , \" \" apply , \" numa record\" \" and \" \"numa "
+          "replay\"\nreturn the "
+          "command's own status; 125: smalloc itself failed (its command line included), 126: the "
+          "command cannot be executed, 127: it was not found, as with\n.BR env (1).\n";
+  text +=
+      ".SH THRESHOLDS\n"
+      "\\fB\\-\\-fail\\-if\\fR 'KEY OP NUMBER' may be repeated. KEY is a path in what "
+      "\\fB\\-\\-json\\fR "
+      "prints, its parts separated by dots; in a list a part is an index, the \\fBname\\fR of an "
+      "element, or * for any: \\fItotals.fail\\fR, \\fIsites.*.superpages\\fR. OP is >, >=, <, <=, "
+      "== "
+      "or !=. What is null crosses nothing.\n";
   text +=
       ".SH ENVIRONMENT\n"
-      ".TP\n.B SMALLOC_CONF\nkey:value,... read by libsmalloc; \\fBsmalloc run\\fR appends to it.\n"
+      ".TP\n.B SMALLOC_CONF\nkey:value,... read by libsmalloc; what runs a command appends to it.\n"
+      ".TP\n.B LD_PRELOAD\nWhat runs a command puts the library in front of it.\n"
+      ".TP\n.B XDG_STATE_HOME\nThe history of programs and reports of runs are in its folder "
+      "smalloc (~/.local/state).\n"
+      ".TP\n.B XDG_CONFIG_HOME\nThe stored machine profile is in its folder smalloc (~/.config).\n"
       ".TP\n.B NO_COLOR\nNo colour when set and not empty.\n";
   text += ".SH \"SEE ALSO\"\n.BR malloc (3),\n.BR madvise (2)\n";
   return text;

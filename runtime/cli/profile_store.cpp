@@ -3,15 +3,18 @@
 // profile_store.cpp decides how a profile is found, and how it is replaced.
 #include "runtime/cli/profile_store.h"
 
+#include "runtime/benefit/cost_model.h"
 #include "runtime/cli/diagnostics.h"
 #include "runtime/cli/input_file.h"
 #include "runtime/cli/output.h"
+#include "runtime/cli/site_report.h"
 #include "runtime/cli/written_file.h"
 
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
@@ -97,6 +100,16 @@ format::MachineProfile load_profile(const std::string &wanted) {
     throw Failure{"cannot use machine profile", name, error.what(),
                   "smalloc machine show --json prints a profile to compare with", kFailed};
   }
+}
+
+format::MachineProfile load_profile_for_traces(const std::string &wanted) {
+  format::MachineProfile machine = load_profile(wanted);
+  if (machine.base_page_bytes != benefit::kBasePageBytes)
+    throw Failure{"cannot analyze", "--machine " + machine.name,
+                  fmt::format("its base pages have {}, those of traces 4 KiB",
+                              readable_bytes(machine.base_page_bytes)),
+                  "smalloc machine list", kUsage};
+  return machine;
 }
 
 void check_profile_can_be_stored(const std::string &path) {

@@ -17,6 +17,10 @@ std::string stored_profile_path();
 // A preset's name, "native" or "" (this processor's preset), "stored", or a file. Throws Failure.
 format::MachineProfile load_profile(const std::string &name);
 
+// For what traces are priced with: reuse is counted in pages of 4 KiB, and the entries of a TLB for others would be held against the
+// wrong number of them. Throws Failure.
+format::MachineProfile load_profile_for_traces(const std::string &name);
+
 // Makes the folder and tries to write there; throws Failure, before any time is spent measuring.
 void check_profile_can_be_stored(const std::string &path);
 void store_profile(const format::MachineProfile &profile, const std::string &path);

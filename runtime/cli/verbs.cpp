@@ -15,6 +15,7 @@ std::span<const Verb *const> all_verbs() {
       &kAnalyzeVerb,    //
       &kApplyVerb,      //
       &kDiffVerb,       //
+      &kReportVerb,     //
       &kDbVerb,         //
       &kDirectivesVerb, //
       &kTraceVerb,      //

@@ -42,7 +42,7 @@ struct Verb {
 
 extern const Verb kSitesVerb, kDoctorVerb, kRunVerb, kStatsVerb, kMachineVerb;
 extern const Verb kRecordVerb, kTraceVerb, kAnalyzeVerb, kDirectivesVerb;
-extern const Verb kApplyVerb, kDbVerb, kDiffVerb;
+extern const Verb kApplyVerb, kDbVerb, kDiffVerb, kReportVerb;
 extern const Verb kNumaVerb;
 extern const Verb kCalibrateVerb, kStreamVerb, kStudyVerb;
 

@@ -153,7 +153,7 @@ bool start_thread(Live &live, void *(*run)(void *), const char *name) {
   return ok;
 }
 
-/// "stats:exit" or with more words.
+/// "stats:exit", or with more words that are no JSON: a line of ours would spoil the document.
 bool stats_at_exit(const char *conf) {
   char value[64];
   bool found = false;
@@ -163,7 +163,7 @@ bool stats_at_exit(const char *conf) {
       if (n < sizeof value) {
         memcpy(value, at + 6, n);
         value[n] = 0;
-        found = strstr(value, "exit") || strstr(value, "json");
+        found = strstr(value, "exit") && !strstr(value, "json");
       }
     }
   return found;

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// report_sections.cpp decides the columns.
+#include "runtime/cli/report_sections.h"
+
+#include "runtime/cli/diagnostics.h"
+#include "runtime/cli/site_report.h"
+#include "runtime/cli/study_report.h"
+#include "runtime/study/plot.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+namespace smalloc::cli {
+namespace {
+
+std::string file_name(const std::string &path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+HtmlCell percent_cell(std::optional<double> percent) {
+  if (!percent)
+    return {.text = "-"};
+  HtmlCell cell = html_number(*percent, fmt::format("{:.1f} %", *percent));
+  cell.share = *percent / 100;
+  return cell;
+}
+
+std::string how_many(double n, const char *what) {
+  return fmt::format("{:.0f} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+// What superpages would save, site by site.
+HtmlSection analysis_section(const ReportInput &input) {
+  const Document &d = input.document;
+  HtmlSection section{"What superpages would save", "", ""};
+  HtmlTable table({"rank", "site", "where", "benefit (PMB)", "superpages", "live",
+                   "TLB misses, base pages", "on superpages", "cycles saved", "chosen"});
+  std::vector<study::Point> points;
+  double chosen = 0;
+  for (const Document &m : field(d, "mappings")) {
+    const Document &category = field(m, "category");
+    const bool taken = flag_field(m, "chosen");
+    const double pmb = number_field(m, "pmb_percent").value_or(0);
+    chosen += taken;
+    HtmlCell saved = count_cell(m, "saved_cycles");
+    const auto low = number_field(m, "saved_cycles_low"),
+               high = number_field(m, "saved_cycles_high");
+    if (low && high)
+      saved.below = fmt::format("{:.3g} to {:.3g}", *low, *high);
+    table.add_row({count_cell(m, "rank"),
+                   {.text = site_name(category), .good = taken},
+                   {.text = site_place(category)},
+                   percent_cell(pmb),
+                   count_cell(m, "superpages"),
+                   bytes_cell(m, "footprint_bytes"),
+                   count_cell(m, "tlb_misses_base"),
+                   count_cell(m, "tlb_misses"),
+                   saved,
+                   {.text = taken ? "yes" : "", .good = taken}});
+    points.push_back({std::max(number_field(m, "superpages").value_or(0), 0.0), pmb,
+                      printable(site_name(category)), taken});
+  }
+  std::string of;
+  for (const Document &trace : field(d, "traces"))
+    of += (of.empty() ? "" : ", ") + file_name(text_field(trace, "path"));
+  const Document &choice = field(d, "chosen"), &rates = field(d, "significance");
+  const double joint = number_field(choice, "saved_cycles_joint").value_or(0),
+               all = number_field(d, "saved_cycles_all_superpages").value_or(0);
+  section.summary =
+      fmt::format("{}: {} of {} deserve superpages, {} of them, for {:.3g} cycles", of,
+                  how_many(chosen, "site"), number_field(d, "categories").value_or(0),
+                  how_many(number_field(choice, "superpages").value_or(0), "superpage"), joint);
+  if (all > 0)
+    section.summary +=
+        fmt::format(" ({:.0f} % of what superpages for everything would save)", 100 * joint / all);
+  section.body = html_paragraph(fmt::format(
+      "Of {}, for the TLB of {}. Translation takes {:.1f} % of the time ({:.3g} misses and {:.3g} "
+      "page faults a second){}.",
+      of, text_field(d, "machine"), 100 * number_field(rates, "translation_share").value_or(0),
+      number_field(rates, "tlb_misses_per_second").value_or(0),
+      number_field(rates, "page_faults_per_second").value_or(0),
+      flag_field(d, "significant") ? "" : ", too little to choose anything"));
+  if (const auto seconds = number_field(field(d, "expected"), "saved_seconds");
+      seconds && chosen > 0)
+    section.body += html_paragraph(fmt::format("Expected of a run: {:.3g} s saved.", *seconds));
+  if (!points.empty())
+    section.body += "<figure>" +
+                    study::scatter_svg("What each site's superpages are worth", "superpages",
+                                       "percentage of the maximal benefit", "chosen", points) +
+                    "</figure>\n" + table.html();
+  return section;
+}
+
+HtmlSection sites_section(const ReportInput &input) {
+  const Document &d = input.document, &totals = field(d, "totals"), &machine = field(d, "machine");
+  const std::string binary = file_name(text_field(field(d, "binary"), "path"));
+  HtmlSection section{"Allocation sites of " + (binary.empty() ? input.name : binary), "", ""};
+  HtmlTable table({"site", "where", "calls", "pattern", "spread", "decision"});
+  for (const Document &site : field(d, "sites")) {
+    const std::string decision = text_field(site, "decision");
+    HtmlCell what{
+        .text = decision, .good = decision == "superpage", .below = text_field(site, "why")};
+    if (flag_field(site, "undecided"))
+      what.text += " (undecided)";
+    HtmlCell spread = count_cell(site, "spread_pages");
+    if (const std::string expression = text_field(site, "spread_expr");
+        !spread.value && !expression.empty())
+      spread = {.text = expression};
+    else if (spread.value)
+      spread.text += " pages";
+    table.add_row({{.text = site_name(site)},
+                   {.text = site_place(site)},
+                   {.text = readable_function(text_field(site, "callee"))},
+                   {.text = text_field(site, "pattern")},
+                   spread,
+                   what});
+  }
+  section.summary = fmt::format(
+      "{}: {}, {:.0f} on superpages, {:.0f} decided at run time, {:.0f} on base pages", binary,
+      how_many(number_field(totals, "sites").value_or(0), "allocation site"),
+      number_field(totals, "superpage").value_or(0), number_field(totals, "runtime").value_or(0),
+      number_field(totals, "base").value_or(0));
+  section.body =
+      html_paragraph(fmt::format(
+          "As the compiler decided{}.",
+          text_field(machine, "name").empty() ? "" : " for " + text_field(machine, "name"))) +
+      table.html();
+  return section;
+}
+
+HtmlSection statistics_section(const ReportInput &input) {
+  const Document &d = input.document, &counters = field(d, "counters");
+  const std::string program = text_field(d, "program");
+  HtmlSection section{"A run of " + (program.empty() ? input.name : program), "", ""};
+  HtmlTable heaps({"heap", "resident", "on superpages", "coverage"});
+  for (const Document &heap : field(d, "heaps")) {
+    const auto coverage = number_field(heap, "coverage");
+    heaps.add_row({{.text = text_field(heap, "name")},
+                   bytes_cell(heap, "resident_bytes"),
+                   bytes_cell(heap, "superpage_bytes"),
+                   percent_cell(coverage ? std::optional<double>(*coverage * 100) : std::nullopt)});
+  }
+  HtmlTable sites({"site", "where", "requested", "live", "peak", "superpages now", "at most"});
+  for (const Document &site : field(d, "sites"))
+    sites.add_row({{.text = site_name(site)},
+                   {.text = site_place(site)},
+                   bytes_cell(site, "requested_bytes"),
+                   bytes_cell(site, "live_bytes"),
+                   bytes_cell(site, "peak_bytes"),
+                   count_cell(site, "superpages"),
+                   count_cell(site, "superpages_peak")});
+  const double peak = number_field(counters, "superpages_peak").value_or(0),
+               mapped = number_field(counters, "mapped_superpages_advised").value_or(0) +
+                        number_field(counters, "mapped_superpages_promoted").value_or(0);
+  section.summary = fmt::format("{}: heaps {}, at most {}", program, text_field(d, "state"),
+                                how_many(peak, "superpage"));
+  if (mapped > 0)
+    section.summary += fmt::format(", and {:.0f} in memory of its own", mapped);
+  if (const double fallbacks = number_field(counters, "fallbacks").value_or(0); fallbacks > 0)
+    section.summary += fmt::format("; {} were left to malloc that heaps should have served",
+                                   how_many(fallbacks, "request"));
+  section.body = html_paragraph(
+      fmt::format("Strategy {}, transparent huge pages {}.", text_field(d, "strategy"),
+                  text_field(d, "thp").empty() ? "-" : text_field(d, "thp")));
+  section.body += (heaps.empty() ? "" : heaps.html()) + (sites.empty() ? "" : sites.html());
+  HtmlTable counted({"counter", "value"});
+  if (counters.is_object())
+    for (const auto &[name, value] : counters.items())
+      if (value.is_number() && value.get<double>() != 0)
+        counted.add_row({{.text = name}, count_cell(counters, name.c_str())});
+  if (!counted.empty())
+    section.body +=
+        "<details><summary>all counters that are not 0</summary>" + counted.html() + "</details>\n";
+  return section;
+}
+
+HtmlSection study_section(const ReportInput &input) {
+  const Document &d = input.document;
+  HtmlSection section{"Page sizes compared", "", ""};
+  HtmlTable table({"command", "pages", "seconds", "speed-up", "page faults", "memory"});
+  std::string best;
+  for (const Document &command : field(d, "commands"))
+    for (const Document &result : field(command, "results")) {
+      const auto speedup = number_field(result, "speedup");
+      const bool noise = flag_field(result, "below_noise");
+      HtmlCell seconds = count_cell(field(result, "seconds"), "median");
+      if (const auto deviation = number_field(field(result, "seconds"), "deviation"))
+        seconds.below = fmt::format("± {:.3g}", *deviation);
+      HtmlCell gain =
+          speedup ? html_number(*speedup, fmt::format("{:.2f}x", *speedup)) : HtmlCell{.text = "-"};
+      gain.good = speedup && *speedup > 1 && !noise;
+      if (noise)
+        gain.below = "below the noise";
+      table.add_row({{.text = text_field(command, "name")},
+                     {.text = text_field(result, "configuration")},
+                     seconds,
+                     gain,
+                     count_cell(result, "page_faults"),
+                     bytes_cell(field(result, "footprint"), "maximum_bytes")});
+    }
+  for (const Document &mean : field(d, "geometric_mean"))
+    best +=
+        fmt::format("{}{} {:.2f}x at {:.2f} times the memory", best.empty() ? "" : ", ",
+                    text_field(mean, "configuration"), number_field(mean, "speedup").value_or(0),
+                    number_field(mean, "memory").value_or(0));
+  section.summary = "Page sizes: " + best;
+  try {
+    section.body = "<figure>" + study_svg(d) + "</figure>\n";
+  } catch (
+      const Document::exception &) { // written by somebody else; what there is stands in the table
+  }
+  section.body += table.html();
+  return section;
+}
+
+// A document of which nothing special is known: its numbers and words, and a table of each list of objects.
+HtmlSection other_section(const ReportInput &input) {
+  const Document &d = input.document;
+  HtmlSection section{text_field(d, "schema") + ": " + input.name, "", ""};
+  HtmlTable plain({"key", "value"});
+  const auto cell = [](const Document &value) {
+    return value.is_number() ? html_number(value.get<double>(), value.dump())
+           : value.is_string()
+               ? HtmlCell{.text = value.get<std::string>()}
+               : HtmlCell{.text = value.is_null() ? "-"
+                                                  : value.dump(-1, ' ', false,
+                                                               Document::error_handler_t::replace)};
+  };
+  std::string lists;
+  for (const auto &[key, value] : d.items()) {
+    if (key == "schema")
+      continue;
+    if (!value.is_array() || value.empty() ||
+        !std::all_of(value.begin(), value.end(), [](const Document &e) { return e.is_object(); })) {
+      plain.add_row({{.text = key}, cell(value)});
+      continue;
+    }
+    std::vector<std::string> columns;
+    for (const Document &element : value)
+      for (const auto &[name, unused] : element.items())
+        if (std::find(columns.begin(), columns.end(), name) == columns.end())
+          columns.push_back(name);
+    HtmlTable table(columns);
+    for (const Document &element : value) {
+      std::vector<HtmlCell> row;
+      for (const std::string &name : columns)
+        row.push_back(cell(field(element, name.c_str())));
+      table.add_row(std::move(row));
+    }
+    lists += "<h3>" + escaped_html(key) + "</h3>\n" + table.html();
+  }
+  section.body = (plain.empty() ? "" : plain.html()) + lists;
+  return section;
+}
+
+} // namespace
+
+HtmlCell bytes_cell(const Document &object, const char *key) {
+  const auto bytes = number_field(object, key);
+  if (!bytes)
+    return {.text = "-"};
+  return html_number(*bytes, readable_bytes(static_cast<uint64_t>(std::clamp(*bytes, 0.0, 1e18))));
+}
+
+HtmlCell count_cell(const Document &object, const char *key) {
+  const auto count = number_field(object, key);
+  if (!count)
+    return {.text = "-"};
+  const bool whole =
+      *count == static_cast<double>(static_cast<int64_t>(std::clamp(*count, -1e15, 1e15)));
+  return html_number(*count, whole && *count < 1e7 ? fmt::format("{:.0f}", *count)
+                                                   : fmt::format("{:.3g}", *count));
+}
+
+std::string site_name(const Document &object) {
+  const std::string function = text_field(object, "function");
+  return function.empty() ? text_field(object, "id") : readable_function(function);
+}
+
+std::string site_place(const Document &object) {
+  const std::string file = text_field(object, "file");
+  const auto line = number_field(object, "line");
+  return file.empty() || !line || *line < 1 ? file : fmt::format("{}:{:.0f}", file, *line);
+}
+
+HtmlSection section_of(const ReportInput &input) {
+  const std::string schema = text_field(input.document, "schema");
+  if (schema == "smalloc.analyze/1")
+    return analysis_section(input);
+  if (schema == "smalloc.sites/1")
+    return sites_section(input);
+  if (schema == "smalloc.stats/1")
+    return statistics_section(input);
+  if (schema == "smalloc.study/1")
+    return study_section(input);
+  return other_section(input);
+}
+
+} // namespace smalloc::cli

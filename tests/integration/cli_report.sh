@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# smalloc report: one page of what compiler, profile and run say, with the same sites side by side; it needs nothing from
+# elsewhere, whatever stands in documents is text there, and what is no document is refused by name.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
+[ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
+write_gather
+"$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o app "${LINK_LIBRARY[@]}"
+expect_status 0 "$SMALLOC" record -q --source instrumented -o app.trace -- ./app one
+SMALLOC_CONF=stats:json,stats_file:stats.json expect_status 0 ./app one
+expect_status 0 "$SMALLOC" report ./app app.trace stats.json --machine zen4 -o all.html
+expect_match err '^smalloc: open all.html in a browser'
+
+# check PAGE CODE: the page is whole and stands alone; then what CODE says of it. page.tables: of each section's title, the rows.
+check() {
+  python3 - "$@" <<'PY' || fail "$1: $2"
+import html.parser
+import sys
+
+class Page(html.parser.HTMLParser):
+    """Sections by title, with the rows of their tables; every element is closed, none asks for another file."""
+    VOID = {"meta", "br", "input"}
+    def __init__(self):
+        super().__init__()
+        self.open, self.tables, self.title, self.scripts, self.list = [], {}, None, 0, []
+        self.cell = None
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            assert name not in ("src", "action", "data") and not name.startswith("on"), (tag, name)
+            assert name != "href" or value.startswith("#"), value
+        self.scripts += tag == "script"
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if tag in ("h1", "h2", "td", "th", "li"):
+            self.cell = ""
+        if tag == "tr":
+            self.tables.setdefault(self.title, []).append([])
+    def handle_startendtag(self, tag, attributes):
+        for name, value in attributes:
+            assert not name.startswith("on"), (tag, name)
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, (tag, self.open)
+        self.open.pop()
+        if tag in ("h1", "h2"):
+            self.title = self.cell
+            self.tables.setdefault(self.title, [])
+        elif tag in ("td", "th"):
+            self.tables[self.title][-1].append(self.cell)
+        elif tag == "li":
+            self.list.append(self.cell)
+    def handle_data(self, text):
+        if self.cell is not None:
+            self.cell += text
+
+page = Page()
+page.feed(open(sys.argv[1], encoding="utf-8").read())
+assert not page.open, page.open
+assert page.scripts == 1, page.scripts
+assert eval(sys.argv[2]), (page.tables, page.list)
+PY
+}
+check all.html 'list(page.tables)[:2] == ["app: smalloc report", "Site by site"] and len(page.tables) == 5'
+check all.html 'page.tables["Site by site"][0] == ["site", "where", "the compiler’s decision".replace("’", chr(39)), "benefit (PMB)", "superpages it would take", "superpages it had", "live at most"]'
+# The table that is gathered from: 32 superpages by the profile; the compiler says why.
+check all.html 'any(r[1].startswith("gather.c:") and r[3].endswith("%") and float(r[3][:-1]) > 50 and r[4] == "32" and len(r[2]) > 20 for r in page.tables["Site by site"][1:])'
+check all.html 'any("deserve superpages" in line for line in page.list) and any("allocation site" in line for line in page.list) and any("heaps" in line for line in page.list)'
+check all.html 'any(r[-1] == "yes" for r in page.tables["What superpages would save"])'
+# One source has nothing to be joined with; several traces are one analysis.
+expect_status 0 "$SMALLOC" report app.trace app.trace --machine zen4 --title 'two < three' -q -o two.html
+[ ! -s err ] || fail "-q: $(cat err)"
+check two.html 'list(page.tables) == ["two < three", "What superpages would save"]'
+# Other documents: a study's picture, and what no verb of today has made.
+expect_status 0 "$SMALLOC" study -r 2 --pages program,base --json -o study.json -- ./app one
+expect_status 0 "$SMALLOC" machine show zen4 --json -o machine.json
+expect_status 0 "$SMALLOC" report study.json machine.json -o more.html
+check more.html 'len(page.tables["Page sizes compared"]) == 3 and any(r[0] == "tlb" or "level" in r for r in page.tables["smalloc.machine/1: machine.json"])'
+grep -q '<svg ' more.html || fail "no picture of the study"
+# Whatever stands in a document is text: names that are markup, values of another kind, nothing at all.
+cat >hostile.json <<'J'
+{"schema": "smalloc.analyze/1", "traces": [{"path": "</title><script>alert(1)</script>"}, 7], "machine": 3, "chosen": [], "significance": null,
+ "mappings": [{"rank": "first", "category": {"id": "00000000000000aa", "function": "<img src=x onerror=alert(1)>", "file": "\"><script>", "line": -4},
+   "pmb_percent": 1e308, "superpages": -5, "footprint_bytes": -1e300, "chosen": "no"}, null, [], {"category": 5}]}
+J
+cat >others.json <<'J'
+{"schema": "smalloc.stats/1", "program": "<b>", "counters": {"<i>": 1, "superpages_peak": 1e30}, "sites": [{"id": "00000000000000aa", "function": "<u>", "superpages_peak": {}}], "heaps": 4}
+J
+echo '{"schema": "smalloc.study/1", "commands": [{"name": "<s>", "results": [{}]}], "configurations": 3}' >third.json
+echo '{"schema": "smalloc.new/<9>", "list": [{"<a>": null}, {"<b>": [1, "<c>"]}], "word": "<d>"}' >fourth.json
+expect_status 0 "$SMALLOC" report hostile.json others.json third.json fourth.json -q -o hostile.html
+check hostile.html '[r[0] for r in page.tables["Site by site"]] == ["site", "<img src=x onerror=alert(1)>"]'
+check hostile.html '"<b>: smalloc report" in page.tables and "smalloc.new/<9>: fourth.json" in page.tables'
+# The documents themselves, and thresholds on them.
+expect_status 0 "$SMALLOC" report ./app stats.json --json
+json_is out 'd["schema"] == "smalloc.report/1" and [x["schema"] for x in d["documents"]] == ["smalloc.sites/1", "smalloc.stats/1"]'
+expect_status 3 "$SMALLOC" report ./app --json --fail-if 'documents.0.totals.sites > 0'
+# Mistakes.
+expect_error 2 'cannot write the report \(./app\): it is one HTML page: name the file' "$SMALLOC" report ./app 'a b.trace'
+expect_match err "^hint: smalloc report ./app 'a b.trace' -o report.html$"
+expect_error 1 'cannot report \(none.json\): no such file' "$SMALLOC" report none.json -o x.html
+echo '{"schema": ' >half.json
+expect_error 1 'cannot report \(half.json\): it is no whole JSON document' "$SMALLOC" report half.json -o x.html
+echo '{"a": 1}' >foreign.json
+expect_error 1 'cannot report \(foreign.json\): it is no document of smalloc' "$SMALLOC" report foreign.json -o x.html
+: >empty
+expect_error 1 'cannot report \(empty\): it is empty' "$SMALLOC" report empty -o x.html
+expect_error 1 'no allocation sites' "$SMALLOC" report /bin/true -o x.html
+expect_error 1 'words.txt' "$SMALLOC" report <(echo) words.txt -o x.html
+[ ! -e x.html ] || fail "a page was written all the same"
