@@ -177,5 +177,6 @@ for name in "${names[@]}"; do
     done
   done
 done
+[ "$ran" -gt 0 ] || fail "none of the programs runs without us"
 [ "$bad" = 0 ] || fail "$bad of $ran"
 echo "$ran runs say what they say without us"

@@ -71,17 +71,15 @@ int main(void) {
 C
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate sparse.c -o sparse
 machine 1024
-./sparse >want || { [ $? = 77 ] && end_sampling=no; }
-if [ "${end_sampling:-yes}" = yes ]; then
-  for rate in 1 0.1 0.01; do
-    "$SMALLOC" record -q --rate $rate -o sparse.trace -- ./sparse >out 2>err || fail "sparse: $(cat err)"
-    cmp want out || fail "the program prints something else"
-    # 1 - 1024/8192 of the reads miss. 82 of the regions are sampled at 0.01: 11 % is one standard deviation.
-    case $rate in 1) share=0.01 ;; 0.1) share=0.17 ;; *) share=0.5 ;; esac
-    near "$(recorded sparse.trace 1024)" 1750000 $share 0 "sparse at rate $rate"
-    "$SMALLOC" trace show sparse.trace --json >out
-    runs_at_rate=$(python3 -c 'import json; print(json.load(open("out"))["events"]["access_runs"])')
-    echo "rate $rate: $runs_at_rate runs in $(stat -c %s sparse.trace) bytes"
-  done
-  [ "$runs_at_rate" -lt 60000 ] || fail "at rate 0.01 still $runs_at_rate runs of 2000000"
-fi
+./sparse >want || { [ $? = 77 ] && skip "16 GiB of address space cannot be had: nothing sampled was compared"; fail "sparse fails"; }
+for rate in 1 0.1 0.01; do
+  "$SMALLOC" record -q --rate $rate -o sparse.trace -- ./sparse >out 2>err || fail "sparse: $(cat err)"
+  cmp want out || fail "the program prints something else"
+  # 1 - 1024/8192 of the reads miss. 82 of the regions are sampled at 0.01: 11 % is one standard deviation.
+  case $rate in 1) share=0.01 ;; 0.1) share=0.17 ;; *) share=0.5 ;; esac
+  near "$(recorded sparse.trace 1024)" 1750000 $share 0 "sparse at rate $rate"
+  "$SMALLOC" trace show sparse.trace --json >out
+  runs_at_rate=$(python3 -c 'import json; print(json.load(open("out"))["events"]["access_runs"])')
+  echo "rate $rate: $runs_at_rate runs in $(stat -c %s sparse.trace) bytes"
+done
+[ "$runs_at_rate" -lt 60000 ] || fail "at rate 0.01 still $runs_at_rate runs of 2000000"

@@ -10,6 +10,8 @@ need_thp
 [ -d /dev/shm ] && [ -w /dev/shm ] || skip "no /dev/shm"
 shared=/dev/shm/smalloc.$(id -u)
 [ ! -e "$shared" ] || skip "another program of this user runs with directives"
+greedy=
+trap 'kill -9 $greedy 2>/dev/null || true; rm -rf "$tmp" "$shared"' EXIT
 build t -w $(linked) <<'E'
 #include "runtime_sites.h"
 #include <sys/wait.h>
@@ -54,7 +56,6 @@ json_is modest.json "$taken"
 # Beside one that counts on all superpages that there are.
 rm -f ready
 SMALLOC_CONF=directives:greedy.directives ./t stay & greedy=$!
-trap 'kill -9 ${greedy:-} 2>/dev/null || true; rm -rf "$tmp"' EXIT
 for _ in $(seq 200); do [ ! -e ready ] || break; sleep 0.05; done
 [ "$(stat -c %a "$shared")" = 600 ] || fail "$shared: mode $(stat -c %a "$shared")"
 run modest

@@ -62,12 +62,14 @@ expect_match out '^complete +yes$'
 # Killed indeed.
 LD_PRELOAD=$FEEDBACK SMALLOC_CONF=trace:killed.trace ./app wait &
 pid=$!
+trap 'kill -9 $pid 2>/dev/null || true; rm -rf "$tmp"' EXIT
 for _ in $(seq 200); do
   [ ! -s killed.trace ] || [ "$(stat -c %s killed.trace)" -lt 100000 ] || break
   sleep 0.05
 done
 kill -KILL $pid
 wait $pid 2>/dev/null || true
+trap 'rm -rf "$tmp"' EXIT
 expect_status 0 "$SMALLOC" analyze killed.trace --no-db --json
 expect_match err '^smalloc: warning: truncated trace \(killed.trace\)'
 json_is out 'd["traces"][0]["allocations"] > 1000'

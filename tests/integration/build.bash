@@ -134,11 +134,11 @@ link_matrix() {
     runs_huge ./user_with
   done
 }
-need_linker() { # NAME: as in -fuse-ld=NAME
-  case $1 in
-  lld) command -v ld.lld >/dev/null || [ -x /usr/lib/llvm-22/bin/ld.lld ] || skip "no lld" ;;
-  *) command -v "ld.$1" >/dev/null || skip "no ld.$1" ;;
-  esac
+has_linker() { # NAME: as in -fuse-ld=NAME
+  command -v "ld.$1" >/dev/null || [ -x "/usr/lib/llvm-22/bin/ld.$1" ]
 }
+need_linker() { has_linker "$1" || skip "no ld.$1"; }
+# For a loop over linkers: what the one that is missing would have shown is said, and the others go on.
+misses_linker() { ! has_linker "$1" && echo "no ld.$1"; }
 # Correct results were asserted; superpages could not be, and that is said.
 end_thp() { need_thp; }

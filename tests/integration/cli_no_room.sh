@@ -65,7 +65,8 @@ expect_error 1 'cannot write the result \(/dev/full\): no space left on device' 
 [ -c /dev/full ] || fail "/dev/full is gone"
 status=0
 "$SMALLOC" machine list >/dev/full 2>err || status=$?
-[ "$status" = 1 ] && expect_match err '^hint: -o FILE on a disk with room'
+[ "$status" = 1 ] || fail "a full standard output: status $status"
+expect_match err '^hint: -o FILE on a disk with room'
 expect_error 1 'cannot write the result \(folder\): is a directory' "$SMALLOC" machine list -o folder
 expect_error 1 'cannot write the result \(nosuch/x\): no such file' "$SMALLOC" machine list -o nosuch/x
 [ -z "$(find . -name '.*' -type f)" ] || fail "left: $(find . -name '.*' -type f)"

@@ -29,6 +29,22 @@ done
 expect_error 125 'cannot find the library \(libsmalloc_preload.so\)' bare/bin/smalloc run -- true
 expect_match err '^hint: '
 
+# Names in LD_PRELOAD end at a space or colon.
+for folder in 'my tools' 'my:tools'; do
+  cp -r tree "$folder"
+  expect_error 125 "cannot preload the library \\(.*/$folder/lib/libsmalloc_preload.so\\): LD_PRELOAD separates" "$folder/bin/smalloc" run -- true
+  expect_match err '^hint: install smalloc under a path without them$'
+done
+# The loader ignores LD_PRELOAD for a program with raised privileges: it runs, and that is said.
+cp "$(command -v true)" raised
+if [ "$(id -u)" = 0 ] && chown nobody raised && chmod u+s raised; then
+  expect_status 0 $run run -- ./raised
+  expect_match err '^smalloc: warning: no superpages for this program \(./raised\): it runs with raised privileges'
+  expect_match err '^hint: run it as the user that it changes to$'
+else
+  echo "not root: no program with raised privileges was tried"
+fi
+
 show='echo "$LD_PRELOAD|$SMALLOC_CONF"'
 expect_status 0 $run run -- sh -c "$show"
 expect_match out "^$tmp/tree/lib/libsmalloc_preload.so\\|heap:split,promoter:thread$"

@@ -23,7 +23,9 @@ expect_error 2 '' "$SMALLOC" doctor --fix --json
 expect_error 2 '' "$SMALLOC" machine
 expect_status 0 "$SMALLOC" --version
 expect_match out '^smalloc [0-9]+\.[0-9]+\.[0-9]+$'
-for verb in '' doctor sites run stats record 'trace show' 'trace compare' analyze 'directives show' 'directives diff' 'directives merge' machine 'machine list' 'machine show'; do
+for verb in '' doctor sites run stats record apply study stream calibrate diff trace 'trace show' 'trace compare' analyze directives 'directives show' \
+  'directives diff' 'directives merge' machine 'machine list' 'machine show' db 'db list' 'db show' 'db merge' 'db export' 'db prune' \
+  numa 'numa topology' 'numa simulate' 'numa report' 'numa top' 'numa record' 'numa replay'; do
   expect_status 0 "$SMALLOC" $verb --help
   [ "$(wc -l <out)" -le 40 ] || fail "help of '$verb' has more than 40 lines"
   expect_match <(sed -n 1p out) '^  smalloc '

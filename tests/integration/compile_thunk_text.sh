@@ -208,7 +208,10 @@ build_with() {
   quietly "$CLANGXX" -Wno-unused-command-line-argument "$@" sites.o loop.o runtime.o -o program
 }
 # Another code model, and functions are built as IR: what both print is the same.
-as_text() { "${plain[@]}" "${all[@]}" "$@" -S -o - sites.cpp 2>&1 | found 'Start of file scope inline assembly'; }
+as_text() {
+  "${plain[@]}" "${all[@]}" "$@" -S -o sites.s sites.cpp 2>log || { cat log >&2; fail "does not compile: $*"; }
+  found 'Start of file scope inline assembly' <sites.s
+}
 as_text || fail "the thunks are not text"
 as_text -mcmodel=medium && fail "the thunks of another code model are text"
 as_text -mretpoline && fail "the thunks are text where calls are protected"

@@ -28,6 +28,10 @@ expect_status() {
   [ "$got" = "$want" ] || { cat out err >&2; fail "exit status $got instead of $want: $*"; }
 }
 expect_match() { grep -Eq -- "$2" "$1" || { cat "$1" >&2; fail "no /$2/ in $1"; }; }
-expect_no_match() { if grep -Eq -- "$2" "$1"; then cat "$1" >&2; fail "unexpected /$2/ in $1"; fi; }
+expect_no_match() { # 1: none; 2: no such file, or no expression
+  local found=0
+  grep -Eq -- "$2" "$1" || found=$?
+  [ $found = 1 ] || { cat "$1" >&2; fail "unexpected /$2/ in $1 (grep: $found)"; }
+}
 thp_mode() { sed -n 's/.*\[\(.*\)\].*/\1/p' /sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null || echo absent; }
 need_thp() { case $(thp_mode) in madvise | always) ;; *) skip "transparent huge pages are $(thp_mode)" ;; esac; }

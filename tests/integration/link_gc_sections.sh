@@ -18,7 +18,7 @@ double dead(size_t n) {
 }
 C
 for linker in bfd gold lld; do
-  need_linker $linker
+  ! misses_linker $linker || continue
   gc=(-fuse-ld="$linker" -Wl,--gc-sections)
   for source in gather dead; do
     quietly "$CLANG" -O2 -fplugin="$PLUGIN" -ffunction-sections -fdata-sections -c $source.c -o $source.o

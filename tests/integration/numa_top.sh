@@ -31,7 +31,7 @@ expect_match out ' anonymous$'
 expect_status 3 "$SMALLOC" numa top "$pid" --once --fail-if 'totals.resident_bytes > 1000'
 "$SMALLOC" numa top "$pid" --every 0.1 >live 2>note &
 top=$!
-sleep 0.5
+for _ in $(seq 600); do [ "$(grep -c '^process ' live)" -lt 2 ] || break; sleep 0.1; done
 echo >&9
 wait "$pid" || true
 wait "$top" || fail "the end of the process is a failure"

@@ -40,7 +40,7 @@ int main(int, char **argv) {
 }
 C
 "$CLANGXX" -O2 -std=c++20 map.cpp -o plain
-"$CLANGXX" -O2 -std=c++20 -fplugin="$PLUGIN" map.cpp -o ours -L"$SMALLOC_BUILD/lib" -lsmalloc -Wl,-rpath,"$SMALLOC_BUILD/lib"
+"$CLANGXX" -O2 -std=c++20 -fplugin="$PLUGIN" map.cpp -o ours -L"$SMALLOC_BUILD/lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$SMALLOC_BUILD/lib"
 for n in 60000 90000 120000 250000; do
   ./plain $n >want 2>plain.err
   ./ours $n >got 2>ours.err

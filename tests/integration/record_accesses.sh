@@ -174,12 +174,14 @@ json_is exits.110.json "d['events']['access_runs'] - json.load(open('exits.10.js
 # Killed: what was written is readable.
 LD_PRELOAD=$FEEDBACK SMALLOC_CONF=trace:killed.trace,rate:1 ./app forever >started &
 pid=$!
+trap 'kill -9 $pid 2>/dev/null || true; rm -rf "$tmp"' EXIT
 for _ in $(seq 200); do
   [ ! -s killed.trace ] || [ "$(stat -c %s killed.trace)" -lt 300000 ] || break
   sleep 0.05
 done
 kill -KILL $pid
 wait $pid 2>/dev/null || true
+trap 'rm -rf "$tmp"' EXIT
 expect_status 0 "$SMALLOC" trace show killed.trace --json
 json_is out 'd["events"]["access_runs"] > 50000 and not d["complete"]'
 

@@ -30,13 +30,16 @@ for name in left.trace 'left.%p.trace'; do
   left=$(traces_left)
   echo >go
   [ "$left" = 3 ] || fail "$name: $left traces of the shell, the program and what goes on: $(cat left.err)"
+  whole=no
   for _ in $(seq 100); do # it writes its end
     for trace in left*trace*; do
       expect_status 0 "$SMALLOC" trace show "$trace" --json
       grep -q '"complete": true' out || continue 2
     done
+    whole=yes
     break
   done
+  [ $whole = yes ] || fail "$name: a trace has no end"
   [ "$(traces_left)" = 3 ] || fail "$name: a trace has gone"
   rm -f go left*
 done

@@ -25,12 +25,14 @@ C
 # Killed while it writes.
 LD_PRELOAD=$FEEDBACK SMALLOC_CONF=trace:killed.trace ./busy >started &
 pid=$!
+trap 'kill -9 $pid 2>/dev/null || true; rm -rf "$tmp"' EXIT
 for _ in $(seq 200); do
   [ ! -s killed.trace ] || [ "$(stat -c %s killed.trace)" -lt 300000 ] || break
   sleep 0.05
 done
 kill -KILL $pid
 wait $pid 2>/dev/null || true
+trap 'rm -rf "$tmp"' EXIT
 expect_status 0 "$SMALLOC" trace show killed.trace --json
 json_is out 'd["events"]["allocations"] > 10000 and not d["complete"]'
 # One that ends without destructors has its end.

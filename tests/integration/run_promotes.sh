@@ -67,6 +67,16 @@ expect_match out '^huge 1 threads 2 after 1 child 0$'
 expect_status 0 timeout 100 env SMALLOC_CONF=promoter:calls "$SMALLOC" run -- ./walk calls
 expect_match out '^huge [01] threads 1 after 1 child 0$'
 
+# A system that has no thread left: the program's calls go on without, and its errno stays.
+cat >refuse.c <<'C'
+#include <errno.h>
+#include <pthread.h>
+int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *p) { return EAGAIN; }
+C
+"${CC:-cc}" -shared -fPIC -O1 -w refuse.c -o refuse.so
+expect_status 0 timeout 100 env LD_PRELOAD="$tmp/refuse.so" SMALLOC_CONF=birth:always,promoter:thread "$SMALLOC" run -- ./walk calls
+expect_match out '^huge [01] threads 1 after 1 child 0$'
+
 # A program that sleeps with something pending is not woken again and again.
 build sleeper <<'C'
 #include <dirent.h>
@@ -93,11 +103,25 @@ static long wakes(void) { /* of all threads but this one */
   closedir(tasks);
   return sum;
 }
+/* A second thread, or its work. */
+static int is_promoted(void) {
+  char text[4096];
+  FILE *f = fopen("/proc/self/smaps_rollup", "r");
+  text[f ? fread(text, 1, sizeof text - 1, f) : 0] = 0;
+  if (f)
+    fclose(f);
+  const char *huge = strstr(text, "AnonHugePages:");
+  return wakes() > 0 || (huge && atol(huge + 14) > 0);
+}
 int main(void) {
   size_t n = (size_t)480 << 20;
   char *p = malloc(n);
   memset(p, 1, n);
-  nanosleep(&(struct timespec){2, 0}, NULL); /* it has begun */
+  int begun = 0;
+  for (int i = 0; i < 200; i++) {
+    begun |= is_promoted();
+    nanosleep(&(struct timespec){0, 10000000}, NULL);
+  }
   /* As soon as there is nothing to do any more, however long that takes. */
   long woken = 0;
   for (int second = 0; second < 60; second++) {
@@ -107,9 +131,10 @@ int main(void) {
     if (woken <= 5)
       break;
   }
-  printf("wakes %ld\n", woken);
+  printf("wakes %ld\nbegun %d\n", woken, begun);
   return p[n / 2] - 1;
 }
 C
 expect_status 0 "$SMALLOC" run -- ./sleeper
+expect_match out '^begun 1$' # else there would be nothing to wake it
 [ "$(sed -n 's/^wakes //p' out)" -le 5 ] || fail "a sleeping program is woken: $(cat out) a second"

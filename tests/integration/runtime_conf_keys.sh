@@ -4,7 +4,7 @@
 # nothing else; a line for all that a process starts.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
-warnings() { SMALLOC_CONF=$1 LD_PRELOAD=$LIB /bin/true 2>err; grep -c '^smalloc: warning: SMALLOC_CONF: ' err || true; }
+warnings() { SMALLOC_CONF=$1 LD_PRELOAD=$LIB /bin/true 2>err || { echo "status $?"; return; }; grep -c '^smalloc: warning: SMALLOC_CONF: ' err || true; }
 [ "$(warnings heap:split,pages:thp,budget:10%,cache:64m,stats:off,promote:auto,demote:auto,debug:off,abort:false,force:off,only-ours:off)" = 0 ] || fail "a good line warns: $(cat err)"
 [ "$(warnings nonsense:1,heap:split)" = 1 ] || fail "unknown key"
 expect_match err "'nonsense:1' is not a known key"

@@ -39,6 +39,7 @@ int main(void) {
 }
 E
 for name in mmap memfd_create ftruncate none; do
-  REFUSE_IN_CHILD=$name LD_PRELOAD=$tmp/refuse.so expect_status 0 ./t
+  REFUSE_FD=9 REFUSE_IN_CHILD=$name LD_PRELOAD=$tmp/refuse.so expect_status 0 ./t 9>refusals
+  [ $name = none ] || [ -s refusals ] || fail "$name was never refused: libsmalloc does not call it in a child"
   expect_match out '^done$'
 done

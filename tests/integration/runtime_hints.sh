@@ -68,11 +68,10 @@ for abi in "" "-falloc-token-max=2 -fsanitize-alloc-token-fast-abi"; do
   $CLANGXX -O1 -fno-builtin-free -fsanitize=alloc-token $abi tokens.cpp $(linked) -o tokens 2>log || { cat log; fail "does not compile: $abi"; }
   nm -u tokens | grep -q '__alloc_token_' || fail "the compiler inserted no token: $abi"
   for how in guest preload; do
-    case $how in guest) unset LD_PRELOAD ;; preload) export LD_PRELOAD=$PRELOAD ;; esac
-    expect_status 0 ./tokens
-    unset LD_PRELOAD
+    case $how in guest) with= ;; preload) with=$PRELOAD ;; esac
+    LD_PRELOAD=$with expect_status 0 ./tokens
     expect_match out '^ours 5000 plain 2000$'
-    LD_PRELOAD=${LD_PRELOAD:-} SMALLOC_CONF=heap:off expect_status 0 ./tokens
+    LD_PRELOAD=$with SMALLOC_CONF=heap:off expect_status 0 ./tokens
     expect_match out '^ours 0 plain 2000$'
   done
 done

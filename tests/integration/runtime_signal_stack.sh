@@ -82,6 +82,11 @@ plain=$(./depth)
 "${CC:-cc}" -O1 -fno-builtin thread.c -o thread -Wl,-z,now -pthread
 expect_status 0 ./thread
 for conf in heap:split heap:superpage heap:migrate heap:superpage,budget:50%; do
+  case $conf in *superpage*)
+    LD_PRELOAD=$PRELOAD SMALLOC_CONF=$conf,stats:exit expect_status 0 ./depth
+    expect_match err 'heaps: +running'
+    ;;
+  esac
   depth=$(LD_PRELOAD=$PRELOAD SMALLOC_CONF=$conf ./depth)
   [ "$depth" -le 5632 ] || fail "$conf: a handler's stack is used to a depth of $depth bytes, without us $plain"
   LD_PRELOAD=$PRELOAD SMALLOC_CONF=$conf expect_status 0 ./thread

@@ -94,6 +94,12 @@ extern struct test_record __stop_smalloc_sites[] __attribute__((weak, visibility
   TEST_SITE_CALLEE(name, decision, flags, min_pages, "malloc")
 
 static struct smalloc_module test_module;
+#ifndef TEST_VERSION /* of the plugin that made the program */
+#define TEST_VERSION SMALLOC_ABI_VERSION
+#endif
+#ifndef TEST_BYTES
+#define TEST_BYTES sizeof test_module
+#endif
 #ifndef TEST_HEAP
 #define TEST_HEAP SMALLOC_HEAP_SPLIT
 #endif
@@ -110,8 +116,8 @@ __attribute__((constructor(101))) static void test_register(void) {
       r->cell->site_offset = at - (char *)r->cell;
     }
   }
-  test_module.version = SMALLOC_ABI_VERSION;
-  test_module.bytes = sizeof test_module;
+  test_module.version = TEST_VERSION;
+  test_module.bytes = TEST_BYTES;
   test_module.sites_start = __start_smalloc_sites;
   test_module.sites_stop = __stop_smalloc_sites;
   test_module.free_function = (void *)TEST_FREE;

@@ -8,10 +8,16 @@ need_thp
 build t <<'E'
 #include "runtime_sites.h"
 TEST_SITE(site, SMALLOC_DECISION_RUNTIME, 0, 512);
-int main(void) {
+int main(int argc, char **argv) {
   char *p = (char *)site_malloc(&site, 64 * MIB);
-  CHECK(ours(p) && __smalloc_v1_pending == 1);
   memset(p, 1, 64 * MIB);
+  if (argc > 1) { /* promote:off */
+    CHECK(ours(p) && __smalloc_v1_pending == 0);
+    for (int i = 0; i < 400; i++) touching(p, 1000000);
+    CHECK(smaps(p, 64 * MIB, "AnonHugePages:") == 0);
+    return puts("off") < 0;
+  }
+  CHECK(ours(p) && __smalloc_v1_pending == 1);
   touching(p, 1000); /* saves about 30 us: no reason to spend 46 ms */
   for (int i = 0; i < 4000; i++) touching(p, 0);
   CHECK(smaps(p, 64 * MIB, "AnonHugePages:") == 0);
@@ -29,7 +35,8 @@ E
 SMALLOC_CONF=stats:exit expect_status 0 ours ./t
 expect_match out '^done$'
 expect_match err 'promotions: +3[0-9] in'
-SMALLOC_CONF=promote:off expect_status 1 ours ./t
+SMALLOC_CONF=promote:off expect_status 0 ours ./t off
+expect_match out '^off$'
 
 # Batches of small points: looked at now and then, and what came meanwhile counts.
 build batches <<'E'

@@ -4,7 +4,9 @@
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/build.bash"
 cc=$BIN/smalloc-cc
-show() { "$cc" --smalloc-show "$@"; }
+# What fails shows nothing, and so neither library nor plugin: the end of this script looks.
+show() { "$cc" --smalloc-show "$@" || echo "$*" >>"$tmp/failed"; }
+show_fc() { "$BIN/smalloc-fc" --smalloc-show "$@" || echo "smalloc-fc $*" >>"$tmp/failed"; }
 with_library() { show "$@" | found -- ' -lsmalloc ' || fail "no library: $*"; }
 without_library() { ! show "$@" | found -- '-lsmalloc' || fail "library: $*"; }
 with_plugin() { show "$@" | found -E -- " -fplugin=[^ ]*SmallocPlugin\\.so " || fail "no plugin: $*"; }
@@ -70,9 +72,9 @@ show -save-temps a.c | found -- ' -fpass-plugin=' || fail "-save-temps without t
 show -flto -fuse-ld=lld a.c | found -- '-Wl,-mllvm,-load=[^ ]* -Wl,--load-pass-plugin=' || fail "LTO without the plugin in lld"
 ! show -flto a.c | found load-pass-plugin || fail "--load-pass-plugin for a linker that has no such option"
 ! show -flto -c -fuse-ld=lld a.c | found load-pass-plugin || fail "link flags for a compile"
-"$BIN/smalloc-fc" --smalloc-show -fplugin-arg-smalloc-heap=off a.f90 | found -- '-mllvm -smalloc-heap=off' || fail "flang: option"
-"$BIN/smalloc-fc" --smalloc-show a.f90 | found -- '-fpass-plugin=' || fail "flang: plugin"
-! "$BIN/smalloc-fc" --smalloc-show a.f90 | found -- '-fplugin=' || fail "flang knows no -fplugin"
+show_fc -fplugin-arg-smalloc-heap=off a.f90 | found -- '-mllvm -smalloc-heap=off' || fail "flang: option"
+show_fc a.f90 | found -- '-fpass-plugin=' || fail "flang: plugin"
+! show_fc a.f90 | found -- '-fplugin=' || fail "flang knows no -fplugin"
 
 # The headers are found, behind the user's own folders, and no flag is unused in a link or for IR.
 echo '#include <smalloc/smalloc.h>
@@ -87,12 +89,14 @@ expect_status 1 "$cc" -Iown -c api.c
 # flang's name for an option means the same: what records is linked.
 for option in -fplugin-arg-smalloc-profile-generate "-mllvm -smalloc-profile-generate" "-mllvm -smalloc-profile-generate=traces"; do
   # shellcheck disable=SC2086 # two words
-  "$BIN/smalloc-fc" --smalloc-show $option a.f90 | found -- -lsmalloc_feedback || fail "$option: not linked with what records"
+  show_fc $option a.f90 | found -- -lsmalloc_feedback || fail "$option: not linked with what records"
 done
-"$BIN/smalloc-fc" --smalloc-show -mllvm -smalloc-profile-generate a.f90 -g0 | found -- ' -gline-tables-only .* -g0' || fail "a profile of flang's has no lines, or its user no say"
-! "$BIN/smalloc-fc" --smalloc-show a.f90 | found -- -gline || fail "debug information that nobody asked for"
-! "$BIN/smalloc-fc" --smalloc-show -mllvm -other a.f90 | found -- smalloc_feedback || fail "it is linked without being asked for"
-! "$BIN/smalloc-fc" --smalloc-show a.f90 | found -- idirafter || fail "flang gets C headers"
+show_fc -mllvm -smalloc-profile-generate a.f90 -g0 | found -- ' -gline-tables-only .* -g0' || fail "a profile of flang's has no lines, or its user no say"
+! show_fc a.f90 | found -- -gline || fail "debug information that nobody asked for"
+! show_fc -mllvm -other a.f90 | found -- smalloc_feedback || fail "it is linked without being asked for"
+! show_fc a.f90 | found -- idirafter || fail "flang gets C headers"
+
+[ ! -e failed ] || fail "no answer: $(cat failed)"
 
 mkdir -p moved/bin
 cp "$cc" moved/bin/

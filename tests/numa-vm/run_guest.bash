@@ -10,11 +10,14 @@ scratch=$(mktemp -d /tmp/numa-vm-test.XXXXXX)
 trap 'rm -rf "$scratch"' EXIT
 unset SMALLOC_CONF LD_PRELOAD GLIBC_TUNABLES MALLOC_CONF
 
-if ! timeout 200 "$here/numa-vm" --setup >"$scratch/setup" 2>&1; then
-  cat "$scratch/setup"
-  echo "SKIP: QEMU or its kernel cannot be had here: $(tail -1 "$scratch/setup")"
-  exit 77
-fi
+status=0
+timeout 200 "$here/numa-vm" --setup >"$scratch/setup" 2>&1 || status=$?
+[ $status = 0 ] || cat "$scratch/setup"
+case $status in
+0) ;;
+124 | 125) echo "SKIP: QEMU or its kernel cannot be had here: $(tail -1 "$scratch/setup")" && exit 77 ;;
+*) echo "numa-vm --setup ended with status $status" && exit 1 ;;
+esac
 [ -x "$SMALLOC_BUILD/tests/numa_walker" ] || { echo "numa_walker is not built"; exit 1; }
 # Programs with sites, for hints at birth: compiled here, run there.
 cc=$SMALLOC_BUILD/bin/smalloc-cc

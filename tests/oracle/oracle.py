@@ -34,6 +34,7 @@ MIN_ACCESSES_PER_PAGE = 2.0  # a superpage is not filled for pages that are touc
 PAGES_P95 = 0.05
 MISSES_WITHIN = 0.25         # counted as right when within a quarter of the truth, or below a hundredth an access
 VERDICTS_RIGHT = 0.95
+MISSES_RIGHT = 0.95
 LEAST_NESTS = 30
 
 # What no constant describes: the count of a loop, or the address, is data.
@@ -233,7 +234,7 @@ def page(report):
         f"worst {100 * total['pages_error_worst']:.1f} %. Misses of a function at a site within a quarter of the truth, or of a "
         f"hundredth an access: {total['misses_right']} of {total['misses_compared']}. Verdicts right: {total['verdicts_right']} of "
         f"{total['verdicts']} ({100 * total['verdicts_right'] / total['verdicts']:.1f} %), {total['verdicts_positive']} of which are "
-        "superpages.", "", table(report["programs"]), "", "Made by `tests/oracle/oracle.py --record`.", "",
+        "superpages.", "", table(report["programs"]), "", "Made by `tests/oracle/oracle.py --record FILE`.", "",
         "Wrong verdicts:" if total["verdicts_right"] < total["verdicts"] else "No verdict is wrong.",
         *([""] if total["verdicts_right"] < total["verdicts"] else []),
         *(f"- {p['name']}, line {s['line']}, sizes {'constant' if s['kind'] == 'constant' else 'known at run time'}: "
@@ -298,6 +299,10 @@ def main():
         missed.append("the median error of distinct pages is not 0")
     if not total["pages_error_p95"] <= PAGES_P95:
         missed.append(f"the 95th percentile of the error of distinct pages is above {100 * PAGES_P95:.0f} %")
+    if total["verdicts"] < 6 * LEAST_NESTS or total["verdicts_positive"] < LEAST_NESTS:
+        missed.append("too few verdicts were compared")
+    if total["misses_right"] < MISSES_RIGHT * total["misses_compared"] or total["misses_compared"] < 3 * LEAST_NESTS:
+        missed.append(f"fewer than {100 * MISSES_RIGHT:.0f} % of the misses are right, or too few were compared")
     if total["verdicts_right"] < VERDICTS_RIGHT * total["verdicts"]:
         missed.append(f"fewer than {100 * VERDICTS_RIGHT:.0f} % of the verdicts are right")
     for what in missed:

@@ -43,6 +43,7 @@ for mode in $only; do
     expect_match out 'all bytes right$'
     expect_no_match err contradict
     # What is to be shaken has to happen.
+    [ "$(thp_mode)" != madvise ] || expect_match err 'heaps: +running'
     if [ "$mode" = migrate ] && [ "$(thp_mode)" = madvise ]; then
       expect_match out '^migrated [1-9][0-9]*, promotions [1-9][0-9]'
       case $conf in *budget:*) expect_match err 'demotions: +[1-9]' ;; esac # else nothing need go

@@ -333,5 +333,24 @@ TEST_F(AgentTest, HostileLinesAreJustNumbers) {
   agent.decide_anew(1000000000, [](Directives::Entry *, SiteDecision, void *) {}, nullptr);
 }
 
+TEST_F(AgentTest, TheLargestLinesAreWatchedInWhateverOrderTheyStand) {
+  std::string lines;
+  for (unsigned i = 1; i <= 100;
+       i++) { // each larger than those before: all are moved on, the smallest fall out
+    char line[128];
+    snprintf(line, sizeof line, "%016x page=2m pmb=%u.0 superpages=%u\n", i, i, 10 * i);
+    lines += line;
+  }
+  start(agent, kSame, lines);
+  EXPECT_TRUE(agent.note_live(directives.find(100, 0), 1000));
+  EXPECT_TRUE(agent.note_live(directives.find(37, 0), 370));
+  EXPECT_FALSE(agent.note_live(directives.find(36, 0), 360)); // the 65th
+  EXPECT_FALSE(agent.note_live(directives.find(1, 0), 1000));
+  // A line that is not watched keeps its decision.
+  const SiteDecision before = of_site(1);
+  agent.decide_anew(1000000000, [](Directives::Entry *, SiteDecision, void *) {}, nullptr);
+  EXPECT_EQ(of_site(1), before);
+}
+
 } // namespace
 } // namespace smalloc

@@ -55,6 +55,18 @@ bool stamped(const char *p, size_t n, char value, bool last) {
   return !last || p[n - 1] == value;
 }
 
+TEST_F(BigObjectsTest, TablesThatContradictAreSeen) {
+  char *p = make(8 * kMiB, true);
+  ASSERT_NE(p, nullptr);
+  ASSERT_TRUE(big.check_invariants());
+  const uint64_t superpages = counters.superpages_now.get();
+  ASSERT_GT(superpages, 0u);
+  counters.superpages_now.set(0); // while the object has some
+  EXPECT_FALSE(big.check_invariants());
+  counters.superpages_now.set(superpages);
+  EXPECT_TRUE(big.check_invariants());
+}
+
 TEST_F(BigObjectsTest, RandomOperationsAgainstAModel) {
   struct Object {
     char *p;

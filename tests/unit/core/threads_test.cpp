@@ -62,7 +62,7 @@ TEST_F(ThreadsTest, BigObjectsChangeHands) {
   BigObjects big;
   ASSERT_TRUE(big.init(region, ladder, {uint64_t{32} << 20, true}));
   std::atomic<Object *> slot[16] = {};
-  std::atomic<unsigned> wrong{0};
+  std::atomic<unsigned> wrong{0}, made{0};
   all_threads([&](unsigned k) {
     std::mt19937 random(k);
     UnitIndex cursor = 0;
@@ -73,6 +73,7 @@ TEST_F(ThreadsTest, BigObjectsChangeHands) {
       auto *o = static_cast<Object *>(big.allocate(request));
       if (!o)
         continue;
+      made++;
       stamp(o, request.bytes, turn);
       if (random() % 2) {
         size_t bytes = 1 * kMiB + random() % (9 * kMiB), had = o->bytes;
@@ -97,6 +98,7 @@ TEST_F(ThreadsTest, BigObjectsChangeHands) {
         big.trim();
     }
   });
+  EXPECT_GT(made.load(), 1000u);
   for (auto &s : slot)
     if (Object *o = s.load()) {
       wrong += !holds(o, o->bytes);

@@ -153,6 +153,43 @@ TEST_F(RunLinesTest, NoFolderIsNoRun) {
   EXPECT_EQ(import_runs(folder / "nosuch", history).runs, 0);
 }
 
+TEST_F(RunLinesTest, NothingIsWrittenWhereOthersMayWrite) {
+  const std::string line = line_of(1);
+  const auto append = [&](const std::string &state) {
+    const char *why = smalloc::append_run(state.c_str(), nullptr, "0badc0de",
+                                          smalloc::Text(line.data(), line.size()));
+    return std::string(why ? why : "");
+  };
+  const std::string runs = folder / "smalloc/runs", file = runs + "/0badc0de.jsonl";
+  ASSERT_EQ(append(folder.path), "");
+  const auto whole = std::filesystem::file_size(file);
+  chmod(file.c_str(), 0622);
+  EXPECT_EQ(append(folder.path), "it is no regular file of this user's");
+  EXPECT_EQ(std::filesystem::file_size(file), whole);
+  // Something else in its place.
+  std::filesystem::rename(file, folder / "elsewhere");
+  ASSERT_EQ(symlink((folder / "elsewhere").c_str(), file.c_str()), 0);
+  EXPECT_EQ(append(folder.path), "it cannot be opened");
+  std::filesystem::remove(file);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  EXPECT_EQ(append(folder.path), "it cannot be opened"); // nobody reads it
+  std::filesystem::remove(file);
+  // Nobody has taken reports in for long.
+  std::ofstream(file) << "";
+  chmod(file.c_str(), 0600);
+  std::filesystem::resize_file(file, (16 << 20) + 1);
+  EXPECT_EQ(append(folder.path), "it is full; smalloc db list takes it in");
+  std::filesystem::remove(file);
+  chmod(runs.c_str(), 0777);
+  EXPECT_EQ(append(folder.path), "its folder cannot be made, or others may write to it");
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_EQ(append("/nosuch/state"), "its folder cannot be made, or others may write to it");
+  EXPECT_EQ(append("/" + std::string(950, 'x')), "the folder's name is too long");
+  EXPECT_STREQ(
+      smalloc::append_run("relative", "", "0badc0de", smalloc::Text(line.data(), line.size())),
+      "neither XDG_STATE_HOME nor HOME is set");
+}
+
 TEST_F(RunLinesTest, AppendAndImportTogetherLoseNothing) {
   // A child writes as libsmalloc does, while we import again and again.
   constexpr int kLines = 400;

@@ -65,6 +65,8 @@ TEST_F(PageBackingTest, WhatIsSplitIsAdvisedAgainstSuperpages) {
   for (size_t i = 0; i < kSuperpageBytes; i++)
     ASSERT_EQ(unit[i], 7);
   const int error = join_pages(unit, kSuperpageBytes);
+  // The system may be short of superpages; anything else is a mistake of ours.
+  ASSERT_TRUE(error == 0 || error == EAGAIN || error == ENOMEM || error == EBUSY) << error;
   EXPECT_FALSE(advised(unit, "nh"));
   if (error == 0) {
     EXPECT_EQ(backing(), Backing::kSuperpage);

@@ -5,7 +5,9 @@
 #include "smalloc/os/os_hooks.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -78,10 +80,9 @@ TEST(LinuxPages, MoveLeavesTheSourceEmpty) {
   munmap(p, 64 << 20);
 }
 TEST(Thp, ModeIsReadFromTheGivenRoot) {
-  std::string root = testing::TempDir() + "smalloc_sys";
-  mkdir(root.c_str(), 0700);
-  for (const char *d : {"/kernel", "/kernel/mm", "/kernel/mm/transparent_hugepage"})
-    mkdir((root + d).c_str(), 0700);
+  std::string root = testing::TempDir() + "smalloc_sys.XXXXXX";
+  ASSERT_NE(mkdtemp(root.data()), nullptr);
+  std::filesystem::create_directories(root + "/kernel/mm/transparent_hugepage");
   auto mode = [&](const char *text) {
     std::ofstream(root + "/kernel/mm/transparent_hugepage/enabled") << text;
     return thp_mode(kLinux, root.c_str());
@@ -91,6 +92,7 @@ TEST(Thp, ModeIsReadFromTheGivenRoot) {
   EXPECT_EQ(mode("always madvise [never]\n"), ThpMode::kNever);
   EXPECT_EQ(thp_mode(kLinux, "/nowhere"), ThpMode::kAbsent);
   EXPECT_EQ(thp_mode(kLinux, std::string(400, 'x').c_str()), ThpMode::kAbsent);
+  std::filesystem::remove_all(root);
 }
 TEST(NumberInFile, FallsBack) {
   EXPECT_EQ(number_in_file(kLinux, "/nowhere", 42), 42u);
