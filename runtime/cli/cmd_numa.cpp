@@ -126,39 +126,39 @@ void declare_simulation(CLI::App *sub, const std::shared_ptr<Options> &options) 
       ->type_name("FILE");
   sub->add_option("--shrink", q.shrink,
                   "Caches and TLBs of 1/N, for a program that was made N times smaller (default 1)")
-      ->check(CLI::Range(1, 4096))
+      ->check(CLI::Range(1, 4096).description(""))
       ->type_name("N");
   sub->add_option("--tlb-shrink", q.tlb_shrink,
                   "TLBs of 1/N (default: as --shrink; pages stay as large as they are)")
-      ->check(CLI::Range(1, 4096))
+      ->check(CLI::Range(1, 4096).description(""))
       ->type_name("N");
   sub->add_option("--policy", q.policy,
                   "ours (default) or paper: dominant node, nothing else asked")
-      ->check(CLI::IsMember({"ours", "paper"}))
+      ->check(CLI::IsMember({"ours", "paper"}).description(""))
       ->type_name("NAME");
   sub->add_option("--intervals", q.intervals, "Pieces that the trace is cut into (default 30)")
-      ->check(CLI::Range(1, 10000))
+      ->check(CLI::Range(1, 10000).description(""))
       ->type_name("N");
   sub->add_option("--sample", q.sample, "Every N-th transaction or miss is a sample (default 16)")
-      ->check(CLI::Range(1, 1 << 20))
+      ->check(CLI::Range(1, 1 << 20).description(""))
       ->type_name("N");
   sub->add_option("--content", q.content,
                   "Translations between two looks at a TLB's content (default 1024)")
-      ->check(CLI::Range(1, 1 << 24))
+      ->check(CLI::Range(1, 1 << 24).description(""))
       ->type_name("N");
   sub->add_option("--freeze", q.freeze, "Intervals that a moved page stays (default 3)")
-      ->check(CLI::Range(0, 3))
+      ->check(CLI::Range(0, 3).description(""))
       ->type_name("N");
   sub->add_option("--horizon", q.horizon,
                   "Most intervals that a move may take to pay off (default 10)")
-      ->check(CLI::Range(1, 10000))
+      ->check(CLI::Range(1, 10000).description(""))
       ->type_name("N");
   sub->add_option("--move-ns", q.move_ns, "What moving a base page costs (default: the machine's)")
-      ->check(CLI::Range(0.0, 1e9))
+      ->check(CLI::Range(0.0, 1e9).description(""))
       ->type_name("NS");
   sub->add_option("--bind", q.bind,
                   "compact (default): neighbouring threads share a node; or scatter")
-      ->check(CLI::IsMember({"compact", "scatter"}))
+      ->check(CLI::IsMember({"compact", "scatter"}).description(""))
       ->type_name("HOW");
   add_output_options(*sub, options->output);
 }
@@ -170,7 +170,7 @@ void declare_live(CLI::App *sub, const std::shared_ptr<Options> &options) {
       ->type_name("FILE");
   sub->add_option("--interval", live.interval_seconds,
                   "Seconds between two rounds of moves (default 5)")
-      ->check(CLI::Range(0.1, 50.0))
+      ->check(CLI::Range(0.1, 50.0).description(""))
       ->type_name("S");
   sub->add_option("--conf", live.conf, "Further settings of libsmalloc, as in SMALLOC_CONF")
       ->type_name("KEY:VALUE,...");
@@ -198,7 +198,8 @@ std::function<int()> declare(CLI::App &app) {
           "Source of counts shown: interconnect, cache-misses (default), tlb-misses, tlb-content, "
           "atc or perfect")
       ->check(CLI::IsMember(
-          {"interconnect", "cache-misses", "tlb-misses", "tlb-content", "atc", "perfect"}))
+                  {"interconnect", "cache-misses", "tlb-misses", "tlb-content", "atc", "perfect"})
+                  .description(""))
       ->type_name("NAME");
   declare_simulation(report, options);
   report->callback([options] { options->run = write_report; });
@@ -206,13 +207,13 @@ std::function<int()> declare(CLI::App &app) {
       "top", "Where a running process' memory lies, node by node, until it ends");
   top->add_option("PID", options->top.pid, "The process")
       ->required()
-      ->check(CLI::Range(1L, 1L << 30))
+      ->check(CLI::Range(1L, 1L << 30).description(""))
       ->type_name("");
   top->add_option("--every", options->top.every_seconds, "Seconds between two looks (default 1)")
-      ->check(CLI::Range(0.05, 3600.0))
+      ->check(CLI::Range(0.05, 3600.0).description(""))
       ->type_name("S");
   top->add_option("--mappings", options->top.mappings, "Largest mappings shown (default 10)")
-      ->check(CLI::Range(0, 10000))
+      ->check(CLI::Range(0, 10000).description(""))
       ->type_name("N");
   top->add_flag("--once", options->top.once, "Look once; so do --json and -o");
   add_output_options(*top, options->output);
@@ -226,12 +227,12 @@ std::function<int()> declare(CLI::App &app) {
           "--source", options->live.source,
           "Who counts accesses: auto (default: the best that there is), pmu, clock, faults or "
           "instrumented")
-      ->check(CLI::IsMember({"auto", "pmu", "clock", "faults", "instrumented"}))
+      ->check(CLI::IsMember({"auto", "pmu", "clock", "faults", "instrumented"}).description(""))
       ->type_name("NAME");
   record
       ->add_option("--policy", options->live.policy,
                    "ours (default) or paper: dominant node, nothing else asked")
-      ->check(CLI::IsMember({"ours", "paper"}))
+      ->check(CLI::IsMember({"ours", "paper"}).description(""))
       ->type_name("NAME");
   record->add_flag("--bind", options->live.bind, "Bind threads to nodes, round robin");
   record->add_flag("--stop-threads", options->live.stop,

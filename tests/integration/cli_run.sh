@@ -36,7 +36,7 @@ for folder in 'my tools' 'my:tools'; do
   expect_match err '^hint: install smalloc under a path without them$'
 done
 # The loader ignores LD_PRELOAD for a program with raised privileges: it runs, and that is said.
-cp "$(command -v true)" raised
+cp "$(type -P true)" raised
 if [ "$(id -u)" = 0 ] && chown nobody raised && chmod u+s raised; then
   expect_status 0 $run run -- ./raised
   expect_match err '^smalloc: warning: no superpages for this program \(./raised\): it runs with raised privileges'

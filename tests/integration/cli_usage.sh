@@ -29,5 +29,5 @@ for verb in '' doctor sites run stats record apply study stream calibrate diff t
   expect_status 0 "$SMALLOC" $verb --help
   [ "$(wc -l <out)" -le 40 ] || fail "help of '$verb' has more than 40 lines"
   expect_match <(sed -n 1p out) '^  smalloc '
-  expect_match <(sed -n 3p out) '^  smalloc '
+  expect_match <(sed -n 3p out) "^  ([A-Z_]+='.*' )?smalloc "
 done
