@@ -68,7 +68,7 @@ check all.html 'any(r[1].startswith("gather.c:") and r[3].endswith("%") and floa
 check all.html 'any("deserve superpages" in line for line in page.list) and any("allocation site" in line for line in page.list) and any("heaps" in line for line in page.list)'
 check all.html 'any(r[-1] == "yes" for r in page.tables["What superpages would save"])'
 # One source has nothing to be joined with; several traces are one analysis.
-cp app.trace again.trace
+expect_status 0 "$SMALLOC" record -q --source instrumented -o again.trace -- ./app two
 expect_status 0 "$SMALLOC" report app.trace again.trace --machine zen4 --title 'two < three' -q -o two.html
 [ ! -s err ] || fail "-q: $(cat err)"
 check two.html 'list(page.tables) == ["two < three", "What superpages would save"]'
@@ -107,5 +107,7 @@ expect_error 1 'cannot report \(foreign.json\): it is no document of smalloc' "$
 : >empty
 expect_error 1 'cannot report \(empty\): it is empty' "$SMALLOC" report empty -o x.html
 expect_error 1 'no allocation sites' "$SMALLOC" report /bin/true -o x.html
-expect_error 1 'words.txt' "$SMALLOC" report <(echo) words.txt -o x.html
+echo words >words.txt
+expect_error 1 'words.txt' "$SMALLOC" report ./app words.txt -o x.html
+expect_error 1 'cannot report \(.*\): it is a pipe' "$SMALLOC" report <(echo '{}') -o x.html
 [ ! -e x.html ] || fail "a page was written all the same"
