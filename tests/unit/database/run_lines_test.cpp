@@ -183,7 +183,8 @@ TEST_F(RunLinesTest, NothingIsWrittenWhereOthersMayWrite) {
   chmod(runs.c_str(), 0777);
   EXPECT_EQ(append(folder.path), "its folder cannot be made, or others may write to it");
   EXPECT_FALSE(std::filesystem::exists(file));
-  EXPECT_EQ(append("/nosuch/state"), "its folder cannot be made, or others may write to it");
+  EXPECT_EQ(append(folder / "elsewhere"), // a file
+            "its folder cannot be made, or others may write to it");
   EXPECT_EQ(append("/" + std::string(950, 'x')), "the folder's name is too long");
   EXPECT_STREQ(
       smalloc::append_run("relative", "", "0badc0de", smalloc::Text(line.data(), line.size())),
