@@ -12,12 +12,20 @@ constexpr unsigned kMostFailures =
 } // namespace
 
 bool MappedRanges::charge(uint64_t units, bool fresh) {
-  return !config_.budget || config_.budget->charge_superpages(units, fresh);
+  if (config_.budget)
+    return config_.budget->charge_superpages(units, fresh);
+  uint64_t left = left_.load(std::memory_order_relaxed);
+  while (left >= units)
+    if (left_.compare_exchange_weak(left, left - units, std::memory_order_relaxed))
+      return true;
+  return false;
 }
 
 void MappedRanges::uncharge(uint64_t units) {
   if (config_.budget && units)
     config_.budget->uncharge_superpages(units);
+  else
+    left_.fetch_add(units, std::memory_order_relaxed);
 }
 
 void MappedRanges::forget(Range &range) {
@@ -73,8 +81,13 @@ void MappedRanges::born(char *start, size_t bytes, bool all_written, BirthPrice 
   // What was known of these addresses is about a mapping that is gone.
   for (Range &r : ranges_)
     if (r.start && r.start < first + units * kSuperpageBytes &&
-        first < r.start + size_t{r.units} * kSuperpageBytes)
+        first < r.start + size_t{r.units} * kSuperpageBytes) {
+      // All of it has been unmapped since; of a part nobody knows which superpages went.
+      if (r.start >= first &&
+          r.start + size_t{r.units} * kSuperpageBytes <= first + units * kSuperpageBytes)
+        uncharge(r.done);
       forget(r);
+    }
   lock_.unlock();
   const bool at_birth = all_written && charge(units, /*fresh=*/true);
   const uint64_t advised = at_birth ? advise(first, units, price) : 0; // takes a while
@@ -97,8 +110,10 @@ void MappedRanges::heap_grown(char *start, char *end) {
     return;
   if (from != heap_start_ || to < heap_end_) { // it has shrunk: from the beginning
     for (Range &r : ranges_)
-      if (r.start && r.start >= heap_start_ && r.start < heap_end_)
+      if (r.start && r.start >= heap_start_ && r.start < heap_end_) {
+        uncharge(r.done); // what has stayed is found, and charged, again
         forget(r);
+      }
     heap_start_ = heap_end_ = from;
   }
   const auto units = static_cast<uint64_t>(to - heap_end_) / kSuperpageBytes;

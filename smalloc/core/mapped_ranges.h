@@ -30,13 +30,16 @@ class MappedRanges {
 public:
   struct Config {
     const OsHooks *os = nullptr;
-    Region *budget = nullptr;    ///< whose budget the superpages are charged to; nullptr: no limit
+    /// Whose budget the superpages are charged to; nullptr: units_left.
+    Region *budget = nullptr;
+    uint64_t units_left = UINT64_MAX >> 1;
     unsigned *pending = nullptr; ///< __smalloc_v1_pending: plus one a range that waits
     std::atomic<size_t> *passes_below =
         nullptr; ///< set to 0 when one begins to wait; may be nullptr
   };
   void init(const Config &config, Counters &counters) {
     config_ = config;
+    left_.store(config.units_left, std::memory_order_relaxed);
     counters_ = &counters;
   }
   /// The program has mapped [start, start + bytes). price: of superpages at birth; nullptr: whatever it is.
@@ -78,6 +81,7 @@ private:
   unsigned oldest_ = 0;
   char *heap_start_ = nullptr, *heap_end_ = nullptr; ///< whole superpages that were made known
   std::atomic<unsigned> waiting_{0};
+  std::atomic<uint64_t> left_{0};
   SpinLock lock_;
 };
 

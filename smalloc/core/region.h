@@ -112,6 +112,8 @@ public:
   /// Takes n superpages out of the budget; false: over it, and why. fresh: for memory that the
   /// process has not got yet.
   bool charge_superpages(uint64_t n, bool fresh = true, WhyNot *why = nullptr);
+  /// What the process has already, whatever the budget says.
+  void charge_unasked(uint64_t n) { charged_superpages_.add(n); }
   /// Charged ones that did not come about.
   void uncharge_superpages(uint64_t n) { charged_superpages_.sub(n); }
   /// Charged ones that the memory has from now on, or will have once it is touched.

@@ -216,8 +216,10 @@ bool Runtime::start_region() {
   // One budget for all, but a share of a pool is for what comes from the pool.
   if (!config.budget.of_pool || !o.budget_percent) {
     mapped_config.budget = &region_;
-    config.charged_before = counters().static_superpages.get() + counters().text_superpages.get() +
-                            counters().stack_superpages.get();
+    config.charged_before = image_superpages();
+  } else {
+    const uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
+    mapped_config.units_left = memory / 100 * o.budget_percent / kSuperpageBytes;
   }
   mapped_.init(mapped_config, counters());
 

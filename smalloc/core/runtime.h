@@ -206,6 +206,10 @@ public:
   size_t trim();
 
   Region &region() { return region_; }
+  /// Of the program's static data and text. (What a stack was only advised for may never be touched.)
+  uint64_t image_superpages() {
+    return counters().static_superpages.get() + counters().text_superpages.get();
+  }
   BigObjects &big() { return big_; }
   const Ladder &ladder() const { return ladder_; }
   Counters &counters() { return g_live.counters(); }

@@ -166,7 +166,10 @@ __attribute__((constructor(101))) void begin() {
     at_quick_exit(end); // it runs no destructors
   say_that_we_are_there();
   smalloc::statistics_begin();
+  const bool had_heaps = g_runtime.region().bytes() != 0; // an early allocation began them
   smalloc::image_superpages_at_start(g_runtime.options(), smalloc::kLinux, g_runtime.counters(),
                                      [](smalloc::Text text) { g_runtime.warn(text); });
+  if (had_heaps)
+    g_runtime.region().charge_unasked(g_runtime.image_superpages());
 }
 } // namespace

@@ -115,6 +115,41 @@ TEST_F(MappedRangesTest, BudgetHoldsForAdviceAndPromotion) {
     touch(at(16), 1000 * kMs);
   EXPECT_EQ(pending, 0u); // but not for ever
 }
+TEST_F(MappedRangesTest, WhatIsSeenToBeGoneIsChargedNoMore) {
+  Region region;
+  Region::Config limits;
+  limits.os = &FakeOs::hooks();
+  limits.bytes = size_t{1} << 30;
+  ASSERT_TRUE(region.init(limits, counters));
+  config.budget = &region;
+  ranges.init(config, counters);
+  FakeOs::collapse_result = [](char *p) { return p < at(64) ? 0 : ENOMEM; };
+  // A mapping that is unmapped and made anew, before all of it has superpages.
+  ranges.born(at(60), 8 * kMiB, false);
+  touch(at(60), 5 * kMs);
+  EXPECT_EQ(region.charged_superpages(), 2u);
+  ranges.born(at(60), 8 * kMiB, false);
+  EXPECT_EQ(region.charged_superpages(), 0u);
+  // malloc's heap gives memory back and grows again: no superpage is charged twice.
+  ranges.heap_grown(at(0), at(72));
+  touch(at(0), 1000 * kMs);
+  const uint64_t charged = region.charged_superpages();
+  EXPECT_GT(charged, 20u);
+  ranges.heap_grown(at(0), at(66));
+  ranges.heap_grown(at(0), at(72));
+  touch(at(0), 1000 * kMs);
+  EXPECT_EQ(region.charged_superpages(), charged);
+}
+TEST_F(MappedRangesTest, WithoutABudgetTheUnitsLeftHold) {
+  config.units_left = 5;
+  ranges.init(config, counters);
+  ranges.born(at(0), 8 * kMiB, true);
+  EXPECT_EQ(counters.mapped_superpages_advised.get(), 4u);
+  ranges.born(at(16), 8 * kMiB, true); // one is left: it waits
+  EXPECT_EQ(FakeOs::advices, 1u);
+  touch(at(16), 1000 * kMs);
+  EXPECT_EQ(FakeOs::collapsed.size(), 1u);
+}
 TEST_F(MappedRangesTest, SuperpagesThatDoNotComeAboutAreNotCharged) {
   Region region;
   Region::Config limits;
