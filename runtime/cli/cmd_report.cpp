@@ -37,8 +37,8 @@ const char *const kWanted =
 enum class Kind { kProgram, kDocument, kTrace };
 
 Kind kind_of(const std::string &name) {
-  // Of anything but a document the first bytes only.
-  const auto bytes = read_file(name, kWhat, {"{"}, kWanted);
+  // The first bytes: no file begins with a space when white space is left aside.
+  const auto bytes = read_file(name, kWhat, {" "}, kWanted);
   if (bytes.empty())
     throw Failure{kWhat, name, "it is empty", kWanted, kFailed};
   constexpr unsigned char kElf[] = {0x7f, 'E', 'L', 'F'};
@@ -51,7 +51,15 @@ Kind kind_of(const std::string &name) {
 
 Document document_in(const std::string &name) {
   const auto bytes = read_file(name, kWhat, kTextInput, kWanted);
-  Document document = Document::parse(bytes.begin(), bytes.end(), nullptr, false);
+  // What takes documents apart and copies them does so by recursion.
+  constexpr int kMostDeep = 200;
+  bool deep = false;
+  Document document = Document::parse(
+      bytes.begin(), bytes.end(),
+      [&](int depth, Document::parse_event_t, Document &) { return !(deep |= depth > kMostDeep); },
+      false);
+  if (deep)
+    throw Failure{kWhat, name, "it is nested too deeply", kWanted, kFailed};
   if (!document.is_object())
     throw Failure{kWhat, name, "it is no whole JSON document", kWanted, kFailed};
   if (!text_field(document, "schema").starts_with("smalloc."))

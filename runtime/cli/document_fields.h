@@ -24,9 +24,13 @@ inline std::string text_field(const Document &object, const char *key) {
   const Document &value = field(object, key);
   return value.is_string() ? value.get<std::string>() : std::string();
 }
+/// Beyond 10^18 is nothing, too: no count or size of ours is so large, and sums and percentages stay numbers.
 inline std::optional<double> number_field(const Document &object, const char *key) {
   const Document &value = field(object, key);
-  return value.is_number() ? std::optional<double>(value.get<double>()) : std::nullopt;
+  if (!value.is_number())
+    return std::nullopt;
+  const double number = value.get<double>();
+  return number >= -1e18 && number <= 1e18 ? std::optional<double>(number) : std::nullopt;
 }
 inline bool flag_field(const Document &object, const char *key) {
   const Document &value = field(object, key);

@@ -13,19 +13,21 @@ namespace smalloc::cli {
 namespace {
 
 struct SiteRow {
-  std::string name, place, decision, why, decided_by;
+  std::string name, place, decision, why;
   std::optional<double> pmb, predicted;
-  bool chosen = false;
+  bool chosen = false, named = false;
   std::optional<double> reached, peak_bytes;
 };
 
 constexpr const char *kNobody = "0000000000000000";
 
 void keep_name(SiteRow &row, const Document &object) {
-  if (row.name.empty() || row.place.empty()) {
+  // A function's name says more than the id.
+  if (row.name.empty() || (!row.named && !text_field(object, "function").empty()))
     row.name = site_name(object);
+  row.named |= !text_field(object, "function").empty();
+  if (row.place.empty())
     row.place = site_place(object);
-  }
 }
 
 void raise(std::optional<double> &to, std::optional<double> value) {

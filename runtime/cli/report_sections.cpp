@@ -16,6 +16,8 @@
 namespace smalloc::cli {
 namespace {
 
+constexpr size_t kMostColumns = 64; // of a list whose objects have keys of their own
+
 std::string file_name(const std::string &path) {
   return std::filesystem::path(path).filename().string();
 }
@@ -241,8 +243,13 @@ HtmlSection other_section(const ReportInput &input) {
     std::vector<std::string> columns;
     for (const Document &element : value)
       for (const auto &[name, unused] : element.items())
-        if (std::find(columns.begin(), columns.end(), name) == columns.end())
+        if (columns.size() <= kMostColumns &&
+            std::find(columns.begin(), columns.end(), name) == columns.end())
           columns.push_back(name);
+    if (columns.size() > kMostColumns) {
+      plain.add_row({{.text = key}, cell(value)});
+      continue;
+    }
     HtmlTable table(columns);
     for (const Document &element : value) {
       std::vector<HtmlCell> row;

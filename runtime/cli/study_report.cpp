@@ -331,31 +331,33 @@ std::string study_csv(const Study &study) {
 
 std::string study_svg(const Json &document) {
   std::vector<std::string> series;
-  for (const Json &name : document["configurations"])
+  for (const Json &name : document.at("configurations"))
     series.push_back(name);
   study::BarChart speed{"speed-up over the first", "", 1, {}};
   study::BarChart memory{"memory, MiB", "", 0, {}};
-  for (const Json &command : document["commands"]) {
-    study::BarGroup speeds{command["name"], {}}, sizes{command["name"], {}};
-    const Json &first = command["results"][0];
-    const double base = first["seconds"]["median"];
-    for (const Json &result : command["results"]) {
-      const double median = result["seconds"]["median"];
-      study::Bar bar{result["speedup"], 0, 0,
-                     result["below_noise"].is_boolean() && result["below_noise"].get<bool>()};
+  for (const Json &command : document.at("commands")) {
+    study::BarGroup speeds{command.at("name"), {}}, sizes{command.at("name"), {}};
+    if (command.at("results").empty())
+      continue;
+    const Json &first = command.at("results").at(0);
+    const double base = first.at("seconds").at("median");
+    for (const Json &result : command.at("results")) {
+      const double median = result.at("seconds").at("median");
+      study::Bar bar{result.at("speedup"), 0, 0,
+                     result.at("below_noise").is_boolean() && result.at("below_noise").get<bool>()};
       if (median > 0) {
-        bar.low = base / result["seconds"]["high"].get<double>();
-        bar.high = base / std::max(result["seconds"]["low"].get<double>(), 1e-9);
+        bar.low = base / result.at("seconds").at("high").get<double>();
+        bar.high = base / std::max(result.at("seconds").at("low").get<double>(), 1e-9);
       }
       speeds.bars.push_back(bar);
-      const double mib = result["footprint"]["maximum_bytes"].get<double>() / (1 << 20);
+      const double mib = result.at("footprint").at("maximum_bytes").get<double>() / (1 << 20);
       sizes.bars.push_back({mib, mib, mib, false});
     }
     speed.groups.push_back(std::move(speeds));
     memory.groups.push_back(std::move(sizes));
   }
   return study::svg(
-      fmt::format("Page sizes: median {} time", document["metric"].get<std::string>()), series,
+      fmt::format("Page sizes: median {} time", document.at("metric").get<std::string>()), series,
       {speed, memory});
 }
 

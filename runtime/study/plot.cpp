@@ -49,11 +49,14 @@ double width_of(const BarChart &chart, size_t series) {
 }
 
 std::string draw(const BarChart &chart, size_t series, double x) {
+  // Somebody else may have written what is drawn: an axis is of numbers that can be divided.
   double most = chart.reference;
   for (const BarGroup &group : chart.groups)
     for (const Bar &bar : group.bars)
-      most = std::max({most, bar.value, bar.high});
-  most = most > 0 ? most * 1.05 : 1;
+      for (const double value : {bar.value, bar.high})
+        if (std::isfinite(value))
+          most = std::max(most, value);
+  most = most > 0 ? std::clamp(most, 1e-9, 1e18) * 1.05 : 1;
   const double width = width_of(chart, series);
   const auto y = [&](double value) {
     return kTop + kHeight * (1 - std::clamp(value / most, 0.0, 1.0));
@@ -61,11 +64,14 @@ std::string draw(const BarChart &chart, size_t series, double x) {
   std::string out = fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" font-weight=\"bold\">{}</text>\n",
                                 x + kLeft, kTop - 12, escaped(chart.title));
   const double step = tick_step(most);
-  for (double tick = 0; tick <= most; tick += step)
+  constexpr int kMostTicks = 12;
+  for (int i = 0; i <= kMostTicks && i * step <= most; i++) {
+    const double tick = i * step;
     out += fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" "
                        "stroke=\"#dddddd\"/><text x=\"{:.1f}\" y=\"{:.1f}\" "
                        "text-anchor=\"end\">{:g}</text>\n",
                        x + kLeft, x + width, y(tick), y(tick), x + kLeft - 6, y(tick) + 4, tick);
+  }
   out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x + 4, kTop - 12,
                      escaped(chart.unit));
   double at = x + kLeft + kGap;

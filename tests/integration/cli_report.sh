@@ -92,6 +92,29 @@ echo '{"schema": "smalloc.new/<9>", "list": [{"<a>": null}, {"<b>": [1, "<c>"]}]
 expect_status 0 "$SMALLOC" report hostile.json others.json third.json fourth.json -q -o hostile.html
 check hostile.html '[r[0] for r in page.tables["Site by site"]] == ["site", "<img src=x onerror=alert(1)>"]'
 check hostile.html '"<b>: smalloc report" in page.tables and "smalloc.new/<9>: fourth.json" in page.tables'
+# Numbers that no axis has, lists without end, and depths that nobody can follow.
+for results in '[]' '[{"seconds":{"median":1e300,"low":0,"high":1},"speedup":1.79e308,"below_noise":null,"footprint":{"maximum_bytes":5.2e-318}}]'; do
+  echo '{"schema":"smalloc.study/1","metric":"cpu","configurations":["a"],"commands":[{"name":"x","results":'"$results"'}]}' >odd.json
+  (ulimit -v 2000000 && exec "$SMALLOC" report odd.json -q -o odd.html) || fail "a study of $results"
+  check odd.html '"Page sizes compared" in page.tables'
+done
+python3 -c 'import json; print(json.dumps({"schema": "smalloc.new/1", "list": [{f"k{i}": i} for i in range(3000)]}))' >wide.json
+expect_status 0 "$SMALLOC" report wide.json -q -o wide.html
+[ "$(stat -c %s wide.html)" -lt 1000000 ] || fail "a page of $(stat -c %s wide.html) bytes"
+python3 -c 'print("{\"schema\": \"smalloc.new/1\", \"a\": " + "[" * 100000 + "]" * 100000 + "}")' >deep.json
+expect_error 1 'cannot report \(deep.json\): it is nested too deeply' "$SMALLOC" report deep.json -o x.html
+printf '{' >large.json
+truncate -s 3G large.json
+expect_error 1 'cannot report \(large.json\): it is larger than 64 MiB' "$SMALLOC" report large.json -o x.html
+rm large.json
+# A site keeps its function's name where another source has none.
+echo '{"schema": "smalloc.analyze/1", "mappings": [{"category": {"id": "00000000000000aa", "function": "f"}}]}' >named.json
+echo '{"schema": "smalloc.stats/1", "sites": [{"id": "00000000000000aa", "function": null}]}' >nameless.json
+for order in "named.json nameless.json" "nameless.json named.json"; do
+  # shellcheck disable=SC2086 # two files
+  expect_status 0 "$SMALLOC" report $order -q -o order.html
+  check order.html '[r[0] for r in page.tables["Site by site"]] == ["site", "f"]'
+done
 # The documents themselves, and thresholds on them.
 expect_status 0 "$SMALLOC" report ./app stats.json --json
 json_is out 'd["schema"] == "smalloc.report/1" and [x["schema"] for x in d["documents"]] == ["smalloc.sites/1", "smalloc.stats/1"]'
