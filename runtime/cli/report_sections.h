@@ -22,7 +22,12 @@ HtmlSection section_of(const ReportInput &input);
 /// name sites.
 HtmlSection site_by_site(const std::vector<ReportInput> &inputs);
 
+HtmlSection statistics_section(const ReportInput &input);
+HtmlSection study_section(const ReportInput &input);
+
 // Shared by the sections. "-": unknown.
+HtmlCell percent_cell(std::optional<double> percent); // with a bar
+std::string how_many(double n, const char *what);     // "1 site", "2 sites"
 HtmlCell bytes_cell(const Document &object, const char *key);
 HtmlCell count_cell(const Document &object, const char *key);
 std::string site_name(const Document &object);  // the function, readable; else the id

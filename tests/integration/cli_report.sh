@@ -65,7 +65,7 @@ check all.html 'list(page.tables)[:2] == ["app: smalloc report", "Site by site"]
 check all.html 'page.tables["Site by site"][0] == ["site", "where", "the compiler" + chr(39) + "s decision", "benefit (PMB)", "superpages it would take", "superpages it had", "live at most"]'
 # The table that is gathered from: 32 superpages by the profile; the compiler says why.
 check all.html 'any(r[1].startswith("gather.c:") and r[3].endswith("%") and float(r[3][:-1]) > 50 and r[4] == "32" and len(r[2]) > 20 for r in page.tables["Site by site"][1:])'
-check all.html 'any("deserve superpages" in line for line in page.list) and any("allocation site" in line for line in page.list) and any("heaps" in line for line in page.list)'
+check all.html 'any("superpages pay for" in line for line in page.list) and any("allocation site" in line for line in page.list) and any("heaps" in line for line in page.list)'
 check all.html 'any(r[-1] == "yes" for r in page.tables["What superpages would save"])'
 # One source has nothing to be joined with; several traces are one analysis.
 expect_status 0 "$SMALLOC" record -q --source instrumented -o again.trace -- ./app two

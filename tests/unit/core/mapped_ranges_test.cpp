@@ -23,11 +23,23 @@ struct MappedRangesTest : testing::Test {
         p, [](size_t, void *data) { return *static_cast<uint64_t *>(data); }, &credit, price, pause,
         false);
   }
+  /// A budget of so many bytes (0: none), of which superpages are charged already.
+  void charge_to(uint64_t bytes, uint64_t before) {
+    Region::Config limits;
+    limits.os = &FakeOs::hooks();
+    limits.bytes = size_t{1} << 30;
+    limits.budget.bytes = bytes;
+    limits.charged_before = before;
+    ASSERT_TRUE(region.init(limits, counters));
+    config.budget = &region;
+    ranges.init(config, counters);
+  }
   static char *at(size_t mib) { return reinterpret_cast<char *>((size_t{1} << 40) + mib * kMiB); }
   unsigned pending = 0;
   MappedRanges::Config config;
   Counters counters;
   Price price;
+  Region region;
   MappedRanges ranges;
 };
 
@@ -90,15 +102,8 @@ TEST_F(MappedRangesTest, TableIsBounded) {
   EXPECT_EQ(pending, unsigned{MappedRanges::kRanges});
 }
 TEST_F(MappedRangesTest, BudgetHoldsForAdviceAndPromotion) {
-  Region region;
-  Region::Config limits;
-  limits.os = &FakeOs::hooks();
-  limits.bytes = size_t{1} << 30;
-  limits.budget.bytes = 12 * kMiB;
-  limits.charged_before = 1; // the program's static data
-  ASSERT_TRUE(region.init(limits, counters));
-  config.budget = &region;
-  ranges.init(config, counters);
+  // One of six is the program's static data.
+  charge_to(12 * kMiB, 1);
   ranges.born(at(0), 8 * kMiB, true);
   EXPECT_EQ(counters.mapped_superpages_advised.get(), 4u);
   ranges.born(at(16), 8 * kMiB, true); // one is left: it waits
@@ -116,13 +121,7 @@ TEST_F(MappedRangesTest, BudgetHoldsForAdviceAndPromotion) {
   EXPECT_EQ(pending, 0u); // but not for ever
 }
 TEST_F(MappedRangesTest, WhatIsSeenToBeGoneIsChargedNoMore) {
-  Region region;
-  Region::Config limits;
-  limits.os = &FakeOs::hooks();
-  limits.bytes = size_t{1} << 30;
-  ASSERT_TRUE(region.init(limits, counters));
-  config.budget = &region;
-  ranges.init(config, counters);
+  charge_to(0, 0);
   FakeOs::collapse_result = [](char *p) { return p < at(64) ? 0 : ENOMEM; };
   // A mapping that is unmapped and made anew, before all of it has superpages.
   ranges.born(at(60), 8 * kMiB, false);
@@ -151,13 +150,7 @@ TEST_F(MappedRangesTest, WithoutABudgetTheUnitsLeftHold) {
   EXPECT_EQ(FakeOs::collapsed.size(), 1u);
 }
 TEST_F(MappedRangesTest, SuperpagesThatDoNotComeAboutAreNotCharged) {
-  Region region;
-  Region::Config limits;
-  limits.os = &FakeOs::hooks();
-  limits.bytes = size_t{1} << 30;
-  ASSERT_TRUE(region.init(limits, counters));
-  config.budget = &region;
-  ranges.init(config, counters);
+  charge_to(0, 0);
   FakeOs::collapse_result = [](char *) { return ENOMEM; };
   ranges.born(at(0), 8 * kMiB, false);
   touch(at(0), 1000 * kMs);
