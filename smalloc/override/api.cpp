@@ -29,6 +29,7 @@ void write_to_fd(const char *text, size_t bytes, void *data) {
   smalloc::write_all_quietly(*static_cast<int *>(data), text, bytes);
 }
 
+/// zero: with kMallocAlignment.
 void *allocate(size_t bytes, size_t alignment, bool zero, smalloc_pages pages) {
   int saved = errno;
   void *p = nullptr;
@@ -38,10 +39,9 @@ void *allocate(size_t bytes, size_t alignment, bool zero, smalloc_pages pages) {
     errno = saved;
     return p;
   }
-  p = alignment > kMallocAlignment ? smalloc::allocate_foreign_aligned(alignment, bytes)
-                                   : smalloc::allocate_foreign(bytes);
-  if (p && zero)
-    memset(p, 0, bytes);
+  p = zero                           ? smalloc::allocate_foreign_zeroed(bytes)
+      : alignment > kMallocAlignment ? smalloc::allocate_foreign_aligned(alignment, bytes)
+                                     : smalloc::allocate_foreign(bytes);
   if (!p)
     errno = ENOMEM;
   return p;

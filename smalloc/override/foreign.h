@@ -13,6 +13,8 @@ void *resize_foreign(void *p, size_t bytes);
 size_t usable_foreign(void *p);
 void count_foreign_frees();
 void *allocate_foreign(size_t bytes);
+/// By calloc, which knows what need not be written.
+void *allocate_foreign_zeroed(size_t bytes);
 void *allocate_foreign_aligned(size_t alignment, size_t bytes);
 /// REQUIRES: g_range.covers(p), bytes > 0. errno is kept where it succeeds.
 void *resize_ours(void *p, size_t bytes);

@@ -55,3 +55,15 @@ int main() {
 }
 E
 expect_status 0 ./bare
+# The program's own calloc answers where there are no heaps, and touches nothing of what the system gives zeroed.
+build untouched.cpp $(linked) <<'E'
+#include "runtime_sites.h"
+int main() {
+  const size_t before = status_kb("VmRSS:");
+  char *p = static_cast<char *>(scalloc(512, MIB, SMALLOC_SUPERPAGE));
+  CHECK(p && !smalloc_is_ours(p) && p[300 * MIB] == 0);
+  CHECK(status_kb("VmRSS:") < before + 4096);
+  sfree(p);
+}
+E
+expect_status 0 env SMALLOC_CONF=heap:off ./untouched
