@@ -35,6 +35,7 @@ const char *g_source = "preload";
 bool g_started, g_refused;
 pid_t g_process; // that the trace belongs to
 uint64_t g_forking;
+char g_folder[4096]; // in which the program was started
 
 const char *hint_for(int error) {
   switch (error) {
@@ -51,12 +52,26 @@ const char *hint_for(int error) {
   }
 }
 
+/// A path that is not absolute begins in `folder`. False: too long.
+bool lies_in(const char *folder, char *path, size_t capacity) {
+  const size_t above = strlen(folder), length = strlen(path);
+  if (*path == '/' || above == 0)
+    return true;
+  if (above + 1 + length >= capacity)
+    return false;
+  memmove(path + above + 1, path, length + 1);
+  memcpy(path, folder, above);
+  path[above] = '/';
+  return true;
+}
+
 void open_trace(uint64_t parent) {
   char path[4096], header[8192], host[256] = "", program[4096] = "";
   gethostname(host, sizeof host - 1);
   const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   program[length > 0 ? length : 0] = 0;
-  if (!expand_path(g_settings.pattern, path, sizeof path) || !into_folder(path, sizeof path))
+  if (!expand_path(g_settings.pattern, path, sizeof path) ||
+      (parent && !lies_in(g_folder, path, sizeof path)) || !into_folder(path, sizeof path))
     return;
   char build_id[2 * 64 + 1], rate[48];
   executable_build_id(build_id, sizeof build_id);
@@ -128,6 +143,8 @@ void in_child() {
 void begin() {
   g_started = true;
   const Inside inside;
+  if (!getcwd(g_folder, sizeof g_folder))
+    g_folder[0] = 0;
   begin_threads();
   pthread_atfork(before_fork, nullptr, in_child);
   at_quick_exit(finish); // runs no destructors; whoever comes first is called last

@@ -62,23 +62,18 @@ int Output::open(const char *path, const char *header, size_t header_bytes) {
   struct stat there;
   if (stat(path, &there) == 0 && !S_ISREG(there.st_mode))
     return S_ISDIR(there.st_mode) ? EISDIR : EEXIST; // nothing that a trace may stand beside
-  fd_ = ::open(path_, kFlags, 0600);
-  for (unsigned attempt = 0; fd_ < 0 && errno == EEXIST && attempt < 100; attempt++) {
+  int fd = ::open(path_, kFlags, 0600);
+  for (unsigned attempt = 0; fd < 0 && errno == EEXIST && attempt < 100; attempt++) {
     // Of another process of the same run, which was first, or of an earlier run. What has our number, too, is of this process before
     // it became another program.
     beside_ = attempt == 0;
     snprintf(path_ + length, sizeof path_ - length, attempt ? ".%d.%u" : ".%d",
              static_cast<int>(getpid()), attempt);
-    fd_ = ::open(path_, kFlags, 0600);
+    fd = ::open(path_, kFlags, 0600);
   }
-  if (fd_ < 0)
+  if (fd < 0)
     return errno;
-  // A low number is one that the program expects to get, and may close.
-  const int high = fcntl(fd_, F_DUPFD_CLOEXEC, 200);
-  if (high >= 0) {
-    ::close(fd_);
-    fd_ = high;
-  }
+  file_.keep(fd);
   unsigned char *memory = static_cast<unsigned char *>(map(kChunkBytes + work_bytes()));
   if (!memory) {
     abandon();
@@ -139,7 +134,12 @@ const char *Output::append(const unsigned char *chunk, size_t bytes, void *work,
     --*quick_chunks;
   else if (quick_chunks && size > bytes / 8 * kKeptOf8)
     *quick_chunks = kQuickChunks;
-  const ssize_t written = write_quietly(fd_, frame, size);
+  const int fd = file_.descriptor();
+  if (fd < 0) {
+    error = EBADF;
+    return "the program has closed the file, and it cannot be opened again";
+  }
+  const ssize_t written = write_quietly(fd, frame, size);
   if (written == static_cast<ssize_t>(size))
     return nullptr;
   error = written < 0 ? errno : ENOSPC;
@@ -162,9 +162,7 @@ void Output::stop(const char *why) {
 
 void Output::close() {
   end();
-  if (fd_ >= 0)
-    ::close(fd_);
-  fd_ = -1;
+  file_.close();
 }
 
 } // namespace smalloc::trace

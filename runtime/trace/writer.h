@@ -10,6 +10,7 @@
 #define RUNTIME_TRACE_WRITER_H
 
 #include "runtime/trace/format.h"
+#include "smalloc/os/kept_file.h"
 
 #include <atomic>
 #include <sys/types.h>
@@ -52,7 +53,7 @@ private:
                      int &error);
   void abandon();
 
-  int fd_ = -1;
+  KeptFile file_;
   enum class State : unsigned char { kOff, kRecording, kEnding };
   std::atomic<State> state_{State::kOff};
   std::atomic<bool> warned_{false};
