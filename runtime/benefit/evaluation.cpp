@@ -180,19 +180,35 @@ void Evaluation::given_back(uint64_t start, uint64_t end, uint32_t category) {
     run_batch();
 }
 
+// What a lane throws, most often that there is no memory, is thrown here once all have ended; where no thread can be had, the lanes run one
+// after the other.
 void Evaluation::run_batch() {
-  const auto work = [this](unsigned first) {
-    for (size_t i = first; i < lanes_.size(); i += threads_) {
-      lanes_[i]->run(batch_);
-      lanes_[i]->cycles_at.push_back(counts(i).cycles);
+  std::vector<std::exception_ptr> thrown(std::max(threads_, 1u));
+  const auto work = [&](unsigned first) {
+    try {
+      for (size_t i = first; i < lanes_.size(); i += threads_) {
+        lanes_[i]->run(batch_);
+        lanes_[i]->cycles_at.push_back(counts(i).cycles);
+      }
+    } catch (...) {
+      thrown[first] = std::current_exception();
     }
   };
-  std::vector<std::thread> others;
-  for (unsigned t = 1; t < threads_ && t < lanes_.size(); t++)
-    others.emplace_back(work, t);
-  work(0);
-  for (std::thread &t : others)
-    t.join();
+  {
+    std::vector<std::jthread> others;
+    others.reserve(threads_);
+    for (unsigned t = 1; t < threads_ && t < lanes_.size(); t++) {
+      try {
+        others.emplace_back(work, t);
+      } catch (const std::system_error &) {
+        work(t);
+      }
+    }
+    work(0);
+  }
+  for (const std::exception_ptr &exception : thrown)
+    if (exception)
+      std::rethrow_exception(exception);
   batch_.clear();
 }
 

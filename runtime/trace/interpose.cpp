@@ -243,6 +243,9 @@ SMALLOC_EXPORT [[noreturn]] void _exit(int status) {
 }
 SMALLOC_EXPORT [[noreturn]] void _Exit(int status) { _exit(status); }
 
+/// By which libsmalloc knows that there is one who records.
+SMALLOC_EXPORT void __smalloc_v1_collector() {}
+
 /// A marker that a program may set: smalloc_phase("solve").
 SMALLOC_EXPORT void smalloc_phase(const char *name) {
   if (name && trace::recording())

@@ -73,6 +73,14 @@ struct NodeHooks {
 };
 je_extent_hooks NodeHooks::table[NodeHeaps::kHeaps];
 
+void NodeHeaps::before_fork_locks() {
+  KeepErrno keep;
+  NodeThread &t = t_node;
+  for (unsigned slot = 0; slot < kSlots; slot++)
+    if (t.heap_and_one[slot])
+      jepriv_mallctl("tcache.flush", nullptr, nullptr, &t.cache[slot], sizeof t.cache[slot]);
+}
+
 void NodeHeaps::after_fork_in_child() {
   if (state_.load() == HeapState::kStarting) // by a thread that is not here
     state_.store(HeapState::kOff);

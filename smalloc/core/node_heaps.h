@@ -43,6 +43,7 @@ public:
   }
   void lock_promotion() { units_.lock_promotion(); }
   void unlock_promotion() { units_.unlock_promotion(); }
+  void before_fork_locks(); ///< as SmallHeap's
   void lock_all() { units_.lock_all(); }
   void unlock_all() { units_.unlock_all(); }
   void after_fork_in_child();

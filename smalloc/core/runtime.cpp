@@ -31,7 +31,8 @@ SMALLOC_EXPORT unsigned __smalloc_v1_pending; // declared in site.h
 unsigned __smalloc_v1_pending = 0;
 
 /// libsmalloc_feedback.so's, when it is loaded.
-extern "C" void smalloc_phase(const char *name) __attribute__((weak));
+// Where the collector is: libsmalloc_feedback.so, linked or preloaded (runtime/trace/interpose.cpp).
+extern "C" void __smalloc_v1_collector() __attribute__((weak));
 
 namespace smalloc {
 
@@ -80,10 +81,10 @@ const Options &Runtime::options() {
     bool privileged = getauxval(AT_SECURE) != 0;
     if (const char *conf = getenv("SMALLOC_CONF"))
       parse_options(Text(conf), privileged, options_, print_conf_warning);
-    if (options_.trace && !smalloc_phase)
+    if (options_.trace && !__smalloc_v1_collector)
       print_warning("smalloc: warning: SMALLOC_CONF: 'trace' needs libsmalloc_feedback.so (smalloc "
                     "record loads it), ignored\n");
-    if (options_.trace && smalloc_phase && *options_.directives)
+    if (options_.trace && __smalloc_v1_collector && *options_.directives)
       print_warning("smalloc: warning: SMALLOC_CONF: 'directives' have no effect while 'trace' "
                     "records\n");
     if (*options_.directives)
@@ -189,6 +190,9 @@ bool Runtime::start_region() {
   ladder_config.only_ours = o.only_ours;
   ladder_config.directed_gigantic = modules_name_page(kGiganticShift);
   ladder_config.sysfs = o.sysfs;
+  if (o.budget_percent)
+    ladder_config.most_pool_units =
+        Budget::pool_share(kLinux, o.sysfs, o.pages == PageBacking::kGigantic, o.budget_percent);
   ladder_.init(kLinux, ladder_config, counters());
   thp_ = ladder_.settings().general;
   Region::Config config;
@@ -200,9 +204,7 @@ bool Runtime::start_region() {
   config.medium_advice = ladder_.advises_medium() && !ladder_.primes_medium();
   config.budget.bytes = o.budget_bytes;
   config.budget.percent = o.budget_percent;
-  config.budget.of_pool = ladder_.pools();
-  config.budget.pool_page =
-      o.pages == PageBacking::kGigantic ? page_bytes(PageKind::kGigantic) : kSuperpageBytes;
+  config.budget.pool_units = ladder_.pools() ? ladder_config.most_pool_units : 0;
   config.budget.sysfs = o.sysfs;
   sites_served_ = ladder_.any() || o.pages == PageBacking::kBase;
   config.mapping_limit = number_in_file(kLinux, "/proc/sys/vm/max_map_count", 65530);
@@ -214,12 +216,11 @@ bool Runtime::start_region() {
   mapped_config.pending = &__smalloc_v1_pending;
   mapped_config.passes_below = &g_malloc_entry.foreign_below;
   // One budget for all, but a share of a pool is for what comes from the pool.
-  if (!config.budget.of_pool || !o.budget_percent) {
+  if (!ladder_.pools() || !o.budget_percent) {
     mapped_config.budget = &region_;
     config.charged_before = image_superpages();
   } else {
-    const uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
-    mapped_config.units_left = memory / 100 * o.budget_percent / kSuperpageBytes;
+    mapped_config.units_left = Budget::most_bytes(0, o.budget_percent) / kSuperpageBytes;
   }
   mapped_.init(mapped_config, counters());
 
@@ -345,10 +346,18 @@ void Runtime::be_told_of_forks() {
   pthread_atfork([] { g_runtime.before_fork(); }, [] { g_runtime.after_fork(); },
                  [] { g_runtime.after_fork_in_child(); });
   reserve_fork_handlers();
+  pthread_atfork([] { g_runtime.before_fork_locks(); }, nullptr, nullptr);
 }
 
 /// The heaps have run, and may be switched off since: there are objects of theirs.
 static bool have_heaps() { return g_range.bytes.load(std::memory_order_acquire) != 0; }
+
+void Runtime::before_fork_locks() {
+  if (!have_heaps() || !fork_needs_locks())
+    return;
+  g_small.before_fork_locks();
+  g_node_heaps.before_fork_locks();
+}
 
 void Runtime::before_fork() {
   if (!have_heaps())

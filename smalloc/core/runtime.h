@@ -224,6 +224,7 @@ public:
   void before_fork();
   void after_fork();
   void after_fork_in_child();
+  void before_fork_locks();
 
 private:
   bool start();

@@ -306,6 +306,13 @@ void SmallHeap::statistics(uint64_t &live_bytes, uint64_t &objects) {
     objects += n;
 }
 
+void SmallHeap::before_fork_locks() {
+  KeepErrno keep;
+  if (t_small.has_class_cache)
+    jepriv_mallctl("tcache.flush", nullptr, nullptr, &t_small.class_cache,
+                   sizeof t_small.class_cache);
+}
+
 void SmallHeap::lock_all() {
   main_.lock_all();
   class_.lock_all();

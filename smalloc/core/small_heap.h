@@ -118,6 +118,9 @@ public:
 
   void lock_promotion() { main_.lock_promotion(), class_.lock_promotion(); }
   void unlock_promotion() { class_.unlock_promotion(), main_.unlock_promotion(); }
+  /// jemalloc's handlers of fork forget all caches in the child but the one that it gave the thread itself, whose lists still lead to
+  /// the others: the calling thread's class cache is emptied, and made anew when it is used. Before any lock is taken.
+  void before_fork_locks();
   void lock_all();
   void unlock_all();
 

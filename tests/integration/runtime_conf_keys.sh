@@ -25,7 +25,11 @@ done
 [ "$(warnings numa:hints)" = 0 ] || fail "numa:hints warns: $(cat err)"
 [ "$(warnings numa:off,text:off,static:off)" = 0 ] || fail "switching off what is not there warns"
 [ "$(warnings a:1,b:2,,c)" = 3 ] || fail "three unknown keys"
-SMALLOC_CONF=trace:f expect_status 0 env LD_PRELOAD="$LIB" true
+# Only the collector records: without it, or its library under another name, one line says so, and nothing else of the trace.
+[ "$(warnings trace:f,directives:none.directives)" = 1 ] || fail "trace without a collector: $(cat err)"
+expect_match err "'trace' needs libsmalloc_feedback.so \(smalloc record loads it\), ignored"
+expect_match err "none.directives.*no such file"
+[ ! -e f ] || fail "a trace without a collector"
 # Of a tree of processes that have the same setting and the library, the first one says it.
 SMALLOC_CONF=nonsense:1 LD_PRELOAD=$LIB sh -c '/bin/true; /bin/true | /bin/true; (/bin/true; :); :' 2>err
 [ "$(grep -c "'nonsense:1' is not a known key" err)" = 1 ] || fail "not one line for a shell and what it starts: $(cat err)"
