@@ -60,6 +60,11 @@ void Agent::start(Directives &directives, const Config &config) {
                          false};
   }
   used_ = min_of(choose(policy_, candidates, n, supply_.free, bar_), supply_.free);
+  if (!config_.possible) {
+    used_ = 0;
+    for (size_t i = 0; i < n; i++)
+      candidates[i].taken = false;
+  }
   for (size_t i = 0; i < n; i++)
     directives.entries()[candidates[i].entry].decision = candidates[i].taken ? SiteDecision::kTaken
                                                          : policy_ == Policy::kAllBase
@@ -107,7 +112,7 @@ Agent::Watched *Agent::watched(const Directives::Entry *entry) {
 
 bool Agent::note_live(Directives::Entry *entry, uint64_t live_superpages) {
   Watched *w = watched(entry);
-  if (!w || policy_ == Policy::kAllBase)
+  if (!w || policy_ == Policy::kAllBase || !config_.possible)
     return false;
   w->live.store(live_superpages, std::memory_order_relaxed);
   const uint64_t before = w->at_decision.load(std::memory_order_relaxed);

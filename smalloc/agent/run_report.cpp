@@ -55,6 +55,8 @@ const char *policy_name(Policy policy) {
 Verdict judge(const SiteOutcome &o, Policy policy, bool refused) {
   if (o.decision != SiteDecision::kTaken)
     return Verdict::kNotTaken;
+  if (!o.possible)
+    return Verdict::kShort;
   const bool medium = o.page_shift == kMediumShift;
   if (medium && o.live_bytes_peak == 0)
     return Verdict::kShort; // all small: the program's malloc served them
@@ -146,7 +148,11 @@ void RunLine::directive(const Directives::Entry &e, const SiteOutcome &o, Verdic
     text.put("null");
   text.put(",\"taken\":").put(o.decision == SiteDecision::kTaken ? "true" : "false");
   text.put(",\"superpages_predicted\":").number(o.predicted);
-  text.put(",\"superpages_peak\":").number(o.superpages_peak);
+  text.put(",\"superpages_peak\":");
+  if (o.small_objects && o.superpages_peak == 0)
+    text.put("null"); // their heap's, which nobody divides among sites
+  else
+    text.number(o.superpages_peak);
   text.put(",\"live_bytes_peak\":").number(o.live_bytes_peak);
   text.put(",\"verdict\":\"").put(verdict_name(verdict)).put("\"}");
   if (text.size() + kEndBytes > capacity_ - size_)

@@ -27,6 +27,7 @@ struct SiteOutcome {
   uint64_t predicted = 0, superpages_peak = 0; ///< superpages
   uint64_t live_bytes_peak = 0;
   unsigned page_shift = 21;        ///< what its directive names
+  bool possible = true;            ///< such pages can be had, and our heaps run
   bool small_objects = false;      ///< whose superpages are their heap's: not known by site
   bool heap_on_superpages = false; ///< at least half of that heap
 };

@@ -14,6 +14,9 @@ namespace smalloc {
 inline constexpr size_t kBasePageBytes = 4096;
 inline constexpr size_t kSuperpageBytes = size_t{2} << 20;
 inline constexpr size_t kPagesPerUnit = kSuperpageBytes / kBasePageBytes;
+/// So many resident pages make a unit worth a collapse: what it adds is less than 2 % of the unit, as much as a program may take more
+/// than on base pages.
+inline constexpr size_t kDensePages = kPagesPerUnit - kPagesPerUnit * 2 / 100;
 inline constexpr size_t kCacheLineBytes = 64;
 /// Page sizes as directives and cells' words name them.
 inline constexpr unsigned kBaseShift = 12, kMediumShift = 16, kGiganticShift = 30;

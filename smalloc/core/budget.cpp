@@ -6,6 +6,8 @@
 #include "smalloc/core/budget.h"
 #include "smalloc/base/text.h"
 
+#include <unistd.h>
+
 namespace smalloc {
 namespace {
 
@@ -34,18 +36,24 @@ template <size_t kCapacity> bool store(char (&to)[kCapacity], const TextBuffer<5
 
 } // namespace
 
+uint64_t Budget::pool_share(const OsHooks &os, const char *sysfs, bool gigantic, unsigned percent) {
+  uint64_t units = 0;
+  for (const size_t page : {kSuperpageBytes, size_t{1} << kGiganticShift}) {
+    if (page != kSuperpageBytes && !gigantic)
+      continue;
+    TextBuffer<512> path;
+    path.put(sysfs).put("/kernel/mm/hugepages/hugepages-").number(page / 1024);
+    path.put("kB/nr_hugepages").put_char('\0');
+    units += number_in_file(os, path.data(), 0) * (page / kSuperpageBytes);
+  }
+  return units == 0 ? 0 : max_of<uint64_t>(units * percent / 100, 1);
+}
+
 void Budget::init(const OsHooks &os, const Config &config) {
   os_ = &os;
   units_ = config.bytes ? max_of<uint64_t>(config.bytes / kSuperpageBytes, 1) : kNone;
-  percent_ = config.of_pool ? 0 : config.percent;
-  if (config.of_pool && config.percent) {
-    TextBuffer<512> path;
-    path.put(config.sysfs).put("/kernel/mm/hugepages/hugepages-");
-    path.number(config.pool_page / 1024).put("kB/nr_hugepages").put_char('\0');
-    uint64_t pages = number_in_file(os, path.data(), 0);
-    uint64_t units = pages * (config.pool_page / kSuperpageBytes);
-    units_ = min_of(units_, units * config.percent / 100);
-  }
+  percent_ = config.percent;
+  pool_units_ = percent_ ? config.pool_units : 0;
   TextBuffer<512> statm;
   store(statm_, statm.put(config.procfs).put("/self/statm"));
   find_cgroup(config);
@@ -121,6 +129,20 @@ uint64_t Budget::cgroup_room() const {
   return limit > used ? limit - used : 0;
 }
 
+uint64_t Budget::most_bytes(uint64_t bytes, unsigned percent) {
+  if (bytes || !percent)
+    return bytes ? bytes : kNone;
+  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes / 100 * percent;
+}
+
+uint64_t Budget::most_superpages() const {
+  const uint64_t room = cgroup_room();
+  uint64_t most = min_of(units_, room == kNone ? kNone : room / kSuperpageBytes);
+  if (percent_)
+    most = min_of(most, most_bytes(0, percent_) / kSuperpageBytes + pool_units_);
+  return most;
+}
+
 uint64_t Budget::resident_bytes() const {
   char text[128];
   if (os_->read_file(statm_, text, sizeof text) <= 0)
@@ -136,10 +158,12 @@ Budget::Answer Budget::allows(uint64_t wanted, uint64_t added, bool fresh) {
   if (wanted > units_)
     return Answer::kOverBudget;
   if (percent_) {
+    // What pools give is not part of what statm calls resident.
+    const uint64_t others = (wanted - min_of(wanted, pool_units_)) * kSuperpageBytes;
     uint64_t footprint = resident_bytes() + (fresh ? added * kSuperpageBytes : 0);
     // Superpages that were asked for and are not touched yet are not resident.
-    footprint = max_of(footprint, wanted * kSuperpageBytes);
-    if (wanted * kSuperpageBytes * 100 > footprint * percent_)
+    footprint = max_of(footprint, others);
+    if (others * 100 > footprint * percent_)
       return Answer::kOverBudget;
   }
   // A promotion needs one superpage more for a moment; birth needs all of it.

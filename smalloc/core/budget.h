@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // budget.h decides how many superpages the process may have at a time: a number (budget:512m), a
-// share of what the process has in memory (budget:10%; with pages of a pool, a share of the pool,
-// so that several programs can divide it), and never more than the memory cgroup has room for: a
+// share of what the process has in memory (budget:10%; beside it the same share of the pools whose pages
+// were asked for, so that several programs can divide them), and never more than the memory cgroup has room for: a
 // superpage is charged whole, and a cgroup that is full kills.
 #ifndef SMALLOC_CORE_BUDGET_H
 #define SMALLOC_CORE_BUDGET_H
@@ -18,11 +18,13 @@ public:
   struct Config {
     uint64_t bytes = 0;   ///< 0: no limit of this kind; less than one superpage counts as one
     unsigned percent = 0; ///< 0: no limit of this kind
-    bool of_pool = false; ///< the percentage is of the pool's size
-    size_t pool_page = kSuperpageBytes;
+    /// In superpages, what comes from pools beside the percentage of the footprint: pool_share().
+    uint64_t pool_units = 0;
     const char *sysfs = "/sys";
     const char *procfs = "/proc";
   };
+  /// So many percent of the pages of 2 MiB, with gigantic of those of 1 GiB too, that the system's pools have. In superpages.
+  static uint64_t pool_share(const OsHooks &os, const char *sysfs, bool gigantic, unsigned percent);
   enum class Answer { kYes, kOverBudget, kCgroupFull };
 
   void init(const OsHooks &os, const Config &config);
@@ -32,6 +34,11 @@ public:
   bool limited() const { return units_ != kNone || percent_ != 0 || limit_file_[0] != 0; }
   /// Room in the memory cgroup, in bytes; UINT64_MAX when it has no limit (or none that we can see).
   uint64_t cgroup_room() const;
+  /// The most superpages that the process may ever have, whatever it grows to: the number, a share of the pool, of the machine's memory,
+  /// and the cgroup's room. UINT64_MAX: no limit.
+  uint64_t most_superpages() const;
+  /// That of the user's budget alone: `bytes`, or `percent` of the machine's memory; UINT64_MAX when both are 0.
+  static uint64_t most_bytes(uint64_t bytes, unsigned percent);
 
 private:
   static constexpr uint64_t kNone = UINT64_MAX;
@@ -40,7 +47,7 @@ private:
   uint64_t resident_bytes() const;
 
   const OsHooks *os_ = nullptr;
-  uint64_t units_ = kNone;
+  uint64_t units_ = kNone, pool_units_ = 0;
   unsigned percent_ = 0; ///< of the footprint
   char statm_[64] = "";
   char limit_file_[400] = "", usage_file_[400] = "", stat_file_[400] = "";

@@ -4,10 +4,11 @@
 // said when they fail.
 #include "smalloc/core/image_superpages.h"
 #include "smalloc/base/units.h"
+#include "smalloc/core/budget.h"
+#include "smalloc/core/ladder.h"
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 namespace smalloc {
 namespace {
@@ -130,10 +131,12 @@ void image_superpages_at_start(const Options &o, const OsHooks &os, Counters &co
     return;
   line.put(": ");
   ThpMode thp = thp_mode(os, o.sysfs);
-  if (thp == ThpMode::kAbsent || (thp == ThpMode::kNever && !o.force)) {
-    line.put(thp == ThpMode::kAbsent ? "this kernel has no transparent huge pages"
-                                     : "transparent huge pages are switched off (echo madvise > "
-                                       "/sys/kernel/mm/transparent_hugepage/enabled)");
+  const bool disabled = os.superpages_disabled();
+  if (thp == ThpMode::kAbsent || (thp == ThpMode::kNever && !o.force) || disabled) {
+    line.put(disabled                  ? Ladder::kDisabled
+             : thp == ThpMode::kAbsent ? "this kernel has no transparent huge pages"
+                                       : "transparent huge pages are switched off (echo madvise > "
+                                         "/sys/kernel/mm/transparent_hugepage/enabled)");
     warn(line.text());
     return;
   }
@@ -145,9 +148,7 @@ void image_superpages_at_start(const Options &o, const OsHooks &os, Counters &co
   pages.os = &os;
   pages.copy = copy_to_superpages;
   pages.may_copy_data = thread_count() == 1;
-  uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
-  if (uint64_t budget = o.budget_bytes ? o.budget_bytes : memory / 100 * o.budget_percent)
-    pages.units_left = budget / kSuperpageBytes;
+  pages.units_left = Budget::most_bytes(o.budget_bytes, o.budget_percent) / kSuperpageBytes;
   for_each_segment(
       [](const ImageSegment &segment, void *data) {
         auto &v = *static_cast<Visit *>(data);

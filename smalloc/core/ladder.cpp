@@ -82,6 +82,9 @@ const char *explain(PageKind kind, WhyNot why) {
 
 } // namespace
 
+const char Ladder::kDisabled[] = "this process may have no transparent huge pages "
+                                 "(PR_SET_THP_DISABLE, by itself or by what started it)";
+
 bool Ladder::wanted(PageKind kind) const { return kind >= first_step(config_.asked); }
 
 void Ladder::init(const OsHooks &os, const Config &config, Counters &counters) {
@@ -104,14 +107,18 @@ void Ladder::init(const OsHooks &os, const Config &config, Counters &counters) {
     if (error && kind == PageKind::kGigantic)
       no_gigantic_ = reason(error);
   }
+  if (config.most_pool_units == 0) // nothing is asked of empty pools under a budget
+    for (PageKind kind : {PageKind::kGigantic, PageKind::kHugetlb})
+      if (has(kind))
+        refused(kind, WhyNot::kPoolEmpty);
   if (config.directed_gigantic && !wanted(PageKind::kGigantic) && wanted(PageKind::kSuperpage)) {
     const int error = os.open_hugetlb(kGiganticBytes);
     directed_gigantic_ = error == 0;
     no_gigantic_ = reason(error); // counted with each object that asks
   }
   if (wanted(PageKind::kSuperpage)) {
-    bool there =
-        settings_.superpage.advised || (config.force && settings_.general != ThpMode::kAbsent);
+    bool there = settings_.superpage.advised ||
+                 (config.force && settings_.general != ThpMode::kAbsent && !settings_.disabled);
     step(PageKind::kSuperpage, there);
     if (!there)
       refused(PageKind::kSuperpage,
@@ -131,6 +138,15 @@ void Ladder::init(const OsHooks &os, const Config &config, Counters &counters) {
 /// two in a handful of system calls.
 UnitIndex Ladder::take_from(PageKind kind, char *start, UnitIndex units, bool directed) {
   auto step = static_cast<UnitIndex>(page_bytes(kind) / kSuperpageBytes);
+  const uint64_t taken = counters_->pool_units[static_cast<unsigned>(PageKind::kGigantic)].get() +
+                         counters_->pool_units[static_cast<unsigned>(PageKind::kHugetlb)].get();
+  const uint64_t left = config_.most_pool_units - min_of(taken, config_.most_pool_units);
+  if (config_.most_pool_units != 0 &&
+      left < units) { // of empty pools any share is nothing: that is said
+    if (units / step != left / step)
+      refused(kind, WhyNot::kBudget, directed);
+    units = static_cast<UnitIndex>(left);
+  }
   for (UnitIndex pages = units / step; pages != 0; pages /= 2) {
     int error = os_->map_hugetlb(start, size_t{pages} * page_bytes(kind), page_bytes(kind));
     if (error == 0) {
@@ -207,7 +223,8 @@ bool Ladder::take_warning(TextBuffer<512> &text) {
     text.put("directives: page=").put(kind == PageKind::kGigantic ? "1g" : "64k");
   else
     text.put("pages:").put(option_of(first_step(config_.asked)));
-  text.put(": ").put(explain(kind, why));
+  const bool disabled = why == WhyNot::kSwitchedOff && settings_.disabled;
+  text.put(": ").put(disabled ? kDisabled : explain(kind, why));
   text.put("; ");
   if (why == WhyNot::kNoMemory)
     text.put("the program's malloc serves");

@@ -24,6 +24,8 @@ public:
     bool only_ours = false; ///< unadvised memory gets none, whatever the administrator said
     bool directed_gigantic = false; ///< some directive names pages of 1 GiB
     const char *sysfs = "/sys";
+    uint64_t most_pool_units =
+        UINT64_MAX; ///< that this process may have of the pools, in superpages
   };
   /// Finds out which steps exist. May load libhugetlbfs: not from within malloc.
   void init(const OsHooks &os, const Config &config, Counters &counters);
@@ -54,6 +56,9 @@ public:
   /// An object whose directive names pages of 64 KiB: counts it, and why it will have none. True: it may have them by advice
   /// of its own.
   bool note_directed_medium();
+
+  /// Why nothing transparent can be had where PageSettings::disabled.
+  static const char kDisabled[];
 
   /// How many units from the front came from which pool; the rest is to get the next steps.
   struct Pooled {

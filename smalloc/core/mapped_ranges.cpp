@@ -172,7 +172,7 @@ void MappedRanges::touched(const void *p, uint64_t (*credit_of)(size_t bytes, vo
       r.ledger.pay(kLookPriceNs);
     if (word & bit) {
       // a superpage already
-    } else if (os.resident_pages(unit, kSuperpageBytes) < kPagesPerUnit - kPagesPerUnit / 32) {
+    } else if (os.resident_pages(unit, kSuperpageBytes) < kDensePages) {
       counters_->units_too_sparse.add();
     } else if (!charge(1, /*fresh=*/false)) {
       r.fruitless++; // there may be room later

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // promoter.cpp decides which units of a big object become superpages at a promotion point: those
-// that are at least 31/32 resident (so a collapse adds at most 64 KiB to 2 MiB), one at a time,
+// that are dense (kDensePages), one at a time,
 // while the object's credit pays. An object that stays sparse is asked less and less often, in the
 // end never: a scan reads one byte per page from the kernel.
 #include "smalloc/core/big_objects.h"
@@ -67,7 +67,7 @@ void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64
     looked++;
     char *start = address(a, unit);
     o.next_unit++;
-    if (os.resident_pages(start, kSuperpageBytes) < kPagesPerUnit - kPagesPerUnit / 32) {
+    if (os.resident_pages(start, kSuperpageBytes) < kDensePages) {
       region_->counters().units_too_sparse.add();
     } else {
       uint64_t took;

@@ -10,6 +10,7 @@
 #include "smalloc/core/kernel_view.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
+#include "smalloc/os/page_settings.h"
 #include "smalloc/os/process_identity.h"
 #include "smalloc/os/scratch_pages.h"
 
@@ -55,6 +56,20 @@ bool small_heaps_are_on_superpages() {
   return superpages >= kSuperpageBytes && superpages * 2 >= resident;
 }
 
+/// Asked again when the run is judged: the program may have switched them off meanwhile.
+bool pages_possible(const Options &o, bool medium) {
+  if (o.heap == HeapStrategy::kOff || o.pages == PageBacking::kBase)
+    return false;
+  if (o.pages == PageBacking::kHugetlb || o.pages == PageBacking::kGigantic)
+    return true;
+  const PageSettings settings = read_page_settings(kLinux, o.sysfs);
+  if (medium)
+    return settings.medium.advised;
+  return o.pages == PageBacking::kThp &&
+         (settings.superpage.advised ||
+          (o.force && settings.general != ThpMode::kAbsent && !settings.disabled));
+}
+
 bool medium_were_refused(const Counters &c) {
   return c.directed_mthp_got.get() < c.directed_mthp.get();
 }
@@ -89,17 +104,20 @@ void Runtime::start_agent() {
   Agent::Config config;
   config.os = &kLinux;
   config.sysfs = options_.sysfs;
-  if (options_.pages == PageBacking::kHugetlb || options_.pages == PageBacking::kGigantic)
+  Budget::Config limits;
+  limits.bytes = options_.budget_bytes;
+  limits.percent = options_.budget_percent;
+  limits.sysfs = options_.sysfs;
+  if (options_.pages == PageBacking::kHugetlb || options_.pages == PageBacking::kGigantic) {
     config.pool_page_bytes = page_bytes(
         options_.pages == PageBacking::kGigantic ? PageKind::kGigantic : PageKind::kHugetlb);
-  Budget cgroup;
-  Budget::Config unlimited;
-  unlimited.sysfs = options_.sysfs;
-  cgroup.init(kLinux, unlimited);
-  config.most_superpages = cgroup.cgroup_room() / kSuperpageBytes;
-  if (options_.budget_bytes)
-    config.most_superpages =
-        min_of(config.most_superpages, options_.budget_bytes / kSuperpageBytes);
+    limits.pool_units = Budget::pool_share(
+        kLinux, options_.sysfs, options_.pages == PageBacking::kGigantic, options_.budget_percent);
+  }
+  Budget budget;
+  budget.init(kLinux, limits);
+  config.most_superpages = budget.most_superpages();
+  config.possible = pages_possible(options_, false);
   config.build_id = g_self.build_id;
   config.input_known = g_self.input_known;
   config.input = g_self.input;
@@ -234,6 +252,7 @@ void Runtime::agent_end() {
     outcome.small_objects = f.small_seen;
     outcome.heap_on_superpages = small_on_superpages;
     outcome.page_shift = entry.page_shift;
+    outcome.possible = running() && pages_possible(o, entry.page_shift == kMediumShift);
     const bool short_of =
         entry.page_shift == kMediumShift ? medium_were_refused(c) : superpages_were_refused(c);
     line.directive(entry, outcome, judge(outcome, g_agent.policy(), short_of));

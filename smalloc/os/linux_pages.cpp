@@ -30,6 +30,9 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 
+#ifndef PR_GET_THP_DISABLE
+#define PR_GET_THP_DISABLE 42
+#endif
 #ifndef PR_SET_THP_DISABLE
 #define PR_SET_THP_DISABLE 41
 #endif
@@ -165,6 +168,12 @@ int only_advised_superpages() {
   return result_of(prctl(PR_SET_THP_DISABLE, 1, PR_THP_DISABLE_EXCEPT_ADVISED, 0, 0));
 }
 
+// Since Linux 6.18 a second bit says that advised memory may have them all the same.
+bool superpages_disabled() {
+  KeepErrno keep;
+  return prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1;
+}
+
 int unreserve(void *start, size_t bytes) {
   KeepErrno keep;
   return result_of(munmap(start, bytes));
@@ -196,11 +205,26 @@ uint64_t first_touch_ns() {
 
 } // namespace
 
-const OsHooks kLinux = {reserve,      commit,      decommit,       purge,
-                        advise,       collapse,    resident_pages, move,
-                        open_hugetlb, map_hugetlb, unmap_hugetlb,  now_ns,
-                        read_file,    write_error, split,          only_advised_superpages,
-                        unreserve,    populate_ns, first_touch_ns};
+const OsHooks kLinux = {reserve,
+                        commit,
+                        decommit,
+                        purge,
+                        advise,
+                        collapse,
+                        resident_pages,
+                        move,
+                        open_hugetlb,
+                        map_hugetlb,
+                        unmap_hugetlb,
+                        now_ns,
+                        read_file,
+                        write_error,
+                        split,
+                        only_advised_superpages,
+                        superpages_disabled,
+                        unreserve,
+                        populate_ns,
+                        first_touch_ns};
 
 ThpMode thp_mode(const OsHooks &os, const char *sysfs_root) {
   char path[320], text[128];

@@ -54,6 +54,9 @@ struct OsHooks {
   /// From now on only advised memory of this process and its children gets transparent superpages
   /// (PR_THP_DISABLE_EXCEPT_ADVISED, Linux 6.18). EINVAL: the kernel cannot.
   int (*only_advised_superpages)();
+  /// May this process have no transparent superpage, whatever the administrator's switches say? (PR_SET_THP_DISABLE, which
+  /// children inherit.)
+  bool (*superpages_disabled)();
   /// Gives a part of the reservation back: it is the process' address space again, where anything may be mapped.
   int (*unreserve)(void *start, size_t bytes);
   /// Gives a range of the process its pages, without a change of its contents (MADV_POPULATE_WRITE, Linux 5.14). Returns how much of

@@ -36,6 +36,9 @@ PageSettings read_page_settings(const OsHooks &os, const char *root) {
     p.superpage.advised = p.superpage.unadvised || p.general == ThpMode::kMadvise;
   }
   p.medium = read_size(os, root, "64kB", p.general);
+  p.disabled = os.superpages_disabled();
+  if (p.disabled)
+    p.superpage.advised = p.superpage.unadvised = p.medium.advised = p.medium.unadvised = false;
   return p;
 }
 

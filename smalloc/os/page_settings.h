@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// page_settings.h decides what the administrator's files under /sys mean for memory of ours: which
+// page_settings.h decides what the administrator's files under /sys, and a switch of the process', mean for memory of ours: which
 // of the kernel's transparent page sizes a first touch gets, with advice (MADV_HUGEPAGE) and
 // without. Since Linux 6.8 each size has a switch of its own, which may inherit the general one;
 // before, there was one size, and the general switch was its own.
@@ -22,6 +22,8 @@ struct PageSettings {
   ThpMode general = ThpMode::kAbsent;
   SizeSetting superpage; ///< 2 MiB
   SizeSetting medium;    ///< 64 KiB ("mTHP")
+  bool disabled =
+      false; ///< in this process, whatever the switches say: nothing is advised, nor unadvised
 };
 
 /// root: "/sys", or where a test keeps its own copy.

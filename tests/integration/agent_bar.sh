@@ -42,9 +42,9 @@ directives() { # PMB SUPERPAGES
 directives 100.0 100000000 >greedy.directives
 directives 5.0 16 >modest.directives
 directives 100.0 16 >needed.directives
-run() { # NAME: NAME.json is what the parent says of itself
+run() { # NAME [KEY:VALUE]: NAME.json is what the parent says of itself
   rm -f "$1".*.json
-  expect_status 0 env SMALLOC_CONF="directives:$1.directives,stats:json,stats_file:$1.%p.json" sh -c 'echo $$ >pid; exec ./t'
+  expect_status 0 env SMALLOC_CONF="directives:$1.directives,stats:json,stats_file:$1.%p.json${2:+,$2}" sh -c 'echo $$ >pid; exec ./t'
   cp "$1.$(cat pid).json" "$1.json"
 }
 taken='[s["directive"] for s in d["sites"] if s["id"]] == ["taken"]'
@@ -53,6 +53,15 @@ run modest
 json_is modest.json 'd["agent"]["policy"] == "other-input" and d["agent"]["bar_percent"] == 0 and d["agent"]["superpages_claimed_by_others"] == 0'
 json_is modest.json "$taken"
 [ ! -e "$shared" ] || fail "the last one leaves $shared"
+# No more is counted on than the budget can ever become: a share of what the program has, which is the machine's memory at most.
+run modest budget:1%
+most=$(($(getconf _PHYS_PAGES) * $(getconf PAGESIZE) / 100 / 2097152))
+json_is modest.json "d['agent']['superpages_supply'] <= $most"
+# Without superpages nothing is taken, claimed or held against the line.
+for no in pages:base heap:off; do
+  run modest $no
+  json_is modest.json 'd["agent"]["superpages_taken"] == 0'
+done
 # Beside one that counts on all superpages that there are.
 rm -f ready
 SMALLOC_CONF=directives:greedy.directives ./t stay & greedy=$!
@@ -86,4 +95,4 @@ json_is modest.json "$taken"
 rm -f "$shared"
 # One report for each run that ended by itself, none of the children.
 expect_status 0 "$SMALLOC" db list --json
-json_is out 'd["totals"]["runs"] == 9'
+json_is out 'd["totals"]["runs"] == 12'

@@ -123,6 +123,13 @@ TEST_F(VerdictTest, WhatWasNotTakenCannotFail) {
   EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kNotTaken);
 }
 
+TEST_F(VerdictTest, WhatCannotBeHadSaysNothing) {
+  outcome.possible = false;
+  for (const uint64_t live : {uint64_t{0}, uint64_t{100} << 21}) {
+    outcome.live_bytes_peak = live;
+    EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kShort);
+  }
+}
 TEST_F(VerdictTest, SmallObjectsAreKnownByTheirHeap) {
   outcome.small_objects = true;
   outcome.superpages_peak = 0;

@@ -7,6 +7,7 @@
 #include "tests/unit/core/fake_os.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace smalloc {
 namespace {
@@ -65,19 +66,46 @@ TEST_F(BudgetTest, WithoutProcTheSuperpagesAreTheFootprint) {
   budget.init(FakeOs::hooks(), c);
   EXPECT_EQ(budget.allows(1, 1, false), Answer::kOverBudget);
 }
-TEST_F(BudgetTest, ShareOfThePool) {
+TEST_F(BudgetTest, ShareOfThePools) {
+  EXPECT_EQ(Budget::pool_share(FakeOs::hooks(), "/sys", true, 50), 0u);
   FakeOs::files["/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"] = "40\n";
   FakeOs::files["/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages"] = "4\n";
+  EXPECT_EQ(Budget::pool_share(FakeOs::hooks(), "/sys", false, 25), 10u);
+  EXPECT_EQ(Budget::pool_share(FakeOs::hooks(), "/sys", true, 25), 522u);
   Budget::Config c;
   c.percent = 25;
-  c.of_pool = true;
+  c.pool_units = 10;
   budget.init(FakeOs::hooks(), c);
   EXPECT_EQ(budget.allows(10, 1, true), Answer::kYes);
   EXPECT_EQ(budget.allows(11, 1, true), Answer::kOverBudget);
-  c.pool_page = 1 << 30;
+  resident(8 * kMiB); // of which a quarter may lie on superpages that come from no pool
+  EXPECT_EQ(budget.allows(11, 1, false), Answer::kYes);
+  EXPECT_EQ(budget.allows(12, 1, false), Answer::kOverBudget);
+}
+TEST_F(BudgetTest, MostThatThereEverIs) {
+  const uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
+  Budget::Config c;
   budget.init(FakeOs::hooks(), c);
-  EXPECT_EQ(budget.allows(512, 512, true), Answer::kYes);
-  EXPECT_EQ(budget.allows(513, 1, true), Answer::kOverBudget);
+  EXPECT_EQ(budget.most_superpages(), UINT64_MAX);
+  c.percent = 50; // of what the process has, which is the machine's memory at most
+  budget.init(FakeOs::hooks(), c);
+  EXPECT_EQ(budget.most_superpages(), memory / 100 * 50 / kSuperpageBytes);
+  EXPECT_EQ(Budget::most_bytes(0, 50), memory / 100 * 50);
+  c.bytes = 10 * kMiB;
+  budget.init(FakeOs::hooks(), c);
+  EXPECT_EQ(budget.most_superpages(), 5u);
+  EXPECT_EQ(Budget::most_bytes(10 * kMiB, 50), 10 * kMiB);
+  EXPECT_EQ(Budget::most_bytes(0, 0), UINT64_MAX);
+  c = {};
+  c.percent = 25;
+  c.pool_units = 10;
+  budget.init(FakeOs::hooks(), c);
+  EXPECT_EQ(budget.most_superpages(), memory / 100 * 25 / kSuperpageBytes + 10);
+  FakeOs::files["/proc/self/cgroup"] = "0::/a\n";
+  FakeOs::files["/sys/fs/cgroup/a/memory.max"] = std::to_string(20 * kMiB);
+  FakeOs::files["/sys/fs/cgroup/a/memory.current"] = std::to_string(8 * kMiB);
+  budget.init(FakeOs::hooks(), c);
+  EXPECT_EQ(budget.most_superpages(), 6u);
 }
 TEST_F(BudgetTest, CgroupOfTheSecondVersionThatBindsFirst) {
   FakeOs::files["/proc/self/cgroup"] = "0::/a/b/c\n";

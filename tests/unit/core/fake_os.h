@@ -36,6 +36,7 @@ struct FakeOs {
   static inline std::map<char *, size_t> committed; ///< by start
   static inline int hugetlb_error = 0, purge_error = 0, move_error = 0;
   static inline int advise_error = 0;
+  static inline bool disabled = false; ///< transparent superpages, in this process
   struct PoolPages {
     size_t bytes, page;
   };
@@ -63,6 +64,7 @@ struct FakeOs {
     on_decommit = nullptr;
     collapsed.clear();
     split.clear();
+    disabled = false;
     hugetlb_error = purge_error = move_error = advise_error = 0;
     pooled.clear();
     open_hugetlb_result = [](size_t) { return 0; };
@@ -168,6 +170,7 @@ struct FakeOs {
           return 0;
         },
         [] { return 0; },
+        [] { return disabled; },
         [](void *p, size_t n) {
           unreserved[static_cast<char *>(p)] = n;
           return 0;

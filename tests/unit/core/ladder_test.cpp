@@ -77,6 +77,48 @@ TEST_F(LadderTest, PoolServesAndGetsItsPagesBack) {
   EXPECT_TRUE(big.check_invariants());
   EXPECT_EQ(warning(), "");
 }
+TEST_F(LadderTest, ShareOfThePoolIsKept) {
+  Ladder::Config c;
+  c.asked = PageBacking::kHugetlb;
+  c.most_pool_units = 5;
+  Ladder ladder;
+  Counters counters;
+  ladder.init(FakeOs::hooks(), c, counters);
+  for (const UnitIndex expected : {3u, 2u, 0u})
+    EXPECT_EQ(ladder.take_pool_pages(nullptr, 3, PageKind::kHugetlb).hugetlb_units, expected);
+  EXPECT_EQ(
+      counters
+          .not_on[static_cast<unsigned>(PageKind::kHugetlb)][static_cast<unsigned>(WhyNot::kBudget)]
+          .get(),
+      2u);
+  TextBuffer<512> text;
+  EXPECT_FALSE(ladder.take_warning(text)); // the user has said so
+}
+TEST_F(LadderTest, ShareOfEmptyPoolsIsSaid) {
+  Ladder::Config c;
+  c.asked = PageBacking::kHugetlb;
+  c.most_pool_units = 0;
+  Ladder ladder;
+  Counters counters;
+  ladder.init(FakeOs::hooks(), c, counters);
+  TextBuffer<512> text;
+  ASSERT_TRUE(ladder.take_warning(text));
+  EXPECT_TRUE(std::string(text.data(), text.size())
+                  .starts_with("pages:hugetlb: the pool has no free pages of 2 MiB"));
+}
+TEST_F(LadderTest, WhatTheProcessMayNotHaveIsSaid) {
+  FakeOs::disabled = true;
+  Ladder::Config c;
+  c.force = true;
+  Ladder ladder;
+  Counters counters;
+  ladder.init(FakeOs::hooks(), c, counters);
+  EXPECT_FALSE(ladder.any());
+  TextBuffer<512> text;
+  ASSERT_TRUE(ladder.take_warning(text));
+  EXPECT_TRUE(std::string(text.data(), text.size())
+                  .starts_with("pages:thp: this process may have no transparent huge pages"));
+}
 TEST_F(LadderTest, ExhaustedPoolFallsBackWithOneLine) {
   FakeOs::hugetlb_error = ENOMEM;
   start(PageBacking::kHugetlb);
