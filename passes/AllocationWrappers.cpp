@@ -21,6 +21,8 @@ constexpr unsigned MaxInstructions = 200;
 /// In loops: as much as it takes to initialise rows of rows. What computes more than that is no wrapper but a function with a result
 /// of its own, and vectorising, unrolling and selecting its loops twice doubles the time that the unit takes to compile.
 constexpr unsigned MaxLoopInstructions = 50;
+/// A unit of nothing but such functions would take twice as long all the same: in all, so much, or so small a share of the unit.
+constexpr size_t MaxLoopInstructionsOfUnit = 100, LeastUnitPerLoopInstruction = 40;
 
 Function *calledFunction(const CallBase &Call) {
   return dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
@@ -74,12 +76,12 @@ bool bodyCanBeCopied(const Function &F) {
   return true;
 }
 
-bool computesInLoops(const Function &F, const LoopInfo &Loops) {
+size_t instructionsInLoops(const Function &F, const LoopInfo &Loops) {
   size_t Instructions = 0;
   for (const BasicBlock &Block : F)
     if (Loops.getLoopFor(&Block))
       Instructions += Block.sizeWithoutDebug();
-  return Instructions > MaxLoopInstructions;
+  return Instructions;
 }
 
 std::optional<uint64_t> constantOf(const Value *Size) {
@@ -112,6 +114,8 @@ bool mayBeWrapperCall(const CallBase &Call, const TargetLibraryInfo &TLI) {
 }
 
 AllocationWrappers::AllocationWrappers(Module &M, FunctionAnalysisManager &FAM) : FAM(FAM) {
+  LoopInstructionsLeft =
+      std::max(MaxLoopInstructionsOfUnit, M.getInstructionCount() / LeastUnitPerLoopInstruction);
   for (Function &F : M)
     if (!F.isDeclaration())
       analyse(F);
@@ -189,10 +193,15 @@ bool AllocationWrappers::analyse(Function &F) {
     if (auto *Return = dyn_cast<ReturnInst>(Block.getTerminator()); Return && Ok)
       Ok = isFresh(Return->getReturnValue(), W, Seen);
   InProgress.erase(&F);
-  if (!Ok || W.Fresh.empty() || computesInLoops(F, FAM.getResult<LoopAnalysis>(F))) {
+  const size_t InLoops =
+      Ok && !W.Fresh.empty() ? instructionsInLoops(F, FAM.getResult<LoopAnalysis>(F)) : 0;
+  const size_t Copied =
+      F.hasLocalLinkage() && F.hasOneUse() ? 0 : InLoops; // most of these are dropped
+  if (!Ok || W.Fresh.empty() || InLoops > MaxLoopInstructions || Copied > LoopInstructionsLeft) {
     Rejected.insert(&F);
     return false;
   }
+  LoopInstructionsLeft -= Copied;
   W.Exported = F.hasExternalLinkage();
   // The size, if every allocation asks for one and the same argument, with a header of constant size or not.
   const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);

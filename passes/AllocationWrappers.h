@@ -67,6 +67,7 @@ private:
   llvm::DenseMap<const llvm::Function *, std::unique_ptr<AllocationWrapper>> Wrappers;
   llvm::DenseSet<const llvm::Function *> InProgress, Rejected;
   llvm::SmallVector<const AllocationWrapper *, 8> Order; ///< in the unit's order
+  size_t LoopInstructionsLeft = 0; ///< that may still be compiled a second time
   llvm::DenseSet<const llvm::CallBase *> Contexts;
   llvm::DenseMap<const llvm::CallBase *, llvm::SmallVector<const llvm::CallBase *, 4>> Inside;
 };
