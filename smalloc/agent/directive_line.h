@@ -97,16 +97,20 @@ inline bool take_field(Text field, Directive &d) {
     equals++;
   if (equals == 0 || equals == field.size)
     return false;
-  const Text key(field.data, equals), value(field.data + equals + 1, field.size - equals - 1);
-  if (key.is("page"))
+  const Text value(field.data + equals + 1, field.size - equals - 1);
+  // A program waits for some thousand of these at its start: most keys are told by their length.
+  const auto key = [&](const char *name, size_t size) {
+    return equals == size && memcmp(field.data, name, size) == 0;
+  };
+  if (key("page", 4))
     return parse_page(value, d.page_shift);
-  if (key.is("rank"))
+  if (key("rank", 4))
     return parse_decimal(value, 0, d.rank);
-  if (key.is("superpages"))
+  if (key("superpages", 10))
     return parse_decimal(value, 0, d.superpages);
-  if (key.is("pmb"))
+  if (key("pmb", 3))
     return d.has_pmb = parse_decimal(value, 3, d.pmb_thousandths);
-  if (key.is("held")) {
+  if (key("held", 4)) {
     size_t slash = 0;
     while (slash < value.size && value.data[slash] != '/')
       slash++;
@@ -114,7 +118,7 @@ inline bool take_field(Text field, Directive &d) {
            parse_decimal(Text(value.data + slash + 1, value.size - slash - 1), 0, d.validated) &&
            d.held <= d.validated;
   }
-  if (key.is("numa"))
+  if (key("numa", 4))
     d.numa = value;
   return true;
 }

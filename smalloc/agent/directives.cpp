@@ -18,7 +18,9 @@ namespace smalloc {
 namespace {
 
 void *map(size_t bytes) {
-  void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  // All of it is written at once: no fault a page.
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE;
+  void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kFlags, -1, 0);
   return p == MAP_FAILED ? nullptr : p;
 }
 
@@ -77,11 +79,11 @@ const char *Directives::load(const char *path, void (*also)(Text text)) {
   uncancelled::close(fd);
   if (text) {
     constexpr size_t kHeader = sizeof kDirectivesHeader - 1;
-    if (done < kHeader || memcmp(text, kDirectivesHeader, kHeader) != 0)
+    if (done < kHeader || memcmp(text, kDirectivesHeader, kHeader) != 0 ||
+        (done > kHeader && !directive_detail::is_space(text[kHeader]) && text[kHeader] != '\n'))
       why = "it does not begin with '# smalloc.directives/1'";
     else {
-      parse(text, done);
-      if (also)
+      if (parse(text, done) && also)
         also(Text(text, done));
     }
     munmap(text, bytes);
@@ -91,18 +93,19 @@ const char *Directives::load(const char *path, void (*also)(Text text)) {
   return why;
 }
 
-void Directives::parse(const char *text, size_t bytes) {
+/// True: some line speaks of places.
+bool Directives::parse(const char *text, size_t bytes) {
   size_t lines = 1;
   for (const char *c = text;
        (c = static_cast<const char *>(memchr(c, '\n', bytes - static_cast<size_t>(c - text)))); c++)
     lines++;
   entries_ = static_cast<Entry *>(map(lines * sizeof(Entry)));
   if (!entries_)
-    return;
+    return false;
   const void *first_end = memchr(text, '\n', bytes);
   parse_header(Text(
       text, first_end ? static_cast<size_t>(static_cast<const char *>(first_end) - text) : bytes));
-  bool sorted = true;
+  bool sorted = true, places = false;
   for (size_t at = 0; at < bytes;) {
     const void *newline = memchr(text + at, '\n', bytes - at);
     const size_t end =
@@ -111,6 +114,7 @@ void Directives::parse(const char *text, size_t bytes) {
     switch (parse_directive(Text(text + at, end - at), d)) {
     case DirectiveLine::kDirective:
       entries_[count_] = entry_of(d);
+      places |= d.numa.size != 0 && !d.numa.is("-");
       sorted &= count_ == 0 || !entries_[count_].before(entries_[count_ - 1]);
       count_++;
       break;
@@ -124,6 +128,7 @@ void Directives::parse(const char *text, size_t bytes) {
   }
   if (!sorted)
     heap_sort(entries_, count_, [](const Entry &a, const Entry &b) { return a.before(b); });
+  return places;
 }
 
 void Directives::parse_header(Text line) {

@@ -41,7 +41,8 @@ public:
 
   /// Regular files of at most kMostBytes. Returns nullptr, or why nothing was read. O(n) for a sorted file, as the command
   /// writes them, O(n log n) else.
-  /// also: gets the whole text, too, before it goes: the file may be another one by now. nullptr: nobody.
+  /// also: gets the whole text, too, before it goes, if a line says where objects are to lie (numa=): the file may be another one by
+  /// now. nullptr: nobody.
   const char *load(const char *path, void (*also)(Text text) = nullptr);
   /// The page size for a site, as a shift; 0: nothing said. A line for this context goes before one for all.
   unsigned page_shift(uint64_t site, uint64_t context) const;
@@ -57,7 +58,7 @@ public:
 
 private:
   void parse_header(Text line);
-  void parse(const char *text, size_t bytes);
+  bool parse(const char *text, size_t bytes);
 
   DirectivesHeader header_;
   Entry *entries_ = nullptr;

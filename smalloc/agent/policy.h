@@ -44,7 +44,7 @@ inline constexpr uint64_t kWholePmb = 100000; ///< 100 %, in thousandths of a pe
 /// claimed: by others; total: what all programs can have together. 0 of 0 is no bar.
 uint64_t bar_thousandths(uint64_t claimed, uint64_t total);
 
-/// Sorts the candidates into the order in which they were asked, and sets `taken`. Returns the superpages of those that are.
+/// Sorts the candidates into the order in which they are asked, where that matters, and sets `taken`. Returns the superpages of those that are.
 uint64_t choose(Policy policy, Candidate *candidates, size_t count, uint64_t supply, uint64_t bar);
 
 } // namespace smalloc

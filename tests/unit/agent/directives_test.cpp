@@ -105,6 +105,8 @@ TEST_F(DirectivesAtStart, SaysWhyNot) {
   EXPECT_STREQ(load(""), "it is empty");
   EXPECT_STREQ(load("0000000000000005 page=2m\n"),
                "it does not begin with '# smalloc.directives/1'");
+  EXPECT_STREQ(load("# smalloc.directives/12\n0000000000000005 page=2m\n"),
+               "it does not begin with '# smalloc.directives/1'");
   EXPECT_STREQ(directives_.load("/nosuch/file"), "no such file");
   EXPECT_STREQ(directives_.load("/tmp"), "it is a directory");
   EXPECT_STREQ(directives_.load("/dev/zero"), "it is a device, not a file");
