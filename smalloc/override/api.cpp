@@ -9,6 +9,7 @@
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/stats.h"
 #include "smalloc/core/stats_exit.h"
+#include "smalloc/os/image_segments.h"
 #include "smalloc/os/loaded_objects.h"
 #include "smalloc/os/quiet_file.h"
 #include "smalloc/override/foreign.h"
@@ -146,7 +147,8 @@ void say_that_we_are_there() {
 __attribute__((destructor(101))) void end() {
   smalloc::statistics_end();
   smalloc::g_runtime.agent_end();
-  if (g_runtime.options().debug && g_runtime.running() &&
+  // Threads that go on are in the middle of something.
+  if (g_runtime.options().debug && g_runtime.running() && smalloc::thread_count() == 1 &&
       !(g_runtime.big().check_invariants() &&
         (!smalloc::g_small.ready() || smalloc::g_small.main_pages().check_invariants())))
     g_runtime.warn("debug: the heaps' tables contradict each other");
