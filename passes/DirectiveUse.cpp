@@ -194,9 +194,11 @@ void obeyDirectives(std::vector<SiteVerdict> &Sites, const Options &O) {
       continue;
     V.DecidedBy = SMALLOC_BY_PROFILE;
     V.Flags &= ~SMALLOC_SITE_UNDECIDED;
-    V.Why = "the profile says so (rank " + (D->Rank.empty() ? "?" : D->Rank) + ", " +
-            (D->Pmb.empty() ? "?" : D->Pmb) +
-            " % of the benefit); by itself the compiler: " + V.Why;
+    const std::string Benefit = (D->Pmb.empty() ? "?" : D->Pmb) + " % of the benefit";
+    V.Why = (D->Rank == "0" ? "the profile does not choose it (" + Benefit
+                            : "the profile says so (rank " + (D->Rank.empty() ? "?" : D->Rank) +
+                                  ", " + Benefit) +
+            "); by itself the compiler: " + V.Why;
     const std::string GivenUp = O.Use->givenUp(*D);
     if (!GivenUp.empty())
       V.Why = "given up: " + GivenUp + "; " + V.Why;

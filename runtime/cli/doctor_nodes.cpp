@@ -129,9 +129,10 @@ void check_backing(const SystemView &system, Checks &checks) {
              : std::string("backing of superpages: calibrated, and unknown"),
          small ? "# on the host: back the guest with 2 MiB pages" : ""});
   } catch (const Failure &failure) {
-    checks.push_back({"backing", Verdict::kWarn, nullptr,
-                      fmt::format("the calibrated profile cannot be used: {}", failure.why),
-                      "smalloc calibrate"});
+    checks.push_back(
+        {"backing", Verdict::kWarn, nullptr,
+         fmt::format("the calibrated profile cannot be used ({}): {}", failure.which, failure.why),
+         "smalloc calibrate"});
   }
 }
 

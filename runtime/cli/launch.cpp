@@ -9,6 +9,7 @@
 #include "runtime/cli/installation.h"
 #include "runtime/cli/settings_check.h"
 #include "runtime/cli/verbs.h"
+#include "runtime/study/command_line.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -150,10 +151,13 @@ Environment environment_with(const std::string &library, const std::string &sett
 }
 
 int print_environment(const Environment &environment, const std::vector<std::string> &command) {
-  std::string line =
-      fmt::format("LD_PRELOAD={} SMALLOC_CONF={}", environment.preload, environment.conf);
+  const auto value = [](const std::string &text) {
+    return text.empty() ? text : study::shell_word(text);
+  };
+  std::string line = fmt::format("LD_PRELOAD={} SMALLOC_CONF={}", value(environment.preload),
+                                 value(environment.conf));
   for (const std::string &argument : command)
-    line += " " + argument;
+    line += " " + study::shell_word(argument);
   std::puts(line.c_str());
   return std::fflush(stdout) == 0 ? kDone : kRunFailed;
 }
