@@ -293,8 +293,8 @@ directives::File analyze_directives(const ProfileOptions &options, const Profile
   if (!p.traces.empty() && !p.traces.front().build_id.empty())
     file.header["program"] = p.traces.front().build_id;
   for (const RankedMapping &m : p.mappings) {
-    if (!m.steerable)
-      continue; // neither compiler nor allocator can move it
+    if (!m.steerable || m.undecided())
+      continue; // neither compiler nor allocator can move it, or what the compiler says is as good
     const auto add = [&](uint64_t id, uint64_t superpages, std::string comment) {
       directives::Entry entry;
       entry.page_shift = page_shift(m.mapping.chosen ? m.result().page : benefit::PageSize::kBase);

@@ -12,6 +12,7 @@
 #include "runtime/cli/progress.h"
 #include "runtime/cli/site_report.h"
 #include "runtime/cli/verbs.h"
+#include "runtime/cli/written_file.h"
 #include "runtime/directives/directives_file.h"
 #include "runtime/study/command_line.h"
 
@@ -143,21 +144,23 @@ uint64_t parse_budget(const std::string &text) {
   return static_cast<uint64_t>(value * static_cast<double>(unit));
 }
 
-// Without --db, a history that cannot be used is no reason to hold back the result: false, and it has been said.
-bool with_the_history(const Options &options, const std::function<void()> &work) {
+// A history that cannot be used is no reason to hold back the result: false. With --db the command fails when all else is done
+// (`refused`); without, it has been said.
+bool with_the_history(const Options &options, std::optional<Failure> &refused,
+                      const std::function<void()> &work) {
+  std::optional<Failure> failure;
   try {
     work();
     return true;
   } catch (const database::DatabaseError &error) {
-    if (!options.database.empty())
-      throw failure_of(error);
-    const Failure failure = failure_of(error);
-    print_warning("the analysis is not stored", failure.which, failure.why, failure.hint);
-  } catch (const Failure &failure) {
-    if (!options.database.empty())
-      throw;
-    print_warning("the analysis is not stored", failure.which, failure.why, failure.hint);
+    failure.emplace(failure_of(error));
+  } catch (const Failure &error) {
+    failure.emplace(error);
   }
+  if (!options.database.empty())
+    refused = failure;
+  else
+    print_warning("the analysis is not stored", failure->which, failure->why, failure->hint);
   return false;
 }
 
@@ -208,9 +211,29 @@ void point_to_contexts(const Profile &profile) {
     }
 }
 
+// Sums of programs that have nothing to do with each other rank nothing: false, and it has been said. Builds of one program are one.
+bool is_one_program(const Profile &p) {
+  const TraceSummary &first = p.traces.front();
+  for (const TraceSummary &t : p.traces)
+    if (!t.build_id.empty() && !first.build_id.empty() && t.build_id != first.build_id &&
+        t.program != first.program) {
+      print_warning("traces of different programs", t.path,
+                    t.program + ", the first is of " + first.program +
+                        ": their sum is no program's, and is not stored",
+                    "smalloc analyze each program's traces by themselves");
+      return false;
+    }
+  return true;
+}
+
 int run_analyze(Options &options) {
   const auto thresholds = parse_thresholds(options.output);
   set_quiet(options.output.quiet);
+  // Before work of minutes: a result that nobody can have is said at once.
+  if (!options.directives.empty())
+    check_can_write(expand_file_name(options.directives), "-o");
+  if (!options.plot.empty())
+    check_can_write(expand_file_name(options.plot), "--plot");
   if (!options.budget.empty())
     options.profile.budget_bytes = parse_budget(options.budget);
   options.profile.grouping = options.categories == "paper"     ? benefit::Grouping::kPaper
@@ -231,12 +254,14 @@ int run_analyze(Options &options) {
   });
   progress.clear();
   explain_gaps(options, profile);
+  const bool one_program = is_one_program(profile);
   // The history says what earlier predictions were worth; it gets the analysis, and says what is left of its directives.
   std::optional<database::History> history;
+  std::optional<Failure> refused;
   Expectation expected;
   expected.by_calibration = saved_by_calibration(profile, costs);
-  if (!options.no_database && !profile.traces.front().build_id.empty() && !is_empty(profile) &&
-      !with_the_history(options, [&] {
+  if (!options.no_database && one_program && !profile.traces.front().build_id.empty() &&
+      !is_empty(profile) && !with_the_history(options, refused, [&] {
         history.emplace(open_history(options.database, database::Access::kReadWrite));
         expected.realisation = realisation_of(*history, profile.traces.front().build_id,
                                               profile.traces.front().program, machine.name);
@@ -248,6 +273,8 @@ int run_analyze(Options &options) {
     crosses(threshold, document, found);
   }
   directives::File file = analyze_directives(options.profile, profile, expected, machine);
+  if (!one_program)
+    file.header.erase("program"); // of any program that has the sites
   if (!options.input.empty())
     file.header["input"] = input_of({"", options.input});
   else if (const std::string &input = profile.traces.front().input;
@@ -255,7 +282,7 @@ int run_analyze(Options &options) {
                                          [&](const TraceSummary &t) { return t.input == input; }))
     file.header["input"] = input;
   if (history)
-    with_the_history(options, [&] {
+    with_the_history(options, refused, [&] {
       file = remember_analysis(*history, profile, expected.by_calibration, machine, file);
     });
   if (!options.directives.empty()) {
@@ -268,6 +295,15 @@ int run_analyze(Options &options) {
                     "no site of the traces was compiled with the plugin, so none can be steered",
                     compile_hint("-fplugin-arg-smalloc-rewrite=all app.c -o app"));
     write_text(options.directives, directives::print(file));
+    const auto left = std::count_if(profile.mappings.begin(), profile.mappings.end(),
+                                    [](auto &m) { return m.steerable && m.undecided(); });
+    if (left)
+      print_warning(
+          fmt::format("{} site{} left without a directive", left, left == 1 ? "" : "s"),
+          options.directives,
+          "they would gain by the estimate, which the sample cannot make sure of; the compiler "
+          "decides",
+          "smalloc record --rate 1 -- " + program_of(profile));
   }
   if (!options.plot.empty())
     write_text(options.plot, analyze_plot(profile), "--plot");
@@ -282,6 +318,8 @@ int run_analyze(Options &options) {
     print_note("next: SMALLOC_CONF=directives:" + study::shell_word(options.directives) +
                (records ? ",trace:off " : " ") + program_of(profile));
   }
+  if (refused)
+    throw *refused;
   return status;
 }
 

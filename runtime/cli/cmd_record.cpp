@@ -11,6 +11,7 @@
 #include "runtime/cli/launch.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/record_source.h"
+#include "runtime/cli/recorded_programs.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/cli/written_file.h"
 #include "runtime/trace/reader.h"
@@ -237,12 +238,9 @@ int record_command(const Options &options) {
                            running == 1 ? "its" : "their"));
   if (traces.empty() && (!running || by_process))
     warn_of_nothing(command.front(), pattern, status);
-  std::string list;
-  for (size_t i = 0; i < traces.size() && i < 8; i++)
-    list += " " + traces[i];
   if (!traces.empty())
-    print_note(fmt::format("{} trace{}; next: smalloc analyze{}{}", traces.size(),
-                           traces.size() == 1 ? "" : "s", list, traces.size() > 8 ? " ..." : ""));
+    print_note(fmt::format("{} trace{}; next: {}", traces.size(), traces.size() == 1 ? "" : "s",
+                           fmt::join(next_analyses(traces), "; or: ")));
   if (WIFSIGNALED(status)) { // die as the command did
     std::signal(WTERMSIG(status), SIG_DFL);
     raise(WTERMSIG(status));

@@ -85,6 +85,10 @@ struct RankedMapping {
   double tlb_misses_base = 0, page_faults_base = 0;
 
   const SizeResult &result() const { return sizes[best]; }
+  /// The estimate says that superpages save, the sample cannot make sure of it: says nothing for base pages either.
+  bool undecided() const {
+    return !mapping.chosen && mapping.saved_cycles > 0 && mapping.saved_cycles_low <= 0;
+  }
 };
 
 struct Profile {

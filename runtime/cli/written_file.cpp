@@ -93,10 +93,31 @@ bool write_beside(const std::string &path, const std::string &text, const std::s
 
 } // namespace
 
+[[noreturn]] static void not_to_be_opened(const std::string &path, int error,
+                                          const std::string &option) {
+  throw Failure{"cannot write the result", path, error_text(error),
+                is_no_room(error) ? room_hint(error, option + " FILE")
+                                  : option + " FILE in a folder that you may write",
+                kFailed};
+}
+
 bool is_no_room(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
 
 std::string room_hint(int error, const std::string &command) {
   return error == EFBIG ? "ulimit -f unlimited, before it" : command + " on a disk with room";
+}
+
+void check_can_write(const std::string &path, const std::string &option) {
+  if (path.empty())
+    return;
+  std::error_code ignored;
+  const fs::path folder = fs::path(path).parent_path();
+  const int refused = access(path.c_str(), F_OK) == 0
+                          ? access(path.c_str(), W_OK)
+                          : access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK);
+  const int error = fs::is_directory(path, ignored) ? EISDIR : refused ? errno : 0;
+  if (error)
+    not_to_be_opened(path, error, option);
 }
 
 void write_file(const std::string &path, const std::string &text, const std::string &option) {
@@ -104,10 +125,7 @@ void write_file(const std::string &path, const std::string &text, const std::str
     return;
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0)
-    throw Failure{"cannot write the result", path, error_text(errno),
-                  is_no_room(errno) ? room_hint(errno, option + " FILE")
-                                    : option + " FILE in a folder that you may write",
-                  kFailed};
+    not_to_be_opened(path, errno, option);
   if (const int error = write_and_close(fd, text))
     cannot_write(path, error, option);
 }

@@ -11,6 +11,9 @@ namespace smalloc::cli {
 // terminal), what has several names, and a file in a folder in which we may not make one: these are written as they are. option: which named the file, for hints.
 void write_file(const std::string &path, const std::string &text, const std::string &option);
 
+// Throws what write_file() would throw for a place that cannot be written at all: before work whose result would be lost. path empty: none.
+void check_can_write(const std::string &path, const std::string &option);
+
 // Is it an errno value of a full disk, a quota, or a limit of file sizes?
 bool is_no_room(int error);
 // What helps; `command`: what is to be typed instead, without the place.

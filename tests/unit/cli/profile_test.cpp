@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // From a trace that the test writes to the ranking: samples of a PMU and their weight, clusters that are known beforehand.
+#include "runtime/cli/analyze_report.h"
 #include "runtime/cli/profile.h"
 #include "runtime/trace/writer.h"
 
 #include <filesystem>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -189,6 +191,32 @@ TEST_F(ProfileTest, TheSmallestPageThatIsAsGood) {
   EXPECT_EQ(m.sizes[0].tlb_misses, 32);
   EXPECT_EQ(m.sizes[1].tlb_misses, 1);
   EXPECT_GE(m.sizes[1].saved_cycles, m.sizes[0].saved_cycles); // but by less than a percent
+}
+
+// What a sample cannot make sure of is left to the compiler: a line for base pages would overrule it with a guess.
+TEST(AnalyzeDirectives, SaysNothingOfWhatTheSampleLeavesOpen) {
+  Profile p;
+  p.significant = true;
+  const auto add = [&](uint64_t id, double low, double saved, bool chosen) {
+    RankedMapping m;
+    m.id = id;
+    m.steerable = true;
+    m.sizes.resize(1);
+    m.mapping.saved_cycles_low = low;
+    m.mapping.saved_cycles = saved;
+    m.mapping.superpages = 10;
+    m.mapping.chosen = chosen;
+    p.mappings.push_back(m);
+  };
+  add(1, 5, 10, true);
+  add(2, -600, 3830, false); // by the estimate the best of all
+  add(3, -10, -5, false);    // a loss
+  add(4, 3, 8, false);       // sure, and over the budget
+  const directives::File file = analyze_directives({}, p, {}, machine());
+  std::map<uint64_t, unsigned> shifts;
+  for (const auto &[key, entry] : file.entries)
+    shifts[key.site] = entry.page_shift;
+  EXPECT_EQ(shifts, (std::map<uint64_t, unsigned>{{1, 21}, {3, 12}, {4, 12}}));
 }
 
 } // namespace
