@@ -60,11 +60,8 @@ void Agent::start(Directives &directives, const Config &config) {
                          false};
   }
   used_ = min_of(choose(policy_, candidates, n, supply_.free, bar_), supply_.free);
-  if (!config_.possible) {
+  if (!config_.possible)
     used_ = 0;
-    for (size_t i = 0; i < n; i++)
-      candidates[i].taken = false;
-  }
   for (size_t i = 0; i < n; i++)
     directives.entries()[candidates[i].entry].decision = candidates[i].taken ? SiteDecision::kTaken
                                                          : policy_ == Policy::kAllBase

@@ -24,7 +24,7 @@ public:
     size_t pool_page_bytes = 0;            ///< as read_supply()
     uint64_t most_superpages = UINT64_MAX; ///< the user's budget, the cgroup's room
     bool possible =
-        true; ///< superpages can be had at all: else every line waits, and nothing is claimed
+        true; ///< superpages can be had at all: else lines say which heap serves, and nothing is claimed
     const char *build_id = ""; ///< of this program
     bool input_known = false;
     uint64_t input = 0;
