@@ -180,8 +180,8 @@ int main(int argc, char **argv) {
                ? failure.status
                : own_status(argc, argv, failure.status);
   } catch (const std::bad_alloc &) {
-    print_failure(
-        {"out of memory", verb, "the file is larger than what may be allocated", {}, kFailed});
+    print_failure({"out of memory", verb, "what the file holds takes more than may be allocated",
+                   "ulimit -v unlimited, before it", kFailed});
   } catch (const std::exception &error) {
     print_failure({"unexpected failure", verb, error.what(), {}, kFailed});
   }

@@ -74,18 +74,37 @@ SiteAccounts::Account SiteAccounts::account_of(smalloc_cell *cell) {
   if (!cell || !started_)
     return kNoSite;
   auto at = reinterpret_cast<uintptr_t>(cell) / sizeof(smalloc_cell);
+  bool places = false;
   for (unsigned i = 0; i < kCellSlots; i++) {
     unsigned slot = static_cast<unsigned>(at + i) % kCellSlots;
     smalloc_cell *there = cells_[slot].load(std::memory_order_acquire);
     if (there == cell) {
       Account account = cell_accounts_[slot].load(std::memory_order_relaxed);
       if (account != kNoSite)
-        store(g_live.contents().sites[account].requested_bytes, requested_bytes(cell));
+        publish_requested(account, cell);
       return account;
     }
     if (!there)
       return open_account(cell);
+    places |= there == kGone;
   }
+  return places ? open_account(cell) : kNoSite;
+}
+
+void SiteAccounts::publish_requested(Account account, const smalloc_cell *cell) {
+  store(g_live.contents().sites[account].requested_bytes,
+        requested_before_[account] + requested_bytes(cell));
+}
+
+/// Of the same site of an image that has gone: one that is loaded again and again takes one account. Under lock_.
+SiteAccounts::Account SiteAccounts::left_account(uint64_t site, uint64_t context) {
+  const LiveContents &live = g_live.contents();
+  for (Account account = kNoSite + 1; left_ && account < live.header.site_count; account++)
+    if (is_left_[account] && live.sites[account].id == site && contexts_[account] == context) {
+      is_left_[account] = false;
+      left_--;
+      return account;
+    }
   return kNoSite;
 }
 
@@ -96,31 +115,37 @@ SiteAccounts::Account SiteAccounts::open_account(smalloc_cell *cell) {
     return kNoSite;
   SpinGuard guard(lock_);
   auto at = reinterpret_cast<uintptr_t>(cell) / sizeof(smalloc_cell);
+  unsigned place = kCellSlots; // the first that nobody needs
   for (unsigned i = 0; i < kCellSlots; i++) {
     unsigned slot = static_cast<unsigned>(at + i) % kCellSlots;
     smalloc_cell *there = cells_[slot].load(std::memory_order_acquire);
     if (there == cell)
       return cell_accounts_[slot].load(std::memory_order_relaxed);
-    if (there)
-      continue;
-    LiveContents &live = g_live.contents();
-    Account account =
-        take_account(site_string(site, site->function), site_string(site, site->file));
-    if (account != kNoSite) {
-      if (g_agent.active()) {
-        directives_[account] =
-            g_directives.find(site->id, context_hash(site_string(site, site->context)));
-        show_decision(account);
-      }
-      live.sites[account].id = site->id;
-      live.sites[account].line = site->line;
-      __atomic_store_n(&live.header.site_count, account + 1u, __ATOMIC_RELEASE);
-    }
-    cell_accounts_[slot].store(account, std::memory_order_relaxed);
-    cells_[slot].store(cell, std::memory_order_release);
-    return account;
+    if ((!there || there == kGone) && place == kCellSlots)
+      place = slot;
+    if (!there)
+      break;
   }
-  return kNoSite;
+  if (place == kCellSlots)
+    return kNoSite;
+  LiveContents &live = g_live.contents();
+  const uint64_t context = context_hash(site_string(site, site->context));
+  Account account = left_account(site->id, context);
+  if (account == kNoSite)
+    account = take_account(site_string(site, site->function), site_string(site, site->file));
+  if (account != kNoSite && account == live.header.site_count) {
+    if (g_agent.active()) {
+      directives_[account] = g_directives.find(site->id, context);
+      show_decision(account);
+    }
+    contexts_[account] = context;
+    live.sites[account].id = site->id;
+    live.sites[account].line = site->line;
+    __atomic_store_n(&live.header.site_count, account + 1u, __ATOMIC_RELEASE);
+  }
+  cell_accounts_[place].store(account, std::memory_order_relaxed);
+  cells_[place].store(cell, std::memory_order_release);
+  return account;
 }
 
 void SiteAccounts::publish_live(Account account) {
@@ -318,8 +343,7 @@ void SiteAccounts::read_cells() {
         auto &self = *static_cast<SiteAccounts *>(data);
         if (requested_bytes(cell) == 0)
           return;
-        if (Account account = self.account_of(cell))
-          store(g_live.contents().sites[account].requested_bytes, requested_bytes(cell));
+        self.account_of(cell);
       },
       this);
 }
@@ -331,9 +355,14 @@ void SiteAccounts::forget(const smalloc_module &module) {
         auto &self = *static_cast<SiteAccounts *>(data);
         if (requested_bytes(cell) == 0)
           return;
-        if (Account account = self.account_of(cell))
-          store(g_live.contents().sites[account].requested_bytes, requested_bytes(cell));
+        const Account account = self.account_of(cell);
         SpinGuard guard(self.lock_);
+        if (account != kNoSite && !self.is_left_[account]) {
+          self.requested_before_[account] += requested_bytes(cell);
+          store(g_live.contents().sites[account].requested_bytes, self.requested_before_[account]);
+          self.is_left_[account] = true;
+          self.left_++;
+        }
         for (std::atomic<smalloc_cell *> &slot : self.cells_)
           if (slot.load(std::memory_order_relaxed) == cell)
             slot.store(kGone, std::memory_order_release);

@@ -89,6 +89,8 @@ private:
   };
   BigNote *big_note(const void *p) const;
   Account open_account(smalloc_cell *cell);
+  Account left_account(uint64_t site, uint64_t context);
+  void publish_requested(Account account, const smalloc_cell *cell);
   Account take_account(const char *function, const char *file);
   void charge(Account account, int64_t bytes, int64_t objects, int64_t superpages);
   void publish_live(Account account);
@@ -103,6 +105,10 @@ private:
   BigNote *big_notes_[2] = {};
   uint64_t big_live_[SMALLOC_LIVE_SITES] = {}, small_weight_[SMALLOC_LIVE_SITES] = {};
   Directives::Entry *directives_[SMALLOC_LIVE_SITES] = {};
+  /// Of images that have gone: what their cells had counted, and whose accounts wait for the image to come again.
+  uint64_t contexts_[SMALLOC_LIVE_SITES] = {}, requested_before_[SMALLOC_LIVE_SITES] = {};
+  bool is_left_[SMALLOC_LIVE_SITES] = {};
+  unsigned left_ = 0;
   std::atomic<smalloc_cell *> cells_[kCellSlots] = {};
   std::atomic<Account> cell_accounts_[kCellSlots] = {};
   ObjectTable objects_;
