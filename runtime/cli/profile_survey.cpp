@@ -107,6 +107,12 @@ void Survey::read_one(trace::Reader &reader) {
   summary.program = value_of(reader, "program");
   summary.input = value_of(reader, "input");
   summary.rate = reader.rate();
+  if (const std::string bytes = value_of(reader, "base_page_bytes");
+      !bytes.empty() && bytes != std::to_string(benefit::kBasePageBytes))
+    throw Failure{"cannot analyze the trace", summary.path,
+                  fmt::format("its base pages have {} bytes, and those of the analysis {}",
+                              printable(bytes), benefit::kBasePageBytes),
+                  "record it on a machine with base pages of 4 KiB", kFailed};
   summary.misses = value_of(reader, "samples") == "tlb-misses";
   summary.faults = value_of(reader, "samples") == "faults";
   if (summary.misses)

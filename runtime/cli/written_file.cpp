@@ -107,9 +107,28 @@ std::string room_hint(int error, const std::string &command) {
   return error == EFBIG ? "ulimit -f unlimited, before it" : command + " on a disk with room";
 }
 
+// The input of a command that is named as its output, most likely; nobody can make it again from what we write.
+static void keep_programs_and_traces(const std::string &path, const std::string &option) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) // and no pipe is read from
+    return;
+  char begin[4] = {};
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const bool read_it = fd >= 0 && read(fd, begin, sizeof begin) == sizeof begin;
+  if (fd >= 0)
+    close(fd);
+  const std::string_view magic(begin, sizeof begin);
+  const bool program = magic == "\x7f"
+                                "ELF";
+  if (read_it && (program || magic == "\x28\xb5\x2f\xfd"))
+    throw Failure{"cannot write the result", path, program ? "it is a program" : "it is a trace",
+                  option + " OTHER-FILE", kFailed};
+}
+
 void check_can_write(const std::string &path, const std::string &option) {
   if (path.empty())
     return;
+  keep_programs_and_traces(path, option);
   std::error_code ignored;
   const fs::path folder = fs::path(path).parent_path();
   const int refused = access(path.c_str(), F_OK) == 0
@@ -121,6 +140,7 @@ void check_can_write(const std::string &path, const std::string &option) {
 }
 
 void write_file(const std::string &path, const std::string &text, const std::string &option) {
+  keep_programs_and_traces(path, option);
   if (write_beside(path, text, option))
     return;
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

@@ -163,6 +163,10 @@ private:
   }
 
   void check(int status) const {
+    if ((status & 0xff) == SQLITE_IOERR &&
+        database_ && // the index of the log, beside it, could not grow
+        sqlite3_extended_errcode(database_.get()) == SQLITE_IOERR_SHMSIZE)
+      status = SQLITE_FULL;
     switch (status & 0xff) {
     case SQLITE_OK:
       return;

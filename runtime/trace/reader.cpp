@@ -237,7 +237,7 @@ Reader::Reader(const std::string &path) {
     refuse(file_bytes_ == 0 ? "it is empty" : "it has no smalloc.trace/1 header");
   if (const auto rate = header_.find("rate"); rate != header_.end()) {
     rate_ = std::strtod(rate->second.c_str(), nullptr);
-    if (!(rate_ > 0 && rate_ <= 1))
+    if (!(rate_ >= 1 / static_cast<double>(kEveryRegion) && rate_ <= 1))
       rate_ = 1;
   }
   rate_ =

@@ -64,3 +64,10 @@ expect_match out '^all on base pages'
 expect_error 1 'cannot write the result \(nosuch/d\): no such file or directory' "$SMALLOC" analyze "$1" --machine zen4 -o nosuch/d
 expect_status 0 "$SMALLOC" db list --json
 json_is out 'd["totals"]["analyses"] == 1'
+# Programs and traces are nobody's result: most likely the input was named as the output.
+cp "$1" before
+expect_error 1 "cannot write the result \\($1\\): it is a trace" "$SMALLOC" analyze "$1" --machine zen4 --seconds 1 -o "$1"
+cmp "$1" before || fail "the trace has changed"
+cp one before
+expect_error 1 'cannot write the result \(one\): it is a program' "$SMALLOC" machine list --json -o one
+cmp one before || fail "the program has changed"

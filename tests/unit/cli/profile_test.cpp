@@ -2,6 +2,7 @@
 //
 // From a trace that the test writes to the ranking: samples of a PMU and their weight, clusters that are known beforehand.
 #include "runtime/cli/analyze_report.h"
+#include "runtime/cli/diagnostics.h"
 #include "runtime/cli/profile.h"
 #include "runtime/trace/writer.h"
 
@@ -125,6 +126,13 @@ TEST_F(ProfileTest, LargeBlocksFaultEachTimeTheyAreMade) {
     EXPECT_EQ(m.page_faults_base, 3 * 10240 + 4096);
     EXPECT_EQ(m.result().page_faults, m.id == 1 ? 4096 + 20 : 3 * 10240 + 8);
   }
+}
+
+TEST_F(ProfileTest, OtherBasePagesAreRefused) {
+  begin("rate=1\nbase_page_bytes=65536\n");
+  allocate(1, 4 * kMiB);
+  access(1, 0);
+  EXPECT_THROW(analysed(), Failure);
 }
 
 TEST_F(ProfileTest, PageFaultsAreFirstTouches) {
