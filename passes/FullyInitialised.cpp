@@ -14,7 +14,6 @@
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Dominators.h"
-#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 
 using namespace llvm;
@@ -177,14 +176,14 @@ bool isBlockOf(const Value *V, const CallBase &Call, AllocFamily Family, const D
 } // namespace
 
 bool fullyInitialised(const SiteVerdict &Site, ArrayRef<LoopReference> References,
-                      FunctionAnalysisManager &FAM) {
+                      ArrayRef<AnyMemIntrinsic *> Fills, FunctionAnalysisManager &FAM) {
   CallBase &Call = *Site.Call;
   const AllocFamily Family = Site.Family;
   Function &F = *Call.getFunction();
   if (Family == AllocFamily::FortranAssign)
     return true; // by the assignment itself
-  if (none_of(References, [](const LoopReference &R) { return R.Writes && R.Outermost; }) &&
-      none_of(instructions(F), [](const Instruction &I) { return isa<AnyMemIntrinsic>(I); }))
+  if (Fills.empty() &&
+      none_of(References, [](const LoopReference &R) { return R.Writes && R.Outermost; }))
     return false; // analyses of a function that fills nothing are dear
   ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
   DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(F);
@@ -256,14 +255,11 @@ bool fullyInitialised(const SiteVerdict &Site, ArrayRef<LoopReference> Reference
     if (Gapless && sameSum(Extent, Size, SE))
       return true;
   }
-  for (Instruction &I : instructions(F)) {
-    auto *Fill = dyn_cast<AnyMemIntrinsic>(&I);
-    if (!Fill)
-      continue;
+  for (AnyMemIntrinsic *Fill : Fills) {
     const SCEV *To = SE.getSCEV(Fill->getRawDest());
     const Value *Base = baseOf(To, SE);
     if (!Base || !isBlockOf(Base, Call, Family, DT) ||
-        !alwaysReached(Call, I.getParent(), Size, SE, DT, PDT, LI))
+        !alwaysReached(Call, Fill->getParent(), Size, SE, DT, PDT, LI))
       continue;
     // The first element may have been stored by hand and the rest filled from it.
     auto *Skipped =

@@ -107,21 +107,25 @@ std::vector<SiteVerdict> UnitSites::collect(ReferenceJudge &Judge) {
     if (!Ours && !(F.hasAvailableExternallyLinkage() && !F.hasOptNone()))
       continue;
     const size_t First = Sites.size();
+    SmallVector<AnyMemIntrinsic *, 4> Fills;
     if (Ours) {
       const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
-      for (Instruction &I : instructions(F))
+      for (Instruction &I : instructions(F)) {
+        if (auto *Fill = dyn_cast<AnyMemIntrinsic>(&I))
+          Fills.push_back(Fill);
         if (auto *Call = dyn_cast<CallBase>(&I); Call && Call->hasFnAttr(SiteIdAttr)) {
           if (std::optional<AllocFamily> Family = allocationFamily(*Call, TLI))
             Sites.push_back(describe(*Call, *Family));
           else if (Wrappers.isContext(*Call))
             Sites.push_back(describe(*Call, AllocFamily::Wrapper));
         }
+      }
     }
     const size_t FirstReference = References.size();
     collectReferences(F);
     for (SiteVerdict &V : MutableArrayRef(Sites).drop_front(First)) {
       Judge.setSize(V.Call, V.SizeBytes);
-      if (fullyInitialised(V, ArrayRef(References).drop_front(FirstReference), FAM))
+      if (fullyInitialised(V, ArrayRef(References).drop_front(FirstReference), Fills, FAM))
         V.Flags |= SMALLOC_SITE_FULLY_INITIALISED;
     }
     doneWith(F);

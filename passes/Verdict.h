@@ -19,6 +19,7 @@
 #include "Options.h"
 #include "PointerOrigins.h"
 #include "SizeConditions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include <string>
 #include <vector>
 
@@ -103,8 +104,10 @@ struct UnitVerdicts {
 /// Analyses \p M. Needs the site attributes of AllocationSitesPass.
 UnitVerdicts decideUnit(llvm::Module &M, llvm::FunctionAnalysisManager &FAM, const Options &O);
 
-/// Every byte of the object is written by a loop, or a memset, of the allocating function after the allocation.
+/// Every byte of the object is written by a loop, or one of \p Fills, of the allocating function after the allocation. \p References and
+/// \p Fills: all of that function.
 bool fullyInitialised(const SiteVerdict &Site, llvm::ArrayRef<LoopReference> References,
+                      llvm::ArrayRef<llvm::AnyMemIntrinsic *> Fills,
                       llvm::FunctionAnalysisManager &FAM);
 
 } // namespace smalloc

@@ -274,6 +274,14 @@ TEST_F(AgentTest, SlowerThanOnBasePagesIsPutBack) {
   EXPECT_EQ(other.policy(), Policy::kOtherInput);
 }
 
+TEST_F(AgentTest, AVerdictThatNamesNoProgramIsForAll) {
+  start(agent, "verdict=slower", kLines);
+  EXPECT_EQ(agent.policy(), Policy::kAllBase);
+  Agent other;
+  start(other, "program=feed verdict=slower", kLines); // another program's
+  EXPECT_EQ(other.policy(), Policy::kOtherInput);
+}
+
 TEST_F(AgentTest, APhaseThatEndsGivesItsSuperpagesToTheNext) {
   config.most_superpages = 400; // a budget
   start(agent, kSame, kLines);
