@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """chosen_times.py decides what docs/evaluation.md says of run times: each program is recorded, smalloc analyze chooses, and the program runs
-on base pages, on superpages for everything, with what was chosen, and with that while the kernel gives no superpage, in turn. The run time
+on base pages, on superpages for everything, with what was chosen, and with that and no superpages (pages:base), in turn. The run time
 with what was chosen is predicted as the last of these, the same heaps on base pages, less what smalloc analyze says that the superpages
 save: a heap that is denser than malloc's is no page's merit. This machine is calibrated before and after each program, since a shared
 machine's waits are never the same twice, and what is saved is the mean by both. A time is the least of a way's sums of user and system
@@ -250,8 +250,8 @@ def page(report):
     losses = [f"{r['name']} by {100 * loss(r):.1f} %" for r in report["programs"] if loss(r) is not None]
     host = report["host"]
     return (f"{text(report)}\n\nLeast sum of user and system time of {report['runs']} runs in turn, ± half of what lies between "
-            "the least and the most user time; peak memory in the same order. Not backed: the same program with the same directives while the kernel "
-            "gives no superpage, which is what the savings of the prediction by calibration are taken from. Predicted run time against measured: "
+            "the least and the most user time; peak memory in the same order. Not backed: the same program with the same directives and "
+            "no superpages, which is what the savings of the prediction by calibration are taken from. Predicted run time against measured: "
             f"{errors(error)}. {after_runs}Slower than on base pages beyond the spread: {', '.join(losses) or 'none'}. Machine "
             f"{report['machine']}, {host['cpus']} CPUs of a {host['cpu']}{' (virtual machine)' if host['hypervisor'] else ''}, Linux "
             f"{host['kernel']}. Made by `scripts/chosen_times.py --record`.")
