@@ -190,9 +190,10 @@ bool Runtime::start_region() {
   ladder_config.only_ours = o.only_ours;
   ladder_config.directed_gigantic = modules_name_page(kGiganticShift);
   ladder_config.sysfs = o.sysfs;
-  if (o.budget_percent)
-    ladder_config.most_pool_units =
-        Budget::pool_share(kLinux, o.sysfs, o.pages == PageBacking::kGigantic, o.budget_percent);
+  if (o.budget_percent && (o.pages == PageBacking::kHugetlb || o.pages == PageBacking::kGigantic))
+    ladder_config.most_pool_units = Budget::pool_share(
+        kLinux, o.sysfs, o.pages == PageBacking::kGigantic || ladder_config.directed_gigantic,
+        o.budget_percent);
   ladder_.init(kLinux, ladder_config, counters());
   thp_ = ladder_.settings().general;
   Region::Config config;

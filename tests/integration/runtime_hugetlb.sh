@@ -4,6 +4,7 @@
 # with transparent huge pages; a pool that has some pages gives what it has.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/pool.bash"
 need_thp
 need_libhugetlbfs
@@ -33,12 +34,21 @@ if [ "$(pool_free 2048)" = 0 ]; then
   expect_match err 'warning: pages:hugetlb: the pool has no free pages of 2 MiB .*; transparent huge pages are used'
   expect_match err 'at birth on: +1g 0, hugetlb 0, thp [1-9]'
   expect_match err 'not on: +hugetlb: pool empty [1-9]'
+  # A share of nothing is nothing, and said as well.
+  SMALLOC_CONF=pages:hugetlb,budget:90%,stats:exit expect_status 0 ours ./t
+  [ "$(grep -c 'smalloc: warning: pages:hugetlb: the pool has no free pages of 2 MiB' err)" = 1 ] || { cat err; fail "not told of the empty pool"; }
 fi
 fill_pool 2048 48
 SMALLOC_CONF=pages:hugetlb,stats:exit,debug:on expect_status 0 ours ./t
 expect_match out '^hugetlb 1 thp 0'
 expect_match err 'at birth on: +1g 0, hugetlb [1-9][0-9]*, thp 0'
 expect_no_match err 'warning|not on'
+[ "$(pool_free 2048)" = 48 ] || fail "pool pages are not given back"
+# A share of the pool is for what comes from the pool; the same share of the footprint beside it, for what does not.
+SMALLOC_CONF=pages:hugetlb,budget:25%,stats:json,stats_file:s.json expect_status 0 ours ./t
+expect_match out '^hugetlb 1 thp [01]'
+json_is s.json '0 < d["counters"]["superpages_peak"] <= 12 + 8 and d["counters"]["requests_on_hugetlb"] >= 1'
+expect_no_match err warning
 [ "$(pool_free 2048)" = 48 ] || fail "pool pages are not given back"
 echo 6 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
 SMALLOC_CONF=pages:hugetlb,debug:on expect_status 0 ours ./t
