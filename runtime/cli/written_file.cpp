@@ -91,24 +91,15 @@ bool write_beside(const std::string &path, const std::string &text, const std::s
   return same;
 }
 
-} // namespace
-
-[[noreturn]] static void not_to_be_opened(const std::string &path, int error,
-                                          const std::string &option) {
+[[noreturn]] void not_to_be_opened(const std::string &path, int error, const std::string &option) {
   throw Failure{"cannot write the result", path, error_text(error),
                 is_no_room(error) ? room_hint(error, option + " FILE")
                                   : option + " FILE in a folder that you may write",
                 kFailed};
 }
 
-bool is_no_room(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
-
-std::string room_hint(int error, const std::string &command) {
-  return error == EFBIG ? "ulimit -f unlimited, before it" : command + " on a disk with room";
-}
-
 // The input of a command that is named as its output, most likely; nobody can make it again from what we write.
-static void keep_programs_and_traces(const std::string &path, const std::string &option) {
+void keep_programs_and_traces(const std::string &path, const std::string &option) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) // and no pipe is read from
     return;
@@ -118,23 +109,34 @@ static void keep_programs_and_traces(const std::string &path, const std::string 
   if (fd >= 0)
     close(fd);
   const std::string_view magic(begin, sizeof begin);
-  const bool program = magic == "\x7f"
-                                "ELF";
+  const bool program = magic == "\177ELF";
   if (read_it && (program || magic == "\x28\xb5\x2f\xfd"))
     throw Failure{"cannot write the result", path, program ? "it is a program" : "it is a trace",
                   option + " OTHER-FILE", kFailed};
+}
+
+} // namespace
+
+bool is_no_room(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
+
+std::string room_hint(int error, const std::string &command) {
+  return error == EFBIG ? "ulimit -f unlimited, before it" : command + " on a disk with room";
 }
 
 void check_can_write(const std::string &path, const std::string &option) {
   if (path.empty())
     return;
   keep_programs_and_traces(path, option);
-  std::error_code ignored;
-  const fs::path folder = fs::path(path).parent_path();
-  const int refused = access(path.c_str(), F_OK) == 0
-                          ? access(path.c_str(), W_OK)
-                          : access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK);
-  const int error = fs::is_directory(path, ignored) ? EISDIR : refused ? errno : 0;
+  struct stat there;
+  int error = 0;
+  if (stat(path.c_str(), &there) != 0) {
+    const fs::path folder = fs::path(path).parent_path();
+    error = access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
+  } else if (S_ISDIR(there.st_mode)) {
+    error = EISDIR;
+  } else if (access(path.c_str(), W_OK) != 0) {
+    error = errno;
+  }
   if (error)
     not_to_be_opened(path, error, option);
 }

@@ -17,10 +17,10 @@
 namespace smalloc {
 namespace {
 
-void *map(size_t bytes) {
-  // All of it is written at once: no fault a page.
-  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE;
-  void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kFlags, -1, 0);
+/// more_flags: MAP_POPULATE for what is written whole at once, so that there is no fault a page.
+void *map(size_t bytes, int more_flags = 0) {
+  void *p =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | more_flags, -1, 0);
   return p == MAP_FAILED ? nullptr : p;
 }
 
@@ -64,7 +64,7 @@ const char *Directives::load(const char *path, void (*also)(Text text)) {
     return why ? why : reason(errno);
   if (bytes > kMostBytes)
     why = "it is larger than 16 MiB";
-  char *text = !why && bytes ? static_cast<char *>(map(bytes)) : nullptr;
+  char *text = !why && bytes ? static_cast<char *>(map(bytes, MAP_POPULATE)) : nullptr;
   if (!why && bytes && !text)
     why = "no memory";
   size_t done = 0;

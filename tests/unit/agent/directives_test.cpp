@@ -117,6 +117,19 @@ TEST_F(DirectivesAtStart, SaysWhyNot) {
   EXPECT_FALSE(directives_.any());
 }
 
+// The table for as many lines as there may be is an address range, not memory.
+TEST_F(DirectivesAtStart, EmptyLinesTakeNoMemory) {
+  const auto resident = [] {
+    long size = 0, pages = 0;
+    std::ifstream("/proc/self/statm") >> size >> pages;
+    return pages * getpagesize();
+  };
+  std::ofstream(path_) << "# smalloc.directives/1\n" << std::string(15u << 20, '\n');
+  const long before = resident();
+  EXPECT_EQ(directives_.load(path_.c_str()), nullptr);
+  EXPECT_LT(resident() - before, 64l << 20);
+}
+
 TEST_F(DirectivesAtStart, TooLargeIsRefused) {
   std::ofstream(path_) << "# smalloc.directives/1\n";
   ASSERT_EQ(truncate(path_.c_str(), static_cast<off_t>(Directives::kMostBytes) + 1), 0);
