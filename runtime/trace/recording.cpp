@@ -53,7 +53,7 @@ const char *hint_for(int error) {
 }
 
 /// A path that is not absolute begins in `folder`. False: too long.
-bool lies_in(const char *folder, char *path, size_t capacity) {
+bool put_below(const char *folder, char *path, size_t capacity) {
   const size_t above = strlen(folder), length = strlen(path);
   if (*path == '/' || above == 0)
     return true;
@@ -71,7 +71,7 @@ void open_trace(uint64_t parent) {
   const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   program[length > 0 ? length : 0] = 0;
   if (!expand_path(g_settings.pattern, path, sizeof path) ||
-      (parent && !lies_in(g_folder, path, sizeof path)) || !into_folder(path, sizeof path))
+      (parent && !put_below(g_folder, path, sizeof path)) || !into_folder(path, sizeof path))
     return;
   char build_id[2 * 64 + 1], rate[48];
   executable_build_id(build_id, sizeof build_id);

@@ -117,8 +117,7 @@ void Ladder::init(const OsHooks &os, const Config &config, Counters &counters) {
     no_gigantic_ = reason(error); // counted with each object that asks
   }
   if (wanted(PageKind::kSuperpage)) {
-    bool there = settings_.superpage.advised ||
-                 (config.force && settings_.general != ThpMode::kAbsent && !settings_.disabled);
+    bool there = settings_.gives_superpages(config.force);
     step(PageKind::kSuperpage, there);
     if (!there)
       refused(PageKind::kSuperpage,

@@ -30,7 +30,6 @@
 SMALLOC_EXPORT unsigned __smalloc_v1_pending; // declared in site.h
 unsigned __smalloc_v1_pending = 0;
 
-/// libsmalloc_feedback.so's, when it is loaded.
 // Where the collector is: libsmalloc_feedback.so, linked or preloaded (runtime/trace/interpose.cpp).
 extern "C" void __smalloc_v1_collector() __attribute__((weak));
 

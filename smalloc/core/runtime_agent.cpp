@@ -65,9 +65,7 @@ bool pages_possible(const Options &o, bool medium) {
   const PageSettings settings = read_page_settings(kLinux, o.sysfs);
   if (medium)
     return settings.medium.advised;
-  return o.pages == PageBacking::kThp &&
-         (settings.superpage.advised ||
-          (o.force && settings.general != ThpMode::kAbsent && !settings.disabled));
+  return o.pages == PageBacking::kThp && settings.gives_superpages(o.force);
 }
 
 bool medium_were_refused(const Counters &c) {

@@ -5,6 +5,7 @@
 #include "smalloc/core/stats_exit.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/stats.h"
+#include "smalloc/os/high_descriptor.h"
 #include "smalloc/os/quiet_file.h"
 #include "smalloc/os/uncancelled.h"
 
@@ -182,7 +183,7 @@ void statistics_begin() {
   if (!g_runtime.options().stats_at_exit)
     return;
   int saved = errno;
-  g_kept_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 200);
+  g_kept_stderr = duplicate_high(STDERR_FILENO);
   if (g_kept_stderr < 0) // under a limit of descriptors
     g_kept_stderr = STDERR_FILENO;
   if (fstat(g_kept_stderr, &g_kept_file) != 0)

@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// kept_file.cpp decides by which number a file is kept, and that device and inode tell whether it is still the same.
+// kept_file.cpp decides that device and inode tell whether a number still stands for our file.
 #include "smalloc/os/kept_file.h"
 #include "smalloc/base/keep_errno.h"
+#include "smalloc/os/high_descriptor.h"
 #include "smalloc/os/uncancelled.h"
 
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace smalloc {
 namespace {
 
-constexpr int kLeastDescriptor = 200;
-
-/// Under a limit of descriptors, its last quarter; the same number when there is no other.
+/// The same number when there is no other.
 int move_up(int fd) {
-  rlimit limit;
-  int high = fcntl(fd, F_DUPFD_CLOEXEC, kLeastDescriptor);
-  if (high < 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0)
-    high = fcntl(fd, F_DUPFD_CLOEXEC, static_cast<int>(limit.rlim_cur / 4 * 3));
+  const int high = duplicate_high(fd);
   if (high < 0)
     return fd;
   uncancelled::close(fd);

@@ -3,6 +3,7 @@
 // memory_file.cpp decides the system calls of memory_file.h, and that every failure leaves the
 // memory as it was.
 #include "smalloc/os/memory_file.h"
+#include "smalloc/os/high_descriptor.h"
 #include "smalloc/os/quiet_file.h"
 #include "smalloc/os/uncancelled.h"
 
@@ -20,16 +21,13 @@
 
 namespace smalloc {
 namespace {
-/// Shells and daemons move and close small numbers.
-constexpr int kLeastDescriptor = 200;
-
 int open_out_of_the_way(const char *name) {
   int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
   if (fd < 0 && errno == EINVAL)
     fd = memfd_create(name, MFD_CLOEXEC);
   if (fd < 0)
     return -1;
-  int high = fcntl(fd, F_DUPFD_CLOEXEC, kLeastDescriptor);
+  int high = duplicate_high(fd);
   uncancelled::close(fd);
   return high;
 }

@@ -24,6 +24,11 @@ struct PageSettings {
   SizeSetting medium;    ///< 64 KiB ("mTHP")
   bool disabled =
       false; ///< in this process, whatever the switches say: nothing is advised, nor unadvised
+
+  /// Advice brings superpages, or, where the user insists, a collapse does.
+  bool gives_superpages(bool force) const {
+    return superpage.advised || (force && general != ThpMode::kAbsent && !disabled);
+  }
 };
 
 /// root: "/sys", or where a test keeps its own copy.

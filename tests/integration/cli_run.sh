@@ -55,6 +55,9 @@ expect_match out '\|heap:migrate,promoter:thread$' # the user's choice is not ov
 fixture_app app
 expect_status 0 $run run --dry-run -- ./app -- x
 expect_match out "^LD_PRELOAD=$tmp/tree/lib/libsmalloc.so SMALLOC_CONF= ./app -- x$"
+# What is printed is what a shell runs.
+expect_status 0 $run run --dry-run -- sh -c 'printf "%s|" "$@"' x "a b" 'c"d' ''
+[ "$(sh out 2>/dev/null)" = 'a b|c"d||' ] || fail "as typed: $(cat out)"
 expect_status 0 $run run -- ./app
 printf '#!/bin/sh\nexit 7\n' >script
 chmod +x script

@@ -88,3 +88,22 @@ SMALLOC_CONF=debug:on,heap:off expect_status 0 ./none
 expect_match err '^smalloc: debug: version [0-9.]+, strategy off; the heaps never start$'
 SMALLOC_CONF=debug:on expect_status 0 ./t 8
 expect_match err '^smalloc: debug: heaps started, .* reserved, machine '
+# A program may exit while its threads allocate: in the middle of that the tables need not agree, and nobody is accused.
+build ends $(linked) <<'E'
+#include "runtime_sites.h"
+TEST_SITE(some, SMALLOC_DECISION_SUPERPAGE, SMALLOC_SITE_FULLY_INITIALISED, 0);
+static void *work(void *unused) {
+  for (;;) free(site_malloc(&some, 5 * MIB));
+  return unused;
+}
+int main(void) {
+  pthread_t t;
+  for (int i = 0; i < 4; i++) pthread_create(&t, NULL, work, NULL);
+  usleep(100000);
+  exit(0);
+}
+E
+for round in 1 2 3 4 5; do
+  SMALLOC_CONF=debug:on,promote:off,cache:0 expect_status 0 ./ends
+  expect_no_match err contradict
+done

@@ -15,10 +15,9 @@ constexpr size_t kMiB = 1 << 20, kGiB = 1 << 30;
 struct LadderTest : testing::Test {
   void SetUp() override { FakeOs::reset(); }
   void start(PageBacking asked, uint64_t budget = 0, bool directed_gigantic = false) {
-    Ladder::Config l;
-    l.asked = asked;
-    l.directed_gigantic = directed_gigantic;
-    ladder.init(FakeOs::hooks(), l, counters);
+    asks.asked = asked;
+    asks.directed_gigantic = directed_gigantic;
+    ladder.init(FakeOs::hooks(), asks, counters);
     Region::Config c = FakeOs::config();
     c.bytes = size_t{64} << 30;
     c.thp_allowed = ladder.superpages();
@@ -45,6 +44,7 @@ struct LadderTest : testing::Test {
                ? std::string(text.data(), text.size())
                : "";
   }
+  Ladder::Config asks; ///< what start() does not name
   Counters counters;
   Region region;
   Ladder ladder;
@@ -78,46 +78,27 @@ TEST_F(LadderTest, PoolServesAndGetsItsPagesBack) {
   EXPECT_EQ(warning(), "");
 }
 TEST_F(LadderTest, ShareOfThePoolIsKept) {
-  Ladder::Config c;
-  c.asked = PageBacking::kHugetlb;
-  c.most_pool_units = 5;
-  Ladder ladder;
-  Counters counters;
-  ladder.init(FakeOs::hooks(), c, counters);
+  asks.most_pool_units = 5;
+  start(PageBacking::kHugetlb);
   for (const UnitIndex expected : {3u, 2u, 0u})
     EXPECT_EQ(ladder.take_pool_pages(nullptr, 3, PageKind::kHugetlb).hugetlb_units, expected);
-  EXPECT_EQ(
-      counters
-          .not_on[static_cast<unsigned>(PageKind::kHugetlb)][static_cast<unsigned>(WhyNot::kBudget)]
-          .get(),
-      2u);
-  TextBuffer<512> text;
-  EXPECT_FALSE(ladder.take_warning(text)); // the user has said so
+  EXPECT_EQ(not_on(PageKind::kHugetlb, WhyNot::kBudget), 2u);
+  EXPECT_EQ(warning(), ""); // the user has said so
 }
 TEST_F(LadderTest, ShareOfEmptyPoolsIsSaid) {
-  Ladder::Config c;
-  c.asked = PageBacking::kHugetlb;
-  c.most_pool_units = 0;
-  Ladder ladder;
-  Counters counters;
-  ladder.init(FakeOs::hooks(), c, counters);
-  TextBuffer<512> text;
-  ASSERT_TRUE(ladder.take_warning(text));
-  EXPECT_TRUE(std::string(text.data(), text.size())
-                  .starts_with("pages:hugetlb: the pool has no free pages of 2 MiB"));
+  asks.most_pool_units = 0;
+  start(PageBacking::kHugetlb);
+  EXPECT_EQ(warning(), "pages:hugetlb: the pool has no free pages of 2 MiB (sysctl "
+                       "vm.nr_hugepages=N); transparent huge pages are used");
 }
 TEST_F(LadderTest, WhatTheProcessMayNotHaveIsSaid) {
   FakeOs::disabled = true;
-  Ladder::Config c;
-  c.force = true;
-  Ladder ladder;
-  Counters counters;
-  ladder.init(FakeOs::hooks(), c, counters);
+  asks.force = true;
+  start(PageBacking::kThp);
   EXPECT_FALSE(ladder.any());
-  TextBuffer<512> text;
-  ASSERT_TRUE(ladder.take_warning(text));
-  EXPECT_TRUE(std::string(text.data(), text.size())
-                  .starts_with("pages:thp: this process may have no transparent huge pages"));
+  EXPECT_EQ(warning(),
+            "pages:thp: this process may have no transparent huge pages (PR_SET_THP_DISABLE, "
+            "by itself or by what started it); base pages are used");
 }
 TEST_F(LadderTest, ExhaustedPoolFallsBackWithOneLine) {
   FakeOs::hugetlb_error = ENOMEM;
