@@ -9,6 +9,7 @@
 
 #include "smalloc/base/text.h"
 
+#include <bit>
 #include <stdint.h>
 
 namespace smalloc {
@@ -33,94 +34,121 @@ enum class DirectiveLine { kNothing, kDirective, kBad };
 
 namespace directive_detail {
 
-inline bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+inline bool is_space(char c) {
+  constexpr uint64_t kSpaces = uint64_t{1} << ' ' | uint64_t{1} << '\t' | uint64_t{1} << '\r';
+  const auto number = static_cast<unsigned char>(c);
+  return number <= ' ' && (kSpaces >> number & 1);
+}
 
-inline bool take_hex(Text &t, uint64_t &value) {
-  if (t.size < 16)
+inline Text rest_of(Text t, size_t from) { return Text(t.data + from, t.size - from); }
+
+/// Eight hexadecimal digits at once, the first the highest: a number that is written as they are, or there is none.
+inline bool parse_hex8(const char *digits, uint64_t &value) {
+  constexpr uint64_t kEach = 0x0101010101010101u;
+  uint64_t written;
+  memcpy(&written, digits, sizeof written);
+  if constexpr (std::endian::native == std::endian::big)
+    written = __builtin_bswap64(written);
+  uint64_t v = (written & kEach * 0x0f) + (written >> 6 & kEach) * 9; // letters have bit 6
+  const uint64_t above_9 = (v + kEach * 6) >> 4 & kEach;
+  if (v & kEach * 0xf0 || v + kEach * '0' + above_9 * ('a' - '0' - 10) != written)
     return false;
-  value = 0;
-  for (int i = 0; i < 16; i++) {
-    const char c = t.data[i];
-    const unsigned digit = c >= '0' && c <= '9'   ? static_cast<unsigned>(c - '0')
-                           : c >= 'a' && c <= 'f' ? static_cast<unsigned>(c - 'a' + 10)
-                                                  : 16;
-    if (digit == 16)
-      return false;
-    value = value << 4 | digit;
-  }
-  t = Text(t.data + 16, t.size - 16);
+  v = (v << 4 | v >> 8) & 0x00ff00ff00ff00ffu;
+  v = (v << 8 | v >> 16) & 0x0000ffff0000ffffu;
+  value = (v << 16 | v >> 32) & 0xffffffffu;
   return true;
 }
 
-/// Digits, and up to `decimals` behind a point, as an integer of the last decimal.
-inline bool parse_decimal(Text t, unsigned decimals, uint64_t &value) {
-  constexpr uint64_t kMost = uint64_t{1} << 56;
-  value = 0;
-  bool point = false;
-  if (t.size == 0)
+/// 16 digits at t's beginning, which are taken off.
+inline bool take_hex(Text &t, uint64_t &value) {
+  uint64_t high, low;
+  if (t.size < 16 || !parse_hex8(t.data, high) || !parse_hex8(t.data + 8, low))
     return false;
-  for (size_t i = 0; i < t.size; i++) {
-    if (t.data[i] == '.' && !point && i > 0 && decimals) {
-      point = true;
-      continue;
-    }
-    if (t.data[i] < '0' || t.data[i] > '9' || value > kMost)
-      return false;
-    if (point && decimals == 0)
-      continue; // finer than we keep
-    value = value * 10 + static_cast<uint64_t>(t.data[i] - '0');
-    decimals -= point;
+  value = high << 32 | low;
+  t = rest_of(t, 16);
+  return true;
+}
+
+/// Digits at t's beginning, which are taken off, and up to `decimals` behind a point, as an integer of the last decimal.
+inline bool take_decimal(Text &t, unsigned decimals, uint64_t &value) {
+  constexpr ptrdiff_t kMostDigits = 18;
+  const char *at = t.data, *const end = t.data + t.size;
+  uint64_t v = 0;
+  unsigned digit;
+  const auto next_is_digit = [&] {
+    return at != end && (digit = static_cast<unsigned>(*at - '0')) < 10;
+  };
+  for (; next_is_digit(); at++)
+    v = v * 10 + digit;
+  if (at == t.data || at - t.data > kMostDigits)
+    return false;
+  if (decimals && at != end && *at == '.') {
+    for (at++; decimals && next_is_digit(); at++, decimals--)
+      v = v * 10 + digit;
+    while (next_is_digit()) // finer than we keep
+      at++;
   }
   while (decimals--)
-    value *= 10;
+    v *= 10;
+  value = v;
+  t = rest_of(t, static_cast<size_t>(at - t.data));
   return true;
 }
 
-inline bool parse_page(Text t, unsigned &shift) {
-  if (t.is("base"))
-    shift = 12;
-  else if (t.is("64k"))
-    shift = 16;
-  else if (t.is("2m"))
-    shift = 21;
-  else if (t.is("1g"))
-    shift = 30;
-  else
+/// All of t.
+inline bool parse_decimal(Text t, unsigned decimals, uint64_t &value) {
+  return take_decimal(t, decimals, value) && t.size == 0;
+}
+
+/// The word that t begins with, which is taken off.
+template <size_t kSize> inline bool take_word(Text &t, const char (&word)[kSize]) {
+  if (t.size < kSize - 1 || memcmp(t.data, word, kSize - 1) != 0)
     return false;
+  t = rest_of(t, kSize - 1);
   return true;
 }
 
-/// False when the value makes no sense. Keys that nobody knows yet are passed over.
-inline bool take_field(Text field, Directive &d) {
-  size_t equals = 0;
-  while (equals < field.size && field.data[equals] != '=')
-    equals++;
-  if (equals == 0 || equals == field.size)
-    return false;
-  const Text value(field.data + equals + 1, field.size - equals - 1);
-  // A program waits for some thousand of these at its start: most keys are told by their length.
-  const auto key = [&](const char *name, size_t size) {
-    return equals == size && memcmp(field.data, name, size) == 0;
-  };
-  if (key("page", 4))
-    return parse_page(value, d.page_shift);
-  if (key("rank", 4))
-    return parse_decimal(value, 0, d.rank);
-  if (key("superpages", 10))
-    return parse_decimal(value, 0, d.superpages);
-  if (key("pmb", 3))
-    return d.has_pmb = parse_decimal(value, 3, d.pmb_thousandths);
-  if (key("held", 4)) {
-    size_t slash = 0;
-    while (slash < value.size && value.data[slash] != '/')
-      slash++;
-    return slash < value.size && parse_decimal(Text(value.data, slash), 0, d.held) &&
-           parse_decimal(Text(value.data + slash + 1, value.size - slash - 1), 0, d.validated) &&
+inline Text take_to_space(Text &t) {
+  size_t size = 0;
+  while (size < t.size && !is_space(t.data[size]))
+    size++;
+  const Text taken(t.data, size);
+  t = rest_of(t, size);
+  return taken;
+}
+
+inline bool take_page(Text &t, unsigned &shift) {
+  shift = take_word(t, "2m")     ? 21
+          : take_word(t, "base") ? 12
+          : take_word(t, "64k")  ? 16
+          : take_word(t, "1g")   ? 30
+                                 : 0;
+  return shift != 0;
+}
+
+/// What t begins with, up to the next space. False when it makes no sense. Keys that nobody knows yet are passed over. A program
+/// waits for some ten thousand of these at its start, so each character is looked at once.
+inline bool take_field(Text &t, Directive &d) {
+  bool good = true;
+  if (take_word(t, "page="))
+    good = take_page(t, d.page_shift);
+  else if (take_word(t, "rank="))
+    good = take_decimal(t, 0, d.rank);
+  else if (take_word(t, "pmb="))
+    good = d.has_pmb = take_decimal(t, 3, d.pmb_thousandths);
+  else if (take_word(t, "superpages="))
+    good = take_decimal(t, 0, d.superpages);
+  else if (take_word(t, "held="))
+    good = take_decimal(t, 0, d.held) && take_word(t, "/") && take_decimal(t, 0, d.validated) &&
            d.held <= d.validated;
+  else if (take_word(t, "numa="))
+    d.numa = take_to_space(t);
+  else {
+    const Text field = take_to_space(t);
+    const void *equals = memchr(field.data, '=', field.size);
+    good = equals && equals != field.data;
   }
-  if (key("numa", 4))
-    d.numa = value;
-  return true;
+  return good && (t.size == 0 || is_space(t.data[0]));
 }
 
 } // namespace directive_detail
@@ -131,7 +159,7 @@ inline DirectiveLine parse_directive(Text line, Directive &d) {
   d = Directive();
   const auto skip = [&line] {
     while (line.size && is_space(line.data[0]))
-      line = Text(line.data + 1, line.size - 1);
+      line = rest_of(line, 1);
   };
   skip();
   if (line.size == 0 || line.data[0] == '#')
@@ -139,7 +167,7 @@ inline DirectiveLine parse_directive(Text line, Directive &d) {
   if (!take_hex(line, d.site))
     return DirectiveLine::kBad;
   if (line.size && line.data[0] == '/') {
-    line = Text(line.data + 1, line.size - 1);
+    line = rest_of(line, 1);
     if (!take_hex(line, d.context))
       return DirectiveLine::kBad;
     d.has_context = true;
@@ -151,17 +179,13 @@ inline DirectiveLine parse_directive(Text line, Directive &d) {
     if (line.size == 0)
       break;
     if (line.data[0] == '#') {
-      line = Text(line.data + 1, line.size - 1);
+      line = rest_of(line, 1);
       skip();
       d.comment = line;
       break;
     }
-    size_t end = 0;
-    while (end < line.size && !is_space(line.data[end]))
-      end++;
-    if (!take_field(Text(line.data, end), d))
+    if (!take_field(line, d))
       return DirectiveLine::kBad;
-    line = Text(line.data + end, line.size - end);
   }
   return d.page_shift ? DirectiveLine::kDirective : DirectiveLine::kBad;
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// directives.cpp decides how the file is taken in without malloc: text and table are anonymous mappings, the
-// text's is given back. A FIFO or device named by mistake is refused, not waited for.
+// directives.cpp decides how the file is taken in without malloc: buffer and table are anonymous mappings, the
+// buffer's is given back. A FIFO or device named by mistake is refused, not waited for.
 #include "smalloc/agent/directives.h"
 #include "smalloc/base/heap_sort.h"
 #include "smalloc/base/units.h"
 #include "smalloc/include/smalloc/directive.h"
 #include "smalloc/include/smalloc/input_file.h"
+#include "smalloc/os/input_lines.h"
+#include "smalloc/os/scratch_pages.h"
 #include "smalloc/os/uncancelled.h"
 
 #include <errno.h>
@@ -17,11 +19,15 @@
 namespace smalloc {
 namespace {
 
-/// more_flags: MAP_POPULATE for what is written whole at once, so that there is no fault a page.
-void *map(size_t bytes, int more_flags = 0) {
-  void *p =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | more_flags, -1, 0);
-  return p == MAP_FAILED ? nullptr : p;
+/// Of the file at a time: small enough for a near cache, and large enough that system calls do not count.
+constexpr size_t kBufferBytes = size_t{64} << 10;
+/// "0123456789abcdef page=2m" and a newline.
+constexpr size_t kLeastLine = 25;
+
+bool is_header(Text line) {
+  constexpr size_t kSize = sizeof kDirectivesHeader - 1;
+  return line.size >= kSize && memcmp(line.data, kDirectivesHeader, kSize) == 0 &&
+         (line.size == kSize || directive_detail::is_space(line.data[kSize]));
 }
 
 const char *reason(int error) {
@@ -56,79 +62,65 @@ Directives::Entry entry_of(const Directive &d) {
 
 } // namespace
 
-const char *Directives::load(const char *path, void (*also)(Text text)) {
+const char *Directives::load(const char *path, void (*placed)(const Directive &d, size_t most)) {
   const char *why;
   size_t bytes = 0;
   const int fd = smalloc_open_input(path, &bytes, &why);
   if (fd < 0)
     return why ? why : reason(errno);
-  if (bytes > kMostBytes)
+  ScratchPages buffer(bytes == 0 || bytes > kMostBytes ? 0 : kBufferBytes);
+  if (bytes == 0)
+    why = "it is empty";
+  else if (bytes > kMostBytes)
     why = "it is larger than 16 MiB";
-  char *text = !why && bytes ? static_cast<char *>(map(bytes, MAP_POPULATE)) : nullptr;
-  if (!why && bytes && !text)
+  else if (!buffer.data())
     why = "no memory";
-  size_t done = 0;
-  while (text && done < bytes) {
-    const ssize_t n = uncancelled::read(fd, text + done, bytes - done);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      break; // shorter than it said: what is there counts
-    done += static_cast<size_t>(n);
+  InputLines lines(fd, bytes, static_cast<char *>(buffer.data()), kBufferBytes);
+  Text line;
+  bool cut = false;
+  if (!why && !(lines.next(line, cut) && is_header(line)))
+    why = "it does not begin with '# smalloc.directives/1'";
+  if (!why && !reserve(bytes / kLeastLine + 1))
+    why = "no memory";
+  if (!why) {
+    parse_header(line);
+    Directive d;
+    while (lines.next(line, cut)) {
+      DirectiveLine kind = parse_directive(line, d);
+      if (cut && !d.comment.data && kind == DirectiveLine::kDirective)
+        kind = DirectiveLine::kBad; // it may have been cut within a word
+      bad_ += kind == DirectiveLine::kBad;
+      if (kind != DirectiveLine::kDirective)
+        continue;
+      take(d);
+      if (placed && d.numa.size != 0 && !d.numa.is("-"))
+        placed(d, most_);
+    }
+    if (!sorted_)
+      heap_sort(entries_, count_, [](const Entry &a, const Entry &b) { return a.before(b); });
   }
   uncancelled::close(fd);
-  if (text) {
-    constexpr size_t kHeader = sizeof kDirectivesHeader - 1;
-    if (done < kHeader || memcmp(text, kDirectivesHeader, kHeader) != 0 ||
-        (done > kHeader && !directive_detail::is_space(text[kHeader]) && text[kHeader] != '\n'))
-      why = "it does not begin with '# smalloc.directives/1'";
-    else {
-      if (parse(text, done) && also)
-        also(Text(text, done));
-    }
-    munmap(text, bytes);
-  } else if (!why) {
-    why = "it is empty";
-  }
   return why;
 }
 
-/// True: some line speaks of places.
-bool Directives::parse(const char *text, size_t bytes) {
-  size_t lines = 1;
-  for (const char *c = text;
-       (c = static_cast<const char *>(memchr(c, '\n', bytes - static_cast<size_t>(c - text)))); c++)
-    lines++;
-  entries_ = static_cast<Entry *>(map(lines * sizeof(Entry)));
-  if (!entries_)
+/// An address range for as many entries as there may be: its pages come as they are written.
+bool Directives::reserve(size_t most) {
+  void *p = mmap(nullptr, most * sizeof(Entry), PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED)
     return false;
-  const void *first_end = memchr(text, '\n', bytes);
-  parse_header(Text(
-      text, first_end ? static_cast<size_t>(static_cast<const char *>(first_end) - text) : bytes));
-  bool sorted = true, places = false;
-  for (size_t at = 0; at < bytes;) {
-    const void *newline = memchr(text + at, '\n', bytes - at);
-    const size_t end =
-        newline ? static_cast<size_t>(static_cast<const char *>(newline) - text) : bytes;
-    Directive d;
-    switch (parse_directive(Text(text + at, end - at), d)) {
-    case DirectiveLine::kDirective:
-      entries_[count_] = entry_of(d);
-      places |= d.numa.size != 0 && !d.numa.is("-");
-      sorted &= count_ == 0 || !entries_[count_].before(entries_[count_ - 1]);
-      count_++;
-      break;
-    case DirectiveLine::kBad:
-      bad_++;
-      break;
-    case DirectiveLine::kNothing:
-      break;
-    }
-    at = end + 1;
-  }
-  if (!sorted)
-    heap_sort(entries_, count_, [](const Entry &a, const Entry &b) { return a.before(b); });
-  return places;
+  entries_ = static_cast<Entry *>(p);
+  most_ = most;
+  return true;
+}
+
+void Directives::take(const Directive &d) {
+  if (count_ == most_)
+    return; // it cannot be: each line has its least length
+  Entry &entry = entries_[count_];
+  entry = entry_of(d);
+  sorted_ &= count_ == 0 || !entry.before(entries_[count_ - 1]);
+  count_++;
 }
 
 void Directives::parse_header(Text line) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// directives.h decides what SMALLOC_CONF=directives:FILE does at the start of a program: the file is read once, whole,
-// into memory of our own, and each image's sites are looked up when the image registers. A directive overrules the
+// directives.h decides what SMALLOC_CONF=directives:FILE does at the start of a program: the file is read once, line by line,
+// into a table of our own, and each image's sites are looked up when the image registers. A directive overrules the
 // compiler. A line that makes no sense is passed over, a file that cannot be read costs one warning; neither ever
 // stops the program.
 #ifndef SMALLOC_AGENT_DIRECTIVES_H
@@ -41,9 +41,8 @@ public:
 
   /// Regular files of at most kMostBytes. Returns nullptr, or why nothing was read. O(n) for a sorted file, as the command
   /// writes them, O(n log n) else.
-  /// also: gets the whole text, too, before it goes, if a line says where objects are to lie (numa=): the file may be another one by
-  /// now. nullptr: nobody.
-  const char *load(const char *path, void (*also)(Text text) = nullptr);
+  /// placed: gets each line that says where objects are to lie (numa=), and how many there may be at most. nullptr: nobody.
+  const char *load(const char *path, void (*placed)(const Directive &d, size_t most) = nullptr);
   /// The page size for a site, as a shift; 0: nothing said. A line for this context goes before one for all.
   unsigned page_shift(uint64_t site, uint64_t context) const;
   /// The line for a site; nullptr: there is none.
@@ -58,11 +57,13 @@ public:
 
 private:
   void parse_header(Text line);
-  bool parse(const char *text, size_t bytes);
+  bool reserve(size_t most);
+  void take(const Directive &d);
 
   DirectivesHeader header_;
   Entry *entries_ = nullptr;
-  size_t count_ = 0, bad_ = 0;
+  size_t count_ = 0, most_ = 0, bad_ = 0;
+  bool sorted_ = true;
 };
 
 /// Of this process.

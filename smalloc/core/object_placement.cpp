@@ -3,7 +3,6 @@
 // object_placement.cpp decides where hints are kept (a table of those that name nodes, usually none) and how often the machine is
 // looked at (once, when the first object is placed).
 #include "smalloc/core/object_placement.h"
-#include "smalloc/agent/directive_line.h"
 #include "smalloc/base/heap_sort.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/spin_lock.h"
@@ -40,39 +39,23 @@ const numa::Topology *nodes() {
 
 } // namespace
 
-void ObjectPlacement::take(Text directives) {
-  const char *text = directives.data;
-  const size_t bytes = directives.size;
-  // Twice: to count, to keep.
-  for (const bool keeping : {false, true}) {
-    size_t found = 0;
-    for (size_t at = 0; at < bytes;) {
-      const void *newline = memchr(text + at, '\n', bytes - at);
-      const size_t end =
-          newline ? static_cast<size_t>(static_cast<const char *>(newline) - text) : bytes;
-      Directive d;
-      numa::Placement placement;
-      if (parse_directive(Text(text + at, end - at), d) == DirectiveLine::kDirective &&
-          numa::parse_placement(d.numa, placement) &&
-          placement.kind != numa::PlacementKind::kNone) {
-        if (keeping)
-          entries_[found] = {d.site, d.context, d.has_context, placement};
-        found++;
-      }
-      at = end + 1;
-    }
-    if (keeping)
-      count_ = found;
-    else if (found == 0)
-      break;
-    else {
-      void *table = mmap(nullptr, found * sizeof(Entry), PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      if (table == MAP_FAILED)
-        break;
-      entries_ = static_cast<Entry *>(table);
-    }
+void ObjectPlacement::take(const Directive &d, size_t most) {
+  numa::Placement placement;
+  if (!numa::parse_placement(d.numa, placement) || placement.kind == numa::PlacementKind::kNone)
+    return;
+  if (!entries_) {
+    void *table = mmap(nullptr, most * sizeof(Entry), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (table == MAP_FAILED)
+      return;
+    entries_ = static_cast<Entry *>(table);
+    most_ = most;
   }
+  if (count_ < most_)
+    entries_[count_++] = {d.site, d.context, d.has_context, placement};
+}
+
+void ObjectPlacement::all_taken() {
   heap_sort(entries_, count_, [](const Entry &a, const Entry &b) {
     if (a.site != b.site)
       return a.site < b.site;

@@ -5,7 +5,7 @@
 #ifndef SMALLOC_CORE_OBJECT_PLACEMENT_H
 #define SMALLOC_CORE_OBJECT_PLACEMENT_H
 
-#include "smalloc/base/text.h"
+#include "smalloc/agent/directive_line.h"
 #include "smalloc/include/smalloc/site.h"
 #include "smalloc/numa/placement.h"
 
@@ -13,8 +13,10 @@ namespace smalloc {
 
 class ObjectPlacement {
 public:
-  /// Keeps the directives that name nodes, of a file's text. O(n), few of them.
-  void take(Text directives);
+  /// Keeps a directive that names nodes. most: as many come at most.
+  void take(const Directive &d, size_t most);
+  /// Before the first look. O(n log n), usually of none.
+  void all_taken();
   void switch_off() { off_ = true; }
 
   numa::Placement of(const smalloc_site *site) const;
@@ -31,7 +33,7 @@ private:
     numa::Placement placement;
   };
   Entry *entries_ = nullptr;
-  size_t count_ = 0;
+  size_t count_ = 0, most_ = 0;
   bool off_ = false;
 };
 

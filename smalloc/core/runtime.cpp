@@ -99,8 +99,10 @@ const Options &Runtime::options() {
 }
 
 void Runtime::load_directives() {
-  if (const char *why = g_directives.load(options_.directives,
-                                          [](Text directives) { g_placement.take(directives); })) {
+  const char *why = g_directives.load(
+      options_.directives, [](const Directive &d, size_t most) { g_placement.take(d, most); });
+  g_placement.all_taken();
+  if (why) {
     TextBuffer<512> line;
     line.put("smalloc: warning: directives (").put(options_.directives).put("): ").put(why);
     print_warning(line.put(", ignored\n").text());

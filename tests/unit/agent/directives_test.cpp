@@ -8,6 +8,8 @@
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 using namespace smalloc;
 
@@ -46,13 +48,58 @@ TEST(DirectiveLine, ShortOnesAndThoseOfTheFuture) {
 
 TEST(DirectiveLine, Bad) {
   Directive d;
-  for (const char *line :
-       {"0123456789abcde page=2m", "0123456789ABCDEF page=2m", "0123456789abcdef", "page=2m",
-        "0123456789abcdefpage=2m", "0123456789abcdef page=4m", "0123456789abcdef page=2m rank=x",
-        "0123456789abcdef page=2m pmb=1.2.3",
-        "0123456789abcdef page=2m rank=99999999999999999999999", "0123456789abcdef/12 page=2m",
-        "0123456789abcdef page=2m x", "0123456789abcdef page=2m =x"})
+  for (const char *line : {"0123456789abcde page=2m",
+                           "0123456789ABCDEF page=2m",
+                           "0123456789abcdef",
+                           "page=2m",
+                           "0123456789abcdefpage=2m",
+                           "0123456789abcdef page=4m",
+                           "0123456789abcdef page=2m rank=x",
+                           "0123456789abcdef page=2m pmb=1.2.3",
+                           "0123456789abcdef page=2m rank=99999999999999999999999",
+                           "0123456789abcdef/12 page=2m",
+                           "0123456789abcdef page=2m x",
+                           "0123456789abcdef page=2m =x",
+                           "0123456789abcdef page=2mb",
+                           "0123456789abcdef page=",
+                           "0123456789abcdef page=2m rank=",
+                           "0123456789abcdef page=2m rank=1.5",
+                           "0123456789abcdef page=2m pmb=.5",
+                           "0123456789abcdef page=2m held=3/2",
+                           "0123456789abcdef page=2m held=3",
+                           "0123456789abcdef page=2m held=1/2/3"})
     EXPECT_EQ(parse(line, d), DirectiveLine::kBad) << line;
+}
+
+// Eight digits are looked at together: each place, and each byte that a place may have.
+TEST(DirectiveLine, OnlyLowerCaseHexadecimalDigits) {
+  for (size_t place = 0; place < 16; place++)
+    for (unsigned byte = 0; byte < 256; byte++) {
+      std::string line = "0123456789abcdef page=2m";
+      line[place] = static_cast<char>(byte);
+      const std::string digits = "0123456789abcdef";
+      const size_t value = digits.find(static_cast<char>(byte));
+      Directive d;
+      const bool good = parse(line, d) == DirectiveLine::kDirective;
+      ASSERT_EQ(good, value != std::string::npos) << place << ", " << byte;
+      if (good) {
+        ASSERT_EQ(d.site >> (60 - 4 * place) & 15, value);
+      }
+    }
+}
+
+TEST(DirectiveLine, DecimalsAndWhatIsFiner) {
+  Directive d;
+  for (auto [text, thousandths] : {std::pair("7", 7000u),
+                                   {"7.", 7000u},
+                                   {"7.5", 7500u},
+                                   {"7.125", 7125u},
+                                   {"7.12599", 7125u},
+                                   {"0.001", 1u}}) {
+    const std::string line = std::string("0123456789abcdef page=2m pmb=") + text;
+    ASSERT_EQ(parse(line, d), DirectiveLine::kDirective) << line;
+    EXPECT_EQ(d.pmb_thousandths, thousandths) << line;
+  }
 }
 
 class DirectivesAtStart : public testing::Test {
@@ -99,6 +146,42 @@ TEST_F(DirectivesAtStart, AnyOrderIsSorted) {
   ASSERT_EQ(load(text), nullptr);
   for (unsigned i = 0; i < 3000; i++)
     ASSERT_EQ(directives_.page_shift((i * 7919u) % 3001u, 0), i % 2 ? 21u : 12u);
+}
+
+// Of a line that is longer than what is read at once, all that counts is before its comment.
+TEST_F(DirectivesAtStart, LongLines) {
+  const std::string much(200'000, 'x');
+  ASSERT_EQ(load("# smalloc.directives/1 program=" + much +
+                 "\n"
+                 "0000000000000005 page=2m # " +
+                 much +
+                 "\n"
+                 "0000000000000006 page=2m later=" +
+                 much + " page=base\n# " + much + "\n0000000000000007 page=2m\n"),
+            nullptr);
+  EXPECT_EQ(directives_.count(), 2u);
+  EXPECT_EQ(directives_.bad_lines(), 1u);
+  EXPECT_EQ(directives_.page_shift(5, 0), 21u);
+  EXPECT_EQ(directives_.page_shift(6, 0), 0u);
+  EXPECT_EQ(directives_.page_shift(7, 0), 21u);
+}
+
+TEST_F(DirectivesAtStart, PlacesGoToWhoAsks) {
+  static std::vector<std::string> places;
+  static size_t most;
+  places.clear();
+  std::ofstream(path_) << "# smalloc.directives/1\n0000000000000001 page=2m numa=-\n"
+                          "0000000000000002 page=2m numa=interleave\n0000000000000003 page=2m\n"
+                          "0000000000000004 page=base numa=0-1\n";
+  ASSERT_EQ(directives_.load(path_.c_str(),
+                             [](const Directive &d, size_t at_most) {
+                               places.emplace_back(d.numa.data, d.numa.size);
+                               most = at_most;
+                             }),
+            nullptr);
+  EXPECT_EQ(places, (std::vector<std::string>{"interleave", "0-1"}));
+  EXPECT_GE(most, places.size());
+  EXPECT_EQ(directives_.count(), 4u);
 }
 
 TEST_F(DirectivesAtStart, SaysWhyNot) {
