@@ -280,6 +280,10 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
   for (const std::string &Warning : O.Warnings)
     errs() << "smalloc: warning: " << Warning << "\n";
   PB.registerPipelineStartEPCallback([O](ModulePassManager &MPM, OptimizationLevel Level) {
+    // No diagnostic of the compiler's: -Werror would stop a build that is merely of no use.
+    if (Level == OptimizationLevel::O0 && !O.GenerateDir.empty())
+      errs() << "smalloc: warning: profile-generate without optimisation (-O0): no access of this "
+                "unit will be recorded; compile it with -O1 or more\n";
     // Site tables and traces name the place of each access.
     if (Level != OptimizationLevel::O0 && O.OwnLocations && O.SitesDir.empty() &&
         O.GenerateDir.empty())
