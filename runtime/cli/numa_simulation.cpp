@@ -140,7 +140,13 @@ numa::SimulationResult simulate(const SimulationRequest &q, numa::MachineModel &
     // Two passes: how long is it, then intervals of equal length. In accesses, not in time, since a
     // trace's time may be logical.
     uint64_t total = 0, done = 0, intervals_done = 0;
-    reader.read([&](const trace::Event &e) { total += e.accesses.size(); });
+    uint64_t first_thread =
+        UINT64_MAX; // the recorder of kernels counts from 0, smalloc record from 1
+    reader.read([&](const trace::Event &e) {
+      total += e.accesses.size();
+      if (e.type == trace::Type::kAccess)
+        first_thread = std::min<uint64_t>(first_thread, e.thread);
+    });
     if (total == 0)
       throw Failure{"cannot simulate", q.trace, "the trace holds no accesses",
                     "record them: see docs/numa.md, \"Traces\"", kFailed};
@@ -150,14 +156,12 @@ numa::SimulationResult simulate(const SimulationRequest &q, numa::MachineModel &
                                 reader.bad_records()));
     numa::Simulator simulator(machine, options);
     sites.compare_with(simulator, scheme_of(simulator, q.source));
-    std::map<uint64_t, unsigned> threads; // in the order of their numbers, as the trace gives them
     reader.read([&](const trace::Event &e) {
       sites.event(e);
       if (e.type != trace::Type::kAccess)
         return;
       const unsigned thread =
-          threads.try_emplace(e.thread, static_cast<unsigned>(std::min<uint64_t>(e.thread, 1023)))
-              .first->second;
+          static_cast<unsigned>(std::min<uint64_t>(e.thread - first_thread, 1023));
       const uint8_t node = simulator.node_of_thread(thread);
       for (const trace::AccessRun &run : e.accesses) {
         if (simulator.access(thread, run.address, run.write, run.repeats))

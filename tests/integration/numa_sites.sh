@@ -45,6 +45,7 @@ expect_status 0 "$SMALLOC" numa simulate app.trace --machine server-4 --shrink 6
 cat >check.py <<'PY'
 import json, sys
 d = json.load(open("out"))
+assert d["threads"] == 5, d["threads"]
 sites = {n: next(s for s in d["sites"] if n in s["name"]) for n in ("make_divided", "make_shared")}
 for s in sites.values():
     assert sum(s["transactions_by_node"]) == s["transactions"] > 1000 and len(s["id"]) == 16, s
