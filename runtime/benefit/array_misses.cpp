@@ -18,12 +18,6 @@ constexpr unsigned kSizeShift = 60, kSizeBits = 2;
 constexpr uint64_t kNumberMask = (uint64_t{1} << kSizeShift) - 1;
 constexpr size_t kAhead = 12; // accesses that the order's table is fetched in advance
 constexpr int kParts = 16;    // of a sample's distance, which stands for many
-// The curve says what a miss costs among random accesses to n pages, whose distances are anything below n alike. So that these cost
-// on average what it says, with a curve that is straight over the logarithm, a miss of distance d costs what it says of e * d pages:
-// the mean of log(e * d) over d below n is log(n).
-constexpr double kPagesOfChase = 2.718281828459045;
-// Near data the chase uses each page once a lap (calibrate/pointer_chase.h): its distances are n themselves.
-constexpr double kPagesOfNearChase = 1;
 
 } // namespace
 
@@ -109,10 +103,13 @@ ArrayMisses::Cost ArrayMisses::cost(const std::array<WalkCurve, kWalks> &curves,
             is_exact() ? (bin.low + bin.high - 1) / 2
                        : (bin.low + (bin.high - bin.low) * (part + 0.5) / parts) / rate_;
         const double missed = is_exact() ? 1 : share.at(static_cast<uint64_t>(distance));
-        const double pages = walk == static_cast<size_t>(Walk::kNear)
-                                 ? kPagesOfNearChase * std::exp(bin.mean_log) / rate_
-                                 : kPagesOfChase * distance;
-        const double cycles = weight_ == 1 ? curves[walk].at(pages) : unknown;
+        const double cycles =
+            weight_ != 1 ? unknown
+            // Near data the chase uses each page once a lap (calibrate/pointer_chase.h): its distances are
+            // the pages themselves.
+            : walk == static_cast<size_t>(Walk::kNear)
+                ? curves[walk].at(std::exp(bin.mean_log) / rate_)
+                : curves[walk].at_distance(distance);
         take(bin.count * missed * weight_ / rate_ / parts, cycles);
       }
     }

@@ -79,6 +79,23 @@ double WalkCurve::at(double pages) const {
   return points_.back().second;
 }
 
+double WalkCurve::at_distance(double distance) const {
+  constexpr double kPagesOfChase = 2.718281828459045;
+  const double pages = kPagesOfChase * distance;
+  const auto &[last, cycles] = points_.back();
+  if (pages <= last || points_.size() < 2)
+    return at(pages);
+  const auto &[before, cycles_before] = points_[points_.size() - 2];
+  const double a_logarithm = std::max(cycles - cycles_before, 0.0) / std::log(last / before);
+  return cycles + a_logarithm * std::min(std::log(pages / last), 1.0);
+}
+
+/// Are superpages' own misses in the difference that was measured? See runtime/calibrate/geometry.cpp.
+bool CostModel::superpages_are_counted(const std::vector<format::WalkCost> &curve) const {
+  return profile_.backing_page_bytes.value.value_or(kSuperpageBytes) < kSuperpageBytes &&
+         !curve.empty() && curve.front().cycles.source == "measured";
+}
+
 WalkCurve CostModel::walk_curve(uint64_t page_bytes, Walk walk) const {
   if (walk == Walk::kSequential)
     if (const auto cycles = crossing_cycles(page_bytes))
@@ -95,6 +112,8 @@ WalkCurve CostModel::walk_curve(uint64_t page_bytes, Walk walk) const {
     return points;
   };
   WalkCurve::Points points = of(page_bytes);
+  if (points.empty() && page_bytes >= kSuperpageBytes && superpages_are_counted(curve))
+    points.emplace_back(1, 0);
   return WalkCurve(points.empty() ? of(kBasePageBytes) : std::move(points));
 }
 

@@ -46,6 +46,11 @@ public:
   using Points = std::vector<std::pair<double, double>>; ///< pages, cycles
   explicit WalkCurve(Points points);
   double at(double pages) const;
+  /// Cycles of a miss, so many other pages after the last use of its own, such that random accesses to n pages cost at(n) on average:
+  /// their distances are anything below n alike, so a miss of distance d costs what the curve says of e * d pages, since the mean of
+  /// log(e * d) over d below n is log(n). Up to e times the last point the curve goes on as it came there: constant, it would cost
+  /// random accesses to as many pages less than was measured.
+  double at_distance(double distance) const;
 
 private:
   Points points_; ///< ascending, one at least
@@ -67,7 +72,9 @@ public:
   bool shared() const { return owner(PageSize::kSuper) == PageSize::kBase; }
 
   /// Cycles of one TLB miss, over how many pages of that size were used since the translation was used last. A superpage's walk is one
-  /// level shorter and its page table 512 times smaller: without a point of its own it costs what as many base pages would.
+  /// level shorter and its page table 512 times smaller: without a point of its own it costs what as many base pages would. Nothing,
+  /// where the host backs memory with smaller pages: there superpages miss as base pages do, and what was measured is what a base
+  /// page's walk takes longer.
   /// What the profile does not know of a kind of walk costs what it knows of the kind before.
   WalkCurve walk_curve(uint64_t page_bytes, Walk walk = Walk::kWaited) const;
   double miss_cycles(uint64_t page_bytes, double pages, Walk walk = Walk::kWaited) const {
@@ -88,6 +95,8 @@ public:
   double frequency_hz() const { return frequency_hz_; }
 
 private:
+  bool superpages_are_counted(const std::vector<format::WalkCost> &curve) const;
+
   const format::MachineProfile profile_;
   std::array<TlbArray, kPageSizes> arrays_{};
   std::array<PageSize, kPageSizes> owners_{};

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <utility>
+
 using namespace smalloc;
 using benefit::CostModel;
 using benefit::Walk;
@@ -63,6 +66,40 @@ TEST(CostModel, WalksThatOverlapHaveACurveOfTheirOwn) {
   EXPECT_TRUE(near.knows_near());
   EXPECT_EQ(near.miss_cycles(4096, 1, Walk::kNear), 11);
   EXPECT_EQ(near.miss_cycles(4096, 1, Walk::kOverlapped), 8);
+}
+
+// Where the host has smaller pages superpages miss as often, and a walk's measured cost is what base pages' takes longer.
+TEST(CostModel, SuperpagesOnASmallerBackingMissForNothing) {
+  auto profile = format::profile_of_preset(*smalloc_machine_by_name("zen4"));
+  profile.walk_cost = {{4096, 100, {40.0, {}, {}, "measured"}}};
+  EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5), 40);
+  profile.backing_page_bytes.value = 2 << 20;
+  EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5), 40);
+  profile.backing_page_bytes.value = 4096;
+  EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5), 0);
+  EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5, Walk::kOverlapped), 0);
+  EXPECT_EQ(CostModel(profile).miss_cycles(1 << 30, 5), 0);
+  EXPECT_EQ(CostModel(profile).miss_cycles(4096, 5), 40);
+  EXPECT_EQ(CostModel(profile).miss_cycles(1 << 16, 5), 40);
+  profile.walk_cost = {{4096, 100, {40.0, {}, {}, "measured"}},
+                       {2 << 20, 100, {7.0, {}, {}, "measured"}}};
+  EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5), 7); // what is known goes before
+  profile.walk_cost = {{4096, 100, {40.0, {}, {}, "preset"}}};
+  EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5), 40); // the whole walk
+}
+
+// Random accesses to n pages have all distances below n alike: on average they cost what was measured of n.
+TEST(CostModel, RandomAccessesCostOnAverageWhatWasMeasured) {
+  const benefit::WalkCurve curve({{1024, 10}, {4096, 20}, {16384, 30}});
+  for (auto [pages, cycles] : {std::pair(4096., 20.), {8192., 25.}, {16384., 30.}}) {
+    double sum = 0;
+    for (double d = 0.5; d < pages; d++)
+      sum += curve.at_distance(d);
+    EXPECT_NEAR(sum / pages, cycles, 1.0) << pages;
+  }
+  EXPECT_EQ(curve.at_distance(1e9), 30 + 10 / std::log(4.0));              // and no further
+  EXPECT_EQ(benefit::WalkCurve({{1024, 10}}).at_distance(1e9), 10);        // where nothing grows
+  EXPECT_EQ(benefit::WalkCurve({{1, 20}, {64, 10}}).at_distance(1e9), 10); // nor falls
 }
 
 // 4 KiB at 8 GB/s take 512 ns, of a superpage at 10 GB/s 409.6 ns: 102.4 ns at 2 GHz are 204.8 cycles.
