@@ -142,6 +142,7 @@ Json analyze_document(const AnalyzeWords &words, const ProfileOptions &options, 
                           {"accesses", t.accesses},
                           {"seconds", t.seconds},
                           {"complete", t.complete},
+                          {"lost", t.lost},
                           {"file_bytes", t.file_bytes},
                           {"read_bytes", t.read_bytes}});
   for (size_t i = 0; i < p.mappings.size(); i++) {

@@ -176,6 +176,8 @@ int show_trace(const Options &options) {
                          : std::string("none recorded"));
     if (reader.rate() < 1)
       row("sampled", fmt::format("{:.3g} of the 2 MiB regions", reader.rate()));
+    if (lost)
+      row("lost", fmt::format("{} events", lost));
     row("page faults", fmt::format("{}", faults));
     for (const Json &marker : markers)
       row("phase", fmt::format("{:.3f} s: {}", marker["seconds"].get<double>(),

@@ -68,6 +68,13 @@ void warn_of_damage(const trace::Reader &reader, const TraceSummary &summary) {
     print_warning(
         "damaged trace", summary.path,
         fmt::format("{} of {} bytes could be read", summary.read_bytes, summary.file_bytes));
+  // A few are always lost where threads still run when the program ends.
+  if (summary.lost * 100 > summary.events)
+    print_warning(
+        "events are missing", summary.path,
+        fmt::format("{} are not in the trace, beside {} that are: a full disk, or threads "
+                    "that still ran when the program ended",
+                    summary.lost, summary.events));
   if (reader.bad_records())
     print_warning("damaged trace", summary.path,
                   fmt::format("{} records make no sense and were skipped", reader.bad_records()));
@@ -137,7 +144,9 @@ void Survey::read_one(trace::Reader &reader) {
   read(reader, t, "reading", [&](const trace::Event &e) {
     last_ns = std::max(last_ns, e.time_ns);
     summary.allocations += e.type == trace::Type::kAllocate || e.type == trace::Type::kReallocate;
+    summary.events++;
     summary.complete |= e.type == trace::Type::kEnd;
+    summary.lost += e.type == trace::Type::kEnd ? e.lost : 0;
     if (e.type == trace::Type::kAllocate && e.context)
       copies[e.site].insert(e.context);
     if (e.type == trace::Type::kSite && e.kind == trace::kInlineChain)
