@@ -235,6 +235,9 @@ Reader::Reader(const std::string &path) {
   }
   if (header_.empty())
     refuse(file_bytes_ == 0 ? "it is empty" : "it has no smalloc.trace/1 header");
+  // Threads have the same numbers in each, and times begin anew: read as one it is nobody's run.
+  if (headers_ > 1)
+    refuse("it holds several recordings, one behind the other: each needs a file of its own");
   if (const auto rate = header_.find("rate"); rate != header_.end()) {
     rate_ = std::strtod(rate->second.c_str(), nullptr);
     if (!(rate_ >= 1 / static_cast<double>(kEveryRegion) && rate_ <= 1))
@@ -331,7 +334,7 @@ void Reader::index() {
     ChunkReader records(chunk);
     Event event;
     if (records.next(event)) {
-      if (event.type == Type::kHeader && header_.empty())
+      if (event.type == Type::kHeader && headers_++ == 0)
         parse_header(event.text);
       if (event.type == Type::kChunk) {
         frame.thread = event.thread;

@@ -109,6 +109,7 @@ private:
   uint64_t least_threshold_ = kEveryRegion; ///< of the chunks
   std::vector<Frame> frames_;
   std::map<std::string, std::string> header_;
+  uint64_t headers_ = 0;
   std::vector<unsigned char> frame_; // compressed
 };
 

@@ -434,6 +434,14 @@ TEST_F(Trace, OtherFilesAreRefused) {
   EXPECT_EQ(why(""), "it is empty");
   EXPECT_EQ(why("hello, this is text"), "it has no smalloc.trace/1 header");
   EXPECT_EQ(why(std::string(3 << 20, '\x28')), "it has no smalloc.trace/1 header");
+  fs::remove(path_);
+  open();
+  finish(thread(1));
+  output_.close();
+  const std::string one = bytes_of(path_);
+  EXPECT_EQ(why(one), "accepted");
+  EXPECT_EQ(why(one + one),
+            "it holds several recordings, one behind the other: each needs a file of its own");
   EXPECT_THROW(Reader(folder_.string()), TraceError);
   EXPECT_THROW(Reader((folder_ / "none").string()), TraceError);
 }
