@@ -21,12 +21,18 @@ public:
   void put(uint64_t address, uint32_t cpu) {
     const uint64_t ticket = head_.fetch_add(1, std::memory_order_relaxed);
     Slot &slot = slots_[ticket % kSlots];
-    // Odd while it is written: (ticket + 1) * 2 - 1, then (ticket + 1) * 2.
-    slot.stamp.store(ticket * 2 + 1, std::memory_order_relaxed);
+    // Odd while it is written: (ticket + 1) * 2 - 1, then (ticket + 1) * 2. Never less than it was: a writer that was stopped for a
+    // whole lap has lost its sample, and must not take the slot back from a later one, whom the reader would wait for.
+    uint64_t seen = slot.stamp.load(std::memory_order_relaxed), ours = ticket * 2 + 1;
+    do
+      if (seen > ours)
+        return;
+    while (!slot.stamp.compare_exchange_weak(seen, ours, std::memory_order_relaxed));
     // Whoever sees this sees that it is being written.
     slot.what.store(address << kCpuBits | (cpu & ((1u << kCpuBits) - 1)),
                     std::memory_order_release);
-    slot.stamp.store(ticket * 2 + 2, std::memory_order_release);
+    slot.stamp.compare_exchange_strong(ours, ours + 1, std::memory_order_release,
+                                       std::memory_order_relaxed);
   }
   /// The reader's. False: nothing is there now.
   bool take(uint64_t &address, uint32_t &cpu) {
