@@ -16,7 +16,7 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-constexpr StringRef Header = "# smalloc.directives/1";
+constexpr StringRef Header = SMALLOC_DIRECTIVES_HEADER;
 constexpr uint64_t MaxBytes = uint64_t(16) << 20;
 
 bool isHex(StringRef S) {
@@ -68,7 +68,7 @@ Expected<Directives> Directives::load(StringRef Name) {
   StringRef Text = Buffer->getBuffer();
   if (Text.size() > MaxBytes)
     return unusable(D.Path, "it is larger than 16 MiB");
-  if (!Text.starts_with(Header))
+  if (!smalloc_is_directives(Text.data(), Text.size()))
     return unusable(D.Path, "it does not begin with '" + Header + "'");
   if (!Digest.empty())
     D.WrongDigest = !StringRef(toHex(SHA256::hash(arrayRefFromStringRef(Text)), /*LowerCase=*/true))
@@ -85,7 +85,10 @@ Expected<Directives> Directives::load(StringRef Name) {
           D.Machine = Word.trim().str();
         else if (Word.consume_front("verdict="))
           D.Slower = Word.trim() == "slower";
-    } else if (!D.parse(Line.trim(), Number) && ++D.BadLines == 1) {
+    } else if (!(Line.size() <= SMALLOC_DIRECTIVE_MOST_BYTES || Line.ltrim().starts_with("#")
+                     ? D.parse(Line.trim(), Number)
+                     : false) &&
+               ++D.BadLines == 1) {
       D.FirstBadLine = Number;
     }
   }

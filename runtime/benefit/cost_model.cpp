@@ -81,19 +81,31 @@ double WalkCurve::at(double pages) const {
 
 double WalkCurve::at_distance(double distance) const {
   constexpr double kPagesOfChase = 2.718281828459045;
+  // Points that lie close tell of noise, and so do those that grow fast.
+  constexpr double kLeastApart = 1.5, kMostGrowth = 1.5;
   const double pages = kPagesOfChase * distance;
   const auto &[last, cycles] = points_.back();
   if (pages <= last || points_.size() < 2)
     return at(pages);
   const auto &[before, cycles_before] = points_[points_.size() - 2];
+  if (last < kLeastApart * before)
+    return cycles;
   const double a_logarithm = std::max(cycles - cycles_before, 0.0) / std::log(last / before);
-  return cycles + a_logarithm * std::min(std::log(pages / last), 1.0);
+  return std::min(cycles + a_logarithm * std::min(std::log(pages / last), 1.0),
+                  kMostGrowth * cycles);
 }
 
-/// Are superpages' own misses in the difference that was measured? See runtime/calibrate/geometry.cpp.
+/// Are superpages' own misses in the difference that was measured? See runtime/calibrate/geometry.cpp. A PMU's count, which is told for no
+/// number of pages, is of whole walks, and so are presets' figures.
 bool CostModel::superpages_are_counted(const std::vector<format::WalkCost> &curve) const {
   return profile_.backing_page_bytes.value.value_or(kSuperpageBytes) < kSuperpageBytes &&
-         !curve.empty() && curve.front().cycles.source == "measured";
+         !curve.empty() &&
+         std::all_of(
+             curve.begin(), curve.end(),
+             [](const auto &cost) {
+               return cost.page_bytes != kBasePageBytes ||
+                      (cost.pages && cost.cycles.source == "measured");
+             });
 }
 
 WalkCurve CostModel::walk_curve(uint64_t page_bytes, Walk walk) const {

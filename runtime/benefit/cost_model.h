@@ -40,7 +40,7 @@ struct TlbArray {
   uint64_t entries = 0, ways = 0;
 };
 
-/// Cycles of a walk over pages: interpolated by the logarithm between the profile's points, constant beyond them.
+/// Cycles of a walk over pages: interpolated by the logarithm between the profile's points, constant beyond them but for at_distance.
 class WalkCurve {
 public:
   using Points = std::vector<std::pair<double, double>>; ///< pages, cycles
@@ -48,8 +48,8 @@ public:
   double at(double pages) const;
   /// Cycles of a miss, so many other pages after the last use of its own, such that random accesses to n pages cost at(n) on average:
   /// their distances are anything below n alike, so a miss of distance d costs what the curve says of e * d pages, since the mean of
-  /// log(e * d) over d below n is log(n). Up to e times the last point the curve goes on as it came there: constant, it would cost
-  /// random accesses to as many pages less than was measured.
+  /// log(e * d) over d below n is log(n). Up to e times the last point the curve goes on as it came there, by a half at most: constant, it
+  /// would cost random accesses to as many pages less than was measured. More pages than that cost up to what this ends with.
   double at_distance(double distance) const;
 
 private:

@@ -142,6 +142,7 @@ Json analyze_document(const AnalyzeWords &words, const ProfileOptions &options, 
                           {"accesses", t.accesses},
                           {"seconds", t.seconds},
                           {"complete", t.complete},
+                          {"events", t.events},
                           {"lost", t.lost},
                           {"file_bytes", t.file_bytes},
                           {"read_bytes", t.read_bytes}});

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,6 +22,9 @@ using Json = nlohmann::ordered_json;
 using numa::Mapping;
 using numa::Scheme;
 using numa::Source;
+
+/// More share the last one's processor.
+constexpr unsigned kMostThreads = 1024;
 
 double percent(double part, double whole) {
   return whole > 0 ? std::round(part / whole * 10000) / 100 : 0;
@@ -140,13 +144,17 @@ numa::SimulationResult simulate(const SimulationRequest &q, numa::MachineModel &
     // Two passes: how long is it, then intervals of equal length. In accesses, not in time, since a
     // trace's time may be logical.
     uint64_t total = 0, done = 0, intervals_done = 0;
-    uint64_t first_thread =
-        UINT64_MAX; // the recorder of kernels counts from 0, smalloc record from 1
+    // Numbers that others have, who only allocate or sample, are nobody's here; the recorder of kernels counts from 0, and from 1000
+    // what OpenMP has not started.
+    std::map<uint64_t, unsigned> threads;
     reader.read([&](const trace::Event &e) {
       total += e.accesses.size();
-      if (e.type == trace::Type::kAccess)
-        first_thread = std::min<uint64_t>(first_thread, e.thread);
+      if (e.type == trace::Type::kAccess && !e.accesses.empty())
+        threads[e.thread];
     });
+    unsigned next_thread = 0;
+    for (auto &[id, thread] : threads)
+      thread = std::min(next_thread++, kMostThreads - 1);
     if (total == 0)
       throw Failure{"cannot simulate", q.trace, "the trace holds no accesses",
                     "record them: see docs/numa.md, \"Traces\"", kFailed};
@@ -158,10 +166,9 @@ numa::SimulationResult simulate(const SimulationRequest &q, numa::MachineModel &
     sites.compare_with(simulator, scheme_of(simulator, q.source));
     reader.read([&](const trace::Event &e) {
       sites.event(e);
-      if (e.type != trace::Type::kAccess)
+      if (e.type != trace::Type::kAccess || e.accesses.empty())
         return;
-      const unsigned thread =
-          static_cast<unsigned>(std::min<uint64_t>(e.thread - first_thread, 1023));
+      const unsigned thread = threads[e.thread];
       const uint8_t node = simulator.node_of_thread(thread);
       for (const trace::AccessRun &run : e.accesses) {
         if (simulator.access(thread, run.address, run.write, run.repeats))

@@ -43,7 +43,7 @@ struct TraceSummary {
   uint64_t file_bytes = 0, read_bytes = 0;
   bool complete = false; ///< the process came to its end, and so does the file
   uint64_t events = 0,
-           lost = 0; ///< that are in the file; that the recording had no room or time for
+           lost = 0; ///< that are in the file; that the recording had no time for
 
   bool empty() const { return allocations == 0 && accesses == 0; }
 };

@@ -70,11 +70,10 @@ void warn_of_damage(const trace::Reader &reader, const TraceSummary &summary) {
         fmt::format("{} of {} bytes could be read", summary.read_bytes, summary.file_bytes));
   // A few are always lost where threads still run when the program ends.
   if (summary.lost * 100 > summary.events)
-    print_warning(
-        "events are missing", summary.path,
-        fmt::format("{} are not in the trace, beside {} that are: a full disk, or threads "
-                    "that still ran when the program ended",
-                    summary.lost, summary.events));
+    print_warning("events are missing", summary.path,
+                  fmt::format("{} are not in the trace, beside {} that are: of threads that still "
+                              "ran when the program ended, or of signal handlers",
+                              summary.lost, summary.events));
   if (reader.bad_records())
     print_warning("damaged trace", summary.path,
                   fmt::format("{} records make no sense and were skipped", reader.bad_records()));

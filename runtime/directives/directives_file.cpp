@@ -38,7 +38,7 @@ const char *page_name(unsigned page_shift) {
 }
 
 File parse(std::string_view text) {
-  if (text.substr(0, sizeof kDirectivesHeader - 1) != kDirectivesHeader)
+  if (!smalloc_is_directives(text.data(), text.size()))
     throw FormatError("it does not begin with '# smalloc.directives/1'");
   File file;
   size_t number = 0;

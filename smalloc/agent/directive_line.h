@@ -8,13 +8,14 @@
 #define SMALLOC_AGENT_DIRECTIVE_LINE_H
 
 #include "smalloc/base/text.h"
+#include "smalloc/include/smalloc/directive.h"
 
 #include <bit>
 #include <stdint.h>
 
 namespace smalloc {
 
-inline constexpr char kDirectivesHeader[] = "# smalloc.directives/1";
+inline constexpr char kDirectivesHeader[] = SMALLOC_DIRECTIVES_HEADER;
 
 struct Directive {
   uint64_t site = 0;
@@ -72,6 +73,7 @@ inline bool take_hex(Text &t, uint64_t &value) {
 /// Digits at t's beginning, which are taken off, and up to `decimals` behind a point, as an integer of the last decimal.
 inline bool take_decimal(Text &t, unsigned decimals, uint64_t &value) {
   constexpr ptrdiff_t kMostDigits = 18;
+  constexpr uint64_t kMostWithDecimals = 1'000'000'000'000'000; // times a thousand it still fits
   const char *at = t.data, *const end = t.data + t.size;
   uint64_t v = 0;
   unsigned digit;
@@ -82,6 +84,8 @@ inline bool take_decimal(Text &t, unsigned decimals, uint64_t &value) {
     v = v * 10 + digit;
   if (at == t.data || at - t.data > kMostDigits)
     return false;
+  if (decimals && v > kMostWithDecimals)
+    v = kMostWithDecimals;
   if (decimals && at != end && *at == '.') {
     for (at++; decimals && next_is_digit(); at++, decimals--)
       v = v * 10 + digit;
@@ -157,6 +161,7 @@ inline bool take_field(Text &t, Directive &d) {
 inline DirectiveLine parse_directive(Text line, Directive &d) {
   using namespace directive_detail;
   d = Directive();
+  const Text whole = line;
   const auto skip = [&line] {
     while (line.size && is_space(line.data[0]))
       line = rest_of(line, 1);
@@ -164,7 +169,7 @@ inline DirectiveLine parse_directive(Text line, Directive &d) {
   skip();
   if (line.size == 0 || line.data[0] == '#')
     return DirectiveLine::kNothing;
-  if (!take_hex(line, d.site))
+  if (whole.size > SMALLOC_DIRECTIVE_MOST_BYTES || !take_hex(line, d.site))
     return DirectiveLine::kBad;
   if (line.size && line.data[0] == '/') {
     line = rest_of(line, 1);

@@ -20,15 +20,9 @@ namespace smalloc {
 namespace {
 
 /// Of the file at a time: small enough for a near cache, and large enough that system calls do not count.
-constexpr size_t kBufferBytes = size_t{64} << 10;
+constexpr size_t kBufferBytes = SMALLOC_DIRECTIVE_MOST_BYTES + 1;
 /// "0123456789abcdef page=2m" and a newline.
 constexpr size_t kLeastLine = 25;
-
-bool is_header(Text line) {
-  constexpr size_t kSize = sizeof kDirectivesHeader - 1;
-  return line.size >= kSize && memcmp(line.data, kDirectivesHeader, kSize) == 0 &&
-         (line.size == kSize || directive_detail::is_space(line.data[kSize]));
-}
 
 const char *reason(int error) {
   switch (error) {
@@ -78,17 +72,17 @@ const char *Directives::load(const char *path, void (*placed)(const Directive &d
   InputLines lines(fd, bytes, static_cast<char *>(buffer.data()), kBufferBytes);
   Text line;
   bool cut = false;
-  if (!why && !(lines.next(line, cut) && is_header(line)))
+  if (!why && !(lines.next(line, cut) && smalloc_is_directives(line.data, line.size)))
     why = "it does not begin with '# smalloc.directives/1'";
   if (!why && !reserve(bytes / kLeastLine + 1))
     why = "no memory";
   if (!why) {
+    while (cut && line.size && !directive_detail::is_space(line.data[line.size - 1]))
+      line.size--; // the last word may be half of one
     parse_header(line);
     Directive d;
     while (lines.next(line, cut)) {
-      DirectiveLine kind = parse_directive(line, d);
-      if (cut && !d.comment.data && kind == DirectiveLine::kDirective)
-        kind = DirectiveLine::kBad; // it may have been cut within a word
+      const DirectiveLine kind = parse_directive(line, d); // one that was cut is bad
       bad_ += kind == DirectiveLine::kBad;
       if (kind != DirectiveLine::kDirective)
         continue;

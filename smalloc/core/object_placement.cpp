@@ -44,9 +44,12 @@ void ObjectPlacement::take(const Directive &d, size_t most) {
   if (!numa::parse_placement(d.numa, placement) || placement.kind == numa::PlacementKind::kNone)
     return;
   if (!entries_) {
+    if (no_memory_)
+      return; // one system call is enough to know
     void *table = mmap(nullptr, most * sizeof(Entry), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (table == MAP_FAILED)
+    no_memory_ = table == MAP_FAILED;
+    if (no_memory_)
       return;
     entries_ = static_cast<Entry *>(table);
     most_ = most;

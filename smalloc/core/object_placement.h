@@ -34,7 +34,7 @@ private:
   };
   Entry *entries_ = nullptr;
   size_t count_ = 0, most_ = 0;
-  bool off_ = false;
+  bool off_ = false, no_memory_ = false;
 };
 
 extern ObjectPlacement g_placement;

@@ -55,6 +55,8 @@ public:
 private:
   bool fill() {
     const size_t room = capacity_ - end_;
+    if (unread_ == 0)
+      return false;
     ssize_t n;
     do
       n = uncancelled::read(fd_, buffer_ + end_, unread_ < room ? unread_ : room);

@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * directive.h decides when a directive is given up (docs/directives.md), for all who read directives: the compiler, the
- * allocator and the command.
+ * directive.h decides what begins a file of directives, how long its lines are, and when a directive is given up
+ * (docs/directives.md), for all who read directives: the compiler, the allocator and the command.
  */
 #ifndef SMALLOC_DIRECTIVE_H
 #define SMALLOC_DIRECTIVE_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#define SMALLOC_DIRECTIVES_HEADER "# smalloc.directives/1"
+/* A directive that is longer, its comment included, makes no sense: a program that starts has no more memory for a line. */
+#define SMALLOC_DIRECTIVE_MOST_BYTES 65535
+
+/* Version 12 is none of version 1: the header ends with the word. */
+static inline int smalloc_is_directives(const char *text, size_t bytes) {
+  const size_t header = sizeof SMALLOC_DIRECTIVES_HEADER - 1;
+  return bytes >= header && memcmp(text, SMALLOC_DIRECTIVES_HEADER, header) == 0 &&
+         (bytes == header || text[header] == ' ' || text[header] == '\t' || text[header] == '\r' ||
+          text[header] == '\n');
+}
 
 /* Looked at in three runs or more, and it held in less than half of them: one bad run is an accident, and a site that pays
  * every second time still pays. Such a line is one for base pages. */

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <sys/stat.h>
@@ -90,11 +91,12 @@ TEST(DirectiveLine, OnlyLowerCaseHexadecimalDigits) {
 
 TEST(DirectiveLine, DecimalsAndWhatIsFiner) {
   Directive d;
-  for (auto [text, thousandths] : {std::pair("7", 7000u),
+  for (auto [text, thousandths] : {std::pair("7", uint64_t{7000}),
                                    {"7.", 7000u},
                                    {"7.5", 7500u},
                                    {"7.125", 7125u},
                                    {"7.12599", 7125u},
+                                   {"18446744073709552", 1000000000000000000u},
                                    {"0.001", 1u}}) {
     const std::string line = std::string("0123456789abcdef page=2m pmb=") + text;
     ASSERT_EQ(parse(line, d), DirectiveLine::kDirective) << line;
@@ -148,7 +150,7 @@ TEST_F(DirectivesAtStart, AnyOrderIsSorted) {
     ASSERT_EQ(directives_.page_shift((i * 7919u) % 3001u, 0), i % 2 ? 21u : 12u);
 }
 
-// Of a line that is longer than what is read at once, all that counts is before its comment.
+// Longer than what is read at once, comment included, they are bad, and the next one counts.
 TEST_F(DirectivesAtStart, LongLines) {
   const std::string much(200'000, 'x');
   ASSERT_EQ(load("# smalloc.directives/1 program=" + much +
@@ -159,11 +161,34 @@ TEST_F(DirectivesAtStart, LongLines) {
                  "0000000000000006 page=2m later=" +
                  much + " page=base\n# " + much + "\n0000000000000007 page=2m\n"),
             nullptr);
-  EXPECT_EQ(directives_.count(), 2u);
-  EXPECT_EQ(directives_.bad_lines(), 1u);
-  EXPECT_EQ(directives_.page_shift(5, 0), 21u);
+  EXPECT_EQ(directives_.count(), 1u);
+  EXPECT_EQ(directives_.bad_lines(), 2u);
+  EXPECT_EQ(directives_.page_shift(5, 0), 0u);
   EXPECT_EQ(directives_.page_shift(6, 0), 0u);
   EXPECT_EQ(directives_.page_shift(7, 0), 21u);
+}
+
+TEST_F(DirectivesAtStart, TheLongestLineAndOneMore) {
+  for (const bool too_long : {false, true}) {
+    std::string line = "0000000000000005 page=2m #";
+    line.resize(SMALLOC_DIRECTIVE_MOST_BYTES + too_long, 'x');
+    for (const char *end : {"", "\n", "\n0000000000000006 page=2m\n"}) {
+      directives_ = Directives();
+      ASSERT_EQ(load("# smalloc.directives/1\n" + line + end), nullptr);
+      EXPECT_EQ(directives_.page_shift(5, 0), too_long ? 0u : 21u);
+      EXPECT_EQ(directives_.page_shift(6, 0), strlen(end) > 1 ? 21u : 0u);
+    }
+  }
+}
+
+// What lies behind the buffer is not there, and a word must not be taken for its half.
+TEST_F(DirectivesAtStart, ALongHeaderKeepsItsWholeWords) {
+  std::string header = "# smalloc.directives/1 base_runs=7 later=";
+  header.resize((64u << 10) - 13, 'x');
+  ASSERT_EQ(load(header + " base_ms=1234567 verdict=slower\n0000000000000005 page=2m\n"), nullptr);
+  EXPECT_EQ(directives_.header().base_runs, 7u);
+  EXPECT_EQ(directives_.header().base_ms, 0u);
+  EXPECT_EQ(directives_.count(), 1u);
 }
 
 TEST_F(DirectivesAtStart, PlacesGoToWhoAsks) {

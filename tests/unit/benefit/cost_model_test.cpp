@@ -86,6 +86,8 @@ TEST(CostModel, SuperpagesOnASmallerBackingMissForNothing) {
   EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5), 7); // what is known goes before
   profile.walk_cost = {{4096, 100, {40.0, {}, {}, "preset"}}};
   EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5), 40); // the whole walk
+  profile.walk_cost = {{4096, {}, {40.0, {}, {}, "measured"}}};
+  EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5), 40); // that the PMU counted
 }
 
 // Random accesses to n pages have all distances below n alike: on average they cost what was measured of n.
@@ -97,7 +99,10 @@ TEST(CostModel, RandomAccessesCostOnAverageWhatWasMeasured) {
       sum += curve.at_distance(d);
     EXPECT_NEAR(sum / pages, cycles, 1.0) << pages;
   }
-  EXPECT_EQ(curve.at_distance(1e9), 30 + 10 / std::log(4.0));              // and no further
+  EXPECT_EQ(curve.at_distance(1e9), 30 + 10 / std::log(4.0));                   // and no further
+  EXPECT_EQ(benefit::WalkCurve({{1024, 10}, {2048, 30}}).at_distance(1e9), 45); // nor by much
+  EXPECT_EQ(benefit::WalkCurve({{65536, 40}, {66000, 42}}).at_distance(1e9), 42);
+  EXPECT_EQ(benefit::WalkCurve({{1, 40}, {1, 60}}).at_distance(1e9), 60);
   EXPECT_EQ(benefit::WalkCurve({{1024, 10}}).at_distance(1e9), 10);        // where nothing grows
   EXPECT_EQ(benefit::WalkCurve({{1, 20}, {64, 10}}).at_distance(1e9), 10); // nor falls
 }

@@ -64,8 +64,8 @@ protected:
     chunk_->accesses(now_ += 10, weight, &one, 1);
   }
   void free(uint64_t site) { chunk_->free(now_ += 10, address_of(site)); }
-  Profile analysed(const format::MachineProfile &profile = machine()) {
-    chunk_->end(now_ += 10);
+  Profile analysed(const format::MachineProfile &profile = machine(), uint64_t lost = 0) {
+    chunk_->end(now_ += 10, lost);
     chunk_->flush();
     output_.close();
     chunk_->destroy();
@@ -81,6 +81,28 @@ private:
   trace::ThreadChunk *chunk_ = nullptr;
   uint64_t now_ = 0;
 };
+
+// A few are lost wherever threads still run when the program ends.
+TEST_F(ProfileTest, WhoAnalysesIsToldWhenAHundredthIsMissing) {
+  for (const bool many : {false, true}) {
+    if (many)
+      SetUp();
+    begin("rate=1\n");
+    allocate(1, 8 * kMiB);
+    for (int i = 0; i < 1000; i++)
+      access(1, random_() % (8 * kMiB));
+    testing::internal::CaptureStderr();
+    const Profile p = analysed(machine(), many ? 11 : 9);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(p.traces[0].lost, many ? 11u : 9u);
+    EXPECT_EQ(said.find("events are missing") != std::string::npos, many) << said;
+    const std::string told =
+        ": 11 are not in the trace, beside " + std::to_string(p.traces[0].events);
+    EXPECT_EQ(said.find(told) != std::string::npos, many) << said;
+    if (!many)
+      TearDown();
+  }
+}
 
 TEST_F(ProfileTest, SamplesOfAPmuStandForTheirPeriod) {
   begin("rate=1\nsamples=tlb-misses\nperiod=1000\nsource=pmu\n");

@@ -37,6 +37,12 @@ TEST(DirectivesFile, BadLinesAreNoted) {
   EXPECT_EQ(file.bad_lines, (std::vector<size_t>{2, 4}));
   EXPECT_THROW(parse("0000000000000001 page=2m\n"), FormatError);
   EXPECT_THROW(parse(""), FormatError);
+  EXPECT_THROW(parse("# smalloc.directives/12\n"), FormatError);
+  // A line that a program would not read whole.
+  const std::string line = "0000000000000001 page=2m # ", much(65536 - line.size(), 'x');
+  EXPECT_EQ(parse("# smalloc.directives/1\n" + line + much.substr(1) + "\n").entries.size(), 1u);
+  EXPECT_EQ(parse("# smalloc.directives/1\n" + line + much + "\n").bad_lines,
+            std::vector<size_t>{2});
 }
 
 TEST(DirectivesFile, ComparesDecisions) {
