@@ -6,6 +6,7 @@
   demo          README.md             benchmarks/results/demo.json          scripts/demo --record
   programs      docs/programs.md      benchmarks/results/programs.json      scripts/bench.py -p real --record
   throughput    docs/throughput.md    benchmarks/results/throughput.json    scripts/bench.py -p throughput --record
+  throughput-intel  docs/throughput.md  benchmarks/results/throughput-intel.json  the same on another machine, with --json
   oracle        docs/spread.md        benchmarks/results/oracle.json        tests/oracle/oracle.py --record
   profile       docs/profile-feedback.md  benchmarks/results/profile.json   scripts/profile_cost.py --record
   engines       docs/profile-feedback.md  benchmarks/results/reuse-speed.json  build/benchmarks/reuse_speed
@@ -101,7 +102,7 @@ def throughput(report):
     rounds = min(len(runs) for program in report["programs"] for runs in program["runs"].values())
     lines += ["", f"Speed (more is faster): user + system time of glibc, or of jemalloc, over that of the column, in each of {rounds} rounds; median ± half "
               f"of the middle half's width. {host['cpus']} CPUs of a {host['cpu']}{' (virtual machine)' if host['hypervisor'] else ''}, "
-              f"Linux {host['kernel']}. Made by `{SECTIONS['throughput'][3]}`."]
+              f"Linux {host['kernel']}. Made by `{THROUGHPUT}`."]
     return "\n".join(lines)
 
 
@@ -204,12 +205,15 @@ def numa_study(report):
     return script("numa-study").page(report)
 
 
+THROUGHPUT = "scripts/bench.py -p throughput -n 7 -c base,jemalloc,mimalloc,tcmalloc,pass-on,ours,preload,ours-superpage,preload-superpage"
+
 # name: page, results, how the results become text, what writes them
 SECTIONS = {
     "demo": ("README.md", "demo.json", table, "scripts/demo --record"),
     "programs": ("docs/programs.md", "programs.json", programs, "scripts/bench.py -p real --record"),
-    "throughput": ("docs/throughput.md", "throughput.json", throughput,
-                   "scripts/bench.py -p throughput -n 7 -c base,jemalloc,mimalloc,tcmalloc,pass-on,ours,preload,ours-superpage,preload-superpage --record"),
+    "throughput": ("docs/throughput.md", "throughput.json", throughput, f"{THROUGHPUT} --record"),
+    "throughput-intel": ("docs/throughput.md", "throughput-intel.json", throughput,
+                         f"{THROUGHPUT} --json benchmarks/results/throughput-intel.json"),
     "oracle": ("docs/spread.md", "oracle.json", oracle, "tests/oracle/oracle.py --record"),
     "profile": ("docs/profile-feedback.md", "profile.json", profile, "scripts/profile_cost.py --record"),
     "engines": ("docs/profile-feedback.md", "reuse-speed.json", engines,
