@@ -18,9 +18,9 @@ for name in mmap munmap madvise mprotect sbrk secure_getenv readlink log exp rou
   echo "$name jesys_$name" >>"$dir/names"
 done
 # Of its inner functions those by which we tell it that time has passed (small_decay.cpp), and what it does past the
-# thread's cache (thread_cache.h); and its one large static table (data_limit.h).
+# thread's cache (thread_cache.h); its one large static table (data_limit.h); and how a thread gets its cache (no_cache.cpp).
 for name in arena_decay arena_basic_stats_merge arenas tcache_gc_event_handler tcache_gc_dalloc_event_handler malloc_default \
-  arena_emap_global; do
+  arena_emap_global tsd_tcache_enabled_data_init arena_palloc opt_tcache; do
   echo "je_$name jepriv_$name" >>"$dir/names"
 done
 cp "$in" "$dir/archive.a"
@@ -35,6 +35,13 @@ rm -f "$out"
 for member in $(ar t "$dir/all.a" | grep '^thread_event\.'); do
   objcopy --redefine-sym jepriv_tcache_gc_event_handler=jesys_tcache_gc_event_handler \
     --redefine-sym jepriv_tcache_gc_dalloc_event_handler=jesys_tcache_gc_dalloc_event_handler "$member"
+done
+# A thread whose cache cannot be made passes through us, too.
+for member in $(ar t "$dir/all.a"); do
+  case $member in
+  tsd.*) objcopy --redefine-sym jepriv_tsd_tcache_enabled_data_init=jesys_private_tsd_tcache_enabled_data_init "$member" ;;
+  tcache.*) objcopy --redefine-sym jepriv_arena_palloc=jesys_private_arena_palloc "$member" ;;
+  esac
 done
 # Cold text gets a section of its own, so that its pages can be given back once the start has run through some of it, and
 # so that the unlikely parts of hot members do not lie in front of our own text, where the linker puts them.
