@@ -23,6 +23,13 @@ bool isHex(StringRef S) {
   return all_of(S, [](char C) { return isDigit(C) || (C >= 'a' && C <= 'f'); });
 }
 
+constexpr StringLiteral Spaces = " \t\r";
+
+/// Digits that a 64-bit number holds.
+bool isNumber(StringRef S) {
+  return !S.empty() && S.size() <= 18 && all_of(S, [](char C) { return isDigit(C); });
+}
+
 /// Takes 16 hex digits off the front.
 bool takeId(StringRef &S, uint64_t &Id) {
   if (S.size() < 16 || !isHex(S.take_front(16)) || S.take_front(16).getAsInteger(16, Id))
@@ -79,43 +86,45 @@ Expected<Directives> Directives::load(StringRef Name) {
     Text = Rest;
     if (++Number == 1) {
       SmallVector<StringRef, 4> Words;
-      Line.split(Words, ' ', -1, /*KeepEmpty=*/false);
+      SplitString(Line, Words, Spaces);
       for (StringRef Word : Words)
         if (Word.consume_front("machine="))
           D.Machine = Word.trim().str();
         else if (Word.consume_front("verdict="))
           D.Slower = Word.trim() == "slower";
-    } else if (!(Line.size() <= SMALLOC_DIRECTIVE_MOST_BYTES || Line.ltrim().starts_with("#")
-                     ? D.parse(Line.trim(), Number)
-                     : false) &&
-               ++D.BadLines == 1) {
+    } else if (!D.parse(Line, Number) && ++D.BadLines == 1) {
       D.FirstBadLine = Number;
     }
   }
   return D;
 }
 
-/// False for a line that makes no sense; the same lines as for the runtime.
+/// False for a line that makes no sense; the same lines as for the runtime (smalloc/agent/directive_line.h).
 bool Directives::parse(StringRef Line, unsigned Number) {
+  const bool TooLong = Line.size() > SMALLOC_DIRECTIVE_MOST_BYTES;
+  Line = Line.ltrim(Spaces);
   if (Line.empty() || Line.starts_with("#"))
     return true;
   uint64_t Id, Context = 0;
-  if (!takeId(Line, Id))
+  if (TooLong || !takeId(Line, Id))
     return false;
   if (Line.consume_front("/") && !takeId(Line, Context))
     return false;
-  if (!Line.empty() && !isSpace(Line.front()))
+  if (!Line.empty() && !Spaces.contains(Line.front()))
     return false;
   Directive D;
   D.Line = Number;
-  auto [Fields, Comment] = Line.split('#');
-  D.Comment = Comment.trim().str();
-  SmallVector<StringRef, 8> Words;
-  SplitString(Fields, Words, " \t\r");
-  for (StringRef Word : Words) {
+  while (!(Line = Line.ltrim(Spaces)).empty()) {
+    if (Line.consume_front("#")) { // within a word it is none
+      D.Comment = Line.trim(Spaces).str();
+      break;
+    }
+    const StringRef Word = Line.take_front(Line.find_first_of(Spaces));
+    Line = Line.drop_front(Word.size());
     auto [Key, Value] = Word.split('=');
     if (Key.empty() || Key.size() == Word.size())
       return false;
+    const auto [Held, Validated] = Value.split('/');
     if (Key == "page")
       D.PageShift = StringSwitch<unsigned>(Value)
                         .Case("base", BaseShift)
@@ -123,18 +132,18 @@ bool Directives::parse(StringRef Line, unsigned Number) {
                         .Case("2m", SuperpageShift)
                         .Case("1g", GiganticShift)
                         .Default(0);
-    else if (Key == "rank")
+    if ((Key == "page" && !D.PageShift) ||
+        ((Key == "rank" || Key == "superpages") && !isNumber(Value)) ||
+        (Key == "pmb" && !isNumber(Value.take_until([](char C) { return C == '.'; }))) ||
+        (Key == "pmb" && !all_of(Value.split('.').second, [](char C) { return isDigit(C); })) ||
+        (Key == "held" &&
+         (!isNumber(Held) || !isNumber(Validated) || Held.getAsInteger(10, D.Held) ||
+          Validated.getAsInteger(10, D.Validated) || D.Held > D.Validated)))
+      return false;
+    if (Key == "rank")
       D.Rank = Value.str();
     else if (Key == "pmb")
       D.Pmb = Value.str();
-    else if (Key == "held") {
-      const auto [Held, Validated] = Value.split('/');
-      if (Held.getAsInteger(10, D.Held) || Validated.getAsInteger(10, D.Validated) ||
-          D.Held > D.Validated)
-        return false;
-    }
-    if (Key == "page" && !D.PageShift)
-      return false;
   }
   if (!D.PageShift)
     return false;

@@ -118,9 +118,18 @@ WalkCurve CostModel::walk_curve(uint64_t page_bytes, Walk walk) const {
                                                     : profile_.walk_cost;
   const auto of = [&](uint64_t size) {
     WalkCurve::Points points;
+    std::vector<double> nowhere; // told for no number of pages
     for (const format::WalkCost &cost : curve)
-      if (cost.page_bytes == size && cost.cycles.value)
-        points.emplace_back(static_cast<double>(cost.pages.value_or(1)), *cost.cycles.value);
+      if (cost.page_bytes == size && cost.cycles.value) {
+        if (cost.pages)
+          points.emplace_back(static_cast<double>(*cost.pages), *cost.cycles.value);
+        else
+          nowhere.push_back(*cost.cycles.value);
+      }
+    if (points.empty() && !nowhere.empty()) { // docs/machine-profile.md
+      const auto [least, most] = std::minmax_element(nowhere.begin(), nowhere.end());
+      points = {{1 << 16, *least}, {1 << 22, *most}};
+    }
     return points;
   };
   WalkCurve::Points points = of(page_bytes);

@@ -209,7 +209,7 @@ void merge_copies(std::vector<Site> &sites) {
   const auto shown = [](const Site &site) {
     Json json = site_json(site);
     json.erase("copies");
-    return json.dump();
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace); // names are any bytes
   };
   std::map<std::string, size_t> first; // what is shown of a site, its place
   std::vector<Site> merged;

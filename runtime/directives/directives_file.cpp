@@ -49,10 +49,11 @@ File parse(std::string_view text) {
     if (++number == 1) {
       line.remove_prefix(sizeof kDirectivesHeader - 1);
       while (!line.empty()) {
-        const size_t word_end = std::min(line.find(' '), line.size());
+        const size_t word_end = std::min(line.find_first_of(" \t\r"), line.size());
         const std::string_view word = line.substr(0, word_end);
         if (const size_t equals = word.find('='); equals != std::string_view::npos)
-          file.header.emplace(word.substr(0, equals), word.substr(equals + 1));
+          file.header.insert_or_assign(std::string(word.substr(0, equals)),
+                                       std::string(word.substr(equals + 1)));
         line.remove_prefix(std::min(word_end + 1, line.size()));
       }
       continue;
@@ -69,7 +70,7 @@ File parse(std::string_view text) {
                            Entry{d.page_shift, d.rank, d.superpages,
                                  static_cast<double>(d.pmb_thousandths) / 1000,
                                  d.numa.is("-") ? std::string() : text_of(d.numa),
-                                 text_of(d.comment), d.held, d.validated});
+                                 text_of(d.comment), d.held, d.validated, d.has_pmb});
     }
   }
   return file;
@@ -94,10 +95,12 @@ std::string print(const File &file) {
   }
   text += "\n";
   for (const auto &[key, entry] : file.entries) {
-    char fields[160];
+    char fields[160], pmb[64] = "";
+    if (entry.has_pmb)
+      std::snprintf(pmb, sizeof pmb, " pmb=%.1f", entry.pmb_percent);
     std::snprintf(fields, sizeof fields,
-                  " page=%s rank=%llu pmb=%.1f superpages=%llu numa=", page_name(entry.page_shift),
-                  static_cast<unsigned long long>(entry.rank), entry.pmb_percent,
+                  " page=%s rank=%llu%s superpages=%llu numa=", page_name(entry.page_shift),
+                  static_cast<unsigned long long>(entry.rank), pmb,
                   static_cast<unsigned long long>(entry.superpages));
     text += print_key(key) + fields + (entry.numa.empty() ? "-" : entry.numa);
     if (entry.validated)
@@ -127,9 +130,10 @@ std::vector<Difference> compare(const File &before, const File &after) {
 }
 
 double trusted_pmb(const Entry &entry) {
-  return is_given_up(entry) ? 0
-                            : entry.pmb_percent * static_cast<double>(entry.held + 1) /
-                                  static_cast<double>(entry.validated + 1);
+  return is_given_up(entry)
+             ? 0
+             : (entry.has_pmb ? entry.pmb_percent : 100) * static_cast<double>(entry.held + 1) /
+                   static_cast<double>(entry.validated + 1);
 }
 
 bool is_given_up(const Entry &entry) {
@@ -161,7 +165,8 @@ File merge(const File &a, const File &b) {
   result.entries = a.entries;
   for (const auto &[key, entry] : b.entries) {
     const auto [at, fresh] = result.entries.emplace(key, entry);
-    if (!fresh && entry.pmb_percent > at->second.pmb_percent)
+    const Entry &other = at->second;
+    if (!fresh && other.has_pmb && (!entry.has_pmb || entry.pmb_percent > other.pmb_percent))
       at->second = entry;
   }
   give_ranks(result);

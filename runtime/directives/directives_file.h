@@ -22,6 +22,7 @@ struct Entry {
   std::string comment;    ///< function file:line
   uint64_t held = 0,
            validated = 0; ///< in how many of the runs that it was looked at it did what it promised
+  bool has_pmb = true;    ///< false: it means what it says, whatever else wants superpages
   bool operator==(const Entry &) const = default;
 };
 
@@ -63,7 +64,8 @@ struct Difference {
 /// Entries whose page size or presence differs, in order; rank, benefit and comments may.
 std::vector<Difference> compare(const File &before, const File &after);
 
-/// Of the same site the entry with the higher PMB counts, on equality the first file's; ranks are given anew by PMB.
+/// Of the same site the entry with the higher PMB counts, before that one without (it passes every bar), and on equality the first
+/// file's; ranks are given anew by PMB.
 /// Header values that differ are left out.
 File merge(const File &a, const File &b);
 

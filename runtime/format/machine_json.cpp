@@ -168,7 +168,7 @@ std::vector<WalkCost> parse_walks(const Node &list) {
     WalkCost cost{node.key("page_bytes").page_size(), std::nullopt,
                   node.key("cycles").number(kMaxCycles)};
     if (const Node pages = node.key("pages"); pages.present())
-      cost.pages = pages.integer(0, kMaxAny);
+      cost.pages = pages.integer(1, kMaxAny);
     result.push_back(cost);
   }
   return result;

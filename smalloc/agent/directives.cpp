@@ -47,7 +47,8 @@ Directives::Entry entry_of(const Directive &d) {
                      : static_cast<uint8_t>(d.page_shift);
   const uint64_t pmb = min_of(d.pmb_thousandths, kMostPmb);
   const uint64_t looked_at = min_of<uint64_t>(d.validated, UINT32_MAX);
-  e.pmb_thousandths = pmb * (min_of(d.held, looked_at) + 1) / (looked_at + 1);
+  e.pmb_thousandths =
+      static_cast<uint32_t>(pmb * (min_of(d.held, looked_at) + 1) / (looked_at + 1));
   e.superpages = static_cast<uint32_t>(min_of<uint64_t>(d.superpages, UINT32_MAX));
   e.insists = !d.has_pmb;
   e.decision = e.page_shift == kBaseShift ? SiteDecision::kBase : SiteDecision::kTaken;
@@ -113,6 +114,7 @@ void Directives::take(const Directive &d) {
     return; // it cannot be: each line has its least length
   Entry &entry = entries_[count_];
   entry = entry_of(d);
+  entry.number = static_cast<uint32_t>(count_);
   sorted_ &= count_ == 0 || !entry.before(entries_[count_ - 1]);
   count_++;
 }

@@ -27,15 +27,17 @@ struct DirectivesHeader {
 class Directives {
 public:
   struct Entry {
-    uint64_t site, context, pmb_thousandths;
-    uint32_t superpages;
+    uint64_t site, context;
+    uint32_t pmb_thousandths, superpages;
+    uint32_t number; ///< of several for one key the first counts, as for all who read the file
     uint8_t has_context, page_shift;
     bool insists; ///< no PMB
     SiteDecision decision;
     bool before(const Entry &other) const {
       return site != other.site                 ? site < other.site
              : has_context != other.has_context ? has_context < other.has_context
-                                                : context < other.context;
+             : context != other.context         ? context < other.context
+                                                : number < other.number;
     }
   };
 

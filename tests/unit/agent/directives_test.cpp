@@ -168,6 +168,22 @@ TEST_F(DirectivesAtStart, LongLines) {
   EXPECT_EQ(directives_.page_shift(7, 0), 21u);
 }
 
+// As for the command and the plugin, in whatever order they stand.
+TEST_F(DirectivesAtStart, OfSeveralLinesForOneSiteTheFirstCounts) {
+  for (unsigned before = 0; before < 9; before++) {
+    std::string text = "# smalloc.directives/1\n";
+    for (unsigned i = 0; i < before; i++)
+      text += "fffffffffffffff" + std::to_string(9 - i) + " page=64k\n";
+    text += "1000000000000000 page=base\n1000000000000000 page=2m\n"
+            "1000000000000000/0000000000000001 page=1g\n"
+            "1000000000000000/0000000000000001 page=2m\n0000000000000001 page=base\n";
+    directives_ = Directives();
+    ASSERT_EQ(load(text), nullptr);
+    EXPECT_EQ(directives_.page_shift(0x1000000000000000, 0), 12u) << before;
+    EXPECT_EQ(directives_.page_shift(0x1000000000000000, 1), 30u) << before;
+  }
+}
+
 TEST_F(DirectivesAtStart, TheLongestLineAndOneMore) {
   for (const bool too_long : {false, true}) {
     std::string line = "0000000000000005 page=2m #";

@@ -46,6 +46,21 @@ TEST(CostModel, MeasuredPointsWin) {
   EXPECT_GT(model.fault_cycles(2 << 20), 100000); // unknown: clearing 2 MiB takes its time
 }
 
+// Only the least and the greatest, as at 65,536 and 4,194,304 pages; and not where some are told for a number of pages.
+TEST(CostModel, PointsWithoutPages) {
+  auto profile = format::profile_of_preset(*smalloc_machine_by_name("zen4"));
+  profile.walk_cost = {{4096, {}, {50.0, {}, {}, "measured"}},
+                       {4096, {}, {90.0, {}, {}, "measured"}},
+                       {4096, {}, {30.0, {}, {}, "measured"}}};
+  EXPECT_EQ(CostModel(profile).miss_cycles(4096, 1), 30);
+  EXPECT_EQ(CostModel(profile).miss_cycles(4096, 1 << 16), 30);
+  EXPECT_NEAR(CostModel(profile).miss_cycles(4096, 1 << 19), 60, 0.01);
+  EXPECT_EQ(CostModel(profile).miss_cycles(4096, 1e9), 90);
+  profile.walk_cost.push_back({4096, 100, {40.0, {}, {}, "measured"}});
+  EXPECT_EQ(CostModel(profile).miss_cycles(4096, 1), 40);
+  EXPECT_EQ(CostModel(profile).miss_cycles(4096, 1e9), 40);
+}
+
 TEST(CostModel, WalksThatOverlapHaveACurveOfTheirOwn) {
   auto profile = format::profile_of_preset(*smalloc_machine_by_name("zen4"));
   const CostModel without(profile);

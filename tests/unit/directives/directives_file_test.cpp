@@ -10,7 +10,7 @@ namespace {
 const char kCanonical[] =
     "# smalloc.directives/1 machine=zen4 program=0badc0de\n"
     "0000000000000001 page=2m rank=2 pmb=50.0 superpages=7 numa=- # f(int) a.c:3\n"
-    "0000000000000001/00000000000000ff page=base rank=0 pmb=0.0 superpages=0 numa=-\n"
+    "0000000000000001/00000000000000ff page=base rank=0 superpages=0 numa=-\n"
     "ffffffffffffffff page=1g rank=1 pmb=100.0 superpages=512 numa=interleave # main b.c:9\n";
 
 TEST(DirectivesFile, CanonicalFormIsAFixedPoint) {
@@ -74,6 +74,23 @@ TEST(DirectivesFile, CommentsStayOnTheirLine) {
   File file;
   file.entries[{1, false, 0}].comment = "evil\nffffffffffffffff page=1g";
   EXPECT_EQ(parse(print(file)).entries.size(), 1u);
+}
+
+// A line without pmb= passes every bar: merged and printed it must not become one of no benefit.
+TEST(DirectivesFile, NoPmbStaysNone) {
+  const File plain = parse("# smalloc.directives/1\n0000000000000001 page=2m\n");
+  EXPECT_EQ(print(plain).find("pmb="), std::string::npos) << print(plain);
+  const File other = parse("# smalloc.directives/1\n0000000000000001 page=base pmb=0.3\n");
+  for (const File &merged : {merge(plain, other), merge(other, plain)})
+    EXPECT_EQ(print(merged).find("0000000000000001 page=2m rank=1 superpages=0"),
+              print(merged).find("0000000000000001"))
+        << print(merged);
+}
+
+TEST(DirectivesFile, WordsOfTheHeaderEndWithAnySpace) {
+  const File file = parse("# smalloc.directives/1\tverdict=slower input=1 input=2\r\n");
+  EXPECT_EQ(file.header,
+            (std::map<std::string, std::string>{{"input", "2"}, {"verdict", "slower"}}));
 }
 
 } // namespace
