@@ -189,13 +189,13 @@ Expected<MachineProfile> loadMachineProfile(StringRef Spec) {
     return fromPreset(*M);
   if (Spec.contains('/') || Spec.ends_with(".json") || sys::fs::exists(Spec))
     return fromFile(Spec);
-  std::string Names;
+  SmallVector<StringRef, 48> Names; // several processors share one
   for (const smalloc_machine &M : smalloc_machine_presets)
-    if (StringRef(Names).find(M.name) == StringRef::npos)
-      Names += (Names.empty() ? "" : ", ") + std::string(M.name);
+    if (!is_contained(Names, StringRef(M.name)))
+      Names.push_back(M.name);
   return createStringError(inconvertibleErrorCode(), "unknown machine '" + Spec +
                                                          "': neither a file nor one of native, " +
-                                                         Names);
+                                                         join(Names, ", "));
 }
 
 } // namespace smalloc
