@@ -102,12 +102,16 @@ std::string print(const File &file) {
                   " page=%s rank=%llu%s superpages=%llu numa=", page_name(entry.page_shift),
                   static_cast<unsigned long long>(entry.rank), pmb,
                   static_cast<unsigned long long>(entry.superpages));
-    text += print_key(key) + fields + (entry.numa.empty() ? "-" : entry.numa);
+    std::string line = print_key(key) + fields + (entry.numa.empty() ? "-" : entry.numa);
     if (entry.validated)
-      text += " held=" + std::to_string(entry.held) + "/" + std::to_string(entry.validated);
-    if (!entry.comment.empty())
-      text += " # " + one_line(entry.comment);
-    text += "\n";
+      line += " held=" + std::to_string(entry.held) + "/" + std::to_string(entry.validated);
+    // No longer than a reader takes: what was read may have had fewer fields.
+    constexpr std::string_view kBefore = " # ";
+    if (!entry.comment.empty() && line.size() + kBefore.size() < SMALLOC_DIRECTIVE_MOST_BYTES)
+      line += std::string(kBefore) +
+              one_line(entry.comment)
+                  .substr(0, SMALLOC_DIRECTIVE_MOST_BYTES - line.size() - kBefore.size());
+    text += line + "\n";
   }
   return text;
 }

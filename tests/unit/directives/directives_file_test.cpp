@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/directives/directives_file.h"
+#include "smalloc/include/smalloc/directive.h"
 
 #include <gtest/gtest.h>
 
@@ -91,6 +92,16 @@ TEST(DirectivesFile, WordsOfTheHeaderEndWithAnySpace) {
   const File file = parse("# smalloc.directives/1\tverdict=slower input=1 input=2\r\n");
   EXPECT_EQ(file.header,
             (std::map<std::string, std::string>{{"input", "2"}, {"verdict", "slower"}}));
+}
+
+TEST(DirectivesFile, WhatIsPrintedIsRead) {
+  std::string line = "0000000000000001 page=2m # ";
+  line.resize(SMALLOC_DIRECTIVE_MOST_BYTES, 'x');
+  const File file = parse("# smalloc.directives/1\n" + line + "\n");
+  ASSERT_EQ(file.entries.size(), 1u);
+  const File again = parse(print(file));
+  EXPECT_EQ(again.entries.size(), 1u);
+  EXPECT_TRUE(again.bad_lines.empty());
 }
 
 } // namespace
