@@ -55,7 +55,7 @@ Json entry_json(const directives::Key &key, const Entry &e) {
               {"page", directives::page_name(e.page_shift)},
               {"page_bytes", uint64_t{1} << e.page_shift},
               {"rank", e.rank},
-              {"pmb_percent", e.pmb_percent},
+              {"pmb_percent", e.has_pmb ? Json(e.pmb_percent) : Json()},
               {"superpages", e.superpages},
               {"numa", e.numa.empty() ? Json() : Json(e.numa)},
               {"comment", e.comment}};
@@ -90,7 +90,7 @@ int show(const Options &options) {
                      {directives::page_name(e.page_shift),
                       e.page_shift > kBaseShift ? Style::kGood : Style::kPlain},
                      {e.rank ? std::to_string(e.rank) : "-"},
-                     {fmt::format("{:.1f}", e.pmb_percent)},
+                     {e.has_pmb ? fmt::format("{:.1f}", e.pmb_percent) : std::string("-")},
                      {std::to_string(e.superpages)},
                      {printable(e.comment)}});
     return table.print(colour) + fmt::format("\n{} directives, {} on superpages ({} superpages)\n",
@@ -151,7 +151,8 @@ std::function<int()> declare(CLI::App &app) {
   add_output_options(*compared, options->output);
   compared->callback([options] { options->verb = Options::kDiff; });
   CLI::App *merged = app.add_subcommand(
-      "merge", "One file out of several: of the same site, the entry with the higher PMB");
+      "merge",
+      "One file out of several: of the same site, the entry with the higher PMB, or without one");
   merged->add_option("FILE", options->files, "Directives files")->required()->type_name("");
   merged->add_option("-o,--output", options->merged, "Where to write it (standard output)")
       ->type_name("FILE");

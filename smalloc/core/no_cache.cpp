@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// no_cache.cpp decides what happens to a thread whose cache of the private jemalloc cannot be made, since the range has no memory left
-// for it (reserve:, ulimit -v): jemalloc 5.3.0 takes it that there is one, and reads null pointers at the thread's end at the latest.
-// Such a thread does without, as with opt.tcache:false. A thread that begins at the same moment may do so, too.
-#include "smalloc/base/units.h"
+// no_cache.cpp decides that threads of the private jemalloc may do without a cache: the range that it allocates from may be full
+// (reserve:, ulimit -v).
+#include "smalloc/core/thread_without_cache.h"
 
 #include <stddef.h>
 
@@ -22,14 +21,7 @@ void *jesys_private_arena_palloc(void *thread, size_t bytes, size_t alignment, b
   return p;
 }
 bool jesys_private_tsd_tcache_enabled_data_init(void *thread) {
-  t_no_memory = false;
-  bool failed = jepriv_tsd_tcache_enabled_data_init(thread);
-  while (SMALLOC_UNLIKELY(t_no_memory)) { // again, where another thread was just done with the same
-    t_no_memory = false;
-    __atomic_store_n(&jepriv_opt_tcache, false, __ATOMIC_RELAXED);
-    failed = jepriv_tsd_tcache_enabled_data_init(thread);
-    __atomic_store_n(&jepriv_opt_tcache, true, __ATOMIC_RELAXED);
-  }
-  return failed;
+  return smalloc::init_thread_cache(jepriv_tsd_tcache_enabled_data_init, thread, t_no_memory,
+                                    jepriv_opt_tcache);
 }
 }

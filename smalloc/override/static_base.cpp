@@ -6,6 +6,7 @@
 // defines its own malloc has replaced ours at link time; then its functions are the next ones.
 #include "smalloc/base/units.h"
 #include "smalloc/core/modules.h"
+#include "smalloc/core/thread_without_cache.h"
 #include "smalloc/os/loaded_objects.h"
 
 #include <bit>
@@ -136,8 +137,6 @@ void *replaced_calloc(size_t count, size_t bytes) {
 
 } // namespace
 
-// jemalloc 5.3.0 takes it that a thread's cache can be made: with no memory left, the thread's first malloc reads a null
-// pointer. Such a thread does without a cache, as with opt.tcache:false; a thread that begins at the same moment may do so, too.
 namespace {
 thread_local bool t_no_memory;
 }
@@ -153,15 +152,8 @@ void *jesys_arena_choose_hard(void *thread, bool internal) {
   return arena ? arena : __atomic_load_n(&jebase_arenas[0], __ATOMIC_ACQUIRE);
 }
 bool jesys_tsd_tcache_enabled_data_init(void *thread) {
-  t_no_memory = false;
-  bool failed = jebase_tsd_tcache_enabled_data_init(thread);
-  while (SMALLOC_UNLIKELY(t_no_memory)) { // again, where another thread was just done with the same
-    t_no_memory = false;
-    __atomic_store_n(&jebase_opt_tcache, false, __ATOMIC_RELAXED);
-    failed = jebase_tsd_tcache_enabled_data_init(thread);
-    __atomic_store_n(&jebase_opt_tcache, true, __ATOMIC_RELAXED);
-  }
-  return failed;
+  return smalloc::init_thread_cache(jebase_tsd_tcache_enabled_data_init, thread, t_no_memory,
+                                    jebase_opt_tcache);
 }
 }
 

@@ -43,6 +43,14 @@ done
   head -c 100000 /dev/urandom
 } >noise.directives
 expect_status 0 env SMALLOC_CONF=birth:always,directives:noise.directives ./app
+# A line without pmb= passes every bar: that is not shown, nor merged, as one of no benefit.
+printf '# smalloc.directives/1\n0123456789abcdef page=2m\n' >plain.directives
+expect_status 0 "$SMALLOC" directives show plain.directives
+expect_match out '^0123456789abcdef +2m +- +- +0'
+expect_status 0 "$SMALLOC" directives show plain.directives --json
+json_is out 'd["directives"][0]["pmb_percent"] is None'
+expect_status 0 "$SMALLOC" directives merge plain.directives base.directives -o merged.directives
+expect_match merged.directives '^0123456789abcdef page=2m rank=1 superpages=0'
 # 10,000 lines are read in time: counted in system calls and instructions, since times are noise. Read in pieces, no memory but the
 # table's is taken.
 python3 -c 'print("# smalloc.directives/1"); [print("%016x/%016x page=2m rank=%d pmb=%d.125 superpages=17 numa=- held=2/3 # some_function src/module/file.cpp:123" % (i, i, i, i % 100)) for i in range(10000)]' >many.directives
