@@ -7,15 +7,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
 namespace smalloc::calibrate {
 namespace {
 
-// Half of a walk cost's rounds lie within this factor of its estimate; from one page count to its
-// double it grows by less than that one (idle Zen 4 guest: 1.55 at most).
-constexpr double kWalkSpread = 1.5, kWalkGrowth = 2.5;
+// Half of a walk cost's rounds lie within this factor of its estimate (by memory: 1.7 at most on a Xeon guest); from one page count to
+// its double it grows by less than that one (idle Zen 4 guest: 1.55 at most; that Xeon: 2.8, some 20 cycles of slack included).
+constexpr double kDisturbed = 2, kWalkSpread = 2, kWalkGrowth = 2.5;
 // Walks that overlap cost so little that some cycles are no spread.
 constexpr double kOverlappedSlack = 4;
 // Nor is what lies within this share of the chase that a walk's cost is the smaller part of.
@@ -60,13 +61,18 @@ Estimate estimate_of(const std::vector<double> &rounds) {
   return {median(rounds), *low, *high};
 }
 
-// What a walk costs depends on where its tables and the lines lie, in guest and host, and others
-// that use the caches only ever make it dearer. So the lower quartile counts: neither the luckiest
-// memory nor any disturbed round. (Medians of three rounds differed by 35 % between runs on an idle
-// Zen 4 guest; lower quartiles of twelve by less than 10 %.) As the range: the least, and the median.
+// What a walk costs depends on where its pages and their tables lie, in guest and host: on a Xeon guest 100 to 600 cycles over 65,536
+// pages, by how scattered the frames are that its kernel has free. A program gets any of these, so the middle of the rounds counts: the
+// mean between the quartiles, for where memory is of two kinds a median is of one or the other. Others who use the caches only ever
+// make rounds dearer: those that took twice the median are no memory's. As the range: the quartiles.
 Estimate walk_estimate(std::vector<double> rounds) {
   std::sort(rounds.begin(), rounds.end());
-  return {rounds[(rounds.size() - 1) / 4], rounds.front(), median(rounds)};
+  const double dearest = kDisturbed * median(rounds);
+  rounds.erase(std::upper_bound(rounds.begin() + 1, rounds.end(), dearest), rounds.end());
+  const size_t left_out = std::min((rounds.size() + 3) / 4, (rounds.size() - 1) / 2);
+  const auto first = rounds.begin() + static_cast<ptrdiff_t>(left_out),
+             end = rounds.end() - static_cast<ptrdiff_t>(left_out);
+  return {std::accumulate(first, end, 0.0) / static_cast<double>(end - first), *first, *(end - 1)};
 }
 
 class Survey {

@@ -32,7 +32,7 @@ struct LevelEstimate {
 
 struct WalkPoint {
   uint64_t page_bytes = 0, pages = 0;
-  Estimate cycles; // the lower quartile of the rounds, with the least and the median
+  Estimate cycles; // the mean of the middle half of the rounds, and their quartiles
 };
 
 struct Geometry {

@@ -48,7 +48,7 @@ public:
   virtual uint64_t max_lines(uint64_t page_bytes, uint64_t stride_bytes) const = 0;
   // Pages that packed lines lie on.
   virtual uint64_t base_page_bytes() const { return 4096; }
-  // Other physical memory for what follows: a round must not inherit the luck of the one before.
+  // Base pages anew from the kernel for what follows: a round must not inherit the luck of the one before.
   virtual void refresh() {}
 };
 

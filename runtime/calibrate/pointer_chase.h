@@ -22,8 +22,6 @@ public:
     uint64_t superpage_bytes = 0;  // 0: none
     uint64_t superpage_memory = 0; // bytes that may be touched on superpages
     unsigned repeats = 41;         // pieces of a chase
-    // Memory of earlier rounds that is kept, so that the next round gets other memory.
-    uint64_t kept_bytes = uint64_t{1} << 30;
     // Further sizes (medium ones, 1 GiB), each with as many bytes at most.
     std::vector<std::pair<uint64_t, uint64_t>> other_sizes = {};
   };
@@ -45,14 +43,8 @@ private:
   char *line(const Chase &chase, uint64_t i) const;
   const PageRegion *region_of(uint64_t page_bytes) const; // null: such pages were not given
 
-  // Other memory of the same kind. What was just given back would be handed out again.
-  void renew(PageRegion &region, uint64_t touched_bytes);
-
   Plan plan_;
   PageRegion base_, super_, packed_;
-  std::vector<PageRegion> kept_; // of earlier rounds
-  uint64_t kept_bytes_ = 0;      // of theirs, touched at most
-  uint64_t longest_ = 0;         // lines of a chase over pages since the last refresh, at most
   std::vector<PageRegion> others_;
   bool has_superpages_ = false;
   double cycles_per_tick_ = 1;

@@ -4,6 +4,7 @@
 // leave the holes that keep larger ones away.
 #include "runtime/calibrate/memory_room.h"
 #include "runtime/calibrate/page_region.h"
+#include "runtime/calibrate/pointer_chase.h"
 
 #include <filesystem>
 #include <fstream>
@@ -88,6 +89,28 @@ TEST(PageRegion, BasePagesLieSideBySide) {
   EXPECT_EQ(region.pages(), (1u << 20) / base_page_bytes());
   EXPECT_EQ(region.page(3), region.data() + 3 * base_page_bytes());
   EXPECT_TRUE(region.is_given());
+}
+
+// What a round had, the next one gets again, as programs do: memory that is kept leaves them other frames.
+TEST(PointerChase, GivesARoundsMemoryBackBeforeTheNext) {
+  const auto resident = [] {
+    uint64_t total = 0, pages = 0;
+    std::ifstream("/proc/self/statm") >> total >> pages;
+    return pages;
+  };
+  constexpr uint64_t kLines = 8192;
+  PointerChase::Plan plan;
+  plan.most_lines = kLines;
+  plan.repeats = 5;
+  PointerChase source(plan);
+  uint64_t after_first = 0;
+  for (int round = 0; round < 4; round++) {
+    source.refresh();
+    ASSERT_TRUE(source.chase({source.base_page_bytes(), source.base_page_bytes(), kLines}));
+    if (round == 0)
+      after_first = resident();
+  }
+  EXPECT_LT(resident(), after_first + kLines / 2);
 }
 
 } // namespace

@@ -38,6 +38,7 @@ struct SimulatedMachine {
   double contention = 0; // cycles that others' use of the caches adds to spread lines beyond 8192
   // Cycles that a walk costs more, at most, by where memory lies; differs from refresh to refresh.
   double memory_luck = 0;
+  double scattered = 0;   // cycles that a walk costs more after every other refresh
   double busy_rounds = 0; // share of refreshes after which others make every walk 300 cycles dearer
   uint64_t superpages = 400; // that can be had
 };
@@ -53,7 +54,8 @@ public:
   void refresh() override {
     refreshes++;
     std::uniform_real_distribution<double> share(0, 1);
-    round_ = m_.memory_luck * share(random_) + (share(random_) < m_.busy_rounds ? 300 : 0);
+    round_ = m_.memory_luck * share(random_) + (share(random_) < m_.busy_rounds ? 300 : 0) +
+             (refreshes % 2 ? m_.scattered : 0);
   }
 
   std::optional<Latency> chase(const Chase &chase) override {
