@@ -28,6 +28,10 @@ struct Self {
   uint64_t input = 0;
   uint64_t pid = 0;
   std::atomic<bool> migrating{false};
+  // What directives have promised the heap of small objects so far, and how large that was when they were asked.
+  std::atomic<bool> asking{false};
+  uint64_t promised_ns = 0;
+  std::atomic<uint64_t> asked_at_bytes{0};
 } g_self;
 
 uint64_t realtime_ns() {
@@ -155,6 +159,36 @@ void Runtime::agent_charged(SiteAccounts::Account account) {
   show_agent();
   g_accounts.show_decisions();
   g_self.migrating.store(false);
+}
+
+/// Nanoseconds that the heap of small objects may spend on superpages because directives say so, once each: half of what they promise for
+/// the rest of the run, of those taken for the profile's own input whose sites have small objects. A superpage that a hypervisor has to
+/// find costs more than a loop has earned when it begins, and what a profile has measured need not be earned anew. Asked again
+/// when the heap has doubled.
+uint64_t Runtime::promised_to_small(uint64_t live_bytes) {
+  if (g_agent.policy() != Policy::kSameInput ||
+      live_bytes < 2 * g_self.asked_at_bytes.load(std::memory_order_relaxed) ||
+      g_self.asking.exchange(true))
+    return 0;
+  g_self.asked_at_bytes.store(max_of<uint64_t>(live_bytes, kSuperpageBytes),
+                              std::memory_order_relaxed);
+  g_accounts.read_cells();
+  const uint64_t elapsed = realtime_ns() - began_ns_;
+  uint64_t promised = 0;
+  for (SiteAccounts::Account a = 0; a < g_accounts.count(); a++) {
+    const Directives::Entry *entry = g_accounts.directive(a);
+    bool first = entry && entry->decision == SiteDecision::kTaken &&
+                 uint64_t{1} << entry->page_shift == kSuperpageBytes &&
+                 g_accounts.footprint(entry).small_seen;
+    for (SiteAccounts::Account before = 0; first && before < a; before++)
+      first = g_accounts.directive(before) != entry;
+    if (first)
+      promised += g_agent.worth_ns(*entry, entry->superpages, elapsed) / 2;
+  }
+  const uint64_t more = promised - min_of(promised, g_self.promised_ns);
+  g_self.promised_ns += more;
+  g_self.asking.store(false);
+  return more;
 }
 
 /// A site's live objects that were kept on base pages: collapsed in place, while the rest of what the profile promised for it pays for

@@ -2,6 +2,7 @@
 //
 // runtime_promote.cpp decides what a promotion point and the time that passes are worth, and whom
 // they go to.
+#include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/node_heaps.h"
 #include "smalloc/core/runtime.h"
@@ -37,6 +38,9 @@ void Runtime::promote_small(SmallPages &pages, uint64_t credit_ns, uint64_t coun
     pages.earn(credit_ns, counted_ns);
     pages.note_worth(credit_ns);
   }
+  if (SMALLOC_UNLIKELY(g_agent.active()) && &pages == &g_small.main_pages())
+    if (const uint64_t promised = promised_to_small(pages.live_bytes()))
+      pages.earn(promised, promised);
   pages.earn_time();
   pages.promote(price_, max_of(kPauseNs, credit_ns), options_.promote == PromotePolicy::kEager);
 }

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# A site of small objects whose directive promises much gets its superpages when its heap has outgrown the TLB, before loops have
+# earned each of them; without a promise they are earned, and of another input it says nothing.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
+need_thp
+build t $(linked) <<'E'
+#include "runtime_sites.h"
+#line 1 "t.c"
+TEST_SITE(small, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 2048);
+int main(void) {
+  warm_up(&small);
+  char *first = site_malloc(&small, 64);
+  CHECK(ours(first));
+  for (int i = 0; i < 1000000; i++) memset(site_malloc(&small, 64), 1, 64); /* 64 MiB */
+  for (int i = 0; i < 24; i++) touching(first, 4096); /* worth 50 us each */
+  struct smalloc_statistics s = {.bytes = sizeof s};
+  smalloc_stats(&s);
+  printf("promoted %d\n", (int)s.promotions);
+  return 0;
+}
+E
+id=$(readelf -n t | sed -n 's/.*Build ID: //p')
+[ -n "$id" ] || skip "the linker writes no build-id"
+input=$(python3 -c '
+h = 0xcbf29ce484222325
+for c in b"small\0": h = (h ^ c) * 0x100000001b3 & (1 << 64) - 1
+print("%016x" % h)')
+write() { # FILE INPUT SAVED_MS
+  echo "# smalloc.directives/1 program=$id input=$2 seconds=10.0 saved_ms=$3" >"$1"
+  echo "0000000000001001 page=2m rank=1 pmb=100.0 superpages=32 numa=- # small" >>"$1"
+}
+promoted() { # FILE
+  expect_status 0 env SMALLOC_CONF="directives:$1,input:small,validate:off" ./t
+  expect_match out '^promoted [0-9]+$'
+  read -r _ count <out
+}
+write promised "$input" 100000
+write unpromised "$input" 0
+write other 0123456789abcdef 100000
+promoted promised
+with=$count
+[ "$with" -ge 12 ] || fail "promised 100 s, promoted $with units of 30"
+for file in unpromised other; do
+  promoted $file
+  [ "$count" -le $((with / 2)) ] || fail "$file: promoted $count units, $with with a promise"
+done
