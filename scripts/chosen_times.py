@@ -110,11 +110,17 @@ def realised_share(told, ours, arguments, options, tools, folder):
         return None
     shutil.copy(ours, app)
     needed = bench_runs.run_once([str(app), *arguments], {}, None)["peak_rss_bytes"]
-    for number in range(LEARNING_RUNS):
+    # A run that got less than half of its superpages teaches nothing, as others may have them at the time.
+    for number in range(2 * LEARNING_RUNS):
         for kind in ([], ["--base"])[:: 1 if number % 2 else -1]:
             find_memory(needed, folder)
             selective.run([tools["smalloc"], "apply", "-q", *kind, "--", app, *arguments], folder, state)
-    return json.loads(selective.run([tools["smalloc"], "db", "show", app, "--json"], folder, state))["realised"]["share"]
+        if number + 1 < LEARNING_RUNS:
+            continue
+        share = json.loads(selective.run([tools["smalloc"], "db", "show", app, "--json"], folder, state))["realised"]["share"]
+        if share is not None:
+            return share
+    return None
 
 
 def measure(program, options, tools, folder):
