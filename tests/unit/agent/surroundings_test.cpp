@@ -326,6 +326,11 @@ TEST_F(AgentTest, MigrationMayCostWhatTheProfilePromisedForTheRest) {
               static_cast<double>(all) / 2, 1000);
 }
 
+TEST_F(AgentTest, APromiseBeyondAllTimeIsAThousandMillionSeconds) {
+  start(agent, "program=abcd saved_ms=999999999999999999", kLines);
+  EXPECT_EQ(agent.worth_ns(*directives.find(1, 0), 100, 0), 1000000000000000000u);
+}
+
 TEST_F(AgentTest, WithoutAPromiseMigrationIsWorthNothing) {
   start(agent, "program=0badc0de", kLines);
   EXPECT_EQ(agent.worth_ns(*directives.find(1, 0), 100, 0), 0u);
