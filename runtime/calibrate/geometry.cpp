@@ -14,9 +14,11 @@
 namespace smalloc::calibrate {
 namespace {
 
-// Half of a walk cost's rounds lie within this factor of its estimate (by memory: 1.7 at most on a Xeon guest); from one page count to
-// its double it grows by less than that one (idle Zen 4 guest: 1.55 at most; that Xeon: 2.8, some 20 cycles of slack included).
-constexpr double kDisturbed = 2, kWalkSpread = 2, kWalkGrowth = 2.5;
+// Chases that took so many times the median of their rounds were disturbed.
+constexpr double kDisturbed = 2;
+// The quartiles of a walk cost's rounds are no further apart than so many times its estimate (by memory: 0.9 at most on a Xeon guest);
+// from one page count to its double it grows by less than so many times (idle Zen 4 guest: 1.55 at most; that Xeon: 2.4).
+constexpr double kWalkSpread = 1.25, kWalkGrowth = 2.5;
 // Walks that overlap cost so little that some cycles are no spread.
 constexpr double kOverlappedSlack = 4;
 // Nor is what lies within this share of the chase that a walk's cost is the smaller part of.
@@ -64,14 +66,15 @@ Estimate estimate_of(const std::vector<double> &rounds) {
 // What a walk costs depends on where its pages and their tables lie, in guest and host: on a Xeon guest 100 to 600 cycles over 65,536
 // pages, by how scattered the frames are that its kernel has free. A program gets any of these, so the middle of the rounds counts: the
 // mean between the quartiles, for where memory is of two kinds a median is of one or the other. Others who use the caches only ever
-// make rounds dearer: those that took twice the median are no memory's. As the range: the quartiles.
+// make rounds dearer: where a few took twice the median, these are no memory's. As the range: the quartiles.
 Estimate walk_estimate(std::vector<double> rounds) {
   std::sort(rounds.begin(), rounds.end());
-  const double dearest = kDisturbed * median(rounds);
-  rounds.erase(std::upper_bound(rounds.begin() + 1, rounds.end(), dearest), rounds.end());
-  const size_t left_out = std::min((rounds.size() + 3) / 4, (rounds.size() - 1) / 2);
-  const auto first = rounds.begin() + static_cast<ptrdiff_t>(left_out),
-             end = rounds.end() - static_cast<ptrdiff_t>(left_out);
+  const double dearest = kDisturbed * median(rounds) + kOverlappedSlack;
+  const auto disturbed = std::upper_bound(rounds.begin() + 1, rounds.end(), dearest);
+  if (rounds.end() - disturbed <= static_cast<ptrdiff_t>(rounds.size() / 3))
+    rounds.erase(disturbed, rounds.end());
+  const auto left_out = static_cast<ptrdiff_t>(rounds.size() / 4);
+  const auto first = rounds.begin() + left_out, end = rounds.end() - left_out;
   return {std::accumulate(first, end, 0.0) / static_cast<double>(end - first), *first, *(end - 1)};
 }
 
@@ -339,7 +342,7 @@ private:
       // is no proof. A walk does not cost more than that for twice the pages.
       const auto pages = static_cast<double>(plan_.walk_pages[i]);
       const double growth = std::pow(kWalkGrowth, std::max(std::log2(pages / last_pages), 1.0));
-      if (found.high > kWalkSpread * found.value + slack ||
+      if (found.high - found.low > kWalkSpread * found.value + slack ||
           (last > 0 && found.value > growth * std::max(last, slack) + slack)) {
         result_.noisy |= !curve.overlapped;
         result_.unknown.push_back(

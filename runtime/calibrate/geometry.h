@@ -4,7 +4,7 @@
 // level and page size, what a second-level hit and a page walk cost, which page size really backs
 // superpages. It sees neither CPUID nor presets; calibrated_profile.h puts the sources together.
 //
-// Each number comes from several rounds on different memory. Rounds that disagree make no number:
+// Each number comes from several rounds, on base pages that the kernel gives anew. Rounds that disagree make no number:
 // "noisy" is said rather than guessed.
 #pragma once
 

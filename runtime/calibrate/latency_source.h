@@ -20,11 +20,10 @@ struct Chase {
   bool dense = false;
   // Every second line lies on a page of this size instead, at that size's distance; 0: none.
   uint64_t other_page_bytes = 0;
-  // Addresses come from a list in the order of the walk: the processor has as many loads, and page
-  // walks, under way at once as it can.
+  // Addresses come from a list: the processor has as many loads, and page walks, under way at once as it can.
   bool independent = false;
-  // So many lines of each page (or stride) take turns, in one random order of all: the caches are full of
-  // data, as in a program that uses what it has, and page tables come from as far away as there.
+  // So many lines of each page (or stride) take turns: in one random order of all, or, of independent loads, by chance. The caches are
+  // full of data, as in a program that uses what it has, and page tables come from as far away as there.
   uint64_t lines_a_page = 1;
 };
 

@@ -23,17 +23,20 @@ constexpr uint64_t kWaysReach = uint64_t{1} << 15;
 constexpr unsigned kPiecesPerChain = 8;
 // Where several lines a page take turns a lap is long, and a piece is like any other: so many are timed.
 constexpr unsigned kPiecesOfLongLap = 24;
-// Before them: what was written finds the TLB full of other pages, and its page tables near. Where neighbours fill the last cache, lines
-// that come back after milliseconds only are gone: on a Xeon guest with 480 MiB of shared L3 a waited walk took 60 ns in the
-// first pieces and 200 from the fortieth on, as it does in lists and trees. Loads that overlap come back sooner, and are the same from the first
-// piece on.
-constexpr unsigned kPiecesOfArrival = 40, kPiecesOfOverlappedArrival = 1;
+constexpr uint64_t kOverlappedPieceLoads = 2048; // 16 KiB of addresses
+// Loads before them. A chase that waits finds the page tables of what was written last near, and has them as far away as a program that only
+// loads after so many: where neighbours fill the last cache, lines that come back after milliseconds are gone (on a Xeon guest with 480 MiB
+// of shared L3 a walk took 60 ns in the first pieces and 200 from the fortieth on, as it does in lists and trees). Loads that overlap
+// find the tables of pages that were touched in order, and need each line of them some forty times to have them as near as programs
+// do (there: 96 cycles at first, 39 after as many loads as the others get, 28 after four times as many and in gups).
+constexpr uint64_t kLoadsOfArrival = 40 * kPieceLoads,
+                   kLoadsOfOverlappedArrival = 160 * kPieceLoads;
 
 } // namespace
 
 PointerChase::PointerChase(const Plan &plan) : plan_(plan) {
   const uint64_t page = calibrate::base_page_bytes();
-  base_ = PageRegion(std::max(plan.most_lines, kWaysReach) * page, page);
+  base_ = base_region();
   packed_ = PageRegion(std::max(plan.most_lines, kWaysReach) * kLineBytes, page);
   if (plan.superpage_bytes && plan.superpage_memory >= plan.superpage_bytes) {
     super_ = PageRegion(plan.superpage_memory, plan.superpage_bytes);
@@ -71,13 +74,17 @@ const PageRegion *PointerChase::region_of(uint64_t page_bytes) const {
   return nullptr;
 }
 
+PageRegion PointerChase::base_region() const {
+  const uint64_t page = calibrate::base_page_bytes();
+  return PageRegion(std::max(plan_.most_lines, kWaysReach) * page, page);
+}
+
 // What this gives back it gets again, in another order, as a program gets what the one before it left: the kernel hands out scattered frames
 // before it breaks larger blocks. Memory that was kept from round to round used up the scattered ones, and a walk over 65,536 pages
 // cost 120 cycles by the third round where a program paid 370. Superpages lie the same wherever they lie.
 void PointerChase::refresh() {
-  const auto [bytes, page_bytes] = std::pair(base_.size(), base_.page_bytes());
   base_ = PageRegion();
-  base_ = PageRegion(bytes, page_bytes);
+  base_ = base_region();
   packed_.drop();
 }
 
@@ -183,8 +190,6 @@ std::optional<Latency> PointerChase::long_chase(const Chase &chase) {
   if (chase.independent) { // any lines: only their pages have to be there
     for (uint64_t i = 0; i < chase.lines; i++)
       *reinterpret_cast<void **>(line(chase, i)) = nullptr;
-    for (uint64_t i = 0; i < (kPiecesOfOverlappedArrival + kPiecesOfLongLap) * kPieceLoads; i++)
-      list.push_back(reinterpret_cast<void **>(line(chase, random_() % lines)));
   } else {
     std::vector<uint32_t> order(lines);
     std::iota(order.begin(), order.end(), 0u);
@@ -194,20 +199,25 @@ std::optional<Latency> PointerChase::long_chase(const Chase &chase) {
       *reinterpret_cast<void **>(line(chase, order[i])) = line(chase, order[(i + 1) % lines]);
     at = reinterpret_cast<void **>(line(chase, order[0]));
   }
-  size_t place = 0;
   std::vector<double> times;
   uint64_t chain = UINT64_MAX;
-  const unsigned arrival = chase.independent ? kPiecesOfOverlappedArrival : kPiecesOfArrival;
-  for (unsigned k = 0; k < arrival + kPiecesOfLongLap; k++) {
+  const uint64_t loads = chase.independent ? kOverlappedPieceLoads : kPieceLoads,
+                 arrival =
+                     (chase.independent ? kLoadsOfOverlappedArrival : kLoadsOfArrival) / loads;
+  for (uint64_t k = 0; k < arrival + kPiecesOfLongLap; k++) {
     if (k % kPiecesPerChain == 0)
       chain = std::min(chain, chain_ticks());
+    // A list that is in the nearest cache: programs compute their addresses.
+    list.clear();
+    for (uint64_t i = 0; chase.independent && i < loads; i++)
+      list.push_back(reinterpret_cast<void **>(line(chase, random_() % lines)));
     const uint64_t before = ticks();
     if (chase.independent)
-      place = follow(list, place, kPieceLoads);
+      follow(list, 0, loads);
     else
-      at = follow(at, kPieceLoads);
+      at = follow(at, loads);
     if (k >= arrival)
-      times.push_back(static_cast<double>(ticks() - before) / static_cast<double>(kPieceLoads));
+      times.push_back(static_cast<double>(ticks() - before) / static_cast<double>(loads));
   }
   cycles_per_tick_ = kChainCycles / static_cast<double>(chain);
   std::sort(times.begin(), times.end());

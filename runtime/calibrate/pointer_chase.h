@@ -40,6 +40,7 @@ public:
 private:
   // With several lines a page.
   std::optional<Latency> long_chase(const Chase &chase);
+  PageRegion base_region() const;
   char *line(const Chase &chase, uint64_t i) const;
   const PageRegion *region_of(uint64_t page_bytes) const; // null: such pages were not given
 

@@ -106,9 +106,13 @@ TEST(PointerChase, GivesARoundsMemoryBackBeforeTheNext) {
   uint64_t after_first = 0;
   for (int round = 0; round < 4; round++) {
     source.refresh();
+    if (round > 0) {
+      EXPECT_LT(resident(), after_first - kLines / 2);
+    }
     ASSERT_TRUE(source.chase({source.base_page_bytes(), source.base_page_bytes(), kLines}));
     if (round == 0)
       after_first = resident();
+    ASSERT_GT(after_first, kLines);
   }
   EXPECT_LT(resident(), after_first + kLines / 2);
 }
