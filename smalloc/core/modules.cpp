@@ -258,14 +258,16 @@ void module_register(smalloc_module *module) {
 }
 
 void module_unregister(smalloc_module *module) {
-  g_accounts.forget(*module); // at exit, images go before the table is printed
-  SpinGuard guard(g_lock);
-  for (smalloc_module **at = &g_modules; *at; at = &(*at)->next) {
-    if (*at == module) {
-      *at = module->next;
-      return;
-    }
+  {
+    SpinGuard guard(g_lock);
+    for (smalloc_module **at = &g_modules; *at; at = &(*at)->next)
+      if (*at == module) {
+        *at = module->next;
+        break;
+      }
   }
+  // Now that nobody finds its sites any more. At exit, images go before the table is printed.
+  g_accounts.forget(*module);
 }
 
 const char *modules_who_owns_free() {
