@@ -38,7 +38,8 @@ void Runtime::promote_small(SmallPages &pages, uint64_t credit_ns, uint64_t coun
     pages.earn(credit_ns, counted_ns);
     pages.note_worth(credit_ns);
   }
-  if (SMALLOC_UNLIKELY(g_agent.active()) && &pages == &g_small.main_pages())
+  // What is counted comes from loops, and these are in signal handlers, too.
+  if (SMALLOC_UNLIKELY(g_agent.active()) && !counted_ns && &pages == &g_small.main_pages())
     if (const uint64_t promised = promised_to_small(pages.live_bytes()))
       pages.earn(promised, promised);
   pages.earn_time();
