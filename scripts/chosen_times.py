@@ -98,7 +98,7 @@ def find_memory(needed, folder):
 
 
 def realised_share(told, ours, arguments, options, tools, folder):
-    """Of what is predicted for these arguments, what runs of the program have saved, as the history has it. None: nothing was chosen."""
+    """Of what is predicted for these arguments, what runs of the program have saved, as the history has it. None: nothing was chosen, or learnt."""
     state = {"XDG_STATE_HOME": str(folder / f"{ours.name}.state")}
     app, trace = folder / "app", folder / "other.trace"  # the history knows builds of a program by its path
     shutil.copy(told, app)
@@ -113,6 +113,8 @@ def realised_share(told, ours, arguments, options, tools, folder):
     # A run that got less than half of its superpages teaches nothing, as others may have them at the time.
     for number in range(2 * LEARNING_RUNS):
         for kind in ([], ["--base"])[:: 1 if number % 2 else -1]:
+            if kind and number >= LEARNING_RUNS:
+                continue
             find_memory(needed, folder)
             selective.run([tools["smalloc"], "apply", "-q", *kind, "--", app, *arguments], folder, state)
         if number + 1 < LEARNING_RUNS:
