@@ -79,18 +79,30 @@ class Costs:
         self.tlb = ",".join(str(int(n)) for n in (base["entries"]["value"], base["ways"]["value"] or 0, large["entries"]["value"],
                                                   large["ways"]["value"] or 0, shared))
 
+    def points(self, size):
+        points = sorted((c["pages"] or 1, c["cycles"]["value"]) for c in self.machine["walk_cost"]
+                        if c["page_bytes"] == size and c["cycles"]["value"])
+        return points or ([(1, 30)] if size == BASE_BYTES else self.points(BASE_BYTES))
+
     def miss_cycles(self, size, pages):
-        points = [(c["pages"] or 1, c["cycles"]["value"]) for c in self.machine["walk_cost"]
-                  if c["page_bytes"] == size and c["cycles"]["value"]]
-        if not points:
-            return 30 if size == BASE_BYTES else self.miss_cycles(BASE_BYTES, pages)
-        points.sort()
+        points = self.points(size)
         if pages <= points[0][0]:
             return points[0][1]
         for (low, low_cycles), (high, high_cycles) in zip(points, points[1:]):
             if pages < high:
                 return low_cycles + (high_cycles - low_cycles) * math.log(pages / low) / math.log(high / low)
         return points[-1][1]
+
+    def growth(self, size, pages):
+        """Cycles that the curve grows by there for each factor of e."""
+        points = self.points(size)
+        if pages < points[0][0] or len(points) < 2:
+            return 0
+        (low, low_cycles), (high, high_cycles) = next(((a, b) for a, b in zip(points, points[1:]) if pages < b[0]), points[-2:])
+        if high < 1.5 * low:
+            return 0
+        growth = (high_cycles - low_cycles) / math.log(high / low)
+        return max(growth, 0) if pages >= high else growth
 
     def fault_cycles(self, size):
         ns = next((t["value"]["value"] for t in self.machine["first_touch_ns"]
@@ -101,10 +113,19 @@ class Costs:
         return ((self.machine.get("read_first_ns") or {}).get("value") or 500) * self.hertz / 1e9
 
     def walks(self, size, misses, distances, pages):
-        """A miss costs what makes random accesses to n pages, whose distances are anything below n, cost the curve at n: with a curve that
-        is straight over the logarithm, e times the distance does. A first touch has none: all pages."""
+        """A miss costs what makes random accesses to n pages, whose distances are anything below n, cost the curve at n: its value at the
+        distance, and what it grows by there. Distances that are all alike, of a loop that comes back to each page in turn, cost the
+        value alone; between the two the deviation of the logarithms decides. A first touch has none: all pages."""
         again = sum(count for _, count in distances)
-        return (sum(count * self.miss_cycles(size, math.e * distance) for distance, count in distances)
+        logs = [(math.log(max(distance, 1)), count) for distance, count in distances]
+        mean = sum(log * count for log, count in logs) / again if again else 0
+        deviation = min(math.sqrt(sum((log - mean) ** 2 * count for log, count in logs) / again), 1) if again else 1
+
+        def cycles(distance):
+            here, growth = self.miss_cycles(size, distance), deviation * self.growth(size, distance)
+            return max(here + growth, 0) if distance < self.points(size)[-1][0] else min(here + growth, 1.5 * here)
+
+        return (sum(count * cycles(distance) for distance, count in distances)
                 + (misses - again) * self.miss_cycles(size, max(pages, 1)))
 
     def cycles(self, lane):

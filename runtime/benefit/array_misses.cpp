@@ -16,8 +16,9 @@ namespace {
 // which the size has to be there.
 constexpr unsigned kSizeShift = 60, kSizeBits = 2;
 constexpr uint64_t kNumberMask = (uint64_t{1} << kSizeShift) - 1;
-constexpr size_t kAhead = 12; // accesses that the order's table is fetched in advance
-constexpr int kParts = 16;    // of a sample's distance, which stands for many
+constexpr size_t kAhead = 12;             // accesses that the order's table is fetched in advance
+constexpr uint64_t kPagesOfTableLine = 8; // entries of 8 bytes in a line of 64
+constexpr int kParts = 16;                // of a sample's distance, which stands for many
 
 } // namespace
 
@@ -67,7 +68,12 @@ void ArrayMisses::use(uint64_t page, Added how) {
     touched++;
     first_[walk]++;
   } else if (!is_exact() || sets_ || distance >= tlb_.entries) {
-    const uint64_t priced = std::max<uint64_t>({distance, how.table_pages, 1});
+    // The curve's chase has a line of data in each page and one of page tables in eight. As many lines here are as many in the caches.
+    const uint64_t lines = distance + how.table_pages / kPagesOfTableLine,
+                   priced = std::max<uint64_t>(how.table_pages ? lines * kPagesOfTableLine /
+                                                                     (kPagesOfTableLine + 1)
+                                                               : distance,
+                                               1);
     distances_[walk].add(distance,
                          how.walk == Walk::kNear ? std::log(static_cast<double>(priced)) : 0);
   }
@@ -78,6 +84,38 @@ double ArrayMisses::pages(PageSize size) const {
   // it is in the sample when either is.
   const double kept = size == PageSize::kSuper ? 1 - (1 - rate_) * (1 - rate_) : rate_;
   return static_cast<double>(touched_pages_[static_cast<size_t>(size)]) / kept;
+}
+
+/// Calls visit(bin, distance, misses) for each bin, in parts where the bin is of a sample: its distances stand for distance / rate in the
+/// program, and some of them hit.
+template <class Visit>
+void ArrayMisses::for_each_part(const MissedDistances &of, const Visit &visit) const {
+  reuse::MissShare share(tlb_.entries, tlb_.ways);
+  const int parts = is_exact() ? 1 : kParts;
+  for (size_t i = 0; i < of.bins(); i++) {
+    const MissedDistances::Bin bin = of.bin(i);
+    for (int part = 0; bin.count != 0 && part < parts; part++) {
+      const double distance = is_exact()
+                                  ? (bin.low + bin.high - 1) / 2
+                                  : (bin.low + (bin.high - bin.low) * (part + 0.5) / parts) / rate_;
+      const double missed = is_exact() ? 1 : share.at(static_cast<uint64_t>(distance));
+      visit(bin, distance, bin.count * missed / parts);
+    }
+  }
+}
+
+double ArrayMisses::deviation_of(const MissedDistances &of) const {
+  double misses = 0, logs = 0, squares = 0;
+  for_each_part(of, [&](const MissedDistances::Bin &, double distance, double missed) {
+    const double log = std::log(std::max(distance, 1.0));
+    misses += missed;
+    logs += missed * log;
+    squares += missed * log * log;
+  });
+  if (misses <= 0)
+    return 1;
+  const double mean = logs / misses;
+  return std::sqrt(std::max(squares / misses - mean * mean, 0.0));
 }
 
 ArrayMisses::Cost ArrayMisses::cost(const std::array<WalkCurve, kWalks> &curves,
@@ -91,28 +129,18 @@ ArrayMisses::Cost ArrayMisses::cost(const std::array<WalkCurve, kWalks> &curves,
     };
     // A first touch is one, however many accesses each stands for.
     take((first_[walk] + unknown_[walk] * weight_) / rate_, unknown);
-    // Distances of a sample of regions stand for distance / rate in the program.
-    reuse::MissShare share(tlb_.entries, tlb_.ways);
-    const int parts = is_exact() ? 1 : kParts;
-    for (size_t i = 0; i < distances_[walk].bins(); i++) {
-      const MissedDistances::Bin bin = distances_[walk].bin(i);
-      if (bin.count == 0)
-        continue;
-      for (int part = 0; part < parts; part++) {
-        const double distance =
-            is_exact() ? (bin.low + bin.high - 1) / 2
-                       : (bin.low + (bin.high - bin.low) * (part + 0.5) / parts) / rate_;
-        const double missed = is_exact() ? 1 : share.at(static_cast<uint64_t>(distance));
-        const double cycles =
-            weight_ != 1 ? unknown
-            // Near data the chase uses each page once a lap (calibrate/pointer_chase.h): its distances are
-            // the pages themselves.
-            : walk == static_cast<size_t>(Walk::kNear)
-                ? curves[walk].at(std::exp(bin.mean_log) / rate_)
-                : curves[walk].at_distance(distance);
-        take(bin.count * missed * weight_ / rate_ / parts, cycles);
-      }
-    }
+    const MissedDistances &of = distances_[walk];
+    const double deviation = deviation_of(of);
+    for_each_part(of, [&](const MissedDistances::Bin &bin, double distance, double missed) {
+      const double cycles =
+          weight_ != 1 ? unknown
+          // Near data the chase uses each page once a lap (calibrate/pointer_chase.h): its distances are
+          // the pages themselves.
+          : walk == static_cast<size_t>(Walk::kNear)
+              ? curves[walk].at(std::exp(bin.mean_log) / rate_)
+              : curves[walk].at_distance(distance, deviation);
+      take(missed * weight_ / rate_, cycles);
+    });
   }
   return sum;
 }

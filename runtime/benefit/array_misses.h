@@ -4,7 +4,7 @@
 // since its own was (reuse/distance_counter.h). Whether an access misses is seen in the array's sets, one by one, where every access is
 // in the trace; in a sample the binomial correction (reuse/associativity.h) tells how many of each distance do.
 //
-// Beside near data (near_lines.h) the lines of page tables count, too (table_lines.h), if they are more than the pages.
+// Beside near data (near_lines.h) the lines of page tables count, too (table_lines.h).
 //
 // A first touch, and a miss whose distance the trace does not tell, is priced by all pages in use.
 #pragma once
@@ -50,6 +50,9 @@ private:
   };
   void use(uint64_t page, Added how);
   bool is_exact() const { return rate_ == 1 && weight_ == 1; }
+  template <class Visit> void for_each_part(const MissedDistances &of, const Visit &visit) const;
+  /// Of the logarithms of the distances that missed, as WalkCurve::at_distance wants it.
+  double deviation_of(const MissedDistances &of) const;
 
   TlbArray tlb_;
   double rate_, weight_;

@@ -79,20 +79,24 @@ double WalkCurve::at(double pages) const {
   return points_.back().second;
 }
 
-double WalkCurve::at_distance(double distance) const {
-  constexpr double kPagesOfChase = 2.718281828459045;
+double WalkCurve::at_distance(double distance, double deviation) const {
   // Points that lie close tell of noise, and so do those that grow fast.
   constexpr double kLeastApart = 1.5, kMostGrowth = 1.5;
-  const double pages = kPagesOfChase * distance;
-  const auto &[last, cycles] = points_.back();
-  if (pages <= last || points_.size() < 2)
-    return at(pages);
-  const auto &[before, cycles_before] = points_[points_.size() - 2];
-  if (last < kLeastApart * before)
-    return cycles;
-  const double a_logarithm = std::max(cycles - cycles_before, 0.0) / std::log(last / before);
-  return std::min(cycles + a_logarithm * std::min(std::log(pages / last), 1.0),
-                  kMostGrowth * cycles);
+  const double here = at(distance);
+  if (distance < points_.front().first || points_.size() < 2)
+    return here;
+  size_t next = 1;
+  while (next + 1 < points_.size() && distance >= points_[next].first)
+    next++;
+  const auto &[low, low_cycles] = points_[next - 1];
+  const auto &[high, high_cycles] = points_[next];
+  if (high < kLeastApart * low)
+    return here;
+  const double growth =
+      std::clamp(deviation, 0.0, 1.0) * (high_cycles - low_cycles) / std::log(high / low);
+  if (distance < high)
+    return std::max(here + growth, 0.0);
+  return std::min(here + std::max(growth, 0.0), kMostGrowth * here);
 }
 
 /// Are superpages' own misses in the difference that was measured? See runtime/calibrate/geometry.cpp. A PMU's count, which is told for no

@@ -46,11 +46,13 @@ public:
   using Points = std::vector<std::pair<double, double>>; ///< pages, cycles
   explicit WalkCurve(Points points);
   double at(double pages) const;
-  /// Cycles of a miss, so many other pages after the last use of its own, such that random accesses to n pages cost at(n) on average:
-  /// their distances are anything below n alike, so a miss of distance d costs what the curve says of e * d pages, since the mean of
-  /// log(e * d) over d below n is log(n). Up to e times the last point the curve goes on as it came there, by a half at most: constant, it
-  /// would cost random accesses to as many pages less than was measured. More pages than that cost up to what this ends with.
-  double at_distance(double distance) const;
+  /// Cycles of a miss, so many other pages after the last use of its own, among misses whose distances' logarithms have that standard
+  /// deviation. Random accesses to n pages are to cost at(n) on average. Their distances are anything below n alike, whose
+  /// logarithms have a deviation of 1; what has a mean of at(n) over them for all n is at(d) and what the curve grows by there for each factor of
+  /// e. A loop that comes back to each of n pages in turn has distances of n and no deviation, and costs at(n) as well. Between
+  /// the two the deviation's share of the growth. Behind the last point it goes on growing as it came there; by a half at most, and not
+  /// by what points tell that lie close.
+  double at_distance(double distance, double deviation = 1) const;
 
 private:
   Points points_; ///< ascending, one at least

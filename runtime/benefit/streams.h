@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // streams.h decides which accesses go on to the next page of a stream: those to a page beside one of the category's pages that were
-// used last, as a hardware prefetcher takes it. Several, because one category's loop walks several arrays, or rows, at once.
+// used last, as a hardware prefetcher takes it. Several, because one category's loop walks several arrays, or rows, at once. A page that
+// had few accesses is no part of a stream: with so few between two pages the processor has several pages' walks under way at once, where
+// a stream waits at each page for its prefetchers (on a Xeon guest 620 cycles a page of 64 lines, 30 where each page has one).
 //
-// O(kStreams) an access to another page; 64 bytes a category.
+// O(kStreams) an access to another page; 128 bytes a category.
 #pragma once
 
 #include <algorithm>
@@ -14,17 +16,25 @@ namespace smalloc::benefit {
 
 class Streams {
 public:
+  /// Accesses of a page, neighbours within 256 bytes counted once (docs/trace-format.md), from which on it is walked through: one in
+  /// 512 bytes.
+  static constexpr unsigned kDense = 8;
+
   /// base_page: number of the page that is used now. Pages of one stream may be used again before it goes on.
   bool goes_on(uint64_t base_page) {
-    if (base_page == pages_[0])
+    if (base_page == pages_[0].number) {
+      pages_[0].accesses++;
       return goes_on_;
+    }
     size_t at = 0;
-    while (at + 1 < kStreams && pages_[at] != base_page && !is_beside(pages_[at], base_page))
+    while (at + 1 < kStreams && pages_[at].number != base_page &&
+           !is_beside(pages_[at].number, base_page))
       at++;
-    goes_on_ = is_beside(pages_[at], base_page);
+    const Page found = pages_[at];
+    goes_on_ = is_beside(found.number, base_page) && found.accesses >= kDense;
     // The newest first; a stream that nobody went on with for long makes room.
     std::copy_backward(pages_.begin(), pages_.begin() + at, pages_.begin() + at + 1);
-    pages_[0] = base_page;
+    pages_[0] = {base_page, found.number == base_page ? found.accesses + 1 : 1};
     return goes_on_;
   }
 
@@ -33,7 +43,10 @@ private:
   static constexpr uint64_t kNone = UINT64_MAX / 2; // beside no page
   static bool is_beside(uint64_t a, uint64_t b) { return a + 1 == b || b + 1 == a; }
 
-  std::array<uint64_t, kStreams> pages_ = {kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
+  struct Page {
+    uint64_t number = kNone, accesses = 0;
+  };
+  std::array<Page, kStreams> pages_;
   bool goes_on_ = false; // the last one did
 };
 

@@ -2,8 +2,8 @@
 //
 // table_lines.h decides how far back the line of the page table was used that an access to a base page needs: where the data is near
 // (near_lines.h) nothing else comes from far away, and the walk costs what finding that line does. Told as so many pages side by
-// side, which the profile's curve is of: rows that are four pages apart use two entries of a line of eight, and four times as many lines as
-// so many pages side by side. On base pages, whatever else a mapping has on superpages: a bound, and near it where little is.
+// side: rows that are four pages apart use two entries of a line of eight, and four times as many lines as so many pages side by side. On
+// base pages, whatever else a mapping has on superpages: a bound, and near it where little is.
 //
 // O(log(lines / 512)) an access; at most 144 bytes a line.
 #pragma once

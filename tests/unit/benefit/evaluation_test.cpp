@@ -138,21 +138,23 @@ TEST(Evaluation, StreamsPayForCrossings) {
   profile.bandwidth_bytes_per_second = {{4096, {8e9, {}, {}, "measured"}},
                                         {2 << 20, {10e9, {}, {}, "measured"}}};
   const CostModel costs(profile);
-  const auto cycles = [&](bool overlaps, uint64_t stride) {
+  const auto cycles = [&](bool overlaps, uint64_t stride, uint64_t apart) {
     Evaluation e(costs, {{kBase}}, {}, 1, {overlaps});
     for (int round = 0; round < 10; round++)
       for (uint64_t page = 0; page < 128; page++) {
         const uint64_t to = page * stride % 128;
         for (const uint64_t at : {0x10000 + to, 0x20000 - to})
-          e.access(at << 12, (at & 0x1ff) << 12, 0, 7);
+          for (uint64_t byte = 0; byte < 4096; byte += apart)
+            e.access((at << 12) + byte, ((at & 0x1ff) << 12) + byte, 0, 7);
       }
     e.finish();
     EXPECT_EQ(e.counts(0).tlb_misses, 2560);
     return e.counts(0).cycles - 256 * 100;
   };
-  EXPECT_NEAR(cycles(true, 1), 20 * 3 + 2540 * 102.4, 0.1);
-  EXPECT_EQ(cycles(true, 37), 2560 * 3);
-  EXPECT_EQ(cycles(false, 1), 2560 * 10);
+  EXPECT_NEAR(cycles(true, 1, 512), 20 * 3 + 2540 * 102.4, 0.1);
+  EXPECT_EQ(cycles(true, 1, 1024), 2560 * 3); // too few a page for a stream
+  EXPECT_EQ(cycles(true, 37, 512), 2560 * 3);
+  EXPECT_EQ(cycles(false, 1, 512), 2560 * 10);
 }
 
 // Each access misses the TLB. One page in 37 after the other, always the same line of it, which the caches keep, or another one each time.
@@ -180,9 +182,9 @@ TEST(Evaluation, WalksBesideNearDataHaveAPriceOfTheirOwn) {
   EXPECT_NEAR(cycles(0, {1, 10, false}), misses * 10 * 3, misses * 0.5);
 }
 
-// Columns of 1000 rows that are so many pages apart, beside near data: what a walk waits for are lines of the page table. Side by side eight
-// rows share one, and the distance is 999 pages; four pages apart two do, of which the second finds what the first has
-// fetched, and the first comes back after 500 lines, as of 4000 pages; eight pages apart each has one.
+// Columns of 1000 rows that are so many pages apart, beside near data: what a walk waits for are lines of the page table, which share the
+// caches with the rows' lines. Side by side eight rows share one, and the distance is 999 pages; four pages apart two do, of which the second
+// finds what the first has fetched, and the first comes back after 500 lines; eight pages apart each has one.
 TEST(Evaluation, WalksNearDataArePricedByTableLines) {
   auto profile = machine();
   profile.overlapped_walk_cost = {{4096, {}, {3.0, {}, {}, "measured"}}};
@@ -199,10 +201,10 @@ TEST(Evaluation, WalksNearDataArePricedByTableLines) {
     return (e.counts(0).cycles * rate - 1000 * (100 + 3)) /
            100000; // less first touches, which are far
   };
-  EXPECT_NEAR(cycles(4, 1), (curve(999) + curve(8 * 499)) / 2, 0.4);
-  EXPECT_NEAR(cycles(9, 1), curve(8 * 999), 0.05);
+  EXPECT_NEAR(cycles(4, 1), (curve(999) + curve((999 + 499) / 1.125)) / 2, 0.05);
+  EXPECT_NEAR(cycles(9, 1), curve((999 + 999) / 1.125), 0.05);
   // Each stands for two.
-  EXPECT_NEAR(cycles(4, 0.5), (curve(2 * 999) + curve(2 * 8 * 499)) / 2, 0.4);
+  EXPECT_NEAR(cycles(4, 0.5), (curve(2 * 999) + curve(2 * (999 + 499) / 1.125)) / 2, 0.05);
 }
 
 TEST(NearLines, AreTheLatest) {
@@ -226,15 +228,34 @@ TEST(NearLines, AreTheLatest) {
 
 TEST(Streams, AnOldStreamMakesRoom) {
   Streams streams;
-  EXPECT_FALSE(streams.goes_on(1000));
-  EXPECT_TRUE(streams.goes_on(1001));
-  EXPECT_TRUE(streams.goes_on(1001)); // the same access, as it were
+  const auto walked = [&](uint64_t page) {
+    const bool went_on = streams.goes_on(page);
+    for (unsigned i = 1; i < Streams::kDense; i++)
+      EXPECT_EQ(streams.goes_on(page), went_on); // the same access, as it were
+    return went_on;
+  };
+  EXPECT_FALSE(walked(1000));
+  EXPECT_TRUE(walked(1001));
   for (uint64_t other = 1; other <= 7; other++)
     EXPECT_FALSE(streams.goes_on(other << 20));
-  EXPECT_TRUE(streams.goes_on(1002)); // the oldest of eight
+  EXPECT_TRUE(walked(1002)); // the oldest of eight
   for (uint64_t other = 11; other <= 18; other++)
     EXPECT_FALSE(streams.goes_on(other << 20));
-  EXPECT_FALSE(streams.goes_on(1003));
+  EXPECT_FALSE(walked(1003));
+}
+
+TEST(Streams, PagesOfFewAccessesAreNone) {
+  Streams streams;
+  for (uint64_t page = 0; page < 20; page++)
+    for (unsigned i = 1; i < Streams::kDense; i++)
+      EXPECT_FALSE(streams.goes_on(page));
+  // Rows in turn, an access of each at a time.
+  bool went_on = false;
+  for (uint64_t page = 0; page < 20; page++)
+    for (unsigned i = 0; i < Streams::kDense; i++)
+      for (const uint64_t row : {uint64_t{1} << 20, uint64_t{1} << 30})
+        went_on = streams.goes_on(row + page) || went_on;
+  EXPECT_TRUE(went_on);
 }
 
 // A walk over 100 pages costs 40 cycles, over 10,000 pages 80: 20 more for ten times as many.
@@ -247,7 +268,8 @@ format::MachineProfile machine_of_dear_walks() {
 }
 
 // 200 pages once; then 100 of them round and round in 64 entries: each access misses, and 99 pages were used since. It costs
-// what the curve has at e * 99 pages, whatever else was touched; the first touches of 200 pages cost what it has there.
+// what the curve has at 99 pages, and a little of its growth there since there is another distance, whatever else was touched; the first
+// touches of 200 pages cost what it has there.
 TEST(Evaluation, AWalkCostsByItsReuseDistance) {
   auto profile = machine_of_dear_walks();
   const double first = 40 + 20 * std::log10(200 / 100.0);
@@ -262,8 +284,9 @@ TEST(Evaluation, AWalkCostsByItsReuseDistance) {
         e.access(0x10000000 + page * 4096, 0, 0, 0);
     e.finish();
     // In the first round 199 pages were used since, in the other hundred 99.
-    const double far = 40 + 20 * std::log10(std::exp(1) * 199 / 100),
-                 near = 40 + 20 * std::log10(std::exp(1) * 99 / 100);
+    const double share = 1 / 101.0, growth = 20 / std::log(10.0),
+                 deviation = std::sqrt(share * (1 - share)) * std::log(199 / 99.0),
+                 far = 40 + 20 * std::log10(199 / 100.0) + deviation * growth, near = 40;
     EXPECT_EQ(e.counts(0).tlb_misses, 200 + 101 * 100);
     const double walks = 200 * first + 100 * far + 100 * 100 * near;
     EXPECT_NEAR(e.counts(0).cycles / (walks + 200 * 100), 1, 1e-4) << ways;
@@ -309,7 +332,7 @@ TEST(Evaluation, PagesOfBothSizesLieBetween) {
     }
   e.finish();
   EXPECT_EQ(e.counts(0).tlb_misses, 2200);
-  const double first = 40, again = 40 + 20 * std::log10(std::exp(1) * 199 / 100);
+  const double first = 40, again = 40 + 20 * std::log10(199 / 100.0);
   const double faults = 100 * 100 + 100 * 1000;
   EXPECT_NEAR(e.counts(0).cycles / (200 * first + 2000 * again + faults), 1, 1e-3);
 }
