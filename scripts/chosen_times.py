@@ -10,7 +10,7 @@ time: others, and a hypervisor that has to find memory again, only ever make a r
 said beside it. Programs with nothing to gain are among them: what they lose counts as well.
 
 A second prediction is what `smalloc analyze` expects once it knows runs of the program: three on base pages and three with what was
-chosen, of another input, so that nothing of what is predicted has been seen. The history says what share of its prediction that
+chosen (up to six, where some got no superpages), of another input, so that nothing of what is predicted has been seen. The history says what share of its prediction that
 input has saved; the run time is that of the program's base pages less this share of what is predicted for the input of the table.
 
   chosen_times.py                  a table; some thirty minutes, on a machine that does nothing else

@@ -130,7 +130,8 @@ ArrayMisses::Cost ArrayMisses::cost(const std::array<WalkCurve, kWalks> &curves,
     // A first touch is one, however many accesses each stands for.
     take((first_[walk] + unknown_[walk] * weight_) / rate_, unknown);
     const MissedDistances &of = distances_[walk];
-    const double deviation = deviation_of(of);
+    const double deviation =
+        weight_ == 1 ? deviation_of(of) : 1; // a PMU's distances are not the program's
     for_each_part(of, [&](const MissedDistances::Bin &bin, double distance, double missed) {
       const double cycles =
           weight_ != 1 ? unknown

@@ -183,9 +183,9 @@ uint64_t Agent::worth_ns(const Directives::Entry &entry, uint64_t live_superpage
   const double rest = run_ms == 0 || elapsed_ms >= run_ms
                           ? 1.0
                           : 1.0 - static_cast<double>(elapsed_ms) / static_cast<double>(run_ms);
-  constexpr double kMostNs = 1e18; // a file may say anything, and ledgers add
   return static_cast<uint64_t>(
-      min_of(static_cast<double>(header.saved_ms) * 1e6 * share * live * rest, kMostNs));
+      min_of(static_cast<double>(header.saved_ms) * 1e6 * share * live * rest,
+             static_cast<double>(kMostWorthNs)));
 }
 
 } // namespace smalloc

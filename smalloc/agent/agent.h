@@ -57,7 +57,8 @@ public:
                    void (*changed)(Directives::Entry *entry, SiteDecision before, void *data),
                    void *data);
   /// What migrating a line's live objects may cost, in ns: what the profile promised of it for the rest of the run, as far as so many
-  /// superpages are live.
+  /// superpages are live. At most kMostWorthNs: a file may say anything, and ledgers add.
+  static constexpr uint64_t kMostWorthNs = 1000000000000000000;
   uint64_t worth_ns(const Directives::Entry &entry, uint64_t live_superpages,
                     uint64_t elapsed_ns) const;
   uint64_t phases() const { return phases_.load(std::memory_order_relaxed); }

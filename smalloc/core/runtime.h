@@ -283,6 +283,7 @@ private:
     return strategy_ == HeapStrategy::kSuperpage ? kDirectBytesOfAll : kDirectBytes;
   }
   uint64_t directly_taken() const;
+  uint64_t elapsed_ns() const;
   SMALLOC_COLD uint64_t promised_to_small(uint64_t live_bytes);
   SMALLOC_COLD void promote_small(SmallPages &pages, uint64_t credit_ns, uint64_t counted_ns = 0);
   void promote_mapped(const void *p, uint64_t misses);

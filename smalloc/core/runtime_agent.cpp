@@ -9,7 +9,6 @@
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/kernel_view.h"
 #include "smalloc/core/modules.h"
-#include "smalloc/core/object_placement.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/os/page_settings.h"
 #include "smalloc/os/process_identity.h"
@@ -29,10 +28,6 @@ struct Self {
   uint64_t input = 0;
   uint64_t pid = 0;
   std::atomic<bool> migrating{false};
-  // What directives have promised the heap of small objects in the whole run so far, and how large that was when they were asked.
-  std::atomic<bool> asking{false};
-  uint64_t promised_ns = 0;
-  std::atomic<uint64_t> asked_at_bytes{0};
 } g_self;
 
 uint64_t realtime_ns() {
@@ -129,6 +124,8 @@ void Runtime::start_agent() {
   g_agent.start(g_directives, config);
 }
 
+uint64_t Runtime::elapsed_ns() const { return realtime_ns() - began_ns_; }
+
 void Runtime::show_agent() {
   if (!g_agent.active())
     return;
@@ -162,58 +159,13 @@ void Runtime::agent_charged(SiteAccounts::Account account) {
   g_self.migrating.store(false);
 }
 
-/// What the directives promise sites that have had small objects and no others, whose nodes nobody names: in the whole run, and in what is left of it.
-struct SmallPromise {
-  uint64_t elapsed_ns, whole_ns, rest_ns;
-  static void add(const smalloc_site *site, smalloc_cell *cell, void *data) {
-    auto &sum = *static_cast<SmallPromise *>(data);
-    if (__atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED) == 0 ||
-        g_placement.of(site).kind != numa::PlacementKind::kNone)
-      return;
-    const Directives::Entry *entry =
-        g_directives.find(site->id, context_hash(site_string(site, site->context)));
-    if (!entry || entry->decision != SiteDecision::kTaken ||
-        uint64_t{1} << entry->page_shift < kSuperpageBytes ||
-        g_accounts.footprint(entry).live_bytes_peak != 0)
-      return;
-    constexpr uint64_t kMostNs = 1000000000000000000;
-    sum.whole_ns = min_of(sum.whole_ns + g_agent.worth_ns(*entry, entry->superpages, 0), kMostNs);
-    sum.rest_ns =
-        min_of(sum.rest_ns + g_agent.worth_ns(*entry, entry->superpages, sum.elapsed_ns), kMostNs);
-  }
-};
-
-/// Nanoseconds that the heap of small objects may spend on superpages because directives say so: half of what they promise for the rest of the
-/// run, each site once, where the input is the profile's. A superpage that a hypervisor has to find costs more than a loop has earned
-/// when it begins, and what a profile has measured need not be earned anew. Asked again when the heap has doubled. Takes the modules' lock:
-/// not for signal handlers.
-uint64_t Runtime::promised_to_small(uint64_t live_bytes) {
-  if (g_agent.policy() != Policy::kSameInput ||
-      live_bytes < 2 * g_self.asked_at_bytes.load(std::memory_order_relaxed) ||
-      g_self.asking.exchange(
-          true)) // in a child that was forked meanwhile for ever: the run is its parent's
-    return 0;
-  g_self.asked_at_bytes.store(max_of<uint64_t>(live_bytes, kSuperpageBytes),
-                              std::memory_order_relaxed);
-  SmallPromise sum = {realtime_ns() - began_ns_, 0, 0};
-  modules_for_each_site(SmallPromise::add, &sum);
-  uint64_t more = 0;
-  if (sum.whole_ns > g_self.promised_ns)
-    more = static_cast<uint64_t>(static_cast<double>(sum.whole_ns - g_self.promised_ns) *
-                                 static_cast<double>(sum.rest_ns) /
-                                 static_cast<double>(sum.whole_ns) / 2);
-  g_self.promised_ns = max_of(g_self.promised_ns, sum.whole_ns);
-  g_self.asking.store(false);
-  return more;
-}
-
 /// A site's live objects that were kept on base pages: collapsed in place, while the rest of what the profile promised for it pays for
 /// that (ski_rental.h); what is not paid for waits for promotion points.
 void Runtime::migrate(Directives::Entry *entry) {
   if (options_.promote == PromotePolicy::kOff || !region_.thp_allowed())
     return;
   const uint64_t live = max_of<uint64_t>(g_accounts.footprint(entry).superpages, 1);
-  const uint64_t worth = g_agent.worth_ns(*entry, live, realtime_ns() - began_ns_);
+  const uint64_t worth = g_agent.worth_ns(*entry, live, elapsed_ns());
   const uint64_t began = kLinux.now_ns();
   bool any = false;
   for (BigObjects::Handle h = big_.next_object(0); h; h = big_.next_object(h.head + 1)) {

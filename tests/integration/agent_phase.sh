@@ -53,10 +53,7 @@ int main(void) {
 E
 id=$(readelf -n t | sed -n 's/.*Build ID: //p')
 [ -n "$id" ] || skip "the linker writes no build-id"
-input=$(python3 -c '
-h = 0xcbf29ce484222325
-for c in b"phase\0": h = (h ^ c) * 0x100000001b3 & (1 << 64) - 1
-print("%016x" % h)')
+input=$(input_of phase)
 write() { # SAVED_MS
   echo "# smalloc.directives/1 program=$id input=$input seconds=10.0 saved_ms=$1"
   echo "0000000000001001 page=2m rank=1 pmb=100.0 superpages=32 numa=- # first"

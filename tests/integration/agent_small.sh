@@ -4,6 +4,7 @@
 # are earned, and of another input it says nothing.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 need_thp
 build t $(linked) <<'E'
 #include "runtime_sites.h"
@@ -23,10 +24,7 @@ int main(void) {
 E
 id=$(readelf -n t | sed -n 's/.*Build ID: //p')
 [ -n "$id" ] || skip "the linker writes no build-id"
-input=$(python3 -c '
-h = 0xcbf29ce484222325
-for c in b"small\0": h = (h ^ c) * 0x100000001b3 & (1 << 64) - 1
-print("%016x" % h)')
+input=$(input_of small)
 write() { # FILE INPUT SAVED_MS
   echo "# smalloc.directives/1 program=$id input=$2 seconds=10.0 saved_ms=$3" >"$1"
   echo "0000000000001001 page=2m rank=1 pmb=100.0 superpages=32 numa=- # small" >>"$1"

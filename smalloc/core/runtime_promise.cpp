@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// runtime_promise.cpp decides what the heap of small objects may spend on superpages because directives promise that they pay. A
+// superpage that a hypervisor has to find costs more than a loop has earned when it begins (ski_rental.h), and what a profile has measured
+// need not be earned anew.
+#include "smalloc/agent/agent.h"
+#include "smalloc/core/modules.h"
+#include "smalloc/core/object_placement.h"
+#include "smalloc/core/runtime.h"
+
+namespace smalloc {
+namespace {
+
+/// Held while somebody asks; in a child that was forked meanwhile for ever: the run is its parent's.
+std::atomic<bool> g_asking{false};
+uint64_t g_promised_ns = 0;                ///< so far, in a whole run
+std::atomic<uint64_t> g_asked_at_bytes{0}; ///< of the heap
+
+/// What is promised to sites that have had small objects and no others, whose nodes nobody names.
+struct Promised {
+  uint64_t elapsed_ns, whole_ns, rest_ns; ///< promised: in a whole run, and in what is left of it
+  static void add(const smalloc_site *site, smalloc_cell *cell, void *data) {
+    auto &sum = *static_cast<Promised *>(data);
+    if (__atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED) == 0 ||
+        g_placement.of(site).kind != numa::PlacementKind::kNone)
+      return;
+    const Directives::Entry *entry =
+        g_directives.find(site->id, context_hash(site_string(site, site->context)));
+    if (!entry || entry->decision != SiteDecision::kTaken ||
+        uint64_t{1} << entry->page_shift < kSuperpageBytes ||
+        g_accounts.footprint(entry).live_bytes_peak != 0)
+      return;
+    const auto more = [&](uint64_t so_far, uint64_t elapsed) {
+      return min_of(so_far + g_agent.worth_ns(*entry, entry->superpages, elapsed),
+                    Agent::kMostWorthNs);
+    };
+    sum.whole_ns = more(sum.whole_ns, 0);
+    sum.rest_ns = more(sum.rest_ns, sum.elapsed_ns);
+  }
+};
+
+} // namespace
+
+/// Nanoseconds: half of what is promised for the rest of the run, each site's once, where the input is the profile's. Asked again when
+/// the heap has doubled: other sites may have begun. Takes the modules' lock: not for signal handlers.
+uint64_t Runtime::promised_to_small(uint64_t live_bytes) {
+  if (g_agent.policy() != Policy::kSameInput ||
+      live_bytes < 2 * g_asked_at_bytes.load(std::memory_order_relaxed) || g_asking.exchange(true))
+    return 0;
+  g_asked_at_bytes.store(max_of<uint64_t>(live_bytes, kSuperpageBytes), std::memory_order_relaxed);
+  Promised sum = {elapsed_ns(), 0, 0};
+  modules_for_each_site(Promised::add, &sum);
+  uint64_t more = 0;
+  if (sum.whole_ns > g_promised_ns) {
+    more = static_cast<uint64_t>(static_cast<double>(sum.whole_ns - g_promised_ns) *
+                                 static_cast<double>(sum.rest_ns) /
+                                 static_cast<double>(sum.whole_ns) / 2);
+    g_promised_ns = sum.whole_ns;
+  }
+  g_asking.store(false);
+  return more;
+}
+
+} // namespace smalloc
