@@ -41,6 +41,7 @@ constinit Runtime g_runtime;
 constinit Directives g_directives;
 constinit Agent g_agent;
 constinit KnownPages g_known_pages;
+constinit KnownPages::Part KnownPages::parts_[];
 constinit MallocEntry g_malloc_entry;
 
 namespace {

@@ -173,45 +173,58 @@ bool thread_cache_is_known(bool (*ours)(const void *));
 /// cache is known, and where frees have to be seen one by one.
 class KnownPages {
 public:
+  constexpr KnownPages() = default;
   /// The first `bytes` of a range that starts on a whole GiB are the main heap's.
   void cover(size_t bytes) {
-    covered_bytes_.store(min_of(bytes, sizeof parts_ / sizeof *parts_ << kPagePartShift) >>
-                             kPagePartShift << kPagePartShift,
+    covered_bytes_.store(min_of(bytes, kParts << kPagePartShift) >> kPagePartShift
+                                                                        << kPagePartShift,
                          std::memory_order_relaxed);
   }
   /// The word of the page of p, `offset` bytes from the range's start; 0: not known.
-  uint64_t word(size_t offset) const {
-    // Where the words of one part lie does not depend on p: most frees have one dependent load less.
-    const size_t end = folded(home_end_), in_home = offset + kPartBytes - end;
-    if (SMALLOC_LIKELY(in_home < kPartBytes))
-      return word_of(folded(parts_[(end >> kPagePartShift) - 1]), in_home);
+  uint64_t word(const void *p, size_t offset) const {
+    // All that free does for an object's class waits for this load: its address is one shift away from p.
+    const Part &home = *folded(home_);
+    if (SMALLOC_LIKELY(reinterpret_cast<uintptr_t>(p) - folded(home.start) < kPartBytes))
+      return home.word(p);
     if (SMALLOC_UNLIKELY(offset >= folded(covered_bytes_)))
       return 0;
-    const uint64_t *words = folded(parts_[offset >> kPagePartShift]);
-    return SMALLOC_LIKELY(words != nullptr) ? word_of(words, offset % kPartBytes) : 0;
+    const Part &part = parts_[offset >> kPagePartShift];
+    return SMALLOC_LIKELY(part.start.load(std::memory_order_acquire) != 0) ? part.word(p) : 0;
   }
   /// jemalloc has just freed or resized p: the calling thread knows where its page's word is. The part that became known last is the one
   /// where the heap grows.
   void learn(const void *p, size_t offset) {
     if (offset >= folded(covered_bytes_))
       return;
-    std::atomic<const uint64_t *> &part = parts_[offset >> kPagePartShift];
+    Part &part = parts_[offset >> kPagePartShift];
     const ThreadKnownPages &known = thread_known_pages(p);
-    if (!part.load(std::memory_order_relaxed) &&
+    if (!part.start.load(std::memory_order_relaxed) &&
         known.first == reinterpret_cast<uintptr_t>(p) >> kPagePartShift << kPagePartShift) {
-      part.store(known.words, std::memory_order_relaxed);
-      home_end_.store((offset / kPartBytes + 1) * kPartBytes, std::memory_order_release);
+      part.words_of_0.store(reinterpret_cast<uintptr_t>(known.words) -
+                                known.first / kBasePageBytes * sizeof *known.words,
+                            std::memory_order_relaxed);
+      part.start.store(known.first, std::memory_order_release);
+      home_.store(&part, std::memory_order_release);
     }
   }
 
 private:
   static constexpr size_t kPartBytes = size_t{1} << kPagePartShift;
-  static uint64_t word_of(const uint64_t *words, size_t in_part) {
-    return __atomic_load_n(&words[in_part / kBasePageBytes], __ATOMIC_RELAXED);
-  }
+  struct Part {
+    std::atomic<uintptr_t> start{0};      ///< 0: not known
+    std::atomic<uintptr_t> words_of_0{0}; ///< where the word of the page at address 0 would be
+    uint64_t word(const void *p) const {
+      const auto *words = reinterpret_cast<const uint64_t *>(folded(words_of_0));
+      return __atomic_load_n(words + reinterpret_cast<uintptr_t>(p) / kBasePageBytes,
+                             __ATOMIC_RELAXED);
+    }
+  };
+  static constexpr Part kNowhere{uintptr_t{1} << 63, 0}; ///< no address of a program lies in it
   std::atomic<size_t> covered_bytes_{0};
-  std::atomic<size_t> home_end_{0}; ///< of a part that is known; 0: of none yet
-  std::atomic<const uint64_t *> parts_[512] = {};
+  std::atomic<const Part *> home_{&kNowhere};
+  static constexpr size_t kParts = 512;
+  /// Apart, as they are all zero, which what points to kNowhere is not.
+  static Part parts_[kParts] SMALLOC_NEAR;
 };
 extern KnownPages g_known_pages SMALLOC_NEAR;
 

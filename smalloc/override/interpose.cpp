@@ -97,7 +97,7 @@ __attribute__((always_inline)) inline void free_any(void *p) {
   const size_t offset = g_range.offset(p);
   if (SMALLOC_LIKELY(offset >= smalloc::folded(g_range.bytes)))
     return smalloc::folded(smalloc::foreign_free)(p);
-  const uint64_t page = smalloc::g_known_pages.word(offset);
+  const uint64_t page = smalloc::g_known_pages.word(p, offset);
   if (SMALLOC_UNLIKELY(!smalloc::is_in_slab(page)))
     return free_outside_slabs(p, page);
   if (SMALLOC_UNLIKELY(!smalloc::put_into_thread_cache(p, page)))
@@ -109,7 +109,7 @@ namespace smalloc {
 void *resize_ours(void *p, size_t bytes) {
   const size_t offset = g_range.offset(p);
   void *now, *left;
-  if (!resize_in_thread_cache(p, bytes, g_known_pages.word(offset), now, left)) {
+  if (!resize_in_thread_cache(p, bytes, g_known_pages.word(p, offset), now, left)) {
     if (g_range.is_in_hole(p))
       return resize_foreign(p, bytes);
     now = g_runtime.resize(p, bytes);
