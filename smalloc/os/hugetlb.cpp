@@ -25,6 +25,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -72,17 +73,28 @@ int open_hugetlb(size_t page_bytes) {
 }
 
 int map_hugetlb(void *start, size_t bytes, size_t page_bytes) {
-  int saved = errno, flags = MAP_PRIVATE | MAP_FIXED;
+  int saved = errno, flags = MAP_PRIVATE;
   int fd = unlinked_fd_for_size ? unlinked_fd_for_size(static_cast<long>(page_bytes)) : -1;
   if (fd < 0)
     flags |= MAP_ANONYMOUS | MAP_HUGETLB | __builtin_ctzll(page_bytes) << MAP_HUGE_SHIFT;
-  void *p = mmap(start, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+  // Elsewhere first: what is refused at a place leaves a gap there, in which another thread's mapping may appear. Where
+  // addresses are short there is room at the place only.
+  void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
   int error = p == MAP_FAILED ? errno : 0;
+  rlimit limit;
+  if (!error)
+    munmap(p, bytes);
+  const bool tries =
+      !error || (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY);
+  if (tries) {
+    p = mmap(start, bytes, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, 0);
+    error = p == MAP_FAILED ? errno : 0;
+  }
   if (fd >= 0)
     uncancelled::close(fd);
   if (!error && madvise(start, bytes, MADV_POPULATE_WRITE) != 0)
     error = errno == ENOMEM ? EFAULT : errno; // ENOMEM is the pool's word, at mmap
-  if (error)
+  if (error && tries)
     back_to_reserved(start, bytes, PROT_READ | PROT_WRITE);
   errno = saved;
   return error;

@@ -55,3 +55,10 @@ SMALLOC_CONF=pages:hugetlb,debug:on expect_status 0 ours ./t
 expect_match out '^hugetlb 1 thp 1'
 [ "$(grep -c 'smalloc: warning: ' err)" = 1 ] || { cat err; fail "not exactly one warning"; }
 [ "$(pool_free 2048)" = 6 ] || fail "pool pages are not given back"
+# What the pool refuses leaves no gap in our range, where another thread's mapping could appear: nothing is refused in a place.
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+  strace -f -e trace=mmap -o calls -E LD_PRELOAD="$LIB" -E SMALLOC_CONF=pages:hugetlb ./t >/dev/null 2>&1
+  grep -q '= -1 ENOMEM' calls || fail "the pool of 6 pages refused nothing"
+  ! grep 'MAP_FIXED.*= -1' calls || fail "a mapping was refused in its place"
+  [ "$(pool_free 2048)" = 6 ] || fail "pool pages are not given back"
+fi
