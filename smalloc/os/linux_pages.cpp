@@ -80,8 +80,10 @@ int decommit(void *start, size_t bytes) {
   void *p =
       mmap(start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   int error = p == MAP_FAILED ? errno : 0;
-  if (error) { // at the limit of mappings
-    madvise(start, bytes, MADV_DONTNEED);
+  if (error) { // at the limit of mappings, or of locked memory, which another advice, or none, is for
+    if (madvise(start, bytes, MADV_DONTNEED) != 0 &&
+        madvise(start, bytes, MADV_DONTNEED_LOCKED) != 0 && munlock(start, bytes) == 0)
+      madvise(start, bytes, MADV_DONTNEED);
     mprotect(start, bytes, PROT_NONE);
   }
   madvise(start, bytes, MADV_DONTDUMP);
@@ -120,8 +122,20 @@ size_t resident_pages(const void *start, size_t bytes) {
   return count;
 }
 
+/// Do the bytes lie in one mapping? Asks for a page more in place, where there never is room: in several this is EFAULT. A move of several
+/// is refused by a kernel before Linux 6.17 only once the target is unmapped, where another thread's mapping may appear, and may
+/// stop half-way since.
+bool is_one_mapping(void *start, size_t bytes) {
+  if (mremap(start, bytes, bytes + kBasePageBytes, 0) == MAP_FAILED)
+    return errno != EFAULT;
+  munmap(static_cast<char *>(start) + bytes, kBasePageBytes);
+  return true;
+}
+
 int move(void *from, void *to, size_t bytes) {
   KeepErrno keep;
+  if (!is_one_mapping(from, bytes))
+    return EFAULT;
   void *r = mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to);
   return r == MAP_FAILED ? errno : 0;
 }

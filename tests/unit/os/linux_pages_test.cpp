@@ -11,7 +11,10 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace smalloc {
 namespace {
@@ -79,6 +82,55 @@ TEST(LinuxPages, MoveLeavesTheSourceEmpty) {
   EXPECT_EQ(p[12345], 0);
   munmap(p, 64 << 20);
 }
+TEST(LinuxPages, WhatLiesInTwoMappingsIsNotMoved) {
+  auto *p = static_cast<char *>(kLinux.reserve(4 * kSuperpageBytes));
+  ASSERT_NE(p, nullptr);
+  char *target = p + 2 * kSuperpageBytes;
+  ASSERT_EQ(kLinux.commit(p, kSuperpageBytes), 0);
+  ASSERT_EQ(kLinux.commit(target, kSuperpageBytes), 0);
+  // Two, whatever the kernel merges.
+  ASSERT_EQ(mprotect(p + kSuperpageBytes / 2, kSuperpageBytes / 2, PROT_READ), 0);
+  memset(p, 1, kSuperpageBytes / 2);
+  memset(target, 2, kSuperpageBytes);
+  EXPECT_EQ(kLinux.move(p, target, kSuperpageBytes), EFAULT);
+  EXPECT_EQ(p[0], 1);
+  EXPECT_EQ(target[0], 2); // was never unmapped
+  EXPECT_EQ(kLinux.move(p, target, kSuperpageBytes / 2), 0);
+  EXPECT_EQ(target[0], 1);
+  munmap(p, 4 * kSuperpageBytes);
+}
+
+// At the limit of locked memory no mapping can be put in a place: what was there must go all the same.
+TEST(LinuxPages, DecommitOfLockedMemoryAtTheLimitEmptiesIt) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    constexpr size_t kBytes = 2 * kSuperpageBytes;             // of 8 MiB that anybody may lock
+    if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) // root has no such limit
+      _exit(2);
+    rlimit limit;
+    getrlimit(RLIMIT_MEMLOCK, &limit);
+    limit.rlim_cur = min_of<rlim_t>(limit.rlim_max, kBytes + kBytes / 2);
+    if (limit.rlim_cur < kBytes || setrlimit(RLIMIT_MEMLOCK, &limit) != 0)
+      _exit(2);
+    auto *p = static_cast<char *>(kLinux.reserve(kBytes));
+    if (!p || kLinux.commit(p, kBytes) != 0 || mlock(p, kBytes) != 0 || mlockall(MCL_FUTURE) != 0)
+      _exit(2);
+    memset(p, 1, kBytes);
+    if (kLinux.decommit(p, kBytes) == 0)
+      _exit(3); // the kernel did not mind
+    if (kLinux.commit(p, kBytes) != 0)
+      _exit(4);
+    _exit(p[0] || p[kBytes - 1]);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 2 || WEXITSTATUS(status) == 3)
+    GTEST_SKIP() << "no limit of locked memory to reach";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 TEST(Thp, ModeIsReadFromTheGivenRoot) {
   std::string root = testing::TempDir() + "smalloc_sys.XXXXXX";
   ASSERT_NE(mkdtemp(root.data()), nullptr);
