@@ -137,6 +137,7 @@ bool SharedClaims::exchange(uint64_t superpages, uint64_t &others) {
     done = write_quietly_at(fd, &table, sizeof table, 0) == static_cast<ssize_t>(sizeof table);
   else
     unlink(path_);
+  flock(fd, LOCK_UN); // a child that another thread has forked meanwhile keeps the file open
   uncancelled::close(fd);
   claiming_ = done && superpages != 0;
   return done;

@@ -23,6 +23,19 @@ public:
         sched_yield();
     }
   }
+  /// As lock() and unlock(), but gives up: a signal handler may have interrupted the thread that holds it. Once it is free, whoever
+  /// holds it next goes on.
+  bool comes_free() noexcept {
+    constexpr unsigned kTries = 10000;
+    for (unsigned tries = 0; tries < kTries; tries++) {
+      if (try_lock()) {
+        unlock();
+        return true;
+      }
+      relax();
+    }
+    return false;
+  }
   void unlock() noexcept { held_.store(false, std::memory_order_release); }
 
 private:

@@ -67,15 +67,7 @@ BigObjects::Handle BigObjects::find(const void *p) {
 }
 
 BigObjects::Handle BigObjects::find_soon(const void *p) {
-  constexpr unsigned kTries = 10000;
-  for (unsigned i = 0; i < kTries; i++) {
-    if (!lock_.try_lock())
-      continue;
-    const Handle h = find_locked(p);
-    lock_.unlock();
-    return h;
-  }
-  return {};
+  return lock_.comes_free() ? find(p) : Handle{};
 }
 
 BigObjects::Handle BigObjects::find_locked(const void *p) {

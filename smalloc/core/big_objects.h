@@ -148,6 +148,7 @@ public:
   /// Gives back the address space beyond what objects take, and beyond its share of so many bytes.
   void shrink(size_t bytes);
 
+  bool lock_comes_free() { return lock_.comes_free(); }
   void lock_all();
   void unlock_all();
   /// Locked. Calls visit for each run of pool pages, in address order, until it says false.

@@ -29,6 +29,8 @@ void MappedRanges::uncharge(uint64_t units) {
 }
 
 void MappedRanges::forget(Range &range) {
+  if (range.start >= heap_start_ && range.start < heap_end_)
+    heap_done_ += range.done;
   for (uint32_t i = 0; i < range.units; i += 64) // the rest was never written
     range.is_done[i / 64] = 0;
   range.start = nullptr;
@@ -110,10 +112,11 @@ void MappedRanges::heap_grown(char *start, char *end) {
     return;
   if (from != heap_start_ || to < heap_end_) { // it has shrunk: from the beginning
     for (Range &r : ranges_)
-      if (r.start && r.start >= heap_start_ && r.start < heap_end_) {
-        uncharge(r.done); // what has stayed is found, and charged, again
+      if (r.start && r.start >= heap_start_ && r.start < heap_end_)
         forget(r);
-      }
+    if (heap_done_)
+      uncharge(heap_done_); // what has stayed is found, and charged, again
+    heap_done_ = 0;
     heap_start_ = heap_end_ = from;
   }
   const auto units = static_cast<uint64_t>(to - heap_end_) / kSuperpageBytes;

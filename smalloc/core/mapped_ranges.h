@@ -53,7 +53,9 @@ public:
   void touched(const void *p, uint64_t (*credit_of)(size_t bytes, void *data), void *data,
                Price &price, uint64_t least_pause_ns, bool eager);
   bool any() const { return waiting_.load(std::memory_order_relaxed) != 0; }
-  void after_fork_in_child() { lock_.unlock(); }
+  /// Across fork.
+  void lock() { lock_.lock(); }
+  void unlock() { lock_.unlock(); }
 
   static constexpr unsigned kRanges = 16;
   static constexpr uint32_t kMostUnits =
@@ -80,6 +82,7 @@ private:
   Range ranges_[kRanges];
   unsigned oldest_ = 0;
   char *heap_start_ = nullptr, *heap_end_ = nullptr; ///< whole superpages that were made known
+  uint64_t heap_done_ = 0; ///< charged for those of them that are in no range any more
   std::atomic<unsigned> waiting_{0};
   std::atomic<uint64_t> left_{0};
   SpinLock lock_;

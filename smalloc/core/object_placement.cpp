@@ -39,6 +39,9 @@ const numa::Topology *nodes() {
 
 } // namespace
 
+void ObjectPlacement::lock_nodes() { g_nodes_lock.lock(); }
+void ObjectPlacement::unlock_nodes() { g_nodes_lock.unlock(); }
+
 void ObjectPlacement::take(const Directive &d, size_t most) {
   numa::Placement placement;
   if (!numa::parse_placement(d.numa, placement) || placement.kind == numa::PlacementKind::kNone)

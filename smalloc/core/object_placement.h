@@ -15,6 +15,9 @@ class ObjectPlacement {
 public:
   /// Keeps a directive that names nodes. most: as many come at most.
   void take(const Directive &d, size_t most);
+  /// Across fork.
+  static void lock_nodes();
+  static void unlock_nodes();
   /// Before the first look. O(n log n), usually of none.
   void all_taken();
   void switch_off() { off_ = true; }

@@ -143,8 +143,7 @@ void Runtime::limit_address_space(uint64_t limit) {
   if (!running() || bytes >= region_.bytes() || getpid() != process_)
     return;
   KeepErrno keep;
-  static SpinLock lock;
-  SpinGuard guard(lock);
+  SpinGuard guard(limit_lock_);
   // Before anybody else's memory can be there.
   g_range.has_holes.store(true);
   for (const Slice s : {Slice::kTables, Slice::kMeta, Slice::kSmallBase, Slice::kSmallSuper,
@@ -367,12 +366,15 @@ void Runtime::before_fork() {
     return;
   if (fork_needs_locks()) {
     modules_lock();
+    limit_lock_.lock();
+    mapped_.lock();
     g_small.lock_promotion();
     g_node_heaps.lock_promotion();
     big_.lock_all();
     g_small.lock_all();
     g_node_heaps.lock_all();
     g_accounts.lock();
+    ObjectPlacement::lock_nodes();
     forks_locked_ = true; // not before: another thread may fork at the same time
   }
   // A child gets no pages of a pool, but their contents (hugetlb.cpp).
@@ -385,12 +387,15 @@ void Runtime::unlock_after_fork() {
   if (!forks_locked_)
     return;
   forks_locked_ = false;
+  ObjectPlacement::unlock_nodes();
   g_accounts.unlock();
   g_node_heaps.unlock_all();
   g_small.unlock_all();
   big_.unlock_all();
   g_node_heaps.unlock_promotion();
   g_small.unlock_promotion();
+  mapped_.unlock();
+  limit_lock_.unlock();
   modules_unlock();
 }
 
@@ -411,7 +416,6 @@ void Runtime::after_fork_in_child() {
     return;
   process_ = getpid();
   g_live.after_fork_in_child(); // first: what follows counts
-  mapped_.after_fork_in_child();
   g_node_heaps.after_fork_in_child();
   promotion_thread_forget();
   g_agent.after_fork_in_child();

@@ -98,8 +98,14 @@ public:
   /// thread stands for all of them: a thread without one is not bound to an arena yet, a request above it is large, and
   /// when it is used up the ordinary way looks for promotions that are due.
   static bool may_be_direct(size_t bytes) {
-    t_small.direct_bytes -= static_cast<int64_t>(bytes);
+    t_small.direct_bytes =
+        static_cast<int64_t>(static_cast<uint64_t>(t_small.direct_bytes) - bytes);
     return t_small.direct_bytes >= 0;
+  }
+  /// What nobody has would be added there. REQUIRES: may_be_direct(bytes), where the thread's cache had nothing.
+  static void take_absurd(size_t bytes) {
+    if (SMALLOC_UNLIKELY(bytes > SIZE_MAX / 2))
+      t_small.direct_bytes = 0;
   }
   /// Is it a request for one of the holes that the thread fills (may_fill_alone), of the served site that asked last? Those of
   /// others are found on the ordinary way.
@@ -275,6 +281,7 @@ private:
   void trim_holes();
   void trim_now();
   void arm_any();
+  void wake_promoter();
   void let_foreign_pass();
   bool cache_is_known();
   void set_malloc_entry(bool from_cache);
@@ -286,12 +293,13 @@ private:
   uint64_t elapsed_ns() const;
   SMALLOC_COLD uint64_t promised_to_small(uint64_t live_bytes);
   SMALLOC_COLD void promote_small(SmallPages &pages, uint64_t credit_ns, uint64_t counted_ns = 0);
+  bool locks_come_free();
   void promote_mapped(const void *p, uint64_t misses);
   void promote_program_heap(uint64_t credit_ns);
 
   std::atomic<HeapState> state_{HeapState::kUninitialised};
   std::atomic<bool> options_read_{false};
-  SpinLock options_lock_;
+  SpinLock options_lock_, limit_lock_;
   Options options_;
   HeapStrategy strategy_ = HeapStrategy::kSplit;
   ThpMode thp_ = ThpMode::kAbsent;

@@ -241,8 +241,9 @@ void Runtime::agent_end() {
   for (size_t i = 0; g_agent.active() && i < g_directives.count(); i++) {
     const Directives::Entry &entry = g_directives.entries()[i];
     const SiteAccounts::Footprint f = g_accounts.footprint(&entry);
-    if (!f.seen &&
-        (entry.decision != SiteDecision::kTaken || g_agent.policy() != Policy::kSameInput))
+    // The profile's own input reaches every site of the profile: one that is not seen has failed, unless nobody looked.
+    if (!f.seen && (entry.decision != SiteDecision::kTaken ||
+                    g_agent.policy() != Policy::kSameInput || g_accounts.all_taken()))
       continue;
     SiteOutcome outcome;
     outcome.decision = entry.decision;

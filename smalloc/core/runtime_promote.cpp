@@ -96,6 +96,13 @@ void Runtime::promote_program_heap(uint64_t credit_ns) {
       price_, kPauseNs, options_.promote == PromotePolicy::kEager);
 }
 
+/// Loops are in signal handlers, too, and what one has interrupted may hold any of the locks that a promotion takes without trying.
+bool Runtime::locks_come_free() {
+  return big_.lock_comes_free() && g_small.main_pages().lock_comes_free() &&
+         g_small.class_pages().lock_comes_free() && g_node_heaps.pages().lock_comes_free() &&
+         g_accounts.lock_comes_free();
+}
+
 void Runtime::touching(const void *p, uint64_t saved_misses) {
   if (!g_range.contains(p) && !mapped_.any())
     return;
@@ -124,18 +131,18 @@ void Runtime::touching(const void *p, uint64_t saved_misses) {
     bool short_of_superpages = region_.short_of_superpages();
     if (slice == Slice::kBigSuper && !short_of_superpages && !big_.pending())
       return;
-    BigObjects::Handle h = big_.find_soon(p); // loops are in signal handlers, too
+    BigObjects::Handle h = big_.find_soon(p);
     if (!h)
       return;
     uint64_t credit = walk_.nanoseconds(misses, h.object->bytes) / kOverlappedWalks;
-    if (h.object->pending)
+    if (h.object->pending && locks_come_free())
       promote_big(h, credit, max_of(kPauseNs, credit));
     else if (short_of_superpages)
       big_.note_worth(h, credit);
   } else if (slice == Slice::kSmallBase || slice == Slice::kSmallSuper || slice == Slice::kNode) {
     SmallPages &pages = slice == Slice::kNode ? g_node_heaps.pages() : g_small.main_pages();
     const uint64_t saved = walk_.nanoseconds(misses, pages.live_bytes());
-    if (pages.pending())
+    if (pages.pending() && locks_come_free())
       promote_small(pages, saved, saved);
     else if (region_.short_of_superpages())
       pages.note_worth(saved);

@@ -58,6 +58,12 @@ static bool looks_now() {
   return true;
 }
 
+/// Something may wait for promotion now, and the program may never call again.
+void Runtime::wake_promoter() {
+  if (options_.promoter_thread && options_.promote != PromotePolicy::kOff)
+    promotion_thread_wake();
+}
+
 /// heap:superpage. A thread that has been here may go on directly for a while; here is where promotions that are due get
 /// their turn.
 void *Runtime::any_allocate(size_t bytes, size_t alignment, bool zero) {
@@ -65,11 +71,13 @@ void *Runtime::any_allocate(size_t bytes, size_t alignment, bool zero) {
     return nullptr;
   if (__smalloc_v1_pending && (!g_accounts.tracks_small() || looks_now()))
     promote_by_time();
-  if (bytes >= kSuperpageBytes || alignment > kSuperpageBytes)
-    return big_allocate(max_of<size_t>(bytes, 1), alignment, zero, Birth::kSuperpages);
-  void *p = small_allocate(bytes, alignment, zero);
-  if (p && !g_accounts.tracks_small())
+  const bool big = bytes >= kSuperpageBytes || alignment > kSuperpageBytes;
+  void *p = big ? big_allocate(max_of<size_t>(bytes, 1), alignment, zero, Birth::kSuperpages)
+                : small_allocate(bytes, alignment, zero);
+  if (p && !big && !g_accounts.tracks_small())
     arm_any();
+  if (p && SMALLOC_UNLIKELY(__smalloc_v1_pending))
+    wake_promoter();
   return p;
 }
 
@@ -101,7 +109,10 @@ void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero) {
       if (!ready() || !sites_served_)
         return nullptr;
       g_small.class_pages().lower_reach(reach_bytes_);
-      return class_allocate(bytes, alignment, zero);
+      void *p = class_allocate(bytes, alignment, zero);
+      if (p && SMALLOC_UNLIKELY(__smalloc_v1_pending))
+        wake_promoter();
+      return p;
     }
     break;
   case HeapStrategy::kSuperpage:
@@ -111,8 +122,8 @@ void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero) {
   if (bytes < least_big || !ready() || !sites_served_ || bytes < reach_bytes_)
     return nullptr;
   void *p = big_allocate(bytes, alignment, zero, Birth::kBase);
-  if (p && options_.promoter_thread && options_.promote != PromotePolicy::kOff)
-    promotion_thread_wake();
+  if (p)
+    wake_promoter();
   return p;
 }
 

@@ -91,6 +91,16 @@ SiteAccounts::Account SiteAccounts::account_of(smalloc_cell *cell) {
   return places ? open_account(cell) : kNoSite;
 }
 
+bool SiteAccounts::knows(const smalloc_cell *cell) const {
+  const auto at = reinterpret_cast<uintptr_t>(cell) / sizeof(smalloc_cell);
+  for (unsigned i = 0; i < kCellSlots; i++) {
+    const smalloc_cell *there = cells_[(at + i) % kCellSlots].load(std::memory_order_relaxed);
+    if (there == cell || !there)
+      return there != nullptr;
+  }
+  return false;
+}
+
 void SiteAccounts::publish_requested(Account account, const smalloc_cell *cell) {
   store(g_live.contents().sites[account].requested_bytes,
         requested_before_[account] + requested_bytes(cell));
@@ -353,7 +363,8 @@ void SiteAccounts::forget(const smalloc_module &module) {
       module,
       [](const smalloc_site *, smalloc_cell *cell, void *data) {
         auto &self = *static_cast<SiteAccounts *>(data);
-        if (requested_bytes(cell) == 0)
+        // One that nothing was got at may be known all the same: another's cell may lie there next.
+        if (requested_bytes(cell) == 0 && !self.knows(cell))
           return;
         const Account account = self.account_of(cell);
         SpinGuard guard(self.lock_);

@@ -52,6 +52,8 @@ public:
   void small_kept(const void *p, const ObjectNote &note);
 
   const smalloc_live_site &site(Account account) const { return g_live.contents().sites[account]; }
+  /// Of a site that has none now nobody knows what it has done.
+  bool all_taken() const { return count() == SMALLOC_LIVE_SITES; }
   Account count() const {
     return static_cast<Account>(
         __atomic_load_n(&g_live.contents().header.site_count, __ATOMIC_ACQUIRE));
@@ -71,6 +73,7 @@ public:
   /// An image goes, and its sites' cells with it: the accounts stay.
   void forget(const smalloc_module &module);
 
+  bool lock_comes_free() { return lock_.comes_free(); }
   void lock() {
     lock_.lock();
     objects_.lock();
@@ -91,6 +94,7 @@ private:
   Account open_account(smalloc_cell *cell);
   Account left_account(uint64_t site, uint64_t context);
   void publish_requested(Account account, const smalloc_cell *cell);
+  bool knows(const smalloc_cell *cell) const;
   Account take_account(const char *function, const char *file);
   void charge(Account account, int64_t bytes, int64_t objects, int64_t superpages);
   void publish_live(Account account);

@@ -332,6 +332,8 @@ int SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
   SpinGuard guard(lock_);
   if (!error && unit.superpage) { // emptied and given its superpage back meanwhile
     region_->lost_superpages(1);
+  } else if (!error && !unit.pages_used && !unit.demoted && &area == &areas_[0]) {
+    region_->demoted(start, kSuperpageBytes, 1); // emptied meanwhile: it went with its pages
   } else if (!error) {
     if (unit.demoted)
       region_->uncharge_mappings(1);

@@ -88,6 +88,7 @@ public:
   /// Who promotes may ask the big objects for room: this lock comes before theirs, the other after (Runtime::before_fork).
   void lock_promotion() { promotion_lock_.lock(); }
   void unlock_promotion() { promotion_lock_.unlock(); }
+  bool lock_comes_free() { return lock_.comes_free(); }
   void lock_all() { lock_.lock(); }
   void unlock_all() { lock_.unlock(); }
   bool check_invariants();

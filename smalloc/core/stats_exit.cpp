@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // stats_exit.cpp decides how the user's own process is told from its children: a child's parent has
-// the same settings in the environment that it was started with.
+// the same settings in the environment that it was started with, and reports by them.
 #include "smalloc/core/stats_exit.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/stats.h"
 #include "smalloc/os/high_descriptor.h"
+#include "smalloc/os/process_identity.h"
 #include "smalloc/os/quiet_file.h"
 #include "smalloc/os/uncancelled.h"
 
@@ -37,52 +38,10 @@ Work work() {
           c.small_bytes_peak.get() + c.class_bytes_peak.get()};
 }
 
-/// Looks through "NAME=value\0NAME=value\0" piece by piece for entries that `wanted` answers for.
-class Environment {
-public:
-  explicit Environment(const char *path) : fd_(uncancelled::open(path, O_RDONLY | O_CLOEXEC)) {}
-  ~Environment() {
-    if (fd_ >= 0)
-      uncancelled::close(fd_);
-  }
-  /// The next entry, cut to what the buffer holds; nullptr: no more.
-  const char *next() {
-    size_t n = 0;
-    for (;;) {
-      if (at_ == size_) {
-        ssize_t got = fd_ < 0 ? 0 : uncancelled::read(fd_, piece_, sizeof piece_);
-        if (got <= 0)
-          return nullptr;
-        at_ = 0;
-        size_ = static_cast<size_t>(got);
-      }
-      char c = piece_[at_++];
-      if (n < sizeof entry_ - 1 || c == 0)
-        entry_[n] = c;
-      if (c == 0)
-        return entry_;
-      if (n < sizeof entry_ - 1)
-        n++;
-    }
-  }
-
-private:
-  int fd_;
-  char piece_[2048], entry_[2048];
-  size_t at_ = 0, size_ = 0;
-};
-
+/// The parent has the same SMALLOC_CONF and one of our libraries, linked or preloaded.
 bool parent_reports_too() {
   const char *conf = getenv("SMALLOC_CONF");
-  TextBuffer<64> path;
-  path.put("/proc/").number(static_cast<uint64_t>(getppid())).put("/environ").put_char('\0');
-  Environment environment(path.data());
-  bool same_conf = false, preloads = false;
-  while (const char *entry = environment.next()) {
-    same_conf |= conf && strncmp(entry, "SMALLOC_CONF=", 13) == 0 && strcmp(entry + 13, conf) == 0;
-    preloads |= strncmp(entry, "LD_PRELOAD=", 11) == 0 && strstr(entry, "libsmalloc");
-  }
-  return same_conf && preloads;
+  return conf && parent_has_seen("SMALLOC_CONF", conf, "libsmalloc");
 }
 
 bool has_file_of_its_own(const Options &o) {

@@ -41,7 +41,7 @@ struct LiveOptions {
   uint64_t rate_bytes = 0;
   /// numa_reserve:64m: what stays free on a target.
   uint64_t reserve_bytes = uint64_t{64} << 20;
-  /// numa_log:FILE: every move of every interval (docs/numa-log.md). numa_replay:FILE: the moves of such a log instead of
+  /// numa_log:FILE: every move of every interval (docs/numa.md, "Log"). numa_replay:FILE: the moves of such a log instead of
   /// counting. numa_place:FILE: each page goes where the log left it, from the start (the paper's static mode).
   char log[256] = "", replay[256] = "", place[256] = "";
 };

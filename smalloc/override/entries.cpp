@@ -44,7 +44,8 @@ inline void *take_at_direct(size_t bytes) {
              ? smalloc::take_larger_from_thread_cache(bytes)
              : nullptr;
 }
-void *fill_at_direct(size_t bytes) {
+__attribute__((noinline)) void *fill_at_direct(size_t bytes) {
+  smalloc::Runtime::take_absurd(bytes);
   return bytes < smalloc::folded(smalloc::g_malloc_entry.direct_below)
              ? jepriv_malloc_default(bytes)
              : jepriv_malloc(bytes);
@@ -90,6 +91,7 @@ SMALLOC_EXPORT void *__smalloc_v1_calloc(size_t count, size_t bytes, smalloc_cel
       if (SMALLOC_LIKELY(total < smalloc::folded(smalloc::g_malloc_entry.direct_below)))
         if (void *p = smalloc::take_from_thread_cache(total))
           return memset(p, 0, total);
+      smalloc::Runtime::take_absurd(total);
       return jepriv_calloc(1, total);
     }
     if (smalloc::Runtime::fills_next(cell, total))
@@ -137,6 +139,8 @@ __attribute__((noinline)) void *resize_ours_kept(void *p, size_t bytes) {
 }
 __attribute__((noinline)) void *resize_foreign_asked(void *p, size_t bytes, smalloc_cell *cell) {
   smalloc::KeepErrno keep;
+  if (!smalloc::knows_foreign_sizes())
+    return nullptr;
   const size_t had = smalloc::usable_foreign(p);
   g_runtime.resized_outside(cell, had, bytes);
   void *r = nullptr;

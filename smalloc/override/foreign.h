@@ -11,6 +11,9 @@ namespace smalloc {
 void release_foreign(void *p);
 void *resize_foreign(void *p, size_t bytes);
 size_t usable_foreign(void *p);
+/// Is usable_foreign() of the allocator that made the object? A peer that does not define malloc_usable_size leaves it to glibc's, which
+/// takes what lies before the peer's object for a chunk's head.
+bool knows_foreign_sizes();
 void count_foreign_frees();
 void *allocate_foreign(size_t bytes);
 /// By calloc, which knows what need not be written.

@@ -7,6 +7,7 @@
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/thread_cache.h"
+#include "smalloc/override/foreign.h"
 #include "smalloc/override/next.h"
 
 #include <errno.h>
@@ -45,7 +46,7 @@ void first_foreign_free(void *p) {
 // goes back meanwhile, although nobody may ask for anything there any more.
 SMALLOC_COLD void sample_foreign_free(void *p) {
   t_small.frees_until_sample = MallocHoles::kFreesPerSample - 1;
-  if (auto *f = next_usable_size.get(); f && p) {
+  if (auto *f = next_usable_size.get(); f && p && knows_foreign_sizes()) {
     const uint64_t freed = g_malloc_holes.sampled_free(f(p));
     t_small.own_holes += freed;
     g_small.freed_outside(freed);
@@ -71,6 +72,26 @@ SMALLOC_COLD void *resize_foreign(void *p, size_t bytes) {
 SMALLOC_COLD size_t usable_foreign(void *p) {
   auto *f = next_usable_size.get();
   return f ? f(p) : 0;
+}
+SMALLOC_COLD bool knows_foreign_sizes() {
+#ifdef SMALLOC_STATIC // where one image defines them all
+  return true;
+#else
+  enum class Answer : uint8_t { kUnknown, kNo, kYes };
+  static std::atomic<Answer> known{Answer::kUnknown};
+  if (known.load(std::memory_order_relaxed) == Answer::kUnknown) {
+    auto *usable = next_usable_size.get();
+    auto *release = next_free.get();
+    Dl_info sizes, frees;
+    if (!usable || !release)
+      return false; // a library that defines them may come
+    const bool same = dladdr(reinterpret_cast<void *>(usable), &sizes) &&
+                      dladdr(reinterpret_cast<void *>(release), &frees) &&
+                      sizes.dli_fbase == frees.dli_fbase;
+    known.store(same ? Answer::kYes : Answer::kNo, std::memory_order_relaxed);
+  }
+  return known.load(std::memory_order_relaxed) == Answer::kYes;
+#endif
 }
 
 } // namespace smalloc

@@ -124,6 +124,27 @@ int main(void) {
 E
 SMALLOC_CONF=birth:always,stats:exit expect_status 0 ours ./f
 [ "$(grep -c 'heaps: ' err)" = 2 ] || { cat err; fail "not the parent and the busy child"; }
+# So it is with programs that are linked with the library, and are no scripts: what they start is silent, too, unless it is busy.
+# shellcheck disable=SC2046 # several words
+build starts $(linked) <<'E'
+#include "runtime_sites.h"
+#include <sys/wait.h>
+#include <unistd.h>
+TEST_SITE(matrix, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
+int main(int argc, char **argv) {
+  if (argc > 1) {
+    if (argv[1][0] == 'b') memset(site_malloc(&matrix, 8 * MIB), 1, 8 * MIB);
+    return 0;
+  }
+  for (int i = 0; i < 4; i++) {
+    if (fork() == 0) execl(argv[0], argv[0], i == 2 ? "busy" : "idle", (char *)0);
+    wait(0);
+  }
+  return 0;
+}
+E
+SMALLOC_CONF=birth:always,stats:exit expect_status 0 ./starts
+[ "$(grep -c 'heaps: ' err)" = 2 ] || { cat err; fail "not the linked parent and its one busy child"; }
 # Subshells and commands that have a little of the heaps stay silent beside the script that started them; with a file a process
 # each writes its own.
 cat >forks <<'E'

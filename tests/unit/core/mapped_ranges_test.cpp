@@ -187,6 +187,20 @@ TEST_F(MappedRangesTest, ProgramsHeapThatShrankIsLookedAtAgain) {
   EXPECT_EQ(FakeOs::collapsed.size(), 32u);
   EXPECT_EQ(pending, 0u);
 }
+TEST_F(MappedRangesTest, ProgramsHeapThatHadAllItsSuperpagesIsChargedOnce) {
+  charge_to(0, 0);
+  ranges.heap_grown(at(0), at(64));
+  touch(nullptr, 1000 * kMs);
+  EXPECT_EQ(pending, 0u); // nothing waits, and nothing is known of it any more
+  for (int i = 0; i < 3; i++) {
+    EXPECT_EQ(region.charged_superpages(), 32u);
+    ranges.heap_grown(at(0), at(62));
+    touch(nullptr, 1000 * kMs);
+    EXPECT_EQ(region.charged_superpages(), 31u);
+    ranges.heap_grown(at(0), at(64));
+    touch(nullptr, 1000 * kMs);
+  }
+}
 TEST_F(MappedRangesTest, TimeEarnsForTheProgramsHeapOnly) {
   ranges.born(at(0), 8 * kMiB, false);
   touch(nullptr, 1000 * kMs);

@@ -119,6 +119,24 @@ TEST_F(SmallPagesTest, BelowTheReachNothingIsPromotedAndCreditIsNeeded) {
   EXPECT_EQ(FakeOs::collapsed.size(),
             5u); // what was earned below the reach (4.3 s) was kept and pays for all
 }
+TEST_F(SmallPagesTest, UnitThatIsEmptiedWhileItIsCollapsedIsNotCharged) {
+  char *p = pages.grow(kSuperpageBytes, kBasePageBytes, 1);
+  pages.commit(p, kSuperpageBytes);
+  pages.lower_reach(0);
+  FakeOs::collapse_result = [&](char *) {
+    pages.decommit(p, kSuperpageBytes); // as another thread does
+    return 0;
+  };
+  pages.earn(UINT32_MAX);
+  pages.promote(price, UINT64_MAX, false);
+  EXPECT_EQ(FakeOs::collapsed.size(), 1u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
+  EXPECT_EQ(counters.superpages_now.get(), 0u);
+  FakeOs::collapse_result = [](char *) { return 0; };
+  pages.commit(p, kSuperpageBytes); // used again, it waits again
+  pages.promote(price, UINT64_MAX, false);
+  EXPECT_EQ(counters.superpages_now.get(), 1u);
+}
 TEST_F(SmallPagesTest, AtBirthOnlyWhereAUnitIsTwoPercent) {
   pages.lower_reach(4 * kSuperpageBytes);
   for (int i = 0; i < 80; i++) {
