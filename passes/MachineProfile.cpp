@@ -30,8 +30,7 @@ MachineProfile fromPreset(const smalloc_machine &M) {
   P.PrefetchMaxStrideBytes = M.prefetch_max_stride_bytes;
   const smalloc_tlb_level &Last = M.l2.entries_2m ? M.l2 : M.l1;
   P.SuperpageReach = std::max<uint64_t>(Last.entries_2m, 1);
-  // The same number of entries for both sizes is one array for both.
-  P.SharedReach = &Last == &M.l2 && M.l2.entries_4k == M.l2.entries_2m;
+  P.SharedReach = smalloc_machine_shares_l2(&M);
   return P;
 }
 

@@ -240,14 +240,20 @@ Json level_json(const TlbLevel &level) {
 Number preset_number(double value) { return {value, std::nullopt, std::nullopt, "preset"}; }
 
 void add_preset_level(std::vector<TlbLevel> &tlb, unsigned number, uint64_t base_page_bytes,
-                      const struct smalloc_tlb_level &level) {
-  const auto add = [&](uint64_t page_bytes, uint32_t entries, uint32_t ways) {
+                      const struct smalloc_tlb_level &level, bool shared) {
+  const auto add = [&](std::vector<uint64_t> page_bytes, uint32_t entries, uint32_t ways) {
+    const bool several = page_bytes.size() > 1;
     if (entries)
-      tlb.push_back({number, {page_bytes}, preset_number(entries), preset_number(ways), false, ""});
+      tlb.push_back({number, std::move(page_bytes), preset_number(entries), preset_number(ways),
+                     several, ""});
   };
-  add(base_page_bytes, level.entries_4k, level.ways_4k);
-  add(2u << 20, level.entries_2m, level.ways_2m);
-  add(1u << 30, level.entries_1g, level.ways_1g);
+  if (shared) {
+    add({base_page_bytes, 2u << 20}, level.entries_4k, level.ways_4k);
+  } else {
+    add({base_page_bytes}, level.entries_4k, level.ways_4k);
+    add({2u << 20}, level.entries_2m, level.ways_2m);
+  }
+  add({1u << 30}, level.entries_1g, level.ways_1g);
 }
 
 } // namespace
@@ -367,8 +373,8 @@ MachineProfile profile_of_preset(const struct smalloc_machine &preset) {
     p.model = preset.model_low;
   }
   p.base_page_bytes = preset.base_page_bytes;
-  add_preset_level(p.tlb, 1, preset.base_page_bytes, preset.l1);
-  add_preset_level(p.tlb, 2, preset.base_page_bytes, preset.l2);
+  add_preset_level(p.tlb, 1, preset.base_page_bytes, preset.l1, false);
+  add_preset_level(p.tlb, 2, preset.base_page_bytes, preset.l2, smalloc_machine_shares_l2(&preset));
   p.reach_pages = preset_number(smalloc_machine_reach_pages(&preset));
   if (preset.l2.entries_4k)
     p.l2_hit_cycles = preset_number(preset.l2_hit_cycles);

@@ -55,3 +55,33 @@ for file in refused-*.json; do
   }
 done
 expect_error 1 "refused-end.json\): it is not JSON: line 2, column 11" "$SMALLOC" machine show refused-end.json
+# A preset and the file that the command writes of it are one machine: what lies on superpages competes with base pages for a
+# second level that holds both. Columns of so many rows, a superpage each.
+cat >columns.c <<'C'
+#include <stdlib.h>
+#define COLUMNS 262144L
+#define SUM_OF(rows)                                                                               \
+  double sum_##rows(void) {                                                                        \
+    double *m = malloc(rows * COLUMNS * sizeof *m), sum = 0;                                       \
+    for (long i = 0; i < rows * COLUMNS; i++)                                                      \
+      m[i] = i;                                                                                    \
+    for (long c = 0; c < COLUMNS; c++)                                                             \
+      for (long r = 0; r < rows; r++)                                                              \
+        sum += m[r * COLUMNS + c];                                                                 \
+    free(m);                                                                                       \
+    return sum;                                                                                    \
+  }
+SUM_OF(700) SUM_OF(1200) SUM_OF(1800) SUM_OF(2500)
+C
+decisions() { "$CLANG" -O2 -c -o columns.o -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine="$1" -Rpass-analysis=smalloc -Rpass=smalloc columns.c; }
+for preset in zen1 zen4 skylake golden-cove neoverse-n2 core2 apple-m1 power9 generic; do
+  "$SMALLOC" machine show $preset --json >preset.json
+  expect_status 0 decisions $preset
+  grep -q 'pages of' err || fail "$preset: no decision"
+  mv err first
+  expect_status 0 decisions preset.json
+  cmp first err || {
+    diff first err
+    fail "$preset: the plugin decides otherwise by the file that the command wrote of it"
+  }
+done

@@ -141,6 +141,11 @@ static inline uint32_t smalloc_machine_paper_threshold_pages(const struct smallo
   return (l->ways_4k ? l->entries_4k / l->ways_4k : 1u) + 1u;
 }
 
+/* Does one array of the second level hold base pages and superpages? The same number of entries for both says so. */
+static inline int smalloc_machine_shares_l2(const struct smalloc_machine *m) {
+  return m->l2.entries_2m != 0 && m->l2.entries_4k == m->l2.entries_2m;
+}
+
 /* NULL when no preset has that name. */
 static inline const struct smalloc_machine *smalloc_machine_by_name(const char *name) {
   for (size_t i = 0; i < SMALLOC_MACHINE_PRESETS; i++)
