@@ -7,7 +7,9 @@
 #include "runtime/cli/verbs.h"
 #include "runtime/directives/directives_file.h"
 #include "smalloc/base/units.h"
+#include "smalloc/numa/placement.h"
 
+#include <algorithm>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -28,20 +30,41 @@ struct Options {
   enum { kShow, kDiff, kMerge } verb = kShow;
 };
 
+constexpr size_t kMostNamed = 5; // of what is wrong in a file
+
+/// The runtime passes over such words without a sound, as over the fields of a later version.
+void warn_of_placements(const std::string &path, const File &file) {
+  size_t unknown = 0;
+  for (const auto &[key, e] : file.entries) {
+    numa::Placement placement;
+    if (numa::parse_placement(Text(e.numa.data(), e.numa.size()), placement) ||
+        ++unknown > kMostNamed)
+      continue;
+    print_warning("unknown placement", fmt::format("{}: {}", path, directives::print_key(key)),
+                  fmt::format("numa={} is none of local, interleave, weighted, preferred:N[,N...], "
+                              "partition; its objects lie anywhere",
+                              e.numa),
+                  "docs/directives.md");
+  }
+  if (unknown > kMostNamed)
+    print_warning("unknown placements", path, fmt::format("{} of them ignored", unknown));
+}
+
 File load(const std::string &path) {
   const auto bytes = read_file(path, "cannot read the directives", {{}, size_t{16} << 20});
   try {
     File file = directives::parse({reinterpret_cast<const char *>(bytes.data()), bytes.size()});
-    for (size_t i = 0; i < file.bad_lines.size() && i < 5; i++)
+    for (size_t i = 0; i < file.bad_lines.size() && i < kMostNamed; i++)
       print_warning("bad directive", fmt::format("{}:{}", path, file.bad_lines[i]),
                     "it is not SITE page=..., ignored", "docs/directives.md");
-    if (file.bad_lines.size() > 5)
+    if (file.bad_lines.size() > kMostNamed)
       print_warning("bad directives", path, fmt::format("{} lines ignored", file.bad_lines.size()));
     if (bytes.back() != '\n') // it has a first line
       print_warning(
           "truncated directives", path,
           fmt::format("its last line has no end; {} directives could be read", file.entries.size()),
           "smalloc analyze TRACE -o app.directives");
+    warn_of_placements(path, file);
     return file;
   } catch (const directives::FormatError &error) {
     throw Failure{"cannot read the directives", path, error.what(),
@@ -72,7 +95,7 @@ int show(const Options &options) {
     entries.push_back(entry_json(key, e));
     if (e.page_shift > kMediumShift) { // pages of 64 KiB take none
       on_superpages++;
-      superpages += e.superpages;
+      superpages += std::min(e.superpages, UINT64_MAX - superpages); // a file may say anything
     }
   }
   const Json document{{"schema", "smalloc.directives-show/1"},

@@ -19,6 +19,8 @@
 namespace smalloc::cli {
 namespace {
 
+constexpr const char *kForPrograms = "libsmalloc_preload.so"; // without sites
+
 const std::vector<StudySetup> kSetups = {
     {"base", "heap:superpage,pages:base", true, true},
     {"thp", "heap:superpage,pages:thp", true, false},
@@ -139,7 +141,7 @@ std::string study_library(const std::string &command) {
       // Not readable, or of another kind: what runs will show it.
     }
   }
-  const char *name = has_sites ? "libsmalloc.so" : "libsmalloc_preload.so";
+  const char *name = has_sites ? "libsmalloc.so" : kForPrograms;
   const auto path = find_library(name);
   if (!path || path->find_first_of(" :") != std::string::npos)
     throw Failure{"cannot preload the library", path.value_or(name),
@@ -156,8 +158,11 @@ study::RunPlan study_plan(const StudySetup &setup, const std::vector<std::string
   if (setup.with_library) {
     const char *users = std::getenv("LD_PRELOAD"), *conf = std::getenv("SMALLOC_CONF");
     plan.environment["LD_PRELOAD"] = users && *users ? library + ":" + users : library;
-    plan.environment["SMALLOC_CONF"] =
-        conf && *conf ? std::string(conf) + "," + setup.conf : setup.conf;
+    std::string text = conf && *conf ? std::string(conf) + "," + setup.conf : setup.conf;
+    // As `smalloc run`, unless the user says otherwise: a program without sites has no promotion points either.
+    if (setup.name == "split" && library.ends_with(kForPrograms))
+      text.insert(0, "promoter:thread,");
+    plan.environment["SMALLOC_CONF"] = std::move(text);
   }
   return plan;
 }

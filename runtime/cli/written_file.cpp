@@ -128,13 +128,13 @@ void check_can_write(const std::string &path, const std::string &option) {
     return;
   keep_programs_and_traces(path, option);
   struct stat there;
-  int error = 0;
-  if (stat(path.c_str(), &there) != 0) {
+  int error = stat(path.c_str(), &there) == 0 ? 0 : errno;
+  if (error == ENOENT) {
     const fs::path folder = fs::path(path).parent_path();
     error = access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
-  } else if (S_ISDIR(there.st_mode)) {
+  } else if (!error && S_ISDIR(there.st_mode)) {
     error = EISDIR;
-  } else if (access(path.c_str(), W_OK) != 0) {
+  } else if (!error && access(path.c_str(), W_OK) != 0) {
     error = errno;
   }
   if (error)

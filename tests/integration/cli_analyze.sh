@@ -68,6 +68,7 @@ assert f"{found[0]['category']['function']} gather.c:" in points[0][0].text, poi
 PY
 expect_error 1 'cannot write the result \(/nope/p.svg\)' "$SMALLOC" analyze t.trace --machine zen4 --no-db --plot /nope/p.svg
 expect_match err '^hint: --plot FILE in a folder that you may write'
+expect_error 1 'cannot write the result \(p.svg/q\): not a directory' "$SMALLOC" analyze t.trace --machine zen4 --no-db --plot p.svg/q
 # The text form, and the other verbs on the file.
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4
 expect_match out '^RANK +SITE'

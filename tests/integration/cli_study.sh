@@ -106,3 +106,8 @@ expect_error 2 "'heap:nonsense' has a value that is not understood: heap is spli
 expect_status 0 "$SMALLOC" study --pages base -r 1 --interval 3600 -- true
 expect_match out '^true +base .* - *$'
 expect_match out '^-: the command ended before its memory was looked at'
+# "split" is what smalloc run does: for a program without promotion points a thread looks for them, unless the user says who.
+expect_status 0 env SMALLOC_CONF= "$SMALLOC" study --pages split -r 1 -- sh -c 'echo "$SMALLOC_CONF" >conf'
+grep -qx 'promoter:thread,heap:split' conf || fail "settings of split: $(cat conf)"
+expect_status 0 env SMALLOC_CONF=promoter:calls "$SMALLOC" study --pages split -r 1 -- sh -c 'echo "$SMALLOC_CONF" >conf'
+grep -qx 'promoter:thread,promoter:calls,heap:split' conf || fail "settings of split: $(cat conf)"

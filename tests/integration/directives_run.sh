@@ -51,6 +51,15 @@ expect_status 0 "$SMALLOC" directives show plain.directives --json
 json_is out 'd["directives"][0]["pmb_percent"] is None'
 expect_status 0 "$SMALLOC" directives merge plain.directives base.directives -o merged.directives
 expect_match merged.directives '^0123456789abcdef page=2m rank=1 superpages=0'
+# Where objects are to lie in words that mean nothing: named, since the runtime passes over them. A sum of absurd counts is none.
+{
+  printf '%s\n' '# smalloc.directives/1' '0123456789abcdef page=2m numa=sideways' '0123456789abcde0 page=2m numa=preferred:0,2'
+  for i in $(seq 20); do printf '00000000000000%02d page=2m numa=- superpages=999999999999999999\n' "$i"; done
+} >placed.directives
+expect_status 0 "$SMALLOC" directives show placed.directives --json
+json_is out 'd["totals"]["superpages"] == 18446744073709551615'
+expect_match err "^smalloc: warning: unknown placement \(placed.directives: 0123456789abcdef\): numa=sideways is none of local"
+[ "$(wc -l <err)" -le 2 ] || fail "more than one placement is unknown: $(cat err)"
 # 10,000 lines are read in time: counted in system calls and instructions, since times are noise. Read in pieces, no memory but the
 # table's is taken.
 python3 -c 'print("# smalloc.directives/1"); [print("%016x/%016x page=2m rank=%d pmb=%d.125 superpages=17 numa=- held=2/3 # some_function src/module/file.cpp:123" % (i, i, i, i % 100)) for i in range(10000)]' >many.directives
