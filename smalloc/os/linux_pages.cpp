@@ -122,22 +122,42 @@ size_t resident_pages(const void *start, size_t bytes) {
   return count;
 }
 
-/// Do the bytes lie in one mapping? Asks for a page more in place, where there never is room: in several this is EFAULT. A move of several
-/// is refused by a kernel before Linux 6.17 only once the target is unmapped, where another thread's mapping may appear, and may
-/// stop half-way since.
-bool is_one_mapping(void *start, size_t bytes) {
+/// Do the bytes lie in one mapping? Asks for a page more in place, where there never is room: in several this is EFAULT.
+bool is_one_mapping(char *start, size_t bytes) {
   if (mremap(start, bytes, bytes + kBasePageBytes, 0) == MAP_FAILED)
     return errno != EFAULT;
-  munmap(static_cast<char *>(start) + bytes, kBasePageBytes);
+  munmap(start + bytes, kBasePageBytes);
   return true;
 }
 
+/// How many of the bytes lie in the mapping of the first.
+size_t bytes_of_mapping(char *start, size_t bytes) {
+  if (is_one_mapping(start, bytes))
+    return bytes;
+  size_t one = 1, several = bytes / kBasePageBytes;
+  while (several - one > 1) {
+    const size_t middle = one + (several - one) / 2;
+    (is_one_mapping(start, middle * kBasePageBytes) ? one : several) = middle;
+  }
+  return one * kBasePageBytes;
+}
+
+/// Mapping by mapping: several at once are refused by a kernel before Linux 6.17 only when the target is unmapped, where another thread's
+/// mapping may appear, and may be moved in part since. What has been moved is copied back when another one is refused.
 int move(void *from, void *to, size_t bytes) {
   KeepErrno keep;
-  if (!is_one_mapping(from, bytes))
-    return EFAULT;
-  void *r = mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to);
-  return r == MAP_FAILED ? errno : 0;
+  auto *source = static_cast<char *>(from), *target = static_cast<char *>(to);
+  for (size_t done = 0; done < bytes;) {
+    const size_t piece = bytes_of_mapping(source + done, bytes - done);
+    if (mremap(source + done, piece, piece, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP,
+               target + done) == MAP_FAILED) {
+      const int error = errno;
+      memcpy(source, target, done);
+      return error;
+    }
+    done += piece;
+  }
+  return 0;
 }
 
 uint64_t now_ns() {

@@ -82,22 +82,27 @@ TEST(LinuxPages, MoveLeavesTheSourceEmpty) {
   EXPECT_EQ(p[12345], 0);
   munmap(p, 64 << 20);
 }
-TEST(LinuxPages, WhatLiesInTwoMappingsIsNotMoved) {
-  auto *p = static_cast<char *>(kLinux.reserve(4 * kSuperpageBytes));
+TEST(LinuxPages, WhatLiesInTwoMappingsMovesWhollyOrNotAtAll) {
+  constexpr size_t kHalf = kSuperpageBytes / 2;
+  auto *p = static_cast<char *>(kLinux.reserve(8 * kSuperpageBytes));
   ASSERT_NE(p, nullptr);
-  char *target = p + 2 * kSuperpageBytes;
-  ASSERT_EQ(kLinux.commit(p, kSuperpageBytes), 0);
-  ASSERT_EQ(kLinux.commit(target, kSuperpageBytes), 0);
-  // Two, whatever the kernel merges.
-  ASSERT_EQ(mprotect(p + kSuperpageBytes / 2, kSuperpageBytes / 2, PROT_READ), 0);
-  memset(p, 1, kSuperpageBytes / 2);
-  memset(target, 2, kSuperpageBytes);
-  EXPECT_EQ(kLinux.move(p, target, kSuperpageBytes), EFAULT);
-  EXPECT_EQ(p[0], 1);
-  EXPECT_EQ(target[0], 2); // was never unmapped
-  EXPECT_EQ(kLinux.move(p, target, kSuperpageBytes / 2), 0);
+  char *target = p + 2 * kSuperpageBytes, *again = p + 4 * kSuperpageBytes;
+  for (char *at : {p, target, again})
+    ASSERT_EQ(kLinux.commit(at, kSuperpageBytes), 0);
+  memset(p, 1, kSuperpageBytes);
+  ASSERT_EQ(mprotect(p + kHalf, kHalf, PROT_READ), 0); // two, whatever the kernel merges
+  ASSERT_EQ(kLinux.move(p, target, kSuperpageBytes), 0);
   EXPECT_EQ(target[0], 1);
-  munmap(p, 4 * kSuperpageBytes);
+  EXPECT_EQ(target[kHalf - 1], 1);
+  EXPECT_EQ(target[kHalf], 1);
+  EXPECT_EQ(target[kSuperpageBytes - 1], 1);
+  EXPECT_EQ(p[0], 0);
+  // The second half is none: the first comes back.
+  munmap(target + kHalf, kHalf);
+  EXPECT_EQ(kLinux.move(target, again, kSuperpageBytes), EFAULT);
+  EXPECT_EQ(target[0], 1);
+  EXPECT_EQ(target[kHalf - 1], 1);
+  munmap(p, 8 * kSuperpageBytes);
 }
 
 // At the limit of locked memory no mapping can be put in a place: what was there must go all the same.
