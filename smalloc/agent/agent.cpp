@@ -33,11 +33,11 @@ void Agent::start(Directives &directives, const Config &config) {
   config_ = config;
   const DirectivesHeader &header = directives.header();
   const bool same_program = *header.program && strcmp(header.program, config.build_id) == 0;
+  same_input_ = header.has_input && config.input_known && header.input == config.input;
   // A verdict in a file that names no program is somebody's own.
   policy_ = (same_program || !*header.program) && header.slower ? Policy::kAllBase
-            : same_program && header.has_input && config.input_known && header.input == config.input
-                ? Policy::kSameInput
-                : Policy::kOtherInput;
+            : same_program && same_input_                       ? Policy::kSameInput
+                                                                : Policy::kOtherInput;
   claims_.init(config.shm, config.self, config.alive);
   look_around(0);
 

@@ -42,6 +42,8 @@ public:
 
   bool active() const { return directives_ != nullptr; }
   Policy policy() const { return policy_; }
+  /// The profile's input again, whatever build it is.
+  bool has_same_input() const { return same_input_; }
   uint64_t bar() const { return bar_; }
   const Supply &supply() const { return supply_; }
   uint64_t claimed_by_others() const { return others_; }
@@ -80,6 +82,7 @@ private:
   Directives *directives_ = nullptr;
   Config config_;
   Policy policy_ = Policy::kNone;
+  bool same_input_ = false;
   Supply supply_;
   SharedClaims claims_;
   uint64_t others_ = 0, bar_ = 0, used_ = 0, pmb_of_all_ = 0;

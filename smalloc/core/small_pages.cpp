@@ -356,6 +356,7 @@ void SmallPages::promote(Price &price, uint64_t pause_ns, bool eager) {
   UnitIndex first_end = region_->grown_units(areas_[0].slice);
   UnitIndex end = first_end + (area_count_ == 2 ? region_->grown_units(areas_[1].slice) : 0);
   uint64_t began = region_->os().now_ns();
+  bool refused = false;
   for (UnitIndex seen = 0; seen < end && pending();) {
     if (!eager && (!ledger_.covers(price.ns()) || !affordable(price.ns())))
       break;
@@ -376,11 +377,17 @@ void SmallPages::promote(Price &price, uint64_t pause_ns, bool eager) {
     }
     if (!area)
       break;
-    if (try_unit(*area, index, price) == ENOSPC)
+    if (try_unit(*area, index, price) == ENOSPC) {
+      refused = true;
       break;
+    }
     if (region_->os().now_ns() - began >= pause_ns)
       break;
   }
+  const bool funded = !refused && ledger_.covers(price.ns()) && affordable(price.ns());
+  funded_.store(funded, std::memory_order_relaxed);
+  if (funded && pending()) // the pause was over: the next who asks goes on
+    due_.store(true, std::memory_order_relaxed);
   promotion_lock_.unlock();
 }
 

@@ -89,6 +89,8 @@ public:
   void lock_promotion() { promotion_lock_.lock(); }
   void unlock_promotion() { promotion_lock_.unlock(); }
   bool lock_comes_free() { return lock_.comes_free(); }
+  /// Something waits, and is paid for.
+  bool is_funded() const { return funded_.load(std::memory_order_relaxed) && pending(); }
   void lock_all() { lock_.lock(); }
   void unlock_all() { lock_.unlock(); }
   bool check_invariants();
@@ -134,6 +136,7 @@ private:
   Area areas_[2] = {};
   unsigned area_count_ = 0;
   SpinLock lock_, promotion_lock_;
+  std::atomic<bool> funded_{false};
   UnitRanking ranking_;     ///< superpages that hold something
   uint64_t idle_pages_ = 0; ///< in superpages that hold something: resident, and nobody's
   std::atomic<uint64_t> live_pages_{0}, reach_bytes_{UINT64_MAX};

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A site of small objects whose directive promises much gets its superpages before loops have earned each of them; without a promise they
-# are earned, and of another input it says nothing.
+# A site of small objects whose directive promises much gets its superpages before loops have earned each of them, also in another build
+# that has all of the file's sites, and whether statistics are kept or not; without a promise they are earned, and of another input, or
+# where a site is missing, it says nothing.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
@@ -30,7 +31,7 @@ write() { # FILE INPUT SAVED_MS
   echo "0000000000001001 page=2m rank=1 pmb=100.0 superpages=32 numa=- # small" >>"$1"
 }
 promoted() { # FILE
-  expect_status 0 env SMALLOC_CONF="directives:$1,input:small,validate:off" ./t
+  expect_status 0 env SMALLOC_CONF="directives:$1,input:small,validate:off${2:-}" ./t
   expect_match out '^promoted [0-9]+ [0-9]+$'
   read -r _ count us <out
 }
@@ -41,7 +42,13 @@ promoted promised
 with=$count
 [ "$us" -ge 250 ] || skip "collapses take $us us here: all are paid for at once"
 [ "$with" -ge 12 ] || fail "promised 100 s, promoted $with units of 30"
-for file in unpromised other; do
+sed "s/program=$id/program=0123456789abcdef0123456789abcdef01234567/" promised >recorded
+{ cat recorded && echo "0000000000001002 page=2m rank=2 pmb=1.0 superpages=1 numa=- # nowhere"; } >missing
+promoted recorded
+[ "$count" -ge 12 ] || fail "another build: promised 100 s, promoted $count units of 30"
+promoted promised ,stats:exit,stats_file:/dev/null
+[ "$count" -ge 12 ] || fail "with statistics: promised 100 s, promoted $count units of 30"
+for file in unpromised other missing; do
   promoted $file
   [ "$count" -le $((with / 2)) ] || fail "$file: promoted $count units, $with with a promise"
 done

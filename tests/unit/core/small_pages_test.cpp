@@ -137,6 +137,21 @@ TEST_F(SmallPagesTest, UnitThatIsEmptiedWhileItIsCollapsedIsNotCharged) {
   pages.promote(price, UINT64_MAX, false);
   EXPECT_EQ(counters.superpages_now.get(), 1u);
 }
+TEST_F(SmallPagesTest, WhatIsPaidForGoesOnAfterThePause) {
+  char *p = pages.grow(3 * kSuperpageBytes, kBasePageBytes, 1);
+  pages.commit(p, 3 * kSuperpageBytes);
+  pages.lower_reach(0);
+  pages.promote(price, 1, false);
+  EXPECT_FALSE(pages.is_funded()); // nothing is earned
+  pages.earn(UINT32_MAX);
+  for (size_t collapsed = 1; collapsed <= 3; collapsed++) {
+    EXPECT_TRUE(pages.due());
+    pages.promote(price, 1, false);
+    EXPECT_EQ(FakeOs::collapsed.size(), collapsed);
+    EXPECT_EQ(pages.is_funded(), collapsed < 3);
+  }
+  EXPECT_FALSE(pages.due()); // none is left
+}
 TEST_F(SmallPagesTest, AtBirthOnlyWhereAUnitIsTwoPercent) {
   pages.lower_reach(4 * kSuperpageBytes);
   for (int i = 0; i < 80; i++) {
