@@ -15,7 +15,8 @@ input has saved; the run time is that of the rewritten program switched off (hea
 plain program's, which alone makes hash_probe a sixth slower) less this share of what the same calibration predicts for the input of the table.
 
   chosen_times.py                  a table; some thirty minutes, on a machine that does nothing else
-  chosen_times.py --record         also benchmarks/results/chosen-times.json, which scripts/regen_docs.py reads
+  chosen_times.py --record         also benchmarks/results/chosen-times.json, which scripts/regen_docs.py reads; with -p the
+                                   others' results stay there, if they are of this machine and as many runs
   chosen_times.py -p gups --quick  one program, one short run each way
 """
 import argparse
@@ -52,6 +53,7 @@ PROGRAMS = [
     ("lz.c", ["48", "64"], ["36", "64"], ["1", "16"]),
     ("stream.c", ["300", "8"], ["220", "8"], ["16", "2"]),
 ]
+RECORDED = ROOT / "benchmarks/results/chosen-times.json"
 LEARNING_RUNS = 3  # of each kind: runtime/database/judgement.h
 # unbacked: what was chosen, all of it on base pages; off: the same program on its own malloc
 WAYS = ("base", "all", "profile", "unbacked", "off")
@@ -270,6 +272,15 @@ def page(report):
             f"{host['kernel']}. Made by `scripts/chosen_times.py --record`.")
 
 
+def merged(recorded, report):
+    """The recording with the report's programs in place of its own."""
+    for key in ("schema", "machine", "host", "runs"):
+        if recorded[key] != report[key]:
+            selective.fail(RECORDED, f"its '{key}' is another than this run's", "chosen_times.py --record, without -p")
+    newer = {r["name"]: r for r in report["programs"]}
+    return {**recorded, "programs": [newer.get(r["name"], r) for r in recorded["programs"]]}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
@@ -301,8 +312,10 @@ def main():
     document = json.dumps(report, indent=1) + "\n"
     if options.json:
         options.json.write_text(document, encoding="utf-8")
-    if options.record and not options.program and not options.quick:
-        (ROOT / "benchmarks/results/chosen-times.json").write_text(document, encoding="utf-8")
+    if options.record and not options.quick:
+        if options.program:
+            document = json.dumps(merged(json.loads(RECORDED.read_text(encoding="utf-8")), report), indent=1) + "\n"
+        RECORDED.write_text(document, encoding="utf-8")
     print(text(report))
     return 0
 

@@ -38,6 +38,14 @@ assert c.loss(result(2, 2.1, 0, 0.05, second=1.2)) is None  # nobody was left al
 def report(chosen, joint):
     return {"chosen": {"saved_cycles_joint": joint}, "mappings": [
         {"category": {"kind": "site", "id": name, "context": None}, "chosen": name in chosen, "saved_cycles": 3e9} for name in "ab"]}
+old = {"schema": 6, "machine": "m", "host": {"cpu": "x"}, "runs": 5, "programs": [{"name": "a", "t": 1}, {"name": "b", "t": 1}]}
+new = {**old, "programs": [{"name": "b", "t": 2}]}
+assert [p["t"] for p in c.merged(old, new)["programs"]] == [1, 2]
+try:
+    c.merged(old, {**new, "runs": 3})
+    raise AssertionError("runs of another number are put beside each other")
+except SystemExit:
+    pass
 asked = c.chosen_by(report("a", 4e9))
 assert c.saved_seconds(report("a", 4e9), 1e9, asked) == 4  # the choice's own figure
 assert c.saved_seconds(report("ab", 4e9), 1e9, asked) == 3  # the other calibration chose more: what these are said to save
