@@ -56,7 +56,7 @@ File load(const std::string &path) {
     File file = directives::parse({reinterpret_cast<const char *>(bytes.data()), bytes.size()});
     for (size_t i = 0; i < file.bad_lines.size() && i < kMostNamed; i++)
       print_warning("bad directive", fmt::format("{}:{}", path, file.bad_lines[i]),
-                    "it is not SITE page=..., ignored", "docs/directives.md");
+                    "it is not SITE page=2m|64k|1g|base ..., ignored", "docs/directives.md");
     if (file.bad_lines.size() > kMostNamed)
       print_warning("bad directives", path, fmt::format("{} lines ignored", file.bad_lines.size()));
     if (bytes.back() != '\n') // it has a first line

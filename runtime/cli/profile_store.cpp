@@ -85,8 +85,8 @@ format::MachineProfile load_profile(const std::string &wanted) {
     return format::profile_of_preset(*preset);
   if (name == "native")
     return format::profile_of_preset(*smalloc_machine_native());
-  // What has neither a slash nor a dot was meant as a preset's name.
-  if (name.find_first_of("/.") == std::string::npos)
+  // What has neither a slash nor a dot, and is no file, was meant as a preset's name.
+  if (name.find_first_of("/.") == std::string::npos && access(name.c_str(), F_OK) != 0)
     throw Failure{"cannot use machine profile", name,
                   "there is neither a preset nor a profile of that name", "smalloc machine list",
                   kFailed};

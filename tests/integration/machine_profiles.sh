@@ -55,6 +55,12 @@ for file in refused-*.json; do
   }
 done
 expect_error 1 "refused-end.json\): it is not JSON: line 2, column 11" "$SMALLOC" machine show refused-end.json
+# A file whose name could be a preset's.
+cp taken-plain.json bare
+cp refused-end.json broken
+expect_status 0 "$SMALLOC" machine show bare
+expect_match out '^mine: reach 300 pages'
+expect_error 1 "broken\): it is not JSON: line 2, column 11" "$SMALLOC" machine show broken
 # A preset and the file that the command writes of it are one machine: what lies on superpages competes with base pages for a
 # second level that holds both. Columns of so many rows, a superpage each.
 cat >columns.c <<'C'
