@@ -102,8 +102,8 @@ public:
         static_cast<int64_t>(static_cast<uint64_t>(t_small.direct_bytes) - bytes);
     return t_small.direct_bytes >= 0;
   }
-  /// What nobody has would be added there. REQUIRES: may_be_direct(bytes), where the thread's cache had nothing.
-  static void take_absurd(size_t bytes) {
+  /// Half of all addresses and more make may_be_direct() add to what is left, and say so to anything that follows.
+  static void disarm_if_absurd(size_t bytes) {
     if (SMALLOC_UNLIKELY(bytes > SIZE_MAX / 2))
       t_small.direct_bytes = 0;
   }

@@ -45,7 +45,7 @@ inline void *take_at_direct(size_t bytes) {
              : nullptr;
 }
 __attribute__((noinline)) void *fill_at_direct(size_t bytes) {
-  smalloc::Runtime::take_absurd(bytes);
+  smalloc::Runtime::disarm_if_absurd(bytes);
   return bytes < smalloc::folded(smalloc::g_malloc_entry.direct_below)
              ? jepriv_malloc_default(bytes)
              : jepriv_malloc(bytes);
@@ -91,7 +91,7 @@ SMALLOC_EXPORT void *__smalloc_v1_calloc(size_t count, size_t bytes, smalloc_cel
       if (SMALLOC_LIKELY(total < smalloc::folded(smalloc::g_malloc_entry.direct_below)))
         if (void *p = smalloc::take_from_thread_cache(total))
           return memset(p, 0, total);
-      smalloc::Runtime::take_absurd(total);
+      smalloc::Runtime::disarm_if_absurd(total);
       return jepriv_calloc(1, total);
     }
     if (smalloc::Runtime::fills_next(cell, total))

@@ -80,15 +80,11 @@ SMALLOC_COLD bool knows_foreign_sizes() {
   enum class Answer : uint8_t { kUnknown, kNo, kYes };
   static std::atomic<Answer> known{Answer::kUnknown};
   if (known.load(std::memory_order_relaxed) == Answer::kUnknown) {
-    auto *usable = next_usable_size.get();
     auto *release = next_free.get();
-    Dl_info sizes, frees;
-    if (!usable || !release)
-      return false; // a library that defines them may come
-    const bool same = dladdr(reinterpret_cast<void *>(usable), &sizes) &&
-                      dladdr(reinterpret_cast<void *>(release), &frees) &&
-                      sizes.dli_fbase == frees.dli_fbase;
-    known.store(same ? Answer::kYes : Answer::kNo, std::memory_order_relaxed);
+    if (!release)
+      return false; // a library that defines it may come
+    const bool own = image_defines(reinterpret_cast<void *>(release), "malloc_usable_size");
+    known.store(own ? Answer::kYes : Answer::kNo, std::memory_order_relaxed);
   }
   return known.load(std::memory_order_relaxed) == Answer::kYes;
 #endif

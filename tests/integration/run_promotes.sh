@@ -67,6 +67,10 @@ expect_match out '^huge 1 threads 2 after 1 child 0$'
 expect_status 0 timeout 100 env SMALLOC_CONF=promoter:calls "$SMALLOC" run -- ./walk calls
 expect_match out '^huge [01] threads 1 after 1 child 0$'
 
+# Where everything is asked on superpages as well: what the budget has no room for at birth gets its part from the thread.
+expect_status 0 timeout 300 env SMALLOC_CONF=promoter:thread "$SMALLOC" run --heap superpage --budget 44m -- ./walk
+expect_match out '^huge 1 threads 2 '
+
 # A system that has no thread left: the program's calls go on without, and its errno stays.
 cat >refuse.c <<'C'
 #include <errno.h>
