@@ -362,6 +362,27 @@ std::vector<std::string> History::programs_like(const std::string &prefix) {
   return list;
 }
 
+std::vector<Run> History::forgotten_runs() {
+  std::vector<Run> list;
+  for (const auto &row :
+       connection_->query("SELECT program, host, pid, started_ns FROM forgotten_runs "
+                          "ORDER BY program, host, pid, started_ns")) {
+    Run run;
+    run.program = text_of(row.at(0));
+    run.host = text_of(row.at(1));
+    run.pid = integer_of(row.at(2));
+    run.started_ns = integer_of(row.at(3));
+    list.push_back(run);
+  }
+  return list;
+}
+
+void History::insert_forgotten(const Run &r) {
+  connection_->query("INSERT INTO forgotten_runs (program, host, pid, started_ns) VALUES (" +
+                         places(4) + ") ON CONFLICT (program, host, pid, started_ns) DO NOTHING",
+                     {r.program, r.host, r.pid, r.started_ns});
+}
+
 History::Removed History::prune(int64_t before_ns, int64_t keep) {
   Transaction transaction(*connection_);
   Removed removed;
@@ -374,6 +395,12 @@ History::Removed History::prune(int64_t before_ns, int64_t keep) {
   const std::string runs = old_rows("runs", "started_ns"),
                     analyses = old_rows("analyses", "created_ns");
   const std::vector<Value> parameters = {before_ns, keep};
+  connection_->query("INSERT INTO forgotten_runs (program, host, pid, started_ns) "
+                     "SELECT program, host, pid, started_ns FROM runs WHERE id IN (" +
+                         runs +
+                         ") AND EXISTS (SELECT 1 FROM validations WHERE validations.run = runs.id) "
+                         "ON CONFLICT (program, host, pid, started_ns) DO NOTHING",
+                     parameters);
   connection_->query("DELETE FROM validations WHERE run IN (" + runs + ")", parameters);
   removed.runs = static_cast<int64_t>(
       connection_->query("DELETE FROM runs WHERE id IN (" + runs + ") RETURNING id", parameters)
@@ -388,7 +415,7 @@ History::Removed History::prune(int64_t before_ns, int64_t keep) {
       "SELECT build_id FROM programs WHERE last_seen_ns < $1 "
       "AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.program = build_id) "
       "AND NOT EXISTS (SELECT 1 FROM analyses WHERE analyses.program = build_id)";
-  for (const char *table : {"directives", "directive_headers"})
+  for (const char *table : {"directives", "directive_headers", "forgotten_runs"})
     connection_->query(fmt::format("DELETE FROM {} WHERE program IN ({})", table, forgotten),
                        {before_ns});
   removed.programs = static_cast<int64_t>(

@@ -97,7 +97,8 @@ public:
     int64_t programs = 0, runs = 0, analyses = 0;
   };
   /// Forgets runs and analyses before a time, and programs of which nothing is left. keep: this many of each
-  /// program's latest stay whatever their age.
+  /// program's latest stay whatever their age. Runs that said something of a directive are known to have been there as long as
+  /// the program is: merging does not bring them back, nor count them again.
   Removed prune(int64_t before_ns, int64_t keep);
   /// Everything of another history that is not here yet. Of directives those of the later analysis hold, with what all runs of both say
   /// of them.
@@ -110,6 +111,9 @@ private:
   /// What runs say of a site is counted as they come, or the file says it already.
   enum class Counts { kOfRuns, kOfFile };
   bool insert_run(const Run &run, Counts counts);
+  /// Of runs that were pruned: what identifies them, and nothing else.
+  std::vector<Run> forgotten_runs();
+  void insert_forgotten(const Run &run);
   int64_t insert_analysis(const Analysis &analysis);
   void insert_directives(const std::string &program, const directives::File &file, Counts counts);
   std::unique_ptr<Connection> connection_;

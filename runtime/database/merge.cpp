@@ -14,10 +14,12 @@ namespace {
 using RunKey = std::tuple<std::string, std::string, int64_t, int64_t>;
 RunKey key_of(const Run &run) { return {run.program, run.host, run.pid, run.started_ns}; }
 
-std::set<RunKey> keys_of(const std::vector<Run> &runs) {
+// Of the runs that are there and of those that were.
+std::set<RunKey> keys_of(const std::vector<Run> &runs, const std::vector<Run> &forgotten) {
   std::set<RunKey> keys;
-  for (const Run &run : runs)
-    keys.insert(key_of(run));
+  for (const auto *list : {&runs, &forgotten})
+    for (const Run &run : *list)
+      keys.insert(key_of(run));
   return keys;
 }
 
@@ -52,35 +54,40 @@ void History::merge(History &other) {
   const auto their_programs = other.programs();
   const auto their_machines = other.machines();
   const auto their_runs = other.runs("");
+  const auto their_forgotten = other.forgotten_runs();
   const auto their_analyses = other.analyses("");
   Transaction transaction(*connection_);
   const auto our_runs = runs("");
   const auto our_analyses = analyses("");
-  const auto ours_known = keys_of(our_runs), theirs_known = keys_of(their_runs);
+  const auto ours_known = keys_of(our_runs, forgotten_runs()),
+             theirs_known = keys_of(their_runs, their_forgotten);
   for (const Machine &machine : their_machines)
     store_machine(machine);
   for (const Program &program : their_programs) {
     const std::string &id = program.build_id;
     see_program(id, program.path, program.first_seen_ns);
     see_program(id, program.path, program.last_seen_ns);
-    auto theirs = other.directives(id);
-    if (!theirs)
-      continue;
-    count_runs(*theirs, id, our_runs, theirs_known);
-    directives::File merged = *theirs;
-    if (auto ours = directives(id)) {
+    auto theirs = other.directives(id), ours = directives(id);
+    if (theirs)
+      count_runs(*theirs, id, our_runs, theirs_known);
+    if (ours)
       count_runs(*ours, id, their_runs, ours_known);
-      const bool later = latest_analysis(their_analyses, id) > latest_analysis(our_analyses, id);
-      merged = later ? *theirs : *ours;
-      const directives::File &rest = later ? *ours : *theirs;
-      merged.entries.insert(rest.entries.begin(), rest.entries.end());
-    }
+    if (!theirs && !ours)
+      continue;
+    const bool later = !ours || (theirs && latest_analysis(their_analyses, id) >
+                                               latest_analysis(our_analyses, id));
+    directives::File merged = later ? *theirs : *ours;
+    if (const auto &rest = later ? ours : theirs)
+      merged.entries.insert(rest->entries.begin(), rest->entries.end());
     directives::give_ranks(merged);
     insert_directives(id, merged, Counts::kOfFile);
   }
   for (const Run &run : their_runs)
     if (!ours_known.contains(key_of(run)))
       insert_run(run, Counts::kOfFile);
+  // Their counts know these.
+  for (const Run &run : their_forgotten)
+    insert_forgotten(run);
   for (const Analysis &analysis : their_analyses)
     if (std::none_of(our_analyses.begin(), our_analyses.end(), [&](const Analysis &a) {
           return a.program == analysis.program && a.created_ns == analysis.created_ns;

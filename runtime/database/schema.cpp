@@ -67,6 +67,12 @@ const char *const kStep3[] = {
     "ALTER TABLE analyses ADD COLUMN saved_seconds DOUBLE PRECISION",
 };
 
+// Version 4: runs that were forgotten, of which the directives' counts know all the same.
+const char *const kStep4[] = {
+    "CREATE TABLE forgotten_runs (program TEXT NOT NULL, host TEXT NOT NULL, pid BIGINT NOT NULL,"
+    " started_ns BIGINT NOT NULL, PRIMARY KEY (program, host, pid, started_ns))",
+};
+
 } // namespace
 
 std::vector<std::string> statements_of_step(int64_t version) {
@@ -77,6 +83,8 @@ std::vector<std::string> statements_of_step(int64_t version) {
     return {std::begin(kStep2), std::end(kStep2)};
   case 3:
     return {std::begin(kStep3), std::end(kStep3)};
+  case 4:
+    return {std::begin(kStep4), std::end(kStep4)};
   default:
     return {};
   }

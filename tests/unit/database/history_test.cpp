@@ -164,6 +164,45 @@ TEST_F(HistoryTest, MergingTwiceIsMergingOnce) {
   }
 }
 
+// A nightly merge of all hosts, and a prune behind it.
+TEST_F(HistoryTest, ForgottenRunsAreNotCountedAgain) {
+  History other(open_database(folder / "other.db", Access::kReadWrite));
+  other.store_directives("0badc0de", "/bin/app", file());
+  other.store_run(run_at(1, "held"));
+  other.store_run(run_at(2, "failed"));
+  const auto validated = [](History &of) {
+    return of.directives("0badc0de")->entries.at({0xaa, false, 0}).validated;
+  };
+  history.store_directives("0badc0de", "/bin/app", file());
+  history.store_run(run_at(3, "held"));
+  for (int night = 0; night < 3; night++) {
+    history.merge(other);
+    EXPECT_EQ(validated(history), 3u);
+    EXPECT_EQ(history.runs("0badc0de").size(), night == 0 ? 3u : 1u);
+    history.prune(INT64_MAX, 1);
+  }
+  // And the other way: what the central history has forgotten is in its counts.
+  other.merge(history);
+  EXPECT_EQ(validated(other), 3u);
+  EXPECT_EQ(other.runs("0badc0de").size(), 3u);
+  History third(open_database(folder / "third.db", Access::kReadWrite));
+  third.merge(history);
+  third.merge(other);
+  EXPECT_EQ(validated(third), 3u);
+}
+
+// Of a host that runs with a file of directives: its history has none.
+TEST_F(HistoryTest, RunsOfAHistoryWithoutDirectivesCountAsWell) {
+  History other(open_database(folder / "other.db", Access::kReadWrite));
+  other.store_run(run_at(1, "failed"));
+  history.store_directives("0badc0de", "/bin/app", file());
+  for (int i = 0; i < 2; i++) {
+    history.merge(other);
+    EXPECT_EQ(history.runs("0badc0de").size(), 1u);
+    EXPECT_EQ(history.directives("0badc0de")->entries.at({0xaa, false, 0}).validated, 1u);
+  }
+}
+
 TEST_F(HistoryTest, WhatRunsSayCountsWhicheverHistoryHasSeenThem) {
   History other(open_database(folder / "other.db", Access::kReadWrite));
   const auto analysed = [](History &where, int64_t at_ns) {

@@ -127,7 +127,7 @@ TEST(Schema, ALaterVersionIsRefusedAndUnchanged) {
   const std::string file = folder / "new.db";
   open_database(file, Access::kReadWrite)->set_schema_version(kSchemaVersion + 1);
   const std::string before = text_of_file(file);
-  EXPECT_NE(why_not(file).find("it has version 4, and this command knows versions up to 3"),
+  EXPECT_NE(why_not(file).find("it has version 5, and this command knows versions up to 4"),
             std::string::npos)
       << why_not(file);
   EXPECT_EQ(text_of_file(file), before);
