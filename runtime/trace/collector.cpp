@@ -86,6 +86,10 @@ void announce_caller(const void *return_address) {
     t_state.announced_caller = return_address;
 }
 void announce_site(const smalloc_cell *cell) { t_state.announced_cell = cell; }
+void forget_announced() {
+  t_state.announced_cell = nullptr;
+  t_state.announced_caller = nullptr;
+}
 
 void note_allocate(const void *p, size_t bytes, const void *caller) {
   const Inside inside;

@@ -33,6 +33,8 @@ void listen(AccessListener tell);
 /// entries, which end in malloc: the caller of malloc would say nothing.
 void announce_caller(const void *return_address);
 void announce_site(const smalloc_cell *cell);
+/// The allocation that was announced is none: it failed, or frees.
+void forget_announced();
 
 /// caller: return address of the interposed function, used when nothing was announced.
 void note_allocate(const void *p, size_t bytes, const void *caller);

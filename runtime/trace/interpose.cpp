@@ -33,8 +33,12 @@ constinit NextFunction<void *(size_t)> next_valloc("valloc");
 constinit NextFunction<void *(size_t)> next_pvalloc("pvalloc");
 
 void *noted(void *p, size_t bytes, const void *caller) {
-  if (p && SMALLOC_LIKELY(trace::recording()))
-    trace::note_allocate(p, bytes, caller);
+  if (SMALLOC_LIKELY(trace::recording())) {
+    if (p)
+      trace::note_allocate(p, bytes, caller);
+    else
+      trace::forget_announced();
+  }
   return p;
 }
 void *no_memory() {
@@ -68,8 +72,11 @@ SMALLOC_EXPORT void *realloc(void *old, size_t bytes) {
   if (SMALLOC_LIKELY(trace::recording())) {
     if (p)
       trace::note_reallocate(p, bytes, old, CALLER);
-    else if (old && bytes == 0)
-      trace::note_free(old);
+    else {
+      trace::forget_announced();
+      if (old && bytes == 0)
+        trace::note_free(old);
+    }
   }
   return p;
 }

@@ -43,10 +43,11 @@ void RecordedSites::clear() {
 RecordedSite RecordedSites::of_cell(const smalloc_cell *cell, ThreadChunk &chunk) {
   const auto key = reinterpret_cast<uintptr_t>(cell);
   RecordedSite named = find(key);
-  if (named.id)
-    return named;
   const auto *site = reinterpret_cast<const smalloc_site *>(reinterpret_cast<const char *>(cell) +
                                                             cell->site_offset);
+  if (named.id &&
+      named.id == site->id) // or a library that lay here was unloaded, and this is another one's
+    return named;
   const auto text = [&](uint32_t offset) {
     return offset >= site->fixed_bytes && offset < site->record_bytes
                ? reinterpret_cast<const char *>(site) + offset
