@@ -57,7 +57,10 @@ void ArrayMisses::forget(uint64_t first, uint64_t end, PageSize size) {
 }
 
 void ArrayMisses::use(uint64_t page, Added how) {
-  uint64_t &touched = touched_pages_[page >> kSizeShift];
+  const auto size = static_cast<PageSize>(page >> kSizeShift);
+  uint64_t &touched = size == PageSize::kSuper && page & kByRegion
+                          ? touched_regions_
+                          : touched_pages_[static_cast<size_t>(size)];
   if (all_miss_ || (sets_ && sets_->hits((page & kNumberMask) << kSizeBits | page >> kSizeShift))) {
     touched += order_.use(page);
     return;
@@ -80,10 +83,12 @@ void ArrayMisses::use(uint64_t page, Added how) {
 }
 
 double ArrayMisses::pages(PageSize size) const {
-  // A superpage of a category's own heap holds parts of two regions of the addresses that were recorded: its objects begin anywhere. So
-  // it is in the sample when either is.
-  const double kept = size == PageSize::kSuper ? 1 - (1 - rate_) * (1 - rate_) : rate_;
-  return static_cast<double>(touched_pages_[static_cast<size_t>(size)]) / kept;
+  // A superpage of small objects holds parts of two regions of the addresses that were recorded. So it is in the sample when either is,
+  // and its distances are too long by as much as half of that is.
+  const bool super = size == PageSize::kSuper;
+  const double kept = super ? 1 - (1 - rate_) * (1 - rate_) : rate_;
+  return static_cast<double>(touched_pages_[static_cast<size_t>(size)]) / kept +
+         (super ? static_cast<double>(touched_regions_) / rate_ : 0);
 }
 
 /// Calls visit(bin, distance, misses) for each bin, in parts where the bin is of a sample: its distances stand for distance / rate in the

@@ -26,6 +26,8 @@ public:
   /// all_miss: nothing is looked up.
   ArrayMisses(const TlbArray &tlb, double rate, double weight, bool all_miss = false);
 
+  /// In the number of a superpage that is a region of the sample as well: all of its accesses are there, or none.
+  static constexpr uint64_t kByRegion = uint64_t{1} << 31;
   /// number: of the page, below 2^60. table_pages: of a walk near data, see table_lines.h; 0: not known.
   void add(uint64_t number, PageSize size, Walk walk, uint32_t table_pages = 0);
   /// Follows what was added since the last time.
@@ -63,6 +65,7 @@ private:
   std::vector<Added> added_; ///< of pages_
   uint64_t last_page_ = UINT64_MAX;
   std::array<uint64_t, kPageSizes> touched_pages_{};
+  uint64_t touched_regions_ = 0; ///< of superpages' numbers
   // By Walk: those of known distance that missed, or all that a sample holds; the others that missed.
   std::array<MissedDistances, kWalks> distances_;
   std::array<double, kWalks> first_{}, unknown_{};

@@ -29,8 +29,10 @@ struct Evaluation::Lane {
   std::array<PageSize, kPageSizes>
       owners{};                  // of a size's array: its smallest size, whose walk is priced
   std::vector<double> cycles_at; // after each batch
+  bool sampled;                  // by regions
 
-  Lane(const CostModel &costs, Pages pages, const Sample &sample) : on(std::move(pages)) {
+  Lane(const CostModel &costs, Pages pages, const Sample &sample)
+      : on(std::move(pages)), sampled(sample.rate < 1) {
     std::array<bool, kPageSizes> used{true};
     for (const PageSize size : on)
       used[static_cast<size_t>(size)] = true;
@@ -72,10 +74,13 @@ struct Evaluation::Lane {
         continue;
       }
       // A category's own heap is in a range of its own, which begins in any set.
-      const uint64_t page = size == PageSize::kBase ? a.address >> 12
-                                                    : ((uint64_t{a.category} + 1) << 32) +
-                                                          (reuse::mix(a.category) & 0xfffff) +
-                                                          (a.packed >> page_shift(size));
+      const uint64_t number = size == PageSize::kSuper && sampled && a.region != kNoRegion
+                                  ? ArrayMisses::kByRegion + a.region
+                                  : a.packed >> page_shift(size);
+      const uint64_t page =
+          size == PageSize::kBase
+              ? a.address >> 12
+              : ((uint64_t{a.category} + 1) << 32) + (reuse::mix(a.category) & 0xfffff) + number;
       by_size[static_cast<size_t>(size)]->add(page, size, a.walk,
                                               size == PageSize::kBase ? a.table_pages : 0);
     }
@@ -155,7 +160,7 @@ Walk Evaluation::walk_of(uint32_t category, uint64_t address, bool near) {
 }
 
 void Evaluation::access(uint64_t address, uint64_t packed, uint32_t category, uint64_t repeats,
-                        bool in_gib, bool write) {
+                        bool in_gib, bool write, uint64_t region) {
   first_reads_.access(address, category, write);
   accesses_ += static_cast<double>(repeats + 1);
   if (sample_.rate < 1 && address >> 21 != last_region_) {
@@ -168,14 +173,14 @@ void Evaluation::access(uint64_t address, uint64_t packed, uint32_t category, ui
     table_pages = table_lines_.pages_since(address >> 12);
   else if (near_lines_)
     table_lines_.use(address >> 12);
-  batch_.push_back({address, packed, category, in_gib, false, walk, table_pages});
+  batch_.push_back({address, packed, category, in_gib, false, walk, table_pages, region});
   if (batch_.size() == kBatch)
     run_batch();
 }
 
 void Evaluation::given_back(uint64_t start, uint64_t end, uint32_t category) {
   first_reads_.given_back(start, end);
-  batch_.push_back({start, end, category, false, true, Walk::kWaited, 0});
+  batch_.push_back({start, end, category, false, true, Walk::kWaited, 0, kNoRegion});
   if (batch_.size() == kBatch)
     run_batch();
 }

@@ -49,9 +49,11 @@ public:
   ~Evaluation();
 
   /// One run of accesses to one base page; category UINT32_MAX: none. in_gib: in a whole GiB of its object, where 1 GiB pages
-  /// can be; 2 MiB pages serve the rest of a category that is on them, as in the allocator.
+  /// can be; 2 MiB pages serve the rest of a category that is on them, as in the allocator. region: as Objects::Place; in a sample it
+  /// stands for the superpage, so that either all accesses to a superpage are there or none.
   void access(uint64_t address, uint64_t packed, uint32_t category, uint64_t repeats,
-              bool in_gib = false, bool write = true);
+              bool in_gib = false, bool write = true, uint64_t region = kNoRegion);
+  static constexpr uint64_t kNoRegion = UINT64_MAX;
   /// The category's memory from start to end is the kernel's again: on base pages the next touches are first ones. A heap of
   /// superpages keeps what it has.
   void given_back(uint64_t start, uint64_t end, uint32_t category);
@@ -77,6 +79,7 @@ private:
     bool in_gib, given_back;
     Walk walk;
     uint32_t table_pages; // of Walk::kNear on base pages
+    uint64_t region;
   };
   struct Lane;
   Walk walk_of(uint32_t category, uint64_t address, bool near);

@@ -167,8 +167,14 @@ Objects::Place Objects::find(uint64_t address) {
     last_ = at->second;
   }
   const uint64_t offset = address - last_start_;
+  // n superpages of a heap are parts of n + 1 regions at most: twice as many numbers are enough.
+  const uint64_t begin = last_start_ - last_.front;
+  const uint64_t region = last_.heap_bytes < kSuperpage
+                              ? kSmall
+                              : (last_.packed - last_.front) / kSuperpage * 2 +
+                                    (address / kSuperpage - begin / kSuperpage);
   return {last_.category, last_.packed + offset,
-          gib_borders_ && offset < (last_end_ - last_start_) / kGib * kGib};
+          gib_borders_ && offset < (last_end_ - last_start_) / kGib * kGib, region};
 }
 
 } // namespace smalloc::benefit

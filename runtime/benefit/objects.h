@@ -55,10 +55,14 @@ public:
   void reallocate(uint64_t old, uint64_t site, uint64_t address, uint64_t bytes,
                   uint64_t context = 0);
 
+  static constexpr uint64_t kSmall = UINT64_MAX;
   struct Place {
     uint32_t category;
     uint64_t packed;     ///< address in the category's own heap
     bool in_gib = false; ///< in a whole GiB of its object; never without gib_borders
+    /// Which 2 MiB of the addresses, counted in the category's own heap: of objects of a superpage and more, which begin at a border
+    /// of one there and anywhere in the addresses. kSmall: of a smaller one.
+    uint64_t region = kSmall;
   };
   /// Remembers the last object, since accesses come in runs.
   Place find(uint64_t address);

@@ -80,7 +80,8 @@ private:
       TraceFollower follower(
           survey_.objects(), trace.accesses > 0,
           [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats, bool write) {
-            evaluation.access(address, place.packed, place.category, repeats, place.in_gib, write);
+            evaluation.access(address, place.packed, place.category, repeats, place.in_gib, write,
+                              place.region);
           },
           [&](uint64_t start, uint64_t end, uint32_t category) {
             evaluation.given_back(start, end, category);
