@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "SiteTable.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Constants.h"
@@ -14,6 +15,7 @@
 #include "llvm/Support/xxhash.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 #include <cmath>
+#include <tuple>
 
 using namespace llvm;
 
@@ -338,6 +340,25 @@ static_assert(sizeof(smalloc_keys) == 24 && sizeof(smalloc_flow) == 24 &&
                   sizeof(smalloc_key_access) == 40,
               "the block's fields above follow smalloc/site.h");
 
+/// In the order of smalloc sites: what gets superpages first, by the cycles saved an access times the pages walked, then by id.
+static std::vector<const SiteVerdict *> byBenefit(ArrayRef<SiteVerdict> Sites) {
+  const auto Key = [](const SiteVerdict *V) {
+    const int Rank = V->Decision == SMALLOC_DECISION_SUPERPAGE ? 0
+                     : V->Decision == SMALLOC_DECISION_RUNTIME ? 1
+                                                               : 2;
+    const uint64_t Pages = V->SpreadPages == SMALLOC_UNKNOWN ? 1 : V->SpreadPages;
+    const double Benefit = V->SavingCycles > 0 && std::isfinite(V->SavingCycles)
+                               ? V->SavingCycles * static_cast<double>(std::max<uint64_t>(Pages, 1))
+                               : 0;
+    return std::tuple(Rank, -Benefit, V->Id);
+  };
+  std::vector<const SiteVerdict *> Order;
+  for (const SiteVerdict &V : Sites)
+    Order.push_back(&V);
+  stable_sort(Order, [&](const SiteVerdict *A, const SiteVerdict *B) { return Key(A) < Key(B); });
+  return Order;
+}
+
 Error writeSitesJson(const Module &M, ArrayRef<SiteVerdict> Sites, const Options &O) {
   auto Optional = [](uint64_t V) {
     return V == SMALLOC_UNKNOWN ? json::Value(nullptr) : json::Value(V);
@@ -345,7 +366,12 @@ Error writeSitesJson(const Module &M, ArrayRef<SiteVerdict> Sites, const Options
   auto Number = [](double V) { return V < 0 ? json::Value(nullptr) : json::Value(V); };
   json::Array Rows;
   unsigned Counts[3] = {};
-  for (const SiteVerdict &V : Sites) {
+  auto Known = [](StringRef Text) {
+    return Text.empty() ? json::Value(nullptr) : json::Value(Text);
+  };
+  auto AboveZero = [](uint64_t V) { return V ? json::Value(V) : json::Value(nullptr); };
+  for (const SiteVerdict *Verdict : byBenefit(Sites)) {
+    const SiteVerdict &V = *Verdict;
     ++Counts[V.Decision];
     json::Array Context;
     SmallVector<StringRef, 4> Chain;
@@ -369,34 +395,41 @@ Error writeSitesJson(const Module &M, ArrayRef<SiteVerdict> Sites, const Options
       References.push_back(std::move(Row));
     }
     const bool Superpages = V.Decision != SMALLOC_DECISION_BASE;
-    Rows.push_back(json::Object{
-        {"id", utohexstr(V.Id, true, 16)},
-        {"context", std::move(Context)},
-        {"function", V.Function},
-        {"file", V.File},
-        {"line", V.Line},
-        {"column", V.Column},
-        {"callee", V.Callee},
-        {"element_bytes", V.ElementBytes ? json::Value(V.ElementBytes) : json::Value(nullptr)},
-        {"size_bytes", Optional(V.SizeBytes)},
-        {"pattern", patternName(V.Pattern)},
-        {"spread_pages", Optional(V.SpreadPages)},
-        {"spread_expr", V.SpreadText},
-        {"misses_per_access", Number(V.MissesPerAccess)},
-        {"saving_cycles_per_access", Number(V.SavingCycles)},
-        {"first_touch_faults_saved", Optional(V.FaultsSaved)},
-        {"fully_initialised", bool(V.Flags & SMALLOC_SITE_FULLY_INITIALISED)},
-        {"partitioned", bool(V.Flags & SMALLOC_SITE_PARTITIONED)},
-        {"decision", decisionName(V.Decision)},
-        {"page_bytes", uint64_t(1) << (Superpages ? V.PageShift : BaseShift)},
-        {"min_bytes", Optional(V.MinBytes)},
-        {"decided_by", V.DecidedBy == SMALLOC_BY_PROFILE ? "profile" : "compiler"},
-        {"rewritten", V.steerable()},
-        {"confidence", V.Confidence / 100.0},
-        {"references", std::move(References)},
-        {"why", V.Why}});
+    Rows.push_back(
+        json::Object{{"id", utohexstr(V.Id, true, 16)},
+                     {"context", std::move(Context)},
+                     {"function", Known(V.Function)},
+                     {"file", Known(V.File)},
+                     {"line", AboveZero(V.Line)},
+                     {"column", AboveZero(V.Column)},
+                     {"callee", Known(V.Callee)},
+                     {"element_bytes", AboveZero(V.ElementBytes)},
+                     {"size_bytes", Optional(V.SizeBytes)},
+                     {"pattern", patternName(V.Pattern)},
+                     {"spread_pages", Optional(V.SpreadPages)},
+                     {"spread_expr", Known(V.SpreadText)},
+                     {"misses_per_access", Number(V.MissesPerAccess)},
+                     {"saving_cycles_per_access", Number(V.SavingCycles)},
+                     {"first_touch_faults_saved", Optional(V.FaultsSaved)},
+                     {"fully_initialised", bool(V.Flags & SMALLOC_SITE_FULLY_INITIALISED)},
+                     {"partitioned", bool(V.Flags & SMALLOC_SITE_PARTITIONED)},
+                     {"decision", decisionName(V.Decision)},
+                     {"page_bytes", uint64_t(1) << (Superpages ? V.PageShift : BaseShift)},
+                     {"heap", Superpages ? "superpage" : "program"},
+                     {"min_bytes", Optional(V.MinBytes)},
+                     {"decided_by", V.DecidedBy == SMALLOC_BY_PROFILE ? "profile" : "compiler"},
+                     {"rewritten", V.steerable()},
+                     {"undecided", bool(V.Flags & SMALLOC_SITE_UNDECIDED)},
+                     {"escapes", bool(V.Flags & SMALLOC_SITE_ESCAPES)},
+                     {"small_objects", bool(V.Flags & SMALLOC_SITE_SMALL)},
+                     {"joined", false},
+                     {"copies", 1},
+                     {"confidence", V.Confidence / 100.0},
+                     {"references", std::move(References)},
+                     {"why", Known(V.Why)}});
   }
   json::Object Top{{"schema", "smalloc.sites/1"},
+                   {"binary", json::Object{{"path", nullptr}, {"build_id", nullptr}}}, // none yet
                    {"unit", M.getSourceFileName()},
                    {"model", O.Model == SMALLOC_MODEL_PAPER ? "paper" : "spread"},
                    {"joined", false},
