@@ -187,8 +187,10 @@ void Migrator::log_interval(size_t planned, size_t done, uint64_t took_ns) {
   t.put("interval=").number(counters_.intervals).put(" ms=").number(took_ns / 1000000);
   t.put(" samples=").number(counters_.samples - logged_samples_).put(" samples_by_node=");
   logged_samples_ = counters_.samples;
-  for (unsigned n = 0; n < topology_.nodes; n++)
-    t.put(n ? "," : "").number(counters_.by_node[n]);
+  for (unsigned n = 0; n < topology_.nodes; n++) {
+    t.put(n ? "," : "").number(counters_.by_node[n] - logged_by_node_[n]);
+    logged_by_node_[n] = counters_.by_node[n];
+  }
   t.put(" units=").number(profile_.count()).put(" planned=").number(planned);
   t.put(" done=").number(done).put(" trust_percent=");
   t.number(static_cast<uint64_t>(policy_.trust() * 100)).put_char('\n');

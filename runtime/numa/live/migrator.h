@@ -80,7 +80,7 @@ private:
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   Move *plan_ = nullptr;
   volatile bool stop_ = false;
-  uint64_t logged_samples_ = 0;
+  uint64_t logged_samples_ = 0, logged_by_node_[kMaxNodes] = {};
   static Migrator *running_; ///< whose lock the hooks below free
 };
 
