@@ -243,7 +243,8 @@ int run_analyze(Options &options) {
   options.profile.rule = options.significance == "paper" ? benefit::SignificanceRule::kPaper
                                                          : benefit::SignificanceRule::kShare;
   const format::MachineProfile machine = load_profile_for_traces(options.machine);
-  const AnalyzeWords words = {options.directives, options.significance, !options.budget.empty()};
+  const AnalyzeWords words = {expand_file_name(options.directives), options.significance,
+                              !options.budget.empty()};
   for (const FailIf &threshold : thresholds)
     check_key(threshold, analyze_document(words, options.profile, {}, {}, machine));
   const benefit::CostModel costs(machine);
@@ -315,7 +316,8 @@ int run_analyze(Options &options) {
     // What tells its accesses records them again, on base pages, unless it is told not to.
     const std::string &program = profile.traces.front().program;
     const bool records = !program.empty() && inspect(program).tells_accesses;
-    print_note("next: SMALLOC_CONF=directives:" + study::shell_word(options.directives) +
+    print_note("next: SMALLOC_CONF=directives:" +
+               study::shell_word(as_file_name_of_conf(words.directives)) +
                (records ? ",trace:off " : " ") + program_of(profile));
   }
   if (refused)

@@ -7,6 +7,7 @@
 #include "runtime/cli/history_store.h"
 #include "runtime/cli/installation.h"
 #include "runtime/cli/launch.h"
+#include "runtime/cli/output.h"
 #include "runtime/cli/verbs.h"
 
 #include <filesystem>
@@ -82,7 +83,8 @@ std::string directives_for(const Options &options, const std::string &program,
 }
 
 std::string settings(const Options &options, const std::string &directives) {
-  std::string text = options.base ? "heap:off,trace:off" : "directives:" + directives;
+  std::string text =
+      options.base ? "heap:off,trace:off" : "directives:" + as_file_name_of_conf(directives);
   const auto add = [&](const char *key, const std::string &value) {
     if (!value.empty())
       text += fmt::format(",{}:{}", key, value);

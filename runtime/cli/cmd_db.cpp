@@ -84,16 +84,23 @@ int64_t parse_age_ns(const std::string &text) {
   return static_cast<int64_t>(value * unit * 1e9);
 }
 
+Json prune_document(const database::History::Removed &removed) {
+  return Json{{"schema", "smalloc.db-prune/1"},
+              {"removed", Json{{"programs", removed.programs},
+                               {"runs", removed.runs},
+                               {"analyses", removed.analyses}}}};
+}
+
 int prune(const Options &options) {
   const auto thresholds = parse_thresholds(options.output);
+  for (const FailIf &threshold : thresholds) { // what is forgotten does not come back
+    std::string found;
+    crosses(threshold, prune_document({}), found);
+  }
   const int64_t before_ns = now_ns() - parse_age_ns(options.older_than);
   auto history = open_history(options.database, Access::kReadWrite);
   const auto removed = history.prune(before_ns, options.keep);
-  const Json document{{"schema", "smalloc.db-prune/1"},
-                      {"removed", Json{{"programs", removed.programs},
-                                       {"runs", removed.runs},
-                                       {"analyses", removed.analyses}}}};
-  return finish(options.output, thresholds, document, [&](Colour) {
+  return finish(options.output, thresholds, prune_document(removed), [&](Colour) {
     return fmt::format("forgotten: {} runs, {} analyses, {} programs\n", removed.runs,
                        removed.analyses, removed.programs);
   });

@@ -51,7 +51,7 @@ struct Options {
 
 // Throws for what cannot be recorded: better than an empty trace.
 void check_program(const std::string &program, const Target &target) {
-  if (target.is_static || !target.preloadable)
+  if (target.is_static || !target.preloadable || target.raises_privileges)
     throw Failure{"cannot record the command", program, target.obstacle, target.hint, kRunFailed};
 }
 

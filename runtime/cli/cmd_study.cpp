@@ -152,6 +152,14 @@ int run_study(const Options &options) {
       input.stream = calibrate::StreamPlan{uint64_t{options.stream_mib} << 20};
     predictor.emplace(input);
   }
+  Study outline;
+  for (const StudySetup &setup : setups)
+    outline.configurations.push_back(setup.name);
+  nlohmann::ordered_json keys = study_document(outline);
+  if (predictor)
+    predictor->add_to(keys, outline);
+  for (const FailIf &threshold : thresholds)
+    check_key(threshold, keys);
   Study study = run_all(options, setups, commands, no_events, profile);
   study.skipped = skipped;
   nlohmann::ordered_json document = study_document(study);
@@ -161,9 +169,19 @@ int run_study(const Options &options) {
     write_text(options.csv, study_csv(study), "--csv");
   if (!options.plot.empty())
     write_text(options.plot, study_svg(document), "--plot");
-  return finish(options.output, thresholds, document, [&](Colour colour) {
+  const auto text = [&](Colour colour) {
     return study_table(document, colour) + (predictor ? prediction_text(document) : std::string());
-  });
+  };
+  try { // a key below a list that is not there: what took so long is printed all the same
+    for (const FailIf &threshold : thresholds) {
+      std::string found;
+      crosses(threshold, document, found);
+    }
+  } catch (const Failure &) {
+    finish(options.output, {}, document, text);
+    throw;
+  }
+  return finish(options.output, thresholds, document, text);
 }
 
 std::function<int()> declare(CLI::App &app) {

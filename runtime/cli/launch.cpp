@@ -50,6 +50,15 @@ Target inspect_elf(const std::string &path, const std::vector<unsigned char> &by
   return target;
 }
 
+// Of a script the kernel heeds neither. Root has all capabilities, and gains none from a file.
+bool raises_privileges(const std::string &path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 &&
+         (((info.st_mode & S_ISUID) && info.st_uid != getuid()) ||
+          ((info.st_mode & S_ISGID) && info.st_gid != getgid()) ||
+          (geteuid() != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0));
+}
+
 Target inspect_at_depth(const std::string &path, int depth) {
   Target target;
   std::vector<unsigned char> bytes;
@@ -58,13 +67,9 @@ Target inspect_at_depth(const std::string &path, int depth) {
   } catch (const Failure &) {
     return target; // executable but not readable: nothing to go by
   }
-  struct stat info;
-  const bool privileged = stat(path.c_str(), &info) == 0 &&
-                          (((info.st_mode & S_ISUID) && info.st_uid != getuid()) ||
-                           ((info.st_mode & S_ISGID) && info.st_gid != getgid()) ||
-                           getxattr(path.c_str(), "security.capability", nullptr, 0) > 0);
   if (looks_like_elf(bytes)) {
     target = inspect_elf(path, bytes);
+    target.raises_privileges = raises_privileges(path);
   } else if (bytes.size() > 2 && bytes[0] == '#' && bytes[1] == '!' && depth < 4) {
     const std::string text(bytes.begin() + 2, std::find(bytes.begin(), bytes.end(), '\n'));
     const size_t from = text.find_first_not_of(" \t");
@@ -77,7 +82,7 @@ Target inspect_at_depth(const std::string &path, int depth) {
       target.build_id.clear();
     }
   }
-  if (privileged && target.obstacle.empty()) {
+  if (target.raises_privileges && target.obstacle.empty()) {
     target.obstacle = "it runs with raised privileges, and the loader ignores LD_PRELOAD for it";
     target.hint = "run it as the user that it changes to";
   }

@@ -27,8 +27,9 @@ struct Target {
   bool tells_accesses = false; // compiled with profile-generate
   bool preloadable = true;
   bool is_static = false;
-  std::string obstacle, hint; // why superpages will not reach it
-  std::string build_id;       // of the program, or of a script's interpreter; empty: none
+  bool raises_privileges = false; // the loader ignores LD_PRELOAD for it
+  std::string obstacle, hint;     // why superpages will not reach it
+  std::string build_id;           // of the program, or of a script's interpreter; empty: none
 };
 
 // Reads the program, or the interpreter of a script, which is what will run.

@@ -110,4 +110,11 @@ std::string expand_file_name(const std::string &name, const std::string &process
   return result;
 }
 
+std::string as_file_name_of_conf(const std::string &name) {
+  std::string result;
+  for (const char c : name)
+    result += c == '%' ? "%%" : std::string(1, c);
+  return result;
+}
+
 } // namespace smalloc::cli

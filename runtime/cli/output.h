@@ -55,4 +55,7 @@ std::string json_text(const nlohmann::ordered_json &document);
 // `process`: what %p becomes; empty: this process.
 std::string expand_file_name(const std::string &name, const std::string &process = {});
 
+// The name in SMALLOC_CONF of the file that is called so, where libsmalloc expands the same.
+std::string as_file_name_of_conf(const std::string &name);
+
 } // namespace smalloc::cli

@@ -3,6 +3,7 @@
 // stats_exit.cpp decides how the user's own process is told from its children: a child's parent has
 // the same settings in the environment that it was started with, and reports by them.
 #include "smalloc/core/stats_exit.h"
+#include "smalloc/core/file_name.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/stats.h"
 #include "smalloc/os/high_descriptor.h"
@@ -35,7 +36,7 @@ Work g_work_at_fork;
 Work work() {
   const Counters &c = g_live.counters();
   return {c.big_objects.get() + c.promotions.get() + c.moves.get() + c.freezes.get(),
-          c.small_bytes_peak.get() + c.class_bytes_peak.get()};
+          c.small_bytes_peak.get() + c.class_bytes_peak.get() + c.node_bytes_peak.get()};
 }
 
 /// The parent has the same SMALLOC_CONF and one of our libraries, linked or preloaded.
@@ -65,37 +66,9 @@ bool has_something_to_say(const Options &o) {
   return !g_forked && !parent_reports_too();
 }
 
-using FileName = TextBuffer<512>;
-/// %p process, %h host, %r rank of an MPI program.
-void expand(const char *pattern, FileName &name) {
-  for (; *pattern; pattern++) {
-    char key = *pattern == '%' ? pattern[1] : '\0';
-    if (key == 'p') {
-      name.number(static_cast<uint64_t>(getpid()));
-    } else if (key == 'h') {
-      char host[128] = "";
-      gethostname(host, sizeof host - 1);
-      name.put(host);
-    } else if (key == 'r') {
-      const char *rank = nullptr;
-      for (const char *variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
-        if (!rank)
-          rank = getenv(variable);
-      name.put(rank ? rank : "0");
-    } else if (key == '%') {
-      name.put_char('%');
-    } else {
-      name.put_char(*pattern);
-      continue;
-    }
-    pattern++;
-  }
-  name.put_char('\0');
-}
-
 void warn_of_file(const Options &o, int error, const char *consequence) {
   FileName name;
-  expand(o.stats_file, name);
+  expand_file_name(o.stats_file, name);
   TextBuffer<640> text;
   text.put("SMALLOC_CONF: stats_file: cannot write ").put(Text(name.data())).put(" (");
   text.put(strerror(error)).put("); ").put(consequence);
@@ -121,7 +94,7 @@ int open_destination(const Options &o) {
   if (!*o.stats_file)
     return kept_stderr();
   FileName name;
-  expand(o.stats_file, name);
+  expand_file_name(o.stats_file, name);
   int fd =
       uncancelled::open(name.data(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
   if (fd >= 0)
@@ -152,6 +125,11 @@ void statistics_begin() {
 
 void statistics_after_fork_in_child() {
   g_forked = true;
+  // Its peaks are those of its own time.
+  Counters &c = g_live.counters();
+  c.small_bytes_peak.set(c.small_bytes_now.get());
+  c.class_bytes_peak.set(c.class_bytes_now.get());
+  c.node_bytes_peak.set(c.node_bytes_now.get());
   g_work_at_fork = work();
 }
 

@@ -41,6 +41,12 @@ if [ "$(id -u)" = 0 ] && chown nobody raised && chmod u+s raised; then
   expect_status 0 $run run -- ./raised
   expect_match err '^smalloc: warning: no superpages for this program \(./raised\): it runs with raised privileges'
   expect_match err '^hint: run it as the user that it changes to$'
+  expect_error 125 'cannot record the command \(./raised\): it runs with raised privileges' $run record -o raised.trace -- ./raised
+  [ ! -e raised.trace ] || fail "a trace of a program that loads no library of ours"
+  printf '#!/bin/sh\n' >script # of which the kernel heeds no such bit
+  chown nobody script && chmod 4755 script
+  expect_status 0 $run run -- ./script
+  expect_no_match err 'raised privileges'
 else
   echo "not root: no program with raised privileges was tried"
 fi

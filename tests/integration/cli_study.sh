@@ -98,6 +98,12 @@ expect_error 2 'no command to run' "$SMALLOC" study
 expect_error 2 'is not NAME=KEY:VALUE' "$SMALLOC" study --config nonsense -- ./touch
 expect_error 3 'threshold crossed' "$SMALLOC" study --pages base,program -r 1 --fail-if 'commands.0.results.0.page_faults > 10' -- ./touch
 expect_error 1 'cannot write the result' "$SMALLOC" study --pages base -r 1 --csv /nosuch/x.csv -- ./touch
+# A key that is not there is said before the runs; one below a list when their result is printed.
+expect_error 2 "no key 'nosuch'" "$SMALLOC" study --pages base -r 1 --fail-if 'nosuch > 1' -- sh -c 'echo >has-run'
+[ ! -e has-run ] || fail "ran before it looked at the threshold"
+expect_status 2 "$SMALLOC" study --pages base -r 1 --fail-if 'commands.0.nosuch > 1' -- ./touch
+expect_match err "no key 'commands.0.nosuch'"
+expect_match out '^touch +base '
 # What would be measured as the default is refused.
 expect_error 2 "--config x=nonsense\\): 'nonsense' is not a known key" "$SMALLOC" study --config x=nonsense -- ./touch
 expect_error 2 "'heap:nonsense' has a value that is not understood: heap is split, off, superpage or migrate" \

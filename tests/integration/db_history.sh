@@ -104,6 +104,12 @@ expect_status 0 "$SMALLOC" db prune --db other.db --older-than 0s --keep 2 --jso
 # The new build has never run, the old one keeps two runs.
 json_is out 'd["removed"]["runs"] > 3 and d["removed"]["programs"] == 1'
 expect_status 3 "$SMALLOC" db list --db other.db --fail-if 'totals.runs <= 2'
+# A threshold that is none is said before anything is forgotten.
+expect_status 0 "$SMALLOC" db list --db other.db --json
+mv out before.json
+expect_error 2 "no key 'removed.run'" "$SMALLOC" db prune --db other.db --older-than 0s --keep 0 --fail-if 'removed.run > 0'
+expect_status 0 "$SMALLOC" db list --db other.db --json
+cmp -s out before.json || fail "something was forgotten"
 expect_status 0 "$SMALLOC" db prune --db other.db --older-than 0s --keep 0 --json
 json_is out 'd["removed"]["programs"] == 1'
 # What stands on the command line.
