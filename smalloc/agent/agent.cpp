@@ -70,8 +70,13 @@ void Agent::start(Directives &directives, const Config &config) {
                                                              : SiteDecision::kDeferred;
   directives_ = &directives;
   watch_biggest();
-  if (used_)
-    claims_.exchange(used_, others_);
+}
+
+void Agent::claim() {
+  if (!used_ || claims_something_.exchange(true) || !lock_.try_lock())
+    return; // or a decision is being made, which claims
+  claims_.exchange(used_, others_);
+  lock_.unlock();
 }
 
 void Agent::end() {
@@ -134,6 +139,8 @@ void Agent::decide_anew(uint64_t now_ns, void (*changed)(Directives::Entry *, Si
     live_of_all += min_of<uint64_t>(watched_[i].live.load(std::memory_order_relaxed), UINT32_MAX);
   look_around(live_of_all);
   Candidate candidates[kMostWatched];
+  bool taken[kMostWatched] = {};
+  size_t n = 0;
   for (unsigned i = 0; i < watched_count_; i++) {
     Watched &w = watched_[i];
     const Directives::Entry &e = *w.entry;
@@ -141,7 +148,9 @@ void Agent::decide_anew(uint64_t now_ns, void (*changed)(Directives::Entry *, Si
     w.at_decision.store(live, std::memory_order_relaxed);
     // Benefit grows with what is live, up to what the profile saw of it.
     const uint64_t share = min_of<uint64_t>(live, e.superpages);
-    candidates[i] = {e.pmb_thousandths * share / e.superpages, live, i, e.insists, false};
+    candidates[n] = {e.pmb_thousandths * share / e.superpages, live, i, e.insists, false};
+    // What is below the bar leaves its room to what is not.
+    n += e.insists || e.pmb_thousandths >= bar_;
   }
   // From now on it is known what is live: the choice is one of the same input. Lines without live memory keep
   // their decision; what is taken by lines that are not watched cannot be given to others.
@@ -151,16 +160,19 @@ void Agent::decide_anew(uint64_t now_ns, void (*changed)(Directives::Entry *, Si
     if (e.decision == SiteDecision::kTaken && wants_superpages(e) && !watched(&e))
       supply -= min_of<uint64_t>(supply, e.superpages);
   }
-  const uint64_t bar = bar_;
-  const uint64_t chosen = choose(Policy::kSameInput, candidates, watched_count_, supply, 0);
+  const uint64_t chosen = choose(Policy::kSameInput, candidates, n, supply, 0), claimed = used_;
   used_ = min_of(chosen + supply_.free - supply, supply_.free);
+  if (used_ != claimed)
+    claims_.exchange(used_, others_);
+  claims_something_.store(true, std::memory_order_relaxed);
+  for (size_t k = 0; k < n; k++)
+    taken[candidates[k].entry] = candidates[k].taken;
   for (unsigned i = 0; i < watched_count_; i++) {
-    Directives::Entry &e = *watched_[candidates[i].entry].entry;
+    Directives::Entry &e = *watched_[i].entry;
     const SiteDecision before = e.decision;
-    if (candidates[i].superpages == 0)
+    if (watched_[i].at_decision.load(std::memory_order_relaxed) == 0)
       continue;
-    const bool taken = candidates[i].taken && (e.insists || e.pmb_thousandths >= bar);
-    e.decision = taken ? SiteDecision::kTaken : SiteDecision::kDeferred;
+    e.decision = taken[i] ? SiteDecision::kTaken : SiteDecision::kDeferred;
     if (e.decision != before) {
       phases_.fetch_add(1, std::memory_order_relaxed);
       changed(&e, before, data);

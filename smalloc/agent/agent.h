@@ -31,8 +31,11 @@ public:
     Claim self = {}; ///< superpages does not matter
     IsAlive alive = nullptr;
   };
-  /// Decides for every line. Without memory for the candidates every line means what it says.
+  /// Decides for every line; claims nothing yet. Without memory for the candidates every line means what it says.
   void start(Directives &directives, const Config &config);
+  /// A site of a line that is taken is in this program: claims what is counted on. A process without any, a shell that starts the
+  /// program for instance, claims nothing. A compare, but for the first time.
+  void claim();
   /// The process ends, or is a forked child, whose memory is its parent's as long as nobody writes: no claim.
   void end();
   void after_fork_in_child() {
@@ -89,6 +92,7 @@ private:
   Watched watched_[kMostWatched] = {};
   unsigned watched_count_ = 0;
   SpinLock lock_;
+  std::atomic<bool> claims_something_{false};
   std::atomic<uint64_t> decided_ns_{0}, phases_{0};
   std::atomic<bool> due_{false}; ///< a move came too soon after a decision
 };

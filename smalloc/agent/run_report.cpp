@@ -65,7 +65,9 @@ Verdict judge(const SiteOutcome &o, Policy policy, bool refused) {
   const uint64_t live = o.live_bytes_peak / kSuperpageBytes;
   // Less than a quarter of what the profile saw: another site than it says.
   if (live < (o.predicted + 3) / 4)
-    return policy == Policy::kSameInput ? Verdict::kFailed : Verdict::kUnused;
+    return o.others_had_it                ? Verdict::kShort
+           : policy == Policy::kSameInput ? Verdict::kFailed
+                                          : Verdict::kUnused;
   if (medium)
     return refused ? Verdict::kShort : Verdict::kHeld;
   const uint64_t wanted = max_of<uint64_t>(min_of(o.predicted, live), 1);
@@ -108,14 +110,15 @@ void RunLine::string(const char *key, const char *value) {
 }
 
 void RunLine::begin(const RunReport &r) {
-  raw("{\"schema\":\"smalloc.run/1\"");
+  // What a full disk has left of the line before ends here; who reads passes over empty lines.
+  raw("\n{\"schema\":\"smalloc.run/1\"");
   string("program", r.build_id);
   string("path", r.path);
   string("host", r.host);
   string("machine", r.machine);
   number("pid", r.pid);
   number("started_ns", r.started_ns);
-  string("kind", r.superpages_peak ? "superpages" : "base");
+  string("kind", r.superpages_peak || r.medium_got ? "superpages" : "base");
   if (r.input_known) {
     TextBuffer<48> text;
     raw(text.put(",\"input\":\"").hex(r.input).put("\"").text());

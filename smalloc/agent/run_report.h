@@ -28,6 +28,7 @@ struct SiteOutcome {
   uint64_t live_bytes_peak = 0;
   unsigned page_shift = 21;        ///< what its directive names
   bool possible = true;            ///< such pages can be had, and our heaps run
+  bool others_had_it = false;      ///< children of the process, perhaps, which do not report
   bool small_objects = false;      ///< whose superpages are their heap's: not known by site
   bool heap_on_superpages = false; ///< at least half of that heap
 };
@@ -43,6 +44,7 @@ struct RunReport {
   uint64_t peak_bytes = 0, minor_faults = 0, major_faults = 0;
   Policy policy = Policy::kNone;
   uint64_t bar_thousandths = 0, superpages_supply = 0;
+  uint64_t medium_got = 0; ///< requests of directives that got pages of 64 KiB
   uint64_t superpages_peak = 0, superpages_at_birth = 0, promotions = 0, migrations = 0,
            live_bytes_peak = 0;
 };

@@ -92,9 +92,13 @@ void *BigObjects::allocate(const BigRequest &request) {
     first = take_kept(kSuper, units, whole);
   }
   WhyNot why = WhyNot::kBudget;
-  if (superpages && first == kNoUnit && !region_->charge_superpages(whole, true, &why)) {
-    superpages = false;
-    ladder_->refused(PageKind::kSuperpage, why);
+  while (superpages && first == kNoUnit && !region_->charge_superpages(whole, true, &why)) {
+    {
+      SpinGuard guard(lock_);
+      superpages = evict_superpages(whole);
+    }
+    if (!superpages)
+      ladder_->refused(PageKind::kSuperpage, why);
   }
   uint64_t charged = superpages && first == kNoUnit ? whole : 0;
   unsigned index = superpages || medium ? kSuper : kBase;
@@ -167,6 +171,7 @@ void *BigObjects::allocate(const BigRequest &request) {
   o.placed = placed != 0;
   o.medium = apart;
   o.promotable = request.promotable;
+  o.whole_superpages = request.whole_superpages;
   o.first = request.first;
   o.placement = request.placement;
   for (UnitIndex i = 0; i < units; i++)

@@ -98,6 +98,7 @@ BigRequest BigObjects::like(const void *p, size_t bytes) const {
   if (Handle h = const_cast<BigObjects *>(this)->find(p)) {
     request.superpages_at_birth = h.slice == Slice::kBigSuper;
     request.promotable = h.object->promotable;
+    request.whole_superpages = h.object->whole_superpages;
     request.first = h.object->first;
     request.placement = h.object->placement;
   }

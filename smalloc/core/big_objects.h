@@ -38,7 +38,9 @@ struct BigObject {
   bool placed = false;    ///< has policies of its own: nothing of it is kept for the next object
   bool demoted = false;   ///< some unit's superpage at birth was taken away, or was too dear
   bool medium = false;    ///< has advice of its own for pages of 64 KiB
-  bool promotable = true; ///< as BigRequest, as are the next two: what a copy of it begins with
+  bool untold = false;    ///< gave superpages up: its site has not been told
+  bool promotable = true; ///< as BigRequest, as are the next three: what a copy of it begins with
+  bool whole_superpages = false;
   PageKind first = PageKind::kSuperpage;
   numa::Placement placement;
   uint32_t mappings; ///< charged
@@ -136,8 +138,8 @@ public:
   /// has been made.
   bool make_room_for(uint64_t worth_per_unit, unsigned wanted);
 
-  /// The object that gave superpages up since the last call; none: nobody did.
-  Handle last_demoted();
+  /// One of the objects that gave superpages up and of which nobody has been told; none: there is none any more.
+  Handle next_demoted();
 
   unsigned pending() const { return pending_.load(std::memory_order_relaxed); }
   /// Gives every kept unit back. Returns bytes.
@@ -194,8 +196,11 @@ private:
   void release_units(Area &a, UnitIndex first, UnitIndex count, size_t bytes_used, bool keep);
   void drop(Area &a, UnitIndex first, UnitIndex count, size_t bytes_used);
   UnitIndex clear_superpages(Area &a, UnitIndex first, UnitIndex count);
-  void evict_oldest();
+  void evict(unsigned run);
+  void evict_oldest() { evict(0); }
+  bool evict_superpages(UnitIndex needed);
   void evict_beyond(uint64_t limit);
+  void make_room_beside_kept(uint64_t bytes);
   /// Its memory is like any other's of the slice: no policy, no advice of its own, no pages of a pool.
   static bool may_be_kept(const BigObject &o) {
     return o.pooled.units() == 0 && !o.demoted && !o.placed && !o.medium;
@@ -211,6 +216,7 @@ private:
     return o.promotable && o.first != PageKind::kMedium && o.superpages < o.whole_units &&
            region_->thp_allowed();
   }
+  uint64_t most_kept_of_one() const; ///< bytes of a freed object
   uint64_t cache_limit() const;
   void *resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t bytes);
   void *move_to_larger(Area &a, UnitIndex head, size_t bytes);
@@ -224,8 +230,8 @@ private:
   SpinLock promotion_lock_; ///< held while an object's units are collapsed; taken before lock_
   std::atomic<unsigned> pending_{0};
   std::atomic<uint32_t> stagger_{0};
-  uint64_t aged_ns_ = 0; ///< when worth was last halved
-  Handle last_demoted_{};
+  uint64_t aged_ns_ = 0;            ///< when worth was last halved
+  std::atomic<bool> untold_{false}; ///< some object is
 };
 
 } // namespace smalloc

@@ -6,12 +6,20 @@
 #include "smalloc/core/big_objects.h"
 
 namespace smalloc {
+namespace {
+
+/// Bytes from the begin of its first unit, when so many are asked for.
+size_t end_of(const BigObject &o, size_t bytes) {
+  return align_up(o.offset + bytes, o.whole_superpages ? kSuperpageBytes : kBasePageBytes);
+}
+
+} // namespace
 
 /// Locked, and no promotion is going on.
 void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t bytes) {
   const OsHooks &os = region_->os();
   size_t before = o.offset + o.bytes;
-  size_t after = align_up(o.offset + bytes, kBasePageBytes);
+  size_t after = end_of(o, bytes);
   auto units = static_cast<UnitIndex>(units_for(after));
   auto whole = static_cast<UnitIndex>(after / kSuperpageBytes);
   char *start = address(a, head);
@@ -94,16 +102,22 @@ void *BigObjects::move_to_larger(Area &a, UnitIndex head, size_t bytes) {
   if (o.demoted) // of several mappings, which do not move as one: the caller copies
     return nullptr;
   size_t before = o.offset + o.bytes;
-  size_t after = align_up(o.offset + bytes, kBasePageBytes);
+  size_t after = end_of(o, bytes);
   auto units = static_cast<UnitIndex>(units_for(after));
-  UnitIndex to = a.map.take(units);
-  if (to == kNoUnit)
+  // What has moved and what is new behind it do not become one mapping.
+  if (!region_->charge_mappings(1))
     return nullptr;
+  UnitIndex to = a.map.take(units);
+  if (to == kNoUnit) {
+    region_->uncharge_mappings(1);
+    return nullptr;
+  }
   const OsHooks &os = region_->os();
   char *from = address(a, head), *target = address(a, to);
   if (os.commit(target, after) != 0 || os.move(from, target, before) != 0) {
     region_->decommit(a.slice, target, after);
     a.map.give_back(to, units);
+    region_->uncharge_mappings(1);
     return nullptr;
   }
   if (o.medium)
@@ -111,6 +125,7 @@ void *BigObjects::move_to_larger(Area &a, UnitIndex head, size_t bytes) {
   BigObject &n = a.objects[to];
   n = o;
   n.pending = false;
+  n.mappings++;
   n.units = units;
   n.bytes = after - o.offset;
   n.whole_units = static_cast<UnitIndex>(after / kSuperpageBytes);
@@ -147,6 +162,8 @@ void *BigObjects::resize(void *p, size_t bytes) {
     return nullptr;
   SpinGuard promotion(promotion_lock_);
   SpinGuard guard(lock_);
+  if (bytes > h.object->bytes)
+    make_room_beside_kept(align_down(bytes - h.object->bytes, kSuperpageBytes));
   Area &a = area_of(p);
   if (void *r = resize_in_place(a, h.head, *h.object, bytes))
     return r;

@@ -5,10 +5,14 @@
 
 namespace smalloc {
 namespace {
-/// Freed objects above this are released at once: glibc, too, gives an mmapped chunk above
+/// Freed objects above this, and above half of the cache, are released at once: glibc, too, gives an mmapped chunk above
 /// M_MMAP_THRESHOLD_MAX back.
 constexpr uint64_t kMostKeptObjectBytes = uint64_t{32} << 20;
 } // namespace
+
+uint64_t BigObjects::most_kept_of_one() const {
+  return max_of(kMostKeptObjectBytes, config_.cache_bytes / 2);
+}
 
 uint64_t BigObjects::cache_limit() const {
   uint64_t rule = max_of<uint64_t>(region_->counters().big_bytes_peak.get() / 50, 512u << 10);
@@ -60,16 +64,20 @@ UnitIndex BigObjects::take_kept(unsigned index, UnitIndex units, UnitIndex whole
 /// Locked, and open for a while.
 UnitIndex BigObjects::take_fresh(Area &a, UnitIndex units, UnitIndex whole, UnitIndex alignment) {
   uint64_t bytes = uint64_t{whole} * kSuperpageBytes;
-  if (cache_.regret_bytes >= bytes && bytes <= kMostKeptObjectBytes) {
+  if (cache_.regret_bytes >= bytes && bytes <= most_kept_of_one()) {
     cache_.regret_bytes -= bytes;
     cache_.proven_bytes = min_of(config_.cache_bytes, cache_.proven_bytes + bytes);
   }
-  // What is kept and does not fit must not raise the peak of memory.
-  uint64_t after = region_->counters().big_bytes_now.get() + cache_.kept_bytes + bytes;
-  uint64_t peak = region_->counters().big_bytes_peak.get();
+  make_room_beside_kept(bytes);
+  return a.map.take(units, alignment);
+}
+
+/// Locked, and open for a while. What is kept and does not fit must not raise the peak of memory.
+void BigObjects::make_room_beside_kept(uint64_t bytes) {
+  const uint64_t after = region_->counters().big_bytes_now.get() + cache_.kept_bytes + bytes;
+  const uint64_t peak = region_->counters().big_bytes_peak.get();
   if (cache_.size && after > peak)
     evict_beyond(cache_.kept_bytes - min_of(cache_.kept_bytes, after - peak));
-  return a.map.take(units, alignment);
 }
 
 UnitIndex BigObjects::clear_superpages(Area &a, UnitIndex first, UnitIndex count) {
@@ -96,15 +104,36 @@ void BigObjects::drop(Area &a, UnitIndex first, UnitIndex count, size_t bytes_us
 }
 
 /// Locked, and open for a while: what was true of the cache before need not be afterwards. REQUIRES: something is kept.
-void BigObjects::evict_oldest() {
-  UnitCache::Run run = cache_.runs[0];
-  for (unsigned i = 1; i < cache_.size; i++)
+void BigObjects::evict(unsigned which) {
+  UnitCache::Run run = cache_.runs[which];
+  for (unsigned i = which + 1; i < cache_.size; i++)
     cache_.runs[i - 1] = cache_.runs[i];
   cache_.size--;
   uint64_t bytes = uint64_t{run.count} * kSuperpageBytes;
   cache_.kept_bytes -= bytes;
   cache_.regret_bytes = min_of(cache_.regret_bytes + bytes, config_.cache_bytes);
   drop(areas_[run.slice], run.first, run.count, bytes);
+}
+
+/// Locked, and open for a while. The budget has no room for so many superpages of somebody who is there: those that are kept for
+/// somebody who may come give way, the oldest run first, if all of them together would be enough. False: they would not, or are not there.
+bool BigObjects::evict_superpages(UnitIndex needed) {
+  unsigned oldest = cache_.size;
+  uint64_t kept = 0;
+  for (unsigned i = cache_.size; i-- > 0;) {
+    const UnitCache::Run &run = cache_.runs[i];
+    uint64_t superpages = 0;
+    for (UnitIndex k = 0; k < run.count; k++)
+      superpages += is_superpage(areas_[run.slice], run.first + k);
+    if (superpages)
+      oldest = i;
+    kept += superpages;
+  }
+  const uint64_t charged = region_->charged_superpages();
+  if (kept == 0 || charged - min_of(kept, charged) + needed > region_->most_superpages())
+    return false;
+  evict(oldest);
+  return true;
 }
 
 void BigObjects::evict_beyond(uint64_t limit) {
@@ -117,8 +146,9 @@ void BigObjects::release_units(Area &a, UnitIndex first, UnitIndex count, size_t
   auto whole = static_cast<UnitIndex>(bytes_used / kSuperpageBytes);
   uint64_t whole_bytes = uint64_t{whole} * kSuperpageBytes;
   uint64_t limit = cache_limit();
-  if (!keep || whole == 0 || whole_bytes > kMostKeptObjectBytes || whole_bytes > limit) {
-    if (keep && whole_bytes <= kMostKeptObjectBytes)
+  const uint64_t most = most_kept_of_one();
+  if (!keep || whole == 0 || whole_bytes > most || whole_bytes > limit) {
+    if (keep && whole_bytes <= most)
       cache_.regret_bytes = min_of(cache_.regret_bytes + whole_bytes, config_.cache_bytes);
     drop(a, first, count, bytes_used);
     return;

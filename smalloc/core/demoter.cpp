@@ -22,13 +22,23 @@ void BigObjects::note_worth(const Handle &handle, uint64_t saved_ns) {
     handle.object->worth_ns += saved_ns;
 }
 
-BigObjects::Handle BigObjects::last_demoted() {
-  if (SMALLOC_LIKELY(!region_->short_of_superpages()))
+BigObjects::Handle BigObjects::next_demoted() {
+  if (SMALLOC_LIKELY(!untold_.load(std::memory_order_relaxed)))
     return {};
   SpinGuard guard(lock_);
-  Handle loser = last_demoted_;
-  last_demoted_ = {};
-  return loser && loser.object->units ? loser : Handle{};
+  for (Area &a : areas_)
+    for (UnitIndex unit = 0; unit < a.map.high_water(); unit++) {
+      BigObject &o = a.objects[unit];
+      if (o.units == 0)
+        continue;
+      if (o.untold) {
+        o.untold = false;
+        return {a.slice, unit, &o};
+      }
+      unit += o.units - 1;
+    }
+  untold_.store(false, std::memory_order_relaxed);
+  return {};
 }
 
 /// Locked. From its end: objects are mostly used from the front.
@@ -48,8 +58,10 @@ unsigned BigObjects::take_superpages_from(Area &a, UnitIndex head, unsigned most
       o.demoted = true;
     }
   }
-  if (taken)
-    last_demoted_ = {a.slice, head, &o};
+  if (taken) {
+    o.untold = true;
+    untold_.store(true, std::memory_order_relaxed);
+  }
   if (taken && &a == &areas_[kBase]) {
     o.fruitless = 0;
     set_pending(o, true); // it may earn them back
@@ -66,6 +78,8 @@ bool BigObjects::make_room(const BigObject *claimant, uint64_t claim, unsigned w
   if (!config_.may_demote || !region_->short_of_superpages())
     return false;
   SpinGuard guard(lock_);
+  if (evict_superpages(1)) // nobody's
+    return true;
   const uint64_t now = region_->os().now_ns(); // under the lock: it does not run backwards
   uint64_t halvings =
       aged_ns_ && now > aged_ns_ ? min_of<uint64_t>((now - aged_ns_) / kHalfLifeNs, 63) : 0;

@@ -156,6 +156,8 @@ void obey_directive(const smalloc_site *site, smalloc_cell *cell, void *module) 
       g_directives.find(site->id, context_hash(site_string(site, site->context)));
   if (!entry)
     return;
+  if (entry->decision == SiteDecision::kTaken)
+    g_agent.claim();
   uint64_t word = 0;
   const unsigned flags = site->flags & ~SMALLOC_SITE_UNDECIDED;
   if (entry->decision == SiteDecision::kTaken && entry->page_shift == kMediumShift)

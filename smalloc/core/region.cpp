@@ -98,7 +98,11 @@ char *Region::grow(Slice s, size_t bytes, size_t alignment) {
     next = align_up(first + bytes, step);
   } while (!cursor.compare_exchange_weak(seen, next, std::memory_order_relaxed));
   char *p = reinterpret_cast<char *>(slice_start(s) + first);
-  return config_.os->commit(p, bytes) == 0 ? p : nullptr;
+  if (config_.os->commit(p, bytes) == 0)
+    return p;
+  // Who asks again, as jemalloc does at every miss, is not to use up the slice: unless somebody has gone on from there.
+  cursor.compare_exchange_strong(next, seen, std::memory_order_relaxed);
+  return nullptr;
 }
 
 size_t Region::share_of(Slice s, size_t bytes) {

@@ -7,6 +7,7 @@
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/data_limit.h"
 #include "smalloc/core/debug.h"
+#include "smalloc/core/file_name.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/core/node_heaps.h"
 #include "smalloc/core/object_placement.h"
@@ -100,12 +101,14 @@ const Options &Runtime::options() {
 }
 
 void Runtime::load_directives() {
+  FileName name;
+  expand_file_name(options_.directives, name);
   const char *why = g_directives.load(
-      options_.directives, [](const Directive &d, size_t most) { g_placement.take(d, most); });
+      name.data(), [](const Directive &d, size_t most) { g_placement.take(d, most); });
   g_placement.all_taken();
   if (why) {
     TextBuffer<512> line;
-    line.put("smalloc: warning: directives (").put(options_.directives).put("): ").put(why);
+    line.put("smalloc: warning: directives (").put(Text(name.data())).put("): ").put(why);
     print_warning(line.put(", ignored\n").text());
   }
 }
@@ -341,12 +344,15 @@ bool Runtime::start() {
 
 /// Before jemalloc's, which registers its own at its start: prefork handlers run last in, first out, so jemalloc's locks are taken
 /// before ours, as in an allocation.
+void register_before_fork_locks() {
+  pthread_atfork([] { g_runtime.before_fork(); }, [] { g_runtime.after_fork(); },
+                 [] { g_runtime.after_fork_in_child(); });
+}
+
 void Runtime::be_told_of_forks() {
   static std::atomic<bool> told{false};
   if (told.exchange(true))
     return;
-  pthread_atfork([] { g_runtime.before_fork(); }, [] { g_runtime.after_fork(); },
-                 [] { g_runtime.after_fork_in_child(); });
   reserve_fork_handlers();
   pthread_atfork([] { g_runtime.before_fork_locks(); }, nullptr, nullptr);
 }
@@ -365,6 +371,7 @@ void Runtime::before_fork() {
   if (!have_heaps())
     return;
   if (fork_needs_locks()) {
+    lock_streams(); // who flushes them holds it while it allocates
     modules_lock();
     limit_lock_.lock();
     mapped_.lock();
@@ -383,7 +390,7 @@ void Runtime::before_fork() {
   forks_pool_pages_ = any && fork_gate_.prepare();
 }
 
-void Runtime::unlock_after_fork() {
+void Runtime::unlock_after_fork(bool in_child) {
   if (!forks_locked_)
     return;
   forks_locked_ = false;
@@ -397,9 +404,11 @@ void Runtime::unlock_after_fork() {
   mapped_.unlock();
   limit_lock_.unlock();
   modules_unlock();
+  unlock_streams(in_child);
 }
 
 void Runtime::after_fork() {
+  agent_has_forked();
   // With the locks held: what is being sent must stay.
   if (forks_pool_pages_) {
     fork_gate_.enter_parent();
@@ -408,17 +417,17 @@ void Runtime::after_fork() {
         &fork_gate_);
     fork_gate_.close_both();
   }
-  unlock_after_fork();
+  unlock_after_fork(/*in_child=*/false);
 }
 
 void Runtime::after_fork_in_child() {
+  agent_after_fork_in_child();
   if (!have_heaps())
     return;
   process_ = getpid();
   g_live.after_fork_in_child(); // first: what follows counts
   g_node_heaps.after_fork_in_child();
   promotion_thread_forget();
-  g_agent.after_fork_in_child();
   statistics_after_fork_in_child();
   if (forks_pool_pages_) {
     fork_gate_.enter_child();
@@ -432,7 +441,7 @@ void Runtime::after_fork_in_child() {
     }
     big_.forget_pools();
   }
-  unlock_after_fork();
+  unlock_after_fork(/*in_child=*/true);
 }
 
 } // namespace smalloc

@@ -200,7 +200,9 @@ public:
   void release(void *p);
   size_t usable_bytes(const void *p);
   /// realloc of a pointer of ours, bytes > 0. nullptr with errno ENOMEM: the object is as it was.
-  void *resize(void *p, size_t bytes);
+  /// cell: of the site that resizes, if there is one; a big object is that site's from now on. keeps_kind: what it becomes is on such pages as it is (the C interface); otherwise base pages until promotion pays, and below
+  /// kBackToMallocBytes the program's malloc.
+  void *resize(void *p, size_t bytes, bool keeps_kind = false, smalloc_cell *cell = nullptr);
 
   void touching(const void *p, uint64_t saved_misses);
   /// Promotion at allocator calls, for programs without promotion points: 1 % of the time that
@@ -234,11 +236,14 @@ public:
 
 private:
   bool start();
-  void unlock_after_fork();
+  void unlock_after_fork(bool in_child);
   bool start_region();
   void load_directives();
   void start_agent();
   void show_agent();
+  void tell_who_gave_way();
+  void agent_has_forked();
+  void agent_after_fork_in_child();
   SMALLOC_COLD void agent_charged(SiteAccounts::Account account);
   void migrate(Directives::Entry *entry);
   SMALLOC_COLD void warn_of_fallback();

@@ -27,7 +27,7 @@ struct Self {
   bool input_known = false;
   uint64_t input = 0;
   uint64_t pid = 0;
-  std::atomic<bool> migrating{false};
+  std::atomic<bool> migrating{false}, forked{false};
 } g_self;
 
 uint64_t realtime_ns() {
@@ -122,6 +122,14 @@ void Runtime::start_agent() {
   config.self = {g_self.pid, start_ticks(g_self.pid), 0};
   config.alive = is_alive;
   g_agent.start(g_directives, config);
+}
+
+/// What the parent's sites do not show its children may do.
+void Runtime::agent_has_forked() { g_self.forked.store(true, std::memory_order_relaxed); }
+
+void Runtime::agent_after_fork_in_child() {
+  g_agent.after_fork_in_child();
+  g_self.migrating.store(false); // whoever was at it is the parent's thread
 }
 
 uint64_t Runtime::elapsed_ns() const { return realtime_ns() - began_ns_; }
@@ -225,6 +233,7 @@ void Runtime::agent_end() {
   report.superpages_supply = g_agent.supply().free;
   report.superpages_peak = c.superpages_peak.get();
   report.superpages_at_birth = c.superpages_at_birth.get();
+  report.medium_got = c.directed_mthp_got.get();
   report.promotions = c.promotions.get();
   report.migrations = c.freezes.get();
   report.live_bytes_peak =
@@ -241,9 +250,11 @@ void Runtime::agent_end() {
   for (size_t i = 0; g_agent.active() && i < g_directives.count(); i++) {
     const Directives::Entry &entry = g_directives.entries()[i];
     const SiteAccounts::Footprint f = g_accounts.footprint(&entry);
-    // The profile's own input reaches every site of the profile: one that is not seen has failed, unless nobody looked.
+    // The profile's own input reaches every site of the profile: one that is not seen has failed, unless nobody looked, or children
+    // that do not report may have had it.
+    const bool forked = g_self.forked.load(std::memory_order_relaxed);
     if (!f.seen && (entry.decision != SiteDecision::kTaken ||
-                    g_agent.policy() != Policy::kSameInput || g_accounts.all_taken()))
+                    g_agent.policy() != Policy::kSameInput || g_accounts.all_taken() || forked))
       continue;
     SiteOutcome outcome;
     outcome.decision = entry.decision;
@@ -253,6 +264,7 @@ void Runtime::agent_end() {
     outcome.small_objects = f.small_seen;
     outcome.heap_on_superpages = small_on_superpages;
     outcome.page_shift = entry.page_shift;
+    outcome.others_had_it = forked;
     outcome.possible = running() && pages_possible(o, entry.page_shift == kMediumShift);
     const bool short_of =
         entry.page_shift == kMediumShift ? medium_were_refused(c) : superpages_were_refused(c);

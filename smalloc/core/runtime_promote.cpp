@@ -46,6 +46,14 @@ void Runtime::promote_small(SmallPages &pages, uint64_t credit_ns, uint64_t coun
       pages.earn(promised, promised);
   pages.earn_time();
   pages.promote(price_, max_of(kPauseNs, credit_ns), options_.promote == PromotePolicy::kEager);
+  tell_who_gave_way();
+}
+
+/// The sites of big objects that have given superpages up for somebody else's.
+void Runtime::tell_who_gave_way() {
+  while (BigObjects::Handle loser = big_.next_demoted())
+    g_accounts.big_promoted(region_.unit_address(loser.slice, loser.head),
+                            loser.object->superpages);
 }
 
 int Runtime::freeze_class_heap() {
@@ -58,6 +66,7 @@ int Runtime::freeze_class_heap() {
 
 long Runtime::migrate_class_heap() {
   freeze_class_heap();
+  g_small.main_pages().lower_reach(0); // where those objects come from now that would have followed
   if (!region_.thp_allowed() || g_small.class_pages().live_bytes() == 0)
     return 0;
   KeepErrno keep;
@@ -70,9 +79,7 @@ long Runtime::migrate_class_heap() {
 
 void Runtime::promote_big(const BigObjects::Handle &h, uint64_t credit_ns, uint64_t pause_ns) {
   big_.promote(h, price_, credit_ns, pause_ns, options_.promote == PromotePolicy::kEager);
-  if (BigObjects::Handle loser = big_.last_demoted())
-    g_accounts.big_promoted(region_.unit_address(loser.slice, loser.head),
-                            loser.object->superpages);
+  tell_who_gave_way();
   g_accounts.big_promoted(region_.unit_address(h.slice, h.head),
                           h.object->units ? h.object->superpages : 0);
 }

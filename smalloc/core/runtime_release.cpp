@@ -115,7 +115,7 @@ void *Runtime::copy_of_big(const void *p, size_t bytes) {
   return big_allocate(request, account);
 }
 
-void *Runtime::resize(void *p, size_t bytes) {
+void *Runtime::resize(void *p, size_t bytes, bool keeps_kind, smalloc_cell *cell) {
   int saved = errno;
   if (bytes > PTRDIFF_MAX) {
     errno = ENOMEM;
@@ -139,12 +139,13 @@ void *Runtime::resize(void *p, size_t bytes) {
       errno = ENOMEM;
       return nullptr;
     }
+    const size_t before = tracked && note.weight ? usable_bytes(p) : 0;
     if (bytes < kSuperpageBytes)
       r = slice == Slice::kClass  ? g_small.class_resize(p, bytes)
           : slice == Slice::kNode ? g_node_heaps.resize(p, bytes)
                                   : g_small.resize(p, bytes);
     if (tracked && r)
-      g_accounts.small_born(r, bytes, note.account);
+      g_accounts.small_resized(r, bytes, before, usable_bytes(r), note);
     else if (tracked)
       g_accounts.small_kept(p, note);
   }
@@ -154,10 +155,17 @@ void *Runtime::resize(void *p, size_t bytes) {
   }
   if (bytes >= kSuperpageBytes)
     r = was_big ? copy_of_big(p, bytes)
-                : big_allocate(bytes, 16, false, Birth::kBase, false, nullptr,
-                               slice == Slice::kNode ? g_node_heaps.placement_of(p)
-                                                     : numa::Placement());
-  else if (strategy_ == HeapStrategy::kSuperpage ||
+                : big_allocate(
+                      bytes, 16, false,
+                      strategy_ == HeapStrategy::kSuperpage ||
+                              (keeps_kind && slice != Slice::kClass && slice != Slice::kNode)
+                          ? Birth::kSuperpages
+                          : Birth::kBase,
+                      false, cell,
+                      slice == Slice::kNode ? g_node_heaps.placement_of(p) : numa::Placement());
+  else if (keeps_kind && slice == Slice::kBigBase)
+    r = class_allocate(bytes, 16, false);
+  else if (keeps_kind || strategy_ == HeapStrategy::kSuperpage ||
            (slice == Slice::kClass && g_small.class_frozen()))
     r = small_allocate(bytes, 16, false);
   if (!r)

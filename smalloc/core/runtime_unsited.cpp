@@ -72,6 +72,8 @@ void *Runtime::any_allocate(size_t bytes, size_t alignment, bool zero) {
   if (__smalloc_v1_pending && (!g_accounts.tracks_small() || looks_now()))
     promote_by_time();
   const bool big = bytes >= kSuperpageBytes || alignment > kSuperpageBytes;
+  if (!big) // units that have lost their superpages get them back
+    g_small.main_pages().lower_reach(0);
   void *p = big ? big_allocate(max_of<size_t>(bytes, 1), alignment, zero, Birth::kSuperpages)
                 : small_allocate(bytes, alignment, zero);
   if (p && !big && !g_accounts.tracks_small())
@@ -127,23 +129,27 @@ void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero) {
   return p;
 }
 
+/// A program that has no sites calls nothing else of ours: what waits for promotion gets its turn here.
 void *Runtime::kind_allocate(size_t bytes, size_t alignment, bool zero, int kind) {
   if (!ready())
     return nullptr;
-  bool big = bytes >= kSuperpageBytes || alignment > kSuperpageBytes;
-  switch (kind) {
-  case SMALLOC_BASE: {
-    if (!big)
-      return class_allocate(bytes, alignment, zero);
-    return big_allocate(bytes, alignment, zero, Birth::kBase);
+  const bool big = bytes >= kSuperpageBytes || alignment > kSuperpageBytes;
+  if (__smalloc_v1_pending && (big || looks_now()))
+    promote_by_time();
+  void *p = nullptr;
+  if (big) {
+    p = big_allocate(max_of<size_t>(bytes, 1), alignment, zero,
+                     kind == SMALLOC_BASE ? Birth::kBase : Birth::kSuperpages,
+                     kind == SMALLOC_SUPERPAGE);
+  } else if (kind == SMALLOC_BASE) {
+    p = class_allocate(bytes, alignment, zero);
+  } else {
+    g_small.main_pages().lower_reach(0); // as at a site that is decided
+    p = small_allocate(bytes, alignment, zero);
   }
-  case SMALLOC_SUPERPAGE:
-    return big ? big_allocate(bytes, alignment, zero, Birth::kSuperpages, true)
-               : small_allocate(bytes, alignment, zero);
-  default:
-    return big ? big_allocate(bytes, alignment, zero, Birth::kSuperpages)
-               : small_allocate(bytes, alignment, zero);
-  }
+  if (p && SMALLOC_UNLIKELY(__smalloc_v1_pending))
+    wake_promoter();
+  return p;
 }
 
 } // namespace smalloc

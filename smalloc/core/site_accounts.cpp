@@ -301,8 +301,11 @@ bool SiteAccounts::small_died(const void *p, ObjectNote &note) {
   bool all = tracking_ == Tracking::kExact;
   if (!tracks_small())
     return true;
-  if (!objects_.remove(reinterpret_cast<uintptr_t>(p), note))
+  if (!objects_.remove(reinterpret_cast<uintptr_t>(p), note)) {
+    if (!all)
+      note = ObjectNote{}; // of one that was there before: this one is no sample
     return !all;
+  }
   SpinGuard guard(lock_);
   // A thinning between the two locks may have counted it differently.
   small_weight_[note.account] -= min_of<uint64_t>(note.weight, small_weight_[note.account]);
@@ -322,6 +325,24 @@ void SiteAccounts::small_kept(const void *p, const ObjectNote &note) {
     small_weight_[note.account] += note.weight;
     publish_live(note.account);
   }
+}
+
+void SiteAccounts::small_resized(const void *p, size_t bytes, size_t before, size_t after,
+                                 ObjectNote note) {
+  if (tracking_ == Tracking::kExact)
+    return small_born(p, bytes, note.account);
+  // A sample stands for as much more or less, what is none stays none.
+  if (!note.weight || !before)
+    return;
+  uint64_t left;
+  {
+    SpinGuard guard(lock_);
+    left = next_random(random_) % before;
+  }
+  const uint64_t scaled =
+      (uint64_t{note.weight} * min_of<size_t>(after, UINT32_MAX) + left) / before;
+  note.weight = static_cast<uint32_t>(min_of<uint64_t>(scaled, UINT32_MAX));
+  small_kept(p, note);
 }
 
 /// Forgets each point with probability 1/2 and lets the others count twice.

@@ -50,6 +50,8 @@ public:
   bool small_died(const void *p, ObjectNote &note);
   /// It was not freed after all.
   void small_kept(const void *p, const ObjectNote &note);
+  /// It has become p, by request of so many bytes; it had so many that could be used before and has so many after. Of its site still.
+  void small_resized(const void *p, size_t bytes, size_t before, size_t after, ObjectNote note);
 
   const smalloc_live_site &site(Account account) const { return g_live.contents().sites[account]; }
   /// Of a site that has none now nobody knows what it has done.

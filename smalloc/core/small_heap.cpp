@@ -210,18 +210,18 @@ bool SmallHeap::class_flags(SmallThread &thread, int &flags, bool for_release) {
   if (!thread.has_class_cache && !thread.class_cache_refused && !for_release) {
     unsigned cache;
     size_t size = sizeof cache;
+    // Until it is there: for the 33rd key of a process and further ones pthread_setspecific asks calloc, which may be ours.
+    thread.class_cache_refused = true;
     if (jepriv_mallctl("tcache.create", &cache, &size, nullptr, 0) == 0) {
       if (pthread_setspecific(g_class_cache_key, reinterpret_cast<void *>(uintptr_t{cache} + 1)) ==
           0) {
         thread.has_class_cache = true;
+        thread.class_cache_refused = false;
         thread.class_cache = cache;
         thread.class_generation = generation;
       } else {
         jepriv_mallctl("tcache.destroy", nullptr, nullptr, &cache, sizeof cache);
-        thread.class_cache_refused = true;
       }
-    } else {
-      thread.class_cache_refused = true;
     }
   }
   flags = thread.has_class_cache && !class_frozen() ? je_tcache(thread.class_cache) : kJeNoTcache;

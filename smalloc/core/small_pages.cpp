@@ -342,8 +342,12 @@ int SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
     unit.demoted = false;
     if (unit.pages_used)
       idle_pages_ += kPagesPerUnit - unit.pages_used;
-  } else if (error != ENOSPC)
-    unit.failures++;
+  } else {
+    unit.failures += error != ENOSPC;
+    if (was_demoted &&
+        unit.superpage) // emptied meanwhile, and advised for: what the refusal took back
+      region_->advise_range(area.slice, start, kSuperpageBytes);
+  }
   update(area, index);
   return error;
 }

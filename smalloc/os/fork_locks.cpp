@@ -35,8 +35,7 @@ template <unsigned k> void prepare() {
   auto *const take = g_handlers[k].prepare.load(std::memory_order_acquire);
   if (!take || !fork_needs_locks())
     return;
-  if (_IO_list_lock)
-    _IO_list_lock(); // recursive
+  lock_streams();
   take();
   g_handlers[k].taken = true; // under the locks: two threads may fork at a time
 }
@@ -46,8 +45,7 @@ template <unsigned k> void parent() {
     return;
   h.taken = false;
   h.parent();
-  if (_IO_list_unlock)
-    _IO_list_unlock();
+  unlock_streams(/*in_child=*/false);
 }
 template <unsigned k> void child() {
   Handlers &h = g_handlers[k];
@@ -55,8 +53,7 @@ template <unsigned k> void child() {
     return;
   h.taken = false;
   h.child();
-  if (_IO_list_resetlock)
-    _IO_list_resetlock();
+  unlock_streams(/*in_child=*/true);
 }
 
 template <unsigned k> int enlist() { return pthread_atfork(prepare<k>, parent<k>, child<k>); }
@@ -66,6 +63,17 @@ constinit std::atomic<unsigned> g_slots{0}; // that are enlisted
 
 } // namespace
 
+void lock_streams() {
+  if (_IO_list_lock)
+    _IO_list_lock();
+}
+
+void unlock_streams(bool in_child) {
+  auto *const unlock = in_child ? _IO_list_resetlock : _IO_list_unlock;
+  if (unlock)
+    unlock();
+}
+
 bool fork_needs_locks() { return !&__libc_single_threaded || !__libc_single_threaded; }
 
 void reserve_fork_handlers() {
@@ -74,6 +82,8 @@ void reserve_fork_handlers() {
       sched_yield();
     return;
   }
+  if (register_before_fork_locks)
+    register_before_fork_locks();
   unsigned k = 0;
   while (k < kMostForkLocks && kEnlist[k]() == 0)
     k++;

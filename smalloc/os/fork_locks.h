@@ -16,6 +16,12 @@ bool fork_needs_locks();
 /// of our locks is held: their prepare handlers before ours, the others after (a library that takes its own lock there, or allocates).
 /// So the earlier the better. Once; any thread.
 void reserve_fork_handlers();
+/// Where it is defined: registers handlers whose prepare is to run after all that lock_at_fork() registers. Called once, before room is
+/// made for these, whoever comes first: in a static program that is the base allocator, before any constructor.
+void register_before_fork_locks() __attribute__((weak));
+/// stdio's list of streams: locked before any lock that an allocation takes. Recursive. The child's starts anew.
+void lock_streams();
+void unlock_streams(bool in_child);
 /// As pthread_atfork, for lock-taking handlers: prepare runs in reverse order of registration.
 /// Returns 0, or ENOMEM when there is no room. At most kMostForkLocks registrations.
 int lock_at_fork(void (*prepare)(), void (*parent)(), void (*child)());

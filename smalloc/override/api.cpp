@@ -15,10 +15,12 @@
 #include "smalloc/override/foreign.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+using smalloc::g_own;
 using smalloc::g_range;
 using smalloc::g_runtime;
 
@@ -30,22 +32,27 @@ void write_to_fd(const char *text, size_t bytes, void *data) {
   smalloc::write_all_quietly(*static_cast<int *>(data), text, bytes);
 }
 
-/// zero: with kMallocAlignment.
+/// What is not ours goes by the process' own names: to us, or to the allocator that comes before us, whose memory the program's malloc
+/// and free are. zero: with kMallocAlignment.
 void *allocate(size_t bytes, size_t alignment, bool zero, smalloc_pages pages) {
   int saved = errno;
   void *p = nullptr;
   if (bytes <= PTRDIFF_MAX)
     p = g_runtime.kind_allocate(bytes, alignment, zero, pages);
-  if (p) {
-    errno = saved;
-    return p;
+  if (!p && bytes <= PTRDIFF_MAX) {
+    if (alignment > kMallocAlignment)
+      p = posix_memalign(&p, alignment, bytes) == 0 ? p : nullptr;
+    else
+      p = zero ? calloc(1, bytes) : malloc(bytes);
   }
-  p = zero                           ? smalloc::allocate_foreign_zeroed(bytes)
-      : alignment > kMallocAlignment ? smalloc::allocate_foreign_aligned(alignment, bytes)
-                                     : smalloc::allocate_foreign(bytes);
-  if (!p)
-    errno = ENOMEM;
+  errno = p ? saved : ENOMEM;
   return p;
+}
+
+/// An allocator before us that does not tell sizes leaves that to one that does not know its objects.
+bool tells_sizes() {
+  return g_own.visible_free == g_own.free ||
+         smalloc::image_defines(g_own.visible_free, "malloc_usable_size");
 }
 } // namespace
 
@@ -77,19 +84,25 @@ SMALLOC_EXPORT void *srealloc(void *p, size_t bytes) {
     sfree(p);
     return nullptr;
   }
-  return g_range.contains(p) ? g_runtime.resize(p, bytes) : smalloc::resize_foreign(p, bytes);
+  if (g_range.contains(p))
+    return g_runtime.resize(p, bytes, true);
+  const int saved = errno;
+  void *r = realloc(p, bytes);
+  errno = r ? saved : ENOMEM;
+  return r;
 }
 SMALLOC_EXPORT void sfree(void *p) {
   int saved = errno;
   if (g_range.contains(p))
     g_runtime.release(p);
   else
-    smalloc::release_foreign(p);
+    free(p);
   errno = saved;
 }
 SMALLOC_EXPORT size_t smalloc_usable_size(const void *p) {
-  return g_range.contains(p) ? g_runtime.usable_bytes(p)
-                             : smalloc::usable_foreign(const_cast<void *>(p));
+  if (g_range.contains(p))
+    return g_runtime.usable_bytes(p);
+  return p && tells_sizes() ? malloc_usable_size(const_cast<void *>(p)) : 0;
 }
 SMALLOC_EXPORT int smalloc_is_ours(const void *p) { return g_range.contains(p); }
 

@@ -133,9 +133,9 @@ __attribute__((noinline)) void *allocate_at(smalloc_cell *cell, size_t bytes) {
   return SMALLOC_LIKELY(p != nullptr) ? p : fill_at_direct(bytes);
 }
 // Apart, so that a resize that is left alone saves no register first.
-__attribute__((noinline)) void *resize_ours_kept(void *p, size_t bytes) {
+__attribute__((noinline)) void *resize_ours_kept(void *p, size_t bytes, smalloc_cell *cell) {
   smalloc::KeepErrno keep;
-  return smalloc::resize_ours(p, bytes);
+  return smalloc::resize_ours(p, bytes, cell);
 }
 __attribute__((noinline)) void *resize_foreign_asked(void *p, size_t bytes, smalloc_cell *cell) {
   smalloc::KeepErrno keep;
@@ -160,7 +160,7 @@ SMALLOC_EXPORT void *__smalloc_v1_realloc(void *p, size_t bytes, smalloc_cell *c
   if (bytes == 0)
     return nullptr;      // the program's realloc is ours, too, and frees
   if (g_range.covers(p)) // or it went back, which resize_ours sees
-    return resize_ours_kept(p, bytes);
+    return resize_ours_kept(p, bytes, cell);
   return smalloc::Runtime::resize_stays_outside(cell, bytes) ? nullptr
                                                              : resize_foreign_asked(p, bytes, cell);
 }

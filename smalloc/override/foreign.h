@@ -5,6 +5,8 @@
 #ifndef SMALLOC_OVERRIDE_FOREIGN_H
 #define SMALLOC_OVERRIDE_FOREIGN_H
 
+#include "smalloc/include/smalloc/site.h"
+
 #include <stddef.h>
 
 namespace smalloc {
@@ -20,6 +22,6 @@ void *allocate_foreign(size_t bytes);
 void *allocate_foreign_zeroed(size_t bytes);
 void *allocate_foreign_aligned(size_t alignment, size_t bytes);
 /// REQUIRES: g_range.covers(p), bytes > 0. errno is kept where it succeeds.
-void *resize_ours(void *p, size_t bytes);
+void *resize_ours(void *p, size_t bytes, smalloc_cell *cell = nullptr);
 } // namespace smalloc
 #endif

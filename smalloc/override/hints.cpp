@@ -81,7 +81,8 @@ void *try_new(Hint hint, size_t bytes, size_t alignment = kMallocAlignment) {
   if (hint == Hint::kHot)
     return try_hint(hint, bytes, alignment);
 #ifdef SMALLOC_PRELOAD
-  if (alignment <= kMallocAlignment)
+  // Not where another free comes before ours: the C++ runtime's delete would call that.
+  if (alignment <= kMallocAlignment && smalloc::g_own.visible_free == smalloc::g_own.free)
     return smalloc::allocate_foreign(bytes);
 #endif
   return nullptr;
@@ -175,6 +176,14 @@ SMALLOC_TOKENS(char *, strndup, (const char *s, size_t n), (s, n))
 #define SMALLOC_TOKENS_HOT_COLD(name, parameters, arguments)                                       \
   SMALLOC_EXPORT void *__alloc_token_##name##12__hot_cold_t(SMALLOC_UNWRAP parameters,             \
                                                             uint8_t temperature, uint64_t) {       \
+    return hinted_##name(of_temperature(temperature), SMALLOC_UNWRAP arguments);                   \
+  }                                                                                                \
+  SMALLOC_EXPORT void *__alloc_token_0_##name##12__hot_cold_t(SMALLOC_UNWRAP parameters,           \
+                                                              uint8_t temperature) {               \
+    return hinted_##name(of_temperature(temperature), SMALLOC_UNWRAP arguments);                   \
+  }                                                                                                \
+  SMALLOC_EXPORT void *__alloc_token_1_##name##12__hot_cold_t(SMALLOC_UNWRAP parameters,           \
+                                                              uint8_t temperature) {               \
     return hinted_##name(of_temperature(temperature), SMALLOC_UNWRAP arguments);                   \
   }
 // A static program has only the forms that it refers to itself: one that is not there ends where the C++ runtime's would.

@@ -123,13 +123,13 @@ __attribute__((always_inline)) inline void free_any(void *p) {
 } // namespace
 
 namespace smalloc {
-void *resize_ours(void *p, size_t bytes) {
+void *resize_ours(void *p, size_t bytes, smalloc_cell *cell) {
   const size_t offset = g_range.offset(p);
   void *now, *left;
   if (!resize_in_thread_cache(p, bytes, g_known_pages.word(p, offset), now, left)) {
     if (g_range.is_in_hole(p))
       return resize_foreign(p, bytes);
-    now = g_runtime.resize(p, bytes);
+    now = g_runtime.resize(p, bytes, false, cell);
     g_known_pages.learn(p, offset); // lists that grow may free nothing for long
     return now;
   }
@@ -185,10 +185,17 @@ SMALLOC_EXPORT size_t malloc_usable_size(void *p) {
   return surely_next(p, f) ? f(p) : usable_elsewhere(p);
 }
 
+namespace {
+/// An allocator that lacks what we are called by: its free comes before ours, and is the one that knows.
+bool is_behind_another() { return smalloc::g_own.visible_free != smalloc::g_own.free; }
+} // namespace
+
 // C23. A next allocator that lacks them gets free, which every object may be given to.
 SMALLOC_EXPORT void free_sized(void *p, size_t bytes) {
   if (g_range.contains(p))
     g_runtime.release(p);
+  else if (is_behind_another())
+    free(p);
   else if (auto *f = smalloc::next_free_sized.get())
     f(p, bytes);
   else
@@ -197,6 +204,8 @@ SMALLOC_EXPORT void free_sized(void *p, size_t bytes) {
 SMALLOC_EXPORT void free_aligned_sized(void *p, size_t alignment, size_t bytes) {
   if (g_range.contains(p))
     g_runtime.release(p);
+  else if (is_behind_another())
+    free(p);
   else if (auto *f = smalloc::next_free_aligned_sized.get())
     f(p, alignment, bytes);
   else
@@ -256,7 +265,7 @@ private:
 } // namespace
 } // namespace smalloc
 
-// A program without libstdc++, or with it inside, has no next one; then free is what operator new's memory came from, unless
+// A program without libstdc++, or with it inside, has no next one; then free, whose ever it is, is what operator new's memory came from, unless
 // the program replaced the form that this one ends in. An operator delete that the program replaced gets everything: what it
 // does with a pointer is its own affair, and what it frees comes to our free.
 #define SMALLOC_DELETE(name, parameters, arguments, chain)                                         \
@@ -273,7 +282,7 @@ private:
       chain;                                                                                       \
   }
 #define SMALLOC_DELETE_BASE(name, parameters, arguments)                                           \
-  SMALLOC_DELETE(name, parameters, arguments, smalloc::pass_free(p))
+  SMALLOC_DELETE(name, parameters, arguments, free(p))
 #endif
 SMALLOC_DELETE_BASE(_ZdlPv, (void *p), (p))
 SMALLOC_DELETE_BASE(_ZdlPvSt11align_val_t, (void *p, size_t a), (p, a))

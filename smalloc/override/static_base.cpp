@@ -105,7 +105,7 @@ void *base_memalign(size_t alignment, size_t bytes) { // rounds up, as glibc
   return base_aligned_alloc(std::bit_ceil(max_of(alignment, kLeast)), bytes);
 }
 int base_posix_memalign(void **out, size_t alignment, size_t bytes) {
-  return jebase_posix_memalign(out, alignment, max_of<size_t>(bytes, 1));
+  return jebase_posix_memalign(out, alignment, max_of(bytes, kLeast));
 }
 void *base_valloc(size_t bytes) { return base_aligned_alloc(kBasePageBytes, bytes); }
 

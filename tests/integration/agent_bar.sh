@@ -75,6 +75,25 @@ json_is needed.json "$taken"' and d["counters"]["superpages_peak"] >= 14'
 expect_status 0 "$SMALLOC" stats "$greedy"
 expect_match out '^agent: other-input; superpages: [0-9]+ expected, [0-9]+ claimed by others'
 expect_match out 'table .* taken +100000000$'
+# A shell that starts the program has its settings, and none of its sites: it claims nothing.
+kill -9 $greedy
+wait $greedy 2>/dev/null || true
+rm -f needed.*.json
+LD_PRELOAD=$LIB SMALLOC_CONF=directives:greedy.directives expect_status 0 sh -c \
+  'SMALLOC_CONF=directives:needed.directives,stats:json,stats_file:needed.%p.json ./t; :'
+cat needed.*.json >needed.json
+python3 - needed.json <<'PY' || fail "the shell has claimed something"
+import json, sys
+text, at, claimed = open(sys.argv[1]).read(), 0, []
+while at < len(text.rstrip()):
+    document, end = json.JSONDecoder().raw_decode(text, at)
+    claimed.append(document["agent"]["superpages_claimed_by_others"])
+    at = end + 1
+assert claimed and not any(claimed), claimed
+PY
+rm -f ready
+SMALLOC_CONF=directives:greedy.directives ./t stay & greedy=$!
+for _ in $(seq 200); do [ ! -e ready ] || break; sleep 0.05; done
 # Killed: no claim, and the next one cleans up.
 kill -9 $greedy
 wait $greedy 2>/dev/null || true
@@ -95,4 +114,4 @@ json_is modest.json "$taken"
 rm -f "$shared"
 # One report for each run that ended by itself, none of the children.
 expect_status 0 "$SMALLOC" db list --json
-json_is out 'd["totals"]["runs"] == 12'
+json_is out 'd["totals"]["runs"] == 13'

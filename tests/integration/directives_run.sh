@@ -32,6 +32,16 @@ ids=$(python3 -c 'import json; print("\n".join(sorted(s["id"] for s in json.load
 write_directives 2m >stream.directives
 SUM=$(./stream | sed 's/ huge_kib.*//')
 runs_huge env SMALLOC_CONF=birth:always,directives:stream.directives ./stream
+# Names stand for what they do everywhere: a file for each rank of an MPI program, and a percent sign is two.
+cp base.directives 'rank%3.directives'
+SUM=$(SMALLOC_CONF=heap:off ./app | sed 's/ huge_kib.*//')
+expect_status 0 env OMPI_COMM_WORLD_RANK=3 SMALLOC_CONF='birth:always,directives:rank%%%r.directives' ./app
+expect_match out "^$SUM huge_kib 0\$"
+[ ! -s err ] || fail "$(cat err)"
+expect_status 0 env OMPI_COMM_WORLD_RANK=4 SMALLOC_CONF='birth:always,directives:rank%%%r.directives' ./app
+expect_match err '^smalloc: warning: directives \(rank%4.directives\): '
+expect_status 0 "$SMALLOC" apply -q --directives 'rank%3.directives' -- ./app
+expect_match out "^$SUM huge_kib 0\$"
 # Bad files: one line, and the program runs as before.
 for bad in /nosuch "$tmp" gather.c /dev/zero; do
   expect_status 0 env SMALLOC_CONF="birth:always,directives:$bad" ./app

@@ -47,3 +47,36 @@ again=$(sed -n 's/^again \([0-9]*\),.*/\1/p' out)
 SMALLOC_CONF=demote:off,stats:exit expect_status 0 ./t
 expect_match out 'demoted 0$'
 expect_match err 'demotions: +0$'
+
+# The same of a program without sites whose whole heap is ours: what lost its superpages and fills up again gets them back.
+build plain <<'E'
+#include "runtime_sites.h"
+#include <malloc.h>
+enum { N = 60000, SIZE = 4096 };
+static char *object[N];
+static size_t huge(void) {
+  FILE *f = fopen("/proc/self/smaps_rollup", "r");
+  char line[256];
+  size_t kb = 0;
+  while (f && fgets(line, sizeof line, f)) sscanf(line, "AnonHugePages: %zu", &kb);
+  if (f) fclose(f);
+  return kb << 10;
+}
+static void fill(int i) { object[i] = (char *)malloc(SIZE); memset(object[i], i % 100, SIZE); }
+int main(void) {
+  for (int i = 0; i < N; i++) fill(i);
+  const size_t full = huge();
+  srand(1);
+  for (int i = 0; i < N; i++)
+    if (rand() % 20) { free(object[i]); object[i] = NULL; }
+  malloc_trim(0);
+  const size_t thin = huge();
+  for (int i = 0; i < N; i++) if (!object[i]) fill(i);
+  for (int i = 0; i < 20000; i++) { void *volatile p = malloc(3 * MIB / 2); *(char *)p = 1; free(p); }
+  for (int i = 0; i < N; i++) for (int k = 0; k < SIZE; k += 100) CHECK(object[i][k] == i % 100);
+  printf("full %zu thin %zu again %zu MiB\n", full >> 20, thin >> 20, huge() >> 20);
+  CHECK(full >= 200 * MIB && thin < full / 3 && huge() >= full / 2);
+  return 0;
+}
+E
+SMALLOC_CONF=heap:superpage,promote:eager LD_PRELOAD=$PRELOAD expect_status 0 ./plain

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# No entry changes errno, whether it serves or not; our free keeps it; and looking for functions that glibc lacks
+# No entry changes errno, whether it serves or not, nor where the program's malloc serves and its heap cannot grow; our free keeps it; and looking for functions that glibc lacks
 # (free_sized) leaves the program no message of dlerror.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
@@ -77,3 +77,23 @@ int main(void) {
 E
 expect_status 0 ours ./t
 expect_match out '^done$'
+# glibc's heap has somebody else behind it: its brk fails, its mmap does not.
+build outgrown -fno-builtin $(linked) <<'E'
+#include "runtime_sites.h"
+#include <smalloc/smalloc.h>
+#include <sys/mman.h>
+int main(void) {
+  free(malloc(100));
+  const uintptr_t end = ((uintptr_t)sbrk(0) + 4095) / 4096 * 4096;
+  CHECK(mmap((void *)end, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != MAP_FAILED);
+  for (int i = 0; i < 50; i++) {
+    errno = 77;
+    void *p = i % 2 ? smalloc_malloc(100000, SMALLOC_BOTH) : scalloc(1, 100000, SMALLOC_BASE);
+    CHECK(p && errno == 77);
+    p = srealloc(p, 120000);
+    CHECK(p && errno == 77);
+  }
+  return 0;
+}
+E
+expect_status 0 env SMALLOC_CONF=heap:off ./outgrown

@@ -118,6 +118,43 @@ int main() {
 E
 expect_status 0 ./hot
 expect_match out '^hot 8 notcold 0 cold 0$'
+# Both at a time, in the names that LLVM's AllocToken pass makes of these: with the token's number in front, or as the last argument.
+for library in "$LIB" "$PRELOAD"; do
+  nm -D --defined-only "$library" | sed -n 's/.* \(__alloc_token_.*hot_cold_t\)$/\1/p' | sort >names
+  for form in _Znwm _Znam _ZnwmRKSt9nothrow_t _ZnamRKSt9nothrow_t _ZnwmSt11align_val_t _ZnamSt11align_val_t \
+    _ZnwmSt11align_val_tRKSt9nothrow_t _ZnamSt11align_val_tRKSt9nothrow_t; do
+    for token in "" 0_ 1_; do
+      grep -qx "__alloc_token_$token${form}12__hot_cold_t" names || fail "${library##*/}: no __alloc_token_$token${form}12__hot_cold_t"
+    done
+  done
+done
+# Before us, an allocator of malloc and free alone: a cold object is its own, as what delete gives back is.
+cat >front.c <<'E'
+#include <stdlib.h>
+static char memory[16 << 20];
+static size_t used;
+void *malloc(size_t n) {
+  char *p = memory + used + 16;
+  used += (n + 31) & ~(size_t)15;
+  return used < sizeof memory ? p : NULL;
+}
+void free(void *p) { if (p && !((char *)p > memory && (char *)p < memory + sizeof memory)) abort(); }
+E
+$CC -O1 -fno-builtin -shared -fPIC front.c -o libfront.so || fail "the allocator in front does not compile"
+build cold.cpp $(linked) <<'E'
+#include <cstddef>
+#include <cstdint>
+#include <new>
+enum class __hot_cold_t : uint8_t;
+void *operator new(size_t, __hot_cold_t);
+int main() {
+  for (int i = 0; i < 100; i++) {
+    void *p = operator new(100, static_cast<__hot_cold_t>(1));
+    operator delete(p);
+  }
+}
+E
+expect_status 0 env LD_PRELOAD="$PWD/libfront.so $PRELOAD" ./cold
 LD_PRELOAD=$PRELOAD expect_status 0 ./hot
 expect_match out '^hot 8 notcold 0 cold 0$'
 LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage expect_status 0 ./hot

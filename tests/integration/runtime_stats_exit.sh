@@ -175,3 +175,58 @@ expect_match err 'site: .* requested, live not counted, in few'
 SMALLOC_CONF=birth:always,stats:json expect_status 0 ours ./left
 python3 -c 'import json; d=json.load(open("err")); s=[s for s in d["sites"] if s["function"]=="few"][0]; assert s["live_bytes"] is None and s["peak_bytes"] is None and s["requested_bytes"] > 0, s' ||
   fail "the document says nothing live"
+
+# A resized object is its site's as before: one that was sampled stands for as much more, one that takes the place of a dead one's
+# sample is nobody else's, and one that becomes big is charged exactly.
+build resized <<'E'
+#include "runtime_sites.h"
+TEST_SITE(first, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 512);
+TEST_SITE(second, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 512);
+TEST_SITE(grown, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 512);
+enum { N = 500000 };
+static void *object[N];
+int main(void) {
+  warm_up(&first), warm_up(&second), warm_up(&grown);
+  for (int i = 0; i < N; i++) object[i] = site_malloc(&first, 64);
+  for (int i = 0; i < N; i++) free(object[i]);
+  for (int i = 0; i < N; i++) object[i] = site_malloc(&second, 64);
+  for (int i = 0; i < N; i++) { object[i] = realloc(object[i], 128); CHECK(object[i]); }
+  void *p = site_malloc(&grown, MIB);
+  p = __smalloc_v1_realloc(p, 32 * MIB, &grown);
+  CHECK(p && ours(p));
+  return 0;
+}
+E
+SMALLOC_CONF=stats:json,stats_file:resized.json expect_status 0 ours ./resized
+python3 - resized.json <<'PY' || fail "resized objects: $(cat resized.json)"
+import json, sys
+sites = {}
+for s in json.load(open(sys.argv[1]))["sites"]:
+    sites[s.get("function")] = sites.get(s.get("function"), 0) + s["live_bytes"]
+first, second, grown = (sites.get(name, 0) / 2**20 for name in ("first", "second", "grown"))
+print(first, second, grown)
+assert first < 6 and 40 < second < 90 and 31.9 < grown < 40, sites
+PY
+
+# A child's peaks are its own: what it allocates below the most that its parent ever had is much all the same.
+build small_child $(linked) <<'E'
+#include "runtime_sites.h"
+#include <sys/wait.h>
+TEST_SITE(nodes, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 2048);
+enum { N = 60000 };
+static void *object[N];
+int main(void) {
+  warm_up(&nodes);
+  for (int i = 0; i < N; i++) object[i] = memset(site_malloc(&nodes, 1000), 1, 1000);
+  for (int i = 0; i < N; i++) free(object[i]);
+  smalloc_trim();
+  if (fork() == 0) {
+    for (int i = 0; i < N / 2; i++) memset(site_malloc(&nodes, 1000), 1, 1000);
+    exit(0);
+  }
+  wait(NULL);
+  return 0;
+}
+E
+SMALLOC_CONF=stats:exit expect_status 0 ours ./small_child
+[ "$(grep -c 'process: ' err)" = 2 ] || fail "the child says nothing: $(cat err)"

@@ -117,6 +117,15 @@ TEST_F(VerdictTest, ASiteThatIsHardlyUsedFailsForTheSameInputOnly) {
   EXPECT_EQ(judge(outcome, Policy::kOtherInput, false), Verdict::kUnused);
 }
 
+TEST_F(VerdictTest, WhatChildrenMayHaveUsedHasNotFailed) {
+  outcome.superpages_peak = 3;
+  outcome.live_bytes_peak = uint64_t{6} << 20;
+  outcome.others_had_it = true;
+  EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kShort);
+  outcome.live_bytes_peak = uint64_t{64} << 20; // they need not have
+  EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kFailed);
+}
+
 TEST_F(VerdictTest, WhatWasNotTakenCannotFail) {
   outcome.decision = SiteDecision::kDeferred;
   outcome.superpages_peak = 0;

@@ -219,6 +219,8 @@ TEST_F(AgentTest, TheSameInputTakesWhatFits) {
   EXPECT_EQ(of_site(4), SiteDecision::kBase); // given up
   EXPECT_EQ(agent.superpages_taken(), 100u);
   SharedClaims b = of(20);
+  EXPECT_EQ(others(b, 1), 0u); // a shell, for all that is known so far
+  agent.claim();
   EXPECT_EQ(others(b, 1), 100u);
   agent.end();
   EXPECT_EQ(others(b, 1), 0u);
@@ -304,6 +306,10 @@ TEST_F(AgentTest, APhaseThatEndsGivesItsSuperpagesToTheNext) {
   agent.decide_anew(3000000000, note, &changes);
   EXPECT_EQ(changes, (std::map<uint64_t, SiteDecision>{{1, SiteDecision::kTaken}}));
   EXPECT_EQ(agent.phases(), 1u);
+  // The claim is what was decided, not what was before.
+  SharedClaims beside = of(20);
+  EXPECT_EQ(others(beside, 1), 350u);
+  others(beside, 0);
   // And back: the second comes again, and is worth more a superpage.
   EXPECT_TRUE(agent.note_live(two, 100));
   agent.decide_anew(4000000000, note, &changes);
@@ -312,6 +318,26 @@ TEST_F(AgentTest, APhaseThatEndsGivesItsSuperpagesToTheNext) {
   // The claim follows.
   SharedClaims b = of(20);
   EXPECT_LE(others(b, 1), 400u);
+}
+
+TEST_F(AgentTest, WhatIsBelowTheBarTakesNoRoomFromWhatIsNot) {
+  SharedClaims b = of(20);
+  others(b, 500);
+  free_superpages(480);
+  start(agent, kSame,
+        "0000000000000001 page=2m pmb=40.0 superpages=100\n"
+        "0000000000000002 page=2m pmb=100.0 superpages=450\n");
+  EXPECT_EQ(agent.bar(), 50000u);
+  EXPECT_EQ(of_site(2), SiteDecision::kTaken);
+  const auto ignore = [](Directives::Entry *, SiteDecision, void *) {};
+  EXPECT_TRUE(agent.note_live(directives.find(2, 0), 450));
+  agent.decide_anew(1000000000, ignore, nullptr);
+  EXPECT_TRUE(
+      agent.note_live(directives.find(1, 0), 100)); // worth more a superpage, and below the bar
+  agent.decide_anew(2000000000, ignore, nullptr);
+  EXPECT_EQ(of_site(1), SiteDecision::kDeferred);
+  EXPECT_EQ(of_site(2), SiteDecision::kTaken);
+  EXPECT_EQ(agent.superpages_taken(), 450u);
 }
 
 TEST_F(AgentTest, MigrationMayCostWhatTheProfilePromisedForTheRest) {

@@ -242,6 +242,71 @@ TEST_F(BigObjectsTest, CallocOfKeptUnitsIsZero) {
   }
   EXPECT_GT(counters.units_reused.get(), 0u);
 }
+TEST_F(BigObjectsTest, ALargerCacheKeepsLargerObjects) {
+  for (const bool larger : {false, true}) {
+    if (larger)
+      start(FakeOs::config(), {256 * kMiB});
+    for (int round = 0; round < 4; round++) {
+      char *p = make(100 * kMiB, true);
+      ASSERT_NE(p, nullptr);
+      ASSERT_TRUE(big.release(p));
+    }
+    EXPECT_EQ(counters.superpages_now.get(), larger ? 50u : 0u);
+    EXPECT_TRUE(big.check_invariants());
+    big.trim();
+    EXPECT_EQ(counters.superpages_now.get(), 0u);
+  }
+}
+
+TEST_F(BigObjectsTest, WhatMovesIsOneMappingMore) {
+  char *p = make(4 * kMiB, false), *wall = make(2 * kMiB, false);
+  for (unsigned moves = 1; moves <= 3; moves++) {
+    const uint64_t before = counters.mappings.get();
+    p = static_cast<char *>(big.resize(p, (4 << moves) * kMiB));
+    ASSERT_NE(p, nullptr);
+    EXPECT_EQ(counters.moves.get(), moves);
+    EXPECT_EQ(counters.mappings.get(), before + 1);
+    char *next = make(moves * 40 * kMiB, false); // fits nowhere but behind it
+    EXPECT_TRUE(big.release(wall));
+    wall = next;
+  }
+  EXPECT_TRUE(big.release(p) && big.release(wall));
+  EXPECT_EQ(counters.mappings.get(), 0u);
+}
+
+TEST_F(BigObjectsTest, KeptUnitsGiveWayToAnObjectThatGrows) {
+  char *hot = make(400 * kMiB, true);
+  for (int i = 0; i < 3; i++) // keeping 20 MiB is proven to pay
+    big.release(make(20 * kMiB, true));
+  EXPECT_EQ(counters.superpages_now.get(), 210u);
+  hot = static_cast<char *>(big.resize(hot, 430 * kMiB)); // 10 MiB more than there ever was
+  ASSERT_NE(hot, nullptr);
+  EXPECT_LE(counters.superpages_now.get(), 215u);
+  EXPECT_TRUE(big.check_invariants());
+  big.release(hot);
+}
+
+TEST_F(BigObjectsTest, KeptSuperpagesGiveWayToAnObjectThatIsThere) {
+  Region::Config config = FakeOs::config();
+  config.budget.bytes = 32 * kMiB;
+  start(config, {64 * kMiB});
+  ASSERT_TRUE(big.release(make(200 * kMiB, false))); // the peak, beyond which nothing is kept
+  for (int round = 0; round < 6; round++) {
+    char *p = make(20 * kMiB, true);
+    ASSERT_NE(p, nullptr);
+    ASSERT_TRUE(big.release(p));
+  }
+  ASSERT_EQ(counters.superpages_now.get(), 10u); // kept
+  char *large = make(40 * kMiB, true); // more than there ever can be: nobody gives way for nothing
+  EXPECT_EQ(counters.superpages_now.get(), 10u);
+  char *live = make(30 * kMiB, true);
+  ASSERT_TRUE(large && live);
+  EXPECT_EQ(counters.superpages_now.get(), 15u);
+  EXPECT_LE(region.charged_superpages(), 16u);
+  EXPECT_TRUE(big.check_invariants());
+  EXPECT_TRUE(big.release(large) && big.release(live));
+}
+
 /// While one run is evicted for another, with the lock open, a third is kept: there is room for all or for none.
 TEST_F(BigObjectsTest, KeptRunsStayWithinTheirTableWhoeverKeepsSomethingMeanwhile) {
   start(FakeOs::config(), {256 * kMiB});
@@ -273,6 +338,35 @@ TEST_F(BigObjectsTest, KeptRunsStayWithinTheirTableWhoeverKeepsSomethingMeanwhil
   EXPECT_TRUE(big.check_invariants());
   EXPECT_EQ(counters.superpages_now.get(), 0u);
   EXPECT_EQ(region.charged_superpages(), 0u);
+}
+TEST_F(BigObjectsTest, WholeSuperpagesStayWholeWhereTheObjectIsResized) {
+  for (const bool in_the_way : {false, true}) {
+    BigRequest r;
+    r.superpages_at_birth = r.whole_superpages = true;
+    r.bytes = 5 * kMiB;
+    char *p = static_cast<char *>(big.allocate(r));
+    ASSERT_NE(p, nullptr);
+    EXPECT_EQ(counters.superpages_now.get(), 3u);
+    char *behind = in_the_way ? make(2 * kMiB, false) : nullptr;
+    char *wall = in_the_way ? make(2 * kMiB, true) : nullptr;
+    const uint64_t others = counters.superpages_now.get() - 3;
+    stamp(p, 5 * kMiB, 7);
+    char *grown = static_cast<char *>(big.resize(p, 11 * kMiB));
+    ASSERT_NE(grown, nullptr);
+    EXPECT_EQ(counters.superpages_now.get() - others, 6u);
+    EXPECT_GE(big.usable_bytes(grown), 11 * kMiB);
+    EXPECT_TRUE(stamped(grown, 5 * kMiB, 7, false));
+    EXPECT_TRUE(big.like(grown, kMiB).whole_superpages);
+    EXPECT_EQ(big.resize(grown, 3 * kMiB), grown);
+    big.trim();
+    EXPECT_EQ(counters.superpages_now.get() - others, 2u);
+    EXPECT_TRUE(big.check_invariants());
+    EXPECT_TRUE(big.release(grown));
+    for (char *o : {behind, wall})
+      EXPECT_TRUE(!o || big.release(o));
+    big.trim();
+    EXPECT_EQ(counters.superpages_now.get(), 0u);
+  }
 }
 TEST_F(BigObjectsTest, GrowthBeyondTheBudgetStartsOnBasePages) {
   Region::Config config = FakeOs::config();

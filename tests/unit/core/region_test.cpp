@@ -88,6 +88,18 @@ TEST_F(RegionTest, RefusedCommitIsNull) {
   FakeOs::refuse_commits_after = -1;
   EXPECT_NE(region.grow(Slice::kMeta, 4096), nullptr);
 }
+// jemalloc asks again at every miss.
+TEST_F(RegionTest, RefusedCommitsDoNotUseUpTheSlice) {
+  ASSERT_TRUE(region.init(FakeOs::config(), counters));
+  const size_t units =
+      (region.slice_end(Slice::kClass) - region.slice_start(Slice::kClass)) / kSuperpageBytes;
+  char *first = region.grow(Slice::kClass, kSuperpageBytes);
+  FakeOs::refuse_commits_after = 0;
+  for (size_t i = 0; i < 2 * units; i++)
+    ASSERT_EQ(region.grow(Slice::kClass, kSuperpageBytes), nullptr);
+  FakeOs::refuse_commits_after = -1;
+  EXPECT_EQ(region.grow(Slice::kClass, kSuperpageBytes), first + kSuperpageBytes);
+}
 TEST_F(RegionTest, OneAdviceASlice) {
   ASSERT_TRUE(region.init(FakeOs::config(), counters));
   for (int i = 0; i < 20; i++)

@@ -15,11 +15,12 @@ namespace {
 struct SmallDemoterTest : testing::Test {
   static constexpr size_t kUnits = 4;
   virtual ThpMode thp() const { return ThpMode::kMadvise; }
+  virtual size_t superpages_allowed() const { return kUnits; }
   void SetUp() override {
     FakeOs::reset();
     Region::Config config = FakeOs::config();
     config.thp = thp();
-    config.budget.bytes = kUnits * kSuperpageBytes;
+    config.budget.bytes = superpages_allowed() * kSuperpageBytes;
     ASSERT_TRUE(region.init(config, counters));
     SmallPages::Config c;
     c.has_super = true;
@@ -68,6 +69,22 @@ TEST_F(SmallDemoterTest, AnEmptyUnitStaysOnBasePagesWhileOthersHaveItsSuperpage)
   EXPECT_EQ(counters.superpages_now.get(), kUnits);
   EXPECT_EQ(counters.mappings.get(), 0u);
   EXPECT_TRUE(is_advised());
+}
+
+struct RoomySmallDemoterTest : SmallDemoterTest {
+  size_t superpages_allowed() const override { return kUnits + 1; }
+};
+TEST_F(RoomySmallDemoterTest, AUnitThatIsEmptiedWhileItIsRefusedKeepsItsAdvice) {
+  pages.commit(lost, kSuperpageBytes);
+  FakeOs::collapse_result = [&](char *) {
+    pages.decommit(lost, kSuperpageBytes); // as another thread does
+    return EAGAIN;
+  };
+  pages.promote(price, UINT64_MAX, true);
+  EXPECT_EQ(region.charged_superpages(), kUnits); // it will be one when it is used
+  EXPECT_TRUE(is_advised());
+  EXPECT_EQ(counters.mappings.get(), 0u);
+  ASSERT_TRUE(pages.check_invariants());
 }
 
 TEST_F(SmallDemoterTest, AnEmptyUnitGetsItsSuperpageBack) {

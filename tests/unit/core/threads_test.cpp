@@ -93,7 +93,7 @@ TEST_F(ThreadsTest, BigObjectsChangeHands) {
       }
       if (turn % 8 == 0)
         big.promote(big.next_pending(cursor), price, 5000000, 2000000, false);
-      big.last_demoted();
+      big.next_demoted();
       if (turn % 64 == 0)
         big.trim();
     }

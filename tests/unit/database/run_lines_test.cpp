@@ -127,6 +127,14 @@ TEST_F(RunLinesTest, EachRunOnceAndTheFileIsGone) {
   EXPECT_EQ(import().runs, 0);
 }
 
+TEST_F(RunLinesTest, WhatAFullDiskHasCutShortCostsItsOwnLineOnly) {
+  write("0badc0de.jsonl", line_of(1).substr(0, 100) + line_of(2));
+  const Imported imported = import();
+  EXPECT_EQ(imported.runs, 1);
+  EXPECT_EQ(imported.bad_lines, 1);
+  EXPECT_EQ(history.runs("").front().started_ns, 2);
+}
+
 TEST_F(RunLinesTest, AnInterruptedImportIsFinishedByTheNext) {
   write("0badc0de.jsonl.99.importing", line_of(1) + line_of(2));
   history.store_run(*[] {

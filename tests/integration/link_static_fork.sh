@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# A static program whose threads make the superpage heap grow and give back while another thread forks: neither waits for the other,
+# though libc allocates before any constructor has registered our fork handlers. And what posix_memalign gives is aligned as malloc's
+# memory is, however little is asked for.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
+ARCHIVE=$LIBDIR/libsmalloc.a
+[ -e "$ARCHIVE" ] || fail "$ARCHIVE is not built"
+[ -e "$("$CLANG" -print-file-name=libc.a)" ] || skip "no static C library"
+cat >t.c <<'E'
+#include <pthread.h>
+#include <smalloc/smalloc.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define CHECK(c) do { if (!(c)) printf("line %d: %s\n", __LINE__, #c), exit(1); } while (0)
+enum { kObjects = 5000 };
+static volatile int stop;
+static void *churn(void *unused) {
+  static __thread void *object[kObjects];
+  while (!stop) {
+    for (int i = 0; i < kObjects; i++) CHECK(object[i] = smalloc(3000, SMALLOC_BOTH));
+    for (int i = 0; i < kObjects; i++) sfree(object[i]);
+    smalloc_trim();
+  }
+  return unused;
+}
+int main(void) {
+  for (int i = 0; i < 100; i++) {
+    void *p = NULL;
+    CHECK(posix_memalign(&p, 8, i % 9) == 0 && (uintptr_t)p % 16 == 0);
+    if (i % 3) free(p);
+  }
+  pthread_t t[3];
+  for (int i = 0; i < 3; i++) CHECK(pthread_create(&t[i], NULL, churn, NULL) == 0);
+  for (int i = 0; i < 1000; i++) {
+    pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      for (int k = 0; k < 20; k++) sfree(smalloc(3000, SMALLOC_BOTH)), free(malloc(100));
+      _exit(0);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+  }
+  stop = 1;
+  for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
+  puts("done");
+  return 0;
+}
+E
+quietly "$CLANG" -O1 -fno-builtin -static -fno-pie -I"$SMALLOC_SOURCE/smalloc/include" t.c "$ARCHIVE" -pthread -o t
+for heap in split migrate superpage; do
+  SMALLOC_CONF=heap:$heap expect_status 0 timeout 60 ./t
+  expect_match out '^done$'
+done
