@@ -179,6 +179,7 @@ std::function<int()> declare(CLI::App &app) {
   merged->add_option("FILE", options->files, "Directives files")->required()->type_name("");
   merged->add_option("-o,--output", options->merged, "Where to write it (standard output)")
       ->type_name("FILE");
+  merged->add_flag("-q,--quiet", options->output.quiet, "No notes on standard error");
   merged->callback([options] { options->verb = Options::kMerge; });
   app.require_subcommand(1);
   return [options] {

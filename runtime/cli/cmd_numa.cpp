@@ -174,7 +174,13 @@ void declare_live(CLI::App *sub, const std::shared_ptr<Options> &options) {
       ->type_name("S");
   sub->add_option("--conf", live.conf, "Further settings of libsmalloc, as in SMALLOC_CONF")
       ->type_name("KEY:VALUE,...");
-  sub->callback([options] { options->run = [](const Options &o) -> int { numa_run(o.live); }; });
+  sub->add_flag("-q,--quiet", options->output.quiet, "No notes on standard error");
+  sub->callback([options] {
+    options->run = [](const Options &o) -> int {
+      set_quiet(o.output.quiet);
+      numa_run(o.live);
+    };
+  });
 }
 
 std::function<int()> declare(CLI::App &app) {

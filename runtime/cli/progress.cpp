@@ -48,7 +48,9 @@ std::string progress_line(const std::string &what, double fraction, double elaps
       fmt::format("{} [{}{}] {:3.0f} %", what, std::string(static_cast<size_t>(done), '#'),
                   std::string(static_cast<size_t>(width - done), '.'), fraction * 100);
   if (fraction > 0.02)
-    line += fmt::format(", {:.0f} s left", elapsed_seconds * (1 - fraction) / fraction);
+    line += fmt::format(", {:.1f} %/s, {:.0f} s left",
+                        elapsed_seconds > 0 ? fraction * 100 / elapsed_seconds : 0,
+                        elapsed_seconds * (1 - fraction) / fraction);
   return note.empty() ? line : line + ", " + note;
 }
 

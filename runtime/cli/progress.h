@@ -27,7 +27,7 @@ private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), drawn_{};
 };
 
-// The line without its carriage return: "calibrating [#####.....]  50 %, 3 s left, note".
+// The line without its carriage return: "calibrating [#####.....]  50 %, 16.7 %/s, 3 s left, note".
 std::string progress_line(const std::string &what, double fraction, double elapsed_seconds,
                           const std::string &note);
 

@@ -97,6 +97,15 @@ expect_error 2 'unknown pages \(3m\)' "$SMALLOC" study --pages 3m -- ./touch
 expect_error 2 'no command to run' "$SMALLOC" study
 expect_error 2 'is not NAME=KEY:VALUE' "$SMALLOC" study --config nonsense -- ./touch
 expect_error 3 'threshold crossed' "$SMALLOC" study --pages base,program -r 1 --fail-if 'commands.0.results.0.page_faults > 10' -- ./touch
+# What is compared is what was asked for: one that sleeps takes time, and none of a processor's.
+expect_status 0 "$SMALLOC" study --pages base -r 1 --metric wall --json -- sleep 0.4
+json_is out 'd["metric"] == "wall" and d["commands"][0]["results"][0]["seconds"]["median"] >= 0.4'
+expect_status 0 "$SMALLOC" study --pages base -r 1 --metric user --json -- sleep 0.4
+json_is out 'd["metric"] == "user" and d["commands"][0]["results"][0]["seconds"]["median"] < 0.2'
+expect_status 0 "$SMALLOC" study --pages base -r 2 --show-output -- echo "what it says"
+[ "$(grep -c '^what it says$' out)" = 2 ] || fail "the command's output is not shown: $(cat out)"
+expect_status 0 "$SMALLOC" study --pages base -r 1 -- echo "what it says"
+expect_no_match out '^what it says$'
 expect_error 1 'cannot write the result' "$SMALLOC" study --pages base -r 1 --csv /nosuch/x.csv -- ./touch
 # A key that is not there is said before the runs; one below a list when their result is printed.
 expect_error 2 "no key 'nosuch'" "$SMALLOC" study --pages base -r 1 --fail-if 'nosuch > 1' -- sh -c 'echo >has-run'

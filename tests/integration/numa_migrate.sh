@@ -71,7 +71,7 @@ for log in bad empty; do
 done
 [ ! -e ran ] || fail "the command ran"
 expect_status 127 "$SMALLOC" numa record -o log -- ./nowhere
-expect_status 7 "$SMALLOC" numa record -o log --conf "sysfs:$tmp/sys" -- sh -c 'exit 7'
+expect_status 7 "$SMALLOC" numa record -q -o log --conf "sysfs:$tmp/sys" -- sh -c 'exit 7'
 if [ "$nodes" = 1 ]; then
   expect_status 0 "$SMALLOC" numa record -o 'r.%p.log' -- true
   expect_match err 'this machine has one node.* the log r\.[0-9]+\.log is not written'
