@@ -3,24 +3,27 @@
 """chosen_times.py decides what docs/evaluation.md says of run times: each program is recorded, smalloc analyze chooses, and the program runs
 on base pages, on superpages for everything, with what was chosen, and with that and no superpages (pages:base), in turn. The run time
 with what was chosen is predicted as the last of these, the same heaps on base pages, less what smalloc analyze says that the superpages
-save: a heap that is denser than malloc's is no page's merit. This machine is calibrated before and after each program, since a shared
-machine's waits are never the same twice, and what is saved is the mean by both. A time is the least of a way's sums of user and system
-time: others, and a hypervisor that has to find memory again, only ever make a run dearer, and how a sum is divided is up to the clock's ticks
-(of two runs of file_stream that take 0.69 s one had 0.41 s of system time, the other 0.32). The median error by other estimates is
-said beside it. Programs with nothing to gain are among them: what they lose counts as well.
+save: a heap that is denser than malloc's is no page's merit. This machine is calibrated before and after each round of runs, since what a
+shared machine's walks wait for changes by the minute (list's superpages saved 0.6 s and 1.5 within three minutes, and a walk over its
+pages took 240 cycles and 530): a round's prediction is by the mean of both, and is compared with that round's run. The median round
+counts. A time is the sum of user and system time: how it is divided is up to the clock's ticks (of two runs of file_stream that take 0.69 s
+one had 0.41 s of system time, the other 0.32). The median error of predictions that take each way's times by themselves is said beside
+it. Programs with nothing to gain are among them: what they lose counts as well.
 
 A second prediction is what `smalloc analyze` expects once it knows runs of the program: three on base pages and three with what was
 chosen (up to six, where some got no superpages), of another input, so that nothing of what is predicted has been seen. The history says what share of its prediction that
 input has saved; the run time is that of the rewritten program switched off (heap:off, as `smalloc apply --base` runs it: its loops lie elsewhere than the
 plain program's, which alone makes hash_probe a sixth slower) less this share of what the same calibration predicts for the input of the table.
 
-  chosen_times.py                  a table; some thirty minutes, on a machine that does nothing else
+  chosen_times.py                  a table; some hundred minutes, on a machine that does nothing else
   chosen_times.py --record         also benchmarks/results/chosen-times.json, which scripts/regen_docs.py reads; with -p the
                                    others' results stay there, if they are of this machine and as many runs
   chosen_times.py -p gups --quick  one program, one short run each way
 """
 import argparse
+import concurrent.futures
 import json
+import os
 import shutil
 import statistics
 import sys
@@ -145,7 +148,13 @@ def measure(program, options, tools, folder):
     selective.run([tools["smalloc"], "record", "-q", "--rate", "1", "-o", trace, "--", told, *arguments], folder)
     share = realised_share(told, ours, other, options, tools, folder)
     report, hertz = analyze(trace, directives, options.machine or options.calibrated[-1], tools, folder)
-    saved = [saved_seconds(report, hertz, chosen_by(report))]
+    chosen = chosen_by(report)
+    promised = saved_seconds(report, hertz, chosen)
+    # Where nothing is chosen no calibration saves anything.
+    priced = chosen and not options.machine
+    if priced:
+        calibrate(options, tools, folder)
+    rounds = [options.calibrated[-1]] if priced else []
     ways = {"base": (plain, {}), "all": (plain, {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}),
             "profile": (ours, {"LD_PRELOAD": str(tools["library"]), "SMALLOC_CONF": f"directives:{directives}"})}
     ways["unbacked"] = (ours, {**ways["profile"][1], "SMALLOC_CONF": f"directives:{directives},pages:base,validate:off"})
@@ -158,16 +167,16 @@ def measure(program, options, tools, folder):
             binary, environment = ways[way]
             find_memory(needed, folder)
             runs[way].append(bench_runs.run_once([str(binary), *arguments], environment, None))
+        if priced:
+            calibrate(options, tools, folder)
+            rounds.append(options.calibrated[-1])
     if any(r["superpages"] for r in runs["unbacked"]):
         selective.fail(name, "superpages in spite of pages:base", "SMALLOC_CONF=stats:exit says whose")
-    if not options.machine:
-        calibrate(options, tools, folder)
-        after, hertz = analyze(trace, folder / "after.directives", options.calibrated[-1], tools, folder)
-        saved.append(saved_seconds(after, hertz, chosen_by(report)))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # nothing is timed any more
+        saved = list(pool.map(lambda machine: saved_seconds(*analyze(trace, f"{machine}.directives", machine, tools, folder), chosen), rounds))
     if len({r["output_sha256"] for way in WAYS for r in runs[way]}) != 1:
         selective.fail(name, "its output depends on the pages", "run it by hand")
-    result = {"name": name, "arguments": arguments, "saved_seconds": statistics.mean(saved), "saved_seconds_by": saved,
-              "learned_from": other, "realised_share": share,
+    result = {"name": name, "arguments": arguments, "saved_seconds_by": saved or [promised], "promised_seconds": promised, "learned_from": other, "realised_share": share,
               "sites": [f"{m['category']['function']}:{m['category']['line']}" if m["category"]["kind"] != "static" else "static data"
                         for m in report["mappings"] if m["chosen"]]}
     for way in WAYS:
@@ -185,89 +194,89 @@ def quartile(times):
     return sorted(times)[(len(times) - 1) // 4]
 
 
-ESTIMATES = {"least sum": lambda r, way: min(sums(r, way)), "lower quartile of the sums": lambda r, way: quartile(sums(r, way)),
-             "median of the sums": lambda r, way: statistics.median(sums(r, way)),
-             "lower quartile of the user + least system time": lambda r, way: quartile(r[way]["user_seconds"]) + min(r[way]["system_seconds"])}
+def half_quartiles(times):
+    """Half of what lies between the quartiles."""
+    return (-quartile([-t for t in times]) - quartile(times)) / 2
 
 
-def seconds(result, way, estimate="least sum"):
-    return ESTIMATES[estimate](result, way)
+def seconds(result, way):
+    return statistics.median(sums(result, way))
 
 
-def spread(result, way):
-    return max(result[way]["user_seconds"]) - min(result[way]["user_seconds"])
+def saved_in_rounds(result):
+    """Seconds that the superpages are said to save in each round: by the calibrations before and after it, or by the only one."""
+    by = result["saved_seconds_by"]
+    return [statistics.mean(pair) for pair in zip(by, by[1:])] or by * len(sums(result, "profile"))
 
 
-def margin(result, way):
-    """What the least sum is good for: others may have been there in all of the runs."""
-    times = sums(result, way)
-    return max(spread(result, way), quartile(times) - min(times))
-
-
-def predicted(result, estimate="least sum"):
+def predicted_in_rounds(result):
     """Seconds: the same heaps on base pages, less what the superpages save."""
-    return seconds(result, "unbacked", estimate) - result["saved_seconds"]
+    return [unbacked - saved for unbacked, saved in zip(sums(result, "unbacked"), saved_in_rounds(result))]
 
 
-def error(result, estimate="least sum"):
-    """Of the predicted run time, as a share of the measured one."""
-    return predicted(result, estimate) / seconds(result, "profile", estimate) - 1
-
-
-def learned(result, estimate="least sum"):
-    """Seconds: switched off, less the share of what the superpages save that another input's runs have saved of theirs. The share is of
-    what the first calibration promised, and may make up for what is wrong with it."""
+def taught_saving(result):
+    """Seconds: the share of what the superpages save that another input's runs have saved of theirs. The share is of what the calibration
+    of that time promised, and may make up for what is wrong with it."""
     share = result["realised_share"]
-    return seconds(result, "off", estimate) - result["saved_seconds_by"][0] * (1 if share is None else share)
+    return result["promised_seconds"] * (1 if share is None else share)
 
 
-def learned_error(result, estimate="least sum"):
-    return learned(result, estimate) / seconds(result, "profile", estimate) - 1
+def learned_in_rounds(result):
+    """Seconds: switched off, less what runs have taught."""
+    return [off - taught_saving(result) for off in sums(result, "off")]
 
 
-def median_error(report, estimate, error_of=error):
-    return f"{100 * statistics.median(abs(error_of(r, estimate)) for r in report['programs']):.1f} %"
+def error(result, of_rounds=predicted_in_rounds):
+    """Of the predicted run time, as a share of the measured one: of the median round."""
+    return statistics.median(said / run for said, run in zip(of_rounds(result), sums(result, "profile"))) - 1
+
+
+# By each way's times alone, whatever the price was when they were taken.
+ESTIMATES = {"medians": statistics.median, "lower quartiles": quartile, "least sums": min}
+
+
+def error_apart(result, of_rounds, estimate):
+    way, less = ("off", taught_saving(result)) if of_rounds is learned_in_rounds else ("unbacked", statistics.mean(result["saved_seconds_by"]))
+    return (estimate(sums(result, way)) - less) / estimate(sums(result, "profile")) - 1
+
+
+def median_error(report, error_of):
+    return f"{100 * statistics.median(abs(error_of(r)) for r in report['programs']):.1f} %"
 
 
 def loss(result):
-    """What it is slower than on base pages, as a share; None: not beyond the spread of the runs."""
-    base = seconds(result, "base")
-    slower = seconds(result, "profile") - base
-    beyond = slower > max(margin(result, "base"), margin(result, "profile"))
-    return slower / base if beyond else None
+    """What it is slower than on base pages in the median round, as a share; None: not beyond the spread of the rounds."""
+    slower = [run / base - 1 for run, base in zip(sums(result, "profile"), sums(result, "base"))]
+    return statistics.median(slower) if statistics.median(slower) > 2 * half_quartiles(slower) and quartile(slower) > 0 else None
 
 
 def text(report):
-    has_share = all("off" in r for r in report["programs"])  # recordings before schema 6 are not switched off
-    ways = [way for way in WAYS if all(way in r for r in report["programs"])]
-    off, more = (" switched off |", " share that another input saved | expected | error |") if has_share else ("", "")
-    lines = [f"| program | base pages | everything on superpages | what was chosen | the same, not backed |{off} predicted | error |{more} peak memory | "
-             "chosen |", "|---|---|---|---|---|---|---|---|---|" + "---|" * 4 * has_share]
+    lines = ["| program | base pages | everything on superpages | what was chosen | the same, not backed | switched off | predicted | error | "
+             "share that another input saved | expected | error | peak memory | chosen |", "|" + "---|" * 13]
     for r in report["programs"]:
-        times = [f"{seconds(r, way):.2f} s ± {spread(r, way) / 2:.2f}" for way in ways]
-        memory = " / ".join(f"{r[way]['peak_rss_bytes'] / 2**20:.0f}" for way in ways)
-        share = (f"{'-' if r['realised_share'] is None else format(r['realised_share'], '.2f')} | {learned(r):.2f} s | "
-                 f"{100 * learned_error(r):+.1f} % | ") if has_share else ""
-        lines.append(f"| {r['name']} | {' | '.join(times)} | {predicted(r):.2f} s | {100 * error(r):+.1f} % | {share}{memory} MiB | "
+        times = [f"{seconds(r, way):.2f} s ± {half_quartiles(sums(r, way)):.2f}" for way in WAYS]
+        memory = " / ".join(f"{r[way]['peak_rss_bytes'] / 2**20:.0f}" for way in WAYS)
+        share = "-" if r["realised_share"] is None else f"{r['realised_share']:.2f}"
+        lines.append(f"| {r['name']} | {' | '.join(times)} | {statistics.median(predicted_in_rounds(r)):.2f} s | {100 * error(r):+.1f} % | {share} | "
+                     f"{statistics.median(learned_in_rounds(r)):.2f} s | {100 * error(r, learned_in_rounds):+.1f} % | {memory} MiB | "
                      f"{', '.join(r['sites']) or '-'} |")
     return "\n".join(lines)
 
 
 def page(report):
     """What docs/evaluation.md says: scripts/regen_docs.py puts it there."""
-    def errors(error_of):
-        others = ", ".join(f"{median_error(report, e, error_of)} by the {e}" for e in list(ESTIMATES)[1:])
-        worst = max(abs(error_of(r)) for r in report["programs"])
-        return f"median error {median_error(report, 'least sum', error_of)} ({others}), worst {100 * worst:.1f} %"
+    def errors(of_rounds):
+        others = ", ".join(f"{median_error(report, lambda r, e=estimate: error_apart(r, of_rounds, e))} by {name}" for name, estimate in ESTIMATES.items())
+        worst = max(abs(error(r, of_rounds)) for r in report["programs"])
+        return f"median error {median_error(report, lambda r: error(r, of_rounds))}, worst {100 * worst:.1f} % (each way apart: {others})"
 
-    after_runs = (f"Expected after three runs of each kind with another input, from the program switched off: {errors(learned_error)}. "
-                  if all("off" in r for r in report["programs"]) else "")
     losses = [f"{r['name']} by {100 * loss(r):.1f} %" for r in report["programs"] if loss(r) is not None]
     host = report["host"]
-    return (f"{text(report)}\n\nLeast sum of user and system time of {report['runs']} runs in turn, ± half of what lies between "
-            "the least and the most user time; peak memory in the same order. Not backed: the same program with the same directives and "
-            "no superpages, which is what the savings of the prediction by calibration are taken from. Predicted run time against measured: "
-            f"{errors(error)}. {after_runs}Slower than on base pages beyond the spread: {', '.join(losses) or 'none'}. Machine "
+    return (f"{text(report)}\n\nMedian sum of user and system time of {report['runs']} rounds of runs in turn, ± half of what lies between "
+            "the quartiles; peak memory in the same order. Errors: predicted run time against the measured one of the same round, the median "
+            "round. Not backed: the same program with the same directives and no superpages, which is what the savings of the prediction by "
+            f"calibration are taken from: {errors(predicted_in_rounds)}. Expected after three runs of each kind with another input, from the program "
+            f"switched off: {errors(learned_in_rounds)}. Slower than on base pages beyond the spread: {', '.join(losses) or 'none'}. Machine "
             f"{report['machine']}, {host['cpus']} CPUs of a {host['cpu']}{' (virtual machine)' if host['hypervisor'] else ''}, Linux "
             f"{host['kernel']}. Made by `scripts/chosen_times.py --record`.")
 
@@ -301,13 +310,13 @@ def main():
     if unknown := set(options.program or []) - {source.split(".")[0] for source, *_ in PROGRAMS}:
         selective.fail(", ".join(sorted(unknown)), "no such program", "-p with one of " + ", ".join(p[0].split(".")[0] for p in PROGRAMS))
     with tempfile.TemporaryDirectory() as folder:
-        kind = options.machine or "calibrated before and after each program"
+        kind = options.machine or "calibrated before and after each round"
         options.calibrated = []
         if not options.machine:
             calibrate(options, tools, Path(folder))
         programs = [measure(program, options, tools, Path(folder)) for program in PROGRAMS
                     if not options.program or program[0].split(".")[0] in options.program]
-    report = {"schema": "smalloc.chosen-times/6", "machine": kind, "host": bench_runs.machine(), "runs": 1 if options.quick else options.runs,
+    report = {"schema": "smalloc.chosen-times/7", "machine": kind, "host": bench_runs.machine(), "runs": 1 if options.quick else options.runs,
               "programs": programs}
     document = json.dumps(report, indent=1) + "\n"
     if options.json:

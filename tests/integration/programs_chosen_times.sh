@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # scripts/chosen_times.py records a program, chooses for it and runs it all five ways; what is predicted is the time of the
-# same heaps on base pages less what was said to be saved, and a loss is one only beyond the spread of the runs. Which is fastest nobody asks here: that is a time.
+# same heaps on base pages less what was said to be saved by the calibrations around that round, and a loss is one only beyond the spread of the rounds. Which is
+# fastest nobody asks here: that is a time.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/build.bash"
@@ -10,31 +11,40 @@ times=("$SMALLOC_SOURCE/scripts/chosen_times.py" --build "$SMALLOC_BUILD" --clan
 expect_status 0 python3 "${times[@]}" --machine zen3 --quick -p gups -p bodies --json r.json
 expect_match out '^\| gups \|.*\| main:[0-9]+ \|$'
 expect_match out '^\| bodies \|.*\| - \|$'
-json_is r.json 'd["schema"] == "smalloc.chosen-times/6" and [p["name"] for p in d["programs"]] == ["gups", "bodies"]'
+json_is r.json 'd["schema"] == "smalloc.chosen-times/7" and [p["name"] for p in d["programs"]] == ["gups", "bodies"]'
 # User time may be none: the kernel gives a short run's ticks to one of the two.
 json_is r.json 'all(p[way]["user_seconds"][0] + p[way]["system_seconds"][0] > 0 and p[way]["peak_rss_bytes"] > 0 for p in d["programs"] for way in ("base", "all", "profile", "unbacked", "off"))'
-json_is r.json 'd["programs"][0]["saved_seconds"] > 0 == d["programs"][1]["saved_seconds"]'
+json_is r.json 'd["programs"][0]["saved_seconds_by"][0] > 0 == d["programs"][1]["saved_seconds_by"][0]'
 python3 - "$SMALLOC_SOURCE/scripts" <<'PY' || fail "error, loss"
 import sys
 sys.path.insert(0, sys.argv[1])
 import chosen_times as c
-def way(seconds, spread, second=1):  # the time is the least sum
-    return {"user_seconds": [seconds - 1 + spread, seconds - 1, seconds - 1, seconds - 1, seconds - 1], "system_seconds": [3, 1, second, 1.5, 9]}
-def result(base, profile, saved, spread, unbacked=2, second=1):
-    return {"saved_seconds": saved, "base": way(base, spread), "profile": way(profile, spread, second), "unbacked": way(unbacked, spread),
-            "off": way(2, spread), "saved_seconds_by": [saved, 9]}
-times = {"base": {"user_seconds": [9, 4, 2, 8, 7], "system_seconds": [3, 1, 4, 2, 0]}}
-assert c.seconds(times, "base") == 5
-assert c.seconds(times, "base", "lower quartile of the sums") == 6 and c.seconds(times, "base", "median of the sums") == 7
-assert c.seconds(times, "base", "lower quartile of the user + least system time") == 4
-assert abs(c.error(result(2, 1.6, 0.5, 0)) - (1.5 / 1.6 - 1)) < 1e-9
-assert abs(c.error(result(2, 1.6, 0.2, 0, 1.8))) < 1e-9  # what a denser heap saves is no page's
-assert abs(c.learned_error({**result(2, 1.6, 0.5, 0), "realised_share": 0.8})) < 1e-9  # switched off, by what another input saved of the same calibration's promise
-assert abs(c.learned({**result(1.7, 1.6, 0.5, 0, 3), "realised_share": 0.8}) - 1.6) < 1e-9  # neither the plain program nor our heap
-assert c.learned({**result(2, 1.6, 0, 0), "realised_share": None}) == 2
-assert c.loss(result(2, 2.1, 0, 0.2)) is None and c.loss(result(2, 1.5, 0, 0)) is None
-assert abs(c.loss(result(2, 2.1, 0, 0.05)) - 0.05) < 1e-9
-assert c.loss(result(2, 2.1, 0, 0.05, second=1.2)) is None  # nobody was left alone twice
+def way(*sums):
+    return {"user_seconds": [s - 1 for s in sums], "system_seconds": [1 for _ in sums]}
+def near(a, b):
+    return abs(a - b) < 1e-9
+def result(saved_by, share=None, **ways):
+    return {"saved_seconds_by": saved_by, "promised_seconds": 0.5, "realised_share": share, **{name: way(*sums) for name, sums in ways.items()}}
+assert c.sums(result([0], profile=(3, 4)), "profile") == [3, 4]
+assert c.half_quartiles([1, 2, 3, 4, 9]) == 1 and c.quartile([5, 3, 4, 2, 1]) == 2
+assert c.seconds(result([0], base=(9, 2, 3)), "base") == 3
+# A round's price is that of the calibrations around it, and its run is compared with no other.
+changing = result([1, 1, 3, 3], base=(9, 9, 9), unbacked=(3, 4, 6), profile=(2, 2, 3))
+assert c.saved_in_rounds(changing) == [1, 2, 3] and c.predicted_in_rounds(changing) == [2, 2, 3] and near(c.error(changing), 0)
+assert c.error_apart(changing, c.predicted_in_rounds, c.statistics.median) == (4 - 2) / 2 - 1
+assert near(c.error_apart(changing, c.predicted_in_rounds, min), (3 - 2) / 2 - 1)
+assert c.saved_in_rounds(result([0.5], profile=(2, 2))) == [0.5, 0.5]  # one machine for all of them
+assert near(c.error(result([0.5], unbacked=(2, 2, 2), profile=(1.6, 1.6, 9))), 1.5 / 1.6 - 1)
+assert near(c.error(result([0.2], base=(2,), unbacked=(1.8,), profile=(1.6,))), 0)  # what a denser heap saves is no page's
+# Switched off, by what another input saved of the promise of that time: neither the plain program nor our heap on base pages.
+taught = result([9], 0.8, base=(7,), unbacked=(8,), off=(2,), profile=(1.6,))
+assert near(c.error(taught, c.learned_in_rounds), 0) and near(c.error_apart(taught, c.learned_in_rounds, min), 0)
+assert c.learned_in_rounds({**result([0], off=(2,)), "promised_seconds": 0}) == [2]
+assert c.loss(result([0], base=(2, 2, 2), profile=(2.1, 2.1, 2.1))) and c.loss(result([0], base=(2, 2, 2), profile=(1.5, 1.5, 1.5))) is None
+assert near(c.loss(result([0], base=(1, 2, 3, 4), profile=(1.1, 2.2, 3.3, 4.4))), 0.1)  # of each round's own
+assert c.loss(result([0], base=(2, 2, 2, 2, 2), profile=(2.1, 1.8, 2.2, 2.1, 2.4))) is None  # within the spread
+two = {"programs": [changing, result([1], 1, unbacked=(3,), off=(3,), profile=(2.5,))]}
+assert c.median_error(two, c.error) == "10.0 %"
 def report(chosen, joint):
     return {"chosen": {"saved_cycles_joint": joint}, "mappings": [
         {"category": {"kind": "site", "id": name, "context": None}, "chosen": name in chosen, "saved_cycles": 3e9} for name in "ab"]}

@@ -18,7 +18,8 @@ TEST(Progress, SaysRateAndTimeLeft) {
 TEST(Progress, SaysNoRateBeforeThereIsOne) {
   EXPECT_EQ(progress_line("a", 0, 5, ""), "a [........................]   0 %");
   EXPECT_EQ(progress_line("a", 1, 0, ""), "a [########################] 100 %, 0.0 %/s, 0 s left");
-  EXPECT_EQ(progress_line("a", 7, 1, ""), "a [########################] 100 %, 100.0 %/s, 0 s left");
+  EXPECT_EQ(progress_line("a", 7, 1, ""),
+            "a [########################] 100 %, 100.0 %/s, 0 s left");
 }
 
 } // namespace
