@@ -129,8 +129,7 @@ bool BigObjects::evict_superpages(UnitIndex needed) {
       oldest = i;
     kept += superpages;
   }
-  const uint64_t charged = region_->charged_superpages();
-  if (kept == 0 || charged - min_of(kept, charged) + needed > region_->most_superpages())
+  if (kept == 0 || (needed > kept && needed - kept > region_->superpages_left()))
     return false;
   evict(oldest);
   return true;

@@ -135,12 +135,11 @@ uint64_t Budget::most_bytes(uint64_t bytes, unsigned percent) {
   return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes / 100 * percent;
 }
 
-uint64_t Budget::most_superpages() const {
+uint64_t Budget::superpages_left(uint64_t charged) const {
   const uint64_t room = cgroup_room();
-  uint64_t most = min_of(units_, room == kNone ? kNone : room / kSuperpageBytes);
-  if (percent_)
-    most = min_of(most, most_bytes(0, percent_) / kSuperpageBytes + pool_units_);
-  return most;
+  const uint64_t most =
+      percent_ ? min_of(units_, most_bytes(0, percent_) / kSuperpageBytes + pool_units_) : units_;
+  return min_of(most - min_of(most, charged), room == kNone ? kNone : room / kSuperpageBytes);
 }
 
 uint64_t Budget::resident_bytes() const {

@@ -36,7 +36,9 @@ public:
   uint64_t cgroup_room() const;
   /// The most superpages that the process may ever have, whatever it grows to: the number, a share of the pool, of the machine's memory,
   /// and the cgroup's room. UINT64_MAX: no limit.
-  uint64_t most_superpages() const;
+  uint64_t most_superpages() const { return superpages_left(0); }
+  /// The same where so many are charged already; the cgroup's room is what it has left in any case.
+  uint64_t superpages_left(uint64_t charged) const;
   /// That of the user's budget alone: `bytes`, or `percent` of the machine's memory; UINT64_MAX when both are 0.
   static uint64_t most_bytes(uint64_t bytes, unsigned percent);
 

@@ -123,8 +123,8 @@ public:
   /// What was got is gone, and the charge with it.
   void lost_superpages(uint64_t n);
   uint64_t charged_superpages() const { return charged_superpages_.get(); }
-  /// That the budget allows at a time, as far as it is known now. Reads files where a cgroup has a limit.
-  uint64_t most_superpages() const { return budget_.most_superpages(); }
+  /// That the budget allows beside those that are charged. Reads files where a cgroup has a limit.
+  uint64_t superpages_left() const { return budget_.superpages_left(charged_superpages()); }
   /// The budget has refused something: who has superpages must show that they pay.
   bool short_of_superpages() const { return short_.load(std::memory_order_relaxed); }
   bool charge_mappings(uint64_t n);
