@@ -19,6 +19,8 @@ struct OwnFunctions {
   void *visible_free, *visible_realloc, *visible_delete; ///< what our own references resolve to
 };
 extern OwnFunctions g_own;
+/// The program's free is somebody else's, who comes before us: what its malloc gives, only that free knows.
+inline bool another_free_is_first() { return g_own.visible_free != g_own.free; }
 
 void module_register(smalloc_module *module);
 void module_unregister(smalloc_module *module);

@@ -20,7 +20,6 @@
 #include <string.h>
 #include <unistd.h>
 
-using smalloc::g_own;
 using smalloc::g_range;
 using smalloc::g_runtime;
 
@@ -51,8 +50,8 @@ void *allocate(size_t bytes, size_t alignment, bool zero, smalloc_pages pages) {
 
 /// An allocator before us that does not tell sizes leaves that to one that does not know its objects.
 bool tells_sizes() {
-  return g_own.visible_free == g_own.free ||
-         smalloc::image_defines(g_own.visible_free, "malloc_usable_size");
+  return !smalloc::another_free_is_first() ||
+         smalloc::image_defines(smalloc::g_own.visible_free, "malloc_usable_size");
 }
 } // namespace
 

@@ -17,10 +17,8 @@ size_t usable_foreign(void *p);
 /// takes what lies before the peer's object for a chunk's head.
 bool knows_foreign_sizes();
 void count_foreign_frees();
+/// Of libsmalloc_preload.so and libsmalloc.a: libsmalloc.so has none beside the program's malloc.
 void *allocate_foreign(size_t bytes);
-/// By calloc, which knows what need not be written.
-void *allocate_foreign_zeroed(size_t bytes);
-void *allocate_foreign_aligned(size_t alignment, size_t bytes);
 /// REQUIRES: g_range.covers(p), bytes > 0. errno is kept where it succeeds.
 void *resize_ours(void *p, size_t bytes, smalloc_cell *cell = nullptr);
 } // namespace smalloc

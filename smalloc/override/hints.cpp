@@ -82,7 +82,7 @@ void *try_new(Hint hint, size_t bytes, size_t alignment = kMallocAlignment) {
     return try_hint(hint, bytes, alignment);
 #ifdef SMALLOC_PRELOAD
   // Not where another free comes before ours: the C++ runtime's delete would call that.
-  if (alignment <= kMallocAlignment && smalloc::g_own.visible_free == smalloc::g_own.free)
+  if (alignment <= kMallocAlignment && !smalloc::another_free_is_first())
     return smalloc::allocate_foreign(bytes);
 #endif
   return nullptr;

@@ -185,16 +185,12 @@ SMALLOC_EXPORT size_t malloc_usable_size(void *p) {
   return surely_next(p, f) ? f(p) : usable_elsewhere(p);
 }
 
-namespace {
-/// An allocator that lacks what we are called by: its free comes before ours, and is the one that knows.
-bool is_behind_another() { return smalloc::g_own.visible_free != smalloc::g_own.free; }
-} // namespace
-
-// C23. A next allocator that lacks them gets free, which every object may be given to.
+// C23. A next allocator that lacks them gets free, which every object may be given to; so does one before us that lacks them, or
+// we would not be called.
 SMALLOC_EXPORT void free_sized(void *p, size_t bytes) {
   if (g_range.contains(p))
     g_runtime.release(p);
-  else if (is_behind_another())
+  else if (smalloc::another_free_is_first())
     free(p);
   else if (auto *f = smalloc::next_free_sized.get())
     f(p, bytes);
@@ -204,7 +200,7 @@ SMALLOC_EXPORT void free_sized(void *p, size_t bytes) {
 SMALLOC_EXPORT void free_aligned_sized(void *p, size_t alignment, size_t bytes) {
   if (g_range.contains(p))
     g_runtime.release(p);
-  else if (is_behind_another())
+  else if (smalloc::another_free_is_first())
     free(p);
   else if (auto *f = smalloc::next_free_aligned_sized.get())
     f(p, alignment, bytes);
@@ -248,7 +244,7 @@ public:
     F *f = next_.get();
     if (SMALLOC_UNLIKELY(f && !asked_.load(std::memory_order_relaxed))) {
       // Not where another free comes before ours: the C++ runtime would call that.
-      is_free_.store(g_own.visible_free == g_own.free && deletes_reach_us() &&
+      is_free_.store(!another_free_is_first() && deletes_reach_us() &&
                          who_is_behind(reinterpret_cast<void *>(f)) == Behind::kRuntime,
                      std::memory_order_relaxed);
       asked_.store(true, std::memory_order_relaxed);

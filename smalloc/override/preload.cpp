@@ -54,15 +54,6 @@ NextAllocator g_next = {release_foreign, resize_foreign, foreign_malloc, usable_
                         count_foreign_frees};
 
 void *allocate_foreign(size_t bytes) { return foreign_malloc(bytes); }
-void *allocate_foreign_zeroed(size_t bytes) {
-  auto *f = next_calloc.get();
-  return f ? f(1, bytes) : no_memory();
-}
-void *allocate_foreign_aligned(size_t alignment, size_t bytes) {
-  void *p = nullptr;
-  auto *f = next_posix_memalign.get();
-  return f && f(&p, alignment, bytes) == 0 ? p : nullptr;
-}
 
 } // namespace smalloc
 

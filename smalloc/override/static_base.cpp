@@ -177,7 +177,7 @@ void *next_definition(const char *name, const void *) {
       {"mallinfo2", at(base_mallinfo2), nullptr},
       {"malloc_trim", at(base_malloc_trim), nullptr},
   };
-  bool replaced = g_own.visible_free != g_own.free;
+  bool replaced = another_free_is_first();
   for (const Definition &d : definitions)
     if (strcmp(d.name, name) == 0) {
       void *found = replaced ? d.replaced : d.base;
