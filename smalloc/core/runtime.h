@@ -200,8 +200,8 @@ public:
   void release(void *p);
   size_t usable_bytes(const void *p);
   /// realloc of a pointer of ours, bytes > 0. nullptr with errno ENOMEM: the object is as it was.
-  /// cell: of the site that resizes, if there is one; a big object is that site's from now on. keeps_kind: what it becomes is on such pages as it is (the C interface); otherwise base pages until promotion pays, and below
-  /// kBackToMallocBytes the program's malloc.
+  /// keeps_kind: what it becomes is on such pages as it is (the C interface); otherwise base pages until promotion pays, and below
+  /// kBackToMallocBytes the program's malloc. cell: of the site that resizes, if there is one; what becomes big is that site's from now on.
   void *resize(void *p, size_t bytes, bool keeps_kind = false, smalloc_cell *cell = nullptr);
 
   void touching(const void *p, uint64_t saved_misses);

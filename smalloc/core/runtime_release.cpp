@@ -163,7 +163,7 @@ void *Runtime::resize(void *p, size_t bytes, bool keeps_kind, smalloc_cell *cell
                           : Birth::kBase,
                       false, cell,
                       slice == Slice::kNode ? g_node_heaps.placement_of(p) : numa::Placement());
-  else if (keeps_kind && slice == Slice::kBigBase)
+  else if (keeps_kind && (slice == Slice::kBigBase || slice == Slice::kClass))
     r = class_allocate(bytes, 16, false);
   else if (keeps_kind || strategy_ == HeapStrategy::kSuperpage ||
            (slice == Slice::kClass && g_small.class_frozen()))
