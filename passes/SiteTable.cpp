@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "SiteTable.h"
+#include "smalloc/site_order.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -340,17 +341,11 @@ static_assert(sizeof(smalloc_keys) == 24 && sizeof(smalloc_flow) == 24 &&
                   sizeof(smalloc_key_access) == 40,
               "the block's fields above follow smalloc/site.h");
 
-/// In the order of smalloc sites: what gets superpages first, by the cycles saved an access times the pages walked, then by id.
+/// As smalloc sites has them; of the same benefit, by id.
 static std::vector<const SiteVerdict *> byBenefit(ArrayRef<SiteVerdict> Sites) {
   const auto Key = [](const SiteVerdict *V) {
-    const int Rank = V->Decision == SMALLOC_DECISION_SUPERPAGE ? 0
-                     : V->Decision == SMALLOC_DECISION_RUNTIME ? 1
-                                                               : 2;
-    const uint64_t Pages = V->SpreadPages == SMALLOC_UNKNOWN ? 1 : V->SpreadPages;
-    const double Benefit = V->SavingCycles > 0 && std::isfinite(V->SavingCycles)
-                               ? V->SavingCycles * static_cast<double>(std::max<uint64_t>(Pages, 1))
-                               : 0;
-    return std::tuple(Rank, -Benefit, V->Id);
+    return std::tuple(smalloc_site_rank(V->Decision),
+                      -smalloc_site_benefit(V->SavingCycles, V->SpreadPages), V->Id);
   };
   std::vector<const SiteVerdict *> Order;
   for (const SiteVerdict &V : Sites)

@@ -5,6 +5,7 @@
 #include "runtime/cli/site_report.h"
 
 #include "runtime/cli/diagnostics.h"
+#include "smalloc/site_order.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,18 +30,9 @@ const char *const kDeciders[] = {"compiler", "profile", "directive", "validation
 
 constexpr uint64_t kSuperpageBytes = uint64_t{2} << 20;
 
-int rank(unsigned decision) {
-  return decision == SMALLOC_DECISION_SUPERPAGE ? 0 : decision == SMALLOC_DECISION_RUNTIME ? 1 : 2;
-}
-
-// Cycles saved an access, times the pages that the worst nest walks: how often it runs is not known
-// without running it.
 double benefit(const Site &site) {
-  const float saving = site.record.saving_cycles_per_access;
-  if (!(saving > 0) || !std::isfinite(saving))
-    return 0;
-  const uint64_t pages = site.record.spread_pages == SMALLOC_UNKNOWN ? 1 : site.record.spread_pages;
-  return static_cast<double>(saving) * static_cast<double>(std::max<uint64_t>(pages, 1));
+  return smalloc_site_benefit(static_cast<double>(site.record.saving_cycles_per_access),
+                              site.record.spread_pages);
 }
 
 Json text_or_null(const std::string &text) { return text.empty() ? Json() : Json(text); }
@@ -197,8 +189,9 @@ std::string readable_function(const std::string &name) {
 
 void sort_by_benefit(std::vector<Site> &sites) {
   std::stable_sort(sites.begin(), sites.end(), [](const Site &a, const Site &b) {
-    if (rank(a.decision()) != rank(b.decision()))
-      return rank(a.decision()) < rank(b.decision());
+    if (const int ra = smalloc_site_rank(a.decision()), rb = smalloc_site_rank(b.decision());
+        ra != rb)
+      return ra < rb;
     if (benefit(a) != benefit(b))
       return benefit(a) > benefit(b);
     return a.record.id < b.record.id;
