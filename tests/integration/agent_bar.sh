@@ -7,9 +7,7 @@
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 need_thp
-[ -d /dev/shm ] && [ -w /dev/shm ] || skip "no /dev/shm"
-shared=/dev/shm/smalloc.$(id -u)
-[ ! -e "$shared" ] || skip "another program of this user runs with directives"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/claims.bash"
 greedy=
 trap 'kill -9 $greedy 2>/dev/null || true; rm -rf "$tmp" "$shared"' EXIT
 build t -w $(linked) <<'E'

@@ -6,9 +6,7 @@
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 need_thp
-[ -d /dev/shm ] && [ -w /dev/shm ] || skip "no /dev/shm"
-shared=/dev/shm/smalloc.$(id -u)
-[ ! -e "$shared" ] || skip "another program of this user runs with directives"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/claims.bash"
 trap 'rm -rf "$tmp" "$shared"' EXIT
 build t -w $(linked) <<'E'
 #include "runtime_sites.h"

@@ -9,14 +9,13 @@ ARCHIVE=$LIBDIR/libsmalloc.a
 [ -e "$ARCHIVE" ] || fail "$ARCHIVE is not built"
 [ -e "$("$CLANG" -print-file-name=libc.a)" ] || skip "no static C library"
 cat >t.c <<'E'
+#include "fork_children.h"
 #include <pthread.h>
 #include <smalloc/smalloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #define CHECK(c) do { if (!(c)) printf("line %d: %s\n", __LINE__, #c), exit(1); } while (0)
 enum { kObjects = 5000 };
 static volatile int stop;
@@ -29,6 +28,10 @@ static void *churn(void *unused) {
   }
   return unused;
 }
+static void use(int unused) {
+  (void)unused;
+  for (int k = 0; k < 20; k++) sfree(smalloc(3000, SMALLOC_BOTH)), free(malloc(100));
+}
 int main(void) {
   for (int i = 0; i < 100; i++) {
     void *p = NULL;
@@ -37,23 +40,14 @@ int main(void) {
   }
   pthread_t t[3];
   for (int i = 0; i < 3; i++) CHECK(pthread_create(&t[i], NULL, churn, NULL) == 0);
-  for (int i = 0; i < 1000; i++) {
-    pid_t child = fork();
-    if (child == 0) {
-      alarm(20);
-      for (int k = 0; k < 20; k++) sfree(smalloc(3000, SMALLOC_BOTH)), free(malloc(100));
-      _exit(0);
-    }
-    int status;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
-  }
+  fork_children(1000, use);
   stop = 1;
   for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
   puts("done");
   return 0;
 }
 E
-quietly "$CLANG" -O1 -fno-builtin -static -fno-pie -I"$SMALLOC_SOURCE/smalloc/include" t.c "$ARCHIVE" -pthread -o t
+quietly "$CLANG" -O1 -fno-builtin -static -fno-pie -I"$SMALLOC_SOURCE/smalloc/include" -I"$SMALLOC_SOURCE/tests/integration" t.c "$ARCHIVE" -pthread -o t
 for heap in split migrate superpage; do
   SMALLOC_CONF=heap:$heap expect_status 0 timeout 60 ./t
   expect_match out '^done$'

@@ -24,6 +24,10 @@ expect_match out ' wrong 0$'
 expect_match log '^# smalloc.numa.log/1 pid=[0-9]+ source=(pmu|clock|faults|none|instrumented) stands_for=[0-9]+ interval_ms=500 nodes=0,1 '
 expect_match log '^interval=1 '
 expect_match log '^end intervals='
+# Of each interval, as its sum is.
+awk '/^interval=/ { for (i = 1; i <= NF; i++) { split($i, a, "="); if (a[1] == "samples") sum = a[2]
+      if (a[1] == "samples_by_node") { n = split(a[2], by, ","); for (k = 1; k <= n; k++) sum -= by[k] } }
+    lines++; if (sum != 0) bad = 1 } END { exit bad || lines < 2 }' log || { cat log; fail "the nodes' samples are not the interval's"; }
 expect_match err '^smalloc: numa: source '
 if grep -q '^smalloc: warning: numa (source): ' err; then
   skip "this machine has no source of counts: $(grep -m1 'numa (source)' err)"

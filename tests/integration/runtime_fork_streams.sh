@@ -6,7 +6,7 @@
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
 build t <<'E'
 #include "runtime_sites.h"
-#include <sys/wait.h>
+#include "fork_children.h"
 static volatile int stop;
 static ssize_t written(void *unused, const char *data, size_t n) {
   (void)unused, (void)data;
@@ -24,22 +24,17 @@ static void *flush(void *unused) {
   }
   return unused;
 }
+static void use(int unused) {
+  (void)unused;
+  char *volatile p = malloc(64 * MIB);
+  *p = 1;
+  free(p);
+  fflush(NULL);
+}
 int main(void) {
   pthread_t t;
   CHECK(pthread_create(&t, NULL, flush, NULL) == 0);
-  for (int i = 0; i < 400; i++) {
-    pid_t child = fork();
-    if (child == 0) {
-      alarm(20);
-      char *volatile p = malloc(64 * MIB);
-      *p = 1;
-      free(p);
-      fflush(NULL);
-      _exit(0);
-    }
-    int status;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
-  }
+  fork_children(400, use);
   stop = 1;
   pthread_join(t, NULL);
   puts("done");

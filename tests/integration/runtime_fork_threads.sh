@@ -5,7 +5,7 @@
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
 build t <<'E'
 #include "runtime_sites.h"
-#include <sys/wait.h>
+#include "fork_children.h"
 TEST_SITE(small, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 512);
 TEST_SITE(big, SMALLOC_DECISION_RUNTIME, 0, 512);
 static volatile int stop;
@@ -22,25 +22,19 @@ static void *churn(void *unused) {
   fclose(f);
   return unused;
 }
+static void use(int number) {
+  for (int k = 0; k < 200; k++) free(site_malloc(&small, k * 10));
+  char *b = (char *)site_malloc(&big, 5 * MIB);
+  memset(b, 1, 5 * MIB);
+  touching(b, 1000000);
+  free(b);
+  if (number % 10 == 0 && fork() == 0) _exit(0);
+}
 int main(void) {
   pthread_t t[3];
   warm_up(&small);
   for (int i = 0; i < 3; i++) pthread_create(&t[i], NULL, churn, NULL);
-  for (int i = 0; i < 150; i++) {
-    pid_t child = fork();
-    if (child == 0) {
-      alarm(20);
-      for (int k = 0; k < 200; k++) free(site_malloc(&small, k * 10));
-      char *b = (char *)site_malloc(&big, 5 * MIB);
-      memset(b, 1, 5 * MIB);
-      touching(b, 1000000);
-      free(b);
-      if (i % 10 == 0 && fork() == 0) _exit(0);
-      _exit(0);
-    }
-    int status;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
-  }
+  fork_children(150, use);
   stop = 1;
   for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
   puts("done");

@@ -7,6 +7,7 @@
 #include "tests/unit/core/fake_os.h"
 
 #include <gtest/gtest.h>
+#include <set>
 #include <unistd.h>
 
 namespace smalloc {
@@ -252,6 +253,30 @@ TEST_F(ShortageTest, HighestBenefitGetsThem) {
   EXPECT_EQ(counters.superpages_now.get(), 0u);
   EXPECT_EQ(region.charged_superpages(), 0u);
   EXPECT_EQ(pending, 0u);
+}
+TEST_F(ShortageTest, AllThatGaveWayAreTold) {
+  start(true);
+  big.release(cold);
+  BigRequest r;
+  r.bytes = 8 * kSuperpageBytes;
+  r.superpages_at_birth = true;
+  std::set<void *> losers;
+  for (int i = 0; i < 2; i++) {
+    char *p = static_cast<char *>(big.allocate(r));
+    ASSERT_EQ(superpages(p), 8u);
+    losers.insert(big.find(p).object);
+  }
+  EXPECT_FALSE(big.next_demoted());
+  for (int i = 0; i < 40; i++)
+    use(hot, 20 * kMs);
+  ASSERT_EQ(superpages(hot), 16u);
+  for (int i = 0; i < 2; i++) {
+    const BigObjects::Handle loser = big.next_demoted();
+    ASSERT_TRUE(loser);
+    EXPECT_EQ(losers.erase(loser.object), 1u);
+    EXPECT_EQ(loser.object->superpages, 0u);
+  }
+  EXPECT_FALSE(big.next_demoted());
 }
 TEST_F(ShortageTest, EqualsDoNotTakeFromEachOther) {
   start(true);

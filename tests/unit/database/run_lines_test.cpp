@@ -92,6 +92,24 @@ TEST_F(RunLinesTest, WhatTheLibraryWritesIsUnderstood) {
   EXPECT_EQ(run->validations[1].context, "0000000000000005");
 }
 
+TEST_F(RunLinesTest, DirectedMediumPagesAreNoBasePages) {
+  smalloc::RunReport report;
+  report.build_id = "0badc0de";
+  report.pid = 1;
+  report.started_ns = 1;
+  for (const bool got : {false, true}) {
+    report.medium_got = got;
+    static char buffer[4096];
+    smalloc::RunLine line(buffer, sizeof buffer);
+    line.begin(report);
+    line.end();
+    std::string why;
+    const auto run = parse_run_line({line.text().data, line.text().size}, why);
+    ASSERT_TRUE(run.has_value()) << why;
+    EXPECT_EQ(run->kind, got ? "superpages" : "base");
+  }
+}
+
 TEST_F(RunLinesTest, NonsenseIsRefused) {
   std::string why;
   for (const char *line : {"", "{}", "[]", "null", "x", "{\"schema\":\"smalloc.run/2\"}",
