@@ -123,8 +123,7 @@ double ArrayMisses::deviation_of(const MissedDistances &of) const {
   return std::sqrt(std::max(squares / misses - mean * mean, 0.0));
 }
 
-ArrayMisses::Cost ArrayMisses::cost(const std::array<WalkCurve, kWalks> &curves,
-                                    double in_use) const {
+ArrayMisses::Cost ArrayMisses::cost(const std::vector<WalkCurve> &curves, double in_use) const {
   Cost sum;
   for (size_t walk = 0; walk < kWalks; walk++) {
     const double unknown = curves[walk].at(in_use);

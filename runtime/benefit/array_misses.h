@@ -43,7 +43,7 @@ public:
     double misses = 0, cycles = 0;
   };
   /// Of the whole program, first touches included. curves: by Walk. in_use: pages of the size whose walk is priced.
-  Cost cost(const std::array<WalkCurve, kWalks> &curves, double in_use) const;
+  Cost cost(const std::vector<WalkCurve> &curves, double in_use) const;
 
 private:
   struct Added {

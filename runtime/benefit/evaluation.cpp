@@ -123,10 +123,9 @@ struct Evaluation::Lane {
       c.cycles += touched * costs.fault_cycles(page_bytes(size));
       if (owners[i] != size)
         continue; // counted with its owner's
-      const std::array<WalkCurve, kWalks> curves = {
-          costs.walk_curve(page_bytes(size)), costs.walk_curve(page_bytes(size), Walk::kOverlapped),
-          costs.walk_curve(page_bytes(size), Walk::kNear),
-          costs.walk_curve(page_bytes(size), Walk::kSequential)};
+      std::vector<WalkCurve> curves;
+      for (size_t walk = 0; walk < kWalks; walk++)
+        curves.push_back(costs.walk_curve(page_bytes(size), static_cast<Walk>(walk)));
       const ArrayMisses::Cost cost = by_size[i]->cost(curves, std::max(pages, 1.0));
       c.tlb_misses += cost.misses;
       c.cycles += cost.cycles;
@@ -150,12 +149,12 @@ Evaluation::Evaluation(const CostModel &costs, std::vector<Pages> mappings, Samp
 
 Evaluation::~Evaluation() = default;
 
-Walk Evaluation::walk_of(uint32_t category, uint64_t address, bool near) {
+Walk Evaluation::walk_of(uint32_t category, uint64_t address, uint64_t repeats, bool near) {
   // Where all cost the same nothing is kept apart.
   if (category >= overlaps_.size() || !overlaps_[category] || !costs_.knows_overlapped())
     return Walk::kWaited;
-  if (streams_[category].goes_on(address >> 12))
-    return Walk::kSequential;
+  if (const uint64_t page = address >> 12; streams_[category].goes_on(page, repeats + 1))
+    return sequential(streams_at_once_.go_on(page));
   return near ? Walk::kNear : Walk::kOverlapped;
 }
 
@@ -167,7 +166,7 @@ void Evaluation::access(uint64_t address, uint64_t packed, uint32_t category, ui
     last_region_ = address >> 21;
     regions_.insert(last_region_);
   }
-  const Walk walk = walk_of(category, address, near_lines_ && near_lines_->has(address));
+  const Walk walk = walk_of(category, address, repeats, near_lines_ && near_lines_->has(address));
   uint32_t table_pages = 0;
   if (walk == Walk::kNear)
     table_pages = table_lines_.pages_since(address >> 12);

@@ -82,7 +82,7 @@ private:
     uint64_t region;
   };
   struct Lane;
-  Walk walk_of(uint32_t category, uint64_t address, bool near);
+  Walk walk_of(uint32_t category, uint64_t address, uint64_t repeats, bool near);
   void run_batch();
 
   const CostModel &costs_;
@@ -92,7 +92,8 @@ private:
   std::unordered_set<uint64_t> regions_; // of 2 MiB, in the sample
   unsigned threads_;
   std::vector<bool> overlaps_;
-  std::vector<Streams> streams_;        // by category, of those that overlap
+  std::vector<Streams> streams_; // by category, of those that overlap
+  StreamsAtOnce streams_at_once_;
   std::optional<NearLines> near_lines_; // where lines are told, and priced
   TableLines table_lines_;              // there, too
   FirstReads first_reads_;

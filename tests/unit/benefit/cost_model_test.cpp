@@ -149,6 +149,7 @@ TEST(CostModel, AStreamPaysForPagesWhatItsBandwidthLoses) {
   profile.bandwidth_bytes_per_second.push_back({2 << 20, {10e9, {}, {}, "measured"}});
   const CostModel with(profile);
   EXPECT_NEAR(with.miss_cycles(4096, 1, Walk::kSequential), 204.8, 0.01);
+  EXPECT_NEAR(with.miss_cycles(4096, 1, benefit::sequential(4)), 51.2, 0.01);
   EXPECT_EQ(with.miss_cycles(2 << 20, 1, Walk::kSequential), 0);
   profile.bandwidth_bytes_per_second.push_back({1 << 30, {9.9e9, {}, {}, "measured"}});
   EXPECT_EQ(CostModel(profile).miss_cycles(1 << 30, 1, Walk::kSequential),

@@ -131,14 +131,19 @@ TEST(Evaluation, WalksThatOverlapCostLess) {
   }
 }
 
-// Two streams of one category over 128 pages each, one of them backwards: the first page of each is an overlapped walk, the others
-// are crossings of 102.4 cycles, whatever else is between. What jumps about is no stream, nor what waits for the access before it.
-TEST(Evaluation, StreamsPayForCrossings) {
+format::MachineProfile machine_of_crossings() {
   auto profile = machine();
   profile.overlapped_walk_cost = {{4096, {}, {3.0, {}, {}, "measured"}}};
   profile.bandwidth_bytes_per_second = {{4096, {8e9, {}, {}, "measured"}},
                                         {2 << 20, {10e9, {}, {}, "measured"}}};
-  const CostModel costs(profile);
+  return profile;
+}
+
+// Two streams of one category over 128 pages each, one of them backwards: the first page of each is an overlapped walk, the others
+// are crossings of 102.4 cycles, of which each waits for half as they go on side by side: the first two, of which nobody knows that, for all.
+// What jumps about is no stream, nor what waits for the access before it.
+TEST(Evaluation, StreamsPayForCrossings) {
+  const CostModel costs(machine_of_crossings());
   const auto cycles = [&](bool overlaps, uint64_t stride, uint64_t apart) {
     Evaluation e(costs, {{kBase}}, {}, 1, {overlaps});
     for (int round = 0; round < 10; round++)
@@ -146,16 +151,35 @@ TEST(Evaluation, StreamsPayForCrossings) {
         const uint64_t to = page * stride % 128;
         for (const uint64_t at : {0x10000 + to, 0x20000 - to})
           for (uint64_t byte = 0; byte < 4096; byte += apart)
-            e.access((at << 12) + byte, ((at & 0x1ff) << 12) + byte, 0, 7);
+            e.access((at << 12) + byte, ((at & 0x1ff) << 12) + byte, 0, 0);
       }
     e.finish();
     EXPECT_EQ(e.counts(0).tlb_misses, 2560);
     return e.counts(0).cycles - 256 * 100;
   };
-  EXPECT_NEAR(cycles(true, 1, 512), 20 * 3 + 2540 * 102.4, 0.1);
+  EXPECT_NEAR(cycles(true, 1, 512), 20 * 3 + 2 * 102.4 + 2538 * 51.2, 0.1);
   EXPECT_EQ(cycles(true, 1, 1024), 2560 * 3); // too few a page for a stream
   EXPECT_EQ(cycles(true, 37, 512), 2560 * 3);
   EXPECT_EQ(cycles(false, 1, 512), 2560 * 10);
+}
+
+// A loop over as many arrays as it has categories, told as the reader tells it: each page once, with the accesses that follow (trace/walk.h). In
+// the first page after another nobody knows yet how many they are.
+TEST(Evaluation, ArraysSideBySideShareTheirCrossings) {
+  const CostModel costs(machine_of_crossings());
+  const auto cycles = [&](uint32_t arrays, uint64_t repeats) {
+    Evaluation e(costs, {{kBase}}, {}, 1, std::vector<bool>(arrays, true));
+    for (uint64_t page = 0; page < 1000; page++)
+      for (uint32_t array = 0; array < arrays; array++) {
+        const uint64_t at = ((uint64_t{array} + 1) << 32) + (page << 12);
+        e.access(at, page << 12, array, repeats);
+      }
+    e.finish();
+    return (e.counts(0).cycles - arrays * 1000 * 100.0) / arrays;
+  };
+  for (uint32_t arrays : {1u, 2u, 3u, 8u})
+    EXPECT_NEAR(cycles(arrays, 511), 3 + 102.4 + 998 * 102.4 / arrays, 0.1) << arrays;
+  EXPECT_EQ(cycles(3, 6), 3000); // no stream
 }
 
 // Each access misses the TLB. One page in 37 after the other, always the same line of it, which the caches keep, or another one each time.
