@@ -287,9 +287,12 @@ private:
       return false;
     Chase chase{curve.page_bytes, curve.spacing, pages};
     chase.independent = curve.overlapped;
-    if (!curve.near)
-      chase.lines_a_page =
-          std::clamp<uint64_t>(kLinesOfWalks / pages, 2, curve.spacing / kLineBytes);
+    // Independent loads need no list of all lines: as much data as a program with so many pages has.
+    const uint64_t lines_a_page = curve.spacing / kLineBytes;
+    if (curve.overlapped && !curve.near)
+      chase.lines_a_page = lines_a_page;
+    else if (!curve.near)
+      chase.lines_a_page = std::clamp<uint64_t>(kLinesOfWalks / pages, 2, lines_a_page);
     const auto small = source_.chase(chase);
     chase.page_bytes = superpage;
     const auto large = source_.chase(chase);
