@@ -3,10 +3,10 @@
 """chosen_times.py decides what docs/evaluation.md says of run times: each program is recorded, smalloc analyze chooses, and the program runs
 on base pages, on superpages for everything, with what was chosen, and with that and no superpages (pages:base), in turn. The run time
 with what was chosen is predicted as the last of these, the same heaps on base pages, less what smalloc analyze says that the superpages
-save: a heap that is denser than malloc's is no page's merit. This machine is calibrated before and after each round of runs, since what a
-shared machine's walks wait for changes by the minute (list's superpages saved 0.6 s and 1.5 within three minutes, and a walk over its
-pages took 240 cycles and 530): a round's prediction is by the mean of both, and is compared with that round's run. The median round
-counts. A time is the sum of user and system time: how it is divided is up to the clock's ticks (of two runs of file_stream that take 0.69 s
+save: a heap that is denser than malloc's is no page's merit. What base pages cost depends on which frames a program gets: the same walk
+took 50 cycles and 400, and list's superpages saved 0.2 s and 1.5. So runs and calibration get frames of whole blocks
+(scripts/steady_memory.py), which is the least that superpages can save here. This machine is calibrated before and after each program's
+runs; the prediction is by the mean of both, and is compared with each round's run. The median round counts. A time is the sum of user and system time: how it is divided is up to the clock's ticks (of two runs of file_stream that take 0.69 s
 one had 0.41 s of system time, the other 0.32). The median error of predictions that take each way's times by themselves is said beside
 it. Programs with nothing to gain are among them: what they lose counts as well.
 
@@ -15,7 +15,7 @@ chosen (up to six, where some got no superpages), of another input, so that noth
 input has saved; the run time is that of the rewritten program switched off (heap:off, as `smalloc apply --base` runs it: its loops lie elsewhere than the
 plain program's, which alone makes hash_probe a sixth slower) less this share of what the same calibration predicts for the input of the table.
 
-  chosen_times.py                  a table; some hundred minutes, on a machine that does nothing else
+  chosen_times.py                  a table; an hour, on a machine that does nothing else; as root, or times differ more
   chosen_times.py --record         also benchmarks/results/chosen-times.json, which scripts/regen_docs.py reads; with -p the
                                    others' results stay there, if they are of this machine and as many runs
   chosen_times.py -p gups --quick  one program, one short run each way
@@ -35,6 +35,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
 import bench_runs  # pylint: disable=wrong-import-position
 import selective  # pylint: disable=wrong-import-position
+import steady_memory  # pylint: disable=wrong-import-position
 
 # Source, arguments, another input's, of --quick. Half a gigabyte and more where there is something to gain: below, a virtual machine's
 # own base pages hide it.
@@ -60,18 +61,12 @@ RECORDED = ROOT / "benchmarks/results/chosen-times.json"
 LEARNING_RUNS = 3  # of each kind: runtime/database/judgement.h
 # unbacked: what was chosen, all of it on base pages; off: the same program on its own malloc
 WAYS = ("base", "all", "profile", "unbacked", "off")
-# A kernel that reports its free superpages to the hypervisor loses them within seconds, and finding one again takes milliseconds.
-FIND_MEMORY = """
-import mmap, sys
-memory = mmap.mmap(-1, int(sys.argv[1]) + (64 << 20), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-memory.madvise(mmap.MADV_HUGEPAGE)
-for at in range(0, len(memory), 4096):
-    memory[at] = 1
-"""
+CALIBRATION = 5 << 28  # bytes that smalloc calibrate touches at once, at most
 
 
 def calibrate(options, tools, folder):
     machine = folder / f"machine{len(options.calibrated)}.json"
+    options.memory.prepare(CALIBRATION)
     selective.run([tools["smalloc"], "calibrate", *(["--quick"] if options.quick else []), "-q", "--profile", machine], folder)
     options.calibrated.append(str(machine))
 
@@ -100,10 +95,6 @@ def saved_seconds(report, hertz, chosen):
     return sum(m["saved_cycles"] for m in report["mappings"] if category_of(m) in chosen) / hertz
 
 
-def find_memory(needed, folder):
-    selective.run([sys.executable, "-c", FIND_MEMORY, str(needed)], folder)
-
-
 def realised_share(told, ours, arguments, options, tools, folder):
     """Of what is predicted for these arguments, what runs of the program have saved, as the history has it. None: nothing was chosen, or learnt."""
     state = {"XDG_STATE_HOME": str(folder / f"{ours.name}.state")}
@@ -122,7 +113,7 @@ def realised_share(told, ours, arguments, options, tools, folder):
         for kind in ([], ["--base"])[:: 1 if number % 2 else -1]:
             if kind and number >= LEARNING_RUNS:
                 continue
-            find_memory(needed, folder)
+            options.memory.prepare(needed)
             selective.run([tools["smalloc"], "apply", "-q", *kind, "--", app, *arguments], folder, state)
         if number + 1 < LEARNING_RUNS:
             continue
@@ -152,9 +143,7 @@ def measure(program, options, tools, folder):
     promised = saved_seconds(report, hertz, chosen)
     # Where nothing is chosen no calibration saves anything.
     priced = chosen and not options.machine
-    if priced:
-        calibrate(options, tools, folder)
-    rounds = [options.calibrated[-1]] if priced else []
+    prices = [options.calibrated[-1]] if priced else []
     ways = {"base": (plain, {}), "all": (plain, {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}),
             "profile": (ours, {"LD_PRELOAD": str(tools["library"]), "SMALLOC_CONF": f"directives:{directives}"})}
     ways["unbacked"] = (ours, {**ways["profile"][1], "SMALLOC_CONF": f"directives:{directives},pages:base,validate:off"})
@@ -165,15 +154,15 @@ def measure(program, options, tools, folder):
         first = number % len(WAYS)
         for way in WAYS[first:] + WAYS[:first]:
             binary, environment = ways[way]
-            find_memory(needed, folder)
+            options.memory.prepare(needed)
             runs[way].append(bench_runs.run_once([str(binary), *arguments], environment, None))
-        if priced:
-            calibrate(options, tools, folder)
-            rounds.append(options.calibrated[-1])
+    if priced:
+        calibrate(options, tools, folder)
+        prices.append(options.calibrated[-1])
     if any(r["superpages"] for r in runs["unbacked"]):
         selective.fail(name, "superpages in spite of pages:base", "SMALLOC_CONF=stats:exit says whose")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # nothing is timed any more
-        saved = list(pool.map(lambda machine: saved_seconds(*analyze(trace, f"{machine}.directives", machine, tools, folder), chosen), rounds))
+        saved = list(pool.map(lambda machine: saved_seconds(*analyze(trace, f"{machine}.directives", machine, tools, folder), chosen), prices))
     if len({r["output_sha256"] for way in WAYS for r in runs[way]}) != 1:
         selective.fail(name, "its output depends on the pages", "run it by hand")
     result = {"name": name, "arguments": arguments, "saved_seconds_by": saved or [promised], "promised_seconds": promised, "learned_from": other, "realised_share": share,
@@ -203,15 +192,10 @@ def seconds(result, way):
     return statistics.median(sums(result, way))
 
 
-def saved_in_rounds(result):
-    """Seconds that the superpages are said to save in each round: by the calibrations before and after it, or by the only one."""
-    by = result["saved_seconds_by"]
-    return [statistics.mean(pair) for pair in zip(by, by[1:])] or by * len(sums(result, "profile"))
-
-
 def predicted_in_rounds(result):
-    """Seconds: the same heaps on base pages, less what the superpages save."""
-    return [unbacked - saved for unbacked, saved in zip(sums(result, "unbacked"), saved_in_rounds(result))]
+    """Seconds: the same heaps on base pages, less what the superpages save by the calibrations before and after the rounds."""
+    saved = statistics.mean(result["saved_seconds_by"])
+    return [unbacked - saved for unbacked in sums(result, "unbacked")]
 
 
 def taught_saving(result):
@@ -276,14 +260,14 @@ def page(report):
             "the quartiles; peak memory in the same order. Errors: predicted run time against the measured one of the same round, the median "
             "round. Not backed: the same program with the same directives and no superpages, which is what the savings of the prediction by "
             f"calibration are taken from: {errors(predicted_in_rounds)}. Expected after three runs of each kind with another input, from the program "
-            f"switched off: {errors(learned_in_rounds)}. Slower than on base pages beyond the spread: {', '.join(losses) or 'none'}. Machine "
-            f"{report['machine']}, {host['cpus']} CPUs of a {host['cpu']}{' (virtual machine)' if host['hypervisor'] else ''}, Linux "
+            f"switched off: {errors(learned_in_rounds)}. Slower than on base pages beyond the spread: {', '.join(losses) or 'none'}. Base pages "
+            f"{'out of whole blocks' if report['whole_blocks'] else 'as the kernel had them'}. Machine {report['machine']}, {host['cpus']} CPUs of a {host['cpu']}{' (virtual machine)' if host['hypervisor'] else ''}, Linux "
             f"{host['kernel']}. Made by `scripts/chosen_times.py --record`.")
 
 
 def merged(recorded, report):
     """The recording with the report's programs in place of its own."""
-    for key in ("schema", "machine", "host", "runs"):
+    for key in ("schema", "machine", "host", "runs", "whole_blocks", "kept_from_host"):
         if recorded[key] != report[key]:
             selective.fail(RECORDED, f"its '{key}' is another than this run's", "chosen_times.py --record, without -p")
     newer = {r["name"]: r for r in report["programs"]}
@@ -309,14 +293,15 @@ def main():
             selective.fail(path or name, "not found", "--clang NAME" if name == "clang" else "cmake --build build")
     if unknown := set(options.program or []) - {source.split(".")[0] for source, *_ in PROGRAMS}:
         selective.fail(", ".join(sorted(unknown)), "no such program", "-p with one of " + ", ".join(p[0].split(".")[0] for p in PROGRAMS))
-    with tempfile.TemporaryDirectory() as folder:
-        kind = options.machine or "calibrated before and after each round"
+    with tempfile.TemporaryDirectory() as folder, steady_memory.SteadyMemory(not options.quick) as options.memory:
+        kind = options.machine or "calibrated before and after each program's runs"
         options.calibrated = []
         if not options.machine:
             calibrate(options, tools, Path(folder))
         programs = [measure(program, options, tools, Path(folder)) for program in PROGRAMS
                     if not options.program or program[0].split(".")[0] in options.program]
-    report = {"schema": "smalloc.chosen-times/7", "machine": kind, "host": bench_runs.machine(), "runs": 1 if options.quick else options.runs,
+    report = {"schema": "smalloc.chosen-times/8", "machine": kind, "host": bench_runs.machine(), "runs": 1 if options.quick else options.runs,
+              "whole_blocks": options.memory.is_whole, "kept_from_host": options.memory.is_kept,
               "programs": programs}
     document = json.dumps(report, indent=1) + "\n"
     if options.json:

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""steady_memory.py decides which memory measured programs get: the same in each run, as far as root can see to that.
+
+A kernel hands out the scattered frames that others have left before it breaks larger blocks, and where a hypervisor backs a guest with
+small pages, scattered frames have scattered page tables in the host: on a Xeon guest the same chase over 65,536 base pages took 50 cycles
+a walk out of whole blocks, 110 to 400 out of what other programs had left. Superpages are whole wherever they lie. So what is free in pieces
+is held by a process of its own. And a guest that reports its free superpages loses them to the host within seconds; to get one back takes
+0.1 to 4 ms, as its luck is. So reporting is stopped meanwhile, and all free memory touched once.
+
+  with SteadyMemory() as memory:
+      memory.prepare(bytes)   # before each run, which leaves pieces behind; bytes: that it takes, where reporting cannot be stopped
+"""
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import bench_runs
+
+REPORTED_FROM = Path("/sys/module/page_reporting/parameters/page_reporting_order")
+PIECES = Path("/proc/pagetypeinfo")
+NOTHING_IS_REPORTED = "11"  # larger than any block
+ROOM = 64 << 20  # beside what a program takes
+LEFT_FREE = 1 << 30  # of what is touched at first
+
+HOLDER = """
+import mmap, sys
+LEAST = 2048  # pages: always on their way somewhere
+ROUNDS = 4    # another kind's block that is broken leaves pieces
+SUPERPAGE_ORDER = 9
+
+def pieces():
+    # Of the highest zone, from which programs get their memory first; what lies in pieces below it is not to be had before that is full.
+    zones = {}
+    with open("/proc/pagetypeinfo", encoding="ascii") as lines:
+        for line in lines:
+            place, _, kind = line.partition(", type")
+            if kind and "zone" in place:
+                name, *free = kind.split()
+                if name == "Movable" and any(blocks != "0" for blocks in free):
+                    node, zone = place.split("zone")
+                    zones[node] = sum(int(blocks) << order for order, blocks in enumerate(free[:SUPERPAGE_ORDER]))
+    return sum(zones.values())
+
+most = int(sys.argv[1]) // mmap.PAGESIZE
+for _ in sys.stdin:
+    held = []  # the last ones are free again, and join what has become free beside them
+    pages = 0
+    for _ in range(ROUNDS):
+        more = min(pieces(), most - pages)
+        if more < LEAST:
+            break
+        memory = mmap.mmap(-1, more * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+        for at in range(0, len(memory), mmap.PAGESIZE):
+            memory[at] = 1
+        held.append(memory)
+        pages += more
+    print(pages * mmap.PAGESIZE, flush=True)
+"""
+HELD_SHARE = 4  # of the machine's memory a fourth, at most
+
+
+def readable(path):
+    try:
+        return path.read_text(encoding="ascii")
+    except OSError:
+        return None
+
+
+class SteadyMemory:
+    """The holder's memory is nobody's who is measured. What was stopped goes on when the with statement ends, also by SIGTERM.
+    not wanted: for runs whose times do not matter, nothing is done."""
+
+    def __init__(self, wanted=True):
+        self._wanted = wanted
+        self._holder = self._reported_from = None
+        self.held_bytes = 0
+
+    def __enter__(self):
+        if not self._wanted:
+            return self
+        if readable(PIECES) is None:
+            print("steady_memory: only root can hold what is free in pieces, and keep free superpages from the host: times will differ more "
+                  "from run to run", file=sys.stderr)
+            return self
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+        self._holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(bench_runs.status_bytes("/proc/meminfo", "MemTotal:") // HELD_SHARE)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        reported_from = readable(REPORTED_FROM)
+        try:
+            if reported_from is not None:
+                REPORTED_FROM.write_text(NOTHING_IS_REPORTED, encoding="ascii")
+                self._reported_from = reported_from
+        except OSError:
+            pass  # as of a kernel that knows no such thing: memory is touched before each run
+        if self.is_kept:
+            try:
+                bench_runs.warm(max(bench_runs.status_bytes("/proc/meminfo", "MemFree:") - LEFT_FREE, 0))
+            except BaseException:  # whoever stops this in its first half minute
+                self.__exit__()
+                raise
+        return self
+
+    def __exit__(self, *_):
+        if self._reported_from is not None:
+            REPORTED_FROM.write_text(self._reported_from, encoding="ascii")
+        if self._holder:
+            self._holder.communicate()
+
+    @property
+    def is_kept(self):
+        """From the host."""
+        return self._reported_from is not None
+
+    @property
+    def is_whole(self):
+        """Base pages come out of whole blocks."""
+        return self._holder is not None
+
+    def prepare(self, needed):
+        if self._holder:
+            self._holder.stdin.write("\n")
+            self._holder.stdin.flush()
+            self.held_bytes = int(self._holder.stdout.readline())
+        if self._wanted and not self.is_kept:
+            bench_runs.warm(needed + ROOM)
