@@ -32,7 +32,7 @@ SUPERPAGE_ORDER = 9
 def pieces():
     # Of the highest zone, from which programs get their memory first; what lies in pieces below it is not to be had before that is full.
     zones = {}
-    with open("/proc/pagetypeinfo", encoding="ascii") as lines:
+    with open(sys.argv[2], encoding="ascii") as lines:
         for line in lines:
             place, _, kind = line.partition(", type")
             if kind and "zone" in place:
@@ -69,7 +69,8 @@ def readable(path):
 
 
 class SteadyMemory:
-    """The holder's memory is nobody's who is measured. What was stopped goes on when the with statement ends, also by SIGTERM.
+    """The holder's memory is nobody's who is measured. What was stopped goes on when the with statement ends, also by a signal; after SIGKILL,
+    echo 9 > /sys/module/page_reporting/parameters/page_reporting_order, if it was that before.
     not wanted: for runs whose times do not matter, nothing is done."""
 
     def __init__(self, wanted=True):
@@ -84,9 +85,11 @@ class SteadyMemory:
             print("steady_memory: only root can hold what is free in pieces, and keep free superpages from the host: times will differ more "
                   "from run to run", file=sys.stderr)
             return self
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-        self._holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(bench_runs.status_bytes("/proc/meminfo", "MemTotal:") // HELD_SHARE)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
+        most = bench_runs.status_bytes("/proc/meminfo", "MemTotal:") // HELD_SHARE
+        self._holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(most), str(PIECES)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
         reported_from = readable(REPORTED_FROM)
         try:
             if reported_from is not None:

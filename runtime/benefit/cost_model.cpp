@@ -114,10 +114,8 @@ bool CostModel::superpages_are_counted(const std::vector<format::WalkCost> &curv
 
 WalkCurve CostModel::walk_curve(uint64_t page_bytes, Walk walk) const {
   if (walk >= Walk::kSequential)
-    if (const auto cycles = crossing_cycles(page_bytes)) {
-      const size_t streams = static_cast<size_t>(walk) - static_cast<size_t>(Walk::kSequential) + 1;
-      return WalkCurve({{1, *cycles / static_cast<double>(streams)}});
-    }
+    if (const auto cycles = crossing_cycles(page_bytes))
+      return WalkCurve({{1, *cycles / static_cast<double>(streams_of(walk))}});
   const std::vector<format::WalkCost> &curve =
       walk == Walk::kNear && knows_near()           ? profile_.overlapped_near_walk_cost
       : walk != Walk::kWaited && knows_overlapped() ? profile_.overlapped_walk_cost

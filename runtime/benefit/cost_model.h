@@ -39,6 +39,10 @@ inline constexpr size_t kWalks = static_cast<size_t>(Walk::kSequential) + kMostS
 constexpr Walk sequential(size_t streams) {
   return static_cast<Walk>(static_cast<size_t>(Walk::kSequential) + streams - 1);
 }
+/// Of such a walk, how many they are.
+constexpr size_t streams_of(Walk walk) {
+  return static_cast<size_t>(walk) - static_cast<size_t>(Walk::kSequential) + 1;
+}
 
 /// The last level of the data TLB for one page size. ways 0: fully associative.
 struct TlbArray {

@@ -13,6 +13,7 @@
 #include "runtime/benefit/first_reads.h"
 #include "runtime/benefit/near_lines.h"
 #include "runtime/benefit/streams.h"
+#include "runtime/benefit/streams_at_once.h"
 #include "runtime/benefit/table_lines.h"
 #include "runtime/reuse/histogram.h"
 

@@ -195,6 +195,12 @@ struct ShortageTest : testing::Test {
     ASSERT_LE(counters.superpages_now.get(), 16u);
   }
   unsigned superpages(char *p) { return big.find(p).object->superpages; }
+  char *born_on_superpages(uint64_t units) {
+    BigRequest r;
+    r.bytes = units * kSuperpageBytes;
+    r.superpages_at_birth = true;
+    return static_cast<char *>(big.allocate(r));
+  }
   unsigned pending = 0;
   char *cold, *hot;
   Counters counters;
@@ -257,12 +263,9 @@ TEST_F(ShortageTest, HighestBenefitGetsThem) {
 TEST_F(ShortageTest, AllThatGaveWayAreTold) {
   start(true);
   big.release(cold);
-  BigRequest r;
-  r.bytes = 8 * kSuperpageBytes;
-  r.superpages_at_birth = true;
   std::set<void *> losers;
   for (int i = 0; i < 2; i++) {
-    char *p = static_cast<char *>(big.allocate(r));
+    char *p = born_on_superpages(8);
     ASSERT_EQ(superpages(p), 8u);
     losers.insert(big.find(p).object);
   }
@@ -309,10 +312,7 @@ TEST_F(ShortageTest, NobodyLosesAnythingWhereDemotionIsOff) {
 TEST_F(ShortageTest, SuperpagesAtBirthGiveWayAndCostMappings) {
   start(true);
   big.release(cold);
-  BigRequest r;
-  r.bytes = 16 * kSuperpageBytes;
-  r.superpages_at_birth = true;
-  cold = static_cast<char *>(big.allocate(r));
+  cold = born_on_superpages(16);
   ASSERT_EQ(superpages(cold), 16u);
   uint64_t mappings = counters.mappings.get();
   for (int i = 0; i < 40; i++)
