@@ -9,11 +9,13 @@
 #include "runtime/calibrate/pointer_chase.h"
 #include "runtime/calibrate/ticks.h"
 #include "runtime/cli/diagnostics.h"
+#include "runtime/cli/free_memory.h"
 #include "runtime/cli/machine_measurement.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/profile_report.h"
 #include "runtime/cli/profile_store.h"
 #include "runtime/cli/progress.h"
+#include "runtime/cli/site_report.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/study/command_line.h"
 
@@ -37,6 +39,9 @@ struct Options {
   bool quick = false, check = false, miss_cost = false, verbose = false;
 };
 
+// As much as the chases of a walk curve touch. Below that, most of theirs come out of whole blocks.
+constexpr uint64_t kManyPieces = uint64_t{512} << 20;
+
 int calibrate_machine(const Options &options) {
   const auto thresholds = parse_thresholds(options.output);
   const std::string path = options.profile.empty() ? stored_profile_path() : options.profile;
@@ -52,6 +57,7 @@ int calibrate_machine(const Options &options) {
   else
     check_profile_can_be_stored(path);
 
+  const auto memory = free_memory(SystemView());
   const auto start = std::chrono::steady_clock::now();
   Progress progress("calibrating", options.output.quiet);
   const MachineMeasurement result = measure_machine(
@@ -65,6 +71,7 @@ int calibrate_machine(const Options &options) {
       {"noisy", result.noisy},
       {"noise_ratio", result.noise_ratio},
       {"elapsed_seconds", elapsed},
+      {"free_bytes_in_pieces", memory ? Json(memory->bytes_in_pieces) : Json()},
       {"written_to", Json()},
       {"pmu", Json{{"walk_cycles", result.counted.cycles ? Json(*result.counted.cycles) : Json()},
                    {"misses", result.counted.misses},
@@ -73,6 +80,13 @@ int calibrate_machine(const Options &options) {
   if (result.noisy)
     print_warning("noisy", "calibrate", "repeats disagree; what they do not tell is not guessed",
                   "smalloc calibrate again when the machine is idle");
+  // No other number changes as much with what ran before.
+  if (memory && memory->bytes_in_pieces >= kManyPieces && result.profile.hypervisor.value_or(false))
+    print_note(fmt::format(
+        "{} of the free memory lay in pieces smaller than a superpage: base "
+        "pages come out of these first, and under a hypervisor walks take longer there; echo 1 > "
+        "/proc/sys/vm/compact_memory joins some",
+        readable_bytes(memory->bytes_in_pieces)));
   if (!stored) {
     store_profile(result.profile, path);
     document["written_to"] = path;

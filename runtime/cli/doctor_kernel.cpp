@@ -3,11 +3,11 @@
 // doctor_kernel.cpp decides which superpages this kernel can give now: by its settings, and by
 // trying it.
 #include "runtime/cli/doctor.h"
+#include "runtime/cli/free_memory.h"
 #include "runtime/cli/site_report.h"
 
 #include "runtime/cli/diagnostics.h"
 
-#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -220,33 +220,21 @@ void check_hugetlb(const SystemView &system, Checks &checks) {
                     library.empty() ? "apt-get install libhugetlbfs0" : ""});
 }
 
-// Blocks of a superpage's order (9 on x86) and more: what can become one without moving anything.
+// What can become a superpage without moving anything, and what cannot.
 void check_contiguous(const SystemView &system, Checks &checks) {
-  const auto text = system.read("/proc/buddyinfo");
-  if (!text)
+  const auto memory = free_memory(system);
+  if (!memory)
     return;
-  const uint64_t size = std::max<uint64_t>(superpage_bytes(system), kSuperpage);
-  const auto least_order =
-      static_cast<unsigned>(std::countr_zero(size) - std::countr_zero(base_page_bytes(system)));
-  uint64_t superpages = 0;
-  std::istringstream lines(*text);
-  for (std::string line; std::getline(lines, line);) {
-    const size_t zone = line.find("zone");
-    if (zone == std::string::npos)
-      continue;
-    std::istringstream fields(line.substr(zone + 4));
-    std::string name;
-    fields >> name;
-    uint64_t count = 0;
-    for (unsigned order = 0; order < 20 && fields >> count; order++)
-      if (order >= least_order && count >> 40 == 0)
-        superpages += count << (order - least_order);
-  }
-  const bool few = superpages < 64;
-  checks.push_back({"contiguous-memory", few ? Verdict::kWarn : Verdict::kOk, superpages,
-                    fmt::format("{} superpages of {} are free in one piece ({})", superpages,
-                                readable_bytes(size), readable_bytes(superpages * size)),
+  const bool few = memory->superpages < 64;
+  checks.push_back({"contiguous-memory", few ? Verdict::kWarn : Verdict::kOk, memory->superpages,
+                    fmt::format("{} superpages of {} are free in one piece ({})",
+                                memory->superpages, readable_bytes(memory->superpage_bytes),
+                                readable_bytes(memory->superpages * memory->superpage_bytes)),
                     few ? "echo 1 > /proc/sys/vm/compact_memory" : ""});
+  checks.push_back({"memory-in-pieces", Verdict::kOk, memory->bytes_in_pieces,
+                    fmt::format("{} are free in smaller pieces, which base pages come out of first",
+                                readable_bytes(memory->bytes_in_pieces)),
+                    ""});
 }
 
 } // namespace

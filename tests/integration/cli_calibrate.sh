@@ -25,6 +25,10 @@ json_is out 'all(t["entries"]["source"] in ("measured", "preset", "cpuid") or (t
 json_is out 'd["profile"]["first_touch_ns"][0]["value"]["source"] == "measured"'
 json_is out 'd["profile"]["read_first_ns"]["source"] == "measured" and d["profile"]["read_first_ns"]["value"] > 0'
 json_is out 'd["profile"]["frequency_hz"] > 1e8'
+# How scattered the memory was that walks were measured in; said where a hypervisor makes that matter.
+json_is out '(d["free_bytes_in_pieces"] is None) != open("/proc/buddyinfo").read().startswith("Node")'
+scattered=$(python3 -c 'import json; d = json.load(open("out")); print(int(d["profile"]["hypervisor"] and (d["free_bytes_in_pieces"] or 0) >= 512 << 20))')
+[ "$(grep -c 'lay in pieces smaller than a superpage' err)" = "$scattered" ] || fail "pieces: $(cat err)"
 # What a hypervisor hides is not claimed to be measured.
 json_is out 'd["profile"]["backing_page_bytes"]["value"] != 4096 or all(t["entries"]["source"] != "measured" for t in d["profile"]["tlb"] if t["level"] == 2 and 2097152 in t["page_bytes"])'
 [ "$(find home -type f | wc -l)" = 1 ] || fail "more than the profile was left: $(find home -type f)"

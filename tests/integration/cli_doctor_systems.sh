@@ -46,6 +46,7 @@ has rhel8 perf-event-paranoid ok 2
 has rhel8 numa ok 2
 has rhel8 numa-balancing warn 1
 has rhel8 contiguous-memory ok '100 + 2 * 4000 + 2 * 9000'
+has rhel8 memory-in-pieces ok '4096 * (100 + 90 * 2 + 80 * 4 + 70 * 8 + 60 * 16 + 50 * 32 + 40 * 64 + 30 * 128 + 20 * 256 + 511)'
 has rhel8 hypervisor ok False
 has rhel9 machine ok '"zen4"'
 has rhel9 cgroup-memory ok '32 << 30' # an ancestor's
