@@ -146,7 +146,7 @@ void declare_simulation(CLI::App *sub, const std::shared_ptr<Options> &options) 
                   "Translations between two looks at a TLB's content (default 1024)")
       ->check(CLI::Range(1, 1 << 24).description(""))
       ->type_name("N");
-  sub->add_option("--freeze", q.freeze, "Intervals that a moved page stays (default 3)")
+  sub->add_option("--freeze", q.freeze, "Intervals that a moved page stays, 0 to 3 (default 3)")
       ->check(CLI::Range(0, 3).description(""))
       ->type_name("N");
   sub->add_option("--horizon", q.horizon,

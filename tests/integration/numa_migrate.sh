@@ -46,6 +46,15 @@ expect_status 134 sh -c '"$@"; exit $?' sh "$SMALLOC" run --numa migrate --conf 
 expect_status 0 "$SMALLOC" run --numa migrate --conf "$conf,numa_bind:on,numa_stop:on" -- "$walker" storm base 2 2
 expect_status 0 env SMALLOC_CONF="numa:migrate,$conf" LD_PRELOAD="$PRELOAD" sh -c 'ls / | sort | wc -l'
 
+# Threads are bound, and held while pages move, where that is asked for and not else.
+expect_status 0 "$SMALLOC" numa record -q --bind --stop-threads -o log --interval 0.5 --conf "sysfs:$tmp/sys,numa_clock:500" -- "$walker" storm base 2 2
+expect_match out ' wrong 0$'
+[ "$(ended threads_bound)" -ge 2 ] || fail "no thread was bound"
+[ "$(ended not_allowed)" = 0 ] || [ "$(ended stops)" -ge 1 ] || fail "pages were asked to move while threads ran"
+[ "$(ended stop_failures)" = 0 ] || fail "threads did not stop"
+expect_status 0 "$SMALLOC" numa record -q -o log --interval 0.5 --conf "sysfs:$tmp/sys,numa_clock:500" -- "$walker" storm base 2 1
+[ "$(ended threads_bound)$(ended stops)" = 00 ] || fail "threads were bound or stopped unasked"
+
 # record and replay: the program's memory lies where it lay, although a replay counts nothing; and what is wrong is said.
 lies_at() { sed -n 's/.* at \(0x[0-9a-f]*\) wrong 0$/\1/p;q' out; }
 expect_status 0 "$SMALLOC" numa record -o r.log --interval 0.5 --conf "sysfs:$tmp/sys,numa_clock:500" -- "$walker" far base 2 1

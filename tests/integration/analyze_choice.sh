@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Which of a small hot table and a large lukewarm one fills a budget that has room for one: for the recorded input the one that saves more a superpage, for
+# another input (--other-input) the one that saves more; --mappings leaves out those with the fewest accesses.
+. "$(dirname "$0")/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
+[ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
+cat >two.c <<'C'
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+static uint64_t add_up(const uint64_t *table, uint64_t mask, uint64_t times) {
+  uint64_t sum = 0, x = 88172645463325252u;
+  for (uint64_t i = 0; i < times; i++) {
+    x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+    sum += table[x & mask];
+  }
+  return sum;
+}
+__attribute__((noinline)) static uint64_t *hot_new(uint64_t n) { return malloc(n * 8); }
+__attribute__((noinline)) static uint64_t *lukewarm_new(uint64_t n) { return malloc(n * 8); }
+int main(void) {
+  const uint64_t small = 1 << 21, large = 1 << 24;
+  uint64_t *hot = hot_new(small), *lukewarm = lukewarm_new(large);
+  for (uint64_t i = 0; i < small; i++)
+    hot[i] = i;
+  for (uint64_t i = 0; i < large; i++)
+    lukewarm[i] = i;
+  printf("%llu\n", (unsigned long long)(add_up(hot, small - 1, 1000000) + add_up(lukewarm, large - 1, 2000000)));
+  return 0;
+}
+C
+"$CLANG" -O2 -g1 -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate two.c -o two "${LINK_LIBRARY[@]}"
+expect_status 0 "$SMALLOC" record -q --rate 1 -o t.trace -- ./two
+analyze() { expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --no-db --json -q "$@"; }
+chosen() { json_is out "[m['category']['function'] for m in d['mappings'] if m['chosen']] == $1"; }
+analyze --budget 128m
+chosen "['hot_new']"
+json_is out '[m["category"]["function"] for m in d["mappings"]] == ["lukewarm_new", "hot_new"]' # by PMB, whatever is chosen
+analyze --budget 128m --other-input
+chosen "['lukewarm_new']"
+analyze
+chosen "['lukewarm_new', 'hot_new']"
+analyze --mappings 1
+chosen "['lukewarm_new']"
+json_is out 'len(d["mappings"]) == 1'
