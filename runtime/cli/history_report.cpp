@@ -40,6 +40,8 @@ Json analysis_json(const database::Analysis &a, bool with_ranking) {
                 {"saved_cycles_all_superpages", a.saved_all},
                 {"saved_cycles_joint", a.saved_joint},
                 {"saved_seconds", optional(a.saved_seconds)},
+                {"tlb_misses_base", optional(a.tlb_misses_base)},
+                {"tlb_misses_directed", optional(a.tlb_misses_directed)},
                 {"superpages_chosen", a.superpages_chosen}};
   if (!with_ranking)
     return document;
@@ -91,6 +93,23 @@ std::string text_of(const Json &value) {
   return value.is_null() ? "-" : printable(value.get<std::string>());
 }
 
+// What a PMU has counted beside what was predicted, of runs with the input of the latest analysis that says so.
+std::string misses_text(const Json &document) {
+  const Json &c = document["comparison"];
+  if (c["base_tlb_misses"].is_null() && c["superpage_tlb_misses"].is_null())
+    return {};
+  const auto count = [](const Json &value) {
+    return value.is_null() ? std::string("-") : fmt::format("{:.3g}", value.get<double>());
+  };
+  std::string predicted;
+  for (const Json &a : document["analyses"])
+    if (a["input"] == c["input"] && !a["tlb_misses_base"].is_null())
+      predicted = fmt::format("; predicted {} and {}", count(a["tlb_misses_base"]),
+                              count(a["tlb_misses_directed"]));
+  return fmt::format("TLB misses of a run, counted: {} on base pages, {} with directives{}\n",
+                     count(c["base_tlb_misses"]), count(c["superpage_tlb_misses"]), predicted);
+}
+
 } // namespace
 
 Json run_json(const database::Run &r) {
@@ -118,6 +137,7 @@ Json run_json(const database::Run &r) {
               {"peak_bytes", optional(r.peak_bytes)},
               {"minor_faults", optional(r.minor_faults)},
               {"major_faults", optional(r.major_faults)},
+              {"tlb_misses", optional(r.tlb_misses)},
               {"policy", text_or_null(r.policy)},
               {"bar_percent", optional(r.bar_percent)},
               {"superpages_supply", optional(r.superpages_supply)},
@@ -217,7 +237,9 @@ Json show_document(History &history, const std::string &program) {
                                   {"base_faults", j.base_faults},
                                   {"superpage_faults", j.superpage_faults},
                                   {"base_peak_bytes", j.base_peak_bytes},
-                                  {"superpage_peak_bytes", j.superpage_peak_bytes}}},
+                                  {"superpage_peak_bytes", j.superpage_peak_bytes},
+                                  {"base_tlb_misses", optional(j.base_tlb_misses)},
+                                  {"superpage_tlb_misses", optional(j.superpage_tlb_misses)}}},
               {"realised", Json{{"share", realised.known() ? Json(realised.share) : Json()},
                                 {"predicted_seconds", realised.predicted_seconds},
                                 {"measured_seconds", realised.measured_seconds},
@@ -285,6 +307,7 @@ std::string show_text(const Json &document, Colour colour) {
           : fmt::format("\ncompared with base pages after {} runs of each kind (now {} and {}): "
                         "smalloc apply --base -- COMMAND, smalloc apply -- COMMAND\n",
                         database::kRunsToJudge, c["base_runs"].dump(), c["superpage_runs"].dump());
+  text += misses_text(document);
   if (const Json &r = document["realised"]; !r["share"].is_null())
     text += fmt::format(
         "superpages save {:.3g} s a run, predicted were {:.3g} s: the next analysis expects "

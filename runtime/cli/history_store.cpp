@@ -64,6 +64,12 @@ database::Analysis analysis_of(const Profile &p, const format::MachineProfile &m
   a.saved_all = p.saved_all;
   a.saved_joint = p.saved_joint;
   a.saved_seconds = saved_seconds;
+  // Of a run, as it is what a PMU counts. Samples of a PMU tell of no other.
+  const auto runs = static_cast<double>(std::max<size_t>(p.traces.size(), 1));
+  if (a.accesses > 0) {
+    a.tlb_misses_base = p.tlb_misses_base / runs;
+    a.tlb_misses_directed = p.tlb_misses_steerable / runs;
+  }
   a.superpages_chosen = static_cast<int64_t>(p.superpages_chosen);
   for (size_t i = 0; i < p.mappings.size(); i++) {
     const RankedMapping &m = p.mappings[i];

@@ -166,6 +166,7 @@ private:
       profile_.saved_all += e.saving(0, lane + 1).cycles;
     });
     profile_.cycles_base = base.cycles;
+    profile_.tlb_misses_base = base.tlb_misses;
     const double seconds = options_.seconds > 0
                                ? options_.seconds * static_cast<double>(survey_.paths.size())
                                : survey_.seconds;
@@ -212,13 +213,16 @@ private:
           options_.budget_bytes == UINT64_MAX ? UINT64_MAX
                                               : options_.budget_bytes / benefit::kSuperpageBytes,
           !options_.other_input, options_.least_pmb_percent);
+    profile_.tlb_misses_steerable = profile_.tlb_misses_base;
     for (const benefit::Mapping &mapping : ranked) {
       profile_.mappings.push_back(described(keys[mapping.category], mapping, most));
       if (!mapping.chosen)
         continue;
       profile_.saved_additive += mapping.saved_cycles;
-      if (profile_.mappings.back().steerable)
+      if (profile_.mappings.back().steerable) {
         profile_.saved_steerable += mapping.saved_cycles;
+        profile_.tlb_misses_steerable = profile_.mappings.back().result().tlb_misses;
+      }
     }
     profile_.saved_joint = profile_.saved_additive; // of none or one
   }
@@ -273,11 +277,12 @@ private:
       if (m.steerable)
         steerable[{m.kind, m.id, m.context}] = m.result().page;
     }
-    profile_.saved_joint = profile_.saved_steerable = 0;
+    profile_.saved_joint = profile_.saved_steerable = profile_.tlb_misses_steerable = 0;
     evaluate({{}, chosen, steerable}, false, "checking the choice",
              [&](const benefit::Evaluation &e) {
                profile_.saved_joint += e.saving(0, 1).cycles;
                profile_.saved_steerable += e.saving(0, 2).cycles;
+               profile_.tlb_misses_steerable += e.counts(2).tlb_misses;
              });
   }
 

@@ -38,12 +38,13 @@ uint64_t from_hex(const std::string &text) { return std::strtoull(text.c_str(), 
 constexpr char kRunColumns[] =
     "program, host, pid, started_ns, kind, input, seconds, user_seconds, system_seconds, "
     "peak_bytes, minor_faults, major_faults, machine, policy, bar_percent, superpages_supply, "
-    "superpages_peak, superpages_at_birth, promotions, migrations, live_bytes_peak";
-constexpr size_t kRunColumnCount = 21;
+    "superpages_peak, superpages_at_birth, promotions, migrations, live_bytes_peak, tlb_misses";
+constexpr size_t kRunColumnCount = 22;
 constexpr char kAnalysisColumns[] =
     "program, created_ns, machine, input, traces, accesses, seconds, significant, cycles_base, "
-    "saved_all, saved_joint, superpages_chosen, saved_seconds";
-constexpr size_t kAnalysisColumnCount = 13;
+    "saved_all, saved_joint, superpages_chosen, saved_seconds, tlb_misses_base, "
+    "tlb_misses_directed";
+constexpr size_t kAnalysisColumnCount = 15;
 
 } // namespace
 
@@ -100,7 +101,8 @@ bool History::insert_run(const Run &r, Counts counts) {
        optional_value(r.superpages_at_birth),
        optional_value(r.promotions),
        optional_value(r.migrations),
-       optional_value(r.live_bytes_peak)});
+       optional_value(r.live_bytes_peak),
+       optional_value(r.tlb_misses)});
   if (inserted.empty())
     return false;
   for (const Validation &v : r.validations) {
@@ -126,15 +128,16 @@ bool History::store_run(const Run &run) {
 
 int64_t History::insert_analysis(const Analysis &a) {
   see_program(a.program, a.path, a.created_ns);
-  const int64_t id =
-      integer_of(connection_
-                     ->query(fmt::format("INSERT INTO analyses ({}) VALUES ({}) RETURNING id",
-                                         kAnalysisColumns, places(kAnalysisColumnCount)),
-                             {a.program, a.created_ns, a.machine, a.input, a.traces, a.accesses,
-                              a.seconds, int64_t{a.significant}, a.cycles_base, a.saved_all,
-                              a.saved_joint, a.superpages_chosen, optional_value(a.saved_seconds)})
-                     .at(0)
-                     .at(0));
+  const int64_t id = integer_of(
+      connection_
+          ->query(fmt::format("INSERT INTO analyses ({}) VALUES ({}) RETURNING id",
+                              kAnalysisColumns, places(kAnalysisColumnCount)),
+                  {a.program, a.created_ns, a.machine, a.input, a.traces, a.accesses, a.seconds,
+                   int64_t{a.significant}, a.cycles_base, a.saved_all, a.saved_joint,
+                   a.superpages_chosen, optional_value(a.saved_seconds),
+                   optional_value(a.tlb_misses_base), optional_value(a.tlb_misses_directed)})
+          .at(0)
+          .at(0));
   for (const RankedCategory &c : a.ranking)
     connection_->query(
         "INSERT INTO rankings (analysis, rank, kind, category, function, file, line, superpages, "
@@ -254,6 +257,7 @@ std::vector<Run> History::read_runs(const std::string &condition,
     r.promotions = optional_integer(row[20]);
     r.migrations = optional_integer(row[21]);
     r.live_bytes_peak = optional_integer(row[22]);
+    r.tlb_misses = optional_integer(row[23]);
     at[r.id] = list.size();
     list.push_back(std::move(r));
   }
@@ -306,8 +310,9 @@ std::vector<Analysis> History::analyses(const std::string &program) {
     a.saved_all = real_of(row[11]);
     a.saved_joint = real_of(row[12]);
     a.superpages_chosen = integer_of(row[13]);
-    if (!is_null(row[14]))
-      a.saved_seconds = real_of(row[14]);
+    a.saved_seconds = optional_real(row[14]);
+    a.tlb_misses_base = optional_real(row[15]);
+    a.tlb_misses_directed = optional_real(row[16]);
     at[a.id] = list.size();
     list.push_back(std::move(a));
   }

@@ -40,7 +40,8 @@ struct Run {
   std::string input; ///< 16 hex digits; empty: unknown
   std::optional<double> seconds, user_seconds, system_seconds;
   std::optional<int64_t> peak_bytes, minor_faults, major_faults;
-  std::string policy; ///< same-input, other-input, base; empty: no agent
+  std::optional<int64_t> tlb_misses; ///< in user mode; unknown without a PMU
+  std::string policy;                ///< same-input, other-input, base; empty: no agent
   std::optional<double> bar_percent;
   std::optional<int64_t> superpages_supply, superpages_peak, superpages_at_birth, promotions,
       migrations, live_bytes_peak;
@@ -62,6 +63,8 @@ struct Analysis {
   double accesses = 0, seconds = 0, cycles_base = 0, saved_all = 0, saved_joint = 0;
   /// Of a run, by what directives reach, before runs have taught anything (realisation.h). Nothing: a version before 3.
   std::optional<double> saved_seconds;
+  /// Of a run: all on base pages, and with what directives reach. Nothing: a version before 5.
+  std::optional<double> tlb_misses_base, tlb_misses_directed;
   bool significant = false;
   int64_t superpages_chosen = 0;
   std::vector<RankedCategory> ranking;

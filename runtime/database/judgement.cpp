@@ -18,6 +18,14 @@ double median_of(const std::vector<const Run *> &runs, double (*value)(const Run
   return median(values);
 }
 
+std::optional<double> median_misses(const std::vector<const Run *> &runs) {
+  std::vector<double> values;
+  for (const Run *run : runs)
+    if (run->tlb_misses)
+      values.push_back(static_cast<double>(*run->tlb_misses));
+  return values.empty() ? std::nullopt : std::optional(median(values));
+}
+
 } // namespace
 
 double time_of(const Run &run) { return *run.user_seconds + run.system_seconds.value_or(0); }
@@ -65,6 +73,8 @@ Judgement judge(const std::vector<Run> &runs, int64_t since_ns) {
   j.superpage_faults = median_of(superpages, faults);
   j.base_peak_bytes = static_cast<int64_t>(median_of(base, peak));
   j.superpage_peak_bytes = static_cast<int64_t>(median_of(superpages, peak));
+  j.base_tlb_misses = median_misses(base);
+  j.superpage_tlb_misses = median_misses(superpages);
   if (base.empty())
     return j;
   std::vector<double> base_times;

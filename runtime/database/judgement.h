@@ -22,7 +22,9 @@ struct Judgement {
   double base_least_seconds = 0, base_most_seconds = 0;  ///< the spread
   double base_faults = 0, superpage_faults = 0;          ///< medians of minor faults
   int64_t base_peak_bytes = 0, superpage_peak_bytes = 0; ///< medians
-  bool enough = false;                                   ///< to say anything
+  /// Medians, of the runs of which they were counted.
+  std::optional<double> base_tlb_misses, superpage_tlb_misses;
+  bool enough = false; ///< to say anything
   bool slower = false;
 };
 

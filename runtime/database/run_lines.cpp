@@ -103,6 +103,7 @@ Run run_of(const json &object) {
   run.peak_bytes = integer(object, "peak_bytes");
   run.minor_faults = integer(object, "minor_faults");
   run.major_faults = integer(object, "major_faults");
+  run.tlb_misses = integer(object, "tlb_misses");
   run.policy = one_of(text(object, "policy"), {"", "same-input", "other-input", "base"}, "policy");
   run.bar_percent = real(object, "bar_percent");
   run.superpages_supply = integer(object, "superpages_supply");

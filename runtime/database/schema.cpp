@@ -73,6 +73,14 @@ const char *const kStep4[] = {
     " started_ns BIGINT NOT NULL, PRIMARY KEY (program, host, pid, started_ns))",
 };
 
+// Version 5: what runs cost in translation, where a PMU counts it, and what was predicted of a run: all on base pages, and with what
+// directives reach.
+const char *const kStep5[] = {
+    "ALTER TABLE runs ADD COLUMN tlb_misses BIGINT",
+    "ALTER TABLE analyses ADD COLUMN tlb_misses_base DOUBLE PRECISION",
+    "ALTER TABLE analyses ADD COLUMN tlb_misses_directed DOUBLE PRECISION",
+};
+
 } // namespace
 
 std::vector<std::string> statements_of_step(int64_t version) {
@@ -85,6 +93,8 @@ std::vector<std::string> statements_of_step(int64_t version) {
     return {std::begin(kStep3), std::end(kStep3)};
   case 4:
     return {std::begin(kStep4), std::end(kStep4)};
+  case 5:
+    return {std::begin(kStep5), std::end(kStep5)};
   default:
     return {};
   }

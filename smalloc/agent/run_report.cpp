@@ -129,6 +129,8 @@ void RunLine::begin(const RunReport &r) {
   number("peak_bytes", r.peak_bytes);
   number("minor_faults", r.minor_faults);
   number("major_faults", r.major_faults);
+  if (r.misses_known)
+    number("tlb_misses", r.tlb_misses);
   string("policy", policy_name(r.policy));
   if (r.policy != Policy::kNone) {
     seconds("bar_percent", r.bar_thousandths * 1000);

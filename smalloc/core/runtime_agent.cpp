@@ -10,6 +10,7 @@
 #include "smalloc/core/kernel_view.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
+#include "smalloc/os/miss_counter.h"
 #include "smalloc/os/page_settings.h"
 #include "smalloc/os/process_identity.h"
 #include "smalloc/os/scratch_pages.h"
@@ -28,6 +29,7 @@ struct Self {
   uint64_t input = 0;
   uint64_t pid = 0;
   std::atomic<bool> migrating{false}, forked{false};
+  MissCounter misses;
 } g_self;
 
 uint64_t realtime_ns() {
@@ -97,6 +99,9 @@ void Runtime::start_agent() {
   } else {
     g_self.input_known = command_line_signature(g_self.input);
   }
+  // What a run costs in translation is the measure of what was predicted. Of this thread and those to come: it is the first one.
+  if ((options_.validate_given ? options_.validate : g_directives.any()) && *g_self.build_id)
+    g_self.misses.start();
   if (!g_directives.any())
     return;
   Agent::Config config;
@@ -227,6 +232,7 @@ void Runtime::agent_end() {
     report.minor_faults = static_cast<uint64_t>(usage.ru_minflt);
     report.major_faults = static_cast<uint64_t>(usage.ru_majflt);
   }
+  report.misses_known = g_self.misses.read(report.tlb_misses);
   const Counters &c = counters();
   report.policy = g_agent.policy();
   report.bar_thousandths = g_agent.bar();

@@ -41,6 +41,25 @@ analyze --budget 128m --other-input
 chosen "['lukewarm_new']"
 analyze
 chosen "['lukewarm_new', 'hot_new']"
+# The history keeps what a run should miss: all on base pages, and with what directives reach, together or alone.
+export XDG_STATE_HOME=$tmp/state
+misses() { # OPTIONS: base and directed as the history has them, and each mapping's own
+  expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --json -q "$@"
+  mv out analysis.json
+  expect_status 0 "$SMALLOC" db show ./two --json
+  python3 - <<'PY' || fail "misses in the history: $*"
+import json
+d, a = json.load(open("analysis.json")), json.load(open("out"))["analyses"][-1]
+alone = {m["category"]["function"]: m["tlb_misses"] for m in d["mappings"]}
+base, directed = a["tlb_misses_base"], a["tlb_misses_directed"]
+chosen = [m["category"]["function"] for m in d["mappings"] if m["chosen"]]
+assert base == d["mappings"][0]["tlb_misses_base"] > 2e6, base
+assert directed == alone[chosen[0]] if len(chosen) == 1 else directed < min(alone.values()), (directed, alone)
+PY
+}
+misses --budget 128m
+misses --budget 128m --other-input
+misses
 analyze --mappings 1
 chosen "['lukewarm_new']"
 json_is out 'len(d["mappings"]) == 1'

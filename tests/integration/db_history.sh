@@ -61,6 +61,21 @@ expect_match out '^SITE +PAGE +RANK +PMB +LEFT'
 expect_match out 'given up'
 expect_status 0 "$SMALLOC" db export ./app
 expect_match out '^# smalloc.directives/1 base_faults=[0-9]+ base_most_ms=[0-9]+ base_ms=[0-9]+ base_runs=[0-9]+ '
+# Where a PMU counts, misses stand beside what was predicted; here nobody does.
+expect_status 0 "$SMALLOC" db show ./app
+[ -n "$(find /sys/bus/event_source/devices -name 'cpu*' 2>/dev/null)" ] || expect_no_match out 'TLB misses'
+cp "$XDG_STATE_HOME/smalloc/smalloc.db" counted.db
+python3 - <<'PY'
+import sqlite3
+db = sqlite3.connect("counted.db")
+db.execute("UPDATE runs SET tlb_misses = CASE kind WHEN 'base' THEN 51234567 ELSE 123456 END")
+db.execute("UPDATE analyses SET tlb_misses_base = 5e7, tlb_misses_directed = 1e5")
+db.commit()
+PY
+expect_status 0 "$SMALLOC" db show ./app --db counted.db
+expect_match out '^TLB misses of a run, counted: 5.12e\+07 on base pages, 1.23e\+05 with directives; predicted 5e\+07 and 1e\+05$'
+expect_status 0 "$SMALLOC" db show ./app --db counted.db --json
+json_is out 'd["comparison"]["base_tlb_misses"] == 51234567 and d["comparison"]["superpage_tlb_misses"] == 123456'
 # Two runs beside each other.
 expect_status 0 "$SMALLOC" db show ./app --json
 superpages=$(python3 -c 'import json; print([r["id"] for r in json.load(open("out"))["runs"] if r["policy"] == "same-input" and r["superpages_peak"]][0])')

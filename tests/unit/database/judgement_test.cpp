@@ -32,6 +32,20 @@ TEST_F(JudgementTest, NothingIsSaidBeforeThreeOfEach) {
   EXPECT_TRUE(judge(runs).slower);
 }
 
+// Some machines count, others do not; some runs were behind a filter.
+TEST_F(JudgementTest, MissesAreOfTheRunsThatCounted) {
+  for (const int64_t misses : {50, 0, 70, 60}) {
+    add("base", 1);
+    if (misses)
+      runs.back().tlb_misses = misses;
+  }
+  add("superpages", 1);
+  EXPECT_EQ(judge(runs).base_tlb_misses, 60.0);
+  EXPECT_FALSE(judge(runs).superpage_tlb_misses.has_value());
+  runs.back().tlb_misses = 5;
+  EXPECT_EQ(judge(runs).superpage_tlb_misses, 5.0);
+}
+
 TEST_F(JudgementTest, InsideTheSpreadIsNotSlower) {
   for (double t : {1.0, 1.3, 1.1})
     add("base", t);

@@ -30,6 +30,8 @@ std::string line_of(uint64_t started_ns, smalloc::Verdict verdict = smalloc::Ver
   report.system_us = 7;
   report.peak_bytes = 100 << 20;
   report.minor_faults = 512;
+  report.misses_known = true;
+  report.tlb_misses = 123456789012;
   report.policy = smalloc::Policy::kOtherInput;
   report.bar_thousandths = 12500;
   report.superpages_supply = 1000;
@@ -85,6 +87,7 @@ TEST_F(RunLinesTest, WhatTheLibraryWritesIsUnderstood) {
   EXPECT_EQ(run->system_seconds, 0.000007);
   EXPECT_EQ(run->bar_percent, 12.5);
   EXPECT_EQ(run->superpages_supply, 1000);
+  EXPECT_EQ(run->tlb_misses, 123456789012);
   ASSERT_EQ(run->validations.size(), 2u);
   EXPECT_EQ(run->validations[0].site, "0123456789abcdef");
   EXPECT_EQ(run->validations[0].verdict, "held");
@@ -107,6 +110,7 @@ TEST_F(RunLinesTest, DirectedMediumPagesAreNoBasePages) {
     const auto run = parse_run_line({line.text().data, line.text().size}, why);
     ASSERT_TRUE(run.has_value()) << why;
     EXPECT_EQ(run->kind, got ? "superpages" : "base");
+    EXPECT_FALSE(run->tlb_misses.has_value()); // nobody counted
   }
 }
 
