@@ -276,6 +276,23 @@ private:
     }
     for (const WalkCurve &curve : curves)
       add_walks(curve);
+    leave_out_impossible();
+  }
+
+  // Who waits for a whole walk cannot wait less than who has several under way: others were using the caches while the chase was on superpages.
+  void leave_out_impossible() {
+    std::erase_if(result_.walks, [&](const WalkPoint &walk) {
+      for (const WalkPoint &other : result_.overlapped_walks)
+        if (other.page_bytes == walk.page_bytes && other.pages == walk.pages &&
+            walk.cycles.value + kOverlappedSlack < other.cycles.value) {
+          result_.noisy = true;
+          result_.unknown.push_back(fmt::format(
+              "walk, {}, {} lines: unknown (noisy: {:.0f} cycles, and {:.0f} where walks overlap)",
+              size_text(walk.page_bytes), walk.pages, walk.cycles.value, other.cycles.value));
+          return true;
+        }
+      return false;
+    });
   }
 
   // What a walk costs is what the same chase costs more on base pages than on superpages, with the caches

@@ -412,6 +412,21 @@ TEST(Geometry, SaysNoisyWhenOthersUseTheCaches) {
               testing::Contains(testing::HasSubstr("walk, 4 KiB, 16384 lines: unknown")));
 }
 
+// All rounds agree that a walk costs nothing, and none is that cheap.
+TEST(Geometry, WalksThatAreWaitedForCostNoLessThanOverlappedOnes) {
+  SimulatedMachine m;
+  m.others_on_superpages = 100;
+  GeometryPlan plan = small_plan();
+  plan.rounds = 1;
+  const Geometry g = measure(m, 1, plan);
+  EXPECT_EQ(g.overlapped_walks.size(), 2u);
+  EXPECT_TRUE(g.walks.empty());
+  EXPECT_TRUE(g.noisy);
+  EXPECT_THAT(g.unknown,
+              testing::Contains(
+                  "walk, 4 KiB, 8192 lines: unknown (noisy: 0 cycles, and 9 where walks overlap)"));
+}
+
 TEST(Geometry, SaysThatSuperpagesAreNotToBeHad) {
   SimulatedMachine m;
   m.superpages = 0;

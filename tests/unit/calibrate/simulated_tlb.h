@@ -40,7 +40,8 @@ struct SimulatedMachine {
   double memory_luck = 0;
   double scattered = 0;   // cycles that a walk costs more after every other refresh
   double busy_rounds = 0; // share of refreshes after which others make every walk 300 cycles dearer
-  uint64_t superpages = 400; // that can be had
+  double others_on_superpages = 0; // cycles that others add to chases there whose loads wait
+  uint64_t superpages = 400;       // that can be had
 };
 
 class SimulatedTlb : public LatencySource {
@@ -92,6 +93,7 @@ public:
     cycles += chase.lines_a_page > 1 ? m_.data : 0;
     cycles += chase.lines > 512 ? 10 : 0; // the first-level data cache
     cycles += chase.lines > 8192 && !chase.dense ? m_.contention : 0;
+    cycles += chase.page_bytes > 4096 && !chase.independent ? m_.others_on_superpages : 0;
     std::normal_distribution<double> gauss(0, m_.noise);
     std::uniform_real_distribution<double> share(0, 1);
     double ratio = 1 + std::fabs(gauss(random_));
