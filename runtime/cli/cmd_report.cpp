@@ -4,6 +4,7 @@
 // all together; and any document that another verb printed with --json.
 #include "runtime/cli/analyze_report.h"
 #include "runtime/cli/diagnostics.h"
+#include "runtime/cli/document_row.h"
 #include "runtime/cli/input_file.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/profile.h"
@@ -54,8 +55,9 @@ Document document_in(const std::string &name) {
   // What takes documents apart and copies them does so by recursion.
   constexpr int kMostDeep = 200;
   bool deep = false;
+  const std::string_view text = last_document(name, bytes);
   Document document = Document::parse(
-      bytes.begin(), bytes.end(),
+      text.begin(), text.end(),
       [&](int depth, Document::parse_event_t, Document &) { return !(deep |= depth > kMostDeep); },
       false);
   if (deep)

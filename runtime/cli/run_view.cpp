@@ -4,6 +4,7 @@
 #include "runtime/cli/run_view.h"
 
 #include "runtime/cli/diagnostics.h"
+#include "runtime/cli/document_row.h"
 #include "runtime/cli/history_report.h"
 #include "runtime/cli/history_store.h"
 #include "runtime/cli/input_file.h"
@@ -196,7 +197,7 @@ RunView view_of_run(const std::string &name, const std::string &database) {
       std::find_if(bytes.begin(), bytes.end(), [](unsigned char c) { return c > ' '; });
   if (first == bytes.end() || *first != '{')
     return view_of_trace(name);
-  const json document = json::parse(bytes.begin(), bytes.end(), nullptr, false);
+  const json document = json::parse(last_document(name, bytes), nullptr, false);
   if (!document.is_object())
     throw Failure{"cannot compare the run", name, "it is no whole JSON document", kWanted, kFailed};
   return view_of_document(document, name);

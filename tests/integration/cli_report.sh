@@ -12,6 +12,23 @@ expect_status 0 "$SMALLOC" record -q --source instrumented -o app.trace -- ./app
 SMALLOC_CONF=stats:json,stats_file:stats.json expect_status 0 ./app one
 expect_status 0 "$SMALLOC" report ./app app.trace stats.json --machine zen4 -o all.html
 expect_match err '^smalloc: note: open all.html in a browser'
+# Another run appends its statistics: the last one's count.
+cp stats.json first.json
+SMALLOC_CONF=stats:json,stats_file:stats.json expect_status 0 ./app one
+tail -c +$(($(wc -c <first.json) + 1)) stats.json >second.json
+expect_status 0 "$SMALLOC" report stats.json --json
+expect_match err '^smalloc: note: stats.json holds 2 documents'
+mv out both.json
+expect_status 0 "$SMALLOC" report second.json --json
+python3 - <<'PY' || fail "the report is not of the last document"
+import json
+both, second = (open(name).read() for name in ("both.json", "out"))
+assert both.replace("stats.json", "second.json") == second, (both, second)
+assert json.load(open("first.json")) != json.load(open("second.json"))
+PY
+expect_status 0 "$SMALLOC" diff first.json stats.json
+expect_match err '^smalloc: note: stats.json holds 2 documents'
+cp first.json stats.json
 
 # check PAGE CODE: the page is whole and stands alone; then what CODE says of it. page.tables: of each section's title, the rows.
 check() {
