@@ -212,7 +212,9 @@ void StudyPredictor::add_to(Json &document, const Study &study) const {
       prediction["superpage_seconds"] = after;
       prediction["measured_gain"] = gain;
       // What the spread may add to a gain of nothing.
-      const double median = base["seconds"]["median"], deviation = base["seconds"]["deviation"];
+      const double median = base["seconds"]["median"];
+      const Json &spread = base["seconds"]["deviation"];
+      const double deviation = spread.is_number() ? spread.get<double>() : 0;
       const double tolerance = (median > 0 ? 2 * deviation / median : 0) + 0.01;
       prediction["tolerance"] = tolerance;
       prediction["within_bound"] = gain <= share + tolerance;

@@ -31,7 +31,10 @@ study::Summary summary_of(const StudyResult &result, StudyMetric metric) {
 }
 
 Json summary_json(const study::Summary &s) {
-  return Json{{"median", s.median}, {"low", s.low}, {"high", s.high}, {"deviation", s.deviation}};
+  return Json{{"median", s.median},
+              {"low", s.low},
+              {"high", s.high},
+              {"deviation", s.runs < study::kFewestRuns ? Json() : Json(s.deviation)}};
 }
 
 double faults(const RunResult &run) {
@@ -141,6 +144,8 @@ Json result_json(const Study &study, const StudiedCommand &command, const StudyR
 std::string verdict_text(const Json &result) {
   if (result["below_noise"].is_null())
     return "";
+  if (result["seconds"]["deviation"].is_null())
+    return "too few runs to tell";
   if (!result["below_noise"].get<bool>())
     return result["speedup"].get<double>() >= 1 ? "faster" : "slower";
   if (result["repeats_needed"].is_null())
@@ -254,7 +259,8 @@ std::string study_table(const Json &document, Colour colour) {
   for (const Json &command : document["commands"]) {
     std::string name = command["name"];
     for (const Json &result : command["results"]) {
-      const double median = result["seconds"]["median"], deviation = result["seconds"]["deviation"];
+      const double median = result["seconds"]["median"];
+      const Json &deviation = result["seconds"]["deviation"];
       const bool noise = result["below_noise"].is_boolean() && result["below_noise"].get<bool>();
       const double speedup = result["speedup"];
       events |= result["events"]["cycles"].is_number();
@@ -263,7 +269,9 @@ std::string study_table(const Json &document, Colour colour) {
           {{printable(name)},
            {result["configuration"]},
            {fmt::format("{:.3f}", median)},
-           {median > 0 ? fmt::format("{:.1f} %", 100 * deviation / median) : "-"},
+           {median > 0 && deviation.is_number()
+                ? fmt::format("{:.1f} %", 100 * deviation.get<double>() / median)
+                : "-"},
            {fmt::format("{:.3f}", speedup), noise         ? Style::kFaint
                                             : speedup > 1 ? Style::kGood
                                             : speedup < 1 ? Style::kBad

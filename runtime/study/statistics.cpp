@@ -46,8 +46,7 @@ Comparison compare(const Summary &base, const Summary &other) {
   const double error =
       kMedianError * std::sqrt(base.deviation * base.deviation / static_cast<double>(base.runs) +
                                other.deviation * other.deviation / static_cast<double>(other.runs));
-  // From one or two runs no spread is known: their difference shows nothing.
-  const bool spread_known = base.runs >= 3 && other.runs >= 3;
+  const bool spread_known = base.runs >= kFewestRuns && other.runs >= kFewestRuns;
   c.below_noise = !spread_known || apart <= kSure * error || apart == 0;
   if (apart > 0 && spread_known) {
     const double factor = kMedianError * kSureWithPower / apart;

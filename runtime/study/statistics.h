@@ -14,6 +14,9 @@
 
 namespace smalloc::study {
 
+// From fewer no spread is known, and a difference shows nothing.
+inline constexpr size_t kFewestRuns = 3;
+
 struct Summary {
   size_t runs = 0;
   double median = 0, low = 0, high = 0; // low, high: least and greatest
@@ -29,7 +32,7 @@ struct Comparison {
   // The difference is within what the spread of so many runs explains (95 %).
   bool below_noise = true;
   // Runs of each that would show this difference (95 % sure, 80 % power); nothing when they agree
-  // exactly, or when there are too few runs (below 3) to know the spread. At most 10,000.
+  // exactly, or when there are too few runs to know the spread. At most 10,000.
   std::optional<uint64_t> repeats_needed;
 };
 

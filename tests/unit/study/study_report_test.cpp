@@ -76,6 +76,22 @@ TEST(StudyReport, SaysNoiseAndTheRepeatsThatSettleIt) {
   EXPECT_THAT(text, HasSubstr("skipped: hugetlb"));
 }
 
+TEST(StudyReport, KnowsNoSpreadOfTwoRuns) {
+  Study s = two_commands();
+  for (auto &command : s.commands)
+    for (auto &result : command.results)
+      result.runs.resize(2);
+  const auto d = study_document(s);
+  const auto &thp = d["commands"][0]["results"][1];
+  EXPECT_TRUE(thp["seconds"]["deviation"].is_null());
+  EXPECT_TRUE(thp["below_noise"].get<bool>());
+  const std::string text = study_table(d, Colour::kOff);
+  EXPECT_THAT(text, HasSubstr("too few runs to tell"));
+  EXPECT_THAT(text, testing::Not(HasSubstr(" % ")));
+  EXPECT_THAT(text, testing::Not(HasSubstr("faster")));
+  EXPECT_FALSE(study_svg(d).empty());
+}
+
 TEST(StudyReport, WritesEveryRunAsCsv) {
   const std::string text = study_csv(two_commands());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 13);
