@@ -10,15 +10,20 @@ namespace smalloc {
 
 void report_bad_pointer(const BadPointerReport &r, bool abort_too) {
   TextBuffer<1024> line;
+  // In its last page, or what is rounded up behind it.
+  const bool behind = r.kind == BadPointer::kInside && r.bytes && r.offset >= r.bytes;
   line.put("smalloc: error: ");
   if (r.kind == BadPointer::kFreedBefore)
     line.put("double ").put(r.call);
   else
-    line.put(r.call).put(r.kind == BadPointer::kInside ? " of a pointer into an object"
-                                                       : " of a pointer that is no object");
+    line.put(r.call).put(behind                          ? " of a pointer behind an object"
+                         : r.kind == BadPointer::kInside ? " of a pointer into an object"
+                                                         : " of a pointer that is no object");
   line.put(" (0x").hex(reinterpret_cast<uintptr_t>(r.pointer)).put("): ");
   if (r.kind == BadPointer::kInside)
-    line.put("it is ").number(r.offset).put(" bytes behind the start of ");
+    line.put("it is ")
+        .number(behind ? r.offset - r.bytes : r.offset)
+        .put(behind ? " bytes behind the end of " : " bytes behind the start of ");
   if (r.kind == BadPointer::kNoObject && !r.site_known) {
     line.put("it lies in smalloc's memory, where no object starts");
   } else {

@@ -74,8 +74,10 @@ bool Runtime::refuse(const char *call, const void *p) {
   BadPointerReport report;
   report.call = call;
   report.pointer = p;
-  if (BigObjects::Handle h = big_.find(p)) {
-    char *start = region_.unit_address(h.slice, h.head) + h.object->offset;
+  BigObjects::Handle h = big_.find(p);
+  const char *start = h ? region_.unit_address(h.slice, h.head) + h.object->offset : nullptr;
+  // In front of a coloured object lies nothing.
+  if (h && p >= start) {
     report.kind = BadPointer::kInside;
     report.bytes = h.object->bytes;
     report.offset = static_cast<uint64_t>(static_cast<const char *>(p) - start);

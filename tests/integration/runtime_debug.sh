@@ -15,7 +15,8 @@ int main(int argc, char **argv) {
   warm_up(&make_node);
   void *volatile node = site_malloc(&make_node, 100), *volatile base = smalloc(300, SMALLOC_BASE);
   char *volatile table = (char *)site_malloc(&make_table, 8 * MIB);
-  CHECK(ours(node) && ours(base) && ours(table));
+  char *volatile odd = (char *)site_malloc(&make_table, 8 * MIB + 100);
+  CHECK(ours(node) && ours(base) && ours(table) && ours(odd));
   switch (argv[1][0]) {
   case '1': free(node); free(node); break;
   case '2': free((char *)node + 8); break;
@@ -24,6 +25,7 @@ int main(int argc, char **argv) {
   case '5': free(base); free(base); break;
   case '6': free(node); CHECK(realloc(node, 50) == NULL); break;
   case '9': CHECK(realloc(table + 4096, 9 * MIB) == NULL); break;
+  case 'b': free(odd + malloc_usable_size(odd) + 8); break;
   case 'a': free(table); CHECK(realloc(table, 9 * MIB) == NULL); break;
   case '7': free(node); if (_ZdlPv) _ZdlPv(node); else free(node); break;
   case '8': { /* everything right: resize in and between heaps, both directions */
@@ -67,6 +69,7 @@ report 5 "double free $A: an object of 300 B of no known site, freed before"
 report 6 "double realloc $A: an object of 100 B allocated in make_node"
 report 7 "double free $A: an object of 100 B allocated in make_node"
 report 9 "realloc of a pointer into an object $A: it is 4096 bytes behind the start of an object of 8\.0 MiB allocated in make_table"
+report b "free of a pointer behind an object $A: it is 8 bytes behind the end of an object of 8\.0 MiB allocated in make_table"
 report a "double realloc $A: an object allocated in make_table at test\.c:[0-9]+, freed before"
 for conf in debug:on abort:true stats:exit stats:sites; do
   SMALLOC_CONF=$conf expect_status 0 ./t 8
