@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // doctor_program.cpp decides what in a program's file keeps superpages from it: no sites, no
-// loader, no weak entry to switch on, or a libsmalloc that comes too late in the order of libraries
-// to receive every free.
+// loader, no weak entry to switch on, a free of its own, or a libsmalloc that comes too late in the order
+// of libraries to receive every free.
 #include "runtime/cli/doctor.h"
 #include "runtime/cli/elf_sites.h"
 #include "runtime/cli/input_file.h"
@@ -44,6 +44,32 @@ void check_order(const std::string &path, const ElfImage &image, Checks &checks)
                     "it is linked with libsmalloc, before the C library", ""});
 }
 
+bool defines(const ElfImage &image, std::string_view name) {
+  const auto symbols = image.dynamic_symbols(name);
+  return std::any_of(symbols.begin(), symbols.end(), [&](const DynamicSymbol &symbol) {
+    return symbol.defined && symbol.name == name;
+  });
+}
+
+// What it defines and a library uses the linker exports, and it comes before every library's.
+void check_own_allocator(const ElfImage &image, Checks &checks) {
+  if (defines(image, fmt::format("__smalloc_v{}_malloc", SMALLOC_ABI_VERSION)))
+    return; // libsmalloc.a's
+  for (const char *name : {"free", "realloc"})
+    if (defines(image, name)) {
+      checks.push_back({"program-allocator", Verdict::kFail, name,
+                        fmt::format("it defines {}() itself, which would receive our pointers, so "
+                                    "superpages stay off",
+                                    name),
+                        "# leave its own allocator out of the build"});
+      return;
+    }
+  if (defines(image, "_ZdlPv"))
+    checks.push_back({"program-allocator", Verdict::kWarn, "operator delete",
+                      "it replaces operator delete, so what it makes with new gets no superpages",
+                      ""});
+}
+
 } // namespace
 
 void check_program(const std::string &path, Checks &checks) {
@@ -75,6 +101,7 @@ void check_program(const std::string &path, Checks &checks) {
     return;
   }
   check_order(path, image, checks);
+  check_own_allocator(image, checks);
   if (rewritten == 0 || image.sections.empty())
     return;
   // A weak entry that the linker resolved to 0 can never be switched on. One that the program

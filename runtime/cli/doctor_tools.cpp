@@ -119,6 +119,16 @@ void check_runtime(const char *name, const char *file, Checks &checks) {
   }
 }
 
+// What a build of single targets, as scripts/demo makes it, leaves out.
+void check_part(const char *name, const char *file, const char *use, Checks &checks) {
+  const auto path = find_library(file);
+  checks.push_back({name, path ? Verdict::kOk : Verdict::kWarn,
+                    path ? nlohmann::ordered_json(*path) : nlohmann::ordered_json(),
+                    path ? fmt::format("{} is there ({})", *path, use)
+                         : fmt::format("{} is not beside this command: no {}", file, use),
+                    path ? "" : "cmake --build build # or install all of smalloc"});
+}
+
 // Loads the plugin into the compiler: the only test that finds every difference between them.
 void check_plugin(Checks &checks) {
   const auto plugin = find_library("SmallocPlugin.so");
@@ -183,6 +193,9 @@ void check_tools(Checks &checks) {
   check_plugin(checks);
   check_runtime("libsmalloc", "libsmalloc.so", checks);
   check_runtime("libsmalloc-preload", "libsmalloc_preload.so", checks);
+  check_part("libsmalloc-feedback", "libsmalloc_feedback.so",
+             "smalloc record, profile-generate, NUMA migration", checks);
+  check_part("libsmalloc-static", "libsmalloc.a", "static programs", checks);
 }
 
 } // namespace smalloc::cli

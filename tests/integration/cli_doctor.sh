@@ -72,6 +72,39 @@ if [ -e "$PLUGIN" ] && command -v clang-22 >/dev/null; then
   expect_status 0 other/bin/smalloc doctor
   expect_match out '^fail +.*SmallocPlugin.so compiles for site version 9, this command and its libraries are of version 1$'
   expect_match out '^fail +.*/other/lib/libsmalloc.so does not serve site version 1$'
+  # A program with a malloc of its own runs on that, as it says when it starts.
+  cat >own.c <<'C'
+#include <stddef.h>
+#include <string.h>
+static _Alignas(16) char memory[1 << 24];
+static size_t used;
+void *malloc(size_t n) {
+  char *p = memory + used;
+  used += (n + 15) / 16 * 16;
+  return p;
+}
+void free(void *p) { (void)p; }
+void *calloc(size_t n, size_t bytes) { return memset(malloc(n * bytes), 0, n * bytes); }
+void *realloc(void *p, size_t n) { return p ? memcpy(malloc(n), p, n) : malloc(n); }
+C
+  cat >new.cpp <<'CPP'
+#include <cstdlib>
+void *operator new(size_t n) { return std::malloc(n); }
+void operator delete(void *p) noexcept { std::free(p); }
+CPP
+  printf '%s\n' '#include <stdlib.h>' 'void *keep;' 'int main(int n, char **v) { keep = malloc(n * 100L); free(keep); return v == 0; }' >app.c
+  link=(-Wl,--no-as-needed -L"$SMALLOC_BUILD/lib" -lsmalloc -Wl,-rpath,"$SMALLOC_BUILD/lib")
+  "$CLANG" -O1 -fno-builtin -c own.c
+  "$CLANG" -O1 -c -x c++ new.cpp
+  "$CLANG" -O1 -fplugin="$PLUGIN" app.c own.o "${link[@]}" -o own
+  "$CLANG" -O1 -fplugin="$PLUGIN" app.c new.o "${link[@]}" -o new -lstdc++
+  "$CLANG" -O1 -fplugin="$PLUGIN" app.c "${link[@]}" -o none
+  expect_status 0 "$SMALLOC" doctor ./own
+  expect_match out '^fail +it defines free\(\) itself, .*superpages stay off$'
+  expect_status 0 "$SMALLOC" doctor ./new
+  expect_match out '^warn +it replaces operator delete, '
+  expect_status 0 "$SMALLOC" doctor ./none
+  expect_no_match out 'it defines|it replaces'
 fi
 
 fixture_app app

@@ -55,6 +55,18 @@ refused 'app;PROFILE_GENERATE;dir;STATIC' 'PROFILE_GENERATE: a static program ca
 refused 'nothing' 'smalloc_enable\(nothing\): no such target'
 refused 'app;HEAP;huge' 'HEAP huge: not one of'
 refused 'app;FAST' 'unknown argument: FAST'
+# A build tree of which not all was built, as scripts/demo leaves it: said before anything is compiled.
+if [ "${SMALLOC_TREE:-build}" = build ] && [ -e "$LIBDIR/libsmalloc_feedback.so" ]; then
+  mkdir -p partial/cmake
+  cp -r "$PACKAGE" partial/cmake/
+  ln -s "$LIBDIR/SmallocPlugin.so" partial/
+  sed -i -E 's#[^"]*/(libsmalloc_feedback\.so|libsmalloc\.a)#/nowhere/\1#' partial/cmake/Smalloc/SmallocTargets.cmake
+  built=$PACKAGE
+  PACKAGE=$PWD/partial/cmake/Smalloc
+  refused 'app;PROFILE_GENERATE;dir' 'smalloc_feedback \(/nowhere/libsmalloc_feedback.so\): not found: build all of smalloc'
+  refused 'app;STATIC' 'smalloc_static \(/nowhere/libsmalloc.a\): not found: build all of smalloc'
+  PACKAGE=$built
+fi
 
 # A machine's file that changes decides again; one that does not, nothing.
 refused 'app;OPTIONS;machine=./none.json' 'OPTIONS machine=./none.json: no such file'
