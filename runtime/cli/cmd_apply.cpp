@@ -102,7 +102,10 @@ int apply(const Options &options) {
   const std::vector<std::string> command = command_of(*options.app, "apply", "run");
   const auto program = find_program(command.front());
   if (!program)
-    throw cannot_start(command.front(), ENOENT);
+    throw cannot_start(command.front(), access(command.front().c_str(), F_OK) == 0 &&
+                                                command.front().find('/') != std::string::npos
+                                            ? EACCES
+                                            : ENOENT);
   const Target target = inspect(*program);
   if (!target.obstacle.empty())
     print_warning("no superpages for this program", *program, target.obstacle, target.hint);

@@ -13,6 +13,7 @@
 #include "runtime/cli/diagnostics.h"
 #include "runtime/cli/installation.h"
 #include "runtime/cli/launch.h"
+#include "runtime/cli/output.h"
 #include "runtime/cli/system_view.h"
 #include "runtime/cli/verbs.h"
 
@@ -48,7 +49,7 @@ std::string settings(const Options &options, const Target &target) {
   add("promoter", target.has_sites || user_promoter ? "" : "thread");
   add("pages", options.pages);
   add("budget", options.budget);
-  add("directives", options.directives);
+  add("directives", as_file_name_of_conf(options.directives));
   add("numa", options.numa);
   add("stats", options.stats ? "exit" : "");
   if (!options.conf.empty())

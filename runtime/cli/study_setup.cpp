@@ -146,7 +146,9 @@ std::string study_library(const std::string &command) {
   if (!path || path->find_first_of(" :") != std::string::npos)
     throw Failure{"cannot preload the library", path.value_or(name),
                   path ? "LD_PRELOAD separates names by spaces and colons" : "it was not found",
-                  "build or install smalloc again: cmake --build build", kFailed};
+                  path ? "install smalloc under a path without them"
+                       : "build or install smalloc again: cmake --build build",
+                  kFailed};
   return *path;
 }
 
