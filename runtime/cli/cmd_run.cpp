@@ -13,7 +13,6 @@
 #include "runtime/cli/diagnostics.h"
 #include "runtime/cli/installation.h"
 #include "runtime/cli/launch.h"
-#include "runtime/cli/output.h"
 #include "runtime/cli/system_view.h"
 #include "runtime/cli/verbs.h"
 
@@ -49,7 +48,7 @@ std::string settings(const Options &options, const Target &target) {
   add("promoter", target.has_sites || user_promoter ? "" : "thread");
   add("pages", options.pages);
   add("budget", options.budget);
-  add("directives", as_file_name_of_conf(options.directives));
+  add("directives", options.directives);
   add("numa", options.numa);
   add("stats", options.stats ? "exit" : "");
   if (!options.conf.empty())
@@ -121,7 +120,8 @@ std::function<int()> declare(CLI::App &app) {
   app.add_option("--budget", options->budget, "Never more superpages than this (512m, 10%)")
       ->type_name("SIZE")
       ->check(CLI::Validator(check_budget, ""));
-  app.add_option("--directives", options->directives, "Decisions from an earlier analysis")
+  app.add_option("--directives", options->directives,
+                 "Decisions from an earlier analysis (%h host, %r MPI rank, %% percent sign)")
       ->type_name("FILE")
       ->check(CLI::Validator(check_passed_file, ""));
   app.add_option("--numa", options->numa, "off, hints or migrate")

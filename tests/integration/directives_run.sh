@@ -34,6 +34,8 @@ SUM=$(./stream | sed 's/ huge_kib.*//')
 runs_huge env SMALLOC_CONF=birth:always,directives:stream.directives ./stream
 # Names stand for what they do everywhere: a file for each rank of an MPI program, and a percent sign is two.
 cp base.directives 'rank%3.directives'
+expect_status 0 env OMPI_COMM_WORLD_RANK=3 SMALLOC_CONF=birth:always "$SMALLOC" run -q --directives 'rank%%%r.directives' -- ./app
+[ ! -s err ] || fail "$(cat err)"
 SUM=$(SMALLOC_CONF=heap:off ./app | sed 's/ huge_kib.*//')
 expect_status 0 env OMPI_COMM_WORLD_RANK=3 SMALLOC_CONF='birth:always,directives:rank%%%r.directives' ./app
 expect_match out "^$SUM huge_kib 0\$"

@@ -35,6 +35,16 @@ for link in -static -static-pie; do
 done
 ! show -static -c a.c | found 'libsmalloc\.a' || fail "libsmalloc.a in a compile"
 with_library -fsanitize=undefined a.c -o a
+# A run path that would name two folders, or end in the middle of a word for the linker, makes programs that cannot start.
+for odd in c:d c,d; do
+  mkdir -p "$odd/bin" "$odd/lib"
+  cp "$cc" "$odd/bin/"
+  touch "$odd/lib/SmallocPlugin.so" "$odd/lib/libsmalloc.so"
+  status=0
+  "$odd/bin/smalloc-cc" --smalloc-show a.c -o a >out 2>err || status=$?
+  [ $status = 1 ] && grep -q '^smalloc-cc: error: run path (.*/'"$odd"'/lib): folders of a run path' err || fail "$odd: $status $(cat err)"
+  "$odd/bin/smalloc-cc" --smalloc-show -c a.c >out || fail "$odd: compiling has no run path"
+done
 # Another processor's program gets nothing of ours, and a line that says so; what a later flag takes back counts no more.
 machine=$(uname -m)
 for foreign in -m32 -mx32 "-m64 -m32" --target=i686-linux-gnu "-target i686-pc-linux-gnu" --target=riscv64-linux-gnu --target="$machine"-w64-mingw32; do
