@@ -57,14 +57,19 @@ refused 'app;HEAP;huge' 'HEAP huge: not one of'
 refused 'app;FAST' 'unknown argument: FAST'
 # A build tree of which not all was built, as scripts/demo leaves it: said before anything is compiled.
 if [ "${SMALLOC_TREE:-build}" = build ] && [ -e "$LIBDIR/libsmalloc_feedback.so" ]; then
-  mkdir -p partial/cmake
-  cp -r "$PACKAGE" partial/cmake/
-  ln -s "$LIBDIR/SmallocPlugin.so" partial/
-  sed -i -E 's#[^"]*/(libsmalloc_feedback\.so|libsmalloc\.a)#/nowhere/\1#' partial/cmake/Smalloc/SmallocTargets.cmake
   built=$PACKAGE
-  PACKAGE=$PWD/partial/cmake/Smalloc
-  refused 'app;PROFILE_GENERATE;dir' 'smalloc_feedback \(/nowhere/libsmalloc_feedback.so\): not found: build all of smalloc'
-  refused 'app;STATIC' 'smalloc_static \(/nowhere/libsmalloc.a\): not found: build all of smalloc'
+  while read -r library target arguments; do
+    rm -rf partial
+    mkdir -p partial/cmake
+    cp -r "$built" partial/cmake/
+    ln -s "$LIBDIR/SmallocPlugin.so" partial/
+    sed -i "s#[^\";]*/$library\"#/nowhere/$library\"#" partial/cmake/Smalloc/SmallocTargets.cmake
+    PACKAGE=$PWD/partial/cmake/Smalloc
+    refused "$arguments" "$target \(/nowhere/$library\): not found: build all of smalloc"
+  done <<'PARTS'
+libsmalloc_feedback.so smalloc_feedback app;PROFILE_GENERATE;dir
+libsmalloc.a smalloc_static app;STATIC
+PARTS
   PACKAGE=$built
 fi
 
