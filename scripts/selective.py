@@ -4,12 +4,13 @@
 access are recorded with a small input, smalloc analyze chooses under a budget of 3 % of the large one's memory, and the large one runs on
 base pages, on superpages for everything, and with the directives. Where times drift by more than there is to gain, counts tell: each load and
 store of one pass over the large input, and of two, goes through evaluate.py's exact TLBs, and misses and first touches are priced; each further
-pass is what the second was.
+pass is what the second was. Times are taken in memory that is the same in each run (steady_memory.py), in which superpages save least.
 
   selective.py                     a table
   selective.py --record            also benchmarks/results/selective.json, which scripts/regen_docs.py reads
   selective.py --quick             one short run each
-  selective.py --count --record    anew what is counted; times of the last recording stay
+  selective.py --count --record    anew what is counted, three quarters of an hour; times of the last recording stay
+  selective.py --times --record    anew the times; what was counted stays, if the same sites are chosen
 """
 import argparse
 import json
@@ -27,6 +28,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
 import bench_runs  # pylint: disable=wrong-import-position
 import evaluate  # pylint: disable=wrong-import-position
+import steady_memory  # pylint: disable=wrong-import-position
 
 BUDGET_SHARE = 0.03
 # Source, arguments, of --quick, of the recording: as large a hot part, fewer accesses to it. The last one is how many passes it makes.
@@ -89,8 +91,9 @@ def extrapolated(one, two, passes):
     return {way: {key: value + (passes - 1) * (two[way][key] - value) for key, value in one[way].items()} for way in one}
 
 
-def measure(program, times, options, tools, folder):
-    """times: of an earlier recording, or None: they are measured."""
+def measure(program, recording, options, tools, folder):
+    """recording: an earlier one's result, of which times or counts stay; None: both are made."""
+    times = recording if options.count else None
     name, arguments, quick, recorded = program
     if options.quick:
         arguments = recorded = quick
@@ -100,9 +103,8 @@ def measure(program, times, options, tools, folder):
     run([tools["clang"], "-O2", source, "-o", plain], folder)
     run([tools["clang"], "-O2", plugin, "-fplugin-arg-smalloc-rewrite=all", source, "-o", ours], folder)
     run([tools["clang"], "-O2", plugin, "-fplugin-arg-smalloc-profile-generate", source, "-o", told], folder)
-    command = [str(plain), *arguments]
-    budget = (times["budget_bytes"] if times else int(bench_runs.run_once(command, {}, None)["peak_rss_bytes"] * BUDGET_SHARE)
-              // bench_runs.SUPERPAGE_BYTES * bench_runs.SUPERPAGE_BYTES)
+    needed = times["base"]["peak_rss_bytes"] if times else bench_runs.run_once([str(plain), *arguments], {}, None)["peak_rss_bytes"]
+    budget = times["budget_bytes"] if times else int(needed * BUDGET_SHARE) // bench_runs.SUPERPAGE_BYTES * bench_runs.SUPERPAGE_BYTES
     trace, directives = folder / "t.trace", folder / "t.directives"
     trace.unlink(missing_ok=True)
     run([tools["smalloc"], "record", "-q", "--rate", "1", "-o", trace, "--", told, *recorded], folder)
@@ -110,7 +112,10 @@ def measure(program, times, options, tools, folder):
                              "--no-db", "--json", "-q", "-o", directives], folder))
     chosen = [chain(m) for m in report["mappings"] if m["chosen"]]
     result = {"name": name, "arguments": arguments, "recorded": recorded, "budget_bytes": budget,
-              "chosen": [" < ".join(c) for c in chosen], "counted": count(name, arguments, chosen, options, tools, folder)}
+              "chosen": [" < ".join(c) for c in chosen]}
+    if options.times and (recording["chosen"], recording["arguments"]) != (result["chosen"], arguments):
+        fail(name, f"chosen is {'; '.join(result['chosen'])}, counted was {'; '.join(recording['chosen'])}", "selective.py --record, without --times")
+    result["counted"] = recording["counted"] if options.times else count(name, arguments, chosen, options, tools, folder)
     if times:
         return {**times, "chosen": result["chosen"], "counted": result["counted"]}
     ways = {"base": (plain, {}), "all": (plain, {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}),
@@ -119,6 +124,7 @@ def measure(program, times, options, tools, folder):
     for turn in range(1 if options.quick else options.runs):
         for way in list(ways)[::-1 if turn % 2 else 1]:
             program, environment = ways[way]
+            options.memory.prepare(needed)
             runs[way].append(bench_runs.run_once([str(program), *arguments], environment, None))
     if len({r["output_sha256"] for way in runs.values() for r in way}) != 1:
         fail(name, "its output depends on the pages", "run it by hand")
@@ -161,10 +167,12 @@ def text(report):
 
 def page(report):
     """What docs/evaluation.md says: scripts/regen_docs.py puts it there."""
+    host = report["host"]
     return (f"{text(report)}\n\nUser + least system time, medians of {report['runs']} runs in turn; the gain timed is of user time, - where that "
             "of everything is within the spread of base pages' own times. Counted: misses and first touches "
             "in exact TLBs, of one pass and of two, each further one as the second, priced with the machine's curve; a gain above 100 % is what everything else loses by its superpages. Recorded "
-            f"with a smaller input, budget {100 * BUDGET_SHARE:g} % of the memory. Machine {report['machine']}. "
+            f"with a smaller input, budget {100 * BUDGET_SHARE:g} % of the memory. Base pages {'out of whole blocks' if report['whole_blocks'] else 'as the kernel had them'}. "
+            f"Priced for machine {report['machine']}; timed on {host['cpus']} CPUs of a {host['cpu']}{' (virtual machine)' if host['hypervisor'] else ''}, Linux {host['kernel']}. "
             "Made by `scripts/selective.py --record`.")
 
 
@@ -178,6 +186,7 @@ def main():
     parser.add_argument("-p", "--program", action="append", metavar="NAME")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--count", action="store_true", help="run no program for its time: keep the recorded times")
+    parser.add_argument("--times", action="store_true", help="count nothing: keep the recorded counts")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results there")
     parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
@@ -190,16 +199,23 @@ def main():
     known = [program[0] for program in PROGRAMS]
     if unknown := set(options.program or []) - set(known):
         fail(", ".join(sorted(unknown)), "no such program", "-p with one of " + ", ".join(known))
-    path, old = ROOT / "benchmarks/results/selective.json", {"runs": options.runs, "programs": []}
-    if options.count:
+    path, old = ROOT / "benchmarks/results/selective.json", {"programs": []}
+    if options.count or options.times:
+        asked = "--count" if options.count else "--times"
+        if options.count and options.times:
+            fail(asked, "nothing is left to be made", "one of --count and --times")
         if options.quick or not path.exists():
-            fail("--count", "--quick has no recorded times" if options.quick else f"{path} is not there", "selective.py --record")
+            fail(asked, "--quick has no recording" if options.quick else f"{path} is not there", "selective.py --record")
         old = json.loads(path.read_text(encoding="utf-8"))
-    times = {r["name"]: r for r in old["programs"]}
-    with tempfile.TemporaryDirectory() as folder:
-        programs = [measure(program, times.get(program[0]), options, tools, Path(folder))
+    recorded = {r["name"]: r for r in old["programs"]}
+    with tempfile.TemporaryDirectory() as folder, steady_memory.SteadyMemory(not options.quick and not options.count) as options.memory:
+        programs = [measure(program, recorded.get(program[0]), options, tools, Path(folder))
                     for program in PROGRAMS if not options.program or program[0] in options.program]
-    report = {"schema": "smalloc.selective/3", "machine": options.machine, "runs": 1 if options.quick else old["runs"], "programs": programs}
+    host = {"host": bench_runs.machine(), "whole_blocks": options.memory.is_whole, "kept_from_host": options.memory.is_kept}
+    if options.count:
+        host = {key: old[key] for key in host}
+    report = {"schema": "smalloc.selective/4", "machine": old["machine"] if options.times else options.machine, **host,
+              "runs": 1 if options.quick else old["runs"] if options.count else options.runs, "programs": programs}
     document = json.dumps(report, indent=1) + "\n"
     if options.json:
         options.json.write_text(document, encoding="utf-8")

@@ -9,7 +9,7 @@
 expect_status 0 python3 "$SMALLOC_SOURCE/scripts/selective.py" --build "$SMALLOC_BUILD" --clang "$CLANG" --machine zen3 --quick \
   -p hash_join --json r.json
 expect_match out '^\| hash_join \|'
-json_is r.json 'd["schema"] == "smalloc.selective/3" and len(d["programs"]) == 1'
+json_is r.json 'd["schema"] == "smalloc.selective/4" and len(d["programs"]) == 1'
 json_is r.json 'all(p[way]["user_seconds"] >= 0 for p in d["programs"] for way in ("base", "all", "selective"))'
 json_is r.json 'all(p["selective"]["superpages"] * (2 << 20) <= p["budget_bytes"] for p in d["programs"])'
 json_is r.json 'all(p["counted"]["base"]["cycles"] >= p["counted"]["selective"]["cycles"] > 0 for p in d["programs"])'
@@ -36,3 +36,7 @@ expect_status 1 python3 "$SMALLOC_SOURCE/scripts/selective.py" --build /nowhere
 expect_match err '^hint: cmake --build build'
 expect_status 1 python3 "$SMALLOC_SOURCE/scripts/selective.py" --build "$SMALLOC_BUILD" -p nosuch
 expect_match err 'no such program'
+expect_status 1 python3 "$SMALLOC_SOURCE/scripts/selective.py" --build "$SMALLOC_BUILD" --clang "$CLANG" --count --times
+expect_match err '^selective.py: error: --count: nothing is left to be made'
+expect_status 1 python3 "$SMALLOC_SOURCE/scripts/selective.py" --build "$SMALLOC_BUILD" --clang "$CLANG" --times --quick
+expect_match err '^selective.py: error: --times: --quick has no recording'
