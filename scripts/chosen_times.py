@@ -5,8 +5,9 @@ on base pages, on superpages for everything, with what was chosen, and with that
 with what was chosen is predicted as the last of these, the same heaps on base pages, less what smalloc analyze says that the superpages
 save: a heap that is denser than malloc's is no page's merit. What base pages cost depends on which frames a program gets: the same walk
 took 50 cycles and 400, and list's superpages saved 0.2 s and 1.5. So runs and calibration get frames of whole blocks
-(scripts/steady_memory.py), which is the least that superpages can save here. This machine is calibrated before and after each program's
-runs; the prediction is by the mean of both, and is compared with each round's run. The median round counts. A time is the sum of user and system time: how it is divided is up to the clock's ticks (of two runs of file_stream that take 0.69 s
+(scripts/steady_memory.py), which is the least that superpages can save here. This machine is calibrated before, amid and after each program's
+runs; the prediction is by the median of what is saved by these, since one calibration in fifteen found walks more than twice as dear as
+those around it, and is compared with each round's run. The median round counts. A time is the sum of user and system time: how it is divided is up to the clock's ticks (of two runs of file_stream that take 0.69 s
 one had 0.41 s of system time, the other 0.32). The median error of predictions that take each way's times by themselves is said beside
 it. Programs with nothing to gain are among them: what they lose counts as well.
 
@@ -150,7 +151,11 @@ def measure(program, options, tools, folder):
     ways["off"] = (ours, {**ways["profile"][1], "SMALLOC_CONF": "heap:off"})
     runs = {way: [] for way in WAYS}
     needed = bench_runs.run_once([str(plain), *arguments], {}, None)["peak_rss_bytes"]
-    for number in range(1 if options.quick else options.runs):
+    rounds = 1 if options.quick else options.runs
+    for number in range(rounds):
+        if priced and number == rounds // 2:
+            calibrate(options, tools, folder)
+            prices.append(options.calibrated[-1])
         first = number % len(WAYS)
         for way in WAYS[first:] + WAYS[:first]:
             binary, environment = ways[way]
@@ -193,8 +198,8 @@ def seconds(result, way):
 
 
 def predicted_in_rounds(result):
-    """Seconds: the same heaps on base pages, less what the superpages save by the calibrations before and after the rounds."""
-    saved = statistics.mean(result["saved_seconds_by"])
+    """Seconds: the same heaps on base pages, less what the superpages save by the median of the calibrations around the rounds."""
+    saved = statistics.median(result["saved_seconds_by"])
     return [unbacked - saved for unbacked in sums(result, "unbacked")]
 
 
@@ -220,7 +225,7 @@ ESTIMATES = {"medians": statistics.median, "lower quartiles": quartile, "least s
 
 
 def error_apart(result, of_rounds, estimate):
-    way, less = ("off", taught_saving(result)) if of_rounds is learned_in_rounds else ("unbacked", statistics.mean(result["saved_seconds_by"]))
+    way, less = ("off", taught_saving(result)) if of_rounds is learned_in_rounds else ("unbacked", statistics.median(result["saved_seconds_by"]))
     return (estimate(sums(result, way)) - less) / estimate(sums(result, "profile")) - 1
 
 
@@ -294,13 +299,13 @@ def main():
     if unknown := set(options.program or []) - {source.split(".")[0] for source, *_ in PROGRAMS}:
         selective.fail(", ".join(sorted(unknown)), "no such program", "-p with one of " + ", ".join(p[0].split(".")[0] for p in PROGRAMS))
     with tempfile.TemporaryDirectory() as folder, steady_memory.SteadyMemory(not options.quick) as options.memory:
-        kind = options.machine or "calibrated before and after each program's runs"
+        kind = options.machine or "calibrated before, amid and after each program's runs"
         options.calibrated = []
         if not options.machine:
             calibrate(options, tools, Path(folder))
         programs = [measure(program, options, tools, Path(folder)) for program in PROGRAMS
                     if not options.program or program[0].split(".")[0] in options.program]
-    report = {"schema": "smalloc.chosen-times/8", "machine": kind, "host": bench_runs.machine(), "runs": 1 if options.quick else options.runs,
+    report = {"schema": "smalloc.chosen-times/9", "machine": kind, "host": bench_runs.machine(), "runs": 1 if options.quick else options.runs,
               "whole_blocks": options.memory.is_whole, "kept_from_host": options.memory.is_kept,
               "programs": programs}
     document = json.dumps(report, indent=1) + "\n"
