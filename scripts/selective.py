@@ -113,6 +113,8 @@ def measure(program, recording, options, tools, folder):
     chosen = [chain(m) for m in report["mappings"] if m["chosen"]]
     result = {"name": name, "arguments": arguments, "recorded": recorded, "budget_bytes": budget,
               "chosen": [" < ".join(c) for c in chosen]}
+    if options.times and not recording:
+        fail(name, "nothing was counted of it", "selective.py --record, without --times")
     if options.times and (recording["chosen"], recording["arguments"]) != (result["chosen"], arguments):
         fail(name, f"chosen is {'; '.join(result['chosen'])}, counted was {'; '.join(recording['chosen'])}", "selective.py --record, without --times")
     result["counted"] = recording["counted"] if options.times else count(name, arguments, chosen, options, tools, folder)

@@ -93,7 +93,7 @@ std::string text_of(const Json &value) {
   return value.is_null() ? "-" : printable(value.get<std::string>());
 }
 
-// What a PMU has counted beside what was predicted, of runs with the input of the latest analysis that says so.
+// What a PMU has counted of runs, beside what the latest analysis of the same input predicted.
 std::string misses_text(const Json &document) {
   const Json &c = document["comparison"];
   if (c["base_tlb_misses"].is_null() && c["superpage_tlb_misses"].is_null())

@@ -64,7 +64,7 @@ database::Analysis analysis_of(const Profile &p, const format::MachineProfile &m
   a.saved_all = p.saved_all;
   a.saved_joint = p.saved_joint;
   a.saved_seconds = saved_seconds;
-  // Of a run, as it is what a PMU counts. Samples of a PMU tell of no other.
+  // Of one run, to be compared with what a PMU counts of one.
   const auto runs = static_cast<double>(std::max<size_t>(p.traces.size(), 1));
   if (a.accesses > 0) {
     a.tlb_misses_base = p.tlb_misses_base / runs;

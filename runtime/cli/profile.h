@@ -99,9 +99,8 @@ struct Profile {
   bool has_accesses = false, significant = false;
   benefit::Rates rates;
   double cycles_base = 0, saved_all = 0; ///< all on base pages; everything on 2 MiB
-  double tlb_misses_base = 0,
-         tlb_misses_steerable =
-             0; ///< all on base pages; with what directives reach of what was chosen
+  double tlb_misses_base = 0;            ///< all on base pages
+  double tlb_misses_steerable = 0;       ///< with what directives reach of what was chosen
   double saved_joint = 0, saved_additive = 0;
   double saved_steerable =
       0; ///< together, of what is chosen and directives reach: static data is not
