@@ -41,7 +41,8 @@ def pieces():
                 name, *free = kind.split()
                 if name == "Movable" and any(blocks != "0" for blocks in free):
                     node, zone = place.split("zone")
-                    zones[node] = sum(int(blocks) << order for order, blocks in enumerate(free[:SUPERPAGE_ORDER]))
+                    # The kernel stops counting at a hundred thousand of a kind: ">100000". The next round finds the rest.
+                    zones[node] = sum(int(blocks.lstrip(">")) << order for order, blocks in enumerate(free[:SUPERPAGE_ORDER]))
     return sum(zones.values())
 
 most = int(sys.argv[1]) // mmap.PAGESIZE

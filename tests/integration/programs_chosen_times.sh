@@ -98,6 +98,14 @@ with s.SteadyMemory() as memory:
     assert memory.is_kept and memory.is_whole and state() == s.NOTHING_IS_REPORTED and len(touched) == 1
     assert s.COMPACT.read_text() == "1"
 assert state() == "9\n"
+# The kernel ends counting at a hundred thousand of a kind.
+pieces = s.PIECES.read_text()
+s.PIECES.write_text(pieces + line("Normal", "Movable", ">100000", *[0] * 10))
+with s.SteadyMemory() as memory:
+    memory.prepare(1)
+    assert memory.held_bytes == 5000 * 4096, memory.held_bytes
+s.PIECES.write_text(pieces)
+touched.clear()
 for end in (lambda: os.kill(os.getpid(), signal.SIGTERM), lambda: os.kill(os.getpid(), signal.SIGHUP), lambda: 1 / 0):
     try:
         with s.SteadyMemory() as memory:
