@@ -7,6 +7,7 @@
 #include "runtime/cli/history_store.h"
 #include "runtime/cli/installation.h"
 #include "runtime/cli/launch.h"
+#include "runtime/cli/measured_report.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/verbs.h"
 
@@ -16,6 +17,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,6 +78,12 @@ std::string directives_for(const Options &options, const std::string &program,
     if (const auto verdict = file->header.find("verdict");
         verdict != file->header.end() && verdict->second == "slower")
       print_note(fmt::format("{}: was slower than on base pages: runs on them", program));
+    if (const std::string off =
+            deviations_text(deviations_json(deviations_of(history, target.build_id)));
+        !off.empty())
+      print_note(fmt::format("{}: its runs are not what was analysed ({}): smalloc record --rate 1 "
+                             "-- COMMAND, then smalloc analyze",
+                             program, off));
     return write_todays(*file, target.build_id);
   } catch (const database::DatabaseError &error) {
     throw failure_of(error);

@@ -5,6 +5,7 @@
 
 #include "runtime/cli/diagnostics.h"
 #include "runtime/cli/history_store.h"
+#include "runtime/cli/measured_report.h"
 #include "runtime/cli/site_report.h"
 #include "runtime/database/schema.h"
 
@@ -42,6 +43,9 @@ Json analysis_json(const database::Analysis &a, bool with_ranking) {
                 {"saved_seconds", optional(a.saved_seconds)},
                 {"tlb_misses_base", optional(a.tlb_misses_base)},
                 {"tlb_misses_directed", optional(a.tlb_misses_directed)},
+                {"page_faults_base", optional(a.page_faults_base)},
+                {"page_faults_directed", optional(a.page_faults_directed)},
+                {"touch_seconds", optional(a.touch_seconds)},
                 {"superpages_chosen", a.superpages_chosen}};
   if (!with_ranking)
     return document;
@@ -93,23 +97,6 @@ std::string text_of(const Json &value) {
   return value.is_null() ? "-" : printable(value.get<std::string>());
 }
 
-// What a PMU has counted of runs, beside what the latest analysis of the same input predicted.
-std::string misses_text(const Json &document) {
-  const Json &c = document["comparison"];
-  if (c["base_tlb_misses"].is_null() && c["superpage_tlb_misses"].is_null())
-    return {};
-  const auto count = [](const Json &value) {
-    return value.is_null() ? std::string("-") : fmt::format("{:.3g}", value.get<double>());
-  };
-  std::string predicted;
-  for (const Json &a : document["analyses"])
-    if (a["input"] == c["input"] && !a["tlb_misses_base"].is_null())
-      predicted = fmt::format("; predicted {} and {}", count(a["tlb_misses_base"]),
-                              count(a["tlb_misses_directed"]));
-  return fmt::format("TLB misses of a run, counted: {} on base pages, {} with directives{}\n",
-                     count(c["base_tlb_misses"]), count(c["superpage_tlb_misses"]), predicted);
-}
-
 } // namespace
 
 Json run_json(const database::Run &r) {
@@ -138,6 +125,8 @@ Json run_json(const database::Run &r) {
               {"minor_faults", optional(r.minor_faults)},
               {"major_faults", optional(r.major_faults)},
               {"tlb_misses", optional(r.tlb_misses)},
+              {"superpages_touched", optional(r.superpages_touched)},
+              {"touch_seconds", optional(r.touch_seconds)},
               {"policy", text_or_null(r.policy)},
               {"bar_percent", optional(r.bar_percent)},
               {"superpages_supply", optional(r.superpages_supply)},
@@ -219,27 +208,33 @@ Json show_document(History &history, const std::string &program) {
                            : run_list.empty()                   ? analyses.back().path
                                                                 : run_list.back().path;
   const database::Realisation realised = realisation_of(history, program, path, "");
+  const Builds builds = builds_of(history, program, path);
   return Json{{"schema", "smalloc.db-show/1"},
               {"program", program},
               {"path", path},
               {"header", header},
               {"directives", file ? directives_json(*file) : Json::array()},
-              {"comparison", Json{{"enough", j.enough},
-                                  {"slower", j.slower},
-                                  {"host", text_or_null(j.host)},
-                                  {"input", text_or_null(j.input)},
-                                  {"base_runs", j.base_runs},
-                                  {"superpage_runs", j.superpage_runs},
-                                  {"base_seconds", j.base_seconds},
-                                  {"base_least_seconds", j.base_least_seconds},
-                                  {"base_most_seconds", j.base_most_seconds},
-                                  {"superpage_seconds", j.superpage_seconds},
-                                  {"base_faults", j.base_faults},
-                                  {"superpage_faults", j.superpage_faults},
-                                  {"base_peak_bytes", j.base_peak_bytes},
-                                  {"superpage_peak_bytes", j.superpage_peak_bytes},
-                                  {"base_tlb_misses", optional(j.base_tlb_misses)},
-                                  {"superpage_tlb_misses", optional(j.superpage_tlb_misses)}}},
+              {"comparison",
+               Json{{"enough", j.enough},
+                    {"slower", j.slower},
+                    {"host", text_or_null(j.host)},
+                    {"input", text_or_null(j.input)},
+                    {"base_runs", j.base_runs},
+                    {"superpage_runs", j.superpage_runs},
+                    {"base_seconds", j.base_seconds},
+                    {"base_least_seconds", j.base_least_seconds},
+                    {"base_most_seconds", j.base_most_seconds},
+                    {"superpage_seconds", j.superpage_seconds},
+                    {"base_faults", j.base_runs ? Json(j.base_faults) : Json()},
+                    {"superpage_faults", j.superpage_runs ? Json(j.superpage_faults) : Json()},
+                    {"base_peak_bytes", j.base_peak_bytes},
+                    {"superpage_peak_bytes", j.superpage_peak_bytes},
+                    {"base_tlb_misses", optional(j.base_tlb_misses)},
+                    {"superpage_tlb_misses", optional(j.superpage_tlb_misses)},
+                    {"touch_seconds", optional(j.touch_seconds)},
+                    {"prediction",
+                     prediction_json(database::analysis_of_input(builds.analyses, j.input))}}},
+              {"deviations", deviations_json(deviations_of(history, program))},
               {"realised", Json{{"share", realised.known() ? Json(realised.share) : Json()},
                                 {"predicted_seconds", realised.predicted_seconds},
                                 {"measured_seconds", realised.measured_seconds},
@@ -307,13 +302,17 @@ std::string show_text(const Json &document, Colour colour) {
           : fmt::format("\ncompared with base pages after {} runs of each kind (now {} and {}): "
                         "smalloc apply --base -- COMMAND, smalloc apply -- COMMAND\n",
                         database::kRunsToJudge, c["base_runs"].dump(), c["superpage_runs"].dump());
-  text += misses_text(document);
+  text += measured_text(document["comparison"]);
   if (const Json &r = document["realised"]; !r["share"].is_null())
     text += fmt::format(
         "superpages save {:.3g} s a run, predicted were {:.3g} s: the next analysis expects "
         "{:.2f} of what it predicts\n",
         r["measured_seconds"].get<double>() / r["inputs"].get<double>(),
         r["predicted_seconds"].get<double>() / r["inputs"].get<double>(), r["share"].get<double>());
+  if (const std::string off = deviations_text(document["deviations"]); !off.empty())
+    text += fmt::format("these runs are not what was analysed ({}): record the program again, with "
+                        "all it accesses: smalloc record --rate 1 -- COMMAND\n",
+                        off);
   return text;
 }
 

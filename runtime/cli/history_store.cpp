@@ -64,12 +64,16 @@ database::Analysis analysis_of(const Profile &p, const format::MachineProfile &m
   a.saved_all = p.saved_all;
   a.saved_joint = p.saved_joint;
   a.saved_seconds = saved_seconds;
-  // Of one run, to be compared with what a PMU counts of one.
+  // Of one run, to be compared with what is counted of one.
   const auto runs = static_cast<double>(std::max<size_t>(p.traces.size(), 1));
   if (a.accesses > 0) {
     a.tlb_misses_base = p.tlb_misses_base / runs;
     a.tlb_misses_directed = p.tlb_misses_steerable / runs;
+    a.page_faults_base = p.page_faults_base / runs;
+    a.page_faults_directed = p.page_faults_steerable / runs;
   }
+  const benefit::CostModel costs(machine);
+  a.touch_seconds = costs.fault_cycles(benefit::kSuperpageBytes) / costs.frequency_hz();
   a.superpages_chosen = static_cast<int64_t>(p.superpages_chosen);
   for (size_t i = 0; i < p.mappings.size(); i++) {
     const RankedMapping &m = p.mappings[i];
@@ -227,18 +231,22 @@ std::string recorded_input(History &history, const Profile &profile) {
   return input;
 }
 
-database::Realisation realisation_of(History &history, const std::string &build_id,
-                                     const std::string &path, const std::string &machine) {
-  std::vector<database::Analysis> analyses;
-  std::vector<database::Run> runs;
+Builds builds_of(History &history, const std::string &build_id, const std::string &path) {
+  Builds builds;
   for (const database::Program &p : history.programs()) {
     if (p.build_id != build_id && (path.empty() || p.path != path))
       continue;
     for (database::Analysis &a : history.analyses(p.build_id))
-      analyses.push_back(std::move(a));
+      builds.analyses.push_back(std::move(a));
     for (database::Run &r : history.runs(p.build_id))
-      runs.push_back(std::move(r));
+      builds.runs.push_back(std::move(r));
   }
+  return builds;
+}
+
+database::Realisation realisation_of(History &history, const std::string &build_id,
+                                     const std::string &path, const std::string &machine) {
+  const auto [analyses, runs] = builds_of(history, build_id, path);
   const auto latest =
       std::max_element(analyses.begin(), analyses.end(), [](const auto &one, const auto &other) {
         return one.created_ns < other.created_ns;

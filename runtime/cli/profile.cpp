@@ -167,6 +167,7 @@ private:
     });
     profile_.cycles_base = base.cycles;
     profile_.tlb_misses_base = base.tlb_misses;
+    profile_.page_faults_base = base.page_faults;
     const double seconds = options_.seconds > 0
                                ? options_.seconds * static_cast<double>(survey_.paths.size())
                                : survey_.seconds;
@@ -214,6 +215,7 @@ private:
                                               : options_.budget_bytes / benefit::kSuperpageBytes,
           !options_.other_input, options_.least_pmb_percent);
     profile_.tlb_misses_steerable = profile_.tlb_misses_base;
+    profile_.page_faults_steerable = profile_.page_faults_base;
     for (const benefit::Mapping &mapping : ranked) {
       profile_.mappings.push_back(described(keys[mapping.category], mapping, most));
       if (!mapping.chosen)
@@ -222,6 +224,7 @@ private:
       if (profile_.mappings.back().steerable) {
         profile_.saved_steerable += mapping.saved_cycles;
         profile_.tlb_misses_steerable = profile_.mappings.back().result().tlb_misses;
+        profile_.page_faults_steerable = profile_.mappings.back().result().page_faults;
       }
     }
     profile_.saved_joint = profile_.saved_additive; // of none or one
@@ -277,12 +280,15 @@ private:
       if (m.steerable)
         steerable[{m.kind, m.id, m.context}] = m.result().page;
     }
-    profile_.saved_joint = profile_.saved_steerable = profile_.tlb_misses_steerable = 0;
+    profile_.saved_joint = profile_.saved_steerable = 0;
+    profile_.tlb_misses_steerable = profile_.page_faults_steerable = 0;
     evaluate({{}, chosen, steerable}, false, "checking the choice",
              [&](const benefit::Evaluation &e) {
                profile_.saved_joint += e.saving(0, 1).cycles;
                profile_.saved_steerable += e.saving(0, 2).cycles;
-               profile_.tlb_misses_steerable += e.counts(2).tlb_misses;
+               const benefit::Counts directed = e.counts(2);
+               profile_.tlb_misses_steerable += directed.tlb_misses;
+               profile_.page_faults_steerable += directed.page_faults;
              });
   }
 

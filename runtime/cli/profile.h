@@ -101,6 +101,7 @@ struct Profile {
   double cycles_base = 0, saved_all = 0; ///< all on base pages; everything on 2 MiB
   double tlb_misses_base = 0;            ///< all on base pages
   double tlb_misses_steerable = 0;       ///< with what directives reach of what was chosen
+  double page_faults_base = 0, page_faults_steerable = 0; ///< as these
   double saved_joint = 0, saved_additive = 0;
   double saved_steerable =
       0; ///< together, of what is chosen and directives reach: static data is not

@@ -38,13 +38,14 @@ uint64_t from_hex(const std::string &text) { return std::strtoull(text.c_str(), 
 constexpr char kRunColumns[] =
     "program, host, pid, started_ns, kind, input, seconds, user_seconds, system_seconds, "
     "peak_bytes, minor_faults, major_faults, machine, policy, bar_percent, superpages_supply, "
-    "superpages_peak, superpages_at_birth, promotions, migrations, live_bytes_peak, tlb_misses";
-constexpr size_t kRunColumnCount = 22;
+    "superpages_peak, superpages_at_birth, promotions, migrations, live_bytes_peak, tlb_misses, "
+    "superpages_touched, touch_seconds";
+constexpr size_t kRunColumnCount = 24;
 constexpr char kAnalysisColumns[] =
     "program, created_ns, machine, input, traces, accesses, seconds, significant, cycles_base, "
     "saved_all, saved_joint, superpages_chosen, saved_seconds, tlb_misses_base, "
-    "tlb_misses_directed";
-constexpr size_t kAnalysisColumnCount = 15;
+    "tlb_misses_directed, page_faults_base, page_faults_directed, touch_seconds";
+constexpr size_t kAnalysisColumnCount = 18;
 
 } // namespace
 
@@ -102,7 +103,9 @@ bool History::insert_run(const Run &r, Counts counts) {
        optional_value(r.promotions),
        optional_value(r.migrations),
        optional_value(r.live_bytes_peak),
-       optional_value(r.tlb_misses)});
+       optional_value(r.tlb_misses),
+       optional_value(r.superpages_touched),
+       optional_value(r.touch_seconds)});
   if (inserted.empty())
     return false;
   for (const Validation &v : r.validations) {
@@ -135,7 +138,9 @@ int64_t History::insert_analysis(const Analysis &a) {
                   {a.program, a.created_ns, a.machine, a.input, a.traces, a.accesses, a.seconds,
                    int64_t{a.significant}, a.cycles_base, a.saved_all, a.saved_joint,
                    a.superpages_chosen, optional_value(a.saved_seconds),
-                   optional_value(a.tlb_misses_base), optional_value(a.tlb_misses_directed)})
+                   optional_value(a.tlb_misses_base), optional_value(a.tlb_misses_directed),
+                   optional_value(a.page_faults_base), optional_value(a.page_faults_directed),
+                   optional_value(a.touch_seconds)})
           .at(0)
           .at(0));
   for (const RankedCategory &c : a.ranking)
@@ -258,6 +263,8 @@ std::vector<Run> History::read_runs(const std::string &condition,
     r.migrations = optional_integer(row[21]);
     r.live_bytes_peak = optional_integer(row[22]);
     r.tlb_misses = optional_integer(row[23]);
+    r.superpages_touched = optional_integer(row[24]);
+    r.touch_seconds = optional_real(row[25]);
     at[r.id] = list.size();
     list.push_back(std::move(r));
   }
@@ -313,6 +320,9 @@ std::vector<Analysis> History::analyses(const std::string &program) {
     a.saved_seconds = optional_real(row[14]);
     a.tlb_misses_base = optional_real(row[15]);
     a.tlb_misses_directed = optional_real(row[16]);
+    a.page_faults_base = optional_real(row[17]);
+    a.page_faults_directed = optional_real(row[18]);
+    a.touch_seconds = optional_real(row[19]);
     at[a.id] = list.size();
     list.push_back(std::move(a));
   }

@@ -41,7 +41,10 @@ struct Run {
   std::optional<double> seconds, user_seconds, system_seconds;
   std::optional<int64_t> peak_bytes, minor_faults, major_faults;
   std::optional<int64_t> tlb_misses; ///< in user mode; unknown without a PMU
-  std::string policy;                ///< same-input, other-input, base; empty: no agent
+  /// Superpages that were touched in advance, and how long that took; unknown where none was.
+  std::optional<int64_t> superpages_touched;
+  std::optional<double> touch_seconds;
+  std::string policy; ///< same-input, other-input, base; empty: no agent
   std::optional<double> bar_percent;
   std::optional<int64_t> superpages_supply, superpages_peak, superpages_at_birth, promotions,
       migrations, live_bytes_peak;
@@ -65,6 +68,8 @@ struct Analysis {
   std::optional<double> saved_seconds;
   /// Of a run: all on base pages, and with what directives reach. Nothing: a version before 5.
   std::optional<double> tlb_misses_base, tlb_misses_directed;
+  /// As these; and the first touch of a superpage, by the machine profile. Nothing: a version before 6.
+  std::optional<double> page_faults_base, page_faults_directed, touch_seconds;
   bool significant = false;
   int64_t superpages_chosen = 0;
   std::vector<RankedCategory> ranking;

@@ -26,6 +26,17 @@ std::optional<double> median_misses(const std::vector<const Run *> &runs) {
   return values.empty() ? std::nullopt : std::optional(median(values));
 }
 
+std::optional<double> touch_of_a_superpage(const std::vector<const Run *> &runs) {
+  double seconds = 0, superpages = 0;
+  for (const Run *run : runs) {
+    if (!run->touch_seconds || !run->superpages_touched)
+      continue;
+    seconds += *run->touch_seconds;
+    superpages += static_cast<double>(*run->superpages_touched);
+  }
+  return superpages > 0 ? std::optional(seconds / superpages) : std::nullopt;
+}
+
 } // namespace
 
 double time_of(const Run &run) { return *run.user_seconds + run.system_seconds.value_or(0); }
@@ -75,6 +86,7 @@ Judgement judge(const std::vector<Run> &runs, int64_t since_ns) {
   j.superpage_peak_bytes = static_cast<int64_t>(median_of(superpages, peak));
   j.base_tlb_misses = median_misses(base);
   j.superpage_tlb_misses = median_misses(superpages);
+  j.touch_seconds = touch_of_a_superpage(superpages);
   if (base.empty())
     return j;
   std::vector<double> base_times;

@@ -24,6 +24,8 @@ struct Judgement {
   int64_t base_peak_bytes = 0, superpage_peak_bytes = 0; ///< medians
   /// Medians, of the runs of which they were counted.
   std::optional<double> base_tlb_misses, superpage_tlb_misses;
+  std::optional<double>
+      touch_seconds;   ///< of a superpage, of all that these runs touched in advance
   bool enough = false; ///< to say anything
   bool slower = false;
 };

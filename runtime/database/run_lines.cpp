@@ -104,6 +104,8 @@ Run run_of(const json &object) {
   run.minor_faults = integer(object, "minor_faults");
   run.major_faults = integer(object, "major_faults");
   run.tlb_misses = integer(object, "tlb_misses");
+  run.superpages_touched = integer(object, "superpages_touched");
+  run.touch_seconds = real(object, "touch_seconds");
   run.policy = one_of(text(object, "policy"), {"", "same-input", "other-input", "base"}, "policy");
   run.bar_percent = real(object, "bar_percent");
   run.superpages_supply = integer(object, "superpages_supply");

@@ -81,6 +81,15 @@ const char *const kStep5[] = {
     "ALTER TABLE analyses ADD COLUMN tlb_misses_directed DOUBLE PRECISION",
 };
 
+// Version 6: first touches, as runs had them and as they were predicted.
+const char *const kStep6[] = {
+    "ALTER TABLE runs ADD COLUMN superpages_touched BIGINT",
+    "ALTER TABLE runs ADD COLUMN touch_seconds DOUBLE PRECISION",
+    "ALTER TABLE analyses ADD COLUMN page_faults_base DOUBLE PRECISION",
+    "ALTER TABLE analyses ADD COLUMN page_faults_directed DOUBLE PRECISION",
+    "ALTER TABLE analyses ADD COLUMN touch_seconds DOUBLE PRECISION",
+};
+
 } // namespace
 
 std::vector<std::string> statements_of_step(int64_t version) {
@@ -95,6 +104,8 @@ std::vector<std::string> statements_of_step(int64_t version) {
     return {std::begin(kStep4), std::end(kStep4)};
   case 5:
     return {std::begin(kStep5), std::end(kStep5)};
+  case 6:
+    return {std::begin(kStep6), std::end(kStep6)};
   default:
     return {};
   }

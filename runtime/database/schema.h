@@ -8,7 +8,7 @@
 
 namespace smalloc::database {
 
-inline constexpr int64_t kSchemaVersion = 5;
+inline constexpr int64_t kSchemaVersion = 6;
 
 // The statements that lead from version - 1 to version; @ID stands for the system's identity column.
 std::vector<std::string> statements_of_step(int64_t version);

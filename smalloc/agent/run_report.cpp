@@ -131,6 +131,10 @@ void RunLine::begin(const RunReport &r) {
   number("major_faults", r.major_faults);
   if (r.misses_known)
     number("tlb_misses", r.tlb_misses);
+  if (r.superpages_touched) {
+    number("superpages_touched", r.superpages_touched);
+    seconds("touch_seconds", r.touch_us);
+  }
   string("policy", policy_name(r.policy));
   if (r.policy != Policy::kNone) {
     seconds("bar_percent", r.bar_thousandths * 1000);

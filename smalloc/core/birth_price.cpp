@@ -45,6 +45,14 @@ uint64_t BirthPrice::base_price() {
   return base;
 }
 
+void BirthPrice::sample_one(char *start) {
+  if (!os_ || sampled_.load(std::memory_order_relaxed) >= kMostSampled)
+    return;
+  sampled_.fetch_add(1, std::memory_order_relaxed);
+  if (const uint64_t took = os_->populate_ns(start, kSuperpageBytes))
+    note_touch(took);
+}
+
 uint64_t BirthPrice::touch_some(char *start, uint64_t units, bool advise) {
   if (!os_)
     return units;
@@ -57,6 +65,7 @@ uint64_t BirthPrice::touch_some(char *start, uint64_t units, bool advise) {
     const uint64_t took = os_->populate_ns(unit, kSuperpageBytes);
     if (took == 0)
       return units; // the kernel cannot: as if it were cheap
+    note_touch(took);
     if (took > kSurelyCheapNs && base == 0 && (base = base_price()) == 0)
       return units;
     if (took <= kSurelyCheapNs || took <= kMostTimesBase * base) {

@@ -39,6 +39,21 @@ public:
   /// The same of units that have no advice yet; each gets it first, and what lies behind those that are to have superpages gets none.
   uint64_t touch_and_advise(char *start, uint64_t units) { return touch_some(start, units, true); }
 
+  /// In a run that reports: somebody wants to know what superpages cost here that nobody asks the price of.
+  void tell_sampled() { sampling_.store(true, std::memory_order_relaxed); }
+  /// Such units are about to be written: touches the first of kLeastSampled or more, of kMostSampled objects. A few each that
+  /// show the price, by the thread that most likely writes them first.
+  void sample(char *start, UnitIndex units) {
+    if (sampling_.load(std::memory_order_relaxed) && units >= kLeastSampled)
+      sample_one(start);
+  }
+  static constexpr UnitIndex kLeastSampled = 8;
+  static constexpr uint64_t kMostSampled = 64;
+
+  /// What was touched in advance so far, and how long that took: what a superpage's first touch costs in this process.
+  uint64_t touched_units() const { return touched_units_.load(std::memory_order_relaxed); }
+  uint64_t touched_ns() const { return touched_ns_.load(std::memory_order_relaxed); }
+
   /// A superpage that takes no longer than this is cheap, whatever base pages take.
   static constexpr uint64_t kSurelyCheapNs = 250000;
   /// Superpages may cost this many times as much as base pages: they save translation as well.
@@ -52,6 +67,11 @@ public:
 
 private:
   bool looks_dear() const;
+  void sample_one(char *start);
+  void note_touch(uint64_t took) {
+    touched_units_.fetch_add(1, std::memory_order_relaxed);
+    touched_ns_.fetch_add(took, std::memory_order_relaxed);
+  }
   uint64_t touch_some(char *start, uint64_t units, bool advise);
   uint64_t most_units();
   uint64_t base_price();
@@ -61,6 +81,8 @@ private:
   const char *sysfs_root_ = "/sys";
   std::atomic<uint64_t> dear_until_ns_{0};
   std::atomic<uint64_t> cheap_in_a_row_{0};
+  std::atomic<uint64_t> touched_units_{0}, touched_ns_{0}, sampled_{0};
+  std::atomic<bool> sampling_{false};
   std::atomic<uint64_t> base_ns_{0},
       base_until_ns_{0};          ///< of a unit on base pages, and how long that is believed
   std::atomic<uint8_t> nodes_{0}; ///< 0: not known, 1, 2: several

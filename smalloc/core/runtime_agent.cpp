@@ -99,9 +99,12 @@ void Runtime::start_agent() {
   } else {
     g_self.input_known = command_line_signature(g_self.input);
   }
-  // What a run costs in translation is the measure of what was predicted. Of this thread and those to come: it is the first one.
-  if ((options_.validate_given ? options_.validate : g_directives.any()) && *g_self.build_id)
+  // What a run costs in translation and first touches is the measure of what was predicted. Misses of this thread and those to come: it
+  // is the first one.
+  if ((options_.validate_given ? options_.validate : g_directives.any()) && *g_self.build_id) {
     g_self.misses.start();
+    birth_price_.tell_sampled();
+  }
   if (!g_directives.any())
     return;
   Agent::Config config;
@@ -233,6 +236,8 @@ void Runtime::agent_end() {
     report.major_faults = static_cast<uint64_t>(usage.ru_majflt);
   }
   report.misses_known = g_self.misses.read(report.tlb_misses);
+  report.superpages_touched = birth_price_.touched_units();
+  report.touch_us = birth_price_.touched_ns() / 1000;
   const Counters &c = counters();
   report.policy = g_agent.policy();
   report.bar_thousandths = g_agent.bar();

@@ -55,6 +55,12 @@ base, directed = a["tlb_misses_base"], a["tlb_misses_directed"]
 chosen = [m["category"]["function"] for m in d["mappings"] if m["chosen"]]
 assert base == d["mappings"][0]["tlb_misses_base"] > 2e6, base
 assert directed == alone[chosen[0]] if len(chosen) == 1 else directed < min(alone.values()), (directed, alone)
+# First touches: of base pages as of the mappings, and a superpage's once for all of its 512.
+faults = {m["category"]["function"]: m["page_faults"] for m in d["mappings"]}
+base, directed = a["page_faults_base"], a["page_faults_directed"]
+assert base == d["mappings"][0]["page_faults_base"] > 1000, base
+assert directed == faults[chosen[0]] if len(chosen) == 1 else directed < min(faults.values()), (directed, faults)
+assert 0 < a["touch_seconds"] < 1, a["touch_seconds"]
 PY
 }
 misses --budget 128m

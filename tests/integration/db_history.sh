@@ -33,6 +33,8 @@ find "$XDG_STATE_HOME/smalloc/runs" -name "$id.jsonl" -perm 600 | found . || fai
 expect_status 0 "$SMALLOC" db show ./app --json
 json_is out '[r["policy"] for r in d["runs"]] == [None, "same-input", "other-input"]'
 json_is out 'all(r["kind"] == "superpages" and r["superpages_peak"] >= 24 and r["minor_faults"] > 0 for r in d["runs"][1:])'
+# The directive insists on superpages; one was touched in advance all the same, to know what it takes here.
+json_is out 'all(r["superpages_touched"] == 1 and 0 < r["touch_seconds"] < r["seconds"] for r in d["runs"][1:])'
 json_is out 'any(v["verdict"] == "held" and v["taken"] and v["superpages_predicted"] == 32 for v in d["runs"][1]["directives"])'
 json_is out '[x["held"] for x in d["directives"] if x["superpages"] == 32] == [2]'
 [ -z "$(ls "$XDG_STATE_HOME/smalloc/runs")" ] || fail "a report was taken and is still there"
@@ -69,13 +71,37 @@ python3 - <<'PY'
 import sqlite3
 db = sqlite3.connect("counted.db")
 db.execute("UPDATE runs SET tlb_misses = CASE kind WHEN 'base' THEN 51234567 ELSE 123456 END")
-db.execute("UPDATE analyses SET tlb_misses_base = 5e7, tlb_misses_directed = 1e5")
+db.execute("UPDATE analyses SET tlb_misses_base = 5e7, tlb_misses_directed = 1e5, page_faults_base = 17000, page_faults_directed = 600")
+db.execute("UPDATE runs SET minor_faults = 17123, superpages_touched = NULL WHERE kind = 'base'")
+db.execute("UPDATE runs SET minor_faults = 789, superpages_touched = 32, touch_seconds = 0.008 WHERE kind = 'superpages'")
+db.execute("UPDATE directives SET validated = 2, held = 2")
 db.commit()
 PY
 expect_status 0 "$SMALLOC" db show ./app --db counted.db
 expect_match out '^TLB misses of a run, counted: 5.12e\+07 on base pages, 1.23e\+05 with directives; predicted 5e\+07 and 1e\+05$'
 expect_status 0 "$SMALLOC" db show ./app --db counted.db --json
 json_is out 'd["comparison"]["base_tlb_misses"] == 51234567 and d["comparison"]["superpage_tlb_misses"] == 123456'
+json_is out 'd["comparison"]["prediction"]["page_faults_base"] == 17000 and d["deviations"] == []'
+# As with first touches; what is off by more than twice asks for another recording, in `apply` as well.
+expect_status 0 "$SMALLOC" db show ./app --db counted.db
+expect_match out '^page faults of a run: 1.71e\+04 on base pages, 789 with directives; predicted 1.7e\+04 and 600$'
+expect_match out '^first touch of a superpage: 0.250 ms; predicted [0-9.]+$'
+expect_no_match out 'not what was analysed'
+python3 - <<'PY'
+import sqlite3
+db = sqlite3.connect("counted.db")
+db.execute("UPDATE runs SET minor_faults = 71234, tlb_misses = 1.5e7 WHERE kind = 'base'")
+db.commit()
+PY
+off='7.12e\+04 page faults instead of 1.7e\+04, 1.5e\+07 TLB misses instead of 5e\+07'
+expect_status 0 "$SMALLOC" db show ./app --db counted.db
+expect_match out "^these runs are not what was analysed \\($off\\): record the program again, with all it accesses: smalloc record --rate 1 -- COMMAND\$"
+expect_status 0 "$SMALLOC" db show ./app --db counted.db --json
+json_is out '[(x["what"], x["measured"]) for x in d["deviations"]] == [("page_faults", 71234), ("tlb_misses", 1.5e7)]'
+expect_status 0 "$SMALLOC" apply -n --db counted.db -- ./app one
+expect_match err "app: its runs are not what was analysed \\($off\\): smalloc record --rate 1 -- COMMAND"
+expect_status 0 "$SMALLOC" apply -q -n --db counted.db -- ./app one
+[ ! -s err ] || fail "-q says something: $(cat err)"
 # Two runs beside each other.
 expect_status 0 "$SMALLOC" db show ./app --json
 superpages=$(python3 -c 'import json; print([r["id"] for r in json.load(open("out"))["runs"] if r["policy"] == "same-input" and r["superpages_peak"]][0])')

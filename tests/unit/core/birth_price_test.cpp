@@ -35,12 +35,37 @@ TEST_F(BirthPriceTest, CheapOnesAreAllTouchedOnce) {
   EXPECT_EQ(populated, 512u);
   EXPECT_EQ(base_looks, 0u); // nothing to compare
   EXPECT_FALSE(price.is_dear());
+  EXPECT_EQ(price.touched_units(), 512u);
+  EXPECT_EQ(price.touched_ns(), 512 * kCheapNs);
 }
 
 TEST_F(BirthPriceTest, TheFirstDearOneEndsItWhereNothingWasSaved) {
   cheap = 0;
   EXPECT_EQ(touch(512), 1u);
   EXPECT_TRUE(price.is_dear());
+  EXPECT_EQ(price.touched_units(), 1u);
+  EXPECT_EQ(price.touched_ns(), kDearNs);
+}
+
+TEST_F(BirthPriceTest, AFewAreTouchedThatNobodyAsksThePriceOf) {
+  price.sample(nullptr, 512); // nobody wants to know
+  EXPECT_EQ(populated, 0u);
+  price.tell_sampled();
+  price.sample(nullptr, BirthPrice::kLeastSampled - 1); // too much of it
+  EXPECT_EQ(populated, 0u);
+  for (uint64_t i = 0; i < 2 * BirthPrice::kMostSampled; i++)
+    price.sample(nullptr, 512);
+  EXPECT_EQ(populated, BirthPrice::kMostSampled);
+  EXPECT_EQ(price.touched_units(), BirthPrice::kMostSampled);
+  EXPECT_EQ(price.touched_ns(), BirthPrice::kMostSampled * kCheapNs);
+  EXPECT_FALSE(price.is_dear());
+}
+
+TEST_F(BirthPriceTest, WhatCannotBeTouchedIsNotCounted) {
+  FakeOs::populate = [](char *) { return uint64_t{0}; };
+  price.tell_sampled();
+  price.sample(nullptr, 512);
+  EXPECT_EQ(price.touched_units(), 0u);
 }
 
 TEST_F(BirthPriceTest, NeverDearerThanBasePages) {
@@ -261,6 +286,18 @@ TEST_F(DearBirthsTest, ComeWhereSomebodyInsists) {
   cheap = 0;
   EXPECT_EQ(region.slice_of(make(32, false)), Slice::kBigSuper);
   EXPECT_EQ(populated, 0u);
+}
+
+TEST_F(DearBirthsTest, AreSampledWhereSomebodyInsistsAndWantsToKnow) {
+  price.tell_sampled();
+  char *p = make(32, false);
+  EXPECT_EQ(populated, 1u);
+  EXPECT_EQ(price.touched_units(), 1u);
+  EXPECT_EQ(counters.superpages_now.get(), 32u);
+  big.release(p);
+  make(32); // has a price, which is looked at in any case
+  EXPECT_EQ(price.touched_units(), populated);
+  EXPECT_EQ(populated, 1u + 32);
 }
 
 TEST_F(DearBirthsTest, AreOnBasePagesForAWhileButForWhatIsKept) {

@@ -46,6 +46,21 @@ TEST_F(JudgementTest, MissesAreOfTheRunsThatCounted) {
   EXPECT_EQ(judge(runs).superpage_tlb_misses, 5.0);
 }
 
+// Long runs touch many, and say as much more.
+TEST_F(JudgementTest, ASuperpagesTouchIsTheMeanOfAllThatWereTouched) {
+  add("superpages", 1);
+  EXPECT_FALSE(judge(runs).touch_seconds.has_value());
+  runs.back().superpages_touched = 30;
+  runs.back().touch_seconds = 0.003;
+  add("superpages", 1);
+  runs.back().superpages_touched = 10;
+  runs.back().touch_seconds = 0.005;
+  add("base", 1);
+  runs.back().superpages_touched = 1000; // refused, most likely: on base pages
+  runs.back().touch_seconds = 1000;
+  EXPECT_NEAR(*judge(runs).touch_seconds, 0.0002, 1e-12);
+}
+
 TEST_F(JudgementTest, InsideTheSpreadIsNotSlower) {
   for (double t : {1.0, 1.3, 1.1})
     add("base", t);

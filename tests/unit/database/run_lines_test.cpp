@@ -32,6 +32,8 @@ std::string line_of(uint64_t started_ns, smalloc::Verdict verdict = smalloc::Ver
   report.minor_faults = 512;
   report.misses_known = true;
   report.tlb_misses = 123456789012;
+  report.superpages_touched = 30;
+  report.touch_us = 3700;
   report.policy = smalloc::Policy::kOtherInput;
   report.bar_thousandths = 12500;
   report.superpages_supply = 1000;
@@ -88,6 +90,8 @@ TEST_F(RunLinesTest, WhatTheLibraryWritesIsUnderstood) {
   EXPECT_EQ(run->bar_percent, 12.5);
   EXPECT_EQ(run->superpages_supply, 1000);
   EXPECT_EQ(run->tlb_misses, 123456789012);
+  EXPECT_EQ(run->superpages_touched, 30);
+  EXPECT_EQ(run->touch_seconds, 0.0037);
   ASSERT_EQ(run->validations.size(), 2u);
   EXPECT_EQ(run->validations[0].site, "0123456789abcdef");
   EXPECT_EQ(run->validations[0].verdict, "held");
@@ -110,7 +114,8 @@ TEST_F(RunLinesTest, DirectedMediumPagesAreNoBasePages) {
     const auto run = parse_run_line({line.text().data, line.text().size}, why);
     ASSERT_TRUE(run.has_value()) << why;
     EXPECT_EQ(run->kind, got ? "superpages" : "base");
-    EXPECT_FALSE(run->tlb_misses.has_value()); // nobody counted
+    EXPECT_FALSE(run->tlb_misses.has_value());    // nobody counted
+    EXPECT_FALSE(run->touch_seconds.has_value()); // nothing was touched in advance
   }
 }
 

@@ -105,7 +105,8 @@ TEST(Schema, VersionOneIsMigratedWithItsContents) {
   const auto runs = history.runs("0badc0de");
   ASSERT_EQ(runs.size(), 1u);
   EXPECT_EQ(runs[0].user_seconds, 2.5);
-  EXPECT_FALSE(runs[0].superpages_peak.has_value() || runs[0].tlb_misses.has_value());
+  EXPECT_FALSE(runs[0].superpages_peak.has_value() || runs[0].tlb_misses.has_value() ||
+               runs[0].touch_seconds.has_value());
   const auto directives = history.directives("0badc0de");
   ASSERT_TRUE(directives.has_value());
   const auto &entry = directives->entries.at({0x0123456789abcdef, false, 0});
@@ -119,8 +120,12 @@ TEST(Schema, VersionOneIsMigratedWithItsContents) {
   run.kind = "superpages";
   run.validations = {{"0123456789abcdef", "", true, 32, 32, 64 << 20, "held"}};
   run.tlb_misses = 77;
+  run.superpages_touched = 32;
+  run.touch_seconds = 0.004;
   EXPECT_TRUE(history.store_run(run));
   EXPECT_EQ(history.runs("0badc0de").back().tlb_misses, 77);
+  EXPECT_EQ(history.runs("0badc0de").back().superpages_touched, 32);
+  EXPECT_EQ(history.runs("0badc0de").back().touch_seconds, 0.004);
   EXPECT_EQ(history.directives("0badc0de")->entries.begin()->second.held, 1u);
 }
 
@@ -129,7 +134,7 @@ TEST(Schema, ALaterVersionIsRefusedAndUnchanged) {
   const std::string file = folder / "new.db";
   open_database(file, Access::kReadWrite)->set_schema_version(kSchemaVersion + 1);
   const std::string before = text_of_file(file);
-  EXPECT_NE(why_not(file).find("it has version 6, and this command knows versions up to 5"),
+  EXPECT_NE(why_not(file).find("it has version 7, and this command knows versions up to 6"),
             std::string::npos)
       << why_not(file);
   EXPECT_EQ(text_of_file(file), before);
