@@ -22,8 +22,9 @@ constexpr int kParts = 16;                // of a sample's distance, which stand
 
 } // namespace
 
-ArrayMisses::ArrayMisses(const TlbArray &tlb, double rate, double weight, bool all_miss)
-    : tlb_(tlb), rate_(rate), weight_(weight), all_miss_(all_miss) {
+ArrayMisses::ArrayMisses(const TlbArray &tlb, double rate, double weight, bool all_miss,
+                         reuse::PageIndex *touched)
+    : tlb_(tlb), rate_(rate), weight_(weight), all_miss_(all_miss), touched_(touched) {
   if (is_exact() && tlb.ways != 0 && tlb.ways != tlb.entries)
     sets_.emplace(tlb.entries, tlb.ways, kSizeBits);
 }
@@ -50,10 +51,22 @@ void ArrayMisses::run() {
 }
 
 void ArrayMisses::forget(uint64_t first, uint64_t end, PageSize size) {
-  run();
-  for (uint64_t number = first; number < end; number++)
-    order_.forget(number | static_cast<uint64_t>(size) << kSizeShift);
+  for (uint64_t number = first; number < end; number++) {
+    const uint64_t page = number | static_cast<uint64_t>(size) << kSizeShift;
+    order_.forget(page);
+    if (touched_)
+      touched_->erase(page);
+  }
   last_page_ = UINT64_MAX;
+}
+
+bool ArrayMisses::is_first_touch(uint64_t page) {
+  if (!touched_)
+    return true;
+  uint32_t &known = touched_->at(page);
+  const bool first = known == reuse::PageIndex::kAbsent;
+  known = 0;
+  return first;
 }
 
 void ArrayMisses::use(uint64_t page, Added how) {
@@ -62,13 +75,13 @@ void ArrayMisses::use(uint64_t page, Added how) {
                           ? touched_regions_
                           : touched_pages_[static_cast<size_t>(size)];
   if (all_miss_ || (sets_ && sets_->hits((page & kNumberMask) << kSizeBits | page >> kSizeShift))) {
-    touched += order_.use(page);
+    touched += order_.use(page) && is_first_touch(page);
     return;
   }
   const uint64_t distance = order_.distance_of(page);
   const auto walk = static_cast<size_t>(how.walk);
   if (distance == reuse::DistanceCounter::kCold) {
-    touched++;
+    touched += is_first_touch(page);
     first_[walk]++;
   } else if (!is_exact() || sets_ || distance >= tlb_.entries) {
     // The curve's chase has a line of data in each page and one of page tables in eight. As many lines here are as many in the caches.

@@ -23,8 +23,10 @@ namespace smalloc::benefit {
 class ArrayMisses {
 public:
   /// rate: share of the pages that are in the trace; weight: accesses that each one stands for.
-  /// all_miss: nothing is looked up.
-  ArrayMisses(const TlbArray &tlb, double rate, double weight, bool all_miss = false);
+  /// all_miss: nothing is looked up. touched: of several cores' arrays together, pages that one of them has come to before; nullptr:
+  /// there is no other.
+  ArrayMisses(const TlbArray &tlb, double rate, double weight, bool all_miss = false,
+              reuse::PageIndex *touched = nullptr);
 
   /// In the number of a superpage that is a region of the sample as well: all of its accesses are there, or none.
   static constexpr uint64_t kByRegion = uint64_t{1} << 31;
@@ -34,7 +36,7 @@ public:
   void run();
 
   /// What follows is added later: the program has given the pages back to the kernel, which gives them again at the next touch.
-  /// numbers: first, and one behind the last.
+  /// numbers: first, and one behind the last. REQUIRES: run(), of all that share `touched`.
   void forget(uint64_t first, uint64_t end, PageSize size);
 
   /// Pages of that size when they were touched first, in the whole program; again when they had been given back.
@@ -51,6 +53,8 @@ private:
     uint32_t table_pages;
   };
   void use(uint64_t page, Added how);
+  /// Of all cores together.
+  bool is_first_touch(uint64_t page);
   bool is_exact() const { return rate_ == 1 && weight_ == 1; }
   template <class Visit> void for_each_part(const MissedDistances &of, const Visit &visit) const;
   /// Of the logarithms of the distances that missed, as WalkCurve::at_distance wants it.
@@ -59,6 +63,7 @@ private:
   TlbArray tlb_;
   double rate_, weight_;
   bool all_miss_;
+  reuse::PageIndex *touched_;
   std::optional<reuse::SetLists> sets_; ///< where every access is told, and there are sets
   reuse::DistanceCounter order_;
   std::vector<uint64_t> pages_;

@@ -30,6 +30,17 @@ std::optional<double> measured(const std::vector<format::PerPage> &figures, uint
 
 } // namespace
 
+format::MachineProfile without_sets(format::MachineProfile machine) {
+  for (format::TlbLevel &level : machine.tlb) {
+    const double ways = level.ways.value.value_or(0);
+    if (level.entries.value && ways > 1)
+      level.entries.value = *level.entries.value * (ways - 1) / ways;
+    if (ways > 0)
+      level.ways.value = 0;
+  }
+  return machine;
+}
+
 CostModel::CostModel(const format::MachineProfile &profile)
     : profile_(profile), frequency_hz_(profile.frequency_hz.value_or(kUnknownHz)) {
   std::array<const format::TlbLevel *, kPageSizes> last{};

@@ -67,6 +67,10 @@ private:
   Points points_; ///< ascending, one at least
 };
 
+/// Cascaval et al., section 3.3, footnote 1: where Eq. 1 knows no sets, a smaller fully associative TLB stands for one that has some. How
+/// much smaller the paper does not say: here one way of each set is left out.
+format::MachineProfile without_sets(format::MachineProfile machine);
+
 class CostModel {
 public:
   explicit CostModel(const format::MachineProfile &profile);

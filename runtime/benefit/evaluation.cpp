@@ -22,18 +22,22 @@ constexpr double kTwoSided90 = 1.645; // standard deviations
 } // namespace
 
 struct Evaluation::Lane {
+  // Arrays by their owner, made when they are come to: an empty one takes 150 KiB.
+  using Tlb = std::array<std::unique_ptr<ArrayMisses>, kPageSizes>;
   Pages on;
-  std::vector<std::unique_ptr<ArrayMisses>> arrays; // that the mapping uses
-  std::array<ArrayMisses *, kPageSizes>
-      by_size{}; // where pages of each size go; nullptr: there are none
+  const CostModel &costs;
+  const Sample sample;
+  std::vector<Tlb> tlbs;
+  reuse::PageIndex touched;            // by any of several
+  std::array<bool, kPageSizes> used{}; // by the mapping
   std::array<PageSize, kPageSizes>
       owners{};                  // of a size's array: its smallest size, whose walk is priced
   std::vector<double> cycles_at; // after each batch
   bool sampled;                  // by regions
 
-  Lane(const CostModel &costs, Pages pages, const Sample &sample)
-      : on(std::move(pages)), sampled(sample.rate < 1) {
-    std::array<bool, kPageSizes> used{true};
+  Lane(const CostModel &model, Pages pages, const Sample &of, uint32_t cores)
+      : on(std::move(pages)), costs(model), sample(of), tlbs(cores), sampled(sample.rate < 1) {
+    used[0] = true;
     for (const PageSize size : on)
       used[static_cast<size_t>(size)] = true;
     // What is no whole GiB is on 2 MiB pages.
@@ -42,25 +46,33 @@ struct Evaluation::Lane {
       if (!used[i])
         continue;
       const auto size = static_cast<PageSize>(i);
-      // Of a GiB a sample of regions holds some, so that every such page is there, and its accesses stand for others: no list
-      // can hold pages of both kinds.
-      const bool thinned = size == PageSize::kGigantic && sample.rate < 1;
       owners[i] = size;
-      // Nor pages whose misses are told and pages whose misses are looked for.
-      for (size_t smaller = sample.misses ? 1 : 0; smaller < i && !thinned; smaller++)
+      // Nor can one list hold pages whose misses are told and pages whose misses are looked for.
+      for (size_t smaller = sample.misses ? 1 : 0; smaller < i && !is_thinned(size); smaller++)
         if (used[smaller] && costs.owner(static_cast<PageSize>(smaller)) == costs.owner(size)) {
           owners[i] = static_cast<PageSize>(smaller);
           break;
         }
-      if (!by_size[static_cast<size_t>(owners[i])]) {
-        arrays.push_back(
-            std::make_unique<ArrayMisses>(costs.array(size), thinned ? 1 : sample.rate,
-                                          thinned ? sample.weight / sample.rate : sample.weight,
-                                          sample.misses && size == PageSize::kBase));
-        by_size[static_cast<size_t>(owners[i])] = arrays.back().get();
-      }
-      by_size[i] = by_size[static_cast<size_t>(owners[i])];
     }
+  }
+  Lane(const Lane &) = delete; // the arrays know where `touched` is
+  Lane &operator=(const Lane &) = delete;
+
+  // Of a GiB a sample of regions holds some, so that every such page is there, and its accesses stand for others: no list
+  // can hold pages of both kinds.
+  bool is_thinned(PageSize size) const { return size == PageSize::kGigantic && sampled; }
+
+  ArrayMisses &array_of(Tlb &tlb, PageSize size) {
+    const PageSize owner = owners[static_cast<size_t>(size)];
+    std::unique_ptr<ArrayMisses> &array = tlb[static_cast<size_t>(owner)];
+    if (!array) {
+      const bool thinned = is_thinned(owner);
+      array = std::make_unique<ArrayMisses>(costs.array(owner), thinned ? 1 : sample.rate,
+                                            thinned ? sample.weight / sample.rate : sample.weight,
+                                            sample.misses && owner == PageSize::kBase,
+                                            tlbs.size() > 1 ? &touched : nullptr);
+    }
+    return *array;
   }
 
   void run(const std::vector<Access> &batch) {
@@ -69,8 +81,14 @@ struct Evaluation::Lane {
       if (size == PageSize::kGigantic && !a.in_gib)
         size = PageSize::kSuper;
       if (a.given_back) {
-        if (size == PageSize::kBase)
-          by_size[0]->forget(a.address >> 12, (a.packed + 4095) >> 12, size);
+        if (size != PageSize::kBase)
+          continue;
+        for (const Tlb &tlb : tlbs)
+          if (tlb[0])
+            tlb[0]->run();
+        for (const Tlb &tlb : tlbs)
+          if (tlb[0])
+            tlb[0]->forget(a.address >> 12, (a.packed + 4095) >> 12, size);
         continue;
       }
       // A category's own heap is in a range of its own, which begins in any set.
@@ -81,11 +99,13 @@ struct Evaluation::Lane {
           size == PageSize::kBase
               ? a.address >> 12
               : ((uint64_t{a.category} + 1) << 32) + (reuse::mix(a.category) & 0xfffff) + number;
-      by_size[static_cast<size_t>(size)]->add(page, size, a.walk,
-                                              size == PageSize::kBase ? a.table_pages : 0);
+      array_of(tlbs[a.tlb], size)
+          .add(page, size, a.walk, size == PageSize::kBase ? a.table_pages : 0);
     }
-    for (const auto &array : arrays)
-      array->run();
+    for (const Tlb &tlb : tlbs)
+      for (const auto &array : tlb)
+        if (array)
+          array->run();
   }
   // Of whole heaps.
   std::array<double, kPageSizes> heap_pages(const Faults &faults) const {
@@ -105,43 +125,52 @@ struct Evaluation::Lane {
     return pages;
   }
 
-  Counts counts(const CostModel &costs, const Faults &faults) const {
+  Counts counts(const Faults &faults) const {
     Counts c;
     const auto whole = heap_pages(faults);
     for (size_t category = 0; category < faults.second.size(); category++)
       if (category >= on.size() || on[category] == PageSize::kBase) {
         c.page_faults += faults.second[category];
-        c.cycles += faults.second[category] * costs.second_fault_cycles();
+        c.touch_cycles += faults.second[category] * costs.second_fault_cycles();
       }
     for (size_t i = 0; i < kPageSizes; i++) {
       const auto size = static_cast<PageSize>(i);
-      if (!by_size[i])
+      if (!used[i])
         continue;
-      const double seen = by_size[i]->pages(size), pages = std::max(seen, whole[i]),
+      double seen = 0;
+      for (const Tlb &tlb : tlbs)
+        if (const auto &array = tlb[static_cast<size_t>(owners[i])])
+          seen += array->pages(size);
+      const double pages = std::max(seen, whole[i]),
                    touched = faults.first_by_heaps ? whole[i] : seen;
       c.page_faults += touched;
-      c.cycles += touched * costs.fault_cycles(page_bytes(size));
+      c.touch_cycles += touched * costs.fault_cycles(page_bytes(size));
       if (owners[i] != size)
         continue; // counted with its owner's
       std::vector<WalkCurve> curves;
       for (size_t walk = 0; walk < kWalks; walk++)
         curves.push_back(costs.walk_curve(page_bytes(size), static_cast<Walk>(walk)));
-      const ArrayMisses::Cost cost = by_size[i]->cost(curves, std::max(pages, 1.0));
-      c.tlb_misses += cost.misses;
-      c.cycles += cost.cycles;
+      for (const Tlb &tlb : tlbs) {
+        if (!tlb[i])
+          continue;
+        const ArrayMisses::Cost cost = tlb[i]->cost(curves, std::max(pages, 1.0));
+        c.tlb_misses += cost.misses;
+        c.cycles += cost.cycles;
+      }
     }
+    c.cycles += c.touch_cycles;
     return c;
   }
 };
 
 Evaluation::Evaluation(const CostModel &costs, std::vector<Pages> mappings, Sample sample,
-                       unsigned threads, std::vector<bool> overlaps)
+                       unsigned threads, std::vector<bool> overlaps, uint32_t tlbs)
     : costs_(costs), sample_(sample),
       threads_(threads ? threads : std::max(1u, std::thread::hardware_concurrency())),
-      overlaps_(std::move(overlaps)), streams_(overlaps_.size()) {
+      overlaps_(std::move(overlaps)), streams_(overlaps_.size() * tlbs), streams_at_once_(tlbs) {
   faults_.first_by_heaps = sample.misses;
   for (Pages &mapping : mappings)
-    lanes_.push_back(std::make_unique<Lane>(costs, std::move(mapping), sample));
+    lanes_.push_back(std::make_unique<Lane>(costs, std::move(mapping), sample, tlbs));
   // What samples of a PMU leave out is not known by regions, so that nobody knows which lines were used between two of them.
   if (costs.knows_near() && sample.weight == 1 && !sample.misses)
     near_lines_.emplace(sample.rate);
@@ -149,37 +178,40 @@ Evaluation::Evaluation(const CostModel &costs, std::vector<Pages> mappings, Samp
 
 Evaluation::~Evaluation() = default;
 
-Walk Evaluation::walk_of(uint32_t category, uint64_t address, uint64_t repeats, bool near) {
+Walk Evaluation::walk_of(uint32_t category, uint64_t address, uint64_t repeats, bool near,
+                         uint32_t tlb) {
   // Where all cost the same nothing is kept apart.
   if (category >= overlaps_.size() || !overlaps_[category] || !costs_.knows_overlapped())
     return Walk::kWaited;
-  if (const uint64_t page = address >> 12; streams_[category].goes_on(page, repeats + 1))
-    return sequential(streams_at_once_.go_on(page));
+  if (const uint64_t page = address >> 12;
+      streams_[tlb * overlaps_.size() + category].goes_on(page, repeats + 1))
+    return sequential(streams_at_once_[tlb].go_on(page));
   return near ? Walk::kNear : Walk::kOverlapped;
 }
 
 void Evaluation::access(uint64_t address, uint64_t packed, uint32_t category, uint64_t repeats,
-                        bool in_gib, bool write, uint64_t region) {
+                        bool in_gib, bool write, uint64_t region, uint32_t tlb) {
   first_reads_.access(address, category, write);
   accesses_ += static_cast<double>(repeats + 1);
   if (sample_.rate < 1 && address >> 21 != last_region_) {
     last_region_ = address >> 21;
     regions_.insert(last_region_);
   }
-  const Walk walk = walk_of(category, address, repeats, near_lines_ && near_lines_->has(address));
+  const Walk walk =
+      walk_of(category, address, repeats, near_lines_ && near_lines_->has(address), tlb);
   uint32_t table_pages = 0;
   if (walk == Walk::kNear)
     table_pages = table_lines_.pages_since(address >> 12);
   else if (near_lines_)
     table_lines_.use(address >> 12);
-  batch_.push_back({address, packed, category, in_gib, false, walk, table_pages, region});
+  batch_.push_back({address, packed, category, in_gib, false, walk, table_pages, tlb, region});
   if (batch_.size() == kBatch)
     run_batch();
 }
 
 void Evaluation::given_back(uint64_t start, uint64_t end, uint32_t category) {
   first_reads_.given_back(start, end);
-  batch_.push_back({start, end, category, false, true, Walk::kWaited, 0, kNoRegion});
+  batch_.push_back({start, end, category, false, true, Walk::kWaited, 0, 0, kNoRegion});
   if (batch_.size() == kBatch)
     run_batch();
 }
@@ -240,7 +272,7 @@ void Evaluation::finish(double faults, std::vector<uint64_t> heap_bytes) {
       lanes_[i]->cycles_at.back() = counts(i).cycles;
 }
 
-Counts Evaluation::counts(size_t mapping) const { return lanes_[mapping]->counts(costs_, faults_); }
+Counts Evaluation::counts(size_t mapping) const { return lanes_[mapping]->counts(faults_); }
 
 Evaluation::Saving Evaluation::saving(size_t a, size_t b) const {
   const auto &before = lanes_[a]->cycles_at, &after = lanes_[b]->cycles_at;

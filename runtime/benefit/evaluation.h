@@ -3,10 +3,10 @@
 // evaluation.h decides how the misses of many mappings are counted in one pass over the accesses: each mapping has its own
 // arrays of the TLB (array_misses.h), one for each that its page sizes use, since the order changes with the page sizes; accesses are
 // gathered in batches, and the mappings of a batch are shared out to all cores. Batches are also what the confidence intervals are
-// resampled from (bootstrap).
+// resampled from (bootstrap). Each core has a TLB of its own (thread_tlbs.h); memory and caches are everybody's.
 //
-// Memory: about 30 bytes a touched page a mapping (reuse/distance_counter.h), 40 bytes an access of the batch; independent of
-// the trace's length.
+// Memory: about 30 bytes a touched page a mapping (reuse/distance_counter.h), for each TLB that touches it, and 8 more where there
+// are several; 150 KiB for each TLB that touches any; 40 bytes an access of the batch; independent of the trace's length.
 #pragma once
 
 #include "runtime/benefit/cost_model.h"
@@ -27,7 +27,9 @@ namespace smalloc::benefit {
 
 /// Counted for the whole program: what sampling left out is scaled in.
 struct Counts {
-  double tlb_misses = 0, page_faults = 0, cycles = 0;
+  double tlb_misses = 0, page_faults = 0;
+  double cycles = 0;       ///< of both
+  double touch_cycles = 0; ///< of these, first touches'
 };
 
 /// Which part of a program's accesses a trace holds.
@@ -44,16 +46,19 @@ class Evaluation {
 public:
   using Pages = std::vector<PageSize>;
   /// mappings[i][category]: what it is on. A category beyond the vector's end is on base pages. threads 0: one a core.
-  /// overlaps[category]: its accesses do not wait for each other (Walk); beyond the end they do.
+  /// overlaps[category]: its accesses do not wait for each other (Walk); beyond the end they do. tlbs: cores that accesses come from, 1 or
+  /// more.
   Evaluation(const CostModel &costs, std::vector<Pages> mappings, Sample sample,
-             unsigned threads = 0, std::vector<bool> overlaps = {});
+             unsigned threads = 0, std::vector<bool> overlaps = {}, uint32_t tlbs = 1);
   ~Evaluation();
 
   /// One run of accesses to one base page; category UINT32_MAX: none. in_gib: in a whole GiB of its object, where 1 GiB pages
   /// can be; 2 MiB pages serve the rest of a category that is on them, as in the allocator. region: as Objects::Place; in a sample it
-  /// stands for the superpage, so that either all accesses to a superpage are there or none.
+  /// stands for the superpage, so that either all accesses to a superpage are there or none. tlb: of the core,
+  /// below tlbs.
   void access(uint64_t address, uint64_t packed, uint32_t category, uint64_t repeats,
-              bool in_gib = false, bool write = true, uint64_t region = kNoRegion);
+              bool in_gib = false, bool write = true, uint64_t region = kNoRegion,
+              uint32_t tlb = 0);
   static constexpr uint64_t kNoRegion = UINT64_MAX;
   /// The category's memory from start to end is the kernel's again: on base pages the next touches are first ones. A heap of
   /// superpages keeps what it has.
@@ -80,10 +85,11 @@ private:
     bool in_gib, given_back;
     Walk walk;
     uint32_t table_pages; // of Walk::kNear on base pages
+    uint32_t tlb;
     uint64_t region;
   };
   struct Lane;
-  Walk walk_of(uint32_t category, uint64_t address, uint64_t repeats, bool near);
+  Walk walk_of(uint32_t category, uint64_t address, uint64_t repeats, bool near, uint32_t tlb);
   void run_batch();
 
   const CostModel &costs_;
@@ -93,10 +99,10 @@ private:
   std::unordered_set<uint64_t> regions_; // of 2 MiB, in the sample
   unsigned threads_;
   std::vector<bool> overlaps_;
-  std::vector<Streams> streams_; // by category, of those that overlap
-  StreamsAtOnce streams_at_once_;
-  std::optional<NearLines> near_lines_; // where lines are told, and priced
-  TableLines table_lines_;              // there, too
+  std::vector<Streams> streams_;               // by TLB and category, of those that overlap
+  std::vector<StreamsAtOnce> streams_at_once_; // by TLB
+  std::optional<NearLines> near_lines_;        // where lines are told, and priced
+  TableLines table_lines_;                     // there, too
   FirstReads first_reads_;
   /// What is known of page faults beside the accesses, by category.
   struct Faults {

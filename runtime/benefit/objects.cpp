@@ -75,6 +75,10 @@ uint32_t Objects::category_of_allocation(uint64_t site, uint64_t bytes, uint64_t
   if (grouping_ == Grouping::kPaper)
     return category_of(CategoryKind::kSizeClass,
                        bytes < kPaperLargeBytes ? kPaperSmall : kPaperLarge);
+  if (grouping_ == Grouping::kObject && bytes >= kLeastObject && all_objects_ < kMostObjects) {
+    all_objects_++;
+    return category_of(CategoryKind::kObject, site, ++objects_of_[site]);
+  }
   if (grouping_ == Grouping::kContext && context)
     return category_of(CategoryKind::kSiteContext, site, context);
   if (clusters_)
@@ -128,8 +132,11 @@ bool Objects::shrinks(Live at, uint32_t category, uint64_t address, uint64_t byt
 void Objects::reallocate(uint64_t old, uint64_t site, uint64_t address, uint64_t bytes,
                          uint64_t context) {
   constexpr uint64_t kPage = 4096;
-  const uint32_t category = category_of_allocation(site, bytes, context);
   const auto at = live_.find(old);
+  const bool same_object = at != live_.end() && bytes >= kLeastObject &&
+                           categories_[at->second.category].kind == CategoryKind::kObject;
+  const uint32_t category =
+      same_object ? at->second.category : category_of_allocation(site, bytes, context);
   const bool inside = at != live_.end() && bytes != 0 && address >= old &&
                       bytes <= at->second.end - old &&
                       address - old <= at->second.end - old - bytes;

@@ -15,13 +15,14 @@
 
 namespace smalloc::benefit {
 
-enum class CategoryKind { kSite, kStatic, kSizeClass, kSiteContext, kCluster };
+enum class CategoryKind { kSite, kStatic, kSizeClass, kSiteContext, kCluster, kObject };
 
 /// What is on one page size or another together.
 struct Category {
   CategoryKind kind = CategoryKind::kSite;
-  uint64_t id = 0;         ///< site's id; of the segment, size class or cluster otherwise
-  uint64_t context = 0;    ///< kSiteContext: which inlined copy of the site
+  uint64_t id = 0; ///< site's id; of the segment, size class or cluster otherwise
+  uint64_t context =
+      0; ///< kSiteContext: which inlined copy of the site; kObject: which of its objects, from 1
   uint64_t peak_bytes = 0; ///< live at a time
   uint64_t heap_bytes = 0; ///< what a heap of its own would take
   double accesses = 0;
@@ -29,13 +30,16 @@ struct Category {
   uint64_t superpages() const { return (heap_bytes + (uint64_t{2} << 20) - 1) >> 21; }
 };
 
-/// by site; by site and inlined copy of it; the paper's three: static, small dynamic (below 128 KiB), large dynamic; or by clusters of
-/// sites (clusters.h), where each site that is in none stands for itself.
-enum class Grouping { kSite, kContext, kPaper, kDynamic };
+/// by site; by site and inlined copy of it; the paper's three: static, small dynamic (below 128 KiB), large dynamic; by clusters of
+/// sites (clusters.h), where each site that is in none stands for itself; or by object of kLeastObject or more, the first kMostObjects of a
+/// recording, where the rest of each site stands together.
+enum class Grouping { kSite, kContext, kPaper, kDynamic, kObject };
 
 class Objects {
 public:
   static constexpr uint32_t kNone = UINT32_MAX; ///< stack, or allocated before the recording
+
+  static constexpr uint64_t kLeastObject = uint64_t{2} << 20, kMostObjects = 4096;
 
   using Clusters = std::unordered_map<uint64_t, uint64_t>; ///< by site
   /// gib_borders: objects of a GiB and more begin at a border of one, as they do in the allocator where 1 GiB pages are asked for.
@@ -95,6 +99,8 @@ private:
   Grouping grouping_;
   bool gib_borders_;
   const Clusters *clusters_;
+  std::unordered_map<uint64_t, uint64_t> objects_of_; // by site, so far
+  uint64_t all_objects_ = 0;
   std::vector<Category> categories_;
   std::vector<Heap> heaps_; // by category
   std::map<std::tuple<CategoryKind, uint64_t, uint64_t>, uint32_t> numbers_;

@@ -17,7 +17,8 @@ bool significant(const Rates &rates, SignificanceRule rule) {
   if (rule == SignificanceRule::kPaper)
     return rates.tlb_misses_per_second >= kPaperTlbMissesPerSecond ||
            rates.page_faults_per_second >= kPaperFaultsPerSecond;
-  return rates.translation_share >= kLeastShare && rates.translation_seconds >= kLeastSeconds;
+  return rates.translation_share + rates.first_touch_share >= kLeastShare &&
+         rates.lost_seconds >= kLeastSeconds;
 }
 
 void rank_mappings(std::vector<Mapping> &mappings) {

@@ -12,13 +12,13 @@
 namespace smalloc::benefit {
 
 /// paper: a program is left alone when it has fewer than 100,000 TLB misses a second and fewer than 1,000 page
-/// faults a second. share: when translation takes less than 1 % of its cycles, or less than kLeastSeconds in all.
+/// faults a second. share: when translation and first touches take less than 1 % of its time, or less than kLeastSeconds in all.
 enum class SignificanceRule { kShare, kPaper };
 
 struct Rates {
   double tlb_misses_per_second = 0, page_faults_per_second = 0;
-  double translation_share = 0;   ///< of all cycles
-  double translation_seconds = 0; ///< of a run
+  double translation_share = 0, first_touch_share = 0; ///< of the time of all threads
+  double lost_seconds = 0;                             ///< in both, of a run
 };
 /// What a process takes to start: nobody sees less, whatever its share of a short run.
 inline constexpr double kLeastSeconds = 0.001;

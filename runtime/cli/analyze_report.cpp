@@ -33,6 +33,8 @@ const char *kind_name(benefit::CategoryKind kind) {
     return "site_context";
   case benefit::CategoryKind::kCluster:
     return "dynamic";
+  case benefit::CategoryKind::kObject:
+    return "object";
   default:
     return "site";
   }
@@ -81,8 +83,9 @@ std::string name_of(const RankedMapping &m) {
 }
 
 std::string place_of(const RankedMapping &m) {
-  const bool site =
-      m.kind == benefit::CategoryKind::kSite || m.kind == benefit::CategoryKind::kSiteContext;
+  const bool site = m.kind == benefit::CategoryKind::kSite ||
+                    m.kind == benefit::CategoryKind::kSiteContext ||
+                    m.kind == benefit::CategoryKind::kObject;
   if (!m.members.empty()) {
     std::string names;
     for (size_t i = 0; i < m.members.size() && i < kMostNames; i++)
@@ -94,12 +97,14 @@ std::string place_of(const RankedMapping &m) {
   std::string where = m.line ? fmt::format("{}:{}", m.file, m.line) : site ? "" : m.file;
   if (m.context)
     where += " in " + m.chain.substr(0, m.chain.find('\n'));
+  if (m.object)
+    where += fmt::format("{}object {}", where.empty() ? "" : ", ", m.object);
   return where;
 }
 
 bool too_little(const ProfileOptions &options, const Profile &p) {
   return options.rule == benefit::SignificanceRule::kShare &&
-         p.rates.translation_seconds < benefit::kLeastSeconds;
+         p.rates.lost_seconds < benefit::kLeastSeconds;
 }
 
 Json expectation_json(const Expectation &expected) {
@@ -141,6 +146,7 @@ Json analyze_document(const AnalyzeWords &words, const ProfileOptions &options, 
                           {"allocations", t.allocations},
                           {"accesses", t.accesses},
                           {"seconds", t.seconds},
+                          {"tlbs", t.tlbs},
                           {"complete", t.complete},
                           {"events", t.events},
                           {"lost", t.lost},
@@ -151,6 +157,7 @@ Json analyze_document(const AnalyzeWords &words, const ProfileOptions &options, 
     Json category = {{"kind", kind_name(m.kind)},
                      {"id", hex(m.id)},
                      {"context", m.context ? Json(hex(m.context)) : Json()},
+                     {"object", m.object ? Json(m.object) : Json()},
                      {"inlined_into", chain_of(m)},
                      {"function", text_or_null(m.function)},
                      {"file", text_or_null(m.file)},
@@ -184,7 +191,8 @@ Json analyze_document(const AnalyzeWords &words, const ProfileOptions &options, 
               {"significance", Json{{"rule", words.significance},
                                     {"tlb_misses_per_second", p.rates.tlb_misses_per_second},
                                     {"page_faults_per_second", p.rates.page_faults_per_second},
-                                    {"translation_share", p.rates.translation_share}}},
+                                    {"translation_share", p.rates.translation_share},
+                                    {"first_touch_share", p.rates.first_touch_share}}},
               {"budget_bytes", words.has_budget ? Json(options.budget_bytes) : Json()},
               {"categories", p.categories},
               {"miss_cycles_base", p.cycles_base},
@@ -236,14 +244,14 @@ std::string analyze_text(const AnalyzeWords &words, const ProfileOptions &option
   }
   std::string text = table.print(colour) + "\n";
   text +=
-      fmt::format("significance: {} (translation {:.1f} % of the time, {:.3g} TLB misses/s, {:.3g} "
-                  "page faults/s)\n",
+      fmt::format("significance: {} (translation {:.1f} % of the time, {:.3g} TLB misses/s; first "
+                  "touches {:.1f} %, {:.3g} page faults/s)\n",
                   p.significant            ? "yes"
                   : too_little(options, p) ? fmt::format("no, nothing is chosen: {:.2g} ms in all",
-                                                         1000 * p.rates.translation_seconds)
+                                                         1000 * p.rates.lost_seconds)
                                            : "no, nothing is chosen",
                   100 * p.rates.translation_share, p.rates.tlb_misses_per_second,
-                  p.rates.page_faults_per_second);
+                  100 * p.rates.first_touch_share, p.rates.page_faults_per_second);
   text +=
       fmt::format("all on base pages: {:.3g} cycles in misses; all on superpages: {:.3g} saved\n",
                   p.cycles_base, p.saved_all);
@@ -257,6 +265,9 @@ std::string analyze_text(const AnalyzeWords &words, const ProfileOptions &option
                         expected.seconds(), expected.by_calibration, r.superpage_runs, r.share);
   else if (p.superpages_chosen)
     text += fmt::format("expected of a run: {:.3g} s saved\n", expected.seconds());
+  if (p.superpages_chosen && std::any_of(p.traces.begin(), p.traces.end(),
+                                         [](const TraceSummary &t) { return t.tlbs > 1; }))
+    text += "of all threads together: processor time, of which several pass at once\n";
   if (!words.directives.empty())
     text += fmt::format("directives: {}\n", words.directives);
   return text;

@@ -36,7 +36,8 @@ using Json = nlohmann::ordered_json;
 struct Options {
   OutputOptions output; // its file is not used: -o is the directives file
   ProfileOptions profile;
-  std::string directives, machine, budget, categories = "site", significance = "share";
+  std::string directives, machine, budget, categories = "site", significance = "share",
+                                           associativity = "sets";
   std::string database, input, plot, pages = "2m";
   bool no_database = false;
 };
@@ -226,6 +227,10 @@ bool is_one_program(const Profile &p) {
   return true;
 }
 
+bool is_of_sites(benefit::Grouping grouping) {
+  return grouping != benefit::Grouping::kPaper && grouping != benefit::Grouping::kObject;
+}
+
 int run_analyze(Options &options) {
   const auto thresholds = parse_thresholds(options.output);
   set_quiet(options.output.quiet);
@@ -239,10 +244,13 @@ int run_analyze(Options &options) {
   options.profile.grouping = options.categories == "paper"     ? benefit::Grouping::kPaper
                              : options.categories == "context" ? benefit::Grouping::kContext
                              : options.categories == "dynamic" ? benefit::Grouping::kDynamic
+                             : options.categories == "object"  ? benefit::Grouping::kObject
                                                                : benefit::Grouping::kSite;
   options.profile.rule = options.significance == "paper" ? benefit::SignificanceRule::kPaper
                                                          : benefit::SignificanceRule::kShare;
-  const format::MachineProfile machine = load_profile_for_traces(options.machine);
+  format::MachineProfile machine = load_profile_for_traces(options.machine);
+  if (options.associativity == "paper")
+    machine = benefit::without_sets(std::move(machine));
   const AnalyzeWords words = {expand_file_name(options.directives), options.significance,
                               !options.budget.empty()};
   for (const FailIf &threshold : thresholds)
@@ -282,14 +290,17 @@ int run_analyze(Options &options) {
            !input.empty() && std::all_of(profile.traces.begin(), profile.traces.end(),
                                          [&](const TraceSummary &t) { return t.input == input; }))
     file.header["input"] = input;
-  if (history)
+  // What no directive can follow is for people to look at, and no prediction of runs.
+  if (history && options.associativity == "sets" && is_of_sites(options.profile.grouping))
     with_the_history(options, refused, [&] {
       file = remember_analysis(*history, profile, expected.by_calibration, machine, file);
     });
   if (!options.directives.empty()) {
-    if (file.entries.empty() && options.profile.grouping == benefit::Grouping::kPaper)
+    if (file.entries.empty() && !is_of_sites(options.profile.grouping))
       print_warning("no directives", options.directives,
-                    "the paper's categories are no sites, which directives are for",
+                    options.profile.grouping == benefit::Grouping::kPaper
+                        ? "the paper's categories are no sites, which directives are for"
+                        : "directives are for sites, not for one object of a site",
                     "smalloc analyze --categories site, context or dynamic");
     else if (file.entries.empty() && !is_empty(profile))
       print_warning("no directives", options.directives,
@@ -367,13 +378,18 @@ std::function<int()> declare(CLI::App &app) {
   app.add_option(
          "--categories", options->categories,
          "site; context: each inlined copy of a site by itself; dynamic: sites that are accessed "
-         "alike together; or paper: static, small and large dynamic data")
+         "alike together; object: each object of 2 MiB or more; or paper: static, small and large "
+         "dynamic data")
       ->type_name("KIND")
-      ->check(CLI::IsMember({"site", "context", "dynamic", "paper"}).description(""));
+      ->check(CLI::IsMember({"site", "context", "dynamic", "object", "paper"}).description(""));
+  app.add_option(
+         "--associativity", options->associativity,
+         "sets: those of the TLB; paper: none, and a TLB that is smaller by one of the ways")
+      ->type_name("MODEL")
+      ->check(CLI::IsMember({"sets", "paper"}).description(""));
   app.add_option("--significance", options->significance,
-                 "share: 1 % of the cycles in misses, and 1 ms; paper: 100,000 TLB misses or 1,000 "
-                 "faults a "
-                 "second")
+                 "share: 1 % of the time in walks and first touches, and 1 ms; paper: 100,000 TLB "
+                 "misses or 1,000 faults a second")
       ->type_name("RULE")
       ->check(CLI::IsMember({"share", "paper"}).description(""));
   app.add_option("--seconds", options->profile.seconds,

@@ -75,13 +75,19 @@ private:
       std::vector<bool> overlap;
       for (const CategoryKey &key : numbers)
         overlap.push_back(survey_.overlaps(key));
+      const benefit::ThreadTlbs &tlbs = survey_.tlbs[t];
+      uint64_t last_thread = UINT64_MAX; // accesses of one come in runs
+      uint32_t tlb = 0;
       benefit::Evaluation evaluation(costs_, std::move(lanes), sample_of(trace), options_.threads,
-                                     std::move(overlap));
+                                     std::move(overlap), tlbs.count());
       TraceFollower follower(
           survey_.objects(), trace.accesses > 0,
-          [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats, bool write) {
+          [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats, bool write,
+              uint64_t thread) {
+            if (thread != last_thread)
+              tlb = tlbs.of(last_thread = thread);
             evaluation.access(address, place.packed, place.category, repeats, place.in_gib, write,
-                              place.region);
+                              place.region, tlb);
           },
           [&](uint64_t start, uint64_t end, uint32_t category) {
             evaluation.given_back(start, end, category);
@@ -148,6 +154,7 @@ private:
       base.tlb_misses += all_base.tlb_misses;
       base.page_faults += all_base.page_faults;
       base.cycles += all_base.cycles;
+      base.touch_cycles += all_base.touch_cycles;
       size_t lane = 0;
       for (const CategoryKey &key : keys) {
         CategoryTotal &total = survey_.totals[key];
@@ -174,10 +181,15 @@ private:
     if (seconds > 0) {
       profile_.rates.tlb_misses_per_second = base.tlb_misses / seconds;
       profile_.rates.page_faults_per_second = base.page_faults / seconds;
-      const double translation_seconds = base.cycles / costs_.frequency_hz();
-      profile_.rates.translation_share = std::min(1.0, translation_seconds / seconds);
-      profile_.rates.translation_seconds =
-          translation_seconds / static_cast<double>(std::max<size_t>(survey_.paths.size(), 1));
+      // Cycles are those of all threads, and so is the time that they are a share of.
+      const double threads = survey_.seconds > 0 ? survey_.thread_seconds / survey_.seconds : 1;
+      const auto share = [&](double cycles) {
+        return std::min(1.0, cycles / costs_.frequency_hz() / (seconds * threads));
+      };
+      profile_.rates.translation_share = share(base.cycles - base.touch_cycles);
+      profile_.rates.first_touch_share = share(base.touch_cycles);
+      profile_.rates.lost_seconds = base.cycles / costs_.frequency_hz() /
+                                    static_cast<double>(std::max<size_t>(survey_.paths.size(), 1));
     }
     profile_.significant = benefit::significant(profile_.rates, options_.rule);
   }
@@ -236,6 +248,8 @@ private:
     RankedMapping m;
     m.mapping = mapping;
     std::tie(m.kind, m.id, m.context) = key;
+    if (m.kind == CategoryKind::kObject)
+      std::swap(m.object, m.context);
     m.walks_overlap = costs_.knows_overlapped() && survey_.overlaps(key);
     m.accesses = total.accesses;
     m.footprint_bytes = total.peak_bytes;
@@ -255,12 +269,15 @@ private:
     if (const auto copies = survey_.copies.find(m.id);
         m.kind == CategoryKind::kSite && copies != survey_.copies.end())
       m.copies = copies->second.size();
-    const CategoryKind named = m.kind == CategoryKind::kSiteContext ? CategoryKind::kSite : m.kind;
+    const CategoryKind named =
+        m.kind == CategoryKind::kSiteContext || m.kind == CategoryKind::kObject
+            ? CategoryKind::kSite
+            : m.kind;
     if (const auto name = survey_.names.find({named, m.id, 0}); name != survey_.names.end()) {
       m.function = name->second.function;
       m.file = name->second.file;
       m.line = name->second.line;
-      m.steerable = name->second.steerable;
+      m.steerable = name->second.steerable && m.kind != CategoryKind::kObject;
     } else if (m.kind == CategoryKind::kCluster) {
       m.members = survey_.members.at(m.id);
       m.steerable = m.members.front().steerable; // all of them, or none
@@ -276,9 +293,10 @@ private:
     for (const RankedMapping &m : profile_.mappings) {
       if (!m.mapping.chosen)
         continue;
-      chosen[{m.kind, m.id, m.context}] = m.result().page;
+      const CategoryKey key = {m.kind, m.id, m.context + m.object}; // one of them at most
+      chosen[key] = m.result().page;
       if (m.steerable)
-        steerable[{m.kind, m.id, m.context}] = m.result().page;
+        steerable[key] = m.result().page;
     }
     profile_.saved_joint = profile_.saved_steerable = 0;
     profile_.tlb_misses_steerable = profile_.page_faults_steerable = 0;

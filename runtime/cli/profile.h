@@ -36,6 +36,7 @@ struct TraceSummary {
   double nobodys =
       0; ///< of the accesses: to memory that no site allocated, and that is no static data
   size_t regions = 0;  ///< of 2 MiB, with recorded accesses
+  uint32_t tlbs = 1;   ///< of the cores on which its threads access (benefit/thread_tlbs.h)
   double weight = 1;   ///< accesses that each recorded one stands for: a PMU's period
   bool misses = false; ///< each of them missed the TLB on base pages
   bool faults = false; ///< each of them was a page fault
@@ -75,6 +76,7 @@ struct RankedMapping {
   size_t best = 0;               ///< of sizes
   benefit::CategoryKind kind = benefit::CategoryKind::kSite;
   uint64_t id = 0, context = 0; ///< context 0: all copies of the site
+  uint64_t object = 0;          ///< of kind kObject: which of the site's, from 1
   size_t copies = 0;            ///< inlined ones that a category of kind kSite joins
   std::string chain;            ///< the copy's inline chain, innermost first, a line each
   bool steerable = false;       ///< an id of the plugin's: a directive can reach it

@@ -44,14 +44,14 @@ benefit::Affinity affinity_of(const Survey &survey, const std::vector<CategoryKe
     const double reach = static_cast<double>(reach_pages) * survey.traces[t].rate;
     const auto window = static_cast<size_t>(std::max(reach, kLeastWindow));
     size_t runs = 0;
-    TraceFollower follower(survey.objects(), true,
-                           [&](uint64_t, benefit::Objects::Place place, uint64_t repeats, bool) {
-                             if (place.category < members.size() &&
-                                 members[place.category] != SIZE_MAX)
-                               affinity.access(members[place.category], survey.scaled(t, repeats));
-                             if (++runs % window == 0)
-                               affinity.end_window();
-                           });
+    TraceFollower follower(
+        survey.objects(), true,
+        [&](uint64_t, benefit::Objects::Place place, uint64_t repeats, bool, uint64_t) {
+          if (place.category < members.size() && members[place.category] != SIZE_MAX)
+            affinity.access(members[place.category], survey.scaled(t, repeats));
+          if (++runs % window == 0)
+            affinity.end_window();
+        });
     const auto reader = open_trace(survey.paths[t]);
     survey.read(*reader, t, "clustering", [&](const trace::Event &e) { follower.event(e); });
     affinity.end_window();

@@ -130,7 +130,7 @@ void Survey::read_one(trace::Reader &reader) {
   TraceFollower *current = nullptr;
   TraceFollower follower(
       objects(), true,
-      [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats, bool) {
+      [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats, bool, uint64_t) {
         regions.insert(address >> 21);
         const double n = static_cast<double>(repeats + 1) * summary.weight / summary.rate;
         summary.accesses += n;
@@ -140,8 +140,12 @@ void Survey::read_one(trace::Reader &reader) {
           summary.nobodys += n;
       });
   current = &follower;
+  benefit::ThreadTlbs threads;
   read(reader, t, "reading", [&](const trace::Event &e) {
     last_ns = std::max(last_ns, e.time_ns);
+    // A PMU's samples are too few to be looked up by thread.
+    if (e.type == trace::Type::kAccess && !summary.misses && !summary.faults)
+      threads.accesses(e.thread, e.time_ns);
     summary.allocations += e.type == trace::Type::kAllocate || e.type == trace::Type::kReallocate;
     summary.events++;
     summary.complete |= e.type == trace::Type::kEnd;
@@ -161,7 +165,13 @@ void Survey::read_one(trace::Reader &reader) {
   warn_of_damage(reader, summary);
   count(follower.objects());
   summary.regions = regions.size();
+  threads.settle(std::strtoull(value_of(reader, "processors").c_str(), nullptr, 10));
+  summary.tlbs = threads.count();
   seconds += summary.seconds;
+  // Threads that take turns on a core have its time together.
+  thread_seconds +=
+      std::max(summary.seconds, std::min(threads.seconds(), summary.seconds * threads.count()));
+  tlbs.push_back(std::move(threads));
   has_accesses |= summary.accesses > 0;
   traces.push_back(std::move(summary));
 }
@@ -207,7 +217,8 @@ void Survey::recount() {
   for (size_t t = 0; t < paths.size(); t++) {
     TraceFollower *current = nullptr;
     TraceFollower follower(
-        objects(), true, [&](uint64_t, benefit::Objects::Place place, uint64_t repeats, bool) {
+        objects(), true,
+        [&](uint64_t, benefit::Objects::Place place, uint64_t repeats, bool, uint64_t) {
           if (place.category != benefit::Objects::kNone)
             current->objects().categories()[place.category].accesses += scaled(t, repeats);
         });

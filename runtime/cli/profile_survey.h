@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime/benefit/objects.h"
+#include "runtime/benefit/thread_tlbs.h"
 #include "runtime/cli/profile.h"
 #include "runtime/trace/reader.h"
 
@@ -58,6 +59,7 @@ public:
 
   std::vector<std::string> paths; ///< of the traces, each recording once
   std::vector<TraceSummary> traces;
+  std::vector<benefit::ThreadTlbs> tlbs; ///< by trace; of samples one TLB for all
   /// By trace: its categories in the order in which they appear, the same in every pass.
   std::vector<std::vector<CategoryKey>> numbers;
   std::map<CategoryKey, CategoryTotal> totals;
@@ -67,6 +69,7 @@ public:
   benefit::Objects::Clusters clusters;                    ///< by site; empty: none were asked for
   std::map<uint64_t, std::vector<ClusterMember>> members; ///< by cluster, most accesses first
   double seconds = 0;                                     ///< of all recordings
+  double thread_seconds = 0; ///< the same where one thread accesses, more where several do
   bool has_accesses = false;
 
 private:

@@ -66,10 +66,11 @@ HtmlSection analysis_section(const ReportInput &input) {
     section.summary +=
         fmt::format(" ({:.0f} % of what superpages for everything would save)", 100 * joint / all);
   section.body = html_paragraph(fmt::format(
-      "Of {}, for the TLB of {}. Translation takes {:.1f} % of the time ({:.3g} misses and {:.3g} "
-      "page faults a second){}.",
+      "Of {}, for the TLB of {}. Translation takes {:.1f} % of the time ({:.3g} misses a second), "
+      "first touches {:.1f} % ({:.3g} page faults a second){}.",
       of, text_field(d, "machine"), 100 * number_field(rates, "translation_share").value_or(0),
       number_field(rates, "tlb_misses_per_second").value_or(0),
+      100 * number_field(rates, "first_touch_share").value_or(0),
       number_field(rates, "page_faults_per_second").value_or(0),
       flag_field(d, "significant") ? "" : ", too little to choose anything"));
   if (const auto seconds = number_field(field(d, "expected"), "saved_seconds");

@@ -39,7 +39,7 @@ void TraceFollower::event(const trace::Event &e) {
     break;
   case trace::Type::kAccess:
     for (const trace::AccessRun &run : e.accesses)
-      on_access_(run.address, objects_.find(run.address), run.repeats, run.write);
+      on_access_(run.address, objects_.find(run.address), run.repeats, run.write, e.thread);
     break;
   default:
     break;
@@ -61,7 +61,7 @@ void TraceFollower::touch(const trace::Event &e) {
   if (has_accesses_)
     return;
   for (uint64_t offset = 0; offset < e.bytes && offset >> 12 < kMostPages; offset += 4096)
-    on_access_(e.address + offset, objects_.find(e.address + offset), 0, true);
+    on_access_(e.address + offset, objects_.find(e.address + offset), 0, true, e.thread);
 }
 
 } // namespace smalloc::cli

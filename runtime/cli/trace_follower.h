@@ -23,8 +23,8 @@ uint64_t segment_id(std::string_view path);
 
 class TraceFollower {
 public:
-  using OnAccess =
-      std::function<void(uint64_t address, benefit::Objects::Place, uint64_t repeats, bool write)>;
+  using OnAccess = std::function<void(uint64_t address, benefit::Objects::Place, uint64_t repeats,
+                                      bool write, uint64_t thread)>;
   using OnGivenBack = std::function<void(uint64_t start, uint64_t end, uint32_t category)>;
   /// on_given_back: called when an object is freed whose memory goes back to the kernel, as far as one can tell.
   TraceFollower(benefit::Objects objects, bool has_accesses, OnAccess on_access,

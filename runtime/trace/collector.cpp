@@ -17,6 +17,8 @@ namespace {
 constexpr uint64_t kSecond = 1000000000;
 constexpr size_t kLeastTold = kToldKept / 2; // that are to be written: fewer wait for more
 constexpr uint32_t kWalksAReading = 64;      // of the clock: it takes as long as to note a walk
+constexpr uint64_t kLongWalk =
+    1024; // accesses, beside which a reading is nothing: it tells threads' walks apart
 
 uint64_t g_nowhere[kToldRoom]; // of threads whose accesses cannot be kept; nobody reads it
 
@@ -165,7 +167,7 @@ void note_walk(uint64_t iterations, const WalkReference *references, size_t coun
   if (!inside)
     return;
   uint64_t now = state.time.last_ns;
-  if (state.chunk && state.walks > 0) {
+  if (state.chunk && state.walks > 0 && iterations < kLongWalk / count) {
     state.walks--;
     write_told(state, now);
   } else if (!ready(state, now)) {

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,11 @@ void open_trace(uint64_t parent) {
                    "base_page_bytes=%ld\n",
                    program, build_id, static_cast<int>(getpid()), host,
                    static_cast<long long>(time(nullptr)), g_source, rate, sysconf(_SC_PAGESIZE));
+  // Threads that run at once have a core each, as far as there are cores.
+  cpu_set_t cores;
+  if (n > 0 && sched_getaffinity(0, sizeof cores, &cores) == 0)
+    n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "processors=%d\n",
+                  CPU_COUNT(&cores));
   if (n > 0 && parent)
     n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "parent=%llu\n",
                   static_cast<unsigned long long>(parent));

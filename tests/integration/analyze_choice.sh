@@ -66,6 +66,21 @@ PY
 misses --budget 128m
 misses --budget 128m --other-input
 misses
+# Each array by itself: what a loop reads at random saves more than what it walks through, of whichever site. Directives cannot say so.
+expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --no-db --categories object --json -o object.directives
+json_is out 'all(m["category"]["kind"] == "object" and m["category"]["object"] >= 1 for m in d["mappings"] if m["superpages"] > 1)'
+expect_match err '^smalloc: warning: no directives \(object.directives\): directives are for sites, not for one object of a site$'
+expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --no-db --categories object
+expect_match out ':[0-9]+, object [0-9]+ '
+# A TLB without sets and without one way of each misses more.
+expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --no-db --json -q --associativity paper
+mv out paper.json
+expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --no-db --json -q
+python3 -c '
+import json
+sets, paper = (json.load(open(name))["mappings"][0]["tlb_misses_base"] for name in ("out", "paper.json"))
+assert sets < paper < 1.2 * sets, (sets, paper)' || fail "the paper's associativity"
+expect_error 2 'associativity' "$SMALLOC" analyze t.trace --associativity none
 analyze --mappings 1
 chosen "['lukewarm_new']"
 json_is out 'len(d["mappings"]) == 1'

@@ -435,4 +435,46 @@ TEST(EvaluationOfSizes, EachAccessOfAPmuStandsForItsPeriod) {
   EXPECT_NEAR(told.counts(0).tlb_misses / all.counts(0).tlb_misses, 1, 0.05);
 }
 
+// Two loops over 64 pages each, in TLBs of 64 and in one; over the same pages, and over others.
+TEST(EvaluationOfThreads, EachCoreHasATlbOfItsOwn) {
+  const CostModel costs(machine());
+  for (const uint32_t tlbs : {1u, 2u})
+    for (const bool same : {false, true}) {
+      Evaluation e(costs, {{kBase}, {kSuper}}, {}, 1, {}, tlbs);
+      for (int round = 0; round < 10; round++)
+        for (uint64_t page = 0; page < 64; page++)
+          for (uint32_t thread = 0; thread < 2; thread++) {
+            const uint64_t at = page + (same ? 0 : thread * 64);
+            e.access(0x10000000 + at * 4096, at * 4096, 0, 0, false, true, Evaluation::kNoRegion,
+                     thread % tlbs);
+          }
+      e.finish();
+      // What one core has touched faults in no other, but misses there.
+      const double pages = same ? 64 : 128, misses = same ? 64 * tlbs : tlbs == 2 ? 128 : 1280;
+      EXPECT_EQ(e.counts(0).page_faults, pages) << tlbs << same;
+      EXPECT_EQ(e.counts(0).tlb_misses, misses) << tlbs << same;
+      EXPECT_EQ(e.counts(0).touch_cycles, pages * 100) << tlbs << same;
+      EXPECT_EQ(e.counts(0).cycles, misses * 10 + pages * 100) << tlbs << same;
+      EXPECT_EQ(e.counts(1).page_faults, 1) << tlbs << same;
+      EXPECT_EQ(e.counts(1).tlb_misses, tlbs) << tlbs << same;
+    }
+}
+
+// What the program has given back faults again, whichever core comes first, and only once.
+TEST(EvaluationOfThreads, WhatIsGivenBackIsGoneForAll) {
+  const CostModel costs(machine());
+  Evaluation e(costs, {{kBase}}, {}, 1, {}, 2);
+  const auto touch = [&](uint32_t tlb) {
+    e.access(0x10000000, 0, 0, 0, false, true, Evaluation::kNoRegion, tlb);
+  };
+  touch(0);
+  touch(1);
+  e.given_back(0x10000000, 0x10001000, 0);
+  touch(1);
+  touch(0);
+  e.finish();
+  EXPECT_EQ(e.counts(0).page_faults, 2);
+  EXPECT_EQ(e.counts(0).tlb_misses, 4);
+}
+
 } // namespace

@@ -134,6 +134,31 @@ TEST(Objects, ACopyOfASiteIsACategoryWhereThatIsAsked) {
   }
 }
 
+// A large object is one as long as it is resized; what is smaller stays with its site.
+TEST(Objects, ALargeObjectIsACategoryWhereThatIsAsked) {
+  Objects o(Grouping::kObject);
+  o.allocate(5, 16 * kMiB, 2 * kMiB);
+  o.allocate(5, 32 * kMiB, 2 * kMiB - 1);
+  o.allocate(5, 48 * kMiB, 4 * kMiB);
+  o.allocate(6, 64 * kMiB, 4 * kMiB);
+  const auto at = [&o](uint64_t mib) { return o.categories()[o.find(mib * kMiB).category]; };
+  EXPECT_TRUE(at(16).kind == CategoryKind::kObject && at(16).id == 5 && at(16).context == 1);
+  EXPECT_TRUE(at(32).kind == CategoryKind::kSite && at(32).id == 5 && at(32).context == 0);
+  EXPECT_TRUE(at(48).kind == CategoryKind::kObject && at(48).id == 5 && at(48).context == 2);
+  EXPECT_TRUE(at(64).kind == CategoryKind::kObject && at(64).id == 6 && at(64).context == 1);
+  o.reallocate(48 * kMiB, 5, 128 * kMiB, 8 * kMiB);
+  EXPECT_TRUE(at(128).id == 5 && at(128).context == 2);
+  o.reallocate(32 * kMiB, 5, 256 * kMiB, 8 * kMiB); // has grown large
+  EXPECT_TRUE(at(256).id == 5 && at(256).context == 3);
+  o.reallocate(128 * kMiB, 5, 512 * kMiB, kMiB);
+  EXPECT_EQ(at(512).kind, CategoryKind::kSite);
+  for (uint64_t i = 0; i < 2 * Objects::kMostObjects; i++) {
+    o.allocate(7, uint64_t{1} << 40, 2 * kMiB);
+    o.free(uint64_t{1} << 40);
+  }
+  EXPECT_LE(o.categories().size(), Objects::kMostObjects + 3);
+}
+
 TEST(Objects, WholeGibsOfAnObject) {
   constexpr uint64_t kGib = uint64_t{1} << 30;
   Objects o(Grouping::kSite, true);

@@ -44,14 +44,15 @@ TEST(Significance, PaperTable1TrainingInput) {
 }
 
 TEST(Significance, ShareOfCycles) {
-  EXPECT_TRUE(significant({0, 0, 0.0101, 1}, SignificanceRule::kShare));
-  EXPECT_FALSE(significant({1e9, 1e9, 0.0099, 1}, SignificanceRule::kShare));
+  EXPECT_TRUE(significant({0, 0, 0.0101, 0, 1}, SignificanceRule::kShare));
+  EXPECT_TRUE(significant({0, 0, 0.0051, 0.0050, 1}, SignificanceRule::kShare)); // together
+  EXPECT_FALSE(significant({1e9, 1e9, 0.0099, 0, 1}, SignificanceRule::kShare));
 }
 
 TEST(Significance, LargeShareOfNextToNothing) {
-  EXPECT_FALSE(significant({1e9, 1e9, 0.9, 0.0009}, SignificanceRule::kShare));
-  EXPECT_TRUE(significant({0, 0, 0.9, 0.0011}, SignificanceRule::kShare));
-  EXPECT_TRUE(significant({1e9, 1e9, 0.9, 0.0009}, SignificanceRule::kPaper));
+  EXPECT_FALSE(significant({1e9, 1e9, 0.9, 0, 0.0009}, SignificanceRule::kShare));
+  EXPECT_TRUE(significant({0, 0, 0.9, 0, 0.0011}, SignificanceRule::kShare));
+  EXPECT_TRUE(significant({1e9, 1e9, 0.9, 0, 0.0009}, SignificanceRule::kPaper));
 }
 
 Mapping mapping(size_t category, uint64_t superpages, double saved) {

@@ -88,6 +88,22 @@ TEST(Evaluation, ArraysSideBySideShareTheirCrossings) {
   EXPECT_EQ(cycles(3, 6), 3000); // no stream
 }
 
+// Two threads over an array each: on one core they take turns, on two each waits for its own crossings.
+TEST(Evaluation, StreamsOfSeveralCoresDoNotShare) {
+  const CostModel costs(machine_of_crossings());
+  const auto cycles = [&](uint32_t cores) {
+    Evaluation e(costs, {{kBase}}, {}, 1, {true}, cores);
+    for (uint64_t page = 0; page < 1000; page++)
+      for (uint32_t thread = 0; thread < 2; thread++)
+        e.access(((uint64_t{thread} + 1) << 32) + (page << 12), page << 12, 0, 511, false, true,
+                 Evaluation::kNoRegion, thread % cores);
+    e.finish();
+    return (e.counts(0).cycles - 2 * 1000 * 100.0) / 2;
+  };
+  EXPECT_NEAR(cycles(1), 3 + 102.4 + 998 * 51.2, 0.1);
+  EXPECT_NEAR(cycles(2), 3 + 999 * 102.4, 0.1);
+}
+
 // Each access misses the TLB. One page in 37 after the other, always the same line of it, which the caches keep, or another one each time.
 // The first touches of lines are far. What a sample of regions holds is so, too; a PMU's samples do not tell.
 TEST(Evaluation, WalksBesideNearDataHaveAPriceOfTheirOwn) {
