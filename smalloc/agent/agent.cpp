@@ -60,7 +60,9 @@ void Agent::start(Directives &directives, const Config &config) {
       candidates[n++] = {e.pmb_thousandths, e.superpages, static_cast<uint32_t>(i), e.insists,
                          false};
   }
-  used_ = min_of(choose(policy_, candidates, n, supply_.free, bar_), supply_.free);
+  // Of the same input another build wants as many.
+  const Policy order = policy_ == Policy::kOtherInput && same_input_ ? Policy::kSameInput : policy_;
+  used_ = min_of(choose(order, candidates, n, supply_.free, bar_), supply_.free);
   if (!config_.possible)
     used_ = 0;
   for (size_t i = 0; i < n; i++)

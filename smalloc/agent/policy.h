@@ -3,8 +3,8 @@
 // policy.h decides which directives get superpages when there are fewer than all of them want (Cascaval et al. 2005, section 3.4):
 //  - the profile's input again: the best option that fits, most benefit a superpage first, as `smalloc analyze` chooses
 //    (runtime/benefit/ranking.h);
-//  - another input, or another build: by PMB alone, since page counts of the profile mean little; what is not there at run
-//    time, the budget and the kernel refuse;
+//  - another input: by PMB alone, since page counts of the profile mean little: the highest first, until what there is has been
+//    given away; what the last of these finds is up to the budget and the kernel;
 //  - other programs want superpages at the same time: only what shows at least the bar's PMB. The bar is the
 //    share of all superpages that the others have claimed: 0 % alone, 100 % when everything is claimed.
 // Pure functions.

@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <random>
 #include <vector>
 
 namespace smalloc {
@@ -44,9 +46,51 @@ TEST(AgentPolicy, TheSameInputTakesMostBenefitASuperpage) {
 }
 
 TEST(AgentPolicy, AnotherInputGoesByPmbAlone) {
-  const Choice c = choice(Policy::kOtherInput, kThree, 200, 50000);
+  const Choice c = choice(Policy::kOtherInput, kThree, 1001, 50000);
   EXPECT_TRUE(c.taken.at(0) && c.taken.at(1)); // whatever the profile counted
   EXPECT_FALSE(c.taken.at(2));
+}
+
+TEST(AgentPolicy, AnotherInputGivesTheHighestPmbWhatThereIs) {
+  const Choice c = choice(Policy::kOtherInput, kThree, 200);
+  EXPECT_TRUE(c.taken.at(0));
+  EXPECT_FALSE(c.taken.at(1) || c.taken.at(2));
+  // In the order of the file the lukewarm one comes first.
+  const Choice turned = choice(Policy::kOtherInput,
+                               {{1000, 500, 0, false, false}, {90000, 300, 1, false, false}}, 300);
+  EXPECT_FALSE(turned.taken.at(0));
+  EXPECT_TRUE(turned.taken.at(1));
+  EXPECT_EQ(choice(Policy::kOtherInput, kThree, 0).used, 0u);
+}
+
+// Against the plain rule: in the order of PMB, and of what is worth more a superpage, until nothing is left.
+TEST(AgentPolicy, AnotherInputTakesWhatTheOrderOfAllWould) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 2000; round++) {
+    std::vector<Candidate> list;
+    const uint64_t bar = random() % 3 ? 0 : random() % kWholePmb;
+    for (uint32_t i = 0; i < 1 + random() % 40; i++)
+      list.push_back({round % 2 ? random() % kWholePmb : 40000 + random() % 20, random() % 100, i,
+                      random() % 20 == 0, false});
+    const uint64_t supply = random() % 1500;
+    const Choice c = choice(Policy::kOtherInput, list, supply, bar);
+    std::sort(list.begin(), list.end(), [](const Candidate &a, const Candidate &b) {
+      if (a.insists != b.insists)
+        return a.insists;
+      if (a.pmb_thousandths != b.pmb_thousandths && !a.insists)
+        return a.pmb_thousandths > b.pmb_thousandths;
+      return a.superpages != b.superpages ? a.superpages < b.superpages : a.entry < b.entry;
+    });
+    uint64_t used = 0;
+    for (const Candidate &one : list) {
+      const bool taken = one.insists || (one.pmb_thousandths >= bar && used < supply);
+      // What wants nothing is taken or not, as it comes: nobody notices.
+      EXPECT_TRUE(c.taken.at(one.entry) == taken || one.superpages == 0)
+          << round << " " << one.entry;
+      used += taken ? one.superpages : 0;
+    }
+    EXPECT_EQ(c.used, used) << round;
+  }
 }
 
 TEST(AgentPolicy, TheBarHoldsForTheSameInputToo) {
