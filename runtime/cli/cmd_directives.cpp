@@ -72,11 +72,25 @@ File load(const std::string &path) {
   }
 }
 
-Json entry_json(const directives::Key &key, const Entry &e) {
+// Such as "2m", or "base (2m given up)".
+std::string page_text(const File &file, const Entry &e) {
+  const unsigned decided = directives::decided_shift(file, e);
+  return decided == e.page_shift
+             ? directives::page_name(decided)
+             : fmt::format("{} ({} {})", directives::page_name(decided),
+                           directives::page_name(e.page_shift),
+                           directives::is_given_up(e) ? "given up" : "was slower");
+}
+
+Json entry_json(const File &file, const directives::Key &key, const Entry &e) {
   return Json{{"id", fmt::format("{:016x}", key.site)},
               {"context", key.has_context ? Json(fmt::format("{:016x}", key.context)) : Json()},
               {"page", directives::page_name(e.page_shift)},
               {"page_bytes", uint64_t{1} << e.page_shift},
+              {"decided", directives::page_name(directives::decided_shift(file, e))},
+              {"held", e.held},
+              {"validated", e.validated},
+              {"given_up", directives::is_given_up(e)},
               {"rank", e.rank},
               {"pmb_percent", e.has_pmb ? Json(e.pmb_percent) : Json()},
               {"superpages", e.superpages},
@@ -92,8 +106,8 @@ int show(const Options &options) {
   for (const auto &[key, value] : file.header)
     header[key] = value;
   for (const auto &[key, e] : file.entries) {
-    entries.push_back(entry_json(key, e));
-    if (e.page_shift > kMediumShift) { // pages of 64 KiB take none
+    entries.push_back(entry_json(file, key, e));
+    if (directives::decided_shift(file, e) > kMediumShift) { // pages of 64 KiB take none
       on_superpages++;
       superpages += std::min(e.superpages, UINT64_MAX - superpages); // a file may say anything
     }
@@ -109,13 +123,14 @@ int show(const Options &options) {
   return finish(options.output, thresholds, document, [&](Colour colour) {
     Table table({"SITE", "PAGE", "RANK", "PMB", "SUPERPAGES", "WHERE"});
     for (const auto &[key, e] : file.entries)
-      table.add_row({{directives::print_key(key)},
-                     {directives::page_name(e.page_shift),
-                      e.page_shift > kBaseShift ? Style::kGood : Style::kPlain},
-                     {e.rank ? std::to_string(e.rank) : "-"},
-                     {e.has_pmb ? fmt::format("{:.1f}", e.pmb_percent) : std::string("-")},
-                     {std::to_string(e.superpages)},
-                     {printable(e.comment)}});
+      table.add_row(
+          {{directives::print_key(key)},
+           {page_text(file, e),
+            directives::decided_shift(file, e) > kBaseShift ? Style::kGood : Style::kPlain},
+           {e.rank ? std::to_string(e.rank) : "-"},
+           {e.has_pmb ? fmt::format("{:.1f}", e.pmb_percent) : std::string("-")},
+           {std::to_string(e.superpages)},
+           {printable(e.comment)}});
     return table.print(colour) + fmt::format("\n{} directives, {} on superpages ({} superpages)\n",
                                              file.entries.size(), on_superpages, superpages);
   });
@@ -125,13 +140,15 @@ int diff(const Options &options) {
   const auto thresholds = parse_thresholds(options.output);
   const File before = load(options.files[0]), after = load(options.files[1]);
   const auto differences = directives::compare(before, after);
+  const auto decided = [](const File &file, const Entry *e) {
+    return e ? Json(directives::page_name(directives::decided_shift(file, *e))) : Json();
+  };
   Json list = Json::array();
   for (const directives::Difference &d : differences)
-    list.push_back(
-        Json{{"id", fmt::format("{:016x}", d.key.site)},
-             {"before", d.before ? Json(directives::page_name(d.before->page_shift)) : Json()},
-             {"after", d.after ? Json(directives::page_name(d.after->page_shift)) : Json()},
-             {"comment", d.after ? d.after->comment : d.before->comment}});
+    list.push_back(Json{{"id", fmt::format("{:016x}", d.key.site)},
+                        {"before", decided(before, d.before)},
+                        {"after", decided(after, d.after)},
+                        {"comment", d.after ? d.after->comment : d.before->comment}});
   const Json document{{"schema", "smalloc.directives-diff/1"},
                       {"before", options.files[0]},
                       {"after", options.files[1]},
@@ -143,8 +160,8 @@ int diff(const Options &options) {
     Table table({"SITE", "BEFORE", "AFTER", "WHERE"});
     for (const directives::Difference &d : differences)
       table.add_row({{directives::print_key(d.key)},
-                     {d.before ? directives::page_name(d.before->page_shift) : "-"},
-                     {d.after ? directives::page_name(d.after->page_shift) : "-"},
+                     {d.before ? page_text(before, *d.before) : "-"},
+                     {d.after ? page_text(after, *d.after) : "-"},
                      {printable(d.after ? d.after->comment : d.before->comment)}});
     return table.print(colour);
   });

@@ -122,7 +122,7 @@ std::vector<Difference> compare(const File &before, const File &after) {
     const auto other = after.entries.find(key);
     if (other == after.entries.end())
       list.push_back({key, &entry, nullptr});
-    else if (other->second.page_shift != entry.page_shift)
+    else if (decided_shift(after, other->second) != decided_shift(before, entry))
       list.push_back({key, &entry, &other->second});
   }
   for (const auto &[key, entry] : after.entries)
@@ -142,6 +142,13 @@ double trusted_pmb(const Entry &entry) {
 
 bool is_given_up(const Entry &entry) {
   return smalloc_directive_given_up(entry.held, entry.validated);
+}
+
+unsigned decided_shift(const File &file, const Entry &entry) {
+  constexpr unsigned kBaseShift = 12;
+  const auto verdict = file.header.find("verdict");
+  const bool slower = verdict != file.header.end() && verdict->second == "slower";
+  return slower || is_given_up(entry) ? kBaseShift : entry.page_shift;
 }
 
 void give_ranks(File &file) {

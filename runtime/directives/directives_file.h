@@ -51,6 +51,9 @@ public:
   using std::runtime_error::runtime_error;
 };
 
+/// The page size that a reader takes the line for: base pages where it is given up, or the program was slower with directives.
+unsigned decided_shift(const File &file, const Entry &entry);
+
 /// Throws FormatError when it is no directives file at all; bad lines are only noted. Of two lines for one key the first counts.
 File parse(std::string_view text);
 std::string print(const File &file);
@@ -61,7 +64,7 @@ struct Difference {
   Key key;
   const Entry *before, *after; ///< nullptr: not there
 };
-/// Entries whose page size or presence differs, in order; rank, benefit and comments may.
+/// Entries whose decided page size or presence differs, in order; rank, benefit and comments may.
 std::vector<Difference> compare(const File &before, const File &after);
 
 /// Of the same site the entry with the higher PMB counts, before that one without (it passes every bar), and on equality the first

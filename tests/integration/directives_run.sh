@@ -63,6 +63,21 @@ expect_status 0 "$SMALLOC" directives show plain.directives --json
 json_is out 'd["directives"][0]["pmb_percent"] is None'
 expect_status 0 "$SMALLOC" directives merge plain.directives base.directives -o merged.directives
 expect_match merged.directives '^0123456789abcdef page=2m rank=1 superpages=0'
+# Nor is a line that was given up one of superpages, whatever it says.
+{
+  echo '# smalloc.directives/1'
+  echo '0123456789abcdef page=2m pmb=90.0 superpages=7 held=2/7'
+  echo '0123456789abcde0 page=2m pmb=80.0 superpages=5 held=4/7'
+} >tried.directives
+expect_status 0 "$SMALLOC" directives show tried.directives
+expect_match out '^0123456789abcdef +base \(2m given up\) '
+expect_match out '^2 directives, 1 on superpages \(5 superpages\)$'
+sed 's/ held=.*//' tried.directives >fresh.directives
+expect_status 3 "$SMALLOC" directives diff fresh.directives tried.directives --fail-if 'totals.differences == 1'
+expect_match out '^0123456789abcdef +2m +base \(2m given up\)'
+sed '1s/$/ verdict=slower/' fresh.directives >slower.directives
+expect_status 0 "$SMALLOC" directives show slower.directives --json
+json_is out '[(x["page"], x["decided"], x["given_up"]) for x in d["directives"]] == 2 * [("2m", "base", False)] and d["totals"]["on_superpages"] == 0'
 # Where objects are to lie in words that mean nothing: named, since the runtime passes over them. A sum of absurd counts is none.
 {
   printf '%s\n' '# smalloc.directives/1' '0123456789abcdef page=2m numa=sideways' '0123456789abcde0 page=2m numa=preferred:0,2'

@@ -59,6 +59,21 @@ TEST(DirectivesFile, ComparesDecisions) {
   EXPECT_TRUE(compare(a, a).empty());
 }
 
+// A reader takes base pages for a line that did not hold, and for all of a program that was slower.
+TEST(DirectivesFile, ComparesWhatReadersTake) {
+  const std::string head = "# smalloc.directives/1", lines = "\n0000000000000001 page=2m held=3/7\n"
+                                                             "0000000000000002 page=2m held=4/7\n";
+  const File plain = parse(head + "\n0000000000000001 page=2m\n0000000000000002 page=2m\n"),
+             tried = parse(head + lines), slower = parse(head + " verdict=slower" + lines),
+             base = parse(head + "\n0000000000000001 page=base\n0000000000000002 page=base\n");
+  const auto d = compare(plain, tried);
+  ASSERT_EQ(d.size(), 1u);
+  EXPECT_EQ(d[0].key.site, 1u);
+  EXPECT_EQ(compare(plain, slower).size(), 2u);
+  EXPECT_TRUE(compare(slower, base).empty());
+  EXPECT_EQ(decided_shift(tried, *d[0].after), 12u);
+}
+
 TEST(DirectivesFile, MergesByBenefit) {
   const File a =
       parse("# smalloc.directives/1 program=p machine=x\n0000000000000001 page=base pmb=1\n"
