@@ -81,9 +81,11 @@ std::string directives_for(const Options &options, const std::string &program,
     if (const std::string off =
             deviations_text(deviations_json(deviations_of(history, target.build_id)));
         !off.empty())
-      print_note(fmt::format("{}: its runs are not what was analysed ({}): smalloc record --rate 1 "
-                             "-- COMMAND, then smalloc analyze",
-                             program, off));
+      print_note(fmt::format(
+          "{}: its runs are not what was analysed ({}): {}smalloc record --rate 1 -- COMMAND, then "
+          "smalloc analyze",
+          program, off,
+          target.tells_accesses ? "" : "compile with -fplugin-arg-smalloc-profile-generate, "));
     return write_todays(*file, target.build_id);
   } catch (const database::DatabaseError &error) {
     throw failure_of(error);

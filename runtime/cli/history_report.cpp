@@ -208,42 +208,42 @@ Json show_document(History &history, const std::string &program) {
                            : run_list.empty()                   ? analyses.back().path
                                                                 : run_list.back().path;
   const database::Realisation realised = realisation_of(history, program, path, "");
-  const Builds builds = builds_of(history, program, path);
-  return Json{{"schema", "smalloc.db-show/1"},
-              {"program", program},
-              {"path", path},
-              {"header", header},
-              {"directives", file ? directives_json(*file) : Json::array()},
-              {"comparison",
-               Json{{"enough", j.enough},
-                    {"slower", j.slower},
-                    {"host", text_or_null(j.host)},
-                    {"input", text_or_null(j.input)},
-                    {"base_runs", j.base_runs},
-                    {"superpage_runs", j.superpage_runs},
-                    {"base_seconds", j.base_seconds},
-                    {"base_least_seconds", j.base_least_seconds},
-                    {"base_most_seconds", j.base_most_seconds},
-                    {"superpage_seconds", j.superpage_seconds},
-                    {"base_faults", j.base_runs ? Json(j.base_faults) : Json()},
-                    {"superpage_faults", j.superpage_runs ? Json(j.superpage_faults) : Json()},
-                    {"base_peak_bytes", j.base_peak_bytes},
-                    {"superpage_peak_bytes", j.superpage_peak_bytes},
-                    {"base_tlb_misses", optional(j.base_tlb_misses)},
-                    {"superpage_tlb_misses", optional(j.superpage_tlb_misses)},
-                    {"touch_seconds", optional(j.touch_seconds)},
-                    {"prediction",
-                     prediction_json(database::analysis_of_input(builds.analyses, j.input))}}},
-              {"deviations", deviations_json(deviations_of(history, program))},
-              {"realised", Json{{"share", realised.known() ? Json(realised.share) : Json()},
-                                {"predicted_seconds", realised.predicted_seconds},
-                                {"measured_seconds", realised.measured_seconds},
-                                {"inputs", realised.inputs},
-                                {"base_runs", realised.base_runs},
-                                {"superpage_runs", realised.superpage_runs}}},
-              {"analyses", analysis_list},
-              {"runs", runs},
-              {"totals", Json{{"runs", run_list.size()}, {"analyses", analyses.size()}}}};
+  const auto all_analyses = analyses_of_builds(history, program, path);
+  return Json{
+      {"schema", "smalloc.db-show/1"},
+      {"program", program},
+      {"path", path},
+      {"header", header},
+      {"directives", file ? directives_json(*file) : Json::array()},
+      {"comparison",
+       Json{{"enough", j.enough},
+            {"slower", j.slower},
+            {"host", text_or_null(j.host)},
+            {"input", text_or_null(j.input)},
+            {"base_runs", j.base_runs},
+            {"superpage_runs", j.superpage_runs},
+            {"base_seconds", j.base_seconds},
+            {"base_least_seconds", j.base_least_seconds},
+            {"base_most_seconds", j.base_most_seconds},
+            {"superpage_seconds", j.superpage_seconds},
+            {"base_faults", optional(j.base_faults)},
+            {"superpage_faults", optional(j.superpage_faults)},
+            {"base_peak_bytes", j.base_peak_bytes},
+            {"superpage_peak_bytes", j.superpage_peak_bytes},
+            {"base_tlb_misses", optional(j.base_tlb_misses)},
+            {"superpage_tlb_misses", optional(j.superpage_tlb_misses)},
+            {"touch_seconds", optional(j.touch_seconds)},
+            {"prediction", prediction_json(database::analysis_of_input(all_analyses, j.input))}}},
+      {"deviations", deviations_json(deviations_of(history, program))},
+      {"realised", Json{{"share", realised.known() ? Json(realised.share) : Json()},
+                        {"predicted_seconds", realised.predicted_seconds},
+                        {"measured_seconds", realised.measured_seconds},
+                        {"inputs", realised.inputs},
+                        {"base_runs", realised.base_runs},
+                        {"superpage_runs", realised.superpage_runs}}},
+      {"analyses", analysis_list},
+      {"runs", runs},
+      {"totals", Json{{"runs", run_list.size()}, {"analyses", analyses.size()}}}};
 }
 
 std::string show_text(const Json &document, Colour colour) {
@@ -311,7 +311,8 @@ std::string show_text(const Json &document, Colour colour) {
         r["predicted_seconds"].get<double>() / r["inputs"].get<double>(), r["share"].get<double>());
   if (const std::string off = deviations_text(document["deviations"]); !off.empty())
     text += fmt::format("these runs are not what was analysed ({}): record the program again, with "
-                        "all it accesses: smalloc record --rate 1 -- COMMAND\n",
+                        "all that it accesses: smalloc record --rate 1 -- COMMAND, of a build with "
+                        "-fplugin-arg-smalloc-profile-generate\n",
                         off);
   return text;
 }

@@ -82,6 +82,7 @@ database::Analysis analysis_of(const Profile &p, const format::MachineProfile &m
                          : m.kind == benefit::CategoryKind::kSizeClass ? "size_class"
                          : !m.members.empty()                          ? "dynamic"
                          : m.context                                   ? "site_context"
+                         : m.object                                    ? "object"
                                                                        : "site",
                          fmt::format("{:016x}", m.id), m.function, m.file, int64_t{m.line},
                          static_cast<int64_t>(m.mapping.superpages),
@@ -90,6 +91,15 @@ database::Analysis analysis_of(const Profile &p, const format::MachineProfile &m
                          m.mapping.pmb_percent, m.mapping.chosen});
   }
   return a;
+}
+
+std::vector<std::string> builds_of(History &history, const std::string &build_id,
+                                   const std::string &path) {
+  std::vector<std::string> builds;
+  for (const database::Program &p : history.programs())
+    if (p.build_id == build_id || (!path.empty() && p.path == path))
+      builds.push_back(p.build_id);
+  return builds;
 }
 
 // Who only reads makes no history of somebody's empty file. Our own is empty while another command makes it.
@@ -186,7 +196,8 @@ std::optional<directives::File> todays_directives(History &history, const std::s
     file->header["base_runs"] = std::to_string(j.base_runs);
     file->header["base_ms"] = milliseconds(j.base_seconds);
     file->header["base_most_ms"] = milliseconds(j.base_most_seconds);
-    file->header["base_faults"] = fmt::format("{:.0f}", j.base_faults);
+    if (j.base_faults)
+      file->header["base_faults"] = fmt::format("{:.0f}", *j.base_faults);
   }
   if (j.slower)
     file->header["verdict"] = "slower";
@@ -231,22 +242,22 @@ std::string recorded_input(History &history, const Profile &profile) {
   return input;
 }
 
-Builds builds_of(History &history, const std::string &build_id, const std::string &path) {
-  Builds builds;
-  for (const database::Program &p : history.programs()) {
-    if (p.build_id != build_id && (path.empty() || p.path != path))
-      continue;
-    for (database::Analysis &a : history.analyses(p.build_id))
-      builds.analyses.push_back(std::move(a));
-    for (database::Run &r : history.runs(p.build_id))
-      builds.runs.push_back(std::move(r));
-  }
-  return builds;
+std::vector<database::Analysis> analyses_of_builds(History &history, const std::string &build_id,
+                                                   const std::string &path) {
+  std::vector<database::Analysis> analyses;
+  for (const std::string &id : builds_of(history, build_id, path))
+    for (database::Analysis &a : history.analyses(id))
+      analyses.push_back(std::move(a));
+  return analyses;
 }
 
 database::Realisation realisation_of(History &history, const std::string &build_id,
                                      const std::string &path, const std::string &machine) {
-  const auto [analyses, runs] = builds_of(history, build_id, path);
+  const auto analyses = analyses_of_builds(history, build_id, path);
+  std::vector<database::Run> runs;
+  for (const std::string &id : builds_of(history, build_id, path))
+    for (database::Run &r : history.runs(id))
+      runs.push_back(std::move(r));
   const auto latest =
       std::max_element(analyses.begin(), analyses.end(), [](const auto &one, const auto &other) {
         return one.created_ns < other.created_ns;

@@ -41,12 +41,10 @@ std::optional<directives::File> todays_directives(database::History &history,
 std::string earlier_build(database::History &history, const std::string &path,
                           const std::string &build_id);
 
-// Analyses and runs of all of a program's builds at its path: which one was recorded does not matter. path empty: of this build.
-struct Builds {
-  std::vector<database::Analysis> analyses;
-  std::vector<database::Run> runs;
-};
-Builds builds_of(database::History &history, const std::string &build_id, const std::string &path);
+// Of all of a program's builds at its path, the instrumented one that was recorded among them. path empty: of this build.
+std::vector<database::Analysis> analyses_of_builds(database::History &history,
+                                                   const std::string &build_id,
+                                                   const std::string &path);
 
 // What runs on this host of a program's builds at its path have saved of what was predicted with this machine profile; empty: that
 // of the latest analysis.

@@ -3,7 +3,9 @@
 // measured_report.cpp decides which builds' analyses and runs are put together: instrumented programs are recorded, others run.
 #include "runtime/cli/measured_report.h"
 
+#include "runtime/cli/diagnostics.h"
 #include "runtime/cli/history_store.h"
+#include "runtime/cli/profile_store.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -17,6 +19,18 @@ Json optional(const std::optional<double> &value) { return value ? Json(*value) 
 
 std::string count_text(const Json &value) {
   return value.is_null() ? "-" : fmt::format("{:.3g}", value.get<double>());
+}
+
+// By its preset, or as smalloc calibrate has measured it.
+bool is_this_machine(const std::string &profile) {
+  for (const char *name : {"", "stored"})
+    try {
+      if (load_profile(name).name == profile)
+        return true;
+    } catch (const Failure &) {
+      // nothing stored
+    }
+  return false;
 }
 
 } // namespace
@@ -60,22 +74,22 @@ std::string measured_text(const Json &c) {
 
 std::vector<database::Deviation> deviations_of(database::History &history,
                                                const std::string &build_id) {
+  const auto runs = history.runs(build_id);
+  const auto own = history.analyses(build_id);
+  const database::Judgement j = database::judge(runs, own.empty() ? 0 : own.back().created_ns);
   std::string path;
   for (const database::Program &p : history.programs())
     if (p.build_id == build_id)
       path = p.path;
-  const Builds builds = builds_of(history, build_id, path);
-  const auto own = history.analyses(build_id);
-  const database::Judgement j =
-      database::judge(history.runs(build_id), own.empty() ? 0 : own.back().created_ns);
-  size_t given_up = 0, superpages = 0;
+  const auto analyses = analyses_of_builds(history, build_id, path);
+  const database::Analysis *analysis = database::analysis_of_input(analyses, j.input);
+  std::vector<database::Deviation> list;
+  if (analysis && j.host == host_name())
+    list = database::deviations(analysis, j, is_this_machine(analysis->machine));
   if (const auto file = history.directives(build_id))
-    for (const auto &[key, entry] : file->entries) {
-      given_up += directives::is_given_up(entry);
-      superpages += entry.page_shift > benefit::page_shift(benefit::PageSize::kBase);
-    }
-  return database::deviations(database::analysis_of_input(builds.analyses, j.input), j,
-                              realisation_of(history, build_id, path, ""), given_up, superpages);
+    if (auto given_up = database::given_up_since(analyses, runs, *file))
+      list.push_back(std::move(*given_up));
+  return list;
 }
 
 Json deviations_json(const std::vector<database::Deviation> &list) {
@@ -94,8 +108,6 @@ std::string deviations_text(const Json &list) {
     text += text.empty() ? "" : ", ";
     text += what == "directives"
                 ? fmt::format("{:.0f} of {:.0f} directives hold", measured, predicted)
-            : what == "saved_seconds"
-                ? fmt::format("superpages save {:.3g} s instead of {:.3g}", measured, predicted)
                 : fmt::format("{:.3g} {} instead of {:.3g}", measured,
                               what == "tlb_misses" ? "TLB misses" : "page faults", predicted);
   }

@@ -18,7 +18,8 @@ nlohmann::ordered_json prediction_json(const database::Analysis *analysis);
 // Lines of text from the "comparison" of smalloc.db-show/1; empty: nothing was measured.
 std::string measured_text(const nlohmann::ordered_json &comparison);
 
-// In what the runs of a program (all builds at its path) contradict its analyses; empty: in nothing, or there are none.
+// In what the runs of this build on this host contradict the analyses of the program, whichever of its builds was recorded. Empty: in
+// nothing, or nobody knows.
 std::vector<database::Deviation> deviations_of(database::History &history,
                                                const std::string &build_id);
 nlohmann::ordered_json deviations_json(const std::vector<database::Deviation> &list);

@@ -3,10 +3,15 @@
 // deviation.cpp decides which figures are compared, and what difference is more than chance and a program's start.
 #include "runtime/database/deviation.h"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace smalloc::database {
 namespace {
+
+constexpr double kBasePageBytes = 4096;
+constexpr unsigned kBasePageShift = 12;
 
 bool is_off(double measured, double predicted, double least) {
   return std::abs(measured - predicted) > least &&
@@ -18,30 +23,48 @@ bool is_off(double measured, double predicted, double least) {
 const Analysis *analysis_of_input(const std::vector<Analysis> &analyses, const std::string &input) {
   const Analysis *latest = nullptr;
   for (const Analysis &a : analyses)
-    if (!input.empty() && a.input == input && (!latest || a.created_ns >= latest->created_ns))
+    if (!input.empty() && a.input == input && (a.page_faults_base || a.tlb_misses_base) &&
+        (!latest || a.created_ns >= latest->created_ns))
       latest = &a;
   return latest;
 }
 
 std::vector<Deviation> deviations(const Analysis *analysis, const Judgement &runs,
-                                  const Realisation &realised, size_t given_up, size_t directives) {
+                                  bool of_this_machine) {
   std::vector<Deviation> list;
-  if (analysis && analysis->page_faults_base && runs.base_runs &&
-      is_off(runs.base_faults, *analysis->page_faults_base, kLeastFaultsOff))
-    list.push_back({"page_faults", runs.base_faults, *analysis->page_faults_base});
-  if (analysis && analysis->tlb_misses_base && runs.base_tlb_misses &&
+  if (!analysis || !runs.base_faults ||
+      kTimesOff * kBasePageBytes * *runs.base_faults < static_cast<double>(runs.base_peak_bytes))
+    return list;
+  if (analysis->page_faults_base &&
+      is_off(*runs.base_faults, *analysis->page_faults_base, kLeastFaultsOff))
+    list.push_back({"page_faults", *runs.base_faults, *analysis->page_faults_base});
+  if (of_this_machine && analysis->tlb_misses_base && runs.base_tlb_misses &&
       is_off(*runs.base_tlb_misses, *analysis->tlb_misses_base, kLeastMissesOff))
     list.push_back({"tlb_misses", *runs.base_tlb_misses, *analysis->tlb_misses_base});
-  // The share is drawn towards 1 by what the runs leave open.
-  if (realised.known() && (realised.share > kTimesOff || realised.share < 1 / kTimesOff)) {
-    const auto inputs = static_cast<double>(realised.inputs);
-    list.push_back(
-        {"saved_seconds", realised.measured_seconds / inputs, realised.predicted_seconds / inputs});
-  }
-  if (given_up)
-    list.push_back({"directives", static_cast<double>(directives - given_up),
-                    static_cast<double>(directives)});
   return list;
+}
+
+std::optional<Deviation> given_up_since(const std::vector<Analysis> &analyses,
+                                        const std::vector<Run> &runs,
+                                        const directives::File &file) {
+  int64_t since_ns = 0;
+  for (const Analysis &a : analyses)
+    since_ns = std::max(since_ns, a.created_ns);
+  std::set<directives::Key> failed;
+  for (const Run &run : runs)
+    for (const Validation &v : run.validations)
+      if (v.verdict == "failed" && run.started_ns > since_ns)
+        failed.insert(key_of_directive(v.site, v.context));
+  double on_superpages = 0, given_up = 0;
+  for (const auto &[key, entry] : file.entries) {
+    if (entry.page_shift <= kBasePageShift)
+      continue;
+    on_superpages++;
+    given_up += directives::is_given_up(entry) && failed.contains(key);
+  }
+  if (given_up == 0)
+    return std::nullopt;
+  return Deviation{"directives", on_superpages - given_up, on_superpages};
 }
 
 } // namespace smalloc::database

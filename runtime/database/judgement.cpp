@@ -18,11 +18,12 @@ double median_of(const std::vector<const Run *> &runs, double (*value)(const Run
   return median(values);
 }
 
-std::optional<double> median_misses(const std::vector<const Run *> &runs) {
+std::optional<double> median_count(const std::vector<const Run *> &runs,
+                                   std::optional<int64_t> Run::*count) {
   std::vector<double> values;
   for (const Run *run : runs)
-    if (run->tlb_misses)
-      values.push_back(static_cast<double>(*run->tlb_misses));
+    if (run->*count)
+      values.push_back(static_cast<double>(*(run->*count)));
   return values.empty() ? std::nullopt : std::optional(median(values));
 }
 
@@ -76,16 +77,15 @@ Judgement judge(const std::vector<Run> &runs, int64_t since_ns) {
       list->erase(list->begin(), list->end() - kMostRuns);
   j.base_runs = base.size();
   j.superpage_runs = superpages.size();
-  const auto faults = [](const Run &r) { return static_cast<double>(r.minor_faults.value_or(0)); };
   const auto peak = [](const Run &r) { return static_cast<double>(r.peak_bytes.value_or(0)); };
   j.base_seconds = median_of(base, time_of);
   j.superpage_seconds = median_of(superpages, time_of);
-  j.base_faults = median_of(base, faults);
-  j.superpage_faults = median_of(superpages, faults);
+  j.base_faults = median_count(base, &Run::minor_faults);
+  j.superpage_faults = median_count(superpages, &Run::minor_faults);
   j.base_peak_bytes = static_cast<int64_t>(median_of(base, peak));
   j.superpage_peak_bytes = static_cast<int64_t>(median_of(superpages, peak));
-  j.base_tlb_misses = median_misses(base);
-  j.superpage_tlb_misses = median_misses(superpages);
+  j.base_tlb_misses = median_count(base, &Run::tlb_misses);
+  j.superpage_tlb_misses = median_count(superpages, &Run::tlb_misses);
   j.touch_seconds = touch_of_a_superpage(superpages);
   if (base.empty())
     return j;

@@ -20,10 +20,10 @@ struct Judgement {
   std::string host, input;
   double base_seconds = 0, superpage_seconds = 0;        ///< medians of user + system time
   double base_least_seconds = 0, base_most_seconds = 0;  ///< the spread
-  double base_faults = 0, superpage_faults = 0;          ///< medians of minor faults
   int64_t base_peak_bytes = 0, superpage_peak_bytes = 0; ///< medians
   /// Medians, of the runs of which they were counted.
   std::optional<double> base_tlb_misses, superpage_tlb_misses;
+  std::optional<double> base_faults, superpage_faults; ///< as these: minor faults
   std::optional<double>
       touch_seconds;   ///< of a superpage, of all that these runs touched in advance
   bool enough = false; ///< to say anything

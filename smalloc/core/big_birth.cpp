@@ -154,7 +154,8 @@ void *BigObjects::allocate(const BigRequest &request) {
   }
   UnitIndex at_birth = transparent ? whole : pooled.units();
   const bool dear = priced && transparent && kept == 0 && !touch_at_birth(first, whole, at_birth);
-  if (transparent && !priced && kept == 0 && pooled.units() == 0 && config_.birth)
+  if (transparent && !priced && request.written && kept == 0 && pooled.units() == 0 &&
+      placed == 0 && config_.birth)
     config_.birth->sample(address(a, first), whole);
   if (request.zero && kept)
     memset(address(a, first) + offset, 0, min_of(kept_bytes - offset, request.bytes));

@@ -51,6 +51,7 @@ struct BigRequest {
   size_t alignment = 16;
   bool superpages_at_birth = false; ///< every byte will be written (proved), or somebody insists
   bool if_cheap = false; ///< that, where the first touch of superpages is not dear: nobody insists
+  bool written = false;  ///< every byte will be (proved)
   bool promotable = true;
   bool zero = false;
   bool whole_superpages = false; ///< no tail on base pages: the last superpage is taken too

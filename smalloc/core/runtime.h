@@ -93,6 +93,9 @@ public:
   bool is_off() const { return state_.load(std::memory_order_relaxed) == HeapState::kOff; }
   void set_strategy(HeapStrategy strategy) { strategy_ = strategy; }
   HeapStrategy strategy() const { return strategy_; }
+  /// Superpages whose first touch was timed, as BirthPrice has it.
+  uint64_t touched_units() const { return birth_price_.touched_units(); }
+  uint64_t touched_ns() const { return birth_price_.touched_ns(); }
 
   /// May a request of a site whose cell says SMALLOC_CELL_DIRECT go to jemalloc without another test? The budget of the
   /// thread stands for all of them: a thread without one is not bound to an arena yet, a request above it is large, and
@@ -248,7 +251,12 @@ private:
   void migrate(Directives::Entry *entry);
   SMALLOC_COLD void warn_of_fallback();
   size_t bytes_to_reserve();
-  enum class Birth : uint8_t { kBase, kSuperpagesIfCheap, kSuperpages };
+  enum class Birth : uint8_t {
+    kBase,
+    kSuperpagesIfCheap, ///< every byte will be written (proved), and nobody insists
+    kSuperpages,
+    kWrittenSuperpages, ///< somebody insists, and every byte will be written
+  };
   void *big_allocate(size_t bytes, size_t alignment, bool zero, Birth birth, bool whole = false,
                      smalloc_cell *cell = nullptr, numa::Placement placement = {},
                      PageKind first = PageKind::kSuperpage);

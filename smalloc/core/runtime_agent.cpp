@@ -236,8 +236,8 @@ void Runtime::agent_end() {
     report.major_faults = static_cast<uint64_t>(usage.ru_majflt);
   }
   report.misses_known = g_self.misses.read(report.tlb_misses);
-  report.superpages_touched = birth_price_.touched_units();
-  report.touch_us = birth_price_.touched_ns() / 1000;
+  report.superpages_touched = touched_units();
+  report.touch_us = touched_ns() / 1000;
   const Counters &c = counters();
   report.policy = g_agent.policy();
   report.bar_thousandths = g_agent.bar();

@@ -47,6 +47,7 @@ void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, Birth bir
   request.zero = zero;
   request.superpages_at_birth = birth != Birth::kBase;
   request.if_cheap = birth == Birth::kSuperpagesIfCheap;
+  request.written = request.if_cheap || birth == Birth::kWrittenSuperpages;
   request.whole_superpages = whole;
   request.promotable = options_.promote != PromotePolicy::kOff && !(cell && is_deferred(cell));
   request.placement = cell ? g_placement.of(cell) : placement;
@@ -241,9 +242,10 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     return nullptr;
   bool known_hot = always && (SMALLOC_WORD_DECIDED_BY(word) != SMALLOC_BY_COMPILER ||
                               strategy_ == HeapStrategy::kSuperpage);
-  Birth birth = known_hot                                                ? Birth::kSuperpages
-                : !undecided && (flags & SMALLOC_SITE_FULLY_INITIALISED) ? Birth::kSuperpagesIfCheap
-                                                                         : Birth::kBase;
+  const bool written = flags & SMALLOC_SITE_FULLY_INITIALISED;
+  Birth birth = known_hot               ? written ? Birth::kWrittenSuperpages : Birth::kSuperpages
+                : !undecided && written ? Birth::kSuperpagesIfCheap
+                                        : Birth::kBase;
   void *p = big_allocate(bytes, alignment, zero, birth, false, cell);
   if (p) {
     __atomic_store_n(&cell->requested_bytes,

@@ -163,6 +163,15 @@ void work_rows(Table &t) {
   row(t, "fallbacks to malloc").number(c.fallbacks.get()).put_char('\n');
 }
 
+/// What the first touch of superpages cost here that were touched in advance (birth_price.h).
+void touch_row(Table &t) {
+  const uint64_t touched = g_runtime.touched_units();
+  if (touched == 0)
+    return;
+  row(t, "first touch of a superpage").number(g_runtime.touched_ns() / touched / 1000);
+  t.put(" us, mean of ").number(touched).put(" touched in advance\n");
+}
+
 /// What the agent has decided, and what the directives' first line promised beside what became of it.
 void agent_rows(Table &t) {
   if (!g_agent.active())
@@ -319,6 +328,7 @@ void print_statistics(const StatisticsSink &sink) {
     work_rows(t);
   }
   program_row(t);
+  touch_row(t);
   agent_rows(t);
   sink.write(t.data(), t.size(), sink.data);
   SiteAccounts::Account order[kBusiest];

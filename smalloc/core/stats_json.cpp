@@ -124,7 +124,9 @@ void write_agent(JsonWriter &json) {
   json.raw(",\"superpages_supply\":").number(g_agent.supply().free);
   json.raw(",\"superpages_claimed_by_others\":").number(g_agent.claimed_by_others());
   json.raw(",\"superpages_taken\":").number(g_agent.superpages_taken());
-  json.raw(",\"phases\":").number(g_agent.phases()).raw("}");
+  json.raw(",\"phases\":").number(g_agent.phases());
+  json.raw(",\"superpages_touched\":").number(g_runtime.touched_units());
+  json.raw(",\"touch_ns\":").number(g_runtime.touched_ns()).raw("}");
 }
 
 } // namespace

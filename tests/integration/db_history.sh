@@ -93,13 +93,22 @@ db = sqlite3.connect("counted.db")
 db.execute("UPDATE runs SET minor_faults = 71234, tlb_misses = 1.5e7 WHERE kind = 'base'")
 db.commit()
 PY
+# What another machine's TLB should miss is nobody's deviation.
+expect_status 0 "$SMALLOC" db show ./app --db counted.db
+expect_match out '^these runs are not what was analysed \(7.12e\+04 page faults instead of 1.7e\+04\): '
+python3 - "$("$SMALLOC" machine show --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["name"])')" <<'PY'
+import sqlite3, sys
+db = sqlite3.connect("counted.db")
+db.execute("UPDATE analyses SET machine = ?", (sys.argv[1],))
+db.commit()
+PY
 off='7.12e\+04 page faults instead of 1.7e\+04, 1.5e\+07 TLB misses instead of 5e\+07'
 expect_status 0 "$SMALLOC" db show ./app --db counted.db
-expect_match out "^these runs are not what was analysed \\($off\\): record the program again, with all it accesses: smalloc record --rate 1 -- COMMAND\$"
+expect_match out "^these runs are not what was analysed \\($off\\): record the program again, with all that it accesses: smalloc record --rate 1 -- COMMAND, of a build with -fplugin-arg-smalloc-profile-generate\$"
 expect_status 0 "$SMALLOC" db show ./app --db counted.db --json
 json_is out '[(x["what"], x["measured"]) for x in d["deviations"]] == [("page_faults", 71234), ("tlb_misses", 1.5e7)]'
 expect_status 0 "$SMALLOC" apply -n --db counted.db -- ./app one
-expect_match err "app: its runs are not what was analysed \\($off\\): smalloc record --rate 1 -- COMMAND"
+expect_match err "app: its runs are not what was analysed \\($off\\): compile with -fplugin-arg-smalloc-profile-generate, smalloc record --rate 1 -- COMMAND, then smalloc analyze\$"
 expect_status 0 "$SMALLOC" apply -q -n --db counted.db -- ./app one
 [ ! -s err ] || fail "-q says something: $(cat err)"
 # Two runs beside each other.

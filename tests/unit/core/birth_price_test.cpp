@@ -290,14 +290,19 @@ TEST_F(DearBirthsTest, ComeWhereSomebodyInsists) {
 
 TEST_F(DearBirthsTest, AreSampledWhereSomebodyInsistsAndWantsToKnow) {
   price.tell_sampled();
-  char *p = make(32, false);
+  make(32, false); // which may never be written
+  EXPECT_EQ(populated, 0u);
+  BigRequest r;
+  r.bytes = 32 * kSuperpageBytes - 65536;
+  r.superpages_at_birth = r.whole_superpages = r.written = true;
+  char *p = static_cast<char *>(big.allocate(r));
   EXPECT_EQ(populated, 1u);
   EXPECT_EQ(price.touched_units(), 1u);
-  EXPECT_EQ(counters.superpages_now.get(), 32u);
+  EXPECT_EQ(counters.superpages_now.get(), 64u);
   big.release(p);
-  make(32); // has a price, which is looked at in any case
+  make(64); // more than what is kept of it; has a price, which is looked at in any case
   EXPECT_EQ(price.touched_units(), populated);
-  EXPECT_EQ(populated, 1u + 32);
+  EXPECT_EQ(populated, 1u + 64);
 }
 
 TEST_F(DearBirthsTest, AreOnBasePagesForAWhileButForWhatIsKept) {

@@ -14,82 +14,99 @@ struct DeviationTest : testing::Test {
     analysis.tlb_misses_base = 5e6;
     runs.base_runs = 1;
     runs.base_faults = 101000;
+    runs.base_peak_bytes = 101000 * 4096;
   }
   /// Their names, with commas between.
-  std::string names() const {
+  std::string names(bool of_this_machine = true) const {
     std::string text;
-    for (const Deviation &d : deviations(&analysis, runs, realised, given_up, 3))
+    for (const Deviation &d : deviations(&analysis, runs, of_this_machine))
       text += d.what + ",";
     return text;
   }
   Analysis analysis;
   Judgement runs;
-  Realisation realised;
-  size_t given_up = 0;
 };
 
 TEST_F(DeviationTest, WhatWasPredictedIsNone) {
   EXPECT_EQ(names(), "");
   runs.base_tlb_misses = 9.9e6;
-  realised.inputs = 1;
-  realised.share = 2;
   EXPECT_EQ(names(), "");
+  EXPECT_TRUE(deviations(nullptr, runs, true).empty());
 }
 
 TEST_F(DeviationTest, PageFaultsByMoreThanTwice) {
+  runs.base_peak_bytes = 49000 * 4096;
   for (const double faults : {201000.0, 49000.0}) {
     runs.base_faults = faults;
     EXPECT_EQ(names(), "page_faults,");
   }
-  runs.base_runs = 0; // nobody ran on base pages
+  runs.base_faults.reset(); // nobody ran on base pages, or told
   EXPECT_EQ(names(), "");
 }
 
 TEST_F(DeviationTest, AProgramsStartIsNone) {
   analysis.page_faults_base = 10;
+  runs.base_peak_bytes = 0;
   runs.base_faults = 10 + kLeastFaultsOff;
   EXPECT_EQ(names(), "");
-  runs.base_faults++;
+  runs.base_faults = 11 + kLeastFaultsOff;
   EXPECT_EQ(names(), "page_faults,");
+}
+
+// Where the kernel gives superpages to everybody, its faults and misses are theirs.
+TEST_F(DeviationTest, BaseRunsOnSuperpagesSayNothing) {
+  runs.base_faults = 300;
+  runs.base_tlb_misses = 10;
+  EXPECT_EQ(names(), "");
 }
 
 TEST_F(DeviationTest, MissesWhereTheyWereCounted) {
   runs.base_tlb_misses = 1.1e7;
   EXPECT_EQ(names(), "tlb_misses,");
+  EXPECT_EQ(names(false), "");      // what the other TLB should miss
   analysis.tlb_misses_base.reset(); // an analysis without accesses
   EXPECT_EQ(names(), "");
 }
 
-TEST_F(DeviationTest, SavingsOfARunByTheirMeanOverInputs) {
-  realised = {.share = 0.4, .predicted_seconds = 2, .measured_seconds = 0.8, .inputs = 2};
-  const auto list = deviations(nullptr, runs, realised, 0, 0);
-  ASSERT_EQ(list.size(), 1u);
-  EXPECT_EQ(list[0].what, "saved_seconds");
-  EXPECT_EQ(list[0].measured, 0.4);
-  EXPECT_EQ(list[0].predicted, 1);
-  realised.inputs = 0; // nothing is known
-  EXPECT_TRUE(deviations(nullptr, runs, realised, 0, 0).empty());
-}
-
-TEST_F(DeviationTest, DirectivesThatAreGivenUp) {
-  given_up = 1;
-  const auto list = deviations(nullptr, runs, realised, given_up, 3);
-  ASSERT_EQ(list.size(), 1u);
-  EXPECT_EQ(list[0].measured, 2);
-  EXPECT_EQ(list[0].predicted, 3);
-}
-
-TEST(AnalysisOfInput, IsTheLatestOfThatInput) {
-  std::vector<Analysis> list(3);
-  list[0].input = list[1].input = "a";
+TEST(AnalysisOfInput, IsTheLatestOfThatInputThatPredicts) {
+  std::vector<Analysis> list(4);
+  list[0].input = list[1].input = list[3].input = "a";
   list[0].created_ns = 2;
   list[1].created_ns = 1;
   list[2].input = "b";
   list[2].created_ns = 3;
+  list[3].created_ns = 4; // of a build that tells nothing
+  for (int i = 0; i < 3; i++)
+    list[i].page_faults_base = 1;
   EXPECT_EQ(analysis_of_input(list, "a"), &list[0]);
   EXPECT_EQ(analysis_of_input(list, "c"), nullptr);
   list[2].input = "";
   EXPECT_EQ(analysis_of_input(list, ""), nullptr); // unknown is no input
+}
+
+TEST(GivenUpSince, AsksOnceAndForRunsSinceTheAnalysis) {
+  std::vector<Analysis> analyses(1);
+  std::vector<database::Run> runs(1);
+  analyses[0].created_ns = 10;
+  runs[0].started_ns = 11;
+  runs[0].validations = {{"0000000000000001", "", true, 4, 0, 0, "failed"},
+                         {"0000000000000002", "", true, 4, 0, 0, "failed"}};
+  directives::File file;
+  for (const uint64_t site : {1, 2, 3}) {
+    directives::Entry e;
+    e.page_shift = site == 3 ? 12 : 21;
+    e.validated = 3;
+    e.held = site == 1 ? 1 : 2;
+    file.entries[{site, false, 0}] = e;
+  }
+  const auto off = given_up_since(analyses, runs, file);
+  ASSERT_TRUE(off.has_value());
+  EXPECT_EQ(off->measured, 1);
+  EXPECT_EQ(off->predicted, 2);
+  analyses[0].created_ns = 12; // the program was analysed again
+  EXPECT_FALSE(given_up_since(analyses, runs, file).has_value());
+  file.entries.begin()->second.held = 3;
+  EXPECT_FALSE(given_up_since({}, runs, file).has_value());
 }
 
 } // namespace
