@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# A program that its directives slow down is put back to base pages, from the reports of its runs to the pages of the next one, and is
+# tried again after a new analysis.
+. "$(dirname "$0")/lib.sh"
+unset SMALLOC_CONF
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+. "$SMALLOC_SOURCE/tests/integration/build.bash"
+[ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
+write_gather
+"$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o app "${LINK_LIBRARY[@]}"
+id=$(readelf -n app | sed -n 's/.*Build ID: //p')
+[ -n "$id" ] || skip "the linker writes no build-id"
+expect_status 0 "$SMALLOC" record -q --source instrumented -o t.trace -- ./app one
+expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 -q
+expect_status 0 "$SMALLOC" db show ./app --json
+input=$(python3 -c 'import json; print(json.load(open("out"))["analyses"][0]["input"])')
+# Of each kind as many as it says, as libsmalloc reports them.
+now=$(date +%s%N)
+report() { # KIND SECONDS...
+  local kind=$1 s
+  shift
+  mkdir -p -m 700 "$XDG_STATE_HOME/smalloc/runs"
+  for s; do
+    now=$((now + 1))
+    (umask 077 && echo '{"schema":"smalloc.run/1","program":"'"$id"'","path":"app","host":"h","pid":1,"started_ns":'$now',"kind":"'"$kind"'","input":"'"$input"'","minor_faults":20000,"user_seconds":'"$s"',"policy":"same-input","directives":[]}' \
+      >>"$XDG_STATE_HOME/smalloc/runs/$id.jsonl")
+  done
+}
+report base 1.00 1.01 1.02 # each has faulted 20,000 times
+report superpages 1.5 1.5 1.015 # the last one is within the spread
+expect_status 0 "$SMALLOC" db export ./app
+expect_no_match out 'verdict='
+report superpages 1.5 1.5
+expect_status 0 "$SMALLOC" db export ./app
+expect_no_match out 'verdict='
+report superpages 1.5
+expect_status 0 "$SMALLOC" db export ./app -o slower.directives
+expect_match slower.directives '^# smalloc.directives/1 .*verdict=slower'
+expect_status 0 "$SMALLOC" db show ./app
+expect_match out 'user and system time: 1.01 s on base pages \(3 runs, 1.00 to 1.02\), 1.50 s with directives \(6 runs\): slower, put back to base pages$'
+expect_status 0 "$SMALLOC" apply -- ./app one
+expect_match err 'app: was slower than on base pages: runs on them$'
+expect_match out "^$SUM huge_kib 0\$"
+SMALLOC_CONF=directives:slower.directives,validate:off expect_status 0 ./app one
+expect_match out "^$SUM huge_kib 0\$"
+# Runs of before the next analysis say nothing of its directives.
+expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 -q
+expect_status 0 "$SMALLOC" db export ./app
+expect_no_match out 'verdict='
+need_thp
+runs_huge "$SMALLOC" apply -q -- ./app one
+# What the first line promised, beside this run.
+sed 's/ verdict=slower//' slower.directives >again.directives
+expect_match again.directives ' base_faults=20000 base_most_ms=1020 base_ms=1010 base_runs=3 '
+SMALLOC_CONF=directives:again.directives,stats:exit expect_status 0 ./app one
+expect_match err '^smalloc: first-touch faults saved: +[0-9]+ predicted, 1[0-9]{4} measured$'
+expect_match err '^smalloc: user and system time: +[0-9]+ ms; on base pages 1010 ms, at most 1020 in 3 runs$'
+expect_match err '^smalloc: first touch of a superpage: +[0-9]+ us, mean of 1 touched in advance$'
+SMALLOC_CONF=directives:again.directives,stats:json expect_status 0 ./app one
+json_is err 'd["agent"]["superpages_touched"] == 1 and 0 < d["agent"]["touch_ns"] < 1e9'
