@@ -19,7 +19,8 @@ now=$(date +%s%N)
 report() { # KIND SECONDS...
   local kind=$1 s
   shift
-  mkdir -p -m 700 "$XDG_STATE_HOME/smalloc/runs"
+  mkdir -p "$XDG_STATE_HOME/smalloc/runs"
+  chmod 700 "$XDG_STATE_HOME/smalloc/runs"
   for s; do
     now=$((now + 1))
     (umask 077 && echo '{"schema":"smalloc.run/1","program":"'"$id"'","path":"app","host":"h","pid":1,"started_ns":'$now',"kind":"'"$kind"'","input":"'"$input"'","minor_faults":20000,"user_seconds":'"$s"',"policy":"same-input","directives":[]}' \
