@@ -4,6 +4,7 @@
 #include "AccessTracer.h"
 #include "AccessTests.h"
 #include "AllocationSites.h"
+#include "ContextEntries.h"
 #include "LoopVersion.h"
 #include "RegionIndex.h"
 #include "TracedAccesses.h"
@@ -189,9 +190,14 @@ private:
   std::vector<AccessTests::Window> Runs;
 };
 
+/// Of ours, not of the program: a second entry (ContextEntries.h) is the program's function, by another name.
+bool isOurs(const Function &F) {
+  return F.getName().starts_with("__smalloc_v1_") && !F.hasMetadata(EntryOfMetadata);
+}
+
 bool mayTrace(const Function &F) {
   return !F.isDeclaration() && !F.hasAvailableExternallyLinkage() && !leavesAlone(F) &&
-         !F.getName().starts_with("__smalloc_v1_") && !F.hasFnAttribute(Attribute::NoProfile) &&
+         !isOurs(F) && !F.hasFnAttribute(Attribute::NoProfile) &&
          !F.hasFnAttribute(Attribute::SkipProfile) &&
          !F.hasFnAttribute(Attribute::PresplitCoroutine);
 }
