@@ -263,7 +263,8 @@ std::string analyze_text(const AnalyzeWords &words, const ProfileOptions &option
     text += fmt::format("expected of a run: {:.3g} s saved ({:.3g} s by calibration; {} runs have "
                         "saved {:.2f} of what was predicted)\n",
                         expected.seconds(), expected.by_calibration, r.superpage_runs, r.share);
-  else if (p.superpages_chosen)
+  else if (p.superpages_chosen &&
+           p.saved_steerable > 0) // of what is for people to look at nothing is
     text += fmt::format("expected of a run: {:.3g} s saved\n", expected.seconds());
   if (p.superpages_chosen && std::any_of(p.traces.begin(), p.traces.end(),
                                          [](const TraceSummary &t) { return t.tlbs > 1; }))

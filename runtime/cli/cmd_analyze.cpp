@@ -326,10 +326,14 @@ int run_analyze(Options &options) {
   if (!options.directives.empty() && !file.entries.empty()) {
     // What tells its accesses records them again, on base pages, unless it is told not to.
     const std::string &program = profile.traces.front().program;
-    const bool records = !program.empty() && inspect(program).tells_accesses;
-    print_note("next: SMALLOC_CONF=directives:" +
-               study::shell_word(as_file_name_of_conf(words.directives)) +
-               (records ? ",trace:off " : " ") + program_of(profile));
+    const Target target = program.empty() ? Target() : inspect(program);
+    print_note("next: " +
+               (target.needs_preload
+                    ? "smalloc apply --directives " + study::shell_word(words.directives) + " -- "
+                    : "SMALLOC_CONF=directives:" +
+                          study::shell_word(as_file_name_of_conf(words.directives)) +
+                          (target.tells_accesses ? ",trace:off " : " ")) +
+               program_of(profile));
   }
   if (refused)
     throw *refused;

@@ -43,6 +43,13 @@ Target inspect_elf(const std::string &path, const std::vector<unsigned char> &by
     }
     target.has_sites = !read_sites(image).sites.empty();
     target.tells_accesses = !image.dynamic_symbols("__smalloc_v1_open_gate").empty();
+    // With libsmalloc.a the program has it itself.
+    const auto entry = image.dynamic_symbols("__smalloc_v1_register_module");
+    const auto needed = image.needed_libraries();
+    target.needs_preload = !entry.empty() && !entry.front().defined &&
+                           std::none_of(needed.begin(), needed.end(), [](const std::string &name) {
+                             return name.starts_with("libsmalloc");
+                           });
   } catch (const Failure &failure) {
     target.preloadable = false;
     target.obstacle = failure.why;
@@ -78,7 +85,7 @@ Target inspect_at_depth(const std::string &path, int depth) {
       target = inspect_at_depth(text.substr(from, end == std::string::npos ? end : end - from),
                                 depth + 1);
       // The sites of a script's interpreter say nothing of the programs that the script starts.
-      target.has_sites = target.is_static = target.tells_accesses = false;
+      target.has_sites = target.is_static = target.tells_accesses = target.needs_preload = false;
       target.build_id.clear();
     }
   }

@@ -25,6 +25,7 @@ std::vector<std::string> command_of(const CLI::App &app, const std::string &verb
 struct Target {
   bool has_sites = false;
   bool tells_accesses = false; // compiled with profile-generate
+  bool needs_preload = false;  // has sites, and no library of ours is linked
   bool preloadable = true;
   bool is_static = false;
   bool raises_privileges = false; // the loader ignores LD_PRELOAD for it

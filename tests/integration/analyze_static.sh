@@ -41,7 +41,7 @@ expect_match err 'static data is chosen, too, and no directive carries it: SMALL
 if [ "$(header saved_ms)" != 0 ] || [ "$(header faults_saved)" != 0 ]; then
   fail "the directives promise what static data saves: $(head -n 1 app.directives)"
 fi
-expect_match err "next: SMALLOC_CONF=directives:app.directives,trace:off '$tmp/my programs/app'\$"
+expect_match err "next: smalloc apply --directives app.directives -- '$tmp/my programs/app'\$"
 # With the heap in its place the file promises what it does.
 analyze heap
 json_is out 'd["mappings"][0]["category"]["function"] == "make_heap"'
@@ -50,7 +50,7 @@ expect_no_match err 'static:on'
 cp "my programs/app" here
 expect_status 0 "$SMALLOC" record -q --rate 1 -o here.trace -- ./here heap
 expect_status 0 "$SMALLOC" analyze here.trace --machine zen4 --no-db -o app.directives
-expect_match err 'next: SMALLOC_CONF=directives:app.directives,trace:off ./here$'
+expect_match err 'next: smalloc apply --directives app.directives -- ./here$'
 # A rate is a short number in what people read.
 expect_status 0 "$SMALLOC" record -q --rate 0.3 -o some.trace -- ./here heap
 expect_status 0 "$SMALLOC" analyze some.trace --machine zen4 --no-db -o app.directives

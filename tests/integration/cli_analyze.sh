@@ -69,6 +69,13 @@ PY
 expect_error 1 'cannot write the result \(/nope/p.svg\)' "$SMALLOC" analyze t.trace --machine zen4 --no-db --plot /nope/p.svg
 expect_match err '^hint: --plot FILE in a folder that you may write'
 expect_error 1 'cannot write the result \(p.svg/q\): not a directory' "$SMALLOC" analyze t.trace --machine zen4 --no-db --plot p.svg/q
+# What to type next is another thing where no library of ours is linked.
+"$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate gather.c -o alone
+expect_status 0 "$SMALLOC" record -q --rate 1 -o alone.trace -- ./alone
+expect_status 0 "$SMALLOC" analyze alone.trace --machine zen4 --no-db -o alone.directives
+expect_match err 'next: smalloc apply --directives alone.directives -- ./alone$'
+expect_status 0 "$SMALLOC" apply --directives alone.directives -- ./alone
+expect_match out "^$SUM huge_kib"
 # The text form, and the other verbs on the file.
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4
 expect_match out '^RANK +SITE'
