@@ -192,11 +192,8 @@ void agent_rows(Table &t) {
     if (const auto own = static_cast<uint64_t>(compares ? usage.ru_minflt : 0);
         compares && h.base_faults) {
       t.number(h.base_faults > own ? h.base_faults - own : 0).put(" measured\n");
-    } else { // of pages that base pages would have touched twice, nobody knows here
-      t.put("at least ")
-          .number(c.superpages_at_birth.get() * (kPagesPerUnit - 1) +
-                  c.units_reused.get() * kPagesPerUnit);
-      t.put_char('\n');
+    } else { // nobody knows here which pages malloc would have touched twice, or used again as our heaps do
+      t.put("about ").number(c.superpages_at_birth.get() * (kPagesPerUnit - 1)).put_char('\n');
     }
   }
   if (compares) {
