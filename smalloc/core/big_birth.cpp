@@ -25,8 +25,9 @@ size_t BigObjects::stagger(size_t alignment) {
          (kMostStaggerPages * kBasePageBytes);
 }
 
-bool BigObjects::commit_units(Area &a, UnitIndex first, size_t bytes) {
-  return bytes == 0 || region_->os().commit(address(a, first), bytes) == 0;
+bool BigObjects::commit_behind(Area &a, UnitIndex first, size_t kept_bytes, size_t committed) {
+  return committed == kept_bytes ||
+         region_->os().commit(address(a, first) + kept_bytes, committed - kept_bytes) == 0;
 }
 
 /// Advice for 64 KiB pages would bring 2 MiB ones where the kernel may choose. A unit of which one
@@ -86,10 +87,13 @@ void *BigObjects::allocate(const BigRequest &request) {
   if (!fits)
     ladder_->refused(PageKind::kSuperpage, WhyNot::kMappings);
   UnitIndex kept = 0, first = kNoUnit;
+  const auto tail = static_cast<uint32_t>(committed % kSuperpageBytes);
+  uint32_t kept_tail = 0;
   // Kept superpages have been charged.
   if (fits && superpages && reuses) {
     SpinGuard guard(lock_);
-    first = take_kept(kSuper, units, whole);
+    kept_tail = tail;
+    first = take_kept(kSuper, units, whole, kept_tail);
   }
   WhyNot why = WhyNot::kBudget;
   while (superpages && first == kNoUnit && !region_->charge_superpages(whole, true, &why)) {
@@ -108,15 +112,17 @@ void *BigObjects::allocate(const BigRequest &request) {
   } else if (fits) {
     region_->advise_slice(a.slice);
     SpinGuard guard(lock_);
-    if (reuses && !superpages)
-      first = take_kept(index, units, whole);
+    if (reuses && !superpages) {
+      kept_tail = tail;
+      first = take_kept(index, units, whole, kept_tail);
+    }
     if (first != kNoUnit)
       kept = whole;
     else
       first = take_fresh(a, units, whole, alignment);
   }
-  size_t kept_bytes = size_t{kept} * kSuperpageBytes;
-  if (first == kNoUnit || !commit_units(a, first + kept, committed - kept_bytes)) {
+  const size_t kept_bytes = size_t{kept} * kSuperpageBytes + kept_tail;
+  if (first == kNoUnit || !commit_behind(a, first, kept_bytes, committed)) {
     if (first != kNoUnit) {
       ladder_->refused(PageKind::kBase, WhyNot::kNoMemory);
       SpinGuard guard(lock_);

@@ -250,13 +250,13 @@ bool BigObjects::check_invariants() {
     }
     for (unsigned i = 0; i < cache_.size; i++)
       if (cache_.runs[i].slice == index)
-        counted += cache_.runs[i].count;
+        counted += cache_.runs[i].units();
     if (counted != a.map.used())
       return false;
   }
   uint64_t kept = 0;
   for (unsigned i = 0; i < cache_.size; i++)
-    kept += uint64_t{cache_.runs[i].count} * kSuperpageBytes;
+    kept += cache_.runs[i].bytes();
   return pending == pending_.load() && kept == cache_.kept_bytes &&
          superpages <= region_->counters().superpages_now.get();
 }

@@ -71,6 +71,10 @@ struct UnitCache {
   struct Run {
     uint32_t first, count;
     uint8_t slice; ///< 0: base, 1: super
+    /// Committed bytes of base pages in the unit behind the last, which is kept, too; 0: none is.
+    uint32_t tail_bytes;
+    uint32_t units() const { return count + (tail_bytes != 0); }
+    uint64_t bytes() const { return uint64_t{count} * kSuperpageBytes + tail_bytes; }
   };
   static constexpr unsigned kRuns = 32;
   Run runs[kRuns] = {};
@@ -191,7 +195,8 @@ private:
   bool has_a_price(const BigRequest &request) const;
   bool is_dear(UnitIndex whole);
   bool touch_at_birth(UnitIndex first, UnitIndex whole, UnitIndex &superpages);
-  UnitIndex take_kept(unsigned area_index, UnitIndex units, UnitIndex whole);
+  void cut_tail(UnitCache::Run &run, uint32_t bytes);
+  UnitIndex take_kept(unsigned area_index, UnitIndex units, UnitIndex whole, uint32_t &tail_bytes);
   UnitIndex take_fresh(Area &a, UnitIndex units, UnitIndex whole, UnitIndex alignment);
   void grow_at_birth(Area &a, UnitIndex head, BigObject &o, UnitIndex from, UnitIndex to);
   void release_units(Area &a, UnitIndex first, UnitIndex count, size_t bytes_used, bool keep);
@@ -210,7 +215,7 @@ private:
   bool make_room(const BigObject *claimant, uint64_t claim, unsigned wanted);
   unsigned take_superpages_from(Area &a, UnitIndex head, unsigned most);
   void note_live(uint64_t added, uint64_t removed);
-  bool commit_units(Area &a, UnitIndex first, size_t bytes);
+  bool commit_behind(Area &a, UnitIndex first, size_t kept_bytes, size_t committed);
   bool prime_medium(Area &a, UnitIndex first, UnitIndex whole);
   bool advise_medium(Area &a, UnitIndex head, size_t from, size_t to);
   bool may_wait(const BigObject &o) const {

@@ -26,14 +26,38 @@ unsigned BigObjects::find_kept(unsigned index, UnitIndex whole) const {
     const UnitCache::Run &run = cache_.runs[i];
     if (run.slice != index || run.count < whole)
       continue;
-    if (best == UnitCache::kRuns || run.count < cache_.runs[best].count)
+    if (best == UnitCache::kRuns || run.count < cache_.runs[best].count ||
+        (run.count == cache_.runs[best].count && run.tail_bytes > cache_.runs[best].tail_bytes))
       best = i;
   }
   return best;
 }
 
+/// Locked. What lies behind the kept units goes back: from `bytes` on, which stay kept.
+void BigObjects::cut_tail(UnitCache::Run &run, uint32_t bytes) {
+  if (run.tail_bytes <= bytes)
+    return;
+  Area &a = areas_[run.slice];
+  region_->decommit(a.slice, address(a, run.first + run.count) + bytes, run.tail_bytes - bytes);
+  region_->counters().pages_released.add((run.tail_bytes - bytes) / kBasePageBytes);
+  if (bytes == 0)
+    a.map.give_back(run.first + run.count, 1);
+  cache_.kept_bytes -= run.tail_bytes - bytes;
+  run.tail_bytes = bytes;
+}
+
 /// Locked. Units for an object of which the first `whole` were kept, with their old contents and their charge; kNoUnit: there are none.
-UnitIndex BigObjects::take_kept(unsigned index, UnitIndex units, UnitIndex whole) {
+/// tail_bytes: of the object, behind them; how many of these are kept with theirs.
+UnitIndex BigObjects::take_kept(unsigned index, UnitIndex units, UnitIndex whole,
+                                uint32_t &tail_bytes) {
+  const uint32_t wanted = tail_bytes;
+  tail_bytes = 0;
+  const auto prove_tail = [&] {
+    if (cache_.regret_bytes < wanted)
+      return;
+    cache_.regret_bytes -= wanted;
+    cache_.proven_bytes = min_of(config_.cache_bytes, cache_.proven_bytes + wanted);
+  };
   const unsigned best = find_kept(index, whole);
   if (best == UnitCache::kRuns)
     return kNoUnit;
@@ -43,8 +67,18 @@ UnitIndex BigObjects::take_kept(unsigned index, UnitIndex units, UnitIndex whole
   // A tail lies behind the whole units: either in a kept unit, whose old contents go, or in a
   // free one.
   bool tail = units > whole;
-  if (run.count == whole && tail && !a.map.take_at(first + run.count, units - whole))
-    return kNoUnit;
+  if (run.count == whole && run.tail_bytes != 0) {
+    cut_tail(run,
+             wanted); // programs replace objects by others of their size: mostly nothing is cut
+    tail_bytes = run.tail_bytes;
+    cache_.kept_bytes -= tail_bytes;
+    run.tail_bytes = 0;
+    tail = false;
+  } else if (run.count == whole && tail) {
+    if (!a.map.take_at(first + run.count, units - whole))
+      return kNoUnit;
+    prove_tail();
+  }
   UnitIndex used = min_of(run.count, units);
   if (tail && used > whole) {
     region_->decommit(a.slice, address(a, first + whole), kSuperpageBytes);
@@ -55,8 +89,10 @@ UnitIndex BigObjects::take_kept(unsigned index, UnitIndex units, UnitIndex whole
   cache_.kept_bytes -= uint64_t{used} * kSuperpageBytes;
   run.first += used;
   run.count -= used;
-  if (run.count == 0)
+  if (run.count == 0) {
+    cut_tail(run, 0);
     run = cache_.runs[--cache_.size];
+  }
   region_->counters().units_reused.add(whole);
   return first;
 }
@@ -109,10 +145,10 @@ void BigObjects::evict(unsigned which) {
   for (unsigned i = which + 1; i < cache_.size; i++)
     cache_.runs[i - 1] = cache_.runs[i];
   cache_.size--;
-  uint64_t bytes = uint64_t{run.count} * kSuperpageBytes;
+  const uint64_t bytes = run.bytes();
   cache_.kept_bytes -= bytes;
   cache_.regret_bytes = min_of(cache_.regret_bytes + bytes, config_.cache_bytes);
-  drop(areas_[run.slice], run.first, run.count, bytes);
+  drop(areas_[run.slice], run.first, run.units(), bytes);
 }
 
 /// Locked, and open for a while. The budget has no room for so many superpages of somebody who is there: those that are kept for
@@ -152,14 +188,24 @@ void BigObjects::release_units(Area &a, UnitIndex first, UnitIndex count, size_t
     drop(a, first, count, bytes_used);
     return;
   }
-  if (count > whole)
-    drop(a, first + whole, count - whole, bytes_used - whole_bytes);
+  // Who allocates so many bytes again finds them all: a tail that is given back costs a fault a page each time.
+  uint32_t tail_bytes = count == whole + 1 && !is_superpage(a, first + whole)
+                            ? static_cast<uint32_t>(bytes_used - whole_bytes)
+                            : 0;
+  if (bytes_used > limit) {
+    cache_.regret_bytes = min_of(cache_.regret_bytes + tail_bytes, config_.cache_bytes);
+    tail_bytes = 0;
+  }
+  const UnitIndex kept = whole + (tail_bytes != 0);
+  if (count > kept)
+    drop(a, first + kept, count - kept, bytes_used - whole_bytes);
   // Room in the table and in bytes, both at the same time: others keep units while one is evicted.
   while (cache_.size == UnitCache::kRuns ||
-         (cache_.size && cache_.kept_bytes > limit - whole_bytes))
+         (cache_.size && cache_.kept_bytes > limit - whole_bytes - tail_bytes))
     evict_oldest();
-  cache_.runs[cache_.size++] = {first, whole, static_cast<uint8_t>(&a == &areas_[kSuper])};
-  cache_.kept_bytes += whole_bytes;
+  cache_.runs[cache_.size++] = {first, whole, static_cast<uint8_t>(&a == &areas_[kSuper]),
+                                tail_bytes};
+  cache_.kept_bytes += whole_bytes + tail_bytes;
 }
 
 size_t BigObjects::trim() {

@@ -7,8 +7,10 @@
 #include "tests/unit/core/fake_os.h"
 
 #include <gtest/gtest.h>
+
 #include <map>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace smalloc {
@@ -252,6 +254,61 @@ TEST_F(BigObjectsTest, CallocOfKeptUnitsIsZero) {
     big.release(p);
   }
   EXPECT_GT(counters.units_reused.get(), 0u);
+}
+// Who replaces objects of no whole number of units by others of their size faults nothing again.
+TEST_F(BigObjectsTest, WhatLiesBehindTheUnitsIsKeptWithThem) {
+  make(400 * kMiB, true);
+  char *p = make(5 * kMiB, true);
+  const uint64_t released = counters.pages_released.get();
+  const auto again = [&](size_t bytes) {
+    big.release(p);
+    EXPECT_TRUE(big.check_invariants());
+    char *next = make(bytes, true);
+    EXPECT_TRUE(big.check_invariants());
+    EXPECT_EQ(region.unit_of(Slice::kBigSuper, next), region.unit_of(Slice::kBigSuper, p));
+    p = next;
+    return static_cast<double>(counters.pages_released.get() - released);
+  };
+  EXPECT_LE(again(5 * kMiB), 2); // objects begin at other lines
+  EXPECT_EQ(counters.units_reused.get(), 2u);
+  EXPECT_NEAR(again(4 * kMiB + kMiB / 2), 128, 4); // what it does not need
+  EXPECT_NEAR(again(5 * kMiB), 128, 4);            // has that anew
+  EXPECT_NEAR(again(3 * kMiB), 128 + 512 + 256,
+              8); // its tail is in the second unit, and the third goes
+  memset(p, 1, 3 * kMiB);
+  big.release(p);
+  EXPECT_GE(big.trim(), 3 * kMiB);
+  EXPECT_TRUE(big.check_invariants());
+}
+TEST_F(BigObjectsTest, KeptTailsEndWithTheirUnits) {
+  make(400 * kMiB, true);
+  std::mt19937 random(3);
+  std::vector<char *> live;
+  for (int i = 0; i < 3000; i++) {
+    if (live.size() < 4 || random() % 2) {
+      const size_t bytes = 2 * kMiB + random() % (5 * kMiB);
+      const bool zero = random() % 2;
+      char *p = make(bytes, random() % 4 != 0, 16, zero);
+      ASSERT_NE(p, nullptr);
+      for (size_t k = 0; k < bytes; k += 4096) {
+        if (zero) {
+          ASSERT_EQ(p[k], 0) << i << " " << k;
+        }
+        p[k] = 7;
+      }
+      ASSERT_TRUE(!zero || p[bytes - 1] == 0 || (bytes - 1) % 4096 == 0);
+      p[bytes - 1] = 7;
+      live.push_back(p);
+    } else {
+      std::swap(live[random() % live.size()], live.back());
+      ASSERT_TRUE(big.release(live.back()));
+      live.pop_back();
+    }
+    ASSERT_TRUE(big.check_invariants()) << i;
+  }
+  for (char *p : live)
+    big.release(p);
+  EXPECT_GT(counters.units_reused.get(), 100u);
 }
 TEST_F(BigObjectsTest, ALargerCacheKeepsLargerObjects) {
   for (const bool larger : {false, true}) {
