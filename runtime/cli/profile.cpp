@@ -288,12 +288,16 @@ private:
     }
   }
 
+  static CategoryKey key_of(const RankedMapping &m) {
+    return {m.kind, m.id, m.kind == CategoryKind::kObject ? m.object : m.context};
+  }
+
   void evaluate_jointly() {
     Sizes chosen, steerable;
     for (const RankedMapping &m : profile_.mappings) {
       if (!m.mapping.chosen)
         continue;
-      const CategoryKey key = {m.kind, m.id, m.context + m.object}; // one of them at most
+      const CategoryKey key = key_of(m);
       chosen[key] = m.result().page;
       if (m.steerable)
         steerable[key] = m.result().page;

@@ -167,7 +167,7 @@ void note_walk(uint64_t iterations, const WalkReference *references, size_t coun
   if (!inside)
     return;
   uint64_t now = state.time.last_ns;
-  if (state.chunk && state.walks > 0 && iterations < kLongWalk / count) {
+  if (state.chunk && state.walks > 0 && iterations < kLongWalk && iterations * count < kLongWalk) {
     state.walks--;
     write_told(state, now);
   } else if (!ready(state, now)) {

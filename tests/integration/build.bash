@@ -98,6 +98,17 @@ runs_huge() {
   kib=$(sed 's/.*huge_kib //' out)
   [ "$kib" -ge 49152 ] || { cat err >&2; fail "$kib KiB of 65536 on superpages: $*"; }
 }
+# app: the table of above as the history knows programs; id: its build-id. Skips where there is no history to be had.
+write_recorded_app() {
+  unset SMALLOC_CONF # what the command sets is all there is
+  [ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
+  write_gather
+  build_app -O2
+  id=$(build_id)
+  [ -n "$id" ] || skip "the linker writes no build-id"
+}
+build_app() { "$CLANG" "$@" -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o app "${LINK_LIBRARY[@]}"; }
+build_id() { readelf -n app | sed -n 's/.*Build ID: //p'; }
 # A compile or link that must succeed, and say nothing.
 quietly() {
   "$@" >log 2>&1 || { cat log >&2; fail "exit status $?: $*"; }

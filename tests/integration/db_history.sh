@@ -2,14 +2,9 @@
 # The loop record, analyze, apply with a history in between: the input is known again, the agent takes what the profile chose,
 # the run reports that it held, and the next command has it; then what smalloc db and smalloc diff make of it.
 . "$(dirname "$0")/lib.sh"
-unset SMALLOC_CONF # what the command sets is all there is
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/build.bash"
-[ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
-write_gather
-"$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o app "${LINK_LIBRARY[@]}"
-id=$(readelf -n app | sed -n 's/.*Build ID: //p')
-[ -n "$id" ] || skip "the linker writes no build-id"
+write_recorded_app
 
 expect_status 0 "$SMALLOC" db list --json
 json_is out 'd["schema"] == "smalloc.db-list/1" and d["totals"]["programs"] == 0 and d["version"] >= 2'

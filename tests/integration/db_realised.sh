@@ -2,16 +2,10 @@
 # Predictions learn from runs: what three runs of each kind have saved of what was predicted is what the next analysis expects,
 # of another build at the same path and of another input, too.
 . "$(dirname "$0")/lib.sh"
-unset SMALLOC_CONF
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/build.bash"
-[ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
-write_gather
-build_app() { "$CLANG" "$@" -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o app "${LINK_LIBRARY[@]}"; }
-build_id() { readelf -n app | sed -n 's/.*Build ID: //p'; }
-build_app -O2
-first=$(build_id)
-[ -n "$first" ] || skip "the linker writes no build-id"
+write_recorded_app
+first=$id
 expect_status 0 "$SMALLOC" record -q --source instrumented -o one.trace -- ./app one
 expect_status 0 "$SMALLOC" record -q --source instrumented -o two.trace -- ./app two
 expect_status 0 "$SMALLOC" analyze one.trace --machine zen4 --seconds 0.001 -o app.directives --json

@@ -2,14 +2,9 @@
 # A program that its directives slow down is put back to base pages, from the reports of its runs to the pages of the next one, and is
 # tried again after a new analysis.
 . "$(dirname "$0")/lib.sh"
-unset SMALLOC_CONF
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/build.bash"
-[ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
-write_gather
-"$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o app "${LINK_LIBRARY[@]}"
-id=$(readelf -n app | sed -n 's/.*Build ID: //p')
-[ -n "$id" ] || skip "the linker writes no build-id"
+write_recorded_app
 expect_status 0 "$SMALLOC" record -q --source instrumented -o t.trace -- ./app one
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 -q
 expect_status 0 "$SMALLOC" db show ./app --json
