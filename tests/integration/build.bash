@@ -109,6 +109,8 @@ write_recorded_app() {
 }
 build_app() { "$CLANG" "$@" -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o app "${LINK_LIBRARY[@]}"; }
 build_id() { readelf -n app | sed -n 's/.*Build ID: //p'; }
+# MADV_POPULATE_WRITE, by which first touches are timed: since Linux 5.14.
+times_touches() { [ "$(printf '%s\n' 5.14 "$(uname -r)" | sort -V | head -n 1)" = 5.14 ]; }
 # A compile or link that must succeed, and say nothing.
 quietly() {
   "$@" >log 2>&1 || { cat log >&2; fail "exit status $?: $*"; }
