@@ -52,32 +52,34 @@ std::string write_todays(const directives::File &file, const std::string &progra
   return path;
 }
 
-std::string directives_for(const Options &options, const std::string &program,
-                           const Target &target) {
+std::string directives_for(const Options &options, const std::string &program, const Target &target,
+                           const std::vector<std::string> &command) {
   if (!options.directives.empty())
     return fs::absolute(options.directives).string();
   if (target.build_id.empty())
     throw Failure{"cannot find directives", program, "it has no build-id to look for",
                   "link it with -Wl,--build-id, or name a file: smalloc apply --directives FILE",
                   kRunFailed};
+  const std::string input =
+      options.input.empty() ? input_of(command) : input_of({"", options.input});
   try {
     auto history = open_history(options.database, database::Access::kReadOnly);
-    auto file = todays_directives(history, target.build_id);
+    auto file = todays_directives(history, target.build_id, input);
     if (const std::string earlier =
             file ? std::string() : earlier_build(history, program, target.build_id);
         !earlier.empty()) {
       print_note(fmt::format("{}: takes over the directives of its build {}", program, earlier));
       history.store_directives(target.build_id, std::filesystem::canonical(program).string(),
                                *history.directives(earlier));
-      file = todays_directives(history, target.build_id);
+      file = todays_directives(history, target.build_id, input);
     }
     if (!file)
       throw Failure{"cannot find directives", program,
                     fmt::format("the history has none for build-id {}", target.build_id),
                     "smalloc record -- " + program + ", then smalloc analyze TRACE", kRunFailed};
-    if (const auto verdict = file->header.find("verdict");
-        verdict != file->header.end() && verdict->second == "slower")
-      print_note(fmt::format("{}: was slower than on base pages: runs on them", program));
+    if (was_slower_with(*file, input))
+      print_note(
+          fmt::format("{}: was slower than on base pages with this input: runs on them", program));
     if (const std::string off =
             deviations_text(deviations_json(deviations_of(history, target.build_id)));
         !off.empty())
@@ -120,10 +122,12 @@ int apply(const Options &options) {
   if (!target.obstacle.empty())
     print_warning("no superpages for this program", *program, target.obstacle, target.hint);
   else if (!target.has_sites && !options.base)
-    print_warning("no directive can reach this program", *program,
-                  "it was not compiled with the plugin",
-                  compile_hint("-fplugin-arg-smalloc-rewrite=all app.c -o app"));
-  const std::string file = options.base ? std::string() : directives_for(options, *program, target);
+    print_warning(
+        "no directive can reach this program", *program,
+        "it was not compiled with the plugin, or nothing that it allocates can be steered",
+        compile_hint("-fplugin-arg-smalloc-rewrite=all app.c -o app"));
+  const std::string file =
+      options.base ? std::string() : directives_for(options, *program, target, command);
   if (const std::string why = check_passed_file(file); !why.empty())
     throw Failure{"cannot pass the directives on", file, why, "--directives FILE", kRunFailed};
   const std::string library = target.preloadable ? library_to_preload("libsmalloc.so") : "";

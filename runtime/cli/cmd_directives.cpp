@@ -72,9 +72,15 @@ File load(const std::string &path) {
   }
 }
 
-// Such as "2m", or "base (2m given up)".
+// Such as "2m", "base (2m given up)", or "2m (base with 2 inputs)".
 std::string page_text(const File &file, const Entry &e) {
   const unsigned decided = directives::decided_shift(file, e);
+  if (const auto inputs = file.header.find("slower_inputs");
+      inputs != file.header.end() && decided != e.page_shift && !directives::is_given_up(e)) {
+    const auto n = 1 + std::count(inputs->second.begin(), inputs->second.end(), ',');
+    return fmt::format("{} (base with {} input{})", directives::page_name(e.page_shift), n,
+                       n == 1 ? "" : "s");
+  }
   return decided == e.page_shift
              ? directives::page_name(decided)
              : fmt::format("{} ({} {})", directives::page_name(decided),

@@ -83,7 +83,8 @@ void check_program(const std::string &path, Checks &checks) {
   if (sites.empty())
     checks.push_back(
         {"program-sites", Verdict::kWarn, 0,
-         "it was not compiled with the plugin, or without optimisation, or with a sanitizer",
+         "it was not compiled with the plugin, or without optimisation, or with a sanitizer; or it "
+         "allocates nothing",
          compile_hint("...")});
   else
     checks.push_back({"program-sites", Verdict::kOk, sites.size(),

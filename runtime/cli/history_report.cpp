@@ -194,8 +194,8 @@ Json show_document(History &history, const std::string &program) {
   const auto file = todays_directives(history, program);
   const auto analyses = history.analyses(program);
   const auto run_list = history.runs(program);
-  const database::Judgement j =
-      database::judge(run_list, analyses.empty() ? 0 : analyses.back().created_ns);
+  const int64_t since_ns = analyses.empty() ? 0 : analyses.back().created_ns;
+  const database::Judgement j = database::judge(run_list, since_ns);
   Json runs = Json::array(), analysis_list = Json::array(), header = Json::object();
   for (const database::Run &run : run_list)
     runs.push_back(run_json(run));
@@ -218,6 +218,7 @@ Json show_document(History &history, const std::string &program) {
       {"comparison",
        Json{{"enough", j.enough},
             {"slower", j.slower},
+            {"slower_inputs", database::slower_inputs(run_list, since_ns)},
             {"host", text_or_null(j.host)},
             {"input", text_or_null(j.input)},
             {"base_runs", j.base_runs},
@@ -302,6 +303,9 @@ std::string show_text(const Json &document, Colour colour) {
           : fmt::format("\ncompared with base pages after {} runs of each kind (now {} and {}): "
                         "smalloc apply --base -- COMMAND, smalloc apply -- COMMAND\n",
                         database::kRunsToJudge, c["base_runs"].dump(), c["superpage_runs"].dump());
+  if (const size_t others = c["slower_inputs"].size() - c["slower"].get<bool>())
+    text += fmt::format("slower, and put back to base pages, with {} {}input{}\n", others,
+                        c["slower"].get<bool>() ? "other " : "", others == 1 ? "" : "s");
   text += measured_text(document["comparison"]);
   if (const Json &r = document["realised"]; !r["share"].is_null())
     text += fmt::format(

@@ -9,6 +9,7 @@
 #include "runtime/database/run_lines.h"
 #include "runtime/trace/reader.h"
 #include "smalloc/base/input_signature.h"
+#include "smalloc/include/smalloc/directive.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,6 +26,9 @@ namespace {
 
 using database::Access;
 using database::History;
+
+constexpr char kSlowerInputs[] = "slower_inputs"; // smalloc/agent/directives.cpp reads it
+const std::string kUnknownInput = "unknown";
 
 std::string cpu_name() {
   std::ifstream file("/proc/cpuinfo");
@@ -65,10 +69,15 @@ database::Analysis analysis_of(const Profile &p, const format::MachineProfile &m
   a.saved_joint = p.saved_joint;
   a.saved_seconds = saved_seconds;
   // Of one run, to be compared with what is counted of one.
-  const auto runs = static_cast<double>(std::max<size_t>(p.traces.size(), 1));
-  if (a.accesses > 0) {
+  const double runs = p.runs();
+  // Runs count the misses of their own process, and not of its children.
+  const bool forks =
+      std::any_of(p.traces.begin(), p.traces.end(), [](const TraceSummary &t) { return t.forked; });
+  if (a.accesses > 0 && !forks) {
     a.tlb_misses_base = p.tlb_misses_base / runs;
     a.tlb_misses_directed = p.tlb_misses_steerable / runs;
+  }
+  if (a.accesses > 0) {
     a.page_faults_base = p.page_faults_base / runs;
     a.page_faults_directed = p.page_faults_steerable / runs;
   }
@@ -184,13 +193,15 @@ History open_history(const std::string &location, Access least, Reports reports)
   return history;
 }
 
-std::optional<directives::File> todays_directives(History &history, const std::string &program) {
+std::optional<directives::File> todays_directives(History &history, const std::string &program,
+                                                  const std::optional<std::string> &input) {
   auto file = history.directives(program);
   if (!file)
     return file;
   const auto analyses = history.analyses(program);
-  const database::Judgement j =
-      database::judge(history.runs(program), analyses.empty() ? 0 : analyses.back().created_ns);
+  const auto runs = history.runs(program);
+  const int64_t since_ns = analyses.empty() ? 0 : analyses.back().created_ns;
+  const database::Judgement j = database::judge(runs, since_ns, input);
   const auto milliseconds = [](double seconds) { return fmt::format("{:.0f}", seconds * 1000); };
   if (j.base_runs) {
     file->header["base_runs"] = std::to_string(j.base_runs);
@@ -198,10 +209,23 @@ std::optional<directives::File> todays_directives(History &history, const std::s
     file->header["base_most_ms"] = milliseconds(j.base_most_seconds);
     if (j.base_faults)
       file->header["base_faults"] = fmt::format("{:.0f}", *j.base_faults);
+    if (!j.input.empty())
+      file->header["base_input"] = j.input;
   }
-  if (j.slower)
+  auto slower = database::slower_inputs(runs, since_ns);
+  std::replace(slower.begin(), slower.end(), std::string(), kUnknownInput);
+  if (!slower.empty()) {
     file->header["verdict"] = "slower";
+    if (slower.size() <= SMALLOC_DIRECTIVE_SLOWER_INPUTS)
+      file->header[kSlowerInputs] = fmt::format("{}", fmt::join(slower, ","));
+  }
   return file;
+}
+
+bool was_slower_with(const directives::File &file, const std::string &input) {
+  const auto verdict = file.header.find("verdict"), inputs = file.header.find(kSlowerInputs);
+  return verdict != file.header.end() && verdict->second == "slower" &&
+         (inputs == file.header.end() || inputs->second.find(input) != std::string::npos);
 }
 
 std::string earlier_build(History &history, const std::string &path, const std::string &build_id) {

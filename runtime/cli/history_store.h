@@ -32,9 +32,12 @@ int with_history(const std::function<int()> &work);
 Failure failure_of(const database::DatabaseError &error);
 
 // The program's directives as its runs have left them: trust in each line, and in the first line the base-page
-// history and the verdict. Nothing: none are stored.
-std::optional<directives::File> todays_directives(database::History &history,
-                                                  const std::string &program);
+// history (of this input; not given: of the latest run's) and the inputs with which it was slower. Nothing: none are stored.
+std::optional<directives::File>
+todays_directives(database::History &history, const std::string &program,
+                  const std::optional<std::string> &input = std::nullopt);
+// By its first line.
+bool was_slower_with(const directives::File &file, const std::string &input);
 
 // The latest other build of the program at this path that has directives, such as the instrumented one that was recorded: sites
 // keep their ids. Empty: there is none.

@@ -4,6 +4,7 @@
 #include "runtime/database/judgement.h"
 
 #include <algorithm>
+#include <map>
 
 namespace smalloc::database {
 namespace {
@@ -50,15 +51,17 @@ double median(std::vector<double> values) {
   return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-Judgement judge(const std::vector<Run> &runs, int64_t since_ns) {
+Judgement judge(const std::vector<Run> &runs, int64_t since_ns,
+                const std::optional<std::string> &input) {
   Judgement j;
-  const auto latest = std::find_if(runs.rbegin(), runs.rend(), [&](const Run &r) {
-    return r.kind == "superpages" && r.user_seconds && r.started_ns >= since_ns;
-  });
-  const auto reference =
-      latest != runs.rend() ? latest : std::find_if(runs.rbegin(), runs.rend(), [](const Run &r) {
-        return r.kind == "base" && r.user_seconds;
-      });
+  const auto latest_of = [&](const char *kind, int64_t from_ns) {
+    return std::find_if(runs.rbegin(), runs.rend(), [&](const Run &r) {
+      return r.kind == kind && r.user_seconds && r.started_ns >= from_ns &&
+             (!input || r.input == *input);
+    });
+  };
+  const auto latest = latest_of("superpages", since_ns);
+  const auto reference = latest != runs.rend() ? latest : latest_of("base", INT64_MIN);
   if (reference == runs.rend())
     return j;
   j.host = reference->host;
@@ -102,6 +105,17 @@ Judgement judge(const std::vector<Run> &runs, int64_t since_ns) {
                          [&](const Run *run) { return time_of(*run) > j.base_most_seconds; }) &&
              median_of(last, time_of) > j.base_seconds * (1 + kLeastDifference);
   return j;
+}
+
+std::vector<std::string> slower_inputs(const std::vector<Run> &runs, int64_t since_ns) {
+  std::map<std::string, std::vector<Run>> by_input;
+  for (const Run &run : runs)
+    by_input[run.input].push_back(run);
+  std::vector<std::string> slower;
+  for (const auto &[input, own] : by_input)
+    if (own.size() >= 2 * kRunsToJudge && judge(own, since_ns).slower)
+      slower.push_back(input);
+  return slower;
 }
 
 } // namespace smalloc::database

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // judgement.h decides whether a program is slower under its directives than it was on base pages: from its runs with the
-// same input on the same host, and only beyond their spread.
+// same input on the same host, and only beyond their spread. Each input has a verdict of its own.
 #pragma once
 
 #include "runtime/database/history.h"
@@ -30,10 +30,14 @@ struct Judgement {
   bool slower = false;
 };
 
-/// The group (host, input) of the latest run under directives. slower: each of the last three such runs took longer than every
+/// The group (host, input) of the latest run under directives, of those with `input` where one is given. slower: each of the last three such runs took longer than every
 /// base run, of which there are three or more, and their medians lie more than 1 % apart: by chance that happens
 /// once in twenty such histories. Runs of an unknown input are compared with each other only. since_ns: runs under
 /// directives of before do not count: those were others.
-Judgement judge(const std::vector<Run> &runs, int64_t since_ns = 0);
+Judgement judge(const std::vector<Run> &runs, int64_t since_ns = 0,
+                const std::optional<std::string> &input = std::nullopt);
+
+/// Each input whose judgement is `slower`, in order; "" is one that nobody knows.
+std::vector<std::string> slower_inputs(const std::vector<Run> &runs, int64_t since_ns = 0);
 
 } // namespace smalloc::database

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <set>
+#include <sstream>
 
 namespace smalloc::directives {
 namespace {
@@ -168,11 +170,37 @@ void give_ranks(File &file) {
     order[i].second->rank = i + 1;
 }
 
+// Words that hold together hold for both, or for neither: a history is of one input, and who was slower with some inputs was not with all.
+static void merge_headers(File &result, const File &a, const File &b) {
+  const auto word = [](const File &file, const std::string &key) {
+    const auto at = file.header.find(key);
+    return at == file.header.end() ? std::string() : at->second;
+  };
+  const std::string base = "base_", slower_inputs = "slower_inputs";
+  bool same_history = true;
+  for (const File *file : {&a, &b})
+    for (const auto &[key, value] : file->header)
+      same_history &= !key.starts_with(base) || word(a, key) == word(b, key);
+  for (const auto &[key, value] : a.header)
+    if (word(b, key) == value && (same_history || !key.starts_with(base)))
+      result.header.emplace(key, value);
+  const std::string one = word(a, slower_inputs), other = word(b, slower_inputs);
+  if (one == other || one.empty() || other.empty() || !result.header.contains("verdict"))
+    return; // with the same ones, or with any
+  std::set<std::string> all;
+  for (std::istringstream list(one + "," + other); list;)
+    if (std::string input; std::getline(list, input, ',') && !input.empty())
+      all.insert(input);
+  std::string joined;
+  for (const std::string &input : all)
+    joined += (joined.empty() ? "" : ",") + input;
+  if (all.size() <= SMALLOC_DIRECTIVE_SLOWER_INPUTS)
+    result.header[slower_inputs] = joined;
+}
+
 File merge(const File &a, const File &b) {
   File result;
-  for (const auto &[key, value] : a.header)
-    if (const auto other = b.header.find(key); other != b.header.end() && other->second == value)
-      result.header.emplace(key, value);
+  merge_headers(result, a, b);
   result.entries = a.entries;
   for (const auto &[key, entry] : b.entries) {
     const auto [at, fresh] = result.entries.emplace(key, entry);

@@ -35,9 +35,13 @@ void Agent::start(Directives &directives, const Config &config) {
   const bool same_program = *header.program && strcmp(header.program, config.build_id) == 0;
   same_input_ = header.has_input && config.input_known && header.input == config.input;
   // A verdict in a file that names no program is somebody's own.
-  policy_ = (same_program || !*header.program) && header.slower ? Policy::kAllBase
-            : same_program && same_input_                       ? Policy::kSameInput
-                                                                : Policy::kOtherInput;
+  const bool slower = (same_program || !*header.program) &&
+                      header.was_slower_with(config.input_known, config.input);
+  policy_ = slower                        ? Policy::kAllBase
+            : same_program && same_input_ ? Policy::kSameInput
+                                          : Policy::kOtherInput;
+  if (header.has_base_input && !(config.input_known && header.base_input == config.input))
+    directives.forget_base_history();
   claims_.init(config.shm, config.self, config.alive);
   look_around(0);
 

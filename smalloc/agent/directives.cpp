@@ -119,6 +119,38 @@ void Directives::take(const Directive &d) {
   count_++;
 }
 
+/// "0123456789abcdef,unknown": more than there is room for, and it was slower with any.
+void DirectivesHeader::take_slower_inputs(Text list) {
+  names_slower_inputs = true;
+  for (size_t at = 0; at <= list.size;) {
+    size_t end = at;
+    while (end < list.size && list.data[end] != ',')
+      end++;
+    Text one(list.data + at, end - at);
+    uint64_t input;
+    at = end + 1;
+    slower_unknown |= one.is("unknown");
+    if (!directive_detail::take_hex(one, input) || one.size)
+      continue;
+    if (slower_input_count == SMALLOC_DIRECTIVE_SLOWER_INPUTS) {
+      names_slower_inputs = false;
+      return;
+    }
+    slower_inputs[slower_input_count++] = input;
+  }
+}
+
+bool DirectivesHeader::was_slower_with(bool input_known, uint64_t own) const {
+  if (!slower || !names_slower_inputs)
+    return slower;
+  if (!input_known)
+    return slower_unknown;
+  for (unsigned i = 0; i < slower_input_count; i++)
+    if (slower_inputs[i] == own)
+      return true;
+  return false;
+}
+
 void Directives::parse_header(Text line) {
   using namespace directive_detail;
   line = Text(line.data + sizeof kDirectivesHeader - 1, line.size - (sizeof kDirectivesHeader - 1));
@@ -142,6 +174,10 @@ void Directives::parse_header(Text line) {
         header_.has_input = take_hex(value, header_.input) && value.size == 0;
       else if (key.is("verdict"))
         header_.slower = value.is("slower");
+      else if (key.is("slower_inputs"))
+        header_.take_slower_inputs(value);
+      else if (key.is("base_input"))
+        header_.has_base_input = take_hex(value, header_.base_input) && value.size == 0;
       else if (key.is("seconds"))
         number(header_.milliseconds, 3);
       else if (key.is("faults_saved"))

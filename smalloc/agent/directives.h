@@ -9,6 +9,7 @@
 
 #include "smalloc/agent/directive_line.h"
 #include "smalloc/agent/policy.h"
+#include "smalloc/include/smalloc/directive.h"
 
 namespace smalloc {
 
@@ -16,12 +17,21 @@ namespace smalloc {
 struct DirectivesHeader {
   char program[130] = "";
   bool has_input = false;
-  bool slower = false;                     ///< verdict=slower: than on base pages
+  bool slower = false;              ///< verdict=slower: than on base pages
+  bool names_slower_inputs = false; ///< slower_inputs=; else it was slower with any
+  bool slower_unknown = false;      ///< one of them is of runs whose input nobody knew
+  unsigned slower_input_count = 0;
+  uint64_t slower_inputs[SMALLOC_DIRECTIVE_SLOWER_INPUTS] = {};
   uint64_t input = 0;                      ///< base/input_signature.h
   uint64_t milliseconds = 0;               ///< of the profiled run
   uint64_t faults_saved = 0, saved_ms = 0; ///< predicted, of the chosen set
   uint64_t base_runs = 0, base_ms = 0, base_most_ms = 0,
            base_faults = 0; ///< the history on base pages
+  bool has_base_input = false;
+  uint64_t base_input = 0; ///< and with what
+
+  bool was_slower_with(bool input_known, uint64_t own) const;
+  void take_slower_inputs(Text list);
 };
 
 class Directives {
@@ -51,6 +61,8 @@ public:
   Entry *find(uint64_t site, uint64_t context) const;
   Entry *entries() const { return entries_; }
   const DirectivesHeader &header() const { return header_; }
+  /// The history on base pages is another input's.
+  void forget_base_history() { header_.base_runs = 0; }
   bool any() const { return count_ != 0; }
   size_t count() const { return count_; }
   size_t bad_lines() const { return bad_; }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # A program that its directives slow down is put back to base pages, from the reports of its runs to the pages of the next one, and is
-# tried again after a new analysis.
+# tried again after a new analysis. Other inputs keep their superpages.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/build.bash"
@@ -31,14 +31,29 @@ expect_status 0 "$SMALLOC" db export ./app
 expect_no_match out 'verdict='
 report superpages 1.5
 expect_status 0 "$SMALLOC" db export ./app -o slower.directives
-expect_match slower.directives '^# smalloc.directives/1 .*verdict=slower'
+expect_match slower.directives "^# smalloc.directives/1 .* base_input=$input .* slower_inputs=$input verdict=slower\$"
 expect_status 0 "$SMALLOC" db show ./app
 expect_match out 'user and system time: 1.01 s on base pages \(3 runs, 1.00 to 1.02\), 1.50 s with directives \(6 runs\): slower, put back to base pages$'
 expect_status 0 "$SMALLOC" apply -- ./app one
-expect_match err 'app: was slower than on base pages: runs on them$'
+expect_match err 'app: was slower than on base pages with this input: runs on them$'
 expect_match out "^$SUM huge_kib 0\$"
 SMALLOC_CONF=directives:slower.directives,validate:off expect_status 0 ./app one
 expect_match out "^$SUM huge_kib 0\$"
+expect_status 0 "$SMALLOC" db show ./app --json
+json_is out 'd["comparison"]["slower_inputs"] == ["'"$input"'"]'
+runs_huge "$SMALLOC" apply -- ./app another
+expect_no_match err 'slower'
+SMALLOC_CONF=directives:slower.directives,validate:off runs_huge ./app another
+# Of two inputs the latest is told at length, the other counted.
+input=00000000000000aa
+now=$(date +%s%N) # after the runs of above
+report base 1 1 1
+report superpages 2 2 2 0.5 0.5 0.5
+expect_status 0 "$SMALLOC" db show ./app
+expect_match out '^slower, and put back to base pages, with 1 input$'
+report superpages 2 2 2
+expect_status 0 "$SMALLOC" db show ./app
+expect_match out '^slower, and put back to base pages, with 1 other input$'
 # Runs of before the next analysis say nothing of its directives.
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 -q
 expect_status 0 "$SMALLOC" db export ./app
@@ -47,10 +62,12 @@ need_thp
 runs_huge "$SMALLOC" apply -q -- ./app one
 # What the first line promised, beside this run.
 sed 's/ verdict=slower//' slower.directives >again.directives
-expect_match again.directives ' base_faults=20000 base_most_ms=1020 base_ms=1010 base_runs=3 '
+expect_match again.directives ' base_faults=20000 base_input=[0-9a-f]{16} base_most_ms=1020 base_ms=1010 base_runs=3 '
 SMALLOC_CONF=directives:again.directives,stats:exit expect_status 0 ./app one
 expect_match err '^smalloc: first-touch faults saved: +[0-9]+ predicted, 1[0-9]{4} measured$'
 expect_match err '^smalloc: user and system time: +[0-9]+ ms; on base pages 1010 ms, at most 1020 in 3 runs$'
+SMALLOC_CONF=directives:again.directives,stats:exit expect_status 0 ./app another
+expect_no_match err 'user and system time'
 times_touches || exit 0
 expect_match err '^smalloc: first touch of a superpage: +[0-9]+ us, mean of 1 touched in advance$'
 SMALLOC_CONF=directives:again.directives,stats:json expect_status 0 ./app one

@@ -196,6 +196,7 @@ struct AgentTest : ClaimsTest {
   void start(Agent &agent, const std::string &header, const std::string &lines) {
     const std::string path = folder + "/d";
     std::ofstream(path) << "# smalloc.directives/1 " << header << "\n" << lines;
+    directives = {};
     ASSERT_EQ(directives.load(path.c_str()), nullptr);
     agent.start(directives, config);
   }
@@ -277,6 +278,39 @@ TEST_F(AgentTest, SlowerThanOnBasePagesIsPutBack) {
   Agent other;
   other.start(directives, config);
   EXPECT_EQ(other.policy(), Policy::kOtherInput);
+}
+
+TEST_F(AgentTest, OnlyInputsThatWereSlowerArePutBack) {
+  const std::string slower = std::string(kSame) + " verdict=slower slower_inputs=";
+  const auto policy_of = [&](const std::string &inputs, uint64_t input, bool known = true) {
+    config.input = input;
+    config.input_known = known;
+    Agent one;
+    start(one, slower + inputs, kLines);
+    return one.policy();
+  };
+  const std::string two = "00000000000000fe,00000000000000fd";
+  EXPECT_EQ(policy_of(two, 0xff), Policy::kSameInput);
+  EXPECT_EQ(policy_of(two, 0xfe), Policy::kAllBase);
+  EXPECT_EQ(policy_of(two, 0xfd), Policy::kAllBase);
+  EXPECT_EQ(policy_of(two, 0xfd, false), Policy::kOtherInput); // nobody knows
+  EXPECT_EQ(policy_of("unknown", 0xff), Policy::kSameInput);
+  EXPECT_EQ(policy_of("unknown", 0, false), Policy::kAllBase);
+  EXPECT_EQ(policy_of("unknown,00000000000000ff", 0xff), Policy::kAllBase);
+  std::string many = "0000000000000000";
+  for (int i = 1; i < SMALLOC_DIRECTIVE_SLOWER_INPUTS; i++)
+    many += ",0000000000000000";
+  EXPECT_EQ(policy_of(many, 0xff), Policy::kSameInput);
+  EXPECT_EQ(policy_of(many + ",0000000000000000", 0xff), Policy::kAllBase); // too many to tell
+}
+
+TEST_F(AgentTest, AnotherInputsBaseHistoryIsForgotten) {
+  const std::string base = std::string(kSame) + " base_runs=3 base_input=00000000000000";
+  start(agent, base + "ff", kLines);
+  EXPECT_EQ(directives.header().base_runs, 3u);
+  Agent other;
+  start(other, base + "fe", kLines);
+  EXPECT_EQ(directives.header().base_runs, 0u);
 }
 
 TEST_F(AgentTest, AVerdictThatNamesNoProgramIsForAll) {

@@ -114,5 +114,23 @@ TEST_F(JudgementTest, DirectivesOfBeforeDoNotCount) {
   EXPECT_EQ(judge(runs, now_ + 1).base_runs, 3u); // base pages are base pages
 }
 
+// A small input does not pay for its superpages, a large one does.
+TEST_F(JudgementTest, EachInputIsJudgedByItself) {
+  for (const char *input : {"large", "small", ""}) {
+    for (double t : {1.0, 1.0, 1.0})
+      add("base", t, input);
+    for (double t : {2.0, 2.0, 2.0})
+      add("superpages", *input == 'l' ? 0.5 : t, input);
+  }
+  add("superpages", 0.5, "large");
+  EXPECT_FALSE(judge(runs).slower);
+  EXPECT_EQ(judge(runs).input, "large");
+  EXPECT_TRUE(judge(runs, 0, "small").slower);
+  EXPECT_EQ(judge(runs, 0, "small").base_runs, 3u);
+  EXPECT_FALSE(judge(runs, 0, "none").enough);
+  EXPECT_EQ(slower_inputs(runs), (std::vector<std::string>{"", "small"}));
+  EXPECT_TRUE(slower_inputs(runs, now_ + 1).empty());
+}
+
 } // namespace
 } // namespace smalloc::database

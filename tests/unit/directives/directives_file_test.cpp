@@ -86,6 +86,33 @@ TEST(DirectivesFile, MergesByBenefit) {
                                 "0000000000000002 page=2m rank=2 pmb=80.0 superpages=0 numa=-\n");
 }
 
+// What was slower with one input here and with another there is not slower with any; and a history is of one input.
+TEST(DirectivesFile, MergesWhatInputsHaveShown) {
+  const auto of = [](const std::string &words) {
+    return parse("# smalloc.directives/1 " + words + "\n0000000000000001 page=2m pmb=1\n");
+  };
+  using Header = std::map<std::string, std::string>;
+  const auto merged = [&](const std::string &a, const std::string &b) {
+    const Header one = merge(of(a), of(b)).header;
+    EXPECT_EQ(one, merge(of(b), of(a)).header);
+    return one;
+  };
+  const std::string slower = "verdict=slower slower_inputs=";
+  EXPECT_EQ(merged(slower + "b,c", slower + "a,b"),
+            (Header{{"slower_inputs", "a,b,c"}, {"verdict", "slower"}}));
+  EXPECT_EQ(merged(slower + "b", slower + "b"),
+            (Header{{"slower_inputs", "b"}, {"verdict", "slower"}}));
+  EXPECT_EQ(merged(slower + "b", "verdict=slower"), (Header{{"verdict", "slower"}}));
+  EXPECT_TRUE(merged(slower + "b", "base_runs=3").empty());
+  std::string many = "x";
+  for (int i = 0; i < SMALLOC_DIRECTIVE_SLOWER_INPUTS; i++)
+    many += "," + std::to_string(i);
+  EXPECT_EQ(merged(slower + "b", slower + many), (Header{{"verdict", "slower"}}));
+  const std::string history = "base_ms=9 base_runs=3 base_input=";
+  EXPECT_TRUE(merged(history + "a", history + "b").empty());
+  EXPECT_EQ(merged(history + "a", history + "a").size(), 3u);
+}
+
 TEST(DirectivesFile, CommentsStayOnTheirLine) {
   File file;
   file.entries[{1, false, 0}].comment = "evil\nffffffffffffffff page=1g";
