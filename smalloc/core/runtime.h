@@ -15,6 +15,7 @@
 #include "smalloc/core/small_heap.h"
 #include "smalloc/include/smalloc/site.h"
 #include "smalloc/os/hugetlb.h"
+#include "smalloc/os/run_costs.h"
 
 namespace smalloc {
 
@@ -227,6 +228,8 @@ public:
   ThpMode thp() const { return thp_; }
   uint64_t reach_bytes() const { return reach_bytes_; }
   const char *machine_name() const { return machine_name_; }
+  /// Of this run so far: the process and the children that it has waited for, as a history compares runs.
+  RunCosts run_costs() const;
   /// The process ends: the agent's claim goes, the run is reported.
   void agent_end();
   void warn(Text text); ///< "smalloc: warning: " + text + newline

@@ -13,10 +13,10 @@
 #include "smalloc/os/miss_counter.h"
 #include "smalloc/os/page_settings.h"
 #include "smalloc/os/process_identity.h"
+#include "smalloc/os/run_costs.h"
 #include "smalloc/os/scratch_pages.h"
 
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,16 +30,13 @@ struct Self {
   uint64_t pid = 0;
   std::atomic<bool> migrating{false}, forked{false};
   MissCounter misses;
+  RunCosts children_before; // of what it was before it became this program
 } g_self;
 
 uint64_t realtime_ns() {
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
-}
-
-uint64_t microseconds(const timeval &t) {
-  return static_cast<uint64_t>(t.tv_sec) * 1000000u + static_cast<uint64_t>(t.tv_usec);
 }
 
 /// At least half of what small objects have in memory lies on superpages.
@@ -104,6 +101,7 @@ void Runtime::start_agent() {
   if ((options_.validate_given ? options_.validate : g_directives.any()) && *g_self.build_id) {
     g_self.misses.start();
     birth_price_.tell_sampled();
+    g_self.children_before = costs_of(RUSAGE_CHILDREN);
   }
   if (!g_directives.any())
     return;
@@ -130,6 +128,10 @@ void Runtime::start_agent() {
   config.self = {g_self.pid, start_ticks(g_self.pid), 0};
   config.alive = is_alive;
   g_agent.start(g_directives, config);
+}
+
+RunCosts Runtime::run_costs() const {
+  return costs_of(RUSAGE_SELF) + (costs_of(RUSAGE_CHILDREN) - g_self.children_before);
 }
 
 /// What the parent's sites do not show its children may do.
@@ -227,14 +229,12 @@ void Runtime::agent_end() {
   report.ended_ns = realtime_ns();
   report.input_known = g_self.input_known;
   report.input = g_self.input;
-  rusage usage;
-  if (getrusage(RUSAGE_SELF, &usage) == 0) {
-    report.user_us = microseconds(usage.ru_utime);
-    report.system_us = microseconds(usage.ru_stime);
-    report.peak_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
-    report.minor_faults = static_cast<uint64_t>(usage.ru_minflt);
-    report.major_faults = static_cast<uint64_t>(usage.ru_majflt);
-  }
+  const RunCosts costs = run_costs();
+  report.user_us = costs.user_us;
+  report.system_us = costs.system_us;
+  report.peak_bytes = costs.peak_bytes;
+  report.minor_faults = costs.minor_faults;
+  report.major_faults = costs.major_faults;
   report.misses_known = g_self.misses.read(report.tlb_misses);
   report.superpages_touched = touched_units();
   report.touch_us = touched_ns() / 1000;

@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 namespace smalloc {
@@ -184,23 +183,20 @@ void agent_rows(Table &t) {
   t.number(g_agent.count(SiteDecision::kDeferred)).put(" deferred, ");
   t.number(g_agent.count(SiteDecision::kBase)).put(" for base pages; changed while running: ");
   t.number(g_agent.phases()).put_char('\n');
-  rusage usage;
-  const bool compares = h.base_runs && getrusage(RUSAGE_SELF, &usage) == 0;
+  const bool compares = h.base_runs != 0;
+  const RunCosts costs = compares ? g_runtime.run_costs() : RunCosts{};
   if (h.faults_saved) {
     const Counters &c = g_runtime.counters();
     row(t, "first-touch faults saved").number(h.faults_saved).put(" predicted, ");
-    if (const auto own = static_cast<uint64_t>(compares ? usage.ru_minflt : 0);
-        compares && h.base_faults) {
-      t.number(h.base_faults > own ? h.base_faults - own : 0).put(" measured\n");
+    if (compares && h.base_faults) {
+      t.number(h.base_faults > costs.minor_faults ? h.base_faults - costs.minor_faults : 0);
+      t.put(" measured\n");
     } else { // nobody knows here which pages malloc would have touched twice, or used again as our heaps do
       t.put("about ").number(c.superpages_at_birth.get() * (kPagesPerUnit - 1)).put_char('\n');
     }
   }
   if (compares) {
-    const auto ms = [](const timeval &time) {
-      return static_cast<uint64_t>(time.tv_sec) * 1000 + static_cast<uint64_t>(time.tv_usec) / 1000;
-    };
-    row(t, "user and system time").number(ms(usage.ru_utime) + ms(usage.ru_stime));
+    row(t, "user and system time").number((costs.user_us + costs.system_us) / 1000);
     t.put(" ms; on base pages ").number(h.base_ms).put(" ms, at most ").number(h.base_most_ms);
     t.put(" in ").number(h.base_runs).put(" runs\n");
   }
