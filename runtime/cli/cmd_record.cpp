@@ -79,6 +79,16 @@ Found look_at(const std::string &path) {
   }
 }
 
+// A folder gets the trace under the usual name; where its own name has a '%', a file is meant.
+std::string trace_pattern(const std::string &output, const std::string &usual) {
+  std::error_code error;
+  if (output.empty())
+    return usual;
+  return output.find('%') == std::string::npos && fs::is_directory(output, error)
+             ? (fs::path(output) / usual).string()
+             : output;
+}
+
 // Said before the command runs, for hours perhaps. A name with %p in its folder is left to the process.
 void check_folder(const std::string &pattern) {
   const fs::path folder = fs::absolute(pattern).parent_path();
@@ -162,8 +172,7 @@ int record_command(const Options &options) {
       choose_source(options.source, options.period, target.tells_accesses, pmu::kernel_probe());
 
   const std::string name = fs::path(command.front()).filename().string();
-  const std::string pattern =
-      options.output.empty() ? "smalloc." + name + ".%p.trace" : options.output;
+  const std::string pattern = trace_pattern(options.output, "smalloc." + name + ".%p.trace");
   const bool by_process = pattern.find("%p") != std::string::npos;
   // Relative names are meant from here, wherever the command goes.
   const std::string absolute = fs::absolute(pattern).string();
@@ -265,8 +274,8 @@ std::function<int()> declare(CLI::App &app) {
   options->app = &app;
   app.add_option(
          "-o,--output", options->output,
-         "The trace; %p process, %h host, %r MPI rank. Processes that the command starts add "
-         "their number")
+         "The trace, or a folder for it; %p process, %h host, %r MPI rank. Processes that the "
+         "command starts add their number")
       ->type_name("FILE")
       ->check(CLI::Validator(check_passed_file, ""));
   app.add_option("--rate", options->rate,

@@ -136,11 +136,14 @@ if [ -n "$CXX" ]; then
   same throw ./throw
 fi
 
-# What stands where the trace is to go and is no trace stays.
+# A folder gets the trace.
 mkdir "$tmp/kept"
+for folder in "$tmp/kept" "$tmp/kept/" .; do
+  (cd "$tmp/kept" && expect_status 0 "$SMALLOC" record -o "$folder" -- "$tmp/busy" 10 && expect_match err '1 trace; next: smalloc analyze .*smalloc.busy.[0-9]+.trace')
+  rm "$tmp"/kept/smalloc.busy.[0-9]*.trace
+done
+# What stands where the trace is to go and is no trace stays.
 echo keep >"$tmp/kept.txt"
-expect_status 125 "$SMALLOC" record -o "$tmp/kept" -- true
-expect_match err 'cannot record \(.*kept\): it is there, and it is no file'
 expect_status 125 "$SMALLOC" record -o "$tmp/kept.txt" -- true
 expect_match err 'cannot record \(.*kept.txt\): it is there, and it is no trace'
 [ -d "$tmp/kept" ] && [ "$(cat "$tmp/kept.txt")" = keep ] || fail "record removed what was no trace"
