@@ -24,7 +24,7 @@ constexpr int kParts = 16;                // of a sample's distance, which stand
 
 ArrayMisses::ArrayMisses(const TlbArray &tlb, double rate, double weight, bool all_miss,
                          reuse::PageIndex *touched)
-    : tlb_(tlb), rate_(rate), weight_(weight), all_miss_(all_miss), touched_(touched) {
+    : tlb_(tlb), rate_(rate), weight_(weight), all_miss_(all_miss), known_(touched) {
   if (is_exact() && tlb.ways != 0 && tlb.ways != tlb.entries)
     sets_.emplace(tlb.entries, tlb.ways, kSizeBits);
 }
@@ -54,16 +54,16 @@ void ArrayMisses::forget(uint64_t first, uint64_t end, PageSize size) {
   for (uint64_t number = first; number < end; number++) {
     const uint64_t page = number | static_cast<uint64_t>(size) << kSizeShift;
     order_.forget(page);
-    if (touched_)
-      touched_->erase(page);
+    if (known_)
+      known_->erase(page);
   }
   last_page_ = UINT64_MAX;
 }
 
 bool ArrayMisses::is_first_touch(uint64_t page) {
-  if (!touched_)
+  if (!known_)
     return true;
-  uint32_t &known = touched_->at(page);
+  uint32_t &known = known_->at(page);
   const bool first = known == reuse::PageIndex::kAbsent;
   known = 0;
   return first;
@@ -72,8 +72,8 @@ bool ArrayMisses::is_first_touch(uint64_t page) {
 void ArrayMisses::use(uint64_t page, Added how) {
   const auto size = static_cast<PageSize>(page >> kSizeShift);
   uint64_t &touched = size == PageSize::kSuper && page & kByRegion
-                          ? touched_regions_
-                          : touched_pages_[static_cast<size_t>(size)];
+                          ? touched_.regions
+                          : touched_.pages[static_cast<size_t>(size)];
   if (all_miss_ || (sets_ && sets_->hits((page & kNumberMask) << kSizeBits | page >> kSizeShift))) {
     touched += order_.use(page) && is_first_touch(page);
     return;
@@ -95,13 +95,22 @@ void ArrayMisses::use(uint64_t page, Added how) {
   }
 }
 
-double ArrayMisses::pages(PageSize size) const {
+void ArrayMisses::start_counting() {
+  for (size_t i = 0; i < kPageSizes; i++)
+    before_.pages[i] += touched_.pages[i];
+  before_.regions += touched_.regions;
+  touched_ = {};
+  distances_ = {};
+  first_ = unknown_ = {};
+}
+
+double ArrayMisses::in_program(const Touched &touched, PageSize size) const {
   // A superpage of small objects holds parts of two regions of the addresses that were recorded. So it is in the sample when either is,
   // and its distances are too long by as much as half of that is.
   const bool super = size == PageSize::kSuper;
   const double kept = super ? 1 - (1 - rate_) * (1 - rate_) : rate_;
-  return static_cast<double>(touched_pages_[static_cast<size_t>(size)]) / kept +
-         (super ? static_cast<double>(touched_regions_) / rate_ : 0);
+  return static_cast<double>(touched.pages[static_cast<size_t>(size)]) / kept +
+         (super ? static_cast<double>(touched.regions) / rate_ : 0);
 }
 
 /// Calls visit(bin, distance, misses) for each bin, in parts where the bin is of a sample: its distances stand for distance / rate in the

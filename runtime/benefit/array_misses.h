@@ -39,8 +39,13 @@ public:
   /// numbers: first, and one behind the last. REQUIRES: run(), of all that share `touched`.
   void forget(uint64_t first, uint64_t end, PageSize size);
 
+  /// What was added so far is of before: its pages are there and in the TLB, and nothing of it is counted. REQUIRES: run().
+  void start_counting();
+
   /// Pages of that size when they were touched first, in the whole program; again when they had been given back.
-  double pages(PageSize size) const;
+  double pages(PageSize size) const { return in_program(touched_, size); }
+  /// And those of before.
+  double pages_in_use(PageSize size) const { return pages(size) + in_program(before_, size); }
   struct Cost {
     double misses = 0, cycles = 0;
   };
@@ -52,6 +57,11 @@ private:
     Walk walk;
     uint32_t table_pages;
   };
+  struct Touched {
+    std::array<uint64_t, kPageSizes> pages{};
+    uint64_t regions = 0; ///< of superpages' numbers
+  };
+  double in_program(const Touched &touched, PageSize size) const;
   void use(uint64_t page, Added how);
   /// Of all cores together.
   bool is_first_touch(uint64_t page);
@@ -63,14 +73,13 @@ private:
   TlbArray tlb_;
   double rate_, weight_;
   bool all_miss_;
-  reuse::PageIndex *touched_;
+  reuse::PageIndex *known_;             ///< to the other cores' arrays, too
   std::optional<reuse::SetLists> sets_; ///< where every access is told, and there are sets
   reuse::DistanceCounter order_;
   std::vector<uint64_t> pages_;
   std::vector<Added> added_; ///< of pages_
   uint64_t last_page_ = UINT64_MAX;
-  std::array<uint64_t, kPageSizes> touched_pages_{};
-  uint64_t touched_regions_ = 0; ///< of superpages' numbers
+  Touched touched_, before_;
   // By Walk: those of known distance that missed, or all that a sample holds; the others that missed.
   std::array<MissedDistances, kWalks> distances_;
   std::array<double, kWalks> first_{}, unknown_{};

@@ -107,12 +107,21 @@ struct Evaluation::Lane {
         if (array)
           array->run();
   }
+  void start_counting() {
+    for (const Tlb &tlb : tlbs)
+      for (const auto &array : tlb)
+        if (array)
+          array->start_counting();
+    cycles_at.clear();
+  }
+
   // Of whole heaps.
-  std::array<double, kPageSizes> heap_pages(const Faults &faults) const {
+  std::array<double, kPageSizes> heap_pages(const std::vector<uint64_t> &heap_bytes,
+                                            double touched_share) const {
     std::array<double, kPageSizes> pages{};
-    for (size_t category = 0; category < faults.heap_bytes.size(); category++) {
+    for (size_t category = 0; category < heap_bytes.size(); category++) {
       const PageSize size = category < on.size() ? on[category] : PageSize::kBase;
-      uint64_t bytes = faults.heap_bytes[category];
+      uint64_t bytes = heap_bytes[category];
       if (size == PageSize::kGigantic) {
         pages[static_cast<size_t>(size)] += static_cast<double>(bytes >> page_shift(size));
         bytes %= page_bytes(size);
@@ -120,14 +129,15 @@ struct Evaluation::Lane {
       const PageSize rest = size == PageSize::kGigantic ? PageSize::kSuper : size;
       pages[static_cast<size_t>(rest)] +=
           static_cast<double>((bytes + page_bytes(rest) - 1) >> page_shift(rest)) *
-          (rest == PageSize::kBase ? faults.touched_share : 1);
+          (rest == PageSize::kBase ? touched_share : 1);
     }
     return pages;
   }
 
   Counts counts(const Faults &faults) const {
     Counts c;
-    const auto whole = heap_pages(faults);
+    const auto whole = heap_pages(faults.heap_bytes, faults.touched_share),
+               before = heap_pages(faults.heap_bytes_before, faults.touched_share);
     for (size_t category = 0; category < faults.second.size(); category++)
       if (category >= on.size() || on[category] == PageSize::kBase) {
         c.page_faults += faults.second[category];
@@ -137,12 +147,14 @@ struct Evaluation::Lane {
       const auto size = static_cast<PageSize>(i);
       if (!used[i])
         continue;
-      double seen = 0;
+      double seen = 0, in_use = 0;
       for (const Tlb &tlb : tlbs)
-        if (const auto &array = tlb[static_cast<size_t>(owners[i])])
+        if (const auto &array = tlb[static_cast<size_t>(owners[i])]) {
           seen += array->pages(size);
-      const double pages = std::max(seen, whole[i]),
-                   touched = faults.first_by_heaps ? whole[i] : seen;
+          in_use += array->pages_in_use(size);
+        }
+      const double pages = std::max(in_use, whole[i]),
+                   touched = faults.first_by_heaps ? std::max(whole[i] - before[i], 0.0) : seen;
       c.page_faults += touched;
       c.touch_cycles += touched * costs.fault_cycles(page_bytes(size));
       if (owners[i] != size)
@@ -248,11 +260,23 @@ void Evaluation::run_batch() {
   batch_.clear();
 }
 
-void Evaluation::finish(double faults, std::vector<uint64_t> heap_bytes) {
+void Evaluation::start_counting() {
+  if (!batch_.empty())
+    run_batch();
+  for (const auto &lane : lanes_)
+    lane->start_counting();
+  accesses_ = 0;
+  regions_.clear();
+  last_region_ = UINT64_MAX;
+}
+
+void Evaluation::finish(double faults, std::vector<uint64_t> heap_bytes,
+                        std::vector<uint64_t> heap_bytes_before) {
   if (!batch_.empty())
     run_batch();
   if (sample_.misses) {
     faults_.heap_bytes = std::move(heap_bytes);
+    faults_.heap_bytes_before = std::move(heap_bytes_before);
     double pages = 0;
     for (const uint64_t bytes : faults_.heap_bytes)
       pages += static_cast<double>((bytes + kBasePageBytes - 1) / kBasePageBytes);

@@ -63,11 +63,15 @@ public:
   /// The category's memory from start to end is the kernel's again: on base pages the next touches are first ones. A heap of
   /// superpages keeps what it has.
   void given_back(uint64_t start, uint64_t end, uint32_t category);
+  /// All accesses so far are of before, such as of the process that this one was forked from: their pages are there and in the TLBs, and
+  /// nothing of them is counted.
+  void start_counting();
   /// Counts what is left of the last batch. faults: page faults of the recorded process, on base pages, 0: not known. Where the
   /// trace holds every access, those beyond the first touches are priced as second faults of pages that were read first. Samples of
   /// misses come to few of the base pages, and to nearly every superpage: there first touches are those of the categories' heaps,
-  /// heap_bytes[category], of base pages at most as many as there were faults.
-  void finish(double faults = 0, std::vector<uint64_t> heap_bytes = {});
+  /// heap_bytes[category], of base pages at most as many as there were faults; without what heaps had before.
+  void finish(double faults = 0, std::vector<uint64_t> heap_bytes = {},
+              std::vector<uint64_t> heap_bytes_before = {});
 
   double accesses() const { return accesses_; }
   Counts counts(size_t mapping) const;
@@ -106,10 +110,10 @@ private:
   FirstReads first_reads_;
   /// What is known of page faults beside the accesses, by category.
   struct Faults {
-    std::vector<double> second;       // on base pages
-    bool first_by_heaps = false;      // first touches are those of heap_bytes
-    std::vector<uint64_t> heap_bytes; // what a heap of the category's own takes
-    double touched_share = 1;         // of their base pages
+    std::vector<double> second;                          // on base pages
+    bool first_by_heaps = false;                         // first touches are those of heap_bytes
+    std::vector<uint64_t> heap_bytes, heap_bytes_before; // what a heap of the category's own takes
+    double touched_share = 1;                            // of their base pages
   };
   Faults faults_;
   std::vector<Access> batch_;

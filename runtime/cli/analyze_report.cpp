@@ -117,14 +117,10 @@ Json expectation_json(const Expectation &expected) {
                                 {"superpage_runs", r.superpage_runs}}}};
 }
 
-double runs_of(const Profile &p) {
-  return static_cast<double>(std::max<size_t>(p.traces.size(), 1));
-}
-
 } // namespace
 
 double saved_by_calibration(const Profile &profile, const benefit::CostModel &costs) {
-  return profile.saved_steerable / costs.frequency_hz() / runs_of(profile);
+  return profile.saved_steerable / costs.frequency_hz() / profile.runs();
 }
 
 bool is_empty(const Profile &p) {
@@ -147,6 +143,7 @@ Json analyze_document(const AnalyzeWords &words, const ProfileOptions &options, 
                           {"accesses", t.accesses},
                           {"seconds", t.seconds},
                           {"tlbs", t.tlbs},
+                          {"forked", t.forked},
                           {"complete", t.complete},
                           {"events", t.events},
                           {"lost", t.lost},
@@ -292,10 +289,10 @@ directives::File analyze_directives(const ProfileOptions &options, const Profile
                                     const format::MachineProfile &machine) {
   directives::File file;
   file.header["machine"] = machine.name;
-  const double runs = runs_of(p);
+  const double runs = p.runs();
   double seconds = 0, faults_saved = 0;
   for (const TraceSummary &t : p.traces)
-    seconds += t.seconds;
+    seconds += t.forked ? 0 : t.seconds;
   for (const RankedMapping &m : p.mappings)
     if (m.mapping.chosen && m.steerable)
       faults_saved += m.page_faults_base - m.result().page_faults;

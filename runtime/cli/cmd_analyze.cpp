@@ -106,8 +106,13 @@ void explain_gaps(const Options &options, const Profile &p) {
     if (t.nobodys > kMostNobodys * t.accesses)
       print_note(
           fmt::format("{:.0f} % of the accesses of {} are to memory of no site: mapped by the "
-                      "program itself, or before the recording",
-                      100 * t.nobodys / t.accesses, t.path));
+                      "program itself, or before the recording{}",
+                      100 * t.nobodys / t.accesses, t.path,
+                      t.parent.empty() || t.forked
+                          ? ""
+                          : fmt::format("; or it is from process {}, which forked this one and "
+                                        "whose trace belongs to the analysis",
+                                        printable(t.parent))));
   if (options.directives.empty())
     return;
   const auto chosen = [](const RankedMapping &m) {

@@ -29,6 +29,19 @@ benefit::Sample sample_of(const TraceSummary &trace) {
   return {trace.rate, trace.weight, trace.misses};
 }
 
+double runs_of(const std::vector<TraceSummary> &traces) {
+  const auto runs =
+      std::count_if(traces.begin(), traces.end(), [](const TraceSummary &t) { return !t.forked; });
+  return std::max(static_cast<double>(runs), 1.0);
+}
+
+std::vector<uint64_t> heap_bytes_of(const benefit::Objects &objects) {
+  std::vector<uint64_t> bytes;
+  for (const benefit::Category &category : objects.categories())
+    bytes.push_back(category.heap_bytes);
+  return bytes;
+}
+
 class Analysis {
 public:
   Analysis(const ProfileOptions &options, const benefit::CostModel &costs,
@@ -93,16 +106,20 @@ private:
             evaluation.given_back(start, end, category);
           });
       double faults = 0;
+      std::vector<uint64_t> inherited_bytes;
+      if (trace.forked && !trace.empty()) {
+        survey_.read_inherited(t, [&](const trace::Event &e) { follower.event(e); });
+        evaluation.start_counting();
+        inherited_bytes = heap_bytes_of(follower.objects());
+      }
       survey_.read(*reader, t, what, [&](const trace::Event &e) {
         if (e.type == trace::Type::kFault)
           faults = std::max(faults, static_cast<double>(e.minor));
         follower.event(e);
       });
-      // Where the faults themselves were recorded, the second ones are among them.
-      std::vector<uint64_t> heap_bytes;
-      for (const benefit::Category &category : follower.objects().categories())
-        heap_bytes.push_back(category.heap_bytes);
-      evaluation.finish(trace.accesses > 0 && !trace.faults ? faults : 0, std::move(heap_bytes));
+      // Where the faults themselves were recorded, the second ones are among them; and in a child of fork each first write is one.
+      evaluation.finish(trace.accesses > 0 && !trace.faults && !trace.forked ? faults : 0,
+                        heap_bytes_of(follower.objects()), std::move(inherited_bytes));
       take(evaluation);
     }
   }
@@ -175,21 +192,22 @@ private:
     profile_.cycles_base = base.cycles;
     profile_.tlb_misses_base = base.tlb_misses;
     profile_.page_faults_base = base.page_faults;
-    const double seconds = options_.seconds > 0
-                               ? options_.seconds * static_cast<double>(survey_.paths.size())
-                               : survey_.seconds;
+    double recorded = 0; // processes that were forked ran beside
+    for (const TraceSummary &t : survey_.traces)
+      recorded += t.forked ? 0 : t.seconds;
+    const double seconds =
+        options_.seconds > 0 ? options_.seconds * runs_of(survey_.traces) : recorded;
     if (seconds > 0) {
       profile_.rates.tlb_misses_per_second = base.tlb_misses / seconds;
       profile_.rates.page_faults_per_second = base.page_faults / seconds;
       // Cycles are those of all threads, and so is the time that they are a share of.
-      const double threads = survey_.seconds > 0 ? survey_.thread_seconds / survey_.seconds : 1;
+      const double threads = recorded > 0 ? survey_.thread_seconds / recorded : 1;
       const auto share = [&](double cycles) {
         return std::min(1.0, cycles / costs_.frequency_hz() / (seconds * threads));
       };
       profile_.rates.translation_share = share(base.cycles - base.touch_cycles);
       profile_.rates.first_touch_share = share(base.touch_cycles);
-      profile_.rates.lost_seconds = base.cycles / costs_.frequency_hz() /
-                                    static_cast<double>(std::max<size_t>(survey_.paths.size(), 1));
+      profile_.rates.lost_seconds = base.cycles / costs_.frequency_hz() / runs_of(survey_.traces);
     }
     profile_.significant = benefit::significant(profile_.rates, options_.rule);
   }
@@ -321,6 +339,8 @@ private:
 };
 
 } // namespace
+
+double Profile::runs() const { return runs_of(traces); }
 
 Profile analyse(const ProfileOptions &options, const benefit::CostModel &costs,
                 const std::function<void(double, const char *)> &progress) {

@@ -36,12 +36,14 @@ struct TraceSummary {
   double nobodys =
       0; ///< of the accesses: to memory that no site allocated, and that is no static data
   size_t regions = 0;  ///< of 2 MiB, with recorded accesses
+  std::string parent;  ///< process that it was forked from; empty: none
   uint32_t tlbs = 1;   ///< of the cores on which its threads access (benefit/thread_tlbs.h)
   double weight = 1;   ///< accesses that each recorded one stands for: a PMU's period
   bool misses = false; ///< each of them missed the TLB on base pages
   bool faults = false; ///< each of them was a page fault
   uint64_t allocations = 0;
   uint64_t file_bytes = 0, read_bytes = 0;
+  bool forked = false;   ///< from a process whose trace is here, too: no run of its own
   bool complete = false; ///< the process came to its end, and so does the file
   uint64_t events = 0,
            lost = 0; ///< that are in the file; that the recording had no time for
@@ -109,6 +111,9 @@ struct Profile {
       0; ///< together, of what is chosen and directives reach: static data is not
   uint64_t superpages_chosen = 0;
   size_t categories = 0; ///< also those that were not evaluated
+
+  /// Of the program; the processes that one forks are part of it. 1 at least.
+  double runs() const;
 };
 
 /// Reads each trace two or three times, for clusters twice more. progress(fraction, what) is called now and then. Throws Failure for files that

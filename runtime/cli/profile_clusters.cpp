@@ -52,6 +52,7 @@ benefit::Affinity affinity_of(const Survey &survey, const std::vector<CategoryKe
           if (++runs % window == 0)
             affinity.end_window();
         });
+    survey.read_inherited(t, [&](const trace::Event &e) { follower.inherit(e); });
     const auto reader = open_trace(survey.paths[t]);
     survey.read(*reader, t, "clustering", [&](const trace::Event &e) { follower.event(e); });
     affinity.end_window();

@@ -105,6 +105,57 @@ void Survey::read(trace::Reader &reader, size_t trace, const char *what,
   });
 }
 
+void Survey::find_parents() {
+  if (paths.size() < 2)
+    return;
+  using Recording = std::tuple<std::string, std::string, std::string>; // host, process, start_ns
+  std::map<Recording, std::string> recordings;
+  std::vector<std::pair<Recording, std::string>> parents; // and when it was forked
+  for (const std::string &path : paths) {
+    const auto header = header_of_trace(path);
+    const auto word = [&](const char *key) {
+      const auto at = header.find(key);
+      return at == header.end() ? std::string() : at->second;
+    };
+    recordings.emplace(Recording(word("host"), word("pid"), word("start_ns")), path);
+    parents.emplace_back(Recording(word("host"), word("parent"), word("parent_start_ns")),
+                         word("forked"));
+  }
+  // Parents first, since they name the sites; who writes headers by hand may make a circle.
+  std::vector<size_t> generations(paths.size()), order(paths.size());
+  for (size_t i = 0; i < paths.size(); i++) {
+    const auto &[parent, forked] = parents[i];
+    const auto found = recordings.find(parent);
+    if (!forked.empty() && found != recordings.end())
+      forks_[paths[i]] = {found->second, std::strtoull(forked.c_str(), nullptr, 10)};
+  }
+  for (size_t i = 0; i < paths.size(); i++) {
+    order[i] = i;
+    for (auto at = forks_.find(paths[i]); at != forks_.end(); at = forks_.find(at->second.parent))
+      if (++generations[i] > paths.size())
+        throw Failure{"cannot analyze the trace",
+                      paths[i],
+                      "the process that it was forked from was forked from it",
+                      {},
+                      kFailed};
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return generations[a] < generations[b]; });
+  std::vector<std::string> sorted;
+  for (const size_t i : order)
+    sorted.push_back(paths[i]);
+  paths = std::move(sorted);
+}
+
+void Survey::read_inherited(size_t trace,
+                            const std::function<void(const trace::Event &)> &visit) const {
+  std::vector<const Fork *> forks; // the trace's own first
+  for (auto at = forks_.find(paths[trace]); at != forks_.end(); at = forks_.find(at->second.parent))
+    forks.push_back(&at->second);
+  for (auto fork = forks.rbegin(); fork != forks.rend(); ++fork)
+    open_trace((*fork)->parent)->read(visit, {}, (*fork)->ns);
+}
+
 void Survey::read_one(trace::Reader &reader) {
   const size_t t = traces.size();
   TraceSummary summary;
@@ -112,6 +163,9 @@ void Survey::read_one(trace::Reader &reader) {
   summary.build_id = value_of(reader, "build_id");
   summary.program = value_of(reader, "program");
   summary.input = value_of(reader, "input");
+  if (!value_of(reader, "parent_start_ns").empty()) // earlier versions do not tell which one it was
+    summary.parent = value_of(reader, "parent");
+  summary.forked = forks_.contains(summary.path);
   summary.rate = reader.rate();
   if (const std::string bytes = value_of(reader, "base_page_bytes");
       !bytes.empty() && bytes != std::to_string(benefit::kBasePageBytes))
@@ -141,6 +195,7 @@ void Survey::read_one(trace::Reader &reader) {
       });
   current = &follower;
   benefit::ThreadTlbs threads;
+  read_inherited(t, [&](const trace::Event &e) { follower.inherit(e); });
   read(reader, t, "reading", [&](const trace::Event &e) {
     last_ns = std::max(last_ns, e.time_ns);
     // A PMU's samples are too few to be looked up by thread.
@@ -167,7 +222,6 @@ void Survey::read_one(trace::Reader &reader) {
   summary.regions = regions.size();
   threads.settle(std::strtoull(value_of(reader, "processors").c_str(), nullptr, 10));
   summary.tlbs = threads.count();
-  seconds += summary.seconds;
   // Threads that take turns on a core have its time together.
   thread_seconds +=
       std::max(summary.seconds, std::min(threads.seconds(), summary.seconds * threads.count()));
@@ -177,6 +231,7 @@ void Survey::read_one(trace::Reader &reader) {
 }
 
 void Survey::read_all() {
+  find_parents();
   std::map<std::string, std::string> seen; // identity, path
   for (size_t t = 0; t < paths.size();) {
     const auto reader = open_trace(paths[t]);
@@ -223,6 +278,7 @@ void Survey::recount() {
             current->objects().categories()[place.category].accesses += scaled(t, repeats);
         });
     current = &follower;
+    read_inherited(t, [&](const trace::Event &e) { follower.inherit(e); });
     const auto reader = open_trace(paths[t]);
     read(*reader, t, "counting", [&](const trace::Event &e) { follower.event(e); });
     count(follower.objects());

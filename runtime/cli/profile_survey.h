@@ -45,6 +45,9 @@ public:
 
   /// Throws Failure for files that cannot be read; damaged ones get a warning, and so does a recording that is named twice.
   void read_all();
+  /// What a process has from the one that it was forked from, and that one from its own, as far as their traces are here: their events until
+  /// the forks, before those of the trace itself. Nothing where there is none.
+  void read_inherited(size_t trace, const std::function<void(const trace::Event &)> &visit) const;
   /// The same objects once more, by cluster.
   void recount();
   /// All events of a trace, which is the one of that number; progress is told `what`.
@@ -68,16 +71,22 @@ public:
   std::unordered_map<uint64_t, std::unordered_set<uint64_t>> copies; ///< by site: contexts
   benefit::Objects::Clusters clusters;                    ///< by site; empty: none were asked for
   std::map<uint64_t, std::vector<ClusterMember>> members; ///< by cluster, most accesses first
-  double seconds = 0;                                     ///< of all recordings
-  double thread_seconds = 0; ///< the same where one thread accesses, more where several do
+  double thread_seconds = 0; ///< of all recordings; where several threads access, of all of these
   bool has_accesses = false;
 
 private:
+  void find_parents();
   void read_one(trace::Reader &reader);
   void count(const benefit::Objects &objects);
 
   const ProfileOptions &options_;
   const Progress &progress_;
+  /// By path, since a recording that is named twice leaves `paths`.
+  struct Fork {
+    std::string parent; ///< its trace
+    uint64_t ns = 0;    ///< in that trace's time
+  };
+  std::map<std::string, Fork> forks_;
 };
 
 /// The user wants to know what pages of this size are worth.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// recorded_programs.cpp decides that programs are told apart by their builds, and what cannot be read by its name.
+// recorded_programs.cpp decides that programs are told apart by their builds, and what cannot be read by its name; and that of many
+// processes of a program the largest traces are enough, unless some were forked by others: these are one run together.
 #include "runtime/cli/recorded_programs.h"
 
 #include "runtime/study/command_line.h"
@@ -17,20 +18,25 @@ namespace {
 
 constexpr size_t kMostPrograms = 3, kMostTraces = 8;
 
-std::string program_of(const std::string &path) {
+using Header = std::map<std::string, std::string>;
+Header header_of(const std::string &path) {
   try {
-    const trace::Reader reader(path);
-    for (const char *key : {"build_id", "program"})
-      if (const auto at = reader.header().find(key);
-          at != reader.header().end() && !at->second.empty())
-        return at->second;
+    return trace::Reader::header_of(path);
   } catch (const trace::TraceError &) {
+    return {};
   }
+}
+
+std::string program_of(const Header &header) {
+  for (const char *key : {"build_id", "program"})
+    if (const auto at = header.find(key); at != header.end() && !at->second.empty())
+      return at->second;
   return {};
 }
 
 struct Program {
   uintmax_t bytes = 0;
+  bool forks = false;
   std::vector<std::pair<uintmax_t, std::string>> traces;
 };
 
@@ -41,7 +47,9 @@ std::vector<std::string> next_analyses(const std::vector<std::string> &traces) {
   for (const std::string &path : traces) {
     std::error_code error;
     const uintmax_t bytes = std::filesystem::file_size(path, error);
-    Program &program = by_name[program_of(path)];
+    const Header header = header_of(path);
+    Program &program = by_name[program_of(header)];
+    program.forks |= header.contains("parent_start_ns");
     program.traces.emplace_back(error ? 0 : bytes, path);
     program.bytes += program.traces.back().first;
   }
@@ -53,7 +61,7 @@ std::vector<std::string> next_analyses(const std::vector<std::string> &traces) {
   programs.resize(std::min(programs.size(), kMostPrograms));
   std::vector<std::string> commands;
   for (Program &program : programs) {
-    if (program.traces.size() > kMostTraces) {
+    if (program.traces.size() > kMostTraces && !program.forks) {
       std::stable_sort(program.traces.begin(), program.traces.end(),
                        [](const auto &a, const auto &b) { return a.first > b.first; });
       program.traces.resize(kMostTraces);

@@ -7,11 +7,22 @@
 
 namespace smalloc::cli {
 
+namespace {
+Failure unreadable(const std::string &path, const trace::TraceError &error) {
+  return {"cannot read the trace", path, error.what(), "smalloc record -o FILE -- ./app", kFailed};
+}
+} // namespace
+
 std::unique_ptr<trace::Reader> open_trace(const std::string &path) try {
   return std::make_unique<trace::Reader>(path);
 } catch (const trace::TraceError &error) {
-  throw Failure{"cannot read the trace", path, error.what(), "smalloc record -o FILE -- ./app",
-                kFailed};
+  throw unreadable(path, error);
+}
+
+std::map<std::string, std::string> header_of_trace(const std::string &path) try {
+  return trace::Reader::header_of(path);
+} catch (const trace::TraceError &error) {
+  throw unreadable(path, error);
 }
 
 uint64_t segment_id(std::string_view path) {
@@ -38,12 +49,21 @@ void TraceFollower::event(const trace::Event &e) {
     free(e.address);
     break;
   case trace::Type::kAccess:
-    for (const trace::AccessRun &run : e.accesses)
-      on_access_(run.address, objects_.find(run.address), run.repeats, run.write, e.thread);
+    for (const trace::AccessRun &run : e.accesses) {
+      const benefit::Objects::Place place = objects_.find(run.address);
+      if (!inherits_)
+        on_access_(run.address, place, run.repeats, run.write, e.thread);
+    }
     break;
   default:
     break;
   }
+}
+
+void TraceFollower::inherit(const trace::Event &e) {
+  inherits_ = true;
+  event(e);
+  inherits_ = false;
 }
 
 // glibc's malloc maps what is larger than its threshold by itself, and unmaps it again. It raises the threshold as it goes, up to
@@ -52,13 +72,14 @@ constexpr uint64_t kUnmappedBytes = uint64_t{32} << 20, kMostUnmappedBytes = uin
 
 void TraceFollower::free(uint64_t address) {
   const benefit::Objects::Freed gone = objects_.free(address);
-  if (on_given_back_ && gone.bytes >= kUnmappedBytes && gone.bytes <= kMostUnmappedBytes)
+  if (on_given_back_ && !inherits_ && gone.bytes >= kUnmappedBytes &&
+      gone.bytes <= kMostUnmappedBytes)
     on_given_back_(address, address + gone.bytes, gone.category);
 }
 
 void TraceFollower::touch(const trace::Event &e) {
   constexpr uint64_t kMostPages = 1 << 22;
-  if (has_accesses_)
+  if (has_accesses_ || inherits_)
     return;
   for (uint64_t offset = 0; offset < e.bytes && offset >> 12 < kMostPages; offset += 4096)
     on_access_(e.address + offset, objects_.find(e.address + offset), 0, true, e.thread);

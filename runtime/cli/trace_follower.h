@@ -9,6 +9,7 @@
 #include "runtime/trace/reader.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@ namespace smalloc::cli {
 
 /// Throws Failure.
 std::unique_ptr<trace::Reader> open_trace(const std::string &path);
+std::map<std::string, std::string> header_of_trace(const std::string &path);
 
 /// Of a segment's static data, as a category.
 uint64_t segment_id(std::string_view path);
@@ -33,6 +35,8 @@ public:
         on_given_back_(std::move(on_given_back)) {}
 
   void event(const trace::Event &event);
+  /// Of what was before: objects are followed, and nothing is handed on.
+  void inherit(const trace::Event &event);
   benefit::Objects &objects() { return objects_; }
 
 private:
@@ -40,7 +44,7 @@ private:
   void free(uint64_t address);
 
   benefit::Objects objects_;
-  bool has_accesses_;
+  bool has_accesses_, inherits_ = false;
   OnAccess on_access_;
   OnGivenBack on_given_back_;
 };

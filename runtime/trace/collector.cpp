@@ -68,6 +68,15 @@ void note_segments() {
         state.chunk);
 }
 
+// The child goes on from there; a parent that ends at once by _exit, as daemons do, has told it all.
+uint64_t note_fork() {
+  uint64_t now;
+  if (!g_output.recording() || !ready(t_state, now))
+    return 0;
+  t_state.chunk->flush();
+  return now;
+}
+
 // The end is the last that is written: a trace that has it is whole.
 void note_end() {
   uint64_t now;

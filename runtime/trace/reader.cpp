@@ -216,7 +216,7 @@ bool ChunkReader::next(Event &event) {
   return false;
 }
 
-Reader::Reader(const std::string &path) {
+Reader::Reader(const std::string &path, Part part) {
   const char *why_not;
   size_t bytes = 0;
   fd_ = smalloc_open_input(path.c_str(), &bytes, &why_not);
@@ -228,7 +228,7 @@ Reader::Reader(const std::string &path) {
   };
   file_bytes_ = bytes;
   try {
-    index();
+    index(part);
   } catch (...) {
     close(fd_);
     throw;
@@ -293,7 +293,7 @@ void Reader::parse_header(std::string_view text) {
 // The first record of the first frame is the header. A file that has none so far is something else, however long it is.
 static constexpr uint64_t kMostBeforeHeader = uint64_t{64} << 20;
 
-void Reader::index() {
+void Reader::index(Part part) {
   std::vector<unsigned char> window(kMostFrameBytes * 2), chunk;
   uint64_t start = 0; // of the window in the file
   size_t held = 0, at = 0;
@@ -307,6 +307,8 @@ void Reader::index() {
     }
     if (held - at < 4 || (header_.empty() && start + at > kMostBeforeHeader))
       break;
+    if (part == Part::kHeader && !header_.empty())
+      return;
     const unsigned char *here = window.data() + at;
     size_t bytes = 0;
     uint32_t magic;
@@ -349,8 +351,12 @@ void Reader::index() {
   skipped_bytes_ += held - at;
 }
 
+std::map<std::string, std::string> Reader::header_of(const std::string &path) {
+  return Reader(path, Part::kHeader).header_;
+}
+
 void Reader::read(const std::function<void(const Event &)> &visit,
-                  const std::function<void(uint64_t, uint64_t)> &progress) {
+                  const std::function<void(uint64_t, uint64_t)> &progress, uint64_t last_ns) {
   struct Thread {
     std::vector<const Frame *> frames;
     size_t next_frame = 0;
@@ -397,11 +403,11 @@ void Reader::read(const std::function<void(const Event &)> &visit,
     if (advance(thread))
       queue.push({thread.event.time_ns, id});
   }
-  while (!queue.empty()) {
+  while (!queue.empty() && queue.top().first <= last_ns) {
     const uint64_t id = queue.top().second;
     queue.pop();
     Thread &thread = threads[id];
-    const uint64_t until = queue.empty() ? UINT64_MAX : queue.top().first;
+    const uint64_t until = std::min(queue.empty() ? UINT64_MAX : queue.top().first, last_ns);
     bool more = true;
     do {
       visit(thread.event);

@@ -72,7 +72,7 @@ public:
 class Reader {
 public:
   /// Opens and indexes. Throws TraceError when the file cannot be read or has no smalloc.trace/1 header.
-  explicit Reader(const std::string &path);
+  explicit Reader(const std::string &path) : Reader(path, Part::kAll) {}
   ~Reader();
   Reader(const Reader &) = delete;
   Reader &operator=(const Reader &) = delete;
@@ -82,10 +82,13 @@ public:
   /// The share of 2 MiB regions whose accesses are in the trace, from its beginning to its end: 1 when it does not say. Where the rate
   /// fell (samples:N) the last one; what was recorded of other regions before is left out.
   double rate() const { return rate_; }
-  /// Every event of every thread in the order of time. progress, if any, is called now and then
+  /// Every event of every thread in the order of time, up to and including last_ns. progress, if any, is called now and then
   /// with the bytes done and the bytes there are.
   void read(const std::function<void(const Event &)> &visit,
-            const std::function<void(uint64_t, uint64_t)> &progress = {});
+            const std::function<void(uint64_t, uint64_t)> &progress = {},
+            uint64_t last_ns = UINT64_MAX);
+  /// The header alone, of a file of any length. Throws as the constructor.
+  static std::map<std::string, std::string> header_of(const std::string &path);
 
   uint64_t chunks() const { return frames_.size(); }
   uint64_t file_bytes() const { return file_bytes_; }
@@ -98,7 +101,9 @@ private:
   struct Frame {
     uint64_t offset, bytes, thread, sequence;
   };
-  void index();
+  enum class Part { kHeader, kAll };
+  Reader(const std::string &path, Part part);
+  void index(Part part);
   bool decompress(uint64_t offset, uint64_t bytes, std::vector<unsigned char> &chunk);
   size_t read_at(uint64_t offset, unsigned char *data, size_t bytes);
   void parse_header(std::string_view text);

@@ -24,8 +24,9 @@ struct ThreadState {
   const void *announced_caller;
   const smalloc_cell *announced_cell;
   ThreadTime time;
-  uint32_t walks; // until the time is looked at
-  bool inside;    // we ourselves are at work, or the thread has said good-bye
+  uint64_t forked_ns; // when it forked last
+  uint32_t walks;     // until the time is looked at
+  bool inside;        // we ourselves are at work, or the thread has said good-bye
   LatelyMet met;
   LatelyTold lately;
 };

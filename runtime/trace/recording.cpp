@@ -36,6 +36,7 @@ const char *g_source = "preload";
 bool g_started, g_refused;
 pid_t g_process; // that the trace belongs to
 uint64_t g_forking;
+uint64_t g_began_ns; // by which a recording is known: since 1970
 char g_folder[4096]; // in which the program was started
 
 const char *hint_for(int error) {
@@ -66,6 +67,12 @@ bool put_below(const char *folder, char *path, size_t capacity) {
   return true;
 }
 
+uint64_t realtime_ns() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
 void open_trace(uint64_t parent) {
   char path[4096], header[8192], host[256] = "", program[4096] = "";
   gethostname(host, sizeof host - 1);
@@ -90,8 +97,15 @@ void open_trace(uint64_t parent) {
     n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "processors=%d\n",
                   CPU_COUNT(&cores));
   if (n > 0 && parent)
-    n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "parent=%llu\n",
-                  static_cast<unsigned long long>(parent));
+    n += snprintf(header + n, sizeof header - static_cast<size_t>(n),
+                  "parent=%llu\nparent_start_ns=%llu\nforked=%llu\n",
+                  static_cast<unsigned long long>(parent),
+                  static_cast<unsigned long long>(g_began_ns),
+                  static_cast<unsigned long long>(t_state.forked_ns));
+  g_began_ns = realtime_ns();
+  if (n > 0)
+    n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "start_ns=%llu\n",
+                  static_cast<unsigned long long>(g_began_ns));
   if (n > 0 && g_settings.samples_event)
     n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "samples=%s\nperiod=%llu\n",
                   g_settings.event.kind == SampleKind::kFaults ? "faults" : "tlb-misses",
@@ -126,7 +140,12 @@ void open_trace(uint64_t parent) {
   }
 }
 
-void before_fork() { g_forking = static_cast<uint64_t>(getpid()); }
+// What the child has from the parent is what the parent's trace tells of until then.
+void before_fork() {
+  g_forking = static_cast<uint64_t>(getpid());
+  if (const Inside inside; inside)
+    t_state.forked_ns = note_fork();
+}
 
 // The child's events go to a file of its own; what the parent had not yet written is the parent's.
 void in_child() {

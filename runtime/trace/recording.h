@@ -23,6 +23,8 @@ extern SMALLOC_NEAR std::atomic<uint64_t> g_next_faults_ns;
 /// By the calling thread, which is inside (recorded_thread.h): what is mapped, and the last event.
 void note_segments();
 void note_end();
+/// What the thread has told so far is in the file. Returns when that was, 0 if nothing is recorded.
+uint64_t note_fork();
 
 } // namespace smalloc::trace
 #endif

@@ -38,6 +38,44 @@ TEST(Evaluation, CyclesByHand) {
   EXPECT_EQ(e.saving(0, 1).cycles, 12800 * 10 + 128 * 100 - 1010);
 }
 
+// A forked process has its parent's pages, and what the parent has just used is in the TLB.
+TEST(Evaluation, WhatWasBeforeIsThereAndNotCounted) {
+  const CostModel costs(machine());
+  for (const uint32_t tlbs : {1u, 2u})
+    for (const unsigned threads : {1u, 2u}) {
+      Evaluation e(costs, {{kBase}, {kSuper}}, {}, threads, {}, tlbs);
+      const auto go_round = [&](uint64_t pages) {
+        for (uint64_t page = 0; page < pages; page++)
+          e.access(0x10000000 + page * 4096, page * 4096, 0, 0);
+      };
+      go_round(128);
+      e.start_counting();
+      go_round(129);
+      e.finish();
+      EXPECT_EQ(e.accesses(), 129);
+      EXPECT_EQ(e.counts(0).tlb_misses, 129);
+      EXPECT_EQ(e.counts(0).page_faults, 1);
+      EXPECT_EQ(e.counts(0).cycles, 129 * 10 + 100);
+      EXPECT_EQ(e.counts(1).tlb_misses, 0);
+      EXPECT_EQ(e.counts(1).page_faults, 0);
+      EXPECT_EQ(e.saving(0, 1).cycles, 129 * 10 + 100);
+    }
+}
+
+// Samples tell next to nothing of a heap: what it had before is there all the same, and priced by.
+TEST(Evaluation, OfSamplesAHeapsGrowthIsTouched) {
+  const CostModel costs(machine());
+  Evaluation e(costs, {{kBase}, {kSuper}}, {.weight = 100, .misses = true}, 1);
+  e.access(0x10000000, 0, 0, 0);
+  e.start_counting();
+  e.access(0x10000000, 0, 0, 0);
+  e.finish(0, {5u << 20}, {1u << 20});
+  EXPECT_EQ(e.counts(0).page_faults, 1024);
+  EXPECT_EQ(e.counts(0).tlb_misses, 100);
+  EXPECT_EQ(e.counts(1).page_faults, 2); // 3 and 1
+  EXPECT_EQ(e.counts(1).tlb_misses, 0);
+}
+
 // Memory that is given back faults again on base pages, wherever it has been before; a heap of superpages keeps its own. Half of it
 // is given back: the other half stays touched. The walks are none of that.
 TEST(Evaluation, PagesThatWereGivenBackFaultAgain) {

@@ -141,6 +141,18 @@ TEST_F(Trace, MergesThreadsByTime) {
   });
   for (uint64_t id = 1; id <= 4; id++)
     EXPECT_EQ(count[id], 50000u);
+  // As far as somebody wants to know: 0 to 300,002, times of 1 to 4 in each ten.
+  for (const uint64_t until : {uint64_t{300002}, uint64_t{0}}) {
+    uint64_t events = 0;
+    reader.read(
+        [&](const Event &e) {
+          EXPECT_LE(e.time_ns, until);
+          events += e.type == Type::kAllocate;
+        },
+        {}, until);
+    EXPECT_EQ(events, until ? 4 * 30000u + 2 : 0u);
+  }
+  EXPECT_EQ(Reader::header_of(path_), reader.header());
 }
 
 TEST_F(Trace, EveryTruncationLeavesTheWholeChunks) {
@@ -444,6 +456,7 @@ TEST_F(Trace, OtherFilesAreRefused) {
             "it holds several recordings, one behind the other: each needs a file of its own");
   EXPECT_THROW(Reader(folder_.string()), TraceError);
   EXPECT_THROW(Reader((folder_ / "none").string()), TraceError);
+  EXPECT_THROW(Reader::header_of((folder_ / "none").string()), TraceError);
 }
 
 TEST_F(Trace, EventsAreSmall) {
