@@ -24,7 +24,7 @@ constexpr int kLevel = 1;
 /// Addresses in no order hardly shrink, and level 1 takes several times as long as everything else to find that out: after a
 /// chunk that kept more than this share of its bytes, the thread's next ones are written at a level that only looks for repeats.
 constexpr int kQuickLevel = -64;
-constexpr size_t kKeptOf8 = 5;
+constexpr size_t kKeptOf8 = 4;
 constexpr unsigned kQuickChunks = 31;
 const char kSchemaText[] =
     "chunk thread sequence start_ns; site id kind offset text; allocate dt site bytes address; "
