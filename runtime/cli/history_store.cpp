@@ -12,6 +12,7 @@
 #include "smalloc/include/smalloc/directive.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
@@ -177,6 +178,13 @@ History open_history(const std::string &location, Access least, Reports reports)
     if (access(place.c_str(), F_OK) == 0 || !location.empty())
       return History(database::open_database(place, Access::kReadOnly));
   }
+  // Who only looks leaves nothing behind where nothing is.
+  const auto is_missing = [](const std::string &path) {
+    return access(path.c_str(), F_OK) != 0 && errno == ENOENT;
+  };
+  if (least == Access::kReadOnly && location.empty() && is_missing(place) &&
+      is_missing(state_folder() + "/runs"))
+    return History(database::open_database(database::kNoFile, Access::kReadWrite));
   History history(database::open_database(place, Access::kReadWrite));
   if (reports == Reports::kLeave)
     return history;

@@ -25,7 +25,8 @@ constexpr int64_t kApplicationId = 0x736d616c; // "smal"
 class SqliteConnection final : public Connection {
 public:
   SqliteConnection(std::string file, Access access) : file_(std::move(file)) {
-    prepare_file(access);
+    if (file_ != kNoFile)
+      prepare_file(access);
     const int flags = (access == Access::kReadOnly ? SQLITE_OPEN_READONLY
                                                    : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) |
                       SQLITE_OPEN_FULLMUTEX | SQLITE_OPEN_EXRESCODE;
@@ -91,6 +92,8 @@ public:
 private:
   // The switch of a new file to the log does not wait for others that switch it: ask until it is done.
   void write_ahead() {
+    if (file_ == kNoFile)
+      return;
     for (int waited_ms = 0;; waited_ms += 10) {
       try {
         if (text_of(query("PRAGMA journal_mode").at(0).at(0)) == "wal" ||

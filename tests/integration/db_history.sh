@@ -8,6 +8,8 @@ write_recorded_app
 
 expect_status 0 "$SMALLOC" db list --json
 json_is out 'd["schema"] == "smalloc.db-list/1" and d["totals"]["programs"] == 0 and d["version"] >= 2'
+expect_error 1 'cannot find the program in the history' "$SMALLOC" db show ./app
+[ ! -e "$XDG_STATE_HOME/smalloc" ] || fail "who looks leaves something: $(ls "$XDG_STATE_HOME/smalloc")"
 expect_error 125 "cannot find directives .*the history has none" "$SMALLOC" apply -- ./app
 expect_status 0 "$SMALLOC" record -q --source instrumented -o t.trace -- ./app one
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 -o app.directives
