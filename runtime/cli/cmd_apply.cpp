@@ -78,8 +78,10 @@ std::string directives_for(const Options &options, const std::string &program, c
                     fmt::format("the history has none for build-id {}", target.build_id),
                     "smalloc record -- " + program + ", then smalloc analyze TRACE", kRunFailed};
     if (was_slower_with(*file, input))
-      print_note(
-          fmt::format("{}: was slower than on base pages with this input: runs on them", program));
+      print_note(fmt::format("{}: was slower than on base pages with {}: runs on them", program,
+                             file->header.contains(directives::kSlowerInputs)
+                                 ? "this input"
+                                 : "more inputs than are told apart"));
     if (const std::string off =
             deviations_text(deviations_json(deviations_of(history, target.build_id)));
         !off.empty())

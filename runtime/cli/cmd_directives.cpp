@@ -75,12 +75,9 @@ File load(const std::string &path) {
 // Such as "2m", "base (2m given up)", or "2m (base with 2 inputs)".
 std::string page_text(const File &file, const Entry &e) {
   const unsigned decided = directives::decided_shift(file, e);
-  if (const auto inputs = file.header.find("slower_inputs");
-      inputs != file.header.end() && decided != e.page_shift && !directives::is_given_up(e)) {
-    const auto n = 1 + std::count(inputs->second.begin(), inputs->second.end(), ',');
-    return fmt::format("{} (base with {} input{})", directives::page_name(e.page_shift), n,
+  if (const size_t n = directives::slower_input_count(file); n && decided > kBaseShift)
+    return fmt::format("{} (base with {} input{})", directives::page_name(decided), n,
                        n == 1 ? "" : "s");
-  }
   return decided == e.page_shift
              ? directives::page_name(decided)
              : fmt::format("{} ({} {})", directives::page_name(decided),
@@ -122,6 +119,7 @@ int show(const Options &options) {
                       {"path", options.files[0]},
                       {"header", header},
                       {"directives", entries},
+                      {"slower_inputs", directives::slower_input_count(file)},
                       {"totals", Json{{"directives", file.entries.size()},
                                       {"on_superpages", on_superpages},
                                       {"superpages", superpages},

@@ -21,6 +21,7 @@ using Json = nlohmann::ordered_json;
 using database::History;
 
 constexpr size_t kShownRuns = 12;
+constexpr size_t kMostNamedInputs = 4;
 
 Json text_or_null(const std::string &text) { return text.empty() ? Json() : Json(text); }
 template <class T> Json optional(const std::optional<T> &value) {
@@ -161,8 +162,9 @@ Json list_document(History &history) {
                             {"memory_bytes", m.memory_bytes},
                             {"last_seen_ns", m.last_seen_ns}});
   const size_t count = programs.size();
+  const std::string &place = history.connection().where();
   return Json{{"schema", "smalloc.db-list/1"},
-              {"database", history.connection().where()},
+              {"database", place == database::kNoFile ? database_location({}) : place},
               {"version", history.connection().schema_version()},
               {"programs", programs},
               {"machines", machines},
@@ -303,9 +305,15 @@ std::string show_text(const Json &document, Colour colour) {
           : fmt::format("\ncompared with base pages after {} runs of each kind (now {} and {}): "
                         "smalloc apply --base -- COMMAND, smalloc apply -- COMMAND\n",
                         database::kRunsToJudge, c["base_runs"].dump(), c["superpage_runs"].dump());
-  if (const size_t others = c["slower_inputs"].size() - c["slower"].get<bool>())
-    text += fmt::format("slower, and put back to base pages, with {} {}input{}\n", others,
-                        c["slower"].get<bool>() ? "other " : "", others == 1 ? "" : "s");
+  if (const Json &inputs = c["slower_inputs"]; !inputs.empty()) {
+    std::vector<std::string> names;
+    for (const Json &input : inputs)
+      names.push_back(input == "" ? "unknown" : shortened(input.get<std::string>(), 8));
+    names.resize(std::min(names.size(), kMostNamedInputs));
+    text += fmt::format("slower, and put back to base pages, with {} input{}: {}{}\n",
+                        inputs.size(), inputs.size() == 1 ? "" : "s", fmt::join(names, ", "),
+                        inputs.size() > names.size() ? ", ..." : "");
+  }
   text += measured_text(document["comparison"]);
   if (const Json &r = document["realised"]; !r["share"].is_null())
     text += fmt::format(

@@ -28,7 +28,6 @@ namespace {
 using database::Access;
 using database::History;
 
-constexpr char kSlowerInputs[] = "slower_inputs"; // smalloc/agent/directives.cpp reads it
 const std::string kUnknownInput = "unknown";
 
 std::string cpu_name() {
@@ -225,13 +224,14 @@ std::optional<directives::File> todays_directives(History &history, const std::s
   if (!slower.empty()) {
     file->header["verdict"] = "slower";
     if (slower.size() <= SMALLOC_DIRECTIVE_SLOWER_INPUTS)
-      file->header[kSlowerInputs] = fmt::format("{}", fmt::join(slower, ","));
+      file->header[directives::kSlowerInputs] = fmt::format("{}", fmt::join(slower, ","));
   }
   return file;
 }
 
 bool was_slower_with(const directives::File &file, const std::string &input) {
-  const auto verdict = file.header.find("verdict"), inputs = file.header.find(kSlowerInputs);
+  const auto verdict = file.header.find("verdict"),
+             inputs = file.header.find(directives::kSlowerInputs);
   return verdict != file.header.end() && verdict->second == "slower" &&
          (inputs == file.header.end() || inputs->second.find(input) != std::string::npos);
 }

@@ -14,6 +14,8 @@
 namespace smalloc::directives {
 namespace {
 
+constexpr unsigned kBaseShift = 12;
+
 std::string text_of(Text t) { return {t.data ? t.data : "", t.size}; }
 
 // A comment stays on its line, whatever a symbol is called.
@@ -120,11 +122,17 @@ std::string print(const File &file) {
 
 std::vector<Difference> compare(const File &before, const File &after) {
   std::vector<Difference> list;
+  const auto inputs_of = [](const File &file) {
+    return slower_input_count(file) ? file.header.at(kSlowerInputs) : std::string();
+  };
+  const bool other_inputs = inputs_of(before) != inputs_of(after);
   for (const auto &[key, entry] : before.entries) {
     const auto other = after.entries.find(key);
     if (other == after.entries.end())
       list.push_back({key, &entry, nullptr});
-    else if (decided_shift(after, other->second) != decided_shift(before, entry))
+    else if (const unsigned decided = decided_shift(before, entry);
+             decided_shift(after, other->second) != decided ||
+             (decided != kBaseShift && other_inputs))
       list.push_back({key, &entry, &other->second});
   }
   for (const auto &[key, entry] : after.entries)
@@ -146,11 +154,23 @@ bool is_given_up(const Entry &entry) {
   return smalloc_directive_given_up(entry.held, entry.validated);
 }
 
-unsigned decided_shift(const File &file, const Entry &entry) {
-  constexpr unsigned kBaseShift = 12;
+static bool was_slower(const File &file) {
   const auto verdict = file.header.find("verdict");
-  const bool slower = verdict != file.header.end() && verdict->second == "slower";
-  return slower || is_given_up(entry) ? kBaseShift : entry.page_shift;
+  return verdict != file.header.end() && verdict->second == "slower";
+}
+
+size_t slower_input_count(const File &file) {
+  const auto inputs = file.header.find(kSlowerInputs);
+  if (inputs == file.header.end() || !was_slower(file))
+    return 0;
+  const auto n =
+      static_cast<size_t>(1 + std::count(inputs->second.begin(), inputs->second.end(), ','));
+  return n <= SMALLOC_DIRECTIVE_SLOWER_INPUTS ? n : 0;
+}
+
+unsigned decided_shift(const File &file, const Entry &entry) {
+  const bool with_any = was_slower(file) && slower_input_count(file) == 0;
+  return with_any || is_given_up(entry) ? kBaseShift : entry.page_shift;
 }
 
 void give_ranks(File &file) {
@@ -176,7 +196,7 @@ static void merge_headers(File &result, const File &a, const File &b) {
     const auto at = file.header.find(key);
     return at == file.header.end() ? std::string() : at->second;
   };
-  const std::string base = "base_", slower_inputs = "slower_inputs";
+  const std::string base = "base_", slower_inputs = kSlowerInputs;
   bool same_history = true;
   for (const File *file : {&a, &b})
     for (const auto &[key, value] : file->header)

@@ -51,7 +51,12 @@ public:
   using std::runtime_error::runtime_error;
 };
 
-/// The page size that a reader takes the line for: base pages where it is given up, or the program was slower with directives.
+/// The first line's word for the inputs with which the program was slower (smalloc/agent/directives.cpp reads it).
+inline constexpr char kSlowerInputs[] = "slower_inputs";
+/// How many it names: 0 where it was slower with none, or with any.
+size_t slower_input_count(const File &file);
+/// The page size that libsmalloc takes the line for, but for inputs that kSlowerInputs names: base pages where it is given up, or the
+/// program was slower with any input.
 unsigned decided_shift(const File &file, const Entry &entry);
 
 /// Throws FormatError when it is no directives file at all; bad lines are only noted. Of two lines for one key the first counts.
@@ -65,6 +70,7 @@ struct Difference {
   const Entry *before, *after; ///< nullptr: not there
 };
 /// Entries whose decided page size or presence differs, in order; rank, benefit and comments may.
+/// Lines that one has and the other has not; that are taken for other page sizes; or for superpages with other inputs.
 std::vector<Difference> compare(const File &before, const File &after);
 
 /// Of the same site the entry with the higher PMB counts, before that one without (it passes every bar), and on equality the first

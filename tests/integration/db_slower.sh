@@ -44,16 +44,23 @@ json_is out 'd["comparison"]["slower_inputs"] == ["'"$input"'"]'
 runs_huge "$SMALLOC" apply -- ./app another
 expect_no_match err 'slower'
 SMALLOC_CONF=directives:slower.directives,validate:off runs_huge ./app another
+expect_status 0 "$SMALLOC" directives show slower.directives
+expect_match out ' 2m \(base with 1 input\) '
+expect_status 0 "$SMALLOC" directives show slower.directives --json
+json_is out 'd["slower_inputs"] == 1 and d["totals"]["on_superpages"] > 0'
+sed 's/ verdict=slower//' slower.directives >always.directives
+expect_status 0 "$SMALLOC" directives diff slower.directives always.directives
+expect_match out '2m \(base with 1 input\) +2m '
 # Of two inputs the latest is told at length, the other counted.
 input=00000000000000aa
 now=$(date +%s%N) # after the runs of above
 report base 1 1 1
 report superpages 2 2 2 0.5 0.5 0.5
 expect_status 0 "$SMALLOC" db show ./app
-expect_match out '^slower, and put back to base pages, with 1 input$'
+expect_match out "^slower, and put back to base pages, with 1 input: $(sed -n 's/.* slower_inputs=\(.\{5\}\).*/\1/p' slower.directives)[.]{3}\$"
 report superpages 2 2 2
 expect_status 0 "$SMALLOC" db show ./app
-expect_match out '^slower, and put back to base pages, with 1 other input$'
+expect_match out '^slower, and put back to base pages, with 2 inputs: 00000[.]{3}, [0-9a-f]{5}[.]{3}$'
 # Runs of before the next analysis say nothing of its directives.
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 -q
 expect_status 0 "$SMALLOC" db export ./app

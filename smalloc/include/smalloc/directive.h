@@ -14,7 +14,7 @@
 /* A directive that is longer, its comment included, makes no sense: a program that starts has no more memory for a line. */
 #define SMALLOC_DIRECTIVE_MOST_BYTES 65535
 /* So many inputs are told apart with which a program was slower; where there are more, it was slower. */
-#define SMALLOC_DIRECTIVE_SLOWER_INPUTS 32
+#define SMALLOC_DIRECTIVE_SLOWER_INPUTS 512
 
 /* Version 12 is none of version 1: the header ends with the word. */
 static inline int smalloc_is_directives(const char *text, size_t bytes) {

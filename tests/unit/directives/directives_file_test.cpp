@@ -71,6 +71,15 @@ TEST(DirectivesFile, ComparesWhatReadersTake) {
   EXPECT_EQ(d[0].key.site, 1u);
   EXPECT_EQ(compare(plain, slower).size(), 2u);
   EXPECT_TRUE(compare(slower, base).empty());
+  // With these inputs only: superpages all the same, and other ones with others.
+  const File some = parse(head + " verdict=slower slower_inputs=a,b" + lines),
+             others = parse(head + " verdict=slower slower_inputs=a,c" + lines);
+  EXPECT_EQ(slower_input_count(some), 2u);
+  EXPECT_EQ(slower_input_count(slower), 0u);
+  EXPECT_TRUE(compare(some, some).empty());
+  ASSERT_EQ(compare(some, others).size(), 1u); // the other line is given up
+  EXPECT_EQ(compare(some, others)[0].key.site, 2u);
+  EXPECT_EQ(compare(some, tried).size(), 1u);
   EXPECT_EQ(decided_shift(tried, *d[0].after), 12u);
 }
 
