@@ -290,9 +290,7 @@ directives::File analyze_directives(const ProfileOptions &options, const Profile
   directives::File file;
   file.header["machine"] = machine.name;
   const double runs = p.runs();
-  double seconds = 0, faults_saved = 0;
-  for (const TraceSummary &t : p.traces)
-    seconds += t.forked ? 0 : t.seconds;
+  double seconds = p.run_seconds(), faults_saved = 0;
   for (const RankedMapping &m : p.mappings)
     if (m.mapping.chosen && m.steerable)
       faults_saved += m.page_faults_base - m.result().page_faults;

@@ -106,13 +106,16 @@ void explain_gaps(const Options &options, const Profile &p) {
     if (t.nobodys > kMostNobodys * t.accesses)
       print_note(
           fmt::format("{:.0f} % of the accesses of {} are to memory of no site: mapped by the "
-                      "program itself, or before the recording{}",
-                      100 * t.nobodys / t.accesses, t.path,
-                      t.parent.empty() || t.forked
-                          ? ""
-                          : fmt::format("; or it is from process {}, which forked this one and "
-                                        "whose trace belongs to the analysis",
-                                        printable(t.parent))));
+                      "program itself, or before the recording",
+                      100 * t.nobodys / t.accesses, t.path));
+  const auto is_orphan = [](const TraceSummary &t) { return !t.parent.empty() && !t.forked; };
+  if (const auto orphan = std::find_if(p.traces.begin(), p.traces.end(), is_orphan);
+      orphan != p.traces.end())
+    print_note(fmt::format(
+        "{} of {} traces come from processes whose own traces belong to the analysis, such as {} "
+        "from process {}: without them what it inherited is nobody's, and it counts as a run",
+        std::count_if(p.traces.begin(), p.traces.end(), is_orphan), p.traces.size(), orphan->path,
+        printable(orphan->parent)));
   if (options.directives.empty())
     return;
   const auto chosen = [](const RankedMapping &m) {

@@ -61,13 +61,18 @@ std::string header_word(const trace::Reader &reader, const char *key) {
 }
 
 enum class Found {
+  kEarlier, // of another command's process, which began before
   kTrace,
   kEmpty, // nothing but a header: of a process that became another program at once, or was killed before its first buffer was full
   kRunning // of a process that goes on: one that the command left behind, or another command's of that name
 };
-Found look_at(const std::string &path) {
+Found look_at(const std::string &path, uint64_t began_ns) {
   try {
     const trace::Reader reader(path);
+    if (const uint64_t start_ns =
+            std::strtoull(header_word(reader, "start_ns").c_str(), nullptr, 10);
+        start_ns && start_ns < began_ns)
+      return Found::kEarlier;
     if (header_word(reader, "host") == host_name() &&
         is_alive(std::strtoull(header_word(reader, "pid").c_str(), nullptr, 10),
                  std::strtoull(header_word(reader, "start_ticks").c_str(), nullptr, 10)))
@@ -79,14 +84,21 @@ Found look_at(const std::string &path) {
   }
 }
 
-// A folder gets the trace under the usual name; where its own name has a '%', a file is meant.
+// A folder gets the trace under the usual name.
 std::string trace_pattern(const std::string &output, const std::string &usual) {
   std::error_code error;
   if (output.empty())
     return usual;
-  return output.find('%') == std::string::npos && fs::is_directory(output, error)
-             ? (fs::path(output) / usual).string()
-             : output;
+  return fs::is_directory(expand_file_name(output), error) ? (fs::path(output) / usual).string()
+                                                           : output;
+}
+
+bool is_forked(const std::string &path) {
+  try {
+    return trace::Reader::header_of(path).contains("parent_start_ns");
+  } catch (const trace::TraceError &) {
+    return false;
+  }
 }
 
 // Said before the command runs, for hours perhaps. A name with %p in its folder is left to the process.
@@ -188,6 +200,7 @@ int record_command(const Options &options) {
   if (!source.note.empty())
     print_note(source.note);
   const auto start = fs::file_time_type::clock::now() - std::chrono::seconds(1);
+  const auto began_ns = static_cast<uint64_t>(now_ns());
 
   const auto began = std::chrono::steady_clock::now();
   // Nobody ends us while earlier traces are put aside.
@@ -219,17 +232,20 @@ int record_command(const Options &options) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 
   std::vector<std::string> traces;
-  size_t running = 0;
+  size_t running = 0, running_children = 0;
   for (const std::string &path : traces_of(pattern, start)) {
     std::error_code error;
     if (!fs::is_regular_file(path, error))
       continue;
-    switch (look_at(path)) {
+    switch (look_at(path, began_ns)) {
+    case Found::kEarlier:
+      break;
     case Found::kEmpty:
       fs::remove(path, error);
       break;
     case Found::kRunning:
       running++;
+      running_children += is_forked(path);
       break;
     case Found::kTrace:
       traces.push_back(path);
@@ -241,10 +257,10 @@ int record_command(const Options &options) {
   signals.reset();
   for (const std::string &path : traces)
     note_run(path, child, command, usage, seconds);
-  if (running && !by_process) // of the command's own: another smalloc record has no such name
-    print_note(fmt::format("{} process{} of the command go{} on, and {} traces grow", running,
-                           running == 1 ? "" : "es", running == 1 ? "es" : "",
-                           running == 1 ? "its" : "their"));
+  // Of the command's own: another smalloc record has no such name, or children of another one's processes are rare.
+  if (const size_t own = by_process ? running_children : running)
+    print_note(fmt::format("{} process{} of the command go{} on, and {} traces grow", own,
+                           own == 1 ? "" : "es", own == 1 ? "es" : "", own == 1 ? "its" : "their"));
   if (traces.empty() && (!running || by_process))
     warn_of_nothing(command.front(), pattern, status);
   if (!traces.empty())

@@ -58,6 +58,8 @@ std::vector<std::string> traces_of(const std::string &pattern, fs::file_time_typ
       text += "[0-9]+";
     else
       text += std::strchr(".[]{}()\\*+?|^$", c) ? std::string{'\\', c} : std::string(1, c);
+  const fs::path folder =
+      fs::path(expand_file_name(pattern, "\x01")).parent_path(); // as it was said
   std::vector<std::string> found;
   regex_t name;
   if (regcomp(&name, ("^" + text + "(\\.[0-9]+)*$").c_str(), REG_EXTENDED | REG_NOSUB) != 0)
@@ -66,7 +68,7 @@ std::vector<std::string> traces_of(const std::string &pattern, fs::file_time_typ
   for (const auto &entry : fs::directory_iterator(whole.parent_path(), error)) {
     const std::string other = entry.path().filename().string();
     if (regexec(&name, other.c_str(), 0, nullptr, 0) == 0 && entry.last_write_time(error) >= since)
-      found.push_back(fs::path(pattern).replace_filename(other).string());
+      found.push_back(folder.empty() ? other : (folder / other).string());
   }
   regfree(&name);
   std::sort(found.begin(), found.end());

@@ -35,6 +35,18 @@ double runs_of(const std::vector<TraceSummary> &traces) {
   return std::max(static_cast<double>(runs), 1.0);
 }
 
+double run_seconds_of(const std::vector<TraceSummary> &traces) {
+  std::map<std::string, double> ends; // by root
+  for (const TraceSummary &t : traces) {
+    double &end = ends[t.root];
+    end = std::max(end, t.began + t.seconds);
+  }
+  double seconds = 0;
+  for (const auto &[root, end] : ends)
+    seconds += end;
+  return seconds;
+}
+
 std::vector<uint64_t> heap_bytes_of(const benefit::Objects &objects) {
   std::vector<uint64_t> bytes;
   for (const benefit::Category &category : objects.categories())
@@ -192,9 +204,7 @@ private:
     profile_.cycles_base = base.cycles;
     profile_.tlb_misses_base = base.tlb_misses;
     profile_.page_faults_base = base.page_faults;
-    double recorded = 0; // processes that were forked ran beside
-    for (const TraceSummary &t : survey_.traces)
-      recorded += t.forked ? 0 : t.seconds;
+    const double recorded = run_seconds_of(survey_.traces);
     const double seconds =
         options_.seconds > 0 ? options_.seconds * runs_of(survey_.traces) : recorded;
     if (seconds > 0) {
@@ -341,6 +351,7 @@ private:
 } // namespace
 
 double Profile::runs() const { return runs_of(traces); }
+double Profile::run_seconds() const { return run_seconds_of(traces); }
 
 Profile analyse(const ProfileOptions &options, const benefit::CostModel &costs,
                 const std::function<void(double, const char *)> &progress) {

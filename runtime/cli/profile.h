@@ -43,7 +43,9 @@ struct TraceSummary {
   bool faults = false; ///< each of them was a page fault
   uint64_t allocations = 0;
   uint64_t file_bytes = 0, read_bytes = 0;
-  bool forked = false;   ///< from a process whose trace is here, too: no run of its own
+  bool forked = false; ///< from a process whose trace is here, too: no run of its own
+  std::string root; ///< trace of the process that its ancestors come from, as far as they are here
+  double began = 0; ///< s after that one
   bool complete = false; ///< the process came to its end, and so does the file
   uint64_t events = 0,
            lost = 0; ///< that are in the file; that the recording had no time for
@@ -114,6 +116,8 @@ struct Profile {
 
   /// Of the program; the processes that one forks are part of it. 1 at least.
   double runs() const;
+  /// Of all runs, from the first event of each to the last of any of its processes.
+  double run_seconds() const;
 };
 
 /// Reads each trace two or three times, for clusters twice more. progress(fraction, what) is called now and then. Throws Failure for files that
