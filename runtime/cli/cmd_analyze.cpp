@@ -108,7 +108,7 @@ void explain_gaps(const Options &options, const Profile &p) {
           fmt::format("{:.0f} % of the accesses of {} are to memory of no site: mapped by the "
                       "program itself, or before the recording",
                       100 * t.nobodys / t.accesses, t.path));
-  const auto is_orphan = [](const TraceSummary &t) { return !t.parent.empty() && !t.forked; };
+  const auto is_orphan = [](const TraceSummary &t) { return !t.parent.empty() && !t.forked(); };
   if (const auto orphan = std::find_if(p.traces.begin(), p.traces.end(), is_orphan);
       orphan != p.traces.end())
     print_note(fmt::format(

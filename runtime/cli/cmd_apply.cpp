@@ -77,9 +77,9 @@ std::string directives_for(const Options &options, const std::string &program, c
       throw Failure{"cannot find directives", program,
                     fmt::format("the history has none for build-id {}", target.build_id),
                     "smalloc record -- " + program + ", then smalloc analyze TRACE", kRunFailed};
-    if (was_slower_with(*file, input))
+    if (directives::was_slower_with(*file, input))
       print_note(fmt::format("{}: was slower than on base pages with {}: runs on them", program,
-                             file->header.contains(directives::kSlowerInputs)
+                             directives::slower_input_count(*file)
                                  ? "this input"
                                  : "more inputs than are told apart"));
     if (const std::string off =

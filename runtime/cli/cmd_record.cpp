@@ -257,7 +257,7 @@ int record_command(const Options &options) {
   signals.reset();
   for (const std::string &path : traces)
     note_run(path, child, command, usage, seconds);
-  // Of the command's own: another smalloc record has no such name, or children of another one's processes are rare.
+  // Where each process has its name, one that goes on may be another smalloc record's own; a child is most likely of this one.
   if (const size_t own = by_process ? running_children : running)
     print_note(fmt::format("{} process{} of the command go{} on, and {} traces grow", own,
                            own == 1 ? "" : "es", own == 1 ? "es" : "", own == 1 ? "its" : "their"));

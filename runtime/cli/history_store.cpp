@@ -28,7 +28,7 @@ namespace {
 using database::Access;
 using database::History;
 
-const std::string kUnknownInput = "unknown";
+constexpr char kUnknownInput[] = "unknown";
 
 std::string cpu_name() {
   std::ifstream file("/proc/cpuinfo");
@@ -71,8 +71,8 @@ database::Analysis analysis_of(const Profile &p, const format::MachineProfile &m
   // Of one run, to be compared with what is counted of one.
   const double runs = p.runs();
   // Runs count the misses of their own process, and not of its children.
-  const bool forks =
-      std::any_of(p.traces.begin(), p.traces.end(), [](const TraceSummary &t) { return t.forked; });
+  const bool forks = std::any_of(p.traces.begin(), p.traces.end(),
+                                 [](const TraceSummary &t) { return t.forked(); });
   if (a.accesses > 0 && !forks) {
     a.tlb_misses_base = p.tlb_misses_base / runs;
     a.tlb_misses_directed = p.tlb_misses_steerable / runs;
@@ -220,20 +220,13 @@ std::optional<directives::File> todays_directives(History &history, const std::s
       file->header["base_input"] = j.input;
   }
   auto slower = database::slower_inputs(runs, since_ns);
-  std::replace(slower.begin(), slower.end(), std::string(), kUnknownInput);
+  std::replace(slower.begin(), slower.end(), std::string(), std::string(kUnknownInput));
   if (!slower.empty()) {
     file->header["verdict"] = "slower";
     if (slower.size() <= SMALLOC_DIRECTIVE_SLOWER_INPUTS)
       file->header[directives::kSlowerInputs] = fmt::format("{}", fmt::join(slower, ","));
   }
   return file;
-}
-
-bool was_slower_with(const directives::File &file, const std::string &input) {
-  const auto verdict = file.header.find("verdict"),
-             inputs = file.header.find(directives::kSlowerInputs);
-  return verdict != file.header.end() && verdict->second == "slower" &&
-         (inputs == file.header.end() || inputs->second.find(input) != std::string::npos);
 }
 
 std::string earlier_build(History &history, const std::string &path, const std::string &build_id) {

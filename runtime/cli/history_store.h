@@ -36,8 +36,6 @@ Failure failure_of(const database::DatabaseError &error);
 std::optional<directives::File>
 todays_directives(database::History &history, const std::string &program,
                   const std::optional<std::string> &input = std::nullopt);
-// By its first line.
-bool was_slower_with(const directives::File &file, const std::string &input);
 
 // The latest other build of the program at this path that has directives, such as the instrumented one that was recorded: sites
 // keep their ids. Empty: there is none.

@@ -30,15 +30,15 @@ benefit::Sample sample_of(const TraceSummary &trace) {
 }
 
 double runs_of(const std::vector<TraceSummary> &traces) {
-  const auto runs =
-      std::count_if(traces.begin(), traces.end(), [](const TraceSummary &t) { return !t.forked; });
+  const auto runs = std::count_if(traces.begin(), traces.end(),
+                                  [](const TraceSummary &t) { return !t.forked(); });
   return std::max(static_cast<double>(runs), 1.0);
 }
 
 double run_seconds_of(const std::vector<TraceSummary> &traces) {
   std::map<std::string, double> ends; // by root
   for (const TraceSummary &t : traces) {
-    double &end = ends[t.root];
+    double &end = ends[t.forked() ? t.root : t.path];
     end = std::max(end, t.began + t.seconds);
   }
   double seconds = 0;
@@ -119,7 +119,7 @@ private:
           });
       double faults = 0;
       std::vector<uint64_t> inherited_bytes;
-      if (trace.forked && !trace.empty()) {
+      if (trace.forked() && !trace.empty()) {
         survey_.read_inherited(t, [&](const trace::Event &e) { follower.event(e); });
         evaluation.start_counting();
         inherited_bytes = heap_bytes_of(follower.objects());
@@ -130,7 +130,7 @@ private:
         follower.event(e);
       });
       // Where the faults themselves were recorded, the second ones are among them; and in a child of fork each first write is one.
-      evaluation.finish(trace.accesses > 0 && !trace.faults && !trace.forked ? faults : 0,
+      evaluation.finish(trace.accesses > 0 && !trace.faults && !trace.forked() ? faults : 0,
                         heap_bytes_of(follower.objects()), std::move(inherited_bytes));
       take(evaluation);
     }

@@ -43,14 +43,16 @@ struct TraceSummary {
   bool faults = false; ///< each of them was a page fault
   uint64_t allocations = 0;
   uint64_t file_bytes = 0, read_bytes = 0;
-  bool forked = false; ///< from a process whose trace is here, too: no run of its own
-  std::string root; ///< trace of the process that its ancestors come from, as far as they are here
-  double began = 0; ///< s after that one
+  std::string
+      root; ///< trace of its oldest ancestor that is here; empty: it was forked from none of them
+  double began = 0;      ///< s after that one
   bool complete = false; ///< the process came to its end, and so does the file
   uint64_t events = 0,
            lost = 0; ///< that are in the file; that the recording had no time for
 
   bool empty() const { return allocations == 0 && accesses == 0; }
+  /// From a process whose trace is here, too: no run of its own.
+  bool forked() const { return !root.empty(); }
 };
 
 /// A category on one page size.

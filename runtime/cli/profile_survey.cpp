@@ -165,9 +165,7 @@ void Survey::read_one(trace::Reader &reader) {
   summary.input = value_of(reader, "input");
   if (!value_of(reader, "parent_start_ns").empty()) // earlier versions do not tell which one it was
     summary.parent = value_of(reader, "parent");
-  summary.root = summary.path;
-  for (auto at = forks_.find(summary.root); at != forks_.end(); at = forks_.find(summary.root)) {
-    summary.forked = true;
+  for (auto at = forks_.find(summary.path); at != forks_.end(); at = forks_.find(summary.root)) {
     summary.began += static_cast<double>(at->second.ns) / 1e9;
     summary.root = at->second.parent;
   }

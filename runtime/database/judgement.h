@@ -30,9 +30,9 @@ struct Judgement {
   bool slower = false;
 };
 
-/// The group (host, input) of the latest run under directives, of those with `input` where one is given. slower: each of the last three such runs took longer than every
-/// base run, of which there are three or more, and their medians lie more than 1 % apart: by chance that happens
-/// once in twenty such histories. Runs of an unknown input are compared with each other only. since_ns: runs under
+/// The group (host, input) of the latest run under directives, of those with `input` where one is given. slower: each of
+/// the last three such runs took longer than every base run, of which there are three or more, and their medians lie more
+/// than 1 % apart: by chance that happens once in twenty such histories. Runs of an unknown input are compared with each other only. since_ns: runs under
 /// directives of before do not count: those were others.
 Judgement judge(const std::vector<Run> &runs, int64_t since_ns = 0,
                 const std::optional<std::string> &input = std::nullopt);

@@ -168,6 +168,11 @@ size_t slower_input_count(const File &file) {
   return n <= SMALLOC_DIRECTIVE_SLOWER_INPUTS ? n : 0;
 }
 
+bool was_slower_with(const File &file, const std::string &input) {
+  return was_slower(file) && (slower_input_count(file) == 0 ||
+                              file.header.at(kSlowerInputs).find(input) != std::string::npos);
+}
+
 unsigned decided_shift(const File &file, const Entry &entry) {
   const bool with_any = was_slower(file) && slower_input_count(file) == 0;
   return with_any || is_given_up(entry) ? kBaseShift : entry.page_shift;
@@ -190,6 +195,15 @@ void give_ranks(File &file) {
     order[i].second->rank = i + 1;
 }
 
+// Of two lists.
+static std::set<std::string> united(const std::string &one, const std::string &other) {
+  std::set<std::string> all;
+  for (std::istringstream list(one + "," + other); list;)
+    if (std::string input; std::getline(list, input, ',') && !input.empty())
+      all.insert(input);
+  return all;
+}
+
 // Words that hold together hold for both, or for neither: a history is of one input, and who was slower with some inputs was not with all.
 static void merge_headers(File &result, const File &a, const File &b) {
   const auto word = [](const File &file, const std::string &key) {
@@ -207,10 +221,7 @@ static void merge_headers(File &result, const File &a, const File &b) {
   const std::string one = word(a, slower_inputs), other = word(b, slower_inputs);
   if (one == other || one.empty() || other.empty() || !result.header.contains("verdict"))
     return; // with the same ones, or with any
-  std::set<std::string> all;
-  for (std::istringstream list(one + "," + other); list;)
-    if (std::string input; std::getline(list, input, ',') && !input.empty())
-      all.insert(input);
+  const std::set<std::string> all = united(one, other);
   std::string joined;
   for (const std::string &input : all)
     joined += (joined.empty() ? "" : ",") + input;

@@ -55,6 +55,8 @@ public:
 inline constexpr char kSlowerInputs[] = "slower_inputs";
 /// How many it names: 0 where it was slower with none, or with any.
 size_t slower_input_count(const File &file);
+/// input: 16 hexadecimal digits.
+bool was_slower_with(const File &file, const std::string &input);
 /// The page size that libsmalloc takes the line for, but for inputs that kSlowerInputs names: base pages where it is given up, or the
 /// program was slower with any input.
 unsigned decided_shift(const File &file, const Entry &entry);
@@ -69,8 +71,8 @@ struct Difference {
   Key key;
   const Entry *before, *after; ///< nullptr: not there
 };
-/// Entries whose decided page size or presence differs, in order; rank, benefit and comments may.
-/// Lines that one has and the other has not; that are taken for other page sizes; or for superpages with other inputs.
+/// Lines that one has and the other has not, that are taken for other page sizes, or for superpages with other inputs, in order; rank,
+/// benefit and comments may differ.
 std::vector<Difference> compare(const File &before, const File &after);
 
 /// Of the same site the entry with the higher PMB counts, before that one without (it passes every bar), and on equality the first

@@ -10,6 +10,7 @@
 #include "runtime/trace/told_accesses.h"
 #include "smalloc/os/process_identity.h"
 #include "smalloc/os/quiet_file.h"
+#include "smalloc/os/wall_clock.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -67,12 +68,6 @@ bool put_below(const char *folder, char *path, size_t capacity) {
   return true;
 }
 
-uint64_t realtime_ns() {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
 void open_trace(uint64_t parent) {
   char path[4096], header[8192], host[256] = "", program[4096] = "";
   gethostname(host, sizeof host - 1);
@@ -102,7 +97,7 @@ void open_trace(uint64_t parent) {
                   static_cast<unsigned long long>(parent),
                   static_cast<unsigned long long>(g_began_ns),
                   static_cast<unsigned long long>(t_state.forked_ns));
-  g_began_ns = realtime_ns();
+  g_began_ns = wall_clock_ns();
   if (n > 0)
     n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "start_ns=%llu\n",
                   static_cast<unsigned long long>(g_began_ns));
@@ -143,8 +138,9 @@ void open_trace(uint64_t parent) {
 // What the child has from the parent is what the parent's trace tells of until then.
 void before_fork() {
   g_forking = static_cast<uint64_t>(getpid());
-  if (const Inside inside; inside)
-    t_state.forked_ns = note_fork();
+  const Inside
+      inside; // a signal handler may fork while we are at work: what is told then is not written here
+  t_state.forked_ns = inside ? note_fork() : t_state.time.last_ns;
 }
 
 // The child's events go to a file of its own; what the parent had not yet written is the parent's.

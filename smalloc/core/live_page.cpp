@@ -3,9 +3,9 @@
 // live_page.cpp decides what the statistics page says before the first object, and how it becomes
 // visible.
 #include "smalloc/core/live_page.h"
+#include "smalloc/os/wall_clock.h"
 
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 namespace smalloc {
@@ -47,10 +47,7 @@ void LivePage::start(const Region &region, const LiveDescription &description, b
   h.version = SMALLOC_LIVE_VERSION;
   h.bytes = sizeof h;
   h.pid = static_cast<uint32_t>(getpid());
-  timespec now;
-  if (clock_gettime(CLOCK_REALTIME, &now) == 0)
-    h.started_ns =
-        static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+  h.started_ns = wall_clock_ns();
   if (h.strings_used == 0)
     h.strings_used = 1; // offset 0 is ""
   h.strings = offsetof(LiveContents, strings);

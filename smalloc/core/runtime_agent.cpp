@@ -15,9 +15,9 @@
 #include "smalloc/os/process_identity.h"
 #include "smalloc/os/run_costs.h"
 #include "smalloc/os/scratch_pages.h"
+#include "smalloc/os/wall_clock.h"
 
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 namespace smalloc {
@@ -32,12 +32,6 @@ struct Self {
   MissCounter misses;
   RunCosts children_before; // of what it was before it became this program
 } g_self;
-
-uint64_t realtime_ns() {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
-}
 
 /// At least half of what small objects have in memory lies on superpages.
 bool small_heaps_are_on_superpages() {
@@ -85,7 +79,7 @@ bool superpages_were_refused(const Counters &c) {
 /// Under options_lock_, perhaps before our own constructor: system calls only.
 void Runtime::start_agent() {
   KeepErrno keep;
-  began_ns_ = realtime_ns();
+  began_ns_ = wall_clock_ns();
   g_self.pid = static_cast<uint64_t>(getpid());
   executable_build_id(g_self.build_id, sizeof g_self.build_id);
   if (*options_.input) {
@@ -96,12 +90,13 @@ void Runtime::start_agent() {
   } else {
     g_self.input_known = command_line_signature(g_self.input);
   }
+  if (options_.validate || g_directives.any())
+    g_self.children_before = costs_of(RUSAGE_CHILDREN);
   // What a run costs in translation and first touches is the measure of what was predicted. Misses of this thread and those to come: it
   // is the first one.
   if ((options_.validate_given ? options_.validate : g_directives.any()) && *g_self.build_id) {
     g_self.misses.start();
     birth_price_.tell_sampled();
-    g_self.children_before = costs_of(RUSAGE_CHILDREN);
   }
   if (!g_directives.any())
     return;
@@ -142,7 +137,7 @@ void Runtime::agent_after_fork_in_child() {
   g_self.migrating.store(false); // whoever was at it is the parent's thread
 }
 
-uint64_t Runtime::elapsed_ns() const { return realtime_ns() - began_ns_; }
+uint64_t Runtime::elapsed_ns() const { return wall_clock_ns() - began_ns_; }
 
 void Runtime::show_agent() {
   if (!g_agent.active())
@@ -226,7 +221,7 @@ void Runtime::agent_end() {
   report.machine = running() ? machine_name_ : "";
   report.pid = g_self.pid;
   report.started_ns = began_ns_;
-  report.ended_ns = realtime_ns();
+  report.ended_ns = wall_clock_ns();
   report.input_known = g_self.input_known;
   report.input = g_self.input;
   const RunCosts costs = run_costs();

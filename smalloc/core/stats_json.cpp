@@ -7,10 +7,10 @@
 #include "smalloc/core/kernel_view.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/stats.h"
+#include "smalloc/os/wall_clock.h"
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 namespace smalloc {
@@ -146,10 +146,7 @@ void print_statistics_json(const StatisticsSink &sink) {
   running ? json.string(g_live.string(h.thp)) : json.raw("null");
   json.key("machine");
   running ? json.string(g_live.string(h.machine)) : json.raw("null");
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  uint64_t now_ns =
-      static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+  const uint64_t now_ns = wall_clock_ns();
   json.key("seconds").number(
       h.started_ns && now_ns > h.started_ns ? (now_ns - h.started_ns) / 1000000000u : 0);
   json.key("tracking").string(kTracking[h.tracking < 3 ? h.tracking : 0]);
