@@ -210,11 +210,11 @@ int Region::promote(char *unit, uint64_t &duration_ns) {
   return error;
 }
 
-bool Region::demote(char *unit) {
+bool Region::demote(char *unit, char *idle_page) {
   bool at_birth = wants_superpages_at_birth(slice_of(unit));
   if (at_birth && !charge_mappings(1))
     return false;
-  config_.os->split(unit);
+  config_.os->split(unit, idle_page);
   if (at_birth) {
     config_.os->advise(unit, kSuperpageBytes, Advice::kNoSuperpages);
     lost_superpages(1);

@@ -144,7 +144,8 @@ public:
   /// Makes base pages of a superpage in place; its contents stay. False: no mapping is left for the
   /// advice that keeps the kernel from making it one again. A unit that had its superpage at birth
   /// costs a mapping from now on, which the caller uncharges when it gives the unit back.
-  bool demote(char *unit);
+  /// idle_page: a page of the unit whose contents may be lost, or nullptr (OsHooks::split).
+  bool demote(char *unit, char *idle_page = nullptr);
   /// Undoes what promote() did to the advice of `promoted` units in this range of an unadvised
   /// slice, whose contents are gone; uncharges them.
   void demoted(char *start, size_t bytes, uint64_t promoted);

@@ -32,7 +32,11 @@ void SmallPages::purge_idle(Unit &unit, char *start) {
 bool SmallPages::demote_unit(Area &area, UnitIndex index) {
   Unit &unit = area.units[index];
   char *start = region_->unit_address(area.slice, index);
-  if (!region_->demote(start))
+  char *idle_page = nullptr;
+  for (size_t page = 0; page < kPagesPerUnit && !idle_page; page++)
+    if (!(unit.used[page / 64] >> (page % 64) & 1))
+      idle_page = start + page * kBasePageBytes;
+  if (!region_->demote(start, idle_page))
     return false;
   idle_pages_ -= kPagesPerUnit - unit.pages_used;
   unit.superpage = unit.had = false;

@@ -14,7 +14,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <atomic>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -92,7 +94,8 @@ int decommit(void *start, size_t bytes) {
 
 int purge(void *start, size_t bytes) {
   KeepErrno keep;
-  return result_of(madvise(start, bytes, MADV_DONTNEED));
+  const int error = result_of(madvise(start, bytes, MADV_DONTNEED));
+  return error == EINVAL ? result_of(madvise(start, bytes, MADV_DONTNEED_LOCKED)) : error;
 }
 
 int advise(void *start, size_t bytes, Advice advice) {
@@ -106,8 +109,7 @@ int collapse(void *start, size_t bytes) {
   return result_of(madvise(start, bytes, MADV_COLLAPSE));
 }
 
-size_t resident_pages(const void *start, size_t bytes) {
-  KeepErrno keep;
+size_t pages_in_core(const void *start, size_t bytes) {
   unsigned char present[kPagesPerUnit];
   size_t count = 0;
   auto *at = static_cast<const char *>(start);
@@ -120,6 +122,86 @@ size_t resident_pages(const void *start, size_t bytes) {
     done += piece;
   }
   return count;
+}
+
+/// PAGEMAP_SCAN of Linux 6.7, which Debian 12's headers do not have yet.
+struct PagemapRegion {
+  uint64_t start, end, categories;
+};
+struct PagemapScan {
+  uint64_t size, flags, start, end, walk_end, regions, regions_length, most_pages,
+      inverted_categories, all_of, any_of, wanted;
+};
+constexpr uint64_t kPresent = 1 << 3, kZeroPage = 1 << 5;
+
+/// Pages of the range that are present and not the shared zero page, which a read of untouched memory
+/// maps; negative: the kernel does not tell.
+long pages_with_memory(int pagemap, const char *start, size_t bytes) {
+  PagemapRegion regions[64];
+  PagemapScan scan = {};
+  scan.size = sizeof scan;
+  scan.start = reinterpret_cast<uintptr_t>(start);
+  scan.end = scan.start + bytes;
+  scan.regions = reinterpret_cast<uintptr_t>(regions);
+  scan.regions_length = sizeof regions / sizeof *regions;
+  scan.inverted_categories = kZeroPage;
+  scan.all_of = kPresent | kZeroPage;
+  scan.wanted = kPresent;
+  uint64_t pages = 0;
+  while (scan.start < scan.end) {
+    const int found = ioctl(pagemap, _IOWR('f', 16, PagemapScan), &scan);
+    if (found < 0)
+      return -1;
+    for (int i = 0; i < found; i++)
+      pages += (regions[i].end - regions[i].start) / kBasePageBytes;
+    if (scan.walk_end <= scan.start)
+      break;
+    scan.start = scan.walk_end;
+  }
+  return static_cast<long>(pages);
+}
+
+/// The same from /proc/self/pagemap, before Linux 6.7: an entry's bit 63 says present, bit 56 mapped
+/// here only, which the zero page is not. A page shared with a forked child does not count either.
+long pages_mapped_here(int pagemap, const char *start, size_t bytes) {
+  constexpr size_t kAtOnce = 64;
+  uint64_t entries[kAtOnce];
+  const size_t all = bytes / kBasePageBytes;
+  long pages = 0;
+  for (size_t done = 0; done < all; done += kAtOnce) {
+    const size_t count = min_of(all - done, kAtOnce), size = count * sizeof *entries;
+    const size_t page = reinterpret_cast<uintptr_t>(start) / kBasePageBytes + done;
+    if (pread(pagemap, entries, size, static_cast<off_t>(page * sizeof *entries)) !=
+        static_cast<ssize_t>(size))
+      return -1;
+    for (size_t i = 0; i < count; i++)
+      pages += (entries[i] >> 63 & 1) && (entries[i] >> 56 & 1);
+  }
+  return pages;
+}
+
+/// mincore() counts the zero page as resident: what it finds is an upper bound, checked from
+/// kLeastChecked pages on.
+size_t resident_pages(const void *start, size_t bytes) {
+  KeepErrno keep;
+  constexpr size_t kLeastChecked = 16;
+  const size_t most = pages_in_core(start, bytes);
+  if (most < kLeastChecked)
+    return most;
+  const int pagemap = uncancelled::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (pagemap < 0)
+    return most;
+  static std::atomic<bool> scans{true};
+  long pages = -1;
+  if (scans.load(std::memory_order_relaxed)) {
+    pages = pages_with_memory(pagemap, static_cast<const char *>(start), bytes);
+    if (pages < 0)
+      scans.store(false, std::memory_order_relaxed);
+  }
+  if (pages < 0)
+    pages = pages_mapped_here(pagemap, static_cast<const char *>(start), bytes);
+  uncancelled::close(pagemap);
+  return pages < 0 ? most : min_of(most, static_cast<size_t>(pages));
 }
 
 /// Do the bytes lie in one mapping? Asks for a page more in place, where there never is room: in several this is EFAULT.
@@ -187,10 +269,14 @@ void write_error(const char *text, size_t bytes) {
   write_all_quietly(STDERR_FILENO, text, bytes); // nobody hears that nobody listens
 }
 
-// A border of two mappings inside a superpage makes the kernel map it by base pages. The two become
-// one again at once; the border's effect stays.
-int split(void *unit) {
+// MADV_FREE of a part splits the superpage itself: memory that is dropped afterwards goes back to the
+// system at once. Without an idle page, a border of two mappings inside makes the kernel map the
+// superpage by base pages; the two become one again, the effect stays, and the system keeps all 2 MiB
+// together until it has to reclaim memory.
+int split(void *unit, void *idle_page) {
   KeepErrno keep;
+  if (idle_page && madvise(idle_page, kBasePageBytes, MADV_FREE) == 0)
+    return 0;
   char *middle = static_cast<char *>(unit) + kSuperpageBytes / 2;
   if (int error = result_of(madvise(middle, kBasePageBytes, MADV_DONTDUMP)))
     return error;

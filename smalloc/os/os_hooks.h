@@ -50,7 +50,8 @@ struct OsHooks {
   long (*read_file)(const char *path, char *buffer, size_t capacity);
   void (*write_error)(const char *text, size_t bytes);
   /// Maps a superpage by base pages from now on; nothing moves, other threads may use it meanwhile.
-  int (*split)(void *unit);
+  /// idle_page: a page of it whose contents may be lost, or nullptr.
+  int (*split)(void *unit, void *idle_page);
   /// From now on only advised memory of this process and its children gets transparent superpages
   /// (PR_THP_DISABLE_EXCEPT_ADVISED, Linux 6.18). EINVAL: the kernel cannot.
   int (*only_advised_superpages)();

@@ -28,12 +28,15 @@ struct FakeOs {
   static inline bool refuse_reserve = false;
   static inline int refuse_commits_after = -1; ///< so many succeed; -1: all
   static inline std::function<int(char *)> collapse_result;
-  static inline std::function<size_t(const char *)> resident;
+  static inline std::function<size_t(const char *)> resident; ///< of a whole unit
+  /// Of so many bytes; if set, it answers instead of `resident`.
+  static inline std::function<size_t(const char *, size_t)> resident_part;
   static inline std::function<uint64_t(char *)> populate;
   static inline std::function<void()> on_decommit; ///< what others do meanwhile, once
   static inline std::function<uint64_t()> first_touch;
   static inline std::set<const char *> collapsed, split;
-  static inline std::map<char *, size_t> committed; ///< by start
+  static inline std::map<const char *, const char *> idle_of_split; ///< idle page, by unit
+  static inline std::map<char *, size_t> committed;                 ///< by start
   static inline int hugetlb_error = 0, purge_error = 0, move_error = 0;
   static inline int advise_error = 0;
   static inline bool disabled = false; ///< transparent superpages, in this process
@@ -59,11 +62,13 @@ struct FakeOs {
     refuse_commits_after = -1;
     collapse_result = [](char *) { return 0; };
     resident = [](const char *) { return kPagesPerUnit; };
+    resident_part = nullptr;
     populate = [](char *) { return 100000; };
     first_touch = [] { return 600000; };
     on_decommit = nullptr;
     collapsed.clear();
     split.clear();
+    idle_of_split.clear();
     disabled = false;
     hugetlb_error = purge_error = move_error = advise_error = 0;
     pooled.clear();
@@ -133,7 +138,10 @@ struct FakeOs {
             collapsed.insert(static_cast<char *>(p));
           return error;
         },
-        [](const void *p, size_t) { return resident(static_cast<const char *>(p)); },
+        [](const void *p, size_t n) {
+          const auto *start = static_cast<const char *>(p);
+          return resident_part ? resident_part(start, n) : resident(start);
+        },
         [](void *from, void *to, size_t n) {
           if (move_error)
             return move_error;
@@ -164,9 +172,12 @@ struct FakeOs {
           return static_cast<long>(n);
         },
         [](const char *, size_t) {},
-        [](void *p) {
+        [](void *p, void *idle_page) {
           collapsed.erase(static_cast<char *>(p));
           split.insert(static_cast<char *>(p));
+          idle_of_split[static_cast<char *>(p)] = static_cast<char *>(idle_page);
+          if (idle_page) // the kernel may drop its contents
+            madvise(idle_page, kBasePageBytes, MADV_DONTNEED);
           return 0;
         },
         [] { return 0; },

@@ -69,7 +69,9 @@ struct Refusing {
       t.read_file = [](const char *path, char *text, size_t n) {
         return now() ? -1 : FakeOs::hooks().read_file(path, text, n);
       };
-      t.split = [](void *p) { return now() ? EINVAL : FakeOs::hooks().split(p); };
+      t.split = [](void *p, void *idle) {
+        return now() ? EINVAL : FakeOs::hooks().split(p, idle);
+      };
       return t;
     }();
     return table;

@@ -199,9 +199,13 @@ TEST_F(RegionTest, SuperpagesOfBirthAreDemotedWithinTheBudgetOfMappings) {
   ASSERT_TRUE(region.init(c, counters));
   ASSERT_TRUE(region.charge_superpages(3));
   region.got_superpages(3);
-  EXPECT_TRUE(region.demote(region.unit_address(Slice::kBigSuper, 0)));
-  EXPECT_TRUE(region.demote(region.unit_address(Slice::kBigSuper, 1)));
-  EXPECT_FALSE(region.demote(region.unit_address(Slice::kBigSuper, 2)));
+  char *unit = region.unit_address(Slice::kBigSuper, 0), *next = unit + kSuperpageBytes;
+  char *idle = next + 7 * kBasePageBytes;
+  EXPECT_TRUE(region.demote(unit));
+  EXPECT_TRUE(region.demote(next, idle));
+  EXPECT_FALSE(region.demote(next + kSuperpageBytes));
+  EXPECT_EQ(FakeOs::idle_of_split,
+            (std::map<const char *, const char *>{{unit, nullptr}, {next, idle}}));
   EXPECT_EQ(FakeOs::split.size(), 2u);
   EXPECT_EQ(counters.mappings.get(), 2u);
   EXPECT_EQ(counters.superpages_now.get(), 1u);

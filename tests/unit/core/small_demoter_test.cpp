@@ -34,6 +34,8 @@ struct SmallDemoterTest : testing::Test {
     pages.decommit(start + kSuperpageBytes, 200 * kBasePageBytes);
     pages.decommit(lost + kBasePageBytes, (kPagesPerUnit - 1) * kBasePageBytes);
     ASSERT_EQ(FakeOs::split, std::set<const char *>{lost});
+    const char *idle = FakeOs::idle_of_split[lost]; // all but the first page are
+    ASSERT_TRUE(idle > lost && idle < lost + kSuperpageBytes);
     ASSERT_EQ(counters.superpages_now.get(), kUnits - 1);
     ASSERT_EQ(counters.mappings.get(), 1u);
     ASSERT_FALSE(is_advised());
