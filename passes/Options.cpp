@@ -14,7 +14,7 @@ namespace {
 cl::OptionCategory Category("smalloc", "Superpage-aware allocation");
 // Twins of the clang plugin arguments for tools that have none (opt, flang, lld). Strings, so that setOption() judges.
 cl::opt<std::string> HeapOpt("smalloc-heap", cl::cat(Category),
-                             cl::desc("split, off, superpage or migrate"));
+                             cl::desc("auto, off, superpage, migrate or guest"));
 cl::opt<std::string> ModelOpt("smalloc-model", cl::cat(Category), cl::desc("spread or paper"));
 cl::opt<std::string> MachineOpt("smalloc-machine", cl::cat(Category),
                                 cl::desc("native, a preset, or a file"));
@@ -64,8 +64,10 @@ Error checkTraceDirectory(Options &O, StringRef Dir) {
 
 Error setOption(Options &O, StringRef Key, StringRef Value) {
   if (Key == "heap") {
-    if (Value == "split")
-      O.Heap = SMALLOC_HEAP_SPLIT;
+    if (Value == "auto")
+      O.Heap = SMALLOC_HEAP_AUTO;
+    else if (Value == "guest")
+      O.Heap = SMALLOC_HEAP_GUEST;
     else if (Value == "off")
       O.Heap = SMALLOC_HEAP_OFF;
     else if (Value == "superpage")
@@ -73,7 +75,7 @@ Error setOption(Options &O, StringRef Key, StringRef Value) {
     else if (Value == "migrate")
       O.Heap = SMALLOC_HEAP_MIGRATE;
     else
-      return invalid(Key, Value, "split, off, superpage or migrate");
+      return invalid(Key, Value, "auto, off, superpage, migrate or guest");
   } else if (Key == "model") {
     if (Value == "spread")
       O.Model = SMALLOC_MODEL_SPREAD;
@@ -153,7 +155,7 @@ Error setOption(Options &O, StringRef Key, StringRef Value) {
 }
 
 std::vector<std::string> decidingOptions(const Options &O) {
-  static constexpr const char *Heaps[] = {"split", "off", "superpage", "migrate"};
+  static constexpr const char *Heaps[] = {"auto", "off", "superpage", "migrate", "guest"};
   std::vector<std::string> Pairs = {
       std::string("heap=") + Heaps[O.Heap],
       std::string("model=") + (O.Model == SMALLOC_MODEL_PAPER ? "paper" : "spread"),

@@ -24,7 +24,7 @@ enum class RewriteScope {
 };
 
 struct Options {
-  smalloc_heap_strategy Heap = SMALLOC_HEAP_SPLIT;
+  smalloc_heap_strategy Heap = SMALLOC_HEAP_AUTO;
   smalloc_model Model = SMALLOC_MODEL_SPREAD;
   RewriteScope Rewrite =
       RewriteScope::Candidates; ///< All in a profile-generate build unless RewriteNamed

@@ -42,8 +42,9 @@ uint64_t wordOf(const SiteVerdict &V, const Options &O) {
     return SMALLOC_WORD(V.Decision, V.Flags, BaseShift, SMALLOC_BY_COMPILER, 0);
   if (V.Decision == SMALLOC_DECISION_BASE)
     return 0;
-  // Under split an undecided object below a superpage stays with the program's malloc: let its thunk say so at once.
-  if ((V.Flags & SMALLOC_SITE_UNDECIDED) && O.Heap == SMALLOC_HEAP_SPLIT &&
+  // An undecided object below a superpage is served by malloc itself: a word of 0 makes the thunk call it at once.
+  if ((V.Flags & SMALLOC_SITE_UNDECIDED) &&
+      (O.Heap == SMALLOC_HEAP_AUTO || O.Heap == SMALLOC_HEAP_GUEST) &&
       (V.Flags & SMALLOC_SITE_SMALL))
     return 0;
   uint64_t MinPages = V.MinBytes == SMALLOC_UNKNOWN

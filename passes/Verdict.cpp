@@ -304,7 +304,8 @@ UnitVerdicts UnitAnalysis::run() {
         return Judge.judge(R, {nullptr, V.SizeBytes, /*Many=*/false}, Detail::Whole);
       });
   if (O.Model == SMALLOC_MODEL_SPREAD &&
-      (O.Heap == SMALLOC_HEAP_SPLIT || O.Heap == SMALLOC_HEAP_MIGRATE)) {
+      (O.Heap == SMALLOC_HEAP_AUTO || O.Heap == SMALLOC_HEAP_MIGRATE ||
+       O.Heap == SMALLOC_HEAP_GUEST)) {
     summarise(M, FAM, O, *Wrappers, Origins, Judge, Unit.references(), Result);
     promoteNests(Result);
   }

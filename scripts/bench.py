@@ -52,7 +52,7 @@ def configurations(build):
     """name -> (what it is, which build it runs, environment), in the order of the table; peers only when installed."""
     jemalloc, mimalloc = find_library(r"libjemalloc\.so\.2"), find_library(r"libmimalloc\.so\.2")
     tcmalloc = find_library(r"libtcmalloc_minimal\.so\.4")
-    preload = str(build.resolve() / "lib" / "libsmalloc_preload.so")
+    preload = str(build.resolve() / "lib" / "libsmalloc.so")
     pass_on = str(build.resolve() / "bench" / "libpass_on.so")
     table = {
         "base": ("glibc, base pages", "plain", {}),
@@ -65,6 +65,7 @@ def configurations(build):
         "ours": ("smalloc", "ours", {}),
         "ours-off": ("smalloc, heap:off", "ours", {"SMALLOC_CONF": "heap:off"}),
         "ours-superpage": ("smalloc, heap:superpage", "ours", {"SMALLOC_CONF": "heap:superpage"}),
+        "ours-guest": ("smalloc, heap:guest", "ours", {"SMALLOC_CONF": "heap:guest"}),
         "preload": ("smalloc preloaded", "plain", {"LD_PRELOAD": preload}),
         "preload-superpage": ("preloaded, heap:superpage", "plain",
                               {"LD_PRELOAD": preload, "SMALLOC_CONF": "heap:superpage"}),

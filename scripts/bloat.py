@@ -59,7 +59,7 @@ def configurations(build):
     """name -> (title, build variant, environment); peers only when installed."""
     tcmalloc = bench.find_library(r"libtcmalloc_minimal\.so\.4")
     mimalloc = bench.find_library(r"libmimalloc\.so\.2")
-    preload = str(build / "lib" / "libsmalloc_preload.so")
+    preload = str(build / "lib" / "libsmalloc.so")
     table = {k: v for k, v in bench.configurations(build).items()
              if k in ("base", "thp", "jemalloc", "jemalloc-thp", "mimalloc", "ours")}
     table["mimalloc-large"] = ("mimalloc, large pages", "plain",

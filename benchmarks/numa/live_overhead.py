@@ -40,7 +40,7 @@ def main():
         source = ("#include <stdlib.h>\nint main(int c,char**v){long n=(64l<<20)/8,r=atol(v[1]);double*a=calloc(n,8);"
                   "for(long k=0;k<r;k++)for(long i=0;i<n;i++)a[i]+=k;return a[n-1]<0;}")
         subprocess.run(["cc", "-O2", "-x", "c", "-", "-o", loop], input=source.encode(), check=True)
-        environment = dict(os.environ, LD_PRELOAD=str(build / "lib/libsmalloc_preload.so"))
+        environment = dict(os.environ, LD_PRELOAD=str(build / "lib/libsmalloc.so"))
 
         def run(conf, command):
             before = os.times()

@@ -3,9 +3,7 @@
 // cmd_run.cpp decides what `smalloc run` puts into a command's environment before it becomes that
 // command: which of our libraries is preloaded, and which settings are appended to the user's own.
 //
-//  - a program with allocation sites gets libsmalloc.so and keeps the compiler's decisions;
-//  - any other gets libsmalloc_preload.so, which decides by size, and heap:split unless asked
-//  otherwise;
+//  - libsmalloc.so is the process' malloc; a program with allocation sites keeps the compiler's decisions;
 //  - what cannot be preloaded into (static, set-uid, another libc or word size) runs unchanged,
 //  with a warning.
 // The command replaces this process, so that its status, its signals and its process number are its
@@ -32,20 +30,13 @@ struct Options {
   CLI::App *app = nullptr;
 };
 
-std::string settings(const Options &options, const Target &target) {
+std::string settings(const Options &options) {
   std::string text;
   const auto add = [&](const char *key, const std::string &value) {
     if (!value.empty())
       text += fmt::format("{}{}:{}", text.empty() ? "" : ",", key, value);
   };
-  // Without an order the sites' own decisions stand; a program without sites has none.
-  const char *user = std::getenv("SMALLOC_CONF");
-  const bool user_heap =
-      user && (std::strncmp(user, "heap:", 5) == 0 || std::strstr(user, ",heap:"));
-  add("heap", options.heap.empty() && !target.has_sites && !user_heap ? "split" : options.heap);
-  // Nobody put promotion points into such a program, and it may never allocate again.
-  const bool user_promoter = user && std::strstr(user, "promoter:");
-  add("promoter", target.has_sites || user_promoter ? "" : "thread");
+  add("heap", options.heap);
   add("pages", options.pages);
   add("budget", options.budget);
   add("directives", options.directives);
@@ -95,10 +86,10 @@ int run_command(const Options &options) {
   else if (program)
     warn_about_system(options);
 
-  std::string library = program && target.preloadable ? allocator_for(target) : std::string();
+  std::string library = program && target.preloadable ? library_to_preload("libsmalloc.so") : std::string();
   if (!library.empty() && options.numa == "migrate" && target.tells_accesses)
     library = with_listener(library);
-  const Environment environment = environment_with(library, settings(options, target));
+  const Environment environment = environment_with(library, settings(options));
   if (options.dry_run)
     return print_environment(environment, command);
   set_environment(environment);
@@ -111,9 +102,9 @@ std::function<int()> declare(CLI::App &app) {
   const auto choices = [](std::vector<std::string> names) {
     return CLI::IsMember(std::move(names)).description("");
   };
-  app.add_option("--heap", options->heap, "split, off, superpage (all) or migrate")
+  app.add_option("--heap", options->heap, "auto, off, superpage (all), migrate or guest")
       ->type_name("STRATEGY")
-      ->check(choices({"split", "off", "superpage", "migrate"}));
+      ->check(choices({"auto", "off", "superpage", "migrate", "guest"}));
   app.add_option("--pages", options->pages, "What backs superpages: thp, hugetlb, 1g, mthp or base")
       ->type_name("KIND")
       ->check(choices({"thp", "hugetlb", "1g", "mthp", "base"}));
@@ -144,11 +135,11 @@ std::function<int()> declare(CLI::App &app) {
 const Verb kRunVerb = {
     "run",
     "run a program with superpages, without recompiling it",
-    "Preloads libsmalloc and becomes COMMAND, whose exit status and signals are kept. A program "
-    "that was compiled with the "
-    "plugin keeps the compiler's decisions; for any other, libsmalloc decides by object size.",
+    "Preloads libsmalloc, which serves malloc for the whole process, and becomes COMMAND, whose "
+    "exit status and signals are kept. A program that was compiled with the plugin keeps the "
+    "compiler's decisions.",
     {{"smalloc run -- ./app input.dat",
-      "an unmodified program: big objects are promoted while it runs"},
+      "an unmodified program: superpages wherever they cost no memory"},
      {"smalloc run --heap superpage --budget 2g --stats -- ./app",
       "everything, up to 2 GiB, with a summary at the end"}},
     declare};

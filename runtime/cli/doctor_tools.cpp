@@ -192,7 +192,6 @@ void check_tools(Checks &checks) {
   check_tool("ld.gold", "linker", "binutils", false, checks);
   check_plugin(checks);
   check_runtime("libsmalloc", "libsmalloc.so", checks);
-  check_runtime("libsmalloc-preload", "libsmalloc_preload.so", checks);
   check_part("libsmalloc-feedback", "libsmalloc_feedback.so",
              "smalloc record, profile-generate, NUMA migration", checks);
   check_part("libsmalloc-static", "libsmalloc.a", "static programs", checks);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // doctor_touch.cpp decides what is said of a superpage's first touch: dear is what libsmalloc leaves to base pages
-// (smalloc/core/birth_price.h), tried on memory of our own, of which the first superpages may be at hand and the others not.
+// (smalloc/core/first_touch_cost.h), tried on memory of our own, of which the first superpages may be at hand and the others not.
 #include "runtime/cli/doctor.h"
 
 #include <algorithm>

@@ -137,10 +137,6 @@ std::string library_to_preload(const std::string &name) {
   return *path;
 }
 
-std::string allocator_for(const Target &target) {
-  return library_to_preload(target.has_sites ? "libsmalloc.so" : "libsmalloc_preload.so");
-}
-
 std::string with_listener(const std::string &allocator) {
   return joined(allocator, library_to_preload("libsmalloc_feedback.so"), ':');
 }

@@ -38,8 +38,6 @@ Target inspect(const std::string &path);
 
 // The path of a library that lies beside this command. Throws when it is not there, or cannot be named in LD_PRELOAD.
 std::string library_to_preload(const std::string &name);
-// libsmalloc.so for programs with sites, libsmalloc_preload.so for the others.
-std::string allocator_for(const Target &target);
 
 // For a program whose pages migrate and that tells its accesses: what it tells them to must be there when it is loaded, behind the
 // allocator.

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char *const kStrategies[] = {"split", "off", "superpage", "migrate"};
+const char *const kStrategies[] = {"auto", "off", "superpage", "migrate", "guest"};
 const char *const kPolicies[] = {"", "same-input", "other-input", "base"};
 const char *const kDirectives[] = {"", "base", "taken", "deferred"};
 const char *const kTracking[] = {"big", "sampled", "exact"};

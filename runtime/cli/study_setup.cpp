@@ -19,12 +19,10 @@
 namespace smalloc::cli {
 namespace {
 
-constexpr const char *kForPrograms = "libsmalloc_preload.so"; // without sites
-
 const std::vector<StudySetup> kSetups = {
     {"base", "heap:superpage,pages:base", true, true},
     {"thp", "heap:superpage,pages:thp", true, false},
-    {"split", "heap:split", true, false},
+    {"auto", "heap:auto", true, false},
     {"hugetlb", "heap:superpage,pages:hugetlb", true, false},
     {"64k", "heap:superpage,pages:mthp", true, false},
     {"1g", "heap:superpage,pages:1g", true, false},
@@ -38,7 +36,7 @@ const std::vector<StudySetup> kSetups = {
 // Why this system has no such pages; empty: it has.
 std::string obstacle(const std::string &name) {
   const SystemView system;
-  if (name == "thp" || name == "split" || name == "static" || name == "text" || name == "stack" ||
+  if (name == "thp" || name == "auto" || name == "static" || name == "text" || name == "stack" ||
       name == "all") {
     const std::string mode = thp_mode(system);
     return mode == "never" || mode == "absent" ? "transparent huge pages: " + mode : std::string();
@@ -66,7 +64,7 @@ void check_settings(const std::string &text, const std::string &settings) {
   if (why.empty())
     return;
   throw Failure{"cannot understand the command line", "--config " + text, why,
-                "smalloc study --config 'mine=heap:split,budget:64m' -- ./app", kUsage};
+                "smalloc study --config 'mine=heap:auto,budget:64m' -- ./app", kUsage};
 }
 
 std::string cure(const std::string &name) {
@@ -117,7 +115,7 @@ std::vector<StudySetup> study_setups(const std::vector<std::string> &wanted,
     const size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos)
       throw Failure{"cannot understand the command line", text, "it is not NAME=KEY:VALUE,...",
-                    "smalloc study --config 'mine=heap:split,budget:64m' -- ./app", kUsage};
+                    "smalloc study --config 'mine=heap:auto,budget:64m' -- ./app", kUsage};
     check_settings(text, text.substr(equals + 1));
     add({text.substr(0, equals), text.substr(equals + 1), true, false});
   }
@@ -125,13 +123,11 @@ std::vector<StudySetup> study_setups(const std::vector<std::string> &wanted,
 }
 
 std::string study_library(const std::string &command) {
-  bool has_sites = false;
   if (const auto program = find_program(command)) {
     try {
       const auto bytes = read_file(*program, "cannot read the program", kProgramInput);
       if (looks_like_elf(bytes)) {
         const ElfImage image = parse_elf(bytes, *program);
-        has_sites = !read_sites(image).sites.empty();
         if (image.interpreter().empty())
           print_warning("no superpages for this program", *program,
                         "it is a static executable, which loads no library",
@@ -141,7 +137,7 @@ std::string study_library(const std::string &command) {
       // Not readable, or of another kind: what runs will show it.
     }
   }
-  const char *name = has_sites ? "libsmalloc.so" : kForPrograms;
+  const char *name = "libsmalloc.so";
   const auto path = find_library(name);
   if (!path || path->find_first_of(" :") != std::string::npos)
     throw Failure{"cannot preload the library", path.value_or(name),
@@ -161,9 +157,6 @@ study::RunPlan study_plan(const StudySetup &setup, const std::vector<std::string
     const char *users = std::getenv("LD_PRELOAD"), *conf = std::getenv("SMALLOC_CONF");
     plan.environment["LD_PRELOAD"] = users && *users ? library + ":" + users : library;
     std::string text = conf && *conf ? std::string(conf) + "," + setup.conf : setup.conf;
-    // As `smalloc run`, unless the user says otherwise: a program without sites has no promotion points either.
-    if (setup.name == "split" && library.ends_with(kForPrograms))
-      text.insert(0, "promoter:thread,");
     plan.environment["SMALLOC_CONF"] = std::move(text);
   }
   return plan;

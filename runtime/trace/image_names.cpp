@@ -30,7 +30,7 @@ const char *path_of(const char *name) {
 bool is_own_library(const char *path) {
   const char *slash = strrchr(path, '/');
   const char *name = slash ? slash + 1 : path;
-  for (const char *own : {"libsmalloc.so", "libsmalloc_preload.so", "libsmalloc_feedback.so"})
+  for (const char *own : {"libsmalloc.so", "libsmalloc_feedback.so"})
     if (const size_t n = strlen(own);
         strncmp(name, own, n) == 0 && (name[n] == 0 || name[n] == '.')) // and a version
       return true;

@@ -9,6 +9,10 @@
 namespace smalloc {
 namespace {
 constexpr size_t kMostStaggerPages = 8;
+/// True if the tail of an object takes a superpage, too: what that adds is at most 2 % of the object.
+bool ends_near_superpage(size_t bytes) {
+  return align_up(bytes, kSuperpageBytes) - bytes <= bytes / 50;
+}
 } // namespace
 
 /// Distance of an object's start from its unit's start. Objects that all start at the same offset
@@ -63,7 +67,7 @@ void *BigObjects::allocate(const BigRequest &request) {
     align_bytes = max_of(align_bytes, ladder_->alignment_for(request.bytes, request.first));
   size_t offset = stagger(request.alignment);
   size_t committed = align_up(offset + request.bytes, kBasePageBytes);
-  if (request.whole_superpages)
+  if (request.whole_superpages || (request.superpages_at_birth && ends_near_superpage(committed)))
     committed = align_up(committed, kSuperpageBytes);
   auto whole = static_cast<UnitIndex>(committed / kSuperpageBytes);
   auto units = static_cast<UnitIndex>(units_for(committed));
@@ -76,7 +80,9 @@ void *BigObjects::allocate(const BigRequest &request) {
   const bool at_birth_wanted = request.superpages_at_birth && request.first != PageKind::kMedium;
   bool superpages = at_birth_wanted && region_->superpages_allowed() &&
                     (region_->thp_allowed() || ladder_->pools(request.first));
-  const bool priced = superpages && has_a_price(request);
+  const bool ahead =
+      request.ahead && superpages && whole > 0 && !ladder_->pools(request.first);
+  const bool priced = superpages && !ahead && has_a_price(request);
   if (priced && is_dear(whole))
     superpages = false;
   bool medium = ladder_->medium() && (directed_medium || (at_birth_wanted && !superpages));
@@ -87,16 +93,24 @@ void *BigObjects::allocate(const BigRequest &request) {
   if (!fits)
     ladder_->refused(PageKind::kSuperpage, WhyNot::kMappings);
   UnitIndex kept = 0, first = kNoUnit;
-  const auto tail = static_cast<uint32_t>(committed % kSuperpageBytes);
+  auto tail = static_cast<uint32_t>(committed % kSuperpageBytes);
   uint32_t kept_tail = 0;
   // Kept superpages have been charged.
   if (fits && superpages && reuses) {
     SpinGuard guard(lock_);
+    if (const unsigned run = find_kept(kSuper, whole);
+        tail && run != UnitCache::kRuns && cache_.runs[run].count > whole) {
+      // The tail's unit is there: as base pages it would have to be faulted in again.
+      whole = units;
+      committed = size_t{units} * kSuperpageBytes;
+      tail = 0;
+    }
     kept_tail = tail;
     first = take_kept(kSuper, units, whole, kept_tail);
   }
   WhyNot why = WhyNot::kBudget;
-  while (superpages && first == kNoUnit && !region_->charge_superpages(whole, true, &why)) {
+  while (superpages && !ahead && first == kNoUnit &&
+         !region_->charge_superpages(whole, true, &why)) {
     {
       SpinGuard guard(lock_);
       superpages = evict_superpages(whole);
@@ -104,7 +118,7 @@ void *BigObjects::allocate(const BigRequest &request) {
     if (!superpages)
       ladder_->refused(PageKind::kSuperpage, why);
   }
-  uint64_t charged = superpages && first == kNoUnit ? whole : 0;
+  uint64_t charged = superpages && !ahead && first == kNoUnit ? whole : 0;
   unsigned index = superpages || medium ? kSuper : kBase;
   Area &a = areas_[index];
   if (fits && first != kNoUnit) {
@@ -159,7 +173,16 @@ void *BigObjects::allocate(const BigRequest &request) {
     transparent = medium = false;
   }
   UnitIndex at_birth = transparent ? whole : pooled.units();
-  const bool dear = priced && transparent && kept == 0 && !touch_at_birth(first, whole, at_birth);
+  const bool held_back =
+      ahead && transparent && kept == 0 && withhold(a, first, first + whole);
+  if (held_back)
+    at_birth = 0;
+  else if (ahead && transparent && kept == 0) { // no mapping is left: all at once
+    region_->charge_unasked(whole);
+    charged = whole;
+  }
+  const bool dear = held_back || (priced && request.written && transparent && kept == 0 &&
+                                  !touch_at_birth(first, whole, at_birth));
   if (transparent && !priced && request.written && kept == 0 && pooled.units() == 0 &&
       placed == 0 && config_.birth)
     config_.birth->sample(address(a, first), whole);
@@ -170,6 +193,9 @@ void *BigObjects::allocate(const BigRequest &request) {
   SpinGuard guard(lock_);
   BigObject &o = a.objects[first];
   o = BigObject{};
+  o.history = request.history;
+  if (request.history)
+    last_of_origin_[origin_place(request.history)] = {request.history, first, index};
   o.bytes = committed - offset;
   o.units = units;
   o.offset = static_cast<uint32_t>(offset);
@@ -199,6 +225,8 @@ void *BigObjects::allocate(const BigRequest &request) {
   region_->counters().superpages_at_birth.add(fresh);
   if (index == kBase || dear)
     set_pending(o, may_wait(o));
+  if (held_back && o.pending)
+    watch(o, first);
   ladder_->got(pooled.gigantic_units     ? PageKind::kGigantic
                : pooled.hugetlb_units    ? PageKind::kHugetlb
                : transparent && at_birth ? PageKind::kSuperpage

@@ -118,7 +118,7 @@ bool BigObjects::release(void *p) {
   // Nobody may be collapsing units that are about to become somebody else's. Who waits now may be collapsed, who does not will not be
   // before we are done.
   lock_.lock();
-  const bool promoting = o.pending;
+  const bool promoting = o.pending || o.watched;
   if (promoting) {
     lock_.unlock();
     promotion_lock_.lock();
@@ -128,6 +128,8 @@ bool BigObjects::release(void *p) {
   if (live) {
     Area &a = area_of(p);
     size_t used = o.offset + o.bytes;
+    judge_fill(a, h.head, o, true);
+    unwatch(o);
     set_pending(o, false);
     region_->counters().big_objects_now.sub(1);
     note_live(0, o.bytes);

@@ -9,7 +9,8 @@
 #define SMALLOC_CORE_BIG_OBJECTS_H
 
 #include "smalloc/base/spin_lock.h"
-#include "smalloc/core/birth_price.h"
+#include "smalloc/core/first_touch_cost.h"
+#include "smalloc/core/fill_history.h"
 #include "smalloc/core/ladder.h"
 #include "smalloc/core/region.h"
 #include "smalloc/core/ski_rental.h"
@@ -43,7 +44,14 @@ struct BigObject {
   bool whole_superpages = false;
   PageKind first = PageKind::kSuperpage;
   numa::Placement placement;
-  uint32_t mappings; ///< charged
+  uint32_t mappings;          ///< charged
+  uint64_t history = 0;       ///< its key in FillHistory; 0: none
+  bool judged = false;        ///< FillHistory knows whether it was filled
+  bool watched = false;       ///< look_ahead() gives it superpages as it fills (big_ahead.cpp)
+  bool probes_filled = false; ///< at least one probe was found full
+  uint16_t probe_pages = 0;   ///< resident ones of the probe at the last look
+  uint32_t probe = 0;         ///< the unit on base pages that shows how far it is filled
+  uint32_t ahead_units = 0;   ///< advised in front of the probe and not known to be filled
 };
 
 struct BigRequest {
@@ -52,6 +60,8 @@ struct BigRequest {
   bool superpages_at_birth = false; ///< every byte will be written (proved), or somebody insists
   bool if_cheap = false; ///< that, where the first touch of superpages is not dear: nobody insists
   bool written = false;  ///< every byte will be (proved)
+  bool ahead = false;    ///< superpages ahead of the program's first touches (big_ahead.cpp)
+  uint64_t history = 0;  ///< key in FillHistory; 0: none
   bool promotable = true;
   bool zero = false;
   bool whole_superpages = false; ///< no tail on base pages: the last superpage is taken too
@@ -92,7 +102,9 @@ public:
     uint64_t cache_bytes = 0;
     bool may_demote = true;      ///< under shortage, in favour of objects that gain more
     SmallPages *small = nullptr; ///< the heap that shares the budget, once it has started
-    BirthPrice *birth = nullptr; ///< nullptr: superpages at birth are never dear
+    FirstTouchCost *birth = nullptr; ///< nullptr: superpages at birth are never dear
+    /// Processor time of the calling thread; nullptr: collapses are timed by the clock.
+    uint64_t (*thread_cpu_ns)() = nullptr;
     /// Gives a range its nodes; returns how many parts got some.
     unsigned (*place)(char *start, size_t bytes, numa::Placement placement) = nullptr;
   };
@@ -147,6 +159,14 @@ public:
   Handle next_demoted();
 
   unsigned pending() const { return pending_.load(std::memory_order_relaxed); }
+  /// Objects that look_ahead() watches.
+  unsigned watched() const { return watched_count_.load(std::memory_order_relaxed); }
+  /// Looks at the watched objects and gives superpages ahead of their fill. True while one of them
+  /// fills; `given` is then the number of units in front of the fill. For the helper thread. Cost:
+  /// about 1 us an object, and the collapses.
+  bool look_ahead(uint64_t resident_bytes, unsigned &given);
+  /// True if the program filled the last objects with this key of FillHistory.
+  bool expects_fill(uint64_t history);
   /// Gives every kept unit back. Returns bytes.
   size_t trim();
   bool check_invariants();
@@ -167,6 +187,7 @@ private:
   static constexpr unsigned kBase = 0, kSuper = 1;
   /// The borders of what is advised against superpages among memory that is advised for them.
   static constexpr unsigned kDearMappings = 2;
+  static constexpr unsigned kOwnMappings = 2; ///< of an object whose units have one advice
   struct Area {
     Slice slice = Slice::kBigBase;
     UnitMap map;
@@ -195,6 +216,19 @@ private:
   bool has_a_price(const BigRequest &request) const;
   bool is_dear(UnitIndex whole);
   bool touch_at_birth(UnitIndex first, UnitIndex whole, UnitIndex &superpages);
+  struct Watched {
+    BigObject *object; ///< nullptr: the place is free
+    UnitIndex head;
+  };
+  bool withhold(Area &a, UnitIndex from, UnitIndex to);
+  bool too_expensive() const { return config_.birth && config_.birth->too_expensive(); }
+  void watch(BigObject &object, UnitIndex head);
+  void unwatch(BigObject &object);
+  UnitIndex give_ahead(Area &a, UnitIndex head, BigObject &o, UnitIndex from, uint64_t most);
+  void join_mappings(Area &a, UnitIndex head, BigObject &o);
+  bool fills_in_order(const char *unit, size_t pages) const;
+  bool look_at(const Watched &watched, uint64_t window);
+  void judge_fill(Area &a, UnitIndex head, BigObject &o, bool is_final);
   void cut_tail(UnitCache::Run &run, uint32_t bytes);
   UnitIndex take_kept(unsigned area_index, UnitIndex units, UnitIndex whole, uint32_t &tail_bytes);
   UnitIndex take_fresh(Area &a, UnitIndex units, UnitIndex whole, UnitIndex alignment);
@@ -238,6 +272,20 @@ private:
   std::atomic<uint32_t> stagger_{0};
   uint64_t aged_ns_ = 0;            ///< when worth was last halved
   std::atomic<bool> untold_{false}; ///< some object is
+  FillHistory fills_;
+  static constexpr unsigned kMostWatched = 64, kOrigins = 256;
+  Watched watched_[kMostWatched] = {};
+  std::atomic<unsigned> watched_count_{0};
+  uint64_t units_ahead_ = 0; ///< sum of BigObject::ahead_units
+  struct LastOfOrigin {
+    uint64_t history;
+    UnitIndex head;
+    unsigned area;
+  };
+  LastOfOrigin last_of_origin_[kOrigins] = {};
+  static size_t origin_place(uint64_t history) {
+    return (history * 0x9e3779b97f4a7c15u) >> 56;
+  }
 };
 
 } // namespace smalloc

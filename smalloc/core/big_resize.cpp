@@ -20,6 +20,10 @@ void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t 
   const OsHooks &os = region_->os();
   size_t before = o.offset + o.bytes;
   size_t after = end_of(o, bytes);
+  // A tail that has a superpage keeps it while its unit stays.
+  if (a.slice == Slice::kBigSuper && o.whole_units == o.units && after < before &&
+      units_for(after) == o.units)
+    after = before;
   auto units = static_cast<UnitIndex>(units_for(after));
   auto whole = static_cast<UnitIndex>(after / kSuperpageBytes);
   char *start = address(a, head);

@@ -49,7 +49,7 @@ enum class WhyNot : uint8_t {
   kNoMemory,    ///< the memory itself was refused
   kBudget,      ///< budget: is used up
   kMappings,    ///< our share of the process' mappings is used up
-  kDear,        ///< their first touch costs too much here and now (birth_price.h)
+  kDear,        ///< their first touch costs too much here and now (first_touch_cost.h)
 };
 inline constexpr unsigned kWhyNots = 10;
 
@@ -60,16 +60,11 @@ struct Counters {
   Counter big_objects, big_objects_now, big_bytes, big_bytes_now, big_bytes_peak;
   Counter superpages_now, superpages_peak;
   Counter superpages_at_birth; ///< units whose first touch is one fault instead of 512
+  Counter superpages_ahead; ///< those of them that an object got while the program filled it
   Counter promotions, collapse_failures[kCollapseFailures], units_too_sparse, collapse_ns;
   Counter demotions;      ///< superpages that became base pages while in use
   Counter units_reused;   ///< kept units handed out again: no fault at all
   Counter pages_released; ///< base pages given back to the system
-  /// Looks at a site that left its small objects to the program's malloc: for its sizes, because they
-  /// lie beside another site's there, because most of the process is in malloc's heap, or because it is too
-  /// small for a heap of ours.
-  Counter left_for_sizes, left_for_siblings, left_for_holes, left_for_process;
-  Counter turns_to_holes; ///< times that a site turned from our heap to holes in malloc's
-  Counter heap_trims;     ///< times that the program's malloc gave pages back because we asked
   Counter fallbacks;      ///< requests that should have been ours and went to the program's malloc
   Counter requests_on[kPageKinds];      ///< big objects by the best step they got at birth
   Counter pool_units[kPageKinds];       ///< live, of the pools, in units of 2 MiB
@@ -121,6 +116,7 @@ inline constexpr CounterName kCounterNames[] = {
     SMALLOC_COUNTER(superpages_now),
     SMALLOC_COUNTER(superpages_peak),
     SMALLOC_COUNTER(superpages_at_birth),
+    SMALLOC_COUNTER(superpages_ahead),
     SMALLOC_COUNTER(promotions),
     {offsetof(Counters, collapse_failures) + kCollapseInvalid * sizeof(Counter),
      "promotions_failed_einval"},
@@ -135,12 +131,6 @@ inline constexpr CounterName kCounterNames[] = {
     SMALLOC_COUNTER(demotions),
     SMALLOC_COUNTER(units_reused),
     SMALLOC_COUNTER(pages_released),
-    SMALLOC_COUNTER(left_for_sizes),
-    SMALLOC_COUNTER(left_for_siblings),
-    SMALLOC_COUNTER(left_for_holes),
-    SMALLOC_COUNTER(left_for_process),
-    SMALLOC_COUNTER(turns_to_holes),
-    SMALLOC_COUNTER(heap_trims),
     SMALLOC_COUNTER(fallbacks),
     SMALLOC_COUNTER_OF_KINDS(requests_on),
     SMALLOC_COUNTER_OF_KINDS(pool_units),

@@ -29,8 +29,6 @@ void MappedRanges::uncharge(uint64_t units) {
 }
 
 void MappedRanges::forget(Range &range) {
-  if (range.start >= heap_start_ && range.start < heap_end_)
-    heap_done_ += range.done;
   for (uint32_t i = 0; i < range.units; i += 64) // the rest was never written
     range.is_done[i / 64] = 0;
   range.start = nullptr;
@@ -59,8 +57,8 @@ void MappedRanges::insert(char *first, uint64_t units) {
 }
 
 /// How many units from the first on have advice now. What is dear gets none, since only without may it be collapsed later.
-uint64_t MappedRanges::advise(char *first, uint64_t units, BirthPrice *price) {
-  const bool dear = price && price->is_dear();
+uint64_t MappedRanges::advise(char *first, uint64_t units, FirstTouchCost *price) {
+  const bool dear = price && price->too_expensive();
   const uint64_t cheap = dear ? 0 : price ? price->touch_and_advise(first, units) : units;
   if (cheap < units) {
     counters_
@@ -72,7 +70,7 @@ uint64_t MappedRanges::advise(char *first, uint64_t units, BirthPrice *price) {
   return config_.os->advise(first, bytes, Advice::kSuperpages) == 0 ? units : 0;
 }
 
-void MappedRanges::born(char *start, size_t bytes, bool all_written, BirthPrice *price,
+void MappedRanges::born(char *start, size_t bytes, bool all_written, FirstTouchCost *price,
                         bool promotable) {
   auto from = align_up(reinterpret_cast<uintptr_t>(start), kSuperpageBytes);
   auto to = align_down(reinterpret_cast<uintptr_t>(start) + bytes, kSuperpageBytes);
@@ -103,51 +101,13 @@ void MappedRanges::born(char *start, size_t bytes, bool all_written, BirthPrice 
   lock_.unlock();
 }
 
-void MappedRanges::heap_grown(char *start, char *end) {
-  auto *from =
-      reinterpret_cast<char *>(align_up(reinterpret_cast<uintptr_t>(start), kSuperpageBytes));
-  auto *to =
-      reinterpret_cast<char *>(align_down(reinterpret_cast<uintptr_t>(end), kSuperpageBytes));
-  if (from >= to || !lock_.try_lock())
-    return;
-  if (from != heap_start_ || to < heap_end_) { // it has shrunk: from the beginning
-    for (Range &r : ranges_)
-      if (r.start && r.start >= heap_start_ && r.start < heap_end_)
-        forget(r);
-    if (heap_done_)
-      uncharge(heap_done_); // what has stayed is found, and charged, again
-    heap_done_ = 0;
-    heap_start_ = heap_end_ = from;
-  }
-  const auto units = static_cast<uint64_t>(to - heap_end_) / kSuperpageBytes;
-  Range *last = nullptr;
-  for (Range &r : ranges_)
-    if (r.start && r.start + size_t{r.units} * kSuperpageBytes == heap_end_ &&
-        r.start >= heap_start_ && r.units + units <= kMostUnits)
-      last = &r;
-  if (units && last) {
-    last->units += static_cast<uint32_t>(units);
-    last->fruitless = 0;
-  } else if (units) {
-    insert(heap_end_, units);
-  }
-  heap_end_ = to;
-  lock_.unlock();
-}
-
-/// Locked. A pointer into the program's heap speaks for all of it, as in a heap of small objects.
+/// Locked. The range that holds p, or the part of a mapping before its first whole superpage.
 MappedRanges::Range *MappedRanges::find(const char *p) {
-  Range *in_heap = nullptr;
-  for (Range &r : ranges_) {
-    if (!r.start)
-      continue;
-    if (p && p + kSuperpageBytes >= r.start && // the part before the first whole superpage
+  for (Range &r : ranges_)
+    if (r.start && p + kSuperpageBytes >= r.start &&
         p < r.start + (size_t{r.units} + 1) * kSuperpageBytes)
       return &r;
-    if (r.start >= heap_start_ && r.start < heap_end_)
-      in_heap = &r;
-  }
-  return !p || (p >= heap_start_ && p < heap_end_) ? in_heap : nullptr;
+  return nullptr;
 }
 
 void MappedRanges::touched(const void *p, uint64_t (*credit_of)(size_t bytes, void *data),

@@ -17,7 +17,7 @@
 #define SMALLOC_CORE_MAPPED_RANGES_H
 
 #include "smalloc/base/spin_lock.h"
-#include "smalloc/core/birth_price.h"
+#include "smalloc/core/first_touch_cost.h"
 #include "smalloc/core/counters.h"
 #include "smalloc/core/ski_rental.h"
 #include "smalloc/os/os_hooks.h"
@@ -44,12 +44,9 @@ public:
   }
   /// The program has mapped [start, start + bytes). price: of superpages at birth; nullptr: whatever it is.
   /// promotable: what gets no advice is remembered.
-  void born(char *start, size_t bytes, bool all_written, BirthPrice *price = nullptr,
+  void born(char *start, size_t bytes, bool all_written, FirstTouchCost *price = nullptr,
             bool promotable = true);
-  /// The program's heap reaches from start to end now; what is new of it waits.
-  void heap_grown(char *start, char *end);
-  /// A promotion point: credit_of(bytes) says what it is worth to an object of that size. p nullptr:
-  /// time has earned it, for the program's heap.
+  /// A promotion point: credit_of(bytes) says what it is worth to an object of that size.
   void touched(const void *p, uint64_t (*credit_of)(size_t bytes, void *data), void *data,
                Price &price, uint64_t least_pause_ns, bool eager);
   bool any() const { return waiting_.load(std::memory_order_relaxed) != 0; }
@@ -72,7 +69,7 @@ private:
   };
   void forget(Range &range);
   void insert(char *first, uint64_t units);
-  uint64_t advise(char *first, uint64_t units, BirthPrice *price);
+  uint64_t advise(char *first, uint64_t units, FirstTouchCost *price);
   bool charge(uint64_t units, bool fresh);
   void uncharge(uint64_t units);
   Range *find(const char *p);
@@ -81,8 +78,6 @@ private:
   Counters *counters_ = nullptr;
   Range ranges_[kRanges];
   unsigned oldest_ = 0;
-  char *heap_start_ = nullptr, *heap_end_ = nullptr; ///< whole superpages that were made known
-  uint64_t heap_done_ = 0; ///< charged for those of them that are in no range any more
   std::atomic<unsigned> waiting_{0};
   std::atomic<uint64_t> left_{0};
   SpinLock lock_;

@@ -147,6 +147,18 @@ void mark_placed(const smalloc_site *site, smalloc_cell *cell, void *) {
       g_placement.of(site).kind != numa::PlacementKind::kNone && g_placement.topology())
     __atomic_fetch_or(&cell->word, SMALLOC_CELL_PLACED, __ATOMIC_RELAXED);
 }
+/// libsmalloc is the process' malloc: where the site's small objects lie is known from the beginning.
+void mark_served(const smalloc_site *site, smalloc_cell *cell, void *) {
+  const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+  if (word == 0)
+    return;
+  const bool joins = g_runtime.strategy() == HeapStrategy::kAuto &&
+                     (site->flags & SMALLOC_SITE_ANY_SIZE) &&
+                     SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_COMPILER;
+  __atomic_fetch_or(&cell->word,
+                    joins ? uint64_t{SMALLOC_CELL_JOINS} : uint64_t{SMALLOC_CELL_SERVED} << 8,
+                    __ATOMIC_RELAXED);
+}
 /// What a profile said of the site goes before what compilers and strategies say.
 void obey_directive(const smalloc_site *site, smalloc_cell *cell, void *module) {
   if (!(site->flags & SMALLOC_SITE_REWRITTEN) ||
@@ -172,10 +184,12 @@ void obey_directive(const smalloc_site *site, smalloc_cell *cell, void *module) 
     word = SMALLOC_WORD(SMALLOC_DECISION_RUNTIME,
                         flags & ~(SMALLOC_SITE_FULLY_INITIALISED | SMALLOC_SITE_SMALL), 21,
                         SMALLOC_BY_DIRECTIVE, kPagesPerUnit);
-  else if (g_placement.of(site).kind != numa::PlacementKind::kNone) // it must still reach us
+  else if (g_runtime.serves_process() || // or malloc would choose its pages
+           g_placement.of(site).kind != numa::PlacementKind::kNone) // or its node is lost
     word = SMALLOC_WORD(SMALLOC_DECISION_BASE, flags, 12, SMALLOC_BY_DIRECTIVE, 0);
   constexpr uint64_t kOfTheRuntime = uint64_t{SMALLOC_CELL_SERVED} << 8 | SMALLOC_CELL_DIRECT |
-                                     SMALLOC_CELL_LEFT | SMALLOC_CELL_SHARED | SMALLOC_CELL_PLACED;
+                                     SMALLOC_CELL_LEFT | SMALLOC_CELL_SHARED | SMALLOC_CELL_PLACED |
+                                     SMALLOC_CELL_JOINS;
   if ((__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & ~kOfTheRuntime) != word)
     set_word(cell, word);
   mark_placed(site, cell, nullptr);
@@ -240,7 +254,7 @@ void module_register(smalloc_module *module) {
   else
     module->barred = kNoSites;
   if (module->barred != kAllSites) {
-    if (!options.heap_given && strategy != HeapStrategy::kSplit)
+    if (!options.heap_given && strategy != HeapStrategy::kAuto)
       g_runtime.set_strategy(strategy);
     if (strategy == HeapStrategy::kSuperpage)
       for_each_site_of(*module, force_superpages, nullptr);
@@ -251,6 +265,8 @@ void module_register(smalloc_module *module) {
     if (g_directives.any())
       for_each_site_of(*module, obey_directive, module);
     for_each_site_of(*module, mark_placed, nullptr);
+    if (g_runtime.serves_process())
+      for_each_site_of(*module, mark_served, nullptr);
   }
   if (module->barred != kNoSites)
     for_each_site_of(*module, switch_barred_off, module);

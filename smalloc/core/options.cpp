@@ -34,8 +34,10 @@ bool parse_bytes_between(Text v, uint64_t least, uint64_t most, uint64_t &bytes)
 }
 
 bool set_heap(Text v, Options &o) {
-  if (v.is("split"))
-    o.heap = HeapStrategy::kSplit;
+  if (v.is("auto"))
+    o.heap = HeapStrategy::kAuto;
+  else if (v.is("guest"))
+    o.heap = HeapStrategy::kGuest;
   else if (v.is("off"))
     o.heap = HeapStrategy::kOff;
   else if (v.is("superpage"))
@@ -92,8 +94,10 @@ bool set_promote(Text v, Options &o) {
   return true;
 }
 bool set_promoter(Text v, Options &o) {
-  o.promoter_thread = v.is("thread");
-  return o.promoter_thread || v.is("calls");
+  o.promoter = v.is("thread")  ? Promoter::kThread
+               : v.is("calls") ? Promoter::kCalls
+                               : Promoter::kAuto;
+  return o.promoter != Promoter::kAuto || v.is("auto");
 }
 /// Words with + between them, because commas part keys.
 bool set_demote(Text v, Options &o) {
@@ -181,7 +185,7 @@ constexpr char kPath[] = "a path of 1 to 255 bytes";
 constexpr char kPattern[] = "a path of 1 to 255 bytes, where % is before p, h, r or another % only";
 constexpr char kRateValues[] = "a share above 0 and up to 1, such as 0.1";
 const Key kKeys[] = {
-    {"heap", set_heap, "split, off, superpage or migrate"},
+    {"heap", set_heap, "auto, off, superpage, migrate or guest"},
     {"pages", set_pages, "thp, hugetlb, 1g, mthp or base"},
     {"force", [](Text v, Options &o) { return parse_switch(v, o.force); }, kSwitch},
     {"budget", set_budget, "2m to 64t, such as 512m, or 1% to 100%"},

@@ -15,19 +15,21 @@
 namespace smalloc {
 
 enum class HeapStrategy : uint8_t {
-  kSplit = 0,
+  kAuto = 0,
   kOff = 1,
   kSuperpage = 2,
-  kMigrate = 3
+  kMigrate = 3,
+  kGuest = 4
 }; // as site.h
 enum class PageBacking : uint8_t { kThp, kHugetlb, kGigantic, kMedium, kBase };
 enum class BirthPolicy : uint8_t { kAuto, kAlways };
+enum class Promoter : uint8_t { kAuto, kCalls, kThread };
 enum class PromotePolicy : uint8_t { kAuto, kOff, kEager };
 
 struct Options {
-  /// heap:split|off|superpage|migrate. Not given: each image's own choice (split unless compiled
-  /// otherwise).
-  HeapStrategy heap = HeapStrategy::kSplit;
+  /// heap:auto|off|superpage|migrate|guest. Not given: what the images were compiled for (auto
+  /// unless the plugin's option says otherwise).
+  HeapStrategy heap = HeapStrategy::kAuto;
   bool heap_given = false;
 
   /// pages:thp|hugetlb|1g|mthp|base: the first step of the ladder (ladder.h); what cannot be had
@@ -48,7 +50,7 @@ struct Options {
   /// M_MMAP_THRESHOLD_MAX).
   uint64_t cache_bytes = uint64_t{64} << 20;
 
-  /// birth:auto|always. auto: superpages at birth where their first touch is not dear (birth_price.h); always: whatever it costs.
+  /// birth:auto|always. auto: superpages at birth where their first touch is not dear (first_touch_cost.h); always: whatever it costs.
   /// A directive, and who asks by the C interface or heap:superpage, gets them always.
   BirthPolicy birth = BirthPolicy::kAuto;
 
@@ -56,9 +58,10 @@ struct Options {
   /// whatever it costs (for measurements); off: objects that start on base pages stay there.
   PromotePolicy promote = PromotePolicy::kAuto;
 
-  /// promoter:calls|thread: who looks for promotions where no promotion point does: the program's
-  /// calls of the allocator, or a thread while something waits (promotion_thread.h).
-  bool promoter_thread = false;
+  /// promoter:auto|calls|thread: who looks for promotions where no promotion point does: the
+  /// program's calls of the allocator, or a thread while something waits (promotion_thread.h). auto: a
+  /// thread under heap:auto, in a process with 32 MiB of big objects, while one is being filled.
+  Promoter promoter = Promoter::kAuto;
 
   /// demote:N% | auto | off: most memory that superpages of small objects may hold without an object
   /// in it, as a share of those objects' pages; beyond that the emptiest superpages become base pages

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 namespace smalloc {
@@ -16,6 +17,9 @@ namespace {
 enum class State : unsigned char { kNone, kRunning, kRefused };
 std::atomic<State> g_state{State::kNone};
 constexpr long kIntervalNs = 20000000, kLongestNs = 640000000;
+/// A loop writes 2 MiB on base pages in 0.8 ms, on a superpage in 0.15 ms.
+constexpr long kUnitFillNs = 150000, kFillingNs = 80000, kMostFillingNs = 1000000,
+               kRestNs = 50000000;
 constexpr unsigned kIdleIntervals = 50;
 constexpr size_t kStackBytes =
     size_t{128} << 10; // a collapse needs little; thread-local storage of others is in it
@@ -34,12 +38,38 @@ long next_pause(long pause, long used) {
   return used >= pause / 16 ? kIntervalNs : min_of(2 * pause, kLongestNs);
 }
 
+/// Looks at objects that are being filled until none has grown for kRestNs. The pause between two
+/// looks is half the time in which the program fills what was given ahead, and doubles while nothing
+/// grows.
+void look_ahead_of_fills() {
+  long pause = kFillingNs, rest = 0;
+  while (rest < kRestNs) {
+    timespec interval = {0, pause};
+    nanosleep(&interval, nullptr);
+    unsigned given;
+    if (g_runtime.look_ahead(given)) {
+      pause = min_of(max_of(static_cast<long>(given) * kUnitFillNs / 2, kFillingNs), kMostFillingNs);
+      rest = 0;
+    } else {
+      rest += pause;
+      pause = min_of(2 * pause, kIntervalNs);
+    }
+  }
+}
+
 void *look(void *) {
+  prctl(PR_SET_TIMERSLACK, 1000UL); // of this thread: the default of 50 us is a third of a unit's fill
   unsigned idle = 0;
   long pause = kIntervalNs, used_before = used_ns();
+  look_ahead_of_fills();
   for (;;) {
     timespec interval = {0, pause};
     nanosleep(&interval, nullptr);
+    unsigned given;
+    if (g_runtime.look_ahead(given)) {
+      look_ahead_of_fills();
+      pause = kIntervalNs;
+    }
     if (anything_pending()) {
       idle = 0;
       g_runtime.promote_by_time();

@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 SMALLOC_EXPORT unsigned __smalloc_v1_pending; // declared in site.h
@@ -230,9 +231,14 @@ bool Runtime::start_region() {
   mapped_.init(mapped_config, counters());
 
   if (o.birth == BirthPolicy::kAuto)
-    birth_price_.init(kLinux, o.sysfs);
+    first_touch_cost_.init(kLinux);
   BigObjects::Config big_config;
-  big_config.birth = &birth_price_;
+  big_config.birth = &first_touch_cost_;
+  big_config.thread_cpu_ns = [] {
+    timespec used = {};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return static_cast<uint64_t>(used.tv_sec) * 1000000000 + static_cast<uint64_t>(used.tv_nsec);
+  };
   big_config.cache_bytes = o.cache_bytes;
   big_config.place = [](char *start, size_t bytes, numa::Placement placement) {
     return g_placement.place(start, bytes, placement);
@@ -298,7 +304,8 @@ bool Runtime::start() {
     warn_of_fallback();
   SmallHeap::Config small;
   small.superpages_at_birth = strategy_ == HeapStrategy::kSuperpage;
-  small.birth = &birth_price_;
+  small.serves_process = strategy_ == HeapStrategy::kAuto;
+  small.birth = &first_touch_cost_;
   small.idle_percent = o.demote_percent;
   small.cache_bytes = o.cache_bytes;
   small.drop_file_pages = !o.text_on_superpages;

@@ -8,10 +8,10 @@
 
 #include "smalloc/base/folded.h"
 #include "smalloc/core/big_objects.h"
+#include "smalloc/core/joining_heap.h"
 #include "smalloc/core/mapped_ranges.h"
 #include "smalloc/core/options.h"
 #include "smalloc/core/site_accounts.h"
-#include "smalloc/core/site_sizes.h"
 #include "smalloc/core/small_heap.h"
 #include "smalloc/include/smalloc/site.h"
 #include "smalloc/os/hugetlb.h"
@@ -51,24 +51,16 @@ struct NextAllocator {
   void *(*realloc)(void *, size_t);
   void *(*malloc)(size_t);
   size_t (*malloc_usable_size)(void *);
-  /// From now on what goes to its free is counted (malloc_holes.h).
-  void (*count_frees)();
 };
 extern NextAllocator g_next; // filled in by override/
 
-/// Of the process; 0 when the kernel does not tell.
-uint64_t resident_bytes(const OsHooks &os);
-
-/// Bytes that a small site gets from the program's malloc before our heap may serve it. Whether they are still live
-/// nobody knows; so the process must also be as large as the site's live objects have to be for superpages to pay. A site
-/// that fails is looked at again when it has asked for twice as much.
+/// Requested bytes from which undecided small objects may be served under heap:migrate.
 inline constexpr uint64_t kSiteWarmupBytes = uint64_t{4} << 20;
 
-/// The private jemalloc does not start in a smaller process, for the sake of its own memory and its file pages, 1.3 MiB.
-/// Nor in a much larger one: what sites got before from the program's malloc leaves holes there when it dies, and once
-/// new objects come from us nobody fills them (a cache in its steady state took 1.6 times the memory from 64 MiB on).
-/// Nor does it start for a site whose sizes would cost memory (site_sizes.h).
-inline constexpr uint64_t kLeastProcessBytes = uint64_t{16} << 20;
+/// heap:auto: the smallest object whose fill the helper thread watches, and the least memory in big
+/// objects for which it runs.
+inline constexpr size_t kLeastAheadBytes = size_t{4} << 20;
+inline constexpr uint64_t kLeastHelpedBytes = uint64_t{32} << 20;
 
 /// What a thread may take from direct sites until it goes the ordinary way once.
 inline constexpr int64_t kDirectBytes = int64_t{64} << 10;
@@ -94,9 +86,9 @@ public:
   bool is_off() const { return state_.load(std::memory_order_relaxed) == HeapState::kOff; }
   void set_strategy(HeapStrategy strategy) { strategy_ = strategy; }
   HeapStrategy strategy() const { return strategy_; }
-  /// Superpages whose first touch was timed, as BirthPrice has it.
-  uint64_t touched_units() const { return birth_price_.touched_units(); }
-  uint64_t touched_ns() const { return birth_price_.touched_ns(); }
+  /// Superpages whose first touch was timed, as FirstTouchCost has it.
+  uint64_t touched_units() const { return first_touch_cost_.touched_units(); }
+  uint64_t touched_ns() const { return first_touch_cost_.touched_ns(); }
 
   /// May a request of a site whose cell says SMALLOC_CELL_DIRECT go to jemalloc without another test? The budget of the
   /// thread stands for all of them: a thread without one is not bound to an arena yet, a request above it is large, and
@@ -111,65 +103,17 @@ public:
     if (SMALLOC_UNLIKELY(bytes > SIZE_MAX / 2))
       t_small.direct_bytes = 0;
   }
-  /// Is it a request for one of the holes that the thread fills (may_fill_alone), of the served site that asked last? Those of
-  /// others are found on the ordinary way.
-  static bool fills_next(const smalloc_cell *cell, size_t bytes) {
-    if (cell != t_small.fill_cell || t_small.fill_objects <= 1 || bytes > t_small.fill_place ||
-        bytes + 15 < t_small.fill_place)
-      return false;
-    t_small.fill_objects--;
-    return true;
-  }
-  /// Does the program's malloc serve the site's small objects, until it pays to?
-  static bool left_outside(uint64_t word) {
+  /// True if the program's malloc serves the site's small objects: heap:guest, decided by the compiler.
+  static bool stays_outside(const smalloc_cell *cell, size_t bytes) {
     constexpr uint64_t kSmall = uint64_t{SMALLOC_SITE_SMALL} << 8 | SMALLOC_DECISION_RUNTIME;
-    constexpr uint64_t kOthers = uint64_t{SMALLOC_SITE_UNDECIDED | SMALLOC_CELL_SERVED} << 8 | 0xff;
-    return (word & (kSmall | kOthers)) == kSmall;
-  }
-  /// Counts so many bytes of a site that several threads share, by thread. False: it is time for a sample.
-  static bool counts_apart(size_t bytes) {
-    t_small.left_bytes += bytes;
-    return t_small.left_bytes < SiteSizes::kSharedSampleBytes;
-  }
-  /// Is it a small request of a site that the program's malloc serves, and nothing to look at (one is, in 64 KiB)? Counts
-  /// it then: what a site costs that is left alone.
-  static bool stays_outside(smalloc_cell *cell, size_t bytes) {
-    const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
-    if (!left_outside(word) || bytes >= kSuperpageBytes)
-      return false;
-    if (word & SMALLOC_CELL_SHARED)
-      return counts_apart(bytes);
-    const uint64_t requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
-    if (SMALLOC_UNLIKELY(SiteSizes::is_sample(requested, requested + bytes)))
-      return false;
-    __atomic_store_n(&cell->requested_bytes, requested + bytes, __ATOMIC_RELAXED);
-    return true;
+    constexpr uint64_t kOthers =
+        uint64_t{SMALLOC_SITE_UNDECIDED | SMALLOC_CELL_SERVED} << 8 | SMALLOC_CELL_JOINS |
+        uint64_t{0x1f} << 24 /* decided_by: SMALLOC_BY_COMPILER is 0 */ | 0xff;
+    return bytes < kSuperpageBytes &&
+           (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & (kSmall | kOthers)) == kSmall;
   }
   /// Try to serve a request of a site. nullptr: the program's malloc.
   void *site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero);
-  /// What the resize of an object to so many bytes adds to the clock that says when to look at one.
-  static uint64_t resize_ticks(size_t bytes) {
-    constexpr uint64_t kFew = SMALLOC_CELL_RESIZE_BYTES, kMany = 16 * kFew;
-    return bytes < SiteSizes::kSampleBytes ? kFew : kMany;
-  }
-  /// As stays_outside, of a resize. What the object grows by only its allocator knows, and asking at each resize costs half
-  /// as much as that; so one in 128 is asked about, of large ones one in 8.
-  static bool resize_stays_outside(smalloc_cell *cell, size_t bytes) {
-    const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
-    if (!left_outside(word) || bytes >= kSuperpageBytes)
-      return false;
-    const uint64_t ticks = resize_ticks(bytes);
-    if (word & SMALLOC_CELL_SHARED)
-      return counts_apart(ticks * SiteSizes::kSharedSampleBytes / SiteSizes::kSampleBytes);
-    const uint64_t requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
-    if (SMALLOC_UNLIKELY(SiteSizes::is_sample(requested, requested + ticks)))
-      return false;
-    __atomic_store_n(&cell->requested_bytes, requested + ticks, __ATOMIC_RELAXED);
-    return true;
-  }
-  /// One of those: an object of a site that the program's malloc serves becomes `bytes` long there, and was `had`. Counts
-  /// what all of them have added; lists that grow by realloc are most of some programs' memory.
-  void resized_outside(smalloc_cell *cell, size_t had, size_t bytes);
   /// Would a request of this site and size be ours? Changes nothing.
   bool site_accepts(smalloc_cell *cell, size_t bytes);
 
@@ -182,9 +126,13 @@ public:
     return bytes < folded(foreign_below_) && static_cast<int>(--t_small.calls_until_look) >= 0;
   }
   /// heap:superpage with running heaps: every request is ours, so its rules are, too.
-  bool serves_all() const {
-    return running() && sites_served_ && options_.heap == HeapStrategy::kSuperpage;
+  bool serves_all() const { return running() && sites_served_ && serves_process(); }
+  /// libsmalloc is the process' malloc: heap:auto and heap:superpage.
+  bool serves_process() const {
+    return strategy_ == HeapStrategy::kAuto || strategy_ == HeapStrategy::kSuperpage;
   }
+  /// For the helper thread: see BigObjects::look_ahead().
+  bool look_ahead(unsigned &given);
   /// heap:superpage: may a request of no site, of usual alignment, go to jemalloc without another test? See
   /// may_be_direct. What the thread's cache serves does not come here.
   static bool any_is_direct(size_t bytes) {
@@ -194,8 +142,9 @@ public:
     t_small.any_bytes = left - spent;
     return true;
   }
-  /// For libsmalloc_preload.so, which knows sizes only. nullptr: the next allocator.
-  void *sized_allocate(size_t bytes, size_t alignment, bool zero);
+  /// For malloc's family and operator new. `caller` is the return address of the program's call.
+  /// nullptr: the next allocator has to serve.
+  void *sized_allocate(size_t bytes, size_t alignment, bool zero, const void *caller);
 
   /// For the C API: a page kind of smalloc.h.
   void *kind_allocate(size_t bytes, size_t alignment, bool zero, int kind);
@@ -264,40 +213,24 @@ private:
                      smalloc_cell *cell = nullptr, numa::Placement placement = {},
                      PageKind first = PageKind::kSuperpage);
   void *big_allocate(const BigRequest &request, SiteAccounts::Account account);
+  void *process_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero);
+  bool grows_out_of_base_pages(Slice slice, const void *p, size_t bytes);
   void *copy_of_big(const void *p, size_t bytes);
   void *small_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell = nullptr);
   void *class_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell = nullptr);
   SMALLOC_COLD void *placed_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell);
-  void *any_allocate(size_t bytes, size_t alignment, bool zero);
+  void *any_allocate(size_t bytes, size_t alignment, bool zero, const void *caller);
+  void *filling_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell,
+                         const void *caller);
+  SMALLOC_COLD bool outgrows_program_malloc(size_t bytes);
   void *resize_big(void *p, size_t bytes);
   void promote_big(const BigObjects::Handle &handle, uint64_t credit_ns, uint64_t pause_ns);
   void charge_big(void *p, SiteAccounts::Account account);
   SMALLOC_COLD bool may_end(const char *call, const void *p, ObjectNote &note);
   SMALLOC_COLD bool refuse(const char *call, const void *p);
-  SMALLOC_COLD bool start_serving(smalloc_cell *cell, uint64_t word, uint64_t requested,
-                                  uint64_t added, size_t bytes);
-  void serve(smalloc_cell *cell, uint64_t word);
-  SMALLOC_COLD bool may_go_on(smalloc_cell *cell, uint64_t word, size_t bytes, uint64_t apart);
-  static void count_where_left(smalloc_cell *cell, uint64_t word);
-  void watch_program_heap();
-  void trim_program_heap();
-  /// What a profile, a directive or the user has asked for is done; what the compiler has found out may not
-  /// cost memory.
-  bool sizes_decide(uint64_t word) const {
-    return SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_COMPILER &&
-           strategy_ != HeapStrategy::kSuperpage;
-  }
-  bool may_fill(uint64_t word) const {
-    return sizes_decide(word) && !(word & SMALLOC_CELL_PLACED) &&
-           !(SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED);
-  }
-  SMALLOC_COLD bool fills_holes(smalloc_cell *cell, size_t bytes);
-  SMALLOC_COLD bool may_fill_alone(const smalloc_cell *cell, size_t bytes);
-  bool fills_alone(const smalloc_cell *cell, uint64_t word, size_t bytes);
-  void trim_holes();
-  void trim_now();
+  SMALLOC_COLD bool may_serve(smalloc_cell *cell, uint64_t word);
   void arm_any();
-  void wake_promoter();
+  void wake_helper();
   void let_foreign_pass();
   bool cache_is_known();
   void set_malloc_entry(bool from_cache);
@@ -311,17 +244,14 @@ private:
   SMALLOC_COLD void promote_small(SmallPages &pages, uint64_t credit_ns, uint64_t counted_ns = 0);
   bool locks_come_free();
   void promote_mapped(const void *p, uint64_t misses);
-  void promote_program_heap(uint64_t credit_ns);
 
   std::atomic<HeapState> state_{HeapState::kUninitialised};
   std::atomic<bool> options_read_{false};
   SpinLock options_lock_, limit_lock_;
   Options options_;
-  HeapStrategy strategy_ = HeapStrategy::kSplit;
+  HeapStrategy strategy_ = HeapStrategy::kAuto;
   ThpMode thp_ = ThpMode::kAbsent;
   WalkCost walk_;
-  std::atomic<uint64_t> served_looks_{0}; ///< one in 512 KiB that a site got from us
-  std::atomic<uint64_t> next_trim_ns_{0}; ///< trim_holes() takes 1 % of the time
   Price price_;
   uint64_t reach_bytes_ = uint64_t{8} << 20;
   const char *machine_name_ = "generic";
@@ -331,9 +261,10 @@ private:
   std::atomic<pid_t> process_{0}; ///< whose heaps these are
   bool forks_locked_ = false;     ///< before_fork() has taken the locks
   bool forks_pool_pages_ = false; ///< between before_fork and after_fork
-  BirthPrice birth_price_;
+  FirstTouchCost first_touch_cost_;
   BigObjects big_;
   MappedRanges mapped_;
+  JoiningHeap joining_heap_;
   std::atomic<size_t> foreign_below_{0};                          ///< 0: not known yet
   std::atomic<bool> cache_looked_at_{false}, cache_known_{false}; ///< see thread_cache.h
   std::atomic<uint64_t> time_credit_from_ns_{0};

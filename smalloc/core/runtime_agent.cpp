@@ -96,7 +96,7 @@ void Runtime::start_agent() {
   // is the first one.
   if ((options_.validate_given ? options_.validate : g_directives.any()) && *g_self.build_id) {
     g_self.misses.start();
-    birth_price_.tell_sampled();
+    first_touch_cost_.enable_samples();
   }
   if (!g_directives.any())
     return;

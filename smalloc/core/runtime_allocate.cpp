@@ -13,11 +13,18 @@
 
 namespace smalloc {
 namespace {
+constexpr size_t kMallocAlignment = 16;
 /// Did the agent keep the site's objects on base pages for now?
 bool is_deferred(const smalloc_cell *cell) {
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
   return SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_DIRECTIVE &&
          SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_RUNTIME;
+}
+/// True if a directive wants base pages for the site.
+bool is_refused(const smalloc_cell *cell) {
+  const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+  return SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_DIRECTIVE &&
+         SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_BASE;
 }
 /// The page size that a profile or a directive has named for the site, as a first step of the ladder.
 PageKind first_step(const smalloc_cell *cell) {
@@ -49,7 +56,8 @@ void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, Birth bir
   request.if_cheap = birth == Birth::kSuperpagesIfCheap;
   request.written = request.if_cheap || birth == Birth::kWrittenSuperpages;
   request.whole_superpages = whole;
-  request.promotable = options_.promote != PromotePolicy::kOff && !(cell && is_deferred(cell));
+  request.promotable =
+      options_.promote != PromotePolicy::kOff && !(cell && (is_deferred(cell) || is_refused(cell)));
   request.placement = cell ? g_placement.of(cell) : placement;
   request.first = cell ? first_step(cell) : first;
   return big_allocate(request, g_accounts.account_of(cell));
@@ -136,23 +144,6 @@ void *Runtime::class_allocate(size_t bytes, size_t alignment, bool zero, smalloc
   return p;
 }
 
-/// What a request adds to what its site has requested: its bytes, or, at a site that several threads share, what this
-/// thread has taken from all of those since its last sample. False: nothing is added yet.
-static bool count_request(smalloc_cell *cell, uint64_t word, uint64_t &bytes, uint64_t &requested) {
-  if (SMALLOC_LIKELY(!(word & SMALLOC_CELL_SHARED))) {
-    requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
-    __atomic_store_n(&cell->requested_bytes, requested + bytes, __ATOMIC_RELAXED);
-    return true;
-  }
-  constexpr uint64_t kApart = SiteSizes::kSharedSampleBytes;
-  if (t_small.left_bytes < kApart && Runtime::counts_apart(bytes)) // else an entry has counted it
-    return false;
-  bytes = t_small.left_bytes / kApart * kApart;
-  t_small.left_bytes -= bytes;
-  requested = __atomic_fetch_add(&cell->requested_bytes, bytes, __ATOMIC_RELAXED);
-  return true;
-}
-
 /// Bytes of direct sites that the thread has taken without asking since it was last armed. Not every request at a direct
 /// site comes when they are used up: a resize is never direct.
 uint64_t Runtime::directly_taken() const {
@@ -164,13 +155,91 @@ uint64_t Runtime::directly_taken() const {
 /// The thread may take small objects of direct sites without asking for a while, and this site is one from now on.
 void Runtime::arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested) {
   const uint64_t taken = directly_taken();
-  t_small.direct_armed = !g_small.packs() && !t_small.fill_objects;
+  t_small.direct_armed = !g_small.packs();
   t_small.direct_bytes = t_small.direct_armed ? most_direct_bytes() : 0;
   if (word & SMALLOC_CELL_DIRECT)
     __atomic_store_n(&cell->requested_bytes, requested + taken, __ATOMIC_RELAXED);
   else
     __atomic_fetch_or(&cell->word, uint64_t{SMALLOC_CELL_DIRECT}, __ATOMIC_RELAXED);
   cache_is_known();
+}
+
+/// Threads may lose each other's counts: the sum is for statistics.
+static void count_requested(smalloc_cell *cell, size_t bytes) {
+  __atomic_store_n(&cell->requested_bytes,
+                   __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED) + bytes,
+                   __ATOMIC_RELAXED);
+}
+
+/// libsmalloc is the process' malloc. What the compiler says of a site steers only big objects: small
+/// ones lie in the one heap, and the thunk takes them without asking from the next call on.
+void *Runtime::process_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero) {
+  const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+  if (bytes < kSuperpageBytes && (word & SMALLOC_CELL_JOINS)) {
+    // An odd alignment, and zeros, are malloc's family's own business.
+    void *p = alignment <= kMallocAlignment && !zero ? g_next.malloc(bytes) : nullptr;
+    if (p) {
+      joining_heap_.requested(bytes, kLinux);
+      count_requested(cell, bytes);
+    }
+    return p;
+  }
+  if (bytes < kSuperpageBytes && alignment <= kSuperpageBytes) {
+    if ((!g_small.ready() && strategy_ == HeapStrategy::kAuto) || !ready() || !sites_served_)
+      return nullptr; // malloc itself starts the heap
+    const bool placed = word & SMALLOC_CELL_PLACED;
+    if (placed)
+      if (void *p = placed_allocate(bytes, alignment, zero, cell))
+        return p;
+    g_small.main_pages().lower_reach(0);
+    void *p = small_allocate(bytes, alignment, zero, cell);
+    if (!p)
+      return nullptr;
+    if (g_accounts.tracks_small() || placed)
+      count_requested(cell, bytes);
+    else
+      arm_direct(cell, word, __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED) + bytes);
+    return p;
+  }
+  if (!ready() || !sites_served_)
+    return nullptr;
+  const bool decided = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE &&
+                       SMALLOC_WORD_DECIDED_BY(word) != SMALLOC_BY_COMPILER;
+  const bool written = SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_FULLY_INITIALISED;
+  void *p;
+  if (decided || strategy_ == HeapStrategy::kSuperpage)
+    p = big_allocate(bytes, alignment, zero,
+                     written ? Birth::kWrittenSuperpages : Birth::kSuperpages, false, cell);
+  else if (is_deferred(cell) || first_step(cell) == PageKind::kMedium)
+    p = big_allocate(bytes, alignment, zero, Birth::kBase, false, cell);
+  else if (written && !(SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED))
+    p = big_allocate(bytes, alignment, zero, Birth::kSuperpagesIfCheap, false, cell);
+  else
+    p = filling_allocate(bytes, alignment, zero, cell, nullptr);
+  if (p) {
+    __atomic_fetch_add(&cell->requested_bytes, bytes, __ATOMIC_RELAXED);
+    g_accounts.account_of(cell); // takes the sum over
+    if (SMALLOC_UNLIKELY(__smalloc_v1_pending))
+      wake_helper();
+  }
+  return p;
+}
+
+/// heap:guest and heap:migrate: whether libsmalloc serves the small objects of a site. What a profile
+/// or a directive asks for is done at once; what only the compiler has found is left to the program's
+/// malloc, beside whose objects it lies; undecided sites are heap:migrate's.
+bool Runtime::may_serve(smalloc_cell *cell, uint64_t word) {
+  const bool undecided = SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED;
+  if (undecided ? strategy_ != HeapStrategy::kMigrate ||
+                      __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED) < kSiteWarmupBytes
+                : SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_COMPILER)
+    return false;
+  SmallPages &pages = undecided ? g_small.class_pages() : g_small.main_pages();
+  pages.lower_reach(SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE
+                        ? 0
+                        : SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes);
+  __atomic_fetch_or(&cell->word, uint64_t{SMALLOC_CELL_SERVED} << 8, __ATOMIC_RELAXED);
+  return true;
 }
 
 void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero) {
@@ -188,13 +257,17 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     }
   }
   if (SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_BASE && !undecided) {
-    // No superpages, and yet ours: only here can it have a node.
-    if (bytes < kSuperpageBytes || g_placement.of(cell).kind == numa::PlacementKind::kNone ||
-        !ready())
+    // No superpages, and yet libsmalloc's: only here it has its node, or a directive's base pages.
+    const bool directed =
+        serves_process() && SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_DIRECTIVE;
+    if (bytes < kSuperpageBytes || !ready() ||
+        (!directed && g_placement.of(cell).kind == numa::PlacementKind::kNone))
       return nullptr;
     return big_allocate(bytes, alignment, zero, Birth::kBase, false, cell);
   }
 
+  if (serves_process())
+    return process_allocate(cell, bytes, alignment, zero);
   if (SMALLOC_LIKELY(bytes < kSuperpageBytes)) {
     if (undecided) {
       if (strategy_ != HeapStrategy::kMigrate)
@@ -202,24 +275,10 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     } else if (!always && !(flags & SMALLOC_SITE_SMALL) && bytes < min_bytes) {
       return nullptr;
     }
-    if (SMALLOC_UNLIKELY(t_small.fill_objects) && fills_alone(cell, word, bytes))
+    const uint64_t requested = __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&cell->requested_bytes, requested + bytes, __ATOMIC_RELAXED);
+    if (SMALLOC_UNLIKELY(!(flags & SMALLOC_CELL_SERVED)) && !may_serve(cell, word))
       return nullptr;
-    uint64_t requested, added = bytes;
-    if (!count_request(cell, word, added, requested))
-      return nullptr;
-    const uint64_t apart = word & SMALLOC_CELL_SHARED ? added : uint64_t{SiteSizes::kSampleBytes};
-    if (SMALLOC_UNLIKELY((word & SMALLOC_CELL_SHARED) ||
-                         SiteSizes::is_sample(
-                             requested, requested + bytes +
-                                            (word & SMALLOC_CELL_DIRECT ? directly_taken() : 0))) &&
-        !may_go_on(cell, word, bytes, apart))
-      return nullptr;
-    if (SMALLOC_UNLIKELY(!(flags & SMALLOC_CELL_SERVED)) &&
-        !start_serving(cell, word, requested, added, bytes)) {
-      if (left_outside(word))
-        count_where_left(cell, word);
-      return nullptr;
-    }
     if (SMALLOC_UNLIKELY(!ready()) || SMALLOC_UNLIKELY(!sites_served_) ||
         SMALLOC_UNLIKELY(alignment > kSuperpageBytes))
       return nullptr;
@@ -272,7 +331,7 @@ void Runtime::site_mapped(smalloc_cell *cell, void *p, size_t bytes) {
   if (!at_birth && options_.promote == PromotePolicy::kOff)
     return;
   KeepErrno keep;
-  mapped_.born(static_cast<char *>(p), bytes, at_birth, known_hot ? nullptr : &birth_price_,
+  mapped_.born(static_cast<char *>(p), bytes, at_birth, known_hot ? nullptr : &first_touch_cost_,
                options_.promote != PromotePolicy::kOff);
 }
 
@@ -284,11 +343,13 @@ bool Runtime::site_accepts(smalloc_cell *cell, size_t bytes) {
   if (SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_BASE && !undecided)
     return false;
   if (bytes < kSuperpageBytes) {
+    if (word & SMALLOC_CELL_JOINS)
+      return false;
     if (undecided ? strategy_ != HeapStrategy::kMigrate
                   : !always && !(flags & SMALLOC_SITE_SMALL) &&
                         bytes < SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes)
       return false;
-    return strategy_ == HeapStrategy::kSuperpage || (flags & SMALLOC_CELL_SERVED);
+    return serves_all() || (flags & SMALLOC_CELL_SERVED);
   }
   return bytes >= SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
 }

@@ -99,12 +99,6 @@ void Runtime::promote_mapped(const void *p, uint64_t misses) {
       &worth, price_, kPauseNs, options_.promote == PromotePolicy::kEager);
 }
 
-void Runtime::promote_program_heap(uint64_t credit_ns) {
-  mapped_.touched(
-      nullptr, [](size_t, void *data) { return *static_cast<uint64_t *>(data); }, &credit_ns,
-      price_, kPauseNs, options_.promote == PromotePolicy::kEager);
-}
-
 /// Loops are in signal handlers, too, and what one has interrupted may hold any of the locks that a promotion takes without trying.
 bool Runtime::locks_come_free() {
   return big_.lock_comes_free() && g_small.main_pages().lock_comes_free() &&
@@ -180,8 +174,6 @@ void Runtime::promote_by_time() {
     promote_small(g_small.main_pages(), credit);
   else if (g_node_heaps.ready() && g_node_heaps.pages().pending())
     promote_small(g_node_heaps.pages(), credit);
-  else if (mapped_.any())
-    promote_program_heap(credit);
 }
 
 size_t Runtime::trim() {

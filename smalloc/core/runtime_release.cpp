@@ -108,12 +108,24 @@ void *Runtime::resize_big(void *p, size_t bytes) {
   return r;
 }
 
+/// heap:auto: an object on base pages that the program enlarges is being filled, so its copy gets
+/// superpages. Not a large one, whose copy would cost more than it gains.
+bool Runtime::grows_out_of_base_pages(Slice slice, const void *p, size_t bytes) {
+  constexpr size_t kMostCopied = size_t{16} << 20;
+  if (strategy_ != HeapStrategy::kAuto || slice != Slice::kBigBase || bytes < kLeastAheadBytes ||
+      !region_.thp_allowed())
+    return false;
+  const size_t before = big_.usable_bytes(p);
+  return bytes > before && before <= kMostCopied;
+}
+
 /// What takes the place of a big object that could not be resized: of its site, and asked for as it was.
 void *Runtime::copy_of_big(const void *p, size_t bytes) {
   SiteAccounts::Account account = SiteAccounts::kNoSite;
   g_accounts.big_account(p, account);
   BigRequest request = big_.like(p, bytes);
-  request.superpages_at_birth &= !birth_price_.is_dear();
+  request.superpages_at_birth |= grows_out_of_base_pages(region_.slice_of(p), p, bytes);
+  request.superpages_at_birth &= !first_touch_cost_.too_expensive();
   return big_allocate(request, account);
 }
 
@@ -132,7 +144,7 @@ void *Runtime::resize(void *p, size_t bytes, bool keeps_kind, smalloc_cell *cell
       errno = ENOMEM;
       return nullptr;
     }
-    if (bytes >= kBackToMallocBytes)
+    if (bytes >= kBackToMallocBytes && !grows_out_of_base_pages(slice, p, bytes))
       r = resize_big(p, bytes);
   } else {
     ObjectNote note;
@@ -159,7 +171,7 @@ void *Runtime::resize(void *p, size_t bytes, bool keeps_kind, smalloc_cell *cell
     r = was_big ? copy_of_big(p, bytes)
                 : big_allocate(
                       bytes, 16, false,
-                      strategy_ == HeapStrategy::kSuperpage ||
+                      serves_process() ||
                               (keeps_kind && slice != Slice::kClass && slice != Slice::kNode)
                           ? Birth::kSuperpages
                           : Birth::kBase,
@@ -167,7 +179,7 @@ void *Runtime::resize(void *p, size_t bytes, bool keeps_kind, smalloc_cell *cell
                       slice == Slice::kNode ? g_node_heaps.placement_of(p) : numa::Placement());
   else if (keeps_kind && (slice == Slice::kBigBase || slice == Slice::kClass))
     r = class_allocate(bytes, 16, false);
-  else if (keeps_kind || strategy_ == HeapStrategy::kSuperpage ||
+  else if (keeps_kind || serves_process() ||
            (slice == Slice::kClass && g_small.class_frozen()))
     r = small_allocate(bytes, 16, false);
   if (!r)

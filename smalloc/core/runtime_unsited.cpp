@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// runtime_unsited.cpp decides which heap serves a request that comes from no site: of
-// libsmalloc_preload.so's malloc family, by size and strategy, and of the C API, by page kind. It also
-// decides how far malloc's own entry may go on without asking here (thread_cache.h).
+// runtime_unsited.cpp serves requests that come from no site: those of malloc's family, by size and
+// strategy, and those of the C API, by page kind. It also sets how long malloc's own entry may serve
+// from the thread's cache without asking here (thread_cache.h).
+#include "smalloc/agent/agent.h"
+#include "smalloc/base/keep_errno.h"
 #include "smalloc/core/modules.h"
+#include "smalloc/core/object_placement.h"
 #include "smalloc/core/promotion_thread.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/thread_cache.h"
 #include "smalloc/include/smalloc/smalloc.h"
 #include "smalloc/os/own_image.h"
+#include "smalloc/os/process_memory.h"
+
+#include <unistd.h>
 
 namespace smalloc {
 /// Every request of usual alignment may go to the thread's cache, and this thread's others to jemalloc for a while.
@@ -58,74 +64,149 @@ static bool looks_now() {
   return true;
 }
 
-/// Something may wait for promotion now, and the program may never call again.
-void Runtime::wake_promoter() {
-  if (options_.promoter_thread && options_.promote != PromotePolicy::kOff)
+/// Starts the helper thread if it is not running: promoter:thread, or heap:auto with an object that
+/// is being watched while it fills. A process with less than kLeastHelpedBytes of big objects has no
+/// thread beside its own.
+void Runtime::wake_helper() {
+  if (options_.promote == PromotePolicy::kOff)
+    return;
+  const bool watches = big_.watched() && options_.promoter != Promoter::kCalls &&
+                       counters().big_bytes_now.get() >= kLeastHelpedBytes;
+  if (watches || options_.promoter == Promoter::kThread)
     promotion_thread_wake();
 }
 
-/// heap:superpage. A thread that has been here may go on directly for a while; here is where promotions that are due get
-/// their turn.
-void *Runtime::any_allocate(size_t bytes, size_t alignment, bool zero) {
+bool Runtime::look_ahead(unsigned &given) {
+  given = 0;
+  return big_.watched() && big_.look_ahead(process_memory(kLinux).resident_bytes, given);
+}
+
+namespace {
+/// Requested bytes between two looks at the size of the process.
+constexpr uint64_t kLookEveryBytes = uint64_t{1} << 20;
+/// What a thread requests before it adds that to the process' sum.
+constexpr uint64_t kAddEveryBytes = uint64_t{64} << 10;
+/// The heap of small objects costs some 1.3 MB and a millisecond. It starts in a process with this much
+/// anonymous memory; before, the program's malloc serves. The first big object is one of
+/// kLeastFirstBytes.
+constexpr uint64_t kLeastAnonymousBytes = uint64_t{3} << 20;
+constexpr size_t kLeastFirstBytes = size_t{8} << 20;
+
+std::atomic<uint64_t> g_early_bytes{0};
+
+} // namespace
+
+/// heap:auto: true if the process is large enough for a heap of small objects, or the request for one
+/// of big objects. Before the C library has set `environ`, SMALLOC_CONF cannot be read, so nothing
+/// starts.
+bool Runtime::outgrows_program_malloc(size_t bytes) {
+  if (!environ)
+    return false;
+  if (bytes >= kSuperpageBytes && (running() || bytes >= kLeastFirstBytes))
+    return true;
+  t_small.early_bytes += static_cast<uint32_t>(bytes);
+  if (t_small.early_bytes < kAddEveryBytes)
+    return false;
+  const uint64_t before = g_early_bytes.fetch_add(t_small.early_bytes, std::memory_order_relaxed);
+  const uint64_t after = before + t_small.early_bytes;
+  t_small.early_bytes = 0;
+  if (before / kLookEveryBytes == after / kLookEveryBytes)
+    return false;
+  KeepErrno keep;
+  return process_memory(kLinux).anonymous_bytes >= kLeastAnonymousBytes;
+}
+
+/// libsmalloc is the process' malloc. A thread that has been here may go on without asking for a
+/// while; here is where promotions that are due get their turn.
+void *Runtime::any_allocate(size_t bytes, size_t alignment, bool zero, const void *caller) {
   if (!ready() || !sites_served_)
     return nullptr;
   if (__smalloc_v1_pending && (!g_accounts.tracks_small() || looks_now()))
     promote_by_time();
   const bool big = bytes >= kSuperpageBytes || alignment > kSuperpageBytes;
-  if (!big) // units that have lost their superpages get them back
-    g_small.main_pages().lower_reach(0);
-  void *p = big ? big_allocate(max_of<size_t>(bytes, 1), alignment, zero, Birth::kSuperpages)
-                : small_allocate(bytes, alignment, zero);
+  void *p;
+  if (!big) {
+    g_small.main_pages().lower_reach(0); // every full unit may be collapsed
+    p = small_allocate(bytes, alignment, zero);
+  } else if (strategy_ == HeapStrategy::kSuperpage) {
+    p = big_allocate(max_of<size_t>(bytes, 1), alignment, zero, Birth::kSuperpages);
+  } else {
+    p = filling_allocate(max_of<size_t>(bytes, 1), alignment, zero, nullptr, caller);
+  }
   if (p && !big && !g_accounts.tracks_small())
     arm_any();
   if (p && SMALLOC_UNLIKELY(__smalloc_v1_pending))
-    wake_promoter();
+    wake_helper();
   return p;
 }
 
-void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero) {
+/// heap:auto. A big object that is not proved to be written: superpages at its first touch if the
+/// program filled the last ones from this origin (the site, or else the caller), ahead of the fill if
+/// it is large enough for the helper thread to see that, base pages otherwise.
+void *Runtime::filling_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell,
+                                const void *caller) {
+  BigRequest request;
+  request.bytes = bytes;
+  request.alignment = alignment;
+  request.zero = zero;
+  request.promotable = options_.promote != PromotePolicy::kOff;
+  request.history = FillHistory::key(cell ? static_cast<const void *>(cell) : caller, bytes);
+  request.placement = cell ? g_placement.of(cell) : numa::Placement();
+  if (g_directives.any() && (options_.budget_bytes || options_.budget_percent)) {
+    // The superpages that there are belong to the sites that a profile has named.
+  } else if (big_.expects_fill(request.history)) {
+    request.superpages_at_birth = true;
+    request.if_cheap = true;
+  } else if (bytes >= kLeastAheadBytes && request.promotable) {
+    request.superpages_at_birth = true;
+    request.ahead = true;
+  }
+  return big_allocate(request, g_accounts.account_of(cell));
+}
+
+void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero, const void *caller) {
   if (SMALLOC_UNLIKELY(is_off()))
     return nullptr;
-  const HeapStrategy heap = options().heap;
-  if (heap == HeapStrategy::kSuperpage)
-    return any_allocate(bytes, alignment, zero);
+  if (SMALLOC_UNLIKELY(!running()) && !options_read_.load(std::memory_order_acquire) &&
+      !outgrows_program_malloc(bytes))
+    return nullptr;
+  options();
+  const HeapStrategy heap = strategy_;
+  if (heap == HeapStrategy::kAuto && !g_small.ready() && !outgrows_program_malloc(bytes))
+    return nullptr;
+  if (serves_process())
+    return any_allocate(bytes, alignment, zero, caller);
   static std::atomic<uint64_t> requested{0};
   if (looks_now() && __smalloc_v1_pending)
     promote_by_time();
   // The reach is known once the heaps run; before, whatever may hold a superpage is a reason to look.
   size_t least_big = running() ? max_of<size_t>(kSuperpageBytes, reach_bytes_) : kSuperpageBytes;
-  if (heap == HeapStrategy::kSplit)
-    foreign_below_.store(least_big, std::memory_order_relaxed);
+  // A program with sites: only theirs. Any other: its big objects.
+  if (heap == HeapStrategy::kGuest)
+    foreign_below_.store(modules_seen() ? SIZE_MAX : least_big, std::memory_order_relaxed);
   else if (heap == HeapStrategy::kOff)
     foreign_below_.store(SIZE_MAX, std::memory_order_relaxed);
   let_foreign_pass();
-  switch (heap) {
-  case HeapStrategy::kOff:
+  if (heap == HeapStrategy::kOff || (heap == HeapStrategy::kGuest && modules_seen()))
     return nullptr;
-  case HeapStrategy::kMigrate:
-    if (bytes < kSuperpageBytes && alignment <= kSuperpageBytes) {
-      if (requested.load(std::memory_order_relaxed) < kSiteWarmupBytes) {
-        requested.fetch_add(bytes, std::memory_order_relaxed);
-        return nullptr;
-      }
-      if (!ready() || !sites_served_)
-        return nullptr;
-      g_small.class_pages().lower_reach(reach_bytes_);
-      void *p = class_allocate(bytes, alignment, zero);
-      if (p && SMALLOC_UNLIKELY(__smalloc_v1_pending))
-        wake_promoter();
-      return p;
+  if (heap == HeapStrategy::kMigrate && bytes < kSuperpageBytes && alignment <= kSuperpageBytes) {
+    if (requested.load(std::memory_order_relaxed) < kSiteWarmupBytes) {
+      requested.fetch_add(bytes, std::memory_order_relaxed);
+      return nullptr;
     }
-    break;
-  case HeapStrategy::kSuperpage:
-  case HeapStrategy::kSplit:
-    break;
+    if (!ready() || !sites_served_)
+      return nullptr;
+    g_small.class_pages().lower_reach(reach_bytes_);
+    void *p = class_allocate(bytes, alignment, zero);
+    if (p && SMALLOC_UNLIKELY(__smalloc_v1_pending))
+      wake_helper();
+    return p;
   }
   if (bytes < least_big || !ready() || !sites_served_ || bytes < reach_bytes_)
     return nullptr;
   void *p = big_allocate(bytes, alignment, zero, Birth::kBase);
   if (p)
-    wake_promoter();
+    wake_helper();
   return p;
 }
 
@@ -148,7 +229,7 @@ void *Runtime::kind_allocate(size_t bytes, size_t alignment, bool zero, int kind
     p = small_allocate(bytes, alignment, zero);
   }
   if (p && SMALLOC_UNLIKELY(__smalloc_v1_pending))
-    wake_promoter();
+    wake_helper();
   return p;
 }
 

@@ -70,29 +70,6 @@ void SmallHeap::count_classes(uint64_t now_ns) {
     packing_.counted(census, classes, now_ns);
 }
 
-bool SmallHeap::roomy_slots(bool waiting, size_t (&slots)[kMostRoomy], unsigned &count) {
-  constexpr uint64_t kNobodyWaitsNs = 20000000;
-  if (!ready()) // sites are served before: another thread is just starting jemalloc
-    return false;
-  const uint64_t began = region_->os().now_ns();
-  uint64_t due = next_room_ns_.load(std::memory_order_relaxed), all = 0;
-  if (began < due || (!waiting && began < due + kNobodyWaitsNs) ||
-      !next_room_ns_.compare_exchange_strong(due, UINT64_MAX - kNobodyWaitsNs,
-                                             std::memory_order_relaxed))
-    return false;
-  ClassCensus census[SmallPacking::kMostClasses];
-  const unsigned classes = take_census(census);
-  for (unsigned i = 0; i < classes; i++)
-    all += census[i].slab_bytes;
-  count = 0;
-  for (unsigned i = 0; i < classes && count < kMostRoomy; i++)
-    if (SmallPacking::is_room(census[i], all))
-      slots[count++] = je_sz_index2size_tab[i];
-  const uint64_t ended = region_->os().now_ns();
-  next_room_ns_.store(ended + 100 * (ended - began), std::memory_order_relaxed);
-  return classes != 0;
-}
-
 void *SmallHeap::allocate_packed(size_t bytes, bool zero) {
   const bool packed = packing_.wants(class_of(bytes, g_classes.load(std::memory_order_relaxed)));
   packing_.pay(packed);

@@ -48,11 +48,10 @@ void SmallHeap::look(void *tsd, bool freed, unsigned events) {
     for_each_arena([&](void *arena) { jepriv_arena_decay(tsd, arena, false, emptied); });
   if (timely && main_.live_bytes() >= SmallPacking::kLeastRoomBytes && packing_.due(now))
     count_classes(now);
-}
-
-void SmallHeap::tick_outside() {
-  if (t_small.bound)
-    jesys_tcache_gc_dalloc_event_handler(je_tsd_tls, 0);
+  if (timely && config_.serves_process && !grows_further_.load(std::memory_order_relaxed) &&
+      main_.live_bytes() >= kLongGrowthFrom * arenas_in_use_.load(std::memory_order_relaxed) &&
+      !grows_further_.exchange(true))
+    grow_further();
 }
 
 } // namespace smalloc

@@ -109,6 +109,11 @@ bool SmallHeap::start() {
   SmallPages::Config main_config;
   main_config.has_super = true;
   main_config.superpages_at_birth = config_.superpages_at_birth;
+  if (config_.serves_process) {
+    main_config.at_birth_bytes = SmallPages::kAtBirthBytesOfProcess;
+    main_config.probes_double = true;
+    main_config.dense_pages = kPagesPerUnit - kPagesPerUnit / 16;
+  }
   main_config.birth = config_.birth;
   main_config.idle_percent = config_.idle_percent;
   main_config.make_room = config_.make_room;
@@ -143,11 +148,23 @@ bool SmallHeap::make_arena(unsigned &arena, je_extent_hooks *hooks) {
     return false;
   // Grow by one superpage at a time: jemalloc's geometric steps would commit a quarter more than is
   // used. (Its arena 0 cannot be the first of ours: 2 MiB of it are mapped before hooks can be set.)
+  set_growth(arena, kSuperpageBytes);
+  return true;
+}
+
+void SmallHeap::set_growth(unsigned arena, size_t bytes) {
   TextBuffer<64> name;
   name.put("arena.").number(arena).put(".retain_grow_limit").put_char('\0');
-  size_t limit = kSuperpageBytes;
-  jepriv_mallctl(name.data(), nullptr, nullptr, &limit, sizeof limit);
-  return true;
+  jepriv_mallctl(name.data(), nullptr, nullptr, &bytes, sizeof bytes);
+}
+
+/// An object of more than half a superpage, which jemalloc makes a page longer, leaves the rest of the
+/// 2 MiB by which the arena grew unused. A large heap grows by more at a time.
+void SmallHeap::grow_further() {
+  KeepErrno keep;
+  for (unsigned k = 0; k < arena_count_; k++)
+    if (arena_state_[k].load(std::memory_order_acquire) == HeapState::kReady)
+      set_growth(arenas_[k], kLongGrowthBytes);
 }
 
 bool SmallHeap::create_arena(unsigned &arena, je_extent_hooks *hooks) {

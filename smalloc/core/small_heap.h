@@ -31,19 +31,11 @@ struct SmallThread {
   unsigned placed_bytes; ///< got at hinted sites, and not counted yet
   int64_t
       direct_bytes; ///< what may still be taken without asking (Runtime::arm_direct); below 0: nothing
-  /// Of shared sites that the program's malloc serves, since the last sample (Runtime::counts_apart).
-  uint64_t left_bytes;
-  unsigned calls_until_look; ///< of libsmalloc_preload.so's malloc family while something waits for
-                             ///< promotion; as an int, below 0: this one looks
-  unsigned frees_until_sample; ///< of objects of the program's malloc (malloc_holes.h), as an int
-  unsigned fill_objects;   ///< that it may take from malloc's holes although their site is served
-                           ///< (Runtime::fills_alone),
-  unsigned fill_place;     ///< their places there,
-  const void *fill_cell;   ///< and the site that asked last
-  uint64_t own_holes;      ///< bytes that the thread has freed there, and not filled again
-  uint64_t freed_outside;  ///< the same, since the last tick
-  uint64_t no_place_until; ///< as SiteSizes::no_place_until, of shared sites
-  size_t any_bytes; ///< the same for requests of no site (Runtime::any_is_direct); 0: nothing
+  unsigned calls_until_look; ///< of malloc's family while something waits for promotion; as an
+                             ///< int, below 0: this one looks
+  uint32_t joined_bytes; ///< requested from the program's malloc since the last look (JoiningHeap)
+  uint32_t early_bytes; ///< requested before the heaps start (Runtime::outgrows_program_malloc)
+  size_t any_bytes; ///< as direct_bytes, for requests of no site (Runtime::any_is_direct); 0: nothing
 };
 
 extern __thread SmallThread t_small
@@ -54,7 +46,8 @@ public:
   /// Remembers what start() needs. Allocates nothing.
   struct Config {
     bool superpages_at_birth = false;
-    BirthPrice *birth = nullptr;                                           ///< as SmallPages has it
+    bool serves_process = false; ///< heap:auto: see SmallPages::Config
+    FirstTouchCost *birth = nullptr;                                           ///< as SmallPages has it
     unsigned idle_percent = 10;                                            ///< demote:
     uint64_t cache_bytes = 0;                                              ///< cache:
     bool (*make_room)(uint64_t worth_per_unit, unsigned wanted) = nullptr; ///< see SmallPages
@@ -81,11 +74,6 @@ public:
   /// New objects go where memory is full: no thread may take any without asking.
   bool packs() const { return packing_.any(); }
   uint64_t packed_objects() const { return packing_.packed_objects(); }
-  static constexpr unsigned kMostRoomy = 8;
-  /// Which slots' slabs have much room (SmallPacking::is_room)? False: it has been asked too often. Answers take 1 % of the time,
-  /// those that nobody is waiting for less.
-  bool roomy_slots(bool waiting, size_t (&slots)[kMostRoomy], unsigned &count);
-
   /// Threads that have ever got an object from here.
   unsigned threads() const { return threads_.load(std::memory_order_relaxed); }
 
@@ -99,16 +87,6 @@ public:
   void tick(void *tsd, bool freed) {
     if (SMALLOC_UNLIKELY(++t_small.looks % kEventsPerLook == 0))
       look(tsd, freed, t_small.looks);
-  }
-  /// The same, of a thread that gets its objects elsewhere now: its cache empties, and what has died goes back.
-  void tick_outside();
-  /// The same, of a thread that has freed so many bytes elsewhere.
-  void freed_outside(uint64_t bytes) {
-    t_small.freed_outside += bytes;
-    if (t_small.freed_outside < kTickBytes)
-      return;
-    t_small.freed_outside = 0;
-    tick_outside();
   }
   static constexpr uint64_t kTickBytes = uint64_t{64} << 10; ///< as jemalloc's own
   /// Purges unused pages of all arenas. Returns nothing: jemalloc does not tell.
@@ -128,7 +106,12 @@ public:
   static bool make_arena(unsigned &arena, je_extent_hooks *hooks);
 
 private:
-  static constexpr unsigned kMostArenas = 4;
+  static void set_growth(unsigned arena, size_t bytes);
+  SMALLOC_COLD void grow_further();
+  static constexpr unsigned kMostArenas = 32;
+  static constexpr size_t kLongGrowthBytes = size_t{16} << 20;
+  /// Live bytes of an arena from which it grows by kLongGrowthBytes at a time.
+  static constexpr uint64_t kLongGrowthFrom = uint64_t{64} << 20;
   static constexpr unsigned kEventsPerLook = 4; ///< reading the clock costs about 30 ns
   void look(void *tsd, bool freed, unsigned events);
   bool bind_thread();
@@ -141,13 +124,13 @@ private:
 
   Region *region_ = nullptr;
   Config config_;
-  std::atomic<uint64_t> next_tick_ns_{0}, next_room_ns_{0};
+  std::atomic<uint64_t> next_tick_ns_{0};
   SmallPacking packing_;
   SmallPages main_, class_;
   std::atomic<HeapState> state_{HeapState::kUninitialised};
   std::atomic<HeapState> arena_state_[kMostArenas] = {};
   std::atomic<HeapState> class_state_{HeapState::kUninitialised};
-  std::atomic<bool> class_frozen_{false}, file_pages_dropped_{false};
+  std::atomic<bool> class_frozen_{false}, file_pages_dropped_{false}, grows_further_{false};
   std::atomic<unsigned> class_generation_{0};
   unsigned arenas_[kMostArenas] = {};
   unsigned class_arena_ = 0;

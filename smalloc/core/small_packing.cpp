@@ -35,12 +35,6 @@ void SmallPacking::counted(const ClassCensus *classes, unsigned count, uint64_t 
                  std::memory_order_relaxed);
 }
 
-bool SmallPacking::is_room(const ClassCensus &of_class, uint64_t all_slab_bytes) {
-  const uint64_t room = of_class.slab_bytes - min_of(of_class.live_bytes, of_class.slab_bytes);
-  return room >= max_of(kLeastClassRoomBytes, max_of(of_class.slab_bytes / kClassRoomShare,
-                                                     all_slab_bytes / kAllRoomShare));
-}
-
 void SmallPacking::pay(bool packed) {
   packed_.fetch_add(packed, std::memory_order_relaxed);
   const int64_t price = packed ? kPackedNs : kOtherNs;

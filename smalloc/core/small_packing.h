@@ -29,9 +29,6 @@ public:
   static constexpr uint64_t kLeastRoomBytes = uint64_t{8} << 20;
   static constexpr unsigned kRoomPercent = 10; ///< of all slabs: fragmentation that is accepted
   static constexpr unsigned kClassRoomPercent = 10; ///< of a class' slabs: worth filling
-  /// Room of one class that others cannot use: a sixteenth of its slabs, a thirty-second of all, and at least so much.
-  static constexpr uint64_t kLeastClassRoomBytes = uint64_t{1} << 20;
-  static constexpr unsigned kClassRoomShare = 16, kAllRoomShare = 32;
   /// Prices of an allocation: from the arena, and the longer way of one that is not.
   static constexpr int64_t kPackedNs = 80, kOtherNs = 20;
   static constexpr uint64_t kLookNs = 1000000000;
@@ -41,8 +38,6 @@ public:
   bool due(uint64_t now_ns);
   /// Of each class what its slabs hold. Earns 1 % of the time since the last one.
   void counted(const ClassCensus *classes, unsigned count, uint64_t now_ns);
-
-  static bool is_room(const ClassCensus &of_class, uint64_t all_slab_bytes);
 
   bool any() const { return classes_.load(std::memory_order_relaxed) != 0; }
   bool wants(unsigned index) const {

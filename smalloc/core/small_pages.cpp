@@ -15,6 +15,9 @@ namespace {
 /// per cache line at a near walk (2 MiB / 64 B x 2 x 35 cycles = 0.76 ms at 3 GHz). A guess;
 /// touching() and time add to it.
 constexpr uint64_t kGrowthCreditNs = Ledger::kStartPriceNs / 2;
+/// From this many pages in use on, a unit takes hardly any further object: large size classes leave
+/// gaps at its end.
+constexpr size_t kFullPages = kPagesPerUnit - kPagesPerUnit / 8;
 } // namespace
 
 bool SmallPages::init(Region &region, const Config &config) {
@@ -60,22 +63,24 @@ void SmallPages::lower_reach(uint64_t bytes) {
 /// stacks), and only units on base pages can tell: so the last of them decide, and every eighth
 /// unit is one.
 bool SmallPages::grows_dense() {
-  if (growths_++ % kProbeEvery == kProbeEvery - 1)
+  const unsigned growth = ++growths_;
+  if (config_.probes_double ? is_power_of_two(growth) : growth % kProbeEvery == 0)
     return false;
   const Area &area = areas_[0];
   unsigned seen = 0;
   for (UnitIndex index = region_->grown_units(area.slice); index-- > 0 && seen < kProbes;) {
-    bool full, superpage;
+    size_t used;
+    bool superpage;
     {
       SpinGuard guard(lock_);
-      full = area.units[index].pages_used >= kDensePages;
+      used = area.units[index].pages_used;
       superpage = area.units[index].superpage;
     }
-    if (!full)
+    if (used < kFullPages)
       continue; // being filled, or emptied
     seen++;
     if (!superpage && region_->os().resident_pages(region_->unit_address(area.slice, index),
-                                                   kSuperpageBytes) < kDensePages)
+                                                   kSuperpageBytes) < used - used / 8)
       return false;
   }
   return seen != 0;
@@ -83,10 +88,12 @@ bool SmallPages::grows_dense() {
 
 char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing, bool promotable) {
   size_t units = units_for(bytes);
-  bool large = past_reach() && live_bytes() >= kAtBirthBytes * max_of(heaps_sharing, 1u);
+  bool large =
+      past_reach() && live_bytes() >= config_.at_birth_bytes * max_of(heaps_sharing, 1u);
   bool priced = !config_.superpages_at_birth && config_.birth;
-  bool at_birth = config_.has_super && (config_.superpages_at_birth || (large && grows_dense())) &&
-                  !(priced && config_.birth->is_dear());
+  const bool whole = bytes % kSuperpageBytes == 0; // else the last unit is not used up
+  bool at_birth = config_.has_super && whole && (config_.superpages_at_birth || (large && grows_dense())) &&
+                  !(priced && config_.birth->too_expensive());
   Area *area = &areas_[0];
   char *p = nullptr;
   if (at_birth && region_->thp_allowed() && region_->charge_superpages(units)) {
@@ -101,8 +108,8 @@ char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing, b
       return p;
   }
   if (p) {
-    if (priced) // they are superpages, whatever it says: the next ones need not be
-      config_.birth->touch(p, static_cast<UnitIndex>(units));
+    if (priced) // whatever it says: the next growth asks again
+      config_.birth->touch(p, 1);
     UnitIndex first = region_->unit_of(area->slice, p);
     SpinGuard guard(lock_);
     for (size_t i = 0; i < units; i++)
@@ -136,7 +143,7 @@ void SmallPages::update(Area &area, UnitIndex index) {
   Unit &unit = area.units[index];
   ranking_.set(area.rank_base + index, ranked_pages(unit));
   bool promotable = (&area == &areas_[0] || unit.demoted) && !unit.cold;
-  bool dense = promotable && !unit.superpage && unit.pages_used >= kDensePages &&
+  bool dense = promotable && !unit.superpage && unit.pages_used >= config_.dense_pages &&
                unit.failures < kMostFailures;
   if (dense == unit.dense)
     return;
@@ -304,7 +311,9 @@ bool SmallPages::affordable(int64_t price_ns) const {
 int SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
   Unit &unit = area.units[index];
   char *start = region_->unit_address(area.slice, index);
-  bool dense = region_->os().resident_pages(start, kSuperpageBytes) >= kDensePages, was_demoted;
+  bool dense =
+      region_->os().resident_pages(start, kSuperpageBytes) >= config_.dense_pages;
+  bool was_demoted;
   {
     SpinGuard guard(lock_);
     was_demoted = unit.demoted;
@@ -404,7 +413,7 @@ UnitIndex SmallPages::promote_all(Price &price) {
     {
       SpinGuard guard(lock_);
       const Unit &unit = area.units[index];
-      wanted = !unit.superpage && !unit.cold && unit.pages_used >= kDensePages;
+      wanted = !unit.superpage && !unit.cold && unit.pages_used >= config_.dense_pages;
     }
     if (wanted)
       try_unit(area, index, price);

@@ -10,7 +10,7 @@
 #define SMALLOC_CORE_SMALL_PAGES_H
 
 #include "smalloc/base/spin_lock.h"
-#include "smalloc/core/birth_price.h"
+#include "smalloc/core/first_touch_cost.h"
 #include "smalloc/core/region.h"
 #include "smalloc/core/ski_rental.h"
 #include "smalloc/core/unit_ranking.h"
@@ -21,16 +21,27 @@ namespace smalloc {
 /// does not.
 class SmallPages {
 public:
+  static constexpr uint64_t kAtBirthBytes = uint64_t{100} << 20,
+                            kAtBirthBytesOfProcess = uint64_t{24} << 20;
   struct Config {
     Slice base = Slice::kSmallBase;
     bool has_super = false;           ///< may grow in Slice::kSmallSuper
     bool superpages_at_birth = false; ///< heap:superpage: always
+    /// Live bytes from which new units are superpages at birth. kAtBirthBytes: a unit is at most 2 % of
+    /// them; kAtBirthBytesOfProcess: libsmalloc is the process' malloc, and the unit replaces the
+    /// free memory that another malloc would keep.
+    uint64_t at_birth_bytes = kAtBirthBytes;
+    /// Probes (see grows_dense()): every eighth unit, or, for the whole process' malloc, the 1st, 2nd,
+    /// 4th, 8th ... unit.
+    bool probes_double = false;
+    /// Pages in use from which a unit on base pages may be collapsed.
+    size_t dense_pages = kDensePages;
     unsigned idle_percent = 10;       ///< demote:, see small_demoter.cpp; 0: never
     bool collapse_as_it_grows = true; ///< false: the class heap, which is promoted when frozen
     /// Asked when the budget is used up: does somebody give superpages up for whom they are worth
     /// clearly less? nullptr: nobody.
     bool (*make_room)(uint64_t worth_per_unit, unsigned wanted) = nullptr;
-    BirthPrice *birth = nullptr; ///< nullptr: superpages at birth are never dear
+    FirstTouchCost *birth = nullptr; ///< nullptr: superpages at birth are never dear
     /// What the process has computed so far. What collapses have really taken stays within 1 % of it, and
     /// what promotion points have counted. nullptr: credit alone decides.
     uint64_t (*cpu_ns)() = nullptr;
@@ -38,8 +49,6 @@ public:
     /// as long, and not more of them. nullptr: by the clock.
     uint64_t (*thread_cpu_ns)() = nullptr;
   };
-  /// From here on a unit at birth is at most 2 % of the heap.
-  static constexpr uint64_t kAtBirthBytes = uint64_t{100} << 20;
 
   bool init(Region &region, const Config &config);
 

@@ -143,18 +143,6 @@ void work_rows(Table &t) {
   row(t, "base pages released").number(c.pages_released.get()).put_char('\n');
   row(t, "moved instead of copied").number(c.moves.get()).put_char('\n');
   print_ladder(t, c);
-  if (c.left_for_sizes.get() || c.left_for_siblings.get() || c.left_for_holes.get() ||
-      c.left_for_process.get()) {
-    row(t, "small objects left to malloc").number(c.left_for_sizes.get());
-    t.put(" looks for their sizes, ").number(c.left_for_siblings.get());
-    t.put(" for objects beside them, ").number(c.left_for_holes.get());
-    t.put(" for holes they would leave, ").number(c.left_for_process.get());
-    t.put(" for a small process\n");
-  }
-  if (c.turns_to_holes.get())
-    row(t, "sites turned to holes in malloc's heap").number(c.turns_to_holes.get()).put(" times\n");
-  if (c.heap_trims.get())
-    row(t, "malloc's heap trimmed").number(c.heap_trims.get()).put(" times\n");
   if (c.mapped_superpages_promoted.get()) {
     row(t, "promoted outside our heaps").number(c.mapped_superpages_promoted.get());
     t.put(" superpages (mapped memory, the heap of the program's malloc)\n");
@@ -162,7 +150,7 @@ void work_rows(Table &t) {
   row(t, "fallbacks to malloc").number(c.fallbacks.get()).put_char('\n');
 }
 
-/// What the first touch of superpages cost here that were touched in advance (birth_price.h).
+/// What the first touch of superpages cost here that were touched in advance (first_touch_cost.h).
 void touch_row(Table &t) {
   const uint64_t touched = g_runtime.touched_units();
   if (touched == 0)
@@ -239,8 +227,8 @@ void site_row(Table &t, const smalloc_live_site &s, uint32_t tracking) {
 } // namespace
 
 const char *strategy_name(uint32_t strategy) {
-  static const char *const kNames[] = {"split", "off", "superpage", "migrate"};
-  return strategy < 4 ? kNames[strategy] : "?";
+  static const char *const kNames[] = {"auto", "off", "superpage", "migrate", "guest"};
+  return strategy < 5 ? kNames[strategy] : "?";
 }
 const char *thp_name(ThpMode mode) {
   static const char *const kNames[] = {"absent", "never", "madvise", "always"};

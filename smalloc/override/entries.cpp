@@ -32,9 +32,7 @@ SMALLOC_EXPORT void __smalloc_v1_unregister_module(smalloc_module *module) {
 namespace {
 /// At a direct site, if the thread may take no more without asking.
 void *ask_at_direct(size_t bytes, smalloc_cell *cell) {
-  return smalloc::Runtime::fills_next(cell, bytes)
-             ? nullptr
-             : g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
+  return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
 /// If it may; nullptr: the thread's cache has none.
 inline void *take_at_direct(size_t bytes) {
@@ -94,8 +92,6 @@ SMALLOC_EXPORT void *__smalloc_v1_calloc(size_t count, size_t bytes, smalloc_cel
       smalloc::Runtime::disarm_if_absurd(total);
       return jepriv_calloc(1, total);
     }
-    if (smalloc::Runtime::fills_next(cell, total))
-      return nullptr;
   } else if (smalloc::Runtime::stays_outside(cell, total)) {
     return nullptr;
   }
@@ -142,7 +138,6 @@ __attribute__((noinline)) void *resize_foreign_asked(void *p, size_t bytes, smal
   if (!smalloc::knows_foreign_sizes())
     return nullptr;
   const size_t had = smalloc::usable_foreign(p);
-  g_runtime.resized_outside(cell, had, bytes);
   void *r = nullptr;
   if (g_runtime.site_accepts(cell, bytes))
     r = allocate_at(cell, bytes);
@@ -161,7 +156,7 @@ SMALLOC_EXPORT void *__smalloc_v1_realloc(void *p, size_t bytes, smalloc_cell *c
     return nullptr;      // the program's realloc is ours, too, and frees
   if (g_range.covers(p)) // or it went back, which resize_ours sees
     return resize_ours_kept(p, bytes, cell);
-  return smalloc::Runtime::resize_stays_outside(cell, bytes) ? nullptr
+  return smalloc::Runtime::stays_outside(cell, bytes) ? nullptr
                                                              : resize_foreign_asked(p, bytes, cell);
 }
 

@@ -16,8 +16,6 @@ size_t usable_foreign(void *p);
 /// Is usable_foreign() of the allocator that made the object? A peer that does not define malloc_usable_size leaves it to glibc's, which
 /// takes what lies before the peer's object for a chunk's head.
 bool knows_foreign_sizes();
-void count_foreign_frees();
-/// Of libsmalloc_preload.so and libsmalloc.a: libsmalloc.so has none beside the program's malloc.
 void *allocate_foreign(size_t bytes);
 /// REQUIRES: g_range.covers(p), bytes > 0. errno is kept where it succeeds.
 void *resize_ours(void *p, size_t bytes, smalloc_cell *cell = nullptr);

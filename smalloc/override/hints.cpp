@@ -10,6 +10,7 @@
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/include/smalloc/machine.h"
+#include "smalloc/include/smalloc/smalloc.h"
 #include "smalloc/override/foreign.h"
 
 #include <errno.h>
@@ -80,12 +81,12 @@ void *try_new(Hint hint, size_t bytes, size_t alignment = kMallocAlignment) {
     return nullptr;
   if (hint == Hint::kHot)
     return try_hint(hint, bytes, alignment);
-#ifdef SMALLOC_PRELOAD
-  // Not where another free comes before ours: the C++ runtime's delete would call that.
-  if (alignment <= kMallocAlignment && !smalloc::another_free_is_first())
-    return smalloc::allocate_foreign(bytes);
-#endif
-  return nullptr;
+  // Not where another free comes first: the C++ runtime's delete would call that one.
+  if (smalloc::another_free_is_first() || alignment > kMallocAlignment)
+    return nullptr;
+  if (g_runtime.serves_all())
+    return g_runtime.kind_allocate(bytes, alignment, false, SMALLOC_BASE);
+  return smalloc::allocate_foreign(bytes);
 }
 
 void *hinted_malloc(Hint hint, size_t n) {

@@ -3,7 +3,6 @@
 // interpose.cpp decides what becomes of a pointer that a program gives back: ours or not is one
 // compare with the reserved range, and what is not ours goes to the next definition of the very
 // same function, because allocators may tell free from each operator delete.
-#include "smalloc/core/malloc_holes.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/core/thread_cache.h"
@@ -42,29 +41,9 @@ void first_foreign_free(void *p) {
   }
 }
 
-// Once our heap serves: how much becomes free there? Nothing but a count of the thread's is written. What has died in our heap
-// goes back meanwhile, although nobody may ask for anything there any more.
-SMALLOC_COLD void sample_foreign_free(void *p) {
-  t_small.frees_until_sample = MallocHoles::kFreesPerSample - 1;
-  if (auto *f = next_usable_size.get(); f && p && knows_foreign_sizes()) {
-    const uint64_t freed = g_malloc_holes.sampled_free(f(p));
-    t_small.own_holes += freed;
-    g_small.freed_outside(freed);
-  }
-}
-void counted_foreign_free(void *p) {
-  if (SMALLOC_UNLIKELY(static_cast<int>(--t_small.frees_until_sample) < 0))
-    sample_foreign_free(p);
-  next_free.known()(p);
-}
-
 } // namespace
 
 SMALLOC_COLD void release_foreign(void *p) { pass_free(p); }
-void count_foreign_frees() {
-  if (next_free.get())
-    foreign_free.store(counted_foreign_free, std::memory_order_relaxed);
-}
 SMALLOC_COLD void *resize_foreign(void *p, size_t bytes) {
   auto *f = next_realloc.get();
   return f ? f(p, bytes) : nullptr;
@@ -162,10 +141,8 @@ template <class F> bool surely_next(void *p, F *next) {
 SMALLOC_EXPORT void free(void *p) { free_any(p); }
 
 SMALLOC_EXPORT void *realloc(void *p, size_t bytes) {
-#ifdef SMALLOC_PRELOAD
   if (SMALLOC_UNLIKELY(!p))
     return malloc(bytes);
-#endif
   auto *f = smalloc::next_realloc.known();
   return surely_next(p, f) ? f(p, bytes) : realloc_elsewhere(p, bytes);
 }

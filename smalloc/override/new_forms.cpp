@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// new_forms.cpp decides what libsmalloc_preload.so does with operator new: requests go by size and
-// strategy to our heaps, as malloc's do; what is left goes to the next definition of the very same
-// form, which keeps new_handler and bad_alloc. A peer's operator new does not end in malloc, so
+// new_forms.cpp defines the forms of operator new: requests go to Runtime::sized_allocate(), as
+// malloc's do; what it declines goes to the next definition of the very same form, which keeps new_handler and bad_alloc. A peer's operator new does not end in malloc, so
 // without this no C++ object would be ours beside one. An operator new of the program's own
 // libraries is left alone: it may count, or come from a pool.
 #include "smalloc/core/modules.h"
@@ -59,10 +58,10 @@ private:
     return f ? f arguments : otherwise;                                                            \
   }
 #define SMALLOC_NEW_PLAIN(name, parameters, arguments)                                             \
-  SMALLOC_NEW(name, parameters, arguments, smalloc::try_sized(n), smalloc::allocate_foreign(n),    \
+  SMALLOC_NEW(name, parameters, arguments, smalloc::try_sized(n, __builtin_return_address(0)), smalloc::allocate_foreign(n),    \
               malloc(n))
 #define SMALLOC_NEW_ALIGNED(name, parameters, arguments)                                           \
-  SMALLOC_NEW(name, parameters, arguments, smalloc::try_aligned(a, n), nullptr, aligned_alloc(a, n))
+  SMALLOC_NEW(name, parameters, arguments, smalloc::try_aligned(a, n, __builtin_return_address(0)), nullptr, aligned_alloc(a, n))
 SMALLOC_NEW_PLAIN(_Znwm, (size_t n), (n))
 SMALLOC_NEW_PLAIN(_Znam, (size_t n), (n))
 SMALLOC_NEW_PLAIN(_ZnwmRKSt9nothrow_t, (size_t n, const void *t), (n, t))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// sized.h decides which requests the functions that know a size only may pass to our heaps:
-// libsmalloc_preload.so's malloc family and operator new.
+// sized.h has the steps that malloc's family and operator new share: the thread's cache, then
+// jemalloc, then Runtime::sized_allocate(). `caller` is the return address of the program's call; it
+// stands for the allocation site in the history of big objects (birth_history.h).
 #ifndef SMALLOC_OVERRIDE_SIZED_H
 #define SMALLOC_OVERRIDE_SIZED_H
 
@@ -27,20 +28,20 @@ inline void *allocate_past_cache(size_t bytes) {
                                                                   : jepriv_malloc(bytes);
 }
 
-/// nullptr: the next allocator's.
-inline void *try_sized(size_t bytes) {
+/// nullptr: the next allocator has to serve the request.
+inline void *try_sized(size_t bytes, const void *caller) {
   if (void *p = take_cached(bytes))
     return p;
   if (g_runtime.any_is_direct(bytes))
     if (void *p = allocate_past_cache(bytes))
       return p;
-  return g_runtime.sized_allocate(bytes, kMallocAlignment, false);
+  return g_runtime.sized_allocate(bytes, kMallocAlignment, false, caller);
 }
-/// Alignments that nobody sane asks for are the next allocator's to judge.
-inline void *try_aligned(size_t alignment, size_t bytes) {
+/// The same with an alignment. An alignment that is no power of two or above 1 GiB is declined.
+inline void *try_aligned(size_t alignment, size_t bytes, const void *caller) {
   if (!is_power_of_two(alignment) || alignment > kMostAlignment)
     return nullptr;
-  return g_runtime.sized_allocate(bytes, max_of(alignment, kMallocAlignment), false);
+  return g_runtime.sized_allocate(bytes, max_of(alignment, kMallocAlignment), false, caller);
 }
 
 } // namespace smalloc

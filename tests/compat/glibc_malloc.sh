@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # glibc's own tests of malloc (Debian's package glibc-source), built outside glibc, run under nothing, libsmalloc.so, and
-# libsmalloc_preload.so with heap:split and heap:superpage. What passes without us must pass with us, but for the lines of
+# libsmalloc.so with heap:auto and heap:superpage. What passes without us must pass with us, but for the lines of
 # glibc_malloc.exceptions, each with its reason; a line that is no longer needed is an error, too.
 #
 #   tests/compat/glibc_malloc.sh             run and compare
@@ -96,7 +96,7 @@ run_test() { # MODE NAME: 0 passed, 77 not applicable, anything else failed
   local preload='' conf='' environment=()
   case $1 in
   guest) preload=$LIB ;;
-  split) preload=$PRELOAD conf=heap:split ;;
+  split) preload=$PRELOAD conf=heap:auto ;;
   superpage) preload=$PRELOAD conf=heap:superpage ;;
   esac
   case $2 in # as glibc's Makefile runs them

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Programs that nobody compiled with smalloc, under libsmalloc_preload.so with heap:split and heap:superpage and, behind it,
+# Programs that nobody compiled with smalloc, under libsmalloc.so with heap:auto and heap:superpage and, behind it,
 # nothing, jemalloc, mimalloc or tcmalloc: git, sqlite3, two C++ compilers that build parts of this project, redis and nginx
 # under load, CPython's own tests of memory-heavy modules with PYTHONMALLOC=malloc, stress-ng's malloc stressors with
 # --verify, a Rust program. They must say what they say without us.
@@ -161,7 +161,7 @@ for name in "${names[@]}"; do
   for peer in "${behind[@]}"; do
     # Slow ones: all peers only in the long form.
     if [ -n "$peer" ] && [ "$long" = no ] && [[ $name =~ ^(python|stress|gcc|clang)$ ]]; then continue; fi
-    for conf in heap:split heap:superpage; do
+    for conf in heap:auto heap:guest heap:superpage; do
       export LD_PRELOAD="$PRELOAD${peer:+ $peer}" SMALLOC_CONF=$conf
       status=0
       run "$name" || status=$?

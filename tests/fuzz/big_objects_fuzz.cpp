@@ -330,7 +330,7 @@ private:
   Counters counters_;
   Region region_;
   Ladder ladder_;
-  BirthPrice birth_;
+  FirstTouchCost birth_;
   BigObjects big_;
   Price price_;
   UnitIndex cursor_ = 0;

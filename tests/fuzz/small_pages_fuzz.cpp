@@ -236,7 +236,7 @@ private:
   uint32_t stamp_ = 0;
   Counters counters_;
   Region region_;
-  BirthPrice birth_;
+  FirstTouchCost birth_;
   SmallPages pages_;
   Price price_;
   std::vector<Run> runs_;

@@ -4,6 +4,7 @@
 # that has all of the file's sites, and whether statistics are kept or not; without a promise they are earned, and of another input, or
 # where a site is missing, it says nothing.
 . "$(dirname "$0")/lib.sh"
+export SMALLOC_CONF=heap:guest,birth:always # decisions alone: heap:auto gives superpages to what is filled
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 need_thp
@@ -31,7 +32,7 @@ write() { # FILE INPUT SAVED_MS
   echo "0000000000001001 page=2m rank=1 pmb=100.0 superpages=32 numa=- # small" >>"$1"
 }
 promoted() { # FILE
-  expect_status 0 env SMALLOC_CONF="directives:$1,input:small,validate:off${2:-}" ./t
+  expect_status 0 env SMALLOC_CONF="heap:guest,directives:$1,input:small,validate:off${2:-}" ./t
   expect_match out '^promoted [0-9]+ [0-9]+$'
   read -r _ count us <out
 }

@@ -43,7 +43,7 @@ expect_status 0 "$SMALLOC" doctor --root root --fix
 expect_no_match out nr_hugepages
 expect_status 0 "$SMALLOC" doctor --root root
 expect_match out '^ok .*hugetlb pool of 2 MiB: 0 of 0 free \(only --pages hugetlb or 1g needs it\)'
-SMALLOC_CONF=heap:split,pages:hugetlb expect_status 0 "$SMALLOC" doctor --root root --fix
+SMALLOC_CONF=heap:auto,pages:hugetlb expect_status 0 "$SMALLOC" doctor --root root --fix
 expect_match out '^sysctl -w vm.nr_hugepages=512'
 # And smalloc run says in which order to type.
 expect_status 0 "$SMALLOC" run --root root --pages hugetlb -n -- true

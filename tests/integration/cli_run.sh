@@ -9,7 +9,6 @@ cp "$SMALLOC" tree/bin/smalloc
 cp "$SMALLOC" bare/bin/smalloc
 echo 'int smalloc_test_nothing;' >nothing.c
 "$CC" -shared -fPIC nothing.c -o tree/lib/libsmalloc.so
-cp tree/lib/libsmalloc.so tree/lib/libsmalloc_preload.so
 run=tree/bin/smalloc
 expect_status 0 $run run -- true
 expect_status 42 $run run -- sh -c 'exit 42'
@@ -26,13 +25,13 @@ expect_error 125 '--budget' $run run --budget much -- true
 for budget in 0 1m 1.5g 64mb 200% 2m,heap:off; do
   expect_error 125 '--budget' $run run --budget $budget -- true
 done
-expect_error 125 'cannot find the library \(libsmalloc_preload.so\)' bare/bin/smalloc run -- true
+expect_error 125 'cannot find the library \(libsmalloc.so\)' bare/bin/smalloc run -- true
 expect_match err '^hint: '
 
 # Names in LD_PRELOAD end at a space or colon.
 for folder in 'my tools' 'my:tools'; do
   cp -r tree "$folder"
-  expect_error 125 "cannot preload the library \\(.*/$folder/lib/libsmalloc_preload.so\\): LD_PRELOAD separates" "$folder/bin/smalloc" run -- true
+  expect_error 125 "cannot preload the library \\(.*/$folder/lib/libsmalloc.so\\): LD_PRELOAD separates" "$folder/bin/smalloc" run -- true
   expect_match err '^hint: install smalloc under a path without them$'
 done
 # The loader ignores LD_PRELOAD for a program with raised privileges: it runs, and that is said.
@@ -53,11 +52,11 @@ fi
 
 show='echo "$LD_PRELOAD|$SMALLOC_CONF"'
 expect_status 0 $run run -- sh -c "$show"
-expect_match out "^$tmp/tree/lib/libsmalloc_preload.so\\|heap:split,promoter:thread$"
+expect_match out "^$tmp/tree/lib/libsmalloc.so\\|$"
 expect_status 0 env LD_PRELOAD=libm.so.6 SMALLOC_CONF=debug:off $run run --heap superpage --pages thp --budget 10% --stats -- sh -c "$show"
-expect_match out "^$tmp/tree/lib/libsmalloc_preload.so:libm.so.6\\|debug:off,heap:superpage,promoter:thread,pages:thp,budget:10%,stats:exit$"
+expect_match out "^$tmp/tree/lib/libsmalloc.so:libm.so.6\\|debug:off,heap:superpage,pages:thp,budget:10%,stats:exit$"
 expect_status 0 env SMALLOC_CONF=heap:migrate $run run -- sh -c "$show"
-expect_match out '\|heap:migrate,promoter:thread$' # the user's choice is not overruled by our default
+expect_match out '\|heap:migrate$' # the user's choice is not overruled by our default
 fixture_app app
 expect_status 0 $run run --dry-run -- ./app -- x
 expect_match out "^LD_PRELOAD=$tmp/tree/lib/libsmalloc.so SMALLOC_CONF= ./app -- x$"

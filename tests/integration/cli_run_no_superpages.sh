@@ -5,7 +5,7 @@
 mkdir -p tree/bin tree/lib root/sys/kernel/mm/transparent_hugepage root/sys/kernel/mm/hugepages/hugepages-2048kB
 cp "$SMALLOC" tree/bin/smalloc
 echo 'int smalloc_test_nothing;' >nothing.c
-"$CC" -shared -fPIC nothing.c -o tree/lib/libsmalloc_preload.so
+"$CC" -shared -fPIC nothing.c -o tree/lib/libsmalloc.so
 run="tree/bin/smalloc run --root root"
 echo 'always madvise [never]' >root/sys/kernel/mm/transparent_hugepage/enabled
 expect_status 5 $run -- sh -c 'exit 5'

@@ -2,7 +2,7 @@
 # smalloc study: page sizes are in effect and counted, runs fail loudly, files hold every run.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
-[ -e "$PRELOAD" ] || skip "libsmalloc_preload.so was not built"
+[ -e "$PRELOAD" ] || skip "libsmalloc.so was not built"
 # A program whose page behaviour is known: 64 MiB of heap, all written, held for half a second.
 cat >touch.c <<'C'
 #include <stdlib.h>
@@ -82,7 +82,7 @@ expect_match err '^hint: one command a line'
 expect_error 1 'cannot read the suite \(/\): it is a directory' "$SMALLOC" study --suite /
 expect_match err '^hint: one command a line'
 printf '# two\nfirst: ./touch\nsh -c "exit 0"\n' >suite.txt
-expect_status 0 "$SMALLOC" study --suite suite.txt --pages base -r 1 --config 'mine=heap:split,stats:off'
+expect_status 0 "$SMALLOC" study --suite suite.txt --pages base -r 1 --config 'mine=heap:auto,stats:off'
 expect_match out 'GEOMETRIC MEAN'
 expect_match out '^first +base '
 expect_match out '^ +mine +[0-9.]+ +- .*too few runs to tell'
@@ -115,14 +115,12 @@ expect_match err "no key 'commands.0.nosuch'"
 expect_match out '^touch +base '
 # What would be measured as the default is refused.
 expect_error 2 "--config x=nonsense\\): 'nonsense' is not a known key" "$SMALLOC" study --config x=nonsense -- ./touch
-expect_error 2 "'heap:nonsense' has a value that is not understood: heap is split, off, superpage or migrate" \
+expect_error 2 "'heap:nonsense' has a value that is not understood: heap is auto, off, superpage, migrate or guest" \
   "$SMALLOC" study --config x=stats:off,heap:nonsense -- ./touch
 # No look at its memory was in time: nothing is known of its pages.
 expect_status 0 "$SMALLOC" study --pages base -r 1 --interval 3600 -- true
 expect_match out '^true +base .* - *$'
 expect_match out '^-: the command ended before its memory was looked at'
-# "split" is what smalloc run does: for a program without promotion points a thread looks for them, unless the user says who.
-expect_status 0 env SMALLOC_CONF= "$SMALLOC" study --pages split -r 1 -- sh -c 'echo "$SMALLOC_CONF" >conf'
-grep -qx 'promoter:thread,heap:split' conf || fail "settings of split: $(cat conf)"
-expect_status 0 env SMALLOC_CONF=promoter:calls "$SMALLOC" study --pages split -r 1 -- sh -c 'echo "$SMALLOC_CONF" >conf'
-grep -qx 'promoter:thread,promoter:calls,heap:split' conf || fail "settings of split: $(cat conf)"
+# "auto" is what smalloc run does; the user's own settings stay.
+expect_status 0 env SMALLOC_CONF=promoter:calls "$SMALLOC" study --pages auto -r 1 -- sh -c 'echo "$SMALLOC_CONF" >conf'
+grep -qx 'promoter:calls,heap:auto' conf || fail "settings of auto: $(cat conf)"

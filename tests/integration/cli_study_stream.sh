@@ -2,7 +2,7 @@
 # smalloc study --stream: the built-in check predicts from the known order of its pages (or the PMU), and measures.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
-[ -e "$PRELOAD" ] || skip "libsmalloc_preload.so was not built"
+[ -e "$PRELOAD" ] || skip "libsmalloc.so was not built"
 export HOME=$tmp
 unset XDG_CONFIG_HOME
 expect_status 0 "$SMALLOC" stream --mib 24 -r 2 --json

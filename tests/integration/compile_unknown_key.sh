@@ -18,7 +18,7 @@ mkdir folder
 expect_status 1 "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine="$PWD/folder" -c gather.c -o x.o
 expect_match err 'error:'
 # Right ones are accepted.
-for right in heap=split heap=superpage heap=migrate heap=off model=spread model=paper machine=zen4 machine=native \
+for right in heap=auto heap=guest heap=superpage heap=migrate heap=off model=spread model=paper machine=zen4 machine=native \
   rewrite=candidates rewrite=all root=/ layout=off numa=off; do
   quietly "$CLANG" -O2 -Werror -fplugin="$PLUGIN" -fplugin-arg-smalloc-$right -c gather.c -o x.o
 done

@@ -2,6 +2,7 @@
 # The loop record, analyze, apply with a history in between: the input is known again, the agent takes what the profile chose,
 # the run reports that it held, and the next command has it; then what smalloc db and smalloc diff make of it.
 . "$(dirname "$0")/lib.sh"
+export SMALLOC_CONF=heap:guest,birth:always # decisions alone: heap:auto gives superpages to what is filled
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_recorded_app
@@ -37,7 +38,7 @@ json_is out '[x["held"] for x in d["directives"] if x["superpages"] == 32] == [2
 [ -z "$(ls "$XDG_STATE_HOME/smalloc/runs")" ] || fail "a report was taken and is still there"
 expect_status 0 "$SMALLOC" db export ./app -o exported.directives
 expect_match exported.directives 'page=2m .*superpages=32 .*held=2/2'
-runs_huge env SMALLOC_CONF=directives:exported.directives,validate:off ./app
+runs_huge env SMALLOC_CONF=heap:guest,directives:exported.directives,validate:off ./app
 [ -z "$(ls "$XDG_STATE_HOME/smalloc/runs")" ] || fail "validate:off reports"
 # A failed directive loses its rank: three runs in which the site was not what the profile said.
 for i in 1 2 3 4 5; do

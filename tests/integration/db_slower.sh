@@ -2,6 +2,7 @@
 # A program that its directives slow down is put back to base pages, from the reports of its runs to the pages of the next one, and is
 # tried again after a new analysis. Other inputs keep their superpages.
 . "$(dirname "$0")/lib.sh"
+export SMALLOC_CONF=heap:guest,birth:always # decisions alone: heap:auto gives superpages to what is filled
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_recorded_app
@@ -37,13 +38,13 @@ expect_match out 'user and system time: 1.01 s on base pages \(3 runs, 1.00 to 1
 expect_status 0 "$SMALLOC" apply -- ./app one
 expect_match err 'app: was slower than on base pages with this input: runs on them$'
 expect_match out "^$SUM huge_kib 0\$"
-SMALLOC_CONF=directives:slower.directives,validate:off expect_status 0 ./app one
+SMALLOC_CONF=heap:guest,directives:slower.directives,validate:off expect_status 0 ./app one
 expect_match out "^$SUM huge_kib 0\$"
 expect_status 0 "$SMALLOC" db show ./app --json
 json_is out 'd["comparison"]["slower_inputs"] == ["'"$input"'"]'
 runs_huge "$SMALLOC" apply -- ./app another
 expect_no_match err 'slower'
-SMALLOC_CONF=directives:slower.directives,validate:off runs_huge ./app another
+SMALLOC_CONF=heap:guest,directives:slower.directives,validate:off runs_huge ./app another
 expect_status 0 "$SMALLOC" directives show slower.directives
 expect_match out ' 2m \(base with 1 input\) '
 expect_status 0 "$SMALLOC" directives show slower.directives --json
@@ -70,12 +71,12 @@ runs_huge "$SMALLOC" apply -q -- ./app one
 # What the first line promised, beside this run.
 sed 's/ verdict=slower//' slower.directives >again.directives
 expect_match again.directives ' base_faults=20000 base_input=[0-9a-f]{16} base_most_ms=1020 base_ms=1010 base_runs=3 '
-SMALLOC_CONF=directives:again.directives,stats:exit expect_status 0 ./app one
+SMALLOC_CONF=heap:guest,directives:again.directives,stats:exit expect_status 0 ./app one
 expect_match err '^smalloc: first-touch faults saved: +[0-9]+ predicted, 1[0-9]{4} measured$'
 expect_match err '^smalloc: user and system time: +[0-9]+ ms; on base pages 1010 ms, at most 1020 in 3 runs$'
-SMALLOC_CONF=directives:again.directives,stats:exit expect_status 0 ./app another
+SMALLOC_CONF=heap:guest,directives:again.directives,stats:exit expect_status 0 ./app another
 expect_no_match err 'user and system time'
 times_touches || exit 0
 expect_match err '^smalloc: first touch of a superpage: +[0-9]+ us, mean of 1 touched in advance$'
-SMALLOC_CONF=directives:again.directives,stats:json expect_status 0 ./app one
+SMALLOC_CONF=heap:guest,directives:again.directives,stats:json expect_status 0 ./app one
 json_is err 'd["agent"]["superpages_touched"] == 1 and 0 < d["agent"]["touch_ns"] < 1e9'

@@ -3,6 +3,7 @@
 # Two versions of a library in one process have one name for two things: each is decided by its own units. And a template that
 # two units instantiate is one site, decided by both, whichever copy the linker keeps.
 . "$(dirname "$0")/lib.sh"
+export SMALLOC_CONF=heap:guest,birth:always # decisions alone: heap:auto gives superpages to what is filled
 . "$SMALLOC_SOURCE/tests/integration/build.bash"
 cat >table.h <<'C'
 struct table { long count; double *cells; };

@@ -3,6 +3,7 @@
 # Through one xmalloc, two units deep: the table that another unit reads at random gets superpages, the buffer that is
 # streamed does not. A wrapper that the linker replaces, or another library interposes, is called as the program means.
 . "$(dirname "$0")/lib.sh"
+export SMALLOC_CONF=heap:guest,birth:always # decisions alone: heap:auto gives superpages to what is filled
 . "$SMALLOC_SOURCE/tests/integration/build.bash"
 source=$SMALLOC_SOURCE/tests/integration/fixtures/wrappers.c
 for unit in 0 1 2 3; do

@@ -9,7 +9,7 @@ CLANG=${CLANG:-clang-22}
 CLANGXX=${CLANGXX:-clang++-22}
 PLUGIN=$SMALLOC_BUILD/lib/SmallocPlugin.so
 LIB=$SMALLOC_BUILD/lib/libsmalloc.so
-PRELOAD=$SMALLOC_BUILD/lib/libsmalloc_preload.so
+PRELOAD=$LIB
 SMALLOC=$SMALLOC_BUILD/bin/smalloc
 unset SMALLOC_CONF LD_PRELOAD GLIBC_TUNABLES MALLOC_CONF
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/smalloc-test.XXXXXX")

@@ -3,6 +3,7 @@
 # Wrappers of any depth under LTO: the calls of one xmalloc in other units are decided apart, by the compiler; C++ programs
 # with exceptions, inline functions of several units and containers do what they did.
 . "$(dirname "$0")/lib.sh"
+export SMALLOC_CONF=heap:guest,birth:always # decisions alone: heap:auto gives superpages to what is filled
 . "$SMALLOC_SOURCE/tests/integration/build.bash"
 need_linker lld
 source=$SMALLOC_SOURCE/tests/integration/fixtures/wrappers.c

@@ -113,7 +113,7 @@ linked() { # CALLS FLAG...: without the library, with it, and with what a preloa
   quietly "$CLANGXX" own.o uses.o "$@" -o without
   quietly "$CLANGXX" own.o uses.o "$@" "${LINK_LIBRARY[@]}" -o with
   runs_well "$calls" ./without
-  for conf in heap:split heap:superpage; do
+  for conf in heap:auto heap:guest heap:superpage; do
     runs_well "$calls" env SMALLOC_CONF=$conf ./with
     for library in "$LIB" "$PRELOAD"; do
       runs_well "$calls" env SMALLOC_CONF=$conf LD_PRELOAD="$library" ./without
@@ -132,7 +132,7 @@ for replaced in 1 2 3 4; do
     quietly "$CLANGXX" -O1 -fPIC -std=c++17 -fsized-deallocation "$flags" -c uses.cpp -o uses.o
     if [ -e "$("$CLANG" -print-file-name=libc.a)" ]; then
       quietly "$CLANGXX" -static own.o uses.o "$ARCHIVE" -o static
-      for conf in heap:split heap:superpage; do runs_well "${calls[replaced]}" env SMALLOC_CONF=$conf ./static; done
+      for conf in heap:auto heap:guest heap:superpage; do runs_well "${calls[replaced]}" env SMALLOC_CONF=$conf ./static; done
     fi
     linked "${calls[replaced]}"
     linked "${calls[replaced]}" -static-libstdc++

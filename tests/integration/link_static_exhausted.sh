@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
 }
 E
 quietly "$CLANG" -O1 -fno-builtin -static t.c -L"$LIBDIR" -Wl,-u,malloc -lsmalloc -o t
-for conf in heap:split heap:superpage; do
+for conf in heap:auto heap:guest heap:superpage; do
   for left in 0 30 1000 4000 20000; do
     expect_status 0 bash -c "ulimit -v 600000; SMALLOC_CONF=$conf,reserve:256m exec ./t $left"
     expect_match out '^end$'

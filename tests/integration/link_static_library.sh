@@ -64,7 +64,7 @@ int main(int argc, char **argv) {
 }
 E
 quietly "$CLANGXX" -O1 -fno-builtin -static cxx.cpp "$ARCHIVE" -o cxx
-for conf in heap:split heap:off heap:migrate; do
+for conf in heap:auto heap:guest heap:off heap:migrate; do
   SMALLOC_CONF=birth:always,$conf expect_status 0 ./cxx
   expect_match out '^done$'
 done
@@ -75,9 +75,9 @@ madvise | always)
   ;;
 esac
 
-# Only what libsmalloc_preload.so shows, too (and names whose object in libc.a brings a malloc along).
+# Only what libsmalloc.so shows, too (and names whose object in libc.a brings a malloc along).
 nm -g --defined-only "$ARCHIVE" | awk 'NF == 3 {print $3}' | sort -u >shown
-nm -D --defined-only "$LIBDIR/libsmalloc_preload.so" | awk '{print $3}' | sort -u >preload
+nm -D --defined-only "$LIBDIR/libsmalloc.so" | awk '{print $3}' | sort -u >preload
 expect_no_match shown '^(je|ctl|prof)'
 [ "$(comm -23 shown preload | grep -vE '^(mallopt|__libc_[a-z]+|__posix_memalign)$')" = '' ] || fail "shown by libsmalloc.a only: $(comm -23 shown preload)"
 expect_match shown '^pvalloc$'

@@ -3,6 +3,7 @@
 # Build, run, build again: an instrumented build's trace ranks sites by the TLB misses that superpages save, and profile-use
 # compiles the decisions in, over what the compiler would have decided; bad entries are remarks.
 . "$(dirname "$0")/lib.sh"
+export SMALLOC_CONF=heap:guest,birth:always # decisions alone: heap:auto gives superpages to what is filled
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/build.bash"
 [ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
@@ -62,7 +63,7 @@ cmp want out || fail "the final program prints something else"
 sed "s/page=2m/page=64k/" app.directives >medium.directives
 use medium.directives medium
 decided medium "$hot" 's["decision"] == "runtime" and s["page_bytes"] == 65536 and s["min_bytes"] == 2 << 20 and not s["small_objects"]'
-expect_status 0 env SMALLOC_CONF=stats:json,stats_file:medium.json ./medium
+expect_status 0 env SMALLOC_CONF=heap:guest,stats:json,stats_file:medium.json ./medium
 cmp want out || fail "the program for pages of 64 KiB prints something else"
 json_is medium.json 'd["counters"]["directed_mthp"] == 1 and d["counters"]["superpages_peak"] == 0'
 sed "s/page=2m/page=1g/" app.directives >gigantic.directives
@@ -76,7 +77,7 @@ decided swapped "$cold" 's["decision"] == "superpage" and s["rewritten"]'
 # In force: the statistics say which site got superpages.
 if [ "$(thp_mode)" = madvise ] || [ "$(thp_mode)" = always ]; then
   for program in final swapped; do
-    expect_status 0 env SMALLOC_CONF=stats:exit+sites ./$program
+    expect_status 0 env SMALLOC_CONF=heap:guest,stats:exit+sites ./$program
     case $program in final) site=make_hot other=make_cold ;; *) site=make_cold other=make_hot ;; esac
     expect_match err "$site"
     expect_no_match err "$other"

@@ -71,7 +71,7 @@ for limit in 4096 16384 65536 200000; do
     # What a tenth less than the whole takes, but the MiB.
     some=$((plain * 9 / 10 - 1024))
     for library in "$LIB" "$PRELOAD"; do
-      for conf in heap:split heap:superpage; do
+      for conf in heap:auto heap:guest heap:superpage; do
         with=$(got "$limit" "$library" "$conf" "$piece")
         [ "$with" -ge $((plain - 1024 - piece / 1024)) ] ||
           fail "ulimit -d $limit, $library, $conf: $with KiB in pieces of $piece, $plain without"

@@ -5,6 +5,7 @@
 # birth is taken that does not fit.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
+export SMALLOC_CONF=heap:guest,birth:always # beside the program's malloc
 need_thp
 build t $(linked) <<'E'
 #include "runtime_sites.h"
@@ -59,13 +60,13 @@ int main(int argc, char **argv) {
   return puts("done") < 0;
 }
 E
-SMALLOC_CONF=birth:always,budget:64m,debug:on,stats:exit expect_status 0 timeout 100 ./t
+SMALLOC_CONF=heap:guest,birth:always,budget:64m,debug:on,stats:exit expect_status 0 timeout 100 ./t
 expect_match out '^done$'
 expect_match err 'demotions: +(2[89]|3[0-9])$'
 expect_no_match err contradict
-SMALLOC_CONF=birth:always,budget:25%,debug:on expect_status 0 ./t share
+SMALLOC_CONF=heap:guest,birth:always,budget:25%,debug:on expect_status 0 ./t share
 expect_match out '^share$'
-SMALLOC_CONF=birth:always,budget:64m,demote:off expect_status 1 ./t
+SMALLOC_CONF=heap:guest,birth:always,budget:64m,demote:off expect_status 1 ./t
 expect_match err 'not true: smaps\(hot'
 # A memory cgroup of 160 MiB: the second object of 100 MiB would not fit as superpages at birth.
 group=
@@ -94,7 +95,7 @@ int main(void) {
 }
 E
 status=0
-SMALLOC_CONF=birth:always,stats:exit bash -c "echo \$\$ >$group/cgroup.procs && exec ./c" >out 2>err || status=$?
+SMALLOC_CONF=heap:guest,birth:always,stats:exit bash -c "echo \$\$ >$group/cgroup.procs && exec ./c" >out 2>err || status=$?
 [ $status = 0 ] || { cat out err; fail "status $status in the cgroup"; }
 expect_match out '^(9[0-9]|100) 0$'
 expect_match err 'not on: +thp: limit 1'

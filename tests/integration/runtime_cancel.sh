@@ -46,7 +46,7 @@ int main(void) {
   return 0;
 }
 E
-for conf in heap:split heap:superpage heap:superpage,budget:50% heap:superpage,stats:exit,debug:on; do
+for conf in heap:auto heap:guest heap:superpage heap:superpage,budget:50% heap:superpage,stats:exit,debug:on; do
   SMALLOC_CONF=$conf LD_PRELOAD=$PRELOAD expect_status 0 timeout 60 ./t
   expect_match out '^cancelled$'
   expect_no_match err 'warning|error'

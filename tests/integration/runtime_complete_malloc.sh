@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# libsmalloc_preload.so is a malloc by itself: the same program, with glibc's rules as assertions, passes without us, with
-# heap:split and with heap:superpage, where every object is ours; also before constructors and in late destructors.
+# libsmalloc.so is a malloc by itself: the same program, with glibc's rules as assertions, passes without us, with
+# heap:auto and with heap:superpage, where every object is ours; also before constructors and in late destructors.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
 need_thp

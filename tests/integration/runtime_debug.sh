@@ -86,7 +86,7 @@ int main(void) { return 0; }
 C
 SMALLOC_CONF=debug:on expect_status 0 ./none
 [ "$(wc -l <err)" = 1 ] || fail "not one line: $(cat err)"
-expect_match err '^smalloc: debug: version [0-9.]+, strategy split; the heaps start with the first object for them$'
+expect_match err '^smalloc: debug: version [0-9.]+, strategy auto; the heaps start with the first object for them$'
 SMALLOC_CONF=debug:on,heap:off expect_status 0 ./none
 expect_match err '^smalloc: debug: version [0-9.]+, strategy off; the heaps never start$'
 SMALLOC_CONF=debug:on expect_status 0 ./t 8

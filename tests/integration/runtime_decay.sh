@@ -41,35 +41,3 @@ for conf in '30 debug:on' '90 debug:on,cache:1g'; do
   expect_match out 'naps [1-9]'
   expect_no_match err contradict
 done
-# The program goes on elsewhere: objects die one by one while their successors come from its malloc. Their last slabs empty when
-# hardly any is left to die, so what else is freed must be the clock.
-build elsewhere -DTEST_SMALL_BY=SMALLOC_BY_COMPILER $(linked) <<'E'
-#include "runtime_sites.h"
-TEST_SITE(small, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 512);
-enum { N = 600000, TURNS = 16, SIZE = 112, NAPS = 400 };
-static char *object[N];
-static unsigned draw(void) { static unsigned x = 12345; x ^= x << 13, x ^= x >> 17; return x ^= x << 5; }
-int main(void) {
-  size_t served = 0, left = 0;
-  for (int i = 0; i < N; i++) memset(object[i] = (char *)site_malloc(&small, SIZE), 1, SIZE);
-  for (int i = 0; i < N; i++) served += ours(object[i]);
-  CHECK(served > N / 2);
-  struct smalloc_statistics s = {.bytes = sizeof s};
-  int naps = 0;
-  for (long turns = (long)TURNS * N; naps < NAPS; naps++, turns = 20000) { /* then a little, for a while */
-    for (long turn = 0; turn < turns; turn++) {
-      unsigned i = draw() % N;
-      free(object[i]);
-      memset(object[i] = (char *)malloc(SIZE), 1, SIZE);
-    }
-    smalloc_stats(&s);
-    if (s.small_footprint_bytes <= 4 * MIB)
-      break;
-    usleep(50000);
-  }
-  for (int i = 0; i < N; i++) left += ours(object[i]);
-  printf("%zu served, %zu left, %zu KiB backed, naps %d\n", served, left, (size_t)s.small_footprint_bytes >> 10, naps);
-  return naps == NAPS;
-}
-E
-expect_status 0 timeout 200 ./elsewhere

@@ -43,8 +43,8 @@ int main() {
   check([=](void *p) { operator delete(p, A, N); }, a());
   check([=](void *p) { operator delete[](p, A, N); }, a());
   check([=](void *p) { free(p); }, malloc(100));
-  check([=](void *p) { free_sized(p, 8 * MIB); }, malloc(8 * MIB));
-  check([=](void *p) { free_aligned_sized(p, 64, 8 * MIB); }, aligned_alloc(64, 8 * MIB));
+  check([=](void *p) { free_sized(p, ours(p) ? 8 * MIB : 100); }, malloc(100));
+  check([=](void *p) { free_aligned_sized(p, 64, ours(p) ? 8 * MIB : 128); }, aligned_alloc(64, 128));
   puts("done");
 }
 E

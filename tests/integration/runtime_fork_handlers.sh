@@ -84,7 +84,7 @@ int main(void) {
   return 0;
 }
 E
-for conf in heap:split heap:superpage; do
+for conf in heap:auto heap:guest heap:superpage; do
   SMALLOC_CONF=$conf LD_PRELOAD=$PRELOAD expect_status 0 timeout 60 ./plain
   expect_match out '^forked$'
 done

@@ -41,7 +41,7 @@ int main(void) {
   return 0;
 }
 E
-for conf in heap:superpage heap:split heap:migrate; do
+for conf in heap:superpage heap:auto heap:migrate; do
   LD_PRELOAD=$PRELOAD SMALLOC_CONF=$conf expect_status 0 timeout 100 ./t
   expect_match out '^done$'
 done

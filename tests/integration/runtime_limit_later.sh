@@ -89,7 +89,7 @@ except ValueError as e:
     print(e)
 P
 /usr/bin/python3 later.py >plain
-for conf in heap:split heap:superpage heap:migrate; do
+for conf in heap:auto heap:guest heap:superpage heap:migrate; do
   SMALLOC_CONF=$conf LD_PRELOAD=$PRELOAD /usr/bin/python3 later.py >with 2>err || { cat err; fail "python with $conf: status $?"; }
   cmp plain with || fail "$conf: $(cat with)"
 done

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Every form of operator new under libsmalloc_preload.so: ours with heap:superpage, also beside a peer that defines its
+# Every form of operator new under libsmalloc.so: ours with heap:superpage, also beside a peer that defines its
 # own; new_handler and bad_alloc stay the C++ runtime's; an operator new that a library of the program replaces is called.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
@@ -69,12 +69,12 @@ build t.cpp -fno-builtin -w <t_source
 expect_status 0 ./t none
 LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage expect_status 0 ./t ours
 expect_match out '^all$'
-LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:split expect_status 0 ./t split
+LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:auto expect_status 0 ./t split
 LD_PRELOAD=$LIB expect_status 0 ./t guest
 for peer in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libmimalloc.so.2 /usr/lib/*/libtcmalloc_minimal.so.4; do
   [ -e "$peer" ] || continue
   LD_PRELOAD="$PRELOAD $peer" SMALLOC_CONF=heap:superpage expect_status 0 ./t ours-peer
-  LD_PRELOAD="$PRELOAD $peer" SMALLOC_CONF=heap:split expect_status 0 ./t peer
+  LD_PRELOAD="$PRELOAD $peer" SMALLOC_CONF=heap:auto expect_status 0 ./t peer
   LD_PRELOAD="$LIB $peer" expect_status 0 ./t peer
 done
 # The program's own library replaces operator new: ours stays out of it, and its delete gets only its own objects.
@@ -96,7 +96,7 @@ int main() {
   puts("done");
 }
 E
-for conf in heap:superpage heap:split; do
+for conf in heap:superpage heap:auto; do
   LD_PRELOAD=$PRELOAD SMALLOC_CONF=$conf expect_status 0 ./replaced
   expect_match out '^own balance 0 calls 1$'
 done
@@ -131,7 +131,7 @@ int main() {
 E
 expect_status 0 ./itself
 expect_match out '^live 0 alive 0 calls 20$'
-for conf in heap:superpage heap:split; do
+for conf in heap:superpage heap:auto; do
   for library in "$PRELOAD" "$LIB"; do
     LD_PRELOAD=$library SMALLOC_CONF=$conf expect_status 0 ./itself
     expect_match out '^live 0 alive 0 calls 20$'

@@ -4,6 +4,7 @@
 # threads, sizes and reallocations: every object is looked up, and the misplaced ones are counted.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
+export SMALLOC_CONF=heap:guest,birth:always # beside the program's malloc
 need_thp
 build t $(linked) <<'E'
 #include "runtime_sites.h"
@@ -69,6 +70,6 @@ int main(void) {
   return 0;
 }
 E
-SMALLOC_CONF=debug:on expect_status 0 timeout 200 ./t
+SMALLOC_CONF=heap:guest,debug:on expect_status 0 timeout 200 ./t
 for kind in 0 1 2 3; do expect_match out "^kind $kind: [1-9][0-9][0-9]+ served, 0 misplaced\$"; done
 expect_no_match err contradict

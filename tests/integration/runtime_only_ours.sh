@@ -4,6 +4,7 @@
 # and by promotion. On a kernel that cannot (before 6.18), one line says so.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
+export SMALLOC_CONF=heap:guest,birth:always # beside the program's malloc
 . "$SMALLOC_SOURCE/tests/integration/fixtures/pool.bash"
 need_thp
 build t <<'E'
@@ -24,7 +25,7 @@ int main(void) {
   return 0;
 }
 E
-SMALLOC_CONF=only-ours:on,birth:always,debug:on expect_status 0 ours ./t
+SMALLOC_CONF=heap:guest,only-ours:on,birth:always,debug:on expect_status 0 ours ./t
 if grep -q 'warning: only-ours:' err; then
   [ "$(grep -c warning: err)" = 1 ] || { cat err; fail "not exactly one line"; }
   expect_match out '^flags 0 ours 1'
@@ -41,5 +42,5 @@ if [ "$(thp_mode)" != always ]; then
 fi
 ours ./t >out
 expect_match out ' other (2[0-9]|3[0-2])$'
-SMALLOC_CONF=only-ours:on,birth:always,debug:on expect_status 0 ours ./t
+SMALLOC_CONF=heap:guest,only-ours:on,birth:always,debug:on expect_status 0 ours ./t
 expect_match out '^flags 3 ours 1 promoted 0->1 other 0$'

@@ -4,6 +4,7 @@
 # the interface's own calls, and srealloc keeps the kind.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
+export SMALLOC_CONF=heap:guest,birth:always # beside the program's malloc
 need_thp
 build kinds.cpp $(linked) <<'E'
 #include "runtime_sites.h"
@@ -106,7 +107,7 @@ int main(int argc, char **argv) {
 }
 E
 run_kind() { # CONF WHAT
-  SMALLOC_CONF="$1" expect_status 0 ./kinds "$2"
+  SMALLOC_CONF="heap:guest,$1" expect_status 0 ./kinds "$2"
   expect_match out '^ok$'
 }
 run_kind promote:off,birth:always small-base

@@ -16,7 +16,7 @@ r=[]; t=[threading.Thread(target=lambda k=k: r.append(sum(range(k*1000)))) for k
 for p in bash python3 git; do
   program $p >want 2>want.err
   for lib in "$LIB" "$PRELOAD"; do
-    for conf in heap:split heap:superpage heap:migrate heap:off; do
+    for conf in heap:auto heap:guest heap:superpage heap:migrate heap:off; do
       export LD_PRELOAD=$lib SMALLOC_CONF=$conf
       program $p >got 2>got.err || fail "$p fails under $(basename $lib) $conf: $(cat got.err)"
       unset LD_PRELOAD SMALLOC_CONF

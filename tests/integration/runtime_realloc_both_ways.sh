@@ -4,6 +4,7 @@
 # grow without a copy.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
+export SMALLOC_CONF=heap:guest,birth:always # beside the program's malloc
 need_thp
 build t $(linked) <<'E'
 #include "runtime_sites.h"
@@ -44,7 +45,7 @@ int main(void) {
   return 0;
 }
 E
-SMALLOC_CONF=birth:always,stats:exit,debug:on expect_status 0 ./t
+SMALLOC_CONF=heap:guest,birth:always,stats:exit,debug:on expect_status 0 ./t
 expect_match out '^done$'
 expect_match err 'moved instead of copied: +[1-9]'
 expect_no_match err contradict

@@ -81,7 +81,7 @@ C
 plain=$(./depth)
 "${CC:-cc}" -O1 -fno-builtin thread.c -o thread -Wl,-z,now -pthread
 expect_status 0 ./thread
-for conf in heap:split heap:superpage heap:migrate heap:superpage,budget:50%; do
+for conf in heap:auto heap:guest heap:superpage heap:migrate heap:superpage,budget:50%; do
   case $conf in *superpage*)
     LD_PRELOAD=$PRELOAD SMALLOC_CONF=$conf,stats:exit expect_status 0 ./depth
     expect_match err 'heaps: +running'

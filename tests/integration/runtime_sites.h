@@ -101,7 +101,7 @@ static struct smalloc_module test_module;
 #define TEST_BYTES sizeof test_module
 #endif
 #ifndef TEST_HEAP
-#define TEST_HEAP SMALLOC_HEAP_SPLIT
+#define TEST_HEAP SMALLOC_HEAP_AUTO
 #endif
 #ifndef TEST_FREE
 #define TEST_FREE free

@@ -3,6 +3,7 @@
 # A heap of small objects starts on base pages and gets superpages once it has outgrown the TLB.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
+export SMALLOC_CONF=heap:guest,birth:always # beside the program's malloc
 need_thp
 build t $(linked) <<'E'
 #include "runtime_sites.h"

@@ -3,6 +3,7 @@
 # stats:exit prints the table and the busiest sites; without it nothing is printed.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
+export SMALLOC_CONF=heap:guest,birth:always # beside the program's malloc
 need_thp
 build t <<'E'
 #include "runtime_sites.h"
@@ -16,9 +17,9 @@ int main(void) {
 E
 expect_status 0 ours ./t
 [ ! -s out ] && [ ! -s err ] || fail "something is printed without stats:exit"
-SMALLOC_CONF=birth:always,stats:exit expect_status 0 ours ./t
+SMALLOC_CONF=heap:guest,birth:always,stats:exit expect_status 0 ours ./t
 [ ! -s out ] || fail "the table is on standard output"
-for row in 'process: +[0-9]+ \(t\)' 'heaps: +running, strategy split' 'big objects: +1 allocated, 1 live, 64\.' \
+for row in 'process: +[0-9]+ \(t\)' 'heaps: +running, strategy guest' 'big objects: +1 allocated, 1 live, 64\.' \
   'superpages: +32 now, peak 32' '  coverage: +(9[0-9]|100) % of 6[0-9]\.[0-9] MiB: big objects, superpages at birth' \
   'superpages at birth: +32, first-touch faults saved 16352' 'mappings: +[0-9]+ ours' 'fallbacks to malloc: +0' \
   'site: +00000000000010[0-9a-f]{2} 64\.0 MiB requested, (64|65|66)\.[0-9] MiB live, peak 6[0-9]\.[0-9] MiB, 32 superpages, in matrix test\.c:[0-9]+' \
@@ -35,7 +36,7 @@ int main(void) {
   quick_exit(3);
 }
 E
-SMALLOC_CONF=birth:always,stats:exit expect_status 3 ours ./quick
+SMALLOC_CONF=heap:guest,birth:always,stats:exit expect_status 3 ours ./quick
 [ "$(grep -c 'process: ' err)" = 1 ] || fail "not one table at quick_exit: $(cat err)"
 expect_match err '^smalloc: superpages: +32 now, peak 32'
 
@@ -57,9 +58,9 @@ int main(void) {
   return 0;
 }
 EOF
-SMALLOC_CONF=birth:always,stats:exit expect_status 0 ours ./closes
+SMALLOC_CONF=heap:guest,birth:always,stats:exit expect_status 0 ours ./closes
 [ -z "$(find . -maxdepth 1 -name 'data.*' -size +0)" ] || fail "the table is in the program's file"
-(ulimit -n 150 && SMALLOC_CONF=birth:always,stats:exit ours ./quick 2>err) || true
+(ulimit -n 150 && SMALLOC_CONF=heap:guest,birth:always,stats:exit ours ./quick 2>err) || true
 expect_match err '^smalloc: superpages: +32 now, peak 32'
 
 # What jemalloc keeps for itself, a thread's cache, is no object.
@@ -87,7 +88,7 @@ for i in 1 2 3; do /bin/true; done
 :
 E
 chmod +x script
-SMALLOC_CONF=birth:always,stats:exit LD_PRELOAD=$LIB ./script 2>err
+SMALLOC_CONF=heap:guest,birth:always,stats:exit LD_PRELOAD=$LIB ./script 2>err
 [ "$(grep -c 'heaps: ' err)" = 2 ] || { cat err; fail "not the script and its one busy child"; }
 [ "$(grep -c 'heaps: *never needed' err)" = 1 ] || { cat err; fail "the script's own process is silent, or /bin/true is not"; }
 
@@ -98,10 +99,10 @@ ls report.*.% >/dev/null || fail "no report.PID.%"
 [ "$(stat -c %a report.*)" = 600 ] || fail "others may read the report"
 expect_match report.*.% 'heaps: +running'
 expect_match report.*.% 'Begin jemalloc statistics'
-SMALLOC_CONF=birth:always,stats:exit,stats_file:/nowhere/x expect_status 0 ours ./t
+SMALLOC_CONF=heap:guest,birth:always,stats:exit,stats_file:/nowhere/x expect_status 0 ours ./t
 expect_match err 'smalloc: warning: SMALLOC_CONF: stats_file: cannot write /nowhere/x'
 expect_match err 'heaps: +running'
-SMALLOC_CONF=birth:always,stats:exit,stats_file:/dev/full expect_status 0 ours ./t
+SMALLOC_CONF=heap:guest,birth:always,stats:exit,stats_file:/dev/full expect_status 0 ours ./t
 expect_match err 'stats_file: cannot write /dev/full \(No space left on device\); statistics are not complete$'
 [ "$(wc -l <err)" = 1 ] || fail "more than a line: $(cat err)"
 
@@ -122,7 +123,7 @@ int main(void) {
   return 0;
 }
 E
-SMALLOC_CONF=birth:always,stats:exit expect_status 0 ours ./f
+SMALLOC_CONF=heap:guest,birth:always,stats:exit expect_status 0 ours ./f
 [ "$(grep -c 'heaps: ' err)" = 2 ] || { cat err; fail "not the parent and the busy child"; }
 # So it is with programs that are linked with the library, and are no scripts: what they start is silent, too, unless it is busy.
 # shellcheck disable=SC2046 # several words
@@ -143,7 +144,7 @@ int main(int argc, char **argv) {
   return 0;
 }
 E
-SMALLOC_CONF=birth:always,stats:exit expect_status 0 ./starts
+SMALLOC_CONF=heap:guest,birth:always,stats:exit expect_status 0 ./starts
 [ "$(grep -c 'heaps: ' err)" = 2 ] || { cat err; fail "not the linked parent and its one busy child"; }
 # Subshells and commands that have a little of the heaps stay silent beside the script that started them; with a file a process
 # each writes its own.
@@ -159,23 +160,6 @@ expect_match err 'process: +[0-9]+ \(bash\), started by '"$$"
 mkdir own
 SMALLOC_CONF="birth:always,stats:exit,heap:superpage,stats_file:$PWD/own/%p" LD_PRELOAD=$PRELOAD ./forks 2>err
 [ ! -s err ] && [ "$(ls own | wc -l)" -ge 4 ] || { cat err; ls own; fail "not a file a process"; }
-# What is left to the program's malloc is not said to be nothing.
-build left <<'E'
-#include "runtime_sites.h"
-TEST_SITE(few, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 2048);
-TEST_SITE(matrix, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
-int main(void) {
-  memset(site_malloc(&matrix, 8 * MIB), 1, 8 * MIB);
-  for (int i = 0; i < 1000; i++) site_malloc(&few, 100 + (size_t)i % 50 * 32);
-  return 0;
-}
-E
-SMALLOC_CONF=birth:always,stats:exit expect_status 0 ours ./left
-expect_match err 'site: .* requested, live not counted, in few'
-SMALLOC_CONF=birth:always,stats:json expect_status 0 ours ./left
-python3 -c 'import json; d=json.load(open("err")); s=[s for s in d["sites"] if s["function"]=="few"][0]; assert s["live_bytes"] is None and s["peak_bytes"] is None and s["requested_bytes"] > 0, s' ||
-  fail "the document says nothing live"
-
 # A resized object is its site's as before: one that was sampled stands for as much more, one that takes the place of a dead one's
 # sample is nobody else's, and one that becomes big is charged exactly.
 build resized <<'E'
@@ -197,7 +181,7 @@ int main(void) {
   return 0;
 }
 E
-SMALLOC_CONF=stats:json,stats_file:resized.json expect_status 0 ours ./resized
+SMALLOC_CONF=heap:guest,stats:json,stats_file:resized.json expect_status 0 ours ./resized
 python3 - resized.json <<'PY' || fail "resized objects: $(cat resized.json)"
 import json, sys
 sites = {}
@@ -228,5 +212,5 @@ int main(void) {
   return 0;
 }
 E
-SMALLOC_CONF=stats:exit expect_status 0 ours ./small_child
+SMALLOC_CONF=heap:guest,stats:exit expect_status 0 ours ./small_child
 [ "$(grep -c 'process: ' err)" = 2 ] || fail "the child says nothing: $(cat err)"

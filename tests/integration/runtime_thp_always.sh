@@ -5,6 +5,7 @@
 # is really set to always, the same program runs against the real one.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
+export SMALLOC_CONF=heap:guest,birth:always # beside the program's malloc
 need_thp
 mkdir -p sys/kernel/mm/transparent_hugepage
 echo '[always] madvise never' >sys/kernel/mm/transparent_hugepage/enabled
@@ -41,7 +42,7 @@ int main(void) {
   return puts("done") < 0;
 }
 E
-SMALLOC_CONF=sysfs:$PWD/sys,debug:on expect_status 0 ./t
+SMALLOC_CONF=heap:guest,sysfs:$PWD/sys,debug:on expect_status 0 ./t
 expect_match out '^done$'
 expect_no_match err contradict
-[ "$(thp_mode)" != always ] || SMALLOC_CONF=debug:on expect_status 0 ./t
+[ "$(thp_mode)" != always ] || SMALLOC_CONF=heap:guest,debug:on expect_status 0 ./t

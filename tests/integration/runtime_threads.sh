@@ -48,7 +48,7 @@ int main(void) {
   return puts("done") < 0;
 }
 E
-for conf in heap:split heap:migrate heap:superpage heap:split,cache:0,promote:eager; do
+for conf in heap:auto heap:guest heap:migrate heap:superpage heap:auto,cache:0,promote:eager; do
   SMALLOC_CONF=$conf,debug:on expect_status 0 timeout 100 ./t
   expect_match out '^done$'
   expect_no_match err contradict

@@ -4,6 +4,7 @@
 # right.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/runtime_build.inc"
+export SMALLOC_CONF=heap:guest,birth:always # beside the program's malloc
 need_thp
 build t <<'E'
 #include "runtime_sites.h"
@@ -32,10 +33,10 @@ int main(int argc, char **argv) {
   return puts("done") < 0;
 }
 E
-SMALLOC_CONF=stats:exit expect_status 0 ours ./t
+SMALLOC_CONF=heap:guest,stats:exit expect_status 0 ours ./t
 expect_match out '^done$'
 expect_match err 'promotions: +3[0-9] in'
-SMALLOC_CONF=promote:off expect_status 0 ours ./t off
+SMALLOC_CONF=heap:guest,promote:off expect_status 0 ours ./t off
 expect_match out '^off$'
 
 # Batches of small points: looked at now and then, and what came meanwhile counts.

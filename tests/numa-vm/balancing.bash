@@ -21,7 +21,7 @@ for program in "$@"; do
     if [ $mode = kernel ]; then echo 1; else echo 0; fi >/proc/sys/kernel/numa_balancing
     moved=$(counter pgmigrate_success) faults=$(counter numa_hint_faults)
     if [ $mode = smalloc ]; then
-      LD_PRELOAD=$build/lib/libsmalloc_preload.so SMALLOC_CONF=$conf "$build/tests/numa_walker" $program "$seconds" >out
+      LD_PRELOAD=$build/lib/libsmalloc.so SMALLOC_CONF=$conf "$build/tests/numa_walker" $program "$seconds" >out
     else
       "$build/tests/numa_walker" $program "$seconds" >out
     fi

@@ -9,7 +9,7 @@ set -u
 nodes=$1 build=$2 programs=$3 scope=$4
 walker=$build/tests/numa_walker
 smalloc=$build/bin/smalloc
-preload=$build/lib/libsmalloc_preload.so
+preload=$build/lib/libsmalloc.so
 last=$((nodes - 1))
 cd "$(mktemp -d)" || exit 1
 failures=0

@@ -26,10 +26,10 @@ done
   -o heap_stress -pthread -L"$SMALLOC_BUILD/lib" -Wl,-rpath,"$SMALLOC_BUILD/lib" -Wl,--no-as-needed -lsmalloc ||
   fail "the program does not compile"
 declare -A settings=(
-  [exchange]='heap:split heap:superpage,cache:0,promote:eager'
-  [visitors]='heap:split heap:migrate'
-  [forks]='heap:split heap:superpage'
-  [migrate]='budget:40m heap:split,budget:40m,promote:eager,demote:20%'
+  [exchange]='heap:auto heap:superpage,cache:0,promote:eager'
+  [visitors]='heap:auto heap:migrate'
+  [forks]='heap:auto heap:superpage'
+  [migrate]='budget:40m heap:auto,budget:40m,promote:eager,demote:20%'
 )
 if [ "$long" = yes ]; then
   for mode in "${!settings[@]}"; do settings[$mode]+=' heap:migrate,budget:40m stats:sites abort:true,cache:1m demote:off,promoter:thread'; done

@@ -58,10 +58,11 @@ enum smalloc_decided_by {
 enum smalloc_model { SMALLOC_MODEL_SPREAD = 0, SMALLOC_MODEL_PAPER = 1 };
 
 enum smalloc_heap_strategy {
-  SMALLOC_HEAP_SPLIT = 0,
-  SMALLOC_HEAP_OFF = 1,
-  SMALLOC_HEAP_SUPERPAGE = 2,
-  SMALLOC_HEAP_MIGRATE = 3,
+  SMALLOC_HEAP_AUTO = 0,      /* libsmalloc is the process' malloc; superpages where they cost no memory */
+  SMALLOC_HEAP_OFF = 1,       /* the program's malloc serves everything */
+  SMALLOC_HEAP_SUPERPAGE = 2, /* libsmalloc is the process' malloc; superpages for everything */
+  SMALLOC_HEAP_MIGRATE = 3,   /* undecided sites' objects can be frozen and collapsed together */
+  SMALLOC_HEAP_GUEST = 4,     /* the program's malloc serves all but the big objects of decided sites */
 };
 
 enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE = 1 };
@@ -71,7 +72,7 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
  * FULLY_INITIALISED: every byte is proved to be written: superpages at birth are free.
  * SMALL: many small objects: their heap's live bytes decide, not one size.
  * ESCAPES: the pointer leaves the unit: unseen accesses are possible.
- * UNDECIDED: accesses unknown: heap:migrate watches it, heap:split leaves it unless a nest that pays touches a big
+ * UNDECIDED: accesses unknown: heap:migrate watches it, heap:guest leaves it unless a nest that pays touches a big
  * object of it.
  * CONTEXT: not an allocation itself but a call of a function that returns fresh memory (xmalloc): its cell goes down to
  * the allocation inside, if the linked image has that function's other entry (see smalloc_wrapper).
@@ -103,6 +104,9 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
 #define SMALLOC_CELL_RESIZE_BYTES 512u
 /* Another, also the runtime's: the site has a hint of the NUMA node, so its small requests are never direct. */
 #define SMALLOC_CELL_PLACED (1u << 22)
+/* Another, also the runtime's: requests below a superpage go to the program's malloc, which joins freed neighbours: the
+ * site's sizes vary. */
+#define SMALLOC_CELL_JOINS (1u << 29)
 #define SMALLOC_CELL_LOOK_SHIFT 16
 /* Instead of LEFT, once several threads ask at the site: each of them counts for itself, in the runtime, and no line is
  * written to that they share. */
@@ -156,7 +160,7 @@ struct smalloc_site {
 #define SMALLOC_SITE_LEAST_BYTES offsetof(struct smalloc_site, node)
 
 /* The mutable part of a site; its address is what a rewritten call passes on.
- * word: bits 0-7 decision, 8-15 flags of the site (low byte), 16-21 log2 page size, 22 PLACED, 23 LEFT, 24-30 decided_by, 31 SHARED,
+ * word: bits 0-7 decision, 8-15 flags of the site (low byte), 16-21 log2 page size, 22 PLACED, 23 LEFT, 24-28 decided_by, 29 JOINS, 30 DIRECT, 31 SHARED,
  *       32-63 min_bytes in base pages of 4 KiB (saturated). A word of 0 is "the program's malloc": the thunk tests
  *       for it before anything else. Accessed with relaxed atomics on both sides. */
 struct smalloc_cell {
@@ -173,7 +177,7 @@ struct smalloc_cell {
 #define SMALLOC_WORD_DECISION(w) ((unsigned)((w) & 0xffu))
 #define SMALLOC_WORD_FLAGS(w) ((unsigned)(((w) >> 8) & 0xffu))
 #define SMALLOC_WORD_PAGE_SHIFT(w) ((unsigned)(((w) >> 16) & 0x3fu))
-#define SMALLOC_WORD_DECIDED_BY(w) ((unsigned)(((w) >> 24) & 0x3fu))
+#define SMALLOC_WORD_DECIDED_BY(w) ((unsigned)(((w) >> 24) & 0x1fu))
 #define SMALLOC_WORD_MIN_PAGES(w) ((uint64_t)(w) >> 32)
 
 /* What one unit knows of pointers that cross its borders, in section "smalloc_keys": one such block a unit, 8-byte

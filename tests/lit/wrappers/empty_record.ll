@@ -18,4 +18,4 @@ declare noalias ptr @malloc(i64)
 
 !smalloc.done = !{}
 !smalloc.options = !{!0}
-!0 = !{!"heap=split"}
+!0 = !{!"heap=guest"}

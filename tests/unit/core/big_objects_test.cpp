@@ -256,29 +256,110 @@ TEST_F(BigObjectsTest, CallocOfKeptUnitsIsZero) {
   EXPECT_GT(counters.units_reused.get(), 0u);
 }
 // Who replaces objects of no whole number of units by others of their size faults nothing again.
-TEST_F(BigObjectsTest, WhatLiesBehindTheUnitsIsKeptWithThem) {
-  make(400 * kMiB, true);
-  char *p = make(5 * kMiB, true);
-  const uint64_t released = counters.pages_released.get();
-  const auto again = [&](size_t bytes) {
+struct KeptTailTest : BigObjectsTest {
+  void begin(bool with_superpages) {
+    at_birth = with_superpages;
+    make(400 * kMiB, at_birth);
+    p = make(5 * kMiB, at_birth);
+    released = counters.pages_released.get();
+  }
+  /// Replaces the object, and returns how many pages were given back since begin().
+  double again(size_t bytes) {
+    const Slice slice = at_birth ? Slice::kBigSuper : Slice::kBigBase;
     big.release(p);
     EXPECT_TRUE(big.check_invariants());
-    char *next = make(bytes, true);
+    char *next = make(bytes, at_birth);
     EXPECT_TRUE(big.check_invariants());
-    EXPECT_EQ(region.unit_of(Slice::kBigSuper, next), region.unit_of(Slice::kBigSuper, p));
+    EXPECT_EQ(region.slice_of(next), slice);
+    EXPECT_EQ(region.unit_of(slice, next), region.unit_of(slice, p));
     p = next;
     return static_cast<double>(counters.pages_released.get() - released);
-  };
-  EXPECT_LE(again(5 * kMiB), 2); // objects begin at other lines
-  EXPECT_EQ(counters.units_reused.get(), 2u);
-  EXPECT_NEAR(again(4 * kMiB + kMiB / 2), 128, 4); // what it does not need
-  EXPECT_NEAR(again(5 * kMiB), 128, 4);            // has that anew
-  EXPECT_NEAR(again(3 * kMiB), 128 + 512 + 256,
-              8); // its tail is in the second unit, and the third goes
+  }
+  void replace_by_objects_of_the_same_units() {
+    EXPECT_LE(again(5 * kMiB), 2); // objects begin at other lines
+    EXPECT_EQ(counters.units_reused.get(), 2u);
+    EXPECT_NEAR(again(4 * kMiB + kMiB / 2), 128, 4); // what it does not need
+    EXPECT_NEAR(again(5 * kMiB), 128, 4);            // has that anew
+  }
+  bool at_birth = false;
+  char *p = nullptr;
+  uint64_t released = 0;
+};
+TEST_F(KeptTailTest, WhatLiesBehindTheUnitsIsKeptWithThem) {
+  begin(false);
+  replace_by_objects_of_the_same_units();
+  // Its tail is in the second unit, of which the rest goes, and the third unit goes.
+  EXPECT_NEAR(again(3 * kMiB), 128 + 512 + 256, 8);
   memset(p, 1, 3 * kMiB);
   big.release(p);
   EXPECT_GE(big.trim(), 3 * kMiB);
   EXPECT_TRUE(big.check_invariants());
+}
+TEST_F(KeptTailTest, ATailTakesTheKeptSuperpageThatItLiesIn) {
+  begin(true);
+  replace_by_objects_of_the_same_units();
+  const uint64_t superpages = counters.superpages_now.get();
+  const uint64_t charged = region.charged_superpages();
+  EXPECT_NEAR(again(3 * kMiB), 128 + 256, 8); // the third unit goes
+  EXPECT_EQ(big.find(p).object->superpages, 2u);
+  EXPECT_GE(big.usable_bytes(p), 4 * kMiB - 8 * kBasePageBytes);
+  EXPECT_EQ(counters.superpages_now.get(), superpages);
+  EXPECT_EQ(region.charged_superpages(), charged);
+  memset(p, 1, big.usable_bytes(p));
+  big.release(p);
+  EXPECT_EQ(big.trim(), 4 * kMiB);
+  EXPECT_EQ(counters.superpages_now.get(), superpages - 2);
+  EXPECT_TRUE(big.check_invariants());
+}
+TEST_F(BigObjectsTest, ATailLeavesTheUnitsBehindItToOthers) {
+  constexpr size_t kNoStagger = 65536; // so aligned, objects start with their units
+  make(400 * kMiB, true);
+  char *first = make(8 * kMiB, true, kNoStagger);
+  memset(first, 5, 8 * kMiB);
+  ASSERT_TRUE(big.release(first));
+  char *p = make(3 * kMiB, true, kNoStagger, true);
+  EXPECT_EQ(p, first);
+  EXPECT_EQ(counters.units_reused.get(), 2u);
+  for (size_t i = 0; i < 3 * kMiB; i++)
+    ASSERT_EQ(p[i], 0) << i;
+  char *next = make(4 * kMiB, true, kNoStagger);
+  EXPECT_EQ(next, first + 4 * kMiB);
+  EXPECT_EQ(counters.units_reused.get(), 4u);
+  EXPECT_TRUE(big.check_invariants());
+}
+TEST_F(BigObjectsTest, AResizeToItsOwnSizeTakesNoSuperpageAway) {
+  char *p = make(101 * kMiB, true);
+  ASSERT_EQ(big.find(p).object->superpages, 51u);
+  const unsigned decommits = FakeOs::decommits;
+  EXPECT_EQ(big.resize(p, 101 * kMiB), p);
+  EXPECT_EQ(big.find(p).object->superpages, 51u);
+  EXPECT_EQ(FakeOs::decommits, decommits);
+  EXPECT_TRUE(big.check_invariants());
+}
+TEST_F(BigObjectsTest, ATailTakesASuperpageWhereThatAddsTwoPercent) {
+  constexpr size_t kNoStagger = 65536;
+  // 110 pages are 2 % of the rest of 22 MiB, 111 are more.
+  constexpr size_t kMost = 22 * kMiB - 110 * kBasePageBytes, kLess = kMost - kBasePageBytes;
+  const auto superpages_of = [&](size_t bytes) {
+    char *p = make(bytes, true, kNoStagger);
+    EXPECT_EQ(big.usable_bytes(p),
+              align_up(bytes, bytes == kLess ? kBasePageBytes : kSuperpageBytes));
+    const unsigned superpages = big.find(p).object->superpages;
+    EXPECT_EQ(counters.superpages_now.get(), superpages);
+    EXPECT_EQ(region.charged_superpages(), superpages);
+    EXPECT_TRUE(big.check_invariants());
+    EXPECT_TRUE(big.release(p));
+    big.trim();
+    return superpages;
+  };
+  EXPECT_EQ(superpages_of(kMost), 11u);
+  EXPECT_EQ(superpages_of(kLess), 10u);
+  EXPECT_EQ(superpages_of(22 * kMiB), 11u);
+  EXPECT_EQ(superpages_of(100 * kMiB + 1), 51u); // from 100 MiB on it is always so
+  // Nobody asks for superpages at birth: nothing is added.
+  char *p = make(kMost, false, kNoStagger);
+  EXPECT_EQ(big.usable_bytes(p), kMost);
+  EXPECT_TRUE(big.release(p));
 }
 TEST_F(BigObjectsTest, KeptTailsEndWithTheirUnits) {
   make(400 * kMiB, true);
@@ -315,7 +396,7 @@ TEST_F(BigObjectsTest, ALargerCacheKeepsLargerObjects) {
     if (larger)
       start(FakeOs::config(), {256 * kMiB});
     for (int round = 0; round < 4; round++) {
-      char *p = make(100 * kMiB, true);
+      char *p = make(99 * kMiB, true); // 100 with the rest of its last superpage
       ASSERT_NE(p, nullptr);
       ASSERT_TRUE(big.release(p));
     }

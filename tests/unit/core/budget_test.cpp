@@ -238,6 +238,8 @@ TEST_F(ShortageTest, HeapOfSmallObjectsGivesWay) {
   EXPECT_TRUE(small.check_invariants());
   for (size_t i = 0; i < 12 * kSuperpageBytes; i += 1000)
     ASSERT_EQ(pages[i], 7);
+  for (const auto &[unit, idle] : FakeOs::idle_of_split)
+    EXPECT_EQ(idle, nullptr); // the units are full
 }
 TEST_F(ShortageTest, HeapOfSmallObjectsKeepsItsOwnWhereDemotionIsOff) {
   start(false);
@@ -255,6 +257,8 @@ TEST_F(ShortageTest, HighestBenefitGetsThem) {
   EXPECT_EQ(superpages(cold), 0u);
   EXPECT_EQ(counters.demotions.get(), 16u);
   EXPECT_EQ(FakeOs::split.size(), 16u);
+  for (const auto &[unit, idle] : FakeOs::idle_of_split)
+    EXPECT_EQ(idle, nullptr); // nobody knows which pages of an object may be lost
   EXPECT_TRUE(big.release(cold) && big.release(hot));
   EXPECT_EQ(counters.superpages_now.get(), 0u);
   EXPECT_EQ(region.charged_superpages(), 0u);

@@ -415,7 +415,8 @@ TEST_F(LadderTest, DirectedGiganticPagesForItsObjectsOnly) {
   EXPECT_EQ(FakeOs::pooled.begin()->second.page, kGiB);
   EXPECT_EQ(FakeOs::pooled.begin()->second.bytes, 2 * kGiB);
   EXPECT_EQ(pool_units(PageKind::kGigantic), 1024u);
-  EXPECT_EQ(counters.superpages_now.get(), 1024u + 1280u);
+  // Its tail is one, too: the rest of that superpage adds less than 2 %.
+  EXPECT_EQ(counters.superpages_now.get(), 1024u + 1281u);
   char *small = make(10 * kMiB, PageKind::kGigantic); // asks for 2 MiB pages
   EXPECT_EQ(counters.directed_1g.get(), 1u);
   EXPECT_EQ(counters.directed_1g_got.get(), 1u);

@@ -120,25 +120,6 @@ TEST_F(MappedRangesTest, BudgetHoldsForAdviceAndPromotion) {
     touch(at(16), 1000 * kMs);
   EXPECT_EQ(pending, 0u); // but not for ever
 }
-TEST_F(MappedRangesTest, WhatIsSeenToBeGoneIsChargedNoMore) {
-  charge_to(0, 0);
-  FakeOs::collapse_result = [](char *p) { return p < at(64) ? 0 : ENOMEM; };
-  // A mapping that is unmapped and made anew, before all of it has superpages.
-  ranges.born(at(60), 8 * kMiB, false);
-  touch(at(60), 5 * kMs);
-  EXPECT_EQ(region.charged_superpages(), 2u);
-  ranges.born(at(60), 8 * kMiB, false);
-  EXPECT_EQ(region.charged_superpages(), 0u);
-  // malloc's heap gives memory back and grows again: no superpage is charged twice.
-  ranges.heap_grown(at(0), at(72));
-  touch(at(0), 1000 * kMs);
-  const uint64_t charged = region.charged_superpages();
-  EXPECT_GT(charged, 20u);
-  ranges.heap_grown(at(0), at(66));
-  ranges.heap_grown(at(0), at(72));
-  touch(at(0), 1000 * kMs);
-  EXPECT_EQ(region.charged_superpages(), charged);
-}
 TEST_F(MappedRangesTest, WithoutABudgetTheUnitsLeftHold) {
   config.units_left = 5;
   ranges.init(config, counters);
@@ -155,60 +136,6 @@ TEST_F(MappedRangesTest, SuperpagesThatDoNotComeAboutAreNotCharged) {
   ranges.born(at(0), 8 * kMiB, false);
   touch(at(0), 1000 * kMs);
   EXPECT_EQ(region.charged_superpages(), 0u);
-}
-TEST_F(MappedRangesTest, ProgramsHeapGrowsByWholeSuperpages) {
-  ranges.heap_grown(at(1), at(3)); // not one is whole
-  EXPECT_EQ(pending, 0u);
-  ranges.heap_grown(at(1), at(7));
-  EXPECT_EQ(pending, 1u);
-  ranges.heap_grown(at(1), at(13)); // the same range, longer
-  EXPECT_EQ(pending, 1u);
-  touch(at(12), 1000 * kMs);
-  EXPECT_EQ(FakeOs::collapsed, (std::set<const char *>{at(2), at(4), at(6), at(8), at(10)}));
-  EXPECT_EQ(pending, 0u);
-  ranges.heap_grown(at(1), at(13)); // nothing new
-  EXPECT_EQ(pending, 0u);
-  ranges.heap_grown(at(1), at(17));
-  EXPECT_EQ(pending, 1u);
-  touch(at(3), 1000 * kMs); // any object of the heap speaks for it
-  EXPECT_EQ(FakeOs::collapsed.size(), 7u);
-  EXPECT_EQ(counters.mapped_superpages_promoted.get(), 7u);
-  EXPECT_EQ(FakeOs::advices, 0u);
-}
-TEST_F(MappedRangesTest, ProgramsHeapThatShrankIsLookedAtAgain) {
-  ranges.heap_grown(at(0), at(64));
-  touch(at(0), 5 * kMs);
-  EXPECT_EQ(pending, 1u);
-  ranges.heap_grown(at(0), at(8));
-  EXPECT_EQ(pending, 1u);
-  ranges.heap_grown(at(0), at(64));
-  EXPECT_EQ(pending, 1u);
-  touch(nullptr, 1000 * kMs); // what time has earned
-  EXPECT_EQ(FakeOs::collapsed.size(), 32u);
-  EXPECT_EQ(pending, 0u);
-}
-TEST_F(MappedRangesTest, ProgramsHeapThatHadAllItsSuperpagesIsChargedOnce) {
-  charge_to(0, 0);
-  ranges.heap_grown(at(0), at(64));
-  touch(nullptr, 1000 * kMs);
-  EXPECT_EQ(pending, 0u); // nothing waits, and nothing is known of it any more
-  for (int i = 0; i < 3; i++) {
-    EXPECT_EQ(region.charged_superpages(), 32u);
-    ranges.heap_grown(at(0), at(62));
-    touch(nullptr, 1000 * kMs);
-    EXPECT_EQ(region.charged_superpages(), 31u);
-    ranges.heap_grown(at(0), at(64));
-    touch(nullptr, 1000 * kMs);
-  }
-}
-TEST_F(MappedRangesTest, TimeEarnsForTheProgramsHeapOnly) {
-  ranges.born(at(0), 8 * kMiB, false);
-  touch(nullptr, 1000 * kMs);
-  EXPECT_EQ(FakeOs::collapsed.size(), 0u);
-  ranges.heap_grown(at(64), at(68));
-  touch(nullptr, 1000 * kMs);
-  EXPECT_EQ(FakeOs::collapsed, (std::set<const char *>{at(64), at(66)}));
-  EXPECT_EQ(pending, 1u);
 }
 TEST_F(MappedRangesTest, PauseIsBounded) {
   ranges.born(at(0), 256 * kMiB, false);

@@ -21,7 +21,7 @@ Options parse(const std::string &conf, bool privileged = false) {
 
 TEST(Options, DefaultsStay) {
   Options o = parse("");
-  EXPECT_EQ(o.heap, HeapStrategy::kSplit);
+  EXPECT_EQ(o.heap, HeapStrategy::kAuto);
   EXPECT_FALSE(o.heap_given);
   EXPECT_EQ(o.cache_bytes, 64u << 20);
   EXPECT_TRUE(warnings.empty());
@@ -92,7 +92,7 @@ TEST(Options, WarningsNameKeyValueAndCure) {
   EXPECT_EQ(
       warnings[0],
       "smalloc: warning: SMALLOC_CONF: 'heap:all' has a value that is not understood: heap is "
-      "split, off, superpage or migrate; the default is taken\n");
+      "auto, off, superpage, migrate or guest; the default is taken\n");
   parse("haep:off");
   EXPECT_EQ(warnings[0],
             "smalloc: warning: SMALLOC_CONF: 'haep:off' is not a known key, ignored; did you mean "

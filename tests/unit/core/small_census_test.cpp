@@ -1,31 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// jemalloc is asked about its slabs only when it runs: who calls it while another thread is just starting it waits for that
-// thread's locks, or starts it without our hooks. jemalloc is faked here, and counts what it is asked.
+// jemalloc is asked about its slabs only when it runs, and at most once a second. Objects of
+// classes with much room then come from its arenas, and a large heap grows by more at a time. The
+// tests fake jemalloc and count what it is asked.
+#include "smalloc/core/node_heaps.h"
 #include "smalloc/core/private_jemalloc.h"
 #include "smalloc/core/small_heap.h"
 #include "tests/unit/core/fake_os.h"
 
 #include <gtest/gtest.h>
+#include <memory>
 #include <string.h>
 
 namespace {
-unsigned g_questions;
-bool g_starts;              ///< the fake's arenas can be made
-void (*g_while_starting)(); ///< what another thread does then
+unsigned g_questions; ///< about slabs
+unsigned g_decays;
+unsigned g_from_cache, g_from_arena; ///< objects
+bool g_starts;                       ///< the fake's arenas can be made
+size_t g_growth;                     ///< by how much arena 0 may grow at a time
+void (*g_while_starting)();          ///< what another thread does then
 constexpr unsigned kClasses = 2;
 constexpr size_t kSlot[kClasses] = {64, 128}, kLive[kClasses] = {1000, 50000},
                  kSlabs[kClasses] = {400, 200};
 constexpr uint32_t kObjects[kClasses] = {512, 256};
+char g_object[128];
 } // namespace
 
 extern "C" {
 unsigned char je_sz_size2index_tab[512];
 size_t je_sz_index2size_tab[64] = {64, 128};
-int jepriv_mallctl(const char *name, void *out, size_t *, void *, size_t) {
-  g_questions++;
-  if (strcmp(name, "arenas.nbins") == 0)
+void *jepriv_arenas[1];
+int jepriv_mallctl(const char *name, void *out, size_t *, void *in, size_t) {
+  if (strcmp(name, "arenas.nbins") == 0) {
+    g_questions++;
     *static_cast<unsigned *>(out) = kClasses;
+  }
+  if (strcmp(name, "arena.0.retain_grow_limit") == 0)
+    g_growth = *static_cast<size_t *>(in);
   if (strcmp(name, "experimental.arenas_create_ext") == 0) {
     if (g_while_starting)
       g_while_starting();
@@ -57,56 +68,137 @@ int jepriv_mallctlbymib(const size_t *mib, size_t parts, void *out, size_t *, vo
     return *static_cast<size_t *>(out) = kSlot[index], 0;
   }
 }
-// Named by small_heap.cpp and small_census.cpp; no test comes there.
-void *jepriv_malloc(size_t) { abort(); }
+void jepriv_arena_decay(void *, void *, bool, bool) { g_decays++; }
+void *jepriv_malloc(size_t) { return g_from_cache++, g_object; }
+void *jepriv_mallocx(size_t, int flags) {
+  EXPECT_EQ(flags, smalloc::kJeNoTcache);
+  return g_from_arena++, g_object;
+}
+// Named by small_heap.cpp, small_census.cpp and small_decay.cpp; no test comes there.
 void *jepriv_calloc(size_t, size_t) { abort(); }
-void *jepriv_mallocx(size_t, int) { abort(); }
 void *jepriv_rallocx(void *, size_t, int) { abort(); }
 size_t jepriv_xallocx(void *, size_t, size_t, int) { abort(); }
 void jepriv_dallocx(void *, int) { abort(); }
+void jepriv_arena_basic_stats_merge(void *, void *, unsigned *, const char **, ssize_t *, ssize_t *,
+                                    size_t *, size_t *, size_t *) {
+  abort();
+}
+void jepriv_tcache_gc_event_handler(void *, uint64_t) { abort(); }
+void jepriv_tcache_gc_dalloc_event_handler(void *, uint64_t) { abort(); }
 }
 
 namespace smalloc {
+constinit NodeHeaps g_node_heaps; ///< never started
 void drop_own_file_pages() { abort(); }
 bool take_table_back() { return true; }
 namespace {
+constexpr uint64_t kMiB = 1 << 20, kSecond = 1000000000;
+
 struct SmallCensusTest : testing::Test {
   void SetUp() override {
     FakeOs::reset();
     Region::Config config = FakeOs::config();
     config.pending = &pending;
     ASSERT_TRUE(region.init(config, counters));
-    heap.configure(region, {});
-    g_questions = 0;
+    SmallHeap::Config heap_config;
+    heap_config.serves_process = true;
+    heap_config.drop_file_pages = false;
+    std::destroy_at(&g_small); // each test has a heap that nobody has started
+    std::construct_at(&g_small);
+    g_small.configure(region, heap_config);
+    t_small = {};
+    g_questions = g_decays = g_from_cache = g_from_arena = 0;
+    g_growth = 0;
     g_starts = true;
     g_while_starting = nullptr;
   }
+  /// The thread has allocated so much that somebody looks. True: jemalloc was asked.
   static bool asks() {
     const unsigned before = g_questions;
-    const bool answered = heap.roomy_slots(true, roomy, count);
-    EXPECT_EQ(answered, g_questions != before);
-    return answered;
+    for (unsigned i = 0; i < 4; i++) // every fourth event
+      g_small.tick(nullptr, false);
+    return g_questions != before;
+  }
+  void use(uint64_t bytes) {
+    SmallPages &pages = g_small.main_pages();
+    char *p = pages.grow(bytes, kBasePageBytes, 1);
+    ASSERT_NE(p, nullptr);
+    ASSERT_TRUE(pages.commit(p, bytes));
   }
   unsigned pending = 0;
   Counters counters;
   Region region;
-  static inline SmallHeap heap;
-  static inline size_t roomy[SmallHeap::kMostRoomy];
-  static inline unsigned count;
 };
 
-// One heap for all: what follows is its life.
 TEST_F(SmallCensusTest, JemallocIsAskedOnlyOnceItRuns) {
   EXPECT_FALSE(asks()); // nobody has started it
-  static bool asked_meanwhile = true;
-  g_while_starting = [] { asked_meanwhile = asks(); };
-  ASSERT_TRUE(heap.start());
+  static bool asked_meanwhile;
+  asked_meanwhile = true;
+  g_while_starting = [] {
+    FakeOs::clock_ns += kSecond;
+    asked_meanwhile = asks();
+  };
+  ASSERT_TRUE(g_small.start());
   g_while_starting = nullptr;
   EXPECT_FALSE(asked_meanwhile);
-  ASSERT_TRUE(heap.ready());
+  EXPECT_EQ(g_decays, 0u);
+  ASSERT_TRUE(g_small.ready());
+  FakeOs::clock_ns += kSecond;
+  EXPECT_FALSE(asks()); // a heap below 8 MiB has no room to speak of
+  EXPECT_EQ(g_decays, 1u);
+  use(8 * kMiB);
+  FakeOs::clock_ns += kSecond / 2;
+  EXPECT_TRUE(asks());
+  FakeOs::clock_ns += kSecond - 1;
+  EXPECT_FALSE(asks());
+  FakeOs::clock_ns += kSecond;
+  EXPECT_TRUE(asks());
+  EXPECT_EQ(g_decays, 4u);
+}
+
+TEST_F(SmallCensusTest, AHeapThatCannotStartIsNeverAsked) {
+  g_starts = false;
+  EXPECT_FALSE(g_small.start());
+  FakeOs::clock_ns += kSecond;
+  EXPECT_FALSE(asks());
+  EXPECT_EQ(g_small.allocate(64), nullptr);
+}
+
+TEST_F(SmallCensusTest, ObjectsOfAClassWithRoomComeFromTheArena) {
+  ASSERT_TRUE(g_small.start());
+  use(16 * kMiB);
+  FakeOs::clock_ns += kSecond;
   ASSERT_TRUE(asks());
-  ASSERT_EQ(count, 1u); // 12.4 of 12.5 MiB are free there, nearly nothing in the other
-  EXPECT_EQ(roomy[0], 64u);
+  EXPECT_FALSE(g_small.packs()); // no time has been earned yet
+  EXPECT_NE(g_small.allocate(64), nullptr);
+  EXPECT_EQ(g_from_cache, 1u);
+  FakeOs::clock_ns += kSecond;
+  ASSERT_TRUE(asks());
+  // Of 64 bytes 12.4 of 12.5 MiB are free, of 128 bytes nearly nothing.
+  EXPECT_TRUE(g_small.packs());
+  EXPECT_NE(g_small.allocate(64), nullptr);
+  EXPECT_EQ(g_from_arena, 1u);
+  EXPECT_NE(g_small.allocate(128), nullptr);
+  EXPECT_EQ(g_from_arena, 1u);
+  EXPECT_EQ(g_from_cache, 2u);
+  EXPECT_EQ(g_small.packed_objects(), 1u);
+}
+
+TEST_F(SmallCensusTest, ALargeHeapGrowsByMoreAtATime) {
+  ASSERT_TRUE(g_small.start());
+  EXPECT_EQ(g_growth, kSuperpageBytes);
+  use(62 * kMiB);
+  FakeOs::clock_ns += kSecond;
+  asks();
+  EXPECT_EQ(g_growth, kSuperpageBytes);
+  use(2 * kMiB);
+  FakeOs::clock_ns += kSecond;
+  asks();
+  EXPECT_EQ(g_growth, 16 * kMiB);
+  g_growth = 0;
+  FakeOs::clock_ns += kSecond;
+  asks();
+  EXPECT_EQ(g_growth, 0u); // it was told once
 }
 } // namespace
 } // namespace smalloc

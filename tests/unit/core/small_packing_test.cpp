@@ -67,14 +67,5 @@ TEST(SmallPacking, CountsOnceASecond) {
   EXPECT_TRUE(packing.due(6 * kSecond));
 }
 
-TEST(SmallPacking, RoomOfAClassCountsWhereItIsMuchOfIt) {
-  EXPECT_FALSE(SmallPacking::is_room({4 * kMiB, 5 * kMiB - 1}, 5 * kMiB)); // below 1 MiB
-  EXPECT_TRUE(SmallPacking::is_room({4 * kMiB, 5 * kMiB}, 5 * kMiB));
-  EXPECT_FALSE(SmallPacking::is_room({71 * kMiB, 80 * kMiB}, 320 * kMiB)); // of 320 MiB too little
-  EXPECT_TRUE(SmallPacking::is_room({70 * kMiB, 80 * kMiB}, 320 * kMiB));
-  EXPECT_FALSE(SmallPacking::is_room({76 * kMiB, 80 * kMiB}, 80 * kMiB)); // a twentieth
-  EXPECT_FALSE(SmallPacking::is_room({8 * kMiB, 7 * kMiB}, 7 * kMiB)); // counted while it changes
-}
-
 } // namespace
 } // namespace smalloc

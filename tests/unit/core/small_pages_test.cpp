@@ -163,6 +163,117 @@ TEST_F(SmallPagesTest, AtBirthOnlyWhereAUnitIsTwoPercent) {
   }
   EXPECT_EQ(counters.superpages_at_birth.get(), 27u);
 }
+TEST_F(SmallPagesTest, TheProcessMallocHasSuperpagesEarlierAndFewerProbes) {
+  constexpr unsigned kFirst = 12; // units, 24 MiB
+  static_assert(SmallPages::kAtBirthBytesOfProcess == kFirst * kSuperpageBytes);
+  for (const unsigned heaps : {1u, 3u}) {
+    SetUp();
+    SmallPages process;
+    SmallPages::Config c;
+    c.has_super = true;
+    c.at_birth_bytes = SmallPages::kAtBirthBytesOfProcess;
+    c.probes_double = true;
+    ASSERT_TRUE(process.init(region, c));
+    process.lower_reach(0);
+    std::vector<unsigned> probes; // by growth from 24 MiB a heap on, the first is 1
+    for (unsigned i = 0; i < heaps * kFirst + 70; i++) {
+      char *p = process.grow(kSuperpageBytes, kBasePageBytes, heaps);
+      ASSERT_NE(p, nullptr);
+      const bool super = region.slice_of(p) == Slice::kSmallSuper;
+      if (i < heaps * kFirst)
+        EXPECT_FALSE(super) << i;
+      else if (!super)
+        probes.push_back(i - heaps * kFirst + 1);
+      process.commit(p, kSuperpageBytes);
+    }
+    EXPECT_EQ(probes, (std::vector<unsigned>{1, 2, 4, 8, 16, 32, 64})) << heaps;
+    EXPECT_TRUE(process.check_invariants());
+  }
+}
+TEST_F(SmallPagesTest, TheLastProbesDecideWhetherTheyAreEveryEighthOrDouble) {
+  SmallPages process;
+  SmallPages::Config c;
+  c.has_super = true;
+  c.at_birth_bytes = SmallPages::kAtBirthBytesOfProcess;
+  c.probes_double = true;
+  ASSERT_TRUE(process.init(region, c));
+  process.lower_reach(0);
+  size_t touched = kPagesPerUnit;
+  FakeOs::resident = [&](const char *) { return touched; };
+  const auto grow_full = [&](unsigned units) {
+    for (unsigned i = 0; i < units; i++)
+      process.commit(process.grow(kSuperpageBytes, kBasePageBytes, 1), kSuperpageBytes);
+  };
+  grow_full(12 + 10);
+  EXPECT_EQ(counters.superpages_at_birth.get(), 6u); // the 3rd, 5th, 6th, 7th, 9th and 10th
+  touched = 100;
+  grow_full(100);
+  EXPECT_EQ(counters.superpages_at_birth.get(), 6u);
+}
+// Large size classes leave gaps in a unit that takes no further object.
+TEST_F(SmallPagesTest, AProbeIsFullAndTouchedFromSevenEighthsOn) {
+  const auto grows_dense = [this](size_t used, size_t touched) {
+    SetUp();
+    FakeOs::resident = [touched](const char *) { return touched; };
+    SmallPages some;
+    SmallPages::Config c;
+    c.has_super = true;
+    c.at_birth_bytes = 1;
+    EXPECT_TRUE(some.init(region, c));
+    some.lower_reach(0);
+    some.commit(some.grow(kSuperpageBytes, kBasePageBytes, 1), used * kBasePageBytes);
+    return region.slice_of(some.grow(kSuperpageBytes, kBasePageBytes, 1)) == Slice::kSmallSuper;
+  };
+  constexpr size_t kFull = kPagesPerUnit * 7 / 8;
+  EXPECT_TRUE(grows_dense(kPagesPerUnit, kPagesPerUnit));
+  EXPECT_TRUE(grows_dense(kFull, kFull));
+  EXPECT_FALSE(grows_dense(kFull - 1, kFull - 1)); // still being filled
+  EXPECT_TRUE(grows_dense(kPagesPerUnit, kFull));
+  EXPECT_FALSE(grows_dense(kPagesPerUnit, kFull - 1));
+  EXPECT_TRUE(grows_dense(kFull, kFull * 7 / 8));
+  EXPECT_FALSE(grows_dense(kFull, kFull * 7 / 8 - 1));
+}
+TEST_F(SmallPagesTest, GrowthThatDoesNotFillItsUnitsHasNoSuperpagesAtBirth) {
+  SmallPages always;
+  SmallPages::Config c;
+  c.has_super = c.superpages_at_birth = true;
+  ASSERT_TRUE(always.init(region, c));
+  for (const size_t rest : {kBasePageBytes, kSuperpageBytes - kBasePageBytes}) {
+    char *p = always.grow(3 * kSuperpageBytes + rest, kBasePageBytes, 1);
+    EXPECT_EQ(region.slice_of(p), Slice::kSmallBase) << rest;
+  }
+  EXPECT_EQ(counters.superpages_at_birth.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
+  EXPECT_EQ(region.slice_of(always.grow(3 * kSuperpageBytes, kBasePageBytes, 1)),
+            Slice::kSmallSuper);
+  EXPECT_EQ(counters.superpages_at_birth.get(), 3u);
+}
+TEST_F(SmallPagesTest, HowManyPagesAUnitNeedsToBeCollapsedIsConfigured) {
+  constexpr size_t kNeeded = kPagesPerUnit - kPagesPerUnit / 16; // as in the process' malloc
+  SmallPages some;
+  SmallPages::Config c;
+  c.dense_pages = kNeeded;
+  ASSERT_TRUE(some.init(region, c));
+  some.lower_reach(0);
+  char *p = some.grow(kSuperpageBytes, kBasePageBytes, 1);
+  some.commit(p, (kNeeded - 1) * kBasePageBytes);
+  EXPECT_FALSE(some.pending());
+  EXPECT_EQ(some.promote_all(price), 0u);
+  some.commit(p + (kNeeded - 1) * kBasePageBytes, kBasePageBytes);
+  EXPECT_TRUE(some.pending());
+  EXPECT_EQ(pending, 1u);
+  size_t touched = kNeeded - 1;
+  FakeOs::resident = [&](const char *) { return touched; };
+  some.promote(price, UINT64_MAX, true);
+  EXPECT_EQ(FakeOs::collapsed.count(p), 0u);
+  EXPECT_EQ(counters.units_too_sparse.get(), 1u);
+  touched = kNeeded;
+  some.promote(price, UINT64_MAX, true);
+  EXPECT_EQ(FakeOs::collapsed.count(p), 1u);
+  EXPECT_EQ(counters.superpages_now.get(), 1u);
+  EXPECT_FALSE(some.pending());
+  EXPECT_TRUE(some.check_invariants());
+}
 TEST_F(SmallPagesTest, RefusedGrowthIsNull) {
   FakeOs::refuse_commits_after = 0;
   EXPECT_EQ(pages.grow(kSuperpageBytes, kBasePageBytes, 1), nullptr);
@@ -258,6 +369,8 @@ TEST_F(SmallPagesTest, EmptiestSuperpageGivesItsIdlePagesBack) {
   pages.decommit(start + 6 * kSuperpageBytes + kBasePageBytes, 450 * kBasePageBytes);
   EXPECT_EQ(counters.demotions.get(), 1u);
   EXPECT_EQ(FakeOs::split, std::set<const char *>{thin}); // the emptiest
+  const char *idle = FakeOs::idle_of_split[thin];
+  EXPECT_TRUE(idle >= thin + 2 * kBasePageBytes && idle < thin + 502 * kBasePageBytes);
   EXPECT_EQ(thin[0], 7);
   EXPECT_EQ(thick[0], 7);
   EXPECT_EQ(counters.superpages_now.get(), kUnits - 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// big_dear.cpp decides which big objects' superpages at birth have a price (birth_price.h), and what an object is whose superpages
+// big_too_expensive.cpp decides which big objects' superpages at birth have a price (first_touch_cost.h), and what an object is whose superpages
 // turn out to be dear: one that keeps those that it has got so far and waits for the others, on memory that is advised against them.
 #include "smalloc/core/big_objects.h"
 
@@ -14,7 +14,7 @@ bool BigObjects::has_a_price(const BigRequest &request) const {
 
 /// Were superpages dear a moment ago? Kept ones never are.
 bool BigObjects::is_dear(UnitIndex whole) {
-  if (!config_.birth->is_dear())
+  if (!config_.birth->too_expensive())
     return false;
   {
     SpinGuard guard(lock_);
@@ -29,7 +29,7 @@ bool BigObjects::is_dear(UnitIndex whole) {
 /// others the advice has been taken back, which costs kDearMappings.
 bool BigObjects::touch_at_birth(UnitIndex first, UnitIndex whole, UnitIndex &superpages) {
   char *start = address(areas_[kSuper], first);
-  const UnitIndex touched = config_.birth->is_dear() ? 0 : config_.birth->touch(start, whole);
+  const UnitIndex touched = config_.birth->too_expensive() ? 0 : config_.birth->touch(start, whole);
   if (touched == whole || !region_->charge_mappings(kDearMappings))
     return true;
   const size_t done = size_t{touched} * kSuperpageBytes,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// preload.cpp decides what libsmalloc_preload.so does with a program that nobody recompiled:
-// requests go by size and strategy to our heaps, everything else, odd calls included, to the next
-// allocator.
+// malloc.cpp defines malloc and its family for the whole process. Runtime::sized_allocate() serves a
+// request or declines it (small process, heap:guest, heap:off, odd alignment); what it declines goes
+// to the next definition of the same function, usually the C library's.
 #include "smalloc/core/runtime.h"
 #include "smalloc/override/foreign.h"
 #include "smalloc/override/next.h"
@@ -40,18 +40,17 @@ void *first_foreign_malloc(size_t bytes) {
   return foreign_malloc(bytes);
 }
 // Apart, so that what nearly every call takes saves no register first.
-__attribute__((noinline)) void *malloc_with_a_look(size_t bytes) {
+__attribute__((noinline)) void *malloc_with_a_look(size_t bytes, const void *caller) {
   if (g_runtime.any_is_direct(bytes))
     if (void *p = allocate_past_cache(bytes))
       return p;
-  if (void *p = g_runtime.sized_allocate(bytes, kMallocAlignment, false))
+  if (void *p = g_runtime.sized_allocate(bytes, kMallocAlignment, false, caller))
     return p;
   return foreign_malloc(bytes);
 }
 } // namespace
 
-NextAllocator g_next = {release_foreign, resize_foreign, foreign_malloc, usable_foreign,
-                        count_foreign_frees};
+NextAllocator g_next = {release_foreign, resize_foreign, foreign_malloc, usable_foreign};
 
 void *allocate_foreign(size_t bytes) { return foreign_malloc(bytes); }
 
@@ -63,14 +62,14 @@ SMALLOC_EXPORT void *malloc(size_t bytes) {
     return folded(passed_on)(bytes);
   if (SMALLOC_LIKELY(bytes < folded(g_malloc_entry.cached_below))) {
     void *p = take_from_thread_cache(bytes);
-    return SMALLOC_LIKELY(p != nullptr) ? p : malloc_with_a_look(bytes);
+    return SMALLOC_LIKELY(p != nullptr) ? p : malloc_with_a_look(bytes, __builtin_return_address(0));
   }
   if (g_runtime.surely_foreign(bytes))
     return folded(passed_on)(bytes);
   if (bytes < folded(g_malloc_entry.larger_cached_below))
     if (void *p = take_larger_from_thread_cache(bytes))
       return p;
-  return malloc_with_a_look(bytes);
+  return malloc_with_a_look(bytes, __builtin_return_address(0));
 }
 SMALLOC_EXPORT void *calloc(size_t count, size_t bytes) {
   size_t total;
@@ -84,7 +83,8 @@ SMALLOC_EXPORT void *calloc(size_t count, size_t bytes) {
   if (g_runtime.any_is_direct(total))
     if (void *p = jepriv_calloc(1, total))
       return p;
-  if (void *p = g_runtime.sized_allocate(total, smalloc::kMallocAlignment, true))
+  if (void *p = g_runtime.sized_allocate(total, smalloc::kMallocAlignment, true,
+                                         __builtin_return_address(0)))
     return p;
   auto *f = smalloc::next_calloc.get();
   return f ? f(count, bytes) : smalloc::no_memory();
@@ -93,7 +93,7 @@ SMALLOC_EXPORT void *calloc(size_t count, size_t bytes) {
 SMALLOC_EXPORT void *memalign(size_t alignment, size_t bytes) {
   size_t power =
       alignment <= 1 ? 1 : std::bit_ceil(smalloc::min_of(alignment, smalloc::kMostAlignment + 1));
-  if (void *p = smalloc::try_aligned(power, bytes))
+  if (void *p = smalloc::try_aligned(power, bytes, __builtin_return_address(0)))
     return p;
   auto *f = smalloc::next_memalign.get();
   return f ? f(alignment, bytes) : smalloc::no_memory();
@@ -104,14 +104,14 @@ SMALLOC_EXPORT void *aligned_alloc(size_t alignment, size_t bytes) {
     errno = EINVAL;
     return nullptr;
   }
-  if (void *p = smalloc::try_aligned(alignment, bytes))
+  if (void *p = smalloc::try_aligned(alignment, bytes, __builtin_return_address(0)))
     return p;
   auto *f = smalloc::next_aligned_alloc.get();
   return f ? f(alignment, bytes) : smalloc::no_memory();
 }
 SMALLOC_EXPORT int posix_memalign(void **out, size_t alignment, size_t bytes) {
   if (alignment % sizeof(void *) == 0) {
-    if (void *p = smalloc::try_aligned(alignment, bytes)) {
+    if (void *p = smalloc::try_aligned(alignment, bytes, __builtin_return_address(0))) {
       *out = p;
       return 0;
     }
@@ -120,13 +120,12 @@ SMALLOC_EXPORT int posix_memalign(void **out, size_t alignment, size_t bytes) {
   return f ? f(out, alignment, bytes) : ENOMEM;
 }
 SMALLOC_EXPORT void *valloc(size_t bytes) {
-  if (void *p = smalloc::try_aligned(smalloc::kBasePageBytes, bytes))
+  if (void *p = smalloc::try_aligned(smalloc::kBasePageBytes, bytes, __builtin_return_address(0)))
     return p;
   auto *f = smalloc::next_valloc.get();
   return f ? f(bytes) : memalign(smalloc::kBasePageBytes, bytes);
 }
-/// A peer without it (jemalloc) would leave the pointer to glibc, and its free would then crash on
-/// it.
+/// An allocator without pvalloc (jemalloc) would leave the call to glibc and then crash in free.
 SMALLOC_EXPORT void *pvalloc(size_t bytes) {
   if (bytes > PTRDIFF_MAX)
     return smalloc::no_memory();

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// big_ahead.cpp gives superpages to big objects ahead of the program's first touches. A superpage is
+// cheap before the first touch (one fault instead of 512) and dear after it (a collapse), but it
+// makes 2 MiB resident, so a sparse object must not get it.
+//
+// An object whose complete initialisation is not proved starts with advice against superpages. Its
+// first unit is the probe. When the probe is filled, the units behind it are advised for superpages,
+// up to the window; the next unit is the new probe. The window bounds what may be wasted: units given
+// ahead whose probe is not filled yet are at most max(kLeastWindow, 2 % of resident memory) for the
+// whole process. A probe whose first pages are filled in order, after another one was filled whole,
+// is collapsed at once: most of its faults are still to come.
+//
+// look_ahead() is called by the helper thread (promotion_thread.cpp), never by the program's threads.
+#include "smalloc/core/big_objects.h"
+
+namespace smalloc {
+namespace {
+constexpr uint64_t kLeastWindow = 2; ///< units
+constexpr size_t kEarlyPages = 16;   ///< first pages of a probe that show a sequential fill
+constexpr UnitIndex kMostAhead = 64; ///< units at a time
+/// Units of a freed object whose residency is looked at, 1 us each.
+constexpr UnitIndex kMostSampled = 16;
+constexpr size_t kLeastJudgedPages = 64;
+} // namespace
+
+/// Locked. Advises units `from` to `to` against superpages. False: no mapping is left for it.
+bool BigObjects::withhold(Area &a, UnitIndex from, UnitIndex to) {
+  if (from >= to || !region_->charge_mappings(kDearMappings))
+    return false;
+  if (region_->os().advise(address(a, from), size_t{to - from} * kSuperpageBytes,
+                           Advice::kNoSuperpages) == 0)
+    return true;
+  region_->uncharge_mappings(kDearMappings);
+  return false;
+}
+
+/// Locked. Beyond kMostWatched objects a new one is left to the promoter.
+void BigObjects::watch(BigObject &o, UnitIndex head) {
+  for (Watched &w : watched_)
+    if (!w.object) {
+      w = {&o, head};
+      o.watched = true;
+      watched_count_.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+}
+
+/// Locked.
+void BigObjects::unwatch(BigObject &o) {
+  if (!o.watched)
+    return;
+  o.watched = false;
+  units_ahead_ -= o.ahead_units;
+  o.ahead_units = 0;
+  for (Watched &w : watched_)
+    if (w.object == &o)
+      w.object = nullptr;
+  watched_count_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+/// Holds promotion_lock_. Gives superpages to up to `most` units from `from` on: by advice where a unit
+/// is empty, by a collapse where it holds a page already, since a fault makes no superpage of it then.
+/// Returns how many units it went over.
+UnitIndex BigObjects::give_ahead(Area &a, UnitIndex head, BigObject &o, UnitIndex from,
+                                 uint64_t most) {
+  const OsHooks &os = region_->os();
+  const UnitIndex left = from < o.whole_units ? o.whole_units - from : 0;
+  const auto units = static_cast<UnitIndex>(min_of<uint64_t>(min_of<uint64_t>(most, left), kMostAhead));
+  if (units == 0 || !region_->charge_superpages(units))
+    return 0;
+  const bool fits = region_->charge_mappings(kDearMappings);
+  if (!fits || os.advise(address(a, head + from), size_t{units} * kSuperpageBytes,
+                         Advice::kSuperpages) != 0) {
+    region_->uncharge_superpages(units);
+    if (fits)
+      region_->uncharge_mappings(kDearMappings);
+    return 0;
+  }
+  uint64_t got = 0;
+  static_assert(kMostAhead <= 64);
+  for (UnitIndex i = 0; i < units; i++) {
+    char *start = address(a, head + from + i);
+    if (os.resident_pages(start, kSuperpageBytes) == 0 || os.collapse(start, kSuperpageBytes) == 0)
+      got |= uint64_t{1} << i;
+  }
+  const auto count = static_cast<unsigned>(__builtin_popcountll(got));
+  region_->uncharge_superpages(units - count);
+  region_->got_superpages(count);
+  region_->counters().superpages_at_birth.add(count);
+  region_->counters().superpages_ahead.add(count);
+  SpinGuard guard(lock_);
+  for (UnitIndex i = 0; i < units; i++)
+    if (got >> i & 1)
+      set_superpage(a, head + from + i, true);
+  o.mappings += kDearMappings;
+  o.superpages += count;
+  return units;
+}
+
+/// Locked. Every unit is a superpage, filled, or about to be: one advice makes the object one mapping
+/// again, which can be kept for the next object and moved by realloc.
+void BigObjects::join_mappings(Area &a, UnitIndex head, BigObject &o) {
+  if (region_->os().advise(address(a, head), size_t{o.whole_units} * kSuperpageBytes,
+                           Advice::kSuperpages) != 0)
+    return;
+  region_->uncharge_mappings(o.mappings - kOwnMappings);
+  o.mappings = kOwnMappings;
+  o.demoted = false;
+}
+
+/// True if exactly the first `pages` pages of the unit are resident: a loop fills it upwards.
+bool BigObjects::fills_in_order(const char *unit, size_t pages) const {
+  return region_->os().resident_pages(unit, pages * kBasePageBytes) == pages;
+}
+
+/// Holds promotion_lock_. True while the program fills the object.
+bool BigObjects::look_at(const Watched &w, uint64_t window) {
+  Area &a = areas_[kSuper];
+  BigObject &o = *w.object;
+  const OsHooks &os = region_->os();
+  bool moved = false;
+  while (o.probe < o.whole_units) {
+    const UnitIndex unit = w.head + o.probe;
+    char *start = address(a, unit);
+    bool filled = is_superpage(a, unit);
+    if (!filled) {
+      const size_t pages = os.resident_pages(start, kSuperpageBytes);
+      filled = pages >= kDensePages;
+      if (!filled && o.probes_filled && pages >= kEarlyPages && !too_expensive() &&
+          fills_in_order(start, pages)) {
+        uint64_t took;
+        const uint64_t began = config_.thread_cpu_ns ? config_.thread_cpu_ns() : 0;
+        const int error = region_->promote(start, took);
+        if (config_.birth)
+          config_.birth->account(config_.thread_cpu_ns ? config_.thread_cpu_ns() - began : took);
+        if (error == 0) {
+          SpinGuard guard(lock_);
+          set_superpage(a, unit, true);
+          o.superpages++;
+          o.mappings++;
+          region_->counters().superpages_ahead.add();
+          filled = true;
+        }
+      }
+      if (!filled) {
+        moved |= pages != o.probe_pages;
+        o.probe_pages = static_cast<uint16_t>(pages);
+        return moved;
+      }
+    }
+    moved = true;
+    const uint64_t others = units_ahead_ - o.ahead_units;
+    const uint64_t room = too_expensive() ? 0 : window - min_of(window, others);
+    const UnitIndex given = give_ahead(a, w.head, o, o.probe + 1, room);
+    SpinGuard guard(lock_);
+    units_ahead_ = units_ahead_ - o.ahead_units + given;
+    o.ahead_units = given;
+    o.probes_filled = true;
+    o.probe_pages = 0;
+    o.probe += 1 + given;
+  }
+  SpinGuard guard(lock_);
+  if (!o.judged)
+    fills_.filled(o.history, o.whole_units);
+  o.judged = true;
+  unwatch(o);
+  join_mappings(a, w.head, o);
+  return moved;
+}
+
+bool BigObjects::look_ahead(uint64_t resident_bytes, unsigned &given) {
+  given = 0;
+  if (!promotion_lock_.try_lock())
+    return true;
+  const uint64_t window = max_of(kLeastWindow, resident_bytes / 50 / kSuperpageBytes);
+  bool moved = false;
+  for (Watched &w : watched_) {
+    Watched seen;
+    {
+      SpinGuard guard(lock_);
+      seen = w;
+    }
+    if (seen.object)
+      moved |= look_at(seen, window);
+  }
+  given = static_cast<unsigned>(units_ahead_);
+  promotion_lock_.unlock();
+  return moved;
+}
+
+/// Whether the program filled the object, from the pages that could be left out: those of units on
+/// base pages and of the tail. Nothing is recorded where there are too few of them, or, for a live
+/// object (`is_final` false), where it is not full yet.
+void BigObjects::judge_fill(Area &a, UnitIndex head, BigObject &o, bool is_final) {
+  if (!o.history || o.judged)
+    return;
+  const OsHooks &os = region_->os();
+  size_t pages = 0, resident = 0;
+  const auto count = [&](const char *start, size_t bytes) {
+    pages += bytes / kBasePageBytes;
+    resident += os.resident_pages(start, bytes);
+  };
+  const UnitIndex step = o.whole_units / kMostSampled + 1;
+  for (UnitIndex i = 0; i < o.whole_units; i += step)
+    if (!is_superpage(a, head + i))
+      count(address(a, head + i), kSuperpageBytes);
+  const size_t tail = (o.offset + o.bytes) % kSuperpageBytes;
+  if (tail)
+    count(address(a, head + o.whole_units), tail);
+  if (pages < kLeastJudgedPages)
+    return;
+  const bool filled = resident >= pages - pages / 8;
+  if (!filled && !is_final)
+    return;
+  o.judged = true;
+  if (filled)
+    fills_.filled(o.history, o.whole_units);
+  else
+    fills_.stayed_sparse(o.history);
+}
+
+bool BigObjects::expects_fill(uint64_t history) {
+  if (fills_.trusts(history))
+    return true;
+  // The last one of this origin may be full by now.
+  if (!promotion_lock_.try_lock())
+    return false;
+  lock_.lock();
+  const LastOfOrigin last = last_of_origin_[origin_place(history)];
+  if (last.history == history) {
+    Area &a = areas_[last.area];
+    BigObject &o = a.objects[last.head];
+    if (o.units && o.history == history)
+      judge_fill(a, last.head, o, false);
+  }
+  lock_.unlock();
+  promotion_lock_.unlock();
+  return fills_.trusts(history);
+}
+
+} // namespace smalloc

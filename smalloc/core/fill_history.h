@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fill_history.h remembers, for each origin of big objects (a site's cell, or the return address of
+// the call to malloc), whether the program filled the last objects that came from there. An origin
+// whose last two objects were filled gets superpages at the first touch of the next one; an object
+// that was freed with most of its pages untouched resets the count. Sizes of different powers of two
+// are counted apart; an origin without an object of that size yet is judged by its objects of all sizes.
+#ifndef SMALLOC_CORE_FILL_HISTORY_H
+#define SMALLOC_CORE_FILL_HISTORY_H
+
+#include "smalloc/base/units.h"
+
+#include <atomic>
+
+namespace smalloc {
+
+class FillHistory {
+public:
+  static constexpr uint8_t kTrusted = 2; ///< filled objects in a row
+  static constexpr size_t kLargeUnits = 16;
+
+  /// The key of `origin` and its objects of about `bytes` bytes. 0: no origin.
+  static uint64_t key(const void *origin, size_t bytes) {
+    return origin ? reinterpret_cast<uintptr_t>(origin) << 6 |
+                        static_cast<uint64_t>(63 - __builtin_clzll(bytes | 1))
+                  : 0;
+  }
+
+  /// True if the last kTrusted objects with this key were filled.
+  bool trusts(uint64_t key) const {
+    const uint64_t exact = find(key);
+    if (!key || (exact && exact % kCounts == 0))
+      return false;
+    return exact % kCounts >= kTrusted || find(of_any_size(key)) % kCounts >= kTrusted;
+  }
+  /// An object of `units` units was filled. A large one counts twice: many parts of it were seen.
+  void filled(uint64_t key, size_t units) {
+    const unsigned weight = units >= kLargeUnits ? 2 : 1;
+    add(key, weight);
+    add(of_any_size(key), weight);
+  }
+  void stayed_sparse(uint64_t key) {
+    add(key, 0);
+    add(of_any_size(key), 0);
+  }
+
+private:
+  static constexpr size_t kEntries = 1024;
+  static constexpr uint64_t kCounts = 4; ///< an entry is its key's upper bits and a count below this
+  static constexpr uint64_t of_any_size(uint64_t key) { return key | 63; }
+  static size_t place(uint64_t key) { return (key * 0x9e3779b97f4a7c15u) >> 54; }
+  static uint64_t tag(uint64_t key) { return key * kCounts; }
+  /// 0: unknown.
+  uint64_t find(uint64_t key) const {
+    const uint64_t entry = entries_[place(key)].load(std::memory_order_relaxed);
+    return entry / kCounts == tag(key) / kCounts ? entry : 0;
+  }
+  /// A lost update or a collision of two keys costs an estimate, nothing else.
+  void add(uint64_t key, unsigned weight) {
+    const uint64_t count = find(key) % kCounts;
+    entries_[place(key)].store(tag(key) +
+                                   (weight ? min_of<uint64_t>(count + weight, kCounts - 1) : 0),
+                               std::memory_order_relaxed);
+  }
+  std::atomic<uint64_t> entries_[kEntries] = {};
+};
+
+} // namespace smalloc
+#endif

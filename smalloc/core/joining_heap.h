@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// joining_heap.h serves the small objects of sites whose request is no constant (SMALLOC_SITE_ANY_SIZE)
+// under heap:auto. Size classes round such requests up and keep freed objects apart by class: a site
+// whose sizes drift takes 1.2 to 1.5 times the memory there. The program's malloc joins freed
+// neighbours, so these objects come from it, and its heap below the break gets superpages by advice:
+// the break is moved by kStepBytes at a time, and what is new is advised before it is touched.
+#ifndef SMALLOC_CORE_JOINING_HEAP_H
+#define SMALLOC_CORE_JOINING_HEAP_H
+
+#include "smalloc/base/spin_lock.h"
+#include "smalloc/base/units.h"
+#include "smalloc/os/os_hooks.h"
+
+#include <atomic>
+
+namespace smalloc {
+
+class JoiningHeap {
+public:
+  /// The break is moved by this much, so that whole superpages of the heap are advised untouched.
+  static constexpr size_t kStepBytes = size_t{8} << 20;
+  /// A superpage at the end of a heap of this size is 2 % of it.
+  static constexpr size_t kLeastBytes = size_t{64} << 20;
+
+  /// Call after `bytes` were requested from the program's malloc. Looks at the break once in
+  /// kLookBytes of a thread's requests.
+  void requested(size_t bytes, const OsHooks &os);
+
+private:
+  static constexpr uint32_t kLookBytes = 256u << 10;
+  SMALLOC_COLD void look(const OsHooks &os);
+  SpinLock lock_;
+  uintptr_t first_ = 0, advised_ = 0; ///< ends of the heap: at the first look, and of what has advice
+};
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A scripted program fills a big object. look_ahead() gives superpages in front of the fill, and
+// never more than the window to memory that stays untouched.
+#include "smalloc/core/big_objects.h"
+#include "tests/unit/core/fake_os.h"
+
+#include <gtest/gtest.h>
+
+#include <bitset>
+#include <cerrno>
+#include <map>
+#include <vector>
+
+namespace smalloc {
+namespace {
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr unsigned kLeastWindow = 2;
+
+struct BigAheadTest : testing::Test {
+  void SetUp() override {
+    FakeOs::reset();
+    FakeOs::resident_part = [this](const char *p, size_t bytes) {
+      size_t count = 0;
+      const auto it = pages.find(p);
+      for (size_t i = 0; it != pages.end() && i < bytes / kBasePageBytes; i++)
+        count += it->second[i];
+      return count;
+    };
+    start(FakeOs::config());
+  }
+  void start(Region::Config config, PageBacking asked = PageBacking::kThp) {
+    config.pending = &pending;
+    ASSERT_TRUE(region.init(config, counters));
+    FakeOs::make_ladder(ladder, counters, asked);
+    price.init(FakeOs::hooks());
+    BigObjects::Config big_config{64 << 20};
+    big_config.birth = &price;
+    ASSERT_TRUE(big.init(region, ladder, big_config));
+  }
+  char *make(size_t units, uint64_t history = 0) {
+    BigRequest r;
+    r.bytes = units * kSuperpageBytes - 65536; // room for its offset
+    r.whole_superpages = r.superpages_at_birth = r.ahead = true;
+    r.history = history;
+    return static_cast<char *>(big.allocate(r));
+  }
+  char *unit(const char *p, size_t i) {
+    return region.unit_address(Slice::kBigSuper, region.unit_of(Slice::kBigSuper, p)) +
+           i * kSuperpageBytes;
+  }
+  /// The program writes the first `count` pages of unit i, or every `step`th of them.
+  void fill(const char *p, size_t i, size_t count = kPagesPerUnit, size_t step = 1) {
+    for (size_t page = 0; page < count; page += step)
+      pages[unit(p, i)][page] = true;
+  }
+  bool is_advised_against(const char *p, size_t i) { return FakeOs::refused.count(unit(p, i)); }
+  uint32_t superpages_of(const char *p) { return big.find(p).object->superpages; }
+  bool look(uint64_t resident = 0) { return big.look_ahead(resident, given); }
+  std::map<const char *, std::bitset<kPagesPerUnit>> pages; ///< written ones, by unit
+  unsigned given = 0; ///< units in front of the fill, after the last look
+  unsigned pending = 0;
+  Counters counters;
+  Region region;
+  Ladder ladder;
+  FirstTouchCost price;
+  BigObjects big;
+};
+
+TEST_F(BigAheadTest, AnUntouchedObjectHasNoSuperpages) {
+  char *p = make(100);
+  EXPECT_EQ(superpages_of(p), 0u);
+  EXPECT_TRUE(is_advised_against(p, 0));
+  EXPECT_EQ(big.watched(), 1u);
+  EXPECT_FALSE(look());
+  EXPECT_EQ(given, 0u);
+  EXPECT_EQ(superpages_of(p), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
+  ASSERT_TRUE(big.check_invariants());
+}
+
+TEST_F(BigAheadTest, AFilledProbeGivesTheWindow) {
+  char *p = make(100);
+  fill(p, 0, 300);
+  EXPECT_TRUE(look()); // it grows
+  EXPECT_EQ(superpages_of(p), 0u);
+  fill(p, 0);
+  EXPECT_TRUE(look());
+  EXPECT_EQ(superpages_of(p), kLeastWindow);
+  EXPECT_EQ(given, kLeastWindow);
+  EXPECT_EQ(FakeOs::advised[unit(p, 1)], kLeastWindow * kSuperpageBytes);
+  EXPECT_TRUE(FakeOs::collapsed.empty());
+  EXPECT_FALSE(look()); // the next probe is empty
+  EXPECT_EQ(superpages_of(p), kLeastWindow);
+  EXPECT_EQ(given, kLeastWindow);
+  EXPECT_EQ(region.charged_superpages(), kLeastWindow);
+  ASSERT_TRUE(big.check_invariants());
+}
+
+TEST_F(BigAheadTest, TheWindowGrowsWithResidentMemory) {
+  char *p = make(100);
+  fill(p, 0);
+  EXPECT_TRUE(look(1000 * kMiB));
+  EXPECT_EQ(superpages_of(p), 10u);
+}
+
+TEST_F(BigAheadTest, TheWindowIsTheProcess) {
+  char *p = make(100), *q = make(100);
+  fill(p, 0);
+  fill(q, 0);
+  look();
+  EXPECT_EQ(superpages_of(p) + superpages_of(q), kLeastWindow);
+}
+
+TEST_F(BigAheadTest, ADenseHeaderGivesASparseRestNoMoreThanTheWindow) {
+  char *p = make(100);
+  for (int i = 0; i < 10; i++)
+    fill(p, static_cast<size_t>(i));
+  for (int i = 10; i < 100; i++)
+    fill(p, static_cast<size_t>(i), 15); // fewer than an early probe needs
+  for (int k = 0; k < 50; k++)
+    look();
+  // Probes among the ten are filled; what lies behind the last of them is the window's.
+  EXPECT_LE(counters.superpages_ahead.get(), 10u + kLeastWindow);
+  for (uint32_t i = 10 + kLeastWindow; i < 100; i++)
+    EXPECT_EQ(FakeOs::advised.count(unit(p, i)), 0u) << i;
+  ASSERT_TRUE(big.check_invariants());
+}
+
+TEST_F(BigAheadTest, ASequentialFillGetsItsProbesEarly) {
+  char *p = make(100);
+  fill(p, 0);
+  look();
+  fill(p, 3, 40); // the first 40 pages of the second probe
+  EXPECT_TRUE(look());
+  EXPECT_EQ(FakeOs::collapsed.count(unit(p, 3)), 1u);
+  EXPECT_EQ(superpages_of(p), kLeastWindow + 1 + kLeastWindow);
+}
+
+TEST_F(BigAheadTest, AFillInAnotherOrderWaitsUntilItsProbeIsFull) {
+  char *p = make(100);
+  fill(p, 0);
+  look();
+  fill(p, 3, 80, 2); // 40 pages, with gaps
+  EXPECT_TRUE(look());
+  EXPECT_TRUE(FakeOs::collapsed.empty());
+  EXPECT_EQ(superpages_of(p), kLeastWindow);
+  fill(p, 3);
+  EXPECT_TRUE(look());
+  EXPECT_EQ(superpages_of(p), 2 * kLeastWindow);
+}
+
+TEST_F(BigAheadTest, TheFirstProbeIsNeverCollapsedEarly) {
+  char *p = make(100);
+  fill(p, 0, 400);
+  EXPECT_TRUE(look());
+  EXPECT_TRUE(FakeOs::collapsed.empty());
+}
+
+TEST_F(BigAheadTest, NothingIsGivenWhileSuperpagesAreTooExpensive) {
+  char *p = make(100);
+  price.account(50000000);
+  ASSERT_TRUE(price.too_expensive());
+  fill(p, 0);
+  EXPECT_TRUE(look());
+  fill(p, 1, 40);
+  EXPECT_TRUE(look());
+  EXPECT_EQ(superpages_of(p), 0u);
+  EXPECT_EQ(FakeOs::collapsed.size(), 0u);
+  FakeOs::clock_ns += FirstTouchCost::kFirstPauseNs;
+  FakeOs::collapse_cost_ns = 100000;
+  EXPECT_TRUE(look());
+  EXPECT_EQ(superpages_of(p), 1 + kLeastWindow); // the probe, and what lies behind it
+}
+
+TEST_F(BigAheadTest, AnExpensiveCollapseEndsIt) {
+  char *p = make(100);
+  fill(p, 0);
+  look();
+  FakeOs::collapse_cost_ns = 50000000;
+  fill(p, 3, 40);
+  EXPECT_TRUE(look());
+  EXPECT_EQ(FakeOs::collapsed.count(unit(p, 3)), 1u);
+  EXPECT_TRUE(price.too_expensive());
+  EXPECT_EQ(superpages_of(p), kLeastWindow + 1);
+}
+
+TEST_F(BigAheadTest, TheBudgetBoundsWhatIsGiven) {
+  Region::Config config = FakeOs::config();
+  config.budget.bytes = 5 * kSuperpageBytes;
+  start(config);
+  char *p = make(100);
+  for (size_t i = 0; i < 100; i++) {
+    fill(p, i);
+    look();
+    ASSERT_LE(region.charged_superpages(), 5u);
+  }
+  EXPECT_EQ(superpages_of(p), 5u); // twice the window, and the last unit
+  EXPECT_EQ(big.watched(), 0u);
+  EXPECT_TRUE(big.check_invariants());
+  EXPECT_TRUE(big.release(p));
+  EXPECT_EQ(region.charged_superpages(), 0u);
+  EXPECT_EQ(counters.mappings.get(), 0u);
+}
+
+TEST_F(BigAheadTest, WithoutMappingsForItsAdviceAnObjectHasItsSuperpagesAtOnce) {
+  Region::Config config = FakeOs::config();
+  config.mapping_limit = 8 * 3; // an object takes two, its advice two more
+  start(config);
+  char *p = make(100);
+  EXPECT_EQ(superpages_of(p), 100u);
+  EXPECT_EQ(region.charged_superpages(), 100u);
+  EXPECT_EQ(counters.mappings.get(), 2u);
+  EXPECT_EQ(big.watched() + pending, 0u);
+  EXPECT_TRUE(big.check_invariants());
+  EXPECT_TRUE(big.release(p));
+  big.trim();
+  EXPECT_EQ(region.charged_superpages(), 0u);
+  EXPECT_EQ(counters.mappings.get(), 0u);
+}
+
+TEST_F(BigAheadTest, AdviceThatIsRefusedCostsNothing) {
+  char *p = make(100);
+  const uint64_t mappings = counters.mappings.get();
+  fill(p, 0);
+  FakeOs::advise_error = ENOMEM;
+  look();
+  EXPECT_EQ(superpages_of(p), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
+  EXPECT_EQ(counters.mappings.get(), mappings);
+  FakeOs::advise_error = 0;
+  EXPECT_TRUE(big.release(p));
+  EXPECT_EQ(counters.mappings.get(), 0u);
+}
+
+TEST_F(BigAheadTest, PagesOfAPoolAreSuperpagesOrAreNotTaken) {
+  start(FakeOs::config(), PageBacking::kHugetlb);
+  char *p = make(5);
+  ASSERT_NE(p, nullptr);
+  const uint64_t taken = counters.pool_units[static_cast<unsigned>(PageKind::kHugetlb)].get();
+  EXPECT_EQ(superpages_of(p), taken);
+  EXPECT_EQ(region.charged_superpages(), taken);
+  EXPECT_TRUE(taken == 0 || FakeOs::refused.empty()); // advice says nothing about a pool's pages
+  EXPECT_TRUE(big.release(p));
+  EXPECT_TRUE(FakeOs::pooled.empty());
+  EXPECT_EQ(region.charged_superpages(), 0u);
+  EXPECT_EQ(counters.superpages_now.get(), 0u);
+}
+
+TEST_F(BigAheadTest, AnObjectMayBeResizedWhileItIsWatched) {
+  char *p = make(100);
+  fill(p, 0);
+  look();
+  make(1);                                                  // behind it
+  EXPECT_EQ(big.resize(p, 300 * kSuperpageBytes), nullptr); // its mappings do not move as one
+  EXPECT_EQ(big.watched(), 2u);
+  for (const size_t units : {size_t{50}, size_t{90}, size_t{2}}) {
+    EXPECT_EQ(big.resize(p, units * kSuperpageBytes - 65536), p);
+    look();
+    EXPECT_TRUE(big.check_invariants()) << units;
+    EXPECT_EQ(region.charged_superpages(), counters.superpages_now.get());
+  }
+  EXPECT_EQ(big.watched(), 1u); // its probe was cut off
+  EXPECT_EQ(given, 0u);
+  EXPECT_TRUE(big.release(p));
+  big.trim();
+  EXPECT_EQ(region.charged_superpages(), 0u);
+  EXPECT_EQ(counters.mappings.get(), 4u); // the other object's
+}
+
+TEST_F(BigAheadTest, AUnitThatHoldsAPageIsCollapsed) {
+  char *p = make(100);
+  for (size_t i = 0; i < 100; i++)
+    fill(p, i, 1);
+  fill(p, 0);
+  EXPECT_TRUE(look());
+  EXPECT_EQ(FakeOs::collapsed.count(unit(p, 1)), 1u);
+  EXPECT_EQ(FakeOs::collapsed.count(unit(p, 2)), 1u);
+  EXPECT_EQ(FakeOs::collapsed.count(unit(p, 3)), 0u);
+  EXPECT_EQ(superpages_of(p), 2u);
+}
+
+TEST_F(BigAheadTest, AUnitWhoseCollapseIsRefusedIsNoSuperpage) {
+  char *p = make(100);
+  fill(p, 0);
+  fill(p, 1, 1);
+  FakeOs::collapse_result = [](char *) { return EAGAIN; };
+  EXPECT_TRUE(look());
+  EXPECT_EQ(superpages_of(p), 1u); // the other one was empty
+  EXPECT_EQ(given, kLeastWindow);  // which was advised all the same
+  EXPECT_EQ(region.charged_superpages(), 1u);
+  fill(p, 3, 40);
+  EXPECT_TRUE(look());
+  EXPECT_EQ(superpages_of(p), 1u);
+  EXPECT_EQ(region.charged_superpages(), 1u);
+  ASSERT_TRUE(big.check_invariants());
+  EXPECT_TRUE(big.release(p));
+  EXPECT_EQ(counters.mappings.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
+}
+
+TEST_F(BigAheadTest, AFilledObjectIsOneMappingAndItsOriginIsTrusted) {
+  const uint64_t history = FillHistory::key(this, 40 * kMiB);
+  char *p = make(20, history);
+  for (size_t i = 0; i < 20; i++)
+    fill(p, i);
+  EXPECT_FALSE(big.expects_fill(history + 64));
+  while (big.watched())
+    look();
+  EXPECT_EQ(counters.mappings.get(), 2u);
+  EXPECT_TRUE(big.expects_fill(history));
+  ASSERT_TRUE(big.check_invariants());
+  EXPECT_TRUE(big.release(p));
+  EXPECT_EQ(counters.mappings.get(), 0u);
+  EXPECT_EQ(pending, 0u);
+}
+
+TEST_F(BigAheadTest, AnObjectMayGoWhileItIsWatched) {
+  char *p = make(100);
+  fill(p, 0);
+  look();
+  EXPECT_TRUE(big.release(p));
+  EXPECT_EQ(big.watched(), 0u);
+  EXPECT_EQ(pending, 0u);
+  EXPECT_EQ(counters.mappings.get(), 0u);
+  EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
+  EXPECT_FALSE(look());
+  ASSERT_TRUE(big.check_invariants());
+  // Its share of the window is free again.
+  pages.clear();
+  char *q = make(100);
+  fill(q, 0);
+  look();
+  EXPECT_EQ(superpages_of(q), kLeastWindow);
+}
+
+TEST_F(BigAheadTest, AFreedSparseObjectIsRemembered) {
+  const uint64_t history = FillHistory::key(this, 40 * kMiB);
+  for (int k = 0; k < 2; k++) {
+    char *p = make(20, history);
+    for (size_t i = 0; i < 20; i++)
+      fill(p, i);
+    big.release(p);
+    pages.clear();
+  }
+  EXPECT_TRUE(big.expects_fill(history));
+  big.release(make(20, history)); // never touched
+  EXPECT_FALSE(big.expects_fill(history));
+}
+
+TEST_F(BigAheadTest, ALiveObjectSpeaksForItsOriginOnceItIsFull) {
+  const uint64_t history = FillHistory::key(this, 40 * kMiB);
+  char *p = make(20, history);
+  EXPECT_FALSE(big.expects_fill(history));
+  for (size_t i = 0; i < 20; i++)
+    fill(p, i, 300);
+  EXPECT_FALSE(big.expects_fill(history)); // it says nothing yet
+  for (size_t i = 0; i < 20; i++)
+    fill(p, i);
+  EXPECT_TRUE(big.expects_fill(history));
+  EXPECT_FALSE(big.expects_fill(0)); // no origin
+  pages.clear();
+  big.release(p); // it was judged
+  EXPECT_TRUE(big.expects_fill(history));
+}
+
+TEST_F(BigAheadTest, MoreObjectsThanItCanWatchAreLeftToThePromoter) {
+  std::vector<char *> all;
+  for (int k = 0; k < 80; k++)
+    all.push_back(make(8));
+  EXPECT_EQ(big.watched(), 64u);
+  EXPECT_EQ(pending, 80u);
+  for (char *p : all)
+    EXPECT_TRUE(big.release(p));
+  EXPECT_EQ(big.watched(), 0u);
+  EXPECT_EQ(counters.mappings.get(), 0u);
+}
+
+} // namespace
+} // namespace smalloc
