@@ -91,17 +91,22 @@ void emitModuleRecord(Module &M, const Options &O) {
                                        ConstantInt::get(I32, 0), Null, Null, Null}),
       "__smalloc_v1_module");
   makeHiddenComdat(M, Record);
-  auto Boundary = [&](StringRef Name) {
-    auto *G = new GlobalVariable(M, Type::getInt8Ty(C), true, GlobalValue::ExternalLinkage, nullptr,
-                                 Name);
-    G->setVisibility(GlobalValue::HiddenVisibility);
-    G->setDSOLocal(true);
-    return G;
+  // GNU ld puts an undefined hidden symbol into a shared library's dynamic table, and takes out of it again only those that
+  // are called, as if a PLT entry had been asked for. So the section's bounds are functions, and a block that never runs calls
+  // them: a library exports what it exports without us.
+  FunctionType *BoundaryType = FunctionType::get(Type::getVoidTy(C), false);
+  auto Boundary = [&](StringRef Name) -> GlobalValue * {
+    if (GlobalValue *Known = M.getNamedValue(Name))
+      return Known;
+    Function *F = Function::Create(BoundaryType, GlobalValue::ExternalLinkage, Name, M);
+    F->setVisibility(GlobalValue::HiddenVisibility);
+    F->setDSOLocal(true);
+    F->setDoesNotThrow();
+    return F;
   };
-  GlobalVariable *Start = Boundary("__start_smalloc_sites"),
-                 *Stop = Boundary("__stop_smalloc_sites"),
-                 *KeysStart = Boundary("__start_smalloc_keys"),
-                 *KeysStop = Boundary("__stop_smalloc_keys");
+  GlobalValue *Start = Boundary("__start_smalloc_sites"), *Stop = Boundary("__stop_smalloc_sites"),
+              *KeysStart = Boundary("__start_smalloc_keys"),
+              *KeysStop = Boundary("__stop_smalloc_keys");
   // As this image resolves them: through its GOT, never a canonical PLT entry of the executable.
   FunctionType *Free = FunctionType::get(Type::getVoidTy(C), {Ptr}, false);
   auto Resolved = [&](StringRef Name, FunctionType *T,
@@ -139,6 +144,15 @@ void emitModuleRecord(Module &M, const Options &O) {
         B.CreateStore(Values[I], B.CreateStructGEP(RecordType, Record, 2 + I));
       B.CreateStore(KeysStart, B.CreateStructGEP(RecordType, Record, 10));
       B.CreateStore(KeysStop, B.CreateStructGEP(RecordType, Record, 11));
+      BasicBlock *Never = BasicBlock::Create(C, "never", F, End),
+                 *Tell = BasicBlock::Create(C, "tell", F, End);
+      Value *Version = B.CreateLoad(I32, B.CreateStructGEP(RecordType, Record, 0));
+      B.CreateCondBr(B.CreateICmpEQ(Version, B.getInt32(0)), Never, Tell);
+      B.SetInsertPoint(Never);
+      for (GlobalValue *Bound : {Start, Stop, KeysStart, KeysStop})
+        B.CreateCall(BoundaryType, Bound);
+      B.CreateUnreachable();
+      B.SetInsertPoint(Tell);
     }
     B.CreateCall(Entry, {Record});
     B.CreateBr(End);

@@ -330,7 +330,8 @@ void moduleRecordText(Module &M, smalloc_heap_strategy Heap) {
     A.line("leaq " + Record + "(%rip),%rdi");
     for (auto [Symbol, At] : First ? ArrayRef(Bounds) : ArrayRef<std::pair<StringRef, size_t>>()) {
       A.hidden(Symbol);
-      A.line("leaq " + Symbol + "(%rip),%rax");
+      // No PLT entry comes of it, but GNU ld keeps the symbol out of the dynamic table (emitModuleRecord).
+      A.line("leaq " + Symbol + "@PLT(%rip),%rax");
       A.line("movq %rax," + Twine(At) + "(%rdi)");
     }
     for (auto [Symbol, At] :
