@@ -199,13 +199,34 @@ bool leavesAlone(const Function &F) {
          F.hasFnAttribute(Attribute::Naked) || F.hasFnAttribute("no-builtins");
 }
 
-bool isSanitized(const Module &M) {
+bool isHostTarget(const Triple &Target) {
+  const bool IsHost = Target.getArch() == Triple::x86_64 || Target.getArch() == Triple::aarch64 ||
+                      Target.isPPC64() || Target.isRISCV64();
+  return IsHost && Target.isOSBinFormatELF() && Target.getEnvironment() != Triple::GNUX32 &&
+         Target.getEnvironment() != Triple::GNUILP32 &&
+         Target.getEnvironment() != Triple::MuslX32;
+}
+
+/// The unit is code of a processor that the program's host drives, whatever the processor.
+static bool isDeviceCode(const Module &M) { return M.getModuleFlag("openmp-device"); }
+
+static bool isSanitized(const Module &M) {
   static constexpr Attribute::AttrKind Kinds[] = {
       Attribute::SanitizeAddress, Attribute::SanitizeThread, Attribute::SanitizeMemory,
       Attribute::SanitizeHWAddress, Attribute::SanitizeType};
   return any_of(M, [](const Function &F) {
     return any_of(Kinds, [&](Attribute::AttrKind K) { return F.hasFnAttribute(K); });
   });
+}
+
+bool isServed(const Module &M) {
+  return isHostTarget(M.getTargetTriple()) && M.getDataLayout().getPointerSizeInBits() == 64 &&
+         !isDeviceCode(M) && !isSanitized(M);
+}
+
+bool hasAllocTokens(const Module &M) {
+  return any_of(
+      M, [](const Function &F) { return F.hasFnAttribute(Attribute::SanitizeAllocToken); });
 }
 
 Value *withoutOverflowCheck(Value *Size) {
@@ -223,7 +244,7 @@ Value *withoutOverflowCheck(Value *Size) {
 }
 
 PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM) {
-  if (isSanitized(M))
+  if (!isServed(M) || hasAllocTokens(M))
     return PreservedAnalyses::all();
   auto &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
   std::string Source;

@@ -17,7 +17,8 @@
 
 namespace llvm {
 class TargetLibraryInfo;
-}
+class Triple;
+} // namespace llvm
 
 namespace smalloc {
 
@@ -74,8 +75,16 @@ bool definesAllocator(const llvm::Module &M, std::string *Name = nullptr);
 /// True where the plugin steps aside: optnone, naked, or no-builtin functions.
 bool leavesAlone(const llvm::Function &F);
 
-/// True if a sanitizer instruments the unit: its malloc serves all of it, exempt functions included.
-bool isSanitized(const llvm::Module &M);
+/// True if the plugin may touch the unit at all. It leaves alone what no libsmalloc will ever serve: code of devices and of
+/// processors that it is not for, and units of a sanitizer, whose malloc serves all of them, exempt functions included.
+bool isServed(const llvm::Module &M);
+
+/// True for code of a host processor in 64-bit ELF, for which the site ABI is laid out.
+bool isHostTarget(const llvm::Triple &Target);
+
+/// True if allocations carry a token (-fsanitize=alloc-token). It is put into each call of an allocation function at the end of
+/// the pipeline: one that goes through a thunk would get none.
+bool hasAllocTokens(const llvm::Module &M);
 
 /// The size asked for: \p Size without the overflow check that new T[n] puts around n * sizeof(T).
 llvm::Value *withoutOverflowCheck(llvm::Value *Size);

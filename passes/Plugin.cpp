@@ -6,12 +6,14 @@
 // lld) LLVM calls llvmGetPassPluginInfo(). Every clang symbol is weak, so that the file loads where there is
 // no clang; it has no DT_NEEDED on clang either, which would define opt's options twice.
 //===----------------------------------------------------------------------===//
+#include "AllocationSites.h"
 #include "FrontendLocations.h"
 #include "RegisterPasses.h"
 #include "clang/AST/ASTConsumer.h"
 #include "clang/Basic/CodeGenOptions.h"
 #include "clang/Basic/Diagnostic.h"
 #include "clang/Basic/DiagnosticFrontend.h"
+#include "clang/Basic/TargetInfo.h"
 #include "clang/Frontend/CompilerInstance.h"
 #include "clang/Frontend/FrontendPluginRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -48,8 +50,21 @@ class SmallocAction : public clang::PluginASTAction {
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &CI,
                                                         StringRef) override {
     clang::CodeGenOptions &CodeGen = CI.getCodeGenOpts();
+    // Code of a device is generated as without us: the passes will leave it alone, whoever registers them.
+    if (!smalloc::isHostTarget(CI.getTarget().getTriple()) ||
+        CI.getLangOpts().OpenMPIsTargetDevice || CI.getLangOpts().CUDAIsDevice ||
+        CI.getLangOpts().SYCLIsDevice)
+      return std::make_unique<clang::ASTConsumer>();
+    const clang::SanitizerSet &Sanitizers = CI.getLangOpts().Sanitize;
+    const bool LeftAlone = Sanitizers.hasOneOf(
+        clang::SanitizerKind::Address | clang::SanitizerKind::KernelAddress |
+        clang::SanitizerKind::HWAddress | clang::SanitizerKind::KernelHWAddress |
+        clang::SanitizerKind::Memory | clang::SanitizerKind::KernelMemory |
+        clang::SanitizerKind::Thread | clang::SanitizerKind::Type |
+        clang::SanitizerKind::AllocToken);
     // Sites are reported with lines also without -g: locations in the IR, nothing in the object.
-    if (CodeGen.getDebugInfo() == codegenoptions::NoDebugInfo && CodeGen.OptimizationLevel > 0) {
+    if (!LeftAlone &&
+        CodeGen.getDebugInfo() == codegenoptions::NoDebugInfo && CodeGen.OptimizationLevel > 0) {
       CodeGen.setDebugInfo(codegenoptions::LocTrackingOnly);
       O.OwnLocations = true;
     }

@@ -39,11 +39,6 @@ namespace {
 
 constexpr StringRef DoneMetadata = "smalloc.done";
 
-/// The site ABI is laid out for 64-bit ELF.
-bool supportedTarget(const Module &M) {
-  return M.getTargetTriple().isOSBinFormatELF() && M.getDataLayout().getPointerSizeInBits() == 64;
-}
-
 FunctionAnalysisManager &functionAnalyses(Module &M, ModuleAnalysisManager &AM) {
   return AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
 }
@@ -136,6 +131,8 @@ static void dropCodeViewFlag(Module &M) {
 }
 
 PreservedAnalyses OwnLocationsPass::run(Module &M, ModuleAnalysisManager &) {
+  if (!isServed(M))
+    return PreservedAnalyses::all();
   dropCodeViewFlag(M);
   for (Function &F : M)
     for (Instruction &I : instructions(F)) {
@@ -149,12 +146,16 @@ PreservedAnalyses OwnLocationsPass::run(Module &M, ModuleAnalysisManager &) {
 
 PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
   // -ffat-lto-objects and ThinLTO back ends run the pipeline again over a module that is done.
-  if (M.getNamedMetadata(DoneMetadata) || !supportedTarget(M) || isSanitized(M))
+  if (M.getNamedMetadata(DoneMetadata) || !isServed(M))
     return PreservedAnalyses::all();
   FunctionAnalysisManager &FAM = functionAnalyses(M, AM);
   std::string Defined;
   if (definesAllocator(M, &Defined)) {
-    emitOwnAllocatorRemark(M, Defined, FAM);
+    emitLeftAloneRemark(M, "OwnAllocator", "this unit defines " + Defined, FAM);
+    return PreservedAnalyses::all();
+  }
+  if (hasAllocTokens(M)) {
+    emitLeftAloneRemark(M, "AllocTokens", "its allocation calls carry tokens", FAM);
     return PreservedAnalyses::all();
   }
   M.getOrInsertNamedMetadata(DoneMetadata);
@@ -194,8 +195,8 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
 }
 
 PreservedAnalyses SmallocLinkPass::run(Module &M, ModuleAnalysisManager &AM) {
-  if (!M.getNamedMetadata(DoneMetadata) || !supportedTarget(M) || isSanitized(M) ||
-      definesAllocator(M))
+  if (!M.getNamedMetadata(DoneMetadata) || !isServed(M) || definesAllocator(M) ||
+      hasAllocTokens(M))
     return PreservedAnalyses::all();
   std::optional<Options> Recorded = recordedOptions(M);
   if (!Recorded)

@@ -96,18 +96,15 @@ void emitProfileRemarks(Module &M, ArrayRef<SiteVerdict> Sites, const Options &O
     });
 }
 
-void emitOwnAllocatorRemark(Module &M, StringRef Name, FunctionAnalysisManager &FAM) {
-  for (Function &F : M) {
-    if (F.isDeclaration())
-      continue;
-    OptimizationRemarkEmitter &ORE = FAM.getResult<OptimizationRemarkEmitterAnalysis>(F);
-    ORE.emit([&] {
-      return OptimizationRemarkMissed(PassName, "OwnAllocator", F.getSubprogram(),
-                                      &F.getEntryBlock())
-             << "sites left alone: this unit defines " << NV("Function", Name);
-    });
+void emitLeftAloneRemark(Module &M, StringRef Name, StringRef Why, FunctionAnalysisManager &FAM) {
+  const auto First = find_if(M, [](const Function &F) { return !F.isDeclaration(); });
+  if (First == M.end())
     return;
-  }
+  FAM.getResult<OptimizationRemarkEmitterAnalysis>(*First).emit([&] {
+    return OptimizationRemarkMissed(PassName, Name, First->getSubprogram(),
+                                    &First->getEntryBlock())
+           << "sites left alone: " << NV("Why", Why);
+  });
 }
 
 } // namespace smalloc
