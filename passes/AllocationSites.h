@@ -27,8 +27,11 @@ enum class AllocFamily {
   Malloc,
   Calloc,
   Realloc,
-  AlignedAlloc,
+  AlignedAlloc, ///< aligned_alloc, memalign
   PosixMemalign,
+  Valloc,
+  Pvalloc,
+  ReallocArray,
   New, ///< operator new(size_t)
   NewArray,
   NewNothrow,
@@ -48,7 +51,8 @@ inline constexpr llvm::StringRef SiteFunctionAttr =
     "smalloc-function"; ///< linkage name of the function written in
 
 /// The family of a direct call to an allocation function; nullopt for anything else, for builtins that the
-/// user switched off, and for calls that cannot be replaced (musttail, inline asm, wrong prototype).
+/// user switched off, and for calls that cannot be replaced (musttail, inline asm, wrong prototype). It is the call's prototype
+/// that counts: in a link units meet that declare a function differently.
 std::optional<AllocFamily> allocationFamily(const llvm::CallBase &Call,
                                             const llvm::TargetLibraryInfo &TLI);
 
@@ -65,9 +69,6 @@ inline bool storesResult(AllocFamily F) {
   return F == AllocFamily::PosixMemalign || F == AllocFamily::FortranAllocate ||
          F == AllocFamily::FortranAssign;
 }
-
-/// Name of the function that the family calls, e.g. "malloc" or "_Znwm" (size_t of 64 bits). Not for those after Wrapper.
-llvm::StringRef familyCallee(AllocFamily Family);
 
 /// True if this unit defines a function of the malloc family or an operator new or delete: its sites stay as they are.
 bool definesAllocator(const llvm::Module &M, std::string *Name = nullptr);
@@ -89,7 +90,8 @@ bool hasAllocTokens(const llvm::Module &M);
 /// The size asked for: \p Size without the overflow check that new T[n] puts around n * sizeof(T).
 llvm::Value *withoutOverflowCheck(llvm::Value *Size);
 
-/// First pass of the pipeline: numbers the sites. Also run later: it numbers what is still unnumbered (calloc made
+/// First pass of the pipeline: numbers the sites. Before that it gives calls of allocation functions the library's prototype where
+/// they have a size of less than 64 bits, or none. Also run later: it numbers what is still unnumbered (calloc made
 /// from malloc and memset), so that no site is left without an id.
 class AllocationSitesPass : public llvm::PassInfoMixin<AllocationSitesPass> {
 public:

@@ -45,7 +45,7 @@ private:
     llvm::GlobalVariable *Cell, *Record;
     std::string CellName, RecordName;
   };
-  llvm::Function *originalOf(const llvm::CallBase &Call);
+  llvm::Function *originalOf(const llvm::CallBase &Call, llvm::FunctionType *Type);
   void takeBackCall(llvm::CallBase &Call);
   void takeBackEntries(llvm::FunctionAnalysisManager &FAM);
   void collectRecords();

@@ -42,7 +42,7 @@ CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const Alloc
                       Value *Cell, const SizeTests *Tests = nullptr) {
   auto *Original = cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
   const bool Context = Family == AllocFamily::Wrapper;
-  Function *Thunk = !Context ? thunkOf(M, Family, Original)
+  Function *Thunk = !Context ? thunkOf(M, Family, Original, Call.getFunctionType())
                     : W      ? entryWithCell(M, *W)
                              : contextThunk(M, *Original);
   SmallVector<Value *, 4> Arguments(Call.args());
@@ -60,8 +60,9 @@ CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const Alloc
   // What was known of the result (noalias above all: the vectoriser lives on it) and of the call's effects stays.
   LLVMContext &C = M.getContext();
   AttributeList Attributes = Call.getAttributes();
-  Attributes =
-      Attributes.addRetAttributes(C, AttrBuilder(C, Original->getAttributes().getRetAttrs()));
+  if (Original->getReturnType() == Call.getType())
+    Attributes =
+        Attributes.addRetAttributes(C, AttrBuilder(C, Original->getAttributes().getRetAttrs()));
   if (!Call.getType()->isPointerTy() || Family >= AllocFamily::New)
     ; // posix_memalign writes through its argument; new may run a handler; a context does what it does; mmap may fail
   else

@@ -148,12 +148,17 @@ void describeSize(SiteVerdict &V, function_ref<ScalarEvolution &()> Evolution) {
   case AllocFamily::PosixMemalign:
     SizeArgument = 2;
     break;
+  case AllocFamily::ReallocArray:
+    Count = constantArgument(Call, 1);
+    SizeArgument = 2;
+    break;
   case AllocFamily::FortranAllocate:
   case AllocFamily::FortranAssign:
     V.SizeText = "n bytes"; // in the descriptor
     return;
   case AllocFamily::Mapping:
-    SizeArgument = mappedBytesArgument(*Call.getCalledFunction());
+    SizeArgument = mappedBytesArgument(
+        *cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases()));
     break;
   default:
     break;
@@ -165,7 +170,7 @@ void describeSize(SiteVerdict &V, function_ref<ScalarEvolution &()> Evolution) {
   } else {
     V.Flags |= SMALLOC_SITE_ANY_SIZE;
   }
-  if (V.Family == AllocFamily::Calloc)
+  if (V.Family == AllocFamily::Calloc || V.Family == AllocFamily::ReallocArray)
     V.ElementBytes = Size.value_or(Count.value_or(0));
   else if (!Size)
     V.ElementBytes =
