@@ -62,9 +62,12 @@ class SmallocAction : public clang::PluginASTAction {
         clang::SanitizerKind::Memory | clang::SanitizerKind::KernelMemory |
         clang::SanitizerKind::Thread | clang::SanitizerKind::Type |
         clang::SanitizerKind::AllocToken);
+    // gcov's counters are placed by locations, which clang makes for them without saying so in the kind of debug information.
+    const bool ForCoverage =
+        !CodeGen.CoverageNotesFile.empty() || !CodeGen.CoverageDataFile.empty();
     // Sites are reported with lines also without -g: locations in the IR, nothing in the object.
-    if (!LeftAlone &&
-        CodeGen.getDebugInfo() == codegenoptions::NoDebugInfo && CodeGen.OptimizationLevel > 0) {
+    if (!LeftAlone && !ForCoverage && CodeGen.getDebugInfo() == codegenoptions::NoDebugInfo &&
+        CodeGen.OptimizationLevel > 0) {
       CodeGen.setDebugInfo(codegenoptions::LocTrackingOnly);
       O.OwnLocations = true;
     }
