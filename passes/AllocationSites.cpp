@@ -4,6 +4,7 @@
 #include "AllocationSites.h"
 #include "AllocationWrappers.h"
 #include "CallReplacement.h"
+#include "UnitName.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
@@ -220,6 +221,8 @@ std::string relativeSource(const Module &M, StringRef Root) {
   if (Relative.starts_with(Base) &&
       (Relative.size() == Base.size() || Relative[Base.size()] == '/'))
     Relative = Relative.drop_front(Base.size()).ltrim('/');
+  else if (const StringRef Name = unitName(M); Name != M.getSourceFileName())
+    Relative = Name;
   return sys::path::convert_to_slash(Relative);
 }
 

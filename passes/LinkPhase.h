@@ -25,7 +25,8 @@ namespace smalloc {
 void recordOptions(llvm::Module &M, const Options &O);
 
 /// The options of the compile phase under those of the command line; nothing if there are none, if units differ, or if
-/// they no longer hold (a machine's file is gone).
+/// this plugin does not know them. A machine's file is in them with all that it says: it may be gone, and where it was is nothing
+/// that belongs into a program.
 std::optional<Options> recordedOptions(const llvm::Module &M);
 
 /// What the compile phase made of a module's sites, taken back by the constructor.

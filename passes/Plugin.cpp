@@ -18,6 +18,7 @@
 #include "clang/Frontend/FrontendPluginRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
+#include "llvm/Support/Path.h"
 
 using namespace llvm;
 
@@ -44,11 +45,23 @@ bool goesStraightToObject(clang::CompilerInstance &CI) {
          none_of(CI.getTargetOpts().FeaturesAsWritten, protects);
 }
 
+/// \p File as -fdebug-prefix-map, or else -fmacro-prefix-map, makes it; empty if neither does.
+std::string mappedName(clang::CompilerInstance &CI, StringRef File) {
+  SmallString<256> Path(File);
+  for (const auto &[From, To] : reverse(CI.getCodeGenOpts().DebugPrefixMap))
+    if (sys::path::replace_path_prefix(Path, From, To))
+      return Path.str().str();
+  for (const auto &[From, To] : CI.getLangOpts().MacroPrefixMap)
+    if (sys::path::replace_path_prefix(Path, From, To))
+      return Path.str().str();
+  return "";
+}
+
 class SmallocAction : public clang::PluginASTAction {
   smalloc::Options O;
 
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &CI,
-                                                        StringRef) override {
+                                                        StringRef InFile) override {
     clang::CodeGenOptions &CodeGen = CI.getCodeGenOpts();
     // Code of a device is generated as without us: the passes will leave it alone, whoever registers them.
     if (!smalloc::isHostTarget(CI.getTarget().getTriple()) ||
@@ -70,7 +83,11 @@ class SmallocAction : public clang::PluginASTAction {
         CodeGen.OptimizationLevel > 0) {
       CodeGen.setDebugInfo(codegenoptions::LocTrackingOnly);
       O.OwnLocations = true;
+      // They are ours alone: what is to hide paths in the program's text hides them there.
+      const auto &Hidden = CI.getLangOpts().MacroPrefixMap;
+      CodeGen.DebugPrefixMap.insert(CodeGen.DebugPrefixMap.begin(), Hidden.rbegin(), Hidden.rend());
     }
+    O.UnitName = mappedName(CI, InFile);
     // Site tables and traces name the place of each access; a module is read by units that may want all locations, and at a link
     // another unit's copy of a function, with locations, may take the place of this one's.
     const bool Linked = CodeGen.PrepareForLTO || CodeGen.PrepareForThinLTO || CodeGen.FatLTO;

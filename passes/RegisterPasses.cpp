@@ -14,6 +14,7 @@
 #include "StaticArrays.h"
 #include "ThunkText.h"
 #include "Thunks.h"
+#include "UnitName.h"
 #include "UnitSites.h"
 #include "Verdict.h"
 #include "llvm/ADT/MapVector.h"
@@ -285,6 +286,8 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
     if (Level == OptimizationLevel::O0 && !O.GenerateDir.empty())
       errs() << "smalloc: warning: profile-generate without optimisation (-O0): no access of this "
                 "unit will be recorded; compile it with -O1 or more\n";
+    if (Level != OptimizationLevel::O0 && !O.UnitName.empty())
+      MPM.addPass(UnitNamePass(O.UnitName));
     // Site tables and traces name the place of each access.
     if (Level != OptimizationLevel::O0 && O.OwnLocations && O.SitesDir.empty() &&
         O.GenerateDir.empty())

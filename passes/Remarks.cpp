@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "Remarks.h"
 #include "SiteText.h"
+#include "UnitName.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/IR/Module.h"
 
@@ -88,7 +89,7 @@ void emitProfileRemarks(Module &M, ArrayRef<SiteVerdict> Sites, const Options &O
                                       &First->getEntryBlock())
              << "profile: " << NV("Text", Text);
     });
-  for (const std::string &Text : O.Use->stale(M.getSourceFileName(), Sites))
+  for (const std::string &Text : O.Use->stale(unitName(M), Sites))
     ORE.emit([&] {
       return OptimizationRemarkMissed(PassName, "StaleProfile", First->getSubprogram(),
                                       &First->getEntryBlock())

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "SiteTable.h"
+#include "UnitName.h"
 #include "smalloc/site_order.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -292,7 +293,7 @@ void emitKeys(Module &M, const KeyedSummary &Summary, KeptVariables &Kept) {
   raw_string_ostream Out(Fixed);
   support::endian::Writer W(Out, Order);
   // Strings first: the header says how long the block is.
-  const uint32_t UnitAt = Strings.add(StringRef(M.getSourceFileName()).take_back(MaxNameBytes));
+  const uint32_t UnitAt = Strings.add(unitName(M).take_back(MaxNameBytes));
   std::vector<uint32_t> Whys;
   for (const KeyedSummary::Flow &F : Summary.Flows)
     NameOf(F.To);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "SiteText.h"
+#include "UnitName.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -61,7 +62,7 @@ const DILocation *userLocation(const Instruction &I) {
 }
 
 void describeLocation(SiteVerdict &V, const Module &M) {
-  V.File = M.getSourceFileName();
+  V.File = unitName(M).str();
   if (V.File == "FIRModule") // flang's, whatever it compiles
     V.File.clear();
   auto NameOf = [](const DILocation *At) {
