@@ -68,6 +68,8 @@ void recordOptions(Module &M, const Options &O) {
   M.getOrInsertNamedMetadata(OptionsMetadata)->addOperand(MDNode::get(C, Pairs));
 }
 
+bool isForLink(const Module &M) { return M.getNamedMetadata(OptionsMetadata); }
+
 std::optional<Options> recordedOptions(const Module &M) {
   const NamedMDNode *Units = M.getNamedMetadata(OptionsMetadata);
   if (!Units || Units->getNumOperands() == 0)

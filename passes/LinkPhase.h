@@ -24,6 +24,9 @@ namespace smalloc {
 /// Writes the options that decide sites into the module, for the link phase.
 void recordOptions(llvm::Module &M, const Options &O);
 
+/// Is \p M bitcode of which a link with LTO may decide anew?
+bool isForLink(const llvm::Module &M);
+
 /// The options of the compile phase under those of the command line; nothing if there are none, if units differ, or if
 /// this plugin does not know them. A machine's file is in them with all that it says: it may be gone, and where it was is nothing
 /// that belongs into a program.

@@ -4,6 +4,7 @@
 #include "SiteRewriter.h"
 #include "CallReplacement.h"
 #include "ContextEntries.h"
+#include "LinkPhase.h"
 #include "SiteTable.h"
 #include "ThunkText.h"
 #include "Thunks.h"
@@ -74,8 +75,10 @@ CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const Alloc
   return callInstead(Call, Thunk, Arguments, Attributes);
 }
 
-/// The record of the linked image and the constructor and destructor that hand it to the runtime.
-void emitModuleRecord(Module &M, const Options &O) {
+/// The record of the linked image and the constructor and destructor that hand it to the runtime. That one of \p Tables is where
+/// the section's bounds say keeps it even where a linker knows no SHF_GNU_RETAIN: gold's -r drops it, and then lld's
+/// --gc-sections would drop the section, and leave its bounds undefined.
+void emitModuleRecord(Module &M, const Options &O, ArrayRef<GlobalVariable *> Tables) {
   if (M.getNamedGlobal("__smalloc_v1_module"))
     return;
   LLVMContext &C = M.getContext();
@@ -152,6 +155,8 @@ void emitModuleRecord(Module &M, const Options &O) {
       B.SetInsertPoint(Never);
       for (GlobalValue *Bound : {Start, Stop, KeysStart, KeysStop})
         B.CreateCall(BoundaryType, Bound);
+      for (GlobalVariable *Table : Tables)
+        B.CreateStore(Table, B.CreateStructGEP(RecordType, Record, 9), /*isVolatile=*/true);
       B.CreateUnreachable();
       B.SetInsertPoint(Tell);
     }
@@ -182,7 +187,7 @@ SiteTests insertSizeTests(const UnitVerdicts &Unit, FunctionAnalysisManager &FAM
 
 void rewriteSites(Module &M, const UnitVerdicts &Unit, const Options &O, const SiteTests &Tests,
                   SiteCells *Cells) {
-  bool AnyCell = false;
+  GlobalVariable *AnyCell = nullptr, *Keys = nullptr;
   KeptVariables Kept;
   DenseMap<const CallBase *, CallBase *> Rewritten;
   DenseMap<const Value *, AllocFamily> Families;
@@ -193,7 +198,7 @@ void rewriteSites(Module &M, const UnitVerdicts &Unit, const Options &O, const S
     GlobalVariable *Cell = emitSite(M, V, O, Kept);
     if (!Cell)
       continue;
-    AnyCell = true;
+    AnyCell = Cell;
     if (Cells)
       (*Cells)[V.Call] = Cell;
     const CallBase *Before = V.Call;
@@ -210,13 +215,14 @@ void rewriteSites(Module &M, const UnitVerdicts &Unit, const Options &O, const S
                   Unit.Wrappers->calledBy(Copy), Cell);
     });
   if (AnyCell || !Unit.Summary.empty() || M.getNamedGlobal("__smalloc_v1_module"))
-    emitKeys(M, Unit.Summary,
-             Kept); // an empty one, too: the module record names the section's bounds
+    Keys = emitKeys(M, Unit.Summary,
+                    Kept); // an empty one, too: the module record names the section's bounds
   Kept.appendTo(M);
   if (AnyCell && isAddedAsText(M))
-    moduleRecordText(M, O.Heap);
+    moduleRecordText(M, O.Heap, {AnyCell, Keys});
   else if (AnyCell)
-    emitModuleRecord(M, O);
+    emitModuleRecord(M, O, // what a link makes anew is to be referred to by nothing else
+                     isForLink(M) ? ArrayRef<GlobalVariable *>() : ArrayRef({AnyCell, Keys}));
 }
 
 } // namespace smalloc

@@ -276,7 +276,7 @@ void takeDecision(SiteVerdict &V, const SiteVerdict &Decided) {
   V.Confidence = Decided.Confidence;
 }
 
-void emitKeys(Module &M, const KeyedSummary &Summary, KeptVariables &Kept) {
+GlobalVariable *emitKeys(Module &M, const KeyedSummary &Summary, KeptVariables &Kept) {
   StringArea Strings(static_cast<uint32_t>(sizeof(smalloc_keys) +
                                            Summary.Flows.size() * sizeof(smalloc_flow) +
                                            Summary.Accesses.size() * sizeof(smalloc_key_access)));
@@ -336,6 +336,7 @@ void emitKeys(Module &M, const KeyedSummary &Summary, KeptVariables &Kept) {
   G->setAlignment(Align(8));
   G->setDSOLocal(true);
   Kept.ForImage.push_back(G); // nothing refers to it but the section's bounds
+  return G;
 }
 
 static_assert(sizeof(smalloc_keys) == 24 && sizeof(smalloc_flow) == 24 &&
