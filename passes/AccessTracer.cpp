@@ -219,8 +219,8 @@ void forgetMemoryEffects(Module &M) {
 
 PreservedAnalyses AccessTracerPass::run(Module &M, ModuleAnalysisManager &AM) {
   // -ffat-lto-objects and ThinLTO back ends come here again with a module that is done.
-  if (M.getNamedMetadata(TracedMetadata) || isSanitized(M) || definesAllocator(M) ||
-      !M.getTargetTriple().isOSBinFormatELF() || M.getDataLayout().getPointerSizeInBits() != 64)
+  if (M.getNamedMetadata(TracedMetadata) || !isServed(M) || definesAllocator(M) ||
+      hasAllocTokens(M))
     return PreservedAnalyses::all();
   M.getOrInsertNamedMetadata(TracedMetadata);
   FunctionAnalysisManager &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();

@@ -3,10 +3,14 @@
 //===----------------------------------------------------------------------===//
 #include "AllocationSites.h"
 #include "AllocationWrappers.h"
+#include "CallReplacement.h"
+#include "UnitName.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -20,63 +24,104 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
+constexpr LibFunc NotKnownToLLVM = NumLibFuncs;
+
 struct FamilyRow {
   AllocFamily Family;
   LibFunc Function;
   StringRef Name;
+  StringRef Types; ///< result, then parameters: p pointer, l 64 bits, i 32 bits, b one bit, v void
 };
 
 constexpr FamilyRow Families[] = {
-    {AllocFamily::Malloc, LibFunc_malloc, "malloc"},
-    {AllocFamily::Calloc, LibFunc_calloc, "calloc"},
-    {AllocFamily::Realloc, LibFunc_realloc, "realloc"},
-    {AllocFamily::AlignedAlloc, LibFunc_aligned_alloc, "aligned_alloc"},
-    {AllocFamily::PosixMemalign, LibFunc_posix_memalign, "posix_memalign"},
-    {AllocFamily::New, LibFunc_Znwm, "_Znwm"},
-    {AllocFamily::NewArray, LibFunc_Znam, "_Znam"},
-    {AllocFamily::NewNothrow, LibFunc_ZnwmRKSt9nothrow_t, "_ZnwmRKSt9nothrow_t"},
-    {AllocFamily::NewArrayNothrow, LibFunc_ZnamRKSt9nothrow_t, "_ZnamRKSt9nothrow_t"},
-    {AllocFamily::NewAligned, LibFunc_ZnwmSt11align_val_t, "_ZnwmSt11align_val_t"},
-    {AllocFamily::NewArrayAligned, LibFunc_ZnamSt11align_val_t, "_ZnamSt11align_val_t"},
+    {AllocFamily::Malloc, LibFunc_malloc, "malloc", "pl"},
+    {AllocFamily::Calloc, LibFunc_calloc, "calloc", "pll"},
+    {AllocFamily::Realloc, LibFunc_realloc, "realloc", "ppl"},
+    {AllocFamily::AlignedAlloc, LibFunc_aligned_alloc, "aligned_alloc", "pll"},
+    {AllocFamily::AlignedAlloc, LibFunc_memalign, "memalign", "pll"},
+    {AllocFamily::PosixMemalign, LibFunc_posix_memalign, "posix_memalign", "ipll"},
+    {AllocFamily::Valloc, LibFunc_valloc, "valloc", "pl"},
+    {AllocFamily::Pvalloc, LibFunc_pvalloc, "pvalloc", "pl"},
+    {AllocFamily::ReallocArray, NotKnownToLLVM, "reallocarray", "ppll"},
+    {AllocFamily::New, LibFunc_Znwm, "_Znwm", "pl"},
+    {AllocFamily::NewArray, LibFunc_Znam, "_Znam", "pl"},
+    {AllocFamily::NewNothrow, LibFunc_ZnwmRKSt9nothrow_t, "_ZnwmRKSt9nothrow_t", "plp"},
+    {AllocFamily::NewArrayNothrow, LibFunc_ZnamRKSt9nothrow_t, "_ZnamRKSt9nothrow_t", "plp"},
+    {AllocFamily::NewAligned, LibFunc_ZnwmSt11align_val_t, "_ZnwmSt11align_val_t", "pll"},
+    {AllocFamily::NewArrayAligned, LibFunc_ZnamSt11align_val_t, "_ZnamSt11align_val_t", "pll"},
     {AllocFamily::NewAlignedNothrow, LibFunc_ZnwmSt11align_val_tRKSt9nothrow_t,
-     "_ZnwmSt11align_val_tRKSt9nothrow_t"},
+     "_ZnwmSt11align_val_tRKSt9nothrow_t", "pllp"},
     {AllocFamily::NewArrayAlignedNothrow, LibFunc_ZnamSt11align_val_tRKSt9nothrow_t,
-     "_ZnamSt11align_val_tRKSt9nothrow_t"},
+     "_ZnamSt11align_val_tRKSt9nothrow_t", "pllp"},
+    {AllocFamily::FortranAllocate, NotKnownToLLVM, "_FortranAAllocatableAllocate", "ippbppip"},
+    {AllocFamily::FortranAllocate, NotKnownToLLVM, "_FortranAPointerAllocate", "ipbppip"},
+    {AllocFamily::FortranAssign, NotKnownToLLVM, "_FortranAAssign", "vpppi"},
+    {AllocFamily::Mapping, NotKnownToLLVM, "mmap", "ppliiil"},
+    {AllocFamily::Mapping, NotKnownToLLVM, "mmap64", "ppliiil"},
+    {AllocFamily::Mapping, NotKnownToLLVM, "numa_alloc", "pl"},
+    {AllocFamily::Mapping, NotKnownToLLVM, "numa_alloc_local", "pl"},
+    {AllocFamily::Mapping, NotKnownToLLVM, "numa_alloc_interleaved", "pl"},
+    {AllocFamily::Mapping, NotKnownToLLVM, "numa_alloc_onnode", "pli"},
 };
 
-struct TypedRow {
-  AllocFamily Family;
-  StringRef Name,
-      Types; ///< result, then parameters: p pointer, l 64 bits, i 32 bits, b one bit, v void
-};
+/// How what a call passes and takes fits the prototype that the function has in its library.
+enum class Fit { Not, Convertible, Exact };
 
-/// No library functions to LLVM: by name and types.
-constexpr TypedRow OtherFunctions[] = {
-    {AllocFamily::FortranAllocate, "_FortranAAllocatableAllocate", "ippbppip"},
-    {AllocFamily::FortranAllocate, "_FortranAPointerAllocate", "ipbppip"},
-    {AllocFamily::FortranAssign, "_FortranAAssign", "vpppi"},
-    {AllocFamily::Mapping, "mmap", "ppliiil"},
-    {AllocFamily::Mapping, "mmap64", "ppliiil"},
-    {AllocFamily::Mapping, "numa_alloc", "pl"},
-    {AllocFamily::Mapping, "numa_alloc_local", "pl"},
-    {AllocFamily::Mapping, "numa_alloc_interleaved", "pl"},
-    {AllocFamily::Mapping, "numa_alloc_onnode", "pli"},
-};
+Fit fitOf(const Type *T, char C) {
+  auto FitIf = [](bool Fits) { return Fits ? Fit::Exact : Fit::Not; };
+  switch (C) {
+  case 'p':
+    return FitIf(T->isPointerTy() && T->getPointerAddressSpace() == 0);
+  case 'l':
+    return T->isIntegerTy(64)                                        ? Fit::Exact
+           : T->isIntegerTy() && T->getIntegerBitWidth() < 64 ? Fit::Convertible
+                                                                     : Fit::Not;
+  case 'i':
+    return FitIf(T->isIntegerTy(32));
+  case 'b':
+    return FitIf(T->isIntegerTy(1));
+  default:
+    return FitIf(T->isVoidTy());
+  }
+}
 
-bool hasTypes(const FunctionType &F, StringRef Types) {
-  auto Is = [](const Type *T, char C) {
-    return C == 'p'   ? T->isPointerTy()
-           : C == 'l' ? T->isIntegerTy(64)
-           : C == 'i' ? T->isIntegerTy(32)
-           : C == 'b' ? T->isIntegerTy(1)
-                      : T->isVoidTy();
-  };
-  if (F.isVarArg() || F.getNumParams() + 1 != Types.size() || !Is(F.getReturnType(), Types[0]))
-    return false;
-  for (unsigned I = 0; I < F.getNumParams(); ++I)
-    if (!Is(F.getParamType(I), Types[I + 1]))
-      return false;
-  return true;
+/// \p Call, of \p Callee by name. Sizes of another width, and calls without a prototype, can be made what the library expects.
+Fit fitOf(const CallBase &Call, const Function &Callee, StringRef Types) {
+  const FunctionType &F = *Call.getFunctionType();
+  if (F.getNumParams() + 1 != Types.size() || Call.arg_size() != F.getNumParams() ||
+      fitOf(F.getReturnType(), Types[0]) != Fit::Exact)
+    return Fit::Not;
+  Fit Worst = Fit::Exact;
+  if (F.isVarArg()) { // f(): what is passed makes the type; f(size_t, ...) is another function
+    if (Callee.isVarArg() && Callee.arg_size() > 0)
+      return Fit::Not;
+    Worst = Fit::Convertible;
+  }
+  for (unsigned I = 0; I < F.getNumParams(); ++I) {
+    if (Call.isPassPointeeByValueArgument(I))
+      return Fit::Not;
+    Worst = std::min(Worst, fitOf(F.getParamType(I), Types[I + 1]));
+  }
+  return Worst;
+}
+
+/// What \p Call calls, if that is an allocation function by its name, which the user has not switched off.
+const FamilyRow *calledRow(const CallBase &Call, const TargetLibraryInfo &TLI) {
+  if (Call.isInlineAsm() || Call.isMustTailCall() || !isa<CallInst, InvokeInst>(Call))
+    return nullptr;
+  const auto *Callee = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
+  if (!Callee || !Callee->isDeclaration())
+    return nullptr;
+  // By name and prototype: "allockind" is inferred later in the pipeline, and a hand-written ::operator new is
+  // "nobuiltin", which only forbids eliding it.
+  const StringRef Name = Callee->getName();
+  LibFunc Function = NotKnownToLLVM;
+  if (TLI.getLibFunc(Name, Function) && !TLI.has(Function))
+    return nullptr;
+  const auto *Row = find_if(Families, [&](const FamilyRow &R) { return R.Name == Name; });
+  if (Row == std::end(Families) || (!isNewFamily(Row->Family) && Call.isNoBuiltin()))
+    return nullptr;
+  return Row;
 }
 
 /// mmap of private, anonymous, readable and writable memory at any address, of no special kind.
@@ -90,6 +135,76 @@ bool mapsPlainMemory(const CallBase &Call) {
   return isa<ConstantPointerNull>(Call.getArgOperand(0)) && Protection && Flags &&
          Protection->getZExtValue() == ReadWrite &&
          (Flags->getZExtValue() & ~(NoReserve | Populate)) == PrivateAnonymous;
+}
+
+/// \p Argument of an integer type as the callee's 64-bit parameter finds it. Up to 32 bits the call says how it is extended;
+/// beyond, only where the calling convention keeps narrow integers extended to a whole register. Everywhere else instructions of
+/// 32 bits have made it, which clear the rest.
+Value *asPassed(IRBuilder<> &B, const CallBase &Call, unsigned I) {
+  Value *Argument = Call.getArgOperand(I);
+  const bool Signed = Call.paramHasAttr(I, Attribute::SExt);
+  const Triple &T = Call.getModule()->getTargetTriple();
+  if (Signed && Argument->getType()->getIntegerBitWidth() < 32 && !T.isRISCV() && !T.isPPC())
+    Argument = B.CreateSExt(Argument, B.getInt32Ty());
+  return B.CreateIntCast(Argument, B.getInt64Ty(), Signed && (T.isRISCV() || T.isPPC()));
+}
+
+/// Makes \p Call, which is Convertible, one of the prototype \p Types. The declaration stays as it is, so that nothing but a size
+/// is taken for what it is not: to LLVM the function is none that it knows.
+void callByPrototype(CallBase &Call, StringRef Types) {
+  LLVMContext &C = Call.getContext();
+  IRBuilder<> B(&Call);
+  AttributeList Attributes = Call.getAttributes();
+  SmallVector<Value *, 4> Arguments;
+  SmallVector<Type *, 4> Parameters;
+  for (unsigned I = 0; I < Call.arg_size(); ++I) {
+    Value *Passed = Call.getArgOperand(I);
+    if (Types[I + 1] == 'l' && !Passed->getType()->isIntegerTy(64)) {
+      Passed = asPassed(B, Call, I);
+      Attributes = Attributes.removeParamAttributes(C, I); // of the other type
+    }
+    Arguments.push_back(Passed);
+    Parameters.push_back(Passed->getType());
+  }
+  callInstead(Call, {FunctionType::get(Call.getType(), Parameters, false), Call.getCalledOperand()},
+              Arguments, Attributes);
+}
+
+/// What one call of an allocation function of \p M is to have done to it.
+using ForeignCall = function_ref<void(CallBase &, const FamilyRow &, Fit)>;
+
+/// Shows \p Do the calls of allocation functions whose types are not those of the library.
+void forForeignPrototypes(Module &M, FunctionAnalysisManager &FAM, ForeignCall Do) {
+  for (const FamilyRow &Row : Families) {
+    Function *Callee = M.getFunction(Row.Name);
+    if (!Callee || !Callee->isDeclaration())
+      continue;
+    SmallVector<CallBase *, 4> Calls;
+    for (User *U : Callee->users())
+      if (auto *Call = dyn_cast<CallBase>(U);
+          Call && Call->getCalledOperand() == Callee && !leavesAlone(*Call->getFunction()))
+        Calls.push_back(Call);
+    for (CallBase *Call : Calls) {
+      const Fit How = fitOf(*Call, *Callee, Row.Types);
+      if (How != Fit::Exact &&
+          calledRow(*Call, FAM.getResult<TargetLibraryAnalysis>(*Call->getFunction())))
+        Do(*Call, Row, How);
+    }
+  }
+}
+
+/// A file or what the operating system gives is mapped: most calls of mmap are no allocations.
+void emitPrototypeRemark(const CallBase &Call, const FamilyRow &Row, FunctionAnalysisManager &FAM) {
+  if (Row.Name.starts_with("mmap"))
+    return;
+  std::string Types;
+  raw_string_ostream(Types) << *Call.getFunctionType();
+  FAM.getResult<OptimizationRemarkEmitterAnalysis>(*const_cast<Function *>(Call.getFunction()))
+      .emit([&] {
+        return OptimizationRemarkMissed("smalloc", "Prototype", &Call)
+               << "left alone: " << ore::NV("Callee", Row.Name)
+               << " is called with another prototype: " << ore::NV("Types", Types);
+      });
 }
 
 /// Path of the unit's source relative to \p Root, with '/' separators; the same wherever the tree is checked out.
@@ -106,6 +221,8 @@ std::string relativeSource(const Module &M, StringRef Root) {
   if (Relative.starts_with(Base) &&
       (Relative.size() == Base.size() || Relative[Base.size()] == '/'))
     Relative = Relative.drop_front(Base.size()).ltrim('/');
+  else if (const StringRef Name = unitName(M); Name != M.getSourceFileName())
+    Relative = Name;
   return sys::path::convert_to_slash(Relative);
 }
 
@@ -135,50 +252,28 @@ bool givesNoMemory(const CallBase &Call) {
   return Callee != "posix_memalign" && !Callee.starts_with("_FortranA");
 }
 
-StringRef familyCallee(AllocFamily Family) {
-  for (const FamilyRow &Row : Families)
-    if (Row.Family == Family)
-      return Row.Name;
-  llvm_unreachable("every family of allocation functions has a row");
-}
-
 unsigned mappedBytesArgument(const Function &F) { return F.getName().starts_with("mmap") ? 1 : 0; }
 
 std::optional<AllocFamily> allocationFamily(const CallBase &Call, const TargetLibraryInfo &TLI) {
-  if (Call.isInlineAsm() || Call.isMustTailCall() || !isa<CallInst, InvokeInst>(Call))
+  const FamilyRow *Row = calledRow(Call, TLI);
+  if (!Row)
     return std::nullopt;
-  const auto *Callee = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
-  if (!Callee || !Callee->isDeclaration() || Callee->getFunctionType() != Call.getFunctionType())
+  const auto *Callee = cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
+  if (fitOf(Call, *Callee, Row->Types) != Fit::Exact ||
+      (Row->Name.starts_with("mmap") && !mapsPlainMemory(Call)))
     return std::nullopt;
-  for (const TypedRow &Row : OtherFunctions)
-    if (Row.Name == Callee->getName())
-      return hasTypes(*Callee->getFunctionType(), Row.Types) && !Call.isNoBuiltin() &&
-                     (!Row.Name.starts_with("mmap") || mapsPlainMemory(Call))
-                 ? std::optional(Row.Family)
-                 : std::nullopt;
-  LibFunc Function;
-  // By name and prototype: "allockind" is inferred later in the pipeline, and a hand-written ::operator new is
-  // "nobuiltin", which only forbids eliding it.
-  if (!TLI.getLibFunc(*Callee, Function) || !TLI.has(Function))
-    return std::nullopt;
-  for (const FamilyRow &Row : Families) {
-    if (Row.Function != Function || Row.Name != Callee->getName())
-      continue;
-    if (!isNewFamily(Row.Family) && Call.isNoBuiltin())
-      return std::nullopt;
-    return Row.Family;
-  }
-  return std::nullopt;
+  return Row->Family;
 }
 
 bool definesAllocator(const Module &M, std::string *Name) {
-  static constexpr StringRef Others[] = {"free", "memalign", "valloc", "pvalloc", "reallocarray"};
   for (const Function &F : M) {
     if (F.isDeclaration() || F.hasAvailableExternallyLinkage() || F.hasLocalLinkage())
       continue;
     StringRef N = F.getName();
-    bool Ours = is_contained(Others, N) || N.starts_with("_ZdlPv") || N.starts_with("_ZdaPv") ||
-                any_of(Families, [&](const FamilyRow &Row) { return Row.Name == N; });
+    bool Ours = N == "free" || N.starts_with("_ZdlPv") || N.starts_with("_ZdaPv") ||
+                any_of(Families, [&](const FamilyRow &Row) {
+                  return Row.Family < AllocFamily::Wrapper && Row.Name == N;
+                });
     if (!Ours)
       continue;
     if (Name)
@@ -199,13 +294,34 @@ bool leavesAlone(const Function &F) {
          F.hasFnAttribute(Attribute::Naked) || F.hasFnAttribute("no-builtins");
 }
 
-bool isSanitized(const Module &M) {
+bool isHostTarget(const Triple &Target) {
+  const bool IsHost = Target.getArch() == Triple::x86_64 || Target.getArch() == Triple::aarch64 ||
+                      Target.isPPC64() || Target.isRISCV64();
+  return IsHost && Target.isOSBinFormatELF() && Target.getEnvironment() != Triple::GNUX32 &&
+         Target.getEnvironment() != Triple::GNUILP32 &&
+         Target.getEnvironment() != Triple::MuslX32;
+}
+
+/// The unit is code of a processor that the program's host drives, whatever the processor.
+static bool isDeviceCode(const Module &M) { return M.getModuleFlag("openmp-device"); }
+
+static bool isSanitized(const Module &M) {
   static constexpr Attribute::AttrKind Kinds[] = {
       Attribute::SanitizeAddress, Attribute::SanitizeThread, Attribute::SanitizeMemory,
       Attribute::SanitizeHWAddress, Attribute::SanitizeType};
   return any_of(M, [](const Function &F) {
     return any_of(Kinds, [&](Attribute::AttrKind K) { return F.hasFnAttribute(K); });
   });
+}
+
+bool isServed(const Module &M) {
+  return isHostTarget(M.getTargetTriple()) && M.getDataLayout().getPointerSizeInBits() == 64 &&
+         !isDeviceCode(M) && !isSanitized(M);
+}
+
+bool hasAllocTokens(const Module &M) {
+  return any_of(
+      M, [](const Function &F) { return F.hasFnAttribute(Attribute::SanitizeAllocToken); });
 }
 
 Value *withoutOverflowCheck(Value *Size) {
@@ -223,11 +339,19 @@ Value *withoutOverflowCheck(Value *Size) {
 }
 
 PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM) {
-  if (isSanitized(M))
+  if (!isServed(M) || hasAllocTokens(M))
     return PreservedAnalyses::all();
   auto &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
   std::string Source;
   bool Changed = false;
+  forForeignPrototypes(M, FAM, [&](CallBase &Call, const FamilyRow &Row, Fit How) {
+    if (How == Fit::Convertible) {
+      callByPrototype(Call, Row.Types);
+      Changed = true;
+    } else if (Phase == When::Later) {
+      emitPrototypeRemark(Call, Row, FAM);
+    }
+  });
   for (Function &F : M) {
     if (leavesAlone(F))
       continue;
@@ -238,7 +362,7 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
       if (!Call || givesNoMemory(*Call))
         continue;
       std::optional<AllocFamily> Family = allocationFamily(*Call, TLI);
-      if (!Family && !mayBeContext(*Call, TLI))
+      if (!Family && (calledRow(*Call, TLI) || !mayBeContext(*Call, TLI)))
         continue;
       const StringRef Callee = Call->getCalledOperand()->stripPointerCastsAndAliases()->getName();
       const StringRef IdAttr = Family ? SiteIdAttr : ContextIdAttr;

@@ -17,7 +17,8 @@
 
 namespace llvm {
 class TargetLibraryInfo;
-}
+class Triple;
+} // namespace llvm
 
 namespace smalloc {
 
@@ -26,8 +27,11 @@ enum class AllocFamily {
   Malloc,
   Calloc,
   Realloc,
-  AlignedAlloc,
+  AlignedAlloc, ///< aligned_alloc, memalign
   PosixMemalign,
+  Valloc,
+  Pvalloc,
+  ReallocArray,
   New, ///< operator new(size_t)
   NewArray,
   NewNothrow,
@@ -47,7 +51,8 @@ inline constexpr llvm::StringRef SiteFunctionAttr =
     "smalloc-function"; ///< linkage name of the function written in
 
 /// The family of a direct call to an allocation function; nullopt for anything else, for builtins that the
-/// user switched off, and for calls that cannot be replaced (musttail, inline asm, wrong prototype).
+/// user switched off, and for calls that cannot be replaced (musttail, inline asm, wrong prototype). It is the call's prototype
+/// that counts: in a link units meet that declare a function differently.
 std::optional<AllocFamily> allocationFamily(const llvm::CallBase &Call,
                                             const llvm::TargetLibraryInfo &TLI);
 
@@ -65,22 +70,28 @@ inline bool storesResult(AllocFamily F) {
          F == AllocFamily::FortranAssign;
 }
 
-/// Name of the function that the family calls, e.g. "malloc" or "_Znwm" (size_t of 64 bits). Not for those after Wrapper.
-llvm::StringRef familyCallee(AllocFamily Family);
-
 /// True if this unit defines a function of the malloc family or an operator new or delete: its sites stay as they are.
 bool definesAllocator(const llvm::Module &M, std::string *Name = nullptr);
 
 /// True where the plugin steps aside: optnone, naked, or no-builtin functions.
 bool leavesAlone(const llvm::Function &F);
 
-/// True if a sanitizer instruments the unit: its malloc serves all of it, exempt functions included.
-bool isSanitized(const llvm::Module &M);
+/// True if the plugin may touch the unit at all. It leaves alone what no libsmalloc will ever serve: code of devices and of
+/// processors that it is not for, and units of a sanitizer, whose malloc serves all of them, exempt functions included.
+bool isServed(const llvm::Module &M);
+
+/// True for code of a host processor in 64-bit ELF, for which the site ABI is laid out.
+bool isHostTarget(const llvm::Triple &Target);
+
+/// True if allocations carry a token (-fsanitize=alloc-token). It is put into each call of an allocation function at the end of
+/// the pipeline: one that goes through a thunk would get none.
+bool hasAllocTokens(const llvm::Module &M);
 
 /// The size asked for: \p Size without the overflow check that new T[n] puts around n * sizeof(T).
 llvm::Value *withoutOverflowCheck(llvm::Value *Size);
 
-/// First pass of the pipeline: numbers the sites. Also run later: it numbers what is still unnumbered (calloc made
+/// First pass of the pipeline: numbers the sites. Before that it gives calls of allocation functions the library's prototype where
+/// they have a size of less than 64 bits, or none. Also run later: it numbers what is still unnumbered (calloc made
 /// from malloc and memset), so that no site is left without an id.
 class AllocationSitesPass : public llvm::PassInfoMixin<AllocationSitesPass> {
 public:

@@ -212,7 +212,7 @@ bool AllocationWrappers::analyse(Function &F) {
       At = Inner->SizeArgument;
     else if (Family == AllocFamily::Mapping)
       At = static_cast<int>(mappedBytesArgument(*calledFunction(*Call)));
-    else if (Family == AllocFamily::Malloc ||
+    else if (Family == AllocFamily::Malloc || Family == AllocFamily::Valloc ||
              (Family && *Family >= AllocFamily::New && *Family < AllocFamily::Wrapper))
       At = 0;
     else if (Family == AllocFamily::Realloc || Family == AllocFamily::AlignedAlloc)

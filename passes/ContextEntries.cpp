@@ -150,6 +150,10 @@ void defineEntries(Module &M, const AllocationWrappers &Wrappers,
     Entry->setComdat(nullptr);
     Entry->setDSOLocal(true);
     Entry->removeFnAttr(Attribute::Memory); // it reads the cell
+    // Of another type, and called by nobody whose calls are checked: in no table of control-flow integrity, which a link with LTO
+    // makes before it makes the entry anew.
+    Entry->eraseMetadata(LLVMContext::MD_type);
+    Entry->eraseMetadata(LLVMContext::MD_kcfi_type);
     for (const CallBase *Fresh : W.Fresh) {
       auto It = Rewritten.find(Fresh);
       const CallBase *Now = It == Rewritten.end() ? Fresh : It->second;

@@ -57,8 +57,10 @@ const SCEV *requestedBytes(const SiteVerdict &Site, ScalarEvolution &SE) {
   case AllocFamily::FortranAssign:
     return nullptr; // in the descriptor
   case AllocFamily::Mapping:
-    return SE.getSCEV(Call.getArgOperand(mappedBytesArgument(*Call.getCalledFunction())));
+    return SE.getSCEV(Call.getArgOperand(mappedBytesArgument(
+        *cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases()))));
   case AllocFamily::Realloc:
+  case AllocFamily::ReallocArray:
     return nullptr; // the old part is copied, the new part is not known
   default:
     return SE.getSCEV(withoutOverflowCheck(Call.getArgOperand(0)));

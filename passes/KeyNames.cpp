@@ -5,6 +5,7 @@
 // accesses, which units of one program agree on. Where pointers come from is KeyedSummary.cpp's.
 //===----------------------------------------------------------------------===//
 #include "KeyedSummary.h"
+#include "UnitName.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Demangle/Demangle.h"
@@ -89,7 +90,7 @@ uint64_t KeyNames::throughKey(uint64_t Place, unsigned K) {
 }
 /// What tells a name that only this unit knows from the same name in others.
 std::string KeyNames::ownOf(const GlobalValue &G) {
-  return G.hasLocalLinkage() ? ' ' + M.getSourceFileName() : std::string();
+  return G.hasLocalLinkage() ? (" " + unitName(M)).str() : std::string();
 }
 /// The result of a function that a context calls, if no unit of the image says that it is a wrapper.
 uint64_t KeyNames::otherwiseKey(const Function &F) {
@@ -131,7 +132,7 @@ uint64_t KeyNames::blockKey(const Value &Object) {
       break;
     Number += isa<AllocaInst>(I);
   }
-  Key = key("local " + Twine(Number) + " of " + F.getName() + " " + M.getSourceFileName(),
+  Key = key("local " + Twine(Number) + " of " + F.getName() + " " + unitName(M),
             [&] { return ("local memory of " + F.getName()).str(); });
   Blocks.insert(Key);
   return Key;

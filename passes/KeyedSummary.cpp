@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "KeyedSummary.h"
 #include "AllocationSites.h"
+#include "UnitName.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
@@ -282,7 +283,7 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
   }
   for (const AllocationWrapper *W : Wrappers.all()) {
     // By its linkage name, which tells readers which contexts are real.
-    std::string Whose = W->F->hasLocalLinkage() ? ' ' + M.getSourceFileName() : std::string();
+    std::string Whose = W->F->hasLocalLinkage() ? (" " + unitName(M)).str() : std::string();
     uint64_t Exact =
         key("wrapper " + W->F->getName() + Whose, [&] { return W->F->getName().str(); });
     uint64_t Result = isExported(*W->F) && W->Exported ? resultKey(*W->F) : Exact;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "LayoutPadding.h"
+#include "AllocationSites.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/Constants.h"
@@ -154,6 +155,8 @@ void Padding::apply(ArrayType *NewRow) {
 } // namespace
 
 PreservedAnalyses LayoutPaddingPass::run(Module &M, ModuleAnalysisManager &AM) {
+  if (!isServed(M))
+    return PreservedAnalyses::all();
   auto &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
   const DataLayout &DL = M.getDataLayout();
   bool Changed = false;

@@ -68,6 +68,8 @@ void recordOptions(Module &M, const Options &O) {
   M.getOrInsertNamedMetadata(OptionsMetadata)->addOperand(MDNode::get(C, Pairs));
 }
 
+bool isForLink(const Module &M) { return M.getNamedMetadata(OptionsMetadata); }
+
 std::optional<Options> recordedOptions(const Module &M) {
   const NamedMDNode *Units = M.getNamedMetadata(OptionsMetadata);
   if (!Units || Units->getNumOperands() == 0)
@@ -111,23 +113,21 @@ FormerSites::FormerSites(Module &M, FunctionAnalysisManager &FAM) : M(M) {
       FAM.invalidate(F, PreservedAnalyses::none());
 }
 
-/// What the thunk or the second entry that \p Call calls stands for; null if it is neither.
-Function *FormerSites::originalOf(const CallBase &Call) {
+/// What the thunk or the second entry that \p Call calls stands for, to be called as one of \p Type; null if it is neither.
+Function *FormerSites::originalOf(const CallBase &Call, FunctionType *Type) {
   auto *Thunk = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
   if (!Thunk || Thunk->getFunctionType() != Call.getFunctionType())
     return nullptr;
-  const FunctionType *With = Thunk->getFunctionType();
-  FunctionType *Type = FunctionType::get(With->getReturnType(), With->params().drop_back(), false);
   StringRef Name = Thunk->getName();
   Function *Original = nullptr;
   if (const MDNode *Of = Thunk->getMetadata(EntryOfMetadata)) {
     auto *F = dyn_cast_or_null<ValueAsMetadata>(Of->getOperand(0).get());
     Original = F ? dyn_cast<Function>(F->getValue()) : nullptr;
-  } else if (Name.consume_front(ThunkPrefix) ||
-             (Name.consume_front(ContextThunkPrefix) && Name.size() > ContextTagBytes)) {
-    if (Thunk->getName().starts_with(ContextThunkPrefix))
-      Name = Name.drop_front(ContextTagBytes);
-    Original = dyn_cast<Function>(M.getOrInsertFunction(Name, Type).getCallee());
+  } else if (Name.consume_front(ThunkPrefix)) {
+    return dyn_cast<Function>(M.getOrInsertFunction(Name, Type).getCallee()); // declared as it may be
+  } else if (Name.consume_front(ContextThunkPrefix) && Name.size() > ContextTagBytes) {
+    Original = dyn_cast<Function>(
+        M.getOrInsertFunction(Name.drop_front(ContextTagBytes), Type).getCallee());
   }
   return Original && Original->getFunctionType() == Type ? Original : nullptr;
 }
@@ -142,11 +142,13 @@ void FormerSites::takeBackCall(CallBase &Call) {
       !Cell->hasLocalLinkage())
     return;
   GlobalVariable *Record = recordOf(*Cell);
-  Function *Original = Record ? originalOf(Call) : nullptr;
+  const FunctionType *With = Call.getFunctionType();
+  FunctionType *Type = FunctionType::get(With->getReturnType(), With->params().drop_back(), false);
+  Function *Original = Record ? originalOf(Call, Type) : nullptr;
   if (!Original)
     return;
   SmallVector<Value *, 4> Arguments(drop_end(Call.args()));
-  CallBase *New = callInstead(Call, Original, Arguments,
+  CallBase *New = callInstead(Call, {Type, Original}, Arguments,
                               Call.getAttributes().removeParamAttributes(
                                   M.getContext(), static_cast<unsigned>(Arguments.size())));
   if (New->hasFnAttr(ContextIdAttr)) // whether it is a site is found out anew

@@ -24,8 +24,12 @@ namespace smalloc {
 /// Writes the options that decide sites into the module, for the link phase.
 void recordOptions(llvm::Module &M, const Options &O);
 
+/// Is \p M bitcode of which a link with LTO may decide anew?
+bool isForLink(const llvm::Module &M);
+
 /// The options of the compile phase under those of the command line; nothing if there are none, if units differ, or if
-/// they no longer hold (a machine's file is gone).
+/// this plugin does not know them. A machine's file is in them with all that it says: it may be gone, and where it was is nothing
+/// that belongs into a program.
 std::optional<Options> recordedOptions(const llvm::Module &M);
 
 /// What the compile phase made of a module's sites, taken back by the constructor.
@@ -45,7 +49,7 @@ private:
     llvm::GlobalVariable *Cell, *Record;
     std::string CellName, RecordName;
   };
-  llvm::Function *originalOf(const llvm::CallBase &Call);
+  llvm::Function *originalOf(const llvm::CallBase &Call, llvm::FunctionType *Type);
   void takeBackCall(llvm::CallBase &Call);
   void takeBackEntries(llvm::FunctionAnalysisManager &FAM);
   void collectRecords();

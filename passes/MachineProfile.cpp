@@ -115,17 +115,15 @@ void takeWalks(const format::MachineProfile &File, MachineProfile &P) {
                     P.WalkCurve.end());
 }
 
-Expected<MachineProfile> fromFile(StringRef Path) {
-  std::string WhyNot;
-  const auto Buffer = readInputFile(Path, WhyNot);
-  if (!Buffer)
-    return bad(Path, WhyNot);
+/// \p Text of the file \p Path.
+Expected<MachineProfile> fromText(StringRef Text, StringRef Path) {
   std::string Why;
-  const auto File = format::read_machine(Buffer->getBuffer(), Why);
+  const auto File = format::read_machine(Text, Why);
   if (!File)
     return bad(Path, Why);
   MachineProfile P;
   P.FromFile = true;
+  P.Text = Text.str();
   P.Name = File->name;
   P.BasePageBytes = File->base_page_bytes;
   P.ReachPages = File->reach();
@@ -143,6 +141,14 @@ Expected<MachineProfile> fromFile(StringRef Path) {
   if (const auto Stride = File->prefetch_max_stride_bytes.value)
     P.PrefetchMaxStrideBytes = static_cast<uint64_t>(*Stride);
   return P;
+}
+
+Expected<MachineProfile> fromFile(StringRef Path) {
+  std::string WhyNot;
+  const auto Buffer = readInputFile(Path, WhyNot);
+  if (!Buffer)
+    return bad(Path, WhyNot);
+  return fromText(Buffer->getBuffer(), Path);
 }
 
 } // namespace
@@ -186,6 +192,8 @@ Expected<MachineProfile> loadMachineProfile(StringRef Spec) {
   }
   if (const smalloc_machine *M = smalloc_machine_by_name(Spec.str().c_str()))
     return fromPreset(*M);
+  if (Spec.ltrim().starts_with('{')) // of a unit that a link is given
+    return fromText(Spec, "recorded");
   if (Spec.contains('/') || Spec.ends_with(".json") || sys::fs::exists(Spec))
     return fromFile(Spec);
   SmallVector<StringRef, 48> Names; // several processors share one

@@ -23,6 +23,7 @@ namespace smalloc {
 struct MachineProfile {
   std::string Name;
   bool FromFile = false;
+  std::string Text;    ///< of the file, all of it
   bool Native = false; ///< asked for as the machine that compiles
   uint64_t BasePageBytes = 4096;
   uint64_t SuperpageBytes = 2u << 20;
@@ -52,7 +53,7 @@ struct MachineProfile {
   void settleFor(const llvm::Module &M);
 };
 
-/// \p Spec: "native", a preset's name, or a file's path.
+/// \p Spec: "native", a preset's name, a file's path, or the text of one.
 llvm::Expected<MachineProfile> loadMachineProfile(llvm::StringRef Spec);
 
 } // namespace smalloc

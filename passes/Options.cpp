@@ -90,12 +90,6 @@ Error setOption(Options &O, StringRef Key, StringRef Value) {
     if (!M)
       return M.takeError();
     O.Machine = std::move(*M);
-    SmallString<128> File;
-    if (O.Machine.FromFile) {
-      File = Value;
-      sys::fs::make_absolute(File);
-    }
-    O.MachineFile = File.str().str();
   } else if (Key == "rewrite") {
     O.RewriteNamed = true;
     if (Value == "candidates")
@@ -161,7 +155,7 @@ std::vector<std::string> decidingOptions(const Options &O) {
       std::string("model=") + (O.Model == SMALLOC_MODEL_PAPER ? "paper" : "spread"),
       std::string("rewrite=") + (O.Rewrite == RewriteScope::All ? "all" : "candidates"),
       std::string("numa=") + (O.NumaHints ? "hints" : "off"),
-      "machine=" + (O.MachineFile.empty() ? O.Machine.Name : O.MachineFile)};
+      "machine=" + (O.Machine.FromFile ? O.Machine.Text : O.Machine.Name)};
   return Pairs;
 }
 

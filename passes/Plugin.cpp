@@ -6,16 +6,19 @@
 // lld) LLVM calls llvmGetPassPluginInfo(). Every clang symbol is weak, so that the file loads where there is
 // no clang; it has no DT_NEEDED on clang either, which would define opt's options twice.
 //===----------------------------------------------------------------------===//
+#include "AllocationSites.h"
 #include "FrontendLocations.h"
 #include "RegisterPasses.h"
 #include "clang/AST/ASTConsumer.h"
 #include "clang/Basic/CodeGenOptions.h"
 #include "clang/Basic/Diagnostic.h"
 #include "clang/Basic/DiagnosticFrontend.h"
+#include "clang/Basic/TargetInfo.h"
 #include "clang/Frontend/CompilerInstance.h"
 #include "clang/Frontend/FrontendPluginRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
+#include "llvm/Support/Path.h"
 
 using namespace llvm;
 
@@ -42,17 +45,49 @@ bool goesStraightToObject(clang::CompilerInstance &CI) {
          none_of(CI.getTargetOpts().FeaturesAsWritten, protects);
 }
 
+/// \p File as -fdebug-prefix-map, or else -fmacro-prefix-map, makes it; empty if neither does.
+std::string mappedName(clang::CompilerInstance &CI, StringRef File) {
+  SmallString<256> Path(File);
+  for (const auto &[From, To] : reverse(CI.getCodeGenOpts().DebugPrefixMap))
+    if (sys::path::replace_path_prefix(Path, From, To))
+      return Path.str().str();
+  for (const auto &[From, To] : CI.getLangOpts().MacroPrefixMap)
+    if (sys::path::replace_path_prefix(Path, From, To))
+      return Path.str().str();
+  return "";
+}
+
 class SmallocAction : public clang::PluginASTAction {
   smalloc::Options O;
 
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &CI,
-                                                        StringRef) override {
+                                                        StringRef InFile) override {
     clang::CodeGenOptions &CodeGen = CI.getCodeGenOpts();
+    // Code of a device is generated as without us: the passes will leave it alone, whoever registers them.
+    if (!smalloc::isHostTarget(CI.getTarget().getTriple()) ||
+        CI.getLangOpts().OpenMPIsTargetDevice || CI.getLangOpts().CUDAIsDevice ||
+        CI.getLangOpts().SYCLIsDevice)
+      return std::make_unique<clang::ASTConsumer>();
+    const clang::SanitizerSet &Sanitizers = CI.getLangOpts().Sanitize;
+    const bool LeftAlone = Sanitizers.hasOneOf(
+        clang::SanitizerKind::Address | clang::SanitizerKind::KernelAddress |
+        clang::SanitizerKind::HWAddress | clang::SanitizerKind::KernelHWAddress |
+        clang::SanitizerKind::Memory | clang::SanitizerKind::KernelMemory |
+        clang::SanitizerKind::Thread | clang::SanitizerKind::Type |
+        clang::SanitizerKind::AllocToken);
+    // gcov's counters are placed by locations, which clang makes for them without saying so in the kind of debug information.
+    const bool ForCoverage =
+        !CodeGen.CoverageNotesFile.empty() || !CodeGen.CoverageDataFile.empty();
     // Sites are reported with lines also without -g: locations in the IR, nothing in the object.
-    if (CodeGen.getDebugInfo() == codegenoptions::NoDebugInfo && CodeGen.OptimizationLevel > 0) {
+    if (!LeftAlone && !ForCoverage && CodeGen.getDebugInfo() == codegenoptions::NoDebugInfo &&
+        CodeGen.OptimizationLevel > 0) {
       CodeGen.setDebugInfo(codegenoptions::LocTrackingOnly);
       O.OwnLocations = true;
+      // They are ours alone: what is to hide paths in the program's text hides them there.
+      const auto &Hidden = CI.getLangOpts().MacroPrefixMap;
+      CodeGen.DebugPrefixMap.insert(CodeGen.DebugPrefixMap.begin(), Hidden.rbegin(), Hidden.rend());
     }
+    O.UnitName = mappedName(CI, InFile);
     // Site tables and traces name the place of each access; a module is read by units that may want all locations, and at a link
     // another unit's copy of a function, with locations, may take the place of this one's.
     const bool Linked = CodeGen.PrepareForLTO || CodeGen.PrepareForThinLTO || CodeGen.FatLTO;

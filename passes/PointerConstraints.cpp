@@ -259,7 +259,7 @@ void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
       addStore(Block, nodeOf(Call.getArgOperand(0)));
     } else if (GivesPointer) {
       addPoints(nodeOf(&Call), locationOf(O, 0));
-      if (Family == AllocFamily::Realloc)
+      if (Family == AllocFamily::Realloc || Family == AllocFamily::ReallocArray)
         MoveContents(&Call, Call.getArgOperand(0));
     }
     return;

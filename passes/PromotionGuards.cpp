@@ -10,6 +10,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 using namespace llvm;
@@ -58,10 +59,16 @@ static GlobalVariable *leftOfBatch(Module &M) {
       AsText ? nullptr : ConstantInt::get(I64, SMALLOC_TOUCH_BATCH), LeftName, nullptr,
       GlobalValue::InitialExecTLSModel);
   Left->setAlignment(Align(8));
-  if (AsText)
+  if (AsText) {
     leftText(M, LeftName);
-  else
-    Left->setComdat(M.getOrInsertComdat(LeftName));
+    return Left;
+  }
+  Left->setComdat(M.getOrInsertComdat(LeftName));
+  // Hidden to linkers all the same: to the compiler a hidden variable is a local one. flang has nothing that reads assembly.
+  std::string Unknown;
+  if (const Target *T = TargetRegistry::lookupTarget(M.getTargetTriple(), Unknown);
+      T && T->hasMCAsmParser())
+    M.appendModuleInlineAsm((".weak " + LeftName + "\n.hidden " + LeftName).str());
   return Left;
 }
 

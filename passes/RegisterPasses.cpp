@@ -14,6 +14,7 @@
 #include "StaticArrays.h"
 #include "ThunkText.h"
 #include "Thunks.h"
+#include "UnitName.h"
 #include "UnitSites.h"
 #include "Verdict.h"
 #include "llvm/ADT/MapVector.h"
@@ -38,11 +39,6 @@ namespace smalloc {
 namespace {
 
 constexpr StringRef DoneMetadata = "smalloc.done";
-
-/// The site ABI is laid out for 64-bit ELF.
-bool supportedTarget(const Module &M) {
-  return M.getTargetTriple().isOSBinFormatELF() && M.getDataLayout().getPointerSizeInBits() == 64;
-}
 
 FunctionAnalysisManager &functionAnalyses(Module &M, ModuleAnalysisManager &AM) {
   return AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
@@ -136,6 +132,8 @@ static void dropCodeViewFlag(Module &M) {
 }
 
 PreservedAnalyses OwnLocationsPass::run(Module &M, ModuleAnalysisManager &) {
+  if (!isServed(M))
+    return PreservedAnalyses::all();
   dropCodeViewFlag(M);
   for (Function &F : M)
     for (Instruction &I : instructions(F)) {
@@ -149,12 +147,16 @@ PreservedAnalyses OwnLocationsPass::run(Module &M, ModuleAnalysisManager &) {
 
 PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
   // -ffat-lto-objects and ThinLTO back ends run the pipeline again over a module that is done.
-  if (M.getNamedMetadata(DoneMetadata) || !supportedTarget(M) || isSanitized(M))
+  if (M.getNamedMetadata(DoneMetadata) || !isServed(M))
     return PreservedAnalyses::all();
   FunctionAnalysisManager &FAM = functionAnalyses(M, AM);
   std::string Defined;
   if (definesAllocator(M, &Defined)) {
-    emitOwnAllocatorRemark(M, Defined, FAM);
+    emitLeftAloneRemark(M, "OwnAllocator", "this unit defines " + Defined, FAM);
+    return PreservedAnalyses::all();
+  }
+  if (hasAllocTokens(M)) {
+    emitLeftAloneRemark(M, "AllocTokens", "its allocation calls carry tokens", FAM);
     return PreservedAnalyses::all();
   }
   M.getOrInsertNamedMetadata(DoneMetadata);
@@ -194,8 +196,8 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
 }
 
 PreservedAnalyses SmallocLinkPass::run(Module &M, ModuleAnalysisManager &AM) {
-  if (!M.getNamedMetadata(DoneMetadata) || !supportedTarget(M) || isSanitized(M) ||
-      definesAllocator(M))
+  if (!M.getNamedMetadata(DoneMetadata) || !isServed(M) || definesAllocator(M) ||
+      hasAllocTokens(M))
     return PreservedAnalyses::all();
   std::optional<Options> Recorded = recordedOptions(M);
   if (!Recorded)
@@ -284,6 +286,8 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
     if (Level == OptimizationLevel::O0 && !O.GenerateDir.empty())
       errs() << "smalloc: warning: profile-generate without optimisation (-O0): no access of this "
                 "unit will be recorded; compile it with -O1 or more\n";
+    if (Level != OptimizationLevel::O0 && !O.UnitName.empty())
+      MPM.addPass(UnitNamePass(O.UnitName));
     // Site tables and traces name the place of each access.
     if (Level != OptimizationLevel::O0 && O.OwnLocations && O.SitesDir.empty() &&
         O.GenerateDir.empty())

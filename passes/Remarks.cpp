@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "Remarks.h"
 #include "SiteText.h"
+#include "UnitName.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/IR/Module.h"
 
@@ -88,7 +89,7 @@ void emitProfileRemarks(Module &M, ArrayRef<SiteVerdict> Sites, const Options &O
                                       &First->getEntryBlock())
              << "profile: " << NV("Text", Text);
     });
-  for (const std::string &Text : O.Use->stale(M.getSourceFileName(), Sites))
+  for (const std::string &Text : O.Use->stale(unitName(M), Sites))
     ORE.emit([&] {
       return OptimizationRemarkMissed(PassName, "StaleProfile", First->getSubprogram(),
                                       &First->getEntryBlock())
@@ -96,18 +97,15 @@ void emitProfileRemarks(Module &M, ArrayRef<SiteVerdict> Sites, const Options &O
     });
 }
 
-void emitOwnAllocatorRemark(Module &M, StringRef Name, FunctionAnalysisManager &FAM) {
-  for (Function &F : M) {
-    if (F.isDeclaration())
-      continue;
-    OptimizationRemarkEmitter &ORE = FAM.getResult<OptimizationRemarkEmitterAnalysis>(F);
-    ORE.emit([&] {
-      return OptimizationRemarkMissed(PassName, "OwnAllocator", F.getSubprogram(),
-                                      &F.getEntryBlock())
-             << "sites left alone: this unit defines " << NV("Function", Name);
-    });
+void emitLeftAloneRemark(Module &M, StringRef Name, StringRef Why, FunctionAnalysisManager &FAM) {
+  const auto First = find_if(M, [](const Function &F) { return !F.isDeclaration(); });
+  if (First == M.end())
     return;
-  }
+  FAM.getResult<OptimizationRemarkEmitterAnalysis>(*First).emit([&] {
+    return OptimizationRemarkMissed(PassName, Name, First->getSubprogram(),
+                                    &First->getEntryBlock())
+           << "sites left alone: " << NV("Why", Why);
+  });
 }
 
 } // namespace smalloc

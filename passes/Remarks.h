@@ -18,9 +18,9 @@ void emitRemarks(llvm::ArrayRef<SiteVerdict> Sites, const Options &O,
 void emitProfileRemarks(llvm::Module &M, llvm::ArrayRef<SiteVerdict> Sites, const Options &O,
                         llvm::FunctionAnalysisManager &FAM);
 
-/// One remark at the unit's first function: its sites stay as they are because it defines \p Name.
-void emitOwnAllocatorRemark(llvm::Module &M, llvm::StringRef Name,
-                            llvm::FunctionAnalysisManager &FAM);
+/// One remark, \p Name, at the unit's first function: all its sites stay as they are, and \p Why.
+void emitLeftAloneRemark(llvm::Module &M, llvm::StringRef Name, llvm::StringRef Why,
+                         llvm::FunctionAnalysisManager &FAM);
 
 } // namespace smalloc
 #endif

@@ -4,6 +4,7 @@
 #include "SiteRewriter.h"
 #include "CallReplacement.h"
 #include "ContextEntries.h"
+#include "LinkPhase.h"
 #include "SiteTable.h"
 #include "ThunkText.h"
 #include "Thunks.h"
@@ -42,7 +43,7 @@ CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const Alloc
                       Value *Cell, const SizeTests *Tests = nullptr) {
   auto *Original = cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
   const bool Context = Family == AllocFamily::Wrapper;
-  Function *Thunk = !Context ? thunkOf(M, Family, Original)
+  Function *Thunk = !Context ? thunkOf(M, Family, Original, Call.getFunctionType())
                     : W      ? entryWithCell(M, *W)
                              : contextThunk(M, *Original);
   SmallVector<Value *, 4> Arguments(Call.args());
@@ -60,8 +61,9 @@ CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const Alloc
   // What was known of the result (noalias above all: the vectoriser lives on it) and of the call's effects stays.
   LLVMContext &C = M.getContext();
   AttributeList Attributes = Call.getAttributes();
-  Attributes =
-      Attributes.addRetAttributes(C, AttrBuilder(C, Original->getAttributes().getRetAttrs()));
+  if (Original->getReturnType() == Call.getType())
+    Attributes =
+        Attributes.addRetAttributes(C, AttrBuilder(C, Original->getAttributes().getRetAttrs()));
   if (!Call.getType()->isPointerTy() || Family >= AllocFamily::New)
     ; // posix_memalign writes through its argument; new may run a handler; a context does what it does; mmap may fail
   else
@@ -73,8 +75,10 @@ CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const Alloc
   return callInstead(Call, Thunk, Arguments, Attributes);
 }
 
-/// The record of the linked image and the constructor and destructor that hand it to the runtime.
-void emitModuleRecord(Module &M, const Options &O) {
+/// The record of the linked image and the constructor and destructor that hand it to the runtime. That one of \p Tables is where
+/// the section's bounds say keeps it even where a linker knows no SHF_GNU_RETAIN: gold's -r drops it, and then lld's
+/// --gc-sections would drop the section, and leave its bounds undefined.
+void emitModuleRecord(Module &M, const Options &O, ArrayRef<GlobalVariable *> Tables) {
   if (M.getNamedGlobal("__smalloc_v1_module"))
     return;
   LLVMContext &C = M.getContext();
@@ -91,17 +95,22 @@ void emitModuleRecord(Module &M, const Options &O) {
                                        ConstantInt::get(I32, 0), Null, Null, Null}),
       "__smalloc_v1_module");
   makeHiddenComdat(M, Record);
-  auto Boundary = [&](StringRef Name) {
-    auto *G = new GlobalVariable(M, Type::getInt8Ty(C), true, GlobalValue::ExternalLinkage, nullptr,
-                                 Name);
-    G->setVisibility(GlobalValue::HiddenVisibility);
-    G->setDSOLocal(true);
-    return G;
+  // GNU ld puts an undefined hidden symbol into a shared library's dynamic table, and takes out of it again only those that
+  // are called, as if a PLT entry had been asked for. So the section's bounds are functions, and a block that never runs calls
+  // them: a library exports what it exports without us.
+  FunctionType *BoundaryType = FunctionType::get(Type::getVoidTy(C), false);
+  auto Boundary = [&](StringRef Name) -> GlobalValue * {
+    if (GlobalValue *Known = M.getNamedValue(Name))
+      return Known;
+    Function *F = Function::Create(BoundaryType, GlobalValue::ExternalLinkage, Name, M);
+    F->setVisibility(GlobalValue::HiddenVisibility);
+    F->setDSOLocal(true);
+    F->setDoesNotThrow();
+    return F;
   };
-  GlobalVariable *Start = Boundary("__start_smalloc_sites"),
-                 *Stop = Boundary("__stop_smalloc_sites"),
-                 *KeysStart = Boundary("__start_smalloc_keys"),
-                 *KeysStop = Boundary("__stop_smalloc_keys");
+  GlobalValue *Start = Boundary("__start_smalloc_sites"), *Stop = Boundary("__stop_smalloc_sites"),
+              *KeysStart = Boundary("__start_smalloc_keys"),
+              *KeysStop = Boundary("__stop_smalloc_keys");
   // As this image resolves them: through its GOT, never a canonical PLT entry of the executable.
   FunctionType *Free = FunctionType::get(Type::getVoidTy(C), {Ptr}, false);
   auto Resolved = [&](StringRef Name, FunctionType *T,
@@ -139,6 +148,17 @@ void emitModuleRecord(Module &M, const Options &O) {
         B.CreateStore(Values[I], B.CreateStructGEP(RecordType, Record, 2 + I));
       B.CreateStore(KeysStart, B.CreateStructGEP(RecordType, Record, 10));
       B.CreateStore(KeysStop, B.CreateStructGEP(RecordType, Record, 11));
+      BasicBlock *Never = BasicBlock::Create(C, "never", F, End),
+                 *Tell = BasicBlock::Create(C, "tell", F, End);
+      Value *Version = B.CreateLoad(I32, B.CreateStructGEP(RecordType, Record, 0));
+      B.CreateCondBr(B.CreateICmpEQ(Version, B.getInt32(0)), Never, Tell);
+      B.SetInsertPoint(Never);
+      for (GlobalValue *Bound : {Start, Stop, KeysStart, KeysStop})
+        B.CreateCall(BoundaryType, Bound);
+      for (GlobalVariable *Table : Tables)
+        B.CreateStore(Table, B.CreateStructGEP(RecordType, Record, 9), /*isVolatile=*/true);
+      B.CreateUnreachable();
+      B.SetInsertPoint(Tell);
     }
     B.CreateCall(Entry, {Record});
     B.CreateBr(End);
@@ -167,7 +187,7 @@ SiteTests insertSizeTests(const UnitVerdicts &Unit, FunctionAnalysisManager &FAM
 
 void rewriteSites(Module &M, const UnitVerdicts &Unit, const Options &O, const SiteTests &Tests,
                   SiteCells *Cells) {
-  bool AnyCell = false;
+  GlobalVariable *AnyCell = nullptr, *Keys = nullptr;
   KeptVariables Kept;
   DenseMap<const CallBase *, CallBase *> Rewritten;
   DenseMap<const Value *, AllocFamily> Families;
@@ -178,7 +198,7 @@ void rewriteSites(Module &M, const UnitVerdicts &Unit, const Options &O, const S
     GlobalVariable *Cell = emitSite(M, V, O, Kept);
     if (!Cell)
       continue;
-    AnyCell = true;
+    AnyCell = Cell;
     if (Cells)
       (*Cells)[V.Call] = Cell;
     const CallBase *Before = V.Call;
@@ -195,13 +215,14 @@ void rewriteSites(Module &M, const UnitVerdicts &Unit, const Options &O, const S
                   Unit.Wrappers->calledBy(Copy), Cell);
     });
   if (AnyCell || !Unit.Summary.empty() || M.getNamedGlobal("__smalloc_v1_module"))
-    emitKeys(M, Unit.Summary,
-             Kept); // an empty one, too: the module record names the section's bounds
+    Keys = emitKeys(M, Unit.Summary,
+                    Kept); // an empty one, too: the module record names the section's bounds
   Kept.appendTo(M);
   if (AnyCell && isAddedAsText(M))
-    moduleRecordText(M, O.Heap);
+    moduleRecordText(M, O.Heap, {AnyCell, Keys});
   else if (AnyCell)
-    emitModuleRecord(M, O);
+    emitModuleRecord(M, O, // what a link makes anew is to be referred to by nothing else
+                     isForLink(M) ? ArrayRef<GlobalVariable *>() : ArrayRef({AnyCell, Keys}));
 }
 
 } // namespace smalloc

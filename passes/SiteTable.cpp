@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "SiteTable.h"
+#include "UnitName.h"
 #include "smalloc/site_order.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -276,7 +277,7 @@ void takeDecision(SiteVerdict &V, const SiteVerdict &Decided) {
   V.Confidence = Decided.Confidence;
 }
 
-void emitKeys(Module &M, const KeyedSummary &Summary, KeptVariables &Kept) {
+GlobalVariable *emitKeys(Module &M, const KeyedSummary &Summary, KeptVariables &Kept) {
   StringArea Strings(static_cast<uint32_t>(sizeof(smalloc_keys) +
                                            Summary.Flows.size() * sizeof(smalloc_flow) +
                                            Summary.Accesses.size() * sizeof(smalloc_key_access)));
@@ -293,7 +294,7 @@ void emitKeys(Module &M, const KeyedSummary &Summary, KeptVariables &Kept) {
   raw_string_ostream Out(Fixed);
   support::endian::Writer W(Out, Order);
   // Strings first: the header says how long the block is.
-  const uint32_t UnitAt = Strings.add(StringRef(M.getSourceFileName()).take_back(MaxNameBytes));
+  const uint32_t UnitAt = Strings.add(unitName(M).take_back(MaxNameBytes));
   std::vector<uint32_t> Whys;
   for (const KeyedSummary::Flow &F : Summary.Flows)
     NameOf(F.To);
@@ -336,6 +337,7 @@ void emitKeys(Module &M, const KeyedSummary &Summary, KeptVariables &Kept) {
   G->setAlignment(Align(8));
   G->setDSOLocal(true);
   Kept.ForImage.push_back(G); // nothing refers to it but the section's bounds
+  return G;
 }
 
 static_assert(sizeof(smalloc_keys) == 24 && sizeof(smalloc_flow) == 24 &&

@@ -34,7 +34,7 @@ bool hasCell(const llvm::GlobalVariable &Record);
 void takeDecision(SiteVerdict &V, const SiteVerdict &Decided);
 
 /// Emits the unit's block of section smalloc_keys.
-void emitKeys(llvm::Module &M, const KeyedSummary &Summary, KeptVariables &Kept);
+llvm::GlobalVariable *emitKeys(llvm::Module &M, const KeyedSummary &Summary, KeptVariables &Kept);
 
 /// Writes DIR/<unit>.json, whole or not at all (temporary file and rename), so that parallel compiles are safe.
 llvm::Error writeSitesJson(const llvm::Module &M, llvm::ArrayRef<SiteVerdict> Sites,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "SiteText.h"
+#include "UnitName.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -61,7 +62,7 @@ const DILocation *userLocation(const Instruction &I) {
 }
 
 void describeLocation(SiteVerdict &V, const Module &M) {
-  V.File = M.getSourceFileName();
+  V.File = unitName(M).str();
   if (V.File == "FIRModule") // flang's, whatever it compiles
     V.File.clear();
   auto NameOf = [](const DILocation *At) {
@@ -148,12 +149,17 @@ void describeSize(SiteVerdict &V, function_ref<ScalarEvolution &()> Evolution) {
   case AllocFamily::PosixMemalign:
     SizeArgument = 2;
     break;
+  case AllocFamily::ReallocArray:
+    Count = constantArgument(Call, 1);
+    SizeArgument = 2;
+    break;
   case AllocFamily::FortranAllocate:
   case AllocFamily::FortranAssign:
     V.SizeText = "n bytes"; // in the descriptor
     return;
   case AllocFamily::Mapping:
-    SizeArgument = mappedBytesArgument(*Call.getCalledFunction());
+    SizeArgument = mappedBytesArgument(
+        *cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases()));
     break;
   default:
     break;
@@ -165,7 +171,7 @@ void describeSize(SiteVerdict &V, function_ref<ScalarEvolution &()> Evolution) {
   } else {
     V.Flags |= SMALLOC_SITE_ANY_SIZE;
   }
-  if (V.Family == AllocFamily::Calloc)
+  if (V.Family == AllocFamily::Calloc || V.Family == AllocFamily::ReallocArray)
     V.ElementBytes = Size.value_or(Count.value_or(0));
   else if (!Size)
     V.ElementBytes =

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "StaticArrays.h"
 #include "SiteText.h"
+#include "UnitName.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -39,7 +40,7 @@ SiteVerdict describe(const GlobalVariable &G, uint64_t Bytes) {
   V.SizeBytes = Bytes;
   V.SizeText = utostr(Bytes) + " bytes";
   V.ElementBytes = elementBytes(G);
-  V.File = G.getParent()->getSourceFileName();
+  V.File = unitName(*G.getParent()).str();
   SmallVector<DIGlobalVariableExpression *, 1> Debug;
   G.getDebugInfo(Debug);
   if (!Debug.empty()) {
@@ -48,7 +49,7 @@ SiteVerdict describe(const GlobalVariable &G, uint64_t Bytes) {
   }
   std::string Key = "static " + G.getName().str();
   if (G.hasLocalLinkage())
-    Key += ' ' + G.getParent()->getSourceFileName();
+    Key += (" " + unitName(*G.getParent())).str();
   const ConstantInt *Id = kept(G, 0);
   V.Id = Id ? Id->getZExtValue() : xxh3_64bits(Key);
   V.Name = "__smalloc_v1_site_" + utohexstr(V.Id, true, 16) + "_static";

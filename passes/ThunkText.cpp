@@ -293,7 +293,7 @@ Function *testingThunkText(Module &M, const Function &Original, Function &Thunk,
   return F;
 }
 
-void moduleRecordText(Module &M, smalloc_heap_strategy Heap) {
+void moduleRecordText(Module &M, smalloc_heap_strategy Heap, ArrayRef<GlobalVariable *> Tables) {
   const StringRef Record = "__smalloc_v1_module";
   Assembly A(M);
   A.open(".data.", "awG", Record, "object");
@@ -323,6 +323,9 @@ void moduleRecordText(Module &M, smalloc_heap_strategy Heap) {
                     Array = First ? "init_array" : "fini_array";
     A.weak(Entry);
     A.openFunction(Name);
+    if (First)
+      for (const GlobalVariable *Table : Tables) // references, and no code (emitModuleRecord)
+        A.line(".reloc .,R_X86_64_NONE," + Table->getName());
     A.landing();
     A.line("movq " + Entry + "@GOTPCREL(%rip),%r11");
     A.line("testq %r11,%r11");
@@ -330,7 +333,8 @@ void moduleRecordText(Module &M, smalloc_heap_strategy Heap) {
     A.line("leaq " + Record + "(%rip),%rdi");
     for (auto [Symbol, At] : First ? ArrayRef(Bounds) : ArrayRef<std::pair<StringRef, size_t>>()) {
       A.hidden(Symbol);
-      A.line("leaq " + Symbol + "(%rip),%rax");
+      // No PLT entry comes of it, but GNU ld keeps the symbol out of the dynamic table (emitModuleRecord).
+      A.line("leaq " + Symbol + "@PLT(%rip),%rax");
       A.line("movq %rax," + Twine(At) + "(%rdi)");
     }
     for (auto [Symbol, At] :

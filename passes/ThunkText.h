@@ -37,8 +37,9 @@ bool mayTestInText(const llvm::Function &Thunk, const SizeTests &Tests);
 /// Sends \p Call, if of such a thunk, to the one that does not test.
 void dropTests(llvm::CallBase &Call);
 
-/// The record of the image with its constructor and destructor.
-void moduleRecordText(llvm::Module &M, smalloc_heap_strategy Heap);
+/// The record of the image with its constructor and destructor, which needs what \p Tables refer to.
+void moduleRecordText(llvm::Module &M, smalloc_heap_strategy Heap,
+                      llvm::ArrayRef<llvm::GlobalVariable *> Tables);
 
 /// A thread's variable of 64 bits, at first SMALLOC_TOUCH_BATCH.
 void leftText(llvm::Module &M, llvm::StringRef Name);

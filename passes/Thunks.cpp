@@ -79,6 +79,11 @@ FamilyShape shapeOf(AllocFamily F) {
     return {"__smalloc_v1_aligned_alloc", 1, 0};
   case AllocFamily::PosixMemalign:
     return {"__smalloc_v1_posix_memalign", 2, 1};
+  case AllocFamily::Valloc:
+  case AllocFamily::Pvalloc:
+    return {"__smalloc_v1_aligned_alloc", 0, -1, /*MayBeDirect=*/false, /*AsCalled=*/false};
+  case AllocFamily::ReallocArray:
+    return {"__smalloc_v1_realloc", 2, -1, /*MayBeDirect=*/false, /*AsCalled=*/false};
   case AllocFamily::New:
   case AllocFamily::NewArray:
   case AllocFamily::NewNothrow:
@@ -126,14 +131,40 @@ void tailCall(IRBuilder<> &B, FunctionCallee Callee, ArrayRef<Value *> Arguments
   B.CreateRet(Call);
 }
 
+/// The product, or the most that there is.
+Value *saturatingProduct(IRBuilder<> &B, Value *Count, Value *Bytes) {
+  Value *Pair = B.CreateBinaryIntrinsic(Intrinsic::umul_with_overflow, Count, Bytes);
+  return B.CreateSelect(B.CreateExtractValue(Pair, 1), B.getInt64(-1), B.CreateExtractValue(Pair, 0));
+}
+
+/// The largest base page that the target's systems have: valloc's alignment on any of them.
+uint64_t mostBasePageBytes(const Module &M) {
+  const Triple &T = M.getTargetTriple();
+  return T.isAArch64() || T.isPPC() ? 65536 : 4096;
+}
+
+/// What a call with \p Arguments asks for in all.
+Value *requestedBytes(IRBuilder<> &B, AllocFamily Family, ArrayRef<Value *> Arguments) {
+  if (Family == AllocFamily::Calloc)
+    return saturatingProduct(B, Arguments[0], Arguments[1]);
+  if (Family == AllocFamily::ReallocArray)
+    return saturatingProduct(B, Arguments[1], Arguments[2]);
+  Value *Bytes = Arguments[shapeOf(Family).SizeArgument];
+  if (Family != AllocFamily::Pvalloc)
+    return Bytes;
+  const uint64_t Page = mostBasePageBytes(*B.GetInsertBlock()->getModule());
+  Value *Sum = B.CreateBinaryIntrinsic(Intrinsic::uadd_sat, Bytes, B.getInt64(Page - 1));
+  return B.CreateAnd(Sum, ~(Page - 1));
+}
+
 /// Builds the function that asks an entry of the runtime and, when that does nothing, calls the program's own. It is
 /// apart from the thunk because it alone needs a stack frame.
-Function *askOf(Module &M, AllocFamily Family, StringRef Entry, Function *Original,
+Function *askOf(Module &M, AllocFamily Family, StringRef Entry, FunctionCallee Original,
                 FunctionType *Type) {
   const FamilyShape Shape = shapeOf(Family);
   LLVMContext &C = M.getContext();
   PointerType *Ptr = PointerType::getUnqual(C);
-  std::string Name = (Entry + "_or_" + familyCallee(Family)).str();
+  std::string Name = (Entry + "_or_" + Original.getCallee()->getName()).str();
   if (Function *Known = definedFunction(M, Name))
     return Known;
   Function *F = hiddenThunk(M, Name, Type, Family);
@@ -141,8 +172,17 @@ Function *askOf(Module &M, AllocFamily Family, StringRef Entry, Function *Origin
   SmallVector<Value *, 4> Arguments;
   for (unsigned I = 0; I + 1 < F->arg_size(); ++I)
     Arguments.push_back(F->getArg(I));
+  auto Block = [&](const char *BlockName) { return BasicBlock::Create(C, BlockName, F); };
+  BasicBlock *Ask = Block("ask"), *Done = Block("done"), *Plain = Block("plain");
+  IRBuilder<> B(Ask);
   SmallVector<Value *, 4> Passed;
-  if (isNewFamily(Family)) {
+  if (!Shape.AsCalled) {
+    Value *Bytes = requestedBytes(B, Family, Arguments);
+    if (Family == AllocFamily::ReallocArray)
+      Passed = {Arguments[0], Bytes};
+    else
+      Passed = {B.getInt64(mostBasePageBytes(M)), Bytes};
+  } else if (isNewFamily(Family)) {
     Passed.push_back(Arguments[0]);
     if (Shape.AlignmentArgument >= 0)
       Passed.push_back(Arguments[Shape.AlignmentArgument]);
@@ -155,9 +195,6 @@ Function *askOf(Module &M, AllocFamily Family, StringRef Entry, Function *Origin
     EntryParameters.push_back(V->getType());
   Function *Runtime =
       weakEntry(M, Entry, FunctionType::get(Type->getReturnType(), EntryParameters, false));
-  auto Block = [&](const char *BlockName) { return BasicBlock::Create(C, BlockName, F); };
-  BasicBlock *Ask = Block("ask"), *Done = Block("done"), *Plain = Block("plain");
-  IRBuilder<> B(Ask);
   CallInst *Result = B.CreateCall(Runtime, Passed);
   Value *Served = Family == AllocFamily::PosixMemalign
                       ? B.CreateICmpNE(Result, ConstantInt::getSigned(Result->getType(), -1))
@@ -208,21 +245,21 @@ void countWhereLeft(IRBuilder<> &B, Value *Word, Value *Cell, Value *Bytes, Valu
 
 /// Builds (once per unit) the thunk of a family: original arguments, then the cell. It decides who is asked; a site of
 /// small objects that the runtime has marked costs one load and one branch until then.
-Function *sizedThunk(Module &M, AllocFamily Family, Function *Original) {
+Function *sizedThunk(Module &M, AllocFamily Family, Function *Original, FunctionType *From) {
   const FamilyShape Shape = shapeOf(Family);
-  std::string Name = (ThunkPrefix + familyCallee(Family)).str();
+  const FunctionCallee Own(From, Original);
+  std::string Name = (ThunkPrefix + Original->getName()).str();
   if (Function *Known = definedFunction(M, Name))
     return Known;
   LLVMContext &C = M.getContext();
   Type *I64 = Type::getInt64Ty(C);
-  FunctionType *From = Original->getFunctionType();
   SmallVector<Type *, 4> Parameters(From->params());
   Parameters.push_back(PointerType::getUnqual(C));
   FunctionType *ThunkType = FunctionType::get(From->getReturnType(), Parameters, false);
   if (isAddedAsText(M)) {
     if (Function *Written = M.getFunction(Name))
       return Written;
-    if (mayCallFromText(*Original))
+    if (Shape.AsCalled && mayCallFromText(*Original))
       return sizedThunkText(M, Name, Family, Shape, *Original, ThunkType);
   }
   Function *F = hiddenThunk(M, Name, ThunkType, Family);
@@ -251,14 +288,8 @@ Function *sizedThunk(Module &M, AllocFamily Family, Function *Original) {
   B.CreateCondBr(B.CreateICmpEQ(Word, B.getInt64(0)), Plain, Sized);
 
   B.SetInsertPoint(Sized);
-  Value *Bytes = Arguments[Shape.SizeArgument];
-  if (Family == AllocFamily::Calloc) {
-    Value *Pair =
-        B.CreateBinaryIntrinsic(Intrinsic::umul_with_overflow, Arguments[0], Arguments[1]);
-    Bytes = B.CreateSelect(B.CreateExtractValue(Pair, 1), B.getInt64(-1),
-                           B.CreateExtractValue(Pair, 0));
-  }
-  const bool Resizes = Family == AllocFamily::Realloc;
+  Value *Bytes = requestedBytes(B, Family, Arguments);
+  const bool Resizes = Family == AllocFamily::Realloc || Family == AllocFamily::ReallocArray;
   if (Shape.MayBeDirect || Family == AllocFamily::Calloc || Resizes)
     countWhereLeft(B, Word, All.back(), Bytes, Resizes ? Arguments[0] : nullptr, Block("judge"),
                    Plain);
@@ -273,34 +304,35 @@ Function *sizedThunk(Module &M, AllocFamily Family, Function *Original) {
   B.CreateCondBr(B.CreateOr(BigEnough, Small), Present, Plain);
 
   B.SetInsertPoint(Present);
-  Function *Asking = askOf(M, Family, Shape.Entry, Original, ThunkType);
+  Function *Asking = askOf(M, Family, Shape.Entry, Own, ThunkType);
   Value *Runtime = M.getFunction(Shape.Entry);
   B.CreateCondBr(B.CreateICmpNE(Runtime, ConstantPointerNull::get(PointerType::getUnqual(C))), Ask,
                  Plain);
   B.SetInsertPoint(Ask);
   tailCall(B, Asking, All);
   B.SetInsertPoint(Plain);
-  tailCall(B, Original, Arguments);
+  tailCall(B, Own, Arguments);
   return F;
 }
 
 /// The thunk of a function whose call does not show how much it allocates, or that is called in any case.
-Function *tellingThunk(Module &M, AllocFamily Family, Function *Original) {
+Function *tellingThunk(Module &M, AllocFamily Family, Function *Original, FunctionType *From) {
+  const FunctionCallee Own(From, Original);
   std::string Name = (ThunkPrefix + Original->getName()).str();
   if (Function *Known = definedFunction(M, Name))
     return Known;
   LLVMContext &C = M.getContext();
   Type *I32 = Type::getInt32Ty(C), *I64 = Type::getInt64Ty(C), *Void = Type::getVoidTy(C);
   PointerType *Ptr = PointerType::getUnqual(C);
-  FunctionType *From = Original->getFunctionType();
   SmallVector<Type *, 8> Parameters(From->params());
   Parameters.push_back(Ptr);
   Function *F =
       hiddenThunk(M, Name, FunctionType::get(From->getReturnType(), Parameters, false), Family);
   AttributeList Passing; // how narrow arguments are extended
-  for (unsigned I = 0; I < Original->arg_size(); ++I)
+  for (unsigned I = 0; I < Original->arg_size() && I < From->getNumParams(); ++I)
     for (Attribute::AttrKind Kind : {Attribute::ZExt, Attribute::SExt})
-      if (Original->hasParamAttribute(I, Kind)) {
+      if (Original->hasParamAttribute(I, Kind) &&
+          Original->getArg(I)->getType() == From->getParamType(I)) {
         F->addParamAttr(I, Kind);
         Passing = Passing.addParamAttribute(C, I, Kind);
       }
@@ -314,7 +346,7 @@ Function *tellingThunk(Module &M, AllocFamily Family, Function *Original) {
   IRBuilder<> B(Begin);
   CallInst *Mapped = nullptr;
   if (Family == AllocFamily::Mapping) {
-    Mapped = B.CreateCall(Original, Arguments);
+    Mapped = B.CreateCall(Own, Arguments);
     Mapped->setAttributes(Passing);
   }
   LoadInst *Word = B.CreateAlignedLoad(I64, Cell, Align(8), "word");
@@ -353,7 +385,7 @@ Function *tellingThunk(Module &M, AllocFamily Family, Function *Original) {
     B.CreateRet(Mapped);
     return F;
   }
-  CallInst *Call = B.CreateCall(Original, Arguments);
+  CallInst *Call = B.CreateCall(Own, Arguments);
   Call->setAttributes(Passing);
   Call->setTailCall();
   if (Call->getType()->isVoidTy())
@@ -365,9 +397,9 @@ Function *tellingThunk(Module &M, AllocFamily Family, Function *Original) {
 
 } // namespace
 
-Function *thunkOf(Module &M, AllocFamily Family, Function *Original) {
-  return Family > AllocFamily::Wrapper ? tellingThunk(M, Family, Original)
-                                       : sizedThunk(M, Family, Original);
+Function *thunkOf(Module &M, AllocFamily Family, Function *Original, FunctionType *Type) {
+  return Family > AllocFamily::Wrapper ? tellingThunk(M, Family, Original, Type)
+                                       : sizedThunk(M, Family, Original, Type);
 }
 
 } // namespace smalloc

@@ -33,11 +33,13 @@ struct FamilyShape {
   int SizeArgument;         ///< of the call
   int AlignmentArgument;    ///< of the call; -1: none
   bool MayBeDirect = false; ///< its small requests are nothing but a number of bytes
+  bool AsCalled = true;     ///< the entry takes the call's arguments, or new's first ones
 };
 FamilyShape shapeOf(AllocFamily F);
 
-/// The thunk of \p Original, a function of \p Family.
-llvm::Function *thunkOf(llvm::Module &M, AllocFamily Family, llvm::Function *Original);
+/// The thunk of \p Original, a function of \p Family that is called as one of \p Type, whatever the unit declares.
+llvm::Function *thunkOf(llvm::Module &M, AllocFamily Family, llvm::Function *Original,
+                        llvm::FunctionType *Type);
 
 /// Gives the functions that smalloc has added, which are for the processor that the command line names, the rest of what
 /// the unit's functions for it say: a target of their own would cost more to set up than they do.

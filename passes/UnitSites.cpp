@@ -41,11 +41,6 @@ const Function *calledFunction(const CallBase &Call) {
   return cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
 }
 
-std::string familyName(const CallBase &Call, AllocFamily Family) {
-  return Family >= AllocFamily::Wrapper ? calledFunction(Call)->getName().str()
-                                        : familyCallee(Family).str();
-}
-
 } // namespace
 
 bool isLargeUnit(const Module &M) {
@@ -157,7 +152,7 @@ SiteVerdict UnitSites::describe(CallBase &Call, AllocFamily Family) {
   SiteVerdict V;
   V.Call = &Call;
   V.Family = Family;
-  V.Callee = familyName(Call, Family);
+  V.Callee = calledFunction(Call)->getName().str();
   if (Family == AllocFamily::Wrapper) {
     V.Flags |= SMALLOC_SITE_CONTEXT;
     V.Wrapper = Wrappers.calledBy(Call);

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "UnitSummary.h"
 #include "SiteText.h"
+#include "UnitName.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -24,7 +25,7 @@ std::string fileOf(const LoopReference &R) {
     return Start->getFilename().str();
   if (const DISubprogram *In = F->getSubprogram())
     return In->getFilename().str();
-  return F->getParent()->getSourceFileName();
+  return unitName(*F->getParent()).str();
 }
 
 } // namespace

@@ -49,6 +49,16 @@ echo 2 >list
 behind 0 "another list" $machine
 unset CCACHE_EXTRAFILES
 
+# What is written beside the object is written each time, by either name of the option.
+for option in sites coverage; do
+  for round in 1 2; do
+    rm -rf beside
+    behind 0 "$option, round $round" "-fplugin-arg-smalloc-$option=$tmp/beside"
+    [ -n "$(ls beside)" ] || fail "$option, round $round: nothing written"
+  done
+done
+behind 1 "without what is written beside" $directives
+
 # In front of the wrapper: it is the compiler, and says which plugin it brings.
 [ "$(sed -n 's/^# plugin: //p' "$BIN/smalloc-cc")" = "$(sha256sum <"$PLUGIN" | cut -d' ' -f1)" ] ||
   fail "the wrapper was not stamped with the plugin"
