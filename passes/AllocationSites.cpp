@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "AllocationSites.h"
 #include "AllocationWrappers.h"
+#include "ClearedSites.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
@@ -228,6 +229,9 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
   auto &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
   std::string Source;
   bool Changed = false;
+  std::optional<ClearableSites> Clearable;
+  if (Phase == When::Later)
+    Clearable.emplace(M);
   for (Function &F : M) {
     if (leavesAlone(F))
       continue;
@@ -245,6 +249,10 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
       unsigned Ordinal = Ordinals[Callee]++;
       if (Call->hasFnAttr(IdAttr))
         continue;
+      if (Clearable && Family == AllocFamily::Calloc && Clearable->takeOver(*Call)) {
+        Changed = true;
+        continue;
+      }
       std::string Key;
       if (!F.hasLinkOnceLinkage() && !F.hasWeakLinkage()) {
         if (Source.empty())
@@ -272,6 +280,8 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
   }
   if (!Changed)
     return PreservedAnalyses::all();
+  if (Phase == When::PipelineStart)
+    keepClearableSites(M);
   PreservedAnalyses Preserved;
   Preserved.preserveSet<CFGAnalyses>();
   return Preserved;

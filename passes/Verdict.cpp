@@ -138,7 +138,8 @@ void UnitAnalysis::decide(SiteVerdict &V) {
   const bool MaybeMany = Unit.maybeMany(*V.Call, V);
   const bool CanBeBig = V.SizeBytes == SMALLOC_UNKNOWN || V.SizeBytes >= SuperpageBytes || Many ||
                         (Context && MaybeMany);
-  // A superpage costs a fully written object no memory and saves its page faults. The paper counts walks only.
+  // A superpage costs a fully written object no memory and saves its page faults. The paper counts
+  // walks only.
   const bool Written = (V.Flags & SMALLOC_SITE_FULLY_INITIALISED) &&
                        (V.SizeBytes == SMALLOC_UNKNOWN || V.SizeBytes >= SuperpageBytes) &&
                        O.FirstTouch && O.Model == SMALLOC_MODEL_SPREAD;
