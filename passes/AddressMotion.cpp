@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "AddressMotion.h"
 #include "AllocationSites.h"
+#include "LoopWrites.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
@@ -274,6 +275,7 @@ LoopLevel MotionQuery::compute(const SCEV *S, unsigned Depth) {
   case scMulExpr: {
     int64_t Factor = 1;
     bool Symbol = false;
+    std::optional<LoopLevel> Reloaded;
     LoopLevel Moving = level(Motion::None);
     for (const SCEV *Op : cast<SCEVNAryExpr>(S)->operands()) {
       if (auto *C = dyn_cast<SCEVConstant>(Op)) {
@@ -283,6 +285,10 @@ LoopLevel MotionQuery::compute(const SCEV *S, unsigned Depth) {
         continue;
       }
       LoopLevel M = of(Op, Depth + 1);
+      if (M.Kind != Motion::None && isReloaded(Op)) {
+        Reloaded = M;
+        continue;
+      }
       if (isUnpredictable(M.Kind))
         return M;
       if (M.Kind == Motion::None) {
@@ -292,6 +298,13 @@ LoopLevel MotionQuery::compute(const SCEV *S, unsigned Depth) {
       if (Moving.Kind != Motion::None)
         return level(Motion::Irregular); // a product of two recurrences
       Moving = M;
+    }
+    if (Moving.Kind == Motion::None && Reloaded) {
+      Moving = *Reloaded;
+      if (isUnpredictable(Moving.Kind))
+        return Moving;
+    } else {
+      Symbol |= Reloaded.has_value();
     }
     if (Moving.Kind == Motion::None)
       return level(Motion::None);
@@ -354,13 +367,49 @@ LoopLevel MotionQuery::compute(const SCEV *S, unsigned Depth) {
   }
 }
 
+/// A number that the loop loads at an address that does not move: it does if the loop writes it.
+/// A pointer in memory is taken to be an object's, which stays.
+LoopLevel MotionQuery::ofReloaded(const LoadInst &Load, unsigned Depth) {
+  if (!Writes || !Load.getType()->isIntegerTy())
+    return level(Motion::None);
+  const Instruction *Writer = Writes->writerOf(Load, *L);
+  if (!Writer)
+    return level(Motion::None);
+  auto *Store = dyn_cast<StoreInst>(Writer);
+  if (!Store)
+    return level(Motion::Irregular); // what a call leaves there
+  const SCEV *Next = SE.getSCEV(const_cast<Value *>(Store->getValueOperand()));
+  while (auto *Cast = dyn_cast<SCEVCastExpr>(Next))
+    Next = Cast->getOperand();
+  // A counter in memory walks.
+  if (auto *Sum = dyn_cast<SCEVAddExpr>(Next); Sum && Sum->getNumOperands() == 2)
+    if (auto *By = dyn_cast<SCEVConstant>(Sum->getOperand(0)))
+      if (auto *From = dyn_cast<SCEVUnknown>(Sum->getOperand(1)))
+        if (auto *Before = dyn_cast<LoadInst>(From->getValue());
+            Before && Before->getPointerOperand() == Store->getPointerOperand())
+          return level(Motion::Constant, By->getAPInt().getSExtValue());
+  return of(Next, Depth + 1);
+}
+
+/// Does \p S load a number that the loop may change? As the length of a row it hardly does.
+bool MotionQuery::isReloaded(const SCEV *S) {
+  while (auto *Cast = dyn_cast<SCEVCastExpr>(S))
+    S = Cast->getOperand();
+  auto *U = dyn_cast<SCEVUnknown>(S);
+  auto *Load = U ? dyn_cast<LoadInst>(U->getValue()) : nullptr;
+  return Load && L->contains(Load) &&
+         of(SE.getSCEV(Load->getPointerOperand()), MaxDepth / 2).Kind == Motion::None;
+}
+
 LoopLevel MotionQuery::ofValue(Value *V, unsigned Depth) {
   auto *I = dyn_cast<Instruction>(V);
   if (!I || !L->contains(I))
     return level(Motion::None);
   if (auto *Load = dyn_cast<LoadInst>(I)) {
     LoopLevel Address = of(SE.getSCEV(Load->getPointerOperand()), Depth + 1);
-    if (Address.Kind == Motion::None || Address.Kind == Motion::Chase)
+    if (Address.Kind == Motion::None)
+      return ofReloaded(*Load, Depth);
+    if (Address.Kind == Motion::Chase)
       return Address;
     // Through one table of indices an address may well move in order (the rows of a sparse matrix); through two it does not.
     return level(isUnpredictable(Address.Kind) ? Motion::GatherOfGather : Motion::Gather);

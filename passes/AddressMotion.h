@@ -1,12 +1,13 @@
 //===- AddressMotion.h - how an address moves with a loop -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how an address, or any value, moves with one loop around it. Scalar evolution does the work, with two optimistic
-// rules (an estimate is wanted, not a proof):
-//  1. sign and zero extension of a recurrence is the recurrence;
-//  2. a load from a loop-invariant address (struct field, Fortran descriptor, begin/end of a vector) is invariant.
-// What is left is told apart into gathers (the address depends on a value loaded at a moving address), pointer chases
-// (a pointer loaded through itself) and other irregular addresses (hashes, generators).
+// Decides how an address, or any value, moves with one loop around it. Scalar evolution does the
+// work, with two optimistic rules (an estimate is wanted, not a proof):  1. sign and zero extension
+// of a recurrence is the recurrence;  2. a load from a loop-invariant address (struct field,
+// Fortran descriptor, begin/end of a vector)     is invariant, unless it loads a number that the
+// loop writes there (LoopWrites). What is left is told apart into gathers (the address depends on a
+// value loaded at a moving address), pointer chases (a pointer loaded through itself) and other
+// irregular addresses (hashes, generators).
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_ADDRESSMOTION_H
 #define SMALLOC_PASSES_ADDRESSMOTION_H
@@ -15,6 +16,7 @@
 #include <optional>
 
 namespace llvm {
+class LoadInst;
 class Loop;
 class SCEV;
 class SCEVUDivExpr;
@@ -24,6 +26,8 @@ class Value;
 } // namespace llvm
 
 namespace smalloc {
+
+class LoopWrites;
 
 enum class Motion {
   None,           ///< the address does not vary with the loop
@@ -53,7 +57,9 @@ struct LoopLevel {
 /// The motion of values with one loop; remembers what it was asked.
 class MotionQuery {
 public:
-  MotionQuery(const llvm::Loop *L, llvm::ScalarEvolution &SE) : L(L), SE(SE) {}
+  /// \p Writes null: what is loaded at an address that does not move does not move.
+  MotionQuery(const llvm::Loop *L, llvm::ScalarEvolution &SE, LoopWrites *Writes = nullptr)
+      : L(L), SE(SE), Writes(Writes) {}
   LoopLevel of(const llvm::SCEV *S, unsigned Depth = 0);
   const llvm::Loop *loop() const { return L; }
 
@@ -62,9 +68,12 @@ private:
   const llvm::SCEVUDivExpr *movingQuotient(const llvm::SCEV *S);
   LoopLevel compute(const llvm::SCEV *S, unsigned Depth);
   LoopLevel ofValue(llvm::Value *V, unsigned Depth);
+  LoopLevel ofReloaded(const llvm::LoadInst &Load, unsigned Depth);
+  bool isReloaded(const llvm::SCEV *S);
 
   const llvm::Loop *L;
   llvm::ScalarEvolution &SE;
+  LoopWrites *Writes;
   llvm::DenseMap<const llvm::SCEV *, LoopLevel> Known;
 };
 

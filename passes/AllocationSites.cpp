@@ -4,6 +4,7 @@
 #include "AllocationSites.h"
 #include "AllocationWrappers.h"
 #include "CallReplacement.h"
+#include "ClearedSites.h"
 #include "UnitName.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -352,6 +353,9 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
       emitPrototypeRemark(Call, Row, FAM);
     }
   });
+  std::optional<ClearableSites> Clearable;
+  if (Phase == When::Later)
+    Clearable.emplace(M);
   for (Function &F : M) {
     if (leavesAlone(F))
       continue;
@@ -369,6 +373,10 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
       unsigned Ordinal = Ordinals[Callee]++;
       if (Call->hasFnAttr(IdAttr))
         continue;
+      if (Clearable && Family == AllocFamily::Calloc && Clearable->takeOver(*Call)) {
+        Changed = true;
+        continue;
+      }
       std::string Key;
       if (!F.hasLinkOnceLinkage() && !F.hasWeakLinkage()) {
         if (Source.empty())
@@ -396,6 +404,8 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
   }
   if (!Changed)
     return PreservedAnalyses::all();
+  if (Phase == When::PipelineStart)
+    keepClearableSites(M);
   PreservedAnalyses Preserved;
   Preserved.preserveSet<CFGAnalyses>();
   return Preserved;

@@ -217,6 +217,8 @@ bool AllocationWrappers::analyse(Function &F) {
       At = 0;
     else if (Family == AllocFamily::Realloc || Family == AllocFamily::AlignedAlloc)
       At = 1;
+    else if (Family == AllocFamily::PosixMemalign)
+      At = 2;
     const Value *Size = At < 0 ? nullptr : Call->getArgOperand(static_cast<unsigned>(At));
     std::optional<uint64_t> Bytes = constantOf(Size);
     if (const AllocationWrapper *Inner = calledBy(*Call); Inner && !Size)
@@ -285,13 +287,16 @@ bool AllocationWrappers::isFresh(Value *V, AllocationWrapper &W, SmallPtrSetImpl
     }
     return false;
   }
-  // void *p; if (posix_memalign(&p, ...)) ...; return p;
+  // void *p = NULL; if (posix_memalign(&p, ...)) ...; return p;
   if (auto *Load = dyn_cast<LoadInst>(V))
     if (auto *Slot = dyn_cast<AllocaInst>(Load->getPointerOperand())) {
       CallBase *Filler = nullptr;
       for (const Use &U : Slot->uses()) {
         auto *Call = dyn_cast<CallBase>(U.getUser());
         if (isa<LoadInst>(U.getUser()) || (Call && cast<Instruction>(Call)->isLifetimeStartOrEnd()))
+          continue;
+        if (auto *Store = dyn_cast<StoreInst>(U.getUser());
+            Store && isa<ConstantPointerNull>(Store->getValueOperand()))
           continue;
         if (Filler || !Call || !plainCall(*Call) || !Call->hasFnAttr(SiteIdAttr) ||
             allocationFamily(*Call, TLI) != AllocFamily::PosixMemalign ||

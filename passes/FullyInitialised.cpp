@@ -1,13 +1,18 @@
 //===- FullyInitialised.cpp - is every byte of a new object written? --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides whether the allocating function itself fills a new object: then a superpage at birth costs no memory that
-// would not be used, and saves its first-touch faults. A loop nest of stores that starts at the object's first byte,
-// whose dimensions follow on each other without a gap and whose extent is the size asked for; or a memset or memcpy of
-// that size. The object may begin behind a header, and be reached through the field that it was stored in. calloc does not count: its zero pages are not touched. Expressions are compared up to sign and zero
-// extension: a wrong "yes" costs memory, never correctness.
+// Decides whether the allocating function itself fills a new object: then a superpage at birth
+// costs no memory that would not be used, and saves its first-touch faults. A loop nest of stores
+// that starts at the object's first byte, whose dimensions follow on each other without a gap and
+// whose extent is the size asked for; a memset, memcpy, read or fread of that size; or stores all
+// over it (ScatteredFill). The object may begin behind a header, and be reached through the field
+// that it was stored in. calloc does not count, but for one that is malloc and memset in the
+// program: its zero pages are not touched. Expressions are compared up to sign and zero extension:
+// a wrong "yes" costs memory, never correctness.
 //===----------------------------------------------------------------------===//
+#include "ClearedSites.h"
 #include "SameValue.h"
+#include "ScatteredFill.h"
 #include "SiteText.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/PostDominators.h"
@@ -178,19 +183,21 @@ bool isBlockOf(const Value *V, const CallBase &Call, AllocFamily Family, const D
 } // namespace
 
 bool fullyInitialised(const SiteVerdict &Site, ArrayRef<LoopReference> References,
-                      ArrayRef<AnyMemIntrinsic *> Fills, FunctionAnalysisManager &FAM) {
+                      ArrayRef<Fill> Fills, FunctionAnalysisManager &FAM) {
   CallBase &Call = *Site.Call;
   const AllocFamily Family = Site.Family;
-  Function &F = *Call.getFunction();
+  Function &Allocator = *Call.getFunction();
   if (Family == AllocFamily::FortranAssign)
     return true; // by the assignment itself
+  if (Call.hasFnAttr(ClearedAttr))
+    return true; // by the program's memset, whatever the optimiser makes of it
   if (Fills.empty() &&
       none_of(References, [](const LoopReference &R) { return R.Writes && R.Outermost; }))
     return false; // analyses of a function that fills nothing are dear
-  ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
-  DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(F);
-  PostDominatorTree &PDT = FAM.getResult<PostDominatorTreeAnalysis>(F);
-  LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
+  ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(Allocator);
+  DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(Allocator);
+  PostDominatorTree &PDT = FAM.getResult<PostDominatorTreeAnalysis>(Allocator);
+  LoopInfo &LI = FAM.getResult<LoopAnalysis>(Allocator);
   const SCEV *Size = requestedBytes(Site, SE);
   if (!Size)
     return false;
@@ -200,9 +207,12 @@ bool fullyInitialised(const SiteVerdict &Site, ArrayRef<LoopReference> Reference
     const SCEV *Address = SE.getSCEV(R.Pointer);
     if (!isBlockOf(baseOf(Address, SE), Call, Family, DT))
       continue;
+    if (const Loop *Scatters = scatteredFill(R, Size, SE, DT, LI);
+        Scatters && alwaysReached(Call, Scatters->getHeader(), Size, SE, DT, PDT, LI))
+      return true;
     // Every dimension of the nest as step and count; in whatever order they are nested, each must continue where the
     // ones inside it end.
-    Type *Wide = Type::getInt64Ty(F.getContext());
+    Type *Wide = Type::getInt64Ty(Allocator.getContext());
     SmallVector<std::pair<const SCEV *, const SCEV *>, 4> Dimensions;
     const SCEV *Start = Address;
     bool Countable = true;
@@ -257,18 +267,21 @@ bool fullyInitialised(const SiteVerdict &Site, ArrayRef<LoopReference> Reference
     if (Gapless && sameSum(Extent, Size, SE))
       return true;
   }
-  for (AnyMemIntrinsic *Fill : Fills) {
-    const SCEV *To = SE.getSCEV(Fill->getRawDest());
+  for (const Fill &F : Fills) {
+    const SCEV *To = SE.getSCEV(F.To);
     const Value *Base = baseOf(To, SE);
     if (!Base || !isBlockOf(Base, Call, Family, DT) ||
-        !alwaysReached(Call, Fill->getParent(), Size, SE, DT, PDT, LI))
+        !alwaysReached(Call, F.Call->getParent(), Size, SE, DT, PDT, LI))
       continue;
     // The first element may have been stored by hand and the rest filled from it.
     auto *Skipped =
         dyn_cast<SCEVConstant>(SE.getMinusSCEV(To, SE.getSCEV(const_cast<Value *>(Base))));
     if (!Skipped || Skipped->getAPInt().ugt(256))
       continue;
-    const SCEV *Length = SE.getSCEV(withoutOverflowCheck(Fill->getLength()));
+    const SCEV *Length = SE.getSCEV(withoutOverflowCheck(F.Bytes));
+    if (F.Count)
+      Length =
+          SE.getMulExpr(Length, SE.getTruncateOrZeroExtend(SE.getSCEV(F.Count), Length->getType()));
     if (sameSum(SE.getAddExpr(Length, SE.getTruncateOrZeroExtend(Skipped, Length->getType())), Size,
                 SE))
       return true;

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "LoopAccesses.h"
 #include "AllocationSites.h"
+#include "LoopWrites.h"
 #include "MemoryTouches.h"
 #include "TripCounts.h"
 #include "llvm/ADT/PostOrderIterator.h"
@@ -296,6 +297,7 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
     return References;
   ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
   TripCounts Trips(SE);
+  LoopWrites Writes(F, FAM);
   DenseMap<const Loop *, std::unique_ptr<MotionQuery>> Queries;
   DenseMap<std::pair<const Loop *, const SCEV *>, Neighbourhood> Neighbours;
   unsigned Groups = 0;
@@ -338,7 +340,7 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
       auto MovesWith = [&](const Loop *L) -> MotionQuery & {
         auto &Query = Queries[L];
         if (!Query)
-          Query = std::make_unique<MotionQuery>(L, SE);
+          Query = std::make_unique<MotionQuery>(L, SE, &Writes);
         return *Query;
       };
       if (auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address)); Base && Inner)

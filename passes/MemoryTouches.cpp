@@ -56,4 +56,33 @@ SmallVector<Touch, 2> touchesOf(Instruction &I) {
   return {};
 }
 
+/// Input functions: where the buffer, the bytes and the count of records are among their arguments;
+/// -1: no count.
+struct InputRow {
+  StringRef Name;
+  unsigned Arguments, To, Bytes;
+  int Count;
+};
+static constexpr InputRow Inputs[] = {
+    {"read", 3, 1, 2, -1},    {"__read_chk", 4, 1, 2, -1},  {"pread", 4, 1, 2, -1},
+    {"pread64", 4, 1, 2, -1}, {"__pread_chk", 5, 1, 2, -1}, {"__pread64_chk", 5, 1, 2, -1},
+    {"recv", 4, 1, 2, -1},    {"__recv_chk", 5, 1, 2, -1},  {"recvfrom", 6, 1, 2, -1},
+    {"fread", 4, 0, 1, 2},    {"__fread_chk", 5, 0, 2, 3},  {"fread_unlocked", 4, 0, 1, 2},
+};
+
+Fill fillOf(CallBase &Call) {
+  if (auto *Known = dyn_cast<AnyMemIntrinsic>(&Call))
+    return {&Call, Known->getRawDest(), Known->getLength()};
+  const Function *Callee = Call.getCalledFunction();
+  if (!Callee || Callee->isIntrinsic() || !Callee->isDeclarationForLinker() || Call.isNoBuiltin())
+    return {};
+  for (const InputRow &Row : Inputs)
+    if (Call.arg_size() == Row.Arguments && Callee->getName() == Row.Name &&
+        Call.getArgOperand(Row.To)->getType()->isPointerTy() &&
+        Call.getArgOperand(Row.Bytes)->getType()->isIntegerTy(64))
+      return {&Call, Call.getArgOperand(Row.To), Call.getArgOperand(Row.Bytes),
+              Row.Count < 0 ? nullptr : Call.getArgOperand(static_cast<unsigned>(Row.Count))};
+  return {};
+}
+
 } // namespace smalloc

@@ -28,6 +28,9 @@ cl::opt<std::string> CoverageOpt("smalloc-coverage", cl::cat(Category),
                                  cl::desc("directory for counts of attributed accesses"));
 cl::opt<std::string> LayoutOpt("smalloc-layout", cl::cat(Category),
                                cl::desc("off or on: padding of colliding rows"));
+cl::opt<std::string>
+    FirstTouchOpt("smalloc-first-touch", cl::cat(Category),
+                  cl::desc("on or off: page faults of fully written objects count"));
 cl::opt<std::string> NumaOpt("smalloc-numa", cl::cat(Category), cl::desc("off or hints"));
 cl::opt<std::string> GenerateOpt("smalloc-profile-generate", cl::cat(Category), cl::ValueOptional,
                                  cl::desc("instrument; directory for traces"));
@@ -122,6 +125,10 @@ Error setOption(Options &O, StringRef Key, StringRef Value) {
     if (Value != "off" && Value != "hints")
       return invalid(Key, Value, "off or hints");
     O.NumaHints = Value == "hints";
+  } else if (Key == "first-touch") {
+    if (Value != "off" && Value != "on")
+      return invalid(Key, Value, "off or on");
+    O.FirstTouch = Value == "on";
   } else if (Key == "layout") {
     if (Value != "off" && Value != "on")
       return invalid(Key, Value, "off or on");
@@ -141,8 +148,8 @@ Error setOption(Options &O, StringRef Key, StringRef Value) {
     O.Use = std::make_shared<const Directives>(std::move(*D));
   } else {
     return failure("unknown plugin option '" + Key +
-                       "': expected heap, model, machine, rewrite, root, layout, profile-generate, "
-                       "profile-use, sites, coverage or numa",
+                       "': expected heap, model, machine, rewrite, root, layout, first-touch, "
+                       "profile-generate, profile-use, sites, coverage or numa",
                    "clang's form is -fplugin-arg-smalloc-KEY=VALUE");
   }
   return Error::success();
@@ -155,16 +162,17 @@ std::vector<std::string> decidingOptions(const Options &O) {
       std::string("model=") + (O.Model == SMALLOC_MODEL_PAPER ? "paper" : "spread"),
       std::string("rewrite=") + (O.Rewrite == RewriteScope::All ? "all" : "candidates"),
       std::string("numa=") + (O.NumaHints ? "hints" : "off"),
+      std::string("first-touch=") + (O.FirstTouch ? "on" : "off"),
       "machine=" + (O.Machine.FromFile ? O.Machine.Text : O.Machine.Name)};
   return Pairs;
 }
 
 Expected<Options> withCommandLine(Options O) {
   const std::pair<StringRef, const cl::opt<std::string> *> Twins[] = {
-      {"heap", &HeapOpt},       {"model", &ModelOpt},      {"machine", &MachineOpt},
-      {"rewrite", &RewriteOpt}, {"root", &RootOpt},        {"sites", &SitesOpt},
-      {"layout", &LayoutOpt},   {"numa", &NumaOpt},        {"profile-generate", &GenerateOpt},
-      {"profile-use", &UseOpt}, {"coverage", &CoverageOpt}};
+      {"heap", &HeapOpt},       {"model", &ModelOpt},       {"machine", &MachineOpt},
+      {"rewrite", &RewriteOpt}, {"root", &RootOpt},         {"sites", &SitesOpt},
+      {"layout", &LayoutOpt},   {"numa", &NumaOpt},         {"profile-generate", &GenerateOpt},
+      {"profile-use", &UseOpt}, {"coverage", &CoverageOpt}, {"first-touch", &FirstTouchOpt}};
   for (const auto &[Key, Twin] : Twins)
     if (Twin->getNumOccurrences())
       if (Error E = setOption(O, Key, *Twin))

@@ -37,6 +37,7 @@ struct Options {
   std::string CoverageDir; ///< each module's attributed accesses go here; empty: nowhere
   std::string GenerateDir; ///< instrument; programs leave their traces there; empty: do not
   std::shared_ptr<const Directives> Use; ///< of profile-use; null: none
+  bool FirstTouch = true;                ///< page faults of fully written objects count
   bool Layout = false;                   ///< pad colliding rows of arrays that only the unit knows
   std::vector<std::string> Warnings; ///< of options that are taken all the same; to be said once
   bool OwnLocations = false;         ///< nobody else asked for locations in the IR

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "SameValue.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
 
@@ -28,15 +30,36 @@ const SCEV *bare(const SCEV *S) {
 
 namespace {
 
-void multiplyIn(Product &P, const SCEV *S, ScalarEvolution &SE) {
+/// Merged values, and what each is on one way into the merge.
+using Choice = ValueToSCEVMapTy;
+
+const SCEV *chosen(const SCEV *S, Choice *C, ScalarEvolution &SE) {
+  return C ? SCEVParameterRewriter::rewrite(S, SE, *C) : S;
+}
+
+/// A constant shifted by a value: a power of two as a factor.
+const BinaryOperator *powerOfTwo(const SCEV *S) {
+  auto *U = dyn_cast<SCEVUnknown>(S);
+  auto *Shift = U ? dyn_cast<BinaryOperator>(U->getValue()) : nullptr;
+  return Shift && Shift->getOpcode() == Instruction::Shl && isa<ConstantInt>(Shift->getOperand(0))
+             ? Shift
+             : nullptr;
+}
+
+/// \p Of: what merged values inside of shifts are; S has none outside of them.
+void multiplyIn(Product &P, const SCEV *S, ScalarEvolution &SE, Choice *Of = nullptr) {
   S = bare(S);
-  if (auto *U = dyn_cast<SCEVUnknown>(S))
-    if (auto *Shift = dyn_cast<BinaryOperator>(U->getValue());
-        Shift && Shift->getOpcode() == Instruction::Shl && isa<ConstantInt>(Shift->getOperand(0))) {
-      P.Factor *= cast<ConstantInt>(Shift->getOperand(0))->getSExtValue();
-      P.Symbols.push_back({bare(SE.getSCEV(Shift->getOperand(1))), true});
-      return;
-    }
+  if (const BinaryOperator *Shift = powerOfTwo(S)) {
+    const SCEV *By = bare(chosen(bare(SE.getSCEV(Shift->getOperand(1))), Of, SE));
+    P.Factor *= cast<ConstantInt>(Shift->getOperand(0))->getSExtValue();
+    if (auto *Known = dyn_cast<SCEVConstant>(By); !Known)
+      P.Symbols.push_back({By, true});
+    else if (Known->getAPInt().ult(48) && std::abs(P.Factor) < (int64_t(1) << 14))
+      P.Factor <<= Known->getAPInt().getZExtValue();
+    else
+      P.Valid = false;
+    return;
+  }
   if (auto *C = dyn_cast<SCEVConstant>(S)) {
     if (C->getAPInt().getSignificantBits() > 62)
       P.Valid = false;
@@ -44,7 +67,7 @@ void multiplyIn(Product &P, const SCEV *S, ScalarEvolution &SE) {
       P.Factor *= C->getAPInt().getSExtValue();
   } else if (auto *Mul = dyn_cast<SCEVMulExpr>(S)) {
     for (const SCEV *Op : Mul->operands())
-      multiplyIn(P, Op, SE);
+      multiplyIn(P, Op, SE, Of);
   } else {
     P.Symbols.push_back({S, false});
   }
@@ -72,22 +95,10 @@ Product productOf(const SCEV *S, ScalarEvolution &SE) {
   return P;
 }
 
-bool sameSum(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth) {
-  A = bare(A);
-  B = bare(B);
-  if (A == B)
-    return true;
-  if (Depth > 8)
-    return false;
-  // Jump threading merges copies of an allocation, with the count that each one had, in phis.
-  for (auto [Merged, Other] : {std::pair(A, B), std::pair(B, A)})
-    if (auto *U = dyn_cast<SCEVUnknown>(Merged))
-      if (auto *Phi = dyn_cast<PHINode>(U->getValue()))
-        if (any_of(Phi->incoming_values(), [&](Value *In) {
-              return In != Phi && SE.isSCEVable(In->getType()) &&
-                     sameSum(SE.getSCEV(In), Other, SE, Depth + 3);
-            }))
-          return true;
+namespace {
+
+/// Sums are compared as sets of products with their constants folded.
+bool sameTerms(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth, Choice *Of) {
   auto Terms = [&](const SCEV *S, int64_t &Constant) {
     SmallVector<Product, 4> Out;
     auto Add = [&](auto &&Self, const SCEV *T) -> void {
@@ -98,7 +109,7 @@ bool sameSum(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth) 
         return;
       }
       Product P;
-      multiplyIn(P, T, SE);
+      multiplyIn(P, T, SE, Of);
       if (P.Symbols.empty() && P.Valid)
         Constant += P.Factor;
       else
@@ -121,6 +132,102 @@ bool sameSum(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth) 
     TermsB.erase(It);
   }
   return true;
+}
+
+/// Ways into a merge that are compared.
+constexpr unsigned MaxWays = 8;
+
+/// Merged values by what chooses among them: a phi's block, a select's condition.
+using Merges = MapVector<const Value *, SmallVector<const Instruction *, 2>>;
+
+void mergesIn(const SCEV *S, Merges &Out, ScalarEvolution &SE) {
+  (void)SCEVExprContains(S, [&](const SCEV *Part) {
+    auto *U = dyn_cast<SCEVUnknown>(Part);
+    if (!U)
+      return false;
+    if (auto *Phi = dyn_cast<PHINode>(U->getValue()))
+      Out[Phi->getParent()].push_back(Phi);
+    else if (auto *Select = dyn_cast<SelectInst>(U->getValue()))
+      Out[Select->getCondition()].push_back(Select);
+    else if (const BinaryOperator *Shift = powerOfTwo(Part))
+      mergesIn(SE.getSCEV(Shift->getOperand(1)), Out, SE);
+    return false;
+  });
+}
+
+/// An argument's default is merged with the argument itself, in each quantity that is computed of
+/// it: the same if they are so on each way into the merge.
+bool sameOnEachWay(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth) {
+  Merges Of, OfOther;
+  mergesIn(A, Of, SE);
+  if (Of.empty())
+    return false;
+  mergesIn(B, OfOther, SE);
+  for (auto &[By, Merged] : Of) {
+    auto Others = OfOther.find(By);
+    if (Others == OfOther.end())
+      continue;
+    auto *Block = dyn_cast<BasicBlock>(By);
+    const unsigned Ways =
+        Block ? cast<PHINode>(Merged.front())->getNumIncomingValues() : 2; // of a select
+    if (Ways > MaxWays)
+      continue;
+    auto SameOn = [&](unsigned Way) {
+      Choice C;
+      for (const Instruction *I : concat<const Instruction *const>(Merged, Others->second)) {
+        const Value *In = I->getOperand(Way + 1); // of a select
+        if (auto *Phi = dyn_cast<PHINode>(I))
+          In = Phi->getIncomingValueForBlock(cast<PHINode>(Merged.front())->getIncomingBlock(Way));
+        C[I] = SE.getSCEV(const_cast<Value *>(In));
+      }
+      const SCEV *InA = bare(chosen(A, &C, SE)), *InB = bare(chosen(B, &C, SE));
+      return sameTerms(InA, InB, SE, Depth + 3, &C) || sameSum(InA, InB, SE, Depth + 3);
+    };
+    unsigned Way = 0;
+    while (Way < Ways && SameOn(Way))
+      ++Way;
+    if (Way == Ways)
+      return true;
+  }
+  return false;
+}
+
+} // namespace
+
+bool sameSum(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth) {
+  A = bare(A);
+  B = bare(B);
+  if (A == B)
+    return true;
+  if (Depth > 8)
+    return false;
+  // Jump threading merges copies of an allocation, with the count that each one had, in phis.
+  for (auto [Merged, Other] : {std::pair(A, B), std::pair(B, A)})
+    if (auto *U = dyn_cast<SCEVUnknown>(Merged))
+      if (auto *Phi = dyn_cast<PHINode>(U->getValue()))
+        if (any_of(Phi->incoming_values(), [&](Value *In) {
+              return In != Phi && SE.isSCEVable(In->getType()) &&
+                     sameSum(SE.getSCEV(In), Other, SE, Depth + 3);
+            }))
+          return true;
+  return sameTerms(A, B, SE, Depth, nullptr) || sameOnEachWay(A, B, SE, Depth);
+}
+
+bool atLeast(const SCEV *A, uint64_t Times, const SCEV *B, ScalarEvolution &SE) {
+  while (auto *Part = dyn_cast<SCEVUDivExpr>(bare(A))) { // every second element
+    auto *By = dyn_cast<SCEVConstant>(Part->getRHS());
+    if (!By || By->isZero())
+      break;
+    A = Part->getLHS();
+    Times /= By->getAPInt().getLimitedValue();
+  }
+  Product Of = productOf(A, SE), Whole = productOf(B, SE);
+  if (Of.Factor <= 0 || Whole.Factor <= 0 ||
+      SaturatingMultiply<uint64_t>(static_cast<uint64_t>(Of.Factor), Times) <
+          static_cast<uint64_t>(Whole.Factor))
+    return false;
+  Of.Factor = Whole.Factor = 1;
+  return sameProduct(Of, Whole, SE, 0);
 }
 
 } // namespace smalloc

@@ -28,9 +28,12 @@ struct Product {
 };
 Product productOf(const llvm::SCEV *S, llvm::ScalarEvolution &SE);
 
-/// Equal up to extensions: sums are compared as sets of products with their constants folded.
+/// Equal up to extensions; of merged values, on each way into the merge.
 bool sameSum(const llvm::SCEV *A, const llvm::SCEV *B, llvm::ScalarEvolution &SE,
              unsigned Depth = 0);
+
+/// Is \p A \p Times over surely no less than \p B? Of products with the same symbols.
+bool atLeast(const llvm::SCEV *A, uint64_t Times, const llvm::SCEV *B, llvm::ScalarEvolution &SE);
 
 } // namespace smalloc
 #endif

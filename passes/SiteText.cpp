@@ -35,6 +35,12 @@ uint64_t constantFactor(const SCEV *S) {
     if (auto *C = dyn_cast<SCEVConstant>(Mul->getOperand(0)))
       if (uint64_t Factor = C->getAPInt().abs().getLimitedValue(); Factor <= MaxElementBytes)
         return Factor;
+  if (auto *U = dyn_cast<SCEVUnknown>(S))
+    if (auto *Shift = dyn_cast<BinaryOperator>(U->getValue());
+        Shift && Shift->getOpcode() == Instruction::Shl) // 8 << bits
+      if (auto *C = dyn_cast<ConstantInt>(Shift->getOperand(0)))
+        if (uint64_t Factor = C->getLimitedValue(); Factor <= MaxElementBytes)
+          return Factor;
   if (auto *Sum = dyn_cast<SCEVAddExpr>(S)) { // (n + 1) * 24
     uint64_t Common = 0;
     for (const SCEV *Op : Sum->operands()) {
@@ -171,7 +177,8 @@ void describeSize(SiteVerdict &V, function_ref<ScalarEvolution &()> Evolution) {
   } else {
     V.Flags |= SMALLOC_SITE_ANY_SIZE;
   }
-  if (V.Family == AllocFamily::Calloc || V.Family == AllocFamily::ReallocArray)
+  const bool Elements = V.Family == AllocFamily::Calloc || V.Family == AllocFamily::ReallocArray;
+  if (Elements && (Size || Count.value_or(0) > 1))
     V.ElementBytes = Size.value_or(Count.value_or(0));
   else if (!Size)
     V.ElementBytes =

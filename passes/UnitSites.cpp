@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "UnitSites.h"
+#include "ClearedSites.h"
 #include "SiteText.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/PostDominators.h"
@@ -102,13 +103,16 @@ std::vector<SiteVerdict> UnitSites::collect(ReferenceJudge &Judge) {
     if (!Ours && !(F.hasAvailableExternallyLinkage() && !F.hasOptNone()))
       continue;
     const size_t First = Sites.size();
-    SmallVector<AnyMemIntrinsic *, 4> Fills;
+    SmallVector<Fill, 4> Fills;
     if (Ours) {
       const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
       for (Instruction &I : instructions(F)) {
-        if (auto *Fill = dyn_cast<AnyMemIntrinsic>(&I))
-          Fills.push_back(Fill);
-        if (auto *Call = dyn_cast<CallBase>(&I); Call && Call->hasFnAttr(SiteIdAttr)) {
+        auto *Call = dyn_cast<CallBase>(&I);
+        if (!Call)
+          continue;
+        if (Fill Filled = fillOf(*Call); Filled.Call)
+          Fills.push_back(Filled);
+        if (Call->hasFnAttr(SiteIdAttr)) {
           if (std::optional<AllocFamily> Family = allocationFamily(*Call, TLI))
             Sites.push_back(describe(*Call, *Family));
           else if (Wrappers.isContext(*Call))
@@ -152,7 +156,8 @@ SiteVerdict UnitSites::describe(CallBase &Call, AllocFamily Family) {
   SiteVerdict V;
   V.Call = &Call;
   V.Family = Family;
-  V.Callee = calledFunction(Call)->getName().str();
+  V.Callee = Call.hasFnAttr(ClearedAttr) ? "malloc" // as it is written
+                                          : calledFunction(Call)->getName().str();
   if (Family == AllocFamily::Wrapper) {
     V.Flags |= SMALLOC_SITE_CONTEXT;
     V.Wrapper = Wrappers.calledBy(Call);

@@ -57,6 +57,12 @@ void forgetEmptyCopies(std::vector<SiteVerdict> &Sites) {
   });
 }
 
+/// Why a fully written object belongs on superpages whatever its loops do.
+std::string writtenText(const MachineProfile &Machine) {
+  return "every byte is written: a superpage takes 1 page fault instead of " +
+         std::to_string(SuperpageBytes / Machine.BasePageBytes) + " at the same memory";
+}
+
 class UnitAnalysis {
 public:
   UnitAnalysis(Module &M, FunctionAnalysisManager &FAM, const Options &O)
@@ -132,6 +138,11 @@ void UnitAnalysis::decide(SiteVerdict &V) {
   const bool MaybeMany = Unit.maybeMany(*V.Call, V);
   const bool CanBeBig = V.SizeBytes == SMALLOC_UNKNOWN || V.SizeBytes >= SuperpageBytes || Many ||
                         (Context && MaybeMany);
+  // A superpage costs a fully written object no memory and saves its page faults. The paper counts
+  // walks only.
+  const bool Written = (V.Flags & SMALLOC_SITE_FULLY_INITIALISED) &&
+                       (V.SizeBytes == SMALLOC_UNKNOWN || V.SizeBytes >= SuperpageBytes) &&
+                       O.FirstTouch && O.Model == SMALLOC_MODEL_SPREAD;
   if (Many)
     V.Flags |= SMALLOC_SITE_SMALL;
   if (Escapes)
@@ -169,8 +180,9 @@ void UnitAnalysis::decide(SiteVerdict &V) {
   if (Best.Reference)
     Best = Judge.judge(*Best.Reference, {V.Call, V.SizeBytes, Many}, Detail::Whole);
   std::string SizesText;
-  if (!Escapes && !Many && V.SizeBytes == SMALLOC_UNKNOWN && O.Model == SMALLOC_MODEL_SPREAD &&
-      O.Heap != SMALLOC_HEAP_OFF && O.Heap != SMALLOC_HEAP_SUPERPAGE)
+  if (!Written && !Escapes && !Many && V.SizeBytes == SMALLOC_UNKNOWN &&
+      O.Model == SMALLOC_MODEL_SPREAD && O.Heap != SMALLOC_HEAP_OFF &&
+      O.Heap != SMALLOC_HEAP_SUPERPAGE)
     if (const LoopReference *Opened = testSizes(V, Found, SizesText)) {
       Earliest = std::min(Earliest, (O.Machine.ReachPages + 1) * O.Machine.BasePageBytes);
       if (!Best.pays()) {
@@ -219,6 +231,20 @@ void UnitAnalysis::decide(SiteVerdict &V) {
     V.Flags |= SMALLOC_SITE_REWRITTEN;
     if (!V.When.empty())
       V.Why += "; only " + SizesText + ", which is tested where it is allocated";
+    if (Written) {
+      V.MinBytes = std::min(V.MinBytes, SuperpageBytes);
+      V.Why += "; " + writtenText(O.Machine);
+    }
+    return;
+  }
+  if (Written) {
+    const bool Sized = V.SizeBytes != SMALLOC_UNKNOWN;
+    V.Decision = Sized ? SMALLOC_DECISION_SUPERPAGE : SMALLOC_DECISION_RUNTIME;
+    V.MinBytes = Sized ? 0 : SuperpageBytes;
+    V.Flags |= SMALLOC_SITE_REWRITTEN;
+    V.Flags &=
+        ~SMALLOC_SITE_SMALL; // an object below a superpage gains nothing, however many there are
+    V.Why = writtenText(O.Machine) + "; " + V.Why;
     return;
   }
   if (Escapes && CanBeBig && O.Model == SMALLOC_MODEL_SPREAD) {

@@ -16,10 +16,10 @@
 #include "AllocationWrappers.h"
 #include "KeyedSummary.h"
 #include "LoopAccesses.h"
+#include "MemoryTouches.h"
 #include "Options.h"
 #include "PointerOrigins.h"
 #include "SizeConditions.h"
-#include "llvm/IR/IntrinsicInst.h"
 #include <string>
 #include <vector>
 
@@ -107,8 +107,7 @@ UnitVerdicts decideUnit(llvm::Module &M, llvm::FunctionAnalysisManager &FAM, con
 /// Every byte of the object is written by a loop, or one of \p Fills, of the allocating function after the allocation. \p References and
 /// \p Fills: all of that function.
 bool fullyInitialised(const SiteVerdict &Site, llvm::ArrayRef<LoopReference> References,
-                      llvm::ArrayRef<llvm::AnyMemIntrinsic *> Fills,
-                      llvm::FunctionAnalysisManager &FAM);
+                      llvm::ArrayRef<Fill> Fills, llvm::FunctionAnalysisManager &FAM);
 
 } // namespace smalloc
 #endif

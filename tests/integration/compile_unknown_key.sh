@@ -19,7 +19,7 @@ expect_status 1 "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine="$P
 expect_match err 'error:'
 # Right ones are accepted.
 for right in heap=auto heap=guest heap=superpage heap=migrate heap=off model=spread model=paper machine=zen4 machine=native \
-  rewrite=candidates rewrite=all root=/ layout=off numa=off; do
+  rewrite=candidates rewrite=all root=/ layout=off first-touch=on first-touch=off numa=off; do
   quietly "$CLANG" -O2 -Werror -fplugin="$PLUGIN" -fplugin-arg-smalloc-$right -c gather.c -o x.o
 done
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-sites="$PWD/sites" -c gather.c -o x.o

@@ -82,7 +82,7 @@ class Oracle:
         sites = self.folder / f"{source.stem}.{'symbolic' if symbolic else 'constant'}"
         object_file = sites.with_suffix(sites.suffix + ".o")
         run([self.clang, "-O2", "-I", HERE, f"-fplugin={self.plugin}", f"-fplugin-arg-smalloc-machine={HERE}/machine.json",
-             f"-fplugin-arg-smalloc-sites={sites}", "-DNEST_SYMBOLIC" if symbolic else "-fno-unroll-loops", "-c", source,
+             "-fplugin-arg-smalloc-first-touch=off", f"-fplugin-arg-smalloc-sites={sites}", "-DNEST_SYMBOLIC" if symbolic else "-fno-unroll-loops", "-c", source,
              "-o", object_file])
         table = defaultdict(list)
         for file in sites.glob("*.json"):

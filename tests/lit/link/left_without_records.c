@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: a unit whose sites the link finds to be base pages for good keeps its records and no cells.
-// RUN: %clang -O2 -flto -DUSER -c -o %t.user.bc %s
-// RUN: %clang -O2 -flto -c -o %t.own.bc %s
+// RUN: %clang -fplugin-arg-smalloc-first-touch=off -O2 -flto -DUSER -c -o %t.user.bc %s
+// RUN: %clang -fplugin-arg-smalloc-first-touch=off -O2 -flto -c -o %t.own.bc %s
 // RUN: llvm-link -internalize %t.user.bc %t.own.bc -o %t.bc
-// RUN: %opt -passes=smalloc-link -verify-each -S %t.bc | FileCheck %s
+// RUN: %opt -smalloc-first-touch=off -passes=smalloc-link -verify-each -S %t.bc | FileCheck %s
 // CHECK: @__smalloc_v1_site_{{[0-9a-f_]*}} = internal constant {{.*}}streamed
 // CHECK-NOT: .cell
 // CHECK: call {{.*}}@malloc(

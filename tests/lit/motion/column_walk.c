@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: a column walk is seen as moving by a row, a stride known at run time, with each inner iteration.
-// RUN: %remarks %s 2>&1 | FileCheck %s
+// RUN: %remarks -fplugin-arg-smalloc-first-touch=off %s 2>&1 | FileCheck %s
 // CHECK: remark: superpages from 8.0 MiB on{{.*}}: malloc of n*8 bytes in 'f': walked across rows (a stride known at run time) in the nest of 2 loops at line 10: about 1.00 TLB misses an access once the object outgrows the reach of 2048 pages
 #include <stdlib.h>
 double f(long n) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: pointers that move on now and then, as both inputs of a merge do, and records of varying length
 // one behind the other are streams, not places picked at random or a structure walked through its pointers.
-// RUN: %remarksxx %s 2>&1 | FileCheck %s
-// RUN: %clangxx -O2 -S -emit-llvm -o - %s | FileCheck --check-prefix=POINT %s
+// RUN: %remarksxx -fplugin-arg-smalloc-first-touch=off %s 2>&1 | FileCheck %s
+// RUN: %clangxx -fplugin-arg-smalloc-first-touch=off -O2 -S -emit-llvm -o - %s | FileCheck --check-prefix=POINT %s
 // POINT-NOT: __smalloc_v1_touch
 // CHECK-DAG: malloc of n*4 bytes in 'merge(unsigned int*, unsigned int*, long)': streamed
 // CHECK-DAG: malloc of n*16 bytes in 'records(unsigned char*, unsigned long)': streamed

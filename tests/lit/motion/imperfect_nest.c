@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: statements between the loops of a nest do not hide the inner walk, and are judged on their own.
-// RUN: %remarks %s 2>&1 | FileCheck %s
+// RUN: %remarks -fplugin-arg-smalloc-first-touch=off %s 2>&1 | FileCheck %s
 // CHECK-DAG: superpages from 8.0 MiB on{{.*}}: malloc of n*8 bytes in 'matrix': walked across rows
 // CHECK-DAG: base pages: malloc of n*8 bytes in 'vector': streamed in the loop
 #include <stdlib.h>

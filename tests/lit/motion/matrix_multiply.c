@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: in a naive matrix multiply the matrix read by columns pays, the one read by rows does not.
-// RUN: %remarks %s 2>&1 | FileCheck %s
+// RUN: %remarks -fplugin-arg-smalloc-first-touch=off %s 2>&1 | FileCheck %s
 // CHECK-DAG: superpages{{.*}}: malloc of 134217728 bytes in 'by_columns'
 // CHECK-DAG: base pages: malloc of 134217728 bytes in 'by_rows'
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: a loop step that is known at run time only is a symbolic stride, not an irregular address.
-// RUN: %remarks %s 2>&1 | FileCheck %s
+// RUN: %remarks -fplugin-arg-smalloc-first-touch=off %s 2>&1 | FileCheck %s
 // CHECK: remark: superpages from 8.0 MiB on{{.*}}: walked across rows (a stride known at run time) in the nest of 2 loops
 #include <stdlib.h>
 double f(long n, long step, int rounds) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: zero extension of an unsigned recurrence, which may wrap, is looked through.
-// RUN: %remarks %s 2>&1 | FileCheck %s
+// RUN: %remarks -fplugin-arg-smalloc-first-touch=off %s 2>&1 | FileCheck %s
 // CHECK: superpages from 8.0 MiB on{{.*}}: malloc of n*8 bytes in 'f': walked across rows (a stride known at run time) in the nest of 2 loops
 #include <stdlib.h>
 double f(unsigned n) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: a while loop with a symbolic step, of which no trip count is provable, is a symbolic stride.
-// RUN: %remarks %s 2>&1 | FileCheck %s
+// RUN: %remarks -fplugin-arg-smalloc-first-touch=off %s 2>&1 | FileCheck %s
 // CHECK: remark: superpages from 8.0 MiB on{{.*}}: walked across rows (a stride known at run time) in the nest of 2 loops
 #include <stdlib.h>
 double f(unsigned long n, const unsigned long *step, int rounds) {

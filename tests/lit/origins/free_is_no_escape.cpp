@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: free and operator delete take a pointer back: no escape.
-// RUN: %remarksxx %s 2>&1 | FileCheck %s
+// RUN: %remarksxx -fplugin-arg-smalloc-first-touch=off %s 2>&1 | FileCheck %s
 // CHECK: base pages: new[] of n*8 bytes in 'f(long)': {{[^;]*}} [-Rpass-missed=smalloc]
 // CHECK-NOT: undecided
 double f(long n) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: an object stored in a field of a struct object is found again through the field.
-// RUN: %remarks %s 2>&1 | FileCheck %s
+// RUN: %remarks -fplugin-arg-smalloc-first-touch=off %s 2>&1 | FileCheck %s
 // CHECK-DAG: superpages from {{.*}}: malloc of n*8 bytes in 'values': picked at random through loaded indices
 // CHECK-DAG: base pages: malloc of n*4 bytes in 'order': streamed
 #include <stdlib.h>

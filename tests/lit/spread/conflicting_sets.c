@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: rows that all go into one set of the TLB do not fit it, however few they are.
-// RUN: %remarks -fplugin-arg-smalloc-machine=%S/Inputs/modulo.json %s 2>&1 | FileCheck %s --check-prefix=MODULO
-// RUN: %remarks -fplugin-arg-smalloc-machine=%S/Inputs/hashed.json %s 2>&1 | FileCheck %s --check-prefix=HASHED
+// RUN: %remarks -fplugin-arg-smalloc-first-touch=off -fplugin-arg-smalloc-machine=%S/Inputs/modulo.json %s 2>&1 | FileCheck %s --check-prefix=MODULO
+// RUN: %remarks -fplugin-arg-smalloc-first-touch=off -fplugin-arg-smalloc-machine=%S/Inputs/hashed.json %s 2>&1 | FileCheck %s --check-prefix=HASHED
 // MODULO: superpages{{.*}}: malloc of 2097152 bytes in 'f': {{.*}}1.00 TLB misses an access
 // HASHED: base pages: malloc of 2097152 bytes
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: nobody waits for the walks of what the program prefetches.
-// RUN: %remarks %s 2>&1 | FileCheck %s
+// RUN: %remarks -fplugin-arg-smalloc-first-touch=off %s 2>&1 | FileCheck %s
 // CHECK: base pages: malloc of 1073741824 bytes in 'f': prefetched by the program
 #include <stdlib.h>
 double f(const int *index, long n) {

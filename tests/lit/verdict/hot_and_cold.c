@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: two sites of the same type and size are decided apart: the hot one runs on superpages, the cold one stays.
-// RUN: %remarks %s 2>&1 | FileCheck %s
+// RUN: %remarks -fplugin-arg-smalloc-first-touch=off %s 2>&1 | FileCheck %s
 // CHECK-DAG: superpages{{.*}}: malloc of 268435456 bytes in 'hot'
 // CHECK-DAG: base pages: malloc of 268435456 bytes in 'cold'
 #include <stdlib.h>

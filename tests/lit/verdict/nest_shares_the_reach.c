@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: the references of one nest share the reach: two arrays that would each fit do not fit together.
-// RUN: %remarks %s 2>&1 | FileCheck %s
+// RUN: %remarks -fplugin-arg-smalloc-first-touch=off %s 2>&1 | FileCheck %s
 // Each walks 1200 pages a column.
 // CHECK-DAG: superpages{{.*}}: malloc of 39321600 bytes in 'first'
 // CHECK-DAG: superpages{{.*}}: malloc of 39321600 bytes in 'second'

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: a stride that the prefetcher follows (1024 bytes) is a stream: no saving in translation.
-// RUN: %remarks %s 2>&1 | FileCheck %s
+// RUN: %remarks -fplugin-arg-smalloc-first-touch=off %s 2>&1 | FileCheck %s
 // CHECK: base pages: malloc of 1073741824 bytes in 'f': streamed
 // CHECK: translation saving 0 cycles an access
 #include <stdlib.h>

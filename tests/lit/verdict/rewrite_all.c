@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: rewrite=all makes also those sites steerable that are base pages for good, with a cell that says malloc.
-// RUN: %clang -O2 -fplugin-arg-smalloc-rewrite=all -S -emit-llvm -o - %s | FileCheck %s
+// RUN: %clang -fplugin-arg-smalloc-first-touch=off -O2 -fplugin-arg-smalloc-rewrite=all -S -emit-llvm -o - %s | FileCheck %s
 // CHECK: .cell = {{.*}}{ i64 0, i64 sub
 // CHECK: call {{.*}}@__smalloc_v1_thunk_malloc(
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 // Missing if this fails: in a unit that goes straight to object code the sizes are handed to a thunk that tests them, one for all
 // sites of the same bounds, and the function that allocates compares nothing; the thunk asks the site's cell only where they hold
 // or somebody else has decided; the entry for callers that decide differently tests nothing.
-// RUN: %clang -O2 -S -o - %s | FileCheck %s
-// RUN: %clang -O2 -c -o %t.o %s && nm %t.o | FileCheck %s --check-prefix=SYMBOLS
+// RUN: %clang -fplugin-arg-smalloc-first-touch=off -O2 -S -o - %s | FileCheck %s
+// RUN: %clang -fplugin-arg-smalloc-first-touch=off -O2 -c -o %t.o %s && nm %t.o | FileCheck %s --check-prefix=SYMBOLS
 // REQUIRES: x86-host
 // CHECK: __smalloc_v1_no_cell:
 // CHECK: {{^}}[[TESTING:__smalloc_v1_testing_malloc_s0f.*]]:

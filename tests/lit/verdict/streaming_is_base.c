@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: a stream, whose page walks the prefetcher hides, stays on base pages whatever its size.
-// RUN: %remarks %s 2>&1 | FileCheck %s
+// RUN: %remarks -fplugin-arg-smalloc-first-touch=off %s 2>&1 | FileCheck %s
 // CHECK: base pages: malloc of 1073741824 bytes in 'f': streamed in {{.*}}: the prefetcher hides the walks
 // CHECK-NOT: superpages
 #include <stdlib.h>

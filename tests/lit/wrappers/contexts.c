@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: calls of one wrapper of this unit are decided apart, and go to its second entry with their cells.
-// RUN: %remarks %s 2>&1 | FileCheck --check-prefix=REMARK %s
-// RUN: %clang -O2 -S -emit-llvm -o - %s | FileCheck %s
+// RUN: %remarks -fplugin-arg-smalloc-first-touch=off %s 2>&1 | FileCheck --check-prefix=REMARK %s
+// RUN: %clang -fplugin-arg-smalloc-first-touch=off -O2 -S -emit-llvm -o - %s | FileCheck %s
 // REMARK-DAG: superpages from {{.*}}: grab of n*8 bytes in 'work': picked at random
 // REMARK-DAG: base pages: grab of n*8 bytes in 'work': streamed in
 // CHECK: call {{.*}}@__smalloc_v1_with_cell_grab(i64 {{[^,]*}}, ptr {{.*}}@[[HOT:__smalloc_v1_site_[0-9a-f_]*]].cell)
