@@ -74,9 +74,9 @@ Fit fitOf(const Type *T, char C) {
   case 'p':
     return FitIf(T->isPointerTy() && T->getPointerAddressSpace() == 0);
   case 'l':
-    return T->isIntegerTy(64)                                        ? Fit::Exact
+    return T->isIntegerTy(64)                                 ? Fit::Exact
            : T->isIntegerTy() && T->getIntegerBitWidth() < 64 ? Fit::Convertible
-                                                                     : Fit::Not;
+                                                              : Fit::Not;
   case 'i':
     return FitIf(T->isIntegerTy(32));
   case 'b':
@@ -299,8 +299,7 @@ bool isHostTarget(const Triple &Target) {
   const bool IsHost = Target.getArch() == Triple::x86_64 || Target.getArch() == Triple::aarch64 ||
                       Target.isPPC64() || Target.isRISCV64();
   return IsHost && Target.isOSBinFormatELF() && Target.getEnvironment() != Triple::GNUX32 &&
-         Target.getEnvironment() != Triple::GNUILP32 &&
-         Target.getEnvironment() != Triple::MuslX32;
+         Target.getEnvironment() != Triple::GNUILP32 && Target.getEnvironment() != Triple::MuslX32;
 }
 
 /// The unit is code of a processor that the program's host drives, whatever the processor.
@@ -321,8 +320,8 @@ bool isServed(const Module &M) {
 }
 
 bool hasAllocTokens(const Module &M) {
-  return any_of(
-      M, [](const Function &F) { return F.hasFnAttribute(Attribute::SanitizeAllocToken); });
+  return any_of(M,
+                [](const Function &F) { return F.hasFnAttribute(Attribute::SanitizeAllocToken); });
 }
 
 Value *withoutOverflowCheck(Value *Size) {

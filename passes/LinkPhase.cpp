@@ -124,7 +124,8 @@ Function *FormerSites::originalOf(const CallBase &Call, FunctionType *Type) {
     auto *F = dyn_cast_or_null<ValueAsMetadata>(Of->getOperand(0).get());
     Original = F ? dyn_cast<Function>(F->getValue()) : nullptr;
   } else if (Name.consume_front(ThunkPrefix)) {
-    return dyn_cast<Function>(M.getOrInsertFunction(Name, Type).getCallee()); // declared as it may be
+    return dyn_cast<Function>(
+        M.getOrInsertFunction(Name, Type).getCallee()); // declared as it may be
   } else if (Name.consume_front(ContextThunkPrefix) && Name.size() > ContextTagBytes) {
     Original = dyn_cast<Function>(
         M.getOrInsertFunction(Name.drop_front(ContextTagBytes), Type).getCallee());

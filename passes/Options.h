@@ -29,10 +29,10 @@ struct Options {
   RewriteScope Rewrite =
       RewriteScope::Candidates; ///< All in a profile-generate build unless RewriteNamed
   bool RewriteNamed = false;
-  MachineProfile Machine;  ///< loaded when ReachPages != 0
-  bool NumaHints = false;  ///< sites that threads divide say so
+  MachineProfile Machine; ///< loaded when ReachPages != 0
+  bool NumaHints = false; ///< sites that threads divide say so
   std::string Root; ///< what source paths in site ids are relative to; empty: the compile directory
-  std::string UnitName; ///< the source file's as -f*-prefix-map make it; empty: as it is
+  std::string UnitName;    ///< the source file's as -f*-prefix-map make it; empty: as it is
   std::string SitesDir;    ///< each unit's site table as JSON goes here; empty: nowhere
   std::string CoverageDir; ///< each module's attributed accesses go here; empty: nowhere
   std::string GenerateDir; ///< instrument; programs leave their traces there; empty: do not

@@ -69,12 +69,12 @@ class SmallocAction : public clang::PluginASTAction {
         CI.getLangOpts().SYCLIsDevice)
       return std::make_unique<clang::ASTConsumer>();
     const clang::SanitizerSet &Sanitizers = CI.getLangOpts().Sanitize;
-    const bool LeftAlone = Sanitizers.hasOneOf(
-        clang::SanitizerKind::Address | clang::SanitizerKind::KernelAddress |
-        clang::SanitizerKind::HWAddress | clang::SanitizerKind::KernelHWAddress |
-        clang::SanitizerKind::Memory | clang::SanitizerKind::KernelMemory |
-        clang::SanitizerKind::Thread | clang::SanitizerKind::Type |
-        clang::SanitizerKind::AllocToken);
+    const bool LeftAlone =
+        Sanitizers.hasOneOf(clang::SanitizerKind::Address | clang::SanitizerKind::KernelAddress |
+                            clang::SanitizerKind::HWAddress |
+                            clang::SanitizerKind::KernelHWAddress | clang::SanitizerKind::Memory |
+                            clang::SanitizerKind::KernelMemory | clang::SanitizerKind::Thread |
+                            clang::SanitizerKind::Type | clang::SanitizerKind::AllocToken);
     // gcov's counters are placed by locations, which clang makes for them without saying so in the kind of debug information.
     const bool ForCoverage =
         !CodeGen.CoverageNotesFile.empty() || !CodeGen.CoverageDataFile.empty();

@@ -196,8 +196,7 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
 }
 
 PreservedAnalyses SmallocLinkPass::run(Module &M, ModuleAnalysisManager &AM) {
-  if (!M.getNamedMetadata(DoneMetadata) || !isServed(M) || definesAllocator(M) ||
-      hasAllocTokens(M))
+  if (!M.getNamedMetadata(DoneMetadata) || !isServed(M) || definesAllocator(M) || hasAllocTokens(M))
     return PreservedAnalyses::all();
   std::optional<Options> Recorded = recordedOptions(M);
   if (!Recorded)

@@ -102,8 +102,7 @@ void emitLeftAloneRemark(Module &M, StringRef Name, StringRef Why, FunctionAnaly
   if (First == M.end())
     return;
   FAM.getResult<OptimizationRemarkEmitterAnalysis>(*First).emit([&] {
-    return OptimizationRemarkMissed(PassName, Name, First->getSubprogram(),
-                                    &First->getEntryBlock())
+    return OptimizationRemarkMissed(PassName, Name, First->getSubprogram(), &First->getEntryBlock())
            << "sites left alone: " << NV("Why", Why);
   });
 }

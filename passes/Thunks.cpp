@@ -134,7 +134,8 @@ void tailCall(IRBuilder<> &B, FunctionCallee Callee, ArrayRef<Value *> Arguments
 /// The product, or the most that there is.
 Value *saturatingProduct(IRBuilder<> &B, Value *Count, Value *Bytes) {
   Value *Pair = B.CreateBinaryIntrinsic(Intrinsic::umul_with_overflow, Count, Bytes);
-  return B.CreateSelect(B.CreateExtractValue(Pair, 1), B.getInt64(-1), B.CreateExtractValue(Pair, 0));
+  return B.CreateSelect(B.CreateExtractValue(Pair, 1), B.getInt64(-1),
+                        B.CreateExtractValue(Pair, 0));
 }
 
 /// The largest base page that the target's systems have: valloc's alignment on any of them.

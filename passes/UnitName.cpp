@@ -25,8 +25,7 @@ StringRef unitName(const Module &M) {
 PreservedAnalyses UnitNamePass::run(Module &M, ModuleAnalysisManager &) {
   LLVMContext &C = M.getContext();
   if (!M.getNamedMetadata(NameMetadata))
-    M.getOrInsertNamedMetadata(NameMetadata)
-        ->addOperand(MDNode::get(C, MDString::get(C, Name)));
+    M.getOrInsertNamedMetadata(NameMetadata)->addOperand(MDNode::get(C, MDString::get(C, Name)));
   return PreservedAnalyses::all();
 }
 
