@@ -146,7 +146,7 @@ const OsHooks kSystem = {
     [] { return System::clock_ns += 100; },
     [](const char *, char *, size_t) -> long { return -1; },
     [](const char *, size_t) {},
-    [](void *p) {
+    [](void *p, void *) {
       System::whole_units(p, kSuperpageBytes);
       return 0;
     },
@@ -198,7 +198,7 @@ public:
     Ladder::Config l; // no /sys: only a pool can be had
     l.asked = how & 64 ? PageBacking::kHugetlb : PageBacking::kBase;
     ladder_.init(kSystem, l, counters_);
-    birth_.init(kSystem, "/sys");
+    birth_.init(kSystem);
     BigObjects::Config b{how & 32 ? 0 : uint64_t{64} << 20};
     b.birth = &birth_;
     return big_.init(region_, ladder_, b);

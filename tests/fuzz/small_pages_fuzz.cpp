@@ -92,8 +92,10 @@ const OsHooks kSystem = {
     [] { return System::clock_ns += 1000; },
     [](const char *, char *, size_t) -> long { return -1; },
     [](const char *, size_t) {},
-    [](void *p) {
+    [](void *p, void *idle_page) {
       System::in_range(p, kSuperpageBytes);
+      if (idle_page) // its contents may be lost
+        memset(idle_page, 0, kBasePageBytes);
       return System::answer(kRefuseSplit, EINVAL);
     },
     [] { return 0; },
@@ -122,7 +124,7 @@ public:
     s.has_super = !(how & 32);
     s.superpages_at_birth = how & 64;
     s.idle_percent = how & 128 ? 0 : 10;
-    birth_.init(kSystem, "/sys");
+    birth_.init(kSystem);
     s.birth = how & 16 ? &birth_ : nullptr;
     if (!region_.init(c, counters_) || !pages_.init(region_, s))
       return false;
