@@ -8,8 +8,9 @@
 // first unit is the probe. When the probe is filled, the units behind it are advised for superpages,
 // up to the window; the next unit is the new probe. The window bounds what may be wasted: units given
 // ahead whose probe is not filled yet are at most max(kLeastWindow, 2 % of resident memory) for the
-// whole process. A probe whose first pages are filled in order, after another one was filled whole,
-// is collapsed at once: most of its faults are still to come.
+// whole process. Units that the program has filled before the thread looked are passed over: a
+// collapse saves none of their faults, waits for every processor, and is refused (EAGAIN) for a unit in
+// which another thread is faulting.
 //
 // look_ahead() is called by the helper thread (promotion_thread.cpp), never by the program's threads.
 #include "smalloc/core/big_objects.h"
@@ -17,7 +18,11 @@
 namespace smalloc {
 namespace {
 constexpr uint64_t kLeastWindow = 2; ///< units
-constexpr size_t kEarlyPages = 16;   ///< first pages of a probe that show a sequential fill
+/// A probe that fills in order is believed from kNearlyPages on: the next units have to be given before
+/// the program reaches them.
+constexpr size_t kNearlyPages = kPagesPerUnit * 3 / 4;
+/// From here on the program is filling the unit: a collapse would fight with its faults.
+constexpr size_t kBegunPages = 16;
 constexpr UnitIndex kMostAhead = 64; ///< units at a time
 /// Units of a freed object whose residency is looked at, 1 us each.
 constexpr UnitIndex kMostSampled = 16;
@@ -81,7 +86,8 @@ UnitIndex BigObjects::give_ahead(Area &a, UnitIndex head, BigObject &o, UnitInde
   static_assert(kMostAhead <= 64);
   for (UnitIndex i = 0; i < units; i++) {
     char *start = address(a, head + from + i);
-    if (os.resident_pages(start, kSuperpageBytes) == 0 || os.collapse(start, kSuperpageBytes) == 0)
+    const size_t pages = os.resident_pages(start, kSuperpageBytes);
+    if (pages == 0 || (pages < kBegunPages && os.collapse(start, kSuperpageBytes) == 0))
       got |= uint64_t{1} << i;
   }
   const auto count = static_cast<unsigned>(__builtin_popcountll(got));
@@ -118,47 +124,39 @@ bool BigObjects::fills_in_order(const char *unit, size_t pages) const {
 bool BigObjects::look_at(const Watched &w, uint64_t window) {
   Area &a = areas_[kSuper];
   BigObject &o = *w.object;
-  const OsHooks &os = region_->os();
+  const auto pages_of = [&](UnitIndex index) {
+    return is_superpage(a, w.head + index)
+               ? kPagesPerUnit
+               : region_->os().resident_pages(address(a, w.head + index), kSuperpageBytes);
+  };
   bool moved = false;
   while (o.probe < o.whole_units) {
-    const UnitIndex unit = w.head + o.probe;
-    char *start = address(a, unit);
-    bool filled = is_superpage(a, unit);
+    size_t pages = pages_of(o.probe);
+    const bool filled =
+        pages >= kDensePages || (o.probes_filled && pages >= kNearlyPages &&
+                                 fills_in_order(address(a, w.head + o.probe), pages));
     if (!filled) {
-      const size_t pages = os.resident_pages(start, kSuperpageBytes);
-      filled = pages >= kDensePages;
-      if (!filled && o.probes_filled && pages >= kEarlyPages && !too_expensive() &&
-          fills_in_order(start, pages)) {
-        uint64_t took;
-        const uint64_t began = config_.thread_cpu_ns ? config_.thread_cpu_ns() : 0;
-        const int error = region_->promote(start, took);
-        if (config_.birth)
-          config_.birth->account(config_.thread_cpu_ns ? config_.thread_cpu_ns() - began : took);
-        if (error == 0) {
-          SpinGuard guard(lock_);
-          set_superpage(a, unit, true);
-          o.superpages++;
-          o.mappings++;
-          region_->counters().superpages_ahead.add();
-          filled = true;
-        }
-      }
-      if (!filled) {
-        moved |= pages != o.probe_pages;
-        o.probe_pages = static_cast<uint16_t>(pages);
-        return moved;
-      }
+      moved |= pages != o.probe_pages;
+      o.probe_pages = static_cast<uint16_t>(pages);
+      return moved;
     }
-    moved = true;
+    // The program may have filled more since the last look: the next units are given at its front,
+    // behind the one that it is filling now.
+    UnitIndex front = o.probe + 1;
+    while (front < o.whole_units && (pages = pages_of(front)) >= kDensePages)
+      front++;
+    if (front < o.whole_units && pages >= kBegunPages)
+      front++;
     const uint64_t others = units_ahead_ - o.ahead_units;
     const uint64_t room = too_expensive() ? 0 : window - min_of(window, others);
-    const UnitIndex given = give_ahead(a, w.head, o, o.probe + 1, room);
+    const UnitIndex given = give_ahead(a, w.head, o, front, room);
+    moved = true;
     SpinGuard guard(lock_);
     units_ahead_ = units_ahead_ - o.ahead_units + given;
     o.ahead_units = given;
     o.probes_filled = true;
     o.probe_pages = 0;
-    o.probe += 1 + given;
+    o.probe = front + given;
   }
   SpinGuard guard(lock_);
   if (!o.judged)

@@ -64,7 +64,7 @@ void SmallPages::lower_reach(uint64_t bytes) {
 /// unit is one.
 bool SmallPages::grows_dense() {
   const unsigned growth = ++growths_;
-  if (config_.probes_double ? is_power_of_two(growth) : growth % kProbeEvery == 0)
+  if (config_.probes_double ? growth >= kProbeEvery && is_power_of_two(growth) : growth % kProbeEvery == 0)
     return false;
   const Area &area = areas_[0];
   unsigned seen = 0;

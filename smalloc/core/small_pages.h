@@ -22,7 +22,7 @@ namespace smalloc {
 class SmallPages {
 public:
   static constexpr uint64_t kAtBirthBytes = uint64_t{100} << 20,
-                            kAtBirthBytesOfProcess = uint64_t{24} << 20;
+                            kAtBirthBytesOfProcess = uint64_t{6} << 20;
   struct Config {
     Slice base = Slice::kSmallBase;
     bool has_super = false;           ///< may grow in Slice::kSmallSuper
@@ -31,8 +31,8 @@ public:
     /// them; kAtBirthBytesOfProcess: libsmalloc is the process' malloc, and the unit replaces the
     /// free memory that another malloc would keep.
     uint64_t at_birth_bytes = kAtBirthBytes;
-    /// Probes (see grows_dense()): every eighth unit, or, for the whole process' malloc, the 1st, 2nd,
-    /// 4th, 8th ... unit.
+    /// Probes (see grows_dense()): every eighth unit, or, for the whole process' malloc, the 8th, 16th,
+    /// 32nd ... unit from at_birth_bytes on.
     bool probes_double = false;
     /// Pages in use from which a unit on base pages may be collapsed.
     size_t dense_pages = kDensePages;
