@@ -72,6 +72,30 @@ const SCEV *requestedBytes(const SiteVerdict &Site, ScalarEvolution &SE) {
   }
 }
 
+/// Integer arguments that are tried as a size: more are no allocator's.
+constexpr unsigned MaxSizeArguments = 4;
+
+/// What the site may ask for: one size where it is known. Of a function whose body says nothing of
+/// its size, or is in another unit, each number and each product of two: the one that a loop writes
+/// all of is the size.
+SmallVector<const SCEV *, 4> possibleSizes(const SiteVerdict &Site, ScalarEvolution &SE) {
+  if (const SCEV *Known = requestedBytes(Site, SE))
+    return {Known};
+  SmallVector<const SCEV *, 4> Sizes;
+  if (Site.Family != AllocFamily::Wrapper)
+    return Sizes;
+  Type *Wide = Type::getInt64Ty(Site.Call->getContext());
+  for (const Use &Argument : Site.Call->args())
+    if (auto *T = dyn_cast<IntegerType>(Argument->getType());
+        T && T->getBitWidth() <= 64 && T->getBitWidth() >= 32 && Sizes.size() < MaxSizeArguments)
+      Sizes.push_back(
+          SE.getTruncateOrZeroExtend(SE.getSCEV(withoutOverflowCheck(Argument.get())), Wide));
+  for (size_t I = 0, Count = Sizes.size(); I < Count; ++I)
+    for (size_t K = I + 1; K < Count; ++K)
+      Sizes.push_back(SE.getMulExpr(Sizes[I], Sizes[K]));
+  return Sizes;
+}
+
 const Value *baseOf(const SCEV *Address, ScalarEvolution &SE) {
   auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address));
   return Base ? Base->getValue() : nullptr;
@@ -180,27 +204,20 @@ bool isBlockOf(const Value *V, const CallBase &Call, AllocFamily Family, const D
   });
 }
 
-} // namespace
+/// What is asked of the allocating function.
+struct Analyses {
+  ScalarEvolution &SE;
+  const DominatorTree &DT;
+  const PostDominatorTree &PDT;
+  const LoopInfo &LI;
+};
 
-bool fullyInitialised(const SiteVerdict &Site, ArrayRef<LoopReference> References,
-                      ArrayRef<Fill> Fills, FunctionAnalysisManager &FAM) {
-  CallBase &Call = *Site.Call;
+/// Does a loop or a fill of \p Site's function write \p Size bytes of its block?
+bool writesAll(const SiteVerdict &Site, const SCEV *Size, ArrayRef<LoopReference> References,
+               ArrayRef<Fill> Fills, const Analyses &A) {
+  const auto &[SE, DT, PDT, LI] = A;
+  const CallBase &Call = *Site.Call;
   const AllocFamily Family = Site.Family;
-  Function &Allocator = *Call.getFunction();
-  if (Family == AllocFamily::FortranAssign)
-    return true; // by the assignment itself
-  if (Call.hasFnAttr(ClearedAttr))
-    return true; // by the program's memset, whatever the optimiser makes of it
-  if (Fills.empty() &&
-      none_of(References, [](const LoopReference &R) { return R.Writes && R.Outermost; }))
-    return false; // analyses of a function that fills nothing are dear
-  ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(Allocator);
-  DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(Allocator);
-  PostDominatorTree &PDT = FAM.getResult<PostDominatorTreeAnalysis>(Allocator);
-  LoopInfo &LI = FAM.getResult<LoopAnalysis>(Allocator);
-  const SCEV *Size = requestedBytes(Site, SE);
-  if (!Size)
-    return false;
   for (const LoopReference &R : References) {
     if (!R.Writes || !R.Outermost)
       continue;
@@ -212,7 +229,7 @@ bool fullyInitialised(const SiteVerdict &Site, ArrayRef<LoopReference> Reference
       return true;
     // Every dimension of the nest as step and count; in whatever order they are nested, each must continue where the
     // ones inside it end.
-    Type *Wide = Type::getInt64Ty(Allocator.getContext());
+    Type *Wide = Type::getInt64Ty(Call.getContext());
     SmallVector<std::pair<const SCEV *, const SCEV *>, 4> Dimensions;
     const SCEV *Start = Address;
     bool Countable = true;
@@ -287,6 +304,25 @@ bool fullyInitialised(const SiteVerdict &Site, ArrayRef<LoopReference> Reference
       return true;
   }
   return false;
+}
+
+} // namespace
+
+bool fullyInitialised(const SiteVerdict &Site, ArrayRef<LoopReference> References,
+                      ArrayRef<Fill> Fills, FunctionAnalysisManager &FAM) {
+  if (Site.Family == AllocFamily::FortranAssign)
+    return true; // by the assignment itself
+  if (Site.Call->hasFnAttr(ClearedAttr))
+    return true; // by the program's memset, whatever the optimiser makes of it
+  if (Fills.empty() &&
+      none_of(References, [](const LoopReference &R) { return R.Writes && R.Outermost; }))
+    return false; // analyses of a function that fills nothing are dear
+  Function &F = *Site.Call->getFunction();
+  const Analyses A{FAM.getResult<ScalarEvolutionAnalysis>(F),
+                   FAM.getResult<DominatorTreeAnalysis>(F),
+                   FAM.getResult<PostDominatorTreeAnalysis>(F), FAM.getResult<LoopAnalysis>(F)};
+  return any_of(possibleSizes(Site, A.SE),
+                [&](const SCEV *Size) { return writesAll(Site, Size, References, Fills, A); });
 }
 
 } // namespace smalloc

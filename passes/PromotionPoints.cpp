@@ -1,10 +1,13 @@
 //===- PromotionPoints.cpp - where a program may promote its objects --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides where the program tells the runtime "now this object is going to be walked in a way that superpages speed up":
-// in the preheader of the outermost loop of a profitable nest; where nobody knows how much follows, once an object on the
-// way, and not before a lone loop over an object of other units. Allocator slow paths never run in a program that
-// allocates, initialises and then computes. PromotionGuards.h decides what it costs when there is nothing to promote.
+// Decides where the program tells the runtime "now this object is going to be walked in a way that
+// superpages speed up": in the preheader of the outermost loop of a profitable nest; where nobody
+// knows how much follows, once an object on the way, and not before a lone loop over an object of
+// other units. Where the object's pointer is loaded on the way in, the point stands before the
+// loops that follow the load. Allocator slow paths never run in a program that allocates,
+// initialises and then computes. PromotionGuards.h decides what it costs when there is nothing to
+// promote.
 //===----------------------------------------------------------------------===//
 #include "PromotionGuards.h"
 #include "SiteRewriter.h"
@@ -93,29 +96,40 @@ Value *valueBefore(Value *Object, Instruction *At, const DominatorTree &DT) {
   return Copy;
 }
 
-/// Iterations of \p L, an I64, if they are known before the nest of \p N; else null: at least one.
-const SCEV *tripsOf(const LoopLevel &L, const ProfitableNest &N, Type *I64, ScalarEvolution &SE) {
+/// The outermost loop of \p N before which \p Base is known. A field that an outer loop loads in a
+/// branch of its body is known before the loops that follow; a lone one of these is no nest.
+const Loop *enteredWith(const ProfitableNest &N, const Value *Base, const DominatorTree &DT) {
+  auto *I = dyn_cast<Instruction>(Base);
+  if (!I || !N.Outermost->contains(I) || I->getParent() == N.Outermost->getHeader())
+    return N.Outermost;
+  for (const LoopLevel &L : reverse(N.Reference.Levels))
+    if (L.L && !L.L->isInnermost() && !L.L->contains(I) && DT.dominates(I, L.L->getHeader()))
+      return L.L;
+  return N.Outermost;
+}
+
+/// Iterations of \p L, an I64, if they are known before \p Of; else null: at least one.
+const SCEV *tripsOf(const LoopLevel &L, const Loop &Of, Type *I64, ScalarEvolution &SE) {
   const SCEV *Count = SE.getBackedgeTakenCount(L.L);
   const bool Unknown = isa<SCEVCouldNotCompute>(Count);
   if (Unknown && !getLoopEstimatedTripCount(const_cast<Loop *>(L.L)))
     return nullptr; // ends early: what is promoted must have been earned
   if (L.Trip)
     return SE.getConstant(I64, *L.Trip);
-  if (Unknown || SE.getTypeSizeInBits(Count->getType()) > 64 ||
-      !SE.isLoopInvariant(Count, N.Outermost))
+  if (Unknown || SE.getTypeSizeInBits(Count->getType()) > 64 || !SE.isLoopInvariant(Count, &Of))
     return nullptr;
   return SE.getAddExpr(SE.getNoopOrZeroExtend(Count, I64), SE.getOne(I64));
 }
 
-/// Accesses of the whole nest, as far as counts are known before it.
-const SCEV *accessesOf(const ProfitableNest &N, ScalarEvolution &SE) {
+/// Accesses of the nest from \p Of on, as far as counts are known before it.
+const SCEV *accessesOf(const ProfitableNest &N, const Loop &Of, ScalarEvolution &SE) {
   Type *I64 = Type::getInt64Ty(N.F->getContext());
   const SCEV *Total = SE.getOne(I64);
   unsigned Depth = 0;
   for (const LoopLevel &L : N.Reference.Levels) {
-    if (!L.L || ++Depth > MaxLevels)
+    if (!L.L || !Of.contains(L.L) || ++Depth > MaxLevels)
       break;
-    if (const SCEV *Trips = tripsOf(L, N, I64, SE))
+    if (const SCEV *Trips = tripsOf(L, Of, I64, SE))
       Total = SE.getMulExpr(Total, Trips);
   }
   return Total;
@@ -254,7 +268,7 @@ void insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManag
       continue;
     // A walk through pointers starts from one that is known before its own loop, not before the outermost.
     const Loop *Walk = walkOf(N, Base);
-    const Loop *Of = Walk ? Walk : N.Outermost;
+    const Loop *Of = Walk ? Walk : enteredWith(N, Base, DT);
     if (!Of->getLoopPreheader())
       Changes(*N.F);
     BasicBlock *Before = preheaderOf(Of, *N.F, FAM);
@@ -265,8 +279,8 @@ void insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManag
         Walk ? cast<PHINode>(Base)->getIncomingValueForBlock(Before) : knownBefore(N, Base, At, DT);
     if (!Object || isa<Constant>(Object) || isTouched(At, Object))
       continue;
-    const SCEV *Accesses =
-        Walk ? SE.getConstant(Type::getInt64Ty(At->getContext()), AssumedWalk) : accessesOf(N, SE);
+    const SCEV *Accesses = Walk ? SE.getConstant(Type::getInt64Ty(At->getContext()), AssumedWalk)
+                                : accessesOf(N, *Of, SE);
     if (isGuess(Accesses) &&
         ((!Walk && isLoneProbe(N)) || Guessed.covered(Object, *Before, SE, DT, LI)))
       continue;

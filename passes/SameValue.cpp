@@ -192,6 +192,52 @@ bool sameOnEachWay(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned D
   return false;
 }
 
+/// Users of an address that are looked at for stores to it.
+constexpr unsigned MaxUsers = 64;
+
+/// The load that \p S stands for, and the one store of its function to that address, if there is
+/// one and it comes first. Of an address that is written otherwise, neither.
+struct Field {
+  const LoadInst *Load = nullptr;
+  const StoreInst *Written = nullptr;
+};
+Field fieldOf(const SCEV *S) {
+  auto *U = dyn_cast<SCEVUnknown>(S);
+  Field F{U ? dyn_cast<LoadInst>(U->getValue()) : nullptr};
+  if (!F.Load || isa<Constant>(F.Load->getPointerOperand()))
+    return {};
+  unsigned Looked = 0;
+  for (const User *By : F.Load->getPointerOperand()->users()) {
+    if (++Looked > MaxUsers)
+      return {};
+    auto *Store = dyn_cast<StoreInst>(By);
+    if (!Store || Store->getPointerOperand() != F.Load->getPointerOperand())
+      continue;
+    const bool Before = Store->getParent() == F.Load->getParent()
+                            ? Store->comesBefore(F.Load)
+                            : Store->getParent()->isEntryBlock();
+    if (F.Written || !Before || Store->getValueOperand()->getType() != F.Load->getType())
+      return {};
+    F.Written = Store;
+  }
+  return F;
+}
+
+/// A field is loaded again behind a call that might write it. It is taken to hold what the function
+/// stored there, or what it held before.
+bool sameField(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth) {
+  const Field Of = fieldOf(A), Other = fieldOf(B);
+  if (Of.Load && Other.Load && !Of.Written && !Other.Written)
+    return Of.Load->getType() == Other.Load->getType() &&
+           SE.getSCEV(const_cast<Value *>(Of.Load->getPointerOperand())) ==
+               SE.getSCEV(const_cast<Value *>(Other.Load->getPointerOperand()));
+  for (auto [F, Value] : {std::pair(Of, B), std::pair(Other, A)})
+    if (F.Written && sameSum(SE.getSCEV(const_cast<llvm::Value *>(F.Written->getValueOperand())),
+                             Value, SE, Depth + 3))
+      return true;
+  return false;
+}
+
 } // namespace
 
 bool sameSum(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth) {
@@ -210,7 +256,8 @@ bool sameSum(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth) 
                      sameSum(SE.getSCEV(In), Other, SE, Depth + 3);
             }))
           return true;
-  return sameTerms(A, B, SE, Depth, nullptr) || sameOnEachWay(A, B, SE, Depth);
+  return sameField(A, B, SE, Depth) || sameTerms(A, B, SE, Depth, nullptr) ||
+         sameOnEachWay(A, B, SE, Depth);
 }
 
 bool atLeast(const SCEV *A, uint64_t Times, const SCEV *B, ScalarEvolution &SE) {

@@ -204,7 +204,7 @@ all=(-fplugin-arg-smalloc-heap=superpage) # every site asks
 # build_with FLAGS...: ./program
 build_with() {
   quietly "${plain[@]}" "$@" "${all[@]}" -c sites.cpp -o sites.o
-  quietly "${plain[@]}" "$@" -fplugin-arg-smalloc-machine=zen3 -c loop.cpp -o loop.o
+  quietly "${plain[@]}" "$@" -fplugin-arg-smalloc-machine=zen3 -fplugin-arg-smalloc-first-touch=off -c loop.cpp -o loop.o
   quietly "$CLANGXX" -Wno-unused-command-line-argument "$@" sites.o loop.o runtime.o -o program
 }
 # Another code model, and functions are built as IR: what both print is the same.

@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
 }
 C
 for unit in fill sum main; do
-  quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4 -c $unit.c
+  quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4 -fplugin-arg-smalloc-first-touch=off -c $unit.c
 done
 quietly "$CLANG" fill.o sum.o main.o -o program
 expect_status 0 "$SMALLOC" sites --json program

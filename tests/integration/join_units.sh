@@ -7,7 +7,7 @@
 source=$SMALLOC_SOURCE/tests/integration/fixtures/keys.c
 units=()
 for unit in 0 1 2; do
-  quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4 -DUNIT=$unit -c "$source" -o "unit$unit.o"
+  quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4 -fplugin-arg-smalloc-first-touch=off -DUNIT=$unit -c "$source" -o "unit$unit.o"
   units+=("unit$unit.o")
 done
 
@@ -75,7 +75,7 @@ python3 -c 'import json; d = json.load(open("out")); assert not any(s["joined"] 
 
 # A library that comes and goes takes its summary along.
 for unit in 0 1 2; do
-  quietly "$CLANG" -O2 -fPIC -fplugin="$PLUGIN" -DUNIT=$unit -Dmain=library_main -c "$source" -o "pic$unit.o"
+  quietly "$CLANG" -O2 -fPIC -fplugin="$PLUGIN" -fplugin-arg-smalloc-first-touch=off -DUNIT=$unit -Dmain=library_main -c "$source" -o "pic$unit.o"
 done
 quietly "$CLANG" -shared pic0.o pic1.o pic2.o -o libkeys.so
 cat >open.c <<'C'
