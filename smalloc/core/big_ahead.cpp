@@ -23,6 +23,8 @@ constexpr uint64_t kLeastWindow = 2; ///< units
 constexpr size_t kNearlyPages = kPagesPerUnit * 3 / 4;
 /// From here on the program is filling the unit: a collapse would fight with its faults.
 constexpr size_t kBegunPages = 16;
+/// A unit that takes longer is not being filled all the time.
+constexpr uint64_t kLongestFillNs = 20000000;
 constexpr UnitIndex kMostAhead = 64; ///< units at a time
 /// Units of a freed object whose residency is looked at, 1 us each.
 constexpr UnitIndex kMostSampled = 16;
@@ -120,6 +122,18 @@ bool BigObjects::fills_in_order(const char *unit, size_t pages) const {
   return region_->os().resident_pages(unit, pages * kBasePageBytes) == pages;
 }
 
+/// The program has reached the probe: it has filled the units that were given ahead of it. What a unit
+/// of them took is compared with what the last probe took on base pages; both hold the program's own
+/// work. A rest of the program in between counts for neither.
+void BigObjects::probe_begun(BigObject &o, uint64_t now_ns) {
+  if (o.given_ns && o.ahead_units && o.base_ns && config_.birth) {
+    const uint64_t took = (now_ns - o.given_ns) / o.ahead_units;
+    if (took < kLongestFillNs && o.base_ns < kLongestFillNs)
+      config_.birth->account(took, o.base_ns);
+  }
+  o.begun_ns = now_ns;
+}
+
 /// Holds promotion_lock_. True while the program fills the object.
 bool BigObjects::look_at(const Watched &w, uint64_t window) {
   Area &a = areas_[kSuper];
@@ -135,11 +149,16 @@ bool BigObjects::look_at(const Watched &w, uint64_t window) {
     const bool filled =
         pages >= kDensePages || (o.probes_filled && pages >= kNearlyPages &&
                                  fills_in_order(address(a, w.head + o.probe), pages));
+    const uint64_t now = region_->os().now_ns();
     if (!filled) {
+      if (pages && !o.probe_pages)
+        probe_begun(o, now);
       moved |= pages != o.probe_pages;
       o.probe_pages = static_cast<uint16_t>(pages);
       return moved;
     }
+    if (o.begun_ns)
+      o.base_ns = now - o.begun_ns;
     // The program may have filled more since the last look: the next units are given at its front,
     // behind the one that it is filling now.
     UnitIndex front = o.probe + 1;
@@ -157,6 +176,8 @@ bool BigObjects::look_at(const Watched &w, uint64_t window) {
     o.probes_filled = true;
     o.probe_pages = 0;
     o.probe = front + given;
+    o.given_ns = given ? now : 0;
+    o.begun_ns = 0;
   }
   SpinGuard guard(lock_);
   if (!o.judged)

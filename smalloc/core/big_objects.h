@@ -51,6 +51,9 @@ struct BigObject {
   bool probes_filled = false; ///< at least one probe was found full
   uint16_t probe_pages = 0;   ///< resident ones of the probe at the last look
   uint32_t probe = 0;         ///< the unit on base pages that shows how far it is filled
+  uint64_t given_ns = 0;      ///< when the units in front of the probe were given; 0: none were
+  uint64_t begun_ns = 0;      ///< when the program reached the probe; 0: it has not, or before the first look
+  uint64_t base_ns = 0;       ///< what the last probe took
   uint32_t ahead_units = 0;   ///< advised in front of the probe and not known to be filled
 };
 
@@ -227,6 +230,7 @@ private:
   UnitIndex give_ahead(Area &a, UnitIndex head, BigObject &o, UnitIndex from, uint64_t most);
   void join_mappings(Area &a, UnitIndex head, BigObject &o);
   bool fills_in_order(const char *unit, size_t pages) const;
+  void probe_begun(BigObject &object, uint64_t now_ns);
   bool look_at(const Watched &watched, uint64_t window);
   void judge_fill(Area &a, UnitIndex head, BigObject &o, bool is_final);
   void cut_tail(UnitCache::Run &run, uint32_t bytes);

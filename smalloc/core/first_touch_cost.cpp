@@ -24,7 +24,13 @@ bool FirstTouchCost::account(uint64_t took_ns) {
   uint64_t base = kUsualBaseNs;
   if (took_ns > kSurelyCheapNs && (base = base_ns()) == 0)
     return true;
-  const auto gain = static_cast<int64_t>(base + kWalksNs) - static_cast<int64_t>(took_ns);
+  return account(took_ns, base);
+}
+
+bool FirstTouchCost::account(uint64_t took_ns, uint64_t base_ns) {
+  if (!os_)
+    return true;
+  const auto gain = static_cast<int64_t>(base_ns + kWalksNs) - static_cast<int64_t>(took_ns);
   int64_t balance = balance_ns_.load(std::memory_order_relaxed) + gain;
   if (gain >= 0) {
     pause_ns_.store(kFirstPauseNs, std::memory_order_relaxed);

@@ -39,6 +39,8 @@ public:
   uint64_t touch_and_advise(char *start, uint64_t units) { return touch_some(start, units, true); }
   /// Accounts for a superpage that took `took_ns`. False: the balance fell too low.
   bool account(uint64_t took_ns);
+  /// The same where 512 base pages are known to have taken `base_ns` just now.
+  bool account(uint64_t took_ns, uint64_t base_ns);
 
   /// Makes sample() work: for runs that report what superpages cost.
   void enable_samples() { sampling_.store(true, std::memory_order_relaxed); }

@@ -95,6 +95,8 @@ void *Runtime::small_allocate(size_t bytes, size_t alignment, bool zero, smalloc
     g_accounts.small_born(p, bytes, g_accounts.account_of(cell));
   if (SMALLOC_UNLIKELY(g_small.main_pages().due()))
     promote_small(g_small.main_pages(), 0);
+  if (SMALLOC_UNLIKELY(g_small.growth_due()))
+    g_small.grow_further();
   return p;
 }
 

@@ -51,7 +51,7 @@ void SmallHeap::look(void *tsd, bool freed, unsigned events) {
   if (timely && config_.serves_process && !grows_further_.load(std::memory_order_relaxed) &&
       main_.live_bytes() >= kLongGrowthFrom * arenas_in_use_.load(std::memory_order_relaxed) &&
       !grows_further_.exchange(true))
-    grow_further();
+    growth_due_.store(true, std::memory_order_relaxed);
 }
 
 } // namespace smalloc

@@ -159,12 +159,18 @@ void SmallHeap::set_growth(unsigned arena, size_t bytes) {
 }
 
 /// An object of more than half a superpage, which jemalloc makes a page longer, leaves the rest of the
-/// 2 MiB by which the arena grew unused. A large heap grows by more at a time.
+/// 2 MiB by which the arena grew unused. A large heap grows by more at a time. jemalloc would go there in
+/// steps that are no multiple of a superpage: one large object, freed at once, makes it a single step.
 void SmallHeap::grow_further() {
+  growth_due_.store(false, std::memory_order_relaxed);
   KeepErrno keep;
-  for (unsigned k = 0; k < arena_count_; k++)
-    if (arena_state_[k].load(std::memory_order_acquire) == HeapState::kReady)
-      set_growth(arenas_[k], kLongGrowthBytes);
+  for (unsigned k = 0; k < arena_count_; k++) {
+    if (arena_state_[k].load(std::memory_order_acquire) != HeapState::kReady)
+      continue;
+    set_growth(arenas_[k], kLongGrowthBytes);
+    if (void *p = jepriv_mallocx(kLongGrowthBytes - kSuperpageBytes, je_arena(arenas_[k]) | kJeNoTcache))
+      jepriv_dallocx(p, kJeNoTcache);
+  }
 }
 
 bool SmallHeap::create_arena(unsigned &arena, je_extent_hooks *hooks) {

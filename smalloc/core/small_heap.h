@@ -74,6 +74,10 @@ public:
   /// New objects go where memory is full: no thread may take any without asking.
   bool packs() const { return packing_.any(); }
   uint64_t packed_objects() const { return packing_.packed_objects(); }
+  /// True if grow_further() is to be called, by a thread that is not inside jemalloc.
+  bool growth_due() const { return growth_due_.load(std::memory_order_relaxed); }
+  SMALLOC_COLD void grow_further();
+
   /// Threads that have ever got an object from here.
   unsigned threads() const { return threads_.load(std::memory_order_relaxed); }
 
@@ -107,7 +111,6 @@ public:
 
 private:
   static void set_growth(unsigned arena, size_t bytes);
-  SMALLOC_COLD void grow_further();
   static constexpr unsigned kMostArenas = 32;
   static constexpr size_t kLongGrowthBytes = size_t{16} << 20;
   /// Live bytes of an arena from which it grows by kLongGrowthBytes at a time.
@@ -130,7 +133,7 @@ private:
   std::atomic<HeapState> state_{HeapState::kUninitialised};
   std::atomic<HeapState> arena_state_[kMostArenas] = {};
   std::atomic<HeapState> class_state_{HeapState::kUninitialised};
-  std::atomic<bool> class_frozen_{false}, file_pages_dropped_{false}, grows_further_{false};
+  std::atomic<bool> class_frozen_{false}, file_pages_dropped_{false}, grows_further_{false}, growth_due_{false};
   std::atomic<unsigned> class_generation_{0};
   unsigned arenas_[kMostArenas] = {};
   unsigned class_arena_ = 0;
