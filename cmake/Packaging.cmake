@@ -23,7 +23,7 @@ set(CPACK_DEBIAN_PASSES_PACKAGE_DEPENDS "clang-22, libsmalloc-dev (= ${PROJECT_V
 set(CPACK_DEBIAN_PASSES_PACKAGE_SUGGESTS "flang-22, lld-22")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME smalloc-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "libsmalloc0 (= ${PROJECT_VERSION})")
-set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "The allocator of smalloc: superpages for the sites that deserve them")
+set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "The allocator of smalloc: malloc with superpages where they cost almost no memory")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Headers, CMake package and pkg-config file of smalloc")
 set(CPACK_COMPONENT_PASSES_DESCRIPTION "Plugin for clang and flang 22, and the compiler wrappers of smalloc")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "The smalloc command")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # SmallocEnable decides what a target needs to be compiled and linked with smalloc.
 #
-#   smalloc_enable(target [HEAP split|off|superpage|migrate] [LTO] [STATIC] [OPTIONS key=value...]
+#   smalloc_enable(target [HEAP auto|off|superpage|migrate|guest] [LTO] [STATIC] [OPTIONS key=value...]
 #                         [PROFILE_GENERATE dir | PROFILE_USE file] [NUMA])
 #
 # Executables: the plugin for C, C++ (clang 22) and Fortran (flang 22), and libsmalloc. Libraries: the plugin only; the
@@ -105,8 +105,8 @@ function(smalloc_enable target)
                           "smalloc analyze TRACE -o ${arg_PROFILE_USE}")
     endif()
   endif()
-  if(arg_HEAP AND NOT arg_HEAP MATCHES "^(split|off|superpage|migrate)$")
-    message(FATAL_ERROR "smalloc_enable(${target}): HEAP ${arg_HEAP}: not one of split, off, superpage, migrate")
+  if(arg_HEAP AND NOT arg_HEAP MATCHES "^(auto|off|superpage|migrate|guest)$")
+    message(FATAL_ERROR "smalloc_enable(${target}): HEAP ${arg_HEAP}: not one of auto, off, superpage, migrate, guest")
   endif()
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "INTERFACE_LIBRARY")

@@ -192,7 +192,7 @@ std::function<int()> declare(CLI::App &app) {
       ->check(CLI::Range(1, 1000).description(""));
   app.add_option(
          "--pages", options->configurations,
-         "Of program, base, thp, split, static, text, stack, all, hugetlb, 64k, 1g; the first is "
+         "Of program, base, thp, auto, static, text, stack, all, hugetlb, 64k, 1g; the first is "
          "compared with "
          "(default: base and all that this system has)")
       ->type_name("NAME,...")

@@ -18,14 +18,14 @@ struct StudySetup {
   bool without_thp = false;
 };
 
-// `wanted` empty: base, thp, split, and the pools and sizes that have pages; what is left out is
+// `wanted` empty: base, thp, auto, and the pools and sizes that have pages; what is left out is
 // named in `skipped`. `extra`: NAME=SMALLOC_CONF. Throws Failure for a name that is none, and for
 // one that was asked for and cannot be had.
 std::vector<StudySetup> study_setups(const std::vector<std::string> &wanted,
                                      const std::vector<std::string> &extra,
                                      std::vector<std::string> &skipped);
 
-// libsmalloc for a program with allocation sites, else the preload library. Warns when superpages
+// The path of libsmalloc.so, to be preloaded. Warns when superpages
 // cannot reach the program.
 std::string study_library(const std::string &command);
 

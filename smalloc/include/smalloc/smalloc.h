@@ -26,7 +26,7 @@ enum smalloc_pages {
   SMALLOC_BOTH = 2, /* superpages from the start for what fills them, base pages for the tail */
 };
 /* Objects below 2 MiB share superpages: those of SMALLOC_SUPERPAGE and SMALLOC_BOTH lie in a heap whose units of 2 MiB become
- * superpages as they fill up, and are from the start once the heap has 100 MiB. */
+ * superpages as they fill up, and are from the start once the heap has 24 MiB (heap:auto) or 100 MiB. */
 
 /* As malloc: at least `bytes` bytes aligned for any type; a unique pointer for 0. NULL and ENOMEM
  * when there is no memory. Constant time below 2 MiB; above, a search for a free run and one system
