@@ -62,9 +62,10 @@ void SmallPages::lower_reach(uint64_t bytes) {
 /// Are units that fill up really touched? Objects of several pages may be used in part (buffers,
 /// stacks), and only units on base pages can tell: so the last of them decide, and every eighth
 /// unit is one.
-bool SmallPages::grows_dense() {
+bool SmallPages::grows_dense(size_t units) {
   const unsigned growth = ++growths_;
-  if (config_.probes_double ? growth >= kProbeEvery && is_power_of_two(growth) : growth % kProbeEvery == 0)
+  const unsigned first = units == 1 ? kProbeEvery : kProbeEvery * kProbeEvery;
+  if (config_.probes_double ? growth >= first && is_power_of_two(growth) : growth % kProbeEvery == 0)
     return false;
   const Area &area = areas_[0];
   unsigned seen = 0;
@@ -92,7 +93,7 @@ char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing, b
       past_reach() && live_bytes() >= config_.at_birth_bytes * max_of(heaps_sharing, 1u);
   bool priced = !config_.superpages_at_birth && config_.birth;
   const bool whole = bytes % kSuperpageBytes == 0; // else the last unit is not used up
-  bool at_birth = config_.has_super && whole && (config_.superpages_at_birth || (large && grows_dense())) &&
+  bool at_birth = config_.has_super && whole && (config_.superpages_at_birth || (large && grows_dense(units))) &&
                   !(priced && config_.birth->too_expensive());
   Area *area = &areas_[0];
   char *p = nullptr;

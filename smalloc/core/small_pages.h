@@ -126,7 +126,7 @@ private:
   static constexpr unsigned kProbeEvery = 8, kProbes = 3;
   Unit &unit_of(const char *p, Area *&area, UnitIndex &index);
   void update(Area &area, UnitIndex index);
-  bool grows_dense();
+  bool grows_dense(size_t units);
   void note_had(Unit &unit);
   void note_live(); ///< for the statistics
   static unsigned ranked_pages(const Unit &unit) { return unit.superpage ? unit.pages_used : 0; }

@@ -127,14 +127,47 @@ TEST_F(BigAheadTest, ADenseHeaderGivesASparseRestNoMoreThanTheWindow) {
   ASSERT_TRUE(big.check_invariants());
 }
 
-TEST_F(BigAheadTest, ASequentialFillGetsItsProbesEarly) {
+TEST_F(BigAheadTest, AProbeThatFillsInOrderIsBelievedBeforeItIsFull) {
   char *p = make(100);
+  fill(p, 0, 400);
+  EXPECT_TRUE(look());
+  EXPECT_EQ(superpages_of(p), 0u); // the first one has to be full
   fill(p, 0);
   look();
-  fill(p, 3, 40); // the first 40 pages of the second probe
+  fill(p, 3, 300);
   EXPECT_TRUE(look());
-  EXPECT_EQ(FakeOs::collapsed.count(unit(p, 3)), 1u);
-  EXPECT_EQ(superpages_of(p), kLeastWindow + 1 + kLeastWindow);
+  EXPECT_EQ(superpages_of(p), kLeastWindow);
+  fill(p, 3, 400);
+  EXPECT_TRUE(look());
+  EXPECT_EQ(superpages_of(p), 2 * kLeastWindow);
+  EXPECT_TRUE(FakeOs::collapsed.empty());
+}
+
+TEST_F(BigAheadTest, UnitsFilledSinceTheLastLookArePassedOver) {
+  char *p = make(100);
+  for (size_t i = 0; i < 20; i++)
+    fill(p, i);
+  fill(p, 20, 100); // being filled now
+  EXPECT_TRUE(look());
+  EXPECT_EQ(superpages_of(p), kLeastWindow);
+  EXPECT_EQ(FakeOs::advised.count(unit(p, 21)), 1u);
+  EXPECT_TRUE(FakeOs::collapsed.empty());
+}
+
+TEST_F(BigAheadTest, UnitsThatTookLongerThanTheProbeEndIt) {
+  char *p = make(400);
+  constexpr uint64_t kBaseNs = 1000000, kExpensiveNs = 9000000;
+  size_t next = 0;
+  for (int cycle = 0; cycle < 4 && !price.too_expensive(); cycle++) {
+    fill(p, next, 1); // the program reaches the probe
+    look();
+    FakeOs::clock_ns += kBaseNs;
+    fill(p, next);
+    look();
+    FakeOs::clock_ns += kLeastWindow * kExpensiveNs; // it fills the units in front
+    next += 1 + kLeastWindow;
+  }
+  EXPECT_TRUE(price.too_expensive());
 }
 
 TEST_F(BigAheadTest, AFillInAnotherOrderWaitsUntilItsProbeIsFull) {
@@ -150,39 +183,21 @@ TEST_F(BigAheadTest, AFillInAnotherOrderWaitsUntilItsProbeIsFull) {
   EXPECT_EQ(superpages_of(p), 2 * kLeastWindow);
 }
 
-TEST_F(BigAheadTest, TheFirstProbeIsNeverCollapsedEarly) {
-  char *p = make(100);
-  fill(p, 0, 400);
-  EXPECT_TRUE(look());
-  EXPECT_TRUE(FakeOs::collapsed.empty());
-}
-
 TEST_F(BigAheadTest, NothingIsGivenWhileSuperpagesAreTooExpensive) {
   char *p = make(100);
   price.account(50000000);
   ASSERT_TRUE(price.too_expensive());
   fill(p, 0);
   EXPECT_TRUE(look());
+  EXPECT_EQ(superpages_of(p), 0u);
   fill(p, 1, 40);
-  EXPECT_TRUE(look());
+  look();
   EXPECT_EQ(superpages_of(p), 0u);
   EXPECT_EQ(FakeOs::collapsed.size(), 0u);
   FakeOs::clock_ns += FirstTouchCost::kFirstPauseNs;
-  FakeOs::collapse_cost_ns = 100000;
+  fill(p, 1);
   EXPECT_TRUE(look());
-  EXPECT_EQ(superpages_of(p), 1 + kLeastWindow); // the probe, and what lies behind it
-}
-
-TEST_F(BigAheadTest, AnExpensiveCollapseEndsIt) {
-  char *p = make(100);
-  fill(p, 0);
-  look();
-  FakeOs::collapse_cost_ns = 50000000;
-  fill(p, 3, 40);
-  EXPECT_TRUE(look());
-  EXPECT_EQ(FakeOs::collapsed.count(unit(p, 3)), 1u);
-  EXPECT_TRUE(price.too_expensive());
-  EXPECT_EQ(superpages_of(p), kLeastWindow + 1);
+  EXPECT_EQ(superpages_of(p), kLeastWindow);
 }
 
 TEST_F(BigAheadTest, TheBudgetBoundsWhatIsGiven) {
