@@ -42,8 +42,11 @@ private:
 } // namespace smalloc
 
 // Exceptions pass through these frames: this file is compiled with unwind tables. `direct` spares
-// the C++ runtime's function, which would come back to our malloc; only its failure needs it.
-#define SMALLOC_NEW(name, parameters, arguments, request, direct, otherwise)                       \
+// the C++ runtime's function, which would come back to our malloc; only its failure needs it. `chain`
+// is what the C++ runtime's form does: where the program replaces some forms and has the runtime inside
+// (-static-libstdc++), there may be no next definition of the others. A nothrow form then lets the
+// exception of the program's own form pass.
+#define SMALLOC_NEW(name, parameters, arguments, request, direct, otherwise, chain)                \
   static constinit smalloc::NextNew<void *parameters> next_##name(#name);                          \
   SMALLOC_EXPORT void *name parameters {                                                           \
     smalloc::Behind behind = next_##name.behind();                                                 \
@@ -55,23 +58,28 @@ private:
       if (void *p = direct)                                                                        \
         return p;                                                                                  \
     auto *f = next_##name.get();                                                                   \
-    return f ? f arguments : otherwise;                                                            \
+    if (f)                                                                                         \
+      return f arguments;                                                                          \
+    return behind == smalloc::Behind::kReplaced ? chain : otherwise;                               \
   }
-#define SMALLOC_NEW_PLAIN(name, parameters, arguments)                                             \
-  SMALLOC_NEW(name, parameters, arguments, smalloc::try_sized(n, __builtin_return_address(0)), smalloc::allocate_foreign(n),    \
-              malloc(n))
-#define SMALLOC_NEW_ALIGNED(name, parameters, arguments)                                           \
-  SMALLOC_NEW(name, parameters, arguments, smalloc::try_aligned(a, n, __builtin_return_address(0)), nullptr, aligned_alloc(a, n))
-SMALLOC_NEW_PLAIN(_Znwm, (size_t n), (n))
-SMALLOC_NEW_PLAIN(_Znam, (size_t n), (n))
-SMALLOC_NEW_PLAIN(_ZnwmRKSt9nothrow_t, (size_t n, const void *t), (n, t))
-SMALLOC_NEW_PLAIN(_ZnamRKSt9nothrow_t, (size_t n, const void *t), (n, t))
-SMALLOC_NEW_ALIGNED(_ZnwmSt11align_val_t, (size_t n, size_t a), (n, a))
-SMALLOC_NEW_ALIGNED(_ZnamSt11align_val_t, (size_t n, size_t a), (n, a))
+#define SMALLOC_CALLER __builtin_return_address(0)
+#define SMALLOC_NEW_PLAIN(name, parameters, arguments, chain)                                      \
+  SMALLOC_NEW(name, parameters, arguments, smalloc::try_sized(n, SMALLOC_CALLER),                  \
+              smalloc::allocate_foreign(n), malloc(n), chain)
+#define SMALLOC_NEW_ALIGNED(name, parameters, arguments, chain)                                    \
+  SMALLOC_NEW(name, parameters, arguments, smalloc::try_aligned(a, n, SMALLOC_CALLER), nullptr,    \
+              aligned_alloc(a, n), chain)
+SMALLOC_NEW_PLAIN(_Znwm, (size_t n), (n), malloc(n))
+SMALLOC_NEW_PLAIN(_Znam, (size_t n), (n), _Znwm(n))
+SMALLOC_NEW_PLAIN(_ZnwmRKSt9nothrow_t, (size_t n, const void *t), (n, t), _Znwm(n))
+SMALLOC_NEW_PLAIN(_ZnamRKSt9nothrow_t, (size_t n, const void *t), (n, t), _Znam(n))
+SMALLOC_NEW_ALIGNED(_ZnwmSt11align_val_t, (size_t n, size_t a), (n, a), aligned_alloc(a, n))
+SMALLOC_NEW_ALIGNED(_ZnamSt11align_val_t, (size_t n, size_t a), (n, a), _ZnwmSt11align_val_t(n, a))
 SMALLOC_NEW_ALIGNED(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *t),
-                    (n, a, t))
+                    (n, a, t), _ZnwmSt11align_val_t(n, a))
 SMALLOC_NEW_ALIGNED(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *t),
-                    (n, a, t))
+                    (n, a, t), _ZnamSt11align_val_t(n, a))
+#undef SMALLOC_CALLER
 #undef SMALLOC_NEW_ALIGNED
 #undef SMALLOC_NEW_PLAIN
 #undef SMALLOC_NEW

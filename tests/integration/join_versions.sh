@@ -78,7 +78,7 @@ C
 for version in "old -DAT=i" "new -DAT=pick[i]"; do
   name=${version%% *}
   for unit in new sum; do
-    quietly "$CLANG" -O2 -fPIC -fvisibility=default -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4 "${version#* }" \
+    quietly "$CLANG" -O2 -fPIC -fvisibility=default -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4 -fplugin-arg-smalloc-first-touch=off "${version#* }" \
       -DNAME="\"$name\"" -c $unit.c -o "$name-$unit.o"
   done
   quietly "$CLANG" -shared "$name-new.o" "$name-sum.o" -o "lib$name.so"
@@ -145,7 +145,7 @@ int main() {
 }
 C
 for unit in stream gather; do
-  quietly "$CLANGXX" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4 -c $unit.cc
+  quietly "$CLANGXX" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4 -fplugin-arg-smalloc-first-touch=off -c $unit.cc
 done
 for order in "stream.o gather.o" "gather.o stream.o"; do
   # shellcheck disable=SC2086

@@ -37,7 +37,7 @@ double walk(const double *cells, const int *pick, long n) {
   return s;
 }
 C
-compile=(-O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4 -fplugin-arg-smalloc-root="$tmp")
+compile=(-O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4 -fplugin-arg-smalloc-first-touch=off -fplugin-arg-smalloc-root="$tmp")
 load=(-fuse-ld=lld -Wl,-mllvm,-load="$PLUGIN" -Wl,--load-pass-plugin="$PLUGIN")
 "$CLANG" -O2 src/main.c src/walk.c -o reference
 expected=$(./reference)

@@ -109,7 +109,7 @@ C
 "$CLANGXX" -O2 one.cpp two.cpp -o plain
 ./plain >expected
 for kind in full thin; do
-  for heap in split superpage migrate; do
+  for heap in guest auto superpage migrate; do
     for unit in one two; do
       quietly "$CLANGXX" -O2 -flto=$kind -fplugin="$PLUGIN" -fplugin-arg-smalloc-heap=$heap -c $unit.cpp -o $unit.o
     done

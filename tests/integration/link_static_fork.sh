@@ -48,7 +48,7 @@ int main(void) {
 }
 E
 quietly "$CLANG" -O1 -fno-builtin -static -fno-pie -I"$SMALLOC_SOURCE/smalloc/include" -I"$SMALLOC_SOURCE/tests/integration" t.c "$ARCHIVE" -pthread -o t
-for heap in split migrate superpage; do
+for heap in guest auto migrate superpage; do
   SMALLOC_CONF=heap:$heap expect_status 0 timeout 60 ./t
   expect_match out '^done$'
 done

@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
   return bad != 0 || argv[0] == NULL;
 }
 E
-for heap in migrate superpage split; do
+for heap in migrate superpage guest auto; do
   expect_status 0 env LD_PRELOAD="$PRELOAD" SMALLOC_CONF=heap:$heap ./plain
   expect_status 0 env LD_PRELOAD="$PRELOAD" SMALLOC_CONF=heap:$heap ./plain beside
 done

@@ -80,7 +80,7 @@ runs_as_plain() { # WHAT [VARIABLE=VALUE...] PROGRAM
 }
 quietly "${ours[@]}" own.cpp lists.cpp -o linked "${link[@]}"
 quietly "${ours[@]}" own.cpp lists.cpp -o unlinked
-for heap in split superpage migrate; do
+for heap in guest auto superpage migrate; do
   runs_as_plain "heap:$heap" SMALLOC_CONF=heap:$heap ./linked
   runs_as_plain "preloaded, heap:$heap" LD_PRELOAD="$LIB" SMALLOC_CONF=heap:$heap ./unlinked
 done

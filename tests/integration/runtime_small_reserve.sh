@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
   return wrong != 0;
 }
 E
-for heap in split migrate superpage; do
+for heap in guest auto migrate superpage; do
   for threads in 1 4 12; do
     for reserve in 256m 300m 384m; do
       SMALLOC_CONF=heap:$heap,reserve:$reserve LD_PRELOAD=$PRELOAD expect_status 0 ./t $threads

@@ -78,7 +78,7 @@ void *jepriv_mallocx(size_t, int flags) {
 void *jepriv_calloc(size_t, size_t) { abort(); }
 void *jepriv_rallocx(void *, size_t, int) { abort(); }
 size_t jepriv_xallocx(void *, size_t, size_t, int) { abort(); }
-void jepriv_dallocx(void *, int) { abort(); }
+void jepriv_dallocx(void *, int) {}
 void jepriv_arena_basic_stats_merge(void *, void *, unsigned *, const char **, ssize_t *, ssize_t *,
                                     size_t *, size_t *, size_t *) {
   abort();
