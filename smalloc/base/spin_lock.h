@@ -8,7 +8,9 @@
 #define SMALLOC_BASE_SPIN_LOCK_H
 
 #include <atomic>
+#include <errno.h>
 #include <sched.h>
+#include <time.h>
 
 namespace smalloc {
 
@@ -19,8 +21,10 @@ public:
     for (unsigned tries = 0; !try_lock(); tries++) {
       if (tries < 64)
         relax();
-      else
+      else if (tries < 128)
         sched_yield();
+      else
+        sleep_a_moment();
     }
   }
   /// As lock() and unlock(), but gives up: a signal handler may have interrupted the thread that holds it. Once it is free, whoever
@@ -39,6 +43,13 @@ public:
   void unlock() noexcept { held_.store(false, std::memory_order_release); }
 
 private:
+  /// A thread of a real-time class that only yields would keep the holder from running.
+  static void sleep_a_moment() noexcept {
+    const int saved = errno;
+    const timespec moment = {0, 50000};
+    nanosleep(&moment, nullptr);
+    errno = saved;
+  }
   static void relax() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();

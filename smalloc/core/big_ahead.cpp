@@ -23,12 +23,11 @@ constexpr uint64_t kLeastWindow = 2; ///< units
 constexpr size_t kNearlyPages = kPagesPerUnit * 3 / 4;
 /// From here on the program is filling the unit: a collapse would fight with its faults.
 constexpr size_t kBegunPages = 16;
+/// New pages of a probe between two looks that show a fill.
+constexpr size_t kGrowthPages = 4;
 /// A unit that takes longer is not being filled all the time.
 constexpr uint64_t kLongestFillNs = 20000000;
 constexpr UnitIndex kMostAhead = 64; ///< units at a time
-/// Units of a freed object whose residency is looked at, 1 us each.
-constexpr UnitIndex kMostSampled = 16;
-constexpr size_t kLeastJudgedPages = 64;
 } // namespace
 
 /// Locked. Advises units `from` to `to` against superpages. False: no mapping is left for it.
@@ -43,10 +42,10 @@ bool BigObjects::withhold(Area &a, UnitIndex from, UnitIndex to) {
 }
 
 /// Locked. Beyond kMostWatched objects a new one is left to the promoter.
-void BigObjects::watch(BigObject &o, UnitIndex head) {
+void BigObjects::watch(BigObject &o, UnitIndex head, unsigned area) {
   for (Watched &w : watched_)
     if (!w.object) {
-      w = {&o, head};
+      w = {&o, head, area};
       o.watched = true;
       watched_count_.fetch_add(1, std::memory_order_relaxed);
       return;
@@ -66,6 +65,27 @@ void BigObjects::unwatch(BigObject &o) {
   watched_count_.fetch_sub(1, std::memory_order_relaxed);
 }
 
+/// Locked, and no promotion is going on. The object has grown by units `from` to `to`, by more than it
+/// had: as at its birth they get superpages ahead of the fill only. False: they get them at birth.
+bool BigObjects::withhold_growth(Area &a, UnitIndex head, BigObject &o, UnitIndex from,
+                                 UnitIndex to) {
+  if (!o.history || (!o.watched && to - from <= max_of<UnitIndex>(from, 1)) ||
+      !withhold(a, head + from, head + to))
+    return false;
+  o.mappings += kDearMappings;
+  o.demoted = true;
+  o.fruitless = 0;
+  o.next_unit = 0;
+  set_pending(o, may_wait(o));
+  if (!o.watched) {
+    o.probe = from;
+    o.probe_pages = 0;
+    o.still_looks = 0;
+    watch(o, head, kSuper);
+  }
+  return true;
+}
+
 /// Holds promotion_lock_. Gives superpages to up to `most` units from `from` on: by advice where a unit
 /// is empty, by a collapse where it holds a page already, since a fault makes no superpage of it then.
 /// Returns how many units it went over.
@@ -73,7 +93,11 @@ UnitIndex BigObjects::give_ahead(Area &a, UnitIndex head, BigObject &o, UnitInde
                                  uint64_t most) {
   const OsHooks &os = region_->os();
   const UnitIndex left = from < o.whole_units ? o.whole_units - from : 0;
-  const auto units = static_cast<UnitIndex>(min_of<uint64_t>(min_of<uint64_t>(most, left), kMostAhead));
+  auto units = static_cast<UnitIndex>(min_of<uint64_t>(min_of<uint64_t>(most, left), kMostAhead));
+  // Up to the first unit that is a superpage already, of an object that has grown.
+  for (UnitIndex i = 0; i < units; i++)
+    if (is_superpage(a, head + from + i))
+      units = i;
   if (units == 0 || !region_->charge_superpages(units))
     return 0;
   const bool fits = region_->charge_mappings(kDearMappings);
@@ -135,8 +159,8 @@ void BigObjects::probe_begun(BigObject &o, uint64_t now_ns) {
 }
 
 /// Holds promotion_lock_. True while the program fills the object.
-bool BigObjects::look_at(const Watched &w, uint64_t window) {
-  Area &a = areas_[kSuper];
+bool BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
+  Area &a = areas_[w.area];
   BigObject &o = *w.object;
   const auto pages_of = [&](UnitIndex index) {
     return is_superpage(a, w.head + index)
@@ -153,7 +177,11 @@ bool BigObjects::look_at(const Watched &w, uint64_t window) {
     if (!filled) {
       if (pages && !o.probe_pages)
         probe_begun(o, now);
-      moved |= pages != o.probe_pages;
+      moved |= pages >= o.probe_pages + kGrowthPages;
+      if (moved)
+        o.still_looks = 0;
+      else if (o.still_looks < kStillLooks)
+        o.still_looks++;
       o.probe_pages = static_cast<uint16_t>(pages);
       return moved;
     }
@@ -166,9 +194,12 @@ bool BigObjects::look_at(const Watched &w, uint64_t window) {
       front++;
     if (front < o.whole_units && pages >= kBegunPages)
       front++;
-    const uint64_t others = units_ahead_ - o.ahead_units;
-    const uint64_t room = too_expensive() ? 0 : window - min_of(window, others);
-    const UnitIndex given = give_ahead(a, w.head, o, front, room);
+    UnitIndex given = 0;
+    if (w.area == kSuper && front < o.whole_units && !too_expensive()) {
+      const uint64_t others = units_ahead_ - o.ahead_units,
+                     window = max_of(kLeastWindow, resident_bytes() / 50 / kSuperpageBytes);
+      given = give_ahead(a, w.head, o, front, window - min_of(window, others));
+    }
     moved = true;
     SpinGuard guard(lock_);
     units_ahead_ = units_ahead_ - o.ahead_units + given;
@@ -180,82 +211,30 @@ bool BigObjects::look_at(const Watched &w, uint64_t window) {
     o.begun_ns = 0;
   }
   SpinGuard guard(lock_);
-  if (!o.judged)
-    fills_.filled(o.history, o.whole_units);
-  o.judged = true;
+  fills_.filled(o.history, o.whole_units);
   unwatch(o);
-  join_mappings(a, w.head, o);
+  if (w.area == kSuper)
+    join_mappings(a, w.head, o);
   return moved;
 }
 
-bool BigObjects::look_ahead(uint64_t resident_bytes, unsigned &given) {
-  given = 0;
-  if (!promotion_lock_.try_lock())
-    return true;
-  const uint64_t window = max_of(kLeastWindow, resident_bytes / 50 / kSuperpageBytes);
+bool BigObjects::look_ahead(uint64_t (*resident_bytes)(), unsigned &given) {
   bool moved = false;
   for (Watched &w : watched_) {
-    Watched seen;
-    {
-      SpinGuard guard(lock_);
-      seen = w;
-    }
+    if (!__atomic_load_n(&w.object, __ATOMIC_RELAXED))
+      continue;
+    // For one object at a time: release() and resize() wait for it.
+    if (!promotion_lock_.try_lock())
+      return true;
+    lock_.lock();
+    const Watched seen = w;
+    lock_.unlock();
     if (seen.object)
-      moved |= look_at(seen, window);
+      moved |= look_at(seen, resident_bytes);
+    promotion_lock_.unlock();
   }
   given = static_cast<unsigned>(units_ahead_);
-  promotion_lock_.unlock();
   return moved;
-}
-
-/// Whether the program filled the object, from the pages that could be left out: those of units on
-/// base pages and of the tail. Nothing is recorded where there are too few of them, or, for a live
-/// object (`is_final` false), where it is not full yet.
-void BigObjects::judge_fill(Area &a, UnitIndex head, BigObject &o, bool is_final) {
-  if (!o.history || o.judged)
-    return;
-  const OsHooks &os = region_->os();
-  size_t pages = 0, resident = 0;
-  const auto count = [&](const char *start, size_t bytes) {
-    pages += bytes / kBasePageBytes;
-    resident += os.resident_pages(start, bytes);
-  };
-  const UnitIndex step = o.whole_units / kMostSampled + 1;
-  for (UnitIndex i = 0; i < o.whole_units; i += step)
-    if (!is_superpage(a, head + i))
-      count(address(a, head + i), kSuperpageBytes);
-  const size_t tail = (o.offset + o.bytes) % kSuperpageBytes;
-  if (tail)
-    count(address(a, head + o.whole_units), tail);
-  if (pages < kLeastJudgedPages)
-    return;
-  const bool filled = resident >= pages - pages / 8;
-  if (!filled && !is_final)
-    return;
-  o.judged = true;
-  if (filled)
-    fills_.filled(o.history, o.whole_units);
-  else
-    fills_.stayed_sparse(o.history);
-}
-
-bool BigObjects::expects_fill(uint64_t history) {
-  if (fills_.trusts(history))
-    return true;
-  // The last one of this origin may be full by now.
-  if (!promotion_lock_.try_lock())
-    return false;
-  lock_.lock();
-  const LastOfOrigin last = last_of_origin_[origin_place(history)];
-  if (last.history == history) {
-    Area &a = areas_[last.area];
-    BigObject &o = a.objects[last.head];
-    if (o.units && o.history == history)
-      judge_fill(a, last.head, o, false);
-  }
-  lock_.unlock();
-  promotion_lock_.unlock();
-  return fills_.trusts(history);
 }
 
 } // namespace smalloc

@@ -194,8 +194,6 @@ void *BigObjects::allocate(const BigRequest &request) {
   BigObject &o = a.objects[first];
   o = BigObject{};
   o.history = request.history;
-  if (request.history)
-    last_of_origin_[origin_place(request.history)] = {request.history, first, index};
   o.bytes = committed - offset;
   o.units = units;
   o.offset = static_cast<uint32_t>(offset);
@@ -225,8 +223,8 @@ void *BigObjects::allocate(const BigRequest &request) {
   region_->counters().superpages_at_birth.add(fresh);
   if (index == kBase || dear)
     set_pending(o, may_wait(o));
-  if (held_back && o.pending)
-    watch(o, first);
+  if (request.history && whole && (held_back || index == kBase))
+    watch(o, first, index);
   ladder_->got(pooled.gigantic_units     ? PageKind::kGigantic
                : pooled.hugetlb_units    ? PageKind::kHugetlb
                : transparent && at_birth ? PageKind::kSuperpage

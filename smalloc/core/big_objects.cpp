@@ -98,6 +98,7 @@ BigRequest BigObjects::like(const void *p, size_t bytes) const {
   if (Handle h = const_cast<BigObjects *>(this)->find(p)) {
     request.superpages_at_birth = h.slice == Slice::kBigSuper;
     request.promotable = h.object->promotable;
+    request.history = h.object->history;
     request.whole_superpages = h.object->whole_superpages;
     request.first = h.object->first;
     request.placement = h.object->placement;
@@ -128,7 +129,8 @@ bool BigObjects::release(void *p) {
   if (live) {
     Area &a = area_of(p);
     size_t used = o.offset + o.bytes;
-    judge_fill(a, h.head, o, true);
+    if (o.watched && o.still_looks >= kStillLooks)
+      fills_.stayed_sparse(o.history);
     unwatch(o);
     set_pending(o, false);
     region_->counters().big_objects_now.sub(1);

@@ -46,8 +46,8 @@ struct BigObject {
   numa::Placement placement;
   uint32_t mappings;          ///< charged
   uint64_t history = 0;       ///< its key in FillHistory; 0: none
-  bool judged = false;        ///< FillHistory knows whether it was filled
-  bool watched = false;       ///< look_ahead() gives it superpages as it fills (big_ahead.cpp)
+  bool watched = false;       ///< look_ahead() sees whether it is filled (big_ahead.cpp)
+  uint8_t still_looks = 0;    ///< looks in a row that found nothing new in it
   bool probes_filled = false; ///< at least one probe was found full
   uint16_t probe_pages = 0;   ///< resident ones of the probe at the last look
   uint32_t probe = 0;         ///< the unit on base pages that shows how far it is filled
@@ -167,9 +167,8 @@ public:
   /// Looks at the watched objects and gives superpages ahead of their fill. True while one of them
   /// fills; `given` is then the number of units in front of the fill. For the helper thread. Cost:
   /// about 1 us an object, and the collapses.
-  bool look_ahead(uint64_t resident_bytes, unsigned &given);
-  /// True if the program filled the last objects with this key of FillHistory.
-  bool expects_fill(uint64_t history);
+  bool look_ahead(uint64_t (*resident_bytes)(), unsigned &given);
+  const FillHistory &fills() const { return fills_; }
   /// Gives every kept unit back. Returns bytes.
   size_t trim();
   bool check_invariants();
@@ -178,6 +177,7 @@ public:
   /// Gives back the address space beyond what objects take, and beyond its share of so many bytes.
   void shrink(size_t bytes);
 
+  void unlock_promotion() { promotion_lock_.unlock(); }
   bool lock_comes_free() { return lock_.comes_free(); }
   void lock_all();
   void unlock_all();
@@ -222,17 +222,18 @@ private:
   struct Watched {
     BigObject *object; ///< nullptr: the place is free
     UnitIndex head;
+    unsigned area;
   };
   bool withhold(Area &a, UnitIndex from, UnitIndex to);
   bool too_expensive() const { return config_.birth && config_.birth->too_expensive(); }
-  void watch(BigObject &object, UnitIndex head);
+  void watch(BigObject &object, UnitIndex head, unsigned area);
   void unwatch(BigObject &object);
   UnitIndex give_ahead(Area &a, UnitIndex head, BigObject &o, UnitIndex from, uint64_t most);
   void join_mappings(Area &a, UnitIndex head, BigObject &o);
   bool fills_in_order(const char *unit, size_t pages) const;
   void probe_begun(BigObject &object, uint64_t now_ns);
-  bool look_at(const Watched &watched, uint64_t window);
-  void judge_fill(Area &a, UnitIndex head, BigObject &o, bool is_final);
+  bool look_at(const Watched &watched, uint64_t (*resident_bytes)());
+  bool withhold_growth(Area &a, UnitIndex head, BigObject &o, UnitIndex from, UnitIndex to);
   void cut_tail(UnitCache::Run &run, uint32_t bytes);
   UnitIndex take_kept(unsigned area_index, UnitIndex units, UnitIndex whole, uint32_t &tail_bytes);
   UnitIndex take_fresh(Area &a, UnitIndex units, UnitIndex whole, UnitIndex alignment);
@@ -277,19 +278,12 @@ private:
   uint64_t aged_ns_ = 0;            ///< when worth was last halved
   std::atomic<bool> untold_{false}; ///< some object is
   FillHistory fills_;
-  static constexpr unsigned kMostWatched = 64, kOrigins = 256;
+  static constexpr unsigned kMostWatched = 64;
+  /// Looks without anything new after which a freed object counts as sparse.
+  static constexpr uint8_t kStillLooks = 3;
   Watched watched_[kMostWatched] = {};
   std::atomic<unsigned> watched_count_{0};
   uint64_t units_ahead_ = 0; ///< sum of BigObject::ahead_units
-  struct LastOfOrigin {
-    uint64_t history;
-    UnitIndex head;
-    unsigned area;
-  };
-  LastOfOrigin last_of_origin_[kOrigins] = {};
-  static size_t origin_place(uint64_t history) {
-    return (history * 0x9e3779b97f4a7c15u) >> 56;
-  }
 };
 
 } // namespace smalloc

@@ -39,6 +39,7 @@ void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t 
     if (o.medium)
       advise_medium(a, head, before, after);
   } else if (after < before) {
+    unwatch(o); // whether it would have been filled is not known any more
     // Whole superpages go back whole; what is cut off the last one's unit becomes a tail again.
     size_t keep_in_unit = min_of(before, size_t{units} * kSuperpageBytes);
     if (keep_in_unit > after)
@@ -79,6 +80,8 @@ void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t 
 /// base pages, and wait, as all of an object would.
 void BigObjects::grow_at_birth(Area &a, UnitIndex head, BigObject &o, UnitIndex from,
                                UnitIndex to) {
+  if (from < to && region_->thp_allowed() && withhold_growth(a, head, o, from, to))
+    return;
   for (; from < to; from++) {
     if (!region_->thp_allowed() || !region_->charge_superpages(1))
       break;

@@ -26,18 +26,27 @@ public:
                   : 0;
   }
 
-  /// True if the last kTrusted objects with this key were filled.
+  /// True if the last kTrusted objects with this key were filled. Objects of other sizes speak for one
+  /// at most twice as large as they: a wrapper of malloc is one origin for everything.
   bool trusts(uint64_t key) const {
-    const uint64_t exact = find(key);
-    if (!key || (exact && exact % kCounts == 0))
+    if (!key)
       return false;
-    return exact % kCounts >= kTrusted || find(of_any_size(key)) % kCounts >= kTrusted;
+    const Entry exact = find(key);
+    if (exact.known)
+      return exact.count >= kTrusted;
+    const Entry any = find(of_any_size(key));
+    return any.count >= kTrusted && key % kSizes <= any.largest + 1u;
+  }
+  /// True if the last object with this key was freed unfilled.
+  bool knows_sparse(uint64_t key) const {
+    const Entry exact = find(key);
+    return exact.known && exact.count == 0;
   }
   /// An object of `units` units was filled. A large one counts twice: many parts of it were seen.
   void filled(uint64_t key, size_t units) {
     const unsigned weight = units >= kLargeUnits ? 2 : 1;
     add(key, weight);
-    add(of_any_size(key), weight);
+    add(of_any_size(key), weight, key % kSizes);
   }
   void stayed_sparse(uint64_t key) {
     add(key, 0);
@@ -46,21 +55,28 @@ public:
 
 private:
   static constexpr size_t kEntries = 1024;
-  static constexpr uint64_t kCounts = 4; ///< an entry is its key's upper bits and a count below this
-  static constexpr uint64_t of_any_size(uint64_t key) { return key | 63; }
+  static constexpr uint64_t kCounts = 4, kSizes = 64;
+  struct Entry {
+    bool known;
+    unsigned count, largest; ///< largest: log2 of the largest size that was filled
+  };
+  static constexpr uint64_t of_any_size(uint64_t key) { return key | (kSizes - 1); }
   static size_t place(uint64_t key) { return (key * 0x9e3779b97f4a7c15u) >> 54; }
-  static uint64_t tag(uint64_t key) { return key * kCounts; }
-  /// 0: unknown.
-  uint64_t find(uint64_t key) const {
+  /// An entry is the key, then `largest`, then the count.
+  Entry find(uint64_t key) const {
     const uint64_t entry = entries_[place(key)].load(std::memory_order_relaxed);
-    return entry / kCounts == tag(key) / kCounts ? entry : 0;
+    if (key == 0 || entry / (kCounts * kSizes) != key)
+      return {};
+    return {true, static_cast<unsigned>(entry % kCounts),
+            static_cast<unsigned>(entry / kCounts % kSizes)};
   }
   /// A lost update or a collision of two keys costs an estimate, nothing else.
-  void add(uint64_t key, unsigned weight) {
-    const uint64_t count = find(key) % kCounts;
-    entries_[place(key)].store(tag(key) +
-                                   (weight ? min_of<uint64_t>(count + weight, kCounts - 1) : 0),
-                               std::memory_order_relaxed);
+  void add(uint64_t key, unsigned weight, uint64_t size = 0) {
+    const Entry e = find(key);
+    const uint64_t count = weight ? min_of<uint64_t>(e.count + weight, kCounts - 1) : 0;
+    entries_[place(key)].store(
+        (key * kSizes + max_of<uint64_t>(e.largest, size)) * kCounts + count,
+        std::memory_order_relaxed);
   }
   std::atomic<uint64_t> entries_[kEntries] = {};
 };

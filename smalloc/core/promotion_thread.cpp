@@ -1,35 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// promotion_thread.cpp decides when the thread sleeps, looks and ends.
+// promotion_thread.cpp runs the helper thread: its pauses between two looks, its end, and what it must
+// not do to the program. It has a descriptor table of its own, so that a file that it opens takes no
+// number from the program; it ends when it is the last thread, so that the process can end; a fork of
+// a program that has no other thread waits for the end of a look instead of taking locks.
 #include "smalloc/core/promotion_thread.h"
+#include "smalloc/agent/agent.h"
 #include "smalloc/base/units.h"
 #include "smalloc/core/runtime.h"
+#include "smalloc/os/fork_locks.h"
+#include "smalloc/os/image_segments.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 namespace smalloc {
 namespace {
 
 enum class State : unsigned char { kNone, kRunning, kRefused };
 std::atomic<State> g_state{State::kNone};
+std::atomic<bool> g_inside{false}, g_paused{false}; ///< in a look; a fork is going on
 constexpr long kIntervalNs = 20000000, kLongestNs = 640000000;
 /// A loop writes 2 MiB on base pages in 0.8 ms, on a superpage in 0.15 ms.
 constexpr long kUnitFillNs = 150000, kFillingNs = 80000, kMostFillingNs = 1000000,
                kRestNs = 50000000;
+/// Between two looks that give nothing the thread sleeps this many times as long as a look took.
+constexpr long kPauseTimesLook = 20;
 constexpr unsigned kIdleIntervals = 50;
 constexpr size_t kStackBytes =
     size_t{128} << 10; // a collapse needs little; thread-local storage of others is in it
+constexpr unsigned kCloseRangeUnshare = 2; // CLOSE_RANGE_UNSHARE, Linux 5.9
 
 bool anything_pending() { return __atomic_load_n(&__smalloc_v1_pending, __ATOMIC_RELAXED) != 0; }
 
-long used_ns() {
+long used_ns(clockid_t clock) {
   timespec used = {};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  clock_gettime(clock, &used);
   return used.tv_sec * 1000000000 + used.tv_nsec;
+}
+
+void sleep_ns(long pause) {
+  const timespec interval = {0, pause};
+  nanosleep(&interval, nullptr);
+}
+
+/// Runs `look` unless the program is forking.
+template <class F> auto unless_paused(F look) -> decltype(look()) {
+  for (;;) {
+    g_inside.store(true);
+    if (!g_paused.load())
+      break;
+    g_inside.store(false);
+    sleep_ns(kFillingNs);
+  }
+  auto result = look();
+  g_inside.store(false);
+  return result;
+}
+
+bool look_ahead(unsigned &given) {
+  given = 0;
+  return unless_paused([&] { return g_runtime.look_ahead(given); });
+}
+
+/// True if the program's threads are gone: then nothing but this thread keeps the process alive.
+/// /proc/self/stat has the state of the first thread and the number of threads (proc(5)).
+bool is_alone() {
+  char text[512];
+  if (kLinux.read_file("/proc/self/stat", text, sizeof text) <= 0)
+    return false;
+  const char *at = strrchr(text, ')'); // the name may hold anything
+  if (!at || at[1] != ' ')
+    return false;
+  const char state = at[2];
+  unsigned threads = 0;
+  for (unsigned field = 2; *at && field < 20; at++)
+    field += *at == ' ';
+  for (; *at >= '0' && *at <= '9'; at++)
+    threads = threads * 10 + static_cast<unsigned>(*at - '0');
+  return threads == 1 || (threads == 2 && state == 'Z');
 }
 
 // What is pending waits until the program has computed for as long as pays for it. One that sleeps is not woken for that fifty
@@ -43,12 +99,19 @@ long next_pause(long pause, long used) {
 /// grows.
 void look_ahead_of_fills() {
   long pause = kFillingNs, rest = 0;
+  unsigned given_before = 0;
   while (rest < kRestNs) {
-    timespec interval = {0, pause};
-    nanosleep(&interval, nullptr);
+    sleep_ns(pause);
     unsigned given;
-    if (g_runtime.look_ahead(given)) {
-      pause = min_of(max_of(static_cast<long>(given) * kUnitFillNs / 2, kFillingNs), kMostFillingNs);
+    const long began = used_ns(CLOCK_THREAD_CPUTIME_ID);
+    const bool grows = look_ahead(given);
+    const long least = given != given_before
+                           ? kFillingNs
+                           : kPauseTimesLook * (used_ns(CLOCK_THREAD_CPUTIME_ID) - began);
+    given_before = given;
+    if (grows) {
+      const long wanted = min_of(static_cast<long>(given) * kUnitFillNs / 2, kMostFillingNs);
+      pause = max_of(max_of(wanted, kFillingNs), min_of(least, kIntervalNs));
       rest = 0;
     } else {
       rest += pause;
@@ -58,22 +121,30 @@ void look_ahead_of_fills() {
 }
 
 void *look(void *) {
+  prctl(PR_SET_NAME, "smalloc");
   prctl(PR_SET_TIMERSLACK, 1000UL); // of this thread: the default of 50 us is a third of a unit's fill
+  // An agent's files are the process' own; without one this thread needs none of the program's.
+  if (!g_agent.active() && syscall(SYS_close_range, 0U, ~0U, kCloseRangeUnshare) != 0) {
+    g_state.store(State::kRefused, std::memory_order_release);
+    return nullptr;
+  }
   unsigned idle = 0;
-  long pause = kIntervalNs, used_before = used_ns();
+  long pause = kIntervalNs, used_before = used_ns(CLOCK_PROCESS_CPUTIME_ID);
   look_ahead_of_fills();
-  for (;;) {
-    timespec interval = {0, pause};
-    nanosleep(&interval, nullptr);
+  while (!is_alone()) {
+    sleep_ns(pause);
     unsigned given;
-    if (g_runtime.look_ahead(given)) {
+    if (look_ahead(given)) {
       look_ahead_of_fills();
       pause = kIntervalNs;
     }
     if (anything_pending()) {
       idle = 0;
-      g_runtime.promote_by_time();
-      const long used = used_ns();
+      unless_paused([] {
+        g_runtime.promote_by_time();
+        return true;
+      });
+      const long used = used_ns(CLOCK_PROCESS_CPUTIME_ID);
       pause = next_pause(pause, used - used_before);
       used_before = used;
     } else if (++idle == kIdleIntervals) {
@@ -84,7 +155,7 @@ void *look(void *) {
   }
   g_state.store(State::kNone, std::memory_order_release);
   // What became pending just now saw a running thread.
-  if (anything_pending())
+  if (anything_pending() && !is_alone())
     promotion_thread_wake();
   return nullptr;
 }
@@ -99,11 +170,9 @@ bool create() {
   pthread_t thread;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, kStackBytes);
-  bool ok = pthread_create(&thread, &attributes, look, nullptr) == 0;
+  const bool ok = pthread_create(&thread, &attributes, look, nullptr) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
-  if (ok)
-    pthread_setname_np(thread, "smalloc");
   return ok;
 }
 
@@ -114,11 +183,33 @@ void promotion_thread_wake() {
   if (!g_state.compare_exchange_strong(seen, State::kRunning, std::memory_order_acq_rel))
     return;
   int saved = errno;
+  set_alone_with_helper(promotion_thread_pauses_for_fork);
   if (!create())
     g_state.store(State::kRefused, std::memory_order_release);
   errno = saved;
 }
 
-void promotion_thread_forget() { g_state.store(State::kNone, std::memory_order_relaxed); }
+bool promotion_thread_pauses_for_fork() {
+  if (g_state.load(std::memory_order_acquire) != State::kRunning)
+    return false;
+  const unsigned threads = thread_count();
+  if (threads == 0 || threads > 2)
+    return false;
+  constexpr unsigned kMostWaits = 200;
+  g_paused.store(true);
+  for (unsigned i = 0; g_inside.load() && i < kMostWaits; i++)
+    sleep_ns(kFillingNs);
+  return true;
+}
+
+bool promotion_thread_is_inside() { return g_inside.load(); }
+
+void promotion_thread_resume() { g_paused.store(false); }
+
+void promotion_thread_forget() {
+  g_state.store(State::kNone, std::memory_order_relaxed);
+  g_inside.store(false);
+  g_paused.store(false);
+}
 
 } // namespace smalloc

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// promotion_thread.h decides who looks for promotions in a program that has no promotion points and
-// may stop calling the allocator: a thread that lives while something waits for promotion. Only
-// where it was asked for (promoter:thread, which `smalloc run` sets), because a process may not want
-// a second thread: some system calls are refused to processes with threads, and glibc takes its
-// locks then.
+// promotion_thread.h starts and stops the helper thread. It lives while something waits for promotion
+// and gives superpages ahead of a fill (heap:auto), or promotes by time (promoter:thread). A process
+// may not want a second thread: some system calls are refused to processes with threads, and glibc
+// takes its locks then. So heap:auto starts it only beside 32 MiB of big objects.
 #ifndef SMALLOC_CORE_PROMOTION_THREAD_H
 #define SMALLOC_CORE_PROMOTION_THREAD_H
 
 namespace smalloc {
 
-/// Starts the thread unless it runs, or could not be had. It looks 50 times a second, spends at most
-/// 1 % of the time that passes (Runtime::promote_by_time), and ends when nothing has been pending
-/// for a second. All signals are blocked in it. Any thread; keeps errno.
+/// Starts the thread unless it runs, or could not be had. It looks 50 times a second, more often while
+/// an object is being filled, and ends when nothing has been pending for a second, or when the
+/// program's threads have ended. All signals are blocked in it. Any thread; keeps errno.
 void promotion_thread_wake();
+/// Before a fork: true if the process has no further thread than the caller and this one. No look
+/// begins then until promotion_thread_resume(), and one that is going on has ended, unless it waits for
+/// a lock that the forking thread itself holds (a signal handler that forks). Reads /proc.
+bool promotion_thread_pauses_for_fork();
+/// In such a look, whose locks nobody frees in the child.
+bool promotion_thread_is_inside();
+void promotion_thread_resume();
 /// In the child of a fork the thread is gone.
 void promotion_thread_forget();
 

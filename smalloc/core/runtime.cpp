@@ -290,14 +290,18 @@ bool Runtime::start() {
   walk_.far_cycles =
       max_of(o.walk_far_cycles ? o.walk_far_cycles : machine->walk_far_cycles, walk_.near_cycles);
   walk_.reach_bytes = reach_bytes_;
+  // A limit is no news to a process that did not ask for these heaps.
+  const bool asked = o.heap_given || o.debug || modules_seen();
   if (data_limit() < kLeastDataLimit) {
-    switch_off("no room for the superpage heaps (ulimit -d); the program's malloc serves");
+    switch_off(asked ? "no room for the superpage heaps (ulimit -d); the program's malloc serves"
+                     : nullptr);
     return false;
   }
   if (!start_region()) {
     // The program needs what there is more than we do.
-    switch_off(
-        "no address space for the superpage heaps (ulimit -v?); the program's malloc serves");
+    switch_off(asked ? "no address space for the superpage heaps (ulimit -v?); the program's "
+                       "malloc serves"
+                     : nullptr);
     return false;
   }
   if (ladder_.wants_to_warn())
@@ -425,6 +429,7 @@ void Runtime::after_fork() {
     fork_gate_.close_both();
   }
   unlock_after_fork(/*in_child=*/false);
+  promotion_thread_resume();
 }
 
 void Runtime::after_fork_in_child() {
@@ -434,6 +439,11 @@ void Runtime::after_fork_in_child() {
   process_ = getpid();
   g_live.after_fork_in_child(); // first: what follows counts
   g_node_heaps.after_fork_in_child();
+  if (!forks_locked_ && promotion_thread_is_inside()) {
+    big_.unlock_promotion();
+    g_small.unlock_promotion();
+    g_node_heaps.unlock_promotion();
+  }
   promotion_thread_forget();
   statistics_after_fork_in_child();
   if (forks_pool_pages_) {

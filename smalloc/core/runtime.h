@@ -59,7 +59,7 @@ inline constexpr uint64_t kSiteWarmupBytes = uint64_t{4} << 20;
 
 /// heap:auto: the smallest object whose fill the helper thread watches, and the least memory in big
 /// objects for which it runs.
-inline constexpr size_t kLeastAheadBytes = size_t{4} << 20;
+inline constexpr size_t kLeastAheadBytes = size_t{16} << 20;
 inline constexpr uint64_t kLeastHelpedBytes = uint64_t{32} << 20;
 
 /// What a thread may take from direct sites until it goes the ordinary way once.
@@ -215,6 +215,7 @@ private:
   void *big_allocate(const BigRequest &request, SiteAccounts::Account account);
   void *process_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero);
   bool grows_out_of_base_pages(Slice slice, const void *p, size_t bytes);
+  void *grown_allocate(size_t bytes, smalloc_cell *cell);
   void *copy_of_big(const void *p, size_t bytes);
   void *small_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell = nullptr);
   void *class_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell = nullptr);

@@ -6,6 +6,7 @@
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/debug.h"
 #include "smalloc/core/node_heaps.h"
+#include "smalloc/core/object_placement.h"
 #include "smalloc/core/runtime.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -112,11 +113,25 @@ void *Runtime::resize_big(void *p, size_t bytes) {
 /// superpages. Not a large one, whose copy would cost more than it gains.
 bool Runtime::grows_out_of_base_pages(Slice slice, const void *p, size_t bytes) {
   constexpr size_t kMostCopied = size_t{16} << 20;
-  if (strategy_ != HeapStrategy::kAuto || slice != Slice::kBigBase || bytes < kLeastAheadBytes ||
+  if (strategy_ != HeapStrategy::kAuto || slice != Slice::kBigBase || bytes < 2 * kSuperpageBytes ||
       !region_.thp_allowed())
     return false;
   const size_t before = big_.usable_bytes(p);
   return bytes > before && before <= kMostCopied;
+}
+
+/// heap:auto: what takes the place of a small object that the program enlarges. It is being filled; a
+/// large one is watched all the same.
+void *Runtime::grown_allocate(size_t bytes, smalloc_cell *cell) {
+  BigRequest request;
+  request.bytes = bytes;
+  request.superpages_at_birth = request.if_cheap = true;
+  request.promotable = options_.promote != PromotePolicy::kOff;
+  request.ahead = bytes >= kLeastAheadBytes && request.promotable;
+  request.history =
+      FillHistory::key(cell ? static_cast<const void *>(cell) : static_cast<const void *>(this), bytes);
+  request.placement = cell ? g_placement.of(cell) : numa::Placement();
+  return big_allocate(request, g_accounts.account_of(cell));
 }
 
 /// What takes the place of a big object that could not be resized: of its site, and asked for as it was.
@@ -125,6 +140,9 @@ void *Runtime::copy_of_big(const void *p, size_t bytes) {
   g_accounts.big_account(p, account);
   BigRequest request = big_.like(p, bytes);
   request.superpages_at_birth |= grows_out_of_base_pages(region_.slice_of(p), p, bytes);
+  // More than the program has filled so far is as unknown as a new object.
+  request.ahead = strategy_ == HeapStrategy::kAuto && request.history && request.promotable &&
+                  bytes / 2 > big_.usable_bytes(p);
   request.superpages_at_birth &= !first_touch_cost_.too_expensive();
   return big_allocate(request, account);
 }
@@ -167,16 +185,18 @@ void *Runtime::resize(void *p, size_t bytes, bool keeps_kind, smalloc_cell *cell
     errno = saved;
     return r;
   }
-  if (bytes >= kSuperpageBytes)
-    r = was_big ? copy_of_big(p, bytes)
-                : big_allocate(
-                      bytes, 16, false,
-                      serves_process() ||
-                              (keeps_kind && slice != Slice::kClass && slice != Slice::kNode)
-                          ? Birth::kSuperpages
-                          : Birth::kBase,
-                      false, cell,
-                      slice == Slice::kNode ? g_node_heaps.placement_of(p) : numa::Placement());
+  if (bytes >= kSuperpageBytes && was_big)
+    r = copy_of_big(p, bytes);
+  else if (bytes >= kSuperpageBytes && strategy_ == HeapStrategy::kAuto && !keeps_kind)
+    r = grown_allocate(bytes, cell);
+  else if (bytes >= kSuperpageBytes)
+    r = big_allocate(bytes, 16, false,
+                     (keeps_kind ? slice != Slice::kClass && slice != Slice::kNode
+                                 : serves_process())
+                         ? Birth::kSuperpages
+                         : Birth::kBase,
+                     false, cell,
+                     slice == Slice::kNode ? g_node_heaps.placement_of(p) : numa::Placement());
   else if (keeps_kind && (slice == Slice::kBigBase || slice == Slice::kClass))
     r = class_allocate(bytes, 16, false);
   else if (keeps_kind || serves_process() ||

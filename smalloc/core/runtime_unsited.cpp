@@ -78,7 +78,8 @@ void Runtime::wake_helper() {
 
 bool Runtime::look_ahead(unsigned &given) {
   given = 0;
-  return big_.watched() && big_.look_ahead(process_memory(kLinux).resident_bytes, given);
+  return big_.watched() &&
+         big_.look_ahead([] { return process_memory(kLinux).resident_bytes; }, given);
 }
 
 namespace {
@@ -154,10 +155,11 @@ void *Runtime::filling_allocate(size_t bytes, size_t alignment, bool zero, small
   request.placement = cell ? g_placement.of(cell) : numa::Placement();
   if (g_directives.any() && (options_.budget_bytes || options_.budget_percent)) {
     // The superpages that there are belong to the sites that a profile has named.
-  } else if (big_.expects_fill(request.history)) {
+  } else if (big_.fills().trusts(request.history)) {
     request.superpages_at_birth = true;
     request.if_cheap = true;
-  } else if (bytes >= kLeastAheadBytes && request.promotable) {
+  } else if (bytes >= kLeastAheadBytes && request.promotable &&
+             !big_.fills().knows_sparse(request.history)) {
     request.superpages_at_birth = true;
     request.ahead = true;
   }

@@ -30,6 +30,7 @@ struct Handlers {
 // Registered before any constructor of ours has run: none may be left to undo it.
 constinit Handlers g_handlers[kMostForkLocks];
 constinit std::atomic<unsigned> g_count{0};
+constinit std::atomic<bool (*)()> g_alone_with_helper{nullptr};
 
 template <unsigned k> void prepare() {
   auto *const take = g_handlers[k].prepare.load(std::memory_order_acquire);
@@ -74,7 +75,16 @@ void unlock_streams(bool in_child) {
     unlock();
 }
 
-bool fork_needs_locks() { return !&__libc_single_threaded || !__libc_single_threaded; }
+bool fork_needs_locks() {
+  if (&__libc_single_threaded && __libc_single_threaded)
+    return false;
+  auto *const alone = g_alone_with_helper.load(std::memory_order_acquire);
+  return !alone || !alone();
+}
+
+void set_alone_with_helper(bool (*alone)()) {
+  g_alone_with_helper.store(alone, std::memory_order_release);
+}
 
 void reserve_fork_handlers() {
   if (g_reserving.exchange(true)) {

@@ -10,8 +10,12 @@
 
 namespace smalloc {
 
-/// Has the process several threads?
+/// True if the process has several threads of its own. A thread of libsmalloc beside one of the
+/// program's does not count (set_alone_with_helper()).
 bool fork_needs_locks();
+/// `alone` returns true if the calling thread has no other beside it than a helper of libsmalloc, which
+/// then does nothing until the fork is over.
+void set_alone_with_helper(bool (*alone)());
 /// Makes room among the process' fork handlers for what lock_at_fork() will register. Others that register later run theirs while none
 /// of our locks is held: their prepare handlers before ours, the others after (a library that takes its own lock there, or allocates).
 /// So the earlier the better. Once; any thread.

@@ -38,7 +38,7 @@ struct BigAheadTest : testing::Test {
     big_config.birth = &price;
     ASSERT_TRUE(big.init(region, ladder, big_config));
   }
-  char *make(size_t units, uint64_t history = 0) {
+  char *make(size_t units, uint64_t history = FillHistory::key(&FakeOs::size, 200 * kMiB)) {
     BigRequest r;
     r.bytes = units * kSuperpageBytes - 65536; // room for its offset
     r.whole_superpages = r.superpages_at_birth = r.ahead = true;
@@ -56,7 +56,11 @@ struct BigAheadTest : testing::Test {
   }
   bool is_advised_against(const char *p, size_t i) { return FakeOs::refused.count(unit(p, i)); }
   uint32_t superpages_of(const char *p) { return big.find(p).object->superpages; }
-  bool look(uint64_t resident = 0) { return big.look_ahead(resident, given); }
+  static inline uint64_t resident_bytes = 0;
+  bool look(uint64_t resident = 0) {
+    resident_bytes = resident;
+    return big.look_ahead([] { return resident_bytes; }, given);
+  }
   std::map<const char *, std::bitset<kPagesPerUnit>> pages; ///< written ones, by unit
   unsigned given = 0; ///< units in front of the fill, after the last look
   unsigned pending = 0;
@@ -319,11 +323,11 @@ TEST_F(BigAheadTest, AFilledObjectIsOneMappingAndItsOriginIsTrusted) {
   char *p = make(20, history);
   for (size_t i = 0; i < 20; i++)
     fill(p, i);
-  EXPECT_FALSE(big.expects_fill(history + 64));
+  EXPECT_FALSE(big.fills().trusts(history + 64));
   while (big.watched())
     look();
   EXPECT_EQ(counters.mappings.get(), 2u);
-  EXPECT_TRUE(big.expects_fill(history));
+  EXPECT_TRUE(big.fills().trusts(history));
   ASSERT_TRUE(big.check_invariants());
   EXPECT_TRUE(big.release(p));
   EXPECT_EQ(counters.mappings.get(), 0u);
@@ -350,34 +354,73 @@ TEST_F(BigAheadTest, AnObjectMayGoWhileItIsWatched) {
   EXPECT_EQ(superpages_of(q), kLeastWindow);
 }
 
-TEST_F(BigAheadTest, AFreedSparseObjectIsRemembered) {
+TEST_F(BigAheadTest, AFreedSparseObjectIsRememberedOnceLooksFoundItStill) {
   const uint64_t history = FillHistory::key(this, 40 * kMiB);
+  char *p = make(20, history);
+  for (size_t i = 0; i < 20; i++)
+    fill(p, i);
+  EXPECT_FALSE(big.fills().trusts(history)); // nobody has looked
+  look();
+  EXPECT_TRUE(big.fills().trusts(history));
+  big.release(p);
+  pages.clear();
+  p = make(20, history);
+  look();
+  big.release(p); // freed before it could be filled: says nothing
+  EXPECT_TRUE(big.fills().trusts(history));
+  p = make(20, history);
+  for (int k = 0; k < 3; k++)
+    look();
+  big.release(p);
+  EXPECT_FALSE(big.fills().trusts(history));
+  EXPECT_TRUE(big.fills().knows_sparse(history));
+}
+
+TEST_F(BigAheadTest, AnObjectOnBasePagesIsWatchedForItsOriginAlone) {
+  const uint64_t history = FillHistory::key(this, 6 * kMiB);
   for (int k = 0; k < 2; k++) {
-    char *p = make(20, history);
-    for (size_t i = 0; i < 20; i++)
-      fill(p, i);
+    BigRequest r;
+    r.bytes = 6 * kMiB;
+    r.history = history;
+    auto *p = static_cast<char *>(big.allocate(r));
+    ASSERT_EQ(region.slice_of(p), Slice::kBigBase);
+    EXPECT_EQ(big.watched(), 1u);
+    const UnitIndex first = region.unit_of(Slice::kBigBase, p);
+    for (UnitIndex i = 0; i < 3; i++)
+      pages[region.unit_address(Slice::kBigBase, first + i)].set();
+    EXPECT_FALSE(big.fills().trusts(history));
+    look();
+    EXPECT_EQ(big.watched(), 0u);
+    EXPECT_EQ(superpages_of(p), 0u);
+    EXPECT_EQ(FakeOs::advices, 0u);
     big.release(p);
     pages.clear();
   }
-  EXPECT_TRUE(big.expects_fill(history));
-  big.release(make(20, history)); // never touched
-  EXPECT_FALSE(big.expects_fill(history));
+  EXPECT_TRUE(big.fills().trusts(history));
 }
 
-TEST_F(BigAheadTest, ALiveObjectSpeaksForItsOriginOnceItIsFull) {
-  const uint64_t history = FillHistory::key(this, 40 * kMiB);
-  char *p = make(20, history);
-  EXPECT_FALSE(big.expects_fill(history));
-  for (size_t i = 0; i < 20; i++)
-    fill(p, i, 300);
-  EXPECT_FALSE(big.expects_fill(history)); // it says nothing yet
-  for (size_t i = 0; i < 20; i++)
+TEST_F(BigAheadTest, GrowthBeyondWhatIsFilledIsWithheld) {
+  char *p = make(8);
+  for (size_t i = 0; i < 8; i++)
     fill(p, i);
-  EXPECT_TRUE(big.expects_fill(history));
-  EXPECT_FALSE(big.expects_fill(0)); // no origin
-  pages.clear();
-  big.release(p); // it was judged
-  EXPECT_TRUE(big.expects_fill(history));
+  while (big.watched())
+    look();
+  const uint32_t before = superpages_of(p);
+  ASSERT_EQ(big.resize(p, 12 * kSuperpageBytes), p);
+  EXPECT_GE(superpages_of(p), before + 3); // half as much again is a list that grows
+  ASSERT_EQ(big.resize(p, 200 * kSuperpageBytes), p);
+  EXPECT_LE(superpages_of(p), before + 5);
+  EXPECT_EQ(big.watched(), 1u);
+  ASSERT_TRUE(big.check_invariants());
+  for (size_t i = 8; i < 200; i++)
+    fill(p, i);
+  for (int k = 0; k < 100 && big.watched(); k++)
+    look();
+  EXPECT_TRUE(big.check_invariants());
+  big.release(p);
+  EXPECT_EQ(region.charged_superpages(), 0u);
+  EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(counters.mappings.get(), 0u);
 }
 
 TEST_F(BigAheadTest, MoreObjectsThanItCanWatchAreLeftToThePromoter) {

@@ -39,16 +39,19 @@ TEST(FillHistoryTest, ASparseObjectResetsTheCount) {
   EXPECT_TRUE(h.trusts(key));
 }
 
-TEST(FillHistoryTest, AnotherSizeIsJudgedByAllSizesUntilItHasItsOwn) {
+TEST(FillHistoryTest, AnotherSizeIsJudgedByFilledOnesOfHalfItsSizeAndMore) {
   FillHistory h;
-  const uint64_t small = FillHistory::key(&sites[0], 5 * kMiB),
-                 large = FillHistory::key(&sites[0], 300 * kMiB);
-  h.filled(small, 2);
-  h.filled(small, 2);
-  EXPECT_TRUE(h.trusts(large)); // a vector that grows
-  h.stayed_sparse(large);
-  EXPECT_FALSE(h.trusts(large));
-  EXPECT_TRUE(h.trusts(small));
+  const auto of = [](size_t mib) { return FillHistory::key(&sites[0], mib * kMiB); };
+  h.filled(of(5), 2);
+  h.filled(of(5), 2);
+  EXPECT_TRUE(h.trusts(of(3)));
+  EXPECT_TRUE(h.trusts(of(12))); // a vector that grows
+  EXPECT_FALSE(h.trusts(of(300))); // a wrapper of malloc
+  h.stayed_sparse(of(12));
+  EXPECT_FALSE(h.trusts(of(12)));
+  EXPECT_TRUE(h.knows_sparse(of(12)));
+  EXPECT_TRUE(h.trusts(of(5)));
+  EXPECT_FALSE(h.knows_sparse(of(5)));
 }
 
 TEST(FillHistoryTest, KeysOfManyOriginsDoNotSpeakForOthers) {

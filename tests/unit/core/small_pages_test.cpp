@@ -164,7 +164,7 @@ TEST_F(SmallPagesTest, AtBirthOnlyWhereAUnitIsTwoPercent) {
   EXPECT_EQ(counters.superpages_at_birth.get(), 27u);
 }
 TEST_F(SmallPagesTest, TheProcessMallocHasSuperpagesEarlierAndFewerProbes) {
-  constexpr unsigned kFirst = 3; // units, 6 MiB
+  constexpr unsigned kFirst = 6; // units, 12 MiB
   static_assert(SmallPages::kAtBirthBytesOfProcess == kFirst * kSuperpageBytes);
   for (const unsigned heaps : {1u, 3u}) {
     SetUp();
@@ -175,7 +175,7 @@ TEST_F(SmallPagesTest, TheProcessMallocHasSuperpagesEarlierAndFewerProbes) {
     c.probes_double = true;
     ASSERT_TRUE(process.init(region, c));
     process.lower_reach(0);
-    std::vector<unsigned> probes; // by growth from 6 MiB a heap on, the first is 1
+    std::vector<unsigned> probes; // by growth from 12 MiB a heap on, the first is 1
     for (unsigned i = 0; i < heaps * kFirst + 70; i++) {
       char *p = process.grow(kSuperpageBytes, kBasePageBytes, heaps);
       ASSERT_NE(p, nullptr);
@@ -204,7 +204,7 @@ TEST_F(SmallPagesTest, TheLastProbesDecideWhetherTheyAreEveryEighthOrDouble) {
     for (unsigned i = 0; i < units; i++)
       process.commit(process.grow(kSuperpageBytes, kBasePageBytes, 1), kSuperpageBytes);
   };
-  grow_full(3 + 10);
+  grow_full(6 + 10);
   EXPECT_EQ(counters.superpages_at_birth.get(), 9u); // all but the 8th
   touched = 100;
   grow_full(100);
