@@ -192,10 +192,12 @@ void promotion_thread_wake() {
 bool promotion_thread_pauses_for_fork() {
   if (g_state.load(std::memory_order_acquire) != State::kRunning)
     return false;
+  if (g_paused.load()) // by an earlier handler of this fork
+    return true;
   const unsigned threads = thread_count();
   if (threads == 0 || threads > 2)
     return false;
-  constexpr unsigned kMostWaits = 200;
+  constexpr unsigned kMostWaits = 8; // a look takes some 20 us, a collapse in it longer
   g_paused.store(true);
   for (unsigned i = 0; g_inside.load() && i < kMostWaits; i++)
     sleep_ns(kFillingNs);
