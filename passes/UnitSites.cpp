@@ -157,7 +157,7 @@ SiteVerdict UnitSites::describe(CallBase &Call, AllocFamily Family) {
   V.Call = &Call;
   V.Family = Family;
   V.Callee = Call.hasFnAttr(ClearedAttr) ? "malloc" // as it is written
-                                          : calledFunction(Call)->getName().str();
+                                         : calledFunction(Call)->getName().str();
   if (Family == AllocFamily::Wrapper) {
     V.Flags |= SMALLOC_SITE_CONTEXT;
     V.Wrapper = Wrappers.calledBy(Call);

@@ -86,7 +86,8 @@ int run_command(const Options &options) {
   else if (program)
     warn_about_system(options);
 
-  std::string library = program && target.preloadable ? library_to_preload("libsmalloc.so") : std::string();
+  std::string library =
+      program && target.preloadable ? library_to_preload("libsmalloc.so") : std::string();
   if (!library.empty() && options.numa == "migrate" && target.tells_accesses)
     library = with_listener(library);
   const Environment environment = environment_with(library, settings(options));

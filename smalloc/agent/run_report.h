@@ -43,8 +43,9 @@ struct RunReport {
   uint64_t user_us = 0, system_us = 0;
   uint64_t peak_bytes = 0, minor_faults = 0, major_faults = 0;
   bool misses_known = false;
-  uint64_t tlb_misses = 0;                       ///< by the PMU, in user mode
-  uint64_t superpages_touched = 0, touch_us = 0; ///< in advance, and timed (core/first_touch_cost.h)
+  uint64_t tlb_misses = 0; ///< by the PMU, in user mode
+  uint64_t superpages_touched = 0,
+           touch_us = 0; ///< in advance, and timed (core/first_touch_cost.h)
   Policy policy = Policy::kNone;
   uint64_t bar_thousandths = 0, superpages_supply = 0;
   uint64_t medium_got = 0; ///< requests of directives that got pages of 64 KiB

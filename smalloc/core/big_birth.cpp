@@ -80,8 +80,7 @@ void *BigObjects::allocate(const BigRequest &request) {
   const bool at_birth_wanted = request.superpages_at_birth && request.first != PageKind::kMedium;
   bool superpages = at_birth_wanted && region_->superpages_allowed() &&
                     (region_->thp_allowed() || ladder_->pools(request.first));
-  const bool ahead =
-      request.ahead && superpages && whole > 0 && !ladder_->pools(request.first);
+  const bool ahead = request.ahead && superpages && whole > 0 && !ladder_->pools(request.first);
   const bool priced = superpages && !ahead && has_a_price(request);
   if (priced && is_dear(whole))
     superpages = false;
@@ -173,8 +172,7 @@ void *BigObjects::allocate(const BigRequest &request) {
     transparent = medium = false;
   }
   UnitIndex at_birth = transparent ? whole : pooled.units();
-  const bool held_back =
-      ahead && transparent && kept == 0 && withhold(a, first, first + whole);
+  const bool held_back = ahead && transparent && kept == 0 && withhold(a, first, first + whole);
   if (held_back)
     at_birth = 0;
   else if (ahead && transparent && kept == 0) { // no mapping is left: all at once

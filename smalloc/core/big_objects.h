@@ -9,8 +9,8 @@
 #define SMALLOC_CORE_BIG_OBJECTS_H
 
 #include "smalloc/base/spin_lock.h"
-#include "smalloc/core/first_touch_cost.h"
 #include "smalloc/core/fill_history.h"
+#include "smalloc/core/first_touch_cost.h"
 #include "smalloc/core/ladder.h"
 #include "smalloc/core/region.h"
 #include "smalloc/core/ski_rental.h"
@@ -52,9 +52,10 @@ struct BigObject {
   uint16_t probe_pages = 0;   ///< resident ones of the probe at the last look
   uint32_t probe = 0;         ///< the unit on base pages that shows how far it is filled
   uint64_t given_ns = 0;      ///< when the units in front of the probe were given; 0: none were
-  uint64_t begun_ns = 0;      ///< when the program reached the probe; 0: it has not, or before the first look
-  uint64_t base_ns = 0;       ///< what the last probe took
-  uint32_t ahead_units = 0;   ///< advised in front of the probe and not known to be filled
+  uint64_t begun_ns =
+      0; ///< when the program reached the probe; 0: it has not, or before the first look
+  uint64_t base_ns = 0;     ///< what the last probe took
+  uint32_t ahead_units = 0; ///< advised in front of the probe and not known to be filled
 };
 
 struct BigRequest {
@@ -103,8 +104,8 @@ class BigObjects {
 public:
   struct Config {
     uint64_t cache_bytes = 0;
-    bool may_demote = true;      ///< under shortage, in favour of objects that gain more
-    SmallPages *small = nullptr; ///< the heap that shares the budget, once it has started
+    bool may_demote = true;          ///< under shortage, in favour of objects that gain more
+    SmallPages *small = nullptr;     ///< the heap that shares the budget, once it has started
     FirstTouchCost *birth = nullptr; ///< nullptr: superpages at birth are never dear
     /// Processor time of the calling thread; nullptr: collapses are timed by the clock.
     uint64_t (*thread_cpu_ns)() = nullptr;

@@ -60,7 +60,7 @@ struct Counters {
   Counter big_objects, big_objects_now, big_bytes, big_bytes_now, big_bytes_peak;
   Counter superpages_now, superpages_peak;
   Counter superpages_at_birth; ///< units whose first touch is one fault instead of 512
-  Counter superpages_ahead; ///< those of them that an object got while the program filled it
+  Counter superpages_ahead;    ///< those of them that an object got while the program filled it
   Counter promotions, collapse_failures[kCollapseFailures], units_too_sparse, collapse_ns;
   Counter demotions;      ///< superpages that became base pages while in use
   Counter units_reused;   ///< kept units handed out again: no fault at all

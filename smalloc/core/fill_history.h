@@ -74,9 +74,8 @@ private:
   void add(uint64_t key, unsigned weight, uint64_t size = 0) {
     const Entry e = find(key);
     const uint64_t count = weight ? min_of<uint64_t>(e.count + weight, kCounts - 1) : 0;
-    entries_[place(key)].store(
-        (key * kSizes + max_of<uint64_t>(e.largest, size)) * kCounts + count,
-        std::memory_order_relaxed);
+    entries_[place(key)].store((key * kSizes + max_of<uint64_t>(e.largest, size)) * kCounts + count,
+                               std::memory_order_relaxed);
   }
   std::atomic<uint64_t> entries_[kEntries] = {};
 };

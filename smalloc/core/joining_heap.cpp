@@ -10,12 +10,6 @@ extern "C" int mallopt(int parameter, int value) noexcept __attribute__((weak));
 
 namespace smalloc {
 
-void JoiningHeap::requested(size_t bytes, const OsHooks &os) {
-  t_small.joined_bytes += static_cast<uint32_t>(bytes);
-  if (SMALLOC_UNLIKELY(t_small.joined_bytes >= kLookBytes))
-    look(os);
-}
-
 void JoiningHeap::look(const OsHooks &os) {
   t_small.joined_bytes = 0;
   if (!lock_.try_lock())

@@ -23,15 +23,15 @@ public:
   /// A superpage at the end of a heap of this size is 2 % of it.
   static constexpr size_t kLeastBytes = size_t{64} << 20;
 
-  /// Call after `bytes` were requested from the program's malloc. Looks at the break once in
-  /// kLookBytes of a thread's requests.
-  void requested(size_t bytes, const OsHooks &os);
+  /// What a thread requests between two looks.
+  static constexpr uint32_t kLookBytes = 256u << 10;
+  /// Looks where the break is, and advises what is new.
+  SMALLOC_COLD void look(const OsHooks &os);
 
 private:
-  static constexpr uint32_t kLookBytes = 256u << 10;
-  SMALLOC_COLD void look(const OsHooks &os);
   SpinLock lock_;
-  uintptr_t first_ = 0, advised_ = 0; ///< ends of the heap: at the first look, and of what has advice
+  uintptr_t first_ = 0,
+            advised_ = 0; ///< ends of the heap: at the first look, and of what has advice
 };
 
 } // namespace smalloc

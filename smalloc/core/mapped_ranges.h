@@ -17,8 +17,8 @@
 #define SMALLOC_CORE_MAPPED_RANGES_H
 
 #include "smalloc/base/spin_lock.h"
-#include "smalloc/core/first_touch_cost.h"
 #include "smalloc/core/counters.h"
+#include "smalloc/core/first_touch_cost.h"
 #include "smalloc/core/ski_rental.h"
 #include "smalloc/os/os_hooks.h"
 

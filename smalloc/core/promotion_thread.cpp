@@ -122,7 +122,8 @@ void look_ahead_of_fills() {
 
 void *look(void *) {
   prctl(PR_SET_NAME, "smalloc");
-  prctl(PR_SET_TIMERSLACK, 1000UL); // of this thread: the default of 50 us is a third of a unit's fill
+  prctl(PR_SET_TIMERSLACK,
+        1000UL); // of this thread: the default of 50 us is a third of a unit's fill
   // An agent's files are the process' own; without one this thread needs none of the program's.
   if (!g_agent.active() && syscall(SYS_close_range, 0U, ~0U, kCloseRangeUnshare) != 0) {
     g_state.store(State::kRefused, std::memory_order_release);

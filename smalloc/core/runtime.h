@@ -112,6 +112,19 @@ public:
     return bytes < kSuperpageBytes &&
            (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & (kSmall | kOthers)) == kSmall;
   }
+  /// True if the site's request goes to the program's malloc, which joins freed neighbours.
+  static bool joins(const smalloc_cell *cell, size_t bytes) {
+    return bytes < kSuperpageBytes &&
+           (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS);
+  }
+  /// REQUIRES: joins(cell, bytes). nullptr: it has no memory. Requests are counted for the site that
+  /// asks when a thread has requested JoiningHeap::kLookBytes.
+  void *joining_allocate(smalloc_cell *cell, size_t bytes) {
+    if (SMALLOC_UNLIKELY(t_small.joined_bytes + bytes >= JoiningHeap::kLookBytes))
+      look_at_joining_heap(cell);
+    t_small.joined_bytes += static_cast<uint32_t>(bytes);
+    return g_next.malloc(bytes);
+  }
   /// Try to serve a request of a site. nullptr: the program's malloc.
   void *site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero);
   /// Would a request of this site and size be ours? Changes nothing.
@@ -229,6 +242,7 @@ private:
   void charge_big(void *p, SiteAccounts::Account account);
   SMALLOC_COLD bool may_end(const char *call, const void *p, ObjectNote &note);
   SMALLOC_COLD bool refuse(const char *call, const void *p);
+  SMALLOC_COLD void look_at_joining_heap(smalloc_cell *cell);
   SMALLOC_COLD bool may_serve(smalloc_cell *cell, uint64_t word);
   void arm_any();
   void wake_helper();

@@ -173,18 +173,18 @@ static void count_requested(smalloc_cell *cell, size_t bytes) {
                    __ATOMIC_RELAXED);
 }
 
+void Runtime::look_at_joining_heap(smalloc_cell *cell) {
+  count_requested(cell, t_small.joined_bytes);
+  joining_heap_.look(kLinux);
+}
+
 /// libsmalloc is the process' malloc. What the compiler says of a site steers only big objects: small
 /// ones lie in the one heap, and the thunk takes them without asking from the next call on.
 void *Runtime::process_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero) {
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
   if (bytes < kSuperpageBytes && (word & SMALLOC_CELL_JOINS)) {
     // An odd alignment, and zeros, are malloc's family's own business.
-    void *p = alignment <= kMallocAlignment && !zero ? g_next.malloc(bytes) : nullptr;
-    if (p) {
-      joining_heap_.requested(bytes, kLinux);
-      count_requested(cell, bytes);
-    }
-    return p;
+    return alignment <= kMallocAlignment && !zero ? joining_allocate(cell, bytes) : nullptr;
   }
   if (bytes < kSuperpageBytes && alignment <= kSuperpageBytes) {
     if ((!g_small.ready() && strategy_ == HeapStrategy::kAuto) || !ready() || !sites_served_)
@@ -260,8 +260,7 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
   }
   if (SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_BASE && !undecided) {
     // No superpages, and yet libsmalloc's: only here it has its node, or a directive's base pages.
-    const bool directed =
-        serves_process() && SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_DIRECTIVE;
+    const bool directed = serves_process() && SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_DIRECTIVE;
     if (bytes < kSuperpageBytes || !ready() ||
         (!directed && g_placement.of(cell).kind == numa::PlacementKind::kNone))
       return nullptr;

@@ -128,8 +128,8 @@ void *Runtime::grown_allocate(size_t bytes, smalloc_cell *cell) {
   request.superpages_at_birth = request.if_cheap = true;
   request.promotable = options_.promote != PromotePolicy::kOff;
   request.ahead = bytes >= kLeastAheadBytes && request.promotable;
-  request.history =
-      FillHistory::key(cell ? static_cast<const void *>(cell) : static_cast<const void *>(this), bytes);
+  request.history = FillHistory::key(
+      cell ? static_cast<const void *>(cell) : static_cast<const void *>(this), bytes);
   request.placement = cell ? g_placement.of(cell) : numa::Placement();
   return big_allocate(request, g_accounts.account_of(cell));
 }
@@ -190,17 +190,15 @@ void *Runtime::resize(void *p, size_t bytes, bool keeps_kind, smalloc_cell *cell
   else if (bytes >= kSuperpageBytes && strategy_ == HeapStrategy::kAuto && !keeps_kind)
     r = grown_allocate(bytes, cell);
   else if (bytes >= kSuperpageBytes)
-    r = big_allocate(bytes, 16, false,
-                     (keeps_kind ? slice != Slice::kClass && slice != Slice::kNode
-                                 : serves_process())
-                         ? Birth::kSuperpages
-                         : Birth::kBase,
-                     false, cell,
-                     slice == Slice::kNode ? g_node_heaps.placement_of(p) : numa::Placement());
+    r = big_allocate(
+        bytes, 16, false,
+        (keeps_kind ? slice != Slice::kClass && slice != Slice::kNode : serves_process())
+            ? Birth::kSuperpages
+            : Birth::kBase,
+        false, cell, slice == Slice::kNode ? g_node_heaps.placement_of(p) : numa::Placement());
   else if (keeps_kind && (slice == Slice::kBigBase || slice == Slice::kClass))
     r = class_allocate(bytes, 16, false);
-  else if (keeps_kind || serves_process() ||
-           (slice == Slice::kClass && g_small.class_frozen()))
+  else if (keeps_kind || serves_process() || (slice == Slice::kClass && g_small.class_frozen()))
     r = small_allocate(bytes, 16, false);
   if (!r)
     r = g_next.malloc(bytes);

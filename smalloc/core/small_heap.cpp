@@ -168,7 +168,8 @@ void SmallHeap::grow_further() {
     if (arena_state_[k].load(std::memory_order_acquire) != HeapState::kReady)
       continue;
     set_growth(arenas_[k], kLongGrowthBytes);
-    if (void *p = jepriv_mallocx(kLongGrowthBytes - kSuperpageBytes, je_arena(arenas_[k]) | kJeNoTcache))
+    if (void *p =
+            jepriv_mallocx(kLongGrowthBytes - kSuperpageBytes, je_arena(arenas_[k]) | kJeNoTcache))
       jepriv_dallocx(p, kJeNoTcache);
   }
 }

@@ -34,8 +34,9 @@ struct SmallThread {
   unsigned calls_until_look; ///< of malloc's family while something waits for promotion; as an
                              ///< int, below 0: this one looks
   uint32_t joined_bytes; ///< requested from the program's malloc since the last look (JoiningHeap)
-  uint32_t early_bytes; ///< requested before the heaps start (Runtime::outgrows_program_malloc)
-  size_t any_bytes; ///< as direct_bytes, for requests of no site (Runtime::any_is_direct); 0: nothing
+  uint32_t early_bytes;  ///< requested before the heaps start (Runtime::outgrows_program_malloc)
+  size_t
+      any_bytes; ///< as direct_bytes, for requests of no site (Runtime::any_is_direct); 0: nothing
 };
 
 extern __thread SmallThread t_small
@@ -46,10 +47,10 @@ public:
   /// Remembers what start() needs. Allocates nothing.
   struct Config {
     bool superpages_at_birth = false;
-    bool serves_process = false; ///< heap:auto: see SmallPages::Config
-    FirstTouchCost *birth = nullptr;                                           ///< as SmallPages has it
-    unsigned idle_percent = 10;                                            ///< demote:
-    uint64_t cache_bytes = 0;                                              ///< cache:
+    bool serves_process = false;     ///< heap:auto: see SmallPages::Config
+    FirstTouchCost *birth = nullptr; ///< as SmallPages has it
+    unsigned idle_percent = 10;      ///< demote:
+    uint64_t cache_bytes = 0;        ///< cache:
     bool (*make_room)(uint64_t worth_per_unit, unsigned wanted) = nullptr; ///< see SmallPages
     bool drop_file_pages = true; ///< after the start; false: code has no file behind it (text:on)
   };
@@ -133,7 +134,8 @@ private:
   std::atomic<HeapState> state_{HeapState::kUninitialised};
   std::atomic<HeapState> arena_state_[kMostArenas] = {};
   std::atomic<HeapState> class_state_{HeapState::kUninitialised};
-  std::atomic<bool> class_frozen_{false}, file_pages_dropped_{false}, grows_further_{false}, growth_due_{false};
+  std::atomic<bool> class_frozen_{false}, file_pages_dropped_{false}, grows_further_{false},
+      growth_due_{false};
   std::atomic<unsigned> class_generation_{0};
   unsigned arenas_[kMostArenas] = {};
   unsigned class_arena_ = 0;

@@ -65,7 +65,8 @@ void SmallPages::lower_reach(uint64_t bytes) {
 bool SmallPages::grows_dense(size_t units) {
   const unsigned growth = ++growths_;
   const unsigned first = units == 1 ? kProbeEvery : kProbeEvery * kProbeEvery;
-  if (config_.probes_double ? growth >= first && is_power_of_two(growth) : growth % kProbeEvery == 0)
+  if (config_.probes_double ? growth >= first && is_power_of_two(growth)
+                            : growth % kProbeEvery == 0)
     return false;
   const Area &area = areas_[0];
   unsigned seen = 0;
@@ -89,11 +90,11 @@ bool SmallPages::grows_dense(size_t units) {
 
 char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing, bool promotable) {
   size_t units = units_for(bytes);
-  bool large =
-      past_reach() && live_bytes() >= config_.at_birth_bytes * max_of(heaps_sharing, 1u);
+  bool large = past_reach() && live_bytes() >= config_.at_birth_bytes * max_of(heaps_sharing, 1u);
   bool priced = !config_.superpages_at_birth && config_.birth;
   const bool whole = bytes % kSuperpageBytes == 0; // else the last unit is not used up
-  bool at_birth = config_.has_super && whole && (config_.superpages_at_birth || (large && grows_dense(units))) &&
+  bool at_birth = config_.has_super && whole &&
+                  (config_.superpages_at_birth || (large && grows_dense(units))) &&
                   !(priced && config_.birth->too_expensive());
   Area *area = &areas_[0];
   char *p = nullptr;
@@ -312,8 +313,7 @@ bool SmallPages::affordable(int64_t price_ns) const {
 int SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
   Unit &unit = area.units[index];
   char *start = region_->unit_address(area.slice, index);
-  bool dense =
-      region_->os().resident_pages(start, kSuperpageBytes) >= config_.dense_pages;
+  bool dense = region_->os().resident_pages(start, kSuperpageBytes) >= config_.dense_pages;
   bool was_demoted;
   {
     SpinGuard guard(lock_);

@@ -12,9 +12,9 @@
 #include "smalloc/os/scratch_pages.h"
 #include "smalloc/os/uncancelled.h"
 
+#include <atomic>
 #include <errno.h>
 #include <fcntl.h>
-#include <atomic>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>

@@ -71,11 +71,15 @@ SMALLOC_EXPORT void *__smalloc_v1_small(size_t bytes, smalloc_cell *cell,
 SMALLOC_EXPORT void *__smalloc_v1_malloc(size_t bytes, smalloc_cell *cell) {
   if (smalloc::Runtime::stays_outside(cell, bytes))
     return nullptr;
+  if (smalloc::Runtime::joins(cell, bytes))
+    return g_runtime.joining_allocate(cell, bytes);
   return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
 SMALLOC_EXPORT void *__smalloc_v1_new(size_t bytes, smalloc_cell *cell) {
   if (smalloc::Runtime::stays_outside(cell, bytes))
     return nullptr;
+  if (smalloc::Runtime::joins(cell, bytes))
+    return g_runtime.joining_allocate(cell, bytes);
   return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
 SMALLOC_EXPORT void *__smalloc_v1_calloc(size_t count, size_t bytes, smalloc_cell *cell) {
@@ -122,7 +126,9 @@ namespace {
 __attribute__((noinline)) void *allocate_at(smalloc_cell *cell, size_t bytes) {
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
   if (!(word & SMALLOC_CELL_DIRECT))
-    return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
+    return smalloc::Runtime::joins(cell, bytes)
+               ? g_runtime.joining_allocate(cell, bytes)
+               : g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
   if (SMALLOC_UNLIKELY(!smalloc::Runtime::may_be_direct(bytes)))
     return ask_at_direct(bytes, cell);
   void *p = take_at_direct(bytes);
@@ -156,8 +162,9 @@ SMALLOC_EXPORT void *__smalloc_v1_realloc(void *p, size_t bytes, smalloc_cell *c
     return nullptr;      // the program's realloc is ours, too, and frees
   if (g_range.covers(p)) // or it went back, which resize_ours sees
     return resize_ours_kept(p, bytes, cell);
-  return smalloc::Runtime::stays_outside(cell, bytes) ? nullptr
-                                                             : resize_foreign_asked(p, bytes, cell);
+  return smalloc::Runtime::stays_outside(cell, bytes) || smalloc::Runtime::joins(cell, bytes)
+             ? nullptr
+             : resize_foreign_asked(p, bytes, cell);
 }
 
 SMALLOC_EXPORT void __smalloc_v1_mapped(void *p, size_t bytes, smalloc_cell *cell) {

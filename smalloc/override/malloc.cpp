@@ -62,7 +62,8 @@ SMALLOC_EXPORT void *malloc(size_t bytes) {
     return folded(passed_on)(bytes);
   if (SMALLOC_LIKELY(bytes < folded(g_malloc_entry.cached_below))) {
     void *p = take_from_thread_cache(bytes);
-    return SMALLOC_LIKELY(p != nullptr) ? p : malloc_with_a_look(bytes, __builtin_return_address(0));
+    return SMALLOC_LIKELY(p != nullptr) ? p
+                                        : malloc_with_a_look(bytes, __builtin_return_address(0));
   }
   if (g_runtime.surely_foreign(bytes))
     return folded(passed_on)(bytes);

@@ -109,7 +109,7 @@ C
 "$CLANG" -O2 t.c -o reference
 ./reference >out
 grep -v huge_kib out >expected
-quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4 t.c -o program
+quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4 -fplugin-arg-smalloc-first-touch=off t.c -o program
 run() {
   expect_status 0 env "$@" ./program
   cmp -s <(grep -v huge_kib out) expected || { cat out >&2; fail "another result: $*"; }

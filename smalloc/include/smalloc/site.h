@@ -58,11 +58,12 @@ enum smalloc_decided_by {
 enum smalloc_model { SMALLOC_MODEL_SPREAD = 0, SMALLOC_MODEL_PAPER = 1 };
 
 enum smalloc_heap_strategy {
-  SMALLOC_HEAP_AUTO = 0,      /* libsmalloc is the process' malloc; superpages where they cost no memory */
+  SMALLOC_HEAP_AUTO =
+      0, /* libsmalloc is the process' malloc; superpages where they cost no memory */
   SMALLOC_HEAP_OFF = 1,       /* the program's malloc serves everything */
   SMALLOC_HEAP_SUPERPAGE = 2, /* libsmalloc is the process' malloc; superpages for everything */
   SMALLOC_HEAP_MIGRATE = 3,   /* undecided sites' objects can be frozen and collapsed together */
-  SMALLOC_HEAP_GUEST = 4,     /* the program's malloc serves all but the big objects of decided sites */
+  SMALLOC_HEAP_GUEST = 4, /* the program's malloc serves all but the big objects of decided sites */
 };
 
 enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE = 1 };

@@ -45,7 +45,7 @@ TEST(FillHistoryTest, AnotherSizeIsJudgedByFilledOnesOfHalfItsSizeAndMore) {
   h.filled(of(5), 2);
   h.filled(of(5), 2);
   EXPECT_TRUE(h.trusts(of(3)));
-  EXPECT_TRUE(h.trusts(of(12))); // a vector that grows
+  EXPECT_TRUE(h.trusts(of(12)));   // a vector that grows
   EXPECT_FALSE(h.trusts(of(300))); // a wrapper of malloc
   h.stayed_sparse(of(12));
   EXPECT_FALSE(h.trusts(of(12)));

@@ -69,9 +69,7 @@ struct Refusing {
       t.read_file = [](const char *path, char *text, size_t n) {
         return now() ? -1 : FakeOs::hooks().read_file(path, text, n);
       };
-      t.split = [](void *p, void *idle) {
-        return now() ? EINVAL : FakeOs::hooks().split(p, idle);
-      };
+      t.split = [](void *p, void *idle) { return now() ? EINVAL : FakeOs::hooks().split(p, idle); };
       return t;
     }();
     return table;
