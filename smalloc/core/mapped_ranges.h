@@ -7,8 +7,6 @@
 //  - At birth, when the compiler has proved that all of it is written: advice for its whole
 //    superpages, for as long as their first touch is not dear. What has superpages counts against the budget
 //    of the heaps for good: nobody tells us when it is unmapped.
-//  - The heap of the program's malloc, once sites that deserve superpages have objects there that
-//    would cost more memory in ours (site_sizes.h): as memory that is mapped piece by piece.
 //  - Otherwise it is remembered, and its dense units are collapsed at promotion points, while the
 //    credit pays: as big objects are (promoter.cpp), without their finer rules. A range that stays
 //    sparse, or is gone, is forgotten after some looks; the oldest makes room for a new one.

@@ -292,7 +292,7 @@ const char *modules_who_owns_free() {
   if (reaches_ours(g_own.visible_free, g_own.free, "free") &&
       reaches_ours(g_own.visible_realloc, g_own.realloc, "realloc"))
     return nullptr;
-  // libsmalloc.so linked, libsmalloc_preload.so in front of it: that one serves.
+  // Two copies of libsmalloc.so, one linked and one preloaded: the first one serves.
   auto *entry = reinterpret_cast<void *>(&__smalloc_v1_malloc);
   void *first = first_definition("__smalloc_v1_malloc");
   if (first && first != entry)
@@ -319,7 +319,7 @@ bool operators_replaced() {
     return seen == 2;
   auto behind = [](const char *name) {
     // The executable's own come before ours, and may be for some of the forms only: the C++ runtime's other forms end in
-    // those. Ours pass everything on, also a linked libsmalloc.so's behind libsmalloc_preload.so's.
+    // those. Ours pass everything on, also a linked copy's behind a preloaded one's.
     void *definition = behind_recorder(first_definition(name), name);
     while (definition && image_defines(definition, "__smalloc_v1_malloc"))
       definition = behind_recorder(next_definition(name, definition), name);

@@ -66,7 +66,7 @@ inline constexpr uint64_t kLeastHelpedBytes = uint64_t{32} << 20;
 inline constexpr int64_t kDirectBytes = int64_t{64} << 10;
 /// The same under heap:superpage, where it does not matter what a site asks for: only promotions that are due wait for it.
 inline constexpr int64_t kDirectBytesOfAll = int64_t{1} << 20;
-/// While something waits for promotion, libsmalloc_preload.so looks for what is due once in so many calls of a thread.
+/// While something waits for promotion, malloc looks for what is due once in kCallsPerLook calls of a thread.
 inline constexpr unsigned kCallsPerLook = 1024;
 /// What a request counts for at least that the thread's cache did not serve: it stands for those that it did.
 inline constexpr size_t kLeastDirectBytes = size_t{4} << 10;
@@ -133,7 +133,7 @@ public:
   /// A site of the program has mapped memory itself.
   void site_mapped(smalloc_cell *cell, void *p, size_t bytes);
 
-  /// Is a request of this size none of libsmalloc_preload.so's business, now and without asking further? While
+  /// True if the next allocator serves a request of this size, now and without asking further. While
   /// something waits for promotion, one call in so many is.
   bool surely_foreign(size_t bytes) const {
     return bytes < folded(foreign_below_) && static_cast<int>(--t_small.calls_until_look) >= 0;

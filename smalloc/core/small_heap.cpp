@@ -25,7 +25,7 @@
 // 136 bytes of metadata a slab of one page would be 3.3 % of the smallest objects' memory, more than
 // glibc's header costs where that fills the rounding (24, 40, 56 ... bytes); a page of them hardly ever
 // empties alone. It would be as much of the powers of two, whose slabs are one page (two of 2048), where
-// the classes between have slabs of three to seven. (site_sizes.cpp counts with these.) lg_extent_max_active_fit: slabs of 16 KiB and
+// the classes between have slabs of three to seven. lg_extent_max_active_fit: slabs of 16 KiB and
 // more are joined with unused neighbours at once; a slab, by default, is not taken from unused pages of more than 64 times
 // its size, and a list that is built and freed again and again grew by a generation each time, until the decay had caught up.
 const char *jepriv_malloc_conf =

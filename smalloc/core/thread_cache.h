@@ -228,7 +228,7 @@ private:
 };
 extern KnownPages g_known_pages SMALLOC_NEAR;
 
-/// What malloc asks first, libsmalloc_preload.so's and that of direct sites. All are 0 until it is known.
+/// What malloc and the entry of direct sites ask first. All are 0 until it is known.
 struct MallocEntry {
   /// Smaller requests are the next allocator's, without another question.
   std::atomic<size_t> foreign_below{0};

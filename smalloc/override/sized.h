@@ -2,7 +2,7 @@
 //
 // sized.h has the steps that malloc's family and operator new share: the thread's cache, then
 // jemalloc, then Runtime::sized_allocate(). `caller` is the return address of the program's call; it
-// stands for the allocation site in the history of big objects (birth_history.h).
+// stands for the allocation site in the history of big objects (fill_history.h).
 #ifndef SMALLOC_OVERRIDE_SIZED_H
 #define SMALLOC_OVERRIDE_SIZED_H
 
