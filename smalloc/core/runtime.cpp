@@ -260,6 +260,10 @@ bool Runtime::start() {
     return seen == HeapState::kReady; // another thread, or we ourselves further up: the program's
                                       // malloc serves
   KeepErrno keep;
+  struct Starting {
+    Starting() { t_small.starting = true; }
+    ~Starting() { t_small.starting = false; }
+  } starting;
   const Options &o = options();
   if (o.heap_given && o.heap == HeapStrategy::kOff) {
     switch_off(nullptr);
@@ -434,6 +438,12 @@ void Runtime::after_fork() {
 
 void Runtime::after_fork_in_child() {
   agent_after_fork_in_child();
+  // The thread that was starting the heaps is not here: nobody would end it.
+  if (!t_small.starting) {
+    HeapState seen = HeapState::kStarting;
+    state_.compare_exchange_strong(seen, HeapState::kOff);
+    g_small.forget_start();
+  }
   if (!have_heaps())
     return;
   process_ = getpid();

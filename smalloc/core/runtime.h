@@ -237,6 +237,7 @@ private:
   void *filling_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell,
                          const void *caller);
   SMALLOC_COLD bool outgrows_program_malloc(size_t bytes);
+  SMALLOC_COLD bool wait_for_start();
   void *resize_big(void *p, size_t bytes);
   void promote_big(const BigObjects::Handle &handle, uint64_t credit_ns, uint64_t pause_ns);
   void charge_big(void *p, SiteAccounts::Account account);
@@ -262,6 +263,7 @@ private:
 
   std::atomic<HeapState> state_{HeapState::kUninitialised};
   std::atomic<bool> options_read_{false};
+  std::atomic<bool> outgrown_{false}; ///< heap:auto: the process is large enough for a small heap
   SpinLock options_lock_, limit_lock_;
   Options options_;
   HeapStrategy strategy_ = HeapStrategy::kAuto;

@@ -14,6 +14,7 @@
 #include "smalloc/os/own_image.h"
 #include "smalloc/os/process_memory.h"
 
+#include <time.h>
 #include <unistd.h>
 
 namespace smalloc {
@@ -114,19 +115,42 @@ bool Runtime::outgrows_program_malloc(size_t bytes) {
   if (before / kLookEveryBytes == after / kLookEveryBytes)
     return false;
   KeepErrno keep;
-  return process_memory(kLinux).anonymous_bytes >= kLeastAnonymousBytes;
+  if (process_memory(kLinux).anonymous_bytes < kLeastAnonymousBytes)
+    return false;
+  outgrown_.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+/// Another thread is starting the heaps, which takes a millisecond: what this one gets from the
+/// program's malloc meanwhile would stay there. Waits a bounded time, since the starting thread may
+/// need a lock that this one holds. False: the heaps do not run, or this is the starting thread.
+bool Runtime::wait_for_start() {
+  constexpr unsigned kMostWaits = 400;
+  if (t_small.starting)
+    return false;
+  KeepErrno keep;
+  const timespec moment = {0, 50000};
+  for (unsigned i = 0; i < kMostWaits; i++) {
+    const HeapState state = state_.load(std::memory_order_acquire);
+    if (state == HeapState::kOff || (state == HeapState::kReady && !g_small.is_starting()))
+      break;
+    nanosleep(&moment, nullptr);
+  }
+  return running() && g_small.ready();
 }
 
 /// libsmalloc is the process' malloc. A thread that has been here may go on without asking for a
 /// while; here is where promotions that are due get their turn.
 void *Runtime::any_allocate(size_t bytes, size_t alignment, bool zero, const void *caller) {
-  if (!ready() || !sites_served_)
+  if ((SMALLOC_UNLIKELY(!ready()) && !wait_for_start()) || !sites_served_)
     return nullptr;
   if (__smalloc_v1_pending && (!g_accounts.tracks_small() || looks_now()))
     promote_by_time();
   const bool big = bytes >= kSuperpageBytes || alignment > kSuperpageBytes;
   void *p;
   if (!big) {
+    if (SMALLOC_UNLIKELY(g_small.is_starting()) && !wait_for_start())
+      return nullptr;
     g_small.main_pages().lower_reach(0); // every full unit may be collapsed
     p = small_allocate(bytes, alignment, zero);
   } else if (strategy_ == HeapStrategy::kSuperpage) {
@@ -174,7 +198,8 @@ void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero, const v
     return nullptr;
   options();
   const HeapStrategy heap = strategy_;
-  if (heap == HeapStrategy::kAuto && !g_small.ready() && !outgrows_program_malloc(bytes))
+  if (heap == HeapStrategy::kAuto && !g_small.ready() &&
+      !outgrown_.load(std::memory_order_relaxed) && !outgrows_program_malloc(bytes))
     return nullptr;
   if (serves_process())
     return any_allocate(bytes, alignment, zero, caller);

@@ -101,6 +101,10 @@ bool SmallHeap::start() {
   if (!state_.compare_exchange_strong(seen, HeapState::kStarting, std::memory_order_acq_rel))
     return seen == HeapState::kReady;
   KeepErrno keep;
+  struct Starting {
+    Starting() { t_small.starting = true; }
+    ~Starting() { t_small.starting = false; }
+  } starting;
   g_region = region_;
   if (!take_table_back()) {
     state_.store(HeapState::kOff, std::memory_order_release);

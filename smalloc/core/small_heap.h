@@ -33,6 +33,7 @@ struct SmallThread {
       direct_bytes; ///< what may still be taken without asking (Runtime::arm_direct); below 0: nothing
   unsigned calls_until_look; ///< of malloc's family while something waits for promotion; as an
                              ///< int, below 0: this one looks
+  bool starting;             ///< this thread is inside Runtime::start() or SmallHeap::start()
   uint32_t joined_bytes; ///< requested from the program's malloc since the last look (JoiningHeap)
   uint32_t early_bytes;  ///< requested before the heaps start (Runtime::outgrows_program_malloc)
   size_t
@@ -55,6 +56,14 @@ public:
     bool drop_file_pages = true; ///< after the start; false: code has no file behind it (text:on)
   };
   void configure(Region &region, const Config &config);
+  bool is_starting() const {
+    return state_.load(std::memory_order_acquire) == HeapState::kStarting;
+  }
+  /// In a forked child whose parent's other thread was starting it.
+  void forget_start() {
+    HeapState seen = HeapState::kStarting;
+    state_.compare_exchange_strong(seen, HeapState::kOff);
+  }
   bool ready() const { return state_.load(std::memory_order_acquire) == HeapState::kReady; }
   /// Starts jemalloc and the first arena if that has not happened. False: not available (now, or at
   /// all).

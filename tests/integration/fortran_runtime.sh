@@ -126,7 +126,7 @@ for option in -O0 -O1 -O2 -O3; do
   quietly "$FLANG" $option -fpass-plugin="$PLUGIN" t.f90 huge.o -o without
   expect_status 0 ./without
   cmp -s <(grep -v huge_kib out) expected || { diff out expected >&2 || true; fail "another result ($option)"; }
-  for how in split superpage; do
+  for how in auto guest superpage; do
     quietly "$FLANG" $option -fpass-plugin="$PLUGIN" -mllvm -smalloc-heap=$how t.f90 huge.o "${LINK_LIBRARY[@]}" -o with
     expect_status 0 ./with
     cmp -s <(grep -v huge_kib out) expected || { diff out expected >&2 || true; fail "another result with the library ($option, $how)"; }

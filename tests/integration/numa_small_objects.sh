@@ -122,7 +122,7 @@ hinted() {
 print("# smalloc.directives/1")
 for s in json.load(open("sites.json"))["sites"]: print(s["id"], f"page={sys.argv[1]} rank=1 pmb=100.0 superpages=8 numa={sys.argv[2]}")' "$2" "$3" >hints.directives
   rm -f s.json
-  expect_status 0 env LD_PRELOAD="$LIB" SMALLOC_CONF="directives:hints.directives,sysfs:$tmp/sys,stats:json,stats_file:$tmp/s.json${4-}" "./$1"
+  expect_status 0 env LD_PRELOAD="$LIB" SMALLOC_CONF="heap:guest,directives:hints.directives,sysfs:$tmp/sys,stats:json,stats_file:$tmp/s.json${4-}" "./$1"
 }
 counter() { python3 -c 'import json, sys; print(json.load(open("s.json"))["counters"][sys.argv[1]])' "$1"; }
 
