@@ -21,6 +21,15 @@ struct SmallPagesTest : testing::Test {
     c.has_super = true;
     ASSERT_TRUE(pages.init(region, c));
   }
+  /// As Runtime sets up the small heap that serves malloc of the whole process.
+  void start_as_process_malloc(SmallPages &process) {
+    SmallPages::Config c;
+    c.has_super = true;
+    c.at_birth_bytes = SmallPages::kAtBirthBytesOfProcess;
+    c.probes_double = true;
+    ASSERT_TRUE(process.init(region, c));
+    process.lower_reach(0);
+  }
   unsigned pending = 0;
   Counters counters;
   Region region;
@@ -169,12 +178,7 @@ TEST_F(SmallPagesTest, TheProcessMallocHasSuperpagesEarlierAndFewerProbes) {
   for (const unsigned heaps : {1u, 3u}) {
     SetUp();
     SmallPages process;
-    SmallPages::Config c;
-    c.has_super = true;
-    c.at_birth_bytes = SmallPages::kAtBirthBytesOfProcess;
-    c.probes_double = true;
-    ASSERT_TRUE(process.init(region, c));
-    process.lower_reach(0);
+    start_as_process_malloc(process);
     std::vector<unsigned> probes; // by growth from 12 MiB a heap on, the first is 1
     for (unsigned i = 0; i < heaps * kFirst + 70; i++) {
       char *p = process.grow(kSuperpageBytes, kBasePageBytes, heaps);
@@ -192,12 +196,7 @@ TEST_F(SmallPagesTest, TheProcessMallocHasSuperpagesEarlierAndFewerProbes) {
 }
 TEST_F(SmallPagesTest, TheLastProbesDecideWhetherTheyAreEveryEighthOrDouble) {
   SmallPages process;
-  SmallPages::Config c;
-  c.has_super = true;
-  c.at_birth_bytes = SmallPages::kAtBirthBytesOfProcess;
-  c.probes_double = true;
-  ASSERT_TRUE(process.init(region, c));
-  process.lower_reach(0);
+  start_as_process_malloc(process);
   size_t touched = kPagesPerUnit;
   FakeOs::resident = [&](const char *) { return touched; };
   const auto grow_full = [&](unsigned units) {

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A region, a ladder and big objects on the fake system, for the tests of what is asked for and of
+// what is kept.
+#ifndef SMALLOC_TESTS_UNIT_CORE_BIG_OBJECTS_FIXTURE_H
+#define SMALLOC_TESTS_UNIT_CORE_BIG_OBJECTS_FIXTURE_H
+
+#include "smalloc/core/big_objects.h"
+#include "tests/unit/core/fake_os.h"
+
+#include <gtest/gtest.h>
+
+namespace smalloc {
+constexpr size_t kMiB = 1 << 20;
+
+struct BigObjectsTest : testing::Test {
+  void SetUp() override {
+    FakeOs::reset();
+    start(FakeOs::config(), {64 * kMiB});
+  }
+  void start(Region::Config config, BigObjects::Config big_config) {
+    config.pending = &pending;
+    ASSERT_TRUE(region.init(config, counters));
+    FakeOs::make_ladder(ladder, counters);
+    ASSERT_TRUE(big.init(region, ladder, big_config));
+  }
+  char *make(size_t bytes, bool at_birth, size_t alignment = 16, bool zero = false) {
+    BigRequest r;
+    r.bytes = bytes;
+    r.superpages_at_birth = at_birth;
+    r.alignment = alignment;
+    r.zero = zero;
+    return static_cast<char *>(big.allocate(r));
+  }
+  unsigned pending = 0;
+  Counters counters;
+  Region region;
+  Ladder ladder;
+  BigObjects big;
+};
+
+} // namespace smalloc
+#endif

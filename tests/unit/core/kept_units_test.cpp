@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Units of released objects that are kept for the next one: how many, for whom, and until when.
+#include "tests/unit/core/big_objects_fixture.h"
+
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace smalloc {
+namespace {
+TEST_F(BigObjectsTest, KeptUnitsAreBoundedByTheRuleUntilReuseIsProven) {
+  char *hot = make(400 * kMiB, true);
+  char *p = make(20 * kMiB, true);
+  uint64_t before = counters.superpages_now.get();
+  big.release(p); // 20 MiB are more than 2 % of 420
+  EXPECT_EQ(counters.superpages_now.get(), before - 10);
+  p = make(20 * kMiB, true); // regretted
+  big.release(p);
+  EXPECT_EQ(counters.superpages_now.get(), before);
+  p = make(20 * kMiB, true);
+  EXPECT_EQ(counters.units_reused.get(), 10u);
+  big.release(p);
+  EXPECT_EQ(big.trim(), 20 * kMiB);
+  big.release(hot); // above what is ever kept
+  EXPECT_EQ(counters.superpages_now.get(), 0u);
+}
+struct BesideKeptUnits : BigObjectsTest {
+  /// 400 MiB live, 20 MiB kept, which is proven to pay; then 10 MiB more than there ever was, whatever is kept.
+  template <class Ask> void ask(const Ask &for_30_mib_more) {
+    hot = make(400 * kMiB, true);
+    for (int i = 0; i < 3; i++)
+      big.release(make(20 * kMiB, true));
+    EXPECT_EQ(counters.superpages_now.get(), 210u);
+    char *p = for_30_mib_more();
+    ASSERT_NE(p, nullptr);
+    EXPECT_LE(counters.superpages_now.get(), 215u);
+    EXPECT_TRUE(big.check_invariants());
+    EXPECT_TRUE(big.release(p));
+  }
+  char *hot = nullptr;
+};
+TEST_F(BesideKeptUnits, ANewObjectNeverRaisesThePeak) {
+  ask([&] { return make(30 * kMiB, true); });
+  EXPECT_TRUE(big.release(hot));
+}
+TEST_F(BesideKeptUnits, AnObjectThatGrowsNeverRaisesThePeak) {
+  ask([&] { return static_cast<char *>(big.resize(hot, 430 * kMiB)); });
+}
+TEST_F(BigObjectsTest, CallocOfKeptUnitsIsZero) {
+  for (int i = 0; i < 5; i++) {
+    char *p = make(6 * kMiB, true, 16, true);
+    for (size_t k = 0; k < 6 * kMiB; k++)
+      ASSERT_EQ(p[k], 0);
+    memset(p, 5, 6 * kMiB);
+    big.release(p);
+  }
+  EXPECT_GT(counters.units_reused.get(), 0u);
+}
+// Who replaces objects of no whole number of units by others of their size faults nothing again.
+struct KeptTailTest : BigObjectsTest {
+  void begin(bool with_superpages) {
+    at_birth = with_superpages;
+    make(400 * kMiB, at_birth);
+    p = make(5 * kMiB, at_birth);
+    released = counters.pages_released.get();
+  }
+  /// Replaces the object, and returns how many pages were given back since begin().
+  double again(size_t bytes) {
+    const Slice slice = at_birth ? Slice::kBigSuper : Slice::kBigBase;
+    big.release(p);
+    EXPECT_TRUE(big.check_invariants());
+    char *next = make(bytes, at_birth);
+    EXPECT_TRUE(big.check_invariants());
+    EXPECT_EQ(region.slice_of(next), slice);
+    EXPECT_EQ(region.unit_of(slice, next), region.unit_of(slice, p));
+    p = next;
+    return static_cast<double>(counters.pages_released.get() - released);
+  }
+  void replace_by_objects_of_the_same_units() {
+    EXPECT_LE(again(5 * kMiB), 2); // objects begin at other lines
+    EXPECT_EQ(counters.units_reused.get(), 2u);
+    EXPECT_NEAR(again(4 * kMiB + kMiB / 2), 128, 4); // what it does not need
+    EXPECT_NEAR(again(5 * kMiB), 128, 4);            // has that anew
+  }
+  bool at_birth = false;
+  char *p = nullptr;
+  uint64_t released = 0;
+};
+TEST_F(KeptTailTest, WhatLiesBehindTheUnitsIsKeptWithThem) {
+  begin(false);
+  replace_by_objects_of_the_same_units();
+  // Its tail is in the second unit, of which the rest goes, and the third unit goes.
+  EXPECT_NEAR(again(3 * kMiB), 128 + 512 + 256, 8);
+  memset(p, 1, 3 * kMiB);
+  big.release(p);
+  EXPECT_GE(big.trim(), 3 * kMiB);
+  EXPECT_TRUE(big.check_invariants());
+}
+TEST_F(KeptTailTest, ATailTakesTheKeptSuperpageThatItLiesIn) {
+  begin(true);
+  replace_by_objects_of_the_same_units();
+  const uint64_t superpages = counters.superpages_now.get();
+  const uint64_t charged = region.charged_superpages();
+  EXPECT_NEAR(again(3 * kMiB), 128 + 256, 8); // the third unit goes
+  EXPECT_EQ(big.find(p).object->superpages, 2u);
+  EXPECT_GE(big.usable_bytes(p), 4 * kMiB - 8 * kBasePageBytes);
+  EXPECT_EQ(counters.superpages_now.get(), superpages);
+  EXPECT_EQ(region.charged_superpages(), charged);
+  memset(p, 1, big.usable_bytes(p));
+  big.release(p);
+  EXPECT_EQ(big.trim(), 4 * kMiB);
+  EXPECT_EQ(counters.superpages_now.get(), superpages - 2);
+  EXPECT_TRUE(big.check_invariants());
+}
+TEST_F(BigObjectsTest, ATailLeavesTheUnitsBehindItToOthers) {
+  constexpr size_t kNoStagger = 65536; // so aligned, objects start with their units
+  make(400 * kMiB, true);
+  char *first = make(8 * kMiB, true, kNoStagger);
+  memset(first, 5, 8 * kMiB);
+  ASSERT_TRUE(big.release(first));
+  char *p = make(3 * kMiB, true, kNoStagger, true);
+  EXPECT_EQ(p, first);
+  EXPECT_EQ(counters.units_reused.get(), 2u);
+  for (size_t i = 0; i < 3 * kMiB; i++)
+    ASSERT_EQ(p[i], 0) << i;
+  char *next = make(4 * kMiB, true, kNoStagger);
+  EXPECT_EQ(next, first + 4 * kMiB);
+  EXPECT_EQ(counters.units_reused.get(), 4u);
+  EXPECT_TRUE(big.check_invariants());
+}
+TEST_F(BigObjectsTest, AResizeToItsOwnSizeTakesNoSuperpageAway) {
+  char *p = make(101 * kMiB, true);
+  ASSERT_EQ(big.find(p).object->superpages, 51u);
+  const unsigned decommits = FakeOs::decommits;
+  EXPECT_EQ(big.resize(p, 101 * kMiB), p);
+  EXPECT_EQ(big.find(p).object->superpages, 51u);
+  EXPECT_EQ(FakeOs::decommits, decommits);
+  EXPECT_TRUE(big.check_invariants());
+}
+TEST_F(BigObjectsTest, ATailTakesASuperpageWhereThatAddsTwoPercent) {
+  constexpr size_t kNoStagger = 65536;
+  // 110 pages are 2 % of the rest of 22 MiB, 111 are more.
+  constexpr size_t kMost = 22 * kMiB - 110 * kBasePageBytes, kLess = kMost - kBasePageBytes;
+  const auto superpages_of = [&](size_t bytes) {
+    char *p = make(bytes, true, kNoStagger);
+    EXPECT_EQ(big.usable_bytes(p),
+              align_up(bytes, bytes == kLess ? kBasePageBytes : kSuperpageBytes));
+    const unsigned superpages = big.find(p).object->superpages;
+    EXPECT_EQ(counters.superpages_now.get(), superpages);
+    EXPECT_EQ(region.charged_superpages(), superpages);
+    EXPECT_TRUE(big.check_invariants());
+    EXPECT_TRUE(big.release(p));
+    big.trim();
+    return superpages;
+  };
+  EXPECT_EQ(superpages_of(kMost), 11u);
+  EXPECT_EQ(superpages_of(kLess), 10u);
+  EXPECT_EQ(superpages_of(22 * kMiB), 11u);
+  EXPECT_EQ(superpages_of(100 * kMiB + 1), 51u); // from 100 MiB on it is always so
+  // Nobody asks for superpages at birth: nothing is added.
+  char *p = make(kMost, false, kNoStagger);
+  EXPECT_EQ(big.usable_bytes(p), kMost);
+  EXPECT_TRUE(big.release(p));
+}
+TEST_F(BigObjectsTest, KeptTailsEndWithTheirUnits) {
+  make(400 * kMiB, true);
+  std::mt19937 random(3);
+  std::vector<char *> live;
+  for (int i = 0; i < 3000; i++) {
+    if (live.size() < 4 || random() % 2) {
+      const size_t bytes = 2 * kMiB + random() % (5 * kMiB);
+      const bool zero = random() % 2;
+      char *p = make(bytes, random() % 4 != 0, 16, zero);
+      ASSERT_NE(p, nullptr);
+      for (size_t k = 0; k < bytes; k += 4096) {
+        if (zero) {
+          ASSERT_EQ(p[k], 0) << i << " " << k;
+        }
+        p[k] = 7;
+      }
+      ASSERT_TRUE(!zero || p[bytes - 1] == 0 || (bytes - 1) % 4096 == 0);
+      p[bytes - 1] = 7;
+      live.push_back(p);
+    } else {
+      std::swap(live[random() % live.size()], live.back());
+      ASSERT_TRUE(big.release(live.back()));
+      live.pop_back();
+    }
+    ASSERT_TRUE(big.check_invariants()) << i;
+  }
+  for (char *p : live)
+    big.release(p);
+  EXPECT_GT(counters.units_reused.get(), 100u);
+}
+TEST_F(BigObjectsTest, ALargerCacheKeepsLargerObjects) {
+  for (const bool larger : {false, true}) {
+    if (larger)
+      start(FakeOs::config(), {256 * kMiB});
+    for (int round = 0; round < 4; round++) {
+      char *p = make(99 * kMiB, true); // 100 with the rest of its last superpage
+      ASSERT_NE(p, nullptr);
+      ASSERT_TRUE(big.release(p));
+    }
+    EXPECT_EQ(counters.superpages_now.get(), larger ? 50u : 0u);
+    EXPECT_TRUE(big.check_invariants());
+    big.trim();
+    EXPECT_EQ(counters.superpages_now.get(), 0u);
+  }
+}
+
+TEST_F(BigObjectsTest, WhatMovesIsOneMappingMore) {
+  char *p = make(4 * kMiB, false), *wall = make(2 * kMiB, false);
+  for (unsigned moves = 1; moves <= 3; moves++) {
+    const uint64_t before = counters.mappings.get();
+    p = static_cast<char *>(big.resize(p, (4 << moves) * kMiB));
+    ASSERT_NE(p, nullptr);
+    EXPECT_EQ(counters.moves.get(), moves);
+    EXPECT_EQ(counters.mappings.get(), before + 1);
+    char *next = make(moves * 40 * kMiB, false); // fits nowhere but behind it
+    EXPECT_TRUE(big.release(wall));
+    wall = next;
+  }
+  EXPECT_TRUE(big.release(p) && big.release(wall));
+  EXPECT_EQ(counters.mappings.get(), 0u);
+}
+
+TEST_F(BigObjectsTest, KeptSuperpagesGiveWayToAnObjectThatIsThere) {
+  Region::Config config = FakeOs::config();
+  config.budget.bytes = 32 * kMiB;
+  start(config, {64 * kMiB});
+  ASSERT_TRUE(big.release(make(200 * kMiB, false))); // the peak, beyond which nothing is kept
+  for (int round = 0; round < 6; round++) {
+    char *p = make(20 * kMiB, true);
+    ASSERT_NE(p, nullptr);
+    ASSERT_TRUE(big.release(p));
+  }
+  ASSERT_EQ(counters.superpages_now.get(), 10u); // kept
+  char *large = make(40 * kMiB, true); // more than there ever can be: nobody gives way for nothing
+  EXPECT_EQ(counters.superpages_now.get(), 10u);
+  char *live = make(30 * kMiB, true);
+  ASSERT_TRUE(large && live);
+  EXPECT_EQ(counters.superpages_now.get(), 15u);
+  EXPECT_LE(region.charged_superpages(), 16u);
+  EXPECT_TRUE(big.check_invariants());
+  EXPECT_TRUE(big.release(large) && big.release(live));
+}
+
+/// While one run is evicted for another, with the lock open, a third is kept: there is room for all or for none.
+TEST_F(BigObjectsTest, KeptRunsStayWithinTheirTableWhoeverKeepsSomethingMeanwhile) {
+  start(FakeOs::config(), {256 * kMiB});
+  for (int round = 0; round < 4; round++) { // keeping 150 MiB is proven to pay
+    std::vector<char *> temporaries;
+    for (int i = 0; i < 5; i++)
+      temporaries.push_back(make(30 * kMiB, true));
+    for (char *p : temporaries)
+      ASSERT_TRUE(big.release(p));
+  }
+  big.trim();
+  BigRequest r;
+  r.superpages_at_birth = r.whole_superpages = true;
+  std::vector<void *> objects;
+  for (unsigned i = 0; i < UnitCache::kRuns + 2; i++) {
+    r.bytes = (i ? 2 : 8) * kMiB - 65536;
+    objects.push_back(big.allocate(r));
+    ASSERT_NE(objects.back(), nullptr);
+  }
+  for (unsigned i = 0; i < UnitCache::kRuns; i++)
+    ASSERT_TRUE(big.release(objects[i]));
+  const uint64_t kept = counters.superpages_now.get();
+  EXPECT_EQ(kept, UnitCache::kRuns + 3 + 2); // all of them, and two that live
+  FakeOs::on_decommit = [&] { EXPECT_TRUE(big.release(objects[UnitCache::kRuns + 1])); };
+  EXPECT_TRUE(big.release(objects[UnitCache::kRuns]));
+  EXPECT_EQ(FakeOs::on_decommit, nullptr);
+  EXPECT_TRUE(big.check_invariants());
+  big.trim();
+  EXPECT_TRUE(big.check_invariants());
+  EXPECT_EQ(counters.superpages_now.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
+}
+} // namespace
+} // namespace smalloc
