@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides how an address, or any value, moves with one loop around it. Scalar evolution does the
-// work, with two optimistic rules (an estimate is wanted, not a proof):  1. sign and zero extension
-// of a recurrence is the recurrence;  2. a load from a loop-invariant address (struct field,
-// Fortran descriptor, begin/end of a vector)     is invariant, unless it loads a number that the
-// loop writes there (LoopWrites). What is left is told apart into gathers (the address depends on a
-// value loaded at a moving address), pointer chases (a pointer loaded through itself) and other
-// irregular addresses (hashes, generators).
+// work, with two optimistic rules (an estimate is wanted, not a proof):
+//  1. sign and zero extension of a recurrence is the recurrence;
+//  2. a load from a loop-invariant address (struct field, Fortran descriptor, begin/end of a vector)
+//     is invariant, unless it loads a number that the loop writes there (LoopWrites).
+// Every other address is a gather (it depends on a value loaded at a moving address), a pointer
+// chase (a pointer loaded through itself) or irregular in another way (hashes, generators).
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_ADDRESSMOTION_H
 #define SMALLOC_PASSES_ADDRESSMOTION_H

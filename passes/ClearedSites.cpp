@@ -60,7 +60,7 @@ void keepClearableSites(Module &M) {
         continue;
       auto Text = [&](StringRef S) { return MDString::get(C, S); };
       auto [It, New] = Places.try_emplace(Place);
-      // Two calls in one place (a macro's): nobody can tell them apart.
+      // A macro can put two calls at one source location. A location alone cannot name either of them then.
       It->second =
           New ? MDNode::get(C, {Text(Place), Text(Call->getFnAttr(SiteIdAttr).getValueAsString()),
                                 Text(Call->getFnAttr(SiteFunctionAttr).getValueAsString())})

@@ -150,8 +150,8 @@ void defineEntries(Module &M, const AllocationWrappers &Wrappers,
     Entry->setComdat(nullptr);
     Entry->setDSOLocal(true);
     Entry->removeFnAttr(Attribute::Memory); // it reads the cell
-    // Of another type, and called by nobody whose calls are checked: in no table of control-flow integrity, which a link with LTO
-    // makes before it makes the entry anew.
+    // The entry has one parameter more than the wrapper, and no indirect call reaches it. So it must not carry the wrapper's
+    // CFI type: an LTO link builds the CFI jump tables from these types before it builds the entry anew.
     Entry->eraseMetadata(LLVMContext::MD_type);
     Entry->eraseMetadata(LLVMContext::MD_kcfi_type);
     for (const CallBase *Fresh : W.Fresh) {

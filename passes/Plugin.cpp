@@ -83,7 +83,7 @@ class SmallocAction : public clang::PluginASTAction {
         CodeGen.OptimizationLevel > 0) {
       CodeGen.setDebugInfo(codegenoptions::LocTrackingOnly);
       O.OwnLocations = true;
-      // They are ours alone: what is to hide paths in the program's text hides them there.
+      // The user did not ask for debug info, so only -fmacro-prefix-map may say which paths to hide. Apply it here too.
       const auto &Hidden = CI.getLangOpts().MacroPrefixMap;
       CodeGen.DebugPrefixMap.insert(CodeGen.DebugPrefixMap.begin(), Hidden.rbegin(), Hidden.rend());
     }

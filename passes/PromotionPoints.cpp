@@ -1,13 +1,13 @@
 //===- PromotionPoints.cpp - where a program may promote its objects --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides where the program tells the runtime "now this object is going to be walked in a way that
-// superpages speed up": in the preheader of the outermost loop of a profitable nest; where nobody
-// knows how much follows, once an object on the way, and not before a lone loop over an object of
-// other units. Where the object's pointer is loaded on the way in, the point stands before the
-// loops that follow the load. Allocator slow paths never run in a program that allocates,
-// initialises and then computes. PromotionGuards.h decides what it costs when there is nothing to
-// promote.
+// Decides where the program calls the runtime to promote an object (move it to superpages) before a
+// loop nest walks it: in the preheader of the outermost loop of a profitable nest. If the trip count
+// of the nest is unknown, the call runs once per object, and there is none before a single loop over
+// an object of another unit. If the object's pointer is loaded inside the nest, the call stands
+// after that load, before the inner loops. The allocator cannot do this itself: a program that
+// allocates, initialises and then computes does not call it again. PromotionGuards.h decides what
+// the call costs when there is nothing to promote.
 //===----------------------------------------------------------------------===//
 #include "PromotionGuards.h"
 #include "SiteRewriter.h"

@@ -16,7 +16,8 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// One draw for so many bytes is four a page: e^-4 of the pages, 2 %, are left out.
+/// At least one random store per 1,024 bytes is four per 4 KiB page. A page then stays untouched
+/// with probability e^-4, 2 %.
 constexpr uint64_t BytesPerDraw = 1024;
 
 /// Merges and casts that are looked through to find how an index is made.

@@ -1,9 +1,9 @@
 //===- UnitName.h - what a unit is called where its name is kept ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides by which name a unit is told from others in what the plugin leaves in objects: by that of its source file, as the
-// -f*-prefix-map options make it. The module's own name is the path that the compiler was given: builds in two folders would
-// differ by it, and show where they were made.
+// Decides which name of a translation unit the plugin writes into object files: the path of the source file after the
+// -f*-prefix-map options. The module's own name is the path as the compiler was given it. With that name, builds in two
+// folders would differ, and the binary would show the build path.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_UNITNAME_H
 #define SMALLOC_PASSES_UNITNAME_H

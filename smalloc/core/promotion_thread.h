@@ -17,7 +17,8 @@ void promotion_thread_wake();
 /// begins then until promotion_thread_resume(), and one that is going on has ended, unless it waits for
 /// a lock that the forking thread itself holds (a signal handler that forks). Reads /proc.
 bool promotion_thread_pauses_for_fork();
-/// In such a look, whose locks nobody frees in the child.
+/// True while the promotion thread itself is inside a look. A child forked then inherits the locks
+/// that the look holds, and no thread in the child releases them.
 bool promotion_thread_is_inside();
 void promotion_thread_resume();
 /// In the child of a fork the thread is gone.

@@ -438,7 +438,8 @@ void Runtime::after_fork() {
 
 void Runtime::after_fork_in_child() {
   agent_after_fork_in_child();
-  // The thread that was starting the heaps is not here: nobody would end it.
+  // Another thread of the parent was starting the heaps. The child has no such thread, so the start
+  // would never end: the child goes on without the small heap.
   if (!t_small.starting) {
     HeapState seen = HeapState::kStarting;
     state_.compare_exchange_strong(seen, HeapState::kOff);
