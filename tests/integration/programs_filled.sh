@@ -107,3 +107,35 @@ for object in cell table least; do # 95 % of the bytes
   [ "$(kib $object)" -ge 62000 ] || fail "$object: $(kib $object) KiB on superpages"
 done
 [ "$(kib log)" -le 16384 ] || fail "the sparse log: $(kib log) KiB on superpages"
+
+# A plain program: nothing is proved, so only the helper thread can give superpages, ahead of the fill. Looked at when half is
+# written: an object that is full may be promoted for other reasons.
+cat >half.c <<'C'
+#define _DEFAULT_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(void) {
+  const size_t bytes = 256ul << 20, unit = 2ul << 20;
+  char *p = malloc(bytes);
+  for (size_t at = 0; at < bytes / 2; at += unit) {
+    memset(p + at, 1, unit);
+    usleep(5000); /* the helper looks every few milliseconds */
+  }
+  char line[512];
+  unsigned long kib, sum = 0;
+  FILE *maps = fopen("/proc/self/smaps", "r");
+  while (maps && fgets(line, sizeof line, maps))
+    if (sscanf(line, "AnonHugePages: %lu", &kib) == 1)
+      sum += kib;
+  printf("plain half %lu\n", sum);
+  return p[0] - 1;
+}
+C
+"$CLANG" -O2 half.c -o half
+expect_status 0 env LD_PRELOAD="$LIB" ./half
+cat out
+[ "$(kib half)" -ge 16384 ] || fail "half written: $(kib half) KiB on superpages"
+expect_status 0 env LD_PRELOAD="$LIB" SMALLOC_CONF=promote:off ./half
+[ "$(kib half)" -le 2048 ] || fail "half written, promote:off: $(kib half) KiB on superpages"
