@@ -4,7 +4,7 @@
 jemalloc, mimalloc and tcmalloc, with and without their superpage options, and under smalloc. It compares resident memory
 at each program's end and the most there was, which are counts, not times; every allocator must give the same checksum.
 
-The rule for smalloc: at most 3.25 MiB and max(2 %, 512 KiB) above glibc on base pages, at the end and at the peak. Of temporaries the peak alone: at its
+The rule for smalloc: at most 5.25 MiB and max(2 %, 512 KiB) above glibc on base pages, at the end and at the peak. Of temporaries the peak alone: at its
 end nothing is live, and what is there is what an allocator keeps for the next step, ours up to cache:, glibc up to its trim threshold.
 
   bloat.py                       all programs; a table on standard output
@@ -33,8 +33,9 @@ RESULTS = ROOT / "benchmarks" / "results" / "bloat.json"
 PAGE = ROOT / "docs" / "memory.md"
 MIB = 1 << 20
 LEAST_ALLOWED_BYTES = 512 << 10
-# Once a process: the heap of small objects takes 1.3 MiB, and its last superpage is partly filled.
-HEAP_BYTES = int(3.25 * MIB)
+# Once a process: the heap of small objects takes 1.3 MiB, and its last superpage and that of the heap that joins
+# neighbours are partly filled.
+HEAP_BYTES = int(5.25 * MIB)
 ALLOWED_SHARE = 0.02
 
 # name -> (full arguments, quick arguments)
@@ -148,7 +149,7 @@ def tables(report):
     broken = broken_rule(report["programs"])
     lines += ["", "MiB resident at the end (`temporaries`: at most); in brackets, on superpages at the end. "
               f"Linux {report['kernel']}, transparent huge pages `{report['thp']}`. Made by `scripts/bloat.py --record`.",
-              "", "The rule (at most 3.25 MiB and max(2 %, 512 KiB) above glibc on base pages, code from files aside) " +
+              "", "The rule (at most 5.25 MiB and max(2 %, 512 KiB) above glibc on base pages, code from files aside) " +
               ("holds for smalloc in every program, at its end (but for `temporaries`, see below) and at its peak." if not broken else "is broken by: " + ", ".join(broken) + ".")]
     return "\n".join(lines)
 
@@ -266,7 +267,7 @@ def main():
     if options.check:
         broken = broken_rule(programs)
         if broken:
-            print(f"bloat.py: error: more than 3.25 MiB and max(2 %, 512 KiB) above glibc on base pages, code from files aside: {', '.join(broken)}",
+            print(f"bloat.py: error: more than 5.25 MiB and max(2 %, 512 KiB) above glibc on base pages, code from files aside: {', '.join(broken)}",
                   file=sys.stderr)
             return 1
     return 0

@@ -18,8 +18,10 @@
 namespace smalloc {
 namespace {
 constexpr uint64_t kLeastWindow = 2; ///< units
-/// A probe that fills in order is believed from kNearlyPages on: the next units have to be given before
-/// the program reaches them.
+/// A probe on base pages is a measure of the program's own speed, and of the order in which it writes,
+/// once it has grown by so many pages. The next units have to be given before the program reaches them.
+constexpr size_t kMeasuredPages = 48;
+/// From here on a probe that fills in order shows that what was given in front of it is filled, too.
 constexpr size_t kNearlyPages = kPagesPerUnit * 3 / 4;
 /// From here on the program is filling the unit: a collapse would fight with its faults.
 constexpr size_t kBegunPages = 16;
@@ -146,16 +148,61 @@ bool BigObjects::fills_in_order(const char *unit, size_t pages) const {
   return region_->os().resident_pages(unit, pages * kBasePageBytes) == pages;
 }
 
-/// The program has reached the probe: it has filled the units that were given ahead of it. What a unit
-/// of them took is compared with what the last probe took on base pages; both hold the program's own
-/// work. A rest of the program in between counts for neither.
-void BigObjects::probe_begun(BigObject &o, uint64_t now_ns) {
-  if (o.given_ns && o.ahead_units && o.base_ns && config_.birth) {
-    const uint64_t took = (now_ns - o.given_ns) / o.ahead_units;
-    if (took < kLongestFillNs && o.base_ns < kLongestFillNs)
-      config_.birth->account(took, o.base_ns);
+/// Units that are given ahead take `took_ns` each to fill, the program's own work included; what a unit
+/// takes on base pages was measured while the program filled one. A rest of the program in between counts
+/// for neither.
+void BigObjects::compare_with_base(const BigObject &o, uint64_t took_ns) {
+  if (took_ns && took_ns < kLongestFillNs && o.base_ns && o.base_ns < kLongestFillNs &&
+      config_.birth)
+    config_.birth->account(took_ns, o.base_ns);
+}
+
+/// Holds promotion_lock_. Counts the units that were given ahead and now hold the program's data: others
+/// may be given in their place. What is filled with zeros is not known before the program reaches the
+/// probe.
+bool BigObjects::note_filled(Area &a, UnitIndex head, BigObject &o) {
+  UnitIndex filled = 0;
+  while (filled < o.ahead_units &&
+         region_->os().holds_data(address(a, head + o.probe - o.ahead_units + filled)))
+    filled++;
+  if (filled == 0)
+    return false;
+  const uint64_t now = program_ns();
+  if (o.filled_ns)
+    compare_with_base(o, (now - o.filled_ns) / filled);
+  SpinGuard guard(lock_);
+  units_ahead_ -= filled;
+  o.ahead_units -= filled;
+  o.shows_data = true;
+  o.filled_ns = o.ahead_units ? now : 0; // else the program has gone on to base pages
+  return true;
+}
+
+/// What the process may still be given ahead, units.
+uint64_t BigObjects::window_left(uint64_t (*resident_bytes)()) const {
+  const uint64_t window = max_of(kLeastWindow, resident_bytes() / 50 / kSuperpageBytes);
+  return window - min_of(window, units_ahead_);
+}
+
+/// Holds promotion_lock_. The probe has `pages` resident pages and is not filled. True: the program fills
+/// it upwards, and nothing is in front of it, or surely filled.
+bool BigObjects::look_at_probe(Area &a, UnitIndex head, BigObject &o, size_t pages, bool &moved) {
+  const uint64_t now = program_ns();
+  if (pages && !o.probe_pages) { // the program has filled what was given in front of it
+    if (o.ahead_units && o.given_ns)
+      compare_with_base(o, (now - o.given_ns) / o.ahead_units);
+    o.begun_ns = now;
+    o.begun_pages = static_cast<uint16_t>(pages);
   }
-  o.begun_ns = now_ns;
+  const bool grows = pages >= o.probe_pages + kGrowthPages;
+  moved |= grows;
+  if (grows)
+    o.still_looks = 0;
+  else if (o.still_looks < kStillLooks)
+    o.still_looks++;
+  o.probe_pages = static_cast<uint16_t>(pages);
+  const size_t least = o.ahead_units ? kNearlyPages : o.begun_pages + kMeasuredPages;
+  return grows && pages >= least && fills_in_order(address(a, head + o.probe), pages);
 }
 
 /// Holds promotion_lock_. True while the program fills the object.
@@ -167,48 +214,49 @@ bool BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
                ? kPagesPerUnit
                : region_->os().resident_pages(address(a, w.head + index), kSuperpageBytes);
   };
-  bool moved = false;
+  bool moved = note_filled(a, w.head, o);
   while (o.probe < o.whole_units) {
     size_t pages = pages_of(o.probe);
-    const bool filled =
-        pages >= kDensePages || (o.probes_filled && pages >= kNearlyPages &&
-                                 fills_in_order(address(a, w.head + o.probe), pages));
-    const uint64_t now = region_->os().now_ns();
-    if (!filled) {
-      if (pages && !o.probe_pages)
-        probe_begun(o, now);
-      moved |= pages >= o.probe_pages + kGrowthPages;
-      if (moved)
-        o.still_looks = 0;
-      else if (o.still_looks < kStillLooks)
-        o.still_looks++;
-      o.probe_pages = static_cast<uint16_t>(pages);
-      return moved;
+    UnitIndex front = o.probe;
+    const bool untouched = o.shows_data && pages == 0;
+    if (!untouched) {
+      if (pages < kDensePages && !look_at_probe(a, w.head, o, pages, moved))
+        return moved;
+      if (o.begun_ns && pages > o.begun_pages)
+        o.base_ns = (program_ns() - o.begun_ns) * kPagesPerUnit / (pages - o.begun_pages);
+      // The program may have filled more since the last look: the next units are given at its front,
+      // behind the one that it is filling now.
+      front++;
+      while (front < o.whole_units && (pages = pages_of(front)) >= kDensePages)
+        front++;
+      if (front < o.whole_units && pages >= kBegunPages)
+        front++;
     }
-    if (o.begun_ns)
-      o.base_ns = now - o.begun_ns;
-    // The program may have filled more since the last look: the next units are given at its front,
-    // behind the one that it is filling now.
-    UnitIndex front = o.probe + 1;
-    while (front < o.whole_units && (pages = pages_of(front)) >= kDensePages)
-      front++;
-    if (front < o.whole_units && pages >= kBegunPages)
-      front++;
     UnitIndex given = 0;
     if (w.area == kSuper && front < o.whole_units && !too_expensive()) {
-      const uint64_t others = units_ahead_ - o.ahead_units,
-                     window = max_of(kLeastWindow, resident_bytes() / 50 / kSuperpageBytes);
-      given = give_ahead(a, w.head, o, front, window - min_of(window, others));
+      const uint64_t left = window_left(resident_bytes) + (untouched ? 0 : o.ahead_units);
+      given = give_ahead(a, w.head, o, front, left);
     }
+    if (untouched && given == 0)
+      return moved;
     moved = true;
     SpinGuard guard(lock_);
-    units_ahead_ = units_ahead_ - o.ahead_units + given;
-    o.ahead_units = given;
-    o.probes_filled = true;
+    if (!untouched) { // all in front of the probe is filled
+      units_ahead_ -= o.ahead_units;
+      o.ahead_units = 0;
+      o.filled_ns = 0;
+    }
+    units_ahead_ += given;
+    o.ahead_units += given;
     o.probe_pages = 0;
     o.probe = front + given;
-    o.given_ns = given ? now : 0;
+    o.given_ns = given && !untouched ? program_ns() : 0;
     o.begun_ns = 0;
+  }
+  if (o.shows_data && o.ahead_units) { // the last units show by themselves whether they are filled
+    o.still_looks =
+        moved ? 0 : static_cast<uint8_t>(min_of(o.still_looks + 1u, unsigned{kStillLooks}));
+    return moved;
   }
   SpinGuard guard(lock_);
   fills_.filled(o.history, o.whole_units);

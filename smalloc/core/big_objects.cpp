@@ -129,7 +129,7 @@ bool BigObjects::release(void *p) {
   if (live) {
     Area &a = area_of(p);
     size_t used = o.offset + o.bytes;
-    if (o.watched && o.still_looks >= kStillLooks)
+    if (o.watched && o.still_looks >= kStillLooks && o.probe < o.whole_units)
       fills_.stayed_sparse(o.history);
     unwatch(o);
     set_pending(o, false);

@@ -44,17 +44,19 @@ struct BigObject {
   bool whole_superpages = false;
   PageKind first = PageKind::kSuperpage;
   numa::Placement placement;
-  uint32_t mappings;          ///< charged
-  uint64_t history = 0;       ///< its key in FillHistory; 0: none
-  bool watched = false;       ///< look_ahead() sees whether it is filled (big_ahead.cpp)
-  uint8_t still_looks = 0;    ///< looks in a row that found nothing new in it
-  bool probes_filled = false; ///< at least one probe was found full
-  uint16_t probe_pages = 0;   ///< resident ones of the probe at the last look
-  uint32_t probe = 0;         ///< the unit on base pages that shows how far it is filled
-  uint64_t given_ns = 0;      ///< when the units in front of the probe were given; 0: none were
+  uint32_t mappings;        ///< charged
+  uint64_t history = 0;     ///< its key in FillHistory; 0: none
+  bool watched = false;     ///< look_ahead() sees whether it is filled (big_ahead.cpp)
+  uint8_t still_looks = 0;  ///< looks in a row that found nothing new in it
+  bool shows_data = false;  ///< a unit given ahead was seen to hold the program's data
+  uint16_t probe_pages = 0; ///< resident ones of the probe at the last look
+  uint32_t probe = 0;       ///< the unit on base pages that shows how far it is filled
+  uint64_t given_ns = 0;    ///< when the units in front of the probe were given; 0: none were
   uint64_t begun_ns =
       0; ///< when the program reached the probe; 0: it has not, or before the first look
-  uint64_t base_ns = 0;     ///< what the last probe took
+  uint16_t begun_pages = 0; ///< resident ones of the probe at begun_ns
+  uint64_t filled_ns = 0;   ///< when the last unit in front of the probe was seen to be filled
+  uint64_t base_ns = 0;     ///< what a unit of the object takes to fill on base pages
   uint32_t ahead_units = 0; ///< advised in front of the probe and not known to be filled
 };
 
@@ -109,6 +111,9 @@ public:
     FirstTouchCost *birth = nullptr; ///< nullptr: superpages at birth are never dear
     /// Processor time of the calling thread; nullptr: collapses are timed by the clock.
     uint64_t (*thread_cpu_ns)() = nullptr;
+    /// Processor time of the process, by which fills are timed: beside other work on the processors a
+    /// fill takes longer by the clock. nullptr: the clock.
+    uint64_t (*process_cpu_ns)() = nullptr;
     /// Gives a range its nodes; returns how many parts got some.
     unsigned (*place)(char *start, size_t bytes, numa::Placement placement) = nullptr;
   };
@@ -226,13 +231,19 @@ private:
     unsigned area;
   };
   bool withhold(Area &a, UnitIndex from, UnitIndex to);
+  uint64_t program_ns() const {
+    return config_.process_cpu_ns ? config_.process_cpu_ns() : region_->os().now_ns();
+  }
   bool too_expensive() const { return config_.birth && config_.birth->too_expensive(); }
   void watch(BigObject &object, UnitIndex head, unsigned area);
   void unwatch(BigObject &object);
   UnitIndex give_ahead(Area &a, UnitIndex head, BigObject &o, UnitIndex from, uint64_t most);
   void join_mappings(Area &a, UnitIndex head, BigObject &o);
   bool fills_in_order(const char *unit, size_t pages) const;
-  void probe_begun(BigObject &object, uint64_t now_ns);
+  void compare_with_base(const BigObject &object, uint64_t took_ns);
+  bool note_filled(Area &a, UnitIndex head, BigObject &object);
+  uint64_t window_left(uint64_t (*resident_bytes)()) const;
+  bool look_at_probe(Area &a, UnitIndex head, BigObject &object, size_t pages, bool &moved);
   bool look_at(const Watched &watched, uint64_t (*resident_bytes)());
   bool withhold_growth(Area &a, UnitIndex head, BigObject &o, UnitIndex from, UnitIndex to);
   void cut_tail(UnitCache::Run &run, uint32_t bytes);

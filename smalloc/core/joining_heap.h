@@ -20,9 +20,17 @@ class JoiningHeap {
 public:
   /// The break is moved by this much, so that whole superpages of the heap are advised untouched.
   static constexpr size_t kStepBytes = size_t{8} << 20;
-  /// A superpage at the end of a heap of this size is 2 % of it.
-  static constexpr size_t kLeastBytes = size_t{64} << 20;
+  /// A superpage at the end of a heap of this size is an eighth of it at most; its faults are worth that.
+  static constexpr size_t kLeastBytes = size_t{16} << 20;
 
+  /// False: the size classes serve the request without waste, and faster. An array that doubles as it
+  /// grows (a vector, a string, a buffer) requests powers of two, or three times one. From kMostExact
+  /// bytes on a size class takes a page more than its objects need.
+  static bool takes(size_t bytes) {
+    const size_t lowest = bytes & (size_t{0} - bytes);
+    return bytes > kMostExact || (bytes != lowest && bytes != 3 * lowest);
+  }
+  static constexpr size_t kMostExact = 8192;
   /// What a thread requests between two looks.
   static constexpr uint32_t kLookBytes = 256u << 10;
   /// Looks where the break is, and advises what is new.

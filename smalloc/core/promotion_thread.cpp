@@ -8,6 +8,7 @@
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/units.h"
 #include "smalloc/core/runtime.h"
+#include "smalloc/os/cpu_time.h"
 #include "smalloc/os/fork_locks.h"
 #include "smalloc/os/image_segments.h"
 
@@ -39,12 +40,6 @@ constexpr size_t kStackBytes =
 constexpr unsigned kCloseRangeUnshare = 2; // CLOSE_RANGE_UNSHARE, Linux 5.9
 
 bool anything_pending() { return __atomic_load_n(&__smalloc_v1_pending, __ATOMIC_RELAXED) != 0; }
-
-long used_ns(clockid_t clock) {
-  timespec used = {};
-  clock_gettime(clock, &used);
-  return used.tv_sec * 1000000000 + used.tv_nsec;
-}
 
 void sleep_ns(long pause) {
   const timespec interval = {0, pause};
@@ -99,16 +94,18 @@ long next_pause(long pause, long used) {
 /// grows.
 void look_ahead_of_fills() {
   long pause = kFillingNs, rest = 0;
-  unsigned given_before = 0;
+  uint64_t given_before = 0;
   while (rest < kRestNs) {
     sleep_ns(pause);
     unsigned given;
-    const long began = used_ns(CLOCK_THREAD_CPUTIME_ID);
+    const uint64_t began = used_ns<CLOCK_THREAD_CPUTIME_ID>();
     const bool grows = look_ahead(given);
-    const long least = given != given_before
-                           ? kFillingNs
-                           : kPauseTimesLook * (used_ns(CLOCK_THREAD_CPUTIME_ID) - began);
-    given_before = given;
+    const uint64_t given_so_far = g_runtime.counters().superpages_ahead.get();
+    const long least =
+        given_so_far != given_before
+            ? kFillingNs
+            : kPauseTimesLook * static_cast<long>(used_ns<CLOCK_THREAD_CPUTIME_ID>() - began);
+    given_before = given_so_far;
     if (grows) {
       const long wanted = min_of(static_cast<long>(given) * kUnitFillNs / 2, kMostFillingNs);
       pause = max_of(max_of(wanted, kFillingNs), min_of(least, kIntervalNs));
@@ -130,7 +127,8 @@ void *look(void *) {
     return nullptr;
   }
   unsigned idle = 0;
-  long pause = kIntervalNs, used_before = used_ns(CLOCK_PROCESS_CPUTIME_ID);
+  long pause = kIntervalNs;
+  uint64_t used_before = used_ns<CLOCK_PROCESS_CPUTIME_ID>();
   look_ahead_of_fills();
   while (!is_alone()) {
     sleep_ns(pause);
@@ -145,8 +143,8 @@ void *look(void *) {
         g_runtime.promote_by_time();
         return true;
       });
-      const long used = used_ns(CLOCK_PROCESS_CPUTIME_ID);
-      pause = next_pause(pause, used - used_before);
+      const uint64_t used = used_ns<CLOCK_PROCESS_CPUTIME_ID>();
+      pause = next_pause(pause, static_cast<long>(used - used_before));
       used_before = used;
     } else if (++idle == kIdleIntervals) {
       break;

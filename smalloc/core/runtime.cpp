@@ -17,6 +17,7 @@
 #include "smalloc/core/thread_cache.h"
 #include "smalloc/include/smalloc/machine.h"
 #include "smalloc/include/smalloc/smalloc.h"
+#include "smalloc/os/cpu_time.h"
 #include "smalloc/os/fork_locks.h"
 #include "smalloc/os/loaded_objects.h"
 #include "smalloc/os/own_image.h"
@@ -234,11 +235,8 @@ bool Runtime::start_region() {
     first_touch_cost_.init(kLinux);
   BigObjects::Config big_config;
   big_config.birth = &first_touch_cost_;
-  big_config.thread_cpu_ns = [] {
-    timespec used = {};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return static_cast<uint64_t>(used.tv_sec) * 1000000000 + static_cast<uint64_t>(used.tv_nsec);
-  };
+  big_config.thread_cpu_ns = used_ns<CLOCK_THREAD_CPUTIME_ID>;
+  big_config.process_cpu_ns = used_ns<CLOCK_PROCESS_CPUTIME_ID>;
   big_config.cache_bytes = o.cache_bytes;
   big_config.place = [](char *start, size_t bytes, numa::Placement placement) {
     return g_placement.place(start, bytes, placement);

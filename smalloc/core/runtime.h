@@ -59,7 +59,7 @@ inline constexpr uint64_t kSiteWarmupBytes = uint64_t{4} << 20;
 
 /// heap:auto: the smallest object whose fill the helper thread watches, and the least memory in big
 /// objects for which it runs.
-inline constexpr size_t kLeastAheadBytes = size_t{16} << 20;
+inline constexpr size_t kLeastAheadBytes = size_t{8} << 20;
 inline constexpr uint64_t kLeastHelpedBytes = uint64_t{32} << 20;
 
 /// What a thread may take from direct sites until it goes the ordinary way once.
@@ -114,7 +114,7 @@ public:
   }
   /// True if the site's request goes to the program's malloc, which joins freed neighbours.
   static bool joins(const smalloc_cell *cell, size_t bytes) {
-    return bytes < kSuperpageBytes &&
+    return bytes < kSuperpageBytes && JoiningHeap::takes(bytes) &&
            (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS);
   }
   /// REQUIRES: joins(cell, bytes). nullptr: it has no memory. Requests are counted for the site that

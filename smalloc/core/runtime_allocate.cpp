@@ -159,7 +159,7 @@ void Runtime::arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested) 
   const uint64_t taken = directly_taken();
   t_small.direct_armed = !g_small.packs();
   t_small.direct_bytes = t_small.direct_armed ? most_direct_bytes() : 0;
-  if (word & SMALLOC_CELL_DIRECT)
+  if (word & (SMALLOC_CELL_DIRECT | SMALLOC_CELL_JOINS))
     __atomic_store_n(&cell->requested_bytes, requested + taken, __ATOMIC_RELAXED);
   else
     __atomic_fetch_or(&cell->word, uint64_t{SMALLOC_CELL_DIRECT}, __ATOMIC_RELAXED);
@@ -182,7 +182,7 @@ void Runtime::look_at_joining_heap(smalloc_cell *cell) {
 /// ones lie in the one heap, and the thunk takes them without asking from the next call on.
 void *Runtime::process_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero) {
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
-  if (bytes < kSuperpageBytes && (word & SMALLOC_CELL_JOINS)) {
+  if (joins(cell, bytes)) {
     // An odd alignment, and zeros, are malloc's family's own business.
     return alignment <= kMallocAlignment && !zero ? joining_allocate(cell, bytes) : nullptr;
   }
@@ -344,7 +344,7 @@ bool Runtime::site_accepts(smalloc_cell *cell, size_t bytes) {
   if (SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_BASE && !undecided)
     return false;
   if (bytes < kSuperpageBytes) {
-    if (word & SMALLOC_CELL_JOINS)
+    if (joins(cell, bytes))
       return false;
     if (undecided ? strategy_ != HeapStrategy::kMigrate
                   : !always && !(flags & SMALLOC_SITE_SMALL) &&

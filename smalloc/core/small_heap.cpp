@@ -7,6 +7,7 @@
 #include "smalloc/core/small_heap.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/data_limit.h"
+#include "smalloc/os/cpu_time.h"
 #include "smalloc/os/fork_locks.h"
 #include "smalloc/os/own_image.h"
 #include "smalloc/os/own_stack.h"
@@ -74,13 +75,6 @@ template <SmallPages &(SmallHeap::*pages)()> struct Hooks {
 template <SmallPages &(SmallHeap::*pages)()>
 je_extent_hooks Hooks<pages>::table = {alloc,   dalloc,  nullptr, commit, decommit,
                                        nullptr, nullptr, split,   merge};
-
-template <clockid_t clock> uint64_t used_ns() {
-  timespec t;
-  return clock_gettime(clock, &t) == 0
-             ? static_cast<uint64_t>(t.tv_sec) * 1000000000 + static_cast<uint64_t>(t.tv_nsec)
-             : 0;
-}
 
 void return_class_cache(void *value) {
   auto cache = static_cast<unsigned>(reinterpret_cast<uintptr_t>(value) - 1);

@@ -60,32 +60,49 @@ void SmallPages::lower_reach(uint64_t bytes) {
 }
 
 /// Are units that fill up really touched? Objects of several pages may be used in part (buffers,
-/// stacks), and only units on base pages can tell: so the last of them decide, and every eighth
-/// unit is one.
+/// stacks). A unit on base pages tells by its residency, a superpage by its contents; the last full ones
+/// decide. Superpages that look empty may hold zeros: then this growth gets base pages, as a probe.
 bool SmallPages::grows_dense(size_t units) {
   const unsigned growth = ++growths_;
   const unsigned first = units == 1 ? kProbeEvery : kProbeEvery * kProbeEvery;
-  if (config_.probes_double ? growth >= first && is_power_of_two(growth)
-                            : growth % kProbeEvery == 0)
+  const bool probes = config_.probes_double ? growth >= first && is_power_of_two(growth)
+                                            : growth % kProbeEvery == 0;
+  const Area &base = areas_[0];
+  unsigned seen = 0;
+  for (UnitIndex index = region_->grown_units(base.slice); index-- > 0 && seen < kProbes;) {
+    const FullUnit unit = full_unit(base, index);
+    if (!unit.used)
+      continue;
+    seen++;
+    if (!unit.superpage &&
+        region_->os().resident_pages(region_->unit_address(base.slice, index), kSuperpageBytes) <
+            unit.used - unit.used / 8)
+      return false;
+  }
+  return seen != 0 && (!probes || superpages_hold_data());
+}
+
+/// The last full units that were superpages at birth hold the program's data. False also if there is none.
+bool SmallPages::superpages_hold_data() {
+  if (area_count_ < 2)
     return false;
-  const Area &area = areas_[0];
+  const Area &area = areas_[1];
   unsigned seen = 0;
   for (UnitIndex index = region_->grown_units(area.slice); index-- > 0 && seen < kProbes;) {
-    size_t used;
-    bool superpage;
-    {
-      SpinGuard guard(lock_);
-      used = area.units[index].pages_used;
-      superpage = area.units[index].superpage;
-    }
-    if (used < kFullPages)
-      continue; // being filled, or emptied
+    if (!full_unit(area, index).used)
+      continue;
     seen++;
-    if (!superpage && region_->os().resident_pages(region_->unit_address(area.slice, index),
-                                                   kSuperpageBytes) < used - used / 8)
+    if (!region_->os().holds_data(region_->unit_address(area.slice, index)))
       return false;
   }
   return seen != 0;
+}
+
+/// used: 0 while it is being filled, or emptied.
+SmallPages::FullUnit SmallPages::full_unit(const Area &area, UnitIndex index) {
+  SpinGuard guard(lock_);
+  const Unit &unit = area.units[index];
+  return {unit.pages_used < kFullPages ? size_t{0} : unit.pages_used, unit.superpage};
 }
 
 char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing, bool promotable) {

@@ -22,7 +22,7 @@ namespace smalloc {
 class SmallPages {
 public:
   static constexpr uint64_t kAtBirthBytes = uint64_t{100} << 20,
-                            kAtBirthBytesOfProcess = uint64_t{12} << 20;
+                            kAtBirthBytesOfProcess = uint64_t{4} << 20;
   struct Config {
     Slice base = Slice::kSmallBase;
     bool has_super = false;           ///< may grow in Slice::kSmallSuper
@@ -126,7 +126,13 @@ private:
   static constexpr unsigned kProbeEvery = 8, kProbes = 3;
   Unit &unit_of(const char *p, Area *&area, UnitIndex &index);
   void update(Area &area, UnitIndex index);
+  struct FullUnit {
+    size_t used; ///< pages
+    bool superpage;
+  };
+  FullUnit full_unit(const Area &area, UnitIndex index);
   bool grows_dense(size_t units);
+  bool superpages_hold_data();
   void note_had(Unit &unit);
   void note_live(); ///< for the statistics
   static unsigned ranked_pages(const Unit &unit) { return unit.superpage ? unit.pages_used : 0; }

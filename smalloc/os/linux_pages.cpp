@@ -11,6 +11,7 @@
 #include "smalloc/os/quiet_file.h"
 #include "smalloc/os/scratch_pages.h"
 #include "smalloc/os/uncancelled.h"
+#include "smalloc/os/unit_contents.h"
 
 #include <atomic>
 #include <errno.h>
@@ -344,7 +345,8 @@ const OsHooks kLinux = {reserve,
                         superpages_disabled,
                         unreserve,
                         populate_ns,
-                        first_touch_ns};
+                        first_touch_ns,
+                        unit_holds_data};
 
 ThpMode thp_mode(const OsHooks &os, const char *sysfs_root) {
   char path[320], text[128];

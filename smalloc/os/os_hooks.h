@@ -65,6 +65,10 @@ struct OsHooks {
   uint64_t (*populate_ns)(void *start, size_t bytes);
   /// What a superpage's worth of base pages takes, in memory that is mapped for it and given back. 0: cannot be found out.
   uint64_t (*first_touch_ns)();
+  /// True if all pages of a unit are resident and each of some 16 pages, spread over the unit, holds a
+  /// byte other than zero: the program has written the unit, not only its first page. False also if the
+  /// kernel does not tell, or the program has made the memory unreadable.
+  bool (*holds_data)(const void *unit);
 };
 
 /// The kernel.

@@ -59,6 +59,16 @@ __attribute__((noinline)) void *filled_or(size_t bytes, smalloc_otherwise *other
   void *p = fill_at_direct(bytes);
   return p ? p : otherwise(bytes, argument);
 }
+/// The site's sizes vary: large requests go to the heap that joins neighbours.
+void *allocate_at_joining(smalloc_cell *cell, size_t bytes) {
+  if (smalloc::Runtime::joins(cell, bytes))
+    return g_runtime.joining_allocate(cell, bytes);
+  if (bytes >= smalloc::kSuperpageBytes ||
+      SMALLOC_UNLIKELY(!smalloc::Runtime::may_be_direct(bytes)))
+    return ask_at_direct(bytes, cell);
+  void *p = take_at_direct(bytes);
+  return SMALLOC_LIKELY(p != nullptr) ? p : fill_at_direct(bytes);
+}
 } // namespace
 
 SMALLOC_EXPORT void *__smalloc_v1_small(size_t bytes, smalloc_cell *cell,
@@ -71,15 +81,15 @@ SMALLOC_EXPORT void *__smalloc_v1_small(size_t bytes, smalloc_cell *cell,
 SMALLOC_EXPORT void *__smalloc_v1_malloc(size_t bytes, smalloc_cell *cell) {
   if (smalloc::Runtime::stays_outside(cell, bytes))
     return nullptr;
-  if (smalloc::Runtime::joins(cell, bytes))
-    return g_runtime.joining_allocate(cell, bytes);
+  if (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS)
+    return allocate_at_joining(cell, bytes);
   return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
 SMALLOC_EXPORT void *__smalloc_v1_new(size_t bytes, smalloc_cell *cell) {
   if (smalloc::Runtime::stays_outside(cell, bytes))
     return nullptr;
-  if (smalloc::Runtime::joins(cell, bytes))
-    return g_runtime.joining_allocate(cell, bytes);
+  if (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS)
+    return allocate_at_joining(cell, bytes);
   return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
 SMALLOC_EXPORT void *__smalloc_v1_calloc(size_t count, size_t bytes, smalloc_cell *cell) {

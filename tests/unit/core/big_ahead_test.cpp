@@ -101,6 +101,47 @@ TEST_F(BigAheadTest, AFilledProbeGivesTheWindow) {
   ASSERT_TRUE(big.check_invariants());
 }
 
+/// What is written into a superpage shows in its contents: no probe on base pages is needed any more.
+TEST_F(BigAheadTest, AUnitThatHoldsDataIsReplacedByTheNextInTheWindow) {
+  char *p = make(100);
+  size_t written = 1; // units
+  FakeOs::holds_data = [&](const char *u) { return u < unit(p, written); };
+  fill(p, 0);
+  EXPECT_TRUE(look());
+  EXPECT_EQ(superpages_of(p), kLeastWindow);
+  for (; written < 98; written++) {
+    EXPECT_TRUE(look() || written == 1) << written;
+    EXPECT_EQ(given, kLeastWindow) << written;
+    EXPECT_EQ(superpages_of(p), written - 1 + kLeastWindow);
+  }
+  written = 100;
+  while (big.watched() && look()) {
+  }
+  EXPECT_EQ(superpages_of(p), 99u); // all but the first
+  EXPECT_EQ(given, 0u);
+  EXPECT_EQ(big.watched(), 0u);
+  EXPECT_TRUE(FakeOs::collapsed.empty());
+  ASSERT_TRUE(big.check_invariants());
+}
+
+TEST_F(BigAheadTest, AFillThatStopsHasTheWindowInFrontOfItAndIsNoSparseObject) {
+  const uint64_t history = FillHistory::key(this, 40 * kMiB);
+  char *p = make(20, history);
+  FakeOs::holds_data = [&](const char *u) { return u < unit(p, 10); };
+  fill(p, 0);
+  for (int k = 0; k < 20; k++)
+    look();
+  EXPECT_EQ(superpages_of(p), 9u + kLeastWindow);
+  FakeOs::holds_data = [&](const char *u) { return u < unit(p, 19); };
+  for (int k = 0; k < 20; k++)
+    look(); // the last unit is filled with zeros
+  EXPECT_EQ(superpages_of(p), 19u);
+  EXPECT_EQ(given, 1u);
+  EXPECT_TRUE(big.release(p));
+  EXPECT_FALSE(big.fills().knows_sparse(history));
+  EXPECT_EQ(big.watched(), 0u);
+}
+
 TEST_F(BigAheadTest, TheWindowGrowsWithResidentMemory) {
   char *p = make(100);
   fill(p, 0);

@@ -34,6 +34,7 @@ struct FakeOs {
   static inline std::function<uint64_t(char *)> populate;
   static inline std::function<void()> on_decommit; ///< what others do meanwhile, once
   static inline std::function<uint64_t()> first_touch;
+  static inline std::function<bool(const char *)> holds_data;
   static inline std::set<const char *> collapsed, split;
   static inline std::map<const char *, const char *> idle_of_split; ///< idle page, by unit
   static inline std::map<char *, size_t> committed;                 ///< by start
@@ -65,6 +66,7 @@ struct FakeOs {
     resident_part = nullptr;
     populate = [](char *) { return 100000; };
     first_touch = [] { return 600000; };
+    holds_data = [](const char *) { return false; };
     on_decommit = nullptr;
     collapsed.clear();
     split.clear();
@@ -188,6 +190,7 @@ struct FakeOs {
         },
         [](void *p, size_t) { return populate(static_cast<char *>(p)); },
         [] { return first_touch(); },
+        [](const void *unit) { return holds_data(static_cast<const char *>(unit)); },
     };
     return table;
   }

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// unit_contents.h tells from its contents whether the program has written a superpage. The kernel
+// cannot tell that: the first touch makes all of a superpage resident. A page that was never written is
+// zero; a page that the program has filled with zeros looks the same.
+#ifndef SMALLOC_OS_UNIT_CONTENTS_H
+#define SMALLOC_OS_UNIT_CONTENTS_H
+
+namespace smalloc {
+
+/// OsHooks::holds_data. Reads 16 cache lines. Cost: 3 us.
+bool unit_holds_data(const void *unit);
+
+} // namespace smalloc
+#endif
