@@ -9,6 +9,7 @@
 // allocates, initialises and then computes does not call it again. PromotionGuards.h decides what
 // the call costs when there is nothing to promote.
 //===----------------------------------------------------------------------===//
+#include "Preheaders.h"
 #include "PromotionGuards.h"
 #include "SiteRewriter.h"
 #include "ThunkText.h"
@@ -21,7 +22,6 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Transforms/Utils/LoopUtils.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 using namespace llvm;
@@ -157,14 +157,6 @@ bool tooShort(const LoopReference &R) {
 
 /// Steps that a walk through pointers of unknown length is taken to make.
 constexpr uint64_t AssumedWalk = 16;
-
-BasicBlock *preheaderOf(const Loop *L, Function &F, FunctionAnalysisManager &FAM) {
-  if (BasicBlock *Known = L->getLoopPreheader())
-    return Known;
-  // Simplified away: behind the loop's guard again, so that a loop that does not run asks nothing.
-  return InsertPreheaderForLoop(const_cast<Loop *>(L), &FAM.getResult<DominatorTreeAnalysis>(F),
-                                &FAM.getResult<LoopAnalysis>(F), nullptr, /*PreserveLCSSA=*/false);
-}
 
 /// The loop whose header phi \p Base is: the one that walks a structure through its pointers.
 const Loop *walkOf(const ProfitableNest &N, const Value *Base) {

@@ -183,6 +183,8 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
   ChangedFunctions Changed = changedFunctions(Verdicts);
   insertPromotionPoints(Verdicts.Nests, FAM,
                         [&](Function &F) { Changed.try_emplace(&F, F.size()); });
+  if (O.GenerateDir.empty()) // what is recorded is what the program does
+    insertFillPoints(Verdicts.Fills, FAM, [&](Function &F) { Changed.try_emplace(&F, F.size()); });
   // A link looks again at each site's cell; an instrumented build asks at all of them.
   rewriteSites(M, Verdicts, O,
                ForLink || !O.GenerateDir.empty() ? SiteTests() : insertSizeTests(Verdicts, FAM));

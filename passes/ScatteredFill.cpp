@@ -16,10 +16,6 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// At least one random store per 1,024 bytes is four per 4 KiB page. A page then stays untouched
-/// with probability e^-4, 2 %.
-constexpr uint64_t BytesPerDraw = 1024;
-
 /// Merges and casts that are looked through to find how an index is made.
 constexpr unsigned MaxSteps = 6;
 
@@ -62,8 +58,9 @@ SmallVector<const SCEV *, 2> valuesOf(const Value *Index, ScalarEvolution &SE, u
   }
 }
 
-/// Does \p Pointer pick among all elements of an object of \p Size bytes?
-bool picksAnywhere(const Value *Pointer, const SCEV *Size, ScalarEvolution &SE) {
+/// Does \p Pick hold for the one index of \p Pointer that is no constant, given its stride?
+bool indexDoes(const Value *Pointer, ScalarEvolution &SE,
+               function_ref<bool(const Value *, const APInt &)> Pick) {
   const DataLayout &DL = SE.getDataLayout();
   for (unsigned Steps = 0; auto *G = dyn_cast<GEPOperator>(Pointer); ++Steps) {
     SmallMapVector<Value *, APInt, 4> Variable;
@@ -74,21 +71,33 @@ bool picksAnywhere(const Value *Pointer, const SCEV *Size, ScalarEvolution &SE) 
       return false;
     if (Variable.size() == 1) {
       auto &[Index, Stride] = *Variable.begin();
-      const SCEV *Each = SE.getConstant(APInt(64, Stride.getZExtValue()));
-      return any_of(valuesOf(Index, SE), [&, Each](const SCEV *Values) {
-        const SCEV *Extent = SE.getMulExpr(Each, Values);
-        auto *Known = dyn_cast<SCEVConstant>(Extent), *Whole = dyn_cast<SCEVConstant>(Size);
-        return Known && Whole
-                   ? Known->getAPInt().getLimitedValue() >= Whole->getAPInt().getLimitedValue()
-                   : sameSum(Extent, Size, SE);
-      });
+      return Pick(Index, Stride);
     }
     Pointer = G->getPointerOperand();
   }
   return false;
 }
 
+/// Does \p Pointer pick among all elements of an object of \p Size bytes?
+bool picksAnywhere(const Value *Pointer, const SCEV *Size, ScalarEvolution &SE) {
+  return indexDoes(Pointer, SE, [&](const Value *Index, const APInt &Stride) {
+    const SCEV *Each = SE.getConstant(APInt(64, Stride.getZExtValue()));
+    return any_of(valuesOf(Index, SE), [&, Each](const SCEV *Values) {
+      const SCEV *Extent = SE.getMulExpr(Each, Values);
+      auto *Known = dyn_cast<SCEVConstant>(Extent), *Whole = dyn_cast<SCEVConstant>(Size);
+      return Known && Whole
+                 ? Known->getAPInt().getLimitedValue() >= Whole->getAPInt().getLimitedValue()
+                 : sameSum(Extent, Size, SE);
+    });
+  });
+}
+
 } // namespace
+
+bool spreadsByRemainder(const Value *Pointer, ScalarEvolution &SE) {
+  return indexDoes(Pointer, SE,
+                   [&](const Value *Index, const APInt &) { return !valuesOf(Index, SE).empty(); });
+}
 
 const Loop *scatteredFill(const LoopReference &R, const SCEV *Size, ScalarEvolution &SE,
                           const DominatorTree &DT, const LoopInfo &LI) {
@@ -112,9 +121,10 @@ const Loop *scatteredFill(const LoopReference &R, const SCEV *Size, ScalarEvolut
     Around = L.L;
   }
   auto *Known = dyn_cast<SCEVConstant>(Draws), *Whole = dyn_cast<SCEVConstant>(Size);
-  const bool Enough = Known && Whole ? Known->getAPInt().getLimitedValue() >=
-                                           Whole->getAPInt().getLimitedValue() / BytesPerDraw
-                                     : atLeast(Draws, BytesPerDraw, Size, SE);
+  const bool Enough = Known && Whole
+                          ? Known->getAPInt().getLimitedValue() >=
+                                Whole->getAPInt().getLimitedValue() / ScatteredBytesPerStore
+                          : atLeast(Draws, ScatteredBytesPerStore, Size, SE);
   return Enough ? Around : nullptr;
 }
 

@@ -19,6 +19,13 @@ class ScalarEvolution;
 
 namespace smalloc {
 
+/// At least one random store per 1,024 bytes is four per 4 KiB page. A page then stays untouched
+/// with probability e^-4, 2 %.
+constexpr uint64_t ScatteredBytesPerStore = 1024;
+
+/// Is the index of \p Pointer made by a mask, a remainder or a shift, as that of a hash table?
+bool spreadsByRemainder(const llvm::Value *Pointer, llvm::ScalarEvolution &SE);
+
 /// The outermost loop that \p R, a store, needs to fill an object of \p Size bytes; null if it does
 /// not.
 const llvm::Loop *scatteredFill(const LoopReference &R, const llvm::SCEV *Size,

@@ -127,6 +127,7 @@ std::vector<SiteVerdict> UnitSites::collect(ReferenceJudge &Judge) {
       if (fullyInitialised(V, ArrayRef(References).drop_front(FirstReference), Fills, FAM))
         V.Flags |= SMALLOC_SITE_FULLY_INITIALISED;
     }
+    append_range(AllFills, Fills);
     doneWith(F);
   }
   for (const LoopReference &R : References) { // which stay where they are from here on

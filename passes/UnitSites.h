@@ -28,6 +28,8 @@ public:
   /// The sites of all functions, in program order, and references(); \p Judge is told of both. Once.
   std::vector<SiteVerdict> collect(ReferenceJudge &Judge);
   llvm::ArrayRef<LoopReference> references() const { return References; }
+  /// Calls that fill memory, in program order.
+  llvm::ArrayRef<Fill> fills() const { return AllFills; }
   /// Is the call executed many times, as far as one can see?
   bool manyObjects(const llvm::CallBase &Call, const SiteVerdict &V) const;
   /// May other units make many objects here? Nothing to decide by on its own.
@@ -48,6 +50,7 @@ private:
   size_t KeptInstructions = 0;
   const bool Large;
   std::vector<LoopReference> References;
+  std::vector<Fill> AllFills;
 };
 
 } // namespace smalloc

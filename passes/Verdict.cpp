@@ -12,6 +12,7 @@
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 
 using namespace llvm;
@@ -63,6 +64,17 @@ std::string writtenText(const MachineProfile &Machine) {
          std::to_string(SuperpageBytes / Machine.BasePageBytes) + " at the same memory";
 }
 
+/// Do the loops around \p R, all of known length, write less than a superpage?
+bool tooFew(const LoopReference &R) {
+  uint64_t Bytes = std::max(R.Bytes, uint64_t(64)); // with gaps
+  for (const LoopLevel &L : R.Levels) {
+    if (!L.Trip)
+      return false;
+    Bytes = SaturatingMultiply(Bytes, *L.Trip);
+  }
+  return Bytes < SuperpageBytes;
+}
+
 class UnitAnalysis {
 public:
   UnitAnalysis(Module &M, FunctionAnalysisManager &FAM, const Options &O)
@@ -83,6 +95,8 @@ private:
   const LoopReference *testSizes(SiteVerdict &V, ArrayRef<Sizeable> Found, std::string &Text);
   void decide(SiteVerdict &V);
   void promoteNests(UnitVerdicts &Result);
+  bool mayWait(const Value *Pointer, const DenseMap<const CallBase *, unsigned> &Flags);
+  void noteFills(UnitVerdicts &Result);
 
   Module &M;
   FunctionAnalysisManager &FAM;
@@ -296,6 +310,27 @@ void UnitAnalysis::promoteNests(UnitVerdicts &Result) {
   }
 }
 
+/// May \p Pointer lead into an object of the heap that does not start on superpages?
+bool UnitAnalysis::mayWait(const Value *Pointer,
+                           const DenseMap<const CallBase *, unsigned> &Flags) {
+  const PointerOrigins::Answer &From = Origins.originsOf(Pointer);
+  return From.Unknown || any_of(From.Sites, [&](const CallBase *Site) {
+           return !(Flags.lookup(Site) & SMALLOC_SITE_FULLY_INITIALISED);
+         });
+}
+
+void UnitAnalysis::noteFills(UnitVerdicts &Result) {
+  DenseMap<const CallBase *, unsigned> Flags;
+  for (const SiteVerdict &V : Result.Sites)
+    Flags[V.Call] = V.Flags;
+  for (const LoopReference &R : Unit.references())
+    if (R.Writes && R.Outermost && !tooFew(R) && mayWait(R.Pointer, Flags))
+      Result.Fills.Stores.push_back(R);
+  for (const Fill &F : Unit.fills())
+    if (mayWait(F.To, Flags))
+      Result.Fills.Calls.push_back(F);
+}
+
 UnitVerdicts UnitAnalysis::run() {
   UnitVerdicts Result;
   Result.OriginsGaveUp = Origins.gaveUp();
@@ -334,6 +369,8 @@ UnitVerdicts UnitAnalysis::run() {
        O.Heap == SMALLOC_HEAP_GUEST)) {
     summarise(M, FAM, O, *Wrappers, Origins, Judge, Unit.references(), Result);
     promoteNests(Result);
+    if (O.FirstTouch)
+      noteFills(Result);
   }
   Result.Wrappers = std::move(Wrappers);
   return Result;

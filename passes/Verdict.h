@@ -14,6 +14,7 @@
 #include "AccessCoverage.h"
 #include "AllocationSites.h"
 #include "AllocationWrappers.h"
+#include "FillPoints.h"
 #include "KeyedSummary.h"
 #include "LoopAccesses.h"
 #include "MemoryTouches.h"
@@ -95,6 +96,7 @@ struct UnitVerdicts {
   std::vector<SiteVerdict> Sites;   ///< in program order
   std::vector<SiteVerdict> Statics; ///< variables; nothing is rewritten for them
   std::vector<ProfitableNest> Nests;
+  FillCandidates Fills;
   bool OriginsGaveUp = false;
   KeyedSummary Summary;
   AccessCoverage Coverage; ///< empty unless it was asked for

@@ -266,6 +266,49 @@ bool BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
   return moved;
 }
 
+void BigObjects::fill(const Handle &handle, const void *p, size_t range) {
+  if (!promotion_lock_.try_lock())
+    return;
+  BigObject &o = *handle.object;
+  Area &a = handle.slice == areas_[kSuper].slice ? areas_[kSuper] : areas_[kBase];
+  const auto first = reinterpret_cast<uintptr_t>(address(a, handle.head)),
+             from = reinterpret_cast<uintptr_t>(p);
+  // A unit whose last or first eighth belongs to others is as good as written.
+  constexpr size_t kMissing = kSuperpageBytes / 8;
+  UnitIndex unit = 0, end = 0;
+  if (handle.object->units != 0 && o.pending && from >= first) { // else it was freed meanwhile
+    const size_t begin = range ? from - first : o.offset,
+                 past = range ? begin + min_of(range, o.offset + o.bytes -
+                                                          min_of(o.offset + o.bytes, begin))
+                              : o.offset + o.bytes;
+    unit = static_cast<UnitIndex>(align_up(begin - min_of(begin, kMissing), kSuperpageBytes) /
+                                  kSuperpageBytes);
+    end = min_of(static_cast<UnitIndex>((past + kMissing) / kSuperpageBytes), o.whole_units);
+  }
+  const bool whole = unit == 0 && end == o.whole_units && end != 0;
+  while (unit < end && !too_expensive()) {
+    const UnitIndex given =
+        is_superpage(a, handle.head + unit) ? 1 : give_ahead(a, handle.head, o, unit, end - unit);
+    if (given == 0)
+      break;
+    unit += given;
+  }
+  if (whole && unit == end) {
+    SpinGuard guard(lock_);
+    fills_.filled(o.history, o.whole_units);
+    unwatch(o);
+    if (&a == &areas_[kSuper])
+      join_mappings(a, handle.head, o);
+  }
+  if (&a == &areas_[kBase] && o.superpages)
+    o.demoted = true; // has advice of its own
+  if (o.units != 0 && o.superpages == o.whole_units) {
+    SpinGuard guard(lock_);
+    set_pending(o, false);
+  }
+  promotion_lock_.unlock();
+}
+
 bool BigObjects::look_ahead(uint64_t (*resident_bytes)(), unsigned &given) {
   bool moved = false;
   for (Watched &w : watched_) {

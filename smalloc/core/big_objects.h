@@ -174,6 +174,9 @@ public:
   /// fills; `given` is then the number of units in front of the fill. For the helper thread. Cost:
   /// about 1 us an object, and the collapses.
   bool look_ahead(uint64_t (*resident_bytes)(), unsigned &given);
+  /// The program is about to write `range` bytes from p on, in the object (0: all of it): its untouched
+  /// units there get superpages. Does nothing while another thread promotes.
+  void fill(const Handle &handle, const void *p, size_t range);
   const FillHistory &fills() const { return fills_; }
   /// Gives every kept unit back. Returns bytes.
   size_t trim();

@@ -170,6 +170,8 @@ public:
   /// kBackToMallocBytes the program's malloc. cell: of the site that resizes, if there is one; what becomes big is that site's from now on.
   void *resize(void *p, size_t bytes, bool keeps_kind = false, smalloc_cell *cell = nullptr);
 
+  /// The program is about to write so many of the range's bytes (__smalloc_v1_filling).
+  void filling(const void *p, uint64_t range, uint64_t written);
   void touching(const void *p, uint64_t saved_misses);
   /// Promotion at allocator calls, for programs without promotion points: 1 % of the time that
   /// passes, at most.

@@ -182,6 +182,9 @@ SMALLOC_EXPORT void __smalloc_v1_mapped(void *p, size_t bytes, smalloc_cell *cel
     g_runtime.site_mapped(cell, p, bytes);
 }
 
+SMALLOC_EXPORT void __smalloc_v1_filling(const void *p, uint64_t range, uint64_t written) {
+  g_runtime.filling(p, range, written);
+}
 SMALLOC_EXPORT void __smalloc_v1_touching(const void *p, uint64_t saved_misses) {
   g_runtime.touching(p, saved_misses);
 }

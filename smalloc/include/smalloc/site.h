@@ -290,6 +290,10 @@ void *__smalloc_v1_small(size_t bytes, struct smalloc_cell *cell, smalloc_otherw
  * pattern of points keeps its last one from falling on each of them in turn. */
 #define SMALLOC_TOUCH_BATCH 4099
 void __smalloc_v1_touching(const void *p, uint64_t saved_misses);
+
+/* Fill point: the compiler puts it before code that is about to write at least `written` of the `range` bytes at p, 2 MiB or
+ * more. range 0: of all of the object that p lies in, all over it. */
+void __smalloc_v1_filling(const void *p, uint64_t range, uint64_t written);
 extern unsigned __smalloc_v1_pending;
 
 #ifdef __cplusplus

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// runtime_fill.cpp decides what a fill point of the compiler is worth: the program is about to write a
+// range of memory. Superpages for it cost no memory then, and one fault each instead of 512.
+#include "smalloc/base/keep_errno.h"
+#include "smalloc/core/runtime.h"
+
+namespace smalloc {
+
+/// heap:auto. The object's memory that is written for at least 7/8, and untouched yet.
+void Runtime::filling(const void *p, uint64_t range, uint64_t written) {
+  if (!g_range.contains(p) || !running() || strategy_ != HeapStrategy::kAuto ||
+      options_.promote == PromotePolicy::kOff || big_.pending() == 0)
+    return;
+  // An unsigned product may have wrapped, and a step may be negative.
+  if (range > PTRDIFF_MAX || written > PTRDIFF_MAX || written < range - range / 8)
+    return;
+  const Slice slice = region_.slice_of(p);
+  if (slice != Slice::kBigBase && slice != Slice::kBigSuper)
+    return;
+  KeepErrno keep;
+  const BigObjects::Handle h = big_.find_soon(p);
+  if (!h || !h.object->pending || !locks_come_free())
+    return;
+  const uint64_t all = h.object->bytes; // rounded up
+  if (range == 0 && written < all - all / 8)
+    return;
+  big_.fill(h, p, range);
+  g_accounts.big_promoted(region_.unit_address(h.slice, h.head), h.object->superpages);
+}
+
+} // namespace smalloc
