@@ -476,5 +476,55 @@ TEST_F(BigAheadTest, MoreObjectsThanItCanWatchAreLeftToThePromoter) {
   EXPECT_EQ(counters.mappings.get(), 0u);
 }
 
+/// The compiler says what is about to be written: no probe, and no window.
+TEST_F(BigAheadTest, AFillPointGivesItsRange) {
+  char *p = make(100);
+  big.fill(big.find(p), unit(p, 10), 20 * kSuperpageBytes);
+  EXPECT_EQ(superpages_of(p), 20u);
+  EXPECT_EQ(FakeOs::advised[unit(p, 10)], 20 * kSuperpageBytes);
+  EXPECT_EQ(given, 0u);
+  big.fill(big.find(p), unit(p, 10), 20 * kSuperpageBytes); // is written again
+  EXPECT_EQ(superpages_of(p), 20u);
+  EXPECT_EQ(region.charged_superpages(), 20u);
+  ASSERT_TRUE(big.check_invariants());
+}
+
+TEST_F(BigAheadTest, AUnitOfWhichAnEighthIsMissingIsWritten) {
+  char *p = make(100);
+  constexpr size_t kEighth = kSuperpageBytes / 8;
+  big.fill(big.find(p), unit(p, 10) + kEighth, 2 * kSuperpageBytes - 2 * kEighth);
+  EXPECT_EQ(superpages_of(p), 2u);
+  big.fill(big.find(p), unit(p, 20) + kEighth + 1, 2 * kSuperpageBytes - 2 * kEighth - 2);
+  EXPECT_EQ(superpages_of(p), 2u);
+}
+
+TEST_F(BigAheadTest, AFillOfAllMakesTheObjectOneMappingAndItsOriginTrusted) {
+  const uint64_t history = FillHistory::key(this, 400 * kMiB);
+  char *p = make(200, history); // more than go at once
+  fill(p, 3, 100);              // is there already: no superpage
+  big.fill(big.find(p), p, 0);
+  EXPECT_EQ(superpages_of(p), 199u);
+  EXPECT_EQ(counters.mappings.get(), 2u);
+  EXPECT_EQ(big.watched(), 0u);
+  EXPECT_TRUE(big.fills().trusts(history));
+  ASSERT_TRUE(big.check_invariants());
+  EXPECT_TRUE(big.release(p));
+  big.trim();
+  EXPECT_EQ(region.charged_superpages(), 0u);
+  EXPECT_EQ(counters.mappings.get(), 0u);
+}
+
+TEST_F(BigAheadTest, AFillPointStaysWithinTheObjectAndTheBudget) {
+  Region::Config config = FakeOs::config();
+  config.budget.bytes = 5 * kSuperpageBytes;
+  start(config);
+  char *p = make(10);
+  big.fill(big.find(p), unit(p, 6), SIZE_MAX / 2);
+  EXPECT_EQ(superpages_of(p), 4u);
+  big.fill(big.find(p), p, 0);
+  EXPECT_LE(region.charged_superpages(), 5u);
+  ASSERT_TRUE(big.check_invariants());
+}
+
 } // namespace
 } // namespace smalloc

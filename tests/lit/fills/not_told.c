@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Missing if this fails: nothing is told before loops that write less than a superpage, under a condition, to memory that is
+// not the heap's, or that no count is known of; nor for small code, an instrumented build, or heap=off.
+// RUN: %clang -O2 -S -emit-llvm -o - %s | FileCheck %s
+// RUN: %clang -Os -DALL -S -emit-llvm -o - %s | FileCheck %s
+// RUN: %clang -O2 -DALL -fplugin-arg-smalloc-heap=off -S -emit-llvm -o - %s | FileCheck %s
+// CHECK-NOT: @__smalloc_v1_filling
+#ifdef ALL
+void upwards(double *a, double by, long n) {
+  for (long i = 0; i < n; i++)
+    a[i] = i * by;
+}
+#endif
+void few(double *a, double by) {
+  for (long i = 0; i < 10000; i++)
+    a[i] = i * by;
+}
+void some(double *restrict a, const double *restrict b, long n) {
+  for (long i = 0; i < n; i++)
+    if (b[i] > 0.5)
+      a[i] += b[i];
+}
+static double statics[1 << 20];
+double of_static(long n, long at) {
+  for (long i = 0; i < n; i++)
+    statics[i] = n * 0.5 + i;
+  return statics[at];
+}
+double variable(long n, long at) {
+  double a[n];
+  for (long i = 0; i < n; i++)
+    a[i] = i * 0.5 + n;
+  return a[at];
+}
+void until_zero(long *restrict to, const long *restrict from) {
+  while ((*to++ = *from++))
+    ;
+}
