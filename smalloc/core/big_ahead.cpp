@@ -266,6 +266,23 @@ bool BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
   return moved;
 }
 
+/// Holds promotion_lock_. The object is about to be freed: has the program filled it since the last look?
+/// A few of the units behind the probe answer for all, the last among them.
+bool BigObjects::ends_filled(const Area &a, UnitIndex head, const BigObject &o) const {
+  constexpr UnitIndex kAsked = 8;
+  const UnitIndex left = o.whole_units - min_of(o.probe, o.whole_units),
+                  step = max_of<UnitIndex>(left / kAsked, 1);
+  if (left == 0)
+    return false; // all given: look_at() has said what there is to say
+  for (UnitIndex i = 0; i < left; i += step) {
+    const UnitIndex unit = head + o.whole_units - 1 - i;
+    if (!is_superpage(a, unit) &&
+        region_->os().resident_pages(address(a, unit), kSuperpageBytes) < kDensePages)
+      return false;
+  }
+  return true;
+}
+
 void BigObjects::fill(const Handle &handle, const void *p, size_t range) {
   if (!promotion_lock_.try_lock())
     return;

@@ -120,16 +120,20 @@ bool BigObjects::release(void *p) {
   // before we are done.
   lock_.lock();
   const bool promoting = o.pending || o.watched;
+  bool filled = false;
   if (promoting) {
     lock_.unlock();
     promotion_lock_.lock();
+    filled = o.units != 0 && o.watched && ends_filled(area_of(p), h.head, o);
     lock_.lock();
   }
   const bool live = o.units != 0; // or it was freed twice at the same time
   if (live) {
     Area &a = area_of(p);
     size_t used = o.offset + o.bytes;
-    if (o.watched && o.still_looks >= kStillLooks && o.probe < o.whole_units)
+    if (filled)
+      fills_.filled(o.history, o.whole_units);
+    else if (o.watched && o.still_looks >= kStillLooks && o.probe < o.whole_units)
       fills_.stayed_sparse(o.history);
     unwatch(o);
     set_pending(o, false);

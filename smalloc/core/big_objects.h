@@ -248,6 +248,7 @@ private:
   uint64_t window_left(uint64_t (*resident_bytes)()) const;
   bool look_at_probe(Area &a, UnitIndex head, BigObject &object, size_t pages, bool &moved);
   bool look_at(const Watched &watched, uint64_t (*resident_bytes)());
+  bool ends_filled(const Area &a, UnitIndex head, const BigObject &object) const;
   bool withhold_growth(Area &a, UnitIndex head, BigObject &o, UnitIndex from, UnitIndex to);
   void cut_tail(UnitCache::Run &run, uint32_t bytes);
   UnitIndex take_kept(unsigned area_index, UnitIndex units, UnitIndex whole, uint32_t &tail_bytes);

@@ -476,6 +476,19 @@ TEST_F(BigAheadTest, MoreObjectsThanItCanWatchAreLeftToThePromoter) {
   EXPECT_EQ(counters.mappings.get(), 0u);
 }
 
+/// The helper thread comes too late for an object that is filled, used and freed at once.
+TEST_F(BigAheadTest, AnObjectThatIsFreedFullCountsAsFilled) {
+  const uint64_t history = FillHistory::key(this, 40 * kMiB);
+  for (const size_t filled : {19u, 20u}) {
+    char *p = make(20, history);
+    for (size_t i = 0; i < filled; i++)
+      pages[unit(p, i)].set();
+    EXPECT_FALSE(big.fills().trusts(history));
+    EXPECT_TRUE(big.release(p));
+    EXPECT_EQ(big.fills().trusts(history), filled == 20) << filled;
+  }
+}
+
 /// The compiler says what is about to be written: no probe, and no window.
 TEST_F(BigAheadTest, AFillPointGivesItsRange) {
   char *p = make(100);
