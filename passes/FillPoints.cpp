@@ -291,9 +291,8 @@ void Points::before(const Fill &Filled) {
   CallBase &Call = *Filled.Call;
   enter(*Call.getFunction());
   auto *Known = dyn_cast<ConstantInt>(Filled.Bytes);
-  // Copies are many, and most are short: those into new memory count, and those that run once.
-  if (isa<MemIntrinsic>(Call) && !isa<CallBase>(getUnderlyingObject(Filled.To)) &&
-      LI->getLoopFor(Call.getParent()))
+  // Copies are many, and most are short: those that run once count.
+  if (isa<MemIntrinsic>(Call) && LI->getLoopFor(Call.getParent()))
     return;
   if (In->hasOptSize() || In->hasAvailableExternallyLinkage() ||
       (Known && !Filled.Count && Known->getValue().ult(SuperpageBytes)))
