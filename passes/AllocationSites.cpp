@@ -5,6 +5,7 @@
 #include "AllocationWrappers.h"
 #include "CallReplacement.h"
 #include "ClearedSites.h"
+#include "MemberPaths.h"
 #include "UnitName.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -344,6 +345,8 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
   auto &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
   std::string Source;
   bool Changed = false;
+  if (Phase == When::PipelineStart)
+    recordPointees(M);
   forForeignPrototypes(M, FAM, [&](CallBase &Call, const FamilyRow &Row, Fit How) {
     if (How == Fit::Convertible) {
       callByPrototype(Call, Row.Types);
