@@ -131,7 +131,7 @@ AllocationWrappers::AllocationWrappers(Module &M, FunctionAnalysisManager &FAM) 
         continue;
       const Function *Callee = calledFunction(*Call);
       const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
-      if (allocationFamily(*Call, TLI) || !mayBeWrapperCall(*Call, TLI) ||
+      if (allocationFamily(*Call) || !mayBeWrapperCall(*Call, TLI) ||
           (!Callee->isDeclaration() && !find(Callee)))
         continue;
       Call->addFnAttr(Attribute::get(M.getContext(), SiteIdAttr,
@@ -204,9 +204,8 @@ bool AllocationWrappers::analyse(Function &F) {
   LoopInstructionsLeft -= Copied;
   W.Exported = F.hasExternalLinkage();
   // The size, if every allocation asks for one and the same argument, with a header of constant size or not.
-  const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
   for (CallBase *Call : W.Fresh) {
-    std::optional<AllocFamily> Family = allocationFamily(*Call, TLI);
+    std::optional<AllocFamily> Family = allocationFamily(*Call);
     int At = -1;
     if (const AllocationWrapper *Inner = calledBy(*Call))
       At = Inner->SizeArgument;
@@ -273,7 +272,7 @@ bool AllocationWrappers::isFresh(Value *V, AllocationWrapper &W, SmallPtrSetImpl
     Function *Callee = calledFunction(*Call);
     if (!Callee || !plainCall(*Call))
       return false;
-    std::optional<AllocFamily> Family = allocationFamily(*Call, TLI);
+    std::optional<AllocFamily> Family = allocationFamily(*Call);
     if ((Family && Family != AllocFamily::PosixMemalign && Call->hasFnAttr(SiteIdAttr)) ||
         (Call->hasFnAttr(ContextIdAttr) && mayBeWrapperCall(*Call, TLI) &&
          (Callee->isDeclaration() || analyse(*Callee)))) {
@@ -299,8 +298,7 @@ bool AllocationWrappers::isFresh(Value *V, AllocationWrapper &W, SmallPtrSetImpl
             Store && isa<ConstantPointerNull>(Store->getValueOperand()))
           continue;
         if (Filler || !Call || !plainCall(*Call) || !Call->hasFnAttr(SiteIdAttr) ||
-            allocationFamily(*Call, TLI) != AllocFamily::PosixMemalign ||
-            Call->getArgOperandNo(&U) != 0)
+            allocationFamily(*Call) != AllocFamily::PosixMemalign || Call->getArgOperandNo(&U) != 0)
           return false;
         Filler = Call;
       }

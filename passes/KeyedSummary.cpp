@@ -235,7 +235,6 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
   for (Function &F : M) {
     if (F.isDeclaration() || F.hasAvailableExternallyLinkage())
       continue;
-    const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
     const bool Returns = isExported(F) || (F.hasLocalLinkage() && F.hasAddressTaken());
     for (Instruction &I : instructions(F)) {
       if (auto *Store = dyn_cast<StoreInst>(&I)) {
@@ -256,7 +255,7 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
               Emit(OfKeys, From.Key, To.Key, SMALLOC_FLOW_FROM_CONTENTS | SMALLOC_FLOW_TO_CONTENTS);
       } else if (auto *Call = dyn_cast<CallBase>(&I)) {
         if (Call->hasFnAttr(SiteIdAttr))
-          if (std::optional<AllocFamily> Family = allocationFamily(*Call, TLI);
+          if (std::optional<AllocFamily> Family = allocationFamily(*Call);
               Family && storesResult(*Family)) {
             for (KeyRoot To : pointersAt(Call->getArgOperand(0)))
               Emit(Out.Flows, NodeOf(Call), To.Key, To.Contents ? SMALLOC_FLOW_TO_CONTENTS : 0);

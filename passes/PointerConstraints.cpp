@@ -251,7 +251,7 @@ void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
     addPoints(nodeOf(&Call), locationOf(O, 0));
     // And on as any call: what the function puts into the memory is found by the objects made inside.
   } else if (Call.hasFnAttr(SiteIdAttr)) {
-    std::optional<AllocFamily> Family = allocationFamily(Call, TLI);
+    std::optional<AllocFamily> Family = allocationFamily(Call);
     unsigned O = newObject(&Call);
     Objects[O].Site = &Call;
     if (Family && storesResult(*Family)) {

@@ -105,7 +105,6 @@ std::vector<SiteVerdict> UnitSites::collect(ReferenceJudge &Judge) {
     const size_t First = Sites.size();
     SmallVector<Fill, 4> Fills;
     if (Ours) {
-      const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
       for (Instruction &I : instructions(F)) {
         auto *Call = dyn_cast<CallBase>(&I);
         if (!Call)
@@ -113,7 +112,7 @@ std::vector<SiteVerdict> UnitSites::collect(ReferenceJudge &Judge) {
         if (Fill Filled = fillOf(*Call); Filled.Call)
           Fills.push_back(Filled);
         if (Call->hasFnAttr(SiteIdAttr)) {
-          if (std::optional<AllocFamily> Family = allocationFamily(*Call, TLI))
+          if (std::optional<AllocFamily> Family = allocationFamily(*Call))
             Sites.push_back(describe(*Call, *Family));
           else if (Wrappers.isContext(*Call))
             Sites.push_back(describe(*Call, AllocFamily::Wrapper));
