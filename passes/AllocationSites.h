@@ -43,6 +43,8 @@ enum class AllocFamily {
   Wrapper, ///< no allocation function: a function that returns fresh memory (AllocationWrappers)
   FortranAllocate, ///< ALLOCATE in flang's runtime (STAT=, POINTER): the block goes into the descriptor
   FortranAssign, ///< an assignment that may (re)allocate its left side
+  FortranSource, ///< ALLOCATE with SOURCE=, which is copied into the block
+  FortranCopyIn, ///< a contiguous copy of a section, for a procedure that takes no other
   Mapping,       ///< anonymous memory: mmap, numa_alloc and its forms
 };
 
@@ -64,10 +66,15 @@ unsigned mappedBytesArgument(const llvm::Function &F);
 
 inline bool isNewFamily(AllocFamily F) { return F >= AllocFamily::New && F < AllocFamily::Wrapper; }
 
+/// Is the block's whole content copied into it from an array, by Fortran's runtime?
+inline bool isFortranCopy(AllocFamily F) {
+  return F == AllocFamily::FortranSource || F == AllocFamily::FortranCopyIn;
+}
+
 /// Does the family put the new block's address into what its first argument points to?
 inline bool storesResult(AllocFamily F) {
   return F == AllocFamily::PosixMemalign || F == AllocFamily::FortranAllocate ||
-         F == AllocFamily::FortranAssign;
+         F == AllocFamily::FortranAssign || isFortranCopy(F);
 }
 
 /// True if this unit defines a function of the malloc family or an operator new or delete: its sites stay as they are.

@@ -60,6 +60,8 @@ const SCEV *requestedBytes(const SiteVerdict &Site, ScalarEvolution &SE) {
     return SE.getSCEV(Call.getArgOperand(2));
   case AllocFamily::FortranAllocate:
   case AllocFamily::FortranAssign:
+  case AllocFamily::FortranSource:
+  case AllocFamily::FortranCopyIn:
     return nullptr; // in the descriptor
   case AllocFamily::Mapping:
     return SE.getSCEV(Call.getArgOperand(mappedBytesArgument(
@@ -310,8 +312,8 @@ bool writesAll(const SiteVerdict &Site, const SCEV *Size, ArrayRef<LoopReference
 
 bool fullyInitialised(const SiteVerdict &Site, ArrayRef<LoopReference> References,
                       ArrayRef<Fill> Fills, FunctionAnalysisManager &FAM) {
-  if (Site.Family == AllocFamily::FortranAssign)
-    return true; // by the assignment itself
+  if (Site.Family == AllocFamily::FortranAssign || isFortranCopy(Site.Family))
+    return true; // by the assignment itself, or the copy
   if (Site.Call->hasFnAttr(ClearedAttr))
     return true; // by the program's memset, whatever the optimiser makes of it
   if (Fills.empty() &&

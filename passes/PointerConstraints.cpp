@@ -53,13 +53,15 @@ const Value *pointerInInteger(const Value *V, unsigned Depth = 0) {
   }
 }
 
-/// Functions that end an object, or write nothing but bounds and null into a Fortran descriptor.
+/// Functions that end an object, write nothing but bounds and null into a Fortran descriptor, or only look at it.
 bool keepsNoPointer(StringRef Name) {
   static constexpr StringRef Names[] = {"munmap",
                                         "numa_free",
                                         "_FortranAAllocatableSetBounds",
                                         "_FortranAPointerSetBounds",
                                         "_FortranAAllocatableDeallocate",
+                                        "_FortranACopyOutAssign",
+                                        "_FortranAIsContiguous",
                                         "_FortranAPointerDeallocate"};
   return Name.starts_with("_ZdlPv") || Name.starts_with("_ZdaPv") || is_contained(Names, Name);
 }

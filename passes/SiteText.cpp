@@ -193,6 +193,8 @@ void describeSize(SiteVerdict &V, function_ref<ScalarEvolution &()> Evolution) {
     break;
   case AllocFamily::FortranAllocate:
   case AllocFamily::FortranAssign:
+  case AllocFamily::FortranSource:
+  case AllocFamily::FortranCopyIn:
     V.SizeText = "n bytes"; // in the descriptor
     return;
   case AllocFamily::Mapping:
@@ -306,6 +308,11 @@ std::string siteText(const SiteVerdict &V) {
     Callee = StringRef(V.Callee).contains("Pointer") ? "allocate (pointer)" : "allocate";
   else if (V.Family == AllocFamily::FortranAssign)
     return "assignment that allocates in '" + demangle(V.Function) + "'";
+  else if (V.Family == AllocFamily::FortranSource)
+    Callee = StringRef(V.Callee).contains("Pointer") ? "allocate (pointer, source)"
+                                                     : "allocate (source)";
+  else if (V.Family == AllocFamily::FortranCopyIn)
+    return "copy of a section in '" + demangle(V.Function) + "'";
   return Callee + " of " + V.SizeText + " in '" + demangle(V.Function) + "'";
 }
 

@@ -174,6 +174,12 @@ std::string readable_function(const std::string &name) {
     return "allocate";
   if (name == "_FortranAPointerAllocate")
     return "allocate (pointer)";
+  if (name == "_FortranAAllocatableAllocateSource")
+    return "allocate (source)";
+  if (name == "_FortranAPointerAllocateSource")
+    return "allocate (pointer, source)";
+  if (name == "_FortranACopyInAssign")
+    return "copy of a section";
   if (name == "_FortranAAssign")
     return "assignment";
   // flang: _QP name, or _QM module P name; upper-case letters only mark what follows.
