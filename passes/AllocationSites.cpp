@@ -237,6 +237,27 @@ bool mayBeContext(const CallBase &Call, const TargetLibraryInfo &TLI) {
   });
 }
 
+/// A call that may turn out to hand out memory through an argument: of a function of this unit that calls anything like an
+/// allocation. \p Known: what was found of such functions.
+bool mayHandOut(const CallBase &Call, const TargetLibraryInfo &TLI,
+                DenseMap<const Function *, bool> &Known) {
+  const Function *Callee = Call.getCalledFunction();
+  if (!Callee || Callee->isDeclaration() || Callee->getReturnType()->isPtrOrPtrVectorTy() ||
+      none_of(Callee->args(), [](const Argument &A) { return A.getType()->isPointerTy(); }))
+    return false;
+  auto [It, New] = Known.try_emplace(Callee, false);
+  if (!New)
+    return It->second;
+  const bool May = any_of(instructions(*Callee), [&](const Instruction &I) {
+    auto *Inner = dyn_cast<CallBase>(&I);
+    if (!Inner || isa<IntrinsicInst>(Inner))
+      return false;
+    return givesNoMemory(*Inner) ? mayHandOut(*Inner, TLI, Known)
+                                 : allocationFamily(*Inner) || mayBeWrapperCall(*Inner, TLI);
+  });
+  return Known[Callee] = May;
+}
+
 } // namespace
 
 bool givesNoMemory(const CallBase &Call) {
@@ -366,6 +387,7 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
       emitPrototypeRemark(Call, Row, FAM);
     }
   });
+  DenseMap<const Function *, bool> HandOut;
   std::optional<ClearableSites> Clearable;
   if (Phase == When::Later)
     Clearable.emplace(M);
@@ -376,10 +398,13 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
     StringMap<unsigned> Ordinals;
     for (Instruction &I : instructions(F)) {
       auto *Call = dyn_cast<CallBase>(&I);
-      if (!Call || givesNoMemory(*Call))
+      if (!Call)
+        continue;
+      const bool GivesNone = givesNoMemory(*Call);
+      if (GivesNone && !mayHandOut(*Call, TLI, HandOut))
         continue;
       std::optional<AllocFamily> Family = allocationFamily(*Call);
-      if (!Family && (calledRow(*Call) || !mayBeContext(*Call, TLI)))
+      if (!GivesNone && !Family && (calledRow(*Call) || !mayBeContext(*Call, TLI)))
         continue;
       const StringRef Callee = Call->getCalledOperand()->stripPointerCastsAndAliases()->getName();
       const StringRef IdAttr = Family ? SiteIdAttr : ContextIdAttr;

@@ -254,14 +254,14 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
             if (Blocks.contains(To.Key) || Blocks.contains(From.Key))
               Emit(OfKeys, From.Key, To.Key, SMALLOC_FLOW_FROM_CONTENTS | SMALLOC_FLOW_TO_CONTENTS);
       } else if (auto *Call = dyn_cast<CallBase>(&I)) {
-        if (Call->hasFnAttr(SiteIdAttr))
-          if (std::optional<AllocFamily> Family = allocationFamily(*Call);
-              Family && storesResult(*Family)) {
-            for (KeyRoot To : pointersAt(Call->getArgOperand(0)))
-              Emit(Out.Flows, NodeOf(Call), To.Key, To.Contents ? SMALLOC_FLOW_TO_CONTENTS : 0);
-            Emit(Out.Flows, NodeOf(Call), memberBlocks(Call->getArgOperand(0), *Call, 0).second,
-                 SMALLOC_FLOW_TO_CONTENTS);
-          }
+        if (const int Handed = Call->hasFnAttr(SiteIdAttr) ? Wrappers.outArgument(*Call) : -1;
+            Handed >= 0) {
+          const unsigned At = static_cast<unsigned>(Handed);
+          for (KeyRoot To : pointersAt(Call->getArgOperand(At)))
+            Emit(Out.Flows, NodeOf(Call), To.Key, To.Contents ? SMALLOC_FLOW_TO_CONTENTS : 0);
+          Emit(Out.Flows, NodeOf(Call), memberBlocks(Call->getArgOperand(At), *Call, At).second,
+               SMALLOC_FLOW_TO_CONTENTS);
+        }
         const Function *Callee;
         // What another unit's wrapper stores in the memory that it returns.
         if (outsiders(*Call, Callee) && Wrappers.isContext(*Call) && Callee->isDeclaration())

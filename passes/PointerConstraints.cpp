@@ -250,7 +250,13 @@ void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
   if (Wrappers.isContext(Call)) {
     unsigned O = newObject(&Call);
     Objects[O].Site = &Call;
-    addPoints(nodeOf(&Call), locationOf(O, 0));
+    if (const int Out = Wrappers.outArgument(Call); Out >= 0) {
+      NodeId Block = newNode();
+      addPoints(Block, locationOf(O, 0));
+      addStore(Block, nodeOf(Call.getArgOperand(static_cast<unsigned>(Out))));
+    } else {
+      addPoints(nodeOf(&Call), locationOf(O, 0));
+    }
     // And on as any call: what the function puts into the memory is found by the objects made inside.
   } else if (Call.hasFnAttr(SiteIdAttr)) {
     std::optional<AllocFamily> Family = allocationFamily(Call);

@@ -128,6 +128,15 @@ std::vector<SiteVerdict> UnitSites::collect(ReferenceJudge &Judge) {
     }
     doneWith(F);
   }
+  // What a function writes all of before it hands it out is written at each of its calls.
+  DenseSet<const CallBase *> Written;
+  for (const SiteVerdict &V : Sites)
+    if (V.Flags & SMALLOC_SITE_FULLY_INITIALISED)
+      Written.insert(V.Call);
+  for (SiteVerdict &V : Sites)
+    if (V.Wrapper &&
+        all_of(V.Wrapper->Fresh, [&](const CallBase *Inside) { return Written.contains(Inside); }))
+      V.Flags |= SMALLOC_SITE_FULLY_INITIALISED;
   for (const LoopReference &R : References) { // which stay where they are from here on
     if (!R.Repeated)
       Judge.add(R);
