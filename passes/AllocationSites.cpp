@@ -5,6 +5,7 @@
 #include "AllocationWrappers.h"
 #include "CallReplacement.h"
 #include "ClearedSites.h"
+#include "MemberPaths.h"
 #include "UnitName.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -25,44 +26,42 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-constexpr LibFunc NotKnownToLLVM = NumLibFuncs;
-
 struct FamilyRow {
   AllocFamily Family;
-  LibFunc Function;
   StringRef Name;
   StringRef Types; ///< result, then parameters: p pointer, l 64 bits, i 32 bits, b one bit, v void
 };
 
 constexpr FamilyRow Families[] = {
-    {AllocFamily::Malloc, LibFunc_malloc, "malloc", "pl"},
-    {AllocFamily::Calloc, LibFunc_calloc, "calloc", "pll"},
-    {AllocFamily::Realloc, LibFunc_realloc, "realloc", "ppl"},
-    {AllocFamily::AlignedAlloc, LibFunc_aligned_alloc, "aligned_alloc", "pll"},
-    {AllocFamily::AlignedAlloc, LibFunc_memalign, "memalign", "pll"},
-    {AllocFamily::PosixMemalign, LibFunc_posix_memalign, "posix_memalign", "ipll"},
-    {AllocFamily::Valloc, LibFunc_valloc, "valloc", "pl"},
-    {AllocFamily::Pvalloc, LibFunc_pvalloc, "pvalloc", "pl"},
-    {AllocFamily::ReallocArray, NotKnownToLLVM, "reallocarray", "ppll"},
-    {AllocFamily::New, LibFunc_Znwm, "_Znwm", "pl"},
-    {AllocFamily::NewArray, LibFunc_Znam, "_Znam", "pl"},
-    {AllocFamily::NewNothrow, LibFunc_ZnwmRKSt9nothrow_t, "_ZnwmRKSt9nothrow_t", "plp"},
-    {AllocFamily::NewArrayNothrow, LibFunc_ZnamRKSt9nothrow_t, "_ZnamRKSt9nothrow_t", "plp"},
-    {AllocFamily::NewAligned, LibFunc_ZnwmSt11align_val_t, "_ZnwmSt11align_val_t", "pll"},
-    {AllocFamily::NewArrayAligned, LibFunc_ZnamSt11align_val_t, "_ZnamSt11align_val_t", "pll"},
-    {AllocFamily::NewAlignedNothrow, LibFunc_ZnwmSt11align_val_tRKSt9nothrow_t,
-     "_ZnwmSt11align_val_tRKSt9nothrow_t", "pllp"},
-    {AllocFamily::NewArrayAlignedNothrow, LibFunc_ZnamSt11align_val_tRKSt9nothrow_t,
-     "_ZnamSt11align_val_tRKSt9nothrow_t", "pllp"},
-    {AllocFamily::FortranAllocate, NotKnownToLLVM, "_FortranAAllocatableAllocate", "ippbppip"},
-    {AllocFamily::FortranAllocate, NotKnownToLLVM, "_FortranAPointerAllocate", "ipbppip"},
-    {AllocFamily::FortranAssign, NotKnownToLLVM, "_FortranAAssign", "vpppi"},
-    {AllocFamily::Mapping, NotKnownToLLVM, "mmap", "ppliiil"},
-    {AllocFamily::Mapping, NotKnownToLLVM, "mmap64", "ppliiil"},
-    {AllocFamily::Mapping, NotKnownToLLVM, "numa_alloc", "pl"},
-    {AllocFamily::Mapping, NotKnownToLLVM, "numa_alloc_local", "pl"},
-    {AllocFamily::Mapping, NotKnownToLLVM, "numa_alloc_interleaved", "pl"},
-    {AllocFamily::Mapping, NotKnownToLLVM, "numa_alloc_onnode", "pli"},
+    {AllocFamily::Malloc, "malloc", "pl"},
+    {AllocFamily::Calloc, "calloc", "pll"},
+    {AllocFamily::Realloc, "realloc", "ppl"},
+    {AllocFamily::AlignedAlloc, "aligned_alloc", "pll"},
+    {AllocFamily::AlignedAlloc, "memalign", "pll"},
+    {AllocFamily::PosixMemalign, "posix_memalign", "ipll"},
+    {AllocFamily::Valloc, "valloc", "pl"},
+    {AllocFamily::Pvalloc, "pvalloc", "pl"},
+    {AllocFamily::ReallocArray, "reallocarray", "ppll"},
+    {AllocFamily::New, "_Znwm", "pl"},
+    {AllocFamily::NewArray, "_Znam", "pl"},
+    {AllocFamily::NewNothrow, "_ZnwmRKSt9nothrow_t", "plp"},
+    {AllocFamily::NewArrayNothrow, "_ZnamRKSt9nothrow_t", "plp"},
+    {AllocFamily::NewAligned, "_ZnwmSt11align_val_t", "pll"},
+    {AllocFamily::NewArrayAligned, "_ZnamSt11align_val_t", "pll"},
+    {AllocFamily::NewAlignedNothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", "pllp"},
+    {AllocFamily::NewArrayAlignedNothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", "pllp"},
+    {AllocFamily::FortranAllocate, "_FortranAAllocatableAllocate", "ippbppip"},
+    {AllocFamily::FortranAllocate, "_FortranAPointerAllocate", "ipbppip"},
+    {AllocFamily::FortranAssign, "_FortranAAssign", "vpppi"},
+    {AllocFamily::FortranSource, "_FortranAAllocatableAllocateSource", "ippbppi"},
+    {AllocFamily::FortranSource, "_FortranAPointerAllocateSource", "ippbppi"},
+    {AllocFamily::FortranCopyIn, "_FortranACopyInAssign", "vpppi"},
+    {AllocFamily::Mapping, "mmap", "ppliiil"},
+    {AllocFamily::Mapping, "mmap64", "ppliiil"},
+    {AllocFamily::Mapping, "numa_alloc", "pl"},
+    {AllocFamily::Mapping, "numa_alloc_local", "pl"},
+    {AllocFamily::Mapping, "numa_alloc_interleaved", "pl"},
+    {AllocFamily::Mapping, "numa_alloc_onnode", "pli"},
 };
 
 /// How what a call passes and takes fits the prototype that the function has in its library.
@@ -106,8 +105,10 @@ Fit fitOf(const CallBase &Call, const Function &Callee, StringRef Types) {
   return Worst;
 }
 
-/// What \p Call calls, if that is an allocation function by its name, which the user has not switched off.
-const FamilyRow *calledRow(const CallBase &Call, const TargetLibraryInfo &TLI) {
+constexpr StringRef HostedMetadata = "smalloc.hosted";
+
+/// What \p Call calls, if that is an allocation function by its name.
+const FamilyRow *calledRow(const CallBase &Call) {
   if (Call.isInlineAsm() || Call.isMustTailCall() || !isa<CallInst, InvokeInst>(Call))
     return nullptr;
   const auto *Callee = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
@@ -116,13 +117,8 @@ const FamilyRow *calledRow(const CallBase &Call, const TargetLibraryInfo &TLI) {
   // By name and prototype: "allockind" is inferred later in the pipeline, and a hand-written ::operator new is
   // "nobuiltin", which only forbids eliding it.
   const StringRef Name = Callee->getName();
-  LibFunc Function = NotKnownToLLVM;
-  if (TLI.getLibFunc(Name, Function) && !TLI.has(Function))
-    return nullptr;
   const auto *Row = find_if(Families, [&](const FamilyRow &R) { return R.Name == Name; });
-  if (Row == std::end(Families) || (!isNewFamily(Row->Family) && Call.isNoBuiltin()))
-    return nullptr;
-  return Row;
+  return Row == std::end(Families) ? nullptr : Row;
 }
 
 /// mmap of private, anonymous, readable and writable memory at any address, of no special kind.
@@ -175,7 +171,7 @@ void callByPrototype(CallBase &Call, StringRef Types) {
 using ForeignCall = function_ref<void(CallBase &, const FamilyRow &, Fit)>;
 
 /// Shows \p Do the calls of allocation functions whose types are not those of the library.
-void forForeignPrototypes(Module &M, FunctionAnalysisManager &FAM, ForeignCall Do) {
+void forForeignPrototypes(Module &M, ForeignCall Do) {
   for (const FamilyRow &Row : Families) {
     Function *Callee = M.getFunction(Row.Name);
     if (!Callee || !Callee->isDeclaration())
@@ -187,8 +183,7 @@ void forForeignPrototypes(Module &M, FunctionAnalysisManager &FAM, ForeignCall D
         Calls.push_back(Call);
     for (CallBase *Call : Calls) {
       const Fit How = fitOf(*Call, *Callee, Row.Types);
-      if (How != Fit::Exact &&
-          calledRow(*Call, FAM.getResult<TargetLibraryAnalysis>(*Call->getFunction())))
+      if (How != Fit::Exact && calledRow(*Call))
         Do(*Call, Row, How);
     }
   }
@@ -238,8 +233,29 @@ bool mayBeContext(const CallBase &Call, const TargetLibraryInfo &TLI) {
   return any_of(instructions(*Callee), [&](const Instruction &I) {
     auto *Inner = dyn_cast<CallBase>(&I);
     return Inner && !givesNoMemory(*Inner) && Inner->getCalledFunction() != Callee &&
-           (allocationFamily(*Inner, TLI) || mayBeWrapperCall(*Inner, TLI));
+           (allocationFamily(*Inner) || mayBeWrapperCall(*Inner, TLI));
   });
+}
+
+/// A call that may turn out to hand out memory through an argument: of a function of this unit that calls anything like an
+/// allocation. \p Known: what was found of such functions.
+bool mayHandOut(const CallBase &Call, const TargetLibraryInfo &TLI,
+                DenseMap<const Function *, bool> &Known) {
+  const Function *Callee = Call.getCalledFunction();
+  if (!Callee || Callee->isDeclaration() || Callee->getReturnType()->isPtrOrPtrVectorTy() ||
+      none_of(Callee->args(), [](const Argument &A) { return A.getType()->isPointerTy(); }))
+    return false;
+  auto [It, New] = Known.try_emplace(Callee, false);
+  if (!New)
+    return It->second;
+  const bool May = any_of(instructions(*Callee), [&](const Instruction &I) {
+    auto *Inner = dyn_cast<CallBase>(&I);
+    if (!Inner || isa<IntrinsicInst>(Inner))
+      return false;
+    return givesNoMemory(*Inner) ? mayHandOut(*Inner, TLI, Known)
+                                 : allocationFamily(*Inner) || mayBeWrapperCall(*Inner, TLI);
+  });
+  return Known[Callee] = May;
 }
 
 } // namespace
@@ -255,8 +271,8 @@ bool givesNoMemory(const CallBase &Call) {
 
 unsigned mappedBytesArgument(const Function &F) { return F.getName().starts_with("mmap") ? 1 : 0; }
 
-std::optional<AllocFamily> allocationFamily(const CallBase &Call, const TargetLibraryInfo &TLI) {
-  const FamilyRow *Row = calledRow(Call, TLI);
+std::optional<AllocFamily> allocationFamily(const CallBase &Call) {
+  const FamilyRow *Row = calledRow(Call);
   if (!Row)
     return std::nullopt;
   const auto *Callee = cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
@@ -292,7 +308,21 @@ bool definesAllocator(const Module &M, std::string *Name) {
 
 bool leavesAlone(const Function &F) {
   return F.isDeclaration() || F.hasAvailableExternallyLinkage() || F.hasOptNone() ||
-         F.hasFnAttribute(Attribute::Naked) || F.hasFnAttribute("no-builtins");
+         F.hasFnAttribute(Attribute::Naked) ||
+         (F.hasFnAttribute("no-builtins") && !isHosted(*F.getParent()));
+}
+
+bool isHosted(const Module &M) { return M.getNamedMetadata(HostedMetadata); }
+
+unsigned callsWithoutBuiltins(const Module &M) {
+  unsigned Calls = 0;
+  if (!isHosted(M))
+    for (const Function &F : M)
+      if (F.hasFnAttribute("no-builtins"))
+        for (const Instruction &I : instructions(F))
+          if (auto *Call = dyn_cast<CallBase>(&I); Call && allocationFamily(*Call))
+            ++Calls;
+  return Calls;
 }
 
 bool isHostTarget(const Triple &Target) {
@@ -344,7 +374,12 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
   auto &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
   std::string Source;
   bool Changed = false;
-  forForeignPrototypes(M, FAM, [&](CallBase &Call, const FamilyRow &Row, Fit How) {
+  if (Phase == When::PipelineStart) {
+    recordPointees(M);
+    if (Hosted && any_of(M, [](const Function &F) { return F.hasFnAttribute("no-builtins"); }))
+      M.getOrInsertNamedMetadata(HostedMetadata);
+  }
+  forForeignPrototypes(M, [&](CallBase &Call, const FamilyRow &Row, Fit How) {
     if (How == Fit::Convertible) {
       callByPrototype(Call, Row.Types);
       Changed = true;
@@ -352,6 +387,7 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
       emitPrototypeRemark(Call, Row, FAM);
     }
   });
+  DenseMap<const Function *, bool> HandOut;
   std::optional<ClearableSites> Clearable;
   if (Phase == When::Later)
     Clearable.emplace(M);
@@ -362,10 +398,13 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
     StringMap<unsigned> Ordinals;
     for (Instruction &I : instructions(F)) {
       auto *Call = dyn_cast<CallBase>(&I);
-      if (!Call || givesNoMemory(*Call))
+      if (!Call)
         continue;
-      std::optional<AllocFamily> Family = allocationFamily(*Call, TLI);
-      if (!Family && (calledRow(*Call, TLI) || !mayBeContext(*Call, TLI)))
+      const bool GivesNone = givesNoMemory(*Call);
+      if (GivesNone && !mayHandOut(*Call, TLI, HandOut))
+        continue;
+      std::optional<AllocFamily> Family = allocationFamily(*Call);
+      if (!GivesNone && !Family && (calledRow(*Call) || !mayBeContext(*Call, TLI)))
         continue;
       const StringRef Callee = Call->getCalledOperand()->stripPointerCastsAndAliases()->getName();
       const StringRef IdAttr = Family ? SiteIdAttr : ContextIdAttr;

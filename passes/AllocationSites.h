@@ -43,6 +43,8 @@ enum class AllocFamily {
   Wrapper, ///< no allocation function: a function that returns fresh memory (AllocationWrappers)
   FortranAllocate, ///< ALLOCATE in flang's runtime (STAT=, POINTER): the block goes into the descriptor
   FortranAssign, ///< an assignment that may (re)allocate its left side
+  FortranSource, ///< ALLOCATE with SOURCE=, which is copied into the block
+  FortranCopyIn, ///< a contiguous copy of a section, for a procedure that takes no other
   Mapping,       ///< anonymous memory: mmap, numa_alloc and its forms
 };
 
@@ -50,11 +52,11 @@ inline constexpr llvm::StringRef SiteIdAttr = "smalloc-site"; ///< 16 hex digits
 inline constexpr llvm::StringRef SiteFunctionAttr =
     "smalloc-function"; ///< linkage name of the function written in
 
-/// The family of a direct call to an allocation function; nullopt for anything else, for builtins that the
-/// user switched off, and for calls that cannot be replaced (musttail, inline asm, wrong prototype). It is the call's prototype
-/// that counts: in a link units meet that declare a function differently.
-std::optional<AllocFamily> allocationFamily(const llvm::CallBase &Call,
-                                            const llvm::TargetLibraryInfo &TLI);
+/// The family of a direct call to an allocation function; nullopt for anything else, and for calls that cannot be replaced
+/// (musttail, inline asm, wrong prototype). It is the call's prototype that counts: in a link units meet that declare a
+/// function differently. -fno-builtin says that the compiler must not know what the function does: to call it by way of a thunk
+/// needs no such knowledge, and the runtime looks whose function it is.
+std::optional<AllocFamily> allocationFamily(const llvm::CallBase &Call);
 
 /// Neither a site nor a context: most calls, which need no look at the names of what they call.
 bool givesNoMemory(const llvm::CallBase &Call);
@@ -64,17 +66,29 @@ unsigned mappedBytesArgument(const llvm::Function &F);
 
 inline bool isNewFamily(AllocFamily F) { return F >= AllocFamily::New && F < AllocFamily::Wrapper; }
 
+/// Is the block's whole content copied into it from an array, by Fortran's runtime?
+inline bool isFortranCopy(AllocFamily F) {
+  return F == AllocFamily::FortranSource || F == AllocFamily::FortranCopyIn;
+}
+
 /// Does the family put the new block's address into what its first argument points to?
 inline bool storesResult(AllocFamily F) {
   return F == AllocFamily::PosixMemalign || F == AllocFamily::FortranAllocate ||
-         F == AllocFamily::FortranAssign;
+         F == AllocFamily::FortranAssign || isFortranCopy(F);
 }
 
 /// True if this unit defines a function of the malloc family or an operator new or delete: its sites stay as they are.
 bool definesAllocator(const llvm::Module &M, std::string *Name = nullptr);
 
-/// True where the plugin steps aside: optnone, naked, or no-builtin functions.
+/// True where the plugin steps aside: optnone and naked functions, and those without builtins unless isHosted().
 bool leavesAlone(const llvm::Function &F);
+
+/// Does the front end say that the unit is for a system with a C library? Code without builtins that nobody vouches for may be a
+/// kernel's, whose malloc is any function.
+bool isHosted(const llvm::Module &M);
+
+/// Calls of allocation functions in functions of \p M that are left alone for want of isHosted().
+unsigned callsWithoutBuiltins(const llvm::Module &M);
 
 /// True if the plugin may touch the unit at all. It leaves alone what no libsmalloc will ever serve: code of devices and of
 /// processors that it is not for, and units of a sanitizer, whose malloc serves all of them, exempt functions included.
@@ -96,12 +110,14 @@ llvm::Value *withoutOverflowCheck(llvm::Value *Size);
 class AllocationSitesPass : public llvm::PassInfoMixin<AllocationSitesPass> {
 public:
   enum class When { PipelineStart, Later };
-  AllocationSitesPass(std::string Root, When Phase) : Root(std::move(Root)), Phase(Phase) {}
+  AllocationSitesPass(std::string Root, When Phase, bool Hosted = false)
+      : Root(std::move(Root)), Phase(Phase), Hosted(Hosted) {}
   llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &AM);
 
 private:
   std::string Root;
   When Phase;
+  bool Hosted; ///< the front end says so
 };
 
 } // namespace smalloc

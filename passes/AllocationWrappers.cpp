@@ -28,10 +28,13 @@ Function *calledFunction(const CallBase &Call) {
   return dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
 }
 
-/// Can another entry with one argument more be made for \p F, and its calls be sent there?
+bool returnsPointer(const FunctionType &Type) {
+  return Type.getReturnType()->isPointerTy() && Type.getReturnType()->getPointerAddressSpace() == 0;
+}
+
+/// Can another entry with one argument more be made for a function, and its calls be sent there?
 bool canTakeCell(const FunctionType &Type, const AttributeList &Attributes) {
-  if (Type.isVarArg() || !Type.getReturnType()->isPointerTy() ||
-      Type.getReturnType()->getPointerAddressSpace() != 0)
+  if (Type.isVarArg())
     return false;
   for (unsigned I = 0; I < Type.getNumParams(); ++I)
     for (Attribute::AttrKind Kind :
@@ -101,7 +104,7 @@ bool mayBeWrapperCall(const CallBase &Call, const TargetLibraryInfo &TLI) {
   LibFunc Known;
   if (!Callee || !plainCall(Call) || Callee->getFunctionType() != Call.getFunctionType() ||
       Callee->isIntrinsic() || isReservedName(Callee->getName()) ||
-      TLI.getLibFunc(*Callee, Known) ||
+      TLI.getLibFunc(*Callee, Known) || !returnsPointer(*Callee->getFunctionType()) ||
       !canTakeCell(*Callee->getFunctionType(), Callee->getAttributes()) ||
       !canTakeCell(*Callee->getFunctionType(), Call.getAttributes()))
     return false;
@@ -131,8 +134,12 @@ AllocationWrappers::AllocationWrappers(Module &M, FunctionAnalysisManager &FAM) 
         continue;
       const Function *Callee = calledFunction(*Call);
       const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
-      if (allocationFamily(*Call, TLI) || !mayBeWrapperCall(*Call, TLI) ||
-          (!Callee->isDeclaration() && !find(Callee)))
+      const AllocationWrapper *W = Callee ? find(Callee) : nullptr;
+      const bool HandsOut = W && W->Out >= 0 && plainCall(*Call) &&
+                            Callee->getFunctionType() == Call->getFunctionType() &&
+                            canTakeCell(*Callee->getFunctionType(), Call->getAttributes());
+      if (!HandsOut && (allocationFamily(*Call) || !mayBeWrapperCall(*Call, TLI) ||
+                        (!Callee->isDeclaration() && !W)))
         continue;
       Call->addFnAttr(Attribute::get(M.getContext(), SiteIdAttr,
                                      Call->getFnAttr(ContextIdAttr).getValueAsString()));
@@ -189,9 +196,12 @@ bool AllocationWrappers::analyse(Function &F) {
   W.F = &F;
   bool Ok = bodyCanBeCopied(F) && canTakeCell(*F.getFunctionType(), F.getAttributes());
   SmallPtrSet<Value *, 16> Seen;
-  for (BasicBlock &Block : F)
-    if (auto *Return = dyn_cast<ReturnInst>(Block.getTerminator()); Return && Ok)
-      Ok = isFresh(Return->getReturnValue(), W, Seen);
+  if (Ok && !returnsPointer(*F.getFunctionType()))
+    Ok = !F.getReturnType()->isPtrOrPtrVectorTy() && handsOut(F, W);
+  else
+    for (BasicBlock &Block : F)
+      if (auto *Return = dyn_cast<ReturnInst>(Block.getTerminator()); Return && Ok)
+        Ok = isFresh(Return->getReturnValue(), W, Seen);
   InProgress.erase(&F);
   const size_t InLoops =
       Ok && !W.Fresh.empty() ? instructionsInLoops(F, FAM.getResult<LoopAnalysis>(F)) : 0;
@@ -202,11 +212,11 @@ bool AllocationWrappers::analyse(Function &F) {
     return false;
   }
   LoopInstructionsLeft -= Copied;
-  W.Exported = F.hasExternalLinkage();
+  // Any call with a pointer may be one that hands out: in other units too many to look for the entry.
+  W.Exported = F.hasExternalLinkage() && W.Out < 0;
   // The size, if every allocation asks for one and the same argument, with a header of constant size or not.
-  const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
   for (CallBase *Call : W.Fresh) {
-    std::optional<AllocFamily> Family = allocationFamily(*Call, TLI);
+    std::optional<AllocFamily> Family = allocationFamily(*Call);
     int At = -1;
     if (const AllocationWrapper *Inner = calledBy(*Call))
       At = Inner->SizeArgument;
@@ -253,6 +263,66 @@ bool AllocationWrappers::analyse(Function &F) {
   return true;
 }
 
+int AllocationWrappers::outArgument(const CallBase &Call) const {
+  if (std::optional<AllocFamily> Family = allocationFamily(Call))
+    return storesResult(*Family) ? 0 : -1;
+  const AllocationWrapper *W = isContext(Call) ? calledBy(Call) : nullptr;
+  return W ? W->Out : -1;
+}
+
+/// Does \p F put fresh memory, and nothing else, where one of its arguments points to?
+bool AllocationWrappers::handsOut(Function &F, AllocationWrapper &W) {
+  for (Argument &A : F.args()) {
+    AllocationWrapper Tried;
+    Tried.F = &F;
+    if (!A.getType()->isPointerTy() || !storesOnlyFresh(A, Tried) || Tried.Fresh.empty())
+      continue;
+    if (W.Out >= 0)
+      return false; // two blocks cannot share a cell
+    W = std::move(Tried);
+    W.Out = static_cast<int>(A.getArgNo());
+  }
+  return W.Out >= 0;
+}
+
+/// Is all that \p W's function stores through \p A null or fresh, and goes \p A nowhere else?
+bool AllocationWrappers::storesOnlyFresh(Argument &A, AllocationWrapper &W) {
+  SmallPtrSet<Value *, 16> Seen;
+  for (Use &U : A.uses()) {
+    auto *I = cast<Instruction>(U.getUser());
+    if (isa<LoadInst, ICmpInst>(I))
+      continue;
+    if (auto *Store = dyn_cast<StoreInst>(I)) {
+      if (U.getOperandNo() != StoreInst::getPointerOperandIndex() || Store->isVolatile() ||
+          !Store->getValueOperand()->getType()->isPointerTy() ||
+          !isFresh(Store->getValueOperand(), W, Seen))
+        return false;
+      continue;
+    }
+    if (isa<GetElementPtrInst>(I)) { // a size beside the pointer
+      for (const User *Of : I->users())
+        if (auto *Store = dyn_cast<StoreInst>(Of);
+            !isa<LoadInst>(Of) && !(Store && Store->getPointerOperand() == I &&
+                                    Store->getValueOperand()->getType()->isIntegerTy()))
+          return false;
+      continue;
+    }
+    auto *Call = dyn_cast<CallBase>(I);
+    Function *Callee = Call && plainCall(*Call) ? calledFunction(*Call) : nullptr;
+    if (!Callee || !Call->isArgOperand(&U))
+      return false;
+    const int At = static_cast<int>(Call->getArgOperandNo(&U));
+    const bool Site = Call->hasFnAttr(SiteIdAttr) && At == 0 &&
+                      allocationFamily(*Call) == AllocFamily::PosixMemalign;
+    if (!Site && !(Call->hasFnAttr(ContextIdAttr) && !Callee->isDeclaration() && analyse(*Callee) &&
+                   find(Callee)->Out == At))
+      return false;
+    if (Seen.insert(Call).second)
+      W.Fresh.push_back(Call);
+  }
+  return true;
+}
+
 /// Null, or straight from an allocation: never from memory, where it may have been for long.
 bool AllocationWrappers::isFresh(Value *V, AllocationWrapper &W, SmallPtrSetImpl<Value *> &Seen) {
   V = V->stripPointerCastsAndAliases();
@@ -273,7 +343,7 @@ bool AllocationWrappers::isFresh(Value *V, AllocationWrapper &W, SmallPtrSetImpl
     Function *Callee = calledFunction(*Call);
     if (!Callee || !plainCall(*Call))
       return false;
-    std::optional<AllocFamily> Family = allocationFamily(*Call, TLI);
+    std::optional<AllocFamily> Family = allocationFamily(*Call);
     if ((Family && Family != AllocFamily::PosixMemalign && Call->hasFnAttr(SiteIdAttr)) ||
         (Call->hasFnAttr(ContextIdAttr) && mayBeWrapperCall(*Call, TLI) &&
          (Callee->isDeclaration() || analyse(*Callee)))) {
@@ -299,8 +369,7 @@ bool AllocationWrappers::isFresh(Value *V, AllocationWrapper &W, SmallPtrSetImpl
             Store && isa<ConstantPointerNull>(Store->getValueOperand()))
           continue;
         if (Filler || !Call || !plainCall(*Call) || !Call->hasFnAttr(SiteIdAttr) ||
-            allocationFamily(*Call, TLI) != AllocFamily::PosixMemalign ||
-            Call->getArgOperandNo(&U) != 0)
+            allocationFamily(*Call) != AllocFamily::PosixMemalign || Call->getArgOperandNo(&U) != 0)
           return false;
         Filler = Call;
       }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides which functions are seen through: those whose every result is null or fresh from an allocation (xmalloc,
-// pool constructors), of any depth. A call of one is a site of its own, a context: programs allocate hot tables and
+// pool constructors), of any depth, and those of the unit that put nothing else where one of their arguments points to. A call of one is a site of its own, a context: programs allocate hot tables and
 // cold buffers through the same malloc call.
 //
 // The context's cell goes down as a hidden last argument of a second entry of the function, not in a thread-local
@@ -32,12 +32,13 @@ bool mayBeWrapperCall(const llvm::CallBase &Call, const llvm::TargetLibraryInfo 
 /// Do the declaration's attributes say that the result is fresh memory?
 bool isDeclaredFresh(const llvm::Function &F);
 
-/// A function of the unit that returns fresh memory.
+/// A function of the unit that returns fresh memory, or hands it out through an argument.
 struct AllocationWrapper {
   llvm::Function *F = nullptr;
   llvm::SmallVector<llvm::CallBase *, 2> Fresh; ///< the calls whose result it returns
-  int SizeArgument = -1;                        ///< what all of them allocate; -1: not one argument
-  std::optional<uint64_t> ConstantSize;         ///< of all of them
+  int Out = -1; ///< the argument that points to where it puts the memory; -1: it returns it
+  int SizeArgument = -1;                ///< what all of them allocate; -1: not one argument
+  std::optional<uint64_t> ConstantSize; ///< of all of them
   /// One of the calls only has the form of an allocation: this function of another unit has to be a wrapper, too.
   const llvm::Function *Condition = nullptr;
   bool Exported = false; ///< other units of the image may call its other entry
@@ -52,6 +53,8 @@ public:
   const AllocationWrapper *find(const llvm::Function *F) const;
   const AllocationWrapper *calledBy(const llvm::CallBase &Call) const;
   llvm::ArrayRef<const AllocationWrapper *> all() const { return Order; }
+  /// The argument of \p Call, a site, that points to where it puts its block; -1: it returns it.
+  int outArgument(const llvm::CallBase &Call) const;
 
   /// A marked call that is no allocation itself.
   bool isContext(const llvm::CallBase &Call) const { return Contexts.contains(&Call); }
@@ -60,6 +63,8 @@ public:
 
 private:
   bool analyse(llvm::Function &F);
+  bool handsOut(llvm::Function &F, AllocationWrapper &W);
+  bool storesOnlyFresh(llvm::Argument &A, AllocationWrapper &W);
   void dropSingleUses();
   bool isFresh(llvm::Value *V, AllocationWrapper &W, llvm::SmallPtrSetImpl<llvm::Value *> &Seen);
 

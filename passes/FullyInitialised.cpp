@@ -60,6 +60,8 @@ const SCEV *requestedBytes(const SiteVerdict &Site, ScalarEvolution &SE) {
     return SE.getSCEV(Call.getArgOperand(2));
   case AllocFamily::FortranAllocate:
   case AllocFamily::FortranAssign:
+  case AllocFamily::FortranSource:
+  case AllocFamily::FortranCopyIn:
     return nullptr; // in the descriptor
   case AllocFamily::Mapping:
     return SE.getSCEV(Call.getArgOperand(mappedBytesArgument(
@@ -185,8 +187,9 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
   return true;
 }
 
-/// Is \p V the block that \p Call returned, or loaded from where the call (posix_memalign) or the program put it?
-bool isBlockOf(const Value *V, const CallBase &Call, AllocFamily Family, const DominatorTree &DT) {
+/// Is \p V the block that \p Site's call returned, or loaded from where the call (posix_memalign) or the program put it?
+bool isBlockOf(const Value *V, const SiteVerdict &Site, const DominatorTree &DT) {
+  const CallBase &Call = *Site.Call;
   if (V == &Call)
     return true;
   if (auto *Phi = dyn_cast_or_null<PHINode>(V))
@@ -194,8 +197,10 @@ bool isBlockOf(const Value *V, const CallBase &Call, AllocFamily Family, const D
   auto *Load = dyn_cast_or_null<LoadInst>(V);
   if (!Load)
     return false;
-  if (storesResult(Family))
-    return Load->getPointerOperand() == Call.getArgOperand(0) && DT.dominates(&Call, Load);
+  const int Out = storesResult(Site.Family) ? 0 : Site.Wrapper ? Site.Wrapper->Out : -1;
+  if (Out >= 0)
+    return Load->getPointerOperand() == Call.getArgOperand(static_cast<unsigned>(Out)) &&
+           DT.dominates(&Call, Load);
   // A structure's field, a Fortran descriptor: the last thing put there before the load, as far as one block shows.
   return any_of(Call.users(), [&](const User *U) {
     auto *Store = dyn_cast<StoreInst>(U);
@@ -217,12 +222,11 @@ bool writesAll(const SiteVerdict &Site, const SCEV *Size, ArrayRef<LoopReference
                ArrayRef<Fill> Fills, const Analyses &A) {
   const auto &[SE, DT, PDT, LI] = A;
   const CallBase &Call = *Site.Call;
-  const AllocFamily Family = Site.Family;
   for (const LoopReference &R : References) {
     if (!R.Writes || !R.Outermost)
       continue;
     const SCEV *Address = SE.getSCEV(R.Pointer);
-    if (!isBlockOf(baseOf(Address, SE), Call, Family, DT))
+    if (!isBlockOf(baseOf(Address, SE), Site, DT))
       continue;
     if (const Loop *Scatters = scatteredFill(R, Size, SE, DT, LI);
         Scatters && alwaysReached(Call, Scatters->getHeader(), Size, SE, DT, PDT, LI))
@@ -287,7 +291,7 @@ bool writesAll(const SiteVerdict &Site, const SCEV *Size, ArrayRef<LoopReference
   for (const Fill &F : Fills) {
     const SCEV *To = SE.getSCEV(F.To);
     const Value *Base = baseOf(To, SE);
-    if (!Base || !isBlockOf(Base, Call, Family, DT) ||
+    if (!Base || !isBlockOf(Base, Site, DT) ||
         !alwaysReached(Call, F.Call->getParent(), Size, SE, DT, PDT, LI))
       continue;
     // The first element may have been stored by hand and the rest filled from it.
@@ -310,8 +314,8 @@ bool writesAll(const SiteVerdict &Site, const SCEV *Size, ArrayRef<LoopReference
 
 bool fullyInitialised(const SiteVerdict &Site, ArrayRef<LoopReference> References,
                       ArrayRef<Fill> Fills, FunctionAnalysisManager &FAM) {
-  if (Site.Family == AllocFamily::FortranAssign)
-    return true; // by the assignment itself
+  if (Site.Family == AllocFamily::FortranAssign || isFortranCopy(Site.Family))
+    return true; // by the assignment itself, or the copy
   if (Site.Call->hasFnAttr(ClearedAttr))
     return true; // by the program's memset, whatever the optimiser makes of it
   if (Fills.empty() &&

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "KeyedSummary.h"
 #include "UnitName.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Demangle/Demangle.h"
@@ -24,29 +25,6 @@ bool carriesPointer(const Type *T) {
   if (auto *A = dyn_cast<ArrayType>(T))
     return carriesPointer(A->getElementType());
   return T->isPtrOrPtrVectorTy() || any_of(T->subtypes(), carriesPointer);
-}
-
-/// Is \p TypeName that of a pointer in type tags: "any pointer", "p1 int", "p2 omnipotent char"?
-bool isPointerType(StringRef TypeName) {
-  return TypeName == "any pointer" ||
-         (TypeName.consume_front("p") && TypeName.size() > 1 && isDigit(TypeName[0]) &&
-          TypeName.ltrim("0123456789").starts_with(" "));
-}
-
-/// Type names that say nothing about who uses the memory, or that other units mean something else by.
-bool tellsNothing(StringRef TypeName) {
-  return TypeName.empty() || TypeName.starts_with("_ZTSSt") || TypeName.starts_with("_ZTSNSt") ||
-         TypeName.starts_with("_ZTSNKSt") || TypeName.starts_with("_ZTSN9__gnu_cxx") ||
-         TypeName.contains("_GLOBAL__N_");
-}
-
-const MDNode *nodeOperand(const MDNode *N, unsigned I) {
-  return I < N->getNumOperands() ? dyn_cast_or_null<MDNode>(N->getOperand(I).get()) : nullptr;
-}
-StringRef typeName(const MDNode *Type) {
-  auto *Name =
-      Type->getNumOperands() ? dyn_cast_or_null<MDString>(Type->getOperand(0).get()) : nullptr;
-  return Name ? Name->getString() : "";
 }
 
 /// Name and members of a structure: two structures of one name in C are told apart by what they hold.
@@ -74,9 +52,9 @@ uint64_t KeyNames::key(const Twine &Exact, function_ref<std::string()> Name) {
   return Hash;
 }
 
-uint64_t KeyNames::argumentKey(const Function &F, unsigned K) {
-  return key("argument " + Twine(K) + " of " + F.getName(),
-             [&] { return ("argument " + Twine(K + 1) + " of " + F.getName()).str(); });
+uint64_t KeyNames::argumentKey(StringRef Function, unsigned K) {
+  return key("argument " + Twine(K) + " of " + Function,
+             [&] { return ("argument " + Twine(K + 1) + " of " + Function).str(); });
 }
 uint64_t KeyNames::resultKey(const Function &F) {
   return key("result of " + F.getName() + ownOf(F),
@@ -84,6 +62,8 @@ uint64_t KeyNames::resultKey(const Function &F) {
 }
 /// What the function that a pointer at \p Place points to gets as an argument.
 uint64_t KeyNames::throughKey(uint64_t Place, unsigned K) {
+  if (auto It = CalledThrough.find(Place); It != CalledThrough.end())
+    Place = It->second;
   return key("argument " + Twine(K) + " through " + utohexstr(Place), [&] {
     return ("argument " + Twine(K + 1) + " of what is called through " + Names.lookup(Place)).str();
   });
@@ -138,117 +118,94 @@ uint64_t KeyNames::blockKey(const Value &Object) {
   return Key;
 }
 
-/// The field that the type tag of \p Access names, in the innermost structure that has a name.
-std::optional<uint64_t> KeyNames::fieldKey(const Instruction &Access) {
-  const MDNode *Tag = Access.getMetadata(LLVMContext::MD_tbaa);
-  if (!Tag)
-    return std::nullopt;
-  auto [It, New] = Fields.try_emplace(Tag);
-  if (New)
-    It->second = fieldOf(Tag);
-  return It->second;
-}
-
-std::optional<uint64_t> KeyNames::fieldOf(const MDNode *Tag) {
-  if (Tag->getNumOperands() < 3 || Tag->getOperand(0) == Tag->getOperand(1))
-    return std::nullopt;
-  const MDNode *Struct = nodeOperand(Tag, 0), *Accessed = nodeOperand(Tag, 1);
-  auto *At = mdconst::dyn_extract_or_null<ConstantInt>(Tag->getOperand(2));
-  if (!Struct || !Accessed || !At)
-    return std::nullopt;
-  return fieldOf(Struct, At->getZExtValue(), Accessed);
-}
-
-/// The field \p Offset bytes into \p Struct that is of the type \p Accessed, or null for a pointer of any type.
-std::optional<uint64_t> KeyNames::fieldOf(const MDNode *Struct, uint64_t Offset,
-                                          const MDNode *Accessed) {
-  for (unsigned Depth = 0; Depth < 8; ++Depth) {
-    const MDNode *Member = nullptr;
-    uint64_t Start = 0;
-    for (unsigned I = 1; I + 1 < Struct->getNumOperands(); I += 2) {
-      auto *C = mdconst::dyn_extract_or_null<ConstantInt>(Struct->getOperand(I + 1));
-      if (C && C->getZExtValue() <= Offset && nodeOperand(Struct, I)) {
-        Member = nodeOperand(Struct, I);
-        Start = C->getZExtValue();
-      }
-    }
-    const bool Pointer = Member && isPointerType(typeName(Member));
-    if (!Accessed && (!Member || (Pointer && Start != Offset)))
-      return std::nullopt;
-    // A scalar's node has its parent where a structure has its first member: the accessed type ends the way down.
-    if (!Member || Member == Accessed || Member->getNumOperands() < 3 ||
-        typeName(Member) == "omnipotent char" || Pointer) {
-      if (!Accessed && !Pointer)
-        return std::nullopt;
-      break;
-    }
-    Struct = Member;
-    Offset -= Start;
-  }
-  StringRef Name = typeName(Struct);
-  if (tellsNothing(Name))
-    return std::nullopt;
-  return key("field " + utostr(Offset) + ' ' + layoutOf(Struct), [&] {
-    StringRef Plain = Name;
-    std::string Readable =
-        Plain.consume_front("_ZTS")
-            ? demangle(("_Z" + Plain).str()) // of a type: kept as it is if unknown
-            : Name.str();
-    if (StringRef(Readable).starts_with("_Z")) {
+/// The pointer at \p Level, where stores that know of nothing around it put it, and where loads find it.
+KeyNames::Member KeyNames::memberAt(const MemberLevel &Level) {
+  // A class with containers in it has constructors, which a program may define once only: its name tells it apart. A unit that uses
+  // but its containers does not show the rest of it.
+  const bool ByName = !Level.Direct && isClassName(Level.Class);
+  uint64_t &Whole = Identities[{Level.Class, ByName ? nullptr : Level.Struct}];
+  if (!Whole)
+    Whole = xxh3_64bits(ByName ? Level.Class.str() : layoutOf(Level.Struct));
+  auto Readable = [&] {
+    StringRef Plain = Level.Class;
+    std::string Text = Plain.consume_front("_ZTS")
+                           ? demangle(("_Z" + Plain).str()) // of a type: kept as it is if unknown
+                           : Level.Class.str();
+    if (StringRef(Text).starts_with("_Z")) {
       StringRef Digits = Plain.take_while(isDigit);
-      Readable = Plain.drop_front(Digits.size()).str();
+      Text = Plain.drop_front(Digits.size()).str();
     }
-    return ("byte " + Twine(Offset) + " of struct " + Readable).str();
-  });
+    return ("byte " + Twine(Level.Offset) + " of struct " + Text).str();
+  };
+  const std::string Exact =
+      (ByName ? "member " : "field ") + utostr(Level.Offset) + ' ' + utohexstr(Whole);
+  return {key(Exact, Readable), key("read " + Exact, Readable), Whole, Level.Offset};
 }
 
-/// The structure that \p Pointer points to, as the type tags of accesses through it say; null if none does.
-const MDNode *KeyNames::structureAt(const Value *Pointer) {
-  auto [It, New] = Structures.try_emplace(Pointer, nullptr);
+/// The outermost member of \p Path. What is stored by a pointer to something inside may be in any class that has it; what is
+/// stored by the whole path is found by whoever looks for less of it, but not in the other members of the same kind.
+KeyNames::Member KeyNames::memberOf(const MemberPath &Path, bool Reads) {
+  const Member Outer = memberAt(Path.front());
+  if (SmallVector<Member, 2> &Known = Members[Outer.Class];
+      none_of(Known, [&](const Member &M) { return M.Written == Outer.Written; }))
+    Known.push_back(Outer);
+  if (Path.size() == 1 && !Reads)
+    return Outer;
+  Relations.insert({Outer.Written, Outer.Read});
+  const uint64_t Innermost = memberAt(Path.back()).Written;
+  Member Out = Outer;
+  for (const MemberLevel &Level : drop_begin(Path)) {
+    const Member In = memberAt(Level);
+    Relations.insert({In.Written, Out.Written});
+    Relations.insert({Out.Read, In.Read});
+    CalledThrough[Out.Written] = CalledThrough[Out.Read] = Innermost;
+    Out = In;
+  }
+  CalledThrough[Out.Read] = Innermost;
+  return Outer;
+}
+
+/// The member that \p Access finds or puts a pointer in, by the outermost class that it is known to be in.
+std::optional<uint64_t> KeyNames::fieldKey(const Instruction &Access) {
+  auto [It, New] = Fields.try_emplace(&Access);
   if (!New)
     return It->second;
-  unsigned Looked = 0;
-  auto Told = [&](const User *U, uint64_t Offset) -> const MDNode * {
-    const MDNode *Tag = getLoadStorePointerOperand(U)
-                            ? cast<Instruction>(U)->getMetadata(LLVMContext::MD_tbaa)
-                            : nullptr;
-    if (!Tag || Tag->getNumOperands() < 3 || Tag->getOperand(0) == Tag->getOperand(1))
-      return nullptr;
-    auto *At = mdconst::dyn_extract_or_null<ConstantInt>(Tag->getOperand(2));
-    return At && At->getZExtValue() == Offset ? nodeOperand(Tag, 0) : nullptr;
-  };
-  for (const User *U : Pointer->users()) {
-    if (++Looked > MaxWalk)
-      break;
-    const MDNode *Found = Told(U, 0);
-    APInt Offset(Layout.getIndexTypeSizeInBits(Pointer->getType()), 0);
-    if (auto *G = dyn_cast<GEPOperator>(U);
-        G && !Found && G->accumulateConstantOffset(Layout, Offset) && !Offset.isNegative())
-      for (const User *Through : G->users())
-        if (++Looked > MaxWalk || (Found = Told(Through, Offset.getZExtValue())))
-          break;
-    if (Found)
-      return It->second = Found;
+  std::optional<uint64_t> Found;
+  const bool Reads = isa<LoadInst>(Access);
+  if (MemberPath Path = Paths.of(Access); !Path.empty()) {
+    const Member Of = memberOf(Path, Reads);
+    Found = Reads ? Of.Read : Of.Written;
   }
-  return nullptr;
+  return Fields[&Access] = Found;
 }
 
-/// The memory of the field of a pointer that \p Address is the address of, handed on as an out-parameter; 0 if of none.
-uint64_t KeyNames::fieldBlock(const Value *Address) {
-  APInt Offset(Layout.getIndexTypeSizeInBits(Address->getType()), 0);
-  const Value *Base =
-      Address->stripAndAccumulateConstantOffsets(Layout, Offset, /*AllowNonInbounds=*/true);
-  if (Base == Address || Offset.isNegative() || isa<AllocaInst, Constant>(Base))
-    return 0;
-  const MDNode *Struct = structureAt(Base);
-  std::optional<uint64_t> Field =
-      Struct ? fieldOf(Struct, Offset.getZExtValue(), nullptr) : std::nullopt;
-  if (!Field)
-    return 0;
-  uint64_t Block = key("memory of " + utostr(*Field), [&] { return Names.lookup(*Field); });
-  FieldBlocks[Block] = *Field;
-  Blocks.insert(Block);
-  return Block;
+/// The member at \p Address, which is handed on as argument \p K of \p Call, as two blocks of memory: what the callee finds in it,
+/// and what it puts there. One alone would be a way from any pointer in the member to all others. Zeros if it is none.
+std::pair<uint64_t, uint64_t> KeyNames::memberBlocks(const Value *Address, const CallBase &Call,
+                                                     unsigned K) {
+  uint64_t Bytes;
+  MemberPath Path = Paths.handedOn(Address, Call, K, Bytes);
+  if (Path.empty())
+    return {0, 0};
+  const Member Of = memberOf(Path, /*Reads=*/true);
+  const std::string Exact = utostr(Of.Written) + ' ' + utostr(Bytes);
+  auto Name = [&] { return Names.lookup(Of.Written); };
+  const uint64_t Found = key("memory of " + Exact, Name), Put = key("memory for " + Exact, Name);
+  HandedOn[{Found, Put}] = {Of, Bytes};
+  Blocks.insert(Found);
+  Blocks.insert(Put);
+  return {Found, Put};
+}
+
+/// What the memory of members that were handed on holds is what their pointers point to, and the other way round.
+void KeyNames::relateBlocks(function_ref<void(uint64_t From, uint64_t To, unsigned Flags)> Emit) {
+  for (auto &[Of, Block] : HandedOn)
+    for (const Member &In : Members[Block.Of.Class])
+      if (In.Offset == Block.Of.Offset ||
+          (In.Offset > Block.Of.Offset && In.Offset - Block.Of.Offset < Block.Bytes)) {
+        Emit(In.Read, Of.first, SMALLOC_FLOW_TO_CONTENTS);
+        Emit(Of.second, In.Written, SMALLOC_FLOW_FROM_CONTENTS);
+      }
 }
 
 } // namespace smalloc

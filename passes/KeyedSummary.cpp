@@ -235,7 +235,6 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
   for (Function &F : M) {
     if (F.isDeclaration() || F.hasAvailableExternallyLinkage())
       continue;
-    const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
     const bool Returns = isExported(F) || (F.hasLocalLinkage() && F.hasAddressTaken());
     for (Instruction &I : instructions(F)) {
       if (auto *Store = dyn_cast<StoreInst>(&I)) {
@@ -255,14 +254,14 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
             if (Blocks.contains(To.Key) || Blocks.contains(From.Key))
               Emit(OfKeys, From.Key, To.Key, SMALLOC_FLOW_FROM_CONTENTS | SMALLOC_FLOW_TO_CONTENTS);
       } else if (auto *Call = dyn_cast<CallBase>(&I)) {
-        if (Call->hasFnAttr(SiteIdAttr))
-          if (std::optional<AllocFamily> Family = allocationFamily(*Call, TLI);
-              Family && storesResult(*Family)) {
-            for (KeyRoot To : pointersAt(Call->getArgOperand(0)))
-              Emit(Out.Flows, NodeOf(Call), To.Key, To.Contents ? SMALLOC_FLOW_TO_CONTENTS : 0);
-            if (uint64_t Field = fieldBlock(Call->getArgOperand(0)))
-              Emit(Out.Flows, NodeOf(Call), Field, SMALLOC_FLOW_TO_CONTENTS);
-          }
+        if (const int Handed = Call->hasFnAttr(SiteIdAttr) ? Wrappers.outArgument(*Call) : -1;
+            Handed >= 0) {
+          const unsigned At = static_cast<unsigned>(Handed);
+          for (KeyRoot To : pointersAt(Call->getArgOperand(At)))
+            Emit(Out.Flows, NodeOf(Call), To.Key, To.Contents ? SMALLOC_FLOW_TO_CONTENTS : 0);
+          Emit(Out.Flows, NodeOf(Call), memberBlocks(Call->getArgOperand(At), *Call, At).second,
+               SMALLOC_FLOW_TO_CONTENTS);
+        }
         const Function *Callee;
         // What another unit's wrapper stores in the memory that it returns.
         if (outsiders(*Call, Callee) && Wrappers.isContext(*Call) && Callee->isDeclaration())
@@ -272,8 +271,9 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
           if (const Value *Argument = Call->getArgOperand(K); Argument->getType()->isPointerTy())
             for (uint64_t Key : namesOfArgument(*Call, K)) {
               FlowInto(Argument, {Key, false});
-              if (uint64_t Field = fieldBlock(Argument))
-                Emit(OfKeys, Field, Key, 0);
+              auto [Found, Put] = memberBlocks(Argument, *Call, K);
+              Emit(OfKeys, Found, Key, 0);
+              Emit(OfKeys, Put, Key, 0);
             }
       } else if (auto *Return = dyn_cast<ReturnInst>(&I)) {
         if (Returns && Return->getReturnValue())
@@ -281,6 +281,14 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
       }
     }
   }
+  // A constructor has a name for whole objects, by which it is called, and one for parts of others, by which it is defined.
+  for (const GlobalAlias &A : M.aliases())
+    if (auto *F = dyn_cast<Function>(A.getAliasee()->stripPointerCastsAndAliases());
+        F && !A.hasLocalLinkage() && isExported(*F))
+      for (const Argument &Given : F->args())
+        if (Given.getType()->isPointerTy())
+          Emit(OfKeys, argumentKey(A.getName(), Given.getArgNo()),
+               argumentKey(*F, Given.getArgNo()), 0);
   for (const AllocationWrapper *W : Wrappers.all()) {
     // By its linkage name, which tells readers which contexts are real.
     std::string Whose = W->F->hasLocalLinkage() ? (" " + unitName(M)).str() : std::string();
@@ -298,16 +306,20 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
       Emit(Out.Flows, Key, Place.Block, SMALLOC_FLOW_TO_CONTENTS);
       Emit(Out.Flows, Place.Block, Key, SMALLOC_FLOW_FROM_CONTENTS);
     }
-  for (auto [Block, Field] : FieldBlocks) {
-    Emit(Out.Flows, Field, Block, SMALLOC_FLOW_TO_CONTENTS);
-    Emit(Out.Flows, Block, Field, SMALLOC_FLOW_FROM_CONTENTS);
-  }
+  relateBlocks(
+      [&](uint64_t From, uint64_t To, unsigned Flags) { Emit(Out.Flows, From, To, Flags); });
   // Sites first: without one to start from, the flows between keys are of no use.
   for (const KeyedSummary::Flow &Flow : OfKeys)
     if (Out.Flows.size() < MaxFlows)
       Out.Flows.push_back(Flow);
   for (auto [Result, Key] : Otherwise)
     Out.Flows.push_back({Result, Key, SMALLOC_FLOW_UNLESS_WRAPPER});
+}
+
+void KeyNames::relateMembers(KeyedSummary &Out) {
+  for (auto [From, To] : Relations)
+    if (Out.Flows.size() < MaxFlows)
+      Out.Flows.push_back({From, To, 0});
 }
 
 } // namespace smalloc

@@ -12,9 +12,11 @@
 #ifndef SMALLOC_PASSES_KEYEDSUMMARY_H
 #define SMALLOC_PASSES_KEYEDSUMMARY_H
 
+#include "MemberPaths.h"
 #include "PointerOrigins.h"
 #include "smalloc/site.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/IR/PassManager.h"
 #include <optional>
 #include <string>
@@ -51,9 +53,10 @@ struct KeyedSummary {
 /// Keys of pointers, by name.
 class KeyNames {
 public:
-  KeyNames(llvm::Module &M, const PointerOrigins &Origins, const AllocationWrappers &Wrappers,
+  KeyNames(llvm::Module &M, PointerOrigins &Origins, const AllocationWrappers &Wrappers,
            llvm::FunctionAnalysisManager &FAM)
-      : M(M), Origins(Origins), Wrappers(Wrappers), FAM(FAM), Layout(M.getDataLayout()) {}
+      : M(M), Origins(Origins), Wrappers(Wrappers), FAM(FAM), Layout(M.getDataLayout()),
+        Paths(Origins.members()) {}
 
   /// Where the unit got \p Pointer from, as far as other units may know the place.
   llvm::SmallVector<KeyRoot, 2> rootsOf(const llvm::Value *Pointer);
@@ -67,6 +70,9 @@ public:
   /// The arguments through which the unit hands out memory of the stack or of variables, in program order.
   std::vector<uint64_t> argumentsFromElsewhere();
 
+  /// What members have to do with each other, of all that was asked for. To be called last, for what is still asked for has none.
+  void relateMembers(KeyedSummary &Out);
+
   /// What was asked for so far.
   llvm::DenseMap<uint64_t, std::string> takeNames() { return std::move(Names); }
 
@@ -75,19 +81,25 @@ private:
   /// Values looked at on the way back from one pointer; beyond it the keys found so far must do.
   static constexpr unsigned MaxWalk = 64;
   uint64_t key(const llvm::Twine &Exact, llvm::function_ref<std::string()> Name);
-  uint64_t argumentKey(const llvm::Function &F, unsigned K);
+  uint64_t argumentKey(llvm::StringRef Function, unsigned K);
+  uint64_t argumentKey(const llvm::Function &F, unsigned K) { return argumentKey(F.getName(), K); }
   uint64_t resultKey(const llvm::Function &F);
   uint64_t throughKey(uint64_t Place, unsigned K);
   uint64_t otherwiseKey(const llvm::Function &F);
   uint64_t globalKey(const llvm::GlobalVariable &G, int64_t Offset);
   uint64_t blockKey(const llvm::Value &Object);
-  uint64_t fieldBlock(const llvm::Value *Address);
+  std::pair<uint64_t, uint64_t> memberBlocks(const llvm::Value *Address, const llvm::CallBase &Call,
+                                             unsigned K);
   std::string ownOf(const llvm::GlobalValue &G);
   std::optional<uint64_t> fieldKey(const llvm::Instruction &Access);
-  std::optional<uint64_t> fieldOf(const llvm::MDNode *Tag);
-  std::optional<uint64_t> fieldOf(const llvm::MDNode *Struct, uint64_t Offset,
-                                  const llvm::MDNode *Accessed);
-  const llvm::MDNode *structureAt(const llvm::Value *Pointer);
+  /// A place in a class has two keys: what units store there, and what they find there.
+  struct Member {
+    uint64_t Written, Read;
+    uint64_t Class, Offset;
+  };
+  Member memberAt(const MemberLevel &Level);
+  Member memberOf(const MemberPath &Path, bool Reads);
+  void relateBlocks(llvm::function_ref<void(uint64_t From, uint64_t To, unsigned Flags)> Emit);
   llvm::SmallVector<KeyRoot, 2> pointersAt(const llvm::Value *Address);
   const llvm::Value *throughPlace(const llvm::CallBase &Call);
   void walk(const llvm::Value *V, Roots &Out, llvm::SmallPtrSetImpl<const llvm::Value *> &Seen);
@@ -100,8 +112,14 @@ private:
   llvm::FunctionAnalysisManager &FAM;
   const llvm::DataLayout &Layout;
   llvm::DenseMap<uint64_t, std::string> Names;
-  llvm::DenseMap<const llvm::MDNode *, std::optional<uint64_t>> Fields; ///< by type tag
-  llvm::DenseMap<const llvm::Value *, const llvm::MDNode *> Structures; ///< by pointer
+  MemberPaths &Paths;
+  llvm::DenseMap<const llvm::Instruction *, std::optional<uint64_t>> Fields; ///< by access
+  llvm::DenseMap<std::pair<llvm::StringRef, const llvm::MDNode *>, uint64_t>
+      Identities;                                                 ///< of classes
+  llvm::DenseMap<uint64_t, llvm::SmallVector<Member, 2>> Members; ///< by Member::Class
+  llvm::SetVector<std::pair<uint64_t, uint64_t>> Relations;       ///< flows between members' keys
+  llvm::DenseMap<uint64_t, uint64_t>
+      CalledThrough; ///< a member's key to that of the place for functions
   /// A variable or a local one: its memory, and the places in it that hold pointers.
   struct Place {
     uint64_t Block = 0;
@@ -109,8 +127,12 @@ private:
   };
   llvm::MapVector<const llvm::Value *, Place> Places;
   llvm::DenseSet<uint64_t> Blocks;
-  llvm::MapVector<uint64_t, uint64_t> FieldBlocks; ///< a field's memory to the field
-  llvm::MapVector<uint64_t, uint64_t> Otherwise;   ///< result key to otherwiseKey
+  struct Block {
+    Member Of;
+    uint64_t Bytes = 0;
+  };
+  llvm::MapVector<std::pair<uint64_t, uint64_t>, Block> HandedOn; ///< by memberBlocks()
+  llvm::MapVector<uint64_t, uint64_t> Otherwise;                  ///< result key to otherwiseKey
 };
 
 } // namespace smalloc

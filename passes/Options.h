@@ -42,7 +42,9 @@ struct Options {
   std::vector<std::string> Warnings; ///< of options that are taken all the same; to be said once
   bool OwnLocations = false;         ///< nobody else asked for locations in the IR
   bool StraightToObject = false;     ///< of x86-64, with calls as they are made by default
-  unsigned Units = 1;                ///< that make up the module: more than one in a link with LTO
+  bool Hosted =
+      false; ///< the unit is for a system with a C library: malloc is malloc, builtin or not
+  unsigned Units = 1; ///< that make up the module: more than one in a link with LTO
 };
 
 /// Applies one option. Errors name the key, the value, and what would be valid.

@@ -97,6 +97,7 @@ class SmallocAction : public clang::PluginASTAction {
     if (WithoutAll)
       CodeGen.DebugColumnInfo = false;
     O.StraightToObject = goesStraightToObject(CI);
+    O.Hosted = !CI.getLangOpts().Freestanding;
     Current = O;
     // Given with -fpass-plugin too, the same file is registered by clang itself: once is enough.
     bool AlsoPassPlugin =

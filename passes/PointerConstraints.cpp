@@ -6,6 +6,7 @@
 #include "AllocationSites.h"
 #include "PointerOrigins.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/AbstractCallSite.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -52,13 +53,15 @@ const Value *pointerInInteger(const Value *V, unsigned Depth = 0) {
   }
 }
 
-/// Functions that end an object, or write nothing but bounds and null into a Fortran descriptor.
+/// Functions that end an object, write nothing but bounds and null into a Fortran descriptor, or only look at it.
 bool keepsNoPointer(StringRef Name) {
   static constexpr StringRef Names[] = {"munmap",
                                         "numa_free",
                                         "_FortranAAllocatableSetBounds",
                                         "_FortranAPointerSetBounds",
                                         "_FortranAAllocatableDeallocate",
+                                        "_FortranACopyOutAssign",
+                                        "_FortranAIsContiguous",
                                         "_FortranAPointerDeallocate"};
   return Name.starts_with("_ZdlPv") || Name.starts_with("_ZdaPv") || is_contained(Names, Name);
 }
@@ -247,10 +250,16 @@ void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
   if (Wrappers.isContext(Call)) {
     unsigned O = newObject(&Call);
     Objects[O].Site = &Call;
-    addPoints(nodeOf(&Call), locationOf(O, 0));
+    if (const int Out = Wrappers.outArgument(Call); Out >= 0) {
+      NodeId Block = newNode();
+      addPoints(Block, locationOf(O, 0));
+      addStore(Block, nodeOf(Call.getArgOperand(static_cast<unsigned>(Out))));
+    } else {
+      addPoints(nodeOf(&Call), locationOf(O, 0));
+    }
     // And on as any call: what the function puts into the memory is found by the objects made inside.
   } else if (Call.hasFnAttr(SiteIdAttr)) {
-    std::optional<AllocFamily> Family = allocationFamily(Call, TLI);
+    std::optional<AllocFamily> Family = allocationFamily(Call);
     unsigned O = newObject(&Call);
     Objects[O].Site = &Call;
     if (Family && storesResult(*Family)) {
@@ -435,19 +444,46 @@ PointerOrigins::NodeId PointerOrigins::namedMemory(const Instruction &Access) {
   return Memory;
 }
 
-/// The node of the field that \p Access names by its struct-path type tag; 0 if it names none.
+/// The node of the field that \p Access names by its struct-path type tag, or by the class that it is computed from; 0 if it
+/// names none. A member of a member (a vector's pointer in a class) gives back what was stored to it, and what was stored to
+/// such members of whatever class.
 PointerOrigins::NodeId PointerOrigins::namedField(const Instruction &Access) {
   const MDNode *Tag = Access.getMetadata(LLVMContext::MD_tbaa);
-  if (!Tag || Tag->getNumOperands() < 3 || Tag->getOperand(0) == Tag->getOperand(1))
-    return 0;
-  auto *Base = dyn_cast_or_null<MDNode>(Tag->getOperand(0));
-  auto *Offset = mdconst::dyn_extract_or_null<ConstantInt>(Tag->getOperand(2));
-  if (!Base || !Offset)
-    return 0;
-  NodeId &Field = NamedFields[{Base, Offset->getZExtValue()}];
-  if (!Field)
-    Field = newNode();
-  return Field;
+  const MDNode *Base = nullptr;
+  uint64_t Offset = 0;
+  if (Tag && Tag->getNumOperands() >= 3 && Tag->getOperand(0) != Tag->getOperand(1))
+    if (auto *At = mdconst::dyn_extract_or_null<ConstantInt>(Tag->getOperand(2))) {
+      Base = nodeOperand(Tag, 0);
+      Offset = At->getZExtValue();
+    }
+  auto NodeIn = [&](NodeId &Known) {
+    if (!Known)
+      Known = newNode();
+    return Known;
+  };
+  const NodeId Any = Base ? NodeIn(NamedFields[{Base, Offset}]) : 0;
+  if (Base && !isClassName(typeName(Base)))
+    return Any;
+  NodeId Loose = 0;
+  if (Base) {
+    Loose = NodeIn(LooseFields[{Base, Offset}]);
+    addCopy(Loose, Any);
+  }
+  const MemberPath Path = Members.of(Access);
+  if (Path.empty() || (Path.size() == 1 && Path[0].Direct)) {
+    // A vector of the library that is no argument is an element or a variable: no member of a class.
+    const bool Member = !Base || !isLibraryClass(typeName(Base)) ||
+                        isa<Argument>(getUnderlyingObject(getLoadStorePointerOperand(&Access)));
+    return isa<StoreInst>(Access) && Member ? Loose : Any;
+  }
+  // Of several classes around it the innermost, by which that class's own functions know the place.
+  const MemberLevel &In = Path[Path.size() - (Path.size() > 1 && Path.back().Direct ? 2 : 1)];
+  const NodeId Member = NodeIn(NamedMembers[{In.Class, In.Offset}]);
+  if (Base) {
+    addCopy(Loose, Member);
+    addCopy(Member, Any);
+  }
+  return Member;
 }
 
 void PointerOrigins::bindCallbacks(Function &F) {

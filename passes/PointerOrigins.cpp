@@ -38,7 +38,8 @@ size_t costOfCopy(const LocationSet &Set) { return 1 + Set.words() / WordsAStep;
 
 PointerOrigins::PointerOrigins(Module &M, GetTLI TLI, const AllocationWrappers &Wrappers,
                                unsigned Budget)
-    : Wrappers(Wrappers), Layout(&M.getDataLayout()), Budget(Budget), WholeBudget(Budget) {
+    : Wrappers(Wrappers), Members(M), Layout(&M.getDataLayout()), Budget(Budget),
+      WholeBudget(Budget) {
   build(M, TLI);
   if (OutOfBudget) {
     Took = effortSoFar();
@@ -65,6 +66,8 @@ void PointerOrigins::forgetConstraints() {
   LoadedFrom.clear();
   StoredTo.clear();
   NamedFields = decltype(NamedFields)();
+  LooseFields = decltype(LooseFields)();
+  NamedMembers = decltype(NamedMembers)();
 }
 
 /// With memory known by name only.
@@ -90,6 +93,8 @@ void PointerOrigins::startAgain() {
   IndirectCalls.clear();
   AmongMany = LocationSet();
   NamedFields.clear();
+  LooseFields.clear();
+  NamedMembers.clear();
 }
 
 void PointerOrigins::build(Module &M, GetTLI TLI) {

@@ -20,6 +20,7 @@
 #include "AllocationWrappers.h"
 #include "BlockList.h"
 #include "LocationSet.h"
+#include "MemberPaths.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -78,6 +79,9 @@ public:
     size_t Steps = 0; ///< of the budget
   };
   const Effort &effort() const { return Took; }
+
+  /// For others who ask of the same unit.
+  MemberPaths &members() { return Members; }
 
   bool gaveUp() const { return OutOfBudget; }
   /// Fields were told apart by their type's name only.
@@ -237,6 +241,10 @@ private:
   llvm::DenseMap<const llvm::CallBase *, unsigned> IndirectCallOf;
   /// Fields by name (struct type, offset): what is stored to a field of unknown memory, the same field gives back.
   llvm::DenseMap<std::pair<const llvm::Metadata *, uint64_t>, NodeId> NamedFields;
+  /// Of a class of C++, what is stored without a word of what the object is inside of; and by such words (class, offset).
+  llvm::DenseMap<std::pair<const llvm::Metadata *, uint64_t>, NodeId> LooseFields;
+  llvm::DenseMap<std::pair<llvm::StringRef, uint64_t>, NodeId> NamedMembers;
+  MemberPaths Members;
   NodeId World;          ///< what unknown code holds
   LocationId UnknownLoc; ///< the one location of the unknown world
   const llvm::DataLayout *Layout;

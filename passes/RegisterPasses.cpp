@@ -160,6 +160,14 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
     return PreservedAnalyses::all();
   }
   M.getOrInsertNamedMetadata(DoneMetadata);
+  if (const unsigned Calls = callsWithoutBuiltins(M))
+    emitLeftAloneRemark(M, "NoBuiltins",
+                        std::to_string(Calls) +
+                            (Calls == 1
+                                 ? " call of an allocation function that may be any function"
+                                 : " calls of allocation functions that may be any functions") +
+                            " without a C library (-ffreestanding)",
+                        FAM);
   if (O.StraightToObject)
     addAsText(M);
   O.Machine.settleFor(M);
@@ -296,7 +304,7 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
     if (Level != OptimizationLevel::O0 && O.Layout)
       MPM.addPass(LayoutPaddingPass());
     if (Level != OptimizationLevel::O0)
-      MPM.addPass(AllocationSitesPass(O.Root, AllocationSitesPass::When::PipelineStart));
+      MPM.addPass(AllocationSitesPass(O.Root, AllocationSitesPass::When::PipelineStart, O.Hosted));
   });
   PB.registerOptimizerEarlyEPCallback(
       [O](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase Phase) {

@@ -64,8 +64,9 @@ CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const Alloc
   if (Original->getReturnType() == Call.getType())
     Attributes =
         Attributes.addRetAttributes(C, AttrBuilder(C, Original->getAttributes().getRetAttrs()));
-  if (!Call.getType()->isPointerTy() || Family >= AllocFamily::New)
-    ; // posix_memalign writes through its argument; new may run a handler; a context does what it does; mmap may fail
+  if (!Call.getType()->isPointerTy() || Family >= AllocFamily::New || Call.isNoBuiltin())
+    ; // posix_memalign writes through its argument; new may run a handler; a context does what it does; mmap may fail; of
+      // what is no builtin nothing is known
   else
     Attributes = Attributes.addRetAttribute(C, Attribute::NoAlias);
   Attributes = Attributes.removeFnAttribute(C, Attribute::Builtin)

@@ -55,16 +55,45 @@ uint64_t constantFactor(const SCEV *S) {
 
 } // namespace
 
+static bool isInSystemHeader(const DILocation &At) {
+  const StringRef File = At.getFilename();
+  return File.starts_with("/usr/include/") || File.contains("/include/c++/") ||
+         File.contains("/lib/clang/");
+}
+
 const DILocation *userLocation(const Instruction &I) {
   const DILocation *Location = I.getDebugLoc();
-  auto InSystemHeader = [](StringRef File) {
-    return File.starts_with("/usr/include/") || File.contains("/include/c++/") ||
-           File.contains("/lib/clang/");
-  };
   for (const DILocation *At = Location; At; At = At->getInlinedAt())
-    if (!InSystemHeader(At->getFilename()))
+    if (!isInSystemHeader(*At))
       return At;
   return Location;
+}
+
+/// Where the program's own code calls \p F, a function of a library's header, directly or through others of them; null if the
+/// unit does not show it.
+static const DILocation *callerLocation(const Function &F) {
+  constexpr unsigned MaxCalls = 64;
+  SmallVector<const Function *, 8> Work{&F};
+  for (unsigned Next = 0, Looked = 0; Next < Work.size(); ++Next) {
+    const DILocation *First = nullptr;
+    for (const User *U : Work[Next]->users()) {
+      auto *Call = dyn_cast<CallBase>(U);
+      const DILocation *At = Call ? userLocation(*Call) : nullptr;
+      if (!At || Call->getCalledOperand() != Work[Next] || ++Looked > MaxCalls)
+        continue;
+      if (!isInSystemHeader(*At)) {
+        // The order of uses is the optimiser's.
+        if (!First || std::tuple(At->getFilename(), At->getLine(), At->getColumn()) <
+                          std::tuple(First->getFilename(), First->getLine(), First->getColumn()))
+          First = At;
+      } else if (!is_contained(Work, Call->getFunction())) {
+        Work.push_back(Call->getFunction());
+      }
+    }
+    if (First)
+      return First;
+  }
+  return nullptr;
 }
 
 void describeLocation(SiteVerdict &V, const Module &M) {
@@ -79,6 +108,9 @@ void describeLocation(SiteVerdict &V, const Module &M) {
   if (!Location)
     return;
   const DILocation *User = userLocation(*V.Call);
+  if (isInSystemHeader(*User)) // all that was inlined is the library's
+    if (const DILocation *Caller = callerLocation(*V.Call->getFunction()))
+      User = Caller;
   V.File = User->getFilename().str();
   V.Line = User->getLine();
   V.Column = User->getColumn();
@@ -161,6 +193,8 @@ void describeSize(SiteVerdict &V, function_ref<ScalarEvolution &()> Evolution) {
     break;
   case AllocFamily::FortranAllocate:
   case AllocFamily::FortranAssign:
+  case AllocFamily::FortranSource:
+  case AllocFamily::FortranCopyIn:
     V.SizeText = "n bytes"; // in the descriptor
     return;
   case AllocFamily::Mapping:
@@ -274,6 +308,11 @@ std::string siteText(const SiteVerdict &V) {
     Callee = StringRef(V.Callee).contains("Pointer") ? "allocate (pointer)" : "allocate";
   else if (V.Family == AllocFamily::FortranAssign)
     return "assignment that allocates in '" + demangle(V.Function) + "'";
+  else if (V.Family == AllocFamily::FortranSource)
+    Callee = StringRef(V.Callee).contains("Pointer") ? "allocate (pointer, source)"
+                                                     : "allocate (source)";
+  else if (V.Family == AllocFamily::FortranCopyIn)
+    return "copy of a section in '" + demangle(V.Function) + "'";
   return Callee + " of " + V.SizeText + " in '" + demangle(V.Function) + "'";
 }
 

@@ -97,6 +97,8 @@ FamilyShape shapeOf(AllocFamily F) {
   case AllocFamily::Wrapper: // ContextEntries
   case AllocFamily::FortranAllocate:
   case AllocFamily::FortranAssign:
+  case AllocFamily::FortranSource:
+  case AllocFamily::FortranCopyIn:
   case AllocFamily::Mapping:
     break;
   }
@@ -354,26 +356,33 @@ Function *tellingThunk(Module &M, AllocFamily Family, Function *Original, Functi
   Word->setAtomic(AtomicOrdering::Monotonic);
   B.CreateCondBr(B.CreateICmpEQ(Word, B.getInt64(0)), Plain, Present);
 
+  const bool Instead = Family == AllocFamily::FortranAllocate || isFortranCopy(Family);
   FunctionType *EntryType = Mapped ? FunctionType::get(Void, {Ptr, I64, Ptr}, false)
                             : Family == AllocFamily::FortranAllocate
                                 ? FunctionType::get(I32, {Ptr, Ptr}, false)
-                                : FunctionType::get(Void, {Ptr, Ptr, Ptr}, false);
+                                : FunctionType::get(Instead ? I32 : Void, {Ptr, Ptr, Ptr}, false);
   Function *Entry =
       weakEntry(M,
                 Mapped                                   ? "__smalloc_v1_mapped"
                 : Family == AllocFamily::FortranAllocate ? "__smalloc_v1_fortran_allocate"
+                : Family == AllocFamily::FortranSource   ? "__smalloc_v1_fortran_source"
+                : Family == AllocFamily::FortranCopyIn   ? "__smalloc_v1_fortran_copy_in"
                                                          : "__smalloc_v1_fortran_assign",
                 EntryType);
   B.SetInsertPoint(Present);
   B.CreateCondBr(B.CreateICmpNE(Entry, ConstantPointerNull::get(Ptr)), Ask, Plain);
   B.SetInsertPoint(Ask);
-  if (Family == AllocFamily::FortranAllocate) {
-    Value *Result = B.CreateCall(Entry, {Arguments[0], Cell});
+  if (Instead) {
+    Value *Result = isFortranCopy(Family) ? B.CreateCall(Entry, {Arguments[0], Arguments[1], Cell})
+                                          : B.CreateCall(Entry, {Arguments[0], Cell});
     BasicBlock *Done = Block("done");
     B.CreateCondBr(B.CreateICmpEQ(Result, B.getInt32(0)), Done, Plain,
                    MDBuilder(C).createLikelyBranchWeights());
     B.SetInsertPoint(Done);
-    B.CreateRet(Result);
+    if (From->getReturnType()->isVoidTy())
+      B.CreateRetVoid();
+    else
+      B.CreateRet(Result);
   } else {
     if (Mapped)
       B.CreateCall(Entry, {Mapped, Arguments[mappedBytesArgument(*Original)], Cell});

@@ -105,7 +105,6 @@ std::vector<SiteVerdict> UnitSites::collect(ReferenceJudge &Judge) {
     const size_t First = Sites.size();
     SmallVector<Fill, 4> Fills;
     if (Ours) {
-      const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
       for (Instruction &I : instructions(F)) {
         auto *Call = dyn_cast<CallBase>(&I);
         if (!Call)
@@ -113,7 +112,7 @@ std::vector<SiteVerdict> UnitSites::collect(ReferenceJudge &Judge) {
         if (Fill Filled = fillOf(*Call); Filled.Call)
           Fills.push_back(Filled);
         if (Call->hasFnAttr(SiteIdAttr)) {
-          if (std::optional<AllocFamily> Family = allocationFamily(*Call, TLI))
+          if (std::optional<AllocFamily> Family = allocationFamily(*Call))
             Sites.push_back(describe(*Call, *Family));
           else if (Wrappers.isContext(*Call))
             Sites.push_back(describe(*Call, AllocFamily::Wrapper));
@@ -130,6 +129,15 @@ std::vector<SiteVerdict> UnitSites::collect(ReferenceJudge &Judge) {
     append_range(AllFills, Fills);
     doneWith(F);
   }
+  // What a function writes all of before it hands it out is written at each of its calls.
+  DenseSet<const CallBase *> Written;
+  for (const SiteVerdict &V : Sites)
+    if (V.Flags & SMALLOC_SITE_FULLY_INITIALISED)
+      Written.insert(V.Call);
+  for (SiteVerdict &V : Sites)
+    if (V.Wrapper &&
+        all_of(V.Wrapper->Fresh, [&](const CallBase *Inside) { return Written.contains(Inside); }))
+      V.Flags |= SMALLOC_SITE_FULLY_INITIALISED;
   for (const LoopReference &R : References) { // which stay where they are from here on
     if (!R.Repeated)
       Judge.add(R);

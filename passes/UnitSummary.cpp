@@ -76,6 +76,7 @@ void summarise(Module &M, FunctionAnalysisManager &FAM, const Options &O,
   }
   if (!O.CoverageDir.empty())
     Result.Coverage = accessCoverage(M, FAM, Origins, Keys); // asks for further names
+  Keys.relateMembers(Out);
   Out.Names = Keys.takeNames();
 }
 

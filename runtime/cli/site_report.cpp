@@ -174,6 +174,12 @@ std::string readable_function(const std::string &name) {
     return "allocate";
   if (name == "_FortranAPointerAllocate")
     return "allocate (pointer)";
+  if (name == "_FortranAAllocatableAllocateSource")
+    return "allocate (source)";
+  if (name == "_FortranAPointerAllocateSource")
+    return "allocate (pointer, source)";
+  if (name == "_FortranACopyInAssign")
+    return "copy of a section";
   if (name == "_FortranAAssign")
     return "assignment";
   // flang: _QP name, or _QM module P name; upper-case letters only mark what follows.
@@ -260,10 +266,35 @@ Json site_document(const std::vector<Site> &sites, const std::string &path,
   };
 }
 
-std::string site_text(const Json &document, Colour colour) {
+void choose_sites(Json &document, const SiteChoice &choice) {
+  const auto named = [&](const Json &site) {
+    if (choice.function.empty())
+      return true;
+    const auto has = [&](const Json &text) {
+      return text.is_string() &&
+             readable_function(text.get<std::string>()).find(choice.function) != std::string::npos;
+    };
+    const Json &frames = site["context"];
+    return has(site["function"]) || std::any_of(frames.begin(), frames.end(), [&](const Json &f) {
+             const auto frame = f.get<std::string>();
+             return has(Json(frame.substr(0, frame.rfind(' '))));
+           });
+  };
+  Json chosen = Json::array();
+  for (Json &site : document["sites"]) {
+    const Json &size = site["size_bytes"];
+    if (chosen.size() < choice.most && named(site) &&
+        (size.is_null() || size.get<uint64_t>() >= choice.least_bytes))
+      chosen.push_back(std::move(site));
+  }
+  document["sites"] = std::move(chosen);
+}
+
+std::string site_text(const Json &document, Colour colour, bool frames) {
   // A template's full name would push the columns off the terminal; it gets a line of its own.
   constexpr size_t kMostFunctionColumns = 40, kContinuation = 9;
   const size_t columns = terminal_columns();
+  bool folded = false;
   Table table({"FUNCTION", "WHERE", "CALLEE", "PATTERN", "SPREAD", "DECISION"});
   for (const Json &site : document["sites"]) {
     const std::string function = printable(
@@ -282,18 +313,25 @@ std::string site_text(const Json &document, Colour colour) {
       line("in: " + function);
     if (site["copies"] != 1)
       line(fmt::format("{} copies of this call", site["copies"].dump()));
-    for (const Json &frame : site["context"])
-      line("inlined: " + text_of(frame));
+    folded |= !frames && !site["context"].empty();
+    if (frames)
+      for (const Json &frame : site["context"])
+        line("inlined: " + text_of(frame));
     line("why: " + text_of(site["why"]));
   }
   const Json &totals = document["totals"], &machine = document["machine"];
   const std::string source = text_of(machine["source"]);
   const auto undecided = totals["undecided"].get<uint64_t>();
+  const uint64_t shown = document["sites"].size(), all = totals["sites"];
+  const std::string note =
+      (shown < all ? fmt::format("{} of {} sites shown", shown, all) : "") +
+      (shown < all && folded ? "; " : "") +
+      (folded ? "--frames shows the calls that sites were inlined through" : "");
   return table.print(colour) +
-         fmt::format("\n{} site{}: {} superpage, {} at run time, {} base{}; {} rewritten\n",
-                     totals["sites"].dump(), totals["sites"] == 1 ? "" : "s",
-                     totals["superpage"].dump(), totals["runtime"].dump(),
-                     totals["base"].get<uint64_t>() - undecided,
+         fmt::format("\n{}{} site{}: {} superpage, {} at run time, {} base{}; {} rewritten\n",
+                     note.empty() ? note : note + "\n", totals["sites"].dump(),
+                     totals["sites"] == 1 ? "" : "s", totals["superpage"].dump(),
+                     totals["runtime"].dump(), totals["base"].get<uint64_t>() - undecided,
                      undecided ? fmt::format(", {} undecided", undecided) : std::string(),
                      totals["rewritten"].dump()) +
          fmt::format("machine: {} ({}), reach {} pages{}; model: {}\n", text_of(machine["name"]),

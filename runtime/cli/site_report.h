@@ -8,6 +8,7 @@
 #include "runtime/cli/elf_sites.h"
 #include "runtime/cli/table.h"
 
+#include <cstdint>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
@@ -25,7 +26,18 @@ void merge_copies(std::vector<Site> &sites);
 nlohmann::ordered_json site_document(const std::vector<Site> &sites, const std::string &path,
                                      const std::string &build_id);
 
-std::string site_text(const nlohmann::ordered_json &document, Colour colour);
+// Which of a program's sites are shown.
+struct SiteChoice {
+  uint64_t most = UINT64_MAX; // that pay most
+  std::string function;       // part of the name of a function, as people write it
+  uint64_t least_bytes = 0;   // of an object; sites of unknown size stay
+};
+
+// Leaves the other sites out of `document`. Its totals are still those of the whole program.
+void choose_sites(nlohmann::ordered_json &document, const SiteChoice &choice);
+
+// `frames`: with the calls that sites were inlined through.
+std::string site_text(const nlohmann::ordered_json &document, Colour colour, bool frames);
 
 // A linkage name as people write it: C++ demangled, Fortran's _QMmodulePname as module::name.
 std::string readable_function(const std::string &linkage_name);

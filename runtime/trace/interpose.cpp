@@ -157,6 +157,10 @@ ENTRY(__smalloc_v1_new, (size_t n, smalloc_cell *cell), Pointer{}, n, cell)
 ENTRY(__smalloc_v1_new_aligned, (size_t n, size_t a, smalloc_cell *cell), Pointer{}, n, a, cell)
 // flang's runtime allocates when we have done nothing.
 ENTRY(__smalloc_v1_fortran_allocate, (void *descriptor, smalloc_cell *cell), -1, descriptor, cell)
+ENTRY(__smalloc_v1_fortran_source, (void *to, const void *from, smalloc_cell *cell), -1, to, from,
+      cell)
+ENTRY(__smalloc_v1_fortran_copy_in, (void *copy, const void *section, smalloc_cell *cell), -1, copy,
+      section, cell)
 
 /// Its runtime may copy first where the two overlap: then the copy's memory has the site's name as well.
 SMALLOC_EXPORT void __smalloc_v1_fortran_assign(void *to, const void *from, smalloc_cell *cell) {

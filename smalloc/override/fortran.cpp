@@ -9,7 +9,9 @@
 #include "smalloc/override/foreign.h"
 #include "smalloc/override/fortran_descriptor.h"
 
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 using namespace smalloc::fortran;
 using smalloc::g_range;
@@ -58,12 +60,87 @@ bool overlaps(const Descriptor &from, const char *start, uint64_t bytes) {
   return from.base + low < start + bytes && start < from.base + high;
 }
 
+void copy_row(char *to, const char *from, int64_t elements, int64_t bytes, int64_t stride) {
+  if (stride == bytes) {
+    memcpy(to, from, static_cast<size_t>(elements * bytes));
+    return;
+  }
+  for (int64_t i = 0; i < elements; i++, to += bytes, from += stride) {
+    if (bytes == 8)
+      memcpy(to, from, 8); // by one load and store
+    else if (bytes == 4)
+      memcpy(to, from, 4);
+    else
+      memcpy(to, from, static_cast<size_t>(bytes));
+  }
+}
+
+/// Copies all elements of `from`, of the same shape or a single one, to `to`, which is contiguous.
+void copy_elements(const Descriptor &to, const Descriptor &from) {
+  int64_t at[kMostRank] = {}, rows = 1;
+  char *into = to.base;
+  const int64_t row = to.rank == 0 ? 1 : to.dimensions[0].extent;
+  for (unsigned i = 1; i < to.rank; i++)
+    rows *= to.dimensions[i].extent;
+  const char *source = from.base;
+  for (int64_t k = 0; k < rows; k++, into += row * to.element_bytes) {
+    const int64_t stride = from.rank == 0 ? 0 : from.dimensions[0].stride_bytes;
+    copy_row(into, source, row, to.element_bytes, stride);
+    for (unsigned i = 1; i < from.rank; i++) {
+      source += from.dimensions[i].stride_bytes;
+      if (++at[i] < from.dimensions[i].extent)
+        break;
+      source -= at[i] * from.dimensions[i].stride_bytes;
+      at[i] = 0;
+    }
+  }
+}
+
+bool same_shape(const Descriptor &a, const Descriptor &b) {
+  bool same = a.rank == b.rank;
+  for (unsigned i = 0; same && i < a.rank; i++)
+    same = a.dimensions[i].extent == b.dimensions[i].extent;
+  return same;
+}
+
+bool may_allocate(const Descriptor &d) {
+  return (d.attribute == kPointer || (d.attribute == kAllocatable && !d.base)) && is_plain(d);
+}
+
 } // namespace
 
 SMALLOC_EXPORT int __smalloc_v1_fortran_allocate(void *descriptor, smalloc_cell *cell) {
   auto &d = *static_cast<Descriptor *>(descriptor);
-  const bool fits = d.attribute == kPointer || (d.attribute == kAllocatable && !d.base);
-  return fits && is_plain(d) && allocate(d, cell) ? 0 : -1;
+  return may_allocate(d) && allocate(d, cell) ? 0 : -1;
+}
+
+SMALLOC_EXPORT int __smalloc_v1_fortran_source(void *to_descriptor, const void *from_descriptor,
+                                               smalloc_cell *cell) {
+  auto &to = *static_cast<Descriptor *>(to_descriptor);
+  auto &from = *static_cast<const Descriptor *>(from_descriptor);
+  const bool fits = may_allocate(to) && is_plain(from) && from.base && from.type == to.type &&
+                    from.element_bytes == to.element_bytes &&
+                    (from.rank == 0 || same_shape(to, from));
+  if (!fits || !allocate(to, cell))
+    return -1;
+  copy_elements(to, from);
+  return 0;
+}
+
+SMALLOC_EXPORT int __smalloc_v1_fortran_copy_in(void *copy_descriptor,
+                                                const void *section_descriptor,
+                                                smalloc_cell *cell) {
+  auto &copy = *static_cast<Descriptor *>(copy_descriptor);
+  auto &section = *static_cast<const Descriptor *>(section_descriptor);
+  if (!is_plain(section) || !section.base)
+    return -1;
+  memcpy(&copy, &section, offsetof(Descriptor, dimensions) + section.rank * sizeof(Dimension));
+  copy.attribute = kAllocatable;
+  copy.base = nullptr;
+  if (!allocate(copy, cell))
+    return -1;
+  copy_elements(copy, section);
+  return 0;
 }
 
 SMALLOC_EXPORT void __smalloc_v1_fortran_assign(void *to_descriptor, const void *from_descriptor,

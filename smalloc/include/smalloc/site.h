@@ -270,6 +270,12 @@ int __smalloc_v1_fortran_allocate(void *descriptor, struct smalloc_cell *cell);
 /* Before _FortranAAssign(to, from): allocates `to` for the shape of `from` if the assignment would have to, and if that
  * can be done beforehand; the assignment is called in any case. */
 void __smalloc_v1_fortran_assign(void *to, const void *from, struct smalloc_cell *cell);
+/* ALLOCATE with SOURCE=: allocates for the array that `to` describes and copies the array, or the one element, of `from`
+ * into it. 0: done, as _FortranAAllocatableAllocateSource and _FortranAPointerAllocateSource would have; -1: nothing done. */
+int __smalloc_v1_fortran_source(void *to, const void *from, struct smalloc_cell *cell);
+/* Instead of _FortranACopyInAssign(copy, section): makes `copy`, which holds nothing yet, describe a contiguous copy of
+ * `section`. 0: done; -1: nothing done that the call would not overwrite. */
+int __smalloc_v1_fortran_copy_in(void *copy, const void *section, struct smalloc_cell *cell);
 /* After mmap, or numa_alloc and its forms, returned p (or failed): the memory stays the program's mapping, of which it may
  * unmap, protect or remap any part; superpages come by advice, never by anything that changes what it holds. */
 void __smalloc_v1_mapped(void *p, size_t bytes, struct smalloc_cell *cell);
