@@ -239,6 +239,27 @@ bool is_of_sites(benefit::Grouping grouping) {
   return grouping != benefit::Grouping::kPaper && grouping != benefit::Grouping::kObject;
 }
 
+// Of sites that were looked at and left without one more is said below.
+void warn_of_no_directives(const std::string &file, const Profile &p) {
+  if (p.plugin_sites == 0)
+    return print_warning(
+        "no directives", file,
+        "no site of the traces was compiled with the plugin, so none can be steered",
+        compile_hint("-fplugin-arg-smalloc-rewrite=all app.c -o app"));
+  if (std::any_of(p.mappings.begin(), p.mappings.end(), [](auto &m) { return m.steerable; }))
+    return;
+  const bool sampled = std::any_of(p.traces.begin(), p.traces.end(),
+                                   [](const TraceSummary &t) { return t.rate < 1; });
+  print_warning("no directives", file,
+                fmt::format("of the {} site{} compiled with the plugin none is among the {} that "
+                            "were evaluated{}",
+                            p.plugin_sites, p.plugin_sites == 1 ? "" : "s", p.mappings.size(),
+                            sampled ? ": the sample holds no access to their objects"
+                                    : ", those with the most accesses"),
+                sampled ? "smalloc record --rate 1 -- " + program_of(p)
+                        : "smalloc analyze --mappings N, with a larger number");
+}
+
 int run_analyze(Options &options) {
   const auto thresholds = parse_thresholds(options.output);
   set_quiet(options.output.quiet);
@@ -311,9 +332,7 @@ int run_analyze(Options &options) {
                         : "directives are for sites, not for one object of a site",
                     "smalloc analyze --categories site, context or dynamic");
     else if (file.entries.empty() && !is_empty(profile))
-      print_warning("no directives", options.directives,
-                    "no site of the traces was compiled with the plugin, so none can be steered",
-                    compile_hint("-fplugin-arg-smalloc-rewrite=all app.c -o app"));
+      warn_of_no_directives(options.directives, profile);
     write_text(options.directives, directives::print(file));
     const auto left = std::count_if(profile.mappings.begin(), profile.mappings.end(),
                                     [](auto &m) { return m.steerable && m.undecided(); });

@@ -68,6 +68,9 @@ public:
       cluster(survey_, costs_);
     profile_.has_accesses = survey_.has_accesses;
     profile_.categories = survey_.totals.size();
+    profile_.plugin_sites =
+        static_cast<size_t>(std::count_if(survey_.names.begin(), survey_.names.end(),
+                                          [](const auto &n) { return n.second.steerable; }));
     const std::vector<CategoryKey> keys = evaluated_categories();
     evaluate_each(keys);
     rank(keys);
