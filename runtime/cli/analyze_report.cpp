@@ -135,6 +135,7 @@ Json analyze_document(const AnalyzeWords &words, const ProfileOptions &options, 
     traces.push_back(Json{{"path", t.path},
                           {"build_id", text_or_null(t.build_id)},
                           {"sample_rate", t.rate},
+                          {"regions", t.regions},
                           {"accesses_are", t.misses   ? "tlb-misses"
                                            : t.faults ? "faults"
                                                       : "accesses"},
