@@ -10,7 +10,7 @@ if [ -f "$SMALLOC_BUILD/build.ninja" ]; then
   ninja -C "$SMALLOC_BUILD" -t graph installed | sed -n 's/.*\[label="\([^"]*\)"\].*/\1/p' | sort -u >"$SMALLOC_BUILD/tests/consumer/made"
   ninja -C "$SMALLOC_BUILD" -t targets all | sed -n 's/: [A-Z].*//p' | sort >"$SMALLOC_BUILD/tests/consumer/outputs"
   find "$SMALLOC_BUILD" -name cmake_install.cmake -exec grep -ho "\"$SMALLOC_BUILD/[^\"]*\"" {} + | tr -d '"' |
-    sed "s|^$SMALLOC_BUILD/||" | sort -u | comm -12 - "$SMALLOC_BUILD/tests/consumer/outputs" >"$SMALLOC_BUILD/tests/consumer/wanted"
+    sed "s|^$SMALLOC_BUILD/||; s/\.so\.[0-9.]*$/.so/" | sort -u | comm -12 - "$SMALLOC_BUILD/tests/consumer/outputs" >"$SMALLOC_BUILD/tests/consumer/wanted"
   grep -q 'libsmalloc.a$' "$SMALLOC_BUILD/tests/consumer/wanted" || { echo "FAIL: no archive among what is installed" >&2; exit 1; }
   unmade=$(comm -23 "$SMALLOC_BUILD/tests/consumer/wanted" "$SMALLOC_BUILD/tests/consumer/made")
   [ -z "$unmade" ] || { echo "FAIL: installed, and not made by the target installed: $unmade" >&2; exit 1; }
