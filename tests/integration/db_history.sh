@@ -201,4 +201,4 @@ expect_error 127 'nosuch' "$SMALLOC" apply -- nosuch
 expect_error 126 'cannot run the command \(./gather.c\): permission denied' "$SMALLOC" apply --base -- ./gather.c
 expect_match err '^hint: ls -l ./gather.c$'
 expect_status 0 "$SMALLOC" apply -n --directives app.directives --input night --budget 64m -- ./app one
-expect_match out "^LD_PRELOAD=.*/libsmalloc.so SMALLOC_CONF=directives:$tmp/app.directives,validate:on,input:night,budget:64m ./app one\$"
+expect_match out "^LD_PRELOAD=.*/libsmalloc.so'? SMALLOC_CONF=directives:$tmp/app.directives,validate:on,input:night,budget:64m ./app one\$"
