@@ -15,6 +15,7 @@
 #include "runtime/cli/written_file.h"
 #include "runtime/directives/directives_file.h"
 #include "runtime/study/command_line.h"
+#include "runtime/trace/declared_work.h"
 
 #include <algorithm>
 #include <array>
@@ -39,7 +40,7 @@ struct Options {
   std::string directives, machine, budget, categories = "site", significance = "share",
                                            associativity = "sets";
   std::string database, input, plot, pages = "2m";
-  bool no_database = false;
+  bool no_database = false, unbounded = false;
 };
 
 // Regions of a sampled trace below which its estimates are off by some 20 % and more (one over the square root).
@@ -263,6 +264,7 @@ void warn_of_no_directives(const std::string &file, const Profile &p) {
 int run_analyze(Options &options) {
   const auto thresholds = parse_thresholds(options.output);
   set_quiet(options.output.quiet);
+  trace::ReadingLimits::lifted = options.unbounded;
   // Before work of minutes: a result that nobody can have is said at once.
   if (!options.directives.empty())
     check_can_write(expand_file_name(options.directives), "-o");
@@ -433,6 +435,9 @@ std::function<int()> declare(CLI::App &app) {
                  "Choose nothing below this PMB (1)")
       ->type_name("PERCENT")
       ->check(number_between(0, 100, "a percentage from 0 to 100"));
+  app.add_flag(
+      "--unbounded", options->unbounded,
+      "Read all that the traces stand for, whatever that takes: small files can stand for hours");
   app.add_option("--mappings", options->profile.most_mappings,
                  "Evaluate the sites with the most accesses (24)")
       ->type_name("N");

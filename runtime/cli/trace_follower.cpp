@@ -27,7 +27,9 @@ std::map<std::string, std::string> header_of_trace(const std::string &path) try 
 
 void warn_of_left_out(const trace::Reader &reader, const std::string &path) {
   for (const std::string &what : reader.left_out())
-    print_warning("not all of the trace is read", path, what);
+    print_warning(
+        "not all of the trace is read", path, what,
+        "smalloc analyze --unbounded reads all of it, if you have made the trace yourself");
 }
 
 uint64_t segment_id(std::string_view path) {

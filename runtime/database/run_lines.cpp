@@ -26,7 +26,9 @@ namespace fs = std::filesystem;
 constexpr size_t kMostLineBytes = size_t{1} << 20, kMostFileBytes = size_t{64} << 20;
 constexpr size_t kMostTextBytes = 4096, kMostDirectives = 4096;
 constexpr int64_t kMostNumber = int64_t{1} << 62; // of ns since 1970: until 2116
-constexpr size_t kFilesAtOnce = 64;               // one open file each; a transaction
+constexpr size_t kFilesAtOnce = 64;               // one open file each
+constexpr size_t kRunsAtOnce =
+    2048; // a transaction, so that others need not wait for all that a month has left
 constexpr char kTaken[] = ".importing";
 
 struct Bad {
@@ -270,8 +272,12 @@ Imported import_runs(const std::string &folder, History &history) {
         reports.read_into(runs, imported);
         locked.push_back(std::move(reports));
       }
-    for (const bool fresh : history.store_runs(runs))
-      (fresh ? imported.runs : imported.known)++;
+    for (size_t at = 0; at < runs.size(); at += kRunsAtOnce) {
+      const auto begin = runs.begin() + static_cast<ptrdiff_t>(at);
+      const auto count = static_cast<ptrdiff_t>(std::min(kRunsAtOnce, runs.size() - at));
+      for (const bool fresh : history.store_runs({begin, begin + count}))
+        (fresh ? imported.runs : imported.known)++;
+    }
     for (const LockedReports &reports : locked) // not before the runs are in
       reports.remove();
   }

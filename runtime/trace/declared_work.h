@@ -18,20 +18,27 @@ namespace smalloc::trace {
 
 /// Of a file of so many bytes.
 struct ReadingLimits {
-  explicit ReadingLimits(uint64_t file_bytes)
-      : content_bytes((uint64_t{8} << 20) + 128 * file_bytes),
-        walk_pages((uint64_t{1} << 24) + 4096 * file_bytes),
-        runs((uint64_t{2} << 20) + 64 * file_bytes), blocks((uint64_t{24} << 10) + file_bytes) {}
-  uint64_t content_bytes; ///< when decompressed
-  uint64_t walk_pages;    ///< that walks declare
-  uint64_t runs;          ///< of accesses that are told
-  uint64_t blocks;        ///< of 64 KiB that they are in; what they take in memory
+  explicit ReadingLimits(uint64_t file_bytes) {
+    if (lifted)
+      return;
+    content_bytes = (uint64_t{8} << 20) + 128 * file_bytes;
+    walk_pages = (uint64_t{1} << 25) + 4096 * file_bytes;
+    runs = (uint64_t{5} << 20) + 64 * file_bytes;
+    blocks = (uint64_t{24} << 10) + file_bytes;
+  }
+  static constexpr uint64_t kNone = uint64_t{1} << 56;
+  uint64_t content_bytes = kNone; ///< when decompressed
+  uint64_t walk_pages = kNone;    ///< that walks declare
+  uint64_t runs = kNone;          ///< of accesses that are told
+  uint64_t blocks = kNone;        ///< of 64 KiB that they are in; what they take in memory
 
   /// Who declares less need not be looked at more closely.
   static bool is_modest(uint64_t file_bytes, uint64_t content_bytes, uint64_t walk_pages) {
-    return content_bytes <= (256 << 10) + 8 * file_bytes &&
-           walk_pages <= (1 << 18) + 16 * file_bytes;
+    return lifted || (content_bytes <= (256 << 10) + 8 * file_bytes &&
+                      walk_pages <= (1 << 18) + 16 * file_bytes);
   }
+  /// For who knows the file, and waits: there are no limits from here on.
+  static inline bool lifted = false;
 };
 
 /// Pages of all walks of a decompressed chunk.
