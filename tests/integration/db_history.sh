@@ -182,12 +182,12 @@ import sys
 database = os.path.join(os.environ["XDG_STATE_HOME"], "smalloc", "smalloc.db")
 source, copy = sqlite3.connect(database), sqlite3.connect("two.db")
 source.backup(copy)
-copy.execute("UPDATE programs SET build_id = 'aa1' || substr(build_id, 4) WHERE build_id = ?", (sys.argv[2],))
-row = copy.execute("SELECT * FROM programs WHERE build_id LIKE 'aa1%'").fetchone()
-copy.execute(f"INSERT INTO programs VALUES ({', '.join('?' * len(row))})", ("aa2" + row[0][3:], *row[1:]))
+copy.execute("UPDATE programs SET build_id = 'abcdef01' || substr(build_id, 9) WHERE build_id = ?", (sys.argv[2],))
+row = copy.execute("SELECT * FROM programs WHERE build_id LIKE 'abcdef01%'").fetchone()
+copy.execute(f"INSERT INTO programs VALUES ({', '.join('?' * len(row))})", ("abcdef02" + row[0][8:], *row[1:]))
 copy.commit()
 PY
-expect_error 1 'cannot find the program in the history \(aa\): 2 build-ids begin so' "$SMALLOC" db show --db two.db aa
+expect_error 1 'cannot find the program in the history \(abcdef0\): 2 build-ids begin so' "$SMALLOC" db show --db two.db abcdef0
 "$CC" -O1 -x c - -o nameless -Wl,--build-id=none <<<'int main(void) { return 0; }'
 expect_error 1 'cannot find the program in the history \(./nameless\): it has no build-id' "$SMALLOC" db show ./nameless
 expect_match err '^hint: link it with -Wl,--build-id$'
