@@ -327,7 +327,8 @@ def main():
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(report, indent=1) + "\n")
     print("\nspeed: base pages' time over this one's (more is faster), from the total (median user + least system "
-          "time); user: from user time alone;\n~ : the difference is within the spread of the runs, so it is none.")
+          "time); user: from user time alone;\n~ : the difference is within the spread of the runs, so it is none;\n? : fewer than three runs, "
+          "which tell no spread, so no difference is claimed.")
     if options.record and subprocess.run([sys.executable, ROOT / "scripts" / "regen_docs.py"], check=False).returncode:
         failed = 1
     return failed

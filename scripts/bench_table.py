@@ -2,6 +2,8 @@
 """bench_table.py decides when two configurations differ by more than their runs do, and how that is shown."""
 import statistics
 
+LEAST_RUNS = 3  # fewer do not tell how far runs differ by themselves
+
 
 def spread(values):
     """Interquartile range over the median (the whole range for fewer than four values)."""
@@ -33,30 +35,34 @@ def summarise(runs):
 
 
 def compare(base, other, key):
-    """(speed of other against base, whether that is more than the spread of the two)."""
+    """(speed of other against base, whether that is more than the spread of the two, which takes LEAST_RUNS of each to know)."""
     ratio = base[f"{key}_seconds"] / other[f"{key}_seconds"] if other[f"{key}_seconds"] else 1.0
-    return ratio, abs(ratio - 1) > max(base[f"{key}_spread"], other[f"{key}_spread"], 0.005)
-
-
+    return ratio, min(base["runs"], other["runs"]) >= LEAST_RUNS and abs(ratio - 1) > max(base[f"{key}_spread"], other[f"{key}_spread"], 0.005)
 
 
 def ratio_text(base, other, key):
     ratio, clear = compare(base, other, key)
+    if min(base["runs"], other["runs"]) < LEAST_RUNS:
+        return f"{ratio:.2f}?"
     return f"{ratio:.2f}x" if clear else f"{ratio:.2f}~"
+
+
+def spread_text(s):
+    return f"{100 * s['total_spread']:.1f}%" if s["runs"] >= LEAST_RUNS else "?"
 
 
 def print_program(name, results, names):
     base = results.get("base")
     print(f"\n{name}")
-    print(f"  {'configuration':22} {'user s':>7} {'sys min':>7} {'total s':>7} {'u+s med':>7} {'spread':>6} {'speed':>6} {'user':>6}"
+    print(f"  {'configuration':22} {'runs':>4} {'user s':>7} {'sys min':>7} {'total s':>7} {'u+s med':>7} {'spread':>6} {'speed':>6} {'user':>6}"
           f" {'RSS MiB':>8} {'vs base':>7} {'superpages':>10} {'faults':>8}")
     for key, s in results.items():
         speed = ratio_text(base, s, "total") if base else ""
         user = ratio_text(base, s, "user") if base else ""
         rss = f"{100 * (s['peak_rss_bytes'] / base['peak_rss_bytes'] - 1):+.1f}%" if base and base["peak_rss_bytes"] else ""
         mark = "" if s["in_effect"] else "  (no superpage seen: the tunable had no effect)"
-        print(f"  {names[key]:22} {s['user_seconds']:7.2f} {s['system_seconds_min']:7.2f} {s['total_seconds']:7.2f} {s['sum_seconds_median']:7.2f}"
-              f" {100 * s['total_spread']:5.1f}% {speed:>6} {user:>6} {s['peak_rss_bytes'] / 2**20:8.1f} {rss:>7}"
+        print(f"  {names[key]:22} {s['runs']:4d} {s['user_seconds']:7.2f} {s['system_seconds_min']:7.2f} {s['total_seconds']:7.2f} {s['sum_seconds_median']:7.2f}"
+              f" {spread_text(s):>6} {speed:>6} {user:>6} {s['peak_rss_bytes'] / 2**20:8.1f} {rss:>7}"
               f" {s['superpages']:10d} {s['minor_faults']:8d}{mark}")
 
 
@@ -65,7 +71,7 @@ def verdict(results, whole_heap):
     if "ours" not in results or "base" not in results:
         return None
     ours, base = results["ours"], results["base"]
-    answer = {"rss_growth_bytes": ours["peak_rss_bytes"] - base["peak_rss_bytes"],
+    answer = {"runs": min(ours["runs"], base["runs"]), "rss_growth_bytes": ours["peak_rss_bytes"] - base["peak_rss_bytes"],
               "rss_allowed_bytes": max(base["peak_rss_bytes"] // 50, 512 << 10)}
     answer["rss_ok"] = answer["rss_growth_bytes"] <= answer["rss_allowed_bytes"]
     for key in ("user", "total"):
@@ -82,10 +88,14 @@ def verdict(results, whole_heap):
 def print_verdict(v):
     if not v:
         return
+    memory = (f"memory {v['rss_growth_bytes'] / 2**20:+.1f} MiB "
+              f"({'within' if v['rss_ok'] else 'OVER'} the allowed {v['rss_allowed_bytes'] / 2**20:.1f})")
+    if v["runs"] < LEAST_RUNS:
+        print(f"  -> smalloc: {v['runs']} run{'s' * (v['runs'] != 1)} of each: no difference is claimed; {memory}")
+        return
     clear = "" if v["total_speed_is_clear"] else " (below the spread: same)"
     print(f"  -> smalloc: {v['total_speed_vs_base']:.2f}x the speed of base pages{clear}, user time alone "
-          f"{v['user_speed_vs_base']:.2f}x; memory {v['rss_growth_bytes'] / 2**20:+.1f} MiB "
-          f"({'within' if v['rss_ok'] else 'OVER'} the allowed {v['rss_allowed_bytes'] / 2**20:.1f})")
+          f"{v['user_speed_vs_base']:.2f}x; {memory}")
     if "total_best_whole_heap" in v:
         print(f"     {v['total_speed_vs_best_whole_heap']:.2f} of the best whole-heap configuration "
               f"({v['total_best_whole_heap']}), user time {v['user_speed_vs_best_whole_heap']:.2f}")

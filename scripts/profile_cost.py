@@ -88,7 +88,7 @@ def measure(options, folder):
         trace = folder / "trace"
         conf = f"heap:off,trace:{trace}"
         runs = {"plain": ("plain", {}), "memprof": ("memprof", {}), "no library": ("traced", {}),
-                "default rate": ("traced", {**preload, "SMALLOC_CONF": conf}),
+                "default rate": ("traced", {**preload, "SMALLOC_CONF": conf + ",rate:0.01"}),
                 "samples:2000": ("traced", {**preload, "SMALLOC_CONF": conf + ",samples:2000"}),
                 "rate 1": ("traced", {**preload, "SMALLOC_CONF": conf + ",rate:1"})}
         runs = {kind: run for kind, run in runs.items() if run[0] in binaries}

@@ -38,7 +38,7 @@ sys.dont_write_bytecode = True
 def ratio(base, result, kind):
     """'1.12x', or 'same' when the difference is below the spread of the runs."""
     value = base[f"{kind}_seconds"] / result[f"{kind}_seconds"]
-    clear = abs(value - 1) > max(base[f"{kind}_spread"], result[f"{kind}_spread"], 0.005)
+    clear = min(base["runs"], result["runs"]) >= 3 and abs(value - 1) > max(base[f"{kind}_spread"], result[f"{kind}_spread"], 0.005)
     return f"{value:.2f}x" if clear else "same"
 
 

@@ -15,6 +15,7 @@
 #include "runtime/cli/written_file.h"
 #include "runtime/directives/directives_file.h"
 #include "runtime/study/command_line.h"
+#include "runtime/trace/declared_work.h"
 
 #include <algorithm>
 #include <array>
@@ -39,7 +40,7 @@ struct Options {
   std::string directives, machine, budget, categories = "site", significance = "share",
                                            associativity = "sets";
   std::string database, input, plot, pages = "2m";
-  bool no_database = false;
+  bool no_database = false, unbounded = false;
 };
 
 // Regions of a sampled trace below which its estimates are off by some 20 % and more (one over the square root).
@@ -239,9 +240,31 @@ bool is_of_sites(benefit::Grouping grouping) {
   return grouping != benefit::Grouping::kPaper && grouping != benefit::Grouping::kObject;
 }
 
+// Of sites that were looked at and left without one more is said below.
+void warn_of_no_directives(const std::string &file, const Profile &p) {
+  if (p.plugin_sites == 0)
+    return print_warning(
+        "no directives", file,
+        "no site of the traces was compiled with the plugin, so none can be steered",
+        compile_hint("-fplugin-arg-smalloc-rewrite=all app.c -o app"));
+  if (std::any_of(p.mappings.begin(), p.mappings.end(), [](auto &m) { return m.steerable; }))
+    return;
+  const bool sampled = std::any_of(p.traces.begin(), p.traces.end(),
+                                   [](const TraceSummary &t) { return t.rate < 1; });
+  print_warning("no directives", file,
+                fmt::format("of the {} site{} compiled with the plugin none is among the {} that "
+                            "were evaluated{}",
+                            p.plugin_sites, p.plugin_sites == 1 ? "" : "s", p.mappings.size(),
+                            sampled ? ": the sample holds no access to their objects"
+                                    : ", those with the most accesses"),
+                sampled ? "smalloc record --rate 1 -- " + program_of(p)
+                        : "smalloc analyze --mappings N, with a larger number");
+}
+
 int run_analyze(Options &options) {
   const auto thresholds = parse_thresholds(options.output);
   set_quiet(options.output.quiet);
+  trace::ReadingLimits::lifted = options.unbounded;
   // Before work of minutes: a result that nobody can have is said at once.
   if (!options.directives.empty())
     check_can_write(expand_file_name(options.directives), "-o");
@@ -311,9 +334,7 @@ int run_analyze(Options &options) {
                         : "directives are for sites, not for one object of a site",
                     "smalloc analyze --categories site, context or dynamic");
     else if (file.entries.empty() && !is_empty(profile))
-      print_warning("no directives", options.directives,
-                    "no site of the traces was compiled with the plugin, so none can be steered",
-                    compile_hint("-fplugin-arg-smalloc-rewrite=all app.c -o app"));
+      warn_of_no_directives(options.directives, profile);
     write_text(options.directives, directives::print(file));
     const auto left = std::count_if(profile.mappings.begin(), profile.mappings.end(),
                                     [](auto &m) { return m.steerable && m.undecided(); });
@@ -414,6 +435,9 @@ std::function<int()> declare(CLI::App &app) {
                  "Choose nothing below this PMB (1)")
       ->type_name("PERCENT")
       ->check(number_between(0, 100, "a percentage from 0 to 100"));
+  app.add_flag(
+      "--unbounded", options->unbounded,
+      "Read all that the traces stand for, whatever that takes: small files can stand for hours");
   app.add_option("--mappings", options->profile.most_mappings,
                  "Evaluate the sites with the most accesses (24)")
       ->type_name("N");

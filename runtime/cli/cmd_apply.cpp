@@ -10,6 +10,7 @@
 #include "runtime/cli/measured_report.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/verbs.h"
+#include "runtime/study/command_line.h"
 
 #include <filesystem>
 #include <fstream>
@@ -52,6 +53,30 @@ std::string write_todays(const directives::File &file, const std::string &progra
   return path;
 }
 
+// What was looked for, and of what else there are some.
+Failure no_directives(database::History &history, const Options &options,
+                      const std::string &program, const std::string &build_id) {
+  std::error_code error;
+  const std::string path = fs::canonical(program, error).string();
+  std::string why =
+      fmt::format("the history ({}) has none for build-id {}, nor for an earlier build at {}",
+                  database_location(options.database), build_id, path);
+  const auto others = namesakes(history, program);
+  if (others.empty())
+    return {"cannot find directives", program, why,
+            "smalloc record -- " + study::shell_word(program) + ", then smalloc analyze TRACE",
+            kRunFailed};
+  const std::string export_to =
+      fmt::format("smalloc db export {}{} -o FILE", others.front().build_id,
+                  options.database.empty() ? "" : " --db " + study::shell_word(options.database));
+  return {"cannot find directives", program,
+          why + fmt::format("; it has some for {} (build-id {})", others.front().path,
+                            others.front().build_id),
+          "if that is the same program: " + export_to +
+              ", then smalloc apply --directives FILE -- " + study::shell_word(program),
+          kRunFailed};
+}
+
 std::string directives_for(const Options &options, const std::string &program, const Target &target,
                            const std::vector<std::string> &command) {
   if (!options.directives.empty())
@@ -74,9 +99,7 @@ std::string directives_for(const Options &options, const std::string &program, c
       file = todays_directives(history, target.build_id, input);
     }
     if (!file)
-      throw Failure{"cannot find directives", program,
-                    fmt::format("the history has none for build-id {}", target.build_id),
-                    "smalloc record -- " + program + ", then smalloc analyze TRACE", kRunFailed};
+      throw no_directives(history, options, program, target.build_id);
     if (directives::was_slower_with(*file, input))
       print_note(fmt::format("{}: was slower than on base pages with {}: runs on them", program,
                              directives::slower_input_count(*file)

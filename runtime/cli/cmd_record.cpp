@@ -308,8 +308,8 @@ std::function<int()> declare(CLI::App &app) {
           },
           ""));
   app.add_option("--samples", options->samples,
-                 "Sample at most N regions of 2 MiB at a time: the rate begins at 1, or at --rate, "
-                 "and falls as the program comes to more")
+                 "Sample at most N regions of 2 MiB at a time (256, unless there is a --rate): the "
+                 "rate begins at 1, or at --rate, and falls as the program comes to more")
       ->type_name("N")
       ->check(from_one_to(trace::kMostSampledRegions, "a number of regions"));
   app.add_option("--source", options->source,

@@ -7,6 +7,7 @@
 #include "runtime/cli/diagnostics.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/site_report.h"
+#include "runtime/cli/trace_follower.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/reuse/affinity.h"
 #include "runtime/reuse/distance_counter.h"
@@ -35,13 +36,6 @@ struct Options {
   bool compare = false;
 };
 
-trace::Reader open_trace(const std::string &path) try {
-  return trace::Reader(path);
-} catch (const trace::TraceError &error) {
-  throw Failure{"cannot read the trace", path, error.what(), "smalloc record -o FILE -- ./app",
-                kFailed};
-}
-
 void warn_of_missing_end(const std::string &path) {
   print_warning(
       "truncated trace", path,
@@ -57,6 +51,7 @@ void warn_of_damage(const trace::Reader &reader, const std::string &path) {
   if (reader.bad_records())
     print_warning("damaged trace", path,
                   fmt::format("{} records make no sense and were skipped", reader.bad_records()));
+  warn_of_left_out(reader, path);
 }
 
 std::string value_or(const std::map<std::string, std::string> &header, const char *key) {
@@ -67,7 +62,8 @@ std::string value_or(const std::map<std::string, std::string> &header, const cha
 int show_trace(const Options &options) {
   const auto thresholds = parse_thresholds(options.output);
   set_quiet(options.output.quiet);
-  trace::Reader reader = open_trace(options.first);
+  const auto opened = open_trace(options.first);
+  trace::Reader &reader = *opened;
   uint64_t allocations = 0, frees = 0, reallocations = 0, runs = 0, phases = 0, last_ns = 0;
   uint64_t live_bytes = 0, peak_bytes = 0, faults = 0, lost = 0;
   double accesses = 0;
@@ -195,7 +191,8 @@ struct Distances {
   }
 };
 Distances distances_of(const std::string &path) {
-  trace::Reader reader = open_trace(path);
+  const auto opened = open_trace(path);
+  trace::Reader &reader = *opened;
   reuse::DistanceCounter counter;
   std::vector<uint64_t> pages;
   bool ended = false;

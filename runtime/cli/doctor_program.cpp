@@ -75,6 +75,12 @@ void check_own_allocator(const ElfImage &image, Checks &checks) {
 void check_program(const std::string &path, Checks &checks) {
   const auto bytes = read_file(path, "cannot read the program", kProgramInput);
   const ElfImage image = parse_elf(bytes, path);
+  if (image.interpreter().find("ld-musl") != std::string::npos) {
+    checks.push_back({"program-libc", Verdict::kFail, "musl",
+                      "it uses musl, which libsmalloc does not serve: it is built for glibc",
+                      "build it for glibc (smalloc run starts it unchanged)"});
+    return;
+  }
   const auto sites = read_sites(image).sites;
   const size_t rewritten =
       static_cast<size_t>(std::count_if(sites.begin(), sites.end(), [](const Site &site) {

@@ -238,6 +238,17 @@ std::string earlier_build(History &history, const std::string &path, const std::
   return {};
 }
 
+std::vector<database::Program> namesakes(database::History &history, const std::string &path) {
+  const auto name_of = [](const std::string &file) {
+    return std::filesystem::path(file).filename();
+  };
+  std::vector<database::Program> found;
+  for (const database::Program &p : history.programs()) // the latest first
+    if (p.directives && name_of(p.path) == name_of(path))
+      found.push_back(p);
+  return found;
+}
+
 std::string recorded_input(History &history, const Profile &profile) {
   std::string input;
   for (const TraceSummary &t : profile.traces) {

@@ -42,6 +42,9 @@ todays_directives(database::History &history, const std::string &program,
 std::string earlier_build(database::History &history, const std::string &path,
                           const std::string &build_id);
 
+// Programs of the same file name at other paths that have directives: the latest first.
+std::vector<database::Program> namesakes(database::History &history, const std::string &path);
+
 // Of all of a program's builds at its path, the instrumented one that was recorded among them. path empty: of this build.
 std::vector<database::Analysis> analyses_of_builds(database::History &history,
                                                    const std::string &build_id,

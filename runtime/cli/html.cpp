@@ -18,6 +18,7 @@ body{{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:84em;padding
 h1{{font-size:1.5em}}h2{{font-size:1.15em;margin-top:2.2em}}nav a{{margin-right:1.2em}}figure{{margin:1em 0;overflow-x:auto}}
 .wide{{overflow-x:auto}}table{{border-collapse:collapse;font-size:.93em}}th,td{{padding:.25em .7em;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}}
 th{{cursor:pointer;border-bottom:2px solid #888;white-space:nowrap}}td.n{{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}}
+td.name{{max-width:24em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}}p.first{{font-size:1.25em}}
 td.good{{color:#006a4e;font-weight:600}}small{{display:block;color:#666;max-width:60em}}
 .bar{{display:block;height:.35em;background:#e8e8e8;min-width:6em}}.bar i{{display:block;height:100%;background:#0072b2}}
 footer{{margin-top:3em;color:#666;font-size:.85em}}
@@ -85,9 +86,12 @@ std::string HtmlTable::html() const {
   for (const auto &row : rows_) {
     out += "<tr>";
     for (const HtmlCell &cell : row) {
-      const std::string classes =
-          cell.value ? (cell.good ? "n good" : "n") : (cell.good ? "good" : "");
+      std::string classes = cell.value ? "n" : cell.is_name ? "name" : "";
+      if (cell.good)
+        classes += classes.empty() ? "good" : " good";
       out += "<td" + (classes.empty() ? std::string() : " class=\"" + classes + "\"");
+      if (cell.is_name)
+        out += " title=\"" + escaped_html(cell.full.empty() ? cell.text : cell.full) + "\"";
       if (cell.value)
         out += fmt::format(" data-v=\"{:.17g}\"", *cell.value);
       out += ">" + escaped_html(cell.text);
@@ -105,6 +109,9 @@ std::string HtmlTable::html() const {
 
 std::string html_page(const std::string &title, const std::vector<HtmlSection> &sections) {
   std::string out = fmt::format(kHead, escaped_html(title), escaped_html(title));
+  for (const HtmlSection &section : sections)
+    if (!section.first.empty())
+      out += "<p class=\"first\">" + escaped_html(section.first) + "</p>\n";
   std::string summary, links;
   for (size_t i = 0; i < sections.size(); i++) {
     links += fmt::format("<a href=\"#s{}\">{}</a>", i, escaped_html(sections[i].title));

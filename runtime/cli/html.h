@@ -19,6 +19,8 @@ struct HtmlCell {
   std::optional<double> share = {}; // 0 to 1: a bar behind the number
   bool good = false;                // what pays, or was chosen
   std::string below = {};           // in small print, below the text
+  bool is_name = false;  // on one line, cut where it is long: a C++ name is wider than a page
+  std::string full = {}; // shown when somebody points at it; empty: the text, of names
 };
 HtmlCell html_number(double value, std::string text);
 
@@ -38,6 +40,8 @@ struct HtmlSection {
   std::string title;   // text
   std::string summary; // text: one sentence for the top of the page; empty: none
   std::string body;    // markup
+  std::string first =
+      {}; // text: what is asked first, in large print before all else; empty: nothing
 };
 std::string html_paragraph(std::string_view text);
 std::string html_page(const std::string &title, const std::vector<HtmlSection> &sections);

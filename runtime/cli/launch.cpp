@@ -15,8 +15,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include <CLI/CLI.hpp>
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -96,6 +98,26 @@ Target inspect_at_depth(const std::string &path, int depth) {
   return target;
 }
 
+// A musl loader preloads our library as well, and ends the program over what only glibc has. It takes $LIB in a name for letters, finds no
+// such file and goes on without; glibc's puts its folder of libraries there. Above the root is the root.
+constexpr char kGlibcOnly[] = "/$LIB/../../../../../../../..";
+
+bool has_musl() {
+  std::error_code error;
+  for (const auto &entry : std::filesystem::directory_iterator("/lib", error))
+    if (entry.path().filename().string().starts_with("ld-musl-"))
+      return true;
+  return false;
+}
+
+// Is there such a folder of libraries? Our own loader says it.
+bool glibc_takes_folder() {
+  void *library = dlopen("/$LIB/libm.so.6", RTLD_LAZY);
+  if (library)
+    dlclose(library);
+  return library != nullptr;
+}
+
 } // namespace
 
 void set_command_to_run(std::vector<std::string> arguments) {
@@ -134,7 +156,7 @@ std::string library_to_preload(const std::string &name) {
     throw Failure{"cannot preload the library", *path,
                   "LD_PRELOAD separates names by spaces and colons",
                   "install smalloc under a path without them", kRunFailed};
-  return *path;
+  return path->front() == '/' && has_musl() && glibc_takes_folder() ? kGlibcOnly + *path : *path;
 }
 
 std::string with_listener(const std::string &allocator) {

@@ -36,7 +36,8 @@ struct Target {
 // Reads the program, or the interpreter of a script, which is what will run.
 Target inspect(const std::string &path);
 
-// The path of a library that lies beside this command. Throws when it is not there, or cannot be named in LD_PRELOAD.
+// What LD_PRELOAD calls a library that lies beside this command: its path; with musl on this machine a name for it that only glibc's loader
+// understands. Throws when it is not there, or cannot be named in LD_PRELOAD.
 std::string library_to_preload(const std::string &name);
 
 // For a program whose pages migrate and that tells its accesses: what it tells them to must be there when it is loaded, behind the

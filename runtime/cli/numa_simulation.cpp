@@ -5,6 +5,7 @@
 
 #include "runtime/cli/diagnostics.h"
 #include "runtime/cli/input_file.h"
+#include "runtime/cli/trace_follower.h"
 #include "runtime/numa/topology_source.h"
 #include "runtime/trace/reader.h"
 
@@ -162,6 +163,7 @@ numa::SimulationResult simulate(const SimulationRequest &q, numa::MachineModel &
       print_warning("damaged trace", q.trace,
                     fmt::format("{} bytes and {} records are left out", reader.skipped_bytes(),
                                 reader.bad_records()));
+    warn_of_left_out(reader, q.trace);
     numa::Simulator simulator(machine, options);
     sites.compare_with(simulator, scheme_of(simulator, q.source));
     reader.read([&](const trace::Event &e) {

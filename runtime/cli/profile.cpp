@@ -4,12 +4,14 @@
 // set jointly, because categories share the TLB and savings do not add up.
 #include "runtime/cli/profile.h"
 #include "runtime/benefit/evaluation.h"
+#include "runtime/cli/diagnostics.h"
 #include "runtime/cli/profile_clusters.h"
 #include "runtime/cli/profile_survey.h"
 #include "runtime/cli/trace_follower.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -66,6 +68,9 @@ public:
       cluster(survey_, costs_);
     profile_.has_accesses = survey_.has_accesses;
     profile_.categories = survey_.totals.size();
+    profile_.plugin_sites =
+        static_cast<size_t>(std::count_if(survey_.names.begin(), survey_.names.end(),
+                                          [](const auto &n) { return n.second.steerable; }));
     const std::vector<CategoryKey> keys = evaluated_categories();
     evaluate_each(keys);
     rank(keys);
@@ -106,7 +111,7 @@ private:
       benefit::Evaluation evaluation(costs_, std::move(lanes), sample_of(trace), options_.threads,
                                      std::move(overlap), tlbs.count());
       TraceFollower follower(
-          survey_.objects(), trace.accesses > 0,
+          survey_.objects(), trace.accesses > 0, reader->limits(),
           [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats, bool write,
               uint64_t thread) {
             if (thread != last_thread)
@@ -129,6 +134,12 @@ private:
           faults = std::max(faults, static_cast<double>(e.minor));
         follower.event(e);
       });
+      if (follower.untouched() && warned_of_touches_.insert(t).second)
+        print_warning(
+            "not all of the trace is used", trace.path,
+            fmt::format("its {} bytes stand for more memory than {} MiB: the first touches of {} "
+                        "objects are left out",
+                        reader->file_bytes(), reader->limits().blocks >> 4, follower.untouched()));
       // Where the faults themselves were recorded, the second ones are among them; and in a child of fork each first write is one.
       evaluation.finish(trace.accesses > 0 && !trace.faults && !trace.forked() ? faults : 0,
                         heap_bytes_of(follower.objects()), std::move(inherited_bytes));
@@ -346,6 +357,7 @@ private:
   const benefit::CostModel &costs_;
   Survey survey_;
   Profile profile_;
+  std::set<size_t> warned_of_touches_; ///< traces
 };
 
 } // namespace

@@ -105,6 +105,7 @@ struct Profile {
   std::vector<TraceSummary> traces;
   std::vector<RankedMapping> mappings; ///< by rank
   bool has_accesses = false, significant = false;
+  size_t plugin_sites = 0; ///< that the traces name, whether or not anything is said of them
   benefit::Rates rates;
   double cycles_base = 0, saved_all = 0; ///< all on base pages; everything on 2 MiB
   double tlb_misses_base = 0;            ///< all on base pages

@@ -44,8 +44,9 @@ benefit::Affinity affinity_of(const Survey &survey, const std::vector<CategoryKe
     const double reach = static_cast<double>(reach_pages) * survey.traces[t].rate;
     const auto window = static_cast<size_t>(std::max(reach, kLeastWindow));
     size_t runs = 0;
+    const auto reader = open_trace(survey.paths[t]);
     TraceFollower follower(
-        survey.objects(), true,
+        survey.objects(), true, reader->limits(),
         [&](uint64_t, benefit::Objects::Place place, uint64_t repeats, bool, uint64_t) {
           if (place.category < members.size() && members[place.category] != SIZE_MAX)
             affinity.access(members[place.category], survey.scaled(t, repeats));
@@ -53,7 +54,6 @@ benefit::Affinity affinity_of(const Survey &survey, const std::vector<CategoryKe
             affinity.end_window();
         });
     survey.read_inherited(t, [&](const trace::Event &e) { follower.inherit(e); });
-    const auto reader = open_trace(survey.paths[t]);
     survey.read(*reader, t, "clustering", [&](const trace::Event &e) { follower.event(e); });
     affinity.end_window();
   }

@@ -77,6 +77,7 @@ void warn_of_damage(const trace::Reader &reader, const TraceSummary &summary) {
   if (reader.bad_records())
     print_warning("damaged trace", summary.path,
                   fmt::format("{} records make no sense and were skipped", reader.bad_records()));
+  warn_of_left_out(reader, summary.path);
 }
 
 // What is the same of a trace and a copy of it, and of no two recordings: process, machine, time; and how much there is.
@@ -186,7 +187,7 @@ void Survey::read_one(trace::Reader &reader) {
   uint64_t last_ns = 0;
   TraceFollower *current = nullptr;
   TraceFollower follower(
-      objects(), true,
+      objects(), true, reader.limits(),
       [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats, bool, uint64_t) {
         regions.insert(address >> 21);
         const double n = static_cast<double>(repeats + 1) * summary.weight / summary.rate;
@@ -274,15 +275,15 @@ void Survey::recount() {
   numbers.clear();
   for (size_t t = 0; t < paths.size(); t++) {
     TraceFollower *current = nullptr;
+    const auto reader = open_trace(paths[t]);
     TraceFollower follower(
-        objects(), true,
+        objects(), true, reader->limits(),
         [&](uint64_t, benefit::Objects::Place place, uint64_t repeats, bool, uint64_t) {
           if (place.category != benefit::Objects::kNone)
             current->objects().categories()[place.category].accesses += scaled(t, repeats);
         });
     current = &follower;
     read_inherited(t, [&](const trace::Event &e) { follower.inherit(e); });
-    const auto reader = open_trace(paths[t]);
     read(*reader, t, "counting", [&](const trace::Event &e) { follower.event(e); });
     count(follower.objects());
   }

@@ -100,7 +100,7 @@ HtmlSection site_by_site(const std::vector<ReportInput> &inputs) {
                  : HtmlCell{.text = "-"};
   };
   for (const SiteRow *row : order) {
-    std::vector<HtmlCell> cells = {{.text = row->name}, {.text = row->place}};
+    std::vector<HtmlCell> cells = {name_cell(row->name), place_cell(row->place)};
     if (compiler)
       cells.push_back({.text = row->decision.empty() ? "-" : row->decision,
                        .good = row->decision == "superpage",

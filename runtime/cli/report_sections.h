@@ -32,5 +32,8 @@ HtmlCell bytes_cell(const Document &object, const char *key);
 HtmlCell count_cell(const Document &object, const char *key);
 std::string site_name(const Document &object);  // the function, readable; else the id
 std::string site_place(const Document &object); // file:line; else nothing
+HtmlCell name_cell(std::string name, bool good = false);
+HtmlCell
+place_cell(const std::string &place); // without folders, which are shown to who points at it
 
 } // namespace smalloc::cli

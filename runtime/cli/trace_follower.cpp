@@ -25,6 +25,13 @@ std::map<std::string, std::string> header_of_trace(const std::string &path) try 
   throw unreadable(path, error);
 }
 
+void warn_of_left_out(const trace::Reader &reader, const std::string &path) {
+  for (const std::string &what : reader.left_out())
+    print_warning(
+        "not all of the trace is read", path, what,
+        "smalloc analyze --unbounded reads all of it, if you have made the trace yourself");
+}
+
 uint64_t segment_id(std::string_view path) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (char c : path)
@@ -73,16 +80,19 @@ constexpr uint64_t kUnmappedBytes = uint64_t{32} << 20, kMostUnmappedBytes = uin
 void TraceFollower::free(uint64_t address) {
   const benefit::Objects::Freed gone = objects_.free(address);
   if (on_given_back_ && !inherits_ && gone.bytes >= kUnmappedBytes &&
-      gone.bytes <= kMostUnmappedBytes)
+      gone.bytes <= kMostUnmappedBytes && gone.bytes >> 12 <= given_back_left_) {
+    given_back_left_ -= gone.bytes >> 12;
     on_given_back_(address, address + gone.bytes, gone.category);
+  }
 }
 
 void TraceFollower::touch(const trace::Event &e) {
-  constexpr uint64_t kMostPages = 1 << 22;
   if (has_accesses_ || inherits_)
     return;
-  for (uint64_t offset = 0; offset < e.bytes && offset >> 12 < kMostPages; offset += 4096)
+  uint64_t offset = 0;
+  for (; offset < e.bytes && touches_left_; offset += 4096, touches_left_--)
     on_access_(e.address + offset, objects_.find(e.address + offset), 0, true, e.thread);
+  untouched_ += offset < e.bytes;
 }
 
 } // namespace smalloc::cli

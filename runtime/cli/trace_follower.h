@@ -20,6 +20,9 @@ namespace smalloc::cli {
 std::unique_ptr<trace::Reader> open_trace(const std::string &path);
 std::map<std::string, std::string> header_of_trace(const std::string &path);
 
+/// Warns of what a file of so few bytes stands for and was not told (after the reading).
+void warn_of_left_out(const trace::Reader &reader, const std::string &path);
+
 /// Of a segment's static data, as a category.
 uint64_t segment_id(std::string_view path);
 
@@ -29,15 +32,19 @@ public:
                                       bool write, uint64_t thread)>;
   using OnGivenBack = std::function<void(uint64_t start, uint64_t end, uint32_t category)>;
   /// on_given_back: called when an object is freed whose memory goes back to the kernel, as far as one can tell.
-  TraceFollower(benefit::Objects objects, bool has_accesses, OnAccess on_access,
-                OnGivenBack on_given_back = {})
-      : objects_(std::move(objects)), has_accesses_(has_accesses), on_access_(std::move(on_access)),
-        on_given_back_(std::move(on_given_back)) {}
+  /// limits: of the file; beyond them objects are neither written nor given back.
+  TraceFollower(benefit::Objects objects, bool has_accesses, const trace::ReadingLimits &limits,
+                OnAccess on_access, OnGivenBack on_given_back = {})
+      : objects_(std::move(objects)), has_accesses_(has_accesses),
+        touches_left_(limits.blocks * 16), given_back_left_(limits.walk_pages),
+        on_access_(std::move(on_access)), on_given_back_(std::move(on_given_back)) {}
 
   void event(const trace::Event &event);
   /// Of what was before: objects are followed, and nothing is handed on.
   void inherit(const trace::Event &event);
   benefit::Objects &objects() { return objects_; }
+  /// Objects whose first touches are not told, or not all of them.
+  uint64_t untouched() const { return untouched_; }
 
 private:
   void touch(const trace::Event &event);
@@ -45,6 +52,8 @@ private:
 
   benefit::Objects objects_;
   bool has_accesses_, inherits_ = false;
+  uint64_t touches_left_, given_back_left_; ///< pages
+  uint64_t untouched_ = 0;
   OnAccess on_access_;
   OnGivenBack on_given_back_;
 };

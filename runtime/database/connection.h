@@ -47,6 +47,10 @@ public:
   // How a column numbers its rows by itself.
   virtual const char *identity_column() const = 0;
   virtual const std::string &where() const = 0;
+  // What the tables consist of, sorted, one fact a row. Empty: the system itself answers for them.
+  virtual Rows structure() { return {}; }
+  // Says that the database cannot be used as it is, and what to do with it.
+  virtual DatabaseError damaged() const { return {where(), "it is damaged"}; }
 };
 
 // Rolled back unless committed.

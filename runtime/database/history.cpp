@@ -122,9 +122,15 @@ bool History::insert_run(const Run &r, Counts counts) {
   return true;
 }
 
-bool History::store_run(const Run &run) {
+bool History::store_run(const Run &run) { return store_runs({run}).front(); }
+
+std::vector<bool> History::store_runs(const std::vector<Run> &runs) {
+  std::vector<bool> fresh;
+  if (runs.empty())
+    return fresh;
   Transaction transaction(*connection_);
-  const bool fresh = insert_run(run, Counts::kOfRuns);
+  for (const Run &run : runs)
+    fresh.push_back(insert_run(run, Counts::kOfRuns));
   transaction.commit();
   return fresh;
 }

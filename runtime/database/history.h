@@ -85,6 +85,8 @@ public:
   void store_machine(const Machine &machine);
   /// False: it was there already. Validations count for their directives once.
   bool store_run(const Run &run);
+  /// All or none of them; what store_run would have said of each.
+  std::vector<bool> store_runs(const std::vector<Run> &runs);
   int64_t store_analysis(const Analysis &analysis);
   /// Replaces the program's directives. What earlier runs said of a site stays with it while its page size does.
   void store_directives(const std::string &program, const std::string &path,

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// run_lines.cpp decides the order that loses nothing: a file is renamed, so that programs that end now begin a new one; then locked, which
-// waits for those that had it open (they lock it shared, and look whether it still has its name); then read, stored in one
-// transaction, and removed. A command that dies between leaves a renamed file, which the next one finds.
+// run_lines.cpp decides the order that loses nothing: the files are renamed, so that programs that end now begin new ones; then locked, which
+// waits for those that had them open (they lock them shared, and look whether they still have their names); then read, stored in one
+// transaction, and removed. A command that dies between, or is refused by the database, leaves renamed files, which the next one finds.
 #include "runtime/database/run_lines.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
@@ -25,6 +26,9 @@ namespace fs = std::filesystem;
 constexpr size_t kMostLineBytes = size_t{1} << 20, kMostFileBytes = size_t{64} << 20;
 constexpr size_t kMostTextBytes = 4096, kMostDirectives = 4096;
 constexpr int64_t kMostNumber = int64_t{1} << 62; // of ns since 1970: until 2116
+constexpr size_t kFilesAtOnce = 64;               // one open file each
+constexpr size_t kRunsAtOnce =
+    2048; // a transaction, so that others need not wait for all that a month has left
 constexpr char kTaken[] = ".importing";
 
 struct Bad {
@@ -163,20 +167,33 @@ std::string contents(int fd) {
   }
 }
 
-void take(const fs::path &path, History &history, Imported &imported) {
-  const int fd = open_ours(path);
-  if (fd < 0)
-    return;
-  // Waits for programs that are just writing, and for another command that is importing the same file.
-  while (flock(fd, LOCK_EX) != 0 && errno == EINTR) {
+// A file of reports that no other command can take meanwhile, nor a program write to; none where another command was faster.
+class LockedReports {
+public:
+  explicit LockedReports(fs::path path) : path_(std::move(path)), fd_(open_ours(path_)) {
+    if (fd_ < 0)
+      return;
+    // Waits for programs that are just writing, and for another command that is importing the same file.
+    while (flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+    struct stat info;
+    if (fstat(fd_, &info) != 0 || info.st_nlink == 0) { // that command has done it
+      close(fd_);
+      fd_ = -1;
+    }
   }
-  struct stat info;
-  if (fstat(fd, &info) != 0 || info.st_nlink == 0) { // that command has done it
-    close(fd);
-    return;
+  LockedReports(LockedReports &&other) noexcept
+      : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+  LockedReports &operator=(LockedReports &&) = delete;
+  ~LockedReports() {
+    if (fd_ >= 0)
+      close(fd_);
   }
-  try {
-    const std::string all = contents(fd);
+  bool is_locked() const { return fd_ >= 0; }
+  void remove() const { unlink(path_.c_str()); }
+
+  void read_into(std::vector<Run> &runs, Imported &imported) const {
+    const std::string all = contents(fd_);
     for (size_t at = 0; at < all.size();) {
       const size_t end = std::min(all.find('\n', at), all.size());
       const std::string_view line(all.data() + at, end - at);
@@ -184,18 +201,17 @@ void take(const fs::path &path, History &history, Imported &imported) {
       if (line.empty())
         continue;
       std::string why;
-      if (const auto run = parse_run_line(line, why))
-        (history.store_run(*run) ? imported.runs : imported.known)++;
+      if (auto run = parse_run_line(line, why))
+        runs.push_back(std::move(*run));
       else
         imported.bad_lines++;
     }
-    unlink(path.c_str());
-  } catch (...) { // the database: the file stays for the next command
-    close(fd);
-    throw;
   }
-  close(fd);
-}
+
+private:
+  fs::path path_;
+  int fd_;
+};
 
 } // namespace
 
@@ -229,11 +245,8 @@ Imported import_runs(const std::string &folder, History &history) {
   Imported imported;
   std::error_code error;
   std::vector<fs::path> files;
-  for (const fs::directory_entry &entry : fs::directory_iterator(folder, error))
-    if (entry.path().extension() == ".jsonl" || entry.path().extension() == kTaken)
-      files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  for (fs::path &file : files) {
+  for (const fs::directory_entry &entry : fs::directory_iterator(folder, error)) {
+    fs::path file = entry.path();
     if (file.extension() == ".jsonl") {
       const int fd = open_ours(file);
       if (fd < 0)
@@ -245,7 +258,28 @@ Imported import_runs(const std::string &folder, History &history) {
         continue; // another command was faster
       file = taken;
     }
-    take(file, history, imported);
+    if (file.extension() == kTaken)
+      files.push_back(std::move(file));
+  }
+  // All commands lock in this order, and before they ask the database: none waits for one that waits for it.
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end()); // listed under both names
+  for (size_t first = 0; first < files.size(); first += kFilesAtOnce) {
+    std::vector<LockedReports> locked;
+    std::vector<Run> runs;
+    for (size_t i = first; i < std::min(first + kFilesAtOnce, files.size()); i++)
+      if (LockedReports reports(files[i]); reports.is_locked()) {
+        reports.read_into(runs, imported);
+        locked.push_back(std::move(reports));
+      }
+    for (size_t at = 0; at < runs.size(); at += kRunsAtOnce) {
+      const auto begin = runs.begin() + static_cast<ptrdiff_t>(at);
+      const auto count = static_cast<ptrdiff_t>(std::min(kRunsAtOnce, runs.size() - at));
+      for (const bool fresh : history.store_runs({begin, begin + count}))
+        (fresh ? imported.runs : imported.known)++;
+    }
+    for (const LockedReports &reports : locked) // not before the runs are in
+      reports.remove();
   }
   return imported;
 }

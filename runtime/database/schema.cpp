@@ -4,6 +4,8 @@
 // CLOCK_REALTIME in ns; NULL is unknown.
 #include "runtime/database/schema.h"
 
+#include <algorithm>
+
 namespace smalloc::database {
 namespace {
 
@@ -90,6 +92,29 @@ const char *const kStep6[] = {
     "ALTER TABLE analyses ADD COLUMN touch_seconds DOUBLE PRECISION",
 };
 
+void make_steps(Connection &connection, int64_t version) {
+  while (version < kSchemaVersion) {
+    for (std::string statement : statements_of_step(++version)) {
+      if (const size_t at = statement.find("@ID"); at != std::string::npos)
+        statement.replace(at, 3, connection.identity_column());
+      connection.query(statement);
+    }
+    connection.set_schema_version(version);
+  }
+}
+
+// Of the current version: what a new database has is there. More may be: somebody's index, the statistics of ANALYZE.
+void refuse_other_tables(Connection &connection) {
+  const Rows found = connection.structure();
+  if (found.empty())
+    return;
+  const auto fresh = open_sqlite(kNoFile, Access::kReadWrite);
+  make_steps(*fresh, 0);
+  const Rows needed = fresh->structure();
+  if (!std::includes(found.begin(), found.end(), needed.begin(), needed.end()))
+    throw connection.damaged();
+}
+
 } // namespace
 
 std::vector<std::string> statements_of_step(int64_t version) {
@@ -123,7 +148,7 @@ void bring_up_to_date(Connection &connection, Access access) {
   int64_t version = connection.schema_version();
   refuse_newer(version);
   if (version == kSchemaVersion)
-    return;
+    return refuse_other_tables(connection);
   if (access == Access::kReadOnly)
     throw DatabaseError(connection.where(),
                         version == 0 ? "there is no history in it"
@@ -132,14 +157,8 @@ void bring_up_to_date(Connection &connection, Access access) {
   Transaction transaction(connection);
   version = connection.schema_version(); // somebody else may have been faster
   refuse_newer(version);
-  while (version < kSchemaVersion) {
-    for (std::string statement : statements_of_step(++version)) {
-      if (const size_t at = statement.find("@ID"); at != std::string::npos)
-        statement.replace(at, 3, connection.identity_column());
-      connection.query(statement);
-    }
-    connection.set_schema_version(version);
-  }
+  make_steps(connection, version);
+  refuse_other_tables(connection);
   transaction.commit();
 }
 

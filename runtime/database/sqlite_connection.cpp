@@ -35,6 +35,11 @@ public:
     database_.reset(opened);
     check(status);
     sqlite3_busy_timeout(opened, kBusyMs);
+    // What another command has left in the log stays there until the database is known to be whole.
+    std::error_code no_log;
+    const bool has_log =
+        file_ != kNoFile && std::filesystem::file_size(file_ + "-wal", no_log) > 0 && !no_log;
+    sqlite3_db_config(opened, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int{has_log}, nullptr);
     // The first look into the file: here it turns out to be something else. One transaction: it may be made meanwhile.
     query("BEGIN");
     const int64_t application = integer_of(query("PRAGMA application_id").at(0).at(0));
@@ -42,10 +47,14 @@ public:
     query("COMMIT");
     if (application != kApplicationId && !(application == 0 && empty))
       throw DatabaseError(file_, "it is the database of another program", "--db FILE");
+    // Damage shows only where it is read: all is, before anything is written.
+    if (text_of(query("PRAGMA integrity_check(1)").at(0).at(0)) != "ok")
+      throw damaged();
+    sqlite3_db_config(opened, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
     if (access == Access::kReadWrite) {
       if (sqlite3_db_readonly(opened, "main"))
         throw read_only();
-      query("PRAGMA synchronous = NORMAL");
+      query("PRAGMA synchronous = FULL"); // a report is removed when its run is in
     }
     query("PRAGMA foreign_keys = ON");
   }
@@ -88,6 +97,24 @@ public:
   }
   const char *identity_column() const override { return "INTEGER PRIMARY KEY"; }
   const std::string &where() const override { return file_; }
+  // integrity_check believes the definitions of the tables, which are text in the file like any other.
+  Rows structure() override {
+    return query(
+        "SELECT 'column', t.name AS owner, c.name AS name, c.type, c.\"notnull\", c.pk"
+        " FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'"
+        " UNION ALL SELECT 'reference', t.name, f.\"table\", f.\"from\", f.\"to\", 0"
+        " FROM sqlite_master t, pragma_foreign_key_list(t.name) f WHERE t.type = 'table'"
+        " UNION ALL SELECT 'index', t.name,"
+        " (SELECT group_concat(name) FROM pragma_index_info(i.name)), i.origin, i.\"unique\", 0"
+        " FROM sqlite_master t, pragma_index_list(t.name) i WHERE t.type = 'table'"
+        " ORDER BY 1, 2, 3, 4, 5, 6");
+  }
+  DatabaseError damaged() const override {
+    if (!begins_as_database())
+      return {file_, "it is damaged, or no database", "another file with --db FILE"};
+    return {file_, "it is damaged",
+            "mv " + file_ + " " + file_ + ".damaged; sqlite3 can .recover what is left in it"};
+  }
 
 private:
   // The switch of a new file to the log does not wait for others that switch it: ask until it is done.
@@ -175,11 +202,7 @@ private:
       return;
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-      if (!begins_as_database())
-        throw DatabaseError(file_, "it is damaged, or no database", "another file with --db FILE");
-      throw DatabaseError(file_, "it is damaged",
-                          "mv " + file_ + " " + file_ +
-                              ".damaged; sqlite3 can .recover what is left in it");
+      throw damaged();
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       throw DatabaseError(file_, "another process has been writing to it for 20 s",

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -138,10 +139,17 @@ bool ChunkReader::fill(Type type, Cursor p, Event &event) {
       grain += static_cast<uint64_t>(unzigzag(step >> 1));
       references.push_back({grain << kGrainShift, unzigzag(p.varint()), (step & 1) != 0});
     }
+    double pages = 0;
+    for (const WalkReference &r : references)
+      pages += walk_pages(r.stride) * static_cast<double>(iterations);
     walk_.emplace(iterations, std::move(references), threshold_);
     if (!p.ok() || !walk_->plausible()) {
       walk_.reset();
       return false;
+    }
+    if (walk_pages_left_ && (*walk_pages_left_ -= pages) < 0) {
+      walk_.reset();
+      walks_left_out_++;
     }
     break;
   }
@@ -209,7 +217,7 @@ bool ChunkReader::next(Event &event) {
       continue;
     }
     const bool good = fill(static_cast<Type>(type), payload, event);
-    if (good && !walk_)
+    if (good && event.type != Type::kWalk)
       return true;
     bad_ += !good;
   }
@@ -245,6 +253,15 @@ Reader::Reader(const std::string &path, Part part) {
   }
   rate_ =
       std::min(rate_, static_cast<double>(least_threshold_) / static_cast<double>(kEveryRegion));
+  recorded_rate_ = rate_;
+  if (part == Part::kHeader)
+    return;
+  try {
+    limit_regions();
+  } catch (...) {
+    close(fd_);
+    throw;
+  }
 }
 
 Reader::~Reader() { close(fd_); }
@@ -332,6 +349,12 @@ void Reader::index(Part part) {
       at += step;
       continue;
     }
+    if (content_bytes_ + chunk.size() > limits().content_bytes) {
+      unread_bytes_ = file_bytes_ - (start + at);
+      return;
+    }
+    content_bytes_ += chunk.size();
+    walk_pages_ += declared_walk_pages(chunk);
     Frame frame = {start + at, bytes, 0, 0};
     ChunkReader records(chunk);
     Event event;
@@ -355,8 +378,62 @@ std::map<std::string, std::string> Reader::header_of(const std::string &path) {
   return Reader(path, Part::kHeader).header_;
 }
 
+// Two passes where there may be too much: which regions there are, and then only as many as can be followed.
+void Reader::limit_regions() {
+  if (ReadingLimits::is_modest(file_bytes_, content_bytes_, static_cast<uint64_t>(walk_pages_)))
+    return;
+  RegionBudget budget(limits());
+  read_within(
+      static_cast<uint64_t>(std::llround(rate_ * static_cast<double>(kEveryRegion))), UINT64_MAX,
+      [&](const Event &e) { budget.add(e.accesses); }, {}, UINT64_MAX);
+  rate_ =
+      std::min(rate_, static_cast<double>(budget.threshold()) / static_cast<double>(kEveryRegion));
+  // As where the sample keeps nothing.
+  rate_ = std::max(rate_, 1 / static_cast<double>(kEveryRegion));
+}
+
+std::vector<std::string> Reader::left_out() const {
+  std::vector<std::string> sentences;
+  const auto number = [](double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4g", value);
+    return std::string(text);
+  };
+  if (unread_bytes_)
+    sentences.push_back("its first " + std::to_string(file_bytes_ - unread_bytes_) + " of " +
+                        std::to_string(file_bytes_) + " bytes stand for " +
+                        number(static_cast<double>(content_bytes_) / (1 << 20)) +
+                        " MiB of records already, and the rest is left out");
+  if (rate_ < recorded_rate_)
+    sentences.push_back("its " + std::to_string(file_bytes_) +
+                        " bytes stand for accesses to so many pages (" + number(walk_pages_) +
+                        " of loops alone) that only " + number(rate_) +
+                        " of the 2 MiB regions are looked at");
+  if (walks_left_out_)
+    sentences.push_back("from some time on " + std::to_string(walks_left_out_) +
+                        " loops are left out, of " + number(walk_pages_) + " pages in " +
+                        std::to_string(file_bytes_) + " bytes");
+  if (accesses_left_out_)
+    sentences.push_back("from some time on accesses are left out, " +
+                        std::to_string(accesses_left_out_) +
+                        " of those to the regions that are looked at");
+  return sentences;
+}
+
 void Reader::read(const std::function<void(const Event &)> &visit,
                   const std::function<void(uint64_t, uint64_t)> &progress, uint64_t last_ns) {
+  read_within(
+      static_cast<uint64_t>(std::llround(rate_ * static_cast<double>(kEveryRegion))),
+      ReadingLimits::is_modest(file_bytes_, content_bytes_, static_cast<uint64_t>(walk_pages_))
+          ? UINT64_MAX
+          : limits().runs,
+      visit, progress, last_ns);
+}
+
+void Reader::read_within(uint64_t threshold, uint64_t most_runs,
+                         const std::function<void(const Event &)> &visit,
+                         const std::function<void(uint64_t, uint64_t)> &progress,
+                         uint64_t last_ns) {
   struct Thread {
     std::vector<const Frame *> frames;
     size_t next_frame = 0;
@@ -367,10 +444,9 @@ void Reader::read(const std::function<void(const Event &)> &visit,
   std::map<uint64_t, Thread> threads;
   for (const Frame &frame : frames_)
     threads[frame.thread].frames.push_back(&frame);
-  const auto threshold =
-      static_cast<uint64_t>(std::llround(rate_ * static_cast<double>(kEveryRegion)));
-  uint64_t done = 0;
-  unknown_ = bad_ = 0;
+  uint64_t done = 0, runs = 0;
+  double walk_pages_left = static_cast<double>(limits().walk_pages);
+  unknown_ = bad_ = walks_left_out_ = accesses_left_out_ = 0;
   const auto advance = [&](Thread &t) {
     for (;;) {
       if (t.records && t.records->next(t.event))
@@ -378,6 +454,7 @@ void Reader::read(const std::function<void(const Event &)> &visit,
       if (t.records) {
         unknown_ += t.records->unknown_records();
         bad_ += t.records->bad_records();
+        walks_left_out_ += t.records->walks_left_out();
         t.records.reset();
       }
       if (t.next_frame == t.frames.size()) {
@@ -390,7 +467,8 @@ void Reader::read(const std::function<void(const Event &)> &visit,
         progress(done, file_bytes_);
       if (decompress(frame.offset, frame.bytes, t.chunk)) {
         t.records = std::make_unique<ChunkReader>(t.chunk);
-        t.records->only_regions_below(threshold);
+        t.records->only_regions_below(threshold, rate_ < recorded_rate_);
+        t.records->take_walk_pages_of(walk_pages_left);
       }
     }
   };
@@ -410,7 +488,11 @@ void Reader::read(const std::function<void(const Event &)> &visit,
     const uint64_t until = std::min(queue.empty() ? UINT64_MAX : queue.top().first, last_ns);
     bool more = true;
     do {
-      visit(thread.event);
+      if (const size_t told = thread.event.accesses.size(); told && runs + told > most_runs)
+        accesses_left_out_ += told;
+      else
+        visit(thread.event);
+      runs += thread.event.accesses.size();
       more = advance(thread);
     } while (more && thread.event.time_ns <= until);
     if (more)

@@ -5,6 +5,7 @@
 // for each thread and 32 bytes for each frame, however long the trace (10 GB: about 20 MB).
 #pragma once
 
+#include "runtime/trace/declared_work.h"
 #include "runtime/trace/walk.h"
 
 #include <cstdint>
@@ -42,7 +43,14 @@ public:
       : cursor_(chunk.data(), chunk.size()) {}
   /// Of the regions that the trace holds: a walk tells of others as well, and so do parts that were recorded before the sample's
   /// rate fell.
-  void only_regions_below(uint64_t threshold) { threshold_ = threshold; }
+  /// others: accesses of others are in all chunks, though none says so.
+  void only_regions_below(uint64_t threshold, bool others = false) {
+    threshold_ = threshold;
+    too_many_ = others;
+  }
+  /// Walks beyond so many pages are left out; what is taken is subtracted.
+  void take_walk_pages_of(double &left) { walk_pages_left_ = &left; }
+  uint64_t walks_left_out() const { return walks_left_out_; }
   /// False at the end.
   bool next(Event &event);
   uint64_t unknown_records() const { return unknown_; }
@@ -59,7 +67,8 @@ private:
   std::optional<WalkPages> walk_; ///< not at its end yet
   uint64_t thread_ = 0, time_ns_ = 0;
   uint64_t last_address_ = 0, last_site_ = 0, last_context_ = 0;
-  uint64_t unknown_ = 0, bad_ = 0;
+  uint64_t unknown_ = 0, bad_ = 0, walks_left_out_ = 0;
+  double *walk_pages_left_ = nullptr;
   std::vector<AccessRun> accesses_;
 };
 
@@ -96,6 +105,10 @@ public:
   uint64_t skipped_bytes() const { return skipped_bytes_; }
   uint64_t unknown_records() const { return unknown_; }
   uint64_t bad_records() const { return bad_; }
+  /// What of the trace is not told because a file of so few bytes stands for too much (declared_work.h), a sentence each. What read()
+  /// leaves out is known after it.
+  std::vector<std::string> left_out() const;
+  ReadingLimits limits() const { return ReadingLimits(file_bytes_); }
 
 private:
   struct Frame {
@@ -107,10 +120,18 @@ private:
   bool decompress(uint64_t offset, uint64_t bytes, std::vector<unsigned char> &chunk);
   size_t read_at(uint64_t offset, unsigned char *data, size_t bytes);
   void parse_header(std::string_view text);
+  void limit_regions();
+  void read_within(uint64_t threshold, uint64_t most_runs,
+                   const std::function<void(const Event &)> &visit,
+                   const std::function<void(uint64_t, uint64_t)> &progress, uint64_t last_ns);
 
   int fd_ = -1;
   uint64_t file_bytes_ = 0, skipped_bytes_ = 0, unknown_ = 0, bad_ = 0;
-  double rate_ = 1;
+  double rate_ = 1, recorded_rate_ = 1;
+  double walk_pages_ = 0;      ///< that are declared
+  uint64_t content_bytes_ = 0; ///< of the frames, decompressed
+  uint64_t unread_bytes_ = 0;  ///< of the file, behind those
+  uint64_t walks_left_out_ = 0, accesses_left_out_ = 0;
   uint64_t least_threshold_ = kEveryRegion; ///< of the chunks
   std::vector<Frame> frames_;
   std::map<std::string, std::string> header_;

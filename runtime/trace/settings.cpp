@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// settings.cpp decides the sampling when nobody says: a hundredth of the regions; all that there are, as far as they fit, where
-// samples:N bounds them. Of a program with raised privileges nothing is read.
+// settings.cpp decides the sampling when nobody says: all regions of a small program, and of a larger one as many as say what the whole does
+// (kDefaultSamples). Of a program with raised privileges nothing is read.
 #include "runtime/trace/settings.h"
 #include "runtime/trace/image_names.h"
 #include "runtime/trace/region_sample.h"
@@ -22,7 +22,8 @@
 namespace smalloc::trace {
 namespace {
 
-constexpr double kDefaultRate = 0.01;
+// At least seven eighths of them are kept (region_sample.cpp), so 224: what they say is within some 7 %, one over the square root.
+constexpr uint64_t kDefaultSamples = 256;
 
 // In libsmalloc's words (smalloc/core/options.cpp), which says it where it is.
 void say_bad_value(const char *key, const char *value, const char *wanted) {
@@ -65,8 +66,11 @@ bool read_settings(Settings &settings) {
     if (!(rate > 0))
       say_bad_value("rate", text, "a share above 0 and up to 1, such as 0.1");
   }
-  if (!(rate > 0))
-    rate = settings.samples ? 1 : kDefaultRate;
+  if (!(rate > 0)) {
+    rate = 1;
+    if (settings.samples == 0)
+      settings.samples = kDefaultSamples;
+  }
   settings.threshold = static_cast<uint64_t>(rate * static_cast<double>(kEveryRegion) + 0.5);
   if (settings.threshold == 0)
     settings.threshold = 1;

@@ -37,6 +37,22 @@ PageKind first_step(const smalloc_cell *cell) {
     return PageKind::kSuperpage;
   }
 }
+
+/// How often superpages were refused so far, by reason.
+struct Refusals {
+  uint64_t times[kWhyNots];
+  explicit Refusals(const Counters &c) {
+    for (unsigned why = 0; why < kWhyNots; why++)
+      times[why] = c.not_on[static_cast<unsigned>(PageKind::kSuperpage)][why].get();
+  }
+  /// As smalloc_live_site::why_less. Another thread's refusal in the same moment may be taken for ours.
+  uint32_t first_since(const Refusals &before) const {
+    for (unsigned why = 0; why < kWhyNots; why++)
+      if (times[why] != before.times[why])
+        return why + 1;
+    return SMALLOC_LIVE_FILLED_FIRST;
+  }
+};
 } // namespace
 
 void Runtime::charge_big(void *p, SiteAccounts::Account account) {
@@ -64,11 +80,17 @@ void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, Birth bir
 }
 
 void *Runtime::big_allocate(const BigRequest &request, SiteAccounts::Account account) {
+  const Refusals before(counters());
   void *p = big_.allocate(request);
-  if (!p)
+  if (!p) {
     counters().fallbacks.add();
-  else
+  } else {
     charge_big(p, account);
+    if (BigObjects::Handle h = big_.find(p))
+      g_accounts.note_why_less(account, h.object->superpages >= h.object->whole_units
+                                            ? 0
+                                            : Refusals(counters()).first_since(before));
+  }
   if (SMALLOC_UNLIKELY(ladder_.wants_to_warn()))
     warn_of_fallback();
   return p;

@@ -224,6 +224,11 @@ void SiteAccounts::big_born(const void *p, Account account, uint64_t bytes, uint
   charge(account, static_cast<int64_t>(bytes), 1, superpages);
 }
 
+void SiteAccounts::note_why_less(Account account, uint32_t why) {
+  if (started_)
+    __atomic_store_n(&g_live.contents().sites[account].why_less, why, __ATOMIC_RELAXED);
+}
+
 void SiteAccounts::big_died(const void *p, uint64_t bytes) {
   BigNote *note = big_note(p);
   if (!note)

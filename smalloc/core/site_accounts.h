@@ -37,6 +37,8 @@ public:
   /// The site's account, opened at its first use; kNoSite for nullptr, and when there are too many.
   Account account_of(smalloc_cell *cell);
 
+  /// As smalloc_live_site::why_less.
+  void note_why_less(Account account, uint32_t why);
   void big_born(const void *p, Account account, uint64_t bytes, uint32_t superpages);
   void big_died(const void *p, uint64_t bytes);
   /// The number of superpages under a live object has changed.

@@ -11,8 +11,12 @@
 #include "smalloc/core/runtime.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+// Of the C++ library, where the program has one.
+extern "C" __attribute__((weak)) char *__cxa_demangle(const char *, char *, size_t *, int *);
 
 namespace smalloc {
 namespace {
@@ -20,6 +24,7 @@ namespace {
 constexpr unsigned kBusiest = 8; ///< sites in the table; JSON has all
 
 constexpr uint64_t kUnitsPerGigantic = 512;
+constexpr uint64_t kUsualTouchUs = 120; ///< a superpage's first touch where none was timed: a fifth
 using Table = TextBuffer<4096>;
 Table &row(Table &t, const char *name) { return t.put("smalloc: ").put(name).put(":").column(42); }
 
@@ -71,12 +76,13 @@ void heap_rows(Table &t) {
   t.number(view.mappings_all).put(" in the process\n");
 }
 
+const char *const kReasons[kWhyNots] = {
+    "no libhugetlbfs", "no such size", "switched off", "pool empty", "limit",
+    "refused",         "no memory",    "budget",       "mappings",   "dear now"};
+
 /// What big objects got at birth, and why not better.
 void print_ladder(Table &t, const Counters &c) {
   static const char *const kKinds[] = {"1g", "hugetlb", "thp", "mthp", "base"};
-  static const char *const kReasons[] = {
-      "no libhugetlbfs", "no such size", "switched off", "pool empty", "limit",
-      "refused",         "no memory",    "budget",       "mappings",   "dear now"};
   row(t, "big objects at birth on");
   for (unsigned kind = 0; kind < kPageKinds; kind++)
     t.put(kind ? ", " : "").put(kKinds[kind]).put(" ").number(c.requests_on[kind].get());
@@ -150,6 +156,49 @@ void work_rows(Table &t) {
   row(t, "fallbacks to malloc").number(c.fallbacks.get()).put_char('\n');
 }
 
+/// What a reader asks first. Time: of first touches alone, since nobody counts walks here.
+void summary_row(Table &t) {
+  const Counters &c = g_runtime.counters();
+  const uint64_t units = c.superpages_at_birth.get(), touched = g_runtime.touched_units();
+  const uint64_t took_us = touched ? g_runtime.touched_ns() / touched / 1000 : kUsualTouchUs;
+  const uint64_t base_us = FirstTouchCost::kUsualBaseNs / 1000;
+  const uint64_t saved_ms = base_us > took_us ? units * (base_us - took_us) / 1000 : 0;
+  row(t, "this run").bytes(c.superpages_peak.get() * kSuperpageBytes).put(" on superpages, ");
+  t.number(units * (kPagesPerUnit - 1)).put(" page faults and about ");
+  t.number(saved_ms / 1000).put_char('.').number(saved_ms / 100 % 10).number(saved_ms / 10 % 10);
+  t.put(" s of first touches saved\n");
+}
+
+/// What is left when a program ends says little: most have freed it all.
+void peak_row(Table &t) {
+  const Counters &c = g_runtime.counters();
+  const uint64_t bytes = c.big_bytes_peak.get() + c.small_bytes_peak.get() +
+                         c.class_bytes_peak.get() + c.node_bytes_peak.get();
+  if (bytes == 0)
+    return;
+  row(t, "coverage at the peak");
+  t.number(min_of<uint64_t>(percent(c.superpages_peak.get() * kSuperpageBytes, bytes), 100));
+  t.put(" % of ").bytes(bytes).put_char('\n');
+}
+
+/// What was withheld because first touches of superpages had become too expensive.
+void guard_row(Table &t) {
+  const Counters &c = g_runtime.counters();
+  const uint64_t times =
+      c.not_on[static_cast<unsigned>(PageKind::kSuperpage)][static_cast<unsigned>(WhyNot::kDear)]
+          .get();
+  row(t, "first-touch guard");
+  if (times == 0) {
+    t.put("withheld nothing\n");
+    return;
+  }
+  t.put("withheld superpages ").number(times).put(" times: ");
+  if (const uint64_t touched = g_runtime.touched_units())
+    t.put("one takes ").number(g_runtime.touched_ns() / touched / 1000).put(" us here, and ");
+  t.put("512 base pages about ").number(FirstTouchCost::kUsualBaseNs / 1000);
+  t.put(" us; birth:always does without the guard\n");
+}
+
 /// What the first touch of superpages cost here that were touched in advance (first_touch_cost.h).
 void touch_row(Table &t) {
   const uint64_t touched = g_runtime.touched_units();
@@ -190,6 +239,29 @@ void agent_rows(Table &t) {
   }
 }
 
+/// How much of a site's big objects had superpages, and why not more.
+void share(Table &t, const smalloc_live_site &s) {
+  const uint64_t got = s.superpages_peak * kSuperpageBytes;
+  t.bytes(got).put(" of ").bytes(max_of<uint64_t>(s.peak_bytes, got)).put(" got superpages");
+  if (got + kSuperpageBytes > s.peak_bytes || s.small_seen)
+    t.put(", ");
+  else if (s.why_less && s.why_less <= kWhyNots)
+    t.put(" (not more: ").put(kReasons[s.why_less - 1]).put("), ");
+  else
+    t.put(" (not more: not at birth, nor found filled enough later), ");
+}
+
+/// As people read it, where the program has a demangler; what that allocates is given back.
+Table &put_function(Table &t, const char *name) {
+  char *readable = nullptr;
+  int status = 0;
+  if (name[0] == '_' && name[1] == 'Z' && __cxa_demangle)
+    readable = __cxa_demangle(name, nullptr, nullptr, &status);
+  t.put(readable && status == 0 ? readable : name);
+  free(readable);
+  return t;
+}
+
 void site_row(Table &t, const smalloc_live_site &s, uint32_t tracking) {
   row(t, "site").hex(s.id).put(" ").bytes(s.requested_bytes).put(" requested, ");
   if (!is_counted(s)) {
@@ -200,6 +272,8 @@ void site_row(Table &t, const smalloc_live_site &s, uint32_t tracking) {
   }
   if (s.superpages)
     t.number(s.superpages).put(" superpages, ");
+  if (s.superpages_peak || s.why_less)
+    share(t, s);
   if (const char *decision = site_decision_name(s.agent))
     t.put("directive ")
         .put(decision)
@@ -214,8 +288,7 @@ void site_row(Table &t, const smalloc_live_site &s, uint32_t tracking) {
   if (s.id == 0 && !*function)
     t.put("of no site\n");
   else
-    t.put("in ")
-        .put(*function ? function : "?")
+    put_function(t.put("in "), *function ? function : "?")
         .put(" ")
         .put(*file ? file : "?")
         .put(":")
@@ -305,6 +378,9 @@ void print_statistics(const StatisticsSink &sink) {
     t.put(", THP ").put(thp_name(g_runtime.thp())).put(", machine ").put(g_runtime.machine_name());
   t.put_char('\n');
   if (running) {
+    summary_row(t);
+    peak_row(t);
+    guard_row(t);
     heap_rows(t);
     work_rows(t);
   }

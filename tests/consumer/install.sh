@@ -5,6 +5,32 @@ set -euo pipefail
 stage=$SMALLOC_BUILD/tests/consumer/stage
 moved=$SMALLOC_BUILD/tests/consumer/moved
 rm -rf "$stage" "$moved"
+# What the demonstration builds is enough to install: every file of the build tree that is installed is made by the target.
+if [ -f "$SMALLOC_BUILD/build.ninja" ]; then
+  ninja -C "$SMALLOC_BUILD" -t graph installed | sed -n 's/.*\[label="\([^"]*\)"\].*/\1/p' | sort -u >"$SMALLOC_BUILD/tests/consumer/made"
+  ninja -C "$SMALLOC_BUILD" -t targets all | sed -n 's/: [A-Z].*//p' | sort >"$SMALLOC_BUILD/tests/consumer/outputs"
+  find "$SMALLOC_BUILD" -name cmake_install.cmake -exec grep -ho "\"$SMALLOC_BUILD/[^\"]*\"" {} + | tr -d '"' |
+    sed "s|^$SMALLOC_BUILD/||; s/\.so\.[0-9.]*$/.so/" | sort -u | comm -12 - "$SMALLOC_BUILD/tests/consumer/outputs" >"$SMALLOC_BUILD/tests/consumer/wanted"
+  grep -q 'libsmalloc.a$' "$SMALLOC_BUILD/tests/consumer/wanted" || { echo "FAIL: no archive among what is installed" >&2; exit 1; }
+  unmade=$(comm -23 "$SMALLOC_BUILD/tests/consumer/wanted" "$SMALLOC_BUILD/tests/consumer/made")
+  [ -z "$unmade" ] || { echo "FAIL: installed, and not made by the target installed: $unmade" >&2; exit 1; }
+fi
+# Uninstalling leaves what others have put there, and nothing of ours.
+cmake --install "$SMALLOC_BUILD" --prefix "$stage" >"$SMALLOC_BUILD/tests/consumer/install.log" 2>&1
+: >"$stage/bin/theirs"
+: >"$stage/include/smalloc/theirs"
+cmake --build "$SMALLOC_BUILD" --target uninstall >"$SMALLOC_BUILD/tests/consumer/uninstall.log" 2>&1 || {
+  cat "$SMALLOC_BUILD/tests/consumer/uninstall.log" >&2
+  exit 1
+}
+left=$(cd "$stage" && find . ! -type d | sort | tr '\n' ' ')
+[ "$left" = "./bin/theirs ./include/smalloc/theirs " ] || { echo "FAIL: uninstall leaves $left" >&2; exit 1; }
+left=$(cd "$stage" && find . -type d -iname '*smalloc*' | tr '\n' ' ')
+[ "$left" = "./include/smalloc " ] || { echo "FAIL: uninstall leaves the folders $left" >&2; exit 1; }
+! cmake --build "$SMALLOC_BUILD" --target uninstall >"$SMALLOC_BUILD/tests/consumer/uninstall.log" 2>&1 ||
+  { echo "FAIL: nothing is installed, and uninstall does not say so" >&2; exit 1; }
+grep -q 'nothing to uninstall' "$SMALLOC_BUILD/tests/consumer/uninstall.log" || { cat "$SMALLOC_BUILD/tests/consumer/uninstall.log" >&2; exit 1; }
+rm -rf "$stage"
 cmake --install "$SMALLOC_BUILD" --prefix "$stage" >"$SMALLOC_BUILD/tests/consumer/install.log" 2>&1 || {
   cat "$SMALLOC_BUILD/tests/consumer/install.log" >&2
   exit 1

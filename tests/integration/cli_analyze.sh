@@ -118,3 +118,9 @@ expect_status 0 "$SMALLOC" record -q --rate 1e-9 -o none.trace -- ./told
 expect_status 0 "$SMALLOC" analyze none.trace --machine zen4
 expect_match err 'no data accesses \(none.trace\): at rate .* none of the 2 MiB regions that it accesses was sampled'
 expect_match err '^hint: smalloc record --rate 1 -- ./told$'
+# Sites of the plugin that the sample has nothing of are not said to be none of the plugin's.
+expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 --no-db --mappings 0 -o few.directives
+expect_match err '^smalloc: warning: no directives \(few.directives\): of the [0-9]+ sites? compiled with the plugin none is among the 0 that were evaluated, those with the most accesses$'
+expect_status 0 "$SMALLOC" record -q --source instrumented -o tiny.trace -- ./tiny
+expect_status 0 "$SMALLOC" analyze tiny.trace --machine zen4 --seconds 0.00001 --no-db -o tiny.directives
+expect_match err '^smalloc: warning: no directives \(tiny.directives\): no site of the traces was compiled with the plugin'

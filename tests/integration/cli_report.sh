@@ -84,6 +84,26 @@ check all.html 'page.tables["Site by site"][0] == ["site", "where", "the compile
 check all.html 'any(r[1].startswith("gather.c:") and r[3].endswith("%") and float(r[3][:-1]) > 50 and r[4] == "32" and len(r[2]) > 20 for r in page.tables["Site by site"][1:])'
 check all.html 'any("superpages pay for" in line for line in page.list) and any("allocation site" in line for line in page.list) and any("heaps" in line for line in page.list)'
 check all.html 'any(r[-1] == "yes" for r in page.tables["What superpages would save"])'
+# What is asked first stands first: how much of how much, for what, and which sites; in milliseconds.
+expect_match all.html '^<p class="first">You save [0-9.]+ m?s of [0-9.]+ m?s a run, for at most [0-9.]+ ([KMG]iB|B) more memory. [0-9]+ sites? matters?: [a-z_]+ gather.c:[0-9]+'
+check all.html '"ms saved" in page.tables["What superpages would save"][0] and not any("cycles" in h for h in page.tables["What superpages would save"][0])'
+expect_match all.html '<text [^>]*>[a-z_]+ gather.c:[0-9]+</text>'
+# Long names stay on a line of their own, and are shown whole to who points at them; folders as well.
+cat >long.json <<'J'
+{"schema": "smalloc.analyze/1", "frequency_hz": 1e9, "runs": 1, "run_seconds": 8.4, "expected": {"saved_seconds": 1.2},
+ "mappings": [{"rank": 1, "category": {"id": "00000000000000ab", "function": "_ZNSt6vectorIiSaIiEE9push_backEOi", "file": "/usr/include/c++/12/bits/stl_vector.h", "line": 7},
+  "saved_cycles": 1.2e9, "saved_cycles_low": 1e9, "saved_cycles_high": 2e9, "superpages": 3, "page_bytes": 2097152, "footprint_bytes": 3145728, "chosen": true, "pmb_percent": 100}]}
+J
+expect_status 0 "$SMALLOC" report long.json -q -o long.html
+expect_match long.html '^<p class="first">You save 1.2 s of 8.4 s a run, for at most 3 MiB more memory. 1 site matters: std::vector&lt;&gt;::push_back stl_vector.h:7.</p>$'
+expect_match long.html '<td class="name" title="/usr/include/c\+\+/12/bits/stl_vector.h:7">stl_vector.h:7</td>'
+check long.html 'page.tables["What superpages would save"][1][4] == "12001000 to 2000"'
+# A history is tables, not JSON.
+expect_status 0 "$SMALLOC" analyze app.trace --machine zen4 -q -o x.directives
+expect_status 0 "$SMALLOC" db show ./app --json -o history.json
+expect_status 0 "$SMALLOC" report history.json -q -o history.html
+expect_no_match history.html '[{]&quot;|&quot;:'
+expect_match history.html '<h3>runs</h3>'
 # One source has nothing to be joined with; several traces are one analysis.
 expect_status 0 "$SMALLOC" record -q --source instrumented -o again.trace -- ./app two
 expect_status 0 "$SMALLOC" report app.trace again.trace --machine zen4 --title 'two < three' -q -o two.html
@@ -93,6 +113,7 @@ check two.html 'list(page.tables) == ["two < three", "What superpages would save
 expect_status 0 "$SMALLOC" study -r 2 --pages program,base --json -o study.json -- ./app one
 expect_status 0 "$SMALLOC" machine show zen4 --json -o machine.json
 expect_status 0 "$SMALLOC" report study.json machine.json -o more.html
+expect_no_match more.html '[{]&quot;|&quot;:'
 check more.html 'len(page.tables["Page sizes compared"]) == 3 and any(r[0] == "tlb" or "level" in r for r in page.tables["smalloc.machine/1: machine.json"])'
 grep -q '<svg ' more.html || fail "no picture of the study"
 # Whatever stands in a document is text: names that are markup, values of another kind, nothing at all.

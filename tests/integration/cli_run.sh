@@ -52,14 +52,14 @@ fi
 
 show='echo "$LD_PRELOAD|$SMALLOC_CONF"'
 expect_status 0 $run run -- sh -c "$show"
-expect_match out "^$tmp/tree/lib/libsmalloc.so\\|$"
+expect_match out "^(/[$]LIB[/.]*)?$tmp/tree/lib/libsmalloc.so\\|$"
 expect_status 0 env LD_PRELOAD=libm.so.6 SMALLOC_CONF=debug:off $run run --heap superpage --pages thp --budget 10% --stats -- sh -c "$show"
-expect_match out "^$tmp/tree/lib/libsmalloc.so:libm.so.6\\|debug:off,heap:superpage,pages:thp,budget:10%,stats:exit$"
+expect_match out "^(/[$]LIB[/.]*)?$tmp/tree/lib/libsmalloc.so:libm.so.6\\|debug:off,heap:superpage,pages:thp,budget:10%,stats:exit$"
 expect_status 0 env SMALLOC_CONF=heap:migrate $run run -- sh -c "$show"
 expect_match out '\|heap:migrate$' # the user's choice is not overruled by our default
 fixture_app app
 expect_status 0 $run run --dry-run -- ./app -- x
-expect_match out "^LD_PRELOAD=$tmp/tree/lib/libsmalloc.so SMALLOC_CONF= ./app -- x$"
+expect_match out "^LD_PRELOAD=('/\\\$LIB[/.]*)?$tmp/tree/lib/libsmalloc.so'? SMALLOC_CONF= ./app -- x\$"
 # What is printed is what a shell runs.
 expect_status 0 $run run --dry-run -- sh -c 'printf "%s|" "$@"' x "a b" 'c"d' ''
 [ "$(sh out 2>/dev/null)" = 'a b|c"d||' ] || fail "as typed: $(cat out)"

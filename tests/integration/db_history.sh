@@ -11,7 +11,7 @@ expect_status 0 "$SMALLOC" db list --json
 json_is out 'd["schema"] == "smalloc.db-list/1" and d["totals"]["programs"] == 0 and d["version"] >= 2'
 expect_error 1 'cannot find the program in the history' "$SMALLOC" db show ./app
 [ ! -e "$XDG_STATE_HOME/smalloc" ] || fail "who looks leaves something: $(ls "$XDG_STATE_HOME/smalloc")"
-expect_error 125 "cannot find directives .*the history has none" "$SMALLOC" apply -- ./app
+expect_error 125 "cannot find directives .*the history .*has none for build-id" "$SMALLOC" apply -- ./app
 expect_status 0 "$SMALLOC" record -q --source instrumented -o t.trace -- ./app one
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 -o app.directives
 expect_match app.directives '^# smalloc.directives/1 .*input=[0-9a-f]{16} .*program='"$id"
@@ -137,6 +137,13 @@ expect_match err "takes over the directives of its build $id"
 expect_status 0 "$SMALLOC" db export ./app
 expect_match out 'superpages=32 .*held=2/7'
 expect_no_match out "$id"
+# A build elsewhere has nothing of its own: what was looked for is said, and what there is of the same name, with what makes it hold.
+mkdir elsewhere
+"$CLANG" -O1 -g -DTABLE=1 -Wl,--build-id=0x0123456789 -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o elsewhere/app "${LINK_LIBRARY[@]}"
+expect_error 125 "cannot find directives \\(elsewhere/app\\): the history \\($XDG_STATE_HOME/smalloc/smalloc.db\\) has none for build-id 0123456789, nor for an earlier build at $tmp/elsewhere/app; it has some for $tmp/app \\(build-id [0-9a-f]+\\)$" "$SMALLOC" apply -- elsewhere/app one
+expect_match err '^hint: if that is the same program: smalloc db export [0-9a-f]+ -o FILE, then smalloc apply --directives FILE -- elsewhere/app$'
+"$SMALLOC" db export "$(sed -n 's/^hint: .* db export \([0-9a-f]*\) .*/\1/p' err)" -o there.directives
+expect_status 0 "$SMALLOC" apply -n --directives there.directives -- elsewhere/app one
 # Other histories.
 expect_status 0 "$SMALLOC" db merge --db other.db "$XDG_STATE_HOME/smalloc/smalloc.db"
 expect_status 0 "$SMALLOC" db merge --db other.db "$XDG_STATE_HOME/smalloc/smalloc.db"
@@ -175,12 +182,12 @@ import sys
 database = os.path.join(os.environ["XDG_STATE_HOME"], "smalloc", "smalloc.db")
 source, copy = sqlite3.connect(database), sqlite3.connect("two.db")
 source.backup(copy)
-copy.execute("UPDATE programs SET build_id = 'aa1' || substr(build_id, 4) WHERE build_id = ?", (sys.argv[2],))
-row = copy.execute("SELECT * FROM programs WHERE build_id LIKE 'aa1%'").fetchone()
-copy.execute(f"INSERT INTO programs VALUES ({', '.join('?' * len(row))})", ("aa2" + row[0][3:], *row[1:]))
+copy.execute("UPDATE programs SET build_id = 'abcdef01' || substr(build_id, 9) WHERE build_id = ?", (sys.argv[2],))
+row = copy.execute("SELECT * FROM programs WHERE build_id LIKE 'abcdef01%'").fetchone()
+copy.execute(f"INSERT INTO programs VALUES ({', '.join('?' * len(row))})", ("abcdef02" + row[0][8:], *row[1:]))
 copy.commit()
 PY
-expect_error 1 'cannot find the program in the history \(aa\): 2 build-ids begin so' "$SMALLOC" db show --db two.db aa
+expect_error 1 'cannot find the program in the history \(abcdef0\): 2 build-ids begin so' "$SMALLOC" db show --db two.db abcdef0
 "$CC" -O1 -x c - -o nameless -Wl,--build-id=none <<<'int main(void) { return 0; }'
 expect_error 1 'cannot find the program in the history \(./nameless\): it has no build-id' "$SMALLOC" db show ./nameless
 expect_match err '^hint: link it with -Wl,--build-id$'
@@ -194,4 +201,4 @@ expect_error 127 'nosuch' "$SMALLOC" apply -- nosuch
 expect_error 126 'cannot run the command \(./gather.c\): permission denied' "$SMALLOC" apply --base -- ./gather.c
 expect_match err '^hint: ls -l ./gather.c$'
 expect_status 0 "$SMALLOC" apply -n --directives app.directives --input night --budget 64m -- ./app one
-expect_match out "^LD_PRELOAD=.*/libsmalloc.so SMALLOC_CONF=directives:$tmp/app.directives,validate:on,input:night,budget:64m ./app one\$"
+expect_match out "^LD_PRELOAD=.*/libsmalloc.so'? SMALLOC_CONF=directives:$tmp/app.directives,validate:on,input:night,budget:64m ./app one\$"

@@ -18,6 +18,9 @@ cd "$tmp"
 export SMALLOC_CONF=birth:always # whatever the first touch of a superpage costs on this machine at this moment
 export XDG_STATE_HOME=$tmp/state # histories and reports of tests are their own
 
+# A command that fails where nobody looks ends the script: not without a word.
+set -o errtrace
+trap 'echo "FAIL: status $? of line $LINENO of ${BASH_SOURCE[0]##*/}: $BASH_COMMAND" >&2' ERR
 fail() { echo "FAIL: $*" >&2; exit 1; }
 skip() { echo "SKIP: $*"; exit 77; }
 # expect_status N CMD...: runs CMD, keeps stdout in ./out and stderr in ./err.

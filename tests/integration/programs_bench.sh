@@ -39,10 +39,21 @@ assert bench_runs.run_once(grow, {}, None, 0, True) is None
 PY
 PYTHONDONTWRITEBYTECODE=1 python3 - <<'PY'
 import bench_table
-steady = {"total_seconds": 1.0, "total_spread": 0.01}
-assert bench_table.compare(steady, {"total_seconds": 0.8, "total_spread": 0.02}, "total") == (1.25, True)
-assert bench_table.compare(steady, {"total_seconds": 0.8, "total_spread": 0.3}, "total") == (1.25, False)
-assert bench_table.compare(steady, {"total_seconds": 0.998, "total_spread": 0}, "total")[1] is False
+steady = {"runs": 3, "total_seconds": 1.0, "total_spread": 0.01}
+assert bench_table.compare(steady, {**steady, "total_seconds": 0.8, "total_spread": 0.02}, "total") == (1.25, True)
+assert bench_table.compare(steady, {**steady, "total_seconds": 0.8, "total_spread": 0.3}, "total") == (1.25, False)
+assert bench_table.compare(steady, {**steady, "total_seconds": 0.998, "total_spread": 0}, "total")[1] is False
+# One round says nothing of how far rounds differ.
+import contextlib, io
+run = {"user_seconds": 1.0, "system_seconds": 0.5, "peak_rss_bytes": 1 << 20, "superpages": 1, "minor_faults": 1, "in_effect": True}
+for runs, shown in (1, ("1.62?", "1 run of each: no difference is claimed")), (2, ("1.62?", "2 runs of each: no difference is claimed")), (3, ("1.62x", "")):
+    results = {"base": bench_table.summarise([{**run, "user_seconds": 1.93}] * runs), "ours": bench_table.summarise([run] * runs)}
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        bench_table.print_program("p", results, {"base": "glibc", "ours": "smalloc"})
+        bench_table.print_verdict(bench_table.verdict(results, []))
+    assert all(words in text.getvalue() for words in shown) and (" 0.0%" in text.getvalue()) == (runs == 3), text.getvalue()
+    assert f" {runs} " in text.getvalue().splitlines()[3] and "runs" in text.getvalue().splitlines()[2], text.getvalue()
 assert bench_table.spread([1.0, 1.0, 1.2]) > 0.19 and bench_table.spread([5.0]) == 0
 PY
 # The README's table comes from the results, and from nothing else.

@@ -13,8 +13,9 @@ r=[]; t=[threading.Thread(target=lambda k=k: r.append(sum(range(k*1000)))) for k
   git) git init -q g && (cd g && seq 50000 >a && git add a && git -c user.name=a -c user.email=a@b commit -qm x && git log --format=%s && git show --stat | tail -1; git gc -q; git fsck 2>&1) && rm -rf g ;;
   esac
 }
+command -v git >/dev/null || skip "no git"
 for p in bash python3 git; do
-  program $p >want 2>want.err
+  program $p >want 2>want.err || fail "$p fails by itself: $(cat want.err)"
   for lib in "$LIB" "$PRELOAD"; do
     for conf in heap:auto heap:guest heap:superpage heap:migrate heap:off; do
       export LD_PRELOAD=$lib SMALLOC_CONF=$conf

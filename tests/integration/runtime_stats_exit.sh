@@ -21,8 +21,10 @@ SMALLOC_CONF=heap:guest,birth:always,stats:exit expect_status 0 ours ./t
 [ ! -s out ] || fail "the table is on standard output"
 for row in 'process: +[0-9]+ \(t\)' 'heaps: +running, strategy guest' 'big objects: +1 allocated, 1 live, 64\.' \
   'superpages: +32 now, peak 32' '  coverage: +(9[0-9]|100) % of 6[0-9]\.[0-9] MiB: big objects, superpages at birth' \
+  'this run: +64\.0 MiB on superpages, 16352 page faults and about 0\.0[0-9] s of first touches saved' \
+  'coverage at the peak: +(9[0-9]|100) % of 6[0-9]\.[0-9] MiB' 'first-touch guard: +withheld nothing' \
   'superpages at birth: +32, first-touch faults saved 16352' 'mappings: +[0-9]+ ours' 'fallbacks to malloc: +0' \
-  'site: +00000000000010[0-9a-f]{2} 64\.0 MiB requested, (64|65|66)\.[0-9] MiB live, peak 6[0-9]\.[0-9] MiB, 32 superpages, in matrix test\.c:[0-9]+' \
+  'site: +00000000000010[0-9a-f]{2} 64\.0 MiB requested, (64|65|66)\.[0-9] MiB live, peak 6[0-9]\.[0-9] MiB, 32 superpages, 6[0-9]\.[0-9] MiB of 6[0-9]\.[0-9] MiB got superpages, in matrix test\.c:[0-9]+' \
   'site: .* 9\.5 MiB requested, about 0 B live, peak [0-9.]+ (B|KiB), in nodes'; do
   expect_match err "^smalloc: $row"
 done
@@ -214,3 +216,24 @@ int main(void) {
 E
 SMALLOC_CONF=heap:guest,stats:exit expect_status 0 ours ./small_child
 [ "$(grep -c 'process: ' err)" = 2 ] || fail "the child says nothing: $(cat err)"
+
+# What a reader asks first is of the whole run, though all is freed when it ends. A site says how much of it had superpages, and why not more;
+# its function is as people write it.
+build names.cpp -Wl,--no-as-needed -lstdc++ <<'E'
+#include "runtime_sites.h"
+TEST_SITE(_ZN3web5cacheEi, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
+TEST_SITE(plain, SMALLOC_DECISION_RUNTIME, 0, 512);
+int main(void) {
+  void *p[5];
+  for (int i = 0; i < 5; i++) p[i] = memset(site_malloc(i < 4 ? &_ZN3web5cacheEi : &plain, 16 * MIB), 1, 16 * MIB);
+  for (int i = 0; i < 5; i++) free(p[i]);
+  return 0;
+}
+E
+SMALLOC_CONF=heap:guest,birth:always,cache:0,promote:off,stats:exit expect_status 0 ours ./names
+expect_match err '^smalloc: this run: +64\.0 MiB on superpages, 16352 page faults'
+expect_match err '^smalloc: coverage at the peak: +(79|80|8[01]) % of (79|8[0-9])\.[0-9] MiB$'
+expect_match err '^smalloc: site: .* 64\.0 MiB of 64\.0 MiB got superpages, in web::cache\(int\) test\.c:'
+expect_match err '^smalloc: site: .* 0 B of 16\.0 MiB got superpages \(not more: not at birth, nor found filled enough later\), in plain '
+SMALLOC_CONF=heap:guest,birth:always,cache:0,promote:off,stats:exit,budget:20m expect_status 0 ours ./names
+expect_match err '^smalloc: site: .* (1[68]|20)\.0 MiB of 64\.0 MiB got superpages \(not more: budget\), in web::cache'

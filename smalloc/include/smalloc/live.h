@@ -45,6 +45,8 @@ enum smalloc_live_agent {
   SMALLOC_LIVE_TAKEN = 2,    /* superpages */
   SMALLOC_LIVE_DEFERRED = 3, /* would be worth it, and does not fit now */
 };
+#define SMALLOC_LIVE_FILLED_FIRST                                                                  \
+  255u /* it gets them when it is filled, or is not to have any: nothing was refused */
 /* How: enum smalloc_live_policy. */
 enum smalloc_live_policy {
   SMALLOC_LIVE_NO_AGENT = 0,
@@ -72,7 +74,9 @@ struct smalloc_live_site {
   uint64_t superpages_peak;
   uint32_t agent, superpages_predicted; /* enum smalloc_live_agent; what the profile said */
   uint32_t page_shift; /* log2 of the page size that the directive names; 0: there is none */
-  uint32_t reserved;
+  uint32_t
+      why_less; /* why its latest big object had fewer superpages at birth than it has room for: 1 + WhyNot
+                        (counters.h); SMALLOC_LIVE_FILLED_FIRST; 0: it had all */
 };
 
 struct smalloc_live_header {
