@@ -213,6 +213,8 @@ private:
     uint64_t bit = uint64_t{1} << (unit % 64), &word = a.superpage[unit / 64];
     __atomic_store_n(&word, on ? word | bit : word & ~bit, __ATOMIC_RELAXED);
   }
+  /// Where the memory of an object that ends there ends; both are distances from its first unit.
+  static size_t committed_end(size_t end, bool whole_superpages);
   Handle find_locked(const void *p);
   size_t stagger(size_t alignment);
   Handle next_pending_of(Area &a, UnitIndex from, UnitIndex &behind);
