@@ -20,7 +20,7 @@
 namespace smalloc {
 
 struct BigObject {
-  uint64_t bytes; ///< usable, from the object's address on
+  uint64_t bytes; ///< committed, from the object's address on
   Ledger ledger;  ///< promotion credit
   uint64_t
       worth_ns; ///< what superpages have saved it, or would have; halves every second under shortage
@@ -56,6 +56,9 @@ struct BigObject {
       0; ///< when the program reached the probe; 0: it has not, or before the first look
   uint64_t base_ns = 0;     ///< what the last probe took
   uint32_t ahead_units = 0; ///< advised in front of the probe and not known to be filled
+
+  /// Without the slack, which stays ours: is_pristine() relies on it.
+  uint64_t usable_bytes() const { return bytes - kSlackBytes; }
 };
 
 struct BigRequest {
@@ -249,6 +252,7 @@ private:
   bool evict_superpages(UnitIndex needed);
   void evict_beyond(uint64_t limit);
   void make_room_beside_kept(uint64_t bytes);
+  bool is_pristine(const Handle &handle);
   /// Its memory is like any other's of the slice: no policy, no advice of its own, no pages of a pool.
   static bool may_be_kept(const BigObject &o) {
     return o.pooled.units() == 0 && !o.demoted && !o.placed && !o.medium;

@@ -31,6 +31,8 @@ void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t 
       advise_medium(a, head, before, after);
   } else if (after < before) {
     unwatch(o); // whether it would have been filled is not known any more
+    // Its slack will be memory that the program had: is_pristine() cannot tell any more.
+    o.placed |= may_be_kept(o) && !os.is_one_mapping(start, before);
     // Whole superpages go back whole; what is cut off the last one's unit becomes a tail again.
     size_t keep_in_unit = min_of(before, size_t{units} * kSuperpageBytes);
     if (keep_in_unit > after)

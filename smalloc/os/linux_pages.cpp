@@ -205,10 +205,11 @@ size_t resident_pages(const void *start, size_t bytes) {
 }
 
 /// Do the bytes lie in one mapping? Asks for a page more in place, where there never is room: in several this is EFAULT.
-bool is_one_mapping(char *start, size_t bytes) {
+bool is_one_mapping(void *start, size_t bytes) {
+  KeepErrno keep;
   if (mremap(start, bytes, bytes + kBasePageBytes, 0) == MAP_FAILED)
     return errno != EFAULT;
-  munmap(start + bytes, kBasePageBytes);
+  munmap(static_cast<char *>(start) + bytes, kBasePageBytes);
   return true;
 }
 
@@ -344,7 +345,8 @@ const OsHooks kLinux = {reserve,
                         superpages_disabled,
                         unreserve,
                         populate_ns,
-                        first_touch_ns};
+                        first_touch_ns,
+                        is_one_mapping};
 
 ThpMode thp_mode(const OsHooks &os, const char *sysfs_root) {
   char path[320], text[128];

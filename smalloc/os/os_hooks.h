@@ -65,6 +65,9 @@ struct OsHooks {
   uint64_t (*populate_ns)(void *start, size_t bytes);
   /// What a superpage's worth of base pages takes, in memory that is mapped for it and given back. 0: cannot be found out.
   uint64_t (*first_touch_ns)();
+  /// Does the range lie in one mapping of the process? Then all of its pages have the same attributes.
+  /// True also where the kernel does not tell.
+  bool (*is_one_mapping)(void *start, size_t bytes);
 };
 
 /// The kernel.

@@ -51,6 +51,7 @@ struct FakeOs {
   static inline std::map<char *, size_t> advised;    ///< for superpages, by start
   static inline std::set<char *> refused;            ///< superpages, by start
   static inline std::map<char *, size_t> unreserved; ///< by start
+  static inline std::set<char *> several_mappings;   ///< ranges that are no single one, by start
 
   static void reset() {
     if (memory)
@@ -80,6 +81,7 @@ struct FakeOs {
     advised.clear();
     refused.clear();
     unreserved.clear();
+    several_mappings.clear();
   }
   static void set_thp(const std::string &mode, const std::string &medium = "never") {
     const std::string folder = "/sys/kernel/mm/transparent_hugepage/";
@@ -188,6 +190,7 @@ struct FakeOs {
         },
         [](void *p, size_t) { return populate(static_cast<char *>(p)); },
         [] { return first_touch(); },
+        [](void *p, size_t) { return !several_mappings.count(static_cast<char *>(p)); },
     };
     return table;
   }
