@@ -8,8 +8,8 @@
 #include "smalloc/base/units.h"
 #include "smalloc/os/hugetlb.h"
 #include "smalloc/os/os_hooks.h"
-#include "smalloc/os/quiet_file.h"
 #include "smalloc/os/scratch_pages.h"
+#include "smalloc/os/start_stderr.h"
 #include "smalloc/os/uncancelled.h"
 
 #include <atomic>
@@ -266,10 +266,6 @@ long read_file(const char *path, char *buffer, size_t capacity) {
   return static_cast<long>(size);
 }
 
-void write_error(const char *text, size_t bytes) {
-  write_all_quietly(STDERR_FILENO, text, bytes); // nobody hears that nobody listens
-}
-
 // MADV_FREE of a part splits the superpage itself: memory that is dropped afterwards goes back to the
 // system at once. Without an idle page, a border of two mappings inside makes the kernel map the
 // superpage by base pages; the two become one again, the effect stays, and the system keeps all 2 MiB
@@ -339,7 +335,7 @@ const OsHooks kLinux = {reserve,
                         unmap_hugetlb,
                         now_ns,
                         read_file,
-                        write_error,
+                        write_to_start_stderr,
                         split,
                         only_advised_superpages,
                         superpages_disabled,

@@ -48,6 +48,7 @@ struct OsHooks {
   /// Reads at most capacity - 1 bytes of a file and terminates them. Returns their number,
   /// negative: not readable.
   long (*read_file)(const char *path, char *buffer, size_t capacity);
+  /// To standard error, if it is still that of the process' start.
   void (*write_error)(const char *text, size_t bytes);
   /// Maps a superpage by base pages from now on; nothing moves, other threads may use it meanwhile.
   /// idle_page: a page of it whose contents may be lost, or nullptr.

@@ -12,6 +12,7 @@
 #include "smalloc/os/image_segments.h"
 #include "smalloc/os/loaded_objects.h"
 #include "smalloc/os/quiet_file.h"
+#include "smalloc/os/start_stderr.h"
 #include "smalloc/override/foreign.h"
 
 #include <errno.h>
@@ -167,6 +168,7 @@ __attribute__((destructor(101))) void end() {
 }
 
 __attribute__((constructor(101))) void begin() {
+  smalloc::remember_start_stderr();
   g_runtime.be_told_of_forks();
   smalloc::remember_start_images();
   if (!smalloc::g_small.ready())
