@@ -10,6 +10,7 @@
 #include "smalloc/core/runtime.h"
 #include "smalloc/os/fork_locks.h"
 #include "smalloc/os/image_segments.h"
+#include "smalloc/os/own_stack.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -185,7 +186,9 @@ void promotion_thread_wake() {
     return;
   int saved = errno;
   set_alone_with_helper(promotion_thread_pauses_for_fork);
-  if (!create())
+  bool created = false; // creation takes 3 KiB
+  on_own_stack([&] { created = create(); });
+  if (!created)
     g_state.store(State::kRefused, std::memory_order_release);
   errno = saved;
 }

@@ -20,6 +20,7 @@
 #include "smalloc/os/fork_locks.h"
 #include "smalloc/os/loaded_objects.h"
 #include "smalloc/os/own_image.h"
+#include "smalloc/os/own_stack.h"
 #include "smalloc/os/process_identity.h"
 #include <errno.h>
 #include <pthread.h>
@@ -264,6 +265,13 @@ bool Runtime::start() {
     Starting() { t_small.starting = true; }
     ~Starting() { t_small.starting = false; }
   } starting;
+  // It loads a library (libhugetlbfs) and reads files; the caller may be a coroutine.
+  bool started = false;
+  on_own_stack([&] { started = start_heaps(); });
+  return started;
+}
+
+bool Runtime::start_heaps() {
   const Options &o = options();
   if (o.heap_given && o.heap == HeapStrategy::kOff) {
     switch_off(nullptr);
@@ -353,7 +361,7 @@ bool Runtime::start() {
   }
   if (!o.text_on_superpages)
     drop_own_file_pages();
-  seen = HeapState::kStarting;
+  HeapState seen = HeapState::kStarting;
   return state_.compare_exchange_strong(seen, HeapState::kReady, std::memory_order_acq_rel);
 }
 

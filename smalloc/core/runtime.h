@@ -204,6 +204,7 @@ public:
 
 private:
   bool start();
+  bool start_heaps();
   void unlock_after_fork(bool in_child);
   bool start_region();
   void load_directives();

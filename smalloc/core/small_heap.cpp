@@ -130,12 +130,7 @@ bool SmallHeap::start() {
     arena_count_ = min_of(max_of(n, 1u), kMostArenas);
     // The first call starts jemalloc, which registers its fork handlers: after ours (runtime.cpp).
     arena_state_[0].store(HeapState::kStarting);
-    on_own_stack(
-        [](void *answer) {
-          *static_cast<bool *>(answer) =
-              g_small.create_arena(g_small.arenas_[0], &Hooks<&SmallHeap::main_pages>::table);
-        },
-        &ok);
+    on_own_stack([&] { ok = create_arena(arenas_[0], &Hooks<&SmallHeap::main_pages>::table); });
     // jemalloc's class of 8 bytes is aligned to 8 only; compilers and programs rely on malloc's and
     // operator new's 16 for every size. jemalloc has just filled the table in.
     je_sz_size2index_tab[0] = je_sz_size2index_tab[1] = je_sz_size2index_tab[2];
