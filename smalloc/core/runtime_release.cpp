@@ -68,10 +68,10 @@ bool Runtime::may_end(const char *call, const void *p, ObjectNote &note) {
   return false;
 }
 
-/// The same for a pointer among the big objects. Silent unless somebody wants to know. False.
+/// The same for a pointer among the big objects, whose table costs nothing: as glibc does it ends the
+/// program, unless the user wants to go on. False.
 bool Runtime::refuse(const char *call, const void *p) {
-  if (!options_.abort_on_error && !options_.debug)
-    return false;
+  const bool stops = options_.abort_on_error || !(options_.debug || options_.abort_given);
   BadPointerReport report;
   report.call = call;
   report.pointer = p;
@@ -87,7 +87,7 @@ bool Runtime::refuse(const char *call, const void *p) {
     report.kind = BadPointer::kFreedBefore;
     report.site_known = true;
   }
-  report_bad_pointer(report, options_.abort_on_error);
+  report_bad_pointer(report, stops);
   return false;
 }
 
