@@ -135,6 +135,7 @@ void Runtime::switch_off(const char *why) {
 bool Range::went_back(const void *p) { return g_runtime.region().went_back(p); }
 
 namespace {
+constexpr size_t kLeastReserved = size_t{256} << 20;
 /// Under a limit of address space ours must leave the program its own: an eighth.
 size_t most_under_limit(uint64_t limit) {
   const size_t memory = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
@@ -157,6 +158,23 @@ void Runtime::limit_address_space(uint64_t limit) {
   big_.shrink(bytes);
 }
 
+void Runtime::all_locked(bool existing, FutureLock future) {
+  set_future_lock(future); // first: what another thread commits from now on gets its lock there
+  if (existing && running())
+    on_own_stack([this] {
+      unlock_all_reserved(reinterpret_cast<void *>(region_.start()), region_.bytes());
+    });
+}
+
+/// Why the heaps do not start, by the limits that are set.
+const char *Runtime::no_address_space() const {
+  rlimit limit;
+  return memory_locked_ && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
+             ? "no room for the superpage heaps in locked memory (ulimit -l); the program's malloc "
+               "serves"
+             : "no address space for the superpage heaps (ulimit -v?); the program's malloc serves";
+}
+
 /// 16 x the memory there is: room for tables that are reserved and hardly touched, small enough for
 /// our own tables.
 size_t Runtime::bytes_to_reserve() {
@@ -171,7 +189,14 @@ size_t Runtime::bytes_to_reserve() {
   // Nor is a limit of data to be filled with tables for memory that cannot be had.
   if (const uint64_t data = data_limit(); data < bytes / 16)
     bytes = data * 16;
-  // After mlockall(MCL_FUTURE) a reservation counts as locked memory.
+  // After mlockall(MCL_FUTURE) our tables are resident, and count.
+  memory_locked_ = future_lock() != FutureLock::kNone;
+  if (memory_locked_) {
+    const bool limited =
+        getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && geteuid() != 0;
+    return limited && limit.rlim_cur < kLeastReserved ? 0 : min_of(bytes, memory / 4);
+  }
+  // One that was not seen, a system call of the program's own, makes the reservation locked memory.
   static char status[4096]; // start() is one thread's, and may be on a signal handler's stack
   if (kLinux.read_file("/proc/self/status", status, sizeof status) > 0) {
     const char *locked = strstr(status, "VmLck:");
@@ -179,6 +204,7 @@ size_t Runtime::bytes_to_reserve() {
     for (const char *c = locked ? locked + 6 : ""; *c && *c != '\n'; c++)
       any |= *c >= '1' && *c <= '9';
     if (any) {
+      memory_locked_ = true;
       bytes = min_of(bytes, memory / 4);
       if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
           geteuid() != 0)
@@ -246,9 +272,8 @@ bool Runtime::start_region() {
   };
   big_config.may_demote = o.demote_percent != 0;
   big_config.small = &g_small.main_pages();
-  constexpr size_t kLeastBytes = size_t{256} << 20;
   config.bytes = bytes_to_reserve();
-  while (config.bytes >= kLeastBytes && !region_.init(config, counters()))
+  while (config.bytes >= kLeastReserved && !region_.init(config, counters()))
     config.bytes /= 2;
   return region_.bytes() != 0 && big_.init(region_, ladder_, big_config);
 }
@@ -311,9 +336,7 @@ bool Runtime::start_heaps() {
   }
   if (!start_region()) {
     // The program needs what there is more than we do.
-    switch_off(asked ? "no address space for the superpage heaps (ulimit -v?); the program's "
-                       "malloc serves"
-                     : nullptr);
+    switch_off(asked ? no_address_space() : nullptr);
     return false;
   }
   if (ladder_.wants_to_warn())
@@ -456,7 +479,8 @@ void Runtime::after_fork_in_child() {
   if (!have_heaps())
     return;
   process_ = getpid();
-  g_live.after_fork_in_child(); // first: what follows counts
+  set_future_lock(FutureLock::kNone); // a child has no locks
+  g_live.after_fork_in_child();       // first: what follows counts
   g_node_heaps.after_fork_in_child();
   if (!forks_locked_ && promotion_thread_is_inside()) {
     big_.unlock_promotion();

@@ -20,6 +20,7 @@
 // copied, or with an empty pool taken from the child, which does not look at it.
 #include "smalloc/os/hugetlb.h"
 #include "smalloc/base/units.h"
+#include "smalloc/os/locked_memory.h"
 #include "smalloc/os/own_stack.h"
 #include "smalloc/os/uncancelled.h"
 
@@ -41,8 +42,10 @@ int (*page_sizes)(long *, int);
 
 void back_to_reserved(void *start, size_t bytes, int protection) {
   mmap(start, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-  if (protection == PROT_NONE)
+  if (protection == PROT_NONE) {
+    unlock_reserved(start, bytes);
     madvise(start, bytes, MADV_DONTDUMP);
+  }
 }
 /// A file of the pool without a name; -1: there is none. libhugetlbfs takes 5 KiB of stack.
 int pool_file(size_t page_bytes) {

@@ -7,6 +7,7 @@
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
 #include "smalloc/os/hugetlb.h"
+#include "smalloc/os/locked_memory.h"
 #include "smalloc/os/os_hooks.h"
 #include "smalloc/os/scratch_pages.h"
 #include "smalloc/os/start_stderr.h"
@@ -53,7 +54,7 @@ void *reserve(size_t bytes) {
   constexpr size_t kGiB = size_t{1} << 30;
   const size_t alignment = bytes >= 16 * kGiB ? kGiB : kSuperpageBytes;
   size_t padded = bytes + alignment;
-  void *raw = mmap(nullptr, padded, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *raw = map_reserved(padded);
   if (raw == MAP_FAILED)
     return nullptr;
   auto start = reinterpret_cast<uintptr_t>(raw);
@@ -72,7 +73,7 @@ int commit(void *start, size_t bytes) {
   if (int error = result_of(mprotect(start, bytes, PROT_READ | PROT_WRITE)))
     return error;
   madvise(start, bytes, MADV_DODUMP);
-  return 0;
+  return lock_committed(start, bytes);
 }
 
 // A new mapping, not MADV_DONTNEED: what was moved here by mremap would stay a mapping of its own
@@ -88,6 +89,7 @@ int decommit(void *start, size_t bytes) {
       madvise(start, bytes, MADV_DONTNEED);
     mprotect(start, bytes, PROT_NONE);
   }
+  unlock_reserved(start, bytes);
   madvise(start, bytes, MADV_DONTDUMP);
   return error;
 }
