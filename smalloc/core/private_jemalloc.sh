@@ -16,7 +16,7 @@ trap 'rm -rf "$dir"' EXIT
 nm -g --defined-only "$in" 2>/dev/null | awk '$2 ~ /[TBDVW]/ {print $3}' |
   grep -vE '^(_?je_|jemalloc_|_Z|DW)' | sort -u | awk '{print $1, "jepriv_" $1}' >"$dir/names"
 for name in mmap munmap madvise mprotect sbrk secure_getenv readlink log exp round _Unwind_Backtrace _Unwind_GetIP \
-  __errno_location pthread_atfork; do
+  __errno_location pthread_atfork syscall; do
   echo "$name jesys_$name" >>"$dir/names"
 done
 # Of its inner functions those by which we tell it that time has passed (small_decay.cpp), and what it does past the

@@ -20,8 +20,10 @@
 #include "smalloc/os/fork_locks.h"
 #include "smalloc/os/loaded_objects.h"
 #include "smalloc/os/own_image.h"
+#include "smalloc/os/own_sandbox.h"
 #include "smalloc/os/own_stack.h"
 #include "smalloc/os/process_identity.h"
+#include "smalloc/os/process_memory.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -138,7 +140,7 @@ namespace {
 constexpr size_t kLeastReserved = size_t{256} << 20;
 /// Under a limit of address space ours must leave the program its own: an eighth.
 size_t most_under_limit(uint64_t limit) {
-  const size_t memory = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
+  const size_t memory = system_memory_bytes();
   return min_of(memory / 4, static_cast<size_t>(limit) / 8);
 }
 } // namespace
@@ -181,7 +183,7 @@ size_t Runtime::bytes_to_reserve() {
   if (options_.reserve_bytes)
     return options_.reserve_bytes;
   constexpr size_t kGiB = size_t{1} << 30;
-  size_t memory = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
+  size_t memory = system_memory_bytes();
   size_t bytes = align_up(min_of(max_of(memory * 16, 16 * kGiB), 1024 * kGiB), kGiB);
   rlimit limit;
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
@@ -358,13 +360,17 @@ bool Runtime::start_heaps() {
   by_node.pages.idle_percent = o.demote_percent;
   by_node.pages.make_room = small.make_room;
   g_node_heaps.configure(region_, by_node);
-  process_ = getpid();
   be_told_of_forks();
   LiveDescription description;
+  description.process = process_;
   description.strategy = static_cast<uint32_t>(strategy_);
   description.machine = machine_name_;
   description.thp = thp_name(thp_);
   description.version = SMALLOC_VERSION;
+  if (filters_itself()) {
+    options_.stats_live = false;
+    options_.promoter = Promoter::kCalls;
+  }
   g_live.start(region_, description, o.stats_live && getauxval(AT_SECURE) == 0);
   show_agent();
   g_accounts.start(region_, o.debug || o.abort_on_error ? Tracking::kExact
@@ -399,6 +405,7 @@ void Runtime::be_told_of_forks() {
   static std::atomic<bool> told{false};
   if (told.exchange(true))
     return;
+  process_ = getpid();
   reserve_fork_handlers();
   pthread_atfork([] { g_runtime.before_fork_locks(); }, nullptr, nullptr);
 }
@@ -468,6 +475,7 @@ void Runtime::after_fork() {
 }
 
 void Runtime::after_fork_in_child() {
+  process_ = getpid();
   agent_after_fork_in_child();
   // Another thread of the parent was starting the heaps. The child has no such thread, so the start
   // would never end: the child goes on without the small heap.
@@ -478,7 +486,6 @@ void Runtime::after_fork_in_child() {
   }
   if (!have_heaps())
     return;
-  process_ = getpid();
   set_future_lock(FutureLock::kNone); // a child has no locks
   g_live.after_fork_in_child();       // first: what follows counts
   g_node_heaps.after_fork_in_child();

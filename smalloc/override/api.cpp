@@ -11,6 +11,7 @@
 #include "smalloc/core/stats_exit.h"
 #include "smalloc/os/image_segments.h"
 #include "smalloc/os/loaded_objects.h"
+#include "smalloc/os/own_sandbox.h"
 #include "smalloc/os/own_stack.h"
 #include "smalloc/os/quiet_file.h"
 #include "smalloc/os/start_stderr.h"
@@ -182,6 +183,7 @@ __attribute__((destructor(101))) void end() {
 
 __attribute__((constructor(101))) void begin() {
   smalloc::remember_start_stderr();
+  smalloc::remember_start_filter();
   g_runtime.be_told_of_forks();
   smalloc::remember_start_images();
   if (!smalloc::g_small.ready())
