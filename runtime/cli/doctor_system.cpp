@@ -154,7 +154,7 @@ void check_machine(const SystemView &system, Checks &checks) {
   const std::string key = "glibc.rtld.optional_static_tls=";
   const size_t at = tunable_text.find(key);
   // 512 bytes is glibc's default since 2.32; libsmalloc needs more when a program loads it with
-  // dlopen.
+  // dlopen, and under an audit library.
   const uint64_t tls = at == std::string::npos
                            ? 512
                            : std::strtoull(tunable_text.c_str() + at + key.size(), nullptr, 0);
@@ -163,7 +163,7 @@ void check_machine(const SystemView &system, Checks &checks) {
   checks.push_back({"optional-static-tls", Verdict::kOk, tls,
                     fmt::format("glibc.rtld.optional_static_tls: {} (matters only when "
                                 "libsmalloc.so is loaded by dlopen: "
-                                "link it or preload it)",
+                                "link it or preload it; or under LD_AUDIT: it needs 8192 there)",
                                 tls),
                     ""});
 }

@@ -51,6 +51,7 @@ std::string environment(const char *name);
 
 struct Environment {
   std::string preload, conf;
+  std::string tunables; // of glibc; empty: as they are
 };
 // In front of the user's libraries, behind the user's settings.
 Environment environment_with(const std::string &library, const std::string &settings);

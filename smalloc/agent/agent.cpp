@@ -4,6 +4,7 @@
 // superpages at least (kLeastMove: 16 MiB, below that migration costs more than anybody notices).
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/units.h"
+#include "smalloc/os/own_stack.h"
 #include "smalloc/os/scratch_pages.h"
 
 #include <string.h>
@@ -21,7 +22,9 @@ bool wants_superpages(const Directives::Entry &e) { return e.page_shift > kMediu
 /// How many there are, and what others have claimed of them; puts our claim in their place. live: superpages' worth of
 /// memory that we have already, on whatever pages: a collapse gives back as much as it takes.
 void Agent::look_around(uint64_t live) {
-  supply_ = read_supply(*config_.os, config_.procfs, config_.sysfs, config_.pool_page_bytes);
+  on_own_stack([this] {
+    supply_ = read_supply(*config_.os, config_.procfs, config_.sysfs, config_.pool_page_bytes);
+  });
   claims_.exchange(used_, others_);
   bar_ = bar_thousandths(others_, supply_.total);
   const uint64_t left = supply_.total - min_of(others_, supply_.total);

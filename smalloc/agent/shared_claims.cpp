@@ -6,6 +6,7 @@
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/text.h"
 #include "smalloc/base/units.h"
+#include "smalloc/os/own_stack.h"
 #include "smalloc/os/quiet_file.h"
 #include "smalloc/os/uncancelled.h"
 
@@ -113,6 +114,12 @@ bool SharedClaims::exchange(uint64_t superpages, uint64_t &others) {
   others = 0;
   if (!*path_)
     return false;
+  bool done = false;
+  on_own_stack([&] { done = exchange_table(superpages, others); });
+  return done;
+}
+
+bool SharedClaims::exchange_table(uint64_t superpages, uint64_t &others) {
   KeepErrno keep;
   const int fd = open_locked(path_, superpages != 0);
   if (fd < 0) {

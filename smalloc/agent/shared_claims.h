@@ -43,6 +43,7 @@ public:
   bool claiming() const { return claiming_; }
 
 private:
+  bool exchange_table(uint64_t superpages, uint64_t &others);
   char path_[256] = "";
   Claim self_ = {};
   IsAlive alive_ = nullptr;

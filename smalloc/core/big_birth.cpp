@@ -15,6 +15,15 @@ bool ends_near_superpage(size_t bytes) {
 }
 } // namespace
 
+/// kSlackBytes behind the end are part of the object, since the unit behind may be nobody's. The slack
+/// alone takes no superpage.
+size_t BigObjects::committed_end(size_t end, bool whole_superpages) {
+  const size_t whole = align_up(end, kSuperpageBytes);
+  if (!whole_superpages)
+    return align_up(end + kSlackBytes, kBasePageBytes);
+  return whole - end >= kSlackBytes ? whole : whole + kSlackBytes;
+}
+
 /// Distance of an object's start from its unit's start. Objects that all start at the same offset
 /// of a superpage fall into the same cache sets: four grids walked together evict each other. The
 /// line within the page spreads the first level, the page spreads the second; 8 pages at most,
@@ -66,9 +75,10 @@ void *BigObjects::allocate(const BigRequest &request) {
   if (request.superpages_at_birth)
     align_bytes = max_of(align_bytes, ladder_->alignment_for(request.bytes, request.first));
   size_t offset = stagger(request.alignment);
-  size_t committed = align_up(offset + request.bytes, kBasePageBytes);
-  if (request.whole_superpages || (request.superpages_at_birth && ends_near_superpage(committed)))
-    committed = align_up(committed, kSuperpageBytes);
+  const size_t end = offset + request.bytes;
+  size_t committed = committed_end(
+      end, request.whole_superpages ||
+               (request.superpages_at_birth && ends_near_superpage(align_up(end, kBasePageBytes))));
   auto whole = static_cast<UnitIndex>(committed / kSuperpageBytes);
   auto units = static_cast<UnitIndex>(units_for(committed));
   // Superpages at birth are charged before they are touched; over the budget the object starts on

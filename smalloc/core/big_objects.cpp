@@ -88,8 +88,9 @@ size_t BigObjects::usable_bytes(const void *p) const {
   Handle h = const_cast<BigObjects *>(this)->find(p);
   if (!h)
     return 0;
-  return region_->unit_address(h.slice, h.head) + h.object->offset + h.object->bytes -
-         static_cast<const char *>(p);
+  const char *end =
+      region_->unit_address(h.slice, h.head) + h.object->offset + h.object->usable_bytes();
+  return p < end ? static_cast<size_t>(end - static_cast<const char *>(p)) : 0;
 }
 
 BigRequest BigObjects::like(const void *p, size_t bytes) const {
@@ -106,6 +107,21 @@ BigRequest BigObjects::like(const void *p, size_t bytes) const {
   return request;
 }
 
+/// Open. A program can give pages attributes that the next owner must not inherit: advice (MADV_DONTFORK
+/// and others), protection and keys, mlock, a NUMA policy, a name, a userfaultfd, a mapping of its own
+/// over them. Each makes a mapping of its own of them, apart from the page of slack, which no program
+/// is told of. One mapping from the first unit to the slack therefore has the attributes that we gave.
+bool BigObjects::is_pristine(const Handle &h) {
+  size_t bytes;
+  {
+    SpinGuard guard(lock_);
+    if (!may_be_kept(*h.object))
+      return false;
+    bytes = h.object->offset + h.object->bytes;
+  }
+  return region_->os().is_one_mapping(region_->unit_address(h.slice, h.head), bytes);
+}
+
 bool BigObjects::starts_at(const void *p) const {
   Handle h = const_cast<BigObjects *>(this)->find(p);
   return h && region_->unit_address(h.slice, h.head) + h.object->offset == p;
@@ -116,6 +132,7 @@ bool BigObjects::release(void *p) {
   if (!h || region_->unit_address(h.slice, h.head) + h.object->offset != p)
     return false;
   BigObject &o = *h.object;
+  const bool pristine = is_pristine(h);
   // Nobody may be collapsing units that are about to become somebody else's. Who waits now may be collapsed, who does not will not be
   // before we are done.
   lock_.lock();
@@ -142,7 +159,7 @@ bool BigObjects::release(void *p) {
     region_->uncharge_mappings(o.mappings);
     UnitIndex units = o.units;
     Ladder::Pooled pooled = o.pooled;
-    const bool keep = may_be_kept(o);
+    const bool keep = pristine && may_be_kept(o);
     o.units = 0;
     if (pooled.units())
       ladder_->give_pool_pages_back(address(a, h.head), pooled);

@@ -20,7 +20,7 @@
 namespace smalloc {
 
 struct BigObject {
-  uint64_t bytes; ///< usable, from the object's address on
+  uint64_t bytes; ///< committed, from the object's address on
   Ledger ledger;  ///< promotion credit
   uint64_t
       worth_ns; ///< what superpages have saved it, or would have; halves every second under shortage
@@ -58,6 +58,9 @@ struct BigObject {
   uint64_t filled_ns = 0;   ///< when the last unit in front of the probe was seen to be filled
   uint64_t base_ns = 0;     ///< what a unit of the object takes to fill on base pages
   uint32_t ahead_units = 0; ///< advised in front of the probe and not known to be filled
+
+  /// Without the slack, which stays ours: is_pristine() relies on it.
+  uint64_t usable_bytes() const { return bytes - kSlackBytes; }
 };
 
 struct BigRequest {
@@ -221,6 +224,8 @@ private:
     uint64_t bit = uint64_t{1} << (unit % 64), &word = a.superpage[unit / 64];
     __atomic_store_n(&word, on ? word | bit : word & ~bit, __ATOMIC_RELAXED);
   }
+  /// Where the memory of an object that ends there ends; both are distances from its first unit.
+  static size_t committed_end(size_t end, bool whole_superpages);
   Handle find_locked(const void *p);
   size_t stagger(size_t alignment);
   Handle next_pending_of(Area &a, UnitIndex from, UnitIndex &behind);
@@ -262,6 +267,7 @@ private:
   bool evict_superpages(UnitIndex needed);
   void evict_beyond(uint64_t limit);
   void make_room_beside_kept(uint64_t bytes);
+  bool is_pristine(const Handle &handle);
   /// Its memory is like any other's of the slice: no policy, no advice of its own, no pages of a pool.
   static bool may_be_kept(const BigObject &o) {
     return o.pooled.units() == 0 && !o.demoted && !o.placed && !o.medium;

@@ -6,20 +6,11 @@
 #include "smalloc/core/big_objects.h"
 
 namespace smalloc {
-namespace {
-
-/// Bytes from the begin of its first unit, when so many are asked for.
-size_t end_of(const BigObject &o, size_t bytes) {
-  return align_up(o.offset + bytes, o.whole_superpages ? kSuperpageBytes : kBasePageBytes);
-}
-
-} // namespace
-
 /// Locked, and no promotion is going on.
 void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t bytes) {
   const OsHooks &os = region_->os();
   size_t before = o.offset + o.bytes;
-  size_t after = end_of(o, bytes);
+  size_t after = committed_end(o.offset + bytes, o.whole_superpages);
   // A tail that has a superpage keeps it while its unit stays.
   if (a.slice == Slice::kBigSuper && o.whole_units == o.units && after < before &&
       units_for(after) == o.units)
@@ -40,6 +31,8 @@ void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t 
       advise_medium(a, head, before, after);
   } else if (after < before) {
     unwatch(o); // whether it would have been filled is not known any more
+    // Its slack will be memory that the program had: is_pristine() cannot tell any more.
+    o.placed |= may_be_kept(o) && !os.is_one_mapping(start, before);
     // Whole superpages go back whole; what is cut off the last one's unit becomes a tail again.
     size_t keep_in_unit = min_of(before, size_t{units} * kSuperpageBytes);
     if (keep_in_unit > after)
@@ -109,7 +102,7 @@ void *BigObjects::move_to_larger(Area &a, UnitIndex head, size_t bytes) {
   if (o.demoted) // of several mappings, which do not move as one: the caller copies
     return nullptr;
   size_t before = o.offset + o.bytes;
-  size_t after = end_of(o, bytes);
+  size_t after = committed_end(o.offset + bytes, o.whole_superpages);
   auto units = static_cast<UnitIndex>(units_for(after));
   // What has moved and what is new behind it do not become one mapping.
   if (!region_->charge_mappings(1))

@@ -5,6 +5,7 @@
 // way up to the root. What the cgroup could drop at once (inactive file pages) counts as room.
 #include "smalloc/core/budget.h"
 #include "smalloc/base/text.h"
+#include "smalloc/os/process_memory.h"
 
 #include <unistd.h>
 
@@ -132,7 +133,7 @@ uint64_t Budget::cgroup_room() const {
 uint64_t Budget::most_bytes(uint64_t bytes, unsigned percent) {
   if (bytes || !percent)
     return bytes ? bytes : kNone;
-  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes / 100 * percent;
+  return system_memory_bytes() / 100 * percent;
 }
 
 uint64_t Budget::superpages_left(uint64_t charged) const {

@@ -46,8 +46,10 @@ void report_bad_pointer(const BadPointerReport &r, bool abort_too) {
       line.put(", freed before");
   }
   line.put("\nhint: ");
-  line.put(abort_too ? "the core file, or a debugger, shows who called it\n"
-                     : "SMALLOC_CONF=abort:true stops the program there\n");
+  line.put(abort_too
+               ? "the core file, or a debugger, shows who called it (SMALLOC_CONF=abort:false "
+                 "goes on)\n"
+               : "SMALLOC_CONF=abort:true stops the program there\n");
   kLinux.write_error(line.data(), line.size());
   if (abort_too)
     abort();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// debug.h decides what is said of a pointer that must not be freed (debug:on, abort:true): what was
-// called, the address, and which site the object there came from. With neither, wrong pointers
-// behave as with jemalloc.
+// debug.h decides what is said of a pointer that must not be freed: what was called, the address, and
+// which site the object there came from. Wrong pointers among the small objects are known with debug:on
+// or abort:true only; with neither they behave as with jemalloc.
 #ifndef SMALLOC_CORE_DEBUG_H
 #define SMALLOC_CORE_DEBUG_H
 

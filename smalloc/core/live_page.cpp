@@ -46,7 +46,7 @@ void LivePage::start(const Region &region, const LiveDescription &description, b
   smalloc_live_header &h = contents_.header;
   h.version = SMALLOC_LIVE_VERSION;
   h.bytes = sizeof h;
-  h.pid = static_cast<uint32_t>(getpid());
+  h.pid = static_cast<uint32_t>(description.process);
   h.started_ns = wall_clock_ns();
   if (h.strings_used == 0)
     h.strings_used = 1; // offset 0 is ""

@@ -32,6 +32,7 @@ static_assert(sizeof(LiveContents) == SMALLOC_LIVE_BYTES, "padding in the statis
 
 struct LiveDescription {
   uint32_t strategy = 0;
+  pid_t process = 0;
   const char *machine = "", *thp = "", *version = "";
 };
 

@@ -11,6 +11,7 @@
 #include "smalloc/core/runtime.h"
 #include "smalloc/numa/system_nodes.h"
 #include "smalloc/os/node_policy.h"
+#include "smalloc/os/own_stack.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -30,10 +31,12 @@ Known g_known = Known::kNo;
 const numa::Topology *nodes() {
   SpinGuard guard(g_nodes_lock);
   if (g_known == Known::kNo)
-    g_known = numa::read_nodes(numa::read_system_file, g_runtime.options().sysfs, g_nodes) &&
-                      g_nodes.nodes > 1
-                  ? Known::kYes
-                  : Known::kOneNode;
+    on_own_stack([] {
+      g_known = numa::read_nodes(numa::read_system_file, g_runtime.options().sysfs, g_nodes) &&
+                        g_nodes.nodes > 1
+                    ? Known::kYes
+                    : Known::kOneNode;
+    });
   return g_known == Known::kYes ? &g_nodes : nullptr;
 }
 

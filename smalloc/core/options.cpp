@@ -228,7 +228,11 @@ const Key kKeys[] = {
      "a number of regions from 1 to 1048576"},
     {"event", [](Text v, Options &) { return is_event(v); }, "what smalloc record --source passes"},
     {"debug", [](Text v, Options &o) { return parse_switch(v, o.debug); }, kSwitch},
-    {"abort", [](Text v, Options &o) { return parse_switch(v, o.abort_on_error); },
+    {"abort",
+     [](Text v, Options &o) {
+       o.abort_given = parse_switch(v, o.abort_on_error);
+       return o.abort_given;
+     },
      "true or false"},
     {"static", [](Text v, Options &o) { return parse_switch(v, o.static_on_superpages); }, kSwitch},
     {"text", [](Text v, Options &o) { return parse_switch(v, o.text_on_superpages); }, kSwitch},

@@ -8,6 +8,7 @@
 #define SMALLOC_CORE_PRIVATE_JEMALLOC_H
 
 #include "smalloc/base/units.h"
+#include "smalloc/core/jemalloc_functions.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,19 +47,12 @@ int jepriv_mallctlbymib(const size_t *, size_t, void *, size_t *, void *, size_t
 void jepriv_malloc_stats_print(void (*write)(void *, const char *), void *, const char *options);
 extern const char *jepriv_malloc_conf;
 
-// Inner functions and data. A thread is jemalloc's tsd_t, an arena its arena_t.
-void jepriv_tcache_gc_event_handler(void *thread, uint64_t elapsed);
-void jepriv_tcache_gc_dalloc_event_handler(void *thread, uint64_t elapsed);
-/// all: every unused page goes back; otherwise those whose time has come.
-void jepriv_arena_decay(void *thread, void *arena, bool is_background_thread, bool all);
-/// Adds an arena's pages to nactive, ndirty and nmuzzy.
-void jepriv_arena_basic_stats_merge(void *thread, void *arena, unsigned *nthreads, const char **dss,
-                                    ssize_t *dirty_decay_ms, ssize_t *muzzy_decay_ms,
-                                    size_t *nactive, size_t *ndirty, size_t *nmuzzy);
-/// What jepriv_malloc does when it finds nothing in the thread's cache.
-void *jepriv_malloc_default(size_t);
-extern void *jepriv_arenas[];                    ///< by index
-extern unsigned char jepriv_arena_emap_global[]; ///< emap_t: the tree of all pages
+#define SMALLOC_DECLARE(result, name, parameters) result jepriv_##name parameters;
+SMALLOC_JEMALLOC_FUNCTIONS(SMALLOC_DECLARE)
+#undef SMALLOC_DECLARE
+#define SMALLOC_DECLARE(type, name, dimension) extern type jepriv_##name dimension;
+SMALLOC_JEMALLOC_DATA(SMALLOC_DECLARE)
+#undef SMALLOC_DECLARE
 extern unsigned char
     je_sz_size2index_tab[] SMALLOC_NEAR; ///< class of a small size, by size / 8 rounded up
 extern size_t je_sz_index2size_tab[] SMALLOC_NEAR; ///< bytes of a class

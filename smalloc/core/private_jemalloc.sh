@@ -9,18 +9,19 @@
 # 64 KiB, and each piece that holds a hot function counts as resident.
 set -eu
 in=$1 out=$2
+. "$(dirname "$0")/jemalloc_names.sh"
+inner=$(inner_names "$in" "$(dirname "$0")/jemalloc_functions.h")
 dir=$(mktemp -d "${TMPDIR:-/tmp}/jepriv.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 nm -g --defined-only "$in" 2>/dev/null | awk '$2 ~ /[TBDVW]/ {print $3}' |
   grep -vE '^(_?je_|jemalloc_|_Z|DW)' | sort -u | awk '{print $1, "jepriv_" $1}' >"$dir/names"
 for name in mmap munmap madvise mprotect sbrk secure_getenv readlink log exp round _Unwind_Backtrace _Unwind_GetIP \
-  __errno_location pthread_atfork; do
+  __errno_location pthread_atfork syscall; do
   echo "$name jesys_$name" >>"$dir/names"
 done
 # Of its inner functions those by which we tell it that time has passed (small_decay.cpp), and what it does past the
 # thread's cache (thread_cache.h); its one large static table (data_limit.h); and how a thread gets its cache (no_cache.cpp).
-for name in arena_decay arena_basic_stats_merge arenas tcache_gc_event_handler tcache_gc_dalloc_event_handler malloc_default \
-  arena_emap_global tsd_tcache_enabled_data_init arena_palloc opt_tcache; do
+for name in $inner; do
   echo "je_$name jepriv_$name" >>"$dir/names"
 done
 cp "$in" "$dir/archive.a"

@@ -11,6 +11,8 @@
 #include "smalloc/os/cpu_time.h"
 #include "smalloc/os/fork_locks.h"
 #include "smalloc/os/image_segments.h"
+#include "smalloc/os/own_sandbox.h"
+#include "smalloc/os/own_stack.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -181,9 +183,15 @@ void promotion_thread_wake() {
   State seen = State::kNone;
   if (!g_state.compare_exchange_strong(seen, State::kRunning, std::memory_order_acq_rel))
     return;
+  if (filters_itself()) { // since the heaps started
+    g_state.store(State::kRefused, std::memory_order_release);
+    return;
+  }
   int saved = errno;
   set_alone_with_helper(promotion_thread_pauses_for_fork);
-  if (!create())
+  bool created = false; // creation takes 3 KiB
+  on_own_stack([&] { created = create(); });
+  if (!created)
     g_state.store(State::kRefused, std::memory_order_release);
   errno = saved;
 }

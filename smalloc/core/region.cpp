@@ -88,17 +88,18 @@ char *Region::grow(Slice s, size_t bytes, size_t alignment) {
   std::atomic<size_t> &cursor = cursor_[static_cast<unsigned>(s)];
   size_t seen = cursor.load(std::memory_order_relaxed), first, next;
   size_t step = alignment < kSuperpageBytes ? alignment : kSuperpageBytes;
+  const size_t slack = s == Slice::kTables ? 0 : kSlackBytes; // no object is there
   do {
     if (seen & kFrozen)
       return nullptr;
     const size_t capacity = capacity_[static_cast<unsigned>(s)].load();
     first = align_up(seen, alignment);
-    if (bytes > capacity || first > capacity - bytes)
+    if (bytes + slack > capacity || first > capacity - bytes - slack)
       return nullptr;
     next = align_up(first + bytes, step);
   } while (!cursor.compare_exchange_weak(seen, next, std::memory_order_relaxed));
   char *p = reinterpret_cast<char *>(slice_start(s) + first);
-  if (config_.os->commit(p, bytes) == 0)
+  if (config_.os->commit(p, bytes + slack) == 0)
     return p;
   // Who asks again, as jemalloc does at every miss, is not to use up the slice: unless somebody has gone on from there.
   cursor.compare_exchange_strong(next, seen, std::memory_order_relaxed);

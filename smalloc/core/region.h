@@ -28,6 +28,9 @@ enum class Slice : uint8_t {
   kBigSuper,   ///< objects of one superpage and more that have superpages at birth
 };
 inline constexpr unsigned kSlices = 8;
+/// Readable bytes behind every object. Programs that read an element past the end run with the C
+/// library's malloc and with others, whose objects end before the last mapped byte.
+inline constexpr size_t kSlackBytes = kBasePageBytes;
 
 class Region {
 public:
@@ -72,7 +75,8 @@ public:
   /// back.
   void *table(size_t bytes);
   /// The next `bytes` (any multiple of a base page, whole units are used up) of a slice that only
-  /// grows, committed and zero. nullptr: slice full or commit refused.
+  /// grows, committed and zero; kSlackBytes behind those for objects are committed as well. nullptr:
+  /// slice full or commit refused.
   char *grow(Slice s, size_t bytes, size_t alignment = kSuperpageBytes);
   /// Units of a growing slice handed out so far.
   UnitIndex grown_units(Slice s) const {

@@ -21,7 +21,10 @@
 #include "smalloc/os/fork_locks.h"
 #include "smalloc/os/loaded_objects.h"
 #include "smalloc/os/own_image.h"
+#include "smalloc/os/own_sandbox.h"
+#include "smalloc/os/own_stack.h"
 #include "smalloc/os/process_identity.h"
+#include "smalloc/os/process_memory.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -135,9 +138,10 @@ void Runtime::switch_off(const char *why) {
 bool Range::went_back(const void *p) { return g_runtime.region().went_back(p); }
 
 namespace {
+constexpr size_t kLeastReserved = size_t{256} << 20;
 /// Under a limit of address space ours must leave the program its own: an eighth.
 size_t most_under_limit(uint64_t limit) {
-  const size_t memory = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
+  const size_t memory = system_memory_bytes();
   return min_of(memory / 4, static_cast<size_t>(limit) / 8);
 }
 } // namespace
@@ -157,13 +161,30 @@ void Runtime::limit_address_space(uint64_t limit) {
   big_.shrink(bytes);
 }
 
+void Runtime::all_locked(bool existing, FutureLock future) {
+  set_future_lock(future); // first: what another thread commits from now on gets its lock there
+  if (existing && running())
+    on_own_stack([this] {
+      unlock_all_reserved(reinterpret_cast<void *>(region_.start()), region_.bytes());
+    });
+}
+
+/// Why the heaps do not start, by the limits that are set.
+const char *Runtime::no_address_space() const {
+  rlimit limit;
+  return memory_locked_ && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
+             ? "no room for the superpage heaps in locked memory (ulimit -l); the program's malloc "
+               "serves"
+             : "no address space for the superpage heaps (ulimit -v?); the program's malloc serves";
+}
+
 /// 16 x the memory there is: room for tables that are reserved and hardly touched, small enough for
 /// our own tables.
 size_t Runtime::bytes_to_reserve() {
   if (options_.reserve_bytes)
     return options_.reserve_bytes;
   constexpr size_t kGiB = size_t{1} << 30;
-  size_t memory = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
+  size_t memory = system_memory_bytes();
   size_t bytes = align_up(min_of(max_of(memory * 16, 16 * kGiB), 1024 * kGiB), kGiB);
   rlimit limit;
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
@@ -171,7 +192,14 @@ size_t Runtime::bytes_to_reserve() {
   // Nor is a limit of data to be filled with tables for memory that cannot be had.
   if (const uint64_t data = data_limit(); data < bytes / 16)
     bytes = data * 16;
-  // After mlockall(MCL_FUTURE) a reservation counts as locked memory.
+  // After mlockall(MCL_FUTURE) our tables are resident, and count.
+  memory_locked_ = future_lock() != FutureLock::kNone;
+  if (memory_locked_) {
+    const bool limited =
+        getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && geteuid() != 0;
+    return limited && limit.rlim_cur < kLeastReserved ? 0 : min_of(bytes, memory / 4);
+  }
+  // One that was not seen, a system call of the program's own, makes the reservation locked memory.
   static char status[4096]; // start() is one thread's, and may be on a signal handler's stack
   if (kLinux.read_file("/proc/self/status", status, sizeof status) > 0) {
     const char *locked = strstr(status, "VmLck:");
@@ -179,6 +207,7 @@ size_t Runtime::bytes_to_reserve() {
     for (const char *c = locked ? locked + 6 : ""; *c && *c != '\n'; c++)
       any |= *c >= '1' && *c <= '9';
     if (any) {
+      memory_locked_ = true;
       bytes = min_of(bytes, memory / 4);
       if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
           geteuid() != 0)
@@ -243,9 +272,8 @@ bool Runtime::start_region() {
   };
   big_config.may_demote = o.demote_percent != 0;
   big_config.small = &g_small.main_pages();
-  constexpr size_t kLeastBytes = size_t{256} << 20;
   config.bytes = bytes_to_reserve();
-  while (config.bytes >= kLeastBytes && !region_.init(config, counters()))
+  while (config.bytes >= kLeastReserved && !region_.init(config, counters()))
     config.bytes /= 2;
   return region_.bytes() != 0 && big_.init(region_, ladder_, big_config);
 }
@@ -262,6 +290,13 @@ bool Runtime::start() {
     Starting() { t_small.starting = true; }
     ~Starting() { t_small.starting = false; }
   } starting;
+  // It loads a library (libhugetlbfs) and reads files; the caller may be a coroutine.
+  bool started = false;
+  on_own_stack([&] { started = start_heaps(); });
+  return started;
+}
+
+bool Runtime::start_heaps() {
   const Options &o = options();
   if (o.heap_given && o.heap == HeapStrategy::kOff) {
     switch_off(nullptr);
@@ -301,9 +336,7 @@ bool Runtime::start() {
   }
   if (!start_region()) {
     // The program needs what there is more than we do.
-    switch_off(asked ? "no address space for the superpage heaps (ulimit -v?); the program's "
-                       "malloc serves"
-                     : nullptr);
+    switch_off(asked ? no_address_space() : nullptr);
     return false;
   }
   if (ladder_.wants_to_warn())
@@ -325,13 +358,17 @@ bool Runtime::start() {
   by_node.pages.idle_percent = o.demote_percent;
   by_node.pages.make_room = small.make_room;
   g_node_heaps.configure(region_, by_node);
-  process_ = getpid();
   be_told_of_forks();
   LiveDescription description;
+  description.process = process_;
   description.strategy = static_cast<uint32_t>(strategy_);
   description.machine = machine_name_;
   description.thp = thp_name(thp_);
   description.version = SMALLOC_VERSION;
+  if (filters_itself()) {
+    options_.stats_live = false;
+    options_.promoter = Promoter::kCalls;
+  }
   g_live.start(region_, description, o.stats_live && getauxval(AT_SECURE) == 0);
   show_agent();
   g_accounts.start(region_, o.debug || o.abort_on_error ? Tracking::kExact
@@ -351,7 +388,7 @@ bool Runtime::start() {
   }
   if (!o.text_on_superpages)
     drop_own_file_pages();
-  seen = HeapState::kStarting;
+  HeapState seen = HeapState::kStarting;
   return state_.compare_exchange_strong(seen, HeapState::kReady, std::memory_order_acq_rel);
 }
 
@@ -366,6 +403,7 @@ void Runtime::be_told_of_forks() {
   static std::atomic<bool> told{false};
   if (told.exchange(true))
     return;
+  process_ = getpid();
   reserve_fork_handlers();
   pthread_atfork([] { g_runtime.before_fork_locks(); }, nullptr, nullptr);
 }
@@ -435,6 +473,7 @@ void Runtime::after_fork() {
 }
 
 void Runtime::after_fork_in_child() {
+  process_ = getpid();
   agent_after_fork_in_child();
   // Another thread of the parent was starting the heaps. The child has no such thread, so the start
   // would never end: the child goes on without the small heap.
@@ -445,8 +484,8 @@ void Runtime::after_fork_in_child() {
   }
   if (!have_heaps())
     return;
-  process_ = getpid();
-  g_live.after_fork_in_child(); // first: what follows counts
+  set_future_lock(FutureLock::kNone); // a child has no locks
+  g_live.after_fork_in_child();       // first: what follows counts
   g_node_heaps.after_fork_in_child();
   if (!forks_locked_ && promotion_thread_is_inside()) {
     big_.unlock_promotion();

@@ -15,6 +15,7 @@
 #include "smalloc/core/small_heap.h"
 #include "smalloc/include/smalloc/site.h"
 #include "smalloc/os/hugetlb.h"
+#include "smalloc/os/locked_memory.h"
 #include "smalloc/os/run_costs.h"
 
 namespace smalloc {
@@ -81,6 +82,8 @@ public:
   bool running() const { return state_.load(std::memory_order_acquire) == HeapState::kReady; }
   /// The program has limited its address space to so many bytes (RLIMIT_AS), which our reservation counts in.
   void limit_address_space(uint64_t bytes);
+  /// The program's mlockall() has succeeded. existing: with MCL_CURRENT.
+  void all_locked(bool existing, FutureLock future);
   /// For good, with one warning line (nullptr: silently). Objects handed out before stay valid.
   void switch_off(const char *why);
   bool is_off() const { return state_.load(std::memory_order_relaxed) == HeapState::kOff; }
@@ -206,6 +209,7 @@ public:
 
 private:
   bool start();
+  bool start_heaps();
   void unlock_after_fork(bool in_child);
   bool start_region();
   void load_directives();
@@ -218,6 +222,7 @@ private:
   void migrate(Directives::Entry *entry);
   SMALLOC_COLD void warn_of_fallback();
   size_t bytes_to_reserve();
+  const char *no_address_space() const;
   enum class Birth : uint8_t {
     kBase,
     kSuperpagesIfCheap, ///< every byte will be written (proved), and nobody insists
@@ -291,7 +296,8 @@ private:
   std::atomic<bool> warned_{false};
   uint64_t began_ns_ =
       0; ///< CLOCK_REALTIME when the options were read; only with an agent or validate:on
-  bool sites_served_ = false; ///< superpages may be had, or pages:base asks for ours without them
+  bool memory_locked_ = false; ///< mlockall() was seen, or its effect
+  bool sites_served_ = false;  ///< superpages may be had, or pages:base asks for ours without them
 };
 extern Runtime g_runtime SMALLOC_NEAR;
 

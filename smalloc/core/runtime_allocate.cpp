@@ -57,7 +57,7 @@ struct Refusals {
 
 void Runtime::charge_big(void *p, SiteAccounts::Account account) {
   if (BigObjects::Handle h = big_.find(p))
-    g_accounts.big_born(p, account, h.object->bytes, h.object->superpages);
+    g_accounts.big_born(p, account, h.object->usable_bytes(), h.object->superpages);
   if (SMALLOC_UNLIKELY(g_agent.active()))
     agent_charged(account);
 }

@@ -42,7 +42,7 @@ void Runtime::release(void *p) {
     return;
   }
   // Before: as soon as its units are free, they may be somebody else's.
-  uint64_t bytes = h.object->bytes;
+  uint64_t bytes = h.object->usable_bytes();
   g_accounts.big_died(p, bytes);
   SiteAccounts::Account account = SiteAccounts::kNoSite;
   if (SMALLOC_UNLIKELY(g_agent.active()))
@@ -68,10 +68,10 @@ bool Runtime::may_end(const char *call, const void *p, ObjectNote &note) {
   return false;
 }
 
-/// The same for a pointer among the big objects. Silent unless somebody wants to know. False.
+/// The same for a pointer among the big objects, whose table costs nothing: as glibc does it ends the
+/// program, unless the user wants to go on. False.
 bool Runtime::refuse(const char *call, const void *p) {
-  if (!options_.abort_on_error && !options_.debug)
-    return false;
+  const bool stops = options_.abort_on_error || !(options_.debug || options_.abort_given);
   BadPointerReport report;
   report.call = call;
   report.pointer = p;
@@ -80,14 +80,14 @@ bool Runtime::refuse(const char *call, const void *p) {
   // In front of a coloured object lies nothing.
   if (h && p >= start) {
     report.kind = BadPointer::kInside;
-    report.bytes = h.object->bytes;
+    report.bytes = h.object->usable_bytes();
     report.offset = static_cast<uint64_t>(static_cast<const char *>(p) - start);
     report.site_known = g_accounts.big_account(start, report.account);
   } else if (g_accounts.big_account(p, report.account)) {
     report.kind = BadPointer::kFreedBefore;
     report.site_known = true;
   }
-  report_bad_pointer(report, options_.abort_on_error);
+  report_bad_pointer(report, stops);
   return false;
 }
 
@@ -103,7 +103,7 @@ void *Runtime::resize_big(void *p, size_t bytes) {
   if (!h || !g_accounts.big_account(p, account))
     return big_.resize(p, bytes);
   // Before: the old units may be somebody else's as soon as the pages have moved.
-  g_accounts.big_died(p, h.object->bytes);
+  g_accounts.big_died(p, h.object->usable_bytes());
   void *r = big_.resize(p, bytes);
   charge_big(r ? r : p, account);
   return r;

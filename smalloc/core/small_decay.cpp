@@ -11,7 +11,10 @@
 #include "smalloc/core/small_heap.h"
 #include "smalloc/core/thread_cache.h"
 
-extern "C" void jesys_tcache_gc_dalloc_event_handler(void *tsd, uint64_t elapsed);
+extern "C" {
+decltype(jepriv_tcache_gc_event_handler) jesys_tcache_gc_event_handler;
+decltype(jepriv_tcache_gc_dalloc_event_handler) jesys_tcache_gc_dalloc_event_handler;
+}
 
 namespace smalloc {
 namespace {
@@ -28,14 +31,14 @@ template <class Visit> void SmallHeap::for_each_arena(Visit visit) {
   g_node_heaps.for_each_arena(visit);
 }
 
-void SmallHeap::look(void *tsd, bool freed, unsigned events) {
+void SmallHeap::look(jemalloc_thread *tsd, bool freed, unsigned events) {
   uint64_t now = region_->os().now_ns(), due = next_tick_ns_.load(std::memory_order_relaxed);
   bool timely = now >= due && next_tick_ns_.compare_exchange_strong(due, now + kTickNs,
                                                                     std::memory_order_relaxed);
   bool emptied = false;
   if (freed && (timely || events % kEventsPerSum == 0)) {
     size_t active = 0, dirty = 0, muzzy = 0;
-    for_each_arena([&](void *arena) {
+    for_each_arena([&](jemalloc_arena *arena) {
       unsigned threads = 0;
       const char *dss;
       ssize_t dirty_ms, muzzy_ms;
@@ -45,7 +48,7 @@ void SmallHeap::look(void *tsd, bool freed, unsigned events) {
     emptied = dirty > max_of<size_t>(config_.cache_bytes / kBasePageBytes, active);
   }
   if (timely || emptied)
-    for_each_arena([&](void *arena) { jepriv_arena_decay(tsd, arena, false, emptied); });
+    for_each_arena([&](jemalloc_arena *arena) { jepriv_arena_decay(tsd, arena, false, emptied); });
   if (timely && main_.live_bytes() >= SmallPacking::kLeastRoomBytes && packing_.due(now))
     count_classes(now);
   if (timely && config_.serves_process && !grows_further_.load(std::memory_order_relaxed) &&
@@ -57,11 +60,11 @@ void SmallHeap::look(void *tsd, bool freed, unsigned events) {
 } // namespace smalloc
 
 extern "C" {
-void jesys_tcache_gc_event_handler(void *tsd, uint64_t elapsed) {
+void jesys_tcache_gc_event_handler(jemalloc_thread *tsd, uint64_t elapsed) {
   jepriv_tcache_gc_event_handler(tsd, elapsed);
   smalloc::g_small.tick(tsd, false);
 }
-void jesys_tcache_gc_dalloc_event_handler(void *tsd, uint64_t elapsed) {
+void jesys_tcache_gc_dalloc_event_handler(jemalloc_thread *tsd, uint64_t elapsed) {
   jepriv_tcache_gc_dalloc_event_handler(tsd, elapsed);
   smalloc::g_small.tick(tsd, true);
 }

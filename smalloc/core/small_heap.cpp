@@ -13,11 +13,14 @@
 #include "smalloc/os/own_stack.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 // oversize_threshold would give large objects an arena of their own; retain keeps extents in our
 // slices for good. Decay 1 s: unused pages of glibc's heap stay longer, but theirs are not on
@@ -124,12 +127,7 @@ bool SmallHeap::start() {
     arena_count_ = min_of(max_of(n, 1u), kMostArenas);
     // The first call starts jemalloc, which registers its fork handlers: after ours (runtime.cpp).
     arena_state_[0].store(HeapState::kStarting);
-    on_own_stack(
-        [](void *answer) {
-          *static_cast<bool *>(answer) =
-              g_small.create_arena(g_small.arenas_[0], &Hooks<&SmallHeap::main_pages>::table);
-        },
-        &ok);
+    on_own_stack([&] { ok = create_arena(arenas_[0], &Hooks<&SmallHeap::main_pages>::table); });
     // jemalloc's class of 8 bytes is aligned to 8 only; compilers and programs rely on malloc's and
     // operator new's 16 for every size. jemalloc has just filled the table in.
     je_sz_size2index_tab[0] = je_sz_size2index_tab[1] = je_sz_size2index_tab[2];
@@ -373,6 +371,14 @@ int jesys_mprotect(void *, size_t, int) { return 0; }
 void *jesys_sbrk(intptr_t) { return reinterpret_cast<void *>(-1); }
 char *jesys_secure_getenv(const char *) { return nullptr; }
 ssize_t jesys_readlink(const char *, char *, size_t) { return -1; }
+/// It opens files of settings by SYS_open, which nobody else does any more: sandboxes need not allow it.
+long jesys_syscall(long number, long a, long b, long c) {
+#ifdef SYS_open
+  if (number == SYS_open)
+    return syscall(SYS_openat, AT_FDCWD, a, b, c);
+#endif
+  return syscall(number, a, b, c);
+}
 // Profiling is compiled in and never on.
 double jesys_log(double) { return 0; }
 double jesys_exp(double) { return 1; }

@@ -98,7 +98,7 @@ public:
   bool class_frozen() const { return class_frozen_.load(std::memory_order_relaxed); }
   /// jemalloc's tsd has just allocated or freed another 64 KiB: gives back what has been unused for
   /// long enough, or is too much. Called without locks, from within an allocation or a free.
-  void tick(void *tsd, bool freed) {
+  void tick(jemalloc_thread *tsd, bool freed) {
     if (SMALLOC_UNLIKELY(++t_small.looks % kEventsPerLook == 0))
       look(tsd, freed, t_small.looks);
   }
@@ -126,7 +126,7 @@ private:
   /// Live bytes of an arena from which it grows by kLongGrowthBytes at a time.
   static constexpr uint64_t kLongGrowthFrom = uint64_t{64} << 20;
   static constexpr unsigned kEventsPerLook = 4; ///< reading the clock costs about 30 ns
-  void look(void *tsd, bool freed, unsigned events);
+  void look(jemalloc_thread *tsd, bool freed, unsigned events);
   bool bind_thread();
   bool create_arena(unsigned &arena, je_extent_hooks *hooks);
   template <class Visit> void for_each_arena(Visit visit);

@@ -7,13 +7,14 @@
 #define SMALLOC_CORE_THREAD_WITHOUT_CACHE_H
 
 #include "smalloc/base/units.h"
+#include "smalloc/core/jemalloc_functions.h"
 
 namespace smalloc {
 
 /// jemalloc's own initialiser of the thread's cache, and its opt_tcache. no_memory: the thread's, set by what the cache's memory comes
 /// from when it has none.
-inline bool init_thread_cache(bool (*init)(void *thread), void *thread, bool &no_memory,
-                              bool &opt_tcache) {
+inline bool init_thread_cache(bool (*init)(jemalloc_thread *thread), jemalloc_thread *thread,
+                              bool &no_memory, bool &opt_tcache) {
   no_memory = false;
   bool failed = init(thread);
   while (SMALLOC_UNLIKELY(no_memory)) { // again, where another thread was just done with the same

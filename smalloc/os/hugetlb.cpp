@@ -20,6 +20,8 @@
 // copied, or with an empty pool taken from the child, which does not look at it.
 #include "smalloc/os/hugetlb.h"
 #include "smalloc/base/units.h"
+#include "smalloc/os/locked_memory.h"
+#include "smalloc/os/own_stack.h"
 #include "smalloc/os/uncancelled.h"
 
 #include <dlfcn.h>
@@ -40,8 +42,17 @@ int (*page_sizes)(long *, int);
 
 void back_to_reserved(void *start, size_t bytes, int protection) {
   mmap(start, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-  if (protection == PROT_NONE)
+  if (protection == PROT_NONE) {
+    unlock_reserved(start, bytes);
     madvise(start, bytes, MADV_DONTDUMP);
+  }
+}
+/// A file of the pool without a name; -1: there is none. libhugetlbfs takes 5 KiB of stack.
+int pool_file(size_t page_bytes) {
+  int fd = -1;
+  if (unlinked_fd_for_size)
+    on_own_stack([&] { fd = unlinked_fd_for_size(static_cast<long>(page_bytes)); });
+  return fd;
 }
 } // namespace
 
@@ -74,7 +85,7 @@ int open_hugetlb(size_t page_bytes) {
 
 int map_hugetlb(void *start, size_t bytes, size_t page_bytes) {
   int saved = errno, flags = MAP_PRIVATE;
-  int fd = unlinked_fd_for_size ? unlinked_fd_for_size(static_cast<long>(page_bytes)) : -1;
+  int fd = pool_file(page_bytes);
   if (fd < 0)
     flags |= MAP_ANONYMOUS | MAP_HUGETLB | __builtin_ctzll(page_bytes) << MAP_HUGE_SHIFT;
   // Elsewhere first: what is refused at a place leaves a gap there, in which another thread's mapping may appear. Where

@@ -7,9 +7,10 @@
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
 #include "smalloc/os/hugetlb.h"
+#include "smalloc/os/locked_memory.h"
 #include "smalloc/os/os_hooks.h"
-#include "smalloc/os/quiet_file.h"
 #include "smalloc/os/scratch_pages.h"
+#include "smalloc/os/start_stderr.h"
 #include "smalloc/os/uncancelled.h"
 #include "smalloc/os/unit_contents.h"
 
@@ -54,7 +55,7 @@ void *reserve(size_t bytes) {
   constexpr size_t kGiB = size_t{1} << 30;
   const size_t alignment = bytes >= 16 * kGiB ? kGiB : kSuperpageBytes;
   size_t padded = bytes + alignment;
-  void *raw = mmap(nullptr, padded, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *raw = map_reserved(padded);
   if (raw == MAP_FAILED)
     return nullptr;
   auto start = reinterpret_cast<uintptr_t>(raw);
@@ -73,7 +74,7 @@ int commit(void *start, size_t bytes) {
   if (int error = result_of(mprotect(start, bytes, PROT_READ | PROT_WRITE)))
     return error;
   madvise(start, bytes, MADV_DODUMP);
-  return 0;
+  return lock_committed(start, bytes);
 }
 
 // A new mapping, not MADV_DONTNEED: what was moved here by mremap would stay a mapping of its own
@@ -89,6 +90,7 @@ int decommit(void *start, size_t bytes) {
       madvise(start, bytes, MADV_DONTNEED);
     mprotect(start, bytes, PROT_NONE);
   }
+  unlock_reserved(start, bytes);
   madvise(start, bytes, MADV_DONTDUMP);
   return error;
 }
@@ -206,10 +208,11 @@ size_t resident_pages(const void *start, size_t bytes) {
 }
 
 /// Do the bytes lie in one mapping? Asks for a page more in place, where there never is room: in several this is EFAULT.
-bool is_one_mapping(char *start, size_t bytes) {
+bool is_one_mapping(void *start, size_t bytes) {
+  KeepErrno keep;
   if (mremap(start, bytes, bytes + kBasePageBytes, 0) == MAP_FAILED)
     return errno != EFAULT;
-  munmap(start + bytes, kBasePageBytes);
+  munmap(static_cast<char *>(start) + bytes, kBasePageBytes);
   return true;
 }
 
@@ -264,10 +267,6 @@ long read_file(const char *path, char *buffer, size_t capacity) {
   uncancelled::close(fd);
   buffer[size] = 0;
   return static_cast<long>(size);
-}
-
-void write_error(const char *text, size_t bytes) {
-  write_all_quietly(STDERR_FILENO, text, bytes); // nobody hears that nobody listens
 }
 
 // MADV_FREE of a part splits the superpage itself: memory that is dropped afterwards goes back to the
@@ -339,14 +338,15 @@ const OsHooks kLinux = {reserve,
                         unmap_hugetlb,
                         now_ns,
                         read_file,
-                        write_error,
+                        write_to_start_stderr,
                         split,
                         only_advised_superpages,
                         superpages_disabled,
                         unreserve,
                         populate_ns,
                         first_touch_ns,
-                        unit_holds_data};
+                        unit_holds_data,
+                        is_one_mapping};
 
 ThpMode thp_mode(const OsHooks &os, const char *sysfs_root) {
   char path[320], text[128];

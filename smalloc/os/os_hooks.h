@@ -48,6 +48,7 @@ struct OsHooks {
   /// Reads at most capacity - 1 bytes of a file and terminates them. Returns their number,
   /// negative: not readable.
   long (*read_file)(const char *path, char *buffer, size_t capacity);
+  /// To standard error, if it is still that of the process' start.
   void (*write_error)(const char *text, size_t bytes);
   /// Maps a superpage by base pages from now on; nothing moves, other threads may use it meanwhile.
   /// idle_page: a page of it whose contents may be lost, or nullptr.
@@ -69,6 +70,9 @@ struct OsHooks {
   /// byte other than zero: the program has written the unit, not only its first page. False also if the
   /// kernel does not tell, or the program has made the memory unreadable.
   bool (*holds_data)(const void *unit);
+  /// Does the range lie in one mapping of the process? Then all of its pages have the same attributes.
+  /// True also where the kernel does not tell.
+  bool (*is_one_mapping)(void *start, size_t bytes);
 };
 
 /// The kernel.

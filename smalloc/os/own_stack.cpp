@@ -26,7 +26,7 @@ constexpr bool kMayChange = true;
 constexpr bool kMayChange = true;
 #endif
 
-constexpr size_t kBytes = size_t{64} << 10;
+constexpr size_t kBytes = size_t{256} << 10; // loading a library may run constructors of others
 
 struct OwnStack {
   ucontext_t here, there;
@@ -42,7 +42,7 @@ void begin(unsigned high, unsigned low) {
 
 } // namespace
 
-void on_own_stack(void (*work)(void *), void *argument) {
+void on_own_stack(void (*work)(void *), void *argument, Signals signals) {
   void *memory =
       kMayChange ? mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                  : MAP_FAILED;
@@ -56,7 +56,8 @@ void on_own_stack(void (*work)(void *), void *argument) {
     own->there.uc_stack.ss_sp = own + 1;
     own->there.uc_stack.ss_size = kBytes - sizeof *own;
     own->there.uc_link = &own->here;
-    sigfillset(&own->there.uc_sigmask); // a handler may need more than is here
+    if (signals == Signals::kBlocked)
+      sigfillset(&own->there.uc_sigmask);
     makecontext(&own->there, reinterpret_cast<void (*)()>(begin), 2,
                 static_cast<unsigned>(address >> 32), static_cast<unsigned>(address));
     swapcontext(&own->here, &own->there);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// process_memory.h reads how much memory the process has in RAM: /proc/self/statm (proc(5)).
+// process_memory.h reads how much memory the process has in RAM: /proc/self/statm; and how much there is:
+// /proc/meminfo (proc(5)).
 #ifndef SMALLOC_OS_PROCESS_MEMORY_H
 #define SMALLOC_OS_PROCESS_MEMORY_H
 
@@ -14,6 +15,10 @@ struct ProcessMemory {
 };
 /// All zero if the kernel does not tell. Cost: three system calls, about 3 us.
 ProcessMemory process_memory(const OsHooks &os);
+
+/// RAM of the system in bytes, read once. From a file, as other facts are: sysconf() would be one more
+/// system call (sysinfo) for a sandbox to allow; it is asked where there is no /proc.
+uint64_t system_memory_bytes();
 
 } // namespace smalloc
 #endif

@@ -11,7 +11,10 @@
 #include "smalloc/core/stats_exit.h"
 #include "smalloc/os/image_segments.h"
 #include "smalloc/os/loaded_objects.h"
+#include "smalloc/os/own_sandbox.h"
+#include "smalloc/os/own_stack.h"
 #include "smalloc/os/quiet_file.h"
+#include "smalloc/os/start_stderr.h"
 #include "smalloc/override/foreign.h"
 
 #include <errno.h>
@@ -29,6 +32,11 @@ constexpr size_t kMostAlignment = size_t{1} << 30;
 
 void write_to_fd(const char *text, size_t bytes, void *data) {
   smalloc::write_all_quietly(*static_cast<int *>(data), text, bytes);
+}
+
+/// The reader at the other end may take his time.
+template <class Print> void print_on_own_stack(Print print) {
+  smalloc::on_own_stack(print, smalloc::Signals::kAllowed);
 }
 
 /// What is not ours goes by the process' own names: to us, or to the allocator that comes before us, whose memory the program's malloc
@@ -127,17 +135,17 @@ SMALLOC_EXPORT void smalloc_stats(smalloc_statistics *statistics) {
 }
 SMALLOC_EXPORT void smalloc_stats_print(int fd) {
   int saved = errno;
-  smalloc::print_statistics({write_to_fd, &fd});
+  print_on_own_stack([&] { smalloc::print_statistics({write_to_fd, &fd}); });
   errno = saved;
 }
 SMALLOC_EXPORT void smalloc_stats_print_json(int fd) {
   int saved = errno;
-  smalloc::print_statistics_json({write_to_fd, &fd});
+  print_on_own_stack([&] { smalloc::print_statistics_json({write_to_fd, &fd}); });
   errno = saved;
 }
 SMALLOC_EXPORT void smalloc_jemalloc_stats_print(int fd, const char *options) {
   int saved = errno;
-  smalloc::print_jemalloc_statistics({write_to_fd, &fd}, options);
+  print_on_own_stack([&] { smalloc::print_jemalloc_statistics({write_to_fd, &fd}, options); });
   errno = saved;
 }
 SMALLOC_EXPORT const char *smalloc_version(void) { return SMALLOC_VERSION; }
@@ -156,9 +164,16 @@ void say_that_we_are_there() {
   smalloc::kLinux.write_error(text.data(), text.size());
 }
 
+bool has_to_report(const smalloc::Options &o) {
+  return o.stats_at_exit || o.debug || o.validate || *o.directives;
+}
+
 __attribute__((destructor(101))) void end() {
-  smalloc::statistics_end();
-  smalloc::g_runtime.agent_end();
+  if (has_to_report(g_runtime.options()))
+    print_on_own_stack([] {
+      smalloc::statistics_end();
+      g_runtime.agent_end();
+    });
   // Threads that go on are in the middle of something.
   if (g_runtime.options().debug && g_runtime.running() && smalloc::thread_count() == 1 &&
       !(g_runtime.big().check_invariants() &&
@@ -167,6 +182,8 @@ __attribute__((destructor(101))) void end() {
 }
 
 __attribute__((constructor(101))) void begin() {
+  smalloc::remember_start_stderr();
+  smalloc::remember_start_filter();
   g_runtime.be_told_of_forks();
   smalloc::remember_start_images();
   if (!smalloc::g_small.ready())
@@ -176,7 +193,7 @@ __attribute__((constructor(101))) void begin() {
         "only-ours: the kernel cannot keep superpages to advised memory (Linux 6.18 can); "
         "under THP=always other memory of the program gets them, too");
   const smalloc::Options &o = g_runtime.options();
-  if (o.stats_at_exit || o.debug || o.validate || *o.directives)
+  if (has_to_report(o))
     at_quick_exit(end); // it runs no destructors
   say_that_we_are_there();
   smalloc::statistics_begin();

@@ -4,9 +4,14 @@
 // input and test runners do: our reservation, of which hardly anything is used, counts in, and every further mmap, stack and fork of
 // the program's would fail. It goes back first. The limit itself is the program's. What sets it by a system call of its own, or from
 // another process, is not seen.
+//
+// Likewise for mlockall(): the kernel refuses it where the address space is larger than RLIMIT_MEMLOCK, and locks what is only
+// reserved.
 #include "smalloc/core/runtime.h"
 #include "smalloc/override/next.h"
 
+#include <errno.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -38,6 +43,35 @@ int set_of(pid_t process, int resource, const rlimit *limit, rlimit *old) {
   return process == 0 || process == getpid() ? set(result, resource, limit) : result;
 }
 
+constinit NextFunction<int(int)> next_mlockall("mlockall");
+constinit NextFunction<int()> next_munlockall("munlockall");
+
+int lock_all(int flags) {
+  auto *next = next_mlockall.get();
+  const auto call = [&] {
+    return next ? next(flags) : static_cast<int>(syscall(SYS_mlockall, flags));
+  };
+  int result = call();
+  rlimit limit;
+  if (result != 0 && errno == ENOMEM && (flags & MCL_CURRENT) &&
+      getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+      g_runtime.running()) {
+    g_runtime.limit_address_space(limit.rlim_cur);
+    result = call();
+  }
+  if (result == 0)
+    g_runtime.all_locked(flags & MCL_CURRENT, !(flags & MCL_FUTURE) ? FutureLock::kNone
+                                              : flags & MCL_ONFAULT ? FutureLock::kOnFault
+                                                                    : FutureLock::kAtOnce);
+  return result;
+}
+
+int unlock_all() {
+  set_future_lock(FutureLock::kNone);
+  auto *next = next_munlockall.get();
+  return next ? next() : static_cast<int>(syscall(SYS_munlockall));
+}
+
 } // namespace
 } // namespace smalloc
 
@@ -60,6 +94,10 @@ SMALLOC_SETS_OWN(setrlimit)
 SMALLOC_SETS_OWN(setrlimit64)
 SMALLOC_SETS_OF(prlimit)
 SMALLOC_SETS_OF(prlimit64)
+__attribute__((visibility("default"))) int smalloc_shown_mlockall(int) __asm__("mlockall");
+int smalloc_shown_mlockall(int flags) { return smalloc::lock_all(flags); }
+__attribute__((visibility("default"))) int smalloc_shown_munlockall() __asm__("munlockall");
+int smalloc_shown_munlockall() { return smalloc::unlock_all(); }
 #undef SMALLOC_SETS_OWN
 #undef SMALLOC_SETS_OF
 }

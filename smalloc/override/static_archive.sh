@@ -6,8 +6,10 @@
 # malloc family and the operators are weak: a program that defines its own keeps it. OWN_MEMBERs are linked only where a
 # program needs them.
 set -eu
+. "$(dirname "$0")/../core/jemalloc_names.sh"
 out=$1 jemalloc=$2 private=$3 exports=$4
 shift 4
+inner=$(inner_names "$jemalloc" "$(dirname "$0")/../core/jemalloc_functions.h")
 dir=$(mktemp -d "${TMPDIR:-/tmp}/smalloc-static.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 : >"$dir/objects"
@@ -25,8 +27,8 @@ for name in log exp round _Unwind_Backtrace _Unwind_GetIP pthread_atfork dlsym; 
   echo "$name jesys_$name" >>"$dir/names"
 done
 # A thread whose cache or arena cannot be made passes through us: see static_base.cpp.
-for name in tsd_tcache_enabled_data_init arena_palloc opt_tcache arenas; do
-  echo "je_$name jebase_$name" >>"$dir/names"
+for name in $inner; do
+  [ "$name" = arena_choose_hard ] || echo "je_$name jebase_$name" >>"$dir/names"
 done
 echo je_arena_choose_hard jesys_arena_choose_hard >>"$dir/names"
 cp "$jemalloc" "$dir/base.a"

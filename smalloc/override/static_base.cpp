@@ -5,6 +5,7 @@
 // loaded_objects.h, which are about images that a static program does not have. A program that
 // defines its own malloc has replaced ours at link time; then its functions are the next ones.
 #include "smalloc/base/units.h"
+#include "smalloc/core/jemalloc_functions.h"
 #include "smalloc/core/modules.h"
 #include "smalloc/core/thread_without_cache.h"
 #include "smalloc/os/loaded_objects.h"
@@ -31,11 +32,15 @@ void _ZdaPvSt11align_val_t(void *, size_t);
 void smalloc_own_ZdaPv(void *);
 void smalloc_own_ZdlPvSt11align_val_t(void *, size_t);
 void smalloc_own_ZdaPvSt11align_val_t(void *, size_t);
-bool jebase_tsd_tcache_enabled_data_init(void *thread);
-void *jebase_arena_palloc(void *thread, size_t, size_t, bool, void *cache);
-void *jebase_arena_choose_hard(void *thread, bool internal);
-extern bool jebase_opt_tcache;
-extern void *jebase_arenas[];
+#define SMALLOC_DECLARE(result, name, parameters) result jebase_##name parameters;
+SMALLOC_JEMALLOC_FUNCTIONS(SMALLOC_DECLARE)
+#undef SMALLOC_DECLARE
+#define SMALLOC_DECLARE(type, name, dimension) extern type jebase_##name dimension;
+SMALLOC_JEMALLOC_DATA(SMALLOC_DECLARE)
+#undef SMALLOC_DECLARE
+decltype(jebase_arena_palloc) jesys_arena_palloc;
+decltype(jebase_arena_choose_hard) jesys_arena_choose_hard;
+decltype(jebase_tsd_tcache_enabled_data_init) jesys_tsd_tcache_enabled_data_init;
 /// jemalloc looks for pthread_create in the dynamic linker when it makes background threads.
 void *jesys_dlsym(void *, const char *) { return nullptr; }
 }
@@ -141,17 +146,18 @@ namespace {
 thread_local bool t_no_memory;
 }
 extern "C" {
-void *jesys_arena_palloc(void *thread, size_t bytes, size_t alignment, bool zero, void *cache) {
-  void *p = jebase_arena_palloc(thread, bytes, alignment, zero, cache);
+void *jesys_arena_palloc(jemalloc_thread *thread, jemalloc_arena *arena, size_t bytes,
+                         size_t alignment, bool zero, jemalloc_cache *cache) {
+  void *p = jebase_arena_palloc(thread, arena, bytes, alignment, zero, cache);
   t_no_memory = !p;
   return p;
 }
 /// An arena of the thread's own cannot be made, but jemalloc gives its cache one all the same: the first, until there is another.
-void *jesys_arena_choose_hard(void *thread, bool internal) {
-  void *arena = jebase_arena_choose_hard(thread, internal);
+jemalloc_arena *jesys_arena_choose_hard(jemalloc_thread *thread, bool internal) {
+  jemalloc_arena *arena = jebase_arena_choose_hard(thread, internal);
   return arena ? arena : __atomic_load_n(&jebase_arenas[0], __ATOMIC_ACQUIRE);
 }
-bool jesys_tsd_tcache_enabled_data_init(void *thread) {
+bool jesys_tsd_tcache_enabled_data_init(jemalloc_thread *thread) {
   return smalloc::init_thread_cache(jebase_tsd_tcache_enabled_data_init, thread, t_no_memory,
                                     jebase_opt_tcache);
 }

@@ -76,8 +76,14 @@ for conf in debug:on abort:true stats:exit stats:sites; do
   expect_match out '^went on$'
   expect_no_match err 'error|contradict'
 done
-# Without either key big objects' double frees are ignored in silence, as ever.
-expect_status 0 ./t 3
+# Without either key a wrong free of a big object ends the program as glibc's does; abort:false goes on.
+for wrong in 3 4 9 a b; do
+  expect_status 134 ./t $wrong
+  expect_match err '^smalloc: error: (double )?(free|realloc)'
+  SMALLOC_CONF=abort:false expect_status 0 ./t $wrong
+  expect_match err '^smalloc: error: (double )?(free|realloc)'
+done
+expect_status 0 ./t 8
 [ ! -s err ] || fail "something is printed without debug:on"
 # One line says that we are there, whether the heaps start or not.
 # shellcheck disable=SC2046 # several words

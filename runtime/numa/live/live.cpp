@@ -9,7 +9,7 @@
 #include "runtime/numa/live/threads.h"
 #include "runtime/trace/collector.h"
 #include "runtime/trace/image_names.h"
-#include "smalloc/os/quiet_file.h"
+#include "smalloc/os/start_stderr.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -84,9 +84,7 @@ struct Live {
 };
 Live *g_live;
 
-template <size_t n> void say(const TextBuffer<n> &t) {
-  write_all_quietly(STDERR_FILENO, t.data(), t.size());
-}
+template <size_t n> void say(const TextBuffer<n> &t) { write_to_start_stderr(t.data(), t.size()); }
 void warn(const char *item, const char *why) {
   TextBuffer<768> t;
   t.put("smalloc: warning: numa (").put(item).put("): ").put(why).put_char('\n');
@@ -258,6 +256,7 @@ __attribute__((constructor(102))) void start() {
   LiveOptions options;
   if (!conf)
     return;
+  remember_start_stderr();
   parse_live_options(Text(conf), options);
   if (options.mode != NumaMode::kMigrate)
     return;

@@ -52,6 +52,7 @@ struct FakeOs {
   static inline std::map<char *, size_t> advised;    ///< for superpages, by start
   static inline std::set<char *> refused;            ///< superpages, by start
   static inline std::map<char *, size_t> unreserved; ///< by start
+  static inline std::set<char *> several_mappings;   ///< ranges that are no single one, by start
 
   static void reset() {
     if (memory)
@@ -82,6 +83,7 @@ struct FakeOs {
     advised.clear();
     refused.clear();
     unreserved.clear();
+    several_mappings.clear();
   }
   static void set_thp(const std::string &mode, const std::string &medium = "never") {
     const std::string folder = "/sys/kernel/mm/transparent_hugepage/";
@@ -191,6 +193,7 @@ struct FakeOs {
         [](void *p, size_t) { return populate(static_cast<char *>(p)); },
         [] { return first_touch(); },
         [](const void *unit) { return holds_data(static_cast<const char *>(unit)); },
+        [](void *p, size_t) { return !several_mappings.count(static_cast<char *>(p)); },
     };
     return table;
   }

@@ -144,8 +144,8 @@ TEST_F(BigObjectsTest, ATailTakesASuperpageWhereThatAddsTwoPercent) {
   constexpr size_t kMost = 22 * kMiB - 110 * kBasePageBytes, kLess = kMost - kBasePageBytes;
   const auto superpages_of = [&](size_t bytes) {
     char *p = make(bytes, true, kNoStagger);
-    EXPECT_EQ(big.usable_bytes(p),
-              align_up(bytes, bytes == kLess ? kBasePageBytes : kSuperpageBytes));
+    const size_t whole = align_up(bytes, kSuperpageBytes);
+    EXPECT_EQ(big.usable_bytes(p), bytes != kLess && whole > bytes ? whole - kSlackBytes : bytes);
     const unsigned superpages = big.find(p).object->superpages;
     EXPECT_EQ(counters.superpages_now.get(), superpages);
     EXPECT_EQ(region.charged_superpages(), superpages);
@@ -162,6 +162,56 @@ TEST_F(BigObjectsTest, ATailTakesASuperpageWhereThatAddsTwoPercent) {
   char *p = make(kMost, false, kNoStagger);
   EXPECT_EQ(big.usable_bytes(p), kMost);
   EXPECT_TRUE(big.release(p));
+}
+TEST_F(BigObjectsTest, WhatTheProgramGaveAttributesIsNotKept) {
+  make(400 * kMiB, true);
+  const auto is_kept = [&](bool changed, bool shrunk) {
+    big.trim();
+    char *p = make(8 * kMiB, true, 65536);
+    if (changed)
+      FakeOs::several_mappings.insert(p);
+    if (shrunk) {
+      EXPECT_EQ(big.resize(p, 4 * kMiB), p);
+      FakeOs::several_mappings.clear(); // all that is left has the same attributes
+    }
+    EXPECT_TRUE(big.release(p));
+    FakeOs::several_mappings.clear();
+    const uint64_t reused = counters.units_reused.get();
+    p = make(4 * kMiB, true, 65536);
+    EXPECT_TRUE(big.release(p));
+    return counters.units_reused.get() != reused;
+  };
+  EXPECT_TRUE(is_kept(false, false));
+  EXPECT_FALSE(is_kept(true, false));
+  EXPECT_TRUE(is_kept(false, true));
+  EXPECT_FALSE(is_kept(true, true));
+  EXPECT_TRUE(big.check_invariants());
+}
+TEST_F(BigObjectsTest, MemoryBehindEveryObjectIsThere) {
+  constexpr size_t kNoStagger = 65536;
+  for (bool whole_superpages : {false, true})
+    for (size_t bytes : {4 * kMiB - kBasePageBytes, 4 * kMiB - 1, 4 * kMiB, 4 * kMiB + 1,
+                         200 * kMiB, 200 * kMiB - 64})
+      for (bool superpages : {false, true}) {
+        BigRequest request;
+        request.bytes = bytes;
+        request.alignment = kNoStagger;
+        request.superpages_at_birth = superpages;
+        request.whole_superpages = whole_superpages;
+        void *p = big.allocate(request);
+        ASSERT_NE(p, nullptr);
+        EXPECT_GE(big.usable_bytes(p), bytes);
+        EXPECT_GE(big.find(p).object->bytes, bytes + kSlackBytes) << bytes;
+        // The slack alone takes no superpage.
+        EXPECT_LE(big.find(p).object->whole_units, units_for(bytes));
+        for (size_t resized : {2 * bytes, bytes}) {
+          p = big.resize(p, resized);
+          ASSERT_NE(p, nullptr);
+          EXPECT_GE(big.find(p).object->bytes, resized + kSlackBytes) << resized;
+        }
+        EXPECT_TRUE(big.check_invariants());
+        EXPECT_TRUE(big.release(p));
+      }
 }
 TEST_F(BigObjectsTest, KeptTailsEndWithTheirUnits) {
   make(400 * kMiB, true);

@@ -29,7 +29,7 @@ char g_object[128];
 extern "C" {
 unsigned char je_sz_size2index_tab[512];
 size_t je_sz_index2size_tab[64] = {64, 128};
-void *jepriv_arenas[1];
+jemalloc_arena *jepriv_arenas[1];
 int jepriv_mallctl(const char *name, void *out, size_t *, void *in, size_t) {
   if (strcmp(name, "arenas.nbins") == 0) {
     g_questions++;
@@ -68,7 +68,7 @@ int jepriv_mallctlbymib(const size_t *mib, size_t parts, void *out, size_t *, vo
     return *static_cast<size_t *>(out) = kSlot[index], 0;
   }
 }
-void jepriv_arena_decay(void *, void *, bool, bool) { g_decays++; }
+void jepriv_arena_decay(jemalloc_thread *, jemalloc_arena *, bool, bool) { g_decays++; }
 void *jepriv_malloc(size_t) { return g_from_cache++, g_object; }
 void *jepriv_mallocx(size_t, int flags) {
   EXPECT_TRUE(flags & smalloc::kJeNoTcache);
@@ -79,12 +79,12 @@ void *jepriv_calloc(size_t, size_t) { abort(); }
 void *jepriv_rallocx(void *, size_t, int) { abort(); }
 size_t jepriv_xallocx(void *, size_t, size_t, int) { abort(); }
 void jepriv_dallocx(void *, int) {}
-void jepriv_arena_basic_stats_merge(void *, void *, unsigned *, const char **, ssize_t *, ssize_t *,
-                                    size_t *, size_t *, size_t *) {
+void jepriv_arena_basic_stats_merge(jemalloc_thread *, jemalloc_arena *, unsigned *, const char **,
+                                    ssize_t *, ssize_t *, size_t *, size_t *, size_t *) {
   abort();
 }
-void jepriv_tcache_gc_event_handler(void *, uint64_t) { abort(); }
-void jepriv_tcache_gc_dalloc_event_handler(void *, uint64_t) { abort(); }
+void jepriv_tcache_gc_event_handler(jemalloc_thread *, uint64_t) { abort(); }
+void jepriv_tcache_gc_dalloc_event_handler(jemalloc_thread *, uint64_t) { abort(); }
 }
 
 namespace smalloc {
