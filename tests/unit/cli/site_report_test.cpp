@@ -35,7 +35,7 @@ TEST(MergeCopies, WhatNothingTellsApartIsOneSite) {
   const auto document = site_document(sites, "app", "");
   EXPECT_EQ(document["totals"]["sites"], 2);
   EXPECT_EQ(document["sites"][0]["copies"], 3);
-  const std::string text = site_text(document, Colour::kOff);
+  const std::string text = site_text(document, Colour::kOff, true);
   EXPECT_NE(text.find("3 copies of this call"), std::string::npos) << text;
   EXPECT_EQ(text.find("1 copies"), std::string::npos) << text;
 }
@@ -54,7 +54,7 @@ TEST(SiteTextOfPages, NamesThoseOf64KiB) {
   s.record.decision = SMALLOC_DECISION_RUNTIME;
   s.record.min_bytes = uint64_t{2} << 20;
   s.record.page_shift = 16;
-  const std::string text = site_text(site_document({s}, "app", ""), Colour::kOff);
+  const std::string text = site_text(site_document({s}, "app", ""), Colour::kOff, true);
   EXPECT_NE(text.find("runtime from 2 MiB, pages of 64 KiB"), std::string::npos) << text;
 }
 

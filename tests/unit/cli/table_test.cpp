@@ -33,7 +33,7 @@ TEST(Table, ATemplatesNameGetsALineOfItsOwn) {
   site.file = "a.cpp";
   const std::string full = readable_function(site.function);
   ASSERT_GT(full.size(), 60u);
-  const std::string text = site_text(site_document({site}, "app", ""), Colour::kOff);
+  const std::string text = site_text(site_document({site}, "app", ""), Colour::kOff, true);
   EXPECT_NE(text.find("\n    in: " + full + "\n"), std::string::npos) << text;
   EXPECT_NE(text.find(full.substr(0, 37) + "...  a.cpp"), std::string::npos) << text;
 }
