@@ -7,13 +7,13 @@
 . "$SMALLOC_SOURCE/tests/integration/build.bash"
 [ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
 command -v llvm-symbolizer-22 >/dev/null || skip "no llvm-symbolizer-22"
-expect_status 0 python3 "$SMALLOC_SOURCE/scripts/evaluate.py" --build "$SMALLOC_BUILD" --clang "$CLANG" -p hash_probe -p unordered_map --json r.json
+expect_status 0 python3 "$SMALLOC_SOURCE/scripts/evaluate.py" --build "$SMALLOC_BUILD" --clang "$CLANG" -p hash_probe -p vector_gather --json r.json
 expect_match out '^\| hash_probe \| [0-9]+ \| [0-9.]+ % \| [0-9.]+ % \| yes \| [0-9.]+ \|$'
 json_is r.json 'd["schema"] == "smalloc.evaluation/2" and d["programs"][0]["same"]["error_percent"] <= 10'
 json_is r.json 'any(name.startswith("main:") and saved > 0 for name, saved in d["programs"][0]["truth"]["saved"].items())'
 json_is r.json 'len(d["programs"][0]["others"]) >= 1 and d["programs"][0]["same"]["best_saves_ms"] >= 1'
 # One mapping is always ranked right, two are not.
-expect_match out '^\| unordered_map \| [2-9] \| '
+expect_match out '^\| vector_gather \| [2-9] \| '
 json_is r.json 'd["programs"][1]["same"]["mappings"] >= 2 and d["programs"][1]["same"]["error_percent"] <= 10 and d["programs"][1]["same"]["same_best"]'
 json_is r.json 'all(0.9 <= p["same"]["saved_ratio"] <= 1.1 for p in d["programs"])'
 # What the exact simulation does not know is no price of it.
