@@ -172,7 +172,10 @@ SMALLOC_EXPORT void *__smalloc_v1_realloc(void *p, size_t bytes, smalloc_cell *c
     return nullptr;      // the program's realloc is ours, too, and frees
   if (g_range.covers(p)) // or it went back, which resize_ours sees
     return resize_ours_kept(p, bytes, cell);
-  return smalloc::Runtime::stays_outside(cell, bytes) || smalloc::Runtime::joins(cell, bytes)
+  // What joins neighbours may grow in place there: it stays, whatever its size.
+  return smalloc::Runtime::stays_outside(cell, bytes) ||
+                 (bytes < smalloc::kSuperpageBytes &&
+                  (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS))
              ? nullptr
              : resize_foreign_asked(p, bytes, cell);
 }
