@@ -3,8 +3,7 @@
 // small_pages.h decides which pages stand behind small objects: the private jemalloc packs objects
 // into extents, this packs extents into superpage-sized units and knows of every page whether it is
 // in use. Growth takes base pages until the heap has outgrown the TLB's reach; full units are then
-// collapsed as credit allows, and from 100 MiB on (where one superpage is 2 % of the heap) new
-// units are superpages at birth. A unit goes back to the system as a whole if it is a superpage,
+// collapsed as credit allows, and from Config::at_birth_bytes on new units are superpages at birth. A unit goes back to the system as a whole if it is a superpage,
 // page by page if it is not.
 #ifndef SMALLOC_CORE_SMALL_PAGES_H
 #define SMALLOC_CORE_SMALL_PAGES_H
