@@ -59,6 +59,12 @@ static const struct { const char *name; int (*act)(void); } ways[] = {
     {"MADV_MERGEABLE", mergeable}, {"MADV_RANDOM", random_order},
     {"PROT_READ", read_only}, {"PROT_NONE", none}, {"PROT_EXEC", executable}, {"mlock", locked},
     {"name", named}, {"protection key", key}, {"mbind", bound}, {"MAP_FIXED", mapped}, {"userfaultfd", watched}};
+/* Soft-dirty is a note of the kernel's; advice on superpages is ours. */
+static void plain(char *text) {
+  const char *const flags[] = {"sd ", "hg ", "nh "};
+  for (int i = 0; i < 3; i++)
+    for (char *at; (at = strstr(text, flags[i])) != NULL;) memmove(at, at + 3, strlen(at + 3) + 1);
+}
 /* All that smaps and numa_maps say of the mappings under an object, but for amounts of memory. */
 static void describe(const char *p, char *text, size_t capacity) {
   static char line[1024];
@@ -73,18 +79,13 @@ static void describe(const char *p, char *text, size_t capacity) {
     } else if (inside && strncmp(line, "VmFlags:", 8) && strncmp(line, "ProtectionKey:", 14)) {
       continue;
     }
+    plain(line);
     if (inside && !strstr(text, line)) strncat(text, line, capacity - strlen(text) - 1);
   }
   fclose(f);
   int policy = -1;
   if (syscall(SYS_get_mempolicy, &policy, NULL, 0, p + BYTES / 2, 2 /* MPOL_F_ADDR */) == 0)
     snprintf(text + strlen(text), capacity - strlen(text), " policy %d", policy);
-}
-/* Soft-dirty is a note of the kernel's; advice on superpages is ours. */
-static void plain(char *text) {
-  const char *const flags[] = {"sd ", "hg ", "nh "};
-  for (int i = 0; i < 3; i++)
-    for (char *at; (at = strstr(text, flags[i])) != NULL;) memmove(at, at + 3, strlen(at + 3) + 1);
 }
 static char *(*allocate)(void);
 static char *of_malloc(void) { return (char *)aligned_alloc(4096, BYTES); }
@@ -113,7 +114,7 @@ int main(void) {
         malloc_trim(0);
         char *p = allocate();
         memset(p, 1, BYTES);
-        describe(p, fresh, sizeof fresh), plain(fresh);
+        describe(p, fresh, sizeof fresh);
         char *first = (char *)((uintptr_t)p & ~(uintptr_t)4095), *end = p + malloc_usable_size(p);
         if (parts) first += first < p ? 4096 : 0, end = (char *)((uintptr_t)end & ~(uintptr_t)4095);
         part = parts == 2 ? first + 5 * 4096 : first;
@@ -129,7 +130,7 @@ int main(void) {
         for (int i = 0; i < 3; i++) {
           p = allocate();
           if (ways[w].act != watched) memset(p, 2, BYTES);
-          describe(p, now, sizeof now), plain(now);
+          describe(p, now, sizeof now);
           if (strcmp(fresh, now)) {
             fprintf(stderr, "%s, part %d, source %d: fresh memory is\n%snow it is\n%s", ways[w].name, parts, s, fresh, now);
             wrong++;
