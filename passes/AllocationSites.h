@@ -83,8 +83,8 @@ bool definesAllocator(const llvm::Module &M, std::string *Name = nullptr);
 /// True where the plugin steps aside: optnone and naked functions, and those without builtins unless isHosted().
 bool leavesAlone(const llvm::Function &F);
 
-/// Does the front end say that the unit is for a system with a C library? Code without builtins that nobody vouches for may be a
-/// kernel's, whose malloc is any function.
+/// Does the front end say that the unit is for a system with a C library? Code that is compiled without builtins and without that
+/// statement may be a kernel's, whose malloc is any function.
 bool isHosted(const llvm::Module &M);
 
 /// Calls of allocation functions in functions of \p M that are left alone for want of isHosted().

@@ -81,6 +81,7 @@ private:
   Range orderedRange(const LoopReference &R);
   Range scatteredRange(const LoopReference &R);
   const SCEV *tripsOf(const Loop &L);
+  const SCEV *mostTripsOf(const Loop &L);
   bool isKnownBefore(Value *Base, const Loop &L);
   bool computable(const Range &R, Instruction &At);
   void insert(Instruction &At, Value *Start, Value *Bytes, Value *Written, DebugLoc Where);
@@ -116,17 +117,23 @@ void Points::enter(Function &F) {
   Done.clear();
 }
 
-/// Iterations, 64 bits wide, of a loop that is not left early (by an exception, say): what is not reached is not
-/// touched, and takes no memory. Null if they are not known before the loop.
-const SCEV *Points::tripsOf(const Loop &L) {
-  const SCEV *Count = SE->getBackedgeTakenCount(&L);
-  if (BasicBlock *Latch = L.getLoopLatch();
-      isa<SCEVCouldNotCompute>(Count) && Latch && L.isLoopExiting(Latch))
-    Count = SE->getExitCount(&L, Latch);
-  if (isa<SCEVCouldNotCompute>(Count) || SE->getTypeSizeInBits(Count->getType()) > 64)
+/// \p Count iterations but the first, as all, 64 bits wide; null if they are not known.
+const SCEV *allOf(const SCEV *Count, ScalarEvolution &SE) {
+  if (isa<SCEVCouldNotCompute>(Count) || SE.getTypeSizeInBits(Count->getType()) > 64)
     return nullptr;
-  Type *Wide = Type::getInt64Ty(In->getContext());
-  return SE->getAddExpr(SE->getNoopOrZeroExtend(Count, Wide), SE->getOne(Wide));
+  Type *Wide = Type::getInt64Ty(Count->getType()->getContext());
+  return SE.getAddExpr(SE.getNoopOrZeroExtend(Count, Wide), SE.getOne(Wide));
+}
+
+/// Iterations of the loop; null if they are not known before it.
+const SCEV *Points::tripsOf(const Loop &L) { return allOf(SE->getBackedgeTakenCount(&L), *SE); }
+
+/// The same of a loop that an exception or a break may leave early: as many at most.
+const SCEV *Points::mostTripsOf(const Loop &L) {
+  BasicBlock *Latch = L.getLoopLatch();
+  const SCEV *Exact = tripsOf(L);
+  return Exact || !Latch || !L.isLoopExiting(Latch) ? Exact
+                                                    : allOf(SE->getExitCount(&L, Latch), *SE);
 }
 
 /// Is \p Base the same in all of the loop? A field that the loop loads anew may be loaded before it as well.
@@ -153,7 +160,8 @@ Range Points::orderedRange(const LoopReference &R) {
              *Bytes = Written;
   while (auto *Rec = dyn_cast<SCEVAddRecExpr>(At)) {
     const Loop *L = Rec->getLoop();
-    const SCEV *Trips = Rec->isAffine() ? tripsOf(*L) : nullptr;
+    // Memory that a loop does not reach is not touched, so its superpages take no memory either.
+    const SCEV *Trips = Rec->isAffine() ? mostTripsOf(*L) : nullptr;
     const BasicBlock *Latch = L->getLoopLatch();
     // A store under a condition does not run in each iteration; an inner loop has its own guard.
     if (!Trips || !Latch || (LI->getLoopFor(Block) == L && !DT->dominates(Block, Latch)) ||
@@ -177,15 +185,23 @@ Range Points::orderedRange(const LoopReference &R) {
   return Known;
 }
 
-/// All of an object whose elements are picked in no order: as many stores as it has bytes, or, where a mask or a remainder spreads
-/// them, four a page.
+/// Does the loop read what the store overwrites? Updates (histograms) come back to few places often.
+bool updates(const LoopReference &R, const Loop &L) {
+  return any_of(R.Pointer->users(), [&](const User *U) {
+    auto *Load = dyn_cast<LoadInst>(U);
+    return Load && Load->getPointerOperand() == R.Pointer && L.contains(Load);
+  });
+}
+
+/// All of an object whose elements are picked in no order: stores of as many bytes as the object has, or, where a mask or a
+/// remainder spreads them, four stores a page.
 Range Points::scatteredRange(const LoopReference &R) {
   Range Known;
   const LoopLevel *Moves = R.varying();
   const Loop *Inner = LI->getLoopFor(R.Access->getParent());
   const BasicBlock *Latch = Inner ? Inner->getLoopLatch() : nullptr;
   if (!Moves || !isUnpredictable(Moves->Kind) || !Latch || Moves->L != Inner ||
-      !DT->dominates(R.Access->getParent(), Latch))
+      !DT->dominates(R.Access->getParent(), Latch) || updates(R, *Inner))
     return Known;
   const SCEV *Address = SE->getSCEV(R.Pointer);
   auto *Base = dyn_cast<SCEVUnknown>(SE->getPointerBase(Address));
@@ -196,6 +212,8 @@ Range Points::scatteredRange(const LoopReference &R) {
   const SCEV *Written = SE->getConstant(
       Wide, spreadsByRemainder(R.Pointer, *SE) ? std::max(Stride, ScatteredBytesPerStore) : Stride);
   for (const LoopLevel &Level : R.Levels) {
+    if (!isUnpredictable(Level.Kind))
+      break; // it goes over the same places again
     const SCEV *Trips = Level.L ? tripsOf(*Level.L) : nullptr;
     if (!Trips || !isKnownBefore(Base->getValue(), *Level.L) ||
         !SE->isLoopInvariant(Written, Level.L))

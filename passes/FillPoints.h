@@ -24,7 +24,7 @@ struct FillCandidates {
 };
 
 /// Puts a call of __smalloc_v1_filling before each fill whose range the program can compute there.
-/// \p Changes is told of each function before it changes. Uses the analyses of the verdicts.
+/// Calls \p Changes with each function before it changes that. Uses the analyses of the verdicts.
 void insertFillPoints(const FillCandidates &Candidates, llvm::FunctionAnalysisManager &FAM,
                       llvm::function_ref<void(llvm::Function &)> Changes);
 

@@ -49,7 +49,7 @@ std::string time_text(double seconds) {
   return seconds >= 1 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.3g} ms", seconds * 1000);
 }
 
-// Seconds of a run that so many cycles of all runs are. Nothing: the document does not tell (of earlier versions).
+// Converts cycles of all runs to seconds of one run. nullopt: the document, of an earlier version, has no frequency.
 std::optional<double> seconds_of(const Document &d, double cycles) {
   const auto hertz = number_field(d, "frequency_hz"), runs = number_field(d, "runs");
   if (!hertz || !runs || !(*hertz > 0) || !(*runs > 0))
@@ -201,7 +201,7 @@ HtmlSection sites_section(const ReportInput &input) {
   return section;
 }
 
-// Objects in objects become keys with points: nobody reads JSON in a cell.
+// A JSON object inside another becomes entries of its own, with keys like "outer.inner": a table cell is no place for JSON.
 std::vector<std::pair<std::string, Document>> flat(const Document &object) {
   std::vector<std::pair<std::string, Document>> all;
   for (const auto &[key, value] : object.items()) {

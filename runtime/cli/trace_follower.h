@@ -20,7 +20,7 @@ namespace smalloc::cli {
 std::unique_ptr<trace::Reader> open_trace(const std::string &path);
 std::map<std::string, std::string> header_of_trace(const std::string &path);
 
-/// Warns of what a file of so few bytes stands for and was not told (after the reading).
+/// Warns of the parts of the trace that the reader has left out because of ReadingLimits. Call it after the reading.
 void warn_of_left_out(const trace::Reader &reader, const std::string &path);
 
 /// Of a segment's static data, as a category.
@@ -43,7 +43,7 @@ public:
   /// Of what was before: objects are followed, and nothing is handed on.
   void inherit(const trace::Event &event);
   benefit::Objects &objects() { return objects_; }
-  /// Objects whose first touches are not told, or not all of them.
+  /// Number of objects of which on_access has not got all first touches.
   uint64_t untouched() const { return untouched_; }
 
 private:

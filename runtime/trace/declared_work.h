@@ -4,8 +4,8 @@
 // a thousand records that are alike take a few bytes when compressed: who reads all that a file of a few KiB can stand for is busy for hours.
 // Traces of programs stay below the limits, but for those that do nothing but walk over large memory again and again.
 //
-// Beyond them fewer regions are looked at, as if they had been recorded at a lower rate: what is told of those is all there. Where
-// that is not enough, what comes later is left out.
+// Beyond the limits the reader keeps fewer regions, and of those all accesses, as a recording at a lower rate does. Where that is not
+// enough, it leaves out the later events.
 #pragma once
 
 #include "runtime/trace/walk.h"
@@ -16,7 +16,7 @@
 
 namespace smalloc::trace {
 
-/// Of a file of so many bytes.
+/// The limits for a file of `file_bytes` bytes.
 struct ReadingLimits {
   explicit ReadingLimits(uint64_t file_bytes) {
     if (lifted)
@@ -29,7 +29,7 @@ struct ReadingLimits {
   static constexpr uint64_t kNone = uint64_t{1} << 56;
   uint64_t content_bytes = kNone; ///< when decompressed
   uint64_t walk_pages = kNone;    ///< that walks declare
-  uint64_t runs = kNone;          ///< of accesses that are told
+  uint64_t runs = kNone;          ///< of accesses, that read() hands on
   uint64_t blocks = kNone;        ///< of 64 KiB that they are in; what they take in memory
 
   /// Who declares less need not be looked at more closely.

@@ -303,14 +303,23 @@ void BigObjects::fill(const Handle &handle, const void *p, size_t range) {
     end = min_of(static_cast<UnitIndex>((past + kMissing) / kSuperpageBytes), o.whole_units);
   }
   const bool whole = unit == 0 && end == o.whole_units && end != 0;
+  const auto is_touched = [&](UnitIndex at) {
+    return !is_superpage(a, handle.head + at) &&
+           region_->os().resident_pages(address(a, handle.head + at), kSuperpageBytes) >=
+               kBegunPages;
+  };
+  // Memory that a loop writes again and again, on base pages: a look at three units is all that costs.
+  if (unit < end && is_touched(unit) && is_touched(end - 1) && is_touched(unit + (end - unit) / 2))
+    unit = end = 0;
   while (unit < end && !too_expensive()) {
-    const UnitIndex given =
-        is_superpage(a, handle.head + unit) ? 1 : give_ahead(a, handle.head, o, unit, end - unit);
+    UnitIndex given = 1;
+    if (!is_superpage(a, handle.head + unit) && !is_touched(unit))
+      given = give_ahead(a, handle.head, o, unit, end - unit);
     if (given == 0)
       break;
     unit += given;
   }
-  if (whole && unit == end) {
+  if (whole && end != 0 && unit == end) {
     SpinGuard guard(lock_);
     fills_.filled(o.history, o.whole_units);
     unwatch(o);

@@ -7,10 +7,12 @@
 
 namespace smalloc {
 
-/// heap:auto. The object's memory that is written for at least 7/8, and untouched yet.
+/// heap:auto. The range gets superpages if at least 7/8 of it are written. Under a budget superpages
+/// belong to the objects whose page walks pay most, which a fill says nothing about.
 void Runtime::filling(const void *p, uint64_t range, uint64_t written) {
   if (!g_range.contains(p) || !running() || strategy_ != HeapStrategy::kAuto ||
-      options_.promote == PromotePolicy::kOff || big_.pending() == 0)
+      options_.promote == PromotePolicy::kOff || options_.budget_bytes || options_.budget_percent ||
+      big_.pending() == 0)
     return;
   // An unsigned product may have wrapped, and a step may be negative.
   if (range > PTRDIFF_MAX || written > PTRDIFF_MAX || written < range - range / 8)

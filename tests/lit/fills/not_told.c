@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: nothing is told before loops that write less than a superpage, under a condition, to memory that is
-// not the heap's, or that no count is known of; nor for small code, an instrumented build, or heap=off.
+// not the heap's, or whose count is not known; before updates at random places, and before an outer loop that goes over the same
+// places again; nor for small code, an instrumented build, or heap=off.
 // RUN: %clang -O2 -S -emit-llvm -o - %s | FileCheck %s
 // RUN: %clang -Os -DALL -S -emit-llvm -o - %s | FileCheck %s
 // RUN: %clang -O2 -DALL -fplugin-arg-smalloc-heap=off -S -emit-llvm -o - %s | FileCheck %s
@@ -35,4 +36,13 @@ double variable(long n, long at) {
 void until_zero(long *restrict to, const long *restrict from) {
   while ((*to++ = *from++))
     ;
+}
+void histogram(unsigned *restrict count, const unsigned long *restrict key, long n, unsigned long mask) {
+  for (long i = 0; i < n; i++)
+    count[(key[i] * 0x9e3779b97f4a7c15ul >> 7) & mask]++;
+}
+void same_places(double *restrict a, const int *restrict at, long steps) {
+  for (long step = 0; step < steps; step++)
+    for (long i = 0; i < 1000; i++)
+      a[at[i]] = (double)(step * i);
 }

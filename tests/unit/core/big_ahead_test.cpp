@@ -502,6 +502,21 @@ TEST_F(BigAheadTest, AFillPointGivesItsRange) {
   ASSERT_TRUE(big.check_invariants());
 }
 
+/// A loop that writes its array in each step: what is on base pages once stays there, and costs nothing more.
+TEST_F(BigAheadTest, MemoryThatIsWrittenAgainIsLookedAtAndLeft) {
+  char *p = make(100);
+  for (size_t i = 0; i < 100; i++)
+    fill(p, i);
+  const uint64_t mappings = counters.mappings.get();
+  const unsigned advices = FakeOs::advices;
+  for (int step = 0; step < 50; step++)
+    big.fill(big.find(p), p, 0);
+  EXPECT_EQ(superpages_of(p), 0u);
+  EXPECT_EQ(counters.mappings.get(), mappings);
+  EXPECT_EQ(FakeOs::advices, advices);
+  ASSERT_TRUE(big.check_invariants());
+}
+
 TEST_F(BigAheadTest, AUnitOfWhichAnEighthIsMissingIsWritten) {
   char *p = make(100);
   constexpr size_t kEighth = kSuperpageBytes / 8;
