@@ -50,6 +50,7 @@ void BigObjects::watch(BigObject &o, UnitIndex head, unsigned area) {
       w = {&o, head, area};
       o.watched = true;
       watched_count_.fetch_add(1, std::memory_order_relaxed);
+      watch_begun_.store(true, std::memory_order_relaxed);
       return;
     }
 }
@@ -266,18 +267,21 @@ bool BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
   return moved;
 }
 
-/// Holds promotion_lock_. The object is about to be freed: has the program filled it since the last look?
-/// A few of the units behind the probe answer for all, the last among them.
+/// Holds promotion_lock_ if somebody may be promoting the object. It is about to be freed: has the program
+/// filled it since the last look? A few of the units behind the probe answer for all, the last among
+/// them. A unit that got its superpage ahead was given because those before it were filled; one that was
+/// born with it is resident from the first touch on, so its contents tell.
 bool BigObjects::ends_filled(const Area &a, UnitIndex head, const BigObject &o) const {
   constexpr UnitIndex kAsked = 8;
   const UnitIndex left = o.whole_units - min_of(o.probe, o.whole_units),
                   step = max_of<UnitIndex>(left / kAsked, 1);
   if (left == 0)
-    return false; // all given: look_at() has said what there is to say
+    return false; // all given: look_at() has said what there is to say, or no whole unit
   for (UnitIndex i = 0; i < left; i += step) {
     const UnitIndex unit = head + o.whole_units - 1 - i;
-    if (!is_superpage(a, unit) &&
-        region_->os().resident_pages(address(a, unit), kSuperpageBytes) < kDensePages)
+    if (is_superpage(a, unit)
+            ? !o.watched && !region_->os().holds_data(address(a, unit))
+            : region_->os().resident_pages(address(a, unit), kSuperpageBytes) < kDensePages)
       return false;
   }
   return true;

@@ -137,11 +137,14 @@ bool BigObjects::release(void *p) {
   // before we are done.
   lock_.lock();
   const bool promoting = o.pending || o.watched;
+  // Objects that are not watched tell about larger ones of their origin.
+  const bool asked = o.units != 0 && (o.watched || !fills_.is_settled(o.history));
   bool filled = false;
-  if (promoting) {
+  if (promoting || asked) {
     lock_.unlock();
-    promotion_lock_.lock();
-    filled = o.units != 0 && o.watched && ends_filled(area_of(p), h.head, o);
+    if (promoting)
+      promotion_lock_.lock();
+    filled = asked && o.units != 0 && ends_filled(area_of(p), h.head, o);
     lock_.lock();
   }
   const bool live = o.units != 0; // or it was freed twice at the same time

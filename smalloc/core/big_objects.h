@@ -173,6 +173,11 @@ public:
   unsigned pending() const { return pending_.load(std::memory_order_relaxed); }
   /// Objects that look_ahead() watches.
   unsigned watched() const { return watched_count_.load(std::memory_order_relaxed); }
+  /// True once after an object began to be watched.
+  bool watch_begun() {
+    return watch_begun_.load(std::memory_order_relaxed) &&
+           watch_begun_.exchange(false, std::memory_order_relaxed);
+  }
   /// Looks at the watched objects and gives superpages ahead of their fill. True while one of them
   /// fills; `given` is then the number of units in front of the fill. For the helper thread. Cost:
   /// about 1 us an object, and the collapses.
@@ -305,6 +310,7 @@ private:
   static constexpr uint8_t kStillLooks = 3;
   Watched watched_[kMostWatched] = {};
   std::atomic<unsigned> watched_count_{0};
+  std::atomic<bool> watch_begun_{false};
   uint64_t units_ahead_ = 0; ///< sum of BigObject::ahead_units
 };
 

@@ -6,6 +6,7 @@
 // a program that has no other thread waits for the end of a look instead of taking locks.
 #include "smalloc/core/promotion_thread.h"
 #include "smalloc/agent/agent.h"
+#include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/os/cpu_time.h"
@@ -15,6 +16,7 @@
 #include "smalloc/os/own_stack.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -30,6 +32,8 @@ namespace {
 enum class State : unsigned char { kNone, kRunning, kRefused };
 std::atomic<State> g_state{State::kNone};
 std::atomic<bool> g_inside{false}, g_paused{false}; ///< in a look; a fork is going on
+std::atomic<uint32_t> g_hurried{0};                 ///< calls of promotion_thread_hurry(); a futex
+std::atomic<bool> g_naps{false};                    ///< waits for g_hurried to change
 constexpr long kIntervalNs = 20000000, kLongestNs = 640000000;
 /// A loop writes 2 MiB on base pages in 0.8 ms, on a superpage in 0.15 ms.
 constexpr long kUnitFillNs = 150000, kFillingNs = 80000, kMostFillingNs = 1000000,
@@ -46,6 +50,15 @@ bool anything_pending() { return __atomic_load_n(&__smalloc_v1_pending, __ATOMIC
 void sleep_ns(long pause) {
   const timespec interval = {0, pause};
   nanosleep(&interval, nullptr);
+}
+
+/// Waits for `pause` ns, or until g_hurried is no longer `seen`. True: it was hurried.
+bool nap(long pause, uint32_t seen) {
+  const timespec timeout = {0, pause};
+  g_naps.store(true);
+  syscall(SYS_futex, &g_hurried, FUTEX_WAIT_PRIVATE, seen, &timeout, nullptr, 0);
+  g_naps.store(false);
+  return g_hurried.load() != seen;
 }
 
 /// Runs `look` unless the program is forking.
@@ -132,10 +145,12 @@ void *look(void *) {
   long pause = kIntervalNs;
   uint64_t used_before = used_ns<CLOCK_PROCESS_CPUTIME_ID>();
   look_ahead_of_fills();
+  uint32_t hurried = g_hurried.load();
   while (!is_alone()) {
-    sleep_ns(pause);
+    const bool hurries = nap(pause, hurried);
+    hurried = g_hurried.load();
     unsigned given;
-    if (look_ahead(given)) {
+    if (look_ahead(given) || hurries) {
       look_ahead_of_fills();
       pause = kIntervalNs;
     }
@@ -196,6 +211,14 @@ void promotion_thread_wake() {
   errno = saved;
 }
 
+void promotion_thread_hurry() {
+  g_hurried.fetch_add(1);
+  if (!g_naps.load())
+    return;
+  KeepErrno keep;
+  syscall(SYS_futex, &g_hurried, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
 bool promotion_thread_pauses_for_fork() {
   if (g_state.load(std::memory_order_acquire) != State::kRunning)
     return false;
@@ -219,6 +242,7 @@ void promotion_thread_forget() {
   g_state.store(State::kNone, std::memory_order_relaxed);
   g_inside.store(false);
   g_paused.store(false);
+  g_naps.store(false);
 }
 
 } // namespace smalloc

@@ -13,6 +13,9 @@ namespace smalloc {
 /// an object is being filled, and ends when nothing has been pending for a second, or when the
 /// program's threads have ended. All signals are blocked in it. Any thread; keeps errno.
 void promotion_thread_wake();
+/// An object was born whose fill the thread is to see from its beginning: ends the thread's present pause,
+/// if it runs. Any thread; keeps errno. One system call while the thread sleeps, none otherwise.
+void promotion_thread_hurry();
 /// Before a fork: true if the process has no further thread than the caller and this one. No look
 /// begins then until promotion_thread_resume(), and one that is going on has ended, unless it waits for
 /// a lock that the forking thread itself holds (a signal handler that forks). Reads /proc.

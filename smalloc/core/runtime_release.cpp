@@ -210,6 +210,8 @@ void *Runtime::resize(void *p, size_t bytes, bool keeps_kind, smalloc_cell *cell
       errno = ENOMEM;
     return r;
   }
+  if (bytes >= kLeastAheadBytes && SMALLOC_UNLIKELY(__smalloc_v1_pending))
+    wake_helper();
   memcpy(r, p, min_of(usable_bytes(p), bytes));
   release(p);
   errno = saved;

@@ -75,6 +75,8 @@ void Runtime::wake_helper() {
                        counters().big_bytes_now.get() >= kLeastHelpedBytes;
   if (watches || options_.promoter == Promoter::kThread)
     promotion_thread_wake();
+  if (watches && big_.watch_begun())
+    promotion_thread_hurry();
 }
 
 bool Runtime::look_ahead(unsigned &given) {

@@ -54,6 +54,21 @@ TEST(FillHistoryTest, AnotherSizeIsJudgedByFilledOnesOfHalfItsSizeAndMore) {
   EXPECT_FALSE(h.knows_sparse(of(5)));
 }
 
+/// An array that doubles has its next buffer before the present one is freed.
+TEST(FillHistoryTest, ObjectsThatRiseInSizeSpeakForOneFourTimesAsLarge) {
+  FillHistory rising, falling;
+  const auto of = [](size_t mib) { return FillHistory::key(&sites[0], mib * kMiB); };
+  rising.filled(of(2), 1);
+  EXPECT_FALSE(rising.trusts(of(8)));
+  rising.filled(of(4), 2);
+  EXPECT_TRUE(rising.trusts(of(16)));
+  EXPECT_FALSE(rising.trusts(of(32)));
+  falling.filled(of(4), 2);
+  falling.filled(of(2), 1);
+  EXPECT_TRUE(falling.trusts(of(8)));
+  EXPECT_FALSE(falling.trusts(of(16)));
+}
+
 TEST(FillHistoryTest, KeysOfManyOriginsDoNotSpeakForOthers) {
   FillHistory h;
   for (int &site : sites)
