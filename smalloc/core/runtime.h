@@ -176,7 +176,7 @@ public:
   /// The program is about to write so many of the range's bytes (__smalloc_v1_filling).
   void filling(const void *p, uint64_t range, uint64_t written);
   void touching(const void *p, uint64_t saved_misses);
-  /// Promotion at allocator calls, for programs without promotion points: 1 % of the time that
+  /// Promotion at allocator calls, for programs without promotion points: 3 % of the time that
   /// passes, at most.
   void promote_by_time();
 

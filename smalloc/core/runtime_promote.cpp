@@ -162,7 +162,7 @@ void Runtime::promote_by_time() {
   if (now < from)
     return;
   bool eager = options_.promote == PromotePolicy::kEager;
-  uint64_t credit = from ? (now - from) / 100 : 0;
+  uint64_t credit = from ? (now - from) / kTimePerCollapseTime : 0;
   const bool funded = g_small.main_pages().is_funded() && now - from >= kBetweenFundedNs;
   if (from && credit < static_cast<uint64_t>(price_.ns()) && !eager && !funded)
     return;

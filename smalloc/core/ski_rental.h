@@ -57,6 +57,11 @@ private:
   int64_t credit_ns_ = 0;
 };
 
+/// Collapses that no promotion point has counted may take this part of the program's time: one thirty-second,
+/// 3 %. A program that has run for some time will run for as long again on average, and superpages save
+/// a heap beyond the TLB's reach some 3 to 10 % of its time (docs/design.md).
+constexpr uint64_t kTimePerCollapseTime = 32;
+
 /// Running price of one collapse: a quarter of each new measurement. Shared by all objects and
 /// threads; an update that is lost to a race is one measurement less.
 class Price {

@@ -315,15 +315,15 @@ void SmallPages::earn_time() {
   uint64_t passed = now - min_of(now, last_time_ns_);
   last_time_ns_ = now;
   promotion_lock_.unlock();
-  earn(passed / 100);
+  earn(passed / kTimePerCollapseTime);
 }
 
 /// Locked against other promotions. Growth and time earn by guesses about what is to come, which may be wrong for a whole
-/// program; what has been paid is measured, and so is the time that it must not exceed a hundredth of.
+/// program; what has been paid is measured, and so is the time of which it must not exceed a share.
 bool SmallPages::affordable(int64_t price_ns) const {
   return !config_.cpu_ns ||
          paid_ns_ + static_cast<uint64_t>(price_ns) <=
-             counted_ns_.load(std::memory_order_relaxed) + config_.cpu_ns() / 100;
+             counted_ns_.load(std::memory_order_relaxed) + config_.cpu_ns() / kTimePerCollapseTime;
 }
 
 /// 0, or why not: an errno value; ENOSPC: the budget is used up, and trying others is no use.

@@ -41,7 +41,7 @@ public:
     /// clearly less? nullptr: nobody.
     bool (*make_room)(uint64_t worth_per_unit, unsigned wanted) = nullptr;
     FirstTouchCost *birth = nullptr; ///< nullptr: superpages at birth are never dear
-    /// What the process has computed so far. What collapses have really taken stays within 1 % of it, and
+    /// What the process has computed so far. What collapses have really taken stays within 3 % of it, and
     /// what promotion points have counted. nullptr: credit alone decides.
     uint64_t (*cpu_ns)() = nullptr;
     /// What the calling thread has, by which collapses are measured: beside other work on the processors they take several times
@@ -68,7 +68,7 @@ public:
   bool past_reach() const { return live_bytes() >= reach_bytes_.load(std::memory_order_relaxed); }
   bool covers(const char *p) const;
 
-  /// Promotion credit. Time: 1 % of the time since the last call, so that what it costs is bounded
+  /// Promotion credit. Time: 3 % of the time since the last call, so that what it costs is bounded
   /// by rule.
   /// counted_ns: what of it a promotion point has counted, in loops that begin now; the rest are guesses.
   void earn(uint64_t ns, uint64_t counted_ns = 0);

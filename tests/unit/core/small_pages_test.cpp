@@ -293,20 +293,20 @@ TEST_F(SmallPagesTest, RefusedGrowthIsNull) {
   EXPECT_EQ(counters.superpages_now.get(), 0u);
   EXPECT_EQ(region.charged_superpages(), 0u);
 }
-TEST_F(SmallPagesTest, TimeEarnsOnePercent) {
+TEST_F(SmallPagesTest, TimeEarnsThreePercent) {
   char *p = pages.grow(4 * kSuperpageBytes, kBasePageBytes, 1);
   pages.commit(p, 4 * kSuperpageBytes);
   pages.lower_reach(0);
-  FakeOs::clock_ns += 100000000; // 0.1 s: 1 ms of credit, a collapse is dearer
+  FakeOs::clock_ns += 32000000; // 1 ms of credit, a collapse is dearer
   pages.earn_time();
   pages.promote(price, UINT64_MAX, false);
   EXPECT_EQ(FakeOs::collapsed.size(), 0u);
-  FakeOs::clock_ns += 100000000;
+  FakeOs::clock_ns += 32000000;
   pages.earn_time();
   pages.promote(price, UINT64_MAX, false);
   EXPECT_EQ(FakeOs::collapsed.size(), 1u);
 }
-// Credit that was only guessed, and much too high: what collapses take stays within 1 % of what the process has computed
+// Credit that was only guessed, and much too high: what collapses take stays within 3 % of what the process has computed
 // and what promotion points have counted, refused ones and dear ones too.
 TEST_F(SmallPagesTest, WhatCollapsesTakeIsBoundedByWhatWasMeasured) {
   static uint64_t cpu_ns, counted_ns;
@@ -332,7 +332,7 @@ TEST_F(SmallPagesTest, WhatCollapsesTakeIsBoundedByWhatWasMeasured) {
       bounded.earn(0, 2000000), counted_ns += 2000000;
     bounded.promote(price, UINT64_MAX, false);
     // The last one may have been dearer than its price was thought to be.
-    ASSERT_LE(counters.collapse_ns.get(), cpu_ns / 100 + counted_ns + 4000000) << step;
+    ASSERT_LE(counters.collapse_ns.get(), cpu_ns / kTimePerCollapseTime + counted_ns + 4000000) << step;
     ASSERT_TRUE(bounded.check_invariants());
   }
   EXPECT_GT(FakeOs::collapsed.size(), kUnits / 3);
@@ -349,7 +349,7 @@ TEST_F(SmallPagesTest, CollapsesArePaidByWhatTheirThreadComputed) {
   SmallPages paid;
   SmallPages::Config c;
   c.base = Slice::kClass;
-  c.cpu_ns = [] { return uint64_t{1000000000}; }; // 10 ms may be spent
+  c.cpu_ns = [] { return kTimePerCollapseTime * 10000000; }; // 10 ms may be spent
   c.thread_cpu_ns = [] { return thread_ns; };
   ASSERT_TRUE(paid.init(region, c));
   constexpr size_t kUnits = 50;
