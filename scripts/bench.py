@@ -14,6 +14,8 @@ superpages were seen, and is repeated otherwise.
   bench.py                             every kernel, all configurations, five runs each
   bench.py --quick -p mixed,gups       small sizes, two programs
   bench.py -p mixed -c base,ours --json result.json
+  bench.py -p peers                    every program beside the peers of today, which scripts/build-peers builds, and the
+                                       bars that ours has to reach; -p peers,grid,redis: these two only
 """
 import argparse
 import json
@@ -27,6 +29,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 # pylint: disable=wrong-import-position
+import bench_peers  # noqa: E402
 from bench_runs import machine, run_checked, run_once  # noqa: E402
 from bench_table import print_program, print_verdict, summarise, verdict  # noqa: E402
 
@@ -48,25 +51,28 @@ def find_library(pattern):
     return found[0] if found else None
 
 
-def configurations(build):
-    """name -> (what it is, which build it runs, environment), in the order of the table; peers only when installed."""
-    jemalloc, mimalloc = find_library(r"libjemalloc\.so\.2"), find_library(r"libmimalloc\.so\.2")
+def configurations(build, peers=None):
+    """name -> (what it is, which build it runs, environment), in the order of the table; peers only when installed. `peers`: the
+    folder where scripts/build-peers has built today's; None: what the system has."""
+    jemalloc, mimalloc, jemalloc_name, mimalloc_name = (
+        (str(peers / "libjemalloc.so.2"), str(peers / "libmimalloc.so.3"), "jemalloc 5.3.1", "mimalloc 3.3.2") if peers else
+        (find_library(r"libjemalloc\.so\.2"), find_library(r"libmimalloc\.so\.2"), "jemalloc", "mimalloc"))
     tcmalloc = find_library(r"libtcmalloc_minimal\.so\.4")
     preload = str(build.resolve() / "lib" / "libsmalloc.so")
     pass_on = str(build.resolve() / "bench" / "libpass_on.so")
     table = {
         "base": ("glibc, base pages", "plain", {}),
         "thp": ("glibc, hugetlb=1", "plain", {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}),
-        "jemalloc": ("jemalloc", "plain", {"LD_PRELOAD": jemalloc}),
-        "jemalloc-thp": ("jemalloc, thp:always", "plain", {"LD_PRELOAD": jemalloc, "MALLOC_CONF": "thp:always"}),
-        "mimalloc": ("mimalloc", "plain", {"LD_PRELOAD": mimalloc}),
+        "jemalloc": (jemalloc_name, "plain", {"LD_PRELOAD": jemalloc}),
+        "jemalloc-thp": (f"{jemalloc_name}, thp:always", "plain", {"LD_PRELOAD": jemalloc, "MALLOC_CONF": "thp:always"}),
+        "mimalloc": (mimalloc_name, "plain", {"LD_PRELOAD": mimalloc}),
         "tcmalloc": ("tcmalloc", "plain", {"LD_PRELOAD": tcmalloc}),
         "pass-on": ("two jumps", "plain", {"LD_PRELOAD": pass_on}),
         "ours": ("smalloc", "ours", {}),
         "ours-off": ("smalloc, heap:off", "ours", {"SMALLOC_CONF": "heap:off"}),
         "ours-superpage": ("smalloc, heap:superpage", "ours", {"SMALLOC_CONF": "heap:superpage"}),
         "ours-guest": ("smalloc, heap:guest", "ours", {"SMALLOC_CONF": "heap:guest"}),
-        "preload": ("smalloc preloaded", "plain", {"LD_PRELOAD": preload}),
+        "preload": ("smalloc run, plain binary", "plain", {"LD_PRELOAD": preload}),
         "preload-superpage": ("preloaded, heap:superpage", "plain",
                               {"LD_PRELOAD": preload, "SMALLOC_CONF": "heap:superpage"}),
     }
@@ -74,6 +80,7 @@ def configurations(build):
 
 
 DEFAULT_CONFIGURATIONS = "base,thp,jemalloc,jemalloc-thp,mimalloc,ours"
+PEERS_CONFIGURATIONS = ",".join(bench_peers.PEERS + bench_peers.OURS)
 WHOLE_HEAP = ("thp", "jemalloc-thp")  # superpages for everything
 
 
@@ -117,7 +124,7 @@ def compile_program(program, variant, build, work):
         source = shuffled
     compiler, libraries = compiler_for(build, variant, "c++" if source.suffix == ".cpp" else "c")
     remarks = [] if variant == "plain" else ["-Rpass=smalloc", "-Rpass-missed=smalloc"]
-    command = [*compiler, "-O2", *remarks, str(source), "-o", str(out), *libraries]
+    command = [*compiler, "-O2", *remarks, str(source), "-o", str(out), *libraries, "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     out.with_suffix(".remarks").write_text(done.stderr)
     if done.returncode:
@@ -142,7 +149,7 @@ def real_command(program, variant, build, work, quick):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-p", "--programs", help="comma-separated names of programs and groups (default: all kernels; 'demo': the demo's; 'real': all from Debian's sources)")
-    parser.add_argument("-c", "--configurations", default=DEFAULT_CONFIGURATIONS, help="default: %(default)s")
+    parser.add_argument("-c", "--configurations", help=f"default: {DEFAULT_CONFIGURATIONS}; with -p peers {PEERS_CONFIGURATIONS}")
     parser.add_argument("-n", "--runs", type=int, default=5, help="runs of each (default 5)")
     parser.add_argument("--quick", action="store_true", help="small sizes")
     parser.add_argument("--suite", type=Path, default=ROOT / "benchmarks" / "suite.json")
@@ -155,10 +162,15 @@ def parse_arguments():
     parser.add_argument("--deadline", type=float, help="start no round that would end later than that many seconds from now")
     parser.add_argument("--list", action="store_true", help="list programs and configurations")
     options = parser.parse_args()
+    words = (options.programs or "").split(",")
+    options.peers = words[0] == "peers"
+    if options.peers:
+        options.programs = ",".join(words[1:]) or "all"
+    options.configurations = options.configurations or (PEERS_CONFIGURATIONS if options.peers else DEFAULT_CONFIGURATIONS)
     if options.record:
         if options.quick or options.json:
             parser.error("--record: only without --quick (sizes too small to show) and without --json")
-        name = "throughput.json" if options.programs == "throughput" else "programs.json"
+        name = "peers.json" if options.peers else "throughput.json" if options.programs == "throughput" else "programs.json"
         options.json = ROOT / "benchmarks" / "results" / name
     return options
 
@@ -180,6 +192,8 @@ def select(suite, wanted, quick):
         return [p for p in suite if p.get(key, p.get("demo"))]
     if wanted == "real":
         return [p for p in suite if "real" in p]
+    if wanted == "all":
+        return suite
     if not wanted:
         return [p for p in suite if "real" not in p and "group" not in p]
     by_name = {p["name"]: [p] for p in suite}
@@ -278,7 +292,10 @@ def measure_all(programs, chosen, options, work):
 def main():
     options = parse_arguments()
     suite = json.loads(options.suite.read_text())["programs"]
-    available = configurations(options.build)
+    peers = options.build.resolve() / "bench" / "peers" if options.peers else None
+    if peers and not options.list and subprocess.run([ROOT / "scripts" / "build-peers", peers], check=False).returncode:
+        return 1
+    available = configurations(options.build, peers)
     if options.list:
         for p in suite:
             print(f"{p['name']:16} {p.get('source') or 'real/' + p['real'] + '.sh':28} expected: {p['expect']}")
@@ -288,7 +305,7 @@ def main():
     wanted = options.configurations.split(",")
     for key in wanted:
         if key not in available:
-            if key in DEFAULT_CONFIGURATIONS.split(","):
+            if key in (PEERS_CONFIGURATIONS if options.peers else DEFAULT_CONFIGURATIONS).split(","):
                 note(f"bench.py: left out: {key} (its package is not installed)")
                 continue
             note(f"bench.py: error: unknown configuration: {key}\nhint: bench.py --list")
@@ -305,7 +322,7 @@ def main():
             return 1
     work = (options.work or options.build / "bench").resolve()
     options.build = options.build.resolve()
-    if options.record and options.programs != "throughput" and any("real" not in p for p in select(suite, options.programs, options.quick)):
+    if options.record and not options.peers and options.programs != "throughput" and any("real" not in p for p in select(suite, options.programs, options.quick)):
         note("bench.py: error: --record: only for programs from Debian's sources, or for all of throughput\n"
              "hint: bench.py -p real --record")
         return 2
@@ -321,11 +338,13 @@ def main():
         print_verdict(measured["verdict"])
         sys.stdout.flush()
         report["programs"].append(measured)
-    if options.record and options.programs != "throughput":
+    if options.record and (options.peers or options.programs != "throughput"):
         keep_others(report, options.json)
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(report, indent=1) + "\n")
+    if options.peers:
+        print("\n" + bench_peers.markdown(report))
     print("\nspeed: base pages' time over this one's (more is faster), from the total (median user + least system "
           "time); user: from user time alone;\n~ : the difference is within the spread of the runs, so it is none;\n? : fewer than three runs, "
           "which tell no spread, so no difference is claimed.")

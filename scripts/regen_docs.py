@@ -5,6 +5,7 @@
 
   demo          README.md             benchmarks/results/demo.json          scripts/demo --record
   programs      docs/programs.md      benchmarks/results/programs.json      scripts/bench.py -p real --record
+  peers         docs/programs.md      benchmarks/results/peers.json         scripts/bench.py -p peers --record
   throughput    docs/throughput.md    benchmarks/results/throughput.json    scripts/bench.py -p throughput --record
   throughput-intel  docs/throughput.md  benchmarks/results/throughput-intel.json  the same on another machine, with --json
   oracle        docs/spread.md        benchmarks/results/oracle.json        tests/oracle/oracle.py --record
@@ -33,6 +34,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.dont_write_bytecode = True
+# pylint: disable=wrong-import-position
+import bench_peers  # noqa: E402
 
 
 def ratio(base, result, kind):
@@ -207,10 +210,19 @@ def numa_study(report):
 
 THROUGHPUT = "scripts/bench.py -p throughput -n 7 -c base,jemalloc,mimalloc,tcmalloc,pass-on,ours,preload,ours-superpage,preload-superpage"
 
+def peers(report):
+    """The bars and means of bench_peers.py, and the machine."""
+    m, runs = report["machine"], [s["runs"] for p in report["programs"] for s in p["results"].values()]
+    return (f"{bench_peers.markdown(report)}\n\n{m['cpus']} CPUs of a {m['cpu']}{' (virtual machine)' if m['hypervisor'] else ''}, "
+            f"Linux {m['kernel']}, transparent huge pages: {m['thp']}; {min(runs)} to {max(runs)} rounds. Made by "
+            "`scripts/bench.py -p peers --record`.")
+
+
 # name: page, results, how the results become text, what writes them
 SECTIONS = {
     "demo": ("README.md", "demo.json", table, "scripts/demo --record"),
     "programs": ("docs/programs.md", "programs.json", programs, "scripts/bench.py -p real --record"),
+    "peers": ("docs/programs.md", "peers.json", peers, "scripts/bench.py -p peers --record"),
     "throughput": ("docs/throughput.md", "throughput.json", throughput, f"{THROUGHPUT} --record"),
     "throughput-intel": ("docs/throughput.md", "throughput-intel.json", throughput,
                          f"{THROUGHPUT} --json benchmarks/results/throughput-intel.json"),
