@@ -21,7 +21,7 @@ namespace smalloc {
 class SmallPages {
 public:
   static constexpr uint64_t kAtBirthBytes = uint64_t{100} << 20,
-                            kAtBirthBytesOfProcess = uint64_t{8} << 20;
+                            kAtBirthBytesOfProcess = uint64_t{2} << 20;
   struct Config {
     Slice base = Slice::kSmallBase;
     bool has_super = false;           ///< may grow in Slice::kSmallSuper

@@ -173,13 +173,13 @@ TEST_F(SmallPagesTest, AtBirthOnlyWhereAUnitIsTwoPercent) {
   EXPECT_EQ(counters.superpages_at_birth.get(), 27u);
 }
 TEST_F(SmallPagesTest, TheProcessMallocHasSuperpagesEarlierAndFewerProbes) {
-  constexpr unsigned kFirst = 4; // units, 8 MiB
+  constexpr unsigned kFirst = 1; // unit, 2 MiB
   static_assert(SmallPages::kAtBirthBytesOfProcess == kFirst * kSuperpageBytes);
   for (const unsigned heaps : {1u, 3u}) {
     SetUp();
     SmallPages process;
     start_as_process_malloc(process);
-    std::vector<unsigned> probes; // by growth from 8 MiB a heap on, the first is 1
+    std::vector<unsigned> probes; // by growth from 2 MiB a heap on, the first is 1
     for (unsigned i = 0; i < heaps * kFirst + 70; i++) {
       char *p = process.grow(kSuperpageBytes, kBasePageBytes, heaps);
       ASSERT_NE(p, nullptr);
@@ -203,7 +203,7 @@ TEST_F(SmallPagesTest, TheLastProbesDecideWhetherTheyAreEveryEighthOrDouble) {
     for (unsigned i = 0; i < units; i++)
       process.commit(process.grow(kSuperpageBytes, kBasePageBytes, 1), kSuperpageBytes);
   };
-  grow_full(4 + 10);
+  grow_full(1 + 10);
   EXPECT_EQ(counters.superpages_at_birth.get(), 9u); // all but the 8th
   touched = 100;
   grow_full(100);
@@ -219,7 +219,7 @@ TEST_F(SmallPagesTest, SuperpagesThatHoldDataNeedNoProbe) {
       process.commit(process.grow(kSuperpageBytes, kBasePageBytes, 1), kSuperpageBytes);
     return counters.superpages_at_birth.get();
   };
-  EXPECT_EQ(grow_full(4 + 31), 31u);
+  EXPECT_EQ(grow_full(1 + 31), 31u);
   holds = false; // zeros, or untouched: the 32nd is a probe
   EXPECT_EQ(grow_full(10), 40u);
 }
