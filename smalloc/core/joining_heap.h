@@ -4,7 +4,8 @@
 // under heap:auto. Size classes round such requests up and keep freed objects apart by class: a site
 // whose sizes drift takes 1.2 to 1.5 times the memory there. The program's malloc joins freed
 // neighbours, so these objects come from it, and its heap below the break gets superpages by advice:
-// the break is moved by kStepBytes at a time, and what is new is advised before it is touched.
+// the break is moved by a step at a time, and what is new is advised before it is touched. That happens
+// before the program reaches the unit in which the break lies, whose upper part is not there yet.
 #ifndef SMALLOC_CORE_JOINING_HEAP_H
 #define SMALLOC_CORE_JOINING_HEAP_H
 
@@ -18,10 +19,11 @@ namespace smalloc {
 
 class JoiningHeap {
 public:
-  /// The break is moved by this much, so that whole superpages of the heap are advised untouched.
-  static constexpr size_t kStepBytes = size_t{8} << 20;
-  /// A superpage at the end of a heap of this size is an eighth of it at most; its faults are worth that.
-  static constexpr size_t kLeastBytes = size_t{16} << 20;
+  /// A step is a sixteenth of the heap within these bounds: malloc keeps up to two of them at its top.
+  static constexpr size_t kStepBytes = size_t{8} << 20, kMostStepBytes = size_t{32} << 20;
+  static constexpr size_t kStepsOfHeap = 16;
+  /// A superpage at the end of a heap of this size is a quarter of it at most; its faults are worth that.
+  static constexpr size_t kLeastBytes = size_t{8} << 20;
 
   /// False: the size classes serve the request without waste, and faster. An array that doubles as it
   /// grows (a vector, a string, a buffer) requests powers of two, or three times one. From kMostExact
@@ -33,11 +35,24 @@ public:
   static constexpr size_t kMostExact = 8192;
   /// What a thread requests between two looks.
   static constexpr uint32_t kLookBytes = 256u << 10;
-  /// Looks where the break is, and advises what is new.
-  SMALLOC_COLD void look(const OsHooks &os);
+  struct Malloc {
+    void *(*malloc)(size_t);
+    void (*free)(void *);
+  };
+  /// Looks where the break is, and advises what is new. `p`: what malloc returned last, or nullptr.
+  SMALLOC_COLD void look(const OsHooks &os, const void *p, const Malloc &next);
 
 private:
+  void set_step(size_t bytes);
+  uintptr_t move_break(uintptr_t end, const void *p, const Malloc &next);
+  /// glibc joins free neighbours before it serves a request of more than 1 KiB.
+  static constexpr size_t kJoinsBytes = 4096;
+  /// Looks in a row that find the program higher up in the last unit. A unit has eight of them at most.
+  static constexpr unsigned kMovesAt = 3;
   SpinLock lock_;
+  unsigned rises_ = 0;
+  uintptr_t seen_ = 0; ///< what malloc had returned at the last look
+  size_t step_ = 0;    ///< as set; 0: glibc's
   uintptr_t first_ = 0,
             advised_ = 0; ///< ends of the heap: at the first look, and of what has advice
 };

@@ -155,8 +155,10 @@ void mark_served(const smalloc_site *site, smalloc_cell *cell, void *) {
   const bool joins = g_runtime.strategy() == HeapStrategy::kAuto &&
                      (site->flags & SMALLOC_SITE_ANY_SIZE) &&
                      SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_COMPILER;
+  // SMALL: the site's thunk asks for every size, not only from the least size for superpages on.
   __atomic_fetch_or(&cell->word,
-                    joins ? uint64_t{SMALLOC_CELL_JOINS} : uint64_t{SMALLOC_CELL_SERVED} << 8,
+                    joins ? SMALLOC_CELL_JOINS | uint64_t{SMALLOC_SITE_SMALL} << 8
+                          : uint64_t{SMALLOC_CELL_SERVED} << 8,
                     __ATOMIC_RELAXED);
 }
 /// What a profile said of the site goes before what compilers and strategies say.

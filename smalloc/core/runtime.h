@@ -123,10 +123,11 @@ public:
   /// REQUIRES: joins(cell, bytes). nullptr: it has no memory. Requests are counted for the site that
   /// asks when a thread has requested JoiningHeap::kLookBytes.
   void *joining_allocate(smalloc_cell *cell, size_t bytes) {
-    if (SMALLOC_UNLIKELY(t_small.joined_bytes + bytes >= JoiningHeap::kLookBytes))
-      look_at_joining_heap(cell);
+    void *p = g_next.malloc(bytes);
     t_small.joined_bytes += static_cast<uint32_t>(bytes);
-    return g_next.malloc(bytes);
+    if (SMALLOC_UNLIKELY(t_small.joined_bytes >= JoiningHeap::kLookBytes))
+      look_at_joining_heap(cell, p);
+    return p;
   }
   /// Try to serve a request of a site. nullptr: the program's malloc.
   void *site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero);
@@ -250,7 +251,7 @@ private:
   void charge_big(void *p, SiteAccounts::Account account);
   SMALLOC_COLD bool may_end(const char *call, const void *p, ObjectNote &note);
   SMALLOC_COLD bool refuse(const char *call, const void *p);
-  SMALLOC_COLD void look_at_joining_heap(smalloc_cell *cell);
+  SMALLOC_COLD void look_at_joining_heap(smalloc_cell *cell, const void *p);
   SMALLOC_COLD bool may_serve(smalloc_cell *cell, uint64_t word);
   void arm_any();
   void wake_helper();

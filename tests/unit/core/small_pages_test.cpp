@@ -332,7 +332,8 @@ TEST_F(SmallPagesTest, WhatCollapsesTakeIsBoundedByWhatWasMeasured) {
       bounded.earn(0, 2000000), counted_ns += 2000000;
     bounded.promote(price, UINT64_MAX, false);
     // The last one may have been dearer than its price was thought to be.
-    ASSERT_LE(counters.collapse_ns.get(), cpu_ns / kTimePerCollapseTime + counted_ns + 4000000) << step;
+    ASSERT_LE(counters.collapse_ns.get(), cpu_ns / kTimePerCollapseTime + counted_ns + 4000000)
+        << step;
     ASSERT_TRUE(bounded.check_invariants());
   }
   EXPECT_GT(FakeOs::collapsed.size(), kUnits / 3);
