@@ -25,13 +25,17 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-constexpr StringRef FillingName = "__smalloc_v1_filling";
+constexpr StringRef FillingName = "__smalloc_v1_filling", AskingName = "__smalloc_v1_ask_filling";
 
 /// Fields of a record that are not written, and elements between those that are: no page is left out.
 constexpr uint64_t MostGapBytes = 256;
 
 /// What the expressions of a point may cost, in the units of TargetTransformInfo: no division.
 constexpr unsigned Budget = 40;
+
+/// Points of a unit: a point costs a compile a million instructions, most of it code generation, so a large
+/// unit gets one in so many of its instructions. Most loops of large units fill nothing large.
+constexpr size_t FreePoints = 20, InstructionsPerPoint = 1000;
 
 /// A range that is about to be written.
 struct Range {
@@ -72,8 +76,9 @@ public:
   Points(FunctionAnalysisManager &FAM, function_ref<void(Function &)> Changes)
       : FAM(FAM), Changes(Changes) {}
 
-  void before(const LoopReference &R);
-  void before(const Fill &F);
+  /// Both say whether a point was put there.
+  bool before(const LoopReference &R);
+  bool before(const Fill &F);
   void leave();
 
 private:
@@ -237,29 +242,48 @@ bool Points::computable(const Range &R, Instruction &At) {
                                        &FAM.getResult<TargetIRAnalysis>(*In), &At);
 }
 
+/// The unit's own function that calls the runtime's, if there is one: a program without libsmalloc has none.
+/// Out of line, that test is compiled once.
+Function *askingFunction(Module &M) {
+  if (Function *F = M.getFunction(AskingName))
+    return F;
+  LLVMContext &C = M.getContext();
+  Type *I64 = Type::getInt64Ty(C);
+  auto *Shape = FunctionType::get(Type::getVoidTy(C), {PointerType::getUnqual(C), I64, I64}, false);
+  Function *Filling = Function::Create(Shape, GlobalValue::ExternalWeakLinkage, FillingName, M);
+  Filling->setDoesNotThrow();
+  Filling->addFnAttr(Attribute::NonLazyBind);
+  Function *F =
+      Function::createWithDefaultAttr(Shape, GlobalValue::LinkOnceODRLinkage, 0, AskingName, &M);
+  F->setVisibility(GlobalValue::HiddenVisibility);
+  F->setComdat(M.getOrInsertComdat(AskingName));
+  F->setDoesNotThrow();
+  F->addFnAttr(Attribute::Cold);
+  F->addFnAttr(Attribute::NoInline);
+  BasicBlock *Asks = BasicBlock::Create(C, "", F), *Calls = BasicBlock::Create(C, "", F),
+             *Ends = BasicBlock::Create(C, "", F);
+  IRBuilder<> B(Asks);
+  B.CreateCondBr(B.CreateIsNotNull(Filling), Calls, Ends);
+  B.SetInsertPoint(Calls);
+  B.CreateCall(Filling, {F->getArg(0), F->getArg(1), F->getArg(2)})->setTailCall();
+  B.CreateRetVoid();
+  B.SetInsertPoint(Ends);
+  B.CreateRetVoid();
+  return F;
+}
+
 /// Puts the call before \p At, for at least a superpage.
 void Points::insert(Instruction &At, Value *Start, Value *Bytes, Value *Written, DebugLoc Where) {
   Module &M = *In->getParent();
   LLVMContext &C = M.getContext();
   Type *I64 = Type::getInt64Ty(C);
-  Function *Filling = M.getFunction(FillingName);
-  if (!Filling) {
-    Filling = Function::Create(
-        FunctionType::get(Type::getVoidTy(C), {PointerType::getUnqual(C), I64, I64}, false),
-        GlobalValue::ExternalWeakLinkage, FillingName, M);
-    Filling->setDoesNotThrow();
-    Filling->addFnAttr(Attribute::NonLazyBind);
-    Filling->addFnAttr(Attribute::Cold);
-  }
+  Function *Filling = askingFunction(M);
   IRBuilder<> B(&At);
   MDNode *Unlikely = MDBuilder(C).createUnlikelyBranchWeights();
   DomTreeUpdater Updater(*DT, DomTreeUpdater::UpdateStrategy::Eager);
   Instruction *Cold =
       SplitBlockAndInsertIfThen(B.CreateICmpUGE(Written, B.getInt64(SuperpageBytes)),
                                 At.getIterator(), /*Unreachable=*/false, Unlikely, &Updater, LI);
-  B.SetInsertPoint(Cold); // a program without libsmalloc has no such function
-  Cold = SplitBlockAndInsertIfThen(B.CreateIsNotNull(Filling), Cold->getIterator(),
-                                   /*Unreachable=*/false, nullptr, &Updater, LI);
   B.SetInsertPoint(Cold);
   CallInst *Call = B.CreateCall(Filling, {Start, Bytes, Written});
   // It changes which pages back the memory, never what the memory holds.
@@ -269,22 +293,22 @@ void Points::insert(Instruction &At, Value *Start, Value *Bytes, Value *Written,
   Call->setDebugLoc(Where);
 }
 
-void Points::before(const LoopReference &R) {
+bool Points::before(const LoopReference &R) {
   Function &F = *R.Access->getFunction();
   enter(F);
   if (F.hasAvailableExternallyLinkage() || F.hasOptSize() || !SE->isSCEVable(R.Pointer->getType()))
-    return;
+    return false;
   Range Known = orderedRange(R);
   if (!Known.Of)
     Known = scatteredRange(R);
   if (!Known.Of || !Done.insert({Known.Of, Known.Base}).second)
-    return;
+    return false;
   if (!Known.Of->getLoopPreheader())
     Changes(F);
   BasicBlock *Preheader = preheaderOf(Known.Of, F, FAM);
   if (!Preheader || Preheader->getTerminator()->isEHPad() ||
       !computable(Known, *Preheader->getTerminator()))
-    return;
+    return false;
   Changes(F);
   Instruction &At = *Preheader->getTerminator();
   if (!DT->dominates(Known.Base, &At)) {
@@ -303,35 +327,51 @@ void Points::before(const LoopReference &R) {
         *Start = B.CreatePtrAdd(Known.Base, ValueOf(Known.Offset));
   insert(At, Start, Known.Bytes ? ValueOf(Known.Bytes) : B.getInt64(0), Written,
          Known.Of->getStartLoc());
+  return true;
 }
 
-void Points::before(const Fill &Filled) {
+bool Points::before(const Fill &Filled) {
   CallBase &Call = *Filled.Call;
   enter(*Call.getFunction());
   auto *Known = dyn_cast<ConstantInt>(Filled.Bytes);
   // Copies are many, and most are short: those that run once count.
   if (isa<MemIntrinsic>(Call) && LI->getLoopFor(Call.getParent()))
-    return;
+    return false;
   if (In->hasOptSize() || In->hasAvailableExternallyLinkage() ||
       (Known && !Filled.Count && Known->getValue().ult(SuperpageBytes)))
-    return;
+    return false;
   Changes(*In);
   IRBuilder<> B(&Call);
   Value *Bytes = B.CreateZExtOrTrunc(Filled.Bytes, B.getInt64Ty());
   if (Filled.Count)
     Bytes = B.CreateMul(Bytes, B.CreateZExtOrTrunc(Filled.Count, B.getInt64Ty()));
   insert(Call, Filled.To, Bytes, Bytes, Call.getDebugLoc());
+  return true;
+}
+
+/// Loops in loops write more than others, and so do stores that pick places.
+bool isNest(const LoopReference &R) {
+  const LoopLevel *Moves = R.varying();
+  return R.Levels.size() > 1 || (Moves && isUnpredictable(Moves->Kind));
 }
 
 } // namespace
 
 void insertFillPoints(const FillCandidates &Candidates, FunctionAnalysisManager &FAM,
                       function_ref<void(Function &)> Changes) {
+  if (Candidates.empty())
+    return;
+  const Function *Any = Candidates.Stores.empty() ? Candidates.Calls.front().Call->getFunction()
+                                                  : Candidates.Stores.front().Access->getFunction();
+  size_t Left = FreePoints + Any->getParent()->getInstructionCount() / InstructionsPerPoint;
   Points All(FAM, Changes);
-  for (const LoopReference &R : Candidates.Stores)
-    All.before(R);
+  for (const bool Nests : {true, false})
+    for (const LoopReference &R : Candidates.Stores)
+      if (Left && isNest(R) == Nests)
+        Left -= All.before(R);
   for (const Fill &F : Candidates.Calls)
-    All.before(F);
+    if (Left)
+      Left -= All.before(F);
   All.leave();
 }
 
