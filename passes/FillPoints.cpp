@@ -276,7 +276,6 @@ Function *askingFunction(Module &M) {
 void Points::insert(Instruction &At, Value *Start, Value *Bytes, Value *Written, DebugLoc Where) {
   Module &M = *In->getParent();
   LLVMContext &C = M.getContext();
-  Type *I64 = Type::getInt64Ty(C);
   Function *Filling = askingFunction(M);
   IRBuilder<> B(&At);
   MDNode *Unlikely = MDBuilder(C).createUnlikelyBranchWeights();

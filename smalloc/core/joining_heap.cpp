@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "smalloc/core/joining_heap.h"
 #include "smalloc/base/keep_errno.h"
+#include "smalloc/core/data_limit.h"
 
 #include <malloc.h>
 #include <unistd.h>
@@ -60,7 +61,9 @@ void JoiningHeap::look(const OsHooks &os, const void *p, const Malloc &next) {
     if (os.resident_pages(first, kSuperpageBytes) < kFewPages)
       os.collapse(first, kSuperpageBytes);
     advised_ = to;
-    if (step_ < kMostStepBytes && end - first_ >= 2 * step_ * kStepsOfHeap)
+    // A limit counts what lies ready above the heap, touched or not.
+    if (step_ < kMostStepBytes && data_limit() == UINT64_MAX &&
+        end - first_ >= 2 * step_ * kStepsOfHeap)
       set_step(2 * step_);
   }
   lock_.unlock();
