@@ -83,6 +83,16 @@ TEST_F(BigAheadTest, AnUntouchedObjectHasNoSuperpages) {
   ASSERT_TRUE(big.check_invariants());
 }
 
+/// Who is to see the fill from its beginning is woken once for each object.
+TEST_F(BigAheadTest, SaysOnceThatAnObjectBeganToBeWatched) {
+  EXPECT_FALSE(big.watch_begun());
+  make(100);
+  EXPECT_TRUE(big.watch_begun());
+  EXPECT_FALSE(big.watch_begun());
+  make(100);
+  EXPECT_TRUE(big.watch_begun());
+}
+
 TEST_F(BigAheadTest, AFilledProbeGivesTheWindow) {
   char *p = make(100);
   fill(p, 0, 300);
