@@ -5,6 +5,7 @@
   generate.py text MEGABYTES [SEED]             lines of words with a natural frequency distribution, some repeated
   generate.py ksat VARIABLES CLAUSES [SEED]     a random 3-SAT instance (DIMACS)
   generate.py planted VARIABLES CLAUSES [SEED]  the same with a hidden solution: satisfiable
+  generate.py tcc FUNCTIONS [SEED]              a C program with so many functions and types
 """
 import random
 import sys
@@ -56,6 +57,48 @@ def ksat(variables, clauses, seed, planted):
         print("\n".join(lines))
 
 
+def tcc(functions, seed):
+    rng = random.Random(seed)
+    pick, bits, write = rng.randrange, rng.getrandbits, sys.stdout.write
+    write("int printf(const char *, ...);\nunsigned digest;\n")
+    for n in range(functions):
+        near, far = pick(max(0, n - 50), n + 1), pick(n + 1)
+        a, b, c, shift = bits(16), bits(31), 1 + bits(10), 1 + pick(30)
+        text = f"mix({near}, {far})"
+        write(f"""
+#define SCALE_{n}(x, y) ((x) * {a} + (y) / {c} + LIMIT_{n})
+enum kind_{n} {{ LIMIT_{n} = {c}, FIRST_{n}, SECOND_{n}, THIRD_{n} }};
+struct record_{n} {{ unsigned key_{n}, value_{n}; double weight_{n};
+  struct record_{near} *near; enum kind_{far} kind; }};
+static struct record_{n} table_{n}[] = {{
+  {{ {a}, {b}, {c}.5, 0, FIRST_{far} }}, {{ {b}, {a}, {shift}e3, 0, SECOND_{far} }} }};
+static const char *const name_{n} = "{text} in step {n}";
+static unsigned step_{n}(unsigned left, unsigned right)
+{{
+  unsigned total = SCALE_{n}(left, right), index;
+  for (index = 0; index < sizeof table_{n} / sizeof table_{n}[0]; index++) {{
+    struct record_{n} *record = &table_{n}[index];
+    total ^= record->key_{n} << {shift % 7} | record->value_{n} >> {shift};
+    if (record->weight_{n} > {c} && record->kind != THIRD_{far})
+      total += (unsigned)(record->weight_{n} * {shift}.25) - LIMIT_{near};
+    else
+      total = total * {a | 1}u + SCALE_{far}(left ^ index, right % {c}u);
+    record->weight_{n} += (total & {a}) * 0.5;
+  }}
+  switch (total % 4) {{
+  case 0: return total - FIRST_{near};
+  case 1: return total + (unsigned char)name_{n}[total / 4 % sizeof "mix"];
+  case 2: return total ^ table_{near}[right & 1].key_{near};
+  default: return total + table_{far}[left & 1].value_{far} * (left < right ? {a} : {b}u);
+  }}
+}}
+""")
+    write("\nint main(void)\n{\n")
+    for n in range(functions):
+        write(f"  digest = step_{n}(digest, {n}u);\n")
+    write('  printf("%08x\\n", digest);\n  return 0;\n}\n')
+
+
 def main():
     try:
         kind, numbers = sys.argv[1], [int(a) for a in sys.argv[2:]]
@@ -63,6 +106,8 @@ def main():
             text(numbers[0], numbers[1] if len(numbers) > 1 else 1)
         elif kind in ("ksat", "planted"):
             ksat(numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else 1, kind == "planted")
+        elif kind == "tcc":
+            tcc(numbers[0], numbers[1] if len(numbers) > 1 else 1)
         else:
             raise ValueError
     except (IndexError, ValueError):
