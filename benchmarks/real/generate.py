@@ -6,6 +6,7 @@
   generate.py ksat VARIABLES CLAUSES [SEED]     a random 3-SAT instance (DIMACS)
   generate.py planted VARIABLES CLAUSES [SEED]  the same with a hidden solution: satisfiable
   generate.py tcc FUNCTIONS [SEED]              a C program with so many functions and types
+  generate.py minimap2 READS [SEED]             overlapping DNA reads with errors (FASTA)
 """
 import random
 import sys
@@ -99,6 +100,25 @@ static unsigned step_{n}(unsigned left, unsigned right)
     write('  printf("%08x\\n", digest);\n  return 0;\n}\n')
 
 
+def minimap2(reads, seed):
+    rng = random.Random(seed)
+    uniform = rng.random
+    genome = "".join(rng.choices("ACGT", k=reads * 1000))
+    errors = ("", "A", "C", "G", "T", "CA", "GT")
+    for read in range(reads):
+        length = 5000 + int(uniform() * 10000)
+        start = int(uniform() * (len(genome) - length))
+        pieces = []
+        while length > 0:  # 5 % errors: letters left out, put in, or others
+            step = 1 + int(rng.expovariate(0.05))
+            pieces += genome[start:start + step], errors[int(uniform() * len(errors))]
+            start, length = start + step + int(uniform() * 2), length - step
+        sequence = "".join(pieces)
+        if uniform() < 0.5:
+            sequence = sequence[::-1].translate(str.maketrans("ACGT", "TGCA"))
+        print(f">read{read}\n{sequence}")
+
+
 def main():
     try:
         kind, numbers = sys.argv[1], [int(a) for a in sys.argv[2:]]
@@ -108,6 +128,8 @@ def main():
             ksat(numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else 1, kind == "planted")
         elif kind == "tcc":
             tcc(numbers[0], numbers[1] if len(numbers) > 1 else 1)
+        elif kind == "minimap2":
+            minimap2(numbers[0], numbers[1] if len(numbers) > 1 else 1)
         else:
             raise ValueError
     except (IndexError, ValueError):
