@@ -6,6 +6,7 @@
   generate.py ksat VARIABLES CLAUSES [SEED]     a random 3-SAT instance (DIMACS)
   generate.py planted VARIABLES CLAUSES [SEED]  the same with a hidden solution: satisfiable
   generate.py tcc FUNCTIONS [SEED]              a C program with so many functions and types
+  generate.py lp-solve ROWS PAYING [SEED]       a packing linear program (MPS)
   generate.py minimap2 READS [SEED]             overlapping DNA reads with errors (FASTA)
 """
 import random
@@ -100,6 +101,24 @@ static unsigned step_{n}(unsigned left, unsigned right)
     write('  printf("%08x\\n", digest);\n  return 0;\n}\n')
 
 
+def lp_solve(rows, paying, seed):
+    rng = random.Random(seed)
+    uniform = rng.random
+    columns = 2 * rows
+    profitable = set(rng.sample(range(columns), paying))
+    print("NAME packing\nROWS\n N profit")
+    print("\n".join(f" L r{row}" for row in range(rows)))
+    print("COLUMNS")
+    for column in range(columns):
+        cost = -1 - 9 * uniform() if column in profitable else uniform()
+        print(f" c{column} profit {cost:.3f}")
+        for row in sorted({int(uniform() * (rows if uniform() < 0.7 else 100)) for _ in range(6)}):
+            print(f" c{column} r{row} {1 + int(uniform() * 8)}")
+    print("RHS")
+    print("\n".join(f" limit r{row} {20 + int(uniform() * 100)}" for row in range(rows)))
+    print("ENDATA")
+
+
 def minimap2(reads, seed):
     rng = random.Random(seed)
     uniform = rng.random
@@ -128,6 +147,8 @@ def main():
             ksat(numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else 1, kind == "planted")
         elif kind == "tcc":
             tcc(numbers[0], numbers[1] if len(numbers) > 1 else 1)
+        elif kind == "lp-solve":
+            lp_solve(numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else 1)
         elif kind == "minimap2":
             minimap2(numbers[0], numbers[1] if len(numbers) > 1 else 1)
         else:
