@@ -8,6 +8,7 @@
   generate.py tcc FUNCTIONS [SEED]              a C program with so many functions and types
   generate.py lp-solve ROWS PAYING [SEED]       a packing linear program (MPS)
   generate.py minimap2 READS [SEED]             overlapping DNA reads with errors (FASTA)
+  generate.py qhull POINTS [SEED]               points in space, half of them in clusters
 """
 import random
 import sys
@@ -138,6 +139,19 @@ def minimap2(reads, seed):
         print(f">read{read}\n{sequence}")
 
 
+def qhull(points, seed):
+    rng = random.Random(seed)
+    uniform, gauss = rng.random, rng.gauss
+    centres = [(uniform(), uniform(), uniform()) for _ in range(50)]
+    print(f"3\n{points}")
+    for _ in range(points):
+        if uniform() < 0.5:
+            x, y, z = uniform(), uniform(), uniform()
+        else:
+            x, y, z = (gauss(middle, 0.03) for middle in centres[int(uniform() * len(centres))])
+        print(f"{x:.9f} {y:.9f} {z:.9f}")
+
+
 def main():
     try:
         kind, numbers = sys.argv[1], [int(a) for a in sys.argv[2:]]
@@ -151,6 +165,8 @@ def main():
             lp_solve(numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else 1)
         elif kind == "minimap2":
             minimap2(numbers[0], numbers[1] if len(numbers) > 1 else 1)
+        elif kind == "qhull":
+            qhull(numbers[0], numbers[1] if len(numbers) > 1 else 1)
         else:
             raise ValueError
     except (IndexError, ValueError):
