@@ -5,6 +5,10 @@
   generate.py text MEGABYTES [SEED]             lines of words with a natural frequency distribution, some repeated
   generate.py ksat VARIABLES CLAUSES [SEED]     a random 3-SAT instance (DIMACS)
   generate.py planted VARIABLES CLAUSES [SEED]  the same with a hidden solution: satisfiable
+  generate.py tcc FUNCTIONS [SEED]              a C program with so many functions and types
+  generate.py lp-solve ROWS PAYING [SEED]       a packing linear program (MPS)
+  generate.py minimap2 READS [SEED]             overlapping DNA reads with errors (FASTA)
+  generate.py qhull POINTS [SEED]               points in space, half of them in clusters
 """
 import random
 import sys
@@ -56,6 +60,98 @@ def ksat(variables, clauses, seed, planted):
         print("\n".join(lines))
 
 
+def tcc(functions, seed):
+    rng = random.Random(seed)
+    pick, bits, write = rng.randrange, rng.getrandbits, sys.stdout.write
+    write("int printf(const char *, ...);\nunsigned digest;\n")
+    for n in range(functions):
+        near, far = pick(max(0, n - 50), n + 1), pick(n + 1)
+        a, b, c, shift = bits(16), bits(31), 1 + bits(10), 1 + pick(30)
+        text = f"mix({near}, {far})"
+        write(f"""
+#define SCALE_{n}(x, y) ((x) * {a} + (y) / {c} + LIMIT_{n})
+enum kind_{n} {{ LIMIT_{n} = {c}, FIRST_{n}, SECOND_{n}, THIRD_{n} }};
+struct record_{n} {{ unsigned key_{n}, value_{n}; double weight_{n};
+  struct record_{near} *near; enum kind_{far} kind; }};
+static struct record_{n} table_{n}[] = {{
+  {{ {a}, {b}, {c}.5, 0, FIRST_{far} }}, {{ {b}, {a}, {shift}e3, 0, SECOND_{far} }} }};
+static const char *const name_{n} = "{text} in step {n}";
+static unsigned step_{n}(unsigned left, unsigned right)
+{{
+  unsigned total = SCALE_{n}(left, right), index;
+  for (index = 0; index < sizeof table_{n} / sizeof table_{n}[0]; index++) {{
+    struct record_{n} *record = &table_{n}[index];
+    total ^= record->key_{n} << {shift % 7} | record->value_{n} >> {shift};
+    if (record->weight_{n} > {c} && record->kind != THIRD_{far})
+      total += (unsigned)(record->weight_{n} * {shift}.25) - LIMIT_{near};
+    else
+      total = total * {a | 1}u + SCALE_{far}(left ^ index, right % {c}u);
+    record->weight_{n} += (total & {a}) * 0.5;
+  }}
+  switch (total % 4) {{
+  case 0: return total - FIRST_{near};
+  case 1: return total + (unsigned char)name_{n}[total / 4 % sizeof "mix"];
+  case 2: return total ^ table_{near}[right & 1].key_{near};
+  default: return total + table_{far}[left & 1].value_{far} * (left < right ? {a} : {b}u);
+  }}
+}}
+""")
+    write("\nint main(void)\n{\n")
+    for n in range(functions):
+        write(f"  digest = step_{n}(digest, {n}u);\n")
+    write('  printf("%08x\\n", digest);\n  return 0;\n}\n')
+
+
+def lp_solve(rows, paying, seed):
+    rng = random.Random(seed)
+    uniform = rng.random
+    columns = 2 * rows
+    profitable = set(rng.sample(range(columns), paying))
+    print("NAME packing\nROWS\n N profit")
+    print("\n".join(f" L r{row}" for row in range(rows)))
+    print("COLUMNS")
+    for column in range(columns):
+        cost = -1 - 9 * uniform() if column in profitable else uniform()
+        print(f" c{column} profit {cost:.3f}")
+        for row in sorted({int(uniform() * (rows if uniform() < 0.7 else 100)) for _ in range(6)}):
+            print(f" c{column} r{row} {1 + int(uniform() * 8)}")
+    print("RHS")
+    print("\n".join(f" limit r{row} {20 + int(uniform() * 100)}" for row in range(rows)))
+    print("ENDATA")
+
+
+def minimap2(reads, seed):
+    rng = random.Random(seed)
+    uniform = rng.random
+    genome = "".join(rng.choices("ACGT", k=reads * 1000))
+    errors = ("", "A", "C", "G", "T", "CA", "GT")
+    for read in range(reads):
+        length = 5000 + int(uniform() * 10000)
+        start = int(uniform() * (len(genome) - length))
+        pieces = []
+        while length > 0:  # 5 % errors: letters left out, put in, or others
+            step = 1 + int(rng.expovariate(0.05))
+            pieces += genome[start:start + step], errors[int(uniform() * len(errors))]
+            start, length = start + step + int(uniform() * 2), length - step
+        sequence = "".join(pieces)
+        if uniform() < 0.5:
+            sequence = sequence[::-1].translate(str.maketrans("ACGT", "TGCA"))
+        print(f">read{read}\n{sequence}")
+
+
+def qhull(points, seed):
+    rng = random.Random(seed)
+    uniform, gauss = rng.random, rng.gauss
+    centres = [(uniform(), uniform(), uniform()) for _ in range(50)]
+    print(f"3\n{points}")
+    for _ in range(points):
+        if uniform() < 0.5:
+            x, y, z = uniform(), uniform(), uniform()
+        else:
+            x, y, z = (gauss(middle, 0.03) for middle in centres[int(uniform() * len(centres))])
+        print(f"{x:.9f} {y:.9f} {z:.9f}")
+
+
 def main():
     try:
         kind, numbers = sys.argv[1], [int(a) for a in sys.argv[2:]]
@@ -63,6 +159,14 @@ def main():
             text(numbers[0], numbers[1] if len(numbers) > 1 else 1)
         elif kind in ("ksat", "planted"):
             ksat(numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else 1, kind == "planted")
+        elif kind == "tcc":
+            tcc(numbers[0], numbers[1] if len(numbers) > 1 else 1)
+        elif kind == "lp-solve":
+            lp_solve(numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else 1)
+        elif kind == "minimap2":
+            minimap2(numbers[0], numbers[1] if len(numbers) > 1 else 1)
+        elif kind == "qhull":
+            qhull(numbers[0], numbers[1] if len(numbers) > 1 else 1)
         else:
             raise ValueError
     except (IndexError, ValueError):
