@@ -5,6 +5,7 @@
   generate.py text MEGABYTES [SEED]             lines of words with a natural frequency distribution, some repeated
   generate.py ksat VARIABLES CLAUSES [SEED]     a random 3-SAT instance (DIMACS)
   generate.py planted VARIABLES CLAUSES [SEED]  the same with a hidden solution: satisfiable
+  generate.py points COUNT [SEED]               random points of the unit cube (TetGen .node)
 """
 import random
 import sys
@@ -56,6 +57,14 @@ def ksat(variables, clauses, seed, planted):
         print("\n".join(lines))
 
 
+def points(count, seed):
+    coordinate = random.Random(seed).random
+    print(count, 3, 0, 0)
+    for first in range(0, count, 10000):
+        print("\n".join(f"{i} {coordinate():.9f} {coordinate():.9f} {coordinate():.9f}"
+                        for i in range(first + 1, min(first + 10000, count) + 1)))
+
+
 def main():
     try:
         kind, numbers = sys.argv[1], [int(a) for a in sys.argv[2:]]
@@ -63,6 +72,8 @@ def main():
             text(numbers[0], numbers[1] if len(numbers) > 1 else 1)
         elif kind in ("ksat", "planted"):
             ksat(numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else 1, kind == "planted")
+        elif kind == "points":
+            points(numbers[0], numbers[1] if len(numbers) > 1 else 1)
         else:
             raise ValueError
     except (IndexError, ValueError):
