@@ -6,6 +6,7 @@
   generate.py ksat VARIABLES CLAUSES [SEED]     a random 3-SAT instance (DIMACS)
   generate.py planted VARIABLES CLAUSES [SEED]  the same with a hidden solution: satisfiable
   generate.py points COUNT [SEED]               random points of the unit cube (TetGen .node)
+  generate.py grid WIDTH HEIGHT DEPTH           a grid graph of three dimensions (METIS)
 """
 import random
 import sys
@@ -65,6 +66,22 @@ def points(count, seed):
                         for i in range(first + 1, min(first + 10000, count) + 1)))
 
 
+def grid(width, height, depth):
+    plane = width * height
+    edges = (width - 1) * height * depth + width * (height - 1) * depth + plane * (depth - 1)
+    print(plane * depth, edges)
+    vertex = 0
+    for z in range(depth):
+        lines = []
+        for y in range(height):
+            for x in range(width):
+                vertex += 1
+                near = ((z > 0, -plane), (y > 0, -width), (x > 0, -1),
+                        (x < width - 1, 1), (y < height - 1, width), (z < depth - 1, plane))
+                lines.append(" ".join([str(vertex + step) for there, step in near if there]))
+        print("\n".join(lines))
+
+
 def main():
     try:
         kind, numbers = sys.argv[1], [int(a) for a in sys.argv[2:]]
@@ -74,6 +91,8 @@ def main():
             ksat(numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else 1, kind == "planted")
         elif kind == "points":
             points(numbers[0], numbers[1] if len(numbers) > 1 else 1)
+        elif kind == "grid":
+            grid(*numbers[:3])
         else:
             raise ValueError
     except (IndexError, ValueError):
