@@ -7,6 +7,7 @@
   generate.py planted VARIABLES CLAUSES [SEED]  the same with a hidden solution: satisfiable
   generate.py points COUNT [SEED]               random points of the unit cube (TetGen .node)
   generate.py grid WIDTH HEIGHT DEPTH           a grid graph of three dimensions (METIS)
+  generate.py genome MEGABYTES [SEED]           random letters, a third of them repeats with changes
 """
 import random
 import sys
@@ -82,6 +83,21 @@ def grid(width, height, depth):
         print("\n".join(lines))
 
 
+def genome(megabytes, seed):
+    rng = random.Random(seed)
+    size, letters = megabytes << 20, bytes(b"ACGT"[value & 3] for value in range(256))
+    text = bytearray()
+    while len(text) < size:
+        text += rng.randbytes(1000 + int(rng.random() * 3000)).translate(letters)
+        length = 300 + int(rng.random() * 2000)  # something earlier, a few of its letters changed
+        start = int(rng.random() * max(1, len(text) - length))
+        repeat = text[start:start + length]
+        for _ in range(len(repeat) // 50):
+            repeat[int(rng.random() * len(repeat))] = b"ACGT"[rng.getrandbits(2)]
+        text += repeat
+    sys.stdout.buffer.write(text[:size])
+
+
 def main():
     try:
         kind, numbers = sys.argv[1], [int(a) for a in sys.argv[2:]]
@@ -93,6 +109,8 @@ def main():
             points(numbers[0], numbers[1] if len(numbers) > 1 else 1)
         elif kind == "grid":
             grid(*numbers[:3])
+        elif kind == "genome":
+            genome(numbers[0], numbers[1] if len(numbers) > 1 else 1)
         else:
             raise ValueError
     except (IndexError, ValueError):
