@@ -8,6 +8,7 @@
   generate.py points COUNT [SEED]               random points of the unit cube (TetGen .node)
   generate.py grid WIDTH HEIGHT DEPTH           a grid graph of three dimensions (METIS)
   generate.py genome MEGABYTES [SEED]           random letters, a third of them repeats with changes
+  generate.py transport FROM TO [SEED]          a transportation problem (CPLEX LP)
 """
 import random
 import sys
@@ -98,6 +99,23 @@ def genome(megabytes, seed):
     sys.stdout.buffer.write(text[:size])
 
 
+def transport(sources, targets, seed):
+    rng = random.Random(seed)
+    supply, demand = [0] * sources, [0] * targets
+    for _ in range(20 * max(sources, targets)):  # as much is wanted as there is: solvable
+        supply[int(rng.random() * sources)] += 1
+        demand[int(rng.random() * targets)] += 1
+    print("Minimize\n cost:")
+    for i in range(sources):
+        print(" ".join(f"+ {1 + int(rng.random() * 10000)} x{i}_{j}" for j in range(targets)))
+    print("Subject To")
+    for i in range(sources):
+        print(f" s{i}: " + " ".join(f"+ x{i}_{j}" for j in range(targets)) + f" <= {supply[i]}")
+    for j in range(targets):
+        print(f" d{j}: " + " ".join(f"+ x{i}_{j}" for i in range(sources)) + f" >= {demand[j]}")
+    print("End")
+
+
 def main():
     try:
         kind, numbers = sys.argv[1], [int(a) for a in sys.argv[2:]]
@@ -111,6 +129,8 @@ def main():
             grid(*numbers[:3])
         elif kind == "genome":
             genome(numbers[0], numbers[1] if len(numbers) > 1 else 1)
+        elif kind == "transport":
+            transport(numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else 1)
         else:
             raise ValueError
     except (IndexError, ValueError):
