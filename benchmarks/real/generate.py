@@ -9,6 +9,10 @@
   generate.py lp-solve ROWS PAYING [SEED]       a packing linear program (MPS)
   generate.py minimap2 READS [SEED]             overlapping DNA reads with errors (FASTA)
   generate.py qhull POINTS [SEED]               points in space, half of them in clusters
+  generate.py points COUNT [SEED]               random points of the unit cube (TetGen .node)
+  generate.py grid WIDTH HEIGHT DEPTH           a grid graph of three dimensions (METIS)
+  generate.py genome MEGABYTES [SEED]           random letters, a third of them repeats with changes
+  generate.py transport FROM TO [SEED]          a transportation problem (CPLEX LP)
 """
 import random
 import sys
@@ -150,6 +154,60 @@ def qhull(points, seed):
         else:
             x, y, z = (gauss(middle, 0.03) for middle in centres[int(uniform() * len(centres))])
         print(f"{x:.9f} {y:.9f} {z:.9f}")
+def points(count, seed):
+    coordinate = random.Random(seed).random
+    print(count, 3, 0, 0)
+    for first in range(0, count, 10000):
+        print("\n".join(f"{i} {coordinate():.9f} {coordinate():.9f} {coordinate():.9f}"
+                        for i in range(first + 1, min(first + 10000, count) + 1)))
+
+
+def grid(width, height, depth):
+    plane = width * height
+    edges = (width - 1) * height * depth + width * (height - 1) * depth + plane * (depth - 1)
+    print(plane * depth, edges)
+    vertex = 0
+    for z in range(depth):
+        lines = []
+        for y in range(height):
+            for x in range(width):
+                vertex += 1
+                near = ((z > 0, -plane), (y > 0, -width), (x > 0, -1),
+                        (x < width - 1, 1), (y < height - 1, width), (z < depth - 1, plane))
+                lines.append(" ".join([str(vertex + step) for there, step in near if there]))
+        print("\n".join(lines))
+
+
+def genome(megabytes, seed):
+    rng = random.Random(seed)
+    size, letters = megabytes << 20, bytes(b"ACGT"[value & 3] for value in range(256))
+    text = bytearray()
+    while len(text) < size:
+        text += rng.randbytes(1000 + int(rng.random() * 3000)).translate(letters)
+        length = 300 + int(rng.random() * 2000)  # something earlier, a few of its letters changed
+        start = int(rng.random() * max(1, len(text) - length))
+        repeat = text[start:start + length]
+        for _ in range(len(repeat) // 50):
+            repeat[int(rng.random() * len(repeat))] = b"ACGT"[rng.getrandbits(2)]
+        text += repeat
+    sys.stdout.buffer.write(text[:size])
+
+
+def transport(sources, targets, seed):
+    rng = random.Random(seed)
+    supply, demand = [0] * sources, [0] * targets
+    for _ in range(20 * max(sources, targets)):  # as much is wanted as there is: solvable
+        supply[int(rng.random() * sources)] += 1
+        demand[int(rng.random() * targets)] += 1
+    print("Minimize\n cost:")
+    for i in range(sources):
+        print(" ".join(f"+ {1 + int(rng.random() * 10000)} x{i}_{j}" for j in range(targets)))
+    print("Subject To")
+    for i in range(sources):
+        print(f" s{i}: " + " ".join(f"+ x{i}_{j}" for j in range(targets)) + f" <= {supply[i]}")
+    for j in range(targets):
+        print(f" d{j}: " + " ".join(f"+ x{i}_{j}" for i in range(sources)) + f" >= {demand[j]}")
+    print("End")
 
 
 def main():
@@ -167,6 +225,14 @@ def main():
             minimap2(numbers[0], numbers[1] if len(numbers) > 1 else 1)
         elif kind == "qhull":
             qhull(numbers[0], numbers[1] if len(numbers) > 1 else 1)
+        elif kind == "points":
+            points(numbers[0], numbers[1] if len(numbers) > 1 else 1)
+        elif kind == "grid":
+            grid(*numbers[:3])
+        elif kind == "genome":
+            genome(numbers[0], numbers[1] if len(numbers) > 1 else 1)
+        elif kind == "transport":
+            transport(numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else 1)
         else:
             raise ValueError
     except (IndexError, ValueError):

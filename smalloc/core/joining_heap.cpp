@@ -24,7 +24,7 @@ void JoiningHeap::set_step(size_t bytes) {
 /// fit makes malloc move the break now. Only the new end of the free memory is written by that. Where
 /// nothing is missing at the end of its heap, malloc does not join its fast bins: so it does here, at each
 /// look that finds the program higher up. Returns the break.
-uintptr_t JoiningHeap::move_break(uintptr_t end, const void *p, const Malloc &next) {
+uintptr_t JoiningHeap::move_break(uintptr_t end, const void *p, size_t bytes, const Malloc &next) {
   const auto at = reinterpret_cast<uintptr_t>(p);
   const uintptr_t last = align_down(end, kSuperpageBytes);
   const bool rises = at > seen_ && at < end,
@@ -33,21 +33,28 @@ uintptr_t JoiningHeap::move_break(uintptr_t end, const void *p, const Malloc &ne
   rises_ = fills ? rises_ + 1 : 0;
   if (!rises)
     return end;
-  if (void *q = next.malloc(rises_ == kMovesAt ? end - at : kJoinsBytes))
+  // A large object may be the last that is seen in the unit.
+  const bool moves = rises_ == kMovesAt || (fills && bytes >= kLookBytes && at + 2 * bytes >= last);
+  if (void *q = next.malloc(moves ? end - at : kJoinsBytes))
     next.free(q);
   return reinterpret_cast<uintptr_t>(sbrk(0));
 }
 
-void JoiningHeap::look(const OsHooks &os, const void *p, const Malloc &next) {
+bool JoiningHeap::look(const OsHooks &os, const void *p, size_t bytes, size_t requested,
+                       const Malloc &next) {
   if (!lock_.try_lock())
-    return;
+    return true;
   KeepErrno keep;
   auto end = reinterpret_cast<uintptr_t>(sbrk(0));
   if (advised_)
-    end = move_break(end, p, next);
+    end = move_break(end, p, bytes, next);
   if (!first_ || end < first_)
     first_ = end;
-  if (advised_ == 0 && end - first_ >= kLeastBytes) {
+  requested_ += requested;
+  const auto at = reinterpret_cast<uintptr_t>(p);
+  constexpr size_t kLeastMappedBytes = size_t{128} << 10; // glibc's threshold at its least
+  const bool outside = p && bytes < kLeastMappedBytes && at >= end;
+  if (advised_ == 0 && requested_ >= kLeastBytes) {
     set_step(kStepBytes);
     advised_ = align_up(end, kSuperpageBytes);
   } else if (advised_ && end < advised_) {
@@ -67,6 +74,7 @@ void JoiningHeap::look(const OsHooks &os, const void *p, const Malloc &next) {
       set_step(2 * step_);
   }
   lock_.unlock();
+  return !outside;
 }
 
 } // namespace smalloc

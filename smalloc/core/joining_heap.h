@@ -22,7 +22,8 @@ public:
   /// A step is a sixteenth of the heap within these bounds: malloc keeps up to two of them at its top.
   static constexpr size_t kStepBytes = size_t{8} << 20, kMostStepBytes = size_t{32} << 20;
   static constexpr size_t kStepsOfHeap = 16;
-  /// A superpage at the end of a heap of this size is a quarter of it at most; its faults are worth that.
+  /// Requests from which the heap has superpages. One at the end of a heap of this size is a quarter of it
+  /// at most; its faults are worth that. Until then malloc maps requests of 128 KiB and more apart.
   static constexpr size_t kLeastBytes = size_t{8} << 20;
 
   /// False: the size classes serve the request without waste, and faster. An array that doubles as it
@@ -39,20 +40,24 @@ public:
     void *(*malloc)(size_t);
     void (*free)(void *);
   };
-  /// Looks where the break is, and advises what is new. `p`: what malloc returned last, or nullptr.
-  SMALLOC_COLD void look(const OsHooks &os, const void *p, const Malloc &next);
+  /// Looks where the break is, and advises what is new. `p`: what malloc has returned for `bytes` bytes, or
+  /// nullptr; `requested`: bytes since the thread's last look. False: malloc serves the thread from another
+  /// arena, which has no heap below the break.
+  SMALLOC_COLD bool look(const OsHooks &os, const void *p, size_t bytes, size_t requested,
+                         const Malloc &next);
 
 private:
   void set_step(size_t bytes);
-  uintptr_t move_break(uintptr_t end, const void *p, const Malloc &next);
+  uintptr_t move_break(uintptr_t end, const void *p, size_t bytes, const Malloc &next);
   /// glibc joins free neighbours before it serves a request of more than 1 KiB.
   static constexpr size_t kJoinsBytes = 4096;
   /// Looks in a row that find the program higher up in the last unit. A unit has eight of them at most.
   static constexpr unsigned kMovesAt = 3;
   SpinLock lock_;
   unsigned rises_ = 0;
-  uintptr_t seen_ = 0; ///< what malloc had returned at the last look
-  size_t step_ = 0;    ///< as set; 0: glibc's
+  size_t requested_ = 0; ///< by all threads, until the steps are set
+  uintptr_t seen_ = 0;   ///< what malloc had returned at the last look
+  size_t step_ = 0;      ///< as set; 0: glibc's
   uintptr_t first_ = 0,
             advised_ = 0; ///< ends of the heap: at the first look, and of what has advice
 };

@@ -117,7 +117,7 @@ public:
   }
   /// True if the site's request goes to the program's malloc, which joins freed neighbours.
   static bool joins(const smalloc_cell *cell, size_t bytes) {
-    return bytes < kSuperpageBytes && JoiningHeap::takes(bytes) &&
+    return bytes < kSuperpageBytes && JoiningHeap::takes(bytes) && !t_small.other_arena &&
            (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS);
   }
   /// REQUIRES: joins(cell, bytes). nullptr: it has no memory. Requests are counted for the site that
@@ -126,7 +126,7 @@ public:
     void *p = g_next.malloc(bytes);
     t_small.joined_bytes += static_cast<uint32_t>(bytes);
     if (SMALLOC_UNLIKELY(t_small.joined_bytes >= JoiningHeap::kLookBytes))
-      look_at_joining_heap(cell, p);
+      look_at_joining_heap(cell, p, bytes);
     return p;
   }
   /// Try to serve a request of a site. nullptr: the program's malloc.
@@ -251,7 +251,7 @@ private:
   void charge_big(void *p, SiteAccounts::Account account);
   SMALLOC_COLD bool may_end(const char *call, const void *p, ObjectNote &note);
   SMALLOC_COLD bool refuse(const char *call, const void *p);
-  SMALLOC_COLD void look_at_joining_heap(smalloc_cell *cell, const void *p);
+  SMALLOC_COLD void look_at_joining_heap(smalloc_cell *cell, const void *p, size_t bytes);
   SMALLOC_COLD bool may_serve(smalloc_cell *cell, uint64_t word);
   void arm_any();
   void wake_helper();

@@ -195,13 +195,15 @@ static void count_requested(smalloc_cell *cell, size_t bytes) {
                    __ATOMIC_RELAXED);
 }
 
-void Runtime::look_at_joining_heap(smalloc_cell *cell, const void *p) {
-  count_requested(cell, t_small.joined_bytes);
+void Runtime::look_at_joining_heap(smalloc_cell *cell, const void *p, size_t bytes) {
+  const size_t requested = t_small.joined_bytes;
+  count_requested(cell, requested);
   t_small.joined_bytes = 0;
   // A budget counts the superpages that it gives: malloc's heap has none of them.
   if (options_.pages != PageBacking::kBase && !options_.budget_bytes && !options_.budget_percent &&
       region_.thp_allowed())
-    joining_heap_.look(kLinux, p, {g_next.malloc, g_next.free});
+    t_small.other_arena =
+        !joining_heap_.look(kLinux, p, bytes, requested, {g_next.malloc, g_next.free});
 }
 
 /// libsmalloc is the process' malloc. What the compiler says of a site steers only big objects: small

@@ -35,7 +35,9 @@ struct SmallThread {
                              ///< int, below 0: this one looks
   bool starting;             ///< this thread is inside Runtime::start() or SmallHeap::start()
   uint32_t joined_bytes; ///< requested from the program's malloc since the last look (JoiningHeap)
-  uint32_t early_bytes;  ///< requested before the heaps start (Runtime::outgrows_program_malloc)
+  bool
+      other_arena; ///< the program's malloc serves the thread from an arena without superpages (JoiningHeap)
+  uint32_t early_bytes; ///< requested before the heaps start (Runtime::outgrows_program_malloc)
   size_t
       any_bytes; ///< as direct_bytes, for requests of no site (Runtime::any_is_direct); 0: nothing
 };

@@ -7,11 +7,12 @@
 need_thp
 command -v "$CLANG" >/dev/null || skip "no $CLANG"
 cat >rows.c <<'C'
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-int main(int argc, char **argv) {
-  const size_t bytes = strtoul(argv[1], NULL, 10), rows = (256ul << 20) / bytes;
+static void *fill(void *argument) {
+  const size_t bytes = strtoul(argument, NULL, 10), rows = (256ul << 20) / bytes;
   char **row = malloc(rows * sizeof *row), line[256], mapped[16];
   for (size_t i = 0; i < rows; i++) {
     row[i] = malloc(bytes);
@@ -29,18 +30,24 @@ int main(int argc, char **argv) {
   fclose(f);
   fprintf(stderr, "%lu %lu\n", faults, kib >> 10);
   printf("%lu\n", sum);
-  return argc != 2;
+  return argument;
+}
+int main(int argc, char **argv) {
+  if (argc == 2) return !fill(argv[1]);
+  pthread_t thread; /* malloc serves it from another arena than the first thread */
+  return pthread_create(&thread, NULL, fill, argv[1]) != 0 || pthread_join(thread, NULL) != 0;
 }
 C
-"$CLANG" -O2 -fplugin="$PLUGIN" rows.c -o rows || fail "does not compile"
-"$CLANG" -O2 rows.c -o plain
+"$CLANG" -O2 -fplugin="$PLUGIN" rows.c -o rows -pthread || fail "does not compile"
+"$CLANG" -O2 rows.c -o plain -pthread
 run() { # SMALLOC_CONF bytes: sets faults and mib
-  SMALLOC_CONF=$1 LD_PRELOAD=$LIB ./rows "$2" >got 2>err || fail "rows of $2 bytes, $1: status $?"
+  SMALLOC_CONF=$1 LD_PRELOAD=$LIB ./rows "${@:2}" >got 2>err || fail "rows of $2 bytes, $1: status $?"
   cmp want got || fail "rows of $2 bytes, $1: another output"
   read -r faults mib <err
 }
 # The sizes are those that a class wastes most on: 28,004 bytes take 32 KiB there.
-for bytes in 1100 9000 28004; do
+# malloc maps blocks of 768 KiB (a program's pools) apart until it is told otherwise.
+for bytes in 1100 9000 28004 786432; do
   ./plain $bytes >want 2>err
   read -r plain_faults plain_mib <err
   run promoter:calls $bytes
@@ -53,3 +60,8 @@ for bytes in 1100 9000 28004; do
       fail "rows of $bytes bytes, $conf: $faults page faults: superpages were given"
   done
 done
+./plain 9000 thread >want 2>err
+read -r plain_faults plain_mib <err
+run promoter:calls 9000 thread
+echo "rows of a thread: $faults page faults, $mib MiB; plain $plain_faults, $plain_mib MiB"
+[ "$faults" -le $((plain_faults / 4)) ] || fail "rows of a thread: $faults page faults"
