@@ -33,8 +33,8 @@ constexpr uint64_t MostGapBytes = 256;
 /// What the expressions of a point may cost, in the units of TargetTransformInfo: no division.
 constexpr unsigned Budget = 40;
 
-/// Points of a unit: a point costs a compile a million instructions, most of it code generation, so a large
-/// unit gets one in so many of its instructions. Most loops of large units fill nothing large.
+/// The most points of a unit: FreePoints, and one more for each InstructionsPerPoint instructions. To compile
+/// one point takes the compiler a million instructions, and most loops fill small arrays.
 constexpr size_t FreePoints = 20, InstructionsPerPoint = 1000;
 
 /// A range that is about to be written.
@@ -119,7 +119,6 @@ void Points::enter(Function &F) {
   SE = &FAM.getResult<ScalarEvolutionAnalysis>(F);
   DT = &FAM.getResult<DominatorTreeAnalysis>(F);
   LI = &FAM.getResult<LoopAnalysis>(F);
-  Done.clear();
 }
 
 /// \p Count iterations but the first, as all, 64 bits wide; null if they are not known.

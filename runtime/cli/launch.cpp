@@ -176,8 +176,8 @@ std::string environment(const char *name) {
 
 namespace {
 // Under an audit library (LD_AUDIT) glibc makes room for thread-local storage before it has seen the
-// program's libraries, and ours needs 2.7 KiB, most of it jemalloc's. Returns the
-// GLIBC_TUNABLES to set; empty: the program keeps its own.
+// program's libraries. libsmalloc's thread-local storage takes 2.7 KiB, most of it jemalloc's. Returns
+// the GLIBC_TUNABLES to set; empty: the program keeps its own.
 std::string tunables_for_audit() {
   const std::string key = "glibc.rtld.optional_static_tls", set = environment("GLIBC_TUNABLES");
   return environment("LD_AUDIT").empty() || set.find(key) != std::string::npos

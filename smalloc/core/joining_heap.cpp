@@ -65,7 +65,9 @@ bool JoiningHeap::look(const OsHooks &os, const void *p, size_t bytes, size_t re
     os.advise(first, to - advised_, Advice::kSuperpages);
     // The old break's unit holds the header that malloc has written there, if move_break() was in time.
     constexpr size_t kFewPages = 16;
-    if (os.resident_pages(first, kSuperpageBytes) < kFewPages)
+    const size_t pages = os.resident_pages(first, kSuperpageBytes);
+    if (pages != 0 &&
+        pages < kFewPages) // an untouched unit gets its superpage from the first touch
       os.collapse(first, kSuperpageBytes);
     advised_ = to;
     // A limit counts what lies ready above the heap, touched or not.
