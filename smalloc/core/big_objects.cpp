@@ -137,7 +137,7 @@ bool BigObjects::release(void *p) {
   // before we are done.
   lock_.lock();
   const bool promoting = o.pending || o.watched;
-  // Objects that are not watched tell about larger ones of their origin.
+  // One that was born on superpages is not watched, but tells about larger ones of its origin.
   const bool asked = o.units != 0 && (o.watched || !fills_.is_settled(o.history));
   bool filled = false;
   if (promoting || asked) {

@@ -499,23 +499,6 @@ TEST_F(BigAheadTest, AnObjectThatIsFreedFullCountsAsFilled) {
   }
 }
 
-/// Too small to be watched, but its origin may ask for larger ones.
-TEST_F(BigAheadTest, AnObjectOnBasePagesThatIsFreedFullCountsAsFilled) {
-  const uint64_t history = FillHistory::key(this, 4 * kMiB);
-  for (const size_t filled : {1u, 2u, 2u}) {
-    EXPECT_FALSE(big.fills().trusts(history));
-    BigRequest r;
-    r.bytes = 2 * kSuperpageBytes - 65536, r.whole_superpages = true, r.history = history;
-    auto *p = static_cast<char *>(big.allocate(r));
-    char *first = region.unit_address(Slice::kBigBase, region.unit_of(Slice::kBigBase, p));
-    pages.clear();
-    for (size_t i = 0; i < filled; i++)
-      pages[first + i * kSuperpageBytes].set();
-    EXPECT_TRUE(big.release(p));
-  }
-  EXPECT_TRUE(big.fills().trusts(history));
-}
-
 /// Its pages are all resident from the first touches on: only its contents tell.
 TEST_F(BigAheadTest, AnObjectBornOnSuperpagesCountsAsFilledIfItHoldsData) {
   for (const bool holds : {false, true}) {
