@@ -108,7 +108,8 @@ bool Runtime::outgrows_program_malloc(size_t bytes) {
     return false;
   if (bytes >= kSuperpageBytes && (running() || bytes >= kLeastFirstBytes))
     return true;
-  t_small.early_bytes += static_cast<uint32_t>(bytes);
+  constexpr size_t kLeastChunkBytes = 32; // what glibc takes for a request of 24 bytes and less
+  t_small.early_bytes += static_cast<uint32_t>(max_of(bytes, kLeastChunkBytes));
   if (t_small.early_bytes < kAddEveryBytes)
     return false;
   const uint64_t before = g_early_bytes.fetch_add(t_small.early_bytes, std::memory_order_relaxed);

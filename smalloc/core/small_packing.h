@@ -30,7 +30,7 @@ public:
   static constexpr unsigned kRoomPercent = 10; ///< of all slabs: fragmentation that is accepted
   static constexpr unsigned kClassRoomPercent = 10; ///< of a class' slabs: worth filling
   /// Prices of an allocation: from the arena, and the longer way of one that is not.
-  static constexpr int64_t kPackedNs = 80, kOtherNs = 20;
+  static constexpr int64_t kPackedNs = 120, kOtherNs = 60;
   static constexpr uint64_t kLookNs = 1000000000;
   static constexpr int64_t kMostCreditNs = 1000000000; ///< a long quiet time pays for so much
 

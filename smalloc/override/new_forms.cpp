@@ -32,6 +32,8 @@ public:
     }
     return seen;
   }
+  /// behind() has found that nobody replaces this form: what our heaps serve needs no further question.
+  bool is_runtime() const { return folded(behind_) == Behind::kRuntime; }
 
 private:
   NextFunction<F> next_;
@@ -46,9 +48,12 @@ private:
 // is what the C++ runtime's form does: where the program replaces some forms and has the runtime inside
 // (-static-libstdc++), there may be no next definition of the others. A nothrow form then lets the
 // exception of the program's own form pass.
-#define SMALLOC_NEW(name, parameters, arguments, request, direct, otherwise, chain)                \
+#define SMALLOC_PARAMETERS(...) __VA_ARGS__
+#define SMALLOC_NEW(name, parameters, arguments, cached, request, direct, otherwise, chain)        \
   static constinit smalloc::NextNew<void *parameters> next_##name(#name);                          \
-  SMALLOC_EXPORT void *name parameters {                                                           \
+  /* Apart, so that what the thread's cache serves saves no register first. */                     \
+  static __attribute__((noinline)) void *past_cache_##name(SMALLOC_PARAMETERS parameters,          \
+                                                           [[maybe_unused]] const void *caller) {  \
     smalloc::Behind behind = next_##name.behind();                                                 \
     if (n >= smalloc::folded(smalloc::g_malloc_entry.foreign_below) &&                             \
         !g_runtime.surely_foreign(n) && behind != smalloc::Behind::kReplaced)                      \
@@ -61,13 +66,22 @@ private:
     if (f)                                                                                         \
       return f arguments;                                                                          \
     return behind == smalloc::Behind::kReplaced ? chain : otherwise;                               \
+  }                                                                                                \
+  SMALLOC_EXPORT void *name parameters {                                                           \
+    const void *caller = __builtin_return_address(0);                                              \
+    if (SMALLOC_LIKELY(next_##name.is_runtime()))                                                  \
+      if (void *p = cached)                                                                        \
+        return p;                                                                                  \
+    return past_cache_##name(SMALLOC_PARAMETERS arguments, caller);                                \
   }
-#define SMALLOC_CALLER __builtin_return_address(0)
 #define SMALLOC_NEW_PLAIN(name, parameters, arguments, chain)                                      \
-  SMALLOC_NEW(name, parameters, arguments, smalloc::try_sized(n, SMALLOC_CALLER),                  \
-              smalloc::allocate_foreign(n), malloc(n), chain)
+  SMALLOC_NEW(name, parameters, arguments,                                                         \
+              n < smalloc::folded(smalloc::g_malloc_entry.cached_below)                            \
+                  ? smalloc::take_from_thread_cache(n)                                             \
+                  : nullptr,                                                                       \
+              smalloc::try_sized(n, caller), smalloc::allocate_foreign(n), malloc(n), chain)
 #define SMALLOC_NEW_ALIGNED(name, parameters, arguments, chain)                                    \
-  SMALLOC_NEW(name, parameters, arguments, smalloc::try_aligned(a, n, SMALLOC_CALLER), nullptr,    \
+  SMALLOC_NEW(name, parameters, arguments, nullptr, smalloc::try_aligned(a, n, caller), nullptr,   \
               aligned_alloc(a, n), chain)
 SMALLOC_NEW_PLAIN(_Znwm, (size_t n), (n), malloc(n))
 SMALLOC_NEW_PLAIN(_Znam, (size_t n), (n), _Znwm(n))
@@ -79,7 +93,7 @@ SMALLOC_NEW_ALIGNED(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, con
                     (n, a, t), _ZnwmSt11align_val_t(n, a))
 SMALLOC_NEW_ALIGNED(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *t),
                     (n, a, t), _ZnamSt11align_val_t(n, a))
-#undef SMALLOC_CALLER
 #undef SMALLOC_NEW_ALIGNED
 #undef SMALLOC_NEW_PLAIN
 #undef SMALLOC_NEW
+#undef SMALLOC_PARAMETERS
