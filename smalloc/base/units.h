@@ -17,6 +17,8 @@ inline constexpr size_t kPagesPerUnit = kSuperpageBytes / kBasePageBytes;
 /// So many resident pages make a unit worth a collapse: what it adds is less than 2 % of the unit, as much as a program may take more
 /// than on base pages.
 inline constexpr size_t kDensePages = kPagesPerUnit - kPagesPerUnit * 2 / 100;
+/// Parts of a unit that are told apart by what they hold.
+inline constexpr unsigned kUnitParts = 16;
 inline constexpr size_t kCacheLineBytes = 64;
 /// Page sizes as directives and cells' words name them.
 inline constexpr unsigned kBaseShift = 12, kMediumShift = 16, kGiganticShift = 30;

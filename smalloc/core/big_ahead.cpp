@@ -6,9 +6,10 @@
 //
 // An object whose complete initialisation is not proved starts with advice against superpages. Its
 // first unit is the probe. When the probe is filled, the units behind it are advised for superpages,
-// up to the window; the next unit is the new probe. The window bounds what may be wasted: units given
-// ahead whose probe is not filled yet are at most max(kLeastWindow, 2 % of resident memory) for the
-// whole process. Units that the program has filled before the thread looked are passed over: a
+// up to the window; the next unit is the new probe. The window bounds what may be wasted: what was
+// given ahead and holds no data yet is at most max(kLeastWindow, 2 % of resident memory) for the whole
+// process. Objects that fill together share it. What a unit holds is asked in sixteenths, so that the next
+// one is given before the program reaches it. Units that the program has filled before the thread looked are passed over: a
 // collapse saves none of their faults, waits for every processor, and is refused (EAGAIN) for a unit in
 // which another thread is faulting.
 //
@@ -17,7 +18,9 @@
 
 namespace smalloc {
 namespace {
-constexpr uint64_t kLeastWindow = 2; ///< units
+/// Parts. Two units, and the last quarters of two that are being filled: of two arrays that fill together each
+/// can have its next superpage before it has filled the one before.
+constexpr uint64_t kLeastWindow = 2 * kUnitParts + 2 * (kUnitParts / 4);
 /// A probe on base pages is a measure of the program's own speed, and of the order in which it writes,
 /// once it has grown by so many pages. The next units have to be given before the program reaches them.
 constexpr size_t kMeasuredPages = 48;
@@ -55,13 +58,18 @@ void BigObjects::watch(BigObject &o, UnitIndex head, unsigned area) {
     }
 }
 
+/// Locked. What was given ahead to the object is filled, or no longer its.
+void BigObjects::forget_ahead(BigObject &o) {
+  parts_ahead_ -= o.ahead_units * kUnitParts - o.ahead_filled;
+  o.ahead_units = o.ahead_filled = 0;
+}
+
 /// Locked.
 void BigObjects::unwatch(BigObject &o) {
   if (!o.watched)
     return;
   o.watched = false;
-  units_ahead_ -= o.ahead_units;
-  o.ahead_units = 0;
+  forget_ahead(o);
   for (Watched &w : watched_)
     if (w.object == &o)
       w.object = nullptr;
@@ -144,50 +152,88 @@ void BigObjects::join_mappings(Area &a, UnitIndex head, BigObject &o) {
   o.demoted = false;
 }
 
-/// True if exactly the first `pages` pages of the unit are resident: a loop fills it upwards.
+/// True if the `pages` resident pages of the unit lie side by side, an eighth of them apart at most: a loop
+/// fills it upwards, perhaps without the border of a grid.
 bool BigObjects::fills_in_order(const char *unit, size_t pages) const {
-  return region_->os().resident_pages(unit, pages * kBasePageBytes) == pages;
+  const auto resident = [&](size_t from, size_t to) {
+    return region_->os().resident_pages(unit + from * kBasePageBytes, (to - from) * kBasePageBytes);
+  };
+  if (resident(0, pages) == pages)
+    return true;
+  size_t end = pages + 1, most = kPagesPerUnit; // where the last of them ends
+  while (end < most) {
+    const size_t middle = (end + most) / 2;
+    if (resident(0, middle) == pages)
+      most = middle;
+    else
+      end = middle + 1;
+  }
+  const size_t span = min_of(end, pages + pages / 8);
+  return resident(end - span, end) == pages;
+}
+
+/// The probe has `pages` pages and gets no more, as the program has left some out, and fills the next unit.
+bool BigObjects::is_passed(const Area &a, UnitIndex head, const BigObject &o, size_t pages) const {
+  const UnitIndex next = head + o.probe + 1;
+  if (pages < kPagesPerUnit / 2 || o.probe + 1 >= o.whole_units || is_superpage(a, next))
+    return false;
+  const size_t begun = region_->os().resident_pages(address(a, next), kSuperpageBytes);
+  return begun >= kMeasuredPages && fills_in_order(address(a, next), begun);
 }
 
 /// Units that are given ahead take `took_ns` each to fill, the program's own work included; what a unit
 /// takes on base pages was measured while the program filled one. A rest of the program in between counts
-/// for neither.
+/// for neither. Of several objects that fill together none can be told what its units take.
 void BigObjects::compare_with_base(const BigObject &o, uint64_t took_ns) {
-  if (took_ns && took_ns < kLongestFillNs && o.base_ns && o.base_ns < kLongestFillNs &&
-      config_.birth)
+  if (filling_ <= 1 && took_ns && took_ns < kLongestFillNs && o.base_ns &&
+      o.base_ns < kLongestFillNs && config_.birth)
     config_.birth->account(took_ns, o.base_ns);
 }
 
-/// Holds promotion_lock_. Counts the units that were given ahead and now hold the program's data: others
-/// may be given in their place. What is filled with zeros is not known before the program reaches the
+/// Holds promotion_lock_. Counts what was given ahead and now holds the program's data: as much may be given
+/// in its place. What is filled with zeros is not known before the program reaches the
 /// probe.
-bool BigObjects::note_filled(Area &a, UnitIndex head, BigObject &o) {
+/// Returns how many parts that is.
+unsigned BigObjects::note_filled(Area &a, UnitIndex head, BigObject &o) {
   UnitIndex filled = 0;
-  while (filled < o.ahead_units &&
-         region_->os().holds_data(address(a, head + o.probe - o.ahead_units + filled)))
+  unsigned parts = 0; // of the first that is not filled
+  while (filled < o.ahead_units) {
+    parts = region_->os().filled_parts(address(a, head + o.probe - o.ahead_units + filled));
+    if (parts != kUnitParts)
+      break;
+    parts = 0;
     filled++;
-  if (filled == 0)
-    return false;
+  }
+  if (filled == 0 && parts <= o.ahead_filled)
+    return 0;
   const uint64_t now = program_ns();
-  if (o.filled_ns)
+  if (filled && o.filled_ns)
     compare_with_base(o, (now - o.filled_ns) / filled);
   SpinGuard guard(lock_);
-  units_ahead_ -= filled;
+  const unsigned grown = filled * kUnitParts + parts - o.ahead_filled;
+  parts_ahead_ -= grown;
   o.ahead_units -= filled;
-  o.shows_data = true;
-  o.filled_ns = o.ahead_units ? now : 0; // else the program has gone on to base pages
-  return true;
+  o.ahead_filled = static_cast<uint8_t>(parts);
+  if (filled) {
+    o.shows_data = true;
+    o.filled_ns = o.ahead_units ? now : 0; // else the program has gone on to base pages
+  }
+  return grown;
 }
 
-/// What the process may still be given ahead, units.
-uint64_t BigObjects::window_left(uint64_t (*resident_bytes)()) const {
-  const uint64_t window = max_of(kLeastWindow, resident_bytes() / 50 / kSuperpageBytes);
-  return window - min_of(window, units_ahead_);
+/// How many units the object may be given, which has `own` parts that are not filled. Objects that fill
+/// together share the window.
+uint64_t BigObjects::may_have(uint64_t own, uint64_t given, uint64_t (*resident_bytes)()) {
+  if (!window_) // once a look
+    window_ = max_of(kLeastWindow, resident_bytes() / 50 / (kSuperpageBytes / kUnitParts));
+  const uint64_t share = max_of<uint64_t>(window_ / max_of(filling_, 1u), kUnitParts);
+  return min_of(window_ - min_of(window_, given), share - min_of(share, own)) / kUnitParts;
 }
 
 /// Holds promotion_lock_. The probe has `pages` resident pages and is not filled. True: the program fills
 /// it upwards, and nothing is in front of it, or surely filled.
-bool BigObjects::look_at_probe(Area &a, UnitIndex head, BigObject &o, size_t pages, bool &moved) {
+bool BigObjects::look_at_probe(Area &a, UnitIndex head, BigObject &o, size_t pages,
+                               unsigned &grown) {
   const uint64_t now = program_ns();
   if (pages && !o.probe_pages) { // the program has filled what was given in front of it
     if (o.ahead_units && o.given_ns)
@@ -196,18 +242,18 @@ bool BigObjects::look_at_probe(Area &a, UnitIndex head, BigObject &o, size_t pag
     o.begun_pages = static_cast<uint16_t>(pages);
   }
   const bool grows = pages >= o.probe_pages + kGrowthPages;
-  moved |= grows;
-  if (grows)
+  if (grows) {
+    grown += static_cast<unsigned>((pages - o.probe_pages) / (kPagesPerUnit / kUnitParts) + 1);
     o.still_looks = 0;
-  else if (o.still_looks < kStillLooks)
+  } else if (o.still_looks < kStillLooks)
     o.still_looks++;
   o.probe_pages = static_cast<uint16_t>(pages);
   const size_t least = o.ahead_units ? kNearlyPages : o.begun_pages + kMeasuredPages;
   return grows && pages >= least && fills_in_order(address(a, head + o.probe), pages);
 }
 
-/// Holds promotion_lock_. True while the program fills the object.
-bool BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
+/// Holds promotion_lock_. Returns how many parts the program has filled since the last look, about.
+unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
   Area &a = areas_[w.area];
   BigObject &o = *w.object;
   const auto pages_of = [&](UnitIndex index) {
@@ -215,14 +261,15 @@ bool BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
                ? kPagesPerUnit
                : region_->os().resident_pages(address(a, w.head + index), kSuperpageBytes);
   };
-  bool moved = note_filled(a, w.head, o);
+  unsigned grown = note_filled(a, w.head, o);
   while (o.probe < o.whole_units) {
     size_t pages = pages_of(o.probe);
     UnitIndex front = o.probe;
     const bool untouched = o.shows_data && pages == 0;
     if (!untouched) {
-      if (pages < kDensePages && !look_at_probe(a, w.head, o, pages, moved))
-        return moved;
+      if (pages < kDensePages && !look_at_probe(a, w.head, o, pages, grown) &&
+          !is_passed(a, w.head, o, pages))
+        return grown;
       if (o.begun_ns && pages > o.begun_pages)
         o.base_ns = (program_ns() - o.begun_ns) * kPagesPerUnit / (pages - o.begun_pages);
       // The program may have filled more since the last look: the next units are given at its front,
@@ -235,19 +282,20 @@ bool BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
     }
     UnitIndex given = 0;
     if (w.area == kSuper && front < o.whole_units && !too_expensive()) {
-      const uint64_t left = window_left(resident_bytes) + (untouched ? 0 : o.ahead_units);
-      given = give_ahead(a, w.head, o, front, left);
+      const uint64_t had = o.ahead_units * kUnitParts - o.ahead_filled, own = untouched ? had : 0;
+      given =
+          give_ahead(a, w.head, o, front, may_have(own, parts_ahead_ - had + own, resident_bytes));
     }
     if (untouched && given == 0)
-      return moved;
-    moved = true;
+      return grown;
+    if (!untouched)
+      grown += (front - o.probe) * kUnitParts;
     SpinGuard guard(lock_);
     if (!untouched) { // all in front of the probe is filled
-      units_ahead_ -= o.ahead_units;
-      o.ahead_units = 0;
+      forget_ahead(o);
       o.filled_ns = 0;
     }
-    units_ahead_ += given;
+    parts_ahead_ += given * kUnitParts;
     o.ahead_units += given;
     o.probe_pages = 0;
     o.probe = front + given;
@@ -256,15 +304,15 @@ bool BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
   }
   if (o.shows_data && o.ahead_units) { // the last units show by themselves whether they are filled
     o.still_looks =
-        moved ? 0 : static_cast<uint8_t>(min_of(o.still_looks + 1u, unsigned{kStillLooks}));
-    return moved;
+        grown ? 0 : static_cast<uint8_t>(min_of(o.still_looks + 1u, unsigned{kStillLooks}));
+    return grown;
   }
   SpinGuard guard(lock_);
   fills_.filled(o.history, o.whole_units);
   unwatch(o);
   if (w.area == kSuper)
     join_mappings(a, w.head, o);
-  return moved;
+  return grown;
 }
 
 /// Holds promotion_lock_ if somebody may be promoting the object. It is about to be freed: has the program
@@ -339,23 +387,27 @@ void BigObjects::fill(const Handle &handle, const void *p, size_t range) {
   promotion_lock_.unlock();
 }
 
-bool BigObjects::look_ahead(uint64_t (*resident_bytes)(), unsigned &given) {
-  bool moved = false;
+unsigned BigObjects::look_ahead(uint64_t (*resident_bytes)(), unsigned &given) {
+  unsigned filling = 0, most = 0;
+  window_ = 0;
   for (Watched &w : watched_) {
     if (!__atomic_load_n(&w.object, __ATOMIC_RELAXED))
       continue;
     // For one object at a time: release() and resize() wait for it.
     if (!promotion_lock_.try_lock())
-      return true;
+      return max_of(most, 1u);
     lock_.lock();
     const Watched seen = w;
     lock_.unlock();
-    if (seen.object)
-      moved |= look_at(seen, resident_bytes);
+    if (const unsigned grown = seen.object ? look_at(seen, resident_bytes) : 0) {
+      filling++;
+      most = max_of(most, grown);
+    }
     promotion_lock_.unlock();
   }
-  given = static_cast<unsigned>(units_ahead_);
-  return moved;
+  filling_ = filling;
+  given = static_cast<unsigned>((parts_ahead_ + kUnitParts - 1) / kUnitParts);
+  return most;
 }
 
 } // namespace smalloc

@@ -149,7 +149,9 @@ public:
     return strategy_ == HeapStrategy::kAuto || strategy_ == HeapStrategy::kSuperpage;
   }
   /// For the helper thread: see BigObjects::look_ahead().
-  bool look_ahead(unsigned &given);
+  unsigned look_ahead(unsigned &given);
+  /// Some big object waits to be filled.
+  bool watches_fills() const { return big_.watched() != 0; }
   /// heap:superpage: may a request of no site, of usual alignment, go to jemalloc without another test? See
   /// may_be_direct. What the thread's cache serves does not come here.
   static bool any_is_direct(size_t bytes) {

@@ -79,10 +79,11 @@ void Runtime::wake_helper() {
     promotion_thread_hurry();
 }
 
-bool Runtime::look_ahead(unsigned &given) {
+unsigned Runtime::look_ahead(unsigned &given) {
   given = 0;
-  return big_.watched() &&
-         big_.look_ahead([] { return process_memory(kLinux).resident_bytes; }, given);
+  return big_.watched()
+             ? big_.look_ahead([] { return process_memory(kLinux).resident_bytes; }, given)
+             : 0;
 }
 
 namespace {

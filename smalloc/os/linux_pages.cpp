@@ -345,7 +345,7 @@ const OsHooks kLinux = {reserve,
                         unreserve,
                         populate_ns,
                         first_touch_ns,
-                        unit_holds_data,
+                        unit_filled_parts,
                         is_one_mapping};
 
 ThpMode thp_mode(const OsHooks &os, const char *sysfs_root) {

@@ -11,7 +11,7 @@
 
 namespace smalloc {
 namespace {
-constexpr size_t kSamples = 16, kSampleBytes = kCacheLineBytes,
+constexpr size_t kSamples = kUnitParts, kSampleBytes = kCacheLineBytes,
                  kPagesPerSample = kPagesPerUnit / kSamples;
 
 /// Samples lie at no fixed distance, so that a program that touches every 32nd page is not taken for one
@@ -36,22 +36,22 @@ bool all_in_core(const void *unit) {
 
 // The kernel copies: the program may have made the memory unreadable (mprotect), and a read of a page
 // that is not there would map the zero page. A filter may kill a process for process_vm_readv(2).
-bool unit_holds_data(const void *unit) {
+unsigned unit_filled_parts(const void *unit) {
   KeepErrno keep;
   if (!all_in_core(unit) || prctl(PR_GET_SECCOMP) != 0)
-    return false;
+    return 0;
   char copy[kSamples][kSampleBytes];
   iovec from[kSamples], to = {copy, sizeof copy};
   for (size_t i = 0; i < kSamples; i++)
     from[i] = {const_cast<char *>(static_cast<const char *>(unit)) + sample_offset(i),
                kSampleBytes};
   if (process_vm_readv(getpid(), &to, 1, from, kSamples, 0) != static_cast<ssize_t>(sizeof copy))
-    return false;
+    return 0;
   static const char kZero[kSampleBytes] = {};
-  for (const auto &sample : copy)
-    if (memcmp(sample, kZero, kSampleBytes) == 0)
-      return false;
-  return true;
+  unsigned filled = 0;
+  while (filled < kSamples && memcmp(copy[filled], kZero, kSampleBytes) != 0)
+    filled++;
+  return filled;
 }
 
 } // namespace smalloc

@@ -8,8 +8,8 @@
 
 namespace smalloc {
 
-/// OsHooks::holds_data. Reads 16 cache lines. Cost: 3 us.
-bool unit_holds_data(const void *unit);
+/// OsHooks::filled_parts. Reads 16 cache lines. Cost: 3 us.
+unsigned unit_filled_parts(const void *unit);
 
 } // namespace smalloc
 #endif

@@ -2,75 +2,13 @@
 //
 // A scripted program fills a big object. look_ahead() gives superpages in front of the fill, and
 // never more than the window to memory that stays untouched.
-#include "smalloc/core/big_objects.h"
-#include "tests/unit/core/fake_os.h"
+#include "tests/unit/core/big_ahead_fixture.h"
 
-#include <gtest/gtest.h>
-
-#include <bitset>
 #include <cerrno>
-#include <map>
 #include <vector>
 
 namespace smalloc {
 namespace {
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr unsigned kLeastWindow = 2;
-
-struct BigAheadTest : testing::Test {
-  void SetUp() override {
-    FakeOs::reset();
-    FakeOs::resident_part = [this](const char *p, size_t bytes) {
-      size_t count = 0;
-      const auto it = pages.find(p);
-      for (size_t i = 0; it != pages.end() && i < bytes / kBasePageBytes; i++)
-        count += it->second[i];
-      return count;
-    };
-    start(FakeOs::config());
-  }
-  void start(Region::Config config, PageBacking asked = PageBacking::kThp) {
-    config.pending = &pending;
-    ASSERT_TRUE(region.init(config, counters));
-    FakeOs::make_ladder(ladder, counters, asked);
-    price.init(FakeOs::hooks());
-    BigObjects::Config big_config{64 << 20};
-    big_config.birth = &price;
-    ASSERT_TRUE(big.init(region, ladder, big_config));
-  }
-  char *make(size_t units, uint64_t history = FillHistory::key(&FakeOs::size, 200 * kMiB)) {
-    BigRequest r;
-    r.bytes = units * kSuperpageBytes - 65536; // room for its offset
-    r.whole_superpages = r.superpages_at_birth = r.ahead = true;
-    r.history = history;
-    return static_cast<char *>(big.allocate(r));
-  }
-  char *unit(const char *p, size_t i) {
-    return region.unit_address(Slice::kBigSuper, region.unit_of(Slice::kBigSuper, p)) +
-           i * kSuperpageBytes;
-  }
-  /// The program writes the first `count` pages of unit i, or every `step`th of them.
-  void fill(const char *p, size_t i, size_t count = kPagesPerUnit, size_t step = 1) {
-    for (size_t page = 0; page < count; page += step)
-      pages[unit(p, i)][page] = true;
-  }
-  bool is_advised_against(const char *p, size_t i) { return FakeOs::refused.count(unit(p, i)); }
-  uint32_t superpages_of(const char *p) { return big.find(p).object->superpages; }
-  static inline uint64_t resident_bytes = 0;
-  bool look(uint64_t resident = 0) {
-    resident_bytes = resident;
-    return big.look_ahead([] { return resident_bytes; }, given);
-  }
-  std::map<const char *, std::bitset<kPagesPerUnit>> pages; ///< written ones, by unit
-  unsigned given = 0; ///< units in front of the fill, after the last look
-  unsigned pending = 0;
-  Counters counters;
-  Region region;
-  Ladder ladder;
-  FirstTouchCost price;
-  BigObjects big;
-};
-
 TEST_F(BigAheadTest, AnUntouchedObjectHasNoSuperpages) {
   char *p = make(100);
   EXPECT_EQ(superpages_of(p), 0u);

@@ -35,6 +35,8 @@ struct FakeOs {
   static inline std::function<void()> on_decommit; ///< what others do meanwhile, once
   static inline std::function<uint64_t()> first_touch;
   static inline std::function<bool(const char *)> holds_data;
+  static inline std::function<unsigned(const char *)>
+      filled_parts; ///< of a unit that holds_data() denies
   static inline std::set<const char *> collapsed, split;
   static inline std::map<const char *, const char *> idle_of_split; ///< idle page, by unit
   static inline std::map<char *, size_t> committed;                 ///< by start
@@ -68,6 +70,7 @@ struct FakeOs {
     populate = [](char *) { return 100000; };
     first_touch = [] { return 600000; };
     holds_data = [](const char *) { return false; };
+    filled_parts = [](const char *) { return 0u; };
     on_decommit = nullptr;
     collapsed.clear();
     split.clear();
@@ -192,7 +195,10 @@ struct FakeOs {
         },
         [](void *p, size_t) { return populate(static_cast<char *>(p)); },
         [] { return first_touch(); },
-        [](const void *unit) { return holds_data(static_cast<const char *>(unit)); },
+        [](const void *unit) {
+          const auto *start = static_cast<const char *>(unit);
+          return holds_data(start) ? kUnitParts : filled_parts(start);
+        },
         [](void *p, size_t) { return !several_mappings.count(static_cast<char *>(p)); },
     };
     return table;

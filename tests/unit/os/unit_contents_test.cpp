@@ -28,35 +28,35 @@ struct UnitContentsTest : testing::Test {
 
 TEST_F(UnitContentsTest, AllWrittenPagesHoldData) {
   write(kPagesPerUnit);
-  EXPECT_TRUE(unit_holds_data(unit));
+  EXPECT_TRUE(kLinux.holds_data(unit));
 }
 TEST_F(UnitContentsTest, WhatIsNotResidentIsNotTouched) {
   write(kPagesPerUnit - 1);
-  EXPECT_FALSE(unit_holds_data(unit));
+  EXPECT_FALSE(kLinux.holds_data(unit));
   EXPECT_EQ(kLinux.resident_pages(unit, kSuperpageBytes), kPagesPerUnit - 1);
 }
 TEST_F(UnitContentsTest, ZerosAreNoData) {
   write(kPagesPerUnit, 0);
-  EXPECT_FALSE(unit_holds_data(unit));
+  EXPECT_FALSE(kLinux.holds_data(unit));
 }
 TEST_F(UnitContentsTest, PagesAtAFixedDistanceAreNotAll) {
   for (size_t step = 2; step <= 64; step++) {
     write(kPagesPerUnit, 0);
     write(kPagesPerUnit, 1, step);
-    EXPECT_FALSE(unit_holds_data(unit)) << step;
+    EXPECT_FALSE(kLinux.holds_data(unit)) << step;
   }
 }
 TEST_F(UnitContentsTest, AFillThatHasNotReachedTheLastPageIsNotDone) {
   write(kPagesPerUnit);
   memset(unit + kSuperpageBytes - kBasePageBytes, 0, kBasePageBytes);
-  EXPECT_FALSE(unit_holds_data(unit));
+  EXPECT_FALSE(kLinux.holds_data(unit));
 }
 TEST_F(UnitContentsTest, UnreadableMemoryHoldsNothingThatWeKnow) {
   write(kPagesPerUnit);
   ASSERT_EQ(mprotect(unit, kSuperpageBytes, PROT_NONE), 0);
-  EXPECT_FALSE(unit_holds_data(unit));
+  EXPECT_FALSE(kLinux.holds_data(unit));
   ASSERT_EQ(mprotect(unit, kSuperpageBytes, PROT_READ), 0);
-  EXPECT_TRUE(unit_holds_data(unit));
+  EXPECT_TRUE(kLinux.holds_data(unit));
 }
 } // namespace
 } // namespace smalloc
