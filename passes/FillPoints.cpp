@@ -35,7 +35,7 @@ constexpr unsigned Budget = 40;
 
 /// The most points of a unit: FreePoints, and one more for each InstructionsPerPoint instructions. To compile
 /// one point takes the compiler a million instructions, and most loops fill small arrays.
-constexpr size_t FreePoints = 20, InstructionsPerPoint = 1000;
+constexpr size_t FreePoints = 10, InstructionsPerPoint = 2000;
 
 /// A range that is about to be written.
 struct Range {

@@ -32,7 +32,11 @@ constexpr size_t kBegunPages = 16;
 constexpr size_t kGrowthPages = 4;
 /// A unit that takes longer is not being filled all the time.
 constexpr uint64_t kLongestFillNs = 20000000;
+/// An object in which so many looks in a row found nothing new is looked at once in as many.
+constexpr uint8_t kIdleLooks = 8;
 constexpr UnitIndex kMostAhead = 64; ///< units at a time
+/// An object that has not grown while the program computed for so long waits for nothing.
+constexpr uint64_t kStaleNs = 30000000;
 } // namespace
 
 /// Locked. Advises units `from` to `to` against superpages. False: no mapping is left for it.
@@ -50,7 +54,7 @@ bool BigObjects::withhold(Area &a, UnitIndex from, UnitIndex to) {
 void BigObjects::watch(BigObject &o, UnitIndex head, unsigned area) {
   for (Watched &w : watched_)
     if (!w.object) {
-      w = {&o, head, area};
+      w = {&o, head, area, 0};
       o.watched = true;
       watched_count_.fetch_add(1, std::memory_order_relaxed);
       watch_begun_.store(true, std::memory_order_relaxed);
@@ -190,35 +194,70 @@ void BigObjects::compare_with_base(const BigObject &o, uint64_t took_ns) {
     config_.birth->account(took_ns, o.base_ns);
 }
 
+/// True if a loop has filled a unit of which `with_data` says what its parts hold: to its end, or nearly if it has
+/// begun with the next one. A quarter of the parts may be filled with zeros.
+bool BigObjects::is_filled(unsigned with_data, bool next_begun) {
+  return __builtin_popcount(with_data) >= static_cast<int>(kUnitParts * 3 / 4) &&
+         (next_begun || with_data >> (kUnitParts - 1));
+}
+
 /// Holds promotion_lock_. Counts what was given ahead and now holds the program's data: as much may be given
-/// in its place. What is filled with zeros is not known before the program reaches the
-/// probe.
+/// in its place. What is filled with zeros is not known before the program reaches the probe.
 /// Returns how many parts that is.
 unsigned BigObjects::note_filled(Area &a, UnitIndex head, BigObject &o) {
+  unsigned data[kMostAhead], begun = 0; // of the units that hold any
+  while (begun < min_of(o.ahead_units, kMostAhead) &&
+         (data[begun] = region_->os().parts_with_data(
+              address(a, head + o.probe - o.ahead_units + begun))) != 0)
+    begun++;
   UnitIndex filled = 0;
-  unsigned parts = 0; // of the first that is not filled
-  while (filled < o.ahead_units) {
-    parts = region_->os().filled_parts(address(a, head + o.probe - o.ahead_units + filled));
-    if (parts != kUnitParts)
-      break;
-    parts = 0;
+  while (filled < begun && is_filled(data[filled], filled + 1 < begun))
     filled++;
-  }
-  if (filled == 0 && parts <= o.ahead_filled)
+  unsigned parts = 0;
+  for (UnitIndex i = filled; i < begun; i++)
+    parts += static_cast<unsigned>(__builtin_popcount(data[i]));
+  const unsigned lacked = o.ahead_units * kUnitParts - o.ahead_filled,
+                 lacks = (o.ahead_units - filled) * kUnitParts - parts;
+  if (lacks >= lacked)
     return 0;
   const uint64_t now = program_ns();
   if (filled && o.filled_ns)
     compare_with_base(o, (now - o.filled_ns) / filled);
   SpinGuard guard(lock_);
-  const unsigned grown = filled * kUnitParts + parts - o.ahead_filled;
-  parts_ahead_ -= grown;
+  parts_ahead_ -= lacked - lacks;
   o.ahead_units -= filled;
-  o.ahead_filled = static_cast<uint8_t>(parts);
+  o.ahead_filled = static_cast<uint16_t>(parts);
   if (filled) {
     o.shows_data = true;
     o.filled_ns = o.ahead_units ? now : 0; // else the program has gone on to base pages
   }
-  return grown;
+  return lacked - lacks;
+}
+
+/// Holds promotion_lock_. The object has not grown for long: the units that it was given and has not touched are
+/// others' again. They take no memory. What it has touched may be filled with zeros, and stays.
+void BigObjects::withdraw(Area &a, UnitIndex head, BigObject &o) {
+  UnitIndex units = 0;
+  while (units < o.ahead_units &&
+         region_->os().resident_pages(address(a, head + o.probe - 1 - units), kSuperpageBytes) == 0)
+    units++;
+  o.stale = true;
+  const UnitIndex from = head + o.probe - units;
+  if (units == 0 || region_->os().advise(address(a, from), size_t{units} * kSuperpageBytes,
+                                         Advice::kNoSuperpages) != 0)
+    return;
+  SpinGuard guard(lock_);
+  region_->lost_superpages(clear_superpages(a, from, units));
+  o.superpages -= units;
+  o.probe -= units;
+  o.ahead_units -= units;
+  parts_ahead_ -= units * kUnitParts;
+}
+
+/// A page behind the last whole unit is there: the program has come to the end of the object.
+bool BigObjects::reaches_tail(const Area &a, UnitIndex head, const BigObject &o) const {
+  return o.units > o.whole_units &&
+         region_->os().resident_pages(address(a, head + o.whole_units), kBasePageBytes) != 0;
 }
 
 /// How many units the object may be given, which has `own` parts that are not filled. Objects that fill
@@ -262,10 +301,22 @@ unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
                : region_->os().resident_pages(address(a, w.head + index), kSuperpageBytes);
   };
   unsigned grown = note_filled(a, w.head, o);
+  if (grown) {
+    o.still_ns = 0;
+    o.stale = false;
+  } else if (o.ahead_units && !o.stale) {
+    const uint64_t now = program_ns();
+    if (!o.still_ns)
+      o.still_ns = now;
+    else if (now - o.still_ns > kStaleNs)
+      withdraw(a, w.head, o);
+  }
   while (o.probe < o.whole_units) {
     size_t pages = pages_of(o.probe);
     UnitIndex front = o.probe;
     const bool untouched = o.shows_data && pages == 0;
+    if (untouched && o.stale)
+      return grown;
     if (!untouched) {
       if (pages < kDensePages && !look_at_probe(a, w.head, o, pages, grown) &&
           !is_passed(a, w.head, o, pages))
@@ -293,7 +344,8 @@ unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
     SpinGuard guard(lock_);
     if (!untouched) { // all in front of the probe is filled
       forget_ahead(o);
-      o.filled_ns = 0;
+      o.filled_ns = o.still_ns = 0;
+      o.stale = false;
     }
     parts_ahead_ += given * kUnitParts;
     o.ahead_units += given;
@@ -302,7 +354,8 @@ unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
     o.given_ns = given && !untouched ? program_ns() : 0;
     o.begun_ns = 0;
   }
-  if (o.shows_data && o.ahead_units) { // the last units show by themselves whether they are filled
+  if (o.shows_data && o.ahead_units &&
+      !reaches_tail(a, w.head, o)) { // the last units show by themselves whether they are filled
     o.still_looks =
         grown ? 0 : static_cast<uint8_t>(min_of(o.still_looks + 1u, unsigned{kStillLooks}));
     return grown;
@@ -387,11 +440,14 @@ void BigObjects::fill(const Handle &handle, const void *p, size_t range) {
   promotion_lock_.unlock();
 }
 
-unsigned BigObjects::look_ahead(uint64_t (*resident_bytes)(), unsigned &given) {
+unsigned BigObjects::look_ahead(uint64_t (*resident_bytes)(), bool all) {
   unsigned filling = 0, most = 0;
   window_ = 0;
+  looks_++;
   for (Watched &w : watched_) {
-    if (!__atomic_load_n(&w.object, __ATOMIC_RELAXED))
+    const BigObject *object = __atomic_load_n(&w.object, __ATOMIC_RELAXED);
+    if (!object ||
+        (!all && w.idle_looks == kIdleLooks && (looks_ + (&w - watched_)) % kIdleLooks != 0))
       continue;
     // For one object at a time: release() and resize() wait for it.
     if (!promotion_lock_.try_lock())
@@ -402,11 +458,13 @@ unsigned BigObjects::look_ahead(uint64_t (*resident_bytes)(), unsigned &given) {
     if (const unsigned grown = seen.object ? look_at(seen, resident_bytes) : 0) {
       filling++;
       most = max_of(most, grown);
+      w.idle_looks = 0;
+    } else if (w.idle_looks < kIdleLooks) {
+      w.idle_looks++;
     }
     promotion_lock_.unlock();
   }
   filling_ = filling;
-  given = static_cast<unsigned>((parts_ahead_ + kUnitParts - 1) / kUnitParts);
   return most;
 }
 

@@ -56,9 +56,11 @@ struct BigObject {
       0; ///< when the program reached the probe; 0: it has not, or before the first look
   uint16_t begun_pages = 0; ///< resident ones of the probe at begun_ns
   uint64_t filled_ns = 0;   ///< when the last unit in front of the probe was seen to be filled
-  uint64_t base_ns = 0;     ///< what a unit of the object takes to fill on base pages
-  uint32_t ahead_units = 0; ///< advised in front of the probe and not known to be filled
-  uint8_t ahead_filled = 0; ///< parts of the first of them that are
+  uint64_t still_ns = 0; ///< since when what was given ahead has not been filled further; 0: it was
+  bool stale = false;    ///< for so long that it was withdrawn, as far as it was untouched
+  uint64_t base_ns = 0;  ///< what a unit of the object takes to fill on base pages
+  uint32_t ahead_units = 0;  ///< advised in front of the probe and not known to be filled
+  uint16_t ahead_filled = 0; ///< parts of them that hold data
 
   /// Without the slack, which stays ours: is_pristine() relies on it.
   uint64_t usable_bytes() const { return bytes - kSlackBytes; }
@@ -180,9 +182,13 @@ public:
            watch_begun_.exchange(false, std::memory_order_relaxed);
   }
   /// Looks at the watched objects and gives superpages ahead of their fill. Returns how many parts that one of
-  /// them has been filled by which fills fastest; 0: none fills. `given` is then the number of units in front
-  /// of the fill. For the helper thread. Cost: about 10 us an object that fills, 1 us another, and the collapses.
-  unsigned look_ahead(uint64_t (*resident_bytes)(), unsigned &given);
+  /// them has been filled by which fills fastest; 0: none fills. all: also those that have not grown for long, which is else asked now and
+  /// then. For the helper thread. Cost: about 10 us an object that fills, 1 us another, and the collapses.
+  unsigned look_ahead(uint64_t (*resident_bytes)(), bool all);
+  /// Units in front of the fills that are not known to be filled.
+  unsigned units_ahead() const {
+    return static_cast<unsigned>((parts_ahead_ + kUnitParts - 1) / kUnitParts);
+  }
   /// The program is about to write `range` bytes from p on, in the object (0: all of it): its untouched
   /// units there get superpages. Does nothing while another thread promotes.
   void fill(const Handle &handle, const void *p, size_t range);
@@ -243,6 +249,7 @@ private:
     BigObject *object; ///< nullptr: the place is free
     UnitIndex head;
     unsigned area;
+    uint8_t idle_looks; ///< in a row, up to a limit
   };
   bool withhold(Area &a, UnitIndex from, UnitIndex to);
   /// For the helper thread, whose own time does not count.
@@ -256,7 +263,10 @@ private:
   void unwatch(BigObject &object);
   UnitIndex give_ahead(Area &a, UnitIndex head, BigObject &o, UnitIndex from, uint64_t most);
   void join_mappings(Area &a, UnitIndex head, BigObject &o);
+  static bool is_filled(unsigned with_data, bool next_begun);
   void forget_ahead(BigObject &object);
+  void withdraw(Area &a, UnitIndex head, BigObject &object);
+  bool reaches_tail(const Area &a, UnitIndex head, const BigObject &object) const;
   bool fills_in_order(const char *unit, size_t pages) const;
   bool is_passed(const Area &a, UnitIndex head, const BigObject &object, size_t pages) const;
   void compare_with_base(const BigObject &object, uint64_t took_ns);
@@ -319,6 +329,7 @@ private:
   std::atomic<bool> watch_begun_{false};
   uint64_t parts_ahead_ = 0; ///< given ahead and not known to be filled
   uint64_t window_ = 0;      ///< what may be given ahead, parts; 0: not asked yet in this look
+  unsigned looks_ = 0;       ///< of look_ahead()
   unsigned filling_ = 0;     ///< objects that had grown at the last look
 };
 

@@ -111,9 +111,8 @@ template <class F> auto unless_paused(F look) -> decltype(look()) {
   return result;
 }
 
-unsigned look_ahead(unsigned &given) {
-  given = 0;
-  return unless_paused([&] { return g_runtime.look_ahead(given); });
+unsigned look_ahead(bool all) {
+  return unless_paused([&] { return g_runtime.look_ahead(all); });
 }
 
 /// True if the program's threads are gone: then nothing but this thread keeps the process alive.
@@ -141,21 +140,20 @@ long next_pause(long pause, long used) {
 }
 
 /// Looks at objects that are being filled until none has grown for kRestNs. The pause between two looks is
-/// what the fastest of them takes for a quarter of a superpage, and doubles while nothing grows; but not less than
-/// kFillingPauses times what a look takes.
+/// what the fastest of them takes for a quarter of a superpage. After a while in which nothing grows it is a quarter
+/// of that while. It is not less than kFillingPauses times what a look takes.
 void look_ahead_of_fills() {
   long pause = kFillingNs, quarter = kMostFillingNs, rest = 0;
   uint64_t before = kLinux.now_ns();
   while (rest < kRestNs) {
     sleep_ns(pause);
-    unsigned given;
     const uint64_t began = used_ns<CLOCK_THREAD_CPUTIME_ID>();
-    const unsigned parts = look_ahead(given);
+    const unsigned parts = look_ahead(/*all=*/false);
     const auto took = static_cast<long>(used_ns<CLOCK_THREAD_CPUTIME_ID>() - began);
     const uint64_t now = kLinux.now_ns();
     if (parts) {
       const long elapsed = static_cast<long>(now - before) * (kUnitParts / 4) / parts;
-      quarter = max_of(min_of(elapsed, kMostFillingNs), kFillingNs);
+      quarter = max_of(max_of(min_of(elapsed, kMostFillingNs), kFillingNs), quarter / 2);
       rest = 0;
     } else {
       rest += pause;
@@ -163,7 +161,7 @@ void look_ahead_of_fills() {
     before = now;
     pause = rest <= kFillingQuarters * quarter
                 ? max_of(quarter, kFillingPauses * took)
-                : min_of(max_of(2 * pause, kPauseTimesLook * took), kIntervalNs);
+                : min_of(max_of(rest / 4, kPauseTimesLook * took), kIntervalNs);
   }
 }
 
@@ -185,8 +183,7 @@ void *look(void *) {
   while (!is_alone()) {
     const bool fills = wait_for_fill(pause, hurried, glance), hurries = g_hurried.load() != hurried;
     hurried = g_hurried.load();
-    unsigned given;
-    if (look_ahead(given) || hurries) {
+    if (look_ahead(/*all=*/true) || hurries) {
       look_ahead_of_fills();
       glance = kGlanceNs;
       pause = kIntervalNs;

@@ -149,7 +149,7 @@ public:
     return strategy_ == HeapStrategy::kAuto || strategy_ == HeapStrategy::kSuperpage;
   }
   /// For the helper thread: see BigObjects::look_ahead().
-  unsigned look_ahead(unsigned &given);
+  unsigned look_ahead(bool all);
   /// Some big object waits to be filled.
   bool watches_fills() const { return big_.watched() != 0; }
   /// heap:superpage: may a request of no site, of usual alignment, go to jemalloc without another test? See

@@ -79,11 +79,9 @@ void Runtime::wake_helper() {
     promotion_thread_hurry();
 }
 
-unsigned Runtime::look_ahead(unsigned &given) {
-  given = 0;
-  return big_.watched()
-             ? big_.look_ahead([] { return process_memory(kLinux).resident_bytes; }, given)
-             : 0;
+unsigned Runtime::look_ahead(bool all) {
+  return big_.watched() ? big_.look_ahead([] { return process_memory(kLinux).resident_bytes; }, all)
+                        : 0;
 }
 
 namespace {

@@ -345,7 +345,7 @@ const OsHooks kLinux = {reserve,
                         unreserve,
                         populate_ns,
                         first_touch_ns,
-                        unit_filled_parts,
+                        unit_parts_with_data,
                         is_one_mapping};
 
 ThpMode thp_mode(const OsHooks &os, const char *sysfs_root) {

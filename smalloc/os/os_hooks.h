@@ -68,16 +68,18 @@ struct OsHooks {
   uint64_t (*populate_ns)(void *start, size_t bytes);
   /// What a superpage's worth of base pages takes, in memory that is mapped for it and given back. 0: cannot be found out.
   uint64_t (*first_touch_ns)();
-  /// How many of the unit's kUnitParts parts the program has written, from the first on: a page of each is
-  /// asked whether a cache line of it holds a byte other than zero. 0 if a page of the unit is not resident,
-  /// the kernel does not tell, or the program has made the memory unreadable.
-  unsigned (*filled_parts)(const void *unit);
+  /// Which of the unit's kUnitParts parts the program has written, a bit for each, the first one's the lowest: a
+  /// page of each part is asked whether a cache line of it holds a byte other than zero. 0 if a page of the unit
+  /// is not resident, the kernel does not tell, or the program has made the memory unreadable.
+  unsigned (*parts_with_data)(const void *unit);
   /// Does the range lie in one mapping of the process? Then all of its pages have the same attributes.
   /// True also where the kernel does not tell.
   bool (*is_one_mapping)(void *start, size_t bytes);
 
   /// The program has written the unit, not only its first page.
-  bool holds_data(const void *unit) const { return filled_parts(unit) == kUnitParts; }
+  bool holds_data(const void *unit) const {
+    return parts_with_data(unit) == (1u << kUnitParts) - 1;
+  }
 };
 
 /// The kernel.

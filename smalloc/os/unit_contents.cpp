@@ -36,7 +36,7 @@ bool all_in_core(const void *unit) {
 
 // The kernel copies: the program may have made the memory unreadable (mprotect), and a read of a page
 // that is not there would map the zero page. A filter may kill a process for process_vm_readv(2).
-unsigned unit_filled_parts(const void *unit) {
+unsigned unit_parts_with_data(const void *unit) {
   KeepErrno keep;
   if (!all_in_core(unit) || prctl(PR_GET_SECCOMP) != 0)
     return 0;
@@ -48,10 +48,10 @@ unsigned unit_filled_parts(const void *unit) {
   if (process_vm_readv(getpid(), &to, 1, from, kSamples, 0) != static_cast<ssize_t>(sizeof copy))
     return 0;
   static const char kZero[kSampleBytes] = {};
-  unsigned filled = 0;
-  while (filled < kSamples && memcmp(copy[filled], kZero, kSampleBytes) != 0)
-    filled++;
-  return filled;
+  unsigned parts = 0;
+  for (size_t i = 0; i < kSamples; i++)
+    parts |= unsigned{memcmp(copy[i], kZero, kSampleBytes) != 0} << i;
+  return parts;
 }
 
 } // namespace smalloc

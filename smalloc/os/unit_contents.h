@@ -8,8 +8,8 @@
 
 namespace smalloc {
 
-/// OsHooks::filled_parts. Reads 16 cache lines. Cost: 3 us.
-unsigned unit_filled_parts(const void *unit);
+/// OsHooks::parts_with_data. Reads 16 cache lines. Cost: 3 us.
+unsigned unit_parts_with_data(const void *unit);
 
 } // namespace smalloc
 #endif

@@ -63,7 +63,9 @@ struct BigAheadTest : testing::Test {
   static inline uint64_t resident_bytes = 0;
   bool look(uint64_t resident = 0) {
     resident_bytes = resident;
-    return big.look_ahead([] { return resident_bytes; }, given);
+    const bool grows = big.look_ahead([] { return resident_bytes; }, true);
+    given = big.units_ahead();
+    return grows;
   }
   std::map<const char *, std::bitset<kPagesPerUnit>> pages; ///< written ones, by unit
   unsigned given = 0; ///< units in front of the fill, after the last look

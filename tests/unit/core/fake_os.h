@@ -197,7 +197,7 @@ struct FakeOs {
         [] { return first_touch(); },
         [](const void *unit) {
           const auto *start = static_cast<const char *>(unit);
-          return holds_data(start) ? kUnitParts : filled_parts(start);
+          return (1u << (holds_data(start) ? kUnitParts : filled_parts(start))) - 1;
         },
         [](void *p, size_t) { return !several_mappings.count(static_cast<char *>(p)); },
     };

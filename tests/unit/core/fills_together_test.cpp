@@ -88,5 +88,54 @@ TEST_F(FillsTogetherTest, AProbeWithABorderThatWasPassedEndsNothing) {
   EXPECT_EQ(superpages_of(p), kLeastWindow);
 }
 
+/// What an object was given and does not touch is another's after a while, and takes no memory meanwhile.
+TEST_F(FillsTogetherTest, WhatIsNotTouchedIsWithdrawn) {
+  char *p = make(100);
+  write(p, kUnitParts);
+  look();
+  EXPECT_EQ(superpages_of(p), kLeastWindow);
+  look();
+  FakeOs::clock_ns += 40000000;
+  look();
+  EXPECT_EQ(superpages_of(p), 0u);
+  EXPECT_EQ(given, 0u);
+  EXPECT_TRUE(is_advised_against(p, 1));
+  EXPECT_EQ(region.charged_superpages(), 0u);
+  ASSERT_TRUE(big.check_invariants());
+  char *q = make(100);
+  write(q, kUnitParts);
+  look();
+  EXPECT_EQ(superpages_of(q), kLeastWindow);
+  fill(p, 1, 60); // it goes on
+  FakeOs::clock_ns += 1000;
+  look();
+  fill(p, 1, 130);
+  look();
+  ASSERT_TRUE(big.check_invariants());
+}
+
+/// Zeros look like memory that was never written; a part that holds them does not keep what has data from counting.
+TEST_F(FillsTogetherTest, PartsThatHoldZerosEndNothing) {
+  char *p = make(100);
+  write(p, kUnitParts);
+  FakeOs::holds_data = [](const char *) { return false; };
+  look();
+  size_t parts = 0;
+  FakeOs::filled_parts = [&](const char *u) {
+    return u == unit(p, 1) && parts ? kUnitParts - 1 : 0u;
+  };
+  look();
+  EXPECT_EQ(superpages_of(p), kLeastWindow);
+  parts = 1;
+  EXPECT_TRUE(look());
+  // All but one part of the first unit, and the second one: room for another.
+  EXPECT_EQ(superpages_of(p), kLeastWindow);
+  fill(p, 3, 60);
+  look();
+  fill(p, 3, 400); // the probe: all in front of it is filled
+  look();
+  EXPECT_GT(superpages_of(p), kLeastWindow);
+}
+
 } // namespace
 } // namespace smalloc
