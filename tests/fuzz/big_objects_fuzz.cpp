@@ -155,7 +155,7 @@ const OsHooks kSystem = {
     [](void *, size_t) { return 0; },
     [](void *, size_t) -> uint64_t { return System::clock_ns / 100 % 3 == 0 ? 4500000 : 100000; },
     []() -> uint64_t { return 600000; },
-    [](const void *) { return System::clock_ns / 100 % 2 == 0; },
+    [](const void *) -> unsigned { return System::clock_ns / 100 % 2 == 0 ? 0xffff : 0x3f; },
     [](void *p, size_t n) {
       System::pages(p, n);
       return System::clock_ns / 100 % 5 != 0;
