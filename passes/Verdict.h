@@ -74,6 +74,7 @@ struct SiteVerdict {
   double MissesPerAccess = -1;
   double SavingCycles = -1; ///< per access; translation only
   uint64_t FaultsSaved = SMALLOC_UNKNOWN;
+  uint32_t Worth = 0; ///< as smalloc_site::worth
   uint64_t MinBytes = SMALLOC_UNKNOWN;
   SizeConditions
       When; ///< superpages only where one of them holds, if the compiler's decision is to last

@@ -40,9 +40,10 @@ struct BigObject {
   bool demoted = false;   ///< some unit's superpage at birth was taken away, or was too dear
   bool medium = false;    ///< has advice of its own for pages of 64 KiB
   bool untold = false;    ///< gave superpages up: its site has not been told
-  bool promotable = true; ///< as BigRequest, as are the next three: what a copy of it begins with
+  bool promotable = true; ///< as BigRequest, as are the next four: what a copy of it begins with
   bool whole_superpages = false;
   PageKind first = PageKind::kSuperpage;
+  uint32_t profile_worth = 0;
   numa::Placement placement;
   uint32_t mappings;        ///< charged
   uint64_t history = 0;     ///< its key in FillHistory; 0: none
@@ -77,6 +78,8 @@ struct BigRequest {
   /// What a directive names: kGigantic, with superpages_at_birth; kMedium, which rules superpages out, now and later; kSuperpage:
   /// nothing beyond the user's first step.
   PageKind first = PageKind::kSuperpage;
+  /// As smalloc_site::worth: under a budget it takes the superpages of objects that are worth less.
+  uint32_t profile_worth = 0;
   numa::Placement placement;
 };
 
@@ -279,6 +282,7 @@ private:
   }
   void set_pending(BigObject &object, bool on);
   bool make_room(const BigObject *claimant, uint64_t claim, unsigned wanted);
+  bool take_from_less_worthy(uint32_t worth, UnitIndex wanted);
   unsigned take_superpages_from(Area &a, UnitIndex head, unsigned most);
   void note_live(uint64_t added, uint64_t removed);
   bool commit_behind(Area &a, UnitIndex first, size_t kept_bytes, size_t committed);
