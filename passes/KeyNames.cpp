@@ -120,9 +120,9 @@ uint64_t KeyNames::blockKey(const Value &Object) {
 
 /// The pointer at \p Level, where stores that know of nothing around it put it, and where loads find it.
 KeyNames::Member KeyNames::memberAt(const MemberLevel &Level) {
-  // A class with containers in it has constructors, which a program may define once only: its name tells it apart. A unit that uses
-  // but its containers does not show the rest of it.
-  const bool ByName = !Level.Direct && isClassName(Level.Class);
+  // C++ allows one definition of a class: its name tells it apart. A unit that uses but its containers, or whose loads lost their tags
+  // on the way out of a loop, does not show the rest of it.
+  const bool ByName = isClassName(Level.Class);
   uint64_t &Whole = Identities[{Level.Class, ByName ? nullptr : Level.Struct}];
   if (!Whole)
     Whole = xxh3_64bits(ByName ? Level.Class.str() : layoutOf(Level.Struct));
