@@ -401,7 +401,8 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
       if (!Call)
         continue;
       const bool GivesNone = givesNoMemory(*Call);
-      if (GivesNone && !mayHandOut(*Call, TLI, HandOut))
+      const int Out = GivesNone ? mayHandOutThrough(*Call, TLI) : -1;
+      if (GivesNone && Out < 0 && !mayHandOut(*Call, TLI, HandOut))
         continue;
       std::optional<AllocFamily> Family = allocationFamily(*Call);
       if (!GivesNone && !Family && (calledRow(*Call) || !mayBeContext(*Call, TLI)))
@@ -437,6 +438,8 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
         if (const DISubprogram *In = Location->getScope()->getSubprogram())
           WrittenIn = In->getLinkageName().empty() ? In->getName() : In->getLinkageName();
       Call->addFnAttr(Attribute::get(Context, SiteFunctionAttr, WrittenIn));
+      if (Out >= 0 && Phase != When::Later)
+        Call->addFnAttr(Attribute::get(Context, OutAttr, utostr(static_cast<unsigned>(Out))));
       Changed = true;
     }
   }

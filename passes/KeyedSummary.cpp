@@ -209,7 +209,7 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
         Seen.insert({From, To, Flags}).second)
       List.push_back({From, To, Flags});
   };
-  auto FlowInto = [&](const Value *V, KeyRoot To) {
+  auto FlowInto = [&](const Value *V, KeyRoot To, const CallBase *HandedOut = nullptr) {
     if (!V->getType()->isPointerTy() || isa<ConstantPointerNull, UndefValue>(V))
       return;
     const unsigned ToFlag = To.Contents ? SMALLOC_FLOW_TO_CONTENTS : 0;
@@ -227,7 +227,8 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
       Emit(Out.Flows, NodeOf(Site), To.Key, ToFlag);
     if (!To.Contents)
       for (const CallBase *Site : Origins.contentsOf(V))
-        Emit(Out.Flows, NodeOf(Site), To.Key, SMALLOC_FLOW_TO_CONTENTS);
+        if (Site != HandedOut)
+          Emit(Out.Flows, NodeOf(Site), To.Key, SMALLOC_FLOW_TO_CONTENTS);
     for (KeyRoot From : rootsOf(V))
       if (!(From == To))
         Emit(OfKeys, From.Key, To.Key, ToFlag | (From.Contents ? SMALLOC_FLOW_FROM_CONTENTS : 0));
@@ -264,13 +265,14 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
         }
         const Function *Callee;
         // What another unit's wrapper stores in the memory that it returns.
-        if (outsiders(*Call, Callee) && Wrappers.isContext(*Call) && Callee->isDeclaration())
+        if (outsiders(*Call, Callee) && Wrappers.isContext(*Call) && Callee->isDeclaration() &&
+            Call->getType()->isPointerTy())
           Emit(OfKeys, resultKey(*Callee), NodeOf(Call),
                SMALLOC_FLOW_FROM_CONTENTS | SMALLOC_FLOW_TO_CONTENTS);
         for (unsigned K = 0; K < Call->arg_size(); ++K)
           if (const Value *Argument = Call->getArgOperand(K); Argument->getType()->isPointerTy())
             for (uint64_t Key : namesOfArgument(*Call, K)) {
-              FlowInto(Argument, {Key, false});
+              FlowInto(Argument, {Key, false}, Call); // what this caller gets, others do not
               auto [Found, Put] = memberBlocks(Argument, *Call, K);
               Emit(OfKeys, Found, Key, 0);
               Emit(OfKeys, Put, Key, 0);
