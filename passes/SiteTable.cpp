@@ -136,7 +136,7 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O, Kept
   const uint32_t FunctionAt = Strings.add(V.Function), FileAt = Strings.add(V.File),
                  CalleeAt = Strings.add(V.Callee), SpreadAt = Strings.add(V.SpreadText),
                  WhyAt = Strings.add(V.Why), ContextAt = Strings.add(V.Context),
-                 MachineAt = Strings.add(O.Machine.Name);
+                 MachineAt = Strings.add(O.Machine.Name), ArrayAt = Strings.add(V.Array);
   while ((sizeof(smalloc_site) + Strings.Bytes.size()) % 8)
     Strings.Bytes.push_back('\0');
   Constant *Text = ConstantDataArray::getString(C, Strings.Bytes, /*AddNull=*/false);
@@ -191,7 +191,7 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O, Kept
        fieldConstant(I8, Log2_64(O.Machine.BasePageBytes)),
        fieldConstant(I64, V.Node),
        fieldConstant(I32, V.Worth),
-       fieldConstant(I32, 0),
+       fieldConstant(I32, ArrayAt),
        Text}));
   // Retained under --gc-sections: __start_smalloc_sites must exist whenever a module record refers to it.
   Kept.ForImage.push_back(Record);
@@ -250,6 +250,7 @@ SiteVerdict readSite(const GlobalVariable &Record) {
   V.DecidedBy = static_cast<smalloc_decided_by>(Number(26));
   V.Confidence = static_cast<unsigned>(Number(29));
   V.Worth = static_cast<uint32_t>(Number(33));
+  V.Array = String(34);
   return V;
 }
 
@@ -391,6 +392,7 @@ Error writeSitesJson(const Module &M, ArrayRef<SiteVerdict> Sites, const Options
                      {"file", Known(V.File)},
                      {"line", AboveZero(V.Line)},
                      {"column", AboveZero(V.Column)},
+                     {"array", Known(V.Array)},
                      {"callee", Known(V.Callee)},
                      {"element_bytes", AboveZero(V.ElementBytes)},
                      {"size_bytes", Optional(V.SizeBytes)},

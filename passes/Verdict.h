@@ -57,6 +57,7 @@ struct SiteVerdict {
       Name; ///< of the record's symbol: the same for copies of an ODR function in other units
   uint64_t Node = 0; ///< in the graph of smalloc_keys
   std::string Function, File, Context;
+  std::string Array; ///< what the source calls the memory
   unsigned Line = 0, Column = 0;
   uint64_t SizeBytes = SMALLOC_UNKNOWN;
   uint64_t ElementBytes = 0;

@@ -253,6 +253,7 @@ std::optional<Site> parse_site(ByteSpan bytes, std::string &why) {
   } strings[] = {
       {"function", r.function, site.function},
       {"file", r.file, site.file},
+      {"array", r.array, site.array},
       {"callee", r.callee, site.callee},
       {"spread_expr", r.spread_expr, site.spread_expr},
       {"why", r.why, site.why},

@@ -158,7 +158,7 @@ struct smalloc_site {
   uint8_t base_page_shift;
   uint64_t node;  /* this very record in the graph of smalloc_keys; 0: in none */
   uint32_t worth; /* of a superpage, by a profile: smalloc_directive_worth(); 0: unknown */
-  uint32_t reserved;
+  uint32_t array; /* a string: what the source calls the memory, as far as the unit shows it */
 };
 #define SMALLOC_SITE_LEAST_BYTES offsetof(struct smalloc_site, node)
 #define SMALLOC_SITE_NODE_BYTES offsetof(struct smalloc_site, worth)

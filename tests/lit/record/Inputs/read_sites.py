@@ -10,9 +10,8 @@ at = 0
 while at < len(data):
     (magic, version, fixed, size, flags, ident, cell, line, column, element, function, file, callee, spread, why,
      context, machine, reach, size_bytes, pages, faults, least, misses, saving, pattern, decision, by, model, shift,
-     confidence, source, base_shift, node, worth, reserved) = FIXED.unpack_from(data, at)
+     confidence, source, base_shift, node, worth, array) = FIXED.unpack_from(data, at)
     assert magic == 0x31534D53 and version == 1 and fixed == 136, hex(magic)
-    assert reserved == 0, reserved
     assert size % 8 == 0 and size > fixed and at + size <= len(data), size
 
     def text(offset):
@@ -26,7 +25,7 @@ while at < len(data):
 
     print(f"id={ident:016x} function={text(function)} file={text(file)} callee={text(callee)} line={line} column={column}"
           f" element={element} size={known(size_bytes)} pattern={pattern} decision={decision} min={known(least)}"
-          f" machine={text(machine)} reach={reach} any={flags >> 12 & 1}" + f" worth={worth}" * (worth != 0))
+          f" machine={text(machine)} reach={reach} any={flags >> 12 & 1}" + f" worth={worth}" * (worth != 0) + f" array={text(array)}" * (array != 0))
     print(f"why={text(why)}")
     at += size
 print("end")
