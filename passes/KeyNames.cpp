@@ -136,7 +136,7 @@ KeyNames::Member KeyNames::memberAt(const MemberLevel &Level) {
       Text = Plain.drop_front(Digits.size()).str();
     }
     return ((Level.Variable ? "elements from byte " : "byte ") + Twine(Level.Offset) +
-            " of struct " + Text)
+            (Text.empty() ? " of an unnamed struct" : " of struct ") + Text)
         .str();
   };
   const std::string Exact = std::string(Level.Variable ? "any " : "") +

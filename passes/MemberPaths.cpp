@@ -444,6 +444,12 @@ MemberPaths::Pointee MemberPaths::pointeeOf(const Value *Base) {
   return Pointees[Base] = Found;
 }
 
+/// A structure of C without a name (typedef struct {...} matrix) that more than one program's header is unlikely to have.
+static bool isKnownByLayout(const MDNode *Struct) {
+  constexpr unsigned LeastOperands = 5; // name; type and offset of two members
+  return typeName(Struct).empty() && Struct->getNumOperands() >= LeastOperands;
+}
+
 MemberPath MemberPaths::of(const Instruction &Access) {
   // No member's: moved out of a loop, through a reference to the pointer, or the member's class has no layout in tags.
   const MDNode *Tag = memberTag(Access);
@@ -453,6 +459,8 @@ MemberPath MemberPaths::of(const Instruction &Access) {
   MemberPath Own;
   if (Struct && Accessed)
     descend(Struct, At, Accessed, Own);
+  if (Struct && Accessed && Own.empty() && !Classes && isKnownByLayout(Struct))
+    Own.push_back({typeName(Struct), Struct, At, /*Direct=*/true});
   const Value *Address = getLoadStorePointerOperand(&Access);
   if (Own.empty() && Address && Classes)
     if (MemberPath Element = elementPath(Address, PointerBytes); !Element.empty())
