@@ -39,7 +39,7 @@ struct BigObject {
   bool placed = false;    ///< has policies of its own: nothing of it is kept for the next object
   bool demoted = false;   ///< some unit's superpage at birth was taken away, or was too dear
   bool medium = false;    ///< has advice of its own for pages of 64 KiB
-  bool untold = false;    ///< gave superpages up: its site has not been told
+  bool untold = false;    ///< its site has not been told of superpages that it gave up or got
   bool promotable = true; ///< as BigRequest, as are the next four: what a copy of it begins with
   bool whole_superpages = false;
   PageKind first = PageKind::kSuperpage;
@@ -170,8 +170,9 @@ public:
   /// has been made.
   bool make_room_for(uint64_t worth_per_unit, unsigned wanted);
 
-  /// One of the objects that gave superpages up and of which nobody has been told; none: there is none any more.
-  Handle next_demoted();
+  /// One of the objects that gave superpages up, or got some ahead of their fill, and whose site has not been told; none: there is none
+  /// any more.
+  Handle next_untold();
 
   unsigned pending() const { return pending_.load(std::memory_order_relaxed); }
   /// Objects that look_ahead() watches.

@@ -24,7 +24,7 @@ void BigObjects::note_worth(const Handle &handle, uint64_t saved_ns) {
     handle.object->worth_ns += saved_ns;
 }
 
-BigObjects::Handle BigObjects::next_demoted() {
+BigObjects::Handle BigObjects::next_untold() {
   if (SMALLOC_LIKELY(!untold_.load(std::memory_order_relaxed)))
     return {};
   SpinGuard guard(lock_);

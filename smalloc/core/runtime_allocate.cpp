@@ -107,7 +107,7 @@ void *Runtime::big_allocate(const BigRequest &request, SiteAccounts::Account acc
                                             : Refusals(counters()).first_since(before));
   }
   if (request.profile_worth)
-    tell_who_gave_way();
+    tell_sites();
   if (SMALLOC_UNLIKELY(ladder_.wants_to_warn()))
     warn_of_fallback();
   return p;

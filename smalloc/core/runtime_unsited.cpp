@@ -81,8 +81,11 @@ void Runtime::wake_helper() {
 
 bool Runtime::look_ahead(unsigned &given) {
   given = 0;
-  return big_.watched() &&
-         big_.look_ahead([] { return process_memory(kLinux).resident_bytes; }, given);
+  if (!big_.watched())
+    return false;
+  const bool moved = big_.look_ahead([] { return process_memory(kLinux).resident_bytes; }, given);
+  tell_sites();
+  return moved;
 }
 
 namespace {

@@ -274,17 +274,17 @@ TEST_F(ShortageTest, AllThatGaveWayAreTold) {
     ASSERT_EQ(superpages(p), 8u);
     losers.insert(big.find(p).object);
   }
-  EXPECT_FALSE(big.next_demoted());
+  EXPECT_FALSE(big.next_untold());
   for (int i = 0; i < 40; i++)
     use(hot, 20 * kMs);
   ASSERT_EQ(superpages(hot), 16u);
   for (int i = 0; i < 2; i++) {
-    const BigObjects::Handle loser = big.next_demoted();
+    const BigObjects::Handle loser = big.next_untold();
     ASSERT_TRUE(loser);
     EXPECT_EQ(losers.erase(loser.object), 1u);
     EXPECT_EQ(loser.object->superpages, 0u);
   }
-  EXPECT_FALSE(big.next_demoted());
+  EXPECT_FALSE(big.next_untold());
 }
 TEST_F(ShortageTest, EqualsDoNotTakeFromEachOther) {
   start(true);
