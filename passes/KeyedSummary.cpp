@@ -97,6 +97,8 @@ SmallVector<uint64_t, 2> KeyNames::namesOfArgument(const CallBase &Call, unsigne
   for (const Function *Reached : Origins.calleesOf(Call))
     if (isExported(*Reached) && K < Reached->arg_size())
       Keys.push_back(argumentKey(*Reached, K));
+  if (const uint64_t Virtual = virtualKeyOf(Call, static_cast<int>(K)))
+    Keys.push_back(Virtual);
   for (KeyRoot Place : rootsOf(Call.getCalledOperand()))
     if (!Place.Contents)
       Keys.push_back(throughKey(Place.Key, K));
@@ -150,6 +152,8 @@ void KeyNames::walk(const Value *V, Roots &Out, SmallPtrSetImpl<const Value *> &
       for (const Function *Reached : Origins.calleesOf(*Call))
         if (isExported(*Reached))
           Add({resultKey(*Reached), false});
+      if (const uint64_t Virtual = Callee ? 0 : virtualKeyOf(*Call, -1))
+        Add({Virtual, false});
       // What a pointer to a function returns is what its memory holds.
       if (const Value *Through = Callee ? nullptr : throughPlace(*Call)) {
         Roots Of;
@@ -302,6 +306,7 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
     if (W->Condition)
       Out.Flows.push_back({resultKey(*W->Condition), Result, SMALLOC_FLOW_IF_WRAPPER});
   }
+  relateTables([&](uint64_t From, uint64_t To) { Emit(OfKeys, From, To, 0); });
   // What a block's memory holds is what its places hold, and the other way round.
   for (auto &[Object, Place] : Places)
     for (uint64_t Key : Place.Block ? ArrayRef(Place.Pointers) : ArrayRef<uint64_t>()) {

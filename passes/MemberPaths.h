@@ -69,6 +69,9 @@ public:
   MemberPath handedOn(const llvm::Value *Address, const llvm::CallBase &Call, unsigned K,
                       uint64_t &Bytes);
 
+  /// The class of the object that \p Object points to the start of; empty: unknown.
+  llvm::StringRef classOf(const llvm::Value *Object) { return pointeeOf(Object).Class; }
+
 private:
   /// The object that a pointer points to the start of, the largest that is known of.
   struct Pointee {
