@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "MemberPaths.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Operator.h"
 
