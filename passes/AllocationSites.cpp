@@ -6,6 +6,7 @@
 #include "CallReplacement.h"
 #include "ClearedSites.h"
 #include "MemberPaths.h"
+#include "SiteVariable.h"
 #include "UnitName.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -401,7 +402,8 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
       if (!Call)
         continue;
       const bool GivesNone = givesNoMemory(*Call);
-      if (GivesNone && !mayHandOut(*Call, TLI, HandOut))
+      const int Out = GivesNone ? mayHandOutThrough(*Call, TLI) : -1;
+      if (GivesNone && Out < 0 && !mayHandOut(*Call, TLI, HandOut))
         continue;
       std::optional<AllocFamily> Family = allocationFamily(*Call);
       if (!GivesNone && !Family && (calledRow(*Call) || !mayBeContext(*Call, TLI)))
@@ -437,6 +439,15 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
         if (const DISubprogram *In = Location->getScope()->getSubprogram())
           WrittenIn = In->getLinkageName().empty() ? In->getName() : In->getLinkageName();
       Call->addFnAttr(Attribute::get(Context, SiteFunctionAttr, WrittenIn));
+      if (Phase == When::PipelineStart) {
+        const bool Stores = Out >= 0 || (Family && storesResult(*Family));
+        const Value *Place =
+            Stores ? Call->getArgOperand(static_cast<unsigned>(std::max(Out, 0))) : nullptr;
+        if (const std::string Name = variableOf(*Call, Place); !Name.empty())
+          Call->addFnAttr(Attribute::get(Context, SiteVariableAttr, Name));
+      }
+      if (Out >= 0 && Phase != When::Later)
+        Call->addFnAttr(Attribute::get(Context, OutAttr, utostr(static_cast<unsigned>(Out))));
       Changed = true;
     }
   }

@@ -99,21 +99,69 @@ bool isDeclaredFresh(const Function &F) {
   return F.getAttributes().hasRetAttr(Attribute::NoAlias) || F.hasFnAttribute(Attribute::AllocSize);
 }
 
+/// Can \p Call be sent to another entry of \p Callee, a function of the program, with one argument more?
+static bool canBeSentOn(const CallBase &Call, const Function *Callee,
+                        const TargetLibraryInfo &TLI) {
+  LibFunc Known;
+  return Callee && plainCall(Call) && Callee->getFunctionType() == Call.getFunctionType() &&
+         !Callee->isIntrinsic() && !isReservedName(Callee->getName()) &&
+         !TLI.getLibFunc(*Callee, Known) &&
+         canTakeCell(*Callee->getFunctionType(), Callee->getAttributes()) &&
+         canTakeCell(*Callee->getFunctionType(), Call.getAttributes());
+}
+
+static bool hasNumber(const Function &F) {
+  return any_of(F.args(), [](const Argument &A) { return A.getType()->isIntegerTy(64); });
+}
+
+/// The type of the variable, or member, that \p Address is the address of; null: that is not known.
+static const Type *typeAt(const Value *Address) {
+  Address = Address->stripPointerCasts();
+  if (auto *A = dyn_cast<AllocaInst>(Address))
+    return A->getAllocatedType();
+  if (auto *G = dyn_cast<GlobalVariable>(Address))
+    return G->getValueType();
+  auto *G = dyn_cast<GEPOperator>(Address);
+  return G && G->getNumIndices() > 1 ? G->getResultElementType() : nullptr;
+}
+
+int mayHandOutThrough(const CallBase &Call, const TargetLibraryInfo &TLI) {
+  const Function *Callee = calledFunction(Call);
+  if (!Callee || !Callee->isDeclaration() || Callee->hasExternalWeakLinkage() ||
+      Call.onlyReadsMemory() || !hasNumber(*Callee) ||
+      !(Call.getType()->isVoidTy() || Call.getType()->isIntegerTy()) ||
+      !canBeSentOn(Call, Callee, TLI))
+    return -1;
+  int Out = -1;
+  for (unsigned I = 0; I < Call.arg_size(); ++I)
+    if (const Value *Given = Call.getArgOperand(I); Given->getType()->isPointerTy())
+      if (const Type *T = typeAt(Given); T && T->isPointerTy()) {
+        if (Out >= 0)
+          return -1;
+        Out = static_cast<int>(I);
+      }
+  return Out;
+}
+
+/// By what the first look at \p Call found; -1 where its function has a body now.
+static int guessedOut(const CallBase &Call) {
+  unsigned Out;
+  const Function *Callee = calledFunction(Call);
+  if (!Callee || !Callee->isDeclaration() ||
+      Call.getFnAttr(OutAttr).getValueAsString().getAsInteger(10, Out) || Out >= Call.arg_size())
+    return -1;
+  return static_cast<int>(Out);
+}
+
 bool mayBeWrapperCall(const CallBase &Call, const TargetLibraryInfo &TLI) {
   const Function *Callee = calledFunction(Call);
-  LibFunc Known;
-  if (!Callee || !plainCall(Call) || Callee->getFunctionType() != Call.getFunctionType() ||
-      Callee->isIntrinsic() || isReservedName(Callee->getName()) ||
-      TLI.getLibFunc(*Callee, Known) || !returnsPointer(*Callee->getFunctionType()) ||
-      !canTakeCell(*Callee->getFunctionType(), Callee->getAttributes()) ||
-      !canTakeCell(*Callee->getFunctionType(), Call.getAttributes()))
+  if (!canBeSentOn(Call, Callee, TLI) || !returnsPointer(*Callee->getFunctionType()))
     return false;
   if (!Callee->isDeclaration())
     return true; // its body says
   if (Callee->hasExternalWeakLinkage() || Call.onlyReadsMemory() || Call.getReturnedArgOperand())
     return false;
-  return isDeclaredFresh(*Callee) ||
-         any_of(Callee->args(), [](const Argument &A) { return A.getType()->isIntegerTy(64); });
+  return isDeclaredFresh(*Callee) || hasNumber(*Callee);
 }
 
 AllocationWrappers::AllocationWrappers(Module &M, FunctionAnalysisManager &FAM) : FAM(FAM) {
@@ -138,8 +186,10 @@ AllocationWrappers::AllocationWrappers(Module &M, FunctionAnalysisManager &FAM) 
       const bool HandsOut = W && W->Out >= 0 && plainCall(*Call) &&
                             Callee->getFunctionType() == Call->getFunctionType() &&
                             canTakeCell(*Callee->getFunctionType(), Call->getAttributes());
-      if (!HandsOut && (allocationFamily(*Call) || !mayBeWrapperCall(*Call, TLI) ||
-                        (!Callee->isDeclaration() && !W)))
+      const bool Guessed = guessedOut(*Call) >= 0 && canBeSentOn(*Call, Callee, TLI);
+      if (!HandsOut && !Guessed &&
+          (allocationFamily(*Call) || !mayBeWrapperCall(*Call, TLI) ||
+           (!Callee->isDeclaration() && !W)))
         continue;
       Call->addFnAttr(Attribute::get(M.getContext(), SiteIdAttr,
                                      Call->getFnAttr(ContextIdAttr).getValueAsString()));
@@ -212,8 +262,11 @@ bool AllocationWrappers::analyse(Function &F) {
     return false;
   }
   LoopInstructionsLeft -= Copied;
-  // Any call with a pointer may be one that hands out: in other units too many to look for the entry.
-  W.Exported = F.hasExternalLinkage() && W.Out < 0;
+  // Where callers of other units look for it. A constructor fills its own object.
+  const uint64_t OutBytes =
+      W.Out < 0 ? 0 : F.getArg(static_cast<unsigned>(W.Out))->getDereferenceableBytes();
+  W.Exported =
+      F.hasExternalLinkage() && (W.Out < 0 || (hasNumber(F) && OutBytes <= sizeof(uint64_t)));
   // The size, if every allocation asks for one and the same argument, with a header of constant size or not.
   for (CallBase *Call : W.Fresh) {
     std::optional<AllocFamily> Family = allocationFamily(*Call);
@@ -266,8 +319,10 @@ bool AllocationWrappers::analyse(Function &F) {
 int AllocationWrappers::outArgument(const CallBase &Call) const {
   if (std::optional<AllocFamily> Family = allocationFamily(Call))
     return storesResult(*Family) ? 0 : -1;
-  const AllocationWrapper *W = isContext(Call) ? calledBy(Call) : nullptr;
-  return W ? W->Out : -1;
+  if (!isContext(Call))
+    return -1;
+  const AllocationWrapper *W = calledBy(Call);
+  return W ? W->Out : guessedOut(Call);
 }
 
 /// Does \p F put fresh memory, and nothing else, where one of its arguments points to?

@@ -11,8 +11,8 @@
 // image or go through a function pointer: such calls decide as the allocation inside does.
 //
 // Across units the caller does not know whether the function allocates. A call that looks like it (declared with the
-// attributes malloc or alloc_size, or a pointer made of a 64-bit number) goes through a thunk that looks for the other
-// entry's record, a weak hidden symbol: the linker settles it.
+// attributes malloc or alloc_size, a pointer made of a 64-bit number, or such a number beside the address of one pointer)
+// goes through a thunk that looks for the other entry's record, a weak hidden symbol: the linker settles it.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_ALLOCATIONWRAPPERS_H
 #define SMALLOC_PASSES_ALLOCATIONWRAPPERS_H
@@ -26,9 +26,14 @@
 namespace smalloc {
 
 inline constexpr llvm::StringRef ContextIdAttr = "smalloc-context"; ///< 16 hex digits
+/// Of a call by which another unit's function may hand out memory: through which argument.
+inline constexpr llvm::StringRef OutAttr = "smalloc-out";
 
 /// Has \p Call the form of an allocation by a function of another unit?
 bool mayBeWrapperCall(const llvm::CallBase &Call, const llvm::TargetLibraryInfo &TLI);
+/// The argument of \p Call by which another unit's function may hand out fresh memory: the one address of a pointer, beside a 64-bit
+/// number; -1: none has that form. To be asked before the first optimisation, which forgets what is a pointer.
+int mayHandOutThrough(const llvm::CallBase &Call, const llvm::TargetLibraryInfo &TLI);
 /// Do the declaration's attributes say that the result is fresh memory?
 bool isDeclaredFresh(const llvm::Function &F);
 

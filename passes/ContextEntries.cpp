@@ -82,6 +82,11 @@ Function *contextThunk(Module &M, Function &Callee) {
     F->setDoesNotThrow();
   for (unsigned I = 0; I < Callee.arg_size(); ++I) // extensions of narrow arguments
     F->addParamAttrs(I, AttrBuilder(C, Callee.getAttributes().getParamAttrs(I)));
+  AttrBuilder Narrow(C); // and of a narrow result
+  for (Attribute::AttrKind Kind : {Attribute::ZExt, Attribute::SExt})
+    if (Callee.hasRetAttribute(Kind))
+      Narrow.addAttribute(Kind);
+  F->addRetAttrs(Narrow);
 
   std::string RecordName = (WrapperRecordPrefix + Callee.getName()).str();
   GlobalVariable *Record = M.getNamedGlobal(RecordName);
@@ -105,8 +110,12 @@ Function *contextThunk(Module &M, Function &Callee) {
     for (unsigned I = 0; I < Callee.arg_size(); ++I)
       Call->setAttributes(Call->getAttributes().addParamAttributes(
           C, I, AttrBuilder(C, Callee.getAttributes().getParamAttrs(I))));
+    Call->setAttributes(Call->getAttributes().addRetAttributes(C, Narrow));
     Call->setTailCall();
-    B.CreateRet(Call);
+    if (Call->getType()->isVoidTy())
+      B.CreateRetVoid();
+    else
+      B.CreateRet(Call);
   };
   IRBuilder<> B(Begin);
   B.CreateCondBr(B.CreateICmpNE(Record, ConstantPointerNull::get(Ptr)), Look, Plain);

@@ -132,8 +132,8 @@ bool Directives::parse(StringRef Line, unsigned Number) {
                         .Case("2m", SuperpageShift)
                         .Case("1g", GiganticShift)
                         .Default(0);
-    if ((Key == "page" && !D.PageShift) ||
-        ((Key == "rank" || Key == "superpages") && !isNumber(Value)) ||
+    if ((Key == "page" && !D.PageShift) || (Key == "rank" && !isNumber(Value)) ||
+        (Key == "superpages" && (!isNumber(Value) || Value.getAsInteger(10, D.Superpages))) ||
         (Key == "pmb" && !isNumber(Value.take_until([](char C) { return C == '.'; }))) ||
         (Key == "pmb" && !all_of(Value.split('.').second, [](char C) { return isDigit(C); })) ||
         (Key == "held" &&
@@ -149,6 +149,14 @@ bool Directives::parse(StringRef Line, unsigned Number) {
     return false;
   Entries.try_emplace({Id, Context}, std::move(D)); // the first line for a site counts
   return true;
+}
+
+uint32_t Directive::worth() const {
+  const auto [Whole, Fraction] = StringRef(Pmb).split('.');
+  const std::string Digits = (Whole + Fraction + "000").str(); // both checked by parse()
+  uint64_t Thousandths = UINT64_MAX;
+  StringRef(Digits).take_front(Whole.size() + 3).getAsInteger(10, Thousandths);
+  return smalloc_directive_worth(!Pmb.empty(), Thousandths, Superpages);
 }
 
 const Directive *Directives::find(uint64_t Id, StringRef Context) const {
@@ -220,6 +228,7 @@ void obeyDirectives(std::vector<SiteVerdict> &Sites, const Options &O) {
       continue;
     }
     V.Flags |= SMALLOC_SITE_REWRITTEN;
+    V.Worth = D->worth();
     V.PageShift = D->PageShift;
     if (D->PageShift == MediumShift) { // no heap of small objects has such pages
       V.Decision = SMALLOC_DECISION_RUNTIME;

@@ -29,7 +29,11 @@ struct Directive {
   unsigned Line = 0;
   uint64_t Held = 0,
            Validated = 0; ///< it did what it promised in so many of the runs that were looked at
+  uint64_t Superpages = 0;
   std::string Rank, Pmb, Comment;
+
+  /// As smalloc_site::worth.
+  uint32_t worth() const;
 };
 
 class Directives {

@@ -120,9 +120,9 @@ uint64_t KeyNames::blockKey(const Value &Object) {
 
 /// The pointer at \p Level, where stores that know of nothing around it put it, and where loads find it.
 KeyNames::Member KeyNames::memberAt(const MemberLevel &Level) {
-  // A class with containers in it has constructors, which a program may define once only: its name tells it apart. A unit that uses
-  // but its containers does not show the rest of it.
-  const bool ByName = !Level.Direct && isClassName(Level.Class);
+  // C++ allows one definition of a class: its name tells it apart. A unit that uses but its containers, or whose loads lost their tags
+  // on the way out of a loop, does not show the rest of it.
+  const bool ByName = isClassName(Level.Class);
   uint64_t &Whole = Identities[{Level.Class, ByName ? nullptr : Level.Struct}];
   if (!Whole)
     Whole = xxh3_64bits(ByName ? Level.Class.str() : layoutOf(Level.Struct));
@@ -135,10 +135,13 @@ KeyNames::Member KeyNames::memberAt(const MemberLevel &Level) {
       StringRef Digits = Plain.take_while(isDigit);
       Text = Plain.drop_front(Digits.size()).str();
     }
-    return ("byte " + Twine(Level.Offset) + " of struct " + Text).str();
+    return ((Level.Variable ? "elements from byte " : "byte ") + Twine(Level.Offset) +
+            (Text.empty() ? " of an unnamed struct" : " of struct ") + Text)
+        .str();
   };
-  const std::string Exact =
-      (ByName ? "member " : "field ") + utostr(Level.Offset) + ' ' + utohexstr(Whole);
+  const std::string Exact = std::string(Level.Variable ? "any " : "") +
+                            (ByName ? "member " : "field ") + utostr(Level.Offset) + ' ' +
+                            utohexstr(Whole);
   return {key(Exact, Readable), key("read " + Exact, Readable), Whole, Level.Offset};
 }
 
@@ -146,9 +149,21 @@ KeyNames::Member KeyNames::memberAt(const MemberLevel &Level) {
 /// stored by the whole path is found by whoever looks for less of it, but not in the other members of the same kind.
 KeyNames::Member KeyNames::memberOf(const MemberPath &Path, bool Reads) {
   const Member Outer = memberAt(Path.front());
-  if (SmallVector<Member, 2> &Known = Members[Outer.Class];
-      none_of(Known, [&](const Member &M) { return M.Written == Outer.Written; }))
-    Known.push_back(Outer);
+  auto Note = [&](const Member &New) {
+    if (SmallVector<Member, 2> &Known = Members[New.Class];
+        none_of(Known, [&](const Member &M) { return M.Written == New.Written; }))
+      Known.push_back(New);
+  };
+  Note(Outer);
+  // What one element of an array has, some element has, and the other way round.
+  if (MemberLevel Some = Path.front(); Some.InFirst && !Some.Variable) {
+    Some.Offset = *Some.InFirst;
+    Some.Variable = true;
+    const Member Any = memberAt(Some);
+    Note(Any);
+    Relations.insert({Outer.Written, Any.Read});
+    Relations.insert({Any.Written, Outer.Read});
+  }
   if (Path.size() == 1 && !Reads)
     return Outer;
   Relations.insert({Outer.Written, Outer.Read});

@@ -97,6 +97,8 @@ SmallVector<uint64_t, 2> KeyNames::namesOfArgument(const CallBase &Call, unsigne
   for (const Function *Reached : Origins.calleesOf(Call))
     if (isExported(*Reached) && K < Reached->arg_size())
       Keys.push_back(argumentKey(*Reached, K));
+  if (const uint64_t Virtual = virtualKeyOf(Call, static_cast<int>(K)))
+    Keys.push_back(Virtual);
   for (KeyRoot Place : rootsOf(Call.getCalledOperand()))
     if (!Place.Contents)
       Keys.push_back(throughKey(Place.Key, K));
@@ -150,6 +152,8 @@ void KeyNames::walk(const Value *V, Roots &Out, SmallPtrSetImpl<const Value *> &
       for (const Function *Reached : Origins.calleesOf(*Call))
         if (isExported(*Reached))
           Add({resultKey(*Reached), false});
+      if (const uint64_t Virtual = Callee ? 0 : virtualKeyOf(*Call, -1))
+        Add({Virtual, false});
       // What a pointer to a function returns is what its memory holds.
       if (const Value *Through = Callee ? nullptr : throughPlace(*Call)) {
         Roots Of;
@@ -209,7 +213,7 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
         Seen.insert({From, To, Flags}).second)
       List.push_back({From, To, Flags});
   };
-  auto FlowInto = [&](const Value *V, KeyRoot To) {
+  auto FlowInto = [&](const Value *V, KeyRoot To, const CallBase *HandedOut = nullptr) {
     if (!V->getType()->isPointerTy() || isa<ConstantPointerNull, UndefValue>(V))
       return;
     const unsigned ToFlag = To.Contents ? SMALLOC_FLOW_TO_CONTENTS : 0;
@@ -227,7 +231,8 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
       Emit(Out.Flows, NodeOf(Site), To.Key, ToFlag);
     if (!To.Contents)
       for (const CallBase *Site : Origins.contentsOf(V))
-        Emit(Out.Flows, NodeOf(Site), To.Key, SMALLOC_FLOW_TO_CONTENTS);
+        if (Site != HandedOut)
+          Emit(Out.Flows, NodeOf(Site), To.Key, SMALLOC_FLOW_TO_CONTENTS);
     for (KeyRoot From : rootsOf(V))
       if (!(From == To))
         Emit(OfKeys, From.Key, To.Key, ToFlag | (From.Contents ? SMALLOC_FLOW_FROM_CONTENTS : 0));
@@ -264,13 +269,14 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
         }
         const Function *Callee;
         // What another unit's wrapper stores in the memory that it returns.
-        if (outsiders(*Call, Callee) && Wrappers.isContext(*Call) && Callee->isDeclaration())
+        if (outsiders(*Call, Callee) && Wrappers.isContext(*Call) && Callee->isDeclaration() &&
+            Call->getType()->isPointerTy())
           Emit(OfKeys, resultKey(*Callee), NodeOf(Call),
                SMALLOC_FLOW_FROM_CONTENTS | SMALLOC_FLOW_TO_CONTENTS);
         for (unsigned K = 0; K < Call->arg_size(); ++K)
           if (const Value *Argument = Call->getArgOperand(K); Argument->getType()->isPointerTy())
             for (uint64_t Key : namesOfArgument(*Call, K)) {
-              FlowInto(Argument, {Key, false});
+              FlowInto(Argument, {Key, false}, Call); // what this caller gets, others do not
               auto [Found, Put] = memberBlocks(Argument, *Call, K);
               Emit(OfKeys, Found, Key, 0);
               Emit(OfKeys, Put, Key, 0);
@@ -300,6 +306,7 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
     if (W->Condition)
       Out.Flows.push_back({resultKey(*W->Condition), Result, SMALLOC_FLOW_IF_WRAPPER});
   }
+  relateTables([&](uint64_t From, uint64_t To) { Emit(OfKeys, From, To, 0); });
   // What a block's memory holds is what its places hold, and the other way round.
   for (auto &[Object, Place] : Places)
     for (uint64_t Key : Place.Block ? ArrayRef(Place.Pointers) : ArrayRef<uint64_t>()) {

@@ -8,6 +8,7 @@
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Support/StringSaver.h"
 
@@ -337,32 +338,6 @@ std::optional<MemberPaths::Place> MemberPaths::placeOf(const Value *Address) {
   return Place{Base, Offset.getZExtValue()};
 }
 
-/// Bytes of an object of \p Class, a class without template arguments; 0 if the unit does not show it.
-uint64_t MemberPaths::bytesOf(StringRef Class) {
-  auto [It, New] = Sizes.try_emplace(Class, 0);
-  if (!New)
-    return It->second;
-  StringRef Name = Class;
-  Name.consume_front("_ZTS");
-  const bool Nested = Name.consume_front("N");
-  SmallString<64> Plain;
-  while (!Name.empty() && isDigit(Name[0])) {
-    size_t Length;
-    if (Name.consumeInteger(10, Length) || Length > Name.size())
-      return 0;
-    Plain += Plain.empty() ? "" : "::";
-    Plain += Name.take_front(Length);
-    Name = Name.drop_front(Length);
-  }
-  if (Name != (Nested ? "E" : ""))
-    return 0;
-  for (StringRef Kind : {"class.", "struct."})
-    if (auto *T = StructType::getTypeByName(M.getContext(), (Kind + Plain).str());
-        T && T->isSized())
-      It->second = Layout.getTypeAllocSize(T).getFixedValue();
-  return It->second;
-}
-
 /// The name in type tags of \p Type; empty if it has none there.
 StringRef MemberPaths::className(const Type *Type) {
   auto *T = dyn_cast<StructType>(Type);
@@ -470,6 +445,12 @@ MemberPaths::Pointee MemberPaths::pointeeOf(const Value *Base) {
   return Pointees[Base] = Found;
 }
 
+/// A structure of C without a name (typedef struct {...} matrix) that more than one program's header is unlikely to have.
+static bool isKnownByLayout(const MDNode *Struct) {
+  constexpr unsigned LeastOperands = 5; // name; type and offset of two members
+  return typeName(Struct).empty() && Struct->getNumOperands() >= LeastOperands;
+}
+
 MemberPath MemberPaths::of(const Instruction &Access) {
   // No member's: moved out of a loop, through a reference to the pointer, or the member's class has no layout in tags.
   const MDNode *Tag = memberTag(Access);
@@ -479,7 +460,12 @@ MemberPath MemberPaths::of(const Instruction &Access) {
   MemberPath Own;
   if (Struct && Accessed)
     descend(Struct, At, Accessed, Own);
+  if (Struct && Accessed && Own.empty() && !Classes && isKnownByLayout(Struct))
+    Own.push_back({typeName(Struct), Struct, At, /*Direct=*/true});
   const Value *Address = getLoadStorePointerOperand(&Access);
+  if (Own.empty() && Address && Classes)
+    if (MemberPath Element = elementPath(Address, PointerBytes); !Element.empty())
+      return Element;
   std::optional<Place> P = Address ? placeOf(Address) : std::nullopt;
   if (!P || P->Offset < At)
     return Own;
@@ -514,6 +500,12 @@ MemberPath MemberPaths::of(const Instruction &Access) {
 MemberPath MemberPaths::handedOn(const Value *Address, const CallBase &Call, unsigned K,
                                  uint64_t &Bytes) {
   Bytes = Call.getParamDereferenceableBytes(K);
+  if (Bytes && Classes)
+    if (MemberPath Element = elementPath(Address, Bytes); !Element.empty()) {
+      Element.front().Offset = *Element.front().InFirst; // the elements' memory is one
+      Element.front().Variable = true;
+      return Element;
+    }
   std::optional<Place> At = placeOf(Address);
   if (!At)
     return {};

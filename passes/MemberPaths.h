@@ -48,6 +48,9 @@ struct MemberLevel {
   const llvm::MDNode *Struct; ///< its layout; null: the unit does not show it
   uint64_t Offset;            ///< bytes
   bool Direct;                ///< the place is a pointer, not a class that has one
+  /// In an array inside the class: where its first element has what is at Offset. Variable: of some element, and Offset is that, too.
+  std::optional<uint64_t> InFirst = std::nullopt;
+  bool Variable = false;
 };
 
 /// From the outermost class that is known of to the innermost, without those that tell nothing. The offset of each is
@@ -66,6 +69,9 @@ public:
   MemberPath handedOn(const llvm::Value *Address, const llvm::CallBase &Call, unsigned K,
                       uint64_t &Bytes);
 
+  /// The class of the object that \p Object points to the start of; empty: unknown.
+  llvm::StringRef classOf(const llvm::Value *Object) { return pointeeOf(Object).Class; }
+
 private:
   /// The object that a pointer points to the start of, the largest that is known of.
   struct Pointee {
@@ -82,7 +88,9 @@ private:
   Pointee findPointee(const llvm::Value *Base);
   void askCalls(const llvm::Value *Base, Pointee &P);
   void askAccesses(const llvm::Value *Base, Pointee &P);
+  const llvm::StructType *typeOf(llvm::StringRef Class);
   uint64_t bytesOf(llvm::StringRef Class);
+  MemberPath elementPath(const llvm::Value *Address, uint64_t Bytes);
   MemberPath pathByName(llvm::StringRef Class, uint64_t Offset);
   llvm::StringRef className(const llvm::Type *Type);
 
@@ -95,8 +103,8 @@ private:
   };
   llvm::StringMap<llvm::SmallVector<Part, 2>> Parts; ///< by class; in order of their offsets
   llvm::DenseMap<const llvm::Value *, Pointee> Pointees;
-  llvm::StringMap<uint64_t> Sizes; ///< by class
-  llvm::StringSet<> Constructed;   ///< names of classes that are nowhere else
+  llvm::StringMap<const llvm::StructType *> Types; ///< by class
+  llvm::StringSet<> Constructed;                   ///< names of classes that are nowhere else
 };
 
 } // namespace smalloc

@@ -136,28 +136,15 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O, Kept
   const uint32_t FunctionAt = Strings.add(V.Function), FileAt = Strings.add(V.File),
                  CalleeAt = Strings.add(V.Callee), SpreadAt = Strings.add(V.SpreadText),
                  WhyAt = Strings.add(V.Why), ContextAt = Strings.add(V.Context),
-                 MachineAt = Strings.add(O.Machine.Name);
+                 MachineAt = Strings.add(O.Machine.Name), ArrayAt = Strings.add(V.Array);
   while ((sizeof(smalloc_site) + Strings.Bytes.size()) % 8)
     Strings.Bytes.push_back('\0');
   Constant *Text = ConstantDataArray::getString(C, Strings.Bytes, /*AddNull=*/false);
-  StructType *RecordType = StructType::get(C, {I32,   I16,
-                                               I16,   I32,
-                                               I32,   I64,
-                                               I32,   I32,
-                                               I32,   I32,
-                                               I32,   I32,
-                                               I32,   I32,
-                                               I32,   I32,
-                                               I32,   I32,
-                                               I64,   I64,
-                                               I64,   I64,
-                                               Float, Float,
-                                               I8,    I8,
-                                               I8,    I8,
-                                               I8,    I8,
-                                               I8,    I8,
-                                               I64,   Text->getType()},
-                                           /*isPacked=*/true);
+  StructType *RecordType =
+      StructType::get(C, {I32, I16, I16, I32, I32, I64, I32, I32, I32, I32, I32,   I32,
+                          I32, I32, I32, I32, I32, I32, I64, I64, I64, I64, Float, Float,
+                          I8,  I8,  I8,  I8,  I8,  I8,  I8,  I8,  I64, I32, I32,   Text->getType()},
+                      /*isPacked=*/true);
   auto *Record = new GlobalVariable(M, RecordType, /*isConstant=*/true, Linkage, nullptr, Name);
   Place(Record, SMALLOC_SITES_SECTION, 8);
   auto Distance = [&](Constant *To, Constant *From) {
@@ -203,6 +190,8 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O, Kept
        fieldConstant(I8, O.Machine.FromFile ? SMALLOC_MACHINE_FILE : SMALLOC_MACHINE_PRESET),
        fieldConstant(I8, Log2_64(O.Machine.BasePageBytes)),
        fieldConstant(I64, V.Node),
+       fieldConstant(I32, V.Worth),
+       fieldConstant(I32, ArrayAt),
        Text}));
   // Retained under --gc-sections: __start_smalloc_sites must exist whenever a module record refers to it.
   Kept.ForImage.push_back(Record);
@@ -215,7 +204,7 @@ GlobalVariable *emitSite(Module &M, const SiteVerdict &V, const Options &O, Kept
   return Cell;
 }
 
-static_assert(sizeof(smalloc_site) == 128 && offsetof(smalloc_site, size_bytes) == 72 &&
+static_assert(sizeof(smalloc_site) == 136 && offsetof(smalloc_site, size_bytes) == 72 &&
                   offsetof(smalloc_site, pattern) == 112,
               "the record's fields above follow smalloc/site.h");
 
@@ -227,7 +216,7 @@ bool hasCell(const GlobalVariable &Record) {
 SiteVerdict readSite(const GlobalVariable &Record) {
   SiteVerdict V;
   auto *Fields = dyn_cast<ConstantStruct>(Record.getInitializer());
-  if (!Fields || Fields->getNumOperands() != 34)
+  if (!Fields || Fields->getNumOperands() != 36)
     return V; // another version's
   auto Number = [&](unsigned I) {
     auto *C = dyn_cast<ConstantInt>(Fields->getOperand(I));
@@ -237,7 +226,7 @@ SiteVerdict readSite(const GlobalVariable &Record) {
     auto *C = dyn_cast<ConstantFP>(Fields->getOperand(I));
     return C ? C->getValue().convertToDouble() : -1;
   };
-  auto *Text = dyn_cast<ConstantDataSequential>(Fields->getOperand(33));
+  auto *Text = dyn_cast<ConstantDataSequential>(Fields->getOperand(35));
   auto String = [&](unsigned I) {
     const uint64_t At = Number(I) - sizeof(smalloc_site);
     return Number(I) && Text && At < Text->getNumElements()
@@ -260,6 +249,8 @@ SiteVerdict readSite(const GlobalVariable &Record) {
   V.Decision = static_cast<smalloc_decision>(Number(25));
   V.DecidedBy = static_cast<smalloc_decided_by>(Number(26));
   V.Confidence = static_cast<unsigned>(Number(29));
+  V.Worth = static_cast<uint32_t>(Number(33));
+  V.Array = String(34);
   return V;
 }
 
@@ -275,6 +266,7 @@ void takeDecision(SiteVerdict &V, const SiteVerdict &Decided) {
   V.Decision = Decided.Decision;
   V.DecidedBy = Decided.DecidedBy;
   V.Confidence = Decided.Confidence;
+  V.Worth = Decided.Worth;
 }
 
 GlobalVariable *emitKeys(Module &M, const KeyedSummary &Summary, KeptVariables &Kept) {
@@ -400,6 +392,7 @@ Error writeSitesJson(const Module &M, ArrayRef<SiteVerdict> Sites, const Options
                      {"file", Known(V.File)},
                      {"line", AboveZero(V.Line)},
                      {"column", AboveZero(V.Column)},
+                     {"array", Known(V.Array)},
                      {"callee", Known(V.Callee)},
                      {"element_bytes", AboveZero(V.ElementBytes)},
                      {"size_bytes", Optional(V.SizeBytes)},

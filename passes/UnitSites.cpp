@@ -4,6 +4,7 @@
 #include "UnitSites.h"
 #include "ClearedSites.h"
 #include "SiteText.h"
+#include "SiteVariable.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/PostDominators.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -174,6 +175,7 @@ SiteVerdict UnitSites::describe(CallBase &Call, AllocFamily Family) {
   }
   StringRef(Call.getFnAttr(SiteIdAttr).getValueAsString()).getAsInteger(16, V.Id);
   V.Function = Call.getFnAttr(SiteFunctionAttr).getValueAsString().str();
+  V.Array = Call.getFnAttr(SiteVariableAttr).getValueAsString().str();
   describeLocation(V, M);
   describeSize(V, [&]() -> ScalarEvolution & {
     return FAM.getResult<ScalarEvolutionAnalysis>(*Call.getFunction());

@@ -57,6 +57,7 @@ struct SiteVerdict {
       Name; ///< of the record's symbol: the same for copies of an ODR function in other units
   uint64_t Node = 0; ///< in the graph of smalloc_keys
   std::string Function, File, Context;
+  std::string Array; ///< what the source calls the memory
   unsigned Line = 0, Column = 0;
   uint64_t SizeBytes = SMALLOC_UNKNOWN;
   uint64_t ElementBytes = 0;
@@ -74,6 +75,7 @@ struct SiteVerdict {
   double MissesPerAccess = -1;
   double SavingCycles = -1; ///< per access; translation only
   uint64_t FaultsSaved = SMALLOC_UNKNOWN;
+  uint32_t Worth = 0; ///< as smalloc_site::worth
   uint64_t MinBytes = SMALLOC_UNKNOWN;
   SizeConditions
       When; ///< superpages only where one of them holds, if the compiler's decision is to last

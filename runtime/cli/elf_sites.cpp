@@ -237,8 +237,7 @@ std::optional<Site> parse_site(ByteSpan bytes, std::string &why) {
     return std::nullopt;
   }
   const ByteSpan whole = bytes.first(r.record_bytes);
-  if (r.fixed_bytes >= sizeof r)
-    std::memcpy(&r, whole.data(), sizeof r);
+  std::memcpy(&r, whole.data(), std::min<size_t>(r.fixed_bytes, sizeof r));
   // Everything that costs no more than the record's fixed part is checked before a byte of its strings is looked at: a
   // file can hold a claim of a megabyte in every few bytes.
   if (r.pattern > SMALLOC_PATTERN_POINTER_CHASING || r.decision > SMALLOC_DECISION_RUNTIME ||
@@ -254,6 +253,7 @@ std::optional<Site> parse_site(ByteSpan bytes, std::string &why) {
   } strings[] = {
       {"function", r.function, site.function},
       {"file", r.file, site.file},
+      {"array", r.array, site.array},
       {"callee", r.callee, site.callee},
       {"spread_expr", r.spread_expr, site.spread_expr},
       {"why", r.why, site.why},

@@ -24,7 +24,7 @@ struct Site {
   // The cell's word as the file has it: what a process starts with. Nothing in objects, where the
   // linker has yet to place the cell, and for sites that have none.
   std::optional<uint64_t> cell_word;
-  std::string function, file, callee, spread_expr, why, context, machine;
+  std::string function, file, array, callee, spread_expr, why, context, machine;
   bool joined = false; // decided by what another unit does with it
   unsigned copies = 1; // calls that the compiler has made of it, all the same (site_report.h)
 

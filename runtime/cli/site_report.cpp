@@ -70,6 +70,7 @@ Json site_json(const Site &site) {
       {"file", text_or_null(site.file)},
       {"line", above_zero(r.line)},
       {"column", above_zero(r.column)},
+      {"array", text_or_null(site.array)},
       {"callee", text_or_null(site.callee)},
       {"element_bytes", above_zero(r.element_bytes)},
       {"size_bytes", known(r.size_bytes)},
@@ -292,20 +293,31 @@ void choose_sites(Json &document, const SiteChoice &choice) {
 
 std::string site_text(const Json &document, Colour colour, bool frames) {
   // A template's full name would push the columns off the terminal; it gets a line of its own.
-  constexpr size_t kMostFunctionColumns = 40, kContinuation = 9;
+  constexpr size_t kMostFunctionColumns = 40, kMostArrayColumns = 24, kContinuation = 9;
   const size_t columns = terminal_columns();
   bool folded = false;
-  Table table({"FUNCTION", "WHERE", "CALLEE", "PATTERN", "SPREAD", "DECISION"});
+  const bool arrays = std::any_of(document["sites"].begin(), document["sites"].end(),
+                                  [](const Json &site) { return !site["array"].is_null(); });
+  std::vector<std::string> header = {"FUNCTION", "WHERE",  "CALLEE",
+                                     "PATTERN",  "SPREAD", "DECISION"};
+  if (arrays)
+    header.insert(header.begin() + 2, "ARRAY");
+  Table table(header);
   for (const Json &site : document["sites"]) {
     const std::string function = printable(
         readable_function(site["function"].is_null() ? "?" : site["function"].get<std::string>()));
     const std::string name = shortened(function, kMostFunctionColumns);
-    table.add_row({{name, Style::kBold},
-                   {location(site)},
-                   {readable_function(text_of(site["callee"]))},
-                   {text_of(site["pattern"])},
-                   {spread_text(site)},
-                   decision_cell(site)});
+    std::vector<Cell> row = {{name, Style::kBold},
+                             {location(site)},
+                             {readable_function(text_of(site["callee"]))},
+                             {text_of(site["pattern"])},
+                             {spread_text(site)},
+                             decision_cell(site)};
+    if (arrays) {
+      const std::string array = site["array"].is_null() ? "" : site["array"].get<std::string>();
+      row.insert(row.begin() + 2, Cell{shortened(printable(array), kMostArrayColumns)});
+    }
+    table.add_row(row);
     const auto line = [&](const std::string &text) {
       table.add_line(wrapped("    " + text, columns, kContinuation), Style::kFaint);
     };

@@ -222,7 +222,7 @@ SMALLOC_EXPORT void __smalloc_v1_register_module(smalloc_module *module) {
     return;
   const auto *at = static_cast<const char *>(module->sites_start);
   const auto *stop = static_cast<const char *>(module->sites_stop);
-  while (at && at + sizeof(smalloc_site) <= stop) {
+  while (at && at + SMALLOC_SITE_LEAST_BYTES <= stop) {
     const auto *site = reinterpret_cast<const smalloc_site *>(at);
     if (site->magic != SMALLOC_SITE_MAGIC) {
       at += 8; // padding between the units' parts of the section
@@ -234,8 +234,8 @@ SMALLOC_EXPORT void __smalloc_v1_register_module(smalloc_module *module) {
                        SMALLOC_WORD(SMALLOC_DECISION_BASE, 0, 12, SMALLOC_BY_COMPILER, 0),
                        __ATOMIC_RELAXED);
     }
-    at += site->record_bytes >= sizeof(smalloc_site) ? (site->record_bytes + 7u) & ~7u
-                                                     : sizeof(smalloc_site);
+    at += site->record_bytes >= SMALLOC_SITE_LEAST_BYTES ? (site->record_bytes + 7u) & ~7u
+                                                         : SMALLOC_SITE_LEAST_BYTES;
   }
 }
 SMALLOC_EXPORT void __smalloc_v1_unregister_module(smalloc_module *module) {

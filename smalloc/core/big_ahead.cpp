@@ -142,6 +142,10 @@ UnitIndex BigObjects::give_ahead(Area &a, UnitIndex head, BigObject &o, UnitInde
       set_superpage(a, head + from + i, true);
   o.mappings += kDearMappings;
   o.superpages += count;
+  if (count) {
+    o.untold = true;
+    untold_.store(true, std::memory_order_relaxed);
+  }
   return units;
 }
 

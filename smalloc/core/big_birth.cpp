@@ -124,6 +124,8 @@ void *BigObjects::allocate(const BigRequest &request) {
       SpinGuard guard(lock_);
       superpages = evict_superpages(whole);
     }
+    superpages = superpages ||
+                 (why == WhyNot::kBudget && take_from_less_worthy(request.profile_worth, whole));
     if (!superpages)
       ladder_->refused(PageKind::kSuperpage, why);
   }
@@ -214,6 +216,7 @@ void *BigObjects::allocate(const BigRequest &request) {
   o.promotable = request.promotable;
   o.whole_superpages = request.whole_superpages;
   o.first = request.first;
+  o.profile_worth = request.profile_worth;
   o.placement = request.placement;
   for (UnitIndex i = 0; i < units; i++)
     a.head_of[first + i] = i;

@@ -102,6 +102,7 @@ BigRequest BigObjects::like(const void *p, size_t bytes) const {
     request.history = h.object->history;
     request.whole_superpages = h.object->whole_superpages;
     request.first = h.object->first;
+    request.profile_worth = h.object->profile_worth;
     request.placement = h.object->placement;
   }
   return request;

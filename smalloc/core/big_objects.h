@@ -39,10 +39,11 @@ struct BigObject {
   bool placed = false;    ///< has policies of its own: nothing of it is kept for the next object
   bool demoted = false;   ///< some unit's superpage at birth was taken away, or was too dear
   bool medium = false;    ///< has advice of its own for pages of 64 KiB
-  bool untold = false;    ///< gave superpages up: its site has not been told
-  bool promotable = true; ///< as BigRequest, as are the next three: what a copy of it begins with
+  bool untold = false;    ///< its site has not been told of superpages that it gave up or got
+  bool promotable = true; ///< as BigRequest, as are the next four: what a copy of it begins with
   bool whole_superpages = false;
   PageKind first = PageKind::kSuperpage;
+  uint32_t profile_worth = 0;
   numa::Placement placement;
   uint32_t mappings;        ///< charged
   uint64_t history = 0;     ///< its key in FillHistory; 0: none
@@ -80,6 +81,8 @@ struct BigRequest {
   /// What a directive names: kGigantic, with superpages_at_birth; kMedium, which rules superpages out, now and later; kSuperpage:
   /// nothing beyond the user's first step.
   PageKind first = PageKind::kSuperpage;
+  /// As smalloc_site::worth: under a budget it takes the superpages of objects that are worth less.
+  uint32_t profile_worth = 0;
   numa::Placement placement;
 };
 
@@ -170,8 +173,9 @@ public:
   /// has been made.
   bool make_room_for(uint64_t worth_per_unit, unsigned wanted);
 
-  /// One of the objects that gave superpages up and of which nobody has been told; none: there is none any more.
-  Handle next_demoted();
+  /// One of the objects that gave superpages up, or got some ahead of their fill, and whose site has not been told; none: there is none
+  /// any more.
+  Handle next_untold();
 
   unsigned pending() const { return pending_.load(std::memory_order_relaxed); }
   /// Objects that look_ahead() watches.
@@ -295,6 +299,7 @@ private:
   }
   void set_pending(BigObject &object, bool on);
   bool make_room(const BigObject *claimant, uint64_t claim, unsigned wanted);
+  bool take_from_less_worthy(uint32_t worth, UnitIndex wanted);
   unsigned take_superpages_from(Area &a, UnitIndex head, unsigned most);
   void note_live(uint64_t added, uint64_t removed);
   bool commit_behind(Area &a, UnitIndex first, size_t kept_bytes, size_t committed);

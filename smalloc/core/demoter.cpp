@@ -4,6 +4,8 @@
 // gain more: the big object whose superpages saved least per unit lately, or the heap of small objects. "Lately" halves every
 // second, so that what has become cold gives way; a claimant must show twice the gain, so that two
 // equals do not take from each other for ever (and each promotion must have been paid for anyway).
+// Where a profile says what two objects are worth, that counts: the better one takes superpages at its birth, before anything
+// is known of its use, and does not give them up to the other one.
 #include "smalloc/core/big_objects.h"
 #include "smalloc/core/small_pages.h"
 
@@ -22,7 +24,7 @@ void BigObjects::note_worth(const Handle &handle, uint64_t saved_ns) {
     handle.object->worth_ns += saved_ns;
 }
 
-BigObjects::Handle BigObjects::next_demoted() {
+BigObjects::Handle BigObjects::next_untold() {
   if (SMALLOC_LIKELY(!untold_.load(std::memory_order_relaxed)))
     return {};
   SpinGuard guard(lock_);
@@ -69,6 +71,44 @@ unsigned BigObjects::take_superpages_from(Area &a, UnitIndex head, unsigned most
   return taken;
 }
 
+/// Open. An object of so much worth is about to be born and lacks budget for `wanted` superpages. Least worth gives way first; nobody
+/// does if all that is worth less is too little. True: room has been made.
+bool BigObjects::take_from_less_worthy(uint32_t worth, UnitIndex wanted) {
+  if (!config_.may_demote || worth == 0)
+    return false;
+  SpinGuard promotion(promotion_lock_);
+  SpinGuard guard(lock_);
+  const uint64_t left = region_->superpages_left();
+  // A percentage of a footprint leaves an unknown number.
+  auto missing =
+      static_cast<unsigned>(wanted > left ? wanted - left : min_of(wanted, kUnitsAtOnce));
+  for (bool taking = false;; taking = true) {
+    Area *from = nullptr;
+    UnitIndex victim = 0;
+    uint64_t available = 0;
+    for (Area &a : areas_)
+      for (UnitIndex unit = 0; unit < a.map.high_water(); unit++) {
+        const BigObject &o = a.objects[unit];
+        if (o.units == 0)
+          continue;
+        if (o.profile_worth < worth && o.superpages > o.pooled.units()) {
+          available += o.superpages - o.pooled.units();
+          if (!from || o.profile_worth < from->objects[victim].profile_worth) {
+            from = &a;
+            victim = unit;
+          }
+        }
+        unit += o.units - 1;
+      }
+    if (!from || (!taking && available < missing))
+      return false;
+    const unsigned taken = take_superpages_from(*from, victim, missing);
+    if (taken == 0 || taken == missing)
+      return taken != 0;
+    missing -= taken;
+  }
+}
+
 bool BigObjects::make_room_for(uint64_t worth_per_unit, unsigned wanted) {
   return make_room(nullptr, worth_per_unit, wanted);
 }
@@ -93,7 +133,9 @@ bool BigObjects::make_room(const BigObject *claimant, uint64_t claim, unsigned w
       if (o.units == 0)
         continue;
       o.worth_ns >>= halvings;
-      if (&o != claimant && o.superpages > o.pooled.units() &&
+      const bool better = claimant && o.profile_worth > claimant->profile_worth;
+      if (&o != claimant && !(better && claimant->profile_worth) &&
+          o.superpages > o.pooled.units() &&
           (!from || worth_per_unit(o) < worth_per_unit(from->objects[victim]))) {
         from = &a;
         victim = unit;

@@ -116,7 +116,7 @@ void force_superpages(const smalloc_site *site, smalloc_cell *cell, void *) {
 /// An undecided site that some other unit's loop walks in a way that pays is decided.
 void take_joined(const smalloc_site *site, smalloc_cell *cell, void *data) {
   if (!(site->flags & SMALLOC_SITE_UNDECIDED) || !(site->flags & SMALLOC_SITE_REWRITTEN) ||
-      site->fixed_bytes < sizeof *site || site->record_bytes < sizeof *site)
+      site->fixed_bytes < SMALLOC_SITE_NODE_BYTES)
     return;
   JoinedAccess found = static_cast<KeyJoin *>(data)->of(site->node);
   if (!found.access || found.access->min_bytes == SMALLOC_UNKNOWN)

@@ -218,7 +218,7 @@ private:
   void load_directives();
   void start_agent();
   void show_agent();
-  void tell_who_gave_way();
+  void tell_sites();
   void agent_has_forked();
   void agent_after_fork_in_child();
   SMALLOC_COLD void agent_charged(SiteAccounts::Account account);

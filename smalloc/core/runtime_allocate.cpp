@@ -38,6 +38,19 @@ PageKind first_step(const smalloc_cell *cell) {
   }
 }
 
+/// As smalloc_site::worth: of the directive that speaks of the site, or of what was compiled in.
+uint32_t worth_of(const smalloc_cell *cell, const Directives::Entry *entry) {
+  if (entry)
+    return smalloc_directive_worth(!entry->insists, entry->pmb_thousandths, entry->superpages);
+  const auto *site = cell && cell->site_offset
+                         ? reinterpret_cast<const smalloc_site *>(
+                               reinterpret_cast<const char *>(cell) + cell->site_offset)
+                         : nullptr;
+  return site && site->magic == SMALLOC_SITE_MAGIC && site->fixed_bytes >= sizeof *site
+             ? site->worth
+             : 0;
+}
+
 /// How often superpages were refused so far, by reason.
 struct Refusals {
   uint64_t times[kWhyNots];
@@ -76,7 +89,9 @@ void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, Birth bir
       options_.promote != PromotePolicy::kOff && !(cell && (is_deferred(cell) || is_refused(cell)));
   request.placement = cell ? g_placement.of(cell) : placement;
   request.first = cell ? first_step(cell) : first;
-  return big_allocate(request, g_accounts.account_of(cell));
+  const SiteAccounts::Account account = g_accounts.account_of(cell);
+  request.profile_worth = worth_of(cell, cell ? g_accounts.directive(account) : nullptr);
+  return big_allocate(request, account);
 }
 
 void *Runtime::big_allocate(const BigRequest &request, SiteAccounts::Account account) {
@@ -91,6 +106,8 @@ void *Runtime::big_allocate(const BigRequest &request, SiteAccounts::Account acc
                                             ? 0
                                             : Refusals(counters()).first_since(before));
   }
+  if (request.profile_worth)
+    tell_sites();
   if (SMALLOC_UNLIKELY(ladder_.wants_to_warn()))
     warn_of_fallback();
   return p;

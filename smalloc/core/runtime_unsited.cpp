@@ -80,8 +80,12 @@ void Runtime::wake_helper() {
 }
 
 unsigned Runtime::look_ahead(bool all) {
-  return big_.watched() ? big_.look_ahead([] { return process_memory(kLinux).resident_bytes; }, all)
-                        : 0;
+  if (!big_.watched())
+    return 0;
+  const unsigned grown =
+      big_.look_ahead([] { return process_memory(kLinux).resident_bytes; }, all);
+  tell_sites();
+  return grown;
 }
 
 namespace {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * directive.h decides what begins a file of directives, how long its lines are, and when a directive is given up
- * (docs/directives.md), for all who read directives: the compiler, the allocator and the command.
+ * and what a superpage at its site is worth (docs/directives.md), for all who read directives: the compiler, the allocator and the command.
  */
 #ifndef SMALLOC_DIRECTIVE_H
 #define SMALLOC_DIRECTIVE_H
@@ -28,6 +28,19 @@ static inline int smalloc_is_directives(const char *text, size_t bytes) {
  * every second time still pays. Such a line is one for base pages. */
 static inline int smalloc_directive_given_up(uint64_t held, uint64_t validated) {
   return validated >= 3 && held < validated - held;
+}
+
+#define SMALLOC_DIRECTIVE_MOST_WORTH                                                               \
+  UINT32_MAX /* of a line without a PMB, which goes before all others */
+
+/* What one superpage at a site is worth beside one at another site of the same file: thousandths of a percent of the
+ * maximal benefit that 1,024 of its superpages give. 0 is left to sites of which no line speaks. */
+static inline uint32_t smalloc_directive_worth(int has_pmb, uint64_t pmb_thousandths,
+                                               uint64_t superpages) {
+  const uint64_t most_pmb = SMALLOC_DIRECTIVE_MOST_WORTH / 1024 - 1;
+  const uint64_t pmb = pmb_thousandths < most_pmb ? pmb_thousandths : most_pmb;
+  const uint64_t worth = pmb * 1024 / (superpages ? superpages : 1);
+  return !has_pmb ? SMALLOC_DIRECTIVE_MOST_WORTH : worth ? (uint32_t)worth : 1;
 }
 
 #endif

@@ -119,7 +119,7 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
 #define SMALLOC_CELL_ALIGNMENT 64
 
 /* One allocation site (one call instruction after inlining). fixed_bytes says how much of it a record has: tables made
- * before `node` was added have SMALLOC_SITE_LEAST_BYTES. */
+ * before `node` was added have SMALLOC_SITE_LEAST_BYTES, and those made before `worth` was added 8 more. */
 struct smalloc_site {
   uint32_t magic;
   uint16_t version;
@@ -156,9 +156,12 @@ struct smalloc_site {
   uint8_t confidence;             /* 0..100 */
   uint8_t machine_source;         /* enum smalloc_machine_source */
   uint8_t base_page_shift;
-  uint64_t node; /* this very record in the graph of smalloc_keys; 0: in none */
+  uint64_t node;  /* this very record in the graph of smalloc_keys; 0: in none */
+  uint32_t worth; /* of a superpage, by a profile: smalloc_directive_worth(); 0: unknown */
+  uint32_t array; /* a string: what the source calls the memory, as far as the unit shows it */
 };
 #define SMALLOC_SITE_LEAST_BYTES offsetof(struct smalloc_site, node)
+#define SMALLOC_SITE_NODE_BYTES offsetof(struct smalloc_site, worth)
 
 /* The mutable part of a site; its address is what a rewritten call passes on.
  * word: bits 0-7 decision, 8-15 flags of the site (low byte), 16-21 log2 page size, 22 PLACED, 23 LEFT, 24-28 decided_by, 29 JOINS, 30 DIRECT, 31 SHARED,

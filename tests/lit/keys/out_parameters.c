@@ -12,28 +12,28 @@
 // CHECK: "unnamed_in": {}
 struct model { long n; double *cost; };
 struct maker { long calls; double *(*make)(long); };
-int make(double **out, long n), fill(double *out, long n);
+int make(double **out, int n), fill(double *out, long n);
 extern double *shared;
 static double *rows[64];
 void keep(double **rows);
 #define SUM(p) for (long i = 0; i < n; i++) s += (p)[i]
 double from_local(long n) {
   double *p, few[4], s = 0;
-  if (make(&p, n) || fill(few, 4))
+  if (make(&p, (int)n) || fill(few, 4))
     return few[0];
   SUM(p);
   return s;
 }
 double from_field(struct model *m, long n) {
   double s = 0;
-  if (make(&m->cost, m->n))
+  if (make(&m->cost, (int)m->n))
     return 0;
   SUM(m->cost);
   return s;
 }
 double from_global(long n) {
   double s = 0;
-  if (make(&shared, n))
+  if (make(&shared, (int)n))
     return 0;
   SUM(shared);
   return s;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 double *table;
 // Rewritten (1), escapes (8) and of any size (4096), with no doubt (16) left.
-// FLAGS: @__smalloc_v1_site_{{[0-9a-f_]*}} = {{.*}}<{ i32 827542867, i16 1, i16 128, i32 {{[0-9]+}}, i32 4105,
+// FLAGS: @__smalloc_v1_site_{{[0-9a-f_]*}} = {{.*}}<{ i32 827542867, i16 1, i16 136, i32 {{[0-9]+}}, i32 4105,
 void setup(long n) { table = malloc(n * sizeof(double)); }
 double look(const int *index, long m) {
   double s = 0;

@@ -36,9 +36,12 @@ TEST_F(BigAheadTest, AFilledProbeGivesTheWindow) {
   fill(p, 0, 300);
   EXPECT_TRUE(look()); // it grows
   EXPECT_EQ(superpages_of(p), 0u);
+  EXPECT_FALSE(big.next_untold());
   fill(p, 0);
   EXPECT_TRUE(look());
   EXPECT_EQ(superpages_of(p), kLeastWindow);
+  EXPECT_EQ(big.next_untold().object, big.find(p).object); // its site hears of it
+  EXPECT_FALSE(big.next_untold());
   EXPECT_EQ(given, kLeastWindow);
   EXPECT_EQ(FakeOs::advised[unit(p, 1)], kLeastWindow * kSuperpageBytes);
   EXPECT_TRUE(FakeOs::collapsed.empty());

@@ -195,8 +195,9 @@ struct ShortageTest : testing::Test {
     ASSERT_LE(counters.superpages_now.get(), 16u);
   }
   unsigned superpages(char *p) { return big.find(p).object->superpages; }
-  char *born_on_superpages(uint64_t units) {
+  char *born_on_superpages(uint64_t units, uint32_t profile_worth = 0) {
     BigRequest r;
+    r.profile_worth = profile_worth;
     r.bytes = units * kSuperpageBytes;
     r.superpages_at_birth = true;
     return static_cast<char *>(big.allocate(r));
@@ -273,17 +274,17 @@ TEST_F(ShortageTest, AllThatGaveWayAreTold) {
     ASSERT_EQ(superpages(p), 8u);
     losers.insert(big.find(p).object);
   }
-  EXPECT_FALSE(big.next_demoted());
+  EXPECT_FALSE(big.next_untold());
   for (int i = 0; i < 40; i++)
     use(hot, 20 * kMs);
   ASSERT_EQ(superpages(hot), 16u);
   for (int i = 0; i < 2; i++) {
-    const BigObjects::Handle loser = big.next_demoted();
+    const BigObjects::Handle loser = big.next_untold();
     ASSERT_TRUE(loser);
     EXPECT_EQ(losers.erase(loser.object), 1u);
     EXPECT_EQ(loser.object->superpages, 0u);
   }
-  EXPECT_FALSE(big.next_demoted());
+  EXPECT_FALSE(big.next_untold());
 }
 TEST_F(ShortageTest, EqualsDoNotTakeFromEachOther) {
   start(true);
@@ -325,6 +326,37 @@ TEST_F(ShortageTest, SuperpagesAtBirthGiveWayAndCostMappings) {
   EXPECT_EQ(counters.mappings.get(), mappings + 16);
   EXPECT_TRUE(big.release(cold) && big.release(hot));
   EXPECT_EQ(counters.mappings.get(), 0u);
+}
+TEST_F(ShortageTest, WhatAProfileSaysIsWorthMoreTakesAtBirth) {
+  start(true);
+  big.release(cold);
+  char *least = born_on_superpages(6, 0), *less = born_on_superpages(6, 10);
+  ASSERT_EQ(superpages(least) + superpages(less), 12u);
+  char *equal = born_on_superpages(14, 10); // of 4 left and 6 that are worth less
+  EXPECT_EQ(superpages(equal), 0u);
+  EXPECT_EQ(counters.demotions.get(), 0u);
+  char *more = born_on_superpages(14, 11);
+  EXPECT_EQ(superpages(more), 14u);
+  EXPECT_EQ(superpages(least), 0u); // before the one that is worth more
+  EXPECT_EQ(superpages(less), 2u);
+  EXPECT_EQ(region.charged_superpages(), 16u);
+  EXPECT_TRUE(big.check_invariants());
+  char *unknown = born_on_superpages(1);
+  EXPECT_EQ(superpages(unknown), 0u);
+}
+TEST_F(ShortageTest, WhatAProfileSaysIsWorthLessDoesNotTakeBack) {
+  start(true);
+  big.release(cold);
+  char *more = born_on_superpages(16, 20);
+  ASSERT_EQ(superpages(more), 16u);
+  big.find(hot).object->profile_worth = 10;
+  for (int i = 0; i < 40; i++)
+    use(hot, 20 * kMs);
+  EXPECT_EQ(superpages(more), 16u);
+  big.find(hot).object->profile_worth = 0; // nobody has measured it: its use counts
+  for (int i = 0; i < 40; i++)
+    use(hot, 20 * kMs);
+  EXPECT_EQ(superpages(hot), 16u);
 }
 } // namespace
 } // namespace smalloc

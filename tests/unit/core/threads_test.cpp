@@ -93,7 +93,7 @@ TEST_F(ThreadsTest, BigObjectsChangeHands) {
       }
       if (turn % 8 == 0)
         big.promote(big.next_pending(cursor), price, 5000000, 2000000, false);
-      big.next_demoted();
+      big.next_untold();
       if (turn % 64 == 0)
         big.trim();
     }
