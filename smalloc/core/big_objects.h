@@ -170,6 +170,10 @@ public:
   /// One of the objects that gave superpages up and of which nobody has been told; none: there is none any more.
   Handle next_demoted();
 
+  /// The first transparent superpage of an object from `from` on, and what to ask for next; nullptr: none is left.
+  char *next_superpage(uint64_t &from);
+  bool counts_superpage(const char *unit);
+
   unsigned pending() const { return pending_.load(std::memory_order_relaxed); }
   /// Objects that look_ahead() watches.
   unsigned watched() const { return watched_count_.load(std::memory_order_relaxed); }

@@ -22,6 +22,30 @@ void BigObjects::note_worth(const Handle &handle, uint64_t saved_ns) {
     handle.object->worth_ns += saved_ns;
 }
 
+char *BigObjects::next_superpage(uint64_t &from) {
+  SpinGuard guard(lock_);
+  uint64_t before = 0; // units of the areas in front
+  for (Area &a : areas_) {
+    const UnitIndex end = a.map.high_water();
+    while (from < before + end) {
+      const auto unit = static_cast<UnitIndex>(from++ - before);
+      if (!is_superpage(a, unit))
+        continue;
+      const Handle h = find_locked(address(a, unit));
+      if (h && unit - h.head >= h.object->pooled.units())
+        return address(a, unit);
+    }
+    before += end;
+  }
+  return nullptr;
+}
+
+bool BigObjects::counts_superpage(const char *unit) {
+  SpinGuard guard(lock_);
+  const Area &a = area_of(unit);
+  return is_superpage(a, region_->unit_of(a.slice, unit));
+}
+
 BigObjects::Handle BigObjects::next_demoted() {
   if (SMALLOC_LIKELY(!untold_.load(std::memory_order_relaxed)))
     return {};

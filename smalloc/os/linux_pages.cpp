@@ -135,7 +135,7 @@ struct PagemapScan {
   uint64_t size, flags, start, end, walk_end, regions, regions_length, most_pages,
       inverted_categories, all_of, any_of, wanted;
 };
-constexpr uint64_t kPresent = 1 << 3, kZeroPage = 1 << 5;
+constexpr uint64_t kPresent = 1 << 3, kZeroPage = 1 << 5, kHuge = 1 << 6;
 
 /// Pages of the range that are present and not the shared zero page, which a read of untouched memory
 /// maps; negative: the kernel does not tell.
@@ -180,6 +180,50 @@ long pages_mapped_here(int pagemap, const char *start, size_t bytes) {
     for (size_t i = 0; i < count; i++)
       pages += (entries[i] >> 63 & 1) && (entries[i] >> 56 & 1);
   }
+  return pages;
+}
+
+/// Of a unit: 1, all of it is mapped as a superpage; 0, it is not; negative: the kernel does not tell.
+int is_mapped_whole(int pagemap, const char *unit) {
+  PagemapRegion region;
+  PagemapScan scan = {};
+  scan.size = sizeof scan;
+  scan.start = reinterpret_cast<uintptr_t>(unit);
+  scan.end = scan.start + kSuperpageBytes;
+  scan.regions = reinterpret_cast<uintptr_t>(&region);
+  scan.regions_length = 1;
+  scan.all_of = scan.wanted = kHuge;
+  const int found = ioctl(pagemap, _IOWR('f', 16, PagemapScan), &scan);
+  return found <= 0 ? found : region.end - region.start == kSuperpageBytes;
+}
+
+/// An entry's bit 63 says present, bit 56 mapped here only.
+UnitPages unit_pages(const void *unit) {
+  KeepErrno keep;
+  constexpr size_t kAtOnce = 64;
+  const int pagemap = uncancelled::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (pagemap < 0)
+    return UnitPages::kUnknown;
+  bool known = true, all = true, shared = false;
+  uint64_t entries[kAtOnce];
+  for (size_t done = 0; done < kPagesPerUnit && known && all && !shared; done += kAtOnce) {
+    const size_t page = reinterpret_cast<uintptr_t>(unit) / kBasePageBytes + done;
+    known = pread(pagemap, entries, sizeof entries, static_cast<off_t>(page * sizeof *entries)) ==
+            static_cast<ssize_t>(sizeof entries);
+    for (size_t i = 0; i < kAtOnce && known; i++) {
+      all &= entries[i] >> 63 & 1;
+      shared |= (entries[i] >> 63 & 1) && !(entries[i] >> 56 & 1);
+    }
+  }
+  UnitPages pages = known ? UnitPages::kPartly : UnitPages::kUnknown;
+  if (known && all) {
+    const int whole = is_mapped_whole(pagemap, static_cast<const char *>(unit));
+    if (shared)
+      pages = whole ? UnitPages::kSharedSuperpage : UnitPages::kSharedBasePages;
+    else
+      pages = whole < 0 ? UnitPages::kOwn : whole ? UnitPages::kSuperpage : UnitPages::kBasePages;
+  }
+  uncancelled::close(pagemap);
   return pages;
 }
 
@@ -346,7 +390,8 @@ const OsHooks kLinux = {reserve,
                         populate_ns,
                         first_touch_ns,
                         unit_holds_data,
-                        is_one_mapping};
+                        is_one_mapping,
+                        unit_pages};
 
 ThpMode thp_mode(const OsHooks &os, const char *sysfs_root) {
   char path[320], text[128];

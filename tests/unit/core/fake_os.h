@@ -35,6 +35,7 @@ struct FakeOs {
   static inline std::function<void()> on_decommit; ///< what others do meanwhile, once
   static inline std::function<uint64_t()> first_touch;
   static inline std::function<bool(const char *)> holds_data;
+  static inline std::function<UnitPages(const char *)> unit_pages;
   static inline std::set<const char *> collapsed, split;
   static inline std::map<const char *, const char *> idle_of_split; ///< idle page, by unit
   static inline std::map<char *, size_t> committed;                 ///< by start
@@ -68,6 +69,7 @@ struct FakeOs {
     populate = [](char *) { return 100000; };
     first_touch = [] { return 600000; };
     holds_data = [](const char *) { return false; };
+    unit_pages = [](const char *) { return UnitPages::kSuperpage; };
     on_decommit = nullptr;
     collapsed.clear();
     split.clear();
@@ -194,6 +196,7 @@ struct FakeOs {
         [] { return first_touch(); },
         [](const void *unit) { return holds_data(static_cast<const char *>(unit)); },
         [](void *p, size_t) { return !several_mappings.count(static_cast<char *>(p)); },
+        [](const void *unit) { return unit_pages(static_cast<const char *>(unit)); },
     };
     return table;
   }
