@@ -65,6 +65,35 @@ BigObjects::Handle BigObjects::next_demoted() {
   return {};
 }
 
+// A unit that was given back as a whole is as it was at birth: the next touch brings a superpage.
+void BigObjects::given_back(const char *start, size_t bytes) {
+  if (!lock_.comes_free())
+    return;
+  SpinGuard guard(lock_);
+  Area &a = area_of(start);
+  const UnitIndex end = a.map.high_water();
+  const char *stop = start + bytes;
+  for (UnitIndex unit = region_->unit_of(a.slice, start); unit < end && address(a, unit) < stop;
+       unit++) {
+    const bool whole = address(a, unit) >= start && address(a, unit) + kSuperpageBytes <= stop;
+    if (whole || !is_superpage(a, unit))
+      continue;
+    const Handle h = find_locked(address(a, unit));
+    if (!h || unit - h.head < h.object->pooled.units())
+      continue;
+    if (!region_->demote(address(a, unit)))
+      return;
+    set_superpage(a, unit, false);
+    h.object->superpages--;
+    if (&a == &areas_[kSuper]) {
+      h.object->mappings++;
+      h.object->demoted = true;
+    }
+    h.object->untold = true;
+    untold_.store(true, std::memory_order_relaxed);
+  }
+}
+
 /// Locked. From its end: objects are mostly used from the front.
 unsigned BigObjects::take_superpages_from(Area &a, UnitIndex head, unsigned most) {
   BigObject &o = a.objects[head];

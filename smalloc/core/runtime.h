@@ -193,6 +193,8 @@ public:
   }
   BigObjects &big() { return big_; }
   BrokenSuperpages &broken() { return broken_; }
+  /// The program has given pages back to the system by madvise().
+  void given_back(const void *start, size_t bytes);
   const Ladder &ladder() const { return ladder_; }
   Counters &counters() { return g_live.counters(); }
   ThpMode thp() const { return thp_; }

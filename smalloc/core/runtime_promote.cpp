@@ -192,6 +192,14 @@ bool counts_superpage(const char *unit) {
 }
 } // namespace
 
+void Runtime::given_back(const void *start, size_t bytes) {
+  if (!g_range.contains(start) || bytes == 0 || !running())
+    return;
+  const Slice slice = region_.slice_of(start);
+  if (slice == Slice::kBigBase || slice == Slice::kBigSuper)
+    big_.given_back(static_cast<const char *>(start), bytes);
+}
+
 void Runtime::watch_forks() {
   broken_.init(region_, {next_superpage, counts_superpage, promotion_thread_is_paused});
 }

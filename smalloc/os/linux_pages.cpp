@@ -9,6 +9,7 @@
 #include "smalloc/os/hugetlb.h"
 #include "smalloc/os/locked_memory.h"
 #include "smalloc/os/os_hooks.h"
+#include "smalloc/os/own_madvise.h"
 #include "smalloc/os/scratch_pages.h"
 #include "smalloc/os/start_stderr.h"
 #include "smalloc/os/uncancelled.h"
@@ -65,7 +66,7 @@ void *reserve(size_t bytes) {
   size_t rest = start + padded - (aligned + bytes);
   if (rest)
     munmap(reinterpret_cast<void *>(aligned + bytes), rest);
-  madvise(reinterpret_cast<void *>(aligned), bytes, MADV_DONTDUMP);
+  own_madvise(reinterpret_cast<void *>(aligned), bytes, MADV_DONTDUMP);
   return reinterpret_cast<void *>(aligned);
 }
 
@@ -73,7 +74,7 @@ int commit(void *start, size_t bytes) {
   KeepErrno keep;
   if (int error = result_of(mprotect(start, bytes, PROT_READ | PROT_WRITE)))
     return error;
-  madvise(start, bytes, MADV_DODUMP);
+  own_madvise(start, bytes, MADV_DODUMP);
   return lock_committed(start, bytes);
 }
 
@@ -85,31 +86,31 @@ int decommit(void *start, size_t bytes) {
       mmap(start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   int error = p == MAP_FAILED ? errno : 0;
   if (error) { // at the limit of mappings, or of locked memory, which another advice, or none, is for
-    if (madvise(start, bytes, MADV_DONTNEED) != 0 &&
-        madvise(start, bytes, MADV_DONTNEED_LOCKED) != 0 && munlock(start, bytes) == 0)
-      madvise(start, bytes, MADV_DONTNEED);
+    if (own_madvise(start, bytes, MADV_DONTNEED) != 0 &&
+        own_madvise(start, bytes, MADV_DONTNEED_LOCKED) != 0 && munlock(start, bytes) == 0)
+      own_madvise(start, bytes, MADV_DONTNEED);
     mprotect(start, bytes, PROT_NONE);
   }
   unlock_reserved(start, bytes);
-  madvise(start, bytes, MADV_DONTDUMP);
+  own_madvise(start, bytes, MADV_DONTDUMP);
   return error;
 }
 
 int purge(void *start, size_t bytes) {
   KeepErrno keep;
-  const int error = result_of(madvise(start, bytes, MADV_DONTNEED));
-  return error == EINVAL ? result_of(madvise(start, bytes, MADV_DONTNEED_LOCKED)) : error;
+  const int error = result_of(own_madvise(start, bytes, MADV_DONTNEED));
+  return error == EINVAL ? result_of(own_madvise(start, bytes, MADV_DONTNEED_LOCKED)) : error;
 }
 
 int advise(void *start, size_t bytes, Advice advice) {
   KeepErrno keep;
   return result_of(
-      madvise(start, bytes, advice == Advice::kSuperpages ? MADV_HUGEPAGE : MADV_NOHUGEPAGE));
+      own_madvise(start, bytes, advice == Advice::kSuperpages ? MADV_HUGEPAGE : MADV_NOHUGEPAGE));
 }
 
 int collapse(void *start, size_t bytes) {
   KeepErrno keep;
-  return result_of(madvise(start, bytes, MADV_COLLAPSE));
+  return result_of(own_madvise(start, bytes, MADV_COLLAPSE));
 }
 
 size_t pages_in_core(const void *start, size_t bytes) {
@@ -319,12 +320,12 @@ long read_file(const char *path, char *buffer, size_t capacity) {
 // together until it has to reclaim memory.
 int split(void *unit, void *idle_page) {
   KeepErrno keep;
-  if (idle_page && madvise(idle_page, kBasePageBytes, MADV_FREE) == 0)
+  if (idle_page && own_madvise(idle_page, kBasePageBytes, MADV_FREE) == 0)
     return 0;
   char *middle = static_cast<char *>(unit) + kSuperpageBytes / 2;
-  if (int error = result_of(madvise(middle, kBasePageBytes, MADV_DONTDUMP)))
+  if (int error = result_of(own_madvise(middle, kBasePageBytes, MADV_DONTDUMP)))
     return error;
-  return result_of(madvise(middle, kBasePageBytes, MADV_DODUMP));
+  return result_of(own_madvise(middle, kBasePageBytes, MADV_DODUMP));
 }
 
 int only_advised_superpages() {
@@ -353,7 +354,7 @@ uint64_t populate_ns(void *start, size_t bytes) {
                : 0;
   };
   const uint64_t began_ns = now(CLOCK_MONOTONIC), used_ns = now(CLOCK_THREAD_CPUTIME_ID);
-  if (madvise(start, bytes, MADV_POPULATE_WRITE) != 0)
+  if (own_madvise(start, bytes, MADV_POPULATE_WRITE) != 0)
     return 0;
   const uint64_t used = now(CLOCK_THREAD_CPUTIME_ID) - used_ns;
   return max_of<uint64_t>(min_of(used, now(CLOCK_MONOTONIC) - began_ns), 1);
