@@ -8,11 +8,10 @@ namespace {
 constexpr uint64_t kFirstPauseNs = 50000000, kLongestPauseNs = 256000000000;
 } // namespace
 
-void BrokenSuperpages::forked(bool in_child) {
-  if (in_child) { // another thread of the parent may have had the lock
+void BrokenSuperpages::forked(bool in_child, bool in_handler) {
+  without_helper_ |= in_child || in_handler;
+  if (in_child) // another thread of the parent may have had the lock
     lock_.unlock();
-    in_child_ = true;
-  }
   if (!region_ || region_->counters().superpages_now.get() == 0)
     return;
   forks_.fetch_add(1, std::memory_order_relaxed);

@@ -33,13 +33,14 @@ public:
 
   /// After a fork, in the parent and in the child. Takes no lock and makes no call to the system but
   /// for the time.
-  void forked(bool in_child);
+  void forked(bool in_child, bool in_handler = false);
   /// A round is due, or goes on.
   bool due() const;
   /// Some superpage is shared with another process, or is broken.
   bool waits() const { return waits_.load(std::memory_order_relaxed); }
-  /// The helper thread may be started for it. Not in a child: most become another program soon.
-  bool wants_helper() const { return waits() && !in_child_; }
+  /// The helper thread may be started for it. Not in a child: most become another program soon. Nor where a signal handler has
+  /// forked, which may have interrupted an allocation: with a second thread a fork takes the C library's locks.
+  bool wants_helper() const { return waits() && !without_helper_; }
   /// Goes on with the round until the credit is spent or pause_ns have passed. Does nothing while another
   /// thread is at it.
   void mend(uint64_t credit_ns, uint64_t pause_ns, Price &price);
@@ -53,7 +54,7 @@ private:
   Region *region_ = nullptr;
   Heaps heaps_ = {};
   SpinLock lock_;
-  bool in_child_ = false;
+  bool without_helper_ = false;
   std::atomic<bool> waits_{false};
   std::atomic<uint64_t> due_ns_{0}, forks_{0};
   // Of the round that goes on; for who holds the lock.

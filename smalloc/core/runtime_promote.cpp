@@ -8,6 +8,8 @@
 #include "smalloc/core/promotion_thread.h"
 #include "smalloc/core/runtime.h"
 
+#include <signal.h>
+
 namespace smalloc {
 namespace {
 constexpr uint64_t kPauseNs =
@@ -204,10 +206,17 @@ void Runtime::watch_forks() {
   broken_.init(region_, {next_superpage, counts_superpage, promotion_thread_is_paused});
 }
 
+/// The signal of a handler is blocked while it runs.
+static bool is_in_handler() {
+  sigset_t blocked;
+  return pthread_sigmask(SIG_SETMASK, nullptr, &blocked) != 0 || !sigisemptyset(&blocked);
+}
+
 void Runtime::note_fork(bool in_child) {
+  if (!running() || options_.promote == PromotePolicy::kOff || !region_.thp_allowed())
+    return;
   KeepErrno keep;
-  if (running() && options_.promote != PromotePolicy::kOff && region_.thp_allowed())
-    broken_.forked(in_child);
+  broken_.forked(in_child, is_in_handler());
   if (broken_.wants_helper()) // the program may never call the allocator again
     wake_helper();
 }

@@ -174,6 +174,12 @@ TEST_F(BrokenSuperpagesTest, AChildStartsNoHelper) {
   EXPECT_TRUE(broken.waits());
   EXPECT_FALSE(broken.wants_helper());
 }
+TEST_F(BrokenSuperpagesTest, AHandlerThatForksStartsNoHelper) {
+  broken.forked(false, true);
+  EXPECT_TRUE(broken.waits());
+  broken.forked(false, false);
+  EXPECT_FALSE(broken.wants_helper()) << "it may fork again while it interrupts an allocation";
+}
 TEST_F(BrokenSuperpagesTest, CountingChangesNothing) {
   broken.forked(false);
   all_are(UnitPages::kSharedBasePages);
