@@ -151,6 +151,7 @@ int apply(const Options &options) {
         "no directive can reach this program", *program,
         "it was not compiled with the plugin, or nothing that it allocates can be steered",
         compile_hint("-fplugin-arg-smalloc-rewrite=all app.c -o app"));
+  warn_of_closed_entries(target, *program);
   const std::string file =
       options.base ? std::string() : directives_for(options, *program, target, command);
   if (const std::string why = check_passed_file(file); !why.empty())

@@ -179,6 +179,7 @@ int record_command(const Options &options) {
   if (const auto program = find_program(command.front())) {
     target = inspect(*program);
     check_program(*program, target);
+    warn_of_closed_entries(target, *program);
   }
   const RecordSource source =
       choose_source(options.source, options.period, target.tells_accesses, pmu::kernel_probe());

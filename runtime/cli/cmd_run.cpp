@@ -85,6 +85,8 @@ int run_command(const Options &options) {
     print_warning("no superpages for this program", *program, target.obstacle, target.hint);
   else if (program)
     warn_about_system(options);
+  if (program)
+    warn_of_closed_entries(target, *program);
 
   std::string library =
       program && target.preloadable ? library_to_preload("libsmalloc.so") : std::string();

@@ -3,6 +3,7 @@
 // doctor_program.cpp decides what in a program's file keeps superpages from it: no sites, no
 // loader, no weak entry to switch on, a free of its own, or a libsmalloc that comes too late in the order
 // of libraries to receive every free.
+#include "runtime/cli/closed_entries.h"
 #include "runtime/cli/doctor.h"
 #include "runtime/cli/elf_sites.h"
 #include "runtime/cli/input_file.h"
@@ -111,13 +112,8 @@ void check_program(const std::string &path, Checks &checks) {
   check_own_allocator(image, checks);
   if (rewritten == 0 || image.sections.empty())
     return;
-  // A weak entry that the linker resolved to 0 can never be switched on. One that the program
-  // defines is libsmalloc.a's.
-  if (image.dynamic_symbols(fmt::format("__smalloc_v{}_", SMALLOC_ABI_VERSION)).empty())
-    checks.push_back({"program-entries", Verdict::kWarn, false,
-                      "no entry of libsmalloc is left open in it: linked with -z "
-                      "nodynamic-undefined-weak",
-                      "link with -Wl,-z,dynamic-undefined-weak"});
+  if (const auto closed = closed_entries(image, sites))
+    checks.push_back({"program-entries", Verdict::kWarn, false, closed->why, closed->cure});
   else
     checks.push_back({"program-entries", Verdict::kOk, true,
                       "its rewritten calls can be switched on by libsmalloc", ""});

@@ -4,6 +4,7 @@
 // preloaded into is started unchanged; the caller says so.
 #include "runtime/cli/launch.h"
 
+#include "runtime/cli/closed_entries.h"
 #include "runtime/cli/elf_sites.h"
 #include "runtime/cli/input_file.h"
 #include "runtime/cli/installation.h"
@@ -43,7 +44,12 @@ Target inspect_elf(const std::string &path, const std::vector<unsigned char> &by
       target.preloadable = false;
       target.obstacle = "it uses musl, and libsmalloc.so is built for glibc";
     }
-    target.has_sites = !read_sites(image).sites.empty();
+    const auto sites = read_sites(image).sites;
+    target.has_sites = !sites.empty();
+    if (const auto closed = closed_entries(image, sites)) {
+      target.closed_entries = closed->why;
+      target.closed_cure = closed->cure;
+    }
     target.tells_accesses = !image.dynamic_symbols("__smalloc_v1_open_gate").empty();
     // With libsmalloc.a the program has it itself.
     const auto entry = image.dynamic_symbols("__smalloc_v1_register_module");
@@ -89,6 +95,7 @@ Target inspect_at_depth(const std::string &path, int depth) {
       // The sites of a script's interpreter say nothing of the programs that the script starts.
       target.has_sites = target.is_static = target.tells_accesses = target.needs_preload = false;
       target.build_id.clear();
+      target.closed_entries.clear();
     }
   }
   if (target.raises_privileges && target.obstacle.empty()) {
@@ -142,6 +149,12 @@ std::vector<std::string> command_of(const CLI::App &app, const std::string &verb
 }
 
 Target inspect(const std::string &path) { return inspect_at_depth(path, 0); }
+
+void warn_of_closed_entries(const Target &target, const std::string &program) {
+  if (target.obstacle.empty() && !target.closed_entries.empty())
+    print_warning("no decision of the compiler is heeded", program, target.closed_entries,
+                  target.closed_cure);
+}
 
 std::string library_to_preload(const std::string &name) {
   const auto path = find_library(name);

@@ -30,11 +30,16 @@ struct Target {
   bool is_static = false;
   bool raises_privileges = false; // the loader ignores LD_PRELOAD for it
   std::string obstacle, hint;     // why superpages will not reach it
-  std::string build_id;           // of the program, or of a script's interpreter; empty: none
+  // Why libsmalloc serves its requests, but none as the compiler has decided, and the cure; empty: it can.
+  std::string closed_entries, closed_cure;
+  std::string build_id; // of the program, or of a script's interpreter; empty: none
 };
 
 // Reads the program, or the interpreter of a script, which is what will run.
 Target inspect(const std::string &path);
+
+// One line where the program's rewritten calls cannot be served.
+void warn_of_closed_entries(const Target &target, const std::string &program);
 
 // What LD_PRELOAD calls a library that lies beside this command: its path; with musl on this machine a name for it that only glibc's loader
 // understands. Throws when it is not there, or cannot be named in LD_PRELOAD.

@@ -6,6 +6,7 @@
 #include "runtime/cli/diagnostics.h"
 #include "runtime/cli/site_report.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -122,10 +123,11 @@ std::string work_text(const Json &document) {
                      readable_bytes(n("small_bytes_now") + n("class_bytes_now")),
                      readable_bytes(n("small_bytes_peak") + n("class_bytes_peak"))) +
          fmt::format("superpages: {} at birth; {} promoted in {} ms, {} refused; {} migration{} in "
-                     "{} ms; {} now, peak {}\n",
+                     "{} ms; {} now, peak {}, {} broken by a fork, {} made again\n",
                      n("superpages_at_birth"), n("promotions"), n("promotion_ns") / 1000000, failed,
                      n("migrations"), n("migrations") == 1 ? "" : "s", n("migration_ns") / 1000000,
-                     n("superpages_now"), n("superpages_peak")) +
+                     n("superpages_now") - std::min(n("superpages_broken"), n("superpages_now")),
+                     n("superpages_peak"), n("superpages_broken"), n("superpages_mended")) +
          fmt::format("fallbacks to malloc: {}; mappings: {} ours of {}\n", n("fallbacks"),
                      document["mappings"]["ours"].dump(), document["mappings"]["process"].dump());
 }

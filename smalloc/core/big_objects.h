@@ -177,6 +177,14 @@ public:
   /// any more.
   Handle next_untold();
 
+  /// The program has given pages of an object back to the system itself. Superpages of which it gave a part
+  /// are none any more: they are advised against, so that the system does not fill them again. Does nothing
+  /// where a signal handler may have interrupted who is inside.
+  void given_back(const char *start, size_t bytes);
+  /// The first transparent superpage of an object from `from` on, and what to ask for next; nullptr: none is left.
+  char *next_superpage(uint64_t &from);
+  bool counts_superpage(const char *unit);
+
   unsigned pending() const { return pending_.load(std::memory_order_relaxed); }
   /// Objects that look_ahead() watches.
   unsigned watched() const { return watched_count_.load(std::memory_order_relaxed); }

@@ -62,10 +62,12 @@ struct Counters {
   Counter superpages_at_birth; ///< units whose first touch is one fault instead of 512
   Counter superpages_ahead;    ///< those of them that an object got while the program filled it
   Counter promotions, collapse_failures[kCollapseFailures], units_too_sparse, collapse_ns;
-  Counter demotions;      ///< superpages that became base pages while in use
-  Counter units_reused;   ///< kept units handed out again: no fault at all
-  Counter pages_released; ///< base pages given back to the system
-  Counter fallbacks;      ///< requests that should have been ours and went to the program's malloc
+  Counter superpages_broken; ///< by a fork, when they were last looked at; superpages_now has them
+  Counter superpages_mended; ///< of those, made again
+  Counter demotions;         ///< superpages that became base pages while in use
+  Counter units_reused;      ///< kept units handed out again: no fault at all
+  Counter pages_released;    ///< base pages given back to the system
+  Counter fallbacks; ///< requests that should have been ours and went to the program's malloc
   Counter requests_on[kPageKinds];      ///< big objects by the best step they got at birth
   Counter pool_units[kPageKinds];       ///< live, of the pools, in units of 2 MiB
   Counter not_on[kPageKinds][kWhyNots]; ///< what they did not get, and why
@@ -128,6 +130,8 @@ inline constexpr CounterName kCounterNames[] = {
      "promotions_failed_other"},
     SMALLOC_COUNTER(units_too_sparse),
     {offsetof(Counters, collapse_ns), "promotion_ns"},
+    SMALLOC_COUNTER(superpages_broken),
+    SMALLOC_COUNTER(superpages_mended),
     SMALLOC_COUNTER(demotions),
     SMALLOC_COUNTER(units_reused),
     SMALLOC_COUNTER(pages_released),

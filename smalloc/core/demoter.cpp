@@ -24,6 +24,30 @@ void BigObjects::note_worth(const Handle &handle, uint64_t saved_ns) {
     handle.object->worth_ns += saved_ns;
 }
 
+char *BigObjects::next_superpage(uint64_t &from) {
+  SpinGuard guard(lock_);
+  uint64_t before = 0; // units of the areas in front
+  for (Area &a : areas_) {
+    const UnitIndex end = a.map.high_water();
+    while (from < before + end) {
+      const auto unit = static_cast<UnitIndex>(from++ - before);
+      if (!is_superpage(a, unit))
+        continue;
+      const Handle h = find_locked(address(a, unit));
+      if (h && unit - h.head >= h.object->pooled.units())
+        return address(a, unit);
+    }
+    before += end;
+  }
+  return nullptr;
+}
+
+bool BigObjects::counts_superpage(const char *unit) {
+  SpinGuard guard(lock_);
+  const Area &a = area_of(unit);
+  return is_superpage(a, region_->unit_of(a.slice, unit));
+}
+
 BigObjects::Handle BigObjects::next_untold() {
   if (SMALLOC_LIKELY(!untold_.load(std::memory_order_relaxed)))
     return {};
@@ -41,6 +65,35 @@ BigObjects::Handle BigObjects::next_untold() {
     }
   untold_.store(false, std::memory_order_relaxed);
   return {};
+}
+
+// A unit that was given back as a whole is as it was at birth: the next touch brings a superpage.
+void BigObjects::given_back(const char *start, size_t bytes) {
+  if (!lock_.comes_free())
+    return;
+  SpinGuard guard(lock_);
+  Area &a = area_of(start);
+  const UnitIndex end = a.map.high_water();
+  const char *stop = start + bytes;
+  for (UnitIndex unit = region_->unit_of(a.slice, start); unit < end && address(a, unit) < stop;
+       unit++) {
+    const bool whole = address(a, unit) >= start && address(a, unit) + kSuperpageBytes <= stop;
+    if (whole || !is_superpage(a, unit))
+      continue;
+    const Handle h = find_locked(address(a, unit));
+    if (!h || unit - h.head < h.object->pooled.units())
+      continue;
+    if (!region_->demote(address(a, unit)))
+      return;
+    set_superpage(a, unit, false);
+    h.object->superpages--;
+    if (&a == &areas_[kSuper]) {
+      h.object->mappings++;
+      h.object->demoted = true;
+    }
+    h.object->untold = true;
+    untold_.store(true, std::memory_order_relaxed);
+  }
 }
 
 /// Locked. From its end: objects are mostly used from the front.

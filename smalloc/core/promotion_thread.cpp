@@ -271,6 +271,8 @@ bool promotion_thread_pauses_for_fork() {
   return true;
 }
 
+bool promotion_thread_is_paused() { return g_paused.load(std::memory_order_relaxed); }
+
 bool promotion_thread_is_inside() { return g_inside.load(); }
 
 void promotion_thread_resume() { g_paused.store(false); }

@@ -20,6 +20,8 @@ void promotion_thread_hurry();
 /// begins then until promotion_thread_resume(), and one that is going on has ended, unless it waits for
 /// a lock that the forking thread itself holds (a signal handler that forks). Reads /proc.
 bool promotion_thread_pauses_for_fork();
+/// Somebody forks, and waits for the end of a look.
+bool promotion_thread_is_paused();
 /// True while the promotion thread itself is inside a look. A child forked then inherits the locks
 /// that the look holds, and no thread in the child releases them.
 bool promotion_thread_is_inside();

@@ -275,7 +275,10 @@ bool Runtime::start_region() {
   config.bytes = bytes_to_reserve();
   while (config.bytes >= kLeastReserved && !region_.init(config, counters()))
     config.bytes /= 2;
-  return region_.bytes() != 0 && big_.init(region_, ladder_, big_config);
+  if (region_.bytes() == 0 || !big_.init(region_, ladder_, big_config))
+    return false;
+  watch_forks();
+  return true;
 }
 
 bool Runtime::start() {
@@ -470,6 +473,7 @@ void Runtime::after_fork() {
   }
   unlock_after_fork(/*in_child=*/false);
   promotion_thread_resume();
+  note_fork(/*in_child=*/false);
 }
 
 void Runtime::after_fork_in_child() {
@@ -506,6 +510,7 @@ void Runtime::after_fork_in_child() {
     }
     big_.forget_pools();
   }
+  note_fork(/*in_child=*/true);
   unlock_after_fork(/*in_child=*/true);
 }
 

@@ -8,6 +8,7 @@
 
 #include "smalloc/base/folded.h"
 #include "smalloc/core/big_objects.h"
+#include "smalloc/core/broken_superpages.h"
 #include "smalloc/core/joining_heap.h"
 #include "smalloc/core/mapped_ranges.h"
 #include "smalloc/core/options.h"
@@ -193,6 +194,9 @@ public:
     return counters().static_superpages.get() + counters().text_superpages.get();
   }
   BigObjects &big() { return big_; }
+  BrokenSuperpages &broken() { return broken_; }
+  /// The program has given pages back to the system by madvise().
+  void given_back(const void *start, size_t bytes);
   const Ladder &ladder() const { return ladder_; }
   Counters &counters() { return g_live.counters(); }
   ThpMode thp() const { return thp_; }
@@ -256,6 +260,8 @@ private:
   SMALLOC_COLD void look_at_joining_heap(smalloc_cell *cell, const void *p, size_t bytes);
   SMALLOC_COLD bool may_serve(smalloc_cell *cell, uint64_t word);
   void arm_any();
+  void watch_forks();
+  void note_fork(bool in_child);
   void wake_helper();
   void let_foreign_pass();
   bool cache_is_known();
@@ -290,6 +296,7 @@ private:
   bool forks_pool_pages_ = false; ///< between before_fork and after_fork
   FirstTouchCost first_touch_cost_;
   BigObjects big_;
+  BrokenSuperpages broken_;
   MappedRanges mapped_;
   JoiningHeap joining_heap_;
   std::atomic<size_t> foreign_below_{0};                          ///< 0: not known yet

@@ -5,7 +5,10 @@
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/node_heaps.h"
+#include "smalloc/core/promotion_thread.h"
 #include "smalloc/core/runtime.h"
+
+#include <signal.h>
 
 namespace smalloc {
 namespace {
@@ -129,6 +132,9 @@ void Runtime::touching(const void *p, uint64_t saved_misses) {
     return;
   if (!g_range.contains(p))
     return promote_mapped(p, misses);
+  if (broken_.due() && locks_come_free())
+    broken_.mend(walk_.nanoseconds(misses, counters().big_bytes_now.get()) / kOverlappedWalks,
+                 kPauseNs, price_);
   Slice slice = region_.slice_of(p);
   if (slice == Slice::kBigBase || slice == Slice::kBigSuper) {
     bool short_of_superpages = region_.short_of_superpages();
@@ -152,6 +158,69 @@ void Runtime::touching(const void *p, uint64_t saved_misses) {
   }
 }
 
+namespace {
+/// Of all heaps, one after the other: the heap is in the upper bits.
+constexpr unsigned kHeapShift = 56, kHeaps = 4;
+SmallPages *small_heap_of(uint64_t heap) {
+  if (heap == 3)
+    return g_node_heaps.ready() ? &g_node_heaps.pages() : nullptr;
+  return heap == 1 ? &g_small.main_pages() : &g_small.class_pages();
+}
+char *next_superpage(uint64_t &from) {
+  for (uint64_t heap = from >> kHeapShift; heap < kHeaps; heap++) {
+    uint64_t at = from & ((uint64_t{1} << kHeapShift) - 1);
+    SmallPages *small = heap ? small_heap_of(heap) : nullptr;
+    char *unit = small       ? small->next_superpage(at)
+                 : heap == 0 ? g_runtime.big().next_superpage(at)
+                             : nullptr;
+    from = unit ? heap << kHeapShift | at : (heap + 1) << kHeapShift;
+    if (unit)
+      return unit;
+  }
+  return nullptr;
+}
+bool counts_superpage(const char *unit) {
+  switch (g_runtime.region().slice_of(unit)) {
+  case Slice::kBigBase:
+  case Slice::kBigSuper:
+    return g_runtime.big().counts_superpage(unit);
+  case Slice::kNode:
+    return g_node_heaps.pages().counts_superpage(unit);
+  case Slice::kClass:
+    return g_small.class_pages().counts_superpage(unit);
+  default:
+    return g_small.main_pages().counts_superpage(unit);
+  }
+}
+} // namespace
+
+void Runtime::given_back(const void *start, size_t bytes) {
+  if (!g_range.contains(start) || bytes == 0 || !running())
+    return;
+  const Slice slice = region_.slice_of(start);
+  if (slice == Slice::kBigBase || slice == Slice::kBigSuper)
+    big_.given_back(static_cast<const char *>(start), bytes);
+}
+
+void Runtime::watch_forks() {
+  broken_.init(region_, {next_superpage, counts_superpage, promotion_thread_is_paused});
+}
+
+/// The signal of a handler is blocked while it runs.
+static bool is_in_handler() {
+  sigset_t blocked;
+  return pthread_sigmask(SIG_SETMASK, nullptr, &blocked) != 0 || !sigisemptyset(&blocked);
+}
+
+void Runtime::note_fork(bool in_child) {
+  if (!running() || options_.promote == PromotePolicy::kOff || !region_.thp_allowed())
+    return;
+  KeepErrno keep;
+  broken_.forked(in_child, is_in_handler());
+  if (broken_.wants_helper()) // the program may never call the allocator again
+    wake_helper();
+}
+
 void Runtime::promote_by_time() {
   if (!running() || options_.promote == PromotePolicy::kOff)
     return;
@@ -168,7 +237,9 @@ void Runtime::promote_by_time() {
     return;
   if (!time_credit_from_ns_.compare_exchange_strong(from, now) || from == 0)
     return;
-  if (BigObjects::Handle h = big_.next_pending(pending_cursor_))
+  if (broken_.due())
+    broken_.mend(eager ? max_of<uint64_t>(kPauseNs, credit) : credit, kPauseNs, price_);
+  else if (BigObjects::Handle h = big_.next_pending(pending_cursor_))
     promote_big(h, credit, kPauseNs);
   else if (g_small.main_pages().pending())
     promote_small(g_small.main_pages(), credit);

@@ -66,14 +66,16 @@ static bool looks_now() {
 }
 
 /// Starts the helper thread if it is not running: promoter:thread, or heap:auto with an object that
-/// is being watched while it fills. A process with less than kLeastHelpedBytes of big objects has no
+/// is being watched while it fills, or after a fork. A process with less than kLeastHelpedBytes of big objects has no
 /// thread beside its own.
 void Runtime::wake_helper() {
   if (options_.promote == PromotePolicy::kOff)
     return;
   const bool watches = big_.watched() && options_.promoter != Promoter::kCalls &&
                        counters().big_bytes_now.get() >= kLeastHelpedBytes;
-  if (watches || options_.promoter == Promoter::kThread)
+  const bool mends = broken_.wants_helper() && options_.promoter != Promoter::kCalls &&
+                     counters().superpages_now.get() >= kLeastHelpedBytes / kSuperpageBytes;
+  if (watches || mends || options_.promoter == Promoter::kThread)
     promotion_thread_wake();
   if (watches && big_.watch_begun())
     promotion_thread_hurry();
@@ -82,8 +84,7 @@ void Runtime::wake_helper() {
 unsigned Runtime::look_ahead(bool all) {
   if (!big_.watched())
     return 0;
-  const unsigned grown =
-      big_.look_ahead([] { return process_memory(kLinux).resident_bytes; }, all);
+  const unsigned grown = big_.look_ahead([] { return process_memory(kLinux).resident_bytes; }, all);
   tell_sites();
   return grown;
 }

@@ -74,6 +74,30 @@ unsigned SmallPages::give_up(unsigned most) {
   return given;
 }
 
+char *SmallPages::next_superpage(uint64_t &from) {
+  uint64_t before = 0; // units of the areas in front
+  for (unsigned i = 0; i < area_count_; i++) {
+    SpinGuard guard(lock_);
+    const UnitIndex end = region_->grown_units(areas_[i].slice);
+    while (from < before + end) {
+      const auto index = static_cast<UnitIndex>(from++ - before);
+      const Unit &unit = areas_[i].units[index];
+      if (unit.superpage && unit.had && unit.pages_used)
+        return region_->unit_address(areas_[i].slice, index);
+    }
+    before += end;
+  }
+  return nullptr;
+}
+
+bool SmallPages::counts_superpage(const char *unit) {
+  SpinGuard guard(lock_);
+  Area *area;
+  UnitIndex index;
+  const Unit &u = unit_of(unit, area, index);
+  return u.superpage && u.had;
+}
+
 void SmallPages::halve_worth(unsigned times) {
   uint64_t seen = worth_ns_.load(std::memory_order_relaxed);
   while (!worth_ns_.compare_exchange_weak(seen, times < 64 ? seen >> times : 0,

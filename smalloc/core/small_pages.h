@@ -84,6 +84,9 @@ public:
   void halve_worth(unsigned times);
   /// Has superpages to give, now or a moment ago.
   bool has_superpages();
+  /// The first superpage that holds something from `from` on, and what to ask for next; nullptr: none is left.
+  char *next_superpage(uint64_t &from);
+  bool counts_superpage(const char *unit);
   /// Demotes up to `most` superpages, the emptiest first. Returns how many.
   unsigned give_up(unsigned most);
   /// Set while credit for at least one collapse is there.

@@ -34,6 +34,13 @@ uint64_t footprint_bytes() {
                          : 0;
 }
 
+/// Without those that a fork has broken.
+uint64_t superpages_now() {
+  const Counters &c = g_runtime.counters();
+  const uint64_t counted = c.superpages_now.get();
+  return counted - min_of(c.superpages_broken.get(), counted);
+}
+
 uint64_t percent(uint64_t part, uint64_t whole) { return whole ? part * 100 / whole : 0; }
 
 void heap_rows(Table &t) {
@@ -56,8 +63,12 @@ void heap_rows(Table &t) {
   row(t, "big objects").number(c.big_objects.get()).put(" allocated, ");
   t.number(c.big_objects_now.get()).put(" live, ").bytes(c.big_bytes_now.get());
   t.put(", peak ").bytes(c.big_bytes_peak.get()).put_char('\n');
-  row(t, "superpages").number(c.superpages_now.get()).put(" now, peak ");
-  t.number(c.superpages_peak.get()).put_char('\n');
+  row(t, "superpages").number(superpages_now()).put(" now, peak ");
+  t.number(c.superpages_peak.get());
+  if (const uint64_t broken = c.superpages_broken.get(), mended = c.superpages_mended.get();
+      broken + mended)
+    t.put(", ").number(broken).put(" broken by a fork, ").number(mended).put(" made again");
+  t.put_char('\n');
 
   const LiveContents &live = g_live.contents();
   KernelView view = ask_kernel(live.heaps, live.header.heap_count);
@@ -349,7 +360,8 @@ void fill_statistics(smalloc_statistics &out) {
   s.big_objects_now = c.big_objects_now.get();
   s.big_bytes_now = c.big_bytes_now.get();
   s.big_bytes_peak = c.big_bytes_peak.get();
-  s.superpages_now = c.superpages_now.get();
+  g_runtime.broken().count();
+  s.superpages_now = superpages_now();
   s.superpages_peak = c.superpages_peak.get();
   s.superpages_at_birth = c.superpages_at_birth.get();
   s.promotions = c.promotions.get();
@@ -378,6 +390,7 @@ void print_statistics(const StatisticsSink &sink) {
     t.put(", THP ").put(thp_name(g_runtime.thp())).put(", machine ").put(g_runtime.machine_name());
   t.put_char('\n');
   if (running) {
+    g_runtime.broken().count();
     summary_row(t);
     peak_row(t);
     guard_row(t);

@@ -132,6 +132,7 @@ void write_agent(JsonWriter &json) {
 } // namespace
 
 void print_statistics_json(const StatisticsSink &sink) {
+  g_runtime.broken().count();
   static const char *const kTracking[] = {"big", "sampled", "exact"};
   const LiveContents &live = g_live.contents();
   const smalloc_live_header &h = live.header;

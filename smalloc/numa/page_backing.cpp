@@ -4,6 +4,7 @@
 #include "smalloc/numa/page_backing.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
+#include "smalloc/os/own_madvise.h"
 #include "smalloc/os/uncancelled.h"
 
 #include <atomic>
@@ -63,13 +64,13 @@ Backing backing_of(uintptr_t address) {
 int split_superpage(void *address) {
   KeepErrno keep;
   // Before the split: khugepaged may be looking.
-  const bool advised =
-      g_advised.load() < kMostAdvised && madvise(address, kSuperpageBytes, MADV_NOHUGEPAGE) == 0;
-  int error = madvise(address, kBasePageBytes, MADV_COLD) == 0 ? 0 : errno;
+  const bool advised = g_advised.load() < kMostAdvised &&
+                       own_madvise(address, kSuperpageBytes, MADV_NOHUGEPAGE) == 0;
+  int error = own_madvise(address, kBasePageBytes, MADV_COLD) == 0 ? 0 : errno;
   if (!error && backing_of(reinterpret_cast<uintptr_t>(address)) == Backing::kSuperpage)
     error = EBUSY;
   if (advised && error)
-    madvise(address, kSuperpageBytes, MADV_HUGEPAGE);
+    own_madvise(address, kSuperpageBytes, MADV_HUGEPAGE);
   else if (advised)
     g_advised++;
   return error;
@@ -77,9 +78,9 @@ int split_superpage(void *address) {
 
 int join_pages(void *start, size_t bytes) {
   KeepErrno keep;
-  if (madvise(start, bytes, MADV_HUGEPAGE) == 0 && g_advised.load() > 0)
+  if (own_madvise(start, bytes, MADV_HUGEPAGE) == 0 && g_advised.load() > 0)
     g_advised--;
-  return madvise(start, bytes, MADV_COLLAPSE) == 0 ? 0 : errno;
+  return own_madvise(start, bytes, MADV_COLLAPSE) == 0 ? 0 : errno;
 }
 
 } // namespace smalloc::numa

@@ -21,6 +21,7 @@
 #include "smalloc/os/hugetlb.h"
 #include "smalloc/base/units.h"
 #include "smalloc/os/locked_memory.h"
+#include "smalloc/os/own_madvise.h"
 #include "smalloc/os/own_stack.h"
 #include "smalloc/os/uncancelled.h"
 
@@ -44,7 +45,7 @@ void back_to_reserved(void *start, size_t bytes, int protection) {
   mmap(start, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   if (protection == PROT_NONE) {
     unlock_reserved(start, bytes);
-    madvise(start, bytes, MADV_DONTDUMP);
+    own_madvise(start, bytes, MADV_DONTDUMP);
   }
 }
 /// A file of the pool without a name; -1: there is none. libhugetlbfs takes 5 KiB of stack.
@@ -103,7 +104,7 @@ int map_hugetlb(void *start, size_t bytes, size_t page_bytes) {
   }
   if (fd >= 0)
     uncancelled::close(fd);
-  if (!error && madvise(start, bytes, MADV_POPULATE_WRITE) != 0)
+  if (!error && own_madvise(start, bytes, MADV_POPULATE_WRITE) != 0)
     error = errno == ENOMEM ? EFAULT : errno; // ENOMEM is the pool's word, at mmap
   if (error && tries)
     back_to_reserved(start, bytes, PROT_READ | PROT_WRITE);
@@ -147,7 +148,7 @@ bool ForkGate::receive(char *start, size_t bytes) {
   void *p =
       mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   if (p == start)
-    madvise(start, bytes, MADV_HUGEPAGE);
+    own_madvise(start, bytes, MADV_HUGEPAGE);
   size_t done = p == start ? 0 : bytes + 1;
   while (done < bytes) {
     ssize_t n = uncancelled::recv(ends_[1], start + done, bytes - done, 0);

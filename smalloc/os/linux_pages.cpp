@@ -9,6 +9,7 @@
 #include "smalloc/os/hugetlb.h"
 #include "smalloc/os/locked_memory.h"
 #include "smalloc/os/os_hooks.h"
+#include "smalloc/os/own_madvise.h"
 #include "smalloc/os/scratch_pages.h"
 #include "smalloc/os/start_stderr.h"
 #include "smalloc/os/uncancelled.h"
@@ -65,7 +66,7 @@ void *reserve(size_t bytes) {
   size_t rest = start + padded - (aligned + bytes);
   if (rest)
     munmap(reinterpret_cast<void *>(aligned + bytes), rest);
-  madvise(reinterpret_cast<void *>(aligned), bytes, MADV_DONTDUMP);
+  own_madvise(reinterpret_cast<void *>(aligned), bytes, MADV_DONTDUMP);
   return reinterpret_cast<void *>(aligned);
 }
 
@@ -73,7 +74,7 @@ int commit(void *start, size_t bytes) {
   KeepErrno keep;
   if (int error = result_of(mprotect(start, bytes, PROT_READ | PROT_WRITE)))
     return error;
-  madvise(start, bytes, MADV_DODUMP);
+  own_madvise(start, bytes, MADV_DODUMP);
   return lock_committed(start, bytes);
 }
 
@@ -85,31 +86,31 @@ int decommit(void *start, size_t bytes) {
       mmap(start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   int error = p == MAP_FAILED ? errno : 0;
   if (error) { // at the limit of mappings, or of locked memory, which another advice, or none, is for
-    if (madvise(start, bytes, MADV_DONTNEED) != 0 &&
-        madvise(start, bytes, MADV_DONTNEED_LOCKED) != 0 && munlock(start, bytes) == 0)
-      madvise(start, bytes, MADV_DONTNEED);
+    if (own_madvise(start, bytes, MADV_DONTNEED) != 0 &&
+        own_madvise(start, bytes, MADV_DONTNEED_LOCKED) != 0 && munlock(start, bytes) == 0)
+      own_madvise(start, bytes, MADV_DONTNEED);
     mprotect(start, bytes, PROT_NONE);
   }
   unlock_reserved(start, bytes);
-  madvise(start, bytes, MADV_DONTDUMP);
+  own_madvise(start, bytes, MADV_DONTDUMP);
   return error;
 }
 
 int purge(void *start, size_t bytes) {
   KeepErrno keep;
-  const int error = result_of(madvise(start, bytes, MADV_DONTNEED));
-  return error == EINVAL ? result_of(madvise(start, bytes, MADV_DONTNEED_LOCKED)) : error;
+  const int error = result_of(own_madvise(start, bytes, MADV_DONTNEED));
+  return error == EINVAL ? result_of(own_madvise(start, bytes, MADV_DONTNEED_LOCKED)) : error;
 }
 
 int advise(void *start, size_t bytes, Advice advice) {
   KeepErrno keep;
   return result_of(
-      madvise(start, bytes, advice == Advice::kSuperpages ? MADV_HUGEPAGE : MADV_NOHUGEPAGE));
+      own_madvise(start, bytes, advice == Advice::kSuperpages ? MADV_HUGEPAGE : MADV_NOHUGEPAGE));
 }
 
 int collapse(void *start, size_t bytes) {
   KeepErrno keep;
-  return result_of(madvise(start, bytes, MADV_COLLAPSE));
+  return result_of(own_madvise(start, bytes, MADV_COLLAPSE));
 }
 
 size_t pages_in_core(const void *start, size_t bytes) {
@@ -135,7 +136,7 @@ struct PagemapScan {
   uint64_t size, flags, start, end, walk_end, regions, regions_length, most_pages,
       inverted_categories, all_of, any_of, wanted;
 };
-constexpr uint64_t kPresent = 1 << 3, kZeroPage = 1 << 5;
+constexpr uint64_t kPresent = 1 << 3, kZeroPage = 1 << 5, kHuge = 1 << 6;
 
 /// Pages of the range that are present and not the shared zero page, which a read of untouched memory
 /// maps; negative: the kernel does not tell.
@@ -180,6 +181,50 @@ long pages_mapped_here(int pagemap, const char *start, size_t bytes) {
     for (size_t i = 0; i < count; i++)
       pages += (entries[i] >> 63 & 1) && (entries[i] >> 56 & 1);
   }
+  return pages;
+}
+
+/// Of a unit: 1, all of it is mapped as a superpage; 0, it is not; negative: the kernel does not tell.
+int is_mapped_whole(int pagemap, const char *unit) {
+  PagemapRegion region;
+  PagemapScan scan = {};
+  scan.size = sizeof scan;
+  scan.start = reinterpret_cast<uintptr_t>(unit);
+  scan.end = scan.start + kSuperpageBytes;
+  scan.regions = reinterpret_cast<uintptr_t>(&region);
+  scan.regions_length = 1;
+  scan.all_of = scan.wanted = kHuge;
+  const int found = ioctl(pagemap, _IOWR('f', 16, PagemapScan), &scan);
+  return found <= 0 ? found : region.end - region.start == kSuperpageBytes;
+}
+
+/// An entry's bit 63 says present, bit 56 mapped here only.
+UnitPages unit_pages(const void *unit) {
+  KeepErrno keep;
+  constexpr size_t kAtOnce = 64;
+  const int pagemap = uncancelled::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (pagemap < 0)
+    return UnitPages::kUnknown;
+  bool known = true, all = true, shared = false;
+  uint64_t entries[kAtOnce];
+  for (size_t done = 0; done < kPagesPerUnit && known && all && !shared; done += kAtOnce) {
+    const size_t page = reinterpret_cast<uintptr_t>(unit) / kBasePageBytes + done;
+    known = pread(pagemap, entries, sizeof entries, static_cast<off_t>(page * sizeof *entries)) ==
+            static_cast<ssize_t>(sizeof entries);
+    for (size_t i = 0; i < kAtOnce && known; i++) {
+      all &= entries[i] >> 63 & 1;
+      shared |= (entries[i] >> 63 & 1) && !(entries[i] >> 56 & 1);
+    }
+  }
+  UnitPages pages = known ? UnitPages::kPartly : UnitPages::kUnknown;
+  if (known && all) {
+    const int whole = is_mapped_whole(pagemap, static_cast<const char *>(unit));
+    if (shared)
+      pages = whole ? UnitPages::kSharedSuperpage : UnitPages::kSharedBasePages;
+    else
+      pages = whole < 0 ? UnitPages::kOwn : whole ? UnitPages::kSuperpage : UnitPages::kBasePages;
+  }
+  uncancelled::close(pagemap);
   return pages;
 }
 
@@ -275,12 +320,12 @@ long read_file(const char *path, char *buffer, size_t capacity) {
 // together until it has to reclaim memory.
 int split(void *unit, void *idle_page) {
   KeepErrno keep;
-  if (idle_page && madvise(idle_page, kBasePageBytes, MADV_FREE) == 0)
+  if (idle_page && own_madvise(idle_page, kBasePageBytes, MADV_FREE) == 0)
     return 0;
   char *middle = static_cast<char *>(unit) + kSuperpageBytes / 2;
-  if (int error = result_of(madvise(middle, kBasePageBytes, MADV_DONTDUMP)))
+  if (int error = result_of(own_madvise(middle, kBasePageBytes, MADV_DONTDUMP)))
     return error;
-  return result_of(madvise(middle, kBasePageBytes, MADV_DODUMP));
+  return result_of(own_madvise(middle, kBasePageBytes, MADV_DODUMP));
 }
 
 int only_advised_superpages() {
@@ -309,7 +354,7 @@ uint64_t populate_ns(void *start, size_t bytes) {
                : 0;
   };
   const uint64_t began_ns = now(CLOCK_MONOTONIC), used_ns = now(CLOCK_THREAD_CPUTIME_ID);
-  if (madvise(start, bytes, MADV_POPULATE_WRITE) != 0)
+  if (own_madvise(start, bytes, MADV_POPULATE_WRITE) != 0)
     return 0;
   const uint64_t used = now(CLOCK_THREAD_CPUTIME_ID) - used_ns;
   return max_of<uint64_t>(min_of(used, now(CLOCK_MONOTONIC) - began_ns), 1);
@@ -346,7 +391,8 @@ const OsHooks kLinux = {reserve,
                         populate_ns,
                         first_touch_ns,
                         unit_parts_with_data,
-                        is_one_mapping};
+                        is_one_mapping,
+                        unit_pages};
 
 ThpMode thp_mode(const OsHooks &os, const char *sysfs_root) {
   char path[320], text[128];

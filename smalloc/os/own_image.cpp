@@ -6,6 +6,7 @@
 #include "smalloc/os/own_image.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
+#include "smalloc/os/own_madvise.h"
 
 #include <link.h>
 #include <string.h>
@@ -26,7 +27,7 @@ void drop(uintptr_t start, uintptr_t stop) {
   start = align_up(start, kBasePageBytes);
   stop = align_down(stop, kBasePageBytes);
   if (start < stop)
-    madvise(reinterpret_cast<void *>(start), stop - start, MADV_DONTNEED);
+    own_madvise(reinterpret_cast<void *>(start), stop - start, MADV_DONTNEED);
 }
 #ifndef SMALLOC_STATIC
 /// Makes a mapping of its own of what nobody reads any more, so that it does not come back with its neighbours.
@@ -35,7 +36,7 @@ void set_apart(uintptr_t start, uintptr_t stop) {
   start = align_up(start, kBasePageBytes);
   stop = align_down(stop, kBasePageBytes);
   if (start < stop)
-    madvise(reinterpret_cast<void *>(start), stop - start, MADV_DONTDUMP);
+    own_madvise(reinterpret_cast<void *>(start), stop - start, MADV_DONTDUMP);
 }
 
 /// Relocations, which the loader has done, and tables for unwinding, which follow the constants.

@@ -11,6 +11,7 @@
 #include "smalloc/core/stats_exit.h"
 #include "smalloc/os/image_segments.h"
 #include "smalloc/os/loaded_objects.h"
+#include "smalloc/os/own_madvise.h"
 #include "smalloc/os/own_sandbox.h"
 #include "smalloc/os/own_stack.h"
 #include "smalloc/os/quiet_file.h"

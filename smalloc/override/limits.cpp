@@ -5,9 +5,13 @@
 // the program's would fail. It goes back first. The limit itself is the program's. What sets it by a system call of its own, or from
 // another process, is not seen.
 //
+// Likewise madvise(): pages that the program gives back inside a superpage of ours would be filled again by the kernel.
+//
 // Likewise for mlockall(): the kernel refuses it where the address space is larger than RLIMIT_MEMLOCK, and locks what is only
 // reserved.
+#include "smalloc/base/keep_errno.h"
 #include "smalloc/core/runtime.h"
+#include "smalloc/os/own_madvise.h"
 #include "smalloc/override/next.h"
 
 #include <errno.h>
@@ -72,6 +76,19 @@ int unlock_all() {
   return next ? next() : static_cast<int>(syscall(SYS_munlockall));
 }
 
+constexpr int kDontNeedLocked = 24; // MADV_DONTNEED_LOCKED, Linux 5.18
+
+int advise(void *start, size_t bytes, int advice) {
+  const int result =
+      call_madvise(g_next_madvise.load(std::memory_order_relaxed), start, bytes, advice);
+  if (result == 0 && !t_own_madvise &&
+      (advice == MADV_DONTNEED || advice == MADV_FREE || advice == kDontNeedLocked)) {
+    KeepErrno keep;
+    g_runtime.given_back(start, bytes);
+  }
+  return result;
+}
+
 } // namespace
 } // namespace smalloc
 
@@ -98,6 +115,23 @@ __attribute__((visibility("default"))) int smalloc_shown_mlockall(int) __asm__("
 int smalloc_shown_mlockall(int flags) { return smalloc::lock_all(flags); }
 __attribute__((visibility("default"))) int smalloc_shown_munlockall() __asm__("munlockall");
 int smalloc_shown_munlockall() { return smalloc::unlock_all(); }
+__attribute__((visibility("default"))) int smalloc_shown_madvise(void *, size_t,
+                                                                 int) __asm__("madvise");
+int smalloc_shown_madvise(void *start, size_t bytes, int advice) {
+  return smalloc::advise(start, bytes, advice);
+}
+// Ours, whoever comes first.
+int smalloc_own_madvise(void *, size_t, int)
+    __attribute__((alias("madvise"), visibility("hidden")));
+// Once the other constructors of ours have run; libraries that are opened later do not matter.
+__attribute__((constructor(102))) static void find_madvise() {
+  using namespace smalloc;
+  const auto own = reinterpret_cast<void *>(smalloc_own_madvise);
+  void *next = next_definition("madvise", own);
+  void *first = first_definition("madvise");
+  g_next_madvise = reinterpret_cast<Madvise *>(next);
+  g_first_madvise = reinterpret_cast<Madvise *>(first == own ? next : first);
+}
 #undef SMALLOC_SETS_OWN
 #undef SMALLOC_SETS_OF
 }

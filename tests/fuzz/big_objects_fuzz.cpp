@@ -160,6 +160,7 @@ const OsHooks kSystem = {
       System::pages(p, n);
       return System::clock_ns / 100 % 5 != 0;
     },
+    [](const void *) { return UnitPages::kSuperpage; },
 };
 
 struct Object {

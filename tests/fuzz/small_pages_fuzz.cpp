@@ -105,6 +105,7 @@ const OsHooks kSystem = {
     []() -> uint64_t { return 600000; },
     [](const void *) -> unsigned { return System::clock_ns / 100 % 2 == 0 ? 0xffff : 0x3f; },
     [](void *, size_t) { return true; },
+    [](const void *) { return UnitPages::kSuperpage; },
 };
 
 class Session {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# --gc-sections keeps the sites of functions that are kept, with three linkers.
+# --gc-sections keeps the sites of functions that are kept, with four linkers.
 . "$(dirname "$0")/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/build.bash"
 write_gather
@@ -17,7 +17,7 @@ double dead(size_t n) {
   return sum;
 }
 C
-for linker in bfd gold lld; do
+for linker in bfd gold lld mold; do
   ! misses_linker $linker || continue
   gc=(-fuse-ld="$linker" -Wl,--gc-sections)
   for source in gather dead; do

@@ -121,11 +121,12 @@ for conf in promote:auto promote:eager heap:superpage heap:migrate heap:off budg
   run LD_PRELOAD="$LIB" SMALLOC_CONF="birth:always,$conf"
 done
 need_thp
-# Collapses must pay for themselves by the clock: beside other work on the processors they may be too dear for once.
+# Collapses must pay for themselves by the clock: beside other work on the processors they may be too dear for once. What the system
+# does with memory may give others superpages for once.
 for _ in 1 2 3 4; do
   rm -f "$tmp/s.json"
   run LD_PRELOAD="$LIB" SMALLOC_CONF=birth:always,stats:json,stats_file:"$tmp/s.json"
-  [ "$(kib later)" -lt 2048 ] || break
+  [ "$(kib later)" -lt 2048 ] || [ "$(kib cold)" != 0 ] || break
 done
 [ "$(kib born)" -ge 24576 ] || { cat out >&2; fail "filled memory is not on superpages"; }
 [ "$(kib later)" -ge 2048 ] || { cat out >&2; fail "dense memory was not promoted"; }

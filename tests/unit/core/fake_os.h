@@ -37,6 +37,7 @@ struct FakeOs {
   static inline std::function<bool(const char *)> holds_data;
   static inline std::function<unsigned(const char *)>
       filled_parts; ///< of a unit that holds_data() denies
+  static inline std::function<UnitPages(const char *)> unit_pages;
   static inline std::set<const char *> collapsed, split;
   static inline std::map<const char *, const char *> idle_of_split; ///< idle page, by unit
   static inline std::map<char *, size_t> committed;                 ///< by start
@@ -71,6 +72,7 @@ struct FakeOs {
     first_touch = [] { return 600000; };
     holds_data = [](const char *) { return false; };
     filled_parts = [](const char *) { return 0u; };
+    unit_pages = [](const char *) { return UnitPages::kSuperpage; };
     on_decommit = nullptr;
     collapsed.clear();
     split.clear();
@@ -200,6 +202,7 @@ struct FakeOs {
           return (1u << (holds_data(start) ? kUnitParts : filled_parts(start))) - 1;
         },
         [](void *p, size_t) { return !several_mappings.count(static_cast<char *>(p)); },
+        [](const void *unit) { return unit_pages(static_cast<const char *>(unit)); },
     };
     return table;
   }

@@ -328,5 +328,41 @@ TEST_F(BigObjectsTest, KeptRunsStayWithinTheirTableWhoeverKeepsSomethingMeanwhil
   EXPECT_EQ(counters.superpages_now.get(), 0u);
   EXPECT_EQ(region.charged_superpages(), 0u);
 }
+TEST_F(BigObjectsTest, PartsGivenBackByTheProgramAreAdvisedAgainst) {
+  char *p = make(16 * kMiB, true);
+  ASSERT_NE(p, nullptr);
+  char *unit =
+      reinterpret_cast<char *>(align_down(reinterpret_cast<uintptr_t>(p), kSuperpageBytes));
+  const uint64_t before = counters.superpages_now.get();
+  big.given_back(unit + 2 * kMiB, 2 * kMiB); // whole
+  EXPECT_EQ(counters.demotions.get(), 0u);
+  big.given_back(unit + 5 * kMiB, 2 * kMiB); // parts of the third and the fourth
+  EXPECT_EQ(counters.demotions.get(), 2u);
+  EXPECT_EQ(counters.superpages_now.get(), before - 2);
+  EXPECT_TRUE(FakeOs::refused.count(unit + 4 * kMiB) && FakeOs::refused.count(unit + 6 * kMiB));
+  big.given_back(unit + 5 * kMiB, 4096); // known
+  EXPECT_EQ(counters.demotions.get(), 2u);
+  EXPECT_TRUE(big.check_invariants());
+  EXPECT_TRUE(big.release(p));
+  big.given_back(unit + 5 * kMiB, 4096); // nobody's
+  EXPECT_EQ(counters.demotions.get(), 2u);
+  EXPECT_TRUE(big.check_invariants());
+}
+TEST_F(BigObjectsTest, PromotedPartsGivenBackByTheProgramAreBasePagesAgain) {
+  char *p = make(8 * kMiB, false);
+  ASSERT_NE(p, nullptr);
+  Price price;
+  big.promote(big.find(p), price, uint64_t{1} << 40, uint64_t{1} << 40, true);
+  const uint64_t before = counters.superpages_now.get();
+  ASSERT_GT(before, 1u);
+  char *unit =
+      reinterpret_cast<char *>(align_down(reinterpret_cast<uintptr_t>(p), kSuperpageBytes));
+  big.given_back(unit + 4096, 4096);
+  EXPECT_EQ(counters.superpages_now.get(), before - 1);
+  EXPECT_FALSE(big.counts_superpage(unit));
+  EXPECT_TRUE(big.counts_superpage(unit + kSuperpageBytes));
+  EXPECT_TRUE(big.check_invariants());
+  EXPECT_TRUE(big.release(p));
+}
 } // namespace
 } // namespace smalloc
