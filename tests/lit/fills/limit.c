@@ -4,7 +4,7 @@
 // RUN: grep -c "call void @__smalloc_v1_ask_filling" %t.ll > %t.count
 // RUN: FileCheck --check-prefix=COUNT %s < %t.count
 // RUN: FileCheck %s < %t.ll
-// COUNT: {{^2[0-9]$}}
+// COUNT: {{^1[0-9]$}}
 // CHECK-LABEL: define {{.*}}@nest(
 // CHECK: call void @__smalloc_v1_ask_filling(
 // CHECK: ret void
