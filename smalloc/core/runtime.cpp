@@ -415,6 +415,7 @@ void Runtime::be_told_of_forks() {
 static bool have_heaps() { return g_range.bytes.load(std::memory_order_acquire) != 0; }
 
 void Runtime::before_fork_locks() {
+  g_small.fork_begins();
   if (!have_heaps() || !fork_needs_locks())
     return;
   g_small.before_fork_locks();
@@ -462,6 +463,7 @@ void Runtime::unlock_after_fork(bool in_child) {
 }
 
 void Runtime::after_fork() {
+  g_small.fork_ended(/*in_child=*/false);
   agent_has_forked();
   // With the locks held: what is being sent must stay.
   if (forks_pool_pages_) {
@@ -481,6 +483,7 @@ void Runtime::after_fork_in_child() {
   agent_after_fork_in_child();
   // Another thread of the parent was starting the heaps. The child has no such thread, so the start
   // would never end: the child goes on without the small heap.
+  g_small.fork_ended(/*in_child=*/true);
   if (!t_small.starting) {
     HeapState seen = HeapState::kStarting;
     state_.compare_exchange_strong(seen, HeapState::kOff);

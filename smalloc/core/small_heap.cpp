@@ -93,7 +93,32 @@ void SmallHeap::configure(Region &region, const Config &config) {
   config_ = config;
 }
 
+void SmallHeap::fork_begins() {
+  if (ready())
+    return;
+  t_small.forks_unaware = true;
+  forks_unaware_.fetch_add(1);
+}
+
+void SmallHeap::fork_ended(bool in_child) {
+  if (in_child)
+    forks_unaware_.store(0);
+  else if (t_small.forks_unaware)
+    forks_unaware_.fetch_sub(1);
+  t_small.forks_unaware = false;
+}
+
+/// Bounded, as the forking thread may wait for a lock that this one holds.
+void SmallHeap::wait_for_forks() const {
+  constexpr unsigned kMostWaits = 4000;
+  const timespec moment = {0, 50000};
+  for (unsigned i = 0; forks_unaware_.load() != 0 && i < kMostWaits; i++)
+    nanosleep(&moment, nullptr);
+}
+
 bool SmallHeap::start() {
+  if (forks_unaware_.load() != 0)
+    return false; // the next call tries again
   HeapState seen = HeapState::kUninitialised;
   if (!state_.compare_exchange_strong(seen, HeapState::kStarting, std::memory_order_acq_rel))
     return seen == HeapState::kReady;
@@ -133,6 +158,7 @@ bool SmallHeap::start() {
     je_sz_size2index_tab[0] = je_sz_size2index_tab[1] = je_sz_size2index_tab[2];
     arena_state_[0].store(ok ? HeapState::kReady : HeapState::kOff);
   }
+  wait_for_forks();
   state_.store(ok ? HeapState::kReady : HeapState::kOff, std::memory_order_release);
   return ok;
 }

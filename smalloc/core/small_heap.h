@@ -33,6 +33,7 @@ struct SmallThread {
       direct_bytes; ///< what may still be taken without asking (Runtime::arm_direct); below 0: nothing
   unsigned calls_until_look; ///< of malloc's family while something waits for promotion; as an
                              ///< int, below 0: this one looks
+  bool forks_unaware;        ///< this thread forks, and the small heap was not ready when it began
   bool starting;             ///< this thread is inside Runtime::start() or SmallHeap::start()
   uint32_t joined_bytes; ///< requested from the program's malloc since the last look (JoiningHeap)
   bool
@@ -61,6 +62,10 @@ public:
   bool is_starting() const {
     return state_.load(std::memory_order_acquire) == HeapState::kStarting;
   }
+  /// A fork that began before jemalloc had its fork handlers takes none of its locks: until it ends, nobody
+  /// else may take one either. Called by the forking thread, before all and after all that happens at a fork.
+  void fork_begins();
+  void fork_ended(bool in_child);
   /// In a forked child whose parent's other thread was starting it.
   void forget_start() {
     HeapState seen = HeapState::kStarting;
@@ -129,6 +134,7 @@ private:
   static constexpr uint64_t kLongGrowthFrom = uint64_t{64} << 20;
   static constexpr unsigned kEventsPerLook = 4; ///< reading the clock costs about 30 ns
   void look(jemalloc_thread *tsd, bool freed, unsigned events);
+  void wait_for_forks() const;
   bool bind_thread();
   bool create_arena(unsigned &arena, je_extent_hooks *hooks);
   template <class Visit> void for_each_arena(Visit visit);
@@ -142,6 +148,7 @@ private:
   std::atomic<uint64_t> next_tick_ns_{0};
   SmallPacking packing_;
   SmallPages main_, class_;
+  std::atomic<unsigned> forks_unaware_{0};
   std::atomic<HeapState> state_{HeapState::kUninitialised};
   std::atomic<HeapState> arena_state_[kMostArenas] = {};
   std::atomic<HeapState> class_state_{HeapState::kUninitialised};

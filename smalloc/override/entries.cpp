@@ -71,16 +71,15 @@ __attribute__((noinline)) void *allocate_at_joining(smalloc_cell *cell, size_t b
 }
 /// For malloc and operator new. Apart, so that what the thread's cache serves saves no register first.
 __attribute__((noinline)) void *allocate_elsewhere(size_t bytes, smalloc_cell *cell) {
-  if (smalloc::Runtime::stays_outside(cell, bytes))
-    return nullptr;
-  if (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS)
-    return allocate_at_joining(cell, bytes);
-  return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
+  return smalloc::Runtime::stays_outside(cell, bytes)
+             ? nullptr
+             : g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
 /// An array that doubles as it grows, at a site whose sizes vary, is what the thread's cache has.
 inline void *allocate_at(size_t bytes, smalloc_cell *cell) {
-  if (SMALLOC_LIKELY(__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS) &&
-      !smalloc::JoiningHeap::takes(bytes)) {
+  if (SMALLOC_LIKELY(__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS)) {
+    if (smalloc::JoiningHeap::takes(bytes))
+      return allocate_at_joining(cell, bytes);
     if (SMALLOC_UNLIKELY(!smalloc::Runtime::may_be_direct(bytes)))
       return ask_at_direct(bytes, cell);
     void *p = take_at_direct(bytes);
