@@ -32,7 +32,8 @@ static void use(int unused) {
   (void)unused;
   for (int k = 0; k < 20; k++) sfree(smalloc(3000, SMALLOC_BOTH)), free(malloc(100));
 }
-int main(void) {
+int main(int argc, char **argv) {
+  (void)argv;
   for (int i = 0; i < 100; i++) {
     void *p = NULL;
     CHECK(posix_memalign(&p, 8, i % 9) == 0 && (uintptr_t)p % 16 == 0);
@@ -40,7 +41,7 @@ int main(void) {
   }
   pthread_t t[3];
   for (int i = 0; i < 3; i++) CHECK(pthread_create(&t[i], NULL, churn, NULL) == 0);
-  fork_children(1000, use);
+  fork_children(argc > 1 ? 3 : 1000, use);
   stop = 1;
   for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
   puts("done");
@@ -51,4 +52,8 @@ quietly "$CLANG" -O1 -fno-builtin -static -fno-pie -I"$SMALLOC_SOURCE/smalloc/in
 for heap in guest auto migrate superpage; do
   SMALLOC_CONF=heap:$heap expect_status 0 timeout 60 ./t
   expect_match out '^done$'
+done
+# Forks while the heaps start: jemalloc gets its fork handlers during one.
+for _ in {1..60}; do
+  SMALLOC_CONF=heap:migrate expect_status 0 timeout 60 ./t few
 done
