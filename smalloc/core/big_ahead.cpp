@@ -380,8 +380,9 @@ bool BigObjects::ends_filled(const Area &a, UnitIndex head, const BigObject &o) 
   constexpr UnitIndex kAsked = 8;
   const UnitIndex left = o.whole_units - min_of(o.probe, o.whole_units),
                   step = max_of<UnitIndex>(left / kAsked, 1);
-  if (left == 0)
-    return false; // all given: look_at() has said what there is to say, or no whole unit
+  if (left ==
+      0) // all given: either look_at() has said what there is to say, or the last unit tells
+    return o.ahead_units != 0 && region_->os().holds_data(address(a, head + o.whole_units - 1));
   for (UnitIndex i = 0; i < left; i += step) {
     const UnitIndex unit = head + o.whole_units - 1 - i;
     if (is_superpage(a, unit)

@@ -40,7 +40,7 @@ constexpr long kIntervalNs = 20000000, kLongestNs = 640000000;
 constexpr long kFillingNs = 80000, kMostFillingNs = 1000000, kRestNs = 50000000;
 /// While an object waits to be filled, a pause is made of glances: the thread asks how many page faults the
 /// process had. A program that fills nothing for long is asked less and less often.
-constexpr long kGlanceNs = 4000000, kLongestGlanceNs = 32000000;
+constexpr long kGlanceNs = 2000000, kLongestGlanceNs = 32000000;
 constexpr long kFillingFaults =
     64; ///< since the last glance; a page in the unit that an object begins with
 /// So many quarters long the pauses stay short: a unit on base pages in front of what was given is not looked at.
@@ -143,10 +143,14 @@ long next_pause(long pause, long used) {
 /// what the fastest of them takes for a quarter of a superpage. After a while in which nothing grows it is a quarter
 /// of that while. It is not less than kFillingPauses times what a look takes.
 void look_ahead_of_fills() {
-  long pause = kFillingNs, quarter = kMostFillingNs, rest = 0;
+  long pause = kFillingNs, quarter = 2 * kFillingNs, rest = 0;
   uint64_t before = kLinux.now_ns();
   while (rest < kRestNs) {
-    sleep_ns(pause);
+    long glance = kGlanceNs;
+    if (pause <= glance)
+      sleep_ns(pause);
+    else
+      wait_for_fill(pause, g_hurried.load(), glance);
     const uint64_t began = used_ns<CLOCK_THREAD_CPUTIME_ID>();
     const unsigned parts = look_ahead(/*all=*/false);
     const auto took = static_cast<long>(used_ns<CLOCK_THREAD_CPUTIME_ID>() - began);
