@@ -17,7 +17,7 @@ inline constexpr size_t kPagesPerUnit = kSuperpageBytes / kBasePageBytes;
 /// So many resident pages make a unit worth a collapse: what it adds is less than 2 % of the unit, as much as a program may take more
 /// than on base pages.
 inline constexpr size_t kDensePages = kPagesPerUnit - kPagesPerUnit * 2 / 100;
-/// Parts of a unit that are told apart by what they hold.
+/// OsHooks::parts_with_data() answers for each of so many equal parts of a superpage.
 inline constexpr unsigned kUnitParts = 16;
 inline constexpr size_t kCacheLineBytes = 64;
 /// Page sizes as directives and cells' words name them.

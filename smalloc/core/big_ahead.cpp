@@ -32,10 +32,10 @@ constexpr size_t kBegunPages = 16;
 constexpr size_t kGrowthPages = 4;
 /// A unit that takes longer is not being filled all the time.
 constexpr uint64_t kLongestFillNs = 20000000;
-/// An object in which so many looks in a row found nothing new is looked at once in as many.
+/// After so many look_ahead() calls that found no growth in an object, only every kIdleLooks-th call examines it.
 constexpr uint8_t kIdleLooks = 8;
 constexpr UnitIndex kMostAhead = 64; ///< units at a time
-/// An object that has not grown while the program computed for so long waits for nothing.
+/// Processor time of the program after which withdraw() takes untouched superpages from an object that does not grow.
 constexpr uint64_t kStaleNs = 30000000;
 } // namespace
 
@@ -191,7 +191,8 @@ bool BigObjects::is_passed(const Area &a, UnitIndex head, const BigObject &o, si
 
 /// Units that are given ahead take `took_ns` each to fill, the program's own work included; what a unit
 /// takes on base pages was measured while the program filled one. A rest of the program in between counts
-/// for neither. Of several objects that fill together none can be told what its units take.
+/// for neither. When the program fills several objects at once, the time of one contains the page faults of the
+/// others: nothing is accounted then.
 void BigObjects::compare_with_base(const BigObject &o, uint64_t took_ns) {
   if (filling_ <= 1 && took_ns && took_ns < kLongestFillNs && o.base_ns &&
       o.base_ns < kLongestFillNs && config_.birth)

@@ -36,10 +36,11 @@ struct BigObject {
   uint8_t fruitless;             ///< rounds without a promotion
   uint32_t looks = 0, finds = 0; ///< at units and dense ones among them, in this round
   bool refused = false;          ///< the last round ended because the kernel would not collapse
-  bool placed = false;    ///< has policies of its own: nothing of it is kept for the next object
-  bool demoted = false;   ///< some unit's superpage at birth was taken away, or was too dear
-  bool medium = false;    ///< has advice of its own for pages of 64 KiB
-  bool untold = false;    ///< its site has not been told of superpages that it gave up or got
+  bool placed = false;  ///< has policies of its own: nothing of it is kept for the next object
+  bool demoted = false; ///< some unit's superpage at birth was taken away, or was too dear
+  bool medium = false;  ///< has advice of its own for pages of 64 KiB
+  bool untold =
+      false; ///< superpages that it lost or got after its birth are not in its site's statistics
   bool promotable = true; ///< as BigRequest, as are the next four: what a copy of it begins with
   bool whole_superpages = false;
   PageKind first = PageKind::kSuperpage;
@@ -173,8 +174,8 @@ public:
   /// has been made.
   bool make_room_for(uint64_t worth_per_unit, unsigned wanted);
 
-  /// One of the objects that gave superpages up, or got some ahead of their fill, and whose site has not been told; none: there is none
-  /// any more.
+  /// The next object that lost or got superpages after its birth and whose site's statistics do not count that
+  /// yet. An empty handle: no such object.
   Handle next_untold();
 
   /// The program has given pages of an object back to the system itself. Superpages of which it gave a part

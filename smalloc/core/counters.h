@@ -67,7 +67,8 @@ struct Counters {
   Counter demotions;         ///< superpages that became base pages while in use
   Counter units_reused;      ///< kept units handed out again: no fault at all
   Counter pages_released;    ///< base pages given back to the system
-  Counter fallbacks; ///< requests that should have been ours and went to the program's malloc
+  Counter
+      fallbacks; ///< requests that a heap of libsmalloc could not serve; the program's malloc served them
   Counter requests_on[kPageKinds];      ///< big objects by the best step they got at birth
   Counter pool_units[kPageKinds];       ///< live, of the pools, in units of 2 MiB
   Counter not_on[kPageKinds][kWhyNots]; ///< what they did not get, and why

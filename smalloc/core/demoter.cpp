@@ -124,8 +124,9 @@ unsigned BigObjects::take_superpages_from(Area &a, UnitIndex head, unsigned most
   return taken;
 }
 
-/// Open. An object of so much worth is about to be born and lacks budget for `wanted` superpages. Least worth gives way first; nobody
-/// does if all that is worth less is too little. True: room has been made.
+/// Takes no lock of the caller's. A new object whose directive has the profile's `worth` needs `wanted` superpages, and
+/// the budget is used up: takes superpages from objects of less worth, the least first. Takes none if all of these
+/// objects together have too few. True: the budget has room now.
 bool BigObjects::take_from_less_worthy(uint32_t worth, UnitIndex wanted) {
   if (!config_.may_demote || worth == 0)
     return false;

@@ -62,8 +62,10 @@ public:
   bool is_starting() const {
     return state_.load(std::memory_order_acquire) == HeapState::kStarting;
   }
-  /// A fork that began before jemalloc had its fork handlers takes none of its locks: until it ends, nobody
-  /// else may take one either. Called by the forking thread, before all and after all that happens at a fork.
+  /// fork() runs the handlers that were registered when it began. If jemalloc registers its handlers during a
+  /// fork, this fork does not take jemalloc's locks, and the child may inherit one that another thread holds. So
+  /// start() makes the heap ready only when no such fork is going on. The forking thread calls fork_begins() in
+  /// its prepare handler, and fork_ended() in the parent's and the child's handler.
   void fork_begins();
   void fork_ended(bool in_child);
   /// In a forked child whose parent's other thread was starting it.

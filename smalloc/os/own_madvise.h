@@ -15,8 +15,9 @@
 namespace smalloc {
 
 using Madvise = int(void *, size_t, int);
-/// The process' first definition that is not ours, and the next one behind ours. Looked up when the process starts, since a
-/// search may wait for other threads; before, and where there is none, calls go by number.
+/// g_first_madvise: the first definition of madvise() in the load order that is not libsmalloc's.
+/// g_next_madvise: the first one behind libsmalloc's. A constructor looks both up, because a later look-up may
+/// wait for the loader's lock. While one is null, call_madvise() uses the system call.
 inline std::atomic<Madvise *> g_first_madvise{nullptr}, g_next_madvise{nullptr};
 /// The calling thread is inside own_madvise(): what comes back to our definition is not the program's.
 inline __thread bool t_own_madvise __attribute__((tls_model("initial-exec"))) = false;

@@ -5,7 +5,8 @@
 // the program's would fail. It goes back first. The limit itself is the program's. What sets it by a system call of its own, or from
 // another process, is not seen.
 //
-// Likewise madvise(): pages that the program gives back inside a superpage of ours would be filled again by the kernel.
+// madvise() is here, too: if the program gives back some pages of a superpage of libsmalloc, khugepaged would make
+// the superpage whole again, and resident.
 //
 // Likewise for mlockall(): the kernel refuses it where the address space is larger than RLIMIT_MEMLOCK, and locks what is only
 // reserved.
