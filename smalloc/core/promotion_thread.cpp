@@ -191,8 +191,9 @@ void *look(void *) {
       look_ahead_of_fills();
       glance = kGlanceNs;
       pause = kIntervalNs;
-    } else if (fills) { // the page faults are of memory that is not watched
+    } else if (fills) { // something else than what is watched
       glance = kLongestGlanceNs;
+      continue;
     }
     if (anything_pending()) {
       idle = 0;
@@ -201,8 +202,7 @@ void *look(void *) {
         return true;
       });
       const uint64_t used = used_ns<CLOCK_PROCESS_CPUTIME_ID>();
-      if (!fills) // else it was not the whole pause
-        pause = next_pause(pause, static_cast<long>(used - used_before));
+      pause = next_pause(pause, static_cast<long>(used - used_before));
       used_before = used;
     } else if (++idle == kIdleIntervals) {
       break;
