@@ -59,7 +59,7 @@ PROGRAMS = [
     ("stream.c", ["300", "8"], ["220", "8"], ["16", "2"]),
 ]
 RECORDED = ROOT / "benchmarks/results/chosen-times.json"
-LEARNING_RUNS = 3  # of each kind: runtime/database/judgement.h
+LEARNING_RUNS = 3  # of each kind: runtime/database/run_comparison.h
 # unbacked: what was chosen, all of it on base pages; off: the same program on its own malloc
 WAYS = ("base", "all", "profile", "unbacked", "off")
 CALIBRATION = 5 << 28  # bytes that smalloc calibrate touches at once, at most

@@ -110,7 +110,7 @@ double WalkCurve::at_distance(double distance, double deviation) const {
   return std::min(here + std::max(growth, 0.0), kMostGrowth * here);
 }
 
-/// Are superpages' own misses in the difference that was measured? See runtime/calibrate/geometry.cpp. A PMU's count, which is told for no
+/// Are superpages' own misses in the difference that was measured? See runtime/measure/geometry.cpp. A PMU's count, which is told for no
 /// number of pages, is of whole walks, and so are presets' figures.
 bool CostModel::superpages_are_counted(const std::vector<format::WalkCost> &curve) const {
   return profile_.backing_page_bytes.value.value_or(kSuperpageBytes) < kSuperpageBytes &&

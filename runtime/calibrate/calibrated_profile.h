@@ -6,10 +6,10 @@
 #pragma once
 
 #include "runtime/calibrate/cpuid_tlb.h"
-#include "runtime/calibrate/geometry.h"
-#include "runtime/calibrate/page_costs.h"
-#include "runtime/calibrate/walk_counts.h"
 #include "runtime/format/machine_json.h"
+#include "runtime/measure/geometry.h"
+#include "runtime/measure/page_costs.h"
+#include "runtime/measure/walk_counts.h"
 
 namespace smalloc::calibrate {
 

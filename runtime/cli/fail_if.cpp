@@ -3,7 +3,7 @@
 // fail_if.cpp decides how a threshold is read and how its key is looked up in a document.
 #include "runtime/cli/fail_if.h"
 
-#include "runtime/cli/diagnostics.h"
+#include "runtime/errors/diagnostics.h"
 
 #include <charconv>
 #include <cmath>

@@ -3,7 +3,7 @@
 // input_file.cpp decides what the user is told of a file that cannot be read.
 #include "runtime/cli/input_file.h"
 
-#include "runtime/cli/diagnostics.h"
+#include "runtime/errors/diagnostics.h"
 #include "smalloc/include/smalloc/input_file.h"
 
 #include <algorithm>

@@ -2,10 +2,10 @@
 //
 // main.cpp decides how a command line becomes a verb's call and how every failure becomes a message
 // and an exit status.
-#include "runtime/cli/diagnostics.h"
 #include "runtime/cli/help.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/verbs.h"
+#include "runtime/errors/diagnostics.h"
 
 #include <csignal>
 #include <cstdio>

@@ -3,8 +3,8 @@
 // output.cpp decides how a result is written and when it is coloured.
 #include "runtime/cli/output.h"
 
-#include "runtime/cli/diagnostics.h"
 #include "runtime/cli/written_file.h"
+#include "runtime/errors/diagnostics.h"
 
 #include <cerrno>
 #include <cstdio>

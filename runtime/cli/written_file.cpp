@@ -5,7 +5,7 @@
 // elsewhere, and has to stay the file that it is.
 #include "runtime/cli/written_file.h"
 
-#include "runtime/cli/diagnostics.h"
+#include "runtime/errors/diagnostics.h"
 
 #include <cerrno>
 #include <cstdlib>

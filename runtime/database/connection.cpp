@@ -2,7 +2,6 @@
 //
 // connection.cpp decides which system a location belongs to, and what a value of an unexpected type counts as.
 #include "runtime/database/connection.h"
-#include "runtime/database/schema.h"
 
 #include <cstdlib>
 
@@ -38,13 +37,6 @@ std::string text_of(const Value &value) {
 
 bool is_postgresql(const std::string &location) {
   return location.starts_with("postgresql://") || location.starts_with("postgres://");
-}
-
-std::unique_ptr<Connection> open_database(const std::string &location, Access access) {
-  auto connection =
-      is_postgresql(location) ? open_postgresql(location) : open_sqlite(location, access);
-  bring_up_to_date(*connection, access);
-  return connection;
 }
 
 } // namespace smalloc::database

@@ -79,9 +79,6 @@ enum class Access { kReadWrite, kReadOnly };
 
 /// An empty history that nothing is left of; of kReadWrite.
 inline constexpr char kNoFile[] = ":memory:";
-// A file (made when absent, with its folder, readable by its owner alone), or postgresql://... The schema is as
-// schema.h has it afterwards. kReadOnly: the database has to exist, and stays as it is. Throws DatabaseError.
-std::unique_ptr<Connection> open_database(const std::string &location, Access access);
 bool is_postgresql(const std::string &location);
 
 // In sqlite_connection.cpp and postgresql_connection.cpp; the schema may be anything yet.

@@ -5,7 +5,7 @@
 // one by one as runs tell of them (history.h), and what superpages save is learned (realisation.h): neither is a reason here by itself.
 #pragma once
 
-#include "runtime/database/judgement.h"
+#include "runtime/database/run_comparison.h"
 
 #include <string>
 #include <vector>

@@ -38,7 +38,8 @@ uint64_t from_hex(const std::string &text) { return std::strtoull(text.c_str(), 
 constexpr char kRunColumns[] =
     "program, host, pid, started_ns, kind, input, seconds, user_seconds, system_seconds, "
     "peak_bytes, minor_faults, major_faults, machine, policy, bar_percent, superpages_supply, "
-    "superpages_peak, superpages_at_birth, promotions, migrations, live_bytes_peak, tlb_misses, "
+    "superpages_peak, superpages_at_first_touch, promotions, migrations, live_bytes_peak, "
+    "tlb_misses, "
     "superpages_touched, touch_seconds";
 constexpr size_t kRunColumnCount = 24;
 constexpr char kAnalysisColumns[] =
@@ -99,7 +100,7 @@ bool History::insert_run(const Run &r, Counts counts) {
        optional_value(r.bar_percent),
        optional_value(r.superpages_supply),
        optional_value(r.superpages_peak),
-       optional_value(r.superpages_at_birth),
+       optional_value(r.superpages_at_first_touch),
        optional_value(r.promotions),
        optional_value(r.migrations),
        optional_value(r.live_bytes_peak),
@@ -264,7 +265,7 @@ std::vector<Run> History::read_runs(const std::string &condition,
     r.bar_percent = optional_real(row[16]);
     r.superpages_supply = optional_integer(row[17]);
     r.superpages_peak = optional_integer(row[18]);
-    r.superpages_at_birth = optional_integer(row[19]);
+    r.superpages_at_first_touch = optional_integer(row[19]);
     r.promotions = optional_integer(row[20]);
     r.migrations = optional_integer(row[21]);
     r.live_bytes_peak = optional_integer(row[22]);

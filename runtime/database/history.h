@@ -46,7 +46,7 @@ struct Run {
   std::optional<double> touch_seconds;
   std::string policy; ///< same-input, other-input, base; empty: no agent
   std::optional<double> bar_percent;
-  std::optional<int64_t> superpages_supply, superpages_peak, superpages_at_birth, promotions,
+  std::optional<int64_t> superpages_supply, superpages_peak, superpages_at_first_touch, promotions,
       migrations, live_bytes_peak;
   std::vector<Validation> validations;
 };

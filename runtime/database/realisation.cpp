@@ -3,7 +3,7 @@
 // realisation.cpp decides which runs show what a prediction was worth, and how sure that is.
 #include "runtime/database/realisation.h"
 
-#include "runtime/database/judgement.h"
+#include "runtime/database/run_comparison.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Times {
     if (run.user_seconds)
       seconds.push_back(time_of(run));
   }
-  bool enough() const { return seconds.size() >= kRunsToJudge; }
+  bool enough() const { return seconds.size() >= kRunsToCompare; }
   double least() const { return *std::min_element(seconds.begin(), seconds.end()); }
   // How far above it the median lies.
   double open() const { return median(seconds) - least(); }

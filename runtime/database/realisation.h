@@ -18,7 +18,7 @@ struct Realisation {
   bool known() const { return inputs != 0; }
 };
 
-/// By inputs of which there is an analysis with this machine profile, and between it and the next one kRunsToJudge runs or more on
+/// By inputs of which there is an analysis with this machine profile, and between it and the next one kRunsToCompare runs or more on
 /// this host whose directives held; and as many on base pages, whenever. A time is the least of user + system time: others only ever make a run
 /// longer. What the runs leave open (their medians lie that far above the least) draws the share towards 1, against the quarter by
 /// which a prediction is off before any run is known. analyses, runs: of one program's builds, in any order.

@@ -114,7 +114,7 @@ Run run_of(const json &object) {
   run.bar_percent = real(object, "bar_percent");
   run.superpages_supply = integer(object, "superpages_supply");
   run.superpages_peak = integer(object, "superpages_peak");
-  run.superpages_at_birth = integer(object, "superpages_at_birth");
+  run.superpages_at_first_touch = integer(object, "superpages_at_first_touch");
   run.promotions = integer(object, "promotions");
   run.migrations = integer(object, "migrations");
   run.live_bytes_peak = integer(object, "live_bytes_peak");

@@ -51,7 +51,7 @@ const char *const kStep2[] = {
     "ALTER TABLE runs ADD COLUMN bar_percent DOUBLE PRECISION",
     "ALTER TABLE runs ADD COLUMN superpages_supply BIGINT",
     "ALTER TABLE runs ADD COLUMN superpages_peak BIGINT",
-    "ALTER TABLE runs ADD COLUMN superpages_at_birth BIGINT",
+    "ALTER TABLE runs ADD COLUMN superpages_at_first_touch BIGINT",
     "ALTER TABLE runs ADD COLUMN promotions BIGINT",
     "ALTER TABLE runs ADD COLUMN migrations BIGINT",
     "ALTER TABLE runs ADD COLUMN live_bytes_peak BIGINT",
@@ -160,6 +160,13 @@ void bring_up_to_date(Connection &connection, Access access) {
   make_steps(connection, version);
   refuse_other_tables(connection);
   transaction.commit();
+}
+
+std::unique_ptr<Connection> open_database(const std::string &location, Access access) {
+  auto connection =
+      is_postgresql(location) ? open_postgresql(location) : open_sqlite(location, access);
+  bring_up_to_date(*connection, access);
+  return connection;
 }
 
 } // namespace smalloc::database

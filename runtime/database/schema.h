@@ -16,4 +16,8 @@ std::vector<std::string> statements_of_step(int64_t version);
 // Throws DatabaseError for a database of a later version, and for an earlier one that may not be written to.
 void bring_up_to_date(Connection &connection, Access access);
 
+// A file (made when absent, with its folder, readable by its owner alone), or postgresql://... The schema is as
+// schema.h has it afterwards. kReadOnly: the database has to exist, and stays as it is. Throws DatabaseError.
+std::unique_ptr<Connection> open_database(const std::string &location, Access access);
+
 } // namespace smalloc::database

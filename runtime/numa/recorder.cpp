@@ -11,7 +11,7 @@
 //
 // SMALLOC_NUMA_TRACE names the file; without it nothing is recorded.
 #include "runtime/trace/writer.h"
-#include "smalloc/os/quiet_file.h"
+#include "smalloc/files/quiet_file.h"
 
 #include <new>
 #include <omp-tools.h>

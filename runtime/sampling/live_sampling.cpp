@@ -4,11 +4,11 @@
 // into its trace: one thread, with all signals blocked, empties the rings a hundred times a second; samples of each thread of the
 // program become accesses of a thread of the trace, at the time that the kernel gave them and with the event's period as their weight.
 // A child of fork has rings and a thread of its own. What is in the rings when the program ends is taken then.
+#include "runtime/collector/collector.h"
 #include "runtime/sampling/address_sampler.h"
-#include "runtime/trace/collector.h"
 #include "runtime/trace/writer.h"
 #include "smalloc/base/units.h"
-#include "smalloc/os/quiet_file.h"
+#include "smalloc/files/quiet_file.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -5,7 +5,7 @@
 // is skipped by the reader.
 #define ZSTD_STATIC_LINKING_ONLY
 #include "runtime/trace/writer.h"
-#include "smalloc/os/quiet_file.h"
+#include "smalloc/files/quiet_file.h"
 
 #include <zstd.h>
 

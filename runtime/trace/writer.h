@@ -10,7 +10,7 @@
 #define RUNTIME_TRACE_WRITER_H
 
 #include "runtime/trace/format.h"
-#include "smalloc/os/kept_file.h"
+#include "smalloc/files/kept_file.h"
 
 #include <atomic>
 #include <sys/types.h>

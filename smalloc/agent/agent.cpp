@@ -54,7 +54,7 @@ void Agent::start(Directives &directives, const Config &config) {
     wanting += wants_superpages(e);
     pmb_of_all_ += e.page_shift > kBaseShift ? e.pmb_thousandths : 0;
     if (policy_ == Policy::kAllBase)
-      e.decision = SiteDecision::kBase;
+      e.decision = DirectiveOutcome::kBase;
   }
   ScratchPages scratch(max_of<size_t>(wanting, 1) * sizeof(Candidate));
   auto *candidates = static_cast<Candidate *>(scratch.data());
@@ -73,10 +73,10 @@ void Agent::start(Directives &directives, const Config &config) {
   if (!config_.possible)
     used_ = 0;
   for (size_t i = 0; i < n; i++)
-    directives.entries()[candidates[i].entry].decision = candidates[i].taken ? SiteDecision::kTaken
-                                                         : policy_ == Policy::kAllBase
-                                                             ? SiteDecision::kBase
-                                                             : SiteDecision::kDeferred;
+    directives.entries()[candidates[i].entry].decision =
+        candidates[i].taken           ? DirectiveOutcome::kTaken
+        : policy_ == Policy::kAllBase ? DirectiveOutcome::kBase
+                                      : DirectiveOutcome::kDeferred;
   directives_ = &directives;
   watch_biggest();
 }
@@ -108,7 +108,7 @@ void Agent::watch_biggest() {
   }
 }
 
-uint64_t Agent::count(SiteDecision decision) const {
+uint64_t Agent::count(DirectiveOutcome decision) const {
   uint64_t n = 0;
   for (size_t i = 0; directives_ && i < directives_->count(); i++)
     n += directives_->entries()[i].decision == decision;
@@ -134,7 +134,8 @@ bool Agent::note_live(Directives::Entry *entry, uint64_t live_superpages) {
          due_.load(std::memory_order_relaxed);
 }
 
-void Agent::decide_anew(uint64_t now_ns, void (*changed)(Directives::Entry *, SiteDecision, void *),
+void Agent::decide_anew(uint64_t now_ns,
+                        void (*changed)(Directives::Entry *, DirectiveOutcome, void *),
                         void *data) {
   const uint64_t last = decided_ns_.load(std::memory_order_relaxed);
   if ((last && now_ns - last < kLeastPauseNs) || !lock_.try_lock()) {
@@ -166,7 +167,7 @@ void Agent::decide_anew(uint64_t now_ns, void (*changed)(Directives::Entry *, Si
   uint64_t supply = supply_.free;
   for (size_t i = 0; i < directives_->count(); i++) {
     const Directives::Entry &e = directives_->entries()[i];
-    if (e.decision == SiteDecision::kTaken && wants_superpages(e) && !watched(&e))
+    if (e.decision == DirectiveOutcome::kTaken && wants_superpages(e) && !watched(&e))
       supply -= min_of<uint64_t>(supply, e.superpages);
   }
   const uint64_t chosen = choose(Policy::kSameInput, candidates, n, supply, 0), claimed = used_;
@@ -178,10 +179,10 @@ void Agent::decide_anew(uint64_t now_ns, void (*changed)(Directives::Entry *, Si
     taken[candidates[k].entry] = candidates[k].taken;
   for (unsigned i = 0; i < watched_count_; i++) {
     Directives::Entry &e = *watched_[i].entry;
-    const SiteDecision before = e.decision;
+    const DirectiveOutcome before = e.decision;
     if (watched_[i].at_decision.load(std::memory_order_relaxed) == 0)
       continue;
-    e.decision = taken[i] ? SiteDecision::kTaken : SiteDecision::kDeferred;
+    e.decision = taken[i] ? DirectiveOutcome::kTaken : DirectiveOutcome::kDeferred;
     if (e.decision != before) {
       phases_.fetch_add(1, std::memory_order_relaxed);
       changed(&e, before, data);

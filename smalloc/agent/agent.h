@@ -51,7 +51,7 @@ public:
   const Supply &supply() const { return supply_; }
   uint64_t claimed_by_others() const { return others_; }
   uint64_t superpages_taken() const { return used_; }
-  uint64_t count(SiteDecision decision) const;
+  uint64_t count(DirectiveOutcome decision) const;
 
   /// The program has allocated or freed so much of what a line speaks of. live_superpages: whole superpages of its live objects.
   /// True: look whether to decide anew. A compare or two.
@@ -59,7 +59,7 @@ public:
   /// Decides anew with what is live in place of what the profile saw. Calls changed(entry, before) for each line that has another
   /// decision now. At most every kLeastPauseNs.
   void decide_anew(uint64_t now_ns,
-                   void (*changed)(Directives::Entry *entry, SiteDecision before, void *data),
+                   void (*changed)(Directives::Entry *entry, DirectiveOutcome before, void *data),
                    void *data);
   /// What migrating a line's live objects may cost, in ns: what the profile promised of it for the rest of the run, as far as so many
   /// superpages are live. At most kMostWorthNs: a file may say anything, and ledgers add.

@@ -5,11 +5,11 @@
 #include "smalloc/agent/directives.h"
 #include "smalloc/base/heap_sort.h"
 #include "smalloc/base/units.h"
+#include "smalloc/files/input_lines.h"
+#include "smalloc/files/uncancelled.h"
 #include "smalloc/include/smalloc/directive.h"
 #include "smalloc/include/smalloc/input_file.h"
-#include "smalloc/os/input_lines.h"
 #include "smalloc/os/scratch_pages.h"
-#include "smalloc/os/uncancelled.h"
 
 #include <errno.h>
 #include <string.h>
@@ -51,7 +51,7 @@ Directives::Entry entry_of(const Directive &d) {
       static_cast<uint32_t>(pmb * (min_of(d.held, looked_at) + 1) / (looked_at + 1));
   e.superpages = static_cast<uint32_t>(min_of<uint64_t>(d.superpages, UINT32_MAX));
   e.insists = !d.has_pmb;
-  e.decision = e.page_shift == kBaseShift ? SiteDecision::kBase : SiteDecision::kTaken;
+  e.decision = e.page_shift == kBaseShift ? DirectiveOutcome::kBase : DirectiveOutcome::kTaken;
   return e;
 }
 

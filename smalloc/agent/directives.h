@@ -42,7 +42,7 @@ public:
     uint32_t number; ///< of several for one key the first counts, as for all who read the file
     uint8_t has_context, page_shift;
     bool insists; ///< no PMB
-    SiteDecision decision;
+    DirectiveOutcome decision;
     bool before(const Entry &other) const {
       return site != other.site                 ? site < other.site
              : has_context != other.has_context ? has_context < other.has_context

@@ -23,10 +23,10 @@ enum class Policy : uint8_t {
   kAllBase,    ///< the program has been slower with superpages than without
 };
 
-enum class SiteDecision : uint8_t {
+enum class DirectiveOutcome : uint8_t {
   kNothing,  ///< no line speaks of the site
   kBase,     ///< the program's malloc
-  kTaken,    ///< superpages, at birth where an object is big enough
+  kTaken,    ///< superpages, at first touch where an object is big enough
   kDeferred, ///< would be worth it, and does not fit now: big objects on base pages of ours, which can be migrated
 };
 

@@ -5,8 +5,8 @@
 // a shared lock and a second look at the name tell that it has.
 #include "smalloc/agent/run_report.h"
 #include "smalloc/base/units.h"
-#include "smalloc/os/quiet_file.h"
-#include "smalloc/os/uncancelled.h"
+#include "smalloc/files/quiet_file.h"
+#include "smalloc/files/uncancelled.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,7 @@ const char *policy_name(Policy policy) {
 }
 
 Verdict judge(const SiteOutcome &o, Policy policy, bool refused) {
-  if (o.decision != SiteDecision::kTaken)
+  if (o.decision != DirectiveOutcome::kTaken)
     return Verdict::kNotTaken;
   if (!o.possible)
     return Verdict::kShort;
@@ -141,7 +141,7 @@ void RunLine::begin(const RunReport &r) {
     number("superpages_supply", r.superpages_supply);
   }
   number("superpages_peak", r.superpages_peak);
-  number("superpages_at_birth", r.superpages_at_birth);
+  number("superpages_at_first_touch", r.superpages_at_first_touch);
   number("promotions", r.promotions);
   number("migrations", r.migrations);
   number("live_bytes_peak", r.live_bytes_peak);
@@ -155,7 +155,7 @@ void RunLine::directive(const Directives::Entry &e, const SiteOutcome &o, Verdic
     text.put("\"").hex(e.context).put("\"");
   else
     text.put("null");
-  text.put(",\"taken\":").put(o.decision == SiteDecision::kTaken ? "true" : "false");
+  text.put(",\"taken\":").put(o.decision == DirectiveOutcome::kTaken ? "true" : "false");
   text.put(",\"superpages_predicted\":").number(o.predicted);
   text.put(",\"superpages_peak\":");
   if (o.small_objects && o.superpages_peak == 0)

@@ -23,7 +23,7 @@ const char *policy_name(Policy policy);
 
 /// How a site turned out.
 struct SiteOutcome {
-  SiteDecision decision = SiteDecision::kNothing;
+  DirectiveOutcome decision = DirectiveOutcome::kNothing;
   uint64_t predicted = 0, superpages_peak = 0; ///< superpages
   uint64_t live_bytes_peak = 0;
   unsigned page_shift = 21;        ///< what its directive names
@@ -45,11 +45,11 @@ struct RunReport {
   bool misses_known = false;
   uint64_t tlb_misses = 0; ///< by the PMU, in user mode
   uint64_t superpages_touched = 0,
-           touch_us = 0; ///< in advance, and timed (core/first_touch_cost.h)
+           touch_us = 0; ///< in advance, and timed (pages/first_touch_cost.h)
   Policy policy = Policy::kNone;
   uint64_t bar_thousandths = 0, superpages_supply = 0;
   uint64_t medium_got = 0; ///< requests of directives that got pages of 64 KiB
-  uint64_t superpages_peak = 0, superpages_at_birth = 0, promotions = 0, migrations = 0,
+  uint64_t superpages_peak = 0, superpages_at_first_touch = 0, promotions = 0, migrations = 0,
            live_bytes_peak = 0;
 };
 

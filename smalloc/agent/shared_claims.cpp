@@ -6,9 +6,9 @@
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/text.h"
 #include "smalloc/base/units.h"
+#include "smalloc/files/quiet_file.h"
+#include "smalloc/files/uncancelled.h"
 #include "smalloc/os/own_stack.h"
-#include "smalloc/os/quiet_file.h"
-#include "smalloc/os/uncancelled.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

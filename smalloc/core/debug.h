@@ -6,7 +6,7 @@
 #ifndef SMALLOC_CORE_DEBUG_H
 #define SMALLOC_CORE_DEBUG_H
 
-#include "smalloc/core/site_accounts.h"
+#include "smalloc/sites/site_accounts.h"
 
 namespace smalloc {
 

@@ -8,12 +8,12 @@
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
-#include "smalloc/core/runtime.h"
-#include "smalloc/os/cpu_time.h"
-#include "smalloc/os/fork_locks.h"
-#include "smalloc/os/image_segments.h"
-#include "smalloc/os/own_sandbox.h"
+#include "smalloc/include/smalloc/site.h"
 #include "smalloc/os/own_stack.h"
+#include "smalloc/process/cpu_time.h"
+#include "smalloc/process/fork_locks.h"
+#include "smalloc/process/image_segments.h"
+#include "smalloc/process/own_sandbox.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -29,6 +29,7 @@
 
 namespace smalloc {
 namespace {
+const PromotionWork *g_work;
 
 enum class State : unsigned char { kNone, kRunning, kRefused };
 std::atomic<State> g_state{State::kNone};
@@ -79,7 +80,7 @@ long minor_faults() {
 /// takes page faults: then one of them may be filling. True: not the whole pause. `glance` is kept
 /// between calls.
 bool wait_for_fill(long pause, uint32_t seen, long &glance) {
-  if (!g_runtime.watches_fills())
+  if (!g_work->watches_fills())
     return nap(pause, seen);
   long faults = minor_faults();
   while (pause > 0) {
@@ -113,7 +114,7 @@ template <class F> auto unless_paused(F look) -> decltype(look()) {
 }
 
 unsigned look_ahead(bool all) {
-  return unless_paused([&] { return g_runtime.look_ahead(all); });
+  return unless_paused([&] { return g_work->look_ahead(all); });
 }
 
 /// True if the program's threads are gone: then nothing but this thread keeps the process alive.
@@ -199,7 +200,7 @@ void *look(void *) {
     if (anything_pending()) {
       idle = 0;
       unless_paused([] {
-        g_runtime.promote_by_time();
+        g_work->promote_by_time();
         return true;
       });
       const uint64_t used = used_ns<CLOCK_PROCESS_CPUTIME_ID>();
@@ -214,7 +215,7 @@ void *look(void *) {
   g_state.store(State::kNone, std::memory_order_release);
   // What became pending just now saw a running thread.
   if (anything_pending() && !is_alone())
-    promotion_thread_wake();
+    promotion_thread_wake(*g_work);
   return nullptr;
 }
 
@@ -236,7 +237,7 @@ bool create() {
 
 } // namespace
 
-void promotion_thread_wake() {
+void promotion_thread_wake(const PromotionWork &work) {
   State seen = State::kNone;
   if (!g_state.compare_exchange_strong(seen, State::kRunning, std::memory_order_acq_rel))
     return;
@@ -245,6 +246,7 @@ void promotion_thread_wake() {
     return;
   }
   int saved = errno;
+  g_work = &work;
   set_alone_with_helper(promotion_thread_pauses_for_fork);
   bool created = false; // creation takes 3 KiB
   on_own_stack([&] { created = create(); });

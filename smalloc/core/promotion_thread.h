@@ -9,10 +9,16 @@
 
 namespace smalloc {
 
+/// What the thread does. Each is called on the helper thread and takes its own locks.
+struct PromotionWork {
+  bool (*watches_fills)();          ///< true if an object waits to be filled
+  unsigned (*look_ahead)(bool all); ///< returns by how many sixteenths of a unit objects have grown
+  void (*promote_by_time)();
+};
 /// Starts the thread unless it runs, or could not be had. It looks 50 times a second, more often while
 /// an object is being filled, and ends when nothing has been pending for a second, or when the
-/// program's threads have ended. All signals are blocked in it. Any thread; keeps errno.
-void promotion_thread_wake();
+/// program's threads have ended. All signals are blocked in it. Any thread; keeps errno. `work` stays.
+void promotion_thread_wake(const PromotionWork &work);
 /// An object was born whose fill the thread is to see from its beginning: ends the thread's present pause,
 /// if it runs. Any thread; keeps errno. One system call while the thread sleeps, none otherwise.
 void promotion_thread_hurry();

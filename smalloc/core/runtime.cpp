@@ -5,26 +5,26 @@
 #include "smalloc/core/runtime.h"
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
-#include "smalloc/core/data_limit.h"
+#include "smalloc/config/file_name.h"
 #include "smalloc/core/debug.h"
-#include "smalloc/core/file_name.h"
-#include "smalloc/core/modules.h"
-#include "smalloc/core/node_heaps.h"
-#include "smalloc/core/object_placement.h"
 #include "smalloc/core/promotion_thread.h"
-#include "smalloc/core/stats.h"
-#include "smalloc/core/stats_exit.h"
-#include "smalloc/core/thread_cache.h"
 #include "smalloc/include/smalloc/machine.h"
 #include "smalloc/include/smalloc/smalloc.h"
-#include "smalloc/os/cpu_time.h"
-#include "smalloc/os/fork_locks.h"
-#include "smalloc/os/loaded_objects.h"
-#include "smalloc/os/own_image.h"
-#include "smalloc/os/own_sandbox.h"
+#include "smalloc/jemalloc/thread_cache.h"
 #include "smalloc/os/own_stack.h"
-#include "smalloc/os/process_identity.h"
-#include "smalloc/os/process_memory.h"
+#include "smalloc/pages/data_limit.h"
+#include "smalloc/process/cpu_time.h"
+#include "smalloc/process/fork_locks.h"
+#include "smalloc/process/loaded_objects.h"
+#include "smalloc/process/own_image.h"
+#include "smalloc/process/own_sandbox.h"
+#include "smalloc/process/process_identity.h"
+#include "smalloc/process/process_memory.h"
+#include "smalloc/sites/free_owner.h"
+#include "smalloc/sites/modules.h"
+#include "smalloc/sites/object_placement.h"
+#include "smalloc/sites/site_words.h"
+#include "smalloc/small/node_heaps.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@
 SMALLOC_EXPORT unsigned __smalloc_v1_pending; // declared in site.h
 unsigned __smalloc_v1_pending = 0;
 
-// Where the collector is: libsmalloc_feedback.so, linked or preloaded (runtime/trace/interpose.cpp).
+// Where the collector is: libsmalloc_feedback.so, linked or preloaded (runtime/collector/interpose.cpp).
 extern "C" void __smalloc_v1_collector() __attribute__((weak));
 
 namespace smalloc {
@@ -95,6 +95,7 @@ const Options &Runtime::options() {
                     "records\n");
     if (*options_.directives)
       load_directives();
+    ObjectPlacement::set_sysfs(options_.sysfs);
     if (options_.numa.mode_given && options_.numa.mode == numa::NumaMode::kOff)
       g_placement.switch_off();
     if (g_directives.any() || options_.validate)
@@ -219,30 +220,32 @@ size_t Runtime::bytes_to_reserve() {
 
 bool Runtime::start_region() {
   const Options &o = options_;
-  Ladder::Config ladder_config;
-  ladder_config.asked = o.pages;
-  ladder_config.force = o.force;
-  ladder_config.only_ours = o.only_ours;
-  ladder_config.directed_gigantic = modules_name_page(kGiganticShift);
-  ladder_config.sysfs = o.sysfs;
+  PageFallback::Config page_fallback_config;
+  page_fallback_config.asked = o.pages;
+  page_fallback_config.force = o.force;
+  page_fallback_config.only_ours = o.only_ours;
+  page_fallback_config.directed_gigantic = modules_name_page(kGiganticShift);
+  page_fallback_config.sysfs = o.sysfs;
   if (o.budget_percent && (o.pages == PageBacking::kHugetlb || o.pages == PageBacking::kGigantic))
-    ladder_config.most_pool_units = Budget::pool_share(
-        kLinux, o.sysfs, o.pages == PageBacking::kGigantic || ladder_config.directed_gigantic,
+    page_fallback_config.most_pool_units = Budget::pool_share(
+        kLinux, o.sysfs,
+        o.pages == PageBacking::kGigantic || page_fallback_config.directed_gigantic,
         o.budget_percent);
-  ladder_.init(kLinux, ladder_config, counters());
-  thp_ = ladder_.settings().general;
+  page_fallback_.init(kLinux, page_fallback_config, counters());
+  thp_ = page_fallback_.settings().general;
   Region::Config config;
   config.os = &kLinux;
   // What unadvised memory gets decides whether ours must be kept from it.
-  config.thp = ladder_.settings().superpage.unadvised ? ThpMode::kAlways : ThpMode::kMadvise;
-  config.thp_allowed = ladder_.superpages();
-  config.superpages_allowed = ladder_.superpages() || ladder_.pools(PageKind::kGigantic);
-  config.medium_advice = ladder_.advises_medium() && !ladder_.primes_medium();
+  config.thp = page_fallback_.settings().superpage.unadvised ? ThpMode::kAlways : ThpMode::kMadvise;
+  config.thp_allowed = page_fallback_.superpages();
+  config.superpages_allowed =
+      page_fallback_.superpages() || page_fallback_.pools(PageKind::kGigantic);
+  config.medium_advice = page_fallback_.advises_medium() && !page_fallback_.primes_medium();
   config.budget.bytes = o.budget_bytes;
   config.budget.percent = o.budget_percent;
-  config.budget.pool_units = ladder_.pools() ? ladder_config.most_pool_units : 0;
+  config.budget.pool_units = page_fallback_.pools() ? page_fallback_config.most_pool_units : 0;
   config.budget.sysfs = o.sysfs;
-  sites_served_ = ladder_.any() || o.pages == PageBacking::kBase;
+  sites_served_ = page_fallback_.any() || o.pages == PageBacking::kBase;
   config.mapping_limit = number_in_file(kLinux, "/proc/sys/vm/max_map_count", 65530);
   config.pending = &__smalloc_v1_pending;
   config.passes_below = &g_malloc_entry.foreign_below;
@@ -252,7 +255,7 @@ bool Runtime::start_region() {
   mapped_config.pending = &__smalloc_v1_pending;
   mapped_config.passes_below = &g_malloc_entry.foreign_below;
   // One budget for all, but a share of a pool is for what comes from the pool.
-  if (!ladder_.pools() || !o.budget_percent) {
+  if (!page_fallback_.pools() || !o.budget_percent) {
     mapped_config.budget = &region_;
     config.charged_before = image_superpages();
   } else {
@@ -260,10 +263,10 @@ bool Runtime::start_region() {
   }
   mapped_.init(mapped_config, counters());
 
-  if (o.birth == BirthPolicy::kAuto)
+  if (o.populate == FirstTouchPolicy::kAuto)
     first_touch_cost_.init(kLinux);
   BigObjects::Config big_config;
-  big_config.birth = &first_touch_cost_;
+  big_config.first_touch = &first_touch_cost_;
   big_config.thread_cpu_ns = used_ns<CLOCK_THREAD_CPUTIME_ID>;
   big_config.process_cpu_ns = used_ns<CLOCK_PROCESS_CPUTIME_ID>;
   big_config.cache_bytes = o.cache_bytes;
@@ -275,7 +278,7 @@ bool Runtime::start_region() {
   config.bytes = bytes_to_reserve();
   while (config.bytes >= kLeastReserved && !region_.init(config, counters()))
     config.bytes /= 2;
-  if (region_.bytes() == 0 || !big_.init(region_, ladder_, big_config))
+  if (region_.bytes() == 0 || !big_.init(region_, page_fallback_, big_config))
     return false;
   watch_forks();
   return true;
@@ -342,12 +345,12 @@ bool Runtime::start_heaps() {
     switch_off(asked ? no_address_space() : nullptr);
     return false;
   }
-  if (ladder_.wants_to_warn())
+  if (page_fallback_.wants_to_warn())
     warn_of_fallback();
   SmallHeap::Config small;
-  small.superpages_at_birth = strategy_ == HeapStrategy::kSuperpage;
+  small.superpages_at_first_touch = strategy_ == HeapStrategy::kSuperpage;
   small.serves_process = strategy_ == HeapStrategy::kAuto;
-  small.birth = &first_touch_cost_;
+  small.first_touch = &first_touch_cost_;
   small.idle_percent = o.demote_percent;
   small.cache_bytes = o.cache_bytes;
   small.drop_file_pages = !o.text_on_superpages;
@@ -361,7 +364,7 @@ bool Runtime::start_heaps() {
   by_node.pages.idle_percent = o.demote_percent;
   by_node.pages.make_room = small.make_room;
   g_node_heaps.configure(region_, by_node);
-  be_told_of_forks();
+  install_fork_handlers();
   LiveDescription description;
   description.process = process_;
   description.strategy = static_cast<uint32_t>(strategy_);
@@ -402,7 +405,7 @@ void register_before_fork_locks() {
                  [] { g_runtime.after_fork_in_child(); });
 }
 
-void Runtime::be_told_of_forks() {
+void Runtime::install_fork_handlers() {
   static std::atomic<bool> told{false};
   if (told.exchange(true))
     return;
@@ -500,7 +503,8 @@ void Runtime::after_fork_in_child() {
     g_node_heaps.unlock_promotion();
   }
   promotion_thread_forget();
-  statistics_after_fork_in_child();
+  if (in_fork_child_)
+    in_fork_child_();
   if (forks_pool_pages_) {
     fork_gate_.enter_child();
     bool all = big_.for_each_pool_run(

@@ -7,17 +7,17 @@
 #define SMALLOC_CORE_RUNTIME_H
 
 #include "smalloc/base/folded.h"
-#include "smalloc/core/big_objects.h"
-#include "smalloc/core/broken_superpages.h"
-#include "smalloc/core/joining_heap.h"
-#include "smalloc/core/mapped_ranges.h"
-#include "smalloc/core/options.h"
-#include "smalloc/core/site_accounts.h"
-#include "smalloc/core/small_heap.h"
+#include "smalloc/big/big_objects.h"
+#include "smalloc/config/options.h"
 #include "smalloc/include/smalloc/site.h"
 #include "smalloc/os/hugetlb.h"
 #include "smalloc/os/locked_memory.h"
-#include "smalloc/os/run_costs.h"
+#include "smalloc/pages/broken_superpages.h"
+#include "smalloc/pages/mapped_ranges.h"
+#include "smalloc/process/run_costs.h"
+#include "smalloc/sites/site_accounts.h"
+#include "smalloc/small/joining_heap.h"
+#include "smalloc/small/small_heap.h"
 
 namespace smalloc {
 
@@ -197,7 +197,7 @@ public:
   BrokenSuperpages &broken() { return broken_; }
   /// The program has given pages back to the system by madvise().
   void given_back(const void *start, size_t bytes);
-  const Ladder &ladder() const { return ladder_; }
+  const PageFallback &ladder() const { return page_fallback_; }
   Counters &counters() { return g_live.counters(); }
   ThpMode thp() const { return thp_; }
   uint64_t reach_bytes() const { return reach_bytes_; }
@@ -208,10 +208,12 @@ public:
   void agent_end();
   void warn(Text text); ///< "smalloc: warning: " + text + newline
 
-  void be_told_of_forks(); ///< once, the earlier the better; any thread
+  void install_fork_handlers(); ///< once, the earlier the better; any thread
   void before_fork();
   void after_fork();
   void after_fork_in_child();
+  /// Sets what is called in the child of a fork, once the counters count the child.
+  void on_fork_in_child(void (*hook)()) { in_fork_child_ = hook; }
   void before_fork_locks();
 
 private:
@@ -230,15 +232,15 @@ private:
   SMALLOC_COLD void warn_of_fallback();
   size_t bytes_to_reserve();
   const char *no_address_space() const;
-  enum class Birth : uint8_t {
+  enum class FirstTouch : uint8_t {
     kBase,
     kSuperpagesIfCheap, ///< every byte will be written (proved), and nobody insists
     kSuperpages,
     kWrittenSuperpages, ///< somebody insists, and every byte will be written
   };
-  void *big_allocate(size_t bytes, size_t alignment, bool zero, Birth birth, bool whole = false,
-                     smalloc_cell *cell = nullptr, numa::Placement placement = {},
-                     PageKind first = PageKind::kSuperpage);
+  void *big_allocate(size_t bytes, size_t alignment, bool zero, FirstTouch touch,
+                     bool whole = false, smalloc_cell *cell = nullptr,
+                     numa::Placement placement = {}, PageKind first = PageKind::kSuperpage);
   void *big_allocate(const BigRequest &request, SiteAccounts::Account account);
   void *process_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero);
   bool grows_out_of_base_pages(Slice slice, const void *p, size_t bytes);
@@ -263,7 +265,7 @@ private:
   void watch_forks();
   void note_fork(bool in_child);
   void wake_helper();
-  void let_foreign_pass();
+  void forward_to_program_malloc();
   bool cache_is_known();
   void set_malloc_entry(bool from_cache);
   void arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested);
@@ -289,10 +291,11 @@ private:
   uint64_t reach_bytes_ = uint64_t{8} << 20;
   const char *machine_name_ = "generic";
   Region region_;
-  Ladder ladder_;
+  PageFallback page_fallback_;
   ForkGate fork_gate_;
   std::atomic<pid_t> process_{0}; ///< whose heaps these are
   bool forks_locked_ = false;     ///< before_fork() has taken the locks
+  void (*in_fork_child_)() = nullptr;
   bool forks_pool_pages_ = false; ///< between before_fork and after_fork
   FirstTouchCost first_touch_cost_;
   BigObjects big_;

@@ -7,15 +7,16 @@
 #include "smalloc/agent/run_report.h"
 #include "smalloc/base/input_signature.h"
 #include "smalloc/base/keep_errno.h"
-#include "smalloc/core/kernel_view.h"
-#include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
-#include "smalloc/os/miss_counter.h"
 #include "smalloc/os/page_settings.h"
-#include "smalloc/os/process_identity.h"
-#include "smalloc/os/run_costs.h"
 #include "smalloc/os/scratch_pages.h"
-#include "smalloc/os/wall_clock.h"
+#include "smalloc/pages/kernel_view.h"
+#include "smalloc/process/miss_counter.h"
+#include "smalloc/process/process_identity.h"
+#include "smalloc/process/run_costs.h"
+#include "smalloc/process/wall_clock.h"
+#include "smalloc/sites/modules.h"
+#include "smalloc/sites/site_words.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -161,9 +162,10 @@ void Runtime::agent_charged(SiteAccounts::Account account) {
   KeepErrno keep;
   g_agent.decide_anew(
       kLinux.now_ns(),
-      [](Directives::Entry *changed, SiteDecision before, void *runtime) {
-        modules_obey_directives();
-        if (changed->decision == SiteDecision::kTaken && before == SiteDecision::kDeferred)
+      [](Directives::Entry *changed, DirectiveOutcome before, void *runtime) {
+        modules_obey_directives(
+            {g_runtime.strategy(), g_runtime.strategy(), g_runtime.serves_process()});
+        if (changed->decision == DirectiveOutcome::kTaken && before == DirectiveOutcome::kDeferred)
           static_cast<Runtime *>(runtime)->migrate(changed);
       },
       this);
@@ -238,7 +240,7 @@ void Runtime::agent_end() {
   report.bar_thousandths = g_agent.bar();
   report.superpages_supply = g_agent.supply().free;
   report.superpages_peak = c.superpages_peak.get();
-  report.superpages_at_birth = c.superpages_at_birth.get();
+  report.superpages_at_first_touch = c.superpages_at_first_touch.get();
   report.medium_got = c.directed_mthp_got.get();
   report.promotions = c.promotions.get();
   report.migrations = c.freezes.get();
@@ -259,7 +261,7 @@ void Runtime::agent_end() {
     // The profile's own input reaches every site of the profile: one that is not seen has failed, unless nobody looked, or children
     // that do not report may have had it.
     const bool forked = g_self.forked.load(std::memory_order_relaxed);
-    if (!f.seen && (entry.decision != SiteDecision::kTaken ||
+    if (!f.seen && (entry.decision != DirectiveOutcome::kTaken ||
                     g_agent.policy() != Policy::kSameInput || g_accounts.all_taken() || forked))
       continue;
     SiteOutcome outcome;

@@ -5,11 +5,10 @@
 // that is not ours leaves after a few compares.
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
-#include "smalloc/core/modules.h"
-#include "smalloc/core/node_heaps.h"
-#include "smalloc/core/object_placement.h"
 #include "smalloc/core/runtime.h"
-#include "smalloc/os/loaded_objects.h"
+#include "smalloc/process/loaded_objects.h"
+#include "smalloc/sites/object_placement.h"
+#include "smalloc/small/node_heaps.h"
 
 namespace smalloc {
 namespace {
@@ -75,15 +74,15 @@ void Runtime::charge_big(void *p, SiteAccounts::Account account) {
     agent_charged(account);
 }
 
-void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, Birth birth, bool whole,
+void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, FirstTouch touch, bool whole,
                             smalloc_cell *cell, numa::Placement placement, PageKind first) {
   BigRequest request;
   request.bytes = bytes;
   request.alignment = alignment;
   request.zero = zero;
-  request.superpages_at_birth = birth != Birth::kBase;
-  request.if_cheap = birth == Birth::kSuperpagesIfCheap;
-  request.written = request.if_cheap || birth == Birth::kWrittenSuperpages;
+  request.superpages_at_first_touch = touch != FirstTouch::kBase;
+  request.if_cheap = touch == FirstTouch::kSuperpagesIfCheap;
+  request.written = request.if_cheap || touch == FirstTouch::kWrittenSuperpages;
   request.whole_superpages = whole;
   request.promotable =
       options_.promote != PromotePolicy::kOff && !(cell && (is_deferred(cell) || is_refused(cell)));
@@ -108,14 +107,14 @@ void *Runtime::big_allocate(const BigRequest &request, SiteAccounts::Account acc
   }
   if (request.profile_worth)
     tell_sites();
-  if (SMALLOC_UNLIKELY(ladder_.wants_to_warn()))
+  if (SMALLOC_UNLIKELY(page_fallback_.wants_to_warn()))
     warn_of_fallback();
   return p;
 }
 
 void Runtime::warn_of_fallback() {
   TextBuffer<512> text;
-  if (ladder_.take_warning(text))
+  if (page_fallback_.take_warning(text))
     warn(text.text());
 }
 
@@ -256,11 +255,12 @@ void *Runtime::process_allocate(smalloc_cell *cell, size_t bytes, size_t alignme
   void *p;
   if (decided || strategy_ == HeapStrategy::kSuperpage)
     p = big_allocate(bytes, alignment, zero,
-                     written ? Birth::kWrittenSuperpages : Birth::kSuperpages, false, cell);
+                     written ? FirstTouch::kWrittenSuperpages : FirstTouch::kSuperpages, false,
+                     cell);
   else if (is_deferred(cell) || first_step(cell) == PageKind::kMedium)
-    p = big_allocate(bytes, alignment, zero, Birth::kBase, false, cell);
+    p = big_allocate(bytes, alignment, zero, FirstTouch::kBase, false, cell);
   else if (written && !(SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED))
-    p = big_allocate(bytes, alignment, zero, Birth::kSuperpagesIfCheap, false, cell);
+    p = big_allocate(bytes, alignment, zero, FirstTouch::kSuperpagesIfCheap, false, cell);
   else
     p = filling_allocate(bytes, alignment, zero, cell, nullptr);
   if (p) {
@@ -309,7 +309,7 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     if (bytes < kSuperpageBytes || !ready() ||
         (!directed && g_placement.of(cell).kind == numa::PlacementKind::kNone))
       return nullptr;
-    return big_allocate(bytes, alignment, zero, Birth::kBase, false, cell);
+    return big_allocate(bytes, alignment, zero, FirstTouch::kBase, false, cell);
   }
 
   if (serves_process())
@@ -348,10 +348,10 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
   bool known_hot = always && (SMALLOC_WORD_DECIDED_BY(word) != SMALLOC_BY_COMPILER ||
                               strategy_ == HeapStrategy::kSuperpage);
   const bool written = flags & SMALLOC_SITE_FULLY_INITIALISED;
-  Birth birth = known_hot               ? written ? Birth::kWrittenSuperpages : Birth::kSuperpages
-                : !undecided && written ? Birth::kSuperpagesIfCheap
-                                        : Birth::kBase;
-  void *p = big_allocate(bytes, alignment, zero, birth, false, cell);
+  FirstTouch touch = known_hot ? written ? FirstTouch::kWrittenSuperpages : FirstTouch::kSuperpages
+                     : !undecided && written ? FirstTouch::kSuperpagesIfCheap
+                                             : FirstTouch::kBase;
+  void *p = big_allocate(bytes, alignment, zero, touch, false, cell);
   if (p) {
     __atomic_store_n(&cell->requested_bytes,
                      __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED) + bytes,
@@ -371,14 +371,14 @@ void Runtime::site_mapped(smalloc_cell *cell, void *p, size_t bytes) {
     return;
   bool known_hot = always && (SMALLOC_WORD_DECIDED_BY(word) != SMALLOC_BY_COMPILER ||
                               strategy_ == HeapStrategy::kSuperpage);
-  bool at_birth = known_hot || (!undecided && (flags & SMALLOC_SITE_FULLY_INITIALISED));
+  bool at_first_touch = known_hot || (!undecided && (flags & SMALLOC_SITE_FULLY_INITIALISED));
   // What was advised and what the program maps into a hole of it later do not become one mapping, and mremap takes only one.
-  at_birth = at_birth && !image_mentions(cell, "mremap");
-  if (!at_birth && options_.promote == PromotePolicy::kOff)
+  at_first_touch = at_first_touch && !image_mentions(cell, "mremap");
+  if (!at_first_touch && options_.promote == PromotePolicy::kOff)
     return;
   KeepErrno keep;
-  mapped_.born(static_cast<char *>(p), bytes, at_birth, known_hot ? nullptr : &first_touch_cost_,
-               options_.promote != PromotePolicy::kOff);
+  mapped_.born(static_cast<char *>(p), bytes, at_first_touch,
+               known_hot ? nullptr : &first_touch_cost_, options_.promote != PromotePolicy::kOff);
 }
 
 bool Runtime::site_accepts(smalloc_cell *cell, size_t bytes) {

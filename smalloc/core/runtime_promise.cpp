@@ -4,9 +4,9 @@
 // superpage that a hypervisor has to find costs more than a loop has earned when it begins (ski_rental.h), and what a profile has measured
 // need not be earned anew.
 #include "smalloc/agent/agent.h"
-#include "smalloc/core/modules.h"
-#include "smalloc/core/object_placement.h"
 #include "smalloc/core/runtime.h"
+#include "smalloc/sites/modules.h"
+#include "smalloc/sites/object_placement.h"
 
 namespace smalloc {
 namespace {
@@ -62,7 +62,7 @@ struct Promised {
       sum.named.found(entry);
     if (!entry || __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED) == 0 ||
         g_placement.of(site).kind != numa::PlacementKind::kNone ||
-        entry->decision != SiteDecision::kTaken ||
+        entry->decision != DirectiveOutcome::kTaken ||
         uint64_t{1} << entry->page_shift < kSuperpageBytes || has_had_big(entry))
       return;
     const auto more = [&](uint64_t so_far, uint64_t elapsed) {

@@ -4,9 +4,9 @@
 // they go to.
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
-#include "smalloc/core/node_heaps.h"
 #include "smalloc/core/promotion_thread.h"
 #include "smalloc/core/runtime.h"
+#include "smalloc/small/node_heaps.h"
 
 #include <signal.h>
 
@@ -54,7 +54,7 @@ void Runtime::promote_small(SmallPages &pages, uint64_t credit_ns, uint64_t coun
 
 /// The sites of big objects that have given superpages up for somebody else's, or got some while they were filled.
 void Runtime::tell_sites() {
-  while (BigObjects::Handle loser = big_.next_untold())
+  while (BigObjects::Handle loser = big_.next_unrecorded())
     g_accounts.big_promoted(region_.unit_address(loser.slice, loser.head),
                             loser.object->superpages);
 }

@@ -5,9 +5,9 @@
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/debug.h"
-#include "smalloc/core/node_heaps.h"
-#include "smalloc/core/object_placement.h"
 #include "smalloc/core/runtime.h"
+#include "smalloc/sites/object_placement.h"
+#include "smalloc/small/node_heaps.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -125,7 +125,7 @@ bool Runtime::grows_out_of_base_pages(Slice slice, const void *p, size_t bytes) 
 void *Runtime::grown_allocate(size_t bytes, smalloc_cell *cell) {
   BigRequest request;
   request.bytes = bytes;
-  request.superpages_at_birth = request.if_cheap = true;
+  request.superpages_at_first_touch = request.if_cheap = true;
   request.promotable = options_.promote != PromotePolicy::kOff;
   request.ahead = bytes >= kLeastAheadBytes && request.promotable;
   request.history = FillHistory::key(
@@ -139,11 +139,11 @@ void *Runtime::copy_of_big(const void *p, size_t bytes) {
   SiteAccounts::Account account = SiteAccounts::kNoSite;
   g_accounts.big_account(p, account);
   BigRequest request = big_.like(p, bytes);
-  request.superpages_at_birth |= grows_out_of_base_pages(region_.slice_of(p), p, bytes);
+  request.superpages_at_first_touch |= grows_out_of_base_pages(region_.slice_of(p), p, bytes);
   // More than the program has filled so far is as unknown as a new object.
   request.ahead = strategy_ == HeapStrategy::kAuto && request.history && request.promotable &&
                   bytes / 2 > big_.usable_bytes(p);
-  request.superpages_at_birth &= !first_touch_cost_.too_expensive();
+  request.superpages_at_first_touch &= !first_touch_cost_.too_expensive();
   return big_allocate(request, account);
 }
 
@@ -193,8 +193,8 @@ void *Runtime::resize(void *p, size_t bytes, bool keeps_kind, smalloc_cell *cell
     r = big_allocate(
         bytes, 16, false,
         (keeps_kind ? slice != Slice::kClass && slice != Slice::kNode : serves_process())
-            ? Birth::kSuperpages
-            : Birth::kBase,
+            ? FirstTouch::kSuperpages
+            : FirstTouch::kBase,
         false, cell, slice == Slice::kNode ? g_node_heaps.placement_of(p) : numa::Placement());
   else if (keeps_kind && (slice == Slice::kBigBase || slice == Slice::kClass))
     r = class_allocate(bytes, 16, false);

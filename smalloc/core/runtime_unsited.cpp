@@ -5,14 +5,14 @@
 // from the thread's cache without asking here (thread_cache.h).
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
-#include "smalloc/core/modules.h"
-#include "smalloc/core/object_placement.h"
 #include "smalloc/core/promotion_thread.h"
 #include "smalloc/core/runtime.h"
-#include "smalloc/core/thread_cache.h"
 #include "smalloc/include/smalloc/smalloc.h"
-#include "smalloc/os/own_image.h"
-#include "smalloc/os/process_memory.h"
+#include "smalloc/jemalloc/thread_cache.h"
+#include "smalloc/process/own_image.h"
+#include "smalloc/process/process_memory.h"
+#include "smalloc/sites/modules.h"
+#include "smalloc/sites/object_placement.h"
 
 #include <time.h>
 #include <unistd.h>
@@ -50,7 +50,7 @@ bool Runtime::cache_is_known() {
 
 /// Requests that are not ours by their size need no look while nothing waits for promotion. What begins to wait ends that
 /// (Region::add_pending), perhaps between our question and our answer: so we ask again.
-void Runtime::let_foreign_pass() {
+void Runtime::forward_to_program_malloc() {
   if (__atomic_load_n(&__smalloc_v1_pending, __ATOMIC_SEQ_CST) != 0)
     return;
   g_malloc_entry.foreign_below.store(foreign_below_.load(std::memory_order_relaxed));
@@ -65,6 +65,10 @@ static bool looks_now() {
   return true;
 }
 
+static constexpr PromotionWork kPromotionWork = {[] { return g_runtime.watches_fills(); },
+                                                 [](bool all) { return g_runtime.look_ahead(all); },
+                                                 [] { g_runtime.promote_by_time(); }};
+
 /// Starts the helper thread if it is not running: promoter:thread, or heap:auto with an object that
 /// is being watched while it fills, or after a fork. A process with less than kLeastHelpedBytes of big objects has no
 /// thread beside its own.
@@ -76,7 +80,7 @@ void Runtime::wake_helper() {
   const bool mends = broken_.wants_helper() && options_.promoter != Promoter::kCalls &&
                      counters().superpages_now.get() >= kLeastHelpedBytes / kSuperpageBytes;
   if (watches || mends || options_.promoter == Promoter::kThread)
-    promotion_thread_wake();
+    promotion_thread_wake(kPromotionWork);
   if (watches && big_.watch_begun())
     promotion_thread_hurry();
 }
@@ -161,7 +165,7 @@ void *Runtime::any_allocate(size_t bytes, size_t alignment, bool zero, const voi
     g_small.main_pages().lower_reach(0); // every full unit may be collapsed
     p = small_allocate(bytes, alignment, zero);
   } else if (strategy_ == HeapStrategy::kSuperpage) {
-    p = big_allocate(max_of<size_t>(bytes, 1), alignment, zero, Birth::kSuperpages);
+    p = big_allocate(max_of<size_t>(bytes, 1), alignment, zero, FirstTouch::kSuperpages);
   } else {
     p = filling_allocate(max_of<size_t>(bytes, 1), alignment, zero, nullptr, caller);
   }
@@ -187,11 +191,11 @@ void *Runtime::filling_allocate(size_t bytes, size_t alignment, bool zero, small
   if (g_directives.any() && (options_.budget_bytes || options_.budget_percent)) {
     // The superpages that there are belong to the sites that a profile has named.
   } else if (big_.fills().trusts(request.history)) {
-    request.superpages_at_birth = true;
+    request.superpages_at_first_touch = true;
     request.if_cheap = true;
   } else if (bytes >= kLeastAheadBytes && request.promotable &&
              !big_.fills().knows_sparse(request.history)) {
-    request.superpages_at_birth = true;
+    request.superpages_at_first_touch = true;
     request.ahead = true;
   }
   return big_allocate(request, g_accounts.account_of(cell));
@@ -220,7 +224,7 @@ void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero, const v
     foreign_below_.store(modules_seen() ? SIZE_MAX : least_big, std::memory_order_relaxed);
   else if (heap == HeapStrategy::kOff)
     foreign_below_.store(SIZE_MAX, std::memory_order_relaxed);
-  let_foreign_pass();
+  forward_to_program_malloc();
   if (heap == HeapStrategy::kOff || (heap == HeapStrategy::kGuest && modules_seen()))
     return nullptr;
   if (heap == HeapStrategy::kMigrate && bytes < kSuperpageBytes && alignment <= kSuperpageBytes) {
@@ -238,7 +242,7 @@ void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero, const v
   }
   if (bytes < least_big || !ready() || !sites_served_ || bytes < reach_bytes_)
     return nullptr;
-  void *p = big_allocate(bytes, alignment, zero, Birth::kBase);
+  void *p = big_allocate(bytes, alignment, zero, FirstTouch::kBase);
   if (p)
     wake_helper();
   return p;
@@ -254,7 +258,7 @@ void *Runtime::kind_allocate(size_t bytes, size_t alignment, bool zero, int kind
   void *p = nullptr;
   if (big) {
     p = big_allocate(max_of<size_t>(bytes, 1), alignment, zero,
-                     kind == SMALLOC_BASE ? Birth::kBase : Birth::kSuperpages,
+                     kind == SMALLOC_BASE ? FirstTouch::kBase : FirstTouch::kSuperpages,
                      kind == SMALLOC_SUPERPAGE);
   } else if (kind == SMALLOC_BASE) {
     p = class_allocate(bytes, alignment, zero);

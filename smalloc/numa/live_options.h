@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// live_options.h decides what may be set in SMALLOC_CONF about NUMA: whether objects get their node at birth, whether
+// live_options.h decides what may be set in SMALLOC_CONF about NUMA: whether objects get their node at first touch, whether
 // pages migrate while the program runs, and how. libsmalloc reads these keys to warn about what it does not
 // understand and to load libsmalloc_feedback.so; that library reads them to do the work.
 #ifndef SMALLOC_NUMA_LIVE_OPTIONS_H

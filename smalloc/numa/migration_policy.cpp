@@ -99,7 +99,7 @@ bool MigrationPolicy::admit(Move &move, uint64_t &pages_left) {
 size_t MigrationPolicy::plan(Unit *const *units, size_t count, Move *out, size_t capacity) {
   counters_.intervals++;
   sum_loads(units, count);
-  judge_trials();
+  evaluate_trials();
   size_t n = 0;
   for (size_t u = 0; u < count; u++) {
     Unit &unit = *units[u];

@@ -183,7 +183,7 @@ private:
   Best best_home(const PageCounts &page) const;
   Best best_home(const double *by_node, uint8_t home) const;
   double benefit(double saved_ns, double cost_ns) const;
-  void judge_trials();
+  void evaluate_trials();
   size_t plan_pages(Unit &unit, Move *out, size_t capacity);
   bool beyond_chance(const PageCounts &page, uint8_t to) const;
   size_t plan_superpage(Unit &unit, Move *out, size_t capacity);

@@ -49,7 +49,7 @@ double MigrationPolicy::interval_ns() const {
 
 /// What did the moves of the last intervals bring in this one? A broken promise stops all moves for a
 /// while, four times as long each time: a program whose pages wander pays for a few tries, not for ever.
-void MigrationPolicy::judge_trials() {
+void MigrationPolicy::evaluate_trials() {
   if (pause_ > 0) {
     trial_count_ = 0;
     evidence_ = {};

@@ -4,8 +4,8 @@
 #include "smalloc/numa/page_backing.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
+#include "smalloc/files/uncancelled.h"
 #include "smalloc/os/own_madvise.h"
-#include "smalloc/os/uncancelled.h"
 
 #include <atomic>
 #include <errno.h>

@@ -3,7 +3,7 @@
 // system_nodes.cpp decides how the kernel's lists of nodes and processors are read, and what stands in for what it does
 // not tell.
 #include "smalloc/numa/system_nodes.h"
-#include "smalloc/os/uncancelled.h"
+#include "smalloc/files/uncancelled.h"
 
 #include <errno.h>
 #include <fcntl.h>

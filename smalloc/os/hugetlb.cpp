@@ -20,10 +20,10 @@
 // copied, or with an empty pool taken from the child, which does not look at it.
 #include "smalloc/os/hugetlb.h"
 #include "smalloc/base/units.h"
+#include "smalloc/files/uncancelled.h"
 #include "smalloc/os/locked_memory.h"
 #include "smalloc/os/own_madvise.h"
 #include "smalloc/os/own_stack.h"
-#include "smalloc/os/uncancelled.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -6,13 +6,13 @@
 // reservation.
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
+#include "smalloc/files/start_stderr.h"
+#include "smalloc/files/uncancelled.h"
 #include "smalloc/os/hugetlb.h"
 #include "smalloc/os/locked_memory.h"
 #include "smalloc/os/os_hooks.h"
 #include "smalloc/os/own_madvise.h"
 #include "smalloc/os/scratch_pages.h"
-#include "smalloc/os/start_stderr.h"
-#include "smalloc/os/uncancelled.h"
 #include "smalloc/os/unit_contents.h"
 
 #include <atomic>

@@ -2,8 +2,8 @@
 #include "smalloc/os/locked_memory.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
-#include "smalloc/os/input_lines.h"
-#include "smalloc/os/uncancelled.h"
+#include "smalloc/files/input_lines.h"
+#include "smalloc/files/uncancelled.h"
 
 #include <atomic>
 #include <errno.h>

@@ -26,6 +26,8 @@ enum class UnitPages : uint8_t {
   kOwn, ///< not shared; the kernel does not tell which (before Linux 6.7)
 };
 enum class ThpMode { kAbsent, kNever, kMadvise, kAlways };
+/// Returns the mode in one word, as statistics print it.
+const char *thp_name(ThpMode mode);
 
 struct OsHooks {
   /// Address space without memory behind it, left out of core dumps, aligned to a superpage;

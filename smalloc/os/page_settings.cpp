@@ -42,4 +42,9 @@ PageSettings read_page_settings(const OsHooks &os, const char *root) {
   return p;
 }
 
+const char *thp_name(ThpMode mode) {
+  static const char *const kNames[] = {"absent", "never", "madvise", "always"};
+  return kNames[static_cast<unsigned>(mode)];
+}
+
 } // namespace smalloc

@@ -3,20 +3,20 @@
 // api.cpp decides how the public C interface (smalloc.h) falls back: to the program's malloc, so
 // that a page kind is never a reason for a program to fail. Also the library's first and last
 // moments.
-#include "smalloc/core/data_limit.h"
-#include "smalloc/core/image_superpages.h"
-#include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
-#include "smalloc/core/stats.h"
-#include "smalloc/core/stats_exit.h"
-#include "smalloc/os/image_segments.h"
-#include "smalloc/os/loaded_objects.h"
+#include "smalloc/files/quiet_file.h"
+#include "smalloc/files/start_stderr.h"
 #include "smalloc/os/own_madvise.h"
-#include "smalloc/os/own_sandbox.h"
 #include "smalloc/os/own_stack.h"
-#include "smalloc/os/quiet_file.h"
-#include "smalloc/os/start_stderr.h"
 #include "smalloc/override/foreign.h"
+#include "smalloc/pages/data_limit.h"
+#include "smalloc/pages/image_superpages.h"
+#include "smalloc/process/image_segments.h"
+#include "smalloc/process/loaded_objects.h"
+#include "smalloc/process/own_sandbox.h"
+#include "smalloc/sites/free_owner.h"
+#include "smalloc/stats/stats.h"
+#include "smalloc/stats/stats_exit.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -185,7 +185,7 @@ __attribute__((destructor(101))) void end() {
 __attribute__((constructor(101))) void begin() {
   smalloc::remember_start_stderr();
   smalloc::remember_start_filter();
-  g_runtime.be_told_of_forks();
+  g_runtime.install_fork_handlers();
   smalloc::remember_start_images();
   if (!smalloc::g_small.ready())
     smalloc::set_table_aside();

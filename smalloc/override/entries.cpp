@@ -4,9 +4,9 @@
 // Each entry only tries: nullptr sends the caller to the program's own function, so none of them
 // may call that one, but __smalloc_v1_small, which is handed it.
 #include "smalloc/base/keep_errno.h"
-#include "smalloc/core/modules.h"
+#include "smalloc/core/register_module.h"
 #include "smalloc/core/runtime.h"
-#include "smalloc/core/thread_cache.h"
+#include "smalloc/jemalloc/thread_cache.h"
 #include "smalloc/override/foreign.h"
 
 #include <errno.h>

@@ -7,11 +7,11 @@
 // __hot_cold_t), which LLVM calls with MemProf profiles. Objects with pointers and hot ones are
 // treated as one allocation site of many small objects: ours once they outgrow the TLB's reach.
 // Everything else is the program's own call; cold objects never get superpages.
-#include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/include/smalloc/machine.h"
 #include "smalloc/include/smalloc/smalloc.h"
 #include "smalloc/override/foreign.h"
+#include "smalloc/sites/free_owner.h"
 
 #include <errno.h>
 #include <malloc.h>

@@ -3,11 +3,11 @@
 // interpose.cpp decides what becomes of a pointer that a program gives back: ours or not is one
 // compare with the reserved range, and what is not ours goes to the next definition of the very
 // same function, because allocators may tell free from each operator delete.
-#include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
-#include "smalloc/core/thread_cache.h"
+#include "smalloc/jemalloc/thread_cache.h"
 #include "smalloc/override/foreign.h"
 #include "smalloc/override/next.h"
+#include "smalloc/sites/free_owner.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,11 +4,11 @@
 // malloc's do; what it declines goes to the next definition of the very same form, which keeps new_handler and bad_alloc. A peer's operator new does not end in malloc, so
 // without this no C++ object would be ours beside one. An operator new of the program's own
 // libraries is left alone: it may count, or come from a pool.
-#include "smalloc/core/modules.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/override/foreign.h"
 #include "smalloc/override/next.h"
 #include "smalloc/override/sized.h"
+#include "smalloc/sites/free_owner.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #define SMALLOC_OVERRIDE_NEXT_H
 
 #include "smalloc/core/runtime.h"
-#include "smalloc/os/loaded_objects.h"
+#include "smalloc/process/loaded_objects.h"
 
 #include <dlfcn.h>
 

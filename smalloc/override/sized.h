@@ -7,7 +7,7 @@
 #define SMALLOC_OVERRIDE_SIZED_H
 
 #include "smalloc/core/runtime.h"
-#include "smalloc/core/thread_cache.h"
+#include "smalloc/jemalloc/thread_cache.h"
 
 namespace smalloc {
 

@@ -6,10 +6,10 @@
 # malloc family and the operators are weak: a program that defines its own keeps it. OWN_MEMBERs are linked only where a
 # program needs them.
 set -eu
-. "$(dirname "$0")/../core/jemalloc_names.sh"
+. "$(dirname "$0")/../jemalloc/jemalloc_names.sh"
 out=$1 jemalloc=$2 private=$3 exports=$4
 shift 4
-inner=$(inner_names "$jemalloc" "$(dirname "$0")/../core/jemalloc_functions.h")
+inner=$(inner_names "$jemalloc" "$(dirname "$0")/../jemalloc/jemalloc_functions.h")
 dir=$(mktemp -d "${TMPDIR:-/tmp}/smalloc-static.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 : >"$dir/objects"

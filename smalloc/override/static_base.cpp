@@ -5,10 +5,10 @@
 // loaded_objects.h, which are about images that a static program does not have. A program that
 // defines its own malloc has replaced ours at link time; then its functions are the next ones.
 #include "smalloc/base/units.h"
-#include "smalloc/core/jemalloc_functions.h"
-#include "smalloc/core/modules.h"
-#include "smalloc/core/thread_without_cache.h"
-#include "smalloc/os/loaded_objects.h"
+#include "smalloc/jemalloc/jemalloc_functions.h"
+#include "smalloc/jemalloc/thread_without_cache.h"
+#include "smalloc/process/loaded_objects.h"
+#include "smalloc/sites/free_owner.h"
 
 #include <bit>
 #include <errno.h>

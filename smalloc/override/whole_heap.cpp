@@ -4,9 +4,9 @@
 // process: the next allocator's answer plus ours. mallopt is not here: its parameters are glibc's
 // own, so it stays glibc's.
 #include "smalloc/core/runtime.h"
-#include "smalloc/core/stats.h"
 #include "smalloc/include/smalloc/smalloc.h"
 #include "smalloc/override/next.h"
+#include "smalloc/stats/stats.h"
 
 #include <limits.h>
 #include <malloc.h>

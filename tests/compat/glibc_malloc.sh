@@ -7,7 +7,7 @@
 #   tests/compat/glibc_malloc.sh             run and compare
 #   tests/compat/glibc_malloc.sh --record    the same, and write the results into docs/compatibility.md
 #   tests/compat/glibc_malloc.sh NAME...     only these programs (no comparison of totals)
-. "$(dirname "$0")/../integration/lib.sh"
+. "$(dirname "$0")/../integration/support/lib.sh"
 HERE=$SMALLOC_SOURCE/tests/compat
 CC=${CC:-cc}
 least_superpage=23 # of the 28 programs that docs/design.md names, and of all we can build

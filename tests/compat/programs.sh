@@ -8,7 +8,7 @@
 #   tests/compat/programs.sh          short: each program a few seconds
 #   tests/compat/programs.sh --long   more of CPython's tests, stress-ng for a minute each
 #   tests/compat/programs.sh --only=redis,nginx
-. "$(dirname "$0")/../integration/lib.sh"
+. "$(dirname "$0")/../integration/support/lib.sh"
 long=no only=
 while [ $# -gt 0 ]; do
   case $1 in

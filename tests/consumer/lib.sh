@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # lib.sh decides which tree a consumer test uses, and what it must find in a program built with it.
 # SMALLOC_TREE: "build" (the build tree), or "installed" (installed and moved elsewhere by install.sh).
-# shellcheck source=tests/integration/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../integration/lib.sh"
+# shellcheck source=tests/integration/support/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../integration/support/lib.sh"
 HERE=$SMALLOC_SOURCE/tests/consumer
 case ${SMALLOC_TREE:-build} in
 build)

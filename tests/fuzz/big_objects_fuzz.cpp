@@ -7,7 +7,7 @@
 //
 // The fake system keeps the real protection of every page, so that touching what was given back
 // ends the process, and the fake's own record of what is committed.
-#include "smalloc/core/big_objects.h"
+#include "smalloc/big/big_objects.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <cerrno>
@@ -201,13 +201,13 @@ public:
     c.pending = &waiting_;
     if (!region_.init(c, counters_))
       return false;
-    Ladder::Config l; // no /sys: only a pool can be had
+    PageFallback::Config l; // no /sys: only a pool can be had
     l.asked = how & 64 ? PageBacking::kHugetlb : PageBacking::kBase;
-    ladder_.init(kSystem, l, counters_);
-    birth_.init(kSystem);
+    page_fallback_.init(kSystem, l, counters_);
+    first_touch_.init(kSystem);
     BigObjects::Config b{how & 32 ? 0 : uint64_t{64} << 20};
-    b.birth = &birth_;
-    return big_.init(region_, ladder_, b);
+    b.first_touch = &first_touch_;
+    return big_.init(region_, page_fallback_, b);
   }
 
   void step(fuzz::Input &in) {
@@ -273,7 +273,7 @@ private:
     BigRequest r;
     r.bytes = bytes + argument % 16;
     r.alignment = size_t{16} << (argument >> 3 < 27 ? argument >> 3 : 0);
-    r.superpages_at_birth = what & 8;
+    r.superpages_at_first_touch = what & 8;
     r.if_cheap = argument & 4;
     r.promotable = !(what & 16);
     r.zero = what & 32;
@@ -335,8 +335,8 @@ private:
   unsigned waiting_ = 0;
   Counters counters_;
   Region region_;
-  Ladder ladder_;
-  FirstTouchCost birth_;
+  PageFallback page_fallback_;
+  FirstTouchCost first_touch_;
   BigObjects big_;
   Price price_;
   UnitIndex cursor_ = 0;

@@ -2,7 +2,7 @@
 //
 // keys_fuzz decides that no section of summaries, however damaged, makes the join leave its bytes or its
 // scratch memory, or work without end. The input is a whole section.
-#include "smalloc/core/key_join.h"
+#include "smalloc/sites/key_join.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <cstring>

@@ -2,7 +2,7 @@
 //
 // options_fuzz decides that any text in SMALLOC_CONF leaves options in range, costs at most one
 // warning line for each of its items, and changes nothing but heap:off in a set-uid program.
-#include "smalloc/core/options.h"
+#include "smalloc/config/options.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string>

@@ -3,8 +3,8 @@
 // site_table_fuzz decides that no file, however damaged, makes the reader of site tables leave its
 // bytes, work without end, or believe a record that it should not. The input is a whole file, and
 // also one record.
-#include "runtime/cli/diagnostics.h"
-#include "runtime/cli/elf_sites.h"
+#include "runtime/cli/sites/elf_sites.h"
+#include "runtime/errors/diagnostics.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <cstring>

@@ -7,7 +7,7 @@
 // number of pages (two).
 //
 // Of each page one word is looked at; the model knows what it must be.
-#include "smalloc/core/small_pages.h"
+#include "smalloc/small/small_pages.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <cerrno>
@@ -125,10 +125,10 @@ public:
     SmallPages::Config s;
     s.base = how & 32 ? Slice::kClass : Slice::kSmallBase;
     s.has_super = !(how & 32);
-    s.superpages_at_birth = how & 64;
+    s.superpages_at_first_touch = how & 64;
     s.idle_percent = how & 128 ? 0 : 10;
-    birth_.init(kSystem);
-    s.birth = how & 16 ? &birth_ : nullptr;
+    first_touch_.init(kSystem);
+    s.first_touch = how & 16 ? &first_touch_ : nullptr;
     if (!region_.init(c, counters_) || !pages_.init(region_, s))
       return false;
     pages_.lower_reach(how & 2 ? kSuperpageBytes * 4 : 0);
@@ -241,7 +241,7 @@ private:
   uint32_t stamp_ = 0;
   Counters counters_;
   Region region_;
-  FirstTouchCost birth_;
+  FirstTouchCost first_touch_;
   SmallPages pages_;
   Price price_;
   std::vector<Run> runs_;

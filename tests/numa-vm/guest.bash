@@ -157,7 +157,7 @@ if two && long; then
   walker=$build/tests/numa_walker
 fi
 
-# --- Hints at birth: one object, touched by node 0 alone. ---
+# --- Hints at first touch: one object, touched by node 0 alone. ---
 # hint VALUE CONDITION...
 hint() {
   python3 - "$programs/sites.json" "$1" >hints.directives <<'PYTHON'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * placed.c decides what hints at birth are tried on: one object, initialised serially on node 0, and a loop that OpenMP would
+ * placed.c decides what hints at first touch are tried on: one object, initialised serially on node 0, and a loop that OpenMP would
  * divide. Prints "pages NODE:COUNT ... first NODE last NODE huge KIBIBYTES": as the kernel says of each page. */
 #define _GNU_SOURCE
 #include <sched.h>

@@ -19,7 +19,7 @@ case $status in
 *) echo "numa-vm --setup ended with status $status" && exit 1 ;;
 esac
 [ -x "$SMALLOC_BUILD/tests/numa_walker" ] || { echo "numa_walker is not built"; exit 1; }
-# Programs with sites, for hints at birth: compiled here, run there.
+# Programs with sites, for hints at first touch: compiled here, run there.
 cc=$SMALLOC_BUILD/bin/smalloc-cc
 if [ -e "$SMALLOC_BUILD/lib/SmallocPlugin.so" ]; then
   "$cc" -O2 -fplugin-arg-smalloc-rewrite=all -o "$scratch/placed" "$here/placed.c"

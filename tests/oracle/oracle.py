@@ -29,7 +29,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SUPERPAGE = 2 << 20
-MIN_SAVING_CYCLES = 1.0      # what a page-size decision is worth (passes/Judgement.cpp)
+MIN_SAVING_CYCLES = 1.0      # what a page-size decision is worth (passes/decisions/BenefitModel.cpp)
 MIN_ACCESSES_PER_PAGE = 2.0  # a superpage is not filled for pages that are touched once
 PAGES_P95 = 0.05
 MISSES_WITHIN = 0.25         # counted as right when within a quarter of the truth, or below a hundredth an access

@@ -7,7 +7,7 @@
  *   heap_stress migrate SCALE    heaps are frozen, migrated, promoted and demoted while threads write and check every
  *                                byte of the objects in them
  * Every byte of an object follows from its number; whoever frees it checks all of them. */
-#include "tests/integration/runtime_sites.h"
+#include "tests/integration/support/runtime_sites.h"
 #include <sys/wait.h>
 
 TEST_SITE(small, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 512);

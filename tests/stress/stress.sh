@@ -7,7 +7,7 @@
 #   tests/stress/stress.sh                 short, as scripts/test runs it
 #   tests/stress/stress.sh --long          twenty times as much, and more settings
 #   tests/stress/stress.sh --only migrate  one of exchange visitors forks migrate
-. "$(dirname "${BASH_SOURCE[0]}")/../integration/lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../integration/support/lib.sh"
 scale=1 only='exchange visitors forks migrate' long=no
 while [ $# -gt 0 ]; do
   case $1 in

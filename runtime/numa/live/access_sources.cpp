@@ -121,23 +121,23 @@ bool AccessSources::from_ring(Touch &touch) {
 }
 
 bool AccessSources::next(Touch &touch) {
-  if (listens_ && take_told(touch.address, touch.cpu)) {
-    told_ = true;
+  if (listens_ && take_recorded(touch.address, touch.cpu)) {
+    recorded_ = true;
     return true;
   }
   while (from_ring(touch))
-    if (!told_)
+    if (!recorded_)
       return true;
   return false;
 }
 
 const char *AccessSources::name() const {
   static const char *const names[] = {"none", "pmu", "clock", "faults", "instrumented"};
-  return names[static_cast<unsigned>(told_ ? CountSource::kInstrumented : kind_)];
+  return names[static_cast<unsigned>(recorded_ ? CountSource::kInstrumented : kind_)];
 }
 
 uint64_t AccessSources::lost() const {
-  uint64_t n = listens_ ? lost_of_told() : 0;
+  uint64_t n = listens_ ? lost_of_recorded() : 0;
   for (size_t i = 0; i < rings_count_; i++)
     n += rings_[i].lost();
   return n;

@@ -20,8 +20,8 @@
 #define RUNTIME_NUMA_LIVE_ACCESS_SOURCES_H
 
 #include "runtime/numa/live/operand_address.h"
+#include "runtime/numa/live/recorded_samples.h"
 #include "runtime/numa/live/spe_ring.h"
-#include "runtime/numa/live/told_samples.h"
 #include "smalloc/numa/live_options.h"
 #include "smalloc/numa/topology.h"
 
@@ -72,7 +72,7 @@ public:
   bool next(Touch &touch);
   const char *name() const;
   /// Accesses that one sample stands for.
-  uint32_t stands_for() const { return told_ ? config_.sample_period : stands_for_; }
+  uint32_t stands_for() const { return recorded_ ? config_.sample_period : stands_for_; }
   uint64_t lost() const;
   uint64_t undecoded() const { return operands_ ? operands_->undecoded() : 0; }
   /// Bytes that this keeps mapped: the rings.
@@ -96,8 +96,8 @@ private:
   uint32_t stands_for_ = 1;
   int error_ = 0;
   const char *why_ = nullptr;
-  bool told_ = false;   ///< the program tells its accesses: nothing else counts
-  bool listens_ = true; ///< it may
+  bool recorded_ = false; ///< the program tells its accesses: nothing else counts
+  bool listens_ = true;   ///< it may
   PerfRing *rings_ = nullptr;
   void **mappings_ = nullptr;
   struct Auxiliary {

@@ -4,12 +4,12 @@
 // privileges; from the moment this library is loaded (by libsmalloc, or preloaded) until the program ends. Two threads do it,
 // with all signals blocked: the profiler takes samples five times a second, more often when they come faster, the migrator
 // wakes at the end of each interval. A forked child has neither: it keeps its pages where they are, until it executes something.
+#include "runtime/collector/collector.h"
+#include "runtime/collector/image_names.h"
 #include "runtime/numa/live/migrator.h"
 #include "runtime/numa/live/pages.h"
 #include "runtime/numa/live/threads.h"
-#include "runtime/trace/collector.h"
-#include "runtime/trace/image_names.h"
-#include "smalloc/os/start_stderr.h"
+#include "smalloc/files/start_stderr.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -5,8 +5,8 @@
 #include "runtime/numa/live/pages.h"
 #include "smalloc/base/numbers.h"
 #include "smalloc/base/units.h"
+#include "smalloc/files/quiet_file.h"
 #include "smalloc/include/smalloc/input_file.h"
-#include "smalloc/os/quiet_file.h"
 
 #include <algorithm>
 #include <errno.h>

@@ -23,7 +23,7 @@ extern "C" {
   (((uint64_t)(address) >> SMALLOC_REGION_SHIFT) * SMALLOC_REGION_FACTOR)
 #define SMALLOC_ACCESS_WRITES (UINT64_C(1) << 63) /* in an address that is told */
 #define SMALLOC_MOST_WALK_REFERENCES 16
-/* Of the gate: 1 and 2 had smalloc_told without memory behind end, and the pages that were told lately behind it; 3 had no table of
+/* Of the gate: 1 and 2 had smalloc_recorded without memory behind end, and the pages that were told lately behind it; 3 had no table of
  * regions. */
 #define SMALLOC_GATE_VERSION 4
 /* So many accesses may be told behind the end: those of a piece of a loop that has looked for room once. */
@@ -43,7 +43,7 @@ struct smalloc_walk_reference {
 
 /* Of each thread: accesses that the library has not taken yet go to next, until it is end or behind. Where a signal comes in the midst
  * of that, what its handler tells may be lost, never more than is there. */
-struct smalloc_told {
+struct smalloc_recorded {
   uint64_t *next, *end;
 };
 
@@ -59,7 +59,7 @@ struct smalloc_gate {
                const struct smalloc_walk_reference *references);
   const char *directory;     /* where the program leaves its trace when nobody else names a place */
   struct smalloc_gate *next; /* the library's */
-  /* Of the thread's smalloc_told, in bytes from the thread pointer. Where there is no room, access() takes the one that has none. */
+  /* Of the thread's smalloc_recorded, in bytes from the thread pointer. Where there is no room, access() takes the one that has none. */
   int64_t told;
   /* Not 0: every access goes to the thread's memory. A loop in no order then has a version that looks at nothing but the room, and
    * leaves it to the library which of its accesses have been told lately. */

@@ -75,7 +75,7 @@ struct smalloc_live_site {
   uint32_t agent, superpages_predicted; /* enum smalloc_live_agent; what the profile said */
   uint32_t page_shift; /* log2 of the page size that the directive names; 0: there is none */
   uint32_t
-      why_less; /* why its latest big object had fewer superpages at birth than it has room for: 1 + WhyNot
+      why_less; /* why its latest big object had fewer superpages at first touch than it has room for: 1 + WhyNot
                         (counters.h); SMALLOC_LIVE_FILLED_FIRST; 0: it had all */
 };
 

@@ -70,7 +70,7 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
 
 /* smalloc_site.flags
  * REWRITTEN: the call goes through a thunk and has a cell.
- * FULLY_INITIALISED: every byte is proved to be written: superpages at birth are free.
+ * FULLY_INITIALISED: every byte is proved to be written: superpages at first touch are free.
  * SMALL: many small objects: their heap's live bytes decide, not one size.
  * ESCAPES: the pointer leaves the unit: unseen accesses are possible.
  * UNDECIDED: accesses unknown: heap:migrate watches it, heap:guest leaves it unless a nest that pays touches a big

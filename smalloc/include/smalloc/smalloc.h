@@ -86,7 +86,7 @@ struct smalloc_statistics {
   uint64_t small_live_bytes, small_footprint_bytes; /* in objects; in pages that hold them */
   uint64_t big_objects, big_objects_now, big_bytes_now, big_bytes_peak;
   uint64_t superpages_now, superpages_peak; /* units of 2 MiB, by our own account */
-  uint64_t superpages_at_birth, promotions, promotions_failed, promotion_ns;
+  uint64_t superpages_at_first_touch, promotions, promotions_failed, promotion_ns;
   uint64_t pages_released;           /* base pages given back */
   uint64_t fallbacks;                /* requests that our heaps should have served and could not */
   uint64_t mappings;                 /* estimate of what our objects cost of the process' limit */

@@ -135,7 +135,7 @@ TEST(AgentPolicy, TheBarIsTheShareThatOthersHaveClaimed) {
 
 struct VerdictTest : testing::Test {
   VerdictTest() {
-    outcome.decision = SiteDecision::kTaken;
+    outcome.decision = DirectiveOutcome::kTaken;
     outcome.predicted = 32;
     outcome.superpages_peak = 32;
     outcome.live_bytes_peak = uint64_t{64} << 20;
@@ -171,7 +171,7 @@ TEST_F(VerdictTest, WhatChildrenMayHaveUsedHasNotFailed) {
 }
 
 TEST_F(VerdictTest, WhatWasNotTakenCannotFail) {
-  outcome.decision = SiteDecision::kDeferred;
+  outcome.decision = DirectiveOutcome::kDeferred;
   outcome.superpages_peak = 0;
   EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kNotTaken);
 }

@@ -200,7 +200,7 @@ struct AgentTest : ClaimsTest {
     ASSERT_EQ(directives.load(path.c_str()), nullptr);
     agent.start(directives, config);
   }
-  SiteDecision of_site(uint64_t site) { return directives.find(site, 0)->decision; }
+  DirectiveOutcome of_site(uint64_t site) { return directives.find(site, 0)->decision; }
   Directives directives;
   Agent::Config config;
   Agent agent;
@@ -214,10 +214,10 @@ constexpr char kLines[] = "0000000000000001 page=2m pmb=100.0 superpages=350\n"
 TEST_F(AgentTest, TheSameInputTakesWhatFits) {
   start(agent, kSame, kLines);
   EXPECT_EQ(agent.policy(), Policy::kSameInput);
-  EXPECT_EQ(of_site(2), SiteDecision::kTaken);
-  EXPECT_EQ(of_site(1), SiteDecision::kDeferred);
-  EXPECT_EQ(of_site(3), SiteDecision::kBase);
-  EXPECT_EQ(of_site(4), SiteDecision::kBase); // given up
+  EXPECT_EQ(of_site(2), DirectiveOutcome::kTaken);
+  EXPECT_EQ(of_site(1), DirectiveOutcome::kDeferred);
+  EXPECT_EQ(of_site(3), DirectiveOutcome::kBase);
+  EXPECT_EQ(of_site(4), DirectiveOutcome::kBase); // given up
   EXPECT_EQ(agent.superpages_taken(), 100u);
   SharedClaims b = of(20);
   EXPECT_EQ(others(b, 1), 0u); // a shell, for all that is known so far
@@ -231,8 +231,8 @@ TEST_F(AgentTest, AnotherInputOrBuildGoesByPmb) {
   config.input = 1;
   start(agent, kSame, kLines);
   EXPECT_EQ(agent.policy(), Policy::kOtherInput);
-  EXPECT_EQ(of_site(1), SiteDecision::kTaken);
-  EXPECT_EQ(of_site(2), SiteDecision::kTaken);
+  EXPECT_EQ(of_site(1), DirectiveOutcome::kTaken);
+  EXPECT_EQ(of_site(2), DirectiveOutcome::kTaken);
   EXPECT_EQ(agent.superpages_taken(), 400u); // no more than there are
   config.input = 0xff;
   config.build_id = "feed";
@@ -240,15 +240,15 @@ TEST_F(AgentTest, AnotherInputOrBuildGoesByPmb) {
   other.start(directives, config);
   EXPECT_EQ(other.policy(), Policy::kOtherInput);
   // Of the same input, which wants as many by any build: what fits.
-  EXPECT_EQ(of_site(1), SiteDecision::kDeferred);
-  EXPECT_EQ(of_site(2), SiteDecision::kTaken);
+  EXPECT_EQ(of_site(1), DirectiveOutcome::kDeferred);
+  EXPECT_EQ(of_site(2), DirectiveOutcome::kTaken);
 }
 
 TEST_F(AgentTest, WithoutSuperpagesNothingIsClaimed) {
   config.possible = false;
   start(agent, kSame, kLines);
-  EXPECT_EQ(of_site(2), SiteDecision::kTaken); // the heaps are as dense on base pages
-  EXPECT_EQ(of_site(4), SiteDecision::kBase);
+  EXPECT_EQ(of_site(2), DirectiveOutcome::kTaken); // the heaps are as dense on base pages
+  EXPECT_EQ(of_site(4), DirectiveOutcome::kBase);
   EXPECT_EQ(agent.superpages_taken(), 0u);
   SharedClaims b = of(20);
   EXPECT_EQ(others(b, 1), 0u);
@@ -257,7 +257,7 @@ TEST_F(AgentTest, ABudgetIsPartOfTheSupply) {
   config.most_superpages = 50;
   start(agent, kSame, kLines);
   EXPECT_EQ(agent.supply().free, 50u);
-  EXPECT_EQ(of_site(2), SiteDecision::kDeferred);
+  EXPECT_EQ(of_site(2), DirectiveOutcome::kDeferred);
 }
 
 TEST_F(AgentTest, OtherProgramsRaiseTheBar) {
@@ -266,14 +266,14 @@ TEST_F(AgentTest, OtherProgramsRaiseTheBar) {
   start(agent, kSame, kLines);
   EXPECT_EQ(agent.bar(), 80000u);
   EXPECT_EQ(agent.supply().free, 200u);
-  EXPECT_EQ(of_site(2), SiteDecision::kDeferred); // would fit, and shows 60 % only
+  EXPECT_EQ(of_site(2), DirectiveOutcome::kDeferred); // would fit, and shows 60 % only
 }
 
 TEST_F(AgentTest, SlowerThanOnBasePagesIsPutBack) {
   start(agent, std::string(kSame) + " verdict=slower", kLines);
   EXPECT_EQ(agent.policy(), Policy::kAllBase);
-  EXPECT_EQ(of_site(1), SiteDecision::kBase);
-  EXPECT_EQ(of_site(2), SiteDecision::kBase);
+  EXPECT_EQ(of_site(1), DirectiveOutcome::kBase);
+  EXPECT_EQ(of_site(2), DirectiveOutcome::kBase);
   config.build_id = "feed"; // another build may have been mended
   Agent other;
   other.start(directives, config);
@@ -324,9 +324,9 @@ TEST_F(AgentTest, AVerdictThatNamesNoProgramIsForAll) {
 TEST_F(AgentTest, APhaseThatEndsGivesItsSuperpagesToTheNext) {
   config.most_superpages = 400; // a budget
   start(agent, kSame, kLines);
-  std::map<uint64_t, SiteDecision> changes;
-  const auto note = [](Directives::Entry *entry, SiteDecision, void *data) {
-    (*static_cast<std::map<uint64_t, SiteDecision> *>(data))[entry->site] = entry->decision;
+  std::map<uint64_t, DirectiveOutcome> changes;
+  const auto note = [](Directives::Entry *entry, DirectiveOutcome, void *data) {
+    (*static_cast<std::map<uint64_t, DirectiveOutcome> *>(data))[entry->site] = entry->decision;
   };
   Directives::Entry *one = directives.find(1, 0), *two = directives.find(2, 0);
   EXPECT_FALSE(agent.note_live(one, 7)); // too little to speak of
@@ -341,7 +341,7 @@ TEST_F(AgentTest, APhaseThatEndsGivesItsSuperpagesToTheNext) {
   EXPECT_TRUE(changes.empty()); // both together are more than there is
   EXPECT_TRUE(agent.note_live(two, 0));
   agent.decide_anew(3000000000, note, &changes);
-  EXPECT_EQ(changes, (std::map<uint64_t, SiteDecision>{{1, SiteDecision::kTaken}}));
+  EXPECT_EQ(changes, (std::map<uint64_t, DirectiveOutcome>{{1, DirectiveOutcome::kTaken}}));
   EXPECT_EQ(agent.phases(), 1u);
   // The claim is what was decided, not what was before.
   SharedClaims beside = of(20);
@@ -350,8 +350,8 @@ TEST_F(AgentTest, APhaseThatEndsGivesItsSuperpagesToTheNext) {
   // And back: the second comes again, and is worth more a superpage.
   EXPECT_TRUE(agent.note_live(two, 100));
   agent.decide_anew(4000000000, note, &changes);
-  EXPECT_EQ(of_site(2), SiteDecision::kTaken);
-  EXPECT_EQ(of_site(1), SiteDecision::kDeferred);
+  EXPECT_EQ(of_site(2), DirectiveOutcome::kTaken);
+  EXPECT_EQ(of_site(1), DirectiveOutcome::kDeferred);
   // The claim follows.
   SharedClaims b = of(20);
   EXPECT_LE(others(b, 1), 400u);
@@ -365,15 +365,15 @@ TEST_F(AgentTest, WhatIsBelowTheBarTakesNoRoomFromWhatIsNot) {
         "0000000000000001 page=2m pmb=40.0 superpages=100\n"
         "0000000000000002 page=2m pmb=100.0 superpages=450\n");
   EXPECT_EQ(agent.bar(), 50000u);
-  EXPECT_EQ(of_site(2), SiteDecision::kTaken);
-  const auto ignore = [](Directives::Entry *, SiteDecision, void *) {};
+  EXPECT_EQ(of_site(2), DirectiveOutcome::kTaken);
+  const auto ignore = [](Directives::Entry *, DirectiveOutcome, void *) {};
   EXPECT_TRUE(agent.note_live(directives.find(2, 0), 450));
   agent.decide_anew(1000000000, ignore, nullptr);
   EXPECT_TRUE(
       agent.note_live(directives.find(1, 0), 100)); // worth more a superpage, and below the bar
   agent.decide_anew(2000000000, ignore, nullptr);
-  EXPECT_EQ(of_site(1), SiteDecision::kDeferred);
-  EXPECT_EQ(of_site(2), SiteDecision::kTaken);
+  EXPECT_EQ(of_site(1), DirectiveOutcome::kDeferred);
+  EXPECT_EQ(of_site(2), DirectiveOutcome::kTaken);
   EXPECT_EQ(agent.superpages_taken(), 450u);
 }
 
@@ -411,11 +411,11 @@ TEST_F(AgentTest, HostileLinesAreJustNumbers) {
         "seconds=99999999999999999 saved_ms=72057594037927935 input=zz program=" +
             std::string(1000, 'a'),
         lines);
-  EXPECT_EQ(agent.count(SiteDecision::kTaken), 1u); // by PMB: it takes all that there is
+  EXPECT_EQ(agent.count(DirectiveOutcome::kTaken), 1u); // by PMB: it takes all that there is
   EXPECT_LE(agent.superpages_taken(), 400u);
   Directives::Entry *entry = directives.find(1, 0);
   agent.note_live(entry, UINT64_MAX);
-  agent.decide_anew(1000000000, [](Directives::Entry *, SiteDecision, void *) {}, nullptr);
+  agent.decide_anew(1000000000, [](Directives::Entry *, DirectiveOutcome, void *) {}, nullptr);
 }
 
 TEST_F(AgentTest, TheLargestLinesAreWatchedInWhateverOrderTheyStand) {
@@ -432,8 +432,8 @@ TEST_F(AgentTest, TheLargestLinesAreWatchedInWhateverOrderTheyStand) {
   EXPECT_FALSE(agent.note_live(directives.find(36, 0), 360)); // the 65th
   EXPECT_FALSE(agent.note_live(directives.find(1, 0), 1000));
   // A line that is not watched keeps its decision.
-  const SiteDecision before = of_site(1);
-  agent.decide_anew(1000000000, [](Directives::Entry *, SiteDecision, void *) {}, nullptr);
+  const DirectiveOutcome before = of_site(1);
+  agent.decide_anew(1000000000, [](Directives::Entry *, DirectiveOutcome, void *) {}, nullptr);
   EXPECT_EQ(of_site(1), before);
 }
 

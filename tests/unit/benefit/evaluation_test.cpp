@@ -142,7 +142,7 @@ TEST(Evaluation, PagesThatWereGivenBackAreReadFirstAgain) {
 }
 
 // A walk over 100 pages costs 40 cycles, over 10,000 pages 80: 20 more for ten times as many.
-format::MachineProfile machine_of_dear_walks() {
+format::MachineProfile machine_of_expensive_walks() {
   auto profile = machine();
   profile.walk_cost = {{4096, 100, {40.0, {}, {}, "measured"}},
                        {4096, 10000, {80.0, {}, {}, "measured"}},
@@ -154,7 +154,7 @@ format::MachineProfile machine_of_dear_walks() {
 // what the curve has at 99 pages, and a little of its growth there since there is another distance, whatever else was touched; the first
 // touches of 200 pages cost what it has there.
 TEST(Evaluation, AWalkCostsByItsReuseDistance) {
-  auto profile = machine_of_dear_walks();
+  auto profile = machine_of_expensive_walks();
   const double first = 40 + 20 * std::log10(200 / 100.0);
   for (const unsigned ways : {0u, 4u}) {
     profile.tlb[0].ways.value = ways;
@@ -179,7 +179,7 @@ TEST(Evaluation, AWalkCostsByItsReuseDistance) {
 // 8,000 pages at random in 64 entries: distances are anything below 8,000, and a miss costs what the curve, which is of such
 // accesses, has at 8,000. Exact, and of samples, in which distances are shorter than in the program.
 TEST(Evaluation, RandomAccessesCostWhatTheCurveSays) {
-  auto profile = machine_of_dear_walks();
+  auto profile = machine_of_expensive_walks();
   // Straight from the first page on.
   profile.walk_cost = {{4096, 1, {40.0, {}, {}, "measured"}},
                        {4096, 100000, {140.0, {}, {}, "measured"}}};
@@ -202,7 +202,7 @@ TEST(Evaluation, RandomAccessesCostWhatTheCurveSays) {
 
 // Superpages are few, and so their walks cost little; where both share an array, the pages of both are counted between.
 TEST(Evaluation, PagesOfBothSizesLieBetween) {
-  auto profile = machine_of_dear_walks();
+  auto profile = machine_of_expensive_walks();
   profile.tlb.resize(1);
   profile.tlb[0].page_bytes = {4096, 2097152};
   profile.tlb[0].shared = true;
@@ -222,7 +222,7 @@ TEST(Evaluation, PagesOfBothSizesLieBetween) {
 
 // What a PMU's samples tell is not how far back a page was used: all pages in use.
 TEST(Evaluation, SamplesOfAPmuTellNoDistance) {
-  const CostModel costs(machine_of_dear_walks());
+  const CostModel costs(machine_of_expensive_walks());
   Evaluation e(costs, {{kBase}}, {1, 50, true}, 1);
   for (int round = 0; round < 10; round++)
     for (uint64_t page = 0; page < 1000; page++)
@@ -247,7 +247,7 @@ TEST(Evaluation, SamplesOfAPmuTellNoFirstTouches) {
 
 // One sample is no reason for anything; a hundred are known to a sixth.
 TEST(Evaluation, FewSamplesOfAPmuAreFarFromSure) {
-  const CostModel costs(machine_of_dear_walks());
+  const CostModel costs(machine_of_expensive_walks());
   for (const uint64_t samples : {1, 2, 101}) {
     Evaluation e(costs, {{kBase}, {kSuper}}, {1, 50, true}, 1);
     for (uint64_t i = 0; i < samples; i++)

@@ -2,7 +2,7 @@
 //
 // curve_test.cpp decides where curves have knees: synthetic ones, and one recorded on a Zen 4 guest
 // on a loaded host (4 KiB backing; translation cycles against pages, least of 41 repeats a point).
-#include "runtime/calibrate/curve.h"
+#include "runtime/measure/curve.h"
 
 #include <cmath>
 #include <random>

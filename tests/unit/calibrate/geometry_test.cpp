@@ -2,7 +2,7 @@
 //
 // geometry_test.cpp decides that the calibrator finds the TLB of simulated machines, whatever their
 // geometry, and says so when it cannot.
-#include "runtime/calibrate/geometry.h"
+#include "runtime/measure/geometry.h"
 
 #include "simulated_tlb.h"
 

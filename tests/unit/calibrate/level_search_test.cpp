@@ -2,7 +2,7 @@
 //
 // level_search_test.cpp decides what a search makes of answers that are known to the last digit: what packed lines pay for
 // their own pages, and a question that is answered wrongly once.
-#include "runtime/calibrate/level_search.h"
+#include "runtime/measure/level_search.h"
 
 #include <algorithm>
 #include <functional>

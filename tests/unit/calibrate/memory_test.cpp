@@ -2,9 +2,9 @@
 //
 // memory_test.cpp decides that measurements stay within every limit, and that pages of a medium size
 // leave the holes that keep larger ones away.
-#include "runtime/calibrate/memory_room.h"
-#include "runtime/calibrate/page_region.h"
-#include "runtime/calibrate/pointer_chase.h"
+#include "runtime/measure/memory_room.h"
+#include "runtime/measure/page_region.h"
+#include "runtime/measure/pointer_chase.h"
 
 #include <filesystem>
 #include <fstream>

@@ -3,8 +3,8 @@
 // profile_test.cpp decides the order of trust, the arithmetic of the miss cost with the numbers of
 // the sources, and when a stored profile no longer fits.
 #include "runtime/calibrate/calibrated_profile.h"
-#include "runtime/calibrate/curve.h"
-#include "runtime/calibrate/miss_cost.h"
+#include "runtime/measure/curve.h"
+#include "runtime/measure/miss_cost.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

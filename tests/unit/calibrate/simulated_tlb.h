@@ -5,7 +5,7 @@
 // noise. The estimators see latencies only.
 #pragma once
 
-#include "runtime/calibrate/latency_source.h"
+#include "runtime/measure/latency_source.h"
 
 #include <algorithm>
 #include <cmath>

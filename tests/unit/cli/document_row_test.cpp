@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/cli/document_row.h"
+#include "runtime/cli/history/document_row.h"
 
-#include "runtime/cli/diagnostics.h"
+#include "runtime/errors/diagnostics.h"
 
 #include <gtest/gtest.h>
 

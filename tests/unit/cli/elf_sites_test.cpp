@@ -3,8 +3,8 @@
 // elf_sites_test.cpp decides what the reader of site tables must believe, must skip and must
 // survive: tables and whole ELF files are built here byte by byte, and every one of them is also
 // damaged.
-#include "runtime/cli/diagnostics.h"
-#include "runtime/cli/elf_sites.h"
+#include "runtime/cli/sites/elf_sites.h"
+#include "runtime/errors/diagnostics.h"
 
 #include <cstring>
 

@@ -2,8 +2,8 @@
 //
 // fail_if_test.cpp decides which thresholds are understood, which cross, and that a misspelt key is
 // never silently fine.
-#include "runtime/cli/diagnostics.h"
 #include "runtime/cli/fail_if.h"
+#include "runtime/errors/diagnostics.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The statistics page from outside: what is read, and that a hostile page can do no harm.
-#include "runtime/cli/live_process.h"
-#include "runtime/cli/live_report.h"
+#include "runtime/cli/process/live_process.h"
+#include "runtime/cli/process/live_report.h"
 #include "smalloc/live.h"
 
 #include <cstring>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // From a trace that the test writes to the ranking: samples of a PMU and their weight, clusters that are known beforehand.
-#include "runtime/cli/analyze_report.h"
-#include "runtime/cli/diagnostics.h"
-#include "runtime/cli/profile.h"
+#include "runtime/cli/analyze/analyze_report.h"
+#include "runtime/errors/diagnostics.h"
+#include "runtime/profile/profile.h"
 #include "runtime/trace/writer.h"
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/cli/diagnostics.h"
-#include "runtime/cli/record_source.h"
+#include "runtime/cli/analyze/record_source.h"
+#include "runtime/errors/diagnostics.h"
 #include "runtime/trace/sampled_event.h"
 
 #include <cerrno>

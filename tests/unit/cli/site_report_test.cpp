@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What `smalloc sites` makes of copies of one call.
-#include "runtime/cli/site_report.h"
+#include "runtime/cli/sites/site_report.h"
 
 #include <cstring>
 #include <gtest/gtest.h>

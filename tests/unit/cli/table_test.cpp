@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Text that has to fit: cut and broken by code points, never inside one; long names keep a line.
-#include "runtime/cli/site_report.h"
+#include "runtime/cli/sites/site_report.h"
 #include "runtime/cli/table.h"
 
 #include <cstring>

@@ -5,7 +5,7 @@
 #ifndef SMALLOC_TESTS_UNIT_CORE_BIG_AHEAD_FIXTURE_H
 #define SMALLOC_TESTS_UNIT_CORE_BIG_AHEAD_FIXTURE_H
 
-#include "smalloc/core/big_objects.h"
+#include "smalloc/big/big_objects.h"
 #include "tests/unit/core/fake_os.h"
 
 #include <gtest/gtest.h>
@@ -36,16 +36,16 @@ struct BigAheadTest : testing::Test {
   void start(Region::Config config, PageBacking asked = PageBacking::kThp) {
     config.pending = &pending;
     ASSERT_TRUE(region.init(config, counters));
-    FakeOs::make_ladder(ladder, counters, asked);
+    FakeOs::make_page_fallback(ladder, counters, asked);
     price.init(FakeOs::hooks());
     BigObjects::Config big_config{64 << 20};
-    big_config.birth = &price;
+    big_config.first_touch = &price;
     ASSERT_TRUE(big.init(region, ladder, big_config));
   }
   char *make(size_t units, uint64_t history = FillHistory::key(&FakeOs::size, 200 * kMiB)) {
     BigRequest r;
     r.bytes = units * kSuperpageBytes - 65536; // room for its offset
-    r.whole_superpages = r.superpages_at_birth = r.ahead = true;
+    r.whole_superpages = r.superpages_at_first_touch = r.ahead = true;
     r.history = history;
     return static_cast<char *>(big.allocate(r));
   }
@@ -72,7 +72,7 @@ struct BigAheadTest : testing::Test {
   unsigned pending = 0;
   Counters counters;
   Region region;
-  Ladder ladder;
+  PageFallback ladder;
   FirstTouchCost price;
   BigObjects big;
 };

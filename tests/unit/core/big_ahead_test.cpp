@@ -36,12 +36,12 @@ TEST_F(BigAheadTest, AFilledProbeGivesTheWindow) {
   fill(p, 0, 300);
   EXPECT_TRUE(look()); // it grows
   EXPECT_EQ(superpages_of(p), 0u);
-  EXPECT_FALSE(big.next_untold());
+  EXPECT_FALSE(big.next_unrecorded());
   fill(p, 0);
   EXPECT_TRUE(look());
   EXPECT_EQ(superpages_of(p), kLeastWindow);
-  EXPECT_EQ(big.next_untold().object, big.find(p).object); // its site hears of it
-  EXPECT_FALSE(big.next_untold());
+  EXPECT_EQ(big.next_unrecorded().object, big.find(p).object); // its site hears of it
+  EXPECT_FALSE(big.next_unrecorded());
   EXPECT_EQ(given, kLeastWindow);
   EXPECT_EQ(FakeOs::advised[unit(p, 1)], kLeastWindow * kSuperpageBytes);
   EXPECT_TRUE(FakeOs::collapsed.empty());
@@ -444,7 +444,7 @@ TEST_F(BigAheadTest, AnObjectThatIsFreedFullCountsAsFilled) {
 TEST_F(BigAheadTest, AnObjectBornOnSuperpagesCountsAsFilledIfItHoldsData) {
   for (const bool holds : {false, true}) {
     BigRequest r;
-    r.bytes = 15 * kSuperpageBytes, r.superpages_at_birth = true;
+    r.bytes = 15 * kSuperpageBytes, r.superpages_at_first_touch = true;
     r.history = FillHistory::key(this, 40 * kMiB);
     FakeOs::holds_data = [=](const char *) { return holds; };
     for (int k = 0; k < 2; k++) {

@@ -5,7 +5,7 @@
 #ifndef SMALLOC_TESTS_UNIT_CORE_BIG_OBJECTS_FIXTURE_H
 #define SMALLOC_TESTS_UNIT_CORE_BIG_OBJECTS_FIXTURE_H
 
-#include "smalloc/core/big_objects.h"
+#include "smalloc/big/big_objects.h"
 #include "tests/unit/core/fake_os.h"
 
 #include <gtest/gtest.h>
@@ -21,13 +21,13 @@ struct BigObjectsTest : testing::Test {
   void start(Region::Config config, BigObjects::Config big_config) {
     config.pending = &pending;
     ASSERT_TRUE(region.init(config, counters));
-    FakeOs::make_ladder(ladder, counters);
+    FakeOs::make_page_fallback(ladder, counters);
     ASSERT_TRUE(big.init(region, ladder, big_config));
   }
-  char *make(size_t bytes, bool at_birth, size_t alignment = 16, bool zero = false) {
+  char *make(size_t bytes, bool at_first_touch, size_t alignment = 16, bool zero = false) {
     BigRequest r;
     r.bytes = bytes;
-    r.superpages_at_birth = at_birth;
+    r.superpages_at_first_touch = at_first_touch;
     r.alignment = alignment;
     r.zero = zero;
     return static_cast<char *>(big.allocate(r));
@@ -35,7 +35,7 @@ struct BigObjectsTest : testing::Test {
   unsigned pending = 0;
   Counters counters;
   Region region;
-  Ladder ladder;
+  PageFallback ladder;
   BigObjects big;
 };
 

@@ -178,7 +178,7 @@ TEST_F(BigObjectsTest, TooLargeIsRefused) {
 TEST_F(BigObjectsTest, WholeSuperpagesStayWholeWhereTheObjectIsResized) {
   for (const bool in_the_way : {false, true}) {
     BigRequest r;
-    r.superpages_at_birth = r.whole_superpages = true;
+    r.superpages_at_first_touch = r.whole_superpages = true;
     r.bytes = 5 * kMiB;
     char *p = static_cast<char *>(big.allocate(r));
     ASSERT_NE(p, nullptr);
@@ -268,7 +268,7 @@ TEST_F(BigObjectsTest, WhatTakesAnObjectsPlaceIsAskedForAsItWas) {
   const BigRequest like = big.like(p, 20 * kMiB);
   EXPECT_EQ(like.bytes, 20 * kMiB);
   EXPECT_FALSE(like.promotable);
-  EXPECT_FALSE(like.superpages_at_birth);
+  EXPECT_FALSE(like.superpages_at_first_touch);
   EXPECT_EQ(like.placement.kind, numa::PlacementKind::kInterleave);
   void *grown = big.resize(p, 20 * kMiB); // nor does it begin to wait as it grows
   ASSERT_NE(grown, nullptr);
@@ -283,9 +283,9 @@ TEST(BigObjectsMappings, StopAtTheBudget) {
   c.mapping_limit = 8 * 20;
   Counters counters;
   Region region;
-  Ladder ladder;
+  PageFallback ladder;
   BigObjects big;
-  FakeOs::make_ladder(ladder, counters);
+  FakeOs::make_page_fallback(ladder, counters);
   ASSERT_TRUE(region.init(c, counters) && big.init(region, ladder, {0}));
   BigRequest r;
   r.bytes = 3 * kMiB;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "smalloc/core/broken_superpages.h"
+#include "smalloc/pages/broken_superpages.h"
 #include "tests/unit/core/fake_os.h"
 
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 //
 // The budget of superpages: a number, a share of the footprint, a share of a pool, the room in a
 // memory cgroup; and who gives way when it is used up.
-#include "smalloc/core/big_objects.h"
-#include "smalloc/core/small_pages.h"
+#include "smalloc/big/big_objects.h"
+#include "smalloc/small/small_pages.h"
 #include "tests/unit/core/fake_os.h"
 
 #include <gtest/gtest.h>
@@ -150,7 +150,7 @@ struct ShortageTest : testing::Test {
     Region::Config config = FakeOs::config();
     config.pending = &pending;
     config.budget.bytes = 16 * kSuperpageBytes;
-    FakeOs::make_ladder(ladder, counters);
+    FakeOs::make_page_fallback(ladder, counters);
     BigObjects::Config c;
     c.may_demote = may_demote;
     c.small = &small;
@@ -199,14 +199,14 @@ struct ShortageTest : testing::Test {
     BigRequest r;
     r.profile_worth = profile_worth;
     r.bytes = units * kSuperpageBytes;
-    r.superpages_at_birth = true;
+    r.superpages_at_first_touch = true;
     return static_cast<char *>(big.allocate(r));
   }
   unsigned pending = 0;
   char *cold, *hot;
   Counters counters;
   Region region;
-  Ladder ladder;
+  PageFallback ladder;
   BigObjects big;
   SmallPages small;
   char *pages = nullptr;
@@ -274,17 +274,17 @@ TEST_F(ShortageTest, AllThatGaveWayAreTold) {
     ASSERT_EQ(superpages(p), 8u);
     losers.insert(big.find(p).object);
   }
-  EXPECT_FALSE(big.next_untold());
+  EXPECT_FALSE(big.next_unrecorded());
   for (int i = 0; i < 40; i++)
     use(hot, 20 * kMs);
   ASSERT_EQ(superpages(hot), 16u);
   for (int i = 0; i < 2; i++) {
-    const BigObjects::Handle loser = big.next_untold();
+    const BigObjects::Handle loser = big.next_unrecorded();
     ASSERT_TRUE(loser);
     EXPECT_EQ(losers.erase(loser.object), 1u);
     EXPECT_EQ(loser.object->superpages, 0u);
   }
-  EXPECT_FALSE(big.next_untold());
+  EXPECT_FALSE(big.next_unrecorded());
 }
 TEST_F(ShortageTest, EqualsDoNotTakeFromEachOther) {
   start(true);
@@ -314,7 +314,7 @@ TEST_F(ShortageTest, NobodyLosesAnythingWhereDemotionIsOff) {
   EXPECT_EQ(superpages(cold), 16u);
   EXPECT_EQ(counters.demotions.get(), 0u);
 }
-TEST_F(ShortageTest, SuperpagesAtBirthGiveWayAndCostMappings) {
+TEST_F(ShortageTest, SuperpagesAtFirstTouchGiveWayAndCostMappings) {
   start(true);
   big.release(cold);
   cold = born_on_superpages(16);
@@ -327,7 +327,7 @@ TEST_F(ShortageTest, SuperpagesAtBirthGiveWayAndCostMappings) {
   EXPECT_TRUE(big.release(cold) && big.release(hot));
   EXPECT_EQ(counters.mappings.get(), 0u);
 }
-TEST_F(ShortageTest, WhatAProfileSaysIsWorthMoreTakesAtBirth) {
+TEST_F(ShortageTest, WhatAProfileSaysIsWorthMoreTakesAtFirstTouch) {
   start(true);
   big.release(cold);
   char *least = born_on_superpages(6, 0), *less = born_on_superpages(6, 10);

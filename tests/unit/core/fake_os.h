@@ -7,8 +7,8 @@
 #define TESTS_UNIT_CORE_FAKE_OS_H
 
 #include "smalloc/base/units.h"
-#include "smalloc/core/ladder.h"
-#include "smalloc/core/region.h"
+#include "smalloc/pages/page_fallback.h"
+#include "smalloc/pages/region.h"
 
 #include <cstring>
 #include <functional>
@@ -207,9 +207,9 @@ struct FakeOs {
     return table;
   }
   /// A ladder over the scripted system.
-  static void make_ladder(Ladder &ladder, Counters &counters,
-                          PageBacking asked = PageBacking::kThp) {
-    Ladder::Config c;
+  static void make_page_fallback(PageFallback &ladder, Counters &counters,
+                                 PageBacking asked = PageBacking::kThp) {
+    PageFallback::Config c;
     c.asked = asked;
     ladder.init(hooks(), c, counters);
   }

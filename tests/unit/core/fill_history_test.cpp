@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "smalloc/core/fill_history.h"
+#include "smalloc/big/fill_history.h"
 
 #include <gtest/gtest.h>
 

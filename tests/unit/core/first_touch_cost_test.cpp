@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tests script what first touches cost. Superpages come at birth while they pay, losses stay
+// The tests script what first touches cost. Superpages come at first touch while they pay, losses stay
 // within the allowance and a hundredth of the time, and an object keeps those that it has got.
-#include "smalloc/core/big_objects.h"
-#include "smalloc/core/mapped_ranges.h"
-#include "smalloc/core/small_pages.h"
+#include "smalloc/big/big_objects.h"
+#include "smalloc/pages/mapped_ranges.h"
+#include "smalloc/small/small_pages.h"
 #include "tests/unit/core/fake_os.h"
 
 #include <gtest/gtest.h>
 
 namespace smalloc {
 namespace {
-constexpr uint64_t kCheapNs = 100000, kDearNs = 4600000, kBaseNs = 600000;
+constexpr uint64_t kCheapNs = 100000, kExpensiveTouchNs = 4600000, kBaseNs = 600000;
 
 struct FirstTouchCostTest : testing::Test {
   void SetUp() override {
     FakeOs::reset();
     FakeOs::populate = [this](char *) {
-      const uint64_t ns = populated++ < cheap ? kCheapNs : dear_ns;
+      const uint64_t ns = populated++ < cheap ? kCheapNs : expensive_ns;
       FakeOs::clock_ns += ns;
       return ns;
     };
@@ -29,12 +29,12 @@ struct FirstTouchCostTest : testing::Test {
     price.init(FakeOs::hooks());
   }
   UnitIndex touch(UnitIndex units) { return price.touch(nullptr, units); }
-  uint64_t cheap = UINT64_MAX, populated = 0, dear_ns = kDearNs, base_ns = kBaseNs;
+  uint64_t cheap = UINT64_MAX, populated = 0, expensive_ns = kExpensiveTouchNs, base_ns = kBaseNs;
   size_t base_looks = 0;
   FirstTouchCost price;
 };
 /// What an expensive superpage loses and what a cheap one saves.
-constexpr int64_t kLossNs = kDearNs - kBaseNs - FirstTouchCost::kWalksNs;
+constexpr int64_t kLossNs = kExpensiveTouchNs - kBaseNs - FirstTouchCost::kWalksNs;
 constexpr int64_t kSavingNs = kBaseNs + FirstTouchCost::kWalksNs - kCheapNs;
 /// Expensive superpages until the balance falls too low, after so much was saved.
 constexpr UnitIndex allowed_after(int64_t saved_ns) {
@@ -111,11 +111,11 @@ TEST_F(FirstTouchCostTest, LosesAHundredthOfTheTimeInTheLongRun) {
     if (!price.too_expensive()) {
       const UnitIndex units = touch(512);
       EXPECT_LE(units, kAllowed);
-      lost += units * (kDearNs - kBaseNs);
+      lost += units * (kExpensiveTouchNs - kBaseNs);
     }
   }
   EXPECT_GT(lost, 0u);
-  EXPECT_LE(lost, (FakeOs::clock_ns - began) / 100 + kAllowed * kDearNs);
+  EXPECT_LE(lost, (FakeOs::clock_ns - began) / 100 + kAllowed * kExpensiveTouchNs);
 }
 
 TEST_F(FirstTouchCostTest, TriesOneMoreAfterThePause) {
@@ -157,7 +157,7 @@ TEST_F(FirstTouchCostTest, ThePauseDoublesUpToItsLongestAndACheapOneResetsIt) {
 
 TEST_F(FirstTouchCostTest, ACollapseThatSomebodyElseMeasuredCounts) {
   EXPECT_TRUE(price.account(kCheapNs));
-  EXPECT_FALSE(price.account(kDearNs * 4));
+  EXPECT_FALSE(price.account(kExpensiveTouchNs * 4));
   EXPECT_TRUE(price.too_expensive());
   EXPECT_EQ(price.touched_units(), 0u); // nothing was populated here
   EXPECT_TRUE(price.account(0));        // no measurement
@@ -165,12 +165,12 @@ TEST_F(FirstTouchCostTest, ACollapseThatSomebodyElseMeasuredCounts) {
 
 TEST_F(FirstTouchCostTest, ComparesWithBasePagesAndWalks) {
   cheap = 0;
-  dear_ns = kBaseNs + FirstTouchCost::kWalksNs;
+  expensive_ns = kBaseNs + FirstTouchCost::kWalksNs;
   for (int i = 0; i < 1000; i++)
     EXPECT_EQ(touch(1), 1u);
   EXPECT_FALSE(price.too_expensive());
   // What base pages cost is measured seldom.
-  EXPECT_LE(base_looks, 1 + 1000 * dear_ns / (FirstTouchCost::kBelieveTimes * kBaseNs));
+  EXPECT_LE(base_looks, 1 + 1000 * expensive_ns / (FirstTouchCost::kBelieveTimes * kBaseNs));
 }
 
 TEST_F(FirstTouchCostTest, SuperpagesAreCheapWhereAllMemoryIsExpensive) {
@@ -182,10 +182,10 @@ TEST_F(FirstTouchCostTest, SuperpagesAreCheapWhereAllMemoryIsExpensive) {
 
 TEST_F(FirstTouchCostTest, TakesWhatCannotBeMeasuredForCheap) {
   cheap = 0;
-  dear_ns = 0;
+  expensive_ns = 0;
   EXPECT_EQ(touch(9), 9u);
   EXPECT_EQ(populated, 1u);
-  dear_ns = kDearNs;
+  expensive_ns = kExpensiveTouchNs;
   base_ns = 0;
   EXPECT_EQ(touch(9), 9u);
   FirstTouchCost without;
@@ -201,20 +201,20 @@ struct ExpensiveFirstTouchTest : FirstTouchCostTest {
     config.pending = &pending;
     config.thp = thp;
     ASSERT_TRUE(region.init(config, counters));
-    FakeOs::make_ladder(ladder, counters);
+    FakeOs::make_page_fallback(ladder, counters);
     BigObjects::Config big_config{64 << 20};
-    big_config.birth = &price;
+    big_config.first_touch = &price;
     ASSERT_TRUE(big.init(region, ladder, big_config));
     SmallPages::Config small;
     small.has_super = true;
-    small.birth = &price;
+    small.first_touch = &price;
     ASSERT_TRUE(pages.init(region, small));
   }
   char *make(size_t units, bool if_cheap = true) {
     BigRequest r;
     r.bytes = units * kSuperpageBytes - 65536; // room for where it starts
     r.whole_superpages = true;
-    r.superpages_at_birth = true;
+    r.superpages_at_first_touch = true;
     r.if_cheap = r.written = if_cheap;
     return static_cast<char *>(big.allocate(r));
   }
@@ -223,13 +223,14 @@ struct ExpensiveFirstTouchTest : FirstTouchCostTest {
   static_assert(kKept < FirstTouchCost::kMostUnits);
   uint64_t dear() const {
     return counters
-        .not_on[static_cast<unsigned>(PageKind::kSuperpage)][static_cast<unsigned>(WhyNot::kDear)]
+        .not_on[static_cast<unsigned>(PageKind::kSuperpage)]
+               [static_cast<unsigned>(WhyNot::kExpensive)]
         .get();
   }
   unsigned pending = 0;
   Counters counters;
   Region region;
-  Ladder ladder;
+  PageFallback ladder;
   BigObjects big;
   SmallPages pages;
 };
@@ -240,7 +241,7 @@ TEST_F(ExpensiveFirstTouchTest, KeepWhatWasCheapAndWaitForTheRest) {
   char *p = make(200), *unit = region.unit_address(Slice::kBigSuper, 0);
   ASSERT_NE(p, nullptr);
   EXPECT_EQ(region.slice_of(p), Slice::kBigSuper);
-  EXPECT_EQ(counters.superpages_at_birth.get(), kKept);
+  EXPECT_EQ(counters.superpages_at_first_touch.get(), kKept);
   EXPECT_EQ(counters.superpages_now.get(), kKept);
   EXPECT_EQ(populated, kKept);
   EXPECT_TRUE(advised_against(unit + kKept * kSuperpageBytes));
@@ -339,7 +340,7 @@ TEST_F(ExpensiveFirstTouchTest, AreNotPopulatedWithoutProofThatTheyAreWritten) {
   cheap = 0;
   BigRequest r;
   r.bytes = 32 * kSuperpageBytes - 65536;
-  r.superpages_at_birth = r.whole_superpages = r.if_cheap = true;
+  r.superpages_at_first_touch = r.whole_superpages = r.if_cheap = true;
   EXPECT_EQ(region.slice_of(big.allocate(r)), Slice::kBigSuper);
   EXPECT_EQ(populated, 0u);
   EXPECT_EQ(counters.superpages_now.get(), 32u);
@@ -354,7 +355,7 @@ TEST_F(ExpensiveFirstTouchTest, AreSampledWhereSomebodyInsistsAndWantsToKnow) {
   EXPECT_EQ(populated, 0u);
   BigRequest r;
   r.bytes = 32 * kSuperpageBytes - 65536;
-  r.superpages_at_birth = r.whole_superpages = r.written = true;
+  r.superpages_at_first_touch = r.whole_superpages = r.written = true;
   char *p = static_cast<char *>(big.allocate(r));
   EXPECT_EQ(populated, 1u);
   EXPECT_EQ(price.touched_units(), 1u);
@@ -392,7 +393,7 @@ TEST_F(ExpensiveFirstTouchTest, AreNotTouchedWhereWhatIsKeptDoesNotFit) {
   const uint64_t before = populated;
   BigRequest r;
   r.bytes = kSuperpageBytes + 65536; // its tail needs the next unit, which is taken
-  r.superpages_at_birth = r.if_cheap = r.written = true;
+  r.superpages_at_first_touch = r.if_cheap = r.written = true;
   char *other = static_cast<char *>(big.allocate(r));
   EXPECT_EQ(region.slice_of(other), Slice::kBigSuper);
   EXPECT_EQ(populated, before);
@@ -408,16 +409,16 @@ TEST_F(ExpensiveFirstTouchTest, KeepHeapsOfSmallObjectsOnBasePages) {
       ASSERT_TRUE(pages.commit(pages.grow(kSuperpageBytes, kBasePageBytes, 1), kSuperpageBytes));
   };
   grow(60);
-  const uint64_t some = counters.superpages_at_birth.get();
+  const uint64_t some = counters.superpages_at_first_touch.get();
   EXPECT_GT(some, 5u);
   cheap = 0;
   grow(200);
-  const uint64_t with_dear = some + allowed_after(static_cast<int64_t>(some) * kSavingNs);
-  EXPECT_EQ(counters.superpages_at_birth.get(), with_dear);
-  EXPECT_EQ(populated, with_dear);
+  const uint64_t with_expensive = some + allowed_after(static_cast<int64_t>(some) * kSavingNs);
+  EXPECT_EQ(counters.superpages_at_first_touch.get(), with_expensive);
+  EXPECT_EQ(populated, with_expensive);
   FakeOs::clock_ns += FirstTouchCost::kFirstPauseNs;
   grow(20);
-  EXPECT_EQ(counters.superpages_at_birth.get(), with_dear + 1); // one more was tried
+  EXPECT_EQ(counters.superpages_at_first_touch.get(), with_expensive + 1); // one more was tried
 }
 
 TEST_F(ExpensiveFirstTouchTest, TimeOneUnitOfAGrowth) {
@@ -429,7 +430,7 @@ TEST_F(ExpensiveFirstTouchTest, TimeOneUnitOfAGrowth) {
   char *start = pages.grow(30 * kSuperpageBytes, kBasePageBytes, 1);
   EXPECT_EQ(region.slice_of(start), Slice::kSmallSuper);
   EXPECT_EQ(populated, 1u);
-  EXPECT_EQ(counters.superpages_at_birth.get(), 30u);
+  EXPECT_EQ(counters.superpages_at_first_touch.get(), 30u);
 }
 
 TEST_F(ExpensiveFirstTouchTest, SpeakForTheWholeProcess) {
@@ -442,7 +443,7 @@ TEST_F(ExpensiveFirstTouchTest, SpeakForTheWholeProcess) {
     EXPECT_FALSE(price.too_expensive());
   }
   make(1);
-  EXPECT_EQ(counters.superpages_at_birth.get(), kAllowed);
+  EXPECT_EQ(counters.superpages_at_first_touch.get(), kAllowed);
   EXPECT_EQ(region.slice_of(pages.grow(kSuperpageBytes, kBasePageBytes, 1)), Slice::kSmallBase);
   EXPECT_EQ(populated, kAllowed);
 }

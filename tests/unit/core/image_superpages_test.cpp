@@ -2,7 +2,7 @@
 //
 // Which parts of a segment go on superpages, by which means, and what happens when the kernel refuses.
 #include "smalloc/base/units.h"
-#include "smalloc/core/image_superpages.h"
+#include "smalloc/pages/image_superpages.h"
 #include "tests/unit/core/fake_os.h"
 
 #include <errno.h>

@@ -60,17 +60,17 @@ TEST_F(BigObjectsTest, CallocOfKeptUnitsIsZero) {
 // Who replaces objects of no whole number of units by others of their size faults nothing again.
 struct KeptTailTest : BigObjectsTest {
   void begin(bool with_superpages) {
-    at_birth = with_superpages;
-    make(400 * kMiB, at_birth);
-    p = make(5 * kMiB, at_birth);
+    at_first_touch = with_superpages;
+    make(400 * kMiB, at_first_touch);
+    p = make(5 * kMiB, at_first_touch);
     released = counters.pages_released.get();
   }
   /// Replaces the object, and returns how many pages were given back since begin().
   double again(size_t bytes) {
-    const Slice slice = at_birth ? Slice::kBigSuper : Slice::kBigBase;
+    const Slice slice = at_first_touch ? Slice::kBigSuper : Slice::kBigBase;
     big.release(p);
     EXPECT_TRUE(big.check_invariants());
-    char *next = make(bytes, at_birth);
+    char *next = make(bytes, at_first_touch);
     EXPECT_TRUE(big.check_invariants());
     EXPECT_EQ(region.slice_of(next), slice);
     EXPECT_EQ(region.unit_of(slice, next), region.unit_of(slice, p));
@@ -83,7 +83,7 @@ struct KeptTailTest : BigObjectsTest {
     EXPECT_NEAR(again(4 * kMiB + kMiB / 2), 128, 4); // what it does not need
     EXPECT_NEAR(again(5 * kMiB), 128, 4);            // has that anew
   }
-  bool at_birth = false;
+  bool at_first_touch = false;
   char *p = nullptr;
   uint64_t released = 0;
 };
@@ -158,7 +158,7 @@ TEST_F(BigObjectsTest, ATailTakesASuperpageWhereThatAddsTwoPercent) {
   EXPECT_EQ(superpages_of(kLess), 10u);
   EXPECT_EQ(superpages_of(22 * kMiB), 11u);
   EXPECT_EQ(superpages_of(100 * kMiB + 1), 51u); // from 100 MiB on it is always so
-  // Nobody asks for superpages at birth: nothing is added.
+  // Nobody asks for superpages at first touch: nothing is added.
   char *p = make(kMost, false, kNoStagger);
   EXPECT_EQ(big.usable_bytes(p), kMost);
   EXPECT_TRUE(big.release(p));
@@ -196,7 +196,7 @@ TEST_F(BigObjectsTest, MemoryBehindEveryObjectIsThere) {
         BigRequest request;
         request.bytes = bytes;
         request.alignment = kNoStagger;
-        request.superpages_at_birth = superpages;
+        request.superpages_at_first_touch = superpages;
         request.whole_superpages = whole_superpages;
         void *p = big.allocate(request);
         ASSERT_NE(p, nullptr);
@@ -308,7 +308,7 @@ TEST_F(BigObjectsTest, KeptRunsStayWithinTheirTableWhoeverKeepsSomethingMeanwhil
   }
   big.trim();
   BigRequest r;
-  r.superpages_at_birth = r.whole_superpages = true;
+  r.superpages_at_first_touch = r.whole_superpages = true;
   std::vector<void *> objects;
   for (unsigned i = 0; i < UnitCache::kRuns + 2; i++) {
     r.bytes = (i ? 2 : 8) * kMiB - 65536;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "smalloc/core/key_join.h"
+#include "smalloc/sites/key_join.h"
 
 #include <algorithm>
 #include <cstring>

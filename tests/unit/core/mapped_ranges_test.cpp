@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory that the program maps itself: advice at birth, collapsing at promotion points, ranges that are gone.
-#include "smalloc/core/mapped_ranges.h"
+// Memory that the program maps itself: advice at first touch, collapsing at promotion points, ranges that are gone.
+#include "smalloc/pages/mapped_ranges.h"
 #include "tests/unit/core/fake_os.h"
 
 #include <gtest/gtest.h>

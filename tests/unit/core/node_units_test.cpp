@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Units of small objects with a hint: which place serves which thread, and that the kernel is told of each before it is touched.
-#include "smalloc/core/node_units.h"
+#include "smalloc/small/node_units.h"
 #include "tests/unit/core/fake_os.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "smalloc/core/object_table.h"
+#include "smalloc/big/object_table.h"
 
 #include <atomic>
 #include <gtest/gtest.h>

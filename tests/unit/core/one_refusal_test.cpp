@@ -3,8 +3,8 @@
 // Every call of the system is refused once: the first in one run, the second in the next, until a
 // run gets through without a refusal; and once more with two and with all calls after it refused.
 // Objects keep their bytes, fresh memory is zero, tables agree, and nothing is left behind.
-#include "smalloc/core/big_objects.h"
-#include "smalloc/core/small_pages.h"
+#include "smalloc/big/big_objects.h"
+#include "smalloc/small/small_pages.h"
 #include "tests/unit/core/fake_os.h"
 
 #include <gtest/gtest.h>
@@ -92,10 +92,10 @@ public:
     Refusing::committed.assign(config.bytes / kBasePageBytes + kPagesPerUnit, 0);
     if (!region_.init(config, counters_))
       return false;
-    Ladder::Config ladder_config;
-    ladder_config.asked = backing_;
-    ladder_.init(Refusing::hooks(), ladder_config, counters_);
-    if (!big_.init(region_, ladder_, {uint64_t{64} << 20, true}))
+    PageFallback::Config page_fallback_config;
+    page_fallback_config.asked = backing_;
+    page_fallback_.init(Refusing::hooks(), page_fallback_config, counters_);
+    if (!big_.init(region_, page_fallback_, {uint64_t{64} << 20, true}))
       return false;
     big_objects();
     small_pages(Slice::kSmallBase, true);
@@ -122,10 +122,10 @@ private:
         return false;
     return true;
   }
-  void allocate(size_t bytes, bool at_birth, bool zero) {
+  void allocate(size_t bytes, bool at_first_touch, bool zero) {
     BigRequest request;
     request.bytes = bytes;
-    request.superpages_at_birth = at_birth;
+    request.superpages_at_first_touch = at_first_touch;
     request.zero = zero;
     auto *p = static_cast<unsigned char *>(big_.allocate(request));
     ASSERT_TRUE(big_.check_invariants());
@@ -201,11 +201,11 @@ private:
     small.decommit(p, pages * kBasePageBytes);
     ASSERT_TRUE(small.check_invariants());
   }
-  void small_pages(Slice base, bool at_birth) {
+  void small_pages(Slice base, bool at_first_touch) {
     SmallPages small;
     SmallPages::Config config;
     config.base = base;
-    config.has_super = config.superpages_at_birth = at_birth;
+    config.has_super = config.superpages_at_first_touch = at_first_touch;
     if (!small.init(region_, config))
       return;
     small.lower_reach(0);
@@ -247,7 +247,7 @@ private:
   unsigned pending_ = 0;
   Counters counters_;
   Region region_;
-  Ladder ladder_;
+  PageFallback page_fallback_;
   BigObjects big_;
   Price price_;
   std::vector<Object> objects_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // SMALLOC_CONF: each key, bad values, unknown keys, set-uid, and text that nobody would write.
-#include "smalloc/core/options.h"
+#include "smalloc/config/options.h"
 
 #include <gtest/gtest.h>
 #include <random>

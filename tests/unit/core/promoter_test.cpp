@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Promotion of big objects: credit, pauses, sparse units, refusals, giving up; on a fake clock.
-#include "smalloc/core/big_objects.h"
+#include "smalloc/big/big_objects.h"
 #include "tests/unit/core/fake_os.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ struct PromoterTest : testing::Test {
     FakeOs::reset();
     Region::Config config = FakeOs::config();
     config.pending = &pending;
-    FakeOs::make_ladder(ladder, counters);
+    FakeOs::make_page_fallback(ladder, counters);
     ASSERT_TRUE(region.init(config, counters) && big.init(region, ladder, {0}));
     BigRequest r;
     r.bytes = 64 * kMiB;
@@ -31,7 +31,7 @@ struct PromoterTest : testing::Test {
   char *object;
   Counters counters;
   Region region;
-  Ladder ladder;
+  PageFallback ladder;
   BigObjects big;
   Price price;
 };

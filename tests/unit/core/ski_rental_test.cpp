@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a promotion may cost, on a clock that a test moves.
-#include "smalloc/core/ski_rental.h"
+#include "smalloc/pages/ski_rental.h"
 
 #include <gtest/gtest.h>
 

@@ -3,9 +3,9 @@
 // jemalloc is asked about its slabs only when it runs, and at most once a second. Objects of
 // classes with much room then come from its arenas, and a large heap grows by more at a time. The
 // tests fake jemalloc and count what it is asked.
-#include "smalloc/core/node_heaps.h"
-#include "smalloc/core/private_jemalloc.h"
-#include "smalloc/core/small_heap.h"
+#include "smalloc/jemalloc/private_jemalloc.h"
+#include "smalloc/small/node_heaps.h"
+#include "smalloc/small/small_heap.h"
 #include "tests/unit/core/fake_os.h"
 
 #include <gtest/gtest.h>

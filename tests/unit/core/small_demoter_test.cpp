@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Superpages at birth that small objects lost: they come back within the budget only, and what the kernel refuses leaves
+// Superpages at first touch that small objects lost: they come back within the budget only, and what the kernel refuses leaves
 // the advice against them.
-#include "smalloc/core/small_pages.h"
+#include "smalloc/small/small_pages.h"
 #include "tests/unit/core/fake_os.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 namespace smalloc {
 namespace {
 
-/// Four superpages at birth, which is all that the budget allows, of which the third was demoted.
+/// Four superpages at first touch, which is all that the budget allows, of which the third was demoted.
 struct SmallDemoterTest : testing::Test {
   static constexpr size_t kUnits = 4;
   virtual ThpMode thp() const { return ThpMode::kMadvise; }
@@ -24,12 +24,12 @@ struct SmallDemoterTest : testing::Test {
     ASSERT_TRUE(region.init(config, counters));
     SmallPages::Config c;
     c.has_super = true;
-    c.superpages_at_birth = true;
+    c.superpages_at_first_touch = true;
     ASSERT_TRUE(pages.init(region, c));
     pages.lower_reach(0);
     char *start = pages.grow(kUnits * kSuperpageBytes, kBasePageBytes, 1);
     pages.commit(start, kUnits * kSuperpageBytes);
-    ASSERT_EQ(counters.superpages_at_birth.get(), kUnits);
+    ASSERT_EQ(counters.superpages_at_first_touch.get(), kUnits);
     lost = start + 2 * kSuperpageBytes;
     pages.decommit(start + kSuperpageBytes, 200 * kBasePageBytes);
     pages.decommit(lost + kBasePageBytes, (kPagesPerUnit - 1) * kBasePageBytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Which classes are filled before others grow, and that it ends when 1 % of the time is used up.
-#include "smalloc/core/small_packing.h"
+#include "smalloc/small/small_packing.h"
 
 #include <gtest/gtest.h>
 

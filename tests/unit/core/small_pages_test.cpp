@@ -2,7 +2,7 @@
 //
 // Pages of small heaps: use is counted exactly, reused memory is zero, empty units go back,
 // superpages only as a whole.
-#include "smalloc/core/small_pages.h"
+#include "smalloc/small/small_pages.h"
 #include "tests/unit/core/fake_os.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ struct SmallPagesTest : testing::Test {
   void start_as_process_malloc(SmallPages &process) {
     SmallPages::Config c;
     c.has_super = true;
-    c.at_birth_bytes = SmallPages::kAtBirthBytesOfProcess;
+    c.at_first_touch_bytes = SmallPages::kAtFirstTouchBytesOfProcess;
     c.probes_double = true;
     ASSERT_TRUE(process.init(region, c));
     process.lower_reach(0);
@@ -161,7 +161,7 @@ TEST_F(SmallPagesTest, WhatIsPaidForGoesOnAfterThePause) {
   }
   EXPECT_FALSE(pages.due()); // none is left
 }
-TEST_F(SmallPagesTest, AtBirthOnlyWhereAUnitIsTwoPercent) {
+TEST_F(SmallPagesTest, AtFirstTouchOnlyWhereAUnitIsTwoPercent) {
   pages.lower_reach(4 * kSuperpageBytes);
   for (int i = 0; i < 80; i++) {
     char *p = pages.grow(kSuperpageBytes, kBasePageBytes, 1);
@@ -170,11 +170,11 @@ TEST_F(SmallPagesTest, AtBirthOnlyWhereAUnitIsTwoPercent) {
     EXPECT_EQ(super, i >= 50 && i % 8 != 1) << i; // 100 MiB; every eighth shows what is touched
     pages.commit(p, kSuperpageBytes);
   }
-  EXPECT_EQ(counters.superpages_at_birth.get(), 27u);
+  EXPECT_EQ(counters.superpages_at_first_touch.get(), 27u);
 }
 TEST_F(SmallPagesTest, TheProcessMallocHasSuperpagesEarlierAndFewerProbes) {
   constexpr unsigned kFirst = 1; // unit, 2 MiB
-  static_assert(SmallPages::kAtBirthBytesOfProcess == kFirst * kSuperpageBytes);
+  static_assert(SmallPages::kAtFirstTouchBytesOfProcess == kFirst * kSuperpageBytes);
   for (const unsigned heaps : {1u, 3u}) {
     SetUp();
     SmallPages process;
@@ -204,10 +204,10 @@ TEST_F(SmallPagesTest, TheLastProbesDecideWhetherTheyAreEveryEighthOrDouble) {
       process.commit(process.grow(kSuperpageBytes, kBasePageBytes, 1), kSuperpageBytes);
   };
   grow_full(1 + 10);
-  EXPECT_EQ(counters.superpages_at_birth.get(), 9u); // all but the 8th
+  EXPECT_EQ(counters.superpages_at_first_touch.get(), 9u); // all but the 8th
   touched = 100;
   grow_full(100);
-  EXPECT_EQ(counters.superpages_at_birth.get(), 9u);
+  EXPECT_EQ(counters.superpages_at_first_touch.get(), 9u);
 }
 TEST_F(SmallPagesTest, SuperpagesThatHoldDataNeedNoProbe) {
   SmallPages process;
@@ -217,7 +217,7 @@ TEST_F(SmallPagesTest, SuperpagesThatHoldDataNeedNoProbe) {
   const auto grow_full = [&](unsigned units) {
     for (unsigned i = 0; i < units; i++)
       process.commit(process.grow(kSuperpageBytes, kBasePageBytes, 1), kSuperpageBytes);
-    return counters.superpages_at_birth.get();
+    return counters.superpages_at_first_touch.get();
   };
   EXPECT_EQ(grow_full(1 + 31), 31u);
   holds = false; // zeros, or untouched: the 32nd is a probe
@@ -231,7 +231,7 @@ TEST_F(SmallPagesTest, AProbeIsFullAndTouchedFromSevenEighthsOn) {
     SmallPages some;
     SmallPages::Config c;
     c.has_super = true;
-    c.at_birth_bytes = 1;
+    c.at_first_touch_bytes = 1;
     EXPECT_TRUE(some.init(region, c));
     some.lower_reach(0);
     some.commit(some.grow(kSuperpageBytes, kBasePageBytes, 1), used * kBasePageBytes);
@@ -246,20 +246,20 @@ TEST_F(SmallPagesTest, AProbeIsFullAndTouchedFromSevenEighthsOn) {
   EXPECT_TRUE(grows_dense(kFull, kFull * 7 / 8));
   EXPECT_FALSE(grows_dense(kFull, kFull * 7 / 8 - 1));
 }
-TEST_F(SmallPagesTest, GrowthThatDoesNotFillItsUnitsHasNoSuperpagesAtBirth) {
+TEST_F(SmallPagesTest, GrowthThatDoesNotFillItsUnitsHasNoSuperpagesAtFirstTouch) {
   SmallPages always;
   SmallPages::Config c;
-  c.has_super = c.superpages_at_birth = true;
+  c.has_super = c.superpages_at_first_touch = true;
   ASSERT_TRUE(always.init(region, c));
   for (const size_t rest : {kBasePageBytes, kSuperpageBytes - kBasePageBytes}) {
     char *p = always.grow(3 * kSuperpageBytes + rest, kBasePageBytes, 1);
     EXPECT_EQ(region.slice_of(p), Slice::kSmallBase) << rest;
   }
-  EXPECT_EQ(counters.superpages_at_birth.get(), 0u);
+  EXPECT_EQ(counters.superpages_at_first_touch.get(), 0u);
   EXPECT_EQ(region.charged_superpages(), 0u);
   EXPECT_EQ(region.slice_of(always.grow(3 * kSuperpageBytes, kBasePageBytes, 1)),
             Slice::kSmallSuper);
-  EXPECT_EQ(counters.superpages_at_birth.get(), 3u);
+  EXPECT_EQ(counters.superpages_at_first_touch.get(), 3u);
 }
 TEST_F(SmallPagesTest, HowManyPagesAUnitNeedsToBeCollapsedIsConfigured) {
   constexpr size_t kNeeded = kPagesPerUnit - kPagesPerUnit / 16; // as in the process' malloc
@@ -409,13 +409,13 @@ TEST_F(SmallPagesTest, NothingIsDemotedWhereItIsOff) {
   EXPECT_EQ(counters.demotions.get(), 0u);
   EXPECT_EQ(counters.superpages_now.get(), 8u);
 }
-TEST_F(SmallPagesTest, SuperpageAtBirthComesBackWhenItIsEmptyAgain) {
+TEST_F(SmallPagesTest, SuperpageAtFirstTouchComesBackWhenItIsEmptyAgain) {
   pages.lower_reach(0);
   char *base = pages.grow(60 * kSuperpageBytes, kBasePageBytes, 1);
-  pages.commit(base, 60 * kSuperpageBytes); // from 100 MiB on, superpages at birth
+  pages.commit(base, 60 * kSuperpageBytes); // from 100 MiB on, superpages at first touch
   constexpr size_t kUnits = 30;
   char *start = pages.grow(kUnits * kSuperpageBytes, kBasePageBytes, 1);
-  ASSERT_EQ(counters.superpages_at_birth.get(), kUnits);
+  ASSERT_EQ(counters.superpages_at_first_touch.get(), kUnits);
   EXPECT_EQ(counters.superpages_now.get(), 0u); // nothing is touched yet
   EXPECT_EQ(region.charged_superpages(), kUnits);
   pages.commit(start, kUnits * kSuperpageBytes);
@@ -438,7 +438,7 @@ TEST_F(SmallPagesTest, SuperpageAtBirthComesBackWhenItIsEmptyAgain) {
   EXPECT_EQ(region.charged_superpages(), kUnits);
   ASSERT_TRUE(pages.check_invariants());
 }
-TEST_F(SmallPagesTest, SparseGrowthGetsNoSuperpagesAtBirth) {
+TEST_F(SmallPagesTest, SparseGrowthGetsNoSuperpagesAtFirstTouch) {
   pages.lower_reach(0);
   size_t touched = kPagesPerUnit / 4; // buffers of which the first page is used
   FakeOs::resident = [&](const char *) { return touched; };
@@ -447,15 +447,15 @@ TEST_F(SmallPagesTest, SparseGrowthGetsNoSuperpagesAtBirth) {
       pages.commit(pages.grow(kSuperpageBytes, kBasePageBytes, 1), kSuperpageBytes);
   };
   grow_full(100);
-  EXPECT_EQ(counters.superpages_at_birth.get(), 0u);
+  EXPECT_EQ(counters.superpages_at_first_touch.get(), 0u);
   EXPECT_EQ(counters.superpages_now.get(), 0u);
   EXPECT_EQ(region.charged_superpages(), 0u);
   touched = kPagesPerUnit; // now they are used whole
   grow_full(80);
-  EXPECT_EQ(counters.superpages_at_birth.get(), 70u); // every eighth looks
-  touched = 0;                                        // the probes do not stay in use
+  EXPECT_EQ(counters.superpages_at_first_touch.get(), 70u); // every eighth looks
+  touched = 0;                                              // the probes do not stay in use
   grow_full(80);
-  EXPECT_EQ(counters.superpages_at_birth.get(), 70u);
+  EXPECT_EQ(counters.superpages_at_first_touch.get(), 70u);
 }
 } // namespace
 } // namespace smalloc

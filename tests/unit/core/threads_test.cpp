@@ -3,8 +3,8 @@
 // The tables of the core under several threads at a time, with the kernel's own memory: objects are
 // made, resized, promoted, demoted and released by everybody, pages of small heaps are used and given
 // back while others collapse them. For ThreadSanitizer most of all, which cannot run the libraries.
-#include "smalloc/core/big_objects.h"
-#include "smalloc/core/small_pages.h"
+#include "smalloc/big/big_objects.h"
+#include "smalloc/small/small_pages.h"
 
 #include <atomic>
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ struct ThreadsTest : testing::Test {
     config.budget.bytes = 24 * kSuperpageBytes;
     config.pending = &pending;
     ASSERT_TRUE(region.init(config, counters));
-    Ladder::Config ladder_config;
-    ladder.init(kLinux, ladder_config, counters);
+    PageFallback::Config page_fallback_config;
+    ladder.init(kLinux, page_fallback_config, counters);
   }
   template <class Body> void all_threads(Body body) {
     std::vector<std::thread> threads;
@@ -38,7 +38,7 @@ struct ThreadsTest : testing::Test {
   unsigned pending = 0;
   Counters counters;
   Region region;
-  Ladder ladder;
+  PageFallback ladder;
   Price price;
 };
 
@@ -69,7 +69,7 @@ TEST_F(ThreadsTest, BigObjectsChangeHands) {
     for (unsigned turn = 0; turn < 400; turn++) {
       BigRequest request;
       request.bytes = 1 * kMiB + random() % (7 * kMiB);
-      request.superpages_at_birth = random() % 3 == 0;
+      request.superpages_at_first_touch = random() % 3 == 0;
       auto *o = static_cast<Object *>(big.allocate(request));
       if (!o)
         continue;
@@ -93,7 +93,7 @@ TEST_F(ThreadsTest, BigObjectsChangeHands) {
       }
       if (turn % 8 == 0)
         big.promote(big.next_pending(cursor), price, 5000000, 2000000, false);
-      big.next_untold();
+      big.next_unrecorded();
       if (turn % 64 == 0)
         big.trim();
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The bitmap against a simple model, operation by operation.
-#include "smalloc/core/unit_map.h"
+#include "smalloc/pages/unit_map.h"
 
 #include <gtest/gtest.h>
 #include <random>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The unit with the fewest pages in use, against a search of all of them.
-#include "smalloc/core/unit_ranking.h"
+#include "smalloc/pages/unit_ranking.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

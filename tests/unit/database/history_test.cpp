@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/database/history.h"
+#include "runtime/database/schema.h"
 #include "tests/unit/database/temporary_folder.h"
 
 #include <gtest/gtest.h>

@@ -2,6 +2,7 @@
 //
 // Reports of runs: what is believed, and that each gets into the history once.
 #include "runtime/database/run_lines.h"
+#include "runtime/database/schema.h"
 #include "smalloc/agent/run_report.h"
 #include "tests/unit/database/temporary_folder.h"
 
@@ -38,14 +39,14 @@ std::string line_of(uint64_t started_ns, smalloc::Verdict verdict = smalloc::Ver
   report.bar_thousandths = 12500;
   report.superpages_supply = 1000;
   report.superpages_peak = 32;
-  report.superpages_at_birth = 30;
+  report.superpages_at_first_touch = 30;
   static char buffer[65536];
   smalloc::RunLine line(buffer, sizeof buffer);
   line.begin(report);
   smalloc::Directives::Entry entry = {};
   entry.site = 0x0123456789abcdef;
   smalloc::SiteOutcome outcome;
-  outcome.decision = smalloc::SiteDecision::kTaken;
+  outcome.decision = smalloc::DirectiveOutcome::kTaken;
   outcome.predicted = 32;
   outcome.superpages_peak = 30;
   outcome.live_bytes_peak = 64 << 20;

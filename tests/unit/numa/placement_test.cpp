@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hints at birth: their words, and which part of an object goes where.
+// Hints at first touch: their words, and which part of an object goes where.
 #include "smalloc/numa/placement.h"
 #include "tests/unit/numa/fake_machine.h"
 

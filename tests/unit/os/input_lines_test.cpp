@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "smalloc/os/input_lines.h"
+#include "smalloc/files/input_lines.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Which image defines a function, read from the dynamic tables without dlsym.
-#include "smalloc/os/loaded_objects.h"
+#include "smalloc/process/loaded_objects.h"
 
 #include <cstdlib>
 #include <dlfcn.h>

@@ -2,7 +2,7 @@
 //
 // Memory that becomes a file in place: same address, same contents, readable through /proc, gone when
 // the mapping is.
-#include "smalloc/os/memory_file.h"
+#include "smalloc/files/memory_file.h"
 
 #include <cerrno>
 #include <cstring>

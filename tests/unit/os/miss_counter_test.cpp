@@ -3,7 +3,7 @@
 // miss_counter_test.cpp decides that what the kernel tells of a process' TLB misses is added up and scaled, and that whatever may be wrong makes
 // the number unknown, not wrong. The counts are made up here, but for the last tests, which count page faults in the same way: machines without a
 // PMU have those, too.
-#include "smalloc/os/miss_counter.h"
+#include "smalloc/process/miss_counter.h"
 
 #include <gtest/gtest.h>
 

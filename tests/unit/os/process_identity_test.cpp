@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "smalloc/base/input_signature.h"
-#include "smalloc/os/process_identity.h"
+#include "smalloc/process/process_identity.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 //
 // How much memory the process has, from texts that the kernel may give, and from the kernel.
 #include "smalloc/base/units.h"
-#include "smalloc/os/process_memory.h"
+#include "smalloc/process/process_memory.h"
 
 #include <cstring>
 #include <gtest/gtest.h>

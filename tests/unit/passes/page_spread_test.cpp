@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The arithmetic of passes/PageSpread.h and NestSpread.h against brute force: every address of random nests is walked, pages are counted
+// The arithmetic of passes/spread/PageSpread.h and NestSpread.h against brute force: every address of random nests is walked, pages are counted
 // in a set, and misses by an LRU list of the reach's length. Where the model is exact it has to be equal; where it
 // estimates, the bounds below are what it keeps on these nests, and a change that loosens them fails.
-#include "NestSpread.h"
+#include "passes/spread/NestSpread.h"
 
 #include <algorithm>
 #include <cmath>

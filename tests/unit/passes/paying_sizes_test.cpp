@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The bounds of sizes that are known at run time only, against the spread model asked at the sizes themselves.
-#include "NestSpread.h"
-#include "PayingSizes.h"
+#include "passes/spread/NestSpread.h"
+#include "passes/spread/PayingSizes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The worked examples of docs/spread.md, read from the page and computed by the plugin's arithmetic; those that say `lru`
 // also by walking every address through a TLB with least-recently-used replacement. An example that cannot be read fails.
-#include "NestSpread.h"
+#include "passes/spread/NestSpread.h"
 
 #include <fstream>
 #include <gtest/gtest.h>

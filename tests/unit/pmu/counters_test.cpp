@@ -2,7 +2,7 @@
 //
 // counters_test.cpp decides, on a PMU whose counts are known, that shares of time are made up for,
 // that two runs of different work give no cost, and how cycles become a stack.
-#include "runtime/calibrate/walk_counts.h"
+#include "runtime/measure/walk_counts.h"
 #include "runtime/pmu/counters.h"
 #include "runtime/pmu/cpi_stack.h"
 #include "runtime/study/runner.h"

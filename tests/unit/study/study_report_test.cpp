@@ -2,10 +2,10 @@
 //
 // study_report_test.cpp decides what a study says of runs whose times are given: the paper's
 // normalised speed-up and geometric mean, noise, the picture, the prediction's curve.
-#include "runtime/calibrate/stream.h"
-#include "runtime/cli/diagnostics.h"
-#include "runtime/cli/study_prediction.h"
-#include "runtime/cli/study_report.h"
+#include "runtime/cli/study/study_prediction.h"
+#include "runtime/cli/study/study_report.h"
+#include "runtime/errors/diagnostics.h"
+#include "runtime/measure/stream.h"
 
 #include "runtime/trace/writer.h"
 

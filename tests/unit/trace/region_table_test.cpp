@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // region_table_test.cpp decides that a program's loops never skip a region that is kept, and find out again what changes.
-#include "runtime/trace/region_table.h"
+#include "runtime/collector/region_table.h"
 
 #include "smalloc/include/smalloc/access.h"
 

@@ -1,0 +1,175 @@
+//===- AccessCoverage.cpp - how many accesses reach a site ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "passes/decisions/AccessCoverage.h"
+#include "passes/pointers/MemoryTouches.h"
+#include "passes/sites/AllocationSites.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/BlockFrequencyInfo.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+/// Can \p Pointer point into the heap, as far as one sees?
+bool maybeHeap(const Value *Pointer, const PointerOrigins::Answer &From) {
+  return !isa<AllocaInst, GlobalVariable, ConstantPointerNull, UndefValue>(
+             getUnderlyingObject(Pointer)) &&
+         (From.Unknown || !From.Sites.empty());
+}
+
+/// What each function and variable of \p M refers to, by name: tells which of them the program needs.
+json::Object references(const Module &M) {
+  json::Object Out;
+  for (const GlobalValue &G : M.global_values()) {
+    SetVector<StringRef> Names;
+    SmallVector<const Constant *, 16> Stack;
+    SmallPtrSet<const Constant *, 16> Seen;
+    auto Look = [&](const User &U) {
+      for (const Use &Op : U.operands())
+        if (auto *C = dyn_cast<Constant>(Op); C && !isa<ConstantData>(C) && Seen.insert(C).second)
+          Stack.push_back(C);
+    };
+    Look(G); // initializer, aliasee, personality
+    if (auto *F = dyn_cast<Function>(&G))
+      for (const Instruction &I : instructions(F))
+        Look(I);
+    while (!Stack.empty()) {
+      const Constant *C = Stack.pop_back_val();
+      if (isa<GlobalValue>(C))
+        Names.insert(C->getName());
+      else
+        Look(*C);
+    }
+    if (!Names.empty())
+      Out[G.getName()] = json::Array(Names.getArrayRef());
+  }
+  return Out;
+}
+
+/// Those of \p M that no other unit can mean.
+json::Array localNames(const Module &M) {
+  json::Array Out;
+  for (const GlobalValue &G : M.global_values())
+    if (G.hasLocalLinkage() && !G.getName().empty())
+      Out.push_back(G.getName());
+  return Out;
+}
+
+} // namespace
+
+AccessCoverage accessCoverage(Module &M, FunctionAnalysisManager &FAM,
+                              const PointerOrigins &Origins, KeyNames &Keys) {
+  AccessCoverage Out;
+  for (Function &F : M) {
+    if (leavesAlone(F))
+      continue;
+    LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
+    const BlockFrequencyInfo *Profile =
+        F.hasProfileData() ? &FAM.getResult<BlockFrequencyAnalysis>(F) : nullptr;
+    for (BasicBlock &Block : F) {
+      AccessCount Here;
+      Here.InLoops = LI.getLoopFor(&Block) != nullptr;
+      if (Profile)
+        Here.Runs = Profile->getBlockProfileCount(&Block).value_or(0);
+      if (!Here.InLoops && !Here.Runs)
+        continue;
+      for (Instruction &I : Block)
+        for (const Touch &T : touchesOf(I)) {
+          PointerOrigins::Answer From = Origins.originsOf(T.Pointer);
+          if (!maybeHeap(T.Pointer, From))
+            continue;
+          if (!From.Sites.empty()) {
+            Out.Attributed[F.getName().str()] += Here;
+            continue;
+          }
+          AccessCoverage::Places Places;
+          for (KeyRoot R : Keys.rootsOf(T.Pointer))
+            Places.push_back({R.Key, R.Contents});
+          llvm::sort(Places);
+          std::string Name = F.getName().str();
+          (Places.empty() ? Out.Unnamed[Name] : Out.Named[{Name, std::move(Places)}]) += Here;
+        }
+    }
+  }
+  Out.Elsewhere = Keys.argumentsFromElsewhere();
+  return Out;
+}
+
+Error writeCoverageJson(const Module &M, const UnitDecisions &Verdicts, StringRef Directory) {
+  auto Hex = [](uint64_t Key) { return utohexstr(Key, /*LowerCase=*/true, /*Width=*/16); };
+  json::Array Named, Flows, Sites, Elsewhere;
+  const AccessCoverage &C = Verdicts.Coverage;
+  AccessCount All, Attributed, Unnamed;
+  auto ByFunction = [&](const std::map<std::string, AccessCount> &Counts, AccessCount &Sum) {
+    json::Object Out;
+    for (const auto &[Function, Count] : Counts) {
+      Out[Function] = json::Object{{"accesses", Count.InLoops}, {"runs", Count.Runs}};
+      Sum += Count;
+    }
+    All += Sum;
+    return Out;
+  };
+  json::Object AttributedIn = ByFunction(C.Attributed, Attributed),
+               UnnamedIn = ByFunction(C.Unnamed, Unnamed);
+  for (const auto &[Where, Count] : C.Named) {
+    json::Array Keys;
+    for (const auto &[Key, Contents] : Where.second)
+      Keys.push_back(json::Array{Hex(Key), Contents, Verdicts.Summary.Names.lookup(Key)});
+    Named.push_back(json::Object{{"places", std::move(Keys)},
+                                 {"function", Where.first},
+                                 {"accesses", Count.InLoops},
+                                 {"runs", Count.Runs}});
+    All += Count;
+  }
+  for (uint64_t Key : C.Elsewhere)
+    Elsewhere.push_back(Hex(Key));
+  for (const KeyedSummary::Flow &F : Verdicts.Summary.Flows)
+    Flows.push_back(json::Array{Hex(F.From), Hex(F.To), F.Flags});
+  for (const SiteDecision &V : Verdicts.Sites)
+    if (V.steerable())
+      Sites.push_back(Hex(V.Node));
+  json::Object Top{{"schema", "smalloc.coverage/1"},
+                   {"unit", M.getSourceFileName()},
+                   {"accesses", All.InLoops},
+                   {"attributed", Attributed.InLoops},
+                   {"attributed_in", std::move(AttributedIn)},
+                   {"unnamed", Unnamed.InLoops},
+                   {"unnamed_in", std::move(UnnamedIn)},
+                   {"runs", json::Object{{"accesses", All.Runs},
+                                         {"attributed", Attributed.Runs},
+                                         {"unnamed", Unnamed.Runs}}},
+                   {"origins_gave_up", Verdicts.OriginsGaveUp},
+                   {"named", std::move(Named)},
+                   {"refers", references(M)},
+                   {"local", localNames(M)},
+                   {"elsewhere", std::move(Elsewhere)},
+                   {"flows", std::move(Flows)},
+                   {"sites", std::move(Sites)}};
+  // Units of one name in different folders, and links one after the other, must not overwrite each other.
+  SmallString<256> Here, Path(Directory);
+  if (std::error_code Failed = sys::fs::current_path(Here))
+    return createStringError(Failed, "the current directory");
+  std::string Text = formatv("{0:2}", json::Value(std::move(Top))).str();
+  sys::path::append(Path, sys::path::filename(M.getSourceFileName()) + "." +
+                              Hex(xxh3_64bits((Here + "\n" + Text).str())) + ".json");
+  return writeToOutput(Path, [&](raw_ostream &OS) {
+    OS << Text << '\n';
+    return Error::success();
+  });
+}
+
+} // namespace smalloc

@@ -1,0 +1,470 @@
+//===- BenefitModel.cpp - what one reference asks for its object ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "passes/decisions/BenefitModel.h"
+#include "passes/decisions/SiteText.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/InstrTypes.h"
+#include <cmath>
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+/// Iterations assumed of a loop whose count is unknown: many, so that the object's size bounds the spread.
+constexpr uint64_t AssumedTrip = 1u << 20;
+/// Unpredictable accesses of unknown number: enough to come back to every page of any object.
+constexpr uint64_t AssumedDraws = uint64_t(1) << 40;
+/// A saving below this many cycles an access is lost in noise: not worth a page-size decision.
+constexpr double MinSavingCycles = 1.0;
+/// Below this many accesses to a page it is not worth a superpage: the walk saved is paid by collapsing or zeroing.
+constexpr double MinAccessesPerPage = 2.0;
+/// References of a nest that are counted with the one that is judged: of a nest that has more, the nearest.
+constexpr size_t MaxNest = 64;
+/// Counts of a big array's loops that are known at run time only: so many times the reach.
+constexpr uint64_t BeyondReach = 16;
+
+/// Iterations assumed of a loop that starts somewhere else each time (the neighbours of a vertex).
+constexpr uint64_t AssumedRun = 16;
+
+/// Loops by number, 1 being recursion or a caller's loop.
+using LoopNumbers = SmallDenseMap<const Loop *, unsigned, 16>;
+
+/// Does a walk begin anywhere in each iteration? (Through one table of indices it goes on where it ended, as a rule.)
+bool isJump(Motion Kind) { return isUnpredictable(Kind) && Kind != Motion::Gather; }
+
+SpreadReference numbers(const LoopReference &R, uint64_t ObjectBytes, uint64_t PageBytes,
+                        LoopNumbers &Loops) {
+  SpreadReference S;
+  S.ElementBytes = std::max<uint64_t>(R.Bytes, 1);
+  S.ObjectBytes = ObjectBytes;
+  S.OffsetBytes = R.OffsetBytes;
+  S.StartBytes = R.StartBytes;
+  S.Prefetched = R.Prefetched;
+  for (const LoopLevel &L : R.Levels) {
+    SpreadLevel Out;
+    Out.Irregular = isUnpredictable(L.Kind);
+    Out.TripAssumed = !L.Trip;
+    Out.Trip = std::max<uint64_t>(L.Trip.value_or(Out.Irregular ? AssumedDraws : AssumedTrip), 1);
+    if (L.Kind == Motion::Constant)
+      Out.StrideBytes = L.StrideBytes;
+    else if (L.Kind == Motion::Symbolic)
+      Out.StrideBytes = static_cast<int64_t>(PageBytes); // the row of an array of unknown shape
+    // Nobody else is inside a copy.
+    if (!L.OfCopy)
+      Out.Loop = L.L ? Loops.try_emplace(L.L, Loops.size() + 2).first->second : 1;
+    for (size_t K = S.Levels.size() + 1; L.TripOf && K < R.Levels.size(); ++K)
+      if (R.Levels[K].L == L.TripOf) {
+        Out.TripOf = static_cast<unsigned>(K);
+        Out.TripMin = L.TripMin;
+        Out.TripMax = L.TripMax;
+      }
+    // Only the next loop within: what that one in turn goes round begins where its own steps lead (butterflies whose
+    // width doubles).
+    if (isJump(L.Kind) && !S.Levels.empty())
+      if (SpreadLevel &Run = S.Levels.back();
+          Run.TripAssumed && Run.StrideBytes != 0 &&
+          static_cast<uint64_t>(std::abs(Run.StrideBytes)) < PageBytes)
+        Run.Trip = std::min(Run.Trip, AssumedRun);
+    S.Levels.push_back(Out);
+  }
+  return S;
+}
+
+smalloc_pattern patternOf(const LoopReference &R, uint64_t MaxStreamStride) {
+  const LoopLevel *L = R.varying();
+  if (!L)
+    return SMALLOC_PATTERN_NONE;
+  switch (L->Kind) {
+  case Motion::Chase:
+    return SMALLOC_PATTERN_POINTER_CHASING;
+  case Motion::Gather:
+  case Motion::GatherOfGather:
+  case Motion::Irregular:
+    return SMALLOC_PATTERN_SCATTERED;
+  case Motion::Symbolic:
+    return SMALLOC_PATTERN_STRIDED;
+  default:
+    return static_cast<uint64_t>(std::abs(L->StrideBytes)) <= MaxStreamStride
+               ? SMALLOC_PATTERN_STREAMING
+               : SMALLOC_PATTERN_STRIDED;
+  }
+}
+
+/// All that a walk of an object of unknown size, alone in its nest, is judged by.
+std::vector<uint64_t> shapeOf(const SpreadReference &Own) {
+  std::vector<uint64_t> Shape{Own.ElementBytes, Own.StartBytes, Own.Prefetched};
+  for (const SpreadLevel &L : Own.Levels)
+    Shape.insert(Shape.end(),
+                 {static_cast<uint64_t>(L.StrideBytes), L.Trip, L.TripMin, L.TripMax,
+                  uint64_t(L.TripOf) << 2 | uint64_t(L.TripAssumed) << 1 | L.Irregular, L.Loop});
+  return Shape;
+}
+
+/// Loops that each walk an object once in the same way: building, summing and freeing it make three; more are a
+/// repetition (often an unrolled one).
+constexpr unsigned MaxSingleWalks = 3;
+
+/// \p R inside a loop more that goes round \p Times; 0: as it is.
+LoopReference insideOneMore(const LoopReference &R, uint64_t Times) {
+  LoopReference Repeated = R;
+  if (Times)
+    Repeated.Levels.emplace_back().Trip = Times;
+  return Repeated;
+}
+
+/// A structure, or an array of pointers to objects, that \p R walks without an outer loop that comes back to its pages.
+bool walksOnce(const LoopReference &R) {
+  const LoopLevel *Moving = R.varying();
+  return Moving &&
+         (Moving->Kind == Motion::Chase ||
+          ((Moving->Kind == Motion::Gather || Moving->Kind == Motion::GatherOfGather) &&
+           R.ThroughPointers)) &&
+         &R.Levels.back() == Moving && !R.Assumed;
+}
+
+} // namespace
+
+bool tripsKnown(const LoopReference &R) {
+  return all_of(R.Levels, [](const LoopLevel &L) { return L.Trip.has_value(); });
+}
+
+bool shapeKnown(const LoopReference &R) {
+  return none_of(R.Levels, [](const LoopLevel &L) { return L.Kind == Motion::Symbolic; });
+}
+
+void ReferenceBenefit::add(const LoopReference &R) {
+  if (R.Outermost)
+    Nests[R.Outermost].push_back(&R);
+  const PointerOrigins::Answer &From = Origins.originsOf(R.Pointer);
+  if (From.Sites.empty())
+    return;
+  auto [Of, New] = GroupOfAnswer.try_emplace(&From, 0);
+  if (New) {
+    auto [It, First] =
+        GroupIds.try_emplace(std::vector<const CallBase *>(From.Sites.begin(), From.Sites.end()),
+                             static_cast<unsigned>(Groups.size()));
+    Of->second = It->second;
+    if (First) {
+      Groups.emplace_back();
+      for (const CallBase *Site : From.Sites)
+        GroupsOf[Site].push_back(It->second);
+    }
+  }
+  Groups[Of->second].insert(static_cast<unsigned>(Added.size()));
+  Added.push_back(&R);
+  if (const LoopLevel *Moving = R.Outermost ? R.varying() : nullptr) {
+    const unsigned Walk = Alike
+                              .try_emplace({R.Access->getFunction(), Moving->Kind,
+                                            Moving->StrideBytes, R.Levels.size()},
+                                           static_cast<unsigned>(Alike.size()))
+                              .first->second;
+    const unsigned Nest =
+        NestsAlike.try_emplace({Walk, R.Outermost}, static_cast<unsigned>(NestsAlike.size()))
+            .first->second;
+    LikenessOf[&R] = {Walk, Nest};
+  }
+}
+
+LocationSet ReferenceBenefit::reachingIndices(const CallBase *Site) const {
+  LocationSet All, New;
+  if (auto It = GroupsOf.find(Site); It != GroupsOf.end())
+    for (unsigned Group : It->second)
+      All.insert(Groups[Group], New);
+  return All;
+}
+
+SmallVector<const LoopReference *, 8> ReferenceBenefit::reaching(const CallBase *Site) const {
+  References Result;
+  for (unsigned Index : reachingIndices(Site))
+    Result.push_back(Added[Index]);
+  return Result;
+}
+
+uint64_t ReferenceBenefit::sizeOf(const CallBase *Site) const {
+  auto It = Sizes.find(Site);
+  return It == Sizes.end() ? SMALLOC_UNKNOWN : It->second;
+}
+
+ReferenceBenefit::Walked ReferenceBenefit::walkedBy(const LoopReference &R) const {
+  auto [It, New] = Known.try_emplace(&R);
+  if (!New)
+    return It->second;
+  Walked Out;
+  const Value *Object = nullptr;
+  if (const PointerOrigins::Answer &From = Origins.originsOf(R.Pointer);
+      From.Sites.size() == 1 && !From.Unknown) {
+    Object = From.Sites[0];
+    Out.Bytes = sizeOf(From.Sites[0]);
+  } else {
+    Object = getUnderlyingObject(R.Pointer);
+  }
+  Out.Number = ObjectNumbers.try_emplace(Object, ObjectNumbers.size() + 1).first->second;
+  return Known[&R] = Out;
+}
+
+/// Magee and Qasem: the nest's references together against the threshold, each clamped to its object.
+Finding ReferenceBenefit::judgePaper(const LoopReference &R, const EvaluatedObject &Judged) const {
+  Finding Out;
+  Out.Reference = &R;
+  Out.Pattern = patternOf(R, T.PrefetchMaxStrideBytes);
+  const double Threshold = static_cast<double>(O.Machine.PaperThresholdPages);
+  const References Nest = R.Outermost ? Nests.lookup(R.Outermost) : References{&R};
+  LoopNumbers Loops;
+  double Known = 0;
+  unsigned Unsized = 0;
+  bool Symbolic = false;
+  for (const LoopReference *Other : Nest) {
+    bool Counted = false;
+    for (const LoopLevel &L : Other->Levels) {
+      if (L.Kind != Motion::None && L.L && !L.Trip && !L.Counted)
+        return Out; // trip count unknown: base pages
+      Symbolic |= L.Kind != Motion::None && !L.Trip;
+      Counted |= L.Kind != Motion::None;
+    }
+    const uint64_t Object = walkedBy(*Other).Bytes;
+    LoopReference OwnLoops =
+        *Other; // the paper looks at one procedure: callers' loops do not count
+    erase_if(OwnLoops.Levels, [](const LoopLevel &L) { return !L.L; });
+    if (Counted && Object == SMALLOC_UNKNOWN && !(tripsKnown(OwnLoops) && shapeKnown(OwnLoops)))
+      ++Unsized;
+    else
+      Known += paperSpread(numbers(OwnLoops, Object, T.PageBytes, Loops), T.PageBytes);
+  }
+  Out.Pages = Known;
+  bool ThisUnsized = Judged.SizeBytes == SMALLOC_UNKNOWN && !(tripsKnown(R) && shapeKnown(R));
+  if (Known >= Threshold) {
+    Out.MinBytes = 0;
+  } else if (Unsized && ThisUnsized) {
+    // The objects of symbolic size are taken to be alike: together they must reach the threshold.
+    double Pages = std::ceil((Threshold - Known) / Unsized);
+    Out.MinBytes = static_cast<uint64_t>(Pages - 1) * T.PageBytes + 1;
+    Out.Pages = -1;
+  }
+  Out.Why =
+      (Twine("spread ") + (Out.Pages >= 0 ? pagesText(Out.Pages) : "decided by the object's size") +
+       " in " + nestText(R) + " against the paper's threshold of " +
+       Twine(O.Machine.PaperThresholdPages) + " pages")
+          .str();
+  return Out;
+}
+
+/// How many loops like that of \p R the unit has, if they are so many that they are one loop, unrolled.
+ReferenceBenefit::Repetitions ReferenceBenefit::repetitionsOf(const LoopReference &R,
+                                                              const CallBase *Site) const {
+  auto Its = LikenessOf.find(&R);
+  if (!Site || Its == LikenessOf.end())
+    return 0;
+  if (CountedFor != Site) {
+    CountedFor = Site;
+    Counted.assign(Alike.size(), 0);
+    LocationSet Met;
+    for (unsigned Index : reachingIndices(Site))
+      if (auto Other = LikenessOf.find(Added[Index]);
+          Other != LikenessOf.end() && Met.insert(Other->second.Nest))
+        ++Counted[Other->second.Walk];
+  }
+  const Repetitions Count = Counted[Its->second.Walk];
+  return Count > MaxSingleWalks ? Count : 0;
+}
+
+/// The nest of \p R, which stands for \p Given and comes first, in numbers.
+std::vector<SpreadReference> ReferenceBenefit::nestOf(const LoopReference &R,
+                                                      const LoopReference &Given,
+                                                      const EvaluatedObject &Judged) const {
+  std::vector<SpreadReference> Spreads;
+  LoopNumbers Loops;
+  auto Add = [&](const LoopReference &Other, const Walked &By) {
+    SpreadReference &S = Spreads.emplace_back(numbers(Other, By.Bytes, T.PageBytes, Loops));
+    S.Object = By.Number;
+    S.Group = Other.Group;
+  };
+  Walked Own = walkedBy(Given);
+  const unsigned Number = Own.Number;
+  const bool Sized = Judged.SizeBytes != SMALLOC_UNKNOWN && !Judged.Many;
+  Own.Bytes = Sized ? Judged.SizeBytes : SMALLOC_UNKNOWN;
+  Add(R, Own);
+  auto It = R.Outermost ? Nests.find(R.Outermost) : Nests.end();
+  if (It == Nests.end())
+    return Spreads;
+  const References &Nest = It->second;
+  const size_t At = static_cast<size_t>(find(Nest, &Given) - Nest.begin());
+  const size_t From = At > MaxNest / 2 ? std::min(At - MaxNest / 2, Nest.size()) : 0;
+  for (size_t K = From; K < Nest.size() && Spreads.size() < MaxNest; ++K)
+    if (Nest[K] != &Given) {
+      Walked By = walkedBy(*Nest[K]);
+      if (By.Number == Number)
+        By.Bytes = Own.Bytes;
+      Add(*Nest[K], By);
+    }
+  return Spreads;
+}
+
+/// Of \p Cost cycles an access, what superpages under the first reference's object leave to be saved: it misses on them,
+/// too, when it walks more of them than the TLB holds.
+double ReferenceBenefit::savingOf(std::vector<SpreadReference> Nest, double Cost) const {
+  for (SpreadReference &R : Nest)
+    R.Superpages = R.Object == Nest[0].Object;
+  const SpreadResult On = spreadOfFirst(Nest, T);
+  return std::max(0.0, Cost - On.ExposedPerAccess * O.Machine.walkCycles(On.Pages));
+}
+
+/// \p Own is of an object of unknown size.
+ReferenceBenefit::AnySize &ReferenceBenefit::ofAnySize(const SpreadReference &Own) const {
+  auto [It, New] = Shapes.try_emplace(shapeOf(Own));
+  if (New)
+    It->second.MinBytes = smallestPayingBytes(Own, T, O.Machine.WalkNearCycles, MinSavingCycles);
+  return It->second;
+}
+
+const Finding &ReferenceBenefit::judge(const LoopReference &Given, const EvaluatedObject &Judged,
+                                       Detail D) const {
+  const Repetitions Around = repetitionsOf(Given, Judged.Site);
+  const bool Unsized =
+      Judged.SizeBytes == SMALLOC_UNKNOWN || (Judged.Many && O.Model == SMALLOC_MODEL_SPREAD);
+  if (!Unsized || D == Detail::Whole)
+    return Last = judgeAnew(Given, Around, Judged, D);
+  // Of an object of any size: whichever of the sites has it, the summary for other units and the promotion points ask, too.
+  if (auto It = OfAnything.find({&Given, Around}); It != OfAnything.end())
+    return It->second;
+  return OfAnything[{&Given, Around}] = judgeAnew(Given, Around, Judged, D);
+}
+
+Finding ReferenceBenefit::judgeAnew(const LoopReference &Given, Repetitions Around,
+                                    const EvaluatedObject &Judged, Detail D) const {
+  if (O.Model == SMALLOC_MODEL_PAPER)
+    return judgePaper(Given, Judged);
+  const LoopReference R = insideOneMore(Given, Around);
+  const bool Whole = D == Detail::Whole;
+  Finding Out;
+  Out.Reference = &Given;
+  Out.Pattern = patternOf(R, T.PrefetchMaxStrideBytes);
+  if (Out.Pattern == SMALLOC_PATTERN_NONE)
+    return Out;
+  const std::string Where = Whole ? nestText(R) : std::string();
+  if (walksOnce(R)) {
+    if (Whole)
+      Out.Why = "walked once through pointers in " + Where + ": nothing comes back to its pages";
+    return Out;
+  }
+  const bool Sized = Judged.SizeBytes != SMALLOC_UNKNOWN && !Judged.Many;
+  LoopNumbers Loops;
+  const SpreadReference Own = numbers(R, SMALLOC_UNKNOWN, T.PageBytes, Loops);
+  std::vector<SpreadReference> Nest;
+  std::optional<SpreadResult> Counted;
+  auto InNest = [&]() -> const SpreadResult & { // for most references their own walk is enough
+    if (!Counted) {
+      Nest = nestOf(R, Given, Judged);
+      Counted = spreadOfFirst(Nest, T);
+    }
+    return *Counted;
+  };
+  // The pages are known where the loops are, whatever follows from them.
+  const bool Known = tripsKnown(R) && shapeKnown(R) && !isUnpredictable(R.varying()->Kind);
+  if (Known) {
+    Out.Pages = InNest().Pages;
+    Out.Accesses = InNest().Accesses;
+    Out.Misses = InNest().MissesPerAccess;
+    Out.Exposed = InNest().ExposedPerAccess;
+  }
+  // Unpredictable accesses to an object of unknown size: it may be small enough for them to come back to its pages, if
+  // there are enough of them to come back to as many pages as the reach has.
+  const bool Unbounded = isUnpredictable(R.varying()->Kind) && !Sized;
+  const double Accesses = iterations(Own, 0, Own.Levels.size());
+  const bool Rare =
+      Unbounded ? Accesses < MinAccessesPerPage * static_cast<double>(T.ReachPages + 1)
+      : Sized
+          ? InNest().AccessesPerPage < MinAccessesPerPage
+          : Accesses / pagesTouched(Own, static_cast<unsigned>(Own.Levels.size()), T.PageBytes) <
+                MinAccessesPerPage;
+  if (Rare) {
+    if (Whole)
+      Out.Why = "each page is touched about once in " + Where +
+                ": a superpage would have to be filled for it";
+    return Out;
+  }
+  if (R.Prefetched) {
+    if (Whole) {
+      Out.Misses = InNest().MissesPerAccess;
+      Out.Why = "prefetched by the program in " + Where + ": its walks are overlapped";
+    }
+    return Out;
+  }
+  const double Cost =
+      Sized || Known ? InNest().ExposedPerAccess * O.Machine.walkCycles(InNest().Pages) : 0;
+  if (Out.Pattern == SMALLOC_PATTERN_STREAMING &&
+      (Sized || Known ? Cost < MinSavingCycles : ofAnySize(Own).MinBytes == SMALLOC_UNKNOWN)) {
+    if (Whole) {
+      Out.Misses = InNest().MissesPerAccess;
+      Out.Why = "streamed in " + Where + ": the prefetcher hides the walks";
+    }
+    return Out;
+  }
+  if (Out.Pattern == SMALLOC_PATTERN_STREAMING) // runs too short to be followed
+    Out.Pattern = SMALLOC_PATTERN_STRIDED;
+  if (Sized || Known) {
+    Out.Pages = InNest().Pages;
+    Out.Misses = InNest().MissesPerAccess;
+    Out.Exposed = InNest().ExposedPerAccess;
+    if (tripsKnown(R))
+      Out.Accesses = InNest().Accesses;
+    Out.Saving = Cost >= MinSavingCycles ? savingOf(Nest, Cost) : Cost;
+    if (Out.Saving >= MinSavingCycles)
+      Out.MinBytes = 0;
+    if (!Whole)
+      return Out;
+    Out.Why = motionText(R) + " in " + Where + ": " + missesText(Out.Misses) + ", spread " +
+              pagesText(Out.Pages) + ", reach " + std::to_string(T.ReachPages) + " pages";
+    if (Cost >= MinSavingCycles && !Out.pays())
+      Out.Why += "; superpages are missed as often";
+    return Out;
+  }
+  AnySize &Shape = ofAnySize(Own);
+  Out.MinBytes = Shape.MinBytes;
+  // What it costs well beyond the reach: the saving that ranks the site.
+  if (!Shape.Beyond) {
+    SpreadReference Large = Own;
+    Large.ObjectBytes = 8 * T.ReachPages * T.PageBytes;
+    Shape.Beyond = spreadOfFirst({Large}, T).ExposedPerAccess;
+  }
+  Out.Misses = *Shape.Beyond;
+  Out.Saving = *Shape.Beyond * O.Machine.walkCycles(8.0 * static_cast<double>(T.ReachPages));
+  if (Whole)
+    Out.Why = motionText(R) + " in " + Where + ": about " + missesText(Out.Misses) + " once " +
+              (Judged.Many ? "the site's live objects outgrow" : "the object outgrows") +
+              " the reach of " + std::to_string(T.ReachPages) + " pages";
+  return Out;
+}
+
+std::optional<std::vector<SizeBounds>>
+ReferenceBenefit::sizesThatPay(const LoopReference &Given, const EvaluatedObject &Judged,
+                               const std::vector<OpenPlace> &Places, size_t Sizes) const {
+  const LoopReference R = insideOneMore(Given, repetitionsOf(Given, Judged.Site));
+  LoopNumbers Loops;
+  const SpreadReference Own = numbers(R, SMALLOC_UNKNOWN, T.PageBytes, Loops);
+  std::vector<uint64_t> Shape = shapeOf(Own);
+  Shape.push_back(Sizes);
+  for (const OpenPlace &P : Places) {
+    Shape.insert(Shape.end(), {P.Level, P.Stride, P.Factor, P.Sizes.size()});
+    Shape.insert(Shape.end(), P.Sizes.begin(), P.Sizes.end());
+  }
+  auto [It, New] = Bounds.try_emplace(std::move(Shape));
+  if (!New)
+    return It->second;
+  std::vector<SpreadReference> Alone(1);
+  auto Pays = [&](const SpreadReference &S) {
+    // The misses, which take long, are counted only where the pages do not settle it.
+    const double Pages = pagesTouched(S, static_cast<unsigned>(S.Levels.size()), T.PageBytes);
+    if (Pages <= static_cast<double>(T.ReachPages) ||
+        iterations(S, 0, S.Levels.size()) < MinAccessesPerPage * Pages)
+      return false;
+    Alone[0] = S;
+    const double Cost = spreadOfFirst(Alone, T).ExposedPerAccess * O.Machine.walkCycles(Pages);
+    return Cost >= MinSavingCycles && savingOf(Alone, Cost) >= MinSavingCycles;
+  };
+  return It->second =
+             payingSizes(Own, Places, Sizes, BeyondReach * T.ReachPages, T.PageBytes, Pays);
+}
+
+} // namespace smalloc

@@ -1,0 +1,537 @@
+//===- MemberPaths.cpp - which member of which class is accessed? -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "passes/ir/MemberPaths.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/Support/StringSaver.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+/// Uses of a pointer that are looked at for what it points to.
+constexpr unsigned MaxUses = 64;
+/// Structures inside each other.
+constexpr unsigned MaxDepth = 12;
+constexpr uint64_t PointerBytes = 8;
+/// Classes, offsets, and the classes that are there.
+constexpr StringRef PartsMetadata = "smalloc.parts";
+
+/// Is \p TypeName that of a pointer in type tags: "any pointer", "p1 int", "p2 omnipotent char"?
+bool isPointerType(StringRef TypeName) {
+  return TypeName == "any pointer" ||
+         (TypeName.consume_front("p") && TypeName.size() > 1 && isDigit(TypeName[0]) &&
+          TypeName.ltrim("0123456789").starts_with(" "));
+}
+
+/// The tag of \p Access if it names a member of a structure.
+const MDNode *memberTag(const Instruction &Access) {
+  const MDNode *Tag = Access.getMetadata(LLVMContext::MD_tbaa);
+  return Tag && Tag->getNumOperands() >= 3 && Tag->getOperand(0) != Tag->getOperand(1) ? Tag
+                                                                                       : nullptr;
+}
+
+uint64_t offsetOf(const MDNode *Tag) {
+  auto *At = mdconst::dyn_extract_or_null<ConstantInt>(Tag->getOperand(2));
+  return At ? At->getZExtValue() : 0;
+}
+
+/// The class of C++ that the pointer points to which an access with the tag \p Tag loads or stores; empty if it is none.
+StringRef classPointedTo(const MDNode *Tag) {
+  const MDNode *Type = Tag && Tag->getNumOperands() >= 3 ? nodeOperand(Tag, 1) : nullptr;
+  StringRef Name = Type ? typeName(Type) : StringRef();
+  if (!Name.consume_front("p1 ") || !isClassName(Name))
+    return StringRef();
+  // C names the structures of pointers alike, but not the structures.
+  for (unsigned Depth = 0; Type && Depth < MaxDepth; ++Depth) {
+    if (Type->getNumOperands() < 2)
+      return typeName(Type) == "Simple C++ TBAA" ? Name : StringRef();
+    Type = nodeOperand(Type, 1);
+  }
+  return StringRef();
+}
+
+/// The class that \p F constructs or destroys, by its name: of one without template arguments.
+StringRef constructedClass(StringRef Name, SmallVectorImpl<char> &Buffer) {
+  if (!Name.consume_front("_ZN"))
+    return StringRef();
+  const StringRef Start = Name;
+  unsigned Parts = 0;
+  while (!Name.empty() && isDigit(Name[0])) {
+    size_t Length;
+    if (Name.consumeInteger(10, Length) || Length >= Name.size())
+      return StringRef();
+    Name = Name.drop_front(Length);
+    ++Parts;
+  }
+  if (!Parts || Name.size() < 3 || !(Name[0] == 'C' || Name[0] == 'D') || !isDigit(Name[1]) ||
+      Name[2] != 'E')
+    return StringRef();
+  StringRef Class = Start.take_front(Start.size() - Name.size());
+  return Parts == 1 ? ("_ZTS" + Class).toStringRef(Buffer)
+                    : ("_ZTSN" + Class + "E").toStringRef(Buffer);
+}
+
+bool isDestructor(StringRef Name) {
+  return Name.starts_with("_ZN") && Name.size() > 4 && Name.ends_with("Ev") &&
+         isDigit(Name[Name.size() - 3]) && Name[Name.size() - 4] == 'D';
+}
+
+/// Appends the levels of the member \p Offset bytes into \p Struct; \p Accessed: its type, null for a pointer of any type. False if
+/// there is no such member. \p Until: passes there, if it is given.
+bool descend(const MDNode *Struct, uint64_t Offset, const MDNode *Accessed, MemberPath &Out,
+             std::pair<const MDNode *, uint64_t> Until = {}) {
+  bool Passed = !Until.first;
+  for (unsigned Depth = 0; Depth < MaxDepth; ++Depth) {
+    Passed |= Struct == Until.first && Offset == Until.second;
+    const MDNode *Member = nullptr;
+    uint64_t Start = 0;
+    for (unsigned I = 1; I + 1 < Struct->getNumOperands(); I += 2) {
+      auto *C = mdconst::dyn_extract_or_null<ConstantInt>(Struct->getOperand(I + 1));
+      if (C && C->getZExtValue() <= Offset && nodeOperand(Struct, I)) {
+        Member = nodeOperand(Struct, I);
+        Start = C->getZExtValue();
+      }
+    }
+    const bool Pointer = Member && isPointerType(typeName(Member));
+    if (!Accessed && (!Member || (Pointer && Start != Offset)))
+      return false;
+    // A scalar's node has its parent where a structure has its first member: the accessed type ends the way down.
+    const bool Opaque = Member && typeName(Member) == "omnipotent char";
+    const bool Last =
+        !Member || Member == Accessed || Member->getNumOperands() < 3 || Opaque || Pointer;
+    if (StringRef Name = typeName(Struct); !tellsNothing(Name))
+      Out.push_back({Name, Struct, Offset, Last && !Opaque});
+    if (Last)
+      return Passed && (Accessed || Pointer || Opaque);
+    Struct = Member;
+    Offset -= Start;
+  }
+  return false;
+}
+
+} // namespace
+
+bool isLibraryClass(StringRef TypeName) {
+  return TypeName.starts_with("_ZTSSt") || TypeName.starts_with("_ZTSNSt") ||
+         TypeName.starts_with("_ZTSNKSt") || TypeName.starts_with("_ZTSSa") ||
+         TypeName.starts_with("_ZTSSs") || TypeName.starts_with("_ZTSN9__gnu_cxx");
+}
+
+bool tellsNothing(StringRef TypeName) {
+  return TypeName.empty() || isLibraryClass(TypeName) || TypeName.contains("_GLOBAL__N_");
+}
+
+const MDNode *nodeOperand(const MDNode *N, unsigned I) {
+  return I < N->getNumOperands() ? dyn_cast_or_null<MDNode>(N->getOperand(I).get()) : nullptr;
+}
+
+StringRef typeName(const MDNode *Type) {
+  auto *Name =
+      Type->getNumOperands() ? dyn_cast_or_null<MDString>(Type->getOperand(0).get()) : nullptr;
+  return Name ? Name->getString() : "";
+}
+
+/// Local classes and closures are numbered by each unit, and their members seldom leave it.
+static bool isKnownElsewhere(StringRef Class) {
+  return !Class.empty() && !tellsNothing(Class) && !Class.starts_with("_ZTSZ") &&
+         !Class.contains("$_") && !Class.contains("UlvE");
+}
+
+/// Are there type tags of C++ in \p M? Those of C have other names for the same structures.
+static bool hasClasses(const Module &M) {
+  if (const NamedMDNode *Tags = M.getNamedMetadata("llvm.errno.tbaa"))
+    for (const MDNode *Tag : Tags->operands()) {
+      const MDNode *Type = nodeOperand(Tag, 1);
+      while (Type && Type->getNumOperands() >= 2)
+        Type = nodeOperand(Type, 1);
+      if (Type && typeName(Type) == "Simple C++ TBAA")
+        return true;
+    }
+  return false;
+}
+
+/// The name in type tags of the class \p T; empty if it may be another's. One with template arguments has none here, and is taken for
+/// one without.
+static std::string classNameOf(const StructType &T) {
+  StringRef Name = T.hasName() ? T.getName() : StringRef();
+  if ((!Name.consume_front("class.") && !Name.consume_front("struct.")) ||
+      Name.starts_with("std::"))
+    return std::string();
+  std::string Mangled;
+  unsigned Parts = 0;
+  while (!Name.empty()) {
+    auto [Part, Rest] = Name.split("::");
+    if (!all_of(Part, [](char C) { return isAlnum(C) || C == '_'; })) // "struct.Rows.3"
+      return std::string();
+    Mangled += utostr(Part.size()) + Part.str();
+    Name = Rest;
+    ++Parts;
+  }
+  return Parts == 0 ? std::string() : Parts == 1 ? "_ZTS" + Mangled : "_ZTSN" + Mangled + "E";
+}
+
+/// Has the class \p Whole template arguments, and \p Plain the same name without them?
+static bool isInstance(StringRef Whole, StringRef Plain) {
+  Plain.consume_back("E");
+  return Whole.consume_front(Plain) && Whole.starts_with("I");
+}
+
+/// The class of the object that \p Pointer points to the start of, in code that keeps its variables in memory; \p Held: of pointers,
+/// by the variable that has them.
+static StringRef classBefore(const Value *Pointer, const DenseMap<const Value *, StringRef> &Held) {
+  if (auto *Load = dyn_cast<LoadInst>(Pointer))
+    return Held.lookup(Load->getPointerOperand());
+  return StringRef();
+}
+
+void recordPointees(Module &M) {
+  if (!hasClasses(M))
+    return;
+  LLVMContext &C = M.getContext();
+  DenseMap<const Value *, StringRef> Held;
+  for (Function &F : M)
+    for (Argument &A : F.args()) {
+      if (!A.getType()->isPointerTy())
+        continue;
+      for (const User *U : A.users()) {
+        auto *Store = dyn_cast<StoreInst>(U);
+        if (!Store || Store->getValueOperand() != &A ||
+            !isa<AllocaInst>(Store->getPointerOperand()))
+          continue;
+        if (StringRef Class = classPointedTo(Store->getMetadata(LLVMContext::MD_tbaa));
+            isKnownElsewhere(Class)) {
+          A.addAttr(Attribute::get(C, PointeeAttr, Class));
+          Held[Store->getPointerOperand()] = Class;
+        }
+        break;
+      }
+    }
+  const DataLayout &Layout = M.getDataLayout();
+  SetVector<std::tuple<StringRef, uint64_t, StringRef>> Parts, Accessed;
+  BumpPtrAllocator Memory;
+  StringSaver Names(Memory);
+  DenseMap<const Type *, StringRef> Classes;
+  // A class has another in front whose members are accessed through its own pointer: a base.
+  auto LookAt = [&](const GetElementPtrInst &G) {
+    auto *T = dyn_cast<StructType>(G.getSourceElementType());
+    if (!T || G.getNumIndices() < 2)
+      return;
+    APInt Offset(Layout.getIndexTypeSizeInBits(G.getType()), 0);
+    const Value *Base = G.getPointerOperand()->stripAndAccumulateConstantOffsets(
+        Layout, Offset, /*AllowNonInbounds=*/true);
+    const StringRef Whole = classBefore(Base, Held);
+    if (Whole.empty() || Offset.isNegative())
+      return;
+    auto [It, New] = Classes.try_emplace(T);
+    if (New)
+      It->second = Names.save(classNameOf(*T));
+    StringRef Part = It->second;
+    if (!Part.empty() && Part != Whole && !isInstance(Whole, Part))
+      Accessed.insert({Whole, Offset.getZExtValue(), Part});
+  };
+  for (const Function &F : M)
+    for (const Instruction &I : instructions(F)) {
+      if (auto *G = dyn_cast<GetElementPtrInst>(&I))
+        LookAt(*G);
+      auto *Call = dyn_cast<CallBase>(&I);
+      const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
+      if (!Callee || Callee->isIntrinsic() || Call->arg_empty())
+        continue;
+      for (unsigned K = 0; K < Callee->arg_size() && K < Call->arg_size(); ++K) {
+        const Value *Given = Call->getArgOperand(K);
+        if (!Given->getType()->isPointerTy())
+          continue;
+        APInt Offset(Layout.getIndexTypeSizeInBits(Given->getType()), 0);
+        const Value *Base =
+            Given->stripAndAccumulateConstantOffsets(Layout, Offset, /*AllowNonInbounds=*/true);
+        const StringRef Whole = classBefore(Base, Held);
+        if (Whole.empty() || Offset.isNegative())
+          continue;
+        StringRef Part = Callee->getAttributes().getParamAttr(K, PointeeAttr).getValueAsString();
+        SmallString<64> Buffer;
+        if (Part.empty() && K == 0)
+          if (StringRef Name = constructedClass(Callee->getName(), Buffer); isKnownElsewhere(Name))
+            Part = Names.save(Name);
+        if (!Part.empty() && Part != Whole)
+          Parts.insert({Whole, Offset.getZExtValue(), Part});
+      }
+    }
+  Parts.insert_range(Accessed);
+  for (const auto &[Whole, Offset, Part] : Parts)
+    M.getOrInsertNamedMetadata(PartsMetadata)
+        ->addOperand(
+            MDNode::get(C, {MDString::get(C, Whole),
+                            ConstantAsMetadata::get(ConstantInt::get(Type::getInt64Ty(C), Offset)),
+                            MDString::get(C, Part)}));
+}
+
+MemberPaths::MemberPaths(const Module &M)
+    : M(M), Layout(M.getDataLayout()), Classes(hasClasses(M)) {
+  const NamedMDNode *Recorded = M.getNamedMetadata(PartsMetadata);
+  for (const MDNode *N :
+       Recorded ? Recorded->operands() : iterator_range<NamedMDNode::const_op_iterator>({}, {})) {
+    auto *Offset = mdconst::dyn_extract_or_null<ConstantInt>(N->getOperand(1));
+    auto *Part = dyn_cast_or_null<MDString>(N->getOperand(2).get());
+    if (Offset && Part)
+      Parts[typeName(N)].push_back({Offset->getZExtValue(), Part->getString()});
+  }
+}
+
+/// The levels of the place \p Offset bytes into \p Class, as far as they are known.
+MemberPath MemberPaths::pathByName(StringRef Class, uint64_t Offset) {
+  MemberPath Path;
+  for (unsigned Depth = 0; Depth < MaxDepth; ++Depth) {
+    Path.push_back({Class, nullptr, Offset, /*Direct=*/false});
+    auto It = Parts.find(Class);
+    const Part *Inside = nullptr;
+    if (It != Parts.end())
+      for (const Part &P : It->second)
+        if (P.Offset <= Offset && (!Inside || P.Offset > Inside->Offset))
+          Inside = &P;
+    if (!Inside)
+      break;
+    const uint64_t Bytes = bytesOf(Inside->Class);
+    if (Bytes && Offset - Inside->Offset + PointerBytes > Bytes)
+      break;
+    Class = Inside->Class;
+    Offset -= Inside->Offset;
+  }
+  return Path;
+}
+
+/// The class that \p Base is declared to point to, where it is an argument or loaded; empty if that is unknown.
+static StringRef declaredClass(const Value *Base) {
+  if (auto *A = dyn_cast<Argument>(Base))
+    return A->getParent()
+        ->getAttributes()
+        .getParamAttr(A->getArgNo(), PointeeAttr)
+        .getValueAsString();
+  if (auto *Load = dyn_cast<LoadInst>(Base))
+    if (StringRef Class = classPointedTo(Load->getMetadata(LLVMContext::MD_tbaa));
+        isKnownElsewhere(Class))
+      return Class;
+  return StringRef();
+}
+
+/// The pointer that \p Address is computed from, by a constant or as an element of an array.
+std::optional<MemberPaths::Place> MemberPaths::placeOf(const Value *Address) {
+  APInt Offset(Layout.getIndexTypeSizeInBits(Address->getType()), 0);
+  const Value *Base =
+      Address->stripAndAccumulateConstantOffsets(Layout, Offset, /*AllowNonInbounds=*/true);
+  if (Offset.isNegative() || !Base->getType()->isPointerTy())
+    return std::nullopt;
+  if (auto *G = dyn_cast<GEPOperator>(Base); G && G->getNumIndices() == 1) {
+    const TypeSize Step = Layout.getTypeAllocSize(G->getSourceElementType());
+    if (!Step.isScalable() && Offset.ult(Step.getFixedValue()) &&
+        pointeeOf(G->getPointerOperand()).Bytes == Step.getFixedValue())
+      Base = G->getPointerOperand();
+  }
+  return Place{Base, Offset.getZExtValue()};
+}
+
+/// The name in type tags of \p Type; empty if it has none there.
+StringRef MemberPaths::className(const Type *Type) {
+  auto *T = dyn_cast<StructType>(Type);
+  const std::string Name = T && Classes ? classNameOf(*T) : std::string();
+  return Name.empty() ? StringRef() : Constructed.insert(Name).first->getKey();
+}
+
+/// What the functions that it is passed to take \p Base for.
+void MemberPaths::askCalls(const Value *Base, Pointee &P) {
+  unsigned Looked = 0;
+  for (const Use &U : Base->uses()) {
+    if (++Looked > MaxUses)
+      return;
+    auto *Call = dyn_cast<CallBase>(U.getUser());
+    if (!Call || !Call->isArgOperand(&U) || isa<IntrinsicInst>(Call))
+      continue;
+    auto *Callee = dyn_cast<Function>(Call->getCalledOperand()->stripPointerCastsAndAliases());
+    const unsigned K = Call->getArgOperandNo(&U);
+    // The function may take it for a class that the object begins with: that one's size bounds what it tells of.
+    const uint64_t Bytes = Call->getParamDereferenceableBytes(K);
+    if (!Callee || Bytes <= P.Bytes)
+      continue;
+    StringRef Class;
+    if (K < Callee->arg_size())
+      Class = Callee->getAttributes().getParamAttr(K, PointeeAttr).getValueAsString();
+    SmallString<64> Buffer;
+    if (Class.empty() && K == 0)
+      if (StringRef Name = constructedClass(Callee->getName(), Buffer); isKnownElsewhere(Name))
+        Class = Constructed.insert(Name).first->getKey();
+    if (Class.empty())
+      continue;
+    P.Class = Class;
+    P.Bytes = Bytes;
+  }
+}
+
+/// What the tags of accesses through \p Base say: of P.Class, if that is known.
+void MemberPaths::askAccesses(const Value *Base, Pointee &P) {
+  unsigned Looked = 0;
+  auto Told = [&](const User *U, uint64_t Offset) {
+    const MDNode *Tag = getLoadStorePointerOperand(U) ? memberTag(*cast<Instruction>(U)) : nullptr;
+    const MDNode *Struct = Tag && offsetOf(Tag) == Offset ? nodeOperand(Tag, 0) : nullptr;
+    if (!Struct || tellsNothing(typeName(Struct)) ||
+        (!P.Class.empty() && typeName(Struct) != P.Class))
+      return false;
+    P.Struct = Struct;
+    return true;
+  };
+  for (const User *U : Base->users()) {
+    if (++Looked > MaxUses || Told(U, 0))
+      return;
+    auto *G = dyn_cast<GEPOperator>(U);
+    if (G && P.Class.empty() && G->getNumIndices() == 1) // an element of an array of objects
+      P.Class = className(G->getSourceElementType());
+    APInt Offset(Layout.getIndexTypeSizeInBits(Base->getType()), 0);
+    if (!G || !G->accumulateConstantOffset(Layout, Offset) || Offset.isNegative())
+      continue;
+    for (const User *Through : G->users())
+      if (++Looked > MaxUses || Told(Through, Offset.getZExtValue()))
+        return;
+  }
+}
+
+MemberPaths::Pointee MemberPaths::findPointee(const Value *Base) {
+  Pointee P;
+  if (isa<Constant>(Base) && !isa<GlobalVariable>(Base))
+    return P;
+  P.Class = declaredClass(Base);
+  if (auto *Phi = dyn_cast<PHINode>(Base)) { // goes over an array of objects
+    Pointee First;
+    for (const Value *From : Phi->incoming_values()) {
+      auto *Step = dyn_cast<GEPOperator>(From);
+      if (Step && Step->getPointerOperand() == Phi)
+        continue;
+      const Pointee Of = isa<PHINode>(From) ? Pointee() : pointeeOf(From);
+      if (Of.Class.empty() || (!First.Class.empty() && First.Class != Of.Class)) {
+        First = Pointee();
+        break;
+      }
+      First = Of;
+    }
+    if (!First.Class.empty())
+      return First;
+  }
+  if (P.Class.empty())
+    askCalls(Base, P);
+  if (auto *G = dyn_cast<GlobalVariable>(Base); G && P.Class.empty())
+    P.Class = className(G->getValueType());
+  else if (auto *A = dyn_cast<AllocaInst>(Base); A && P.Class.empty())
+    P.Class = className(A->getAllocatedType());
+  if (auto *A = dyn_cast<Argument>(Base))
+    P.Bytes = A->getDereferenceableBytes();
+  askAccesses(Base, P);
+  if (P.Class.empty() && P.Struct)
+    P.Class = typeName(P.Struct);
+  if (!P.Bytes && isClassName(P.Class))
+    P.Bytes = bytesOf(P.Class);
+  return P;
+}
+
+MemberPaths::Pointee MemberPaths::pointeeOf(const Value *Base) {
+  if (auto It = Pointees.find(Base); It != Pointees.end())
+    return It->second;
+  Pointee Found = findPointee(Base);
+  return Pointees[Base] = Found;
+}
+
+/// A structure of C without a name (typedef struct {...} matrix) that more than one program's header is unlikely to have.
+static bool isKnownByLayout(const MDNode *Struct) {
+  constexpr unsigned LeastOperands = 5; // name; type and offset of two members
+  return typeName(Struct).empty() && Struct->getNumOperands() >= LeastOperands;
+}
+
+MemberPath MemberPaths::of(const Instruction &Access) {
+  // No member's: moved out of a loop, through a reference to the pointer, or the member's class has no layout in tags.
+  const MDNode *Tag = memberTag(Access);
+  const MDNode *Struct = Tag ? nodeOperand(Tag, 0) : nullptr;
+  const MDNode *Accessed = Tag ? nodeOperand(Tag, 1) : nullptr;
+  const uint64_t At = Tag ? offsetOf(Tag) : 0;
+  MemberPath Own;
+  if (Struct && Accessed)
+    descend(Struct, At, Accessed, Own);
+  if (Struct && Accessed && Own.empty() && !Classes && isKnownByLayout(Struct))
+    Own.push_back({typeName(Struct), Struct, At, /*Direct=*/true});
+  const Value *Address = getLoadStorePointerOperand(&Access);
+  if (Own.empty() && Address && Classes)
+    if (MemberPath Element = elementPath(Address, PointerBytes); !Element.empty())
+      return Element;
+  std::optional<Place> P = Address ? placeOf(Address) : std::nullopt;
+  if (!P || P->Offset < At)
+    return Own;
+  if (!Tag && !Classes && Access.getMetadata(LLVMContext::MD_tbaa))
+    return Own; // an element of an array of pointers
+  const bool Plain = Struct && !tellsNothing(typeName(Struct));
+  if (Plain && P->Offset == At) // most: the structure that the pointer is declared to point to
+    if (StringRef Class = declaredClass(P->Base); Class.empty() || Class == typeName(Struct))
+      return Own;
+  const Pointee Of = pointeeOf(P->Base);
+  if (Of.Class.empty() || (Struct && Of.Class == typeName(Struct)))
+    return Own;
+  if (Of.Struct) {
+    MemberPath Whole;
+    if (descend(Of.Struct, P->Offset, Accessed, Whole, {Struct, At}))
+      return Whole;
+    return Own;
+  }
+  // By its name: an access beyond its end is to a class that begins with it.
+  if (!isClassName(Of.Class) || P->Offset + PointerBytes > Of.Bytes)
+    return Own;
+  if (Plain && P->Offset == At &&
+      any_of(Own, [&](const MemberLevel &L) { return L.Class == Of.Class; }))
+    return Own;
+  MemberPath Whole = pathByName(Of.Class, P->Offset);
+  for (const MemberLevel &L : Own)
+    if (none_of(Whole, [&](const MemberLevel &Known) { return Known.Class == L.Class; }))
+      Whole.push_back(L);
+  return Whole;
+}
+
+MemberPath MemberPaths::handedOn(const Value *Address, const CallBase &Call, unsigned K,
+                                 uint64_t &Bytes) {
+  Bytes = Call.getParamDereferenceableBytes(K);
+  if (Bytes && Classes)
+    if (MemberPath Element = elementPath(Address, Bytes); !Element.empty()) {
+      Element.front().Offset = *Element.front().InFirst; // the elements' memory is one
+      Element.front().Variable = true;
+      return Element;
+    }
+  std::optional<Place> At = placeOf(Address);
+  if (!At)
+    return {};
+  const Pointee Of = pointeeOf(At->Base);
+  if (Of.Class.empty())
+    return {};
+  auto *Callee = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
+  if (Callee && isDestructor(Callee->getName()))
+    return {}; // a destructor puts nothing there, and what it looks at is seldom looked at again
+  if (At->Offset == 0) { // the object, or its first member?
+    const bool Library =
+        Callee && K == 0 &&
+        (Callee->getName().starts_with("_ZNSt") || Callee->getName().starts_with("_ZNKSt"));
+    if (At->Base == Address && !Library && !(Bytes && Bytes < Of.Bytes))
+      return {};
+  }
+  MemberPath Path;
+  if (Bytes <= PointerBytes) {
+    if (Of.Struct && descend(Of.Struct, At->Offset, nullptr, Path))
+      Bytes = PointerBytes;
+    else
+      Path.clear();
+  }
+  if (Path.empty() && Bytes && isClassName(Of.Class) && At->Offset + Bytes <= Of.Bytes)
+    Path = pathByName(Of.Class, At->Offset);
+  return Path;
+}
+
+} // namespace smalloc

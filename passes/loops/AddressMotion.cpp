@@ -1,0 +1,493 @@
+//===- AddressMotion.cpp - how an address moves with a loop -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "passes/loops/AddressMotion.h"
+#include "passes/loops/LoopWrites.h"
+#include "passes/sites/AllocationSites.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/Instructions.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+constexpr unsigned MaxDepth = 24; ///< of expressions looked through
+constexpr int64_t MaxWalkingStep =
+    4096; ///< of an index taken modulo something: beyond it is a hash
+
+constexpr int64_t LeastShift = 512; ///< from round to round: a page of doubles
+
+LoopLevel level(Motion Kind, int64_t Stride = 0) {
+  LoopLevel R;
+  R.Kind = Kind;
+  R.StrideBytes = Kind == Motion::Constant ? Stride : 0;
+  if (Kind == Motion::Constant && Stride == 0)
+    R.Kind = Motion::None;
+  return R;
+}
+
+/// Motion of a sum of two parts.
+LoopLevel sum(const LoopLevel &A, const LoopLevel &B) {
+  if (isUnpredictable(A.Kind) || isUnpredictable(B.Kind))
+    return level(std::max(isUnpredictable(A.Kind) ? A.Kind : Motion::None,
+                          isUnpredictable(B.Kind) ? B.Kind : Motion::None));
+  if (A.Kind == Motion::None)
+    return B;
+  if (B.Kind == Motion::None)
+    return A;
+  if (A.Kind == Motion::Constant && B.Kind == Motion::Constant)
+    return level(Motion::Constant, A.StrideBytes + B.StrideBytes);
+  return level(Motion::Symbolic);
+}
+
+/// Does the pointer held by header phi \p Phi of \p L get its next value from a load through itself?
+bool chasesItself(const PHINode *Phi, const Loop *L) {
+  if (!Phi->getType()->isPointerTy() && !Phi->getType()->isIntegerTy())
+    return false;
+  SmallVector<std::pair<const Value *, bool>, 16> Stack; // value, seen a load on the way
+  SmallPtrSet<const Value *, 32> Seen[2];
+  for (unsigned I = 0; I < Phi->getNumIncomingValues(); ++I)
+    if (L->contains(Phi->getIncomingBlock(I)))
+      Stack.push_back({Phi->getIncomingValue(I), false});
+  for (unsigned Steps = 0; !Stack.empty() && Steps < 200; ++Steps) {
+    auto [V, Loaded] = Stack.pop_back_val();
+    if (V == Phi) {
+      if (Loaded)
+        return true;
+      continue;
+    }
+    const auto *I = dyn_cast<Instruction>(V);
+    if (!I || !L->contains(I) || !Seen[Loaded].insert(V).second)
+      continue;
+    if (auto *Load = dyn_cast<LoadInst>(I)) {
+      Stack.push_back({Load->getPointerOperand(), true});
+    } else if (isa<GetElementPtrInst, PHINode, SelectInst, CastInst, FreezeInst, BinaryOperator>(
+                   I)) {
+      for (const Use &Op : I->operands())
+        Stack.push_back({Op, Loaded});
+    }
+  }
+  return false;
+}
+
+/// Step of a cursor that header phi \p Phi of \p L holds and that now and then moves into a new block: appending to
+/// a growing vector. Every way round the loop adds a constant to the cursor, leaves it, or starts from an allocation.
+std::optional<int64_t> appendStep(const PHINode *Phi, const Loop *L, const DataLayout &DL) {
+  if (!Phi->getType()->isPointerTy())
+    return std::nullopt;
+  SmallVector<std::pair<const Value *, int64_t>, 16> Stack;
+  SmallPtrSet<const Value *, 32> Seen;
+  std::optional<int64_t> Step;
+  bool Allocates = false;
+  for (unsigned I = 0; I < Phi->getNumIncomingValues(); ++I)
+    if (L->contains(Phi->getIncomingBlock(I)))
+      Stack.push_back({Phi->getIncomingValue(I), 0});
+  while (!Stack.empty()) {
+    auto [V, Offset] = Stack.pop_back_val();
+    if (V == Phi) {
+      if (Offset != 0 && (!Step || std::abs(Offset) > std::abs(*Step)))
+        Step = Offset;
+      continue;
+    }
+    if (!Seen.insert(V).second)
+      continue;
+    if (Seen.size() > 100)
+      return std::nullopt;
+    if (auto *Call = dyn_cast<CallBase>(V); Call && Call->hasFnAttr(SiteIdAttr)) {
+      Allocates = true;
+    } else if (auto *G = dyn_cast<GetElementPtrInst>(V); G && L->contains(G)) {
+      APInt By(DL.getIndexTypeSizeInBits(G->getType()), 0);
+      bool Constant = G->accumulateConstantOffset(DL, By);
+      if (!Constant && getUnderlyingObject(G) == Phi)
+        return std::nullopt;
+      Stack.push_back({G->getPointerOperand(), Constant ? Offset + By.getSExtValue() : Offset});
+    } else if (isa<PHINode, SelectInst>(V) && L->contains(cast<Instruction>(V))) {
+      for (const Use &Op : cast<Instruction>(V)->operands())
+        if (Op->getType()->isPointerTy())
+          Stack.push_back({Op, Offset});
+    } else if (!isa<ConstantPointerNull>(V)) {
+      return std::nullopt;
+    }
+  }
+  if (!Allocates)
+    return std::nullopt;
+  return Step.value_or(0); // the block's start itself: it only moves when the block does
+}
+
+/// Records of varying length, one behind the other, are taken to be this long.
+constexpr int64_t RecordBytes = 64;
+
+/// Is \p By, a number of bytes, a constant or one that the record at \p Place holds, and does it only lead forward?
+bool isRecordLength(const Value *By, const Value *Place, unsigned Depth = 0) {
+  if (auto *Constant = dyn_cast<ConstantInt>(By))
+    return !Constant->isNegative();
+  if (Depth > 4)
+    return false;
+  if (isa<PHINode, SelectInst>(By))
+    return all_of(drop_begin(cast<Instruction>(By)->operands(), isa<SelectInst>(By)),
+                  [&](const Use &Op) { return isRecordLength(Op, Place, Depth + 1); });
+  const Value *Read = By;
+  bool Positive = false;
+  for (; isa<BinaryOperator, ZExtInst>(Read); Read = cast<Instruction>(Read)->getOperand(0)) {
+    Positive |= isa<ZExtInst>(Read);
+    if (isa<ZExtInst>(Read))
+      continue;
+    auto *Constant = dyn_cast<ConstantInt>(cast<Instruction>(Read)->getOperand(1));
+    if (!Constant ||
+        (Constant->isNegative() && cast<Instruction>(Read)->getOpcode() != Instruction::And))
+      return false;
+  }
+  auto *Length = dyn_cast<LoadInst>(Read);
+  return Positive && Length &&
+         getUnderlyingObject(Length->getPointerOperand()) == getUnderlyingObject(Place);
+}
+
+/// Step of an index, or of a cursor, that header phi \p Phi of \p L holds and that moves on now and then (out[count++] =
+/// ..., the two inputs of a merge): every way round the loop adds a constant to it, or the length of the record there,
+/// leaves it, or starts it anew from a value that does not move.
+std::optional<int64_t> nowAndThenStep(const PHINode *Phi, const Loop *L, const DataLayout &DL) {
+  const bool Cursor = Phi->getType()->isPointerTy();
+  if (!Cursor && (!Phi->getType()->isIntegerTy() || Phi->getType()->getIntegerBitWidth() > 64))
+    return std::nullopt;
+  SmallVector<std::pair<const Value *, int64_t>, 16> Stack;
+  SmallPtrSet<const Value *, 32> Seen;
+  std::optional<int64_t> Step;
+  for (unsigned I = 0; I < Phi->getNumIncomingValues(); ++I)
+    if (L->contains(Phi->getIncomingBlock(I)))
+      Stack.push_back({Phi->getIncomingValue(I), 0});
+  while (!Stack.empty()) {
+    auto [V, Offset] = Stack.pop_back_val();
+    if (V == Phi) {
+      if (Offset != 0 && (!Step || std::abs(Offset) > std::abs(*Step)))
+        Step = Offset;
+      continue;
+    }
+    auto *I = dyn_cast<Instruction>(V);
+    if (!I || !L->contains(I) || !Seen.insert(V).second)
+      continue;
+    if (Seen.size() > 100)
+      return std::nullopt;
+    const ConstantInt *By = isa<BinaryOperator>(I) && I->getOpcode() == Instruction::Add
+                                ? dyn_cast<ConstantInt>(I->getOperand(1))
+                                : nullptr;
+    if (By) {
+      Stack.push_back({I->getOperand(0), Offset + By->getSExtValue()});
+    } else if (auto *G = dyn_cast<GetElementPtrInst>(I)) {
+      APInt Bytes(DL.getIndexTypeSizeInBits(G->getType()), 0);
+      if (G->accumulateConstantOffset(DL, Bytes))
+        Stack.push_back({G->getPointerOperand(), Offset + Bytes.getSExtValue()});
+      else if (G->getNumIndices() == 1 && isRecordLength(G->getOperand(1), G->getPointerOperand()))
+        Stack.push_back({G->getPointerOperand(), Offset + RecordBytes});
+      else
+        return std::nullopt;
+    } else if (isa<PHINode>(I)) {
+      for (const Use &Op : I->operands())
+        Stack.push_back({Op, Offset});
+    } else if (isa<SelectInst>(I)) {
+      Stack.push_back({I->getOperand(1), Offset});
+      Stack.push_back({I->getOperand(2), Offset});
+    } else if (isa<CastInst, FreezeInst>(I)) {
+      Stack.push_back({I->getOperand(0), Offset});
+    } else {
+      return std::nullopt;
+    }
+  }
+  return Step;
+}
+
+} // namespace
+
+LoopLevel MotionQuery::of(const SCEV *S, unsigned Depth) {
+  if (Depth > MaxDepth)
+    return level(Motion::Irregular);
+  if (auto It = Known.find(S); It != Known.end())
+    return It->second;
+  // Loads are looked through: guard against an address that depends on itself.
+  Known[S] = level(Motion::Irregular);
+  LoopLevel R = compute(S, Depth);
+  Known[S] = R;
+  return R;
+}
+
+/// Does a walk by \p L's stride come round in integers of type \p T within a few iterations? Or, where a mask has cut them to bits
+/// that no type of a language has, by long steps, elsewhere each time? One that comes back to its pages is a walk.
+bool MotionQuery::wraps(const LoopLevel &L, Type *T) const {
+  if (L.Kind != Motion::Constant || !T->isIntegerTy() || T->getIntegerBitWidth() > 48)
+    return false;
+  const unsigned Bits = T->getIntegerBitWidth();
+  const int64_t Round = int64_t(1) << Bits, Step = std::abs(L.StrideBytes);
+  if (Bits < 5 || Step >= Round / 16)
+    return true;
+  return !isPowerOf2_32(Bits) && Step > MaxWalkingStep &&
+         std::min(Round % Step, Step - Round % Step) >= LeastShift;
+}
+
+/// The quotient in a product that has a moving one.
+const SCEVUDivExpr *MotionQuery::movingQuotient(const SCEV *S) {
+  while (auto *Cast = dyn_cast<SCEVCastExpr>(S))
+    S = Cast->getOperand();
+  auto *Mul = dyn_cast<SCEVMulExpr>(S);
+  if (!Mul)
+    return nullptr;
+  for (const SCEV *Op : Mul->operands()) {
+    while (auto *Cast = dyn_cast<SCEVCastExpr>(Op))
+      Op = Cast->getOperand();
+    if (auto *D = dyn_cast<SCEVUDivExpr>(Op);
+        D && of(D->getLHS(), MaxDepth / 2).Kind != Motion::None)
+      return D;
+  }
+  return nullptr;
+}
+
+LoopLevel MotionQuery::compute(const SCEV *S, unsigned Depth) {
+  if (auto *Cast = dyn_cast<SCEVCastExpr>(S)) {
+    LoopLevel Inside = of(Cast->getOperand(), Depth + 1);
+    // Cut to a few bits, a recurrence of long steps is a hash.
+    return isa<SCEVTruncateExpr>(S) && wraps(Inside, S->getType()) ? level(Motion::Irregular)
+                                                                   : Inside;
+  }
+  switch (S->getSCEVType()) {
+  case scConstant:
+  case scVScale:
+    return level(Motion::None);
+  case scAddExpr: {
+    LoopLevel Total = level(Motion::None);
+    for (const SCEV *Op : cast<SCEVNAryExpr>(S)->operands())
+      Total = sum(Total, of(Op, Depth + 1));
+    // x % n is x - x / n * n: x walks through n again and again, or, by long steps, hashes into it.
+    for (const SCEV *Op : cast<SCEVNAryExpr>(S)->operands())
+      if (const SCEVUDivExpr *Quotient = movingQuotient(Op);
+          Quotient && !isUnpredictable(Total.Kind)) {
+        LoopLevel Dividend = of(Quotient->getLHS(), Depth + 1);
+        bool Short =
+            Dividend.Kind == Motion::Constant && std::abs(Dividend.StrideBytes) <= MaxWalkingStep;
+        return Short ? Dividend : level(Motion::Irregular);
+      }
+    return Total;
+  }
+  case scMulExpr: {
+    int64_t Factor = 1;
+    bool Symbol = false;
+    std::optional<LoopLevel> Reloaded;
+    LoopLevel Moving = level(Motion::None);
+    for (const SCEV *Op : cast<SCEVNAryExpr>(S)->operands()) {
+      if (auto *C = dyn_cast<SCEVConstant>(Op)) {
+        if (C->getAPInt().getSignificantBits() > 63)
+          return level(Motion::Irregular);
+        Factor *= C->getAPInt().getSExtValue();
+        continue;
+      }
+      LoopLevel M = of(Op, Depth + 1);
+      if (M.Kind != Motion::None && isReloaded(Op)) {
+        Reloaded = M;
+        continue;
+      }
+      if (isUnpredictable(M.Kind))
+        return M;
+      if (M.Kind == Motion::None) {
+        Symbol = true;
+        continue;
+      }
+      if (Moving.Kind != Motion::None)
+        return level(Motion::Irregular); // a product of two recurrences
+      Moving = M;
+    }
+    if (Moving.Kind == Motion::None && Reloaded) {
+      Moving = *Reloaded;
+      if (isUnpredictable(Moving.Kind))
+        return Moving;
+    } else {
+      Symbol |= Reloaded.has_value();
+    }
+    if (Moving.Kind == Motion::None)
+      return level(Motion::None);
+    if (Symbol || Moving.Kind == Motion::Symbolic)
+      return level(Motion::Symbolic);
+    return level(Motion::Constant, Moving.StrideBytes * Factor);
+  }
+  case scUDivExpr: {
+    auto *D = cast<SCEVUDivExpr>(S);
+    LoopLevel N = of(D->getLHS(), Depth + 1);
+    if (of(D->getRHS(), Depth + 1).Kind != Motion::None)
+      return level(Motion::Irregular);
+    if (N.Kind != Motion::Constant)
+      return N;
+    auto *C = dyn_cast<SCEVConstant>(D->getRHS());
+    if (!C || C->getAPInt().getSignificantBits() > 63 || C->isZero())
+      return level(Motion::Symbolic);
+    int64_t Stride = N.StrideBytes / C->getAPInt().getSExtValue();
+    return level(Motion::Constant, Stride ? Stride : 1); // slower than one unit an iteration
+  }
+  case scAddRecExpr: {
+    auto *R = cast<SCEVAddRecExpr>(S);
+    if (R->getLoop() == L) {
+      if (!R->isAffine())
+        return level(Motion::Symbolic);
+      LoopLevel Start = of(R->getStart(), Depth + 1);
+      if (isUnpredictable(Start.Kind))
+        return Start;
+      if (auto *C = dyn_cast<SCEVConstant>(R->getStepRecurrence(SE));
+          C && C->getAPInt().getSignificantBits() <= 63) {
+        LoopLevel Walk = level(Motion::Constant, C->getAPInt().getSExtValue());
+        return wraps(Walk, S->getType()) ? level(Motion::Irregular) : Walk;
+      }
+      LoopLevel Step = of(R->getStepRecurrence(SE), Depth + 1);
+      return isUnpredictable(Step.Kind) ? Step : level(Motion::Symbolic);
+    }
+    if (L->contains(R->getLoop())) // moves with an inner loop: what moves with L is where it starts
+      return of(R->getStart(), Depth + 1);
+    return level(Motion::None);
+  }
+  case scUMaxExpr:
+  case scSMaxExpr:
+  case scUMinExpr:
+  case scSMinExpr:
+  case scSequentialUMinExpr: {
+    LoopLevel Total = level(Motion::None);
+    for (const SCEV *Op : cast<SCEVNAryExpr>(S)->operands()) {
+      LoopLevel M = of(Op, Depth + 1);
+      if (isUnpredictable(M.Kind))
+        return M;
+      if (M.Kind != Motion::None)
+        Total = Total.Kind == Motion::None ? M : level(Motion::Symbolic);
+    }
+    return Total;
+  }
+  case scUnknown:
+    return ofValue(cast<SCEVUnknown>(S)->getValue(), Depth);
+  default:
+    return level(Motion::Irregular);
+  }
+}
+
+/// A number that the loop loads at an address that does not move: it does if the loop writes it.
+/// A pointer in memory is taken to be an object's, which stays.
+LoopLevel MotionQuery::ofReloaded(const LoadInst &Load, unsigned Depth) {
+  if (!Writes || !Load.getType()->isIntegerTy())
+    return level(Motion::None);
+  const Instruction *Writer = Writes->writerOf(Load, *L);
+  if (!Writer)
+    return level(Motion::None);
+  auto *Store = dyn_cast<StoreInst>(Writer);
+  if (!Store)
+    return level(Motion::Irregular); // what a call leaves there
+  const SCEV *Next = SE.getSCEV(const_cast<Value *>(Store->getValueOperand()));
+  while (auto *Cast = dyn_cast<SCEVCastExpr>(Next))
+    Next = Cast->getOperand();
+  // A counter in memory walks.
+  if (auto *Sum = dyn_cast<SCEVAddExpr>(Next); Sum && Sum->getNumOperands() == 2)
+    if (auto *By = dyn_cast<SCEVConstant>(Sum->getOperand(0)))
+      if (auto *From = dyn_cast<SCEVUnknown>(Sum->getOperand(1)))
+        if (auto *Before = dyn_cast<LoadInst>(From->getValue());
+            Before && Before->getPointerOperand() == Store->getPointerOperand())
+          return level(Motion::Constant, By->getAPInt().getSExtValue());
+  return of(Next, Depth + 1);
+}
+
+/// Does \p S load a number that the loop may change? As the length of a row it hardly does.
+bool MotionQuery::isReloaded(const SCEV *S) {
+  while (auto *Cast = dyn_cast<SCEVCastExpr>(S))
+    S = Cast->getOperand();
+  auto *U = dyn_cast<SCEVUnknown>(S);
+  auto *Load = U ? dyn_cast<LoadInst>(U->getValue()) : nullptr;
+  return Load && L->contains(Load) &&
+         of(SE.getSCEV(Load->getPointerOperand()), MaxDepth / 2).Kind == Motion::None;
+}
+
+LoopLevel MotionQuery::ofValue(Value *V, unsigned Depth) {
+  auto *I = dyn_cast<Instruction>(V);
+  if (!I || !L->contains(I))
+    return level(Motion::None);
+  if (auto *Load = dyn_cast<LoadInst>(I)) {
+    LoopLevel Address = of(SE.getSCEV(Load->getPointerOperand()), Depth + 1);
+    if (Address.Kind == Motion::None)
+      return ofReloaded(*Load, Depth);
+    if (Address.Kind == Motion::Chase)
+      return Address;
+    // Through one table of indices an address may well move in order (the rows of a sparse matrix); through two it does not.
+    return level(isUnpredictable(Address.Kind) ? Motion::GatherOfGather : Motion::Gather);
+  }
+  // A fresh block each iteration: allocators hand them out one after the other.
+  if (auto *Call = dyn_cast<CallBase>(I); Call && Call->hasFnAttr(SiteIdAttr))
+    return level(Motion::Constant, 64);
+  if (auto *Phi = dyn_cast<PHINode>(I)) {
+    if (Phi->getParent() == L->getHeader())
+      if (std::optional<int64_t> Step = appendStep(Phi, L, SE.getDataLayout()))
+        return level(Motion::Constant, *Step);
+    if (Phi->getParent() == L->getHeader())
+      if (std::optional<int64_t> Step = nowAndThenStep(Phi, L, SE.getDataLayout()))
+        return level(Motion::Constant, *Step);
+    // The end of one row kept as the start of the next.
+    if (Phi->getParent() == L->getHeader() && Depth < MaxDepth) {
+      bool Loaded = true;
+      for (unsigned K = 0; K < Phi->getNumIncomingValues() && Loaded; ++K) {
+        const Value *In = Phi->getIncomingValue(K);
+        while (auto *Cast = dyn_cast<CastInst>(In))
+          In = Cast->getOperand(0);
+        auto *Load = dyn_cast<LoadInst>(In);
+        Loaded = !L->contains(Phi->getIncomingBlock(K)) ||
+                 (Load &&
+                  of(SE.getSCEV(const_cast<Value *>(Load->getPointerOperand())), Depth + 1).Kind ==
+                      Motion::Constant);
+      }
+      if (Loaded)
+        return level(Motion::Gather);
+    }
+    if (Phi->getParent() == L->getHeader())
+      return level(chasesItself(Phi, L) ? Motion::Chase : Motion::Irregular);
+    // Counted on in an inner loop: what moves with L is where it starts.
+    const Loop *Inner = nullptr;
+    for (const Loop *Sub = L; Sub;) {
+      auto In = find_if(*Sub, [&](const Loop *S) { return S->contains(Phi); });
+      Sub = In == Sub->end() ? nullptr : *In;
+      if (Sub && Sub->getHeader() == Phi->getParent())
+        Inner = Sub;
+    }
+    const bool Counted = Inner && nowAndThenStep(Phi, Inner, SE.getDataLayout());
+    // A merge, or the header phi of an inner loop: the worst of what flows in from where it does not depend on itself.
+    LoopLevel Worst = level(Motion::None);
+    for (unsigned K = 0; K < Phi->getNumIncomingValues(); ++K) {
+      Value *In = Phi->getIncomingValue(K);
+      if (In == Phi || !SE.isSCEVable(In->getType()) ||
+          (Counted && Inner->contains(Phi->getIncomingBlock(K))))
+        continue;
+      LoopLevel M = of(SE.getSCEV(In), Depth + 1);
+      if (M.Kind > Worst.Kind ||
+          (M.Kind == Worst.Kind && std::abs(M.StrideBytes) > std::abs(Worst.StrideBytes)))
+        Worst = M;
+    }
+    return Worst;
+  }
+  if (isa<SelectInst, FreezeInst, CastInst, BinaryOperator, GetElementPtrInst>(I) &&
+      Depth < MaxDepth) {
+    LoopLevel Worst = level(Motion::None);
+    bool Moves = false;
+    for (Value *Op : I->operands()) {
+      if (!SE.isSCEVable(Op->getType()) || (isa<SelectInst>(I) && Op == I->getOperand(0)))
+        continue;
+      LoopLevel M = of(SE.getSCEV(Op), Depth + 1);
+      Moves |= M.Kind != Motion::None;
+      if (M.Kind > Worst.Kind)
+        Worst = M;
+    }
+    if (!Moves)
+      return level(Motion::None);
+    if (isa<SelectInst, FreezeInst>(I) || isUnpredictable(Worst.Kind))
+      return Worst;
+    return level(Motion::Irregular); // xor, remainder, shift of a recurrence: a hash
+  }
+  return level(Motion::Irregular);
+}
+
+LoopLevel motionOf(const SCEV *S, const Loop *L, ScalarEvolution &SE) {
+  return MotionQuery(L, SE).of(S);
+}
+
+} // namespace smalloc

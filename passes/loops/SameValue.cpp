@@ -1,0 +1,280 @@
+//===- SameValue.cpp - do two expressions mean the same number? -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "passes/loops/SameValue.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+
+namespace smalloc {
+
+const SCEV *bare(const SCEV *S) {
+  while (true) {
+    if (auto *Cast = dyn_cast<SCEVCastExpr>(S)) {
+      S = Cast->getOperand();
+    } else if (auto *Max = dyn_cast<SCEVMinMaxExpr>(S);
+               Max && Max->getNumOperands() == 2 && isa<SCEVConstant>(Max->getOperand(0)) &&
+               isa<SCEVUMaxExpr, SCEVSMaxExpr>(Max) &&
+               cast<SCEVConstant>(Max->getOperand(0))->getAPInt().abs().ule(1)) {
+      S = Max->getOperand(1);
+    } else {
+      return S;
+    }
+  }
+}
+
+namespace {
+
+/// Merged values, and what each is on one way into the merge.
+using Choice = ValueToSCEVMapTy;
+
+const SCEV *chosen(const SCEV *S, Choice *C, ScalarEvolution &SE) {
+  return C ? SCEVParameterRewriter::rewrite(S, SE, *C) : S;
+}
+
+/// A constant shifted by a value: a power of two as a factor.
+const BinaryOperator *powerOfTwo(const SCEV *S) {
+  auto *U = dyn_cast<SCEVUnknown>(S);
+  auto *Shift = U ? dyn_cast<BinaryOperator>(U->getValue()) : nullptr;
+  return Shift && Shift->getOpcode() == Instruction::Shl && isa<ConstantInt>(Shift->getOperand(0))
+             ? Shift
+             : nullptr;
+}
+
+/// \p Of: what merged values inside of shifts are; S has none outside of them.
+void multiplyIn(Product &P, const SCEV *S, ScalarEvolution &SE, Choice *Of = nullptr) {
+  S = bare(S);
+  if (const BinaryOperator *Shift = powerOfTwo(S)) {
+    const SCEV *By = bare(chosen(bare(SE.getSCEV(Shift->getOperand(1))), Of, SE));
+    P.Factor *= cast<ConstantInt>(Shift->getOperand(0))->getSExtValue();
+    if (auto *Known = dyn_cast<SCEVConstant>(By); !Known)
+      P.Symbols.push_back({By, true});
+    else if (Known->getAPInt().ult(48) && std::abs(P.Factor) < (int64_t(1) << 14))
+      P.Factor <<= Known->getAPInt().getZExtValue();
+    else
+      P.Valid = false;
+    return;
+  }
+  if (auto *C = dyn_cast<SCEVConstant>(S)) {
+    if (C->getAPInt().getSignificantBits() > 62)
+      P.Valid = false;
+    else
+      P.Factor *= C->getAPInt().getSExtValue();
+  } else if (auto *Mul = dyn_cast<SCEVMulExpr>(S)) {
+    for (const SCEV *Op : Mul->operands())
+      multiplyIn(P, Op, SE, Of);
+  } else {
+    P.Symbols.push_back({S, false});
+  }
+}
+
+bool sameProduct(Product A, Product B, ScalarEvolution &SE, unsigned Depth) {
+  if (!A.Valid || !B.Valid || A.Factor != B.Factor || A.Symbols.size() != B.Symbols.size())
+    return false;
+  for (auto [S, Power] : A.Symbols) {
+    auto It = find_if(B.Symbols, [&, S = S, Power = Power](const auto &Other) {
+      return Power == Other.second && sameSum(S, Other.first, SE, Depth + 1);
+    });
+    if (It == B.Symbols.end())
+      return false;
+    B.Symbols.erase(It);
+  }
+  return true;
+}
+
+} // namespace
+
+Product productOf(const SCEV *S, ScalarEvolution &SE) {
+  Product P;
+  multiplyIn(P, S, SE);
+  return P;
+}
+
+namespace {
+
+/// Sums are compared as sets of products with their constants folded.
+bool sameTerms(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth, Choice *Of) {
+  auto Terms = [&](const SCEV *S, int64_t &Constant) {
+    SmallVector<Product, 4> Out;
+    auto Add = [&](auto &&Self, const SCEV *T) -> void {
+      T = bare(T);
+      if (auto *Sum = dyn_cast<SCEVAddExpr>(T)) {
+        for (const SCEV *Op : Sum->operands())
+          Self(Self, Op);
+        return;
+      }
+      Product P;
+      multiplyIn(P, T, SE, Of);
+      if (P.Symbols.empty() && P.Valid)
+        Constant += P.Factor;
+      else
+        Out.push_back(P);
+    };
+    Add(Add, S);
+    return Out;
+  };
+  int64_t ConstantA = 0, ConstantB = 0;
+  SmallVector<Product, 4> TermsA = Terms(A, ConstantA), TermsB = Terms(B, ConstantB);
+  if (ConstantA != ConstantB || TermsA.size() != TermsB.size())
+    return false;
+  if (TermsA.size() == 1 && TermsA[0].Symbols.size() == 1 && TermsB[0].Symbols.size() == 1 &&
+      TermsA[0].Symbols[0] == std::pair(A, false) && TermsB[0].Symbols[0] == std::pair(B, false))
+    return false; // no progress
+  for (Product &P : TermsA) {
+    auto It = find_if(TermsB, [&](Product &Q) { return sameProduct(P, Q, SE, Depth); });
+    if (It == TermsB.end())
+      return false;
+    TermsB.erase(It);
+  }
+  return true;
+}
+
+/// Ways into a merge that are compared.
+constexpr unsigned MaxWays = 8;
+
+/// Merged values by what chooses among them: a phi's block, a select's condition.
+using Merges = MapVector<const Value *, SmallVector<const Instruction *, 2>>;
+
+void mergesIn(const SCEV *S, Merges &Out, ScalarEvolution &SE) {
+  (void)SCEVExprContains(S, [&](const SCEV *Part) {
+    auto *U = dyn_cast<SCEVUnknown>(Part);
+    if (!U)
+      return false;
+    if (auto *Phi = dyn_cast<PHINode>(U->getValue()))
+      Out[Phi->getParent()].push_back(Phi);
+    else if (auto *Select = dyn_cast<SelectInst>(U->getValue()))
+      Out[Select->getCondition()].push_back(Select);
+    else if (const BinaryOperator *Shift = powerOfTwo(Part))
+      mergesIn(SE.getSCEV(Shift->getOperand(1)), Out, SE);
+    return false;
+  });
+}
+
+/// An argument's default is merged with the argument itself, in each quantity that is computed of
+/// it: the same if they are so on each way into the merge.
+bool sameOnEachWay(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth) {
+  Merges Of, OfOther;
+  mergesIn(A, Of, SE);
+  if (Of.empty())
+    return false;
+  mergesIn(B, OfOther, SE);
+  for (auto &[By, Merged] : Of) {
+    auto Others = OfOther.find(By);
+    if (Others == OfOther.end())
+      continue;
+    auto *Block = dyn_cast<BasicBlock>(By);
+    const unsigned Ways =
+        Block ? cast<PHINode>(Merged.front())->getNumIncomingValues() : 2; // of a select
+    if (Ways > MaxWays)
+      continue;
+    auto SameOn = [&](unsigned Way) {
+      Choice C;
+      for (const Instruction *I : concat<const Instruction *const>(Merged, Others->second)) {
+        const Value *In = I->getOperand(Way + 1); // of a select
+        if (auto *Phi = dyn_cast<PHINode>(I))
+          In = Phi->getIncomingValueForBlock(cast<PHINode>(Merged.front())->getIncomingBlock(Way));
+        C[I] = SE.getSCEV(const_cast<Value *>(In));
+      }
+      const SCEV *InA = bare(chosen(A, &C, SE)), *InB = bare(chosen(B, &C, SE));
+      return sameTerms(InA, InB, SE, Depth + 3, &C) || sameSum(InA, InB, SE, Depth + 3);
+    };
+    unsigned Way = 0;
+    while (Way < Ways && SameOn(Way))
+      ++Way;
+    if (Way == Ways)
+      return true;
+  }
+  return false;
+}
+
+/// Users of an address that are looked at for stores to it.
+constexpr unsigned MaxUsers = 64;
+
+/// The load that \p S stands for, and the one store of its function to that address, if there is
+/// one and it comes first. Of an address that is written otherwise, neither.
+struct Field {
+  const LoadInst *Load = nullptr;
+  const StoreInst *Written = nullptr;
+};
+Field fieldOf(const SCEV *S) {
+  auto *U = dyn_cast<SCEVUnknown>(S);
+  Field F{U ? dyn_cast<LoadInst>(U->getValue()) : nullptr};
+  if (!F.Load || isa<Constant>(F.Load->getPointerOperand()))
+    return {};
+  unsigned Looked = 0;
+  for (const User *By : F.Load->getPointerOperand()->users()) {
+    if (++Looked > MaxUsers)
+      return {};
+    auto *Store = dyn_cast<StoreInst>(By);
+    if (!Store || Store->getPointerOperand() != F.Load->getPointerOperand())
+      continue;
+    const bool Before = Store->getParent() == F.Load->getParent()
+                            ? Store->comesBefore(F.Load)
+                            : Store->getParent()->isEntryBlock();
+    if (F.Written || !Before || Store->getValueOperand()->getType() != F.Load->getType())
+      return {};
+    F.Written = Store;
+  }
+  return F;
+}
+
+/// A field is loaded again behind a call that might write it. It is taken to hold what the function
+/// stored there, or what it held before.
+bool sameField(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth) {
+  const Field Of = fieldOf(A), Other = fieldOf(B);
+  if (Of.Load && Other.Load && !Of.Written && !Other.Written)
+    return Of.Load->getType() == Other.Load->getType() &&
+           SE.getSCEV(const_cast<Value *>(Of.Load->getPointerOperand())) ==
+               SE.getSCEV(const_cast<Value *>(Other.Load->getPointerOperand()));
+  for (auto [F, Value] : {std::pair(Of, B), std::pair(Other, A)})
+    if (F.Written && sameSum(SE.getSCEV(const_cast<llvm::Value *>(F.Written->getValueOperand())),
+                             Value, SE, Depth + 3))
+      return true;
+  return false;
+}
+
+} // namespace
+
+bool sameSum(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth) {
+  A = bare(A);
+  B = bare(B);
+  if (A == B)
+    return true;
+  if (Depth > 8)
+    return false;
+  // Jump threading merges copies of an allocation, with the count that each one had, in phis.
+  for (auto [Merged, Other] : {std::pair(A, B), std::pair(B, A)})
+    if (auto *U = dyn_cast<SCEVUnknown>(Merged))
+      if (auto *Phi = dyn_cast<PHINode>(U->getValue()))
+        if (any_of(Phi->incoming_values(), [&](Value *In) {
+              return In != Phi && SE.isSCEVable(In->getType()) &&
+                     sameSum(SE.getSCEV(In), Other, SE, Depth + 3);
+            }))
+          return true;
+  return sameField(A, B, SE, Depth) || sameTerms(A, B, SE, Depth, nullptr) ||
+         sameOnEachWay(A, B, SE, Depth);
+}
+
+bool atLeast(const SCEV *A, uint64_t Times, const SCEV *B, ScalarEvolution &SE) {
+  while (auto *Part = dyn_cast<SCEVUDivExpr>(bare(A))) { // every second element
+    auto *By = dyn_cast<SCEVConstant>(Part->getRHS());
+    if (!By || By->isZero())
+      break;
+    A = Part->getLHS();
+    Times /= By->getAPInt().getLimitedValue();
+  }
+  Product Of = productOf(A, SE), Whole = productOf(B, SE);
+  if (Of.Factor <= 0 || Whole.Factor <= 0 ||
+      SaturatingMultiply<uint64_t>(static_cast<uint64_t>(Of.Factor), Times) <
+          static_cast<uint64_t>(Whole.Factor))
+    return false;
+  Of.Factor = Whole.Factor = 1;
+  return sameProduct(Of, Whole, SE, 0);
+}
+
+} // namespace smalloc

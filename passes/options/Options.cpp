@@ -1,0 +1,191 @@
+//===- Options.cpp - what the user may ask of the plugin --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "passes/options/Options.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+cl::OptionCategory Category("smalloc", "Superpage-aware allocation");
+// Twins of the clang plugin arguments for tools that have none (opt, flang, lld). Strings, so that setOption() judges.
+cl::opt<std::string> HeapOpt("smalloc-heap", cl::cat(Category),
+                             cl::desc("auto, off, superpage, migrate or guest"));
+cl::opt<std::string> ModelOpt("smalloc-model", cl::cat(Category), cl::desc("spread or paper"));
+cl::opt<std::string> MachineOpt("smalloc-machine", cl::cat(Category),
+                                cl::desc("native, a preset, or a file"));
+cl::opt<std::string> RewriteOpt("smalloc-rewrite", cl::cat(Category),
+                                cl::desc("candidates or all"));
+cl::opt<std::string> RootOpt("smalloc-root", cl::cat(Category),
+                             cl::desc("base of source paths in site ids"));
+cl::opt<std::string> SitesOpt("smalloc-sites", cl::cat(Category),
+                              cl::desc("directory for site tables as JSON"));
+cl::opt<std::string> CoverageOpt("smalloc-coverage", cl::cat(Category),
+                                 cl::desc("directory for counts of attributed accesses"));
+cl::opt<std::string> LayoutOpt("smalloc-layout", cl::cat(Category),
+                               cl::desc("off or on: padding of colliding rows"));
+cl::opt<std::string>
+    FirstTouchOpt("smalloc-first-touch", cl::cat(Category),
+                  cl::desc("on or off: page faults of fully written objects count"));
+cl::opt<std::string> NumaOpt("smalloc-numa", cl::cat(Category), cl::desc("off or hints"));
+cl::opt<std::string> GenerateOpt("smalloc-profile-generate", cl::cat(Category), cl::ValueOptional,
+                                 cl::desc("instrument; directory for traces"));
+cl::opt<std::string> UseOpt("smalloc-profile-use", cl::cat(Category), cl::desc("directives file"));
+
+/// The hint is a line of its own, as the command prints it.
+Error failure(const Twine &Message, const Twine &Hint) {
+  return createStringError(inconvertibleErrorCode(), Message + "\nhint: " + Hint);
+}
+
+Error invalid(StringRef Key, StringRef Value, StringRef Valid) {
+  return failure("invalid value '" + Value + "' of plugin option '" + Key + "': expected " + Valid,
+                 "-fplugin-arg-smalloc-" + Key + "=VALUE (-mllvm -smalloc-" + Key +
+                     "=VALUE for flang, opt and lld)");
+}
+
+/// Where the program will leave its traces. It may run elsewhere and as somebody else, and makes a directory that is
+/// missing: only what is no directory is an error.
+Error checkTraceDirectory(Options &O, StringRef Dir) {
+  if (Dir.empty() || !sys::fs::exists(Dir))
+    return Error::success();
+  if (!sys::fs::is_directory(Dir))
+    return failure("cannot use the directory of plugin option 'profile-generate' (" + Dir +
+                       "): it is not a directory",
+                   "name a directory that the program may write to");
+  if (std::error_code Failed = sys::fs::access(Dir, sys::fs::AccessMode::Write))
+    O.Warnings.push_back(("the directory of plugin option 'profile-generate' (" + Dir +
+                          "): " + Failed.message() + "; the program may leave no trace there")
+                             .str());
+  return Error::success();
+}
+
+} // namespace
+
+Error setOption(Options &O, StringRef Key, StringRef Value) {
+  if (Key == "heap") {
+    if (Value == "auto")
+      O.Heap = SMALLOC_HEAP_AUTO;
+    else if (Value == "guest")
+      O.Heap = SMALLOC_HEAP_GUEST;
+    else if (Value == "off")
+      O.Heap = SMALLOC_HEAP_OFF;
+    else if (Value == "superpage")
+      O.Heap = SMALLOC_HEAP_SUPERPAGE;
+    else if (Value == "migrate")
+      O.Heap = SMALLOC_HEAP_MIGRATE;
+    else
+      return invalid(Key, Value, "auto, off, superpage, migrate or guest");
+  } else if (Key == "model") {
+    if (Value == "spread")
+      O.Model = SMALLOC_MODEL_SPREAD;
+    else if (Value == "paper")
+      O.Model = SMALLOC_MODEL_PAPER;
+    else
+      return invalid(Key, Value, "spread or paper");
+  } else if (Key == "machine") {
+    if (Value.empty())
+      return invalid(Key, Value, "native, a preset's name, or a file");
+    Expected<MachineProfile> M = loadMachineProfile(Value);
+    if (!M)
+      return M.takeError();
+    O.Machine = std::move(*M);
+  } else if (Key == "rewrite") {
+    O.RewriteNamed = true;
+    if (Value == "candidates")
+      O.Rewrite = RewriteScope::Candidates;
+    else if (Value == "all")
+      O.Rewrite = RewriteScope::All;
+    else
+      return invalid(Key, Value, "candidates or all");
+  } else if (Key == "root") {
+    if (Value.empty())
+      return invalid(Key, Value, "a directory");
+    O.Root = Value.str();
+  } else if (Key == "sites") {
+    if (Value.empty())
+      return invalid(Key, Value, "a directory");
+    if (std::error_code Failed = sys::fs::create_directories(Value))
+      return failure("cannot create the directory of plugin option 'sites' (" + Value +
+                         "): " + Failed.message(),
+                     "name a directory that you may write to");
+    O.SitesDir = Value.str();
+  } else if (Key == "coverage") {
+    if (Value.empty())
+      return invalid(Key, Value, "a directory");
+    if (std::error_code Failed = sys::fs::create_directories(Value))
+      return failure("cannot create the directory of plugin option 'coverage' (" + Value +
+                         "): " + Failed.message(),
+                     "name a directory that you may write to");
+    O.CoverageDir = Value.str();
+  } else if (Key == "numa") {
+    if (Value != "off" && Value != "hints")
+      return invalid(Key, Value, "off or hints");
+    O.NumaHints = Value == "hints";
+  } else if (Key == "first-touch") {
+    if (Value != "off" && Value != "on")
+      return invalid(Key, Value, "off or on");
+    O.FirstTouch = Value == "on";
+  } else if (Key == "layout") {
+    if (Value != "off" && Value != "on")
+      return invalid(Key, Value, "off or on");
+    O.Layout = Value == "on";
+  } else if (Key == "profile-generate") {
+    if (Value.contains(',') || Value.contains('%'))
+      return invalid(Key, Value, "a directory without commas and percent signs");
+    O.GenerateDir = Value.empty() ? "." : Value.str();
+    if (Error E = checkTraceDirectory(O, Value))
+      return E;
+  } else if (Key == "profile-use") {
+    if (Value.empty())
+      return invalid(Key, Value, "a directives file");
+    Expected<Directives> D = Directives::load(Value);
+    if (!D)
+      return D.takeError();
+    O.Use = std::make_shared<const Directives>(std::move(*D));
+  } else {
+    return failure("unknown plugin option '" + Key +
+                       "': expected heap, model, machine, rewrite, root, layout, first-touch, "
+                       "profile-generate, profile-use, sites, coverage or numa",
+                   "clang's form is -fplugin-arg-smalloc-KEY=VALUE");
+  }
+  return Error::success();
+}
+
+std::vector<std::string> decidingOptions(const Options &O) {
+  static constexpr const char *Heaps[] = {"auto", "off", "superpage", "migrate", "guest"};
+  std::vector<std::string> Pairs = {
+      std::string("heap=") + Heaps[O.Heap],
+      std::string("model=") + (O.Model == SMALLOC_MODEL_PAPER ? "paper" : "spread"),
+      std::string("rewrite=") + (O.Rewrite == RewriteScope::All ? "all" : "candidates"),
+      std::string("numa=") + (O.NumaHints ? "hints" : "off"),
+      std::string("first-touch=") + (O.FirstTouch ? "on" : "off"),
+      "machine=" + (O.Machine.FromFile ? O.Machine.Text : O.Machine.Name)};
+  return Pairs;
+}
+
+Expected<Options> withCommandLine(Options O) {
+  const std::pair<StringRef, const cl::opt<std::string> *> Twins[] = {
+      {"heap", &HeapOpt},       {"model", &ModelOpt},       {"machine", &MachineOpt},
+      {"rewrite", &RewriteOpt}, {"root", &RootOpt},         {"sites", &SitesOpt},
+      {"layout", &LayoutOpt},   {"numa", &NumaOpt},         {"profile-generate", &GenerateOpt},
+      {"profile-use", &UseOpt}, {"coverage", &CoverageOpt}, {"first-touch", &FirstTouchOpt}};
+  for (const auto &[Key, Twin] : Twins)
+    if (Twin->getNumOccurrences())
+      if (Error E = setOption(O, Key, *Twin))
+        return Expected<Options>(std::move(E));
+  if (!O.GenerateDir.empty() && !O.RewriteNamed)
+    O.Rewrite = RewriteScope::All;
+  if (O.Machine.ReachPages == 0) {
+    Expected<MachineProfile> Native = loadMachineProfile("native");
+    if (!Native)
+      return Native.takeError();
+    O.Machine = std::move(*Native);
+  }
+  return O;
+}
+
+} // namespace smalloc

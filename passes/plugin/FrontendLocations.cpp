@@ -1,0 +1,301 @@
+//===- FrontendLocations.cpp - which functions get locations for the plugin -===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "passes/plugin/FrontendLocations.h"
+#include "clang/AST/ASTConsumer.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/Basic/Builtins.h"
+#include "clang/Basic/CodeGenOptions.h"
+#include "clang/Basic/SourceManager.h"
+
+using namespace clang;
+
+#define WEAK(Symbol) asm(".weak " #Symbol);
+#include "passes/plugin/ClangSymbols.inc"
+#undef WEAK
+
+namespace smalloc {
+namespace {
+
+/// Of a body: longer ones are not what this is for.
+constexpr unsigned MaxStatements = 48;
+/// Of calls within calls.
+constexpr unsigned MaxDepth = 8;
+
+/// A call of it, without its body, is no site: it returns nothing or a number, and stores no block through an argument.
+bool givesNoMemory(const FunctionDecl &F) {
+  auto *Result = dyn_cast<BuiltinType>(F.getReturnType().getCanonicalType());
+  const IdentifierInfo *Name = F.getIdentifier();
+  return Result && (Result->isInteger() || Result->getKind() == BuiltinType::Void) &&
+         !(Name && Name->getName() == "posix_memalign");
+}
+
+class PlainFunctions : public ASTConsumer {
+public:
+  bool HandleTopLevelDecl(DeclGroupRef Group) override {
+    for (Decl *D : Group)
+      if (auto *F = dyn_cast<FunctionDecl>(D))
+        Candidates.push_back(F);
+    return true;
+  }
+  void HandleInlineFunctionDefinition(FunctionDecl *F) override { Candidates.push_back(F); }
+
+  /// Code of inline functions is generated after this: all bodies are there, and none is for those that nobody uses, most of them.
+  void HandleTranslationUnit(ASTContext &Context) override {
+    const SourceManager &Sources = Context.getSourceManager();
+    for (FunctionDecl *F : Candidates)
+      if (F->isUsed(/*CheckUsedAttr=*/false) && Sources.isInSystemHeader(F->getLocation()) &&
+          isPlain(*F, 0))
+        F->addAttr(NoDebugAttr::CreateImplicit(Context));
+  }
+
+private:
+  /// They stay one call, or become a few loads and stores.
+  static bool copiesMemory(unsigned Builtin) {
+    switch (Builtin) {
+    case Builtin::BImemcpy:
+    case Builtin::BImemmove:
+    case Builtin::BImemset:
+    case Builtin::BImemchr:
+    case Builtin::BI__builtin_memcpy:
+    case Builtin::BI__builtin_memmove:
+    case Builtin::BI__builtin_memset:
+    case Builtin::BI__builtin_memchr:
+      return true;
+    default:
+      return false;
+    }
+  }
+
+  bool isPlain(const FunctionDecl &Declared, unsigned Depth) {
+    // Names of the language, seen through where they are called: std::move and its like.
+    if (unsigned Builtin = Declared.getBuiltinID())
+      return Declared.isInStdNamespace() || copiesMemory(Builtin) || givesNoMemory(Declared);
+    const FunctionDecl *F = nullptr;
+    const Stmt *Body = Declared.getBody(F);
+    if (!Body) // of another unit: never inlined
+      return givesNoMemory(Declared);
+    if (Depth > MaxDepth || isa<CXXDestructorDecl>(F))
+      return false;
+    auto [Known, New] = Plain.try_emplace(F, false); // one that calls itself is not
+    if (!New)
+      return Known->second;
+    unsigned Left = MaxStatements;
+    bool All = isPlain(Body, Depth, Left);
+    if (auto *Constructor = dyn_cast<CXXConstructorDecl>(F))
+      for (const CXXCtorInitializer *Part : Constructor->inits())
+        All = All && isPlain(Part->getInit(), Depth, Left);
+    return Plain[F] = All;
+  }
+
+  bool isPlain(const Stmt *S, unsigned Depth, unsigned &Left) {
+    if (!S)
+      return true;
+    if (Left == 0)
+      return false;
+    --Left;
+    switch (S->getStmtClass()) {
+    case Stmt::CompoundStmtClass:
+    case Stmt::ReturnStmtClass:
+    case Stmt::NullStmtClass:
+    case Stmt::IfStmtClass:
+    case Stmt::ArraySubscriptExprClass:
+    case Stmt::BinaryOperatorClass:
+    case Stmt::CompoundAssignOperatorClass:
+    case Stmt::CharacterLiteralClass:
+    case Stmt::ConditionalOperatorClass:
+    case Stmt::ConstantExprClass:
+    case Stmt::CStyleCastExprClass:
+    case Stmt::CXXBoolLiteralExprClass:
+    case Stmt::CXXConstCastExprClass:
+    case Stmt::CXXFunctionalCastExprClass:
+    case Stmt::CXXNullPtrLiteralExprClass:
+    case Stmt::CXXReinterpretCastExprClass:
+    case Stmt::CXXScalarValueInitExprClass:
+    case Stmt::CXXStaticCastExprClass:
+    case Stmt::CXXThisExprClass:
+    case Stmt::DeclRefExprClass:
+    case Stmt::ExprWithCleanupsClass: // what is destroyed stands in it
+    case Stmt::FloatingLiteralClass:
+    case Stmt::ImplicitCastExprClass:
+    case Stmt::ImplicitValueInitExprClass:
+    case Stmt::InitListExprClass:
+    case Stmt::IntegerLiteralClass:
+    case Stmt::MaterializeTemporaryExprClass:
+    case Stmt::MemberExprClass:
+    case Stmt::ParenExprClass:
+    case Stmt::StringLiteralClass:
+    case Stmt::SubstNonTypeTemplateParmExprClass:
+    case Stmt::TypeTraitExprClass:
+    case Stmt::UnaryExprOrTypeTraitExprClass:
+    case Stmt::UnaryOperatorClass:
+      break;
+    case Stmt::DeclStmtClass:
+      for (const Decl *D : cast<DeclStmt>(S)->decls()) {
+        auto *Variable = dyn_cast<VarDecl>(D);
+        if (Variable && (!Variable->hasLocalStorage() || Variable->getType().isDestructedType()))
+          return false;
+      }
+      break;
+    case Stmt::CallExprClass:
+    case Stmt::CXXMemberCallExprClass:
+    case Stmt::CXXOperatorCallExprClass: {
+      const FunctionDecl *Callee = cast<CallExpr>(S)->getDirectCallee();
+      auto *Method = dyn_cast_or_null<CXXMethodDecl>(Callee);
+      if (!Callee || (Method && Method->isVirtual()) || !isPlain(*Callee, Depth + 1))
+        return false;
+      break;
+    }
+    case Stmt::CXXConstructExprClass:
+    case Stmt::CXXTemporaryObjectExprClass: {
+      const CXXConstructorDecl *Callee = cast<CXXConstructExpr>(S)->getConstructor();
+      if (!Callee->isTrivial() && !isPlain(*Callee, Depth + 1))
+        return false;
+      break;
+    }
+    default: // loops, new, what is destroyed, all else
+      return false;
+    }
+    for (const Stmt *Part : S->children())
+      if (!isPlain(Part, Depth, Left))
+        return false;
+    return true;
+  }
+
+  std::vector<FunctionDecl *> Candidates;
+  llvm::DenseMap<const FunctionDecl *, bool> Plain;
+};
+
+/// Are the lines of calls those of the statements that they stand in? A statement gives its place to what is generated from there
+/// on: what stands behind one that another part of the same statement holds, or where a scope ends, is not to be told apart.
+class StatementLines {
+public:
+  explicit StatementLines(const SourceManager &Sources) : Sources(Sources) {}
+
+  /// \p At: where the statement begins that gives \p S, a part of it, its place; invalid if none does.
+  bool areCalls(const Stmt *S, SourceLocation At) const {
+    if (!S)
+      return true;
+    switch (S->getStmtClass()) {
+    case Stmt::NullStmtClass:
+    case Stmt::BreakStmtClass:
+    case Stmt::ContinueStmtClass:
+    case Stmt::GotoStmtClass:
+      return true;
+    case Stmt::CompoundStmtClass:
+    case Stmt::LabelStmtClass:
+    case Stmt::CaseStmtClass:
+    case Stmt::DefaultStmtClass:
+      return llvm::all_of(S->children(), [&](const Stmt *Part) { return areCallsIn(Part); });
+    case Stmt::IfStmtClass: {
+      auto *If = cast<IfStmt>(S);
+      return areCalls(If->getCond(), S->getBeginLoc()) && areCallsIn(If->getThen()) &&
+             areCallsIn(If->getElse());
+    }
+    case Stmt::SwitchStmtClass: {
+      auto *Switch = cast<SwitchStmt>(S);
+      return areCalls(Switch->getCond(), S->getBeginLoc()) && areCallsIn(Switch->getBody());
+    }
+    case Stmt::WhileStmtClass: {
+      auto *While = cast<WhileStmt>(S);
+      return areCalls(While->getCond(), S->getBeginLoc()) && areCallsIn(While->getBody());
+    }
+    case Stmt::DoStmtClass: { // its condition is generated behind the body's last statement
+      auto *Do = cast<DoStmt>(S);
+      return areCalls(Do->getCond(), SourceLocation()) && areCallsIn(Do->getBody());
+    }
+    case Stmt::ForStmtClass: {
+      auto *For = cast<ForStmt>(S);
+      const Stmt *First = For->getInit() ? For->getInit() : S;
+      return areCallsIn(For->getInit()) && areCalls(For->getCond(), First->getBeginLoc()) &&
+             areCallsIn(For->getInc()) && areCallsIn(For->getBody());
+    }
+    case Stmt::DeclStmtClass:
+      for (const Decl *D : cast<DeclStmt>(S)->decls())
+        if (D->hasAttr<CleanupAttr>())
+          return false;
+      At = S->getBeginLoc();
+      break;
+    case Stmt::ReturnStmtClass:
+      At = S->getBeginLoc();
+      break;
+    case Stmt::StmtExprClass:
+    case Stmt::BlockExprClass:
+      return false;
+    case Stmt::CallExprClass: {
+      auto *Call = cast<CallExpr>(S);
+      const FunctionDecl *Callee = Call->getDirectCallee();
+      if (!(Callee && !Callee->hasBody() && givesNoMemory(*Callee)) &&
+          !onOneLine(At, Call->getBeginLoc()))
+        return false;
+      break;
+    }
+    default:
+      if (!isa<Expr>(S))
+        return false;
+    }
+    return llvm::all_of(S->children(), [&](const Stmt *Part) { return areCalls(Part, At); });
+  }
+
+private:
+  /// \p S is a statement of its own.
+  bool areCallsIn(const Stmt *S) const { return !S || areCalls(S, S->getBeginLoc()); }
+
+  bool onOneLine(SourceLocation From, SourceLocation To) const {
+    if (From.isInvalid() || To.isInvalid())
+      return false;
+    From = Sources.getExpansionLoc(From);
+    To = Sources.getExpansionLoc(To);
+    if (From == To)
+      return true;
+    const auto [File, Begin] = Sources.getDecomposedLoc(From);
+    const auto [SameFile, End] = Sources.getDecomposedLoc(To);
+    return File == SameFile && Begin < End &&
+           !Sources.getBufferData(File).slice(Begin, End).contains('\n');
+  }
+
+  const SourceManager &Sources;
+};
+
+/// Clang gives each expression a place, or, as for CodeView, each statement only, which is a fraction of the work. It looks at the
+/// option for each expression, so that it can be chosen function by function: a unit's own functions are generated one by one as
+/// they are read, the static and inline ones all together at its end.
+class ByStatement : public ASTConsumer {
+public:
+  explicit ByStatement(CodeGenOptions &CodeGen) : CodeGen(CodeGen) {}
+
+  void Initialize(ASTContext &Context) override { Sources = &Context.getSourceManager(); }
+
+  bool HandleTopLevelDecl(DeclGroupRef Group) override {
+    for (Decl *D : Group) {
+      auto *F = dyn_cast<FunctionDecl>(D);
+      if (!F || !F->doesThisDeclarationHaveABody())
+        continue;
+      const bool Exact = StatementLines(*Sources).areCalls(F->getBody(), SourceLocation());
+      CodeGen.EmitCodeView = Exact;
+      if (F->getCanonicalDecl()->getStorageClass() == SC_Static || F->isInlined())
+        AtTheEnd = AtTheEnd && Exact;
+    }
+    return true;
+  }
+
+  void HandleTranslationUnit(ASTContext &) override { CodeGen.EmitCodeView = AtTheEnd; }
+
+private:
+  CodeGenOptions &CodeGen;
+  const SourceManager *Sources = nullptr;
+  bool AtTheEnd = true;
+};
+
+} // namespace
+
+std::unique_ptr<ASTConsumer> locateStatements(CodeGenOptions &CodeGen) {
+  return std::make_unique<ByStatement>(CodeGen);
+}
+
+std::unique_ptr<ASTConsumer> leaveOutLocations() { return std::make_unique<PlainFunctions>(); }
+
+} // namespace smalloc

@@ -1,0 +1,367 @@
+//===- RegisterPasses.cpp - where smalloc sits in the pipeline --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "passes/plugin/RegisterPasses.h"
+#include "passes/decisions/AccessCoverage.h"
+#include "passes/decisions/Remarks.h"
+#include "passes/decisions/SiteText.h"
+#include "passes/decisions/StaticArrays.h"
+#include "passes/decisions/UnitAnalysis.h"
+#include "passes/decisions/UnitSites.h"
+#include "passes/ir/UnitName.h"
+#include "passes/record/AccessTracer.h"
+#include "passes/rewrite/LayoutPadding.h"
+#include "passes/rewrite/LinkOptions.h"
+#include "passes/rewrite/LinkPhase.h"
+#include "passes/rewrite/PromotionGuards.h"
+#include "passes/rewrite/SiteRewriter.h"
+#include "passes/rewrite/SiteTable.h"
+#include "passes/rewrite/ThunkParts.h"
+#include "passes/rewrite/ThunkText.h"
+#include "passes/sites/AllocationSites.h"
+#include "passes/sites/SiteNumbering.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Analysis/AssumptionCache.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FormatVariadic.h"
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+constexpr StringRef DoneMetadata = "smalloc.done";
+
+FunctionAnalysisManager &functionAnalyses(Module &M, ModuleAnalysisManager &AM) {
+  return AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
+}
+
+/// The functions that the rewriting changes, with steerable sites or promotion points, and the blocks that they had.
+using ChangedFunctions = SmallMapVector<Function *, size_t, 16>;
+ChangedFunctions changedFunctions(const UnitDecisions &Verdicts) {
+  ChangedFunctions Changed;
+  for (const SiteDecision &V : Verdicts.Sites)
+    if (V.steerable())
+      Changed[V.Call->getFunction()] = V.Call->getFunction()->size();
+  return Changed;
+}
+
+/// What is known of all other functions stays known: later passes would have to find it out again. In a changed function
+/// some calls are new; its blocks and loops, where no block was added, and what moves with these are as before.
+PreservedAnalyses allBut(const ChangedFunctions &Changed, FunctionAnalysisManager &FAM) {
+  PreservedAnalyses Calls;
+  Calls.preserveSet<CFGAnalyses>();
+  Calls.preserve<ScalarEvolutionAnalysis>();
+  Calls.preserve<AssumptionAnalysis>();
+  Calls.preserve<TargetIRAnalysis>();
+  Calls.preserve<TargetLibraryAnalysis>();
+  for (auto [F, Blocks] : Changed)
+    FAM.invalidate(*F, F->size() == Blocks ? Calls : PreservedAnalyses::none());
+  PreservedAnalyses Preserved;
+  Preserved.preserve<FunctionAnalysisManagerModuleProxy>();
+  Preserved.preserveSet<AllAnalysesOn<Function>>();
+  return Preserved;
+}
+
+/// What was held for a large unit lies in pieces between what stays, and code generation, where the compiler holds most, asks for
+/// pieces of other sizes.
+void giveBackMemory([[maybe_unused]] const Module &M) {
+#ifdef __GLIBC__
+  if (isLargeUnit(M))
+    malloc_trim(0);
+#endif
+}
+
+void writeCoverage(Module &M, const UnitDecisions &Verdicts, const std::string &Directory) {
+  if (Directory.empty())
+    return;
+  if (Error E = writeCoverageJson(M, Verdicts, Directory))
+    M.getContext().diagnose(DiagnosticInfoGeneric(
+        "smalloc: cannot write the coverage: " + toString(std::move(E)), DS_Warning));
+}
+
+} // namespace
+
+/// A call that an inlined body needs no place of: the front end gave none to what it calls (FrontendLocations), and that calls
+/// nothing with one.
+static bool callsPlainFunction(const CallBase &Call) {
+  const Function *Callee = Call.getCalledFunction();
+  return Callee && !Callee->isDeclaration() && !Callee->getSubprogram() &&
+         none_of(instructions(*Callee), [](const Instruction &I) {
+           auto *Inner = dyn_cast<CallBase>(&I);
+           const Function *Called = Inner ? Inner->getCalledFunction() : nullptr;
+           return Inner && (!Called || (!Called->isIntrinsic() &&
+                                        (Called->isDeclaration() || Called->getSubprogram())));
+         });
+}
+
+/// A call of another unit's function that gives no memory: nothing will ever stand in its place.
+static bool callsElsewhere(const CallBase &Call) {
+  const Function *Callee = Call.getCalledFunction();
+  return Callee && Callee->isDeclaration() && !Callee->isIntrinsic() &&
+         !Call.getType()->isAggregateType() && givesNoMemory(Call);
+}
+
+/// An intrinsic that stays one or becomes plain instructions. A coroutine's become calls of its parts, which need their place.
+static bool isPlainIntrinsic(const CallBase &Call) {
+  const auto *I = dyn_cast<IntrinsicInst>(&Call);
+  return I && !I->getCalledFunction()->getName().starts_with("llvm.coro.");
+}
+
+/// Says that the unit has debug information of that kind: nobody asked for any (FrontendLocations).
+static void dropCodeViewFlag(Module &M) {
+  NamedMDNode *Flags = M.getModuleFlagsMetadata();
+  if (!Flags || !M.getModuleFlag("CodeView"))
+    return;
+  SmallVector<MDNode *, 8> Others;
+  for (MDNode *Flag : Flags->operands())
+    if (auto *Name = dyn_cast_or_null<MDString>(Flag->getOperand(1).get());
+        !Name || Name->getString() != "CodeView")
+      Others.push_back(Flag);
+  Flags->clearOperands();
+  for (MDNode *Flag : Others)
+    Flags->addOperand(Flag);
+}
+
+PreservedAnalyses OwnLocationsPass::run(Module &M, ModuleAnalysisManager &) {
+  if (!isServed(M))
+    return PreservedAnalyses::all();
+  dropCodeViewFlag(M);
+  for (Function &F : M)
+    for (Instruction &I : instructions(F)) {
+      auto *Call = dyn_cast<CallBase>(&I);
+      if (I.getDebugLoc() && (!Call || isPlainIntrinsic(*Call) ||
+                              (Alone && callsElsewhere(*Call)) || callsPlainFunction(*Call)))
+        I.setDebugLoc(DebugLoc());
+    }
+  return PreservedAnalyses::all();
+}
+
+PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
+  // -ffat-lto-objects and ThinLTO back ends run the pipeline again over a module that is done.
+  if (M.getNamedMetadata(DoneMetadata) || !isServed(M))
+    return PreservedAnalyses::all();
+  FunctionAnalysisManager &FAM = functionAnalyses(M, AM);
+  std::string Defined;
+  if (definesAllocator(M, &Defined)) {
+    emitLeftAloneRemark(M, "OwnAllocator", "this unit defines " + Defined, FAM);
+    return PreservedAnalyses::all();
+  }
+  if (hasAllocTokens(M)) {
+    emitLeftAloneRemark(M, "AllocTokens", "its allocation calls carry tokens", FAM);
+    return PreservedAnalyses::all();
+  }
+  M.getOrInsertNamedMetadata(DoneMetadata);
+  if (const unsigned Calls = callsWithoutBuiltins(M))
+    emitLeftAloneRemark(M, "NoBuiltins",
+                        std::to_string(Calls) +
+                            (Calls == 1
+                                 ? " call of an allocation function that may be any function"
+                                 : " calls of allocation functions that may be any functions") +
+                            " without a C library (-ffreestanding)",
+                        FAM);
+  if (O.StraightToObject)
+    addAsText(M);
+  O.Machine.settleFor(M);
+  const bool Again =
+      ForLink && O.GenerateDir.empty(); // an instrumented build stays as its units were compiled
+  if (Again)
+    recordOptions(M, O);
+  AllocationSitesPass(O.Root, AllocationSitesPass::When::Later).run(M, AM);
+  UnitDecisions Verdicts = decideUnit(M, FAM, O);
+  emitRemarks(Verdicts.Sites, O, FAM);
+  emitRemarks(Verdicts.Statics, O, FAM);
+  if (O.Use)
+    emitProfileRemarks(M, Verdicts.Sites, O, FAM);
+  if (!O.SitesDir.empty())
+    if (Error E = writeSitesJson(M, Verdicts.Sites, O))
+      M.getContext().diagnose(DiagnosticInfoGeneric(
+          "smalloc: cannot write the site table: " + toString(std::move(E)), DS_Warning));
+  writeCoverage(M, Verdicts, O.CoverageDir);
+  if (Again)
+    keepStaticIds(Verdicts.Statics);
+  ChangedFunctions Changed = changedFunctions(Verdicts);
+  insertPromotionPoints(Verdicts.Nests, FAM,
+                        [&](Function &F) { Changed.try_emplace(&F, F.size()); });
+  if (O.GenerateDir.empty()) // what is recorded is what the program does
+    insertFillPoints(Verdicts.Fills, FAM, [&](Function &F) { Changed.try_emplace(&F, F.size()); });
+  // A link looks again at each site's cell; an instrumented build asks at all of them.
+  rewriteSites(M, Verdicts, O,
+               ForLink || !O.GenerateDir.empty() ? SiteTests() : insertSizeTests(Verdicts, FAM));
+  compileAsUnit(M);
+  // Had for the lines of sites and loops; the rest of the pipeline need not keep them up.
+  if (O.OwnLocations && !ForLink)
+    StripDebugInfo(M);
+  PreservedAnalyses Preserved = allBut(Changed, FAM);
+  giveBackMemory(M);
+  return Preserved;
+}
+
+PreservedAnalyses SmallocLinkPass::run(Module &M, ModuleAnalysisManager &AM) {
+  if (!M.getNamedMetadata(DoneMetadata) || !isServed(M) || definesAllocator(M) || hasAllocTokens(M))
+    return PreservedAnalyses::all();
+  std::optional<Options> Recorded = recordedOptions(M);
+  if (!Recorded)
+    return PreservedAnalyses::all();
+  Options O = std::move(*Recorded);
+  O.Machine.settleFor(M);
+  FunctionAnalysisManager &FAM = functionAnalyses(M, AM);
+  FormerSites Former(M, FAM);
+  O.Units = Former.units();
+  O.CoverageDir = CoverageDir;
+  UnitDecisions Verdicts = decideUnit(M, FAM, O);
+  writeCoverage(M, Verdicts, O.CoverageDir);
+  Former.settle(Verdicts);
+  emitRemarks(Verdicts.Sites, O, FAM);
+  emitRemarks(Verdicts.Statics, O, FAM);
+  insertPromotionPoints(Verdicts.Nests, FAM, [](Function &) {});
+  SiteCells Cells;
+  rewriteSites(M, Verdicts, O, insertSizeTests(Verdicts, FAM), &Cells);
+  compileAsUnit(M);
+  Former.finish(Cells);
+  return PreservedAnalyses::none();
+}
+
+PreservedAnalyses SmallocPrinterPass::run(Module &M, ModuleAnalysisManager &AM) {
+  FunctionAnalysisManager &FAM = functionAnalyses(M, AM);
+  O.Machine.settleFor(M);
+  AllocationSitesPass(O.Root, AllocationSitesPass::When::Later).run(M, AM);
+  static constexpr const char *Patterns[] = {"unknown", "none",      "streaming",
+                                             "strided", "scattered", "pointer-chasing"};
+  static constexpr const char *Decisions[] = {"base", "superpage", "runtime"};
+  UnitDecisions Verdicts = decideUnit(M, FAM, O);
+  for (const SiteDecision &V : Verdicts.Sites) {
+    errs() << siteText(V) << ": " << Decisions[V.Decision] << " " << Patterns[V.Pattern];
+    if (V.SpreadPages != SMALLOC_UNKNOWN)
+      errs() << " spread=" << V.SpreadPages;
+    if (V.MissesPerAccess >= 0)
+      errs() << formatv(" misses={0:f3} saving={1:f1}", V.MissesPerAccess, V.SavingCycles);
+    if (V.MinBytes != SMALLOC_UNKNOWN)
+      errs() << " min=" << V.MinBytes;
+    if (V.FaultsSaved != SMALLOC_UNKNOWN)
+      errs() << " first-touch=" << V.FaultsSaved;
+    const std::pair<unsigned, const char *> Names[] = {
+        {SMALLOC_SITE_REWRITTEN, " rewritten"}, {SMALLOC_SITE_FULLY_INITIALISED, " initialised"},
+        {SMALLOC_SITE_SMALL, " many"},          {SMALLOC_SITE_ESCAPES, " escapes"},
+        {SMALLOC_SITE_UNDECIDED, " undecided"}, {SMALLOC_SITE_PARTITIONED, " partitioned"}};
+    for (const auto &[Flag, Name] : Names)
+      if (V.Flags & Flag)
+        errs() << Name;
+    errs() << " | " << V.Why << "\n";
+  }
+  for (const ProfitableNest &N : Verdicts.Nests)
+    errs() << "profitable nest in '" << N.F->getName() << "': " << motionText(N.Reference) << "\n";
+  return PreservedAnalyses::all();
+}
+
+PreservedAnalyses OriginsPrinterPass::run(Module &M, ModuleAnalysisManager &AM) {
+  FunctionAnalysisManager &FAM = functionAnalyses(M, AM);
+  AllocationWrappers Wrappers(M, FAM);
+  const PointerOrigins Origins(
+      M,
+      [&](Function &F) -> const TargetLibraryInfo & {
+        return FAM.getResult<TargetLibraryAnalysis>(F);
+      },
+      Wrappers);
+  const PointerOrigins::Effort E = Origins.effort();
+  errs() << (Origins.gaveUp()   ? "unknown"
+             : Origins.coarse() ? "by name"
+                                : "exact")
+         << ": nodes=" << E.Nodes << " edges=" << E.Edges << " words=" << E.Words
+         << " steps=" << E.Steps << "\n";
+  return PreservedAnalyses::all();
+}
+
+void registerPasses(PassBuilder &PB, const Options &Base) {
+  Expected<Options> Complete = withCommandLine(Base);
+  if (!Complete) {
+    // No diagnostics engine is at hand here (opt, flang, lld): say it and let the tool stop as for any bad option.
+    errs() << "smalloc: error: " << toString(Complete.takeError()) << "\n";
+    std::exit(1);
+  }
+  Options O = std::move(*Complete);
+  for (const std::string &Warning : O.Warnings)
+    errs() << "smalloc: warning: " << Warning << "\n";
+  PB.registerPipelineStartEPCallback([O](ModulePassManager &MPM, OptimizationLevel Level) {
+    // No diagnostic of the compiler's: -Werror would stop a build that is merely of no use.
+    if (Level == OptimizationLevel::O0 && !O.GenerateDir.empty())
+      errs() << "smalloc: warning: profile-generate without optimisation (-O0): no access of this "
+                "unit will be recorded; compile it with -O1 or more\n";
+    if (Level != OptimizationLevel::O0 && !O.UnitName.empty())
+      MPM.addPass(UnitNamePass(O.UnitName));
+    // Site tables and traces name the place of each access.
+    if (Level != OptimizationLevel::O0 && O.OwnLocations && O.SitesDir.empty() &&
+        O.GenerateDir.empty())
+      MPM.addPass(OwnLocationsPass(O.StraightToObject));
+    if (Level != OptimizationLevel::O0 && O.Layout)
+      MPM.addPass(LayoutPaddingPass());
+    if (Level != OptimizationLevel::O0)
+      MPM.addPass(AllocationSitesPass(O.Root, AllocationSitesPass::When::PipelineStart, O.Hosted));
+  });
+  PB.registerOptimizerEarlyEPCallback(
+      [O](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase Phase) {
+        if (Level != OptimizationLevel::O0)
+          MPM.addPass(SmallocPass(O, Phase == ThinOrFullLTOPhase::ThinLTOPreLink ||
+                                         Phase == ThinOrFullLTOPhase::FullLTOPreLink));
+      });
+  // Before anything is inlined at the link: thunks are calls, and each site of the compile phase still stands.
+  PB.registerFullLinkTimeOptimizationEarlyEPCallback(
+      [O](ModulePassManager &MPM, OptimizationLevel Level) {
+        if (Level != OptimizationLevel::O0)
+          MPM.addPass(SmallocLinkPass(O.CoverageDir));
+      });
+  PB.registerPipelineEarlySimplificationEPCallback(
+      [O](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase Phase) {
+        if (Level != OptimizationLevel::O0 && Phase == ThinOrFullLTOPhase::ThinLTOPostLink)
+          MPM.addPass(SmallocLinkPass(O.CoverageDir));
+      });
+  if (!O.GenerateDir.empty())
+    PB.registerOptimizerLastEPCallback(
+        [O](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase) {
+          if (Level != OptimizationLevel::O0)
+            MPM.addPass(AccessTracerPass(O.GenerateDir));
+        });
+  // A unit for the link keeps its calls: the link's phase puts no second one where one is.
+  PB.registerOptimizerLastEPCallback([](ModulePassManager &MPM, OptimizationLevel,
+                                        ThinOrFullLTOPhase Phase) {
+    if (Phase != ThinOrFullLTOPhase::ThinLTOPreLink && Phase != ThinOrFullLTOPhase::FullLTOPreLink)
+      MPM.addPass(PromotionGuardsPass());
+  });
+  PB.registerFullLinkTimeOptimizationLastEPCallback(
+      [](ModulePassManager &MPM, OptimizationLevel) { MPM.addPass(PromotionGuardsPass()); });
+  PB.registerPipelineParsingCallback(
+      [O](StringRef Name, ModulePassManager &MPM, ArrayRef<PassBuilder::PipelineElement>) {
+        if (Name == "smalloc-sites")
+          MPM.addPass(AllocationSitesPass(O.Root, AllocationSitesPass::When::PipelineStart));
+        else if (Name == "smalloc")
+          MPM.addPass(SmallocPass(O));
+        else if (Name == "smalloc<link>") // as before a link
+          MPM.addPass(SmallocPass(O, /*ForLink=*/true));
+        else if (Name == "smalloc-link")
+          MPM.addPass(SmallocLinkPass(O.CoverageDir));
+        else if (Name == "smalloc-guards")
+          MPM.addPass(PromotionGuardsPass());
+        else if (Name == "print<smalloc>")
+          MPM.addPass(SmallocPrinterPass(O));
+        else if (Name == "print<smalloc-origins>")
+          MPM.addPass(OriginsPrinterPass());
+        else if (Name == "smalloc-accesses")
+          MPM.addPass(AccessTracerPass(O.GenerateDir.empty() ? "." : O.GenerateDir));
+        else
+          return false;
+        return true;
+      });
+}
+
+} // namespace smalloc

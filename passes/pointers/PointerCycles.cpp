@@ -1,0 +1,165 @@
+//===- PointerCycles.cpp - pointers that are each other's copies ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which nodes of PointerOrigins are one. Nodes that copy from each other in a circle (loops, recursion, containers that
+// hand iterators round) point to the same in the end: as one node they take a set along once instead of round after round
+// (Hardekopf and Lin, PLDI 2007). A circle with a step of some bytes in it is a walk: it comes to every field, so it goes to the object
+// as a whole at once, instead of making one field after the other (Pearce, Kelly and Hankin, TOPLAS 2007).
+//===----------------------------------------------------------------------===//
+#include "passes/pointers/PointerOrigins.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+/// Steps of the budget from one look for cycles to the next, for each node that there is: a look visits each node and edge once.
+constexpr unsigned StepsANode = 8;
+
+} // namespace
+
+/// All of \p Cycle become its first.
+void PointerOrigins::join(ArrayRef<NodeId> Cycle) {
+  const NodeId Into = Cycle.front();
+  Node &One = Nodes[Into];
+  LocationSet &Points = PointsTo[Into];
+  LocationSet Seen;
+  for (NodeId N : Cycle.drop_front()) {
+    Node &Other = Nodes[N];
+    Points.insert(PointsTo[N], Seen);
+    One.Copies.append(Other.Copies);
+    One.Loads.append(Other.Loads);
+    One.Stores.append(Other.Stores);
+    One.Shifts.append(Other.Shifts);
+    One.NamedLoads.append(Other.NamedLoads);
+    Other = Node();
+    PointsTo[N] = LocationSet();
+    Same[N] = Into;
+  }
+  auto Unique = [](auto &List) {
+    std::sort(List.begin(), List.end()); // llvm::sort is qsort here
+    List.erase(llvm::unique(List), List.end());
+  };
+  for (SmallVectorImpl<NodeId> *List :
+       std::initializer_list<SmallVectorImpl<NodeId> *>{&One.Copies, &One.Loads, &One.Stores}) {
+    for (NodeId &N : *List)
+      N = representative(N);
+    Unique(*List);
+  }
+  llvm::erase(One.Copies, Into);
+  for (auto &[To, By] : One.Shifts)
+    if ((To = representative(To)) == Into)
+      By = By == 0 ? 0 : AnyOffset;
+  llvm::erase(One.Shifts, std::pair<NodeId, int64_t>(Into, 0));
+  Unique(One.Shifts);
+  Unique(One.NamedLoads);
+  // Each edge has seen what its own node pointed to.
+  One.Pending = Points;
+  One.Passed = false;
+  if (!Points.empty())
+    queue(Into);
+}
+
+/// Tarjan's algorithm, without recursion, over copies and steps.
+void PointerOrigins::collapseCycles() {
+  struct State {
+    unsigned Number = 0, Low = 0; ///< 0: not met yet
+    bool Open = false;
+  };
+  std::vector<State> States(Nodes.size());
+  Ranks.assign(Nodes.size(), 0);
+  unsigned Done = 0;
+  SmallVector<std::pair<NodeId, size_t>, 32> Path; ///< nodes, and their edges that are done
+  SmallVector<NodeId, 32> Open, Cycles;            ///< one cycle behind the other, by Ends
+  SmallVector<size_t, 16> Ends;
+  unsigned Number = 0;
+  auto Enter = [&](NodeId N) {
+    if (Nodes[N].Copies.empty() && Nodes[N].Shifts.empty()) { // done at once
+      States[N] = {++Number, Number, false};
+      Ranks[N] = ++Done;
+      return;
+    }
+    States[N] = {++Number, Number, true};
+    Open.push_back(N);
+    Path.push_back({N, 0});
+  };
+  for (NodeId Root = 0; Root < Nodes.size(); ++Root) {
+    if (!States[Root].Number && Same[Root] == Root)
+      Enter(Root);
+    while (!Path.empty()) {
+      auto &[N, Edge] = Path.back();
+      const Node &Here = Nodes[N];
+      State &Of = States[N];
+      if (Edge < Here.Copies.size() + Here.Shifts.size()) {
+        const size_t At = Edge++;
+        const NodeId To = representative(
+            At < Here.Copies.size() ? Here.Copies[At] : Here.Shifts[At - Here.Copies.size()].first);
+        if (!States[To].Number)
+          Enter(To);
+        else if (States[To].Open)
+          Of.Low = std::min(Of.Low, States[To].Number);
+        continue;
+      }
+      if (Of.Low == Of.Number) {
+        ++Done;
+        const size_t Begin = Cycles.size();
+        do {
+          Cycles.push_back(Open.pop_back_val());
+          States[Cycles.back()].Open = false;
+          Ranks[Cycles.back()] = Done;
+        } while (Cycles.back() != N);
+        if (Cycles.size() == Begin + 1)
+          Cycles.pop_back();
+        else
+          Ends.push_back(Cycles.size());
+      }
+      const unsigned Low = Of.Low;
+      Path.pop_back();
+      if (!Path.empty())
+        States[Path.back().first].Low = std::min(States[Path.back().first].Low, Low);
+    }
+  }
+  size_t Begin = 0;
+  for (size_t End : Ends) {
+    join(ArrayRef(Cycles).slice(Begin, End - Begin));
+    Begin = End;
+  }
+  decltype(Worklist) Ranked;
+  for (; !Worklist.empty(); Worklist.pop())
+    Ranked.push({Ranks[Worklist.top().second], Worklist.top().second});
+  Worklist = std::move(Ranked);
+  const unsigned Until = static_cast<unsigned>(Nodes.size()) * StepsANode;
+  NextLook = Budget > Until ? Budget - Until : 0;
+}
+
+/// Will all that is known already take more steps than the budget had? Sets only grow: a node comes to point to as many places as
+/// any that it copies from does, and each edge takes each of them along once at least.
+bool PointerOrigins::exceedsBudget() const {
+  std::vector<NodeId> Order(Ranks.size() +
+                            1); // by rank, of which each node that is not another has its own
+  for (NodeId N = 0; N < Ranks.size(); ++N)
+    if (Same[N] == N)
+      Order[Ranks[N]] = N + 1;
+  std::vector<unsigned> Least(Nodes.size());
+  size_t Steps = 0;
+  for (NodeId Next : llvm::reverse(Order)) { // those first that others copy from
+    if (Next == 0)
+      continue;
+    const NodeId N = Next - 1;
+    const Node &From = Nodes[N];
+    const unsigned Places = std::max(Least[N], PointsTo[N].count());
+    if (Places == 0)
+      continue;
+    const size_t EachPlace = From.Loads.size() + From.Stores.size() + From.Shifts.size();
+    Steps += 1 + From.Copies.size() + EachPlace * Places;
+    for (NodeId To : From.Copies)
+      Least[representative(To)] = std::max(Least[representative(To)], Places);
+    for (auto &[To, By] : From.Shifts)
+      Least[representative(To)] = std::max(Least[representative(To)], 1u);
+  }
+  return Steps > WholeBudget;
+}
+
+} // namespace smalloc

@@ -1,0 +1,508 @@
+//===- PointerOrigins.cpp - which sites can a pointer come from? ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "passes/pointers/PointerOrigins.h"
+#include "passes/sites/AllocationSites.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/AbstractCallSite.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/Support/ModRef.h"
+#include <utility>
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+/// Fields of one object kept apart; beyond it they are one.
+constexpr size_t MaxFields = 64;
+/// Words of a set that one step of the budget copies: as much work as an edge without any.
+constexpr size_t WordsAStep = 4;
+
+/// Steps of different lengths of one set that are kept, for others of the same length.
+constexpr size_t MaxMoved = 8;
+
+/// From so many places on, what is loaded from them, or stored to them, has a node of its own.
+constexpr unsigned ManyPlaces = 8;
+
+/// Sites told of a pointer by name: where thousands meet, each would be judged by each walk of the unit.
+constexpr size_t MaxSitesByName = 512;
+
+size_t costOfCopy(const LocationSet &Set) { return 1 + Set.words() / WordsAStep; }
+
+} // namespace
+
+PointerOrigins::PointerOrigins(Module &M, GetTLI TLI, const AllocationWrappers &Wrappers,
+                               unsigned Budget)
+    : Wrappers(Wrappers), Members(M), Layout(&M.getDataLayout()), Budget(Budget),
+      WholeBudget(Budget) {
+  build(M, TLI);
+  if (OutOfBudget) {
+    Took = effortSoFar();
+    startAgain();
+    build(M, TLI);
+  }
+  for (LocationId L = 0; L < Locations.size(); ++L)
+    if (Objects[Locations[L].ObjectIndex].Site)
+      SiteLocations.insert(L);
+  for (const IndirectCall &At : IndirectCalls)
+    for (const Function *F : At.Bound)
+      IndirectCallsOf[F].push_back(At.Call);
+  Took = effortSoFar();
+  forgetConstraints();
+}
+
+/// Once all is solved, only what each node points to is asked for: a seventh of it all.
+void PointerOrigins::forgetConstraints() {
+  Nodes.clear();
+  LocationIds = decltype(LocationIds)();
+  Worklist = {};
+  Ranks = {};
+  CopyEdges = decltype(CopyEdges)();
+  LoadedFrom.clear();
+  StoredTo.clear();
+  NamedFields = decltype(NamedFields)();
+  LooseFields = decltype(LooseFields)();
+  NamedMembers = decltype(NamedMembers)();
+}
+
+/// With memory known by name only.
+void PointerOrigins::startAgain() {
+  Coarse = true;
+  OutOfBudget = false;
+  Budget = WholeBudget;
+  Nodes.clear();
+  PointsTo.clear();
+  Same.clear();
+  Locations.clear();
+  LocationIds.clear();
+  Objects.clear();
+  Worklist = {};
+  Ranks.clear();
+  CopyEdges.clear();
+  LoadedFrom.clear();
+  StoredTo.clear();
+  ValueNodes.clear();
+  ReturnNodes.clear();
+  ObjectOf.clear();
+  IndirectCallOf.clear();
+  IndirectCalls.clear();
+  AmongMany = LocationSet();
+  NamedFields.clear();
+  LooseFields.clear();
+  NamedMembers.clear();
+}
+
+void PointerOrigins::build(Module &M, GetTLI TLI) {
+  UnknownLoc = 0;
+  unsigned UnknownObject = newObject(nullptr);
+  UnknownLoc = locationOf(UnknownObject, AnyOffset);
+  World = newNode();
+  addPoints(World, UnknownLoc);
+  addPoints(Locations[UnknownLoc].Contents, UnknownLoc);
+  if (!Coarse)
+    collectGlobals(M);
+  for (Function &F : M)
+    if (!F.isDeclaration())
+      collectFunction(F, TLI(F));
+  for (Function &F : M)
+    if (!F.isDeclaration())
+      bindCallbacks(F);
+  NextLook = Budget;
+  do
+    solve();
+  while (!OutOfBudget && !Coarse && (bindIndirectCalls() || markEscaped()));
+}
+
+PointerOrigins::NodeId PointerOrigins::newNode() {
+  Nodes.emplace_back();
+  PointsTo.emplace_back();
+  Same.push_back(static_cast<NodeId>(Same.size()));
+  return Same.back();
+}
+
+unsigned PointerOrigins::newObject(const Value *Origin) {
+  Objects.emplace_back().Origin = Origin;
+  unsigned Index = static_cast<unsigned>(Objects.size() - 1);
+  if (Origin)
+    ObjectOf[Origin] = Index;
+  return Index;
+}
+
+PointerOrigins::LocationId PointerOrigins::locationOf(unsigned Index, int64_t Offset) {
+  Object &O = Objects[Index];
+  if (Offset == AnyOffset && O.Whole)
+    return O.Whole;
+  if (auto It = LocationIds.find({Index, Offset}); It != LocationIds.end())
+    return It->second;
+  if (Offset != AnyOffset && O.Offsets.size() >= MaxFields)
+    return locationOf(Index, AnyOffset);
+  NodeId Contents = newNode();
+  Locations.push_back({Index, Offset, Contents});
+  LocationId L = static_cast<LocationId>(Locations.size() - 1);
+  LocationIds[{Index, Offset}] = L;
+  O.Offsets.push_back({Offset, L});
+  if (Offset == AnyOffset)
+    O.Whole = L;
+  if (O.ReadAll)
+    addCopy(Contents, O.ReadAll);
+  if (O.WroteAll)
+    addCopy(O.WroteAll, Contents);
+  return L;
+}
+
+PointerOrigins::LocationId PointerOrigins::shifted(LocationId L, int64_t By) {
+  const Location &Old = Locations[L];
+  if (L == UnknownLoc || Old.Offset == AnyOffset || By == 0)
+    return L;
+  if (By == AnyOffset) {
+    const LocationId Whole = Objects[Old.ObjectIndex].Whole;
+    return Whole ? Whole : locationOf(Old.ObjectIndex, AnyOffset);
+  }
+  return locationOf(Old.ObjectIndex, Old.Offset + By);
+}
+
+/// \p Places moved on \p By bytes; \p Known: what has been moved already.
+const LocationSet &
+PointerOrigins::shifted(const LocationSet &Places, int64_t By,
+                        SmallVectorImpl<std::pair<int64_t, LocationSet>> &Known) {
+  for (auto &[Bytes, Moved] : Known)
+    if (Bytes == By)
+      return Moved;
+  if (Known.size() == MaxMoved)
+    Known.clear();
+  LocationSet &Moved = Known.emplace_back(By, LocationSet()).second;
+  Moved.reserve(Places.words());
+  LocationSet::Filler Fill(Moved);
+  for (LocationId L : Places)
+    Fill.insert(shifted(L, By));
+  return Moved;
+}
+
+/// False if the budget does not allow \p Steps any more: nothing is to be done then but to give up.
+bool PointerOrigins::spend(size_t Steps) {
+  if (Budget < Steps)
+    OutOfBudget = true;
+  else
+    Budget -= static_cast<unsigned>(Steps);
+  return !OutOfBudget;
+}
+
+void PointerOrigins::queue(NodeId N) {
+  if (Nodes[N].Queued)
+    return;
+  Nodes[N].Queued = true;
+  Worklist.push({N < Ranks.size() ? Ranks[N] : 0, N});
+}
+
+void PointerOrigins::addPoints(NodeId N, LocationId L) {
+  N = representative(N);
+  if (PointsTo[N].insert(L)) {
+    Nodes[N].Pending.insert(L);
+    queue(N);
+  }
+}
+
+void PointerOrigins::addPoints(NodeId N, const LocationSet &Set) {
+  N = representative(N);
+  MovedWords += Set.words();
+  if (PointsTo[N].insert(Set, Nodes[N].Pending))
+    queue(N);
+}
+
+void PointerOrigins::addCopy(NodeId From, NodeId To) {
+  From = representative(From);
+  To = representative(To);
+  if (From == To || !CopyEdges.insert(uint64_t(From) << 32 | To).second)
+    return;
+  Nodes[From].Copies.push_back(To);
+  if (Nodes[From].Passed && spend(costOfCopy(PointsTo[From])))
+    addPoints(To, PointsTo[From]);
+}
+
+void PointerOrigins::addShift(NodeId From, NodeId To, int64_t By) {
+  if (Coarse) { // an object is one place: fields are told apart by name
+    addCopy(From, To);
+    return;
+  }
+  From = representative(From);
+  Nodes[From].Shifts.push_back({To, By});
+  if (Nodes[From].Passed && spend(PointsTo[From].count()))
+    for (LocationId L : LocationSet(PointsTo[From]))
+      addPoints(To, shifted(L, By));
+}
+
+void PointerOrigins::addLoad(NodeId Address, NodeId To) {
+  Address = representative(Address);
+  Nodes[Address].Loads.push_back(To);
+  if (Nodes[Address].Passed && spend(PointsTo[Address].count()))
+    loadFrom(LocationSet(PointsTo[Address]), To);
+}
+
+void PointerOrigins::addStore(NodeId From, NodeId Address) {
+  Address = representative(Address);
+  Nodes[Address].Stores.push_back(From);
+  if (Nodes[Address].Passed && spend(PointsTo[Address].count()))
+    storeTo(From, LocationSet(PointsTo[Address]));
+}
+
+void PointerOrigins::loadFrom(LocationId L, NodeId To) {
+  if (L == UnknownLoc || Locations[L].Offset != AnyOffset) {
+    addCopy(Locations[L].Contents, To);
+    return;
+  }
+  Object &O = Objects[Locations[L].ObjectIndex];
+  if (!O.ReadAll) {
+    O.ReadAll = newNode();
+    for (auto &[Offset, Field] : O.Offsets)
+      addCopy(Locations[Field].Contents, O.ReadAll);
+  }
+  addCopy(O.ReadAll, To);
+}
+
+void PointerOrigins::storeTo(NodeId From, LocationId L) {
+  if (L == UnknownLoc) {
+    addCopy(From, World);
+    return;
+  }
+  if (Locations[L].Offset != AnyOffset) {
+    addCopy(From, Locations[L].Contents);
+    return;
+  }
+  Object &O = Objects[Locations[L].ObjectIndex];
+  if (!O.WroteAll) {
+    O.WroteAll = newNode();
+    for (auto &[Offset, Field] : O.Offsets)
+      addCopy(O.WroteAll, Locations[Field].Contents);
+  }
+  addCopy(From, O.WroteAll);
+}
+
+/// The node by which \p Own loads from \p Places, or stores to them, and whether its edges to them are still to be made.
+std::pair<PointerOrigins::NodeId, bool>
+PointerOrigins::sharedBetween(SharedNodes &Known, const LocationSet &Places, NodeId Own) {
+  if (Places.count() < ManyPlaces)
+    return {Own, true};
+  auto [It, First] = Known.try_emplace(Places, 0);
+  if (First)
+    It->second = newNode();
+  return {It->second, First};
+}
+
+void PointerOrigins::loadFrom(const LocationSet &Places, NodeId To) {
+  auto [Into, New] = sharedBetween(LoadedFrom, Places, To);
+  if (New)
+    for (LocationId L : Places)
+      loadFrom(L, Into);
+  if (Into != To)
+    addCopy(Into, To);
+}
+
+void PointerOrigins::storeTo(NodeId From, const LocationSet &Places) {
+  auto [Out, New] = sharedBetween(StoredTo, Places, From);
+  if (New)
+    for (LocationId L : Places)
+      storeTo(Out, L);
+  if (Out != From)
+    addCopy(From, Out);
+}
+
+void PointerOrigins::solve() {
+  while (!Worklist.empty() && !OutOfBudget) {
+    if (Budget <= NextLook) {
+      collapseCycles();
+      if (Budget < WholeBudget && exceedsBudget()) {
+        OutOfBudget = true;
+        return;
+      }
+    }
+    const NodeId N = Worklist.top().second;
+    Worklist.pop();
+    Node &From = Nodes[N]; // stays where it is
+    From.Queued = false;
+    if (Same[N] != N)
+      continue;
+    From.Passed = true;
+    LocationSet New;
+    std::swap(New, From.Pending);
+    // Each edge takes the new part of the set along: copies by words, the others each place on its own.
+    if (!spend(1 + From.Copies.size() * costOfCopy(New) +
+               (From.Loads.size() + From.Stores.size() + From.Shifts.size()) * (1 + New.count())))
+      return;
+    // Indexes, not iterators: rules below may append to the lists.
+    for (size_t I = 0; I < From.Copies.size(); ++I)
+      addPoints(From.Copies[I], New);
+    SmallVector<std::pair<int64_t, LocationSet>, MaxMoved> Moved; // many steps are equally long
+    for (size_t I = 0; I < From.Shifts.size(); ++I) {
+      auto [To, By] = From.Shifts[I];
+      addPoints(To, shifted(New, By, Moved));
+    }
+    if (New.test(UnknownLoc))
+      for (size_t I = 0; I < From.NamedLoads.size(); ++I)
+        addCopy(From.NamedLoads[I].first, From.NamedLoads[I].second);
+    for (size_t I = 0; I < From.Loads.size() && !OutOfBudget; ++I) {
+      NodeId To = From.Loads[I];
+      loadFrom(New, To);
+    }
+    for (size_t I = 0; I < From.Stores.size() && !OutOfBudget; ++I) {
+      NodeId Stored = From.Stores[I];
+      storeTo(Stored, New);
+    }
+  }
+}
+
+/// True if something has escaped that had not before.
+bool PointerOrigins::markEscaped() {
+  // What the world can reach through any field of what it holds is the world's as well.
+  SmallVector<unsigned, 16> Stack;
+  LocationSet Seen, SeenLocations;
+  auto Visit = [&](const LocationSet &Set) {
+    LocationSet New; // most of a set was met before
+    SeenLocations.insert(Set, New);
+    for (LocationId L : New)
+      if (Seen.insert(Locations[L].ObjectIndex))
+        Stack.push_back(Locations[L].ObjectIndex);
+  };
+  Visit(PointsTo[representative(World)]);
+  while (!Stack.empty()) {
+    unsigned O = Stack.pop_back_val();
+    for (auto &[Offset, L] : Objects[O].Offsets)
+      Visit(PointsTo[representative(Locations[L].Contents)]);
+  }
+  bool More = false;
+  for (unsigned I : Seen) {
+    Object &O = Objects[I];
+    if (std::exchange(O.Escaped, true))
+      continue;
+    More = true;
+    for (auto &[Offset, L] : O.Offsets)
+      addPoints(World, L);
+    if (O.Code) {
+      if (auto *F = cast<Function>(O.Origin); F->hasLocalLinkage())
+        openToWorld(*F);
+      continue;
+    }
+    // What unknown code stores into an escaped object is unknown: fields read from it may be anything.
+    for (auto &[Offset, L] : O.Offsets)
+      addPoints(Locations[L].Contents, UnknownLoc);
+  }
+  return More;
+}
+
+PointerOrigins::Effort PointerOrigins::effortSoFar() const {
+  Effort E;
+  for (NodeId N = 0; N < Nodes.size(); ++N)
+    E.Nodes += Same[N] == N;
+  E.Edges = Took.Edges + CopyEdges.size();
+  E.Words = MovedWords;
+  E.Steps = Took.Steps + (WholeBudget - Budget);
+  return E;
+}
+
+const LocationSet *PointerOrigins::pointsOf(const Value *Pointer, NodeId &Of) const {
+  auto It = ValueNodes.find(Pointer);
+  if (OutOfBudget || It == ValueNodes.end())
+    return nullptr;
+  Of = representative(It->second);
+  return &PointsTo[Of];
+}
+
+PointerOrigins::Known &PointerOrigins::knownOf(NodeId N) const {
+  Known *&Result = KnownOfNode[N];
+  if (!Result)
+    Result = &KnownOfPlaces[PointsTo[N]];
+  return *Result;
+}
+
+const PointerOrigins::Answer &PointerOrigins::originsOf(const Value *Pointer) const {
+  NodeId Of;
+  const LocationSet *Points = pointsOf(Pointer, Of);
+  if (!Points)
+    return Nowhere;
+  std::optional<Answer> &Known = knownOf(Of).Origins;
+  if (Known)
+    return *Known;
+  Known.emplace();
+  Known->Unknown = Points->test(UnknownLoc);
+  LocationSet From;
+  Points->eachOf(SiteLocations, [&](LocationId L) { From.insert(Locations[L].ObjectIndex); });
+  if (Coarse && From.count() > MaxSitesByName)
+    Known->Unknown = true;
+  else
+    Known->Sites = sitesOf(From);
+  return *Known;
+}
+
+SmallVector<const CallBase *, 4> PointerOrigins::sitesOf(const LocationSet &Indices) const {
+  SmallVector<const CallBase *, 4> Sites;
+  SmallPtrSet<const CallBase *, 8> Inside;
+  for (unsigned O : Indices) {
+    Sites.push_back(Objects[O].Site);
+    Inside.insert_range(Wrappers.inside(*Objects[O].Site));
+  }
+  if (!Inside.empty())
+    erase_if(Sites, [&](const CallBase *Site) { return Inside.contains(Site); });
+  return Sites;
+}
+
+const LocationSet &PointerOrigins::heldBy(unsigned ObjectIndex) const {
+  std::unique_ptr<LocationSet> &Known = Held[ObjectIndex];
+  if (Known)
+    return *Known;
+  Known = std::make_unique<LocationSet>();
+  LocationSet Seen;
+  for (auto &[Offset, Field] : Objects[ObjectIndex].Offsets) {
+    LocationSet New; // fields hold much the same
+    Seen.insert(PointsTo[representative(Locations[Field].Contents)], New);
+    New.eachOf(SiteLocations, [&](LocationId L) { Known->insert(Locations[L].ObjectIndex); });
+  }
+  return *Known;
+}
+
+const SmallVector<const CallBase *, 4> &PointerOrigins::contentsOf(const Value *Pointer) const {
+  NodeId Of;
+  const LocationSet *Points = pointsOf(Pointer, Of);
+  if (!Points)
+    return Nowhere.Sites;
+  std::optional<SmallVector<const CallBase *, 4>> &Known = knownOf(Of).Contents;
+  if (Known)
+    return *Known;
+  LocationSet Seen, Found, New;
+  for (LocationId L : *Points)
+    if (L != UnknownLoc && Seen.insert(Locations[L].ObjectIndex))
+      Found.insert(heldBy(Locations[L].ObjectIndex), New);
+  if (Coarse && Found.count() > MaxSitesByName)
+    Found = LocationSet();
+  Known = sitesOf(Found);
+  return *Known;
+}
+
+SmallVector<const GlobalVariable *, 2> PointerOrigins::variablesOf(const Value *Pointer) const {
+  SmallVector<const GlobalVariable *, 2> Result;
+  if (auto *G = dyn_cast<GlobalVariable>(getUnderlyingObject(Pointer)))
+    return {G};
+  auto It = ValueNodes.find(Pointer);
+  if (OutOfBudget || It == ValueNodes.end())
+    return Result;
+  for (LocationId L : PointsTo[representative(It->second)])
+    if (auto *G = dyn_cast_or_null<GlobalVariable>(Objects[Locations[L].ObjectIndex].Origin);
+        G && !is_contained(Result, G))
+      Result.push_back(G);
+  return Result;
+}
+
+bool PointerOrigins::escapes(const CallBase *Site) const {
+  auto It = ObjectOf.find(Site);
+  if (OutOfBudget || It == ObjectOf.end())
+    return true;
+  for (auto &[Offset, L] : Objects[It->second].Offsets)
+    if (PointsTo[representative(World)].test(L))
+      return true;
+  return false;
+}
+
+} // namespace smalloc

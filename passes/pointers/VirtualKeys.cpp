@@ -1,0 +1,112 @@
+//===- VirtualKeys.cpp - what virtual functions get and return --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the keys of virtual functions: a class and a place in its table. A caller knows the class that its pointer is declared to point
+// to; the unit with a class's table knows which function is there, and the classes that it is derived from, by its type information. So
+// float *data() of a class of one unit meets the loop of another that calls it through a base. Second bases have no keys.
+//===----------------------------------------------------------------------===//
+#include "passes/pointers/KeyedSummary.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+constexpr unsigned MaxBases = 8;
+/// In front of a table's functions: the offset of the object, and its type information.
+constexpr unsigned FirstFunction = 2;
+
+const GlobalVariable *globalAt(const Constant *Init, unsigned I) {
+  auto *Fields = dyn_cast_or_null<ConstantAggregate>(Init);
+  return Fields && I < Fields->getNumOperands()
+             ? dyn_cast<GlobalVariable>(Fields->getOperand(I)->stripPointerCasts())
+             : nullptr;
+}
+
+/// The type information of the class that objects of \p Type begin with; null: there is none, or it is not in the unit.
+const GlobalVariable *firstBase(const GlobalVariable &Type) {
+  constexpr unsigned Single = 2, First = 4; // fields of __si_class_type_info, __vmi_class_type_info
+  const Constant *Init = Type.hasInitializer() ? Type.getInitializer() : nullptr;
+  auto *Fields = dyn_cast_or_null<ConstantAggregate>(Init);
+  if (!Fields)
+    return nullptr;
+  if (const GlobalVariable *Base = globalAt(Init, Single))
+    return Base;
+  auto *Where = First + 1 < Fields->getNumOperands()
+                    ? dyn_cast<ConstantInt>(Fields->getOperand(First + 1))
+                    : nullptr;
+  return Where && Where->getSExtValue() >> 8 == 0 && !(Where->getSExtValue() & 1)
+             ? globalAt(Init, First)
+             : nullptr;
+}
+
+} // namespace
+
+/// \p Argument: its number, from 0; -1: the result.
+uint64_t KeyNames::virtualKey(StringRef Class, uint64_t Slot, int Argument) {
+  const std::string What = Argument < 0 ? "result" : "argument " + utostr(unsigned(Argument) + 1);
+  const std::string Of = What + " of virtual function " + utostr(Slot) + " of ";
+  return key(Of + Class, [&] {
+    StringRef Plain = Class;
+    Plain.consume_front("_ZTS");
+    return Of + "_Z" + Plain.str();
+  });
+}
+
+/// The key by which \p Call knows what it gets or hands on; 0 if it is no virtual call.
+uint64_t KeyNames::virtualKeyOf(const CallBase &Call, int Argument) {
+  auto *Called = dyn_cast<LoadInst>(Call.getCalledOperand());
+  if (!Called || Call.arg_empty() || Argument == 0) // the object's members have keys
+    return 0;
+  APInt Offset(Layout.getIndexTypeSizeInBits(Called->getPointerOperand()->getType()), 0);
+  auto *Table = dyn_cast<LoadInst>(Called->getPointerOperand()->stripAndAccumulateConstantOffsets(
+      Layout, Offset, /*AllowNonInbounds=*/true));
+  const MDNode *Tag = Table ? Table->getMetadata(LLVMContext::MD_tbaa) : nullptr;
+  const MDNode *Type = Tag ? nodeOperand(Tag, 1) : nullptr;
+  if (!Type || typeName(Type) != "vtable pointer" || Offset.isNegative())
+    return 0;
+  const StringRef Class = Paths.classOf(Table->getPointerOperand());
+  return isClassName(Class) && !tellsNothing(Class)
+             ? virtualKey(Class, Offset.getZExtValue() / Layout.getPointerSize(), Argument)
+             : 0;
+}
+
+/// Calls \p Emit for what the functions in the unit's tables have to do with the keys of their places.
+void KeyNames::relateTables(function_ref<void(uint64_t From, uint64_t To)> Emit) {
+  for (const GlobalVariable &Table : M.globals()) {
+    if (!Table.getName().starts_with("_ZTV") || !Table.hasInitializer())
+      continue;
+    auto *Parts = dyn_cast<ConstantAggregate>(Table.getInitializer());
+    auto *Places = Parts && Parts->getNumOperands()
+                       ? dyn_cast<ConstantAggregate>(Parts->getOperand(0))
+                       : nullptr;
+    const GlobalVariable *Class = Places ? globalAt(Places, FirstFunction - 1) : nullptr;
+    for (unsigned Depth = 0; Class && Depth < MaxBases; ++Depth, Class = firstBase(*Class)) {
+      StringRef Name = Class->getName();
+      if (!Name.consume_front("_ZTI"))
+        break;
+      const std::string ClassName = ("_ZTS" + Name).str();
+      if (tellsNothing(ClassName))
+        break;
+      for (unsigned I = FirstFunction; I < Places->getNumOperands(); ++I) {
+        auto *F = dyn_cast<Function>(Places->getOperand(I)->stripPointerCastsAndAliases());
+        if (!F || F->hasLocalLinkage() || F->getName().starts_with("__cxa_"))
+          continue;
+        const unsigned Slot = I - FirstFunction;
+        if (F->getReturnType()->isPointerTy())
+          Emit(resultKey(*F), virtualKey(ClassName, Slot, -1));
+        for (const Argument &A : F->args())
+          if (A.getType()->isPointerTy() && A.getArgNo() > 0)
+            Emit(virtualKey(ClassName, Slot, static_cast<int>(A.getArgNo())),
+                 argumentKey(*F, A.getArgNo()));
+      }
+    }
+  }
+}
+
+} // namespace smalloc

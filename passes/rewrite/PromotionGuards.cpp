@@ -1,0 +1,295 @@
+//===- PromotionGuards.cpp - what a promotion point costs when nothing waits ===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "passes/rewrite/PromotionGuards.h"
+#include "passes/rewrite/ThunkParts.h"
+#include "passes/rewrite/ThunkText.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+
+using namespace llvm;
+
+namespace smalloc {
+
+constexpr StringRef PendingName = "__smalloc_v1_pending", TouchingName = "__smalloc_v1_touching",
+                    LeftName = "__smalloc_v1_touch_left";
+
+Constant *pendingObjects(Module &M) {
+  if (GlobalVariable *Known = M.getNamedGlobal(PendingName))
+    return Known;
+  return new GlobalVariable(M, Type::getInt32Ty(M.getContext()), false,
+                            GlobalValue::ExternalWeakLinkage, nullptr, PendingName);
+}
+
+Function *hiddenTouch(Module &M, StringRef Name) {
+  LLVMContext &C = M.getContext();
+  FunctionType *Type = FunctionType::get(Type::getVoidTy(C),
+                                         {PointerType::getUnqual(C), Type::getInt64Ty(C)}, false);
+  Function *F = Function::createWithDefaultAttr(Type, GlobalValue::LinkOnceODRLinkage, 0, "", &M);
+  // ThinLTO drops the body of a thunk whose copy in another unit prevails, dead then.
+  if (Function *Known = M.getFunction(Name))
+    Known->replaceAllUsesWith(F), Known->eraseFromParent();
+  F->setName(Name);
+  makeHiddenComdat(M, F);
+  F->setDoesNotThrow();
+  F->setUWTableKind(UWTableKind::Default);
+  return F;
+}
+
+/// Do the points of \p M count among themselves, in a variable of the thread? In a shared library finding that costs what it spares.
+static bool countsBatches(const Module &M) {
+  return M.getPICLevel() == PICLevel::NotPIC || M.getPIELevel() != PIELevel::Default;
+}
+
+/// Misses that the thread's points may yet count among themselves. Code for executables may end in a shared library, where a
+/// variable that is known to be local could not be linked: so its distance is loaded.
+static GlobalVariable *leftOfBatch(Module &M) {
+  if (GlobalVariable *Known = M.getNamedGlobal(LeftName))
+    return Known;
+  Type *I64 = Type::getInt64Ty(M.getContext());
+  const bool AsText = isAddedAsText(M);
+  auto *Left = new GlobalVariable(
+      M, I64, false, AsText ? GlobalValue::ExternalLinkage : GlobalValue::LinkOnceODRLinkage,
+      AsText ? nullptr : ConstantInt::get(I64, SMALLOC_TOUCH_BATCH), LeftName, nullptr,
+      GlobalValue::InitialExecTLSModel);
+  Left->setAlignment(Align(8));
+  if (AsText) {
+    leftText(M, LeftName);
+    return Left;
+  }
+  Left->setComdat(M.getOrInsertComdat(LeftName));
+  // Hidden to linkers all the same: to the compiler a hidden variable is a local one. flang has nothing that reads assembly.
+  std::string Unknown;
+  if (const Target *T = TargetRegistry::lookupTarget(M.getTargetTriple(), Unknown);
+      T && T->hasMCAsmParser())
+    M.appendModuleInlineAsm((".weak " + LeftName + "\n.hidden " + LeftName).str());
+  return Left;
+}
+
+/// Takes \p Misses off the thread's, and says whether there were fewer.
+static Value *countMisses(IRBuilder<> &B, Value *Left, Value *Misses) {
+  Value *Before = B.CreateAlignedLoad(B.getInt64Ty(), Left, Align(8));
+  Value *Pair = B.CreateBinaryIntrinsic(Intrinsic::usub_with_overflow, Before, Misses);
+  B.CreateAlignedStore(B.CreateExtractValue(Pair, 0), Left, Align(8));
+  return B.CreateExtractValue(Pair, 1);
+}
+
+/// Fills \p Of, up to the branch to \p Call or \p Done, with the thunk's count. What libsmalloc hears of is a batch; the rest of it
+/// is counted on, so that an object's share of batches is that of its misses, whatever the order. A large point comes at once.
+/// Returns the misses to tell, in \p Call.
+static Value *countInThunk(Function &Thunk, BasicBlock *Of, BasicBlock *Call, BasicBlock *Done) {
+  IRBuilder<> B(Of);
+  Value *Left = B.CreateThreadLocalAddress(leftOfBatch(*Thunk.getParent()));
+  Value *Misses = Thunk.getArg(1), *Batch = B.getInt64(SMALLOC_TOUCH_BATCH);
+  B.CreateCondBr(countMisses(B, Left, Misses), Call, Done,
+                 MDBuilder(B.getContext()).createUnlikelyBranchWeights());
+  B.SetInsertPoint(Call);
+  Value *After = B.CreateAlignedLoad(B.getInt64Ty(), Left, Align(8)); // below zero
+  Value *Large = B.CreateICmpUGT(Misses, Batch);
+  Value *All = B.CreateSub(Batch, After), *Rest = B.CreateAdd(After, Batch);
+  B.CreateAlignedStore(B.CreateSelect(Large, Batch, Rest), Left, Align(8));
+  return B.CreateSelect(Large, All, Batch);
+}
+
+void lookAndCall(Function &Thunk, bool Counts) {
+  Module &M = *Thunk.getParent();
+  Function *Touching = M.getFunction(TouchingName);
+  if (!Touching)
+    Touching = Function::Create(Thunk.getFunctionType(), GlobalValue::ExternalWeakLinkage,
+                                TouchingName, M);
+  Touching->setDoesNotThrow();
+  Touching->addFnAttr(Attribute::NonLazyBind);
+  Constant *Pending = pendingObjects(M);
+  LLVMContext &C = M.getContext();
+  auto Block = [&](const char *Name) { return BasicBlock::Create(C, Name, &Thunk); };
+  BasicBlock *Entry = Block("entry"), *Look = Block("look"), *Wait = Block("wait"),
+             *Call = Block("call"), *Done = Block("done");
+  IRBuilder<> B(Entry);
+  B.CreateCondBr(B.CreateIsNotNull(Pending), Look, Done);
+  B.SetInsertPoint(Look);
+  LoadInst *Waiting = B.CreateAlignedLoad(Type::getInt32Ty(C), Pending, Align(4));
+  Waiting->setAtomic(AtomicOrdering::Monotonic);
+  B.CreateCondBr(B.CreateIsNotNull(Waiting), Wait, Done,
+                 MDBuilder(C).createUnlikelyBranchWeights());
+  B.SetInsertPoint(Wait);
+  BasicBlock *Count = Counts ? BasicBlock::Create(C, "count", &Thunk, Call) : Call;
+  B.CreateCondBr(B.CreateIsNotNull(Touching), Count, Done);
+  Value *Misses = Counts ? countInThunk(Thunk, Count, Call, Done) : Thunk.getArg(1);
+  B.SetInsertPoint(Call);
+  CallInst *Made = B.CreateCall(Touching, {Thunk.getArg(0), Misses});
+  Made->setTailCall(Thunk.getCallingConv() == CallingConv::C);
+  B.CreateBr(Done);
+  B.SetInsertPoint(Done);
+  B.CreateRetVoid();
+}
+
+void leaveToGuards(Function &Thunk) {
+  Thunk.setComdat(nullptr);
+  Thunk.setLinkage(GlobalValue::ExternalLinkage);
+}
+
+namespace {
+
+/// What is left of the thunk before the guards: gone when nobody calls it, built now when it was left to them.
+void settle(Function &Touch) {
+  if (Touch.use_empty() && (Touch.isDiscardableIfUnused() || Touch.isDeclaration())) {
+    Touch.eraseFromParent();
+  } else if (Touch.isDeclaration() && isAddedAsText(*Touch.getParent())) {
+    makeHiddenComdat(*Touch.getParent(), &Touch);
+    lookAndCall(Touch, countsBatches(*Touch.getParent()));
+  }
+}
+
+/// Other names than the call before the guards: these keep registers, as their callers rely on. In one image may be units of both
+/// kinds, so those have a name each.
+constexpr StringRef WaitingName = "__smalloc_v1_touch_waiting",
+                    CountingName = "__smalloc_v1_touch_counting";
+
+CallingConv::ID keepsRegisters(const Module &M) {
+  const Triple &T = M.getTargetTriple();
+  return T.getArch() == Triple::x86_64 || T.isAArch64() ? CallingConv::PreserveMost
+                                                        : CallingConv::C;
+}
+
+/// A link may have made \p Touch its own and dropped arguments that are the same in all calls.
+bool isChanged(const Function &Touch) { return Touch.arg_size() != 2; }
+
+/// What \p Touch becomes. Changed by a link, it stays, and keeps registers as well.
+Function *waitingThunk(Module &M, Function &Touch, bool Counts) {
+  if (isChanged(Touch) && Touch.hasLocalLinkage() && !Touch.hasAddressTaken()) {
+    Touch.setCallingConv(keepsRegisters(M));
+    for (User *U : Touch.users())
+      cast<CallBase>(U)->setCallingConv(Touch.getCallingConv());
+    return &Touch;
+  }
+  const StringRef Name = Counts ? CountingName : WaitingName;
+  Function *Known = M.getFunction(Name);
+  if (Known && !Known->isDeclaration())
+    return Known;
+  if (isAddedAsText(M))
+    return waitingText(M, Name,
+                       {PendingName, TouchingName, Counts ? leftOfBatch(M)->getName() : ""});
+  Function *F = hiddenTouch(M, Name);
+  F->setCallingConv(keepsRegisters(M));
+  F->addFnAttr(Attribute::NoInline);
+  lookAndCall(*F, Counts);
+  return F;
+}
+
+/// Moves \p V and what only it needs, from the block that ends with the test to \p Before.
+void sink(Value *V, Instruction *Before, BasicBlock &From) {
+  SmallVector<Value *, 8> Wanted = {V};
+  while (!Wanted.empty()) {
+    auto *I = dyn_cast<Instruction>(Wanted.pop_back_val());
+    if (!I || I->getParent() != &From || !I->hasOneUse() || isa<PHINode>(I) || I->isEHPad() ||
+        I->mayReadOrWriteMemory() || I->mayHaveSideEffects())
+      continue;
+    I->moveBefore(Before->getIterator());
+    Before = I;
+    append_range(Wanted, I->operands());
+  }
+}
+
+void callInstead(CallInst &Call, Function &Waiting) {
+  Call.setCalledFunction(&Waiting);
+  Call.setCallingConv(Waiting.getCallingConv());
+  if (Waiting.arg_size() != 2)
+    return;
+  if (auto *Misses = dyn_cast<ConstantInt>(Call.getArgOperand(1)); Misses && Misses->isZero())
+    Call.setArgOperand(1, ConstantInt::get(Misses->getType(), 1)); // one, as far as known
+}
+
+/// A point that is worth a batch by itself is asked for each time.
+bool isLarge(const CallInst *Call) {
+  auto *Misses = dyn_cast<ConstantInt>(Call->getArgOperand(1));
+  return Misses && Misses->getValue().uge(SMALLOC_TOUCH_BATCH);
+}
+
+/// Counts what \p Calls are worth, in the block of \p Waits, in line: as a rule that is all that there is to do. What is returned stands
+/// where it is not; there nothing has been counted.
+Instruction *countInLine(ArrayRef<CallInst *> Calls, Instruction *Waits, BasicBlock &From) {
+  for (CallInst *Call : Calls)
+    sink(Call->getArgOperand(1), Waits, From);
+  IRBuilder<> B(Waits);
+  Value *Sum = Calls.front()->getArgOperand(1);
+  for (CallInst *Call : drop_begin(Calls))
+    Sum = B.CreateAdd(Sum, Call->getArgOperand(1));
+  Value *Left = B.CreateThreadLocalAddress(leftOfBatch(*Waits->getModule()));
+  MDNode *Unlikely = MDBuilder(Waits->getContext()).createUnlikelyBranchWeights();
+  Instruction *Ask = SplitBlockAndInsertIfThen(countMisses(B, Left, Sum), Waits,
+                                               /*Unreachable=*/false, Unlikely);
+  B.SetInsertPoint(Ask);
+  Value *After = B.CreateAlignedLoad(B.getInt64Ty(), Left, Align(8));
+  B.CreateAlignedStore(B.CreateAdd(After, Sum), Left, Align(8));
+  return Ask;
+}
+
+/// Puts the calls of one block, in order, behind one test where the last is: they change nothing that the block sees.
+void guard(ArrayRef<CallInst *> Calls, Constant *Pending, Function *Waiting, bool Counts) {
+  CallInst *Last = Calls.back();
+  Type *I32 = Type::getInt32Ty(Last->getContext());
+  BasicBlock *From = Last->getParent();
+  IRBuilder<> B(Last); // with the call's location
+  Value *Present = B.CreateIsNotNull(Pending);
+  Instruction *Look = SplitBlockAndInsertIfThen(Present, Last, /*Unreachable=*/false);
+  B.SetInsertPoint(Look);
+  LoadInst *Objects = B.CreateAlignedLoad(I32, Pending, Align(4));
+  Objects->setAtomic(AtomicOrdering::Monotonic);
+  MDNode *Unlikely = MDBuilder(Last->getContext()).createUnlikelyBranchWeights();
+  Instruction *Cold = SplitBlockAndInsertIfThen(B.CreateIsNotNull(Objects), Look,
+                                                /*Unreachable=*/false, Unlikely);
+  for (CallInst *Call : Calls)
+    callInstead(*Call, *Waiting);
+  if (Counts && none_of(Calls, isLarge))
+    Cold = countInLine(Calls, Cold, *From);
+  for (CallInst *Call : Calls) {
+    Call->moveBefore(Cold->getIterator());
+    for (Value *Argument : Call->args())
+      sink(Argument, Call, *From);
+  }
+}
+
+} // namespace
+
+PreservedAnalyses PromotionGuardsPass::run(Module &M, ModuleAnalysisManager &AM) {
+  Function *Touch = M.getFunction(TouchName);
+  if (!Touch)
+    return PreservedAnalyses::all();
+  SmallMapVector<BasicBlock *, SmallVector<CallInst *, 2>, 16> Calls;
+  for (User *U : Touch->users())
+    if (auto *Call = dyn_cast<CallInst>(U); Call && Call->getCalledFunction() == Touch &&
+                                            !Call->getFunction()->hasOptSize() &&
+                                            (Touch->hasLocalLinkage() || Call->arg_size() == 2))
+      Calls[Call->getParent()].push_back(Call);
+  if (Calls.empty()) {
+    settle(*Touch);
+    return PreservedAnalyses::all();
+  }
+  Constant *Pending = pendingObjects(M);
+  const bool Counts = countsBatches(M) && !isChanged(*Touch);
+  Function *Waiting = waitingThunk(M, *Touch, Counts);
+  FunctionAnalysisManager &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
+  for (auto &[Block, InBlock] : Calls) {
+    llvm::sort(InBlock, [](const CallInst *A, const CallInst *B) { return A->comesBefore(B); });
+    FAM.invalidate(*Block->getParent(), PreservedAnalyses::none());
+    if (all_of(InBlock, [](CallInst *Call) { return Call->hasFnAttr(BeforeNestAttr); }))
+      for (CallInst *Call : InBlock)
+        callInstead(*Call, *Waiting);
+    else
+      guard(InBlock, Pending, Waiting, Counts);
+  }
+  settle(*Touch);
+  compileAsUnit(M);
+  PreservedAnalyses Preserved;
+  Preserved.preserve<FunctionAnalysisManagerModuleProxy>();
+  Preserved.preserveSet<AllAnalysesOn<Function>>();
+  return Preserved;
+}
+
+} // namespace smalloc

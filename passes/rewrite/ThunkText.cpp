@@ -1,0 +1,421 @@
+//===- ThunkText.cpp - what is added, as assembly ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "passes/rewrite/ThunkText.h"
+#include "passes/ir/CallReplacement.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+constexpr StringRef TextMetadata = "smalloc.text";
+
+/// Where the first arguments are, and a register that a tail call may go through.
+constexpr StringRef Registers[] = {"%rdi", "%rsi", "%rdx", "%rcx", "%r8", "%r9"};
+constexpr StringRef ThroughRegister = "%r11";
+
+/// Lines of assembly, of functions that the linker keeps once an image and shows to nobody else.
+class Assembly {
+public:
+  explicit Assembly(Module &M)
+      : M(M), FramePointers(M.getFramePointer() != FramePointerKind::None),
+        Landings(M.getModuleFlag("cf-protection-branch") != nullptr) {}
+  ~Assembly() { M.appendModuleInlineAsm(Out); }
+
+  void line(const Twine &T) { (T + "\n").toVector(Buffer), take(); }
+  void weak(StringRef Symbol) { line(".weak " + Symbol); }
+  void hidden(StringRef Symbol) { line(".hidden " + Symbol); }
+
+  /// \p Symbol, in a section and a COMDAT of its own: up to close().
+  void open(StringRef Section, StringRef Flags, StringRef Symbol, StringRef Type) {
+    line(".pushsection " + Section + Symbol + ",\"" + Flags + "\",@progbits," + Symbol + ",comdat");
+    hidden(Symbol);
+    weak(Symbol);
+    line(".type " + Symbol + ",@" + Type);
+    line(Type == "function" ? ".p2align 4" : ".p2align 3");
+    line(Symbol + ":");
+  }
+  void close(StringRef Symbol) {
+    line(".size " + Symbol + ",.-" + Symbol);
+    line(".popsection");
+  }
+  void openFunction(StringRef Symbol) {
+    open(".text.", "axG", Symbol, "function");
+    line(".cfi_startproc");
+  }
+  void closeFunction(StringRef Symbol) {
+    line(".cfi_endproc");
+    close(Symbol);
+  }
+  /// Of a function whose address is taken.
+  void landing() {
+    if (Landings)
+      line("endbr64");
+  }
+
+  /// Saves \p Kept around what stands between: the stack is aligned there.
+  void enter(ArrayRef<StringRef> Kept) {
+    if (FramePointers) {
+      push("%rbp");
+      line(".cfi_rel_offset %rbp,0");
+      line("movq %rsp,%rbp");
+    }
+    for (StringRef Register : Kept)
+      push(Register);
+    if (isAligned(Kept))
+      push("%rax"); // of no meaning
+  }
+  void leave(ArrayRef<StringRef> Kept) {
+    if (isAligned(Kept))
+      pop(ThroughRegister);
+    for (StringRef Register : reverse(Kept))
+      pop(Register);
+    if (FramePointers) {
+      pop("%rbp");
+      line(".cfi_restore %rbp");
+    }
+  }
+
+private:
+  void take() {
+    Out.append(Buffer.begin(), Buffer.end());
+    Buffer.clear();
+  }
+  void push(StringRef Register) {
+    line("pushq " + Register);
+    line(".cfi_adjust_cfa_offset 8");
+  }
+  void pop(StringRef Register) {
+    line("popq " + Register);
+    line(".cfi_adjust_cfa_offset -8");
+  }
+  /// Is the stack, after the return address and as many registers, off by eight?
+  bool isAligned(ArrayRef<StringRef> Kept) const { return (Kept.size() + FramePointers) % 2 == 0; }
+
+  Module &M;
+  bool FramePointers, Landings;
+  std::string Out;
+  SmallString<128> Buffer;
+};
+
+Function *declared(Module &M, StringRef Name, FunctionType *Type) {
+  Function *F = Function::Create(Type, GlobalValue::ExternalLinkage, Name, M);
+  F->setVisibility(GlobalValue::HiddenVisibility);
+  F->setDSOLocal(true);
+  return F;
+}
+
+} // namespace
+
+void addAsText(Module &M) { M.getOrInsertNamedMetadata(TextMetadata); }
+bool isAddedAsText(const Module &M) { return M.getNamedMetadata(TextMetadata); }
+
+bool mayCallFromText(const Function &Original) {
+  return Original.isDeclaration() && !Original.isIntrinsic() &&
+         all_of(Original.getName(),
+                [](char C) { return isAlnum(C) || C == '_' || C == '$' || C == '.'; });
+}
+
+Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const FamilyShape &Shape,
+                         const Function &Original, FunctionType *Type) {
+  Function *F = declared(M, Name, Type);
+  const unsigned Count = Type->getNumParams() - 1;
+  const ArrayRef<StringRef> Arguments = ArrayRef(Registers).take_front(Count);
+  const StringRef Cell = Registers[Count];
+  const std::string Plain = (Original.getName() + "@PLT").str();
+  const bool Zeroed = Family == AllocFamily::Calloc;
+  const StringRef Bytes = Zeroed ? StringRef("%r8") : Registers[Shape.SizeArgument];
+  // A product is made in %rax and %rdx.
+  const StringRef Word = Zeroed ? "%r11" : "%rax", Flags = Zeroed ? "%r11d" : "%eax",
+                  CellKept = Zeroed ? StringRef("%r9") : Cell;
+  const StringRef Small = "__smalloc_v1_small";
+  Assembly A(M);
+  A.weak(Shape.Entry);
+  if (Shape.MayBeDirect)
+    A.weak(Small);
+  A.openFunction(Name);
+  A.line("movq (" + Cell + ")," + Word);
+  // What every call takes goes straight on: a jump that is taken costs such a call 1/20 of its time.
+  if (Shape.MayBeDirect) { // bytes, cell, the program's function, what else that takes
+    A.line("testl $" + Twine(SMALLOC_CELL_DIRECT) + "," + Flags);
+    A.line("je 4f");
+    if (Count > 1) {
+      A.line("movq %rsi,%rcx");
+      A.line("movq " + Cell + ",%rsi");
+    }
+    A.line("movq " + Original.getName() + "@GOTPCREL(%rip),%rdx");
+    A.line("jmp *" + Small + "@GOTPCREL(%rip)");
+    A.line("4:");
+  }
+  A.line("testq " + Word + "," + Word);
+  A.line("je " + Plain);
+  if (Zeroed) { // the product, or the most that there is; the cell is in the way
+    A.line("movq " + Cell + "," + CellKept);
+    A.line("movq %rdi,%rax");
+    A.line("mulq %rsi");
+    A.line("movq $-1,%r8");
+    A.line("cmovnoq %rax,%r8");
+  }
+  const bool Resizes = Family == AllocFamily::Realloc;
+  if (Shape.MayBeDirect || Zeroed || Resizes) {
+    const StringRef After = Zeroed ? "%rax" : "%r9";
+    const std::string Counted =
+        formatv("{0}({1})", offsetof(smalloc_cell, requested_bytes), CellKept);
+    const std::string Sum = Resizes ? formatv("{0}(%r10)", SMALLOC_CELL_RESIZE_BYTES).str()
+                                    : ("(%r10," + Bytes + ")").str();
+    A.line("testl $" + Twine(SMALLOC_CELL_LEFT) + "," + Flags);
+    A.line("je 1f");
+    if (Resizes) { // that of an object, to a size that is not large, counts as so much
+      A.line("testq %rdi,%rdi");
+      A.line("je 1f");
+      A.line("cmpq $" + Twine((uint64_t(1) << SMALLOC_CELL_LOOK_SHIFT) - 1) + "," + Bytes);
+      A.line("ja 1f");
+    }
+    A.line("movq " + Counted + ",%r10");
+    A.line("leaq " + Sum + "," + After);
+    A.line("xorq " + After + ",%r10");
+    A.line("cmpq $" + Twine((uint64_t(1) << SMALLOC_CELL_LOOK_SHIFT) - 1) + ",%r10");
+    A.line("ja 1f");
+    A.line("movq " + After + "," + Counted);
+    A.line("jmp *" + Original.getName() + "@GOTPCREL(%rip)");
+  }
+  A.line("1: testl $" + Twine(SMALLOC_SITE_SMALL << 8) + "," + Flags);
+  A.line("jne 3f");
+  A.line("shrq $20," + Word);
+  A.line("andq $-4096," + Word);
+  A.line("leaq 4095(" + Bytes + "),%r10");
+  A.line("cmpq " + Word + ",%r10");
+  A.line("jb " + Plain);
+  A.line("3: movq " + Shape.Entry + "@GOTPCREL(%rip),%r11");
+  A.line("testq %r11,%r11");
+  A.line("je " + Plain);
+  if (CellKept != Cell)
+    A.line("movq " + CellKept + "," + Cell);
+  A.enter(Arguments);
+  // Ours take what matters of new's arguments, then the cell.
+  const StringRef CellTo = Registers[!isNewFamily(Family)           ? Count
+                                     : Shape.AlignmentArgument >= 0 ? 2
+                                                                    : 1];
+  if (CellTo != Cell)
+    A.line("movq " + Cell + "," + CellTo);
+  A.line("call *%r11");
+  A.leave(Arguments);
+  A.line(Family == AllocFamily::PosixMemalign ? "cmpl $-1,%eax" : "testq %rax,%rax");
+  A.line("je " + Plain);
+  A.line("ret");
+  A.closeFunction(Name);
+  return F;
+}
+
+constexpr StringRef TestingPrefix = "__smalloc_v1_testing_";
+/// On such a thunk: the name of the one that does not test.
+constexpr StringRef TestedAttr = "smalloc-tested";
+
+bool mayTestInText(const Function &Thunk, const SizeTests &Tests) {
+  return Thunk.arg_size() + Tests.Sizes.size() <= std::size(Registers) &&
+         all_of(Tests.Sizes, [](const Value *Size) { return Size->getType()->isIntegerTy(); });
+}
+
+void dropTests(CallBase &Call) {
+  const Function *Callee = Call.getCalledFunction();
+  const Attribute Tested = Callee ? Callee->getFnAttribute(TestedAttr) : Attribute();
+  if (!Tested.isValid())
+    return;
+  Function *Thunk = Call.getModule()->getFunction(Tested.getValueAsString());
+  SmallVector<Value *, 4> Arguments(drop_end(Call.args(), Call.arg_size() + 1 - Thunk->arg_size()));
+  Arguments.push_back(*std::prev(Call.arg_end()));
+  callInstead(Call, Thunk, Arguments, Call.getAttributes());
+}
+
+/// Goes on at label 1 unless \p Register lies within \p Bounds.
+static void compareText(Assembly &A, StringRef Register, const SizeBounds &Bounds) {
+  const auto Compare = [&](uint64_t With, StringRef Jump) {
+    const bool Short = isUInt<31>(With);
+    if (!Short)
+      A.line("movabsq $" + Twine(With) + ",%rax");
+    A.line("cmpq " + (Short ? "$" + Twine(With).str() : std::string("%rax")) + "," + Register);
+    A.line(Jump + " 1f");
+  };
+  if (Bounds.Least > 0)
+    Compare(Bounds.Least, "jb");
+  if (Bounds.Most != UINT64_MAX)
+    Compare(Bounds.Most, "ja");
+}
+
+Function *testingThunkText(Module &M, const Function &Original, Function &Thunk,
+                           const SizeTests &Tests) {
+  std::string Name = (TestingPrefix + Original.getName()).str();
+  for (const auto &All : Tests.Any) {
+    Name += "_";
+    for (const SizeTests::Test &T : All) {
+      Name += formatv("s{0}f{1}", T.Size, T.Bounds.Least).str();
+      if (T.Bounds.Most != UINT64_MAX)
+        Name += "t" + utostr(T.Bounds.Most);
+    }
+  }
+  if (Function *Known = M.getFunction(Name))
+    return Known;
+  SmallVector<Type *, 6> Parameters(Thunk.getFunctionType()->params());
+  const size_t Count = Parameters.size() - 1; // but the cell
+  Parameters.insert(Parameters.begin() + static_cast<std::ptrdiff_t>(Count), Tests.Sizes.size(),
+                    Type::getInt64Ty(M.getContext()));
+  Function *F =
+      declared(M, Name, FunctionType::get(Thunk.getReturnType(), Parameters, /*isVarArg=*/false));
+  F->addFnAttr(TestedAttr, Thunk.getName());
+  const StringRef NoCell = "__smalloc_v1_no_cell", Given = Registers[Count + Tests.Sizes.size()];
+  const bool First = !M.getNamedMetadata(NoCell);
+  M.getOrInsertNamedMetadata(NoCell);
+  Assembly A(M);
+  if (First) {
+    A.open(".rodata.", "aG", NoCell, "object");
+    A.line(".zero " + Twine(sizeof(smalloc_cell)));
+    A.close(NoCell);
+  }
+  A.openFunction(Name);
+  for (const auto &All : Tests.Any) {
+    for (const SizeTests::Test &T : All)
+      compareText(A, Registers[Count + T.Size], T.Bounds);
+    A.line("jmp 2f");
+    A.line("1:");
+  }
+  A.line("movq (" + Given + "),%rax");
+  A.line("andq $" + Twine(WordOfDeciders) + ",%rax");
+  A.line("cmpq $" + Twine(WordOfCompiler) + ",%rax");
+  A.line("jne 2f");
+  A.line("leaq " + NoCell + "(%rip)," + Given);
+  A.line("2: movq " + Given + "," + Registers[Count]);
+  A.line("jmp " + Thunk.getName());
+  A.closeFunction(Name);
+  return F;
+}
+
+void moduleRecordText(Module &M, smalloc_heap_strategy Heap, ArrayRef<GlobalVariable *> Tables) {
+  const StringRef Record = "__smalloc_v1_module";
+  Assembly A(M);
+  A.open(".data.", "awG", Record, "object");
+  static_assert(offsetof(smalloc_module, sites_start) == 8 && sizeof(smalloc_module) == 80);
+  A.line(".long " + Twine(SMALLOC_ABI_VERSION) + "," + Twine(sizeof(smalloc_module)));
+  A.line(".zero " + Twine(offsetof(smalloc_module, heap) - offsetof(smalloc_module, sites_start)));
+  A.line(".long " + Twine(unsigned(Heap)));
+  A.line(".zero " + Twine(sizeof(smalloc_module) - offsetof(smalloc_module, heap) - 4));
+  A.close(Record);
+
+  const std::pair<StringRef, size_t> Bounds[] = {
+      {"__start_smalloc_sites", offsetof(smalloc_module, sites_start)},
+      {"__stop_smalloc_sites", offsetof(smalloc_module, sites_stop)},
+      {"__start_smalloc_keys", offsetof(smalloc_module, keys_start)},
+      {"__stop_smalloc_keys", offsetof(smalloc_module, keys_stop)}};
+  // As this image resolves them: through its GOT, never a canonical PLT entry of the executable.
+  const std::pair<StringRef, size_t> Resolved[] = {
+      {"free", offsetof(smalloc_module, free_function)},
+      {"realloc", offsetof(smalloc_module, realloc_function)},
+      {"_ZdlPv", offsetof(smalloc_module, delete_function)}};
+  if (Function *Delete = M.getFunction("_ZdlPv"); !Delete || Delete->hasExternalWeakLinkage())
+    A.weak("_ZdlPv");
+  for (bool First : {true, false}) {
+    const StringRef Name = First ? "__smalloc_v1_register" : "__smalloc_v1_unregister",
+                    Entry =
+                        First ? "__smalloc_v1_register_module" : "__smalloc_v1_unregister_module",
+                    Array = First ? "init_array" : "fini_array";
+    A.weak(Entry);
+    A.openFunction(Name);
+    if (First)
+      for (const GlobalVariable *Table : Tables) // references, and no code (emitModuleRecord)
+        A.line(".reloc .,R_X86_64_NONE," + Table->getName());
+    A.landing();
+    A.line("movq " + Entry + "@GOTPCREL(%rip),%r11");
+    A.line("testq %r11,%r11");
+    A.line("je 1f");
+    A.line("leaq " + Record + "(%rip),%rdi");
+    for (auto [Symbol, At] : First ? ArrayRef(Bounds) : ArrayRef<std::pair<StringRef, size_t>>()) {
+      A.hidden(Symbol);
+      // No PLT entry comes of it, but GNU ld keeps the symbol out of the dynamic table (emitModuleRecord).
+      A.line("leaq " + Symbol + "@PLT(%rip),%rax");
+      A.line("movq %rax," + Twine(At) + "(%rdi)");
+    }
+    for (auto [Symbol, At] :
+         First ? ArrayRef(Resolved) : ArrayRef<std::pair<StringRef, size_t>>()) {
+      A.line("movq " + Symbol + "@GOTPCREL(%rip),%rax");
+      A.line("movq %rax," + Twine(At) + "(%rdi)");
+    }
+    A.line("jmp *%r11");
+    A.line("1: ret");
+    A.closeFunction(Name);
+    A.line(".pushsection ." + Array + ".1,\"awG\",@" + Array + "," + Name + ",comdat");
+    A.line(".p2align 3");
+    A.line(".quad " + Name);
+    A.line(".popsection");
+  }
+}
+
+void leftText(Module &M, StringRef Name) {
+  Assembly A(M);
+  A.open(".tdata.", "awTG", Name, "tls_object");
+  A.line(".quad " + Twine(SMALLOC_TOUCH_BATCH));
+  A.close(Name);
+}
+
+/// As countInThunk of PromotionGuards: returns, or goes on at label 3.
+static void countText(Assembly &A, StringRef Left) {
+  A.line("movq " + Left + "@GOTTPOFF(%rip),%r11");
+  A.line("subq %rsi,%fs:(%r11)");
+  A.line("jb 3f");
+  A.line("ret");
+  A.line("3:");
+}
+
+/// Between saved registers: the misses to tell, which are in %rsi, and what is left then.
+static void batchText(Assembly &A, StringRef Left) {
+  A.line("movq " + Left + "@GOTTPOFF(%rip),%rcx");
+  A.line("movl $" + Twine(SMALLOC_TOUCH_BATCH) + ",%eax");
+  A.line("cmpq %rax,%rsi");
+  A.line("movq %rax,%rsi");
+  A.line("ja 4f");
+  A.line("addq %rax,%fs:(%rcx)");
+  A.line("jmp 5f");
+  A.line("4: subq %fs:(%rcx),%rsi");
+  A.line("movq %rax,%fs:(%rcx)");
+  A.line("5:");
+}
+
+Function *waitingText(Module &M, StringRef Name, const WaitingSymbols &Symbols) {
+  LLVMContext &C = M.getContext();
+  Function *F =
+      declared(M, Name,
+               FunctionType::get(Type::getVoidTy(C),
+                                 {PointerType::getUnqual(C), Type::getInt64Ty(C)}, false));
+  F->setDoesNotThrow();
+  F->setCallingConv(CallingConv::PreserveMost);
+  const StringRef Kept[] = {"%rax", "%rcx", "%rdx", "%rsi", "%rdi", "%r8", "%r9", "%r10"};
+  const bool Counts = !Symbols.Left.empty();
+  Assembly A(M);
+  A.weak(Symbols.Pending);
+  A.weak(Symbols.Entry);
+  A.openFunction(Name);
+  A.line("movq " + Symbols.Pending + "@GOTPCREL(%rip),%r11");
+  A.line("testq %r11,%r11");
+  A.line("je 1f");
+  A.line("cmpl $0,(%r11)");
+  A.line("jne 2f");
+  A.line("1: ret");
+  A.line("2:");
+  if (Counts)
+    countText(A, Symbols.Left);
+  A.line("movq " + Symbols.Entry + "@GOTPCREL(%rip),%r11");
+  A.line("testq %r11,%r11");
+  A.line("je 1b");
+  A.enter(Kept);
+  if (Counts)
+    batchText(A, Symbols.Left);
+  A.line("call *%r11");
+  A.leave(Kept);
+  A.line("ret");
+  A.closeFunction(Name);
+  return F;
+}
+
+} // namespace smalloc

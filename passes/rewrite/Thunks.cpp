@@ -1,0 +1,333 @@
+//===- Thunks.cpp - what a rewritten call runs through ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "passes/rewrite/Thunks.h"
+#include "passes/rewrite/ThunkParts.h"
+#include "passes/rewrite/ThunkText.h"
+#include "smalloc/site.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/MDBuilder.h"
+
+using namespace llvm;
+
+namespace smalloc {
+
+namespace {
+
+/// Of a direct site's small objects. It is present where a cell says that the site is one, and calls the program's function,
+/// which may throw.
+Function *smallEntry(Module &M) {
+  PointerType *Ptr = PointerType::getUnqual(M.getContext());
+  Function *F =
+      weakEntry(M, "__smalloc_v1_small",
+                FunctionType::get(Ptr, {Type::getInt64Ty(M.getContext()), Ptr, Ptr, Ptr}, false));
+  F->removeFnAttr(Attribute::NoUnwind);
+  return F;
+}
+
+Function *definedFunction(Module &M, StringRef Name) {
+  Function *Known = M.getFunction(Name);
+  return Known && !Known->isDeclaration() ? Known : nullptr;
+}
+
+/// A hidden function of this unit (the linker keeps one per image) that a rewritten call runs through.
+Function *hiddenThunk(Module &M, const Twine &Name, FunctionType *Type, AllocFamily Family) {
+  Function *F = Function::createWithDefaultAttr(Type, GlobalValue::LinkOnceODRLinkage, 0, "", &M);
+  if (Function *Declared = M.getFunction(Name.str())) { // ThinLTO has dropped the body, dead then
+    Declared->replaceAllUsesWith(F);
+    Declared->eraseFromParent();
+  }
+  F->setName(Name);
+  makeHiddenComdat(M, F);
+  F->setUWTableKind(UWTableKind::Default);
+  if (!isNewFamily(Family) && Family < AllocFamily::Wrapper)
+    F->setDoesNotThrow();
+  return F;
+}
+
+void tailCall(IRBuilder<> &B, FunctionCallee Callee, ArrayRef<Value *> Arguments) {
+  CallInst *Call = B.CreateCall(Callee, Arguments);
+  Call->setTailCall();
+  B.CreateRet(Call);
+}
+
+/// The product, or the most that there is.
+Value *saturatingProduct(IRBuilder<> &B, Value *Count, Value *Bytes) {
+  Value *Pair = B.CreateBinaryIntrinsic(Intrinsic::umul_with_overflow, Count, Bytes);
+  return B.CreateSelect(B.CreateExtractValue(Pair, 1), B.getInt64(-1),
+                        B.CreateExtractValue(Pair, 0));
+}
+
+/// The largest base page that the target's systems have: valloc's alignment on any of them.
+uint64_t mostBasePageBytes(const Module &M) {
+  const Triple &T = M.getTargetTriple();
+  return T.isAArch64() || T.isPPC() ? 65536 : 4096;
+}
+
+/// What a call with \p Arguments asks for in all.
+Value *requestedBytes(IRBuilder<> &B, AllocFamily Family, ArrayRef<Value *> Arguments) {
+  if (Family == AllocFamily::Calloc)
+    return saturatingProduct(B, Arguments[0], Arguments[1]);
+  if (Family == AllocFamily::ReallocArray)
+    return saturatingProduct(B, Arguments[1], Arguments[2]);
+  Value *Bytes = Arguments[shapeOf(Family).SizeArgument];
+  if (Family != AllocFamily::Pvalloc)
+    return Bytes;
+  const uint64_t Page = mostBasePageBytes(*B.GetInsertBlock()->getModule());
+  Value *Sum = B.CreateBinaryIntrinsic(Intrinsic::uadd_sat, Bytes, B.getInt64(Page - 1));
+  return B.CreateAnd(Sum, ~(Page - 1));
+}
+
+/// Builds the function that asks an entry of the runtime and, when that does nothing, calls the program's own. It is
+/// apart from the thunk because it alone needs a stack frame.
+Function *askOf(Module &M, AllocFamily Family, StringRef Entry, FunctionCallee Original,
+                FunctionType *Type) {
+  const FamilyShape Shape = shapeOf(Family);
+  LLVMContext &C = M.getContext();
+  PointerType *Ptr = PointerType::getUnqual(C);
+  std::string Name = (Entry + "_or_" + Original.getCallee()->getName()).str();
+  if (Function *Known = definedFunction(M, Name))
+    return Known;
+  Function *F = hiddenThunk(M, Name, Type, Family);
+  F->addFnAttr(Attribute::NoInline);
+  SmallVector<Value *, 4> Arguments;
+  for (unsigned I = 0; I + 1 < F->arg_size(); ++I)
+    Arguments.push_back(F->getArg(I));
+  auto Block = [&](const char *BlockName) { return BasicBlock::Create(C, BlockName, F); };
+  BasicBlock *Ask = Block("ask"), *Done = Block("done"), *Plain = Block("plain");
+  IRBuilder<> B(Ask);
+  SmallVector<Value *, 4> Passed;
+  if (!Shape.AsCalled) {
+    Value *Bytes = requestedBytes(B, Family, Arguments);
+    if (Family == AllocFamily::ReallocArray)
+      Passed = {Arguments[0], Bytes};
+    else
+      Passed = {B.getInt64(mostBasePageBytes(M)), Bytes};
+  } else if (isNewFamily(Family)) {
+    Passed.push_back(Arguments[0]);
+    if (Shape.AlignmentArgument >= 0)
+      Passed.push_back(Arguments[Shape.AlignmentArgument]);
+  } else {
+    Passed = Arguments;
+  }
+  Passed.push_back(F->getArg(F->arg_size() - 1));
+  SmallVector<llvm::Type *, 4> EntryParameters;
+  for (Value *V : Passed)
+    EntryParameters.push_back(V->getType());
+  Function *Runtime =
+      weakEntry(M, Entry, FunctionType::get(Type->getReturnType(), EntryParameters, false));
+  CallInst *Result = B.CreateCall(Runtime, Passed);
+  Value *Served = Family == AllocFamily::PosixMemalign
+                      ? B.CreateICmpNE(Result, ConstantInt::getSigned(Result->getType(), -1))
+                      : B.CreateICmpNE(Result, ConstantPointerNull::get(Ptr));
+  B.CreateCondBr(Served, Done, Plain, MDBuilder(C).createLikelyBranchWeights());
+  B.SetInsertPoint(Done);
+  B.CreateRet(Result);
+  B.SetInsertPoint(Plain);
+  tailCall(B, Original, Arguments);
+  return F;
+}
+
+/// A site whose small objects stay with the program's malloc: counts \p Bytes in its \p Cell and goes to \p Plain, unless it is
+/// time to look at the site again. Everything else goes on in \p Judge, where \p B is afterwards. \p Resized: the object that
+/// is to have so many bytes; it counts as one that is resized, unless it is new or large.
+void countWhereLeft(IRBuilder<> &B, Value *Word, Value *Cell, Value *Bytes, Value *Resized,
+                    BasicBlock *Judge, BasicBlock *Plain) {
+  LLVMContext &C = B.getContext();
+  Function *F = Judge->getParent();
+  Type *I64 = B.getInt64Ty();
+  BasicBlock *Left = BasicBlock::Create(C, "left", F), *Count = BasicBlock::Create(C, "count", F);
+  Value *Flag = B.CreateAnd(Word, uint64_t(SMALLOC_CELL_LEFT));
+  B.CreateCondBr(B.CreateICmpNE(Flag, B.getInt64(0)), Left, Judge);
+  B.SetInsertPoint(Left);
+  if (Resized) {
+    BasicBlock *Old = BasicBlock::Create(C, "old", F), *Few = BasicBlock::Create(C, "few", F);
+    B.CreateCondBr(B.CreateIsNull(Resized), Judge, Old);
+    B.SetInsertPoint(Old);
+    Value *Large = B.CreateICmpUGE(Bytes, B.getInt64(uint64_t(1) << SMALLOC_CELL_LOOK_SHIFT));
+    B.CreateCondBr(Large, Judge, Few);
+    B.SetInsertPoint(Few);
+    Bytes = B.getInt64(SMALLOC_CELL_RESIZE_BYTES);
+  }
+  Value *At = B.CreateConstInBoundsGEP1_64(B.getInt8Ty(), Cell,
+                                           offsetof(struct smalloc_cell, requested_bytes));
+  LoadInst *Before = B.CreateAlignedLoad(I64, At, Align(8));
+  Before->setAtomic(AtomicOrdering::Monotonic);
+  Value *After = B.CreateAdd(Before, Bytes);
+  Value *Changed = B.CreateXor(Before, After);
+  Value *IsLook = B.CreateICmpUGE(Changed, B.getInt64(uint64_t(1) << SMALLOC_CELL_LOOK_SHIFT));
+  B.CreateCondBr(IsLook, Judge, Count, MDBuilder(C).createUnlikelyBranchWeights());
+  B.SetInsertPoint(Count);
+  StoreInst *Counted = B.CreateAlignedStore(After, At, Align(8));
+  Counted->setAtomic(AtomicOrdering::Monotonic);
+  B.CreateBr(Plain);
+  B.SetInsertPoint(Judge);
+}
+
+/// Builds (once per unit) the thunk of a family: original arguments, then the cell. It decides who is asked; a site of
+/// small objects that the runtime has marked costs one load and one branch until then.
+Function *sizedThunk(Module &M, AllocFamily Family, Function *Original, FunctionType *From) {
+  const FamilyShape Shape = shapeOf(Family);
+  const FunctionCallee Own(From, Original);
+  std::string Name = (ThunkPrefix + Original->getName()).str();
+  if (Function *Known = definedFunction(M, Name))
+    return Known;
+  LLVMContext &C = M.getContext();
+  Type *I64 = Type::getInt64Ty(C);
+  SmallVector<Type *, 4> Parameters(From->params());
+  Parameters.push_back(PointerType::getUnqual(C));
+  FunctionType *ThunkType = FunctionType::get(From->getReturnType(), Parameters, false);
+  if (isAddedAsText(M)) {
+    if (Function *Written = M.getFunction(Name))
+      return Written;
+    if (Shape.AsCalled && mayCallFromText(*Original))
+      return sizedThunkText(M, Name, Family, Shape, *Original, ThunkType);
+  }
+  Function *F = hiddenThunk(M, Name, ThunkType, Family);
+  SmallVector<Value *, 4> All, Arguments;
+  for (Argument &A : F->args())
+    All.push_back(&A);
+  Arguments.assign(All.begin(), All.end() - 1);
+
+  auto Block = [&](const char *BlockName) { return BasicBlock::Create(C, BlockName, F); };
+  BasicBlock *Entry = Block("entry"), *Sized = Block("sized"), *Present = Block("present"),
+             *Ask = Block("ask"), *Plain = Block("plain");
+  IRBuilder<> B(Entry);
+  LoadInst *Word = B.CreateAlignedLoad(I64, All.back(), Align(8), "word");
+  Word->setAtomic(AtomicOrdering::Monotonic);
+  if (Shape.MayBeDirect) {
+    BasicBlock *Direct = Block("direct"), *Ordinary = Block("ordinary");
+    Value *Flag = B.CreateAnd(Word, uint64_t(SMALLOC_CELL_DIRECT));
+    B.CreateCondBr(B.CreateICmpNE(Flag, B.getInt64(0)), Direct, Ordinary);
+    B.SetInsertPoint(Direct);
+    PointerType *Ptr = PointerType::getUnqual(C);
+    // nothrow's second argument, of which the others have none
+    Value *Argument = Arguments.size() > 1 ? Arguments[1] : PoisonValue::get(Ptr);
+    tailCall(B, smallEntry(M), {Arguments[0], All.back(), Original, Argument});
+    B.SetInsertPoint(Ordinary);
+  }
+  B.CreateCondBr(B.CreateICmpEQ(Word, B.getInt64(0)), Plain, Sized);
+
+  B.SetInsertPoint(Sized);
+  Value *Bytes = requestedBytes(B, Family, Arguments);
+  const bool Resizes = Family == AllocFamily::Realloc || Family == AllocFamily::ReallocArray;
+  if (Shape.MayBeDirect || Family == AllocFamily::Calloc || Resizes)
+    countWhereLeft(B, Word, All.back(), Bytes, Resizes ? Arguments[0] : nullptr, Block("judge"),
+                   Plain);
+  // In pages, rounded up; what wraps around is refused by the program's own function. One instruction a statement: the
+  // order of arguments is the host compiler's choice.
+  Value *Upper = B.CreateLShr(Word, 32 - 12);
+  Value *Least = B.CreateAnd(Upper, ~uint64_t(4095));
+  Value *Most = B.CreateAdd(Bytes, B.getInt64(4095));
+  Value *BigEnough = B.CreateICmpUGE(Most, Least);
+  Value *SmallFlag = B.CreateAnd(Word, uint64_t(SMALLOC_SITE_SMALL) << 8);
+  Value *Small = B.CreateICmpNE(SmallFlag, B.getInt64(0));
+  B.CreateCondBr(B.CreateOr(BigEnough, Small), Present, Plain);
+
+  B.SetInsertPoint(Present);
+  Function *Asking = askOf(M, Family, Shape.Entry, Own, ThunkType);
+  Value *Runtime = M.getFunction(Shape.Entry);
+  B.CreateCondBr(B.CreateICmpNE(Runtime, ConstantPointerNull::get(PointerType::getUnqual(C))), Ask,
+                 Plain);
+  B.SetInsertPoint(Ask);
+  tailCall(B, Asking, All);
+  B.SetInsertPoint(Plain);
+  tailCall(B, Own, Arguments);
+  return F;
+}
+
+/// The thunk of a function whose call does not show how much it allocates, or that is called in any case.
+Function *tellingThunk(Module &M, AllocFamily Family, Function *Original, FunctionType *From) {
+  const FunctionCallee Own(From, Original);
+  std::string Name = (ThunkPrefix + Original->getName()).str();
+  if (Function *Known = definedFunction(M, Name))
+    return Known;
+  LLVMContext &C = M.getContext();
+  Type *I32 = Type::getInt32Ty(C), *I64 = Type::getInt64Ty(C), *Void = Type::getVoidTy(C);
+  PointerType *Ptr = PointerType::getUnqual(C);
+  SmallVector<Type *, 8> Parameters(From->params());
+  Parameters.push_back(Ptr);
+  Function *F =
+      hiddenThunk(M, Name, FunctionType::get(From->getReturnType(), Parameters, false), Family);
+  AttributeList Passing; // how narrow arguments are extended
+  for (unsigned I = 0; I < Original->arg_size() && I < From->getNumParams(); ++I)
+    for (Attribute::AttrKind Kind : {Attribute::ZExt, Attribute::SExt})
+      if (Original->hasParamAttribute(I, Kind) &&
+          Original->getArg(I)->getType() == From->getParamType(I)) {
+        F->addParamAttr(I, Kind);
+        Passing = Passing.addParamAttribute(C, I, Kind);
+      }
+  SmallVector<Value *, 8> Arguments;
+  for (Argument &A : F->args())
+    Arguments.push_back(&A);
+  Value *Cell = Arguments.pop_back_val();
+  auto Block = [&](const char *BlockName) { return BasicBlock::Create(C, BlockName, F); };
+  BasicBlock *Begin = Block("entry"), *Present = Block("present"), *Ask = Block("ask"),
+             *Plain = Block("plain");
+  IRBuilder<> B(Begin);
+  CallInst *Mapped = nullptr;
+  if (Family == AllocFamily::Mapping) {
+    Mapped = B.CreateCall(Own, Arguments);
+    Mapped->setAttributes(Passing);
+  }
+  LoadInst *Word = B.CreateAlignedLoad(I64, Cell, Align(8), "word");
+  Word->setAtomic(AtomicOrdering::Monotonic);
+  B.CreateCondBr(B.CreateICmpEQ(Word, B.getInt64(0)), Plain, Present);
+
+  const bool Instead = Family == AllocFamily::FortranAllocate || isFortranCopy(Family);
+  FunctionType *EntryType = Mapped ? FunctionType::get(Void, {Ptr, I64, Ptr}, false)
+                            : Family == AllocFamily::FortranAllocate
+                                ? FunctionType::get(I32, {Ptr, Ptr}, false)
+                                : FunctionType::get(Instead ? I32 : Void, {Ptr, Ptr, Ptr}, false);
+  Function *Entry =
+      weakEntry(M,
+                Mapped                                   ? "__smalloc_v1_mapped"
+                : Family == AllocFamily::FortranAllocate ? "__smalloc_v1_fortran_allocate"
+                : Family == AllocFamily::FortranSource   ? "__smalloc_v1_fortran_source"
+                : Family == AllocFamily::FortranCopyIn   ? "__smalloc_v1_fortran_copy_in"
+                                                         : "__smalloc_v1_fortran_assign",
+                EntryType);
+  B.SetInsertPoint(Present);
+  B.CreateCondBr(B.CreateICmpNE(Entry, ConstantPointerNull::get(Ptr)), Ask, Plain);
+  B.SetInsertPoint(Ask);
+  if (Instead) {
+    Value *Result = isFortranCopy(Family) ? B.CreateCall(Entry, {Arguments[0], Arguments[1], Cell})
+                                          : B.CreateCall(Entry, {Arguments[0], Cell});
+    BasicBlock *Done = Block("done");
+    B.CreateCondBr(B.CreateICmpEQ(Result, B.getInt32(0)), Done, Plain,
+                   MDBuilder(C).createLikelyBranchWeights());
+    B.SetInsertPoint(Done);
+    if (From->getReturnType()->isVoidTy())
+      B.CreateRetVoid();
+    else
+      B.CreateRet(Result);
+  } else {
+    if (Mapped)
+      B.CreateCall(Entry, {Mapped, Arguments[mappedBytesArgument(*Original)], Cell});
+    else
+      B.CreateCall(Entry, {Arguments[0], Arguments[1], Cell});
+    B.CreateBr(Plain);
+  }
+  B.SetInsertPoint(Plain);
+  if (Mapped) {
+    B.CreateRet(Mapped);
+    return F;
+  }
+  CallInst *Call = B.CreateCall(Own, Arguments);
+  Call->setAttributes(Passing);
+  Call->setTailCall();
+  if (Call->getType()->isVoidTy())
+    B.CreateRetVoid();
+  else
+    B.CreateRet(Call);
+  return F;
+}
+
+} // namespace
+
+Function *thunkOf(Module &M, AllocFamily Family, Function *Original, FunctionType *Type) {
+  return Family > AllocFamily::Wrapper ? tellingThunk(M, Family, Original, Type)
+                                       : sizedThunk(M, Family, Original, Type);
+}
+
+} // namespace smalloc

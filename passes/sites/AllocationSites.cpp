@@ -1,0 +1,142 @@
+//===- AllocationSites.cpp - which calls allocate? -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "passes/sites/AllocationSites.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+constexpr StringRef HostedMetadata = "smalloc.hosted";
+
+/// mmap of private, anonymous, readable and writable memory at any address, of no special kind.
+bool mapsPlainMemory(const CallBase &Call) {
+  const Triple &T = Call.getModule()->getTargetTriple();
+  if (!T.isOSLinux() || !(T.isX86() || T.isAArch64() || T.isRISCV())) // the numbers below
+    return false;
+  constexpr uint64_t ReadWrite = 3, PrivateAnonymous = 0x22, NoReserve = 0x4000, Populate = 0x8000;
+  auto *Protection = dyn_cast<ConstantInt>(Call.getArgOperand(2)),
+       *Flags = dyn_cast<ConstantInt>(Call.getArgOperand(3));
+  return isa<ConstantPointerNull>(Call.getArgOperand(0)) && Protection && Flags &&
+         Protection->getZExtValue() == ReadWrite &&
+         (Flags->getZExtValue() & ~(NoReserve | Populate)) == PrivateAnonymous;
+}
+
+} // namespace
+
+bool givesNoMemory(const CallBase &Call) {
+  if (isa<IntrinsicInst>(Call))
+    return true;
+  if (Call.getType()->isPtrOrPtrVectorTy())
+    return false;
+  const StringRef Callee = Call.getCalledOperand()->stripPointerCastsAndAliases()->getName();
+  return Callee != "posix_memalign" && !Callee.starts_with("_FortranA");
+}
+
+unsigned mappedBytesArgument(const Function &F) { return F.getName().starts_with("mmap") ? 1 : 0; }
+
+std::optional<AllocFamily> allocationFamily(const CallBase &Call) {
+  const FamilyRow *Row = calledRow(Call);
+  if (!Row)
+    return std::nullopt;
+  const auto *Callee = cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
+  if (fitOf(Call, *Callee, Row->Types) != Fit::Exact ||
+      (Row->Name.starts_with("mmap") && !mapsPlainMemory(Call)))
+    return std::nullopt;
+  return Row->Family;
+}
+
+bool definesAllocator(const Module &M, std::string *Name) {
+  for (const Function &F : M) {
+    if (F.isDeclaration() || F.hasAvailableExternallyLinkage() || F.hasLocalLinkage())
+      continue;
+    StringRef N = F.getName();
+    bool Ours = N == "free" || N.starts_with("_ZdlPv") || N.starts_with("_ZdaPv") ||
+                any_of(allocationFunctions(), [&](const FamilyRow &Row) {
+                  return Row.Family < AllocFamily::Wrapper && Row.Name == N;
+                });
+    if (!Ours)
+      continue;
+    if (Name)
+      *Name = N.str();
+    return true;
+  }
+  for (const GlobalAlias &A : M.aliases())
+    if (!A.hasLocalLinkage() && (A.getName() == "free" || A.getName() == "malloc")) {
+      if (Name)
+        *Name = A.getName().str();
+      return true;
+    }
+  return false;
+}
+
+bool leavesAlone(const Function &F) {
+  return F.isDeclaration() || F.hasAvailableExternallyLinkage() || F.hasOptNone() ||
+         F.hasFnAttribute(Attribute::Naked) ||
+         (F.hasFnAttribute("no-builtins") && !isHosted(*F.getParent()));
+}
+
+void recordHosted(Module &M) { M.getOrInsertNamedMetadata(HostedMetadata); }
+bool isHosted(const Module &M) { return M.getNamedMetadata(HostedMetadata); }
+
+unsigned callsWithoutBuiltins(const Module &M) {
+  unsigned Calls = 0;
+  if (!isHosted(M))
+    for (const Function &F : M)
+      if (F.hasFnAttribute("no-builtins"))
+        for (const Instruction &I : instructions(F))
+          if (auto *Call = dyn_cast<CallBase>(&I); Call && allocationFamily(*Call))
+            ++Calls;
+  return Calls;
+}
+
+bool isHostTarget(const Triple &Target) {
+  const bool IsHost = Target.getArch() == Triple::x86_64 || Target.getArch() == Triple::aarch64 ||
+                      Target.isPPC64() || Target.isRISCV64();
+  return IsHost && Target.isOSBinFormatELF() && Target.getEnvironment() != Triple::GNUX32 &&
+         Target.getEnvironment() != Triple::GNUILP32 && Target.getEnvironment() != Triple::MuslX32;
+}
+
+/// The unit is code of a processor that the program's host drives, whatever the processor.
+static bool isDeviceCode(const Module &M) { return M.getModuleFlag("openmp-device"); }
+
+static bool isSanitized(const Module &M) {
+  static constexpr Attribute::AttrKind Kinds[] = {
+      Attribute::SanitizeAddress, Attribute::SanitizeThread, Attribute::SanitizeMemory,
+      Attribute::SanitizeHWAddress, Attribute::SanitizeType};
+  return any_of(M, [](const Function &F) {
+    return any_of(Kinds, [&](Attribute::AttrKind K) { return F.hasFnAttribute(K); });
+  });
+}
+
+bool isServed(const Module &M) {
+  return isHostTarget(M.getTargetTriple()) && M.getDataLayout().getPointerSizeInBits() == 64 &&
+         !isDeviceCode(M) && !isSanitized(M);
+}
+
+bool hasAllocTokens(const Module &M) {
+  return any_of(M,
+                [](const Function &F) { return F.hasFnAttribute(Attribute::SanitizeAllocToken); });
+}
+
+Value *withoutOverflowCheck(Value *Size) {
+  if (auto *Select = dyn_cast<SelectInst>(Size)) {
+    auto IsAllOnes = [](Value *V) {
+      auto *C = dyn_cast<ConstantInt>(V);
+      return C && C->isMinusOne();
+    };
+    if (IsAllOnes(Select->getTrueValue()))
+      return Select->getFalseValue();
+    if (IsAllOnes(Select->getFalseValue()))
+      return Select->getTrueValue();
+  }
+  return Size;
+}
+
+} // namespace smalloc

@@ -1,0 +1,73 @@
+//===- Prototypes.h - the allocation functions and their types -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Lists the allocation functions by name and prototype, and compares a call with the prototype: the size of a
+// call may have another width, or the call no prototype at all (an old declaration). Such a call can be given
+// the library's prototype; any other mismatch is left alone.
+//===----------------------------------------------------------------------===//
+#ifndef SMALLOC_PASSES_PROTOTYPES_H
+#define SMALLOC_PASSES_PROTOTYPES_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/IR/InstrTypes.h"
+
+namespace smalloc {
+
+/// One thunk and one entry of the runtime for each family (hazard: new must fall back to the same new).
+enum class AllocFamily {
+  Malloc,
+  Calloc,
+  Realloc,
+  AlignedAlloc, ///< aligned_alloc, memalign
+  PosixMemalign,
+  Valloc,
+  Pvalloc,
+  ReallocArray,
+  New, ///< operator new(size_t)
+  NewArray,
+  NewNothrow,
+  NewArrayNothrow,
+  NewAligned,
+  NewArrayAligned,
+  NewAlignedNothrow,
+  NewArrayAlignedNothrow,
+  Wrapper, ///< no allocation function: a function that returns fresh memory (AllocationWrappers)
+  FortranAllocate, ///< ALLOCATE in flang's runtime (STAT=, POINTER): the block goes into the descriptor
+  FortranAssign, ///< an assignment that may (re)allocate its left side
+  FortranSource, ///< ALLOCATE with SOURCE=, which is copied into the block
+  FortranCopyIn, ///< a contiguous copy of a section, for a procedure that takes no other
+  Mapping,       ///< anonymous memory: mmap, numa_alloc and its forms
+};
+
+struct FamilyRow {
+  AllocFamily Family;
+  llvm::StringRef Name;
+  llvm::StringRef
+      Types; ///< result, then parameters: p pointer, l 64 bits, i 32 bits, b one bit, v void
+};
+
+/// How what a call passes and takes fits the prototype that the function has in its library.
+enum class Fit { Not, Convertible, Exact };
+
+/// Returns all rows.
+llvm::ArrayRef<FamilyRow> allocationFunctions();
+
+/// Returns how the types of \p Call, a call of \p Callee, fit \p Types (FamilyRow::Types).
+Fit fitOf(const llvm::CallBase &Call, const llvm::Function &Callee, llvm::StringRef Types);
+
+/// Returns the row of the declared allocation function that \p Call calls by name; null if there is none.
+const FamilyRow *calledRow(const llvm::CallBase &Call);
+
+/// Makes \p Call, which is Convertible, a call of the prototype \p Types. The declaration stays as it is: to LLVM the
+/// function is none that it knows, so only the size changes its type.
+void callByPrototype(llvm::CallBase &Call, llvm::StringRef Types);
+
+/// Calls \p Do(call, row, fit) for each direct call in \p M whose types are not those of the library.
+/// REQUIRES: \p Skip is true for functions that the plugin leaves alone.
+void forForeignPrototypes(llvm::Module &M, llvm::function_ref<bool(const llvm::Function &)> Skip,
+                          llvm::function_ref<void(llvm::CallBase &, const FamilyRow &, Fit)> Do);
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,191 @@
+//===- SiteNumbering.cpp - the ids of sites ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "passes/sites/SiteNumbering.h"
+#include "passes/ir/MemberPaths.h"
+#include "passes/ir/UnitName.h"
+#include "passes/sites/AllocationSites.h"
+#include "passes/sites/AllocationWrappers.h"
+#include "passes/sites/ClearedSites.h"
+#include "passes/sites/Prototypes.h"
+#include "passes/sites/SiteVariable.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+/// A file or what the operating system gives is mapped: most calls of mmap are no allocations.
+void emitPrototypeRemark(const CallBase &Call, const FamilyRow &Row, FunctionAnalysisManager &FAM) {
+  if (Row.Name.starts_with("mmap"))
+    return;
+  std::string Types;
+  raw_string_ostream(Types) << *Call.getFunctionType();
+  FAM.getResult<OptimizationRemarkEmitterAnalysis>(*const_cast<Function *>(Call.getFunction()))
+      .emit([&] {
+        return OptimizationRemarkMissed("smalloc", "Prototype", &Call)
+               << "left alone: " << ore::NV("Callee", Row.Name)
+               << " is called with another prototype: " << ore::NV("Types", Types);
+      });
+}
+
+/// Path of the unit's source relative to \p Root, with '/' separators; the same wherever the tree is checked out.
+std::string relativeSource(const Module &M, StringRef Root) {
+  SmallString<256> Source(M.getSourceFileName()), Base(Root);
+  if (Base.empty())
+    sys::fs::current_path(Base);
+  else
+    sys::fs::make_absolute(Base);
+  sys::fs::make_absolute(Source);
+  sys::path::remove_dots(Source, /*remove_dot_dot=*/true);
+  sys::path::remove_dots(Base, /*remove_dot_dot=*/true);
+  StringRef Relative(Source);
+  if (Relative.starts_with(Base) &&
+      (Relative.size() == Base.size() || Relative[Base.size()] == '/'))
+    Relative = Relative.drop_front(Base.size()).ltrim('/');
+  else if (const StringRef Name = unitName(M); Name != M.getSourceFileName())
+    Relative = Name;
+  return sys::path::convert_to_slash(Relative);
+}
+
+/// A call that may turn out to be a context: of a function that looks like an allocator, or of one in this unit that
+/// calls anything like it (nothing more is known before the first optimisation).
+bool mayBeContext(const CallBase &Call, const TargetLibraryInfo &TLI) {
+  const Function *Callee = Call.getCalledFunction();
+  if (!Callee || !mayBeWrapperCall(Call, TLI))
+    return false;
+  if (Callee->isDeclaration())
+    return true;
+  return any_of(instructions(*Callee), [&](const Instruction &I) {
+    auto *Inner = dyn_cast<CallBase>(&I);
+    return Inner && !givesNoMemory(*Inner) && Inner->getCalledFunction() != Callee &&
+           (allocationFamily(*Inner) || mayBeWrapperCall(*Inner, TLI));
+  });
+}
+
+/// A call that may turn out to hand out memory through an argument: of a function of this unit that calls anything like an
+/// allocation. \p Known: what was found of such functions.
+bool mayHandOut(const CallBase &Call, const TargetLibraryInfo &TLI,
+                DenseMap<const Function *, bool> &Known) {
+  const Function *Callee = Call.getCalledFunction();
+  if (!Callee || Callee->isDeclaration() || Callee->getReturnType()->isPtrOrPtrVectorTy() ||
+      none_of(Callee->args(), [](const Argument &A) { return A.getType()->isPointerTy(); }))
+    return false;
+  auto [It, New] = Known.try_emplace(Callee, false);
+  if (!New)
+    return It->second;
+  const bool May = any_of(instructions(*Callee), [&](const Instruction &I) {
+    auto *Inner = dyn_cast<CallBase>(&I);
+    if (!Inner || isa<IntrinsicInst>(Inner))
+      return false;
+    return givesNoMemory(*Inner) ? mayHandOut(*Inner, TLI, Known)
+                                 : allocationFamily(*Inner) || mayBeWrapperCall(*Inner, TLI);
+  });
+  return Known[Callee] = May;
+}
+
+} // namespace
+
+PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM) {
+  if (!isServed(M) || hasAllocTokens(M))
+    return PreservedAnalyses::all();
+  auto &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
+  std::string Source;
+  bool Changed = false;
+  if (Phase == When::PipelineStart) {
+    recordPointees(M);
+    if (Hosted && any_of(M, [](const Function &F) { return F.hasFnAttribute("no-builtins"); }))
+      recordHosted(M);
+  }
+  forForeignPrototypes(M, leavesAlone, [&](CallBase &Call, const FamilyRow &Row, Fit How) {
+    if (How == Fit::Convertible) {
+      callByPrototype(Call, Row.Types);
+      Changed = true;
+    } else if (Phase == When::Later) {
+      emitPrototypeRemark(Call, Row, FAM);
+    }
+  });
+  DenseMap<const Function *, bool> HandOut;
+  std::optional<ClearableSites> Clearable;
+  if (Phase == When::Later)
+    Clearable.emplace(M);
+  for (Function &F : M) {
+    if (leavesAlone(F))
+      continue;
+    const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
+    StringMap<unsigned> Ordinals;
+    for (Instruction &I : instructions(F)) {
+      auto *Call = dyn_cast<CallBase>(&I);
+      if (!Call)
+        continue;
+      const bool GivesNone = givesNoMemory(*Call);
+      const int Out = GivesNone ? mayHandOutThrough(*Call, TLI) : -1;
+      if (GivesNone && Out < 0 && !mayHandOut(*Call, TLI, HandOut))
+        continue;
+      std::optional<AllocFamily> Family = allocationFamily(*Call);
+      if (!GivesNone && !Family && (calledRow(*Call) || !mayBeContext(*Call, TLI)))
+        continue;
+      const StringRef Callee = Call->getCalledOperand()->stripPointerCastsAndAliases()->getName();
+      const StringRef IdAttr = Family ? SiteIdAttr : ContextIdAttr;
+      unsigned Ordinal = Ordinals[Callee]++;
+      if (Call->hasFnAttr(IdAttr))
+        continue;
+      if (Clearable && Family == AllocFamily::Calloc && Clearable->takeOver(*Call)) {
+        Changed = true;
+        continue;
+      }
+      std::string Key;
+      if (!F.hasLinkOnceLinkage() && !F.hasWeakLinkage()) {
+        if (Source.empty())
+          Source = relativeSource(M, Root);
+        Key = Source;
+      }
+      Key += '\0';
+      Key += F.getName();
+      Key += '\0';
+      Key += Callee;
+      Key += '\0';
+      Key += utostr(Ordinal);
+      if (Phase == When::Later)
+        Key += " late"; // must not meet the id of an early site with the same ordinal
+      LLVMContext &Context = M.getContext();
+      Call->addFnAttr(Attribute::get(
+          Context, IdAttr, utohexstr(xxh3_64bits(Key), /*LowerCase=*/true, /*Width=*/16)));
+      StringRef WrittenIn = F.getName();
+      if (const DILocation *Location = Call->getDebugLoc(); Location && Phase == When::Later)
+        if (const DISubprogram *In = Location->getScope()->getSubprogram())
+          WrittenIn = In->getLinkageName().empty() ? In->getName() : In->getLinkageName();
+      Call->addFnAttr(Attribute::get(Context, SiteFunctionAttr, WrittenIn));
+      if (Phase == When::PipelineStart) {
+        const bool Stores = Out >= 0 || (Family && storesResult(*Family));
+        const Value *Place =
+            Stores ? Call->getArgOperand(static_cast<unsigned>(std::max(Out, 0))) : nullptr;
+        if (const std::string Name = variableOf(*Call, Place); !Name.empty())
+          Call->addFnAttr(Attribute::get(Context, SiteVariableAttr, Name));
+      }
+      if (Out >= 0 && Phase != When::Later)
+        Call->addFnAttr(Attribute::get(Context, OutAttr, utostr(static_cast<unsigned>(Out))));
+      Changed = true;
+    }
+  }
+  if (!Changed)
+    return PreservedAnalyses::all();
+  if (Phase == When::PipelineStart)
+    keepClearableSites(M);
+  PreservedAnalyses Preserved;
+  Preserved.preserveSet<CFGAnalyses>();
+  return Preserved;
+}
+
+} // namespace smalloc

@@ -1,0 +1,15 @@
+//===- PageShifts.h - page sizes as logarithms ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Names the page sizes that sites, cells and directives may have.
+//===----------------------------------------------------------------------===//
+#ifndef SMALLOC_PASSES_PAGESHIFTS_H
+#define SMALLOC_PASSES_PAGESHIFTS_H
+
+namespace smalloc {
+
+/// Page sizes as cells' words and directives name them.
+inline constexpr unsigned BaseShift = 12, MediumShift = 16, SuperpageShift = 21, GiganticShift = 30;
+
+} // namespace smalloc
+#endif

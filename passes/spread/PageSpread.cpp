@@ -1,0 +1,215 @@
+//===- PageSpread.cpp - pages that a reference touches ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "passes/spread/PageSpread.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace smalloc {
+namespace {
+
+double magnitude(int64_t Stride) { return std::fabs(static_cast<double>(Stride)); }
+
+/// Expected number of distinct pages hit by \p Draws independent draws out of \p Pages.
+double distinctOfDraws(double Draws, double Pages) {
+  if (std::isinf(Pages))
+    return Draws;
+  return Pages * -std::expm1(Draws * std::log1p(-1.0 / std::max(Pages, 1.0 + 1e-9)));
+}
+
+/// One loop that moves the address.
+struct Dimension {
+  double Stride, Trip;
+  double Least = 0; ///< of a triangle: the shortest that Trip gets
+};
+
+/// What the strides of the dimensions from \p From on have in common: blocks start at its multiples.
+uint64_t pitchOf(const std::vector<Dimension> &Dimensions, size_t From) {
+  uint64_t Common = 0;
+  for (size_t I = From; I < Dimensions.size(); ++I)
+    Common = std::gcd(Common, static_cast<uint64_t>(Dimensions[I].Stride));
+  return std::max<uint64_t>(Common, 1);
+}
+
+/// Average of ceil(c / Phase) for c evenly between \p Shortest and \p Longest.
+double averageSteps(double Shortest, double Longest, double Phase) {
+  const double Low = std::ceil(Shortest / Phase), High = std::ceil(Longest / Phase);
+  if (High <= Low || Longest <= Shortest)
+    return High;
+  // Integral of the staircase over [Shortest, Longest]; between steps Low and High it is linear but for the two ends.
+  const double First = Low * Phase - Shortest; // on step Low
+  const double Last = Longest - (High - 1) * Phase;
+  const double Between = (High - 1 - Low) * Phase * (Low + High) / 2; // steps Low + 1 .. High - 1
+  return (First * Low + Between + Last * High) / (Longest - Shortest);
+}
+
+/// \p Distinct: pages that overlapping dimensions share count once.
+Footprint countPages(const SpreadReference &R, unsigned Depth, uint64_t PageBytes, bool Distinct) {
+  const double Page = static_cast<double>(PageBytes);
+  const double Element = static_cast<double>(std::max<uint64_t>(R.ElementBytes, 1));
+  const double Limit = objectPages(R, PageBytes);
+  const size_t End = std::min<size_t>(Depth, R.Levels.size());
+  std::vector<Dimension> Dimensions;
+  Dimensions.reserve(End);
+  double Draws = 1, Share = 1; // Share: of the bounding box of far-apart dimensions, the triangle
+  bool Irregular = false;
+  for (size_t I = 0; I < End; ++I) {
+    const SpreadLevel &L = R.Levels[I];
+    if (L.Irregular) {
+      Irregular = true;
+      Draws *= static_cast<double>(L.Trip);
+    } else if (L.StrideBytes != 0 && L.longest() > 1) {
+      Dimensions.push_back({magnitude(L.StrideBytes), static_cast<double>(L.Trip)});
+    }
+  }
+  // A triangle of two loops that both move the address: the far-apart dimension is as long as it ever gets, the close
+  // one varies along it.
+  for (size_t I = 0; I < End; ++I) {
+    const SpreadLevel &L = R.Levels[I];
+    if (L.TripMax <= L.Trip || L.Irregular || L.StrideBytes == 0)
+      continue;
+    const bool Whole = L.TripOf < End && L.TripOf < R.Levels.size();
+    auto Own = std::find_if(Dimensions.begin(), Dimensions.end(), [&](const Dimension &D) {
+      return D.Stride == magnitude(L.StrideBytes) && D.Trip == static_cast<double>(L.Trip);
+    });
+    if (!Whole || Own == Dimensions.end())
+      continue;
+    Own->Trip = static_cast<double>(L.TripMax);
+    // A loop that does not move the address only repeats: what makes it longer or shorter does so for this one, too.
+    unsigned Of = L.TripOf;
+    while (R.Levels[Of].StrideBytes == 0 && !R.Levels[Of].Irregular && R.Levels[Of].TripMax &&
+           R.Levels[Of].TripOf > Of && R.Levels[Of].TripOf < End)
+      Of = R.Levels[Of].TripOf;
+    const SpreadLevel &Outer = R.Levels[Of];
+    if (Outer.Irregular || Outer.StrideBytes == 0)
+      continue; // the same elements, again and again: the longest execution touches them all
+    if (magnitude(L.StrideBytes) < magnitude(Outer.StrideBytes)) {
+      Own->Least = static_cast<double>(std::max<uint64_t>(L.TripMin, 1));
+      continue;
+    }
+    auto Close = std::find_if(Dimensions.begin(), Dimensions.end(), [&](const Dimension &D) {
+      return D.Stride == magnitude(Outer.StrideBytes) && &D != &*Own;
+    });
+    if (Close != Dimensions.end())
+      Close->Least = std::max(1.0, Close->Trip * static_cast<double>(L.TripMin) /
+                                       static_cast<double>(L.TripMax));
+  }
+  for (size_t I = 1; I < Dimensions.size(); ++I) // a few, as a rule in order
+    for (size_t K = I; K > 0 && Dimensions[K].Stride < Dimensions[K - 1].Stride; --K)
+      std::swap(Dimensions[K], Dimensions[K - 1]);
+  // Two loops over the same step (the window and the position of a convolution) walk one dimension together.
+  for (size_t I = 1; Distinct && I < Dimensions.size();) {
+    if (Dimensions[I].Stride == Dimensions[I - 1].Stride) {
+      Dimensions[I - 1].Trip += Dimensions[I].Trip - 1;
+      Dimensions.erase(Dimensions.begin() + static_cast<std::ptrdiff_t>(I));
+    } else {
+      ++I;
+    }
+  }
+  double Block = Element, Shortest = Element, Blocks = 1;
+  size_t FirstApart = Dimensions.size();
+  for (size_t I = 0; I < Dimensions.size(); ++I) {
+    const auto &[Stride, Trip, Least] = Dimensions[I];
+    if (FirstApart == Dimensions.size() && Stride - Shortest < Page) {
+      Shortest = std::max(Shortest, Stride * ((Least > 0 ? Least : Trip) - 1) + Shortest);
+      Block = std::max(Block, Stride * (Trip - 1) + Block);
+    } else {
+      FirstApart = std::min(FirstApart, I);
+      Blocks *= Trip;
+      if (Least > 0)
+        Share *= (Least + Trip) / 2 / Trip;
+    }
+  }
+  // Overlapping dimensions touch no more than what lies between the first and the last address.
+  double Span = Element;
+  for (const Dimension &D : Dimensions)
+    Span += D.Stride * (D.Trip - 1);
+  Footprint Out;
+  const double Start = static_cast<double>(R.StartBytes % PageBytes);
+  double Affine = Out.PagesPerBlock = std::ceil((Start + Block) / Page);
+  if (Blocks > 1) {
+    // A block that starts at any multiple of Phase covers ((ceil(block / Phase) - 1) * Phase) / page + 1 pages on average.
+    const uint64_t Pitch = pitchOf(Dimensions, FirstApart);
+    const double Phase = static_cast<double>(std::gcd(Pitch, PageBytes));
+    const double Off = std::fmod(Start, Phase);
+    Out.PagesPerBlock = (averageSteps(Off + Shortest, Off + Block, Phase) - 1) * Phase / Page + 1;
+    if (Pitch % PageBytes == 0 && !Irregular)
+      Out.BlockPages = std::max<uint64_t>(Pitch / PageBytes, 1);
+    Affine = Blocks * Share * Out.PagesPerBlock;
+    if (Distinct)
+      Affine = std::min(Affine, std::ceil((Start + Span) / Page));
+  }
+  double Pages = Irregular ? distinctOfDraws(Draws * Affine, Limit) : Affine;
+  Out.Pages = std::max(1.0, std::min(Pages, Limit));
+  return Out;
+}
+
+} // namespace
+
+double iterations(const SpreadReference &R, size_t From, size_t To) {
+  double N = 1;
+  for (size_t I = From; I < To && I < R.Levels.size(); ++I)
+    N *= static_cast<double>(R.Levels[I].Trip);
+  return N;
+}
+
+size_t innermostVarying(const SpreadReference &R) {
+  for (size_t I = 0; I < R.Levels.size(); ++I)
+    if (R.Levels[I].Irregular || R.Levels[I].StrideBytes != 0)
+      return I;
+  return R.Levels.size();
+}
+
+double objectPages(const SpreadReference &R, uint64_t PageBytes) {
+  if (R.ObjectBytes == UINT64_MAX)
+    return INFINITY;
+  return std::ceil(static_cast<double>(std::max<uint64_t>(R.ObjectBytes, 1)) /
+                   static_cast<double>(PageBytes));
+}
+
+SpreadReference boundedByObject(SpreadReference R) {
+  if (R.ObjectBytes == UINT64_MAX)
+    return R;
+  for (SpreadLevel &L : R.Levels)
+    if (L.TripAssumed && !L.Irregular && L.StrideBytes != 0) {
+      double Fits = static_cast<double>(R.ObjectBytes) / magnitude(L.StrideBytes);
+      L.Trip = std::max<uint64_t>(1, std::min<uint64_t>(L.Trip, static_cast<uint64_t>(Fits)));
+    }
+  return R;
+}
+
+Footprint footprint(const SpreadReference &R, unsigned Depth, uint64_t PageBytes) {
+  return countPages(R, Depth, PageBytes, /*Distinct=*/true);
+}
+
+double pagesEntered(const SpreadReference &R, unsigned Depth, uint64_t PageBytes) {
+  return countPages(R, Depth, PageBytes, /*Distinct=*/false).Pages;
+}
+
+double pagesTouched(const SpreadReference &R, unsigned Depth, uint64_t PageBytes) {
+  return countPages(R, Depth, PageBytes, /*Distinct=*/true).Pages;
+}
+
+double paperSpread(const SpreadReference &R, uint64_t PageBytes) {
+  const size_t First = innermostVarying(R);
+  if (First == R.Levels.size())
+    return 1;
+  const SpreadLevel &Inner = R.Levels[First];
+  const double I = static_cast<double>(Inner.Trip);
+  bool Contiguous = !Inner.Irregular;
+  for (size_t K = First + 1; K < R.Levels.size() && Contiguous; ++K) {
+    double Outer = magnitude(R.Levels[K].StrideBytes);
+    if (Outer != 0 && Outer < magnitude(Inner.StrideBytes))
+      Contiguous = false;
+  }
+  double Spread =
+      Contiguous ? I * magnitude(Inner.StrideBytes) / static_cast<double>(PageBytes) : I;
+  for (size_t K = First + 1; K < R.Levels.size(); ++K)
+    if (R.Levels[K].Irregular || R.Levels[K].StrideBytes != 0)
+      Spread *= static_cast<double>(R.Levels[K].Trip);
+  return std::min(Spread, objectPages(R, PageBytes));
+}
+
+} // namespace smalloc

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// cmd_record.cpp decides what `smalloc record` does around a command: libsmalloc_feedback.so in front of every
+// other library, the trace's name in SMALLOC_CONF, superpages off (a profile is of base pages); the
+// command's own status and signal afterwards, and the next command to type.
+#include "runtime/cli/analyze/earlier_traces.h"
+#include "runtime/cli/analyze/record_source.h"
+#include "runtime/cli/analyze/recorded_programs.h"
+#include "runtime/cli/history/history_store.h"
+#include "runtime/cli/installation.h"
+#include "runtime/cli/output.h"
+#include "runtime/cli/process/child_process.h"
+#include "runtime/cli/process/launch.h"
+#include "runtime/cli/verbs.h"
+#include "runtime/cli/written_file.h"
+#include "runtime/errors/diagnostics.h"
+#include "runtime/trace/reader.h"
+#include "runtime/trace/region_sample.h"
+#include "smalloc/process/process_identity.h"
+
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace smalloc::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string output, source;
+  uint64_t period = 0;  // 0: the source's own
+  double rate = 0;      // 0: the library's own
+  uint64_t samples = 0; // 0: any number
+  bool dry_run = false, quiet = false;
+  CLI::App *app = nullptr;
+};
+
+// Throws for what cannot be recorded: better than an empty trace.
+void check_program(const std::string &program, const Target &target) {
+  if (target.is_static || !target.preloadable || target.raises_privileges)
+    throw Failure{"cannot record the command", program, target.obstacle, target.hint, kRunFailed};
+}
+
+std::string header_word(const trace::Reader &reader, const char *key) {
+  const auto at = reader.header().find(key);
+  return at == reader.header().end() ? std::string() : at->second;
+}
+
+enum class Found {
+  kEarlier, // of another command's process, which began before
+  kTrace,
+  kEmpty, // nothing but a header: of a process that became another program at once, or was killed before its first buffer was full
+  kRunning // of a process that goes on: one that the command left behind, or another command's of that name
+};
+Found look_at(const std::string &path, uint64_t began_ns) {
+  try {
+    const trace::Reader reader(path);
+    if (const uint64_t start_ns =
+            std::strtoull(header_word(reader, "start_ns").c_str(), nullptr, 10);
+        start_ns && start_ns < began_ns)
+      return Found::kEarlier;
+    if (header_word(reader, "host") == host_name() &&
+        is_alive(std::strtoull(header_word(reader, "pid").c_str(), nullptr, 10),
+                 std::strtoull(header_word(reader, "start_ticks").c_str(), nullptr, 10)))
+      return Found::kRunning;
+    return reader.chunks() <= 1 ? Found::kEmpty : Found::kTrace;
+  } catch (const trace::TraceError &) {
+    std::error_code error;
+    return fs::file_size(path, error) == 0 && !error ? Found::kEmpty : Found::kTrace;
+  }
+}
+
+// A folder gets the trace under the usual name.
+std::string trace_pattern(const std::string &output, const std::string &usual) {
+  std::error_code error;
+  if (output.empty())
+    return usual;
+  return fs::is_directory(expand_file_name(output), error) ? (fs::path(output) / usual).string()
+                                                           : output;
+}
+
+bool is_forked(const std::string &path) {
+  try {
+    return trace::Reader::header_of(path).contains("parent_start_ns");
+  } catch (const trace::TraceError &) {
+    return false;
+  }
+}
+
+// Said before the command runs, for hours perhaps. A name with %p in its folder is left to the process.
+void check_folder(const std::string &pattern) {
+  const fs::path folder = fs::absolute(pattern).parent_path();
+  if (folder.string().find('%') != std::string::npos)
+    return;
+  std::error_code error;
+  if (!fs::is_directory(folder, error))
+    throw Failure{"cannot record", pattern,
+                  fs::exists(folder, error) ? "'" + folder.string() + "' is no folder"
+                                            : "there is no folder " + folder.string(),
+                  fs::exists(folder, error) ? "smalloc record -o OTHER-NAME"
+                                            : "mkdir -p " + folder.string(),
+                  kRunFailed};
+  if (access(folder.c_str(), W_OK | X_OK) != 0)
+    throw Failure{"cannot record", pattern, "its folder: " + error_text(errno),
+                  "smalloc record -o FILE in a folder that you may write", kRunFailed};
+}
+
+// The history learns with which input the command's own trace was made, so that the agent can tell runs with the same
+// one. A trace is as good without.
+constexpr char kOtherHistory[] =
+    "XDG_STATE_HOME=/FOLDER smalloc record, a folder that you may write";
+void note_run(const std::string &path, pid_t child, const std::vector<std::string> &command,
+              const rusage &usage, double seconds) try {
+  const trace::Reader reader(path);
+  const auto word = [&](const char *key) { return header_word(reader, key); };
+  database::Run run;
+  run.program = word("build_id");
+  if (run.program.empty() || word("pid") != std::to_string(child))
+    return;
+  run.path = word("program");
+  run.host = word("host");
+  run.pid = child;
+  run.started_ns = std::strtoll(word("start").c_str(), nullptr, 10) * 1000000000;
+  run.kind = "recorded";
+  run.input = word("input"); // as the process saw it, behind env, nice or a script that became it
+  if (run.input.empty())
+    run.input = input_of(command);
+  const auto seconds_of = [](const timeval &t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  run.seconds = seconds;
+  run.user_seconds = seconds_of(usage.ru_utime);
+  run.system_seconds = seconds_of(usage.ru_stime);
+  run.peak_bytes = int64_t{usage.ru_maxrss} * 1024;
+  run.minor_faults = usage.ru_minflt;
+  run.major_faults = usage.ru_majflt;
+  open_history({}, database::Access::kReadWrite, Reports::kLeave).store_run(run);
+} catch (const trace::TraceError &) {
+} catch (const Failure &failure) {
+  print_warning("the run is not in the history", failure.which, failure.why, kOtherHistory);
+} catch (const database::DatabaseError &error) {
+  print_warning("the run is not in the history", error.where, error.what(), kOtherHistory);
+}
+
+// Why, as far as it can be told from outside.
+void warn_of_nothing(const std::string &program, const std::string &pattern, int status) {
+  std::string why = "the command loaded no library of ours, or ended before it could write",
+              hint = "smalloc doctor " + program;
+  if (const int error = lack_of_room(fs::path(expand_file_name(pattern)).parent_path().string())) {
+    why = "there is no room for a trace: " + error_text(error);
+    hint = room_hint(error, "smalloc record -o FILE");
+  } else if (WIFSIGNALED(status)) {
+    const char *name = sigabbrev_np(WTERMSIG(status));
+    why = fmt::format("signal {} ({}) ended it before its first buffer was written",
+                      WTERMSIG(status), name ? name : "real-time");
+    hint = "record it for longer, or let it end by itself";
+  }
+  print_warning("nothing was recorded", program, why, hint);
+}
+
+int record_command(const Options &options) {
+  set_quiet(options.quiet);
+  std::vector<std::string> command = command_of(*options.app, "record", "record");
+  Target target;
+  if (const auto program = find_program(command.front())) {
+    target = inspect(*program);
+    check_program(*program, target);
+    warn_of_closed_entries(target, *program);
+  }
+  const RecordSource source =
+      choose_source(options.source, options.period, target.tells_accesses, pmu::kernel_probe());
+
+  const std::string name = fs::path(command.front()).filename().string();
+  const std::string pattern = trace_pattern(options.output, "smalloc." + name + ".%p.trace");
+  const bool by_process = pattern.find("%p") != std::string::npos;
+  // Relative names are meant from here, wherever the command goes.
+  const std::string absolute = fs::absolute(pattern).string();
+  const Environment environment = environment_with(
+      library_to_preload("libsmalloc_feedback.so"),
+      "heap:off,trace:" + absolute +
+          (options.rate > 0 ? fmt::format(",rate:{}", options.rate) : std::string()) +
+          (options.samples > 0 ? fmt::format(",samples:{}", options.samples) : std::string()) +
+          source.setting);
+  if (options.dry_run)
+    return print_environment(environment, command);
+  check_folder(pattern);
+  if (!source.note.empty())
+    print_note(source.note);
+  const auto start = fs::file_time_type::clock::now() - std::chrono::seconds(1);
+  const auto began_ns = static_cast<uint64_t>(now_ns());
+
+  const auto began = std::chrono::steady_clock::now();
+  // Nobody ends us while earlier traces are put aside.
+  std::optional<ForwardedSignals> signals(std::in_place);
+  std::optional<EarlierTraces> earlier(std::in_place);
+  if (!by_process)
+    earlier->put_aside(pattern);
+  StartReport report;
+  const pid_t child = fork();
+  if (child < 0)
+    throw Failure{"cannot run the command", command.front(), error_text(errno), {}, kRunFailed};
+  if (child == 0) {
+    try {
+      signals->give_back();
+      set_environment(environment);
+      become(command);
+    } catch (const Failure &failure) {
+      print_failure(failure);
+      report.say_not_started();
+      _exit(failure.status);
+    }
+  }
+  const bool started = report.started();
+  rusage usage = {};
+  const int status = signals->wait_for(child, usage);
+  if (!started && WIFEXITED(status))
+    return WEXITSTATUS(status); // and it has been said why
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+
+  std::vector<std::string> traces;
+  size_t running = 0, running_children = 0;
+  for (const std::string &path : traces_of(pattern, start)) {
+    std::error_code error;
+    if (!fs::is_regular_file(path, error))
+      continue;
+    switch (look_at(path, began_ns)) {
+    case Found::kEarlier:
+      break;
+    case Found::kEmpty:
+      fs::remove(path, error);
+      break;
+    case Found::kRunning:
+      running++;
+      running_children += is_forked(path);
+      break;
+    case Found::kTrace:
+      traces.push_back(path);
+    }
+  }
+  if (!traces.empty())
+    earlier->remove();
+  earlier.reset();
+  signals.reset();
+  for (const std::string &path : traces)
+    note_run(path, child, command, usage, seconds);
+  // Where each process has its name, one that goes on may be another smalloc record's own; a child is most likely of this one.
+  if (const size_t own = by_process ? running_children : running)
+    print_note(fmt::format("{} process{} of the command go{} on, and {} traces grow", own,
+                           own == 1 ? "" : "es", own == 1 ? "es" : "", own == 1 ? "its" : "their"));
+  if (traces.empty() && (!running || by_process))
+    warn_of_nothing(command.front(), pattern, status);
+  if (!traces.empty())
+    print_note(fmt::format("{} trace{}; next: {}", traces.size(), traces.size() == 1 ? "" : "s",
+                           fmt::join(next_analyses(traces), "; or: ")));
+  if (WIFSIGNALED(status)) { // die as the command did
+    std::signal(WTERMSIG(status), SIG_DFL);
+    raise(WTERMSIG(status));
+    return 128 + WTERMSIG(status);
+  }
+  return WEXITSTATUS(status);
+}
+
+CLI::Validator from_one_to(uint64_t most, const char *what) {
+  return {[most, what](const std::string &text) {
+            uint64_t n = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+            return error == std::errc() && end == text.data() + text.size() && n >= 1 && n <= most
+                       ? std::string()
+                       : fmt::format("not {} from 1 to {}", what, most);
+          },
+          ""};
+}
+
+std::function<int()> declare(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  options->app = &app;
+  app.add_option(
+         "-o,--output", options->output,
+         "The trace, or a folder for it; %p process, %h host, %r MPI rank. Processes that the "
+         "command starts add their number")
+      ->type_name("FILE")
+      ->check(CLI::Validator(check_passed_file, ""));
+  app.add_option("--rate", options->rate,
+                 "Share of the 2 MiB regions whose accesses are recorded, if the program tells "
+                 "them; 1: every access")
+      ->type_name("SHARE")
+      ->check(CLI::Validator(
+          [](const std::string &text) {
+            char *end = nullptr;
+            const double rate = std::strtod(text.c_str(), &end);
+            return end != text.c_str() && !*end && rate >= 1e-9 && rate <= 1
+                       ? std::string()
+                       : "not a share above 0 and up to 1";
+          },
+          ""));
+  app.add_option("--samples", options->samples,
+                 "Sample at most N regions of 2 MiB at a time (256, unless there is a --rate): the "
+                 "rate begins at 1, or at --rate, and falls as the program comes to more")
+      ->type_name("N")
+      ->check(from_one_to(trace::kMostSampledRegions, "a number of regions"));
+  app.add_option("--source", options->source,
+                 "Who tells data accesses: pmu, samples of those that miss the TLB; instrumented, "
+                 "the program itself; faults, first touches alone; auto: the program if it can, "
+                 "else the PMU if there is one")
+      ->type_name("SOURCE")
+      ->check(CLI::IsMember({"auto", "pmu", "instrumented", "faults"}).description(""));
+  app.add_option(
+         "--period", options->period,
+         "Of so many events the PMU tells one (1009 TLB misses; 65536 operations with IBS or SPE)")
+      ->type_name("N")
+      ->check(from_one_to(uint64_t{1} << 32, "a number"));
+  app.add_flag("-n,--dry-run", options->dry_run,
+               "Print the environment and the command, run nothing");
+  app.add_flag("-q,--quiet", options->quiet, "No notes on standard error");
+  app.prefix_command();
+  return [options] { return record_command(*options); };
+}
+
+} // namespace
+
+const Verb kRecordVerb = {
+    "record",
+    "run a program and record what it does with its memory",
+    "Writes a trace of every allocation, free and reallocation, with its site and thread, "
+    "and of page faults. Nothing needs to be recompiled for that. Data accesses are recorded of "
+    "programs compiled with -fplugin-arg-smalloc-profile-generate, or sampled by the PMU. Keeps "
+    "the command's status.",
+    {{"smalloc record -- ./app input.dat",
+      "writes smalloc.app.PID.trace and names the next command"},
+     {"smalloc record -o app.trace -- ./app", "the same, into app.trace"}},
+    declare};
+
+} // namespace smalloc::cli

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// recorded_programs.cpp decides that programs are told apart by their builds, and what cannot be read by its name; and that of many
+// processes of a program the largest traces are enough, unless some were forked by others: these are one run together.
+#include "runtime/cli/analyze/recorded_programs.h"
+
+#include "runtime/study/command_line.h"
+#include "runtime/trace/reader.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace smalloc::cli {
+namespace {
+
+constexpr size_t kMostPrograms = 3, kMostTraces = 8;
+
+using Header = std::map<std::string, std::string>;
+Header header_of(const std::string &path) {
+  try {
+    return trace::Reader::header_of(path);
+  } catch (const trace::TraceError &) {
+    return {};
+  }
+}
+
+std::string program_of(const Header &header) {
+  for (const char *key : {"build_id", "program"})
+    if (const auto at = header.find(key); at != header.end() && !at->second.empty())
+      return at->second;
+  return {};
+}
+
+struct Program {
+  uintmax_t bytes = 0;
+  bool forks = false;
+  std::vector<std::pair<uintmax_t, std::string>> traces;
+};
+
+} // namespace
+
+std::vector<std::string> next_analyses(const std::vector<std::string> &traces) {
+  std::map<std::string, Program> by_name;
+  for (const std::string &path : traces) {
+    std::error_code error;
+    const uintmax_t bytes = std::filesystem::file_size(path, error);
+    const Header header = header_of(path);
+    Program &program = by_name[program_of(header)];
+    program.forks |= header.contains("parent_start_ns");
+    program.traces.emplace_back(error ? 0 : bytes, path);
+    program.bytes += program.traces.back().first;
+  }
+  std::vector<Program> programs;
+  for (auto &[name, program] : by_name)
+    programs.push_back(std::move(program));
+  std::stable_sort(programs.begin(), programs.end(),
+                   [](const Program &a, const Program &b) { return a.bytes > b.bytes; });
+  programs.resize(std::min(programs.size(), kMostPrograms));
+  std::vector<std::string> commands;
+  for (Program &program : programs) {
+    if (program.traces.size() > kMostTraces && !program.forks) {
+      std::stable_sort(program.traces.begin(), program.traces.end(),
+                       [](const auto &a, const auto &b) { return a.first > b.first; });
+      program.traces.resize(kMostTraces);
+    }
+    std::string command = "smalloc analyze";
+    for (const auto &[bytes, path] : program.traces)
+      command += " " + study::shell_word(path);
+    commands.push_back(std::move(command));
+  }
+  return commands;
+}
+
+} // namespace smalloc::cli

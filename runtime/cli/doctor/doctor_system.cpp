@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// doctor_system.cpp decides which limits and which properties of the machine matter to superpages,
+// and when they are too tight.
+#include "runtime/cli/doctor/doctor.h"
+#include "runtime/cli/sites/site_report.h"
+
+#include "smalloc/machine.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <gnu/libc-version.h>
+#include <sys/resource.h>
+
+namespace smalloc::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Each border between small and superpages may be a mapping of its own; libsmalloc uses at most an
+// eighth of the limit.
+constexpr uint64_t kUsualMappings = 65530;
+
+void check_limit(const char *name, int resource, const char *what, const char *fix,
+                 bool worth_warning, Checks &checks) {
+  struct rlimit limit;
+  if (getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0)
+    return;
+  const bool unlimited = limit.rlim_cur == RLIM_INFINITY;
+  const bool warn = !unlimited && worth_warning;
+  checks.push_back(
+      {name, warn ? Verdict::kWarn : Verdict::kOk, unlimited ? Json() : Json(limit.rlim_cur),
+       fmt::format("{}: {}{}", what, unlimited ? "unlimited" : readable_bytes(limit.rlim_cur),
+                   warn ? " (libsmalloc reserves address space)" : ""),
+       warn ? fix : ""});
+}
+
+// The folder of our cgroup and those above it: the tightest limit counts.
+std::vector<std::string> cgroup_folders(const SystemView &system) {
+  std::string path;
+  std::istringstream lines(system.read("/proc/self/cgroup").value_or(""));
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("0::"))
+      path = line.substr(3);
+  // In a cgroup namespace the path may lead out of what is mounted ("/../..").
+  if (path == "/" || path.find("..") != std::string::npos)
+    path.clear();
+  std::vector<std::string> folders;
+  for (;; path.resize(std::min(path.rfind('/'), path.size()))) {
+    folders.push_back("/sys/fs/cgroup" + path);
+    if (path.empty())
+      return folders;
+  }
+}
+
+void check_cgroup(const SystemView &system, Checks &checks) {
+  if (!system.exists("/sys/fs/cgroup/cgroup.controllers")) {
+    checks.push_back(
+        {"cgroup", Verdict::kOk, nullptr, "no cgroup v2: no memory limit from there", ""});
+    return;
+  }
+  const auto folders = cgroup_folders(system);
+  std::optional<uint64_t> limit;
+  for (const std::string &folder : folders)
+    if (const auto bytes = system.read_number(folder + "/memory.max")) // "max" is no number
+      limit = std::min(limit.value_or(UINT64_MAX), *bytes);
+  checks.push_back({"cgroup-memory", Verdict::kOk, limit ? Json(*limit) : Json(),
+                    limit ? fmt::format("cgroup memory limit: {}", readable_bytes(*limit))
+                          : std::string("cgroup: no memory limit"),
+                    ""});
+  const std::string &folder = folders.front();
+  for (const char *size : {"2MB", "1GB"}) {
+    const std::string file = fmt::format("{}/hugetlb.{}.max", folder, size);
+    if (const auto most = system.read_number(file))
+      checks.push_back(
+          {fmt::format("cgroup-hugetlb-{}", size), Verdict::kWarn, *most,
+           fmt::format("cgroup limit of {} hugetlb pages: {}", size, readable_bytes(*most)),
+           fmt::format("echo max > {}", file)});
+  }
+}
+
+void check_pmu(const SystemView &system, Checks &checks) {
+  // One a kind of core: cpu, cpu_core, cpu_atom, armv8_pmuv3_0, armv8_cortex_a76, arm_pmuv3_0 ...
+  bool present = false;
+  for (const std::string &device : system.list("/sys/bus/event_source/devices"))
+    present |= device == "cpu" || device.starts_with("cpu_") || device.starts_with("armv8_") ||
+               device.starts_with("armv9_") || device.starts_with("apple_");
+  const auto paranoid_text = system.read("/proc/sys/kernel/perf_event_paranoid");
+  const int paranoid = paranoid_text ? std::atoi(paranoid_text->c_str()) : 4;
+  const bool closed = present && paranoid > 2;
+  checks.push_back(
+      {"pmu", present ? Verdict::kOk : Verdict::kWarn, present,
+       present ? "the processor counts events (PMU)"
+               : "no PMU here (usual in virtual machines): TLB misses cannot be counted, times can",
+       ""});
+  if (paranoid_text)
+    checks.push_back({"perf-event-paranoid", closed ? Verdict::kWarn : Verdict::kOk, paranoid,
+                      fmt::format("perf_event_paranoid: {}{}", paranoid,
+                                  closed ? ", events are closed to users" : ""),
+                      closed ? "sysctl -w kernel.perf_event_paranoid=1" : ""});
+}
+
+} // namespace
+
+void check_limits(const SystemView &system, Checks &checks) {
+  if (const auto overcommit = system.read_number("/proc/sys/vm/overcommit_memory")) {
+    const bool strict = *overcommit == 2;
+    checks.push_back({"overcommit", strict ? Verdict::kWarn : Verdict::kOk, *overcommit,
+                      strict ? "overcommit is strict (2): large reservations may be refused"
+                             : fmt::format("overcommit mode {}", *overcommit),
+                      strict ? "sysctl -w vm.overcommit_memory=0" : ""});
+  }
+  if (const auto mappings = system.read_number("/proc/sys/vm/max_map_count")) {
+    const bool few = *mappings < kUsualMappings;
+    checks.push_back({"max-map-count", few ? Verdict::kWarn : Verdict::kOk, *mappings,
+                      fmt::format("mappings of a process: at most {}", *mappings),
+                      few ? fmt::format("sysctl -w vm.max_map_count={}", kUsualMappings) : ""});
+  }
+  check_limit("limit-address-space", RLIMIT_AS, "address space (ulimit -v)", "ulimit -v unlimited",
+              true, checks);
+  check_limit("limit-locked-memory", RLIMIT_MEMLOCK, "locked memory (ulimit -l)", "", false,
+              checks);
+  check_cgroup(system, checks);
+}
+
+void check_machine(const SystemView &system, Checks &checks) {
+  const struct smalloc_machine *machine = machine_of(system);
+  const std::string name = machine->name;
+  const bool generic = name == "generic";
+  checks.push_back({"machine", generic ? Verdict::kWarn : Verdict::kOk, name,
+                    fmt::format("processor: {}, TLB reach {} pages ({}){}", name,
+                                smalloc_machine_reach_pages(machine),
+                                readable_bytes(uint64_t{smalloc_machine_reach_pages(machine)} *
+                                               machine->base_page_bytes),
+                                generic ? "; no preset knows it" : ""),
+                    generic ? "smalloc machine show generic --json > machine.json # correct it, "
+                              "compile with machine=machine.json"
+                            : ""});
+  uint64_t nodes = 0;
+  for (const std::string &entry : system.list("/sys/devices/system/node"))
+    nodes +=
+        entry.size() > 4 && entry.starts_with("node") &&
+        std::all_of(entry.begin() + 4, entry.end(), [](char c) { return c >= '0' && c <= '9'; });
+  checks.push_back({"numa", Verdict::kOk, nodes,
+                    fmt::format("{} NUMA node{}", nodes, nodes == 1 ? "" : "s"), ""});
+
+  check_pmu(system, checks);
+
+  const char *tunables = std::getenv("GLIBC_TUNABLES");
+  const std::string tunable_text = tunables ? tunables : "";
+  const std::string key = "glibc.rtld.optional_static_tls=";
+  const size_t at = tunable_text.find(key);
+  // 512 bytes is glibc's default since 2.32; libsmalloc needs more when a program loads it with
+  // dlopen, and under an audit library.
+  const uint64_t tls = at == std::string::npos
+                           ? 512
+                           : std::strtoull(tunable_text.c_str() + at + key.size(), nullptr, 0);
+  checks.push_back({"glibc", Verdict::kOk, gnu_get_libc_version(),
+                    fmt::format("glibc {}", gnu_get_libc_version()), ""});
+  checks.push_back({"optional-static-tls", Verdict::kOk, tls,
+                    fmt::format("glibc.rtld.optional_static_tls: {} (matters only when "
+                                "libsmalloc.so is loaded by dlopen: "
+                                "link it or preload it; or under LD_AUDIT: it needs 8192 there)",
+                                tls),
+                    ""});
+}
+
+} // namespace smalloc::cli

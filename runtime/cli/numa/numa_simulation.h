@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// numa_simulation.h decides how a trace is simulated for `smalloc numa simulate`, and how the result is
+// told: as a document, and as the tables and the figure of Tikir and Hollingsworth 2008.
+#pragma once
+
+#include "runtime/cli/numa/numa_site_traffic.h"
+#include "runtime/cli/table.h"
+#include "runtime/numa/simulator.h"
+
+#include <functional>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace smalloc::cli {
+
+struct SimulationRequest {
+  std::string trace, machine = "server-4", topology, policy = "ours", bind = "compact";
+  unsigned intervals = 30, sample = 16, content = 1024, shrink = 1;
+  unsigned tlb_shrink = 0; // 0: as shrink
+  unsigned horizon = 10, freeze = 3;
+  double move_ns = 0;                  // 0: the machine's
+  std::string source = "cache-misses"; // whose moves are shown page by page and site by site
+};
+
+// Called at the end of each interval.
+using IntervalVisitor = std::function<void(const numa::Simulator &)>;
+
+// The scheme that moves base pages by what this source counts.
+size_t scheme_of(const numa::Simulator &simulator, const std::string &source);
+
+// Throws Failure for a trace, machine or topology that cannot be used.
+numa::SimulationResult simulate(const SimulationRequest &request, numa::MachineModel &machine,
+                                NumaSiteTraffic &sites, const IntervalVisitor &visit = {});
+
+nlohmann::ordered_json simulation_document(const SimulationRequest &request,
+                                           const numa::MachineModel &machine,
+                                           const numa::SimulationResult &result,
+                                           const NumaSiteTraffic &sites);
+std::string simulation_text(const nlohmann::ordered_json &document, Colour colour);
+
+// Reads a described machine; Failure names the key.
+numa::Topology load_topology(const std::string &file);
+
+} // namespace smalloc::cli

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// image_names.cpp decides the details: _dl_find_object, which takes no lock, finds the image of an address.
+#include "runtime/collector/image_names.h"
+
+#include <initializer_list>
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+namespace smalloc::trace {
+namespace {
+
+char g_executable[4096];
+
+const char *path_of(const char *name) {
+  if (name && *name)
+    return name;
+  if (!*g_executable) {
+    const ssize_t n = readlink("/proc/self/exe", g_executable, sizeof g_executable - 1);
+    g_executable[n > 0 ? n : 0] = 0;
+  }
+  return g_executable;
+}
+
+bool is_own_library(const char *path) {
+  const char *slash = strrchr(path, '/');
+  const char *name = slash ? slash + 1 : path;
+  for (const char *own : {"libsmalloc.so", "libsmalloc_feedback.so"})
+    if (const size_t n = strlen(own);
+        strncmp(name, own, n) == 0 && (name[n] == 0 || name[n] == '.')) // and a version
+      return true;
+  return false;
+}
+
+} // namespace
+
+ImageName image_of(const void *address) {
+  dl_find_object found;
+  if (_dl_find_object(const_cast<void *>(address), &found) != 0 || !found.dlfo_link_map)
+    return {"", reinterpret_cast<uintptr_t>(address)};
+  return {path_of(found.dlfo_link_map->l_name),
+          reinterpret_cast<uintptr_t>(address) - found.dlfo_link_map->l_addr};
+}
+
+uint64_t site_id(const ImageName &image) {
+  const char *slash = strrchr(image.path, '/');
+  uint64_t hash = 0xcbf29ce484222325u; // FNV-1a
+  for (const char *c = slash ? slash + 1 : image.path; *c; c++)
+    hash = (hash ^ static_cast<unsigned char>(*c)) * 0x100000001b3u;
+  for (int i = 0; i < 8; i++)
+    hash = (hash ^ ((image.offset >> (8 * i)) & 0xff)) * 0x100000001b3u;
+  return hash ? hash : 1;
+}
+
+void for_each_segment(void (*visit)(uint64_t, uint64_t, const char *, void *), void *data) {
+  struct Call {
+    void (*visit)(uint64_t, uint64_t, const char *, void *);
+    void *data;
+  } call = {visit, data};
+  dl_iterate_phdr(
+      [](dl_phdr_info *image, size_t, void *p) {
+        const auto &c = *static_cast<Call *>(p);
+        if (is_own_library(path_of(image->dlpi_name)))
+          return 0;
+        for (int i = 0; i < image->dlpi_phnum; i++) {
+          const ElfW(Phdr) &segment = image->dlpi_phdr[i];
+          if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W))
+            c.visit(image->dlpi_addr + segment.p_vaddr, segment.p_memsz, path_of(image->dlpi_name),
+                    c.data);
+        }
+        return 0;
+      },
+      &call);
+}
+
+void executable_build_id(char *text, size_t capacity) {
+  struct Out {
+    char *text;
+    size_t capacity;
+  } out = {text, capacity};
+  *text = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info *image, size_t, void *p) {
+        const auto &o = *static_cast<Out *>(p);
+        for (int i = 0; i < image->dlpi_phnum; i++) {
+          const ElfW(Phdr) &segment = image->dlpi_phdr[i];
+          if (segment.p_type != PT_NOTE)
+            continue;
+          const auto *at = reinterpret_cast<const char *>(image->dlpi_addr + segment.p_vaddr);
+          const char *end = at + segment.p_memsz;
+          while (at + sizeof(ElfW(Nhdr)) <= end) {
+            const auto *note = reinterpret_cast<const ElfW(Nhdr) *>(at);
+            const char *name = at + sizeof *note;
+            const char *bytes = name + ((note->n_namesz + 3u) & ~3u);
+            if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && !memcmp(name, "GNU", 4)) {
+              size_t n = 0;
+              for (; n < note->n_descsz && 2 * n + 3 <= o.capacity; n++)
+                snprintf(o.text + 2 * n, 3, "%02x", static_cast<unsigned char>(bytes[n]));
+              return 1;
+            }
+            at = bytes + ((note->n_descsz + 3u) & ~3u);
+          }
+        }
+        return 1; // the first image is the executable
+      },
+      &out);
+}
+
+bool expand_path(const char *pattern, char *path, size_t capacity) {
+  size_t size = 0;
+  const auto put = [&](const char *text) {
+    const size_t n = strlen(text);
+    if (size + n >= capacity)
+      return false;
+    memcpy(path + size, text, n + 1);
+    size += n;
+    return true;
+  };
+  *path = 0;
+  for (const char *c = pattern; *c; c++) {
+    char text[256] = {*c, 0};
+    if (*c == '%' && c[1]) {
+      switch (*++c) {
+      case 'p':
+        snprintf(text, sizeof text, "%d", static_cast<int>(getpid()));
+        break;
+      case 'h':
+        gethostname(text, sizeof text - 1);
+        break;
+      case 'r': {
+        const char *rank = nullptr;
+        for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
+          if (!rank)
+            rank = getenv(name);
+        snprintf(text, sizeof text, "%s", rank ? rank : "0");
+        break;
+      }
+      case '%':
+        break;
+      default:
+        text[0] = '%';
+        text[1] = *c;
+        text[2] = 0;
+      }
+    }
+    if (!put(text))
+      return false;
+  }
+  return true;
+}
+
+bool find_conf_key(const char *conf, const char *key, char *value, size_t capacity) {
+  const size_t key_bytes = strlen(key);
+  bool found = false;
+  for (const char *item = conf; *item;) {
+    const char *end = strchr(item, ',');
+    const size_t bytes = end ? static_cast<size_t>(end - item) : strlen(item);
+    if (bytes > key_bytes + 1 && strncmp(item, key, key_bytes) == 0 && item[key_bytes] == ':' &&
+        bytes - key_bytes - 1 < capacity) {
+      memcpy(value, item + key_bytes + 1, bytes - key_bytes - 1);
+      value[bytes - key_bytes - 1] = 0;
+      found = true;
+    }
+    item += bytes + (end ? 1 : 0);
+  }
+  return found;
+}
+
+} // namespace smalloc::trace

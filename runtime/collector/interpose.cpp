@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// interpose.cpp decides which functions libsmalloc_feedback.so puts in front of everybody else's: the malloc
+// family, operator new (only to learn its caller), and the plugin's entries, which say which site an
+// allocation belongs to and then let the program's own function serve it; munmap and mremap, for what such sites have mapped.
+// Without a recording each is the next definition.
+//
+// A free is noted before it happens, an allocation after: in between the address could be somebody else's.
+#include "runtime/collector/collector.h"
+#include "runtime/collector/mapped_sites.h"
+#include "smalloc/include/smalloc/site.h"
+#include "smalloc/override/fortran_descriptor.h"
+#include "smalloc/override/next.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+using namespace smalloc;
+
+namespace {
+
+constinit NextFunction<void *(size_t)> next_malloc("malloc");
+constinit NextFunction<void(void *)> next_free("free");
+constinit NextFunction<void *(size_t, size_t)> next_calloc("calloc");
+constinit NextFunction<void *(void *, size_t)> next_realloc("realloc");
+constinit NextFunction<void *(size_t, size_t)> next_memalign("memalign");
+constinit NextFunction<void *(size_t, size_t)> next_aligned_alloc("aligned_alloc");
+constinit NextFunction<int(void **, size_t, size_t)> next_posix_memalign("posix_memalign");
+constinit NextFunction<void *(size_t)> next_valloc("valloc");
+constinit NextFunction<void *(size_t)> next_pvalloc("pvalloc");
+
+void *noted(void *p, size_t bytes, const void *caller) {
+  if (SMALLOC_LIKELY(trace::recording())) {
+    if (p)
+      trace::note_allocate(p, bytes, caller);
+    else
+      trace::forget_announced();
+  }
+  return p;
+}
+void *no_memory() {
+  errno = ENOMEM;
+  return nullptr;
+}
+
+} // namespace
+
+#define CALLER __builtin_return_address(0)
+
+SMALLOC_EXPORT void *malloc(size_t bytes) {
+  auto *f = next_malloc.get();
+  return f ? noted(f(bytes), bytes, CALLER) : no_memory();
+}
+SMALLOC_EXPORT void free(void *p) {
+  if (p && SMALLOC_LIKELY(trace::recording()))
+    trace::note_free(p);
+  if (auto *f = next_free.get())
+    f(p);
+}
+SMALLOC_EXPORT void *calloc(size_t count, size_t bytes) {
+  auto *f = next_calloc.get();
+  return f ? noted(f(count, bytes), count * bytes, CALLER) : no_memory();
+}
+SMALLOC_EXPORT void *realloc(void *old, size_t bytes) {
+  auto *f = next_realloc.get();
+  if (!f)
+    return no_memory();
+  void *p = f(old, bytes);
+  if (SMALLOC_LIKELY(trace::recording())) {
+    if (p)
+      trace::note_reallocate(p, bytes, old, CALLER);
+    else {
+      trace::forget_announced();
+      if (old && bytes == 0)
+        trace::note_free(old);
+    }
+  }
+  return p;
+}
+SMALLOC_EXPORT void *reallocarray(void *old, size_t count, size_t bytes) {
+  size_t total;
+  if (__builtin_mul_overflow(count, bytes, &total))
+    return no_memory();
+  if (trace::recording())
+    trace::announce_caller(CALLER);
+  return realloc(old, total);
+}
+SMALLOC_EXPORT void *memalign(size_t alignment, size_t bytes) {
+  auto *f = next_memalign.get();
+  return f ? noted(f(alignment, bytes), bytes, CALLER) : no_memory();
+}
+SMALLOC_EXPORT void *aligned_alloc(size_t alignment, size_t bytes) {
+  auto *f = next_aligned_alloc.get();
+  return f ? noted(f(alignment, bytes), bytes, CALLER) : no_memory();
+}
+SMALLOC_EXPORT int posix_memalign(void **out, size_t alignment, size_t bytes) {
+  auto *f = next_posix_memalign.get();
+  if (!f)
+    return ENOMEM;
+  const int error = f(out, alignment, bytes);
+  if (error == 0)
+    noted(*out, bytes, CALLER);
+  return error;
+}
+SMALLOC_EXPORT void *valloc(size_t bytes) {
+  auto *f = next_valloc.get();
+  return f ? noted(f(bytes), bytes, CALLER) : no_memory();
+}
+SMALLOC_EXPORT void *pvalloc(size_t bytes) {
+  auto *f = next_pvalloc.get();
+  return f ? noted(f(bytes), bytes, CALLER) : no_memory();
+}
+
+// operator new ends in malloc (or, for aligned forms, in aligned_alloc or posix_memalign). Where nobody
+// defines it there is no C++ in the process and nobody calls it.
+#define OPERATOR_NEW(symbol, parameters, ...)                                                      \
+  SMALLOC_EXPORT void *symbol parameters {                                                         \
+    static constinit NextFunction<void *parameters> next(#symbol);                                 \
+    auto *f = next.get();                                                                          \
+    if (!f)                                                                                        \
+      __builtin_trap();                                                                            \
+    if (SMALLOC_LIKELY(trace::recording()))                                                        \
+      trace::announce_caller(CALLER);                                                              \
+    return f(__VA_ARGS__);                                                                         \
+  }
+OPERATOR_NEW(_Znwm, (size_t n), n)
+OPERATOR_NEW(_Znam, (size_t n), n)
+OPERATOR_NEW(_ZnwmRKSt9nothrow_t, (size_t n, const void *t), n, t)
+OPERATOR_NEW(_ZnamRKSt9nothrow_t, (size_t n, const void *t), n, t)
+OPERATOR_NEW(_ZnwmSt11align_val_t, (size_t n, size_t a), n, a)
+OPERATOR_NEW(_ZnamSt11align_val_t, (size_t n, size_t a), n, a)
+OPERATOR_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *t), n, a, t)
+OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *t), n, a, t)
+
+// The plugin's entries. "Nothing done" makes the thunk call the program's own function.
+#define ENTRY(symbol, parameters, nothing, ...)                                                    \
+  SMALLOC_EXPORT decltype(nothing) symbol parameters {                                             \
+    if (SMALLOC_LIKELY(trace::recording())) {                                                      \
+      trace::announce_site(cell);                                                                  \
+      return nothing;                                                                              \
+    }                                                                                              \
+    static constinit NextFunction<decltype(nothing) parameters> next(#symbol);                     \
+    auto *f = next.get();                                                                          \
+    return f ? f(__VA_ARGS__) : nothing;                                                           \
+  }
+using Pointer = void *;
+ENTRY(__smalloc_v1_malloc, (size_t n, smalloc_cell *cell), Pointer{}, n, cell)
+ENTRY(__smalloc_v1_calloc, (size_t c, size_t n, smalloc_cell *cell), Pointer{}, c, n, cell)
+ENTRY(__smalloc_v1_realloc, (void *p, size_t n, smalloc_cell *cell), Pointer{}, p, n, cell)
+ENTRY(__smalloc_v1_aligned_alloc, (size_t a, size_t n, smalloc_cell *cell), Pointer{}, a, n, cell)
+ENTRY(__smalloc_v1_posix_memalign, (void **o, size_t a, size_t n, smalloc_cell *cell), -1, o, a, n,
+      cell)
+ENTRY(__smalloc_v1_new, (size_t n, smalloc_cell *cell), Pointer{}, n, cell)
+ENTRY(__smalloc_v1_new_aligned, (size_t n, size_t a, smalloc_cell *cell), Pointer{}, n, a, cell)
+// flang's runtime allocates when we have done nothing.
+ENTRY(__smalloc_v1_fortran_allocate, (void *descriptor, smalloc_cell *cell), -1, descriptor, cell)
+ENTRY(__smalloc_v1_fortran_source, (void *to, const void *from, smalloc_cell *cell), -1, to, from,
+      cell)
+ENTRY(__smalloc_v1_fortran_copy_in, (void *copy, const void *section, smalloc_cell *cell), -1, copy,
+      section, cell)
+
+/// Its runtime may copy first where the two overlap: then the copy's memory has the site's name as well.
+SMALLOC_EXPORT void __smalloc_v1_fortran_assign(void *to, const void *from, smalloc_cell *cell) {
+  if (SMALLOC_LIKELY(trace::recording())) {
+    if (fortran::assignment_allocates(*static_cast<const fortran::Descriptor *>(to),
+                                      *static_cast<const fortran::Descriptor *>(from)))
+      trace::announce_site(cell);
+    return;
+  }
+  static constinit NextFunction<void(void *, const void *, smalloc_cell *)> next(
+      "__smalloc_v1_fortran_assign");
+  if (auto *f = next.get())
+    f(to, from, cell);
+}
+
+SMALLOC_EXPORT void __smalloc_v1_mapped(void *p, size_t bytes, smalloc_cell *cell) {
+  if (SMALLOC_LIKELY(trace::recording())) {
+    trace::note_mapped(p, bytes, cell);
+    return;
+  }
+  static constinit NextFunction<void(void *, size_t, smalloc_cell *)> next("__smalloc_v1_mapped");
+  if (auto *f = next.get())
+    f(p, bytes, cell);
+}
+SMALLOC_EXPORT int munmap(void *p, size_t bytes) {
+  static constinit NextFunction<int(void *, size_t)> next("munmap");
+  if (trace::recording())
+    trace::note_unmapped(p, bytes);
+  auto *f = next.get();
+  return f ? f(p, bytes) : static_cast<int>(syscall(SYS_munmap, p, bytes));
+}
+SMALLOC_EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...) {
+  static constinit NextFunction<void *(void *, size_t, size_t, int, ...)> next("mremap");
+  void *place = nullptr;
+  if (flags & MREMAP_FIXED) {
+    va_list rest;
+    va_start(rest, flags);
+    place = va_arg(rest, void *);
+    va_end(rest);
+  }
+  auto *f = next.get();
+  void *p = f ? f(old, old_bytes, bytes, flags, place)
+              : reinterpret_cast<void *>(syscall(SYS_mremap, old, old_bytes, bytes, flags, place));
+  if (p != MAP_FAILED && trace::recording())
+    trace::note_remapped(old, old_bytes, p, bytes);
+  return p;
+}
+
+/// A word of 0 would let the thunk call malloc without a word to us: while recording, every site's word says
+/// "base pages" instead, and libsmalloc, which is not asked, learns of no image.
+SMALLOC_EXPORT void __smalloc_v1_register_module(smalloc_module *module) {
+  static constinit NextFunction<void(smalloc_module *)> next("__smalloc_v1_register_module");
+  if (!trace::recording()) {
+    if (auto *f = next.get())
+      f(module);
+    return;
+  }
+  if (!module || module->version != SMALLOC_ABI_VERSION)
+    return;
+  const auto *at = static_cast<const char *>(module->sites_start);
+  const auto *stop = static_cast<const char *>(module->sites_stop);
+  while (at && at + SMALLOC_SITE_LEAST_BYTES <= stop) {
+    const auto *site = reinterpret_cast<const smalloc_site *>(at);
+    if (site->magic != SMALLOC_SITE_MAGIC) {
+      at += 8; // padding between the units' parts of the section
+      continue;
+    }
+    if (site->version == SMALLOC_ABI_VERSION && site->cell_offset != 0) {
+      auto *cell = reinterpret_cast<smalloc_cell *>(const_cast<char *>(at) + site->cell_offset);
+      __atomic_store_n(&cell->word,
+                       SMALLOC_WORD(SMALLOC_DECISION_BASE, 0, 12, SMALLOC_BY_COMPILER, 0),
+                       __ATOMIC_RELAXED);
+    }
+    at += site->record_bytes >= SMALLOC_SITE_LEAST_BYTES ? (site->record_bytes + 7u) & ~7u
+                                                         : SMALLOC_SITE_LEAST_BYTES;
+  }
+}
+SMALLOC_EXPORT void __smalloc_v1_unregister_module(smalloc_module *module) {
+  static constinit NextFunction<void(smalloc_module *)> next("__smalloc_v1_unregister_module");
+  if (auto *f = next.get())
+    f(module);
+}
+
+/// Neither runs destructors; shells end this way. (A child of vfork is not the recorded process.)
+SMALLOC_EXPORT [[noreturn]] void _exit(int status) {
+  static constinit NextFunction<void(int)> next("_exit");
+  trace::finish();
+  if (auto *f = next.get())
+    f(status);
+  __builtin_trap();
+}
+SMALLOC_EXPORT [[noreturn]] void _Exit(int status) { _exit(status); }
+
+/// By which libsmalloc knows that there is one who records.
+SMALLOC_EXPORT void __smalloc_v1_collector() {}
+
+/// A marker that a program may set: smalloc_phase("solve").
+SMALLOC_EXPORT void smalloc_phase(const char *name) {
+  if (name && trace::recording())
+    trace::note_phase(name);
+}

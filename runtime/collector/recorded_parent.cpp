@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// recorded_parent.cpp decides by the environment that the parent was started with (what a shell exports later is not in it), and
+// by the kernel's ticks since boot, which are all that it tells of a process's beginning.
+#include "runtime/collector/recorded_parent.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace smalloc::trace {
+namespace {
+
+// When this process began, in seconds since 1970; 0: unknown.
+double began() {
+  char text[1024];
+  const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return 0;
+  const ssize_t got = read(fd, text, sizeof text - 1);
+  close(fd);
+  text[got > 0 ? got : 0] = 0;
+  // Behind the name, which may hold anything: the state is field 3, the start field 22.
+  const char *at = strrchr(text, ')');
+  for (int field = 2; at && field < 22; field++)
+    at = strchr(at + 1, ' ');
+  timespec now, up;
+  if (!at || clock_gettime(CLOCK_REALTIME, &now) != 0 || clock_gettime(CLOCK_BOOTTIME, &up) != 0)
+    return 0;
+  const auto seconds = [](const timespec &t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
+  };
+  return seconds(now) - seconds(up) +
+         static_cast<double>(strtoull(at + 1, nullptr, 10)) /
+             static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+bool parent_is_recorded() {
+  constexpr char kKey[] = "SMALLOC_CONF=";
+  constexpr size_t kKeyBytes = sizeof kKey - 1;
+  const char *conf = getenv("SMALLOC_CONF");
+  if (!conf)
+    return false;
+  char path[48], piece[1024];
+  snprintf(path, sizeof path, "/proc/%d/environ", static_cast<int>(getppid()));
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return false;
+  const size_t wanted = kKeyBytes + strlen(conf);
+  const auto letter = [&](size_t i) { return i < kKeyBytes ? kKey[i] : conf[i - kKeyBytes]; };
+  size_t same = 0; // letters of this entry so far; more than wanted: another one
+  bool found = false;
+  for (ssize_t got; !found && (got = read(fd, piece, sizeof piece)) > 0;)
+    for (ssize_t i = 0; i < got && !found; i++) {
+      const char c = piece[i];
+      if (c == 0) {
+        found = same == wanted;
+        same = 0;
+      } else {
+        same = same < wanted && letter(same) == c ? same + 1 : wanted + 1;
+      }
+    }
+  close(fd);
+  return found;
+}
+
+} // namespace
+
+bool is_of_this_run(const char *path) {
+  constexpr double kTick = 0.01; // files are stamped with the last tick's time: 10 ms at most
+  struct stat there;
+  if (stat(path, &there) == 0 && static_cast<double>(there.st_mtim.tv_sec) +
+                                         static_cast<double>(there.st_mtim.tv_nsec) / 1e9 >=
+                                     began() - kTick)
+    return true;
+  return parent_is_recorded();
+}
+
+} // namespace smalloc::trace

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// recording.cpp decides when a process is recorded (SMALLOC_CONF=trace:FILE, or a program that was compiled to leave a
+// profile; never with raised privileges), what its trace says of it, and that a child of fork has a trace of its own.
+#include "runtime/collector/recording.h"
+#include "runtime/collector/collector.h"
+#include "runtime/collector/image_names.h"
+#include "runtime/collector/recorded_accesses.h"
+#include "runtime/collector/recorded_parent.h"
+#include "runtime/collector/recorded_thread.h"
+#include "runtime/collector/settings.h"
+#include "smalloc/files/quiet_file.h"
+#include "smalloc/process/process_identity.h"
+#include "smalloc/process/wall_clock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace smalloc::trace {
+
+constinit Output g_output;
+constinit RegionSample g_sample;
+constinit EventClock g_clock;
+constinit RecordedSites g_sites;
+constinit std::atomic<uint64_t> g_next_faults_ns{0};
+
+namespace {
+
+Settings g_settings;
+void (*g_finishing)(), (*g_forked)();
+const char *g_source = "preload";
+bool g_started, g_refused;
+pid_t g_process; // that the trace belongs to
+uint64_t g_forking;
+uint64_t g_began_ns; // by which a recording is known: since 1970
+char g_folder[4096]; // in which the program was started
+
+const char *hint_for(int error) {
+  switch (error) {
+  case ENOSPC:
+  case EDQUOT:
+    return "hint: make room there, or trace:FILE, on a disk with room\n";
+  case EFBIG:
+    return "hint: ulimit -f unlimited, before it\n";
+  case ENOMEM:
+  case EIO:
+    return "";
+  default:
+    return "hint: trace:FILE, in a folder that is there and that you may write\n";
+  }
+}
+
+/// A path that is not absolute begins in `folder`. False: too long.
+bool put_below(const char *folder, char *path, size_t capacity) {
+  const size_t above = strlen(folder), length = strlen(path);
+  if (*path == '/' || above == 0)
+    return true;
+  if (above + 1 + length >= capacity)
+    return false;
+  memmove(path + above + 1, path, length + 1);
+  memcpy(path, folder, above);
+  path[above] = '/';
+  return true;
+}
+
+void open_trace(uint64_t parent) {
+  char path[4096], header[8192], host[256] = "", program[4096] = "";
+  gethostname(host, sizeof host - 1);
+  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  program[length > 0 ? length : 0] = 0;
+  if (!expand_path(g_settings.pattern, path, sizeof path) ||
+      (parent && !put_below(g_folder, path, sizeof path)) || !into_folder(path, sizeof path))
+    return;
+  char build_id[2 * 64 + 1], rate[48];
+  executable_build_id(build_id, sizeof build_id);
+  rate_text(g_sample.threshold(), rate, sizeof rate);
+  if (g_settings.samples_event)
+    rate[0] = '1', rate[1] = 0; // of regions; none is told by the program itself
+  int n = snprintf(header, sizeof header,
+                   "program=%s\nbuild_id=%s\npid=%d\nhost=%s\nstart=%lld\nsource=%s\nrate=%s\n"
+                   "base_page_bytes=%ld\n",
+                   program, build_id, static_cast<int>(getpid()), host,
+                   static_cast<long long>(time(nullptr)), g_source, rate, sysconf(_SC_PAGESIZE));
+  // Threads that run at once have a core each, as far as there are cores.
+  cpu_set_t cores;
+  if (n > 0 && sched_getaffinity(0, sizeof cores, &cores) == 0)
+    n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "processors=%d\n",
+                  CPU_COUNT(&cores));
+  if (n > 0 && parent)
+    n += snprintf(header + n, sizeof header - static_cast<size_t>(n),
+                  "parent=%llu\nparent_start_ns=%llu\nforked=%llu\n",
+                  static_cast<unsigned long long>(parent),
+                  static_cast<unsigned long long>(g_began_ns),
+                  static_cast<unsigned long long>(t_state.forked_ns));
+  g_began_ns = wall_clock_ns();
+  if (n > 0)
+    n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "start_ns=%llu\n",
+                  static_cast<unsigned long long>(g_began_ns));
+  if (n > 0 && g_settings.samples_event)
+    n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "samples=%s\nperiod=%llu\n",
+                  g_settings.event.kind == SampleKind::kFaults ? "faults" : "tlb-misses",
+                  static_cast<unsigned long long>(g_settings.event.period));
+  if (const uint64_t ticks = start_ticks(static_cast<uint64_t>(getpid())); n > 0 && ticks)
+    n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "start_ticks=%llu\n",
+                  static_cast<unsigned long long>(ticks));
+  uint64_t input;
+  if (n > 0 && input_of_run(input))
+    n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "input=%016llx\n",
+                  static_cast<unsigned long long>(input));
+  g_clock.start();
+  g_process = getpid();
+  const int error = g_output.open(path, header, static_cast<size_t>(n));
+  if (error) {
+    char line[4600];
+    n = snprintf(line, sizeof line, "smalloc: warning: trace (%s): %s; nothing is recorded\n%s",
+                 path, error == EEXIST ? "it is there, and it is no file" : strerror(error),
+                 hint_for(error));
+    if (write_quietly(2, line, static_cast<size_t>(n)) < 0)
+      return;
+  } else {
+    note_segments();
+    if (g_output.beside() && !parent && !is_of_this_run(path)) {
+      char line[8400];
+      n = snprintf(line, sizeof line,
+                   "smalloc: note: trace (%s): it is there already; this run's is %s\n", path,
+                   g_output.path());
+      if (write_quietly(2, line, static_cast<size_t>(n)) < 0)
+        return;
+    }
+  }
+}
+
+// What the child has from the parent is what the parent's trace tells of until then.
+void before_fork() {
+  g_forking = static_cast<uint64_t>(getpid());
+  const Inside
+      inside; // a signal handler may fork while we are at work: what is told then is not written here
+  t_state.forked_ns = inside ? note_fork() : t_state.time.last_ns;
+}
+
+// The child's events go to a file of its own; what the parent had not yet written is the parent's.
+void in_child() {
+  if (!g_output.recording() && !g_output.ending())
+    return;
+  const Inside inside;
+  g_output.close();
+  g_sample.forget_others();
+  drop_chunks();
+  t_state.time = {};
+  if (t_state.chunk)
+    open_recorded(t_state);
+  g_sites.clear();
+  g_next_faults_ns = 0;
+  open_trace(g_forking);
+  if (g_forked)
+    g_forked();
+}
+
+void begin() {
+  g_started = true;
+  const Inside inside;
+  if (!getcwd(g_folder, sizeof g_folder))
+    g_folder[0] = 0;
+  begin_threads();
+  pthread_atfork(before_fork, nullptr, in_child);
+  at_quick_exit(finish); // runs no destructors; whoever comes first is called last
+  if (g_settings.samples_event)
+    g_sample.open(0, 0);
+  else
+    g_sample.open(g_settings.threshold, g_settings.samples);
+  open_trace(0);
+}
+
+__attribute__((constructor(101))) void start() {
+  g_refused = !read_settings(g_settings);
+  if (!g_refused && g_settings.pattern[0])
+    begin();
+}
+
+__attribute__((destructor(101))) void stop() { finish(); }
+
+} // namespace
+
+bool recording() { return g_output.recording(); }
+
+uint64_t region_threshold() { return g_output.recording() ? g_sample.threshold() : 0; }
+
+void record_into(const char *directory) {
+  if (g_started || g_refused)
+    return;
+  const Inside inside;
+  make_folders(directory);
+  const int n = snprintf(g_settings.pattern, sizeof g_settings.pattern, "%s/smalloc.%s.%%p.trace",
+                         *directory ? directory : ".", program_invocation_short_name);
+  if (n < 0 || static_cast<size_t>(n) >= sizeof g_settings.pattern)
+    return;
+  g_source = "instrumented";
+  begin();
+}
+
+void finish() {
+  if (!g_output.recording() || getpid() != g_process)
+    return;
+  const Inside inside;
+  if (g_finishing)
+    g_finishing();
+  note_end();
+  g_output.end();
+}
+
+const SampledEvent *event_to_sample() {
+  return g_settings.samples_event ? &g_settings.event : nullptr;
+}
+
+uint64_t since_start(uint64_t monotonic_ns) { return g_clock.since_start(monotonic_ns); }
+
+void when_finishing(void (*call)()) { g_finishing = call; }
+void when_forked(void (*call)()) { g_forked = call; }
+
+} // namespace smalloc::trace

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// geometry.cpp decides which chases are made, and what their latencies say.
+#include "runtime/measure/geometry.h"
+
+#include "runtime/measure/level_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace smalloc::calibrate {
+namespace {
+
+// Chases that took so many times the median of their rounds were disturbed.
+constexpr double kDisturbed = 2;
+// The quartiles of a walk cost's rounds are no further apart than so many times its estimate (by memory: 0.9 at most on a Xeon guest);
+// from one page count to its double it grows by less than so many times (idle Zen 4 guest: 1.55 at most; that Xeon: 2.4).
+constexpr double kWalkSpread = 1.25, kWalkGrowth = 2.5;
+// Walks that overlap cost so little that some cycles are no spread.
+constexpr double kOverlappedSlack = 4;
+// Nor is what lies within this share of the chase that a walk's cost is the smaller part of.
+constexpr double kChaseSlack = 0.05;
+// Lines that a walk's chase visits at most: their data and the list of their order must not take long to
+// make. 64 MiB of data are more than most last-level caches hold.
+constexpr uint64_t kLinesOfWalks = uint64_t{1} << 20;
+constexpr uint64_t kLineBytes = 64;
+// Spacings inside superpages that are tried for the page that really backs them.
+// The smallest levels for pages of 1 GiB have 4 entries.
+constexpr uint64_t kFewestSuperpages = 10;
+constexpr uint64_t kBackingSpacings[] = {4096, 16384, 65536, 262144};
+
+// Half of the chases off by a quarter: nothing is told from that.
+constexpr double kUselessRatio = 1.25;
+
+std::string size_text(uint64_t bytes) {
+  if (bytes >= (uint64_t{1} << 30))
+    return fmt::format("{} GiB", bytes >> 30);
+  if (bytes >= (1u << 20))
+    return fmt::format("{} MiB", bytes >> 20);
+  return fmt::format("{} KiB", bytes >> 10);
+}
+
+// One round in five may have been disturbed.
+std::vector<double> without_strays(std::vector<double> rounds) {
+  const double middle = median(rounds);
+  std::sort(rounds.begin(), rounds.end(),
+            [&](double a, double b) { return std::fabs(a - middle) < std::fabs(b - middle); });
+  rounds.resize(rounds.size() - rounds.size() / 5);
+  return rounds;
+}
+
+// Rounds that differ by more than this are no measurement of a capacity.
+bool agree(const std::vector<double> &rounds) {
+  const auto [low, high] = std::minmax_element(rounds.begin(), rounds.end());
+  return *high - *low <= std::max(4.0, 0.1 * median(rounds));
+}
+
+Estimate estimate_of(const std::vector<double> &rounds) {
+  const auto [low, high] = std::minmax_element(rounds.begin(), rounds.end());
+  return {median(rounds), *low, *high};
+}
+
+// What a walk costs depends on where its pages and their tables lie, in guest and host: on a Xeon guest 100 to 600 cycles over 65,536
+// pages, by how scattered the frames are that its kernel has free. A program gets any of these, so the middle of the rounds counts: the
+// mean between the quartiles, for where memory is of two kinds a median is of one or the other. Others who use the caches only ever
+// make rounds dearer: where a few took twice the median, these are no memory's. As the range: the quartiles.
+Estimate walk_estimate(std::vector<double> rounds) {
+  std::sort(rounds.begin(), rounds.end());
+  const double dearest = kDisturbed * median(rounds) + kOverlappedSlack;
+  const auto disturbed = std::upper_bound(rounds.begin() + 1, rounds.end(), dearest);
+  if (rounds.end() - disturbed <= static_cast<ptrdiff_t>(rounds.size() / 3))
+    rounds.erase(disturbed, rounds.end());
+  const auto left_out = static_cast<ptrdiff_t>(rounds.size() / 4);
+  const auto first = rounds.begin() + left_out, end = rounds.end() - left_out;
+  return {std::accumulate(first, end, 0.0) / static_cast<double>(end - first), *first, *(end - 1)};
+}
+
+class Survey {
+public:
+  Survey(LatencySource &source, const GeometryPlan &plan) : source_(source), plan_(plan) {}
+
+  Geometry run() {
+    survey_base_pages();
+    plan_.progress(0.5);
+    for (uint64_t superpage : plan_.superpage_bytes) {
+      find_backing(superpage);
+      survey_superpages(superpage);
+    }
+    for (uint64_t size : plan_.other_bytes)
+      survey_superpages(size);
+    plan_.progress(0.7);
+    survey_walks();
+    result_.noise_ratio = noise_.empty() ? 1 : median(noise_);
+    result_.noisy |= result_.noise_ratio > kNoisyRatio;
+    if (result_.noise_ratio > kUselessRatio)
+      give_up();
+    return std::move(result_);
+  }
+
+private:
+  // Takes over a level when enough rounds saw it and agree; says why not otherwise.
+  bool add_level(unsigned number, uint64_t page_bytes, const std::vector<double> &all_rounds) {
+    const std::vector<double> rounds = without_strays(all_rounds);
+    const std::string name = fmt::format("TLB level {}, {}", number, size_text(page_bytes));
+    if (all_rounds.size() * 2 <= plan_.rounds) {
+      result_.noisy |= !rounds.empty();
+      result_.unknown.push_back(
+          name + (rounds.empty() ? ": unknown (no knee in the latencies)" : ": unknown (noisy)"));
+      return false;
+    }
+    if (!agree(rounds)) {
+      const Estimate e = estimate_of(rounds);
+      result_.noisy = true;
+      result_.unknown.push_back(
+          fmt::format("{}: unknown (noisy: {:g} to {:g} entries)", name, e.low, e.high));
+      return false;
+    }
+    result_.levels.push_back({number, page_bytes, estimate_of(rounds), std::nullopt, false});
+    return true;
+  }
+
+  // Most chases were disturbed: rounds may even agree, on the disturbance.
+  void give_up() {
+    for (const LevelEstimate &level : result_.levels)
+      result_.unknown.push_back(fmt::format("TLB level {}, {}: unknown (noisy)", level.level,
+                                            size_text(level.page_bytes)));
+    if (!result_.walks.empty())
+      result_.unknown.push_back("walk costs: unknown (noisy)");
+    result_.levels.clear();
+    result_.walks.clear();
+    result_.overlapped_walks.clear();
+    result_.overlapped_near_walks.clear();
+    result_.doubtful_second_level.reset();
+    result_.second_level_hit_cycles.reset();
+    result_.backing_page_bytes.reset();
+  }
+
+  void survey_base_pages() {
+    const uint64_t page = plan_.base_page_bytes;
+    const uint64_t most = std::min(plan_.max_pages, source_.max_lines(page, page));
+    std::vector<double> first, second, hit;
+    for (unsigned round = 0; round < plan_.rounds; round++) {
+      if (round)
+        source_.refresh();
+      const LevelSearch found =
+          search_levels(source_, {page, page}, most, plan_.grid_ratio, noise_);
+      if (found.levels.size() > levels_.size())
+        levels_ = found.levels;
+      if (!found.levels.empty())
+        first.push_back(found.levels[0].entries);
+      if (found.levels.size() > 1) {
+        second.push_back(found.levels[1].entries);
+        hit.push_back(found.levels[0].cycles_beyond);
+      }
+      plan_.progress(0.45 * (round + 1) / plan_.rounds);
+    }
+    if (!add_level(1, page, first))
+      return;
+    first_level_ = result_.levels.back().entries.value;
+    beyond_ = levels_.front().cycles_beyond;
+    result_.levels.back().ways = find_ways(source_, page, first_level_, beyond_, noise_);
+    if (!result_.levels.back().ways)
+      result_.unknown.push_back(
+          fmt::format("ways of TLB level 1, {}: unknown (no power-of-two index)", size_text(page)));
+    // Few rounds with a second level: a processor with one, or a curve too noisy to tell.
+    if (!second.empty() && add_level(2, page, second))
+      result_.second_level_hit_cycles = estimate_of(hit);
+    else if (second.size() * 2 > plan_.rounds)
+      result_.doubtful_second_level = estimate_of(without_strays(second));
+  }
+
+  void find_backing(uint64_t superpage) {
+    if (first_level_ == 0 || result_.backing_page_bytes)
+      return;
+    for (uint64_t spacing : kBackingSpacings) {
+      if (spacing < plan_.base_page_bytes || spacing >= superpage)
+        continue;
+      const auto lines = static_cast<uint64_t>(2 * first_level_);
+      std::vector<double> cycles;
+      for (unsigned i = 0; i < 3; i++)
+        if (const auto t = translation_cycles(source_, {superpage, spacing, lines}, {}, noise_))
+          cycles.push_back(*t);
+      if (cycles.empty())
+        return;
+      if (median(cycles) >= beyond_ / 2) {
+        result_.backing_page_bytes = spacing;
+        return;
+      }
+    }
+    result_.backing_page_bytes = superpage;
+  }
+
+  void survey_superpages(uint64_t superpage) {
+    const uint64_t most = source_.max_lines(superpage, superpage);
+    if (most < kFewestSuperpages) {
+      result_.unknown.push_back(
+          fmt::format("TLB, {}: unknown (such pages are not to be had)", size_text(superpage)));
+      return;
+    }
+    const uint64_t backing = result_.backing_page_bytes.value_or(superpage);
+    const bool hidden = backing < superpage;
+    // With a smaller backing the entries are those of the smaller page: the second level shows
+    // nothing that the base pages have not shown.
+    const uint64_t wanted =
+        hidden ? static_cast<uint64_t>(3 * std::max(first_level_, 64.0)) : plan_.max_pages;
+    std::vector<double> first, second;
+    for (unsigned round = 0; round < plan_.rounds; round++) {
+      const LevelSearch found = search_levels(source_, {superpage, superpage},
+                                              std::min(most, wanted), plan_.grid_ratio, noise_);
+      if (!found.levels.empty())
+        first.push_back(found.levels[0].entries);
+      if (found.levels.size() > 1)
+        second.push_back(found.levels[1].entries);
+    }
+    const bool is_superpage =
+        std::count(plan_.superpage_bytes.begin(), plan_.superpage_bytes.end(), superpage) > 0;
+    if (most <= kFewestSuperpages * 2 && first.empty())
+      result_.unknown.push_back(fmt::format("TLB level 1, {}: unknown (memory for {} pages only)",
+                                            size_text(superpage), most));
+    else if (add_level(1, superpage, first) && is_superpage)
+      find_sharing();
+    if (hidden)
+      result_.unknown.push_back(fmt::format("TLB level 2, {}: unknown (backing {})",
+                                            size_text(superpage), size_text(backing)));
+    else if (most < plan_.max_pages && second.empty())
+      result_.unknown.push_back(fmt::format("TLB level 2, {}: unknown (memory for {} pages only)",
+                                            size_text(superpage), most));
+    else
+      add_level(2, superpage, second);
+  }
+
+  // Half the lines on each size, half as many again as one size's entries: separate entries hold
+  // them, shared ones do not.
+  void find_sharing() {
+    LevelEstimate &super = result_.levels.back();
+    LevelEstimate *base = nullptr;
+    for (LevelEstimate &level : result_.levels)
+      if (level.level == 1 && level.page_bytes == plan_.base_page_bytes)
+        base = &level;
+    if (!base || std::fabs(base->entries.value - super.entries.value) >
+                     std::max(2.0, 0.1 * base->entries.value))
+      return;
+    Chase mixed{plan_.base_page_bytes, plan_.base_page_bytes,
+                static_cast<uint64_t>(1.5 * base->entries.value)};
+    mixed.other_page_bytes = super.page_bytes;
+    std::vector<double> cycles;
+    for (unsigned i = 0; i < 3; i++)
+      if (const auto t = translation_cycles(source_, mixed, {}, noise_))
+        cycles.push_back(*t);
+    if (!cycles.empty() && median(cycles) >= beyond_ / 2)
+      base->shared = super.shared = true;
+  }
+
+  struct WalkCurve {
+    uint64_t page_bytes, spacing;
+    bool overlapped, near;                          // near: one line a page
+    std::vector<std::vector<double>> cycles;        // of each page count, of the rounds
+    std::vector<std::vector<double>> on_superpages; // the same chase there; empty: none was had
+  };
+
+  void survey_walks() {
+    const uint64_t base = plan_.base_page_bytes;
+    std::vector<WalkCurve> curves{{base, base, false, false, {}, {}},
+                                  {base, base, true, false, {}, {}},
+                                  {base, base, true, true, {}, {}}};
+    for (unsigned round = 0; round < plan_.walk_rounds; round++) {
+      if (round >= plan_.least_walk_rounds && plan_.hurry())
+        break;
+      source_.refresh();
+      for (WalkCurve &curve : curves)
+        walk_round(curve, round);
+      plan_.progress(0.7 + 0.3 * (round + 1) / plan_.walk_rounds);
+    }
+    for (const WalkCurve &curve : curves)
+      add_walks(curve);
+    leave_out_impossible();
+  }
+
+  // Who waits for a whole walk cannot wait less than who has several under way: others were using the caches while the chase was on superpages.
+  void leave_out_impossible() {
+    std::erase_if(result_.walks, [&](const WalkPoint &walk) {
+      for (const WalkPoint &other : result_.overlapped_walks)
+        if (other.page_bytes == walk.page_bytes && other.pages == walk.pages &&
+            walk.cycles.value + kOverlappedSlack < other.cycles.value) {
+          result_.noisy = true;
+          result_.unknown.push_back(fmt::format(
+              "walk, {}, {} lines: unknown (noisy: {:.0f} cycles, and {:.0f} where walks overlap)",
+              size_text(walk.page_bytes), walk.pages, walk.cycles.value, other.cycles.value));
+          return true;
+        }
+      return false;
+    });
+  }
+
+  // What a walk costs is what the same chase costs more on base pages than on superpages, with the caches
+  // full of data, or holding it. That holds on any backing: what superpages do not save is in both.
+  bool against_superpages(WalkCurve &curve, size_t i) {
+    const uint64_t pages = plan_.walk_pages[i],
+                   superpage = plan_.superpage_bytes.empty() ? 0 : plan_.superpage_bytes.front();
+    if (!superpage || pages > source_.max_lines(superpage, curve.spacing))
+      return false;
+    Chase chase{curve.page_bytes, curve.spacing, pages};
+    chase.independent = curve.overlapped;
+    // Independent loads need no list of all lines: as much data as a program with so many pages has.
+    const uint64_t lines_a_page = curve.spacing / kLineBytes;
+    if (curve.overlapped && !curve.near)
+      chase.lines_a_page = lines_a_page;
+    else if (!curve.near)
+      chase.lines_a_page = std::clamp<uint64_t>(kLinesOfWalks / pages, 2, lines_a_page);
+    const auto small = source_.chase(chase);
+    chase.page_bytes = superpage;
+    const auto large = source_.chase(chase);
+    if (!small || !large)
+      return false;
+    curve.cycles[i].push_back(small->cycles);
+    curve.on_superpages[i].push_back(large->cycles);
+    return true;
+  }
+
+  void walk_round(WalkCurve &curve, unsigned round) {
+    curve.cycles.resize(plan_.walk_pages.size());
+    curve.on_superpages.resize(plan_.walk_pages.size());
+    for (size_t i = 0; i < plan_.walk_pages.size(); i++) {
+      const uint64_t lines = plan_.walk_pages[i];
+      if (lines > source_.max_lines(curve.page_bytes, curve.spacing) ||
+          (lines > plan_.far_pages && round >= plan_.far_rounds))
+        continue;
+      if (against_superpages(curve, i))
+        continue;
+      // Without superpages: one line a page, less the same lines packed. That data is near in any case.
+      if (curve.near || !curve.on_superpages[i].empty())
+        continue; // the two are not to be mixed
+      Chase chase{curve.page_bytes, curve.spacing, lines};
+      chase.independent = curve.overlapped;
+      // Short times are disturbed easily: how noisy the machine is, the long ones tell.
+      std::vector<double> own_noise;
+      // What packed lines pay for their own pages overlaps as well, and is next to nothing then.
+      if (const auto t = translation_cycles(
+              source_, chase, curve.overlapped ? std::span<const FoundLevel>() : levels_,
+              curve.overlapped ? own_noise : noise_))
+        curve.cycles[i].push_back(std::max(*t, 0.0));
+    }
+  }
+
+  void add_walks(const WalkCurve &curve) {
+    double last = 0, last_pages = 1;
+    for (size_t i = 0; i < curve.cycles.size(); i++) {
+      if (curve.cycles[i].empty())
+        continue;
+      Estimate found = walk_estimate(curve.cycles[i]);
+      double slack = curve.overlapped ? kOverlappedSlack : 0;
+      if (!curve.on_superpages[i].empty()) {
+        const double rest = walk_estimate(curve.on_superpages[i]).value;
+        for (double *cycles : {&found.value, &found.low, &found.high})
+          *cycles = std::max(*cycles - rest, 0.0);
+        slack = std::max(slack, kChaseSlack * rest);
+      }
+      // Others that use the caches may make long walks dear in every round alike: that rounds agree
+      // is no proof. A walk does not cost more than that for twice the pages.
+      const auto pages = static_cast<double>(plan_.walk_pages[i]);
+      const double growth = std::pow(kWalkGrowth, std::max(std::log2(pages / last_pages), 1.0));
+      if (found.high - found.low > kWalkSpread * found.value + slack ||
+          (last > 0 && found.value > growth * std::max(last, slack) + slack)) {
+        result_.noisy |= !curve.overlapped;
+        result_.unknown.push_back(
+            fmt::format("{}walk{}, {}, {} lines: unknown (noisy: {:.0f} to {:.0f} cycles)",
+                        curve.overlapped ? "overlapped " : "", curve.near ? " near data" : "",
+                        size_text(curve.page_bytes), plan_.walk_pages[i], found.low, found.high));
+        continue;
+      }
+      last = found.value;
+      last_pages = pages;
+      (curve.near         ? result_.overlapped_near_walks
+       : curve.overlapped ? result_.overlapped_walks
+                          : result_.walks)
+          .push_back({curve.page_bytes,
+                      std::max<uint64_t>(plan_.walk_pages[i] * curve.spacing / curve.page_bytes, 1),
+                      found});
+    }
+  }
+
+  LatencySource &source_;
+  const GeometryPlan &plan_;
+  Geometry result_;
+  std::vector<double> noise_;
+  std::vector<FoundLevel> levels_;      // of base pages
+  double first_level_ = 0, beyond_ = 0; // entries; cycles of a first-level miss
+};
+
+} // namespace
+
+Geometry measure_geometry(LatencySource &source, const GeometryPlan &plan) {
+  return Survey(source, plan).run();
+}
+
+} // namespace smalloc::calibrate

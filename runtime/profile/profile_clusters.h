@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// profile_clusters.h decides which sites of a survey are one category since they are accessed alike (--categories dynamic).
+#pragma once
+
+#include "runtime/benefit/cost_model.h"
+#include "runtime/profile/profile_survey.h"
+
+namespace smalloc::cli {
+
+/// Joins sites that are accessed alike (benefit/clusters.h), and counts again by what they are joined to. A window is as long
+/// as the base pages' TLB reaches: sites that take turns within it need it at the same time. Reads each trace twice.
+void cluster(Survey &survey, const benefit::CostModel &costs);
+
+} // namespace smalloc::cli

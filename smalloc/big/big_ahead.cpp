@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// big_ahead.cpp gives superpages to big objects ahead of the program's first touches. A superpage is
+// cheap before the first touch (one fault instead of 512) and dear after it (a collapse), but it
+// makes 2 MiB resident, so a sparse object must not get it.
+//
+// An object whose complete initialisation is not proved starts with advice against superpages. Its
+// first unit is the probe. When the probe is filled, the units behind it are advised for superpages,
+// up to the window; the next unit is the new probe. The window bounds what may be wasted: what was
+// given ahead and holds no data yet is at most max(kLeastWindow, 2 % of resident memory) for the whole
+// process. Objects that fill together share it. What a unit holds is asked in sixteenths, so that the next
+// one is given before the program reaches it. Units that the program has filled before the thread looked are passed over: a
+// collapse saves none of their faults, waits for every processor, and is refused (EAGAIN) for a unit in
+// which another thread is faulting.
+//
+// look_ahead() is called by the helper thread (promotion_thread.cpp), never by the program's threads.
+#include "smalloc/big/big_objects.h"
+
+namespace smalloc {
+namespace {
+/// Parts. Two units, and the last quarters of two that are being filled: of two arrays that fill together each
+/// can have its next superpage before it has filled the one before.
+constexpr uint64_t kLeastWindow = 2 * kUnitParts + 2 * (kUnitParts / 4);
+/// A probe on base pages is a measure of the program's own speed, and of the order in which it writes,
+/// once it has grown by so many pages. The next units have to be given before the program reaches them.
+constexpr size_t kMeasuredPages = 48;
+/// From here on a probe that fills in order shows that what was given in front of it is filled, too.
+constexpr size_t kNearlyPages = kPagesPerUnit * 3 / 4;
+/// From here on the program is filling the unit: a collapse would fight with its faults.
+constexpr size_t kBegunPages = 16;
+/// New pages of a probe between two looks that show a fill.
+constexpr size_t kGrowthPages = 4;
+/// A unit that takes longer is not being filled all the time.
+constexpr uint64_t kLongestFillNs = 20000000;
+/// After so many look_ahead() calls that found no growth in an object, only every kIdleLooks-th call examines it.
+constexpr uint8_t kIdleLooks = 8;
+constexpr UnitIndex kMostAhead = 64; ///< units at a time
+/// Processor time of the program after which withdraw() takes untouched superpages from an object that does not grow.
+constexpr uint64_t kStaleNs = 30000000;
+} // namespace
+
+/// Locked. Advises units `from` to `to` against superpages. False: no mapping is left for it.
+bool BigObjects::withhold(Area &a, UnitIndex from, UnitIndex to) {
+  if (from >= to || !region_->charge_mappings(kExpensiveMappings))
+    return false;
+  if (region_->os().advise(address(a, from), size_t{to - from} * kSuperpageBytes,
+                           Advice::kNoSuperpages) == 0)
+    return true;
+  region_->uncharge_mappings(kExpensiveMappings);
+  return false;
+}
+
+/// Locked. Beyond kMostWatched objects a new one is left to the promoter.
+void BigObjects::watch(BigObject &o, UnitIndex head, unsigned area) {
+  for (Watched &w : watched_)
+    if (!w.object) {
+      w = {&o, head, area, 0};
+      o.watched = true;
+      watched_count_.fetch_add(1, std::memory_order_relaxed);
+      watch_begun_.store(true, std::memory_order_relaxed);
+      return;
+    }
+}
+
+/// Locked. What was given ahead to the object is filled, or no longer its.
+void BigObjects::forget_ahead(BigObject &o) {
+  parts_ahead_ -= o.ahead_units * kUnitParts - o.ahead_filled;
+  o.ahead_units = o.ahead_filled = 0;
+}
+
+/// Locked.
+void BigObjects::unwatch(BigObject &o) {
+  if (!o.watched)
+    return;
+  o.watched = false;
+  forget_ahead(o);
+  for (Watched &w : watched_)
+    if (w.object == &o)
+      w.object = nullptr;
+  watched_count_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+/// Locked, and no promotion is going on. The object has grown by units `from` to `to`, by more than it
+/// had: as at its birth they get superpages ahead of the fill only. False: they get them at first touch.
+bool BigObjects::withhold_growth(Area &a, UnitIndex head, BigObject &o, UnitIndex from,
+                                 UnitIndex to) {
+  if (!o.history || (!o.watched && to - from <= max_of<UnitIndex>(from, 1)) ||
+      !withhold(a, head + from, head + to))
+    return false;
+  o.mappings += kExpensiveMappings;
+  o.demoted = true;
+  o.fruitless = 0;
+  o.next_unit = 0;
+  set_pending(o, may_wait(o));
+  if (!o.watched) {
+    o.probe = from;
+    o.probe_pages = 0;
+    o.still_looks = 0;
+    watch(o, head, kSuper);
+  }
+  return true;
+}
+
+/// Holds promotion_lock_. Gives superpages to up to `most` units from `from` on: by advice where a unit
+/// is empty, by a collapse where it holds a page already, since a fault makes no superpage of it then.
+/// Returns how many units it went over.
+UnitIndex BigObjects::give_ahead(Area &a, UnitIndex head, BigObject &o, UnitIndex from,
+                                 uint64_t most) {
+  const OsHooks &os = region_->os();
+  const UnitIndex left = from < o.whole_units ? o.whole_units - from : 0;
+  auto units = static_cast<UnitIndex>(min_of<uint64_t>(min_of<uint64_t>(most, left), kMostAhead));
+  // Up to the first unit that is a superpage already, of an object that has grown.
+  for (UnitIndex i = 0; i < units; i++)
+    if (is_superpage(a, head + from + i))
+      units = i;
+  if (units == 0 || !region_->charge_superpages(units))
+    return 0;
+  const bool fits = region_->charge_mappings(kExpensiveMappings);
+  if (!fits || os.advise(address(a, head + from), size_t{units} * kSuperpageBytes,
+                         Advice::kSuperpages) != 0) {
+    region_->uncharge_superpages(units);
+    if (fits)
+      region_->uncharge_mappings(kExpensiveMappings);
+    return 0;
+  }
+  uint64_t got = 0;
+  static_assert(kMostAhead <= 64);
+  for (UnitIndex i = 0; i < units; i++) {
+    char *start = address(a, head + from + i);
+    const size_t pages = os.resident_pages(start, kSuperpageBytes);
+    if (pages == 0 || (pages < kBegunPages && os.collapse(start, kSuperpageBytes) == 0))
+      got |= uint64_t{1} << i;
+  }
+  const auto count = static_cast<unsigned>(__builtin_popcountll(got));
+  region_->uncharge_superpages(units - count);
+  region_->got_superpages(count);
+  region_->counters().superpages_at_first_touch.add(count);
+  region_->counters().superpages_ahead.add(count);
+  SpinGuard guard(lock_);
+  for (UnitIndex i = 0; i < units; i++)
+    if (got >> i & 1)
+      set_superpage(a, head + from + i, true);
+  o.mappings += kExpensiveMappings;
+  o.superpages += count;
+  if (count) {
+    o.untold = true;
+    unrecorded_.store(true, std::memory_order_relaxed);
+  }
+  return units;
+}
+
+/// Locked. Every unit is a superpage, filled, or about to be: one advice makes the object one mapping
+/// again, which can be kept for the next object and moved by realloc.
+void BigObjects::join_mappings(Area &a, UnitIndex head, BigObject &o) {
+  if (region_->os().advise(address(a, head), size_t{o.whole_units} * kSuperpageBytes,
+                           Advice::kSuperpages) != 0)
+    return;
+  region_->uncharge_mappings(o.mappings - kOwnMappings);
+  o.mappings = kOwnMappings;
+  o.demoted = false;
+}
+
+/// True if the `pages` resident pages of the unit lie side by side, an eighth of them apart at most: a loop
+/// fills it upwards, perhaps without the border of a grid.
+bool BigObjects::fills_in_order(const char *unit, size_t pages) const {
+  const auto resident = [&](size_t from, size_t to) {
+    return region_->os().resident_pages(unit + from * kBasePageBytes, (to - from) * kBasePageBytes);
+  };
+  if (resident(0, pages) == pages)
+    return true;
+  size_t end = pages + 1, most = kPagesPerUnit; // where the last of them ends
+  while (end < most) {
+    const size_t middle = (end + most) / 2;
+    if (resident(0, middle) == pages)
+      most = middle;
+    else
+      end = middle + 1;
+  }
+  const size_t span = min_of(end, pages + pages / 8);
+  return resident(end - span, end) == pages;
+}
+
+/// The probe has `pages` pages and gets no more, as the program has left some out, and fills the next unit.
+bool BigObjects::is_passed(const Area &a, UnitIndex head, const BigObject &o, size_t pages) const {
+  const UnitIndex next = head + o.probe + 1;
+  if (pages < kPagesPerUnit / 2 || o.probe + 1 >= o.whole_units || is_superpage(a, next))
+    return false;
+  const size_t begun = region_->os().resident_pages(address(a, next), kSuperpageBytes);
+  return begun >= kMeasuredPages && fills_in_order(address(a, next), begun);
+}
+
+/// Units that are given ahead take `took_ns` each to fill, the program's own work included; what a unit
+/// takes on base pages was measured while the program filled one. A rest of the program in between counts
+/// for neither. When the program fills several objects at once, the time of one contains the page faults of the
+/// others: nothing is accounted then.
+void BigObjects::compare_with_base(const BigObject &o, uint64_t took_ns) {
+  if (filling_ <= 1 && took_ns && took_ns < kLongestFillNs && o.base_ns &&
+      o.base_ns < kLongestFillNs && config_.first_touch)
+    config_.first_touch->account(took_ns, o.base_ns);
+}
+
+/// True if a loop has filled a unit of which `with_data` says what its parts hold: to its end, or nearly if it has
+/// begun with the next one. A quarter of the parts may be filled with zeros.
+bool BigObjects::is_filled(unsigned with_data, bool next_begun) {
+  return __builtin_popcount(with_data) >= static_cast<int>(kUnitParts * 3 / 4) &&
+         (next_begun || with_data >> (kUnitParts - 1));
+}
+
+/// Holds promotion_lock_. Counts what was given ahead and now holds the program's data: as much may be given
+/// in its place. What is filled with zeros is not known before the program reaches the probe.
+/// Returns how many parts that is.
+unsigned BigObjects::note_filled(Area &a, UnitIndex head, BigObject &o) {
+  unsigned data[kMostAhead], begun = 0; // of the units that hold any
+  while (begun < min_of(o.ahead_units, kMostAhead) &&
+         (data[begun] = region_->os().parts_with_data(
+              address(a, head + o.probe - o.ahead_units + begun))) != 0)
+    begun++;
+  UnitIndex filled = 0;
+  while (filled < begun && is_filled(data[filled], filled + 1 < begun))
+    filled++;
+  unsigned parts = 0;
+  for (UnitIndex i = filled; i < begun; i++)
+    parts += static_cast<unsigned>(__builtin_popcount(data[i]));
+  const unsigned lacked = o.ahead_units * kUnitParts - o.ahead_filled,
+                 lacks = (o.ahead_units - filled) * kUnitParts - parts;
+  if (lacks >= lacked)
+    return 0;
+  const uint64_t now = program_ns();
+  if (filled && o.filled_ns)
+    compare_with_base(o, (now - o.filled_ns) / filled);
+  SpinGuard guard(lock_);
+  parts_ahead_ -= lacked - lacks;
+  o.ahead_units -= filled;
+  o.ahead_filled = static_cast<uint16_t>(parts);
+  if (filled) {
+    o.shows_data = true;
+    o.filled_ns = o.ahead_units ? now : 0; // else the program has gone on to base pages
+  }
+  return lacked - lacks;
+}
+
+/// Holds promotion_lock_. The object has not grown for long: the units that it was given and has not touched are
+/// others' again. They take no memory. What it has touched may be filled with zeros, and stays.
+void BigObjects::withdraw(Area &a, UnitIndex head, BigObject &o) {
+  UnitIndex units = 0;
+  while (units < o.ahead_units &&
+         region_->os().resident_pages(address(a, head + o.probe - 1 - units), kSuperpageBytes) == 0)
+    units++;
+  o.stale = true;
+  const UnitIndex from = head + o.probe - units;
+  if (units == 0 || region_->os().advise(address(a, from), size_t{units} * kSuperpageBytes,
+                                         Advice::kNoSuperpages) != 0)
+    return;
+  SpinGuard guard(lock_);
+  region_->lost_superpages(clear_superpages(a, from, units));
+  o.superpages -= units;
+  o.probe -= units;
+  o.ahead_units -= units;
+  parts_ahead_ -= units * kUnitParts;
+}
+
+/// A page behind the last whole unit is there: the program has come to the end of the object.
+bool BigObjects::reaches_tail(const Area &a, UnitIndex head, const BigObject &o) const {
+  return o.units > o.whole_units &&
+         region_->os().resident_pages(address(a, head + o.whole_units), kBasePageBytes) != 0;
+}
+
+/// How many units the object may be given, which has `own` parts that are not filled. Objects that fill
+/// together share the window.
+uint64_t BigObjects::may_have(uint64_t own, uint64_t given, uint64_t (*resident_bytes)()) {
+  if (!window_) // once a look
+    window_ = max_of(kLeastWindow, resident_bytes() / 50 / (kSuperpageBytes / kUnitParts));
+  const uint64_t share = max_of<uint64_t>(window_ / max_of(filling_, 1u), kUnitParts);
+  return min_of(window_ - min_of(window_, given), share - min_of(share, own)) / kUnitParts;
+}
+
+/// Holds promotion_lock_. The probe has `pages` resident pages and is not filled. True: the program fills
+/// it upwards, and nothing is in front of it, or surely filled.
+bool BigObjects::look_at_probe(Area &a, UnitIndex head, BigObject &o, size_t pages,
+                               unsigned &grown) {
+  const uint64_t now = program_ns();
+  if (pages && !o.probe_pages) { // the program has filled what was given in front of it
+    if (o.ahead_units && o.given_ns)
+      compare_with_base(o, (now - o.given_ns) / o.ahead_units);
+    o.begun_ns = now;
+    o.begun_pages = static_cast<uint16_t>(pages);
+  }
+  const bool grows = pages >= o.probe_pages + kGrowthPages;
+  if (grows) {
+    grown += static_cast<unsigned>((pages - o.probe_pages) / (kPagesPerUnit / kUnitParts) + 1);
+    o.still_looks = 0;
+  } else if (o.still_looks < kStillLooks)
+    o.still_looks++;
+  o.probe_pages = static_cast<uint16_t>(pages);
+  const size_t least = o.ahead_units ? kNearlyPages : o.begun_pages + kMeasuredPages;
+  return grows && pages >= least && fills_in_order(address(a, head + o.probe), pages);
+}
+
+/// Holds promotion_lock_. Returns how many parts the program has filled since the last look, about.
+unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
+  Area &a = areas_[w.area];
+  BigObject &o = *w.object;
+  const auto pages_of = [&](UnitIndex index) {
+    return is_superpage(a, w.head + index)
+               ? kPagesPerUnit
+               : region_->os().resident_pages(address(a, w.head + index), kSuperpageBytes);
+  };
+  unsigned grown = note_filled(a, w.head, o);
+  if (grown) {
+    o.still_ns = 0;
+    o.stale = false;
+  } else if (o.ahead_units && !o.stale) {
+    const uint64_t now = program_ns();
+    if (!o.still_ns)
+      o.still_ns = now;
+    else if (now - o.still_ns > kStaleNs)
+      withdraw(a, w.head, o);
+  }
+  while (o.probe < o.whole_units) {
+    size_t pages = pages_of(o.probe);
+    UnitIndex front = o.probe;
+    const bool untouched = o.shows_data && pages == 0;
+    if (untouched && o.stale)
+      return grown;
+    if (!untouched) {
+      if (pages < kDensePages && !look_at_probe(a, w.head, o, pages, grown) &&
+          !is_passed(a, w.head, o, pages))
+        return grown;
+      if (o.begun_ns && pages > o.begun_pages)
+        o.base_ns = (program_ns() - o.begun_ns) * kPagesPerUnit / (pages - o.begun_pages);
+      // The program may have filled more since the last look: the next units are given at its front,
+      // behind the one that it is filling now.
+      front++;
+      while (front < o.whole_units && (pages = pages_of(front)) >= kDensePages)
+        front++;
+      if (front < o.whole_units && pages >= kBegunPages)
+        front++;
+    }
+    UnitIndex given = 0;
+    if (w.area == kSuper && front < o.whole_units && !too_expensive()) {
+      const uint64_t had = o.ahead_units * kUnitParts - o.ahead_filled, own = untouched ? had : 0;
+      given =
+          give_ahead(a, w.head, o, front, may_have(own, parts_ahead_ - had + own, resident_bytes));
+    }
+    if (untouched && given == 0)
+      return grown;
+    if (!untouched)
+      grown += (front - o.probe) * kUnitParts;
+    SpinGuard guard(lock_);
+    if (!untouched) { // all in front of the probe is filled
+      forget_ahead(o);
+      o.filled_ns = o.still_ns = 0;
+      o.stale = false;
+    }
+    parts_ahead_ += given * kUnitParts;
+    o.ahead_units += given;
+    o.probe_pages = 0;
+    o.probe = front + given;
+    o.given_ns = given && !untouched ? program_ns() : 0;
+    o.begun_ns = 0;
+  }
+  if (o.shows_data && o.ahead_units &&
+      !reaches_tail(a, w.head, o)) { // the last units show by themselves whether they are filled
+    o.still_looks =
+        grown ? 0 : static_cast<uint8_t>(min_of(o.still_looks + 1u, unsigned{kStillLooks}));
+    return grown;
+  }
+  SpinGuard guard(lock_);
+  fills_.filled(o.history, o.whole_units);
+  unwatch(o);
+  if (w.area == kSuper)
+    join_mappings(a, w.head, o);
+  return grown;
+}
+
+/// Holds promotion_lock_ if somebody may be promoting the object. It is about to be freed: has the program
+/// filled it since the last look? A few of the units behind the probe answer for all, the last among
+/// them. A unit that got its superpage ahead was given because those before it were filled; one that was
+/// born with it is resident from the first touch on, so its contents tell.
+bool BigObjects::ends_filled(const Area &a, UnitIndex head, const BigObject &o) const {
+  constexpr UnitIndex kAsked = 8;
+  const UnitIndex left = o.whole_units - min_of(o.probe, o.whole_units),
+                  step = max_of<UnitIndex>(left / kAsked, 1);
+  if (left ==
+      0) // all given: either look_at() has said what there is to say, or the last unit tells
+    return o.ahead_units != 0 && region_->os().holds_data(address(a, head + o.whole_units - 1));
+  for (UnitIndex i = 0; i < left; i += step) {
+    const UnitIndex unit = head + o.whole_units - 1 - i;
+    if (is_superpage(a, unit)
+            ? !o.watched && !region_->os().holds_data(address(a, unit))
+            : region_->os().resident_pages(address(a, unit), kSuperpageBytes) < kDensePages)
+      return false;
+  }
+  return true;
+}
+
+void BigObjects::fill(const Handle &handle, const void *p, size_t range) {
+  if (!promotion_lock_.try_lock())
+    return;
+  BigObject &o = *handle.object;
+  Area &a = handle.slice == areas_[kSuper].slice ? areas_[kSuper] : areas_[kBase];
+  const auto first = reinterpret_cast<uintptr_t>(address(a, handle.head)),
+             from = reinterpret_cast<uintptr_t>(p);
+  // A unit whose last or first eighth belongs to others is as good as written.
+  constexpr size_t kMissing = kSuperpageBytes / 8;
+  UnitIndex unit = 0, end = 0;
+  if (handle.object->units != 0 && o.pending && from >= first) { // else it was freed meanwhile
+    const size_t begin = range ? from - first : o.offset,
+                 past = range ? begin + min_of(range, o.offset + o.bytes -
+                                                          min_of(o.offset + o.bytes, begin))
+                              : o.offset + o.bytes;
+    unit = static_cast<UnitIndex>(align_up(begin - min_of(begin, kMissing), kSuperpageBytes) /
+                                  kSuperpageBytes);
+    end = min_of(static_cast<UnitIndex>((past + kMissing) / kSuperpageBytes), o.whole_units);
+  }
+  const bool whole = unit == 0 && end == o.whole_units && end != 0;
+  const auto is_touched = [&](UnitIndex at) {
+    return !is_superpage(a, handle.head + at) &&
+           region_->os().resident_pages(address(a, handle.head + at), kSuperpageBytes) >=
+               kBegunPages;
+  };
+  // Memory that a loop writes again and again, on base pages: a look at three units is all that costs.
+  if (unit < end && is_touched(unit) && is_touched(end - 1) && is_touched(unit + (end - unit) / 2))
+    unit = end = 0;
+  while (unit < end && !too_expensive()) {
+    UnitIndex given = 1;
+    if (!is_superpage(a, handle.head + unit) && !is_touched(unit))
+      given = give_ahead(a, handle.head, o, unit, end - unit);
+    if (given == 0)
+      break;
+    unit += given;
+  }
+  if (whole && end != 0 && unit == end) {
+    SpinGuard guard(lock_);
+    fills_.filled(o.history, o.whole_units);
+    unwatch(o);
+    if (&a == &areas_[kSuper])
+      join_mappings(a, handle.head, o);
+  }
+  if (&a == &areas_[kBase] && o.superpages)
+    o.demoted = true; // has advice of its own
+  if (o.units != 0 && o.superpages == o.whole_units) {
+    SpinGuard guard(lock_);
+    set_pending(o, false);
+  }
+  promotion_lock_.unlock();
+}
+
+unsigned BigObjects::look_ahead(uint64_t (*resident_bytes)(), bool all) {
+  unsigned filling = 0, most = 0;
+  window_ = 0;
+  looks_++;
+  for (Watched &w : watched_) {
+    const BigObject *object = __atomic_load_n(&w.object, __ATOMIC_RELAXED);
+    if (!object ||
+        (!all && w.idle_looks == kIdleLooks && (looks_ + (&w - watched_)) % kIdleLooks != 0))
+      continue;
+    // For one object at a time: release() and resize() wait for it.
+    if (!promotion_lock_.try_lock())
+      return max_of(most, 1u);
+    lock_.lock();
+    const Watched seen = w;
+    lock_.unlock();
+    if (const unsigned grown = seen.object ? look_at(seen, resident_bytes) : 0) {
+      filling++;
+      most = max_of(most, grown);
+      w.idle_looks = 0;
+    } else if (w.idle_looks < kIdleLooks) {
+      w.idle_looks++;
+    }
+    promotion_lock_.unlock();
+  }
+  filling_ = filling;
+  return most;
+}
+
+} // namespace smalloc

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// big_resize.cpp decides how a big object grows and shrinks: where it lies while the units behind it
+// are free; else by moving its pages, not its bytes, to a longer run. Pages of a pool cannot be
+// moved: such an object is copied by the caller.
+#include "smalloc/big/big_objects.h"
+
+namespace smalloc {
+/// Locked, and no promotion is going on.
+void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t bytes) {
+  const OsHooks &os = region_->os();
+  size_t before = o.offset + o.bytes;
+  size_t after = committed_end(o.offset + bytes, o.whole_superpages);
+  // A tail that has a superpage keeps it while its unit stays.
+  if (a.slice == Slice::kBigSuper && o.whole_units == o.units && after < before &&
+      units_for(after) == o.units)
+    after = before;
+  auto units = static_cast<UnitIndex>(units_for(after));
+  auto whole = static_cast<UnitIndex>(after / kSuperpageBytes);
+  char *start = address(a, head);
+  if (after > before) {
+    if (units > o.units && !a.map.take_at(head + o.units, units - o.units))
+      return nullptr;
+    if (os.commit(start + before, after - before) != 0) {
+      region_->decommit(a.slice, start + before, after - before);
+      if (units > o.units)
+        a.map.give_back(head + o.units, units - o.units);
+      return nullptr;
+    }
+    if (o.medium)
+      advise_medium(a, head, before, after);
+  } else if (after < before) {
+    unwatch(o); // whether it would have been filled is not known any more
+    // Its slack will be memory that the program had: is_pristine() cannot tell any more.
+    o.placed |= may_be_kept(o) && !os.is_one_mapping(start, before);
+    // Whole superpages go back whole; what is cut off the last one's unit becomes a tail again.
+    size_t keep_in_unit = min_of(before, size_t{units} * kSuperpageBytes);
+    if (keep_in_unit > after)
+      region_->decommit(a.slice, start + after, keep_in_unit - after);
+    if (whole < units && whole < o.whole_units) {
+      UnitIndex cut = clear_superpages(a, head + whole, 1);
+      region_->demoted(address(a, head + whole), kSuperpageBytes, cut);
+    }
+    o.superpages = 0;
+    for (UnitIndex i = 0; i < whole; i++)
+      o.superpages += is_superpage(a, head + i);
+    region_->counters().pages_released.add((keep_in_unit - after) / kBasePageBytes);
+  }
+  for (UnitIndex i = o.units; i < units; i++)
+    a.head_of[head + i] = i;
+  note_live(after > before ? after - before : 0, after < before ? before - after : 0);
+  o.bytes = after - o.offset;
+  UnitIndex units_before = o.units;
+  o.units = units;
+  const UnitIndex whole_before = o.whole_units;
+  o.whole_units = whole;
+  if (a.slice == Slice::kBigSuper) {
+    // The unit that held the tail has base pages in it and keeps them.
+    UnitIndex fresh = static_cast<UnitIndex>(units_for(before));
+    grow_at_first_touch(a, head, o, max_of(whole_before, fresh), whole);
+  } else {
+    o.fruitless = 0;
+    o.next_unit = 0;
+    set_pending(o, may_wait(o));
+  }
+  if (units < units_before) // last: it opens the lock for a while
+    release_units(a, head + units, units_before - units, before - size_t{units} * kSuperpageBytes,
+                  may_be_kept(o));
+  return start + o.offset;
+}
+
+/// Locked. Units of an object with superpages at first touch that nobody has touched yet. Those for which the budget has no room start on
+/// base pages, and wait, as all of an object would.
+void BigObjects::grow_at_first_touch(Area &a, UnitIndex head, BigObject &o, UnitIndex from,
+                                     UnitIndex to) {
+  if (from < to && region_->thp_allowed() && withhold_growth(a, head, o, from, to))
+    return;
+  for (; from < to; from++) {
+    if (!region_->thp_allowed() || !region_->charge_superpages(1))
+      break;
+    set_superpage(a, head + from, true);
+    region_->got_superpages(1);
+    region_->counters().superpages_at_first_touch.add();
+    o.superpages++;
+  }
+  if (from >= to || !region_->thp_allowed() || !region_->charge_mappings(kExpensiveMappings))
+    return;
+  if (region_->os().advise(address(a, head + from), size_t{to - from} * kSuperpageBytes,
+                           Advice::kNoSuperpages) != 0) {
+    region_->uncharge_mappings(kExpensiveMappings);
+    return;
+  }
+  o.mappings += kExpensiveMappings;
+  o.demoted = true;
+  o.fruitless = 0;
+  o.next_unit = 0;
+  set_pending(o, may_wait(o));
+}
+
+void *BigObjects::move_to_larger(Area &a, UnitIndex head, size_t bytes) {
+  BigObject &o = a.objects[head];
+  if (o.demoted) // of several mappings, which do not move as one: the caller copies
+    return nullptr;
+  size_t before = o.offset + o.bytes;
+  size_t after = committed_end(o.offset + bytes, o.whole_superpages);
+  auto units = static_cast<UnitIndex>(units_for(after));
+  // What has moved and what is new behind it do not become one mapping.
+  if (!region_->charge_mappings(1))
+    return nullptr;
+  UnitIndex to = a.map.take(units);
+  if (to == kNoUnit) {
+    region_->uncharge_mappings(1);
+    return nullptr;
+  }
+  const OsHooks &os = region_->os();
+  char *from = address(a, head), *target = address(a, to);
+  if (os.commit(target, after) != 0 || os.move(from, target, before) != 0) {
+    region_->decommit(a.slice, target, after);
+    a.map.give_back(to, units);
+    region_->uncharge_mappings(1);
+    return nullptr;
+  }
+  if (o.medium)
+    advise_medium(a, to, before, after);
+  BigObject &n = a.objects[to];
+  n = o;
+  n.pending = false;
+  n.mappings++;
+  n.units = units;
+  n.bytes = after - o.offset;
+  n.whole_units = static_cast<UnitIndex>(after / kSuperpageBytes);
+  n.superpages = 0;
+  for (UnitIndex i = 0; i < units; i++)
+    a.head_of[to + i] = i;
+  for (UnitIndex i = 0; i < o.units; i++) {
+    if (!is_superpage(a, head + i))
+      continue;
+    set_superpage(a, head + i, false);
+    set_superpage(a, to + i, true);
+    n.superpages++;
+  }
+  if (a.slice == Slice::kBigSuper) {
+    grow_at_first_touch(a, to, n, o.units, n.whole_units);
+  } else {
+    set_pending(n, may_wait(n));
+  }
+  set_pending(o, false);
+  note_live(n.bytes - o.bytes, 0);
+  UnitIndex old_units = o.units;
+  char *result = target + n.offset;
+  o.units = 0;
+  region_->counters().moves.add();
+  region_->decommit(a.slice, from, before);
+  a.map.give_back(head, old_units);
+  return result;
+}
+
+void *BigObjects::resize(void *p, size_t bytes) {
+  Handle h = find(p);
+  size_t most = size_t{region_->slice_units(Slice::kBigBase)} * kSuperpageBytes;
+  if (!h || h.object->pooled.units() || bytes == 0 || bytes > most)
+    return nullptr;
+  SpinGuard promotion(promotion_lock_);
+  SpinGuard guard(lock_);
+  if (bytes > h.object->bytes)
+    make_room_beside_kept(align_down(bytes - h.object->bytes, kSuperpageBytes));
+  Area &a = area_of(p);
+  if (void *r = resize_in_place(a, h.head, *h.object, bytes))
+    return r;
+  return move_to_larger(a, h.head, bytes);
+}
+
+} // namespace smalloc

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// big_reuse.cpp decides which units of freed big objects are kept for the next ones, and gives the others back.
+#include "smalloc/big/big_objects.h"
+
+namespace smalloc {
+namespace {
+/// Freed objects above this, and above half of the cache, are released at once: glibc, too, gives an mmapped chunk above
+/// M_MMAP_THRESHOLD_MAX back.
+constexpr uint64_t kMostKeptObjectBytes = uint64_t{32} << 20;
+} // namespace
+
+uint64_t BigObjects::most_kept_of_one() const {
+  return max_of(kMostKeptObjectBytes, config_.cache_bytes / 2);
+}
+
+uint64_t BigObjects::cache_limit() const {
+  uint64_t rule = max_of<uint64_t>(region_->counters().big_bytes_peak.get() / 50, 512u << 10);
+  return min_of(config_.cache_bytes, max_of(rule, cache_.proven_bytes));
+}
+
+/// Locked. The shortest kept run of so many units; kRuns: there is none.
+unsigned BigObjects::find_kept(unsigned index, UnitIndex whole) const {
+  unsigned best = UnitCache::kRuns;
+  for (unsigned i = 0; i < cache_.size; i++) {
+    const UnitCache::Run &run = cache_.runs[i];
+    if (run.slice != index || run.count < whole)
+      continue;
+    if (best == UnitCache::kRuns || run.count < cache_.runs[best].count ||
+        (run.count == cache_.runs[best].count && run.tail_bytes > cache_.runs[best].tail_bytes))
+      best = i;
+  }
+  return best;
+}
+
+/// Locked. What lies behind the kept units goes back: from `bytes` on, which stay kept.
+void BigObjects::cut_tail(UnitCache::Run &run, uint32_t bytes) {
+  if (run.tail_bytes <= bytes)
+    return;
+  Area &a = areas_[run.slice];
+  region_->decommit(a.slice, address(a, run.first + run.count) + bytes, run.tail_bytes - bytes);
+  region_->counters().pages_released.add((run.tail_bytes - bytes) / kBasePageBytes);
+  if (bytes == 0)
+    a.map.give_back(run.first + run.count, 1);
+  cache_.kept_bytes -= run.tail_bytes - bytes;
+  run.tail_bytes = bytes;
+}
+
+/// Locked. Units for an object of which the first `whole` were kept, with their old contents and their charge; kNoUnit: there are none.
+/// tail_bytes: of the object, behind them; how many of these are kept with theirs.
+UnitIndex BigObjects::take_kept(unsigned index, UnitIndex units, UnitIndex whole,
+                                uint32_t &tail_bytes) {
+  const uint32_t wanted = tail_bytes;
+  tail_bytes = 0;
+  const auto prove_tail = [&] {
+    if (cache_.regret_bytes < wanted)
+      return;
+    cache_.regret_bytes -= wanted;
+    cache_.proven_bytes = min_of(config_.cache_bytes, cache_.proven_bytes + wanted);
+  };
+  const unsigned best = find_kept(index, whole);
+  if (best == UnitCache::kRuns)
+    return kNoUnit;
+  Area &a = areas_[index];
+  UnitCache::Run &run = cache_.runs[best];
+  UnitIndex first = run.first;
+  // A tail lies behind the whole units: either in a kept unit, whose old contents go, or in a
+  // free one.
+  bool tail = units > whole;
+  if (run.count == whole && run.tail_bytes != 0) {
+    cut_tail(run,
+             wanted); // programs replace objects by others of their size: mostly nothing is cut
+    tail_bytes = run.tail_bytes;
+    cache_.kept_bytes -= tail_bytes;
+    run.tail_bytes = 0;
+    tail = false;
+  } else if (run.count == whole && tail) {
+    if (!a.map.take_at(first + run.count, units - whole))
+      return kNoUnit;
+    prove_tail();
+  }
+  UnitIndex used = min_of(run.count, units);
+  if (tail && used > whole) {
+    region_->decommit(a.slice, address(a, first + whole), kSuperpageBytes);
+    region_->demoted(address(a, first + whole), kSuperpageBytes,
+                     clear_superpages(a, first + whole, 1));
+    region_->counters().pages_released.add(kPagesPerUnit);
+  }
+  cache_.kept_bytes -= uint64_t{used} * kSuperpageBytes;
+  run.first += used;
+  run.count -= used;
+  if (run.count == 0) {
+    cut_tail(run, 0);
+    run = cache_.runs[--cache_.size];
+  }
+  region_->counters().units_reused.add(whole);
+  return first;
+}
+
+/// Locked, and open for a while.
+UnitIndex BigObjects::take_fresh(Area &a, UnitIndex units, UnitIndex whole, UnitIndex alignment) {
+  uint64_t bytes = uint64_t{whole} * kSuperpageBytes;
+  if (cache_.regret_bytes >= bytes && bytes <= most_kept_of_one()) {
+    cache_.regret_bytes -= bytes;
+    cache_.proven_bytes = min_of(config_.cache_bytes, cache_.proven_bytes + bytes);
+  }
+  make_room_beside_kept(bytes);
+  return a.map.take(units, alignment);
+}
+
+/// Locked, and open for a while. What is kept and does not fit must not raise the peak of memory.
+void BigObjects::make_room_beside_kept(uint64_t bytes) {
+  const uint64_t after = region_->counters().big_bytes_now.get() + cache_.kept_bytes + bytes;
+  const uint64_t peak = region_->counters().big_bytes_peak.get();
+  if (cache_.size && after > peak)
+    evict_beyond(cache_.kept_bytes - min_of(cache_.kept_bytes, after - peak));
+}
+
+UnitIndex BigObjects::clear_superpages(Area &a, UnitIndex first, UnitIndex count) {
+  UnitIndex cleared = 0;
+  for (UnitIndex i = first; i < first + count; i++) {
+    cleared += is_superpage(a, i);
+    set_superpage(a, i, false);
+  }
+  return cleared;
+}
+
+/// Gives units back to the system and to the map. bytes_used: committed ones from the first unit
+/// on. Locked; the lock is open while the system frees the pages, which for a gigabyte takes a
+/// while: until the map knows that the units are free, nobody else can get them.
+void BigObjects::drop(Area &a, UnitIndex first, UnitIndex count, size_t bytes_used) {
+  UnitIndex promoted = clear_superpages(a, first, count);
+  lock_.unlock();
+  if (bytes_used)
+    region_->decommit(a.slice, address(a, first), bytes_used);
+  region_->demoted(address(a, first), size_t{count} * kSuperpageBytes, promoted);
+  lock_.lock();
+  region_->counters().pages_released.add(bytes_used / kBasePageBytes);
+  a.map.give_back(first, count);
+}
+
+/// Locked, and open for a while: what was true of the cache before need not be afterwards. REQUIRES: something is kept.
+void BigObjects::evict(unsigned which) {
+  UnitCache::Run run = cache_.runs[which];
+  for (unsigned i = which + 1; i < cache_.size; i++)
+    cache_.runs[i - 1] = cache_.runs[i];
+  cache_.size--;
+  const uint64_t bytes = run.bytes();
+  cache_.kept_bytes -= bytes;
+  cache_.regret_bytes = min_of(cache_.regret_bytes + bytes, config_.cache_bytes);
+  drop(areas_[run.slice], run.first, run.units(), bytes);
+}
+
+/// Locked, and open for a while. The budget has no room for so many superpages of somebody who is there: those that are kept for
+/// somebody who may come give way, the oldest run first, if all of them together would be enough. False: they would not, or are not there.
+bool BigObjects::evict_superpages(UnitIndex needed) {
+  unsigned oldest = cache_.size;
+  uint64_t kept = 0;
+  for (unsigned i = cache_.size; i-- > 0;) {
+    const UnitCache::Run &run = cache_.runs[i];
+    uint64_t superpages = 0;
+    for (UnitIndex k = 0; k < run.count; k++)
+      superpages += is_superpage(areas_[run.slice], run.first + k);
+    if (superpages)
+      oldest = i;
+    kept += superpages;
+  }
+  if (kept == 0 || (needed > kept && needed - kept > region_->superpages_left()))
+    return false;
+  evict(oldest);
+  return true;
+}
+
+void BigObjects::evict_beyond(uint64_t limit) {
+  while (cache_.size && cache_.kept_bytes > limit)
+    evict_oldest();
+}
+
+void BigObjects::release_units(Area &a, UnitIndex first, UnitIndex count, size_t bytes_used,
+                               bool keep) {
+  auto whole = static_cast<UnitIndex>(bytes_used / kSuperpageBytes);
+  uint64_t whole_bytes = uint64_t{whole} * kSuperpageBytes;
+  uint64_t limit = cache_limit();
+  const uint64_t most = most_kept_of_one();
+  if (!keep || whole == 0 || whole_bytes > most || whole_bytes > limit) {
+    if (keep && whole_bytes <= most)
+      cache_.regret_bytes = min_of(cache_.regret_bytes + whole_bytes, config_.cache_bytes);
+    drop(a, first, count, bytes_used);
+    return;
+  }
+  // Who allocates so many bytes again finds them all: a tail that is given back costs a fault a page each time.
+  uint32_t tail_bytes = count == whole + 1 && !is_superpage(a, first + whole)
+                            ? static_cast<uint32_t>(bytes_used - whole_bytes)
+                            : 0;
+  if (bytes_used > limit) {
+    cache_.regret_bytes = min_of(cache_.regret_bytes + tail_bytes, config_.cache_bytes);
+    tail_bytes = 0;
+  }
+  const UnitIndex kept = whole + (tail_bytes != 0);
+  if (count > kept)
+    drop(a, first + kept, count - kept, bytes_used - whole_bytes);
+  // Room in the table and in bytes, both at the same time: others keep units while one is evicted.
+  while (cache_.size == UnitCache::kRuns ||
+         (cache_.size && cache_.kept_bytes > limit - whole_bytes - tail_bytes))
+    evict_oldest();
+  cache_.runs[cache_.size++] = {first, whole, static_cast<uint8_t>(&a == &areas_[kSuper]),
+                                tail_bytes};
+  cache_.kept_bytes += whole_bytes + tail_bytes;
+}
+
+size_t BigObjects::trim() {
+  SpinGuard guard(lock_);
+  uint64_t kept = cache_.kept_bytes;
+  evict_beyond(0);
+  return kept;
+}
+
+} // namespace smalloc

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// options.cpp decides how each key of SMALLOC_CONF is read. One table of keys; those about
+// NUMA have a table of their own (numa/live_options.h).
+#include "smalloc/config/options.h"
+
+namespace smalloc {
+namespace {
+
+using Line = TextBuffer<512>;
+
+bool parse_switch(Text value, bool &on) {
+  if (value.is("on") || value.is("true") || value.is("1"))
+    on = true;
+  else if (value.is("off") || value.is("false") || value.is("0"))
+    on = false;
+  else
+    return false;
+  return true;
+}
+
+constexpr uint64_t kMostSamples = 1u << 20; ///< as runtime/trace/region_sample.h
+/// Half of what an address space holds on any machine: a larger size is a slip of the pen.
+constexpr uint64_t kMostBytes = uint64_t{64} << 40;
+constexpr uint64_t kLeastBudgetBytes = uint64_t{2} << 20;    // one superpage; none is heap:off
+constexpr uint64_t kLeastReserveBytes = uint64_t{256} << 20; // as Runtime::start_region()
+
+bool parse_bytes_between(Text v, uint64_t least, uint64_t most, uint64_t &bytes) {
+  uint64_t n;
+  if (!parse_bytes(v, n) || n < least || n > most)
+    return false;
+  bytes = n;
+  return true;
+}
+
+bool set_heap(Text v, Options &o) {
+  if (v.is("auto"))
+    o.heap = HeapStrategy::kAuto;
+  else if (v.is("guest"))
+    o.heap = HeapStrategy::kGuest;
+  else if (v.is("off"))
+    o.heap = HeapStrategy::kOff;
+  else if (v.is("superpage"))
+    o.heap = HeapStrategy::kSuperpage;
+  else if (v.is("migrate"))
+    o.heap = HeapStrategy::kMigrate;
+  else
+    return false;
+  o.heap_given = true;
+  return true;
+}
+bool set_pages(Text v, Options &o) {
+  if (v.is("thp"))
+    o.pages = PageBacking::kThp;
+  else if (v.is("hugetlb"))
+    o.pages = PageBacking::kHugetlb;
+  else if (v.is("1g"))
+    o.pages = PageBacking::kGigantic;
+  else if (v.is("mthp"))
+    o.pages = PageBacking::kMedium;
+  else if (v.is("base"))
+    o.pages = PageBacking::kBase;
+  else
+    return false;
+  return true;
+}
+bool set_budget(Text v, Options &o) {
+  if (v.size && v.data[v.size - 1] == '%') {
+    uint64_t percent;
+    if (!parse_number(Text(v.data, v.size - 1), percent) || percent == 0 || percent > 100)
+      return false;
+    o.budget_percent = static_cast<unsigned>(percent);
+    o.budget_bytes = 0;
+    return true;
+  }
+  if (!parse_bytes_between(v, kLeastBudgetBytes, kMostBytes, o.budget_bytes))
+    return false;
+  o.budget_percent = 0;
+  return true;
+}
+bool set_populate(Text v, Options &o) {
+  o.populate = v.is("always") ? FirstTouchPolicy::kAlways : FirstTouchPolicy::kAuto;
+  return v.is("always") || v.is("auto");
+}
+bool set_promote(Text v, Options &o) {
+  if (v.is("auto"))
+    o.promote = PromotePolicy::kAuto;
+  else if (v.is("off"))
+    o.promote = PromotePolicy::kOff;
+  else if (v.is("eager"))
+    o.promote = PromotePolicy::kEager;
+  else
+    return false;
+  return true;
+}
+bool set_promoter(Text v, Options &o) {
+  o.promoter = v.is("thread")  ? Promoter::kThread
+               : v.is("calls") ? Promoter::kCalls
+                               : Promoter::kAuto;
+  return o.promoter != Promoter::kAuto || v.is("auto");
+}
+/// Words with + between them, because commas part keys.
+bool set_demote(Text v, Options &o) {
+  uint64_t percent = Options().demote_percent;
+  if (v.is("off"))
+    percent = 0;
+  else if (!v.is("auto") &&
+           (v.size < 2 || v.data[v.size - 1] != '%' ||
+            !parse_number(Text(v.data, v.size - 1), percent) || percent == 0 || percent > 100))
+    return false;
+  o.demote_percent = static_cast<unsigned>(percent);
+  return true;
+}
+bool set_stats(Text v, Options &o) {
+  bool off = false, exit = false, json = false, jemalloc = false, sites = false;
+  for (size_t start = 0; start <= v.size;) {
+    size_t end = start;
+    while (end < v.size && v.data[end] != '+')
+      end++;
+    Text word(v.data + start, end - start);
+    bool &wanted = word.is("off")        ? off
+                   : word.is("json")     ? json
+                   : word.is("jemalloc") ? jemalloc
+                   : word.is("sites")    ? sites
+                                         : exit;
+    if (&wanted == &exit && !word.is("exit"))
+      return false;
+    wanted = true;
+    start = end + 1;
+  }
+  if (off && (exit || json || jemalloc || sites))
+    return false;
+  o.stats_live = !off;
+  o.stats_at_exit = exit || json || jemalloc;
+  o.stats_json = json;
+  o.stats_jemalloc = jemalloc;
+  o.stats_sites = sites || o.stats_at_exit;
+  return true;
+}
+bool set_cycles(Text v, unsigned &cycles) {
+  uint64_t n;
+  if (!parse_number(v, n) || n > 100000)
+    return false;
+  cycles = static_cast<unsigned>(n);
+  return true;
+}
+template <size_t kCapacity> bool set_path(Text v, char (&path)[kCapacity]) {
+  if (v.size == 0 || v.size >= sizeof path)
+    return false;
+  memcpy(path, v.data, v.size);
+  path[v.size] = 0;
+  return true;
+}
+/// A path whose every % begins something that stats_exit.cpp puts a word for: a mistyped one would be kept as it stands, and all
+/// processes would share the file.
+template <size_t kCapacity> bool set_pattern(Text v, char (&path)[kCapacity]) {
+  for (size_t i = 0; i < v.size; i++)
+    if (v.data[i] == '%' && (++i == v.size || !memchr("phr%", v.data[i], 4)))
+      return false;
+  return set_path(v, path);
+}
+
+/// KIND/TYPE/CONFIG/CONFIG1/PRECISE/PERIOD, hexadecimal but for KIND; the recorder knows what they mean.
+bool is_event(Text v) {
+  unsigned slashes = 0;
+  for (size_t i = 0; i < v.size; i++) {
+    const char c = v.data[i];
+    const bool digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    if (c == '/' && i + 1 < v.size && v.data[i + 1] != '/')
+      slashes++;
+    else if (c == '/' || (slashes && !digit))
+      return false;
+  }
+  return slashes == 5;
+}
+
+struct Key {
+  const char *name;
+  bool (*set)(Text value, Options &options);
+  const char *values = ""; ///< what a warning about a bad value names
+};
+constexpr char kSwitch[] = "on or off";
+constexpr char kCycles[] = "cycles, at most 100000";
+constexpr char kPath[] = "a path of 1 to 255 bytes";
+constexpr char kPattern[] = "a path of 1 to 255 bytes, where % is before p, h, r or another % only";
+constexpr char kRateValues[] = "a share above 0 and up to 1, such as 0.1";
+const Key kKeys[] = {
+    {"heap", set_heap, "auto, off, superpage, migrate or guest"},
+    {"pages", set_pages, "thp, hugetlb, 1g, mthp or base"},
+    {"force", [](Text v, Options &o) { return parse_switch(v, o.force); }, kSwitch},
+    {"budget", set_budget, "2m to 64t, such as 512m, or 1% to 100%"},
+    {"only-ours", [](Text v, Options &o) { return parse_switch(v, o.only_ours); }, kSwitch},
+    {"cache",
+     [](Text v, Options &o) { return parse_bytes_between(v, 0, kMostBytes, o.cache_bytes); },
+     "0 to 64t, such as 64m"},
+    {"populate", set_populate, "auto or always"},
+    {"promote", set_promote, "auto, off or eager"},
+    {"promoter", set_promoter, "calls or thread"},
+    {"demote", set_demote, "auto, off or 1% to 100%"},
+    {"walk_near", [](Text v, Options &o) { return set_cycles(v, o.walk_near_cycles); }, kCycles},
+    {"walk_far", [](Text v, Options &o) { return set_cycles(v, o.walk_far_cycles); }, kCycles},
+    {"reserve",
+     [](Text v, Options &o) {
+       return parse_bytes_between(v, kLeastReserveBytes, kMostBytes, o.reserve_bytes);
+     },
+     "256m to 64t, such as 64g"},
+    {"stats", set_stats, "off, or exit, json, jemalloc, sites with + between them"},
+    {"directives", [](Text v, Options &o) { return set_path(v, o.directives); }, kPath},
+    {"validate",
+     [](Text v, Options &o) {
+       o.validate_given = parse_switch(v, o.validate);
+       return o.validate_given;
+     },
+     kSwitch},
+    {"input", [](Text v, Options &o) { return set_path(v, o.input); }, "a name of 1 to 127 bytes"},
+    {"trace",
+     [](Text v, Options &o) {
+       o.trace = v.size > 0 && !v.is("off");
+       return v.size > 0;
+     },
+     "a file name or off"},
+    {"rate", [](Text v, Options &) { return parse_share(v) > 0; }, kRateValues},
+    {"samples",
+     [](Text v, Options &) {
+       uint64_t regions = 0;
+       return parse_number(v, regions) && regions >= 1 && regions <= kMostSamples;
+     },
+     "a number of regions from 1 to 1048576"},
+    {"event", [](Text v, Options &) { return is_event(v); }, "what smalloc record --source passes"},
+    {"debug", [](Text v, Options &o) { return parse_switch(v, o.debug); }, kSwitch},
+    {"abort",
+     [](Text v, Options &o) {
+       o.abort_given = parse_switch(v, o.abort_on_error);
+       return o.abort_given;
+     },
+     "true or false"},
+    {"static", [](Text v, Options &o) { return parse_switch(v, o.static_on_superpages); }, kSwitch},
+    {"text", [](Text v, Options &o) { return parse_switch(v, o.text_on_superpages); }, kSwitch},
+    {"stack", [](Text v, Options &o) { return parse_switch(v, o.stack_on_superpages); }, kSwitch},
+    {"stats_file", [](Text v, Options &o) { return set_pattern(v, o.stats_file); }, kPattern},
+    {"sysfs", [](Text v, Options &o) { return set_path(v, o.sysfs); }, kPath},
+};
+
+/// Levenshtein's distance, for names of at most kLongest letters; more when one is longer.
+unsigned distance(Text a, Text b) {
+  constexpr size_t kLongest = 15;
+  if (a.size > kLongest || b.size > kLongest)
+    return kLongest;
+  unsigned row[kLongest + 1];
+  for (unsigned j = 0; j <= b.size; j++)
+    row[j] = j;
+  for (unsigned i = 1; i <= a.size; i++) {
+    unsigned diagonal = row[0];
+    row[0] = i;
+    for (unsigned j = 1; j <= b.size; j++) {
+      unsigned replace = diagonal + (a.data[i - 1] != b.data[j - 1]);
+      unsigned least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+      diagonal = row[j];
+      row[j] = least < replace ? least : replace;
+    }
+  }
+  return row[b.size];
+}
+
+void say(WarningSink warn, Text item, const char *what);
+
+/// What was meant as a key: in small letters, and up to a = that stands for the colon.
+Text meant_as_key(Text key, char (&letters)[16]) {
+  size_t size = 0;
+  for (; size < key.size && key.data[size] != '='; size++) {
+    if (size == sizeof letters)
+      return key;
+    const char c = key.data[size];
+    letters[size] = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return Text(letters, size);
+}
+
+void say_unknown(WarningSink warn, Text item, Text written) {
+  char letters[16];
+  const Text key = meant_as_key(written, letters);
+  const char *nearest = nullptr;
+  for (const Key &k : kKeys)
+    if (distance(key, k.name) <= 2 && distance(key, k.name) < key.size &&
+        (!nearest || distance(key, k.name) < distance(key, nearest)))
+      nearest = k.name;
+  for (size_t i = 0; i < numa::kLiveKeyCount; i++)
+    if (const char *name = numa::kLiveKeys[i].name;
+        distance(key, name) <= 2 && distance(key, name) < key.size &&
+        (!nearest || distance(key, name) < distance(key, nearest)))
+      nearest = name;
+  TextBuffer<128> text;
+  text.put("is not a known key, ignored; ");
+  if (nearest)
+    text.put("did you mean ").put(nearest).put(":").put("?");
+  else
+    text.put("docs/tuning.md lists the keys");
+  text.put_char('\0');
+  say(warn, item, text.data());
+}
+
+void say(WarningSink warn, Text item, const char *what) {
+  if (!warn)
+    return;
+  // One warning is one line, whatever the item holds.
+  constexpr size_t kMostShown = 200;
+  Line line;
+  line.put("smalloc: warning: SMALLOC_CONF: '");
+  for (size_t i = 0; i < item.size && i < kMostShown; i++)
+    line.put_char(item.data[i] >= ' ' && item.data[i] != 127 ? item.data[i] : '?');
+  line.put(item.size > kMostShown ? "...' " : "' ").put(what).put_char('\n');
+  warn(line.text());
+}
+
+void apply(Text item, bool privileged, Options &options, WarningSink warn) {
+  size_t colon = 0;
+  while (colon < item.size && item.data[colon] != ':')
+    colon++;
+  Text key(item.data, colon);
+  Text value = colon < item.size ? Text(item.data + colon + 1, item.size - colon - 1) : Text();
+  if (privileged) {
+    if (key.is("heap") && value.is("off"))
+      set_heap(value, options);
+    return; // silent: a set-uid program's output is not ours to change
+  }
+  const auto understood = [&](bool good, const char *name, const char *values) {
+    if (good)
+      return;
+    TextBuffer<160> text;
+    text.put("has a value that is not understood: ").put(name).put(" is ").put(values);
+    text.put("; the default is taken").put_char('\0');
+    say(warn, item, text.data());
+  };
+  for (const Key &k : kKeys)
+    if (key.is(k.name))
+      return understood(k.set(value, options), k.name, k.values);
+  for (size_t i = 0; i < numa::kLiveKeyCount; i++)
+    if (const numa::LiveKey &k = numa::kLiveKeys[i]; key.is(k.name))
+      return understood(k.set(value, options.numa), k.name, k.values);
+  say_unknown(warn, item, key);
+}
+
+} // namespace
+
+void parse_options(Text conf, bool privileged, Options &options, WarningSink warn) {
+  for (size_t start = 0; start < conf.size;) {
+    size_t end = start;
+    while (end < conf.size && conf.data[end] != ',')
+      end++;
+    if (end > start)
+      apply(Text(conf.data + start, end - start), privileged, options, warn);
+    start = end + 1;
+  }
+}
+
+} // namespace smalloc

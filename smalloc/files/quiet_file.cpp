@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// quiet_file.cpp decides whose a SIGXFSZ is: it comes to the thread that wrote, so this thread blocks it, and takes away what its own
+// call has brought. One that waits already, for a program that blocks it, is that program's own.
+#include "smalloc/files/quiet_file.h"
+#include "smalloc/base/keep_errno.h"
+#include "smalloc/files/uncancelled.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace smalloc {
+namespace {
+
+template <class Call> auto without_signal(Call call) {
+  sigset_t limit, before, waiting;
+  sigemptyset(&limit);
+  sigemptyset(&waiting);
+  sigaddset(&limit, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &limit, &before);
+  if (sigismember(&before, SIGXFSZ))
+    sigpending(&waiting);
+  auto result = call();
+  while (result < 0 && errno == EINTR)
+    result = call();
+  const int error = errno;
+  if (result < 0 && error == EFBIG && !sigismember(&waiting, SIGXFSZ)) {
+    const timespec now = {};
+    sigtimedwait(&limit, nullptr, &now);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return result;
+}
+
+} // namespace
+
+ssize_t write_quietly(int fd, const void *data, size_t bytes) {
+  return without_signal([=] { return uncancelled::write(fd, data, bytes); });
+}
+
+ssize_t write_quietly_at(int fd, const void *data, size_t bytes, off_t offset) {
+  return without_signal([=] { return uncancelled::pwrite(fd, data, bytes, offset); });
+}
+
+int truncate_quietly(int fd, off_t bytes) {
+  return without_signal([=] { return ftruncate(fd, bytes); });
+}
+
+int write_all_quietly(int fd, const void *data, size_t bytes) {
+  KeepErrno keep;
+  for (const char *at = static_cast<const char *>(data); bytes;) {
+    const ssize_t n = write_quietly(fd, at, bytes);
+    if (n <= 0)
+      return n < 0 ? errno : EIO;
+    at += n;
+    bytes -= static_cast<size_t>(n);
+  }
+  return 0;
+}
+
+} // namespace smalloc

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// uncancelled.h decides that nothing of ours is a cancellation point: POSIX lets neither malloc nor free be one, and a thread that ended
+// inside of us would leave our locks taken. libc's open, read and write are; system calls by number are not. errno as libc has it.
+#ifndef SMALLOC_FILES_UNCANCELLED_H
+#define SMALLOC_FILES_UNCANCELLED_H
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace smalloc::uncancelled {
+
+inline int open(const char *path, int flags, mode_t mode = 0) {
+  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+}
+inline int close(int fd) { return static_cast<int>(syscall(SYS_close, fd)); }
+inline ssize_t read(int fd, void *to, size_t bytes) { return syscall(SYS_read, fd, to, bytes); }
+inline ssize_t write(int fd, const void *from, size_t bytes) {
+  return syscall(SYS_write, fd, from, bytes);
+}
+inline ssize_t pread(int fd, void *to, size_t bytes, off_t at) {
+  return syscall(SYS_pread64, fd, to, bytes, at);
+}
+inline ssize_t pwrite(int fd, const void *from, size_t bytes, off_t at) {
+  return syscall(SYS_pwrite64, fd, from, bytes, at);
+}
+inline ssize_t send(int fd, const void *from, size_t bytes, int flags) {
+  return syscall(SYS_sendto, fd, from, bytes, flags, nullptr, 0);
+}
+inline ssize_t recv(int fd, void *to, size_t bytes, int flags) {
+  return syscall(SYS_recvfrom, fd, to, bytes, flags, nullptr, nullptr);
+}
+inline int nanosleep(const timespec *time, timespec *left) {
+  return static_cast<int>(
+      syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, time, left)); // as libc's, errno set
+}
+
+} // namespace smalloc::uncancelled
+#endif

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// no_cache.cpp decides that threads of the private jemalloc may do without a cache: the range that it allocates from may be full
+// (reserve:, ulimit -v).
+#include "smalloc/jemalloc/private_jemalloc.h"
+#include "smalloc/jemalloc/thread_without_cache.h"
+
+#include <stddef.h>
+
+extern "C" {
+decltype(jepriv_arena_palloc) jesys_private_arena_palloc;
+decltype(jepriv_tsd_tcache_enabled_data_init) jesys_private_tsd_tcache_enabled_data_init;
+
+static __thread bool t_no_memory __attribute__((tls_model("initial-exec")));
+
+/// What a thread's cache is made of: the only memory that jemalloc's tcache.c asks for.
+void *jesys_private_arena_palloc(jemalloc_thread *thread, jemalloc_arena *arena, size_t bytes,
+                                 size_t alignment, bool zero, jemalloc_cache *cache) {
+  void *p = jepriv_arena_palloc(thread, arena, bytes, alignment, zero, cache);
+  t_no_memory = !p;
+  return p;
+}
+bool jesys_private_tsd_tcache_enabled_data_init(jemalloc_thread *thread) {
+  return smalloc::init_thread_cache(jepriv_tsd_tcache_enabled_data_init, thread, t_no_memory,
+                                    jepriv_opt_tcache);
+}
+}

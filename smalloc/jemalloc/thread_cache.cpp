@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// thread_cache.cpp decides whether the private jemalloc is the one whose thread cache
+// thread_cache.h knows: by its version, by where it says that its counters are, and by what an
+// allocation and a free change. A foreign build may have other structures (no statistics, another
+// release); then nothing is read from them.
+#include "smalloc/jemalloc/thread_cache.h"
+#include "smalloc/base/keep_errno.h"
+
+#include <string.h>
+
+namespace smalloc {
+namespace {
+constexpr char kVersion[] = "5.3.0-";
+constexpr size_t kProbes[] = {16, 320, kMostCachedLookup, kMostCached / 2};
+
+template <class T> T asked(const char *name) {
+  T value = {};
+  size_t size = sizeof value;
+  return jepriv_mallctl(name, &value, &size, nullptr, 0) == 0 ? value : T{};
+}
+
+/// An object that is freed lies on top of its bin, and is what the next request gets.
+bool works_for(size_t bytes, bool (*ours)(const void *)) {
+  ThreadCacheFront &cache = thread_cache();
+  const size_t index =
+      bytes > kMostCachedLookup ? class_above_lookup(bytes) : je_sz_size2index_tab[(bytes + 7) / 8];
+  const size_t usable = je_sz_index2size_tab[index];
+  ThreadCacheBin &bin = cache.bins[index];
+  void *p = jepriv_malloc(bytes);
+  if (!p || jepriv_malloc_usable_size(p) != usable)
+    return false;
+  const uint64_t freed = cache.deallocated;
+  jepriv_free(p);
+  if (cache.deallocated != freed + usable || !ours(bin.top) || *bin.top != p)
+    return false;
+  const ThreadKnownPages &known = thread_known_pages(p);
+  if (known.first >> kPagePartShift != reinterpret_cast<uintptr_t>(p) >> kPagePartShift ||
+      !ours(known.words) || (known.words[page_in_part(p)] & 1) != (index < kSlabClasses) ||
+      known.words[page_in_part(p)] >> kPageClassShift != index)
+    return false;
+  void **top = bin.top;
+  const uint64_t requests = bin.requests, allocated = cache.allocated;
+  void *q = jepriv_malloc(bytes);
+  const bool taken = q == p && bin.top == top + 1 && bin.requests == requests + 1 &&
+                     cache.allocated == allocated + usable;
+  jepriv_free(q);
+  return taken && bin.top == top;
+}
+} // namespace
+
+bool thread_cache_is_known(bool (*ours)(const void *)) {
+  static_assert(sizeof(ThreadCacheBin) == 24 && offsetof(ThreadCacheFront, bins) == 40);
+  KeepErrno keep;
+  const char *version = asked<const char *>("version");
+  const ThreadCacheFront &cache = thread_cache();
+  if (!version || strncmp(version, kVersion, sizeof kVersion - 1) != 0 ||
+      asked<const uint64_t *>("thread.allocatedp") != &cache.allocated ||
+      asked<const uint64_t *>("thread.deallocatedp") != &cache.deallocated ||
+      asked<unsigned>("arenas.nhbins") != kCachedClasses ||
+      asked<unsigned>("arenas.nbins") != kSlabClasses ||
+      je_sz_index2size_tab[kLookupClass] != kMostCachedLookup)
+    return false;
+  for (size_t bytes : kProbes)
+    if (!works_for(bytes, ours))
+      return false;
+  return true;
+}
+
+} // namespace smalloc

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "smalloc/process/process_memory.h"
+#include "smalloc/base/units.h"
+
+#include <atomic>
+#include <string.h>
+#include <unistd.h>
+
+namespace smalloc {
+
+ProcessMemory process_memory(const OsHooks &os) {
+  char text[128];
+  if (os.read_file("/proc/self/statm", text, sizeof text) <= 0)
+    return {};
+  uint64_t pages[3] = {}; // size, resident, shared
+  const char *at = text;
+  for (uint64_t &number : pages) {
+    for (; *at >= '0' && *at <= '9'; at++)
+      number = number * 10 + static_cast<uint64_t>(*at - '0');
+    at += *at == ' ';
+  }
+  const uint64_t anonymous = pages[1] - min_of(pages[1], pages[2]);
+  return {pages[1] * kBasePageBytes, anonymous * kBasePageBytes};
+}
+
+uint64_t system_memory_bytes() {
+  static std::atomic<uint64_t> known{0};
+  uint64_t bytes = known.load(std::memory_order_relaxed);
+  if (bytes)
+    return bytes;
+  char text[128];
+  if (kLinux.read_file("/proc/meminfo", text, sizeof text) > 0 &&
+      strncmp(text, "MemTotal:", 9) == 0) {
+    const char *at = text + 9;
+    while (*at == ' ')
+      at++;
+    for (; *at >= '0' && *at <= '9'; at++)
+      bytes = bytes * 10 + static_cast<uint64_t>(*at - '0');
+    bytes *= 1024;
+  }
+  if (!bytes)
+    bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
+  known.store(bytes, std::memory_order_relaxed);
+  return bytes;
+}
+
+} // namespace smalloc

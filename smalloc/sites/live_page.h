@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// live_page.h decides where everything that statistics show is kept: in one piece of memory laid
+// out as live.h says, private until the heaps start, a memory file from then on. Its address never
+// changes, so whoever counts knows nothing of it.
+#ifndef SMALLOC_SITES_LIVE_PAGE_H
+#define SMALLOC_SITES_LIVE_PAGE_H
+
+#include "smalloc/base/spin_lock.h"
+#include "smalloc/base/units.h"
+#include "smalloc/files/memory_file.h"
+#include "smalloc/include/smalloc/live.h"
+#include "smalloc/pages/counters.h"
+#include "smalloc/pages/region.h"
+
+namespace smalloc {
+
+struct alignas(kBasePageBytes) LiveContents {
+  smalloc_live_header header;
+  smalloc_live_heap heaps[SMALLOC_LIVE_HEAPS];
+  uint32_t counter_names[SMALLOC_LIVE_COUNTERS];
+  Counters counters;
+  uint64_t counters_to_come[SMALLOC_LIVE_COUNTERS - kCounters];
+  smalloc_live_site sites[SMALLOC_LIVE_SITES];
+  static constexpr size_t kBeforeStrings =
+      sizeof(smalloc_live_header) + SMALLOC_LIVE_HEAPS * sizeof(smalloc_live_heap) +
+      SMALLOC_LIVE_COUNTERS * (sizeof(uint32_t) + sizeof(uint64_t)) +
+      SMALLOC_LIVE_SITES * sizeof(smalloc_live_site);
+  char strings[SMALLOC_LIVE_BYTES - kBeforeStrings]; ///< the first is ""
+};
+static_assert(sizeof(LiveContents) == SMALLOC_LIVE_BYTES, "padding in the statistics page");
+
+struct LiveDescription {
+  uint32_t strategy = 0;
+  pid_t process = 0;
+  const char *machine = "", *thp = "", *version = "";
+};
+
+class LivePage {
+public:
+  /// Fills in what does not change. publish: also make it visible to other processes; when that
+  /// fails (no memory file to be had), the process counts for itself only.
+  void start(const Region &region, const LiveDescription &description, bool publish);
+  /// In the child of a fork: a page of its own, with the parent's numbers so far.
+  void after_fork_in_child();
+  bool published() const { return published_; }
+
+  LiveContents &contents() { return contents_; }
+  Counters &counters() { return contents_.counters; }
+  /// Offset of a copy of a string; 0 when there is no room. Under lock.
+  uint32_t add_string(const char *text);
+  const char *string(uint32_t offset) const { return contents_.strings + offset; }
+
+private:
+  void publish();
+  void used_pieces(MemoryPiece pieces[2]) const;
+
+  // All zeroes at first: 128 KiB that are nowhere until they are used.
+  LiveContents contents_{};
+  int fd_ = 0;
+  void *spare_ = nullptr; ///< for a child that is refused every mapping
+  bool published_ = false;
+};
+
+/// The process has one.
+extern LivePage g_live;
+
+} // namespace smalloc
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// small_decay.cpp decides when pages that the private jemalloc has no object in go back to the
+// system. jemalloc lets them decay (1 s, in steps), but looks at the clock only once in a thousand of
+// its slower calls, so a program that frees nearly everything and then allocates little would keep
+// them. We make it look: at a thread's events (every 64 KiB that it allocates, every 64 KiB that it
+// frees), at most once in kTickNs. And a heap that has emptied (more pages are unused than used, and
+// more than cache: allows) gives all of them back at once: the program may never call again. What
+// that costs, if it does come back for them, is less than what freeing half of the heap has cost.
+#include "smalloc/jemalloc/thread_cache.h"
+#include "smalloc/small/node_heaps.h"
+#include "smalloc/small/small_heap.h"
+
+extern "C" {
+decltype(jepriv_tcache_gc_event_handler) jesys_tcache_gc_event_handler;
+decltype(jepriv_tcache_gc_dalloc_event_handler) jesys_tcache_gc_dalloc_event_handler;
+}
+
+namespace smalloc {
+namespace {
+constexpr uint64_t kTickNs = 20000000; ///< 1/50 of the decay time: jemalloc's own steps are 1/200
+constexpr unsigned kEventsPerSum = 64; ///< 4 MiB freed
+} // namespace
+
+template <class Visit> void SmallHeap::for_each_arena(Visit visit) {
+  for (unsigned k = 0; k < arena_count_; k++)
+    if (arena_state_[k].load(std::memory_order_acquire) == HeapState::kReady)
+      visit(jepriv_arenas[arenas_[k]]);
+  if (class_state_.load(std::memory_order_acquire) == HeapState::kReady)
+    visit(jepriv_arenas[class_arena_]);
+  g_node_heaps.for_each_arena(visit);
+}
+
+void SmallHeap::look(jemalloc_thread *tsd, bool freed, unsigned events) {
+  uint64_t now = region_->os().now_ns(), due = next_tick_ns_.load(std::memory_order_relaxed);
+  bool timely = now >= due && next_tick_ns_.compare_exchange_strong(due, now + kTickNs,
+                                                                    std::memory_order_relaxed);
+  bool emptied = false;
+  if (freed && (timely || events % kEventsPerSum == 0)) {
+    size_t active = 0, dirty = 0, muzzy = 0;
+    for_each_arena([&](jemalloc_arena *arena) {
+      unsigned threads = 0;
+      const char *dss;
+      ssize_t dirty_ms, muzzy_ms;
+      jepriv_arena_basic_stats_merge(tsd, arena, &threads, &dss, &dirty_ms, &muzzy_ms, &active,
+                                     &dirty, &muzzy);
+    });
+    emptied = dirty > max_of<size_t>(config_.cache_bytes / kBasePageBytes, active);
+  }
+  if (timely || emptied)
+    for_each_arena([&](jemalloc_arena *arena) { jepriv_arena_decay(tsd, arena, false, emptied); });
+  if (timely && main_.live_bytes() >= SmallPacking::kLeastRoomBytes && packing_.due(now))
+    count_classes(now);
+  if (timely && config_.serves_process && !grows_further_.load(std::memory_order_relaxed) &&
+      main_.live_bytes() >= kLongGrowthFrom * arenas_in_use_.load(std::memory_order_relaxed) &&
+      !grows_further_.exchange(true))
+    growth_due_.store(true, std::memory_order_relaxed);
+}
+
+} // namespace smalloc
+
+extern "C" {
+void jesys_tcache_gc_event_handler(jemalloc_thread *tsd, uint64_t elapsed) {
+  jepriv_tcache_gc_event_handler(tsd, elapsed);
+  smalloc::g_small.tick(tsd, false);
+}
+void jesys_tcache_gc_dalloc_event_handler(jemalloc_thread *tsd, uint64_t elapsed) {
+  jepriv_tcache_gc_dalloc_event_handler(tsd, elapsed);
+  smalloc::g_small.tick(tsd, true);
+}
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// small_demoter.cpp decides when superpages of small objects are too empty to keep: when their pages
+// that hold no object exceed demote:'s share of the pages that do (and one superpage, which is being
+// filled). The emptiest then becomes base pages and gives its idle ones back: most memory for the
+// least reach of the TLB. Full again, it is promoted again. Under a budget that is used up the
+// emptiest also go first when a big object has more use for them.
+#include "smalloc/small/small_pages.h"
+
+namespace smalloc {
+
+/// Locked. Gives back every page of the unit that holds nothing.
+void SmallPages::purge_idle(Unit &unit, char *start) {
+  for (size_t page = 0; page < kPagesPerUnit;) {
+    size_t end = page;
+    while (end < kPagesPerUnit && !(unit.used[end / 64] >> (end % 64) & 1))
+      end++;
+    if (end == page) {
+      page++;
+      continue;
+    }
+    if (region_->os().purge(start + page * kBasePageBytes, (end - page) * kBasePageBytes) == 0) {
+      region_->counters().pages_released.add(end - page);
+      for (; page < end; page++)
+        unit.dirty[page / 64] &= ~(uint64_t{1} << (page % 64));
+    }
+    page = end;
+  }
+}
+
+/// Locked.
+bool SmallPages::demote_unit(Area &area, UnitIndex index) {
+  Unit &unit = area.units[index];
+  char *start = region_->unit_address(area.slice, index);
+  char *idle_page = nullptr;
+  for (size_t page = 0; page < kPagesPerUnit && !idle_page; page++)
+    if (!(unit.used[page / 64] >> (page % 64) & 1))
+      idle_page = start + page * kBasePageBytes;
+  if (!region_->demote(start, idle_page))
+    return false;
+  idle_pages_ -= kPagesPerUnit - unit.pages_used;
+  unit.superpage = unit.had = false;
+  unit.demoted = &area == &areas_[1];
+  unit.failures = 0;
+  purge_idle(unit, start);
+  update(area, index);
+  return true;
+}
+
+/// Locked. Of the superpages that hold something.
+bool SmallPages::find_emptiest(Area *&area, UnitIndex &emptiest) {
+  UnitIndex ranked = ranking_.fewest();
+  if (ranked == kNoUnit)
+    return false;
+  area = &areas_[area_count_ == 2 && ranked >= areas_[1].rank_base];
+  emptiest = ranked - area->rank_base;
+  return true;
+}
+
+bool SmallPages::has_superpages() {
+  SpinGuard guard(lock_);
+  Area *area;
+  UnitIndex index;
+  return find_emptiest(area, index);
+}
+
+unsigned SmallPages::give_up(unsigned most) {
+  SpinGuard guard(lock_);
+  unsigned given = 0;
+  Area *area;
+  UnitIndex index;
+  while (given < most && find_emptiest(area, index) && demote_unit(*area, index))
+    given++;
+  return given;
+}
+
+char *SmallPages::next_superpage(uint64_t &from) {
+  uint64_t before = 0; // units of the areas in front
+  for (unsigned i = 0; i < area_count_; i++) {
+    SpinGuard guard(lock_);
+    const UnitIndex end = region_->grown_units(areas_[i].slice);
+    while (from < before + end) {
+      const auto index = static_cast<UnitIndex>(from++ - before);
+      const Unit &unit = areas_[i].units[index];
+      if (unit.superpage && unit.had && unit.pages_used)
+        return region_->unit_address(areas_[i].slice, index);
+    }
+    before += end;
+  }
+  return nullptr;
+}
+
+bool SmallPages::counts_superpage(const char *unit) {
+  SpinGuard guard(lock_);
+  Area *area;
+  UnitIndex index;
+  const Unit &u = unit_of(unit, area, index);
+  return u.superpage && u.had;
+}
+
+void SmallPages::halve_worth(unsigned times) {
+  uint64_t seen = worth_ns_.load(std::memory_order_relaxed);
+  while (!worth_ns_.compare_exchange_weak(seen, times < 64 ? seen >> times : 0,
+                                          std::memory_order_relaxed)) {
+  }
+}
+
+/// Locked. Demotes the emptiest superpages until what is idle is within its share.
+void SmallPages::demote_idle() {
+  if (config_.idle_percent == 0)
+    return;
+  for (;;) {
+    uint64_t live = live_pages_.load(std::memory_order_relaxed);
+    if (idle_pages_ <= live * config_.idle_percent / 100 + kPagesPerUnit)
+      return;
+    Area *area;
+    UnitIndex emptiest;
+    if (!find_emptiest(area, emptiest) || !demote_unit(*area, emptiest))
+      return;
+  }
+}
+
+/// As Region::promote, for a unit that had a superpage at first touch and was then advised against. Not
+/// locked: the caller holds the lock of promotion.
+int SmallPages::promote_demoted(char *start, uint64_t &took) {
+  const OsHooks &os = region_->os();
+  os.advise(start, kSuperpageBytes, Advice::kSuperpages);
+  int error = region_->promote(start, took);
+  if (error)
+    os.advise(start, kSuperpageBytes, Advice::kNoSuperpages);
+  return error;
+}
+
+/// Locked. An empty unit that lost its superpage may have one again, if the budget allows it.
+void SmallPages::restore_first_touch(Area &area, UnitIndex index) {
+  Unit &unit = area.units[index];
+  if (!region_->charge_superpages(1))
+    return;
+  region_->advise_range(area.slice, region_->unit_address(area.slice, index), kSuperpageBytes);
+  region_->uncharge_mappings(1);
+  unit.superpage = true; // and had once it is used
+  unit.demoted = false;
+}
+
+} // namespace smalloc

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// small_pages.cpp decides when a page of a small heap goes back to the system, and when a unit is
+// collapsed. jemalloc is told that decommit always works, so that each reuse passes through
+// commit(): thus a unit's use is known exactly, without asking the kernel. The price is a memset
+// for pages reused inside a superpage that was kept.
+#include "smalloc/small/small_pages.h"
+
+#include <errno.h>
+#include <string.h>
+
+namespace smalloc {
+namespace {
+/// Each unit that the heap grows past the reach earns half a collapse: the break-even of two visits
+/// per cache line at a near walk (2 MiB / 64 B x 2 x 35 cycles = 0.76 ms at 3 GHz). A guess;
+/// touching() and time add to it.
+constexpr uint64_t kGrowthCreditNs = Ledger::kStartPriceNs / 2;
+/// From this many pages in use on, a unit takes hardly any further object: large size classes leave
+/// gaps at its end.
+constexpr size_t kFullPages = kPagesPerUnit - kPagesPerUnit / 8;
+} // namespace
+
+bool SmallPages::init(Region &region, const Config &config) {
+  region_ = &region;
+  config_ = config;
+  area_count_ = config.has_super ? 2 : 1;
+  areas_[0].slice = config.base;
+  areas_[1].slice = Slice::kSmallSuper;
+  UnitIndex ranked = 0;
+  for (unsigned i = 0; i < area_count_; i++) {
+    areas_[i].count = region.slice_units(areas_[i].slice);
+    areas_[i].units = static_cast<Unit *>(region.table(areas_[i].count * sizeof(Unit)));
+    if (!areas_[i].units)
+      return false;
+    areas_[i].rank_base = ranked;
+    ranked += areas_[i].count;
+  }
+  auto *links =
+      static_cast<UnitRanking::Links *>(region.table(ranked * sizeof(UnitRanking::Links)));
+  if (!links)
+    return false;
+  ranking_.init(links);
+  last_time_ns_ = region.os().now_ns();
+  return true;
+}
+
+bool SmallPages::covers(const char *p) const {
+  auto at = reinterpret_cast<uintptr_t>(p);
+  for (unsigned i = 0; i < area_count_; i++)
+    if (at >= region_->slice_start(areas_[i].slice) && at < region_->slice_end(areas_[i].slice))
+      return true;
+  return false;
+}
+
+void SmallPages::lower_reach(uint64_t bytes) {
+  uint64_t seen = reach_bytes_.load(std::memory_order_relaxed);
+  while (bytes < seen &&
+         !reach_bytes_.compare_exchange_weak(seen, bytes, std::memory_order_relaxed)) {
+  }
+}
+
+/// Are units that fill up really touched? Objects of several pages may be used in part (buffers,
+/// stacks). A unit on base pages tells by its residency, a superpage by its contents; the last full ones
+/// decide. Superpages that look empty may hold zeros: then this growth gets base pages, as a probe.
+bool SmallPages::grows_dense(size_t units) {
+  const unsigned growth = ++growths_;
+  const unsigned first = units == 1 ? kProbeEvery : kProbeEvery * kProbeEvery;
+  const bool probes = config_.probes_double ? growth >= first && is_power_of_two(growth)
+                                            : growth % kProbeEvery == 0;
+  const Area &base = areas_[0];
+  unsigned seen = 0;
+  for (UnitIndex index = region_->grown_units(base.slice); index-- > 0 && seen < kProbes;) {
+    const FullUnit unit = full_unit(base, index);
+    if (!unit.used)
+      continue;
+    seen++;
+    if (!unit.superpage &&
+        region_->os().resident_pages(region_->unit_address(base.slice, index), kSuperpageBytes) <
+            unit.used - unit.used / 8)
+      return false;
+  }
+  return seen != 0 && (!probes || superpages_hold_data());
+}
+
+/// The last full units that were superpages at first touch hold the program's data. False also if there is none.
+bool SmallPages::superpages_hold_data() {
+  if (area_count_ < 2)
+    return false;
+  const Area &area = areas_[1];
+  unsigned seen = 0;
+  for (UnitIndex index = region_->grown_units(area.slice); index-- > 0 && seen < kProbes;) {
+    if (!full_unit(area, index).used)
+      continue;
+    seen++;
+    if (!region_->os().holds_data(region_->unit_address(area.slice, index)))
+      return false;
+  }
+  return seen != 0;
+}
+
+/// used: 0 while it is being filled, or emptied.
+SmallPages::FullUnit SmallPages::full_unit(const Area &area, UnitIndex index) {
+  SpinGuard guard(lock_);
+  const Unit &unit = area.units[index];
+  return {unit.pages_used < kFullPages ? size_t{0} : unit.pages_used, unit.superpage};
+}
+
+char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing, bool promotable) {
+  size_t units = units_for(bytes);
+  bool large =
+      past_reach() && live_bytes() >= config_.at_first_touch_bytes * max_of(heaps_sharing, 1u);
+  bool priced = !config_.superpages_at_first_touch && config_.first_touch;
+  const bool whole = bytes % kSuperpageBytes == 0; // else the last unit is not used up
+  bool at_first_touch = config_.has_super && whole &&
+                        (config_.superpages_at_first_touch || (large && grows_dense(units))) &&
+                        !(priced && config_.first_touch->too_expensive());
+  Area *area = &areas_[0];
+  char *p = nullptr;
+  if (at_first_touch && region_->thp_allowed() && region_->charge_superpages(units)) {
+    area = &areas_[1];
+    p = region_->grow(area->slice, units * kSuperpageBytes, max_of(alignment, kSuperpageBytes));
+    if (!p)
+      region_->uncharge_superpages(units);
+  } else if (at_first_touch && region_->medium_advice()) {
+    // Pages of 64 KiB: given back page by page, like base pages.
+    if ((p = region_->grow(areas_[1].slice, units * kSuperpageBytes,
+                           max_of(alignment, kSuperpageBytes))))
+      return p;
+  }
+  if (p) {
+    if (priced) // whatever it says: the next growth asks again
+      config_.first_touch->touch(p, 1);
+    UnitIndex first = region_->unit_of(area->slice, p);
+    SpinGuard guard(lock_);
+    for (size_t i = 0; i < units; i++)
+      area->units[first + i].superpage = true; // and had once it is used
+    region_->counters().superpages_at_first_touch.add(units);
+    return p;
+  }
+  p = region_->grow(areas_[0].slice, units * kSuperpageBytes, max_of(alignment, kSuperpageBytes));
+  if (p && !promotable) {
+    const UnitIndex first = region_->unit_of(areas_[0].slice, p);
+    SpinGuard guard(lock_);
+    for (size_t i = 0; i < units; i++)
+      areas_[0].units[first + i].cold = true;
+  } else if (p && config_.collapse_as_it_grows && past_reach())
+    earn(units * kGrowthCreditNs);
+  return p;
+}
+
+SmallPages::Unit &SmallPages::unit_of(const char *p, Area *&area, UnitIndex &index) {
+  area = area_count_ == 2 &&
+                 reinterpret_cast<uintptr_t>(p) >= region_->slice_start(areas_[1].slice) &&
+                 reinterpret_cast<uintptr_t>(p) < region_->slice_end(areas_[1].slice)
+             ? &areas_[1]
+             : &areas_[0];
+  index = region_->unit_of(area->slice, p);
+  return area->units[index];
+}
+
+/// Locked. What is known of a unit by its use and its kind of page.
+void SmallPages::update(Area &area, UnitIndex index) {
+  Unit &unit = area.units[index];
+  ranking_.set(area.rank_base + index, ranked_pages(unit));
+  bool promotable = (&area == &areas_[0] || unit.demoted) && !unit.cold;
+  bool dense = promotable && !unit.superpage && unit.pages_used >= config_.dense_pages &&
+               unit.failures < kMostFailures;
+  if (dense == unit.dense)
+    return;
+  unit.dense = dense;
+  uint32_t before = dense ? dense_units_.fetch_add(1, std::memory_order_relaxed)
+                          : dense_units_.fetch_sub(1, std::memory_order_relaxed);
+  if (config_.collapse_as_it_grows && before == (dense ? 0u : 1u))
+    region_->add_pending(dense ? 1 : -1);
+}
+
+bool SmallPages::commit(char *start, size_t bytes) {
+  SpinGuard guard(lock_);
+  for (size_t done = 0; done < bytes;) {
+    Area *area;
+    UnitIndex index;
+    Unit &unit = unit_of(start + done, area, index);
+    size_t page = (reinterpret_cast<uintptr_t>(start + done) % kSuperpageBytes) / kBasePageBytes;
+    size_t end = min_of(kPagesPerUnit, page + (bytes - done) / kBasePageBytes);
+    done += (end - page) * kBasePageBytes;
+    for (; page < end; page++) {
+      uint64_t bit = uint64_t{1} << (page % 64);
+      if (unit.used[page / 64] & bit)
+        continue;
+      if (unit.dirty[page / 64] & bit) {
+        memset(region_->unit_address(area->slice, index) + page * kBasePageBytes, 0,
+               kBasePageBytes);
+        unit.dirty[page / 64] &= ~bit;
+      }
+      unit.used[page / 64] |= bit;
+      if (unit.superpage)
+        idle_pages_ += unit.pages_used ? UINT64_MAX : kPagesPerUnit - 1; // one less, or a new one
+      unit.pages_used++;
+      live_pages_.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (unit.superpage && unit.pages_used)
+      note_had(unit);
+    update(*area, index);
+  }
+  note_live();
+  return true;
+}
+
+/// Locked. Its superpage is there from now on.
+void SmallPages::note_had(Unit &unit) {
+  if (!unit.had)
+    region_->got_superpages(1);
+  unit.had = true;
+}
+
+/// Locked.
+void SmallPages::note_live() {
+  Counters &c = region_->counters();
+  auto of_heap = [&](Counter &main, Counter &of_class, Counter &of_nodes) -> Counter & {
+    return config_.base == Slice::kClass  ? of_class
+           : config_.base == Slice::kNode ? of_nodes
+                                          : main;
+  };
+  of_heap(c.small_bytes_now, c.class_bytes_now, c.node_bytes_now).set(live_bytes());
+  of_heap(c.small_bytes_peak, c.class_bytes_peak, c.node_bytes_peak).raise(live_bytes());
+  of_heap(c.small_idle_bytes, c.class_idle_bytes, c.node_idle_bytes)
+      .set(idle_pages_ * kBasePageBytes);
+}
+
+void SmallPages::decommit(char *start, size_t bytes) {
+  SpinGuard guard(lock_);
+  for (size_t done = 0; done < bytes;) {
+    Area *area;
+    UnitIndex index;
+    Unit &unit = unit_of(start + done, area, index);
+    char *base = region_->unit_address(area->slice, index);
+    size_t first = (reinterpret_cast<uintptr_t>(start + done) % kSuperpageBytes) / kBasePageBytes;
+    size_t end = min_of(kPagesPerUnit, first + (bytes - done) / kBasePageBytes);
+    done += (end - first) * kBasePageBytes;
+    for (size_t page = first; page < end; page++) {
+      uint64_t bit = uint64_t{1} << (page % 64);
+      if (!(unit.used[page / 64] & bit))
+        continue;
+      unit.used[page / 64] &= ~bit;
+      unit.dirty[page / 64] |= bit;
+      unit.pages_used--;
+      if (unit.superpage)
+        idle_pages_ += unit.pages_used ? 1 : uint64_t{0} - (kPagesPerUnit - 1);
+      live_pages_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    // A superpage goes back when nothing of it is used; base pages at once. Refused (locked
+    // memory): the pages stay dirty, and commit() clears them.
+    if (unit.pages_used == 0) {
+      release_empty(*area, index);
+    } else if (!unit.superpage && region_->os().purge(base + first * kBasePageBytes,
+                                                      (end - first) * kBasePageBytes) == 0) {
+      for (size_t page = first; page < end; page++)
+        unit.dirty[page / 64] &= ~(uint64_t{1} << (page % 64));
+      region_->counters().pages_released.add(end - first);
+    }
+    update(*area, index);
+  }
+  demote_idle();
+  note_live();
+}
+
+/// Locked.
+void SmallPages::release_empty(Area &area, UnitIndex index) {
+  Unit &unit = area.units[index];
+  char *start = region_->unit_address(area.slice, index);
+  if (region_->os().purge(start, kSuperpageBytes) != 0)
+    return;
+  memset(unit.dirty, 0, sizeof unit.dirty);
+  region_->counters().pages_released.add(kPagesPerUnit);
+  if (unit.superpage && &area == &areas_[0]) {
+    unit.superpage = false;
+    unit.failures = 0;
+    region_->demoted(start, kSuperpageBytes, 1);
+  } else if (unit.had) { // it will have one again once it is used: the charge stays
+    region_->emptied_superpages(1);
+  }
+  unit.had = false;
+  if (unit.demoted)
+    restore_first_touch(area, index);
+}
+
+void SmallPages::purge_again() {
+  SpinGuard guard(lock_);
+  for (unsigned i = 0; i < area_count_; i++) {
+    Area &area = areas_[i];
+    UnitIndex end = region_->grown_units(area.slice);
+    for (UnitIndex index = 0; index < end; index++) {
+      Unit &unit = area.units[index];
+      uint64_t dirty = 0;
+      for (uint64_t word : unit.dirty)
+        dirty |= word;
+      if (dirty && unit.pages_used == 0)
+        release_empty(area, index);
+      else if (dirty && !unit.superpage)
+        purge_idle(unit, region_->unit_address(area.slice, index));
+    }
+  }
+}
+
+void SmallPages::earn(uint64_t ns, uint64_t counted_ns) {
+  counted_ns_.fetch_add(counted_ns, std::memory_order_relaxed);
+  uint64_t total = earned_ns_.fetch_add(ns, std::memory_order_relaxed) + ns;
+  if (total >= static_cast<uint64_t>(Ledger::kStartPriceNs) / 4)
+    due_.store(true, std::memory_order_relaxed);
+}
+
+void SmallPages::earn_time() {
+  if (!promotion_lock_.try_lock())
+    return;
+  const uint64_t now = region_->os().now_ns(); // locked: another thread's is not later
+  uint64_t passed = now - min_of(now, last_time_ns_);
+  last_time_ns_ = now;
+  promotion_lock_.unlock();
+  earn(passed / kTimePerCollapseTime);
+}
+
+/// Locked against other promotions. Growth and time earn by guesses about what is to come, which may be wrong for a whole
+/// program; what has been paid is measured, and so is the time of which it must not exceed a share.
+bool SmallPages::affordable(int64_t price_ns) const {
+  return !config_.cpu_ns ||
+         paid_ns_ + static_cast<uint64_t>(price_ns) <=
+             counted_ns_.load(std::memory_order_relaxed) + config_.cpu_ns() / kTimePerCollapseTime;
+}
+
+/// 0, or why not: an errno value; ENOSPC: the budget is used up, and trying others is no use.
+int SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
+  Unit &unit = area.units[index];
+  char *start = region_->unit_address(area.slice, index);
+  bool dense = region_->os().resident_pages(start, kSuperpageBytes) >= config_.dense_pages;
+  bool was_demoted;
+  {
+    SpinGuard guard(lock_);
+    was_demoted = unit.demoted;
+  }
+  uint64_t took = 0;
+  const uint64_t cpu_began = config_.thread_cpu_ns ? config_.thread_cpu_ns() : 0;
+  int error = EAGAIN;
+  if (!dense) {
+    region_->counters().units_too_sparse.add();
+  } else {
+    auto collapse = [&] {
+      return was_demoted ? promote_demoted(start, took) : region_->promote(start, took);
+    };
+    error = collapse();
+    if (error == ENOSPC && config_.make_room && region_->short_of_superpages() &&
+        config_.make_room(worth_per_unit(), dense_units_.load(std::memory_order_relaxed)))
+      error = collapse();
+  }
+  if (config_.thread_cpu_ns)
+    took = config_.thread_cpu_ns() - cpu_began;
+  ledger_.pay(took);
+  paid_ns_ += took;
+  if (!error)
+    price.measured(took);
+  SpinGuard guard(lock_);
+  if (!error && unit.superpage) { // emptied and given its superpage back meanwhile
+    region_->lost_superpages(1);
+  } else if (!error && !unit.pages_used && !unit.demoted && &area == &areas_[0]) {
+    region_->demoted(start, kSuperpageBytes, 1); // emptied meanwhile: it went with its pages
+  } else if (!error) {
+    if (unit.demoted)
+      region_->uncharge_mappings(1);
+    unit.superpage = true;
+    unit.had = true; // Region::promote has counted it
+    unit.demoted = false;
+    if (unit.pages_used)
+      idle_pages_ += kPagesPerUnit - unit.pages_used;
+  } else {
+    unit.failures += error != ENOSPC;
+    if (was_demoted &&
+        unit.superpage) // emptied meanwhile, and advised for: what the refusal took back
+      region_->advise_range(area.slice, start, kSuperpageBytes);
+  }
+  update(area, index);
+  return error;
+}
+
+void SmallPages::promote(Price &price, uint64_t pause_ns, bool eager) {
+  if (!promotion_lock_.try_lock())
+    return;
+  due_.store(false, std::memory_order_relaxed);
+  ledger_.earn(earned_ns_.exchange(0, std::memory_order_relaxed));
+  UnitIndex first_end = region_->grown_units(areas_[0].slice);
+  UnitIndex end = first_end + (area_count_ == 2 ? region_->grown_units(areas_[1].slice) : 0);
+  uint64_t began = region_->os().now_ns();
+  bool refused = false;
+  for (UnitIndex seen = 0; seen < end && pending();) {
+    if (!eager && (!ledger_.covers(price.ns()) || !affordable(price.ns())))
+      break;
+    Area *area = nullptr;
+    UnitIndex index = 0;
+    {
+      SpinGuard guard(lock_);
+      for (; seen < end && !area; seen++) {
+        if (next_unit_ >= end)
+          next_unit_ = 0;
+        index = next_unit_++;
+        Area &a = areas_[index >= first_end];
+        if (index >= first_end)
+          index -= first_end;
+        if (a.units[index].dense)
+          area = &a;
+      }
+    }
+    if (!area)
+      break;
+    if (try_unit(*area, index, price) == ENOSPC) {
+      refused = true;
+      break;
+    }
+    if (region_->os().now_ns() - began >= pause_ns)
+      break;
+  }
+  const bool funded = !refused && ledger_.covers(price.ns()) && affordable(price.ns());
+  funded_.store(funded, std::memory_order_relaxed);
+  if (funded && pending()) // the pause was over: the next who asks goes on
+    due_.store(true, std::memory_order_relaxed);
+  promotion_lock_.unlock();
+}
+
+UnitIndex SmallPages::promote_all(Price &price) {
+  SpinGuard promotion(promotion_lock_);
+  Area &area = areas_[0];
+  UnitIndex end = region_->grown_units(area.slice), promoted = 0;
+  for (UnitIndex index = 0; index < end; index++) {
+    bool wanted;
+    {
+      SpinGuard guard(lock_);
+      const Unit &unit = area.units[index];
+      wanted = !unit.superpage && !unit.cold && unit.pages_used >= config_.dense_pages;
+    }
+    if (wanted)
+      try_unit(area, index, price);
+    SpinGuard guard(lock_);
+    promoted += area.units[index].superpage;
+  }
+  return promoted;
+}
+
+bool SmallPages::check_invariants() {
+  SpinGuard guard(lock_);
+  uint64_t live = 0, dense = 0, idle = 0;
+  unsigned fewest = kPagesPerUnit + 1;
+  for (unsigned i = 0; i < area_count_; i++) {
+    UnitIndex end = region_->grown_units(areas_[i].slice);
+    for (UnitIndex index = 0; index < end; index++) {
+      const Unit &unit = areas_[i].units[index];
+      unsigned used = 0;
+      for (unsigned w = 0; w < kPagesPerUnit / 64; w++) {
+        used += static_cast<unsigned>(__builtin_popcountll(unit.used[w]));
+        if (unit.used[w] & unit.dirty[w])
+          return false;
+      }
+      if (used != unit.pages_used || (unit.superpage && used && !unit.had) ||
+          (unit.had && !unit.superpage))
+        return false;
+      live += used;
+      idle += ranked_pages(unit) ? kPagesPerUnit - used : 0;
+      if (ranking_.pages(areas_[i].rank_base + index) != ranked_pages(unit))
+        return false;
+      if (ranked_pages(unit) && used < fewest)
+        fewest = used;
+      dense += unit.dense;
+    }
+  }
+  const UnitIndex ranked = ranking_.fewest();
+  if (ranked == kNoUnit ? fewest <= kPagesPerUnit : ranking_.pages(ranked) != fewest)
+    return false;
+  return live == live_pages_.load() && dense == dense_units_.load() && idle == idle_pages_;
+}
+
+} // namespace smalloc

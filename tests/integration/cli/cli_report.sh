@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# smalloc report: one page of what compiler, profile and run say, with the same sites side by side; it needs nothing from
+# elsewhere, whatever stands in documents is text there, and what is no document is refused by name.
+. "$(dirname "$0")/../support/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+. "$SMALLOC_SOURCE/tests/integration/support/build.bash"
+[ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
+write_gather
+"$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o app "${LINK_LIBRARY[@]}"
+expect_status 0 "$SMALLOC" record -q --source instrumented -o app.trace -- ./app one
+SMALLOC_CONF=stats:json,stats_file:stats.json expect_status 0 ./app one
+expect_status 0 "$SMALLOC" report ./app app.trace stats.json --machine zen4 -o all.html
+expect_match err '^smalloc: note: open all.html in a browser'
+# Another run appends its statistics: the last one's count.
+cp stats.json first.json
+SMALLOC_CONF=stats:json,stats_file:stats.json expect_status 0 ./app one
+tail -c +$(($(wc -c <first.json) + 1)) stats.json >second.json
+expect_status 0 "$SMALLOC" report stats.json --json
+expect_match err '^smalloc: note: stats.json holds 2 documents'
+mv out both.json
+expect_status 0 "$SMALLOC" report second.json --json
+python3 - <<'PY' || fail "the report is not of the last document"
+import json
+both, second = (open(name).read() for name in ("both.json", "out"))
+assert both.replace("stats.json", "second.json") == second, (both, second)
+assert json.load(open("first.json")) != json.load(open("second.json"))
+PY
+expect_status 0 "$SMALLOC" diff first.json stats.json
+expect_match err '^smalloc: note: stats.json holds 2 documents'
+cp first.json stats.json
+
+# check PAGE CODE: the page is whole and stands alone; then what CODE says of it. page.tables: of each section's title, the rows.
+check() {
+  python3 - "$@" <<'PY' || fail "$1: $2"
+import html.parser
+import sys
+
+class Page(html.parser.HTMLParser):
+    """Sections by title, with the rows of their tables; every element is closed, none asks for another file."""
+    VOID = {"meta", "br", "input"}
+    def __init__(self):
+        super().__init__()
+        self.open, self.tables, self.title, self.scripts, self.list = [], {}, None, 0, []
+        self.cell = None
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            assert name not in ("src", "action", "data") and not name.startswith("on"), (tag, name)
+            assert name != "href" or value.startswith("#"), value
+        self.scripts += tag == "script"
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if tag in ("h1", "h2", "td", "th", "li"):
+            self.cell = ""
+        if tag == "tr":
+            self.tables.setdefault(self.title, []).append([])
+    def handle_startendtag(self, tag, attributes):
+        for name, value in attributes:
+            assert not name.startswith("on"), (tag, name)
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, (tag, self.open)
+        self.open.pop()
+        if tag in ("h1", "h2"):
+            self.title = self.cell
+            self.tables.setdefault(self.title, [])
+        elif tag in ("td", "th"):
+            self.tables[self.title][-1].append(self.cell)
+        elif tag == "li":
+            self.list.append(self.cell)
+    def handle_data(self, text):
+        if self.cell is not None:
+            self.cell += text
+
+page = Page()
+page.feed(open(sys.argv[1], encoding="utf-8").read())
+assert not page.open, page.open
+assert page.scripts == 1, page.scripts
+assert eval(sys.argv[2]), (page.tables, page.list)
+PY
+}
+check all.html 'list(page.tables)[:2] == ["app: smalloc report", "Site by site"] and len(page.tables) == 5'
+check all.html 'page.tables["Site by site"][0] == ["site", "where", "the compiler" + chr(39) + "s decision", "benefit (PMB)", "superpages it would take", "superpages it had", "live at most"]'
+# The table that is gathered from: 32 superpages by the profile; the compiler says why.
+check all.html 'any(r[1].startswith("gather.c:") and r[3].endswith("%") and float(r[3][:-1]) > 50 and r[4] == "32" and len(r[2]) > 20 for r in page.tables["Site by site"][1:])'
+check all.html 'any("superpages pay for" in line for line in page.list) and any("allocation site" in line for line in page.list) and any("heaps" in line for line in page.list)'
+check all.html 'any(r[-1] == "yes" for r in page.tables["What superpages would save"])'
+# What is asked first stands first: how much of how much, for what, and which sites; in milliseconds.
+expect_match all.html '^<p class="first">You save [0-9.]+ m?s of [0-9.]+ m?s a run, for at most [0-9.]+ ([KMG]iB|B) more memory. [0-9]+ sites? matters?: [a-z_]+ gather.c:[0-9]+'
+check all.html '"ms saved" in page.tables["What superpages would save"][0] and not any("cycles" in h for h in page.tables["What superpages would save"][0])'
+expect_match all.html '<text [^>]*>[a-z_]+ gather.c:[0-9]+</text>'
+# Long names stay on a line of their own, and are shown whole to who points at them; folders as well.
+cat >long.json <<'J'
+{"schema": "smalloc.analyze/1", "frequency_hz": 1e9, "runs": 1, "run_seconds": 8.4, "expected": {"saved_seconds": 1.2},
+ "mappings": [{"rank": 1, "category": {"id": "00000000000000ab", "function": "_ZNSt6vectorIiSaIiEE9push_backEOi", "file": "/usr/include/c++/12/bits/stl_vector.h", "line": 7},
+  "saved_cycles": 1.2e9, "saved_cycles_low": 1e9, "saved_cycles_high": 2e9, "superpages": 3, "page_bytes": 2097152, "footprint_bytes": 3145728, "chosen": true, "pmb_percent": 100}]}
+J
+expect_status 0 "$SMALLOC" report long.json -q -o long.html
+expect_match long.html '^<p class="first">You save 1.2 s of 8.4 s a run, for at most 3 MiB more memory. 1 site matters: std::vector&lt;&gt;::push_back stl_vector.h:7.</p>$'
+expect_match long.html '<td class="name" title="/usr/include/c\+\+/12/bits/stl_vector.h:7">stl_vector.h:7</td>'
+check long.html 'page.tables["What superpages would save"][1][4] == "12001000 to 2000"'
+# A history is tables, not JSON.
+expect_status 0 "$SMALLOC" analyze app.trace --machine zen4 -q -o x.directives
+expect_status 0 "$SMALLOC" db show ./app --json -o history.json
+expect_status 0 "$SMALLOC" report history.json -q -o history.html
+expect_no_match history.html '[{]&quot;|&quot;:'
+expect_match history.html '<h3>runs</h3>'
+# One source has nothing to be joined with; several traces are one analysis.
+expect_status 0 "$SMALLOC" record -q --source instrumented -o again.trace -- ./app two
+expect_status 0 "$SMALLOC" report app.trace again.trace --machine zen4 --title 'two < three' -q -o two.html
+[ ! -s err ] || fail "-q: $(cat err)"
+check two.html 'list(page.tables) == ["two < three", "What superpages would save"]'
+# Other documents: a study's picture, and what no verb of today has made.
+expect_status 0 "$SMALLOC" study -r 2 --pages program,base --json -o study.json -- ./app one
+expect_status 0 "$SMALLOC" machine show zen4 --json -o machine.json
+expect_status 0 "$SMALLOC" report study.json machine.json -o more.html
+expect_no_match more.html '[{]&quot;|&quot;:'
+check more.html 'len(page.tables["Page sizes compared"]) == 3 and any(r[0] == "tlb" or "level" in r for r in page.tables["smalloc.machine/1: machine.json"])'
+grep -q '<svg ' more.html || fail "no picture of the study"
+# Whatever stands in a document is text: names that are markup, values of another kind, nothing at all.
+cat >hostile.json <<'J'
+{"schema": "smalloc.analyze/1", "traces": [{"path": "</title><script>alert(1)</script>"}, 7], "machine": 3, "chosen": [], "significance": null,
+ "mappings": [{"rank": "first", "category": {"id": "00000000000000aa", "function": "<img src=x onerror=alert(1)>", "file": "\"><script>", "line": -4},
+   "pmb_percent": 1e308, "superpages": -5, "footprint_bytes": -1e300, "chosen": "no"}, null, [], {"category": 5}]}
+J
+cat >others.json <<'J'
+{"schema": "smalloc.stats/1", "program": "<b>", "counters": {"<i>": 1, "superpages_peak": 1e30}, "sites": [{"id": "00000000000000aa", "function": "<u>", "superpages_peak": {}}], "heaps": 4}
+J
+echo '{"schema": "smalloc.study/1", "commands": [{"name": "<s>", "results": [{}]}], "configurations": 3}' >third.json
+echo '{"schema": "smalloc.new/<9>", "list": [{"<a>": null}, {"<b>": [1, "<c>"]}], "word": "<d>"}' >fourth.json
+expect_status 0 "$SMALLOC" report hostile.json others.json third.json fourth.json -q -o hostile.html
+check hostile.html '[r[0] for r in page.tables["Site by site"]] == ["site", "<img src=x onerror=alert(1)>"]'
+check hostile.html '"<b>: smalloc report" in page.tables and "smalloc.new/<9>: fourth.json" in page.tables'
+# Numbers that no axis has, lists without end, and depths that nobody can follow.
+for results in '[]' '[{"seconds":{"median":1e300,"low":0,"high":1},"speedup":1.79e308,"below_noise":null,"footprint":{"maximum_bytes":5.2e-318}}]'; do
+  echo '{"schema":"smalloc.study/1","metric":"cpu","configurations":["a"],"commands":[{"name":"x","results":'"$results"'}]}' >odd.json
+  (ulimit -v 2000000 && exec "$SMALLOC" report odd.json -q -o odd.html) || fail "a study of $results"
+  check odd.html '"Page sizes compared" in page.tables'
+done
+python3 -c 'import json; print(json.dumps({"schema": "smalloc.new/1", "list": [{f"k{i}": i} for i in range(3000)]}))' >wide.json
+expect_status 0 "$SMALLOC" report wide.json -q -o wide.html
+[ "$(stat -c %s wide.html)" -lt 1000000 ] || fail "a page of $(stat -c %s wide.html) bytes"
+python3 -c 'print("{\"schema\": \"smalloc.new/1\", \"a\": " + "[" * 100000 + "]" * 100000 + "}")' >deep.json
+expect_error 1 'cannot report \(deep.json\): it is nested too deeply' "$SMALLOC" report deep.json -o x.html
+printf '{' >large.json
+truncate -s 3G large.json
+expect_error 1 'cannot report \(large.json\): it is larger than 64 MiB' "$SMALLOC" report large.json -o x.html
+rm large.json
+# A site keeps its function's name where another source has none.
+echo '{"schema": "smalloc.analyze/1", "mappings": [{"category": {"id": "00000000000000aa", "function": "f"}}]}' >named.json
+echo '{"schema": "smalloc.stats/1", "sites": [{"id": "00000000000000aa", "function": null}]}' >nameless.json
+for order in "named.json nameless.json" "nameless.json named.json"; do
+  # shellcheck disable=SC2086 # two files
+  expect_status 0 "$SMALLOC" report $order -q -o order.html
+  check order.html '[r[0] for r in page.tables["Site by site"]] == ["site", "f"]'
+done
+# The documents themselves, and thresholds on them.
+expect_status 0 "$SMALLOC" report ./app stats.json --json
+json_is out 'd["schema"] == "smalloc.report/1" and [x["schema"] for x in d["documents"]] == ["smalloc.sites/1", "smalloc.stats/1"]'
+expect_status 3 "$SMALLOC" report ./app --json --fail-if 'documents.0.totals.sites > 0'
+# Mistakes.
+expect_error 2 'cannot write the report \(./app\): it is one HTML page: name the file' "$SMALLOC" report ./app 'a b.trace'
+expect_match err "^hint: smalloc report ./app 'a b.trace' -o report.html$"
+expect_error 1 'cannot report \(none.json\): no such file' "$SMALLOC" report none.json -o x.html
+echo '{"schema": ' >half.json
+expect_error 1 'cannot report \(half.json\): it is no whole JSON document' "$SMALLOC" report half.json -o x.html
+echo '{"a": 1}' >foreign.json
+expect_error 1 'cannot report \(foreign.json\): it is no document of smalloc' "$SMALLOC" report foreign.json -o x.html
+: >empty
+expect_error 1 'cannot report \(empty\): it is empty' "$SMALLOC" report empty -o x.html
+expect_error 1 'no allocation sites' "$SMALLOC" report /bin/true -o x.html
+echo words >words.txt
+expect_error 1 'words.txt' "$SMALLOC" report ./app words.txt -o x.html
+expect_error 1 'cannot report \(.*\): it is a pipe' "$SMALLOC" report <(echo '{}') -o x.html
+[ ! -e x.html ] || fail "a page was written all the same"

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Usage errors are 2, help is 0, opens with two examples and fits 40 lines.
+. "$(dirname "$0")/../support/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+expect_status 2 "$SMALLOC"
+expect_match err '^Usage: smalloc VERB'
+for option in --help --version --man; do
+  expect_error 1 "cannot write the result \\(standard output\\): no space left on device" bash -c "exec \"\$0\" $option >/dev/full" "$SMALLOC"
+done
+expect_error 2 'unknown verb \(calibrat\): the verbs are doctor, sites, run, ' "$SMALLOC" calibrat
+expect_match err '^hint: smalloc --help'
+# An option in the verb's place belongs to the command, and so does the help that explains it.
+expect_error 2 '\(smalloc\): ' "$SMALLOC" --bogus
+expect_match err '^hint: smalloc --help$'
+expect_error 2 'smalloc sites' "$SMALLOC" sites
+expect_error 2 '\(smalloc sites\): .*--bogus' "$SMALLOC" sites --bogus x
+expect_error 2 '\(smalloc sites\): .*--bogus' "$SMALLOC" sites --bogus
+expect_error 2 '\(smalloc trace compare\): .*--bogus' "$SMALLOC" trace compare --bogus a
+expect_error 2 '\(smalloc doctor\): json was given' "$SMALLOC" doctor --json=3
+expect_error 2 '' "$SMALLOC" sites a b
+expect_error 2 '' "$SMALLOC" sites a --color=blue
+expect_error 2 '' "$SMALLOC" doctor --fix --json
+expect_error 2 '' "$SMALLOC" machine
+expect_status 0 "$SMALLOC" --version
+expect_match out '^smalloc [0-9]+\.[0-9]+\.[0-9]+$'
+for verb in '' doctor sites run stats record apply study stream calibrate diff trace 'trace show' 'trace compare' analyze directives 'directives show' \
+  'directives diff' 'directives merge' machine 'machine list' 'machine show' db 'db list' 'db show' 'db merge' 'db export' 'db prune' \
+  numa 'numa topology' 'numa simulate' 'numa report' 'numa top' 'numa record' 'numa replay'; do
+  expect_status 0 "$SMALLOC" $verb --help
+  [ "$(wc -l <out)" -le 40 ] || fail "help of '$verb' has more than 40 lines"
+  expect_match <(sed -n 1p out) '^  smalloc '
+  expect_match <(sed -n 3p out) "^  ([A-Z_]+='.*' )?smalloc "
+done

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# A compiler that is not clang 22 is refused by the wrapper in words, not by a loader error.
+. "$(dirname "$0")/../support/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/support/build.bash"
+write_gather
+# A compiler of another version: an installed one, and one that says so.
+printf '#!/bin/sh\necho "Debian clang version 14.0.6"\n' >old-clang
+chmod +x old-clang
+for compiler in "$PWD/old-clang" gcc clang-14 clang-19 clang-21; do
+  command -v "$compiler" >/dev/null || continue
+  expect_status 1 env SMALLOC_CC="$compiler" "$BIN/smalloc-cc" -c gather.c -o x.o
+  expect_match err "^smalloc-cc: error: compiler \\(.*\\): .*not clang or flang 22"
+  expect_match err '^hint: '
+done
+expect_status 1 env SMALLOC_CXX=/nonexistent/clang++ "$BIN/smalloc-c++" -c gather.c
+expect_match err '^smalloc-c\+\+: error: compiler \(/nonexistent/clang\+\+\): not found$'
+expect_status 1 env SMALLOC_FC="$PWD/old-clang" "$BIN/smalloc-fc" -c gather.c
+expect_match err '^smalloc-fc: error: compiler'

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# A history that is damaged, of a later version, somebody else's, or not to be written to: a clear error, exit 1, and every byte as it was.
+. "$(dirname "$0")/../support/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+refused() { # FILE WHY COMMAND...
+  local file=$1 why=$2 before
+  shift 2
+  before=$(sha256sum "$file")
+  expect_error 1 "cannot use the history \($file\): $why" "$@"
+  expect_match err '^hint: '
+  [ "$(sha256sum "$file")" = "$before" ] || fail "$file was changed: $*"
+}
+head -c 8192 /dev/urandom >noise.db
+printf 'SQLite format 3\0' >torn.db
+head -c 100000 /dev/urandom >>torn.db
+# What was never a database is likely to be something that is needed: no hint moves it away.
+refused noise.db 'it is damaged, or no database' "$SMALLOC" db list --db noise.db
+expect_match err '^hint: another file with --db FILE$'
+refused torn.db 'it is damaged$' "$SMALLOC" db list --db torn.db
+expect_match err '^hint: mv torn.db '
+for file in noise.db torn.db; do
+  for verb in list "merge noise.db" prune "export"; do
+    # shellcheck disable=SC2086
+    set -- $verb
+    refused $file 'it is damaged' "$SMALLOC" db "$1" --db $file "${@:2}"
+  done
+done
+python3 - <<'PY'
+import sqlite3
+newer = sqlite3.connect("newer.db"); newer.execute("CREATE TABLE runs (id)")
+newer.execute("PRAGMA application_id = 0x736d616c"); newer.execute("PRAGMA user_version = 999"); newer.commit()
+mail = sqlite3.connect("mail.db"); mail.execute("CREATE TABLE mail (subject TEXT)"); mail.commit()
+PY
+refused newer.db 'it has version 999, and this command knows versions up to' "$SMALLOC" db list --db newer.db
+refused mail.db 'it is the database of another program' "$SMALLOC" db list --db mail.db
+expect_error 1 'there is no such file' "$SMALLOC" db list --db nosuch.db
+[ ! -e nosuch.db ] || fail "looking made it"
+expect_error 1 'it is a directory' "$SMALLOC" db merge --db "$tmp" newer.db
+expect_error 1 'there is no such file' "$SMALLOC" db merge --db ok.db nosuch.db
+# Nowhere to write: said before an analysis is lost.
+expect_error 1 'cannot use the history \(/proc/smalloc.db\): it cannot be made' "$SMALLOC" db merge --db /proc/smalloc.db newer.db
+expect_match err '^hint: another place with --db FILE'
+expect_error 1 'cannot use the history \(newer.db/x.db\): ' "$SMALLOC" db merge --db newer.db/x.db newer.db
+expect_match err '^hint: '
+# Parts that there are not.
+for verb in db trace numa directives; do
+  expect_error 2 "unknown part of smalloc $verb \\(foo\\): they are " "$SMALLOC" $verb foo
+  expect_match err "^hint: smalloc $verb --help"
+  expect_error 2 "cannot understand the command line \\(smalloc $verb\\): it takes one of " "$SMALLOC" $verb
+done
+# No home: nowhere to keep it.
+expect_error 1 'cannot find the history \(HOME\): it is not set' env -u HOME -u XDG_STATE_HOME "$SMALLOC" db list
+expect_match err '^hint: --db FILE'
+expect_status 0 env -u HOME -u XDG_STATE_HOME "$SMALLOC" db merge --db ok.db ok.db
+# May only be read: list works, and what writes says so.
+if [ "$(id -u)" = 0 ]; then
+  command -v runuser >/dev/null && id nobody >/dev/null 2>&1 || skip "no runuser, or no user nobody"
+  as() { runuser -u nobody -- "$@"; }
+  cp "$SMALLOC" smalloc && chmod 755 . smalloc && chmod 644 ok.db
+else
+  as() { "$@"; }
+  cp "$SMALLOC" smalloc && chmod 444 ok.db
+fi
+sha256sum ok.db >before
+expect_status 1 as ./smalloc db prune --db ok.db
+expect_match err '^smalloc: error: cannot use the history \(ok.db\): it may only be read'
+sha256sum -c --quiet before || fail "ok.db was changed"

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Where THP is always on, objects that start on base pages really do (the kernel would give the first touch a superpage),
+# can still be promoted, and what is freed goes back to base pages. Simulated by a sysfs of our own; on a system that
+# is really set to always, the same program runs against the real one.
+. "$(dirname "$0")/../support/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
+export SMALLOC_CONF=heap:guest,populate:always # beside the program's malloc
+need_thp
+mkdir -p sys/kernel/mm/transparent_hugepage
+echo '[always] madvise never' >sys/kernel/mm/transparent_hugepage/enabled
+build t $(linked) <<'E'
+#include "runtime_sites.h"
+TEST_SITE(site, SMALLOC_DECISION_RUNTIME, 0, 512);
+/* Is the mapping at p marked MADV_NOHUGEPAGE? */
+static int refused(const char *p) {
+  FILE *f = fopen("/proc/self/smaps", "r");
+  char line[512];
+  unsigned long from = 0, to = 0, a, b;
+  int nh = -1;
+  while (fgets(line, sizeof line, f))
+    if (sscanf(line, "%lx-%lx ", &a, &b) == 2) from = a, to = b;
+    else if (strncmp(line, "VmFlags:", 8) == 0 && from <= (unsigned long)p && (unsigned long)p < to) nh = strstr(line, " nh") != NULL;
+  fclose(f);
+  return nh;
+}
+int main(void) {
+  for (int round = 0; round < 3; round++) {
+    char *p = (char *)site_malloc(&site, 64 * MIB);
+    CHECK(ours(p));
+    CHECK(refused(p + 10 * MIB) == 1);
+    memset(p, 1, 64 * MIB);
+    CHECK(smaps(p, 64 * MIB, "AnonHugePages:") == 0);
+    for (int i = 0; i < 400; i++) touching(p, 1000000);
+    CHECK(smaps(p, 64 * MIB, "AnonHugePages:") >= 60 * MIB);
+    for (size_t i = 0; i < 64 * MIB; i++) CHECK(p[i] == 1);
+    free(p);
+    struct smalloc_statistics s = {.bytes = sizeof s};
+    smalloc_stats(&s);
+    CHECK(s.superpages_now == 0 && s.mappings == 0);
+  }
+  return puts("done") < 0;
+}
+E
+SMALLOC_CONF=heap:guest,sysfs:$PWD/sys,debug:on expect_status 0 ./t
+expect_match out '^done$'
+expect_no_match err contradict
+[ "$(thp_mode)" != always ] || SMALLOC_CONF=heap:guest,debug:on expect_status 0 ./t

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# mold resolves the weak references of an executable to 0. Linked with libsmalloc its sites are served; without, the command says so in
+# one line, and what it names cures it.
+. "$(dirname "$0")/../support/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/support/build.bash"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+need_linker mold
+link_matrix -fuse-ld=mold
+compile=(-O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all -ffunction-sections -fdata-sections)
+export SMALLOC_CONF=populate:always,stats:exit
+counts_site() { # COMMAND...: the table counts as its site's
+  runs_huge "$@"
+  expect_match err 'site: .* in gather gather.c:'
+}
+entries() { # STATUS FILE: doctor's verdict
+  expect_status 0 "$SMALLOC" doctor --json "$2"
+  json_is out "[c['status'] for c in d['checks'] if c['name'] == 'program-entries'] == ['$1']"
+}
+unserved='^smalloc: warning: no decision of the compiler is heeded'
+
+# A linked library keeps the references open, whatever is dropped and in libraries, too.
+quietly "$CLANG" "${compile[@]}" -fuse-ld=mold -Wl,--gc-sections gather.c "${LINK_LIBRARY[@]}" -o linked
+counts_site ./linked
+entries ok linked
+quietly "$CLANG" "${compile[@]}" -fuse-ld=mold -Wl,--gc-sections -fPIC -shared -DTABLE_ONLY gather.c -o libtable.so
+quietly "$CLANG" -O2 -fuse-ld=mold -DMAIN_ONLY gather.c ./libtable.so -o user
+counts_site env LD_PRELOAD="$LIB" ./user
+
+# A program that is not: served as one that was compiled without the plugin, and said.
+quietly "$CLANG" "${compile[@]}" -fuse-ld=mold gather.c -o closed
+runs_right env LD_PRELOAD="$LIB" ./closed
+expect_no_match err 'in gather gather.c:'
+entries warn closed
+for verb in run "apply --directives none.directives"; do
+  echo '# smalloc.directives/1' >none.directives
+  # shellcheck disable=SC2086
+  runs_right "$SMALLOC" $verb -- ./closed
+  expect_match err "$unserved \(.*closed\): .* mold [0-9.]+ closes them in executables"
+  [ "$(grep -c 'warning' err)" = 1 ] || fail "more than one line of warning"
+done
+cure=$("$SMALLOC" doctor --json ./closed |
+  python3 -c 'import json, sys; print([c["fix"] for c in json.load(sys.stdin)["checks"] if c["name"] == "program-entries"][0])')
+case $cure in
+*-fuse-ld=lld*) links=("-fuse-ld=lld") ;;
+*) links=("-fuse-ld=mold ${cure#link with }") ;;
+esac
+has_linker lld || [[ ${links[0]} != *lld ]] || links=()
+for link in "${links[@]}"; do
+  # shellcheck disable=SC2086
+  quietly "$CLANG" "${compile[@]}" $link gather.c -o cured
+  counts_site "$SMALLOC" run -- ./cured
+  expect_no_match err "$unserved"
+  entries ok cured
+done
+if [ -x "$BIN/smalloc-cc" ]; then
+  quietly "$BIN/smalloc-cc" -O2 -fuse-ld=mold gather.c -o wrapped
+  counts_site ./wrapped
+  entries ok wrapped
+fi
+# The same of other linkers, when they are told so.
+if has_linker lld; then
+  quietly "$CLANG" "${compile[@]}" -fuse-ld=lld -Wl,-z,nodynamic-undefined-weak gather.c -o closed
+  expect_status 0 "$SMALLOC" run -- ./closed
+  expect_match err "$unserved \(.*closed\): .* nodynamic-undefined-weak"
+fi
+end_thp

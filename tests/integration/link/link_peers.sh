@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Beside jemalloc and mimalloc: preloaded in front of a linked libsmalloc they win and the program runs; with ours first,
+# they serve the rest and our sites keep their superpages. Linked peers: whoever is first in the link line.
+. "$(dirname "$0")/../support/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/support/build.bash"
+write_gather
+quietly "$CLANG" -O2 -fplugin="$PLUGIN" gather.c -o without
+quietly "$CLANG" -O2 -fplugin="$PLUGIN" gather.c "${LINK_LIBRARY[@]}" -o with
+peers=0
+for peer in libjemalloc.so.2 libmimalloc.so.2.0 libtcmalloc_minimal.so.4; do
+  path=$("$CLANG" -print-file-name="$peer") # the bare name when there is none
+  [ -e "$path" ] || continue
+  peers=$((peers + 1))
+  expect_status 0 env LD_PRELOAD="$path" ./with
+  expect_match out "^$SUM huge_kib"
+  runs_huge env LD_PRELOAD="$LIB:$path" ./without
+  runs_huge env LD_PRELOAD="$LIB:$path" ./with
+  quietly "$CLANG" -O2 -fplugin="$PLUGIN" gather.c "${LINK_LIBRARY[@]}" "$path" -o both
+  runs_huge ./both
+  quietly "$CLANG" -O2 -fplugin="$PLUGIN" gather.c "$path" "${LINK_LIBRARY[@]}" -o both
+  expect_status 0 ./both
+  expect_match out "^$SUM huge_kib"
+done
+[ "$peers" -gt 0 ] || skip "no other allocator is installed"
+end_thp

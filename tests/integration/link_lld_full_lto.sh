@@ -1,8 +1,0 @@
-#!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Full LTO with lld, without the plugin in the link: what the compile phase rewrote stays.
-. "$(dirname "$0")/lib.sh"
-. "$SMALLOC_SOURCE/tests/integration/build.bash"
-need_linker lld
-link_matrix -fuse-ld=lld -flto
-end_thp

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# A program compiled with the plugin is recorded under the site ids that smalloc sites prints, linked with libsmalloc or
+# not.
+. "$(dirname "$0")/../support/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
+. "$SMALLOC_SOURCE/tests/integration/support/build.bash"
+[ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
+command -v zstdcat >/dev/null || skip "no zstdcat"
+write_gather
+"$CLANG" -O2 -fplugin="$PLUGIN" gather.c -o plain
+"$CLANG" -O2 -fplugin="$PLUGIN" gather.c -o linked "${LINK_LIBRARY[@]}"
+for app in plain linked; do
+  expect_status 0 "$SMALLOC" record -q --source instrumented -o $app.trace -- ./$app
+  expect_match out "^$SUM huge_kib 0\$" # a profile is of base pages
+  [ ! -s err ] || fail "$(cat err)"
+  expect_status 0 "$SMALLOC" trace show $app.trace --json
+  json_is out 'd["totals"]["peak_live_bytes"] >= 72 << 20'
+  zstdcat $app.trace >raw
+  "$SMALLOC" sites $app --json >sites.json
+  python3 - sites.json raw <<'PY' || fail "the trace of $app lacks a site that was rewritten"
+import json, sys
+raw = open(sys.argv[2], "rb").read()
+sites = [s for s in json.load(open(sys.argv[1]))["sites"] if s["rewritten"]]
+assert sites, "nothing rewritten"
+for s in sites: # named once, and used
+    assert raw.count(bytes.fromhex(s["id"])[::-1]) >= 2, s["id"]
+PY
+done
+
+# A library that takes the place of one that was unloaded has sites of its own. What realloc frees at a site, or cannot give, is no
+# allocation there: the next one is somebody else's.
+cat >part.c <<'C'
+#include <stdlib.h>
+double NAME(const int *x, long n) {
+  double *a = calloc(n, sizeof *a), s = 0;
+  for (long i = 0; i < n; i++) s += a[x[i]] += i;
+  free(a);
+  return s;
+}
+C
+cat >host.c <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+void *plain_malloc(size_t);
+int main(void) {
+  enum { kCount = 1 << 20 };
+  int *index = malloc(kCount * sizeof *index);
+  for (int i = 0; i < kCount; i++) index[i] = i * 7919 % kCount;
+  const char *names[] = {"first", "other"};
+  for (int i = 0; i < 2; i++) {
+    char file[32];
+    snprintf(file, sizeof file, "./%s.so", names[i]);
+    void *library = dlopen(file, RTLD_NOW);
+    double (*call)(const int *, long) = (double (*)(const int *, long))dlsym(library, names[i]);
+    printf("%g\n", call(index, kCount));
+    dlclose(library);
+  }
+  void *volatile p = malloc(5000);
+  p = realloc(p, 0);
+  free(plain_malloc(48 << 20));
+  free(index);
+}
+C
+printf '#include <stdlib.h>\nvoid *plain_malloc(size_t n) { return malloc(n); }\n' >plain_malloc.c
+"$CLANG" -O1 -shared -fPIC plain_malloc.c -o libplain_malloc.so
+for name in first other; do
+  "$CLANG" -O2 -g1 -shared -fPIC -DNAME=$name -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all part.c -o $name.so
+done
+"$CLANG" -O2 -g1 -fno-builtin -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all host.c -L. -lplain_malloc -Wl,-rpath,"$PWD" -o host
+expect_status 0 "$SMALLOC" record -q --source instrumented -o host.trace -- ./host
+zstdcat host.trace >raw
+for name in first other; do
+  grep -aqx "$name" raw || grep -aq "$name\$" raw || fail "no site of $name"
+done
+grep -aq 'libplain_malloc\.so' raw || fail "an allocation is taken for one of a site that had freed"
