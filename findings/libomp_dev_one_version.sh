@@ -24,7 +24,7 @@ for n in 19 22; do
   wc -l <files.$n | sed "s/^/libomp-$n-dev files: /"
 done
 common=$(comm -12 files.19 files.22)
-echo "paths in both:" $common
+echo "paths in both: $(xargs <<<"$common")"
 [ "$(xargs -n1 basename <<<"$common" | xargs)" = "libiomp5.so libomp5.so" ] || changed=1
 deb=$(apt-cache show llvm-19-dev=1:19.1.7-3~deb12u1 | grep -c '^Conflicts:.*llvm-x\.y-dev' || true)
 echo "llvm-19-dev conflicts with other versions: $([ "$deb" = 0 ] && echo no || echo yes)"
