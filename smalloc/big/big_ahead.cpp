@@ -1,45 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// big_ahead.cpp gives superpages to big objects ahead of the program's first touches. A superpage is
-// cheap before the first touch (one fault instead of 512) and dear after it (a collapse), but it
-// makes 2 MiB resident, so a sparse object must not get it.
+// big_ahead.cpp gives superpages to big objects ahead of the program's first touches. Before the
+// first touch a superpage is cheap: one page fault instead of 512. Afterwards it costs a collapse.
+// But it makes 2 MiB resident, so a sparse object must not get one.
 //
 // An object whose complete initialisation is not proved starts with advice against superpages. Its
-// first unit is the probe. When the probe is filled, the units behind it are advised for superpages,
-// up to the window; the next unit is the new probe. The window bounds what may be wasted: what was
-// given ahead and holds no data yet is at most max(kLeastWindow, 2 % of resident memory) for the whole
-// process. Objects that fill together share it. What a unit holds is asked in sixteenths, so that the next
-// one is given before the program reaches it. Units that the program has filled before the thread looked are passed over: a
-// collapse saves none of their faults, waits for every processor, and is refused (EAGAIN) for a unit in
-// which another thread is faulting.
+// first unit is the probe. When the probe is filled, the units behind it are advised for
+// superpages, up to the window; the next unit is the new probe. The window bounds the waste. Units
+// given ahead that hold no data yet take at most max(kLeastWindow, 2 % of resident memory) for the
+// whole process. Objects that fill together share the window. A unit is examined in sixteenths, so
+// that the next one is given before the program reaches it. Units that the program has filled
+// before the thread looked are skipped. A collapse saves none of their faults and waits for every
+// processor. The kernel refuses it (EAGAIN) for a unit in which another thread is faulting.
 //
-// look_ahead() is called by the helper thread (promotion_thread.cpp), never by the program's threads.
+// The helper thread calls look_ahead() (promotion_thread.cpp), never the program's threads.
 #include "smalloc/big/big_objects.h"
 
 namespace smalloc {
 namespace {
-/// Parts. Two units, and the last quarters of two that are being filled: of two arrays that fill together each
-/// can have its next superpage before it has filled the one before.
+/// In parts: two units, and the last quarters of two that are being filled. Two arrays that fill
+/// together can each get the next superpage before the current one is filled.
 constexpr uint64_t kLeastWindow = 2 * kUnitParts + 2 * (kUnitParts / 4);
-/// A probe on base pages is a measure of the program's own speed, and of the order in which it writes,
-/// once it has grown by so many pages. The next units have to be given before the program reaches them.
+/// Growth of a probe on base pages from which it measures the program's speed and the order of its
+/// writes. The next units must be given before the program reaches them.
 constexpr size_t kMeasuredPages = 48;
-/// From here on a probe that fills in order shows that what was given in front of it is filled, too.
+/// Resident pages from which a probe that fills in order shows that the units given in front of it
+/// are filled, too.
 constexpr size_t kNearlyPages = kPagesPerUnit * 3 / 4;
-/// From here on the program is filling the unit: a collapse would fight with its faults.
+/// Resident pages from which the program is filling the unit: a collapse would contend with its
+/// page faults.
 constexpr size_t kBegunPages = 16;
 /// New pages of a probe between two looks that show a fill.
 constexpr size_t kGrowthPages = 4;
-/// A unit that takes longer is not being filled all the time.
+/// A unit that takes longer is not filled continuously.
 constexpr uint64_t kLongestFillNs = 20000000;
-/// After so many look_ahead() calls that found no growth in an object, only every kIdleLooks-th call examines it.
+/// Consecutive look_ahead() calls without growth in an object after which only every kIdleLooks-th
+/// call examines it.
 constexpr uint8_t kIdleLooks = 8;
-constexpr UnitIndex kMostAhead = 64; ///< units at a time
-/// Processor time of the program after which withdraw() takes untouched superpages from an object that does not grow.
+constexpr UnitIndex kMostAhead = 64; ///< units given at a time
+/// CPU time of the program after which withdraw() takes untouched superpages from an object that
+/// does not grow.
 constexpr uint64_t kStaleNs = 30000000;
 } // namespace
 
-/// Locked. Advises units `from` to `to` against superpages. False: no mapping is left for it.
+/// Advises units `from` to `to` against superpages. False: no mapping is left for it. Precondition:
+/// lock_ is held.
 bool BigObjects::withhold(Area &a, UnitIndex from, UnitIndex to) {
   if (from >= to || !region_->charge_mappings(kExpensiveMappings))
     return false;
@@ -50,7 +55,8 @@ bool BigObjects::withhold(Area &a, UnitIndex from, UnitIndex to) {
   return false;
 }
 
-/// Locked. Beyond kMostWatched objects a new one is left to the promoter.
+/// Adds the object to the watched ones. If kMostWatched are watched already, it is left to the
+/// promoter. Precondition: lock_ is held.
 void BigObjects::watch(BigObject &o, UnitIndex head, unsigned area) {
   for (Watched &w : watched_)
     if (!w.object) {
@@ -62,13 +68,14 @@ void BigObjects::watch(BigObject &o, UnitIndex head, unsigned area) {
     }
 }
 
-/// Locked. What was given ahead to the object is filled, or no longer its.
+/// Clears the account of units given ahead: they are filled, or no longer the object's.
+/// Precondition: lock_ is held.
 void BigObjects::forget_ahead(BigObject &o) {
   parts_ahead_ -= o.ahead_units * kUnitParts - o.ahead_filled;
   o.ahead_units = o.ahead_filled = 0;
 }
 
-/// Locked.
+/// Precondition: lock_ is held.
 void BigObjects::unwatch(BigObject &o) {
   if (!o.watched)
     return;
@@ -80,8 +87,9 @@ void BigObjects::unwatch(BigObject &o) {
   watched_count_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-/// Locked, and no promotion is going on. The object has grown by units `from` to `to`, by more than it
-/// had: as at its birth they get superpages ahead of the fill only. False: they get them at first touch.
+/// Withholds superpages from units `from` to `to`, by which the object has more than doubled: like
+/// a new object, they get superpages ahead of the fill. False: they get them at first touch.
+/// Preconditions: lock_ is held; no promotion is running.
 bool BigObjects::withhold_growth(Area &a, UnitIndex head, BigObject &o, UnitIndex from,
                                  UnitIndex to) {
   if (!o.history || (!o.watched && to - from <= max_of<UnitIndex>(from, 1)) ||
@@ -101,15 +109,15 @@ bool BigObjects::withhold_growth(Area &a, UnitIndex head, BigObject &o, UnitInde
   return true;
 }
 
-/// Holds promotion_lock_. Gives superpages to up to `most` units from `from` on: by advice where a unit
-/// is empty, by a collapse where it holds a page already, since a fault makes no superpage of it then.
-/// Returns how many units it went over.
+/// Gives superpages to up to `most` units from `from` on. An empty unit gets advice. A unit that
+/// holds a page already is collapsed, since a fault no longer makes it a superpage. Returns how
+/// many units it went over. Precondition: promotion_lock_ is held.
 UnitIndex BigObjects::give_ahead(Area &a, UnitIndex head, BigObject &o, UnitIndex from,
                                  uint64_t most) {
   const OsHooks &os = region_->os();
   const UnitIndex left = from < o.whole_units ? o.whole_units - from : 0;
   auto units = static_cast<UnitIndex>(min_of<uint64_t>(min_of<uint64_t>(most, left), kMostAhead));
-  // Up to the first unit that is a superpage already, of an object that has grown.
+  // Stop at the first unit that is a superpage already, in an object that has grown.
   for (UnitIndex i = 0; i < units; i++)
     if (is_superpage(a, head + from + i))
       units = i;
@@ -149,8 +157,9 @@ UnitIndex BigObjects::give_ahead(Area &a, UnitIndex head, BigObject &o, UnitInde
   return units;
 }
 
-/// Locked. Every unit is a superpage, filled, or about to be: one advice makes the object one mapping
-/// again, which can be kept for the next object and moved by realloc.
+/// Advises the whole object for superpages: every unit is a superpage, filled, or about to be. The
+/// object is one mapping again, which can be kept for the next object and moved by realloc.
+/// Precondition: lock_ is held.
 void BigObjects::join_mappings(Area &a, UnitIndex head, BigObject &o) {
   if (region_->os().advise(address(a, head), size_t{o.whole_units} * kSuperpageBytes,
                            Advice::kSuperpages) != 0)
@@ -160,15 +169,15 @@ void BigObjects::join_mappings(Area &a, UnitIndex head, BigObject &o) {
   o.demoted = false;
 }
 
-/// True if the `pages` resident pages of the unit lie side by side, an eighth of them apart at most: a loop
-/// fills it upwards, perhaps without the border of a grid.
+/// True if the `pages` resident pages of the unit lie side by side, with gaps of an eighth of them
+/// at most. Then a loop fills the unit upwards, perhaps except for the border of a grid.
 bool BigObjects::fills_in_order(const char *unit, size_t pages) const {
   const auto resident = [&](size_t from, size_t to) {
     return region_->os().resident_pages(unit + from * kBasePageBytes, (to - from) * kBasePageBytes);
   };
   if (resident(0, pages) == pages)
     return true;
-  size_t end = pages + 1, most = kPagesPerUnit; // where the last of them ends
+  size_t end = pages + 1, most = kPagesPerUnit; // end of the last resident page
   while (end < most) {
     const size_t middle = (end + most) / 2;
     if (resident(0, middle) == pages)
@@ -180,7 +189,8 @@ bool BigObjects::fills_in_order(const char *unit, size_t pages) const {
   return resident(end - span, end) == pages;
 }
 
-/// The probe has `pages` pages and gets no more, as the program has left some out, and fills the next unit.
+/// True if the program has left pages of the probe out and fills the next unit: the probe has
+/// `pages` pages and gets no more.
 bool BigObjects::is_passed(const Area &a, UnitIndex head, const BigObject &o, size_t pages) const {
   const UnitIndex next = head + o.probe + 1;
   if (pages < kPagesPerUnit / 2 || o.probe + 1 >= o.whole_units || is_superpage(a, next))
@@ -189,28 +199,28 @@ bool BigObjects::is_passed(const Area &a, UnitIndex head, const BigObject &o, si
   return begun >= kMeasuredPages && fills_in_order(address(a, next), begun);
 }
 
-/// Units that are given ahead take `took_ns` each to fill, the program's own work included; what a unit
-/// takes on base pages was measured while the program filled one. A rest of the program in between counts
-/// for neither. When the program fills several objects at once, the time of one contains the page faults of the
-/// others: nothing is accounted then.
+/// Compares the fill time of units given ahead, `took_ns` each, with that of the object's units on
+/// base pages. Both include the program's own work. A longer pause of the program excludes the
+/// measurement. While several objects fill at once, the time of one contains the page faults of the
+/// others, so nothing is accounted.
 void BigObjects::compare_with_base(const BigObject &o, uint64_t took_ns) {
   if (filling_ <= 1 && took_ns && took_ns < kLongestFillNs && o.base_ns &&
       o.base_ns < kLongestFillNs && config_.first_touch)
     config_.first_touch->account(took_ns, o.base_ns);
 }
 
-/// True if a loop has filled a unit of which `with_data` says what its parts hold: to its end, or nearly if it has
-/// begun with the next one. A quarter of the parts may be filled with zeros.
+/// True if a loop has filled a unit; `with_data` has a bit for each part that holds data. The last
+/// part has data, or the loop has begun with the next unit. A quarter of the parts may hold zeros.
 bool BigObjects::is_filled(unsigned with_data, bool next_begun) {
   return __builtin_popcount(with_data) >= static_cast<int>(kUnitParts * 3 / 4) &&
          (next_begun || with_data >> (kUnitParts - 1));
 }
 
-/// Holds promotion_lock_. Counts what was given ahead and now holds the program's data: as much may be given
-/// in its place. What is filled with zeros is not known before the program reaches the probe.
-/// Returns how many parts that is.
+/// Counts the units given ahead that now hold the program's data: the same amount may be given in
+/// their place. Units filled with zeros are unknown until the program reaches the probe. Returns
+/// the newly filled parts. Precondition: promotion_lock_ is held.
 unsigned BigObjects::note_filled(Area &a, UnitIndex head, BigObject &o) {
-  unsigned data[kMostAhead], begun = 0; // of the units that hold any
+  unsigned data[kMostAhead], begun = 0; // leading units that hold any data
   while (begun < min_of(o.ahead_units, kMostAhead) &&
          (data[begun] = region_->os().parts_with_data(
               address(a, head + o.probe - o.ahead_units + begun))) != 0)
@@ -234,13 +244,14 @@ unsigned BigObjects::note_filled(Area &a, UnitIndex head, BigObject &o) {
   o.ahead_filled = static_cast<uint16_t>(parts);
   if (filled) {
     o.shows_data = true;
-    o.filled_ns = o.ahead_units ? now : 0; // else the program has gone on to base pages
+    o.filled_ns = o.ahead_units ? now : 0; // else the program continues on base pages
   }
   return lacked - lacks;
 }
 
-/// Holds promotion_lock_. The object has not grown for long: the units that it was given and has not touched are
-/// others' again. They take no memory. What it has touched may be filled with zeros, and stays.
+/// Withdraws untouched units from an object that has not grown for long; other objects may use
+/// them. They take no memory. Touched units may be filled with zeros, and stay. Precondition:
+/// promotion_lock_ is held.
 void BigObjects::withdraw(Area &a, UnitIndex head, BigObject &o) {
   UnitIndex units = 0;
   while (units < o.ahead_units &&
@@ -259,27 +270,29 @@ void BigObjects::withdraw(Area &a, UnitIndex head, BigObject &o) {
   parts_ahead_ -= units * kUnitParts;
 }
 
-/// A page behind the last whole unit is there: the program has come to the end of the object.
+/// True if the program has reached the end of the object: a page behind the last whole unit is
+/// resident.
 bool BigObjects::reaches_tail(const Area &a, UnitIndex head, const BigObject &o) const {
   return o.units > o.whole_units &&
          region_->os().resident_pages(address(a, head + o.whole_units), kBasePageBytes) != 0;
 }
 
-/// How many units the object may be given, which has `own` parts that are not filled. Objects that fill
-/// together share the window.
+/// Returns how many units may be given to an object that has `own` parts not yet filled. Objects
+/// that fill together share the window.
 uint64_t BigObjects::may_have(uint64_t own, uint64_t given, uint64_t (*resident_bytes)()) {
-  if (!window_) // once a look
+  if (!window_) // once per look_ahead() call
     window_ = max_of(kLeastWindow, resident_bytes() / 50 / (kSuperpageBytes / kUnitParts));
   const uint64_t share = max_of<uint64_t>(window_ / max_of(filling_, 1u), kUnitParts);
   return min_of(window_ - min_of(window_, given), share - min_of(share, own)) / kUnitParts;
 }
 
-/// Holds promotion_lock_. The probe has `pages` resident pages and is not filled. True: the program fills
-/// it upwards, and nothing is in front of it, or surely filled.
+/// True if the program fills the probe upwards, and the units in front of it are surely filled or
+/// none. The probe has `pages` resident pages and is not filled. Precondition: promotion_lock_ is
+/// held.
 bool BigObjects::look_at_probe(Area &a, UnitIndex head, BigObject &o, size_t pages,
                                unsigned &grown) {
   const uint64_t now = program_ns();
-  if (pages && !o.probe_pages) { // the program has filled what was given in front of it
+  if (pages && !o.probe_pages) { // the program has filled the units in front of the probe
     if (o.ahead_units && o.given_ns)
       compare_with_base(o, (now - o.given_ns) / o.ahead_units);
     o.begun_ns = now;
@@ -296,7 +309,8 @@ bool BigObjects::look_at_probe(Area &a, UnitIndex head, BigObject &o, size_t pag
   return grows && pages >= least && fills_in_order(address(a, head + o.probe), pages);
 }
 
-/// Holds promotion_lock_. Returns how many parts the program has filled since the last look, about.
+/// Examines one object and gives it units ahead. Returns about how many parts the program has
+/// filled since the last look. Precondition: promotion_lock_ is held.
 unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
   Area &a = areas_[w.area];
   BigObject &o = *w.object;
@@ -328,8 +342,8 @@ unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
         return grown;
       if (o.begun_ns && pages > o.begun_pages)
         o.base_ns = (program_ns() - o.begun_ns) * kPagesPerUnit / (pages - o.begun_pages);
-      // The program may have filled more since the last look: the next units are given at its front,
-      // behind the one that it is filling now.
+      // The program may have filled more since the last look. Give the next units behind the one
+      // that it is filling now.
       front++;
       while (front < o.whole_units && (pages = pages_of(front)) >= kDensePages)
         front++;
@@ -347,7 +361,7 @@ unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
     if (!untouched)
       grown += (front - o.probe) * kUnitParts;
     SpinGuard guard(lock_);
-    if (!untouched) { // all in front of the probe is filled
+    if (!untouched) { // everything in front of the probe is filled
       forget_ahead(o);
       o.filled_ns = o.still_ns = 0;
       o.stale = false;
@@ -360,7 +374,7 @@ unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
     o.begun_ns = 0;
   }
   if (o.shows_data && o.ahead_units &&
-      !reaches_tail(a, w.head, o)) { // the last units show by themselves whether they are filled
+      !reaches_tail(a, w.head, o)) { // the contents of the last units show whether they are filled
     o.still_looks =
         grown ? 0 : static_cast<uint8_t>(min_of(o.still_looks + 1u, unsigned{kStillLooks}));
     return grown;
@@ -373,16 +387,15 @@ unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
   return grown;
 }
 
-/// Holds promotion_lock_ if somebody may be promoting the object. It is about to be freed: has the program
-/// filled it since the last look? A few of the units behind the probe answer for all, the last among
-/// them. A unit that got its superpage ahead was given because those before it were filled; one that was
-/// born with it is resident from the first touch on, so its contents tell.
+/// True if the program has filled the rest of an object that is about to be freed. A few of the
+/// units behind the probe are examined, the last among them. The units before one that was given
+/// ahead were filled. A superpage from the allocation on is resident from its first touch, so its
+/// contents are examined. Precondition: promotion_lock_ is held if the object may be promoted.
 bool BigObjects::ends_filled(const Area &a, UnitIndex head, const BigObject &o) const {
   constexpr UnitIndex kAsked = 8;
   const UnitIndex left = o.whole_units - min_of(o.probe, o.whole_units),
                   step = max_of<UnitIndex>(left / kAsked, 1);
-  if (left ==
-      0) // all given: either look_at() has said what there is to say, or the last unit tells
+  if (left == 0) // all units are given: look_at() has recorded the fill, or the last unit shows it
     return o.ahead_units != 0 && region_->os().holds_data(address(a, head + o.whole_units - 1));
   for (UnitIndex i = 0; i < left; i += step) {
     const UnitIndex unit = head + o.whole_units - 1 - i;
@@ -401,7 +414,7 @@ void BigObjects::fill(const Handle &handle, const void *p, size_t range) {
   Area &a = handle.slice == areas_[kSuper].slice ? areas_[kSuper] : areas_[kBase];
   const auto first = reinterpret_cast<uintptr_t>(address(a, handle.head)),
              from = reinterpret_cast<uintptr_t>(p);
-  // A unit whose last or first eighth belongs to others is as good as written.
+  // A unit counts as written if at most its first or last eighth is outside the range.
   constexpr size_t kMissing = kSuperpageBytes / 8;
   UnitIndex unit = 0, end = 0;
   if (handle.object->units != 0 && o.pending && from >= first) { // else it was freed meanwhile
@@ -419,7 +432,8 @@ void BigObjects::fill(const Handle &handle, const void *p, size_t range) {
            region_->os().resident_pages(address(a, handle.head + at), kSuperpageBytes) >=
                kBegunPages;
   };
-  // Memory that a loop writes again and again, on base pages: a look at three units is all that costs.
+  // A loop may write memory on base pages again and again: then this call costs only a look at
+  // three units.
   if (unit < end && is_touched(unit) && is_touched(end - 1) && is_touched(unit + (end - unit) / 2))
     unit = end = 0;
   while (unit < end && !too_expensive()) {
@@ -438,7 +452,7 @@ void BigObjects::fill(const Handle &handle, const void *p, size_t range) {
       join_mappings(a, handle.head, o);
   }
   if (&a == &areas_[kBase] && o.superpages)
-    o.demoted = true; // has advice of its own
+    o.demoted = true; // its units have advice of their own
   if (o.units != 0 && o.superpages == o.whole_units) {
     SpinGuard guard(lock_);
     set_pending(o, false);
@@ -455,7 +469,7 @@ unsigned BigObjects::look_ahead(uint64_t (*resident_bytes)(), bool all) {
     if (!object ||
         (!all && w.idle_looks == kIdleLooks && (looks_ + (&w - watched_)) % kIdleLooks != 0))
       continue;
-    // For one object at a time: release() and resize() wait for it.
+    // Take the lock for one object at a time: release() and resize() wait for it.
     if (!promotion_lock_.try_lock())
       return max_of(most, 1u);
     lock_.lock();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// big_first_touch.cpp decides where a new big object starts and what backs it. System calls that touch
-// pages happen outside the table lock, on units that nobody else can reach.
+// big_first_touch.cpp allocates a new big object: chooses its start and the pages behind it. System
+// calls that touch pages run outside the table lock, on units that no other thread can reach.
 #include "smalloc/big/big_objects.h"
 
 #include <string.h>
@@ -9,14 +9,14 @@
 namespace smalloc {
 namespace {
 constexpr size_t kMostStaggerPages = 8;
-/// True if the tail of an object takes a superpage, too: what that adds is at most 2 % of the object.
+/// True if the tail of an object takes a superpage, too: that adds at most 2 % to the object.
 bool ends_near_superpage(size_t bytes) {
   return align_up(bytes, kSuperpageBytes) - bytes <= bytes / 50;
 }
 } // namespace
 
-/// kSlackBytes behind the end are part of the object, since the unit behind may be nobody's. The slack
-/// alone takes no superpage.
+/// The object includes kSlackBytes behind its end, since the next unit may not be committed. The
+/// slack alone takes no superpage.
 size_t BigObjects::committed_end(size_t end, bool whole_superpages) {
   const size_t whole = align_up(end, kSuperpageBytes);
   if (!whole_superpages)
@@ -24,10 +24,10 @@ size_t BigObjects::committed_end(size_t end, bool whole_superpages) {
   return whole - end >= kSlackBytes ? whole : whole + kSlackBytes;
 }
 
-/// Distance of an object's start from its unit's start. Objects that all start at the same offset
-/// of a superpage fall into the same cache sets: four grids walked together evict each other. The
-/// line within the page spreads the first level, the page spreads the second; 8 pages at most,
-/// because what the start takes, the end needs behind it.
+/// Returns the distance of an object's start from its unit's start. Objects that start at the same
+/// offset of a superpage fall into the same cache sets: four grids walked together evict each
+/// other. The line within the page spreads the L1 sets, the page spreads the L2 sets. The offset is
+/// 8 pages at most, since the end needs as much more behind it.
 size_t BigObjects::stagger(size_t alignment) {
   if (alignment > kMostStaggerPages * kBasePageBytes)
     return 0;
@@ -43,8 +43,9 @@ bool BigObjects::commit_behind(Area &a, UnitIndex first, size_t kept_bytes, size
          region_->os().commit(address(a, first) + kept_bytes, committed - kept_bytes) == 0;
 }
 
-/// Advice for 64 KiB pages would bring 2 MiB ones where the kernel may choose. A unit of which one
-/// base page exists cannot become a superpage at a touch, and 15/16 of it get 64 KiB pages.
+/// Prepares units for 64 KiB pages. Advice for them could bring 2 MiB pages where the kernel may
+/// choose. A unit in which one base page exists cannot become a superpage at a touch, and 15/16 of
+/// it get 64 KiB pages.
 bool BigObjects::prime_medium(Area &a, UnitIndex first, UnitIndex whole) {
   for (UnitIndex i = 0; i < whole; i++)
     *const_cast<volatile char *>(address(a, first + i)) = 0;
@@ -52,9 +53,10 @@ bool BigObjects::prime_medium(Area &a, UnitIndex first, UnitIndex whole) {
                               Advice::kSuperpages) == 0;
 }
 
-/// The same for one object among others that get none: bytes from..to of it, of which nothing beyond `from` exists. A page that
-/// is only read is there as well. Where all memory gets 64 KiB pages no advice is given: khugepaged, which follows it, would make
-/// superpages of them. False: base pages.
+/// Advises bytes `from` to `to` of one object for 64 KiB pages, among objects without them. No page
+/// at or after `from` exists. One base page per unit is read, and so populated. Where all memory
+/// gets 64 KiB pages no advice is given: khugepaged follows advice and would make superpages.
+/// False: the object has base pages.
 bool BigObjects::advise_medium(Area &a, UnitIndex head, size_t from, size_t to) {
   char *start = address(a, head);
   const PageSettings &settings = page_fallback_->settings();
@@ -81,7 +83,7 @@ void *BigObjects::allocate(const BigRequest &request) {
                                              ends_near_superpage(align_up(end, kBasePageBytes))));
   auto whole = static_cast<UnitIndex>(committed / kSuperpageBytes);
   auto units = static_cast<UnitIndex>(units_for(committed));
-  // Superpages at first touch are charged before they are touched; over the budget the object starts on
+  // Superpages at first touch are charged before the touch. Over the budget the object starts on
   // base pages.
   if (request.first == PageKind::kGigantic)
     page_fallback_->note_directed_gigantic(request.bytes);
@@ -98,7 +100,7 @@ void *BigObjects::allocate(const BigRequest &request) {
     superpages = false;
   bool medium =
       page_fallback_->medium() && (directed_medium || (at_first_touch_wanted && !superpages));
-  bool apart = directed_medium && !medium; // its advice is its own
+  bool apart = directed_medium && !medium; // with advice of its own
   auto alignment = static_cast<UnitIndex>(max_of<size_t>(align_bytes / kSuperpageBytes, 1));
   const bool reuses = alignment == 1 && !directed_medium;
   bool fits = region_->charge_mappings(2);
@@ -107,12 +109,12 @@ void *BigObjects::allocate(const BigRequest &request) {
   UnitIndex kept = 0, first = kNoUnit;
   auto tail = static_cast<uint32_t>(committed % kSuperpageBytes);
   uint32_t kept_tail = 0;
-  // Kept superpages have been charged.
+  // Kept superpages are charged already.
   if (fits && superpages && reuses) {
     SpinGuard guard(lock_);
     if (const unsigned run = find_kept(kSuper, whole);
         tail && run != UnitCache::kRuns && cache_.runs[run].count > whole) {
-      // The tail's unit is there: as base pages it would have to be faulted in again.
+      // The unit of the tail is kept: on base pages it would have to be faulted in again.
       whole = units;
       committed = size_t{units} * kSuperpageBytes;
       tail = 0;
@@ -161,7 +163,7 @@ void *BigObjects::allocate(const BigRequest &request) {
     region_->uncharge_superpages(charged);
     return nullptr;
   }
-  // Nobody else can reach the units now: the system may take its time.
+  // No other thread can reach the units now, so the system calls may take long.
   PageFallback::Pooled pooled;
   if (superpages && kept == 0 && page_fallback_->pools(request.first)) {
     pooled = page_fallback_->take_pool_pages(address(a, first), whole, request.first);
@@ -175,12 +177,12 @@ void *BigObjects::allocate(const BigRequest &request) {
     page_fallback_->refused(PageKind::kMedium, WhyNot::kRefused, true);
     apart = false;
   }
-  // Pages that are there already (of a pool, of an object before) move.
+  // Existing pages (of a pool, of an earlier object) are migrated.
   const unsigned placed = request.placement.kind == numa::PlacementKind::kNone || !config_.place
                               ? 0
                               : config_.place(address(a, first), committed, request.placement);
   const uint32_t borders = placed > 1 && region_->charge_mappings(placed - 1) ? placed - 1 : 0;
-  // What no pool has given gets transparent superpages, if the kernel takes advice.
+  // Units without pool pages get transparent superpages, if the kernel takes advice.
   bool transparent = superpages && region_->thp_allowed();
   if (index == kSuper && region_->advice_error() != 0) {
     page_fallback_->refused(medium ? PageKind::kMedium : PageKind::kSuperpage, WhyNot::kRefused);
@@ -190,7 +192,8 @@ void *BigObjects::allocate(const BigRequest &request) {
   const bool held_back = ahead && transparent && kept == 0 && withhold(a, first, first + whole);
   if (held_back)
     at_first_touch = 0;
-  else if (ahead && transparent && kept == 0) { // no mapping is left: all at once
+  else if (ahead && transparent && kept == 0) {
+    // No mapping is left for advice: give all superpages at once.
     region_->charge_unasked(whole);
     charged = whole;
   }
@@ -231,7 +234,7 @@ void *BigObjects::allocate(const BigRequest &request) {
     now += is_superpage(a, first + i);
   }
   o.superpages = now;
-  // Kept units were charged before, or are base pages: once the tail of an object.
+  // Kept units were charged before, or are base pages: the former tail of an object.
   region_->uncharge_superpages(charged - fresh);
   region_->got_superpages(fresh);
   region_->counters().superpages_at_first_touch.add(fresh);

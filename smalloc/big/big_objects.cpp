@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// big_objects.cpp decides what the tables say of big objects: whose a unit is, who waits for
-// promotion, and how an object ends.
+// big_objects.cpp maintains the tables of big objects: finds the object of a unit, lists the
+// objects that wait for promotion, and frees objects.
 #include "smalloc/big/big_objects.h"
 
 namespace smalloc {
@@ -13,7 +13,7 @@ bool BigObjects::init(Region &region, PageFallback &ladder, const Config &config
   areas_[kBase].slice = Slice::kBigBase;
   areas_[kSuper].slice = Slice::kBigSuper;
   for (Area &a : areas_) {
-    UnitIndex units = region.slice_units(a.slice) - 1; // the slice's guard
+    UnitIndex units = region.slice_units(a.slice) - 1; // without the slice's guard unit
     size_t words = (size_t{units} + 63) / 64;
     auto *bits = static_cast<uint64_t *>(region.table(words * 2 * sizeof(uint64_t)));
     a.objects = static_cast<BigObject *>(region.table(units * sizeof(BigObject)));
@@ -108,10 +108,11 @@ BigRequest BigObjects::like(const void *p, size_t bytes) const {
   return request;
 }
 
-/// Open. A program can give pages attributes that the next owner must not inherit: advice (MADV_DONTFORK
-/// and others), protection and keys, mlock, a NUMA policy, a name, a userfaultfd, a mapping of its own
-/// over them. Each makes a mapping of its own of them, apart from the page of slack, which no program
-/// is told of. One mapping from the first unit to the slack therefore has the attributes that we gave.
+/// True if the object's pages have no attributes that the next owner must not inherit. A program
+/// can set advice (MADV_DONTFORK and others), protection and keys, mlock, a NUMA policy, a name, a
+/// userfaultfd, or map other memory over the pages. Each of these splits the pages into a mapping
+/// of their own, apart from the page of slack, which the program never gets. So if one mapping
+/// spans from the first unit to the slack, it has libsmalloc's attributes. Takes lock_ itself.
 bool BigObjects::is_pristine(const Handle &h) {
   size_t bytes;
   {
@@ -134,11 +135,13 @@ bool BigObjects::release(void *p) {
     return false;
   BigObject &o = *h.object;
   const bool pristine = is_pristine(h);
-  // Nobody may be collapsing units that are about to become somebody else's. Who waits now may be collapsed, who does not will not be
-  // before we are done.
+  // Units that are about to be reused must not be collapsed meanwhile. An object that waits for
+  // promotion now may be collapsed: take the promotion lock. Any other object will not begin to
+  // wait before this function is done.
   lock_.lock();
   const bool promoting = o.pending || o.watched;
-  // One that was born on superpages is not watched, but tells about larger ones of its origin.
+  // An object with superpages from the start is not watched, but predicts larger ones of its
+  // origin.
   const bool asked = o.units != 0 && (o.watched || !fills_.is_settled(o.history));
   bool filled = false;
   if (promoting || asked) {
@@ -148,7 +151,7 @@ bool BigObjects::release(void *p) {
     filled = asked && o.units != 0 && ends_filled(area_of(p), h.head, o);
     lock_.lock();
   }
-  const bool live = o.units != 0; // or it was freed twice at the same time
+  const bool live = o.units != 0; // false: freed twice at the same time
   if (live) {
     Area &a = area_of(p);
     size_t used = o.offset + o.bytes;
@@ -217,7 +220,7 @@ void BigObjects::make_pending(const Handle &handle) {
   set_pending(o, may_wait(o));
 }
 
-/// Locked. The first one from `from` on, cyclic.
+/// Returns the first pending object from `from` on, cyclic. Precondition: lock_ is held.
 BigObjects::Handle BigObjects::next_pending_of(Area &a, UnitIndex from, UnitIndex &behind) {
   const UnitIndex end = a.map.high_water();
   UnitIndex at = from;
@@ -241,7 +244,7 @@ BigObjects::Handle BigObjects::next_pending(UnitIndex &cursor) {
   SpinGuard guard(lock_);
   if (Handle h = next_pending_of(areas_[kBase], cursor, cursor))
     return h;
-  UnitIndex behind; // few wait here
+  UnitIndex behind; // not kept: few objects wait here
   return next_pending_of(areas_[kSuper], 0, behind);
 }
 

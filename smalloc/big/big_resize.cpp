@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// big_resize.cpp decides how a big object grows and shrinks: where it lies while the units behind it
-// are free; else by moving its pages, not its bytes, to a longer run. Pages of a pool cannot be
-// moved: such an object is copied by the caller.
+// big_resize.cpp resizes big objects. An object grows in place while the units behind it are free.
+// Otherwise its pages, not its bytes, are moved to a longer run (mremap). Pages of a pool cannot be
+// moved: the caller copies such an object.
 #include "smalloc/big/big_objects.h"
 
 namespace smalloc {
-/// Locked, and no promotion is going on.
+/// Preconditions: lock_ is held; no promotion is running.
 void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t bytes) {
   const OsHooks &os = region_->os();
   size_t before = o.offset + o.bytes;
   size_t after = committed_end(o.offset + bytes, o.whole_superpages);
-  // A tail that has a superpage keeps it while its unit stays.
+  // A tail on a superpage keeps it while its unit stays.
   if (a.slice == Slice::kBigSuper && o.whole_units == o.units && after < before &&
       units_for(after) == o.units)
     after = before;
@@ -30,10 +30,12 @@ void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t 
     if (o.medium)
       advise_medium(a, head, before, after);
   } else if (after < before) {
-    unwatch(o); // whether it would have been filled is not known any more
-    // Its slack will be memory that the program had: is_pristine() cannot tell any more.
+    unwatch(o); // whether it would have been filled is unknown from now on
+    // The new slack is memory that the program had, so is_pristine() cannot detect attributes on
+    // it.
     o.placed |= may_be_kept(o) && !os.is_one_mapping(start, before);
-    // Whole superpages go back whole; what is cut off the last one's unit becomes a tail again.
+    // Whole superpages are released whole. The rest of the last superpage's unit becomes a tail
+    // again.
     size_t keep_in_unit = min_of(before, size_t{units} * kSuperpageBytes);
     if (keep_in_unit > after)
       region_->decommit(a.slice, start + after, keep_in_unit - after);
@@ -55,7 +57,7 @@ void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t 
   const UnitIndex whole_before = o.whole_units;
   o.whole_units = whole;
   if (a.slice == Slice::kBigSuper) {
-    // The unit that held the tail has base pages in it and keeps them.
+    // The unit of the former tail contains base pages and keeps them.
     UnitIndex fresh = static_cast<UnitIndex>(units_for(before));
     grow_at_first_touch(a, head, o, max_of(whole_before, fresh), whole);
   } else {
@@ -63,14 +65,14 @@ void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t 
     o.next_unit = 0;
     set_pending(o, may_wait(o));
   }
-  if (units < units_before) // last: it opens the lock for a while
+  if (units < units_before) // last, since it unlocks for a while
     release_units(a, head + units, units_before - units, before - size_t{units} * kSuperpageBytes,
                   may_be_kept(o));
   return start + o.offset;
 }
 
-/// Locked. Units of an object with superpages at first touch that nobody has touched yet. Those for which the budget has no room start on
-/// base pages, and wait, as all of an object would.
+/// Gives untouched new units of an object with superpages at first touch their superpages. Units
+/// over the budget start on base pages and wait for promotion. Precondition: lock_ is held.
 void BigObjects::grow_at_first_touch(Area &a, UnitIndex head, BigObject &o, UnitIndex from,
                                      UnitIndex to) {
   if (from < to && region_->thp_allowed() && withhold_growth(a, head, o, from, to))
@@ -99,12 +101,12 @@ void BigObjects::grow_at_first_touch(Area &a, UnitIndex head, BigObject &o, Unit
 
 void *BigObjects::move_to_larger(Area &a, UnitIndex head, size_t bytes) {
   BigObject &o = a.objects[head];
-  if (o.demoted) // of several mappings, which do not move as one: the caller copies
+  if (o.demoted) // several mappings, which mremap does not move at once: the caller copies
     return nullptr;
   size_t before = o.offset + o.bytes;
   size_t after = committed_end(o.offset + bytes, o.whole_superpages);
   auto units = static_cast<UnitIndex>(units_for(after));
-  // What has moved and what is new behind it do not become one mapping.
+  // The moved part and the new part behind it stay two mappings.
   if (!region_->charge_mappings(1))
     return nullptr;
   UnitIndex to = a.map.take(units);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// big_reuse.cpp decides which units of freed big objects are kept for the next ones, and gives the others back.
+// big_reuse.cpp keeps units of freed big objects for later objects, and releases the others.
 #include "smalloc/big/big_objects.h"
 
 namespace smalloc {
 namespace {
-/// Freed objects above this, and above half of the cache, are released at once: glibc, too, gives an mmapped chunk above
-/// M_MMAP_THRESHOLD_MAX back.
+/// Freed objects above this size and above half of the cache are released at once. glibc, too,
+/// releases an mmapped chunk above M_MMAP_THRESHOLD_MAX.
 constexpr uint64_t kMostKeptObjectBytes = uint64_t{32} << 20;
 } // namespace
 
@@ -19,7 +19,8 @@ uint64_t BigObjects::cache_limit() const {
   return min_of(config_.cache_bytes, max_of(rule, cache_.proven_bytes));
 }
 
-/// Locked. The shortest kept run of so many units; kRuns: there is none.
+/// Returns the shortest kept run of at least `whole` units; kRuns: there is none. Precondition:
+/// lock_ is held.
 unsigned BigObjects::find_kept(unsigned index, UnitIndex whole) const {
   unsigned best = UnitCache::kRuns;
   for (unsigned i = 0; i < cache_.size; i++) {
@@ -33,7 +34,7 @@ unsigned BigObjects::find_kept(unsigned index, UnitIndex whole) const {
   return best;
 }
 
-/// Locked. What lies behind the kept units goes back: from `bytes` on, which stay kept.
+/// Releases the kept tail of a run from `bytes` on. Precondition: lock_ is held.
 void BigObjects::cut_tail(UnitCache::Run &run, uint32_t bytes) {
   if (run.tail_bytes <= bytes)
     return;
@@ -46,8 +47,9 @@ void BigObjects::cut_tail(UnitCache::Run &run, uint32_t bytes) {
   run.tail_bytes = bytes;
 }
 
-/// Locked. Units for an object of which the first `whole` were kept, with their old contents and their charge; kNoUnit: there are none.
-/// tail_bytes: of the object, behind them; how many of these are kept with theirs.
+/// Returns units for an object of which the first `whole` were kept, with their old contents and
+/// their charge; kNoUnit: there are none. `tail_bytes`: in: the bytes of the object's tail; out:
+/// how many of them were kept with the units. Precondition: lock_ is held.
 UnitIndex BigObjects::take_kept(unsigned index, UnitIndex units, UnitIndex whole,
                                 uint32_t &tail_bytes) {
   const uint32_t wanted = tail_bytes;
@@ -64,12 +66,13 @@ UnitIndex BigObjects::take_kept(unsigned index, UnitIndex units, UnitIndex whole
   Area &a = areas_[index];
   UnitCache::Run &run = cache_.runs[best];
   UnitIndex first = run.first;
-  // A tail lies behind the whole units: either in a kept unit, whose old contents go, or in a
-  // free one.
+  // The tail behind the whole units takes a kept unit, whose old contents are released, or a free
+  // one.
   bool tail = units > whole;
   if (run.count == whole && run.tail_bytes != 0) {
     cut_tail(run,
-             wanted); // programs replace objects by others of their size: mostly nothing is cut
+             // Programs mostly replace objects by others of the same size: then nothing is cut.
+             wanted);
     tail_bytes = run.tail_bytes;
     cache_.kept_bytes -= tail_bytes;
     run.tail_bytes = 0;
@@ -97,7 +100,7 @@ UnitIndex BigObjects::take_kept(unsigned index, UnitIndex units, UnitIndex whole
   return first;
 }
 
-/// Locked, and open for a while.
+/// Precondition: lock_ is held. Unlocks it for a while.
 UnitIndex BigObjects::take_fresh(Area &a, UnitIndex units, UnitIndex whole, UnitIndex alignment) {
   uint64_t bytes = uint64_t{whole} * kSuperpageBytes;
   if (cache_.regret_bytes >= bytes && bytes <= most_kept_of_one()) {
@@ -108,7 +111,8 @@ UnitIndex BigObjects::take_fresh(Area &a, UnitIndex units, UnitIndex whole, Unit
   return a.map.take(units, alignment);
 }
 
-/// Locked, and open for a while. What is kept and does not fit must not raise the peak of memory.
+/// Evicts kept units that do not fit the new object, so that they do not raise the memory peak.
+/// Precondition: lock_ is held. Unlocks it for a while.
 void BigObjects::make_room_beside_kept(uint64_t bytes) {
   const uint64_t after = region_->counters().big_bytes_now.get() + cache_.kept_bytes + bytes;
   const uint64_t peak = region_->counters().big_bytes_peak.get();
@@ -125,9 +129,9 @@ UnitIndex BigObjects::clear_superpages(Area &a, UnitIndex first, UnitIndex count
   return cleared;
 }
 
-/// Gives units back to the system and to the map. bytes_used: committed ones from the first unit
-/// on. Locked; the lock is open while the system frees the pages, which for a gigabyte takes a
-/// while: until the map knows that the units are free, nobody else can get them.
+/// Returns units to the kernel and to the map. `bytes_used`: committed bytes from the first unit
+/// on. Precondition: lock_ is held. Unlocks it while the kernel frees the pages, which takes long
+/// for a gigabyte. Until the map marks the units free, no other thread can get them.
 void BigObjects::drop(Area &a, UnitIndex first, UnitIndex count, size_t bytes_used) {
   UnitIndex promoted = clear_superpages(a, first, count);
   lock_.unlock();
@@ -139,7 +143,8 @@ void BigObjects::drop(Area &a, UnitIndex first, UnitIndex count, size_t bytes_us
   a.map.give_back(first, count);
 }
 
-/// Locked, and open for a while: what was true of the cache before need not be afterwards. REQUIRES: something is kept.
+/// Releases the kept run number `which`. Precondition: lock_ is held. Unlocks it for a while: the
+/// cache may have changed on return. REQUIRES: some run is kept.
 void BigObjects::evict(unsigned which) {
   UnitCache::Run run = cache_.runs[which];
   for (unsigned i = which + 1; i < cache_.size; i++)
@@ -151,8 +156,9 @@ void BigObjects::evict(unsigned which) {
   drop(areas_[run.slice], run.first, run.units(), bytes);
 }
 
-/// Locked, and open for a while. The budget has no room for so many superpages of somebody who is there: those that are kept for
-/// somebody who may come give way, the oldest run first, if all of them together would be enough. False: they would not, or are not there.
+/// Evicts the oldest run with kept superpages: a live claimant needs `needed` superpages, and the
+/// budget has no room. Does so only if all kept superpages together would be enough. False: they
+/// would not, or none is kept. Precondition: lock_ is held. Unlocks it for a while.
 bool BigObjects::evict_superpages(UnitIndex needed) {
   unsigned oldest = cache_.size;
   uint64_t kept = 0;
@@ -188,7 +194,8 @@ void BigObjects::release_units(Area &a, UnitIndex first, UnitIndex count, size_t
     drop(a, first, count, bytes_used);
     return;
   }
-  // Who allocates so many bytes again finds them all: a tail that is given back costs a fault a page each time.
+  // The same program may allocate this size again. Releasing the tail would then cost a fault per
+  // page each time.
   uint32_t tail_bytes = count == whole + 1 && !is_superpage(a, first + whole)
                             ? static_cast<uint32_t>(bytes_used - whole_bytes)
                             : 0;
@@ -199,7 +206,8 @@ void BigObjects::release_units(Area &a, UnitIndex first, UnitIndex count, size_t
   const UnitIndex kept = whole + (tail_bytes != 0);
   if (count > kept)
     drop(a, first + kept, count - kept, bytes_used - whole_bytes);
-  // Room in the table and in bytes, both at the same time: others keep units while one is evicted.
+  // Require room in the table and in bytes at the same time: other threads keep units during an
+  // eviction.
   while (cache_.size == UnitCache::kRuns ||
          (cache_.size && cache_.kept_bytes > limit - whole_bytes - tail_bytes))
     evict_oldest();

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// big_too_expensive.cpp decides which big objects' superpages at first touch have a price (first_touch_cost.h), and what an object is whose superpages
-// turn out to be dear: one that keeps those that it has got so far and waits for the others, on memory that is advised against them.
+// big_too_expensive.cpp tests whether a big object's superpages at first touch cost too much
+// (first_touch_cost.h). If they turn out too expensive during the first touches, the object keeps
+// the superpages that it has. Its other units are advised against superpages and wait for
+// promotion.
 #include "smalloc/big/big_objects.h"
 
 namespace smalloc {
 
-/// Pages of a pool are there already, and where an object's nodes are named its first toucher matters.
+/// True if the object's superpages are timed. Pool pages exist already. For an object with named
+/// nodes its first toucher matters.
 bool BigObjects::has_a_price(const BigRequest &request) const {
   return request.if_cheap && config_.first_touch && !page_fallback_->pools(request.first) &&
          request.placement.kind == numa::PlacementKind::kNone;
 }
 
-/// Were superpages dear a moment ago? Kept ones never are.
+/// True if superpages have been too expensive lately. Kept superpages never are.
 bool BigObjects::is_too_expensive(UnitIndex whole) {
   if (!config_.first_touch->too_expensive())
     return false;
@@ -25,8 +28,9 @@ bool BigObjects::is_too_expensive(UnitIndex whole) {
   return true;
 }
 
-/// Units in the advised slice that nobody else can reach. False: they were dear, and `superpages` is how many there are; for the
-/// others the advice has been taken back, which costs kExpensiveMappings.
+/// Touches units in the advised slice that no other thread can reach. False: they were too
+/// expensive, and `superpages` is the number of touched ones. The advice for the others has then
+/// been reversed, which costs kExpensiveMappings.
 bool BigObjects::touch_at_first_touch(UnitIndex first, UnitIndex whole, UnitIndex &superpages) {
   char *start = address(areas_[kSuper], first);
   const UnitIndex touched =

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// demoter.cpp decides who gives superpages up when the budget is used up and somebody else would
-// gain more: the big object whose superpages saved least per unit lately, or the heap of small objects. "Lately" halves every
-// second, so that what has become cold gives way; a claimant must show twice the gain, so that two
-// equals do not take from each other for ever (and each promotion must have been paid for anyway).
-// Where a profile says what two objects are worth, that counts: the better one takes superpages at its birth, before anything
-// is known of its use, and does not give them up to the other one.
+// demoter.cpp takes superpages from an owner when the budget is used up and a claimant would gain
+// more. The owner is the big object whose superpages saved least per unit lately, or the heap of
+// small objects. Savings halve every second, so that cold memory gives way. A claimant must show
+// twice the gain, so that two equal ones do not alternate for ever. (Each promotion must also be
+// paid by credit.) Where a profile rates two objects, the ratings count. The better object takes
+// superpages when it is allocated, before its use is known, and does not give them up to the other
+// one.
 #include "smalloc/big/big_objects.h"
 #include "smalloc/small/small_pages.h"
 
@@ -26,7 +27,7 @@ void BigObjects::note_worth(const Handle &handle, uint64_t saved_ns) {
 
 char *BigObjects::next_superpage(uint64_t &from) {
   SpinGuard guard(lock_);
-  uint64_t before = 0; // units of the areas in front
+  uint64_t before = 0; // units of the previous areas
   for (Area &a : areas_) {
     const UnitIndex end = a.map.high_water();
     while (from < before + end) {
@@ -67,7 +68,8 @@ BigObjects::Handle BigObjects::next_unrecorded() {
   return {};
 }
 
-// A unit that was given back as a whole is as it was at first touch: the next touch brings a superpage.
+// A unit that was released as a whole is as before its first touch: the next touch brings a
+// superpage.
 void BigObjects::given_back(const char *start, size_t bytes) {
   if (!lock_.comes_free())
     return;
@@ -96,7 +98,8 @@ void BigObjects::given_back(const char *start, size_t bytes) {
   }
 }
 
-/// Locked. From its end: objects are mostly used from the front.
+/// Takes superpages from the object's end: programs mostly use the front. Precondition: lock_ is
+/// held.
 unsigned BigObjects::take_superpages_from(Area &a, UnitIndex head, unsigned most) {
   BigObject &o = a.objects[head];
   unsigned taken = 0;
@@ -124,16 +127,17 @@ unsigned BigObjects::take_superpages_from(Area &a, UnitIndex head, unsigned most
   return taken;
 }
 
-/// Takes no lock of the caller's. A new object whose directive has the profile's `worth` needs `wanted` superpages, and
-/// the budget is used up: takes superpages from objects of less worth, the least first. Takes none if all of these
-/// objects together have too few. True: the budget has room now.
+/// Makes room in a used-up budget for a new object whose directive has the profile's `worth` and
+/// needs `wanted` superpages. Takes superpages from objects of less worth, the least first. Takes
+/// none if all of these objects together have too few. True: the budget has room now. Precondition:
+/// the caller holds no lock.
 bool BigObjects::take_from_less_worthy(uint32_t worth, UnitIndex wanted) {
   if (!config_.may_demote || worth == 0)
     return false;
   SpinGuard promotion(promotion_lock_);
   SpinGuard guard(lock_);
   const uint64_t left = region_->superpages_left();
-  // A percentage of a footprint leaves an unknown number.
+  // With a budget in percent of the footprint the missing number is unknown.
   auto missing =
       static_cast<unsigned>(wanted > left ? wanted - left : min_of(wanted, kUnitsAtOnce));
   for (bool taking = false;; taking = true) {
@@ -167,14 +171,16 @@ bool BigObjects::make_room_for(uint64_t worth_per_unit, unsigned wanted) {
   return make_room(nullptr, worth_per_unit, wanted);
 }
 
-/// Called while somebody is being promoted. False: nobody's superpages are worth clearly less.
+/// Demotes superpages of the least worthy owner in favour of `claimant`, or of a claim per unit.
+/// False: no owner's superpages are worth clearly less. Precondition: promotion_lock_ or the small
+/// heap's is held.
 bool BigObjects::make_room(const BigObject *claimant, uint64_t claim, unsigned wanted) {
   if (!config_.may_demote || !region_->short_of_superpages())
     return false;
   SpinGuard guard(lock_);
-  if (evict_superpages(1)) // nobody's
+  if (evict_superpages(1)) // kept superpages serve no live object
     return true;
-  const uint64_t now = region_->os().now_ns(); // under the lock: it does not run backwards
+  const uint64_t now = region_->os().now_ns(); // under the lock: time does not run backwards
   uint64_t halvings =
       aged_ns_ && now > aged_ns_ ? min_of<uint64_t>((now - aged_ns_) / kHalfLifeNs, 63) : 0;
   if (halvings || !aged_ns_)
@@ -200,7 +206,7 @@ bool BigObjects::make_room(const BigObject *claimant, uint64_t claim, unsigned w
   if (claimant)
     claim = worth_per_unit(*claimant);
   unsigned most = min_of(kUnitsAtOnce, wanted);
-  // The heap of small objects counts like one of them; it does not take from itself.
+  // The heap of small objects counts as one more owner; it does not take from itself.
   SmallPages *small = config_.small;
   if (small)
     small->halve_worth(static_cast<unsigned>(halvings));

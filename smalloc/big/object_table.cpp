@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// object_table.cpp decides when the table is rebuilt: three quarters full, into the spare half of
-// its memory while that leaves it at most half full of live objects, into twice the memory
-// otherwise.
+// object_table.cpp rebuilds the table when it is three quarters full. It rebuilds into the spare
+// half of its memory if at most half of the slots hold live objects. Otherwise it takes twice the
+// memory.
 #include "smalloc/big/object_table.h"
 
 namespace smalloc {
@@ -20,14 +20,14 @@ bool ObjectTable::init(const Config &config) {
   config_ = config;
   const size_t bytes = config.first_slots * sizeof(Slot);
   auto *table = static_cast<Slot *>(config.source(bytes));
-  spare_ = static_cast<Slot *>(config.source(bytes)); // later there may be no memory for it
+  spare_ = static_cast<Slot *>(config.source(bytes)); // now: later there may be no memory for it
   if (!table || !spare_)
     return false;
   view_.store(pack(table, config.first_slots), std::memory_order_release);
   return true;
 }
 
-/// The address' slot, or the empty one where it belongs.
+/// Returns the slot of `address`, or the empty slot where it belongs.
 ObjectTable::Slot *ObjectTable::probe(const View &v, uintptr_t address) {
   for (size_t i = hash(address);; i++) {
     Slot &slot = v.table[i & (v.slots - 1)];
@@ -56,7 +56,7 @@ bool ObjectTable::rebuild(size_t slots) {
       place->note = slot.note;
       place->address.store(address, std::memory_order_release);
     }
-    slot.address.store(0, std::memory_order_release); // for its next turn
+    slot.address.store(0, std::memory_order_release); // for its next use as a spare
   }
   spare_ = slots == old.slots ? old.table : nullptr;
   version_.fetch_add(1, std::memory_order_acq_rel);
@@ -106,7 +106,7 @@ bool ObjectTable::remove(uintptr_t address, ObjectNote &note) {
     return false;
   note = slot->note;
   if (note.freed)
-    return false; // by another thread, just now
+    return false; // another thread has just freed it
   slot->note.freed = true;
   live_--;
   return true;

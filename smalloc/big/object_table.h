@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// object_table.h decides how an object's address leads to what is known of it: which site it came
-// from, what it weighs in an estimate, whether it has been freed. Open addressing with linear
-// probing; addresses are never removed, only marked freed, until a rebuild drops them. Looking up an
-// address that is not there takes no lock. Used only while somebody wants statistics per site of
-// small objects, or has switched debugging on.
+// object_table.h maps an object's address to its note: its site, its weight in an estimate, whether
+// it has been freed. The table uses open addressing with linear probing. Addresses are only marked
+// freed, never removed, until a rebuild drops them. Looking up an absent address takes no lock. The
+// table is used only while statistics per site of small objects are requested, or debugging is on.
 #ifndef SMALLOC_BIG_OBJECT_TABLE_H
 #define SMALLOC_BIG_OBJECT_TABLE_H
 
@@ -23,7 +22,8 @@ struct ObjectNote {
 
 class ObjectTable {
 public:
-  /// Memory for slots, zeroed, on whole pages; nullptr when there is none. Never given back.
+  /// Returns zeroed memory for slots, on whole pages; nullptr when there is none. The table never
+  /// releases it.
   using Source = void *(*)(size_t bytes);
   struct Config {
     Source source = nullptr;
@@ -32,14 +32,17 @@ public:
   };
   bool init(const Config &config);
 
-  /// An address that is freed already is live again. False: the table is full of live objects.
+  /// Inserts a live object; an address that is marked freed becomes live again. False: the table is
+  /// full of live objects.
   bool insert(uintptr_t address, const ObjectNote &note);
-  /// True: there, and `note` is what is known of it, freed or not. O(1), mostly without a lock.
+  /// Stores the note of `address` in `note`. True if the address is in the table, freed or not.
+  /// O(1), mostly without a lock.
   bool find(uintptr_t address, ObjectNote &note);
-  /// Marks a live object freed, and tells what it was. False: not there, or freed already (then
+  /// Marks a live object freed and stores its note. False: absent, or freed already (then
   /// note.freed is true).
   bool remove(uintptr_t address, ObjectNote &note);
-  /// visit may change the weight of each live object; 0 forgets it. Returns how many are left.
+  /// Calls `visit` for each live object, which returns the new weight; 0 removes the object.
+  /// Returns the number of live objects.
   size_t rework(uint32_t (*visit)(const ObjectNote &note, void *data), void *data);
 
   size_t live() const { return live_; }
@@ -56,8 +59,9 @@ private:
     Slot *table;
     size_t slots;
   };
-  /// Pages are aligned to 4096, so the logarithm of the size fits beside the address: a reader
-  /// without the lock never sees the one without the other.
+  /// The table pointer and the logarithm of its size, in one word: pages are aligned to 4096, so
+  /// the logarithm fits into the low bits. A reader without the lock always sees both of the same
+  /// table.
   View view() const {
     uintptr_t word = view_.load(std::memory_order_acquire);
     return {reinterpret_cast<Slot *>(word & ~uintptr_t{63}), size_t{1} << (word & 63)};
@@ -70,7 +74,7 @@ private:
   std::atomic<uintptr_t> view_{0};
   Slot *spare_ = nullptr; ///< of the same size, to rebuild into
   size_t used_ = 0, live_ = 0;
-  std::atomic<uint32_t> version_{0}; ///< odd while being rebuilt
+  std::atomic<uint32_t> version_{0}; ///< odd during a rebuild
   SpinLock lock_;
 };
 

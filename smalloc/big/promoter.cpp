@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// promoter.cpp decides which units of a big object become superpages at a promotion point: those
-// that are dense (kDensePages), one at a time,
-// while the object's credit pays. An object that stays sparse is asked less and less often, in the
-// end never: a scan reads one byte per page from the kernel.
+// promoter.cpp collapses units of a big object at a promotion point. Dense units (kDensePages)
+// become superpages, one at a time, while the object's credit pays. An object that stays sparse is
+// examined less and less often, and finally never: a scan reads one byte per page from the kernel.
 #include "smalloc/big/big_objects.h"
 
 #include <errno.h>
 
 namespace smalloc {
 namespace {
-/// What asking the kernel about one unit's residency costs, ns (measured: 1-4 us, the populated
-/// ones more).
+/// Cost of reading one unit's residency from the kernel, in ns (measured: 1-4 us; populated units
+/// cost more).
 constexpr uint64_t kLookPriceNs = 2500;
-constexpr uint32_t kLooksPerPromotion =
-    8; ///< more in vain than this, and looking costs as much as it finds
+/// Examined units per promoted one above which examining costs as much as it gains.
+constexpr uint32_t kLooksPerPromotion = 8;
 constexpr uint16_t kMostPauseWhileFilling = 256;
-constexpr uint64_t kLooksInCredit =
-    64; ///< looking may cost 1/64 of what one promotion point expects to save
-constexpr unsigned kMostFailures =
-    4; ///< in a row, then the kernel is short of something: come back later
-constexpr unsigned kMostFruitless =
-    10; ///< rounds; the pauses between them add up to 1,023 promotion points
+/// Examining may cost 1/64 of the savings that one promotion point expects.
+constexpr uint64_t kLooksInCredit = 64;
+/// Consecutive failures after which the kernel lacks some resource: try later.
+constexpr unsigned kMostFailures = 4;
+/// Rounds; the pauses between them add up to 1,023 promotion points.
+constexpr unsigned kMostFruitless = 10;
 } // namespace
 
 void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64_t pause_ns,
@@ -39,7 +38,7 @@ void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64
   }
   if (live)
     o.ledger.earn(credit_ns);
-  // The pause saves looks that small nests would ask for; a nest that is worth far more than looking gets its look.
+  // The pause avoids looks for small nests. A nest that is worth far more than the look gets it.
   bool worth_a_look = !o.refused && credit_ns / kLooksInCredit >= kLookPriceNs * o.whole_units;
   if (!live || (o.skipped < o.pause && !eager && !worth_a_look)) {
     if (live)
@@ -84,7 +83,7 @@ void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64
         promoted++;
         failures = 0;
       } else if (error == ENOSPC || ++failures == kMostFailures) {
-        seen = o.whole_units; // as good as a round without success
+        seen = o.whole_units; // counts like a round without success
         o.refused = true;
         break;
       }
@@ -94,7 +93,7 @@ void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64
       break;
     }
   }
-  // Looks are counted over calls: one call's credit may pay for a few of them only.
+  // Looks are counted over several calls: the credit of one call may pay for only a few.
   o.looks += looked;
   o.finds += promoted;
   bool round = seen >= o.whole_units || o.looks >= o.whole_units;
@@ -102,7 +101,7 @@ void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64
     o.fruitless = 0;
   if (o.finds * kLooksPerPromotion >= o.looks && o.finds) {
     o.pause = 0;
-  } else if (round) { // nothing, or an object that fills slowly: most looks find it sparse still
+  } else if (round) { // nothing found, or the object fills slowly: most looks still find it sparse
     o.fruitless = static_cast<uint8_t>(o.fruitless + (o.finds == 0));
     uint16_t longest = o.finds ? kMostPauseWhileFilling : UINT16_MAX;
     o.pause = static_cast<uint16_t>(min_of<uint32_t>(o.pause ? o.pause * 2u : 1u, longest));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// debug.cpp decides the wording of debug.h's reports. No allocation: the heap may be damaged.
+// debug.cpp formats the reports of debug.h. It allocates nothing: the heap may be damaged.
 #include "smalloc/core/debug.h"
 #include "smalloc/base/text.h"
 
@@ -10,7 +10,7 @@ namespace smalloc {
 
 void report_bad_pointer(const BadPointerReport &r, bool abort_too) {
   TextBuffer<1024> line;
-  // In its last page, or what is rounded up behind it.
+  // In the object's last page, or in the bytes up to its size class.
   const bool behind = r.kind == BadPointer::kInside && r.bytes && r.offset >= r.bytes;
   line.put("smalloc: error: ");
   if (r.kind == BadPointer::kFreedBefore)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// promotion_thread.cpp runs the helper thread: its pauses between two looks, its end, and what it must
-// not do to the program. It has a descriptor table of its own, so that a file that it opens takes no
-// number from the program; it ends when it is the last thread, so that the process can end; a fork of
-// a program that has no other thread waits for the end of a look instead of taking locks.
+// promotion_thread.cpp runs the helper thread: its looks, the pauses between them, and its end. It
+// has a descriptor table of its own, so that its open files take no number from the program. It
+// ends when it is the last thread, so that the process can end. A fork of a program without other
+// threads waits for the end of a look instead of taking locks.
 #include "smalloc/core/promotion_thread.h"
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
@@ -33,24 +33,25 @@ const PromotionWork *g_work;
 
 enum class State : unsigned char { kNone, kRunning, kRefused };
 std::atomic<State> g_state{State::kNone};
-std::atomic<bool> g_inside{false}, g_paused{false}; ///< in a look; a fork is going on
+std::atomic<bool> g_inside{false}, g_paused{false}; ///< in a look; a fork is running
 std::atomic<uint32_t> g_hurried{0};                 ///< calls of promotion_thread_hurry(); a futex
-std::atomic<bool> g_naps{false};                    ///< waits for g_hurried to change
+std::atomic<bool> g_naps{false};                    ///< the thread waits for g_hurried to change
 constexpr long kIntervalNs = 20000000, kLongestNs = 640000000;
-/// A loop writes a quarter of 2 MiB on base pages in 0.2 ms, on a superpage in 0.04 ms.
+/// A loop writes a quarter of 2 MiB in 0.2 ms on base pages, in 0.04 ms on a superpage.
 constexpr long kFillingNs = 80000, kMostFillingNs = 1000000, kRestNs = 50000000;
-/// While an object waits to be filled, a pause is made of glances: the thread asks how many page faults the
-/// process had. A program that fills nothing for long is asked less and less often.
+/// While an object waits to be filled, a pause consists of glances: the thread reads the process'
+/// count of page faults. If the program fills nothing, the glances become less frequent.
 constexpr long kGlanceNs = 2000000, kLongestGlanceNs = 32000000;
-constexpr long kFillingFaults =
-    64; ///< since the last glance; a page in the unit that an object begins with
-/// So many quarters long the pauses stay short: a unit on base pages in front of what was given is not looked at.
+/// Since the last glance; about a page in an object's first unit.
+constexpr long kFillingFaults = 64;
+/// Length of the short pauses after a growth, in quarters: a unit on base pages in front of the
+/// given units is not examined.
 constexpr long kFillingQuarters = 12;
-/// Between two looks the thread sleeps this many times as long as a look took: while objects grow, and later.
+/// Least pause between two looks as a multiple of a look's time: while objects grow, and later.
 constexpr long kFillingPauses = 8, kPauseTimesLook = 20;
 constexpr unsigned kIdleIntervals = 50;
-constexpr size_t kStackBytes =
-    size_t{128} << 10; // a collapse needs little; thread-local storage of others is in it
+// A collapse needs little, but other libraries' thread-local storage is included.
+constexpr size_t kStackBytes = size_t{128} << 10;
 constexpr unsigned kCloseRangeUnshare = 2; // CLOSE_RANGE_UNSHARE, Linux 5.9
 
 bool anything_pending() { return __atomic_load_n(&__smalloc_v1_pending, __ATOMIC_RELAXED) != 0; }
@@ -69,15 +70,15 @@ bool nap(long pause, uint32_t seen) {
   return g_hurried.load() != seen;
 }
 
-/// Page faults of the process without input; 0 behind a filter of the program's own, which may kill for
-/// getrusage(2). Cost: 0.4 us.
+/// Returns the page faults of the process without input. Returns 0 if the program has installed a
+/// seccomp filter, which may kill for getrusage(2). Cost: 0.4 us.
 long minor_faults() {
   rusage usage;
   return !filters_itself() && getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_minflt : 0;
 }
 
-/// Waits for `pause` ns, or until hurried, or, beside objects that wait to be filled, until the program
-/// takes page faults: then one of them may be filling. True: not the whole pause. `glance` is kept
+/// Waits for `pause` ns, or until hurried. While objects wait to be filled, also ends when the
+/// program takes page faults: then it may be filling one. True: ended early. `glance` is kept
 /// between calls.
 bool wait_for_fill(long pause, uint32_t seen, long &glance) {
   if (!g_work->watches_fills())
@@ -99,7 +100,7 @@ bool wait_for_fill(long pause, uint32_t seen, long &glance) {
   return false;
 }
 
-/// Runs `look` unless the program is forking.
+/// Runs `look`; while the program forks, it waits first.
 template <class F> auto unless_paused(F look) -> decltype(look()) {
   for (;;) {
     g_inside.store(true);
@@ -117,13 +118,13 @@ unsigned look_ahead(bool all) {
   return unless_paused([&] { return g_work->look_ahead(all); });
 }
 
-/// True if the program's threads are gone: then nothing but this thread keeps the process alive.
+/// True if the program's threads have ended: then only this thread keeps the process alive.
 /// /proc/self/stat has the state of the first thread and the number of threads (proc(5)).
 bool is_alone() {
   char text[512];
   if (kLinux.read_file("/proc/self/stat", text, sizeof text) <= 0)
     return false;
-  const char *at = strrchr(text, ')'); // the name may hold anything
+  const char *at = strrchr(text, ')'); // the name may contain any character
   if (!at || at[1] != ' ')
     return false;
   const char state = at[2];
@@ -135,15 +136,15 @@ bool is_alone() {
   return threads == 1 || (threads == 2 && state == 'Z');
 }
 
-// What is pending waits until the program has computed for as long as pays for it. One that sleeps is not woken for that fifty
-// times a second.
+// Returns the next pause. Waiting units need credit, which grows with the program's CPU time. A
+// sleeping program is not woken fifty times a second for that.
 long next_pause(long pause, long used) {
   return used >= pause / 16 ? kIntervalNs : min_of(2 * pause, kLongestNs);
 }
 
-/// Looks at objects that are being filled until none has grown for kRestNs. The pause between two looks is
-/// what the fastest of them takes for a quarter of a superpage. After a while in which nothing grows it is a quarter
-/// of that while. It is not less than kFillingPauses times what a look takes.
+/// Looks at objects that are being filled until none has grown for kRestNs. The pause is the time
+/// in which the fastest object fills a quarter of a superpage. After a time without growth it is a
+/// quarter of that time. It is at least kFillingPauses times the time of a look.
 void look_ahead_of_fills() {
   long pause = kFillingNs, quarter = 2 * kFillingNs, rest = 0;
   uint64_t before = kLinux.now_ns();
@@ -174,8 +175,9 @@ void look_ahead_of_fills() {
 void *look(void *) {
   prctl(PR_SET_NAME, "smalloc");
   prctl(PR_SET_TIMERSLACK,
-        1000UL); // of this thread: the default of 50 us is a third of a unit's fill
-  // An agent's files are the process' own; without one this thread needs none of the program's.
+        1000UL); // for this thread: the default of 50 us is a third of a unit's fill time
+  // An active agent uses the process' files. Otherwise this thread needs none of the program's
+  // descriptors.
   if (!g_agent.active() && syscall(SYS_close_range, 0U, ~0U, kCloseRangeUnshare) != 0) {
     g_state.store(State::kRefused, std::memory_order_release);
     return nullptr;
@@ -193,7 +195,7 @@ void *look(void *) {
       look_ahead_of_fills();
       glance = kGlanceNs;
       pause = kIntervalNs;
-    } else if (fills) { // something else than what is watched
+    } else if (fills) { // page faults outside the watched objects
       glance = kLongestGlanceNs;
       continue;
     }
@@ -213,7 +215,7 @@ void *look(void *) {
     }
   }
   g_state.store(State::kNone, std::memory_order_release);
-  // What became pending just now saw a running thread.
+  // A unit that became pending just now has seen a running thread and started none.
   if (anything_pending() && !is_alone())
     promotion_thread_wake(*g_work);
   return nullptr;
@@ -241,14 +243,14 @@ void promotion_thread_wake(const PromotionWork &work) {
   State seen = State::kNone;
   if (!g_state.compare_exchange_strong(seen, State::kRunning, std::memory_order_acq_rel))
     return;
-  if (filters_itself()) { // since the heaps started
+  if (filters_itself()) { // a filter installed since the heaps started
     g_state.store(State::kRefused, std::memory_order_release);
     return;
   }
   int saved = errno;
   g_work = &work;
   set_alone_with_helper(promotion_thread_pauses_for_fork);
-  bool created = false; // creation takes 3 KiB
+  bool created = false; // creation needs 3 KiB of stack
   on_own_stack([&] { created = create(); });
   if (!created)
     g_state.store(State::kRefused, std::memory_order_release);
@@ -266,12 +268,12 @@ void promotion_thread_hurry() {
 bool promotion_thread_pauses_for_fork() {
   if (g_state.load(std::memory_order_acquire) != State::kRunning)
     return false;
-  if (g_paused.load()) // by an earlier handler of this fork
+  if (g_paused.load()) // set by an earlier handler of this fork
     return true;
   const unsigned threads = thread_count();
   if (threads == 0 || threads > 2)
     return false;
-  constexpr unsigned kMostWaits = 8; // a look takes some 20 us, a collapse in it longer
+  constexpr unsigned kMostWaits = 8; // a look takes about 20 us, with a collapse longer
   g_paused.store(true);
   for (unsigned i = 0; g_inside.load() && i < kMostWaits; i++)
     sleep_ns(kFillingNs);

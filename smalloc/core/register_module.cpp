@@ -23,7 +23,7 @@ void module_register(smalloc_module *module) {
   if (!ours && in_executable(module))
     g_runtime.switch_off("the program's free() is not smalloc's (it defines its own, or another "
                          "allocator comes first); superpage heaps are off");
-  // Also for directives that come later.
+  // Also bars directives that come later.
   if (!ours || strategy == HeapStrategy::kOff || g_runtime.is_off())
     module->barred = kAllSites;
   else if (module->delete_function &&
@@ -42,7 +42,8 @@ void module_register(smalloc_module *module) {
 
 void module_unregister(smalloc_module *module) {
   modules_remove(module);
-  // No other thread finds its sites any more. At exit, images go before the table is printed.
+  // No other thread finds its sites any more. At exit, images are unregistered before the table is
+  // printed.
   g_accounts.forget(*module);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// register_module.h registers the images that were compiled with the plugin. An image registers possibly before
-// libsmalloc's own constructor has run: its record is linked into the list and its cells are set; nothing is
-// allocated and no heap starts.
+// register_module.h registers images that were compiled with the plugin. An image may register
+// before libsmalloc's own constructor has run. Registration links its record into the list and sets
+// its cells. It allocates nothing and starts no heap.
 #ifndef SMALLOC_CORE_REGISTER_MODULE_H
 #define SMALLOC_CORE_REGISTER_MODULE_H
 

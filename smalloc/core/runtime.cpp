@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// runtime.cpp decides whether our heaps may run in this process, and with what: options, who owns
-// free, the address range, forks.
+// runtime.cpp starts the heaps. It reads the options, tests which free() the process uses, reserves
+// the address range and configures the heaps. It also handles fork(), and limits that the program
+// sets later.
 #include "smalloc/core/runtime.h"
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
@@ -36,12 +37,12 @@
 SMALLOC_EXPORT unsigned __smalloc_v1_pending; // declared in site.h
 unsigned __smalloc_v1_pending = 0;
 
-// Where the collector is: libsmalloc_feedback.so, linked or preloaded (runtime/collector/interpose.cpp).
+// Defined in libsmalloc_feedback.so, linked or preloaded (runtime/collector/interpose.cpp).
 extern "C" void __smalloc_v1_collector() __attribute__((weak));
 
 namespace smalloc {
 
-// Constant initialisation: images register before constructors of ours run.
+// Constant initialisation: images register before libsmalloc's constructors run.
 constinit Range g_range;
 constinit Runtime g_runtime;
 constinit Directives g_directives;
@@ -54,16 +55,17 @@ namespace {
 
 void print_warning(Text line) { kLinux.write_error(line.data, line.size); }
 
-/// A setting that is not understood is said by the first process of a tree: those that it starts with the same setting and with us
-/// in them know no more.
+/// Warns of a setting that is not understood. Only the first process of a tree warns: its children
+/// with the same setting and libsmalloc would repeat the warning.
 void print_conf_warning(Text line) {
   static const bool said = parent_has_seen("SMALLOC_CONF", getenv("SMALLOC_CONF"), "libsmalloc");
   if (!said)
     print_warning(line);
 }
 
-/// Memcheck and its like put their own free() in front of everybody's inside the process, unseen by symbol lookup; tools
-/// that only count (callgrind, cachegrind) preload nothing but valgrind's core.
+/// True if valgrind replaces free(). Memcheck and similar tools redirect free() inside the process,
+/// invisible to symbol lookup. Tools that only count (callgrind, cachegrind) preload only
+/// valgrind's core.
 bool valgrind_replaces_free(const char *preloaded) {
   while (preloaded && (preloaded = strstr(preloaded, "vgpreload_"))) {
     preloaded += strlen("vgpreload_");
@@ -73,8 +75,8 @@ bool valgrind_replaces_free(const char *preloaded) {
   return false;
 }
 
-/// A program that imports another allocator's own interface passes our pointers to it sooner or
-/// later.
+/// A program that imports these interfaces of other allocators sooner or later passes them
+/// libsmalloc's pointers.
 const char *const kForeignInterfaces[] = {"mallocx",  "rallocx", "xallocx", "sallocx", "dallocx",
                                           "sdallocx", "tc_free", "mi_free", "je_free", nullptr};
 } // namespace
@@ -127,7 +129,7 @@ void Runtime::warn(Text text) {
 
 void Runtime::switch_off(const char *why) {
   state_.store(HeapState::kOff, std::memory_order_release);
-  // At once, whatever threads may still take.
+  // Takes effect at once, even in threads with a budget left.
   foreign_below_.store(SIZE_MAX, std::memory_order_relaxed);
   g_malloc_entry.cached_below.store(0, std::memory_order_relaxed);
   g_malloc_entry.larger_cached_below.store(0, std::memory_order_relaxed);
@@ -140,7 +142,8 @@ bool Range::went_back(const void *p) { return g_runtime.region().went_back(p); }
 
 namespace {
 constexpr size_t kLeastReserved = size_t{256} << 20;
-/// Under a limit of address space ours must leave the program its own: an eighth.
+/// Returns the most bytes to reserve under a limit of address space. The program needs most of it:
+/// take an eighth.
 size_t most_under_limit(uint64_t limit) {
   const size_t memory = system_memory_bytes();
   return min_of(memory / 4, static_cast<size_t>(limit) / 8);
@@ -149,12 +152,13 @@ size_t most_under_limit(uint64_t limit) {
 
 void Runtime::limit_address_space(uint64_t limit) {
   const size_t bytes = most_under_limit(limit);
-  // A child of vfork that limits what it is about to become has our memory, and is not us.
+  // A child of vfork that sets limits for its next program shares this memory, but is another
+  // process.
   if (!running() || bytes >= region_.bytes() || getpid() != process_)
     return;
   KeepErrno keep;
   SpinGuard guard(limit_lock_);
-  // Before anybody else's memory can be there.
+  // Before other memory can be mapped there.
   g_range.has_holes.store(true);
   for (const Slice s : {Slice::kTables, Slice::kMeta, Slice::kSmallBase, Slice::kSmallSuper,
                         Slice::kClass, Slice::kNode})
@@ -163,14 +167,14 @@ void Runtime::limit_address_space(uint64_t limit) {
 }
 
 void Runtime::all_locked(bool existing, FutureLock future) {
-  set_future_lock(future); // first: what another thread commits from now on gets its lock there
+  set_future_lock(future); // first: later commits of other threads take the lock state from it
   if (existing && running())
     on_own_stack([this] {
       unlock_all_reserved(reinterpret_cast<void *>(region_.start()), region_.bytes());
     });
 }
 
-/// Why the heaps do not start, by the limits that are set.
+/// Returns the warning for a failed start, by the limits that are set.
 const char *Runtime::no_address_space() const {
   rlimit limit;
   return memory_locked_ && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
@@ -179,8 +183,8 @@ const char *Runtime::no_address_space() const {
              : "no address space for the superpage heaps (ulimit -v?); the program's malloc serves";
 }
 
-/// 16 x the memory there is: room for tables that are reserved and hardly touched, small enough for
-/// our own tables.
+/// Returns 16 x the memory of the machine: enough for tables that are reserved and hardly touched,
+/// and small enough for libsmalloc's own tables.
 size_t Runtime::bytes_to_reserve() {
   if (options_.reserve_bytes)
     return options_.reserve_bytes;
@@ -190,18 +194,19 @@ size_t Runtime::bytes_to_reserve() {
   rlimit limit;
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
     bytes = min_of(bytes, most_under_limit(limit.rlim_cur));
-  // Nor is a limit of data to be filled with tables for memory that cannot be had.
+  // Do not fill a limit of data with tables for memory that is not available.
   if (const uint64_t data = data_limit(); data < bytes / 16)
     bytes = data * 16;
-  // After mlockall(MCL_FUTURE) our tables are resident, and count.
+  // After mlockall(MCL_FUTURE) libsmalloc's tables are resident, and count as locked.
   memory_locked_ = future_lock() != FutureLock::kNone;
   if (memory_locked_) {
     const bool limited =
         getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && geteuid() != 0;
     return limited && limit.rlim_cur < kLeastReserved ? 0 : min_of(bytes, memory / 4);
   }
-  // One that was not seen, a system call of the program's own, makes the reservation locked memory.
-  static char status[4096]; // start() is one thread's, and may be on a signal handler's stack
+  // An mlockall() by a direct system call was not intercepted. It makes the reservation locked
+  // memory.
+  static char status[4096]; // static: one thread runs start(), perhaps on a signal handler's stack
   if (kLinux.read_file("/proc/self/status", status, sizeof status) > 0) {
     const char *locked = strstr(status, "VmLck:");
     bool any = false;
@@ -235,7 +240,7 @@ bool Runtime::start_region() {
   thp_ = page_fallback_.settings().general;
   Region::Config config;
   config.os = &kLinux;
-  // What unadvised memory gets decides whether ours must be kept from it.
+  // If unadvised memory gets superpages, libsmalloc's memory has to be advised against them.
   config.thp = page_fallback_.settings().superpage.unadvised ? ThpMode::kAlways : ThpMode::kMadvise;
   config.thp_allowed = page_fallback_.superpages();
   config.superpages_allowed =
@@ -254,7 +259,7 @@ bool Runtime::start_region() {
   mapped_config.os = &kLinux;
   mapped_config.pending = &__smalloc_v1_pending;
   mapped_config.passes_below = &g_malloc_entry.foreign_below;
-  // One budget for all, but a share of a pool is for what comes from the pool.
+  // One budget covers all memory, but a share of a pool applies only to pool pages.
   if (!page_fallback_.pools() || !o.budget_percent) {
     mapped_config.budget = &region_;
     config.charged_before = image_superpages();
@@ -288,15 +293,16 @@ bool Runtime::start() {
   HeapState seen = HeapState::kUninitialised;
   if (state_.load(std::memory_order_acquire) == HeapState::kOff)
     return false;
+  // Another thread starts, or this one further up the stack: the program's malloc serves.
   if (!state_.compare_exchange_strong(seen, HeapState::kStarting, std::memory_order_acq_rel))
-    return seen == HeapState::kReady; // another thread, or we ourselves further up: the program's
-                                      // malloc serves
+    return seen == HeapState::kReady;
   KeepErrno keep;
   struct Starting {
     Starting() { t_small.starting = true; }
     ~Starting() { t_small.starting = false; }
   } starting;
-  // It loads a library (libhugetlbfs) and reads files; the caller may be a coroutine.
+  // start_heaps() loads a library (libhugetlbfs) and reads files; the caller may be a coroutine
+  // with a small stack.
   bool started = false;
   on_own_stack([&] { started = start_heaps(); });
   return started;
@@ -333,7 +339,7 @@ bool Runtime::start_heaps() {
   walk_.far_cycles =
       max_of(o.walk_far_cycles ? o.walk_far_cycles : machine->walk_far_cycles, walk_.near_cycles);
   walk_.reach_bytes = reach_bytes_;
-  // A limit is no news to a process that did not ask for these heaps.
+  // Report a limit only to a process that requested these heaps.
   const bool asked = o.heap_given || o.debug || modules_seen();
   if (data_limit() < kLeastDataLimit) {
     switch_off(asked ? "no room for the superpage heaps (ulimit -d); the program's malloc serves"
@@ -341,7 +347,7 @@ bool Runtime::start_heaps() {
     return false;
   }
   if (!start_region()) {
-    // The program needs what there is more than we do.
+    // The program needs the rest of its address space more.
     switch_off(asked ? no_address_space() : nullptr);
     return false;
   }
@@ -382,7 +388,7 @@ bool Runtime::start_heaps() {
                                                         : Tracking::kBig);
   g_range.start.store(region_.start(), std::memory_order_relaxed);
   g_range.bytes.store(region_.bytes(), std::memory_order_release);
-  // Where small objects are charged to their sites, every free() has to pass release().
+  // If small objects are charged to their sites, every free() has to call release().
   if (!g_accounts.tracks_small())
     g_range.main_heap_bytes.store(region_.slice_start(Slice::kClass) - region_.start(),
                                   std::memory_order_release);
@@ -398,8 +404,9 @@ bool Runtime::start_heaps() {
   return state_.compare_exchange_strong(seen, HeapState::kReady, std::memory_order_acq_rel);
 }
 
-/// Before jemalloc's, which registers its own at its start: prefork handlers run last in, first out, so jemalloc's locks are taken
-/// before ours, as in an allocation.
+/// Registers libsmalloc's handlers before jemalloc's, which registers its own at its start. Prepare
+/// handlers run last in, first out. So jemalloc's locks are taken before libsmalloc's, as in an
+/// allocation.
 void register_before_fork_locks() {
   pthread_atfork([] { g_runtime.before_fork(); }, [] { g_runtime.after_fork(); },
                  [] { g_runtime.after_fork_in_child(); });
@@ -414,7 +421,7 @@ void Runtime::install_fork_handlers() {
   pthread_atfork([] { g_runtime.before_fork_locks(); }, nullptr, nullptr);
 }
 
-/// The heaps have run, and may be switched off since: there are objects of theirs.
+/// True if the heaps have run. They may be switched off since, but their objects exist.
 static bool have_heaps() { return g_range.bytes.load(std::memory_order_acquire) != 0; }
 
 void Runtime::before_fork_locks() {
@@ -429,7 +436,7 @@ void Runtime::before_fork() {
   if (!have_heaps())
     return;
   if (fork_needs_locks()) {
-    lock_streams(); // who flushes them holds it while it allocates
+    lock_streams(); // its holder allocates while it flushes streams
     modules_lock();
     limit_lock_.lock();
     mapped_.lock();
@@ -440,9 +447,9 @@ void Runtime::before_fork() {
     g_node_heaps.lock_all();
     g_accounts.lock();
     ObjectPlacement::lock_nodes();
-    forks_locked_ = true; // not before: another thread may fork at the same time
+    forks_locked_ = true; // only now: another thread may fork at the same time
   }
-  // A child gets no pages of a pool, but their contents (hugetlb.cpp).
+  // A child gets no pages of a pool, only their contents (hugetlb.cpp).
   bool any = counters().pool_units[static_cast<unsigned>(PageKind::kGigantic)].get() ||
              counters().pool_units[static_cast<unsigned>(PageKind::kHugetlb)].get();
   forks_pool_pages_ = any && fork_gate_.prepare();
@@ -468,7 +475,7 @@ void Runtime::unlock_after_fork(bool in_child) {
 void Runtime::after_fork() {
   g_small.fork_ended(/*in_child=*/false);
   agent_has_forked();
-  // With the locks held: what is being sent must stay.
+  // Under the locks: the pages being sent must stay.
   if (forks_pool_pages_) {
     fork_gate_.enter_parent();
     big_.for_each_pool_run(
@@ -485,7 +492,7 @@ void Runtime::after_fork_in_child() {
   process_ = getpid();
   agent_after_fork_in_child();
   // Another thread of the parent was starting the heaps. The child has no such thread, so the start
-  // would never end: the child goes on without the small heap.
+  // would never end. The child continues without the small heap.
   g_small.fork_ended(/*in_child=*/true);
   if (!t_small.starting) {
     HeapState seen = HeapState::kStarting;
@@ -494,8 +501,8 @@ void Runtime::after_fork_in_child() {
   }
   if (!have_heaps())
     return;
-  set_future_lock(FutureLock::kNone); // a child has no locks
-  g_live.after_fork_in_child();       // first: what follows counts
+  set_future_lock(FutureLock::kNone); // a child inherits no memory locks
+  g_live.after_fork_in_child();       // first: the following calls count
   g_node_heaps.after_fork_in_child();
   if (!forks_locked_ && promotion_thread_is_inside()) {
     big_.unlock_promotion();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// runtime.h decides when the heaps start (at the first decision for a superpage, never earlier),
-// whether they may (who owns free, what the administrator and the user said), and which heap serves
-// a request that may be ours. Everything that is exported sits in override/ and ends here.
+// runtime.h connects the exported functions in override/ with the heaps. Runtime starts the heaps
+// at the first decision for a superpage, never earlier. It starts them only if the process' free()
+// is libsmalloc's, and if the settings and the administrator's limits permit. For each request it
+// selects the heap, or returns nullptr: then the program's malloc serves. Every exported function
+// ends here.
 #ifndef SMALLOC_CORE_RUNTIME_H
 #define SMALLOC_CORE_RUNTIME_H
 
@@ -21,17 +23,18 @@
 
 namespace smalloc {
 
-/// "Is it ours?" Before the start, and for good when the address space is refused, the range has
-/// length 0. start is then 2^63: a reader that sees the new length with the old start still says no
-/// to every address of a program.
+/// The address range of libsmalloc's heaps. Before the start `bytes` is 0, and for good if the
+/// address space is refused. `start` is then 2^63. A reader that sees the new length with the old
+/// start still rejects every address of a program.
 struct Range {
   std::atomic<uintptr_t> start{uintptr_t{1} << 63};
   std::atomic<size_t> bytes{0};
-  std::atomic<size_t> main_heap_bytes{
-      0}; ///< the front part: the private jemalloc's, without the class heap
-  std::atomic<bool> has_holes{false}; ///< what went back to a program with little address space
+  /// The front part: the private jemalloc's memory, without the class heap.
+  std::atomic<size_t> main_heap_bytes{0};
+  /// Parts were returned to a program with little address space.
+  std::atomic<bool> has_holes{false};
   size_t offset(const void *p) const { return reinterpret_cast<uintptr_t>(p) - folded(start); }
-  /// Ours, or in what went back.
+  /// True if `p` is in the range, parts returned to the program included.
   bool covers(const void *p) const {
     return reinterpret_cast<uintptr_t>(p) - start.load(std::memory_order_relaxed) <
            bytes.load(std::memory_order_relaxed);
@@ -47,67 +50,76 @@ private:
 };
 extern Range g_range SMALLOC_NEAR;
 
-/// The process' other allocator: what our free, realloc and delete pass foreign pointers to.
+/// The process' other allocator. libsmalloc's free, realloc and delete pass foreign pointers to it.
 struct NextAllocator {
   void (*free)(void *);
   void *(*realloc)(void *, size_t);
   void *(*malloc)(size_t);
   size_t (*malloc_usable_size)(void *);
 };
-extern NextAllocator g_next; // filled in by override/
+extern NextAllocator g_next; // set by override/
 
-/// Requested bytes from which undecided small objects may be served under heap:migrate.
+/// Requested bytes from which a site's undecided small objects may be served under heap:migrate.
 inline constexpr uint64_t kSiteWarmupBytes = uint64_t{4} << 20;
 
-/// heap:auto: the smallest object whose fill the helper thread watches, and the least memory in big
-/// objects for which it runs.
+/// heap:auto: the smallest object whose fill the helper thread observes, and the least memory in
+/// big objects for which the thread runs.
 inline constexpr size_t kLeastAheadBytes = size_t{8} << 20;
 inline constexpr uint64_t kLeastHelpedBytes = uint64_t{32} << 20;
 
-/// What a thread may take from direct sites until it goes the ordinary way once.
+/// Bytes that a thread may take at direct sites before it goes through all tests once.
 inline constexpr int64_t kDirectBytes = int64_t{64} << 10;
-/// The same under heap:superpage, where it does not matter what a site asks for: only promotions that are due wait for it.
+/// The same under heap:superpage, where every site is served: only promotions that are due wait for
+/// it.
 inline constexpr int64_t kDirectBytesOfAll = int64_t{1} << 20;
-/// While something waits for promotion, malloc looks for what is due once in kCallsPerLook calls of a thread.
+/// While units wait for promotion, malloc looks for due promotions once in kCallsPerLook calls of a
+/// thread.
 inline constexpr unsigned kCallsPerLook = 1024;
-/// What a request counts for at least that the thread's cache did not serve: it stands for those that it did.
+/// The least bytes charged for a request that misses the thread's cache: it stands for those that
+/// hit.
 inline constexpr size_t kLeastDirectBytes = size_t{4} << 10;
 
 class Runtime {
 public:
-  const Options &options(); ///< read from the environment at the first call
-  /// Heaps are running. Starts them when nothing forbids it. False: the program's malloc serves.
+  const Options &options(); ///< reads the environment at the first call
+  /// True if the heaps run. Starts them unless something forbids it. False: the program's malloc
+  /// serves.
   bool ready() {
     return SMALLOC_LIKELY(state_.load(std::memory_order_acquire) == HeapState::kReady) || start();
   }
   bool running() const { return state_.load(std::memory_order_acquire) == HeapState::kReady; }
-  /// The program has limited its address space to so many bytes (RLIMIT_AS), which our reservation counts in.
+  /// Shrinks the reservation: the program has limited its address space to `bytes` (RLIMIT_AS),
+  /// which includes libsmalloc's range.
   void limit_address_space(uint64_t bytes);
-  /// The program's mlockall() has succeeded. existing: with MCL_CURRENT.
+  /// Records that the program's mlockall() has succeeded. `existing`: with MCL_CURRENT.
   void all_locked(bool existing, FutureLock future);
-  /// For good, with one warning line (nullptr: silently). Objects handed out before stay valid.
+  /// Stops serving for good, with one warning line (`why` nullptr: silently). Allocated objects
+  /// stay valid.
   void switch_off(const char *why);
   bool is_off() const { return state_.load(std::memory_order_relaxed) == HeapState::kOff; }
   void set_strategy(HeapStrategy strategy) { strategy_ = strategy; }
   HeapStrategy strategy() const { return strategy_; }
-  /// Superpages whose first touch was timed, as FirstTouchCost has it.
+  /// Superpages whose first touch was timed, and their time; see FirstTouchCost.
   uint64_t touched_units() const { return first_touch_cost_.touched_units(); }
   uint64_t touched_ns() const { return first_touch_cost_.touched_ns(); }
 
-  /// May a request of a site whose cell says SMALLOC_CELL_DIRECT go to jemalloc without another test? The budget of the
-  /// thread stands for all of them: a thread without one is not bound to an arena yet, a request above it is large, and
-  /// when it is used up the ordinary way looks for promotions that are due.
+  /// True if a request of a site with SMALLOC_CELL_DIRECT may go to jemalloc without another test.
+  /// The thread's budget replaces the tests. A thread without budget is not bound to an arena yet,
+  /// and a request above the budget is large. When the budget is used up, the slow path looks for
+  /// due promotions.
   static bool may_be_direct(size_t bytes) {
     t_small.direct_bytes =
         static_cast<int64_t>(static_cast<uint64_t>(t_small.direct_bytes) - bytes);
     return t_small.direct_bytes >= 0;
   }
-  /// Half of all addresses and more make may_be_direct() add to what is left, and say so to anything that follows.
+  /// Clears the budget if may_be_direct() has wrapped: with half of all addresses and more it adds
+  /// to the budget, and permits all that follows.
   static void disarm_if_absurd(size_t bytes) {
     if (SMALLOC_UNLIKELY(bytes > SIZE_MAX / 2))
       t_small.direct_bytes = 0;
   }
-  /// True if the program's malloc serves the site's small objects: heap:guest, decided by the compiler.
+  /// True if the program's malloc serves the site's small objects: heap:guest, and the compiler has
+  /// decided.
   static bool stays_outside(const smalloc_cell *cell, size_t bytes) {
     constexpr uint64_t kSmall = uint64_t{SMALLOC_SITE_SMALL} << 8 | SMALLOC_DECISION_RUNTIME;
     constexpr uint64_t kOthers =
@@ -116,13 +128,13 @@ public:
     return bytes < kSuperpageBytes &&
            (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & (kSmall | kOthers)) == kSmall;
   }
-  /// True if the site's request goes to the program's malloc, which joins freed neighbours.
+  /// True if the request goes to the program's malloc, which joins freed neighbours.
   static bool joins(const smalloc_cell *cell, size_t bytes) {
     return bytes < kSuperpageBytes && JoiningHeap::takes(bytes) && !t_small.other_arena &&
            (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS);
   }
-  /// REQUIRES: joins(cell, bytes). nullptr: it has no memory. Requests are counted for the site that
-  /// asks when a thread has requested JoiningHeap::kLookBytes.
+  /// Allocates from the program's malloc. nullptr: it has no memory. When a thread has requested
+  /// JoiningHeap::kLookBytes, they are counted for the calling site. REQUIRES: joins(cell, bytes).
   void *joining_allocate(smalloc_cell *cell, size_t bytes) {
     void *p = g_next.malloc(bytes);
     t_small.joined_bytes += static_cast<uint32_t>(bytes);
@@ -130,31 +142,33 @@ public:
       look_at_joining_heap(cell, p, bytes);
     return p;
   }
-  /// Try to serve a request of a site. nullptr: the program's malloc.
+  /// Serves a request of a site. nullptr: the program's malloc has to serve.
   void *site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero);
-  /// Would a request of this site and size be ours? Changes nothing.
+  /// True if libsmalloc would serve a request of this site and size. Changes nothing.
   bool site_accepts(smalloc_cell *cell, size_t bytes);
 
-  /// A site of the program has mapped memory itself.
+  /// Registers memory that a site of the program has mapped itself.
   void site_mapped(smalloc_cell *cell, void *p, size_t bytes);
 
-  /// True if the next allocator serves a request of this size, now and without asking further. While
-  /// something waits for promotion, one call in so many is.
+  /// True if the next allocator certainly serves a request of this size, without another test.
+  /// False for one call in kCallsPerLook, which looks for due promotions.
   bool surely_foreign(size_t bytes) const {
     return bytes < folded(foreign_below_) && static_cast<int>(--t_small.calls_until_look) >= 0;
   }
-  /// heap:superpage with running heaps: every request is ours, so its rules are, too.
+  /// True under heap:superpage with running heaps: libsmalloc serves every request and checks its
+  /// arguments.
   bool serves_all() const { return running() && sites_served_ && serves_process(); }
-  /// libsmalloc is the process' malloc: heap:auto and heap:superpage.
+  /// True if libsmalloc is the process' malloc: heap:auto and heap:superpage.
   bool serves_process() const {
     return strategy_ == HeapStrategy::kAuto || strategy_ == HeapStrategy::kSuperpage;
   }
-  /// For the helper thread: see BigObjects::look_ahead().
+  /// Calls BigObjects::look_ahead(), for the helper thread.
   unsigned look_ahead(bool all);
-  /// Some big object waits to be filled.
+  /// True if a big object waits to be filled.
   bool watches_fills() const { return big_.watched() != 0; }
-  /// heap:superpage: may a request of no site, of usual alignment, go to jemalloc without another test? See
-  /// may_be_direct. What the thread's cache serves does not come here.
+  /// True if a request without a site, of usual alignment, may go to jemalloc without another test
+  /// (heap:superpage); see may_be_direct(). Requests that the thread's cache serves do not come
+  /// here.
   static bool any_is_direct(size_t bytes) {
     const size_t left = t_small.any_bytes, spent = max_of(bytes, kLeastDirectBytes);
     if (SMALLOC_UNLIKELY(spent >= left))
@@ -162,26 +176,29 @@ public:
     t_small.any_bytes = left - spent;
     return true;
   }
-  /// For malloc's family and operator new. `caller` is the return address of the program's call.
+  /// Serves malloc's family and operator new. `caller` is the return address of the program's call.
   /// nullptr: the next allocator has to serve.
   void *sized_allocate(size_t bytes, size_t alignment, bool zero, const void *caller);
 
-  /// For the C API: a page kind of smalloc.h.
+  /// Serves the C API. `kind`: a page kind of smalloc.h.
   void *kind_allocate(size_t bytes, size_t alignment, bool zero, int kind);
 
-  /// p is in our range.
+  /// Frees `p`. REQUIRES: `p` is in libsmalloc's range.
   void release(void *p);
   size_t usable_bytes(const void *p);
-  /// realloc of a pointer of ours, bytes > 0. nullptr with errno ENOMEM: the object is as it was.
-  /// keeps_kind: what it becomes is on such pages as it is (the C interface); otherwise base pages until promotion pays, and below
-  /// kBackToMallocBytes the program's malloc. cell: of the site that resizes, if there is one; what becomes big is that site's from now on.
+  /// Reallocates an object of libsmalloc. REQUIRES: bytes > 0. nullptr with errno ENOMEM: the
+  /// object is unchanged. `keeps_kind`: the new object has the page kind of the old one (the C
+  /// API). Otherwise it has base pages until promotion pays, and below kBackToMallocBytes the
+  /// program's malloc serves. `cell`: the site that resizes, or nullptr. An object that becomes big
+  /// belongs to that site from then on.
   void *resize(void *p, size_t bytes, bool keeps_kind = false, smalloc_cell *cell = nullptr);
 
-  /// The program is about to write so many of the range's bytes (__smalloc_v1_filling).
+  /// Handles a fill point: the program is about to write `written` of the `range` bytes at `p`
+  /// (__smalloc_v1_filling).
   void filling(const void *p, uint64_t range, uint64_t written);
   void touching(const void *p, uint64_t saved_misses);
-  /// Promotion at allocator calls, for programs without promotion points: 3 % of the time that
-  /// passes, at most.
+  /// Promotes units at allocator calls, for programs without promotion points. Takes at most 3 % of
+  /// the elapsed time.
   void promote_by_time();
 
   int freeze_class_heap();
@@ -189,30 +206,32 @@ public:
   size_t trim();
 
   Region &region() { return region_; }
-  /// Of the program's static data and text. (What a stack was only advised for may never be touched.)
+  /// Superpages of the program's static data and text. A stack is not included: it was only advised
+  /// and may never be touched.
   uint64_t image_superpages() {
     return counters().static_superpages.get() + counters().text_superpages.get();
   }
   BigObjects &big() { return big_; }
   BrokenSuperpages &broken() { return broken_; }
-  /// The program has given pages back to the system by madvise().
+  /// Handles memory that the program has released to the kernel by madvise().
   void given_back(const void *start, size_t bytes);
   const PageFallback &ladder() const { return page_fallback_; }
   Counters &counters() { return g_live.counters(); }
   ThpMode thp() const { return thp_; }
   uint64_t reach_bytes() const { return reach_bytes_; }
   const char *machine_name() const { return machine_name_; }
-  /// Of this run so far: the process and the children that it has waited for, as a history compares runs.
+  /// Costs of this run so far, of the process and the children that it has waited for, for
+  /// comparison in a history.
   RunCosts run_costs() const;
-  /// The process ends: the agent's claim goes, the run is reported.
+  /// Ends the agent's claim and reports the run, at the end of the process.
   void agent_end();
-  void warn(Text text); ///< "smalloc: warning: " + text + newline
+  void warn(Text text); ///< writes "smalloc: warning: " + text + newline
 
-  void install_fork_handlers(); ///< once, the earlier the better; any thread
+  void install_fork_handlers(); ///< idempotent; call it as early as possible; from any thread
   void before_fork();
   void after_fork();
   void after_fork_in_child();
-  /// Sets what is called in the child of a fork, once the counters count the child.
+  /// Sets the function to call in the child of a fork, once the counters count for the child.
   void on_fork_in_child(void (*hook)()) { in_fork_child_ = hook; }
   void before_fork_locks();
 
@@ -234,9 +253,9 @@ private:
   const char *no_address_space() const;
   enum class FirstTouch : uint8_t {
     kBase,
-    kSuperpagesIfCheap, ///< every byte will be written (proved), and nobody insists
+    kSuperpagesIfCheap, ///< every byte will be written (proved); superpages only if cheap
     kSuperpages,
-    kWrittenSuperpages, ///< somebody insists, and every byte will be written
+    kWrittenSuperpages, ///< superpages are requested, and every byte will be written
   };
   void *big_allocate(size_t bytes, size_t alignment, bool zero, FirstTouch touch,
                      bool whole = false, smalloc_cell *cell = nullptr,
@@ -293,10 +312,11 @@ private:
   Region region_;
   PageFallback page_fallback_;
   ForkGate fork_gate_;
-  std::atomic<pid_t> process_{0}; ///< whose heaps these are
+  std::atomic<pid_t> process_{0}; ///< the process that these heaps belong to
   bool forks_locked_ = false;     ///< before_fork() has taken the locks
   void (*in_fork_child_)() = nullptr;
-  bool forks_pool_pages_ = false; ///< between before_fork and after_fork
+  /// Pool pages are being copied, between before_fork() and after_fork().
+  bool forks_pool_pages_ = false;
   FirstTouchCost first_touch_cost_;
   BigObjects big_;
   BrokenSuperpages broken_;
@@ -307,10 +327,11 @@ private:
   std::atomic<uint64_t> time_credit_from_ns_{0};
   UnitIndex pending_cursor_ = 0;
   std::atomic<bool> warned_{false};
-  uint64_t began_ns_ =
-      0; ///< CLOCK_REALTIME when the options were read; only with an agent or validate:on
-  bool memory_locked_ = false; ///< mlockall() was seen, or its effect
-  bool sites_served_ = false;  ///< superpages may be had, or pages:base asks for ours without them
+  /// CLOCK_REALTIME when the options were read; only with an agent or validate:on.
+  uint64_t began_ns_ = 0;
+  bool memory_locked_ = false; ///< mlockall() or its effect was seen
+  /// Superpages are available, or pages:base requests the heaps without them.
+  bool sites_served_ = false;
 };
 extern Runtime g_runtime SMALLOC_NEAR;
 

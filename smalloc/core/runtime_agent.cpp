@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// runtime_agent.cpp decides how the agent's decisions reach the heaps: what it is told of this process at the start, how a site's live
-// objects migrate when it gets superpages while the program runs, and what is reported when it ends. Nothing of it runs
-// without directives: or validate:.
+// runtime_agent.cpp connects the agent (placement by directives) with the heaps. It describes the
+// process to the agent at the start. When a site gets superpages while the program runs, it
+// migrates the site's live objects. At the end it reports the run. It is inactive without the
+// settings directives: and validate:.
 #include "smalloc/agent/agent.h"
 #include "smalloc/agent/run_report.h"
 #include "smalloc/base/input_signature.h"
@@ -31,10 +32,10 @@ struct Self {
   uint64_t pid = 0;
   std::atomic<bool> migrating{false}, forked{false};
   MissCounter misses;
-  RunCosts children_before; // of what it was before it became this program
+  RunCosts children_before; // of the earlier program in this process, before exec
 } g_self;
 
-/// At least half of what small objects have in memory lies on superpages.
+/// True if at least half of the small objects' resident memory is on superpages.
 bool small_heaps_are_on_superpages() {
   const LiveContents &live = g_live.contents();
   const KernelView view = ask_kernel(live.heaps, live.header.heap_count);
@@ -50,7 +51,8 @@ bool small_heaps_are_on_superpages() {
   return superpages >= kSuperpageBytes && superpages * 2 >= resident;
 }
 
-/// Asked again when the run is judged: the program may have switched them off meanwhile.
+/// True if the settings allow the pages. Tested again at the end of the run: the administrator may
+/// have switched them off meanwhile.
 bool pages_possible(const Options &o, bool medium) {
   if (o.heap == HeapStrategy::kOff || o.pages == PageBacking::kBase)
     return false;
@@ -77,7 +79,8 @@ bool superpages_were_refused(const Counters &c) {
 
 } // namespace
 
-/// Under options_lock_, perhaps before our own constructor: system calls only.
+/// Collects the run's identity and starts the agent. Runs under options_lock_, perhaps before
+/// libsmalloc's constructor: system calls only.
 void Runtime::start_agent() {
   KeepErrno keep;
   began_ns_ = wall_clock_ns();
@@ -93,8 +96,8 @@ void Runtime::start_agent() {
   }
   if (options_.validate || g_directives.any())
     g_self.children_before = costs_of(RUSAGE_CHILDREN);
-  // What a run costs in translation and first touches is the measure of what was predicted. Misses of this thread and those to come: it
-  // is the first one.
+  // The run's cost in page walks and first touches is the measure of the prediction. This is the
+  // first thread, so its counter also counts threads that it starts.
   if ((options_.validate_given ? options_.validate : g_directives.any()) && *g_self.build_id) {
     g_self.misses.start();
     first_touch_cost_.enable_samples();
@@ -130,12 +133,12 @@ RunCosts Runtime::run_costs() const {
   return costs_of(RUSAGE_SELF) + (costs_of(RUSAGE_CHILDREN) - g_self.children_before);
 }
 
-/// What the parent's sites do not show its children may do.
+/// Children may execute sites that the parent has not shown.
 void Runtime::agent_has_forked() { g_self.forked.store(true, std::memory_order_relaxed); }
 
 void Runtime::agent_after_fork_in_child() {
   g_agent.after_fork_in_child();
-  g_self.migrating.store(false); // whoever was at it is the parent's thread
+  g_self.migrating.store(false); // the migrating thread is in the parent
 }
 
 uint64_t Runtime::elapsed_ns() const { return wall_clock_ns() - began_ns_; }
@@ -152,13 +155,14 @@ void Runtime::show_agent() {
   h.agent_used = g_agent.superpages_taken();
 }
 
-/// A big object of the account was born or has died.
+/// Informs the agent that a big object of the account was allocated or freed.
 void Runtime::agent_charged(SiteAccounts::Account account) {
   Directives::Entry *entry = g_accounts.directive(account);
   if (!entry || !g_agent.note_live(entry, g_accounts.footprint(entry).superpages))
     return;
+  // Another thread migrates, or this one further up the stack.
   if (g_self.migrating.exchange(true))
-    return; // another thread is at it, or we are
+    return;
   KeepErrno keep;
   g_agent.decide_anew(
       kLinux.now_ns(),
@@ -174,8 +178,8 @@ void Runtime::agent_charged(SiteAccounts::Account account) {
   g_self.migrating.store(false);
 }
 
-/// A site's live objects that were kept on base pages: collapsed in place, while the rest of what the profile promised for it pays for
-/// that (ski_rental.h); what is not paid for waits for promotion points.
+/// Collapses a site's live objects in place that were kept on base pages. The rest of the profile's
+/// promised gain is the credit (ski_rental.h). Units without credit wait for promotion points.
 void Runtime::migrate(Directives::Entry *entry) {
   if (options_.promote == PromotePolicy::kOff || !region_.thp_allowed())
     return;
@@ -205,8 +209,9 @@ void Runtime::agent_end() {
   if (!g_agent.active() && !o.validate)
     return;
   KeepErrno keep;
+  // A forked child: its parent reports the run.
   if (static_cast<uint64_t>(getpid()) != g_self.pid)
-    return; // a forked child: the run is its parent's
+    return;
   g_agent.end();
   const bool wanted = o.validate_given ? o.validate : g_agent.active();
   if (!wanted || !*g_self.build_id || !modules_seen())
@@ -258,8 +263,9 @@ void Runtime::agent_end() {
   for (size_t i = 0; g_agent.active() && i < g_directives.count(); i++) {
     const Directives::Entry &entry = g_directives.entries()[i];
     const SiteAccounts::Footprint f = g_accounts.footprint(&entry);
-    // The profile's own input reaches every site of the profile: one that is not seen has failed, unless nobody looked, or children
-    // that do not report may have had it.
+    // The profile's own input reaches every site of the profile, so a site that was not seen has
+    // failed. Exceptions: no table space was left to observe it, or children that do not report may
+    // have executed it.
     const bool forked = g_self.forked.load(std::memory_order_relaxed);
     if (!f.seen && (entry.decision != DirectiveOutcome::kTaken ||
                     g_agent.policy() != Policy::kSameInput || g_accounts.all_taken() || forked))

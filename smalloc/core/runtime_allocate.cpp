@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// runtime_allocate.cpp decides which heap serves a request of a site, if any: from the cell's word, the
-// request's size and the state of our heaps. The order of tests is the order of costs: a request
-// that is not ours leaves after a few compares.
+// runtime_allocate.cpp selects the heap for a request of a site from the cell's word, the request's
+// size and the state of the heaps. Tests come in the order of their cost: a request for the
+// program's malloc leaves after a few comparisons.
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/runtime.h"
@@ -13,19 +13,20 @@
 namespace smalloc {
 namespace {
 constexpr size_t kMallocAlignment = 16;
-/// Did the agent keep the site's objects on base pages for now?
+/// True if the agent keeps the site's objects on base pages for now.
 bool is_deferred(const smalloc_cell *cell) {
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
   return SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_DIRECTIVE &&
          SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_RUNTIME;
 }
-/// True if a directive wants base pages for the site.
+/// True if a directive requests base pages for the site.
 bool is_refused(const smalloc_cell *cell) {
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
   return SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_DIRECTIVE &&
          SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_BASE;
 }
-/// The page size that a profile or a directive has named for the site, as a first step of the ladder.
+/// Returns the page size that a profile or a directive has named for the site, as the first step of
+/// the fallback.
 PageKind first_step(const smalloc_cell *cell) {
   switch (SMALLOC_WORD_PAGE_SHIFT(__atomic_load_n(&cell->word, __ATOMIC_RELAXED))) {
   case kMediumShift:
@@ -37,7 +38,7 @@ PageKind first_step(const smalloc_cell *cell) {
   }
 }
 
-/// As smalloc_site::worth: of the directive that speaks of the site, or of what was compiled in.
+/// Returns the value of smalloc_site::worth: from the site's directive, else the compiled-in one.
 uint32_t worth_of(const smalloc_cell *cell, const Directives::Entry *entry) {
   if (entry)
     return smalloc_directive_worth(!entry->insists, entry->pmb_thousandths, entry->superpages);
@@ -50,14 +51,15 @@ uint32_t worth_of(const smalloc_cell *cell, const Directives::Entry *entry) {
              : 0;
 }
 
-/// How often superpages were refused so far, by reason.
+/// Counts of refused superpages by reason.
 struct Refusals {
   uint64_t times[kWhyNots];
   explicit Refusals(const Counters &c) {
     for (unsigned why = 0; why < kWhyNots; why++)
       times[why] = c.not_on[static_cast<unsigned>(PageKind::kSuperpage)][why].get();
   }
-  /// As smalloc_live_site::why_less. Another thread's refusal in the same moment may be taken for ours.
+  /// Returns a value of smalloc_live_site::why_less. A refusal of another thread at the same moment
+  /// may be mistaken for this request's.
   uint32_t first_since(const Refusals &before) const {
     for (unsigned why = 0; why < kWhyNots; why++)
       if (times[why] != before.times[why])
@@ -138,7 +140,8 @@ void *Runtime::small_allocate(size_t bytes, size_t alignment, bool zero, smalloc
   return p;
 }
 
-/// What a thread gets at hinted sites is counted as that at direct ones is: by the way, so that threads share no line.
+/// Counts bytes allocated at hinted sites. Like direct sites they are counted in batches, so that
+/// threads share no cache line.
 static void count_placed(smalloc_cell *cell, size_t bytes) {
   t_small.placed_bytes += static_cast<unsigned>(bytes);
   if (t_small.placed_bytes < kDirectBytes &&
@@ -148,8 +151,8 @@ static void count_placed(smalloc_cell *cell, size_t bytes) {
   t_small.placed_bytes = 0;
 }
 
-/// A small object of a site that has a hint. Where superpages do not pay it has base pages, on its node all the same. nullptr: the
-/// hint says nothing here, and the object comes from where it would without.
+/// Allocates a small object of a site with a NUMA hint. If superpages do not pay, it has base pages
+/// on its node. nullptr: the hint does not apply; the object is allocated as without one.
 void *Runtime::placed_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell) {
   if (!ready() || alignment > kSuperpageBytes)
     return nullptr;
@@ -184,15 +187,15 @@ void *Runtime::class_allocate(size_t bytes, size_t alignment, bool zero, smalloc
   return p;
 }
 
-/// Bytes of direct sites that the thread has taken without asking since it was last armed. Not every request at a direct
-/// site comes when they are used up: a resize is never direct.
+/// Returns the bytes that the thread has taken at direct sites since it was last armed. Not every
+/// request at a direct site ends here when the budget is used up: a resize is never direct.
 uint64_t Runtime::directly_taken() const {
   return t_small.direct_armed
              ? static_cast<uint64_t>(most_direct_bytes() - max_of<int64_t>(t_small.direct_bytes, 0))
              : 0;
 }
 
-/// The thread may take small objects of direct sites without asking for a while, and this site is one from now on.
+/// Gives the thread a new budget for direct sites, and makes this site direct.
 void Runtime::arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested) {
   const uint64_t taken = directly_taken();
   t_small.direct_armed = !g_small.packs();
@@ -204,7 +207,7 @@ void Runtime::arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested) 
   cache_is_known();
 }
 
-/// Threads may lose each other's counts: the sum is for statistics.
+/// Adds `bytes` to the site's sum. Threads may lose each other's counts: the sum is for statistics.
 static void count_requested(smalloc_cell *cell, size_t bytes) {
   __atomic_store_n(&cell->requested_bytes,
                    __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED) + bytes,
@@ -215,19 +218,20 @@ void Runtime::look_at_joining_heap(smalloc_cell *cell, const void *p, size_t byt
   const size_t requested = t_small.joined_bytes;
   count_requested(cell, requested);
   t_small.joined_bytes = 0;
-  // A budget counts the superpages that it gives: malloc's heap has none of them.
+  // A budget limits the superpages that libsmalloc gives; it includes none of malloc's heap.
   if (options_.pages != PageBacking::kBase && !options_.budget_bytes && !options_.budget_percent &&
       region_.thp_allowed())
     t_small.other_arena =
         !joining_heap_.look(kLinux, p, bytes, requested, {g_next.malloc, g_next.free});
 }
 
-/// libsmalloc is the process' malloc. What the compiler says of a site steers only big objects: small
-/// ones lie in the one heap, and the thunk takes them without asking from the next call on.
+/// Serves a request when libsmalloc is the process' malloc. The compiler's decision for a site
+/// affects big objects only. Small ones lie in one heap, and the thunk allocates them directly from
+/// the next call on.
 void *Runtime::process_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero) {
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
   if (joins(cell, bytes)) {
-    // An odd alignment, and zeros, are malloc's family's own business.
+    // malloc's own functions serve unusual alignments and zeroed memory.
     return alignment <= kMallocAlignment && !zero ? joining_allocate(cell, bytes) : nullptr;
   }
   if (bytes < kSuperpageBytes && alignment <= kSuperpageBytes) {
@@ -265,16 +269,17 @@ void *Runtime::process_allocate(smalloc_cell *cell, size_t bytes, size_t alignme
     p = filling_allocate(bytes, alignment, zero, cell, nullptr);
   if (p) {
     __atomic_fetch_add(&cell->requested_bytes, bytes, __ATOMIC_RELAXED);
-    g_accounts.account_of(cell); // takes the sum over
+    g_accounts.account_of(cell); // takes over the cell's sum
     if (SMALLOC_UNLIKELY(__smalloc_v1_pending))
       wake_helper();
   }
   return p;
 }
 
-/// heap:guest and heap:migrate: whether libsmalloc serves the small objects of a site. What a profile
-/// or a directive asks for is done at once; what only the compiler has found is left to the program's
-/// malloc, beside whose objects it lies; undecided sites are heap:migrate's.
+/// True if libsmalloc serves the small objects of a site under heap:guest and heap:migrate. A
+/// profile's or directive's decision takes effect at once. Sites decided only by the compiler stay
+/// with the program's malloc, beside its other objects. Undecided sites are served under
+/// heap:migrate.
 bool Runtime::may_serve(smalloc_cell *cell, uint64_t word) {
   const bool undecided = SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED;
   if (undecided ? strategy_ != HeapStrategy::kMigrate ||
@@ -296,7 +301,7 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
   bool undecided = !always && (flags & SMALLOC_SITE_UNDECIDED);
   uint64_t min_bytes = SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
   const bool placed = SMALLOC_UNLIKELY(word & SMALLOC_CELL_PLACED);
-  // Asked for: from the first object on.
+  // A directive's hint applies from the first object on.
   if (placed && bytes < kSuperpageBytes && SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_DIRECTIVE) {
     if (void *p = placed_allocate(bytes, alignment, zero, cell)) {
       count_placed(cell, bytes);
@@ -304,7 +309,7 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     }
   }
   if (SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_BASE && !undecided) {
-    // No superpages, and yet libsmalloc's: only here it has its node, or a directive's base pages.
+    // No superpages, but a NUMA hint or a directive's base pages work only in libsmalloc's memory.
     const bool directed = serves_process() && SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_DIRECTIVE;
     if (bytes < kSuperpageBytes || !ready() ||
         (!directed && g_placement.of(cell).kind == numa::PlacementKind::kNone))
@@ -339,8 +344,8 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     return p;
   }
 
-  // A small site's big object counts like its heap's growth; every other one must pay by its own
-  // size.
+  // A big object of a site with small objects counts as growth of its heap. Any other must pay by
+  // its own size.
   if (bytes < min_bytes && !((flags & SMALLOC_SITE_SMALL) && g_small.main_pages().past_reach()))
     return nullptr;
   if (!ready() || !sites_served_)
@@ -356,7 +361,7 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     __atomic_store_n(&cell->requested_bytes,
                      __atomic_load_n(&cell->requested_bytes, __ATOMIC_RELAXED) + bytes,
                      __ATOMIC_RELAXED);
-    g_accounts.account_of(cell); // takes the sum over
+    g_accounts.account_of(cell); // takes over the cell's sum
   }
   return p;
 }
@@ -372,7 +377,8 @@ void Runtime::site_mapped(smalloc_cell *cell, void *p, size_t bytes) {
   bool known_hot = always && (SMALLOC_WORD_DECIDED_BY(word) != SMALLOC_BY_COMPILER ||
                               strategy_ == HeapStrategy::kSuperpage);
   bool at_first_touch = known_hot || (!undecided && (flags & SMALLOC_SITE_FULLY_INITIALISED));
-  // What was advised and what the program maps into a hole of it later do not become one mapping, and mremap takes only one.
+  // Advised memory and a later mapping into a hole of it do not become one mapping, and mremap
+  // takes only one.
   at_first_touch = at_first_touch && !image_mentions(cell, "mremap");
   if (!at_first_touch && options_.promote == PromotePolicy::kOff)
     return;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// runtime_fill.cpp decides what a fill point of the compiler is worth: the program is about to write a
-// range of memory. Superpages for it cost no memory then, and one fault each instead of 512.
+// runtime_fill.cpp handles a fill point of the compiler: the program is about to write a range of
+// memory. Superpages for it then cost no memory, and one page fault each instead of 512.
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/runtime.h"
 
 namespace smalloc {
 
-/// heap:auto. The range gets superpages if at least 7/8 of it are written. Under a budget superpages
-/// belong to the objects whose page walks pay most, which a fill says nothing about.
+/// Gives the range superpages if at least 7/8 of it are written (heap:auto). Under a budget
+/// superpages belong to the objects with the most expensive page walks, about which a fill says
+/// nothing.
 void Runtime::filling(const void *p, uint64_t range, uint64_t written) {
   if (!g_range.contains(p) || !running() || strategy_ != HeapStrategy::kAuto ||
       options_.promote == PromotePolicy::kOff || options_.budget_bytes || options_.budget_percent ||

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// runtime_promise.cpp decides what the heap of small objects may spend on superpages because directives promise that they pay. A
-// superpage that a hypervisor has to find costs more than a loop has earned when it begins (ski_rental.h), and what a profile has measured
-// need not be earned anew.
+// runtime_promise.cpp computes promotion credit for the heap of small objects from directives. A
+// superpage that a hypervisor has to find costs more than a loop has earned when it begins
+// (ski_rental.h). A gain that a profile has measured need not be earned again.
 #include "smalloc/agent/agent.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/sites/modules.h"
@@ -11,13 +11,15 @@
 namespace smalloc {
 namespace {
 
-/// Held while somebody asks; in a child that was forked meanwhile for ever: the run is its parent's.
+/// Held during the computation. If a child is forked meanwhile, it stays held there for ever: the
+/// run is its parent's.
 std::atomic<bool> g_asking{false};
-uint64_t g_promised_ns = 0;                ///< so far, in a whole run
-std::atomic<uint64_t> g_asked_at_bytes{0}; ///< of the heap
+uint64_t g_promised_ns = 0;                ///< promised so far, for a whole run
+std::atomic<uint64_t> g_asked_at_bytes{0}; ///< size of the heap at the last computation
 
-/// Which lines that want superpages name a site of the process. The build that a profile is recorded with is another one than that which
-/// is run with it: that it has all these sites says that both are made of one source.
+/// Directives for superpages, and which of them name a site of this process. The recorded build
+/// differs from the build that runs with the profile. If this process has all named sites, both
+/// come from the same source.
 struct Named {
   static constexpr unsigned kMost = 64;
   const Directives::Entry *line[kMost];
@@ -46,9 +48,9 @@ struct Named {
   }
 };
 
-/// What is promised to sites that have had small objects and no others, whose nodes nobody names.
+/// Sum of the promises to sites that have had only small objects and have no NUMA hint.
 struct Promised {
-  uint64_t elapsed_ns, whole_ns, rest_ns; ///< promised: in a whole run, and in what is left of it
+  uint64_t elapsed_ns, whole_ns, rest_ns; ///< promised: in a whole run, and in the rest of it
   Named named;
   static bool has_had_big(const Directives::Entry *entry) {
     const SiteAccounts::Footprint f = g_accounts.footprint(entry);
@@ -76,8 +78,9 @@ struct Promised {
 
 } // namespace
 
-/// Nanoseconds: half of what is promised for the rest of the run, each site's once, where the input is the profile's. Asked again when
-/// the heap has doubled: other sites may have begun. Takes the modules' lock: not for signal handlers.
+/// Returns half of the gain promised for the rest of the run, in nanoseconds, each site's once.
+/// Only if the input is the profile's. Computed again when the heap has doubled: other sites may
+/// have begun. Takes the modules' lock: not for signal handlers.
 uint64_t Runtime::promised_to_small(uint64_t live_bytes) {
   if (!g_agent.has_same_input() ||
       live_bytes < 2 * g_asked_at_bytes.load(std::memory_order_relaxed) || g_asking.exchange(true))

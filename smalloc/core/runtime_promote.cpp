@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// runtime_promote.cpp decides what a promotion point and the time that passes are worth, and whom
-// they go to.
+// runtime_promote.cpp computes the credit of promotion points and of elapsed time, and spends it on
+// units that wait for promotion.
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/promotion_thread.h"
@@ -12,25 +12,29 @@
 
 namespace smalloc {
 namespace {
-constexpr uint64_t kPauseNs =
-    2000000; ///< longest that one promotion point may hold a program up on credit
-/// Between two calls of the allocator that spend what is earned already: a fifth of the time, for as long as that lasts.
+/// The longest time for which one promotion point may stop the program on credit.
+constexpr uint64_t kPauseNs = 2000000;
+/// Time between two allocator calls that spend earned credit: promotion takes a fifth of the time
+/// while the credit lasts.
 constexpr uint64_t kBetweenFundedNs = 5 * kPauseNs;
-/// Independent accesses overlap their walks: a saved miss of a hash probe or a match finder is worth about an eighth of the
-/// walk (measured: 16 M probes of 512 MiB run 0.05 s faster with superpages, an LZMA dictionary of 128 MiB about 1 s of
-/// 12); a dependent one all of it. The promotion point does not tell them apart, so it counts for the cheaper kind:
-/// rather late than at a loss.
+/// Factor between a page walk and a saved miss. Independent accesses overlap their walks. A saved
+/// miss of a hash probe or a match finder is worth about an eighth of the walk. (Measured: 16 M
+/// probes of 512 MiB run 0.05 s faster with superpages, an LZMA dictionary of 128 MiB about 1 s of
+/// 12.) A saved miss of a dependent access is worth all of it. A promotion point cannot distinguish
+/// them, so it counts as the cheaper kind: better late than at a loss.
 constexpr uint64_t kOverlappedWalks = 8;
-constexpr uint64_t kSmallTouch = 4096; ///< a promotion point worth fewer misses only counts
-/// Nothing runs for so long. The count of an inner loop that does not run can be below zero, modulo 2^64: that is none.
+constexpr uint64_t kSmallTouch = 4096; ///< a promotion point with fewer misses is only counted
+/// No loop runs that long. The count of an inner loop that does not run may be negative, modulo
+/// 2^64, and counts as none.
 constexpr uint64_t kMostMisses = uint64_t{1} << 56;
 constexpr unsigned kTouchesPerLook = 4096;
-/// Between two looks of a thread at batches: those of short loops come every microsecond, which is what a look costs.
+/// Time between two looks of a thread at batches. Batches of short loops come every microsecond,
+/// which is the cost of a look.
 constexpr uint64_t kBetweenLooksNs = 100000;
 
 struct TouchThread {
   uint64_t misses;
-  uint64_t looked_ns; ///< at a batch
+  uint64_t looked_ns; ///< time of the last look at a batch
   unsigned calls;
 };
 __thread TouchThread t_touch __attribute__((tls_model("initial-exec")));
@@ -43,7 +47,7 @@ void Runtime::promote_small(SmallPages &pages, uint64_t credit_ns, uint64_t coun
     pages.earn(credit_ns, counted_ns);
     pages.note_worth(credit_ns);
   }
-  // What is counted comes from loops, and these are in signal handlers, too.
+  // Counted credit comes from loops, and these may run in signal handlers.
   if (SMALLOC_UNLIKELY(g_agent.active()) && !counted_ns && &pages == &g_small.main_pages())
     if (const uint64_t promised = promised_to_small(pages.live_bytes()))
       pages.earn(promised, promised);
@@ -52,7 +56,8 @@ void Runtime::promote_small(SmallPages &pages, uint64_t credit_ns, uint64_t coun
   tell_sites();
 }
 
-/// The sites of big objects that have given superpages up for somebody else's, or got some while they were filled.
+/// Records the superpages of big objects that have lost some to other objects, or got some while
+/// they were filled.
 void Runtime::tell_sites() {
   while (BigObjects::Handle loser = big_.next_unrecorded())
     g_accounts.big_promoted(region_.unit_address(loser.slice, loser.head),
@@ -69,7 +74,7 @@ int Runtime::freeze_class_heap() {
 
 long Runtime::migrate_class_heap() {
   freeze_class_heap();
-  g_small.main_pages().lower_reach(0); // where those objects come from now that would have followed
+  g_small.main_pages().lower_reach(0); // which serves the class heap's later requests
   if (!region_.thp_allowed() || g_small.class_pages().live_bytes() == 0)
     return 0;
   KeepErrno keep;
@@ -102,7 +107,8 @@ void Runtime::promote_mapped(const void *p, uint64_t misses) {
       &worth, price_, kPauseNs, options_.promote == PromotePolicy::kEager);
 }
 
-/// Loops are in signal handlers, too, and what one has interrupted may hold any of the locks that a promotion takes without trying.
+/// True if all locks that a promotion takes unconditionally become free soon. Loops may run in
+/// signal handlers, and the interrupted code may hold a lock.
 bool Runtime::locks_come_free() {
   return big_.lock_comes_free() && g_small.main_pages().lock_comes_free() &&
          g_small.class_pages().lock_comes_free() && g_node_heaps.pages().lock_comes_free() &&
@@ -159,7 +165,7 @@ void Runtime::touching(const void *p, uint64_t saved_misses) {
 }
 
 namespace {
-/// Of all heaps, one after the other: the heap is in the upper bits.
+/// Iterates over all heaps, one after the other: the upper bits hold the heap.
 constexpr unsigned kHeapShift = 56, kHeaps = 4;
 SmallPages *small_heap_of(uint64_t heap) {
   if (heap == 3)
@@ -206,7 +212,7 @@ void Runtime::watch_forks() {
   broken_.init(region_, {next_superpage, counts_superpage, promotion_thread_is_paused});
 }
 
-/// The signal of a handler is blocked while it runs.
+/// True in a signal handler, which runs with its signal blocked.
 static bool is_in_handler() {
   sigset_t blocked;
   return pthread_sigmask(SIG_SETMASK, nullptr, &blocked) != 0 || !sigisemptyset(&blocked);
@@ -225,7 +231,8 @@ void Runtime::promote_by_time() {
   if (!running() || options_.promote == PromotePolicy::kOff)
     return;
   KeepErrno keep;
-  // First what another thread may have stored, then the clock: no time is below zero.
+  // First the time that another thread may have stored, then the clock: the difference is not
+  // negative.
   uint64_t from = time_credit_from_ns_.load(std::memory_order_acquire);
   const uint64_t now = kLinux.now_ns();
   if (now < from)

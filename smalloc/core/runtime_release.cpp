@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// runtime_release.cpp decides what becomes of a pointer of ours that comes back: freed, resized in
-// place, moved to another heap, or refused.
+// runtime_release.cpp frees and resizes objects of libsmalloc. A resized object stays in place or
+// moves to another heap. Wrong pointers are refused with a report.
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/debug.h"
@@ -13,8 +13,8 @@
 
 namespace smalloc {
 namespace {
-constexpr size_t kBackToMallocBytes = size_t{64}
-                                      << 10; ///< a big object shrunk below this gives its unit back
+/// A big object shrunk below this releases its unit.
+constexpr size_t kBackToMallocBytes = size_t{64} << 10;
 } // namespace
 
 void Runtime::release(void *p) {
@@ -41,7 +41,7 @@ void Runtime::release(void *p) {
     refuse("free", p);
     return;
   }
-  // Before: as soon as its units are free, they may be somebody else's.
+  // Before the release: afterwards another thread may own the units.
   uint64_t bytes = h.object->usable_bytes();
   g_accounts.big_died(p, bytes);
   SiteAccounts::Account account = SiteAccounts::kNoSite;
@@ -53,7 +53,8 @@ void Runtime::release(void *p) {
     agent_charged(account);
 }
 
-/// A small object is about to be freed or resized. False: there is none, and it has been said.
+/// Marks a small object freed or resized. False: no live object starts at `p`, which has been
+/// reported.
 bool Runtime::may_end(const char *call, const void *p, ObjectNote &note) {
   if (g_accounts.small_died(p, note))
     return true;
@@ -68,8 +69,8 @@ bool Runtime::may_end(const char *call, const void *p, ObjectNote &note) {
   return false;
 }
 
-/// The same for a pointer among the big objects, whose table costs nothing: as glibc does it ends the
-/// program, unless the user wants to go on. False.
+/// Reports a wrong pointer among the big objects, whose table costs nothing. Like glibc it ends the
+/// program, unless the settings say otherwise. Returns false.
 bool Runtime::refuse(const char *call, const void *p) {
   const bool stops = options_.abort_on_error || !(options_.debug || options_.abort_given);
   BadPointerReport report;
@@ -77,7 +78,7 @@ bool Runtime::refuse(const char *call, const void *p) {
   report.pointer = p;
   BigObjects::Handle h = big_.find(p);
   const char *start = h ? region_.unit_address(h.slice, h.head) + h.object->offset : nullptr;
-  // In front of a coloured object lies nothing.
+  // Bytes in front of a staggered object belong to no object.
   if (h && p >= start) {
     report.kind = BadPointer::kInside;
     report.bytes = h.object->usable_bytes();
@@ -102,15 +103,15 @@ void *Runtime::resize_big(void *p, size_t bytes) {
   BigObjects::Handle h = big_.find(p);
   if (!h || !g_accounts.big_account(p, account))
     return big_.resize(p, bytes);
-  // Before: the old units may be somebody else's as soon as the pages have moved.
+  // Before the resize: another thread may own the old units as soon as the pages have moved.
   g_accounts.big_died(p, h.object->usable_bytes());
   void *r = big_.resize(p, bytes);
   charge_big(r ? r : p, account);
   return r;
 }
 
-/// heap:auto: an object on base pages that the program enlarges is being filled, so its copy gets
-/// superpages. Not a large one, whose copy would cost more than it gains.
+/// True if an object on base pages that the program enlarges gets superpages by a copy (heap:auto):
+/// it is being filled. False for a large object, whose copy costs more than it gains.
 bool Runtime::grows_out_of_base_pages(Slice slice, const void *p, size_t bytes) {
   constexpr size_t kMostCopied = size_t{16} << 20;
   if (strategy_ != HeapStrategy::kAuto || slice != Slice::kBigBase || bytes < 2 * kSuperpageBytes ||
@@ -120,8 +121,8 @@ bool Runtime::grows_out_of_base_pages(Slice slice, const void *p, size_t bytes) 
   return bytes > before && before <= kMostCopied;
 }
 
-/// heap:auto: what takes the place of a small object that the program enlarges. It is being filled; a
-/// large one is watched all the same.
+/// Allocates a big object that replaces a small one (heap:auto). It is being filled; a large one is
+/// observed nevertheless.
 void *Runtime::grown_allocate(size_t bytes, smalloc_cell *cell) {
   BigRequest request;
   request.bytes = bytes;
@@ -134,13 +135,13 @@ void *Runtime::grown_allocate(size_t bytes, smalloc_cell *cell) {
   return big_allocate(request, g_accounts.account_of(cell));
 }
 
-/// What takes the place of a big object that could not be resized: of its site, and asked for as it was.
+/// Allocates the copy of a big object that could not be resized: same site, same request.
 void *Runtime::copy_of_big(const void *p, size_t bytes) {
   SiteAccounts::Account account = SiteAccounts::kNoSite;
   g_accounts.big_account(p, account);
   BigRequest request = big_.like(p, bytes);
   request.superpages_at_first_touch |= grows_out_of_base_pages(region_.slice_of(p), p, bytes);
-  // More than the program has filled so far is as unknown as a new object.
+  // More new memory than the program has filled so far: predict it like a new object.
   request.ahead = strategy_ == HeapStrategy::kAuto && request.history && request.promotable &&
                   bytes / 2 > big_.usable_bytes(p);
   request.superpages_at_first_touch &= !first_touch_cost_.too_expensive();
@@ -203,7 +204,7 @@ void *Runtime::resize(void *p, size_t bytes, bool keeps_kind, smalloc_cell *cell
   if (!r)
     r = g_next.malloc(bytes);
   if (!r) {
-    // Keeping the object where it is serves a shrinking realloc, too.
+    // Keeping the object in place also serves a shrinking realloc.
     if (was_big && bytes < kBackToMallocBytes && (r = resize_big(p, bytes)))
       errno = saved;
     else

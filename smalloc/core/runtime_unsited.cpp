@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// runtime_unsited.cpp serves requests that come from no site: those of malloc's family, by size and
-// strategy, and those of the C API, by page kind. It also sets how long malloc's own entry may serve
-// from the thread's cache without asking here (thread_cache.h).
+// runtime_unsited.cpp serves requests without a site: those of malloc's family, by size and
+// strategy, and those of the C API, by page kind. It also sets the sizes that malloc's entry may
+// serve from the thread's cache without calling here (thread_cache.h).
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/promotion_thread.h"
@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 namespace smalloc {
-/// Every request of usual alignment may go to the thread's cache, and this thread's others to jemalloc for a while.
+/// Lets every request of usual alignment use the thread's cache, and this thread's others go to
+/// jemalloc for a while.
 void Runtime::arm_any() {
   const bool packs = g_small.packs();
   t_small.any_bytes = packs ? 0 : kDirectBytes;
@@ -31,7 +32,8 @@ void Runtime::arm_any() {
   }
 }
 
-/// The calling thread is bound to an arena, and has an object.
+/// True if the layout of jemalloc's thread cache is known (thread_cache.h). REQUIRES: the calling
+/// thread is bound to an arena and has an object.
 bool Runtime::cache_is_known() {
   if (SMALLOC_UNLIKELY(!cache_looked_at_.load(std::memory_order_relaxed)) &&
       !cache_looked_at_.exchange(true)) {
@@ -40,16 +42,18 @@ bool Runtime::cache_is_known() {
     g_malloc_entry.direct_below.store(known ? kMostCachedLookup + 1 : 0, std::memory_order_relaxed);
     g_malloc_entry.larger_direct_below.store(known ? kMostCached + 1 : 0,
                                              std::memory_order_relaxed);
+    // The lookup has run code of jemalloc's control interface.
     if (!options_.text_on_superpages)
-      drop_own_file_pages(); // jemalloc's control interface has been asked
+      drop_own_file_pages();
     if (known && region_.start() % (size_t{1} << kPagePartShift) == 0)
       g_known_pages.cover(g_range.main_heap_bytes.load(std::memory_order_relaxed));
   }
   return cache_known_.load(std::memory_order_relaxed);
 }
 
-/// Requests that are not ours by their size need no look while nothing waits for promotion. What begins to wait ends that
-/// (Region::add_pending), perhaps between our question and our answer: so we ask again.
+/// Lets malloc's entry forward requests of foreign sizes to the program's malloc, while no unit
+/// waits for promotion. A unit that begins to wait ends that (Region::add_pending). It may do so
+/// between the test and the store, so test again.
 void Runtime::forward_to_program_malloc() {
   if (__atomic_load_n(&__smalloc_v1_pending, __ATOMIC_SEQ_CST) != 0)
     return;
@@ -57,7 +61,7 @@ void Runtime::forward_to_program_malloc() {
   if (__atomic_load_n(&__smalloc_v1_pending, __ATOMIC_SEQ_CST) != 0)
     g_malloc_entry.foreign_below.store(0);
 }
-/// The calling thread has made as many calls as may pass without a look.
+/// True if the calling thread has made kCallsPerLook calls since its last look.
 static bool looks_now() {
   if (static_cast<int>(--t_small.calls_until_look) >= 0)
     return false;
@@ -69,9 +73,9 @@ static constexpr PromotionWork kPromotionWork = {[] { return g_runtime.watches_f
                                                  [](bool all) { return g_runtime.look_ahead(all); },
                                                  [] { g_runtime.promote_by_time(); }};
 
-/// Starts the helper thread if it is not running: promoter:thread, or heap:auto with an object that
-/// is being watched while it fills, or after a fork. A process with less than kLeastHelpedBytes of big objects has no
-/// thread beside its own.
+/// Starts the helper thread if it is not running and has work. It has work under promoter:thread,
+/// under heap:auto with an object watched while it fills, or after a fork. A process with less than
+/// kLeastHelpedBytes of big objects gets no additional thread.
 void Runtime::wake_helper() {
   if (options_.promote == PromotePolicy::kOff)
     return;
@@ -94,13 +98,13 @@ unsigned Runtime::look_ahead(bool all) {
 }
 
 namespace {
-/// Requested bytes between two looks at the size of the process.
+/// Requested bytes between two reads of the process' size.
 constexpr uint64_t kLookEveryBytes = uint64_t{1} << 20;
-/// What a thread requests before it adds that to the process' sum.
+/// Bytes that a thread requests before it adds them to the process' sum.
 constexpr uint64_t kAddEveryBytes = uint64_t{64} << 10;
-/// The heap of small objects costs some 1.3 MB and a millisecond. It starts in a process with this much
-/// anonymous memory; before, the program's malloc serves. The first big object is one of
-/// kLeastFirstBytes.
+/// The heap of small objects costs about 1.3 MB and a millisecond. It starts when a process has
+/// this much anonymous memory; before, the program's malloc serves. The first big object has at
+/// least kLeastFirstBytes.
 constexpr uint64_t kLeastAnonymousBytes = uint64_t{3} << 20;
 constexpr size_t kLeastFirstBytes = size_t{8} << 20;
 
@@ -108,15 +112,15 @@ std::atomic<uint64_t> g_early_bytes{0};
 
 } // namespace
 
-/// heap:auto: true if the process is large enough for a heap of small objects, or the request for one
-/// of big objects. Before the C library has set `environ`, SMALLOC_CONF cannot be read, so nothing
-/// starts.
+/// True if the process is large enough for a heap of small objects, or the request for one of big
+/// objects (heap:auto). Before the C library has set `environ`, SMALLOC_CONF cannot be read, so
+/// nothing starts.
 bool Runtime::outgrows_program_malloc(size_t bytes) {
   if (!environ)
     return false;
   if (bytes >= kSuperpageBytes && (running() || bytes >= kLeastFirstBytes))
     return true;
-  constexpr size_t kLeastChunkBytes = 32; // what glibc takes for a request of 24 bytes and less
+  constexpr size_t kLeastChunkBytes = 32; // glibc's chunk for requests of 24 bytes and less
   t_small.early_bytes += static_cast<uint32_t>(max_of(bytes, kLeastChunkBytes));
   if (t_small.early_bytes < kAddEveryBytes)
     return false;
@@ -132,9 +136,9 @@ bool Runtime::outgrows_program_malloc(size_t bytes) {
   return true;
 }
 
-/// Another thread is starting the heaps, which takes a millisecond: what this one gets from the
-/// program's malloc meanwhile would stay there. Waits a bounded time, since the starting thread may
-/// need a lock that this one holds. False: the heaps do not run, or this is the starting thread.
+/// Waits for another thread that starts the heaps, which takes a millisecond: objects from the
+/// program's malloc would stay there. The wait is bounded, since the starting thread may need a
+/// lock that this one holds. False: the heaps do not run, or this thread is starting them.
 bool Runtime::wait_for_start() {
   constexpr unsigned kMostWaits = 400;
   if (t_small.starting)
@@ -150,8 +154,8 @@ bool Runtime::wait_for_start() {
   return running() && g_small.ready();
 }
 
-/// libsmalloc is the process' malloc. A thread that has been here may go on without asking for a
-/// while; here is where promotions that are due get their turn.
+/// Serves a request when libsmalloc is the process' malloc. Runs promotions that are due, and gives
+/// the thread a new budget for direct requests.
 void *Runtime::any_allocate(size_t bytes, size_t alignment, bool zero, const void *caller) {
   if ((SMALLOC_UNLIKELY(!ready()) && !wait_for_start()) || !sites_served_)
     return nullptr;
@@ -176,9 +180,10 @@ void *Runtime::any_allocate(size_t bytes, size_t alignment, bool zero, const voi
   return p;
 }
 
-/// heap:auto. A big object that is not proved to be written: superpages at its first touch if the
-/// program filled the last ones from this origin (the site, or else the caller), ahead of the fill if
-/// it is large enough for the helper thread to see that, base pages otherwise.
+/// Allocates a big object that is not proved to be written (heap:auto). It gets superpages at first
+/// touch if the program filled the last objects of this origin (the site, else the caller).
+/// Otherwise it gets them ahead of the fill if it is large enough for the helper thread. Otherwise
+/// it has base pages.
 void *Runtime::filling_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell,
                                 const void *caller) {
   BigRequest request;
@@ -189,7 +194,7 @@ void *Runtime::filling_allocate(size_t bytes, size_t alignment, bool zero, small
   request.history = FillHistory::key(cell ? static_cast<const void *>(cell) : caller, bytes);
   request.placement = cell ? g_placement.of(cell) : numa::Placement();
   if (g_directives.any() && (options_.budget_bytes || options_.budget_percent)) {
-    // The superpages that there are belong to the sites that a profile has named.
+    // The superpages of the budget belong to the sites that a profile has named.
   } else if (big_.fills().trusts(request.history)) {
     request.superpages_at_first_touch = true;
     request.if_cheap = true;
@@ -217,9 +222,10 @@ void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero, const v
   static std::atomic<uint64_t> requested{0};
   if (looks_now() && __smalloc_v1_pending)
     promote_by_time();
-  // The reach is known once the heaps run; before, whatever may hold a superpage is a reason to look.
+  // The reach is known once the heaps run. Before, every size that may hold a superpage needs a
+  // test.
   size_t least_big = running() ? max_of<size_t>(kSuperpageBytes, reach_bytes_) : kSuperpageBytes;
-  // A program with sites: only theirs. Any other: its big objects.
+  // In a program with sites only these are served, in any other its big objects.
   if (heap == HeapStrategy::kGuest)
     foreign_below_.store(modules_seen() ? SIZE_MAX : least_big, std::memory_order_relaxed);
   else if (heap == HeapStrategy::kOff)
@@ -248,7 +254,7 @@ void *Runtime::sized_allocate(size_t bytes, size_t alignment, bool zero, const v
   return p;
 }
 
-/// A program that has no sites calls nothing else of ours: what waits for promotion gets its turn here.
+/// Promotes what is due: a program without sites may call no other function of libsmalloc.
 void *Runtime::kind_allocate(size_t bytes, size_t alignment, bool zero, int kind) {
   if (!ready())
     return nullptr;
@@ -263,7 +269,7 @@ void *Runtime::kind_allocate(size_t bytes, size_t alignment, bool zero, int kind
   } else if (kind == SMALLOC_BASE) {
     p = class_allocate(bytes, alignment, zero);
   } else {
-    g_small.main_pages().lower_reach(0); // as at a site that is decided
+    g_small.main_pages().lower_reach(0); // like a decided site
     p = small_allocate(bytes, alignment, zero);
   }
   if (p && SMALLOC_UNLIKELY(__smalloc_v1_pending))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// node_heaps.cpp decides which caches a thread has for the node heaps: one that follows the thread from node to node, and
-// one for the first place that a hint names. More places than that are served by their arenas, which is slower and right.
+// node_heaps.cpp creates the node heaps and their caches. A thread has one cache that follows it
+// from node to node, and one for the first place that a hint names. The arenas serve all further
+// places directly, which is slower but correct.
 #include "smalloc/small/node_heaps.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/numa/system_nodes.h"
@@ -27,7 +28,7 @@ pthread_key_t g_caches_key;
 
 void return_caches(void *) {
   NodeThread &t = t_node;
-  t.refused = true; // later destructors of this thread do without
+  t.refused = true; // later destructors of this thread use no cache
   for (unsigned slot = 0; slot < kSlots; slot++)
     if (t.heap_and_one[slot]) {
       t.heap_and_one[slot] = 0;
@@ -44,7 +45,7 @@ unsigned read_weight(const char *sysfs, uint32_t os_node) {
 
 } // namespace
 
-/// The table's place says whose arena it is.
+/// The index of a hooks table is the number of its heap.
 struct NodeHooks {
   static je_extent_hooks table[NodeHeaps::kHeaps];
   static void *alloc(je_extent_hooks *hooks, void *at, size_t bytes, size_t alignment, bool *zero,
@@ -52,7 +53,7 @@ struct NodeHooks {
     if (at)
       return nullptr;
     *zero = true;
-    *commit = false; // so that each use passes through commit(), where pages are counted
+    *commit = false; // so that each use calls commit(), which counts pages
     const auto heap = static_cast<unsigned>(hooks - table);
     return g_node_heaps.units_.grow(heap / 2, heap % 2, bytes, alignment);
   }
@@ -82,7 +83,7 @@ void NodeHeaps::before_fork_locks() {
 }
 
 void NodeHeaps::after_fork_in_child() {
-  if (state_.load() == HeapState::kStarting) // by a thread that is not here
+  if (state_.load() == HeapState::kStarting) // by a thread that the child does not have
     state_.store(HeapState::kOff);
   for (std::atomic<HeapState> &arena : arena_state_)
     if (arena.load() == HeapState::kStarting)
@@ -94,8 +95,8 @@ void NodeHeaps::configure(Region &region, const Config &config) {
   config_ = config;
 }
 
-/// Another thread is just making it: what falls through meanwhile would lie anywhere. Not for ever, since that thread may have
-/// the lower priority.
+/// Waits for another thread that creates the arena: until then objects would lie on any node. The
+/// wait is bounded, since that thread may have the lower priority.
 static bool wait_for(const std::atomic<HeapState> &state) {
   constexpr unsigned kMostYields = 10000;
   for (unsigned i = 0;
@@ -109,7 +110,7 @@ bool NodeHeaps::start() {
   if (!config_.topology || !config_.topology() ||
       !state_.compare_exchange_strong(seen, HeapState::kStarting, std::memory_order_acq_rel))
     return seen == HeapState::kReady || (seen == HeapState::kStarting && wait_for(state_));
-  if (!g_small.start()) { // it is being started: later
+  if (!g_small.start()) { // being started by another thread: try later
     state_.store(HeapState::kUninitialised, std::memory_order_release);
     return false;
   }
@@ -138,18 +139,19 @@ bool NodeHeaps::start_arena(unsigned heap) {
   return ok;
 }
 
-/// by_thread: the place is the thread's own, which may have changed.
+/// Returns jemalloc's flags with this thread's cache for `heap`, if it has one. `by_thread`: the
+/// place follows the thread's node, which may have changed.
 int NodeHeaps::flags_for(unsigned heap, bool by_thread) {
   NodeThread &t = t_node;
   for (unsigned slot = 0; slot < kSlots; slot++)
     if (t.heap_and_one[slot] == heap + 1)
       return je_tcache(t.cache[slot]);
-  // Another kind of pages of the same node is no move.
+  // Another page size on the same node is no move.
   const bool moved = !t.heap_and_one[kOwnNode] || (t.heap_and_one[kOwnNode] - 1u) / 2 != heap / 2;
   const unsigned slot = by_thread && moved ? kOwnNode : kNamed;
   if (t.refused || (slot == kNamed && t.heap_and_one[slot]))
     return kJeNoTcache;
-  if (t.heap_and_one[slot]) { // the thread has moved: what its cache holds goes home
+  if (t.heap_and_one[slot]) { // the thread has moved: flush its cache to the old arena
     jepriv_mallctl("tcache.flush", nullptr, nullptr, &t.cache[slot], sizeof t.cache[slot]);
   } else {
     unsigned cache;

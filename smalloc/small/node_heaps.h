@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// node_heaps.h decides how small objects of sites with a hint are allocated: by an arena of the private jemalloc for each place
-// of NodeUnits, made when the first object asks for it. An object goes home when it is freed, whoever frees it: a thread has a
-// cache for the place that it runs on and one for a place that hints have named, and what belongs to another place goes
-// straight to its arena. Where no site has a hint, or the machine one node, nothing of this exists.
+// node_heaps.h allocates small objects of sites with a NUMA hint. Each place of NodeUnits has an
+// arena of the private jemalloc, which its first object creates. A freed object returns to its
+// arena, whichever thread frees it. A thread has one cache for the node that it runs on and one for
+// a place that hints have named. Objects of other places go straight to their arenas. If no site
+// has a hint, or the machine has one node, none of this is created.
 #ifndef SMALLOC_SMALL_NODE_HEAPS_H
 #define SMALLOC_SMALL_NODE_HEAPS_H
 
@@ -15,19 +16,19 @@ namespace smalloc {
 class NodeHeaps {
 public:
   struct Config {
-    const numa::Topology *(*topology)() =
-        nullptr; ///< answers nullptr where nothing is to be served
+    const numa::Topology *(*topology)() = nullptr; ///< returns nullptr if no node heap is to serve
     const char *sysfs = "/sys";
     SmallPages::Config pages;
   };
-  /// Remembers what the first allocation needs.
+  /// Stores what the first allocation needs.
   void configure(Region &region, const Config &config);
   bool ready() const { return state_.load(std::memory_order_acquire) == HeapState::kReady; }
 
-  /// nullptr: not available, or the hint says nothing here. errno is kept. REQUIRES: bytes and alignment of at most a superpage.
+  /// Returns nullptr if the heap is not available or the hint does not apply. Keeps errno.
+  /// REQUIRES: `bytes` and `alignment` of at most a superpage.
   void *allocate(numa::Placement placement, bool superpages, size_t bytes, size_t alignment,
                  bool zero);
-  /// REQUIRES: p is ours.
+  /// REQUIRES: p was returned by allocate() or resize().
   void release(void *p);
   void *resize(void *p, size_t bytes);
   numa::Placement placement_of(const void *p) const {
@@ -43,7 +44,7 @@ public:
   }
   void lock_promotion() { units_.lock_promotion(); }
   void unlock_promotion() { units_.unlock_promotion(); }
-  void before_fork_locks(); ///< as SmallHeap's
+  void before_fork_locks(); ///< see SmallHeap
   void lock_all() { units_.lock_all(); }
   void unlock_all() { units_.unlock_all(); }
   void after_fork_in_child();
@@ -67,7 +68,7 @@ private:
   unsigned arenas_[kHeaps] = {};
 };
 
-/// The process has one: jemalloc's hooks carry no pointer of ours.
+/// The only instance: jemalloc's extent hooks carry no pointer to one.
 extern NodeHeaps g_node_heaps;
 
 } // namespace smalloc

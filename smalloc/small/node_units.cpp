@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// node_units.cpp decides whose turn it is where nodes take turns: unit by unit, since a superpage has one node and a collapse would put all
-// interleaved pages of a unit on one. Units that stay on base pages are left to the kernel, page by page.
+// node_units.cpp distributes units over nodes for places with several nodes. They take turns unit
+// by unit: a superpage has one node, and a collapse would put all interleaved pages of a unit on
+// one. The kernel interleaves units that stay on base pages, page by page.
 #include "smalloc/small/node_units.h"
 
 namespace smalloc {
@@ -32,7 +33,7 @@ unsigned NodeUnits::place_for(numa::Placement placement, unsigned from) const {
     return kWeighted;
   case numa::PlacementKind::kLocal:
   case numa::PlacementKind::
-      kPartition: // too small to be divided: whoever asks for it is whose share it is
+      kPartition: // too small to be divided: the share belongs to the requesting thread
     if (from < t.nodes) {
       const uint8_t home = t.nearest_memory(from);
       return home == numa::kNoNode ? kNoPlace : home;
@@ -58,7 +59,8 @@ numa::Placement NodeUnits::placement_of(unsigned place) const {
   return {numa::PlacementKind::kPreferred, bit_of(config_.topology->node[place].os_id)};
 }
 
-/// Each node as often as its weight says, and spread as evenly as that goes.
+/// Returns the next node. Each node gets turns in proportion to its weight, spread as evenly as
+/// possible.
 unsigned NodeUnits::next_in_turn(bool weighted) {
   const numa::Topology &t = *config_.topology;
   SpinGuard guard(lock_);
@@ -83,7 +85,9 @@ unsigned NodeUnits::next_in_turn(bool weighted) {
   return best;
 }
 
-/// A policy of its own is a mapping of its own, unless the unit before has the same. What cannot have one lies where it is touched first.
+/// Sets the memory policy of new units. A policy of its own needs a mapping of its own, unless the
+/// previous unit has the same. If no mapping can be charged, the memory lies on the node of its
+/// first touch.
 bool NodeUnits::set_policy(char *start, size_t bytes, int policy, uint64_t nodes, unsigned like) {
   const UnitIndex unit = unit_of(start);
   const bool borders = unit == 0 || owners_[unit - 1] != like;
@@ -116,7 +120,7 @@ char *NodeUnits::grow(unsigned place, bool superpages, size_t bytes, size_t alig
     for (UnitIndex i = 0; i < units; i++)
       refused.add(!set_policy(p + i * kSuperpageBytes, kSuperpageBytes, kPreferredPolicy,
                               bit_of(t.node[next_in_turn(place == kWeighted)].os_id),
-                              UINT8_MAX)); // its neighbour's node is another
+                              UINT8_MAX)); // its neighbour has another node
   }
   return p;
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// small_census.cpp decides what the private jemalloc is asked about its slabs, and takes objects from
-// its arenas instead of a thread's cache where small_packing.h says so.
+// small_census.cpp counts live bytes and slab bytes of each size class of the private jemalloc.
+// While SmallPacking selects a class, its objects come from the arena instead of a thread's cache.
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/small/small_heap.h"
 
 namespace smalloc {
 namespace {
 
-/// A number of jemalloc's about each class, asked for by number: looking a name up costs more.
+/// One of jemalloc's numbers per class, read by its mib: looking the name up costs more.
 template <class T> class ClassValue {
 public:
-  /// name has a 0 for the class at place `at` of its parts.
+  /// `name` has a 0 for the class in its part number `at`.
   ClassValue(const char *name, unsigned at) : at_(at) {
     ok_ = jepriv_mallctlnametomib(name, mib_, &parts_) == 0;
   }
@@ -27,7 +27,7 @@ private:
   bool ok_;
 };
 
-/// Of a size that has slabs; kMostClasses: it has none.
+/// Returns the size class of `bytes`; kMostClasses if it has no slabs.
 unsigned class_of(size_t bytes, unsigned classes) {
   constexpr size_t kInTable = 4096;
   unsigned index = je_sz_size2index_tab[(min_of(bytes, kInTable) + 7) / 8];
@@ -40,7 +40,8 @@ std::atomic<unsigned> g_classes{0};
 
 } // namespace
 
-/// All arenas together (4096: MALLCTL_ARENAS_ALL). Some 50 us. Returns how many classes there are; 0: not known.
+/// Counts all arenas together (4096: MALLCTL_ARENAS_ALL). Costs about 50 us. Returns the number of
+/// classes; 0: unknown.
 unsigned SmallHeap::take_census(ClassCensus *census) {
   KeepErrno keep;
   uint64_t epoch = 1;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// small_decay.cpp decides when pages that the private jemalloc has no object in go back to the
-// system. jemalloc lets them decay (1 s, in steps), but looks at the clock only once in a thousand of
-// its slower calls, so a program that frees nearly everything and then allocates little would keep
-// them. We make it look: at a thread's events (every 64 KiB that it allocates, every 64 KiB that it
-// frees), at most once in kTickNs. And a heap that has emptied (more pages are unused than used, and
-// more than cache: allows) gives all of them back at once: the program may never call again. What
-// that costs, if it does come back for them, is less than what freeing half of the heap has cost.
+// small_decay.cpp returns unused pages of the private jemalloc to the kernel. jemalloc lets them
+// decay (1 s, in steps), but reads the clock only once in a thousand of its slower calls. A program
+// that frees nearly everything and then allocates little would keep them. So libsmalloc runs the
+// decay at a thread's events (every 64 KiB allocated, every 64 KiB freed), at most once in kTickNs.
+// A heap that has emptied returns all unused pages at once, since the program may never call again.
+// Emptied means: more pages are unused than used, and more than cache: allows. If the program needs
+// them again, the cost is less than that of freeing half of the heap.
 #include "smalloc/jemalloc/thread_cache.h"
 #include "smalloc/small/node_heaps.h"
 #include "smalloc/small/small_heap.h"
@@ -18,7 +18,7 @@ decltype(jepriv_tcache_gc_dalloc_event_handler) jesys_tcache_gc_dalloc_event_han
 
 namespace smalloc {
 namespace {
-constexpr uint64_t kTickNs = 20000000; ///< 1/50 of the decay time: jemalloc's own steps are 1/200
+constexpr uint64_t kTickNs = 20000000; ///< 1/50 of the decay time; jemalloc's own steps are 1/200
 constexpr unsigned kEventsPerSum = 64; ///< 4 MiB freed
 } // namespace
 

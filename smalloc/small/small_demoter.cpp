@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// small_demoter.cpp decides when superpages of small objects are too empty to keep: when their pages
-// that hold no object exceed demote:'s share of the pages that do (and one superpage, which is being
-// filled). The emptiest then becomes base pages and gives its idle ones back: most memory for the
-// least reach of the TLB. Full again, it is promoted again. Under a budget that is used up the
-// emptiest also go first when a big object has more use for them.
+// small_demoter.cpp demotes superpages of small objects that are too empty. A heap demotes when the
+// unused pages of its superpages exceed the setting demote: a share of the used pages, plus one
+// superpage that is being filled. It splits the emptiest superpage into base pages and releases the
+// unused ones: most memory for the least TLB reach. A demoted unit that fills up is promoted again.
+// If the budget is used up, the emptiest also go first when a big object needs superpages more.
 #include "smalloc/small/small_pages.h"
 
 namespace smalloc {
 
-/// Locked. Gives back every page of the unit that holds nothing.
+/// Releases every unused page of the unit. Precondition: lock_ is held.
 void SmallPages::purge_idle(Unit &unit, char *start) {
   for (size_t page = 0; page < kPagesPerUnit;) {
     size_t end = page;
@@ -28,7 +28,7 @@ void SmallPages::purge_idle(Unit &unit, char *start) {
   }
 }
 
-/// Locked.
+/// Splits the unit's superpage into base pages. Precondition: lock_ is held.
 bool SmallPages::demote_unit(Area &area, UnitIndex index) {
   Unit &unit = area.units[index];
   char *start = region_->unit_address(area.slice, index);
@@ -47,7 +47,7 @@ bool SmallPages::demote_unit(Area &area, UnitIndex index) {
   return true;
 }
 
-/// Locked. Of the superpages that hold something.
+/// Finds the emptiest superpage in use. Precondition: lock_ is held.
 bool SmallPages::find_emptiest(Area *&area, UnitIndex &emptiest) {
   UnitIndex ranked = ranking_.fewest();
   if (ranked == kNoUnit)
@@ -75,7 +75,7 @@ unsigned SmallPages::give_up(unsigned most) {
 }
 
 char *SmallPages::next_superpage(uint64_t &from) {
-  uint64_t before = 0; // units of the areas in front
+  uint64_t before = 0; // units of the previous areas
   for (unsigned i = 0; i < area_count_; i++) {
     SpinGuard guard(lock_);
     const UnitIndex end = region_->grown_units(areas_[i].slice);
@@ -105,7 +105,8 @@ void SmallPages::halve_worth(unsigned times) {
   }
 }
 
-/// Locked. Demotes the emptiest superpages until what is idle is within its share.
+/// Demotes the emptiest superpages until the idle pages are within their share. Precondition: lock_
+/// is held.
 void SmallPages::demote_idle() {
   if (config_.idle_percent == 0)
     return;
@@ -120,8 +121,8 @@ void SmallPages::demote_idle() {
   }
 }
 
-/// As Region::promote, for a unit that had a superpage at first touch and was then advised against. Not
-/// locked: the caller holds the lock of promotion.
+/// Like Region::promote, for a unit that had a superpage at first touch and was then advised
+/// against. Precondition: promotion_lock_ is held, lock_ is not.
 int SmallPages::promote_demoted(char *start, uint64_t &took) {
   const OsHooks &os = region_->os();
   os.advise(start, kSuperpageBytes, Advice::kSuperpages);
@@ -131,14 +132,15 @@ int SmallPages::promote_demoted(char *start, uint64_t &took) {
   return error;
 }
 
-/// Locked. An empty unit that lost its superpage may have one again, if the budget allows it.
+/// Gives an empty unit that lost its superpage another one, if the budget allows it. Precondition:
+/// lock_ is held.
 void SmallPages::restore_first_touch(Area &area, UnitIndex index) {
   Unit &unit = area.units[index];
   if (!region_->charge_superpages(1))
     return;
   region_->advise_range(area.slice, region_->unit_address(area.slice, index), kSuperpageBytes);
   region_->uncharge_mappings(1);
-  unit.superpage = true; // and had once it is used
+  unit.superpage = true; // and `had` from its first use on
   unit.demoted = false;
 }
 

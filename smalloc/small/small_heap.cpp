@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// small_heap.cpp decides how the private jemalloc is kept inside our range: its arenas through
-// extent hooks, and all that it maps itself (metadata; arena 0, which serves threads that never
-// allocated from us, and late destructors of thread-local objects) through jesys_mmap, which cannot
-// return anything else.
+// small_heap.cpp keeps the private jemalloc inside libsmalloc's address range. The arenas allocate
+// through extent hooks. jemalloc's own mappings go through jesys_mmap, which returns only memory of
+// this range. These are its metadata and arena 0, which serves threads that never allocated from
+// libsmalloc and late destructors of thread-local objects.
 #include "smalloc/small/small_heap.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/os/own_stack.h"
@@ -22,16 +22,20 @@
 #include <time.h>
 #include <unistd.h>
 
-// oversize_threshold would give large objects an arena of their own; retain keeps extents in our
-// slices for good. Decay 1 s: unused pages of glibc's heap stay longer, but theirs are not on
-// superpages. dss would be memory outside our range. trust_madvise: without it jemalloc tries
-// MADV_DONTNEED on a page of its own, and writes to that page when it did not get it. slab_sizes: its
-// 136 bytes of metadata a slab of one page would be 3.3 % of the smallest objects' memory, more than
-// glibc's header costs where that fills the rounding (24, 40, 56 ... bytes); a page of them hardly ever
-// empties alone. It would be as much of the powers of two, whose slabs are one page (two of 2048), where
-// the classes between have slabs of three to seven. lg_extent_max_active_fit: slabs of 16 KiB and
-// more are joined with unused neighbours at once; a slab, by default, is not taken from unused pages of more than 64 times
-// its size, and a list that is built and freed again and again grew by a generation each time, until the decay had caught up.
+// oversize_threshold:0: otherwise large objects would get an arena of their own.
+// retain: extents stay in libsmalloc's slices for good.
+// dirty_decay_ms: 1 s. glibc's heap keeps unused pages longer, but its pages are not superpages.
+// dss:disabled: brk memory would lie outside the range.
+// trust_madvise: without it jemalloc tries MADV_DONTNEED on a page of its own. It writes to that
+// page if the call had no effect.
+// slab_sizes: jemalloc's 136 bytes of metadata a slab would be 3.3 % of a one-page slab. That
+// exceeds the cost of glibc's header where the header fills the rounding (24, 40, 56 ... bytes). A
+// single page of such objects hardly ever becomes empty. Powers of two would lose as much: their
+// slabs have one page (two for 2048), while the classes between have three to seven.
+// lg_extent_max_active_fit: slabs of 16 KiB and more are joined with unused neighbours at once. By
+// default jemalloc does not take a slab from an unused extent of more than 64 times its size. A
+// list that is built and freed repeatedly then grew by a generation each time, until decay caught
+// up.
 const char *jepriv_malloc_conf =
     "narenas:1,retain:true,oversize_threshold:0,dss:disabled,thp:default,"
     "metadata_thp:disabled,dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:false,"
@@ -56,7 +60,7 @@ template <SmallPages &(SmallHeap::*pages)()> struct Hooks {
     if (at)
       return nullptr;
     *zero = true;
-    *commit = false; // so that each use passes through commit(), where pages are counted
+    *commit = false; // so that each use calls commit(), which counts pages
     return (g_small.*pages)().grow(bytes, alignment, g_heaps_sharing.load());
   }
   static bool dalloc(je_extent_hooks *, void *, size_t, bool, unsigned) { return true; }
@@ -82,7 +86,7 @@ je_extent_hooks Hooks<pages>::table = {alloc,   dalloc,  nullptr, commit, decomm
 void return_class_cache(void *value) {
   auto cache = static_cast<unsigned>(reinterpret_cast<uintptr_t>(value) - 1);
   t_small.has_class_cache = false;
-  t_small.class_cache_refused = true; // later destructors of this thread do without
+  t_small.class_cache_refused = true; // later destructors of this thread use no cache
   jepriv_mallctl("tcache.destroy", nullptr, nullptr, &cache, sizeof cache);
 }
 
@@ -108,7 +112,8 @@ void SmallHeap::fork_ended(bool in_child) {
   t_small.forks_unaware = false;
 }
 
-/// Bounded, as the forking thread may wait for a lock that this one holds.
+/// Waits until no fork runs that does not know jemalloc's handlers. The wait is bounded: the
+/// forking thread may wait for a lock that this thread holds.
 void SmallHeap::wait_for_forks() const {
   constexpr unsigned kMostWaits = 4000;
   const timespec moment = {0, 50000};
@@ -150,11 +155,12 @@ bool SmallHeap::start() {
     cpu_set_t cpus;
     unsigned n = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
     arena_count_ = min_of(max_of(n, 1u), kMostArenas);
-    // The first call starts jemalloc, which registers its fork handlers: after ours (runtime.cpp).
+    // The first call starts jemalloc, which registers its fork handlers after libsmalloc's
+    // (runtime.cpp).
     arena_state_[0].store(HeapState::kStarting);
     on_own_stack([&] { ok = create_arena(arenas_[0], &Hooks<&SmallHeap::main_pages>::table); });
-    // jemalloc's class of 8 bytes is aligned to 8 only; compilers and programs rely on malloc's and
-    // operator new's 16 for every size. jemalloc has just filled the table in.
+    // jemalloc aligns its class of 8 bytes to 8 only. Compilers and programs rely on 16 from malloc
+    // and operator new for every size. jemalloc has just filled this table, so the change lasts.
     je_sz_size2index_tab[0] = je_sz_size2index_tab[1] = je_sz_size2index_tab[2];
     arena_state_[0].store(ok ? HeapState::kReady : HeapState::kOff);
   }
@@ -169,7 +175,8 @@ bool SmallHeap::make_arena(unsigned &arena, je_extent_hooks *hooks) {
   if (jepriv_mallctl("experimental.arenas_create_ext", &arena, &size, &config, sizeof config) != 0)
     return false;
   // Grow by one superpage at a time: jemalloc's geometric steps would commit a quarter more than is
-  // used. (Its arena 0 cannot be the first of ours: 2 MiB of it are mapped before hooks can be set.)
+  // used. (jemalloc's arena 0 cannot serve as the first arena: 2 MiB of it are mapped before hooks
+  // can be set.)
   set_growth(arena, kSuperpageBytes);
   return true;
 }
@@ -180,9 +187,10 @@ void SmallHeap::set_growth(unsigned arena, size_t bytes) {
   jepriv_mallctl(name.data(), nullptr, nullptr, &bytes, sizeof bytes);
 }
 
-/// An object of more than half a superpage, which jemalloc makes a page longer, leaves the rest of the
-/// 2 MiB by which the arena grew unused. A large heap grows by more at a time. jemalloc would go there in
-/// steps that are no multiple of a superpage: one large object, freed at once, makes it a single step.
+/// Makes large arenas grow by kLongGrowthBytes at a time. jemalloc makes an object of more than
+/// half a superpage a page longer. If the arena grows by 2 MiB, the rest of that unit stays unused.
+/// jemalloc would reach the new limit in steps that are no multiple of a superpage. One large
+/// object, freed at once, makes it a single step.
 void SmallHeap::grow_further() {
   growth_due_.store(false, std::memory_order_relaxed);
   KeepErrno keep;
@@ -213,20 +221,21 @@ bool SmallHeap::bind_thread() {
     bool ok = create_arena(arenas_[k], &Hooks<&SmallHeap::main_pages>::table);
     arena_state_[k].store(ok ? HeapState::kReady : HeapState::kOff, std::memory_order_release);
   }
+  // Another thread is creating the arena.
   if (arena_state_[k].load(std::memory_order_acquire) != HeapState::kReady)
-    k = 0; // another thread is just making it
+    k = 0;
   unsigned arena = arenas_[k];
   if (jepriv_mallctl("thread.arena", nullptr, nullptr, &arena, sizeof arena) != 0)
     return false;
   t_small.bound = true;
-  // The start runs through jemalloc's control interface, which hardly anybody needs afterwards.
+  // The start runs through jemalloc's control interface, which is rarely used afterwards.
   if (k == 0 && config_.drop_file_pages && !file_pages_dropped_.exchange(true))
     drop_own_file_pages();
   return true;
 }
 
-// `bound` may be true in a thread whose jemalloc state is gone already (late destructors): jemalloc then uses arena 0,
-// which is in our range too.
+// `bound` may be true in a thread whose jemalloc state is gone already (late destructors). jemalloc
+// then uses arena 0, which is in libsmalloc's range too.
 void *SmallHeap::allocate(size_t bytes) {
   if (SMALLOC_UNLIKELY(!t_small.bound) && !bind_thread())
     return nullptr;
@@ -248,7 +257,7 @@ void *SmallHeap::allocate_aligned(size_t bytes, size_t alignment) {
 bool SmallHeap::class_flags(SmallThread &thread, int &flags, bool for_release) {
   unsigned generation = class_generation_.load(std::memory_order_relaxed);
   if (thread.has_class_cache && thread.class_generation != generation) {
-    // Frozen since: what the cache holds goes back, so that empty units can be released.
+    // The class heap was frozen meanwhile. Flush the cache, so that empty units can be released.
     jepriv_mallctl("tcache.flush", nullptr, nullptr, &thread.class_cache,
                    sizeof thread.class_cache);
     thread.class_generation = generation;
@@ -256,7 +265,8 @@ bool SmallHeap::class_flags(SmallThread &thread, int &flags, bool for_release) {
   if (!thread.has_class_cache && !thread.class_cache_refused && !for_release) {
     unsigned cache;
     size_t size = sizeof cache;
-    // Until it is there: for the 33rd key of a process and further ones pthread_setspecific asks calloc, which may be ours.
+    // Refuse a nested creation: for the 33rd key of a process and later ones, pthread_setspecific
+    // calls calloc, which may be libsmalloc's.
     thread.class_cache_refused = true;
     if (jepriv_mallctl("tcache.create", &cache, &size, nullptr, 0) == 0) {
       if (pthread_setspecific(g_class_cache_key, reinterpret_cast<void *>(uintptr_t{cache} + 1)) ==
@@ -342,7 +352,7 @@ void SmallHeap::statistics(uint64_t &live_bytes, uint64_t &objects) {
   size = sizeof bytes;
   if (jepriv_mallctl("stats.allocated", &bytes, &size, nullptr, 0) == 0)
     live_bytes = bytes;
-  // jemalloc's own, the threads' caches: no objects, and not in the pages of objects.
+  // jemalloc's internal memory (thread caches) is in no object and not in the pages of objects.
   if (jepriv_mallctl("stats.arenas.4096.internal", &bytes, &size, nullptr, 0) == 0)
     live_bytes -= min_of<uint64_t>(bytes, live_bytes);
   size = sizeof n;
@@ -370,8 +380,8 @@ void SmallHeap::unlock_all() {
 
 } // namespace smalloc
 
-// What the private jemalloc gets instead of the system (private_jemalloc.sh renames its
-// references).
+// The private jemalloc's replacements for system calls and libc functions (private_jemalloc.sh
+// renames its references).
 extern "C" {
 void *jesys_mmap(void *at, size_t bytes, int, int, int, off_t) {
   using namespace smalloc;
@@ -383,7 +393,7 @@ void *jesys_mmap(void *at, size_t bytes, int, int, int, off_t) {
 }
 int jesys_munmap(void *, size_t) {
   return 0;
-} // the slice is not reused; only alignment probes come here
+} // the slice is never reused; only alignment probes call this
 int jesys_madvise(void *start, size_t bytes, int advice) {
   if (advice != MADV_DONTNEED)
     return -1;
@@ -397,7 +407,8 @@ int jesys_mprotect(void *, size_t, int) { return 0; }
 void *jesys_sbrk(intptr_t) { return reinterpret_cast<void *>(-1); }
 char *jesys_secure_getenv(const char *) { return nullptr; }
 ssize_t jesys_readlink(const char *, char *, size_t) { return -1; }
-/// It opens files of settings by SYS_open, which nobody else does any more: sandboxes need not allow it.
+/// jemalloc opens its settings files by SYS_open, which hardly any program uses today. A sandbox
+/// may forbid it, so call SYS_openat.
 long jesys_syscall(long number, long a, long b, long c) {
 #ifdef SYS_open
   if (number == SYS_open)
@@ -405,13 +416,13 @@ long jesys_syscall(long number, long a, long b, long c) {
 #endif
   return syscall(number, a, b, c);
 }
-// Profiling is compiled in and never on.
+// Stubs: profiling is compiled in and never on.
 double jesys_log(double) { return 0; }
 double jesys_exp(double) { return 1; }
 double jesys_round(double x) { return x; }
 int jesys__Unwind_Backtrace(void *, void *) { return 0; }
 unsigned long jesys__Unwind_GetIP(void *) { return 0; }
-// What jemalloc says when it has no memory is not for the program to see: another allocator serves the request.
+// Hides jemalloc's ENOMEM from the program: another allocator serves the request.
 int *jesys___errno_location() {
   static __thread int unseen __attribute__((tls_model("initial-exec")));
   return &unseen;

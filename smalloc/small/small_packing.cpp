@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// small_packing.cpp decides which classes are worth filling: those with a quarter of their slabs
-// free, while more than a tenth of all slabs is; and for how long: until what that costs has used up
-// 1 % of the time that has passed.
+// small_packing.cpp selects the size classes to fill: those with more than kClassRoomPercent of
+// their slabs free, while more than kRoomPercent of all slabs is. It stops when the cost has used
+// up 1 % of the time that has passed.
 #include "smalloc/small/small_packing.h"
 
 namespace smalloc {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// small_pages.cpp decides when a page of a small heap goes back to the system, and when a unit is
-// collapsed. jemalloc is told that decommit always works, so that each reuse passes through
-// commit(): thus a unit's use is known exactly, without asking the kernel. The price is a memset
-// for pages reused inside a superpage that was kept.
+// small_pages.cpp releases the pages of a small heap to the kernel, and collapses its units.
+// decommit() always reports success to jemalloc, so each reuse calls commit(). Thus the used pages
+// of a unit are known exactly, without a system call. The price is a memset for pages that are
+// reused inside a kept superpage.
 #include "smalloc/small/small_pages.h"
 
 #include <errno.h>
@@ -11,12 +11,12 @@
 
 namespace smalloc {
 namespace {
-/// Each unit that the heap grows past the reach earns half a collapse: the break-even of two visits
-/// per cache line at a near walk (2 MiB / 64 B x 2 x 35 cycles = 0.76 ms at 3 GHz). A guess;
-/// touching() and time add to it.
+/// Each unit that the heap grows beyond the reach earns half a collapse. That is the break-even of
+/// two visits per cache line at a short page walk (2 MiB / 64 B x 2 x 35 cycles = 0.76 ms at 3
+/// GHz). It is an estimate; touching() and time add to it.
 constexpr uint64_t kGrowthCreditNs = Ledger::kStartPriceNs / 2;
-/// From this many pages in use on, a unit takes hardly any further object: large size classes leave
-/// gaps at its end.
+/// Used pages from which a unit takes hardly any further object: large size classes leave gaps at
+/// its end.
 constexpr size_t kFullPages = kPagesPerUnit - kPagesPerUnit / 8;
 } // namespace
 
@@ -59,9 +59,10 @@ void SmallPages::lower_reach(uint64_t bytes) {
   }
 }
 
-/// Are units that fill up really touched? Objects of several pages may be used in part (buffers,
-/// stacks). A unit on base pages tells by its residency, a superpage by its contents; the last full ones
-/// decide. Superpages that look empty may hold zeros: then this growth gets base pages, as a probe.
+/// True if the program touches the units that it fills. Programs may use only a part of objects of
+/// several pages (buffers, stacks). A unit on base pages shows this by its residency, a superpage
+/// by its contents. The last kProbes full units are examined. If superpages look empty, they may
+/// hold zeros: then this growth gets base pages, as a probe.
 bool SmallPages::grows_dense(size_t units) {
   const unsigned growth = ++growths_;
   const unsigned first = units == 1 ? kProbeEvery : kProbeEvery * kProbeEvery;
@@ -82,7 +83,8 @@ bool SmallPages::grows_dense(size_t units) {
   return seen != 0 && (!probes || superpages_hold_data());
 }
 
-/// The last full units that were superpages at first touch hold the program's data. False also if there is none.
+/// True if the last full units that were superpages at first touch hold the program's data. False
+/// also if there is none.
 bool SmallPages::superpages_hold_data() {
   if (area_count_ < 2)
     return false;
@@ -98,7 +100,7 @@ bool SmallPages::superpages_hold_data() {
   return seen != 0;
 }
 
-/// used: 0 while it is being filled, or emptied.
+/// Returns the used pages of a unit; 0 while it is filled or emptied.
 SmallPages::FullUnit SmallPages::full_unit(const Area &area, UnitIndex index) {
   SpinGuard guard(lock_);
   const Unit &unit = area.units[index];
@@ -110,7 +112,7 @@ char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing, b
   bool large =
       past_reach() && live_bytes() >= config_.at_first_touch_bytes * max_of(heaps_sharing, 1u);
   bool priced = !config_.superpages_at_first_touch && config_.first_touch;
-  const bool whole = bytes % kSuperpageBytes == 0; // else the last unit is not used up
+  const bool whole = bytes % kSuperpageBytes == 0; // else part of the last unit stays unused
   bool at_first_touch = config_.has_super && whole &&
                         (config_.superpages_at_first_touch || (large && grows_dense(units))) &&
                         !(priced && config_.first_touch->too_expensive());
@@ -122,18 +124,19 @@ char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing, b
     if (!p)
       region_->uncharge_superpages(units);
   } else if (at_first_touch && region_->medium_advice()) {
-    // Pages of 64 KiB: given back page by page, like base pages.
+    // Pages of 64 KiB are released page by page, like base pages.
     if ((p = region_->grow(areas_[1].slice, units * kSuperpageBytes,
                            max_of(alignment, kSuperpageBytes))))
       return p;
   }
   if (p) {
-    if (priced) // whatever it says: the next growth asks again
+    if (priced) // result unused: the next growth tests the cost again
       config_.first_touch->touch(p, 1);
     UnitIndex first = region_->unit_of(area->slice, p);
     SpinGuard guard(lock_);
+    // And `had` from its first use on.
     for (size_t i = 0; i < units; i++)
-      area->units[first + i].superpage = true; // and had once it is used
+      area->units[first + i].superpage = true;
     region_->counters().superpages_at_first_touch.add(units);
     return p;
   }
@@ -158,7 +161,7 @@ SmallPages::Unit &SmallPages::unit_of(const char *p, Area *&area, UnitIndex &ind
   return area->units[index];
 }
 
-/// Locked. What is known of a unit by its use and its kind of page.
+/// Updates what follows from a unit's use and page size. Precondition: lock_ is held.
 void SmallPages::update(Area &area, UnitIndex index) {
   Unit &unit = area.units[index];
   ranking_.set(area.rank_base + index, ranked_pages(unit));
@@ -193,8 +196,9 @@ bool SmallPages::commit(char *start, size_t bytes) {
         unit.dirty[page / 64] &= ~bit;
       }
       unit.used[page / 64] |= bit;
+      // One idle page less, or a new superpage's.
       if (unit.superpage)
-        idle_pages_ += unit.pages_used ? UINT64_MAX : kPagesPerUnit - 1; // one less, or a new one
+        idle_pages_ += unit.pages_used ? UINT64_MAX : kPagesPerUnit - 1;
       unit.pages_used++;
       live_pages_.fetch_add(1, std::memory_order_relaxed);
     }
@@ -206,14 +210,14 @@ bool SmallPages::commit(char *start, size_t bytes) {
   return true;
 }
 
-/// Locked. Its superpage is there from now on.
+/// Counts the unit's superpage, which exists from now on. Precondition: lock_ is held.
 void SmallPages::note_had(Unit &unit) {
   if (!unit.had)
     region_->got_superpages(1);
   unit.had = true;
 }
 
-/// Locked.
+/// Precondition: lock_ is held.
 void SmallPages::note_live() {
   Counters &c = region_->counters();
   auto of_heap = [&](Counter &main, Counter &of_class, Counter &of_nodes) -> Counter & {
@@ -248,8 +252,8 @@ void SmallPages::decommit(char *start, size_t bytes) {
         idle_pages_ += unit.pages_used ? 1 : uint64_t{0} - (kPagesPerUnit - 1);
       live_pages_.fetch_sub(1, std::memory_order_relaxed);
     }
-    // A superpage goes back when nothing of it is used; base pages at once. Refused (locked
-    // memory): the pages stay dirty, and commit() clears them.
+    // A superpage is released when none of its pages is used, base pages at once. If the kernel
+    // refuses (locked memory), the pages stay dirty and commit() clears them.
     if (unit.pages_used == 0) {
       release_empty(*area, index);
     } else if (!unit.superpage && region_->os().purge(base + first * kBasePageBytes,
@@ -264,7 +268,7 @@ void SmallPages::decommit(char *start, size_t bytes) {
   note_live();
 }
 
-/// Locked.
+/// Precondition: lock_ is held.
 void SmallPages::release_empty(Area &area, UnitIndex index) {
   Unit &unit = area.units[index];
   char *start = region_->unit_address(area.slice, index);
@@ -276,7 +280,7 @@ void SmallPages::release_empty(Area &area, UnitIndex index) {
     unit.superpage = false;
     unit.failures = 0;
     region_->demoted(start, kSuperpageBytes, 1);
-  } else if (unit.had) { // it will have one again once it is used: the charge stays
+  } else if (unit.had) { // its next use makes it a superpage again: the charge stays
     region_->emptied_superpages(1);
   }
   unit.had = false;
@@ -312,22 +316,24 @@ void SmallPages::earn(uint64_t ns, uint64_t counted_ns) {
 void SmallPages::earn_time() {
   if (!promotion_lock_.try_lock())
     return;
-  const uint64_t now = region_->os().now_ns(); // locked: another thread's is not later
+  const uint64_t now = region_->os().now_ns(); // under the lock: time does not run backwards
   uint64_t passed = now - min_of(now, last_time_ns_);
   last_time_ns_ = now;
   promotion_lock_.unlock();
   earn(passed / kTimePerCollapseTime);
 }
 
-/// Locked against other promotions. Growth and time earn by guesses about what is to come, which may be wrong for a whole
-/// program; what has been paid is measured, and so is the time of which it must not exceed a share.
+/// True if the measured cost of collapses leaves room for `price_ns`. Precondition: promotion_lock_
+/// is held. Growth and time earn credit by estimates, which may be wrong for a whole program. The
+/// cost paid is measured, and so is the time of which it must not exceed a share.
 bool SmallPages::affordable(int64_t price_ns) const {
   return !config_.cpu_ns ||
          paid_ns_ + static_cast<uint64_t>(price_ns) <=
              counted_ns_.load(std::memory_order_relaxed) + config_.cpu_ns() / kTimePerCollapseTime;
 }
 
-/// 0, or why not: an errno value; ENOSPC: the budget is used up, and trying others is no use.
+/// Tries to collapse one unit. Returns 0 or an errno value. ENOSPC: the budget is used up, so other
+/// units would fail too.
 int SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
   Unit &unit = area.units[index];
   char *start = region_->unit_address(area.slice, index);
@@ -361,7 +367,8 @@ int SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
   if (!error && unit.superpage) { // emptied and given its superpage back meanwhile
     region_->lost_superpages(1);
   } else if (!error && !unit.pages_used && !unit.demoted && &area == &areas_[0]) {
-    region_->demoted(start, kSuperpageBytes, 1); // emptied meanwhile: it went with its pages
+    // Emptied meanwhile: the superpage went with its pages.
+    region_->demoted(start, kSuperpageBytes, 1);
   } else if (!error) {
     if (unit.demoted)
       region_->uncharge_mappings(1);
@@ -373,7 +380,8 @@ int SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
   } else {
     unit.failures += error != ENOSPC;
     if (was_demoted &&
-        unit.superpage) // emptied meanwhile, and advised for: what the refusal took back
+        // Emptied and advised again meanwhile: redo the advice that the refusal took back.
+        unit.superpage)
       region_->advise_range(area.slice, start, kSuperpageBytes);
   }
   update(area, index);
@@ -418,7 +426,7 @@ void SmallPages::promote(Price &price, uint64_t pause_ns, bool eager) {
   }
   const bool funded = !refused && ledger_.covers(price.ns()) && affordable(price.ns());
   funded_.store(funded, std::memory_order_relaxed);
-  if (funded && pending()) // the pause was over: the next who asks goes on
+  if (funded && pending()) // the pause was over: a later call continues
     due_.store(true, std::memory_order_relaxed);
   promotion_lock_.unlock();
 }

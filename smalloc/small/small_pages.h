@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// small_pages.h decides which pages stand behind small objects: the private jemalloc packs objects
-// into extents, this packs extents into superpage-sized units and knows of every page whether it is
-// in use. Growth takes base pages until the heap has outgrown the TLB's reach; full units are then
-// collapsed as credit allows, and from Config::at_first_touch_bytes on new units are superpages at first touch. A unit goes back to the system as a whole if it is a superpage,
-// page by page if it is not.
+// small_pages.h manages the pages behind small objects. The private jemalloc packs objects into
+// extents. SmallPages packs extents into units (2 MiB) and records of every page whether it is in
+// use. Growth takes base pages until the heap exceeds the TLB's reach. Then full units are
+// collapsed to superpages as credit allows. From Config::at_first_touch_bytes on, new units are
+// superpages at first touch. An empty superpage goes back to the kernel as a whole; base pages go
+// back page by page.
 #ifndef SMALLOC_SMALL_SMALL_PAGES_H
 #define SMALLOC_SMALL_SMALL_PAGES_H
 
@@ -16,91 +17,98 @@
 
 namespace smalloc {
 
-/// One heap of small objects: pages of one slice that start as base pages, and possibly of one that
-/// does not.
+/// One heap of small objects. It has a slice whose pages start as base pages, and optionally a
+/// second slice whose pages start as superpages.
 class SmallPages {
 public:
   static constexpr uint64_t kAtFirstTouchBytes = uint64_t{100} << 20,
                             kAtFirstTouchBytesOfProcess = uint64_t{2} << 20;
   struct Config {
     Slice base = Slice::kSmallBase;
-    bool has_super = false;                 ///< may grow in Slice::kSmallSuper
-    bool superpages_at_first_touch = false; ///< heap:superpage: always
-    /// Live bytes from which new units are superpages at first touch. kAtFirstTouchBytes: a unit is at most 2 % of
-    /// them; kAtFirstTouchBytesOfProcess: libsmalloc is the process' malloc, and the unit replaces the
-    /// free memory that another malloc would keep.
+    bool has_super = false;                 ///< true: may also grow in Slice::kSmallSuper
+    bool superpages_at_first_touch = false; ///< true: always (heap:superpage)
+    /// Live bytes from which new units are superpages at first touch. kAtFirstTouchBytes: a unit is
+    /// at most 2 % of them. kAtFirstTouchBytesOfProcess: libsmalloc is the process' malloc, and the
+    /// unit replaces the free memory that another malloc would keep.
     uint64_t at_first_touch_bytes = kAtFirstTouchBytes;
-    /// Probes (see grows_dense()): every eighth unit, or, for the whole process' malloc, the 8th, 16th,
-    /// 32nd ... unit from at_first_touch_bytes on.
+    /// Spacing of the probes from at_first_touch_bytes on (see grows_dense()). False: every eighth
+    /// unit. True, for the whole process' malloc: the 8th, 16th, 32nd ... unit.
     bool probes_double = false;
-    /// Pages in use from which a unit on base pages may be collapsed.
+    /// Used pages from which a unit on base pages may be collapsed.
     size_t dense_pages = kDensePages;
-    unsigned idle_percent = 10;       ///< demote:, see small_demoter.cpp; 0: never
-    bool collapse_as_it_grows = true; ///< false: the class heap, which is promoted when frozen
-    /// Asked when the budget is used up: does somebody give superpages up for whom they are worth
-    /// clearly less? nullptr: nobody.
+    unsigned idle_percent = 10; ///< the setting demote: (small_demoter.cpp); 0: never
+    /// False: the class heap, which is promoted when it is frozen.
+    bool collapse_as_it_grows = true;
+    /// Called when the budget is used up. True: a heap whose superpages are worth clearly less has
+    /// given some up. nullptr: no other heap gives any up.
     bool (*make_room)(uint64_t worth_per_unit, unsigned wanted) = nullptr;
-    FirstTouchCost *first_touch = nullptr; ///< nullptr: superpages at first touch are never dear
-    /// What the process has computed so far. What collapses have really taken stays within 3 % of it, and
-    /// what promotion points have counted. nullptr: credit alone decides.
+    /// Nullptr: superpages at first touch are never too expensive.
+    FirstTouchCost *first_touch = nullptr;
+    /// Returns the CPU time of the process so far. The measured cost of all collapses stays within
+    /// 3 % of it, plus the savings that promotion points have counted. nullptr: only the credit
+    /// limits collapses.
     uint64_t (*cpu_ns)() = nullptr;
-    /// What the calling thread has, by which collapses are measured: beside other work on the processors they take several times
-    /// as long, and not more of them. nullptr: by the clock.
+    /// Returns the calling thread's CPU time, by which collapses are measured. Beside other work on
+    /// the processors a collapse takes several times as long by the clock, at the same CPU time.
+    /// nullptr: the clock is used.
     uint64_t (*thread_cpu_ns)() = nullptr;
   };
 
   bool init(Region &region, const Config &config);
 
-  /// jemalloc's extent hooks end here. grow: address space, not yet usable. commit: usable and
-  /// zero. decommit: the contents are gone for the caller. promotable: its units may be collapsed.
+  /// The functions behind jemalloc's extent hooks. grow() returns address space that is not yet
+  /// usable; `promotable`: its units may be collapsed. commit() makes memory usable and zero.
+  /// decommit() discards the contents.
   char *grow(size_t bytes, size_t alignment, unsigned heaps_sharing, bool promotable = true);
   bool commit(char *start, size_t bytes);
   void decommit(char *start, size_t bytes);
-  /// What the system would not take back (locked memory) is offered to it again.
+  /// Tries again to release the pages that the kernel refused before (locked memory).
   void purge_again();
 
   uint64_t live_bytes() const {
     return live_pages_.load(std::memory_order_relaxed) * kBasePageBytes;
   }
-  /// Live bytes from which superpages pay: the smallest of the sites that use the heap. UINT64_MAX:
-  /// none does.
+  /// Lowers the live bytes from which superpages pay to `bytes`: the smallest value of all sites
+  /// that use the heap. UINT64_MAX: they pay for none.
   void lower_reach(uint64_t bytes);
   bool past_reach() const { return live_bytes() >= reach_bytes_.load(std::memory_order_relaxed); }
   bool covers(const char *p) const;
 
-  /// Promotion credit. Time: 3 % of the time since the last call, so that what it costs is bounded
-  /// by rule.
-  /// counted_ns: what of it a promotion point has counted, in loops that begin now; the rest are guesses.
+  /// Add promotion credit. earn_time() adds 3 % of the time since the last call, which bounds the
+  /// cost of promotion. `counted_ns`: the part of `ns` that a promotion point has counted for loops
+  /// that begin now; the rest is an estimate.
   void earn(uint64_t ns, uint64_t counted_ns = 0);
   void earn_time();
-  /// Full units on base pages that may be collapsed now. Cheap enough for an allocator call.
+  /// True if full units on base pages wait for a collapse. Cheap enough for every allocator call.
   bool pending() const { return dense_units_.load(std::memory_order_relaxed) != 0 && past_reach(); }
-  /// Superpages have saved the heap this, or would have: what it has to say when the budget is short
-  /// (demoter.cpp).
+  /// Adds `ns` to the time that superpages have saved this heap, or would have. The sum is the
+  /// heap's claim when the budget is short (demoter.cpp).
   void note_worth(uint64_t ns) { worth_ns_.fetch_add(ns, std::memory_order_relaxed); }
   uint64_t worth_per_unit() const {
     return worth_ns_.load(std::memory_order_relaxed) / max_of<uint64_t>(units_for(live_bytes()), 1);
   }
   void halve_worth(unsigned times);
-  /// Has superpages to give, now or a moment ago.
+  /// True if the heap has a superpage that it can give up. May be outdated on return.
   bool has_superpages();
-  /// The first superpage that holds something from `from` on, and what to ask for next; nullptr: none is left.
+  /// Returns the first superpage in use at or after position `from`, and moves `from` behind it.
+  /// nullptr: none is left.
   char *next_superpage(uint64_t &from);
   bool counts_superpage(const char *unit);
   /// Demotes up to `most` superpages, the emptiest first. Returns how many.
   unsigned give_up(unsigned most);
-  /// Set while credit for at least one collapse is there.
+  /// True while the credit covers at least one collapse.
   bool due() const { return due_.load(std::memory_order_relaxed); }
   void promote(Price &price, uint64_t pause_ns, bool eager);
-  /// Collapses every unit that is dense enough, whatever it costs. Returns how many are superpages
+  /// Collapses every unit that is dense enough, at any cost. Returns how many units are superpages
   /// now. For freezing.
   UnitIndex promote_all(Price &price);
 
-  /// Who promotes may ask the big objects for room: this lock comes before theirs, the other after (Runtime::before_fork).
+  /// Lock order: this lock, the big objects' lock, then lock_all()'s (Runtime::before_fork). A
+  /// thread that promotes may make the big objects give room.
   void lock_promotion() { promotion_lock_.lock(); }
   void unlock_promotion() { promotion_lock_.unlock(); }
   bool lock_comes_free() { return lock_.comes_free(); }
-  /// Something waits, and is paid for.
+  /// True if units wait for a collapse and the credit covers it.
   bool is_funded() const { return funded_.load(std::memory_order_relaxed) && pending(); }
   void lock_all() { lock_.lock(); }
   void unlock_all() { lock_.unlock(); }
@@ -108,35 +116,35 @@ public:
 
 private:
   struct Unit {
-    uint64_t used[kPagesPerUnit / 64];  ///< by page: jemalloc may touch it
-    uint64_t dirty[kPagesPerUnit / 64]; ///< by page: not used and not zero either
+    uint64_t used[kPagesPerUnit / 64];  ///< bit per page: jemalloc may touch it
+    uint64_t dirty[kPagesPerUnit / 64]; ///< bit per page: neither used nor zero
     uint16_t pages_used;
-    uint8_t failures; ///< collapses that the kernel refused, or residency too low
-    bool superpage;   ///< is one, or will be once it is used: charged
-    bool had;         ///< is one: counted
+    uint8_t failures; ///< collapses that the kernel refused, or that found too few resident pages
+    bool superpage;   ///< superpage now or from its first use on; charged to the budget
+    bool had;         ///< superpage now, and counted as one
     bool dense;       ///< counted in dense_units_
     bool demoted;     ///< had its superpage at first touch; now advised against
-    bool cold;        ///< never a superpage
+    bool cold;        ///< never becomes a superpage
   };
   struct Area {
     Slice slice = Slice::kSmallBase;
     Unit *units = nullptr;
     UnitIndex count = 0;
-    UnitIndex rank_base = 0; ///< of its first unit in ranking_
+    UnitIndex rank_base = 0; ///< index of its first unit in ranking_
   };
   static constexpr unsigned kMostFailures = 8;
   static constexpr unsigned kProbeEvery = 8, kProbes = 3;
   Unit &unit_of(const char *p, Area *&area, UnitIndex &index);
   void update(Area &area, UnitIndex index);
   struct FullUnit {
-    size_t used; ///< pages
+    size_t used; ///< in pages
     bool superpage;
   };
   FullUnit full_unit(const Area &area, UnitIndex index);
   bool grows_dense(size_t units);
   bool superpages_hold_data();
   void note_had(Unit &unit);
-  void note_live(); ///< for the statistics
+  void note_live(); ///< updates the statistics
   static unsigned ranked_pages(const Unit &unit) { return unit.superpage ? unit.pages_used : 0; }
   void release_empty(Area &area, UnitIndex index);
   void purge_idle(Unit &unit, char *start);
@@ -154,19 +162,19 @@ private:
   unsigned area_count_ = 0;
   SpinLock lock_, promotion_lock_;
   std::atomic<bool> funded_{false};
-  UnitRanking ranking_;     ///< superpages that hold something
-  uint64_t idle_pages_ = 0; ///< in superpages that hold something: resident, and nobody's
+  UnitRanking ranking_;     ///< superpages in use
+  uint64_t idle_pages_ = 0; ///< unused pages of superpages in use: resident, but in no object
   std::atomic<uint64_t> live_pages_{0}, reach_bytes_{UINT64_MAX};
   std::atomic<uint32_t> dense_units_{0};
   std::atomic<bool> due_{false};
   std::atomic<uint64_t> earned_ns_{0}; ///< not yet in the ledger
   std::atomic<uint64_t> worth_ns_{0};
-  std::atomic<uint64_t> counted_ns_{0}; ///< of what was earned
-  uint64_t paid_ns_ = 0;                ///< by collapses; see affordable()
+  std::atomic<uint64_t> counted_ns_{0}; ///< the counted part of what was earned
+  uint64_t paid_ns_ = 0;                ///< measured cost of collapses; see affordable()
   Ledger ledger_;
   uint64_t last_time_ns_ = 0;
   UnitIndex next_unit_ = 0;
-  std::atomic<unsigned> growths_{0}; ///< that were due for superpages at first touch
+  std::atomic<unsigned> growths_{0}; ///< growths that were due for superpages at first touch
 };
 
 } // namespace smalloc
