@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// access_gates.cpp decides what an instrumented image gets when it comes and goes (smalloc/access.h): the entries and the
-// threshold of the recording, if there is one or the image asks for one; all regions while somebody listens, who samples
-// for himself and whose pages may lie anywhere. The dynamic loader calls one of these at a time; where the sample's threshold falls
-// meanwhile (samples:N) the gates follow at the next fall: what they let through too much is left out when it is written.
+// access_gates.cpp opens and closes the gates of instrumented images (smalloc/access.h).
+// An opened gate gets the entry functions and the threshold of the recording. If there is no
+// recording and the image names a directory, opening its gate starts one. While an AccessListener
+// is set, every gate passes all regions: the listener samples on its own, and its pages may lie
+// anywhere.
+// The dynamic loader opens and closes one gate at a time. When the sample's threshold falls
+// (samples:N), follow_threshold() updates the gates. If the list is locked at that moment, the next
+// fall updates them. Accesses that a gate passes until then are dropped when they are written.
 #include "runtime/collector/collector.h"
 #include "runtime/collector/region_table.h"
 #include "smalloc/base/units.h"
@@ -22,12 +26,13 @@ static_assert(SMALLOC_ACCESS_WRITES == trace::kWrites);
 namespace {
 
 smalloc_gate *g_gates;
-std::atomic<bool> g_changing{false}; // the list, or the gates in it
+std::atomic<bool> g_changing{false}; // guards the list and the fields of its gates
 trace::AccessListener g_listener;
 
 trace::AccessListener listener() { return __atomic_load_n(&g_listener, __ATOMIC_ACQUIRE); }
 
-/// The trace counts hashes in 32 bits, the program spares itself the shift.
+/// Returns the threshold in a gate's unit. The trace counts hashes in 32 bits and a gate in 64,
+/// which saves the program a shift for each access.
 uint64_t gate_threshold() {
   if (listener())
     return UINT64_MAX;
@@ -35,7 +40,8 @@ uint64_t gate_threshold() {
   return threshold == trace::kEveryRegion ? UINT64_MAX : threshold << 32;
 }
 
-/// Never has room. Older gates look for pages behind it.
+/// Thread buffer without room: every access goes to access(). Gates older than version 3 look up
+/// recent pages behind it.
 struct NoRoom {
   smalloc_recorded told;
   uint32_t pages[128];
@@ -43,7 +49,7 @@ struct NoRoom {
 __thread NoRoom t_no_room __attribute__((tls_model("initial-exec")));
 constexpr uint32_t kFirstVersionWithRoom = 3, kFirstVersionWithRegions = 4;
 
-/// What a gate of a version needs to have, at least.
+/// Returns the least number of bytes that a gate of `version` has.
 size_t bytes_of(uint32_t version) {
   return version < kFirstVersionWithRoom      ? offsetof(smalloc_gate, told)
          : version < kFirstVersionWithRegions ? offsetof(smalloc_gate, regions)
@@ -57,11 +63,12 @@ int64_t offset_of(const smalloc_recorded &told) {
 
 void look(const uint8_t *entry) { trace::find_out_region(entry, gate_threshold); }
 
-/// What is told goes to the thread's memory, but where somebody listens to each access. Without the table of regions everything goes
-/// there, and is looked through when it is written.
+/// Sets the threshold, the buffer and the region table of every gate. While a listener is set,
+/// accesses go to access(), else to the thread's buffer. Without a region table all accesses are
+/// buffered, and filtered when they are written (all_recorded()).
 void set_gates() {
   const uint64_t threshold = gate_threshold();
-  // Where everything goes to the thread's memory nobody looks it up.
+  // If every access goes to the thread's buffer, no loop reads the table.
   const bool looked_up = threshold && (threshold != UINT64_MAX || listener());
   const uint8_t *regions = looked_up ? trace::region_table() : nullptr;
   trace::forget_regions();
@@ -84,7 +91,7 @@ void set_gates() {
 
 void hold_gates() {
   while (g_changing.exchange(true, std::memory_order_acquire))
-    sched_yield(); // for a few stores
+    sched_yield(); // the holder makes only a few stores
 }
 void leave_gates() { g_changing.store(false, std::memory_order_release); }
 
@@ -95,7 +102,8 @@ void follow_threshold() {
   leave_gates();
 }
 
-/// A loop's accesses, as often as it comes to another line, told by the page.
+/// Passes the accesses of a loop's reference to the listener: one call for each base page, with the
+/// number of cache lines that the loop visits there.
 void tell_walk(trace::AccessListener tell, uint64_t iterations, const smalloc_walk_reference &r) {
   constexpr uint64_t kLine = 64;
   const uint64_t stride = static_cast<uint64_t>(r.stride < 0 ? -r.stride : r.stride);
@@ -117,7 +125,7 @@ void access(uint64_t told) {
   if (const trace::AccessListener tell = listener()) {
     tell(address, 1);
     if (trace::region_hash(address) >= trace::region_threshold())
-      return; // the gate is open for the listener, not for the recording
+      return; // the gate passes it for the listener, not for the recording
   }
   trace::note_access(told);
 }
@@ -143,7 +151,7 @@ SMALLOC_EXPORT void __smalloc_v1_open_gate(smalloc_gate *gate) {
   if (!gate || gate->version == 0 || gate->version > SMALLOC_GATE_VERSION ||
       gate->bytes < bytes_of(gate->version))
     return;
-  // Who runs it to migrate wants no trace, unless SMALLOC_CONF names one.
+  // A program that is run to migrate pages wants no trace, unless SMALLOC_CONF names one.
   if (!trace::recording() && gate->directory && !listener())
     trace::record_into(gate->directory);
   gate->access = access;
@@ -156,7 +164,7 @@ SMALLOC_EXPORT void __smalloc_v1_open_gate(smalloc_gate *gate) {
   hold_gates();
   gate->next = g_gates;
   g_gates = gate;
-  set_gates(); // behind the entries: whoever sees it sees them
+  set_gates(); // after the entries: a thread that sees the threshold sees them
   leave_gates();
 }
 

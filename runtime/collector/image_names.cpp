@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// image_names.cpp decides the details: _dl_find_object, which takes no lock, finds the image of an address.
+// image_names.cpp finds the image of an address with _dl_find_object, which takes no lock. It
+// hashes the image's base name and the offset to a site's id.
 #include "runtime/collector/image_names.h"
 
 #include <initializer_list>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// image_names.h decides how an address in a running program gets a name that means the same in the
-// next run, and what the settings of a recording mean. Inside the traced process: no malloc.
+// image_names.h names an address of a running program so that the name is the same in the next run.
+// It also reads the settings of a recording. Inside the traced process: no malloc.
 #ifndef RUNTIME_COLLECTOR_IMAGE_NAMES_H
 #define RUNTIME_COLLECTOR_IMAGE_NAMES_H
 
@@ -11,19 +11,23 @@
 namespace smalloc::trace {
 
 struct ImageName {
-  const char *path; ///< of the image; "" when the address is in none
+  const char *path; ///< of the image; "" if the address is in none
   uint64_t offset;  ///< of the address in it
 };
 ImageName image_of(const void *address);
-/// From the image's base name and the offset: the same wherever the image is loaded or installed.
+/// Hashes the image's base name and the offset: the same id wherever the image is loaded or
+/// installed.
 uint64_t site_id(const ImageName &image);
-/// Calls visit(start, bytes, path, data) for each writable segment: static data, but for that of smalloc's own libraries.
+/// Calls visit(start, bytes, path, data) for each writable segment (static data), except those of
+/// smalloc's own libraries.
 void for_each_segment(void (*visit)(uint64_t, uint64_t, const char *, void *), void *data);
-/// The executable's build id in hex, "" if it has none.
+/// Writes the executable's build id in hex to `text`; "" if it has none.
 void executable_build_id(char *text, size_t capacity);
-/// %p process, %h host, %r MPI rank, %% percent. False when the result is too long.
+/// Expands `pattern`: %p process, %h host, %r MPI rank, %% percent. False if the result is too
+/// long.
 bool expand_path(const char *pattern, char *path, size_t capacity);
-/// The last KEY:VALUE of SMALLOC_CONF. False: there is none, or it is too long.
+/// Copies the value of the last KEY:VALUE in `conf` (SMALLOC_CONF). False if there is none, or it
+/// is too long.
 bool find_conf_key(const char *conf, const char *key, char *value, size_t capacity);
 
 } // namespace smalloc::trace

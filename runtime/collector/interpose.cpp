@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// interpose.cpp decides which functions libsmalloc_feedback.so puts in front of everybody else's: the malloc
-// family, operator new (only to learn its caller), and the plugin's entries, which say which site an
-// allocation belongs to and then let the program's own function serve it; munmap and mremap, for what such sites have mapped.
-// Without a recording each is the next definition.
+// interpose.cpp defines the functions that libsmalloc_feedback.so interposes:
+// - the malloc family;
+// - operator new, only to learn its caller;
+// - the plugin's entries: they announce an allocation's site, and the program's own function then
+// serves it;
+// - munmap and mremap, for memory that such sites have mapped.
+// Without a recording each calls the next definition.
 //
-// A free is noted before it happens, an allocation after: in between the address could be somebody else's.
+// A free is recorded before it happens, an allocation after it. Otherwise another thread could get
+// the address between the free and its record.
 #include "runtime/collector/collector.h"
 #include "runtime/collector/mapped_sites.h"
 #include "smalloc/include/smalloc/site.h"
@@ -114,8 +118,8 @@ SMALLOC_EXPORT void *pvalloc(size_t bytes) {
   return f ? noted(f(bytes), bytes, CALLER) : no_memory();
 }
 
-// operator new ends in malloc (or, for aligned forms, in aligned_alloc or posix_memalign). Where nobody
-// defines it there is no C++ in the process and nobody calls it.
+// operator new ends in malloc (or, for aligned forms, in aligned_alloc or posix_memalign). If no
+// library defines it, the process has no C++ and nothing calls it.
 #define OPERATOR_NEW(symbol, parameters, ...)                                                      \
   SMALLOC_EXPORT void *symbol parameters {                                                         \
     static constinit NextFunction<void *parameters> next(#symbol);                                 \
@@ -135,7 +139,8 @@ OPERATOR_NEW(_ZnamSt11align_val_t, (size_t n, size_t a), n, a)
 OPERATOR_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *t), n, a, t)
 OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *t), n, a, t)
 
-// The plugin's entries. "Nothing done" makes the thunk call the program's own function.
+// The plugin's entries. The value `nothing` ("nothing done") makes the thunk call the program's own
+// function.
 #define ENTRY(symbol, parameters, nothing, ...)                                                    \
   SMALLOC_EXPORT decltype(nothing) symbol parameters {                                             \
     if (SMALLOC_LIKELY(trace::recording())) {                                                      \
@@ -155,14 +160,15 @@ ENTRY(__smalloc_v1_posix_memalign, (void **o, size_t a, size_t n, smalloc_cell *
       cell)
 ENTRY(__smalloc_v1_new, (size_t n, smalloc_cell *cell), Pointer{}, n, cell)
 ENTRY(__smalloc_v1_new_aligned, (size_t n, size_t a, smalloc_cell *cell), Pointer{}, n, a, cell)
-// flang's runtime allocates when we have done nothing.
+// flang's runtime allocates if the entry has done nothing.
 ENTRY(__smalloc_v1_fortran_allocate, (void *descriptor, smalloc_cell *cell), -1, descriptor, cell)
 ENTRY(__smalloc_v1_fortran_source, (void *to, const void *from, smalloc_cell *cell), -1, to, from,
       cell)
 ENTRY(__smalloc_v1_fortran_copy_in, (void *copy, const void *section, smalloc_cell *cell), -1, copy,
       section, cell)
 
-/// Its runtime may copy first where the two overlap: then the copy's memory has the site's name as well.
+/// Announces the site if the assignment allocates. flang's runtime may first copy operands that
+/// overlap; the copy's memory then has the site's name as well.
 SMALLOC_EXPORT void __smalloc_v1_fortran_assign(void *to, const void *from, smalloc_cell *cell) {
   if (SMALLOC_LIKELY(trace::recording())) {
     if (fortran::assignment_allocates(*static_cast<const fortran::Descriptor *>(to),
@@ -209,8 +215,8 @@ SMALLOC_EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags
   return p;
 }
 
-/// A word of 0 would let the thunk call malloc without a word to us: while recording, every site's word says
-/// "base pages" instead, and libsmalloc, which is not asked, learns of no image.
+/// Sets the word of every site to "base pages" while recording. With a word of 0 the thunk would
+/// call malloc without an entry. libsmalloc is not called, so it learns of no image.
 SMALLOC_EXPORT void __smalloc_v1_register_module(smalloc_module *module) {
   static constinit NextFunction<void(smalloc_module *)> next("__smalloc_v1_register_module");
   if (!trace::recording()) {
@@ -244,7 +250,8 @@ SMALLOC_EXPORT void __smalloc_v1_unregister_module(smalloc_module *module) {
     f(module);
 }
 
-/// Neither runs destructors; shells end this way. (A child of vfork is not the recorded process.)
+/// Ends the recording and then the process. _exit and _Exit run no destructors; shells end this
+/// way. (A child of vfork is not the recorded process.)
 SMALLOC_EXPORT [[noreturn]] void _exit(int status) {
   static constinit NextFunction<void(int)> next("_exit");
   trace::finish();
@@ -254,10 +261,10 @@ SMALLOC_EXPORT [[noreturn]] void _exit(int status) {
 }
 SMALLOC_EXPORT [[noreturn]] void _Exit(int status) { _exit(status); }
 
-/// By which libsmalloc knows that there is one who records.
+/// Marks by its presence that a collector is loaded: libsmalloc looks for this symbol.
 SMALLOC_EXPORT void __smalloc_v1_collector() {}
 
-/// A marker that a program may set: smalloc_phase("solve").
+/// Records a phase marker that the program sets: smalloc_phase("solve").
 SMALLOC_EXPORT void smalloc_phase(const char *name) {
   if (name && trace::recording())
     trace::note_phase(name);

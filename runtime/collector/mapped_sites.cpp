@@ -14,14 +14,15 @@ namespace smalloc::trace {
 namespace {
 
 struct Mapping {
-  uintptr_t start, end; ///< what is left of it; 0: free
+  uintptr_t start, end; ///< part that is still mapped; 0: free slot
   const smalloc_cell *cell;
 };
 Mapping g_mappings[kMostMappings];
-unsigned g_used; ///< all behind are free
+unsigned g_used; ///< slots in use; all behind are free
 std::atomic<int> g_holder{0};
 
-/// The holder's process is known, so that the child of a fork does not wait for a thread that it does not have.
+/// Locks the table. The lock is the holder's process id, so that a fork's child does not wait for a
+/// thread that it does not have. After 200 tries the lock is not taken.
 class Hold {
 public:
   Hold() {
@@ -62,7 +63,7 @@ void tell_again(Mapping &m, uintptr_t start, uintptr_t end) {
   m.end = end;
 }
 
-/// [from, to) is gone.
+/// Records that [from, to) is unmapped. A hole in the middle is not recorded.
 void cut(Mapping &m, uintptr_t from, uintptr_t to) {
   if (!m.end || to <= m.start || m.end <= from)
     return;
@@ -86,11 +87,11 @@ void cut_all(uintptr_t from, uintptr_t to) {
 void note_mapped(const void *p, size_t bytes, const smalloc_cell *cell) {
   const auto start = reinterpret_cast<uintptr_t>(p);
   const uintptr_t end = start + align_up(bytes, kBasePageBytes);
-  if (!p || start % kBasePageBytes || end <= start) // MAP_FAILED among them
+  if (!p || start % kBasePageBytes || end <= start) // also refuses MAP_FAILED
     return;
   const Hold hold;
   if (hold) {
-    cut_all(start, end); // by MAP_FIXED, or we were not told
+    cut_all(start, end); // mapped over by MAP_FIXED, or unmapped unseen
     unsigned i = 0;
     while (i < g_used && g_mappings[i].end)
       i++;
@@ -126,7 +127,7 @@ void note_remapped(const void *old, size_t old_bytes, const void *p, size_t byte
     if (m.end && m.start == from && m.end == to)
       tell_again(m, start, end);
     else if (start != from)
-      cut(m, from, to); // a part of it is somewhere else now
+      cut(m, from, to); // a part of it has been moved
   }
 }
 

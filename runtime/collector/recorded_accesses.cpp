@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// recorded_accesses.cpp decides how the sample and the window of pages that were told lately thin out what a thread has told.
+// recorded_accesses.cpp filters a thread's buffered accesses in place: first by the sample of
+// regions, then by the window of pages that the thread has recorded lately.
 #include "runtime/collector/recorded_accesses.h"
 #include "runtime/collector/collector.h"
 #include "runtime/collector/recording_state.h"
@@ -10,8 +11,8 @@ namespace {
 
 constexpr uint64_t kLeastRecordedWindow = 8;
 
-void (*g_lowered)(); // is told when the sample's threshold falls
-// Programs that cannot ask what is kept tell everything.
+void (*g_lowered)(); // called when the sample's threshold falls
+// True if programs pass all accesses, because they cannot look up which regions are kept.
 std::atomic<bool> g_all_recorded{false};
 
 uint64_t recorded_window() {
@@ -45,10 +46,11 @@ size_t look_at_recorded(ThreadState &state) {
                      reinterpret_cast<uintptr_t>(state.recorded_start);
   size_t count = bytes / sizeof(uint64_t);
   if (!state.recorded_start || count > kRecordedRoom) {
-    empty_recorded(state); // they went nowhere
+    empty_recorded(state); // they went to the buffer that is never read
     return 0;
   }
-  // A signal handler's may have gone on where a loop that it has interrupted then went back to.
+  // `next` may be below the entries already filtered: a signal handler advanced it, and the loop
+  // that it interrupted then stored its older value.
   size_t looked_at = count < state.looked_at ? count : state.looked_at;
   if (g_all_recorded.load(std::memory_order_relaxed))
     count = looked_at + drop_what_is_not_kept(state.recorded_start + looked_at, count - looked_at);
@@ -58,7 +60,7 @@ size_t look_at_recorded(ThreadState &state) {
   return state.looked_at;
 }
 
-// The gates follow, so that less is told.
+// Updates the gates if the threshold fell, so that the program passes fewer accesses.
 void note_threshold(ThreadState &state, bool lowered) {
   state.chunk->sampled_below(g_sample.threshold());
   state.lately.later(recorded_window());

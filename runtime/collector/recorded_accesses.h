@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// recorded_accesses.h decides which of the accesses that a program has told become part of the trace: those to regions of the sample,
-// and none to a page that the thread has just told.
+// recorded_accesses.h moves accesses from a thread's buffer, which the program fills, to its chunk.
+// Two filters apply: an access is kept only if its region is sampled and the thread has not just
+// recorded its page.
 #ifndef RUNTIME_COLLECTOR_RECORDED_ACCESSES_H
 #define RUNTIME_COLLECTOR_RECORDED_ACCESSES_H
 
@@ -12,17 +13,20 @@ namespace smalloc::trace {
 
 inline constexpr size_t kRecordedKept = kMostAccesses - SMALLOC_TOLD_BEHIND_END;
 inline constexpr size_t kRecordedRoom = kRecordedKept + SMALLOC_TOLD_BEHIND_END;
-// So many others may have been told since a page was, and it is not told again: what a reuse distance may be off by. A loop that
-// jumps about in a table of 128 KiB tells next to nothing. At lower rates each page that is told stands for several.
+// Pages that may be recorded after a page before that page is recorded again; a reuse distance may
+// be off by this. A loop that jumps about in a table of 128 KiB records next to nothing. At lower
+// rates each recorded page stands for several, and the window shrinks.
 inline constexpr uint64_t kRecordedWindow = 48;
 
-/// Takes all the memory that there is; what is there counts as written.
+/// Empties the buffer; its contents count as written.
 void empty_recorded(ThreadState &state);
-/// Nothing has been told: every page is new.
+/// Empties the buffer and forgets its history: every page is new.
 void open_recorded(ThreadState &state);
-/// How many accesses are in the thread's memory, without those of pages that have been told lately.
+/// Filters the thread's buffer. Returns how many accesses remain, without those of pages recorded
+/// lately.
 size_t look_at_recorded(ThreadState &state);
-/// What the thread writes from here on is sampled below the threshold of now.
+/// Records the current threshold: it holds for what the thread writes from here on. `lowered`: it
+/// has fallen.
 void note_threshold(ThreadState &state, bool lowered);
 void write_all_recorded(ThreadState &state, uint64_t now);
 inline void write_recorded(ThreadState &state, uint64_t now) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// collector.cpp decides what of a thread's doings becomes an event of the trace, in which order, and which site an allocation
-// is of.
+// recorded_events.cpp turns what a thread does into events of the trace. Before each event it
+// writes the accesses that the thread has buffered, so that the order is kept. An allocation
+// belongs to the announced site, else to the return address of the interposed function.
 #include "runtime/collector/collector.h"
 #include "runtime/collector/image_names.h"
 #include "runtime/collector/recorded_accesses.h"
@@ -16,12 +17,13 @@ namespace smalloc::trace {
 namespace {
 
 constexpr uint64_t kSecond = 1000000000;
-constexpr size_t kLeastRecorded = kRecordedKept / 2; // that are to be written: fewer wait for more
-constexpr uint32_t kWalksAReading = 64; // of the clock: it takes as long as to note a walk
+constexpr size_t kLeastRecorded = kRecordedKept / 2; // fewer buffered accesses wait for more
+constexpr uint32_t kWalksAReading = 64; // between readings of the clock; one takes as long as to
+                                        // note a walk
 constexpr uint64_t kLongWalk =
-    1024; // accesses, beside which a reading is nothing: it tells threads' walks apart
+    1024; // accesses: a reading costs nothing beside them, and orders the walks of threads
 
-uint64_t g_nowhere[kRecordedRoom]; // of threads whose accesses cannot be kept; nobody reads it
+uint64_t g_nowhere[kRecordedRoom]; // for threads whose accesses cannot be kept; never read
 
 RecordedSite take_site(ThreadState &state, const void *caller) {
   if (const smalloc_cell *cell = state.announced_cell) {
@@ -43,7 +45,8 @@ void note_faults(ThreadState &state, uint64_t now) {
                         static_cast<uint64_t>(usage.ru_majflt));
 }
 
-// What every note does first. Accesses before it come first in the trace, too.
+// Prepares the thread for an event: gets it a chunk, reads the clock into `now` and writes the
+// accesses that came before. False: there is no memory.
 bool ready(ThreadState &state, uint64_t &now) {
   if (!state.chunk && !enter_thread(state))
     return false;
@@ -69,7 +72,8 @@ void note_segments() {
         state.chunk);
 }
 
-// The child goes on from there; a parent that ends at once by _exit, as daemons do, has told it all.
+// Writes this thread's events before a fork: the child's trace goes on from there. A parent that
+// ends at once by _exit, as daemons do, loses nothing then.
 uint64_t note_fork() {
   uint64_t now;
   if (!g_output.recording() || !ready(t_state, now))
@@ -78,7 +82,7 @@ uint64_t note_fork() {
   return now;
 }
 
-// The end is the last that is written: a trace that has it is whole.
+// Writes the end as the last record: a trace that has it is complete.
 void note_end() {
   uint64_t now;
   const bool has_chunk = ready(t_state, now);
@@ -131,8 +135,8 @@ void note_reallocate(const void *p, size_t bytes, const void *old, const void *c
 
 const smalloc_recorded &told() { return t_state.told; }
 
-// The thread's memory is full, or it has none yet. Whether anything is being recorded is asked here alone; runs of one page are put
-// together when they are written.
+// Empties the thread's buffer, or gets it the first one. Only this function tests whether anything
+// is being recorded. Runs of one page are merged when they are written.
 void make_room() {
   ThreadState &state = t_state;
   const Inside inside;
@@ -159,7 +163,7 @@ void note_walk(uint64_t iterations, const WalkReference *references, size_t coun
     uint64_t low = (r.stride < 0 ? last : r.address) >> 21;
     const uint64_t high = (r.stride < 0 ? r.address : last) >> 21;
     if (high - low >= kMostRegions)
-      return true; // as good as: the reader looks at each
+      return true; // very probable: the reader tests each
     for (; low <= high; low++)
       if (region_hash(low << 21) < g_sample.threshold())
         return true;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// recorded_parent.cpp decides by the environment that the parent was started with (what a shell exports later is not in it), and
-// by the kernel's ticks since boot, which are all that it tells of a process's beginning.
+// recorded_parent.cpp compares SMALLOC_CONF with the environment that the parent was started with;
+// what a shell exports later is not in it. The start of this process comes from the kernel's ticks
+// since boot, the only start time that the kernel reports.
 #include "runtime/collector/recorded_parent.h"
 
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 namespace smalloc::trace {
 namespace {
 
-// When this process began, in seconds since 1970; 0: unknown.
+// Returns when this process began, in seconds since 1970; 0: unknown.
 double began() {
   char text[1024];
   const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -25,7 +26,8 @@ double began() {
   const ssize_t got = read(fd, text, sizeof text - 1);
   close(fd);
   text[got > 0 ? got : 0] = 0;
-  // Behind the name, which may hold anything: the state is field 3, the start field 22.
+  // The fields follow the name, which may hold any character: the state is field 3, the start field
+  // 22.
   const char *at = strrchr(text, ')');
   for (int field = 2; at && field < 22; field++)
     at = strchr(at + 1, ' ');
@@ -53,7 +55,7 @@ bool parent_is_recorded() {
     return false;
   const size_t wanted = kKeyBytes + strlen(conf);
   const auto letter = [&](size_t i) { return i < kKeyBytes ? kKey[i] : conf[i - kKeyBytes]; };
-  size_t same = 0; // letters of this entry so far; more than wanted: another one
+  size_t same = 0; // matching letters of this entry; wanted + 1: it differs
   bool found = false;
   for (ssize_t got; !found && (got = read(fd, piece, sizeof piece)) > 0;)
     for (ssize_t i = 0; i < got && !found; i++) {
@@ -72,7 +74,7 @@ bool parent_is_recorded() {
 } // namespace
 
 bool is_of_this_run(const char *path) {
-  constexpr double kTick = 0.01; // files are stamped with the last tick's time: 10 ms at most
+  constexpr double kTick = 0.01; // a file's time is that of the last tick: 10 ms old at most
   struct stat there;
   if (stat(path, &there) == 0 && static_cast<double>(there.st_mtim.tv_sec) +
                                          static_cast<double>(there.st_mtim.tv_nsec) / 1e9 >=

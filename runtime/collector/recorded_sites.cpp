@@ -9,7 +9,7 @@
 
 namespace smalloc::trace {
 
-/// What a key stands for; id 0 if it has none yet.
+/// Returns what `key` stands for; id 0 if the key has no site yet.
 RecordedSite RecordedSites::find(uint64_t key) const {
   for (size_t i = start(key), n = 0; n < kProbes; i = (i + 1) % kSlots, n++) {
     const uint64_t seen = slots_[i].key.load(std::memory_order_acquire);
@@ -45,8 +45,7 @@ RecordedSite RecordedSites::of_cell(const smalloc_cell *cell, ThreadChunk &chunk
   RecordedSite named = find(key);
   const auto *site = reinterpret_cast<const smalloc_site *>(reinterpret_cast<const char *>(cell) +
                                                             cell->site_offset);
-  if (named.id &&
-      named.id == site->id) // or a library that lay here was unloaded, and this is another one's
+  if (named.id && named.id == site->id) // else another library lies where an unloaded one lay
     return named;
   const auto text = [&](uint32_t offset) {
     return offset >= site->fixed_bytes && offset < site->record_bytes
@@ -55,7 +54,8 @@ RecordedSite RecordedSites::of_cell(const smalloc_cell *cell, ThreadChunk &chunk
   };
   static const char *const patterns[] = {"",        "",          "streaming",
                                          "strided", "scattered", "pointer-chasing"};
-  // One loop that waits for what it reads is enough: who builds a list at random places follows it afterwards.
+  // One loop that waits for what it reads is enough: a program that builds a list at random places
+  // follows it afterwards.
   const unsigned pattern =
       site->flags & SMALLOC_SITE_CHASED ? +SMALLOC_PATTERN_POINTER_CHASING : site->pattern;
   char line[1024];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// recorded_sites.h decides how sites are named in a trace: by the plugin's id where a rewritten call comes through its
-// cell, else by the return address in its image, which is the same in every run.
+// recorded_sites.h names the sites of a trace. A rewritten call has a cell, and its site has the
+// plugin's id. Any other call is named by its return address in its image. Both are the same in
+// every run.
 #ifndef RUNTIME_COLLECTOR_RECORDED_SITES_H
 #define RUNTIME_COLLECTOR_RECORDED_SITES_H
 
@@ -18,14 +19,15 @@ struct RecordedSite {
   uint64_t id, context;
 };
 
-/// Which sites have been named in this trace: open addressing, insert only. Full: later ones are named at each of their events. Any thread
-/// may ask; no locks. O(1).
+/// Set of the sites that this trace has named: open addressing, insert only. When it is full, later
+/// sites are named again at each of their events. Any thread may call it; no locks; O(1).
 class RecordedSites {
 public:
-  /// The site; what it is called goes to `chunk`, the calling thread's, before its first event.
+  /// Returns the site of `cell`. Writes its name to `chunk`, the calling thread's, before its first
+  /// event.
   RecordedSite of_cell(const smalloc_cell *cell, ThreadChunk &chunk);
   RecordedSite of_caller(const void *caller, ThreadChunk &chunk);
-  /// Another trace begins. No other thread may be at work.
+  /// Forgets all sites, for another trace. No other thread may use the set meanwhile.
   void clear();
 
 private:

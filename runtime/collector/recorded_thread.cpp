@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// recorded_thread.cpp decides where a thread's chunk comes from and what becomes of it when the thread ends: it waits, written
-// out, for the next one.
+// recorded_thread.cpp gives a thread a chunk: an idle one of an ended thread, else a new one. When
+// the thread ends, its chunk is written and put on the idle list.
 #include "runtime/collector/recorded_thread.h"
 #include "runtime/collector/collector.h"
 #include "runtime/collector/recorded_accesses.h"
@@ -13,14 +13,15 @@ namespace smalloc::trace {
 namespace {
 
 std::atomic<uint64_t> g_next_thread{1};
-std::atomic<ThreadChunk *> g_chunks{nullptr}; // every one there is; never shortened
-std::atomic<ThreadChunk *> g_idle{nullptr};   // of threads that have ended; taken whole
-/// Ten seconds, for all threads together: a disk that takes longer for their chunks may lose one.
+std::atomic<ThreadChunk *> g_chunks{nullptr}; // all chunks; never shortened
+std::atomic<ThreadChunk *> g_idle{nullptr};   // of ended threads; the list is taken as a whole
+/// Naps of 1 ms at the end for all threads together: ten seconds. A chunk may be lost if the disk
+/// takes longer to write them.
 constexpr unsigned kNapsAtEnd = 10000;
 pthread_key_t g_key;
 bool g_key_made;
 
-// As a key's destructor: the thread ends, its chunk waits for the next one.
+// Destructor of the key: writes the ending thread's chunk and puts it on the idle list.
 void leave_thread(void *) {
   ThreadState &state = t_state;
   const Inside inside;
@@ -40,7 +41,7 @@ void leave_thread(void *) {
 }
 
 ThreadChunk *idle_chunk() {
-  // Taken whole and given back but one: nobody can put a chunk under our feet twice.
+  // Takes the whole list and gives back all but one: popping one chunk would allow the ABA problem.
   ThreadChunk *list = g_idle.exchange(nullptr);
   if (!list)
     return nullptr;

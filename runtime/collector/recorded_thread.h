@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// recorded_thread.h decides what each thread of a recorded process has of its own: a chunk, a clock, memory for accesses that the
-// program tells, and a mark that we ourselves are at work, so that what we call may allocate.
+// recorded_thread.h manages the chunks of a recorded process's threads: a thread's first event gets
+// it one, its end frees it for the next thread, and the end of the recording closes all.
 #ifndef RUNTIME_COLLECTOR_RECORDED_THREAD_H
 #define RUNTIME_COLLECTOR_RECORDED_THREAD_H
 
@@ -9,14 +9,14 @@
 
 namespace smalloc::trace {
 
-/// Before any thread is recorded: chunks of threads that end are kept for others from here on.
+/// Prepares the reuse of chunks of ended threads. Call it before any thread is recorded.
 void begin_threads();
-/// A chunk and memory for accesses, of a thread that has ended or new. False: no memory.
+/// Gives the thread a chunk and memory for accesses, of an ended thread or new. False: no memory.
 bool enter_thread(ThreadState &state);
-/// What no other thread has written yet goes out, and nothing after it. Returns how many events the others have lost, also those of
-/// this moment.
+/// Writes the events of all other threads; nothing is written after them. Returns how many events
+/// the others have lost, including those lost meanwhile.
 uint64_t close_others(const ThreadChunk *own);
-/// Or away: in a child of fork it is the parent's.
+/// Drops the events that are not yet written: in a child of fork they are the parent's.
 void drop_chunks();
 
 } // namespace smalloc::trace

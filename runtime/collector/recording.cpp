@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// recording.cpp decides when a process is recorded (SMALLOC_CONF=trace:FILE, or a program that was compiled to leave a
-// profile; never with raised privileges), what its trace says of it, and that a child of fork has a trace of its own.
+// recording.cpp starts and ends the recording of a process, and writes the header of its trace. A
+// process is recorded if SMALLOC_CONF=trace:FILE says so, or if it was compiled to leave a profile;
+// never with raised privileges. A child of fork gets a trace of its own.
 #include "runtime/collector/recording.h"
 #include "runtime/collector/collector.h"
 #include "runtime/collector/image_names.h"
@@ -36,10 +37,10 @@ Settings g_settings;
 void (*g_finishing)(), (*g_forked)();
 const char *g_source = "preload";
 bool g_started, g_refused;
-pid_t g_process; // that the trace belongs to
+pid_t g_process; // owner of the trace
 uint64_t g_forking;
-uint64_t g_began_ns; // by which a recording is known: since 1970
-char g_folder[4096]; // in which the program was started
+uint64_t g_began_ns; // start in ns since 1970; identifies the recording
+char g_folder[4096]; // working folder at the start
 
 const char *hint_for(int error) {
   switch (error) {
@@ -56,7 +57,7 @@ const char *hint_for(int error) {
   }
 }
 
-/// A path that is not absolute begins in `folder`. False: too long.
+/// Prefixes a relative `path` with `folder`. False: too long.
 bool put_below(const char *folder, char *path, size_t capacity) {
   const size_t above = strlen(folder), length = strlen(path);
   if (*path == '/' || above == 0)
@@ -81,13 +82,13 @@ void open_trace(uint64_t parent) {
   executable_build_id(build_id, sizeof build_id);
   rate_text(g_sample.threshold(), rate, sizeof rate);
   if (g_settings.samples_event)
-    rate[0] = '1', rate[1] = 0; // of regions; none is told by the program itself
+    rate[0] = '1', rate[1] = 0; // share of regions; the program itself records no accesses
   int n = snprintf(header, sizeof header,
                    "program=%s\nbuild_id=%s\npid=%d\nhost=%s\nstart=%lld\nsource=%s\nrate=%s\n"
                    "base_page_bytes=%ld\n",
                    program, build_id, static_cast<int>(getpid()), host,
                    static_cast<long long>(time(nullptr)), g_source, rate, sysconf(_SC_PAGESIZE));
-  // Threads that run at once have a core each, as far as there are cores.
+  // As many threads run at once as there are cores.
   cpu_set_t cores;
   if (n > 0 && sched_getaffinity(0, sizeof cores, &cores) == 0)
     n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "processors=%d\n",
@@ -136,15 +137,16 @@ void open_trace(uint64_t parent) {
   }
 }
 
-// What the child has from the parent is what the parent's trace tells of until then.
+// Writes this thread's events before a fork: until then the parent's trace describes the child's
+// memory, too.
 void before_fork() {
   g_forking = static_cast<uint64_t>(getpid());
   const Inside
-      inside; // a signal handler may fork while we are at work: what is told then is not written here
+      inside; // a signal handler may fork while the collector runs: then nothing is written
   t_state.forked_ns = inside ? note_fork() : t_state.time.last_ns;
 }
 
-// The child's events go to a file of its own; what the parent had not yet written is the parent's.
+// Opens a trace for the child. Events that the parent had not yet written belong to the parent.
 void in_child() {
   if (!g_output.recording() && !g_output.ending())
     return;
@@ -169,7 +171,7 @@ void begin() {
     g_folder[0] = 0;
   begin_threads();
   pthread_atfork(before_fork, nullptr, in_child);
-  at_quick_exit(finish); // runs no destructors; whoever comes first is called last
+  at_quick_exit(finish); // quick_exit runs no destructors; the handler registered first runs last
   if (g_settings.samples_event)
     g_sample.open(0, 0);
   else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// recording.h decides what a process has one of while it is recorded, whatever its threads do: the file, the sample, the clock,
-// and who else wants to hear of its beginning and end.
+// recording.h declares the events that concern the whole process: its segments, a fork, its end.
+// recording.cpp opens the trace and calls them.
 #ifndef RUNTIME_COLLECTOR_RECORDING_H
 #define RUNTIME_COLLECTOR_RECORDING_H
 
@@ -9,10 +9,12 @@
 
 namespace smalloc::trace {
 
-/// By the calling thread, which is inside (recorded_thread.h): what is mapped, and the last event.
+/// Records the writable segments of all images, and the last event. The calling thread holds an
+/// Inside (thread_state.h).
 void note_segments();
 void note_end();
-/// What the thread has told so far is in the file. Returns when that was, 0 if nothing is recorded.
+/// Writes the events of this thread so far to the file. Returns the time of it, 0 if nothing is
+/// recorded.
 uint64_t note_fork();
 
 } // namespace smalloc::trace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// recording_state.h declares what a recorded process has one of: the trace file, the sample of regions, the clock and
-// the sites. recording.cpp defines them.
+// recording_state.h declares the state that a recorded process has once: the trace file, the sample
+// of regions, the clock and the sites. recording.cpp defines them.
 #ifndef RUNTIME_COLLECTOR_RECORDING_STATE_H
 #define RUNTIME_COLLECTOR_RECORDING_STATE_H
 
@@ -17,7 +17,7 @@ extern SMALLOC_NEAR Output g_output;
 extern SMALLOC_NEAR RegionSample g_sample;
 extern SMALLOC_NEAR EventClock g_clock;
 extern SMALLOC_NEAR RecordedSites g_sites;
-/// When the process's page faults are to be noted again.
+/// Trace time (ns) at which the process's page faults are recorded next.
 extern SMALLOC_NEAR std::atomic<uint64_t> g_next_faults_ns;
 
 } // namespace smalloc::trace

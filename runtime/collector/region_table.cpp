@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// region_table.cpp decides how the table lies in memory.
+// region_table.cpp maps the table read-only as a whole. It makes a page writable when the first
+// byte in it is filled in.
 #include "runtime/collector/region_table.h"
 
 #include "smalloc/base/units.h"
@@ -14,24 +15,28 @@
 namespace smalloc::trace {
 namespace {
 
-// In front for an index that is negative, behind for an object that crosses the last address.
+// Bytes before the table for a negative index, and behind it for an object that crosses the last
+// address.
 constexpr uint64_t kMargin = kBasePageBytes;
 constexpr uint64_t kBytes = SMALLOC_REGION_ENTRIES + 2 * kMargin;
-// Far from where the kernel puts what has no place: the program's own memory lies where it lies without the table, which a replay
-// (smalloc numa replay) needs. If something is there, anywhere.
+// Preferred address, far from where the kernel places mappings without one. The program's own
+// memory then lies where it would lie without the table, which a replay (smalloc numa replay)
+// needs. If the place is taken, the kernel chooses another.
 constexpr uintptr_t kWished = 0x2a0000000000;
 
-// Limits of fewer addresses than that have been set with the program's own needs in mind.
+// Least limit of addresses (RLIMIT_AS) for a table. Lower limits have been set with the program's
+// own needs in mind.
 constexpr rlim_t kRoomForATable = 64 * kBytes;
 
 constexpr uint64_t kPages = kBytes / kBasePageBytes;
 
 uint8_t *g_table;
 bool g_refused;
-// A bit for each page of the table that has been written to.
+// Bitmap of the table's pages that have been made writable.
 std::atomic<uint64_t> g_writable[kPages / 64 + 1];
-// Who fills in a byte passes here behind it, who has changed what is kept in front of forgetting: the one finds the change, or the
-// other the byte.
+// Orders filling in against forgetting. A thread passes here after it has filled in a byte, and
+// before it forgets the bytes for a new threshold. So either the first sees the new threshold, or
+// the other clears the byte.
 std::atomic<uint64_t> g_changes{0};
 
 bool leaves_room() {
@@ -39,8 +44,9 @@ bool leaves_room() {
   return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= kRoomForATable;
 }
 
-// Only pages that are written to (one for 8 GiB of addresses) are writable: the rest neither counts as the program's data nor
-// becomes resident in a program that locks its memory (mlockall).
+// Makes the table's page of `entry` writable. Only pages that are written to (one for 8 GiB of
+// addresses) are. The rest neither counts as the program's data nor becomes resident in a program
+// that locks its memory (mlockall).
 bool make_writable(uint8_t *entry) {
   uint8_t *const base = g_table - kMargin;
   const uint64_t page = static_cast<uint64_t>(entry - base) / kBasePageBytes;
@@ -69,14 +75,14 @@ uint8_t *region_table() {
   if (memory == MAP_FAILED) {
     g_refused = true;
   } else {
-    madvise(memory, kBytes, MADV_NOHUGEPAGE); // a few bytes of it are used
+    madvise(memory, kBytes, MADV_NOHUGEPAGE); // only a few of its bytes are used
     g_table = static_cast<uint8_t *>(memory) + kMargin;
   }
   errno = kept_errno;
   return g_table;
 }
 
-// Byte by byte, since other threads read: and locked memory cannot be given back.
+// Clears byte by byte, since other threads read the table; locked memory cannot be given back.
 void forget_regions() {
   if (!g_table)
     return;
@@ -92,9 +98,9 @@ void find_out_region(const uint8_t *entry, uint64_t (*threshold)()) {
   if (!g_table || entry < g_table - kMargin || entry >= g_table + SMALLOC_REGION_ENTRIES + kMargin)
     return;
   if (!make_writable(const_cast<uint8_t *>(entry)))
-    return; // it is asked again
+    return; // stays unknown; the next access retries
   const auto region =
-      static_cast<uint64_t>(entry - g_table); // of the margin in front: wraps, as addresses do
+      static_cast<uint64_t>(entry - g_table); // wraps in the front margin, as addresses do
   const uint64_t here = region << SMALLOC_REGION_SHIFT, behind = (region + 1)
                                                                  << SMALLOC_REGION_SHIFT;
   for (uint64_t t = threshold();;) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// settings.cpp decides the sampling when nobody says: all regions of a small program, and of a larger one as many as say what the whole does
-// (kDefaultSamples). Of a program with raised privileges nothing is read.
+// settings.cpp reads the keys of SMALLOC_CONF that concern a recording. Without a setting, all
+// regions of a small program are sampled, and kDefaultSamples regions of a larger one. A program
+// with raised privileges reads no settings.
 #include "runtime/collector/settings.h"
 #include "runtime/collector/image_names.h"
 #include "runtime/trace/region_sample.h"
@@ -22,10 +23,12 @@
 namespace smalloc::trace {
 namespace {
 
-// At least seven eighths of them are kept (region_sample.cpp), so 224: what they say is within some 7 %, one over the square root.
+// Default number of sampled regions. At least seven eighths of them are kept (region_sample.cpp),
+// so 224. Their error is within some 7 %: 1 / sqrt(224).
 constexpr uint64_t kDefaultSamples = 256;
 
-// In libsmalloc's words (smalloc/config/options.cpp), which says it where it is.
+// Warns in libsmalloc's words (smalloc/config/options.cpp). Does nothing if libsmalloc is loaded:
+// it warns itself.
 void say_bad_value(const char *key, const char *value, const char *wanted) {
   if (first_definition("smalloc_stats_print"))
     return;
@@ -37,10 +40,10 @@ void say_bad_value(const char *key, const char *value, const char *wanted) {
                          "understood: %s is %s; the default is taken\n",
                          key, shown, key, wanted);
   if (n > 0 && write_quietly(2, line, static_cast<size_t>(n)) < 0)
-    return; // nobody listens
+    return; // stderr is closed: ignore
 }
 
-// 0: it is none.
+// Returns 0 if `text` is no number from 1 to kMostSampledRegions.
 uint64_t parse_count(const char *text) {
   uint64_t value = 0;
   for (; *text >= '0' && *text <= '9' && value <= kMostSampledRegions; text++)
@@ -84,12 +87,14 @@ bool read_settings(Settings &settings) {
     return true;
   if (find_conf_key(conf, "trace", settings.pattern, sizeof settings.pattern))
     return strcmp(settings.pattern, "off") != 0;
-  // Who has directives wants them obeyed, which they are not while a program records by itself.
+  // A user who names directives wants them obeyed. A program that records by itself would not obey
+  // them.
   char directives[4096] = "";
   return !find_conf_key(conf, "directives", directives, sizeof directives) || !*directives;
 }
 
-// As libsmalloc takes it (smalloc/core/runtime_agent.cpp): it is what decides whether a later run has the same.
+// Computes the input as libsmalloc does (smalloc/core/runtime_agent.cpp): runs with equal values
+// count as runs with the same input.
 bool input_of_run(uint64_t &input) {
   const char *conf = getenv("SMALLOC_CONF");
   char name[128] = "";
@@ -101,7 +106,7 @@ bool input_of_run(uint64_t &input) {
   return true;
 }
 
-// Not printf: the program may have set a locale with another decimal point.
+// Writes the digits itself: printf depends on the locale, whose decimal point may differ.
 void rate_text(uint64_t threshold, char *text, size_t capacity) {
   size_t size = 0;
   uint64_t rest = threshold;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// settings.h decides what SMALLOC_CONF may ask of a recording, and where its trace goes.
+// settings.h reads what SMALLOC_CONF asks of a recording, and finds the place of its trace.
 // Inside the traced process: no malloc, no C++ runtime.
 #ifndef RUNTIME_COLLECTOR_SETTINGS_H
 #define RUNTIME_COLLECTOR_SETTINGS_H
@@ -13,22 +13,26 @@
 namespace smalloc::trace {
 
 struct Settings {
-  char pattern[4096]; ///< of the file's name; empty: none was named
-  uint64_t threshold; ///< of region_hash()
-  uint64_t samples;   ///< most regions that are sampled at a time; 0: any number
-  SampledEvent event; ///< if samples_event
-  bool samples_event; ///< the kernel tells accesses, not the program
+  char pattern[4096]; ///< of the trace's file name; empty: none named
+  uint64_t threshold; ///< regions with a lower region_hash() are sampled
+  uint64_t samples;   ///< most regions sampled at a time; 0: any number
+  SampledEvent event; ///< valid if samples_event
+  bool samples_event; ///< the kernel samples accesses; the program records none
 };
 
-/// What SMALLOC_CONF says. False: do not record, whoever asks.
+/// Reads SMALLOC_CONF. False: the process must not be recorded, even if an image asks for it.
 bool read_settings(Settings &settings);
-/// What the run's input is (smalloc/base/input_signature.h): as input:NAME has it, or the arguments. False: nobody knows.
+/// Computes the signature of the run's input (smalloc/base/input_signature.h): of input:NAME, else
+/// of the arguments. False: unknown.
 bool input_of_run(uint64_t &input);
-/// A share as text, "1" or "0.25", exactly: the reader's threshold is to be ours.
+/// Writes a threshold as a share ("1", "0.25"), exactly: the reader must compute the same
+/// threshold.
 void rate_text(uint64_t threshold, char *text, size_t capacity);
-/// The folders above `path`, as compilers make them for the profiles of their programs. What cannot be made shows when the file is opened.
+/// Creates the folders above `path`, as compilers do for the profiles of their programs. Opening
+/// the file reports what could not be created.
 void make_folders(const char *path);
-/// A folder gets a file of the name that an instrumented program chooses. False: too long.
+/// Appends a file name to `path` if it is a folder: the name that an instrumented program chooses.
+/// False: too long.
 bool into_folder(char *path, size_t capacity);
 
 } // namespace smalloc::trace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// declared_work.cpp decides which regions go first when there are too many: those with the highest hash, as where a recording lowers its
-// rate (region_sample.h).
+// declared_work.cpp drops whole regions when a trace holds too much: those with the highest hash
+// first, as a recording does that lowers its rate (region_sample.h).
 #include "runtime/trace/declared_work.h"
 
 #include <bit>
@@ -27,7 +27,7 @@ double declared_walk_pages(std::span<const unsigned char> chunk) {
       p.varint(); // grain
       an_iteration += walk_pages(unzigzag(p.varint()));
     }
-    if (p.ok() && iterations * an_iteration <= kMostWalkPages) // the others are no records
+    if (p.ok() && iterations * an_iteration <= kMostWalkPages) // larger walks are no valid records
       pages += iterations * an_iteration;
   }
   return pages;

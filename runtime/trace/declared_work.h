@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// declared_work.h decides how much of a trace is read at most, by the bytes of its file. A walk of ten bytes tells of 131,072 pages, and
-// a thousand records that are alike take a few bytes when compressed: who reads all that a file of a few KiB can stand for is busy for hours.
-// Traces of programs stay below the limits, but for those that do nothing but walk over large memory again and again.
+// declared_work.h limits how much of a trace is read, by the bytes of its file. A walk of ten bytes
+// can stand for 131,072 pages, and a thousand equal records compress to a few bytes. Reading all
+// that a file of a few KiB can stand for would take hours. Traces of programs stay below the
+// limits, except of those that only walk over large memory again and again.
 //
-// Beyond the limits the reader keeps fewer regions, and of those all accesses, as a recording at a lower rate does. Where that is not
-// enough, it leaves out the later events.
+// Beyond the limits the reader keeps fewer regions, with all their accesses, as a recording at a
+// lower rate does. If that is not enough, it leaves out the later events.
 #pragma once
 
 #include "runtime/trace/walk.h"
@@ -27,24 +28,24 @@ struct ReadingLimits {
     blocks = (uint64_t{24} << 10) + file_bytes;
   }
   static constexpr uint64_t kNone = uint64_t{1} << 56;
-  uint64_t content_bytes = kNone; ///< when decompressed
-  uint64_t walk_pages = kNone;    ///< that walks declare
-  uint64_t runs = kNone;          ///< of accesses, that read() hands on
-  uint64_t blocks = kNone;        ///< of 64 KiB that they are in; what they take in memory
+  uint64_t content_bytes = kNone; ///< of the chunks, decompressed
+  uint64_t walk_pages = kNone;    ///< pages that walks declare
+  uint64_t runs = kNone;          ///< of accesses that read() passes on
+  uint64_t blocks = kNone;        ///< of 64 KiB that the accesses lie in; they bound the memory
 
-  /// Who declares less need not be looked at more closely.
+  /// True if the trace declares so little that it need not be examined further.
   static bool is_modest(uint64_t file_bytes, uint64_t content_bytes, uint64_t walk_pages) {
     return lifted || (content_bytes <= (256 << 10) + 8 * file_bytes &&
                       walk_pages <= (1 << 18) + 16 * file_bytes);
   }
-  /// For who knows the file, and waits: there are no limits from here on.
+  /// True: there are no limits from here on. For a user who knows the file, and waits.
   static inline bool lifted = false;
 };
 
-/// Pages of all walks of a decompressed chunk.
+/// Returns the pages of all walks in a decompressed chunk.
 double declared_walk_pages(std::span<const unsigned char> chunk);
 
-/// Which regions' accesses stay below the limits: those whose hash is below threshold().
+/// Finds the regions whose accesses stay below the limits: those whose hash is below threshold().
 class RegionBudget {
 public:
   explicit RegionBudget(const ReadingLimits &limits) : limits_(limits) {}
@@ -53,12 +54,13 @@ public:
 
 private:
   struct Region {
-    uint32_t blocks = 0; ///< a bit each
+    uint32_t blocks = 0; ///< bitmap
     uint64_t runs = 0;
   };
   void drop_last();
 
-  /// Fewer say little of the others: then it is better to hear less of each.
+  /// Least number of regions. Fewer would represent the others badly; then later runs are left out
+  /// instead.
   static constexpr size_t kLeastRegions = 64;
   ReadingLimits limits_;
   std::map<uint64_t, Region> regions_; // by hash

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// event_clock.h decides what time an event has: the system's clock, which takes as long to read as a short allocation, now and then;
-// in between the processor's counter of ticks, which takes a tenth of it. A thread's times never go back; those of two threads
-// are off against each other by some nanoseconds.
+// event_clock.h gives each event its time. Reading the system's clock takes as long as a short
+// allocation, so it is read only now and then. In between, time comes from the processor's counter
+// of ticks, which takes a tenth of that. A thread's times never go back; the times of two threads
+// differ by some nanoseconds.
 //
 // Inside the traced process: no malloc, no C++ runtime.
 #ifndef RUNTIME_TRACE_EVENT_CLOCK_H
@@ -16,13 +17,13 @@
 
 namespace smalloc::trace {
 
-/// What a thread knows of the time; zeros: nothing yet.
+/// Last readings of one thread; zeros: none yet.
 struct ThreadTime {
-  uint64_t now_ns, ticks; ///< when the system's clock was read last
-  uint64_t last_ns;       ///< of the event before
+  uint64_t now_ns, ticks; ///< at the last reading of the system's clock
+  uint64_t last_ns;       ///< of the previous event
 };
 
-/// Nanoseconds since start().
+/// Clock of the recording, in nanoseconds since start().
 class EventClock {
 public:
   void start() {
@@ -36,11 +37,12 @@ public:
     const uint64_t ticks = read_ticks(), passed = ticks - t.ticks;
     const uint64_t ns_a_tick = __atomic_load_n(&ns_a_tick_, __ATOMIC_RELAXED);
     uint64_t now;
-    // Also when the counter has gone back, or is another processor's that counts apart.
+    // The system's clock is also read if the counter has gone back, or belongs to another processor
+    // that counts apart.
     if (ns_a_tick == 0 || t.ticks == 0 || passed > kMostTicks) {
       now = t.now_ns = system_ns();
       t.ticks = ticks;
-      // Not from the first millisecond, in which a reading that took long would show.
+      // The first millisecond is left out: a reading that took long would distort the frequency.
       if (now > kMillisecond && ticks > start_ticks_)
         __atomic_store_n(&ns_a_tick_,
                          static_cast<uint64_t>(static_cast<double>(now) * kUnit /
@@ -54,17 +56,18 @@ public:
     return t.last_ns = now;
   }
 
-  /// A reading of CLOCK_MONOTONIC by somebody else.
+  /// Converts a reading of CLOCK_MONOTONIC that was taken elsewhere.
   uint64_t since_start(uint64_t monotonic_ns) const {
     return monotonic_ns > start_ns_ ? monotonic_ns - start_ns_ : 0;
   }
 
 private:
   static constexpr uint64_t kMillisecond = 1000000, kUnit = uint64_t{1} << 24;
-  /// Some 50 us: so much may be lost where the frequency was estimated badly.
+  /// Some 50 us: the longest time taken from the counter, and so the error of a bad frequency
+  /// estimate.
   static constexpr uint64_t kMostTicks = uint64_t{1} << 17;
 
-  /// Of a counter that runs at a constant rate; 0 where none is known.
+  /// Reads a counter that runs at a constant rate; 0 if the processor has no known one.
   static uint64_t read_ticks() {
 #if defined(__x86_64__)
     return __rdtsc();
@@ -84,7 +87,7 @@ private:
   }
 
   uint64_t start_ns_ = 0, start_ticks_ = 0;
-  uint64_t ns_a_tick_ = 0; ///< in kUnit; 0: not known yet
+  uint64_t ns_a_tick_ = 0; ///< in 1 / kUnit; 0: not known yet
 };
 
 } // namespace smalloc::trace

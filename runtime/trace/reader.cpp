@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// reader.cpp decides what is believed: a frame whose checksum holds and whose size is below the limits
-// of format.h; a record whose payload has all of its fields.
+// reader.cpp reads traces that may be damaged. It accepts a frame if its checksum holds and its
+// size is below the limits of format.h, and a record if its payload has all of its fields.
 #include "runtime/trace/reader.h"
 #include "smalloc/include/smalloc/input_file.h"
 
@@ -161,7 +161,7 @@ bool ChunkReader::fill(Type type, Cursor p, Event &event) {
   return true;
 }
 
-// Consecutive ones of a page become one run.
+// Reads accesses in no order. Consecutive ones of a page become one run.
 bool ChunkReader::fill_from_spots(Cursor &p) {
   const uint64_t width = p.varint(), base = p.varint();
   if (width < 2 || width > 4 || p.left() / width > kMostAccesses)
@@ -170,7 +170,7 @@ bool ChunkReader::fill_from_spots(Cursor &p) {
   uint64_t last = UINT64_MAX;
   for (; p.left() >= width; p.skip(width)) {
     uint32_t spot = 0;
-    std::memcpy(&spot, p.data(), width); // little-endian, as the machines we run on
+    std::memcpy(&spot, p.data(), width); // little-endian, as all supported machines
     const uint64_t address = (base + (spot >> 1)) << kGrainShift;
     if (too_many_ && region_hash(address) >= threshold_)
       continue;
@@ -210,7 +210,7 @@ bool ChunkReader::next(Event &event) {
     const Cursor payload = cursor_.piece(cursor_.varint());
     if (!cursor_.ok()) {
       bad_++;
-      return false; // nothing behind it can be found
+      return false; // no later record of the chunk can be found
     }
     if (type < static_cast<uint64_t>(Type::kHeader) || type > static_cast<uint64_t>(Type::kSpots)) {
       unknown_++;
@@ -243,7 +243,7 @@ Reader::Reader(const std::string &path, Part part) {
   }
   if (header_.empty())
     refuse(file_bytes_ == 0 ? "it is empty" : "it has no smalloc.trace/1 header");
-  // Threads have the same numbers in each, and times begin anew: read as one it is nobody's run.
+  // Each recording numbers threads from 1 and times from 0: read as one they would mix.
   if (headers_ > 1)
     refuse("it holds several recordings, one behind the other: each needs a file of its own");
   if (const auto rate = header_.find("rate"); rate != header_.end()) {
@@ -307,7 +307,8 @@ void Reader::parse_header(std::string_view text) {
   }
 }
 
-// The first record of the first frame is the header. A file that has none so far is something else, however long it is.
+// Most bytes before the header. It is the first record of the first frame; a file without one so
+// far is no trace, however long it is.
 static constexpr uint64_t kMostBeforeHeader = uint64_t{64} << 20;
 
 void Reader::index(Part part) {
@@ -329,7 +330,7 @@ void Reader::index(Part part) {
     const unsigned char *here = window.data() + at;
     size_t bytes = 0;
     uint32_t magic;
-    std::memcpy(&magic, here, 4); // the format is little-endian, as the machines we run on
+    std::memcpy(&magic, here, 4); // little-endian, as all supported machines
     bool good = magic == kFrameMagic;
     if (good) {
       bytes = ZSTD_findFrameCompressedSize(here, held - at);
@@ -378,7 +379,8 @@ std::map<std::string, std::string> Reader::header_of(const std::string &path) {
   return Reader(path, Part::kHeader).header_;
 }
 
-// Two passes where there may be too much: which regions there are, and then only as many as can be followed.
+// Lowers the rate if the trace may hold too much. A first pass counts the accesses of each region;
+// the second reads only as many regions as the limits allow.
 void Reader::limit_regions() {
   if (ReadingLimits::is_modest(file_bytes_, content_bytes_, static_cast<uint64_t>(walk_pages_)))
     return;
@@ -388,7 +390,7 @@ void Reader::limit_regions() {
       [&](const Event &e) { budget.add(e.accesses); }, {}, UINT64_MAX);
   rate_ =
       std::min(rate_, static_cast<double>(budget.threshold()) / static_cast<double>(kEveryRegion));
-  // As where the sample keeps nothing.
+  // The least rate, at which a sample keeps nothing.
   rate_ = std::max(rate_, 1 / static_cast<double>(kEveryRegion));
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// reader.h decides how a trace is read: a first pass finds the frames (after a torn or damaged one it looks for
-// the next that holds together), a second one merges the threads' chunks by time. Memory: one chunk
-// for each thread and 32 bytes for each frame, however long the trace (10 GB: about 20 MB).
+// reader.h reads a trace in two passes. The first finds the frames; behind a torn or damaged one it
+// looks for the next that holds together. The second merges the threads' chunks by time. Memory:
+// one chunk for each thread and 32 bytes for each frame, however long the trace (10 GB: about 20
+// MB).
 #pragma once
 
 #include "runtime/trace/declared_work.h"
@@ -20,14 +21,14 @@
 
 namespace smalloc::trace {
 
-/// One record, with the fields that its type has. Text and accesses live until the next event. A walk comes as the
-/// accesses that it stands for, in as many events as they need.
+/// One record, with the fields of its type. Text and accesses are valid until the next event. A
+/// walk comes as the accesses that it stands for, in as many events as they need.
 struct Event {
   Type type = Type::kHeader;
   uint64_t thread = 0;
   uint64_t time_ns = 0; ///< since the trace began
   uint64_t site = 0, context = 0, bytes = 0, address = 0, old_address = 0;
-  uint64_t weight = 1;           ///< kAccess: accesses that each one stands for
+  uint64_t weight = 1;           ///< kAccess: accesses that each entry stands for
   uint64_t kind = 0, offset = 0; ///< kSite
   uint64_t minor = 0, major = 0; ///< kFault
   uint64_t lost = 0;             ///< kEnd
@@ -36,22 +37,25 @@ struct Event {
   std::span<const AccessRun> accesses;
 };
 
-/// The records of one decompressed chunk. Never fails: what makes no sense is skipped, and counted.
+/// Reads the records of one decompressed chunk. Never fails: invalid records are skipped and
+/// counted.
 class ChunkReader {
 public:
   explicit ChunkReader(std::span<const unsigned char> chunk)
       : cursor_(chunk.data(), chunk.size()) {}
-  /// Of the regions that the trace holds: a walk tells of others as well, and so do parts that were recorded before the sample's
-  /// rate fell.
-  /// others: accesses of others are in all chunks, though none says so.
+  /// Leaves out accesses to regions whose hash is not below `threshold`: the trace does not hold
+  /// them as a whole. Walks reach such regions, and so do chunks from before a fall of the sample's
+  /// rate.
+  /// others: all chunks hold accesses to such regions, though none says so.
   void only_regions_below(uint64_t threshold, bool others = false) {
     threshold_ = threshold;
     too_many_ = others;
   }
-  /// Walks beyond so many pages are left out; what is taken is subtracted.
+  /// Limits the pages of walks to `left`, from which those taken are subtracted. Further walks are
+  /// left out.
   void take_walk_pages_of(double &left) { walk_pages_left_ = &left; }
   uint64_t walks_left_out() const { return walks_left_out_; }
-  /// False at the end.
+  /// Reads the next record. False at the end.
   bool next(Event &event);
   uint64_t unknown_records() const { return unknown_; }
   uint64_t bad_records() const { return bad_; }
@@ -64,7 +68,7 @@ private:
   Cursor cursor_;
   uint64_t threshold_ = kEveryRegion;
   bool too_many_ = false;         ///< the chunk was sampled at a higher rate
-  std::optional<WalkPages> walk_; ///< not at its end yet
+  std::optional<WalkPages> walk_; ///< not yet at its end
   uint64_t thread_ = 0, time_ns_ = 0;
   uint64_t last_address_ = 0, last_site_ = 0, last_context_ = 0;
   uint64_t unknown_ = 0, bad_ = 0, walks_left_out_ = 0;
@@ -72,7 +76,7 @@ private:
   std::vector<AccessRun> accesses_;
 };
 
-/// what() is the reason in words, without the file's name.
+/// Error in a trace; what() is the reason in words, without the file's name.
 class TraceError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
@@ -80,33 +84,35 @@ public:
 
 class Reader {
 public:
-  /// Opens and indexes. Throws TraceError when the file cannot be read or has no smalloc.trace/1 header.
+  /// Opens and indexes the file. Throws TraceError if it cannot be read or has no smalloc.trace/1
+  /// header.
   explicit Reader(const std::string &path) : Reader(path, Part::kAll) {}
   ~Reader();
   Reader(const Reader &) = delete;
   Reader &operator=(const Reader &) = delete;
 
-  /// The header's lines: program, build_id, pid, host, source, rate, ....
+  /// Returns the header's lines: program, build_id, pid, host, source, rate, ....
   const std::map<std::string, std::string> &header() const { return header_; }
-  /// The share of 2 MiB regions whose accesses are in the trace, from its beginning to its end: 1 when it does not say. Where the rate
-  /// fell (samples:N) the last one; what was recorded of other regions before is left out.
+  /// Returns the share of 2 MiB regions whose accesses are in the trace from its beginning to its
+  /// end; 1 if the trace does not say. If the rate fell (samples:N), it is the last one. Earlier
+  /// accesses to the regions that were dropped are left out.
   double rate() const { return rate_; }
-  /// Every event of every thread in the order of time, up to and including last_ns. progress, if any, is called now and then
-  /// with the bytes done and the bytes there are.
+  /// Calls `visit` for every event of every thread in the order of time, up to and including
+  /// last_ns. Calls `progress`, if any, now and then with the bytes done and the bytes in all.
   void read(const std::function<void(const Event &)> &visit,
             const std::function<void(uint64_t, uint64_t)> &progress = {},
             uint64_t last_ns = UINT64_MAX);
-  /// The header alone, of a file of any length. Throws as the constructor.
+  /// Reads the header alone, of a file of any length. Throws as the constructor does.
   static std::map<std::string, std::string> header_of(const std::string &path);
 
   uint64_t chunks() const { return frames_.size(); }
   uint64_t file_bytes() const { return file_bytes_; }
-  /// Bytes that belong to no whole chunk: a torn end, or damage.
+  /// Returns the bytes that belong to no whole chunk: a torn end, or damage.
   uint64_t skipped_bytes() const { return skipped_bytes_; }
   uint64_t unknown_records() const { return unknown_; }
   uint64_t bad_records() const { return bad_; }
-  /// What of the trace is not told because a file of so few bytes stands for too much (declared_work.h), a sentence each. What read()
-  /// leaves out is known after it.
+  /// Returns a sentence for each part of the trace that is left out because a file of this size
+  /// stands for too much (declared_work.h). What read() leaves out is known after it.
   std::vector<std::string> left_out() const;
   ReadingLimits limits() const { return ReadingLimits(file_bytes_); }
 
@@ -128,11 +134,11 @@ private:
   int fd_ = -1;
   uint64_t file_bytes_ = 0, skipped_bytes_ = 0, unknown_ = 0, bad_ = 0;
   double rate_ = 1, recorded_rate_ = 1;
-  double walk_pages_ = 0;      ///< that are declared
+  double walk_pages_ = 0;      ///< declared by walks
   uint64_t content_bytes_ = 0; ///< of the frames, decompressed
-  uint64_t unread_bytes_ = 0;  ///< of the file, behind those
+  uint64_t unread_bytes_ = 0;  ///< of the file, behind those frames
   uint64_t walks_left_out_ = 0, accesses_left_out_ = 0;
-  uint64_t least_threshold_ = kEveryRegion; ///< of the chunks
+  uint64_t least_threshold_ = kEveryRegion; ///< lowest of the chunks
   std::vector<Frame> frames_;
   std::map<std::string, std::string> header_;
   uint64_t headers_ = 0;

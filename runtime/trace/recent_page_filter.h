@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// recent_page_filter.h decides which of a thread's accesses are left out because their page has been told lately: since the window began, which
-// ends with so many pages told. Of two pages whose numbers end alike the one before is forgotten early, and told again. So a reuse
-// distance is off by a window at most, and a loop that jumps about in a table of 128 KiB tells next to nothing.
+// recent_page_filter.h skips an access if its page has been recorded since the current window
+// began. A window ends after a number of recorded pages. Pages share 128 places by the lowest bits
+// of their numbers; a page whose place another one has taken is recorded again. So a reuse distance
+// is off by a window at most. A loop that jumps about in a table of 128 KiB records next to
+// nothing.
 //
-// Inside the traced process, for each access of a loop in no order. Zeros at first.
+// Inside the traced process, for each access of a loop in no order. Zeros are a valid initial
+// state.
 #ifndef RUNTIME_TRACE_RECENT_PAGE_FILTER_H
 #define RUNTIME_TRACE_RECENT_PAGE_FILTER_H
 
@@ -17,18 +20,18 @@ namespace smalloc::trace {
 
 class RecentPageFilter {
 public:
-  /// Every page is told again from here on; the window ends with so many, at least 1.
+  /// Begins a window of `pages` recorded pages, at least 1: every page is recorded again.
   void open(uint64_t pages) {
-    // Of memset() gcc makes one instruction that takes longer than all of these.
+    // gcc would replace memset() by one instruction that takes longer than all of these stores.
     for (uint32_t place = 0; place < kPlaces; place += 4)
       *reinterpret_cast<volatile Four *>(lately_ + place) = Four{};
     pages_ = left_ = pages;
   }
 
-  /// So many from the next window on.
+  /// Sets the pages of the next window and of those after it.
   void later(uint64_t pages) { pages_ = pages; }
 
-  /// Pages that were told otherwise.
+  /// Counts pages that were recorded by other means towards the window.
   void use(uint64_t pages) {
     if (pages < left_)
       left_ -= pages;
@@ -36,13 +39,14 @@ public:
       open(pages_);
   }
 
-  /// Moves those of addresses (| kWrites) that are told together, and returns how many they are. Where a loop has told its
-  /// small table, four are looked at together.
+  /// Moves the accesses to record to the front and returns their number. `told`: addresses |
+  /// kWrites. While a loop accesses a small table that is recorded, four accesses are tested at a
+  /// time.
   size_t keep(uint64_t *told, size_t count) {
     uint64_t *out = told;
     const uint64_t *in = told, *const end = told + count;
     uint64_t left = left_;
-    bool any = true; // of the four before were kept
+    bool any = true; // the last group of four had a page to record
     while (in != end) {
       while (!any && end - in >= 4 &&
              (differs(in[0]) | differs(in[1]) | differs(in[2]) | differs(in[3])) == 0)
@@ -53,7 +57,7 @@ public:
         const uint64_t access = *in;
         const auto page = static_cast<uint32_t>(access >> kPageShift);
         uint32_t &place = lately_[page % kPlaces];
-        // No branch: which pages come again is seldom foreseen.
+        // No branch: it is seldom predictable which pages come again.
         const uint32_t other = place != page;
         place = page;
         *out = access;
@@ -71,7 +75,7 @@ public:
   }
 
 private:
-  /// 0: its page has been told lately.
+  /// Returns 0 if the page has been recorded lately.
   uint32_t differs(uint64_t access) const {
     const auto page = static_cast<uint32_t>(access >> kPageShift);
     return lately_[page % kPlaces] ^ page;
@@ -81,7 +85,8 @@ private:
   static constexpr unsigned kPageShift = 12;
   static constexpr uint32_t kPlaces = 128;
   uint64_t pages_, left_;
-  alignas(16) uint32_t lately_[kPlaces]; ///< the lower bits of a page's number, at its lowest
+  alignas(16) uint32_t lately_[kPlaces]; ///< low bits of a page's number, at the place of its
+                                         ///< lowest bits
 };
 
 } // namespace smalloc::trace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// region_sample.cpp decides how far the threshold falls at a time: an eighth of the regions go, so that it falls seldom, and each
-// time it does the recording says so. Who finds another thread adding goes on: a region is met again each time it is told.
+// region_sample.cpp lowers the threshold by an eighth of the regions at a time, so that it falls
+// seldom; the recording notes each fall. A thread that finds another one adding does not wait: the
+// region's next access tries again.
 #include "runtime/trace/region_sample.h"
 
 #include <algorithm>
@@ -12,11 +13,12 @@
 namespace smalloc::trace {
 namespace {
 
-constexpr uint64_t kLeavesOf = 8; // one in so many
+constexpr uint64_t kLeavesOf = 8; // one region of 8 is dropped
 constexpr uint64_t kSlotsARegion = 4;
 constexpr unsigned kRegionShift = 21;
 
-// Neighbouring regions have hashes far apart, but those below a low threshold begin alike.
+// Returns the slot of `hash`. Neighbouring regions have hashes far apart, but hashes below a low
+// threshold have the same high bits.
 uint64_t slot_of(uint64_t hash) { return (hash * 0x9e3779b97f4a7c15u) >> 32; }
 
 } // namespace
@@ -77,7 +79,8 @@ bool RegionSample::add(uint64_t hash) {
   return lowered;
 }
 
-// The table never holds what is above the threshold: so it is at most a quarter full.
+// Lowers the threshold and drops the regions at or above it. So the table is at most a quarter
+// full.
 void RegionSample::lower() {
   uint64_t n = 0;
   for (uint64_t at = 0; at <= mask_; at++)
@@ -99,7 +102,7 @@ size_t RegionSample::keep(uint64_t *told, size_t count, LatelyMet &met, bool &lo
       continue;
     const uint64_t hash = region_hash(address);
     lowered |= meet(hash);
-    if (hash >= threshold() || knows(hash)) // not while another thread was adding
+    if (hash >= threshold() || knows(hash)) // false if another thread was adding
       lately = region + 1;
   }
   const uint64_t below = threshold();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// region_sample.h decides which regions of 2 MiB a recording keeps. At a fixed rate: those whose hash is below a threshold. Of
-// bounded size (samples:N, the fixed size of SHARDS: Waldspurger et al., FAST 2015): the N with the smallest hashes of all that the
-// program has come to, so that the threshold falls as its footprint grows, and a small program is recorded whole.
+// region_sample.h samples regions of 2 MiB by a hash of their number. At a fixed rate it keeps the
+// regions whose hash is below a threshold. At a bounded size (samples:N) it keeps the N regions
+// with the smallest hashes that the program has accessed. This is the fixed-size variant of SHARDS
+// (Waldspurger et al., FAST 2015). The threshold falls as the footprint grows; a small program is
+// recorded whole.
 //
 // Used inside the traced process: no malloc, no waiting, any thread. About 40 bytes a region.
 #ifndef RUNTIME_TRACE_REGION_SAMPLE_H
@@ -14,12 +16,13 @@
 
 namespace smalloc::trace {
 
-inline constexpr uint64_t kMostSampledRegions = uint64_t{1} << 20; ///< what samples: takes
+/// largest N of samples:N
+inline constexpr uint64_t kMostSampledRegions = uint64_t{1} << 20;
 
-/// Regions that a thread has met of late, and need not look up again: a loop's few come in turn, and looking up each costs three
-/// times what telling it does. Zeros at first.
+/// Regions that a thread has met lately and need not look up again. A loop comes to its few regions
+/// in turn, and a lookup takes three times as long as recording the access. Zeros at first.
 struct LatelyMet {
-  uint64_t region[16]; ///< + 1
+  uint64_t region[16]; ///< number + 1; 0: none
 };
 
 class RegionSample {
@@ -28,20 +31,24 @@ public:
   RegionSample(const RegionSample &) = delete;
   RegionSample &operator=(const RegionSample &) = delete;
 
-  /// Before anything else. most_regions 0: any number. False: no memory, so any number.
+  /// Sets the first threshold; call it before anything else. most_regions: bound of the sample; 0:
+  /// none. False: there is no memory, and so no bound.
   bool open(uint64_t threshold, uint64_t most_regions);
-  /// Gives the memory back; a process that is recorded never does.
+  /// Frees the memory; a process that is recorded never does.
   void close();
   bool bounded() const { return most_ != 0; }
   uint64_t threshold() const { return threshold_.load(std::memory_order_relaxed); }
 
-  /// The program has come to a region with this hash. True: the threshold has been lowered.
+  /// Notes that the program has accessed a region with this hash. True: the threshold has been
+  /// lowered.
   bool meet(uint64_t hash) { return hash < threshold() && !knows(hash) && add(hash); }
-  /// The same of addresses that were told (| kWrites); then moves those that are kept together, and returns how many they are.
+  /// Notes the regions of `told`, addresses | kWrites. Moves the addresses that are kept to the
+  /// front and returns their number. Sets `lowered` if the threshold has been lowered.
   size_t keep(uint64_t *told, size_t count, LatelyMet &met, bool &lowered);
-  /// The same of a loop's references. Nothing is left out.
+  /// Notes the regions of a loop's references, and leaves none out. True: the threshold has been
+  /// lowered.
   bool meet_walk(uint64_t iterations, const WalkReference *references, size_t count);
-  /// In a child of fork: who was adding is not here any more.
+  /// Releases the lock in a child of fork: the thread that held it is not in this process.
   void forget_others() { busy_.store(false, std::memory_order_relaxed); }
 
 private:
@@ -53,7 +60,7 @@ private:
   std::atomic<uint64_t> threshold_{0};
   uint64_t most_ = 0, count_ = 0, mask_ = 0;
   std::atomic<bool> busy_{false};
-  std::atomic<uint64_t> *slots_ = nullptr; // hash + 1, 0: free; open addressing
+  std::atomic<uint64_t> *slots_ = nullptr; // hash + 1; 0: free; open addressing
   uint64_t *scratch_ = nullptr;            // room for most_ + 1
   size_t mapped_bytes_ = 0;
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// sampled_event.h decides how `smalloc record` tells the recorded process which event of perf_event_open(2) is to be sampled:
-// SMALLOC_CONF=event:KIND/TYPE/CONFIG/CONFIG1/PRECISE/PERIOD, numbers in hexadecimal. The command knows the processor's events
-// by name (runtime/pmu/address_events.h), the process needs no more than their codes.
+// sampled_event.h encodes the event of perf_event_open(2) that `smalloc record` lets the recorded
+// process sample: SMALLOC_CONF=event:KIND/TYPE/CONFIG/CONFIG1/PRECISE/PERIOD, numbers in
+// hexadecimal. The command knows the processor's events by name (runtime/pmu/address_events.h); the
+// process needs only their codes.
 //
 // Used inside the traced process too: no allocation, no exceptions.
 #ifndef RUNTIME_TRACE_SAMPLED_EVENT_H
@@ -16,8 +17,8 @@ namespace smalloc::trace {
 
 enum class SampleKind : uint8_t {
   kMisses, ///< each sample is an access that missed the TLB (PEBS)
-  kIbs,    ///< operations; those that missed the TLB say so (AMD)
-  kSpe,    ///< the same in an auxiliary area (Arm)
+  kIbs,    ///< operations, each with a mark if it missed the TLB (AMD)
+  kSpe,    ///< as kIbs, in an auxiliary area (Arm)
   kFaults, ///< page faults of the kernel
 };
 
@@ -26,12 +27,12 @@ struct SampledEvent {
   uint32_t type; ///< PERF_TYPE_*, or a device's
   uint64_t config, config1;
   unsigned precise;
-  uint64_t period; ///< of so many events one is told
+  uint64_t period; ///< events for each sample
 };
 
 inline constexpr const char *kSampleKinds[] = {"misses", "ibs", "spe", "faults"};
 
-/// False: it is none.
+/// Parses `text`. False: it is no event.
 inline bool parse_event(const char *text, SampledEvent &event) {
   const char *slash = strchr(text, '/');
   size_t kind = 0;

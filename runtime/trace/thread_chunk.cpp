@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// thread_chunk.cpp decides the bytes of each record, in as few instructions as it takes: a program waits for each of its allocations
-// and accesses here. What comes often is written straight into the chunk; begin() has seen that the longest record fits.
+// thread_chunk.cpp encodes each record in as few instructions as possible, since the program waits
+// here at each allocation and access. Frequent records are written straight into the chunk; begin()
+// has checked that the longest record fits.
 #include "runtime/trace/writer.h"
 
 #include <bit>
@@ -15,20 +16,23 @@ namespace smalloc::trace {
 namespace {
 
 constexpr size_t kMostRecordBytes =
-    48 + kMostAccesses * 20; ///< the longest record there is, and what is written ahead
+    48 + kMostAccesses * 20; ///< longest record, with what is written ahead
 static_assert(kMostRecordBytes < kChunkBytes / 2);
 constexpr size_t kMostText = 2048;
-constexpr size_t kMostShortBytes =
-    64;                             ///< of what has a length below 128, and what is written ahead
-constexpr unsigned kPageShift = 12; // runs are of base pages
+constexpr size_t kMostShortBytes = 64; ///< a record with a length below 128, with what is written
+                                       ///< ahead
+constexpr unsigned kPageShift = 12;    // runs are of base pages
 static_assert(kMostAccesses < 1 << 14, "a count of runs has two bytes");
-/// Spots lie in a window of so many.
+/// Largest window of addresses of one kSpots record.
 constexpr uint64_t kWindowGrains = uint64_t{1} << 31;
-/// Where more than one in so many comes to the page of the one before, runs take fewer bytes than spots.
+/// If more than one access in this number is to the page of the one before, runs take fewer bytes
+/// than spots.
 constexpr size_t kRunsOf = 4;
-/// So many lists may take their first grain from the one before, which may lie further down than theirs.
+/// Most lists that may take their base from an earlier list; it may lie below their own lowest
+/// address.
 constexpr unsigned kMostUnseen = 16;
-/// A chunk that is older is written by its thread's next event, so that a killed process loses little.
+/// Age of a chunk from which the thread's next event writes it, so that a killed process loses
+/// little.
 constexpr uint64_t kOldestNs = 1000000000;
 constexpr unsigned kFlushTries = 200;
 constexpr long kNapNs = 1000000;
@@ -41,8 +45,9 @@ unsigned char *put_varint(unsigned char *out, uint64_t value) {
   return out;
 }
 
-// The same without a branch on the number's length, which nobody foresees where addresses jump about. Writes up to 8 bytes
-// behind the number's own. Groups of 7 bits are moved apart in three steps; all but the last get the bit that says so.
+// Encodes without a branch on the number's length, which is unpredictable where addresses jump
+// about. Writes up to 8 bytes behind the number's own. Three steps move groups of 7 bits apart; all
+// but the last group get the continuation bit.
 unsigned char *put_varint_ahead(unsigned char *out, uint64_t value) {
   if (value >> 56)
     return put_varint(out, value);
@@ -77,7 +82,8 @@ ThreadChunk::ThreadChunk(Output &output, uint64_t thread, size_t bytes)
       bytes_(reinterpret_cast<unsigned char *>(this + 1), kChunkBytes),
       work_(reinterpret_cast<unsigned char *>(this + 1) + kChunkBytes) {}
 
-// One mapping: this object, its chunk, the compressor's workspace, the owner's extra bytes.
+// Creates a chunk in one mapping: this object, its buffer, the compressor's workspace, the owner's
+// extra bytes.
 ThreadChunk *ThreadChunk::create(Output &output, uint64_t thread, size_t extra_bytes) {
   static_assert(sizeof(ThreadChunk) % 8 == 0);
   const size_t bytes = sizeof(ThreadChunk) + kChunkBytes + Output::work_bytes() + extra_bytes;
@@ -107,7 +113,8 @@ void ThreadChunk::open_chunk(uint64_t now_ns) {
   last_address_ = last_site_ = last_context_ = 0;
 }
 
-// True: there is room for so many bytes, and the caller must leave (busy_ is set).
+// Begins a record. True: the chunk has room for `room` bytes; busy_ is set, and the caller must
+// clear it.
 // last: the recording may be ending.
 bool ThreadChunk::begin(uint64_t now_ns, size_t room, bool last) {
   if (!output_.recording() && !last) {
@@ -136,7 +143,8 @@ void ThreadChunk::write_out() {
   bytes_.clear();
 }
 
-/// A record's payload in a small buffer of its own, appended with type and length at the end.
+/// Builds a record's payload in a small buffer of its own; the destructor appends it with type and
+/// length.
 class ThreadChunk::Record {
 public:
   Record(ThreadChunk &chunk, Type type)
@@ -166,7 +174,7 @@ uint64_t ThreadChunk::elapsed(uint64_t now_ns) {
   return dt;
 }
 
-// A record whose length takes one byte: returns where its second field goes.
+// Begins a record whose length takes one byte. Returns the place of its second field.
 unsigned char *ThreadChunk::begin_short(Type type, uint64_t now_ns) {
   unsigned char *out = bytes_.end();
   *out = static_cast<unsigned char>(type);
@@ -238,7 +246,7 @@ void ThreadChunk::accesses(uint64_t now_ns, uint64_t weight, const Access *list,
 }
 
 namespace {
-// Bytes that hold an offset in such a span of bytes, and whether it is a write.
+// Returns the bytes that hold an offset within `span` bytes and the bit for a write.
 unsigned spot_bytes(uint64_t span) {
   const uint64_t grains = span >> kGrainShift;
   return grains >> 15 == 0 ? 2 : grains >> 23 == 0 ? 3 : grains < kWindowGrains ? 4 : 8;
@@ -246,7 +254,8 @@ unsigned spot_bytes(uint64_t span) {
 } // namespace
 
 void ThreadChunk::told(uint64_t now_ns, const uint64_t *list, size_t count) {
-  // Most lists are of the addresses of the one before: then it is enough that no offset has more bits.
+  // Most lists have the addresses of the list before: then it suffices that no offset has more
+  // bits.
   if (spot_bytes_ && --spots_unseen_ && count <= kMostAccesses) {
     uint64_t bits = 0;
     for (size_t i = 0; i < count; i++)
@@ -276,7 +285,8 @@ void ThreadChunk::told(uint64_t now_ns, const uint64_t *list, size_t count) {
       [list](size_t i) { return Access{list[i] & ~kWrites, 0, (list[i] & kWrites) != 0}; }, count);
 }
 
-// The same number of bytes each: no branch, and no instruction to spare. Writes two bytes behind the last.
+// Appends accesses with the same number of bytes each: no branch, and no instruction to spare.
+// Writes two bytes behind the last.
 void ThreadChunk::spots(uint64_t now_ns, const uint64_t *list, size_t count, uint64_t low,
                         unsigned width) {
   if (!begin(now_ns, count * width + kMostShortBytes))
@@ -307,7 +317,7 @@ void ThreadChunk::put_accesses(uint64_t now_ns, uint64_t weight, At at, size_t c
     const size_t most = first + (count - first < kMostAccesses ? count - first : kMostAccesses);
     if (!begin(now_ns, kMostRecordBytes))
       return;
-    // Straight into the chunk: the length goes in front in two bytes, whatever it is.
+    // Straight into the chunk: the length in front takes kLengthBytes bytes, whatever it is.
     constexpr size_t kLengthBytes = 3;
     bytes_.varint(static_cast<uint64_t>(Type::kTouch));
     const size_t length_at = bytes_.size();
@@ -315,12 +325,12 @@ void ThreadChunk::put_accesses(uint64_t now_ns, uint64_t weight, At at, size_t c
       bytes_.byte(0);
     bytes_.varint(elapsed(now_ns));
     bytes_.varint(weight);
-    const size_t runs_at = bytes_.size(); // how many, in two bytes as well
+    const size_t runs_at = bytes_.size(); // their number, in two bytes
     bytes_.byte(0);
     bytes_.byte(0);
     size_t runs = 0;
     uint64_t last = 0;
-    unsigned char *out = bytes_.end(); // begin() has seen that the longest record fits
+    unsigned char *out = bytes_.end(); // begin() has checked that the longest record fits
     for (Access next = at(first); first < most;) {
       const uint64_t address = next.address, grain = address >> kGrainShift;
       uint64_t repeats = next.repeats;
@@ -356,7 +366,7 @@ void ThreadChunk::walk(uint64_t now_ns, uint64_t iterations, const WalkReference
   static_assert(kMostWalkReferences * 20 + 40 < kMostRecordBytes &&
                 kMostWalkReferences * 20 + 30 < 1 << 14);
   constexpr double kPagesAtATime = 1 << 16;
-  double pages = 0; // an iteration
+  double pages = 0; // of one iteration
   for (size_t i = 0; i < count; i++)
     pages += walk_pages(list[i].stride);
   for (uint64_t done = 0; done < iterations;) {
@@ -365,7 +375,7 @@ void ThreadChunk::walk(uint64_t now_ns, uint64_t iterations, const WalkReference
       n = static_cast<uint64_t>(kPagesAtATime / pages);
     if (!begin(now_ns, kMostRecordBytes))
       return;
-    // Straight into the chunk, as accesses: loops may be short.
+    // Straight into the chunk, as for accesses: loops may be short.
     constexpr size_t kLengthBytes = 2;
     bytes_.varint(static_cast<uint64_t>(Type::kWalk));
     unsigned char *const length_at = bytes_.end(), *const payload = length_at + kLengthBytes;
@@ -432,8 +442,9 @@ void ThreadChunk::sampled_below(uint64_t threshold) {
   busy_.store(false, std::memory_order_release);
 }
 
-// Another thread is hardly ever long at a record, but may be at a write: where others keep the disk busy, a second. Who is longer,
-// or whom we ourselves have interrupted, keeps its chunk.
+// Waits for the chunk and takes it. Another thread is seldom long at a record, but a write may take
+// a second where others keep the disk busy. False: the owner took longer, or this thread itself has
+// interrupted it; it keeps its chunk.
 bool ThreadChunk::seize(unsigned &naps) {
   unsigned of_nobody = 0;
   for (unsigned tries = 0; busy_.exchange(true, std::memory_order_acquire); tries++) {

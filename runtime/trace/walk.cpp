@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// walk.cpp decides how often a page is told again: after 16 other pages, a quarter of the smallest TLB
-// that is studied: so much may a reuse distance be off.
+// walk.cpp repeats a page after 16 other pages, a quarter of the smallest TLB that is studied. So a
+// reuse distance is off by at most this number.
 #include "runtime/trace/walk.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ uint64_t magnitude(int64_t stride) {
   return stride < 0 ? 0 - static_cast<uint64_t>(stride) : static_cast<uint64_t>(stride);
 }
 
-// Iterations until the address is on another page.
+// Returns the iterations until the address is on another page.
 uint64_t steps_on_page(uint64_t address, int64_t stride) {
   const uint64_t step = magnitude(stride), offset = address % kPage;
   if (step == 0)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// walk.h decides which pages a recorded loop visits, and in which order: iteration by iteration, the references in
-// their order, each when it comes to another base page. A reference that stays on its page while the others visit many is told
-// again now and then, so that in an LRU list it stays where the program keeps it.
+// walk.h expands a recorded loop into the pages that it visits. It takes the iterations in order,
+// and in each the references in order; a reference gives a run when it comes to another base page.
+// A reference that stays on its page while the others visit many gives a run again now and then. So
+// its page stays in an LRU list where the program keeps it.
 #pragma once
 
 #include "runtime/trace/format.h"
@@ -20,11 +21,12 @@ struct AccessRun {
 
 class WalkPages {
 public:
-  /// Runs in regions whose hash is not below `threshold` are left out.
+  /// Leaves out runs in regions whose hash is not below `threshold`.
   WalkPages(uint64_t iterations, std::vector<WalkReference> references, uint64_t threshold);
-  /// Nobody wrote such a record: too many references, or more pages than kMostWalkPages.
+  /// False if no writer makes this record: it has too many references, or more pages than
+  /// kMostWalkPages.
   bool plausible() const { return plausible_; }
-  /// Appends up to `most` runs; false when there was none left.
+  /// Appends up to `most` runs. False if none was left.
   bool take(std::vector<AccessRun> &runs, size_t most);
 
 private:
@@ -33,7 +35,7 @@ private:
     uint64_t next; ///< iteration of its next run
   };
   uint64_t iterations_, threshold_;
-  uint64_t refresh_; ///< iterations after which a reference is told again
+  uint64_t refresh_; ///< iterations after which a page is repeated
   bool plausible_;
   std::vector<Cursor> cursors_;
 };

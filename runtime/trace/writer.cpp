@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// writer.cpp decides where the trace is and how a chunk becomes a frame of it (zstd level 1 with a checksum, or less where that hardly helps, in a
-// workspace of its thread) and what happens when the file cannot grow: a short write stops the recording; the torn frame
-// is skipped by the reader.
+// writer.cpp opens the trace's file and writes chunks as frames: zstd level 1 with a checksum, in a
+// workspace of the thread. A thread whose chunks hardly shrink uses a quicker level. If the file
+// cannot grow, a short write stops the recording; the reader skips the torn frame.
 #define ZSTD_STATIC_LINKING_ONLY
 #include "runtime/trace/writer.h"
 #include "smalloc/files/quiet_file.h"
@@ -21,8 +21,9 @@ namespace smalloc::trace {
 namespace {
 
 constexpr int kLevel = 1;
-/// Addresses in no order hardly shrink, and level 1 takes several times as long as everything else to find that out: after a
-/// chunk that kept more than this share of its bytes, the thread's next ones are written at a level that only looks for repeats.
+/// Addresses in no order hardly shrink, and level 1 takes several times as long as everything else
+/// to find that out. After a chunk that kept more than kKeptOf8 eighths of its bytes, the thread's
+/// next kQuickChunks chunks are written at a level that only looks for repeats.
 constexpr int kQuickLevel = -64;
 constexpr size_t kKeptOf8 = 4;
 constexpr unsigned kQuickChunks = 31;
@@ -35,7 +36,7 @@ const char kSchemaText[] =
     "new dt address [site]; gone dt address; spots dt width grain (grain * 2 + write).... "
     "Integers are LEB128, ids 8 bytes; dt in ns since the last record.";
 
-// Rounded, so that what lies behind it is aligned.
+// Rounds up, so that what lies behind it is aligned.
 size_t context_bytes() {
   const size_t usual = ZSTD_estimateCCtxSize_usingCParams(ZSTD_getCParams(kLevel, kChunkBytes, 0));
   const size_t quick =
@@ -61,11 +62,11 @@ int Output::open(const char *path, const char *header, size_t header_bytes) {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC;
   struct stat there;
   if (stat(path, &there) == 0 && !S_ISREG(there.st_mode))
-    return S_ISDIR(there.st_mode) ? EISDIR : EEXIST; // nothing that a trace may stand beside
+    return S_ISDIR(there.st_mode) ? EISDIR : EEXIST; // a trace can only stand beside a file
   int fd = ::open(path_, kFlags, 0600);
   for (unsigned attempt = 0; fd < 0 && errno == EEXIST && attempt < 100; attempt++) {
-    // Of another process of the same run, which was first, or of an earlier run. What has our number, too, is of this process before
-    // it became another program.
+    // The file is of another process of this run or of an earlier run. One with this process's
+    // number is of this process before it executed another program.
     beside_ = attempt == 0;
     snprintf(path_ + length, sizeof path_ - length, attempt ? ".%d.%u" : ".%d",
              static_cast<int>(getpid()), attempt);
@@ -99,7 +100,8 @@ int Output::open(const char *path, const char *header, size_t header_bytes) {
   return error;
 }
 
-// A file that has no header is none; it is ours, and nobody has it open.
+// Removes the file: without a header it is no trace. This process has created it, and no other has
+// it open.
 void Output::abandon() {
   unlink(path_);
   close();
@@ -123,7 +125,7 @@ const char *Output::append(const unsigned char *chunk, size_t bytes, void *work,
   if (!context)
     return "the compressor cannot start";
   auto *frame = static_cast<unsigned char *>(work) + context_bytes();
-  ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters); // a static context starts with none
+  ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters); // a static context has none at first
   const bool quick = quick_chunks && *quick_chunks > 0;
   ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, quick ? kQuickLevel : kLevel);
   ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
@@ -157,7 +159,7 @@ void Output::stop(const char *why) {
   if (n > 0 && write_quietly(2, line,
                              static_cast<size_t>(n) < sizeof line ? static_cast<size_t>(n)
                                                                   : sizeof line - 1) < 0)
-    return; // nobody listens
+    return; // stderr is closed: ignore
 }
 
 void Output::close() {
