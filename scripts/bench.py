@@ -32,6 +32,7 @@ sys.dont_write_bytecode = True
 import bench_peers  # noqa: E402
 from bench_runs import machine, run_checked, run_once  # noqa: E402
 from bench_table import print_program, print_verdict, summarise, verdict  # noqa: E402
+import result_rows  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -342,7 +343,7 @@ def main():
         keep_others(report, options.json)
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(report, indent=1) + "\n")
+        options.json.write_text(result_rows.rows(report) + "\n")
     if options.peers:
         print("\n" + bench_peers.markdown(report))
     print("\nspeed: base pages' time over this one's (more is faster), from the total (median user + least system "

@@ -27,6 +27,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bench  # noqa: E402  (the folder of this script is not a package)
 import bench_runs  # noqa: E402
+import result_rows  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "bloat.json"
@@ -259,7 +260,7 @@ def main():
             print(tables(report), fragmentation_table(report), sep="\n\n")
         if options.record:
             report = with_recorded(report)
-            RESULTS.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+            RESULTS.write_text(result_rows.rows(report) + "\n", encoding="utf-8")
             write_docs(report, False)
     except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
         print(f"bloat.py: error: {error}", file=sys.stderr)

@@ -38,6 +38,8 @@ import bench_runs  # pylint: disable=wrong-import-position
 import selective  # pylint: disable=wrong-import-position
 import steady_memory  # pylint: disable=wrong-import-position
 
+import result_rows
+
 # Source, arguments, another input's, of --quick. Half a gigabyte and more where there is something to gain: below, a virtual machine's
 # own base pages hide it.
 PROGRAMS = [
@@ -308,12 +310,12 @@ def main():
     report = {"schema": "smalloc.chosen-times/9", "machine": kind, "host": bench_runs.machine(), "runs": 1 if options.quick else options.runs,
               "whole_blocks": options.memory.is_whole, "kept_from_host": options.memory.is_kept,
               "programs": programs}
-    document = json.dumps(report, indent=1) + "\n"
+    document = result_rows.rows(report) + "\n"
     if options.json:
         options.json.write_text(document, encoding="utf-8")
     if options.record and not options.quick:
         if options.program:
-            document = json.dumps(merged(json.loads(RECORDED.read_text(encoding="utf-8")), report), indent=1) + "\n"
+            document = result_rows.rows(merged(json.loads(RECORDED.read_text(encoding="utf-8")), report)) + "\n"
         RECORDED.write_text(document, encoding="utf-8")
     print(text(report))
     return 0

@@ -27,6 +27,8 @@ import bench_runs  # noqa: E402
 import bench_table  # noqa: E402
 import bloat  # noqa: E402
 
+import result_rows
+
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "defaults.json"
 PAGE = ROOT / "docs" / "tuning.md"
@@ -142,10 +144,10 @@ def main():
         print(table(report))
         if options.record:
             report = with_recorded(report)
-            RESULTS.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+            RESULTS.write_text(result_rows.rows(report) + "\n", encoding="utf-8")
             write_docs(report, False)
         if options.json:
-            options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+            options.json.write_text(result_rows.rows(report) + "\n", encoding="utf-8")
     except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
         print(f"defaults.py: error: {error}", file=sys.stderr)
         return 1

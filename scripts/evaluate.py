@@ -23,6 +23,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import result_rows
+
 ROOT = Path(__file__).resolve().parent.parent
 KERNELS = ROOT / "benchmarks" / "kernels"
 # Source, the recorded input, other ones. The recorded sizes are beyond the TLB's reach, and small enough for a simulation.
@@ -299,7 +301,7 @@ def record(report, document):
         if any(kept[key] != report[key] for key in ("schema", "machine", "rate")):
             fail(path, "it was recorded in another way", "evaluate.py --record, without -p")
         kept["programs"] = [fresh.get(r["name"], r) for r in kept["programs"]]
-        document = json.dumps(kept, indent=1) + "\n"
+        document = result_rows.rows(kept) + "\n"
     path.write_text(document, encoding="utf-8")
 
 
@@ -319,7 +321,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         report = {"schema": "smalloc.evaluation/2", "machine": options.machine, "rate": options.rate,
                   "programs": evaluate(options, Path(folder))}
-    document = json.dumps(report, indent=1) + "\n"
+    document = result_rows.rows(report) + "\n"
     if options.json:
         options.json.write_text(document, encoding="utf-8")
     if options.record:

@@ -8,7 +8,6 @@
   profile_cost.py --quick          one short run each
 """
 import argparse
-import json
 import os
 import platform
 import resource
@@ -18,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import result_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 # Name, source, arguments, arguments of --quick. spmv with a vector that fits the caches, and with one that does not.
@@ -150,7 +151,7 @@ def main():
         report = {"schema": "smalloc.profile-cost/2", "runs": options.runs, "machine": machine(),
                   "programs": measure(options, Path(folder))}
     if options.record and not options.quick and not options.only:
-        (ROOT / "benchmarks/results/profile.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        (ROOT / "benchmarks/results/profile.json").write_text(result_rows.rows(report) + "\n", encoding="utf-8")
     print(text(report))
     return 0
 

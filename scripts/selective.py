@@ -30,6 +30,8 @@ import bench_runs  # pylint: disable=wrong-import-position
 import evaluate  # pylint: disable=wrong-import-position
 import steady_memory  # pylint: disable=wrong-import-position
 
+import result_rows
+
 BUDGET_SHARE = 0.03
 # Source, arguments, of --quick, of the recording: as large a hot part, fewer accesses to it. The last one is how many passes it makes.
 PROGRAMS = [
@@ -218,7 +220,7 @@ def main():
         host = {key: old[key] for key in host}
     report = {"schema": "smalloc.selective/4", "machine": old["machine"] if options.times else options.machine, **host,
               "runs": 1 if options.quick else old["runs"] if options.count else options.runs, "programs": programs}
-    document = json.dumps(report, indent=1) + "\n"
+    document = result_rows.rows(report) + "\n"
     if options.json:
         options.json.write_text(document, encoding="utf-8")
     if options.record and not options.program and not options.quick:

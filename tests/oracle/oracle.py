@@ -27,6 +27,9 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+import result_rows  # noqa: E402
+
 HERE = Path(__file__).resolve().parent
 SUPERPAGE = 2 << 20
 MIN_SAVING_CYCLES = 1.0      # what a page-size decision is worth (passes/decisions/BenefitModel.cpp)
@@ -288,7 +291,7 @@ def main():
     print(f"misses right: {total['misses_right']} of {total['misses_compared']}; "
           f"verdicts right: {total['verdicts_right']} of {total['verdicts']} ({total['verdicts_positive']} should be superpages)")
     if options.record:
-        options.record.write_text(json.dumps({"schema": "smalloc.oracle/1", "summary": total, "programs": results}, indent=1) + "\n",
+        options.record.write_text(result_rows.rows({"schema": "smalloc.oracle/1", "summary": total, "programs": results}) + "\n",
                                   encoding="utf-8")
     if options.only:
         return 0
