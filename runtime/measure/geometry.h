@@ -49,7 +49,8 @@ struct Geometry {
   std::vector<WalkPoint> overlapped_near_walks;
   // The smaller of the guest's and the host's page, for memory advised to be on superpages.
   std::optional<uint64_t> backing_page_bytes;
-  // Numbers that could not be measured, with the reason: "TLB level 2, 2 MiB: unknown (backing 4 KiB)".
+  // Numbers that could not be measured, with the reason: "TLB level 2, 2 MiB: unknown (backing 4
+  // KiB)".
   std::vector<std::string> unknown;
   double noise_ratio = 1; // median over all chases
   bool noisy = false;     // some number was discarded because rounds disagreed
