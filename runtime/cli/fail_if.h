@@ -24,8 +24,8 @@ struct FailIf {
 FailIf parse_fail_if(const std::string &text);
 
 // True if `document` crosses the threshold; `found` then becomes "KEY is NUMBER". Throws Failure
-// with kUsage if the path leads nowhere or to no number, so that a misspelt key in a CI script does
-// not pass for ever.
+// with kUsage if the path leads nowhere or to no number. So a misspelt key in a CI script cannot
+// pass for ever.
 bool crosses(const FailIf &threshold, const nlohmann::ordered_json &document, std::string &found);
 
 // Checks the threshold against a document without results: its first key must be in `outline`.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// write_file() writes a new file beside its place and renames it into the place. It does so if all
-// symbolic links end at nothing or at a regular file with one name, and the new file can keep owner
-// and mode. A path through /proc (/dev/stdout) is open elsewhere and must stay the same file.
+// write_file() writes a new file beside its place and renames it into the place. Two conditions
+// hold for that: all symbolic links end at nothing or at a regular file with one name, and the new
+// file can keep owner and mode. A path through /proc (/dev/stdout) is open elsewhere and must stay
+// the same file.
 #include "runtime/cli/written_file.h"
 
 #include "runtime/errors/diagnostics.h"

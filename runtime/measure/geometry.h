@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // geometry.h measures the TLB of a machine from latencies alone. It finds entries and ways per
-// level and page size, the costs of a second-level hit and of a page walk, and the page size that
-// really backs superpages. It uses neither CPUID nor presets; calibrated_profile.h merges the
-// sources.
+// level and page size, and the costs of a second-level hit and of a page walk. It also finds the
+// page size that really backs superpages. It uses neither CPUID nor presets; calibrated_profile.h
+// merges the sources.
 //
 // Each number comes from several rounds, on base pages newly allocated by the kernel. If the rounds
 // disagree, the number is reported as unknown ("noisy").

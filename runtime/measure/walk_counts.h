@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // walk_counts.h measures the cost of a page walk with the PMU (M. Gorman 2010, and tlbmiss_cost.sh
-// of libhugetlbfs). It runs the same work twice and counts misses in the first run, walk cycles in
-// the second, because not every PMU counts both at a time. If the runs' own cycles differ by more
-// than 4 %, the pair is rejected and repeated, at most twice.
+// of libhugetlbfs). It runs the same work twice, because not every PMU counts misses and walk
+// cycles at a time. The first run counts misses, the second walk cycles. If the runs' own cycles
+// differ by more than 4 %, the pair is rejected and repeated, at most twice.
 #pragma once
 
 #include "runtime/pmu/perf_source.h"

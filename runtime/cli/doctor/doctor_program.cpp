@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // doctor_program.cpp checks what in a program's file prevents superpages: no sites, no loader, no
-// weak entry to switch on, its own free(), or a libsmalloc that comes too late in the order of
-// libraries to receive every free.
+// weak entry to switch on, or its own free(). A libsmalloc that is not early enough in the order of
+// libraries to receive every free() also does.
 #include "runtime/cli/doctor/doctor.h"
 #include "runtime/cli/input_file.h"
 #include "runtime/cli/installation.h"

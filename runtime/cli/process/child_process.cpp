@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// child_process.cpp forwards signals from other processes to the command: those that ask a program
-// to end, and SIGUSR1 and SIGUSR2. A signal that is ignored (nohup) stays ignored. Signals from the
-// kernel, such as a terminal's, are not forwarded: they reach each process of the group.
+// child_process.cpp forwards signals from other processes to the command: those that request the
+// end of a program, and SIGUSR1 and SIGUSR2. A signal that is ignored (nohup) stays ignored.
+// Signals from the kernel, such as a terminal's, are not forwarded: they reach each process of the
+// group.
 #include "runtime/cli/process/child_process.h"
 
 #include <cerrno>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// child_process.h runs a command as a child and ends it if this process is to end. A signal that
-// one process sends to this one (kill, a batch system, timeout) is forwarded to the command; a
-// terminal's signals reach the command anyway. StartReport tells whether the command was started at
-// all, since a status of 126 or 127 may be its own.
+// child_process.h runs a command as a child. A signal that one process sends to this one (kill, a
+// batch system, timeout) is forwarded to the command; a terminal's signals reach the command
+// anyway. StartReport shows whether the command was started at all, since a status of 126 or 127
+// may be its own.
 #pragma once
 
 #include <csignal>

@@ -3,8 +3,8 @@
 // cmd_run.cpp implements `smalloc run`. It preloads a library, appends settings to the user's own,
 // and executes the command.
 //
-//   - libsmalloc.so becomes the process' malloc; a program with allocation sites keeps the
-//     compiler's decisions.
+//   - libsmalloc.so becomes the process' malloc.
+//   - A program with allocation sites keeps the compiler's decisions.
 //   - A program that cannot be preloaded into (static, set-uid, another libc or word size) runs
 //     unchanged, with a warning.
 //

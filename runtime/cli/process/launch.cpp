@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// launch.cpp finds the obstacles of a program: static, another libc or word size, raised privileges.
-// A program with an obstacle is started unchanged; the caller warns.
+// launch.cpp finds the obstacles of a program: static, another libc or word size, raised
+// privileges. A program with an obstacle is started unchanged; the caller warns.
 #include "runtime/cli/process/launch.h"
 
 #include "runtime/cli/input_file.h"

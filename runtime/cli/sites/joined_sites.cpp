@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// joined_sites.cpp shows a site that other units decide. It gets the pattern and the costs of the
-// deciding access, and a reason with the loop, its file, and the path from the site to it.
+// joined_sites.cpp shows a site that other units decide. The site gets the pattern and the costs of
+// the deciding access. Its reason names the loop, the loop's file, and the path from the site to
+// it.
 #include "runtime/cli/sites/elf_sites.h"
 #include "runtime/cli/sites/site_report.h"
 #include "smalloc/sites/key_join.h"
