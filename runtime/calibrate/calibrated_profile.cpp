@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// calibrated_profile.cpp decides the order of trust, and how far two profiles may be apart.
+// calibrated_profile.cpp merges the sources in the order of trust and compares two profiles.
 #include "runtime/calibrate/calibrated_profile.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Number from(double value, const char *source) {
   return {value, std::nullopt, std::nullopt, source};
 }
 
-// Entries and ways of one level and page size as one source has them.
+// Entries and ways of one level and page size, from one source.
 struct Capacity {
   double entries = 0;
   std::optional<double> ways;
@@ -112,7 +112,7 @@ private:
       level.ways = from(*by_preset->ways, "preset");
     else if (by_cpuid)
       level.ways = from(*by_cpuid->ways, "cpuid");
-    // A preset's ways may be more than the entries that were really found.
+    // Discard a preset's ways if they exceed the measured entries.
     if (level.ways.value && *level.ways.value > *level.entries.value)
       level.ways = {};
     level.shared = found && found->shared;
@@ -121,7 +121,8 @@ private:
                  by_cpuid);
   }
 
-  // Nobody knows the processor, and the rounds disagree: still nearer than a first level taken for the last.
+  // Adds the second level whose rounds disagree, if no source knows the processor. Its estimate is
+  // nearer to the truth than taking the first level for the last.
   void add_doubtful_level() {
     if (!s_.geometry.doubtful_second_level)
       return;
@@ -149,7 +150,7 @@ private:
           fmt::format("{}: {} {:g} entries{}", what, taken.source, *taken.value, others));
   }
 
-  // One array that serves both sizes is one level of the profile.
+  // Joins the levels whose array serves both page sizes into one level of the profile.
   void join_shared() {
     format::TlbLevel *first = nullptr;
     for (size_t i = 0; i < p_.tlb.size();) {
@@ -170,7 +171,7 @@ private:
     for (const LevelEstimate &level : s_.geometry.levels)
       if (level.page_bytes == s_.base_page_bytes && (!last || level.level > last->level))
         last = &level;
-    // A first level alone is the reach only of a processor that has no second.
+    // The first level is the reach only of a processor that has no second level.
     const bool second_expected = preset(2, s_.base_page_bytes).has_value() ||
                                  cpuid(2, s_.base_page_bytes).has_value() ||
                                  s_.geometry.doubtful_second_level.has_value();
@@ -212,7 +213,7 @@ private:
     p_.prefetch_crosses_page = s_.costs.prefetch_crosses_page;
   }
 
-  // Two ways to the same number: a walk as the chase feels it, and as the PMU counts it.
+  // Compares the cost of a walk that the chase measured with the cost that the PMU counted.
   void counted_walks() {
     if (!s_.counted.cycles) {
       if (!s_.counted.why.empty())

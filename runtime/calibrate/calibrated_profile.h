@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// calibrated_profile.h decides which source each number of a machine profile comes from: measured
-// before preset before CPUID before unknown, and which of them disagree. And when a stored profile
-// still fits what is measured.
+// calibrated_profile.h builds a machine profile from its sources and compares profiles. For each
+// number it takes the measurement, else the preset, else CPUID, else "unknown". It also lists
+// sources that disagree. compare_profiles() shows whether a stored profile still fits the
+// measurements.
 #pragma once
 
 #include "runtime/calibrate/cpuid_tlb.h"
@@ -16,16 +17,16 @@ namespace smalloc::calibrate {
 struct ProfileSources {
   Geometry geometry;
   PageCosts costs;
-  CountedWalks counted; // by the PMU, at the last page count of the base pages' walk curve
+  CountedWalks counted; // counted by the PMU, at the last page count of the base pages' walk curve
   std::vector<CpuidTlb> cpuid;
-  const struct smalloc_machine *preset = nullptr; // null: none knows this processor
+  const struct smalloc_machine *preset = nullptr; // null: no preset for this processor
   std::optional<double> frequency_hz;
   std::optional<bool> hypervisor;
   uint64_t base_page_bytes = 4096;
 };
 
-// Disagreements and what is unknown stand in `disagreements`. Vendor, family, model and MIDR are
-// the caller's to fill in. Without any source for the base page's levels, `tlb` is empty.
+// Builds the profile. `disagreements` lists disagreements and unknown numbers. The caller fills in
+// vendor, family, model and MIDR. `tlb` is empty if no source knows the base page's levels.
 format::MachineProfile build_profile(const ProfileSources &sources);
 
 struct Difference {
@@ -34,9 +35,10 @@ struct Difference {
   bool significant = false;
 };
 
-// Numbers that both profiles measured. Significant: first-level entries differ by more than 2,
-// reach by more than 10 %, cycles by more than 25 % and 2, times and rates by more than a factor of
-// two (they depend on what the host had free).
+// Compares the numbers that both profiles measured. A difference is significant if it exceeds:
+//   first-level entries: 2; further levels and reach: 10 % and 2 entries;
+//   cycles: 25 % and 2 cycles (8 cycles where walks overlap);
+//   times and rates: a factor of two, because they depend on the host's free memory.
 std::vector<Difference> compare_profiles(const format::MachineProfile &stored,
                                          const format::MachineProfile &now);
 

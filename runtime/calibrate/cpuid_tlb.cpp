@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cpuid_tlb.cpp decides how the vendors' encodings are read.
+// cpuid_tlb.cpp decodes the TLB leaves of AMD and Intel.
 #include "runtime/calibrate/cpuid_tlb.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t k4K = 4096, k2M = 2u << 20, k4M = 4u << 20, k1G = 1u << 30;
 
-// AMD's four-bit code; 6-7 ways read as 6, as its own tables do.
+// Returns the ways for AMD's four-bit code. 6-7 ways are read as 6, as in AMD's own tables.
 uint32_t amd_ways(uint32_t code) {
   constexpr uint32_t ways[16] = {0, 1, 2, 3, 4, 6, 8, 0, 16, 0, 32, 48, 64, 96, 128, 0};
   return ways[code & 15];
@@ -103,7 +103,7 @@ void decode_intel(const CpuidReader &cpuid, std::vector<CpuidTlb> &list) {
     decode_descriptors(cpuid, list);
 }
 
-// Two arrays of a level that both hold a page size (Ice Lake's banks) are used together.
+// Adds up two arrays of a level that hold the same page size (Ice Lake's banks).
 std::vector<CpuidTlb> joined(std::vector<CpuidTlb> list) {
   std::vector<CpuidTlb> result;
   for (const CpuidTlb &tlb : list) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cpuid_tlb.h decides what CPUID says of the data TLBs: AMD's leaves 8000_0005, 8000_0006 and
-// 8000_0019 (AMD manual 3, appendix E), Intel's leaf 18h and the descriptors of leaf 2 (Intel
-// manual 2A, CPUID). It is the least trusted source: hypervisors invent values, Golden Cove reports
-// 64 entries and has 96.
+// cpuid_tlb.h decodes what CPUID reports about the data TLBs. AMD: leaves 8000_0005, 8000_0006 and
+// 8000_0019 (AMD manual 3, appendix E). Intel: leaf 18h and the descriptors of leaf 2 (Intel manual
+// 2A, CPUID). CPUID is the least trusted source: hypervisors invent values, and Golden Cove reports
+// 64 entries but has 96.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace smalloc::calibrate {
 struct CpuidLeaf {
   uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
 };
-// Answers leaf and subleaf; all zero where there is none.
+// Returns the registers for a leaf and subleaf; all are zero if it does not exist.
 using CpuidReader = std::function<CpuidLeaf(uint32_t leaf, uint32_t subleaf)>;
 
 struct CpuidTlb {
@@ -25,10 +25,11 @@ struct CpuidTlb {
   uint32_t ways = 0; // 0: fully associative
 };
 
-// Data TLBs, by level and page size. Entries that decode to nothing are left out.
+// Returns the data TLBs that CPUID describes, each with level and page size. Skips encodings that
+// decode to no entries.
 std::vector<CpuidTlb> decode_cpuid_tlbs(const CpuidReader &cpuid);
 
-// This processor; empty answers where there is no CPUID.
+// Returns a reader for this processor. It returns zeros on processors without CPUID.
 CpuidReader native_cpuid();
 
 } // namespace smalloc::calibrate

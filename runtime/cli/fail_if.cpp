@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// fail_if.cpp decides how a threshold is read and how its key is looked up in a document.
+// fail_if.cpp parses a threshold and finds its key in a document.
 #include "runtime/cli/fail_if.h"
 
 #include "runtime/errors/diagnostics.h"
@@ -98,7 +98,7 @@ private:
   bool test(const Json &value, const std::string &name) {
     if (value.is_null())
       return false;
-    // A number with its range and its source: {value, low, high, source}.
+    // A measured number is an object: {value, low, high, source}.
     if (value.is_object() && value.contains("value"))
       return test(value["value"], name);
     if (!value.is_number())

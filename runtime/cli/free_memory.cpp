@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// free_memory.cpp decides how /proc/buddyinfo is read: a zone a line, the number of free blocks of each order; what is no number, or no
-// sane one, counts nothing.
+// free_memory.cpp parses /proc/buddyinfo: a zone per line, with the number of free blocks of each
+// order. A field that is no number, or no plausible one, counts as zero.
 #include "runtime/cli/free_memory.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace smalloc::cli {
 
 std::optional<FreeMemory> free_memory(const SystemView &system) {
-  constexpr uint64_t kLeastSuperpage = uint64_t{2} << 20; // also where there are none
+  constexpr uint64_t kLeastSuperpage = uint64_t{2} << 20; // also if the kernel has no superpages
   constexpr unsigned kMostOrders = 20, kSaneBits = 40;
   const auto text = system.read("/proc/buddyinfo");
   if (!text)

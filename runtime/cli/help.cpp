@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// help.cpp decides the wording and order of help texts and of the man page.
+// help.cpp writes the help texts and the man page.
 #include "runtime/cli/help.h"
 
 #include "runtime/cli/verbs.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kHelpColumns = 100, kOptionColumn = 30;
 
-// The verb that this is, or is a part of.
+// Returns the verb that `app` is or is a part of.
 const Verb *verb_of(const CLI::App *app) {
   while (app->get_parent() && app->get_parent()->get_parent())
     app = app->get_parent();
@@ -26,7 +26,7 @@ const Verb *verb_of(const CLI::App *app) {
   return nullptr;
 }
 
-// nullptr: a verb, or a part without examples of its own.
+// Returns the part that `app` is; nullptr for a verb, or a part without its own examples.
 const Part *part_of(const CLI::App *app) {
   const Verb *verb = verb_of(app);
   if (verb && app->get_name() != verb->name)
@@ -41,7 +41,7 @@ std::string full_name(const CLI::App *app) {
                            : std::string("smalloc");
 }
 
-// Options a user may see: CLI11 hides those whose group is empty.
+// Returns the options that users see: CLI11 hides options whose group is empty.
 std::vector<const CLI::Option *> visible_options(const CLI::App *app) {
   std::vector<const CLI::Option *> list;
   for (const CLI::Option *option : app->get_options())
@@ -90,7 +90,8 @@ std::string described(const std::string &name, const std::string &text) {
   return line + wrap(text, kOptionColumn, kOptionColumn) + "\n";
 }
 
-/// As people type it: twice what is wanted twice, with dots what may be repeated.
+/// Returns the argument as users type it: twice if two are required, with dots if it may be
+/// repeated.
 std::string positional_usage(const CLI::Option *option) {
   const std::string name = option->get_name(true);
   const int least = option->get_items_expected_min(), most = option->get_items_expected_max();
@@ -138,7 +139,8 @@ public:
   }
 };
 
-// '-' and '\' have a meaning of their own in man(7), '.' and quotes at a line's start too.
+// Escapes text for man(7), where '-' and '\' have a meaning, and '.' and quotes at a line's start
+// too.
 std::string roff(const std::string &text) {
   std::string out;
   for (char c : text) {
@@ -172,7 +174,7 @@ std::string man_options(const CLI::App *app) {
 
 namespace {
 
-// --json=3 would be --json.
+// Refuses a value for a flag; otherwise CLI11 would take --json=3 for --json.
 void refuse_values_of_flags(CLI::App &verb) {
   for (CLI::Option *option : verb.get_options())
     if (option->get_expected_max() == 0)

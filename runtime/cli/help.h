@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// help.h decides what --help and the man page look like: both are made of the options as they were
-// declared, so that neither can name an option that does not exist.
+// help.h makes --help and the man page from the declared options. So neither can name an option
+// that does not exist.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ class App;
 
 namespace smalloc::cli {
 
-// Gives `app` and all its verbs the house's help: two worked examples, usage, what it does,
+// Installs smalloc's help in `app` and all its verbs: two worked examples, usage, description,
 // options.
 void install_help(CLI::App &app);
 
-// The short text for `smalloc` alone.
+// Returns the short text for `smalloc` without arguments.
 std::string short_help();
 
-// smalloc.1 in man(7).
+// Returns smalloc.1 in man(7).
 std::string man_page(CLI::App &app);
 
 } // namespace smalloc::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// input_file.cpp decides what the user is told of a file that cannot be read.
+// input_file.cpp reads a file and explains why a file cannot be read.
 #include "runtime/cli/input_file.h"
 
 #include "runtime/errors/diagnostics.h"
@@ -51,7 +51,7 @@ std::vector<unsigned char> read_file(const std::string &path, const std::string 
     std::string hint;
     const int error = errno;
     if (error == ENOENT && !path.empty()) {
-      // The nearest folder that is there.
+      // Name the nearest ancestor folder that exists.
       std::string folder = path;
       do {
         const size_t slash = folder.find_last_of('/');
@@ -60,7 +60,7 @@ std::vector<unsigned char> read_file(const std::string &path, const std::string 
       hint = "ls -l " + (folder.empty() && path.front() != '/' ? "." : folder + "/");
     } else if (error == EACCES)
       hint = "ls -l " + path;
-    // An empty name, most often an unset variable of a script, must be seen as one.
+    // Show an empty name, often an unset variable of a script, as ''.
     throw Failure{what, path.empty() ? "''" : path, error_text(error), hint, kFailed};
   }
   if (file.size > kind.most)

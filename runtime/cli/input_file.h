@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// input_file.h decides how a file that a user names is read: whole, regular files only, with an
-// error that names the file.
+// input_file.h reads a file that the user names: as a whole, regular files only, with an error that
+// names the file.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,18 @@
 
 namespace smalloc::cli {
 
-// What there is to read of a file. start: how files of its kind begin, white space aside; of any other the first 4 KiB are read, by which
-// whoever takes it apart refuses it. most: a larger one is refused.
+// The part of a file that is read. `start`: the first bytes of a file of this kind, after white
+// space. If a file begins otherwise, only its first 4 KiB are read, enough for its parser to refuse
+// it. `most`: limit in bytes; a larger file is refused.
 struct InputKind {
   std::string_view start = {};
   size_t most = SIZE_MAX;
 };
 inline constexpr InputKind kProgramInput{"\177ELF"}, kTextInput{{}, size_t{64} << 20};
 
-// Throws Failure(`what`, path, why). Reads rather than maps: a file that shrinks meanwhile must not
-// kill us. wanted: the hint for folders and the like, in whose place something else belongs.
+// Reads the file at `path`. Throws Failure(`what`, path, why). It does not map the file: a mapped
+// file that shrinks would kill this process. `wanted`: the hint if the path is no regular file;
+// empty: the usual hint.
 std::vector<unsigned char> read_file(const std::string &path, const std::string &what,
                                      InputKind kind = {}, const std::string &wanted = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// installation.cpp decides the search order for our libraries and for programs on PATH.
+// installation.cpp searches the folders for smalloc's libraries, and PATH for programs.
 #include "runtime/cli/installation.h"
 
 #include <climits>
@@ -26,8 +26,7 @@ std::string own_program() {
 
 std::vector<std::string> library_folders() {
   const std::string prefix = std::filesystem::path(own_folder()).parent_path().string();
-  // LIBDIR is lib/x86_64-linux-gnu for packages on Debian; LLVM's plugins have a folder of their
-  // own.
+  // LIBDIR is lib/x86_64-linux-gnu in packages for Debian. LLVM's plugins have their own folder.
   std::vector<std::string> folders{prefix + "/lib", prefix + "/lib/smalloc/llvm-22"};
   const std::string libdir = prefix + "/" SMALLOC_LIBDIR;
   if (libdir != folders.front()) {
@@ -66,7 +65,7 @@ std::optional<std::string> find_program(const std::string &command) {
   const std::string path = variable ? variable : "/bin:/usr/bin";
   for (size_t from = 0; from <= path.size();) {
     const size_t end = std::min(path.find(':', from), path.size());
-    // An empty element is the working folder.
+    // An empty element of PATH means the working folder.
     std::string candidate = end == from ? "." : path.substr(from, end - from);
     candidate += "/" + command;
     if (executable(candidate))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// installation.h decides where the command looks for the libraries that belong to it: beside
-// itself, in a build tree (bin/ and lib/) as in an installed one (which may have been moved), never
-// along LD_LIBRARY_PATH.
+// installation.h finds the libraries that belong to this command. They lie beside the command, in a
+// build tree (bin/ and lib/) or in an installed one, which may have been moved. LD_LIBRARY_PATH is
+// never searched.
 #pragma once
 
 #include <optional>
@@ -11,22 +11,23 @@
 
 namespace smalloc::cli {
 
-// The folder of this executable, symbolic links resolved.
+// Returns the folder of this executable, with symbolic links resolved.
 std::string own_folder();
 
-// This executable.
+// Returns the path of this executable.
 std::string own_program();
 
-// The folders that are searched, in order.
+// Returns the folders that are searched, in order.
 std::vector<std::string> library_folders();
 
-// The first readable file of that name in those folders.
+// Returns the first readable file with that name in the folders.
 std::optional<std::string> find_library(const std::string &name);
 
-// A hint: how to compile with the plugin that belongs to this command, ready for a shell. arguments: what follows.
+// Returns a hint for a shell: how to compile with the plugin of this command. `arguments` follow
+// it.
 std::string compile_hint(const std::string &arguments);
 
-// What execvp would start for `command`; nothing when it finds no executable file.
+// Returns the file that execvp would run for `command`, or nothing if there is no executable file.
 std::optional<std::string> find_program(const std::string &command);
 
 } // namespace smalloc::cli

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// main.cpp decides how a command line becomes a verb's call and how every failure becomes a message
-// and an exit status.
+// main.cpp parses the command line, calls the verb, and prints a failure with its exit status.
 #include "runtime/cli/help.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/verbs.h"
@@ -28,16 +27,17 @@
 namespace smalloc::cli {
 namespace {
 
-/// What we open must not get the number of a standard stream that came closed: it would be taken for that stream, here and
-/// in commands that we start. What is put there fails as a closed one does, and a command that takes our place has none.
+/// Opens /dev/null for each standard stream that came closed. Otherwise a file that is opened later
+/// would get the stream's number and be taken for it, here and in commands that are started. The
+/// descriptor fails like a closed one, and exec closes it.
 void keep_closed_streams_closed() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
     if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
       (void)!open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 }
 
-/// A limit of file sizes is an error of what we write, as a full disk is. A handler, which a command that we start does not inherit:
-/// it dies of the signal, or ignores it, as without us.
+/// Makes a limit of file sizes an error of write(), like a full disk. A handler is used since exec
+/// resets it: a command dies of the signal, or ignores it, as without smalloc.
 void take_file_limit_as_error() {
   struct sigaction action = {};
   if (sigaction(SIGXFSZ, nullptr, &action) != 0 || action.sa_handler != SIG_DFL)
@@ -51,7 +51,8 @@ bool runs_a_command(const std::string &verb) {
   return verb == kRunVerb.name || verb == kRecordVerb.name || verb == kApplyVerb.name;
 }
 
-// What runs a command answers for itself like env(1): 2 and 1 belong to that command.
+// Returns the status of a failure. Verbs that run a command use that of env(1), since 1 and 2
+// belong to the command.
 int own_status(int argc, char **argv, int status) {
   const std::string verb = argc > 1 ? argv[1] : "", part = argc > 2 ? argv[2] : "";
   const bool runs =
@@ -69,7 +70,8 @@ void check_verb(const std::string &name) {
   throw Failure{"unknown verb", name, "the verbs are " + names, "smalloc --help", kUsage};
 }
 
-// Of a verb with parts (smalloc db list) that was given none of them: their names, which CLI11 keeps to itself.
+// Returns the failure for a verb with parts (smalloc db list) without a part, with the names of the
+// parts, which CLI11 does not print.
 std::optional<Failure> missing_part(const CLI::App &app) {
   for (const CLI::App *verb : app.get_subcommands()) {
     const auto parts = verb->get_subcommands({});
@@ -88,10 +90,10 @@ std::optional<Failure> missing_part(const CLI::App &app) {
   return std::nullopt;
 }
 
-// CLI11 speaks of "the following argument was not expected"; the innermost verb that was parsed is
-// named with it.
+// Returns the failure for a command line that CLI11 rejects, with the name of the innermost parsed
+// verb.
 Failure usage_failure(const CLI::App &app, const std::string &verb, const CLI::ParseError &error) {
-  // An option in the verb's place is the command's own.
+  // An option in the place of the verb is an option of the command itself.
   std::string name = verb.empty() || verb[0] == '-' ? "smalloc" : "smalloc " + verb;
   const CLI::App *innermost = &app;
   for (const CLI::App *sub : app.get_subcommands()) {
@@ -102,7 +104,7 @@ Failure usage_failure(const CLI::App &app, const std::string &verb, const CLI::P
     }
   }
   std::string why = error.what();
-  // It asks for what is missing before it looks at what it does not know.
+  // CLI11 reports missing arguments before unknown ones, so report the unknown ones.
   if (dynamic_cast<const CLI::RequiredError *>(&error))
     if (const auto words = innermost->remaining(); !words.empty())
       why = CLI::ExtrasError(words).what();
@@ -130,8 +132,7 @@ int dispatch(int argc, char **argv) {
   bool man = false;
   app.add_flag("--man", man, "Print the man page")->group("");
   install_help(app);
-  // CLI11 would look for verbs of its own behind "--"; what stands there belongs to the command
-  // that is run.
+  // CLI11 would search for verbs after "--", but these words belong to the command that is run.
   int parsed_arguments = argc;
   if (runs_a_command(first) || first == kStudyVerb.name || first == kNumaVerb.name)
     for (int i = 2; i < argc; i++)
@@ -175,7 +176,7 @@ int main(int argc, char **argv) {
     return dispatch(argc, argv);
   } catch (const Failure &failure) {
     print_failure(failure);
-    // The command's own failures to start keep their numbers.
+    // A command that could not be started keeps its status.
     return failure.status == kNotFound || failure.status == kNotExecutable
                ? failure.status
                : own_status(argc, argv, failure.status);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// output.cpp decides how a result is written and when it is coloured.
+// output.cpp writes results and chooses whether to colour them.
 #include "runtime/cli/output.h"
 
 #include "runtime/cli/written_file.h"
@@ -71,7 +71,7 @@ std::string json_text(const nlohmann::ordered_json &document) {
 
 int finish(const OutputOptions &options, const std::vector<FailIf> &thresholds,
            const nlohmann::ordered_json &document, const std::function<std::string(Colour)> &text) {
-  std::vector<Failure> crossed; // first: a key that is not there is said before anything is printed
+  std::vector<Failure> crossed; // a missing key must throw before anything is printed
   for (const FailIf &threshold : thresholds) {
     std::string found;
     if (crosses(threshold, document, found))

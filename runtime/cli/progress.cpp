@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// progress.cpp decides what the bar looks like and how often it is drawn.
+// progress.cpp draws the bar, at most every 100 ms.
 #include "runtime/cli/progress.h"
 
 #include <algorithm>

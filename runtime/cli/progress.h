@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// progress.h decides how long work is announced: a bar on standard error with what is left, only on
-// a terminal, only when it takes more than a second, never with --quiet.
+// progress.h shows the progress of long work as a bar on standard error with the time left. It is
+// shown only on a terminal, only after a second, and never with --quiet.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ public:
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
 
-  // fraction: 0 to 1 of all the work; `note` stands behind the bar.
+  // Draws the bar. `fraction`: 0 to 1 of all the work; `note`: text after the bar.
   void show(double fraction, const std::string &note = {});
   void clear();
 
@@ -27,7 +27,8 @@ private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), drawn_{};
 };
 
-// The line without its carriage return: "calibrating [#####.....]  50 %, 16.7 %/s, 3 s left, note".
+// Returns the line without its carriage return: "calibrating [#####.....] 50 %, 16.7 %/s, 3 s left,
+// note".
 std::string progress_line(const std::string &what, double fraction, double elapsed_seconds,
                           const std::string &note);
 

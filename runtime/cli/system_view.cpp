@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// system_view.cpp decides how the kernel's small text files are parsed; a file of another form
-// reads as absent.
+// system_view.cpp parses the kernel's small text files. A file of another form counts as absent.
 #include "runtime/cli/system_view.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// table.cpp decides the widths of columns and the escape codes of styles.
+// table.cpp computes column widths and writes the escape codes of styles.
 #include "runtime/cli/table.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::string wrapped(const std::string &text, size_t columns, size_t indent) {
   std::string out;
   size_t column = 0;
   for (size_t from = 0; from < text.size();) {
-    // A word with the spaces in front of it.
+    // Take a word with the spaces before it.
     size_t word = text.find_first_not_of(' ', from);
     if (word == std::string::npos)
       word = text.size();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// table.h decides how rows of text are aligned and coloured on a terminal: columns as wide as their
-// widest cell, two spaces between, no spaces at a line's end. Width is counted in code points,
-// colour takes none.
+// table.h prints rows of text with aligned columns and colours. A column is as wide as its widest
+// cell, two spaces are between columns, and a line has no trailing spaces. Width is counted in code
+// points; colours have no width.
 #pragma once
 
 #include <string>
@@ -18,12 +18,12 @@ struct Cell {
   Style style = Style::kPlain;
 };
 
-// At most so many code points; what is cut is marked with "...".
+// Returns at most `columns` code points of `text`; "..." marks the cut.
 std::string shortened(const std::string &text, size_t columns);
-// Broken between words so that no line has more columns (a longer word stays whole); lines after the first are indented.
-// 0 columns: as it is.
+// Returns `text` broken between words into lines of at most `columns` (a longer word stays whole).
+// Lines after the first are indented. 0 columns: unchanged.
 std::string wrapped(const std::string &text, size_t columns, size_t indent);
-// Of the terminal that standard output is; 0: it is none.
+// Returns the columns of the terminal on standard output; 0: it is no terminal.
 size_t terminal_columns();
 
 std::string styled(const std::string &text, Style style, Colour colour);
@@ -32,7 +32,7 @@ class Table {
 public:
   explicit Table(std::vector<std::string> header);
   void add_row(std::vector<Cell> cells);
-  // A line of its own after the last row, outside the columns.
+  // Adds a line after the last row, outside the columns.
   void add_line(std::string text, Style style = Style::kPlain);
   std::string print(Colour colour) const;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// verbs.cpp decides which verbs the command offers, and in which order.
+// verbs.cpp lists the verbs of the command in their order.
 #include "runtime/cli/verbs.h"
 
 namespace smalloc::cli {
 
 std::span<const Verb *const> all_verbs() {
-  // One a line, in the order of the help.
+  // One per line, in the order of the help.
   static const Verb *const verbs[] = {
       &kDoctorVerb,     //
       &kSitesVerb,      //

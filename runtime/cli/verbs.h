@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// verbs.h decides what a verb is to the command: a name, a summary, two worked examples that open
-// its --help and its part of the man page, its options, and what it does. Nothing else knows the
-// list (verbs.cpp).
+// verbs.h defines a verb: a name, a summary, two worked examples for --help and the man page, its
+// options, and its function. Only verbs.cpp has the list of verbs.
 #pragma once
 
 #include <functional>
@@ -21,21 +20,21 @@ struct Example {
   const char *effect;
 };
 
-// A part of a verb (`smalloc numa record`) with examples of its own, instead of the verb's.
+// A part of a verb (`smalloc numa record`) with its own examples.
 struct Part {
   const char *name;
   Example examples[2];
-  bool runs_a_command = false; // which stands behind "--"
+  bool runs_a_command = false; // the command follows "--"
 };
 
 struct Verb {
   const char *name;
   const char *summary;
-  // Two or three sentences for --help and the man page.
+  // Two or three sentences for --help and the man page
   const char *description;
   Example examples[2];
-  // Declares the options on `app`; the result runs the verb once they are parsed and returns the
-  // exit status.
+  // Declares the options on `app`. The returned function runs the verb after parsing and returns
+  // the exit status.
   std::function<int()> (*declare)(CLI::App &app);
   std::span<const Part> parts = {};
 };
@@ -46,11 +45,12 @@ extern const Verb kApplyVerb, kDbVerb, kDiffVerb, kReportVerb;
 extern const Verb kNumaVerb;
 extern const Verb kCalibrateVerb, kStreamVerb, kStudyVerb;
 
-// What stood behind the first "--" of `smalloc run`, `record`, `apply` and `study`, that "--" included.
+// Stores the words from the first "--" on (included) of `smalloc run`, `record`, `apply`, `study`
+// and `numa`.
 void set_command_to_run(std::vector<std::string> arguments);
 const std::vector<std::string> &command_behind_dashes();
 
-// In the order of the help text.
+// Returns the verbs in the order of the help text.
 std::span<const Verb *const> all_verbs();
 
 } // namespace smalloc::cli

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// written_file.cpp decides when a file is written beside its place and renamed into it: when it is a file, or nothing, at the end of
-// all symbolic links, whose name is its only one, and that would keep its owner. What leads through /proc (/dev/stdout) is open
-// elsewhere, and has to stay the file that it is.
+// write_file() writes a new file beside its place and renames it into the place. Two conditions
+// hold for that: all symbolic links end at nothing or at a regular file with one name, and the new
+// file can keep owner and mode. A path through /proc (/dev/stdout) is open elsewhere and must stay
+// the same file.
 #include "runtime/cli/written_file.h"
 
 #include "runtime/errors/diagnostics.h"
@@ -27,7 +28,7 @@ namespace fs = std::filesystem;
                 is_no_room(error) ? room_hint(error, option + " FILE") : std::string(), kFailed};
 }
 
-// Where links end; nothing: in /proc, in a circle, or in no folder.
+// Returns the path at the end of all links. Nothing: in /proc, in a cycle, or in a missing folder.
 std::optional<fs::path> end_of_links(fs::path path) {
   for (unsigned hops = 0; hops < 40; hops++) {
     std::error_code error;
@@ -55,14 +56,15 @@ int write_all(int fd, const std::string &text) {
   return 0;
 }
 
-// 0, or an errno value.
+// Returns 0, or an errno value.
 int write_and_close(int fd, const std::string &text) {
   const int error = write_all(fd, text);
   const int closed = close(fd) == 0 ? 0 : errno;
   return error ? error : closed;
 }
 
-// False: it cannot be done like this.
+// Writes beside the place and renames. Returns false if that is impossible here; nothing is changed
+// then.
 bool write_beside(const std::string &path, const std::string &text, const std::string &option) {
   const auto place = end_of_links(path);
   if (!place)
@@ -98,10 +100,11 @@ bool write_beside(const std::string &path, const std::string &text, const std::s
                 kFailed};
 }
 
-// The input of a command that is named as its output, most likely; nobody can make it again from what we write.
+// Refuses to overwrite a program or a trace: it is most likely the input of the command, named as
+// output by mistake, and could not be restored.
 void keep_programs_and_traces(const std::string &path, const std::string &option) {
   std::error_code error;
-  if (!fs::is_regular_file(path, error)) // and no pipe is read from
+  if (!fs::is_regular_file(path, error)) // also a pipe must not be read
     return;
   char begin[4] = {};
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);

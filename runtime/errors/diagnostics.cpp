@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// diagnostics.cpp decides how errors, warnings and notes are spelt on standard error.
+// diagnostics.cpp formats errors, warnings and notes and prints them on standard error.
 #include "runtime/errors/diagnostics.h"
 
 #include <cctype>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// diagnostics.h decides the form of everything that the command says when it cannot do what was
-// asked: `smalloc: error: WHAT (WHICH): WHY`, then `hint: the next command`, and the exit status
-// that goes with it.
+// diagnostics.h reports what the command cannot do. An error is printed as `smalloc: error: WHAT
+// (WHICH): WHY`, then `hint: the next command`; each error has an exit status.
 //
-// Failures travel as exceptions, because every one of them ends the verb and is printed in one
-// place (main.cpp).
+// A failure is thrown as an exception, because each one ends the verb. main.cpp catches it and
+// prints it.
 #pragma once
 
 #include <string>
@@ -13,7 +12,8 @@
 
 namespace smalloc::cli {
 
-// What a caller can rely on; 125 to 127 are those of env(1) and belong to verbs that run a command.
+// Exit statuses that scripts can rely on. 125 to 127 are those of env(1), for verbs that run a
+// command.
 enum ExitStatus : int {
   kDone = 0,
   kFailed = 1,
@@ -28,28 +28,28 @@ struct Failure {
   std::string what;
   std::string which;
   std::string why;
-  std::string hint; // empty: there is no next command
+  std::string hint; // empty: no next command
   int status = kFailed;
 };
 
-// The lines as printed, each with its newline. Control characters, which may come from a hostile
-// file, are replaced.
+// Returns the lines of the error as printed, each with its newline. Replaces control characters,
+// which may come from a hostile file.
 std::string describe(const Failure &failure);
 
 void print_failure(const Failure &failure);
-// Something is wrong, and the verb goes on.
+// Prints that something is wrong; the verb continues.
 void print_warning(std::string_view what, std::string_view which, std::string_view why,
                    std::string_view hint = {});
-// Nothing is wrong, but the reader should know; silenced by --quiet.
+// Prints information about a correct result. --quiet suppresses it.
 void print_note(std::string_view text);
 void set_quiet(bool quiet);
 
-// Text from a file made safe for a terminal: control characters (escape sequences among them)
-// become '?'.
+// Returns `text` made safe for a terminal: each control character, also of an escape sequence,
+// becomes '?'.
 std::string printable(std::string_view text);
 
-// strerror without the locale's surprises: "No such file or directory" becomes "no such file or
-// directory".
+// Returns strerror's text with a lower-case first letter, unless the second letter is a capital:
+// "No such file or directory" becomes "no such file or directory".
 std::string error_text(int error_number);
 
 } // namespace smalloc::cli

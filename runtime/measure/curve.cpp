@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// curve.cpp decides how measured points become a curve, and where it rises.
+// curve.cpp smooths measured points into a curve and finds its knees.
 #include "runtime/measure/curve.h"
 
 #include <algorithm>
@@ -91,7 +91,7 @@ double cycles_at(std::span<const Point> curve, double pages) {
 }
 
 double Knee::threshold() const {
-  // A twentieth of the rise finds the onset; a sixth of a cycle is the resolution of short chases.
+  // 5 % of the rise marks the onset; 0.15 cycles is the resolution of short chases.
   return before + std::max({0.15, 0.05 * rise, 3 * noise});
 }
 
@@ -105,12 +105,12 @@ std::optional<Knee> find_knee(std::span<const Point> curve, size_t begin, double
     const double rise = curve[ahead].cycles - curve[i].cycles;
     if (rise < std::max({kKneeMinCycles, kKneeMinRise * curve[i].cycles, 4 * noise_cycles}))
       continue;
-    // What was flat up to here is the level before the rise.
+    // The level before the rise is the median of up to five points up to here.
     std::vector<double> flat;
     for (size_t k = i + 1 - std::min<size_t>(i + 1 - begin, 5); k <= i; k++)
       flat.push_back(curve[k].cycles);
     Knee knee{i, i + 1, median(std::move(flat)), noise_cycles, rise};
-    // The window may hold only the beginning of the rise: look again from where it begins.
+    // The window may hold only the beginning of the rise: look again from its begin.
     for (int pass = 0; pass < 3; pass++) {
       size_t last = i;
       while (last + 1 < curve.size() && curve[last + 1].cycles <= knee.threshold())

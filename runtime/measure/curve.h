@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// curve.h decides where a latency curve has a knee. A TLB with E entries answers up to E pages at
-// one price and more at the next level's: fully associative and least recently used at once, set
-// associative over E to E (1 + 1/ways), hashed or nested ones slower still. The onset of the rise
-// is what a program sees as the reach, so that is what is looked for.
+// curve.h finds the knees of a latency curve. A TLB with E entries answers up to E pages at one
+// cost and more pages at the cost of the next level. A fully associative LRU TLB rises at once; a
+// set-associative one from E to E (1 + 1/ways); hashed or nested ones rise more slowly. A program
+// sees the onset of the rise as the reach, so the onset is what find_knee() returns.
 //
-// Method (Manegold's Calibrator looks for the same steps, but on exact data): a running median of
-// three removes single outliers in either direction; isotonic regression (pool adjacent violators,
-// Ayer et al. 1955) uses that more pages never cost less; a knee is the first point from which the
-// curve rises by at least 40 % and 1.5 cycles while the pages grow by 35 %. Walks that get slowly
-// dearer (caches fill with page-table entries: some cycles a doubling) stay below that.
+// Method (Manegold's Calibrator finds the same steps, but in exact data):
+//   1. A running median of three removes single outliers in either direction.
+//   2. Isotonic regression (pool adjacent violators, Ayer et al. 1955) makes the curve
+//   nondecreasing, since more pages never cost less.
+//   3. A knee is the first point from which the curve rises by at least 40 % and 1.5 cycles while
+//   the pages grow by 35 %.
+// The cost of a walk grows slowly as page-table entries fill the caches (some cycles per doubling);
+// that growth stays below the limit of a knee.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +25,13 @@ namespace smalloc::calibrate {
 
 struct Point {
   uint64_t pages = 0;
-  double cycles = 0; // of translation: the chase less its dense baseline
+  double cycles = 0; // of translation: the chase minus its dense baseline
 };
 
-// Pages that one cell of a knee spans: a 4-way level is full at 1.25 E, and the grid is coarse.
+// Factor of pages that one knee spans: a 4-way level is full at 1.25 E, and the grid is coarse.
 constexpr double kKneeWindow = 1.35;
-// What separates a knee from a walk that gets slowly dearer; a second-level hit costs 3 cycles at
-// least (Neoverse N1).
+// Smallest rise of a knee; a slowly growing walk cost stays below it. A second-level hit costs at
+// least 3 cycles (Neoverse N1).
 constexpr double kKneeMinRise = 0.4, kKneeMinCycles = 1.5;
 
 struct Knee {
@@ -36,28 +39,30 @@ struct Knee {
   size_t first_risen = 0; // index of the first point after it began
   double before = 0;      // cycles before the rise
   double noise = 0;       // scatter of the points
-  double rise = 0;        // by so much within the window
-  // What a point must exceed to be beyond the knee.
+  double rise = 0;        // cycles by which the curve rises within the window
+  // Returns the cycles that a point beyond the knee must exceed.
   double threshold() const;
 };
 
 double median(std::vector<double> values);
-// Element i becomes the median of itself and its neighbours; the ends stay.
+// Replaces each element by the median of itself and its neighbours; keeps both ends.
 std::vector<double> median_of_three(std::span<const double> values);
-// The nondecreasing sequence nearest in least squares. O(n).
+// Returns the nondecreasing sequence nearest in least squares. O(n).
 std::vector<double> isotonic(std::span<const double> values);
 std::vector<Point> smooth(std::span<const Point> curve);
 
-// The first knee at or after index `begin` of a smoothed curve (ascending in pages); `noise_cycles`
-// is the scatter of its points.
+// Returns the first knee at or after index `begin` of a smoothed curve (ascending in pages).
+// `noise_cycles` is the scatter of its points.
 std::optional<Knee> find_knee(std::span<const Point> curve, size_t begin, double noise_cycles);
-// Median distance of the points from the smoothed curve.
+// Returns the median distance of the points from the smoothed curve.
 double scatter(std::span<const Point> raw, std::span<const Point> smoothed);
-// Index of the first point whose pages are at least `pages`; size() when there is none.
+// Returns the index of the first point with at least `pages`; size() if there is none.
 size_t index_of(std::span<const Point> curve, double pages);
-// Cycles at a page count, interpolated in the logarithm of the pages; constant beyond the ends.
+// Returns the cycles at a page count, interpolated in the logarithm of the pages. The value is
+// constant beyond the ends.
 double cycles_at(std::span<const Point> curve, double pages);
-// Every count up to 20, then by `ratio`, each greater than the last; `to` is the last.
+// Returns every count up to 20, then counts that grow by `ratio`, each greater than the last. The
+// last count is `to`.
 std::vector<uint64_t> page_grid(uint64_t from, uint64_t to, double ratio);
 
 } // namespace smalloc::calibrate

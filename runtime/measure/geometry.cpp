@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// geometry.cpp decides which chases are made, and what their latencies say.
+// geometry.cpp plans the chases and derives the geometry from their latencies.
 #include "runtime/measure/geometry.h"
 
 #include "runtime/measure/level_search.h"
@@ -14,25 +14,28 @@
 namespace smalloc::calibrate {
 namespace {
 
-// Chases that took so many times the median of their rounds were disturbed.
+// A chase that took this many times the median of its rounds was disturbed.
 constexpr double kDisturbed = 2;
-// The quartiles of a walk cost's rounds are no further apart than so many times its estimate (by memory: 0.9 at most on a Xeon guest);
-// from one page count to its double it grows by less than so many times (idle Zen 4 guest: 1.55 at most; that Xeon: 2.4).
+// kWalkSpread: the quartiles of a walk's rounds may differ by at most this factor times the
+// estimate (by memory: 0.9 at most on a Xeon guest). kWalkGrowth: the cost grows by less than this
+// factor when the page count doubles (idle Zen 4 guest: 1.55 at most; that Xeon: 2.4).
 constexpr double kWalkSpread = 1.25, kWalkGrowth = 2.5;
-// Walks that overlap cost so little that some cycles are no spread.
+// Cycles of spread that are always allowed: overlapping walks cost very little.
 constexpr double kOverlappedSlack = 4;
-// Nor is what lies within this share of the chase that a walk's cost is the smaller part of.
+// Share of the chase's cycles that is always allowed as spread; the walk may be the smaller part.
 constexpr double kChaseSlack = 0.05;
-// Lines that a walk's chase visits at most: their data and the list of their order must not take long to
-// make. 64 MiB of data are more than most last-level caches hold.
+// Most lines that a walk's chase visits. Their data and the list of their order must not take long
+// to make. 64 MiB of data are more than most last-level caches hold.
 constexpr uint64_t kLinesOfWalks = uint64_t{1} << 20;
 constexpr uint64_t kLineBytes = 64;
-// Spacings inside superpages that are tried for the page that really backs them.
-// The smallest levels for pages of 1 GiB have 4 entries.
+// kBackingSpacings: spacings inside superpages that are tried, to find the page size that really
+// backs them. kFewestSuperpages: fewest pages for a survey; the smallest levels for pages of 1 GiB
+// have 4 entries.
 constexpr uint64_t kFewestSuperpages = 10;
 constexpr uint64_t kBackingSpacings[] = {4096, 16384, 65536, 262144};
 
-// Half of the chases off by a quarter: nothing is told from that.
+// If the median noise ratio exceeds this, half of the chases are off by a quarter and no result is
+// valid.
 constexpr double kUselessRatio = 1.25;
 
 std::string size_text(uint64_t bytes) {
@@ -43,7 +46,7 @@ std::string size_text(uint64_t bytes) {
   return fmt::format("{} KiB", bytes >> 10);
 }
 
-// One round in five may have been disturbed.
+// Returns the rounds without the fifth that is farthest from the median: these may be disturbed.
 std::vector<double> without_strays(std::vector<double> rounds) {
   const double middle = median(rounds);
   std::sort(rounds.begin(), rounds.end(),
@@ -52,7 +55,7 @@ std::vector<double> without_strays(std::vector<double> rounds) {
   return rounds;
 }
 
-// Rounds that differ by more than this are no measurement of a capacity.
+// True if the rounds differ by at most 4 entries or 10 %; otherwise they measure no capacity.
 bool agree(const std::vector<double> &rounds) {
   const auto [low, high] = std::minmax_element(rounds.begin(), rounds.end());
   return *high - *low <= std::max(4.0, 0.1 * median(rounds));
@@ -63,10 +66,13 @@ Estimate estimate_of(const std::vector<double> &rounds) {
   return {median(rounds), *low, *high};
 }
 
-// What a walk costs depends on where its pages and their tables lie, in guest and host: on a Xeon guest 100 to 600 cycles over 65,536
-// pages, by how scattered the frames are that its kernel has free. A program gets any of these, so the middle of the rounds counts: the
-// mean between the quartiles, for where memory is of two kinds a median is of one or the other. Others who use the caches only ever
-// make rounds dearer: where a few took twice the median, these are no memory's. As the range: the quartiles.
+// Estimates the cost of a walk. The cost depends on where the pages and their page tables lie, in
+// guest and host. On a Xeon guest it was 100 to 600 cycles over 65,536 pages, depending on how
+// scattered the kernel's free frames were.
+// A program may get any of these frames, so the value is the mean between the quartiles. (If memory
+// is of two kinds, a median would be of one kind.) The range is the quartiles.
+// Other users of the caches only make rounds slower. So rounds above twice the median are dropped
+// if they are at most a third of all.
 Estimate walk_estimate(std::vector<double> rounds) {
   std::sort(rounds.begin(), rounds.end());
   const double dearest = kDisturbed * median(rounds) + kOverlappedSlack;
@@ -101,7 +107,8 @@ public:
   }
 
 private:
-  // Takes over a level when enough rounds saw it and agree; says why not otherwise.
+  // Adds a level if enough rounds saw it and agree; otherwise records the reason in `unknown`.
+  // Returns true if the level was added.
   bool add_level(unsigned number, uint64_t page_bytes, const std::vector<double> &all_rounds) {
     const std::vector<double> rounds = without_strays(all_rounds);
     const std::string name = fmt::format("TLB level {}, {}", number, size_text(page_bytes));
@@ -122,7 +129,7 @@ private:
     return true;
   }
 
-  // Most chases were disturbed: rounds may even agree, on the disturbance.
+  // Discards all results because most chases were disturbed. Rounds may agree on the disturbance.
   void give_up() {
     for (const LevelEstimate &level : result_.levels)
       result_.unknown.push_back(fmt::format("TLB level {}, {}: unknown (noisy)", level.level,
@@ -165,7 +172,7 @@ private:
     if (!result_.levels.back().ways)
       result_.unknown.push_back(
           fmt::format("ways of TLB level 1, {}: unknown (no power-of-two index)", size_text(page)));
-    // Few rounds with a second level: a processor with one, or a curve too noisy to tell.
+    // If few rounds saw a second level, the processor may have only one, or the curve is too noisy.
     if (!second.empty() && add_level(2, page, second))
       result_.second_level_hit_cycles = estimate_of(hit);
     else if (second.size() * 2 > plan_.rounds)
@@ -202,7 +209,7 @@ private:
     }
     const uint64_t backing = result_.backing_page_bytes.value_or(superpage);
     const bool hidden = backing < superpage;
-    // With a smaller backing the entries are those of the smaller page: the second level shows
+    // With a smaller backing the entries are those of the smaller page. The second level then shows
     // nothing that the base pages have not shown.
     const uint64_t wanted =
         hidden ? static_cast<uint64_t>(3 * std::max(first_level_, 64.0)) : plan_.max_pages;
@@ -232,8 +239,9 @@ private:
       add_level(2, superpage, second);
   }
 
-  // Half the lines on each size, half as many again as one size's entries: separate entries hold
-  // them, shared ones do not.
+  // Tests whether base pages and superpages share first-level entries. The chase has 1.5 times the
+  // entries of one size, half of the lines on each size. Separate entries hold them; shared ones do
+  // not.
   void find_sharing() {
     LevelEstimate &super = result_.levels.back();
     LevelEstimate *base = nullptr;
@@ -256,9 +264,10 @@ private:
 
   struct WalkCurve {
     uint64_t page_bytes, spacing;
-    bool overlapped, near;                          // near: one line a page
-    std::vector<std::vector<double>> cycles;        // of each page count, of the rounds
-    std::vector<std::vector<double>> on_superpages; // the same chase there; empty: none was had
+    bool overlapped, near;                          // near: one line per page
+    std::vector<std::vector<double>> cycles;        // for each page count, the value of each round
+    std::vector<std::vector<double>> on_superpages; // the same chase on superpages; empty: no
+                                                    // superpages
   };
 
   void survey_walks() {
@@ -279,7 +288,8 @@ private:
     leave_out_impossible();
   }
 
-  // Who waits for a whole walk cannot wait less than who has several under way: others were using the caches while the chase was on superpages.
+  // Removes walks that cost less when loads wait for them than when walks overlap. That is
+  // impossible: another process used the caches while the chase was on superpages.
   void leave_out_impossible() {
     std::erase_if(result_.walks, [&](const WalkPoint &walk) {
       for (const WalkPoint &other : result_.overlapped_walks)
@@ -295,8 +305,10 @@ private:
     });
   }
 
-  // What a walk costs is what the same chase costs more on base pages than on superpages, with the caches
-  // full of data, or holding it. That holds on any backing: what superpages do not save is in both.
+  // Measures a walk's cost as the same chase on base pages and on superpages; their difference is
+  // the cost. The caches are full of data, or hold the data of the chase. The difference is right
+  // on any backing, because both chases contain what superpages do not save. Returns false if there
+  // are not enough superpages.
   bool against_superpages(WalkCurve &curve, size_t i) {
     const uint64_t pages = plan_.walk_pages[i],
                    superpage = plan_.superpage_bytes.empty() ? 0 : plan_.superpage_bytes.front();
@@ -304,7 +316,8 @@ private:
       return false;
     Chase chase{curve.page_bytes, curve.spacing, pages};
     chase.independent = curve.overlapped;
-    // Independent loads need no list of all lines: as much data as a program with so many pages has.
+    // Independent loads need no list of all lines, so the data are as large as in a program with as
+    // many pages.
     const uint64_t lines_a_page = curve.spacing / kLineBytes;
     if (curve.overlapped && !curve.near)
       chase.lines_a_page = lines_a_page;
@@ -330,14 +343,15 @@ private:
         continue;
       if (against_superpages(curve, i))
         continue;
-      // Without superpages: one line a page, less the same lines packed. That data is near in any case.
+      // Without superpages: chase one line per page minus the same lines packed. These data are
+      // always near.
       if (curve.near || !curve.on_superpages[i].empty())
-        continue; // the two are not to be mixed
+        continue; // the two methods must not be mixed
       Chase chase{curve.page_bytes, curve.spacing, lines};
       chase.independent = curve.overlapped;
-      // Short times are disturbed easily: how noisy the machine is, the long ones tell.
+      // Short times are easily disturbed; only the long ones show the noise of the machine.
       std::vector<double> own_noise;
-      // What packed lines pay for their own pages overlaps as well, and is next to nothing then.
+      // The packed lines' own misses overlap as well and then cost almost nothing.
       if (const auto t = translation_cycles(
               source_, chase, curve.overlapped ? std::span<const FoundLevel>() : levels_,
               curve.overlapped ? own_noise : noise_))
@@ -358,8 +372,8 @@ private:
           *cycles = std::max(*cycles - rest, 0.0);
         slack = std::max(slack, kChaseSlack * rest);
       }
-      // Others that use the caches may make long walks dear in every round alike: that rounds agree
-      // is no proof. A walk does not cost more than that for twice the pages.
+      // Other users of the caches may slow long walks in every round, so agreement of the rounds is
+      // no proof. The growth limit for twice the pages detects such walks.
       const auto pages = static_cast<double>(plan_.walk_pages[i]);
       const double growth = std::pow(kWalkGrowth, std::max(std::log2(pages / last_pages), 1.0));
       if (found.high - found.low > kWalkSpread * found.value + slack ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// level_search.cpp decides the order of the chases of one round.
+// level_search.cpp runs the chases of one round and finds the levels and their ways.
 #include "runtime/measure/level_search.h"
 
 #include <algorithm>
@@ -10,14 +10,15 @@ namespace smalloc::calibrate {
 namespace {
 
 constexpr uint64_t kLineBytes = 64;
-// The smallest first level known has 16 entries (A64FX): a plateau needs points before it.
+// Fewest pages of the search: the smallest first level known has 16 entries (A64FX), and a plateau
+// needs points before it.
 constexpr uint64_t kFewestPages = 8;
-// Strides up to 2^6 pages tell 64 sets apart; no first-level data TLB has more.
+// Strides up to 2^6 pages distinguish 64 sets; no first-level data TLB has more.
 constexpr unsigned kMaxSetBits = 6;
 
-// What `lines` packed lines, visited in random order, pay for their own pages: a page stays in a
-// level with the probability entries / pages. (One line a page in a fixed order is harder: least
-// recently used then misses always.)
+// Returns the cycles per load that `lines` packed lines, visited in random order, spend on their
+// own TLB misses. A page stays in a level with the probability entries / pages. (One line per page
+// in a fixed order is harder: least recently used then misses always.)
 double own_cycles(const LatencySource &source, uint64_t lines, std::span<const FoundLevel> levels) {
   const double pages =
       static_cast<double>(lines * kLineBytes) / static_cast<double>(source.base_page_bytes());
@@ -29,7 +30,7 @@ double own_cycles(const LatencySource &source, uint64_t lines, std::span<const F
   return cycles;
 }
 
-// A chase whose repeats differ was disturbed: it is made again, and the calmest counts.
+// Repeats a disturbed chase (its repeats differ) up to three times; returns the calmest.
 std::optional<Latency> calm_chase(LatencySource &source, const Chase &chase) {
   std::optional<Latency> calmest;
   for (unsigned attempt = 0; attempt < 3; attempt++) {
@@ -44,7 +45,7 @@ std::optional<Latency> calm_chase(LatencySource &source, const Chase &chase) {
   return calmest;
 }
 
-// Median of three: one disturbed chase decides nothing.
+// Returns the median of three chases, so that one disturbed chase has no effect.
 std::optional<double> steady_cycles(LatencySource &source, const Chase &chase,
                                     std::span<const FoundLevel> levels,
                                     std::vector<double> &noise) {
@@ -55,8 +56,8 @@ std::optional<double> steady_cycles(LatencySource &source, const Chase &chase,
   return cycles.empty() ? std::nullopt : std::optional(median(std::move(cycles)));
 }
 
-// Between a count that fits and one that does not; large levels are soft, so that an entry in 256
-// is fine enough.
+// Bisects between a page count that fits and one that does not. Large levels have no sharp limit,
+// so a resolution of 1/256 of the entries is enough.
 uint64_t refine(LatencySource &source, Chase form, uint64_t fits, uint64_t exceeds,
                 double threshold, std::span<const FoundLevel> levels, std::vector<double> &noise) {
   const uint64_t low = fits, high = exceeds;
@@ -71,7 +72,7 @@ uint64_t refine(LatencySource &source, Chase form, uint64_t fits, uint64_t excee
       const uint64_t middle = fits + (exceeds - fits) / 2;
       (is_beyond(middle) ? exceeds : fits) = middle;
     }
-    // One wrong answer misleads a bisection: both ends must stand when asked again.
+    // One wrong answer misleads a bisection, so both ends are measured again.
     if ((fits == low || !is_beyond(fits)) && (exceeds == high || is_beyond(exceeds)))
       break;
   }
@@ -96,7 +97,7 @@ std::optional<double> translation_cycles(LatencySource &source, Chase chase,
 LevelSearch search_levels(LatencySource &source, Chase form, uint64_t most_pages, double grid_ratio,
                           std::vector<double> &noise) {
   LevelSearch result;
-  // Pages of 1 GiB have 4 entries on some, and nobody has many of them.
+  // Some TLBs have 4 entries for pages of 1 GiB, and few machines have many such pages.
   const uint64_t fewest = form.page_bytes >= uint64_t{1} << 30 ? 2 : kFewestPages;
   if (most_pages <= kFewestPages)
     return result;
@@ -117,7 +118,8 @@ LevelSearch search_levels(LatencySource &source, Chase form, uint64_t most_pages
     const uint64_t entries =
         refine(source, form, result.curve[knee->last_flat].pages,
                result.curve[knee->first_risen].pages, knee->threshold(), result.levels, noise);
-    // Beyond the ramp, before the data caches' own steps: up to three times the capacity.
+    // Measure beyond the ramp but before the steps of the data caches: up to three times the
+    // capacity.
     const auto capacity = static_cast<double>(entries);
     begin = std::min(index_of(result.curve, kKneeWindow * capacity), result.curve.size() - 1);
     std::vector<double> beyond;
@@ -127,14 +129,14 @@ LevelSearch search_levels(LatencySource &source, Chase form, uint64_t most_pages
          i++)
       beyond.push_back(result.curve[i].cycles);
     result.levels.push_back({capacity, median(std::move(beyond))});
-    // Now the baseline's own misses are known.
+    // The first level is now known, so correct the curve for the baseline's own misses.
     if (level == 0) {
       for (Point &point : raw)
         point.cycles += own_cycles(source, point.pages, result.levels);
       result.curve = smooth(raw);
     }
   }
-  // The plateau between two levels ends where the second begins to fail.
+  // The plateau between two levels ends where the second begins to miss.
   if (result.levels.size() == 2) {
     std::vector<double> plateau;
     for (const Point &point : result.curve) {
@@ -159,7 +161,7 @@ std::optional<unsigned> find_ways(LatencySource &source, uint64_t page_bytes, do
     const auto cycles = steady_cycles(source, {page_bytes, stride, pages}, {}, noise);
     return cycles ? std::optional(*cycles <= threshold) : std::nullopt;
   };
-  // Two entries less than were found: the estimate may be off by as many.
+  // Two entries less than were found, because the estimate may be off by two.
   const auto almost_all = static_cast<uint64_t>(std::max(entries - 2, 2.0));
   unsigned bits = 0;
   for (bits = 1; bits <= kMaxSetBits; bits++) {
@@ -171,7 +173,7 @@ std::optional<unsigned> find_ways(LatencySource &source, uint64_t page_bytes, do
   }
   if (bits > kMaxSetBits)
     return 0;
-  // Doubling the stride halves the sets that are used, until one set is left: its ways.
+  // Doubling the stride halves the sets in use, until one set is left: its entries are the ways.
   uint64_t previous = 0;
   for (; bits <= kMaxSetBits + 1; bits++) {
     uint64_t low = 1, high = almost_all;

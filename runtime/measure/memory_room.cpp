@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// memory_room.cpp decides which files hold the limits: of cgroup v2, of v1, and of those above ours.
+// memory_room.cpp reads free memory and the limits of cgroup v2 and v1, including those of
+// ancestors.
 #include "runtime/measure/memory_room.h"
 
 #include <algorithm>
@@ -16,15 +17,16 @@ namespace {
 
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 
-// The number in a file of one number; absent or "max" is no limit.
+// Returns the number in a one-number file. If the file is absent or says "max", returns
+// `otherwise`.
 uint64_t number_in(const std::string &path, uint64_t otherwise) {
   std::ifstream file(path);
   uint64_t value = 0;
   return file >> value ? value : otherwise;
 }
 
-// The least room of the folder and those above it, down to `top`. In a container the path may be one
-// that only the host has: then the mounted top is ours.
+// Returns the least room of `path` and its ancestors, up to `top`. In a container only the host may
+// have the path; then the mounted top is the cgroup of this process.
 uint64_t least_room(const std::string &top, std::string path, const char *limit_name,
                     const char *used_name) {
   if (path.find("..") != std::string::npos)
@@ -33,7 +35,7 @@ uint64_t least_room(const std::string &top, std::string path, const char *limit_
   for (;; path.resize(std::min(path.rfind('/'), path.size()))) {
     const std::string folder = top + (path == "/" ? "" : path) + "/";
     const uint64_t limit = number_in(folder + limit_name, kNoLimit);
-    if (limit >> 60 == 0) // v1 writes "none" as the largest multiple of a page
+    if (limit >> 60 == 0) // v1 writes "no limit" as the largest multiple of a page
       room = std::min(room, limit - std::min(limit, number_in(folder + used_name, 0)));
     if (path.empty() || path == "/")
       return room;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// memory_room.h decides how much memory a measurement may touch: what is free, within the limits of
-// the process and of every cgroup that it is in. More would not make it wrong, it would get it killed.
+// memory_room.h computes how much memory a measurement may touch: the free memory, within the
+// limits of the process and of each of its cgroups. Above a limit the kernel would kill the
+// process.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace smalloc::calibrate {
 
-// 0: unknown. `root`: where /proc and /sys are, for tests.
+// Returns the bytes that may be touched; 0: unknown. `root`: the folder that holds /proc and /sys,
+// for tests.
 uint64_t available_bytes(const std::string &root = {});
 
 } // namespace smalloc::calibrate

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// miss_cost.cpp decides when a latency counts as steady, and how it is printed.
+// miss_cost.cpp finds a steady latency and prints the cost of a TLB miss.
 #include "runtime/measure/miss_cost.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace smalloc::calibrate {
 namespace {
 
-// tlbmiss_cost.sh: SIZE, STRIDE, TOLERANCE, MATCH_REQUIREMENT.
+// Values of tlbmiss_cost.sh: SIZE, STRIDE, TOLERANCE, MATCH_REQUIREMENT.
 constexpr uint64_t kFirstBytes = 13631488, kStepBytes = 3932160;
 constexpr double kToleranceCycles = 2;
 constexpr unsigned kMatches = 3;

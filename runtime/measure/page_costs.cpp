@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// page_costs.cpp decides how the costs of pages are timed.
+// page_costs.cpp times first touch, collapse, streams and prefetching for each page size.
 #include "runtime/measure/page_costs.h"
 
 #include "runtime/measure/curve.h"
@@ -25,7 +25,7 @@ namespace {
 
 constexpr unsigned kUnitsCollapsed = 8, kBandwidthPasses = 15, kTouchPasses = 6;
 
-// Time that this thread has run: others on the same processor do not make a page dearer.
+// Returns the CPU time of this thread: other processes on the same processor do not count.
 uint64_t cpu_ns() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -66,22 +66,23 @@ private:
     return static_cast<double>(ticks) / plan_.ticks_per_second * 1e9;
   }
 
-  // A page of 1 GiB is there when the region is: what is timed is the region.
+  // Times the mapping of a region of 1 GiB pages, since the mapping allocates the pages.
   void first_touch_of_giants() {
     std::vector<double> costs;
     for (unsigned pass = 0; pass < 3; pass++) {
       const uint64_t before = ticks();
       const PageRegion region(kGiantPage, kGiantPage);
-      if (region.size() && pass) // the first finds the memory
+      if (region.size() && pass) // the first pass makes the host find the memory
         costs.push_back(nanoseconds(ticks() - before));
     }
     if (!costs.empty())
       result_.first_touch_ns.push_back({kGiantPage, quartiles(std::move(costs))});
   }
 
-  // A program pays for the fault and the kernel's clearing, for data that the clearing has put out of the
-  // caches, and for giving the page back at the end: what it takes to map, fill and unmap fresh memory, less
-  // filling it once more. As much memory as makes no cache's matter of it.
+  // Times the first touch of a page with all that a program pays for it. That is the page fault,
+  // the kernel's clearing, the data that clearing evicts from the caches, and the release at the
+  // end. The value is the time to map, fill and unmap fresh memory, minus the time to fill it once
+  // more. The memory is larger than the caches.
   void first_touch(uint64_t page) {
     if (page >= kGiantPage)
       return first_touch_of_giants();
@@ -108,14 +109,15 @@ private:
       const uint64_t before = cpu_ns();
       region.reset();
       const uint64_t release = cpu_ns() - before, once = first + release;
-      if (pass) // the first finds the memory
+      if (pass) // the first pass makes the host find the memory
         costs.push_back(static_cast<double>(once > again ? once - again : 0) /
                         static_cast<double>(pages));
     }
     result_.first_touch_ns.push_back({page, quartiles(std::move(costs))});
   }
 
-  // Twice the same memory, by turns written at once and read before: the difference is the second fault.
+  // Times the second fault of a page that is read before it is written. Two regions of the same
+  // size take turns, one written at once and one read first; their difference is the cost.
   void read_first(uint64_t page) {
     std::vector<double> costs;
     for (unsigned pass = 0; pass < kTouchPasses; pass++) {
@@ -131,7 +133,7 @@ private:
           *static_cast<volatile char *>(region.page(k)) = 1;
         spent[reads] = static_cast<double>(cpu_ns() - before) / static_cast<double>(region.pages());
       }
-      if (pass) // the first finds the memory
+      if (pass) // the first pass makes the host find the memory
         costs.push_back(std::max(spent[1] - spent[0], 0.0));
     }
     result_.read_first_ns = quartiles(std::move(costs));
@@ -142,7 +144,8 @@ private:
     PageRegion units(kUnitsCollapsed * page, page);
     if (!units.size())
       return;
-    // Base pages by way of the advice, which the collapse itself does not tolerate.
+    // First make base pages by advice, then allow superpages: the collapse refuses regions with
+    // MADV_NOHUGEPAGE.
     madvise(units.data(), units.size(), MADV_NOHUGEPAGE);
     std::fill_n(units.data(), units.size(), 1);
     units.drop();
@@ -160,8 +163,9 @@ private:
       result_.unknown.push_back("collapse: unknown (the kernel refuses it)");
   }
 
-  // All sizes by turns: what larger pages save a stream is the difference. Of much memory, since a last-level cache
-  // keeps some of what is not many times larger.
+  // Measures the bandwidth with all page sizes in turn; the difference is what larger pages save a
+  // stream. The memory is large, because a last-level cache keeps part of a buffer that is not many
+  // times larger.
   void bandwidths() {
     std::vector<std::unique_ptr<PageRegion>> regions;
     const auto add = [&](uint64_t page) {
@@ -178,10 +182,10 @@ private:
     bandwidth(regions);
   }
 
-  // Reads it once, in order: bytes a second.
+  // Reads the region once, in order; returns bytes per second.
   double read_rate(const PageRegion &region) const {
     const uint64_t before = ticks();
-    // Four sums: one chain of additions would be the limit.
+    // Four sums, because one chain of additions would be the limit.
     const auto *word = reinterpret_cast<const uint64_t *>(region.data());
     uint64_t sums[4] = {0, 0, 0, 0};
     for (size_t i = 0; i + 8 <= region.size() / 8; i += 8)
@@ -201,7 +205,7 @@ private:
         rates[i].push_back(read_rate(*regions[i]));
     for (size_t i = 0; i < regions.size(); i++) {
       std::sort(rates[i].begin(), rates[i].end());
-      // Others only ever make a pass slower.
+      // Other processes only make a pass slower, so the best pass is the value.
       result_.bandwidth_bytes_per_second.push_back(
           {regions[i]->page_bytes(),
            {rates[i].back(), rates[i][rates[i].size() / 2], rates[i].back()}});

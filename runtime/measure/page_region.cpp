@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// page_region.cpp decides what advice a region gets and which files say what became of it.
+// page_region.cpp maps and advises regions, and reads from /proc and /sys what the kernel gave.
 #include "runtime/measure/page_region.h"
 
 #include <algorithm>
@@ -16,15 +16,16 @@
 namespace smalloc::calibrate {
 namespace {
 
-// Processors hash the address into the TLB's set and into the way of the first-level cache. What a run
-// of base pages meets there must not depend on where the kernel put it: on a Zen 4 guest 1460 pages fit
-// the second level from the begin of a superpage on, 1730 from its middle; and two packed pages
-// of a run across a carry evict each other from the cache.
+// Alignment of base-page regions. Processors hash the address into the TLB's set and into the way
+// of the first-level cache. So the result for a run of base pages must not depend on the kernel's
+// placement. On a Zen 4 guest 1460 pages fit the second level from the begin of a superpage, 1730
+// from its middle. Two packed pages of a run across a carry evict each other from the cache.
 constexpr size_t kBaseAlignment = size_t{32} << 20;
 
 constexpr int kPopulateWrite = 23, kHugeShift = 26; // MADV_POPULATE_WRITE, MAP_HUGE_SHIFT
 
-// The number in a file of one number; absent or "max" is no limit.
+// Returns the number in a one-number file. If the file is absent or says "max", returns
+// `otherwise`.
 uint64_t number_in(const std::string &path, uint64_t otherwise) {
   std::ifstream file(path);
   uint64_t value = 0;
@@ -41,7 +42,8 @@ std::string mode_of(const std::string &path) {
   return open == std::string::npos || close < open ? "" : text.substr(open + 1, close - open - 1);
 }
 
-// Given when asked for: by its own setting, or by the one that it inherits.
+// True if the kernel gives pages of that size when advised, by the size's own setting or an
+// inherited one.
 bool is_enabled(uint64_t page_bytes) {
   std::string mode = mode_of(kThp + "hugepages-" + std::to_string(page_bytes >> 10) + "kB/enabled");
   if (mode == "inherit")
@@ -49,7 +51,8 @@ bool is_enabled(uint64_t page_bytes) {
   return mode == "always" || mode == "madvise";
 }
 
-// Pages of that size that the kernel has given to anybody so far; nothing: it does not count.
+// Returns the pages of that size that the kernel has given to all processes; nothing if it does not
+// count them.
 std::optional<uint64_t> pages_given(uint64_t page_bytes) {
   const uint64_t count = number_in(kThp + "hugepages-" + std::to_string(page_bytes >> 10) +
                                        "kB/stats/anon_fault_alloc",
@@ -57,7 +60,7 @@ std::optional<uint64_t> pages_given(uint64_t page_bytes) {
   return count == UINT64_MAX ? std::nullopt : std::optional(count);
 }
 
-// The next larger size that the kernel would give instead, where it fits.
+// Returns the next larger size that the kernel would give instead if it fits.
 uint64_t larger_size(uint64_t page_bytes) {
   const uint64_t superpage = transparent_superpage_bytes();
   for (uint64_t bytes = page_bytes * 2; bytes < superpage; bytes *= 2)
@@ -70,7 +73,8 @@ uint64_t larger_size(uint64_t page_bytes) {
 
 PageRegion::PageRegion(size_t bytes, uint64_t page_bytes) : page_bytes_(page_bytes) {
   const bool medium =
-      page_bytes > base_page_bytes() && page_bytes < (1u << 20); // no superpage is that small
+      page_bytes > base_page_bytes() && page_bytes < (1u << 20); // no superpage is smaller than 1
+                                                                 // MiB
   if (medium)
     unit_bytes_ = larger_size(page_bytes);
   const size_t unit = std::max<size_t>(medium ? unit_bytes_ : page_bytes, base_page_bytes());
@@ -82,8 +86,8 @@ PageRegion::PageRegion(size_t bytes, uint64_t page_bytes) : page_bytes_(page_byt
     mapping_ = size_ ? mmap(nullptr, size_, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | 30 << kHugeShift, -1, 0)
                      : MAP_FAILED;
-    // Reserved is not allowed: a cgroup's limit strikes at the touch, as a signal. Populating returns
-    // an error instead; a kernel without it is not trusted.
+    // A reservation is no permission: a cgroup's limit then kills with a signal at first touch.
+    // MADV_POPULATE_WRITE returns an error instead, so a kernel without it is not trusted.
     if (mapping_ != MAP_FAILED && madvise(mapping_, size_, kPopulateWrite) == 0)
       data_ = static_cast<char *>(mapping_);
     else if (mapping_ != MAP_FAILED)
@@ -101,9 +105,9 @@ PageRegion::PageRegion(size_t bytes, uint64_t page_bytes) : page_bytes_(page_byt
   }
   const auto start = (reinterpret_cast<uintptr_t>(mapping_) + align - 1) / align * align;
   data_ = reinterpret_cast<char *>(start);
-  // A kernel without superpages refuses the advice; then there is nothing to advise.
+  // A kernel without superpages refuses the advice; its pages are base pages in any case.
   madvise(data_, size_, page_bytes > base_page_bytes() ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
-  // A hole in each unit of the larger size, so that the larger does not fit.
+  // Exclude one page of each unit of the larger size, so that the larger size does not fit.
   for (size_t at = 0; unit_bytes_ && at < size_; at += unit_bytes_)
     madvise(data_ + at + unit_bytes_ - page_bytes, page_bytes, MADV_NOHUGEPAGE);
 }

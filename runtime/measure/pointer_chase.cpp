@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// pointer_chase.cpp decides where the lines of a chase lie, and how its repeats become one latency.
+// pointer_chase.cpp lays out the lines of a chase and turns its repeats into one latency.
 #include "runtime/measure/pointer_chase.h"
 
 #include "runtime/measure/ticks.h"
@@ -14,21 +14,26 @@ namespace smalloc::calibrate {
 namespace {
 
 constexpr uint64_t kLineBytes = 64;
-// Loads of a piece: some 20 microseconds at 15 cycles, less than a scheduler's tick, more than the
-// clock's own cost.
+// Loads per piece: about 20 microseconds at 15 cycles, shorter than a scheduler tick and longer
+// than a reading of the clock.
 constexpr uint64_t kPieceLoads = 4096;
 // Strides of up to 2^7 pages find the ways of a first level of up to 256 entries.
 constexpr uint64_t kWaysReach = uint64_t{1} << 15;
-// Pieces between two timings of the additions.
+// Pieces between two timings of the chain of additions.
 constexpr unsigned kPiecesPerChain = 8;
-// Where several lines a page take turns a lap is long, and a piece is like any other: so many are timed.
+// Pieces that are timed if several lines of each page take turns: a lap is long, and all pieces are
+// alike.
 constexpr unsigned kPiecesOfLongLap = 24;
 constexpr uint64_t kOverlappedPieceLoads = 2048; // 16 KiB of addresses
-// Loads before them. A chase that waits finds the page tables of what was written last near, and has them as far away as a program that only
-// loads after so many: where neighbours fill the last cache, lines that come back after milliseconds are gone (on a Xeon guest with 480 MiB
-// of shared L3 a walk took 60 ns in the first pieces and 200 from the fortieth on, as it does in lists and trees). Loads that overlap
-// find the tables of pages that were touched in order, and need each line of them some forty times to have them as near as programs
-// do (there: 96 cycles at first, 39 after as many loads as the others get, 28 after four times as many and in gups).
+// Loads before the timed pieces.
+// Dependent loads: the page tables that were written last are still near. After these loads they
+// are as far away as in a program that only loads. Where neighbours fill the last-level cache,
+// lines that are reused after milliseconds are evicted. Measured on a Xeon
+// guest with 480 MiB of shared L3: a walk took 60 ns in the first pieces. From the fortieth piece
+// on it took 200 ns, as in lists and trees.
+// Overlapping loads: the page tables of pages that were touched in order must each be used some
+// forty times to be as near as in programs. There: 96 cycles at first, 39 after kLoadsOfArrival
+// loads, 28 after four times as many and in gups.
 constexpr uint64_t kLoadsOfArrival = 40 * kPieceLoads,
                    kLoadsOfOverlappedArrival = 160 * kPieceLoads;
 
@@ -50,7 +55,7 @@ PointerChase::PointerChase(const Plan &plan) : plan_(plan) {
     if (region.is_given())
       others_.push_back(std::move(region));
   }
-  // Wakes the clock up before anything counts.
+  // Bring the clock frequency up before the first measurement.
   for (unsigned i = 0; i < 200; i++)
     chain_ticks();
 }
@@ -79,9 +84,10 @@ PageRegion PointerChase::base_region() const {
   return PageRegion(std::max(plan_.most_lines, kWaysReach) * page, page);
 }
 
-// What this gives back it gets again, in another order, as a program gets what the one before it left: the kernel hands out scattered frames
-// before it breaks larger blocks. Memory that was kept from round to round used up the scattered ones, and a walk over 65,536 pages
-// cost 120 cycles by the third round where a program paid 370. Superpages lie the same wherever they lie.
+// Releases the base pages and gets them anew in another order, like a program that gets pages of a
+// predecessor. The kernel hands out scattered frames before it splits larger blocks. Memory kept
+// between rounds used up the scattered frames: a walk over 65,536 pages cost 120 cycles by the
+// third round where a program paid 370. Superpages are kept, since their frames do not matter.
 void PointerChase::refresh() {
   base_ = PageRegion();
   base_ = base_region();
@@ -98,14 +104,15 @@ char *PointerChase::line(const Chase &chase, uint64_t i) const {
   const PageRegion &region = *region_of(page);
   const uint64_t at = k % chase.lines, within = std::min(stride, page);
   char *start = stride == region.page_bytes() ? region.page(at) : region.data() + at * stride;
-  // Staggered, or all lines would meet in the same set of the data caches.
+  // Stagger the lines; otherwise all would be in the same set of the data caches.
   const uint64_t apart = within / chase.lines_a_page, turn = i / chase.lines;
   return start + (i * kLineBytes + turn * apart) % within;
 }
 
 namespace {
 
-// Follows the pointers from `at` on, or the list from its `at`-th address; returns where it has come to.
+// Follows `loads` pointers from `at`, or reads the list from its `at`-th address; returns the new
+// position.
 void **follow(void **at, uint64_t loads) {
   for (uint64_t i = loads; i; i--)
     at = static_cast<void **>(*at);
@@ -150,8 +157,8 @@ std::optional<Latency> PointerChase::chase(const Chase &chase) {
     at = static_cast<void **>(*at);
   }
   size_t place = 0;
-  // A short lap is repeated until a piece is long enough to time; a long one is timed in pieces,
-  // each of which is compared with itself in other laps.
+  // A short lap is repeated until a piece is long enough to time. A long lap is timed in pieces;
+  // each is compared with itself in other laps.
   const uint64_t piece = std::min(chase.lines, kPieceLoads);
   const uint64_t pieces = chase.lines / piece, laps = std::max<uint64_t>(1, kPieceLoads / piece);
   const unsigned repeats = pieces > 1 ? std::max(plan_.repeats / 4, 5u) : plan_.repeats;
@@ -180,14 +187,15 @@ std::optional<Latency> PointerChase::chase(const Chase &chase) {
   return Latency{least * cycles_per_tick_, middle / least};
 }
 
-// No piece comes back, so that none can be compared with itself: the lower quartile of all counts.
+// Measures a chase with several lines per page. No piece recurs, so none can be compared with
+// itself: the latency is the lower quartile of all pieces.
 std::optional<Latency> PointerChase::long_chase(const Chase &chase) {
   if (chase.dense || chase.other_page_bytes)
     return std::nullopt;
   const uint64_t lines = chase.lines * chase.lines_a_page;
   std::vector<void **> list;
   void **at = nullptr;
-  if (chase.independent) { // any lines: only their pages have to be there
+  if (chase.independent) { // any lines: only their pages must be resident
     for (uint64_t i = 0; i < chase.lines; i++)
       *reinterpret_cast<void **>(line(chase, i)) = nullptr;
   } else {
@@ -207,7 +215,7 @@ std::optional<Latency> PointerChase::long_chase(const Chase &chase) {
   for (uint64_t k = 0; k < arrival + kPiecesOfLongLap; k++) {
     if (k % kPiecesPerChain == 0)
       chain = std::min(chain, chain_ticks());
-    // A list that is in the nearest cache: programs compute their addresses.
+    // The list fits the first-level cache, because programs compute their addresses.
     list.clear();
     for (uint64_t i = 0; chase.independent && i < loads; i++)
       list.push_back(reinterpret_cast<void **>(line(chase, random_() % lines)));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// prefetch.cpp decides the walks. The next address is computed from the one before and from the
-// value that was loaded, which is always 0: so the loads depend on each other, and nothing has to
-// be written, which would bring the lines into the caches.
+// prefetch.cpp walks memory with dependent loads. Each address is computed from the last address
+// and the loaded value, which is always 0. So the loads depend on each other without pointers in
+// memory; writing these would bring the lines into the caches.
 #include "runtime/measure/prefetch.h"
 
 #include "runtime/measure/ticks.h"
@@ -15,7 +15,7 @@ namespace smalloc::calibrate {
 namespace {
 
 constexpr uint64_t kLine = 64, kPage = 4096;
-constexpr uint64_t kSteps = 16384, kStrideSteps = 4096; // of one walk
+constexpr uint64_t kSteps = 16384, kStrideSteps = 4096; // steps of one walk
 constexpr unsigned kRepeats = 3;
 constexpr uint64_t kStrides[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192};
 
@@ -28,7 +28,7 @@ void evict(const PageRegion &region) {
   __asm__ volatile("" : "+r"(sum));
 }
 
-// In ticks a step; `step` maps the last offset and value to the next offset.
+// Returns the ticks per step. `step` maps the last offset and value to the next offset.
 template <typename Step>
 double walk_once(const PageRegion &region, const PageRegion &evicts, uint64_t offset,
                  uint64_t steps, Step step) {
@@ -40,7 +40,7 @@ double walk_once(const PageRegion &region, const PageRegion &evicts, uint64_t of
   return static_cast<double>(ticks() - before) / static_cast<double>(steps);
 }
 
-// Least of the repeats, each from another place.
+// Returns the minimum of the repeats; each begins at another place.
 template <typename Step>
 double walk(const PageRegion &region, const PageRegion &evicts, uint64_t steps, Step step) {
   double least = std::numeric_limits<double>::max();
@@ -68,7 +68,7 @@ PrefetchLatencies measure_prefetch(const PageRegion &region, const PageRegion &e
         const uint64_t next = scatter(offset / kLine + value, lines);
         return next * kLine;
       });
-  // Every walk has lines of its own: caches keep what is used again, however much is read in
+  // Each walk has its own lines, because caches keep lines that are reused, however much is read in
   // between. All walks together fit: 3 * (1/32 + ... + 1 + 1 + 1) sixteenths and less.
   const uint64_t window = size / 16;
   uint64_t from = 0;

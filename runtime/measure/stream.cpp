@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// stream.cpp decides the loops and which pages they touch in which order.
+// stream.cpp has the four kernels and the order of the arrays that they pass over.
 #include "runtime/measure/stream.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace smalloc::calibrate {
 namespace {
 
 constexpr double kScalar = 3;
-// Arrays of each kernel, as bits: a 1, b 2, c 4.
+// Arrays of each kernel as bits: a 1, b 2, c 4.
 constexpr unsigned kArrays[] = {1 | 4, 2 | 4, 1 | 2 | 4, 1 | 2 | 4};
 
 struct Free {
@@ -22,7 +22,7 @@ struct Free {
 };
 using Array = std::unique_ptr<double, Free>;
 
-// Out of line, so that no kernel is merged with another.
+// The kernels are out of line, so that the compiler merges none with another.
 __attribute__((noinline)) void copy(double *c, const double *a, size_t n) {
   for (size_t i = 0; i < n; i++)
     c[i] = a[i];
@@ -69,7 +69,7 @@ std::optional<StreamRates> run_stream(const StreamPlan &plan) {
           std::max(rates.bytes_per_second[kernel],
                    arrays * static_cast<double>(n * sizeof(double)) / seconds);
   };
-  double wanted_a = 1, wanted_b = 2, wanted_c = 0; // what one element goes through
+  double wanted_a = 1, wanted_b = 2, wanted_c = 0; // values of one element after each kernel
   for (unsigned repeat = 0; repeat < plan.repeats; repeat++) {
     time(0, 2, [&] { copy(c.get(), a.get(), n); });
     time(1, 2, [&] { scale(b.get(), c.get(), n); });

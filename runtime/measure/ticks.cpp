@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ticks.cpp decides how long the counter is compared with the clock.
+// ticks.cpp times the chain of additions and the rate of the tick counter.
 #include "runtime/measure/ticks.h"
 
 #include <chrono>
@@ -8,12 +8,13 @@
 namespace smalloc::calibrate {
 
 uint64_t chain_ticks() {
-  // In a register: Golden Cove and later add small constants as they rename registers, six a cycle.
+  // The addend is in a register: Golden Cove and later add small constants while renaming
+  // registers, six a cycle.
   uint64_t sum = 0, one = 1;
   __asm__ volatile("" : "+r"(one));
   const uint64_t before = ticks();
   for (unsigned i = 0; i < kChainCycles / 8; i++) {
-    // The empty statements keep the compiler from adding eight at once.
+    // The empty statements prevent the compiler from adding eight at once.
     for (unsigned k = 0; k < 8; k++) {
       sum += one;
       __asm__ volatile("" : "+r"(sum));
@@ -24,8 +25,8 @@ uint64_t chain_ticks() {
 
 double ticks_per_second() {
   using Clock = std::chrono::steady_clock;
-  // 20 ms: the two readings are some 100 ns apart at worst, unless the process is moved away in
-  // between; then the shortest gap of three counts.
+  // 20 ms: the two readings are about 100 ns apart at worst, unless the process is preempted
+  // between them. So the attempt with the shortest gap of three counts.
   double best_gap = 1, rate = 1e9;
   for (int attempt = 0; attempt < 3; attempt++) {
     const auto start = Clock::now();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ticks.h decides how short times are taken, and how they become core cycles without a PMU: a chain
-// of dependent additions of registers takes one cycle each on every core that we know, whatever the clock is at
-// the moment (method: Manegold, Calibrator; tlbmiss_cost.sh trusted /proc/cpuinfo instead).
+// ticks.h times short intervals and converts them to core cycles without a PMU. A chain of
+// dependent register additions takes one cycle per addition on every known core, whatever the
+// current clock is. Method: Manegold, Calibrator (tlbmiss_cost.sh trusted /proc/cpuinfo instead).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace smalloc::calibrate {
 
-// Ticks of a counter that runs at a constant rate; ordered against loads before and after.
+// Returns the ticks of a constant-rate counter, ordered against loads before and after.
 inline uint64_t ticks() {
 #if defined(__x86_64__)
   _mm_lfence();
@@ -33,11 +33,11 @@ inline uint64_t ticks() {
 #endif
 }
 
-// Ticks that a chain of kChainCycles dependent additions takes; one try.
+// Returns the ticks of one chain of kChainCycles dependent additions.
 constexpr unsigned kChainCycles = 16384;
 uint64_t chain_ticks();
 
-// Against the system's clock, over some milliseconds.
+// Measures the counter's rate against the system's clock: the best of three attempts of 20 ms.
 double ticks_per_second();
 
 } // namespace smalloc::calibrate

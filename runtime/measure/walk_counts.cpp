@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// walk_counts.cpp decides the runs and what is said when they make no number.
+// walk_counts.cpp runs the work, and words the reason if there is no number.
 #include "runtime/measure/walk_counts.h"
 
 #include "runtime/measure/miss_cost.h"

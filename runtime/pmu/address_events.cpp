@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// address_events.cpp decides the names of Intel's event, the newest first, and what an errno means to people.
+// address_events.cpp lists Intel's event names, newest first, and turns an errno value into words.
 #include "runtime/pmu/address_events.h"
 #include "runtime/pmu/event_names.h"
 
@@ -17,13 +17,13 @@
 namespace smalloc::pmu {
 namespace {
 
-// Loads: stores wait in their buffer while their walk goes on.
+// Only loads: a store waits in the store buffer during its walk.
 constexpr const char *kMissNames[] = {
     "MEM_INST_RETIRED:STLB_MISS_LOADS", // Skylake and later
     "MEM_UOPS_RETIRED:STLB_MISS_LOADS", // Ivy Bridge to Broadwell
     "MEM_UOP_RETIRED:STLB_MISS_LOADS",  // Sandy Bridge
 };
-constexpr uint64_t kCountOperations = uint64_t{1} << 19; // IBS: not cycles
+constexpr uint64_t kCountOperations = uint64_t{1} << 19; // IBS counts operations, not cycles
 constexpr uint64_t kSpeJitter = uint64_t{1} << 16, kSpeLoads = uint64_t{1} << 33,
                    kSpeStores = uint64_t{1} << 34;
 
@@ -86,7 +86,7 @@ AddressProbe kernel_probe() {
 
 FoundEvent find_address_event(const AddressProbe &probe, uint64_t period,
                               const std::string &table) {
-  int refused = 0; // the first refusal that says more than "not here"
+  int refused = 0; // the first refusal whose errno says more than ENOENT
   const auto works = [&](const AddressEvent &event) {
     const uint64_t step = event.period_step;
     const int error = probe.open(event, (period + step - 1) / step * step);
@@ -98,7 +98,7 @@ FoundEvent find_address_event(const AddressProbe &probe, uint64_t period,
     AddressEvent event;
     if (const auto code = encode_event(name, table)) {
       event.code = *code;
-      event.precise = 2; // addresses come with PEBS alone
+      event.precise = 2; // only PEBS records addresses
       if (works(event))
         return {event, {}};
     }

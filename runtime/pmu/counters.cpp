@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// counters.cpp decides that an event which cannot be opened is simply not counted.
+// counters.cpp opens, reads and closes the events. An event that cannot be opened is not counted.
 #include "runtime/pmu/counters.h"
 
 namespace smalloc::pmu {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// counters.h decides how several quantities of one run are counted together, and what is done when
-// the kernel had to take turns: counts are scaled by the time that each was on.
+// counters.h counts several quantities of one run together. If the kernel multiplexed the events,
+// each count is scaled by enabled time / running time.
 #pragma once
 
 #include "runtime/pmu/perf_source.h"
@@ -11,7 +11,7 @@
 
 namespace smalloc::pmu {
 
-// Nothing where there is no such event, or no PMU.
+// Counts of a run. A value is absent if the processor has no such event or there is no PMU.
 struct Counts {
   std::array<std::optional<double>, kQuantities> values;
   std::optional<double> &operator[](Quantity q) { return values[static_cast<size_t>(q)]; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cpi_stack.cpp decides the order of the parts: the surest first.
+// cpi_stack.cpp computes the parts in the order of their accuracy, the most accurate first.
 #include "runtime/pmu/cpi_stack.h"
 
 #include <algorithm>

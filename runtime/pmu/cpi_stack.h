@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cpi_stack.h decides where a run's cycles went: data cache, translation, branches, other (the stack
-// of Korn and Chang 2007, figure 4, from POWER's completion stalls). Other processors count less: a
-// part is counted where there is an event of cycles, else estimated as events times a cost, else
-// unknown and within "other".
+// cpi_stack.h splits a run's cycles into data cache, translation, branches and other. Source: the
+// stack of Korn and Chang 2007, figure 4, which uses POWER's completion stalls.
 //
-// Parts that processors overlap cannot add up to more than all cycles: what an earlier part has
-// taken is not given to a later one. A walk stalls the load that waits for it, so stalls on memory
-// count less the walks.
+// Other processors have fewer events. A part is counted if there is an event of cycles, else
+// estimated as events times a cost. A part that is neither is within "other".
+//
+// A processor overlaps stalls, but the parts must not add up to more than all cycles. So a later
+// part gets only cycles that no earlier part has taken. A walk stalls the load that waits for it,
+// so the cycles of walks are subtracted from the stalls on memory.
 #pragma once
 
 #include "runtime/pmu/counters.h"
@@ -18,23 +19,24 @@
 namespace smalloc::pmu {
 
 struct CpiCosts {
-  double walk_cycles = 0; // of one walk, where walks' cycles are not counted; 0: unknown
-  // Refill of the front end: 11 to 13 cycles on Zen, 16 to 20 on Intel's cores (Fog, microarchitecture.pdf).
+  double walk_cycles = 0; // of one walk, if the cycles of walks are not counted; 0: unknown
+  // Cycles to refill the front end: 11 to 13 on Zen, 16 to 20 on Intel's cores (Fog,
+  // microarchitecture.pdf).
   double branch_miss_cycles = 15;
 };
 
 struct CpiPart {
   std::string name;   // translation, dcache, branch, other
-  double cpi = 0;     // cycles an instruction
-  std::string source; // counted, estimated
+  double cpi = 0;     // cycles per instruction
+  std::string source; // counted or estimated
 };
 
 struct CpiStack {
   double cpi = 0;
-  std::vector<CpiPart> parts; // those that are known, "other" last; they sum up to cpi
+  std::vector<CpiPart> parts; // the known parts, "other" last; their sum is cpi
 };
 
-// Nothing without cycles and instructions.
+// Computes the stack. Returns nothing if cycles or instructions are not counted.
 std::optional<CpiStack> cpi_stack(const Counts &counts, const CpiCosts &costs);
 
 } // namespace smalloc::pmu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// event_names.cpp decides the names that are tried, the best first.
+// event_names.cpp lists the event names that are tried for each quantity, the best first.
 #include "runtime/pmu/event_names.h"
 
 #include "smalloc/machine.h"
@@ -15,7 +15,7 @@
 namespace smalloc::pmu {
 namespace {
 
-// Loads only: stores wait in their buffer while their walk goes on.
+// Only loads: a store waits in the store buffer during its walk.
 constexpr const char *kWalkNames[] = {
     "DTLB_LOAD_MISSES:WALK_COMPLETED", // Intel since Sandy Bridge
     "DTLB_MISSES:WALK_COMPLETED",      // Westmere, Nehalem
@@ -55,7 +55,7 @@ std::span<const char *const> names_of(Quantity quantity) {
 }
 
 bool ready() {
-  // Tables of other processors than this one, too: presets use them, and tests.
+  // Also load the tables of other processors: presets and tests use them.
   static const bool initialised =
       setenv("LIBPFM_ENCODE_INACTIVE", "1", 0) == 0 && pfm_initialize() == PFM_SUCCESS;
   return initialised;
@@ -75,7 +75,7 @@ std::optional<EventCode> encode(const std::string &name) {
                    name};
 }
 
-// What the kernel maps by itself on every processor.
+// Returns the kernel's generic event for a quantity, which every processor has.
 std::optional<EventCode> generic(Quantity quantity) {
   const auto hardware = [](uint64_t config, const char *name) {
     return EventCode{PERF_TYPE_HARDWARE, config, 0, 0, name};
@@ -105,7 +105,7 @@ std::string table_of_machine(const std::string &preset) {
   struct Row {
     const char *preset, *table;
   };
-  // Alder Lake and later kept the codes of Sapphire Rapids, Zen 5 those of Zen 4 for these events.
+  // For these events, Alder Lake and later kept the codes of Sapphire Rapids, Zen 5 those of Zen 4.
   constexpr Row rows[] = {{"golden-cove", "spr"},
                           {"redwood-cove", "spr"},
                           {"lion-cove", "spr"},
@@ -138,7 +138,7 @@ std::optional<EventCode> encode_event(const std::string &name, const std::string
   std::string tables[2] = {table, {}};
   if (table.empty()) {
     tables[0] = table_of_machine(smalloc_machine_native()->name);
-    tables[1] = "-"; // what libpfm4 itself finds
+    tables[1] = "-"; // the table that libpfm4 detects
   }
   for (const std::string &one : tables)
     if (!one.empty())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// kernel_perf.cpp decides how events are opened at the kernel: user level only, which is what
-// perf_event_paranoid 2 allows everybody.
+// kernel_perf.cpp opens events with perf_event_open. They count the user level only, which
+// perf_event_paranoid 2 allows every user.
 #include "runtime/pmu/event_names.h"
 
 #include <cerrno>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// perf_source.h decides what may be asked of a performance monitoring unit: a few quantities, each
-// one event of the processor, counted for a process. The kernel answers (kernel_perf()), or a test's
-// own source, so that everything above can be tested on machines without a PMU.
+// perf_source.h is the interface to a performance monitoring unit (PMU). It counts a few quantities
+// for a process, each as one event of the processor. kernel_perf() asks the kernel; tests have
+// their own source and need no PMU.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ namespace smalloc::pmu {
 enum class Quantity {
   kCycles,
   kInstructions,
-  kWalks,        // data TLB misses that no level of the TLB answers
-  kWalkCycles,   // cycles in which such a walk goes on
-  kMemoryStalls, // cycles without progress while a load waits beyond the first cache
-  kCacheMisses,  // of the last level
+  kWalks,        // page walks: data TLB misses at all levels
+  kWalkCycles,   // cycles with a walk of that kind in progress
+  kMemoryStalls, // cycles without progress while a load waits for more than the first cache
+  kCacheMisses,  // of the last-level cache
   kBranchMisses,
 };
 constexpr size_t kQuantities = 7;
@@ -26,16 +26,16 @@ constexpr size_t kQuantities = 7;
 struct EventCode {
   uint32_t type = 0; // PERF_TYPE_*
   uint64_t config = 0, config1 = 0, config2 = 0;
-  std::string name; // as the processor's manual has it
+  std::string name; // as in the processor's manual
 };
 
 struct Target {
-  int process = 0;        // 0: this one
-  bool from_exec = false; // begins with the next exec, and goes on in what it starts
+  int process = 0;        // 0: this process
+  bool from_exec = false; // counting starts at the next exec and includes child processes
 };
 
 struct Reading {
-  uint64_t count = 0, enabled = 0, running = 0; // running < enabled: the kernel took turns
+  uint64_t count = 0, enabled = 0, running = 0; // running < enabled: multiplexed
 };
 
 class PerfSource {
@@ -44,19 +44,19 @@ public:
   PerfSource(const PerfSource &) = delete;
   PerfSource &operator=(const PerfSource &) = delete;
   virtual ~PerfSource() = default;
-  // Nothing when the processor has no such event.
+  // Returns nothing if the processor has no such event.
   virtual std::optional<EventCode> event(Quantity quantity) = 0;
-  // A handle; or an errno value, negative. User level only.
+  // Returns a handle, or a negative errno value. Counts the user level only.
   virtual int open(const EventCode &code, const Target &target) = 0;
   virtual void enable(int handle, bool on) = 0;
   virtual std::optional<Reading> read(int handle) = 0;
   virtual void close(int handle) = 0;
 };
 
-// perf_event_open. In most virtual machines it refuses every event.
+// Returns the source that uses perf_event_open. Most virtual machines refuse every event.
 PerfSource &kernel_perf();
 
-// Why cycles cannot be counted here, in words; empty: they can.
+// Returns why cycles cannot be counted, in words; empty if they can.
 std::string obstacle(PerfSource &source);
 
 } // namespace smalloc::pmu

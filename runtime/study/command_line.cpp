@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// command_line.cpp decides what a word is.
+// command_line.cpp splits lines into words and quotes words for a shell.
 #include "runtime/study/command_line.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// footprint.cpp decides how mappings are named and their pages are told apart.
+// footprint.cpp parses the mappings of /proc/PID/smaps and assigns each to a segment.
 #include "runtime/study/footprint.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ uint64_t number(std::string_view text, int base) {
   return value;
 }
 
-// "55d0c000-55d0d000 rw-p 00000000 08:01 123   /usr/bin/app"
+// Parses a mapping's line: "55d0c000-55d0d000 rw-p 00000000 08:01 123 /usr/bin/app"
 bool parse_mapping(std::string_view line, Mapping &mapping) {
   const size_t dash = line.find('-'), space = line.find(' ');
   if (dash == std::string_view::npos || space == std::string_view::npos || dash > space ||
@@ -32,7 +32,7 @@ bool parse_mapping(std::string_view line, Mapping &mapping) {
   mapping.writable = line[space + 2] == 'w';
   mapping.executable = line[space + 3] == 'x';
   mapping.shared = line[space + 4] == 's';
-  size_t at = space + 1; // four fields, then the name
+  size_t at = space + 1; // skip four fields; the name follows
   for (int field = 0; field < 4 && at < line.size(); field++) {
     at = line.find(' ', at);
     at = at == std::string_view::npos ? line.size() : line.find_first_not_of(' ', at);
@@ -54,7 +54,7 @@ Segment segment_of(const Mapping &mapping, const Mapping &previous, Segment prev
     return mapping.executable ? Segment::kText
            : mapping.writable ? (mapping.shared ? Segment::kOther : Segment::kStatic)
                               : Segment::kOther;
-  // .bss may be several mappings: advice for superpages splits it.
+  // .bss may be several mappings, because superpage advice (madvise) splits it.
   const bool behind_data = previous_segment == Segment::kStatic && previous.end == mapping.start;
   return behind_data ? Segment::kStatic : mapping.executable ? Segment::kText : Segment::kHeap;
 }
@@ -91,7 +91,7 @@ Footprint parse_smaps(std::string_view text) {
   Mapping mapping, previous;
   Segment segment = Segment::kOther;
   uint64_t resident = 0, thp = 0, hugetlb = 0;
-  bool grows_down = false; // advice for superpages splits the stack: only its top keeps the name
+  bool grows_down = false; // superpage advice splits the stack; only its top part keeps the name
   const auto close = [&] {
     if (grows_down)
       segment = Segment::kStack;
@@ -99,7 +99,7 @@ Footprint parse_smaps(std::string_view text) {
     PageUse &use = result.segments[static_cast<size_t>(segment)];
     use.thp_bytes += std::min(thp, resident);
     use.base_bytes += resident - std::min(thp, resident);
-    use.hugetlb_bytes += hugetlb; // not part of Rss
+    use.hugetlb_bytes += hugetlb; // hugetlb pages are not part of Rss
     resident = thp = hugetlb = 0;
   };
   while (!text.empty()) {
@@ -107,7 +107,7 @@ Footprint parse_smaps(std::string_view text) {
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     Mapping next;
-    // Fields of a mapping are "Name:   12 kB"; a mapping's line has its addresses first.
+    // A field's line is "Name: 12 kB"; a mapping's line begins with addresses.
     const size_t colon = line.find(':'), space = line.find(' ');
     if (colon != std::string_view::npos && colon < space) {
       const std::string_view key = line.substr(0, colon);

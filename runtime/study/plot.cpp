@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// plot.cpp decides the picture's measures.
+// plot.cpp computes the layout of the pictures and writes their SVG.
 #include "runtime/study/plot.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// 1, 2 or 5 times a power of ten, so that four to eight lines fit.
+// Returns 1, 2 or 5 times a power of ten, so that four to eight lines fit.
 double tick_step(double most) {
   const double rough = most / 5, power = std::pow(10, std::floor(std::log10(rough)));
   for (double factor : {1.0, 2.0, 5.0})
@@ -49,7 +49,8 @@ double width_of(const BarChart &chart, size_t series) {
 }
 
 std::string draw(const BarChart &chart, size_t series, double x) {
-  // Somebody else may have written what is drawn: an axis is of numbers that can be divided.
+  // The values may come from a foreign file. Infinite values are skipped and the axis is clamped to
+  // a range that can be divided.
   double most = chart.reference;
   for (const BarGroup &group : chart.groups)
     for (const Bar &bar : group.bars)
@@ -154,7 +155,7 @@ std::string scatter_svg(const std::string &title, const std::string &x_label,
     body += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:g}</text>\n",
                         x(value), kTop + kHeight + 18, value);
   }
-  std::vector<double> taken; // lines of names
+  std::vector<double> taken; // y positions of the names
   for (const Point &point : points) {
     const double left = x(point.x), top = y(point.y);
     body += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\" fill=\"{}\" stroke=\"{}\" "

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// plot.h decides what pictures are: one self-contained SVG each. The study's: speed-up and peak memory side
-// by side, a group of bars a command, a bar a configuration, the spread as a whisker. The analysis': a point a mapping, its benefit
-// over what it takes. Colours are Okabe and Ito's, which the colour-blind can tell apart.
+// plot.h draws pictures, each as one self-contained SVG. The study's picture shows speed-up and
+// peak memory side by side: a group of bars per command, a bar per configuration, a whisker for the
+// spread. The picture of the analysis has a point per mapping: its benefit (y) over its memory (x).
+// The colours are those of Okabe and Ito, which colour-blind people can distinguish.
 #pragma once
 
 #include <string>
@@ -17,12 +18,12 @@ struct Bar {
 
 struct BarGroup {
   std::string name;
-  std::vector<Bar> bars; // one a series
+  std::vector<Bar> bars; // one per series
 };
 
 struct BarChart {
   std::string title, unit;
-  double reference = 0; // a line across, 0: none
+  double reference = 0; // y of a horizontal line; 0: none
   std::vector<BarGroup> groups;
 };
 
@@ -35,7 +36,8 @@ struct Point {
   bool filled = false;
 };
 
-/// x by the power of two, 0 at the left end; y from 0 to 100. Names stand beside the points as far as there is room.
+/// Draws points with x on a logarithmic scale (base 2, 0 at the left end) and y from 0 to 100. A
+/// name is drawn beside its point if there is room.
 std::string scatter_svg(const std::string &title, const std::string &x_label,
                         const std::string &y_label, const std::string &filled_means,
                         const std::vector<Point> &points);

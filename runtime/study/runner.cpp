@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// runner.cpp decides the order of fork, exec, sampling and wait.
+// runner.cpp forks, waits until the counters are set up, executes the command, samples it and reaps
+// it.
 #include "runtime/study/runner.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ namespace smalloc::study {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// Processes that a command starts; more are not a program that is studied.
+// Most processes of a command that are sampled; larger trees are outside the study's scope.
 constexpr unsigned kMostProcesses = 1024;
 
 using pmu::Quantity;
@@ -54,7 +55,8 @@ void add_tree(int process, Footprint &sum, unsigned &left) {
     add_tree(child, sum, left);
 }
 
-// Only calls that are safe after fork; the strings were made before.
+// Runs the command in the child. Makes only calls that are safe after fork; the parent made the
+// strings.
 [[noreturn]] void become(const RunPlan &plan, char *const *arguments, char *const *environment,
                          int error_pipe) {
   const int nothing = open("/dev/null", O_RDWR);
@@ -115,7 +117,7 @@ RunResult run_once(const RunPlan &plan) {
   if (child == 0) {
     char go;
     close(go_pipe[1]);
-    while (read(go_pipe[0], &go, 1) < 0 && errno == EINTR) { // until the counters are set up
+    while (read(go_pipe[0], &go, 1) < 0 && errno == EINTR) { // waits until the counters are set up
     }
     become(plan, arguments.data(), environment.data(), error_pipe[1]);
   }
@@ -132,7 +134,7 @@ RunResult run_once(const RunPlan &plan) {
     counters.emplace(*plan.perf, kCounted, pmu::Target{child, true});
   const auto start = Clock::now();
   close(go_pipe[1]);
-  // Closed by a successful exec; else it carries errno.
+  // A successful exec closes the pipe; otherwise the child writes errno to it.
   int error = 0;
   if (read(error_pipe[0], &error, sizeof error) == sizeof error)
     result.error = error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// statistics.cpp decides the thresholds.
+// statistics.cpp computes medians, deviations and the significance of a difference.
 #include "runtime/study/statistics.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace smalloc::study {
 namespace {
 
 constexpr double kNormalDeviation = 1.4826, kMedianError = 1.2533;
-// Two-sided 95 %; with 80 % power 0.84 more.
+// Normal quantiles: 1.96 for two-sided 95 %, and 0.84 more for 80 % power.
 constexpr double kSure = 1.96, kSureWithPower = 1.96 + 0.84;
 constexpr double kMostRepeats = 10000;
 

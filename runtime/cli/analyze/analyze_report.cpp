@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// analyze_report.cpp decides the columns of the table and the order of the document's keys. Where several page sizes were asked
-// for, each site has a line a size, the best one first.
+// analyze_report.cpp writes the columns of the table and the keys of the document. If several page
+// sizes were requested, each site has a line per size, the best size first.
 #include "runtime/cli/analyze/analyze_report.h"
 
 #include "runtime/cli/output.h"
@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostNames = 4; // of a cluster's sites, in the table
+constexpr size_t kMostNames = 4; // of a cluster's sites in the table
 
 const char *kind_name(benefit::CategoryKind kind) {
   switch (kind) {
@@ -52,7 +52,7 @@ Json chain_of(const RankedMapping &m) {
   return lines;
 }
 
-// Each page size that was looked at, smallest first.
+// Returns the results of each analysed page size, smallest first.
 Json sizes_of(const RankedMapping &m) {
   Json sizes = Json::array();
   for (const SizeResult &r : m.sizes)
@@ -210,7 +210,7 @@ std::string analyze_text(const AnalyzeWords &words, const ProfileOptions &option
                          const Expectation &expected, Colour colour) {
   if (is_empty(p))
     return "nothing to analyze: no allocation and no access was recorded\n";
-  // What is counted are superpages of 2 MiB only where nothing else was asked for.
+  // The count is of 2 MiB superpages only if no other page size was requested.
   const bool several =
       options.pages.size() > 1 || options.pages.front() != benefit::PageSize::kSuper;
   std::vector<std::string> head = {"RANK", "SITE", "WHERE"};
@@ -265,7 +265,7 @@ std::string analyze_text(const AnalyzeWords &words, const ProfileOptions &option
                         "saved {:.2f} of what was predicted)\n",
                         expected.seconds(), expected.by_calibration, r.superpage_runs, r.share);
   else if (p.superpages_chosen &&
-           p.saved_steerable > 0) // of what is for people to look at nothing is
+           p.saved_steerable > 0) // expect nothing from categories that directives cannot reach
     text += fmt::format("expected of a run: {:.3g} s saved\n", expected.seconds());
   if (p.superpages_chosen && std::any_of(p.traces.begin(), p.traces.end(),
                                          [](const TraceSummary &t) { return t.tlbs > 1; }))
@@ -307,11 +307,12 @@ directives::File analyze_directives(const ProfileOptions &options, const Profile
     file.header["program"] = p.traces.front().build_id;
   for (const RankedMapping &m : p.mappings) {
     if (!m.steerable || m.undecided())
-      continue; // neither compiler nor allocator can move it, or what the compiler says is as good
+      continue; // neither the compiler nor the allocator can move it, or the compiler's decision is
+                // as good
     const auto add = [&](uint64_t id, uint64_t superpages, std::string comment) {
       directives::Entry entry;
       entry.page_shift = page_shift(m.mapping.chosen ? m.result().page : benefit::PageSize::kBase);
-      entry.superpages = superpages; // of 2 MiB, whatever the page: what the agent counts
+      entry.superpages = superpages; // of 2 MiB for any page size: the unit that the agent counts
       entry.pmb_percent = std::round(m.mapping.pmb_percent * 10) / 10;
       entry.comment = std::move(comment);
       file.entries[{id, m.context != 0, m.context}] = entry;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// analyze_report.h decides how a profile's ranking becomes a table, the document smalloc.analyze/1, a picture and a
-// directives file.
+// analyze_report.h turns the ranking of a profile into a table, the document smalloc.analyze/1, a
+// picture, and a directives file.
 #pragma once
 
 #include "runtime/cli/table.h"
@@ -15,14 +15,14 @@
 
 namespace smalloc::cli {
 
-/// What was asked for, as far as the results repeat it.
+/// Options of the command that the results repeat.
 struct AnalyzeWords {
-  std::string directives;   ///< the file; empty: none
-  std::string significance; ///< the rule's name
+  std::string directives;   ///< file; empty: none
+  std::string significance; ///< name of the rule
   bool has_budget = false;
 };
 
-/// What a run should save by what is chosen and directives reach.
+/// Time that a run should save with the chosen superpages that directives can reach.
 struct Expectation {
   double by_calibration = 0; ///< seconds; negative: a loss
   database::Realisation realisation;
@@ -30,7 +30,7 @@ struct Expectation {
 };
 double saved_by_calibration(const Profile &profile, const benefit::CostModel &costs);
 
-/// Nothing was recorded: says nothing about the program, not that it has nothing to gain.
+/// True if nothing was recorded. That does not mean that the program has nothing to gain.
 bool is_empty(const Profile &profile);
 
 nlohmann::ordered_json analyze_document(const AnalyzeWords &words, const ProfileOptions &options,
@@ -38,9 +38,11 @@ nlohmann::ordered_json analyze_document(const AnalyzeWords &words, const Profile
                                         const format::MachineProfile &machine);
 std::string analyze_text(const AnalyzeWords &words, const ProfileOptions &options,
                          const Profile &profile, const Expectation &expected, Colour colour);
-/// PMB over superpages, a point a mapping (Cascaval et al. 2005, figure 5): SVG.
+/// Returns an SVG of PMB over superpages, with a point per mapping (Cascaval et al. 2005, figure
+/// 5).
 std::string analyze_plot(const Profile &profile);
-/// The first line also says what to expect of a run, for validation (docs/directives.md).
+/// Returns the directives. The first line also has the expectation of a run, for validation
+/// (docs/directives.md).
 directives::File analyze_directives(const ProfileOptions &options, const Profile &profile,
                                     const Expectation &expected,
                                     const format::MachineProfile &machine);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_analyze.cpp decides what `smalloc analyze` accepts, and what it says of traces that hold too little.
+// cmd_analyze.cpp implements `smalloc analyze` and explains traces that hold too little.
 #include "runtime/cli/analyze/analyze_report.h"
 #include "runtime/cli/history/history_store.h"
 #include "runtime/cli/installation.h"
@@ -35,7 +35,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  OutputOptions output; // its file is not used: -o is the directives file
+  OutputOptions output; // its file is not used: -o names the directives file
   ProfileOptions profile;
   std::string directives, machine, budget, categories = "site", significance = "share",
                                            associativity = "sets";
@@ -43,12 +43,13 @@ struct Options {
   bool no_database = false, unbounded = false;
 };
 
-// Regions of a sampled trace below which its estimates are off by some 20 % and more (one over the square root).
+// With fewer regions in a sampled trace, its estimates are off by 20 % and more (one over the
+// square root).
 constexpr size_t kFewRegions = 30;
-// Of the accesses: below, memory that nobody can steer is not worth a line.
+// Share of accesses; below it, memory that cannot be steered is not worth a line.
 constexpr double kMostNobodys = 0.05;
 
-// The program that was recorded, as a shell takes it.
+// Returns the recorded program, quoted for a shell.
 std::string program_of(const Profile &p) {
   namespace fs = std::filesystem;
   const fs::path path = p.traces.front().program;
@@ -60,7 +61,7 @@ std::string program_of(const Profile &p) {
                                : path.string());
 }
 
-// Throws where nothing can be said: the file was cut before anything of use.
+// Explains what the traces lack. Throws if a trace holds nothing of use because it was cut.
 void explain_gaps(const Options &options, const Profile &p) {
   const TraceSummary &first = p.traces.front();
   const std::string again =
@@ -77,7 +78,7 @@ void explain_gaps(const Options &options, const Profile &p) {
     return;
   }
   if (!p.has_accesses) {
-    // A program that tells its accesses, of which the sample had none, needs no other compiler option.
+    // A program that records its accesses, none of them sampled, needs no other compiler option.
     const bool unsampled =
         first.rate < 1 && !first.program.empty() && inspect(first.program).tells_accesses;
     print_warning(
@@ -126,7 +127,7 @@ void explain_gaps(const Options &options, const Profile &p) {
     print_note("static data is chosen, too, and no directive carries it: SMALLOC_CONF=static:on");
 }
 
-// "64m", "2g", a number of bytes.
+// Parses "64m", "2g", or a number of bytes.
 uint64_t parse_budget(const std::string &text) {
   char *end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
@@ -154,8 +155,9 @@ uint64_t parse_budget(const std::string &text) {
   return static_cast<uint64_t>(value * static_cast<double>(unit));
 }
 
-// A history that cannot be used is no reason to hold back the result: false. With --db the command fails when all else is done
-// (`refused`); without, it has been said.
+// Runs `work` on the history. Returns false if the history cannot be used; the analysis is printed
+// nevertheless. With --db, `refused` gets the failure, and the command fails at its end. Without
+// --db, the failure is printed as a warning.
 bool with_the_history(const Options &options, std::optional<Failure> &refused,
                       const std::function<void()> &work) {
   std::optional<Failure> failure;
@@ -174,7 +176,8 @@ bool with_the_history(const Options &options, std::optional<Failure> &refused,
   return false;
 }
 
-// "2m", "64k,2m,1g", "all". Sizes that the machine's TLB has no entries for are left out: nothing can be said of them.
+// Parses "2m", "64k,2m,1g" or "all". Skips sizes without TLB entries on the machine: nothing is
+// known about them.
 std::vector<benefit::PageSize> parse_pages(const std::string &text,
                                            const format::MachineProfile &machine,
                                            const benefit::CostModel &costs) {
@@ -210,7 +213,8 @@ std::vector<benefit::PageSize> parse_pages(const std::string &text,
   return sizes;
 }
 
-// A wrapper that everything is allocated through is one site, and a row of it may be several arrays.
+// Recommends --categories context if copies of a site share a row: a wrapper that allocates
+// everything is one site, and its row may be several arrays.
 void point_to_contexts(const Profile &profile) {
   for (const RankedMapping &m : profile.mappings)
     if (m.copies > 1 && m.mapping.saved_cycles > 0) {
@@ -221,7 +225,8 @@ void point_to_contexts(const Profile &profile) {
     }
 }
 
-// Sums of programs that have nothing to do with each other rank nothing: false, and it has been said. Builds of one program are one.
+// Returns false, with a warning, if the traces are of different programs: the sum of their numbers
+// is meaningless. Builds of one program count as one program.
 bool is_one_program(const Profile &p) {
   const TraceSummary &first = p.traces.front();
   for (const TraceSummary &t : p.traces)
@@ -240,7 +245,8 @@ bool is_of_sites(benefit::Grouping grouping) {
   return grouping != benefit::Grouping::kPaper && grouping != benefit::Grouping::kObject;
 }
 
-// Of sites that were looked at and left without one more is said below.
+// Warns if no directive can be given. Sites that were analysed and left unchanged are reported
+// further below.
 void warn_of_no_directives(const std::string &file, const Profile &p) {
   if (p.plugin_sites == 0)
     return print_warning(
@@ -265,7 +271,7 @@ int run_analyze(Options &options) {
   const auto thresholds = parse_thresholds(options.output);
   set_quiet(options.output.quiet);
   trace::ReadingLimits::lifted = options.unbounded;
-  // Before work of minutes: a result that nobody can have is said at once.
+  // Check before minutes of work whether the results can be written.
   if (!options.directives.empty())
     check_can_write(expand_file_name(options.directives), "-o");
   if (!options.plot.empty())
@@ -295,7 +301,8 @@ int run_analyze(Options &options) {
   progress.clear();
   explain_gaps(options, profile);
   const bool one_program = is_one_program(profile);
-  // The history says what earlier predictions were worth; it gets the analysis, and says what is left of its directives.
+  // The history supplies how accurate earlier predictions were. It stores this analysis and returns
+  // the directives that are still valid.
   std::optional<database::History> history;
   std::optional<Failure> refused;
   Expectation expected;
@@ -308,20 +315,21 @@ int run_analyze(Options &options) {
       }))
     history.reset();
   const Json document = analyze_document(words, options.profile, profile, expected, machine);
-  for (const FailIf &threshold : thresholds) { // refused before anything is written
+  for (const FailIf &threshold : thresholds) { // a missing key must throw before anything is
+                                               // written
     std::string found;
     crosses(threshold, document, found);
   }
   directives::File file = analyze_directives(options.profile, profile, expected, machine);
   if (!one_program)
-    file.header.erase("program"); // of any program that has the sites
+    file.header.erase("program"); // the directives apply to any program that has the sites
   if (!options.input.empty())
     file.header["input"] = input_of({"", options.input});
   else if (const std::string &input = profile.traces.front().input;
            !input.empty() && std::all_of(profile.traces.begin(), profile.traces.end(),
                                          [&](const TraceSummary &t) { return t.input == input; }))
     file.header["input"] = input;
-  // What no directive can follow is for people to look at, and no prediction of runs.
+  // Categories that no directive can follow are not stored: they predict no runs.
   if (history && options.associativity == "sets" && is_of_sites(options.profile.grouping))
     with_the_history(options, refused, [&] {
       file = remember_analysis(*history, profile, expected.by_calibration, machine, file);
@@ -353,7 +361,8 @@ int run_analyze(Options &options) {
   });
   point_to_contexts(profile);
   if (!options.directives.empty() && !file.entries.empty()) {
-    // What tells its accesses records them again, on base pages, unless it is told not to.
+    // A program that records its accesses would record them again, on base pages, without
+    // trace:off.
     const std::string &program = profile.traces.front().program;
     const Target target = program.empty() ? Target() : inspect(program);
     print_note("next: " +
@@ -369,7 +378,7 @@ int run_analyze(Options &options) {
   return status;
 }
 
-// Not CLI::Range, which lets nan pass.
+// CLI::Range would accept nan.
 CLI::Validator number_between(double least, double most, const std::string &wanted) {
   return CLI::Validator(
       [=](const std::string &text) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_directives.cpp decides what `smalloc directives show`, diff and merge do with directives files.
+// cmd_directives.cpp implements `smalloc directives show`, diff and merge.
 #include "runtime/cli/input_file.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/verbs.h"
@@ -30,9 +30,9 @@ struct Options {
   enum { kShow, kDiff, kMerge } verb = kShow;
 };
 
-constexpr size_t kMostNamed = 5; // of what is wrong in a file
+constexpr size_t kMostNamed = 5; // errors that are named per file
 
-/// The runtime passes over such words without a sound, as over the fields of a later version.
+/// Warns of unknown placements. The runtime ignores them silently, like fields of a later version.
 void warn_of_placements(const std::string &path, const File &file) {
   size_t unknown = 0;
   for (const auto &[key, e] : file.entries) {
@@ -59,7 +59,7 @@ File load(const std::string &path) {
                     "it is not SITE page=2m|64k|1g|base ..., ignored", "docs/directives.md");
     if (file.bad_lines.size() > kMostNamed)
       print_warning("bad directives", path, fmt::format("{} lines ignored", file.bad_lines.size()));
-    if (bytes.back() != '\n') // it has a first line
+    if (bytes.back() != '\n') // a header precedes it
       print_warning(
           "truncated directives", path,
           fmt::format("its last line has no end; {} directives could be read", file.entries.size()),
@@ -72,7 +72,7 @@ File load(const std::string &path) {
   }
 }
 
-// Such as "2m", "base (2m given up)", or "2m (base with 2 inputs)".
+// Formats the page of an entry: "2m", "base (2m given up)", or "2m (base with 2 inputs)".
 std::string page_text(const File &file, const Entry &e) {
   const unsigned decided = directives::decided_shift(file, e);
   if (const size_t n = directives::slower_input_count(file); n && decided > kBaseShift)
@@ -110,9 +110,10 @@ int show(const Options &options) {
     header[key] = value;
   for (const auto &[key, e] : file.entries) {
     entries.push_back(entry_json(file, key, e));
-    if (directives::decided_shift(file, e) > kMediumShift) { // pages of 64 KiB take none
+    if (directives::decided_shift(file, e) > kMediumShift) { // pages of 64 KiB need no superpages
       on_superpages++;
-      superpages += std::min(e.superpages, UINT64_MAX - superpages); // a file may say anything
+      superpages += std::min(e.superpages, UINT64_MAX - superpages); // saturates, since a file may
+                                                                     // hold any number
     }
   }
   const Json document{{"schema", "smalloc.directives-show/1"},

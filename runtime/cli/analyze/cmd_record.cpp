@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_record.cpp decides what `smalloc record` does around a command: libsmalloc_feedback.so in front of every
-// other library, the trace's name in SMALLOC_CONF, superpages off (a profile is of base pages); the
-// command's own status and signal afterwards, and the next command to type.
+// cmd_record.cpp implements `smalloc record`. It runs a command with libsmalloc_feedback.so
+// preloaded before other libraries, the trace's name in SMALLOC_CONF, and superpages off, since a
+// profile is of base pages. Afterwards it prints the next command, and ends with the command's
+// status or signal.
 #include "runtime/cli/analyze/earlier_traces.h"
 #include "runtime/cli/analyze/record_source.h"
 #include "runtime/cli/analyze/recorded_programs.h"
@@ -42,14 +43,14 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::string output, source;
-  uint64_t period = 0;  // 0: the source's own
-  double rate = 0;      // 0: the library's own
-  uint64_t samples = 0; // 0: any number
+  uint64_t period = 0;  // 0: the source's default
+  double rate = 0;      // 0: the library's default
+  uint64_t samples = 0; // 0: unlimited
   bool dry_run = false, quiet = false;
   CLI::App *app = nullptr;
 };
 
-// Throws for what cannot be recorded: better than an empty trace.
+// Throws if the program cannot be recorded; an empty trace would be worse.
 void check_program(const std::string &program, const Target &target) {
   if (target.is_static || !target.preloadable || target.raises_privileges)
     throw Failure{"cannot record the command", program, target.obstacle, target.hint, kRunFailed};
@@ -63,8 +64,11 @@ std::string header_word(const trace::Reader &reader, const char *key) {
 enum class Found {
   kEarlier, // of another command's process, which began before
   kTrace,
-  kEmpty, // nothing but a header: of a process that became another program at once, or was killed before its first buffer was full
-  kRunning // of a process that goes on: one that the command left behind, or another command's of that name
+  // Only a header: the process executed another program at once, or was killed before its first
+  // buffer was full.
+  kEmpty,
+  // Of a process that still runs: left behind by the command, or another command's with that name.
+  kRunning
 };
 Found look_at(const std::string &path, uint64_t began_ns) {
   try {
@@ -84,7 +88,8 @@ Found look_at(const std::string &path, uint64_t began_ns) {
   }
 }
 
-// A folder gets the trace under the usual name.
+// Returns the pattern of the trace's name. If `output` is a folder, the trace gets the usual name
+// in it.
 std::string trace_pattern(const std::string &output, const std::string &usual) {
   std::error_code error;
   if (output.empty())
@@ -101,7 +106,8 @@ bool is_forked(const std::string &path) {
   }
 }
 
-// Said before the command runs, for hours perhaps. A name with %p in its folder is left to the process.
+// Throws before the command runs, perhaps for hours, if the folder is missing. If the folder's name
+// has a %p, the process itself reports that.
 void check_folder(const std::string &pattern) {
   const fs::path folder = fs::absolute(pattern).parent_path();
   if (folder.string().find('%') != std::string::npos)
@@ -119,8 +125,8 @@ void check_folder(const std::string &pattern) {
                   "smalloc record -o FILE in a folder that you may write", kRunFailed};
 }
 
-// The history learns with which input the command's own trace was made, so that the agent can tell runs with the same
-// one. A trace is as good without.
+// Stores with which input the command's own trace was made, so that the agent can recognise runs
+// with the same input. A trace is valid without this.
 constexpr char kOtherHistory[] =
     "XDG_STATE_HOME=/FOLDER smalloc record, a folder that you may write";
 void note_run(const std::string &path, pid_t child, const std::vector<std::string> &command,
@@ -136,7 +142,8 @@ void note_run(const std::string &path, pid_t child, const std::vector<std::strin
   run.pid = child;
   run.started_ns = std::strtoll(word("start").c_str(), nullptr, 10) * 1000000000;
   run.kind = "recorded";
-  run.input = word("input"); // as the process saw it, behind env, nice or a script that became it
+  run.input = word("input"); // as the process saw it, also behind env, nice or a script that
+                             // executed it
   if (run.input.empty())
     run.input = input_of(command);
   const auto seconds_of = [](const timeval &t) {
@@ -156,7 +163,7 @@ void note_run(const std::string &path, pid_t child, const std::vector<std::strin
   print_warning("the run is not in the history", error.where, error.what(), kOtherHistory);
 }
 
-// Why, as far as it can be told from outside.
+// Warns that there is no trace, with the reason as far as it shows from outside.
 void warn_of_nothing(const std::string &program, const std::string &pattern, int status) {
   std::string why = "the command loaded no library of ours, or ended before it could write",
               hint = "smalloc doctor " + program;
@@ -187,7 +194,7 @@ int record_command(const Options &options) {
   const std::string name = fs::path(command.front()).filename().string();
   const std::string pattern = trace_pattern(options.output, "smalloc." + name + ".%p.trace");
   const bool by_process = pattern.find("%p") != std::string::npos;
-  // Relative names are meant from here, wherever the command goes.
+  // Relative names refer to this folder, wherever the command goes.
   const std::string absolute = fs::absolute(pattern).string();
   const Environment environment = environment_with(
       library_to_preload("libsmalloc_feedback.so"),
@@ -204,7 +211,8 @@ int record_command(const Options &options) {
   const auto began_ns = static_cast<uint64_t>(now_ns());
 
   const auto began = std::chrono::steady_clock::now();
-  // Nobody ends us while earlier traces are put aside.
+  // From here on signals are forwarded to the command, so that none kills this process while
+  // earlier traces are moved aside.
   std::optional<ForwardedSignals> signals(std::in_place);
   std::optional<EarlierTraces> earlier(std::in_place);
   if (!by_process)
@@ -228,7 +236,7 @@ int record_command(const Options &options) {
   rusage usage = {};
   const int status = signals->wait_for(child, usage);
   if (!started && WIFEXITED(status))
-    return WEXITSTATUS(status); // and it has been said why
+    return WEXITSTATUS(status); // the reason has been printed
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 
@@ -258,7 +266,8 @@ int record_command(const Options &options) {
   signals.reset();
   for (const std::string &path : traces)
     note_run(path, child, command, usage, seconds);
-  // Where each process has its name, one that goes on may be another smalloc record's own; a child is most likely of this one.
+  // If each process has its own file name, a running one may belong to another smalloc record. A
+  // forked process most likely belongs to this one.
   if (const size_t own = by_process ? running_children : running)
     print_note(fmt::format("{} process{} of the command go{} on, and {} traces grow", own,
                            own == 1 ? "" : "es", own == 1 ? "es" : "", own == 1 ? "its" : "their"));
@@ -267,7 +276,7 @@ int record_command(const Options &options) {
   if (!traces.empty())
     print_note(fmt::format("{} trace{}; next: {}", traces.size(), traces.size() == 1 ? "" : "s",
                            fmt::join(next_analyses(traces), "; or: ")));
-  if (WIFSIGNALED(status)) { // die as the command did
+  if (WIFSIGNALED(status)) { // end by the command's signal
     std::signal(WTERMSIG(status), SIG_DFL);
     raise(WTERMSIG(status));
     return 128 + WTERMSIG(status);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_trace.cpp decides what `smalloc trace show` and `smalloc trace compare` tell of traces: what was recorded, and
-// how like each other two of them are. Likeness is the Hellinger affinity of their reuse-distance histograms
-// (Cascaval et al. 2005, section 5.4: 54-60 % for related runs, 7 % for unrelated ones) and the difference
-// of their miss ratios.
+// cmd_trace.cpp implements `smalloc trace show`, which prints what was recorded, and `smalloc trace
+// compare`, which prints how similar two traces are. Similarity is the Hellinger affinity of their
+// reuse-distance histograms (Cascaval et al. 2005, section 5.4: 54-60 % for related runs, 7 % for
+// unrelated ones) and the difference of their miss ratios.
 #include "runtime/cli/output.h"
 #include "runtime/cli/sites/site_report.h"
 #include "runtime/cli/verbs.h"
@@ -27,7 +27,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// More are counted only.
+/// Further markers are counted but not printed.
 constexpr uint64_t kMostMarkers = 1000;
 
 struct Options {
@@ -182,7 +182,8 @@ int show_trace(const Options &options) {
   });
 }
 
-// All pages of the trace, in one engine. What a sample holds stands for the whole: its distances are longer there.
+// Reuse distances of all pages of the trace. Those of a sampled trace are scaled up to the whole,
+// where distances are longer.
 struct Distances {
   reuse::Histogram histogram;
   double pages, rate;

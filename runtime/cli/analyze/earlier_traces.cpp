@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// earlier_traces.cpp decides the name that an earlier trace has meanwhile, NAME.before: to be seen and understood where somebody kills
-// this command, and none that a process of the run would take.
+// earlier_traces.cpp renames earlier traces to NAME.before while the command runs. A user who kills
+// this command finds them under a name that explains itself and that no process of the run would
+// use.
 #include "runtime/cli/analyze/earlier_traces.h"
 
 #include "runtime/cli/output.h"
@@ -29,7 +30,7 @@ bool is_taken(const std::string &path) {
   return fs::symlink_status(path, error).type() != fs::file_type::not_found;
 }
 
-// What stands where the trace is to go and is no trace is not ours to remove.
+// Throws if `old` is no trace: this command must not move foreign files.
 void check_is_trace(const std::string &old) {
   std::error_code error;
   const bool regular = fs::is_regular_file(fs::symlink_status(old, error));
@@ -51,7 +52,7 @@ void check_is_trace(const std::string &old) {
 } // namespace
 
 std::vector<std::string> traces_of(const std::string &pattern, fs::file_time_type since) {
-  std::string text; // the file name as a regular expression
+  std::string text; // file name as a regular expression
   const fs::path whole = fs::absolute(expand_file_name(pattern, "\x01"));
   for (char c : whole.filename().string())
     if (c == '\x01')
@@ -59,7 +60,7 @@ std::vector<std::string> traces_of(const std::string &pattern, fs::file_time_typ
     else
       text += std::strchr(".[]{}()\\*+?|^$", c) ? std::string{'\\', c} : std::string(1, c);
   const fs::path folder =
-      fs::path(expand_file_name(pattern, "\x01")).parent_path(); // as it was said
+      fs::path(expand_file_name(pattern, "\x01")).parent_path(); // as the user typed it
   std::vector<std::string> found;
   regex_t name;
   if (regcomp(&name, ("^" + text + "(\\.[0-9]+)*$").c_str(), REG_EXTENDED | REG_NOSUB) != 0)
@@ -75,7 +76,8 @@ std::vector<std::string> traces_of(const std::string &pattern, fs::file_time_typ
   return found;
 }
 
-// A lock ends with its process, however that ends. A file system that knows no locks has none.
+// Locks the trace's name against other smalloc records. The kernel drops the lock when this process
+// ends in any way. On a file system without locks nothing is locked.
 void EarlierTraces::lock(const std::string &pattern) {
   const fs::path path = expand_file_name(pattern);
   const std::string name =
@@ -83,7 +85,7 @@ void EarlierTraces::lock(const std::string &pattern) {
   while (true) {
     const int fd = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
-      return; // as the trace will say if it cannot be made either
+      return; // the trace will report it if it cannot be created either
     const bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
     const int error = locked ? 0 : errno;
     struct stat ours, there;
@@ -99,7 +101,7 @@ void EarlierTraces::lock(const std::string &pattern) {
                     "smalloc record -o OTHER-NAME, or one with %p", kRunFailed};
     if (error)
       return;
-    // Its owner has removed it between our open and our lock.
+    // The owner of the lock removed the file between open and flock: try again.
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// earlier_traces.h decides what becomes of the traces of an earlier run, whose names a new one is to have: they are put aside while the
-// command runs, and only a new trace ends them.
+// earlier_traces.h moves traces of an earlier run aside if the new run uses their names. They are
+// deleted only when the command has written a new trace; otherwise they get their names back.
 #pragma once
 
 #include <filesystem>
@@ -11,24 +11,25 @@
 
 namespace smalloc::cli {
 
-// The traces that a pattern may have made: %p is any number, and processes that came second add theirs
-// (NAME.PID). Written since `since` only.
+// Returns the traces that a pattern may have made and that were written since `since`. %p matches
+// any number. Further processes append their number (NAME.PID).
 std::vector<std::string> traces_of(const std::string &pattern,
                                    std::filesystem::file_time_type since);
 
 class EarlierTraces {
 public:
-  EarlierTraces() = default; // nothing is aside
+  EarlierTraces() = default; // nothing is moved aside
   EarlierTraces(const EarlierTraces &) = delete;
   EarlierTraces &operator=(const EarlierTraces &) = delete;
-  // Every trace of this run has been looked at: those that have not been replaced get their names back.
+  // Gives the earlier traces that were not replaced their names back. The traces of this run must
+  // have been processed before.
   ~EarlierTraces() {
     give_back();
     unlock();
   }
 
-  // Throws, with all of them in place, where something stands that is no trace and not ours to remove, and where another
-  // smalloc record has put traces of that name aside and is not done.
+  // Moves the traces that match `pattern` aside. Throws, with all of them in place, if a file with
+  // that name is no trace, or if another running smalloc record uses the same name.
   void put_aside(const std::string &pattern);
   void remove();
 
@@ -37,9 +38,10 @@ private:
   void lock(const std::string &pattern);
   void unlock();
 
-  std::string lock_name_; // of the file beside the traces that is locked meanwhile
+  std::string lock_name_; // locked file beside the traces
   int lock_ = -1;
-  std::vector<std::pair<std::string, std::string>> aside_; // the name, and the one until the end
+  std::vector<std::pair<std::string, std::string>> aside_; // the name, and the name while moved
+                                                           // aside
 };
 
 } // namespace smalloc::cli

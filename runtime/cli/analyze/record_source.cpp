@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// record_source.cpp decides that a program which tells its accesses is believed before samples are: it leaves nothing out.
+// record_source.cpp prefers a program that records its accesses over samples, since it omits no
+// access.
 #include "runtime/cli/analyze/record_source.h"
 
 #include "runtime/errors/diagnostics.h"
@@ -12,8 +13,9 @@
 namespace smalloc::cli {
 namespace {
 
-// Of TLB misses: a program that spends a tenth of its time in walks has some ten million a second, so ten thousand samples.
-// Operations (IBS, SPE) are a hundred times as many, and most tell nothing.
+// kMissPeriod counts TLB misses: a program that spends a tenth of its time in walks has about ten
+// million a second, which makes ten thousand samples. kOperationPeriod counts operations (IBS,
+// SPE): they are a hundred times as frequent, and most samples are of no use.
 constexpr uint64_t kMissPeriod = 1009, kOperationPeriod = 65536;
 
 std::string setting_of(trace::SampleKind kind, const pmu::EventCode &code, unsigned precise,

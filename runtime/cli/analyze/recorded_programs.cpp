@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// recorded_programs.cpp decides that programs are told apart by their builds, and what cannot be read by its name; and that of many
-// processes of a program the largest traces are enough, unless some were forked by others: these are one run together.
+// recorded_programs.cpp groups traces by build-id, else by the program's name. Of many processes of
+// a program only the largest traces are analysed. If some were forked by others, all are: they are
+// one run.
 #include "runtime/cli/analyze/recorded_programs.h"
 
 #include "runtime/study/command_line.h"

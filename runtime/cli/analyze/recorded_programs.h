@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// recorded_programs.h decides what is to be typed after a recording: traces of one program belong together, those of the shells and
-// tools around it do not.
+// recorded_programs.h names the command to type after a recording. Traces of one program are
+// analysed together, without those of the shells and tools around it.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace smalloc::cli {
 
-// A command a program, those with the most to read first, at most three; of many traces of a program the largest.
+// Returns one `smalloc analyze` command per program, at most three, those with the largest traces
+// first. If a program has many traces, only the largest are named.
 std::vector<std::string> next_analyses(const std::vector<std::string> &traces);
 
 } // namespace smalloc::cli

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_doctor.cpp decides how the checks are printed: a line each with the command that cures it, a
-// document for scripts, or, with --fix, a shell script of the cures. It changes nothing itself, and
-// finding something is no failure.
+// cmd_doctor.cpp prints the checks: a line each with the command that cures it, or a JSON document.
+// With --fix it prints a shell script of the cures. It changes nothing itself. A finding is no
+// failure.
 #include "runtime/cli/doctor/doctor.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/verbs.h"
@@ -81,8 +81,8 @@ std::string script_of(const Checks &checks) {
       "#!/bin/sh\n# What `smalloc doctor` would change; read it, then run it as root.\nset -ex\n";
   for (const Check &check : checks)
     if (!check.fix.empty()) {
-      // Only what sets up the system belongs into the script; what concerns a build or a program
-      // stays advice.
+      // The script runs only cures that set up the system. A cure for a build or a program is a
+      // comment.
       const bool system_wide = check.fix.starts_with("echo ") || check.fix.starts_with("sysctl ") ||
                                check.fix.starts_with("apt-get ");
       text +=
@@ -96,7 +96,8 @@ int run_doctor(const Options &options) {
   const auto thresholds = parse_thresholds(options.output);
   const SystemView system(options.root);
   Checks checks;
-  // The program first: a name that cannot be read should not cost the wait for everything else.
+  // Check the program first, so that an unreadable file fails without the wait for all other
+  // checks.
   Checks program;
   if (!options.program.empty())
     check_program(options.program, program);

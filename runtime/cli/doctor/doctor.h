@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// doctor.h decides what a check of `smalloc doctor` is: a name, a verdict, a value for scripts, one
-// sentence for people, and the command that cures it. A check never changes the system; what it
-// tries, it tries in a child or on memory of its own.
+// doctor.h declares the checks of `smalloc doctor`. A check has a name, a verdict, a value for
+// scripts, a sentence for users, and the command that cures it. A check never changes the system;
+// it makes its trials in a child or on its own memory.
 //
-// ok: nothing to do. warn: something works less well, or only when asked for. fail: superpages, or
-// smalloc itself, cannot work.
+// Verdicts: ok: nothing to do; warn: something works less well, or only when asked for; fail:
+// superpages, or smalloc itself, cannot work.
 #pragma once
 
 #include "runtime/cli/system_view.h"
@@ -25,30 +25,32 @@ struct Check {
   Verdict verdict = Verdict::kOk;
   nlohmann::ordered_json value; // null: unknown or none
   std::string message;
-  std::string fix; // a shell command; empty: nothing to type
+  std::string fix; // a shell command; empty: none
 };
 
 using Checks = std::vector<Check>;
 
-// Page sizes: THP, mTHP, hugetlb pools, collapse, contiguous memory.
+// Checks page sizes: THP, mTHP, hugetlb pools, collapse, contiguous memory.
 void check_pages(const SystemView &system, Checks &checks);
-// What bounds a process: overcommit, limits, cgroup, mappings, and what the machine is: processor,
-// NUMA, PMU, C library.
+// check_limits() checks what limits a process: overcommit, rlimits, cgroup, mappings.
+// check_machine() checks the machine: processor, NUMA, PMU, C library.
 void check_limits(const SystemView &system, Checks &checks);
 void check_machine(const SystemView &system, Checks &checks);
-// Pools by node, NUMA balancing, cgroup v1, what backs a guest's superpages.
+// Checks pools per node, NUMA balancing, cgroup v1, and what backs a guest's superpages.
 void check_nodes(const SystemView &system, Checks &checks);
-// Page sizes, hypervisor, container.
+// Checks page sizes, hypervisor and container.
 void check_host(const SystemView &system, Checks &checks);
-// Abilities of the kernel, tried.
+// Checks abilities of the kernel by trying them.
 void check_features(const SystemView &system, Checks &checks);
-// What the first touch of superpages costs just now; takes up to half a second where it is dear.
+// Measures what the first touch of superpages costs at present. Takes up to half a second if it is
+// expensive.
 void check_first_touch(const SystemView &system, Checks &checks);
-// This processor's preset; behind a replaced root, of what /proc/cpuinfo names.
+// Returns this processor's preset; with a replaced root, the preset of what /proc/cpuinfo names.
 const struct smalloc_machine *machine_of(const SystemView &system);
-// Compilers and linkers on PATH, our own libraries, and whether they fit together.
+// Checks the compilers and linkers on PATH and smalloc's libraries, and whether they fit together.
 void check_tools(Checks &checks);
-// One program: what would keep superpages from it. Throws Failure when the file cannot be read.
+// Checks one program for what would keep superpages from it. Throws Failure if the file cannot be
+// read.
 void check_program(const std::string &path, Checks &checks);
 
 } // namespace smalloc::cli

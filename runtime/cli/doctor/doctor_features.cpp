@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// doctor_features.cpp decides which abilities of the kernel are tried, each by one call on memory of
-// our own, in a child where it would change this process. Versions are not compared: distributions
-// take features back to old kernels, containers forbid them on new ones.
+// doctor_features.cpp tries abilities of the kernel, each with one call on its own memory. A call
+// that would change this process runs in a child. Versions are not compared: distributions backport
+// features to old kernels, and containers forbid them on new ones.
 #include "runtime/cli/doctor/doctor.h"
 #include "runtime/errors/diagnostics.h"
 
@@ -21,7 +21,7 @@
 namespace smalloc::cli {
 namespace {
 
-// The running kernel may know more than the headers that we are built with.
+// The running kernel may be newer than the headers of the build.
 constexpr int kPopulateWrite = 23, kExceptAdvised = 1 << 1, kUserModeOnly = 1;
 
 struct ScanArguments { // struct pm_scan_arg of linux/fs.h, 6.7
@@ -29,7 +29,7 @@ struct ScanArguments { // struct pm_scan_arg of linux/fs.h, 6.7
   uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
 };
 
-// Own pages of a range, resident; unmapped again.
+// Maps and touches its own pages; unmaps them at the end.
 class Pages {
 public:
   explicit Pages(size_t bytes)
@@ -92,13 +92,13 @@ int try_userfaultfd() {
 int try_move_pages() {
   Pages pages(static_cast<size_t>(sysconf(_SC_PAGESIZE)));
   void *list[1] = {pages.data()};
-  int status[1] = {0}; // without nodes: only asks where the page is
+  int status[1] = {0}; // without nodes, the call only asks where the page is
   return result_of(syscall(SYS_move_pages, 0, 1ul, list, nullptr, status, 0));
 }
 
 int disable_thp(int flags) { return result_of(prctl(PR_SET_THP_DISABLE, 1, flags, 0, 0)); }
 
-// In a child: the setting is the process' own and is inherited.
+// Runs `attempt` in a child, because the setting applies to the process and is inherited.
 int in_child(int (*attempt)()) {
   const pid_t child = fork();
   if (child == 0)

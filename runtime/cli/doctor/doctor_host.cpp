@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// doctor_host.cpp decides what is said of the machine below the kernel's settings: its page sizes,
-// a hypervisor, a container or a Windows around it, which decide whether a cure can be typed here
-// at all.
+// doctor_host.cpp checks the host: page sizes, and a hypervisor, a container or Windows around the
+// kernel. These determine whether a cure can be typed here at all.
 #include "runtime/cli/doctor/doctor.h"
 #include "runtime/cli/sites/site_report.h"
 #include "smalloc/machine.h"
@@ -22,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What libsmalloc is built for (smalloc/base/units.h).
+// Page sizes that libsmalloc is built for (smalloc/base/units.h).
 constexpr uint64_t kBasePage = 4096, kSuperpage = 2u << 20;
 
 bool contains(const std::string &text, const char *part) {
@@ -43,16 +42,16 @@ void check_page_sizes(const SystemView &system, Checks &checks) {
                       ""});
 }
 
-// The hypervisor's own name; "" under none.
+// Returns the hypervisor's name; "" if there is none.
 std::string hypervisor_of(const SystemView &system) {
   const std::string cpu = system.read("/proc/cpuinfo").value_or("");
   std::istringstream lines(cpu);
   bool guest = false;
   for (std::string line; std::getline(lines, line);) {
-    // The flags are words: "hypervisor" is one under KVM, Xen, Hyper-V and VMware.
+    // The flags are words; KVM, Xen, Hyper-V and VMware set the word "hypervisor".
     if (line.starts_with("flags"))
       guest |= contains(line + " ", " hypervisor ");
-    // POWER: "platform : pSeries" is a partition; "PowerNV" is not.
+    // POWER: "platform : pSeries" is a partition, "PowerNV" is not.
     if (line.starts_with("platform") && contains(line, "pSeries"))
       return contains(cpu, "qemu") ? "KVM" : "PowerVM";
   }
@@ -147,7 +146,7 @@ const struct smalloc_machine *machine_of(const SystemView &system) {
     else
       continue;
     if (part && implementer)
-      break; // the first processor's
+      break; // only the first processor's
   }
   if (!power.empty())
     return smalloc_machine_by_platform(power.c_str());

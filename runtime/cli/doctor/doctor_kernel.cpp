@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// doctor_kernel.cpp decides which superpages this kernel can give now: by its settings, and by
-// trying it.
+// doctor_kernel.cpp checks which superpages this kernel can give now, by its settings and by
+// trials.
 #include "runtime/cli/doctor/doctor.h"
 #include "runtime/cli/free_memory.h"
 #include "runtime/cli/sites/site_report.h"
@@ -33,7 +33,7 @@ namespace {
 constexpr size_t kSuperpage = size_t{2} << 20;
 const std::string kThp = "/sys/kernel/mm/transparent_hugepage/";
 
-// Does the environment's SMALLOC_CONF ask for pages of that pool?
+// True if SMALLOC_CONF of the environment asks for pages of that pool.
 bool wants_pool(uint64_t page_bytes) {
   const char *conf = std::getenv("SMALLOC_CONF");
   const std::string items = conf ? "," + std::string(conf) + "," : "";
@@ -66,8 +66,8 @@ void check_thp(const SystemView &system, Checks &checks) {
         {"thp-defrag", Verdict::kOk, defrag, fmt::format("defrag on fault: {}", defrag), ""});
 
   if (const auto none = system.read_number(kThp + "khugepaged/max_ptes_none")) {
-    // With 511 of 512 entries allowed to be empty, the daemon makes 2 MiB of one touched page.
-    // Under madvise it looks only at memory that was advised, and we advise only what is full.
+    // If 511 of 512 entries may be empty, khugepaged makes 2 MiB of one touched page. Under madvise
+    // it handles only advised memory, and libsmalloc advises only full units.
     const bool bloats = mode == "always" && *none > 64;
     checks.push_back(
         {"khugepaged-max-ptes-none", bloats ? Verdict::kWarn : Verdict::kOk, *none,
@@ -96,7 +96,7 @@ void check_thp(const SystemView &system, Checks &checks) {
                     ""});
 }
 
-// Collapses a block of our own: the one proof that promotion works here.
+// Collapses a unit of its own memory: the only proof that promotion works here.
 void try_collapse(Checks &checks) {
   void *region =
       mmap(nullptr, 2 * kSuperpage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -127,7 +127,8 @@ void try_collapse(Checks &checks) {
                       "echo 1 > /proc/sys/vm/compact_memory"});
 }
 
-// In a child, because a hugetlb page over the cgroup's limit is a SIGBUS at the first touch.
+// Touches a hugetlb page in a child, because above the cgroup's limit the first touch raises
+// SIGBUS.
 void try_hugetlb(Checks &checks) {
   const pid_t child = fork();
   if (child == 0) {
@@ -168,7 +169,7 @@ void check_hugetlb(const SystemView &system, Checks &checks) {
     const uint64_t kib = pool.page_bytes >> 10;
     if (pool.page_bytes == kSuperpage)
       usable_2m = pool.available();
-    // An empty pool is what a system that needs none should have: pages there are lost to others.
+    // An empty pool is right for a system that needs none: other programs cannot use its pages.
     const bool warn = pool.available() == 0 && wants_pool(pool.page_bytes);
     const std::string fix =
         pool.page_bytes == kSuperpage
@@ -220,7 +221,7 @@ void check_hugetlb(const SystemView &system, Checks &checks) {
                     library.empty() ? "apt-get install libhugetlbfs0" : ""});
 }
 
-// What can become a superpage without moving anything, and what cannot.
+// Reports how much free memory can become superpages without moving pages, and how much cannot.
 void check_contiguous(const SystemView &system, Checks &checks) {
   const auto memory = free_memory(system);
   if (!memory)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// doctor_nodes.cpp decides what is said of memory beyond one pool and one limit: pools on each NUMA
-// node, the kernel's own page migration, limits of cgroup v1, and what backs a guest's superpages
-// as far as smalloc calibrate has measured it.
+// doctor_nodes.cpp checks memory beyond one pool and one limit: pools of each NUMA node, the
+// kernel's own page migration, limits of cgroup v1, and what backs a guest's superpages, if smalloc
+// calibrate has measured it.
 #include "runtime/cli/doctor/doctor.h"
 #include "runtime/cli/machine/profile_store.h"
 #include "runtime/cli/sites/site_report.h"
@@ -30,7 +30,7 @@ std::vector<std::string> node_names(const SystemView &system) {
   return names;
 }
 
-// A pool that lies on one node serves the others' threads from afar.
+// Checks the pools of each node: a pool on one node is remote memory for threads on other nodes.
 void check_node_pools(const SystemView &system, Checks &checks) {
   const auto nodes = node_names(system);
   if (nodes.size() < 2)
@@ -66,7 +66,8 @@ void check_balancing(const SystemView &system, Checks &checks) {
   const auto mode = system.read_number("/proc/sys/kernel/numa_balancing");
   if (!mode)
     return;
-  // It unmaps pages to see who uses them, and may split superpages to move a part.
+  // NUMA balancing unmaps pages to see which processor uses them, and may split superpages to move
+  // a part.
   const bool matters = *mode != 0 && node_names(system).size() > 1;
   checks.push_back({"numa-balancing", matters ? Verdict::kWarn : Verdict::kOk, *mode,
                     fmt::format("automatic NUMA balancing: {}{}", *mode ? "on" : "off",
@@ -74,7 +75,8 @@ void check_balancing(const SystemView &system, Checks &checks) {
                     matters ? "sysctl -w kernel.numa_balancing=0" : ""});
 }
 
-// "9:memory:/user.slice" -> /sys/fs/cgroup/memory/user.slice; several controllers may share one.
+// Checks the limits of cgroup v1: "9:memory:/user.slice" -> /sys/fs/cgroup/memory/user.slice.
+// Several controllers may share a line.
 void check_cgroup_v1(const SystemView &system, Checks &checks) {
   std::istringstream lines(system.read("/proc/self/cgroup").value_or(""));
   for (std::string line; std::getline(lines, line);) {
@@ -85,7 +87,7 @@ void check_cgroup_v1(const SystemView &system, Checks &checks) {
     const std::string path = line.substr(second + 1) == "/" ? "" : line.substr(second + 1);
     const std::string folder = "/sys/fs/cgroup/" + controller + path + "/";
     if (controller == "memory") {
-      // "No limit" is the largest multiple of a page.
+      // v1 writes "no limit" as the largest multiple of a page.
       const auto limit = system.read_number(folder + "memory.limit_in_bytes");
       if (limit)
         checks.push_back({"cgroup-v1-memory", Verdict::kOk, *limit >> 60 ? Json() : Json(*limit),

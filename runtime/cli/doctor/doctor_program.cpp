@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// doctor_program.cpp decides what in a program's file keeps superpages from it: no sites, no
-// loader, no weak entry to switch on, a free of its own, or a libsmalloc that comes too late in the order
-// of libraries to receive every free.
+// doctor_program.cpp checks what in a program's file prevents superpages: no sites, no loader, no
+// weak entry to switch on, or its own free(). A libsmalloc that is not early enough in the order of
+// libraries to receive every free() also does.
 #include "runtime/cli/doctor/doctor.h"
 #include "runtime/cli/input_file.h"
 #include "runtime/cli/installation.h"
@@ -30,8 +30,8 @@ void check_order(const std::string &path, const ElfImage &image, Checks &checks)
                       fmt::format("smalloc run -- {}", path)});
     return;
   }
-  // free lives in libc, operator delete in the C++ library: the first in this order receives the
-  // pointers.
+  // free() is in libc, operator delete in the C++ library. The first library in this order receives
+  // the pointers.
   for (const char *peer : {"libc.so", "libstdc++.so", "libc++.so"})
     if (const auto theirs = position(peer); theirs < ours) {
       checks.push_back({"program-link", Verdict::kFail, false,
@@ -52,10 +52,11 @@ bool defines(const ElfImage &image, std::string_view name) {
   });
 }
 
-// What it defines and a library uses the linker exports, and it comes before every library's.
+// Checks whether the program defines free() or realloc(). The linker exports a function that a
+// library uses, and the program's definition precedes those of all libraries.
 void check_own_allocator(const ElfImage &image, Checks &checks) {
   if (defines(image, fmt::format("__smalloc_v{}_malloc", SMALLOC_ABI_VERSION)))
-    return; // libsmalloc.a's
+    return; // these are the functions of libsmalloc.a
   for (const char *name : {"free", "realloc"})
     if (defines(image, name)) {
       checks.push_back({"program-allocator", Verdict::kFail, name,
@@ -99,7 +100,7 @@ void check_program(const std::string &path, Checks &checks) {
                                   sites.size() == 1 ? "" : "s", rewritten),
                       ""});
   if (image.relocatable())
-    return; // the rest is decided by the link
+    return; // the rest depends on the link
   if (!image.has_dynamic_table()) {
     checks.push_back(
         {"program-static", Verdict::kFail, true,

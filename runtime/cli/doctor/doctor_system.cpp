@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// doctor_system.cpp decides which limits and which properties of the machine matter to superpages,
-// and when they are too tight.
+// doctor_system.cpp checks the limits and properties of the machine that matter to superpages.
 #include "runtime/cli/doctor/doctor.h"
 #include "runtime/cli/sites/site_report.h"
 
@@ -20,8 +19,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Each border between small and superpages may be a mapping of its own; libsmalloc uses at most an
-// eighth of the limit.
+// Linux's default of vm.max_map_count. Each border between base pages and superpages may be a
+// mapping of its own; libsmalloc uses at most an eighth of the limit.
 constexpr uint64_t kUsualMappings = 65530;
 
 void check_limit(const char *name, int resource, const char *what, const char *fix,
@@ -38,14 +37,14 @@ void check_limit(const char *name, int resource, const char *what, const char *f
        warn ? fix : ""});
 }
 
-// The folder of our cgroup and those above it: the tightest limit counts.
+// Returns the folder of this process's cgroup and its ancestors; the tightest limit counts.
 std::vector<std::string> cgroup_folders(const SystemView &system) {
   std::string path;
   std::istringstream lines(system.read("/proc/self/cgroup").value_or(""));
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with("0::"))
       path = line.substr(3);
-  // In a cgroup namespace the path may lead out of what is mounted ("/../..").
+  // In a cgroup namespace the path may lead out of the mounted tree ("/../..").
   if (path == "/" || path.find("..") != std::string::npos)
     path.clear();
   std::vector<std::string> folders;
@@ -83,7 +82,8 @@ void check_cgroup(const SystemView &system, Checks &checks) {
 }
 
 void check_pmu(const SystemView &system, Checks &checks) {
-  // One a kind of core: cpu, cpu_core, cpu_atom, armv8_pmuv3_0, armv8_cortex_a76, arm_pmuv3_0 ...
+  // Each kind of core has a device: cpu, cpu_core, cpu_atom, armv8_pmuv3_0, armv8_cortex_a76,
+  // arm_pmuv3_0 ...
   bool present = false;
   for (const std::string &device : system.list("/sys/bus/event_source/devices"))
     present |= device == "cpu" || device.starts_with("cpu_") || device.starts_with("armv8_") ||
@@ -153,8 +153,8 @@ void check_machine(const SystemView &system, Checks &checks) {
   const std::string tunable_text = tunables ? tunables : "";
   const std::string key = "glibc.rtld.optional_static_tls=";
   const size_t at = tunable_text.find(key);
-  // 512 bytes is glibc's default since 2.32; libsmalloc needs more when a program loads it with
-  // dlopen, and under an audit library.
+  // 512 bytes is glibc's default since 2.32. libsmalloc needs more if a program loads it with
+  // dlopen, or under an audit library.
   const uint64_t tls = at == std::string::npos
                            ? 512
                            : std::strtoull(tunable_text.c_str() + at + key.size(), nullptr, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// doctor_tools.cpp decides which compilers and linkers are looked for, and whether our libraries
-// fit them and this command.
+// doctor_tools.cpp checks the compilers and linkers on PATH, and whether smalloc's libraries fit
+// them and this command.
 #include "runtime/cli/doctor/doctor.h"
 #include "runtime/cli/input_file.h"
 #include "runtime/cli/installation.h"
@@ -27,8 +27,8 @@ namespace {
 
 constexpr size_t kMaxOutput = 1 << 16;
 
-// Runs a program without a shell; its output, both streams together, goes to `output`. Returns its
-// exit status, -1: not run.
+// Runs a program without a shell. Appends its standard output and error to `output`. Returns the
+// exit status; -1: not run.
 int run_quietly(std::vector<std::string> command, std::string &output) {
   int pipe_ends[2];
   if (pipe2(pipe_ends, O_CLOEXEC) != 0)
@@ -57,7 +57,7 @@ int run_quietly(std::vector<std::string> command, std::string &output) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// The first word of a version text that starts like a number: "Debian clang version 22.1.8
+// Returns the first word of a version text that starts like a number: "Debian clang version 22.1.8
 // (++2026)" -> "22.1.8".
 std::string version_in(const std::string &text) {
   for (size_t i = 0; i < text.size(); i++)
@@ -90,8 +90,8 @@ void check_tool(const char *name, const char *use, const char *package, bool nee
        fmt::format("{} {} ({})", name, version.empty() ? "of unknown version" : version, use), ""});
 }
 
-// The entry points carry the version of the contract in their names, so that they tell whether a
-// library fits.
+// Checks a library of the runtime. The names of its entry points carry the ABI version, so they
+// show whether the library fits.
 void check_runtime(const char *name, const char *file, Checks &checks) {
   const auto path = find_library(file);
   if (!path) {
@@ -119,7 +119,7 @@ void check_runtime(const char *name, const char *file, Checks &checks) {
   }
 }
 
-// What a build of single targets, as scripts/demo makes it, leaves out.
+// Checks a part that a build of single targets, like that of scripts/demo, leaves out.
 void check_part(const char *name, const char *file, const char *use, Checks &checks) {
   const auto path = find_library(file);
   checks.push_back({name, path ? Verdict::kOk : Verdict::kWarn,
@@ -129,7 +129,7 @@ void check_part(const char *name, const char *file, const char *use, Checks &che
                     path ? "" : "cmake --build build # or install all of smalloc"});
 }
 
-// Loads the plugin into the compiler: the only test that finds every difference between them.
+// Loads the plugin into the compiler; no other test finds every difference between them.
 void check_plugin(Checks &checks) {
   const auto plugin = find_library("SmallocPlugin.so");
   if (!plugin) {
@@ -146,7 +146,8 @@ void check_plugin(Checks &checks) {
                       "apt-get install clang-22"});
     return;
   }
-  // A unit with one site: the entry that the plugin calls carries the version of its contract.
+  // Compile a unit with one site: the entry that the plugin calls carries the ABI version in its
+  // name.
   const int unit = memfd_create("site", 0);
   const std::string text = "void *malloc(unsigned long);\n"
                            "void *site(unsigned long n) { return malloc(n); }\n";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// doctor_touch.cpp decides what is said of a superpage's first touch: dear is what libsmalloc leaves to base pages
-// (smalloc/pages/first_touch_cost.h), tried on memory of our own, of which the first superpages may be at hand and the others not.
+// doctor_touch.cpp measures the first touch of superpages. If it is too expensive, libsmalloc
+// leaves memory to base pages (smalloc/pages/first_touch_cost.h). The trial uses its own memory;
+// the first superpages may be cheap because the host still has them.
 #include "runtime/cli/doctor/doctor.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace {
 
 constexpr int kPopulateWrite = 23; // MADV_POPULATE_WRITE, Linux 5.14
 constexpr size_t kUnit = 2u << 20, kUnits = 64;
-constexpr double kLongestMs = 400; // of looking
+constexpr double kLongestMs = 400; // longest measurement
 
 double used_ms() {
   timespec t;
@@ -24,7 +25,8 @@ double used_ms() {
   return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) / 1e6;
 }
 
-// What each of so many units takes; fewer where it takes too long, none where the kernel cannot tell.
+// Returns the CPU time of the first touch of each unit. Returns fewer times after kLongestMs, none
+// if the kernel cannot populate.
 std::vector<double> touched(size_t units, int advice) {
   const size_t bytes = (units + 1) * kUnit;
   void *map = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_apply.cpp decides how directives reach a program that nobody recompiles: from a file, or what the history says today of the
-// program with this build-id, written beside it where a running program can read it. The run reports how it did
-// (validate:on); with --base it is one on base pages, which later runs are compared with.
+// cmd_apply.cpp implements `smalloc apply`, which gives directives to a program without recompiling
+// it. They come from a file, or from the history of this build-id; these are written beside the
+// history, where a running program can read them. The run reports its time (validate:on). With
+// --base it runs on base pages, for comparison with later runs.
 #include "runtime/cli/history/history_store.h"
 #include "runtime/cli/history/measured_report.h"
 #include "runtime/cli/installation.h"
@@ -33,7 +34,8 @@ struct Options {
   CLI::App *app = nullptr;
 };
 
-// Beside the history, owner only; replaced whole, since programs may be reading it.
+// Writes the directives beside the history, for the owner only. Replaces the file by a rename,
+// since programs may be reading it.
 std::string write_todays(const directives::File &file, const std::string &program) {
   const std::string folder = state_folder() + "/directives";
   const mode_t mask = umask(077);
@@ -53,7 +55,7 @@ std::string write_todays(const directives::File &file, const std::string &progra
   return path;
 }
 
-// What was looked for, and of what else there are some.
+// Returns the failure that says what was searched and which similar programs have directives.
 Failure no_directives(database::History &history, const Options &options,
                       const std::string &program, const std::string &build_id) {
   std::error_code error;

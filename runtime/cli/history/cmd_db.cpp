@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_db.cpp decides what `smalloc db` list, show, merge, export and prune do with a history.
+// cmd_db.cpp implements `smalloc db` list, show, merge, export and prune.
 #include "runtime/cli/history/history_report.h"
 #include "runtime/cli/history/history_store.h"
 #include "runtime/cli/output.h"
@@ -70,7 +70,7 @@ int export_history(const Options &options) {
   return kDone;
 }
 
-// "90d", "12h".
+// Parses an age: "90d", "12h".
 int64_t parse_age_ns(const std::string &text) {
   char *end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
@@ -94,7 +94,8 @@ Json prune_document(const database::History::Removed &removed) {
 
 int prune(const Options &options) {
   const auto thresholds = parse_thresholds(options.output);
-  for (const FailIf &threshold : thresholds) { // what is forgotten does not come back
+  for (const FailIf &threshold : thresholds) { // check the keys first, since removed runs cannot be
+                                               // restored
     std::string found;
     crosses(threshold, prune_document({}), found);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_diff.cpp decides how two runs are put beside each other: every number that both have, as ratio and difference, and the sites
-// where most has changed first.
+// cmd_diff.cpp compares two runs: each number that both have, as ratio and difference, and the
+// sites, the most changed first.
 #include "runtime/cli/history/run_view.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/sites/site_report.h"
@@ -33,7 +33,7 @@ Json number(const std::map<std::string, double> &numbers, const std::string &key
   const auto at = numbers.find(key);
   if (at == numbers.end())
     return Json();
-  // Counts print as counts.
+  // Print whole numbers without a fraction.
   if (at->second == std::floor(at->second) && std::abs(at->second) < 9e15)
     return Json(static_cast<int64_t>(at->second));
   return Json(at->second);
@@ -66,7 +66,7 @@ Json changes(const std::map<std::string, double> &before,
   return rows;
 }
 
-// How far a site's weightiest number has moved; sites are shown in this order.
+// Returns the largest change of the site's numbers of bytes; sites are sorted by it.
 double weight(const SiteView *before, const SiteView *after) {
   double most = 0;
   for (const char *key : {"peak_bytes", "live_bytes_peak", "footprint_bytes", "requested_bytes"}) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// document_row.cpp decides where a document ends: at the brace that closes its first one. Whether it is JSON between them its parser sees.
+// document_row.cpp finds the end of a document: the brace that closes its first one. The parser
+// checks later whether it is JSON.
 #include "runtime/cli/history/document_row.h"
 
 #include "runtime/errors/diagnostics.h"
@@ -26,7 +27,7 @@ std::string_view last_document(const std::string &file, const std::vector<unsign
         start = i;
     } else if (depth == 0) {
       if (static_cast<unsigned char>(c) > ' ')
-        return text; // something else between them
+        return text; // other text between the documents
     } else if (c == '"') {
       quoted = true;
     } else if (c == '}' && --depth == 0) {
@@ -35,7 +36,7 @@ std::string_view last_document(const std::string &file, const std::vector<unsign
     }
   }
   if (depth != 0)
-    return text; // torn: which run was meant nobody knows
+    return text; // torn: the intended document is unknown
   if (documents > 1)
     print_note(fmt::format("{} holds {} documents, since statistics are appended: this is of the "
                            "last one; stats_file:NAME.%p.json makes a file "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// document_row.h decides what is read of a file that holds several JSON documents one behind the other, as stats_file leaves them when a
-// program runs twice: the last one.
+// document_row.h reads a file that holds several JSON documents in a row, as stats_file leaves them
+// if a program runs twice. The last one is used.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace smalloc::cli {
 
-/// The last of the objects that the bytes are a row of, with a note on standard error when there are several. All of the bytes when they are no
-/// such row, for whoever parses them to refuse. O(bytes).
+/// Returns the last document in `bytes`, with a note on standard error if there are several.
+/// Returns all bytes if they are no row of objects; the parser then refuses them. O(bytes).
 std::string_view last_document(const std::string &file, const std::vector<unsigned char> &bytes);
 
 } // namespace smalloc::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// history_report.cpp decides which columns people see; the documents have all.
+// history_report.cpp prints the most important columns; the documents have all.
 #include "runtime/cli/history/history_report.h"
 
 #include "runtime/cli/history/history_store.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// history_report.h decides what `smalloc db` tells of a history: the documents smalloc.db-list/1, smalloc.db-show/1 and smalloc.db-export/1, and the
-// texts made of the first two.
+// history_report.h prints a history for `smalloc db`: the documents smalloc.db-list/1,
+// smalloc.db-show/1 and smalloc.db-export/1, and the texts of the first two.
 #pragma once
 
 #include "runtime/cli/table.h"
@@ -16,11 +16,12 @@ namespace smalloc::cli {
 nlohmann::ordered_json list_document(database::History &history);
 std::string list_text(const nlohmann::ordered_json &document, Colour colour);
 
-// Of one program: directives with what is left of each, runs, analyses, and the comparison with base pages.
+// Returns the document of one program: directives and whether they are still valid, runs, analyses,
+// and the comparison with base pages.
 nlohmann::ordered_json show_document(database::History &history, const std::string &program);
 std::string show_text(const nlohmann::ordered_json &document, Colour colour);
 
-// Everything.
+// Returns the whole history.
 nlohmann::ordered_json export_document(database::History &history);
 
 nlohmann::ordered_json run_json(const database::Run &run);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// history_store.cpp decides which numbers of an analysis and of earlier runs travel in a directives file's first line.
+// history_store.cpp opens the history and writes numbers of analyses and runs into a directives
+// file's first line.
 #include "runtime/cli/history/history_store.h"
 #include "runtime/database/schema.h"
 
@@ -69,9 +70,9 @@ database::Analysis analysis_of(const Profile &p, const format::MachineProfile &m
   a.saved_all = p.saved_all;
   a.saved_joint = p.saved_joint;
   a.saved_seconds = saved_seconds;
-  // Of one run, to be compared with what is counted of one.
+  // Numbers of one run, for comparison with the counts of one run.
   const double runs = p.runs();
-  // Runs count the misses of their own process, and not of its children.
+  // A run counts the misses of its own process, not those of its children.
   const bool forks = std::any_of(p.traces.begin(), p.traces.end(),
                                  [](const TraceSummary &t) { return t.forked(); });
   if (a.accesses > 0 && !forks) {
@@ -112,7 +113,8 @@ std::vector<std::string> builds_of(History &history, const std::string &build_id
   return builds;
 }
 
-// Who only reads makes no history of somebody's empty file. Our own is empty while another command makes it.
+// True if the file is empty. A command that only reads must not make a history of a file that the
+// user named. The default file is empty while another command creates it.
 bool is_empty(const std::string &place) {
   std::error_code error;
   return std::filesystem::file_size(place, error) == 0;
@@ -174,11 +176,11 @@ History open_history(const std::string &location, Access least, Reports reports)
   if (least == Access::kReadOnly && file &&
       (access(place.c_str(), F_OK) != 0 || access(place.c_str(), W_OK) != 0 ||
        (!location.empty() && is_empty(place)))) {
-    // What programs have reported makes a history, too.
+    // Without a file, the reports of programs make a history, too.
     if (access(place.c_str(), F_OK) == 0 || !location.empty())
       return History(database::open_database(place, Access::kReadOnly));
   }
-  // Who only looks leaves nothing behind where nothing is.
+  // A command that only reads creates no file if there is nothing to read.
   const auto is_missing = [](const std::string &path) {
     return access(path.c_str(), F_OK) != 0 && errno == ENOENT;
   };
@@ -192,7 +194,7 @@ History open_history(const std::string &location, Access least, Reports reports)
   try {
     runs = state_folder() + "/runs";
   } catch (const Failure &) {
-    return history; // without a folder nobody has reported anything
+    return history; // without a folder there are no reports
   }
   const database::Imported imported = database::import_runs(runs, history);
   if (imported.bad_lines)
@@ -233,7 +235,7 @@ std::optional<directives::File> todays_directives(History &history, const std::s
 std::string earlier_build(History &history, const std::string &path, const std::string &build_id) {
   std::error_code error;
   const std::string whole = std::filesystem::canonical(path, error).string();
-  for (const database::Program &p : history.programs()) // the latest first
+  for (const database::Program &p : history.programs()) // latest first
     if (!error && p.path == whole && p.build_id != build_id && p.directives)
       return p.build_id;
   return {};
@@ -244,7 +246,7 @@ std::vector<database::Program> namesakes(database::History &history, const std::
     return std::filesystem::path(file).filename();
   };
   std::vector<database::Program> found;
-  for (const database::Program &p : history.programs()) // the latest first
+  for (const database::Program &p : history.programs()) // latest first
     if (p.directives && name_of(p.path) == name_of(path))
       found.push_back(p);
   return found;
@@ -309,7 +311,7 @@ directives::File remember_analysis(History &history, const Profile &profile, dou
   const std::string &program = profile.traces.front().build_id;
   history.store_machine(this_machine(machine.name));
   directives::File stored = file;
-  if (!stored.header.contains("input")) // a trace of before it said so itself
+  if (!stored.header.contains("input")) // a trace of an earlier version without its input
     if (const std::string input = recorded_input(history, profile); !input.empty())
       stored.header["input"] = input;
   const auto input = stored.header.find("input");

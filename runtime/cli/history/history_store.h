@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// history_store.h decides where the history is ($XDG_STATE_HOME/smalloc/smalloc.db, by default below ~/.local/state; --db
-// names another), that opening it takes in what programs have reported since, and how its failures are told.
+// history_store.h opens the history: $XDG_STATE_HOME/smalloc/smalloc.db, by default below
+// ~/.local/state; --db names another. Opening imports the runs that programs have reported since.
+// Failures of the database become Failures of the command.
 #pragma once
 
 #include "runtime/database/history.h"
@@ -15,62 +16,68 @@
 
 namespace smalloc::cli {
 
-// Throws Failure when neither XDG_STATE_HOME nor HOME is set.
+// Returns the folder of smalloc's state. Throws Failure if neither XDG_STATE_HOME nor HOME is set.
 std::string state_folder();
-// location empty: the default.
+// Returns the place of the history. `location` empty: the default.
 std::string database_location(const std::string &location);
 
-// Opens it for writing and imports the runs that programs of this user have reported; a history that may only be read is
-// opened as it is, if reading is enough. Throws Failure.
-// Who cannot be told of another history leaves the reports to those who can.
+// Opens the history for writing and imports the reported runs of this user's programs. If reading
+// is enough and the history is read-only, opens it without importing. Throws Failure.
+// Reports::kLeave imports nothing: for commands without --db, which must leave the reports to those
+// with it.
 enum class Reports { kTake, kLeave };
 database::History open_history(const std::string &location, database::Access least,
                                Reports reports = Reports::kTake);
 
-// Runs `work`; what the database says against it becomes a Failure.
+// Runs `work`; turns errors of the database into a Failure.
 int with_history(const std::function<int()> &work);
 Failure failure_of(const database::DatabaseError &error);
 
-// The program's directives as its runs have left them: trust in each line, and in the first line the base-page
-// history (of this input; not given: of the latest run's) and the inputs with which it was slower. Nothing: none are stored.
+// Returns the program's directives after its runs so far; nothing if none are stored. Each line has
+// its trust. The first line has the base-page runs of `input` (not given: of the latest run's
+// input), and the inputs with which the program was slower.
 std::optional<directives::File>
 todays_directives(database::History &history, const std::string &program,
                   const std::optional<std::string> &input = std::nullopt);
 
-// The latest other build of the program at this path that has directives, such as the instrumented one that was recorded: sites
-// keep their ids. Empty: there is none.
+// Returns the latest other build of the program at this path that has directives, for example the
+// recorded, instrumented one. Sites keep their ids between builds. Empty: none.
 std::string earlier_build(database::History &history, const std::string &path,
                           const std::string &build_id);
 
-// Programs of the same file name at other paths that have directives: the latest first.
+// Returns programs with the same file name at other paths that have directives, latest first.
 std::vector<database::Program> namesakes(database::History &history, const std::string &path);
 
-// Of all of a program's builds at its path, the instrumented one that was recorded among them. path empty: of this build.
+// Returns the analyses of all builds of the program at `path`, also of the recorded, instrumented
+// build. `path` empty: only of this build.
 std::vector<database::Analysis> analyses_of_builds(database::History &history,
                                                    const std::string &build_id,
                                                    const std::string &path);
 
-// What runs on this host of a program's builds at its path have saved of what was predicted with this machine profile; empty: that
-// of the latest analysis.
+// Returns the share of the predicted saving that runs achieved on this host. It covers all builds
+// of the program at `path`, predicted with machine profile `machine`; empty: that of the latest
+// analysis.
 database::Realisation realisation_of(database::History &history, const std::string &build_id,
                                      const std::string &path, const std::string &machine);
 
-// Stores machine, analysis and directives of a profile, and returns the file that holds from now on. The profile has to
-// have a build-id. saved_seconds: of a run, by calibration alone.
+// Stores machine, analysis and directives of a profile; returns the directives file that is valid
+// now. Precondition: the profile has a build-id. `saved_seconds`: of a run, by calibration alone.
 directives::File remember_analysis(database::History &history, const Profile &profile,
                                    double saved_seconds, const format::MachineProfile &machine,
                                    const directives::File &file);
-// The input with which all of the traces were recorded, as far as `smalloc record` has noted it (newer traces say it themselves);
-// empty: unknown, or several.
+// Returns the input with which all traces were recorded, if `smalloc record` stored it (newer
+// traces contain it). Empty: unknown, or several.
 std::string recorded_input(database::History &history, const Profile &profile);
 
-// FNV-1a over a command's arguments without its name, as smalloc/base/input_signature.h has it; 16 hex digits.
+// Returns FNV-1a over a command's arguments without its name, as 16 hex digits
+// (smalloc/base/input_signature.h).
 std::string input_of(const std::vector<std::string> &command);
 
-// The build-id that is meant: a file, or the beginning of a build-id. Throws Failure when there is none, or several.
+// Returns the build-id for a file or the beginning of a build-id. Throws Failure if there is none,
+// or several.
 std::string program_meant(database::History &history, const std::string &name);
 
-// "2026-11-21 19:41", UTC.
+// Formats a time in UTC: "2026-11-21 19:41".
 std::string readable_time(int64_t ns);
 int64_t now_ns();
 std::string host_name();

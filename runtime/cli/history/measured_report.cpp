@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// measured_report.cpp decides which builds' analyses and runs are put together: instrumented programs are recorded, others run.
+// measured_report.cpp combines the analyses and runs of a program's builds: the recorded build is
+// instrumented, other builds run.
 #include "runtime/cli/history/measured_report.h"
 
 #include "runtime/cli/history/history_store.h"
@@ -21,14 +22,14 @@ std::string count_text(const Json &value) {
   return value.is_null() ? "-" : fmt::format("{:.3g}", value.get<double>());
 }
 
-// By its preset, or as smalloc calibrate has measured it.
+// True if the profile is this machine's preset, or the profile that smalloc calibrate stored.
 bool is_this_machine(const std::string &profile) {
   for (const char *name : {"", "stored"})
     try {
       if (load_profile(name).name == profile)
         return true;
     } catch (const Failure &) {
-      // nothing stored
+      // nothing is stored
     }
   return false;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// run_view.cpp decides which numbers of each source count, under the same names wherever they mean the same.
+// run_view.cpp reads the numbers of each source. Numbers with the same meaning get the same name.
 #include "runtime/cli/history/run_view.h"
 
 #include "runtime/cli/history/document_row.h"
@@ -46,7 +46,7 @@ std::string place(const json &object) {
 
 std::string file_name(const std::string &path) { return path.substr(path.rfind('/') + 1); }
 
-// Numbers that identify, and say nothing of the run's course.
+// Removes numbers that identify a run and do not describe it.
 void drop_identity(RunView &view) {
   for (const char *key : {"id", "pid", "started_ns", "sample_bytes"})
     view.numbers.erase(key);
@@ -77,7 +77,7 @@ RunView view_of_document(const json &document, const std::string &name) {
   view.kind = text(document, "schema");
   if (!view.kind.starts_with("smalloc."))
     throw Failure{"cannot compare the run", name, "it is no document of smalloc", kWanted, kFailed};
-  const std::string path = text(document, "path"); // of a run, whose program is a build-id
+  const std::string path = text(document, "path"); // of a run; its "program" is a build-id
   view.program = file_name(path.empty() ? text(document, "program") : path);
   take_numbers(document, view.numbers);
   for (const char *part : {"counters", "totals", "chosen", "significance", "events"})

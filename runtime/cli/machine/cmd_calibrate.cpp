@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_calibrate.cpp decides what `smalloc calibrate` measures, where the profile goes, and what is
-// printed: the profile, a comparison with the stored one (--check), or the four lines of
+// cmd_calibrate.cpp implements `smalloc calibrate`. It measures the machine, stores the profile and
+// prints one of: the profile, a comparison with the stored one (--check), or the four lines of
 // libhugetlbfs' tlbmiss_cost.sh (--tlbmiss-cost).
 #include "runtime/calibrate/calibrated_profile.h"
 #include "runtime/cli/free_memory.h"
@@ -35,11 +35,12 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   OutputOptions output;
-  std::string profile; // empty: the stored one's place
+  std::string profile; // empty: the place of the stored profile
   bool quick = false, check = false, miss_cost = false, verbose = false;
 };
 
-// As much as the chases of a walk curve touch. Below that, most of theirs come out of whole blocks.
+// Bytes that the chases of a walk curve touch. With less memory in pieces, most of their pages come
+// from whole blocks.
 constexpr uint64_t kManyPieces = uint64_t{512} << 20;
 
 int calibrate_machine(const Options &options) {
@@ -80,7 +81,7 @@ int calibrate_machine(const Options &options) {
   if (result.noisy)
     print_warning("noisy", "calibrate", "repeats disagree; what they do not tell is not guessed",
                   "smalloc calibrate again when the machine is idle");
-  // No other number changes as much with what ran before.
+  // Only the walk costs depend that much on what ran before.
   if (memory && memory->bytes_in_pieces >= kManyPieces && result.profile.hypervisor.value_or(false))
     print_note(fmt::format(
         "{} of the free memory lay in pieces smaller than a superpage: base "
@@ -137,7 +138,7 @@ int print_miss_cost(const Options &options) {
     if (options.verbose)
       std::fprintf(stderr, "TRACE: %s\n", line.c_str());
   };
-  // As the script did where oprofile could: counted walks first, the calibrator otherwise.
+  // Use counted walks first and the calibrator otherwise, as tlbmiss_cost.sh did with oprofile.
   trace("Beginning TLB measurement using the PMU");
   const auto counted = calibrate::count_walks(pmu::kernel_perf(), [&] {
     source.chase({base, base, std::min<uint64_t>(65536, most / base)});

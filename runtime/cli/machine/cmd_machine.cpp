@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_machine.cpp decides what `smalloc machine list` and `smalloc machine show` print: the presets
-// that decisions can be made for, and one profile, which may be a file to be checked.
+// cmd_machine.cpp implements `smalloc machine list` and `smalloc machine show`. They print the
+// presets, and one profile, which may be a file to check.
 #include "runtime/cli/machine/profile_report.h"
 #include "runtime/cli/machine/profile_store.h"
 #include "runtime/cli/output.h"
@@ -32,7 +32,7 @@ int list_machines(const Options &options) {
   const auto thresholds = parse_thresholds(options.output);
   const std::string native = smalloc_machine_native()->name;
   Json machines = Json::array();
-  std::set<std::string> seen; // a preset with several model ranges is one machine
+  std::set<std::string> seen; // skips further model ranges of a preset
   for (const struct smalloc_machine &preset : smalloc_machine_presets) {
     if (!seen.insert(preset.name).second)
       continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_stream.cpp decides what `smalloc stream` prints: the rates of STREAM's four kernels, whose
-// gain on superpages checks what `smalloc study --predict` says.
+// cmd_stream.cpp implements `smalloc stream`. It prints the rates of STREAM's four kernels; their
+// gain on superpages checks the prediction of `smalloc study --predict`.
 #include "runtime/cli/output.h"
 #include "runtime/cli/sites/site_report.h"
 #include "runtime/cli/verbs.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// machine_measurement.cpp decides how much memory and how many repeats a measurement takes.
+// machine_measurement.cpp sets the memory and the repeats of a measurement and runs it.
 #include "runtime/cli/machine/machine_measurement.h"
 
 #include "runtime/calibrate/calibrated_profile.h"
@@ -18,13 +18,13 @@
 namespace smalloc::cli {
 namespace {
 
-// What the measurement may touch. Full: 512 MiB of base pages for walks, up to 512 MiB of
-// superpages; quick: a quarter.
+// Memory of the measurement. Full: 512 MiB of base pages for walks, up to 512 MiB of superpages.
+// Quick: 64 MiB of base pages, up to 256 MiB of superpages.
 constexpr uint64_t kFullSuperpageMemory = uint64_t{512} << 20;
-constexpr uint64_t kMostGiantPages = 12; // enough to see levels of 4 and 8
+constexpr uint64_t kMostGiantPages = 12; // enough to find levels of 4 and 8 entries
 constexpr uint64_t kLeastMemory = uint64_t{96} << 20;
-// A full measurement ends within 25 seconds: chases that are disturbed are made again, and on a busy
-// machine the walks' rounds, which come last, are fewer.
+// A full measurement ends within 25 seconds. Disturbed chases are repeated; the walks' rounds come
+// last, so a busy machine gets fewer of them.
 constexpr std::chrono::seconds kWalksEndAfter{20};
 
 bool under_hypervisor(const calibrate::CpuidReader &cpuid) { return cpuid(1, 0).ecx >> 31 & 1; }
@@ -73,8 +73,8 @@ MachineMeasurement measure_machine(bool quick, const MeasurementProgress &progre
   chase_plan.superpage_memory =
       std::min(quick ? kFullSuperpageMemory / 2 : kFullSuperpageMemory, room);
   chase_plan.repeats = quick ? 15 : 41;
-  // Further sizes: as many pages as levels are looked for. A page of 1 GiB takes long to clear; one
-  // is left in the pool for the costs of pages.
+  // Further sizes get as many pages as the search for levels needs. A page of 1 GiB takes long to
+  // clear; one stays in the pool for the costs of pages.
   std::vector<uint64_t> other_sizes;
   if (!quick) {
     for (uint64_t size : calibrate::medium_page_bytes()) {
@@ -110,7 +110,7 @@ MachineMeasurement measure_machine(bool quick, const MeasurementProgress &progre
         "superpages: unknown (transparent huge pages are absent or switched off)");
   const double rate = calibrate::ticks_per_second();
   sources.frequency_hz = rate * source.cycles_per_tick();
-  // After the levels are known, and with the chase that the curve ends with.
+  // Count the walks after the levels are known, with the last chase of the walk curve.
   sources.counted = calibrate::count_walks(
       pmu::kernel_perf(), [&] { source.chase({base, base, plan.walk_pages.back()}); });
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// profile_report.cpp decides the wording and order of a profile's lines.
+// profile_report.cpp writes the lines of a profile.
 #include "runtime/cli/machine/profile_report.h"
 
 #include "runtime/cli/sites/site_report.h"

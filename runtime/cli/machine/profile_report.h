@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// profile_report.h decides how a machine profile reads for people: a line a number, with its range
-// and the source that it came from.
+// profile_report.h prints a machine profile as text: a line per number, with its range and source.
 #pragma once
 
 #include "runtime/cli/table.h"

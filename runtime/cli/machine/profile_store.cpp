@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// profile_store.cpp decides how a profile is found, and how it is replaced.
+// profile_store.cpp finds a profile and replaces it.
 #include "runtime/cli/machine/profile_store.h"
 
 #include "runtime/benefit/cost_model.h"
@@ -29,7 +29,7 @@ namespace {
                 kFailed};
 }
 
-// A file of our own beside the target, so that the rename stays on one file system.
+// A temporary file beside the target, so that the rename stays within one file system.
 class TemporaryFile {
 public:
   explicit TemporaryFile(const std::string &target) : name_(target + ".XXXXXX") {
@@ -85,7 +85,7 @@ format::MachineProfile load_profile(const std::string &wanted) {
     return format::profile_of_preset(*preset);
   if (name == "native")
     return format::profile_of_preset(*smalloc_machine_native());
-  // What has neither a slash nor a dot, and is no file, was meant as a preset's name.
+  // A name without slash and dot that is no file was meant as a preset.
   if (name.find_first_of("/.") == std::string::npos && access(name.c_str(), F_OK) != 0)
     throw Failure{"cannot use machine profile", name,
                   "there is neither a preset nor a profile of that name", "smalloc machine list",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_numa.cpp decides what `smalloc numa` accepts: the machine's map, the simulation of page
-// migration on a recorded trace, and migration in a program that runs.
+// cmd_numa.cpp implements `smalloc numa`: the machine's map, the simulation of page migration on a
+// recorded trace, and migration in a running program.
 #include "runtime/cli/numa/numa_live.h"
 #include "runtime/cli/numa/numa_page_map.h"
 #include "runtime/cli/numa/numa_simulation.h"
@@ -33,7 +33,7 @@ std::string size_text(uint64_t bytes) {
   return bytes == 0 ? "-" : fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1 << 30));
 }
 
-// "0-3,8": as the kernel writes it.
+// Formats a list of processors as the kernel does: "0-3,8".
 std::string cpu_list(const nlohmann::ordered_json &cpus) {
   std::string text;
   for (size_t i = 0; i < cpus.size();) {

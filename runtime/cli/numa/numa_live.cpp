@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// numa_live.cpp decides what `smalloc numa record` and `replay` add to `smalloc run --numa migrate`: the log's name, and
-// addresses that are the same in each run, without which a log fits no other run.
+// numa_live.cpp implements `smalloc numa record` and `replay` as `smalloc run --numa migrate` with
+// a log. It disables address randomisation, because a log only fits runs with the same addresses.
 #include "runtime/cli/numa/numa_live.h"
 
 #include "runtime/cli/input_file.h"
@@ -22,7 +22,7 @@
 namespace smalloc::cli {
 namespace {
 
-/// Here, so that it is said before the command runs, and also where nothing would migrate.
+/// Checks the log before the command runs, also if nothing will migrate.
 void check_log(const std::string &path) {
   const std::string header = numa::kLogHeader;
   const std::string hint = "smalloc numa record -o LOG -- ./app";
@@ -45,7 +45,7 @@ void numa_run(const NumaRunOptions &o) {
       conf += fmt::format(",{}:{}", key, value);
   };
   if (!o.from.empty()) {
-    char path[PATH_MAX]; // the command may run in another folder
+    char path[PATH_MAX]; // an absolute path, since the command may run in another folder
     if (!realpath(o.from.c_str(), path))
       throw Failure{"cannot read the log", o.from, error_text(errno),
                     "smalloc numa record -o " + o.from + " -- ./app", kFailed};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// numa_live.h decides how a command is run with migration, and how what was logged is done again.
+// numa_live.h runs a command with page migration, and repeats a logged migration.
 #pragma once
 
 #include <string>
@@ -8,15 +8,17 @@
 namespace smalloc::cli {
 
 struct NumaRunOptions {
-  std::string log = "smalloc.numa.%p.log"; ///< written
-  std::string from;                        ///< replayed; empty: count and decide
-  bool place = false;                      ///< from the start, instead of interval by interval
+  std::string log = "smalloc.numa.%p.log"; ///< log to write
+  std::string from;                        ///< log to replay; empty: count and migrate
+  bool place = false;                      ///< true: place pages from the start, instead of
+                                           ///< interval by interval
   std::string source, policy, conf;
   double interval_seconds = 5;
   bool bind = false, stop = false;
 };
 
-/// Becomes the command behind "--", by way of `smalloc run`. Returns only by throwing Failure.
+/// Runs `smalloc run` with the command after "--" in place of this process. Returns only by
+/// throwing Failure.
 [[noreturn]] void numa_run(const NumaRunOptions &options);
 
 } // namespace smalloc::cli

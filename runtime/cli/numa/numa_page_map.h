@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// numa_page_map.h decides what the report of `smalloc numa report` shows: after Tikir and
-// Hollingsworth's figures 4 and 5, a pixel for each page, its colour the node that it lies on, interval by
-// interval, without and with migration.
+// numa_page_map.h writes the page of `smalloc numa report`, after Tikir and Hollingsworth's figures
+// 4 and 5. It shows a pixel per page, coloured by the page's node, for each interval, without and
+// with migration.
 #pragma once
 
 #include "runtime/numa/simulator.h"
@@ -17,9 +17,10 @@ namespace smalloc::cli {
 class NumaPageMap {
 public:
   explicit NumaPageMap(std::string source) : source_(std::move(source)) {}
-  // Keeps where each page lies at the end of an interval.
+  // Records the node of each page at the end of an interval.
   void take(const numa::Simulator &simulator);
-  // One self-contained HTML page. `document` is that of the simulation, result its source.
+  // Returns one self-contained HTML page. `document`: the document of the simulation; `result`: its
+  // source.
   std::string page(const nlohmann::ordered_json &document,
                    const numa::SimulationResult &result) const;
 
@@ -27,7 +28,8 @@ private:
   std::string source_;
   size_t scheme_ = 0;
   std::vector<uint64_t> units_;
-  // [interval]: unit address and 512 letters a unit, for the two schemes: '.' not touched, 'a' node 0, ....
+  // [interval]: unit addresses, and 512 letters per unit for each scheme: '.' untouched, 'A' node
+  // 0, ...
   struct Frame {
     std::vector<uint64_t> units;
     std::string without, with;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// numa_simulation.cpp decides what the tables show and against what each figure is taken.
+// numa_simulation.cpp simulates a trace and prints the result as tables and as a figure.
 #include "runtime/cli/numa/numa_simulation.h"
 
 #include "runtime/cli/input_file.h"
@@ -24,7 +24,7 @@ using numa::Mapping;
 using numa::Scheme;
 using numa::Source;
 
-/// More share the last one's processor.
+/// Further threads share the processor of the last one.
 constexpr unsigned kMostThreads = 1024;
 
 double percent(double part, double whole) {
@@ -86,7 +86,7 @@ Json scheme_json(const numa::SimulationResult &r, const Scheme &s, const std::st
       {"remote_percent_per_interval", remote}};
 }
 
-// A number of an interval as a bar of eighths, against the largest.
+// Returns a bar of eighths for a number, relative to the largest.
 std::string bar(double value, double most) {
   static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   if (most <= 0 || value <= 0)
@@ -142,11 +142,11 @@ numa::SimulationResult simulate(const SimulationRequest &q, numa::MachineModel &
   options.policy.horizon_intervals = q.horizon;
   try {
     trace::Reader reader(q.trace);
-    // Two passes: how long is it, then intervals of equal length. In accesses, not in time, since a
-    // trace's time may be logical.
+    // Read the trace twice: first for its length, then in intervals of equal length. The length is
+    // in accesses, since a trace's time may be logical.
     uint64_t total = 0, done = 0, intervals_done = 0;
-    // Numbers that others have, who only allocate or sample, are nobody's here; the recorder of kernels counts from 0, and from 1000
-    // what OpenMP has not started.
+    // Thread numbers without accesses only allocate or sample and are skipped. The recorder of
+    // kernels numbers threads from 0, and from 1000 those that OpenMP did not start.
     std::map<uint64_t, unsigned> threads;
     reader.read([&](const trace::Event &e) {
       total += e.accesses.size();
@@ -238,7 +238,7 @@ Json simulation_document(const SimulationRequest &q, const numa::MachineModel &m
 namespace {
 
 std::string site_text(const Json &d, Colour colour) {
-  constexpr size_t kMostRows = 10; // JSON and the report have all
+  constexpr size_t kMostRows = 10; // JSON and the report have all rows
   if (d["sites"].empty())
     return {};
   Table table({"SITE", "TRANSACTIONS", "NON-LOCAL", "MIGRATED", "BY NODE"});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// numa_simulation.h decides how a trace is simulated for `smalloc numa simulate`, and how the result is
-// told: as a document, and as the tables and the figure of Tikir and Hollingsworth 2008.
+// numa_simulation.h simulates a trace for `smalloc numa simulate`. It returns the result as a
+// document, and as the tables and the figure of Tikir and Hollingsworth 2008.
 #pragma once
 
 #include "runtime/cli/numa/numa_site_traffic.h"
@@ -18,19 +18,19 @@ namespace smalloc::cli {
 struct SimulationRequest {
   std::string trace, machine = "server-4", topology, policy = "ours", bind = "compact";
   unsigned intervals = 30, sample = 16, content = 1024, shrink = 1;
-  unsigned tlb_shrink = 0; // 0: as shrink
+  unsigned tlb_shrink = 0; // 0: same as shrink
   unsigned horizon = 10, freeze = 3;
-  double move_ns = 0;                  // 0: the machine's
-  std::string source = "cache-misses"; // whose moves are shown page by page and site by site
+  double move_ns = 0;                  // 0: that of the machine
+  std::string source = "cache-misses"; // source whose moves are shown per page and per site
 };
 
 // Called at the end of each interval.
 using IntervalVisitor = std::function<void(const numa::Simulator &)>;
 
-// The scheme that moves base pages by what this source counts.
+// Returns the scheme that moves base pages by the counts of this source.
 size_t scheme_of(const numa::Simulator &simulator, const std::string &source);
 
-// Throws Failure for a trace, machine or topology that cannot be used.
+// Simulates the trace. Throws Failure if the trace, machine or topology cannot be used.
 numa::SimulationResult simulate(const SimulationRequest &request, numa::MachineModel &machine,
                                 NumaSiteTraffic &sites, const IntervalVisitor &visit = {});
 
@@ -40,7 +40,7 @@ nlohmann::ordered_json simulation_document(const SimulationRequest &request,
                                            const NumaSiteTraffic &sites);
 std::string simulation_text(const nlohmann::ordered_json &document, Colour colour);
 
-// Reads a described machine; Failure names the key.
+// Reads the description of a machine. Throws Failure that names the key.
 numa::Topology load_topology(const std::string &file);
 
 } // namespace smalloc::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// numa_site_traffic.cpp decides how transactions are kept until their interval is over and each page's node is known: by page and
-// category, so that memory is that of the pages touched in one interval.
+// numa_site_traffic.cpp keeps the transactions of an interval by page and category until the
+// interval ends and each page's node is known. So memory grows only with the pages of one interval.
 #include "runtime/cli/numa/numa_site_traffic.h"
 
 #include "smalloc/base/units.h"
@@ -120,7 +120,7 @@ Json NumaSiteTraffic::document() const {
     Json json;
   };
   std::vector<Row> rows;
-  // Vectors grow with the objects that were found; categories without a transaction are not told.
+  // Skip categories without a transaction; the vectors grow with the objects that were found.
   const auto &categories = objects_.categories();
   for (size_t i = 0; i < traffic_.size() && !categories.empty(); i++) {
     const Traffic &t = traffic_[i];

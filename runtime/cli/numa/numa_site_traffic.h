@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// numa_site_traffic.h decides whose memory transactions are: of the allocation site whose object lies at the address, or of a file's
-// static data. A page may hold objects of several sites, and lies on one node for all of them.
+// numa_site_traffic.h assigns memory transactions to the allocation site of the object at the
+// address, or to a file's static data. A page may hold objects of several sites; it lies on one
+// node for all of them.
 #pragma once
 
 #include "runtime/benefit/objects.h"
@@ -19,17 +20,19 @@ namespace smalloc::cli {
 
 class NumaSiteTraffic {
 public:
-  // The scheme that is compared with first touch.
+  // Sets the scheme that is compared with first touch.
   void compare_with(const numa::Simulator &simulator, size_t scheme);
-  // Objects come and go, sites have names.
+  // Records allocations and frees, and the names of sites.
   void event(const trace::Event &event);
-  // An access of the trace, by a processor of this node, that has left its caches.
+  // Records an access, by a processor of `node`, that missed its caches.
   void transaction(uint64_t address, uint8_t node);
-  // Before and after the simulator's: what it moves at the end of an interval is for the next one, unless it foresees it.
+  // Call interval_ends() before, and interval_ended() after, the simulator's end_interval(). Moves
+  // at the end of an interval count for the next one, unless the scheme foresees it (source
+  // perfect).
   void interval_ends(const numa::Simulator &simulator);
   void interval_ended(const numa::Simulator &simulator);
 
-  // Most remote first. Empty: the trace knows no objects.
+  // Returns the sites, most remote first. Empty: the trace has no objects.
   nlohmann::ordered_json document() const;
 
 private:
@@ -43,10 +46,10 @@ private:
 
   benefit::Objects objects_{benefit::Grouping::kSite};
   std::map<std::pair<benefit::CategoryKind, uint64_t>, std::string> names_;
-  std::vector<Traffic> traffic_;                  // by category; the last: nobody's
+  std::vector<Traffic> traffic_;                  // [0]: no known object; [1 + category] otherwise
   std::unordered_map<uint64_t, Counts> interval_; // by page and category
-  std::unordered_map<uint64_t, uint8_t>
-      first_node_; // by page: where it lies until the simulator says so
+  // By page: the node of its first touch, until the simulator has one.
+  std::unordered_map<uint64_t, uint8_t> first_node_;
   unsigned nodes_ = 0;
   size_t scheme_ = 0;
   bool foresees_ = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// numa_top.cpp decides when the picture is taken again, and what ends it: the process' end is no
-// failure, a process that was never there is one.
+// numa_top.cpp repeats the picture until the process ends. The end of the process is no failure,
+// but a process that never existed is one.
 #include "runtime/cli/numa/numa_top.h"
 
 #include "runtime/errors/diagnostics.h"
@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// 0, or an errno value. A process that has ended meanwhile reads as empty.
+// Reads the maps. Returns 0 or an errno value. A process that ended meanwhile has empty maps.
 int read_maps(long pid, std::string &text) {
   const std::string path = fmt::format("/proc/{}/numa_maps", pid);
   std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path.c_str(), "re"), std::fclose);

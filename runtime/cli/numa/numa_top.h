@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// numa_top.h decides what `smalloc numa top PID` shows of a running process: bytes on each node, and
-// the largest mappings with where they lie.
+// numa_top.h implements `smalloc numa top PID`. It shows the bytes of a running process on each
+// node, and the nodes of its largest mappings.
 #pragma once
 
 #include "runtime/cli/output.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// child_process.cpp decides which signals are forwarded (those that ask a program to end, and the two that a program may use as it
-// likes) and to whom they are not: what is ignored (nohup) stays ignored, and what the kernel sends, a terminal's signals, comes to all
-// processes of the group.
+// child_process.cpp forwards signals from other processes to the command: those that request the
+// end of a program, and SIGUSR1 and SIGUSR2. A signal that is ignored (nohup) stays ignored.
+// Signals from the kernel, such as a terminal's, are not forwarded: they reach each process of the
+// group.
 #include "runtime/cli/process/child_process.h"
 
 #include <cerrno>
@@ -22,7 +23,7 @@ ForwardedSignals::ForwardedSignals() {
     if (sigaction(number, nullptr, &now) == 0 && now.sa_handler != SIG_IGN)
       sigaddset(&taken_, number);
   }
-  // Of a child nothing is heard where SIGCHLD is ignored.
+  // If SIGCHLD is ignored, the kernel does not report a child's end.
   struct sigaction plain = {};
   plain.sa_handler = SIG_DFL;
   sigaction(SIGCHLD, &plain, &child_ended_);
@@ -57,7 +58,7 @@ int ForwardedSignals::wait_for(pid_t child, rusage &usage) const {
 
 StartReport::StartReport() {
   if (pipe2(ends_, O_CLOEXEC) != 0)
-    ends_[0] = ends_[1] = -1; // then it is taken as started
+    ends_[0] = ends_[1] = -1; // then the command counts as started
 }
 
 StartReport::~StartReport() {

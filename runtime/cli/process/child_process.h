@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// child_process.h decides how a command that we stay beside is ended: by whoever ends us. What one process sends us (kill, a batch
-// system, timeout) goes on to the command; what a terminal sends has reached it already. And how we know whether it has begun at all:
-// a status of 126 or 127 may be its own.
+// child_process.h runs a command as a child. A signal that one process sends to this one (kill, a
+// batch system, timeout) is forwarded to the command; a terminal's signals reach the command
+// anyway. StartReport shows whether the command was started at all, since a status of 126 or 127
+// may be its own.
 #pragma once
 
 #include <csignal>
@@ -13,7 +14,8 @@ struct rusage;
 
 namespace smalloc::cli {
 
-// Made before the fork, so that no signal gets lost between the two; from then on until its end these signals wait for wait_for().
+// Holds signals back for wait_for(). Created before the fork and valid until its end, so that no
+// signal is lost in between.
 class ForwardedSignals {
 public:
   ForwardedSignals();
@@ -21,9 +23,10 @@ public:
   ForwardedSignals(const ForwardedSignals &) = delete;
   ForwardedSignals &operator=(const ForwardedSignals &) = delete;
 
-  // In the child, before it becomes the command: everything as it was given to us.
+  // Restores the original signal settings in the child, before it executes the command.
   void give_back() const;
-  // Until the child has ended; its wait status. From then on a terminal's signals do not end us either: what remains to be done is short.
+  // Waits until the child has ended; returns its wait status. After that, a terminal's signals do
+  // not end this process: its remaining work is short.
   int wait_for(pid_t child, rusage &usage) const;
 
 private:
@@ -31,7 +34,7 @@ private:
   struct sigaction child_ended_;
 };
 
-// A pipe, made before the fork, that is closed without a word when the child becomes the command.
+// A pipe, created before the fork. A successful exec in the child closes it without data.
 class StartReport {
 public:
   StartReport();
@@ -39,9 +42,9 @@ public:
   StartReport(const StartReport &) = delete;
   StartReport &operator=(const StartReport &) = delete;
 
-  // In the child, which is still ours.
+  // Reports, in the child, that the command could not be started.
   void say_not_started() const;
-  // In the parent, once: waits until it is known.
+  // Waits, in the parent, until the start is known. Called once.
   bool started();
 
 private:

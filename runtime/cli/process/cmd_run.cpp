@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_run.cpp decides what `smalloc run` puts into a command's environment before it becomes that
-// command: which of our libraries is preloaded, and which settings are appended to the user's own.
+// cmd_run.cpp implements `smalloc run`. It preloads a library, appends settings to the user's own,
+// and executes the command.
 //
-//  - libsmalloc.so is the process' malloc; a program with allocation sites keeps the compiler's decisions;
-//  - what cannot be preloaded into (static, set-uid, another libc or word size) runs unchanged,
-//  with a warning.
-// The command replaces this process, so that its status, its signals and its process number are its
-// own.
+//   - libsmalloc.so becomes the process' malloc.
+//   - A program with allocation sites keeps the compiler's decisions.
+//   - A program that cannot be preloaded into (static, set-uid, another libc or word size) runs
+//     unchanged, with a warning.
+//
+// The command replaces this process, so that its status, signals and process number are its own.
 #include "runtime/cli/installation.h"
 #include "runtime/cli/process/launch.h"
 #include "runtime/cli/system_view.h"
@@ -47,7 +48,7 @@ std::string settings(const Options &options) {
   return text;
 }
 
-// Says before the start what the user would otherwise have to find out from timings.
+// Warns before the start of what the user would otherwise have to infer from timings.
 void warn_about_system(const Options &options) {
   const SystemView system(options.root);
   if (options.heap == "off" || options.pages == "base")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_stats.cpp decides how often `smalloc stats PID` looks, and when it stops: once, or every some
-// seconds until the process has ended, which is then no failure.
+// cmd_stats.cpp implements `smalloc stats PID`. It prints once, or every few seconds until the
+// process has ended; that end is no failure.
 #include "runtime/cli/output.h"
 #include "runtime/cli/process/live_report.h"
 #include "runtime/cli/verbs.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// launch.cpp decides what an obstacle is: a static program, another libc or word size, raised privileges. What cannot be
-// preloaded into is started unchanged; the caller says so.
+// launch.cpp finds the obstacles of a program: static, another libc or word size, raised
+// privileges. A program with an obstacle is started unchanged; the caller warns.
 #include "runtime/cli/process/launch.h"
 
 #include "runtime/cli/input_file.h"
@@ -37,7 +37,7 @@ Target inspect_elf(const std::string &path, const std::vector<unsigned char> &by
     target.build_id = image.build_id();
     if (image.interpreter().empty()) {
       target.is_static = true;
-      // The environment still goes to what it starts.
+      // Its child processes still inherit the environment.
       target.obstacle = "it is a static executable, which loads no library";
       target.hint = "link it without -static";
     } else if (image.interpreter().find("ld-musl") != std::string::npos) {
@@ -51,7 +51,7 @@ Target inspect_elf(const std::string &path, const std::vector<unsigned char> &by
       target.closed_cure = closed->cure;
     }
     target.tells_accesses = !image.dynamic_symbols("__smalloc_v1_open_gate").empty();
-    // With libsmalloc.a the program has it itself.
+    // A program with libsmalloc.a defines the entry itself.
     const auto entry = image.dynamic_symbols("__smalloc_v1_register_module");
     const auto needed = image.needed_libraries();
     target.needs_preload = !entry.empty() && !entry.front().defined &&
@@ -65,7 +65,8 @@ Target inspect_elf(const std::string &path, const std::vector<unsigned char> &by
   return target;
 }
 
-// Of a script the kernel heeds neither. Root has all capabilities, and gains none from a file.
+// True if the file raises privileges. For a script the kernel ignores both kinds. Root has all
+// capabilities, and gains none from a file.
 bool raises_privileges(const std::string &path) {
   struct stat info;
   return stat(path.c_str(), &info) == 0 &&
@@ -80,7 +81,7 @@ Target inspect_at_depth(const std::string &path, int depth) {
   try {
     bytes = read_file(path, "cannot read the program", kProgramInput);
   } catch (const Failure &) {
-    return target; // executable but not readable: nothing to go by
+    return target; // executable but not readable: nothing is known
   }
   if (looks_like_elf(bytes)) {
     target = inspect_elf(path, bytes);
@@ -92,7 +93,7 @@ Target inspect_at_depth(const std::string &path, int depth) {
       const size_t end = text.find_first_of(" \t\r", from);
       target = inspect_at_depth(text.substr(from, end == std::string::npos ? end : end - from),
                                 depth + 1);
-      // The sites of a script's interpreter say nothing of the programs that the script starts.
+      // The sites of a script's interpreter say nothing about the programs that the script starts.
       target.has_sites = target.is_static = target.tells_accesses = target.needs_preload = false;
       target.build_id.clear();
       target.closed_entries.clear();
@@ -105,8 +106,10 @@ Target inspect_at_depth(const std::string &path, int depth) {
   return target;
 }
 
-// A musl loader preloads our library as well, and ends the program over what only glibc has. It takes $LIB in a name for letters, finds no
-// such file and goes on without; glibc's puts its folder of libraries there. Above the root is the root.
+// A folder name that only glibc's loader understands. A musl loader would preload the library as
+// well, and end the program because of symbols that only glibc has. It takes $LIB literally, finds
+// no such file and continues without it. glibc's loader replaces $LIB by its folder of libraries.
+// The parent of the root is the root.
 constexpr char kGlibcOnly[] = "/$LIB/../../../../../../../..";
 
 bool has_musl() {
@@ -117,7 +120,7 @@ bool has_musl() {
   return false;
 }
 
-// Is there such a folder of libraries? Our own loader says it.
+// True if glibc's loader replaces $LIB by a folder of libraries; asks this process's own loader.
 bool glibc_takes_folder() {
   void *library = dlopen("/$LIB/libm.so.6", RTLD_LAZY);
   if (library)
@@ -138,7 +141,7 @@ std::vector<std::string> command_of(const CLI::App &app, const std::string &verb
   if (!command.empty() && command.front().size() > 1 && command.front()[0] == '-')
     throw Failure{"cannot understand the command line", "smalloc " + verb,
                   "unknown option " + command.front(), "smalloc " + verb + " --help", kRunFailed};
-  // "--" ends our options once; behind a command's name it is the command's.
+  // "--" ends the options of this command once; after the command's name it belongs to the command.
   const std::vector<std::string> &behind = command_behind_dashes();
   command.insert(command.end(), behind.begin() + (command.empty() && !behind.empty() ? 1 : 0),
                  behind.end());
@@ -188,9 +191,9 @@ std::string environment(const char *name) {
 }
 
 namespace {
-// Under an audit library (LD_AUDIT) glibc makes room for thread-local storage before it has seen the
-// program's libraries. libsmalloc's thread-local storage takes 2.7 KiB, most of it jemalloc's. Returns
-// the GLIBC_TUNABLES to set; empty: the program keeps its own.
+// Returns the GLIBC_TUNABLES to set; empty: the program keeps its own. Under an audit library
+// (LD_AUDIT) glibc reserves thread-local storage before it reads the program's libraries.
+// libsmalloc's thread-local storage takes 2.7 KiB, most of it jemalloc's.
 std::string tunables_for_audit() {
   const std::string key = "glibc.rtld.optional_static_tls", set = environment("GLIBC_TUNABLES");
   return environment("LD_AUDIT").empty() || set.find(key) != std::string::npos
@@ -200,7 +203,7 @@ std::string tunables_for_audit() {
 } // namespace
 
 Environment environment_with(const std::string &library, const std::string &settings) {
-  // Ours first: a peer's free must not see our pointers.
+  // libsmalloc is first: another allocator's free must not receive libsmalloc's pointers.
   return {joined(library, environment("LD_PRELOAD"), ':'),
           joined(environment("SMALLOC_CONF"), settings, ','), tunables_for_audit()};
 }
@@ -247,7 +250,7 @@ void become(std::vector<std::string> command) {
   throw cannot_start(command[0], errno);
 }
 
-// "512m", "10%". What libsmalloc would not take is no limit at all.
+// Checks "512m" or "10%". A limit that libsmalloc would refuse would be no limit at all.
 std::string check_budget(const std::string &text) {
   return text.find(',') == std::string::npos ? complaint_about("budget:" + text)
                                              : "'" + text + "' is neither a size nor a share";

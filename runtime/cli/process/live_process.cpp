@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// live_process.cpp decides the search: the process' own descriptors first; for a process that has
-// closed them, its mappings, which only the superuser may open.
+// live_process.cpp finds the statistics page: first among the process' own descriptors. If the
+// process has closed them, it looks in its mappings, which only the superuser may open.
 #include "runtime/cli/process/live_process.h"
 
 #include "runtime/errors/diagnostics.h"
@@ -35,7 +35,7 @@ public:
     std::memcpy(&value, bytes_.data() + offset, sizeof value);
     return true;
   }
-  // "" for what does not end inside the page.
+  // Returns the string at `offset`; "" if it does not end inside the page.
   std::string string(const smalloc_live_header &h, uint32_t offset) const {
     const uint64_t at = uint64_t{h.strings} + offset;
     if (offset == 0 || at >= bytes_.size())
@@ -57,7 +57,8 @@ std::string text_of(const std::string &path) {
   return text.str();
 }
 
-// At most the size of a page; a regular file only, since a process may show anything under a name.
+// Copies at most the size of a page. Only a regular file, since a process may put anything under a
+// name.
 std::vector<unsigned char> copy_of(const std::string &path) {
   std::vector<unsigned char> bytes;
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -95,7 +96,7 @@ std::vector<std::string> entries(const std::string &folder, int &error) {
   return names;
 }
 
-// Its number in its own namespace: the last of "NSpid: 4711 1".
+// Returns the process' number in its own namespace: the last of "NSpid: 4711 1".
 uint32_t pid_inside(int pid) {
   const std::string status = text_of(fmt::format("/proc/{}/status", pid));
   const size_t line = status.find("\nNSpid:");
@@ -237,9 +238,9 @@ LiveView look_into(int pid) {
         continue;
       const std::vector<unsigned char> bytes = copy_of(link);
       if (bytes.empty())
-        continue; // not allowed, or gone meanwhile
+        continue; // not allowed, or ended meanwhile
       auto view = parse_live_page(bytes, why);
-      // A page with another number was inherited: its counters are the parent's.
+      // A page with another number was inherited; its counters are those of the parent.
       if (view && view->pid_inside == inside) {
         add_kernel_view(*view, text_of(fmt::format("/proc/{}/smaps", pid)));
         return *view;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// live_report.cpp decides how each number of a process' statistics is spelt.
+// live_report.cpp formats the statistics of a process.
 #include "runtime/cli/process/live_report.h"
 
 #include "runtime/cli/sites/site_report.h"
@@ -28,7 +28,7 @@ template <size_t n> Json choice(const char *const (&names)[n], uint32_t i) {
 }
 Json text_or_null(const std::string &text) { return text.empty() ? Json() : Json(text); }
 
-// Three decimals, as the program itself writes it; null: nothing is resident.
+// Returns a share with three decimals, like the program's own document; null: nothing is resident.
 Json share(uint64_t part, uint64_t whole) {
   if (whole == 0)
     return Json();
@@ -157,7 +157,7 @@ Json live_document(const LiveView &view, int pid, const std::string &program, ui
         {"file", text_or_null(site.file)},
         {"line", site.id ? Json(site.line) : Json()},
         {"requested_bytes", site.requested_bytes},
-        // null: its objects were left to the program's malloc
+        // null: the program's malloc has its objects
         {"live_bytes", is_counted(site) ? Json(site.live_bytes) : Json()},
         {"peak_bytes", is_counted(site) ? Json(site.peak_bytes) : Json()},
         {"live_objects", site.live_objects},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// live_report.h decides what `smalloc stats` tells of a running process: the document
-// smalloc.stats/1, with the same keys as the one that a program writes of itself
-// (smalloc/stats/stats_json.cpp), and the text made of it.
+// live_report.h prints the statistics of a running process for `smalloc stats`, as the document
+// smalloc.stats/1 and as text. The document has the same keys as the one that a program writes
+// about itself (smalloc/stats/stats_json.cpp).
 #pragma once
 
 #include "runtime/cli/process/live_process.h"
@@ -14,11 +14,11 @@
 
 namespace smalloc::cli {
 
-// now_ns: CLOCK_REALTIME.
+// Returns the document. `now_ns`: CLOCK_REALTIME.
 nlohmann::ordered_json live_document(const LiveView &view, int pid, const std::string &program,
                                      uint64_t now_ns);
 
-// folder: file names below it are shown without it; empty: none is.
+// Returns the text. File names below `folder` are shown without it; empty: all names are full.
 std::string live_text(const nlohmann::ordered_json &document, Colour colour,
                       const std::string &folder);
 

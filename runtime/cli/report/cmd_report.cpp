@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_report.cpp decides what `smalloc report` takes: programs, whose sites are read; traces, which are analysed as by `smalloc analyze`,
-// all together; and any document that another verb printed with --json.
+// cmd_report.cpp implements `smalloc report`. It accepts programs, whose site tables are read;
+// traces, which are analysed together as by `smalloc analyze`; and documents that other verbs
+// printed with --json.
 #include "runtime/cli/analyze/analyze_report.h"
 #include "runtime/cli/history/document_row.h"
 #include "runtime/cli/input_file.h"
@@ -38,7 +39,7 @@ const char *const kWanted =
 enum class Kind { kProgram, kDocument, kTrace };
 
 Kind kind_of(const std::string &name) {
-  // The first bytes: no file begins with a space when white space is left aside.
+  // Read only the first bytes: white space aside, no file begins with a space.
   const auto bytes = read_file(name, kWhat, {" "}, kWanted);
   if (bytes.empty())
     throw Failure{kWhat, name, "it is empty", kWanted, kFailed};
@@ -52,7 +53,7 @@ Kind kind_of(const std::string &name) {
 
 Document document_in(const std::string &name) {
   const auto bytes = read_file(name, kWhat, kTextInput, kWanted);
-  // What takes documents apart and copies them does so by recursion.
+  // The parser and the copying of documents are recursive, so limit the depth.
   constexpr int kMostDeep = 200;
   bool deep = false;
   const std::string_view text = last_document(name, bytes);
@@ -86,7 +87,7 @@ Document analysis_of(const std::vector<std::string> &traces, const Options &opti
 std::vector<ReportInput> read_inputs(const Options &options) {
   std::vector<ReportInput> inputs;
   std::vector<std::string> traces;
-  size_t place = 0; // the traces' one section stands where the first of them does
+  size_t place = 0; // place of the first trace, where the section of all traces goes
   for (const std::string &name : options.inputs)
     switch (kind_of(name)) {
     case Kind::kProgram:
@@ -106,7 +107,7 @@ std::vector<ReportInput> read_inputs(const Options &options) {
   return inputs;
 }
 
-// The program's name, if the documents agree on one.
+// Returns the program's name if all documents have the same.
 std::string title_of(const Options &options, const std::vector<ReportInput> &inputs) {
   if (!options.title.empty())
     return options.title;

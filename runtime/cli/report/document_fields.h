@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// document_fields.h decides how a document that anybody may have written is read: what is missing, or of another kind, is
-// nothing, and never an error.
+// document_fields.h reads fields of a document from any source. A field that is missing or of
+// another type is empty, never an error.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,8 @@ inline std::string text_field(const Document &object, const char *key) {
   const Document &value = field(object, key);
   return value.is_string() ? value.get<std::string>() : std::string();
 }
-/// Beyond 10^18 is nothing, too: no count or size of ours is so large, and sums and percentages stay numbers.
+/// Returns the number if it is within +-10^18. Larger ones are empty: no count or size of smalloc
+/// is that large, and sums and percentages stay finite.
 inline std::optional<double> number_field(const Document &object, const char *key) {
   const Document &value = field(object, key);
   if (!value.is_number())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// html.cpp decides the page's markup and colours (Okabe and Ito's, which the colour-blind can tell apart).
+// html.cpp writes the page's markup. Its colours are those of Okabe and Ito, which colour-blind
+// people can distinguish.
 #include "runtime/cli/report/html.h"
 
 #include <algorithm>
@@ -11,29 +12,42 @@ namespace smalloc::cli {
 namespace {
 
 constexpr char kHead[] = R"html(<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1">
 <title>{}</title>
 <style>
-body{{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:84em;padding:0 1em;color:#222;background:#fff}}
-h1{{font-size:1.5em}}h2{{font-size:1.15em;margin-top:2.2em}}nav a{{margin-right:1.2em}}figure{{margin:1em 0;overflow-x:auto}}
-.wide{{overflow-x:auto}}table{{border-collapse:collapse;font-size:.93em}}th,td{{padding:.25em .7em;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}}
-th{{cursor:pointer;border-bottom:2px solid #888;white-space:nowrap}}td.n{{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}}
-td.name{{max-width:24em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}}p.first{{font-size:1.25em}}
+body{{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:84em;padding:0 1em;color:#222;
+  background:#fff}}
+h1{{font-size:1.5em}}h2{{font-size:1.15em;margin-top:2.2em}}nav a{{margin-right:1.2em}}
+figure{{margin:1em 0;overflow-x:auto}}
+.wide{{overflow-x:auto}}table{{border-collapse:collapse;font-size:.93em}}
+th,td{{padding:.25em .7em;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}}
+th{{cursor:pointer;border-bottom:2px solid #888;white-space:nowrap}}
+td.n{{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}}
+td.name{{max-width:24em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}}
+p.first{{font-size:1.25em}}
 td.good{{color:#006a4e;font-weight:600}}small{{display:block;color:#666;max-width:60em}}
-.bar{{display:block;height:.35em;background:#e8e8e8;min-width:6em}}.bar i{{display:block;height:100%;background:#0072b2}}
+.bar{{display:block;height:.35em;background:#e8e8e8;min-width:6em}}
+.bar i{{display:block;height:100%;background:#0072b2}}
 footer{{margin-top:3em;color:#666;font-size:.85em}}
 @media print{{nav{{display:none}}}}
 </style></head><body>
 <h1>{}</h1>
 )html";
 
-// A click on a column's head sorts by it, numbers from the largest down, and back.
+// Sorts by a column when its head is clicked, numbers from the largest down; a second click
+// reverses.
 constexpr char kScript[] = R"html(<script>
 document.querySelectorAll('th').forEach(th => th.onclick = () => {
   const body = th.closest('table').tBodies[0], n = th.cellIndex, down = th.dataset.down !== '1';
   th.dataset.down = down ? '1' : '0';
-  const key = r => { const c = r.cells[n]; return c.dataset.v === undefined ? c.textContent : +c.dataset.v; };
-  [...body.rows].sort((a, b) => { const x = key(a), y = key(b); return (x < y ? -1 : x > y ? 1 : 0) * (typeof x === 'number' ? -1 : 1) * (down ? 1 : -1); })
+  const key = r => {
+    const c = r.cells[n]; return c.dataset.v === undefined ? c.textContent : +c.dataset.v;
+  };
+  [...body.rows].sort((a, b) => {
+    const x = key(a), y = key(b);
+    return (x < y ? -1 : x > y ? 1 : 0) * (typeof x === 'number' ? -1 : 1) * (down ? 1 : -1);
+  })
     .forEach(r => body.append(r));
 });
 </script>

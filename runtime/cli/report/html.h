@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// html.h decides how pages look: one self-contained file each (no network, no server), readable without script, which only
-// sorts tables. Whatever a program's names hold is text there, never markup.
+// html.h writes HTML pages. A page is one self-contained file (no network, no server) and readable
+// without its script, which only sorts tables. Names from a program are escaped and never become
+// markup.
 #pragma once
 
 #include <optional>
@@ -14,13 +15,13 @@ namespace smalloc::cli {
 std::string escaped_html(std::string_view text);
 
 struct HtmlCell {
-  std::string text = {};            // escaped when it is printed
-  std::optional<double> value = {}; // a number: to the right, and what the column is sorted by
-  std::optional<double> share = {}; // 0 to 1: a bar behind the number
-  bool good = false;                // what pays, or was chosen
-  std::string below = {};           // in small print, below the text
-  bool is_name = false;  // on one line, cut where it is long: a C++ name is wider than a page
-  std::string full = {}; // shown when somebody points at it; empty: the text, of names
+  std::string text = {};            // escaped when printed
+  std::optional<double> value = {}; // a number: right-aligned, and the key of the column's sort
+  std::optional<double> share = {}; // 0 to 1: bar behind the number
+  bool good = false;                // true: it pays, or was chosen
+  std::string below = {};           // small print below the text
+  bool is_name = false;  // true: one line, cut if too long; a C++ name can be wider than a page
+  std::string full = {}; // tooltip; empty, for a name: the text
 };
 HtmlCell html_number(double value, std::string text);
 
@@ -37,11 +38,10 @@ private:
 };
 
 struct HtmlSection {
-  std::string title;   // text
-  std::string summary; // text: one sentence for the top of the page; empty: none
-  std::string body;    // markup
-  std::string first =
-      {}; // text: what is asked first, in large print before all else; empty: nothing
+  std::string title;      // text
+  std::string summary;    // text: one sentence for the top of the page; empty: none
+  std::string body;       // markup
+  std::string first = {}; // text: answer in large print at the top of the page; empty: none
 };
 std::string html_paragraph(std::string_view text);
 std::string html_page(const std::string &title, const std::vector<HtmlSection> &sections);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// report_by_site.cpp decides how what compiler, profile and run say of a site comes into one row. Sites have the same id in all
-// three (docs/design.md); copies of an inlined site are one here.
+// report_by_site.cpp joins the data of compiler, profile and run into one row per site. Sites have
+// the same id in all three (docs/design.md). Copies of an inlined site share one row.
 #include "runtime/cli/report/report_sections.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct SiteRow {
 constexpr const char *kNobody = "0000000000000000";
 
 void keep_name(SiteRow &row, const Document &object) {
-  // A function's name says more than the id.
+  // The name of a function is better than the id.
   if (row.name.empty() || (!row.named && !text_field(object, "function").empty()))
     row.name = site_name(object);
   row.named |= !text_field(object, "function").empty();
@@ -54,7 +54,7 @@ HtmlSection site_by_site(const std::vector<ReportInput> &inputs) {
         if (SiteRow *row = row_of(site)) {
           compiler = true;
           const std::string decision = text_field(site, "decision");
-          // Of several copies the one that pays.
+          // If there are several copies, show the one that pays.
           if (row->decision.empty() || decision == "superpage") {
             row->decision = decision;
             row->why = text_field(site, "why");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// report_runs.cpp decides what is shown of executions: one run's statistics, and runs that a study compared.
+// report_runs.cpp writes the sections on executions: the statistics of one run, and the runs that a
+// study compared.
 #include "runtime/cli/report/report_sections.h"
 
 #include "runtime/cli/study/study_report.h"
@@ -87,8 +88,8 @@ HtmlSection study_section(const ReportInput &input) {
   section.summary = "Page sizes: " + best;
   try {
     section.body = "<figure>" + study_svg(d) + "</figure>\n";
-  } catch (
-      const Document::exception &) { // written by somebody else; what there is stands in the table
+  } catch (const Document::exception &) {
+    // A foreign document may have other types; the table still shows its values.
   }
   section.body += table.html();
   return section;

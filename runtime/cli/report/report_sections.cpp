@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// report_sections.cpp decides the columns.
+// report_sections.cpp writes the sections with their tables.
 #include "runtime/cli/report/report_sections.h"
 
 #include "runtime/cli/sites/site_report.h"
@@ -17,13 +17,13 @@
 namespace smalloc::cli {
 namespace {
 
-constexpr size_t kMostColumns = 64; // of a list whose objects have keys of their own
+constexpr size_t kMostColumns = 64; // of a list whose objects have different keys
 
 std::string file_name(const std::string &path) {
   return std::filesystem::path(path).filename().string();
 }
 
-// Without parameters and what templates are of: for sentences and pictures.
+// Returns the site's name without parameters and template arguments, for sentences and pictures.
 std::string short_name(const Document &object) {
   std::string name;
   int depth = 0;
@@ -44,12 +44,13 @@ std::string milliseconds(double seconds) {
                                                     : fmt::format("{:.3g}", ms);
 }
 
-// "1.2 s", "34 ms".
+// Formats a time: "1.2 s", "34 ms".
 std::string time_text(double seconds) {
   return seconds >= 1 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.3g} ms", seconds * 1000);
 }
 
-// Converts cycles of all runs to seconds of one run. nullopt: the document, of an earlier version, has no frequency.
+// Converts cycles of all runs to seconds of one run. Returns nullopt if the document, of an earlier
+// version, has no frequency.
 std::optional<double> seconds_of(const Document &d, double cycles) {
   const auto hertz = number_field(d, "frequency_hz"), runs = number_field(d, "runs");
   if (!hertz || !runs || !(*hertz > 0) || !(*runs > 0))
@@ -71,7 +72,7 @@ HtmlCell saved_cell(const Document &d, const Document &mapping) {
   return cell;
 }
 
-// What a person asks first: how much of how much, what for, and which sites.
+// Returns the main result: how much is saved of how much time, for which memory, and which sites.
 std::string first_of_analysis(const Document &d) {
   constexpr size_t kMostNames = 3;
   double more_bytes = 0, chosen = 0;
@@ -100,7 +101,7 @@ std::string first_of_analysis(const Document &d) {
                      chosen > kMostNames ? ", ..." : "");
 }
 
-// What superpages would save, site by site.
+// Returns the section on what superpages would save, per site.
 HtmlSection analysis_section(const ReportInput &input) {
   const Document &d = input.document;
   HtmlSection section{"What superpages would save", "", ""};
@@ -201,7 +202,8 @@ HtmlSection sites_section(const ReportInput &input) {
   return section;
 }
 
-// A JSON object inside another becomes entries of its own, with keys like "outer.inner": a table cell is no place for JSON.
+// Flattens nested objects into entries with keys like "outer.inner", because a table cell cannot
+// show JSON.
 std::vector<std::pair<std::string, Document>> flat(const Document &object) {
   std::vector<std::pair<std::string, Document>> all;
   for (const auto &[key, value] : object.items()) {
@@ -215,7 +217,8 @@ std::vector<std::pair<std::string, Document>> flat(const Document &object) {
   return all;
 }
 
-// A list of numbers and words as such; of what has parts of its own, how many there are.
+// Returns the words of a list of numbers and words. For a list of objects it returns how many there
+// are.
 std::string words_of(const Document &value) {
   if (value.is_boolean())
     return value.get<bool>() ? "yes" : "no";
@@ -233,7 +236,8 @@ std::string words_of(const Document &value) {
   return words.empty() ? "-" : words;
 }
 
-// A document of which nothing special is known: its numbers and words, and a table of each list of objects.
+// Returns the section of an unknown document: its numbers and words, and a table per list of
+// objects.
 HtmlSection other_section(const ReportInput &input) {
   const Document &d = input.document;
   HtmlSection section{text_field(d, "schema") + ": " + input.name, "", ""};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// closed_entries.cpp decides which linker it was, by what it wrote into .comment, and so what cures it.
+// closed_entries.cpp identifies the linker by the .comment section and derives the remedy.
 #include "runtime/cli/sites/closed_entries.h"
 
 #include <algorithm>
@@ -13,7 +13,8 @@ namespace {
 
 constexpr char kOption[] = "-Wl,-z,dynamic-undefined-weak";
 
-// "mold 1.10.1 (compatible with GNU ld)" -> "1.10.1"; empty: another linker's.
+// Returns mold's version: "mold 1.10.1 (compatible with GNU ld)" -> "1.10.1"; empty: another
+// linker.
 std::string version_of_mold(const ElfImage &image) {
   for (const ElfSection &section : image.sections) {
     if (section.name != ".comment")
@@ -38,7 +39,7 @@ std::optional<ClosedEntries> closed_entries(const ElfImage &image, const std::ve
         return (site.record.flags & SMALLOC_SITE_REWRITTEN) != 0;
       }))
     return std::nullopt;
-  // One that the program defines is libsmalloc.a's.
+  // If the program defines the entries, it contains libsmalloc.a.
   if (!image.dynamic_symbols(fmt::format("__smalloc_v{}_", SMALLOC_ABI_VERSION)).empty())
     return std::nullopt;
   const std::string mold = version_of_mold(image);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_sites.cpp decides what `smalloc sites` accepts.
+// cmd_sites.cpp implements `smalloc sites`.
 #include "runtime/cli/output.h"
 #include "runtime/cli/sites/program_sites.h"
 #include "runtime/cli/sites/site_report.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// elf_image.cpp decides which ELF files are accepted and how their headers are followed without
-// leaving the file.
+// elf_image.cpp checks an ELF file and follows its headers without leaving the file.
 #include "runtime/cli/sites/elf_image.h"
 
 #include "runtime/errors/diagnostics.h"
@@ -22,8 +21,7 @@ constexpr uint16_t kMachine = EM_AARCH64;
 #error "smalloc supports x86-64 and AArch64"
 #endif
 
-// A name table longer than this is not one that a linker wrote; it bounds what a hostile file can
-// make us do.
+// Most headers in a table; no linker writes more. It limits the work that a hostile file can cause.
 constexpr uint64_t kMaxHeaders = 1u << 20;
 
 bool inside(uint64_t offset, uint64_t size, uint64_t total) {
@@ -66,7 +64,8 @@ const char *machine_name(uint16_t machine) {
   reject(file, std::move(why), "link or copy it again");
 }
 
-// Names what a file is that is not ELF, since "bad magic" helps nobody.
+// Throws Failure that names the format of a file that is not ELF; "bad magic" would not help the
+// user.
 [[noreturn]] void reject_other_format(ByteSpan bytes, const std::string &file) {
   auto starts = [&](std::string_view magic) {
     return bytes.size() >= magic.size() &&
@@ -100,8 +99,8 @@ void read_sections(ElfImage &image, const Elf64_Ehdr &header, const std::string 
     reject_damaged(file,
                    fmt::format("truncated: its section headers are at byte {}, its end at byte {}",
                                header.e_shoff, total));
-  // More than 65,279 sections (one per function, say) do not fit the header: the first section has
-  // the numbers.
+  // More than 65,279 sections (one per function, say) do not fit the header; the first section then
+  // has the numbers.
   const uint64_t count = header.e_shnum ? header.e_shnum : first.sh_size;
   const uint64_t names = header.e_shstrndx == SHN_XINDEX ? first.sh_link : header.e_shstrndx;
   if (count > kMaxHeaders || !inside(header.e_shoff, count * sizeof(Elf64_Shdr), total))
@@ -140,9 +139,8 @@ void read_segments(ElfImage &image, const Elf64_Ehdr &header, const std::string 
   for (uint64_t i = 0; i < header.e_phnum; i++) {
     Elf64_Phdr p;
     read_at(image.bytes, header.e_phoff + i * sizeof p, p);
-    // A file that --only-keep-debug wrote keeps segments that it has no bytes for, but then they
-    // are empty (PT_NULL or file size 0), so that a loaded segment beyond the end always means a
-    // cut file.
+    // --only-keep-debug keeps segments without bytes, but makes them empty (PT_NULL or file size
+    // 0). So a loaded segment beyond the end always means a truncated file.
     if (p.p_type == PT_LOAD && !inside(p.p_offset, p.p_filesz, total))
       reject_damaged(
           file,

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// elf_image.h decides what of an ELF file the command trusts: a 64-bit file of this machine's byte
-// order, whose headers lie inside the file. Everything works on a span of bytes that may be
-// hostile: each offset is checked before it is followed, sums cannot wrap, and names end inside
-// their table.
+// elf_image.h parses ELF files: 64-bit, with this machine's byte order, and with headers inside the
+// file. The bytes may be hostile: each offset is checked before it is followed, sums cannot wrap,
+// and names end inside their table.
 //
-// Plain <elf.h> rather than libelf: two structures of headers are all that is needed, and the
-// reader stays a pure function of bytes that a fuzzer can drive.
+// It uses plain <elf.h> instead of libelf, because it needs only two header structures. So the
+// reader is a pure function of bytes, which a fuzzer can drive.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +42,7 @@ struct DynamicSymbol {
   bool weak = false;
 };
 
-// A parsed view; it does not own the bytes.
+// A parsed view of the bytes; the caller owns them.
 struct ElfImage {
   ByteSpan bytes;
   uint16_t type = 0;
@@ -51,32 +50,32 @@ struct ElfImage {
   std::vector<ElfSection> sections; // empty: the file has no section headers
   std::vector<ElfSegment> segments;
 
-  // The bytes of a section in the file; empty for one without contents (SHT_NOBITS).
+  // Returns the section's bytes in the file; empty for a section without contents (SHT_NOBITS).
   ByteSpan contents(const ElfSection &section) const;
   ByteSpan contents(const ElfSegment &segment) const;
-  // Where the file has the `size` bytes that are loaded at `address`.
+  // Returns the offset in the file of the `size` bytes that are loaded at `address`.
   std::optional<uint64_t> file_offset(uint64_t address, uint64_t size) const;
 
   bool relocatable() const;
-  // What PT_INTERP names; empty: a static program, a shared library, an object.
+  // Returns the name in PT_INTERP; empty for a static program, a shared library or an object file.
   std::string interpreter() const;
   bool has_dynamic_table() const;
-  // DT_NEEDED in the order of the file: the order in which the loader looks symbols up.
+  // Returns DT_NEEDED in the file's order, in which the loader searches for symbols.
   std::vector<std::string> needed_libraries() const;
-  // Lower-case hexadecimal digits; empty: the linker wrote no build-id.
+  // Returns lower-case hexadecimal digits; empty if the linker wrote no build-id.
   std::string build_id() const;
-  // Dynamic symbols whose name starts with `prefix`. Needs section headers.
+  // Returns the dynamic symbols whose names start with `prefix`. Precondition: section headers.
   std::vector<DynamicSymbol> dynamic_symbols(std::string_view prefix) const;
 };
 
-// Throws Failure("cannot read ...", file, why) for anything but a whole 64-bit ELF file of this
-// machine.
+// Parses an ELF file. Throws Failure("cannot read ...", file, why) unless it is a whole 64-bit ELF
+// file of this machine.
 ElfImage parse_elf(ByteSpan bytes, const std::string &file);
 
-// True for files that start like ELF, whatever follows.
+// True if the bytes start like ELF; the rest is not checked.
 bool looks_like_elf(ByteSpan bytes);
 
-// The NUL-terminated string at `offset`; nothing when it does not end inside `bytes`.
+// Returns the NUL-terminated string at `offset`, or nothing if it does not end inside `bytes`.
 std::optional<std::string_view> string_at(ByteSpan bytes, uint64_t offset);
 
 } // namespace smalloc::cli

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// elf_sites.cpp decides what makes a record of the site table believable, and how to go on after
-// one that is not.
+// elf_sites.cpp validates records of the site table and skips invalid ones.
 #include "runtime/cli/sites/elf_sites.h"
 
 #include <algorithm>
@@ -13,11 +12,11 @@
 namespace smalloc::cli {
 namespace {
 
-// The longest record that is believed: a page of reasons is generous, and a hostile length cannot
-// hide the rest of the table.
+// Longest valid record. A page of reasons fits easily, and a hostile length cannot hide the rest of
+// the table.
 constexpr uint32_t kMaxRecordBytes = 1u << 20;
 constexpr uint64_t kRecordAlignment = 8;
-// A damaged table should not drown the sites that are fine.
+// Most warnings, so that a damaged table does not bury its valid sites.
 constexpr size_t kMaxWarnings = 8;
 
 bool has_magic(ByteSpan bytes) {
@@ -35,7 +34,7 @@ uint16_t version_of(ByteSpan bytes) {
   return version;
 }
 
-// The length of a record of a version that we do not know: the one field that every version keeps.
+// Returns the length of a record of an unknown version: the one field that all versions share.
 std::optional<uint32_t> length_of(ByteSpan bytes) {
   uint32_t length = 0;
   if (bytes.size() < 12)
@@ -46,7 +45,7 @@ std::optional<uint32_t> length_of(ByteSpan bytes) {
   return length;
 }
 
-// The length of a block of smalloc_keys at the start of `bytes`; nothing if it is none.
+// Returns the length of the smalloc_keys block at the start of `bytes`; nothing if there is none.
 std::optional<uint32_t> length_of_keys(ByteSpan bytes) {
   struct smalloc_keys head;
   if (bytes.size() < sizeof head)
@@ -62,9 +61,10 @@ class Reader {
 public:
   explicit Reader(const ElfImage &image) : image_(image) {}
 
-  // A section: records one after the other, zero bytes between what different units contributed.
+  // Reads a section: records in a row, with zero bytes between the contributions of different
+  // units.
   void read_section(ByteSpan table, uint64_t file_offset, std::optional<uint64_t> address) {
-    bool in_garbage = false; // one warning for a run of unreadable bytes
+    bool in_garbage = false; // one warning per run of unreadable bytes
     for (uint64_t o = 0; o < table.size();) {
       const ByteSpan rest = table.subspan(o);
       if (has_magic(rest)) {
@@ -96,7 +96,7 @@ public:
     }
   }
 
-  // What is not believable in it is passed over at the join.
+  // Appends the keys. The join skips invalid ones.
   void read_keys(ByteSpan bytes) {
     const size_t words = bytes.size() / sizeof(uint64_t), at = table_.keys.size();
     if (words == 0)
@@ -105,7 +105,8 @@ public:
     std::memcpy(table_.keys.data() + at, bytes.data(), words * sizeof(uint64_t));
   }
 
-  // A loaded segment of a file without section headers: only complete, consistent records count.
+  // Scans a loaded segment of a file without section headers; accepts only complete, consistent
+  // records.
   void scan_segment(ByteSpan bytes, const ElfSegment &segment) {
     uint64_t o = (kRecordAlignment - segment.address % kRecordAlignment) % kRecordAlignment;
     while (o < bytes.size()) {
@@ -134,7 +135,8 @@ public:
       table_.notes.push_back(fmt::format(
           "{} site{} of table version {} left out: this command reads version {}", other_versions_,
           other_versions_ == 1 ? "" : "s", other_version_, SMALLOC_ABI_VERSION));
-    // Only clang's -fplugin adds lines of its own; variables have none without all of -g.
+    // Only clang's -fplugin adds line information by itself; variables have none unless compiled
+    // with all of -g.
     const auto without_line = std::ranges::count_if(table_.sites, [](const Site &site) {
       return site.record.line == 0 && !(site.record.flags & SMALLOC_SITE_STATIC);
     });
@@ -164,7 +166,8 @@ private:
     table_.sites.push_back(std::move(site));
   }
 
-  // The cell must point back at the record, else it is not this record's cell.
+  // Reads the site's cell. The cell must point back at the record; otherwise it is another
+  // record's.
   std::optional<uint64_t> read_cell(const Site &site, uint64_t address) {
     struct smalloc_cell cell;
     const int64_t offset = site.record.cell_offset;
@@ -202,7 +205,7 @@ unsigned Site::decision() const {
   return cell_word ? SMALLOC_WORD_DECISION(*cell_word) : record.decision;
 }
 
-// A word of 0 says "the program's malloc" and nothing else: who decided so stands in the record.
+// A word of 0 means "the program's malloc" and nothing else; then the record has the decider.
 unsigned Site::decided_by() const {
   return cell_word && *cell_word ? SMALLOC_WORD_DECIDED_BY(*cell_word) : record.decided_by;
 }
@@ -238,8 +241,8 @@ std::optional<Site> parse_site(ByteSpan bytes, std::string &why) {
   }
   const ByteSpan whole = bytes.first(r.record_bytes);
   std::memcpy(&r, whole.data(), std::min<size_t>(r.fixed_bytes, sizeof r));
-  // Everything that costs no more than the record's fixed part is checked before a byte of its strings is looked at: a
-  // file can hold a claim of a megabyte in every few bytes.
+  // Check all that costs no more than the record's fixed part before reading its strings. A file
+  // can hold a claim of a megabyte in every few bytes.
   if (r.pattern > SMALLOC_PATTERN_POINTER_CHASING || r.decision > SMALLOC_DECISION_RUNTIME ||
       r.decided_by > SMALLOC_BY_VALIDATION || r.model > SMALLOC_MODEL_PAPER || r.page_shift > 40 ||
       r.base_page_shift > 40 || r.confidence > 100 || r.machine_source > SMALLOC_MACHINE_FILE) {
@@ -260,8 +263,9 @@ std::optional<Site> parse_site(ByteSpan bytes, std::string &why) {
       {"context", r.context, site.context},
       {"machine", r.machine, site.machine},
   };
-  // Strings are the end of a record. Where its last byte is the end of one, every string ends inside; then the record is
-  // believed, and the reader goes on behind it: no byte is looked at more often than there are strings.
+  // The strings are at the end of a record. If the record's last byte ends a string, all strings
+  // end inside. Then the record is valid and the reader continues behind it, so no byte is read
+  // more often than there are strings.
   uint32_t last = 0;
   for (const auto &s : strings) {
     last = std::max(last, s.offset);
@@ -284,8 +288,8 @@ std::optional<Site> parse_site(ByteSpan bytes, std::string &why) {
 SiteTable read_sites(const ElfImage &image) {
   Reader reader(image);
   bool found = false, debug_only = false, scanned = false;
-  // Thousands of headers that all name the same bytes must not cost thousands of readings, nor
-  // give thousands of tables: no more bytes are read than the file has.
+  // Read no more bytes than the file has. Otherwise thousands of headers that name the same bytes
+  // would cost thousands of readings and yield thousands of tables.
   uint64_t unread = image.bytes.size();
   const auto read_once = [&unread](ByteSpan bytes) {
     if (bytes.size() > unread)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// joined_sites.cpp decides how a site that other units decide is shown: with the pattern and the costs of
-// the access that decided it, and a reason that names the loop, its file, and the way there.
+// joined_sites.cpp shows a site that other units decide. The site gets the pattern and the costs of
+// the deciding access. Its reason names the loop, the loop's file, and the path from the site to
+// it.
 #include "runtime/cli/sites/elf_sites.h"
 #include "runtime/cli/sites/site_report.h"
 #include "smalloc/sites/key_join.h"
@@ -15,20 +16,21 @@
 namespace smalloc::cli {
 namespace {
 
-// "argument 1 of _Z4walkPd": a key's name ends with a linkage name.
+// Returns the key with a readable name: "argument 1 of _Z4walkPd" ends with a linkage name.
 std::string readable_key(const std::string &name) {
   const size_t linkage = name.rfind(' ') + 1;
   return name.substr(0, linkage) + readable_function(name.substr(linkage));
 }
 
-// Does the reason of a site begin with that of an access, which ends with " (FILE)"? Its own unit's walk may be the one that is found.
+// True if the site's reason begins with that of the access, which ends with " (FILE)". The join may
+// find the walk of the site's own unit.
 bool tells(const std::string &why, const std::string &of_access) {
   const std::string walk = of_access.substr(0, of_access.rfind(" ("));
   return !walk.empty() && why.starts_with(walk) &&
          (why.size() == walk.size() || why[walk.size()] == ';');
 }
 
-// As modules.cpp has it: the decision, and the flags that steer it.
+// Takes over the decision of the access and its flags, as modules.cpp does.
 void take(Site &site, const JoinedAccess &found) {
   struct smalloc_site &r = site.record;
   const smalloc_key_access &access = *found.access;
@@ -44,7 +46,7 @@ void take(Site &site, const JoinedAccess &found) {
   r.misses_per_access = access.misses_per_access;
   if (access.min_bytes == SMALLOC_UNKNOWN) {
     if (!tells(site.why, string_of(*found.block, access.why)))
-      site.why += "; elsewhere: " + reason; // another unit, or another loop of this one
+      site.why += "; elsewhere: " + reason; // another unit, or another loop of this unit
     return;
   }
   r.flags &= ~SMALLOC_SITE_UNDECIDED;
@@ -66,7 +68,7 @@ bool believable(const smalloc_key_access &access) {
   return access.pattern <= SMALLOC_PATTERN_POINTER_CHASING && access.confidence <= 100;
 }
 
-// Functions that the units say return fresh memory.
+// Returns the functions that return fresh memory according to the units.
 std::set<std::string> wrappers_of(const std::vector<uint64_t> &keys, const KeyJoin &join) {
   std::set<std::string> names;
   KeyBlocks blocks(keys.data(), keys.data() + keys.size());
@@ -78,8 +80,8 @@ std::set<std::string> wrappers_of(const std::vector<uint64_t> &keys, const KeyJo
   return names;
 }
 
-// A Fortran COMMON block is a variable of each unit that names it, and one in the program: the unit that asks most of it
-// counts.
+// Merges the variables of units: a Fortran COMMON block is a variable in each unit that names it,
+// but one in the program. The unit with the largest saving counts.
 void merge_variables(std::vector<Site> &sites) {
   std::map<uint64_t, const Site *> best;
   const auto asks = [](const Site &site) {

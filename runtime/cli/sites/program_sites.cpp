@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// program_sites.cpp decides what is said of a file without a believable site: that is a failure, so that a build script notices that
-// the plugin was not there.
+// program_sites.cpp reads the sites of a program. A file without a valid site is a failure, so that
+// a build script notices that the plugin was missing.
 #include "runtime/cli/sites/program_sites.h"
 
 #include "runtime/cli/input_file.h"

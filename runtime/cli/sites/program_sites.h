@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// program_sites.h decides what the sites of a program are that somebody names: read, joined, in order, as the document
+// program_sites.h reads the sites of a program that the user names: joined, sorted, as the document
 // smalloc.sites/1.
 #pragma once
 
@@ -10,7 +10,8 @@
 
 namespace smalloc::cli {
 
-// Warns of damage. Throws Failure: no program, or none with a believable site.
+// Returns the document; warns of damage. Throws Failure if the file is no program or has no valid
+// site.
 nlohmann::ordered_json sites_of_program(const std::string &file);
 
 } // namespace smalloc::cli

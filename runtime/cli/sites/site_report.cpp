@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// site_report.cpp decides how a site's benefit is estimated for sorting and how each field is
-// spelt.
+// site_report.cpp estimates each site's benefit for sorting and formats its fields.
 #include "runtime/cli/sites/site_report.h"
 
 #include "runtime/errors/diagnostics.h"
@@ -39,7 +38,7 @@ Json text_or_null(const std::string &text) { return text.empty() ? Json() : Json
 Json known(uint64_t number) { return number == SMALLOC_UNKNOWN ? Json() : Json(number); }
 Json above_zero(uint32_t number) { return number == 0 ? Json() : Json(number); }
 
-// The shortest decimal that is this float: 0.1f is 0.1, not 0.10000000149.
+// Returns the shortest decimal that is this float: 0.1f is 0.1, not 0.10000000149.
 Json known(float number) {
   if (!(number >= 0) || !std::isfinite(number))
     return Json();
@@ -98,7 +97,7 @@ Json site_json(const Site &site) {
   };
 }
 
-// One value for the whole program, or how it differs: units may have been compiled for different
+// Returns the value if the whole program has one, else "mixed": units may be compiled for different
 // machines.
 Json common(const std::set<std::string> &values) {
   if (values.empty())
@@ -124,7 +123,7 @@ std::string spread_text(const Json &site) {
     const auto count = site["spread_pages"].get<uint64_t>();
     pages = fmt::format("{} page{}", count, count == 1 ? "" : "s");
   }
-  // An expression says more than a number only while the number is unknown.
+  // Show the expression only if the number is unknown.
   return !pages.empty() ? pages : text_of(site["spread_expr"]);
 }
 
@@ -160,7 +159,7 @@ std::string readable_bytes(uint64_t bytes) {
 }
 
 std::string readable_function(const std::string &name) {
-  // Demanglers recurse; names beyond this length are not worth the stack.
+  // Demanglers recurse; a longer name is not worth the stack.
   if (name.size() > 4096)
     return name.substr(0, 64) + "...";
   if (name.starts_with("_Z")) {
@@ -183,7 +182,7 @@ std::string readable_function(const std::string &name) {
     return "copy of a section";
   if (name == "_FortranAAssign")
     return "assignment";
-  // flang: _QP name, or _QM module P name; upper-case letters only mark what follows.
+  // flang: _QP name, or _QM module P name; the upper-case letters only mark what follows.
   if (name.starts_with("_QP"))
     return name.substr(3);
   if (name.starts_with("_QM")) {
@@ -209,9 +208,9 @@ void merge_copies(std::vector<Site> &sites) {
   const auto shown = [](const Site &site) {
     Json json = site_json(site);
     json.erase("copies");
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace); // names are any bytes
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace); // names may hold any bytes
   };
-  std::map<std::string, size_t> first; // what is shown of a site, its place
+  std::map<std::string, size_t> first; // shown text of a site -> its index
   std::vector<Site> merged;
   for (Site &site : sites) {
     const auto [at, fresh] = first.emplace(shown(site), merged.size());
@@ -292,7 +291,7 @@ void choose_sites(Json &document, const SiteChoice &choice) {
 }
 
 std::string site_text(const Json &document, Colour colour, bool frames) {
-  // A template's full name would push the columns off the terminal; it gets a line of its own.
+  // A template's full name would move the columns off the terminal, so it gets its own line.
   constexpr size_t kMostFunctionColumns = 40, kMostArrayColumns = 24, kContinuation = 9;
   const size_t columns = terminal_columns();
   bool folded = false;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_study.cpp decides what `smalloc study` runs: the same binary under several page sizes, the
-// runs interleaved and their order rotated, so that a machine that gets slower favours none.
+// cmd_study.cpp implements `smalloc study`. It runs the same binary under several page sizes. The
+// runs are interleaved and their order is rotated, so that a machine that becomes slower favours no
+// configuration.
 //
-// All configurations but `program` use libsmalloc with everything on one page size, so that they
+// All configurations except `program` use libsmalloc with everything on one page size, so that they
 // differ in pages and not in allocators.
 #include "runtime/cli/input_file.h"
 #include "runtime/cli/installation.h"
@@ -67,7 +68,7 @@ std::vector<study::SuiteCommand> commands_of(const Options &options) {
         study::parse_suite({reinterpret_cast<const char *>(bytes.data()), bytes.size()});
     if (commands.empty())
       throw study::CommandLineError("it has no command");
-    for (const study::SuiteCommand &wanted : commands) // before any of them has run for long
+    for (const study::SuiteCommand &wanted : commands) // check all before any of them runs for long
       if (!find_program(wanted.words[0]))
         throw study::CommandLineError(
             fmt::format("line {}: no program {}", wanted.line, printable(wanted.words[0])));
@@ -93,7 +94,7 @@ void check_run(const Options &options, const std::string &configuration,
                   kFailed};
 }
 
-// `profile`: needed where events are counted.
+// Runs all configurations of all commands. `profile` is required if events are counted.
 Study run_all(const Options &options, const std::vector<StudySetup> &setups,
               const std::vector<study::SuiteCommand> &commands, const std::string &no_events,
               const std::optional<format::MachineProfile> &profile) {
@@ -104,7 +105,7 @@ Study run_all(const Options &options, const std::vector<StudySetup> &setups,
   for (const StudySetup &setup : setups)
     study.configurations.push_back(setup.name);
   study.no_events = no_events;
-  if (no_events.empty()) // as many pages as walk curves are measured for, at least
+  if (no_events.empty()) // at least as many pages as walk curves are measured for
     study.costs.walk_cycles = walk_cycles(*profile, 65536);
   Progress progress("studying", options.output.quiet || options.show_output);
   const double all = static_cast<double>(commands.size() * setups.size() * options.repeats);
@@ -139,7 +140,7 @@ int run_study(const Options &options) {
     wanted =
         options.verify ? std::vector<std::string>{"base", "thp"} : std::vector<std::string>{"base"};
   const auto setups = study_setups(wanted, options.extra, skipped);
-  // Before the runs: what cannot be predicted should not cost them.
+  // Before the runs: a prediction that is impossible should fail without their cost.
   const std::string no_events = pmu::obstacle(pmu::kernel_perf());
   std::optional<format::MachineProfile> profile;
   if (options.predict || no_events.empty())
@@ -172,7 +173,7 @@ int run_study(const Options &options) {
   const auto text = [&](Colour colour) {
     return study_table(document, colour) + (predictor ? prediction_text(document) : std::string());
   };
-  try { // a key below a list that is not there: what took so long is printed all the same
+  try { // print the results even if a key below a list is missing: they took long to obtain
     for (const FailIf &threshold : thresholds) {
       std::string found;
       crosses(threshold, document, found);

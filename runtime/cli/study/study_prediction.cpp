@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// study_prediction.cpp decides where each factor of the prediction comes from.
+// study_prediction.cpp obtains the factors of the prediction from their sources.
 #include "runtime/cli/study/study_prediction.h"
 
 #include "runtime/cli/machine/machine_measurement.h"
@@ -43,8 +43,8 @@ format::MachineProfile profile_for(const std::string &machine, bool quiet) {
   if ((config && *config) || (home && *home))
     if (access(stored_profile_path().c_str(), R_OK) == 0)
       return load_profile("stored");
-  // A preset's walks are those of bare metal; under a hypervisor they cost several times as much,
-  // and a bound made of them would not be one.
+  // A preset's walks are those of bare metal. Under a hypervisor they cost several times as much,
+  // so a bound from the preset would be wrong.
   try {
     Progress progress("measuring this machine", quiet);
     MachineMeasurement measured =
@@ -58,7 +58,7 @@ format::MachineProfile profile_for(const std::string &machine, bool quiet) {
       return std::move(measured.profile);
     }
   } catch (const Failure &) {
-    // Too little memory, or too noisy without a preset.
+    // too little memory, or too noisy without a preset
   }
   print_note("no calibrated profile, and none can be measured: the cost of a miss is this "
              "processor's preset; smalloc calibrate says why");
@@ -71,7 +71,7 @@ TracedMisses misses_of_trace(const std::string &path, uint64_t reach_pages,
   try {
     trace::Reader reader(path);
     const double rate = reader.rate();
-    // Of the pages that compete for the entries only a share is in the trace: so is of the entries.
+    // Only a share of the competing pages is in the trace, so take the same share of the entries.
     const auto capacity = std::max<uint64_t>(
         1, static_cast<uint64_t>(std::llround(static_cast<double>(reach_pages) * rate)));
     reuse::MarkerList tlb({capacity});
@@ -118,7 +118,7 @@ TracedMisses misses_of_stream(const calibrate::StreamPlan &plan, uint64_t reach_
   double first_touches = -1;
   for (unsigned arrays : calibrate::stream_passes(plan)) {
     order.clear();
-    // Within a page of each array the loops come back to it before anything else is evicted.
+    // Within a page of each array, the loops return to it before another page is evicted.
     for (uint64_t page = 0; page < of_array; page++)
       for (uint64_t array = 0; array < 3; array++)
         if (arrays >> array & 1)
@@ -180,12 +180,12 @@ void StudyPredictor::add_to(Json &document, const Study &study) const {
                               ? events["cycles"].get<double>()
                               : base["user_seconds"].get<double>() * frequency_hz_;
     if (cycles <= 0)
-      continue; // shorter than the kernel's clock
+      continue; // shorter than the kernel's clock tick
     const double misses = traced_ ? traced_->misses : events["dtlb_misses"].get<double>();
     const double pages = traced_ ? traced_->pages
                                  : base["footprint"]["maximum_bytes"].get<double>() /
                                        static_cast<double>(profile_.base_page_bytes);
-    // Cycles of walks that were counted in the same runs are the surest cost.
+    // The walk cycles counted in the same runs are the most accurate cost.
     const bool walks_counted = !traced_ && events["walk_cycles"].is_number() && misses > 0;
     const double cost =
         walks_counted ? events["walk_cycles"].get<double>() / misses : walk_cycles(profile_, pages);
@@ -205,13 +205,13 @@ void StudyPredictor::add_to(Json &document, const Study &study) const {
                     {"tolerance", nullptr},
                     {"within_bound", nullptr}};
     if (results.size() > 1) {
-      // User time: first touch, which superpages also save, is the system's.
+      // Use user time: superpages also save first touches, but these are system time.
       const double before = base["user_seconds"], after = results[1]["user_seconds"];
       const double gain = before > 0 ? 1 - after / before : 0;
       prediction["base_seconds"] = before;
       prediction["superpage_seconds"] = after;
       prediction["measured_gain"] = gain;
-      // What the spread may add to a gain of nothing.
+      // Gain that the spread alone can produce.
       const double median = base["seconds"]["median"];
       const Json &spread = base["seconds"]["deviation"];
       const double deviation = spread.is_number() ? spread.get<double>() : 0;

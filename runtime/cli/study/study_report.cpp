@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// study_report.cpp decides the columns and keys. The table and the picture are made from the
-// document, so that they cannot say anything else than --json.
+// study_report.cpp writes the columns and keys. The table and the picture are made from the
+// document, so that they agree with --json.
 #include "runtime/cli/study/study_report.h"
 
 #include "runtime/cli/sites/site_report.h"
@@ -41,7 +41,7 @@ double faults(const RunResult &run) {
   return static_cast<double>(run.minor_faults + run.major_faults);
 }
 
-// Of the run with the most memory; the average is that run's too.
+// Returns the footprint of the run with the most memory; the average is of the same run.
 Json footprint_json(const StudyResult &result) {
   const RunResult *most = nullptr;
   uint64_t peak_resident = 0;
@@ -70,12 +70,12 @@ Json footprint_json(const StudyResult &result) {
   return Json{
       {"samples", most->footprint.samples()},
       {"average_bytes", static_cast<uint64_t>(most->footprint.average_bytes(most->wall_seconds))},
-      // The kernel's peak knows what happened between two samples, but not of hugetlb.
+      // The kernel's peak includes the time between two samples, but not hugetlb pages.
       {"maximum_bytes", std::max(peak_resident, most->footprint.maximum_bytes())},
       {"segments", segments}};
 }
 
-// Medians over the runs, quantity by quantity.
+// Returns the medians over the runs, for each quantity.
 pmu::Counts counts_of(const StudyResult &result) {
   pmu::Counts counts;
   for (size_t i = 0; i < pmu::kQuantities; i++) {
@@ -159,8 +159,8 @@ std::string count_text(const Json &value) {
   return value.is_number() ? fmt::format("{:.3g}", value.get<double>()) : std::string("-");
 }
 
-// Where the cycles went, in cycles an instruction of the first configuration: as in the paper, all
-// stacks of a command have the same unit, so that they show the run time.
+// Returns a part of the CPI stack, in cycles per instruction of the first configuration. As in the
+// paper, all stacks of a command have the same unit, so that they show the run time.
 std::string stack_cell(const Json &result, const Json &first, const char *name) {
   const Json &stack = result["cpi_stack"], &base = first["cpi_stack"];
   if (stack.is_null() || base.is_null() || base["cpi"].get<double>() <= 0)
@@ -230,7 +230,7 @@ Json study_document(const Study &study) {
     for (size_t i = 0; i < command.results.size(); i++) {
       results.push_back(result_json(study, command, command.results[i]));
       speedups[i].push_back(results.back()["speedup"].get<double>());
-      // Speed alone is half of the answer: what it takes in memory goes beside it.
+      // Speed is only half of the result, so add the memory.
       const double first = results[0]["footprint"]["maximum_bytes"],
                    memory = results.back()["footprint"]["maximum_bytes"];
       memories[i].push_back(first > 0 && memory > 0 ? memory / first : 1);
@@ -322,7 +322,7 @@ std::string study_csv(const Study &study) {
       for (size_t i = 0; i < result.runs.size(); i++) {
         const RunResult &run = result.runs[i];
         const study::PageUse peak = run.footprint.peak().total();
-        std::string name = command.name; // quotes are doubled (RFC 4180)
+        std::string name = command.name; // double the quotes (RFC 4180)
         for (size_t at = 0; (at = name.find('"', at)) != std::string::npos; at += 2)
           name.insert(at, 1, '"');
         text += fmt::format("\"{}\",{},{},{:.6f},{:.6f},{:.6f},{},{},{},{:.0f},{},{},{}", name,

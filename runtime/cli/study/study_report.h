@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// study_report.h decides what a study says: the table, the JSON document, the CSV and the picture,
-// all from the same results.
+// study_report.h prints a study as table, JSON document, CSV and picture, all from the same
+// results.
 #pragma once
 
 #include "runtime/cli/table.h"
@@ -28,7 +28,7 @@ struct StudyResult {
 struct StudiedCommand {
   std::string name;
   std::vector<std::string> command;
-  std::vector<StudyResult> results; // the first is what others are compared with
+  std::vector<StudyResult> results; // the first is the base of comparisons
 };
 
 struct Study {
@@ -37,12 +37,12 @@ struct Study {
   std::vector<std::string> skipped; // "hugetlb: the pool has no free page"
   std::vector<StudiedCommand> commands;
   std::string no_events; // why nothing was counted; empty: it was
-  pmu::CpiCosts costs;   // of what is estimated in the CPI stack
+  pmu::CpiCosts costs;   // for estimated parts of the CPI stack
 };
 
 nlohmann::ordered_json study_document(const Study &study);
 std::string study_table(const nlohmann::ordered_json &document, Colour colour);
-// One line a run.
+// Returns one line per run.
 std::string study_csv(const Study &study);
 std::string study_svg(const nlohmann::ordered_json &document);
 

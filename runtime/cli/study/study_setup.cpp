@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// study_setup.cpp decides the configurations' settings and when they are offered.
+// study_setup.cpp has the settings of the configurations and checks which are possible.
 #include "runtime/cli/study/study_setup.h"
 
 #include "runtime/cli/input_file.h"
@@ -33,7 +33,7 @@ const std::vector<StudySetup> kSetups = {
     {"program", "", false, false},
 };
 
-// Why this system has no such pages; empty: it has.
+// Returns why this system has no such pages; empty: it has.
 std::string obstacle(const std::string &name) {
   const SystemView system;
   if (name == "thp" || name == "auto" || name == "static" || name == "text" || name == "stack" ||
@@ -58,7 +58,8 @@ std::string obstacle(const std::string &name) {
   return {};
 }
 
-// What libsmalloc would warn of in each run, and then measure its default: said before any of them.
+// Throws, before any run, for settings that libsmalloc would warn of in each run and replace by its
+// default.
 void check_settings(const std::string &text, const std::string &settings) {
   const std::string why = complaint_about(settings);
   if (why.empty())
@@ -134,7 +135,7 @@ std::string study_library(const std::string &command) {
                         "link it without -static");
       }
     } catch (const Failure &) {
-      // Not readable, or of another kind: what runs will show it.
+      // Not readable, or of another kind; the run will show it.
     }
   }
   const char *name = "libsmalloc.so";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cpuid_tlb_test.cpp decides what CPUID dumps of real machines decode to, and that lies are decoded
-// as they stand.
+// cpuid_tlb_test.cpp tests the decoding of CPUID dumps of real machines. Invented values are
+// decoded as they are.
 #include "runtime/calibrate/cpuid_tlb.h"
 
 #include <map>
@@ -31,7 +31,7 @@ CpuidTlb find(const std::vector<CpuidTlb> &list, unsigned level, uint64_t page) 
   return {};
 }
 
-// A Zen 4 guest whose hypervisor clears the leaf of the 1 GiB pages.
+// A Zen 4 guest; its hypervisor clears the leaf of the 1 GiB pages.
 const Dump kZen4Guest = {{{0, 0}, kAmd},
                          {{0x80000000, 0}, {0x80000021, 0, 0, 0}},
                          {{0x80000005, 0}, {0xff48ff40, 0xff48ff40, 0x20080140, 0x20080140}},
@@ -51,7 +51,7 @@ TEST(CpuidTlb, DecodesAZen4Guest) {
   EXPECT_EQ(list.size(), 4u);
 }
 
-// Zen 5 counts in units of 32 when 8000_0021 EAX bit 14 is set: raw 128 means 4096.
+// Zen 5 counts in units of 32 if 8000_0021 EAX bit 14 is set: raw 128 means 4096.
 TEST(CpuidTlb, ScalesTurinsSecondLevel) {
   Dump turin = kZen4Guest;
   turin[{0x80000006, 0}] = {0x80802200, 0x80804200, 0, 0};
@@ -67,7 +67,8 @@ TEST(CpuidTlb, ScalesTurinsSecondLevel) {
   EXPECT_EQ(find(decode(turin), 2, k4K).entries, 128u);
 }
 
-// Golden Cove, leaf 18h: 64 loads (the core has 96), two banks of 1024 at the second level.
+// Golden Cove, leaf 18h: 64 entries for loads (the core has 96), two banks of 1024 at the second
+// level.
 TEST(CpuidTlb, JoinsTheBanksOfGoldenCove) {
   const auto list = decode({{{0, 0}, intel(0x20)},
                             {{0x18, 0}, {8, 0, 0, 0}},
@@ -97,7 +98,7 @@ TEST(CpuidTlb, ReadsTheDescriptorsOfCore2AndSkylake) {
   EXPECT_EQ(find(skylake, 1, k4K).entries, 64u);
   EXPECT_EQ(find(skylake, 1, k2M).entries, 32u);
   EXPECT_EQ(find(skylake, 2, k4K).entries, 1536u);
-  // Bit 31 of a register: it holds no descriptors.
+  // Bit 31 of a register: it has no descriptors.
   EXPECT_TRUE(decode({{{0, 0}, intel(2)}, {{2, 0}, {1, 0x80b40000, 0, 0}}}).empty());
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// curve_test.cpp decides where curves have knees: synthetic ones, and one recorded on a Zen 4 guest
-// on a loaded host (4 KiB backing; translation cycles against pages, least of 41 repeats a point).
+// curve_test.cpp tests the knees of synthetic curves and of one recorded on a Zen 4 guest on a
+// loaded host (4 KiB backing; translation cycles against pages, minimum of 41 repeats per point).
 #include "runtime/measure/curve.h"
 
 #include <cmath>
@@ -64,7 +64,7 @@ TEST(Curve, IsotonicPoolsViolators) {
   for (double v : fitted)
     after += v;
   EXPECT_TRUE(std::is_sorted(fitted.begin(), fitted.end()));
-  EXPECT_NEAR(after, sum, 1e-6); // the mean stays
+  EXPECT_NEAR(after, sum, 1e-6); // the mean is unchanged
 }
 
 TEST(Curve, MedianOfEvenAndOddCounts) {
@@ -83,7 +83,7 @@ TEST(Curve, FindsBothKneesOfTheRecordedGuest) {
   ASSERT_TRUE(second);
   EXPECT_GE(curve[second->last_flat].pages, 2048u);
   EXPECT_LE(curve[second->last_flat].pages, 2600u);
-  // What follows is a walk that gets slowly dearer, not a third level.
+  // The rest is a walk whose cost grows slowly, not a third level.
   EXPECT_FALSE(find_knee(curve, index_of(curve, 5000), 0));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// geometry_test.cpp decides that the calibrator finds the TLB of simulated machines, whatever their
-// geometry, and says so when it cannot.
+// geometry_test.cpp tests that the calibrator finds the TLB of simulated machines of any geometry,
+// and reports what it cannot find.
 #include "runtime/measure/geometry.h"
 
 #include "simulated_tlb.h"
@@ -65,7 +65,7 @@ TEST(Geometry, FindsASharedFullyAssociativeLevel) {
   EXPECT_EQ(entries(g, 1, kSuper), 72);
   EXPECT_TRUE(level(g, 1, 4096)->shared);
   EXPECT_TRUE(level(g, 1, kSuper)->shared);
-  zen.l1_shared = false; // two arrays of the same size are not one
+  zen.l1_shared = false; // two arrays of the same size are not shared
   EXPECT_FALSE(level(measure(zen), 1, 4096)->shared);
 }
 
@@ -96,8 +96,8 @@ TEST(Geometry, FindsOneLevelWhereThereIsOne) {
   EXPECT_FALSE(g.second_level_hit_cycles);
 }
 
-// A dozen machines of random geometry: nothing of them is known to the method but the latencies.
-// A simulated measurement takes twenty seconds under a sanitizer, which sees in one of a kind what it would see in all.
+// A dozen machines of random geometry; the method sees only their latencies. A simulated
+// measurement takes twenty seconds under a sanitizer, for which a few machines are enough.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr unsigned kGeometries = 2, kWithArtefacts = 2;
 #else
@@ -136,8 +136,8 @@ TEST(Geometry, FindsRandomGeometries) {
   }
 }
 
-// The same with everything at once: levels that page sizes share, a hypervisor's small pages,
-// disturbed chases and prefetched ones.
+// Random geometries with all artefacts: levels shared by page sizes, a hypervisor's small pages,
+// disturbed and prefetched chases.
 TEST(Geometry, FindsRandomGeometriesUnderArtefacts) {
   std::mt19937_64 random(99);
   const auto one_of = [&](auto... v) {
@@ -172,7 +172,7 @@ TEST(Geometry, FindsRandomGeometriesUnderArtefacts) {
     }
     EXPECT_EQ(g.backing_page_bytes, std::min(m.host_page_bytes, kSuper));
     if (m.host_page_bytes < kSuper) {
-      EXPECT_EQ(level(g, 2, kSuper), nullptr); // hidden, and said so
+      EXPECT_EQ(level(g, 2, kSuper), nullptr); // hidden, and reported as such
       EXPECT_THAT(g.unknown, testing::Contains(testing::HasSubstr("2 MiB: unknown (backing")));
     }
   }
@@ -186,8 +186,8 @@ TEST(Geometry, LooksAtFurtherPageSizes) {
   Geometry g = measure(m, 1, plan);
   EXPECT_EQ(entries(g, 1, 65536), 16);
   EXPECT_EQ(entries(g, 1, uint64_t{1} << 30), 16);
-  EXPECT_EQ(g.backing_page_bytes, kSuper); // only transparent superpages tell it
-  // Nobody has many pages of 1 GiB: a dozen show a level of 4.
+  EXPECT_EQ(g.backing_page_bytes, kSuper); // measured only with transparent superpages
+  // Few machines have many pages of 1 GiB; a dozen show a level of 4.
   m.l1_super = {4, 4};
   m.superpages = 12;
   plan.superpage_bytes = {};
@@ -231,7 +231,7 @@ TEST(Geometry, SaysNoisyRatherThanGuess) {
   EXPECT_EQ(unsure, 5u);
 }
 
-// Rounds disagree on how much it holds, not on whether there is a second level.
+// The rounds disagree about the entries of the second level, not about its existence.
 TEST(Geometry, KeepsADoubtfulSecondLevelApart) {
   SimulatedMachine m;
   m.noise = 0.25;
@@ -250,7 +250,7 @@ TEST(Geometry, KeepsADoubtfulSecondLevelApart) {
 TEST(Geometry, MeasuresTheWalkAsACurve) {
   const Geometry g = measure({});
   ASSERT_EQ(g.walks.size(), 2u);
-  // walk_near + 4 a doubling beyond 1024, and every lookup misses.
+  // walk_near + 4 per doubling beyond 1024, and every lookup misses.
   EXPECT_EQ(g.walks[0].pages, 8192u);
   EXPECT_NEAR(g.walks[0].cycles.value, 25 + 3 * 4, 1.5);
   EXPECT_NEAR(g.walks[1].cycles.value, 25 + 4 * 4, 1.5);
@@ -264,7 +264,7 @@ TEST(Geometry, MeasuresWhatOverlappedWalksAdd) {
   EXPECT_NEAR(g.overlapped_walks[1].cycles.value, (25 + 4 * 4) / 4.0, 1.5);
 }
 
-// The first point lies within the reach of a level and costs nothing: what follows is not noise.
+// The first point is within the reach of a level and costs nothing; the next points are not noise.
 TEST(Geometry, OverlappedWalksMayBeginNearNothing) {
   SimulatedMachine m;
   m.walk_near = 45;
@@ -277,7 +277,8 @@ TEST(Geometry, OverlappedWalksMayBeginNearNothing) {
   EXPECT_NEAR(g.overlapped_walks[1].cycles.value, (45 + 3 * 4) / 4.0, 2);
 }
 
-// Tables that a chase of one line a page finds in the caches have to be fetched beside a program's data.
+// Page tables are in the caches during a chase of one line per page, but not beside a program's
+// data.
 TEST(Geometry, MeasuresWalksBesideData) {
   SimulatedMachine m;
   m.walk_beside_data = 40;
@@ -288,13 +289,14 @@ TEST(Geometry, MeasuresWalksBesideData) {
   EXPECT_NEAR(g.walks[1].cycles.value, 25 + 4 * 4 + 40, 1.5);
   ASSERT_EQ(g.overlapped_walks.size(), 2u);
   EXPECT_NEAR(g.overlapped_walks[0].cycles.value, (25 + 3 * 4 + 40) / 4.0, 1.5);
-  // Where the data is near its tables are, too.
+  // If the data are near, so are their page tables.
   ASSERT_EQ(g.overlapped_near_walks.size(), 2u);
   EXPECT_NEAR(g.overlapped_near_walks[0].cycles.value, (25 + 3 * 4) / 4.0, 1.5);
   EXPECT_NEAR(g.overlapped_near_walks[1].cycles.value, (25 + 4 * 4) / 4.0, 1.5);
 }
 
-// On a small backing superpages miss as well, and save only what their walk is shorter.
+// On a small backing superpages miss as well, and save only the part by which their walk is
+// shorter.
 TEST(Geometry, MeasuresWhatSuperpagesSaveOfAWalk) {
   SimulatedMachine guest;
   guest.host_page_bytes = 4096;
@@ -312,7 +314,7 @@ TEST(Geometry, MeasuresWalksWithoutSuperpages) {
   const Geometry g = measure(m);
   ASSERT_EQ(g.walks.size(), 2u);
   EXPECT_NEAR(g.walks[0].cycles.value, 25 + 3 * 4, 1.5);
-  // Packed lines are near in any case.
+  // Packed lines are always near.
   EXPECT_EQ(g.overlapped_walks.size(), 2u);
   EXPECT_EQ(g.overlapped_near_walks.size(), 0u);
 }
@@ -327,14 +329,15 @@ TEST(Geometry, AgreesOnWalksWhateverMemoryARoundGot) {
     plan.rounds = 1;
     const Geometry g = measure_geometry(source, plan);
     ASSERT_EQ(g.walks.size(), 2u) << seed;
-    // The middle of all memory, a little dearer by the rounds that were disturbed.
+    // The middle of all memory, slightly higher because of the disturbed rounds.
     EXPECT_NEAR(g.walks[0].cycles.value, 25 + 3 * 4 + 10, 7) << seed;
     EXPECT_LE(g.walks[0].cycles.low, g.walks[0].cycles.value);
     EXPECT_LT(g.walks[0].cycles.high, 100);
   }
 }
 
-// Every other round gets frames that lie side by side: the cheapest half of the rounds is no program's memory.
+// Every other round gets adjacent frames: the cheapest half of the rounds represents no program's
+// memory.
 TEST(Geometry, WalksOnTwoKindsOfMemoryCostWhatLiesBetween) {
   SimulatedMachine m;
   m.scattered = 30;
@@ -345,7 +348,7 @@ TEST(Geometry, WalksOnTwoKindsOfMemoryCostWhatLiesBetween) {
   EXPECT_NEAR(g.walks[0].cycles.high, 25 + 3 * 4 + 30, 2);
 }
 
-// Neither does a median of few rounds: three of five got frames side by side.
+// A median of few rounds is no better: three of five got adjacent frames.
 TEST(Geometry, FewRoundsOnTwoKindsOfMemoryCostWhatLiesBetween) {
   SimulatedMachine m;
   m.scattered = 30;
@@ -358,7 +361,7 @@ TEST(Geometry, FewRoundsOnTwoKindsOfMemoryCostWhatLiesBetween) {
   EXPECT_GT(g.walks[0].cycles.high, g.walks[0].cycles.low + 25);
 }
 
-// Too many were disturbed to tell which were not, whether there are twelve rounds or three.
+// Too many rounds were disturbed to find the undisturbed ones, with twelve rounds or with three.
 TEST(Geometry, SaysNoisyWhenRoundsOfWalksDisagree) {
   SimulatedMachine m;
   m.scattered = 600;
@@ -385,7 +388,7 @@ TEST(Geometry, MakesFewerRoundsOfWalksInAHurry) {
   EXPECT_EQ(hurried.refreshes, static_cast<int>(plan.least_walk_rounds));
 }
 
-// Both sizes of pages, and both curves, have the same counts in the rounds that look at them.
+// Both page sizes and both curves have the same counts in the rounds that measure them.
 TEST(Geometry, FarPagesAreChasedInTheFirstRoundsOnly) {
   GeometryPlan near = small_plan(), far = small_plan();
   near.walk_pages = {8192};
@@ -403,7 +406,7 @@ TEST(Geometry, FarPagesAreChasedInTheFirstRoundsOnly) {
 TEST(Geometry, SaysNoisyWhenOthersUseTheCaches) {
   SimulatedMachine m;
   m.contention = 500;
-  m.superpages = 0; // against superpages it would cancel
+  m.superpages = 0; // against superpages it would cancel out
   const Geometry g = measure(m);
   ASSERT_EQ(g.walks.size(), 1u);
   EXPECT_EQ(g.walks[0].pages, 8192u);
@@ -412,7 +415,7 @@ TEST(Geometry, SaysNoisyWhenOthersUseTheCaches) {
               testing::Contains(testing::HasSubstr("walk, 4 KiB, 16384 lines: unknown")));
 }
 
-// All rounds agree that a walk costs nothing, and none is that cheap.
+// All rounds agree that a walk costs nothing, but no walk is that cheap.
 TEST(Geometry, WalksThatAreWaitedForCostNoLessThanOverlappedOnes) {
   SimulatedMachine m;
   m.others_on_superpages = 100;

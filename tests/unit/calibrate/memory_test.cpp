@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// memory_test.cpp decides that measurements stay within every limit, and that pages of a medium size
-// leave the holes that keep larger ones away.
+// memory_test.cpp tests that measurements stay within every limit, and that regions of a medium
+// page size exclude the pages that prevent larger ones.
 #include "runtime/measure/memory_room.h"
 #include "runtime/measure/page_region.h"
 #include "runtime/measure/pointer_chase.h"
@@ -46,7 +46,7 @@ TEST_F(MemoryRoom, IsWithinTheCgroupsAboveOurs) {
   write("/sys/fs/cgroup/user.slice/memory.max", "4294967296\n");
   write("/sys/fs/cgroup/user.slice/memory.current", "1073741824\n");
   EXPECT_EQ(available_bytes(root_), 3 * kGiB);
-  // In a namespace the path leads out of what is mounted.
+  // In a namespace the path leads out of the mounted tree.
   write("/proc/self/cgroup", "0::/../../pod\n");
   write("/sys/fs/cgroup/memory.max", "2147483648\n");
   EXPECT_EQ(available_bytes(root_), 2 * kGiB);
@@ -69,14 +69,14 @@ TEST(PageRegion, LeavesAHoleInEachLargerUnit) {
     GTEST_SKIP() << "base pages are as large";
   PageRegion region(8 << 20, page);
   ASSERT_GE(region.size(), uint64_t{8} << 20);
-  const uint64_t of_unit = region.size() / page - region.pages(); // a hole a unit
+  const uint64_t of_unit = region.size() / page - region.pages(); // one excluded page per unit
   ASSERT_GT(of_unit, 0u);
   const uint64_t unit = region.size() / of_unit;
   char *last = nullptr;
   for (uint64_t k = 0; k < region.pages(); k++) {
     const auto offset = static_cast<uint64_t>(region.page(k) - region.data());
     EXPECT_EQ(offset % page, 0u);
-    EXPECT_LT(offset % unit, unit - page) << k; // not the hole
+    EXPECT_LT(offset % unit, unit - page) << k; // not the excluded page
     EXPECT_GT(region.page(k), last);
     last = region.page(k);
     *last = 1;
@@ -91,7 +91,8 @@ TEST(PageRegion, BasePagesLieSideBySide) {
   EXPECT_TRUE(region.is_given());
 }
 
-// What a round had, the next one gets again, as programs do: memory that is kept leaves them other frames.
+// A round gives its memory back before the next, as programs do; memory that is kept would leave
+// other frames to the next round.
 TEST(PointerChase, GivesARoundsMemoryBackBeforeTheNext) {
   const auto resident = [] {
     uint64_t total = 0, pages = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// profile_test.cpp decides the order of trust, the arithmetic of the miss cost with the numbers of
-// the sources, and when a stored profile no longer fits.
+// profile_test.cpp tests the order of trust, the arithmetic of the miss cost with the numbers of
+// its sources, and when a stored profile no longer fits.
 #include "runtime/calibrate/calibrated_profile.h"
 #include "runtime/measure/curve.h"
 #include "runtime/measure/miss_cost.h"
@@ -56,7 +56,7 @@ TEST(Profile, TrustsMeasuredThenPresetThenCpuid) {
   EXPECT_EQ(p.l2_hit_cycles.source, "measured");
 }
 
-// Of a processor that neither a preset nor CPUID knows.
+// Neither a preset nor CPUID knows the processor.
 TEST(Profile, AFirstLevelIsNotTheReachWhereThereIsASecond) {
   ProfileSources s = zen4_guest();
   s.preset = nullptr;
@@ -79,7 +79,7 @@ TEST(Profile, ComparesLatencyWithThePmu) {
               testing::Contains("walk, counted by the PMU: unknown (there is no PMU here)"));
   s.counted = {150.0, 1e6, ""};
   for (const std::string &line : build_profile(s).disagreements)
-    EXPECT_THAT(line, testing::Not(testing::HasSubstr("PMU"))); // near enough
+    EXPECT_THAT(line, testing::Not(testing::HasSubstr("PMU"))); // close enough
   s.counted.cycles = 60;
   EXPECT_THAT(
       build_profile(s).disagreements,
@@ -114,7 +114,7 @@ TEST(Profile, FallsBackWhenNothingWasMeasured) {
   EXPECT_EQ(level(p, 2, 4096)->entries.source, "cpuid");
   EXPECT_FALSE(p.l2_hit_cycles.value);
   s.cpuid.clear();
-  EXPECT_EQ(build_profile(s).last_level(), nullptr); // the caller says that it cannot calibrate
+  EXPECT_EQ(build_profile(s).last_level(), nullptr); // the caller reports that it cannot calibrate
 }
 
 TEST(Profile, AFirstLevelAloneIsNoReachWhereASecondIsKnown) {
@@ -156,7 +156,7 @@ TEST(Profile, ComparesWithTolerance) {
 }
 
 // Numbers of the article (Gorman 2010): 2425 samples at 1000, cost 563, 156292 samples of cycles at
-// 50000; it prints 17.57, a slip.
+// 50000. The article prints 17.57, a typing error.
 TEST(MissCost, HasTheArticlesArithmetic) {
   const auto cost = miss_cost_of_counts({622512.0 * 50000, 0, 9644.0 * 1000},
                                         {621541.0 * 50000, 543702.0 * 10000, 0});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// simulated_tlb.h decides what a machine of known TLB would answer to the calibrator's chases:
-// set-associative LRU levels, per page size or shared, a hypervisor's smaller pages, caches, and
-// noise. The estimators see latencies only.
+// simulated_tlb.h simulates a machine with a known TLB, which answers the calibrator's chases. It
+// has set-associative LRU levels, per page size or shared, a hypervisor's smaller pages, caches,
+// and noise. The estimators see only latencies.
 #pragma once
 
 #include "runtime/measure/latency_source.h"
@@ -24,24 +24,28 @@ struct SimulatedLevel {
 
 struct SimulatedMachine {
   SimulatedLevel l1_base{64, 4}, l1_super{32, 4};
-  std::optional<SimulatedLevel> l2{{1536, 12}}; // serves both sizes
-  bool l1_shared = false;                       // one array, l1_base, serves both sizes
-  uint64_t host_page_bytes = uint64_t{1} << 40; // what the hypervisor backs memory with
+  std::optional<SimulatedLevel> l2{{1536, 12}}; // serves both page sizes
+  bool l1_shared = false;                       // one array, l1_base, serves both page sizes
+  uint64_t host_page_bytes = uint64_t{1} << 40; // page size of the hypervisor's backing
   double hit = 4, l2_penalty = 7, walk_near = 25, walk_per_doubling = 4;
-  // Where all lines of pages are in use: what a walk costs more, since data leave its tables no room, and what
-  // the data themselves cost.
+  // If all lines of the pages are in use: extra cycles of a walk, since data evict its tables from
+  // the caches, and the cycles of the data themselves.
   double walk_beside_data = 0, data = 0;
-  double superpage_walk = 1; // a superpage's walk, as a share of a base page's
-  double noise = 0;          // relative, of one chase
-  double outliers = 0;       // share of chases that something disturbs for their whole length
-  double prefetch = 0;       // share of chases that a prefetcher makes a third cheaper
-  double contention = 0; // cycles that others' use of the caches adds to spread lines beyond 8192
-  // Cycles that a walk costs more, at most, by where memory lies; differs from refresh to refresh.
+  double superpage_walk = 1; // cost of a superpage's walk as a share of a base page's
+  double noise = 0;          // relative, per chase
+  double outliers = 0;       // share of chases that are disturbed for their whole length
+  double prefetch = 0;       // share of chases that a prefetcher makes a third faster
+  // Cycles that other users of the caches add to spread lines beyond 8192.
+  double contention = 0;
+  // Greatest extra cycles of a walk, depending on the memory; the value differs from refresh to
+  // refresh.
   double memory_luck = 0;
-  double scattered = 0;   // cycles that a walk costs more after every other refresh
-  double busy_rounds = 0; // share of refreshes after which others make every walk 300 cycles dearer
-  double others_on_superpages = 0; // cycles that others add to chases there whose loads wait
-  uint64_t superpages = 400;       // that can be had
+  double scattered = 0; // extra cycles of a walk after every other refresh
+  // Share of refreshes after which other processes add 300 cycles to each walk.
+  double busy_rounds = 0;
+  // Cycles that other processes add to dependent chases on superpages.
+  double others_on_superpages = 0;
+  uint64_t superpages = 400; // superpages that can be allocated
 };
 
 class SimulatedTlb : public LatencySource {
@@ -66,13 +70,14 @@ public:
     std::shuffle(order.begin(), order.end(), random_);
     Level l1_base(m_.l1_base), l1_super(m_.l1_super), l2(m_.l2.value_or(SimulatedLevel{1, 1}));
     double cycles = 0;
-    // A lap to fill, a lap to count. Long laps need no filling: the cold misses are a full set's.
+    // One lap fills the TLB, one is counted. Long laps need no filling, since their cold misses are
+    // those of a full set.
     for (unsigned lap = 0; lap < 2; lap++)
       for (uint64_t i : order) {
         const auto [address, page] = place(chase, i);
         const uint64_t entry = std::min(page, m_.host_page_bytes);
         const bool super = page > 4096 && !m_.l1_shared;
-        // Tag and size are looked up together; sizes never alias.
+        // Tag and page size are looked up together, so that sizes never alias.
         const uint64_t tag = address / entry * 4 + (entry > 4096);
         const uint64_t index = address / entry;
         double cost = m_.hit;
@@ -88,16 +93,16 @@ public:
         cycles += lap ? cost : 0;
       }
     cycles /= static_cast<double>(chase.lines);
-    if (chase.independent) // four at a time
+    if (chase.independent) // four loads at a time
       cycles /= 4;
     cycles += chase.lines_a_page > 1 ? m_.data : 0;
-    cycles += chase.lines > 512 ? 10 : 0; // the first-level data cache
+    cycles += chase.lines > 512 ? 10 : 0; // misses of the first-level data cache
     cycles += chase.lines > 8192 && !chase.dense ? m_.contention : 0;
     cycles += chase.page_bytes > 4096 && !chase.independent ? m_.others_on_superpages : 0;
     std::normal_distribution<double> gauss(0, m_.noise);
     std::uniform_real_distribution<double> share(0, 1);
     double ratio = 1 + std::fabs(gauss(random_));
-    cycles *= 1 + std::fabs(gauss(random_)); // the least of many is never too small
+    cycles *= 1 + std::fabs(gauss(random_)); // the minimum of many is never too small
     if (share(random_) < m_.outliers) {
       cycles *= 1.5;
       ratio = 1.4;
@@ -151,7 +156,7 @@ private:
   }
 
   SimulatedMachine m_;
-  double round_ = 0; // cycles that a walk costs more in this round
+  double round_ = 0; // extra cycles of a walk in this round
   std::mt19937_64 random_;
 };
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// elf_sites_test.cpp decides what the reader of site tables must believe, must skip and must
-// survive: tables and whole ELF files are built here byte by byte, and every one of them is also
-// damaged.
+// elf_sites_test.cpp tests which site tables the reader accepts, skips and survives. It builds
+// tables and whole ELF files byte by byte, and also damages each of them.
 #include "runtime/cli/sites/elf_sites.h"
 #include "runtime/errors/diagnostics.h"
 
@@ -31,7 +30,7 @@ struct smalloc_site plain_record() {
   return r;
 }
 
-// The record followed by its function and its reason.
+// Returns the record followed by its function and its reason.
 Bytes record_bytes(struct smalloc_site r, const std::string &function = "main",
                    const std::string &why = "because") {
   r.function = sizeof r;
@@ -55,8 +54,8 @@ void append(Bytes &bytes, const Bytes &more) {
 
 constexpr uint64_t kTableOffset = 0x100, kAddress = 0x400000;
 
-// One loaded segment that is the whole file, the table at kTableOffset, then section headers unless
-// left out.
+// Returns a file with one loaded segment, which is the whole file, the table at kTableOffset, and
+// optional section headers.
 Bytes elf_file(const Bytes &table, bool sections = true, uint16_t type = ET_EXEC) {
   const char names[] = "\0smalloc_sites\0.shstrtab";
   const size_t names_at = kTableOffset + table.size(),
@@ -255,7 +254,7 @@ Bytes table_with_cell(uint64_t word, int64_t back) {
   const struct smalloc_cell cell = {word, back, 0};
   Bytes cell_bytes(sizeof cell);
   std::memcpy(cell_bytes.data(), &cell, sizeof cell);
-  // The cell lies behind the table here, as data that is no record; the reader warns of it.
+  // Here the cell is behind the table, as data that is no record; the reader warns of it.
   append(table, cell_bytes);
   return table;
 }
@@ -311,8 +310,8 @@ TEST(ParseElf, EveryCutFileIsATruncatedOne) {
   }
 }
 
-// What a fuzzer does at length, in small: no byte value anywhere in the headers may lead outside
-// the file. Sanitizer builds make this a strong test; in any build a crash fails it.
+// Changes each byte, a small version of fuzzing: no value in the headers may lead outside the file.
+// Sanitizer builds make the test strong; in any build a crash fails it.
 TEST(ParseElf, SurvivesEveryChangedByte) {
   const Bytes whole = elf_file(record_bytes(plain_record()));
   size_t read_well = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// fail_if_test.cpp decides which thresholds are understood, which cross, and that a misspelt key is
-// never silently fine.
+// fail_if_test.cpp tests which thresholds are parsed, which are crossed, and that a misspelt key
+// always fails.
 #include "runtime/cli/fail_if.h"
 #include "runtime/errors/diagnostics.h"
 

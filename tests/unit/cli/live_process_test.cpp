@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The statistics page from outside: what is read, and that a hostile page can do no harm.
+// live_process_test.cpp tests the reading of the statistics page, and that a hostile page does no
+// harm.
 #include "runtime/cli/process/live_process.h"
 #include "runtime/cli/process/live_report.h"
 #include "smalloc/live.h"

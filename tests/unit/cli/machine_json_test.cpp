@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// machine_json_test.cpp decides which machine profiles are accepted, and that an error names the
-// key.
+// machine_json_test.cpp tests which machine profiles are accepted, and that an error names the key.
 #include "runtime/format/machine_json.h"
 
 #include <gmock/gmock.h>
@@ -12,7 +11,8 @@ namespace smalloc::format {
 namespace {
 
 const char *const kMinimal = R"({"schema": "smalloc.machine/1", "name": "mine",
-  "tlb": [{"level": 2, "kind": "data", "page_bytes": [4096], "entries": 2048, "ways": {"value": 8}}]})";
+  "tlb": [{"level": 2, "kind": "data", "page_bytes": [4096],
+           "entries": 2048, "ways": {"value": 8}}]})";
 
 std::string error_of(std::string text, const std::string &from = "", const std::string &to = "") {
   if (!from.empty()) {
@@ -99,7 +99,7 @@ TEST(MachinePresets, AreChosenByTheProcessorsOwnNumbers) {
   EXPECT_EQ(power(nullptr), "generic");
 }
 
-// A range that begins inside another's, after it in the table, would never be found.
+// A range that begins inside another range and comes after it in the table would never be found.
 TEST(MachinePresets, AreAllReachable) {
   for (const struct smalloc_machine &preset : smalloc_machine_presets) {
     if (preset.model_low <= preset.model_high && preset.vendor != SMALLOC_VENDOR_NONE) {
@@ -159,8 +159,10 @@ TEST(MachineJson, KeepsHowPagesFindTheirSets) {
 
 TEST(MachineJson, CountsLevelsWithoutANumber) {
   const MachineProfile profile = parse_machine(
-      R"({"schema": "smalloc.machine/1", "name": "mine", "tlb": [{"page_bytes": [4096], "entries": 64},
-      {"kind": "instruction", "page_bytes": [4096], "entries": 9}, {"page_bytes": [4096], "entries": 300}]})");
+      R"({"schema": "smalloc.machine/1", "name": "mine",
+      "tlb": [{"page_bytes": [4096], "entries": 64},
+      {"kind": "instruction", "page_bytes": [4096], "entries": 9},
+      {"page_bytes": [4096], "entries": 300}]})");
   ASSERT_EQ(profile.tlb.size(), 2u);
   EXPECT_EQ(profile.tlb[1].level, 2u);
   EXPECT_EQ(profile.reach(), 300u);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From a trace that the test writes to the ranking: samples of a PMU and their weight, clusters that are known beforehand.
+// profile_test.cpp tests the ranking of traces that it writes: the weight of PMU samples, and known
+// clusters.
 #include "runtime/cli/analyze/analyze_report.h"
 #include "runtime/errors/diagnostics.h"
 #include "runtime/profile/profile.h"
@@ -22,14 +23,16 @@ namespace {
 namespace fs = std::filesystem;
 using benefit::PageSize;
 
-// 64 entries for base pages, 16 for superpages; a walk is 100 cycles; first touch next to nothing.
+// 64 entries for base pages, 16 for superpages; a walk takes 100 cycles; first touch costs almost
+// nothing.
 format::MachineProfile machine() {
   return format::parse_machine(
       R"({"schema": "smalloc.machine/1", "name": "m", "frequency_hz": 1e9,
           "tlb": [{"level": 1, "kind": "data", "page_bytes": [4096], "entries": 64, "ways": 0},
                   {"level": 1, "kind": "data", "page_bytes": [2097152], "entries": 16, "ways": 0}],
           "walk_cost": [{"page_bytes": 4096, "cycles": 100}],
-          "first_touch_ns": [{"page_bytes": 4096, "value": 1}, {"page_bytes": 2097152, "value": 1}]})");
+          "first_touch_ns": [{"page_bytes": 4096, "value": 1},
+                             {"page_bytes": 2097152, "value": 1}]})");
 }
 
 constexpr uint64_t kMiB = 1 << 20;
@@ -53,7 +56,7 @@ protected:
     options_.seconds = 1;
     options_.threads = 1;
   }
-  // One object of the site, whose id is its place as well.
+  // Allocates one object of the site; the site's id is also its place.
   void allocate(uint64_t site, uint64_t bytes) {
     const std::string text = "f" + std::to_string(site) + "\nf.c:" + std::to_string(site);
     chunk_->site(site, trace::kCompilerSite, 0, text.data(), text.size());
@@ -82,7 +85,7 @@ private:
   uint64_t now_ = 0;
 };
 
-// A few are lost wherever threads still run when the program ends.
+// A few events are always lost if threads still run when the program ends.
 TEST_F(ProfileTest, WhoAnalysesIsToldWhenAHundredthIsMissing) {
   for (const bool many : {false, true}) {
     if (many)
@@ -108,7 +111,8 @@ TEST_F(ProfileTest, SamplesOfAPmuStandForTheirPeriod) {
   begin("rate=1\nsamples=tlb-misses\nperiod=1000\nsource=pmu\n");
   allocate(1, 8 * kMiB);
   allocate(2, 64 * kMiB);
-  // 300 misses of the first, which 4 superpages hold; 100 of the second, whose 32 are too many for 16 entries.
+  // 300 misses of the first, which 4 superpages hold. 100 of the second, whose 32 superpages are
+  // too many for 16 entries.
   for (int i = 0; i < 300; i++) {
     access(1, random_() % (8 * kMiB), 1000);
     if (i % 3 == 0)
@@ -124,14 +128,17 @@ TEST_F(ProfileTest, SamplesOfAPmuStandForTheirPeriod) {
   EXPECT_EQ(first.function, "f1");
   EXPECT_EQ(first.accesses, 300 * 1000);
   EXPECT_EQ(first.tlb_misses_base, 400 * 1000);
-  EXPECT_EQ(first.result().tlb_misses, 100 * 1000 + 4); // the other's, and four first touches
+  EXPECT_EQ(first.result().tlb_misses, 100 * 1000 + 4); // those of the other site, and four first
+                                                        // touches
   EXPECT_TRUE(first.mapping.chosen);
-  // Round and round 32 superpages in 16 entries: each sample misses again, but 32 of them are first touches, one miss each.
+  // The accesses cycle through 32 superpages in 16 entries: each sample misses, but 32 of them are
+  // first touches, one miss each.
   EXPECT_EQ(second.result().tlb_misses, 300 * 1000 + 68 * 1000 + 32);
   EXPECT_LT(second.mapping.pmb_percent, 20);
 }
 
-// A block of 40 MiB was mapped by itself, and is unmapped when it is freed; one of 16 MiB may be malloc's to keep.
+// A block of 40 MiB is mapped by itself, and unmapped when freed. One of 16 MiB may be kept by
+// malloc.
 TEST_F(ProfileTest, LargeBlocksFaultEachTimeTheyAreMade) {
   begin("rate=1\n");
   for (int round = 0; round < 3; round++)
@@ -172,7 +179,7 @@ TEST_F(ProfileTest, PageFaultsAreFirstTouches) {
 TEST_F(ProfileTest, DynamicCategoriesOfAKnownTrace) {
   begin("rate=1\n");
   options_.grouping = benefit::Grouping::kDynamic;
-  // 1 to 3 together, then 4 and 5 together; 6 with the first ones, but seldom.
+  // 1 to 3 together, then 4 and 5 together; 6 rarely with the first ones.
   for (uint64_t site = 1; site <= 6; site++)
     allocate(site, 2 * kMiB);
   for (int i = 0; i < 6000; i++) {
@@ -195,7 +202,7 @@ TEST_F(ProfileTest, DynamicCategoriesOfAKnownTrace) {
     clusters.insert(ids);
   }
   EXPECT_EQ(clusters, (std::set<std::set<uint64_t>>{{1, 2, 3}, {4, 5}, {6}}));
-  // Of 18,000 and of 12,000 accesses: the larger one comes first, with a superpage a site.
+  // Of 18,000 and of 12,000 accesses: the larger cluster is first, with a superpage per site.
   EXPECT_EQ(p.mappings[0].members.size(), 3u);
   EXPECT_EQ(p.mappings[0].mapping.superpages, 3u);
   EXPECT_EQ(p.mappings[0].accesses, 18000);
@@ -211,11 +218,11 @@ TEST_F(ProfileTest, TheSmallestPageThatIsAsGood) {
   options_.pages = {PageSize::kMedium, PageSize::kSuper, PageSize::kGigantic};
   auto profile = machine();
   profile.tlb.push_back(profile.tlb[0]);
-  profile.tlb.back().page_bytes = {65536}; // 64 entries: 32 are enough
+  profile.tlb.back().page_bytes = {65536}; // 64 entries; 32 are enough
   const Profile p = analysed(profile);
   ASSERT_EQ(p.mappings.size(), 1u);
   const RankedMapping &m = p.mappings[0];
-  ASSERT_EQ(m.sizes.size(), 2u); // no object has a whole GiB
+  ASSERT_EQ(m.sizes.size(), 2u); // no object fills a whole GiB
   EXPECT_EQ(m.result().page, PageSize::kMedium);
   EXPECT_EQ(m.result().page_count, 32u);
   EXPECT_EQ(m.sizes[0].tlb_misses, 32);
@@ -223,7 +230,8 @@ TEST_F(ProfileTest, TheSmallestPageThatIsAsGood) {
   EXPECT_GE(m.sizes[1].saved_cycles, m.sizes[0].saved_cycles); // but by less than a percent
 }
 
-// What a sample cannot make sure of is left to the compiler: a line for base pages would overrule it with a guess.
+// Sites whose gain the sample leaves open get no directive: a line for base pages would replace the
+// compiler's decision by a guess.
 TEST(AnalyzeDirectives, SaysNothingOfWhatTheSampleLeavesOpen) {
   Profile p;
   p.significant = true;
@@ -241,7 +249,7 @@ TEST(AnalyzeDirectives, SaysNothingOfWhatTheSampleLeavesOpen) {
   add(1, 5, 10, true);
   add(2, -600, 3830, false); // by the estimate the best of all
   add(3, -10, -5, false);    // a loss
-  add(4, 3, 8, false);       // sure, and over the budget
+  add(4, 3, 8, false);       // certain, but over the budget
   const directives::File file = analyze_directives({}, p, {}, machine());
   std::map<uint64_t, unsigned> shifts;
   for (const auto &[key, entry] : file.entries)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a progress bar says: how much is done, how fast it goes, and how long it will take at that rate.
+// progress_test.cpp tests the text of the progress bar: share, rate, and time left at that rate.
 #include "runtime/cli/progress.h"
 
 #include <gtest/gtest.h>

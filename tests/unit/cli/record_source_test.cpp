@@ -10,7 +10,7 @@
 namespace smalloc::cli {
 namespace {
 
-// A machine with AMD's IBS, or none.
+// Returns a machine with AMD's IBS, or without.
 pmu::AddressProbe probe(bool ibs, int error = 0) {
   return {[error](const pmu::AddressEvent &event, uint64_t) {
             return event.kind == pmu::AddressEvent::Kind::kIbs ? error : ENOENT;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `smalloc sites` makes of copies of one call.
+// site_report_test.cpp tests how `smalloc sites` merges copies of one call.
 #include "runtime/cli/sites/site_report.h"
 
 #include <cstring>
@@ -26,7 +26,7 @@ Site site(uint64_t id, const std::string &context = "", const std::string &why =
 
 TEST(MergeCopies, WhatNothingTellsApartIsOneSite) {
   std::vector<Site> sites = {site(7), site(8), site(7), site(7)};
-  sites[2].file_offset = 4096; // another place in the file is no difference
+  sites[2].file_offset = 4096; // another place in the file makes no difference
   merge_copies(sites);
   ASSERT_EQ(sites.size(), 2u);
   EXPECT_EQ(sites[0].record.id, 7u);

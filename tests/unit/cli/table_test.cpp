@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text that has to fit: cut and broken by code points, never inside one; long names keep a line.
+// table_test.cpp tests that text is cut and broken between code points, and that long names get a
+// line.
 #include "runtime/cli/sites/site_report.h"
 #include "runtime/cli/table.h"
 

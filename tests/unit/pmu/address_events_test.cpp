@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Events of processors that are not here, by the codes of their manuals, and what is said where there is none.
+// address_events_test.cpp tests the event codes of other processors against their manuals, and the
+// message if there is no event.
 #include "runtime/pmu/address_events.h"
 
 #include <cerrno>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// counters_test.cpp decides, on a PMU whose counts are known, that shares of time are made up for,
-// that two runs of different work give no cost, and how cycles become a stack.
+// counters_test.cpp tests on a simulated PMU that multiplexed counts are scaled, that two runs of
+// different work give no cost, and how cycles become a stack.
 #include "runtime/measure/walk_counts.h"
 #include "runtime/pmu/counters.h"
 #include "runtime/pmu/cpi_stack.h"
@@ -25,7 +25,7 @@ void ordinary(FakePerf &perf) {
 TEST(Counters, MakeUpForTurns) {
   FakePerf perf;
   ordinary(perf);
-  perf.running = 250; // a quarter of the time
+  perf.running = 250; // on for a quarter of the time
   const Quantity quantities[] = {Quantity::kCycles, Quantity::kWalks, Quantity::kCacheMisses};
   {
     Counters counters(perf, quantities, {});
@@ -38,7 +38,7 @@ TEST(Counters, MakeUpForTurns) {
     EXPECT_DOUBLE_EQ(*counts[Quantity::kCycles], 1e9);
     EXPECT_DOUBLE_EQ(*counts[Quantity::kWalks], 2e6);
     EXPECT_FALSE(counts[Quantity::kCacheMisses]);  // there is no such event
-    EXPECT_FALSE(counts[Quantity::kInstructions]); // nobody asked
+    EXPECT_FALSE(counts[Quantity::kInstructions]); // not requested
     EXPECT_EQ(perf.open_handles, 2u);
   }
   EXPECT_EQ(perf.open_handles, 0u);
@@ -129,7 +129,7 @@ TEST(CpiStack, SplitsCountedCycles) {
   counts[Quantity::kCycles] = 2000;
   counts[Quantity::kInstructions] = 1000;
   counts[Quantity::kWalkCycles] = 300;
-  counts[Quantity::kMemoryStalls] = 900; // of which 300 are walks
+  counts[Quantity::kMemoryStalls] = 900; // 300 of these are walks
   counts[Quantity::kBranchMisses] = 10;
   const auto stack = cpi_stack(counts, {});
   ASSERT_TRUE(stack);
@@ -146,7 +146,7 @@ TEST(CpiStack, EstimatesWhatIsNotCountedAndLeavesOutWhatIsUnknown) {
   counts[Quantity::kCycles] = 2000;
   counts[Quantity::kInstructions] = 1000;
   counts[Quantity::kWalks] = 5;
-  EXPECT_EQ(cpi_stack(counts, {})->parts.size(), 1u); // other
+  EXPECT_EQ(cpi_stack(counts, {})->parts.size(), 1u); // only "other"
   const auto stack = cpi_stack(counts, {40, 15});
   EXPECT_NEAR(part(*stack, "translation"), 0.2, 1e-12);
   EXPECT_EQ(stack->parts[0].source, "estimated");

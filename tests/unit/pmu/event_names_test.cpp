@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// event_names_test.cpp decides that the walks of processors which are not here are found by the
-// codes of their manuals (Intel SDM 3B chapter 20, AMD PPR 2.1.15).
+// event_names_test.cpp tests the walk events of other processors against the codes of their manuals
+// (Intel SDM 3B chapter 20, AMD PPR 2.1.15).
 #include "runtime/pmu/event_names.h"
 
 #include "smalloc/machine.h"
@@ -12,7 +12,7 @@
 namespace smalloc::pmu {
 namespace {
 
-// Event and unit mask; what else the encoding sets is the kernel's business.
+// Returns event and unit mask; the kernel handles the other bits.
 uint64_t code(Quantity quantity, const char *table) {
   const auto found = find_event(quantity, table);
   return found && found->type == PERF_TYPE_RAW ? found->config & 0xffff : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// fake_perf.h decides what a PMU of a test counts: a rate a unit of work for each quantity, more or
-// less work in each run, events that cannot be opened, a kernel that takes turns.
+// fake_perf.h simulates a PMU. Each quantity has a rate per unit of work; runs may have different
+// work, events may be refused, and the kernel may multiplex.
 #pragma once
 
 #include "runtime/pmu/perf_source.h"
@@ -14,14 +14,14 @@ namespace smalloc::pmu {
 
 class FakePerf : public PerfSource {
 public:
-  std::map<Quantity, double> rates; // counted a unit of work; absent: no such event
+  std::map<Quantity, double> rates; // counts per unit of work; absent: no such event
   std::map<Quantity, int> refused;  // errno of open
-  std::vector<double> work_of_run;  // units of run i; the last for all that follow
+  std::vector<double> work_of_run;  // units of run i; the last one for all later runs
   uint64_t enabled = 1000, running = 1000;
-  std::vector<Target> targets; // of every open
+  std::vector<Target> targets; // targets of all open() calls
   size_t open_handles = 0, runs = 0;
 
-  // The work itself: what is switched on counts it.
+  // Performs one run of work; enabled events count it.
   void work() {
     const double units =
         work_of_run.empty() ? 1 : work_of_run[std::min(runs, work_of_run.size() - 1)];
@@ -43,13 +43,13 @@ public:
     targets.push_back(target);
     open_handles++;
     handles_.push_back({quantity, target.from_exec, 0});
-    if (target.from_exec) // the process is not run by the test: it does one unit of work
+    if (target.from_exec) // the test does not run the process, which does one unit of work
       handles_.back().count = rates[quantity];
     return static_cast<int>(handles_.size() - 1);
   }
   void enable(int handle, bool on) override { handles_.at(static_cast<size_t>(handle)).on = on; }
   std::optional<Reading> read(int handle) override {
-    // What was on for a part of the time has counted that part.
+    // An event that was on for part of the time has counted that part.
     const double share = static_cast<double>(running) / static_cast<double>(enabled);
     return Reading{
         static_cast<uint64_t>(handles_.at(static_cast<size_t>(handle)).count * share + 0.5),

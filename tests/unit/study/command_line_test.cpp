@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// command_line_test.cpp decides what a line of a suite means.
+// command_line_test.cpp tests the parsing of a suite's lines.
 #include "runtime/study/command_line.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// footprint_test.cpp decides how the kernel's account of a process is read.
+// footprint_test.cpp tests the parsing of /proc/PID/smaps.
 #include "runtime/study/footprint.h"
 
 #include <gtest/gtest.h>
@@ -59,13 +59,14 @@ TEST(Footprint, SeparatesSegmentsAndPageSizes) {
 TEST(Footprint, SkipsWhatItDoesNotUnderstand) {
   EXPECT_EQ(parse_smaps("").total().total(), 0u);
   EXPECT_EQ(parse_smaps("garbage\n-\n: \nRss:\nRss: x kB\n\n").total().total(), 0u);
-  // More superpages than resident bytes cannot be.
+  // Superpages cannot be more than resident bytes.
   EXPECT_EQ(
       parse_smaps("1000-2000 rw-p 0 0:0 0\nRss: 4 kB\nAnonHugePages: 99999 kB\n").total().total(),
       4096u);
 }
 
-// Advice for superpages splits the stack; what grows down is the stack's, whatever its name.
+// Superpage advice splits the stack; a mapping that grows down belongs to the stack whatever its
+// name is.
 TEST(Footprint, KnowsAStackThatWasAdvised) {
   const Footprint f = parse_smaps(R"(7fffff000000-7fffff600000 rw-p 00000000 00:00 0 
 Rss:                4096 kB

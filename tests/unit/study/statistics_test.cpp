@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// statistics_test.cpp decides when a difference counts, on series whose answer is known.
+// statistics_test.cpp tests when a difference is significant, on series with a known answer.
 #include "runtime/study/statistics.h"
 
 #include <random>
@@ -23,7 +23,7 @@ TEST(Statistics, SummarizesRobustly) {
   EXPECT_EQ(s.median, 12);
   EXPECT_EQ(s.low, 10);
   EXPECT_EQ(s.high, 1000);
-  EXPECT_NEAR(s.deviation, 1.4826, 1e-9); // one outlier changes nothing
+  EXPECT_NEAR(s.deviation, 1.4826, 1e-9); // one outlier has no effect
   EXPECT_EQ(summarize({}).runs, 0u);
   EXPECT_EQ(summarize({4, 2}).median, 3);
 }
@@ -64,7 +64,7 @@ TEST(Statistics, KnowsNothingFromOneRun) {
   EXPECT_TRUE(compare(summarize({2, 2, 2}), summarize({2, 2, 2})).below_noise);
 }
 
-// Two runs lie on a line, however noisy the program is.
+// Two runs show no spread, however noisy the program is.
 TEST(Statistics, KnowsNoSpreadFromTwoRuns) {
   const Summary slow = summarize({10, 10, 10}), fast = summarize({5, 5, 5});
   for (const auto &c : {compare(summarize({10, 10}), fast), compare(slow, summarize({5, 5}))}) {
@@ -74,7 +74,7 @@ TEST(Statistics, KnowsNoSpreadFromTwoRuns) {
   EXPECT_FALSE(compare(slow, fast).below_noise);
 }
 
-// The repeats that are asked for do settle it, and equal series are called equal.
+// The proposed repeats do make the difference significant, and equal series count as equal.
 TEST(Statistics, KeepsItsPromises) {
   std::mt19937_64 random(7);
   int missed = 0, false_alarms = 0;
@@ -92,8 +92,8 @@ TEST(Statistics, KeepsItsPromises) {
         !compare(summarize(series(random, runs, 1, 0.03)), summarize(series(random, runs, 1, 0.03)))
              .below_noise;
   }
-  EXPECT_LT(missed, 70);       // 20 % by plan, more where few runs make the spread uncertain
-  EXPECT_LT(false_alarms, 40); // 5 % by plan
+  EXPECT_LT(missed, 70);       // 20 % by design, more if few runs make the spread uncertain
+  EXPECT_LT(false_alarms, 40); // 5 % by design
 }
 
 TEST(Statistics, GeometricMean) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// study_report_test.cpp decides what a study says of runs whose times are given: the paper's
-// normalised speed-up and geometric mean, noise, the picture, the prediction's curve.
+// study_report_test.cpp tests the report of a study with given times: the paper's normalised
+// speed-up and geometric mean, noise, the picture, and the prediction's curve.
 #include "runtime/cli/study/study_prediction.h"
 #include "runtime/cli/study/study_report.h"
 #include "runtime/errors/diagnostics.h"
@@ -96,7 +96,7 @@ TEST(StudyReport, WritesEveryRunAsCsv) {
   const std::string text = study_csv(two_commands());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 13);
   EXPECT_THAT(text, HasSubstr("\n\"fast\",base,2,5.010000,4.010000,0.000000,10,0,5242880,"));
-  // Every line has the header's columns; segments and page sizes are the last fifteen.
+  // Each line has the header's columns; segments and page sizes are the last fifteen.
   const std::string header = text.substr(0, text.find('\n'));
   EXPECT_THAT(header,
               HasSubstr(",heap_base_bytes,heap_thp_bytes,heap_hugetlb_bytes,static_base_bytes"));
@@ -165,7 +165,7 @@ TEST(StudyReport, StacksCyclesOverThoseOfTheFirst) {
   EXPECT_EQ(base["cpi_stack"]["parts"][0]["name"], "translation");
   EXPECT_EQ(base["cpi_stack"]["parts"][0]["cpi"], 0.5);
   const std::string text = study_table(d, Colour::kOff);
-  // 25 % of the first's cycles before, 2.5 % after; branches are 1e6 x 15 cycles.
+  // 25 % of the first one's cycles before, 2.5 % after; branches are 1e6 x 15 cycles.
   EXPECT_THAT(text, testing::ContainsRegex("walks +base +0.250 +- +0.004~ +0.746"));
   EXPECT_THAT(text, testing::ContainsRegex("walks +thp +0.025 +- +0.004~ +0.721"));
 }
@@ -195,11 +195,11 @@ TEST(StudyPrediction, TakesThePmusCountsWhereThereAreSome) {
   EXPECT_EQ(p["misses"], 2e7);
   EXPECT_EQ(p["cost_cycles"], 50.0);
   EXPECT_EQ(p["translation_share"], 0.25);
-  EXPECT_EQ(p["measured_gain"], 0.0); // user time is the same in these runs
+  EXPECT_EQ(p["measured_gain"], 0.0); // the user time is the same in these runs
   EXPECT_TRUE(p["within_bound"].get<bool>());
   EXPECT_THAT(prediction_text(d),
               HasSubstr("2e+07 TLB misses (pmu) x 50 cycles (counted) = at most 25.0 %"));
-  // Without walk cycles (Zen) the cost is the curve's.
+  // Without walk cycles (Zen) the cost comes from the curve.
   for (auto &result : s.commands[0].results)
     for (auto &r : result.runs)
       r.events[pmu::Quantity::kWalkCycles].reset();
@@ -210,7 +210,7 @@ TEST(StudyPrediction, TakesThePmusCountsWhereThereAreSome) {
 }
 
 TEST(StudyPrediction, SaysWhenOnlyTheSpreadKeepsAGainWithinTheBound) {
-  // 25 % of the cycles are walks; the runs scatter by some 2.5 %.
+  // 25 % of the cycles are walks; the runs scatter by about 2.5 %.
   const auto with_gain = [](double user_seconds) {
     Study s = counted_study();
     for (auto &r : s.commands[0].results[1].runs)
@@ -236,9 +236,9 @@ TEST(StudyPrediction, KnowsTheMissesOfStream) {
   const calibrate::StreamPlan plan{3 * (64 << 20), 4}; // 3 x 16,384 pages
   auto walks = misses_of_stream(plan, 2048, 4096);
   EXPECT_EQ(walks.pages, 3 * 16384);
-  // Each pass misses on each page of its arrays: 2 + 2 + 3 + 3 arrays a repeat, then the check.
+  // Each pass misses on each page of its arrays: 2 + 2 + 3 + 3 arrays per repeat, then the check.
   EXPECT_EQ(walks.misses, (4 * 10 + 3) * 16384);
-  walks = misses_of_stream(plan, 1 << 20, 4096); // a TLB that holds all
+  walks = misses_of_stream(plan, 1 << 20, 4096); // a TLB that holds all pages
   EXPECT_EQ(walks.misses, 0);
   try {
     const StudyPredictor impossible({"", zen4(), "./app", std::nullopt, "there is no PMU here"});
@@ -256,7 +256,7 @@ TEST(StudyPrediction, StreamComputesWhatItSays) {
     EXPECT_GT(rate, 0);
 }
 
-// A trace of 20 laps over 100 pages of regions that a sampler of this rate kept.
+// Writes a trace of 20 laps over 100 pages, as a sampler with this rate records it.
 std::string trace_of_laps(const char *rate, uint64_t weight) {
   static int number = 0;
   std::string path = testing::TempDir() + "smalloc-predict-" + std::to_string(getpid()) + "-" +
@@ -281,7 +281,7 @@ std::string trace_of_laps(const char *rate, uint64_t weight) {
 
 TEST(StudyPrediction, CountsTheMissesOfATrace) {
   const std::string path = trace_of_laps("1", 1);
-  // Laps over more pages than entries miss always; over fewer, only the first time.
+  // A lap over more pages than entries always misses; over fewer, only the first time.
   const TracedMisses small = misses_of_trace(path, 64, 4096);
   EXPECT_EQ(small.misses, 2000);
   EXPECT_EQ(small.accesses, 2000 * 4);
@@ -292,7 +292,7 @@ TEST(StudyPrediction, CountsTheMissesOfATrace) {
 
 TEST(StudyPrediction, MakesUpForSampling) {
   const std::string path = trace_of_laps("0.5", 3);
-  // Half of the pages are in the trace: 150 entries serve 75 of these 100, 256 all.
+  // Half of the pages are in the trace: 150 entries hold 75 of these 100, 256 hold all.
   const TracedMisses few = misses_of_trace(path, 150, 4096);
   EXPECT_EQ(few.misses, 2000 * 3 * 2);
   EXPECT_EQ(few.pages, 200);
