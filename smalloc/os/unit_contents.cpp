@@ -14,8 +14,9 @@ namespace {
 constexpr size_t kSamples = kUnitParts, kSampleBytes = kCacheLineBytes,
                  kPagesPerSample = kPagesPerUnit / kSamples;
 
-/// Samples lie at no fixed distance, so that a program that touches every 32nd page is not taken for one
-/// that touches all. The last sample lies in the last page: what fills upwards reaches it last.
+/// Returns the offset of sample `i` in the unit. Samples lie at no fixed distance: a program that
+/// touches every 32nd page must not look like one that touches all. The last sample lies in the
+/// last page, which a program that fills upwards writes last.
 size_t sample_offset(size_t i) {
   constexpr size_t kLinesPerPage = kBasePageBytes / kSampleBytes;
   const size_t page = i * kPagesPerSample + (i + 1) * 13 % kPagesPerSample;
