@@ -2,8 +2,8 @@
 //
 // spin_lock.h guards libsmalloc's short critical sections with a lock word that records no owner. A
 // fork handler can therefore release in the child a lock that a thread of the parent held. A waiter
-// spins for 64 tries, yields for 64 more, then sleeps 50 us between tries. No code holds such a
-// lock across a system call that may block for long, or while it calls malloc.
+// spins for 64 tries, yields for 64 more, then sleeps 50 us between tries. No code holds a SpinLock
+// across a system call that may block for long, or while it calls malloc.
 #ifndef SMALLOC_BASE_SPIN_LOCK_H
 #define SMALLOC_BASE_SPIN_LOCK_H
 

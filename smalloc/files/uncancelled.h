@@ -36,8 +36,8 @@ inline ssize_t recv(int fd, void *to, size_t bytes, int flags) {
   return syscall(SYS_recvfrom, fd, to, bytes, flags, nullptr, nullptr);
 }
 inline int nanosleep(const timespec *time, timespec *left) {
-  return static_cast<int>(syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, time,
-                                  left)); // sets errno, as libc's nanosleep does
+  // Sets errno, as libc's nanosleep does.
+  return static_cast<int>(syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, time, left));
 }
 
 } // namespace smalloc::uncancelled

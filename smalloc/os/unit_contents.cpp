@@ -35,8 +35,9 @@ bool all_in_core(const void *unit) {
 }
 } // namespace
 
-// The kernel copies: the program may have made the memory unreadable (mprotect), and a read of a page
-// that is not there would map the zero page. A filter may kill a process for process_vm_readv(2).
+// Lets the kernel copy the bytes (process_vm_readv(2)): the program may have made the memory
+// unreadable (mprotect), and a read of an absent page would map the zero page. Returns 0 under a
+// seccomp filter, which may kill a process for this call.
 unsigned unit_parts_with_data(const void *unit) {
   KeepErrno keep;
   if (!all_in_core(unit) || prctl(PR_GET_SECCOMP) != 0)
