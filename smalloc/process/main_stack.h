@@ -16,7 +16,7 @@ struct StackRange {
 };
 
 /// Grows the calling thread's stack to RLIMIT_STACK, at most `most_bytes`, by touching one page.
-/// Does nothing on any other thread than the main one: their stacks have a fixed size.
+/// Works on the main thread only; the stacks of other threads have a fixed size.
 StackRange lengthen_main_stack(size_t most_bytes);
 
 } // namespace smalloc
