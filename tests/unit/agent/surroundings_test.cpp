@@ -421,7 +421,7 @@ TEST_F(AgentTest, HostileLinesAreJustNumbers) {
 
 TEST_F(AgentTest, TheLargestLinesAreWatchedInWhateverOrderTheyStand) {
   std::string lines;
-  // Each line is larger than those before: all of them move by one place, and the smallest drop out.
+  // Each line is larger than those before: all of these move by one place, the smallest drop out.
   for (unsigned i = 1; i <= 100; i++) {
     char line[128];
     snprintf(line, sizeof line, "%016x page=2m pmb=%u.0 superpages=%u\n", i, i, 10 * i);
