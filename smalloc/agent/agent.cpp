@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// agent.cpp decides what counts as a phase: the live memory of a line has moved by a quarter of what the profile saw, and by 8
-// superpages at least (kLeastMove: 16 MiB, below that migration costs more than anybody notices).
+// agent.cpp chooses directives at the start and again at each phase of the program. A phase ends
+// when a line's live memory has moved by a quarter of the profile's prediction, and by at least 8
+// superpages (kLeastMove: 16 MiB; below that migration costs more than it saves).
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/units.h"
 #include "smalloc/os/own_stack.h"
@@ -14,13 +15,15 @@ namespace {
 
 constexpr uint64_t kLeastMove = 8;
 
-/// 64 KiB pages need no free blocks of a superpage, and nobody waits for them.
+/// True if the line wants superpages. 64 KiB pages need no free blocks of a superpage, and no
+/// program competes for them.
 bool wants_superpages(const Directives::Entry &e) { return e.page_shift > kMediumShift; }
 
 } // namespace
 
-/// How many there are, and what others have claimed of them; puts our claim in their place. live: superpages' worth of
-/// memory that we have already, on whatever pages: a collapse gives back as much as it takes.
+/// Reads the supply of superpages and the claims of other programs, and renews this process' claim.
+/// `live`: memory, in superpages, that the process has already on pages of any kind: a collapse
+/// frees as much as it takes.
 void Agent::look_around(uint64_t live) {
   on_own_stack([this] {
     supply_ = read_supply(*config_.os, config_.procfs, config_.sysfs, config_.pool_page_bytes);
@@ -37,7 +40,7 @@ void Agent::start(Directives &directives, const Config &config) {
   const DirectivesHeader &header = directives.header();
   const bool same_program = *header.program && strcmp(header.program, config.build_id) == 0;
   same_input_ = header.has_input && config.input_known && header.input == config.input;
-  // A verdict in a file that names no program is somebody's own.
+  // A slower verdict in a file that names no program was written for this program by hand.
   const bool slower = (same_program || !*header.program) &&
                       header.was_slower_with(config.input_known, config.input);
   policy_ = slower                        ? Policy::kAllBase
@@ -67,7 +70,7 @@ void Agent::start(Directives &directives, const Config &config) {
       candidates[n++] = {e.pmb_thousandths, e.superpages, static_cast<uint32_t>(i), e.insists,
                          false};
   }
-  // Of the same input another build wants as many.
+  // With the same input another build wants as many superpages.
   const Policy order = policy_ == Policy::kOtherInput && same_input_ ? Policy::kSameInput : policy_;
   used_ = min_of(choose(order, candidates, n, supply_.free, bar_), supply_.free);
   if (!config_.possible)
@@ -83,7 +86,7 @@ void Agent::start(Directives &directives, const Config &config) {
 
 void Agent::claim() {
   if (!used_ || claims_something_.exchange(true) || !lock_.try_lock())
-    return; // or a decision is being made, which claims
+    return; // or a decision is under way, which will claim
   claims_.exchange(used_, others_);
   lock_.unlock();
 }
@@ -156,14 +159,14 @@ void Agent::decide_anew(uint64_t now_ns,
     const Directives::Entry &e = *w.entry;
     const uint64_t live = w.live.load(std::memory_order_relaxed);
     w.at_decision.store(live, std::memory_order_relaxed);
-    // Benefit grows with what is live, up to what the profile saw of it.
+    // The benefit grows with the live memory, up to the profile's prediction.
     const uint64_t share = min_of<uint64_t>(live, e.superpages);
     candidates[n] = {e.pmb_thousandths * share / e.superpages, live, i, e.insists, false};
-    // What is below the bar leaves its room to what is not.
+    // A line below the bar leaves its room to the lines above.
     n += e.insists || e.pmb_thousandths >= bar_;
   }
-  // From now on it is known what is live: the choice is one of the same input. Lines without live memory keep
-  // their decision; what is taken by lines that are not watched cannot be given to others.
+  // The live memory is known now, so choose as for the same input. Lines without live memory keep
+  // their decision. Superpages of lines that are not watched cannot go to others.
   uint64_t supply = supply_.free;
   for (size_t i = 0; i < directives_->count(); i++) {
     const Directives::Entry &e = directives_->entries()[i];
@@ -201,7 +204,7 @@ uint64_t Agent::worth_ns(const Directives::Entry &entry, uint64_t live_superpage
       static_cast<double>(entry.pmb_thousandths) / static_cast<double>(pmb_of_all_);
   const double live = static_cast<double>(min_of<uint64_t>(live_superpages, entry.superpages)) /
                       static_cast<double>(entry.superpages);
-  // A run that is longer than the profile's goes on like this for as long again, as far as anybody knows.
+  // Assume that a run longer than the profile's goes on for as long again.
   const double rest = run_ms == 0 || elapsed_ms >= run_ms
                           ? 1.0
                           : 1.0 - static_cast<double>(elapsed_ms) / static_cast<double>(run_ms);

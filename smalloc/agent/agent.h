@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// agent.h decides, at the start of a program with directives, which of them take effect (policy.h), with how many superpages there are
-// (supply.h), and beside which other programs (shared_claims.h); and while it runs, when that decision is made anew
-// because what is live has moved from one site to another (a phase of the program has ended). It knows sites by their line in the
-// directives file only; heaps and their migration are core's (core/runtime_agent.cpp).
+// agent.h chooses at the start of a program which directives take effect: by policy (policy.h), by
+// the number of available superpages (supply.h), and by the claims of other programs
+// (shared_claims.h). While the program runs it chooses again if live memory has moved from one site
+// to another (a phase of the program has ended). It knows sites only by their line in the
+// directives file; core handles heaps and their migration (core/runtime_agent.cpp).
 #ifndef SMALLOC_AGENT_AGENT_H
 #define SMALLOC_AGENT_AGENT_H
 
@@ -21,22 +22,26 @@ public:
   struct Config {
     const OsHooks *os = nullptr;
     const char *procfs = "/proc", *sysfs = "/sys", *shm = "/dev/shm";
-    size_t pool_page_bytes = 0;            ///< as read_supply()
-    uint64_t most_superpages = UINT64_MAX; ///< the user's budget, the cgroup's room
-    bool possible =
-        true; ///< superpages can be had at all: else lines say which heap serves, and nothing is claimed
+    size_t pool_page_bytes = 0;            ///< as for read_supply()
+    uint64_t most_superpages = UINT64_MAX; ///< the user's budget and the cgroup's room
+    /// True if superpages are available. If false, lines only select the heap that serves, and the
+    /// agent claims nothing.
+    bool possible = true;
     const char *build_id = ""; ///< of this program
     bool input_known = false;
     uint64_t input = 0;
-    Claim self = {}; ///< superpages does not matter
+    Claim self = {}; ///< its number of superpages is ignored
     IsAlive alive = nullptr;
   };
-  /// Decides for every line; claims nothing yet. Without memory for the candidates every line means what it says.
+  /// Chooses for every line, and claims nothing yet. Without memory for the candidates every line
+  /// keeps its own page size.
   void start(Directives &directives, const Config &config);
-  /// A site of a line that is taken is in this program: claims what is counted on. A process without any, a shell that starts the
-  /// program for instance, claims nothing. A compare, but for the first time.
+  /// Claims the expected superpages, when a site of a taken line is found in this program. A
+  /// process without any, such as a shell that starts the program, thus claims nothing. Cost: one
+  /// compare, except the first time.
   void claim();
-  /// The process ends, or is a forked child, whose memory is its parent's as long as nobody writes: no claim.
+  /// Removes the claim: the process ends, or is a forked child, which shares its parent's memory
+  /// until the first write.
   void end();
   void after_fork_in_child() {
     claims_ = SharedClaims();
@@ -45,7 +50,7 @@ public:
 
   bool active() const { return directives_ != nullptr; }
   Policy policy() const { return policy_; }
-  /// The profile's input again, whatever build it is.
+  /// True if the input is the profile's, whatever the build.
   bool has_same_input() const { return same_input_; }
   uint64_t bar() const { return bar_; }
   const Supply &supply() const { return supply_; }
@@ -53,30 +58,32 @@ public:
   uint64_t superpages_taken() const { return used_; }
   uint64_t count(DirectiveOutcome decision) const;
 
-  /// The program has allocated or freed so much of what a line speaks of. live_superpages: whole superpages of its live objects.
-  /// True: look whether to decide anew. A compare or two.
+  /// Records the live memory of a line after the program allocated or freed. `live_superpages`:
+  /// whole superpages of its live objects. Returns true if decide_anew() is due. Cost: a compare or
+  /// two.
   bool note_live(Directives::Entry *entry, uint64_t live_superpages);
-  /// Decides anew with what is live in place of what the profile saw. Calls changed(entry, before) for each line that has another
-  /// decision now. At most every kLeastPauseNs.
+  /// Chooses again, with the live memory instead of the profile's prediction. Calls changed(entry,
+  /// before) for each line whose decision changes. At most once in kLeastPauseNs.
   void decide_anew(uint64_t now_ns,
                    void (*changed)(Directives::Entry *entry, DirectiveOutcome before, void *data),
                    void *data);
-  /// What migrating a line's live objects may cost, in ns: what the profile promised of it for the rest of the run, as far as so many
-  /// superpages are live. At most kMostWorthNs: a file may say anything, and ledgers add.
+  /// Returns how much the migration of a line's live objects may cost, in ns: the saving that the
+  /// profile promised for the rest of the run, scaled to `live_superpages`. At most kMostWorthNs: a
+  /// file may contain any number, and ledgers add.
   static constexpr uint64_t kMostWorthNs = 1000000000000000000;
   uint64_t worth_ns(const Directives::Entry &entry, uint64_t live_superpages,
                     uint64_t elapsed_ns) const;
   uint64_t phases() const { return phases_.load(std::memory_order_relaxed); }
 
-  static constexpr uint64_t kLeastPauseNs =
-      10000000; ///< between two decisions, each of which costs some 0.1 ms
+  /// Least time between two decisions, each of which costs some 0.1 ms.
+  static constexpr uint64_t kLeastPauseNs = 10000000;
 
 private:
-  static constexpr unsigned kMostWatched =
-      64; ///< lines whose live memory is followed: those with the most superpages
+  /// Lines whose live memory is tracked: those with the most superpages.
+  static constexpr unsigned kMostWatched = 64;
   struct Watched {
     Directives::Entry *entry;
-    std::atomic<uint64_t> live, at_decision; ///< superpages
+    std::atomic<uint64_t> live, at_decision; ///< in superpages
   };
   Watched *watched(const Directives::Entry *entry);
   void watch_biggest();
@@ -97,7 +104,7 @@ private:
   std::atomic<bool> due_{false}; ///< a move came too soon after a decision
 };
 
-/// The process has one.
+/// The agent of this process.
 extern Agent g_agent;
 
 } // namespace smalloc

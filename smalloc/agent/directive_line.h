@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// directive_line.h decides what a line of a directives file means (docs/directives.md), for the allocator, which
-// reads files that others wrote before the program has started, and for the command. No allocation.
+// directive_line.h parses a line of a directives file (docs/directives.md), for the allocator,
+// which reads a foreign file before the program starts, and for the command. It allocates nothing.
 //
-//   0123456789abcdef[/context] page=2m rank=1 pmb=87.5 superpages=512 numa=- held=2/3 # function file:line
+// Example, a single line in the file:
+//   0123456789abcdef[/context] page=2m rank=1 pmb=87.5 superpages=512 numa=- held=2/3
+//     # function file:line
 #ifndef SMALLOC_AGENT_DIRECTIVE_LINE_H
 #define SMALLOC_AGENT_DIRECTIVE_LINE_H
 
@@ -19,16 +21,15 @@ inline constexpr char kDirectivesHeader[] = SMALLOC_DIRECTIVES_HEADER;
 
 struct Directive {
   uint64_t site = 0;
-  uint64_t context = 0; ///< context_hash of the inline chain; with has_context
+  uint64_t context = 0; ///< context_hash() of the inline chain; valid with has_context
   bool has_context = false;
   unsigned page_shift = 0; ///< 12: the program's malloc; 16, 21, 30
   uint64_t rank = 0, superpages = 0;
-  uint64_t pmb_thousandths = 0; ///< of a percent
-  bool has_pmb = false; ///< a line without means what it says, whatever else wants superpages
-  uint64_t held = 0,
-           validated = 0; ///< it did what it promised in so many of the runs that were looked at
-  Text numa;              ///< "-" or empty: nothing said
-  Text comment;           ///< behind #, without the space
+  uint64_t pmb_thousandths = 0; ///< thousandths of a percent
+  bool has_pmb = false; ///< without one the line always applies, whatever else wants superpages
+  uint64_t held = 0, validated = 0; ///< runs in which it held, and runs that were validated
+  Text numa;                        ///< "-" or empty: no placement
+  Text comment;                     ///< text after #, without the space
 };
 
 enum class DirectiveLine { kNothing, kDirective, kBad };
@@ -43,7 +44,8 @@ inline bool is_space(char c) {
 
 inline Text rest_of(Text t, size_t from) { return Text(t.data + from, t.size - from); }
 
-/// Eight hexadecimal digits at once, the first the highest: a number that is written as they are, or there is none.
+/// Parses eight hexadecimal digits at once, the first the highest. Computes the number and compares
+/// its digits with the text; returns false if they differ.
 inline bool parse_hex8(const char *digits, uint64_t &value) {
   constexpr uint64_t kEach = 0x0101010101010101u;
   uint64_t written;
@@ -60,7 +62,7 @@ inline bool parse_hex8(const char *digits, uint64_t &value) {
   return true;
 }
 
-/// 16 digits at t's beginning, which are taken off.
+/// Parses 16 digits at the beginning of `t` and removes them.
 inline bool take_hex(Text &t, uint64_t &value) {
   uint64_t high, low;
   if (t.size < 16 || !parse_hex8(t.data, high) || !parse_hex8(t.data + 8, low))
@@ -70,7 +72,8 @@ inline bool take_hex(Text &t, uint64_t &value) {
   return true;
 }
 
-/// Digits at t's beginning, which are taken off, and up to `decimals` behind a point, as an integer of the last decimal.
+/// Parses digits at the beginning of `t`, and up to `decimals` digits after a point, and removes
+/// them. The value counts units of the last decimal.
 inline bool take_decimal(Text &t, unsigned decimals, uint64_t &value) {
   constexpr ptrdiff_t kMostDigits = 18;
   constexpr uint64_t kMostWithDecimals = 1'000'000'000'000'000; // times a thousand it still fits
@@ -89,7 +92,7 @@ inline bool take_decimal(Text &t, unsigned decimals, uint64_t &value) {
   if (decimals && at != end && *at == '.') {
     for (at++; decimals && next_is_digit(); at++, decimals--)
       v = v * 10 + digit;
-    while (next_is_digit()) // finer than we keep
+    while (next_is_digit()) // finer than the value
       at++;
   }
   while (decimals--)
@@ -99,12 +102,12 @@ inline bool take_decimal(Text &t, unsigned decimals, uint64_t &value) {
   return true;
 }
 
-/// All of t.
+/// Parses all of `t`.
 inline bool parse_decimal(Text t, unsigned decimals, uint64_t &value) {
   return take_decimal(t, decimals, value) && t.size == 0;
 }
 
-/// The word that t begins with, which is taken off.
+/// Removes `word` from the beginning of `t`. Returns false if `t` does not begin with it.
 template <size_t kSize> inline bool take_word(Text &t, const char (&word)[kSize]) {
   if (t.size < kSize - 1 || memcmp(t.data, word, kSize - 1) != 0)
     return false;
@@ -130,8 +133,9 @@ inline bool take_page(Text &t, unsigned &shift) {
   return shift != 0;
 }
 
-/// What t begins with, up to the next space. False when it makes no sense. Keys that nobody knows yet are passed over. A program
-/// waits for some ten thousand of these at its start, so each character is looked at once.
+/// Parses the field at the beginning of `t`, up to the next space. Returns false if it is
+/// malformed. Skips unknown keys. A program's start waits for some ten thousand fields, so it reads
+/// each character once.
 inline bool take_field(Text &t, Directive &d) {
   bool good = true;
   if (take_word(t, "page="))
@@ -157,7 +161,8 @@ inline bool take_field(Text &t, Directive &d) {
 
 } // namespace directive_detail
 
-/// `line` without its newline. Empty lines and comments are nothing; a line without site or page is bad.
+/// Parses `line` without its newline. Empty lines and comments are kNothing; a line without site or
+/// page is kBad.
 inline DirectiveLine parse_directive(Text line, Directive &d) {
   using namespace directive_detail;
   d = Directive();
@@ -195,7 +200,8 @@ inline DirectiveLine parse_directive(Text line, Directive &d) {
   return d.page_shift ? DirectiveLine::kDirective : DirectiveLine::kBad;
 }
 
-/// Of a site's inline chain (site.h), to tell its copies apart: FNV-1a.
+/// Returns the hash of a site's inline chain (site.h), by FNV-1a. It distinguishes the site's
+/// copies.
 inline uint64_t context_hash(Text context) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (size_t i = 0; i < context.size; i++)

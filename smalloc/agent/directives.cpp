@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// directives.cpp decides how the file is taken in without malloc: buffer and table are anonymous mappings, the
-// buffer's is given back. A FIFO or device named by mistake is refused, not waited for.
+// directives.cpp reads the file without malloc: the buffer and the table are anonymous mappings,
+// and the buffer's is unmapped. It refuses a FIFO or device instead of waiting for it.
 #include "smalloc/agent/directives.h"
 #include "smalloc/base/heap_sort.h"
 #include "smalloc/base/units.h"
@@ -19,9 +19,10 @@
 namespace smalloc {
 namespace {
 
-/// Of the file at a time: small enough for a near cache, and large enough that system calls do not count.
+/// Bytes of the file read at a time: few enough for a near cache, and enough that system calls do
+/// not count.
 constexpr size_t kBufferBytes = SMALLOC_DIRECTIVE_MOST_BYTES + 1;
-/// "0123456789abcdef page=2m" and a newline.
+/// Length of "0123456789abcdef page=2m" and a newline.
 constexpr size_t kLeastLine = 25;
 
 const char *reason(int error) {
@@ -35,9 +36,9 @@ const char *reason(int error) {
   }
 }
 
-/// What validation has left of a line: a directive that is given up is one for base pages.
+/// Returns the entry of a line after validation: a dropped directive counts as one for base pages.
 Directives::Entry entry_of(const Directive &d) {
-  constexpr uint64_t kMostPmb = kWholePmb; // and a file may say anything
+  constexpr uint64_t kMostPmb = kWholePmb; // and a file may contain any number
   Directives::Entry e = {};
   e.site = d.site;
   e.context = d.context;
@@ -79,11 +80,11 @@ const char *Directives::load(const char *path, void (*placed)(const Directive &d
     why = "no memory";
   if (!why) {
     while (cut && line.size && !directive_detail::is_space(line.data[line.size - 1]))
-      line.size--; // the last word may be half of one
+      line.size--; // the last word may be cut
     parse_header(line);
     Directive d;
     while (lines.next(line, cut)) {
-      const DirectiveLine kind = parse_directive(line, d); // one that was cut is bad
+      const DirectiveLine kind = parse_directive(line, d); // a line that was cut is bad
       bad_ += kind == DirectiveLine::kBad;
       if (kind != DirectiveLine::kDirective)
         continue;
@@ -98,7 +99,7 @@ const char *Directives::load(const char *path, void (*placed)(const Directive &d
   return why;
 }
 
-/// An address range for as many entries as there may be: its pages come as they are written.
+/// Reserves an address range for `most` entries: its pages appear as they are written.
 bool Directives::reserve(size_t most) {
   void *p = mmap(nullptr, most * sizeof(Entry), PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -111,7 +112,7 @@ bool Directives::reserve(size_t most) {
 
 void Directives::take(const Directive &d) {
   if (count_ == most_)
-    return; // it cannot be: each line has its least length
+    return; // impossible: each line has its least length
   Entry &entry = entries_[count_];
   entry = entry_of(d);
   entry.number = static_cast<uint32_t>(count_);
@@ -119,7 +120,8 @@ void Directives::take(const Directive &d) {
   count_++;
 }
 
-/// "0123456789abcdef,unknown": more than there is room for, and it was slower with any.
+/// Parses a list such as "0123456789abcdef,unknown". If it has more inputs than fit, the program
+/// counts as slower with any input.
 void DirectivesHeader::take_slower_inputs(Text list) {
   names_slower_inputs = true;
   for (size_t at = 0; at <= list.size;) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// policy.cpp decides equalities: of two that are worth as much a superpage the one with the higher PMB comes first, then the one that
-// comes first in the file; of two with the same PMB the one that is worth more a superpage.
+// policy.cpp sorts the candidates. At equal worth per superpage the higher PMB comes first, then
+// the earlier line of the file. At equal PMB the higher worth per superpage comes first.
 #include "smalloc/agent/policy.h"
 #include "smalloc/base/heap_sort.h"
 #include "smalloc/base/units.h"
@@ -18,7 +18,7 @@ uint64_t bar_thousandths(uint64_t claimed, uint64_t total) {
 
 namespace {
 
-/// Most benefit a superpage first.
+/// True if `a` precedes `b`: most benefit per superpage first.
 bool is_worth_more(const Candidate &a, const Candidate &b) {
   if (a.insists != b.insists)
     return a.insists;
@@ -38,8 +38,8 @@ uint64_t sum_of(uint64_t a, uint64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-/// By PMB alone, until the supply is given away. Ten thousand lines are not put in order for that: whole bands of PMB are taken from the
-/// top, and only the band in which the supply ends is sorted.
+/// Chooses by PMB alone until the supply is used up. It does not sort ten thousand lines for that:
+/// it takes whole bands of PMB from the top, and sorts only the band in which the supply ends.
 uint64_t choose_by_pmb(Candidate *candidates, size_t count, uint64_t supply, uint64_t bar) {
   constexpr size_t kBands = 256;
   const auto band_of = [](const Candidate &c) {
@@ -54,10 +54,10 @@ uint64_t choose_by_pmb(Candidate *candidates, size_t count, uint64_t supply, uin
     else if (c.pmb_thousandths >= bar)
       wanted[band_of(c)] = sum_of(wanted[band_of(c)], c.superpages);
   }
-  size_t last = kBands; // bands from it on fit together
+  size_t last = kBands; // bands from this one on fit together
   while (last > 0 && sum_of(used, wanted[last - 1]) <= supply)
     used += wanted[--last];
-  size_t split = 0; // of the band below, put in front
+  size_t split = 0; // candidates of the band below, moved to the front
   for (size_t i = 0; i < count; i++) {
     Candidate &c = candidates[i];
     if (c.insists || c.pmb_thousandths < bar || band_of(c) + 1 < last)
@@ -93,7 +93,7 @@ uint64_t choose(Policy policy, Candidate *candidates, size_t count, uint64_t sup
   for (size_t i = 0; i < count; i++)
     if (may(candidates[i]))
       wanted = sum_of(wanted, candidates[i].superpages);
-  if (wanted > supply) // where all fit, nobody has to go first
+  if (wanted > supply) // if all fit, the order does not matter
     heap_sort(candidates, count, is_worth_more);
   uint64_t used = 0;
   for (size_t i = 0; i < count; i++) {

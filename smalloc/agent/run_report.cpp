@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// run_report.cpp decides what is safe to write to: a folder and a regular file of our own that nobody else may write, never through a symbolic
-// link; at most kMostFileBytes, for when no command ever comes. The command renames a file before it reads it (runtime/database/run_lines.cpp):
-// a shared lock and a second look at the name tell that it has.
+// run_report.cpp appends the line only to a safe file: folder and regular file belong to this user,
+// no other user may write to them, and neither is a symbolic link. The file has at most
+// kMostFileBytes, in case no command ever reads it. The command renames a file before it reads it
+// (runtime/database/run_lines.cpp); a shared lock and a second look at the name detect that.
 #include "smalloc/agent/run_report.h"
 #include "smalloc/base/units.h"
 #include "smalloc/files/quiet_file.h"
@@ -20,7 +21,7 @@ namespace {
 constexpr off_t kMostFileBytes = off_t{16} << 20;
 constexpr size_t kEndBytes = 8;
 
-/// Makes every folder on the way; false: one cannot be made.
+/// Makes every folder on the path. Returns false if it cannot make one.
 bool make_folders(char *path) {
   for (char *c = path + 1;; c++) {
     if (*c != '/' && *c != 0)
@@ -59,11 +60,11 @@ Verdict judge(const SiteOutcome &o, Policy policy, bool refused) {
     return Verdict::kShort;
   const bool medium = o.page_shift == kMediumShift;
   if (medium && o.live_bytes_peak == 0)
-    return Verdict::kShort; // all small: the program's malloc served them
+    return Verdict::kShort; // small objects only: the program's malloc served them
   if (o.small_objects && !medium)
     return o.heap_on_superpages ? Verdict::kHeld : Verdict::kShort;
   const uint64_t live = o.live_bytes_peak / kSuperpageBytes;
-  // Less than a quarter of what the profile saw: another site than it says.
+  // Less than a quarter of the prediction: the site is not as profiled.
   if (live < (o.predicted + 3) / 4)
     return o.others_had_it                ? Verdict::kShort
            : policy == Policy::kSameInput ? Verdict::kFailed
@@ -95,7 +96,8 @@ void RunLine::seconds(const char *key, uint64_t microseconds) {
   raw(text.text());
 }
 
-/// Bytes that are no ASCII become '?': names of hosts and paths are for people, and half a character would spoil the line.
+/// Appends a string of at most 500 bytes. Replaces bytes that are not printable ASCII by '?': names
+/// of hosts and paths are for people, and half a UTF-8 character would make the line invalid.
 void RunLine::string(const char *key, const char *value) {
   TextBuffer<640> text;
   text.put(",\"").put(key).put("\":\"");
@@ -110,7 +112,7 @@ void RunLine::string(const char *key, const char *value) {
 }
 
 void RunLine::begin(const RunReport &r) {
-  // What a full disk has left of the line before ends here; who reads passes over empty lines.
+  // Starts a new line: a full disk may have cut the previous one. Readers skip empty lines.
   raw("\n{\"schema\":\"smalloc.run/1\"");
   string("program", r.build_id);
   string("path", r.path);
@@ -159,7 +161,7 @@ void RunLine::directive(const Directives::Entry &e, const SiteOutcome &o, Verdic
   text.put(",\"superpages_predicted\":").number(o.predicted);
   text.put(",\"superpages_peak\":");
   if (o.small_objects && o.superpages_peak == 0)
-    text.put("null"); // their heap's, which nobody divides among sites
+    text.put("null"); // their heap's superpages are not counted by site
   else
     text.number(o.superpages_peak);
   text.put(",\"live_bytes_peak\":").number(o.live_bytes_peak);
@@ -188,7 +190,7 @@ const char *append_run(const char *state, const char *home, const char *build_id
   struct stat info;
   if (!make_folders(path) || lstat(path, &info) != 0 || !S_ISDIR(info.st_mode) || !is_ours(info))
     return "its folder cannot be made, or others may write to it";
-  // A command that takes the file between open and lock renames it first: then there is a new one.
+  // A command that reads the file between open and lock renames it first: open a new one then.
   for (unsigned tries = 0; tries < 8; tries++) {
     const int fd = uncancelled::open(
         file.data(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// run_report.h decides what a program that ran with directives (or validate:on) leaves behind for the next smalloc command: one line of
-// JSON (smalloc.run/1) at the end of $XDG_STATE_HOME/smalloc/runs/<build-id>.jsonl, in one write, readable by its owner
-// alone; and when a directive counts as having held.
+// run_report.h reports the run of a program with directives (or validate:on) to the next smalloc
+// command. It appends one line of JSON (smalloc.run/1) to
+// $XDG_STATE_HOME/smalloc/runs/<build-id>.jsonl, in one write; only the owner may read it. It also
+// defines when a directive counts as having held.
 #ifndef SMALLOC_AGENT_RUN_REPORT_H
 #define SMALLOC_AGENT_RUN_REPORT_H
 
@@ -12,27 +13,28 @@
 namespace smalloc {
 
 enum class Verdict : uint8_t {
-  kHeld,     ///< superpages under at least half of what was predicted, or of what was live
-  kFailed,   ///< they could be had, and the site did not turn out as the profile said
-  kShort,    ///< they could not be had, or nobody can tell: says nothing of the directive
+  kHeld,     ///< superpages under at least half of the prediction, or of the live memory
+  kFailed,   ///< they were available, and the site was not as profiled
+  kShort,    ///< not available, or unknown: proves nothing about the directive
   kUnused,   ///< another input, which hardly uses the site
-  kNotTaken, ///< the agent gave it none
+  kNotTaken, ///< the agent gave it no superpages
 };
 const char *verdict_name(Verdict verdict);
 const char *policy_name(Policy policy);
 
-/// How a site turned out.
+/// Result of a site in this run.
 struct SiteOutcome {
   DirectiveOutcome decision = DirectiveOutcome::kNothing;
-  uint64_t predicted = 0, superpages_peak = 0; ///< superpages
+  uint64_t predicted = 0, superpages_peak = 0; ///< in superpages
   uint64_t live_bytes_peak = 0;
-  unsigned page_shift = 21;        ///< what its directive names
-  bool possible = true;            ///< such pages can be had, and our heaps run
-  bool others_had_it = false;      ///< children of the process, perhaps, which do not report
-  bool small_objects = false;      ///< whose superpages are their heap's: not known by site
-  bool heap_on_superpages = false; ///< at least half of that heap
+  unsigned page_shift = 21;   ///< named by its directive
+  bool possible = true;       ///< pages of this kind are available, and libsmalloc's heaps run
+  bool others_had_it = false; ///< perhaps children of the process have them, which do not report
+  bool small_objects = false; ///< their superpages belong to a heap and are not known by site
+  bool heap_on_superpages = false; ///< at least half of that heap is on superpages
 };
-/// refused: the kernel, a limit or the budget has refused superpages (page=64k: such pages) to this process.
+/// Returns the verdict on a directive. `refused`: the kernel, a limit or the budget has refused
+/// this process superpages (page=64k: 64 KiB pages).
 Verdict judge(const SiteOutcome &outcome, Policy policy, bool refused);
 
 struct RunReport {
@@ -43,9 +45,9 @@ struct RunReport {
   uint64_t user_us = 0, system_us = 0;
   uint64_t peak_bytes = 0, minor_faults = 0, major_faults = 0;
   bool misses_known = false;
-  uint64_t tlb_misses = 0; ///< by the PMU, in user mode
-  uint64_t superpages_touched = 0,
-           touch_us = 0; ///< in advance, and timed (pages/first_touch_cost.h)
+  uint64_t tlb_misses = 0; ///< counted by the PMU, in user mode
+  /// Superpages populated in advance, and the time that took (pages/first_touch_cost.h).
+  uint64_t superpages_touched = 0, touch_us = 0;
   Policy policy = Policy::kNone;
   uint64_t bar_thousandths = 0, superpages_supply = 0;
   uint64_t medium_got = 0; ///< requests of directives that got pages of 64 KiB
@@ -53,7 +55,8 @@ struct RunReport {
            live_bytes_peak = 0;
 };
 
-/// One line, in memory of the caller's. What does not fit of the list of directives is left out; the line is whole in any case.
+/// Builds one line in the caller's memory. If the list of directives does not fit, it drops the
+/// rest; the line stays valid.
 class RunLine {
 public:
   RunLine(char *buffer, size_t capacity) : data_(buffer), capacity_(capacity) {}
@@ -72,7 +75,8 @@ private:
   unsigned directives_ = 0;
 };
 
-/// state: XDG_STATE_HOME; home: HOME; either may be nullptr. Makes the folders. Returns nullptr, or why nothing was written.
+/// Appends a line to the file of runs and makes its folders. `state`: XDG_STATE_HOME; `home`: HOME;
+/// either may be nullptr. Returns nullptr, or why nothing was written.
 const char *append_run(const char *state, const char *home, const char *build_id, Text line);
 
 } // namespace smalloc

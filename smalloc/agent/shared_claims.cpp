@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// shared_claims.cpp decides what is believed: a regular file of one name that belongs to us and that nobody else may open. A lock
-// that cannot be had in 5 ms (kTries x kPauseNs; an exchange takes some 50 us) is left.
+// shared_claims.cpp trusts only a regular file with one name that belongs to this user and that no
+// other user may open. It gives up on a lock that it does not get in 5 ms (kTries x kPauseNs; an
+// exchange takes some 50 us).
 #include "smalloc/agent/shared_claims.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/text.h"
@@ -19,7 +20,7 @@
 namespace smalloc {
 namespace {
 
-constexpr uint64_t kMostSuperpages = uint64_t{1} << 32; ///< one claim: 8 PiB
+constexpr uint64_t kMostSuperpages = uint64_t{1} << 32; ///< of one claim: 8 PiB
 constexpr unsigned kTries = 50;
 constexpr long kPauseNs = 100000;
 
@@ -38,7 +39,7 @@ bool locked(int fd) {
   return false;
 }
 
-/// An open, locked file that still has its name; -1: none.
+/// Returns an open, locked file that still has its name, or -1.
 int open_locked(const char *path, bool create) {
   for (unsigned tries = 0; tries < 4; tries++) {
     const int fd = uncancelled::open(
@@ -48,7 +49,7 @@ int open_locked(const char *path, bool create) {
       return -1;
     struct stat info;
     if (fstat(fd, &info) != 0 || !is_ours_alone(info)) {
-      // Unlinked since by the last of the others: a new one.
+      // The last of the other processes has unlinked it: try a new one.
       const bool gone = S_ISREG(info.st_mode) && info.st_nlink == 0;
       uncancelled::close(fd);
       if (gone)
@@ -103,7 +104,7 @@ void SharedClaims::init(const char *folder, const Claim &self, IsAlive alive) {
   TextBuffer<sizeof path_> path;
   path.put(folder).put("/smalloc.").number(geteuid());
   if (path.size() >= sizeof path_ || self.start_ticks == 0)
-    return; // without /proc nobody can tell the dead
+    return; // without /proc an ended process cannot be detected
   memcpy(path_, path.data(), path.size());
   path_[path.size()] = 0;
   self_ = self;
@@ -144,7 +145,7 @@ bool SharedClaims::exchange_table(uint64_t superpages, uint64_t &others) {
     done = write_quietly_at(fd, &table, sizeof table, 0) == static_cast<ssize_t>(sizeof table);
   else
     unlink(path_);
-  flock(fd, LOCK_UN); // a child that another thread has forked meanwhile keeps the file open
+  flock(fd, LOCK_UN); // a child that another thread has just forked keeps the file open
   uncancelled::close(fd);
   claiming_ = done && superpages != 0;
   return done;

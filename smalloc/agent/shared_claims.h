@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// shared_claims.h decides how the programs of one user tell each other how many superpages they count on: a file of a few KiB in
-// /dev/shm, readable and writable by that user alone, with one line a process (number, start time, superpages). It is read and written
-// whole under a lock, never mapped: whatever somebody makes of it costs wrong numbers at most. Who has ended
-// has no claim: whoever looks next removes it, and the last one removes the file.
+// shared_claims.h shares among the programs of one user how many superpages each expects. They use
+// a file of a few KiB in /dev/shm, readable and writable by that user alone, with one entry for
+// each process (number, start time, superpages). A process reads and writes the whole file under a
+// lock and never maps it: corrupt contents cost wrong numbers at most. An ended process has no
+// claim: the next reader removes it, and the last process removes the file.
 #ifndef SMALLOC_AGENT_SHARED_CLAIMS_H
 #define SMALLOC_AGENT_SHARED_CLAIMS_H
 
@@ -13,32 +14,34 @@
 namespace smalloc {
 
 struct Claim {
-  uint64_t pid, start_ticks, superpages; ///< pid 0: free
+  uint64_t pid, start_ticks, superpages; ///< pid 0: free entry
 };
 
 inline constexpr size_t kMostClaims = 255; ///< further programs claim nothing
 inline constexpr char kClaimsMagic[9] = "SMCLAIM1";
 
-/// The file's contents.
+/// Contents of the file.
 struct ClaimTable {
   char magic[8];
   Claim claims[kMostClaims];
 };
 
-/// Is this process alive, and the same that claimed?
+/// Returns true if the process is alive and is the one that claimed.
 using IsAlive = bool (*)(uint64_t pid, uint64_t start_ticks);
 
-/// Takes bytes that anybody may have written, drops what is dead or makes no sense, puts `mine` in (superpages 0: takes it out).
-/// Returns what the others claim; `any`: some claim is left. Pure.
+/// Updates the table: drops entries of ended processes and invalid ones, and sets `mine`
+/// (superpages 0: removes it). The bytes may come from any writer. Returns the claims of the
+/// others; `any`: some claim is left. Pure.
 uint64_t exchange_claims(ClaimTable &table, size_t bytes_read, const Claim &mine, IsAlive alive,
                          bool &any);
 
 class SharedClaims {
 public:
-  /// folder: "/dev/shm". The file is folder/smalloc.UID.
+  /// Sets the file folder/smalloc.UID. `folder`: "/dev/shm".
   void init(const char *folder, const Claim &self, IsAlive alive);
-  /// False: there is nothing to share (no such folder, a file of somebody else's under that name, somebody holds the lock); others
-  /// is 0 then. Never waits for longer than some milliseconds.
+  /// Sets this process' claim and `others`. Returns false, and 0 in `others`, if sharing is not
+  /// possible: no such folder, another user's file under that name, or a held lock. Waits for some
+  /// milliseconds at most.
   bool exchange(uint64_t superpages, uint64_t &others);
   bool claiming() const { return claiming_; }
 

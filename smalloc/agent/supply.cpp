@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// supply.cpp decides what compaction is trusted with: half of the available memory that is not whole blocks yet (a guess
-// between what a freshly booted machine and a long-running one give; too high a guess costs a fallback to base pages,
-// too low a one leaves a deferred site to migration).
+// supply.cpp assumes that compaction can turn half of the available memory that is not yet whole
+// blocks into superpages. This is a guess between a freshly booted machine and a long-running one.
+// Too high a guess costs a fallback to base pages; too low a guess leaves a deferred site to
+// migration.
 #include "smalloc/agent/supply.h"
 #include "smalloc/base/text.h"
 #include "smalloc/base/units.h"
@@ -20,7 +21,7 @@ uint64_t number_at(const char *&c) {
   return value;
 }
 
-/// kB behind "Name:" in /proc/meminfo, as superpages.
+/// Returns the kB after "Name:" in /proc/meminfo, as superpages.
 uint64_t meminfo(const char *text, const char *name) {
   const size_t n = strlen(name);
   for (const char *line = text; line && *line; line = strchr(line, '\n')) {

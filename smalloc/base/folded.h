@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// folded.h decides how a fast path reads a word that is written once or hardly ever: with the
-// instruction that uses it, where the compiler can do that.
+// folded.h provides folded(), a relaxed load for words that are written once or hardly ever. The
+// compiler may use the word as a memory operand of the instruction that needs it, which saves a
+// register on a fast path.
 #ifndef SMALLOC_BASE_FOLDED_H
 #define SMALLOC_BASE_FOLDED_H
 
@@ -9,8 +10,9 @@
 
 namespace smalloc {
 
-/// A relaxed load that GCC folds into the instruction that uses it, as it does not with an atomic's. Reading such a word
-/// twice gives the same.
+/// Returns the value of `word`, as a relaxed load does. GCC folds this read into the instruction
+/// that uses it, which it does not do for std::atomic's load. The compiler may read `word` more
+/// than once, so `word` must hardly ever change.
 template <class T> inline T folded(const std::atomic<T> &word) {
 #if defined(__SANITIZE_THREAD__) || defined(__clang__)
   return word.load(std::memory_order_relaxed);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// heap_sort.h decides how tables are put in order before the program has started: in place, since libc's qsort may call
-// malloc. O(n log n), not stable.
+// heap_sort.h sorts a table in place by heap sort: O(n log n), not stable. It serves code that runs
+// before the program starts, because libc's qsort may call malloc.
 #ifndef SMALLOC_BASE_HEAP_SORT_H
 #define SMALLOC_BASE_HEAP_SORT_H
 
@@ -9,7 +9,7 @@
 
 namespace smalloc {
 
-/// before(a, b): a strict order.
+/// Sorts `count` items. `before(a, b)` is a strict order: true if `a` must precede `b`.
 template <class T, class Before> void heap_sort(T *items, size_t count, Before before) {
   const auto sink = [&](size_t root, size_t end) {
     for (size_t child; (child = 2 * root + 1) < end; root = child) {

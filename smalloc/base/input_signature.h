@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// input_signature.h decides when two runs of a program have "the same input": the same arguments behind its name. What
-// files contain and what comes through pipes is not looked at; input:NAME in SMALLOC_CONF says it by hand.
+// input_signature.h identifies a run's input by a hash of the program's arguments after its name.
+// Two runs with equal arguments count as runs with the same input. The hash ignores the contents of
+// files and pipes; `input:NAME` in SMALLOC_CONF names the input by hand.
 #ifndef SMALLOC_BASE_INPUT_SIGNATURE_H
 #define SMALLOC_BASE_INPUT_SIGNATURE_H
 
@@ -10,7 +11,7 @@
 
 namespace smalloc {
 
-/// FNV-1a, argument by argument, each with the zero byte behind it.
+/// Hashes with FNV-1a. Add each argument together with its terminating zero byte.
 class InputSignature {
 public:
   void add(const char *bytes, size_t count) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// keep_errno.h decides that what we do inside a program's call leaves its errno alone.
+// keep_errno.h restores the program's errno after libsmalloc's work inside a call of the program.
 #ifndef SMALLOC_BASE_KEEP_ERRNO_H
 #define SMALLOC_BASE_KEEP_ERRNO_H
 
@@ -8,6 +8,7 @@
 
 namespace smalloc {
 
+/// Saves errno at construction and restores it at destruction.
 class KeepErrno {
 public:
   KeepErrno() : saved_(errno) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// numbers.h decides how numbers are written in settings: decimal digits and nothing else; sizes with an IEC
-// suffix k, m, g or t. No allocation, no locale.
+// numbers.h parses the numbers of settings: decimal digits only, and sizes with an IEC suffix k, m,
+// g or t. It allocates nothing and ignores the locale.
 #ifndef SMALLOC_BASE_NUMBERS_H
 #define SMALLOC_BASE_NUMBERS_H
 
@@ -9,7 +9,7 @@
 
 namespace smalloc {
 
-/// False when it is no number or overflows.
+/// Parses `value` as a decimal number. Returns false if it is not a number or overflows.
 inline bool parse_number(Text value, uint64_t &number) {
   if (value.size == 0)
     return false;
@@ -23,7 +23,8 @@ inline bool parse_number(Text value, uint64_t &number) {
   return true;
 }
 
-/// "64m", "1g", "4096": IEC suffixes k, m, g, t. False when it is none of these or overflows.
+/// Parses a size such as "64m", "1g" or "4096" with the IEC suffixes k, m, g and t. Returns false
+/// if `value` has another form or overflows.
 inline bool parse_bytes(Text value, uint64_t &bytes) {
   static const char kSuffixes[] = "kmgt";
   unsigned shift = 0;

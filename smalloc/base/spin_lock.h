@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// spin_lock.h decides how the allocator's own short critical sections are guarded: a lock word
-// without an owner, so that a fork handler may release in the child what the parent's thread took.
-// Never held across a system call that can block for long, never while calling malloc. After 64
-// tries the waiter yields.
+// spin_lock.h guards libsmalloc's short critical sections with a lock word that records no owner. A
+// fork handler can therefore release in the child a lock that a thread of the parent held. A waiter
+// spins for 64 tries, yields for 64 more, then sleeps 50 us between tries. No code holds a SpinLock
+// across a system call that may block for long, or while it calls malloc.
 #ifndef SMALLOC_BASE_SPIN_LOCK_H
 #define SMALLOC_BASE_SPIN_LOCK_H
 
@@ -27,8 +27,9 @@ public:
         sleep_a_moment();
     }
   }
-  /// As lock() and unlock(), but gives up: a signal handler may have interrupted the thread that holds it. Once it is free, whoever
-  /// holds it next goes on.
+  /// Waits for the lock to be free without taking it. Returns false after 10000 tries: a signal
+  /// handler may have interrupted the thread that holds the lock. Does lock() and unlock()
+  /// otherwise.
   bool comes_free() noexcept {
     constexpr unsigned kTries = 10000;
     for (unsigned tries = 0; tries < kTries; tries++) {
@@ -43,7 +44,7 @@ public:
   void unlock() noexcept { held_.store(false, std::memory_order_release); }
 
 private:
-  /// A thread of a real-time class that only yields would keep the holder from running.
+  /// Sleeps 50 us. A real-time thread that only yields would keep the holder from running.
   static void sleep_a_moment() noexcept {
     const int saved = errno;
     const timespec moment = {0, 50000};

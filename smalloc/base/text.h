@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// text.h decides how the allocator writes for people: into a fixed buffer, never through stdio and
-// never with malloc. What does not fit is cut. Sizes are IEC with one decimal ("1.5 MiB").
+// text.h formats text for people into a fixed buffer, without stdio and without malloc. The buffer
+// drops text that does not fit. Sizes are IEC units with one decimal ("1.5 MiB").
 #ifndef SMALLOC_BASE_TEXT_H
 #define SMALLOC_BASE_TEXT_H
 
@@ -11,7 +11,7 @@
 
 namespace smalloc {
 
-/// A piece of text owned by somebody else. Not NUL-terminated.
+/// Refers to characters that the caller owns. They are not NUL-terminated.
 struct Text {
   const char *data = nullptr;
   size_t size = 0;
@@ -21,7 +21,8 @@ struct Text {
   bool is(const char *z) const { return strlen(z) == size && memcmp(data, z, size) == 0; }
 };
 
-/// A share above 0 and up to 1, such as 0.01 or 1e-3, whatever the locale; -1: it is none.
+/// Returns the share in `t`, above 0 and at most 1, such as 0.01 or 1e-3; -1 if `t` is not a share.
+/// Ignores the locale.
 inline double parse_share(Text t) {
   size_t at = 0;
   double value = 0, unit = 1;
@@ -70,7 +71,7 @@ public:
     while (value /= 10);
     return put(Text(digits + sizeof digits - n, n));
   }
-  TextBuffer &hex(uint64_t value) { // 16 digits, as site ids are written everywhere
+  TextBuffer &hex(uint64_t value) { // 16 digits, the form of all printed site ids
     for (int shift = 60; shift >= 0; shift -= 4)
       put_char("0123456789abcdef"[(value >> shift) & 15]);
     return *this;
@@ -88,7 +89,7 @@ public:
       put_char('.').number(value % scale * 10 / scale);
     return put_char(' ').put(kNames[unit]);
   }
-  /// Pads with spaces up to a column counted from the start of the buffer's last line.
+  /// Pads with spaces up to column `wanted`, counted from the start of the buffer's last line.
   TextBuffer &column(size_t wanted) {
     size_t start = size_;
     while (start > 0 && data_[start - 1] != '\n')

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// units.h decides how sizes and positions are spelt: raw bytes are size_t and say so in their name,
-// positions inside the reserved range are UnitIndex (one unit = one superpage of 2 MiB). No
-// dependency, no allocation.
+// units.h names the sizes that all of libsmalloc uses, and helpers to align them. Raw bytes are
+// size_t and say so in their name. Positions inside the reserved range are UnitIndex: one unit is
+// one superpage of 2 MiB. It depends on nothing and allocates nothing.
 #ifndef SMALLOC_BASE_UNITS_H
 #define SMALLOC_BASE_UNITS_H
 
@@ -14,20 +14,20 @@ namespace smalloc {
 inline constexpr size_t kBasePageBytes = 4096;
 inline constexpr size_t kSuperpageBytes = size_t{2} << 20;
 inline constexpr size_t kPagesPerUnit = kSuperpageBytes / kBasePageBytes;
-/// So many resident pages make a unit worth a collapse: what it adds is less than 2 % of the unit, as much as a program may take more
-/// than on base pages.
+/// Resident pages from which a collapse of the unit pays. The collapse then adds less than 2 % of
+/// the unit, which is the most memory that a program may use beyond base pages.
 inline constexpr size_t kDensePages = kPagesPerUnit - kPagesPerUnit * 2 / 100;
-/// OsHooks::parts_with_data() answers for each of so many equal parts of a superpage.
+/// Number of equal parts of a superpage for which OsHooks::parts_with_data() returns a bit.
 inline constexpr unsigned kUnitParts = 16;
 inline constexpr size_t kCacheLineBytes = 64;
-/// Page sizes as directives and cells' words name them.
+/// log2 of the page sizes, as directives and the words of cells name them.
 inline constexpr unsigned kBaseShift = 12, kMediumShift = 16, kGiganticShift = 30;
 
-/// A superpage-sized, superpage-aligned piece of the reserved range.
+/// Index of an aligned 2 MiB piece of the reserved range.
 using UnitIndex = uint32_t;
 inline constexpr UnitIndex kNoUnit = UINT32_MAX;
 
-/// REQUIRES: alignment is a power of two.
+/// Returns `value` rounded up to a multiple of `alignment`. REQUIRES: alignment is a power of two.
 constexpr size_t align_up(size_t value, size_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
 }
@@ -42,7 +42,8 @@ template <class T> constexpr T max_of(T a, T b) { return a < b ? b : a; }
 #define SMALLOC_LIKELY(x) __builtin_expect(!!(x), 1)
 #define SMALLOC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define SMALLOC_COLD __attribute__((noinline, cold))
-/// On the declaration of a variable that fast paths read: found without the linkage table.
+/// Marks the declaration of a variable that fast paths read: code reaches it without the linkage
+/// table.
 #define SMALLOC_NEAR __attribute__((visibility("hidden")))
 #define SMALLOC_EXPORT extern "C" __attribute__((visibility("default")))
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// file_name.cpp decides where an MPI program's rank is found.
+// file_name.cpp expands % in file names; an MPI program's rank comes from OMPI_COMM_WORLD_RANK,
+// PMI_RANK or SLURM_PROCID.
 #include "smalloc/config/file_name.h"
 
 #include <initializer_list>
@@ -10,7 +11,7 @@
 namespace smalloc {
 
 void expand_file_name(const char *pattern, FileName &expanded) {
-  TextBuffer<511> name; // what is too long is cut, and ends all the same
+  TextBuffer<511> name; // cuts a longer name, and still ends it with a zero byte
   for (; *pattern; pattern++) {
     char key = *pattern == '%' ? pattern[1] : '\0';
     if (key == 'p') {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// options.cpp decides how each key of SMALLOC_CONF is read. One table of keys; those about
-// NUMA have a table of their own (numa/live_options.h).
+// options.cpp parses the keys of SMALLOC_CONF by one table. NUMA keys have a table of their own
+// (numa/live_options.h).
 #include "smalloc/config/options.h"
 
 namespace smalloc {
@@ -19,11 +19,13 @@ bool parse_switch(Text value, bool &on) {
   return true;
 }
 
-constexpr uint64_t kMostSamples = 1u << 20; ///< as runtime/trace/region_sample.h
-/// Half of what an address space holds on any machine: a larger size is a slip of the pen.
+constexpr uint64_t kMostSamples = 1u << 20; ///< the same as in runtime/trace/region_sample.h
+/// Half of any machine's address space: a larger size is a typing error.
 constexpr uint64_t kMostBytes = uint64_t{64} << 40;
-constexpr uint64_t kLeastBudgetBytes = uint64_t{2} << 20;    // one superpage; none is heap:off
-constexpr uint64_t kLeastReserveBytes = uint64_t{256} << 20; // as Runtime::start_region()
+constexpr uint64_t kLeastBudgetBytes = uint64_t{2} << 20;    // one superpage; for none there is
+                                                             // heap:off
+constexpr uint64_t kLeastReserveBytes = uint64_t{256} << 20; // the same as in
+                                                             // Runtime::start_region()
 
 bool parse_bytes_between(Text v, uint64_t least, uint64_t most, uint64_t &bytes) {
   uint64_t n;
@@ -99,7 +101,6 @@ bool set_promoter(Text v, Options &o) {
                                : Promoter::kAuto;
   return o.promoter != Promoter::kAuto || v.is("auto");
 }
-/// Words with + between them, because commas part keys.
 bool set_demote(Text v, Options &o) {
   uint64_t percent = Options().demote_percent;
   if (v.is("off"))
@@ -111,6 +112,7 @@ bool set_demote(Text v, Options &o) {
   o.demote_percent = static_cast<unsigned>(percent);
   return true;
 }
+/// Parses words with + between them, because commas separate keys.
 bool set_stats(Text v, Options &o) {
   bool off = false, exit = false, json = false, jemalloc = false, sites = false;
   for (size_t start = 0; start <= v.size;) {
@@ -151,8 +153,8 @@ template <size_t kCapacity> bool set_path(Text v, char (&path)[kCapacity]) {
   path[v.size] = 0;
   return true;
 }
-/// A path whose every % begins something that stats_exit.cpp puts a word for: a mistyped one would be kept as it stands, and all
-/// processes would share the file.
+/// Sets a path in which every % begins a pattern that file_name.cpp expands. A mistyped pattern
+/// would stay as it is, and all processes would share the file.
 template <size_t kCapacity> bool set_pattern(Text v, char (&path)[kCapacity]) {
   for (size_t i = 0; i < v.size; i++)
     if (v.data[i] == '%' && (++i == v.size || !memchr("phr%", v.data[i], 4)))
@@ -160,7 +162,8 @@ template <size_t kCapacity> bool set_pattern(Text v, char (&path)[kCapacity]) {
   return set_path(v, path);
 }
 
-/// KIND/TYPE/CONFIG/CONFIG1/PRECISE/PERIOD, hexadecimal but for KIND; the recorder knows what they mean.
+/// True for KIND/TYPE/CONFIG/CONFIG1/PRECISE/PERIOD, hexadecimal except KIND. Only the recorder
+/// interprets the fields.
 bool is_event(Text v) {
   unsigned slashes = 0;
   for (size_t i = 0; i < v.size; i++) {
@@ -177,7 +180,7 @@ bool is_event(Text v) {
 struct Key {
   const char *name;
   bool (*set)(Text value, Options &options);
-  const char *values = ""; ///< what a warning about a bad value names
+  const char *values = ""; ///< valid values, for a warning about a bad one
 };
 constexpr char kSwitch[] = "on or off";
 constexpr char kCycles[] = "cycles, at most 100000";
@@ -241,7 +244,8 @@ const Key kKeys[] = {
     {"sysfs", [](Text v, Options &o) { return set_path(v, o.sysfs); }, kPath},
 };
 
-/// Levenshtein's distance, for names of at most kLongest letters; more when one is longer.
+/// Returns Levenshtein's distance of two names of at most kLongest letters; kLongest if one is
+/// longer.
 unsigned distance(Text a, Text b) {
   constexpr size_t kLongest = 15;
   if (a.size > kLongest || b.size > kLongest)
@@ -264,7 +268,7 @@ unsigned distance(Text a, Text b) {
 
 void say(WarningSink warn, Text item, const char *what);
 
-/// What was meant as a key: in small letters, and up to a = that stands for the colon.
+/// Returns the probable key: `key` in small letters, up to a = that the user wrote for the colon.
 Text meant_as_key(Text key, char (&letters)[16]) {
   size_t size = 0;
   for (; size < key.size && key.data[size] != '='; size++) {
@@ -302,7 +306,7 @@ void say_unknown(WarningSink warn, Text item, Text written) {
 void say(WarningSink warn, Text item, const char *what) {
   if (!warn)
     return;
-  // One warning is one line, whatever the item holds.
+  // Print one line for each warning, whatever the item contains.
   constexpr size_t kMostShown = 200;
   Line line;
   line.put("smalloc: warning: SMALLOC_CONF: '");
@@ -321,7 +325,7 @@ void apply(Text item, bool privileged, Options &options, WarningSink warn) {
   if (privileged) {
     if (key.is("heap") && value.is("off"))
       set_heap(value, options);
-    return; // silent: a set-uid program's output is not ours to change
+    return; // silent: a set-uid program's output must not change
   }
   const auto understood = [&](bool good, const char *name, const char *values) {
     if (good)

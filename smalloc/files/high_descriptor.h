@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// high_descriptor.h decides which numbers our descriptors have: high ones, since programs expect to get the low ones, and shells and
-// daemons move and close those.
+// high_descriptor.h moves libsmalloc's descriptors to high numbers. Programs expect to get the low
+// numbers, and shells and daemons move and close them.
 #ifndef SMALLOC_FILES_HIGH_DESCRIPTOR_H
 #define SMALLOC_FILES_HIGH_DESCRIPTOR_H
 
@@ -10,7 +10,8 @@
 
 namespace smalloc {
 
-/// The same file under another number, from 200 on, or in the last quarter where there are fewer; closed by exec. -1: there is none.
+/// Duplicates `fd` at a number from 200 on, with close-on-exec. Where the limit of descriptors is
+/// lower, takes a number in the last quarter of the limit. Returns -1 if no number is free.
 inline int duplicate_high(int fd) {
   constexpr int kLeast = 200;
   rlimit limit;

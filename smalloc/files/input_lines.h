@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// input_lines.h decides how a text file is read before a program has started: in pieces, each line as soon as it is there. What a
-// start has to wait for most is memory that nobody has used yet: a buffer of some pages is all that is taken, whatever the file's
-// size.
+// input_lines.h reads a text file line by line through a small buffer of the caller. It serves code
+// that runs before the program starts. The greatest cost of that start is the first touch of
+// memory, so the buffer has a few pages, whatever the size of the file.
 #ifndef SMALLOC_FILES_INPUT_LINES_H
 #define SMALLOC_FILES_INPUT_LINES_H
 
@@ -15,12 +15,12 @@ namespace smalloc {
 
 class InputLines {
 public:
-  /// The first `bytes` bytes behind fd, or what there is of them. The buffer is the caller's, and fd.
+  /// Reads at most `bytes` bytes from `fd`. The caller owns `fd` and `buffer`.
   InputLines(int fd, size_t bytes, char *buffer, size_t capacity)
       : fd_(fd), unread_(bytes), buffer_(buffer), capacity_(capacity) {}
 
-  /// The next line, without its newline, until the next call; false: there is none. cut: it is longer than the buffer, and this is
-  /// its beginning.
+  /// Sets `line` to the next line without its newline; valid until the next call. Returns false at
+  /// the end. Sets `cut` if the line is longer than the buffer; `line` is then its beginning.
   bool next(Text &line, bool &cut) {
     cut = false;
     for (;;) {
@@ -30,7 +30,7 @@ public:
         at_ += line.size + 1;
         if (!skipping_)
           return true;
-        skipping_ = false; // that was the end of the one that was cut
+        skipping_ = false; // end of the line that was cut
         continue;
       }
       if (skipping_)
@@ -62,7 +62,7 @@ private:
       n = uncancelled::read(fd_, buffer_ + end_, unread_ < room ? unread_ : room);
     while (n < 0 && errno == EINTR);
     if (n <= 0)
-      return false; // shorter than it said: what is there counts
+      return false; // the file is shorter than `bytes`: use what was read
     unread_ -= static_cast<size_t>(n);
     end_ += static_cast<size_t>(n);
     return true;

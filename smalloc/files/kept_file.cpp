@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// kept_file.cpp decides that device and inode tell whether a number still stands for our file.
+// kept_file.cpp compares device and inode to check that a descriptor still refers to the kept file.
 #include "smalloc/files/kept_file.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/files/high_descriptor.h"
@@ -15,7 +15,7 @@
 namespace smalloc {
 namespace {
 
-/// The same number when there is no other.
+/// Moves `fd` to a high number. Returns `fd` itself if no high number is free.
 int move_up(int fd) {
   const int high = duplicate_high(fd);
   if (high < 0)
@@ -60,7 +60,7 @@ int KeptFile::descriptor() {
                   : -1;
     if (fd >= 0)
       fd = move_up(fd);
-    if (fd >= 0 && !is_ours(fd)) { // another file has its name now
+    if (fd >= 0 && !is_ours(fd)) { // another file has this name now
       uncancelled::close(fd);
       fd = -1;
     }
@@ -75,7 +75,7 @@ void KeptFile::close() {
   const int fd = fd_.exchange(-1);
   if (is_ours(fd))
     uncancelled::close(fd);
-  reopening_.store(false); // of a thread that this child of fork does not have
+  reopening_.store(false); // a thread that does not exist in this child of fork may have set it
 }
 
 } // namespace smalloc

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// memory_file.cpp decides the system calls of memory_file.h, and that every failure leaves the
-// memory as it was.
+// memory_file.cpp implements memory_file.h: it copies the pieces into a new mapping and moves that
+// mapping over the old one by mremap. If any call fails, the memory stays as it was.
 #include "smalloc/files/memory_file.h"
 #include "smalloc/files/high_descriptor.h"
 #include "smalloc/files/quiet_file.h"
@@ -16,11 +16,12 @@
 #include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 8u // Linux 6.3; without it that kernel writes a line into its log
+#define MFD_NOEXEC_SEAL 8u // Linux 6.3; without this flag that kernel writes a line into its log
 #endif
 
 namespace smalloc {
 namespace {
+/// Creates a memory file with a high descriptor number. Returns -1 on failure.
 int open_out_of_the_way(const char *name) {
   int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
   if (fd < 0 && errno == EINVAL)
@@ -32,7 +33,7 @@ int open_out_of_the_way(const char *name) {
   return high;
 }
 
-/// Copies to memory that is mapped elsewhere, and moves it over the old one in one step.
+/// Copies `pieces` to `fresh`, then moves that mapping over the old one in one step.
 bool move_in_place(void *fresh, void *start, size_t bytes, const MemoryPiece *pieces,
                    size_t count) {
   for (size_t i = 0; i < count; i++)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// quiet_file.cpp decides whose a SIGXFSZ is: it comes to the thread that wrote, so this thread blocks it, and takes away what its own
-// call has brought. One that waits already, for a program that blocks it, is that program's own.
+// quiet_file.cpp keeps SIGXFSZ of libsmalloc's own writes from the program. The kernel sends the
+// signal to the writing thread. The thread blocks the signal, calls, and consumes the signal that
+// its call caused. A SIGXFSZ that was already pending belongs to the program and stays.
 #include "smalloc/files/quiet_file.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/files/uncancelled.h"
@@ -15,6 +16,7 @@
 namespace smalloc {
 namespace {
 
+/// Runs `call` with SIGXFSZ blocked, again after EINTR. Returns its result and leaves its errno.
 template <class Call> auto without_signal(Call call) {
   sigset_t limit, before, waiting;
   sigemptyset(&limit);

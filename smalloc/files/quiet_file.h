@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// quiet_file.h decides that a file of ours which may not grow ends no program: a limit of file sizes (RLIMIT_FSIZE), to which what
-// we write may come first, is an error here and no SIGXFSZ. Allocates nothing, takes no lock; four system calls more than what it
-// stands for.
+// quiet_file.h writes files without ending the program at a limit of file sizes (RLIMIT_FSIZE).
+// libsmalloc's file may be the first to reach the limit; the call then fails and no SIGXFSZ
+// arrives. It allocates nothing, takes no lock, and costs four system calls more than the plain
+// call.
 #ifndef SMALLOC_FILES_QUIET_FILE_H
 #define SMALLOC_FILES_QUIET_FILE_H
 
@@ -11,12 +12,13 @@
 
 namespace smalloc {
 
-/// As the calls without the word, again after a signal (EINTR).
+/// Write or truncate as write(2), pwrite(2) and ftruncate(2) do, but repeat the call after EINTR.
 ssize_t write_quietly(int fd, const void *data, size_t bytes);
 ssize_t write_quietly_at(int fd, const void *data, size_t bytes, off_t offset);
 int truncate_quietly(int fd, off_t bytes);
 
-/// All of it, in as many pieces as the kernel takes. Returns 0 or an errno value, and keeps errno.
+/// Writes all of `data`, in as many calls as the kernel needs. Returns 0 or an errno value; keeps
+/// errno.
 int write_all_quietly(int fd, const void *data, size_t bytes);
 
 } // namespace smalloc

@@ -14,6 +14,7 @@ enum class Seen : unsigned char { kNotYet, kFile, kClosed };
 std::atomic<Seen> g_seen{Seen::kNotYet};
 struct stat g_file;
 
+/// True if descriptor 2 refers to the same file as at the process' start.
 bool is_start_stderr() {
   struct stat now;
   return g_seen.load(std::memory_order_acquire) == Seen::kFile && fstat(STDERR_FILENO, &now) == 0 &&

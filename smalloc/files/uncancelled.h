@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// uncancelled.h decides that nothing of ours is a cancellation point: POSIX lets neither malloc nor free be one, and a thread that ended
-// inside of us would leave our locks taken. libc's open, read and write are; system calls by number are not. errno as libc has it.
+// uncancelled.h calls the kernel without cancellation points. POSIX lets neither malloc nor free be
+// a cancellation point, and a thread cancelled inside libsmalloc would leave its locks held. libc's
+// open, read and write are cancellation points; system calls by number are not. Results and errno
+// are as from libc.
 #ifndef SMALLOC_FILES_UNCANCELLED_H
 #define SMALLOC_FILES_UNCANCELLED_H
 
@@ -34,8 +36,8 @@ inline ssize_t recv(int fd, void *to, size_t bytes, int flags) {
   return syscall(SYS_recvfrom, fd, to, bytes, flags, nullptr, nullptr);
 }
 inline int nanosleep(const timespec *time, timespec *left) {
-  return static_cast<int>(
-      syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, time, left)); // as libc's, errno set
+  // Sets errno, as libc's nanosleep does.
+  return static_cast<int>(syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, time, left));
 }
 
 } // namespace smalloc::uncancelled

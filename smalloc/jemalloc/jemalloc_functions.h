@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// jemalloc_functions.h decides which inner functions and data of jemalloc we use: those that stand here,
-// declared as jemalloc's own headers of this version have them, once for both of our copies.
-// private_jemalloc.sh and static_archive.sh read the version and the names here. They refuse another
-// version, whose functions may have other parameters, and an archive that lacks one of the names.
-// tests/integration/project/jemalloc_prototypes.sh compares the declarations with jemalloc's source.
+// jemalloc_functions.h lists the inner functions and data of jemalloc that libsmalloc uses. It
+// declares them once for both copies of jemalloc, as jemalloc's own headers of this version do.
+// private_jemalloc.sh and static_archive.sh read the version and the names here. They refuse
+// another version, whose functions may have other parameters, and an archive that lacks one of the
+// names. tests/integration/project/jemalloc_prototypes.sh compares the declarations with jemalloc's
+// source.
 #ifndef SMALLOC_JEMALLOC_JEMALLOC_FUNCTIONS_H
 #define SMALLOC_JEMALLOC_JEMALLOC_FUNCTIONS_H
 
@@ -15,16 +16,17 @@
 #define SMALLOC_JEMALLOC_VERSION "5.3.0-0-g54eaed1d8b56b1aa528be3bdd1877e59c56fa90c"
 
 extern "C" {
-/// tsd_t, and tsdn_t, which may be null: a thread.
+/// A thread: jemalloc's tsd_t, or tsdn_t, which may be null.
 struct jemalloc_thread;
 struct jemalloc_arena;
 struct jemalloc_cache;
 }
 
 // clang-format off
-/// One a line, for the scripts: X(result, name, parameters). arena_decay: with `all` every unused page goes back, otherwise those
-/// whose time has come. arena_basic_stats_merge adds an arena's pages to what is there. malloc_default is what malloc does when it
-/// finds nothing in the thread's cache.
+/// Functions, one a line for the scripts: X(result, name, parameters). arena_decay: returns every
+/// unused page if `all`, otherwise those whose decay time has passed. arena_basic_stats_merge: adds
+/// an arena's pages to the given numbers. malloc_default: does what malloc does if the thread's
+/// cache is empty.
 #define SMALLOC_JEMALLOC_FUNCTIONS(X) \
   X(void *, arena_palloc, (jemalloc_thread *, jemalloc_arena *, size_t usize, size_t alignment, bool zero, jemalloc_cache *)) \
   X(void, arena_decay, (jemalloc_thread *, jemalloc_arena *, bool is_background_thread, bool all)) \
@@ -34,7 +36,8 @@ struct jemalloc_cache;
   X(void, tcache_gc_dalloc_event_handler, (jemalloc_thread *, uint64_t elapsed)) \
   X(bool, tsd_tcache_enabled_data_init, (jemalloc_thread *)) \
   X(void *, malloc_default, (size_t size))
-/// The same of data: X(type, name, dimension). arenas: by index; arena_emap_global: emap_t, the tree of all pages.
+/// Data: X(type, name, dimension). arenas: by index; arena_emap_global: emap_t, the tree of all
+/// pages.
 #define SMALLOC_JEMALLOC_DATA(X) \
   X(bool, opt_tcache, ) \
   X(jemalloc_arena *, arenas, []) \

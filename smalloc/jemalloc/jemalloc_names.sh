@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# jemalloc_names.sh decides whether an archive is the jemalloc whose inner functions jemalloc_functions.h declares. Sourced:
-# inner_names ARCHIVE HEADER prints their names, or fails.
+# jemalloc_names.sh checks that an archive is the jemalloc whose inner functions
+# jemalloc_functions.h declares. Sourced: inner_names ARCHIVE HEADER prints their names, or fails.
 inner_names() {
   wanted=$(sed -n 's/^#define SMALLOC_JEMALLOC_VERSION "\(.*\)"$/\1/p' "$2")
   if [ -z "$wanted" ] || ! grep -aqF "$wanted" "$1"; then

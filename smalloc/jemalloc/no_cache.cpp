@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// no_cache.cpp decides that threads of the private jemalloc may do without a cache: the range that it allocates from may be full
-// (reserve:, ulimit -v).
+// no_cache.cpp lets threads of the private jemalloc work without a cache: the range from which it
+// allocates may be full (reserve:, ulimit -v).
 #include "smalloc/jemalloc/private_jemalloc.h"
 #include "smalloc/jemalloc/thread_without_cache.h"
 
@@ -13,7 +13,8 @@ decltype(jepriv_tsd_tcache_enabled_data_init) jesys_private_tsd_tcache_enabled_d
 
 static __thread bool t_no_memory __attribute__((tls_model("initial-exec")));
 
-/// What a thread's cache is made of: the only memory that jemalloc's tcache.c asks for.
+/// Allocates the memory of a thread's cache: the only memory that jemalloc's tcache.c requests.
+/// Records a failure.
 void *jesys_private_arena_palloc(jemalloc_thread *thread, jemalloc_arena *arena, size_t bytes,
                                  size_t alignment, bool zero, jemalloc_cache *cache) {
   void *p = jepriv_arena_palloc(thread, arena, bytes, alignment, zero, cache);

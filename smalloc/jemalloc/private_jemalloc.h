@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// private_jemalloc.h decides which part of jemalloc 5.3.0 we use: Debian's libjemalloc_pic.a with
-// every public name made private (prefix jepriv_) and its constructor stripped, by
-// private_jemalloc.sh. Types as in jemalloc's own headers, written again here because the installed
+// private_jemalloc.h declares the part of jemalloc 5.3.0 that libsmalloc uses. private_jemalloc.sh
+// makes it from Debian's libjemalloc_pic.a: every public name gets the prefix jepriv_, and its
+// constructor is removed. The types repeat those of jemalloc's own headers, because the installed
 // header declares the public names.
 #ifndef SMALLOC_JEMALLOC_PRIVATE_JEMALLOC_H
 #define SMALLOC_JEMALLOC_PRIVATE_JEMALLOC_H
@@ -59,7 +59,7 @@ extern size_t je_sz_index2size_tab[] SMALLOC_NEAR; ///< bytes of a class
 }
 
 namespace smalloc {
-/// MALLOCX_ flags.
+/// Return MALLOCX_ flags.
 constexpr int je_align(size_t alignment) { return __builtin_ctzll(alignment); }
 constexpr int je_arena(unsigned arena) { return static_cast<int>((arena + 1) << 20); }
 constexpr int je_tcache(unsigned cache) { return static_cast<int>((cache + 2) << 8); }

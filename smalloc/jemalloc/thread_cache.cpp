@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// thread_cache.cpp decides whether the private jemalloc is the one whose thread cache
-// thread_cache.h knows: by its version, by where it says that its counters are, and by what an
-// allocation and a free change. A foreign build may have other structures (no statistics, another
-// release); then nothing is read from them.
+// thread_cache.cpp checks whether the private jemalloc has the thread cache that thread_cache.h
+// declares: by its version, by the addresses of its counters, and by what an allocation and a free
+// change. A foreign build may have other structures (no statistics, another release); libsmalloc
+// then reads nothing from them.
 #include "smalloc/jemalloc/thread_cache.h"
 #include "smalloc/base/keep_errno.h"
 
@@ -14,13 +14,14 @@ namespace {
 constexpr char kVersion[] = "5.3.0-";
 constexpr size_t kProbes[] = {16, 320, kMostCachedLookup, kMostCached / 2};
 
+/// Returns a value of mallctl(`name`), or zero.
 template <class T> T asked(const char *name) {
   T value = {};
   size_t size = sizeof value;
   return jepriv_mallctl(name, &value, &size, nullptr, 0) == 0 ? value : T{};
 }
 
-/// An object that is freed lies on top of its bin, and is what the next request gets.
+/// Tests one size: a freed object must lie on top of its bin, and the next request must get it.
 bool works_for(size_t bytes, bool (*ours)(const void *)) {
   ThreadCacheFront &cache = thread_cache();
   const size_t index =

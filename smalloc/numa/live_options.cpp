@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// live_options.cpp decides how each NUMA key of SMALLOC_CONF is read.
+// live_options.cpp parses each NUMA key of SMALLOC_CONF.
 #include "smalloc/numa/live_options.h"
 #include "smalloc/base/numbers.h"
 
@@ -18,7 +18,7 @@ bool set_between(Text v, uint64_t least, uint64_t most, unsigned &out) {
   out = static_cast<unsigned>(n);
   return true;
 }
-/// "5", "0.25": seconds, to a millisecond.
+/// Parses seconds with up to three decimals, such as "5" or "0.25".
 bool set_interval(Text v, LiveOptions &o) {
   constexpr uint64_t kLeastMs = 100, kMostMs = 50000;
   size_t point = 0;

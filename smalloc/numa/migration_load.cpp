@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// migration_load.cpp decides what burdens a node's memory, for the guard of the balance: what it serves, as far as the samples tell that
-// from what the caches serve.
+// migration_load.cpp computes each node's memory load for the imbalance guard. The load is what the
+// node's memory serves, as far as the samples distinguish that from what the caches serve.
 #include "smalloc/numa/migration_policy.h"
 
 #include <algorithm>
@@ -21,9 +21,10 @@ double MigrationPolicy::load_of(const Move &move) const {
   return sum;
 }
 
-/// What each node's memory serves, and what its processors ask for. A sampler of time or of all accesses also sees what the
-/// caches serve: a page of a few variables that all threads read may have half of the samples and burdens no memory. So a page
-/// counts for so many times the mean at most.
+/// Computes what each node's memory serves (load_) and what its processors request (issued_). A
+/// sampler of time or of all accesses also sees accesses that the caches serve. A page of a few
+/// variables that all threads read may have half of the samples and load no memory. So the load
+/// counts a page for at most kMostOfMean times the mean.
 void MigrationPolicy::sum_loads(Unit *const *units, size_t count) {
   constexpr double kMostOfMean = 8;
   std::fill(load_, load_ + kMaxNodes, 0.0);
@@ -47,9 +48,9 @@ void MigrationPolicy::sum_loads(Unit *const *units, size_t count) {
 }
 
 double MigrationPolicy::fair_load() const {
-  // Nodes compete for a memory's bandwidth if they ask for much at the same time. Where one alone is at
-  // work, all its pages beside it pile up nothing.
-  constexpr double kAtWork = 0.05; // of what the busiest asks for
+  // Nodes compete for a memory's bandwidth only if several request much at the same time. If one
+  // node alone is at work, its pages may all be near it.
+  constexpr double kAtWork = 0.05; // share of the busiest node's requests
   const double busiest = *std::max_element(issued_, issued_ + topology_.nodes);
   double sum = 0;
   unsigned at_work = 0;

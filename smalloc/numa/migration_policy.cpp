@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// migration_policy.cpp decides over all units, best first, what balance, memory and the rate limit admit of what would be
-// best for each alone (migration_units.cpp), after what the moves before have brought (migration_trials.cpp).
+// migration_policy.cpp merges the plans of all units (migration_units.cpp), sorts them by benefit
+// and admits what balance, memory and the rate limit allow. Expected benefits are scaled by what
+// earlier moves have brought (migration_trials.cpp).
 #include "smalloc/numa/migration_policy.h"
 
 #include <algorithm>
@@ -44,14 +45,14 @@ MigrationPolicy::MigrationPolicy(const Topology &topology, const PolicyOptions &
 }
 
 double MigrationPolicy::accesses(double counts) const {
-  // Counts age by keep: a steady stream of r samples an interval shows as r / (1 - keep), a stream
-  // that has just begun as less. So what is young is trusted half.
+  // Counts age by keep256: a steady stream of r samples an interval shows as r / (1 - keep), a
+  // stream that has just begun as less. So a young stream counts for half.
   return counts * options_.sample_period * (256 - options_.keep256) / 256.0;
 }
 
 double MigrationPolicy::horizon() const {
-  // Nobody knows how long a program will run; that it will run as long again as it has is the
-  // estimate that needs no other knowledge.
+  // Assumes that the program will run as long again as it has run so far. This estimate needs no
+  // other knowledge.
   return std::min(options_.horizon_intervals, static_cast<double>(counters_.intervals));
 }
 
@@ -109,12 +110,12 @@ size_t MigrationPolicy::plan(Unit *const *units, size_t count, Move *out, size_t
     if (unit.granularity == Granularity::kPages)
       n += plan_collapse(unit, out + n, capacity - n);
   }
-  // Freezes thaw here: after they were looked at, before the moves of this interval set new ones.
+  // Freezes thaw here: after the plan has read them, before this interval's moves set new ones.
   for (size_t u = 0; u < count; u++)
     if (units[u]->touched)
       for (PageCounts &page : units[u]->page)
         page.thaw();
-  // The best first; a split directly before the moves that need it.
+  // The most beneficial first; a split directly before the moves that need it.
   std::sort(out, out + n, [](const Move &a, const Move &b) {
     if (a.priority != b.priority)
       return a.priority > b.priority;
@@ -130,7 +131,7 @@ size_t MigrationPolicy::plan(Unit *const *units, size_t count, Move *out, size_t
   for (size_t i = 0; i < n; i++)
     if (admit(out[i], pages_left))
       out[kept++] = out[i];
-  // A split none of whose moves was admitted would only cost.
+  // A split none of whose moves was admitted would only cost, so drop it.
   size_t final = 0;
   for (size_t i = 0; i < kept; i++) {
     if (out[i].action == Action::kSplit && (i + 1 == kept || out[i + 1].unit != out[i].unit))
@@ -165,7 +166,7 @@ void MigrationPolicy::carried_out(const Move &move, bool done) {
   else
     counters_.moved_units++;
   if (move.action == Action::kInterleave)
-    counters_.interleaved++; // for the balance: nothing was promised of its own accesses
+    counters_.interleaved++; // a move for balance: it promised no saving for its own accesses
   else if (carried_++ % trial_stride_ == 0 && trial_count_ < kTrials)
     remember(move);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// migration_trials.cpp decides whether moves have kept what they promised: some of them are remembered and counted again a few
-// intervals later, and where they have not, nothing moves for a while.
+// migration_trials.cpp checks whether moves keep their promised saving. It remembers a sample of
+// them and counts their accesses again in later intervals. If the saving does not come about,
+// nothing moves for a while.
 #include "smalloc/numa/migration_policy.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ uint32_t MigrationPolicy::count_of(const Unit &unit, uint16_t page, uint8_t node
   uint32_t sum = 0;
   const unsigned first = page == kWholeUnit ? 0 : page;
   for (unsigned p = first; p < (page == kWholeUnit ? kPagesPerUnit : first + 1u); p++)
-    sum += unit.page[p].count(node) * keep256 / 256; // page by page, as they will age
+    sum += unit.page[p].count(node) * keep256 / 256; // page by page, as each will age
   return sum;
 }
 
@@ -37,7 +38,7 @@ void MigrationPolicy::forget(const Unit &unit) {
       i++;
 }
 
-/// What the accesses of an interval take at least, as the samples tell.
+/// Returns a lower bound of the time that an interval's accesses take, estimated from the samples.
 double MigrationPolicy::interval_ns() const {
   double samples = 0, least = latency(0, 0);
   for (unsigned n = 0; n < topology_.nodes; n++) {
@@ -47,8 +48,9 @@ double MigrationPolicy::interval_ns() const {
   return accesses(samples) * least;
 }
 
-/// What did the moves of the last intervals bring in this one? A broken promise stops all moves for a
-/// while, four times as long each time: a program whose pages wander pays for a few tries, not for ever.
+/// Compares what recent moves promised with what they brought in this interval. A broken promise
+/// stops all moves for a while, four times as long each time. A program whose pages wander thus
+/// pays for a few tries only.
 void MigrationPolicy::evaluate_trials() {
   if (pause_ > 0) {
     trial_count_ = 0;
@@ -57,7 +59,7 @@ void MigrationPolicy::evaluate_trials() {
       trust_ = 0.25;
     return;
   }
-  // A page that nobody used meanwhile says nothing about its new place: it is asked again, three times.
+  // An unused page says nothing about its new place: keep its trial for up to three intervals.
   constexpr unsigned kMostWaits = 3;
   unsigned waiting = 0;
   for (unsigned i = 0; i < trial_count_; i++) {
@@ -73,15 +75,17 @@ void MigrationPolicy::evaluate_trials() {
     }
     evidence_.promised_ns += t.saved_ns;
     evidence_.seen += std::max(near, 0.0) + std::max(far, 0.0);
-    // A page speaks for what was promised of it: one that is hot and goes wrong must not outvote all others.
+    // Limit each page's vote to its promise: one hot page that goes wrong must not outvote all
+    // others.
     const double saved =
         (near - far) * options_.sample_period * (latency(t.to, t.from) - latency(t.to, t.to));
     evidence_.saved_ns += std::clamp<double>(saved, -t.saved_ns, t.saved_ns);
     evidence_.judged++;
   }
   constexpr double kConclusiveSamples = 16;
-  constexpr unsigned kConclusiveTrials = 4; // what fewer pages cost is not worth a pause of all
-  // Nor is what promised to save next to nothing: the first pages to move are the hottest, often those that all nodes share.
+  constexpr unsigned kConclusiveTrials = 4; // fewer pages cost too little to justify a pause
+  // A tiny promise is not conclusive either: the first pages to move are the hottest, often those
+  // that all nodes share.
   constexpr double kConclusiveShare = 0.01; // of the time that all accesses take
   if (evidence_.seen >= kConclusiveSamples && evidence_.judged >= kConclusiveTrials &&
       evidence_.promised_ns > kConclusiveShare * interval_ns()) {
@@ -96,12 +100,13 @@ void MigrationPolicy::evaluate_trials() {
     } else if (kept > kWell) {
       failures_ = 0;
     }
-  } else { // little trust lets too little move to tell whether it is right: it comes back
+  } else {
+    // With little trust too few pages move to show whether that is right, so trust recovers.
     constexpr double kBack = 1.0 / 8;
     trust_ += (1 - trust_) * kBack;
     evidence_.age();
   }
-  // More moves than trials last time: look at every so manieth of them.
+  // If the last interval had more moves than trials, sample only every trial_stride_-th move.
   trial_stride_ = 1 + carried_ / kTrials;
   trial_count_ = waiting;
   carried_ = 0;

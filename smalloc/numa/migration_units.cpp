@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// migration_units.cpp decides what would be best for a unit alone: where its pages, or the superpage as a whole, belong, whether
-// the superpage is to be split, and pages to be one superpage again.
+// migration_units.cpp plans what is best for one unit alone: where its pages, or the superpage as a
+// whole, belong, whether to split the superpage, and whether to collapse its pages again.
 #include "smalloc/numa/migration_policy.h"
 #include "smalloc/numa/neighbourhood.h"
 
@@ -30,7 +30,8 @@ MigrationPolicy::Best MigrationPolicy::best_home(const double *by_node, uint8_t 
   if (home >= nodes)
     return best;
   double at_home = cost(home);
-  if (!options_.benefit_test) { // the published rule: whoever uses it most, the first of equals
+  if (!options_.benefit_test) { // the published rule: the node that uses it most, the first of
+                                // equals
     unsigned most = 0;
     for (unsigned n = 1; n < nodes; n++)
       if (by_node[n] > by_node[most])
@@ -53,8 +54,10 @@ MigrationPolicy::Best MigrationPolicy::best_home(const double *by_node, uint8_t 
   return best;
 }
 
-/// Of a page that two nodes use alike, chance has one of them ahead at each interval: it would go to and fro for ever. Where
-/// enough is known to tell, the saving must be twice what chance makes of it (counts spread by their square root).
+/// True if the saving of a move is unlikely to be chance. If two nodes use a page alike, chance
+/// puts one of them ahead at each interval, and the page would move to and fro for ever. With
+/// enough samples the saving must be twice its standard deviation (a count spreads by its square
+/// root).
 bool MigrationPolicy::beyond_chance(const PageCounts &page, uint8_t to) const {
   if (!options_.benefit_test || page.total() < kTellingSamples)
     return true;
@@ -137,7 +140,8 @@ size_t MigrationPolicy::plan_superpage(Unit &unit, Move *out, size_t capacity) {
   if (!options_.benefit_test || most >= options_.whole_share * total) {
     if (best.node == home)
       return 0;
-    // One interval, the first, may be a start or a processor that had to wait; and 512 pages are much to move for it.
+    // The first interval may be a start, or a processor that had to wait, and moving 512 pages is
+    // expensive.
     if (options_.neighbours && unit.quiet == 0) {
       counters_.mixed_left++;
       return 0;
@@ -148,7 +152,7 @@ size_t MigrationPolicy::plan_superpage(Unit &unit, Move *out, size_t capacity) {
     counters_.not_worth++;
     return 0;
   }
-  // Young and mixed may only mean that one node initialised it and another uses it.
+  // Young and mixed may only mean that one node initialised the superpage and another uses it.
   if (options_.neighbours && unit.quiet == 0) {
     counters_.mixed_left++;
     return 0;
@@ -157,12 +161,13 @@ size_t MigrationPolicy::plan_superpage(Unit &unit, Move *out, size_t capacity) {
   if (grain.separable)
     if (size_t n = plan_split(unit, total, grain.pages, out, capacity))
       return n;
-  // Too young to tell the users of its parts from users of all of it: once moved whole it could not be split for a while.
+  // Too few samples to distinguish users of its parts from users of all of it. Once moved whole, it
+  // could not be split for a while.
   if (grain.pages == 0 && options_.neighbours) {
     counters_.mixed_left++;
     return 0;
   }
-  // Hot and mixed. No place is near to all its users, but one may be less busy.
+  // Hot and mixed: no node is near to all users, but one may be less busy.
   double mean = mean_load();
   if (options_.interleave_above > 0 && load_[home] > options_.interleave_above * mean) {
     double saved = accesses(total) * latency(home, home) * (1 - mean / load_[home]);
@@ -174,11 +179,12 @@ size_t MigrationPolicy::plan_superpage(Unit &unit, Move *out, size_t capacity) {
   return 0;
 }
 
-/// Accesses of a superpage by pieces of it: in how large ones, at least, two samples of one piece are the rule?
+/// Returns the smallest piece size whose pieces hold at least half of the samples in pieces that
+/// have enough, and whether each piece has one user.
 MigrationPolicy::Grain MigrationPolicy::grain_of(const Unit &unit, double total) const {
-  // A page of one sample looks as if it had one user, so shares of maxima would find every sparsely
-  // sampled superpage separable. Simpson's estimator, sum c(c-1) / t(t-1), is unbiased for sum p^2;
-  // one user with share w and one other have w^2 + (1-w)^2 at most.
+  // Simpson's estimator, sum c(c-1) / t(t-1), is unbiased for sum p^2. One user with share w and
+  // one other have at most w^2 + (1-w)^2. Shares of maxima would not do: a page of one sample looks
+  // as if it had one user, so every sparsely sampled superpage would look separable.
   const double w = options_.whole_share;
   const unsigned largest = options_.neighbours && total >= kTellingSamples ? kPagesPerUnit / 2 : 1;
   for (unsigned pages = 1; pages <= largest; pages *= 2) {
@@ -200,14 +206,14 @@ MigrationPolicy::Grain MigrationPolicy::grain_of(const Unit &unit, double total)
   return {0, false};
 }
 
-/// Samples from which on a piece says who uses it. Single pages: two, they are many and chance evens out; the few large
-/// pieces of a superpage that was hardly sampled must each be sure.
+/// Returns the samples from which a piece shows its user. Two for single pages: they are many, and
+/// chance evens out. A superpage with few samples has few large pieces, and each must be sure.
 double MigrationPolicy::least_in_piece(unsigned pages) const {
-  constexpr double kSure = 8; // 7 of 8 from one of two equal users by chance: one in fourteen
+  constexpr double kSure = 8; // by chance 7 of 8 come from one of two equal users: one in fourteen
   return pages == 1 ? std::max(2.0, static_cast<double>(options_.least_samples)) : kSure;
 }
 
-/// Accesses to these pages, by node and all together.
+/// Sums the accesses to these pages into `by_node`. Returns their total.
 double MigrationPolicy::sum_of(const PageCounts *page, unsigned pages, double *by_node) const {
   double total = 0;
   std::fill(by_node, by_node + topology_.nodes, 0.0);
@@ -220,7 +226,8 @@ double MigrationPolicy::sum_of(const PageCounts *page, unsigned pages, double *b
   return total;
 }
 
-/// The trap of superpages on NUMA: each page has one user, the superpage has many.
+/// Plans a split and the moves of its pieces: each page has one user, but the superpage has
+/// several.
 size_t MigrationPolicy::plan_split(Unit &unit, double total, unsigned piece, Move *out,
                                    size_t capacity) {
   uint8_t home = unit.page[0].home();
@@ -253,7 +260,8 @@ size_t MigrationPolicy::plan_split(Unit &unit, double total, unsigned piece, Mov
   return n;
 }
 
-/// Three quiet intervals after a split, and all pages have come to lie on one node.
+/// Plans a collapse if three quiet intervals have passed since a split and all pages lie on one
+/// node.
 size_t MigrationPolicy::plan_collapse(Unit &unit, Move *out, size_t capacity) {
   constexpr unsigned kQuietIntervals = 3;
   if (!unit.was_superpage || unit.quiet < kQuietIntervals || capacity == 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// neighbourhood.cpp decides how blocks are summed up: once a unit, from the small ones to the large.
+// neighbourhood.cpp sums the counts of a unit's blocks once, from the small blocks to the large.
 #include "smalloc/numa/neighbourhood.h"
 
 #include <algorithm>

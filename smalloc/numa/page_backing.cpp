@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// page_backing.cpp decides how PAGEMAP_SCAN is asked; Debian 12's headers do not know it yet.
+// page_backing.cpp calls PAGEMAP_SCAN, which Debian 12's headers do not declare, and madvise().
 #include "smalloc/numa/page_backing.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
@@ -32,7 +32,8 @@ struct ScanArgument {
       any_of, returned;
 };
 constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanArgument);
-/// Units that are advised against superpages now. Those that were unmapped meanwhile stay counted: it is a limit, no account.
+/// Units that are advised against superpages now. It still counts those that were unmapped
+/// meanwhile: the number serves as a limit only.
 std::atomic<unsigned> g_advised{0};
 constexpr uint64_t kIsPresent = 1u << 3, kIsHuge = 1u << 6;
 
@@ -63,7 +64,7 @@ Backing backing_of(uintptr_t address) {
 
 int split_superpage(void *address) {
   KeepErrno keep;
-  // Before the split: khugepaged may be looking.
+  // Advise before the split: khugepaged may be scanning the unit.
   const bool advised = g_advised.load() < kMostAdvised &&
                        own_madvise(address, kSuperpageBytes, MADV_NOHUGEPAGE) == 0;
   int error = own_madvise(address, kBasePageBytes, MADV_COLD) == 0 ? 0 : errno;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// page_counts.h decides what is remembered of a base page: where it lies, which nodes use it how
-// much, for how long it stays frozen. Twelve bytes a page, so that the profile of a whole program
-// takes less than 0.3 % of it (12 / 4096 = 0.29 %).
+// page_counts.h records for a base page where it lies, how much each node uses it, and how long it
+// stays frozen. A page takes twelve bytes, so the counts of a whole program take less than 0.3 % of
+// its memory (12 / 4096 = 0.29 %).
 //
-// Four counters a page, kept by Space-Saving (Metwally, Agrawal, El Abbadi: Efficient computation of
-// frequent and top-k elements in data streams, ICDT 2005): exact while at most four nodes use the
-// page; beyond, the counts still sum up to the total, and a node with more than a quarter of the
-// accesses is never lost. A page that no node uses for more than a quarter has no dominant node
-// anyway.
+// A page has four counters, kept by Space-Saving (Metwally, Agrawal, El Abbadi: Efficient
+// computation of frequent and top-k elements in data streams, ICDT 2005). They are exact while at
+// most four nodes use the page. With more nodes the counts still sum up to the total, and a node
+// with more than a quarter of the accesses is never lost. A page that no node uses for more than a
+// quarter has no dominant node anyway.
 #ifndef SMALLOC_NUMA_PAGE_COUNTS_H
 #define SMALLOC_NUMA_PAGE_COUNTS_H
 
@@ -22,7 +22,7 @@ public:
 
   uint8_t home() const { return static_cast<uint8_t>(state_ >> 2); }
   void set_home(uint8_t node) { state_ = static_cast<uint8_t>(node << 2 | (state_ & 3)); }
-  /// Intervals that the page must not move any more, 0..3.
+  /// Returns the number of intervals, 0..3, in which the page must not move.
   unsigned frozen() const { return state_ & 3; }
   void freeze(unsigned intervals) {
     state_ = static_cast<uint8_t>((state_ & ~3u) | (intervals > 3 ? 3 : intervals));
@@ -31,7 +31,7 @@ public:
   unsigned slot_count(unsigned slot) const { return count_[slot]; }
   uint8_t slot_node(unsigned slot) const { return (nodes_() >> (6 * slot)) & 63; }
 
-  /// One sampled access by a processor of `node`.
+  /// Counts one sampled access by a processor of `node`.
   void add(uint8_t node) {
     unsigned least = 0;
     for (unsigned s = 0; s < kSlots; s++) {
@@ -52,7 +52,7 @@ public:
     return 0;
   }
   unsigned total() const { return count_[0] + count_[1] + count_[2] + count_[3]; }
-  /// The node with the highest count, the first of equals; kNoNode: never seen.
+  /// Returns the node with the highest count, the lowest of equals; kNoNode: never sampled.
   uint8_t dominant() const {
     unsigned best = 0;
     for (unsigned s = 1; s < kSlots; s++)
@@ -61,7 +61,7 @@ public:
         best = s;
     return count_[best] ? slot_node(best) : kNoNode;
   }
-  /// The end of an interval: what was counts `keep256 / 256` of what will be.
+  /// Ages the counts at the end of an interval: multiplies them by `keep256 / 256`.
   void age(unsigned keep256) {
     for (uint16_t &c : count_)
       c = static_cast<uint16_t>(c * keep256 / 256);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// page_mover.cpp decides what each answer of the kernel means.
+// page_mover.cpp calls move_pages(2) and maps each answer of the kernel to a reason.
 #include "smalloc/numa/page_mover.h"
 #include "smalloc/numa/page_backing.h"
 
@@ -14,7 +14,8 @@ namespace smalloc::numa {
 namespace {
 
 constexpr int kOnlyOwnPages = 1 << 1; // MPOL_MF_MOVE
-constexpr int kUnanswered = INT_MIN;  // move_pages leaves statuses that it did not come to alone
+constexpr int kUnanswered = INT_MIN;  // move_pages leaves the status of pages that it did not reach
+                                      // unchanged
 
 long kernel_move_pages(unsigned long count, void **pages, const int *nodes, int *status) {
   const int before = errno;
@@ -91,7 +92,7 @@ void PageMover::run_batch(MigrationPolicy &policy, const Move *const *moves, uns
   const long r = hooks_.move_pages(n, pages, nodes, status);
   for (unsigned i = 0; i < n; i++) {
     const Move &m = *moves[i];
-    // A failed call has moved nothing; one that gave up has left the rest unanswered.
+    // A failed call has moved nothing. A call that gave up has left the rest unanswered.
     const bool moved = r >= 0 && status[i] == nodes[i];
     if (moved)
       (m.action == Action::kMovePage ? counters_.pages : counters_.superpages)++;
@@ -99,7 +100,7 @@ void PageMover::run_batch(MigrationPolicy &policy, const Move *const *moves, uns
       fail(r < 0 ? r : status[i] == kUnanswered ? -EBUSY : status[i] < 0 ? status[i] : -EBUSY);
     policy.carried_out(m, moved);
     done += moved;
-    // It lies where nobody thought: somebody else moves pages too (kernel NUMA balancing).
+    // The page lies elsewhere than recorded: the kernel's NUMA balancing moves pages too.
     if (!moved && r >= 0 && status[i] >= 0 && index_of(status[i]) != kNoNode &&
         m.action == Action::kMovePage)
       MigrationPolicy::placed(*m.unit, m.page, index_of(status[i]));

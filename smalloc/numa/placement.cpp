@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// placement.cpp decides the kernel's policy for each kind of placement, and where partitions meet: at superpages, so that none is
-// used by two nodes.
+// placement.cpp maps each kind of placement to a policy of the kernel. Partitions meet at superpage
+// borders, so that no two nodes use one superpage.
 #include "smalloc/numa/placement.h"
 #include "smalloc/base/numbers.h"
 #include "smalloc/base/units.h"
@@ -9,14 +9,14 @@
 namespace smalloc::numa {
 namespace {
 
-// linux/mempolicy.h; many are preferred since Linux 5.15, weights are of 6.9.
+// Values of linux/mempolicy.h. Several preferred nodes need Linux 5.15, weights 6.9.
 constexpr int kPreferredPolicy = 1, kInterleavePolicy = 3, kLocalPolicy = 4,
               kPreferredManyPolicy = 5, kWeightedPolicy = 6;
 constexpr uint64_t kMostNodeNumber = 1023;
 
 uint64_t bit_of(uint32_t os_node) { return os_node < 64 ? uint64_t{1} << os_node : 0; }
 
-/// "3" or "0,2"; nodes from 64 on are nodes, but cannot be named.
+/// Parses "3" or "0,2". Accepts nodes from 64 on, but the bit mask cannot name them.
 bool parse_nodes(Text text, uint64_t &nodes) {
   nodes = 0;
   for (size_t from = 0; from <= text.size;) {
@@ -88,7 +88,7 @@ unsigned placed_ranges(const Topology &t, const unsigned *allowed_cpus, Placemen
   unsigned before = 0;
   for (unsigned i = 0; i < t.nodes && cpus; i++) {
     before += allowed_cpus[i];
-    // To the nearest superpage; the last share takes the rest.
+    // Round to the nearest superpage; the last share takes the rest.
     const double share = static_cast<double>(bytes) * before / cpus;
     const size_t to = before == cpus ? bytes
                                      : align_down(static_cast<size_t>(share) + kSuperpageBytes / 2,

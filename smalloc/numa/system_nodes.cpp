@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// system_nodes.cpp decides how the kernel's lists of nodes and processors are read, and what stands in for what it does
-// not tell.
+// system_nodes.cpp parses the kernel's lists of nodes and processors, with defaults for values that
+// the kernel does not report.
 #include "smalloc/numa/system_nodes.h"
 #include "smalloc/files/uncancelled.h"
 
@@ -15,9 +15,10 @@
 namespace smalloc::numa {
 namespace {
 
-constexpr uint8_t kRemoteDistance = 20; ///< what Linux assumes where the firmware says nothing
+constexpr uint8_t kRemoteDistance = 20; ///< Linux's default if the firmware reports none
 
-/// "Node 0 MemFree:  123 kB"; 0: no such line.
+/// Returns the number of a line such as "Node 0 MemFree:  123 kB" in bytes; 0 if the line is
+/// absent.
 uint64_t kilobytes(const char *text, const char *name) {
   const char *at = strstr(text, name);
   return at ? strtoull(at + strlen(name), nullptr, 10) * 1024 : 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// system_nodes.h decides what is known of the machine inside a program: what the kernel says below
-// /sys/devices/system/node. (The command asks hwloc; that library allocates and starts much that a guest in somebody else's
-// process must not.)
+// system_nodes.h reads the machine's NUMA topology from /sys/devices/system/node, for use inside a
+// program. (The smalloc command uses hwloc, which allocates and starts more than a library in
+// another program's process may.)
 #ifndef SMALLOC_NUMA_SYSTEM_NODES_H
 #define SMALLOC_NUMA_SYSTEM_NODES_H
 
@@ -10,15 +10,17 @@
 
 namespace smalloc::numa {
 
-/// As in os_hooks.h.
+/// Reads a file as OsHooks::read_file does (os_hooks.h).
 using FileReader = long (*)(const char *path, char *buffer, size_t capacity);
 long read_system_file(const char *path, char *buffer, size_t capacity);
 
-/// sysfs: "/sys", or where a test or a container keeps its own. False: the kernel has no NUMA support.
+/// Reads the topology. `sysfs`: "/sys", or a test's or container's copy. Returns false if the
+/// kernel has no NUMA support.
 bool read_nodes(FileReader read, const char *sysfs, Topology &topology);
-/// Free memory of a node now; 0: not known.
+/// Returns the node's free memory in bytes; 0: unknown.
 uint64_t read_free_bytes(FileReader read, const char *sysfs, uint32_t os_node);
-/// Calls each(number, data) for "0-3,8". False: it is no such list.
+/// Calls each(number, data) for each number of a list such as "0-3,8". Returns false if `list` has
+/// another form.
 bool for_each_in_list(const char *list, void (*each)(unsigned, void *), void *data);
 
 } // namespace smalloc::numa

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// topology.h decides what the NUMA parts may know of a machine: nodes with and without processors or
-// memory, who runs where, how far and how fast each memory is. A plain struct without pointers, so
-// that the allocator, the simulator and tests can each fill it from where they stand: the system
-// (hwloc, sysfs) or a described machine. Nodes are dense indices 0..nodes-1; os_id is the system's
-// number, which may have gaps.
+// topology.h describes a machine to the NUMA parts: nodes with and without processors or memory,
+// the node of each processor, and the distance and speed of each memory. It is a plain struct
+// without pointers. The allocator, the simulator and tests each fill it from their own source: the
+// system (hwloc, sysfs) or a described machine. Nodes are dense indices 0..nodes-1; os_id is the
+// system's number, which may have gaps.
 #ifndef SMALLOC_NUMA_TOPOLOGY_H
 #define SMALLOC_NUMA_TOPOLOGY_H
 
@@ -30,13 +30,13 @@ struct Topology {
   unsigned nodes = 0;
   Node node[kMaxNodes];
   uint8_t distance[kMaxNodes][kMaxNodes] = {}; ///< [processors of][memory of], 10 = local
-  /// [processors of][memory of]; 0: unknown, then the distance stands in for it.
+  /// [processors of][memory of]; 0: unknown, and latency() uses the distance instead.
   float latency_ns[kMaxNodes][kMaxNodes] = {};
   uint8_t node_of_cpu[kMaxCpus] = {}; ///< kNoNode: no such processor
-  /// What a local access costs when no latency is known.
+  /// Assumed cost of a local access if no latency is known.
   static constexpr double kAssumedLocalNs = 90;
 
-  /// Nanoseconds of a memory access by processors of node `from` to memory of node `to`.
+  /// Returns the ns of a memory access by processors of node `from` to memory of node `to`.
   double latency(unsigned from, unsigned to) const {
     if (latency_ns[from][to] > 0)
       return latency_ns[from][to];
@@ -44,7 +44,8 @@ struct Topology {
     return local * distance[from][to] / kLocalDistance;
   }
   bool has_memory(unsigned n) const { return node[n].memory_bytes != 0; }
-  /// The node itself when it has memory, else the nearest that has some; kNoNode: nobody has.
+  /// Returns the node itself if it has memory, else the nearest node that has some; kNoNode: no
+  /// node has.
   uint8_t nearest_memory(unsigned n) const {
     uint8_t best = kNoNode;
     for (unsigned m = 0; m < nodes; m++)

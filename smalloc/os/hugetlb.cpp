@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// hugetlb.cpp decides how memory of a hugetlb pool gets into our range: libhugetlbfs tells the
-// sizes and finds the mount (hugetlbfs_unlinked_fd_for_size); without a mount the kernel's
-// anonymous MAP_HUGETLB serves. A mapping reserves its pages when made, but a cgroup's limit
-// strikes at the fault, as SIGBUS; so pages are populated at once by MADV_POPULATE_WRITE, which
-// reports instead of killing (a kernel that lacks it, before 5.14, gets no hugetlb).
+// hugetlb.cpp maps pages of a hugetlb pool into the reservation. libhugetlbfs lists the page sizes
+// and opens a file of the pool's mount (hugetlbfs_unlinked_fd_for_size). Without a mount the
+// kernel's anonymous MAP_HUGETLB serves. A mapping reserves its pages at once, but a cgroup's limit
+// strikes only at the page fault, as SIGBUS. So map_hugetlb() populates the pages by
+// MADV_POPULATE_WRITE, which returns an error instead of killing. A kernel without it (before 5.14)
+// gets no hugetlb.
 //
-// Fork: mappings are private, so after fork whoever writes copies; and the kernel takes a page from
-// the child when the parent's copy finds the pool empty: the child dies by SIGBUS (with pages of
-// 1 GiB it may find its page missing even when nobody writes, Linux 6.18). Therefore a child keeps no
-// pool pages at all: the parent sends it the bytes, which it keeps in ordinary memory. What other
-// threads of the parent write meanwhile may or may not be among them. posix_spawn, vfork, system and
-// popen do not come here.
+// Fork: the mappings are private, so after a fork the first write to a page copies it. If the
+// parent's copy finds the pool empty, the kernel takes the page from the child, and the child dies
+// by SIGBUS. With pages of 1 GiB the child may find its page missing even without a write (Linux
+// 6.18). Therefore a child keeps no pool pages: the parent sends it the bytes, and the child keeps
+// them in ordinary memory. Bytes that other threads of the parent write meanwhile may or may not be
+// among them. posix_spawn, vfork, system and popen do not run the fork handlers.
 //
-// The child inherits the pool's mapping until it puts its own in the same place. MADV_DONTFORK would
-// leave a hole there instead, and whatever maps memory in the child before us (fork handlers of other
-// libraries, a sanitizer's runtime that starts its thread) would get an address inside the hole, and
-// lose its memory when we fill it. A page that another thread of the parent writes meanwhile is
-// copied, or with an empty pool taken from the child, which does not look at it.
+// The child inherits the pool's mapping until it maps ordinary memory in the same place.
+// MADV_DONTFORK would leave a hole there instead. Code that maps memory in the child before
+// libsmalloc's handler could then get an address inside the hole: a fork handler of another
+// library, or a sanitizer's runtime that starts its thread. It would lose that memory when
+// libsmalloc fills the hole. A page that another thread of the parent writes meanwhile is copied,
+// or with an empty pool taken from the child, which does not read it.
 #include "smalloc/os/hugetlb.h"
 #include "smalloc/base/units.h"
 #include "smalloc/files/uncancelled.h"
@@ -41,6 +43,7 @@ namespace {
 int (*unlinked_fd_for_size)(long);
 int (*page_sizes)(long *, int);
 
+/// Replaces the range by reserved memory with `protection`.
 void back_to_reserved(void *start, size_t bytes, int protection) {
   mmap(start, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   if (protection == PROT_NONE) {
@@ -48,7 +51,7 @@ void back_to_reserved(void *start, size_t bytes, int protection) {
     own_madvise(start, bytes, MADV_DONTDUMP);
   }
 }
-/// A file of the pool without a name; -1: there is none. libhugetlbfs takes 5 KiB of stack.
+/// Returns a descriptor of an unnamed file in the pool, or -1. libhugetlbfs takes 5 KiB of stack.
 int pool_file(size_t page_bytes) {
   int fd = -1;
   if (unlinked_fd_for_size)
@@ -89,8 +92,9 @@ int map_hugetlb(void *start, size_t bytes, size_t page_bytes) {
   int fd = pool_file(page_bytes);
   if (fd < 0)
     flags |= MAP_ANONYMOUS | MAP_HUGETLB | __builtin_ctzll(page_bytes) << MAP_HUGE_SHIFT;
-  // Elsewhere first: what is refused at a place leaves a gap there, in which another thread's mapping may appear. Where
-  // addresses are short there is room at the place only.
+  // Tries the mapping at another address first: a refused mapping at `start` leaves a gap there, in
+  // which another thread's mapping may appear. Under a limit of address space (RLIMIT_AS), room may
+  // exist only at `start`, so the call tries there anyway.
   void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
   int error = p == MAP_FAILED ? errno : 0;
   rlimit limit;
@@ -105,7 +109,7 @@ int map_hugetlb(void *start, size_t bytes, size_t page_bytes) {
   if (fd >= 0)
     uncancelled::close(fd);
   if (!error && own_madvise(start, bytes, MADV_POPULATE_WRITE) != 0)
-    error = errno == ENOMEM ? EFAULT : errno; // ENOMEM is the pool's word, at mmap
+    error = errno == ENOMEM ? EFAULT : errno; // ENOMEM means an exhausted pool, at mmap only
   if (error && tries)
     back_to_reserved(start, bytes, PROT_READ | PROT_WRITE);
   errno = saved;

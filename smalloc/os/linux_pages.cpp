@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// linux_pages.cpp decides which Linux calls stand behind os_hooks.h. Reservation: PROT_NONE,
-// MAP_NORESERVE and MADV_DONTDUMP (without the last a core file had 1.1 TB); commit is mprotect +
-// MADV_DODUMP, checked, because strict overcommit and RLIMIT_DATA refuse there and not at the
-// reservation.
+// linux_pages.cpp implements os_hooks.h by Linux system calls. A reservation is PROT_NONE,
+// MAP_NORESERVE and MADV_DONTDUMP (without the last a core file had 1.1 TB). A commit is mprotect
+// and MADV_DODUMP. The caller must check it: strict overcommit and RLIMIT_DATA refuse at the commit
+// and not at the reservation.
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
 #include "smalloc/files/start_stderr.h"
@@ -52,7 +52,8 @@ int result_of(int status) { return status == 0 ? 0 : errno; }
 
 void *reserve(size_t bytes) {
   KeepErrno keep;
-  // A whole GiB where there is room for one more: thread_cache.h finds a page by the GiB that it lies in.
+  // Align to a whole GiB in a big reservation: thread_cache.h finds a page by the GiB in which it
+  // lies.
   constexpr size_t kGiB = size_t{1} << 30;
   const size_t alignment = bytes >= 16 * kGiB ? kGiB : kSuperpageBytes;
   size_t padded = bytes + alignment;
@@ -78,14 +79,16 @@ int commit(void *start, size_t bytes) {
   return lock_committed(start, bytes);
 }
 
-// A new mapping, not MADV_DONTNEED: what was moved here by mremap would stay a mapping of its own
-// for ever, and where its border lies inside a unit no superpage fits any more.
+// Maps anew instead of calling MADV_DONTNEED. Memory that mremap moved here would stay a separate
+// mapping for ever. No superpage fits a unit that contains the border of two mappings.
 int decommit(void *start, size_t bytes) {
   KeepErrno keep;
   void *p =
       mmap(start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   int error = p == MAP_FAILED ? errno : 0;
-  if (error) { // at the limit of mappings, or of locked memory, which another advice, or none, is for
+  // At the limit of mappings or of locked memory. Drop the contents by advice for unlocked memory,
+  // then for locked memory, then after an unlock.
+  if (error) {
     if (own_madvise(start, bytes, MADV_DONTNEED) != 0 &&
         own_madvise(start, bytes, MADV_DONTNEED_LOCKED) != 0 && munlock(start, bytes) == 0)
       own_madvise(start, bytes, MADV_DONTNEED);
@@ -128,7 +131,7 @@ size_t pages_in_core(const void *start, size_t bytes) {
   return count;
 }
 
-/// PAGEMAP_SCAN of Linux 6.7, which Debian 12's headers do not have yet.
+/// Declares the argument of PAGEMAP_SCAN (Linux 6.7), which Debian 12's headers lack.
 struct PagemapRegion {
   uint64_t start, end, categories;
 };
@@ -138,8 +141,9 @@ struct PagemapScan {
 };
 constexpr uint64_t kPresent = 1 << 3, kZeroPage = 1 << 5, kHuge = 1 << 6;
 
-/// Pages of the range that are present and not the shared zero page, which a read of untouched memory
-/// maps; negative: the kernel does not tell.
+/// Returns the number of pages of the range that are present and not the shared zero page, which
+/// the kernel maps at a read of untouched memory. Returns a negative number if the kernel does not
+/// support PAGEMAP_SCAN.
 long pages_with_memory(int pagemap, const char *start, size_t bytes) {
   PagemapRegion regions[64];
   PagemapScan scan = {};
@@ -165,8 +169,9 @@ long pages_with_memory(int pagemap, const char *start, size_t bytes) {
   return static_cast<long>(pages);
 }
 
-/// The same from /proc/self/pagemap, before Linux 6.7: an entry's bit 63 says present, bit 56 mapped
-/// here only, which the zero page is not. A page shared with a forked child does not count either.
+/// Returns the same from /proc/self/pagemap, before Linux 6.7. An entry's bit 63 means present; bit
+/// 56 means mapped by this process only, which the zero page is not. A page shared with a forked
+/// child does not count either.
 long pages_mapped_here(int pagemap, const char *start, size_t bytes) {
   constexpr size_t kAtOnce = 64;
   uint64_t entries[kAtOnce];
@@ -184,7 +189,8 @@ long pages_mapped_here(int pagemap, const char *start, size_t bytes) {
   return pages;
 }
 
-/// Of a unit: 1, all of it is mapped as a superpage; 0, it is not; negative: the kernel does not tell.
+/// Returns 1 if all of the unit is mapped as a superpage, 0 if not, and a negative number if the
+/// kernel does not report it.
 int is_mapped_whole(int pagemap, const char *unit) {
   PagemapRegion region;
   PagemapScan scan = {};
@@ -198,7 +204,8 @@ int is_mapped_whole(int pagemap, const char *unit) {
   return found <= 0 ? found : region.end - region.start == kSuperpageBytes;
 }
 
-/// An entry's bit 63 says present, bit 56 mapped here only.
+/// Reads the unit's entries in /proc/self/pagemap: bit 63 means present, bit 56 mapped by this
+/// process only.
 UnitPages unit_pages(const void *unit) {
   KeepErrno keep;
   constexpr size_t kAtOnce = 64;
@@ -228,8 +235,8 @@ UnitPages unit_pages(const void *unit) {
   return pages;
 }
 
-/// mincore() counts the zero page as resident: what it finds is an upper bound, checked from
-/// kLeastChecked pages on.
+/// Returns an upper bound from mincore(), which counts the zero page as resident. From
+/// kLeastChecked pages on it checks the bound with pagemap.
 size_t resident_pages(const void *start, size_t bytes) {
   KeepErrno keep;
   constexpr size_t kLeastChecked = 16;
@@ -252,7 +259,9 @@ size_t resident_pages(const void *start, size_t bytes) {
   return pages < 0 ? most : min_of(most, static_cast<size_t>(pages));
 }
 
-/// Do the bytes lie in one mapping? Asks for a page more in place, where there never is room: in several this is EFAULT.
+/// True if the range lies in one mapping. Asks mremap() to grow it by a page in place. Across
+/// several mappings that fails with EFAULT; in one mapping it fails otherwise, as there is never
+/// room.
 bool is_one_mapping(void *start, size_t bytes) {
   KeepErrno keep;
   if (mremap(start, bytes, bytes + kBasePageBytes, 0) == MAP_FAILED)
@@ -261,7 +270,7 @@ bool is_one_mapping(void *start, size_t bytes) {
   return true;
 }
 
-/// How many of the bytes lie in the mapping of the first.
+/// Returns how many of the bytes lie in the same mapping as the first byte, by binary search.
 size_t bytes_of_mapping(char *start, size_t bytes) {
   if (is_one_mapping(start, bytes))
     return bytes;
@@ -273,8 +282,10 @@ size_t bytes_of_mapping(char *start, size_t bytes) {
   return one * kBasePageBytes;
 }
 
-/// Mapping by mapping: several at once are refused by a kernel before Linux 6.17 only when the target is unmapped, where another thread's
-/// mapping may appear, and may be moved in part since. What has been moved is copied back when another one is refused.
+/// Moves mapping by mapping. Before Linux 6.17 the kernel refuses to move several mappings at once,
+/// and only after it has unmapped the target, where another thread's mapping may appear. Later
+/// kernels may move only a part of them. If the kernel refuses a mapping, copies the parts already
+/// moved back to `from`.
 int move(void *from, void *to, size_t bytes) {
   KeepErrno keep;
   auto *source = static_cast<char *>(from), *target = static_cast<char *>(to);
@@ -314,10 +325,11 @@ long read_file(const char *path, char *buffer, size_t capacity) {
   return static_cast<long>(size);
 }
 
-// MADV_FREE of a part splits the superpage itself: memory that is dropped afterwards goes back to the
-// system at once. Without an idle page, a border of two mappings inside makes the kernel map the
-// superpage by base pages; the two become one again, the effect stays, and the system keeps all 2 MiB
-// together until it has to reclaim memory.
+// Splits by MADV_FREE of the idle page: this splits the superpage itself, and memory dropped
+// afterwards returns to the system at once. Without an idle page, creates a border of two mappings
+// inside the unit, which makes the kernel map the superpage by base pages. The two mappings then
+// become one again, and the base-page mapping stays. The system keeps all 2 MiB together until it
+// has to reclaim memory.
 int split(void *unit, void *idle_page) {
   KeepErrno keep;
   if (idle_page && own_madvise(idle_page, kBasePageBytes, MADV_FREE) == 0)
@@ -333,7 +345,8 @@ int only_advised_superpages() {
   return result_of(prctl(PR_SET_THP_DISABLE, 1, PR_THP_DISABLE_EXCEPT_ADVISED, 0, 0));
 }
 
-// Since Linux 6.18 a second bit says that advised memory may have them all the same.
+// Reports prctl's value 1 only: since Linux 6.18 a second bit says that advised memory may still
+// have superpages.
 bool superpages_disabled() {
   KeepErrno keep;
   return prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1;
@@ -344,7 +357,8 @@ int unreserve(void *start, size_t bytes) {
   return result_of(munmap(start, bytes));
 }
 
-// By the thread's processor time, which other threads' turns are not in, unless that is counted in ticks.
+// Measures the thread's processor time, which excludes other threads' turns. Where that clock
+// counts in ticks, falls back to elapsed time or 1 ns.
 uint64_t populate_ns(void *start, size_t bytes) {
   KeepErrno keep;
   const auto now = [](clockid_t clock) {
@@ -360,7 +374,7 @@ uint64_t populate_ns(void *start, size_t bytes) {
   return max_of<uint64_t>(min_of(used, now(CLOCK_MONOTONIC) - began_ns), 1);
 }
 
-// An eighth of them stands for all: what is mapped for the purpose counts in the process' peak.
+// Populates an eighth of a superpage and multiplies: the mapped memory counts in the process' peak.
 uint64_t first_touch_ns() {
   constexpr size_t kShare = 8, kBytes = kSuperpageBytes / kShare;
   const ScratchPages scratch(kBytes);

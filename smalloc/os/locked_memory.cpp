@@ -25,8 +25,8 @@ constexpr int kReserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 void set_future_lock(FutureLock lock) { g_future.store(lock, std::memory_order_relaxed); }
 FutureLock future_lock() { return g_future.load(std::memory_order_relaxed); }
 
-// The kernel refuses to map more than may be locked. What grows out of a mapping without a lock has
-// none either, and is not counted.
+// Maps one page, unlocks it, and grows that mapping to `bytes`. The kernel refuses to map more than
+// may be locked. An unlocked mapping grows without a lock and without counting against the limit.
 void *map_reserved(size_t bytes) {
   if (future_lock() == FutureLock::kNone)
     return mmap(nullptr, bytes, PROT_NONE, kReserved, -1, 0);
@@ -49,7 +49,7 @@ int lock_committed(void *start, size_t bytes) {
   KeepErrno keep;
   if (mlock2(start, bytes, lock == FutureLock::kOnFault ? MLOCK_ONFAULT : 0) == 0)
     return 0;
-  return errno == ENOSYS || errno == EINVAL ? 0 : ENOMEM; // EPERM: nothing may be locked
+  return errno == ENOSYS || errno == EINVAL ? 0 : ENOMEM; // EPERM: the process may lock nothing
 }
 
 void unlock_reserved(void *start, size_t bytes) {

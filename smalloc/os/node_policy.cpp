@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// node_policy.cpp decides the constants, which linux/mempolicy.h of Debian 12 has only in part.
+// node_policy.cpp calls mbind(2) with constants of its own, because Debian 12's linux/mempolicy.h
+// has only some of them. If the kernel does not know a policy, it retries with the older one.
 #include "smalloc/os/node_policy.h"
 #include "smalloc/base/keep_errno.h"
 
@@ -12,7 +13,8 @@ namespace smalloc {
 
 int set_node_policy(void *start, size_t bytes, int policy, uint64_t nodes) {
   constexpr int kPreferred = 1, kInterleave = 3, kPreferredMany = 5, kWeighted = 6;
-  constexpr unsigned long kMoveOwnPages = 1 << 1, kMostNodes = 65; // one more than there are bits
+  constexpr unsigned long kMoveOwnPages = 1 << 1, kMostNodes = 65; // one more than the number of
+                                                                   // bits
   KeepErrno keep;
   for (;;) {
     const unsigned long mask = nodes;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// own_madvise.h tells our own advice from the program's: libsmalloc defines madvise() to see what the program gives
-// back (override/limits.cpp), and our calls hold locks that it takes. They go where they would go if we had no
-// definition: to the C library's, or to that of a library that watches or refuses calls, in front of us or behind.
+// own_madvise.h distinguishes libsmalloc's own madvise() calls from the program's. libsmalloc
+// defines madvise() to observe memory that the program returns (override/limits.cpp). That
+// definition takes locks that libsmalloc's own callers hold. So own calls bypass it: they go to the
+// first other definition in the load order. This is the C library's, or that of a library that
+// observes or refuses calls, loaded before or after libsmalloc.
 #ifndef SMALLOC_OS_OWN_MADVISE_H
 #define SMALLOC_OS_OWN_MADVISE_H
 
@@ -15,19 +17,21 @@
 namespace smalloc {
 
 using Madvise = int(void *, size_t, int);
-/// g_first_madvise: the first definition of madvise() in the load order that is not libsmalloc's.
-/// g_next_madvise: the first one behind libsmalloc's. A constructor looks both up, because a later look-up may
-/// wait for the loader's lock. While one is null, call_madvise() uses the system call.
+/// g_first_madvise: the first definition of madvise() in the load order other than libsmalloc's.
+/// g_next_madvise: the first one after libsmalloc's. A constructor looks both up, because a later
+/// look-up may wait for the loader's lock. While one is null, call_madvise() uses the system call.
 inline std::atomic<Madvise *> g_first_madvise{nullptr}, g_next_madvise{nullptr};
-/// The calling thread is inside own_madvise(): what comes back to our definition is not the program's.
+/// True while the calling thread is inside own_madvise(): a call that reaches libsmalloc's
+/// definition of madvise() is then not the program's.
 inline __thread bool t_own_madvise __attribute__((tls_model("initial-exec"))) = false;
 
+/// Calls `definition`, or the system call if it is null.
 inline int call_madvise(Madvise *definition, void *start, size_t bytes, int advice) {
   return definition ? definition(start, bytes, advice)
                     : static_cast<int>(syscall(SYS_madvise, start, bytes, advice));
 }
 
-/// As madvise(2), errno set.
+/// Calls madvise(2) past libsmalloc's own definition. Sets errno.
 inline int own_madvise(void *start, size_t bytes, int advice) {
   t_own_madvise = true;
   const int result =

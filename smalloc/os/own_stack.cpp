@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// own_stack.cpp decides how the stack is changed: by the C library's contexts, which stand at the stack's lower end. Sanitizers follow one
-// stack only, and stay on it.
+// own_stack.cpp changes the stack by the C library's contexts (makecontext, swapcontext). The
+// OwnStack record lies at the lower end of the new stack. Under sanitizers, which follow one stack
+// only, the work stays on the caller's stack.
 #include "smalloc/os/own_stack.h"
 
 #include <signal.h>
@@ -34,7 +35,7 @@ struct OwnStack {
   void *argument;
 };
 
-/// makecontext passes ints.
+/// Starts the work on the new stack. makecontext passes only ints, so the address comes in halves.
 void begin(unsigned high, unsigned low) {
   auto *own = reinterpret_cast<OwnStack *>(static_cast<uintptr_t>(uint64_t{high} << 32 | low));
   own->work(own->argument);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// page_settings.cpp decides how page_settings.h's files are read: a switch shows its value in
-// brackets.
+// page_settings.cpp reads the switches of page_settings.h: each file shows its value in brackets.
 #include "smalloc/os/page_settings.h"
 #include "smalloc/base/text.h"
 

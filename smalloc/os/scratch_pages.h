@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// scratch_pages.h decides where work that is over at once has its memory: in pages of its own,
-// given back by the end of the scope, so that start-up leaves nothing resident. errno is kept.
+// scratch_pages.h maps memory for short work and unmaps it at the end of the scope. libsmalloc's
+// start-up thus leaves nothing resident. It keeps errno.
 #ifndef SMALLOC_OS_SCRATCH_PAGES_H
 #define SMALLOC_OS_SCRATCH_PAGES_H
 
@@ -29,7 +29,7 @@ public:
   }
   ScratchPages(const ScratchPages &) = delete;
   ScratchPages &operator=(const ScratchPages &) = delete;
-  /// Zero bytes; nullptr: asked for none, or none to be had.
+  /// Returns zeroed memory; nullptr if `bytes` was 0 or the kernel refused.
   void *data() const { return data_; }
 
 private:

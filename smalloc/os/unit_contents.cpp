@@ -14,8 +14,9 @@ namespace {
 constexpr size_t kSamples = kUnitParts, kSampleBytes = kCacheLineBytes,
                  kPagesPerSample = kPagesPerUnit / kSamples;
 
-/// Samples lie at no fixed distance, so that a program that touches every 32nd page is not taken for one
-/// that touches all. The last sample lies in the last page: what fills upwards reaches it last.
+/// Returns the offset of sample `i` in the unit. Samples lie at no fixed distance: a program that
+/// touches every 32nd page must not look like one that touches all. The last sample lies in the
+/// last page, which a program that fills upwards writes last.
 size_t sample_offset(size_t i) {
   constexpr size_t kLinesPerPage = kBasePageBytes / kSampleBytes;
   const size_t page = i * kPagesPerSample + (i + 1) * 13 % kPagesPerSample;
@@ -34,8 +35,9 @@ bool all_in_core(const void *unit) {
 }
 } // namespace
 
-// The kernel copies: the program may have made the memory unreadable (mprotect), and a read of a page
-// that is not there would map the zero page. A filter may kill a process for process_vm_readv(2).
+// Lets the kernel copy the bytes (process_vm_readv(2)): the program may have made the memory
+// unreadable (mprotect), and a read of an absent page would map the zero page. Returns 0 under a
+// seccomp filter, which may kill a process for this call.
 unsigned unit_parts_with_data(const void *unit) {
   KeepErrno keep;
   if (!all_in_core(unit) || prctl(PR_GET_SECCOMP) != 0)

@@ -4,13 +4,14 @@
 
 namespace smalloc {
 namespace {
-/// A child that is about to become another program is gone by then; one that writes a snapshot takes seconds.
+/// A child that is about to run another program is gone after the first pause. A child that writes
+/// a snapshot takes seconds.
 constexpr uint64_t kFirstPauseNs = 50000000, kLongestPauseNs = 256000000000;
 } // namespace
 
 void BrokenSuperpages::forked(bool in_child, bool in_handler) {
   without_helper_ |= in_child || in_handler;
-  if (in_child) // another thread of the parent may have had the lock
+  if (in_child) // another thread of the parent may have held the lock
     lock_.unlock();
   if (!region_ || region_->counters().superpages_now.get() == 0)
     return;
@@ -24,20 +25,20 @@ bool BrokenSuperpages::due() const {
   return waits() && region_->os().now_ns() >= due_ns_.load(std::memory_order_relaxed);
 }
 
-/// Locked.
+/// Ends the rounds. Locked.
 void BrokenSuperpages::stop() {
   ledger_ = {};
   if (waits_.exchange(false))
     region_->add_pending(-1);
 }
 
-/// Locked.
+/// Ends a round at time `now` and schedules the next one if units are still shared. Locked.
 void BrokenSuperpages::end_round(uint64_t now) {
   region_->counters().superpages_broken.set(broken_);
   const bool again = shared_ != 0;
   from_ = broken_ = shared_ = 0;
   if (forks_.load(std::memory_order_relaxed) != forks_seen_)
-    return; // by mend(), from the first pause on
+    return; // mend() starts a new round after the first pause
   pause_ns_ *= 2;
   if (!again || pause_ns_ > kLongestPauseNs)
     stop();

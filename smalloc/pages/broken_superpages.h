@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// broken_superpages.h makes superpages again that a fork has broken. The first write to a page that
-// parent and child share splits the writer's mapping of the whole superpage, for good: the memory stays on
-// base pages when the child is long gone. After a fork the superpages of the heaps are looked at in
-// rounds, between which the pause doubles. Those whose pages have become the process' own are
-// collapsed; what the child still shares stays, because a collapse would copy it. Each
-// collapse is paid for by the time that has passed, as a promotion is.
+// broken_superpages.h rebuilds superpages that a fork has broken. The first write to a page that
+// parent and child share splits the writer's mapping of the whole superpage. The memory then stays
+// on base pages, even when the child is long gone. After a fork this class checks the superpages of
+// the heaps in rounds, and the pause between rounds doubles. It collapses units whose pages have
+// become the process' own. Units that the child still shares stay, because a collapse would copy
+// them. The time that has passed pays for each collapse, as for a promotion.
 #ifndef SMALLOC_PAGES_BROKEN_SUPERPAGES_H
 #define SMALLOC_PAGES_BROKEN_SUPERPAGES_H
 
@@ -18,12 +18,12 @@ namespace smalloc {
 class BrokenSuperpages {
 public:
   struct Heaps {
-    /// The first unit from `from` on, in an order of its own, that a heap counts as a superpage and that holds
-    /// something; nullptr: none is left. `from` is then what to ask for next.
+    /// Returns the first non-empty unit from `from` on, in an order of its own, that a heap counts
+    /// as a superpage; nullptr: none is left. Sets `from` to the next position.
     char *(*next)(uint64_t &from);
-    /// Does the heap still count the unit as a superpage?
+    /// True if the heap still counts the unit as a superpage.
     bool (*counts)(const char *unit);
-    /// Somebody forks, and waits.
+    /// True if a thread is waiting to fork.
     bool (*forks)();
   };
   void init(Region &region, const Heaps &heaps) {
@@ -31,20 +31,21 @@ public:
     region_ = &region;
   }
 
-  /// After a fork, in the parent and in the child. Takes no lock and makes no call to the system but
-  /// for the time.
+  /// Schedules a round after a fork, in the parent and in the child. Takes no lock; its only system
+  /// call reads the time.
   void forked(bool in_child, bool in_handler = false);
-  /// A round is due, or goes on.
+  /// True if a round is due or under way.
   bool due() const;
-  /// Some superpage is shared with another process, or is broken.
+  /// True if some superpage is shared with another process, or is broken.
   bool waits() const { return waits_.load(std::memory_order_relaxed); }
-  /// The helper thread may be started for it. Not in a child: most become another program soon. Nor where a signal handler has
-  /// forked, which may have interrupted an allocation: with a second thread a fork takes the C library's locks.
+  /// True if the helper thread may be started for it. False in a child: most children soon run
+  /// another program. False also if a signal handler forked, as it may have interrupted an
+  /// allocation: with a second thread a fork takes the C library's locks.
   bool wants_helper() const { return waits() && !without_helper_; }
-  /// Goes on with the round until the credit is spent or pause_ns have passed. Does nothing while another
-  /// thread is at it.
+  /// Continues the round until the credit is spent or `pause_ns` have passed. Returns at once while
+  /// another thread does so.
   void mend(uint64_t credit_ns, uint64_t pause_ns, Price &price);
-  /// For statistics: a look at all, which changes nothing but Counters::superpages_broken.
+  /// Counts the broken superpages for statistics. Changes only Counters::superpages_broken.
   void count();
 
 private:
@@ -57,11 +58,11 @@ private:
   bool without_helper_ = false;
   std::atomic<bool> waits_{false};
   std::atomic<uint64_t> due_ns_{0}, forks_{0};
-  // Of the round that goes on; for who holds the lock.
+  // State of the current round, guarded by lock_.
   uint64_t from_ = 0, forks_seen_ = 0, pause_ns_ = 0;
   Ledger ledger_;
-  uint64_t broken_ = 0; ///< superpages that are base pages
-  uint64_t shared_ = 0; ///< units that have to be looked at again
+  uint64_t broken_ = 0; ///< superpages that are on base pages now
+  uint64_t shared_ = 0; ///< units that must be checked again
 };
 
 } // namespace smalloc

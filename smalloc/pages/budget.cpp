@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// budget.cpp decides where the numbers of budget.h are read: /proc/self/statm for the footprint,
-// the pool's nr_hugepages, and the files of the memory cgroup (v2, or v1) that binds first on the
-// way up to the root. What the cgroup could drop at once (inactive file pages) counts as room.
+// budget.cpp reads the numbers of budget.h from files. The footprint comes from /proc/self/statm,
+// the pool's size from nr_hugepages. The limit comes from the memory cgroup (v2, or v1) with the
+// tightest limit on the way up to the root. Memory that the cgroup could drop at once (inactive
+// file pages) counts as room.
 #include "smalloc/pages/budget.h"
 #include "smalloc/base/text.h"
 #include "smalloc/process/process_memory.h"
@@ -12,7 +13,7 @@
 namespace smalloc {
 namespace {
 
-/// The number after `name` and a space at the start of a line; 0 when there is none.
+/// Returns the number after `name` and a space at the start of a line; 0 if no line has it.
 uint64_t field(const char *text, const char *name) {
   size_t n = strlen(name);
   for (const char *line = text; line; line = strchr(line, '\n')) {
@@ -60,16 +61,17 @@ void Budget::init(const OsHooks &os, const Config &config) {
   find_cgroup(config);
 }
 
-/// folder: of one cgroup. Keeps it when its limit is tighter than what was found so far.
+/// Records the cgroup at `folder` and returns true if its limit is tighter than the tightest found
+/// so far.
 bool Budget::try_cgroup(const char *folder, size_t folder_size, bool old) {
-  static char path[512]; // as in find_cgroup
+  static char path[512]; // static for the reason given in find_cgroup
   Text at(folder, folder_size);
   const auto file = [&](const char *name) { return TextBuffer<512>().put(at).put(name); };
   const char *limit = old ? "/memory.limit_in_bytes" : "/memory.max";
   if (!store(path, file(limit)))
     return false;
-  uint64_t bytes = number_in_file(*os_, path, kNone); // "max" is no number
-  constexpr uint64_t kUnlimited = uint64_t{1} << 60;  // v1 writes a huge one
+  uint64_t bytes = number_in_file(*os_, path, kNone); // "max" is no number: the fallback applies
+  constexpr uint64_t kUnlimited = uint64_t{1} << 60;  // v1 writes a huge number
   if (bytes >= kUnlimited || bytes >= cgroup_limit_)
     return false;
   if (!store(usage_file_, file(old ? "/memory.usage_in_bytes" : "/memory.current")) ||
@@ -81,7 +83,7 @@ bool Budget::try_cgroup(const char *folder, size_t folder_size, bool old) {
 
 void Budget::find_cgroup(const Config &config) {
   TextBuffer<512> name;
-  // Not on the stack, which may be a signal handler's: starts are one at a time.
+  // Not on the stack, which may be a signal handler's. Starts run one at a time.
   static char path[512], text[4096];
   if (!store(path, name.put(config.procfs).put("/self/cgroup")) ||
       os_->read_file(path, text, sizeof text) <= 0)
@@ -119,9 +121,11 @@ void Budget::find_cgroup(const Config &config) {
 uint64_t Budget::cgroup_room() const {
   if (limit_file_[0] == 0)
     return kNone;
-  uint64_t limit = number_in_file(*os_, limit_file_, kNone); // may be changed while we run
+  uint64_t limit = number_in_file(*os_, limit_file_, kNone); // the administrator may change it
+                                                             // while the program runs
   uint64_t used = number_in_file(*os_, usage_file_, 0);
-  // On any thread's stack, however small: those that are looked for stand within the first 900 bytes (v2), or 1600 (v1).
+  // Small enough for any thread's stack: the wanted fields are within the first 900 bytes (v2) or
+  // 1600 bytes (v1).
   char stat[2048];
   if (os_->read_file(stat_file_, stat, sizeof stat) > 0) {
     uint64_t droppable = max_of(field(stat, "inactive_file"), field(stat, "total_inactive_file"));
@@ -158,15 +162,16 @@ Budget::Answer Budget::allows(uint64_t wanted, uint64_t added, bool fresh) {
   if (wanted > units_)
     return Answer::kOverBudget;
   if (percent_) {
-    // What pools give is not part of what statm calls resident.
+    // The resident pages of statm do not include pool pages.
     const uint64_t others = (wanted - min_of(wanted, pool_units_)) * kSuperpageBytes;
     uint64_t footprint = resident_bytes() + (fresh ? added * kSuperpageBytes : 0);
-    // Superpages that were asked for and are not touched yet are not resident.
+    // Superpages that were charged and are not touched yet are not resident.
     footprint = max_of(footprint, others);
     if (others * 100 > footprint * percent_)
       return Answer::kOverBudget;
   }
-  // A promotion needs one superpage more for a moment; birth needs all of it.
+  // A promotion needs one more superpage for a moment; new memory needs all of them.
+
   if (limit_file_[0] && cgroup_room() < (fresh ? added : 1) * kSuperpageBytes)
     return Answer::kCgroupFull;
   return Answer::kYes;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// budget.h decides how many superpages the process may have at a time: a number (budget:512m), a
-// share of what the process has in memory (budget:10%; beside it the same share of the pools whose pages
-// were asked for, so that several programs can divide them), and never more than the memory cgroup has room for: a
-// superpage is charged whole, and a cgroup that is full kills.
+// budget.h limits how many superpages the process may have at a time. The limit is a number
+// (budget:512m) or a share of the process' resident memory (budget:10%). With a share, the same
+// share of the requested pools is allowed in addition, so that several programs can divide the
+// pools. The memory cgroup's room limits them always: a superpage is charged whole, and a full
+// cgroup kills.
 #ifndef SMALLOC_PAGES_BUDGET_H
 #define SMALLOC_PAGES_BUDGET_H
 
@@ -18,28 +19,33 @@ public:
   struct Config {
     uint64_t bytes = 0;   ///< 0: no limit of this kind; less than one superpage counts as one
     unsigned percent = 0; ///< 0: no limit of this kind
-    /// In superpages, what comes from pools beside the percentage of the footprint: pool_share().
+    /// Superpages from pools that the percentage of the footprint does not include: pool_share().
     uint64_t pool_units = 0;
     const char *sysfs = "/sys";
     const char *procfs = "/proc";
   };
-  /// So many percent of the pages of 2 MiB, with gigantic of those of 1 GiB too, that the system's pools have. In superpages.
+  /// Returns `percent` percent of the system's pool pages, counted in superpages: pages of 2 MiB
+  /// and, if `gigantic`, those of 1 GiB.
   static uint64_t pool_share(const OsHooks &os, const char *sysfs, bool gigantic, unsigned percent);
   enum class Answer { kYes, kOverBudget, kCgroupFull };
 
   void init(const OsHooks &os, const Config &config);
-  /// May the process have `wanted` superpages in all, `added` of them new? fresh: the new ones are
-  /// memory that it has not got yet. Reads files of /proc only where a limit depends on them.
+  /// Answers whether the process may have `wanted` superpages in all, `added` of them new. `fresh`:
+  /// the new ones need memory that the process does not have yet. Reads files of /proc only if a
+  /// limit depends on them.
   Answer allows(uint64_t wanted, uint64_t added, bool fresh);
   bool limited() const { return units_ != kNone || percent_ != 0 || limit_file_[0] != 0; }
-  /// Room in the memory cgroup, in bytes; UINT64_MAX when it has no limit (or none that we can see).
+  /// Returns the room in the memory cgroup, in bytes; UINT64_MAX if it has no visible limit.
   uint64_t cgroup_room() const;
-  /// The most superpages that the process may ever have, whatever it grows to: the number, a share of the pool, of the machine's memory,
-  /// and the cgroup's room. UINT64_MAX: no limit.
+  /// Returns the most superpages that the process may ever have, however much it grows. The number,
+  /// the share of the pool and of the machine's memory, and the cgroup's room limit it. UINT64_MAX:
+  /// no limit.
   uint64_t most_superpages() const { return superpages_left(0); }
-  /// The same where so many are charged already; the cgroup's room is what it has left in any case.
+  /// Returns how many superpages the process may have beside `charged` ones. The cgroup's room
+  /// always counts as what is left.
   uint64_t superpages_left(uint64_t charged) const;
-  /// That of the user's budget alone: `bytes`, or `percent` of the machine's memory; UINT64_MAX when both are 0.
+  /// Returns the limit of the user's budget alone: `bytes`, or `percent` of the machine's memory;
+  /// UINT64_MAX if both are 0.
   static uint64_t most_bytes(uint64_t bytes, unsigned percent);
 
 private:

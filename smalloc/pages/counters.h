@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// counters.h decides what the allocator counts about itself: relaxed atomics, bumped in slow paths
-// only, read by smalloc_stats() and by the table at exit.
+// counters.h counts the allocator's work for smalloc_stats() and for the table at exit. Counters
+// are relaxed atomics, and only slow paths change them.
 #ifndef SMALLOC_PAGES_COUNTERS_H
 #define SMALLOC_PAGES_COUNTERS_H
 
@@ -19,7 +19,7 @@ public:
   void sub(uint64_t n) noexcept { value_.fetch_sub(n, std::memory_order_relaxed); }
   uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
   void set(uint64_t n) noexcept { value_.store(n, std::memory_order_relaxed); }
-  /// Raises to n; for peaks.
+  /// Raises the value to `n`, for peaks.
   void raise(uint64_t n) noexcept {
     uint64_t seen = get();
     while (seen < n && !value_.compare_exchange_weak(seen, n, std::memory_order_relaxed)) {
@@ -30,7 +30,7 @@ private:
   std::atomic<uint64_t> value_{0};
 };
 
-/// The steps of the ladder (page_fallback.h), best first.
+/// Kinds of pages in the order of the fallback (page_fallback.h), best first.
 enum class PageKind : uint8_t { kGigantic, kHugetlb, kSuperpage, kMedium, kBase };
 inline constexpr unsigned kPageKinds = 5;
 constexpr size_t page_bytes(PageKind kind) {
@@ -38,18 +38,18 @@ constexpr size_t page_bytes(PageKind kind) {
                                kBasePageBytes};
   return kBytes[static_cast<unsigned>(kind)];
 }
-/// Why a request did not get a step.
+/// Reasons why a request did not get a kind of page.
 enum class WhyNot : uint8_t {
   kNoLibrary,   ///< libhugetlbfs is missing
-  kNoSuchSize,  ///< the kernel has no such pages, or does not tell
+  kNoSuchSize,  ///< the kernel has no pages of this size, or does not report them
   kSwitchedOff, ///< by the administrator
   kPoolEmpty,   ///< fewer free pool pages than the object has
-  kLimit,       ///< a cgroup's
+  kLimit,       ///< a cgroup's limit
   kRefused,     ///< the system call was refused otherwise
-  kNoMemory,    ///< the memory itself was refused
-  kBudget,      ///< budget: is used up
-  kMappings,    ///< our share of the process' mappings is used up
-  kExpensive,   ///< their first touch costs too much here and now (first_touch_cost.h)
+  kNoMemory,    ///< no memory at all
+  kBudget,      ///< the `budget:` is used up
+  kMappings,    ///< libsmalloc's share of the process' mappings is used up
+  kExpensive,   ///< their first touch costs too much at the moment (first_touch_cost.h)
 };
 inline constexpr unsigned kWhyNots = 10;
 
@@ -60,36 +60,38 @@ struct Counters {
   Counter big_objects, big_objects_now, big_bytes, big_bytes_now, big_bytes_peak;
   Counter superpages_now, superpages_peak;
   Counter superpages_at_first_touch; ///< units whose first touch is one fault instead of 512
-  Counter superpages_ahead; ///< those of them that an object got while the program filled it
+  Counter superpages_ahead; ///< the part of them that an object got while the program filled it
   Counter promotions, collapse_failures[kCollapseFailures], units_too_sparse, collapse_ns;
-  Counter superpages_broken; ///< by a fork, when they were last looked at; superpages_now has them
-  Counter superpages_mended; ///< of those, made again
+  Counter superpages_broken; ///< by a fork, at the last check; superpages_now includes them
+  Counter superpages_mended; ///< broken ones that were rebuilt
   Counter demotions;         ///< superpages that became base pages while in use
-  Counter units_reused;      ///< kept units handed out again: no fault at all
-  Counter pages_released;    ///< base pages given back to the system
-  Counter
-      fallbacks; ///< requests that a heap of libsmalloc could not serve; the program's malloc served them
-  Counter requests_on[kPageKinds];      ///< big objects by the best step they got at first touch
-  Counter pool_units[kPageKinds];       ///< live, of the pools, in units of 2 MiB
-  Counter not_on[kPageKinds][kWhyNots]; ///< what they did not get, and why
-  /// Big objects of sites whose directive names pages of 1 GiB or 64 KiB; those of them that have some.
+  Counter units_reused;      ///< kept units handed out again, without a page fault
+  Counter pages_released;    ///< base pages returned to the system
+  /// Requests that a heap of libsmalloc could not serve, and the program's malloc served.
+  Counter fallbacks;
+  Counter requests_on[kPageKinds]; ///< big objects by the best kind of page they got at first touch
+  Counter pool_units[kPageKinds];  ///< live units of 2 MiB from pools
+  Counter not_on[kPageKinds][kWhyNots]; ///< kinds that requests did not get, and why
+  /// Big objects of sites whose directive names pages of 1 GiB or 64 KiB, and how many of them got
+  /// some.
   Counter directed_1g, directed_1g_got, directed_mthp, directed_mthp_got;
-  Counter mappings; ///< estimate of the mappings that our objects cost
+  Counter mappings; ///< estimate of the mappings that libsmalloc's objects cost
   Counter moves;    ///< reallocations whose pages moved instead of their bytes
   Counter freezes, class_units_collapsed, migration_ns;
   Counter small_bytes_now, small_bytes_peak; ///< committed for the main heap of small objects
   Counter class_bytes_now, class_bytes_peak; ///< committed for the class heap
   Counter node_bytes_now, node_bytes_peak;   ///< committed for small objects whose sites name nodes
-  /// pages of their superpages that hold nothing
+  /// Pages of their superpages that hold no object.
   Counter small_idle_bytes, class_idle_bytes, node_idle_bytes;
-  Counter node_policies_refused; ///< units of them that lie where they are touched first
-  /// Of the program itself: static:on, text:on, stack:on (advised).
+  Counter node_policies_refused; ///< node_units that lie where they are first touched instead
+  /// Superpages of the program itself: static:on, text:on, stack:on (advised).
   Counter static_superpages, text_superpages, stack_superpages;
-  /// of what the program has mapped itself, also of mappings that are gone
+  /// Superpages of memory that the program has mapped itself, including mappings that are gone.
   Counter mapped_superpages_advised, mapped_superpages_promoted;
 };
 
-/// What a counter is called in statistics. Every counter has a name: the static_assert below.
+/// Maps a counter to its name in statistics. The static_assert below checks that every counter has
+/// a name.
 struct CounterName {
   size_t offset;
   const char *name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// data_limit.cpp decides which whole pages of jemalloc's table are set aside, and how: without a right
-// to them they do not count. What lies in the table's first and last page beside it stays usable.
+// data_limit.cpp protects the whole pages inside jemalloc's static table: without write access the
+// kernel does not count them. Data beside the table in its first and last page stays usable.
 #include "smalloc/pages/data_limit.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
@@ -12,7 +12,8 @@
 
 namespace smalloc {
 namespace {
-// arena_emap_global: how large the archive at hand has it (a radix tree's root, of 2^18 entries on x86-64).
+// Size of arena_emap_global in the archive at hand (a radix tree's root, of 2^18 entries on
+// x86-64).
 constexpr size_t kTableBytes = SMALLOC_JEMALLOC_TABLE_BYTES;
 bool g_set_aside;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// data_limit.h decides how little we take where the process' data is limited (RLIMIT_DATA, ulimit -d):
-// the kernel counts all private memory that may be written to, touched or not, so what lies ready for
-// heaps that may never start is memory that the program does not get.
+// data_limit.h reduces libsmalloc's share of the process' data limit (RLIMIT_DATA, ulimit -d). The
+// kernel counts all private writable memory, touched or not. Memory prepared for heaps that may
+// never start is thus lost to the program.
 #ifndef SMALLOC_PAGES_DATA_LIMIT_H
 #define SMALLOC_PAGES_DATA_LIMIT_H
 
@@ -11,17 +11,17 @@
 
 namespace smalloc {
 
-/// RLIMIT_DATA; UINT64_MAX: none.
+/// Returns RLIMIT_DATA; UINT64_MAX: none.
 uint64_t data_limit();
 
-/// The heaps do not start under a lower limit: they need some 12 MiB for themselves (jemalloc's metadata comes in blocks of
-/// 2 MiB), a twentieth of this one.
+/// Least limit under which the heaps start. They need some 12 MiB for themselves (jemalloc's
+/// metadata comes in blocks of 2 MiB), a twentieth of this limit.
 inline constexpr uint64_t kLeastDataLimit = uint64_t{256} << 20;
 
-/// Under a limit jemalloc's one large static table, 2 MiB of zeros, may not be written to until jemalloc starts.
+/// Removes write access to jemalloc's one large static table, 2 MiB of zeros, if there is a limit.
 /// REQUIRES: jemalloc has not been started.
 void set_table_aside();
-/// Before jemalloc starts. False: the system does not give it back.
+/// Restores access, before jemalloc starts. Returns false if the system refuses.
 bool take_table_back();
 
 } // namespace smalloc

@@ -7,7 +7,7 @@ bool FirstTouchCost::in_pause() const {
   return os_->now_ns() < pause_until_ns_.load(std::memory_order_relaxed);
 }
 
-/// What the first touches of 512 base pages cost; 0: it cannot be measured.
+/// Returns the cost of the first touches of 512 base pages, in ns; 0: it cannot be measured.
 uint64_t FirstTouchCost::base_ns() {
   const uint64_t began = os_->now_ns();
   if (began < base_until_ns_.load(std::memory_order_relaxed))
@@ -65,7 +65,7 @@ uint64_t FirstTouchCost::touch_some(char *start, uint64_t units, bool advise) {
       return i;
     const uint64_t took = os_->populate_ns(unit, kSuperpageBytes);
     if (took == 0)
-      break; // the kernel cannot populate: as if it were cheap
+      break; // the kernel cannot populate: assume that it is cheap
     count(took);
     if (!account(took))
       return i + 1;

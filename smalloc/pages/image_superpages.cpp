@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// image_superpages.cpp decides the order of attempts for each superpage of an image, and what is
-// said when they fail.
+// image_superpages.cpp tries for each superpage of an image to collapse it in place, then to copy
+// it, and warns about failures.
 #include "smalloc/pages/image_superpages.h"
 #include "smalloc/base/units.h"
 #include "smalloc/pages/budget.h"
@@ -13,7 +13,7 @@
 namespace smalloc {
 namespace {
 
-// Of a stack without a limit: what deep recursion and Fortran's automatic arrays take.
+// Limit for a stack without RLIMIT_STACK: enough for deep recursion and Fortran's automatic arrays.
 constexpr size_t kMostStackBytes = size_t{256} << 20;
 
 char *up(char *p) {
@@ -37,7 +37,7 @@ uint64_t units_between(char *start, char *end) {
   return start < end ? static_cast<uint64_t>(end - start) / kSuperpageBytes : 0;
 }
 
-/// In one piece: copies of neighbours would be a mapping each.
+/// Copies in one piece: separate copies of neighbours would be separate mappings.
 void copy_run(char *start, char *end, bool executable, ImagePages &pages, uint64_t &done) {
   uint64_t units = min_of(units_between(start, end), pages.units_left);
   if (units)
@@ -45,10 +45,10 @@ void copy_run(char *start, char *end, bool executable, ImagePages &pages, uint64
 }
 
 void put_text(char *start, char *end, ImagePages &pages) {
-  char *run = start; // what the kernel could not do in place
+  char *run = start; // start of the superpages that the kernel could not collapse in place
   for (char *unit = start; unit < end && pages.units_left; unit += kSuperpageBytes) {
-    // File offset and address must agree modulo 2 MiB (linked with -z max-page-size=2097152), and
-    // the kernel must be able to (CONFIG_READ_ONLY_THP_FOR_FS).
+    // Works only if file offset and address agree modulo 2 MiB (linked with -z
+    // max-page-size=2097152) and the kernel supports it (CONFIG_READ_ONLY_THP_FOR_FS).
     if (pages.os->collapse(unit, kSuperpageBytes) != 0)
       continue;
     note(pages, pages.text_units, 0, 1);
@@ -64,7 +64,7 @@ void put_anonymous(char *start, char *end, ImagePages &pages) {
     return;
   int error = pages.os->advise(start, units * kSuperpageBytes, Advice::kSuperpages);
   note(pages, pages.static_units, error, units);
-  // What the loader has touched already gets no superpage by a fault.
+  // Collapse units that the loader has touched already: no page fault gives them a superpage.
   for (uint64_t i = 0; i < units && !error; i++) {
     char *unit = start + i * kSuperpageBytes;
     if (pages.os->resident_pages(unit, kSuperpageBytes))
@@ -82,7 +82,7 @@ void put_on_superpages(const ImageSegment &s, const Options &options, ImagePages
   }
   if (!s.writable || !options.static_on_superpages)
     return;
-  // A superpage that holds the border between file and .bss belongs to the copied part.
+  // A superpage that contains the border between file and .bss belongs to the copied part.
   char *anonymous = up(s.anonymous > s.start ? s.anonymous : s.start);
   char *end = down(s.end);
   char *file = up(s.start);
@@ -106,7 +106,7 @@ void put_stack(const StackRange &stack, ImagePages &pages) {
   const uint64_t units = min_of(units_between(start, end), pages.units_left);
   if (units == 0)
     return;
-  // The upper ones are used first.
+  // Take the upper superpages: the program uses them first.
   start = end - units * kSuperpageBytes;
   note(pages, pages.stack_units,
        pages.os->advise(start, units * kSuperpageBytes, Advice::kSuperpages), units);

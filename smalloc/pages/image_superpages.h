@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// image_superpages.h decides which parts of the program itself go on superpages when it starts:
+// image_superpages.h puts parts of the program itself on superpages when it starts:
 //  - static:on, writable segments of at least one whole superpage: the anonymous part (.bss) by
 //    advice, before it is touched; the part with a file behind it (.data) by a copy;
-//  - text:on, executable segments: collapsed in place where the kernel can (the pages stay the
-//    file's, shared by all processes), otherwise by a copy that is this process' own;
-//  - stack:on, the main thread's stack: lengthened at once to what it may become, and advised.
-// All only because the user asked: a sparse array takes memory, copied text is paid per process.
+//  - text:on, executable segments: collapsed in place if the kernel can (the pages stay the file's,
+//    shared by all processes), otherwise by a copy that is private to this process;
+//  - stack:on, the main thread's stack: grown at once to its full length, and advised.
+// All of them only on the user's request: a sparse array would take more memory, and each process
+// pays for its copied text.
 #ifndef SMALLOC_PAGES_IMAGE_SUPERPAGES_H
 #define SMALLOC_PAGES_IMAGE_SUPERPAGES_H
 
@@ -20,21 +21,22 @@ namespace smalloc {
 
 struct ImagePages {
   const OsHooks *os = nullptr;
-  /// copy_to_superpages(), or a test's.
+  /// copy_to_superpages(), or a test's replacement.
   int (*copy)(char *start, size_t bytes, bool executable) = nullptr;
-  bool may_copy_data = false;       ///< nobody else runs, so nobody writes
-  uint64_t units_left = UINT64_MAX; ///< budget
+  bool may_copy_data = false;       ///< no other thread runs that could write
+  uint64_t units_left = UINT64_MAX; ///< left of the budget
   uint64_t static_units = 0, text_units = 0, stack_units = 0, refused_units = 0;
   int last_error = 0;
 };
 
-/// One segment, either kind. Counts in `pages`.
+/// Puts one segment of either kind on superpages. Counts in `pages`.
 void put_on_superpages(const ImageSegment &segment, const Options &options, ImagePages &pages);
 
-/// The whole superpages of a stack below what is in use. Counts in `pages`.
+/// Advises the whole superpages of a stack below its used part. Counts in `pages`.
 void put_stack(const StackRange &stack, ImagePages &pages);
 
-/// All of the process, when options ask for it; warns with one line a kind when the kernel cannot.
+/// Handles all of the process as `options` request. Warns with one line for each kind if the kernel
+/// cannot.
 void image_superpages_at_start(const Options &options, const OsHooks &os, Counters &counters,
                                void (*warn)(Text));
 

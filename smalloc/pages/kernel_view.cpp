@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// kernel_view.cpp decides which lines of smaps count.
+// kernel_view.cpp parses the lines of smaps and sums up resident and superpage bytes by heap.
 #include "smalloc/pages/kernel_view.h"
 #include "smalloc/files/uncancelled.h"
 
@@ -28,7 +28,7 @@ uint64_t parse(const char *c, unsigned base) {
 struct Reader {
   const smalloc_live_heap *heaps;
   uint32_t count;
-  uint32_t current = kNobody; ///< whose mapping the lines speak of
+  uint32_t current = kNobody; ///< heap whose mapping the lines describe
   KernelView view;
 
   void take(const char *line) {
@@ -91,7 +91,7 @@ KernelView ask_kernel(const smalloc_live_heap *heaps, uint32_t count) {
     held -= static_cast<size_t>(line - buffer);
     memmove(buffer, line, held);
     if (held == sizeof buffer - 1)
-      held = 0; // a line longer than the buffer: a file name, not ours
+      held = 0; // a line longer than the buffer is a file name, not in a heap's mapping
   }
   uncancelled::close(fd);
   reader.view.known = true;

@@ -5,10 +5,10 @@
 
 namespace smalloc {
 namespace {
-constexpr uint64_t kLookPriceNs = 2500; ///< as promoter.cpp has it
+constexpr uint64_t kLookPriceNs = 2500; ///< the same as in promoter.cpp
 constexpr uint8_t kMostFruitless = 10;
-constexpr unsigned kMostFailures =
-    4; ///< in a row: the kernel is short of something, or the range is gone
+/// In a row: the kernel is short of something, or the range is gone.
+constexpr unsigned kMostFailures = 4;
 } // namespace
 
 bool MappedRanges::charge(uint64_t units, bool fresh) {
@@ -36,7 +36,7 @@ void MappedRanges::forget(Range &range) {
   __atomic_fetch_sub(config_.pending, 1, __ATOMIC_RELAXED);
 }
 
-/// Locked.
+/// Remembers a range, in place of the oldest one if the table is full. Locked.
 void MappedRanges::insert(char *first, uint64_t units) {
   Range *free = nullptr;
   for (Range &r : ranges_)
@@ -56,7 +56,8 @@ void MappedRanges::insert(char *first, uint64_t units) {
     config_.passes_below->store(0);
 }
 
-/// How many units from the first on have advice now. What is dear gets none, since only without may it be collapsed later.
+/// Advises superpages for the first units. Returns how many units have advice now. Too expensive
+/// units get none, since only a unit without advice may be collapsed later.
 uint64_t MappedRanges::advise(char *first, uint64_t units, FirstTouchCost *price) {
   const bool dear = price && price->too_expensive();
   const uint64_t cheap = dear ? 0 : price ? price->touch_and_advise(first, units) : units;
@@ -79,11 +80,12 @@ void MappedRanges::born(char *start, size_t bytes, bool all_written, FirstTouchC
     return;
   auto *first = reinterpret_cast<char *>(from);
   const uint64_t units = (to - from) / kSuperpageBytes;
-  // What was known of these addresses is about a mapping that is gone.
+  // Old entries for these addresses describe mappings that are gone.
   for (Range &r : ranges_)
     if (r.start && r.start < first + units * kSuperpageBytes &&
         first < r.start + size_t{r.units} * kSuperpageBytes) {
-      // All of it has been unmapped since; of a part nobody knows which superpages went.
+      // If the old range was unmapped as a whole, return its charge. If only a part was, the number
+      // of its superpages is unknown.
       if (r.start >= first &&
           r.start + size_t{r.units} * kSuperpageBytes <= first + units * kSuperpageBytes)
         uncharge(r.done);
@@ -97,12 +99,13 @@ void MappedRanges::born(char *start, size_t bytes, bool all_written, FirstTouchC
     uncharge(units - advised);
   if (advised == units || !promotable)
     return;
-  lock_.lock(); // for this once: what was looked at already is not to be lost
+  lock_.lock(); // waits for the lock once: the earlier work must not be lost
   insert(first + advised * kSuperpageBytes, units - advised);
   lock_.unlock();
 }
 
-/// Locked. The range that holds p, or the part of a mapping before its first whole superpage.
+/// Returns the range that holds p. Accepts a p in the part of a mapping before its first whole
+/// superpage. Locked.
 MappedRanges::Range *MappedRanges::find(const char *p) {
   for (Range &r : ranges_)
     if (r.start && p + kSuperpageBytes >= r.start &&
@@ -139,7 +142,7 @@ void MappedRanges::touched(const void *p, uint64_t (*credit_of)(size_t bytes, vo
     } else if (os.resident_pages(unit, kSuperpageBytes) < kDensePages) {
       counters_->units_too_sparse.add();
     } else if (!charge(1, /*fresh=*/false)) {
-      r.fruitless++; // there may be room later
+      r.fruitless++; // the budget may have room later
       break;
     } else {
       const uint64_t before = os.now_ns();

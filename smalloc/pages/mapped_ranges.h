@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// mapped_ranges.h decides what memory gets that the program maps itself (mmap, numa_alloc) at a
-// site that deserves superpages. It stays the program's mapping: nobody tells us when parts of it
-// are unmapped, protected or moved, so all that is done is advice and collapsing in place, which
-// change no content and are refused by the kernel where they no longer fit.
-//  - At birth, when the compiler has proved that all of it is written: advice for its whole
-//    superpages, for as long as their first touch is not dear. What has superpages counts against the budget
-//    of the heaps for good: nobody tells us when it is unmapped.
-//  - Otherwise it is remembered, and its dense units are collapsed at promotion points, while the
-//    credit pays: as big objects are (promoter.cpp), without their finer rules. A range that stays
-//    sparse, or is gone, is forgotten after some looks; the oldest makes room for a new one.
-// Nothing here waits: who finds the table in use leaves, the estimate is poorer by one call.
+// mapped_ranges.h gives superpages to memory that the program maps itself (mmap, numa_alloc) at a
+// site that deserves them. The memory stays the program's mapping, and libsmalloc does not see when
+// the program unmaps, protects or moves parts of it. So libsmalloc only advises and collapses in
+// place. Both change no content, and the kernel refuses them if they no longer fit.
+//  - If the compiler has proved that all of it is written: advises its whole superpages when it is
+//    mapped, as long as their first touch is not too expensive. These superpages count against the
+//    budget of the heaps for good, because their end is not seen.
+//  - Otherwise it remembers the range and collapses its dense units at promotion points, as far as
+//    the credit pays. The rules are those of big objects (promoter.cpp) without the finer ones. It
+//    forgets a range that stays sparse, or is gone, after some looks. A new range replaces the
+//    oldest one.
+// Nothing here waits: a thread that finds the table locked returns, and the estimate misses one
+// call.
 #ifndef SMALLOC_PAGES_MAPPED_RANGES_H
 #define SMALLOC_PAGES_MAPPED_RANGES_H
 
@@ -28,39 +30,41 @@ class MappedRanges {
 public:
   struct Config {
     const OsHooks *os = nullptr;
-    /// Whose budget the superpages are charged to; nullptr: units_left.
+    /// Region whose budget pays for the superpages; nullptr: units_left limits them.
     Region *budget = nullptr;
     uint64_t units_left = UINT64_MAX >> 1;
-    unsigned *pending = nullptr; ///< __smalloc_v1_pending: plus one a range that waits
-    std::atomic<size_t> *passes_below =
-        nullptr; ///< set to 0 when one begins to wait; may be nullptr
+    unsigned *pending = nullptr; ///< __smalloc_v1_pending: plus one for each range that waits
+    /// Set to 0 when a range begins to wait; may be nullptr.
+    std::atomic<size_t> *passes_below = nullptr;
   };
   void init(const Config &config, Counters &counters) {
     config_ = config;
     left_.store(config.units_left, std::memory_order_relaxed);
     counters_ = &counters;
   }
-  /// The program has mapped [start, start + bytes). price: of superpages at first touch; nullptr: whatever it is.
-  /// promotable: what gets no advice is remembered.
+  /// Handles [start, start + bytes) that the program has just mapped. `price`: cost of superpages
+  /// at first touch; nullptr: cost does not matter. `promotable`: remember the part that gets no
+  /// advice.
   void born(char *start, size_t bytes, bool all_written, FirstTouchCost *price = nullptr,
             bool promotable = true);
-  /// A promotion point: credit_of(bytes) says what it is worth to an object of that size.
+  /// Promotes units at a promotion point. `credit_of(bytes)` returns what the point is worth to an
+  /// object of that size, in ns.
   void touched(const void *p, uint64_t (*credit_of)(size_t bytes, void *data), void *data,
                Price &price, uint64_t least_pause_ns, bool eager);
   bool any() const { return waiting_.load(std::memory_order_relaxed) != 0; }
-  /// Across fork.
+  /// For fork handlers.
   void lock() { lock_.lock(); }
   void unlock() { lock_.unlock(); }
 
   static constexpr unsigned kRanges = 16;
-  static constexpr uint32_t kMostUnits =
-      16384; ///< of one range, 32 GiB; what lies behind stays as it is
+  /// Most units of one range, 32 GiB; the rest of the range stays as it is.
+  static constexpr uint32_t kMostUnits = 16384;
 
 private:
   struct Range {
-    char *start = nullptr; ///< of the first whole superpage; nullptr: free
+    char *start = nullptr; ///< first whole superpage; nullptr: free entry
     uint32_t units = 0, next = 0, done = 0;
-    uint32_t done_before = 0; ///< when this round over all of it began
+    uint32_t done_before = 0; ///< `done` when the current round began
     uint8_t fruitless = 0;    ///< rounds without a promotion
     Ledger ledger;
     uint64_t is_done[kMostUnits / 64] = {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// page_fallback.cpp decides which errors of the system mean which reason, and how the one line about a
-// fallback reads: what was asked for, why it cannot be had, the cure, what is used instead.
+// page_fallback.cpp maps errors of the system to reasons, and formats the one line about a
+// fallback: what was requested, why it is not available, the cure, and what is used instead.
 #include "smalloc/pages/page_fallback.h"
 #include "smalloc/os/page_settings.h"
 
@@ -46,7 +46,8 @@ WhyNot reason(int pool_error) {
   }
 }
 
-/// Why, with the cure. What the user chose (a budget) is no reason for a line, nor what is better for the program.
+/// Returns the reason with its cure. Returns nullptr for a reason that needs no line: the user's
+/// choice (a budget), or a choice that is better for the program.
 const char *explain(PageKind kind, WhyNot why) {
   bool gigantic = kind == PageKind::kGigantic;
   switch (why) {
@@ -94,7 +95,7 @@ void PageFallback::init(const OsHooks &os, const Config &config, Counters &count
   steps_ = 0;
   directed_gigantic_ = false;
   settings_ = read_page_settings(os, config.sysfs);
-  if (config.only_ours) // its advice still counts, nothing comes without
+  if (config.only_ours) // libsmalloc's advice still counts; unadvised memory gets none
     settings_.superpage.unadvised = settings_.medium.unadvised = false;
 
   for (PageKind kind : {PageKind::kGigantic, PageKind::kHugetlb}) {
@@ -107,14 +108,14 @@ void PageFallback::init(const OsHooks &os, const Config &config, Counters &count
     if (error && kind == PageKind::kGigantic)
       no_gigantic_ = reason(error);
   }
-  if (config.most_pool_units == 0) // nothing is asked of empty pools under a budget
+  if (config.most_pool_units == 0) // under a budget libsmalloc takes nothing from empty pools
     for (PageKind kind : {PageKind::kGigantic, PageKind::kHugetlb})
       if (has(kind))
         refused(kind, WhyNot::kPoolEmpty);
   if (config.directed_gigantic && !wanted(PageKind::kGigantic) && wanted(PageKind::kSuperpage)) {
     const int error = os.open_hugetlb(kGiganticBytes);
     directed_gigantic_ = error == 0;
-    no_gigantic_ = reason(error); // counted with each object that asks
+    no_gigantic_ = reason(error); // counted with each object that requests it
   }
   if (wanted(PageKind::kSuperpage)) {
     bool there = settings_.gives_superpages(config.force);
@@ -126,22 +127,22 @@ void PageFallback::init(const OsHooks &os, const Config &config, Counters &count
   if (wanted(PageKind::kMedium)) {
     bool there = settings_.medium.advised;
     step(PageKind::kMedium, there);
-    // As a fallback it is a chance, not a promise.
+    // As a fallback 64 KiB pages are optional, so their absence is not reported.
     if (!there && config.asked == PageBacking::kMedium)
       refused(PageKind::kMedium,
               settings_.medium.known ? WhyNot::kSwitchedOff : WhyNot::kNoSuchSize);
   }
 }
 
-/// All, or half, or a quarter…: a pool that has some pages gives what it has to within a factor of
-/// two in a handful of system calls.
+/// Takes all, or half, or a quarter, and so on. If the pool has some pages, it thus gives at least
+/// half of them in a few system calls.
 UnitIndex PageFallback::take_from(PageKind kind, char *start, UnitIndex units, bool directed) {
   auto step = static_cast<UnitIndex>(page_bytes(kind) / kSuperpageBytes);
   const uint64_t taken = counters_->pool_units[static_cast<unsigned>(PageKind::kGigantic)].get() +
                          counters_->pool_units[static_cast<unsigned>(PageKind::kHugetlb)].get();
   const uint64_t left = config_.most_pool_units - min_of(taken, config_.most_pool_units);
-  if (config_.most_pool_units != 0 &&
-      left < units) { // of empty pools any share is nothing: that is said
+  // Any share of an empty pool is nothing; that case is reported as an empty pool.
+  if (config_.most_pool_units != 0 && left < units) {
     if (units / step != left / step)
       refused(kind, WhyNot::kBudget, directed);
     units = static_cast<UnitIndex>(left);
@@ -183,7 +184,7 @@ void PageFallback::give_pool_pages_back(char *start, const Pooled &pooled) {
 
 void PageFallback::note_directed_gigantic(size_t bytes) {
   if (bytes < kGiganticBytes)
-    return; // it asks for 2 MiB pages
+    return; // the object gets 2 MiB pages
   counters_->directed_1g.add();
   if (!gives_gigantic(PageKind::kGigantic) && wanted(PageKind::kSuperpage))
     refused(PageKind::kGigantic, no_gigantic_, true);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// region.cpp decides how the range is cut into slices (in 64ths: generous where objects are, since
-// address space is free) and what happens when the system refuses a part of it.
+// region.cpp cuts the reserved range into slices, in 64ths, and handles refusals by the system.
+// Slices of objects are generous, since address space is free.
 #include "smalloc/pages/region.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@ namespace {
 //                               tables meta small-base small-super class node big-base big-super
 constexpr unsigned kShares[kSlices] = {2, 2, 6, 12, 6, 4, 16, 16};
 constexpr unsigned kSharesTotal = 64;
-/// Each slice's last unit is never used, so that two slices' objects are never neighbours that
-/// could be merged.
+/// The last unit of each slice stays unused, so that objects of two slices are never neighbours
+/// that could be merged.
 constexpr size_t kGuardBytes = kSuperpageBytes;
 
 bool wants_superpages_at_first_touch(Slice s) {
@@ -69,8 +69,8 @@ int Region::advise_range(Slice s, void *start, size_t bytes) {
     if (thp_allowed() || config_.medium_advice)
       return config_.os->advise(start, bytes, Advice::kSuperpages);
   } else if (config_.thp == ThpMode::kAlways) {
-    // Without this the kernel gives each first touch a superpage: the bloat that unadvised slices
-    // are there to avoid.
+    // Without this advice the kernel gives each first touch a superpage. Unadvised slices exist to
+    // avoid that waste.
     return config_.os->advise(start, bytes, Advice::kNoSuperpages);
   }
   return 0;
@@ -90,7 +90,7 @@ char *Region::grow(Slice s, size_t bytes, size_t alignment) {
   std::atomic<size_t> &cursor = cursor_[static_cast<unsigned>(s)];
   size_t seen = cursor.load(std::memory_order_relaxed), first, next;
   size_t step = alignment < kSuperpageBytes ? alignment : kSuperpageBytes;
-  const size_t slack = s == Slice::kTables ? 0 : kSlackBytes; // no object is there
+  const size_t slack = s == Slice::kTables ? 0 : kSlackBytes; // no object lies there
   do {
     if (seen & kFrozen)
       return nullptr;
@@ -103,7 +103,8 @@ char *Region::grow(Slice s, size_t bytes, size_t alignment) {
   char *p = reinterpret_cast<char *>(slice_start(s) + first);
   if (config_.os->commit(p, bytes + slack) == 0)
     return p;
-  // Who asks again, as jemalloc does at every miss, is not to use up the slice: unless somebody has gone on from there.
+  // Restore the cursor, so that repeated requests (jemalloc retries at every miss) do not use up
+  // the slice. This fails if another thread has advanced the cursor.
   cursor.compare_exchange_strong(next, seen, std::memory_order_relaxed);
   return nullptr;
 }
@@ -115,7 +116,8 @@ size_t Region::share_of(Slice s, size_t bytes) {
 void Region::shrink(Slice s, size_t bytes) {
   const auto i = static_cast<unsigned>(s);
   const size_t handed_out = cursor_[i].fetch_or(kFrozen);
-  // A page further on: who had read the cursor and the capacity before must not find the same cursor again.
+  // One page further: a thread that has read the cursor and capacity before must not find the same
+  // cursor again.
   const size_t next = handed_out + kBasePageBytes;
   const size_t capacity = max_of(share_of(s, bytes), align_up(next, kSuperpageBytes));
   if (capacity < capacity_[i].load()) {
@@ -184,9 +186,10 @@ int Region::promote(char *unit, uint64_t &duration_ns) {
   const Slice slice = slice_of(unit);
   if (slice == Slice::kBigSuper ||
       (config_.thp == ThpMode::kAlways && !wants_superpages_at_first_touch(slice))) {
-    // It is MADV_NOHUGEPAGE, where a collapse is EINVAL. The unit becomes a mapping of its
-    // own (or part of its neighbour's, if that one was promoted too), within the budget of
-    // mappings. (A small one of birth has its advice, and its mapping goes: small_demoter.cpp.)
+    // The unit has MADV_NOHUGEPAGE, under which a collapse is EINVAL. With advice the unit becomes
+    // a separate mapping (or part of its neighbour's, if that one was promoted too). It counts in
+    // the budget of mappings. (A small unit with superpages at first touch has advice, and
+    // small_demoter.cpp removes its mapping.)
     flipped = charge_mappings(1);
     error = flipped ? os.advise(unit, kSuperpageBytes, Advice::kSuperpages) : ENOMEM;
   }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// region.h decides where in the address space each kind of our memory lies. One reserved range, so
-// that "is it ours?" is one compare; inside, fixed slices, so that "whose is it?" is another and
-// each slice has one page-size advice for life: flipping advice per superpage would make a mapping
-// each, and at 65,530 of them the program's own mmap fails. Also the account of superpages against
-// the budget, and of mappings against 1/8 of the system's limit.
+// region.h divides one reserved range of the address space among the kinds of libsmalloc's memory.
+// One compare tests if a pointer is in the range. Inside are fixed slices, so that another
+// compare finds the owner. Each slice keeps one page-size advice for life: changing the advice of
+// each superpage would make each a mapping. At 65,530 mappings the program's own mmap fails. The
+// region also accounts for superpages against the budget, and for mappings against 1/8 of the
+// system's limit.
 #ifndef SMALLOC_PAGES_REGION_H
 #define SMALLOC_PAGES_REGION_H
 
@@ -18,18 +19,18 @@
 namespace smalloc {
 
 enum class Slice : uint8_t {
-  kTables,    ///< our own tables
+  kTables,    ///< libsmalloc's own tables
   kMeta,      ///< the private jemalloc's metadata, and objects of threads that are bound to no heap
   kSmallBase, ///< small objects on base pages, promotable
   kSmallSuper, ///< small objects on superpages at first touch
   kClass,      ///< small objects of undecided sites: the class heap
   kNode,       ///< small objects whose sites name their nodes, on base pages, promotable
   kBigBase,    ///< objects of one superpage and more that start on base pages, promotable
-  kBigSuper,   ///< objects of one superpage and more that have superpages at first touch
+  kBigSuper,   ///< objects of one superpage and more on superpages at first touch
 };
 inline constexpr unsigned kSlices = 8;
-/// Readable bytes behind every object. Programs that read an element past the end run with the C
-/// library's malloc and with others, whose objects end before the last mapped byte.
+/// Readable bytes after every object. The C library's malloc and others end objects before the last
+/// mapped byte. Programs that read an element past the end run with them and must run here.
 inline constexpr size_t kSlackBytes = kBasePageBytes;
 
 class Region {
@@ -39,16 +40,20 @@ public:
     size_t bytes = 0;
     ThpMode thp = ThpMode::kMadvise;
     bool superpages_allowed = true; ///< false: pages:base, or an administrator's THP=never
-    bool thp_allowed = true;    ///< false: superpages come from a pool only: no advice, no collapse
-    bool medium_advice = false; ///< memory of birth is advised for pages of 64 KiB instead
+    bool thp_allowed = true;        ///< false: superpages come from a pool only, without advice or
+                                    ///< collapse
+    bool medium_advice = false; ///< slices with superpages at first touch are advised for pages of
+                                ///< 64 KiB instead
     Budget::Config budget;
-    uint64_t charged_before = 0;    ///< superpages that the budget has had to give already
-    uint64_t mapping_limit = 65530; ///< the system's
-    unsigned *pending = nullptr;    ///< counts what waits for promotion (site.h); may be nullptr
-    /// Set to 0 when something begins to wait; may be nullptr.
+    uint64_t charged_before = 0;    ///< superpages that were charged to the budget before
+    uint64_t mapping_limit = 65530; ///< the system's limit
+    unsigned *pending = nullptr;    ///< counts objects that wait for promotion (site.h); may be
+                                    ///< nullptr
+    /// Set to 0 when an object begins to wait; may be nullptr.
     std::atomic<size_t> *passes_below = nullptr;
   };
-  /// False: the address space is not to be had, and nothing has changed.
+  /// Reserves the range. Returns false if the address space is not available; nothing has changed
+  /// then.
   bool init(const Config &config, Counters &counters);
 
   const OsHooks &os() const { return *config_.os; }
@@ -61,7 +66,7 @@ public:
   UnitIndex slice_units(Slice s) const {
     return static_cast<UnitIndex>((slice_end(s) - slice_start(s)) / kSuperpageBytes);
   }
-  /// REQUIRES: contains(p).
+  /// Returns the slice that contains `p`. REQUIRES: contains(p).
   Slice slice_of(const void *p) const;
   char *unit_address(Slice s, UnitIndex unit) const {
     return reinterpret_cast<char *>(slice_start(s) + size_t{unit} * kSuperpageBytes);
@@ -71,68 +76,73 @@ public:
                                   kSuperpageBytes);
   }
 
-  /// Zeroed, committed memory of ours for a table; nullptr when the system refuses. Never given
-  /// back.
+  /// Returns zeroed, committed memory for a table of libsmalloc; nullptr if the system refuses. It
+  /// is never released.
   void *table(size_t bytes);
-  /// The next `bytes` (any multiple of a base page, whole units are used up) of a slice that only
-  /// grows, committed and zero; kSlackBytes behind those for objects are committed as well. nullptr:
-  /// slice full or commit refused.
+  /// Returns the next `bytes` of a slice that only grows, committed and zero. `bytes` is a multiple
+  /// of a base page; whole units are used up. For objects, kSlackBytes after them are committed as
+  /// well. Returns nullptr if the slice is full or the commit was refused.
   char *grow(Slice s, size_t bytes, size_t alignment = kSuperpageBytes);
-  /// Units of a growing slice handed out so far.
+  /// Returns the units of a growing slice handed out so far.
   UnitIndex grown_units(Slice s) const {
     return static_cast<UnitIndex>((cursor_[static_cast<unsigned>(s)].load() & ~kFrozen) /
                                   kSuperpageBytes);
   }
 
-  /// What a range of so many bytes would have for this slice: whole units.
+  /// Returns the bytes that this slice would have in a range of `bytes` bytes: whole units.
   static size_t share_of(Slice s, size_t bytes);
-  /// Gives back the address space of a slice that only grows beyond what has been handed out, and beyond its share of `bytes`. It
-  /// grows no further than that; while this runs, grow() fails. One thread at a time.
+  /// Releases the address space of a growing slice beyond both its share of `bytes` and what has
+  /// been handed out. The slice grows no further than that. While this runs, grow() fails. One
+  /// thread at a time.
   void shrink(Slice s, size_t bytes);
-  /// The same for a slice of big objects, of which the first `units` stay. REQUIRES: the others are free and stay so.
+  /// Shrinks a slice of big objects likewise and keeps the first `units`. REQUIRES: the others are
+  /// free and stay so.
   void keep_units(Slice s, UnitIndex units);
-  /// In address space of ours that went back. Anybody's memory may be there now. REQUIRES: contains(p).
+  /// True if `p` lies in released address space, where any memory of the process may be now.
+  /// REQUIRES: contains(p).
   bool went_back(const void *p) const {
     return reinterpret_cast<uintptr_t>(p) >=
            kept_end_[static_cast<unsigned>(slice_of(p))].load(std::memory_order_relaxed);
   }
-  /// Gives the slice its advice before its first memory is handed out. Idempotent.
+  /// Sets the slice's advice before its first memory is handed out. Idempotent.
   void advise_slice(Slice s);
-  /// Superpages at first touch were asked for and the kernel refused the advice: an errno value; 0: no.
+  /// Returns the errno value of refused advice for superpages at first touch; 0: not refused.
   int advice_error() const { return advice_error_.load(std::memory_order_relaxed); }
 
-  /// Makes a committed range of a slice what it was before: reserved, empty, with the slice's
+  /// Restores a committed range of a slice to its first state: reserved, empty, with the slice's
   /// advice.
   void decommit(Slice s, char *start, size_t bytes);
-  /// A new mapping in a slice (hugetlb refused) gets the slice's advice. Returns 0 or an errno
-  /// value.
+  /// Gives a new mapping in a slice (after hugetlb refused) the slice's advice. Returns 0 or an
+  /// errno value.
   int advise_range(Slice s, void *start, size_t bytes);
 
-  /// Some superpage may be had: transparent or of a pool.
+  /// True if some superpage is available, transparent or of a pool.
   bool superpages_allowed() const { return config_.superpages_allowed; }
-  /// Transparent ones: at first touch and by promotion.
+  /// True if slices of first touch are advised for 64 KiB pages.
   bool medium_advice() const { return config_.medium_advice && advice_error() == 0; }
   bool thp_allowed() const { return config_.thp_allowed && config_.superpages_allowed; }
-  /// Takes n superpages out of the budget; false: over it, and why. fresh: for memory that the
-  /// process has not got yet.
+  /// Takes `n` superpages out of the budget. Returns false over the budget, and sets `why`.
+  /// `fresh`: for memory that the process does not have yet.
   bool charge_superpages(uint64_t n, bool fresh = true, WhyNot *why = nullptr);
-  /// What the process has already, whatever the budget says.
+  /// Charges superpages that the process has already, whatever the budget is.
   void charge_unasked(uint64_t n) { charged_superpages_.add(n); }
-  /// Charged ones that did not come about.
+  /// Returns charged superpages that did not come about.
   void uncharge_superpages(uint64_t n) { charged_superpages_.sub(n); }
-  /// Charged ones that the memory has from now on, or will have once it is touched.
+  /// Counts charged superpages that the memory has now, or will have once it is touched.
   void got_superpages(uint64_t n);
-  /// What was got is gone, but will be there again once its memory is touched: the charge stays.
+  /// Counts superpages whose memory was dropped but will have them again once touched. The charge
+  /// stays.
   void emptied_superpages(uint64_t n) { counters_->superpages_now.sub(n); }
-  /// What was got is gone, and the charge with it.
+  /// Counts superpages that are gone, and returns their charge.
   void lost_superpages(uint64_t n);
   uint64_t charged_superpages() const { return charged_superpages_.get(); }
-  /// That the budget allows beside those that are charged. Reads files where a cgroup has a limit.
+  /// Returns the superpages that the budget allows beside the charged ones. Reads files if a cgroup
+  /// has a limit.
   uint64_t superpages_left() const { return budget_.superpages_left(charged_superpages()); }
-  /// The budget has refused something: who has superpages must show that they pay.
+  /// True if the budget has refused a superpage: owners of superpages must then show that they pay.
   bool short_of_superpages() const { return short_.load(std::memory_order_relaxed); }
   bool charge_mappings(uint64_t n);
-  /// Something more (+1) or less (-1) waits for promotion.
+  /// Counts `n` more (or fewer) objects that wait for promotion.
   void add_pending(int n) {
     if (config_.pending)
       __atomic_fetch_add(config_.pending, static_cast<unsigned>(n), __ATOMIC_SEQ_CST);
@@ -141,17 +151,18 @@ public:
   }
   void uncharge_mappings(uint64_t n) { counters_->mappings.sub(n); }
 
-  /// Collapses one unit in place: of an unadvised slice, or one of a big object that is advised against superpages; of those each
-  /// costs a mapping, which the caller uncharges when it gives the unit back. Returns 0 or an errno value, counted by
-  /// reason; the budget is charged on success. duration_ns: what it took, whether it worked or not.
+  /// Collapses one unit in place: of an unadvised slice, or of a big object that is advised against
+  /// superpages. In the second case, and under THP=always, it costs a mapping, which the caller
+  /// uncharges when it releases the unit. Returns 0 or an errno value, which it counts by reason.
+  /// Charges the budget on success. `duration_ns`: time taken, with or without success.
   int promote(char *unit, uint64_t &duration_ns);
-  /// Makes base pages of a superpage in place; its contents stay. False: no mapping is left for the
-  /// advice that keeps the kernel from making it one again. A unit that had its superpage at first touch
-  /// costs a mapping from now on, which the caller uncharges when it gives the unit back.
-  /// idle_page: a page of the unit whose contents may be lost, or nullptr (OsHooks::split).
+  /// Turns a superpage into base pages in place; its contents stay. Returns false if no mapping is
+  /// left for the advice that keeps the kernel from collapsing it again. A unit with a superpage at
+  /// first touch then costs a mapping, which the caller uncharges when it releases the unit.
+  /// `idle_page`: a page of the unit whose contents may be lost, or nullptr (OsHooks::split).
   bool demote(char *unit, char *idle_page = nullptr);
-  /// Undoes what promote() did to the advice of `promoted` units in this range of an unadvised
-  /// slice, whose contents are gone; uncharges them.
+  /// Undoes the advice of promote() for `promoted` units in this range of an unadvised slice, whose
+  /// contents are gone. Uncharges them.
   void demoted(char *start, size_t bytes, uint64_t promoted);
 
 private:
@@ -160,17 +171,17 @@ private:
   uintptr_t start_ = 0;
   size_t bytes_ = 0;
   uintptr_t slice_start_[kSlices + 1] = {};
-  /// In a cursor: the slice is about to shrink.
+  /// Flag in a cursor: the slice is about to shrink.
   static constexpr size_t kFrozen = size_t{1} << 63;
   void give_back(Slice s, uintptr_t kept_end);
 
   std::atomic<size_t> cursor_[kSlices] = {};
-  std::atomic<size_t> capacity_[kSlices] = {}; ///< of slices that grow: how far a cursor goes
+  std::atomic<size_t> capacity_[kSlices] = {}; ///< of growing slices: the end of the cursor's range
   std::atomic<uintptr_t> kept_end_[kSlices] = {};
   std::atomic<bool> advised_[kSlices] = {};
   std::atomic<int> advice_error_{0};
   std::atomic<bool> short_{false};
-  Counter charged_superpages_; ///< there, or about to be
+  Counter charged_superpages_; ///< present, or about to be
   Budget budget_;
 };
 

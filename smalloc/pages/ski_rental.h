@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ski_rental.h decides when a promotion is paid for. Collapsing costs 1.45 ms a superpage when its
-// pages are warm and ten times that when they are cold; what it saves is the compiler's estimate of
-// TLB misses, call by call. Ski rental (Karlin et al., "Competitive snoopy caching", Algorithmica
-// 1988): go on renting (base pages) until what was paid would have bought (the collapse): never
-// worse than twice the best choice made in hindsight, without knowing the future.
+// ski_rental.h finds out when a promotion is paid for. A collapse costs 1.45 ms a superpage if its
+// pages are warm and ten times that if they are cold. Its saving is the compiler's estimate of TLB
+// misses, call by call. Ski rental (Karlin et al., "Competitive snoopy caching", Algorithmica
+// 1988): rent (base pages) until the rent paid would have bought (the collapse). Without knowing
+// the future, this costs at most twice the best choice in hindsight.
 #ifndef SMALLOC_PAGES_SKI_RENTAL_H
 #define SMALLOC_PAGES_SKI_RENTAL_H
 
@@ -14,31 +14,31 @@
 
 namespace smalloc {
 
-/// What a saved TLB miss is worth, by how much memory the walk's own entries compete for.
+/// Cost of a TLB miss, by how much memory competes for the caches of the walk's page-table entries.
 struct WalkCost {
-  unsigned near_cycles = 35; ///< page-table entries sit in the second-level cache
-  unsigned far_cycles = 89;  ///< they come from memory
+  unsigned near_cycles = 35; ///< page-table entries are in the second-level cache
+  unsigned far_cycles = 89;  ///< page-table entries come from memory
   size_t reach_bytes = size_t{8} << 20;
 
-  /// Cycles for an object (or heap) of this size: near up to 4 x the TLB's reach, far from 256 x
-  /// on, linear in the logarithm between (measured on Zen 4: 35 at the reach, 89 at 2 GB).
+  /// Returns the cycles of a walk for an object (or heap) of `bytes`: near up to 4 x the TLB's
+  /// reach, far from 256 x on, linear in the logarithm between (measured on Zen 4: 35 at the reach,
+  /// 89 at 2 GB).
   unsigned cycles(size_t bytes) const {
     unsigned steps = 0;
     for (size_t limit = reach_bytes * 4; limit < bytes && steps < 6; limit *= 2)
       steps++;
     return near_cycles + (far_cycles - near_cycles) * steps / 6;
   }
-  /// Nanoseconds that `misses` saved misses are worth. 3 cycles a ns: a guess between 2.4 (dense
-  /// servers) and 5; within a factor of 1.7 of all machines of the table, and the rule is only
-  /// about orders of magnitude.
+  /// Returns the value of `misses` saved misses in ns. Assumes 3 cycles a ns, a guess between 2.4
+  /// (dense servers) and 5. It is within a factor of 1.7 of all machines of the table; the rule
+  /// needs only the order of magnitude.
   uint64_t nanoseconds(uint64_t misses, size_t bytes) const {
     constexpr uint64_t kMost = uint64_t{1} << 50;
     return min_of(misses, kMost) * cycles(bytes) / 3;
   }
 };
 
-/// Credit and debit of one object or heap, in ns, and the estimate of a collapse's price. Not
-/// thread-safe.
+/// Credit and debit of one object or heap, in ns. Not thread-safe.
 class Ledger {
 public:
   static constexpr int64_t kStartPriceNs = 1450000; ///< 2 MiB, warm, Zen 4 guest
@@ -57,13 +57,13 @@ private:
   int64_t credit_ns_ = 0;
 };
 
-/// Collapses that no promotion point has counted may take this part of the program's time: one thirty-second,
-/// 3 %. A program that has run for some time will run for as long again on average, and superpages save
-/// a heap beyond the TLB's reach some 3 to 10 % of its time (docs/design.md).
+/// Collapses that no promotion point pays for may take this part of the program's time: one
+/// thirty-second, 3 %. A program that has run for some time will run for as long again on average.
+/// Superpages save a heap beyond the TLB's reach some 3 to 10 % of its time (docs/design.md).
 constexpr uint64_t kTimePerCollapseTime = 32;
 
-/// Running price of one collapse: a quarter of each new measurement. Shared by all objects and
-/// threads; an update that is lost to a race is one measurement less.
+/// Running estimate of one collapse's cost; each new measurement counts for a quarter. All objects
+/// and threads share it. An update lost to a race is one measurement less.
 class Price {
 public:
   int64_t ns() const { return ns_.load(std::memory_order_relaxed); }

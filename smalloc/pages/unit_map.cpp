@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// unit_map.cpp decides how unit_map.h's bitmap is searched: by runs, skipping whole words.
+// unit_map.cpp searches the bitmap by runs and skips whole words.
 #include "smalloc/pages/unit_map.h"
 
 namespace smalloc {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// unit_ranking.h decides which of many units has the fewest pages in use, in constant time: a list
-// for each number of pages, and a bitmap of the lists that are not empty. A heap of n superpages that
-// empties asks n times; looking at all of them each time was n^2.
+// unit_ranking.h finds the unit with the fewest pages in use in constant time. It keeps a list for
+// each number of pages, and a bitmap of the non-empty lists. A heap of n superpages that empties
+// asks n times; a scan of all units each time would take n^2.
 #ifndef SMALLOC_PAGES_UNIT_RANKING_H
 #define SMALLOC_PAGES_UNIT_RANKING_H
 
@@ -10,16 +10,16 @@
 
 namespace smalloc {
 
-/// Units with 1 to kPagesPerUnit pages in use. Not locked: the owner's lock holds for it, too.
+/// Ranks units with 1 to kPagesPerUnit pages in use. The owner's lock guards it.
 class UnitRanking {
 public:
   struct Links {
-    UnitIndex before, after; ///< plus 1; 0: none
+    UnitIndex before, after; ///< index plus 1; 0: none
     uint16_t pages;          ///< 0: not ranked
   };
-  /// links: zeroed, one for each unit.
+  /// Sets the links: zeroed, one for each unit.
   void init(Links *links) { links_ = links; }
-  /// The unit has so many pages in use from now on; 0: it is not ranked.
+  /// Sets the unit's number of pages in use; 0: removes it from the ranking.
   void set(UnitIndex unit, unsigned pages) {
     if (links_[unit].pages == pages)
       return;
@@ -29,7 +29,7 @@ public:
       insert(unit, pages);
   }
   unsigned pages(UnitIndex unit) const { return links_[unit].pages; }
-  /// kNoUnit: none is ranked.
+  /// Returns the unit with the fewest pages; kNoUnit: none is ranked.
   UnitIndex fewest() const {
     for (unsigned w = 0; w < kWords; w++)
       if (any_[w])
@@ -59,7 +59,7 @@ private:
   }
 
   Links *links_ = nullptr;
-  UnitIndex first_[kPagesPerUnit + 1] = {}; ///< plus 1, by pages
+  UnitIndex first_[kPagesPerUnit + 1] = {}; ///< index plus 1, by pages
   uint64_t any_[kWords] = {};
 };
 

@@ -7,7 +7,8 @@
 
 namespace smalloc {
 
-/// What CLOCK_PROCESS_CPUTIME_ID or CLOCK_THREAD_CPUTIME_ID has counted, ns; 0: the system does not count.
+/// Returns the value of CLOCK_PROCESS_CPUTIME_ID or CLOCK_THREAD_CPUTIME_ID in ns; 0 if the system
+/// does not count it.
 template <clockid_t clock> uint64_t used_ns() {
   timespec t;
   return clock_gettime(clock, &t) == 0

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// fork_locks.cpp decides how "several threads" is known (glibc's __libc_single_threaded; without it
-// always) and remembers it from the handler before fork to the one after, because the child has one
-// thread only and must free what the parent took.
+// fork_locks.cpp registers fork handlers that take and release libsmalloc's locks. It takes the
+// locks only in a process with several threads: glibc's __libc_single_threaded tells, and without
+// it the answer is always "several". Each handler records in `taken` what prepare() did, because
+// the child has one thread only and must release what the parent took.
 #include "smalloc/process/fork_locks.h"
 
 #include <atomic>
@@ -12,7 +13,7 @@
 
 extern "C" {
 extern char __libc_single_threaded __attribute__((weak)); // glibc 2.32
-// glibc exports these for its own use.
+// glibc exports these functions for its own use.
 void _IO_list_lock(void) __attribute__((weak));
 void _IO_list_unlock(void) __attribute__((weak));
 void _IO_list_resetlock(void) __attribute__((weak));
@@ -22,12 +23,13 @@ namespace smalloc {
 namespace {
 
 struct Handlers {
-  std::atomic<void (*)()> prepare{nullptr}; // nullptr: nobody's yet
+  std::atomic<void (*)()> prepare{nullptr}; // nullptr: the slot is free
   void (*parent)() = nullptr;
   void (*child)() = nullptr;
   bool taken = false;
 };
-// Registered before any constructor of ours has run: none may be left to undo it.
+// Constant-initialised: registration may run before any constructor of libsmalloc, and a later
+// constructor would undo it.
 constinit Handlers g_handlers[kMostForkLocks];
 constinit std::atomic<unsigned> g_count{0};
 constinit std::atomic<bool (*)()> g_alone_with_helper{nullptr};
@@ -38,7 +40,7 @@ template <unsigned k> void prepare() {
     return;
   lock_streams();
   take();
-  g_handlers[k].taken = true; // under the locks: two threads may fork at a time
+  g_handlers[k].taken = true; // under the locks: two threads may fork at the same time
 }
 template <unsigned k> void parent() {
   Handlers &h = g_handlers[k];
@@ -60,7 +62,7 @@ template <unsigned k> void child() {
 template <unsigned k> int enlist() { return pthread_atfork(prepare<k>, parent<k>, child<k>); }
 int (*const kEnlist[kMostForkLocks])() = {enlist<0>, enlist<1>, enlist<2>, enlist<3>};
 constinit std::atomic<bool> g_reserving{false}, g_reserved{false};
-constinit std::atomic<unsigned> g_slots{0}; // that are enlisted
+constinit std::atomic<unsigned> g_slots{0}; // number of handlers registered with pthread_atfork
 
 } // namespace
 

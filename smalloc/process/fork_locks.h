@@ -1,33 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// fork_locks.h decides when locks are held across fork: only in a process with several threads.
-// Like glibc: with one thread nobody else can hold a lock, and a signal handler that forks while it
-// interrupts an allocation must not wait for the lock that its own thread holds (glibc's
-// tst-mallocfork2). stdio's list of streams is locked first, because a thread that flushes its
+// fork_locks.h holds libsmalloc's locks across fork, but only in a process with several threads.
+// glibc's malloc does the same. With one thread no other thread can hold a lock. A signal handler
+// that interrupts an allocation and forks must not wait for the lock that its own thread holds
+// (glibc's tst-mallocfork2). stdio's list of streams is locked first: a thread that flushes its
 // streams holds it while it allocates (glibc's tst-malloc-fork-deadlock).
 #ifndef SMALLOC_PROCESS_FORK_LOCKS_H
 #define SMALLOC_PROCESS_FORK_LOCKS_H
 
 namespace smalloc {
 
-/// True if the process has several threads of its own. A thread of libsmalloc beside one of the
-/// program's does not count (set_alone_with_helper()).
+/// True if the process has several threads of its own. A helper thread of libsmalloc beside one
+/// thread of the program does not count (set_alone_with_helper()).
 bool fork_needs_locks();
-/// `alone` returns true if the calling thread has no other beside it than a helper of libsmalloc, which
-/// then does nothing until the fork is over.
+/// Registers `alone`, which returns true if the calling thread's only other thread is a helper of
+/// libsmalloc. The helper then does nothing until the fork is over.
 void set_alone_with_helper(bool (*alone)());
-/// Makes room among the process' fork handlers for what lock_at_fork() will register. Others that register later run theirs while none
-/// of our locks is held: their prepare handlers before ours, the others after (a library that takes its own lock there, or allocates).
-/// So the earlier the better. Once; any thread.
+/// Registers pthread_atfork handlers in advance for the locks that lock_at_fork() will add.
+/// Handlers that other code registers later run while libsmalloc's locks are free: their prepare
+/// handlers run before libsmalloc's, the others after. (A library may take its own lock there, or
+/// allocate.) So call it as early as possible. Works once; any thread.
 void reserve_fork_handlers();
-/// Where it is defined: registers handlers whose prepare is to run after all that lock_at_fork() registers. Called once, before room is
-/// made for these, whoever comes first: in a static program that is the base allocator, before any constructor.
+/// Registers handlers whose prepare must run after all those of lock_at_fork(). Optional.
+/// reserve_fork_handlers() calls it once, before it registers its own. In a static program the base
+/// allocator defines it, and it runs before any constructor.
 void register_before_fork_locks() __attribute__((weak));
-/// stdio's list of streams: locked before any lock that an allocation takes. Recursive. The child's starts anew.
+/// Locks stdio's list of streams, before any lock that an allocation takes. The lock is recursive.
 void lock_streams();
+/// Unlocks the list in the parent, or resets it in the child.
 void unlock_streams(bool in_child);
-/// As pthread_atfork, for lock-taking handlers: prepare runs in reverse order of registration.
-/// Returns 0, or ENOMEM when there is no room. At most kMostForkLocks registrations.
+/// Registers handlers that take locks, as pthread_atfork does: prepare handlers run in reverse
+/// order of registration. At most kMostForkLocks registrations. Returns 0, or ENOMEM if there is no
+/// room.
 int lock_at_fork(void (*prepare)(), void (*parent)(), void (*child)());
 inline constexpr unsigned kMostForkLocks = 4;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// image_segments.cpp decides how a segment's parts are read off the program headers, and the order
-// of system calls that replaces pages: copy while only we can see the new ones, make them
-// executable when they can no longer be written, then move them over the old ones.
+// image_segments.cpp reads segments from the program headers and replaces their pages by
+// superpages. The order is: copy to new pages at a private address, make them executable once they
+// are no longer writable, then move them over the old pages.
 #include "smalloc/process/image_segments.h"
 #include "smalloc/base/units.h"
 #include "smalloc/process/loaded_objects.h"
@@ -47,7 +47,7 @@ int visit_image(dl_phdr_info *image, size_t, void *data) {
     s.writable = p.p_flags & PF_W;
     s.executable = p.p_flags & PF_X;
     if (relro_end > s.start && relro_start < s.end)
-      s.start = relro_end; // it stands in front of what stays writable
+      s.start = relro_end; // RELRO precedes the part that stays writable
     if (s.start < s.end)
       v.visit(s, v.data);
   }
@@ -63,7 +63,7 @@ void for_each_segment(void (*visit)(const ImageSegment &, void *), void *data) {
 
 int copy_to_superpages(char *start, size_t bytes, bool executable) {
   int saved = errno, error = 0;
-  // One superpage more than is needed holds an aligned range.
+  // Maps one superpage more than needed, so that an aligned range fits.
   size_t spare = bytes + kSuperpageBytes;
   void *memory = mmap(nullptr, spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
@@ -73,10 +73,10 @@ int copy_to_superpages(char *start, size_t bytes, bool executable) {
   }
   auto first = reinterpret_cast<uintptr_t>(memory);
   char *copy = reinterpret_cast<char *>(align_up(first, kSuperpageBytes));
-  madvise(copy, bytes, MADV_HUGEPAGE); // refused: the copy is on base pages, and as good
+  madvise(copy, bytes, MADV_HUGEPAGE); // if refused, the copy is on base pages and works as well
   memcpy(copy, start, bytes);
   if (executable && mprotect(copy, bytes, PROT_READ | PROT_EXEC) != 0)
-    error = errno; // SELinux's execmem, PaX
+    error = errno; // SELinux's execmem or PaX refused
   else if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, start) != start)
     error = errno;
   char *end = reinterpret_cast<char *>(first + spare);

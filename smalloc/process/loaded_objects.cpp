@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// loaded_objects.cpp decides how dynamic symbol tables are read: by dl_iterate_phdr in load order,
-// definitions by the images' own hash tables (GNU, else System V), imports by a walk over the
-// executable's table.
+// loaded_objects.cpp reads dynamic symbol tables of the loaded images. dl_iterate_phdr lists the
+// images in load order. It finds definitions by each image's hash table (GNU, else System V), and
+// imports by a walk over an image's whole symbol table.
 #include "smalloc/process/loaded_objects.h"
 
 #include <atomic>
@@ -37,7 +37,7 @@ Dynamic dynamic_of(const dl_phdr_info &image) {
       continue;
     auto *entry = reinterpret_cast<const ElfW(Dyn) *>(image.dlpi_addr + image.dlpi_phdr[i].p_vaddr);
     for (; entry->d_tag != DT_NULL; entry++) {
-      // glibc has relocated these pointers, except in the vdso.
+      // glibc has relocated these pointers, except those of the vdso.
       uintptr_t at = entry->d_un.d_ptr < image.dlpi_addr ? image.dlpi_addr + entry->d_un.d_ptr
                                                          : entry->d_un.d_ptr;
       if (entry->d_tag == DT_SYMTAB)
@@ -90,7 +90,8 @@ const ElfW(Sym) * find_definition(const Dynamic &d, const char *name) {
 
 struct Search {
   const char *name;
-  const void *after; ///< nullptr: from the first image on
+  const void *after; ///< search starts after the image that contains it; nullptr: at the first
+                     ///< image
   bool passed;
   void *found;
 };
@@ -102,7 +103,7 @@ int search_image(dl_phdr_info *image, size_t, void *data) {
     return 0;
   }
   if (is_loader_or_vdso(image->dlpi_name))
-    return 0; // the loader's own minimal malloc serves nobody else
+    return 0; // only the loader calls its own minimal malloc
   if (const ElfW(Sym) *s = find_definition(dynamic_of(*image), search.name)) {
     search.found = reinterpret_cast<void *>(image->dlpi_addr + s->st_value);
     return 1;
@@ -127,7 +128,7 @@ uint32_t symbol_count(const Dynamic &d) {
     if (bucket[b] > last)
       last = bucket[b];
   if (last < first)
-    return first; // only imports
+    return first; // the table has imports only
   for (const uint32_t *chain = bucket + buckets; !(chain[last - first] & 1);)
     last++;
   return last + 1;
@@ -210,7 +211,7 @@ bool in_executable(const void *address) {
   return question.answer;
 }
 
-// Asks the image that contains the address. False: none does.
+// Calls `ask` with the image that contains `address`. Returns false if no image contains it.
 template <class Ask> static bool ask_image_of(const void *address, Ask ask) {
   struct Question {
     const void *address;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// main_stack.cpp decides how far down is safe: what is left of the limit, less a margin for what the
-// kernel put above (arguments, environment) and for its guard gap.
+// main_stack.cpp computes how far down the stack may be touched: the limit, less a margin for what
+// the kernel put above (arguments, environment) and for its guard gap.
 #include "smalloc/process/main_stack.h"
 
 #include "smalloc/base/units.h"
@@ -15,10 +15,11 @@
 namespace smalloc {
 namespace {
 
-// Arguments and environment take a quarter of the limit at most, 6 MiB in all (execve(2)).
+// Arguments and environment take at most a quarter of the limit, and at most 6 MiB (execve(2)).
 constexpr size_t kMargin = size_t{1} << 20;
 
-/// The stack pointer itself has to move: kernels before 5.0 refuse touches far below it.
+/// Touches a byte `bytes` below the stack pointer. Moves the stack pointer itself: kernels before
+/// 5.0 refuse touches far below it.
 __attribute__((noinline)) char *touch_below(size_t bytes) {
   char *lowest = static_cast<char *>(alloca(bytes));
   *const_cast<volatile char *>(lowest) = 0;
@@ -38,11 +39,12 @@ StackRange lengthen_main_stack(size_t most_bytes) {
   size_t bytes = most_bytes;
   if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes)
     bytes = static_cast<size_t>(limit.rlim_cur);
-  // What the limit counts begins at the arguments, above environ's strings.
+  // Leaves room above: the limit counts from the arguments, above the strings of environ.
   const size_t margin = kMargin + bytes / 4;
   if (bytes <= margin + kMargin)
     return {};
-  // Address space and commitment count as well, and a stack that may not grow is the end of the program: as much is mapped first.
+  // Maps as much memory first as a probe. Limits of address space and commitment apply as well, and
+  // the kernel kills a program whose stack it may not grow.
   void *probe =
       mmap(nullptr, bytes - margin, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (probe == MAP_FAILED)

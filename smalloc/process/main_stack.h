@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// main_stack.h decides how the main thread's stack is made as long as it may become, before a page
-// of it is used: the kernel lengthens it at the first touch below, a little at a time, and so never
-// has room for a superpage in it.
+// main_stack.h grows the main thread's stack to its full length before the program uses it. The
+// kernel grows a stack at the first touch below it, a little at a time. Without this call the stack
+// never has room for a superpage.
 #ifndef SMALLOC_PROCESS_MAIN_STACK_H
 #define SMALLOC_PROCESS_MAIN_STACK_H
 
@@ -11,12 +11,12 @@
 namespace smalloc {
 
 struct StackRange {
-  char *start = nullptr, *end = nullptr; ///< mapped, below all that is in use; nullptr: none
-  size_t refused_bytes = 0;              ///< by another limit of memory than the stack's
+  char *start = nullptr, *end = nullptr; ///< mapped range below all that is in use; nullptr: none
+  size_t refused_bytes = 0; ///< bytes that a limit of memory other than RLIMIT_STACK refused
 };
 
-/// Lengthens the stack of the thread that calls to what RLIMIT_STACK allows, `most_bytes` at most,
-/// by touching one page. Nothing on another thread than the main one, whose stack has its size.
+/// Grows the calling thread's stack to RLIMIT_STACK, at most `most_bytes`, by touching one page.
+/// Works on the main thread only; the stacks of other threads have a fixed size.
 StackRange lengthen_main_stack(size_t most_bytes);
 
 } // namespace smalloc

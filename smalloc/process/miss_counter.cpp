@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// miss_counter.cpp decides which events these are: the kernel's generic ones, which it knows for each processor, user mode only, as
-// perf_event_paranoid 2 allows everybody. Where the PMU has too few counters for all who count, what is told is scaled by the
-// time that it was counted in.
+// miss_counter.cpp opens the kernel's generic data-TLB miss events, which the kernel maps to each
+// processor's own. They count user mode only, which perf_event_paranoid 2 allows every user. If the
+// PMU has too few counters for all events, the kernel counts in turns; read() scales the count by
+// the share of time in which the event was counted.
 #include "smalloc/process/miss_counter.h"
 
 #include "smalloc/files/high_descriptor.h"
@@ -31,7 +32,7 @@ int open_high(perf_event_attr &event) {
 const MissCounter::Calls MissCounter::kKernel = {
     [] { return prctl(PR_GET_SECCOMP) != 0; },
     open_high,
-    // Of other files the kernel says that they know no such request.
+    // The kernel refuses this request (ENOTTY) for a file of another kind.
     [](int fd, uint64_t &id) { return ioctl(fd, PERF_EVENT_IOC_ID, &id) == 0; },
     uncancelled::read,
     [](int fd) { uncancelled::close(fd); },
@@ -74,7 +75,7 @@ bool MissCounter::read(const Event &event, uint64_t &count) const {
     return false;
   const uint64_t enabled = values[1], running = values[2];
   if (running == 0)
-    return false; // never had a counter
+    return false; // the event never had a counter
   const double share = static_cast<double>(running) / static_cast<double>(enabled);
   count = running >= enabled ? values[0]
                              : static_cast<uint64_t>(static_cast<double>(values[0]) / share);

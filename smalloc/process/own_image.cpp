@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// own_image.cpp decides which pages of our own file may be dropped: those of segments that nobody can
-// write, so that nothing is lost, and of the section of cold code that private_jemalloc.sh makes when
-// we are a part of a static program, whose other pages are not ours.
+// own_image.cpp drops pages of libsmalloc's own file. It drops only pages of read-only segments, so
+// that nothing is lost. In a static program it drops only the section of cold code that
+// private_jemalloc.sh makes, because the program's other pages are not libsmalloc's.
 #include "smalloc/process/own_image.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
@@ -17,7 +17,7 @@ extern "C" {
 extern const char __start_jepriv_cold_text[] __attribute__((visibility("hidden")));
 extern const char __stop_jepriv_cold_text[] __attribute__((visibility("hidden")));
 #else
-extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden"))); // the linker's
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden"))); // defined by the linker
 #endif
 }
 
@@ -30,8 +30,9 @@ void drop(uintptr_t start, uintptr_t stop) {
     own_madvise(reinterpret_cast<void *>(start), stop - start, MADV_DONTNEED);
 }
 #ifndef SMALLOC_STATIC
-/// Makes a mapping of its own of what nobody reads any more, so that it does not come back with its neighbours.
-/// (Files are not part of core dumps in any case.)
+/// Makes a separate mapping of a range that nothing reads any more, so that it does not come back
+/// with its neighbours. (MADV_DONTDUMP changes nothing else here: core dumps omit file pages
+/// anyway.)
 void set_apart(uintptr_t start, uintptr_t stop) {
   start = align_up(start, kBasePageBytes);
   stop = align_down(stop, kBasePageBytes);
@@ -39,7 +40,8 @@ void set_apart(uintptr_t start, uintptr_t stop) {
     own_madvise(reinterpret_cast<void *>(start), stop - start, MADV_DONTDUMP);
 }
 
-/// Relocations, which the loader has done, and tables for unwinding, which follow the constants.
+/// Separates the relocations, which the loader has applied, and the unwind tables, which follow the
+/// constants.
 void set_tables_apart(uintptr_t base, const ElfW(Phdr) * segment, unsigned count) {
   uintptr_t relocations = 0, relocations_end = 0, unwinding = 0;
   for (unsigned i = 0; i < count; i++) {
@@ -55,7 +57,7 @@ void set_tables_apart(uintptr_t base, const ElfW(Phdr) * segment, unsigned count
       else if (entry->d_tag == DT_RELASZ)
         bytes = entry->d_un.d_val;
     }
-    if (relocations && relocations < base) // as in the file
+    if (relocations && relocations < base) // not relocated: the value is as in the file
       relocations += base;
     relocations_end = relocations + bytes;
   }
@@ -79,7 +81,7 @@ void drop_own_file_pages() {
        reinterpret_cast<uintptr_t>(__stop_jepriv_cold_text));
 #else
   auto base = reinterpret_cast<uintptr_t>(&__ehdr_start);
-  // The headers go with the first segment: they are read before.
+  // Copy the headers first: they are dropped with the first segment.
   constexpr unsigned kMostSegments = 16;
   ElfW(Phdr) segment[kMostSegments];
   const unsigned count = min_of<unsigned>(__ehdr_start.e_phnum, kMostSegments);

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// own_sandbox.h decides whether the program has put itself behind a seccomp filter since it started. Such
-// a filter may kill at any system call that the program itself does not make, so what we can do without
-// is left out then: the page for `smalloc stats`, and the helper thread. A filter that was there at the
-// start is a container's, which answers with an error.
+// own_sandbox.h detects a seccomp filter that the program has installed since it started. That
+// filter may kill the process at any system call that the program itself does not make. libsmalloc
+// then omits its optional parts: the page for `smalloc stats`, and the helper thread. A filter that
+// existed at the start is a container's, which answers with an error.
 #ifndef SMALLOC_PROCESS_OWN_SANDBOX_H
 #define SMALLOC_PROCESS_OWN_SANDBOX_H
 
 namespace smalloc {
 
-/// For a constructor. Without this no filter is the program's own.
+/// Records whether a filter exists at the start, for a constructor. Without this call
+/// filters_itself() is always false.
 void remember_start_filter();
-bool filters_itself(); ///< a system call, prctl
+/// True if the program has installed a filter since the start. Cost: one system call, prctl.
+bool filters_itself();
 
 } // namespace smalloc
 #endif

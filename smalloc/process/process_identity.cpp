@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// process_identity.cpp decides to read the executable's own program headers as the kernel left them (the auxiliary vector): the loader's list takes a
-// lock, and other images come first in it under some debuggers.
+// process_identity.cpp finds the executable's program headers by the auxiliary vector, as the
+// kernel left them. The loader's list takes a lock, and under some debuggers another image is first
+// in it. Other facts come from /proc.
 #include "smalloc/process/process_identity.h"
 #include "smalloc/base/input_signature.h"
 #include "smalloc/base/keep_errno.h"
@@ -17,6 +18,7 @@
 namespace smalloc {
 namespace {
 
+/// Finds the build-id among the notes in [at, end) and writes it to `text` in hexadecimal digits.
 bool build_id_in(const char *at, const char *end, char *text, size_t capacity) {
   while (static_cast<size_t>(end - at) >= sizeof(ElfW(Nhdr))) {
     ElfW(Nhdr) note;
@@ -44,7 +46,8 @@ bool build_id_in(const char *at, const char *end, char *text, size_t capacity) {
   return false;
 }
 
-/// Does the file hold these bytes? Read in pieces, so they may lie across two.
+/// True if the file contains the bytes of `wanted`. Reads pieces and finds bytes that lie across
+/// two of them.
 bool file_holds(const char *path, const char *wanted, size_t bytes) {
   const int fd = uncancelled::open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
@@ -92,7 +95,8 @@ bool parent_has_seen(const char *variable, const char *value, const char *image)
   TextBuffer<2048> entry, name;
   entry.put(variable).put("=").put(value).put_char('\0');
   name.put("/").put(image);
-  // Of two variables that end alike the longer one is none of ours; an entry that is cut off is not looked for.
+  // The search finds the entry also at the end of a longer variable's name; libsmalloc has no
+  // variable of that kind. An entry that was cut off is not searched for.
   return entry.data()[entry.size() - 1] == 0 &&
          file_holds(environment.data(), entry.data(), entry.size()) &&
          file_holds(maps.data(), name.data(), name.size());
@@ -111,7 +115,8 @@ uint64_t start_ticks(uint64_t pid) {
   if (got <= 0)
     return 0;
   text[got] = 0;
-  // "pid (name with anything) S ppid ...": the name ends at the last parenthesis; the state is field 3, the time field 22.
+  // Format: "pid (name with anything) S ppid ...". The name ends at the last parenthesis. The state
+  // is field 3 and the start time field 22.
   const char *c = strrchr(text, ')');
   if (!c || c[1] != ' ' || c[2] == 'Z' || c[2] == 'X')
     return 0;

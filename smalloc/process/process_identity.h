@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// process_identity.h decides how a program is known across its runs (the build-id of its executable), how one run is told from the
-// next one under the same number (its start time), and what it was called with. Allocates nothing, takes no lock.
+// process_identity.h identifies programs and processes. A program is known across its runs by its
+// executable's build-id. The start time distinguishes a process from a later one with the same
+// number. A signature stands for the arguments. It allocates nothing and takes no lock.
 #ifndef SMALLOC_PROCESS_PROCESS_IDENTITY_H
 #define SMALLOC_PROCESS_PROCESS_IDENTITY_H
 
@@ -10,19 +11,22 @@
 
 namespace smalloc {
 
-/// Of the executable, in hexadecimal digits; false: it has none, or more than fits.
+/// Writes the executable's build-id to `text` in hexadecimal digits. Returns false if it has none
+/// or `text` is too small.
 bool executable_build_id(char *text, size_t capacity);
 
-/// When a process started, in clock ticks since boot; 0: there is no such process, or no /proc.
+/// Returns the process' start time in clock ticks since boot; 0: no such process, or no /proc.
 uint64_t start_ticks(uint64_t pid);
-/// The process of that number is the one that started then, and not a zombie.
+/// True if the process `pid` is the one that started at `start_ticks` and is not a zombie.
 bool is_alive(uint64_t pid, uint64_t start_ticks);
 
-/// Was the parent started with this value of an environment variable, and has it an image loaded whose file's name begins like this?
-/// Then it has seen what we see. False where /proc does not tell.
+/// True if the parent was started with this value of environment variable `variable`, and has an
+/// image loaded whose file name begins with `image`. The parent has then seen the same settings.
+/// False if /proc does not report it.
 bool parent_has_seen(const char *variable, const char *value, const char *image);
 
-/// Of the arguments behind the program's name (smalloc/base/input_signature.h); false: /proc does not tell.
+/// Sets `signature` to the hash of the arguments after the program's name
+/// (smalloc/base/input_signature.h). Returns false if /proc does not report them.
 bool command_line_signature(uint64_t &signature);
 
 } // namespace smalloc

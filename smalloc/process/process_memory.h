@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// process_memory.h reads how much memory the process has in RAM: /proc/self/statm; and how much there is:
+// process_memory.h reads the process' memory in RAM from /proc/self/statm and the system's RAM from
 // /proc/meminfo (proc(5)).
 #ifndef SMALLOC_PROCESS_PROCESS_MEMORY_H
 #define SMALLOC_PROCESS_PROCESS_MEMORY_H
@@ -13,11 +13,13 @@ struct ProcessMemory {
   uint64_t resident_bytes;  ///< all pages in RAM
   uint64_t anonymous_bytes; ///< those of them that no file backs
 };
-/// All zero if the kernel does not tell. Cost: three system calls, about 3 us.
+/// Returns the process' memory; all zero if the kernel does not report it. Cost: three system
+/// calls, about 3 us.
 ProcessMemory process_memory(const OsHooks &os);
 
-/// RAM of the system in bytes, read once. From a file, as other facts are: sysconf() would be one more
-/// system call (sysinfo) for a sandbox to allow; it is asked where there is no /proc.
+/// Returns the RAM of the system in bytes; reads it once. Reads a file, as for other facts:
+/// sysconf() would add a system call (sysinfo) that a sandbox must allow. Without /proc it calls
+/// sysconf().
 uint64_t system_memory_bytes();
 
 } // namespace smalloc

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// wall_clock.h decides what time it is where processes and their files are told apart by when they began: nanoseconds since 1970.
+// wall_clock.h reads the time in ns since 1970. Start times in this form distinguish processes and
+// their files.
 #ifndef SMALLOC_PROCESS_WALL_CLOCK_H
 #define SMALLOC_PROCESS_WALL_CLOCK_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * directive.h decides what begins a file of directives, how long its lines are, and when a directive is given up
- * and what a superpage at its site is worth (docs/directives.md), for all who read directives: the compiler, the allocator and the command.
+ * directive.h defines for all readers of directives (the compiler, the allocator and the command)
+ * the first line of a file of directives and the longest line. It also computes when a directive is
+ * dropped and the worth of a superpage at its site (docs/directives.md).
  */
 #ifndef SMALLOC_DIRECTIVE_H
 #define SMALLOC_DIRECTIVE_H
@@ -11,12 +12,14 @@
 #include <string.h>
 
 #define SMALLOC_DIRECTIVES_HEADER "# smalloc.directives/1"
-/* A directive that is longer, its comment included, makes no sense: a program that starts has no more memory for a line. */
+/* Longest line, with its comment; a longer one is invalid. A program's start has no more memory
+ * for a line. */
 #define SMALLOC_DIRECTIVE_MOST_BYTES 65535
-/* So many inputs are told apart with which a program was slower; where there are more, it was slower. */
+/* Most inputs recorded with which a program was slower. With more, the program counts as slower
+ * with any input. */
 #define SMALLOC_DIRECTIVE_SLOWER_INPUTS 512
 
-/* Version 12 is none of version 1: the header ends with the word. */
+/* True if `text` begins with the header as a whole word: version 12 is not version 1. */
 static inline int smalloc_is_directives(const char *text, size_t bytes) {
   const size_t header = sizeof SMALLOC_DIRECTIVES_HEADER - 1;
   return bytes >= header && memcmp(text, SMALLOC_DIRECTIVES_HEADER, header) == 0 &&
@@ -24,17 +27,19 @@ static inline int smalloc_is_directives(const char *text, size_t bytes) {
           text[header] == '\n');
 }
 
-/* Looked at in three runs or more, and it held in less than half of them: one bad run is an accident, and a site that pays
- * every second time still pays. Such a line is one for base pages. */
+/* True if a directive is dropped: it was validated in three runs or more and held in less than
+ * half of them. One bad run is an accident, and a site that pays every second time still pays. A
+ * dropped line counts as one for base pages. */
 static inline int smalloc_directive_given_up(uint64_t held, uint64_t validated) {
   return validated >= 3 && held < validated - held;
 }
 
-#define SMALLOC_DIRECTIVE_MOST_WORTH                                                               \
-  UINT32_MAX /* of a line without a PMB, which goes before all others */
+/* Worth of a line without a PMB, which precedes all others. */
+#define SMALLOC_DIRECTIVE_MOST_WORTH UINT32_MAX
 
-/* What one superpage at a site is worth beside one at another site of the same file: thousandths of a percent of the
- * maximal benefit that 1,024 of its superpages give. 0 is left to sites of which no line speaks. */
+/* Returns the worth of one superpage at a site, to compare sites of the same file: thousandths
+ * of a percent of the maximal benefit that 1,024 of its superpages give. 0 is reserved for sites
+ * without a line. */
 static inline uint32_t smalloc_directive_worth(int has_pmb, uint64_t pmb_thousandths,
                                                uint64_t superpages) {
   const uint64_t most_pmb = SMALLOC_DIRECTIVE_MOST_WORTH / 1024 - 1;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * input_file.h decides what counts as a file that a user may name as input, for compiler, command and libsmalloc alike: regular
- * files only. A pipe, a terminal or a device may never give a byte, or never an end, and a build that waits for it says nothing.
- * So opening does not wait, either, and each refusal says what stands there instead.
+ * input_file.h opens files that a user names as input, for the compiler, the command and
+ * libsmalloc. It accepts regular files only. A pipe, a terminal or a device may never return a
+ * byte, or never end, and a build that waits for it prints nothing. So opening never waits, and
+ * each refusal names the kind of file.
  */
 #ifndef SMALLOC_INPUT_FILE_H
 #define SMALLOC_INPUT_FILE_H
@@ -17,7 +18,7 @@
 extern "C" {
 #endif
 
-/* Why what has this st_mode is no input; null where it is a regular file. Static text. */
+/* Returns why a file of this st_mode is no input; null if it is a regular file. Static text. */
 static inline const char *smalloc_not_a_file(mode_t mode) {
   switch (mode & S_IFMT) {
   case S_IFREG:
@@ -33,16 +34,18 @@ static inline const char *smalloc_not_a_file(mode_t mode) {
   }
 }
 
-/* A descriptor to read path by, at its first byte, and in *bytes how long it is now; -1 otherwise, and then in *why what stands
- * there, or null where errno says it. Allocates nothing. */
+/* Opens `path` for reading and sets *bytes to its current length. Returns a descriptor at its
+ * first byte. Returns -1 on failure, with the kind of file in *why, or null if errno gives the
+ * reason. Allocates nothing. */
 static inline int smalloc_open_input(const char *path, size_t *bytes, const char **why) {
-  /* O_NONBLOCK: opening a pipe that nobody writes must not wait. A terminal must not become the one of a daemon. */
+  /* O_NONBLOCK: opening a pipe without a writer must not wait. O_NOCTTY: a terminal must not
+   * become a daemon's controlling terminal. */
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   struct stat info;
   *why = NULL;
   if (fd < 0) {
     const int error = errno;
-    if (error == ENXIO && stat(path, &info) == 0) /* sockets, and devices that are not there */
+    if (error == ENXIO && stat(path, &info) == 0) /* sockets, and devices that do not exist */
       *why = smalloc_not_a_file(info.st_mode);
     errno = error;
     return -1;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * machine.h decides what the project knows of a processor's TLB without measuring it: the struct that every part
- * reasons with, and one table of presets, chosen by CPUID family/model (x86) or MIDR part (Arm), or by name.
+ * machine.h describes processors' TLBs without measuring: the struct that all parts use, and one
+ * table of presets, selected by CPUID family/model (x86), by MIDR part (Arm), or by name.
  *
- * Entries and ways are the last level's and the first data level's, for base pages (the _4k fields, whatever the
- * processor's systems have as base page), 2 MiB and 1 GiB pages; ways 0 means fully associative; entries 0 means "none at
- * that level, or unknown". Costs are core cycles. Sources: the
- * vendors' optimisation manuals, CPUID dumps of real machines and published measurements; Zen 4's second-level hit,
- * walk costs and effective reach were measured. A description with [?] has numbers that nobody has confirmed. walk_near is
- * a walk whose entries sit in the second-level cache, walk_far one that goes to memory: the cost is a curve, and smalloc
- * calibrate replaces both by what it measures.
+ * Entries and ways are those of the last level and of the first data level, for base pages, 2 MiB
+ * and 1 GiB pages. The _4k fields describe base pages, whatever size the processor's systems use.
+ * Ways 0: fully associative; entries 0: none at that level, or unknown. Costs are core cycles.
+ * Sources: the vendors' optimisation manuals, CPUID dumps of real machines and published
+ * measurements. Zen 4's second-level hit, walk costs and effective reach were measured. A
+ * description with [?] has unconfirmed numbers. walk_near is a walk whose entries are in the
+ * second-level cache; walk_far is one that reads memory. The real cost is a curve, and smalloc
+ * calibrate replaces both by its measurements.
  */
 #ifndef SMALLOC_MACHINE_H
 #define SMALLOC_MACHINE_H
@@ -59,68 +60,176 @@ struct smalloc_machine {
 
 /* clang-format off */
 static const struct smalloc_machine smalloc_machine_presets[] = {
-  {"zen1", "AMD Zen, Zen+; Hygon Dhyana", SMALLOC_VENDOR_AMD, 0x17, 0x00, 0x2f, 4096, {64, 0, 64, 0, 64, 0}, {1536, 6, 1536, 3, 0, 0}, 0, 7, 30, 90, 2048},
-  {"zen1", "AMD Zen, Zen+; Hygon Dhyana", SMALLOC_VENDOR_AMD, 0x18, 0x00, 0xff, 4096, {64, 0, 64, 0, 64, 0}, {1536, 6, 1536, 3, 0, 0}, 0, 7, 30, 90, 2048},
-  {"zen2", "AMD Zen 2 (Rome, Matisse)", SMALLOC_VENDOR_AMD, 0x17, 0x30, 0xff, 4096, {64, 0, 64, 0, 64, 0}, {2048, 8, 2048, 4, 0, 0}, 0, 7, 30, 90, 2048},
-  {"zen4", "AMD Zen 4 (Genoa, Bergamo, Raphael)", SMALLOC_VENDOR_AMD, 0x19, 0x10, 0x1f, 4096, {72, 0, 72, 0, 72, 0}, {3072, 8, 3072, 6, 64, 0}, 2048, 7, 35, 89, 2048},
-  {"zen4", "AMD Zen 4 (Phoenix, Siena)", SMALLOC_VENDOR_AMD, 0x19, 0x60, 0xaf, 4096, {72, 0, 72, 0, 72, 0}, {3072, 8, 3072, 6, 64, 0}, 2048, 7, 35, 89, 2048},
-  {"zen3", "AMD Zen 3 (Milan, Vermeer)", SMALLOC_VENDOR_AMD, 0x19, 0x00, 0x5f, 4096, {64, 0, 64, 0, 64, 0}, {2048, 8, 2048, 4, 64, 0}, 0, 7, 30, 90, 2048},
-  {"zen5", "AMD Zen 5 (Turin, Granite Ridge)", SMALLOC_VENDOR_AMD, 0x1a, 0x00, 0xff, 4096, {96, 0, 96, 0, 96, 0}, {4096, 16, 4096, 16, 1024, 0}, 0, 7, 35, 90, 2048},
-  {"golden-cove", "Intel Golden Cove, Raptor Cove (Alder and Raptor Lake, Sapphire and Emerald Rapids)", SMALLOC_VENDOR_INTEL, 6, 0x8f, 0x8f, 4096, {96, 6, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 1600, 7, 25, 80, 2048},
-  {"golden-cove", "Intel Golden Cove, Raptor Cove (Alder and Raptor Lake, Sapphire and Emerald Rapids)", SMALLOC_VENDOR_INTEL, 6, 0xcf, 0xcf, 4096, {96, 6, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 1600, 7, 25, 80, 2048},
-  {"golden-cove", "Intel Golden Cove, Raptor Cove (Alder and Raptor Lake, Sapphire and Emerald Rapids)", SMALLOC_VENDOR_INTEL, 6, 0x97, 0x9a, 4096, {96, 6, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 1600, 7, 25, 80, 2048},
-  {"golden-cove", "Intel Golden Cove, Raptor Cove (Alder and Raptor Lake, Sapphire and Emerald Rapids)", SMALLOC_VENDOR_INTEL, 6, 0xb7, 0xb7, 4096, {96, 6, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 1600, 7, 25, 80, 2048},
-  {"golden-cove", "Intel Golden Cove, Raptor Cove (Alder and Raptor Lake, Sapphire and Emerald Rapids)", SMALLOC_VENDOR_INTEL, 6, 0xba, 0xbb, 4096, {96, 6, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 1600, 7, 25, 80, 2048},
-  {"golden-cove", "Intel Golden Cove, Raptor Cove (Alder and Raptor Lake, Sapphire and Emerald Rapids)", SMALLOC_VENDOR_INTEL, 6, 0xbf, 0xbf, 4096, {96, 6, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 1600, 7, 25, 80, 2048},
-  {"redwood-cove", "Intel Redwood Cove (Granite Rapids, Meteor Lake)", SMALLOC_VENDOR_INTEL, 6, 0xad, 0xae, 4096, {96, 6, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 0, 7, 25, 80, 2048},
-  {"redwood-cove", "Intel Redwood Cove (Granite Rapids, Meteor Lake)", SMALLOC_VENDOR_INTEL, 6, 0xaa, 0xac, 4096, {96, 6, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 0, 7, 25, 80, 2048},
-  {"lion-cove", "Intel Lion Cove (Lunar and Arrow Lake, performance cores)", SMALLOC_VENDOR_INTEL, 6, 0xbd, 0xbd, 4096, {128, 8, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 0, 7, 25, 80, 2048},
-  {"lion-cove", "Intel Lion Cove (Lunar and Arrow Lake, performance cores)", SMALLOC_VENDOR_INTEL, 6, 0xb5, 0xb5, 4096, {128, 8, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 0, 7, 25, 80, 2048},
-  {"lion-cove", "Intel Lion Cove (Lunar and Arrow Lake, performance cores)", SMALLOC_VENDOR_INTEL, 6, 0xc5, 0xc6, 4096, {128, 8, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 0, 7, 25, 80, 2048},
-  {"ice-lake", "Intel Ice Lake (client and SP), Tiger Lake", SMALLOC_VENDOR_INTEL, 6, 0x6a, 0x6c, 4096, {64, 4, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 0, 7, 25, 80, 2048},
-  {"ice-lake", "Intel Ice Lake (client and SP), Tiger Lake", SMALLOC_VENDOR_INTEL, 6, 0x7d, 0x7e, 4096, {64, 4, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 0, 7, 25, 80, 2048},
-  {"ice-lake", "Intel Ice Lake (client and SP), Tiger Lake", SMALLOC_VENDOR_INTEL, 6, 0x8c, 0x8d, 4096, {64, 4, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 0, 7, 25, 80, 2048},
-  {"skylake-x", "Intel Skylake-X, Cascade Lake, Cooper Lake", SMALLOC_VENDOR_INTEL, 6, 0x55, 0x55, 4096, {64, 4, 32, 4, 4, 4}, {1536, 12, 1536, 12, 16, 4}, 0, 8, 25, 80, 2048},
-  {"skylake", "Intel Skylake to Comet Lake (client)", SMALLOC_VENDOR_INTEL, 6, 0x4e, 0x4e, 4096, {64, 4, 32, 4, 4, 4}, {1536, 12, 1536, 12, 16, 4}, 0, 8, 25, 80, 2048},
-  {"skylake", "Intel Skylake to Comet Lake (client)", SMALLOC_VENDOR_INTEL, 6, 0x5e, 0x5e, 4096, {64, 4, 32, 4, 4, 4}, {1536, 12, 1536, 12, 16, 4}, 0, 8, 25, 80, 2048},
-  {"skylake", "Intel Skylake to Comet Lake (client)", SMALLOC_VENDOR_INTEL, 6, 0x8e, 0x8e, 4096, {64, 4, 32, 4, 4, 4}, {1536, 12, 1536, 12, 16, 4}, 0, 8, 25, 80, 2048},
-  {"skylake", "Intel Skylake to Comet Lake (client)", SMALLOC_VENDOR_INTEL, 6, 0x9e, 0x9e, 4096, {64, 4, 32, 4, 4, 4}, {1536, 12, 1536, 12, 16, 4}, 0, 8, 25, 80, 2048},
-  {"skylake", "Intel Skylake to Comet Lake (client)", SMALLOC_VENDOR_INTEL, 6, 0xa5, 0xa6, 4096, {64, 4, 32, 4, 4, 4}, {1536, 12, 1536, 12, 16, 4}, 0, 8, 25, 80, 2048},
-  {"gracemont", "Intel Gracemont; Crestmont (Sierra Forest) [?]", SMALLOC_VENDOR_INTEL, 6, 0xbe, 0xbe, 4096, {48, 0, 48, 0, 0, 0}, {2048, 4, 2048, 4, 8, 0}, 0, 8, 25, 80, 2048},
-  {"gracemont", "Intel Gracemont; Crestmont (Sierra Forest) [?]", SMALLOC_VENDOR_INTEL, 6, 0xaf, 0xaf, 4096, {48, 0, 48, 0, 0, 0}, {2048, 4, 2048, 4, 8, 0}, 0, 8, 25, 80, 2048},
-  {"skymont", "Intel Skymont (efficiency cores of Lunar and Arrow Lake), Darkmont [?]", SMALLOC_VENDOR_INTEL, 6, 0xdd, 0xdd, 4096, {48, 0, 48, 0, 0, 0}, {4096, 4, 4096, 4, 8, 0}, 0, 8, 25, 80, 2048},
-  {"core2", "Intel Core 2 Duo: the machine of Magee and Qasem, ACMSE 2009, section 5.1", SMALLOC_VENDOR_INTEL, 6, 0x0f, 0x17, 4096, {256, 4, 32, 4, 0, 0}, {0, 0, 0, 0, 0, 0}, 0, 0, 19, 60, 1024},
-  {"neoverse-n1", "Arm Neoverse N1, Cortex-A76; Ampere Altra", SMALLOC_VENDOR_ARM, 0, 0xd0c, 0xd0c, 4096, {48, 0, 48, 0, 0, 0}, {1280, 5, 1280, 5, 0, 0}, 0, 3, 25, 90, 2048},
-  {"neoverse-n1", "Arm Neoverse N1, Cortex-A76; Ampere Altra", SMALLOC_VENDOR_ARM, 0, 0xd0b, 0xd0b, 4096, {48, 0, 48, 0, 0, 0}, {1280, 5, 1280, 5, 0, 0}, 0, 3, 25, 90, 2048},
-  {"neoverse-v1", "Arm Neoverse V1, Cortex-X1 [?]", SMALLOC_VENDOR_ARM, 0, 0xd40, 0xd40, 4096, {40, 0, 40, 0, 0, 0}, {2048, 8, 2048, 8, 0, 0}, 0, 5, 25, 90, 2048},
-  {"neoverse-v1", "Arm Neoverse V1, Cortex-X1 [?]", SMALLOC_VENDOR_ARM, 0, 0xd44, 0xd44, 4096, {40, 0, 40, 0, 0, 0}, {2048, 8, 2048, 8, 0, 0}, 0, 5, 25, 90, 2048},
-  {"neoverse-n2", "Arm Neoverse N2 [?]", SMALLOC_VENDOR_ARM, 0, 0xd49, 0xd49, 4096, {44, 0, 44, 0, 0, 0}, {1280, 5, 1280, 5, 0, 0}, 0, 5, 25, 90, 2048},
-  {"neoverse-v2", "Arm Neoverse V2 (Grace, Graviton 4)", SMALLOC_VENDOR_ARM, 0, 0xd4f, 0xd4f, 4096, {48, 0, 48, 0, 0, 0}, {2048, 8, 2048, 8, 0, 0}, 0, 5, 25, 90, 2048},
-  {"neoverse-v3", "Arm Neoverse V3, Cortex-X925, C1-Ultra", SMALLOC_VENDOR_ARM, 0, 0xd83, 0xd85, 4096, {96, 0, 96, 0, 0, 0}, {2048, 8, 2048, 8, 0, 0}, 0, 6, 25, 90, 2048},
-  {"neoverse-v3", "Arm Neoverse V3, Cortex-X925, C1-Ultra", SMALLOC_VENDOR_ARM, 0, 0xd8c, 0xd8c, 4096, {96, 0, 96, 0, 0, 0}, {2048, 8, 2048, 8, 0, 0}, 0, 6, 25, 90, 2048},
-  {"skylark", "Ampere eMAG (Skylark, X-Gene 3)", SMALLOC_VENDOR_APM, 0, 0, 0xfff, 4096, {48, 0, 48, 0, 0, 0}, {512, 4, 512, 4, 0, 0}, 0, 5, 25, 90, 2048},
-  {"apple-m1", "Apple M1, performance cores (16 KiB pages)", SMALLOC_VENDOR_APPLE, 0, 0x023, 0x023, 16384, {160, 0, 0, 0, 0, 0}, {3072, 12, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
-  {"apple-m1", "Apple M1, performance cores (16 KiB pages)", SMALLOC_VENDOR_APPLE, 0, 0x025, 0x025, 16384, {160, 0, 0, 0, 0, 0}, {3072, 12, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
-  {"apple-m1", "Apple M1, performance cores (16 KiB pages)", SMALLOC_VENDOR_APPLE, 0, 0x029, 0x029, 16384, {160, 0, 0, 0, 0, 0}, {3072, 12, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
-  {"apple-m1-e", "Apple M1, efficiency cores (16 KiB pages)", SMALLOC_VENDOR_APPLE, 0, 0x022, 0x022, 16384, {128, 4, 0, 0, 0, 0}, {1024, 0, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
-  {"apple-m1-e", "Apple M1, efficiency cores (16 KiB pages)", SMALLOC_VENDOR_APPLE, 0, 0x024, 0x024, 16384, {128, 4, 0, 0, 0, 0}, {1024, 0, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
-  {"apple-m1-e", "Apple M1, efficiency cores (16 KiB pages)", SMALLOC_VENDOR_APPLE, 0, 0x028, 0x028, 16384, {128, 4, 0, 0, 0, 0}, {1024, 0, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
-  {"apple-m2", "Apple M2, performance cores (16 KiB pages) [?]", SMALLOC_VENDOR_APPLE, 0, 0x033, 0x033, 16384, {256, 0, 0, 0, 0, 0}, {3072, 12, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
-  {"apple-m2", "Apple M2, performance cores (16 KiB pages) [?]", SMALLOC_VENDOR_APPLE, 0, 0x035, 0x035, 16384, {256, 0, 0, 0, 0, 0}, {3072, 12, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
-  {"apple-m2", "Apple M2, performance cores (16 KiB pages) [?]", SMALLOC_VENDOR_APPLE, 0, 0x039, 0x039, 16384, {256, 0, 0, 0, 0, 0}, {3072, 12, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
-  {"apple-m2-e", "Apple M2, efficiency cores (16 KiB pages) [?]", SMALLOC_VENDOR_APPLE, 0, 0x032, 0x032, 16384, {192, 0, 0, 0, 0, 0}, {1024, 0, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
-  {"apple-m2-e", "Apple M2, efficiency cores (16 KiB pages) [?]", SMALLOC_VENDOR_APPLE, 0, 0x034, 0x034, 16384, {192, 0, 0, 0, 0, 0}, {1024, 0, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
-  {"apple-m2-e", "Apple M2, efficiency cores (16 KiB pages) [?]", SMALLOC_VENDOR_APPLE, 0, 0x038, 0x038, 16384, {192, 0, 0, 0, 0, 0}, {1024, 0, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
-  {"apple-m4", "Apple M4, performance cores (16 KiB pages) [?]", SMALLOC_VENDOR_APPLE, 0, 1, 0, 16384, {160, 0, 0, 0, 0, 0}, {3072, 12, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
-  {"apple-m4-e", "Apple M4, efficiency cores (16 KiB pages) [?]", SMALLOC_VENDOR_APPLE, 0, 1, 0, 16384, {192, 0, 0, 0, 0, 0}, {1024, 0, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
-  {"oryon", "Qualcomm Oryon [?]", SMALLOC_VENDOR_QUALCOMM, 0, 1, 1, 4096, {224, 7, 224, 7, 0, 0}, {8192, 8, 8192, 8, 0, 0}, 0, 8, 25, 90, 2048},
-  {"a64fx", "Fujitsu A64FX (64 KiB pages)", SMALLOC_VENDOR_FUJITSU, 0, 1, 1, 65536, {16, 0, 0, 0, 0, 0}, {1024, 4, 0, 0, 0, 0}, 0, 8, 40, 120, 2048},
-  {"power5", "IBM POWER5+", SMALLOC_VENDOR_IBM, 0, 5, 5, 4096, {128, 0, 0, 0, 0, 0}, {2048, 4, 0, 0, 0, 0}, 0, 8, 30, 120, 1024},
-  {"ppc970", "IBM PowerPC 970", SMALLOC_VENDOR_IBM, 0, 970, 970, 4096, {128, 0, 0, 0, 0, 0}, {1024, 4, 0, 0, 0, 0}, 0, 8, 30, 120, 1024},
-  {"power8", "IBM POWER8 (64 KiB pages)", SMALLOC_VENDOR_IBM, 0, 8, 8, 65536, {48, 0, 48, 0, 0, 0}, {2048, 4, 2048, 4, 0, 0}, 0, 9, 30, 120, 2048},
-  {"power9", "IBM POWER9 (64 KiB pages) [?]", SMALLOC_VENDOR_IBM, 0, 9, 9, 65536, {64, 0, 64, 0, 0, 0}, {1024, 4, 1024, 4, 0, 0}, 0, 9, 30, 120, 2048},
-  {"power10", "IBM POWER10 (64 KiB pages) [?]", SMALLOC_VENDOR_IBM, 0, 10, 10, 65536, {64, 0, 64, 0, 0, 0}, {4096, 4, 4096, 4, 0, 0}, 0, 9, 30, 120, 2048},
-  {"generic", "Unknown processor: a small second level, so that superpages are asked for early rather than late", SMALLOC_VENDOR_NONE, 0, 0, 0, 4096, {64, 4, 32, 4, 4, 4}, {1536, 6, 1024, 8, 0, 0}, 0, 7, 30, 90, 2048},
+  {"zen1", "AMD Zen, Zen+; Hygon Dhyana", SMALLOC_VENDOR_AMD, 0x17, 0x00, 0x2f, 4096,
+   {64, 0, 64, 0, 64, 0}, {1536, 6, 1536, 3, 0, 0}, 0, 7, 30, 90, 2048},
+  {"zen1", "AMD Zen, Zen+; Hygon Dhyana", SMALLOC_VENDOR_AMD, 0x18, 0x00, 0xff, 4096,
+   {64, 0, 64, 0, 64, 0}, {1536, 6, 1536, 3, 0, 0}, 0, 7, 30, 90, 2048},
+  {"zen2", "AMD Zen 2 (Rome, Matisse)", SMALLOC_VENDOR_AMD, 0x17, 0x30, 0xff, 4096,
+   {64, 0, 64, 0, 64, 0}, {2048, 8, 2048, 4, 0, 0}, 0, 7, 30, 90, 2048},
+  {"zen4", "AMD Zen 4 (Genoa, Bergamo, Raphael)", SMALLOC_VENDOR_AMD, 0x19, 0x10, 0x1f, 4096,
+   {72, 0, 72, 0, 72, 0}, {3072, 8, 3072, 6, 64, 0}, 2048, 7, 35, 89, 2048},
+  {"zen4", "AMD Zen 4 (Phoenix, Siena)", SMALLOC_VENDOR_AMD, 0x19, 0x60, 0xaf, 4096,
+   {72, 0, 72, 0, 72, 0}, {3072, 8, 3072, 6, 64, 0}, 2048, 7, 35, 89, 2048},
+  {"zen3", "AMD Zen 3 (Milan, Vermeer)", SMALLOC_VENDOR_AMD, 0x19, 0x00, 0x5f, 4096,
+   {64, 0, 64, 0, 64, 0}, {2048, 8, 2048, 4, 64, 0}, 0, 7, 30, 90, 2048},
+  {"zen5", "AMD Zen 5 (Turin, Granite Ridge)", SMALLOC_VENDOR_AMD, 0x1a, 0x00, 0xff, 4096,
+   {96, 0, 96, 0, 96, 0}, {4096, 16, 4096, 16, 1024, 0}, 0, 7, 35, 90, 2048},
+  {"golden-cove",
+   "Intel Golden Cove, Raptor Cove (Alder and Raptor Lake, Sapphire and Emerald Rapids)",
+   SMALLOC_VENDOR_INTEL, 6, 0x8f, 0x8f, 4096,
+   {96, 6, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 1600, 7, 25, 80, 2048},
+  {"golden-cove",
+   "Intel Golden Cove, Raptor Cove (Alder and Raptor Lake, Sapphire and Emerald Rapids)",
+   SMALLOC_VENDOR_INTEL, 6, 0xcf, 0xcf, 4096,
+   {96, 6, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 1600, 7, 25, 80, 2048},
+  {"golden-cove",
+   "Intel Golden Cove, Raptor Cove (Alder and Raptor Lake, Sapphire and Emerald Rapids)",
+   SMALLOC_VENDOR_INTEL, 6, 0x97, 0x9a, 4096,
+   {96, 6, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 1600, 7, 25, 80, 2048},
+  {"golden-cove",
+   "Intel Golden Cove, Raptor Cove (Alder and Raptor Lake, Sapphire and Emerald Rapids)",
+   SMALLOC_VENDOR_INTEL, 6, 0xb7, 0xb7, 4096,
+   {96, 6, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 1600, 7, 25, 80, 2048},
+  {"golden-cove",
+   "Intel Golden Cove, Raptor Cove (Alder and Raptor Lake, Sapphire and Emerald Rapids)",
+   SMALLOC_VENDOR_INTEL, 6, 0xba, 0xbb, 4096,
+   {96, 6, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 1600, 7, 25, 80, 2048},
+  {"golden-cove",
+   "Intel Golden Cove, Raptor Cove (Alder and Raptor Lake, Sapphire and Emerald Rapids)",
+   SMALLOC_VENDOR_INTEL, 6, 0xbf, 0xbf, 4096,
+   {96, 6, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 1600, 7, 25, 80, 2048},
+  {"redwood-cove", "Intel Redwood Cove (Granite Rapids, Meteor Lake)",
+   SMALLOC_VENDOR_INTEL, 6, 0xad, 0xae, 4096,
+   {96, 6, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 0, 7, 25, 80, 2048},
+  {"redwood-cove", "Intel Redwood Cove (Granite Rapids, Meteor Lake)",
+   SMALLOC_VENDOR_INTEL, 6, 0xaa, 0xac, 4096,
+   {96, 6, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 0, 7, 25, 80, 2048},
+  {"lion-cove", "Intel Lion Cove (Lunar and Arrow Lake, performance cores)",
+   SMALLOC_VENDOR_INTEL, 6, 0xbd, 0xbd, 4096,
+   {128, 8, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 0, 7, 25, 80, 2048},
+  {"lion-cove", "Intel Lion Cove (Lunar and Arrow Lake, performance cores)",
+   SMALLOC_VENDOR_INTEL, 6, 0xb5, 0xb5, 4096,
+   {128, 8, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 0, 7, 25, 80, 2048},
+  {"lion-cove", "Intel Lion Cove (Lunar and Arrow Lake, performance cores)",
+   SMALLOC_VENDOR_INTEL, 6, 0xc5, 0xc6, 4096,
+   {128, 8, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 0, 7, 25, 80, 2048},
+  {"ice-lake", "Intel Ice Lake (client and SP), Tiger Lake",
+   SMALLOC_VENDOR_INTEL, 6, 0x6a, 0x6c, 4096,
+   {64, 4, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 0, 7, 25, 80, 2048},
+  {"ice-lake", "Intel Ice Lake (client and SP), Tiger Lake",
+   SMALLOC_VENDOR_INTEL, 6, 0x7d, 0x7e, 4096,
+   {64, 4, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 0, 7, 25, 80, 2048},
+  {"ice-lake", "Intel Ice Lake (client and SP), Tiger Lake",
+   SMALLOC_VENDOR_INTEL, 6, 0x8c, 0x8d, 4096,
+   {64, 4, 32, 4, 8, 0}, {2048, 8, 1024, 8, 1024, 8}, 0, 7, 25, 80, 2048},
+  {"skylake-x", "Intel Skylake-X, Cascade Lake, Cooper Lake",
+   SMALLOC_VENDOR_INTEL, 6, 0x55, 0x55, 4096,
+   {64, 4, 32, 4, 4, 4}, {1536, 12, 1536, 12, 16, 4}, 0, 8, 25, 80, 2048},
+  {"skylake", "Intel Skylake to Comet Lake (client)", SMALLOC_VENDOR_INTEL, 6, 0x4e, 0x4e, 4096,
+   {64, 4, 32, 4, 4, 4}, {1536, 12, 1536, 12, 16, 4}, 0, 8, 25, 80, 2048},
+  {"skylake", "Intel Skylake to Comet Lake (client)", SMALLOC_VENDOR_INTEL, 6, 0x5e, 0x5e, 4096,
+   {64, 4, 32, 4, 4, 4}, {1536, 12, 1536, 12, 16, 4}, 0, 8, 25, 80, 2048},
+  {"skylake", "Intel Skylake to Comet Lake (client)", SMALLOC_VENDOR_INTEL, 6, 0x8e, 0x8e, 4096,
+   {64, 4, 32, 4, 4, 4}, {1536, 12, 1536, 12, 16, 4}, 0, 8, 25, 80, 2048},
+  {"skylake", "Intel Skylake to Comet Lake (client)", SMALLOC_VENDOR_INTEL, 6, 0x9e, 0x9e, 4096,
+   {64, 4, 32, 4, 4, 4}, {1536, 12, 1536, 12, 16, 4}, 0, 8, 25, 80, 2048},
+  {"skylake", "Intel Skylake to Comet Lake (client)", SMALLOC_VENDOR_INTEL, 6, 0xa5, 0xa6, 4096,
+   {64, 4, 32, 4, 4, 4}, {1536, 12, 1536, 12, 16, 4}, 0, 8, 25, 80, 2048},
+  {"gracemont", "Intel Gracemont; Crestmont (Sierra Forest) [?]",
+   SMALLOC_VENDOR_INTEL, 6, 0xbe, 0xbe, 4096,
+   {48, 0, 48, 0, 0, 0}, {2048, 4, 2048, 4, 8, 0}, 0, 8, 25, 80, 2048},
+  {"gracemont", "Intel Gracemont; Crestmont (Sierra Forest) [?]",
+   SMALLOC_VENDOR_INTEL, 6, 0xaf, 0xaf, 4096,
+   {48, 0, 48, 0, 0, 0}, {2048, 4, 2048, 4, 8, 0}, 0, 8, 25, 80, 2048},
+  {"skymont", "Intel Skymont (efficiency cores of Lunar and Arrow Lake), Darkmont [?]",
+   SMALLOC_VENDOR_INTEL, 6, 0xdd, 0xdd, 4096,
+   {48, 0, 48, 0, 0, 0}, {4096, 4, 4096, 4, 8, 0}, 0, 8, 25, 80, 2048},
+  {"core2", "Intel Core 2 Duo: the machine of Magee and Qasem, ACMSE 2009, section 5.1",
+   SMALLOC_VENDOR_INTEL, 6, 0x0f, 0x17, 4096,
+   {256, 4, 32, 4, 0, 0}, {0, 0, 0, 0, 0, 0}, 0, 0, 19, 60, 1024},
+  {"neoverse-n1", "Arm Neoverse N1, Cortex-A76; Ampere Altra",
+   SMALLOC_VENDOR_ARM, 0, 0xd0c, 0xd0c, 4096,
+   {48, 0, 48, 0, 0, 0}, {1280, 5, 1280, 5, 0, 0}, 0, 3, 25, 90, 2048},
+  {"neoverse-n1", "Arm Neoverse N1, Cortex-A76; Ampere Altra",
+   SMALLOC_VENDOR_ARM, 0, 0xd0b, 0xd0b, 4096,
+   {48, 0, 48, 0, 0, 0}, {1280, 5, 1280, 5, 0, 0}, 0, 3, 25, 90, 2048},
+  {"neoverse-v1", "Arm Neoverse V1, Cortex-X1 [?]", SMALLOC_VENDOR_ARM, 0, 0xd40, 0xd40, 4096,
+   {40, 0, 40, 0, 0, 0}, {2048, 8, 2048, 8, 0, 0}, 0, 5, 25, 90, 2048},
+  {"neoverse-v1", "Arm Neoverse V1, Cortex-X1 [?]", SMALLOC_VENDOR_ARM, 0, 0xd44, 0xd44, 4096,
+   {40, 0, 40, 0, 0, 0}, {2048, 8, 2048, 8, 0, 0}, 0, 5, 25, 90, 2048},
+  {"neoverse-n2", "Arm Neoverse N2 [?]", SMALLOC_VENDOR_ARM, 0, 0xd49, 0xd49, 4096,
+   {44, 0, 44, 0, 0, 0}, {1280, 5, 1280, 5, 0, 0}, 0, 5, 25, 90, 2048},
+  {"neoverse-v2", "Arm Neoverse V2 (Grace, Graviton 4)", SMALLOC_VENDOR_ARM, 0, 0xd4f, 0xd4f, 4096,
+   {48, 0, 48, 0, 0, 0}, {2048, 8, 2048, 8, 0, 0}, 0, 5, 25, 90, 2048},
+  {"neoverse-v3", "Arm Neoverse V3, Cortex-X925, C1-Ultra",
+   SMALLOC_VENDOR_ARM, 0, 0xd83, 0xd85, 4096,
+   {96, 0, 96, 0, 0, 0}, {2048, 8, 2048, 8, 0, 0}, 0, 6, 25, 90, 2048},
+  {"neoverse-v3", "Arm Neoverse V3, Cortex-X925, C1-Ultra",
+   SMALLOC_VENDOR_ARM, 0, 0xd8c, 0xd8c, 4096,
+   {96, 0, 96, 0, 0, 0}, {2048, 8, 2048, 8, 0, 0}, 0, 6, 25, 90, 2048},
+  {"skylark", "Ampere eMAG (Skylark, X-Gene 3)", SMALLOC_VENDOR_APM, 0, 0, 0xfff, 4096,
+   {48, 0, 48, 0, 0, 0}, {512, 4, 512, 4, 0, 0}, 0, 5, 25, 90, 2048},
+  {"apple-m1", "Apple M1, performance cores (16 KiB pages)",
+   SMALLOC_VENDOR_APPLE, 0, 0x023, 0x023, 16384,
+   {160, 0, 0, 0, 0, 0}, {3072, 12, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
+  {"apple-m1", "Apple M1, performance cores (16 KiB pages)",
+   SMALLOC_VENDOR_APPLE, 0, 0x025, 0x025, 16384,
+   {160, 0, 0, 0, 0, 0}, {3072, 12, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
+  {"apple-m1", "Apple M1, performance cores (16 KiB pages)",
+   SMALLOC_VENDOR_APPLE, 0, 0x029, 0x029, 16384,
+   {160, 0, 0, 0, 0, 0}, {3072, 12, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
+  {"apple-m1-e", "Apple M1, efficiency cores (16 KiB pages)",
+   SMALLOC_VENDOR_APPLE, 0, 0x022, 0x022, 16384,
+   {128, 4, 0, 0, 0, 0}, {1024, 0, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
+  {"apple-m1-e", "Apple M1, efficiency cores (16 KiB pages)",
+   SMALLOC_VENDOR_APPLE, 0, 0x024, 0x024, 16384,
+   {128, 4, 0, 0, 0, 0}, {1024, 0, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
+  {"apple-m1-e", "Apple M1, efficiency cores (16 KiB pages)",
+   SMALLOC_VENDOR_APPLE, 0, 0x028, 0x028, 16384,
+   {128, 4, 0, 0, 0, 0}, {1024, 0, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
+  {"apple-m2", "Apple M2, performance cores (16 KiB pages) [?]",
+   SMALLOC_VENDOR_APPLE, 0, 0x033, 0x033, 16384,
+   {256, 0, 0, 0, 0, 0}, {3072, 12, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
+  {"apple-m2", "Apple M2, performance cores (16 KiB pages) [?]",
+   SMALLOC_VENDOR_APPLE, 0, 0x035, 0x035, 16384,
+   {256, 0, 0, 0, 0, 0}, {3072, 12, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
+  {"apple-m2", "Apple M2, performance cores (16 KiB pages) [?]",
+   SMALLOC_VENDOR_APPLE, 0, 0x039, 0x039, 16384,
+   {256, 0, 0, 0, 0, 0}, {3072, 12, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
+  {"apple-m2-e", "Apple M2, efficiency cores (16 KiB pages) [?]",
+   SMALLOC_VENDOR_APPLE, 0, 0x032, 0x032, 16384,
+   {192, 0, 0, 0, 0, 0}, {1024, 0, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
+  {"apple-m2-e", "Apple M2, efficiency cores (16 KiB pages) [?]",
+   SMALLOC_VENDOR_APPLE, 0, 0x034, 0x034, 16384,
+   {192, 0, 0, 0, 0, 0}, {1024, 0, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
+  {"apple-m2-e", "Apple M2, efficiency cores (16 KiB pages) [?]",
+   SMALLOC_VENDOR_APPLE, 0, 0x038, 0x038, 16384,
+   {192, 0, 0, 0, 0, 0}, {1024, 0, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
+  {"apple-m4", "Apple M4, performance cores (16 KiB pages) [?]",
+   SMALLOC_VENDOR_APPLE, 0, 1, 0, 16384,
+   {160, 0, 0, 0, 0, 0}, {3072, 12, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
+  {"apple-m4-e", "Apple M4, efficiency cores (16 KiB pages) [?]",
+   SMALLOC_VENDOR_APPLE, 0, 1, 0, 16384,
+   {192, 0, 0, 0, 0, 0}, {1024, 0, 0, 0, 0, 0}, 0, 6, 25, 90, 2048},
+  {"oryon", "Qualcomm Oryon [?]", SMALLOC_VENDOR_QUALCOMM, 0, 1, 1, 4096,
+   {224, 7, 224, 7, 0, 0}, {8192, 8, 8192, 8, 0, 0}, 0, 8, 25, 90, 2048},
+  {"a64fx", "Fujitsu A64FX (64 KiB pages)", SMALLOC_VENDOR_FUJITSU, 0, 1, 1, 65536,
+   {16, 0, 0, 0, 0, 0}, {1024, 4, 0, 0, 0, 0}, 0, 8, 40, 120, 2048},
+  {"power5", "IBM POWER5+", SMALLOC_VENDOR_IBM, 0, 5, 5, 4096,
+   {128, 0, 0, 0, 0, 0}, {2048, 4, 0, 0, 0, 0}, 0, 8, 30, 120, 1024},
+  {"ppc970", "IBM PowerPC 970", SMALLOC_VENDOR_IBM, 0, 970, 970, 4096,
+   {128, 0, 0, 0, 0, 0}, {1024, 4, 0, 0, 0, 0}, 0, 8, 30, 120, 1024},
+  {"power8", "IBM POWER8 (64 KiB pages)", SMALLOC_VENDOR_IBM, 0, 8, 8, 65536,
+   {48, 0, 48, 0, 0, 0}, {2048, 4, 2048, 4, 0, 0}, 0, 9, 30, 120, 2048},
+  {"power9", "IBM POWER9 (64 KiB pages) [?]", SMALLOC_VENDOR_IBM, 0, 9, 9, 65536,
+   {64, 0, 64, 0, 0, 0}, {1024, 4, 1024, 4, 0, 0}, 0, 9, 30, 120, 2048},
+  {"power10", "IBM POWER10 (64 KiB pages) [?]", SMALLOC_VENDOR_IBM, 0, 10, 10, 65536,
+   {64, 0, 64, 0, 0, 0}, {4096, 4, 4096, 4, 0, 0}, 0, 9, 30, 120, 2048},
+  {"generic",
+   "Unknown processor: a small second level, so that superpages are asked for early rather "
+   "than late",
+   SMALLOC_VENDOR_NONE, 0, 0, 0, 4096,
+   {64, 4, 32, 4, 4, 4}, {1536, 6, 1024, 8, 0, 0}, 0, 7, 30, 90, 2048},
 };
 /* clang-format on */
 
@@ -128,25 +237,27 @@ enum {
   SMALLOC_MACHINE_PRESETS = sizeof smalloc_machine_presets / sizeof smalloc_machine_presets[0]
 };
 
-/* Base pages that the last level covers: what a nest's spread is compared with. */
+/* Returns the base pages that the last level covers, to compare with a nest's spread. */
 static inline uint32_t smalloc_machine_reach_pages(const struct smalloc_machine *m) {
   if (m->reach_4k)
     return m->reach_4k;
   return m->l2.entries_4k ? m->l2.entries_4k : m->l1.entries_4k;
 }
 
-/* Magee and Qasem, section 4: entries / associativity + 1, in pages. Full associativity counts as one set. */
+/* Returns the threshold of Magee and Qasem, section 4, in pages: entries / associativity + 1.
+ * Full associativity counts as one set. */
 static inline uint32_t smalloc_machine_paper_threshold_pages(const struct smalloc_machine *m) {
   const struct smalloc_tlb_level *l = m->l2.entries_4k ? &m->l2 : &m->l1;
   return (l->ways_4k ? l->entries_4k / l->ways_4k : 1u) + 1u;
 }
 
-/* Does one array of the second level hold base pages and superpages? The same number of entries for both says so. */
+/* True if one array of the second level holds base pages and superpages. Equal numbers of
+ * entries indicate that. */
 static inline int smalloc_machine_shares_l2(const struct smalloc_machine *m) {
   return m->l2.entries_2m != 0 && m->l2.entries_4k == m->l2.entries_2m;
 }
 
-/* NULL when no preset has that name. */
+/* Returns the preset of that name, or NULL. */
 static inline const struct smalloc_machine *smalloc_machine_by_name(const char *name) {
   for (size_t i = 0; i < SMALLOC_MACHINE_PRESETS; i++)
     if (strcmp(smalloc_machine_presets[i].name, name) == 0)
@@ -154,7 +265,7 @@ static inline const struct smalloc_machine *smalloc_machine_by_name(const char *
   return NULL;
 }
 
-/* The first preset that matches, else "generic". Never NULL. */
+/* Returns the first preset that matches, else "generic". Never NULL. */
 static inline const struct smalloc_machine *smalloc_machine_by_cpu(uint8_t vendor, uint16_t family,
                                                                    uint16_t model) {
   for (size_t i = 0; i < SMALLOC_MACHINE_PRESETS; i++) {
@@ -166,7 +277,7 @@ static inline const struct smalloc_machine *smalloc_machine_by_cpu(uint8_t vendo
   return smalloc_machine_by_name("generic");
 }
 
-/* From what CPUID says: EBX of leaf 0 (the vendor's first letters) and EAX of leaf 1. */
+/* Returns the preset by CPUID: EBX of leaf 0 (the vendor's first letters) and EAX of leaf 1. */
 static inline const struct smalloc_machine *smalloc_machine_by_cpuid(uint32_t vendor_ebx,
                                                                      uint32_t signature) {
   const uint8_t vendor = vendor_ebx == 0x68747541u || vendor_ebx == 0x6f677948u
@@ -181,7 +292,7 @@ static inline const struct smalloc_machine *smalloc_machine_by_cpuid(uint32_t ve
   return smalloc_machine_by_cpu(vendor, (uint16_t)family, (uint16_t)model);
 }
 
-/* From Arm's main ID register. */
+/* Returns the preset by Arm's main ID register. */
 static inline const struct smalloc_machine *smalloc_machine_by_midr(uint64_t midr) {
   uint8_t vendor = SMALLOC_VENDOR_NONE;
   switch ((midr >> 24) & 0xff) {
@@ -206,7 +317,7 @@ static inline const struct smalloc_machine *smalloc_machine_by_midr(uint64_t mid
   return smalloc_machine_by_cpu(vendor, 0, (uint16_t)((midr >> 4) & 0xfff));
 }
 
-/* From POWER's AT_PLATFORM: "power9", "ppc970", "power5+". May be NULL. */
+/* Returns the preset by POWER's AT_PLATFORM: "power9", "ppc970", "power5+". May be NULL. */
 static inline const struct smalloc_machine *smalloc_machine_by_platform(const char *platform) {
   unsigned number = 0;
   for (; platform && *platform && (*platform < '0' || *platform > '9'); platform++) {
@@ -222,7 +333,7 @@ static inline void smalloc_cpuid_(uint32_t leaf, uint32_t r[4]) {
 }
 #endif
 
-/* The preset of the processor that this runs on. */
+/* Returns the preset of the processor that runs this code. */
 static inline const struct smalloc_machine *smalloc_machine_native(void) {
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
   uint32_t r[4];

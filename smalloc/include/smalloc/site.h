@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * site.h decides the contract between the compiler plugin and the runtime: what an allocation site's
- * descriptor looks like in a program's file, and what a rewritten call passes to libsmalloc.
+ * site.h is the contract between the compiler plugin and the runtime: the layout of an allocation
+ * site's descriptor in a program's file, and what a rewritten call passes to libsmalloc.
  *
  * Layout rules and their reasons:
- *  - records lie in ELF section "smalloc_sites", read-only, 8-byte aligned, each a fixed part followed by its
- *    own strings. Every reference inside a record is an offset from the record's start, so that the table needs
- *    no relocations, dirties no page, is readable from a file without running it, and survives strip;
- *  - what changes at run time, the decision, lies apart in a cell (section "smalloc_cells", writable);
- *  - the ABI version is part of every symbol ("__smalloc_v1_..."), because a linker keeps whichever copy of a
- *    COMDAT it sees first, also across plugin versions. Unknown records are skipped by record_bytes.
+ *  - Records lie in ELF section "smalloc_sites", read-only and 8-byte aligned. Each is a fixed part
+ *    followed by its own strings. Every reference inside a record is an offset from the record's
+ *    start. So the table needs no relocations, dirties no page, is readable from a file without
+ *    running it, and survives strip.
+ *  - The decision, which changes at run time, lies apart in a cell (section "smalloc_cells",
+ *    writable).
+ *  - The ABI version is part of every symbol ("__smalloc_v1_..."), because a linker keeps the first
+ *    copy of a COMDAT, also across plugin versions. Readers skip unknown records by record_bytes.
  *
- * All integers are in the byte order of the target. Offsets of strings are 0 when the string is absent.
+ * All integers are in the byte order of the target. Offsets of absent strings are 0.
  */
 #ifndef SMALLOC_SITE_H
 #define SMALLOC_SITE_H
@@ -31,7 +33,7 @@ extern "C" {
 #define SMALLOC_KEYS_SECTION "smalloc_keys"
 #define SMALLOC_UNKNOWN UINT64_MAX
 
-/* What the program does with an object of the site, as far as the compiler saw. */
+/* Pattern of the program's accesses to an object of the site, as far as the compiler knows. */
 enum smalloc_pattern {
   SMALLOC_PATTERN_UNKNOWN = 0, /* some accesses could not be followed to or from the site */
   SMALLOC_PATTERN_NONE = 1,    /* never accessed inside a loop */
@@ -44,8 +46,8 @@ enum smalloc_pattern {
 enum smalloc_decision {
   SMALLOC_DECISION_BASE = 0,      /* the program's own malloc */
   SMALLOC_DECISION_SUPERPAGE = 1, /* superpages pay whatever the size at run time */
-  SMALLOC_DECISION_RUNTIME = 2,   /* superpages pay from min_bytes on: an object's size, or, with
-                                     SMALLOC_SITE_SMALL, what is live in the site's heap */
+  SMALLOC_DECISION_RUNTIME = 2,   /* superpages pay from min_bytes on: the size of an object, or,
+                                     with SMALLOC_SITE_SMALL, the live bytes of the site's heap */
 };
 
 enum smalloc_decided_by {
@@ -71,18 +73,20 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
 /* smalloc_site.flags
  * REWRITTEN: the call goes through a thunk and has a cell.
  * FULLY_INITIALISED: every byte is proved to be written: superpages at first touch are free.
- * SMALL: many small objects: their heap's live bytes decide, not one size.
+ * SMALL: many small objects: superpages depend on their heap's live bytes, not on one size.
  * ESCAPES: the pointer leaves the unit: unseen accesses are possible.
- * UNDECIDED: accesses unknown: heap:migrate watches it, heap:guest leaves it unless a nest that pays touches a big
- * object of it.
- * CONTEXT: not an allocation itself but a call of a function that returns fresh memory (xmalloc): its cell goes down to
- * the allocation inside, if the linked image has that function's other entry (see smalloc_wrapper).
- * STATIC: no call but a variable of the program, `function` its name: static:on decides for all of them.
+ * UNDECIDED: accesses unknown: heap:migrate observes it; heap:guest ignores it unless a nest
+ * that pays touches a big object of it.
+ * CONTEXT: not an allocation itself but a call of a function that returns fresh memory
+ * (xmalloc). Its cell is passed down to the allocation inside, if the linked image has that
+ * function's other entry (see smalloc_wrapper).
+ * STATIC: no call but a variable of the program, `function` its name; static:on puts all of them
+ * on superpages.
  * MANY: undecided, and many objects may live at a time: once decided, it is SMALL.
  * CHASED: some loop goes through its objects by the pointers in them, whatever its pattern.
- * PARTITIONED: parallel loops with a static schedule divide it among threads, by its leading dimension: on a machine of
- * several nodes each share is to lie with its threads.
- * ANY_SIZE: what it asks for is no constant, so any size may follow after one that it has long asked for. */
+ * PARTITIONED: parallel loops with a static schedule divide it among threads, by its leading
+ * dimension. On a machine of several nodes each share should be near its threads.
+ * ANY_SIZE: its size is no constant, so any size may follow after a long run of one size. */
 #define SMALLOC_SITE_REWRITTEN 1u
 #define SMALLOC_SITE_FULLY_INITIALISED 2u
 #define SMALLOC_SITE_SMALL 4u
@@ -94,32 +98,37 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
 #define SMALLOC_SITE_STATIC 1024u
 #define SMALLOC_SITE_CHASED 2048u
 #define SMALLOC_SITE_ANY_SIZE 4096u
-#define SMALLOC_CELL_SERVED                                                                        \
-  128u /* in a cell's word only: small requests are our heap's from now on */
+/* In a cell's word only: libsmalloc's heap serves the site's small requests from now on. */
+#define SMALLOC_CELL_SERVED 128u
 
-/* A bit of a cell's word, above the log2 of its page size, set by the runtime: the program's malloc serves the site's small
- * requests for now. A thunk that knows the bit counts them itself in requested_bytes and asks only when the count passes a
- * multiple of 64 KiB; others ask every time. A resize of an object to less than 64 KiB is counted as RESIZE_BYTES: what it
- * really adds would have to be asked for, so the runtime corrects the count at one resize in 128. */
+/* Set by the runtime in a cell's word, above the log2 of its page size: the program's malloc
+ * serves the site's small requests for now. A thunk that knows the bit counts them itself in
+ * requested_bytes, and calls the runtime only when the count passes a multiple of 64 KiB. Others
+ * call it every time. A resize of an object to less than 64 KiB counts as RESIZE_BYTES. Its real
+ * growth would need another call, so the runtime corrects the count at one resize in 128. */
 #define SMALLOC_CELL_LEFT (1u << 23)
 #define SMALLOC_CELL_RESIZE_BYTES 512u
-/* Another, also the runtime's: the site has a hint of the NUMA node, so its small requests are never direct. */
+/* Also set by the runtime: the site has a hint of the NUMA node, so its small requests are never
+ * direct. */
 #define SMALLOC_CELL_PLACED (1u << 22)
-/* Another, also the runtime's: requests below a superpage go to the program's malloc, which joins freed neighbours: the
- * site's sizes vary. */
+/* Also set by the runtime: requests below a superpage go to the program's malloc, which joins
+ * freed neighbours, because the site's sizes vary. */
 #define SMALLOC_CELL_JOINS (1u << 29)
 #define SMALLOC_CELL_LOOK_SHIFT 16
-/* Instead of LEFT, once several threads ask at the site: each of them counts for itself, in the runtime, and no line is
- * written to that they share. */
+/* Set instead of LEFT once several threads allocate at the site. Each thread then counts for
+ * itself, in the runtime, so that they write to no shared cache line. */
 #define SMALLOC_CELL_SHARED (1u << 31)
-/* Set by the runtime: small requests of the site may go straight to __smalloc_v1_small. (Flag 64 said so to thunks that did not
- * hand it what to call otherwise: they ask as if nothing were direct.) */
+/* Set by the runtime: small requests of the site may go straight to __smalloc_v1_small. (Flag 64
+ * meant this for thunks that did not pass it what to call otherwise. They now call as if nothing
+ * were direct.) */
 #define SMALLOC_CELL_DIRECT (1u << 30)
-/* Cells of different sites lie on different cache lines: the threads of one must not wait for another's. */
+/* Cells of different sites lie on different cache lines: the threads of one must not wait for
+ * another's. */
 #define SMALLOC_CELL_ALIGNMENT 64
 
-/* One allocation site (one call instruction after inlining). fixed_bytes says how much of it a record has: tables made
- * before `node` was added have SMALLOC_SITE_LEAST_BYTES, and those made before `worth` was added 8 more. */
+/* One allocation site (one call instruction after inlining). fixed_bytes is the size of the
+ * record's fixed part: tables made before `node` was added have SMALLOC_SITE_LEAST_BYTES, and
+ * those made before `worth` was added 8 more. */
 struct smalloc_site {
   uint32_t magic;
   uint16_t version;
@@ -133,13 +142,13 @@ struct smalloc_site {
   uint32_t column;
   uint32_t element_bytes; /* 0: unknown */
   /* offsets of NUL-terminated strings from the record's start */
-  uint32_t function; /* linkage name of the function that the call was written in */
+  uint32_t function; /* linkage name of the function that contains the call in the source */
   uint32_t file;
   uint32_t callee;
   uint32_t spread_expr;
   uint32_t why;
   uint32_t context;      /* inline chain, innermost first, one "function file:line" a line */
-  uint32_t machine;      /* name of the machine profile decided for */
+  uint32_t machine;      /* name of the machine profile used for the decision */
   uint32_t reach_pages;  /* base pages that its last-level TLB covers */
   uint64_t size_bytes;   /* of one object; SMALLOC_UNKNOWN */
   uint64_t spread_pages; /* distinct base pages that the worst nest touches; SMALLOC_UNKNOWN */
@@ -149,29 +158,31 @@ struct smalloc_site {
   float misses_per_access;
   float saving_cycles_per_access; /* negative: unknown */
   uint8_t pattern;                /* enum smalloc_pattern */
-  uint8_t decision;               /* enum smalloc_decision: the compiler's; the cell has today's */
-  uint8_t decided_by;             /* enum smalloc_decided_by */
-  uint8_t model;                  /* enum smalloc_model */
-  uint8_t page_shift;             /* log2 of the page size decided for: 12, 21 */
-  uint8_t confidence;             /* 0..100 */
-  uint8_t machine_source;         /* enum smalloc_machine_source */
+  uint8_t decision;       /* enum smalloc_decision: the compiler's; the cell has the current one */
+  uint8_t decided_by;     /* enum smalloc_decided_by */
+  uint8_t model;          /* enum smalloc_model */
+  uint8_t page_shift;     /* log2 of the decided page size: 12, 21 */
+  uint8_t confidence;     /* 0..100 */
+  uint8_t machine_source; /* enum smalloc_machine_source */
   uint8_t base_page_shift;
-  uint64_t node;  /* this very record in the graph of smalloc_keys; 0: in none */
+  uint64_t node;  /* this record's node in the graph of smalloc_keys; 0: none */
   uint32_t worth; /* of a superpage, by a profile: smalloc_directive_worth(); 0: unknown */
-  uint32_t array; /* a string: what the source calls the memory, as far as the unit shows it */
+  uint32_t array; /* a string: the memory's name in the source, as far as the unit shows it */
 };
 #define SMALLOC_SITE_LEAST_BYTES offsetof(struct smalloc_site, node)
 #define SMALLOC_SITE_NODE_BYTES offsetof(struct smalloc_site, worth)
 
-/* The mutable part of a site; its address is what a rewritten call passes on.
- * word: bits 0-7 decision, 8-15 flags of the site (low byte), 16-21 log2 page size, 22 PLACED, 23 LEFT, 24-28 decided_by, 29 JOINS, 30 DIRECT, 31 SHARED,
- *       32-63 min_bytes in base pages of 4 KiB (saturated). A word of 0 is "the program's malloc": the thunk tests
- *       for it before anything else. Accessed with relaxed atomics on both sides. */
+/* The mutable part of a site. A rewritten call passes its address.
+ * `word`: bits 0-7 decision, 8-15 flags of the site (low byte), 16-21 log2 page size, 22 PLACED,
+ * 23 LEFT, 24-28 decided_by, 29 JOINS, 30 DIRECT, 31 SHARED, 32-63 min_bytes in base pages of 4
+ * KiB (saturated). A word of 0 is "the program's malloc": the thunk tests for it before anything
+ * else. Both sides access the word with relaxed atomics. */
 struct smalloc_cell {
   uint64_t word;
   int64_t site_offset; /* address of the record minus address of this cell */
-  /* Counted by the runtime for small sites, from 0; once the word says DIRECT or SHARED, estimated: each thread adds what
-   * it has taken from all such sites to the one that it happens to be at, every 64 KiB (SHARED: every 16 KiB). */
+  /* Bytes requested at small sites, counted by the runtime from 0. Once the word has DIRECT or
+   * SHARED, it is an estimate: each thread adds what it has taken from all direct sites to its
+   * current one, every 64 KiB (SHARED: every 16 KiB). */
   uint64_t requested_bytes;
 };
 
@@ -184,13 +195,15 @@ struct smalloc_cell {
 #define SMALLOC_WORD_DECIDED_BY(w) ((unsigned)(((w) >> 24) & 0x1fu))
 #define SMALLOC_WORD_MIN_PAGES(w) ((uint64_t)(w) >> 32)
 
-/* What one unit knows of pointers that cross its borders, in section "smalloc_keys": one such block a unit, 8-byte
- * aligned, read-only, without relocations. After the fixed part follow flow_count flows, access_count accesses, then
- * NUL-terminated strings (offsets from the block's start, 0: absent). Joined over a linked image, at its registration
- * and by `smalloc sites`, the blocks tell which accesses of other units reach an undecided site.
+/* What one unit knows of pointers that cross its borders, in section "smalloc_keys". Each unit
+ * has one block, 8-byte aligned, read-only, without relocations. After the fixed part follow
+ * flow_count flows, access_count accesses, then NUL-terminated strings (offsets from the block's
+ * start, 0: absent). The blocks of a linked image are joined at its registration and by `smalloc
+ * sites`. They then show which accesses of other units reach an undecided site.
  *
- * A node is a 64-bit hash: of a site (smalloc_site.node), or of a key, a name that units agree on: argument k of
- * function f, result of f, field of structure S (its name and the layout of its members), a place in global g. */
+ * A node is a 64-bit hash: of a site (smalloc_site.node), or of a key, a name that units agree
+ * on. A key names argument k of function f, the result of f, a field of structure S (its name
+ * and the layout of its members), or a place in global g. */
 struct smalloc_keys {
   uint32_t magic;
   uint16_t version;
@@ -201,7 +214,7 @@ struct smalloc_keys {
   uint32_t unit; /* string: the source file */
 };
 
-/* What `from` points to, `to` may point to. */
+/* Flow of pointers: `to` may point to what `from` points to. */
 struct smalloc_flow {
   uint64_t from, to;
   uint32_t name; /* of `to`, for people: ends with a linkage name */
@@ -209,14 +222,15 @@ struct smalloc_flow {
 };
 #define SMALLOC_FLOW_FROM_CONTENTS 1u /* not `from`: pointers stored in the memory it points to */
 #define SMALLOC_FLOW_TO_CONTENTS 2u
-#define SMALLOC_FLOW_UNLESS_WRAPPER                                                                \
-  4u /* holds only if no block of the image calls `from` a wrapper */
-#define SMALLOC_FLOW_WRAPPER                                                                       \
-  8u /* no flow: `from`, the result of a function whose linkage name is `name`, is seen through */
-#define SMALLOC_FLOW_CONDITIONAL 16u /* with WRAPPER: only if an IF_WRAPPER says so */
+/* Holds only if no block of the image declares `from` a wrapper's result. */
+#define SMALLOC_FLOW_UNLESS_WRAPPER 4u
+/* No flow: declares `from`, the result of the function with linkage name `name`, to be a wrapper's
+ * result. */
+#define SMALLOC_FLOW_WRAPPER 8u
+#define SMALLOC_FLOW_CONDITIONAL 16u /* with WRAPPER: only if an IF_WRAPPER confirms it */
 #define SMALLOC_FLOW_IF_WRAPPER 32u  /* no flow: if `from` is a wrapper's result, `to` is one */
 
-/* The access to memory that `key` points to which superpages help most. */
+/* The access to the memory of `key` that superpages help most. */
 struct smalloc_key_access {
   uint64_t key;
   uint64_t min_bytes; /* as in smalloc_site; SMALLOC_UNKNOWN: superpages do not pay for it */
@@ -229,33 +243,36 @@ struct smalloc_key_access {
   uint8_t reserved[5];
 };
 
-/* Hidden constant "__smalloc_v1_wrapper_F" in the image that defines F, a function that returns fresh memory. The thunk of
- * a context site calls with_cell, F's other entry with the cell as one argument more, if `function` is the F that the
- * caller's own call would reach; else F. */
+/* Hidden constant "__smalloc_v1_wrapper_F" in the image that defines F, a function that returns
+ * fresh memory. The thunk of a context site calls with_cell if `function` is the F that the
+ * caller's own call would reach, else F. with_cell is F's other entry, with the cell as an
+ * additional argument. */
 struct smalloc_wrapper {
   void *function;
   void *with_cell;
 };
 
-/* One per linked image (hidden COMDAT "__smalloc_v1_module"). A constructor of the lowest priority number fills in
- * the addresses as that image resolves them (through its GOT) and calls __smalloc_v1_register_module. The runtime
- * gives superpages only to images whose free, realloc and operator delete are its own. */
+/* One per linked image (hidden COMDAT "__smalloc_v1_module"). A constructor of the lowest
+ * priority number fills in the addresses as that image resolves them (through its GOT) and calls
+ * __smalloc_v1_register_module. The runtime gives superpages only to images whose free, realloc
+ * and operator delete are its own. */
 struct smalloc_module {
   uint32_t version;                     /* SMALLOC_ABI_VERSION */
   uint32_t bytes;                       /* sizeof(struct smalloc_module) */
-  const void *sites_start, *sites_stop; /* NULL when the linker dropped the table */
+  const void *sites_start, *sites_stop; /* NULL if the linker dropped the table */
   void *free_function, *realloc_function;
-  void *delete_function; /* operator delete(void*); NULL when the image has no libstdc++ */
+  void *delete_function; /* operator delete(void*); NULL if the image has no libstdc++ */
   uint32_t heap;         /* enum smalloc_heap_strategy that the image was compiled for */
   uint32_t barred;       /* the runtime's: which sites stay with the program's functions for good */
   struct smalloc_module *next; /* the runtime's */
-  /* Not in records of fewer bytes. NULL: no unit of the image has a summary. */
+  /* Absent from records of fewer bytes. NULL: no unit of the image has a summary. */
   const void *keys_start, *keys_stop;
 };
 
-/* Entries of libsmalloc, referenced weakly through the GOT by the thunks. Each one *tries*: NULL (posix_memalign:
- * -1) means "nothing done, call the program's own function", so that operator new keeps its new_handler and bad_alloc,
- * and an image with a private malloc keeps it. errno is left alone. Never called with a word of 0. */
+/* Entry points of libsmalloc, referenced weakly through the GOT by the thunks. Each one *tries*:
+ * NULL (posix_memalign: -1) means "nothing done, call the program's own function". So operator
+ * new keeps its new_handler and bad_alloc, and an image with a private malloc keeps it. They
+ * keep errno. Thunks never call them with a word of 0. */
 void __smalloc_v1_register_module(struct smalloc_module *module);
 void __smalloc_v1_unregister_module(struct smalloc_module *module);
 void *__smalloc_v1_malloc(size_t bytes, struct smalloc_cell *cell);
@@ -267,41 +284,49 @@ int __smalloc_v1_posix_memalign(void **out, size_t alignment, size_t bytes,
 void *__smalloc_v1_new(size_t bytes, struct smalloc_cell *cell); /* new, new[], nothrow */
 void *__smalloc_v1_new_aligned(size_t bytes, size_t alignment, struct smalloc_cell *cell);
 
-/* flang's runtime allocates for the array that the descriptor describes (ALLOCATE with STAT=, or of a pointer): 0: done,
- * as _FortranAAllocatableAllocate and _FortranAPointerAllocate would have; -1: nothing done, call those. */
+/* Allocates as flang's runtime would for the array that the descriptor describes (ALLOCATE with
+ * STAT=, or of a pointer). 0: done, as by _FortranAAllocatableAllocate and
+ * _FortranAPointerAllocate; -1: nothing done, call those. */
 int __smalloc_v1_fortran_allocate(void *descriptor, struct smalloc_cell *cell);
-/* Before _FortranAAssign(to, from): allocates `to` for the shape of `from` if the assignment would have to, and if that
- * can be done beforehand; the assignment is called in any case. */
+/* Prepares _FortranAAssign(to, from): allocates `to` for the shape of `from` if the assignment
+ * would have to and if that can be done beforehand. The program calls the assignment in any
+ * case. */
 void __smalloc_v1_fortran_assign(void *to, const void *from, struct smalloc_cell *cell);
-/* ALLOCATE with SOURCE=: allocates for the array that `to` describes and copies the array, or the one element, of `from`
- * into it. 0: done, as _FortranAAllocatableAllocateSource and _FortranAPointerAllocateSource would have; -1: nothing done. */
+/* Handles ALLOCATE with SOURCE=: allocates for the array that `to` describes and copies the
+ * array, or the one element, of `from` into it. 0: done, as by
+ * _FortranAAllocatableAllocateSource and _FortranAPointerAllocateSource; -1: nothing done. */
 int __smalloc_v1_fortran_source(void *to, const void *from, struct smalloc_cell *cell);
-/* Instead of _FortranACopyInAssign(copy, section): makes `copy`, which holds nothing yet, describe a contiguous copy of
- * `section`. 0: done; -1: nothing done that the call would not overwrite. */
+/* Replaces _FortranACopyInAssign(copy, section): makes `copy`, which is empty, describe a
+ * contiguous copy of `section`. 0: done; -1: nothing done that the call would not overwrite. */
 int __smalloc_v1_fortran_copy_in(void *copy, const void *section, struct smalloc_cell *cell);
-/* After mmap, or numa_alloc and its forms, returned p (or failed): the memory stays the program's mapping, of which it may
- * unmap, protect or remap any part; superpages come by advice, never by anything that changes what it holds. */
+/* Handles memory that mmap, or numa_alloc and its forms, returned at `p` (or failed to). It
+ * stays the program's mapping, of which the program may unmap, protect or remap any part.
+ * Superpages come by advice, never by a change of contents. */
 void __smalloc_v1_mapped(void *p, size_t bytes, struct smalloc_cell *cell);
 
-/* For a cell whose word says SMALLOC_CELL_DIRECT, instead of any other entry and without a test for its presence (only a
- * library that has it sets the bit): the heap's allocation and nothing else, if the thread may, otherwise as the ordinary
- * entry. What that declines is the program's: otherwise(bytes, argument), argument being nothrow's, of no meaning to the
- * rest. So a thunk ends in a jump here, without a frame and without a look at what comes back. The word is only read, so that
- * threads do not share a line that is written to. */
+/* Allocates at a cell whose word has SMALLOC_CELL_DIRECT, instead of any other entry. The thunk
+ * does not test for its presence: only a library that has it sets the bit. It allocates from the
+ * heap and does nothing else, if the thread may, otherwise it acts as the ordinary entry. If
+ * that declines, it calls the program's function, otherwise(bytes, argument); `argument` is
+ * nothrow's, and has no meaning for the rest. So a thunk ends in a jump here, without a frame
+ * and without a test of the result. The word is only read, so that threads share no cache line
+ * that is written to. */
 typedef void *smalloc_otherwise(size_t bytes, const void *argument);
 void *__smalloc_v1_small(size_t bytes, struct smalloc_cell *cell, smalloc_otherwise *otherwise,
                          const void *argument);
 
-/* Promotion point: the compiler puts it before a loop nest that walks the object at p in a way that superpages
- * speed up by about `saved_misses` TLB misses (an estimate; 0: unknown trip count, about one per call).
- * __smalloc_v1_pending is non-zero while some object waits for promotion: the inlined test before the call. Exactly
- * SMALLOC_TOUCH_BATCH: what several points of the thread have saved, of which this one was the last; a prime, so that no
- * pattern of points keeps its last one from falling on each of them in turn. */
+/* Marks a promotion point: the compiler calls it before a loop nest over the object at `p` that
+ * superpages speed up by about `saved_misses` TLB misses (an estimate; 0: unknown trip count,
+ * about one per call). The inlined test before the call is __smalloc_v1_pending, which is
+ * non-zero while some object waits for promotion. A value of exactly SMALLOC_TOUCH_BATCH is the
+ * sum of several points of the thread, of which this is the last. The batch is a prime, so that
+ * its last point falls on each of them in turn, whatever their pattern. */
 #define SMALLOC_TOUCH_BATCH 4099
 void __smalloc_v1_touching(const void *p, uint64_t saved_misses);
 
-/* Fill point: the compiler puts it before code that is about to write at least `written` of the `range` bytes at p, 2 MiB or
- * more. range 0: of all of the object that p lies in, all over it. */
+/* Marks a fill point: the compiler calls it before code that will write at least `written` of
+ * the `range` bytes at `p`, 2 MiB or more. range 0: the whole object that contains `p`, all over
+ * it. */
 void __smalloc_v1_filling(const void *p, uint64_t range, uint64_t written);
 extern unsigned __smalloc_v1_pending;
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// smalloc.hpp decides the C++ interface of libsmalloc: an allocator for containers and a memory
-// resource for polymorphic ones, both over smalloc.h. Header only; link with -lsmalloc.
+// smalloc.hpp is the C++ interface of libsmalloc: an allocator for containers and a memory resource
+// for polymorphic ones, both over smalloc.h. Header only; link with -lsmalloc.
 //
 //   // Whole superpages, base pages for the tail:
 //   std::vector<double, smalloc::allocator<double>> v(1 << 27);
 //   // Chosen at run time:
 //   std::pmr::vector<int> w(smalloc::memory_resource(SMALLOC_SUPERPAGE));
 //
-// Works with -fno-rtti and -fno-exceptions; without exceptions, no memory ends the program, as in
-// libstdc++'s own operator new.
+// It works with -fno-rtti and -fno-exceptions. Without exceptions, lack of memory ends the program,
+// as in libstdc++'s own operator new.
 #ifndef SMALLOC_SMALLOC_HPP
 #define SMALLOC_SMALLOC_HPP
 
@@ -32,9 +32,9 @@ namespace detail {
 #endif
 } // namespace detail
 
-/// Minimal allocator (C++17 named requirements). Stateless, all instances of one page kind are
-/// equal. Throws std::bad_alloc when there is no memory, std::bad_array_new_length when n objects
-/// have no size.
+/// Minimal allocator (C++17 named requirements). Stateless; all instances of one page kind are
+/// equal. Throws std::bad_alloc without memory, and std::bad_array_new_length if the size of n
+/// objects overflows.
 template <class T, smalloc_pages Pages = SMALLOC_BOTH> class allocator {
 public:
   using value_type = T;
@@ -60,7 +60,7 @@ public:
   template <class U> bool operator!=(const allocator<U, Pages> &) const noexcept { return false; }
 };
 
-/// A memory resource of one page kind; resources of a kind are equal.
+/// A memory resource of one page kind; resources of the same kind are equal.
 class page_resource final : public std::pmr::memory_resource {
 public:
   explicit page_resource(smalloc_pages pages) noexcept : pages_(pages) {}
@@ -78,14 +78,14 @@ private:
     auto *same = dynamic_cast<const page_resource *>(&other);
     return same && same->pages_ == pages_;
 #else
-    return this == &other; // what another resource is, nobody can tell
+    return this == &other; // without RTTI the type of another resource is unknown
 #endif
   }
 
   smalloc_pages pages_;
 };
 
-/// The program's one resource of a kind; lives until the program ends.
+/// Returns the program's one resource of a kind; it lives until the program ends.
 inline std::pmr::memory_resource *memory_resource(smalloc_pages pages = SMALLOC_BOTH) {
   static page_resource base(SMALLOC_BASE), superpage(SMALLOC_SUPERPAGE), both(SMALLOC_BOTH);
   return pages == SMALLOC_BASE ? &base : pages == SMALLOC_SUPERPAGE ? &superpage : &both;

@@ -72,7 +72,7 @@ TEST(DirectiveLine, Bad) {
     EXPECT_EQ(parse(line, d), DirectiveLine::kBad) << line;
 }
 
-// Eight digits are looked at together: each place, and each byte that a place may have.
+// Eight digits are parsed together: test each place with each byte.
 TEST(DirectiveLine, OnlyLowerCaseHexadecimalDigits) {
   for (size_t place = 0; place < 16; place++)
     for (unsigned byte = 0; byte < 256; byte++) {
@@ -150,7 +150,7 @@ TEST_F(DirectivesAtStart, AnyOrderIsSorted) {
     ASSERT_EQ(directives_.page_shift((i * 7919u) % 3001u, 0), i % 2 ? 21u : 12u);
 }
 
-// Longer than what is read at once, comment included, they are bad, and the next one counts.
+// Lines longer than the buffer, comment included, are bad, and the next one counts.
 TEST_F(DirectivesAtStart, LongLines) {
   const std::string much(200'000, 'x');
   ASSERT_EQ(load("# smalloc.directives/1 program=" + much +
@@ -168,7 +168,7 @@ TEST_F(DirectivesAtStart, LongLines) {
   EXPECT_EQ(directives_.page_shift(7, 0), 21u);
 }
 
-// As for the command and the plugin, in whatever order they stand.
+// The first line for a key counts, in any order of the file, as for the command and the plugin.
 TEST_F(DirectivesAtStart, OfSeveralLinesForOneSiteTheFirstCounts) {
   for (unsigned before = 0; before < 9; before++) {
     std::string text = "# smalloc.directives/1\n";
@@ -197,7 +197,7 @@ TEST_F(DirectivesAtStart, TheLongestLineAndOneMore) {
   }
 }
 
-// What lies behind the buffer is not there, and a word must not be taken for its half.
+// The part of a header after the buffer is lost, and a cut word must not count as a word.
 TEST_F(DirectivesAtStart, ALongHeaderKeepsItsWholeWords) {
   std::string header = "# smalloc.directives/1 base_runs=7 later=";
   header.resize((64u << 10) - 13, 'x');
@@ -241,7 +241,7 @@ TEST_F(DirectivesAtStart, SaysWhyNot) {
   EXPECT_FALSE(directives_.any());
 }
 
-// The table for as many lines as there may be is an address range, not memory.
+// The table for the greatest number of lines is an address range, not memory.
 TEST_F(DirectivesAtStart, EmptyLinesTakeNoMemory) {
   const auto resident = [] {
     long size = 0, pages = 0;

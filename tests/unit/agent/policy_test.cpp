@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which directives take effect: by benefit a superpage for the profile's input, by PMB for another one, above the bar only.
+// Tests which directives take effect: by benefit per superpage for the profile's input, by PMB for
+// another one, above the bar only.
 #include "smalloc/agent/policy.h"
 #include "smalloc/agent/run_report.h"
 
@@ -26,7 +27,7 @@ Choice choice(Policy policy, std::vector<Candidate> list, uint64_t supply, uint6
   return c;
 }
 
-// A big lukewarm site, a small hot one, a middling one.
+// A big site of medium heat, a small hot one, and one in between.
 const std::vector<Candidate> kThree = {
     {100000, 1000, 0, false, false}, {60000, 10, 1, false, false}, {30000, 100, 2, false, false}};
 
@@ -55,7 +56,7 @@ TEST(AgentPolicy, AnotherInputGivesTheHighestPmbWhatThereIs) {
   const Choice c = choice(Policy::kOtherInput, kThree, 200);
   EXPECT_TRUE(c.taken.at(0));
   EXPECT_FALSE(c.taken.at(1) || c.taken.at(2));
-  // In the order of the file the lukewarm one comes first.
+  // In the order of the file the big site comes first.
   const Choice turned = choice(Policy::kOtherInput,
                                {{1000, 500, 0, false, false}, {90000, 300, 1, false, false}}, 300);
   EXPECT_FALSE(turned.taken.at(0));
@@ -63,7 +64,8 @@ TEST(AgentPolicy, AnotherInputGivesTheHighestPmbWhatThereIs) {
   EXPECT_EQ(choice(Policy::kOtherInput, kThree, 0).used, 0u);
 }
 
-// Against the plain rule: in the order of PMB, and of what is worth more a superpage, until nothing is left.
+// Compares with the plain rule: in the order of PMB, then of worth per superpage, until the supply
+// is used up.
 TEST(AgentPolicy, AnotherInputTakesWhatTheOrderOfAllWould) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 2000; round++) {
@@ -84,7 +86,7 @@ TEST(AgentPolicy, AnotherInputTakesWhatTheOrderOfAllWould) {
     uint64_t used = 0;
     for (const Candidate &one : list) {
       const bool taken = one.insists || (one.pmb_thousandths >= bar && used < supply);
-      // What wants nothing is taken or not, as it comes: nobody notices.
+      // A candidate that wants no superpage may be taken or not: it makes no difference.
       EXPECT_TRUE(c.taken.at(one.entry) == taken || one.superpages == 0)
           << round << " " << one.entry;
       used += taken ? one.superpages : 0;
@@ -151,7 +153,7 @@ TEST_F(VerdictTest, HeldWithHalfOfWhatWasPredictedOrLive) {
   EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kFailed);
   EXPECT_EQ(judge(outcome, Policy::kSameInput, true), Verdict::kShort); // not the directive's fault
   outcome.live_bytes_peak = uint64_t{30} << 20;
-  EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kHeld); // all that was live
+  EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kHeld); // all live memory
 }
 
 TEST_F(VerdictTest, ASiteThatIsHardlyUsedFailsForTheSameInputOnly) {
@@ -166,7 +168,7 @@ TEST_F(VerdictTest, WhatChildrenMayHaveUsedHasNotFailed) {
   outcome.live_bytes_peak = uint64_t{6} << 20;
   outcome.others_had_it = true;
   EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kShort);
-  outcome.live_bytes_peak = uint64_t{64} << 20; // they need not have
+  outcome.live_bytes_peak = uint64_t{64} << 20; // they need not have any
   EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kFailed);
 }
 
@@ -199,7 +201,7 @@ TEST_F(VerdictTest, PagesOf64KiBAreNoSuperpages) {
   outcome.live_bytes_peak = uint64_t{6} << 20;
   EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kFailed);
   EXPECT_EQ(judge(outcome, Policy::kOtherInput, false), Verdict::kUnused);
-  outcome.live_bytes_peak = 0; // small objects, which the program's malloc has served
+  outcome.live_bytes_peak = 0; // small objects, which the program's malloc served
   outcome.small_objects = true;
   EXPECT_EQ(judge(outcome, Policy::kSameInput, false), Verdict::kShort);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the agent sees around it: the kernel's files, and what other programs claim; both may say anything.
+// Tests of the agent's sources: the kernel's files and other programs' claims, both with arbitrary
+// contents.
 #include "smalloc/agent/agent.h"
 #include "tests/unit/core/fake_os.h"
 
@@ -102,7 +103,7 @@ TEST_F(ClaimsTest, TheLastOneLeavesNothingBehind) {
   EXPECT_TRUE(std::filesystem::exists(file));
   EXPECT_EQ(others(b, 0), 0u);
   EXPECT_FALSE(std::filesystem::exists(file));
-  EXPECT_EQ(others(b, 0), 0u); // and asking does not make it again
+  EXPECT_EQ(others(b, 0), 0u); // and a query does not create it again
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 
@@ -111,7 +112,7 @@ TEST_F(ClaimsTest, TheDeadClaimNothing) {
   others(a, 100);
   living.erase(10);
   EXPECT_EQ(others(b, 50), 0u);
-  living.insert(10); // the number again, another process
+  living.insert(10); // the same number, another process
   SharedClaims next;
   next.init(folder.c_str(), {10, 2, 0}, lives);
   uint64_t sum;
@@ -148,7 +149,7 @@ TEST_F(ClaimsTest, WhatOthersMayWriteToIsNotUsed) {
   unlink(file.c_str());
   ASSERT_EQ(link((folder + "/target").c_str(), file.c_str()), 0);
   chmod(file.c_str(), 0600);
-  EXPECT_FALSE(a.exchange(5, sum)); // another name for something else
+  EXPECT_FALSE(a.exchange(5, sum)); // a hard link to another file
   unlink(file.c_str());
   ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
   EXPECT_FALSE(a.exchange(5, sum)); // and does not hang
@@ -174,7 +175,7 @@ TEST_F(ClaimsTest, WithoutStartTimeOrFolderNothingIsShared) {
   EXPECT_FALSE(nowhere.exchange(5, sum));
 }
 
-// The agent as a whole, on a machine of 1,000 superpages of which 400 are free.
+// Tests the whole agent on a machine of 1,000 superpages, of which 400 are free.
 struct AgentTest : ClaimsTest {
   AgentTest() {
     FakeOs::reset();
@@ -217,10 +218,10 @@ TEST_F(AgentTest, TheSameInputTakesWhatFits) {
   EXPECT_EQ(of_site(2), DirectiveOutcome::kTaken);
   EXPECT_EQ(of_site(1), DirectiveOutcome::kDeferred);
   EXPECT_EQ(of_site(3), DirectiveOutcome::kBase);
-  EXPECT_EQ(of_site(4), DirectiveOutcome::kBase); // given up
+  EXPECT_EQ(of_site(4), DirectiveOutcome::kBase); // a dropped directive
   EXPECT_EQ(agent.superpages_taken(), 100u);
   SharedClaims b = of(20);
-  EXPECT_EQ(others(b, 1), 0u); // a shell, for all that is known so far
+  EXPECT_EQ(others(b, 1), 0u); // it could still be a shell, so it claims nothing
   agent.claim();
   EXPECT_EQ(others(b, 1), 100u);
   agent.end();
@@ -233,13 +234,13 @@ TEST_F(AgentTest, AnotherInputOrBuildGoesByPmb) {
   EXPECT_EQ(agent.policy(), Policy::kOtherInput);
   EXPECT_EQ(of_site(1), DirectiveOutcome::kTaken);
   EXPECT_EQ(of_site(2), DirectiveOutcome::kTaken);
-  EXPECT_EQ(agent.superpages_taken(), 400u); // no more than there are
+  EXPECT_EQ(agent.superpages_taken(), 400u); // no more than the supply
   config.input = 0xff;
   config.build_id = "feed";
   Agent other;
   other.start(directives, config);
   EXPECT_EQ(other.policy(), Policy::kOtherInput);
-  // Of the same input, which wants as many by any build: what fits.
+  // The same input wants as many superpages in any build: what fits is taken.
   EXPECT_EQ(of_site(1), DirectiveOutcome::kDeferred);
   EXPECT_EQ(of_site(2), DirectiveOutcome::kTaken);
 }
@@ -266,7 +267,7 @@ TEST_F(AgentTest, OtherProgramsRaiseTheBar) {
   start(agent, kSame, kLines);
   EXPECT_EQ(agent.bar(), 80000u);
   EXPECT_EQ(agent.supply().free, 200u);
-  EXPECT_EQ(of_site(2), DirectiveOutcome::kDeferred); // would fit, and shows 60 % only
+  EXPECT_EQ(of_site(2), DirectiveOutcome::kDeferred); // would fit, but its PMB is only 60 %
 }
 
 TEST_F(AgentTest, SlowerThanOnBasePagesIsPutBack) {
@@ -274,7 +275,7 @@ TEST_F(AgentTest, SlowerThanOnBasePagesIsPutBack) {
   EXPECT_EQ(agent.policy(), Policy::kAllBase);
   EXPECT_EQ(of_site(1), DirectiveOutcome::kBase);
   EXPECT_EQ(of_site(2), DirectiveOutcome::kBase);
-  config.build_id = "feed"; // another build may have been mended
+  config.build_id = "feed"; // another build may be faster
   Agent other;
   other.start(directives, config);
   EXPECT_EQ(other.policy(), Policy::kOtherInput);
@@ -293,7 +294,7 @@ TEST_F(AgentTest, OnlyInputsThatWereSlowerArePutBack) {
   EXPECT_EQ(policy_of(two, 0xff), Policy::kSameInput);
   EXPECT_EQ(policy_of(two, 0xfe), Policy::kAllBase);
   EXPECT_EQ(policy_of(two, 0xfd), Policy::kAllBase);
-  EXPECT_EQ(policy_of(two, 0xfd, false), Policy::kOtherInput); // nobody knows
+  EXPECT_EQ(policy_of(two, 0xfd, false), Policy::kOtherInput); // the own input is unknown
   EXPECT_EQ(policy_of("unknown", 0xff), Policy::kSameInput);
   EXPECT_EQ(policy_of("unknown", 0, false), Policy::kAllBase);
   EXPECT_EQ(policy_of("unknown,00000000000000ff", 0xff), Policy::kAllBase);
@@ -301,7 +302,7 @@ TEST_F(AgentTest, OnlyInputsThatWereSlowerArePutBack) {
   for (int i = 1; i < SMALLOC_DIRECTIVE_SLOWER_INPUTS; i++)
     many += ",0000000000000000";
   EXPECT_EQ(policy_of(many, 0xff), Policy::kSameInput);
-  EXPECT_EQ(policy_of(many + ",0000000000000000", 0xff), Policy::kAllBase); // too many to tell
+  EXPECT_EQ(policy_of(many + ",0000000000000000", 0xff), Policy::kAllBase); // too many to list
 }
 
 TEST_F(AgentTest, AnotherInputsBaseHistoryIsForgotten) {
@@ -329,7 +330,7 @@ TEST_F(AgentTest, APhaseThatEndsGivesItsSuperpagesToTheNext) {
     (*static_cast<std::map<uint64_t, DirectiveOutcome> *>(data))[entry->site] = entry->decision;
   };
   Directives::Entry *one = directives.find(1, 0), *two = directives.find(2, 0);
-  EXPECT_FALSE(agent.note_live(one, 7)); // too little to speak of
+  EXPECT_FALSE(agent.note_live(one, 7)); // too small a change
   EXPECT_FALSE(agent.note_live(one, 0));
   EXPECT_TRUE(agent.note_live(two, 100));
   agent.decide_anew(1000000000, note, &changes);
@@ -338,16 +339,16 @@ TEST_F(AgentTest, APhaseThatEndsGivesItsSuperpagesToTheNext) {
   agent.decide_anew(1000000001, note, &changes); // too soon
   EXPECT_TRUE(changes.empty());
   agent.decide_anew(2000000000, note, &changes);
-  EXPECT_TRUE(changes.empty()); // both together are more than there is
+  EXPECT_TRUE(changes.empty()); // both together exceed the supply
   EXPECT_TRUE(agent.note_live(two, 0));
   agent.decide_anew(3000000000, note, &changes);
   EXPECT_EQ(changes, (std::map<uint64_t, DirectiveOutcome>{{1, DirectiveOutcome::kTaken}}));
   EXPECT_EQ(agent.phases(), 1u);
-  // The claim is what was decided, not what was before.
+  // The claim follows the decision, not the earlier state.
   SharedClaims beside = of(20);
   EXPECT_EQ(others(beside, 1), 350u);
   others(beside, 0);
-  // And back: the second comes again, and is worth more a superpage.
+  // And back: the second one returns, and is worth more per superpage.
   EXPECT_TRUE(agent.note_live(two, 100));
   agent.decide_anew(4000000000, note, &changes);
   EXPECT_EQ(of_site(2), DirectiveOutcome::kTaken);
@@ -370,7 +371,7 @@ TEST_F(AgentTest, WhatIsBelowTheBarTakesNoRoomFromWhatIsNot) {
   EXPECT_TRUE(agent.note_live(directives.find(2, 0), 450));
   agent.decide_anew(1000000000, ignore, nullptr);
   EXPECT_TRUE(
-      agent.note_live(directives.find(1, 0), 100)); // worth more a superpage, and below the bar
+      agent.note_live(directives.find(1, 0), 100)); // worth more per superpage, but below the bar
   agent.decide_anew(2000000000, ignore, nullptr);
   EXPECT_EQ(of_site(1), DirectiveOutcome::kDeferred);
   EXPECT_EQ(of_site(2), DirectiveOutcome::kTaken);
@@ -411,7 +412,7 @@ TEST_F(AgentTest, HostileLinesAreJustNumbers) {
         "seconds=99999999999999999 saved_ms=72057594037927935 input=zz program=" +
             std::string(1000, 'a'),
         lines);
-  EXPECT_EQ(agent.count(DirectiveOutcome::kTaken), 1u); // by PMB: it takes all that there is
+  EXPECT_EQ(agent.count(DirectiveOutcome::kTaken), 1u); // by PMB: it takes the whole supply
   EXPECT_LE(agent.superpages_taken(), 400u);
   Directives::Entry *entry = directives.find(1, 0);
   agent.note_live(entry, UINT64_MAX);
@@ -420,8 +421,8 @@ TEST_F(AgentTest, HostileLinesAreJustNumbers) {
 
 TEST_F(AgentTest, TheLargestLinesAreWatchedInWhateverOrderTheyStand) {
   std::string lines;
-  for (unsigned i = 1; i <= 100;
-       i++) { // each larger than those before: all are moved on, the smallest fall out
+  // Each line is larger than those before: all of these move by one place, the smallest drop out.
+  for (unsigned i = 1; i <= 100; i++) {
     char line[128];
     snprintf(line, sizeof line, "%016x page=2m pmb=%u.0 superpages=%u\n", i, i, 10 * i);
     lines += line;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text of the allocator: numbers, sizes, columns, and what does not fit.
+// Tests of the allocator's text: numbers, sizes, columns, and cut text.
 #include "smalloc/base/text.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which source is taken on which machine, how its events are asked for, and which samples count: with rings that the
-// test writes in the kernel's place.
+// Tests which source is chosen on which machine, how its events are opened, and which samples
+// count. The test writes the rings instead of the kernel.
 #include "runtime/numa/live/access_sources.h"
 #include "tests/unit/numa/fake_machine.h"
 #include "tests/unit/numa/fake_ring.h"
@@ -44,7 +44,7 @@ long read_file(const char *path, char *buffer, size_t capacity) {
   snprintf(buffer, capacity, "%s", f->second.c_str());
   return static_cast<long>(strlen(buffer));
 }
-std::vector<unsigned char *> auxiliary; // by processor, as opened
+std::vector<unsigned char *> auxiliary; // by processor, in the order of opening
 int open_auxiliary(const perf_event_attr &attr, int cpu, size_t bytes, size_t aux_bytes,
                    void **mapping, void **aux) {
   const int error = open_event(attr, cpu, bytes, mapping);
@@ -99,12 +99,12 @@ TEST_F(AccessSourcesTest, PebsWhereTheProcessorHasIt) {
   ASSERT_EQ(sources.open(config, topology), nullptr);
   EXPECT_STREQ(sources.name(), "pmu");
   EXPECT_EQ(sources.stands_for(), 500u);
-  ASSERT_EQ(opened.size(), 2u); // a ring a processor
+  ASSERT_EQ(opened.size(), 2u); // a ring for each processor
   const perf_event_attr &a = opened[1].attr;
   EXPECT_EQ(opened[1].cpu, 5);
   EXPECT_EQ(a.type, 4u);
   EXPECT_EQ(a.config, 0x1cdu);
-  EXPECT_GT(a.config1, 0u); // the latency from which on
+  EXPECT_GT(a.config1, 0u); // the least latency of a sample
   EXPECT_EQ(a.precise_ip, 2u);
   EXPECT_EQ(a.sample_period, 500u);
   EXPECT_TRUE(a.inherit && a.exclude_kernel);
@@ -199,7 +199,7 @@ TEST_F(AccessSourcesTest, OlderKernelsDoNotKnowInheritThread) {
       close_event, read_file, open_auxiliary};
   config.hooks = &older;
   ASSERT_EQ(sources.open(config, topology), nullptr);
-  EXPECT_EQ(refused, 1); // known from then on
+  EXPECT_EQ(refused, 1); // the refusal is remembered
   EXPECT_EQ(opened.size(), 2u);
 }
 TEST_F(AccessSourcesTest, WhatTheProgramTellsGoesFirst) {
@@ -215,15 +215,16 @@ TEST_F(AccessSourcesTest, WhatTheProgramTellsGoesFirst) {
     EXPECT_EQ(t.address & ~uint64_t{0xfff}, 0x9000u);
     n++;
   }
-  EXPECT_EQ(n, 9u); // every tenth
+  EXPECT_EQ(n, 9u); // every tenth access
   EXPECT_STREQ(sources.name(), "instrumented");
-  tell_access(0x9000, 15); // five were open
+  tell_access(0x9000, 15); // five had been counted towards the next sample
   while (sources.next(t))
     n++;
   EXPECT_EQ(n, 11u);
 }
 
-// Arm's unit writes its records beside the ring; synthesised here, as in spe_ring_test.cpp.
+// Arm's unit writes its records beside the ring; they are synthesised here, as in
+// spe_ring_test.cpp.
 TEST_F(AccessSourcesTest, SpeWhereTheProcessorHasIt) {
   files["/sys/bus/event_source/devices/arm_spe_0/type"] = "9\n";
   config.sample_period = 2048;
@@ -235,7 +236,7 @@ TEST_F(AccessSourcesTest, SpeWhereTheProcessorHasIt) {
   EXPECT_EQ(opened[1].attr.type, 9u);
   EXPECT_EQ(opened[1].attr.sample_period, 2048u);
   EXPECT_EQ(opened[1].attr.config >> 33 & 3, 3u); // loads and stores
-  // Of processor 5: a load that missed the first level, one that did not, one of the kernel's.
+  // Of processor 5: a load that missed the first level, one that did not, and one of the kernel's.
   auto *page = static_cast<perf_event_mmap_page *>(opened[1].memory);
   const auto load = [&](uint64_t ip, uint64_t address, unsigned events) {
     unsigned char *at = auxiliary[1] + page->aux_head;
@@ -264,7 +265,7 @@ TEST_F(AccessSourcesTest, SpeWhereTheProcessorHasIt) {
   EXPECT_FALSE(sources.next(t));
 }
 
-// A replay opens what the recorded run opened, for the sake of the addresses.
+// A replay opens the same events as the recorded run, to keep the same addresses.
 TEST_F(AccessSourcesTest, IdleSourcesAreThereAndCountNothing) {
   have_pebs();
   config.idle = true;
@@ -277,7 +278,7 @@ TEST_F(AccessSourcesTest, IdleSourcesAreThereAndCountNothing) {
   EXPECT_FALSE(sources.next(t));
 }
 
-// A loop over a power of two: every page is seen in time, not the same few for ever.
+// A loop over a power of two: every page is sampled in time, not the same few for ever.
 TEST_F(AccessSourcesTest, RegularLoopsShowAllTheirPages) {
   config.sample_period = 1024;
   config.wanted = CountSource::kInstrumented;
@@ -287,7 +288,7 @@ TEST_F(AccessSourcesTest, RegularLoopsShowAllTheirPages) {
   uint64_t samples = 0;
   Touch t;
   for (unsigned round = 0; round < kRounds; round++) {
-    for (uint64_t page = 0; page < kPages; page++) // half a page at once, as a walk is told
+    for (uint64_t page = 0; page < kPages; page++) // half a page at once, as a walk is recorded
       for (unsigned half = 0; half < 2; half++)
         tell_access(0x100000 + page * 4096, kLines / 2);
     for (; sources.next(t); samples++)
@@ -297,7 +298,8 @@ TEST_F(AccessSourcesTest, RegularLoopsShowAllTheirPages) {
   EXPECT_NEAR(static_cast<double>(samples), 1.0 * kPages * kLines * kRounds / 1024, 2);
 }
 
-// The sampling error of the paper's Table 1: D = |R_sample - R_all| / R_all, R = one node's share of the accesses.
+// Computes the sampling error of the paper's Table 1: D = |R_sample - R_all| / R_all, where R is
+// one node's share of the accesses.
 TEST_F(AccessSourcesTest, EveryNthAccessKeepsTheShares) {
   for (const unsigned period : {4096u, 1024u, 256u}) {
     config.sample_period = period;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// fake_machine.h: a described machine and an address space of a few units for the policy's tests.
+// fake_machine.h is a described machine and an address space of a few units for the policy's tests.
 #ifndef TESTS_UNIT_NUMA_FAKE_MACHINE_H
 #define TESTS_UNIT_NUMA_FAKE_MACHINE_H
 
@@ -11,7 +11,7 @@
 
 namespace smalloc::numa {
 
-/// Nodes of 1 GiB; 100 ns local, 200 ns remote.
+/// Returns nodes of 1 GiB with 100 ns local and 200 ns remote latency.
 inline Topology fake_topology(unsigned nodes) {
   Topology t;
   t.nodes = nodes;
@@ -41,7 +41,7 @@ struct FakeMachine {
     for (unsigned i = 0; i < samples; i++)
       MigrationPolicy::sample(*unit[u], page, node);
   }
-  /// Plans and carries everything out, as a kernel without failures would.
+  /// Plans and carries out all moves, as a kernel without failures would.
   std::vector<Move> interval() {
     size_t n = policy.plan(unit.data(), unit.size(), out.data(), out.size());
     std::vector<Move> moves(out.begin(), out.begin() + static_cast<long>(n));

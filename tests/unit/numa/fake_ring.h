@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// fake_ring.h: a ring buffer as perf_event_open(2) documents it, written by a test instead of the kernel.
+// fake_ring.h is a ring buffer as perf_event_open(2) documents it, written by a test instead of the
+// kernel.
 #ifndef TESTS_UNIT_NUMA_FAKE_RING_H
 #define TESTS_UNIT_NUMA_FAKE_RING_H
 
@@ -18,7 +19,7 @@ public:
   static constexpr size_t kHeader = 4096;
   explicit FakeRing(size_t data_bytes)
       : data_bytes_(data_bytes), memory_(new uint64_t[(kHeader + data_bytes) / 8]()) {}
-  /// Written by the "kernel" into memory of somebody else's.
+  /// Uses memory of the caller, which the "kernel" writes.
   FakeRing(void *memory, size_t data_bytes)
       : data_bytes_(data_bytes), other_(static_cast<char *>(memory)) {}
 

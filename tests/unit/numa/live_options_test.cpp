@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NUMA keys of SMALLOC_CONF: each, its limits, and what is passed over.
+// Tests of the NUMA keys of SMALLOC_CONF: each key, its limits, and what is skipped.
 #include "smalloc/numa/live_options.h"
 
 #include <gtest/gtest.h>

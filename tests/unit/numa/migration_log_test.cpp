@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A log is written, cut, read back, replayed interval by interval, and turned into a placement.
+// Tests that a log is written, cut, read back, replayed interval by interval, and turned into a
+// placement.
 #include "runtime/numa/live/migration_log.h"
 
 #include <cerrno>
@@ -16,7 +17,7 @@
 namespace smalloc::numa {
 namespace {
 
-std::map<uintptr_t, int> where; // by page; absent: nowhere
+std::map<uintptr_t, int> where; // by page; absent: not resident
 std::map<uintptr_t, int> refusals;
 std::vector<uintptr_t> splits;
 const MoverHooks kFake = {[](unsigned long n, void **pages, const int *nodes, int *status) -> long {
@@ -99,7 +100,7 @@ TEST_F(MigrationLogTest, LinesOfMoves) {
 TEST_F(MigrationLogTest, WritesWholeLinesInPiecesAndKeepsErrno) {
   MigrationLog log;
   EXPECT_FALSE(log.on());
-  log.line("nothing\n"); // goes nowhere
+  log.line("nothing\n"); // is not written
   ASSERT_EQ(log.create(path.c_str()), 0);
   errno = 5;
   std::string expected;
@@ -155,7 +156,7 @@ TEST_F(MigrationLogTest, APlacementIsTheLastWordOnEachPageAndWaits) {
   ASSERT_EQ(replay.load(path.c_str(), MigrationReplay::Kind::kPlace), nullptr);
   EXPECT_EQ(replay.counters().moves, 2u);
   for (uint32_t i = 1; i < 100; i++)
-    replay.interval(i, kFake); // nothing is there yet
+    replay.interval(i, kFake); // no page exists yet
   EXPECT_FALSE(replay.finished());
   where = {{0x200000, 0}, {0x400000, 0}};
   replay.interval(100, kFake);

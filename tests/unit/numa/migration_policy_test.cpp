@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Synthetic streams against the rules of migration_policy.h, base pages. One sample stands for 100
-// accesses, remote costs 100 ns more: a sample saved is 10 us, half of it believed in (age 1/2).
+// Tests of migration_policy.h with synthetic streams on base pages. One sample stands for 100
+// accesses and remote costs 100 ns more, so a saved sample is 10 us. Half of it counts (age 1/2).
 #include "tests/unit/numa/fake_machine.h"
 
 #include <algorithm>
@@ -33,17 +33,18 @@ TEST(MigrationPolicy, MovesAPageToTheNodeThatUsesItMost) {
   EXPECT_EQ(moves[0].to, 2);
   EXPECT_EQ(moves[0].action, Action::kMovePage);
   EXPECT_EQ(moves[0].address(), kSuperpageBytes + 7 * kBasePageBytes);
-  // (20 - 5) samples x 100 accesses x 100 ns x 1/2 = 75 us an interval; horizon 1; 20 us for the move.
+  // (20 - 5) samples x 100 accesses x 100 ns x 1/2 = 75 us an interval; horizon 1; 20 us for the
+  // move.
   EXPECT_FLOAT_EQ(moves[0].saved_ns_interval, 75000);
   EXPECT_FLOAT_EQ(moves[0].benefit_ns, 55000);
 }
 
 TEST(MigrationPolicy, LeavesWhatWouldNotPayForItsMove) {
   FakeMachine m(fake_topology(2), options());
-  m.access(0, 1, 1, 4); // 20 us: exactly the price
+  m.access(0, 1, 1, 4); // 20 us: exactly the cost
   EXPECT_TRUE(m.interval().empty());
   EXPECT_EQ(m.policy.counters().not_worth, 1u);
-  // The same stream again and again pays in the end: what lasts is worth more.
+  // The same stream pays after some intervals: a lasting saving is worth more.
   bool moved = false;
   for (int i = 0; i < 5 && !moved; i++) {
     m.access(0, 1, 1, 4);
@@ -69,7 +70,7 @@ TEST(MigrationPolicy, FreezesAMovedPageForThreeIntervals) {
   FakeMachine m(fake_topology(2), o);
   m.access(0, 3, 1, 5);
   ASSERT_EQ(m.interval().size(), 1u);
-  for (int i = 0; i < 3; i++) { // it would like to go back at once
+  for (int i = 0; i < 3; i++) { // it would move back at once
     m.access(0, 3, 0, 5);
     EXPECT_TRUE(m.interval().empty()) << "interval " << i;
   }
@@ -91,7 +92,8 @@ TEST(MigrationPolicy, FreezesAPageThatCouldNotBeMoved) {
 }
 
 TEST(MigrationPolicy, CountsDistancesNotOnlyLocality) {
-  // Used by 0 (40 %), 2 and 3 (30 % each); 2 and 3 are neighbours, 0 is far away.
+  // Node 0 uses it for 40 %, nodes 2 and 3 for 30 % each; 2 and 3 are near each other, 0 is far
+  // away.
   Topology t = fake_topology(4);
   t.latency_ns[2][3] = t.latency_ns[3][2] = 110;
   for (unsigned far : {2u, 3u})
@@ -148,8 +150,8 @@ TEST(MigrationPolicy, SurvivesAPlanThatIsTooShort) {
   EXPECT_EQ(m.policy.counters().plan_full, 1u);
 }
 
-// One node's threads use what all others use a little less: locality says "all to node 1", bandwidth
-// says "no".
+// One node's threads use pages that all others use a little less. Locality would move all to node
+// 1; bandwidth forbids it.
 TEST(MigrationPolicy, GuardsTheBalanceBeforeLocality) {
   PolicyOptions o = options();
   o.imbalance_limit = 1.5;
@@ -173,14 +175,14 @@ TEST(MigrationPolicy, GuardsTheBalanceBeforeLocality) {
   EXPECT_GT(refused, 0u);
 }
 
-// Only one of four nodes is at work: nobody else wants the bandwidth, so all goes there.
+// Only one of four nodes is at work: no other node needs the bandwidth, so all pages go there.
 TEST(MigrationPolicy, LetsAllGoToTheOnlyNodeAtWork) {
   PolicyOptions o = options();
   o.imbalance_limit = 2;
   FakeMachine m(fake_topology(4), o);
   for (unsigned p = 0; p < 400; p++) {
     m.access(0, p, 3, 40);
-    if (p < 3) // what is left of the start
+    if (p < 3) // left from the start
       m.access(0, p, 0, 10);
   }
   m.interval();
@@ -191,8 +193,8 @@ TEST(MigrationPolicy, LetsAllGoToTheOnlyNodeAtWork) {
   EXPECT_EQ(m.policy.counters().unbalanced, 0u);
 }
 
-// A page that changes its user as soon as it has moved: the promise never comes true, so promises
-// lose their credit and the moves end. Paper mode moves for ever.
+// A page that changes its user as soon as it has moved: the promise never comes true, so trust
+// falls and the moves end. Paper mode moves for ever.
 TEST(MigrationPolicy, LosesTrustInPagesThatWander) {
   auto moves_of_late = [](PolicyOptions o) {
     o.freeze_intervals = 0;
@@ -241,7 +243,8 @@ TEST(MigrationPolicy, LosesTrustInSuperpagesThatWander) {
   EXPECT_EQ(moves_of_late(ours, false), 0u);
 }
 
-// Nobody used a moved superpage for a while: that says nothing, and later it is judged by what came then.
+// No node used a moved superpage for a while: that proves nothing, and the trial uses later
+// accesses.
 TEST(MigrationPolicy, WaitsForTheUsersOfAMovedSuperpage) {
   PolicyOptions o = options();
   o.sample_period = 10000;
@@ -255,7 +258,7 @@ TEST(MigrationPolicy, WaitsForTheUsersOfAMovedSuperpage) {
   };
   use(1);
   ASSERT_EQ(m.interval().size(), 8u);
-  m.interval(); // nobody
+  m.interval(); // no accesses
   EXPECT_EQ(m.policy.trust(), 1);
   use(0);
   m.interval();
@@ -273,7 +276,8 @@ TEST(MigrationPolicy, KeepsItsTrustInMovesThatHelp) {
   EXPECT_GT(m.policy.trust(), 0.95);
 }
 
-// Two threads use one page alike, as a page of shared flags is: chance alone must not drive it to and fro.
+// Two threads use one page alike, such as a page of shared flags: chance alone must not move it to
+// and fro.
 TEST(MigrationPolicy, LeavesAPageThatTwoNodesUseAlike) {
   FakeMachine m(fake_topology(2), options());
   std::mt19937 random(11);
@@ -286,7 +290,8 @@ TEST(MigrationPolicy, LeavesAPageThatTwoNodesUseAlike) {
   EXPECT_LE(moves, 5u);
 }
 
-// One hot page changes its user for ever; the promises of all others come true. They must go on moving.
+// One hot page changes its user for ever, and the promises of all others come true. The others must
+// go on moving.
 TEST(MigrationPolicy, OneWanderingPageDoesNotStopTheOthers) {
   PolicyOptions o = options();
   o.sample_period = 10000;
@@ -294,7 +299,8 @@ TEST(MigrationPolicy, OneWanderingPageDoesNotStopTheOthers) {
   double least = 1;
   for (unsigned i = 0; i < 60; i++) {
     m.access(0, 0, i / 4 % 2 ? 0 : 1, 200);
-    for (unsigned p = 1; p <= i * 8 && p < kPagesPerUnit; p++) // ever more pages that node 1 uses
+    for (unsigned p = 1; p <= i * 8 && p < kPagesPerUnit; p++) // more and more pages that node 1
+                                                               // uses
       m.access(0, p, 1, 2);
     m.interval();
     least = std::min(least, m.policy.trust());
@@ -304,8 +310,9 @@ TEST(MigrationPolicy, OneWanderingPageDoesNotStopTheOthers) {
     ASSERT_EQ(m.unit[0]->page[p].home(), 1) << p;
 }
 
-// The first pages to move are hot ones that nodes use in turn, and bring nothing; they are little of all that is used. Those whose user
-// is another for good must move all the same, though each of them saves little.
+// The first pages to move are hot ones that nodes use in turn, and their moves bring nothing. They
+// have a small part of all accesses. Pages that have a new user for good must still move, though
+// each saves little.
 TEST(MigrationPolicy, FewWanderingPagesAtFirstDoNotStopTheOthers) {
   PolicyOptions o = options();
   o.sample_period = 10;
@@ -332,7 +339,7 @@ TEST(MigrationPolicy, ForgetsUnitsThatAreGone) {
     m.access(1, p, 1, 50);
   ASSERT_EQ(m.interval().size(), 64u);
   m.policy.forget(*m.unit[1]);
-  m.owned.pop_back(); // freed: the sanitizer's build would see a look at it
+  m.owned.pop_back(); // freed: the sanitizer's build would detect a use
   m.unit.pop_back();
   EXPECT_TRUE(m.interval().empty());
 }
@@ -341,7 +348,7 @@ TEST(MigrationPolicy, NeighboursSpeakForPagesThatWereNotSampled) {
   PolicyOptions o;
   o.neighbours = true;
   o.imbalance_limit = 0;
-  for (const unsigned local : {0u, 10u}) { // of 30 samples: one user, or no clear one
+  for (const unsigned local : {0u, 10u}) { // of 30 samples: one user, or no clear user
     FakeMachine m(fake_topology(2), o);
     MigrationPolicy::placed(*m.unit[0], 500, kNoNode); // never touched
     MigrationPolicy::placed(*m.unit[0], 501, 1);       // there already
@@ -358,7 +365,7 @@ TEST(MigrationPolicy, NeighboursSpeakForPagesThatWereNotSampled) {
     m.access(0, i, 1, 1);
   EXPECT_TRUE(m.interval().empty());
 }
-// What was a superpage has two users: a page goes with those around it, not with the whole.
+// A former superpage has two users: a page goes with the pages around it, not with the whole.
 TEST(MigrationPolicy, TheNextNeighboursSpeakFirst) {
   PolicyOptions o;
   o.neighbours = true;

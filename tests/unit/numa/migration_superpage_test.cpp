@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The four rules for superpages: one user: move whole; separable: split and move; hot and mixed:
-// interleave; else leave. And the way back: collapse after three quiet intervals.
+// Tests of the four rules for superpages: one user: move whole; separable: split and move; hot and
+// mixed: interleave; else leave. Also tests the collapse after three quiet intervals.
 #include "tests/unit/numa/fake_machine.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct SuperpageMachine : FakeMachine {
     for (Unit *u : unit)
       u->granularity = Granularity::kSuperpage;
   }
-  /// An interval goes by.
+  /// Runs one interval.
   void grow_up() { policy.next_interval(unit.data(), unit.size()); }
 };
 
@@ -83,10 +83,11 @@ TEST(MigrationSuperpage, DoesNotSplitForAGainThatTheWalksWouldEat) {
   EXPECT_TRUE(m.interval().empty());
 }
 
-// Two samples a page: by their maxima, random users look like 75 % dominance. They must not be split.
+// Two samples a page: by their maxima, random users look like 75 % dominance. The superpages must
+// not be split.
 TEST(MigrationSuperpage, IsNotFooledByFewSamples) {
   PolicyOptions o = options();
-  o.sample_period = 10000; // so that nothing fails for want of benefit
+  o.sample_period = 10000; // so that no move fails for lack of benefit
   o.interleave_above = 0;
   SuperpageMachine m(4, o);
   std::mt19937 random(7);
@@ -96,8 +97,8 @@ TEST(MigrationSuperpage, IsNotFooledByFewSamples) {
   EXPECT_TRUE(m.interval().empty());
 }
 
-// What a sampler sees of a superpage in its first interval: not each page, but who uses which part. A superpage that is
-// moved whole for balance now cannot be split for three intervals.
+// In a superpage's first interval a sampler sees which node uses which part, but not each page. If
+// the superpage moved whole for balance now, it could not be split for three intervals.
 TEST(MigrationSuperpage, SplitsByLargerPiecesWhatWasHardlySampled) {
   PolicyOptions o = options();
   o.sample_period = 10000;
@@ -105,7 +106,7 @@ TEST(MigrationSuperpage, SplitsByLargerPiecesWhatWasHardlySampled) {
   SuperpageMachine m(2, o, 2);
   m.grow_up();
   for (unsigned u = 0; u < 2; u++)
-    for (unsigned p = 0; p < kPagesPerUnit; p += 16) // 32 samples, no page has two
+    for (unsigned p = 0; p < kPagesPerUnit; p += 16) // 32 samples, at most one a page
       m.access(u, p, p < kPagesPerUnit / 2 ? 0 : 1, 1);
   auto moves = m.interval();
   EXPECT_EQ(count(moves, Action::kSplit), 2u);
@@ -126,7 +127,7 @@ TEST(MigrationSuperpage, WaitsUntilTheUsersOfItsPartsAreKnown) {
       m.access(u, i * 40, i < 6 ? 0 : 1, 1);
   EXPECT_TRUE(m.interval().empty());
   EXPECT_EQ(m.policy.counters().mixed_left, 2u);
-  // The next interval tells enough.
+  // The next interval has enough samples.
   for (unsigned u = 0; u < 2; u++)
     for (unsigned i = 0; i < 24; i++)
       m.access(u, i * 20 + 10, i < 12 ? 0 : 1, 1);
@@ -150,8 +151,8 @@ TEST(MigrationSuperpage, DoesNotTakeACompletedInitialisationForAUser) {
   EXPECT_EQ(count(moves, Action::kMoveUnit), 2u);
 }
 
-// Two nodes use all superpages alike, but in the first interval one of them hardly gets a processor: half of the superpages move, for
-// the balance, and none goes to and fro.
+// Two nodes use all superpages alike, but in the first interval one of them hardly gets a
+// processor. Half of the superpages move, for balance, and none moves to and fro.
 TEST(MigrationSuperpage, DoesNotTakeAProcessorThatHadToWaitForNobody) {
   PolicyOptions o = options();
   o.sample_period = 3000;
@@ -170,8 +171,9 @@ TEST(MigrationSuperpage, DoesNotTakeAProcessorThatHadToWaitForNobody) {
   EXPECT_EQ(m.policy.counters().interleaved, 4u);
 }
 
-// The same, evenly; but half of all samples are of one page, of variables that both read and the caches serve. That page, wherever it
-// lies, is no reason to crowd all superpages on the other node, or to send them back when it has moved.
+// The same with equal shares, but half of all samples are of one page, whose variables both nodes
+// read and the caches serve. Wherever that page lies, it must not crowd all superpages on the other
+// node, or send them back when it has moved.
 TEST(MigrationSuperpage, DoesNotBalanceAgainstAPageThatTheCachesServe) {
   PolicyOptions o = options();
   o.sample_period = 3000;
@@ -194,7 +196,7 @@ TEST(MigrationSuperpage, DoesNotBalanceAgainstAPageThatTheCachesServe) {
   EXPECT_EQ(m.policy.counters().interleaved, 4u);
 }
 
-// Random users, seen once in every so many pages: no part belongs to anybody.
+// Random users, sampled once in every four pages: no part has one user.
 TEST(MigrationSuperpage, IsNotFooledByLargerPieces) {
   unsigned splits = 0;
   for (unsigned seed = 0; seed < 100; seed++) {
@@ -233,7 +235,7 @@ TEST(MigrationSuperpage, LeavesTheColdAndTheMixed) {
   SuperpageMachine cold(2, o);
   cold.access(0, 5, 1, 1);
   EXPECT_TRUE(cold.interval().empty());
-  // Mixed, but the nodes are balanced already.
+  // Mixed, but the nodes are already balanced.
   SuperpageMachine mixed(2, o, 2);
   for (unsigned p = 0; p < kPagesPerUnit; p++)
     MigrationPolicy::placed(*mixed.unit[1], p, 1);
@@ -255,7 +257,7 @@ TEST(MigrationSuperpage, CollapsesAfterThreeQuietIntervals) {
   };
   halves(1);
   ASSERT_EQ(count(m.interval(), Action::kSplit), 1u);
-  // The program goes on on node 0 alone: the pages come home, and then nothing moves for a while.
+  // The program continues on node 0 alone: the pages come home, and then nothing moves for a while.
   size_t collapsed_at = 0, home_at = 0;
   for (size_t i = 1; i < 20 && !collapsed_at; i++) {
     halves(0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Intervals of a migrator on a described machine of two nodes: samples come from an instrumented program (the test), the
-// kernel is scripted.
+// Tests intervals of a migrator on a described machine of two nodes. The samples come from an
+// instrumented program (the test), and the kernel is scripted.
 #include "runtime/numa/live/migrator.h"
 #include "tests/unit/numa/fake_machine.h"
 
@@ -58,7 +58,7 @@ struct MigratorTest : testing::Test {
     sampling_meanwhile = nullptr;
     free_kilobytes = 1 << 20;
     topology = fake_topology(2);
-    // Everything that this thread tells comes from node 1, wherever it runs.
+    // Everything that this thread records comes from node 1, wherever it runs.
     memset(topology.node_of_cpu, 1, sizeof topology.node_of_cpu);
     AccessSources::Config config;
     config.wanted = CountSource::kInstrumented;

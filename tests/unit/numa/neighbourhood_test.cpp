@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who speaks for a page: the smallest block around it in which enough was seen.
+// Tests which node a page's neighbours indicate: that of the smallest block around it with enough
+// samples.
 #include "smalloc/numa/neighbourhood.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ struct Pages {
     for (unsigned p = from; p < to; p += step)
       page[p].add(node);
   }
-  /// The node that speaks for the page; -1: nobody does.
+  /// Returns the node that the block around the page indicates; -1: none.
   int speaks(unsigned p, double *share = nullptr) const {
     double by_node[4] = {};
     if (!Neighbourhood(page, 4, 0.8).around(p, by_node))
@@ -41,7 +42,7 @@ TEST(Neighbourhood, NobodySpeaksWhereTooLittleWasSeen) {
   pages.use(100, 115, 1);
   EXPECT_EQ(pages.speaks(100), -1);
   pages.use(400, 401, 1);
-  EXPECT_EQ(pages.speaks(0), 1); // sixteen, wherever they lie
+  EXPECT_EQ(pages.speaks(0), 1); // sixteen, in any place
 }
 
 TEST(Neighbourhood, TheSmallestBlockThatKnowsSpeaks) {
@@ -51,7 +52,7 @@ TEST(Neighbourhood, TheSmallestBlockThatKnowsSpeaks) {
   pages.use(64, 72, 1);
   EXPECT_EQ(pages.speaks(70), 1);
   EXPECT_EQ(pages.speaks(300), 2); // the upper half has sixteen
-  EXPECT_EQ(pages.speaks(80), 1);  // a block of 16 around them knows nothing, that of 32 does
+  EXPECT_EQ(pages.speaks(80), 1); // the block of 16 around it has no samples, that of 32 has enough
 }
 
 TEST(Neighbourhood, AHotPageSpeaksForItself) {
@@ -83,7 +84,7 @@ TEST(Neighbourhood, CountsAreAveragesOfWhatIsThere) {
   EXPECT_DOUBLE_EQ(share[0], 0);
 }
 
-// Users by chance: in few of the blocks one of them has four fifths.
+// Users by chance: one of them has four fifths in few of the blocks only.
 TEST(Neighbourhood, IsSeldomFooledByChance) {
   std::mt19937 random(5);
   unsigned fooled = 0, asked = 0;

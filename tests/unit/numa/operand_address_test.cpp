@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which memory does a thread use next? Short pieces of machine code, as compilers write them.
+// Tests which memory a thread uses next, with short pieces of machine code as compilers emit them.
 #include "runtime/numa/live/operand_address.h"
 
 #include <cstring>
@@ -57,9 +57,9 @@ TEST_F(OperandAddressTest, StringInstructionsUseTheirHiddenOperands) {
 TEST_F(OperandAddressTest, LooksAheadToTheNextAccess) {
   EXPECT_EQ(at({0x0f, 0x58, 0xc1, 0x48, 0x8b, 0x03, 0xc3}),
             registers[bx]); // addps; mov (%rbx),%rax
-  // mov 8(%rsp),%rax; mov (%rbx),%rcx: the stack is passed over
+  // mov 8(%rsp),%rax; mov (%rbx),%rcx: the stack is skipped
   EXPECT_EQ(at({0x48, 0x8b, 0x44, 0x24, 0x08, 0x48, 0x8b, 0x0b, 0xc3}), registers[bx]);
-  // mov 16(%rip),%rax; mov (%rbx),%rcx: so is a scalar at a fixed address
+  // mov 16(%rip),%rax; mov (%rbx),%rcx: a scalar at a fixed address is skipped too
   EXPECT_EQ(at({0x48, 0x8b, 0x05, 0x10, 0, 0, 0, 0x48, 0x8b, 0x0b, 0xc3}), registers[bx]);
 }
 TEST_F(OperandAddressTest, FollowsSumsThroughRegisters) {
@@ -83,19 +83,20 @@ TEST_F(OperandAddressTest, AccessesOfOnePlaceTakeTurns) {
   EXPECT_EQ(operands->next_access(kCode + 3, registers), registers[cx]);
 }
 TEST_F(OperandAddressTest, OneLoadIsFollowed) {
-  // A pointer in static data: mov 8(%rip),%rax; mov (%rax,%rcx,8),%rdx; ret; the pointer lies at +15.
+  // A pointer in static data, at +15: mov 8(%rip),%rax; mov (%rax,%rcx,8),%rdx; ret
   std::vector<unsigned char> text = {0x48, 0x8b, 0x05, 0x08, 0,    0,    0,   0x48,
                                      0x8b, 0x14, 0xc8, 0xc3, 0x90, 0x90, 0x90};
   for (unsigned char byte : {0x00, 0x00, 0x34, 0x12, 0x7f, 0x00, 0x00, 0x00})
     text.push_back(byte);
   EXPECT_EQ(at(text), 0x7f12340000 + 8 * registers[cx]);
-  // A gather: movslq (%rsi),%rax; mov (%rdi,%rax,8),%rdx; ret; (%rsi) is code here, -2 at its end.
+  // A gather: movslq (%rsi),%rax; mov (%rdi,%rax,8),%rdx; ret; (%rsi) is in the code here, the -2
+  // at its end.
   std::vector<unsigned char> gather = {0x48, 0x63, 0x06, 0x48, 0x8b, 0x14,
                                        0xc7, 0xc3, 0xfe, 0xff, 0xff, 0xff};
   registers[si] = kCode + 8;
-  EXPECT_EQ(at(gather), registers[si]); // first the index, then what it names
+  EXPECT_EQ(at(gather), registers[si]); // first the index, then the indexed element
   EXPECT_EQ(operands->next_access(kCode, registers), registers[di] - 16);
-  registers[si] = 64; // nothing is there
+  registers[si] = 64; // unmapped
   EXPECT_EQ(operands->next_access(kCode, registers), 64u);
   EXPECT_EQ(operands->next_access(kCode, registers), 0u);
 }
@@ -106,7 +107,7 @@ TEST_F(OperandAddressTest, TwoLoadsAreNot) {
   EXPECT_EQ(operands->next_access(kCode, registers), registers[bx]);
 }
 TEST_F(OperandAddressTest, FollowsLoopsBack) {
-  // mov (%rbx),%rax; add $8,%rbx; cmp %rdx,%rbx; jne back: seen before the addition and behind it
+  // mov (%rbx),%rax; add $8,%rbx; cmp %rdx,%rbx; jne back: sampled before and after the addition
   const std::vector<unsigned char> loop = {0x48, 0x8b, 0x03, 0x48, 0x83, 0xc3,
                                            0x08, 0x48, 0x39, 0xd3, 0x75, 0xf4};
   EXPECT_EQ(at(loop, 0), registers[bx]);
@@ -120,7 +121,8 @@ TEST_F(OperandAddressTest, TheStackBehindAnotherRegisterIsTheStack) {
   registers[bp] = registers[sp] + 64;
   EXPECT_EQ(at({0x48, 0x8b, 0x45, 0x08, 0xc3}), 0u); // mov 8(%rbp),%rax
 }
-// The kernel maps the next thing right above a thread's stack: half of an array was never counted.
+// The kernel puts the next mapping right above a thread's stack: half of an array was never
+// counted.
 TEST_F(OperandAddressTest, DataAboveTheStackAreData) {
   registers[bx] = registers[sp] + 65536;
   EXPECT_EQ(at({0x48, 0x8b, 0x03, 0xc3}), registers[bx]); // mov (%rbx),%rax

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A superpage of this machine is split in place, stays split, and is put together again.
+// Tests on this machine that a superpage is split in place, stays split, and is joined again.
 #include "smalloc/base/units.h"
 #include "smalloc/numa/page_backing.h"
 
@@ -17,7 +17,7 @@
 namespace smalloc::numa {
 namespace {
 
-// The word that smaps has for an advice of the mapping that holds the address: nh, hg.
+// Returns true if smaps shows this advice for the mapping of the address: nh, hg.
 bool advised(const void *address, const std::string &word) {
   std::ifstream smaps("/proc/self/smaps");
   const auto at = reinterpret_cast<uintptr_t>(address);
@@ -60,12 +60,12 @@ TEST_F(PageBackingTest, WhatIsSplitIsAdvisedAgainstSuperpages) {
   errno = 77;
   ASSERT_EQ(split_superpage(unit), 0);
   EXPECT_EQ(backing(), Backing::kPages);
-  EXPECT_TRUE(advised(unit, "nh")); // khugepaged passes it by
+  EXPECT_TRUE(advised(unit, "nh")); // khugepaged skips it
   EXPECT_EQ(errno, 77);
   for (size_t i = 0; i < kSuperpageBytes; i++)
     ASSERT_EQ(unit[i], 7);
   const int error = join_pages(unit, kSuperpageBytes);
-  // The system may be short of superpages; anything else is a mistake of ours.
+  // The system may be short of superpages; any other error is smalloc's.
   ASSERT_TRUE(error == 0 || error == EAGAIN || error == ENOMEM || error == EBUSY) << error;
   EXPECT_FALSE(advised(unit, "nh"));
   if (error == 0) {

@@ -43,8 +43,8 @@ TEST(PageCounts, HomeAndFreezeDoNotDisturbEachOther) {
   EXPECT_EQ(page.frozen(), 3u);
 }
 
-// Space-Saving's two promises, on a random stream of eight nodes: the counts sum up to the stream,
-// and who has more than a quarter is among them and never counted short.
+// Tests Space-Saving's two guarantees on a random stream of eight nodes. The counts sum up to the
+// stream, and a node with more than a quarter is among them and never undercounted.
 TEST(PageCounts, KeepWhoeverHasMoreThanAQuarterOfManyNodes) {
   std::mt19937 random(1);
   for (int round = 0; round < 50; round++) {

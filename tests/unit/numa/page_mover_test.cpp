@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The mover against a scripted kernel, every failure of move_pages(2) among them, and against the real
-// one, which has at least one node.
+// Tests the mover with a scripted kernel, including every failure of move_pages(2), and with the
+// real kernel, which has at least one node.
 #include "smalloc/numa/page_mover.h"
 #include "tests/unit/numa/fake_machine.h"
 
@@ -73,7 +73,7 @@ struct PageMoverTest : testing::Test {
     PolicyOptions o = PolicyOptions::paper();
     return o;
   }
-  /// A plan of one move for each of the first `pages` pages, to node 1.
+  /// Plans one move to node 1 for each of the first `pages` pages.
   size_t plan(FakeMachine &m, unsigned pages) {
     for (unsigned p = 0; p < pages; p++)
       m.access(0, p, 1, 4);
@@ -85,7 +85,7 @@ struct PageMoverTest : testing::Test {
 
 TEST_F(PageMoverTest, MovesInBatchesAndTellsThePolicy) {
   Topology t = fake_topology(2);
-  t.node[1].os_id = 8; // the kernel's number, not ours
+  t.node[1].os_id = 8; // the kernel's number, not the index
   FakeMachine m(t, options());
   PageMover mover(t, kFake);
   const size_t n = plan(m, 300);
@@ -116,7 +116,7 @@ TEST_F(PageMoverTest, CountsEachReasonAndLeavesThePageWhereItIs) {
     EXPECT_EQ(mover.counters().failures[reason], 1u) << failure_name(reason);
   for (unsigned p = 0; p < 10; p++) {
     EXPECT_EQ(m.unit[0]->page[p].home(), p < 7 ? 0 : 1);
-    EXPECT_EQ(m.unit[0]->page[p].frozen(), 3u); // tried, so left alone for a while
+    EXPECT_EQ(m.unit[0]->page[p].frozen(), 3u); // tried, so it stays for a while
   }
 }
 
@@ -147,7 +147,7 @@ TEST_F(PageMoverTest, BelievesTheKernelWhenAPageLiesElsewhere) {
   FakeMachine m(t, options());
   PageMover mover(t, kFake);
   const size_t n = plan(m, 1);
-  FakeKernel::refusals[m.unit[0]->address] = 2; // a node: somebody else was faster
+  FakeKernel::refusals[m.unit[0]->address] = 2; // a node: another mover was faster
   EXPECT_EQ(mover.carry_out(m.policy, m.out.data(), n), 0u);
   EXPECT_EQ(m.unit[0]->page[0].home(), 2);
 }
@@ -190,7 +190,7 @@ TEST_F(PageMoverTest, MovesASuperpageByOneAddressOrSplitsIt) {
   EXPECT_EQ(halves.unit[0]->granularity, Granularity::kSuperpage);
   EXPECT_EQ(halves.unit[0]->page[300].home(), 0);
 
-  // What cannot be split stays frozen for a while; then the kernel does it.
+  // A superpage that cannot be split stays frozen for a while; then the kernel splits it.
   FakeKernel::split_error = 0;
   for (unsigned i = 0; i < 4; i++) {
     halves.policy.next_interval(halves.unit.data(), 1);
@@ -219,8 +219,8 @@ TEST_F(PageMoverTest, CollapsesWhenAsked) {
   EXPECT_EQ(m.unit[0]->granularity, Granularity::kSuperpage);
 }
 
-// The real kernel, on however many nodes: homes are those of first touch, untouched pages are nowhere, a
-// node that does not exist is refused, contents and errno stay.
+// Tests the real kernel, on any number of nodes: pages are where they were first touched, untouched
+// pages have no node. A node that does not exist is refused. Contents and errno stay.
 TEST_F(PageMoverTest, WorksOnTheRealKernel) {
   char *memory = static_cast<char *>(mmap(nullptr, 2 * kSuperpageBytes, PROT_READ | PROT_WRITE,
                                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -235,7 +235,7 @@ TEST_F(PageMoverTest, WorksOnTheRealKernel) {
   kKernelMover.move_pages(1, &first, nullptr, &where);
   Topology t = fake_topology(2);
   t.node[0].os_id = static_cast<uint32_t>(where);
-  t.node[1].os_id = 1023; // no machine of ours has it
+  t.node[1].os_id = 1023; // no tested machine has it
   FakeMachine m(t, options());
   m.unit[0]->address = address;
   for (PageCounts &page : m.unit[0]->page)
@@ -267,8 +267,8 @@ TEST_F(PageMoverTest, WorksOnTheRealKernel) {
   EXPECT_GE(mover.counters().failures[kAbsent] + mover.counters().failures[kGone], 2u);
 }
 
-// Where there is a second node (the guest of tests/numa-vm): base pages and a superpage really go there, and
-// take their contents along.
+// With a second node (the guest of tests/numa-vm), base pages and a superpage really move there and
+// keep their contents.
 TEST_F(PageMoverTest, MovesBetweenNodesOfThisMachine) {
   Topology t = fake_topology(2);
   char *memory = static_cast<char *>(mmap(nullptr, 3 * kSuperpageBytes, PROT_READ | PROT_WRITE,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is counted, what is forgotten, and that the profile never takes more than its share.
+// Tests what is counted, what is dropped, and that the profile never takes more than its share.
 #include "runtime/numa/live/page_profile.h"
 #include "tests/unit/numa/fake_machine.h"
 
@@ -34,13 +34,13 @@ TEST_F(PageProfileTest, CountsByPageAndNode) {
   EXPECT_EQ(profile.find(4 * kSuperpageBytes), nullptr);
 }
 TEST_F(PageProfileTest, TakesNoMoreUnitsThanAllowed) {
-  profile.allow(0); // the least is always allowed
+  profile.allow(0); // the minimum is always allowed
   for (size_t u = 1; u <= PageProfile::kLeastUnits; u++)
     EXPECT_TRUE(profile.touch(u * kSuperpageBytes, 0));
   EXPECT_FALSE(profile.touch(1000 * kSuperpageBytes, 0));
-  EXPECT_TRUE(profile.touch(7 * kSuperpageBytes, 0)); // what is known goes on counting
+  EXPECT_TRUE(profile.touch(7 * kSuperpageBytes, 0)); // known units go on counting
   EXPECT_EQ(profile.refused(), 1u);
-  // Of a GiB, all tables included, 0.3 %.
+  // At most 0.3 % of a GiB, all tables included.
   const size_t units = PageProfile::units_for_resident(uint64_t{1} << 30);
   profile.allow(units);
   for (size_t u = 1; u <= units + 10; u++)
@@ -49,9 +49,8 @@ TEST_F(PageProfileTest, TakesNoMoreUnitsThanAllowed) {
   EXPECT_LE(profile.bytes(), (uint64_t{1} << 30) * 3 / 1000);
   EXPECT_GE(units, 500u); // of 512: nearly all of it can be counted
 }
-#if !defined(__SANITIZE_ADDRESS__) &&                                                              \
-    !defined(__SANITIZE_THREAD__) // whose shadow memory grows along
-// What the kernel says: of a GiB that is all in use, tables, slabs and what growing left behind, 0.3 %.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // whose shadow memory grows too
+// Tests the kernel's view: for a GiB in use, tables, slabs and what growth left behind take 0.3 %.
 TEST_F(PageProfileTest, TakesItsShareOfTheMemoryAndNoMore) {
   const auto anonymous_bytes = [] {
     std::ifstream smaps("/proc/self/smaps_rollup");
@@ -87,7 +86,7 @@ TEST_F(PageProfileTest, ForgetsWhatNobodyUsesAndFindsTheRest) {
     }
     for (const auto &[address, n] : wanted)
       ASSERT_NE(profile.find(address), nullptr);
-    for (size_t i = 0; i < profile.count(); i++) { // every other one has aged away
+    for (size_t i = 0; i < profile.count(); i++) { // every second one has aged to zero
       Unit &unit = *profile.units()[i];
       if (unit.address / kSuperpageBytes % 2) {
         unit.touched = 0;

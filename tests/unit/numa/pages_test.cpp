@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Our mappings shift the program's unless they are kept together.
+// Tests that smalloc's mappings lie together: separate ones would shift the program's.
 #include "runtime/numa/live/pages.h"
 #include "smalloc/base/units.h"
 
@@ -14,7 +14,7 @@
 namespace smalloc::numa {
 namespace {
 
-// Where the program's next mapping goes.
+// Returns the place of the program's next mapping.
 uintptr_t next_mapping() {
   void *p = mmap(nullptr, kSuperpageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   munmap(p, kSuperpageBytes);
@@ -40,12 +40,12 @@ TEST(NumaPages, KeptTogetherTheyShiftNothing) {
   memset(second, 1, 3 * kBasePageBytes + 1);
   EXPECT_EQ(next_mapping(), before);
   unmap_pages(first, kSuperpageBytes);
-  EXPECT_EQ(next_mapping(), before); // nobody slips into the place
+  EXPECT_EQ(next_mapping(), before); // no mapping gets into the place
   auto *third = static_cast<char *>(map_pages(kSuperpageBytes));
   EXPECT_NE(third, first);
   EXPECT_EQ(third[100], 0);
   EXPECT_EQ(next_mapping(), before);
-  // More than there is room for comes from elsewhere.
+  // Memory beyond the reserved room comes from elsewhere.
   EXPECT_EQ(place_for(size_t{1} << 40), nullptr);
   void *large = map_pages(size_t{2} << 30);
   ASSERT_NE(large, nullptr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rings as the kernel writes them: samples of each kind of source, records across the end of the buffer, lost ones, and what no
-// kernel should ever write.
+// Tests rings as the kernel writes them: samples of each kind of source, records across the end of
+// the buffer, lost ones, and records that no kernel should write.
 #include "runtime/numa/live/perf_ring.h"
 #include "tests/unit/numa/fake_ring.h"
 
@@ -59,7 +59,7 @@ TEST(PerfRing, PassesOverWhatIsNoSampleAndCountsLostOnes) {
   FakeRing ring(4096);
   ring.record(PERF_RECORD_THROTTLE, {1, 2, 3});
   ring.record(PERF_RECORD_LOST, {77, 12});
-  ring.record(999, std::vector<uint64_t>(100)); // of a later kernel, longer than any of ours
+  ring.record(999, std::vector<uint64_t>(100)); // from a later kernel, longer than any known record
   ring.record(PERF_RECORD_SAMPLE, {42});
   PerfRing reader = ring.reader(PERF_SAMPLE_IP);
   PerfSample s;
@@ -72,7 +72,7 @@ TEST(PerfRing, RecordsGoRoundTheEnd) {
   FakeRing ring(4096);
   PerfRing reader = ring.reader(PERF_SAMPLE_IP | PERF_SAMPLE_ADDR);
   PerfSample s;
-  for (uint64_t i = 0; i < 1000; i++) { // 24 bytes each: every alignment to the end
+  for (uint64_t i = 0; i < 1000; i++) { // 24 bytes each: every alignment at the end
     ring.record(PERF_RECORD_SAMPLE, {i, i * 3});
     ASSERT_TRUE(reader.next(s));
     ASSERT_EQ(s.ip, i);
@@ -88,7 +88,7 @@ TEST(PerfRing, BadLengthsEndTheReadingOnly) {
     PerfSample s;
     EXPECT_FALSE(reader.next(s)) << size;
     EXPECT_EQ(reader.malformed(), 1u) << size;
-    ring.record(PERF_RECORD_SAMPLE, {5}); // what comes later is read
+    ring.record(PERF_RECORD_SAMPLE, {5}); // later records are read
     ASSERT_TRUE(reader.next(s));
     EXPECT_EQ(s.ip, 5u);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hints at first touch: their words, and which part of an object goes where.
+// Tests of hints at first touch: their words, and which part of an object goes to which node.
 #include "smalloc/numa/placement.h"
 #include "tests/unit/numa/fake_machine.h"
 
@@ -81,7 +81,7 @@ TEST_F(PlacementTest, PartitionsFollowTheProcessorsThatMayBeUsed) {
   EXPECT_EQ(out[0].bytes, 2 * kSuperpageBytes);
   EXPECT_EQ(out[1].bytes, 6 * kSuperpageBytes);
   EXPECT_EQ(out[1].nodes, 4u);
-  topology.node[2].memory_bytes = 0; // its neighbours have
+  topology.node[2].memory_bytes = 0; // its neighbours have memory
   ASSERT_EQ(ranges("partition", 10 * kSuperpageBytes), 3u);
   EXPECT_NE(out[1].nodes, 4u);
   for (unsigned &c : cpus)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Many threads write, one reads: what is read was written, and everything is either read or counted as lost.
+// Tests with many writing threads and one reader: each read sample was written, and each written
+// one is read or counted as lost.
 #include "runtime/numa/live/sample_ring.h"
 
 #include <memory>
@@ -43,7 +44,7 @@ TEST(SampleRing, ThreadsDoNotMixTheirSamples) {
   for (uint32_t t = 0; t < kThreads; t++)
     writers.emplace_back([&, t] {
       for (uint64_t i = 0; i < kEach; i++)
-        ring->put(i * kThreads + t, t); // the address says whose it is
+        ring->put(i * kThreads + t, t); // the address identifies the thread
       running--;
     });
   uint64_t taken = 0, address;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The simulator on streams whose answer can be worked out by hand.
+// Tests the simulator with streams whose results can be computed by hand.
 #include "runtime/numa/simulator.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kBase = uint64_t{1} << 32;
 
-/// Two nodes of one processor; caches so small that nothing survives a sweep.
+/// Returns two nodes of one processor each, with caches so small that nothing survives a sweep.
 MachineModel tiny() {
   MachineModel m;
   EXPECT_TRUE(machine_model("server-4", m));
@@ -53,7 +53,7 @@ TEST(SetAssociative, EvictsTheLeastRecentlyUsedAndSeesVersions) {
   EXPECT_FALSE(c.touch(0));
   EXPECT_FALSE(c.touch(2));
   EXPECT_TRUE(c.touch(0));
-  EXPECT_FALSE(c.touch(4)); // throws out 2
+  EXPECT_FALSE(c.touch(4)); // evicts 2
   EXPECT_TRUE(c.touch(0));
   EXPECT_FALSE(c.touch(2));
   EXPECT_FALSE(c.touch(1)); // the other set
@@ -62,8 +62,8 @@ TEST(SetAssociative, EvictsTheLeastRecentlyUsedAndSeesVersions) {
   EXPECT_TRUE(c.touch(1, 1));
 }
 
-// Serial initialisation, then each thread works on its half: half of the accesses are remote unless
-// pages move.
+// Initialisation is serial, then each thread works on its half: half of the accesses are remote
+// unless pages move.
 TEST(Simulator, FindsAndCuresTheSerialInitialisation) {
   Simulator s(tiny(), options());
   sweep(s, 0, 0, 64, true);
@@ -83,14 +83,15 @@ TEST(Simulator, FindsAndCuresTheSerialInitialisation) {
   EXPECT_EQ(original.local, 32u * 64 * 8 + 64 * 64);
   EXPECT_DOUBLE_EQ(original.memory_ns, static_cast<double>(original.local) * 90 +
                                            static_cast<double>(original.remote) * 160);
-  // Counts of misses: one interval remote, then local.
+  // Sampling misses: one interval remote, then local.
   for (Source source : {Source::kTransactions, Source::kCacheMisses}) {
     EXPECT_EQ(scheme(r, source).remote, 32u * 64) << source_name(source);
     EXPECT_EQ(scheme(r, source).moved_pages, 32u);
     EXPECT_EQ(scheme(r, source).moved_per_interval[1], 32u);
     EXPECT_LT(r.total_ns(scheme(r, source)), r.total_ns(original));
   }
-  // Who knows the future moves before, and what it pays for moving is on the bill.
+  // The perfect source knows the future and moves pages before their use. Its moves are charged
+  // too.
   EXPECT_EQ(scheme(r, Source::kPerfect).remote, 0u);
   EXPECT_DOUBLE_EQ(scheme(r, Source::kPerfect).move_ns, 32 * 2000.0);
   EXPECT_EQ(s.home(0, kBase + 40 * kBasePageBytes), 0);
@@ -111,8 +112,8 @@ TEST(Simulator, SeesALineThatAnotherProcessorHasWrittenAsAMiss) {
   EXPECT_EQ(alone.finish().transactions, 1u);
 }
 
-// One superpage, one half for each node: first touch leaves half remote, moving it whole never helps,
-// the rules split it where walks are cheap.
+// One superpage, one half for each node. First touch leaves half remote, and moving it whole never
+// helps. The rules split it if walks are cheap.
 TEST(Simulator, SplitsASuperpageThatTwoNodesShareByHalves) {
   MachineModel m = tiny();
   m.walk_ns = 0.001;
@@ -132,7 +133,7 @@ TEST(Simulator, SplitsASuperpageThatTwoNodesShareByHalves) {
   EXPECT_EQ(rules.splits, 1u);
   EXPECT_LT(rules.remote_share(), 0.2);
   EXPECT_LT(r.total_ns(rules), r.total_ns(plain));
-  // Where a walk costs more than a remote access, it stays.
+  // If a walk costs more than a remote access, it stays.
   m.walk_ns = 20000;
   Simulator dear(m, options());
   for (int i = 0; i < 10; i++) {
@@ -143,8 +144,8 @@ TEST(Simulator, SplitsASuperpageThatTwoNodesShareByHalves) {
   EXPECT_EQ(dear.finish().schemes.back().splits, 0u);
 }
 
-// A transpose: every page has all nodes for users, who differ from interval to interval by chance only. Whoever follows the dominant node
-// moves for ever and pays for it; the benefit test declines.
+// A transpose: all nodes use every page, and differ from interval to interval by chance only. A
+// policy that follows the dominant node moves for ever and pays for it; the benefit test declines.
 TEST(Simulator, DeclinesWhereEverybodyUsesEverything) {
   const auto run = [](const PolicyOptions &policy) {
     SimulatorOptions o = options();
@@ -165,8 +166,9 @@ TEST(Simulator, DeclinesWhereEverybodyUsesEverything) {
   EXPECT_GT(followed.moved_pages, 500u);
   EXPECT_GT(paper.total_ns(followed), paper.total_ns(paper.schemes.front()));
   EXPECT_LT(declined.moved_pages, followed.moved_pages / 10);
-  // Chance moves a page or two an interval, which is too little to be judged by: some 30 of 512, two thousandths at most.
-  EXPECT_LE(ours.total_ns(declined), 1.002 * ours.total_ns(ours.schemes.front()));
+  // Chance moves a page or two an interval, too few for a conclusive trial: some 30 of 512.
+  EXPECT_LE(ours.total_ns(declined), 1.002 * // they cost two thousandths at most
+                                         ours.total_ns(ours.schemes.front()));
 }
 
 TEST(Simulator, PutsThreadsOnNodesAsAsked) {

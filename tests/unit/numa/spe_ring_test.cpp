@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arm SPE records, synthesised after the architecture's description of the packets: no machine with the unit was at hand.
+// Tests Arm SPE records, synthesised from the architecture's description of the packets: no machine
+// with the unit was available.
 #include "runtime/numa/live/spe_ring.h"
 
 #include <cstring>
@@ -63,7 +64,7 @@ TEST_F(SpeRingTest, NothingOfOneRecordIsLeftInTheNext) {
   put({0x49, 0x01});          // a store
   put({0xb2});
   put64(0x2000);
-  put({0x71}); // a time stamp ends a record, too
+  put({0x71}); // a time stamp also ends a record
   put64(123456789);
   ASSERT_TRUE(ring.next(r));
   ASSERT_TRUE(ring.next(r));
@@ -88,7 +89,7 @@ TEST_F(SpeRingTest, PaddingAlignmentAndLongHeadersArePassed) {
   put({0x23, 0x00}); // up to the next 16 bytes
   while (page.aux_head % 16)
     put({0xff});
-  put({0x43, 0x07}); // where it came from: not looked at
+  put({0x43, 0x07}); // the data source, which is ignored
   put({0x01});
   ASSERT_TRUE(ring.next(r));
   EXPECT_EQ(r.address, 0x3000u);
@@ -101,7 +102,7 @@ TEST_F(SpeRingTest, RecordsComeInPiecesAndAroundTheEnd) {
     put_load(i, 0x10000 * i, i, 0);
     const uint64_t end = page.aux_head;
     for (page.aux_head = begin; page.aux_head < end; page.aux_head++)
-      ASSERT_FALSE(ring.next(r)) << i; // not whole yet
+      ASSERT_FALSE(ring.next(r)) << i; // not complete yet
     ASSERT_TRUE(ring.next(r)) << i;
     EXPECT_EQ(r.address, 0x10000u * i);
     EXPECT_EQ(r.cycles, i);
@@ -112,12 +113,12 @@ TEST_F(SpeRingTest, RecordsComeInPiecesAndAroundTheEnd) {
 TEST_F(SpeRingTest, WhatMakesNoSenseCostsItsRecord) {
   put({0xb2});
   put64(0x4000);
-  put({0xff, 0xfe, 0x01}); // no such packets
+  put({0xff, 0xfe, 0x01}); // packets that do not exist
   put_load(1, 0x5000, 1, 0);
   ASSERT_TRUE(ring.next(r));
   EXPECT_EQ(r.address, 0x5000u);
   EXPECT_EQ(ring.malformed(), 1u);
-  // More than the ring holds: the kernel has overtaken us.
+  // More than the ring holds: the kernel has overwritten unread records.
   page.aux_head = page.aux_tail + kAux + 1;
   EXPECT_FALSE(ring.next(r));
   EXPECT_EQ(page.aux_tail, page.aux_head);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernel's files about nodes: gaps in the numbers, nodes without processors or memory, and what no kernel writes.
+// Tests the kernel's files about nodes: gaps in the numbers, nodes without processors or memory,
+// and malformed contents.
 #include "smalloc/numa/system_nodes.h"
 
 #include <cstring>

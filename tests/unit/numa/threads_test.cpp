@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The program's threads are found, held and let go, and bound only where they may run.
+// Tests that the program's threads are found, stopped, continued, and bound only where they may
+// run.
 #include "runtime/numa/live/threads.h"
 #include "tests/unit/numa/fake_machine.h"
 
@@ -26,7 +27,7 @@ TEST(Threads, AreHeldAndGoOn) {
   });
   while (!up)
     sched_yield();
-  // Who stops must not stop itself: the test's thread is the migrator here.
+  // The stopping thread must not stop itself: the test's thread is the migrator here.
   leave_alone(gettid());
   ASSERT_TRUE(stop_other_threads("/proc"));
   const uint64_t held = steps;
@@ -73,7 +74,7 @@ TEST(Threads, AreBoundOnceAndWithinWhatTheyMayUse) {
   while (!tid)
     sched_yield();
   EXPECT_GE(bind_new_threads(t, "/proc"), 1u);
-  EXPECT_EQ(bind_new_threads(t, "/proc"), 0u); // known
+  EXPECT_EQ(bind_new_threads(t, "/proc"), 0u); // already known
   end = true;
   worker.join();
   EXPECT_EQ(CPU_COUNT(&seen), 1);

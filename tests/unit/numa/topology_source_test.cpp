@@ -34,7 +34,7 @@ TEST(TopologySource, ReadsNodesWithGapsAndMemoryOnlyNodes) {
   EXPECT_EQ(t.node[0].cpus, 2u);
   EXPECT_EQ(t.node[2].cpus, 0u);
   EXPECT_EQ(t.node[1].free_bytes, 5u);
-  EXPECT_EQ(t.node[2].free_bytes, 500000u); // not said: all of it
+  EXPECT_EQ(t.node[2].free_bytes, 500000u); // not reported: all of it
   EXPECT_EQ(t.node_of_cpu[2], 1);
   EXPECT_EQ(t.node_of_cpu[3], kNoNode);
   EXPECT_EQ(t.distance[1][2], 31);
@@ -72,7 +72,7 @@ TEST(TopologySource, NamesWhatIsWrong) {
             "key 'distance[0][0]' is not a number from 10 to 254");
 }
 
-// hwloc plays another machine when told to: two packages with two nodes each, three processors a node.
+// hwloc simulates another machine: two packages with two nodes each, three processors a node.
 TEST(TopologySource, AsksHwlocForThisSystem) {
   setenv("HWLOC_SYNTHETIC", "pack:2 numa:2(memory=1073741824) core:3 pu:1", 1);
   Topology t = system_topology();
@@ -84,7 +84,7 @@ TEST(TopologySource, AsksHwlocForThisSystem) {
   }
   EXPECT_EQ(t.node_of_cpu[11], 3);
   EXPECT_GT(t.latency(0, 3), t.latency(0, 0));
-  // And this one, whatever it is.
+  // Also reads this machine, whatever it is.
   t = system_topology();
   EXPECT_GE(t.nodes, 1u);
   EXPECT_GT(t.node[0].memory_bytes, 0u);

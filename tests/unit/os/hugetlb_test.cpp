@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The gate through which a forked child gets its copy of memory that was held back from it.
+// Tests of the gate through which a forked child gets its copy of pool memory.
 #include "smalloc/os/hugetlb.h"
 
 #include <cstring>
@@ -35,7 +35,7 @@ TEST(ForkGate, ChildGetsTheBytesNotThePages) {
     gate.enter_child();
     bool got = gate.receive(p, kBytes);
     gate.close_both();
-    // What the parent has written since its fork, and sent.
+    // The parent wrote p[0] after the fork, before it sent the bytes.
     bool sent = p[0] == 7 && p[kBytes / 2] == 5 && p[kBytes - 1] == 6;
     p[1] = 9;
     _exit(got && sent ? 0 : 1);
@@ -48,8 +48,8 @@ TEST(ForkGate, ChildGetsTheBytesNotThePages) {
   EXPECT_EQ(p[1], 5);
   munmap(p, kBytes);
 }
-/// What maps memory in the child before the gate is passed must not lose it: a fork handler of
-/// another library, the thread that ThreadSanitizer starts in every child.
+/// Checks that code which maps memory in the child before the gate keeps that memory: a fork
+/// handler of another library, or the thread that ThreadSanitizer starts in every child.
 TEST(ForkGate, MemoryMappedInTheChildBeforeStaysItsOwn) {
   char *p = some_memory();
   ASSERT_NE(p, nullptr);

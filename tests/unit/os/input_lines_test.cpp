@@ -22,7 +22,7 @@ protected:
   }
   void TearDown() override { close(fd_); }
 
-  /// Of a file with this text; "<" before a line that was cut.
+  /// Returns the lines of a file with this text; "<" marks a line that was cut.
   std::vector<std::string> lines(const std::string &text, size_t capacity,
                                  size_t bytes = SIZE_MAX) {
     EXPECT_EQ(ftruncate(fd_, 0), 0);
@@ -43,7 +43,7 @@ protected:
 
 using Lines = std::vector<std::string>;
 
-// Whatever part of a line a piece ends with.
+// Holds wherever in a line a read ends.
 TEST_F(InputLinesTest, AnyBufferGivesTheSameLines) {
   const Lines whole = {"", "a", "four", "", "", "seven77", "x"};
   for (size_t capacity = 8; capacity < 40; capacity++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernel behind the hook table: what each call leaves behind, and that errno is kept.
+// Tests of the hook table with the real kernel: the effect of each call, and that errno is kept.
 #include "smalloc/base/units.h"
 #include "smalloc/os/os_hooks.h"
 
@@ -85,7 +85,7 @@ TEST(LinuxPages, SplitMapsByBasePagesAndKeepsTheContents) {
     munmap(p, 64 << 20);
   }
 }
-/// What mincore() counts: pages that are mapped, the shared zero page among them.
+/// Returns what mincore() counts: pages that are mapped, including the shared zero page.
 size_t pages_in_core(const char *start) {
   std::vector<unsigned char> present(kPagesPerUnit);
   EXPECT_EQ(mincore(const_cast<char *>(start), kSuperpageBytes, present.data()), 0);
@@ -93,7 +93,7 @@ size_t pages_in_core(const char *start) {
       std::count_if(present.begin(), present.end(), [](unsigned char c) { return c & 1; }));
 }
 TEST(LinuxPages, TheSharedZeroPageIsNotResident) {
-  constexpr size_t kBytes = 2 * kSuperpageBytes; // of one unit nothing is touched
+  constexpr size_t kBytes = 2 * kSuperpageBytes; // one of the units stays untouched
   auto *p = static_cast<char *>(kLinux.reserve(kBytes));
   ASSERT_NE(p, nullptr);
   ASSERT_EQ(kLinux.commit(p, kBytes), 0);
@@ -122,7 +122,7 @@ TEST(LinuxPages, TheSharedZeroPageIsNotResident) {
   EXPECT_EQ(kLinux.resident_pages(p, kSuperpageBytes), kPagesPerUnit / 2);
   munmap(p, kBytes);
 }
-// Without PAGEMAP_SCAN, as before Linux 6.7, the entries of pagemap say the same.
+// Without PAGEMAP_SCAN, as before Linux 6.7, the entries of pagemap give the same result.
 TEST(LinuxPages, TheSharedZeroPageIsNotResidentWithoutPagemapScan) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
@@ -176,14 +176,14 @@ TEST(LinuxPages, WhatLiesInTwoMappingsMovesWhollyOrNotAtAll) {
   for (char *at : {p, target, again})
     ASSERT_EQ(kLinux.commit(at, kSuperpageBytes), 0);
   memset(p, 1, kSuperpageBytes);
-  ASSERT_EQ(mprotect(p + kHalf, kHalf, PROT_READ), 0); // two, whatever the kernel merges
+  ASSERT_EQ(mprotect(p + kHalf, kHalf, PROT_READ), 0); // two mappings, whatever the kernel merges
   ASSERT_EQ(kLinux.move(p, target, kSuperpageBytes), 0);
   EXPECT_EQ(target[0], 1);
   EXPECT_EQ(target[kHalf - 1], 1);
   EXPECT_EQ(target[kHalf], 1);
   EXPECT_EQ(target[kSuperpageBytes - 1], 1);
   EXPECT_EQ(p[0], 0);
-  // The second half is none: the first comes back.
+  // The second half does not exist: the first half is moved back.
   munmap(target + kHalf, kHalf);
   EXPECT_EQ(kLinux.move(target, again, kSuperpageBytes), EFAULT);
   EXPECT_EQ(target[0], 1);
@@ -191,12 +191,13 @@ TEST(LinuxPages, WhatLiesInTwoMappingsMovesWhollyOrNotAtAll) {
   munmap(p, 8 * kSuperpageBytes);
 }
 
-// At the limit of locked memory no mapping can be put in a place: what was there must go all the same.
+// At the limit of locked memory the kernel refuses a new mapping in this place; the contents must
+// go anyway.
 TEST(LinuxPages, DecommitOfLockedMemoryAtTheLimitEmptiesIt) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    constexpr size_t kBytes = 2 * kSuperpageBytes;             // of 8 MiB that anybody may lock
+    constexpr size_t kBytes = 2 * kSuperpageBytes; // of the 8 MiB that each user may lock
     if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) // root has no such limit
       _exit(2);
     rlimit limit;
@@ -209,7 +210,7 @@ TEST(LinuxPages, DecommitOfLockedMemoryAtTheLimitEmptiesIt) {
       _exit(2);
     memset(p, 1, kBytes);
     if (kLinux.decommit(p, kBytes) == 0)
-      _exit(3); // the kernel did not mind
+      _exit(3); // the kernel allowed it
     if (kLinux.commit(p, kBytes) != 0)
       _exit(4);
     _exit(p[0] || p[kBytes - 1]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which image defines a function, read from the dynamic tables without dlsym.
+// Tests of how the dynamic tables, without dlsym, show which image defines a function.
 #include "smalloc/process/loaded_objects.h"
 
 #include <cstdlib>

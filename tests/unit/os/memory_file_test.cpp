@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory that becomes a file in place: same address, same contents, readable through /proc, gone when
-// the mapping is.
+// Tests of memory that becomes a file in place: it keeps address and contents, is readable through
+// /proc, and is gone with its mapping.
 #include "smalloc/files/memory_file.h"
 
 #include <cerrno>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// miss_counter_test.cpp decides that what the kernel tells of a process' TLB misses is added up and scaled, and that whatever may be wrong makes
-// the number unknown, not wrong. The counts are made up here, but for the last tests, which count page faults in the same way: machines without a
-// PMU have those, too.
+// Tests that the kernel's counts of TLB misses are added up and scaled, and that any error makes
+// the number unknown, not wrong. The counts are invented, except in the last tests. Those count
+// page faults in the same way, because machines without a PMU have them too.
 #include "smalloc/process/miss_counter.h"
 
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ TEST_F(MissCounterTest, ScalesWhatWasCountedInTurns) {
   fake.files[300] = {300 * 7, 1000, 400, 100};
   fake.files[301] = {301 * 7, 8, 400, 400};
   EXPECT_EQ(misses(), 4008u);
-  fake.files[301].running = 0; // no counter was ever free
+  fake.files[301].running = 0; // a counter was never free
   EXPECT_FALSE(misses());
 }
 
@@ -132,7 +132,7 @@ TEST_F(MissCounterTest, KeepsNothingThatItCouldNotTellFromOthers) {
   EXPECT_FALSE(misses());
 }
 
-// The real kernel, of page faults.
+// Calls the real kernel, for page faults.
 const MissCounter::Calls kFaults = {
     [] { return false; },
     [](perf_event_attr &event) {

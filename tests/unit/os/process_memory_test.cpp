@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How much memory the process has, from texts that the kernel may give, and from the kernel.
+// Tests of the process' memory, from invented texts of the kernel and from the real kernel.
 #include "smalloc/base/units.h"
 #include "smalloc/process/process_memory.h"
 
@@ -49,7 +49,8 @@ TEST(ProcessMemoryTest, WhatTheKernelDoesNotTellIsZero) {
 }
 
 TEST(ProcessMemoryTest, TheKernelCountsWhatIsWritten) {
-  constexpr size_t kBytes = 64 << 20, kRoughly = 4 << 20; // the kernel adds up now and then
+  constexpr size_t kBytes = 64 << 20, kRoughly = 4 << 20; // the kernel adds up only from time to
+                                                          // time
   void *p = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(p, MAP_FAILED);
   const ProcessMemory before = process_memory(kLinux);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the contents of a superpage's worth of memory say, on base pages, where the kernel can be asked
-// what a look has touched.
+// Tests of the contents of a unit on base pages, where the kernel shows which pages a sample has
+// touched.
 #include "smalloc/base/units.h"
 #include "smalloc/os/os_hooks.h"
 #include "smalloc/os/unit_contents.h"
