@@ -138,9 +138,8 @@ void obey_directive(const smalloc_site *site, smalloc_cell *cell, void *data) {
     word = SMALLOC_WORD(SMALLOC_DECISION_RUNTIME,
                         flags & ~(SMALLOC_SITE_FULLY_INITIALISED | SMALLOC_SITE_SMALL), 21,
                         SMALLOC_BY_DIRECTIVE, kPagesPerUnit);
-  else if (obeying.serves_process || // otherwise malloc would choose its pages
-           // Otherwise its node would be lost.
-           g_placement.of(site).kind != numa::PlacementKind::kNone)
+  // Without a word malloc would choose its pages, or its NUMA node would be lost.
+  else if (obeying.serves_process || g_placement.of(site).kind != numa::PlacementKind::kNone)
     word = SMALLOC_WORD(SMALLOC_DECISION_BASE, flags, 12, SMALLOC_BY_DIRECTIVE, 0);
   constexpr uint64_t kOfTheRuntime = uint64_t{SMALLOC_CELL_SERVED} << 8 | SMALLOC_CELL_DIRECT |
                                      SMALLOC_CELL_LEFT | SMALLOC_CELL_SHARED | SMALLOC_CELL_PLACED |
