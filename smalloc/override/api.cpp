@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// api.cpp decides how the public C interface (smalloc.h) falls back: to the program's malloc, so
-// that a page kind is never a reason for a program to fail. Also the library's first and last
-// moments.
+// api.cpp implements the public C interface (smalloc.h). It falls back to the program's malloc, so
+// that a page kind never makes a program fail. It also contains the library's constructor and
+// destructor.
 #include "smalloc/core/runtime.h"
 #include "smalloc/files/quiet_file.h"
 #include "smalloc/files/start_stderr.h"
@@ -35,13 +35,15 @@ void write_to_fd(const char *text, size_t bytes, void *data) {
   smalloc::write_all_quietly(*static_cast<int *>(data), text, bytes);
 }
 
-/// The reader at the other end may take his time.
+/// Prints on a stack of libsmalloc's own, with signals allowed: the reader at the other end may be
+/// slow.
 template <class Print> void print_on_own_stack(Print print) {
   smalloc::on_own_stack(print, smalloc::Signals::kAllowed);
 }
 
-/// What is not ours goes by the process' own names: to us, or to the allocator that comes before us, whose memory the program's malloc
-/// and free are. zero: with kMallocAlignment.
+/// Allocates an object, or falls back to the process' own function names. These lead to libsmalloc,
+/// or to an allocator that comes before it and then owns malloc and free. `zero` requires
+/// kMallocAlignment.
 void *allocate(size_t bytes, size_t alignment, bool zero, smalloc_pages pages) {
   int saved = errno;
   void *p = nullptr;
@@ -57,7 +59,8 @@ void *allocate(size_t bytes, size_t alignment, bool zero, smalloc_pages pages) {
   return p;
 }
 
-/// An allocator before us that does not tell sizes leaves that to one that does not know its objects.
+/// True if malloc_usable_size knows the objects of malloc. An allocator before libsmalloc may not
+/// define it: then one that does not know its objects answers.
 bool tells_sizes() {
   return !smalloc::another_free_is_first() ||
          smalloc::image_defines(smalloc::g_own.visible_free, "malloc_usable_size");
@@ -67,7 +70,7 @@ bool tells_sizes() {
 SMALLOC_EXPORT void *smalloc_malloc(size_t bytes, smalloc_pages pages) {
   return allocate(bytes, kMallocAlignment, false, pages);
 }
-// C's name for it; here that name is a namespace.
+// The C name; in this file it is a namespace.
 SMALLOC_EXPORT void *smalloc_c_name(size_t, smalloc_pages) __asm__("smalloc")
     __attribute__((alias("smalloc_malloc")));
 SMALLOC_EXPORT void *scalloc(size_t count, size_t bytes, smalloc_pages pages) {
@@ -129,7 +132,7 @@ SMALLOC_EXPORT long smalloc_heap_migrate(void) {
   return g_runtime.migrate_class_heap();
 }
 SMALLOC_EXPORT size_t smalloc_trim(void) { return g_runtime.trim(); }
-// libsmalloc_feedback's comes first where it is loaded.
+// Replaced by libsmalloc_feedback's function where that library is loaded.
 SMALLOC_EXPORT void smalloc_phase(const char *) {}
 SMALLOC_EXPORT void smalloc_stats(smalloc_statistics *statistics) {
   smalloc::fill_statistics(*statistics);
@@ -152,7 +155,7 @@ SMALLOC_EXPORT void smalloc_jemalloc_stats_print(int fd, const char *options) {
 SMALLOC_EXPORT const char *smalloc_version(void) { return SMALLOC_VERSION; }
 
 namespace {
-/// That we are there at all. What the heaps are like is said when they start.
+/// Reports under debug: that libsmalloc is present. The heaps report themselves when they start.
 void say_that_we_are_there() {
   if (!g_runtime.options().debug || g_runtime.running())
     return;
@@ -175,7 +178,7 @@ __attribute__((destructor(101))) void end() {
       smalloc::statistics_end();
       g_runtime.agent_end();
     });
-  // Threads that go on are in the middle of something.
+  // Skip the check while other threads run: they may be inside the heaps.
   if (g_runtime.options().debug && g_runtime.running() && smalloc::thread_count() == 1 &&
       !(g_runtime.big().check_invariants() &&
         (!smalloc::g_small.ready() || smalloc::g_small.main_pages().check_invariants())))
@@ -195,10 +198,10 @@ __attribute__((constructor(101))) void begin() {
         "under THP=always other memory of the program gets them, too");
   const smalloc::Options &o = g_runtime.options();
   if (has_to_report(o))
-    at_quick_exit(end); // it runs no destructors
+    at_quick_exit(end); // quick_exit runs no destructors
   say_that_we_are_there();
   smalloc::statistics_begin();
-  const bool had_heaps = g_runtime.region().bytes() != 0; // an early allocation began them
+  const bool had_heaps = g_runtime.region().bytes() != 0; // an early allocation started them
   smalloc::image_superpages_at_start(g_runtime.options(), smalloc::kLinux, g_runtime.counters(),
                                      [](smalloc::Text text) { g_runtime.warn(text); });
   if (had_heaps)

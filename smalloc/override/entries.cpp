@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// entries.cpp decides how the plugin's rewritten calls (site.h) become requests to the runtime.
-// Each entry only tries: nullptr sends the caller to the program's own function, so none of them
-// may call that one, but __smalloc_v1_small, which is handed it.
+// entries.cpp turns the plugin's rewritten calls (site.h) into requests to the runtime. An entry
+// that returns nullptr makes the caller call the program's own function. So no entry may call that
+// function itself, except __smalloc_v1_small, which receives it as an argument.
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/register_module.h"
 #include "smalloc/core/runtime.h"
@@ -30,11 +30,12 @@ SMALLOC_EXPORT void __smalloc_v1_unregister_module(smalloc_module *module) {
 }
 
 namespace {
-/// At a direct site, if the thread may take no more without asking.
+/// Serves a direct site's request when the thread's budget is used up.
 void *ask_at_direct(size_t bytes, smalloc_cell *cell) {
   return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
-/// If it may; nullptr: the thread's cache has none.
+/// Serves a direct site's request from the thread's cache, if it may. nullptr: the cache has no
+/// such object.
 inline void *take_at_direct(size_t bytes) {
   if (SMALLOC_LIKELY(bytes < smalloc::folded(smalloc::g_malloc_entry.direct_below)))
     return smalloc::take_from_thread_cache(bytes);
@@ -48,7 +49,7 @@ __attribute__((noinline)) void *fill_at_direct(size_t bytes) {
              ? jepriv_malloc_default(bytes)
              : jepriv_malloc(bytes);
 }
-// Both apart, so that the way through the thread's cache saves no register.
+// Both functions are separate, so that the path through the thread's cache saves no register.
 __attribute__((noinline)) void *asked_or(size_t bytes, smalloc_cell *cell,
                                          smalloc_otherwise *otherwise, const void *argument) {
   void *p = ask_at_direct(bytes, cell);
@@ -59,7 +60,7 @@ __attribute__((noinline)) void *filled_or(size_t bytes, smalloc_otherwise *other
   void *p = fill_at_direct(bytes);
   return p ? p : otherwise(bytes, argument);
 }
-/// The site's sizes vary: large requests go to the heap that joins neighbours.
+/// Serves a site whose sizes vary: suitable requests go to the heap that joins neighbours.
 __attribute__((noinline)) void *allocate_at_joining(smalloc_cell *cell, size_t bytes) {
   if (smalloc::Runtime::joins(cell, bytes))
     return g_runtime.joining_allocate(cell, bytes);
@@ -69,13 +70,14 @@ __attribute__((noinline)) void *allocate_at_joining(smalloc_cell *cell, size_t b
   void *p = take_at_direct(bytes);
   return SMALLOC_LIKELY(p != nullptr) ? p : fill_at_direct(bytes);
 }
-/// For malloc and operator new. Apart, so that what the thread's cache serves saves no register first.
+/// Serves malloc and operator new without the thread's cache. Separate, so that the path through
+/// the cache saves no register first.
 __attribute__((noinline)) void *allocate_elsewhere(size_t bytes, smalloc_cell *cell) {
   return smalloc::Runtime::stays_outside(cell, bytes)
              ? nullptr
              : g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
-/// An array that doubles as it grows, at a site whose sizes vary, is what the thread's cache has.
+/// At a site whose sizes vary, the thread's cache serves arrays that double as they grow.
 inline void *allocate_at(size_t bytes, smalloc_cell *cell) {
   if (SMALLOC_LIKELY(__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS)) {
     if (smalloc::JoiningHeap::takes(bytes))
@@ -107,7 +109,7 @@ SMALLOC_EXPORT void *__smalloc_v1_calloc(size_t count, size_t bytes, smalloc_cel
   if (__builtin_mul_overflow(count, bytes, &total))
     return nullptr;
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
-  // As __smalloc_v1_small, which nobody asks for zeros.
+  // Like __smalloc_v1_small, which returns no zeroed memory.
   if (word & SMALLOC_CELL_DIRECT) {
     if (SMALLOC_LIKELY(smalloc::Runtime::may_be_direct(total))) {
       if (SMALLOC_LIKELY(total < smalloc::folded(smalloc::g_malloc_entry.direct_below)))
@@ -142,7 +144,7 @@ SMALLOC_EXPORT int __smalloc_v1_posix_memalign(void **out, size_t alignment, siz
 }
 
 namespace {
-/// What realloc begins at a direct site is as good as any other request there.
+/// Serves a realloc that begins a new object at the site, like any other request there.
 __attribute__((noinline)) void *begin_at(smalloc_cell *cell, size_t bytes) {
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
   if (!(word & SMALLOC_CELL_DIRECT))
@@ -154,7 +156,7 @@ __attribute__((noinline)) void *begin_at(smalloc_cell *cell, size_t bytes) {
   void *p = take_at_direct(bytes);
   return SMALLOC_LIKELY(p != nullptr) ? p : fill_at_direct(bytes);
 }
-// Apart, so that a resize that is left alone saves no register first.
+// Separate, so that a resize for the program's malloc saves no register first.
 __attribute__((noinline)) void *resize_ours_kept(void *p, size_t bytes, smalloc_cell *cell) {
   smalloc::KeepErrno keep;
   return smalloc::resize_ours(p, bytes, cell);
@@ -179,10 +181,11 @@ SMALLOC_EXPORT void *__smalloc_v1_realloc(void *p, size_t bytes, smalloc_cell *c
   if (!p)
     return smalloc::Runtime::stays_outside(cell, bytes) ? nullptr : begin_at(cell, bytes);
   if (bytes == 0)
-    return nullptr;      // the program's realloc is ours, too, and frees
-  if (g_range.covers(p)) // or it went back, which resize_ours sees
+    return nullptr;      // the program's realloc is libsmalloc's too, and frees
+  if (g_range.covers(p)) // or in a returned part, which resize_ours() detects
     return resize_ours_kept(p, bytes, cell);
-  // What joins neighbours may grow in place there: it stays, whatever its size.
+  // malloc may join the object with free neighbours and grow it in place: it stays there, whatever
+  // its size.
   return smalloc::Runtime::stays_outside(cell, bytes) ||
                  (bytes < smalloc::kSuperpageBytes &&
                   (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS))

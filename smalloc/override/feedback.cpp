@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// feedback.cpp decides when libsmalloc loads libsmalloc_feedback.so: when the program starts and numa:migrate was asked for.
-// What nobody asks for costs one look at the environment.
+// feedback.cpp loads libsmalloc_feedback.so when the program starts, if the settings contain
+// numa:migrate. Otherwise it costs one look at the environment.
 #include "smalloc/core/runtime.h"
 #include "smalloc/numa/live_options.h"
 
@@ -13,7 +13,8 @@ namespace smalloc {
 namespace {
 
 #ifndef SMALLOC_STATIC
-/// Beside this library, where both are built and installed; else wherever the loader looks.
+/// Loads the library beside this one, where both are built and installed. Else the dynamic linker
+/// searches for it.
 bool load_feedback() {
   constexpr char kName[] = "libsmalloc_feedback.so";
   Dl_info self;

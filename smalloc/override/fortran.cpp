@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// fortran.cpp decides which allocations of flang's runtime are ours. That runtime is linked
-// statically and calls malloc, which a guest does not interpose; so the plugin asks here first, with
-// the array's descriptor. What this file does is what flang 22's runtime does for an array of an
-// intrinsic type; anything else (derived types, which it initialises, other allocators, other
-// versions of the descriptor, errors) is its own business.
+// fortran.cpp serves allocations of flang's runtime. That runtime is linked statically and calls
+// malloc, which heap:guest does not intercept. So the plugin calls this file first, with the
+// array's descriptor. It does what flang 22's runtime does for an array of an intrinsic type.
+// Flang's runtime itself handles everything else: derived types, which it initialises, other
+// allocators, other versions of the descriptor, errors.
 #include "smalloc/core/runtime.h"
 #include "smalloc/override/foreign.h"
 #include "smalloc/override/fortran_descriptor.h"
@@ -31,7 +31,7 @@ bool allocate(Descriptor &d, smalloc_cell *cell) {
   uint64_t bytes;
   if (!bytes_of(d, bytes) || bytes == 0)
     return false;
-  // Behind a pointer's target lies the complement of its address, which DEALLOCATE looks for.
+  // Behind a pointer's target flang stores the complement of its address, which DEALLOCATE tests.
   const bool pointer = d.attribute == kPointer;
   const uint64_t payload = (bytes + 7) & ~uint64_t{7};
   auto *p = static_cast<char *>(
@@ -45,7 +45,7 @@ bool allocate(Descriptor &d, smalloc_cell *cell) {
   return true;
 }
 
-/// May an element of `from` lie in [start, start + bytes)?
+/// True if an element of `from` may lie in [start, start + bytes).
 bool overlaps(const Descriptor &from, const char *start, uint64_t bytes) {
   int64_t low = 0, high = from.element_bytes;
   for (unsigned i = 0; i < from.rank; i++) {
@@ -158,7 +158,7 @@ SMALLOC_EXPORT void __smalloc_v1_fortran_assign(void *to_descriptor, const void 
       g_runtime.release(to.base);
     else
       smalloc::release_foreign(to.base);
-    to.base = nullptr; // should the allocation fail, the assignment makes one
+    to.base = nullptr; // if the allocation fails, the assignment allocates
   }
   for (unsigned i = 0; i < to.rank; i++) {
     to.dimensions[i].lower_bound = from.dimensions[i].lower_bound;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// fortran_descriptor.h decides how flang 22 describes an array, and when its runtime allocates for one. Of an intrinsic type
-// only: what derived types, other allocators and other versions of the descriptor need is the runtime's own business.
+// fortran_descriptor.h describes arrays as flang 22 does, and detects when its runtime allocates
+// one. It covers intrinsic types only. Flang's runtime itself handles derived types, other
+// allocators and other versions of the descriptor.
 #ifndef SMALLOC_OVERRIDE_FORTRAN_DESCRIPTOR_H
 #define SMALLOC_OVERRIDE_FORTRAN_DESCRIPTOR_H
 
@@ -9,7 +10,7 @@
 
 namespace smalloc::fortran {
 
-/// CFI_cdesc_t of ISO_Fortran_binding.h, as flang lays it out.
+/// The layout of CFI_cdesc_t (ISO_Fortran_binding.h) in flang.
 struct Dimension {
   int64_t lower_bound, extent, stride_bytes;
 };
@@ -26,12 +27,12 @@ struct Descriptor {
 inline constexpr int32_t kVersion = 20240719; ///< CFI_VERSION of flang 20 to 22
 inline constexpr uint8_t kMostRank = 15, kPointer = 1, kAllocatable = 2;
 
-/// No addendum (derived types have one), and the default allocator.
+/// True if the descriptor has no addendum (derived types have one) and uses the default allocator.
 inline bool is_plain(const Descriptor &d) {
   return d.version == kVersion && d.extra == 0 && d.rank <= kMostRank && d.element_bytes >= 0;
 }
 
-/// Of all elements; false: the shape is not believable.
+/// Stores the bytes of all elements. False: the shape is not plausible.
 inline bool bytes_of(const Descriptor &d, uint64_t &bytes) {
   bytes = static_cast<uint64_t>(d.element_bytes);
   for (unsigned i = 0; i < d.rank; i++) {
@@ -42,7 +43,8 @@ inline bool bytes_of(const Descriptor &d, uint64_t &bytes) {
   return bytes < uint64_t{1} << 47;
 }
 
-/// Does an assignment of `from` to `to` allocate `to` anew, because it is not allocated or has another shape?
+/// True if an assignment of `from` to `to` allocates `to` anew, because it is not allocated or has
+/// another shape.
 inline bool assignment_allocates(const Descriptor &to, const Descriptor &from) {
   if (to.attribute != kAllocatable || !is_plain(to) || !is_plain(from) || to.rank == 0 ||
       to.rank != from.rank || to.type != from.type || to.element_bytes != from.element_bytes)

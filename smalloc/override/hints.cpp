@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// hints.cpp decides what hints from other parts of the toolchain are worth. Two interfaces, both of
-// tcmalloc's: Clang's AllocToken (-fsanitize=alloc-token: __alloc_token_malloc(n, token) and, with
-// -fsanitize-alloc-token-fast-abi and two tokens, __alloc_token_1_malloc(n)), whose default mode
-// puts types with pointers into the upper half of the tokens; and operator new(size_t,
-// __hot_cold_t), which LLVM calls with MemProf profiles. Objects with pointers and hot ones are
-// treated as one allocation site of many small objects: ours once they outgrow the TLB's reach.
-// Everything else is the program's own call; cold objects never get superpages.
+// hints.cpp serves allocation hints from other parts of the toolchain, by two interfaces of
+// tcmalloc. One is Clang's AllocToken (-fsanitize=alloc-token): __alloc_token_malloc(n, token), and
+// with -fsanitize-alloc-token-fast-abi and two tokens __alloc_token_1_malloc(n). Its default mode
+// puts types with pointers into the upper half of the tokens. The other is operator new(size_t,
+// __hot_cold_t), which LLVM calls with MemProf profiles. Hot objects and objects with pointers are
+// treated as one allocation site of many small objects. libsmalloc serves them once they exceed the
+// TLB's reach. Everything else is the program's own call; cold objects never get superpages.
 #include "smalloc/core/runtime.h"
 #include "smalloc/include/smalloc/machine.h"
 #include "smalloc/include/smalloc/smalloc.h"
@@ -40,7 +40,8 @@ constexpr size_t kMostAlignment = size_t{1} << 30;
 /// LLVM's defaults are 1 cold, 128 not cold, 254 hot (-memprof-...-new-hint-value).
 constexpr uint8_t kColdBelow = 128, kHotFrom = 192;
 
-/// Tokens are 64 bits by default, so the upper half is the top bit; with -falloc-token-max=2 it is 1.
+/// Tokens have 64 bits by default, so the upper half is the top bit; with -falloc-token-max=2 it is
+/// 1.
 constexpr Hint of_token(uint64_t token) {
   return token >> 63 || token == 1 ? Hint::kHot : Hint::kNone;
 }
@@ -48,7 +49,7 @@ constexpr Hint of_temperature(uint8_t value) {
   return value < kColdBelow ? Hint::kCold : value >= kHotFrom ? Hint::kHot : Hint::kNone;
 }
 
-/// All hinted objects' site: no descriptor, so statistics show it as "no site".
+/// The site of all hinted objects. It has no descriptor, so statistics show it as "no site".
 smalloc_cell g_hinted_cell;
 
 smalloc_cell *hinted_cell() {
@@ -66,7 +67,8 @@ smalloc_cell *hinted_cell() {
   return &g_hinted_cell;
 }
 
-/// nullptr: the program's own function, which also judges what is odd.
+/// Serves a hinted request. nullptr: the program's own function serves, which also handles invalid
+/// arguments.
 void *try_hint(Hint hint, size_t bytes, size_t alignment = kMallocAlignment, bool zero = false) {
   if (hint != Hint::kHot || bytes > PTRDIFF_MAX || !smalloc::is_power_of_two(alignment) ||
       alignment > kMostAlignment)
@@ -74,8 +76,8 @@ void *try_hint(Hint hint, size_t bytes, size_t alignment = kMallocAlignment, boo
   return g_runtime.site_allocate(hinted_cell(), bytes, smalloc::max_of(alignment, kMallocAlignment),
                                  zero);
 }
-/// As try_hint, for what operator delete gets. A cold object passes by the functions that may serve
-/// by size alone.
+/// Like try_hint(), for objects that operator delete frees. A cold object bypasses the functions
+/// that may serve by size alone.
 void *try_new(Hint hint, size_t bytes, size_t alignment = kMallocAlignment) {
   if (hint == Hint::kNone || !smalloc::deletes_reach_us())
     return nullptr;
@@ -134,7 +136,7 @@ void *hinted_pvalloc(Hint hint, size_t n) {
                                   : nullptr;
   return p ? p : pvalloc(n);
 }
-char *hinted_strdup(Hint, const char *s) { return strdup(s); } // text: never pointers
+char *hinted_strdup(Hint, const char *s) { return strdup(s); } // text contains no pointers
 char *hinted_strndup(Hint, const char *s, size_t n) { return strndup(s, n); }
 } // namespace
 
@@ -173,7 +175,7 @@ SMALLOC_TOKENS(char *, strndup, (const char *s, size_t n), (s, n))
     return hinted_##name(of_temperature(temperature), SMALLOC_UNWRAP arguments);                   \
   }                                                                                                \
   SMALLOC_TOKENS_HOT_COLD(name, parameters, arguments)
-// The compiler may do both: the temperature is the better hint.
+// The compiler may give both hints: the temperature is the better one.
 #define SMALLOC_TOKENS_HOT_COLD(name, parameters, arguments)                                       \
   SMALLOC_EXPORT void *__alloc_token_##name##12__hot_cold_t(SMALLOC_UNWRAP parameters,             \
                                                             uint8_t temperature, uint64_t) {       \
@@ -187,8 +189,9 @@ SMALLOC_TOKENS(char *, strndup, (const char *s, size_t n), (s, n))
                                                               uint8_t temperature) {               \
     return hinted_##name(of_temperature(temperature), SMALLOC_UNWRAP arguments);                   \
   }
-// A static program has only the forms that it refers to itself: one that is not there ends where the C++ runtime's would.
-// That of the nothrow forms catches what the other throws, which cannot be done here, so only a replaced one is called.
+// A static program has only the forms that it refers to itself. A missing form does what the C++
+// runtime's would do. The runtime's nothrow forms catch what the other form throws, which is
+// impossible here. So only a replaced form is called.
 #define SMALLOC_CHAIN(name, alignment, ...) (name ? name(__VA_ARGS__) : memalign(alignment, n))
 #define SMALLOC_CHAIN_NOTHROW(name, alignment, ...)                                                \
   (name && smalloc::operators_replaced() ? name(__VA_ARGS__) : memalign(alignment, n))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// interpose.cpp decides what becomes of a pointer that a program gives back: ours or not is one
-// compare with the reserved range, and what is not ours goes to the next definition of the very
-// same function, because allocators may tell free from each operator delete.
+// interpose.cpp frees and resizes the pointers that a program passes. One comparison with the
+// reserved range identifies libsmalloc's objects. Any other pointer goes to the next definition of
+// the same function, because allocators may distinguish free from each operator delete.
 #include "smalloc/core/runtime.h"
 #include "smalloc/jemalloc/thread_cache.h"
 #include "smalloc/override/foreign.h"
@@ -29,8 +29,8 @@ void pass_free(void *p) {
     f(p);
 }
 
-// What free jumps to with an object that is not ours: never null, so that it need not ask. At first it is what looks for
-// the next free.
+// The function that free jumps to with a foreign object. It is never null, so that free needs no
+// test. At first it is the function that looks up the next free.
 void first_foreign_free(void *p);
 constinit std::atomic<Release *> foreign_free{first_foreign_free};
 void first_foreign_free(void *p) {
@@ -53,7 +53,7 @@ SMALLOC_COLD size_t usable_foreign(void *p) {
   return f ? f(p) : 0;
 }
 SMALLOC_COLD bool knows_foreign_sizes() {
-#ifdef SMALLOC_STATIC // where one image defines them all
+#ifdef SMALLOC_STATIC // one image defines them all
   return true;
 #else
   enum class Answer : uint8_t { kUnknown, kNo, kYes };
@@ -61,7 +61,7 @@ SMALLOC_COLD bool knows_foreign_sizes() {
   if (known.load(std::memory_order_relaxed) == Answer::kUnknown) {
     auto *release = next_free.get();
     if (!release)
-      return false; // a library that defines it may come
+      return false; // a library that defines it may be loaded later
     const bool own = image_defines(reinterpret_cast<void *>(release), "malloc_usable_size");
     known.store(own ? Answer::kYes : Answer::kNo, std::memory_order_relaxed);
   }
@@ -75,7 +75,7 @@ using smalloc::g_range;
 using smalloc::g_runtime;
 
 namespace {
-// Apart, so that what nearly every call takes saves no register first.
+// Separate, so that the most frequent path saves no register first.
 __attribute__((noinline)) void free_ours(void *p) {
   const size_t offset = g_range.offset(p);
   if (g_range.is_in_hole(p))
@@ -109,7 +109,7 @@ void *resize_ours(void *p, size_t bytes, smalloc_cell *cell) {
     if (g_range.is_in_hole(p))
       return resize_foreign(p, bytes);
     now = g_runtime.resize(p, bytes, false, cell);
-    g_known_pages.learn(p, offset); // lists that grow may free nothing for long
+    g_known_pages.learn(p, offset); // growing lists may free nothing for long
     return now;
   }
   if (SMALLOC_UNLIKELY(left != nullptr))
@@ -123,16 +123,16 @@ __attribute__((noinline)) size_t usable_elsewhere(void *p) {
   return g_range.contains(p) ? g_runtime.usable_bytes(p) : smalloc::usable_foreign(p);
 }
 __attribute__((noinline)) void *realloc_elsewhere(void *p, size_t bytes) {
-  // What went back is left to resize_ours, where fewer calls come by.
+  // resize_ours() handles the returned parts, where fewer calls pass.
   if (!g_range.covers(p))
     return smalloc::resize_foreign(p, bytes);
-  if (bytes == 0 && !g_range.is_in_hole(p)) { // as glibc
+  if (bytes == 0 && !g_range.is_in_hole(p)) { // like glibc
     g_runtime.release(p);
     return nullptr;
   }
   return smalloc::resize_ours(p, bytes);
 }
-/// The object is none of ours, and who comes next is known.
+/// True if the object is foreign and the next function is known.
 template <class F> bool surely_next(void *p, F *next) {
   return SMALLOC_LIKELY(next && g_range.offset(p) >= smalloc::folded(g_range.bytes));
 }
@@ -156,14 +156,15 @@ SMALLOC_EXPORT void *reallocarray(void *p, size_t count, size_t bytes) {
   return realloc(p, total);
 }
 
-// Some programs ask at every malloc and free what they got (redis).
+// Some programs call this after every malloc and before every free (redis).
 SMALLOC_EXPORT size_t malloc_usable_size(void *p) {
   auto *f = smalloc::next_usable_size.known();
   return surely_next(p, f) ? f(p) : usable_elsewhere(p);
 }
 
-// C23. A next allocator that lacks them gets free, which every object may be given to; so does one before us that lacks them, or
-// we would not be called.
+// C23. If the next allocator lacks these functions, its free is called, which takes every object.
+// The same holds for an allocator before libsmalloc: it lacks them, or this function would not be
+// called.
 SMALLOC_EXPORT void free_sized(void *p, size_t bytes) {
   if (g_range.contains(p))
     g_runtime.release(p);
@@ -185,9 +186,9 @@ SMALLOC_EXPORT void free_aligned_sized(void *p, size_t alignment, size_t bytes) 
     smalloc::pass_free(p);
 }
 
-// glibc's further names. cfree is for programs linked before glibc 2.26. The others are how wrappers
-// of malloc reach the real one, so what is not ours goes on under the same name; for the same reason
-// there is no __libc_malloc here: what it returned would be handed out with an offset.
+// Further names of glibc. cfree is for programs linked before glibc 2.26. Wrappers of malloc reach
+// the real function by the others, so foreign pointers continue under the same name. For the same
+// reason __libc_malloc is not defined: a wrapper would hand out its result with an offset.
 SMALLOC_EXPORT void cfree(void *p) { free(p); }
 SMALLOC_EXPORT void __libc_free(void *p) {
   if (g_range.contains(p))
@@ -202,11 +203,13 @@ SMALLOC_EXPORT void *__libc_realloc(void *p, size_t bytes) {
   return f ? f(p, bytes) : nullptr;
 }
 
-// The twelve forms of operator delete, by their linkage names: this library has no C++ runtime of its own. `chain` is what
-// the C++ runtime's form does: all but two go on to another form, which the program may have replaced.
+// The twelve forms of operator delete, by their linkage names: this library has no C++ runtime of
+// its own. `chain` is the body of the C++ runtime's form. All but two call another form, which the
+// program may have replaced.
 #ifdef SMALLOC_STATIC
-// Weak here already, or the compiler takes another form's body for the one that the program will have. The program's that
-// calls ours gets what the C++ runtime's would have done: there is no next definition to ask.
+// Weak in this file already: otherwise the compiler takes another form's body for the one that the
+// program will have. If the program's form calls libsmalloc's, that does what the C++ runtime's
+// would do: there is no next definition.
 #define SMALLOC_DELETE(name, parameters, arguments, chain)                                         \
   SMALLOC_EXPORT __attribute__((weak)) void name parameters { chain; }
 #define SMALLOC_DELETE_BASE(name, parameters, arguments)                                           \
@@ -220,7 +223,7 @@ public:
   F *get() {
     F *f = next_.get();
     if (SMALLOC_UNLIKELY(f && !asked_.load(std::memory_order_relaxed))) {
-      // Not where another free comes before ours: the C++ runtime would call that.
+      // False where another free comes before libsmalloc's: the C++ runtime would call that one.
       is_free_.store(!another_free_is_first() && deletes_reach_us() &&
                          who_is_behind(reinterpret_cast<void *>(f)) == Behind::kRuntime,
                      std::memory_order_relaxed);
@@ -228,7 +231,7 @@ public:
     }
     return f;
   }
-  /// It is known to be the C++ runtime's, which does nothing but call free: that hop can be spared.
+  /// True if the next form is the C++ runtime's, which only calls free: that call can be skipped.
   bool is_free() const { return folded(is_free_); }
 
 private:
@@ -238,12 +241,13 @@ private:
 } // namespace
 } // namespace smalloc
 
-// A program without libstdc++, or with it inside, has no next one; then free, whose ever it is, is what operator new's memory came from, unless
-// the program replaced the form that this one ends in. An operator delete that the program replaced gets everything: what it
-// does with a pointer is its own affair, and what it frees comes to our free.
+// A program without libstdc++, or with it inside, has no next definition. Then operator new's
+// memory came from the allocator of free, unless the program replaced the form that this one ends
+// in. An operator delete that the program replaced gets every pointer. What it does is its own
+// affair, and what it frees comes to libsmalloc's free.
 #define SMALLOC_DELETE(name, parameters, arguments, chain)                                         \
   static constinit smalloc::NextDelete<void parameters> next_##name(#name);                        \
-  /* Apart, so that what nearly every call takes saves no register first. */                       \
+  /* Separate, so that the most frequent path saves no register first. */                          \
   static __attribute__((noinline)) void ask_##name parameters {                                    \
     auto *f = next_##name.get();                                                                   \
     if (g_range.contains(p) && !smalloc::operators_replaced())                                     \
@@ -280,8 +284,8 @@ SMALLOC_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t a, const vo
 #undef SMALLOC_DELETE_BASE
 #undef SMALLOC_DELETE
 
-// The same definitions under names that nobody can be in front of: what an image must resolve to
-// use our heaps.
+// The same definitions under names that no other image can define. An image must resolve free and
+// the others to these addresses to use libsmalloc's heaps.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmissing-attributes" // the aliases are only compared, never called
 #endif
@@ -303,7 +307,7 @@ SMALLOC_OWN_DELETE(_ZdaPvSt11align_val_t, void *, size_t)
 }
 
 namespace smalloc {
-// Relocated before any constructor runs: images may register before ours does.
+// Relocated before any constructor runs: images may register before libsmalloc's constructor.
 OwnFunctions g_own = {reinterpret_cast<void *>(&smalloc_own_free),
                       reinterpret_cast<void *>(&smalloc_own_realloc),
                       reinterpret_cast<void *>(&smalloc_own_delete),

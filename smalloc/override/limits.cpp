@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// limits.cpp decides what happens when the program limits its own address space (RLIMIT_AS) while it runs, as servers of untrusted
-// input and test runners do: our reservation, of which hardly anything is used, counts in, and every further mmap, stack and fork of
-// the program's would fail. It goes back first. The limit itself is the program's. What sets it by a system call of its own, or from
-// another process, is not seen.
+// limits.cpp intercepts calls by which a running program limits its address space (RLIMIT_AS), as
+// servers of untrusted input and test runners do. The limit includes libsmalloc's reservation,
+// which is hardly used. Every further mmap, stack and fork of the program would fail. So most of
+// the reservation is released. A limit set by a direct system call, or by another process, is not
+// noticed.
 //
-// madvise() is here, too: if the program gives back some pages of a superpage of libsmalloc, khugepaged would make
-// the superpage whole again, and resident.
+// mlockall() is intercepted, too. The kernel refuses it if the address space exceeds
+// RLIMIT_MEMLOCK, and it locks memory that is only reserved.
 //
-// Likewise for mlockall(): the kernel refuses it where the address space is larger than RLIMIT_MEMLOCK, and locks what is only
-// reserved.
+// madvise() is intercepted as well. If the program releases some pages of a superpage of
+// libsmalloc, khugepaged would make it a whole and resident superpage again.
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/os/own_madvise.h"
@@ -27,7 +28,7 @@ namespace {
 constinit NextFunction<int(int, const rlimit *)> next_setrlimit("setrlimit");
 constinit NextFunction<int(pid_t, int, const rlimit *, rlimit *)> next_prlimit("prlimit");
 
-// After the call: only then is it known to be a limit, and one that may be set.
+// Handles a successful call: only afterwards the limit is known to be valid and permitted.
 int set(int result, int resource, const rlimit *limit) {
   if (result == 0 && resource == RLIMIT_AS && limit && limit->rlim_cur != RLIM_INFINITY)
     g_runtime.limit_address_space(limit->rlim_cur);
@@ -93,8 +94,8 @@ int advise(void *start, size_t bytes, int advice) {
 } // namespace
 } // namespace smalloc
 
-// rlimit64 is the same structure on the processors that we know. Not glibc's declarations: its C++ ones differ in what they
-// promise not to throw.
+// rlimit64 is the same structure on all supported processors. These are not glibc's declarations:
+// those for C++ have other exception specifications.
 extern "C" {
 #define SMALLOC_SETS_OWN(name)                                                                     \
   __attribute__((visibility("default"))) int smalloc_shown_##name(int,                             \
@@ -121,10 +122,10 @@ __attribute__((visibility("default"))) int smalloc_shown_madvise(void *, size_t,
 int smalloc_shown_madvise(void *start, size_t bytes, int advice) {
   return smalloc::advise(start, bytes, advice);
 }
-// Ours, whoever comes first.
+// libsmalloc's definition, even if another image's comes first.
 int smalloc_own_madvise(void *, size_t, int)
     __attribute__((alias("madvise"), visibility("hidden")));
-// Once the other constructors of ours have run; libraries that are opened later do not matter.
+// Runs after libsmalloc's other constructors. Libraries opened later do not matter.
 __attribute__((constructor(102))) static void find_madvise() {
   using namespace smalloc;
   const auto own = reinterpret_cast<void *>(smalloc_own_madvise);

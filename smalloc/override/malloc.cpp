@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// malloc.cpp defines malloc and its family for the whole process. Runtime::sized_allocate() serves a
-// request or declines it (small process, heap:guest, heap:off, odd alignment); what it declines goes
-// to the next definition of the same function, usually the C library's.
+// malloc.cpp defines malloc and its family for the whole process. Runtime::sized_allocate() serves
+// a request or declines it (small process, heap:guest, heap:off, unusual alignment). A declined
+// request goes to the next definition of the same function, usually the C library's.
 #include "smalloc/core/runtime.h"
 #include "smalloc/override/foreign.h"
 #include "smalloc/override/next.h"
@@ -31,7 +31,8 @@ void *foreign_malloc(size_t bytes) {
   auto *f = next_malloc.get();
   return f ? f(bytes) : no_memory();
 }
-// What malloc jumps to with a request that is not ours: never null, so that it need not ask.
+// The function that malloc jumps to with a foreign request. It is never null, so that malloc needs
+// no test.
 void *first_foreign_malloc(size_t bytes);
 constinit std::atomic<void *(*)(size_t)> passed_on{first_foreign_malloc};
 void *first_foreign_malloc(size_t bytes) {
@@ -39,7 +40,7 @@ void *first_foreign_malloc(size_t bytes) {
     passed_on.store(f, std::memory_order_relaxed);
   return foreign_malloc(bytes);
 }
-// Apart, so that what nearly every call takes saves no register first.
+// Separate, so that the most frequent path saves no register first.
 __attribute__((noinline)) void *malloc_with_a_look(size_t bytes, const void *caller) {
   if (g_runtime.any_is_direct(bytes))
     if (void *p = allocate_past_cache(bytes))
@@ -90,7 +91,7 @@ SMALLOC_EXPORT void *calloc(size_t count, size_t bytes) {
   auto *f = smalloc::next_calloc.get();
   return f ? f(count, bytes) : smalloc::no_memory();
 }
-/// Rounds the alignment up, as glibc.
+/// Rounds the alignment up, like glibc.
 SMALLOC_EXPORT void *memalign(size_t alignment, size_t bytes) {
   size_t power =
       alignment <= 1 ? 1 : std::bit_ceil(smalloc::min_of(alignment, smalloc::kMostAlignment + 1));
@@ -100,7 +101,7 @@ SMALLOC_EXPORT void *memalign(size_t alignment, size_t bytes) {
   return f ? f(alignment, bytes) : smalloc::no_memory();
 }
 SMALLOC_EXPORT void *aligned_alloc(size_t alignment, size_t bytes) {
-  // C17 wants a failure; glibc before 2.38 rounds up, and still does where it serves.
+  // C17 requires a failure. glibc before 2.38 rounds up, which still applies where glibc serves.
   if (!smalloc::is_power_of_two(alignment) && g_runtime.serves_all()) {
     errno = EINVAL;
     return nullptr;
@@ -126,7 +127,8 @@ SMALLOC_EXPORT void *valloc(size_t bytes) {
   auto *f = smalloc::next_valloc.get();
   return f ? f(bytes) : memalign(smalloc::kBasePageBytes, bytes);
 }
-/// An allocator without pvalloc (jemalloc) would leave the call to glibc and then crash in free.
+/// Defined here: an allocator without pvalloc (jemalloc) would leave the call to glibc and crash in
+/// free.
 SMALLOC_EXPORT void *pvalloc(size_t bytes) {
   if (bytes > PTRDIFF_MAX)
     return smalloc::no_memory();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// new_forms.cpp defines the forms of operator new: requests go to Runtime::sized_allocate(), as
-// malloc's do; what it declines goes to the next definition of the very same form, which keeps new_handler and bad_alloc. A peer's operator new does not end in malloc, so
-// without this no C++ object would be ours beside one. An operator new of the program's own
-// libraries is left alone: it may count, or come from a pool.
+// new_forms.cpp defines the forms of operator new. Requests go to Runtime::sized_allocate(), as
+// malloc's do. If that declines, the next definition of the same form serves, which keeps
+// new_handler and bad_alloc. A peer's operator new does not call malloc, so without this file
+// libsmalloc would serve no C++ object beside one. An operator new of the program's own libraries
+// is left alone: it may count, or use a pool.
 #include "smalloc/core/runtime.h"
 #include "smalloc/override/foreign.h"
 #include "smalloc/override/next.h"
@@ -24,7 +25,8 @@ public:
   Behind behind() {
     Behind seen = behind_.load(std::memory_order_relaxed);
     if (SMALLOC_UNLIKELY(seen == Behind::kUnknown)) {
-      // An allocator in front that knows the C names only gets what operator delete frees, so it has to be asked.
+      // An allocator in front that defines only the C names gets the pointers that operator delete
+      // frees. So it has to serve the request.
       seen = operators_replaced() || modules_who_owns_free()
                  ? Behind::kReplaced
                  : who_is_behind(reinterpret_cast<void *>(next_.get()));
@@ -32,7 +34,8 @@ public:
     }
     return seen;
   }
-  /// behind() has found that nobody replaces this form: what our heaps serve needs no further question.
+  /// True if behind() has found that this form is not replaced: then libsmalloc may serve without
+  /// another test.
   bool is_runtime() const { return folded(behind_) == Behind::kRuntime; }
 
 private:
@@ -43,15 +46,16 @@ private:
 } // namespace
 } // namespace smalloc
 
-// Exceptions pass through these frames: this file is compiled with unwind tables. `direct` spares
-// the C++ runtime's function, which would come back to our malloc; only its failure needs it. `chain`
-// is what the C++ runtime's form does: where the program replaces some forms and has the runtime inside
-// (-static-libstdc++), there may be no next definition of the others. A nothrow form then lets the
-// exception of the program's own form pass.
+// Exceptions pass through these frames: this file is compiled with unwind tables.
+// `direct` avoids the C++ runtime's function, which would call libsmalloc's malloc. Only its
+// failure needs that function.
+// `chain` is the body of the C++ runtime's form. If the program replaces some forms and contains
+// the runtime (-static-libstdc++), the others may have no next definition. A nothrow form then lets
+// the exception of the program's own form pass.
 #define SMALLOC_PARAMETERS(...) __VA_ARGS__
 #define SMALLOC_NEW(name, parameters, arguments, cached, request, direct, otherwise, chain)        \
   static constinit smalloc::NextNew<void *parameters> next_##name(#name);                          \
-  /* Apart, so that what the thread's cache serves saves no register first. */                     \
+  /* Separate, so that the thread cache's path saves no register first. */                         \
   static __attribute__((noinline)) void *past_cache_##name(SMALLOC_PARAMETERS parameters,          \
                                                            [[maybe_unused]] const void *caller) {  \
     smalloc::Behind behind = next_##name.behind();                                                 \

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// next.h decides how a call that is not for us reaches the process' other allocator: the next
-// definition of the same name after our own image in load order, looked up once, without dlsym
-// (which leaves an allocated error text behind for names that do not exist, such as free_sized
-// before glibc 2.43).
+// next.h forwards calls to the process' other allocator: the next definition of the same name
+// behind libsmalloc's image in load order. It is looked up once, without dlsym. For a name that
+// does not exist dlsym leaves an allocated error text behind (free_sized before glibc 2.43).
 #ifndef SMALLOC_OVERRIDE_NEXT_H
 #define SMALLOC_OVERRIDE_NEXT_H
 
@@ -14,9 +13,10 @@
 
 namespace smalloc {
 
-/// What is called for the rest of the process must not be unloaded.
+/// Prevents the unloading of the image that defines `function`, which is called until the process
+/// ends.
 inline void keep_loaded([[maybe_unused]] void *function) {
-#ifndef SMALLOC_STATIC // where nothing is loaded
+#ifndef SMALLOC_STATIC // a static program loads nothing
   Dl_info image;
   if (dladdr(function, &image) && image.dli_fname)
     dlopen(image.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
@@ -26,12 +26,13 @@ inline void keep_loaded([[maybe_unused]] void *function) {
 template <class F> class NextFunction {
 public:
   constexpr explicit NextFunction(const char *name) : name_(name) {}
-  /// nullptr: nobody else defines it (yet: a library that does may be loaded later).
+  /// Returns the next definition. nullptr: there is none yet; a library that is loaded later may
+  /// define it.
   F *get() {
     F *f = cached_.load(std::memory_order_relaxed);
     return SMALLOC_LIKELY(f != nullptr) ? f : find();
   }
-  /// As get(), but never looks: nullptr until somebody did.
+  /// Like get(), without a lookup: nullptr until get() has found it.
   F *known() const { return cached_.load(std::memory_order_relaxed); }
 
 private:

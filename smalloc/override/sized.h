@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// sized.h has the steps that malloc's family and operator new share: the thread's cache, then
-// jemalloc, then Runtime::sized_allocate(). `caller` is the return address of the program's call; it
-// stands for the allocation site in the history of big objects (fill_history.h).
+// sized.h defines the steps that malloc's family and operator new share: the thread's cache, then
+// jemalloc, then Runtime::sized_allocate(). `caller` is the return address of the program's call.
+// It stands for the allocation site in the history of big objects (fill_history.h).
 #ifndef SMALLOC_OVERRIDE_SIZED_H
 #define SMALLOC_OVERRIDE_SIZED_H
 
@@ -14,7 +14,8 @@ namespace smalloc {
 inline constexpr size_t kMallocAlignment = 16;
 inline constexpr size_t kMostAlignment = size_t{1} << 30;
 
-/// heap:superpage: what the thread's cache has. nullptr: nothing, or nobody may take from it now.
+/// Allocates from the thread's cache (heap:superpage). nullptr: it is empty, or may not be used
+/// now.
 inline void *take_cached(size_t bytes) {
   if (SMALLOC_LIKELY(bytes < folded(g_malloc_entry.cached_below)))
     return take_from_thread_cache(bytes);
@@ -22,13 +23,13 @@ inline void *take_cached(size_t bytes) {
     return take_larger_from_thread_cache(bytes);
   return nullptr;
 }
-/// Of jemalloc, once take_cached() has said no.
+/// Allocates from jemalloc after take_cached() has failed.
 inline void *allocate_past_cache(size_t bytes) {
   return SMALLOC_LIKELY(folded(g_malloc_entry.cached_below) != 0) ? jepriv_malloc_default(bytes)
                                                                   : jepriv_malloc(bytes);
 }
 
-/// nullptr: the next allocator has to serve the request.
+/// Allocates from libsmalloc. nullptr: the next allocator has to serve the request.
 inline void *try_sized(size_t bytes, const void *caller) {
   if (void *p = take_cached(bytes))
     return p;
@@ -37,7 +38,7 @@ inline void *try_sized(size_t bytes, const void *caller) {
       return p;
   return g_runtime.sized_allocate(bytes, kMallocAlignment, false, caller);
 }
-/// The same with an alignment. An alignment that is no power of two or above 1 GiB is declined.
+/// Like try_sized() with an alignment. Declines one that is not a power of two or is above 1 GiB.
 inline void *try_aligned(size_t alignment, size_t bytes, const void *caller) {
   if (!is_power_of_two(alignment) || alignment > kMostAlignment)
     return nullptr;

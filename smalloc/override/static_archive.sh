@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# static_archive.sh OUT.a JEMALLOC.a PRIVATE.a EXPORTS OURS.o... -- OWN_MEMBER.o...: makes libsmalloc.a, a full replacement of
-# malloc for static programs. One member holds our objects, the private jemalloc of the superpage heaps, and a second
-# jemalloc (prefix jebase_) that serves everything else; only the names of EXPORTS (a version script) are seen outside. The
-# malloc family and the operators are weak: a program that defines its own keeps it. OWN_MEMBERs are linked only where a
-# program needs them.
+# static_archive.sh OUT.a JEMALLOC.a PRIVATE.a EXPORTS OBJECT.o... -- OWN_MEMBER.o...
+#
+# Makes libsmalloc.a, a full replacement of malloc for static programs. One member holds libsmalloc's
+# OBJECTs, the private jemalloc of the superpage heaps, and a second jemalloc (prefix jebase_) that
+# serves everything else. Only the names of EXPORTS (a version script) are visible outside. malloc's
+# family and the operators are weak: a program that defines its own keeps it. OWN_MEMBERs are linked
+# only into programs that need them.
 set -eu
 . "$(dirname "$0")/../jemalloc/jemalloc_names.sh"
 out=$1 jemalloc=$2 private=$3 exports=$4
@@ -19,14 +21,14 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 done
 [ $# = 0 ] || shift
 
-# The base: as the archive is, with its own mappings and MALLOC_CONF; but libm, the unwinder and the dynamic linker stay
-# out, and around fork it locks when we say so.
+# The base jemalloc keeps its own mappings and MALLOC_CONF. It is cut off from libm, the unwinder and
+# the dynamic linker, and libsmalloc registers its fork handlers.
 nm -g --defined-only "$jemalloc" 2>/dev/null | awk '$2 ~ /[TBDVW]/ {print $3}' |
   grep -vE '^(_?je_|jemalloc_|_Z|DW)' | sort -u | awk '{print $1, "jebase_" $1}' >"$dir/names"
 for name in log exp round _Unwind_Backtrace _Unwind_GetIP pthread_atfork dlsym; do
   echo "$name jesys_$name" >>"$dir/names"
 done
-# A thread whose cache or arena cannot be made passes through us: see static_base.cpp.
+# libsmalloc handles a thread whose cache or arena cannot be created: see static_base.cpp.
 for name in $inner; do
   [ "$name" = arena_choose_hard ] || echo "je_$name jebase_$name" >>"$dir/names"
 done
@@ -41,7 +43,7 @@ for member in $(ar t "$dir/renamed.a" | grep -E '^(tsd|tcache|jemalloc)\.'); do
   case $member in
   tsd.*) objcopy --redefine-sym jebase_tsd_tcache_enabled_data_init=jesys_tsd_tcache_enabled_data_init "$object" ;;
   tcache.*) objcopy --redefine-sym jebase_arena_palloc=jesys_arena_palloc "$object" ;;
-  *) # it is called where it is defined, too: its name becomes ours, and its body gets another
+  *) # Calls in the defining object also need libsmalloc's name: rename the function, alias its body.
     address=0x$(nm "$object" | sed -n 's/ T jesys_arena_choose_hard$//p')
     objcopy --weaken-symbol=jesys_arena_choose_hard "$object"
     objcopy --add-symbol "jebase_arena_choose_hard=.text:$address,global,function" "$object"
@@ -50,7 +52,7 @@ for member in $(ar t "$dir/renamed.a" | grep -E '^(tsd|tcache|jemalloc)\.'); do
   ar r "$dir/renamed.a" "$object"
 done
 
-# Two jemallocs have the same inner names: each is merged, and keeps to itself all but its prefix.
+# Two jemallocs have the same inner names: merge each, and hide all names without its prefix.
 ld -r --whole-archive "$dir/renamed.a" -o "$dir/base.o"
 objcopy --wildcard --keep-global-symbol='jebase_*' --keep-global-symbol=jesys_arena_choose_hard "$dir/base.o"
 ld -r --whole-archive "$private" -o "$dir/private.o"
@@ -58,13 +60,13 @@ objcopy --wildcard --keep-global-symbol='jepriv_*' --keep-global-symbol=je_sz_si
   --keep-global-symbol=je_sz_index2size_tab --keep-global-symbol=je_tsd_tls \
   --redefine-sym dlsym=jesys_dlsym "$dir/private.o"
 
-# What is exported: the words of the version script's global part, which are patterns of symbol names.
+# Exported names: words of the version script's global part, which are patterns of symbol names.
 tr -d '\n' <"$exports" | sed -e 's/\/\*[^*]*\*\///g' -e 's/.*global://' -e 's/local:.*//' | tr ';' '\n' |
   tr -d ' \t' | grep . >"$dir/exports"
 # For static programs only: see static_base.cpp.
 printf '%s\n' mallopt __libc_malloc __libc_calloc __libc_memalign __libc_valloc __libc_pvalloc __posix_memalign >>"$dir/exports"
 grep -vE '^(__smalloc_|smalloc|s(c|re)?alloc|smemalign|sfree)' "$dir/exports" >"$dir/weak"
-# shellcheck disable=SC2046 # names without blanks, one a line
+# shellcheck disable=SC2046 # names without blanks, one per line
 ld -r --force-group-allocation $(cat "$dir/objects") "$dir/private.o" "$dir/base.o" -o "$dir/smalloc.o"
 objcopy --wildcard --keep-global-symbols="$dir/exports" "$dir/smalloc.o"
 objcopy --wildcard --weaken-symbols="$dir/weak" "$dir/smalloc.o"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// static_base.cpp decides what "the next allocator" is in libsmalloc.a: a jemalloc of its own
-// (prefix jebase_), since a static program has no other; and answers the questions of
-// loaded_objects.h, which are about images that a static program does not have. A program that
-// defines its own malloc has replaced ours at link time; then its functions are the next ones.
+// static_base.cpp defines "the next allocator" in libsmalloc.a. A static program has no other one,
+// so it is a jemalloc of its own (prefix jebase_). This file also implements loaded_objects.h,
+// whose questions concern images that a static program does not have. A program that defines its
+// own malloc has replaced libsmalloc's at link time. Then its functions are the next ones.
 #include "smalloc/base/units.h"
 #include "smalloc/jemalloc/jemalloc_functions.h"
 #include "smalloc/jemalloc/thread_without_cache.h"
@@ -41,7 +41,7 @@ SMALLOC_JEMALLOC_DATA(SMALLOC_DECLARE)
 decltype(jebase_arena_palloc) jesys_arena_palloc;
 decltype(jebase_arena_choose_hard) jesys_arena_choose_hard;
 decltype(jebase_tsd_tcache_enabled_data_init) jesys_tsd_tcache_enabled_data_init;
-/// jemalloc looks for pthread_create in the dynamic linker when it makes background threads.
+/// jemalloc looks up pthread_create in the dynamic linker when it creates background threads.
 void *jesys_dlsym(void *, const char *) { return nullptr; }
 }
 
@@ -72,14 +72,14 @@ void four_deletes(Delete (&out)[4]) {
 
 void *with_errno(void *p) {
   if (!p)
-    errno = ENOMEM; // jemalloc 5.3.0 forgets it in memalign and valloc
+    errno = ENOMEM; // jemalloc 5.3.0 does not set it in memalign and valloc
   return p;
 }
-// jemalloc's least class is aligned to 8 only, its memalign of size 0 not at all, and its realloc to
-// 0 keeps an object.
+// Least size of requests. jemalloc aligns its smallest class to 8 only, and its memalign of size 0
+// not at all. Its realloc to 0 keeps an object.
 constexpr size_t kLeast = 16;
 void *base_malloc(size_t bytes) { return jebase_malloc(max_of(bytes, kLeast)); }
-void *base_calloc(size_t count, size_t bytes) { // the caller has seen that the product fits
+void *base_calloc(size_t count, size_t bytes) { // the caller has checked the product
   return jebase_calloc(1, max_of(count * bytes, kLeast));
 }
 void base_free(void *p) {
@@ -102,7 +102,7 @@ void *base_aligned_alloc(size_t alignment, size_t bytes) {
   }
   return with_errno(jebase_memalign(max_of(alignment, kLeast), max_of<size_t>(bytes, 1)));
 }
-void *base_memalign(size_t alignment, size_t bytes) { // rounds up, as glibc
+void *base_memalign(size_t alignment, size_t bytes) { // rounds up, like glibc
   if (alignment > PTRDIFF_MAX + size_t{1}) {
     errno = EINVAL;
     return nullptr;
@@ -132,7 +132,7 @@ int base_malloc_trim(size_t) {
   size_t before = base_statistic("stats.resident");
   jebase_mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0);
   jebase_mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0); // MALLCTL_ARENAS_ALL
-  base_mallinfo2();                                                 // a new epoch
+  base_mallinfo2();                                                 // begins a new epoch
   return base_statistic("stats.resident") < before;
 }
 void *replaced_calloc(size_t count, size_t bytes) {
@@ -152,7 +152,8 @@ void *jesys_arena_palloc(jemalloc_thread *thread, jemalloc_arena *arena, size_t 
   t_no_memory = !p;
   return p;
 }
-/// An arena of the thread's own cannot be made, but jemalloc gives its cache one all the same: the first, until there is another.
+/// If a thread's own arena cannot be created, jemalloc still gives the thread a cache. It then uses
+/// the first arena, until there is another.
 jemalloc_arena *jesys_arena_choose_hard(jemalloc_thread *thread, bool internal) {
   jemalloc_arena *arena = jebase_arena_choose_hard(thread, internal);
   return arena ? arena : __atomic_load_n(&jebase_arenas[0], __ATOMIC_ACQUIRE);
@@ -167,7 +168,7 @@ bool was_loaded_later(const void *) { return false; }
 void remember_start_images() {}
 bool is_loader_or_vdso(const char *path) { return path && strncmp(path, "linux-vdso", 10) == 0; }
 void *next_definition(const char *name, const void *) {
-  // Automatic, because the first call comes before any initialiser ran.
+  // Automatic storage: the first call comes before any initialiser has run.
   const Definition definitions[] = {
       {"free", at(base_free), at(free)},
       {"__libc_free", at(base_free), at(free)},
@@ -187,13 +188,15 @@ void *next_definition(const char *name, const void *) {
   for (const Definition &d : definitions)
     if (strcmp(d.name, name) == 0) {
       void *found = replaced ? d.replaced : d.base;
-      // A program that defines malloc and free but no realloc: ours knows nothing of its objects.
+      // The program may define malloc and free but no realloc: libsmalloc's realloc does not know
+      // its objects.
       return found == g_own.realloc ? nullptr : found;
     }
   return nullptr;
 }
-// The one question: is operator delete replaced? Who replaces operator new and hands out what free would not take has to
-// replace its delete; whose a lone operator new is, nothing tells.
+// Called only to find out whether operator delete is replaced. A program whose operator new returns
+// memory that free does not accept must replace operator delete. A lone operator new cannot be
+// detected.
 void *first_definition(const char *name) {
   Delete deletes[4];
   four_deletes(deletes);
@@ -207,19 +210,20 @@ const char *image_name(const void *) { return ""; }
 bool image_defines(const void *address, const char *name) {
   Delete deletes[4];
   four_deletes(deletes);
+  // The program's own definition, on purpose.
   for (const Delete &d : deletes)
     if (address == d.visible && d.visible != d.own)
-      return false;                   // the program's own, on purpose
-  return strcmp(name, "malloc") == 0; // the base is an allocator, and not ours
+      return false;
+  return strcmp(name, "malloc") == 0; // the base is an allocator, not libsmalloc
 }
-bool image_mentions(const void *, const char *) { return true; } // nothing tells
+bool image_mentions(const void *, const char *) { return true; } // unknown, so assume it
 const char *executable_mentions(const char *const *) { return nullptr; }
 
 } // namespace smalloc
 
-// Names of glibc's object in libc.a that defines malloc: whoever refers to one that is not here would
-// link that object as well. mallopt's parameters tune a heap that is not there: accepted, without
-// effect.
+// Names of glibc's object in libc.a that defines malloc. A reference to a name that is missing here
+// would also link that object. mallopt's parameters tune a heap that does not exist: it succeeds
+// without effect.
 #define SMALLOC_NAME extern "C" __attribute__((visibility("default")))
 SMALLOC_NAME int mallopt(int, int) { return 1; }
 SMALLOC_NAME void *__libc_malloc(size_t bytes) { return malloc(bytes); }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// whole_heap.cpp decides what the calls that ask about "the heap" mean where two allocators serve a
-// process: the next allocator's answer plus ours. mallopt is not here: its parameters are glibc's
-// own, so it stays glibc's.
+// whole_heap.cpp implements the calls that describe or trim "the heap" for two allocators in a
+// process: the next allocator's result plus libsmalloc's. mallopt is not intercepted: its
+// parameters are glibc's own.
 #include "smalloc/core/runtime.h"
 #include "smalloc/include/smalloc/smalloc.h"
 #include "smalloc/override/next.h"
@@ -26,7 +26,7 @@ constinit NextFunction<int(int, FILE *)> next_malloc_info("malloc_info");
 struct Ours {
   uint64_t small_live, small_mapped, big_count, big_live;
 };
-/// All zero before the heaps start: asking must not start them.
+/// Returns libsmalloc's part. All zero before the heaps start: a query must not start them.
 Ours ours() {
   Ours o = {};
   if (!g_runtime.running())
@@ -35,7 +35,7 @@ Ours ours() {
   s.bytes = sizeof s;
   fill_statistics(s);
   o.small_live = s.small_live_bytes;
-  // The footprint counts pages in use; live bytes in caches of threads may be ahead of it.
+  // The footprint counts pages in use. Live bytes include threads' caches and may exceed it.
   o.small_mapped = max_of<uint64_t>(s.small_footprint_bytes, s.small_live_bytes);
   o.big_count = s.big_objects_now;
   o.big_live = s.big_bytes_now;
@@ -45,7 +45,7 @@ int saturated(size_t n) { return n > INT_MAX ? INT_MAX : static_cast<int>(n); }
 } // namespace
 } // namespace smalloc
 
-/// Ours: small objects count as heap (arena, uordblks, fordblks), big ones as mapped (hblks,
+/// libsmalloc's small objects count as heap (arena, uordblks, fordblks), big ones as mapped (hblks,
 /// hblkhd).
 SMALLOC_EXPORT struct mallinfo2 mallinfo2(void) {
   auto *f = smalloc::next_mallinfo2.get();
@@ -60,7 +60,7 @@ SMALLOC_EXPORT struct mallinfo2 mallinfo2(void) {
   info.hblkhd += o.big_live;
   return info;
 }
-/// The old form has int members; glibc's wrap, ours stop at INT_MAX.
+/// The old form has int members. glibc's values wrap, libsmalloc's stop at INT_MAX.
 SMALLOC_EXPORT struct mallinfo mallinfo(void) {
   struct mallinfo2 m = mallinfo2();
   struct mallinfo info = {};
@@ -77,7 +77,7 @@ SMALLOC_EXPORT struct mallinfo mallinfo(void) {
   return info;
 }
 
-/// 1 when either gave memory back, as glibc says it.
+/// Returns 1 if one of the allocators released memory, like glibc.
 SMALLOC_EXPORT int malloc_trim(size_t pad) {
   bool released = g_runtime.trim() != 0;
   auto *f = smalloc::next_malloc_trim.get();
@@ -93,7 +93,7 @@ SMALLOC_EXPORT void malloc_stats(void) {
     smalloc_stats_print(STDERR_FILENO);
 }
 
-/// glibc's document with one more element, so that what reads it today still can.
+/// Writes glibc's document with one more element, so that its present readers still work.
 SMALLOC_EXPORT int malloc_info(int options, FILE *stream) {
   auto *f = smalloc::next_malloc_info.get();
   if (f && (options != 0 || !g_runtime.running()))

@@ -11,7 +11,7 @@
 namespace smalloc {
 namespace {
 
-/// The recorder (libsmalloc_feedback) notes a call and makes it: what counts is who comes next.
+/// Skips the recorder (libsmalloc_feedback), which records a call and passes it on.
 void *behind_recorder(void *definition, const char *name) {
   return definition && image_defines(definition, "__smalloc_v1_open_gate")
              ? next_definition(name, definition)
@@ -20,8 +20,8 @@ void *behind_recorder(void *definition, const char *name) {
 
 } // namespace
 
-// In an executable that is not position-independent and takes the function's address, that address is the
-// executable's PLT slot in every image: then the first real definition in load order is what the slot jumps to.
+// A position-dependent executable may take the function's address. Then its PLT slot is the address
+// in every image. The slot jumps to the first real definition in load order.
 bool reaches_ours(void *address, void *own, const char *name) {
   if (address == own)
     return true;
@@ -31,7 +31,7 @@ bool reaches_ours(void *address, void *own, const char *name) {
                   : strcmp(name, "realloc") == 0 ? g_own.visible_realloc
                                                  : g_own.visible_delete;
   if (address != visible)
-    return false; // a definition of its own, hidden from everybody else
+    return false; // a definition of its own that other images cannot see
   return behind_recorder(first_definition(name), name) == own;
 }
 
@@ -65,14 +65,15 @@ bool operators_replaced() {
   if (SMALLOC_LIKELY(seen != 0))
     return seen == 2;
   auto behind = [](const char *name) {
-    // The executable's own come before ours, and may be for some of the forms only: the C++ runtime's other forms end in
-    // those. Ours pass everything on, also a linked copy's behind a preloaded one's.
+    // The executable's definitions come before libsmalloc's, perhaps for some of the forms only:
+    // the C++ runtime's other forms end in those. libsmalloc's definitions pass every call on, also
+    // those of a linked copy behind a preloaded one.
     void *definition = behind_recorder(first_definition(name), name);
     while (definition && image_defines(definition, "__smalloc_v1_malloc"))
       definition = behind_recorder(next_definition(name, definition), name);
     return who_is_behind(definition);
   };
-  // Those that the C++ runtime's other forms end in.
+  // The forms that the C++ runtime's other forms end in.
   const char *const names[] = {"_Znwm",
                                "_Znam",
                                "_ZdaPv",

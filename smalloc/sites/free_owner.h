@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// free_owner.h finds out which definition of free, realloc and operator delete an image reaches. If an
-// image's free is not libsmalloc's, it would pass libsmalloc pointers to a foreign allocator.
+// free_owner.h finds the definition of free, realloc and operator delete that an image reaches. If
+// an image's free is not libsmalloc's, it would pass libsmalloc pointers to a foreign allocator.
 #ifndef SMALLOC_SITES_FREE_OWNER_H
 #define SMALLOC_SITES_FREE_OWNER_H
 
@@ -9,34 +9,38 @@
 
 namespace smalloc {
 
-/// libsmalloc's own definitions, set by override/ (looked up by name they may be a foreign allocator's).
+/// libsmalloc's own definitions, set by override/. Lookups by name may find a foreign allocator's.
 struct OwnFunctions {
   void *free, *realloc, *operator_delete;
-  void *visible_free, *visible_realloc, *visible_delete; ///< what our own references resolve to
+  /// The targets of libsmalloc's own references.
+  void *visible_free, *visible_realloc, *visible_delete;
 };
 extern OwnFunctions g_own;
-/// The program's free is somebody else's, who comes before us: what its malloc gives, only that free knows.
+/// True if the program's free is of an allocator before libsmalloc. Only that free knows the
+/// objects of the program's malloc.
 inline bool another_free_is_first() { return g_own.visible_free != g_own.free; }
 
 /// True if `address`, which an image calls by the name `name`, is libsmalloc's definition `own`.
 bool reaches_ours(void *address, void *own, const char *name);
-/// Who owns free in this process? nullptr: we do. "": a second copy of ours does (silence). Else a
-/// text for a warning.
+/// Finds the owner of free in this process. nullptr: this library. "": a second copy of libsmalloc,
+/// which needs no warning. Else the text of a warning.
 const char *modules_who_owns_free();
 
-/// Who defines the C++ operators behind us, that is, who is called when we pass a call on?
+/// The definition of a C++ operator behind libsmalloc's: the one that is called when libsmalloc
+/// passes a call on.
 enum class Behind : uint8_t {
-  kUnknown,   ///< nobody, so far: a C++ runtime may be loaded later
-  kRuntime,   ///< the C++ runtime library's, which end in malloc and free
-  kAllocator, ///< a peer's: its image defines malloc, too
-  kReplaced,  ///< the program's, on purpose: to count, or from a pool
+  kUnknown,   ///< none so far: a C++ runtime may be loaded later
+  kRuntime,   ///< the C++ runtime library's, which ends in malloc and free
+  kAllocator, ///< a peer's: its image also defines malloc
+  kReplaced,  ///< the program's own, on purpose: to count, or for a pool
 };
 Behind who_is_behind(void *definition);
-/// The program, or a library of it, replaces operator new or delete. Its objects may lie in our range (it
-/// calls malloc) and begin before the pointer that it hands out: all C++ operators are its own then.
+/// True if the program, or a library of it, replaces operator new or delete. Its objects may lie in
+/// libsmalloc's range (it calls malloc) and begin before the pointer that it hands out. All C++
+/// operators are then its own.
 bool operators_replaced();
-/// Does an operator delete of the executable reach ours? Asked for objects of operator new that no
-/// module record stands for.
+/// True if operator delete of the executable is libsmalloc's. For objects of operator new that no
+/// module record covers.
 bool deletes_reach_us();
 
 } // namespace smalloc

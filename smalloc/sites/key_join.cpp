@@ -21,7 +21,7 @@ bool believable(const smalloc_keys &b, size_t left) {
   return arrays <= b.bytes - b.fixed_bytes;
 }
 
-/// Is a the better reason for superpages? SMALLOC_UNKNOWN is the largest number.
+/// True if `a` is the better reason for superpages. SMALLOC_UNKNOWN is the largest number.
 bool better(const smalloc_key_access &a, const smalloc_key_access &b) {
   if (a.min_bytes != b.min_bytes)
     return a.min_bytes < b.min_bytes;
@@ -64,12 +64,12 @@ const char *string_of(const smalloc_keys &b, uint32_t offset) {
   return bytes + offset;
 }
 
-/// References to edges and accesses are their number plus one; 0 is none.
+/// References to edges and accesses are their index plus one; 0 means none.
 struct KeyJoin::Node {
   uint64_t hash;
   uint32_t first_in, first_out; ///< edges that lead here and away from here
-  uint32_t access[kPlaceKinds]; ///< what reaches each Place of it
-  uint32_t edge; ///< the way that came to the node itself: one that leads away from here
+  uint32_t access[kPlaceKinds]; ///< access that reaches each Place of it
+  uint32_t edge; ///< the edge, leading away from here, by which an access came to the node itself
   bool used, wrapper;
 };
 struct KeyJoin::Edge {
@@ -103,7 +103,7 @@ size_t KeyJoin::scratch_bytes() {
 }
 
 KeyJoin::Node &KeyJoin::insert(uint64_t hash) {
-  // Keys are hashes already; the multiplication spreads those that a hostile section chose.
+  // Keys are hashes already. The multiplication spreads those that a hostile section has chosen.
   uint32_t at = static_cast<uint32_t>((hash * 0x9e3779b97f4a7c15u) >> 32) & (slots_ - 1);
   while (nodes_[at].used && nodes_[at].hash != hash)
     at = (at + 1) & (slots_ - 1);
@@ -127,7 +127,8 @@ void KeyJoin::add_edges() {
     for (uint32_t i = 0; i < b->flow_count; i++)
       if (flows_of(*b)[i].flags & SMALLOC_FLOW_WRAPPER)
         insert(flows_of(*b)[i].from).wrapper |= !(flows_of(*b)[i].flags & SMALLOC_FLOW_CONDITIONAL);
-  // Wrappers of wrappers of other units: few units deep, and a bound in any case.
+  // Propagates wrappers of other units' wrappers. They are only a few units deep; kMostDepth bounds
+  // the rounds in any case.
   bool more = true;
   for (unsigned round = 0; more && round < kMostDepth; round++) {
     more = false;
@@ -214,7 +215,7 @@ void KeyJoin::spread(const Access &access) {
     }
     if (place == kItself)
       continue;
-    // What those store in it whom the block was handed to.
+    // Visit what functions store that have received the block.
     for (uint32_t e = nodes_[at].first_out; e; e = edges_[e - 1].next_out)
       if (!(edges_[e - 1].flow->flags & (SMALLOC_FLOW_TO_CONTENTS | SMALLOC_FLOW_FROM_CONTENTS)))
         visit(edges_[e - 1].to, kStored, number, e);

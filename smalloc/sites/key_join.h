@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// key_join.h decides which accesses of one unit reach the sites of another: it joins the summaries of
-// a linked image (smalloc/site.h, smalloc_keys). The runtime does so when the image is registered,
-// `smalloc sites` on the file, with this same code.
+// key_join.h finds accesses of one unit that reach the sites of another: it joins the summaries of
+// a linked image (smalloc/site.h, smalloc_keys). The runtime runs it when the image is registered,
+// and `smalloc sites` runs it on the file.
 //
-// An access is carried against the flows, from its key to everything that may flow there, the one
-// that pays from the smallest size on first: the first to arrive at a node is the one that counts
-// there. So it ends after three visits to each node, whatever the graph, and two units that say
-// different things of one key (two structures of one name and layout, ODR copies) cost a worse
-// estimate at most. O(records), but for sorting the accesses. Allocates nothing.
+// An access is carried against the flows, from its key to everything that may flow there. Accesses
+// that pay from the smallest size on are carried first. The first one that arrives at a node counts
+// there. So the join ends after three visits to each node, whatever the graph. If two units
+// contradict each other about a key, only an estimate gets worse. (Examples are two structures of
+// one name and layout, and ODR copies.) O(records), except for sorting the accesses. Allocates
+// nothing.
 //
-// What a block's memory holds came with the block, or was stored by somebody whom the block was
-// handed to (an out-parameter, an argument that the callee fills). Carried against the flows, an
-// access to it goes back to where the block came from, and down to whom it was handed, there only
-// to what they store themselves: two callers of one function do not see each other's memory.
+// The contents of a block came with the block, or were stored by a function that received the block
+// (an out-parameter, an argument that the callee fills). An access to the contents is carried back
+// to the block's origin. It is also carried down to the functions that received the block, and
+// there only to what they store themselves. So two callers of one function do not see each other's
+// memory.
 #ifndef SMALLOC_SITES_KEY_JOIN_H
 #define SMALLOC_SITES_KEY_JOIN_H
 
@@ -24,8 +26,8 @@
 
 namespace smalloc {
 
-/// The believable blocks of a section, one after the other: magic, version and lengths fit, and the
-/// arrays lie inside. What is not believable is skipped in steps of 8 bytes.
+/// Iterates over the plausible blocks of a section. In a plausible block magic, version and lengths
+/// fit, and the arrays lie inside. Anything else is skipped in steps of 8 bytes.
 class KeyBlocks {
 public:
   KeyBlocks(const void *start, const void *stop);
@@ -35,27 +37,27 @@ private:
 };
 const smalloc_flow *flows_of(const smalloc_keys &block);
 const smalloc_key_access *accesses_of(const smalloc_keys &block);
-/// A string of a block, "" when it is absent or does not end inside.
+/// Returns a string of a block, "" if it is absent or does not end inside.
 const char *string_of(const smalloc_keys &block, uint32_t offset);
 
-/// What the join found for a site.
+/// Result of the join for a site.
 struct JoinedAccess {
-  const smalloc_key_access *access = nullptr; ///< nullptr: nothing reaches it
-  const smalloc_keys *block = nullptr;        ///< of the access
-  const smalloc_flow *first = nullptr;        ///< the flow that the pointer leaves the site by
+  const smalloc_key_access *access = nullptr; ///< nullptr: no access reaches it
+  const smalloc_keys *block = nullptr;        ///< block of the access
+  const smalloc_flow *first = nullptr;        ///< flow by which the pointer leaves the site
   const smalloc_keys *first_block = nullptr;
 };
 
 class KeyJoin {
 public:
-  /// The section [start, stop) must outlive the object.
+  /// [start, stop) is the section. REQUIRES: it outlives the object.
   KeyJoin(const void *start, const void *stop) : start_(start), stop_(stop) {}
-  /// Bytes that run() needs, 8-byte aligned and zero; 0: nothing to join, or more than a join will do
-  /// (kMostRecords).
+  /// Returns the bytes that run() needs, 8-byte aligned and zeroed. 0: there is nothing to join, or
+  /// more than kMostRecords.
   size_t scratch_bytes();
   void run(void *scratch);
   JoinedAccess of(uint64_t node) const;
-  /// Does a block of the image see through this result of a function?
+  /// True if a block of the image sees through this function's result (a wrapper).
   bool is_wrapper(uint64_t node) const;
 
   static constexpr uint32_t kMostRecords = 4u << 20;
@@ -69,7 +71,8 @@ private:
   void add_edges();
   void sort_accesses();
   void spread(const Access &access);
-  /// A node's pointer itself; what its memory holds; of that, what is stored there or further down.
+  /// A node's pointer itself; the contents of its memory; of these, what is stored there or further
+  /// down.
   enum Place { kItself, kContents, kStored, kPlaceKinds };
   void visit(uint32_t node, Place place, uint32_t access, uint32_t edge);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// live_page.cpp decides what the statistics page says before the first object, and how it becomes
-// visible.
+// live_page.cpp fills in the statistics page and publishes it as a memory file.
 #include "smalloc/sites/live_page.h"
 #include "smalloc/process/wall_clock.h"
 
@@ -67,12 +66,12 @@ void LivePage::start(const Region &region, const LiveDescription &description, b
     contents_.counter_names[c.offset / sizeof(Counter)] = add_string(c.name);
   h.counter_count = kCounters;
   h.sites = offsetof(LiveContents, sites);
-  __atomic_store_n(&h.magic, SMALLOC_LIVE_MAGIC, __ATOMIC_RELEASE); // last: readers look for it
+  __atomic_store_n(&h.magic, SMALLOC_LIVE_MAGIC, __ATOMIC_RELEASE); // last: readers test it first
   if (to_others)
     publish();
 }
 
-/// What was ever written, so that the pages behind stay untouched.
+/// Returns the pieces that were ever written, so that the pages behind them stay untouched.
 void LivePage::used_pieces(MemoryPiece pieces[2]) const {
   const smalloc_live_header &h = contents_.header;
   pieces[0] = {0, offsetof(LiveContents, sites) + h.site_count * sizeof(smalloc_live_site)};
@@ -93,7 +92,7 @@ void LivePage::after_fork_in_child() {
     return;
   close_memory_file(fd_, SMALLOC_LIVE_NAME);
   publish();
-  if (!published()) { // the parent's numbers must not become ours
+  if (!published()) { // the child must not count in the parent's page
     MemoryPiece pieces[2];
     used_pieces(pieces);
     if (!replace_by_private_memory(&contents_, sizeof contents_, pieces, 2, spare_))

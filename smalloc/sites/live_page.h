@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// live_page.h decides where everything that statistics show is kept: in one piece of memory laid
-// out as live.h says, private until the heaps start, a memory file from then on. Its address never
-// changes, so whoever counts knows nothing of it.
+// live_page.h holds all published statistics in one piece of memory, laid out as in live.h. The
+// memory is private until the heaps start, and a memory file from then on. Its address never
+// changes, so code that counts is not affected.
 #ifndef SMALLOC_SITES_LIVE_PAGE_H
 #define SMALLOC_SITES_LIVE_PAGE_H
 
@@ -38,16 +38,17 @@ struct LiveDescription {
 
 class LivePage {
 public:
-  /// Fills in what does not change. publish: also make it visible to other processes; when that
-  /// fails (no memory file to be had), the process counts for itself only.
+  /// Fills in the constant fields. `publish`: also makes the page visible to other processes. If no
+  /// memory file is available, the process counts for itself only.
   void start(const Region &region, const LiveDescription &description, bool publish);
-  /// In the child of a fork: a page of its own, with the parent's numbers so far.
+  /// Gives the child of a fork a page of its own, with the parent's numbers so far.
   void after_fork_in_child();
   bool published() const { return published_; }
 
   LiveContents &contents() { return contents_; }
   Counters &counters() { return contents_.counters; }
-  /// Offset of a copy of a string; 0 when there is no room. Under lock.
+  /// Copies a string into the page and returns its offset; 0 if there is no room. Precondition: the
+  /// caller's lock is held.
   uint32_t add_string(const char *text);
   const char *string(uint32_t offset) const { return contents_.strings + offset; }
 
@@ -55,14 +56,14 @@ private:
   void publish();
   void used_pieces(MemoryPiece pieces[2]) const;
 
-  // All zeroes at first: 128 KiB that are nowhere until they are used.
+  // Zero-initialised: 128 KiB that take no memory until they are used.
   LiveContents contents_{};
   int fd_ = 0;
-  void *spare_ = nullptr; ///< for a child that is refused every mapping
+  void *spare_ = nullptr; ///< for a child to which the kernel refuses every mapping
   bool published_ = false;
 };
 
-/// The process has one.
+/// The only instance.
 extern LivePage g_live;
 
 } // namespace smalloc

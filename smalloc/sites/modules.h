@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// modules.h lists the loaded images that were compiled with the plugin, and visits their sites. Each image
-// registers one smalloc_module when it is loaded.
+// modules.h lists the loaded images that were compiled with the plugin, and visits their sites.
+// Each image registers one smalloc_module when it is loaded.
 #ifndef SMALLOC_SITES_MODULES_H
 #define SMALLOC_SITES_MODULES_H
 
@@ -17,17 +17,17 @@ void modules_add(smalloc_module *module);
 void modules_remove(smalloc_module *module);
 /// Records that an image with sites was registered.
 void modules_note_sites();
-/// Calls visit(module) for each registered image. The lock is held.
+/// Calls visit(module) for each registered image, under the lock.
 void modules_for_each(void (*visit)(const smalloc_module &, void *), void *data);
 
-/// Calls visit(site, cell) for each rewritten site of each registered image. The lock is held:
-/// visit must not allocate.
+/// Calls visit(site, cell) for each rewritten site of each registered image, under the lock:
+/// `visit` must not allocate.
 void modules_for_each_site(void (*visit)(const smalloc_site *, smalloc_cell *, void *), void *data);
 void for_each_site_of(const smalloc_module &module,
                       void (*visit)(const smalloc_site *, smalloc_cell *, void *), void *data);
 /// True if an image with sites was registered.
 bool modules_seen();
-/// A string of a record, "" when absent.
+/// Returns a string of a record, "" if it is absent.
 const char *site_string(const smalloc_site *site, uint32_t offset);
 
 void modules_lock();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// object_placement.cpp decides where hints are kept (a table of those that name nodes, usually none) and how often the machine is
-// looked at (once, when the first object is placed).
+// object_placement.cpp keeps the directives that name nodes in a sorted table, which is usually
+// empty. Reads the machine's topology once, when the first object is placed.
 #include "smalloc/sites/object_placement.h"
 #include "smalloc/base/heap_sort.h"
 #include "smalloc/base/keep_errno.h"
@@ -21,7 +21,7 @@ constinit ObjectPlacement g_placement;
 
 namespace {
 
-/// 30 KB that stay untouched where nothing is placed.
+/// 30 KB that stay untouched if no object is placed.
 numa::Topology g_nodes;
 SpinLock g_nodes_lock;
 const char *g_sysfs;
@@ -51,7 +51,7 @@ void ObjectPlacement::take(const Directive &d, size_t most) {
     return;
   if (!entries_) {
     if (no_memory_)
-      return; // one system call is enough to know
+      return; // do not repeat the failing system call
     void *table = mmap(nullptr, most * sizeof(Entry), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     no_memory_ = table == MAP_FAILED;
@@ -81,7 +81,8 @@ numa::Placement ObjectPlacement::of(const smalloc_site *site) const {
     const size_t middle = at + (end - at) / 2;
     entries_[middle].site < site->id ? at = middle + 1 : end = middle;
   }
-  for (; at < count_ && entries_[at].site == site->id; at++) // the one without a context first
+  // The entry without a context comes first.
+  for (; at < count_ && entries_[at].site == site->id; at++)
     if (!entries_[at].has_context ||
         entries_[at].context == context_hash(site_string(site, site->context)))
       found = &entries_[at];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// object_placement.h decides which sites' objects get their nodes at first touch: those that a directive says it of (numa=...), and
-// those that the compiler found to be divided among threads (SMALLOC_SITE_PARTITIONED). numa:off switches it off.
+// object_placement.h sets the NUMA nodes of big objects before their first touch. It places the
+// objects of sites that a directive names (numa=...), and of those that the compiler found to be
+// divided among threads (SMALLOC_SITE_PARTITIONED). The setting numa:off disables it.
 #ifndef SMALLOC_SITES_OBJECT_PLACEMENT_H
 #define SMALLOC_SITES_OBJECT_PLACEMENT_H
 
@@ -13,22 +14,25 @@ namespace smalloc {
 
 class ObjectPlacement {
 public:
-  /// Keeps a directive that names nodes. most: as many come at most.
+  /// Stores a directive if it names nodes. `most`: the largest number of directives.
   void take(const Directive &d, size_t most);
-  /// Sets the folder that describes the machine (Options::sysfs). It stays.
+  /// Sets the folder that describes the machine (Options::sysfs). The string must stay valid.
   static void set_sysfs(const char *folder);
-  /// Across fork.
+  /// Lock and unlock the topology around fork().
   static void lock_nodes();
   static void unlock_nodes();
-  /// Before the first look. O(n log n), usually of none.
+  /// Sorts the directives. Call it before the first lookup. O(n log n), usually with n = 0.
   void all_taken();
   void switch_off() { off_ = true; }
 
   numa::Placement of(const smalloc_site *site) const;
   numa::Placement of(const smalloc_cell *cell) const;
-  /// Before anybody touches it. start is of a superpage. Returns how many ranges got a policy of their own; 0 on one node.
+  /// Sets the memory policies of [start, start + bytes). REQUIRES: the range is untouched; `start`
+  /// is superpage-aligned. Returns how many ranges got a policy of their own; 0 on a machine with
+  /// one node.
   unsigned place(char *start, size_t bytes, numa::Placement placement);
-  /// What is known of this machine's nodes, if it has several and hints are not switched off; nullptr otherwise.
+  /// Returns the topology of a machine with several nodes, unless hints are switched off; nullptr
+  /// otherwise.
   const numa::Topology *topology() const;
 
 private:

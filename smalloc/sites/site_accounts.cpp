@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// site_accounts.cpp decides how accounts are found by cell, charged, estimated from samples, and
-// thinned out when there are too many samples.
+// site_accounts.cpp finds accounts by cell, charges objects to them, estimates from samples, and
+// thins the samples when there are too many.
 #include "smalloc/sites/site_accounts.h"
 #include "smalloc/agent/agent.h"
 #include "smalloc/sites/modules.h"
@@ -16,7 +16,7 @@ __thread int64_t t_until_sample __attribute__((tls_model("initial-exec")));
 Region *g_tables;
 void *table_memory(size_t bytes) { return g_tables->table(align_up(bytes, kBasePageBytes)); }
 
-/// A cell of an image that is gone: lookups go on behind it.
+/// Marks the slot of an unloaded image's cell: lookups continue behind it.
 smalloc_cell *const kGone = reinterpret_cast<smalloc_cell *>(uintptr_t{1});
 
 uint64_t next_random(uint64_t &state) { // xorshift64
@@ -106,7 +106,8 @@ void SiteAccounts::publish_requested(Account account, const smalloc_cell *cell) 
         requested_before_[account] + requested_bytes(cell));
 }
 
-/// Of the same site of an image that has gone: one that is loaded again and again takes one account. Under lock_.
+/// Returns the account of the same site of an unloaded image, so that an image that is loaded
+/// repeatedly takes one account. Precondition: lock_ is held.
 SiteAccounts::Account SiteAccounts::left_account(uint64_t site, uint64_t context) {
   const LiveContents &live = g_live.contents();
   for (Account account = kNoSite + 1; left_ && account < live.header.site_count; account++)
@@ -125,7 +126,7 @@ SiteAccounts::Account SiteAccounts::open_account(smalloc_cell *cell) {
     return kNoSite;
   SpinGuard guard(lock_);
   auto at = reinterpret_cast<uintptr_t>(cell) / sizeof(smalloc_cell);
-  unsigned place = kCellSlots; // the first that nobody needs
+  unsigned place = kCellSlots; // the first free slot
   for (unsigned i = 0; i < kCellSlots; i++) {
     unsigned slot = static_cast<unsigned>(at + i) % kCellSlots;
     smalloc_cell *there = cells_[slot].load(std::memory_order_acquire);
@@ -167,7 +168,7 @@ void SiteAccounts::publish_live(Account account) {
     store(s.peak_bytes, live);
 }
 
-/// Under lock_. bytes: of big objects.
+/// `bytes`: of big objects. Precondition: lock_ is held.
 void SiteAccounts::charge(Account account, int64_t bytes, int64_t objects, int64_t superpages) {
   smalloc_live_site &s = g_live.contents().sites[account];
   big_live_[account] += static_cast<uint64_t>(bytes);
@@ -244,7 +245,7 @@ void SiteAccounts::big_promoted(const void *p, uint32_t superpages) {
   if (!note)
     return;
   SpinGuard guard(lock_);
-  if (!note->live) // it has died while it was promoted
+  if (!note->live) // freed while it was promoted
     return;
   charge(note->account, 0, 0, int64_t{superpages} - note->superpages);
   note->superpages = superpages;
@@ -258,8 +259,8 @@ bool SiteAccounts::big_account(const void *p, Account &account) const {
   return true;
 }
 
-/// Number of sample points that these bytes pass. Distances are uniform on [1, 2 x mean]: any
-/// stationary process of that mean gives unbiased estimates, this one without a logarithm.
+/// Returns how many sample points `bytes` pass. Distances are uniform on [1, 2 x mean]. Any
+/// stationary process of that mean gives unbiased estimates; this one needs no logarithm.
 uint32_t SiteAccounts::sample_points(size_t bytes) {
   t_until_sample -= static_cast<int64_t>(bytes);
   if (SMALLOC_LIKELY(t_until_sample > 0))
@@ -284,14 +285,14 @@ void SiteAccounts::small_born(const void *p, size_t bytes, Account account) {
   if (!all && note.weight == 0)
     return;
   if (!objects_.insert(reinterpret_cast<uintptr_t>(p), note)) {
-    if (all) { // no memory to know every object: better no answer than a wrong one
+    if (all) { // no memory to record every object: no answer is better than a wrong one
       tracks_small_.store(false, std::memory_order_relaxed);
       g_live.contents().header.tracking = SMALLOC_LIVE_BIG;
       return;
     }
     thin_samples();
     if (!objects_.insert(reinterpret_cast<uintptr_t>(p), note))
-      return; // a sample less
+      return; // this sample is lost
   }
   SpinGuard guard(lock_);
   smalloc_live_site &s = g_live.contents().sites[account];
@@ -308,7 +309,7 @@ bool SiteAccounts::small_died(const void *p, ObjectNote &note) {
     return true;
   if (!objects_.remove(reinterpret_cast<uintptr_t>(p), note)) {
     if (!all)
-      note = ObjectNote{}; // of one that was there before: this one is no sample
+      note = ObjectNote{}; // the note of an earlier object there: this one is no sample
     return !all;
   }
   SpinGuard guard(lock_);
@@ -336,7 +337,7 @@ void SiteAccounts::small_resized(const void *p, size_t bytes, size_t before, siz
                                  ObjectNote note) {
   if (tracking_ == Tracking::kExact)
     return small_born(p, bytes, note.account);
-  // A sample stands for as much more or less, what is none stays none.
+  // The weight of a sample scales with the size; an object without a sample stays without one.
   if (!note.weight || !before)
     return;
   uint64_t left;
@@ -350,7 +351,7 @@ void SiteAccounts::small_resized(const void *p, size_t bytes, size_t before, siz
   small_kept(p, note);
 }
 
-/// Forgets each point with probability 1/2 and lets the others count twice.
+/// Drops each sample point with probability 1/2 and doubles the weight of the others.
 void SiteAccounts::thin_samples() {
   SpinGuard guard(lock_);
   uint64_t &distance = g_live.contents().header.sample_bytes;
@@ -389,7 +390,8 @@ void SiteAccounts::forget(const smalloc_module &module) {
       module,
       [](const smalloc_site *, smalloc_cell *cell, void *data) {
         auto &self = *static_cast<SiteAccounts *>(data);
-        // One that nothing was got at may be known all the same: another's cell may lie there next.
+        // A cell without requests may be known all the same. Remove it: another image's cell may
+        // lie there next.
         if (requested_bytes(cell) == 0 && !self.knows(cell))
           return;
         const Account account = self.account_of(cell);

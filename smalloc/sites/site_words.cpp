@@ -16,7 +16,7 @@ namespace {
 void set_word(smalloc_cell *cell, uint64_t word) {
   __atomic_store_n(&cell->word, word, __ATOMIC_RELAXED);
 }
-/// A call of a function that returns fresh memory may end in operator new.
+/// True if the site may call operator new: a function that returns fresh memory may end in it.
 bool may_be_cxx(const smalloc_site *site) {
   const char *callee = site_string(site, site->callee);
   return (site->flags & SMALLOC_SITE_CONTEXT) || strncmp(callee, "_Zn", 3) == 0 ||
@@ -35,8 +35,8 @@ uint64_t pages_from(uint64_t min_bytes) {
   return min_of<uint64_t>(min_bytes / kBasePageBytes + (min_bytes % kBasePageBytes != 0),
                           UINT32_MAX);
 }
-/// The word that the plugin would have written for another strategy than the image was compiled
-/// for.
+/// Sets the word that the plugin would have written if the image had been compiled for this
+/// strategy.
 void word_for_strategy(const smalloc_site *site, smalloc_cell *cell, void *data) {
   auto strategy = *static_cast<HeapStrategy *>(data);
   if (!(site->flags & SMALLOC_SITE_REWRITTEN))
@@ -45,8 +45,9 @@ void word_for_strategy(const smalloc_site *site, smalloc_cell *cell, void *data)
   bool undecided = flags & SMALLOC_SITE_UNDECIDED;
   if (site->decision == SMALLOC_DECISION_BASE && !undecided)
     return set_word(cell, 0);
+  // The class heap includes objects of every size.
   if (undecided && strategy == HeapStrategy::kMigrate)
-    flags |= SMALLOC_SITE_SMALL; // objects of every size count for the class heap
+    flags |= SMALLOC_SITE_SMALL;
   else if (undecided && (flags & SMALLOC_SITE_SMALL))
     return set_word(cell, 0);
   set_word(cell, SMALLOC_WORD(site->decision, flags, site->page_shift, site->decided_by,
@@ -57,7 +58,7 @@ void force_superpages(const smalloc_site *site, smalloc_cell *cell, void *) {
     set_word(cell, SMALLOC_WORD(SMALLOC_DECISION_SUPERPAGE, site->flags, 21,
                                 SMALLOC_WORD_DECIDED_BY(cell->word), 0));
 }
-/// An undecided site that some other unit's loop walks in a way that pays is decided.
+/// Decides an undecided site if a loop of another unit walks its objects in a way that pays.
 void take_joined(const smalloc_site *site, smalloc_cell *cell, void *data) {
   if (!(site->flags & SMALLOC_SITE_UNDECIDED) || !(site->flags & SMALLOC_SITE_REWRITTEN) ||
       site->fixed_bytes < SMALLOC_SITE_NODE_BYTES)
@@ -73,11 +74,11 @@ void take_joined(const smalloc_site *site, smalloc_cell *cell, void *data) {
   set_word(cell, SMALLOC_WORD(decision, flags, site->page_shift, site->decided_by,
                               pages_from(found.access->min_bytes)));
 }
-/// What the image's units know of each other's memory. Only within one image: two versions of a
-/// library in a process have the same names for different things.
+/// Joins the summaries of the image's units. Never joins two images: two versions of a library in a
+/// process use the same names for different things.
 void join_units(const smalloc_module &module) {
   if (module.bytes < sizeof module)
-    return; // made by a plugin that knew no summaries
+    return; // made by a plugin without summaries
   KeyJoin join(module.keys_start, module.keys_stop);
   ScratchPages scratch(join.scratch_bytes());
   if (!scratch.data())
@@ -85,13 +86,14 @@ void join_units(const smalloc_module &module) {
   join.run(scratch.data());
   for_each_site_of(module, take_joined, &join);
 }
-/// Its small objects come from the heaps of nodes, which is asked about at each: never directly from the main heap.
+/// Marks a site with a NUMA hint. Its small objects come from the node heaps, which need a test at
+/// each request. So they never come directly from the main heap.
 void mark_placed(const smalloc_site *site, smalloc_cell *cell, void *) {
   if (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) != 0 &&
       g_placement.of(site).kind != numa::PlacementKind::kNone && g_placement.topology())
     __atomic_fetch_or(&cell->word, SMALLOC_CELL_PLACED, __ATOMIC_RELAXED);
 }
-/// libsmalloc is the process' malloc: where the site's small objects lie is known from the beginning.
+/// Marks a site as served from the beginning: libsmalloc is the process' malloc.
 void mark_served(const smalloc_site *site, smalloc_cell *cell, void *data) {
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
   if (word == 0)
@@ -99,13 +101,14 @@ void mark_served(const smalloc_site *site, smalloc_cell *cell, void *data) {
   const bool joins =
       static_cast<const ServedSites *>(data)->process_strategy == HeapStrategy::kAuto &&
       (site->flags & SMALLOC_SITE_ANY_SIZE) && SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_COMPILER;
-  // SMALL: the site's thunk asks for every size, not only from the least size for superpages on.
+  // SMALL makes the site's thunk call for every size, not only from the least size for superpages
+  // on.
   __atomic_fetch_or(&cell->word,
                     joins ? SMALLOC_CELL_JOINS | uint64_t{SMALLOC_SITE_SMALL} << 8
                           : uint64_t{SMALLOC_CELL_SERVED} << 8,
                     __ATOMIC_RELAXED);
 }
-/// What a profile said of the site goes before what compilers and strategies say.
+/// Applies a directive to a site. A profile has precedence over compilers and strategies.
 struct Obeying {
   const smalloc_module &module;
   bool serves_process;
@@ -123,19 +126,20 @@ void obey_directive(const smalloc_site *site, smalloc_cell *cell, void *data) {
   uint64_t word = 0;
   const unsigned flags = site->flags & ~SMALLOC_SITE_UNDECIDED;
   if (entry->decision == DirectiveOutcome::kTaken && entry->page_shift == kMediumShift)
-    // Big objects: small ones stay with the program's malloc, there is no heap of such pages.
+    // For big objects only: there is no heap of small objects on these pages, so they stay with the
+    // program's malloc.
     word = SMALLOC_WORD(SMALLOC_DECISION_RUNTIME, flags & ~SMALLOC_SITE_SMALL, kMediumShift,
                         SMALLOC_BY_DIRECTIVE, kPagesPerUnit);
   else if (entry->decision == DirectiveOutcome::kTaken)
     word =
         SMALLOC_WORD(SMALLOC_DECISION_SUPERPAGE, flags, entry->page_shift, SMALLOC_BY_DIRECTIVE, 0);
-  else if (entry->decision ==
-           DirectiveOutcome::kDeferred) // big objects only, on base pages until there is room
+  // Big objects only, on base pages until there is room.
+  else if (entry->decision == DirectiveOutcome::kDeferred)
     word = SMALLOC_WORD(SMALLOC_DECISION_RUNTIME,
                         flags & ~(SMALLOC_SITE_FULLY_INITIALISED | SMALLOC_SITE_SMALL), 21,
                         SMALLOC_BY_DIRECTIVE, kPagesPerUnit);
-  else if (obeying.serves_process || // or malloc would choose its pages
-           g_placement.of(site).kind != numa::PlacementKind::kNone) // or its node is lost
+  // Without a word malloc would choose its pages, or its NUMA node would be lost.
+  else if (obeying.serves_process || g_placement.of(site).kind != numa::PlacementKind::kNone)
     word = SMALLOC_WORD(SMALLOC_DECISION_BASE, flags, 12, SMALLOC_BY_DIRECTIVE, 0);
   constexpr uint64_t kOfTheRuntime = uint64_t{SMALLOC_CELL_SERVED} << 8 | SMALLOC_CELL_DIRECT |
                                      SMALLOC_CELL_LEFT | SMALLOC_CELL_SHARED | SMALLOC_CELL_PLACED |

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// site_words.h sets the words of sites' cells: what the compiler decided, the strategy of SMALLOC_CONF, what the
-// units of an image know of each other's memory, and the directives.
+// site_words.h sets the words of sites' cells from four sources: the compiler's decision, the
+// strategy of SMALLOC_CONF, the joined summaries of an image's units, and the directives.
 #ifndef SMALLOC_SITES_SITE_WORDS_H
 #define SMALLOC_SITES_SITE_WORDS_H
 
@@ -19,12 +19,12 @@ struct ServedSites {
   bool serves_process;           ///< libsmalloc is the process' malloc
 };
 
-/// Sets the words of the sites of `module`, whose `barred` is set.
+/// Sets the words of the sites of `module`. REQUIRES: its `barred` is set.
 void set_site_words(smalloc_module &module, const ServedSites &served);
 /// Applies the directives to all registered images, after the agent has decided anew.
 void modules_obey_directives(const ServedSites &served);
-/// True if a directive, or a profile at compile time, names pages of 1 << page_shift bytes for a site of a
-/// registered image.
+/// True if a site of a registered image has pages of 1 << page_shift bytes, by a directive or by a
+/// profile at compile time.
 bool modules_name_page(unsigned page_shift);
 
 } // namespace smalloc

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// stats.cpp decides the table of stats:exit and smalloc_stats_print(): counters of ours, what the
-// kernel says about each heap, the busiest sites. No allocation.
+// stats.cpp prints the table of stats:exit and smalloc_stats_print(): libsmalloc's counters, the
+// kernel's view of each heap, the busiest sites. It allocates nothing.
 #include "smalloc/stats/stats.h"
 #include "smalloc/agent/agent.h"
 #include "smalloc/agent/run_report.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// Of the C++ library, where the program has one.
+// The C++ library's function, if the program has one.
 extern "C" __attribute__((weak)) char *__cxa_demangle(const char *, char *, size_t *, int *);
 
 namespace smalloc {
@@ -23,7 +23,8 @@ namespace {
 constexpr unsigned kBusiest = 8; ///< sites in the table; JSON has all
 
 constexpr uint64_t kUnitsPerGigantic = 512;
-constexpr uint64_t kUsualTouchUs = 120; ///< a superpage's first touch where none was timed: a fifth
+/// Time of a superpage's first touch if none was measured: a fifth of that of base pages.
+constexpr uint64_t kUsualTouchUs = 120;
 using Table = TextBuffer<4096>;
 Table &row(Table &t, const char *name) { return t.put("smalloc: ").put(name).put(":").column(42); }
 
@@ -33,7 +34,7 @@ uint64_t footprint_bytes() {
                          : 0;
 }
 
-/// Without those that a fork has broken.
+/// Excludes superpages that a fork has broken.
 uint64_t superpages_now() {
   const Counters &c = g_runtime.counters();
   const uint64_t counted = c.superpages_now.get();
@@ -90,7 +91,7 @@ const char *const kReasons[kWhyNots] = {
     "no libhugetlbfs", "no such size", "switched off", "pool empty", "limit",
     "refused",         "no memory",    "budget",       "mappings",   "dear now"};
 
-/// What big objects got at first touch, and why not better.
+/// Prints the pages that big objects got at first touch, and why not larger ones.
 void print_page_fallback(Table &t, const Counters &c) {
   static const char *const kKinds[] = {"1g", "hugetlb", "thp", "mthp", "base"};
   row(t, "big objects at first touch on");
@@ -129,7 +130,7 @@ void print_page_fallback(Table &t, const Counters &c) {
   t.put(" of 1 GiB in use\n");
 }
 
-/// Before there are heaps, too.
+/// Printed even before the heaps start.
 void program_row(Table &t) {
   const Counters &c = g_runtime.counters();
   if (!c.static_superpages.get() && !c.text_superpages.get() && !c.stack_superpages.get())
@@ -166,7 +167,8 @@ void work_rows(Table &t) {
   row(t, "fallbacks to malloc").number(c.fallbacks.get()).put_char('\n');
 }
 
-/// What a reader asks first. Time: of first touches alone, since nobody counts walks here.
+/// Prints the summary. The time is that of first touches only, since page walks are not counted
+/// here.
 void summary_row(Table &t) {
   const Counters &c = g_runtime.counters();
   const uint64_t units = c.superpages_at_first_touch.get(), touched = g_runtime.touched_units();
@@ -179,7 +181,7 @@ void summary_row(Table &t) {
   t.put(" s of first touches saved\n");
 }
 
-/// What is left when a program ends says little: most have freed it all.
+/// Prints the coverage at the peak: at the end most programs have freed everything.
 void peak_row(Table &t) {
   const Counters &c = g_runtime.counters();
   const uint64_t bytes = c.big_bytes_peak.get() + c.small_bytes_peak.get() +
@@ -191,7 +193,7 @@ void peak_row(Table &t) {
   t.put(" % of ").bytes(bytes).put_char('\n');
 }
 
-/// What was withheld because first touches of superpages had become too expensive.
+/// Prints how often superpages were withheld because their first touch had become too expensive.
 void guard_row(Table &t) {
   const Counters &c = g_runtime.counters();
   const uint64_t times = c.not_on[static_cast<unsigned>(PageKind::kSuperpage)]
@@ -209,7 +211,7 @@ void guard_row(Table &t) {
   t.put(" us; populate:always does without the guard\n");
 }
 
-/// What the first touch of superpages cost here that were touched in advance (first_touch_cost.h).
+/// Prints the measured cost of superpages that were touched in advance (first_touch_cost.h).
 void touch_row(Table &t) {
   const uint64_t touched = g_runtime.touched_units();
   if (touched == 0)
@@ -218,7 +220,8 @@ void touch_row(Table &t) {
   t.put(" us, mean of ").number(touched).put(" touched in advance\n");
 }
 
-/// What the agent has decided, and what the directives' first line promised beside what became of it.
+/// Prints the agent's decisions, and the prediction in the directives' first line beside the
+/// result.
 void agent_rows(Table &t) {
   if (!g_agent.active())
     return;
@@ -238,7 +241,9 @@ void agent_rows(Table &t) {
     if (compares && h.base_faults) {
       t.number(h.base_faults > costs.minor_faults ? h.base_faults - costs.minor_faults : 0);
       t.put(" measured\n");
-    } else { // nobody knows here which pages malloc would have touched twice, or used again as our heaps do
+    } else {
+      // An estimate: malloc might have touched pages twice or reused them, as libsmalloc's heaps
+      // do.
       t.put("about ")
           .number(c.superpages_at_first_touch.get() * (kPagesPerUnit - 1))
           .put_char('\n');
@@ -251,7 +256,7 @@ void agent_rows(Table &t) {
   }
 }
 
-/// How much of a site's big objects had superpages, and why not more.
+/// Prints how much of a site's big objects had superpages, and why not more.
 void share(Table &t, const smalloc_live_site &s) {
   const uint64_t got = s.superpages_peak * kSuperpageBytes;
   t.bytes(got).put(" of ").bytes(max_of<uint64_t>(s.peak_bytes, got)).put(" got superpages");
@@ -263,7 +268,7 @@ void share(Table &t, const smalloc_live_site &s) {
     t.put(" (not more: not at first touch, nor found filled enough later), ");
 }
 
-/// As people read it, where the program has a demangler; what that allocates is given back.
+/// Appends the demangled name if the program has a demangler; frees what that allocates.
 Table &put_function(Table &t, const char *name) {
   char *readable = nullptr;
   int status = 0;

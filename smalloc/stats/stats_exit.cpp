@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// stats_exit.cpp decides how the user's own process is told from its children: a child's parent has
-// the same settings in the environment that it was started with, and reports by them.
+// stats_exit.cpp distinguishes the user's own process from its children. The parent of a child has
+// the same settings in its start environment, and prints statistics itself.
 #include "smalloc/stats/stats_exit.h"
 #include "smalloc/config/file_name.h"
 #include "smalloc/core/runtime.h"
@@ -21,13 +21,14 @@
 namespace smalloc {
 namespace {
 
-/// Small objects that the many short commands of a script, and the subshells between them, have at most.
+/// Bytes in small objects below which a child does not print: short commands of a script and its
+/// subshells have less.
 constexpr uint64_t kLeastSmallBytes = uint64_t{4} << 20;
 
 int g_kept_stderr = -1;
-struct stat g_kept_file; ///< which one that is
+struct stat g_kept_file; ///< the file of g_kept_stderr
 bool g_forked;
-/// Grows with whatever a process does with its heaps.
+/// Counts that grow with any use of the heaps.
 struct Work {
   uint64_t big, small;
 };
@@ -39,7 +40,7 @@ Work work() {
           c.small_bytes_peak.get() + c.class_bytes_peak.get() + c.node_bytes_peak.get()};
 }
 
-/// The parent has the same SMALLOC_CONF and one of our libraries, linked or preloaded.
+/// True if the parent has the same SMALLOC_CONF and a library of smalloc, linked or preloaded.
 bool parent_reports_too() {
   const char *conf = getenv("SMALLOC_CONF");
   return conf && parent_has_seen("SMALLOC_CONF", conf, "libsmalloc");
@@ -54,7 +55,8 @@ bool has_file_of_its_own(const Options &o) {
   return false;
 }
 
-/// Where several processes write to one place, those that another one started speak for superpages or for much memory.
+/// True if this process has to print. If several processes write to one place, a child prints only
+/// about superpages or much memory.
 bool has_something_to_say(const Options &o) {
   if (!g_runtime.running())
     return !g_forked && !parent_reports_too();
@@ -77,10 +79,11 @@ void warn_of_file(const Options &o, int error, const char *consequence) {
 
 struct Destination {
   int fd;
-  int error; ///< of the first write that failed
+  int error; ///< of the first failed write
 };
 
-/// The program may have closed all descriptors that it does not know, and opened files of its own: -1.
+/// Returns the kept descriptor, or -1. The program may have closed all unknown descriptors and
+/// opened files of its own under their numbers.
 int kept_stderr() {
   struct stat now;
   return g_kept_stderr >= 0 && fstat(g_kept_stderr, &now) == 0 &&
@@ -113,7 +116,7 @@ void write_all(const char *text, size_t bytes, void *data) {
 
 static void begin_in_fork_child() {
   g_forked = true;
-  // Its peaks are those of its own time.
+  // The child's peaks begin with its own life.
   Counters &c = g_live.counters();
   c.small_bytes_peak.set(c.small_bytes_now.get());
   c.class_bytes_peak.set(c.class_bytes_now.get());
@@ -127,7 +130,7 @@ void statistics_begin() {
     return;
   int saved = errno;
   g_kept_stderr = duplicate_high(STDERR_FILENO);
-  if (g_kept_stderr < 0) // under a limit of descriptors
+  if (g_kept_stderr < 0) // the limit of descriptors is reached
     g_kept_stderr = STDERR_FILENO;
   if (fstat(g_kept_stderr, &g_kept_file) != 0)
     g_kept_stderr = -1;

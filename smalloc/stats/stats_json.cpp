@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// stats_json.cpp decides the document smalloc.stats/1 as a program writes it of itself: in pieces,
-// without allocation. The command writes the same keys from outside (runtime/cli/process/live_report.cpp).
+// stats_json.cpp writes the document smalloc.stats/1 of the own process, in pieces and without
+// allocation. The command writes the same keys from outside (runtime/cli/process/live_report.cpp).
 #include "smalloc/agent/agent.h"
 #include "smalloc/agent/run_report.h"
 #include "smalloc/core/runtime.h"
@@ -47,7 +47,7 @@ public:
     return raw("\"");
   }
   JsonWriter &key(const char *name) { return raw(",\n\"").raw(name).raw("\":"); }
-  /// part/whole with three decimals; null for nothing of nothing.
+  /// Writes part/whole with three decimals; null if `whole` is 0.
   JsonWriter &share(uint64_t part, uint64_t whole) {
     if (whole == 0)
       return raw("null");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// big_ahead_fixture.h has a scripted program that fills big objects: which pages of which unit it has
-// written is what the fake system says is resident.
+// big_ahead_fixture.h provides a scripted program that fills big objects. The fake system reports
+// the pages that this program has written as resident.
 #ifndef SMALLOC_TESTS_UNIT_CORE_BIG_AHEAD_FIXTURE_H
 #define SMALLOC_TESTS_UNIT_CORE_BIG_AHEAD_FIXTURE_H
 
@@ -15,7 +15,7 @@
 
 namespace smalloc {
 inline constexpr uint64_t kMiB = uint64_t{1} << 20;
-inline constexpr unsigned kLeastWindow = 2; ///< units
+inline constexpr unsigned kLeastWindow = 2; ///< in units
 
 struct BigAheadTest : testing::Test {
   void SetUp() override {
@@ -44,7 +44,7 @@ struct BigAheadTest : testing::Test {
   }
   char *make(size_t units, uint64_t history = FillHistory::key(&FakeOs::size, 200 * kMiB)) {
     BigRequest r;
-    r.bytes = units * kSuperpageBytes - 65536; // room for its offset
+    r.bytes = units * kSuperpageBytes - 65536; // room for the object's offset
     r.whole_superpages = r.superpages_at_first_touch = r.ahead = true;
     r.history = history;
     return static_cast<char *>(big.allocate(r));
@@ -53,7 +53,7 @@ struct BigAheadTest : testing::Test {
     return region.unit_address(Slice::kBigSuper, region.unit_of(Slice::kBigSuper, p)) +
            i * kSuperpageBytes;
   }
-  /// The program writes the first `count` pages of unit i, or every `step`th of them.
+  /// Writes the first `count` pages of unit `i`, or every `step`th of them, as the program would.
   void fill(const char *p, size_t i, size_t count = kPagesPerUnit, size_t step = 1) {
     for (size_t page = 0; page < count; page += step)
       pages[unit(p, i)][page] = true;
@@ -67,7 +67,7 @@ struct BigAheadTest : testing::Test {
     given = big.units_ahead();
     return grows;
   }
-  std::map<const char *, std::bitset<kPagesPerUnit>> pages; ///< written ones, by unit
+  std::map<const char *, std::bitset<kPagesPerUnit>> pages; ///< written pages, by unit
   unsigned given = 0; ///< units in front of the fill, after the last look
   unsigned pending = 0;
   Counters counters;

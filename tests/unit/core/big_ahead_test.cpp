@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A scripted program fills a big object. look_ahead() gives superpages in front of the fill, and
-// never more than the window to memory that stays untouched.
+// big_ahead_test.cpp tests look_ahead(): a scripted program fills a big object. look_ahead() gives
+// superpages in front of the fill, and never more than the window to memory that stays untouched.
 #include "tests/unit/core/big_ahead_fixture.h"
 
 #include <cerrno>
@@ -21,7 +21,7 @@ TEST_F(BigAheadTest, AnUntouchedObjectHasNoSuperpages) {
   ASSERT_TRUE(big.check_invariants());
 }
 
-/// Who is to see the fill from its beginning is woken once for each object.
+/// The helper thread is woken once for each object, to observe its fill from the beginning.
 TEST_F(BigAheadTest, SaysOnceThatAnObjectBeganToBeWatched) {
   EXPECT_FALSE(big.watch_begun());
   for (int k = 0; k < 2; k++) {
@@ -40,7 +40,7 @@ TEST_F(BigAheadTest, AFilledProbeGivesTheWindow) {
   fill(p, 0);
   EXPECT_TRUE(look());
   EXPECT_EQ(superpages_of(p), kLeastWindow);
-  EXPECT_EQ(big.next_unrecorded().object, big.find(p).object); // its site hears of it
+  EXPECT_EQ(big.next_unrecorded().object, big.find(p).object); // recorded for its site
   EXPECT_FALSE(big.next_unrecorded());
   EXPECT_EQ(given, kLeastWindow);
   EXPECT_EQ(FakeOs::advised[unit(p, 1)], kLeastWindow * kSuperpageBytes);
@@ -52,10 +52,10 @@ TEST_F(BigAheadTest, AFilledProbeGivesTheWindow) {
   ASSERT_TRUE(big.check_invariants());
 }
 
-/// What is written into a superpage shows in its contents: no probe on base pages is needed any more.
+/// The contents of a superpage show a fill: no further probe on base pages is needed.
 TEST_F(BigAheadTest, AUnitThatHoldsDataIsReplacedByTheNextInTheWindow) {
   char *p = make(100);
-  size_t written = 1; // units
+  size_t written = 1; // in units
   FakeOs::holds_data = [&](const char *u) { return u < unit(p, written); };
   fill(p, 0);
   EXPECT_TRUE(look());
@@ -112,11 +112,12 @@ TEST_F(BigAheadTest, ADenseHeaderGivesASparseRestNoMoreThanTheWindow) {
   char *p = make(100);
   for (int i = 0; i < 10; i++)
     fill(p, static_cast<size_t>(i));
+  // Fewer than an early probe needs.
   for (int i = 10; i < 100; i++)
-    fill(p, static_cast<size_t>(i), 15); // fewer than an early probe needs
+    fill(p, static_cast<size_t>(i), 15);
   for (int k = 0; k < 50; k++)
     look();
-  // Probes among the ten are filled; what lies behind the last of them is the window's.
+  // Probes among the ten are filled. Behind the last of them the window applies.
   EXPECT_LE(counters.superpages_ahead.get(), 10u + kLeastWindow);
   for (uint32_t i = 10 + kLeastWindow; i < 100; i++)
     EXPECT_EQ(FakeOs::advised.count(unit(p, i)), 0u) << i;
@@ -251,7 +252,7 @@ TEST_F(BigAheadTest, PagesOfAPoolAreSuperpagesOrAreNotTaken) {
   const uint64_t taken = counters.pool_units[static_cast<unsigned>(PageKind::kHugetlb)].get();
   EXPECT_EQ(superpages_of(p), taken);
   EXPECT_EQ(region.charged_superpages(), taken);
-  EXPECT_TRUE(taken == 0 || FakeOs::refused.empty()); // advice says nothing about a pool's pages
+  EXPECT_TRUE(taken == 0 || FakeOs::refused.empty()); // advice does not affect pool pages
   EXPECT_TRUE(big.release(p));
   EXPECT_TRUE(FakeOs::pooled.empty());
   EXPECT_EQ(region.charged_superpages(), 0u);
@@ -297,7 +298,7 @@ TEST_F(BigAheadTest, AUnitWhoseCollapseIsRefusedIsNoSuperpage) {
   fill(p, 1, 1);
   FakeOs::collapse_result = [](char *) { return EAGAIN; };
   EXPECT_TRUE(look());
-  EXPECT_EQ(superpages_of(p), 1u); // the other one was empty
+  EXPECT_EQ(superpages_of(p), 1u); // the other unit was empty
   EXPECT_EQ(given, kLeastWindow);  // which was advised all the same
   EXPECT_EQ(region.charged_superpages(), 1u);
   fill(p, 3, 40);
@@ -351,14 +352,14 @@ TEST_F(BigAheadTest, AFreedSparseObjectIsRememberedOnceLooksFoundItStill) {
   char *p = make(20, history);
   for (size_t i = 0; i < 20; i++)
     fill(p, i);
-  EXPECT_FALSE(big.fills().trusts(history)); // nobody has looked
+  EXPECT_FALSE(big.fills().trusts(history)); // no look has happened
   look();
   EXPECT_TRUE(big.fills().trusts(history));
   big.release(p);
   pages.clear();
   p = make(20, history);
   look();
-  big.release(p); // freed before it could be filled: says nothing
+  big.release(p); // freed before it could be filled: no information
   EXPECT_TRUE(big.fills().trusts(history));
   p = make(20, history);
   for (int k = 0; k < 3; k++)
@@ -399,7 +400,7 @@ TEST_F(BigAheadTest, GrowthBeyondWhatIsFilledIsWithheld) {
     look();
   const uint32_t before = superpages_of(p);
   ASSERT_EQ(big.resize(p, 12 * kSuperpageBytes), p);
-  EXPECT_GE(superpages_of(p), before + 3); // half as much again is a list that grows
+  EXPECT_GE(superpages_of(p), before + 3); // growth by a half is a list that grows
   ASSERT_EQ(big.resize(p, 200 * kSuperpageBytes), p);
   EXPECT_LE(superpages_of(p), before + 5);
   EXPECT_EQ(big.watched(), 1u);
@@ -427,7 +428,7 @@ TEST_F(BigAheadTest, MoreObjectsThanItCanWatchAreLeftToThePromoter) {
   EXPECT_EQ(counters.mappings.get(), 0u);
 }
 
-/// The helper thread comes too late for an object that is filled, used and freed at once.
+/// The helper thread is too late for an object that is filled, used and freed at once.
 TEST_F(BigAheadTest, AnObjectThatIsFreedFullCountsAsFilled) {
   const uint64_t history = FillHistory::key(this, 40 * kMiB);
   for (const size_t filled : {19u, 20u}) {
@@ -440,7 +441,7 @@ TEST_F(BigAheadTest, AnObjectThatIsFreedFullCountsAsFilled) {
   }
 }
 
-/// Its pages are all resident from the first touches on: only its contents tell.
+/// All its pages are resident from the first touches on. Only its contents show the fill.
 TEST_F(BigAheadTest, AnObjectBornOnSuperpagesCountsAsFilledIfItHoldsData) {
   for (const bool holds : {false, true}) {
     BigRequest r;
@@ -455,20 +456,21 @@ TEST_F(BigAheadTest, AnObjectBornOnSuperpagesCountsAsFilledIfItHoldsData) {
   }
 }
 
-/// The compiler says what is about to be written: no probe, and no window.
+/// The compiler knows what is about to be written: no probe, and no window.
 TEST_F(BigAheadTest, AFillPointGivesItsRange) {
   char *p = make(100);
   big.fill(big.find(p), unit(p, 10), 20 * kSuperpageBytes);
   EXPECT_EQ(superpages_of(p), 20u);
   EXPECT_EQ(FakeOs::advised[unit(p, 10)], 20 * kSuperpageBytes);
   EXPECT_EQ(given, 0u);
-  big.fill(big.find(p), unit(p, 10), 20 * kSuperpageBytes); // is written again
+  big.fill(big.find(p), unit(p, 10), 20 * kSuperpageBytes); // written again
   EXPECT_EQ(superpages_of(p), 20u);
   EXPECT_EQ(region.charged_superpages(), 20u);
   ASSERT_TRUE(big.check_invariants());
 }
 
-/// A loop that writes its array in each step: what is on base pages once stays there, and costs nothing more.
+/// A loop writes its array in each step. Memory that is on base pages stays there, at no further
+/// cost.
 TEST_F(BigAheadTest, MemoryThatIsWrittenAgainIsLookedAtAndLeft) {
   char *p = make(100);
   for (size_t i = 0; i < 100; i++)
@@ -494,8 +496,8 @@ TEST_F(BigAheadTest, AUnitOfWhichAnEighthIsMissingIsWritten) {
 
 TEST_F(BigAheadTest, AFillOfAllMakesTheObjectOneMappingAndItsOriginTrusted) {
   const uint64_t history = FillHistory::key(this, 400 * kMiB);
-  char *p = make(200, history); // more than go at once
-  fill(p, 3, 100);              // is there already: no superpage
+  char *p = make(200, history); // more than are given at once
+  fill(p, 3, 100);              // resident already: no superpage
   big.fill(big.find(p), p, 0);
   EXPECT_EQ(superpages_of(p), 199u);
   EXPECT_EQ(counters.mappings.get(), 2u);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A region, a ladder and big objects on the fake system, for the tests of what is asked for and of
-// what is kept.
+// big_objects_fixture.h provides a region, a page fallback and big objects on the fake system, for
+// tests of requests and of kept units.
 #ifndef SMALLOC_TESTS_UNIT_CORE_BIG_OBJECTS_FIXTURE_H
 #define SMALLOC_TESTS_UNIT_CORE_BIG_OBJECTS_FIXTURE_H
 

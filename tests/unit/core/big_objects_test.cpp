@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Big objects against a model: random allocate, resize, release, trim; every object keeps its
-// bytes, objects never overlap, tables agree after each step; and what happens when the system
-// refuses.
+// big_objects_test.cpp tests big objects against a model: random allocate, resize, release, trim.
+// Every object keeps its bytes, objects never overlap, and the tables agree after each step. Also
+// tests refusals of the system.
 #include "tests/unit/core/big_objects_fixture.h"
 
 #include <map>
@@ -12,8 +12,8 @@
 
 namespace smalloc {
 namespace {
-/// A byte at the start of each 64 KiB and the last one: enough to see overlap and loss, cheap to
-/// check.
+/// Writes the start of each 64 KiB and the last byte: enough to detect overlap and loss, and cheap
+/// to check.
 void stamp(char *p, size_t n, char value) {
   for (size_t i = 0; i < n; i += 65536)
     p[i] = value;
@@ -135,7 +135,7 @@ TEST_F(BigObjectsTest, RefusedCommitLeavesNothingBehind) {
   EXPECT_EQ(big.resize(p, 50 * kMiB), nullptr);
   EXPECT_TRUE(stamped(p, 5 * kMiB, 3, true));
   EXPECT_TRUE(big.check_invariants());
-  EXPECT_NE(big.resize(p, 3 * kMiB), nullptr); // shrinking asks for nothing
+  EXPECT_NE(big.resize(p, 3 * kMiB), nullptr); // shrinking needs nothing
 }
 TEST_F(BigObjectsTest, RefusedMoveLeavesTheObject) {
   char *p = make(4 * kMiB, false);
@@ -151,7 +151,7 @@ TEST_F(BigObjectsTest, RefusedGrowthInPlaceGivesBackWhatWasCommitted) {
   FakeOs::refuse_commits_after = 0;
   const unsigned before = FakeOs::decommits;
   EXPECT_EQ(big.resize(p, 7 * kMiB), nullptr);
-  EXPECT_EQ(FakeOs::decommits, before + 2); // where it lies, and where it would have been moved
+  EXPECT_EQ(FakeOs::decommits, before + 2); // in place, and at the target of the move
   EXPECT_TRUE(big.check_invariants());
 }
 TEST_F(BigObjectsTest, ShrinkingWithinAUnitReleasesPages) {
@@ -167,7 +167,7 @@ TEST_F(BigObjectsTest, TailKeepsItsBasePagesWhereTheObjectGrows) {
   char *p = make(5 * kMiB, true);
   ASSERT_EQ(counters.superpages_now.get(), 2u);
   ASSERT_EQ(big.resize(p, 8 * kMiB), p);
-  EXPECT_EQ(counters.superpages_now.get(), 3u); // the fourth unit; the third has base pages in it
+  EXPECT_EQ(counters.superpages_now.get(), 3u); // the fourth unit; the third contains base pages
   EXPECT_TRUE(big.check_invariants());
 }
 TEST_F(BigObjectsTest, TooLargeIsRefused) {
@@ -215,7 +215,8 @@ TEST_F(BigObjectsTest, GrowthBeyondTheBudgetStartsOnBasePages) {
     EXPECT_EQ(grown != p, in_the_way);
     EXPECT_EQ(region.charged_superpages(), 8u);
     char *unit = region.unit_address(Slice::kBigSuper, region.unit_of(Slice::kBigSuper, grown));
-    // What follows the superpages that there may be, but for the tail's unit of before, which is base pages anyway.
+    // The units behind the allowed superpages are refused. The unit of the former tail has base
+    // pages anyway.
     ASSERT_EQ(FakeOs::refused.size(), 1u) << in_the_way;
     EXPECT_GE(*FakeOs::refused.begin(), unit + 7 * kSuperpageBytes);
     EXPECT_LE(*FakeOs::refused.begin(), unit + 9 * kSuperpageBytes);
@@ -236,8 +237,8 @@ TEST_F(BigObjectsTest, TemporariesUseTheirKeptSuperpagesAgainUnderABudget) {
   start(config, {64 * kMiB});
   make(400 * kMiB, false);
   for (int i = 0; i < 8; i++) {
-    char *p =
-        make(20 * kMiB, true); // kept ones are charged, so that as many more are not to be had
+    // Kept superpages are charged, so the budget has no room for as many more.
+    char *p = make(20 * kMiB, true);
     EXPECT_EQ(region.slice_of(p), Slice::kBigSuper) << i;
     EXPECT_TRUE(big.release(p));
   }
@@ -251,7 +252,8 @@ TEST_F(BigObjectsTest, WhatIsCutOffWithAdviceOfItsOwnIsNotKept) {
   for (int i = 0; i < 3; i++) // keeping 30 MiB is proven to pay
     big.release(make(30 * kMiB, false));
   big.trim();
-  char *p = static_cast<char *>(big.resize(make(4 * kMiB, true), 30 * kMiB)); // most of it refused
+  // Most of it is refused.
+  char *p = static_cast<char *>(big.resize(make(4 * kMiB, true), 30 * kMiB));
   ASSERT_NE(p, nullptr);
   ASSERT_EQ(big.resize(p, 17 * kMiB), p);
   EXPECT_EQ(big.trim(), 0u);
@@ -270,10 +272,10 @@ TEST_F(BigObjectsTest, WhatTakesAnObjectsPlaceIsAskedForAsItWas) {
   EXPECT_FALSE(like.promotable);
   EXPECT_FALSE(like.superpages_at_first_touch);
   EXPECT_EQ(like.placement.kind, numa::PlacementKind::kInterleave);
-  void *grown = big.resize(p, 20 * kMiB); // nor does it begin to wait as it grows
+  void *grown = big.resize(p, 20 * kMiB); // it does not begin to wait as it grows
   ASSERT_NE(grown, nullptr);
   EXPECT_EQ(pending, 0u);
-  big.make_pending(big.find(grown)); // somebody has decided anew
+  big.make_pending(big.find(grown)); // a new decision
   EXPECT_EQ(pending, 1u);
   EXPECT_TRUE(big.release(grown));
 }

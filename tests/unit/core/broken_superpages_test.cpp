@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// broken_superpages_test.cpp tests that superpages broken by a fork are made again, within the
+// credit.
 #include "smalloc/pages/broken_superpages.h"
 #include "tests/unit/core/fake_os.h"
 
@@ -12,7 +15,7 @@ constexpr uint64_t kMs = 1000000, kMany = 1000 * kMs;
 
 struct BrokenSuperpagesTest : testing::Test {
   static constexpr unsigned kUnits = 4;
-  static inline std::map<const char *, UnitPages> pages; ///< of the units that count
+  static inline std::map<const char *, UnitPages> pages; ///< of the counted units
   static inline char *start;
   static inline bool forks;
 
@@ -48,7 +51,7 @@ struct BrokenSuperpagesTest : testing::Test {
       pages[start + i * kSuperpageBytes] = kind;
   }
   void round() { broken.mend(kMany, kMany, price); }
-  /// Returns the rounds until nothing waits any more.
+  /// Returns the rounds until no unit waits any more.
   unsigned wait(unsigned most) {
     for (unsigned rounds = 0;; FakeOs::clock_ns += kMs) {
       if (!broken.waits() || rounds == most)
@@ -159,7 +162,7 @@ TEST_F(BrokenSuperpagesTest, ARefusalIsTriedAgain) {
 }
 TEST_F(BrokenSuperpagesTest, PagesOfNobodyStayNobodys) {
   broken.forked(false);
-  all_are(UnitPages::kPartly); // given back by the program
+  all_are(UnitPages::kPartly); // released by the program
   EXPECT_EQ(wait(9), 1u);
   EXPECT_TRUE(FakeOs::collapsed.empty());
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The budget of superpages: a number, a share of the footprint, a share of a pool, the room in a
-// memory cgroup; and who gives way when it is used up.
+// budget_test.cpp tests the budget of superpages: a number, a share of the footprint, a share of a
+// pool, the room in a memory cgroup. Also tests the owners that give superpages up when it is used
+// up.
 #include "smalloc/big/big_objects.h"
 #include "smalloc/small/small_pages.h"
 #include "tests/unit/core/fake_os.h"
@@ -47,7 +48,7 @@ TEST_F(BudgetTest, ShareOfTheFootprintGrowsWithIt) {
   EXPECT_EQ(budget.allows(6, 1, false), Answer::kOverBudget);
   resident(1000 * kMiB);
   EXPECT_EQ(budget.allows(50, 1, false), Answer::kYes);
-  // Memory to come counts, too: half of 100 MiB there and 100 MiB new.
+  // New memory counts, too: half of 100 MiB present and 100 MiB new.
   c.percent = 50;
   budget.init(FakeOs::hooks(), c);
   resident(100 * kMiB);
@@ -79,7 +80,7 @@ TEST_F(BudgetTest, ShareOfThePools) {
   budget.init(FakeOs::hooks(), c);
   EXPECT_EQ(budget.allows(10, 1, true), Answer::kYes);
   EXPECT_EQ(budget.allows(11, 1, true), Answer::kOverBudget);
-  resident(8 * kMiB); // of which a quarter may lie on superpages that come from no pool
+  resident(8 * kMiB); // a quarter of it may be on superpages without a pool
   EXPECT_EQ(budget.allows(11, 1, false), Answer::kYes);
   EXPECT_EQ(budget.allows(12, 1, false), Answer::kOverBudget);
 }
@@ -88,7 +89,7 @@ TEST_F(BudgetTest, MostThatThereEverIs) {
   Budget::Config c;
   budget.init(FakeOs::hooks(), c);
   EXPECT_EQ(budget.most_superpages(), UINT64_MAX);
-  c.percent = 50; // of what the process has, which is the machine's memory at most
+  c.percent = 50; // of the process' memory, which is the machine's memory at most
   budget.init(FakeOs::hooks(), c);
   EXPECT_EQ(budget.most_superpages(), memory / 100 * 50 / kSuperpageBytes);
   EXPECT_EQ(Budget::most_bytes(0, 50), memory / 100 * 50);
@@ -119,7 +120,8 @@ TEST_F(BudgetTest, CgroupOfTheSecondVersionThatBindsFirst) {
   EXPECT_EQ(budget.cgroup_room(), 10 * kMiB);
   EXPECT_EQ(budget.allows(5, 5, true), Answer::kYes);
   EXPECT_EQ(budget.allows(6, 6, true), Answer::kCgroupFull);
-  EXPECT_EQ(budget.allows(600, 6, false), Answer::kYes); // promotion: its memory is there already
+  // Promotion: its memory is resident already.
+  EXPECT_EQ(budget.allows(600, 6, false), Answer::kYes);
   // Page cache that can be dropped is room; the limit may be changed meanwhile.
   FakeOs::files["/sys/fs/cgroup/a/b/memory.stat"] =
       "anon 1\ninactive_file " + std::to_string(20 * kMiB) + "\nactive_file 9\n";
@@ -143,7 +145,7 @@ TEST_F(BudgetTest, UnlimitedCgroupOrStrangeFileIsNoLimit) {
   EXPECT_FALSE(budget.limited());
 }
 
-/// Two objects of 16 superpages, a budget for one of them.
+/// Two objects of 16 superpages, and a budget for one of them.
 struct ShortageTest : testing::Test {
   void start(bool may_demote) {
     FakeOs::reset();
@@ -162,7 +164,7 @@ struct ShortageTest : testing::Test {
     use(cold, 100 * kMs);
     ASSERT_EQ(superpages(cold), 16u);
   }
-  /// 12 full units of small objects, on base pages.
+  /// Makes 12 full units of small objects, on base pages.
   void start_small() {
     static BigObjects *the_big;
     the_big = &big;
@@ -216,7 +218,7 @@ struct ShortageTest : testing::Test {
 TEST_F(ShortageTest, HeapOfSmallObjectsTakesWhatItGainsMoreFrom) {
   start(true);
   start_small();
-  use_small(100 * kMs); // as much as cold has had, for fewer units, but not twice
+  use_small(100 * kMs); // as much as cold has had, for fewer units, but less than twice per unit
   EXPECT_EQ(small_superpages(), 0u);
   for (int i = 0; i < 10; i++)
     use_small(100 * kMs);
@@ -231,7 +233,7 @@ TEST_F(ShortageTest, HeapOfSmallObjectsGivesWay) {
     use_small(100 * kMs);
   ASSERT_EQ(small_superpages(), 12u);
   memset(pages, 7, 12 * kSuperpageBytes);
-  FakeOs::clock_ns += 8000 * kMs; // everybody is forgotten
+  FakeOs::clock_ns += 8000 * kMs; // all earlier worth has decayed
   for (int i = 0; i < 40; i++)
     use(hot, 50 * kMs);
   EXPECT_EQ(superpages(hot), 16u);
@@ -239,8 +241,9 @@ TEST_F(ShortageTest, HeapOfSmallObjectsGivesWay) {
   EXPECT_TRUE(small.check_invariants());
   for (size_t i = 0; i < 12 * kSuperpageBytes; i += 1000)
     ASSERT_EQ(pages[i], 7);
+  // The units are full.
   for (const auto &[unit, idle] : FakeOs::idle_of_split)
-    EXPECT_EQ(idle, nullptr); // the units are full
+    EXPECT_EQ(idle, nullptr);
 }
 TEST_F(ShortageTest, HeapOfSmallObjectsKeepsItsOwnWhereDemotionIsOff) {
   start(false);
@@ -258,8 +261,9 @@ TEST_F(ShortageTest, HighestBenefitGetsThem) {
   EXPECT_EQ(superpages(cold), 0u);
   EXPECT_EQ(counters.demotions.get(), 16u);
   EXPECT_EQ(FakeOs::split.size(), 16u);
+  // No page of an object is known to be idle.
   for (const auto &[unit, idle] : FakeOs::idle_of_split)
-    EXPECT_EQ(idle, nullptr); // nobody knows which pages of an object may be lost
+    EXPECT_EQ(idle, nullptr);
   EXPECT_TRUE(big.release(cold) && big.release(hot));
   EXPECT_EQ(counters.superpages_now.get(), 0u);
   EXPECT_EQ(region.charged_superpages(), 0u);
@@ -332,7 +336,7 @@ TEST_F(ShortageTest, WhatAProfileSaysIsWorthMoreTakesAtFirstTouch) {
   big.release(cold);
   char *least = born_on_superpages(6, 0), *less = born_on_superpages(6, 10);
   ASSERT_EQ(superpages(least) + superpages(less), 12u);
-  char *equal = born_on_superpages(14, 10); // of 4 left and 6 that are worth less
+  char *equal = born_on_superpages(14, 10); // 4 left and 6 that are worth less
   EXPECT_EQ(superpages(equal), 0u);
   EXPECT_EQ(counters.demotions.get(), 0u);
   char *more = born_on_superpages(14, 11);
@@ -353,7 +357,7 @@ TEST_F(ShortageTest, WhatAProfileSaysIsWorthLessDoesNotTakeBack) {
   for (int i = 0; i < 40; i++)
     use(hot, 20 * kMs);
   EXPECT_EQ(superpages(more), 16u);
-  big.find(hot).object->profile_worth = 0; // nobody has measured it: its use counts
+  big.find(hot).object->profile_worth = 0; // not measured: its use counts
   for (int i = 0; i < 40; i++)
     use(hot, 20 * kMs);
   EXPECT_EQ(superpages(hot), 16u);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// fake_os.h: the hook table answered by a test. Memory is real (one mapping of the whole
-// reservation), everything that the kernel decides is scripted: which commits fail, which units are
-// resident, what a collapse costs and returns.
+// fake_os.h implements the hook table for tests. Memory is real (one mapping of the whole
+// reservation). Every decision of the kernel is scripted: failing commits, resident units, the cost
+// and result of a collapse.
 #ifndef TESTS_UNIT_CORE_FAKE_OS_H
 #define TESTS_UNIT_CORE_FAKE_OS_H
 
@@ -26,36 +26,36 @@ struct FakeOs {
   static inline uint64_t clock_ns = 0;
   static inline uint64_t collapse_cost_ns = 1500000;
   static inline bool refuse_reserve = false;
-  static inline int refuse_commits_after = -1; ///< so many succeed; -1: all
+  static inline int refuse_commits_after = -1; ///< the number of commits that succeed; -1: all
   static inline std::function<int(char *)> collapse_result;
-  static inline std::function<size_t(const char *)> resident; ///< of a whole unit
-  /// Of so many bytes; if set, it answers instead of `resident`.
+  static inline std::function<size_t(const char *)> resident; ///< resident pages of a whole unit
+  /// Resident pages of this many bytes; if set, replaces `resident`.
   static inline std::function<size_t(const char *, size_t)> resident_part;
   static inline std::function<uint64_t(char *)> populate;
-  static inline std::function<void()> on_decommit; ///< what others do meanwhile, once
+  static inline std::function<void()> on_decommit; ///< runs once, as another thread would meanwhile
   static inline std::function<uint64_t()> first_touch;
   static inline std::function<bool(const char *)> holds_data;
   static inline std::function<unsigned(const char *)>
-      filled_parts; ///< of a unit that holds_data() denies
+      filled_parts; ///< filled parts of a unit for which holds_data() is false
   static inline std::function<UnitPages(const char *)> unit_pages;
   static inline std::set<const char *> collapsed, split;
   static inline std::map<const char *, const char *> idle_of_split; ///< idle page, by unit
   static inline std::map<char *, size_t> committed;                 ///< by start
   static inline int hugetlb_error = 0, purge_error = 0, move_error = 0;
   static inline int advise_error = 0;
-  static inline bool disabled = false; ///< transparent superpages, in this process
+  static inline bool disabled = false; ///< transparent superpages are disabled in this process
   struct PoolPages {
     size_t bytes, page;
   };
   static inline std::map<char *, PoolPages> pooled; ///< by start
   static inline std::function<int(size_t)> open_hugetlb_result;
   static inline std::function<int(size_t, size_t)> map_hugetlb_result;
-  static inline std::map<std::string, std::string> files; ///< what read_file finds
+  static inline std::map<std::string, std::string> files; ///< contents for read_file
   static inline unsigned advices = 0, purges = 0, decommits = 0;
-  static inline std::map<char *, size_t> advised;    ///< for superpages, by start
-  static inline std::set<char *> refused;            ///< superpages, by start
+  static inline std::map<char *, size_t> advised; ///< ranges advised for superpages, by start
+  static inline std::set<char *> refused;         ///< ranges advised against superpages, by start
   static inline std::map<char *, size_t> unreserved; ///< by start
-  static inline std::set<char *> several_mappings;   ///< ranges that are no single one, by start
+  static inline std::set<char *> several_mappings;   ///< ranges that are not one mapping, by start
 
   static void reset() {
     if (memory)
@@ -206,7 +206,7 @@ struct FakeOs {
     };
     return table;
   }
-  /// A ladder over the scripted system.
+  /// Initialises a page fallback on the scripted system.
   static void make_page_fallback(PageFallback &ladder, Counters &counters,
                                  PageBacking asked = PageBacking::kThp) {
     PageFallback::Config c;

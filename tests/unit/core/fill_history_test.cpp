@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fill_history_test.cpp tests which origins FillHistory trusts.
 #include "smalloc/big/fill_history.h"
 
 #include <gtest/gtest.h>

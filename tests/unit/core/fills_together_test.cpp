@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loops that fill more than one array, or leave a border out.
+// fills_together_test.cpp tests loops that fill more than one array, or leave a border out.
 #include "tests/unit/core/big_ahead_fixture.h"
 
 namespace smalloc {
 namespace {
 
 struct FillsTogetherTest : BigAheadTest {
-  /// The program has written `parts` sixteenths of the object, from its first byte on.
+  /// Writes `parts` sixteenths of the object, from its first byte on, as the program would.
   void write(const char *p, size_t parts) {
     written[p] = parts;
     const size_t whole = parts / kUnitParts;
@@ -30,7 +30,8 @@ struct FillsTogetherTest : BigAheadTest {
   std::map<const char *, size_t> written;
 };
 
-/// What a unit still lacks counts, not the whole unit: the next one is there before the loop reaches it.
+/// Only the missing part of a unit counts, not the whole unit. So the next unit is given before the
+/// loop reaches it.
 TEST_F(FillsTogetherTest, TheNextUnitIsGivenWhileTheLastIsBeingFilled) {
   char *p = make(100);
   write(p, kUnitParts); // the probe
@@ -44,7 +45,8 @@ TEST_F(FillsTogetherTest, TheNextUnitIsGivenWhileTheLastIsBeingFilled) {
   ASSERT_TRUE(big.check_invariants());
 }
 
-/// Neither of two arrays takes the whole window: both are on superpages but for what they began with.
+/// Neither of two arrays takes the whole window. Both are on superpages except for their first
+/// units.
 TEST_F(FillsTogetherTest, TwoArraysShareTheWindow) {
   char *p = make(100), *q = make(100);
   for (size_t parts = 0; parts < 97 * kUnitParts; parts++) {
@@ -73,12 +75,12 @@ TEST_F(FillsTogetherTest, ABorderThatIsLeftOutEndsNothing) {
   EXPECT_EQ(superpages_of(p), 2 * kLeastWindow);
 }
 
-/// The same where the helper thread looks when the program is in the next unit already.
+/// The same, but the program is in the next unit already when the helper thread looks.
 TEST_F(FillsTogetherTest, AProbeWithABorderThatWasPassedEndsNothing) {
   char *p = make(100);
   for (size_t page = 128; page < kPagesPerUnit; page++)
     pages[unit(p, 0)][page] = true;
-  price.account(5000000000); // too dear at this look
+  price.account(5000000000); // too expensive at this look
   look();
   look();
   EXPECT_EQ(superpages_of(p), 0u);
@@ -88,7 +90,8 @@ TEST_F(FillsTogetherTest, AProbeWithABorderThatWasPassedEndsNothing) {
   EXPECT_EQ(superpages_of(p), kLeastWindow);
 }
 
-/// What an object was given and does not touch is another's after a while, and takes no memory meanwhile.
+/// Units that were given to an object and stay untouched are withdrawn after a while. They take no
+/// memory meanwhile.
 TEST_F(FillsTogetherTest, WhatIsNotTouchedIsWithdrawn) {
   char *p = make(100);
   write(p, kUnitParts);
@@ -106,7 +109,7 @@ TEST_F(FillsTogetherTest, WhatIsNotTouchedIsWithdrawn) {
   write(q, kUnitParts);
   look();
   EXPECT_EQ(superpages_of(q), kLeastWindow);
-  fill(p, 1, 60); // it goes on
+  fill(p, 1, 60); // it continues
   FakeOs::clock_ns += 1000;
   look();
   fill(p, 1, 130);
@@ -114,7 +117,8 @@ TEST_F(FillsTogetherTest, WhatIsNotTouchedIsWithdrawn) {
   ASSERT_TRUE(big.check_invariants());
 }
 
-/// Zeros look like memory that was never written; a part that holds them does not keep what has data from counting.
+/// Zeros look like memory that was never written. A part that holds zeros does not prevent the
+/// other parts from counting.
 TEST_F(FillsTogetherTest, PartsThatHoldZerosEndNothing) {
   char *p = make(100);
   write(p, kUnitParts);
@@ -128,11 +132,12 @@ TEST_F(FillsTogetherTest, PartsThatHoldZerosEndNothing) {
   EXPECT_EQ(superpages_of(p), kLeastWindow);
   parts = 1;
   EXPECT_TRUE(look());
-  // All but one part of the first unit, and the second one: room for another.
+  // The first unit lacks one part, the second all. The window has room for another unit, which is
+  // given once the probe is filled.
   EXPECT_EQ(superpages_of(p), kLeastWindow);
   fill(p, 3, 60);
   look();
-  fill(p, 3, 400); // the probe: all in front of it is filled
+  fill(p, 3, 400); // the probe: everything in front of it is filled
   look();
   EXPECT_GT(superpages_of(p), kLeastWindow);
 }

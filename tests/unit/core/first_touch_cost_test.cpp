@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tests script what first touches cost. Superpages come at first touch while they pay, losses stay
-// within the allowance and a hundredth of the time, and an object keeps those that it has got.
+// first_touch_cost_test.cpp tests the first-touch guard with scripted costs of first touches.
+// Superpages come at first touch while they pay. Losses stay within the allowance and a hundredth
+// of the time. An object keeps the superpages that it has got.
 #include "smalloc/big/big_objects.h"
 #include "smalloc/pages/mapped_ranges.h"
 #include "smalloc/small/small_pages.h"
@@ -33,10 +34,10 @@ struct FirstTouchCostTest : testing::Test {
   size_t base_looks = 0;
   FirstTouchCost price;
 };
-/// What an expensive superpage loses and what a cheap one saves.
+/// The loss of an expensive superpage and the saving of a cheap one.
 constexpr int64_t kLossNs = kExpensiveTouchNs - kBaseNs - FirstTouchCost::kWalksNs;
 constexpr int64_t kSavingNs = kBaseNs + FirstTouchCost::kWalksNs - kCheapNs;
-/// Expensive superpages until the balance falls too low, after so much was saved.
+/// Returns the expensive superpages until the balance is too low, if `saved_ns` were saved before.
 constexpr UnitIndex allowed_after(int64_t saved_ns) {
   return static_cast<UnitIndex>((FirstTouchCost::kAllowanceNs + saved_ns) / kLossNs + 1);
 }
@@ -45,7 +46,7 @@ constexpr UnitIndex kAllowed = allowed_after(0);
 TEST_F(FirstTouchCostTest, PopulatesAFewUnitsOfEachObject) {
   EXPECT_EQ(touch(512), 512u);
   EXPECT_EQ(populated, FirstTouchCost::kMostUnits);
-  EXPECT_EQ(base_looks, 0u); // nothing to compare
+  EXPECT_EQ(base_looks, 0u); // no loss, so no comparison
   EXPECT_FALSE(price.too_expensive());
   EXPECT_EQ(price.touched_units(), FirstTouchCost::kMostUnits);
   EXPECT_EQ(price.touched_ns(), FirstTouchCost::kMostUnits * kCheapNs);
@@ -59,7 +60,8 @@ TEST_F(FirstTouchCostTest, EndsWhenTheAllowanceIsUsedUp) {
 }
 
 TEST_F(FirstTouchCostTest, SavingsPayForLosses) {
-  // A cheap one saves base pages and walks; a few expensive ones between them end nothing.
+  // A cheap superpage saves base pages and walks. A few expensive ones between them do not stop
+  // superpages.
   cheap = 40;
   for (int i = 0; i < 5; i++)
     EXPECT_EQ(touch(8), 8u);
@@ -85,7 +87,8 @@ TEST_F(FirstTouchCostTest, PopulatesSamplesOnlyWhenEnabled) {
   price.sample(nullptr, 512);
   EXPECT_EQ(populated, 0u);
   price.enable_samples();
-  price.sample(nullptr, FirstTouchCost::kLeastSampled - 1); // too much of it
+  // One unit would be too large a part of the object.
+  price.sample(nullptr, FirstTouchCost::kLeastSampled - 1);
   EXPECT_EQ(populated, 0u);
   for (uint64_t i = 0; i < 2 * FirstTouchCost::kMostSampled; i++)
     price.sample(nullptr, 512);
@@ -159,7 +162,7 @@ TEST_F(FirstTouchCostTest, ACollapseThatSomebodyElseMeasuredCounts) {
   EXPECT_TRUE(price.account(kCheapNs));
   EXPECT_FALSE(price.account(kExpensiveTouchNs * 4));
   EXPECT_TRUE(price.too_expensive());
-  EXPECT_EQ(price.touched_units(), 0u); // nothing was populated here
+  EXPECT_EQ(price.touched_units(), 0u); // none was populated here
   EXPECT_TRUE(price.account(0));        // no measurement
 }
 
@@ -169,7 +172,7 @@ TEST_F(FirstTouchCostTest, ComparesWithBasePagesAndWalks) {
   for (int i = 0; i < 1000; i++)
     EXPECT_EQ(touch(1), 1u);
   EXPECT_FALSE(price.too_expensive());
-  // What base pages cost is measured seldom.
+  // The cost of base pages is measured rarely.
   EXPECT_LE(base_looks, 1 + 1000 * expensive_ns / (FirstTouchCost::kBelieveTimes * kBaseNs));
 }
 
@@ -212,13 +215,13 @@ struct ExpensiveFirstTouchTest : FirstTouchCostTest {
   }
   char *make(size_t units, bool if_cheap = true) {
     BigRequest r;
-    r.bytes = units * kSuperpageBytes - 65536; // room for where it starts
+    r.bytes = units * kSuperpageBytes - 65536; // room for the object's offset
     r.whole_superpages = true;
     r.superpages_at_first_touch = true;
     r.if_cheap = r.written = if_cheap;
     return static_cast<char *>(big.allocate(r));
   }
-  /// What make() keeps where the first two superpages are cheap and the others are not.
+  /// Superpages that make() keeps if the first two are cheap and the others are not.
   static constexpr UnitIndex kCheap = 2, kKept = kCheap + allowed_after(kCheap * kSavingNs);
   static_assert(kKept < FirstTouchCost::kMostUnits);
   uint64_t dear() const {
@@ -247,7 +250,7 @@ TEST_F(ExpensiveFirstTouchTest, KeepWhatWasCheapAndWaitForTheRest) {
   EXPECT_TRUE(advised_against(unit + kKept * kSuperpageBytes));
   EXPECT_EQ(dear(), 1u);
   EXPECT_EQ(pending, 1u);
-  EXPECT_FALSE(ladder.wants_to_warn()); // it is better so
+  EXPECT_FALSE(ladder.wants_to_warn()); // the fallback is intended
   ASSERT_TRUE(big.check_invariants());
 
   UnitIndex cursor = 0;
@@ -255,13 +258,13 @@ TEST_F(ExpensiveFirstTouchTest, KeepWhatWasCheapAndWaitForTheRest) {
   ASSERT_EQ(big.next_pending(cursor).object, big.find(p).object);
   big.promote(big.find(p), collapse, UINT64_C(1) << 40, UINT64_MAX, false);
   EXPECT_EQ(FakeOs::collapsed.size(), 200u - kKept);
-  // Without this advice a collapse is EINVAL.
+  // Without this advice a collapse fails with EINVAL.
   EXPECT_EQ(FakeOs::advised.count(unit + kKept * kSuperpageBytes), 1u);
   EXPECT_EQ(counters.superpages_now.get(), 200u);
   EXPECT_EQ(pending, 0u);
   ASSERT_TRUE(big.check_invariants());
 
-  EXPECT_TRUE(big.release(p)); // nothing of it is kept, since it has advice of its own
+  EXPECT_TRUE(big.release(p)); // none of its units is kept, since it has advice of its own
   ASSERT_TRUE(big.check_invariants());
   EXPECT_EQ(counters.superpages_now.get(), 0u);
   EXPECT_EQ(region.charged_superpages(), 0u);
@@ -318,7 +321,7 @@ TEST_F(ExpensiveFirstTouchTest, AreResizedInPlaceOrByCopying) {
 
 TEST_F(ExpensiveFirstTouchTest, StayWhereTheAdviceIsRefused) {
   cheap = kCheap;
-  region.advise_slice(Slice::kBigSuper); // with success
+  region.advise_slice(Slice::kBigSuper); // succeeds
   FakeOs::advise_error = EINVAL;
   const unsigned advices = FakeOs::advices;
   char *p = make(200);
@@ -344,14 +347,14 @@ TEST_F(ExpensiveFirstTouchTest, AreNotPopulatedWithoutProofThatTheyAreWritten) {
   EXPECT_EQ(region.slice_of(big.allocate(r)), Slice::kBigSuper);
   EXPECT_EQ(populated, 0u);
   EXPECT_EQ(counters.superpages_now.get(), 32u);
-  make(32); // others find out what they cost
+  make(32); // other objects measure the cost
   ASSERT_TRUE(price.too_expensive());
   EXPECT_EQ(region.slice_of(big.allocate(r)), Slice::kBigBase);
 }
 
 TEST_F(ExpensiveFirstTouchTest, AreSampledWhereSomebodyInsistsAndWantsToKnow) {
   price.enable_samples();
-  make(32, false); // which may never be written
+  make(32, false); // may never be written
   EXPECT_EQ(populated, 0u);
   BigRequest r;
   r.bytes = 32 * kSuperpageBytes - 65536;
@@ -361,18 +364,19 @@ TEST_F(ExpensiveFirstTouchTest, AreSampledWhereSomebodyInsistsAndWantsToKnow) {
   EXPECT_EQ(price.touched_units(), 1u);
   EXPECT_EQ(counters.superpages_now.get(), 64u);
   big.release(p);
-  make(64); // more than what is kept of it; has a price, which is looked at in any case
+  make(64); // more than the kept units; its cost is measured in any case
   EXPECT_EQ(price.touched_units(), populated);
   EXPECT_EQ(populated, 1u + FirstTouchCost::kMostUnits);
 }
 
 TEST_F(ExpensiveFirstTouchTest, AreOnBasePagesForAWhileButForWhatIsKept) {
   char *p = make(1, false);
-  big.release(make(200, false)); // the peak, which says how much is kept
+  big.release(make(200, false)); // the peak, which limits the kept bytes
   big.release(p);
   cheap = 0;
   make(32);
-  EXPECT_EQ(counters.superpages_now.get(), 1u + kAllowed); // one is kept, the others were dear
+  // One is kept, the others were too expensive.
+  EXPECT_EQ(counters.superpages_now.get(), 1u + kAllowed);
   EXPECT_EQ(dear(), 1u);
   const uint64_t before = populated;
   EXPECT_EQ(before, kAllowed);

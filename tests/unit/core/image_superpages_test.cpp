@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which parts of a segment go on superpages, by which means, and what happens when the kernel refuses.
+// image_superpages_test.cpp tests the parts of a segment that are put on superpages, the calls that
+// do it, and refusals of the kernel.
 #include "smalloc/base/units.h"
 #include "smalloc/pages/image_superpages.h"
 #include "tests/unit/core/fake_os.h"
@@ -49,7 +50,7 @@ protected:
     pages.may_copy_data = true;
     options.static_on_superpages = options.text_on_superpages = true;
   }
-  /// Positions in pages from kBase.
+  /// Makes a segment; positions are in pages from kBase.
   ImageSegment segment(size_t start, size_t anonymous, size_t end, bool writable, bool executable) {
     return {"",
             kBase + start * kBasePageBytes,
@@ -64,7 +65,8 @@ protected:
 };
 
 TEST_F(ImageSuperpages, BssIsAdvisedAndDataCopiedInOnePiece) {
-  // .data from page 10 to 1600, .bss to 4000: units 1, 2 whole in .data, 3 holds the border, 4-6 .bss
+  // .data from page 10 to 1600, .bss to 4000: units 1, 2 are whole in .data, 3 holds the border,
+  // 4-6 .bss
   put_on_superpages(segment(10, 1600, 4000, true, false), options, pages);
   ASSERT_EQ(copies.size(), 1u);
   EXPECT_EQ(copies[0].offset, 1u);

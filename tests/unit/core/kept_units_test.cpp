@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Units of released objects that are kept for the next one: how many, for whom, and until when.
+// kept_units_test.cpp tests the units of released objects that are kept for later objects: how
+// many, for which objects, and how long.
 #include "tests/unit/core/big_objects_fixture.h"
 
 #include <random>
@@ -22,11 +23,12 @@ TEST_F(BigObjectsTest, KeptUnitsAreBoundedByTheRuleUntilReuseIsProven) {
   EXPECT_EQ(counters.units_reused.get(), 10u);
   big.release(p);
   EXPECT_EQ(big.trim(), 20 * kMiB);
-  big.release(hot); // above what is ever kept
+  big.release(hot); // above the limit for one object
   EXPECT_EQ(counters.superpages_now.get(), 0u);
 }
 struct BesideKeptUnits : BigObjectsTest {
-  /// 400 MiB live, 20 MiB kept, which is proven to pay; then 10 MiB more than there ever was, whatever is kept.
+  /// Keeps 20 MiB, which is proven to pay, beside 400 MiB live. Then requests 10 MiB above the
+  /// peak, kept units included.
   template <class Ask> void ask(const Ask &for_30_mib_more) {
     hot = make(400 * kMiB, true);
     for (int i = 0; i < 3; i++)
@@ -57,7 +59,8 @@ TEST_F(BigObjectsTest, CallocOfKeptUnitsIsZero) {
   }
   EXPECT_GT(counters.units_reused.get(), 0u);
 }
-// Who replaces objects of no whole number of units by others of their size faults nothing again.
+// A program that replaces objects by others of their size takes no new faults, even without a whole
+// number of units.
 struct KeptTailTest : BigObjectsTest {
   void begin(bool with_superpages) {
     at_first_touch = with_superpages;
@@ -65,7 +68,7 @@ struct KeptTailTest : BigObjectsTest {
     p = make(5 * kMiB, at_first_touch);
     released = counters.pages_released.get();
   }
-  /// Replaces the object, and returns how many pages were given back since begin().
+  /// Replaces the object. Returns how many pages were released since begin().
   double again(size_t bytes) {
     const Slice slice = at_first_touch ? Slice::kBigSuper : Slice::kBigBase;
     big.release(p);
@@ -78,10 +81,10 @@ struct KeptTailTest : BigObjectsTest {
     return static_cast<double>(counters.pages_released.get() - released);
   }
   void replace_by_objects_of_the_same_units() {
-    EXPECT_LE(again(5 * kMiB), 2); // objects begin at other lines
+    EXPECT_LE(again(5 * kMiB), 2); // objects begin at different lines
     EXPECT_EQ(counters.units_reused.get(), 2u);
-    EXPECT_NEAR(again(4 * kMiB + kMiB / 2), 128, 4); // what it does not need
-    EXPECT_NEAR(again(5 * kMiB), 128, 4);            // has that anew
+    EXPECT_NEAR(again(4 * kMiB + kMiB / 2), 128, 4); // the unneeded pages
+    EXPECT_NEAR(again(5 * kMiB), 128, 4);            // takes new pages for them
   }
   bool at_first_touch = false;
   char *p = nullptr;
@@ -90,7 +93,8 @@ struct KeptTailTest : BigObjectsTest {
 TEST_F(KeptTailTest, WhatLiesBehindTheUnitsIsKeptWithThem) {
   begin(false);
   replace_by_objects_of_the_same_units();
-  // Its tail is in the second unit, of which the rest goes, and the third unit goes.
+  // The object's tail takes a part of the second unit. The rest of that unit is released, and the
+  // third unit.
   EXPECT_NEAR(again(3 * kMiB), 128 + 512 + 256, 8);
   memset(p, 1, 3 * kMiB);
   big.release(p);
@@ -102,7 +106,7 @@ TEST_F(KeptTailTest, ATailTakesTheKeptSuperpageThatItLiesIn) {
   replace_by_objects_of_the_same_units();
   const uint64_t superpages = counters.superpages_now.get();
   const uint64_t charged = region.charged_superpages();
-  EXPECT_NEAR(again(3 * kMiB), 128 + 256, 8); // the third unit goes
+  EXPECT_NEAR(again(3 * kMiB), 128 + 256, 8); // the third unit is released
   EXPECT_EQ(big.find(p).object->superpages, 2u);
   EXPECT_GE(big.usable_bytes(p), 4 * kMiB - 8 * kBasePageBytes);
   EXPECT_EQ(counters.superpages_now.get(), superpages);
@@ -114,7 +118,7 @@ TEST_F(KeptTailTest, ATailTakesTheKeptSuperpageThatItLiesIn) {
   EXPECT_TRUE(big.check_invariants());
 }
 TEST_F(BigObjectsTest, ATailLeavesTheUnitsBehindItToOthers) {
-  constexpr size_t kNoStagger = 65536; // so aligned, objects start with their units
+  constexpr size_t kNoStagger = 65536; // with this alignment, objects start with their units
   make(400 * kMiB, true);
   char *first = make(8 * kMiB, true, kNoStagger);
   memset(first, 5, 8 * kMiB);
@@ -157,8 +161,8 @@ TEST_F(BigObjectsTest, ATailTakesASuperpageWhereThatAddsTwoPercent) {
   EXPECT_EQ(superpages_of(kMost), 11u);
   EXPECT_EQ(superpages_of(kLess), 10u);
   EXPECT_EQ(superpages_of(22 * kMiB), 11u);
-  EXPECT_EQ(superpages_of(100 * kMiB + 1), 51u); // from 100 MiB on it is always so
-  // Nobody asks for superpages at first touch: nothing is added.
+  EXPECT_EQ(superpages_of(100 * kMiB + 1), 51u); // from 100 MiB on it always does
+  // Without superpages at first touch no memory is added.
   char *p = make(kMost, false, kNoStagger);
   EXPECT_EQ(big.usable_bytes(p), kMost);
   EXPECT_TRUE(big.release(p));
@@ -172,7 +176,7 @@ TEST_F(BigObjectsTest, WhatTheProgramGaveAttributesIsNotKept) {
       FakeOs::several_mappings.insert(p);
     if (shrunk) {
       EXPECT_EQ(big.resize(p, 4 * kMiB), p);
-      FakeOs::several_mappings.clear(); // all that is left has the same attributes
+      FakeOs::several_mappings.clear(); // the rest has one set of attributes
     }
     EXPECT_TRUE(big.release(p));
     FakeOs::several_mappings.clear();
@@ -267,7 +271,7 @@ TEST_F(BigObjectsTest, WhatMovesIsOneMappingMore) {
     ASSERT_NE(p, nullptr);
     EXPECT_EQ(counters.moves.get(), moves);
     EXPECT_EQ(counters.mappings.get(), before + 1);
-    char *next = make(moves * 40 * kMiB, false); // fits nowhere but behind it
+    char *next = make(moves * 40 * kMiB, false); // fits only behind it
     EXPECT_TRUE(big.release(wall));
     wall = next;
   }
@@ -279,14 +283,15 @@ TEST_F(BigObjectsTest, KeptSuperpagesGiveWayToAnObjectThatIsThere) {
   Region::Config config = FakeOs::config();
   config.budget.bytes = 32 * kMiB;
   start(config, {64 * kMiB});
-  ASSERT_TRUE(big.release(make(200 * kMiB, false))); // the peak, beyond which nothing is kept
+  ASSERT_TRUE(big.release(make(200 * kMiB, false))); // sets the peak, above which no unit is kept
   for (int round = 0; round < 6; round++) {
     char *p = make(20 * kMiB, true);
     ASSERT_NE(p, nullptr);
     ASSERT_TRUE(big.release(p));
   }
   ASSERT_EQ(counters.superpages_now.get(), 10u); // kept
-  char *large = make(40 * kMiB, true); // more than there ever can be: nobody gives way for nothing
+  // More than the budget can ever hold: no kept unit is evicted in vain.
+  char *large = make(40 * kMiB, true);
   EXPECT_EQ(counters.superpages_now.get(), 10u);
   char *live = make(30 * kMiB, true);
   ASSERT_TRUE(large && live);
@@ -296,7 +301,8 @@ TEST_F(BigObjectsTest, KeptSuperpagesGiveWayToAnObjectThatIsThere) {
   EXPECT_TRUE(big.release(large) && big.release(live));
 }
 
-/// While one run is evicted for another, with the lock open, a third is kept: there is room for all or for none.
+/// While one run is evicted for another, with the lock open, a third run is kept. The table has
+/// room for all or for none.
 TEST_F(BigObjectsTest, KeptRunsStayWithinTheirTableWhoeverKeepsSomethingMeanwhile) {
   start(FakeOs::config(), {256 * kMiB});
   for (int round = 0; round < 4; round++) { // keeping 150 MiB is proven to pay
@@ -318,7 +324,7 @@ TEST_F(BigObjectsTest, KeptRunsStayWithinTheirTableWhoeverKeepsSomethingMeanwhil
   for (unsigned i = 0; i < UnitCache::kRuns; i++)
     ASSERT_TRUE(big.release(objects[i]));
   const uint64_t kept = counters.superpages_now.get();
-  EXPECT_EQ(kept, UnitCache::kRuns + 3 + 2); // all of them, and two that live
+  EXPECT_EQ(kept, UnitCache::kRuns + 3 + 2); // all of them, and two live ones
   FakeOs::on_decommit = [&] { EXPECT_TRUE(big.release(objects[UnitCache::kRuns + 1])); };
   EXPECT_TRUE(big.release(objects[UnitCache::kRuns]));
   EXPECT_EQ(FakeOs::on_decommit, nullptr);
@@ -340,11 +346,11 @@ TEST_F(BigObjectsTest, PartsGivenBackByTheProgramAreAdvisedAgainst) {
   EXPECT_EQ(counters.demotions.get(), 2u);
   EXPECT_EQ(counters.superpages_now.get(), before - 2);
   EXPECT_TRUE(FakeOs::refused.count(unit + 4 * kMiB) && FakeOs::refused.count(unit + 6 * kMiB));
-  big.given_back(unit + 5 * kMiB, 4096); // known
+  big.given_back(unit + 5 * kMiB, 4096); // recorded already
   EXPECT_EQ(counters.demotions.get(), 2u);
   EXPECT_TRUE(big.check_invariants());
   EXPECT_TRUE(big.release(p));
-  big.given_back(unit + 5 * kMiB, 4096); // nobody's
+  big.given_back(unit + 5 * kMiB, 4096); // free memory
   EXPECT_EQ(counters.demotions.get(), 2u);
   EXPECT_TRUE(big.check_invariants());
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// key_join_test.cpp tests the join of unit summaries on sections that are built block by block.
 #include "smalloc/sites/key_join.h"
 
 #include <algorithm>
@@ -13,7 +15,7 @@ namespace {
 
 constexpr uint64_t kSite = 1, kOther = 2, kKey = 10, kNext = 11, kLast = 12;
 
-/// A section that is put together block by block.
+/// Builds a section block by block.
 class Section {
 public:
   Section &block(std::vector<smalloc_flow> flows, std::vector<smalloc_key_access> accesses = {}) {
@@ -61,7 +63,7 @@ smalloc_key_access access(uint64_t key, uint64_t min_bytes, bool contents = fals
   return {key, min_bytes, 0.5f, saving, 0, 0, SMALLOC_PATTERN_SCATTERED, contents, 70, {}};
 }
 
-/// Section and scratch memory live as long as the result.
+/// Runs a join; section and scratch memory live as long as the result.
 struct Joined {
   explicit Joined(Section section) : words((section.bytes().size() + 7) / 8) {
     std::copy(section.bytes().begin(), section.bytes().end(),
@@ -118,7 +120,7 @@ TEST(KeyJoin, TwoUnitsMayDisagreeAboutAKey) {
 }
 
 TEST(KeyJoin, ContentsAreNotTheBlockItself) {
-  // rows[i] = site; other = rows; other goes to kKey, whose contents are walked.
+  // rows[i] = site; other = rows; other flows to kKey, whose contents are walked.
   Joined j(Section()
                .block({flow(kSite, kOther, SMALLOC_FLOW_TO_CONTENTS), flow(kOther, kKey)})
                .block({}, {access(kKey, 1, true)}));
@@ -127,7 +129,7 @@ TEST(KeyJoin, ContentsAreNotTheBlockItself) {
 }
 
 TEST(KeyJoin, WhatIsLoadedFromContentsFlowsOn) {
-  // p = *kKey goes to kNext, which is walked; kSite was stored in kKey's memory.
+  // p = *kKey flows to kNext, which is walked; kSite was stored in kKey's memory.
   Joined j(Section().block({flow(kSite, kKey, SMALLOC_FLOW_TO_CONTENTS),
                             flow(kKey, kNext, SMALLOC_FLOW_FROM_CONTENTS), flow(kOther, kKey)},
                            {access(kNext, 1)}));
@@ -136,7 +138,8 @@ TEST(KeyJoin, WhatIsLoadedFromContentsFlowsOn) {
 }
 
 TEST(KeyJoin, WhatACalleeStoresComesBack) {
-  // double *p; make(&p); walk(&p): kOther is p's memory, make's argument is kKey; it hands that on to kNext, which stores.
+  // double *p; make(&p); walk(&p): kOther is p's memory, kKey is make's argument. make passes it on
+  // to kNext, which stores.
   Joined j(Section()
                .block({flow(kOther, kKey), flow(kOther, kLast)})
                .block({flow(kKey, kNext)})
@@ -147,7 +150,8 @@ TEST(KeyJoin, WhatACalleeStoresComesBack) {
 }
 
 TEST(KeyJoin, CallersOfOneFunctionDoNotSeeEachOthersMemory) {
-  // One caller's memory holds kSite, the other's is walked; the function that both call stores kOther.
+  // One caller's memory holds kSite, the other's is walked. The function that both call stores
+  // kOther.
   constexpr uint64_t first = 20, second = 21;
   Joined j(Section().block({flow(kSite, first, SMALLOC_FLOW_TO_CONTENTS), flow(first, kKey),
                             flow(second, kKey), flow(kOther, kKey, SMALLOC_FLOW_TO_CONTENTS)},
@@ -193,7 +197,7 @@ TEST(KeyJoin, PassesOverWhatIsNoBlock) {
   EXPECT_NE(Joined(s).of(kSite), nullptr);
   Section other;
   other.block({flow(kSite, kKey)}, {access(kKey, 1)});
-  other.bytes()[4] = 2; // a version that nobody knows
+  other.bytes()[4] = 2; // an unknown version
   EXPECT_EQ(Joined(other).of(kSite), nullptr);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory that the program maps itself: advice at first touch, collapsing at promotion points, ranges that are gone.
+// mapped_ranges_test.cpp tests memory that the program maps itself: advice at first touch,
+// collapses at promotion points, and ranges that are unmapped.
 #include "smalloc/pages/mapped_ranges.h"
 #include "tests/unit/core/fake_os.h"
 
@@ -23,7 +24,7 @@ struct MappedRangesTest : testing::Test {
         p, [](size_t, void *data) { return *static_cast<uint64_t *>(data); }, &credit, price, pause,
         false);
   }
-  /// A budget of so many bytes (0: none), of which superpages are charged already.
+  /// Sets a budget of `bytes` bytes (0: none), with `before` superpages charged already.
   void charge_to(uint64_t bytes, uint64_t before) {
     Region::Config limits;
     limits.os = &FakeOs::hooks();
@@ -65,7 +66,7 @@ TEST_F(MappedRangesTest, OtherMemoryWaitsUntilItIsPaid) {
   EXPECT_EQ(FakeOs::collapsed.size(), 0u);
   touch(at(3), kMs);
   EXPECT_EQ(FakeOs::collapsed.size(), 1u);
-  touch(at(100), 1000 * kMs); // somebody else's
+  touch(at(100), 1000 * kMs); // not in the range
   EXPECT_EQ(FakeOs::collapsed.size(), 1u);
   touch(at(0), 1000 * kMs);
   EXPECT_EQ(FakeOs::collapsed.size(), 4u);
@@ -78,7 +79,7 @@ TEST_F(MappedRangesTest, SparseUnitsStayAndTheRangeIsForgotten) {
   for (int i = 0; i < 100 && pending; i++)
     touch(at(0), 1000 * kMs);
   EXPECT_EQ(FakeOs::collapsed.size(), 1u);
-  EXPECT_EQ(counters.mapped_superpages_promoted.get(), 1u); // once, however often it is looked at
+  EXPECT_EQ(counters.mapped_superpages_promoted.get(), 1u); // once, however often it is examined
   EXPECT_EQ(pending, 0u);
   EXPECT_FALSE(ranges.any());
 }
@@ -110,9 +111,9 @@ TEST_F(MappedRangesTest, BudgetHoldsForAdviceAndPromotion) {
   EXPECT_EQ(FakeOs::advices, 1u);
   touch(at(16), 1000 * kMs);
   EXPECT_EQ(FakeOs::collapsed.size(), 1u);
-  EXPECT_FALSE(region.charge_superpages(1)); // nothing is left for the heaps
+  EXPECT_FALSE(region.charge_superpages(1)); // the heaps have no superpage left
   EXPECT_EQ(pending, 1u);
-  region.uncharge_superpages(1); // somebody's object has died
+  region.uncharge_superpages(1); // an object was freed
   touch(at(16), 1000 * kMs);
   EXPECT_EQ(FakeOs::collapsed.size(), 2u);
   EXPECT_EQ(region.charged_superpages(), 6u);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Units of small objects with a hint: which place serves which thread, and that the kernel is told of each before it is touched.
+// node_units_test.cpp tests units of small objects with a NUMA hint: the place for a thread, and
+// that the kernel gets the policy of each unit before its first touch.
 #include "smalloc/small/node_units.h"
 #include "tests/unit/core/fake_os.h"
 
@@ -23,7 +24,8 @@ int refusal;
 bool touched_before;
 
 struct NodeUnitsTest : testing::Test {
-  /// Three nodes: the system's numbers are 0, 2, 5; the last has processors only, and lies beside the second.
+  /// Makes three nodes with the system's numbers 0, 2, 5. The last has processors only, and lies
+  /// beside the second.
   void SetUp() override {
     FakeOs::reset();
     told.clear();
@@ -51,7 +53,7 @@ struct NodeUnitsTest : testing::Test {
     };
     ASSERT_TRUE(units.init(region, c));
   }
-  /// A unit that its first user fills.
+  /// Returns a unit that its first user fills.
   char *unit(unsigned place, bool superpages, size_t count = 1) {
     char *p = units.grow(place, superpages, count * kSuperpageBytes, kBasePageBytes);
     EXPECT_NE(p, nullptr);
@@ -66,7 +68,7 @@ struct NodeUnitsTest : testing::Test {
   NodeUnits units;
 };
 struct NodeUnitsFewMappingsTest : NodeUnitsTest {
-  NodeUnitsFewMappingsTest() { mapping_limit = 16; } // two of ours
+  NodeUnitsFewMappingsTest() { mapping_limit = 16; } // two for libsmalloc
 };
 } // namespace
 
@@ -139,7 +141,7 @@ TEST_F(NodeUnitsTest, UnitsOfColdObjectsAreNeverCollapsed) {
   EXPECT_TRUE(FakeOs::collapsed.contains(hot));
   EXPECT_FALSE(FakeOs::collapsed.contains(cold));
   EXPECT_EQ(cold[0], 1);
-  // Nor when it has been empty meanwhile.
+  // It is not collapsed after it has been empty either.
   units.pages().decommit(cold, kSuperpageBytes);
   units.pages().commit(cold, kSuperpageBytes);
   EXPECT_EQ(units.pages().promote_all(price), 1u);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// object_table_test.cpp tests the table of objects' notes, also against a model and under a
+// concurrent reader.
 #include "smalloc/big/object_table.h"
 
 #include <atomic>
@@ -14,7 +17,7 @@ namespace smalloc {
 namespace {
 
 size_t g_memory_left;
-std::vector<void *> g_memory; // the table never gives back
+std::vector<void *> g_memory; // the table releases none of it
 void *source(size_t bytes) {
   if (bytes > g_memory_left)
     return nullptr;
@@ -96,7 +99,7 @@ TEST_F(ObjectTableTest, GrowsUpToItsLimitAndSurvivesRefusedMemory) {
 
 TEST_F(ObjectTableTest, MakesRoomWithoutMoreMemory) {
   ASSERT_TRUE(init(16, 16));
-  g_memory_left = 0; // what it needs to be made anew it has had from the start
+  g_memory_left = 0; // it has had the memory for a rebuild from the start
   for (uintptr_t a = 1; a <= 100; a++) {
     ASSERT_TRUE(table.insert(a << 12, {1, 0, false})) << a;
     ObjectNote note;

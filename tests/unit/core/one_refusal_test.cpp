@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every call of the system is refused once: the first in one run, the second in the next, until a
-// run gets through without a refusal; and once more with two and with all calls after it refused.
-// Objects keep their bytes, fresh memory is zero, tables agree, and nothing is left behind.
+// one_refusal_test.cpp refuses every system call once: the first in one run, the second in the
+// next, until a run passes without a refusal. Then repeats that with two calls refused, and with
+// all calls from one on. Objects keep their bytes, fresh memory is zero, tables agree, and nothing
+// leaks.
 #include "smalloc/big/big_objects.h"
 #include "smalloc/small/small_pages.h"
 #include "tests/unit/core/fake_os.h"
@@ -13,7 +14,7 @@
 namespace smalloc {
 namespace {
 
-/// The fake system, refusing `length` calls from the `first` on.
+/// The fake system, which refuses `length` calls from call `first` on.
 struct Refusing {
   static inline unsigned calls = 0, first = 0, length = 0;
   static inline std::vector<char> committed; ///< by page
@@ -54,7 +55,7 @@ struct Refusing {
       t.move = [](void *from, void *to, size_t n) {
         if (now())
           return ENOMEM;
-        // As the kernel does it: what nobody wrote stays unwritten. Not across two mappings.
+        // Like the kernel: unwritten pages stay unwritten. Fails across two mappings.
         constexpr int kFlags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
         return mremap(from, n, n, kFlags, to) == to ? 0 : FakeOs::hooks().move(from, to, n);
       };
@@ -80,7 +81,8 @@ class Scenario {
 public:
   explicit Scenario(ThpMode thp, PageBacking backing) : thp_(thp), backing_(backing) {}
 
-  /// True: all of it ran. False: so much was refused at the start that the program's malloc serves.
+  /// Runs the scenario. True: all of it ran. False: the start was refused, so the program's malloc
+  /// serves.
   bool run() {
     FakeOs::reset();
     Region::Config config = FakeOs::config();
@@ -159,7 +161,7 @@ private:
     for (size_t bytes : {7 * kMiB, 3 * kMiB, 9 * kMiB, 10 * kMiB, 3 * kMiB})
       for (Object &o : objects_)
         resize(o, bytes);
-    for (size_t i = 0; i < objects_.size(); i += 2) { // and what is kept of them comes back
+    for (size_t i = 0; i < objects_.size(); i += 2) { // kept units of them are used again
       ASSERT_TRUE(big_.release(objects_[i].p));
       objects_[i] = objects_.back();
       objects_.pop_back();
@@ -187,7 +189,7 @@ private:
     }
   }
 
-  /// jemalloc's use of pages, at one page in eight.
+  /// Commits pages as jemalloc does, and writes one page in eight.
   void commit(SmallPages &small, char *p, size_t pages, char value) {
     ASSERT_TRUE(small.commit(p, pages * kBasePageBytes));
     for (size_t i = 0; i < pages * kBasePageBytes; i += 8 * kBasePageBytes) {
@@ -234,7 +236,7 @@ private:
       decommit(small, p, kPagesPerUnit);
     EXPECT_EQ(small.live_bytes(), 0u);
     EXPECT_EQ(pending_, 0u);
-    // What a refused purge has left is dirty, and cleared before it is used again.
+    // A refused purge leaves dirty pages, which are cleared before their next use.
     for (char *p : unit)
       commit(small, p, kPagesPerUnit, 5);
     for (char *p : unit)
@@ -257,7 +259,8 @@ class OneRefusal : public testing::TestWithParam<std::tuple<ThpMode, PageBacking
 
 TEST_P(OneRefusal, OfEachCallLeavesNothingBroken) {
   auto [thp, backing, length] = GetParam();
-  // 1: every call in turn. More: the calls after it are refused, too, which takes steps as long.
+  // Length 1 refuses every call in turn. A greater length also refuses the following calls; these
+  // runs take longer steps.
   unsigned step = length == 1 ? 1 : 11, last = 0;
   bool through = false;
   for (unsigned first = 0; !through; first += step) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// SMALLOC_CONF: each key, bad values, unknown keys, set-uid, and text that nobody would write.
+// options_test.cpp tests the parser of SMALLOC_CONF: each key, bad values, unknown keys, set-uid,
+// and random text.
 #include "smalloc/config/options.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +58,7 @@ TEST(Options, StatisticsWords) {
   EXPECT_TRUE(o.stats_at_exit && o.stats_json && o.stats_jemalloc && o.stats_sites);
   EXPECT_STREQ(o.stats_file, "/tmp/s.%p");
   EXPECT_STREQ(parse("stats_file:%h.%r.%%p").stats_file, "%h.%r.%%p");
-  // Kept as it stands, all processes would share the file.
+  // If the file name were kept as it stands, all processes would share the file.
   for (const char *mistyped :
        {"stats_file:s.%q", "stats_file:s.%P", "stats_file:s%", "stats_file:%%%"}) {
     o = parse(mistyped);
@@ -110,7 +111,7 @@ TEST(Options, WarningsNameKeyValueAndCure) {
   EXPECT_TRUE(warnings.empty());
   parse("wibble:7");
   EXPECT_NE(warnings[0].find("docs/tuning.md"), std::string::npos);
-  parse("x:7"); // two letters more would make anything of it
+  parse("x:7"); // adding two letters would fit many keys
   EXPECT_EQ(warnings[0].find("did you mean"), std::string::npos);
   Options o = parse("budget:10%,budget:1g");
   EXPECT_EQ(o.budget_percent, 0u);

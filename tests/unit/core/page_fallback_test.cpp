@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The ladder of page sizes, every refusal of the system injected: what a request gets, what is
-// counted, and that one line says so.
+// page_fallback_test.cpp tests the fallback between page sizes with every refusal of the system
+// injected: what a request gets, what is counted, and that one warning line reports it.
 #include "smalloc/big/big_objects.h"
 #include "tests/unit/core/fake_os.h"
 
@@ -44,7 +44,7 @@ struct PageFallbackTest : testing::Test {
                ? std::string(text.data(), text.size())
                : "";
   }
-  PageFallback::Config asks; ///< what start() does not name
+  PageFallback::Config asks; ///< settings that start() does not name
   Counters counters;
   Region region;
   PageFallback ladder;
@@ -83,7 +83,7 @@ TEST_F(PageFallbackTest, ShareOfThePoolIsKept) {
   for (const UnitIndex expected : {3u, 2u, 0u})
     EXPECT_EQ(ladder.take_pool_pages(nullptr, 3, PageKind::kHugetlb).hugetlb_units, expected);
   EXPECT_EQ(not_on(PageKind::kHugetlb, WhyNot::kBudget), 2u);
-  EXPECT_EQ(warning(), ""); // the user has said so
+  EXPECT_EQ(warning(), ""); // the user chose it
 }
 TEST_F(PageFallbackTest, ShareOfEmptyPoolsIsSaid) {
   asks.most_pool_units = 0;
@@ -123,7 +123,7 @@ TEST_F(PageFallbackTest, PoolThatHasSomePagesGivesThem) {
   };
   start(PageBacking::kHugetlb);
   char *p = make(10 * kMiB);
-  EXPECT_EQ(pool_units(PageKind::kHugetlb), 2u); // 5, then 2
+  EXPECT_EQ(pool_units(PageKind::kHugetlb), 2u); // 5 requested, then 2
   EXPECT_EQ(counters.superpages_now.get(), 5u);  // the rest transparent
   EXPECT_TRUE(big.release(p) && big.check_invariants());
   EXPECT_EQ(counters.superpages_now.get(), 0u);
@@ -211,7 +211,7 @@ TEST_F(PageFallbackTest, NeverWithAPoolUsesThePoolOnly) {
 }
 TEST_F(PageFallbackTest, MediumPagesWhereTheKernelHasThem) {
   FakeOs::set_thp("never", "madvise");
-  start(PageBacking::kThp); // falls to 64 KiB
+  start(PageBacking::kThp); // falls back to 64 KiB
   EXPECT_TRUE(ladder.medium() && !ladder.primes_medium());
   ASSERT_NE(make(10 * kMiB), nullptr);
   EXPECT_EQ(on(PageKind::kMedium), 1u);
@@ -285,7 +285,7 @@ TEST_F(PageFallbackTest, PoolRunsAreVisitedOnceAndForgotten) {
   };
   unsigned seen = 0;
   big.lock_all();
-  EXPECT_FALSE(big.for_each_pool_run(visit, &seen)); // the third says stop
+  EXPECT_FALSE(big.for_each_pool_run(visit, &seen)); // the third call returns false
   EXPECT_EQ(seen, 3u);
   big.forget_pools();
   seen = 0;
@@ -298,7 +298,7 @@ TEST_F(PageFallbackTest, PoolRunsAreVisitedOnceAndForgotten) {
   EXPECT_EQ(region.charged_superpages(), 0u);
 }
 
-// Directives: each object asks for a step of its own.
+// Directives: each object has a first step of its own.
 
 TEST_F(PageFallbackTest, DirectedMediumPagesGetAdviceOfTheirOwn) {
   FakeOs::set_thp("madvise", "madvise");
@@ -315,7 +315,7 @@ TEST_F(PageFallbackTest, DirectedMediumPagesGetAdviceOfTheirOwn) {
   EXPECT_EQ(counters.superpages_now.get(), 5u); // the other's
   EXPECT_EQ(counters.directed_mthp.get(), 1u);
   EXPECT_EQ(counters.directed_mthp_got.get(), 1u);
-  EXPECT_EQ(big.pending(), 0u); // nor ever superpages
+  EXPECT_EQ(big.pending(), 0u); // and never superpages
   big.make_pending(big.find(p));
   EXPECT_EQ(big.pending(), 0u);
   EXPECT_EQ(warning(), "");
@@ -329,7 +329,7 @@ TEST_F(PageFallbackTest, DirectedMediumPagesGrowAndAreNotReused) {
   p[4 * kMiB - 1] = 2;
   const size_t before = FakeOs::advised.size();
   char *r = static_cast<char *>(big.resize(p, 9 * kMiB));
-  ASSERT_EQ(r, p); // nobody lies behind it
+  ASSERT_EQ(r, p); // the units behind it are free
   EXPECT_EQ(FakeOs::advised.size(), before + 1);
   EXPECT_TRUE(r[0] == 1 && r[4 * kMiB - 1] == 2);
   EXPECT_EQ(big.pending(), 0u);
@@ -342,7 +342,7 @@ TEST_F(PageFallbackTest, DirectedMediumPagesGrowAndAreNotReused) {
   r = static_cast<char *>(big.resize(moved, 3 * kMiB));
   ASSERT_NE(r, nullptr);
   EXPECT_TRUE(r[0] == 1 && big.release(r) && big.release(next));
-  EXPECT_EQ(big.trim(), 0u); // advice of an object goes with it
+  EXPECT_EQ(big.trim(), 0u); // an object's own advice ends with it
   EXPECT_TRUE(big.check_invariants());
 }
 TEST_F(PageFallbackTest, DirectedMediumPagesSwitchedOffMeanBasePages) {
@@ -360,7 +360,7 @@ TEST_F(PageFallbackTest, DirectedMediumPagesSwitchedOffMeanBasePages) {
                        "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled); base pages "
                        "are used");
   p = static_cast<char *>(big.resize(p, 20 * kMiB));
-  EXPECT_EQ(big.pending(), 0u); // base pages, not superpages later
+  EXPECT_EQ(big.pending(), 0u); // base pages, no superpages later
   EXPECT_TRUE(big.release(p) && big.check_invariants());
 }
 TEST_F(PageFallbackTest, DirectedMediumPagesThatTheKernelLacksOrRefuses) {
@@ -374,7 +374,7 @@ TEST_F(PageFallbackTest, DirectedMediumPagesThatAllMemoryGetsNeedNoAdvice) {
   start(PageBacking::kThp);
   char *p = make(10 * kMiB, PageKind::kMedium);
   EXPECT_EQ(on(PageKind::kMedium), 1u);
-  EXPECT_TRUE(FakeOs::advised.empty()); // khugepaged looks at what is advised
+  EXPECT_TRUE(FakeOs::advised.empty()); // khugepaged scans advised memory
   EXPECT_TRUE(big.release(p) && big.check_invariants());
 }
 TEST_F(PageFallbackTest, DirectedMediumPagesRefusedByTheKernel) {
@@ -396,7 +396,7 @@ TEST_F(PageFallbackTest, TheUsersBasePagesGoBeforeDirectives) {
   ASSERT_NE(make(3 * kGiB, PageKind::kGigantic), nullptr);
   EXPECT_EQ(on(PageKind::kBase), 2u);
   EXPECT_TRUE(FakeOs::pooled.empty());
-  EXPECT_EQ(warning(), ""); // what the user chose is no reason for a line
+  EXPECT_EQ(warning(), ""); // the user's choice causes no warning
 }
 TEST_F(PageFallbackTest, DirectedMediumPagesWhereAllGetThem) {
   FakeOs::set_thp("madvise", "madvise");
@@ -415,9 +415,9 @@ TEST_F(PageFallbackTest, DirectedGiganticPagesForItsObjectsOnly) {
   EXPECT_EQ(FakeOs::pooled.begin()->second.page, kGiB);
   EXPECT_EQ(FakeOs::pooled.begin()->second.bytes, 2 * kGiB);
   EXPECT_EQ(pool_units(PageKind::kGigantic), 1024u);
-  // Its tail is one, too: the rest of that superpage adds less than 2 %.
+  // Its tail is a superpage, too: the rest of that superpage adds less than 2 %.
   EXPECT_EQ(counters.superpages_now.get(), 1024u + 1281u);
-  char *small = make(10 * kMiB, PageKind::kGigantic); // asks for 2 MiB pages
+  char *small = make(10 * kMiB, PageKind::kGigantic); // gets 2 MiB pages
   EXPECT_EQ(counters.directed_1g.get(), 1u);
   EXPECT_EQ(counters.directed_1g_got.get(), 1u);
   EXPECT_EQ(on(PageKind::kGigantic), 1u);
@@ -443,7 +443,7 @@ TEST_F(PageFallbackTest, DirectedGiganticPagesFallTo2MiB) {
 TEST_F(PageFallbackTest, DirectedGiganticPagesWithoutTheLibrary) {
   FakeOs::open_hugetlb_result = [](size_t) { return ENOENT; };
   start(PageBacking::kThp, 0, true);
-  EXPECT_EQ(warning(), ""); // nobody has asked yet
+  EXPECT_EQ(warning(), ""); // no object has requested them yet
   ASSERT_NE(make(kGiB + 10 * kMiB, PageKind::kGigantic), nullptr);
   ASSERT_NE(make(kGiB + 10 * kMiB, PageKind::kGigantic), nullptr);
   EXPECT_EQ(on(PageKind::kSuperpage), 2u);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Promotion of big objects: credit, pauses, sparse units, refusals, giving up; on a fake clock.
+// promoter_test.cpp tests the promotion of big objects on a fake clock: credit, pauses, sparse
+// units, refusals, giving up.
 #include "smalloc/big/big_objects.h"
 #include "tests/unit/core/fake_os.h"
 

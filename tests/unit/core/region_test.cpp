@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The range and its slices, the budget of superpages and of mappings, and refusals of the system.
+// region_test.cpp tests the address range and its slices, the budgets of superpages and mappings,
+// and refusals of the system.
 #include "tests/unit/core/fake_os.h"
 
 #include <cerrno>
@@ -49,7 +50,8 @@ TEST_F(RegionTest, GrowIsAlignedAndEndsBeforeTheGuard) {
   EXPECT_LE(reinterpret_cast<uintptr_t>(last) + 2 * kSuperpageBytes,
             region.slice_end(Slice::kClass) - kSuperpageBytes);
 }
-// Nothing is handed out in what went back, what was handed out stays, and a slice may grow within its share of less.
+// Released address space is never handed out, allocated units stay, and a slice may grow within its
+// smaller share.
 TEST_F(RegionTest, ShrinksBehindWhatIsInUse) {
   ASSERT_TRUE(region.init(FakeOs::config(), counters));
   const Slice s = Slice::kClass;
@@ -69,7 +71,7 @@ TEST_F(RegionTest, ShrinksBehindWhatIsInUse) {
   EXPECT_EQ(region.grown_units(s), 1u);
   EXPECT_EQ(region.grow(s, kSuperpageBytes), nullptr);
   FakeOs::unreserved.clear();
-  region.shrink(s, region.bytes()); // a limit that is raised gives nothing back
+  region.shrink(s, region.bytes()); // a raised limit releases nothing
   EXPECT_TRUE(FakeOs::unreserved.empty());
   EXPECT_NE(region.grow(Slice::kMeta, 4096), nullptr);
 }
@@ -88,7 +90,7 @@ TEST_F(RegionTest, RefusedCommitIsNull) {
   FakeOs::refuse_commits_after = -1;
   EXPECT_NE(region.grow(Slice::kMeta, 4096), nullptr);
 }
-// jemalloc asks again at every miss.
+// jemalloc tries again at every miss.
 TEST_F(RegionTest, RefusedCommitsDoNotUseUpTheSlice) {
   ASSERT_TRUE(region.init(FakeOs::config(), counters));
   const size_t units =
@@ -119,7 +121,7 @@ TEST_F(RegionTest, BudgetOfSuperpages) {
   uint64_t took;
   EXPECT_EQ(region.promote(region.unit_address(Slice::kBigBase, 0), took), ENOSPC);
   EXPECT_TRUE(FakeOs::collapsed.empty());
-  // What was only charged never was.
+  // Superpages that were only charged are not counted.
   EXPECT_EQ(counters.superpages_now.get(), 0u);
   EXPECT_EQ(counters.superpages_peak.get(), 0u);
   region.got_superpages(2);
@@ -168,7 +170,7 @@ TEST_F(RegionTest, FailedCollapsesAreCountedByReason) {
 TEST_F(RegionTest, UnderThpAlwaysAdviceIsFlippedWithinTheBudget) {
   Region::Config c = FakeOs::config();
   c.thp = ThpMode::kAlways;
-  c.mapping_limit = 16; // two of ours
+  c.mapping_limit = 16; // two for libsmalloc
   ASSERT_TRUE(region.init(c, counters));
   uint64_t took;
   EXPECT_EQ(region.promote(region.unit_address(Slice::kBigBase, 0), took), 0);
@@ -187,15 +189,15 @@ TEST_F(RegionTest, ARefusedCollapseLeavesTheAdviceAsItWas) {
   char *unit = region.unit_address(Slice::kBigBase, 0);
   uint64_t took;
   EXPECT_EQ(region.promote(unit, took), ENOMEM);
-  // Asked for and taken back, or the kernel would make a superpage of the unit all the same.
+  // Advised, and reversed: else the kernel would still make the unit a superpage.
   EXPECT_EQ(FakeOs::advices, 2u);
   EXPECT_FALSE(FakeOs::advised.contains(unit));
   EXPECT_EQ(counters.mappings.get(), 0u);
 }
-// Each makes a mapping of its own in a slice that is advised as a whole.
+// Each demoted unit is a mapping of its own in a slice that is advised as a whole.
 TEST_F(RegionTest, SuperpagesOfBirthAreDemotedWithinTheBudgetOfMappings) {
   Region::Config c = FakeOs::config();
-  c.mapping_limit = 16; // two of ours
+  c.mapping_limit = 16; // two for libsmalloc
   ASSERT_TRUE(region.init(c, counters));
   ASSERT_TRUE(region.charge_superpages(3));
   region.got_superpages(3);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a promotion may cost, on a clock that a test moves.
+// ski_rental_test.cpp tests the cost limits of promotions on a scripted clock.
 #include "smalloc/pages/ski_rental.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST(Ledger, PaysOnlyWhatWasEarned) {
   l.earn(100);
   EXPECT_TRUE(l.covers(100));
   EXPECT_FALSE(l.covers(101));
-  l.pay(150); // a collapse that was dearer than expected
+  l.pay(150); // a collapse that cost more than expected
   EXPECT_EQ(l.credit_ns(), -50);
   l.earn(49);
   EXPECT_FALSE(l.covers(0));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// jemalloc is asked about its slabs only when it runs, and at most once a second. Objects of
-// classes with much room then come from its arenas, and a large heap grows by more at a time. The
-// tests fake jemalloc and count what it is asked.
+// small_census_test.cpp tests that jemalloc's slabs are counted only while it runs, and at most
+// once a second. Objects of classes with much room then come from its arenas, and a large heap
+// grows by more at a time. The tests fake jemalloc and count the calls.
 #include "smalloc/jemalloc/private_jemalloc.h"
 #include "smalloc/small/node_heaps.h"
 #include "smalloc/small/small_heap.h"
@@ -13,12 +13,12 @@
 #include <string.h>
 
 namespace {
-unsigned g_questions; ///< about slabs
+unsigned g_questions; ///< calls about slabs
 unsigned g_decays;
 unsigned g_from_cache, g_from_arena; ///< objects
-bool g_starts;                       ///< the fake's arenas can be made
-size_t g_growth;                     ///< by how much arena 0 may grow at a time
-void (*g_while_starting)();          ///< what another thread does then
+bool g_starts;                       ///< the fake can create arenas
+size_t g_growth;                     ///< growth limit of arena 0
+void (*g_while_starting)();          ///< runs as another thread would meanwhile
 constexpr unsigned kClasses = 2;
 constexpr size_t kSlot[kClasses] = {64, 128}, kLive[kClasses] = {1000, 50000},
                  kSlabs[kClasses] = {400, 200};
@@ -74,7 +74,7 @@ void *jepriv_mallocx(size_t, int flags) {
   EXPECT_TRUE(flags & smalloc::kJeNoTcache);
   return g_from_arena++, g_object;
 }
-// Named by small_heap.cpp, small_census.cpp and small_decay.cpp; no test comes there.
+// Referenced by small_heap.cpp, small_census.cpp and small_decay.cpp; no test calls them.
 void *jepriv_calloc(size_t, size_t) { abort(); }
 void *jepriv_rallocx(void *, size_t, int) { abort(); }
 size_t jepriv_xallocx(void *, size_t, size_t, int) { abort(); }
@@ -103,7 +103,7 @@ struct SmallCensusTest : testing::Test {
     SmallHeap::Config heap_config;
     heap_config.serves_process = true;
     heap_config.drop_file_pages = false;
-    std::destroy_at(&g_small); // each test has a heap that nobody has started
+    std::destroy_at(&g_small); // each test has a heap that is not started
     std::construct_at(&g_small);
     g_small.configure(region, heap_config);
     t_small = {};
@@ -112,7 +112,7 @@ struct SmallCensusTest : testing::Test {
     g_starts = true;
     g_while_starting = nullptr;
   }
-  /// The thread has allocated so much that somebody looks. True: jemalloc was asked.
+  /// Allocates until this thread runs a look. True: jemalloc's slabs were counted.
   static bool asks() {
     const unsigned before = g_questions;
     for (unsigned i = 0; i < 4; i++) // every fourth event
@@ -131,7 +131,7 @@ struct SmallCensusTest : testing::Test {
 };
 
 TEST_F(SmallCensusTest, JemallocIsAskedOnlyOnceItRuns) {
-  EXPECT_FALSE(asks()); // nobody has started it
+  EXPECT_FALSE(asks()); // not started
   static bool asked_meanwhile;
   asked_meanwhile = true;
   g_while_starting = [] {
@@ -144,7 +144,7 @@ TEST_F(SmallCensusTest, JemallocIsAskedOnlyOnceItRuns) {
   EXPECT_EQ(g_decays, 0u);
   ASSERT_TRUE(g_small.ready());
   FakeOs::clock_ns += kSecond;
-  EXPECT_FALSE(asks()); // a heap below 8 MiB has no room to speak of
+  EXPECT_FALSE(asks()); // fragmentation below 8 MiB is ignored
   EXPECT_EQ(g_decays, 1u);
   use(8 * kMiB);
   FakeOs::clock_ns += kSecond / 2;
@@ -174,7 +174,7 @@ TEST_F(SmallCensusTest, ObjectsOfAClassWithRoomComeFromTheArena) {
   EXPECT_EQ(g_from_cache, 1u);
   FakeOs::clock_ns += kSecond;
   ASSERT_TRUE(asks());
-  // Of 64 bytes 12.4 of 12.5 MiB are free, of 128 bytes nearly nothing.
+  // Of the class of 64 bytes 12.4 of 12.5 MiB are free, of 128 bytes nearly nothing.
   EXPECT_TRUE(g_small.packs());
   EXPECT_NE(g_small.allocate(64), nullptr);
   EXPECT_EQ(g_from_arena, 1u);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Superpages at first touch that small objects lost: they come back within the budget only, and what the kernel refuses leaves
-// the advice against them.
+// small_demoter_test.cpp tests superpages at first touch that small objects have lost. They come
+// back within the budget only. A refusal of the kernel leaves the advice against them.
 #include "smalloc/small/small_pages.h"
 #include "tests/unit/core/fake_os.h"
 
@@ -11,7 +11,7 @@
 namespace smalloc {
 namespace {
 
-/// Four superpages at first touch, which is all that the budget allows, of which the third was demoted.
+/// Makes four superpages at first touch, which use up the budget, and demotes the third.
 struct SmallDemoterTest : testing::Test {
   static constexpr size_t kUnits = 4;
   virtual ThpMode thp() const { return ThpMode::kMadvise; }
@@ -34,7 +34,7 @@ struct SmallDemoterTest : testing::Test {
     pages.decommit(start + kSuperpageBytes, 200 * kBasePageBytes);
     pages.decommit(lost + kBasePageBytes, (kPagesPerUnit - 1) * kBasePageBytes);
     ASSERT_EQ(FakeOs::split, std::set<const char *>{lost});
-    const char *idle = FakeOs::idle_of_split[lost]; // all but the first page are
+    const char *idle = FakeOs::idle_of_split[lost]; // all but the first page are idle
     ASSERT_TRUE(idle > lost && idle < lost + kSuperpageBytes);
     ASSERT_EQ(counters.superpages_now.get(), kUnits - 1);
     ASSERT_EQ(counters.mappings.get(), 1u);
@@ -61,7 +61,7 @@ TEST_F(SmallDemoterTest, AnEmptyUnitStaysOnBasePagesWhileOthersHaveItsSuperpage)
   EXPECT_EQ(counters.mappings.get(), 1u);
   EXPECT_FALSE(is_advised());
   ASSERT_TRUE(pages.check_invariants());
-  // Used again, it is collapsed as soon as there is one for it, and not before.
+  // When it is used again, it is collapsed as soon as the budget has room, and not before.
   fill_and_promote();
   EXPECT_EQ(FakeOs::collapsed.count(lost), 0u);
   EXPECT_FALSE(is_advised());
@@ -79,11 +79,11 @@ struct RoomySmallDemoterTest : SmallDemoterTest {
 TEST_F(RoomySmallDemoterTest, AUnitThatIsEmptiedWhileItIsRefusedKeepsItsAdvice) {
   pages.commit(lost, kSuperpageBytes);
   FakeOs::collapse_result = [&](char *) {
-    pages.decommit(lost, kSuperpageBytes); // as another thread does
+    pages.decommit(lost, kSuperpageBytes); // like another thread
     return EAGAIN;
   };
   pages.promote(price, UINT64_MAX, true);
-  EXPECT_EQ(region.charged_superpages(), kUnits); // it will be one when it is used
+  EXPECT_EQ(region.charged_superpages(), kUnits); // its next use makes it a superpage
   EXPECT_TRUE(is_advised());
   EXPECT_EQ(counters.mappings.get(), 0u);
   ASSERT_TRUE(pages.check_invariants());
@@ -91,7 +91,7 @@ TEST_F(RoomySmallDemoterTest, AUnitThatIsEmptiedWhileItIsRefusedKeepsItsAdvice) 
 
 TEST_F(SmallDemoterTest, AnEmptyUnitGetsItsSuperpageBack) {
   pages.decommit(lost, kSuperpageBytes);
-  EXPECT_EQ(counters.superpages_now.get(), kUnits - 1); // once it is used
+  EXPECT_EQ(counters.superpages_now.get(), kUnits - 1); // from its next use on
   EXPECT_EQ(region.charged_superpages(), kUnits);
   EXPECT_EQ(counters.mappings.get(), 0u);
   EXPECT_TRUE(is_advised());
@@ -112,7 +112,7 @@ TEST_F(SmallDemoterTest, ARefusedCollapseLeavesTheAdviceAgainstSuperpages) {
   EXPECT_EQ(counters.mappings.get(), 0u);
 }
 
-// A unit that goes and comes takes no mapping with it, whether THP is always on or not.
+// A unit that is demoted and promoted leaves no mapping charged, with THP=always or not.
 struct SmallDemoterAlwaysTest : SmallDemoterTest {
   ThpMode thp() const override { return ThpMode::kAlways; }
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which classes are filled before others grow, and that it ends when 1 % of the time is used up.
+// small_packing_test.cpp tests which size classes are filled before others grow, and that filling
+// ends when 1 % of the time is used up.
 #include "smalloc/small/small_packing.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pages of small heaps: use is counted exactly, reused memory is zero, empty units go back,
-// superpages only as a whole.
+// small_pages_test.cpp tests the pages of small heaps: use is counted exactly, reused memory is
+// zero, empty units are released, and superpages only as a whole.
 #include "smalloc/small/small_pages.h"
 #include "tests/unit/core/fake_os.h"
 
@@ -21,7 +21,7 @@ struct SmallPagesTest : testing::Test {
     c.has_super = true;
     ASSERT_TRUE(pages.init(region, c));
   }
-  /// As Runtime sets up the small heap that serves malloc of the whole process.
+  /// Configures the pages like Runtime for the small heap that serves malloc of the whole process.
   void start_as_process_malloc(SmallPages &process) {
     SmallPages::Config c;
     c.has_super = true;
@@ -48,7 +48,7 @@ TEST_F(SmallPagesTest, RandomUseAgainstAModel) {
     size_t first = random() % kPages, n = 1 + random() % (random() % 5 ? 20 : 1200);
     n = std::min(n, kPages - first);
     bool on = random() % 5 < 3;
-    if (on) { // jemalloc commits only what is not in use
+    if (on) { // jemalloc commits only unused pages
       while (n && used[first + n - 1])
         n--;
       size_t k = n;
@@ -110,7 +110,8 @@ TEST_F(SmallPagesTest, WhatTheSystemDidNotTakeIsOfferedAgain) {
   FakeOs::purge_error = 0;
   pages.purge_again();
   EXPECT_EQ(counters.superpages_now.get(), 1u);
-  EXPECT_EQ(counters.pages_released.get(), kPagesPerUnit); // what is hot is not punched
+  // Parts of a superpage in use are not released.
+  EXPECT_EQ(counters.pages_released.get(), kPagesPerUnit);
   ASSERT_TRUE(pages.check_invariants());
 }
 TEST_F(SmallPagesTest, BelowTheReachNothingIsPromotedAndCreditIsNeeded) {
@@ -126,14 +127,14 @@ TEST_F(SmallPagesTest, BelowTheReachNothingIsPromotedAndCreditIsNeeded) {
   EXPECT_TRUE(pages.pending());
   pages.promote(price, UINT64_MAX, false);
   EXPECT_EQ(FakeOs::collapsed.size(),
-            5u); // what was earned below the reach (4.3 s) was kept and pays for all
+            5u); // the credit earned below the reach (4.3 s) was kept and pays for all
 }
 TEST_F(SmallPagesTest, UnitThatIsEmptiedWhileItIsCollapsedIsNotCharged) {
   char *p = pages.grow(kSuperpageBytes, kBasePageBytes, 1);
   pages.commit(p, kSuperpageBytes);
   pages.lower_reach(0);
   FakeOs::collapse_result = [&](char *) {
-    pages.decommit(p, kSuperpageBytes); // as another thread does
+    pages.decommit(p, kSuperpageBytes); // like another thread
     return 0;
   };
   pages.earn(UINT32_MAX);
@@ -151,7 +152,7 @@ TEST_F(SmallPagesTest, WhatIsPaidForGoesOnAfterThePause) {
   pages.commit(p, 3 * kSuperpageBytes);
   pages.lower_reach(0);
   pages.promote(price, 1, false);
-  EXPECT_FALSE(pages.is_funded()); // nothing is earned
+  EXPECT_FALSE(pages.is_funded()); // no credit yet
   pages.earn(UINT32_MAX);
   for (size_t collapsed = 1; collapsed <= 3; collapsed++) {
     EXPECT_TRUE(pages.due());
@@ -167,7 +168,7 @@ TEST_F(SmallPagesTest, AtFirstTouchOnlyWhereAUnitIsTwoPercent) {
     char *p = pages.grow(kSuperpageBytes, kBasePageBytes, 1);
     ASSERT_NE(p, nullptr);
     bool super = region.slice_of(p) == Slice::kSmallSuper;
-    EXPECT_EQ(super, i >= 50 && i % 8 != 1) << i; // 100 MiB; every eighth shows what is touched
+    EXPECT_EQ(super, i >= 50 && i % 8 != 1) << i; // from 100 MiB on; every eighth is a probe
     pages.commit(p, kSuperpageBytes);
   }
   EXPECT_EQ(counters.superpages_at_first_touch.get(), 27u);
@@ -297,7 +298,7 @@ TEST_F(SmallPagesTest, TimeEarnsThreePercent) {
   char *p = pages.grow(4 * kSuperpageBytes, kBasePageBytes, 1);
   pages.commit(p, 4 * kSuperpageBytes);
   pages.lower_reach(0);
-  FakeOs::clock_ns += 32000000; // 1 ms of credit, a collapse is dearer
+  FakeOs::clock_ns += 32000000; // 1 ms of credit; a collapse costs more
   pages.earn_time();
   pages.promote(price, UINT64_MAX, false);
   EXPECT_EQ(FakeOs::collapsed.size(), 0u);
@@ -306,8 +307,8 @@ TEST_F(SmallPagesTest, TimeEarnsThreePercent) {
   pages.promote(price, UINT64_MAX, false);
   EXPECT_EQ(FakeOs::collapsed.size(), 1u);
 }
-// Credit that was only guessed, and much too high: what collapses take stays within 3 % of what the process has computed
-// and what promotion points have counted, refused ones and dear ones too.
+// Estimated credit may be much too high. The cost of collapses still stays within 3 % of the
+// process' CPU time plus the counted credit. Refused and expensive collapses are included.
 TEST_F(SmallPagesTest, WhatCollapsesTakeIsBoundedByWhatWasMeasured) {
   static uint64_t cpu_ns, counted_ns;
   cpu_ns = counted_ns = 0;
@@ -331,7 +332,7 @@ TEST_F(SmallPagesTest, WhatCollapsesTakeIsBoundedByWhatWasMeasured) {
     if (step % 50 == 49)
       bounded.earn(0, 2000000), counted_ns += 2000000;
     bounded.promote(price, UINT64_MAX, false);
-    // The last one may have been dearer than its price was thought to be.
+    // The last one may have cost more than its expected price.
     ASSERT_LE(counters.collapse_ns.get(), cpu_ns / kTimePerCollapseTime + counted_ns + 4000000)
         << step;
     ASSERT_TRUE(bounded.check_invariants());
@@ -343,7 +344,8 @@ TEST_F(SmallPagesTest, WhatCollapsesTakeIsBoundedByWhatWasMeasured) {
   EXPECT_GT(FakeOs::collapsed.size(), kUnits * 9 / 10);
 }
 
-// Beside other work a collapse takes much longer by the clock; what it costs is what its thread has computed.
+// Beside other work a collapse takes much longer by the clock. Its cost is the CPU time of its
+// thread.
 TEST_F(SmallPagesTest, CollapsesArePaidByWhatTheirThreadComputed) {
   static uint64_t thread_ns;
   thread_ns = 0;
@@ -375,7 +377,7 @@ TEST_F(SmallPagesTest, EmptiestSuperpageGivesItsIdlePagesBack) {
   ASSERT_EQ(pages.promote_all(price), kUnits);
   char *thin = start + 3 * kSuperpageBytes, *thick = start + 4 * kSuperpageBytes;
   thin[0] = thick[0] = 7;
-  // 10 % of what is live and one superpage may be idle: first within, then beyond.
+  // 10 % of the live pages and one superpage may be idle: first within this limit, then beyond.
   pages.decommit(thick + 300 * kBasePageBytes, 200 * kBasePageBytes);
   pages.decommit(thin + 2 * kBasePageBytes, 500 * kBasePageBytes);
   pages.decommit(start + 5 * kSuperpageBytes + kBasePageBytes, 400 * kBasePageBytes);
@@ -390,7 +392,7 @@ TEST_F(SmallPagesTest, EmptiestSuperpageGivesItsIdlePagesBack) {
   EXPECT_EQ(counters.superpages_now.get(), kUnits - 1);
   EXPECT_GE(counters.pages_released.get(), 500u);
   ASSERT_TRUE(pages.check_invariants());
-  // Full again, it is promoted again.
+  // When it is full again, it is promoted again.
   pages.commit(thin, kSuperpageBytes);
   EXPECT_EQ(pages.promote_all(price), kUnits);
   ASSERT_TRUE(pages.check_invariants());
@@ -416,7 +418,7 @@ TEST_F(SmallPagesTest, SuperpageAtFirstTouchComesBackWhenItIsEmptyAgain) {
   constexpr size_t kUnits = 30;
   char *start = pages.grow(kUnits * kSuperpageBytes, kBasePageBytes, 1);
   ASSERT_EQ(counters.superpages_at_first_touch.get(), kUnits);
-  EXPECT_EQ(counters.superpages_now.get(), 0u); // nothing is touched yet
+  EXPECT_EQ(counters.superpages_now.get(), 0u); // untouched so far
   EXPECT_EQ(region.charged_superpages(), kUnits);
   pages.commit(start, kUnits * kSuperpageBytes);
   EXPECT_EQ(counters.superpages_now.get(), kUnits);
@@ -428,8 +430,8 @@ TEST_F(SmallPagesTest, SuperpageAtFirstTouchComesBackWhenItIsEmptyAgain) {
   EXPECT_EQ(counters.mappings.get(), demoted);
   ASSERT_TRUE(pages.check_invariants());
   pages.decommit(start, kUnits * kSuperpageBytes);
-  EXPECT_EQ(counters.superpages_now.get(), 0u);   // nothing is there,
-  EXPECT_EQ(region.charged_superpages(), kUnits); // and each is to come back
+  EXPECT_EQ(counters.superpages_now.get(), 0u);   // all are released,
+  EXPECT_EQ(region.charged_superpages(), kUnits); // and each comes back at its next use
   EXPECT_EQ(counters.mappings.get(), 0u);
   ASSERT_TRUE(pages.check_invariants());
   for (size_t i = 0; i < kUnits; i += 2)
@@ -452,8 +454,8 @@ TEST_F(SmallPagesTest, SparseGrowthGetsNoSuperpagesAtFirstTouch) {
   EXPECT_EQ(region.charged_superpages(), 0u);
   touched = kPagesPerUnit; // now they are used whole
   grow_full(80);
-  EXPECT_EQ(counters.superpages_at_first_touch.get(), 70u); // every eighth looks
-  touched = 0;                                              // the probes do not stay in use
+  EXPECT_EQ(counters.superpages_at_first_touch.get(), 70u); // every eighth is a probe
+  touched = 0;                                              // the probes are no longer touched
   grow_full(80);
   EXPECT_EQ(counters.superpages_at_first_touch.get(), 70u);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tables of the core under several threads at a time, with the kernel's own memory: objects are
-// made, resized, promoted, demoted and released by everybody, pages of small heaps are used and given
-// back while others collapse them. For ThreadSanitizer most of all, which cannot run the libraries.
+// threads_test.cpp tests the tables of the heaps under several threads, with the kernel's real
+// memory. All threads allocate, resize, promote, demote and release objects. Pages of small heaps
+// are used and released while other threads collapse them. Mainly for ThreadSanitizer, which cannot
+// run the libraries.
 #include "smalloc/big/big_objects.h"
 #include "smalloc/small/small_pages.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The bitmap against a simple model, operation by operation.
+// unit_map_test.cpp tests the bitmap against a simple model, operation by operation.
 #include "smalloc/pages/unit_map.h"
 
 #include <gtest/gtest.h>

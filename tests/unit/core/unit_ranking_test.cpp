@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The unit with the fewest pages in use, against a search of all of them.
+// unit_ranking_test.cpp tests the search for the unit with the fewest used pages against a search
+// of all units.
 #include "smalloc/pages/unit_ranking.h"
 
 #include <algorithm>
