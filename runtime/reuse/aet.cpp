@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// aet.cpp decides how the model's equation is solved: P is a step function over the histogram's bins
-// (linear inside one), its sum is tabulated at their borders, and T is found by bisection.
+// aet.cpp solves the model's equation. P is a step function over the histogram's bins (linear
+// inside one). Its sum is tabulated at the bins' borders, and T is found by bisection.
 #include "runtime/reuse/aet.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ public:
     cold_ = times.cold() / std::max(total_, 1e-300);
   }
   double total() const { return total_; }
-  // The share of accesses not used again within t.
+  // Returns the share of accesses whose page is not used again within t.
   double share(double t) const {
     const Step *step = at(t);
     return step ? step->share : 1;

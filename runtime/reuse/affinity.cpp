@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// affinity.cpp decides the octaves: distance 0, 1, 2-3, 4-7, ....
+// affinity.cpp sums both histograms over octaves of the distance (0, 1, 2-3, 4-7, ...) and compares
+// the sums.
 #include "runtime/reuse/affinity.h"
 
 #include <array>

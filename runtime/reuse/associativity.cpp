@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// associativity.cpp decides how the binomial sum is computed: by adding one page at a time to the
+// associativity.cpp computes the binomial sum incrementally. It adds one page at a time to the
 // distribution of "pages in my set", cut off at the ways, until no access of that distance can hit.
 #include "runtime/reuse/associativity.h"
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// distance_counter.cpp decides when moments are compacted: when none is left; the number of moments
-// doubles if more than half of them are in use.
+// distance_counter.cpp compacts the moments when none is left. It doubles their number if more than
+// half of them are in use.
 #include "runtime/reuse/distance_counter.h"
 
 namespace smalloc::reuse {
 namespace {
 constexpr uint32_t kFirstMoments = 1u << 14;
-constexpr size_t kAhead = 12; // accesses that the table is fetched in advance
+constexpr size_t kAhead = 12; // accesses between a table entry's prefetch and its use
 } // namespace
 
 DistanceCounter::DistanceCounter()
     : bits_(kFirstMoments / 64), page_(kFirstMoments), fenwick_(kFirstMoments / kBlockBits + 1) {}
 
-// Set bits after `time`, which is set itself.
+// Returns the number of bits set after `time`, which is set itself.
 uint32_t DistanceCounter::live_after(uint32_t time) const {
   const uint32_t block = time >> kBlockShift;
   const uint32_t last_word = ((block + 1) << (kBlockShift - 6)) - 1;
@@ -23,7 +23,7 @@ uint32_t DistanceCounter::live_after(uint32_t time) const {
     count += static_cast<uint32_t>(__builtin_popcountll(bits_[word]));
   if (block == now_ >> kBlockShift)
     return count;
-  uint32_t up_to = 0; // in the blocks 0 to `block`
+  uint32_t up_to = 0; // sum over the blocks 0 to `block`
   for (uint32_t i = block + 1; i > 0; i &= i - 1)
     up_to += fenwick_[i];
   return count + static_cast<uint32_t>(live_) - up_to;
@@ -40,7 +40,7 @@ void DistanceCounter::take_away(uint32_t time) {
     fenwick_[i]--;
 }
 
-// The block before now_ is full: it becomes part of the tree.
+// Adds the block before now_, which is full, to the tree.
 void DistanceCounter::close_block() {
   for (uint32_t i = now_ >> kBlockShift; i < fenwick_.size(); i += i & (0 - i))
     fenwick_[i] += open_;
@@ -72,7 +72,7 @@ void DistanceCounter::compact() {
   now_ = to;
 }
 
-// The page is used now: `last` becomes the moment.
+// Records a use of the page at the current moment, which it stores in `last`.
 void DistanceCounter::put(uint32_t &last, uint64_t page) {
   last = now_;
   bits_[now_ >> 6] |= uint64_t{1} << (now_ & 63);

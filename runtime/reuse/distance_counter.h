@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// distance_counter.h decides how the full histogram of reuse distances is counted: a bit for each
-// moment of time, set where some page was used last; the distance is the number of bits set since
-// the page's own. A Fenwick tree over blocks of 512 bits counts whole blocks (Bennett and Kruskal
-// 1975, with blocks). When the moments run out, the set bits are moved together (compaction), so
-// time is bounded by twice the pages.
+// distance_counter.h counts the full histogram of reuse distances. It has a bit for each moment of
+// time, set if some page was used last at that moment. The distance of an access is the number of
+// bits set since the page's own. A Fenwick tree over blocks of 512 bits counts whole blocks
+// (Bennett and Kruskal 1975, with blocks). When the moments run out, the set bits are moved
+// together (compaction), so there are at most about twice as many moments as pages.
 //
 // Exact (histogram.h has the bins). O(log(pages / 512)) an access; at most 16 + 128 bytes a page,
 // about 30 where pages are dense.
@@ -34,12 +34,13 @@ public:
   const Histogram &histogram() const { return histogram_; }
   uint64_t distinct_pages() const { return live_; }
 
-  /// For samplers, which weigh the result themselves: the distance of one access, kCold for a first
-  /// one. Leaves the histogram alone.
+  /// Returns the distance of one access, kCold for a first one. Leaves the histogram alone:
+  /// samplers weigh the result themselves.
   uint64_t distance_of(uint64_t page);
-  /// The same where the distance is of no interest: true for a first access. Half the time.
+  /// Records an access without computing its distance; true for a first access. Takes half the
+  /// time.
   bool use(uint64_t page);
-  /// Brings the table's line for `page` nearer; changes nothing.
+  /// Prefetches the table's line for `page`; changes nothing.
   void prefetch(uint64_t page) const { index_.prefetch(page); }
   /// Forgets a page: it counts in no later distance, and its next access is a first one.
   void forget(uint64_t page);
@@ -56,9 +57,9 @@ private:
 
   PageIndex index_;               // page -> moment of its last use
   std::vector<uint64_t> bits_;    // by moment
-  std::vector<uint64_t> page_;    // by moment: whose it was
+  std::vector<uint64_t> page_;    // by moment: the page used then
   std::vector<uint32_t> fenwick_; // by closed block, from 1: set bits
-  uint32_t now_ = 0, open_ = 0;   // next moment; set bits of the block that it lies in
+  uint32_t now_ = 0, open_ = 0;   // next moment; set bits of its block
   uint64_t live_ = 0, accesses_ = 0;
   uint64_t last_page_ = UINT64_MAX;
   Histogram histogram_;

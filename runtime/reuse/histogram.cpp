@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// histogram.cpp decides the bins' borders and what a capacity between two of them means.
+// histogram.cpp computes the bins' borders. A capacity between two borders takes its share of the
+// bin.
 #include "runtime/reuse/histogram.h"
 
 #include <algorithm>

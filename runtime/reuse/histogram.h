@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// histogram.h decides how counts by distance (or by reuse time) are kept: exactly below 131,072,
-// above that in 1,024 bins an octave, whose width is below 0.1 % of the distance. Weights are real
+// histogram.h keeps counts by distance (or by reuse time). Below 131,072 each distance has a bin;
+// above that an octave has 1,024 bins, each narrower than 0.1 % of the distance. Weights are real
 // numbers, since sampled accesses stand for several. At most 1.4 MiB, whatever the stream.
 #pragma once
 
@@ -19,21 +19,22 @@ public:
       grow(bin);
     bins_[bin] += weight;
   }
-  /// First accesses: infinite distance.
+  /// Adds a first access: its distance is infinite.
   void add_cold(double weight = 1) { cold_ += weight; }
   void add(const Histogram &other, double factor = 1);
-  /// Of a sample at `rate`, what it says of the whole stream: each distance stands for those from d / rate up to (d + 1) / rate, each
-  /// access for 1 / rate of them.
+  /// Returns the histogram of the whole stream, estimated from this one of a sample at `rate`. Each
+  /// distance d stands for those from d / rate up to (d + 1) / rate, and each access for 1 / rate
+  /// of them.
   Histogram of_whole(double rate) const;
 
   double cold() const { return cold_; }
-  /// Sum of all weights, first accesses included.
+  /// Returns the sum of all weights, first accesses included.
   double total() const;
-  /// Weight of distance >= capacity, first accesses included. A capacity inside a bin, or between
-  /// two integers, takes its share of the bin. O(bins).
+  /// Returns the weight of distances >= capacity, first accesses included. A capacity inside a bin,
+  /// or between two integers, takes its share of the bin. O(bins).
   double at_least(double capacity) const;
 
-  /// A bin's distances are [low, high).
+  /// Bin of the distances [low, high).
   struct Bin {
     uint64_t low, high;
     double weight;

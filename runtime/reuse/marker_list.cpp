@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// marker_list.cpp decides how the markers follow the list: when a page comes to the front from behind a marker, one more bit is set
-// behind the marker's word; as soon as these alone are as many as the capacity, the marker is in the next word.
+// marker_list.cpp moves the markers. When a page comes to the front from behind a marker, one more
+// bit is set behind the marker's word. Once these bits alone are as many as the capacity, the
+// marker moves to the next word.
 #include "runtime/reuse/marker_list.h"
 
 #include <algorithm>
@@ -14,12 +15,14 @@ namespace {
 constexpr size_t kMostCapacities = 250;
 constexpr uint64_t kMostPages = uint64_t{1} << 30; // moments have 32 bits
 constexpr uint64_t kWordBits = 64;
-constexpr size_t kMostBlocks = 1 << 17; // of pages that are known, beyond those that are held
-// Before they are numbered anew: the more, the less an access pays for it. Each of them may bring a page that nobody knows.
+constexpr size_t kMostBlocks = 1 << 17; // of known pages, beyond those that are held
+// Moments before they are numbered anew: the more, the less an access pays for it. Each of them may
+// bring a page that is not known yet.
 constexpr uint64_t kMomentsAPage = 4;
-constexpr uint64_t kMostMomentsToKnown = 1 << 18; // because it takes as long as pages are known
+constexpr uint64_t kMostMomentsToKnown = 1 << 18; // bound, since numbering takes as long as pages
+                                                  // are known
 
-/// The compiler makes one instruction of an operator on these.
+/// Four lanes; the compiler makes one instruction of an operator on them.
 using Lanes __attribute__((vector_size(16))) = int32_t;
 
 inline Lanes load(const int32_t *lanes) {
@@ -49,14 +52,14 @@ MarkerList::MarkerList(std::vector<uint64_t> capacities) : capacities_(std::move
   used_.resize(kLeastMoments / kWordBits);
 }
 
-// A page that was last used in word `from`, or never (kNoWord), is used now; its bit is cleared, and `later` are the word's bits
-// behind it. Returns how many capacities miss.
+// Counts a use of a page that was last used in word `from`, or never (kNoWord). Its old bit is
+// cleared; `later` are the word's bits behind it. Returns the number of capacities that miss.
 size_t MarkerList::use(int32_t from, uint64_t later) {
   const auto to = static_cast<int32_t>(now_ / kWordBits);
   used_[now_ / kWordBits] |= uint64_t{1} << (now_ % kWordBits);
   now_++;
   const Lanes froms = {from, from, from, from}, tos = {to, to, to, to};
-  Lanes missed = {}, look = {}; // what is true is -1
+  Lanes missed = {}, look = {}; // a true lane is -1
   for (Group &group : groups_) {
     const Lanes word = load(group.word);
     const Lanes behind = froms < word, here = froms == word;
@@ -87,7 +90,7 @@ void MarkerList::touch(uint32_t &moment) {
   }
   moment = static_cast<uint32_t>(now_);
   if (last == PageIndex::kAbsent ||
-      last == 0) { // the latter is behind the last marker; no bit stands for it
+      last == 0) { // last == 0: it is behind the last marker, and no bit stands for it
     use(kNoWord, 0);
     missed_.back()++;
     return;
@@ -111,7 +114,7 @@ void MarkerList::access(std::span<const uint64_t> pages) {
   }
 }
 
-// Moment of the last page that the largest capacity holds; 0: it holds them all.
+// Returns the moment of the last page that the largest capacity holds; 0: it holds them all.
 uint64_t MarkerList::oldest_held() const {
   const Group &group = groups_.back();
   const size_t k = (capacities_.size() - 1) % kLanes;
@@ -124,7 +127,7 @@ uint64_t MarkerList::oldest_held() const {
   return word * kWordBits + static_cast<uint64_t>(std::countr_zero(bits));
 }
 
-// Where they are when the moments 1 to `pages` are all used.
+// Places the markers for a list in which the moments 1 to `pages` are all used.
 void MarkerList::place_markers(uint64_t pages) {
   for (size_t k = 0; k < capacities_.size(); k++) {
     const bool marked = pages >= capacities_[k];
@@ -136,8 +139,9 @@ void MarkerList::place_markers(uint64_t pages) {
   }
 }
 
-// The pages that the largest capacity holds get the moments 1, 2, ... in their order. The others miss everywhere, as if they had
-// never been used; they get moment 0, because forgetting a page that comes back costs more than keeping it, as long as they are few.
+// Numbers the pages that the largest capacity holds 1, 2, ... in their order. The others miss
+// everywhere, as if they had never been used. They get moment 0 as long as they are few: forgetting
+// a page that comes back costs more than keeping it.
 void MarkerList::number_anew() {
   const uint64_t oldest = std::max<uint64_t>(oldest_held(), 1);
   used_[oldest / kWordBits] &= ~uint64_t{0} << (oldest % kWordBits);

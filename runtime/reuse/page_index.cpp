@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// page_index.cpp decides how the table of blocks probes (linearly), grows (doubling at half full)
-// and forgets (the gap is closed by moving later entries back, so that no tombstones gather).
+// page_index.cpp implements the table of blocks. It probes linearly and doubles when half full.
+// Erasing closes the gap by moving later entries back, so that no tombstones gather.
 #include "runtime/reuse/page_index.h"
 
 #include <bit>
@@ -30,7 +30,7 @@ uint32_t PageIndex::leaf_of(uint64_t block) {
   return leaf;
 }
 
-// From the old table into this one, what has a leaf.
+// Inserts the old table's entries that have a leaf into `slots`, the new table.
 void PageIndex::rehash(std::vector<Slot> slots) {
   slots.swap(slots_);
   shift_ = 64 - static_cast<unsigned>(std::countr_zero(slots_.size()));
@@ -67,7 +67,7 @@ void PageIndex::erase(uint64_t page) {
   while (slots_[gap].leaf != leaf)
     gap = (gap + 1) & mask;
   for (size_t i = (gap + 1) & mask; slots_[i].leaf != kAbsent; i = (i + 1) & mask) {
-    // An entry may move back to the gap unless its home lies between the two.
+    // An entry may move back to the gap unless its home slot lies between the two.
     if (((i - home(slots_[i].block)) & mask) >= ((i - gap) & mask)) {
       slots_[gap] = slots_[i];
       gap = i;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// page_index.h decides how a page number becomes a small dense number: an open-addressed table of
-// blocks of 16 neighbouring pages, each block one cache line of numbers, because pages that are
-// used together mostly lie together.
+// page_index.h maps page numbers to small dense numbers. It is an open-addressed table of blocks of
+// 16 neighbouring pages, each block one cache line of numbers: pages that are used together mostly
+// lie together.
 //
-// Find and insert O(1) expected. Memory: 96 to 128 bytes a block, so 6 to 8 bytes a page where pages are
-// dense and at most 128 where each lies alone.
+// Find and insert: O(1) expected. Memory: 96 to 128 bytes a block. So a page takes 6 to 8 bytes
+// where pages are dense, and at most 128 where each lies alone.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace smalloc::reuse {
 
-/// A bijection of 64-bit numbers that spreads neighbours (the finaliser of MurmurHash3).
+/// Spreads neighbouring numbers by a bijection of 64 bits (the finaliser of MurmurHash3).
 inline uint64_t mix(uint64_t x) {
   x ^= x >> 33;
   x *= 0xff51afd7ed558ccdull;
@@ -32,8 +32,8 @@ public:
 
   PageIndex() : slots_(kFirstSlots) {}
 
-  /// Where the number of `page` is kept, kAbsent if it has none yet: the caller may store one there
-  /// at once. Valid until the next call.
+  /// Returns the place where the number of `page` is kept; kAbsent if it has none yet. The caller
+  /// may store a number there. Valid until the next call.
   uint32_t &at(uint64_t page) {
     const uint64_t block = page >> kBlockShift;
     if (block != last_block_ || last_leaf_ == kAbsent) {
@@ -42,10 +42,10 @@ public:
     }
     return leaves_[last_leaf_].number[page & (kBlockPages - 1)];
   }
-  /// Brings the table's line for `page` nearer; changes nothing.
+  /// Prefetches the table's line for `page`; changes nothing.
   void prefetch(uint64_t page) const { __builtin_prefetch(&slots_[home(page >> kBlockShift)]); }
-  /// Calls number(at(page)) for each of `pages` in their order, with the memory of the next ones fetched in advance. What it calls
-  /// must leave the index alone.
+  /// Calls number(at(page)) for each of `pages` in their order, and prefetches the memory of the
+  /// next ones. `number` must not use the index.
   template <class Number> void at_each(std::span<const uint64_t> pages, const Number &number) {
     for (; !pages.empty(); pages = pages.subspan(std::min(kTogether, pages.size()))) {
       const size_t n = std::min(kTogether, pages.size());
@@ -66,7 +66,7 @@ public:
       }
     }
   }
-  /// Each number becomes anew(number); with kAbsent the page is forgotten. O(blocks).
+  /// Replaces each number by anew(number); with kAbsent the page is forgotten. O(blocks).
   template <class Anew> void renumber(const Anew &anew) {
     std::vector<bool> empty(leaves_.size());
     size_t empties = 0;
@@ -83,11 +83,11 @@ public:
     if (empties - free_.size() > blocks_ / kEmptyOf)
       drop(empty);
   }
-  /// Forgets a page; its block goes with its last page.
+  /// Forgets a page. Its block goes with its last page.
   void erase(uint64_t page);
 
   size_t blocks() const { return blocks_; }              ///< of 16 pages
-  size_t known() const { return blocks_ * kBlockPages; } ///< pages, at most
+  size_t known() const { return blocks_ * kBlockPages; } ///< upper bound of the pages
   size_t memory_bytes() const {
     return slots_.size() * sizeof(Slot) + leaves_.capacity() * sizeof(Leaf) +
            free_.capacity() * sizeof(uint32_t);
@@ -97,8 +97,8 @@ private:
   static constexpr unsigned kBlockShift = 4;
   static constexpr unsigned kBlockPages = 1u << kBlockShift;
   static constexpr size_t kFirstSlots = 64;
-  static constexpr size_t kTogether = 32; // pages whose memory is fetched at a time
-  static constexpr size_t kEmptyOf = 4;   // one block in so many may be empty
+  static constexpr size_t kTogether = 32; // pages whose memory is prefetched together
+  static constexpr size_t kEmptyOf = 4;   // at most one block in 4 may be empty
   struct Slot {
     uint64_t block = 0;
     uint32_t leaf = kAbsent;
@@ -113,16 +113,17 @@ private:
         return slots_[i].leaf;
   }
   uint32_t leaf_of(uint64_t block);
-  void drop(const std::vector<bool> &empty); // by leaf
+  void drop(const std::vector<bool> &empty); // indexed by leaf
   void rehash(std::vector<Slot> slots);
-  /// The upper bits of a product are as good as a mix here, and at hand sooner.
+  /// Returns the first slot of a block. The upper bits of a product are as good as mix() here, and
+  /// ready sooner.
   size_t home(uint64_t block) const { return (block * 0x9e3779b97f4a7c15u) >> shift_; }
 
   std::vector<Slot> slots_; // a power of two, at most half full
   std::vector<Leaf> leaves_;
   std::vector<uint32_t> free_; // leaves without a page
   unsigned shift_ = 64 - static_cast<unsigned>(std::countr_zero(
-                             kFirstSlots)); // leaves as many bits as number the slots
+                             kFirstSlots)); // the product's upper bits that remain number the slots
   size_t blocks_ = 0;
   uint64_t last_block_ = 0;
   uint32_t last_leaf_ = kAbsent;

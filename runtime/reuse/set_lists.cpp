@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// set_lists.cpp decides how a set finds a page: from the latest on, moving those before it on by one as it goes, since most
-// are found early.
+// set_lists.cpp searches a set from the latest page on. It moves the pages before the one that it
+// finds back by one on the way, since most pages are found early.
 #include "runtime/reuse/set_lists.h"
 
 #include <stdexcept>

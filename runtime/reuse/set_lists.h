@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// set_lists.h decides how the misses of a TLB with sets are counted where every access is known: an LRU list for each set,
-// chosen by the lowest bits of the page's number as hardware does it. Strides fall on the sets evenly or all on one; the
-// binomial model (associativity.h), which is for samples, takes them for random.
+// set_lists.h counts the misses of a TLB with sets when every access is known. It has an LRU list
+// for each set, chosen by the lowest bits of the page's number as in hardware. Strides fall on the
+// sets evenly or all on one; the binomial model (associativity.h), which is for samples, assumes
+// random sets.
 //
 // Exact. O(ways) an access; 8 bytes an entry.
 #pragma once
@@ -15,13 +16,14 @@ namespace smalloc::reuse {
 
 class SetLists {
 public:
-  /// page_shift: bits of a page's number that say nothing of its set, below those that do. Throws std::invalid_argument
-  /// unless entries is a positive multiple of ways, and ways is positive.
+  /// Creates the sets. page_shift: number of lowest bits of a page's number that do not choose the
+  /// set; those above do. Throws std::invalid_argument unless entries is a positive multiple of
+  /// ways, and ways is positive.
   SetLists(uint64_t entries, uint64_t ways, unsigned page_shift = 0);
 
-  /// Pages in the order of their use; none is UINT64_MAX.
+  /// Takes pages in the order of their use; none is UINT64_MAX.
   void access(std::span<const uint64_t> pages);
-  /// The same of one page; true: its set held it.
+  /// Takes one page. True: its set held it.
   bool hits(uint64_t page) {
     if (page == last_page_)
       return true;
@@ -36,7 +38,7 @@ private:
   bool touch(uint64_t page);
 
   static constexpr uint64_t kNone = UINT64_MAX;
-  std::vector<uint64_t> pages_; // set by set, the latest first
+  std::vector<uint64_t> pages_; // set by set, the latest page first
   uint64_t sets_, ways_, last_page_ = kNone, misses_ = 0;
   unsigned page_shift_;
 };

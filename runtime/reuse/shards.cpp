@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// shards.cpp decides how the kept accesses are scaled back to the whole stream: at a fixed rate when
-// the result is asked for; at a falling one when each access happens, at the rate of that moment.
+// shards.cpp scales the kept accesses back to the whole stream. At a fixed rate it does so when the
+// result is read. At a falling rate it scales each access when it happens, by the rate of that
+// moment.
 #include "runtime/reuse/shards.h"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ ShardsFixedSize::ShardsFixedSize(size_t pages, unsigned region_shift, double lea
     throw std::invalid_argument("a sampling rate lies between 0 and 1");
 }
 
-// The regions with the largest hash go, until there is room or the rate is at its least.
+// Drops the regions with the largest hash, until there is room or the rate is at its least.
 void ShardsFixedSize::lower_rate() {
   threshold_ = std::max<uint64_t>(kept_.top().hash, least_threshold_);
   while (!kept_.empty() && kept_.top().hash >= threshold_) {
@@ -60,7 +61,7 @@ void ShardsFixedSize::take(uint64_t page, uint32_t hash) {
   }
   histogram_.add_cold(weight);
   if (threshold_ <= least_threshold_)
-    return; // nothing goes any more
+    return; // nothing is dropped any more
   kept_.push({hash, page});
   if (kept_.size() > most_)
     lower_rate();

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// shards.h decides which accesses a sampler keeps: those whose region's hash lies below a threshold
-// (SHARDS: Waldspurger et al., FAST 2015). All accesses to a region are kept or none, so reuse
-// survives; a distance among kept pages stands for distance / rate.
+// shards.h samples accesses: it keeps those whose region's hash lies below a threshold (SHARDS:
+// Waldspurger et al., FAST 2015). All accesses to a region are kept or none, so reuse survives; a
+// distance among kept pages stands for distance / rate.
 //
-// ShardsFixedRate keeps a share of all regions; ShardsFixedSize at most a number of pages, lowering the
-// rate as pages come, down to a least rate if one is given: so a small stream, of which a hundredth would say little, is
-// kept at a higher rate. Both correct for what the sample holds too many or too few of (the SHARDS-adj
-// correction): the difference is counted as hits.
+// ShardsFixedRate keeps a share of all regions. ShardsFixedSize keeps at most a number of pages and
+// lowers the rate as pages come, down to a least rate if one is given. So a small stream, of which
+// a hundredth would represent little, is kept at a higher rate. Both correct for a sample that
+// holds too many or too few accesses (the SHARDS-adj correction): the difference is counted as
+// hits.
 #pragma once
 
 #include "runtime/reuse/distance_counter.h"
@@ -17,18 +18,18 @@
 
 namespace smalloc::reuse {
 
-/// The hash that decides on a region, 0 to 2^32 - 1. The instrumented program uses the same
+/// Returns the hash that selects a region, 0 to 2^32 - 1. The instrumented program uses the same
 /// (docs/trace-format.md), so that a trace can be sampled further.
 inline uint32_t region_hash(uint64_t region) {
   return static_cast<uint32_t>((region * 0x9e3779b97f4a7c15ull) >> 32);
 }
-/// Regions whose hash lies below it are kept: rate * 2^32. REQUIRES: 0 < rate <= 1.
+/// Returns the threshold below which a region's hash is kept: rate * 2^32. REQUIRES: 0 < rate <= 1.
 inline uint64_t threshold_of(double rate) { return static_cast<uint64_t>(rate * 4294967296.0); }
 
 class ShardsFixedRate : public Engine {
 public:
-  /// region_shift: a region is 2^region_shift pages (9 for regions of 2 MiB in pages of 4 KiB).
-  /// Throws std::invalid_argument unless 0 < rate <= 1.
+  /// Creates a sampler at `rate`. region_shift: a region is 2^region_shift pages (9 for regions of
+  /// 2 MiB in pages of 4 KiB). Throws std::invalid_argument unless 0 < rate <= 1.
   ShardsFixedRate(double rate, unsigned region_shift);
 
   void access(std::span<const uint64_t> pages) override;
@@ -49,8 +50,8 @@ private:
 
 class ShardsFixedSize : public Engine {
 public:
-  /// least_rate: from there on the sample grows with the stream (0: never). Throws std::invalid_argument when pages is 0
-  /// or least_rate is no share.
+  /// Creates a sampler of at most `pages` pages. least_rate: from there on the sample grows with
+  /// the stream (0: never). Throws std::invalid_argument if pages is 0 or least_rate is no share.
   ShardsFixedSize(size_t pages, unsigned region_shift, double least_rate = 0);
 
   void access(std::span<const uint64_t> pages) override;
@@ -59,7 +60,7 @@ public:
     return histogram_.at_least(static_cast<double>(capacity));
   }
   size_t memory_bytes() const override;
-  /// Today's.
+  /// Returns the current rate.
   double rate() const { return static_cast<double>(threshold_) / 4294967296.0; }
   uint64_t kept_pages() const { return inner_.distinct_pages(); }
 
