@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// array_misses.cpp decides what is looked at for which trace: the distance of a hit is of no interest where hits are known to be; those of
-// a PMU's samples say nothing of the program's, so that their misses are priced by all pages.
+// array_misses.cpp chooses the method for each kind of trace. If the array's sets are simulated, a
+// hit's distance is not computed. Distances between a PMU's samples are not those of the program,
+// so these misses are priced by all pages in use.
 #include "runtime/benefit/array_misses.h"
 
 #include "runtime/reuse/associativity.h"
@@ -12,13 +13,14 @@
 namespace smalloc::benefit {
 namespace {
 
-// Above a page's number: its PageSize, so that neighbours stay neighbours for the index. Sets are chosen by the lowest bits, above
-// which the size has to be there.
+// A page's key has its PageSize above its number, so that neighbours stay neighbours for the index.
+// The sets are chosen by the lowest bits; for them the size is moved below the number.
 constexpr unsigned kSizeShift = 60, kSizeBits = 2;
 constexpr uint64_t kNumberMask = (uint64_t{1} << kSizeShift) - 1;
-constexpr size_t kAhead = 12;             // accesses that the order's table is fetched in advance
+constexpr size_t kAhead = 12;             // accesses between a prefetch of the order's table and
+                                          // its use
 constexpr uint64_t kPagesOfTableLine = 8; // entries of 8 bytes in a line of 64
-constexpr int kParts = 16;                // of a sample's distance, which stands for many
+constexpr int kParts = 16;                // of a sample's distance, which stands for several
 
 } // namespace
 
@@ -84,7 +86,8 @@ void ArrayMisses::use(uint64_t page, Added how) {
     touched += is_first_touch(page);
     first_[walk]++;
   } else if (!is_exact() || sets_ || distance >= tlb_.entries) {
-    // The curve's chase has a line of data in each page and one of page tables in eight. As many lines here are as many in the caches.
+    // The curve was measured by a chase with one line of data in each page and one line of page
+    // tables for eight pages. `priced` is the number of the chase's pages with as many lines.
     const uint64_t lines = distance + how.table_pages / kPagesOfTableLine,
                    priced = std::max<uint64_t>(how.table_pages ? lines * kPagesOfTableLine /
                                                                      (kPagesOfTableLine + 1)
@@ -105,16 +108,16 @@ void ArrayMisses::start_counting() {
 }
 
 double ArrayMisses::in_program(const Touched &touched, PageSize size) const {
-  // A superpage of small objects holds parts of two regions of the addresses that were recorded. So it is in the sample when either is,
-  // and its distances are too long by as much as half of that is.
+  // A superpage of small objects holds parts of two regions of the recorded addresses. So it is in
+  // the sample if either region is, and its distances come out too long.
   const bool super = size == PageSize::kSuper;
   const double kept = super ? 1 - (1 - rate_) * (1 - rate_) : rate_;
   return static_cast<double>(touched.pages[static_cast<size_t>(size)]) / kept +
          (super ? static_cast<double>(touched.regions) / rate_ : 0);
 }
 
-/// Calls visit(bin, distance, misses) for each bin, in parts where the bin is of a sample: its distances stand for distance / rate in the
-/// program, and some of them hit.
+/// Calls visit(bin, distance, misses) for each bin. A bin of a sample is visited in parts: its
+/// distances stand for distance / rate in the program, and some of them hit.
 template <class Visit>
 void ArrayMisses::for_each_part(const MissedDistances &of, const Visit &visit) const {
   reuse::MissShare share(tlb_.entries, tlb_.ways);
@@ -153,7 +156,7 @@ ArrayMisses::Cost ArrayMisses::cost(const std::vector<WalkCurve> &curves, double
       sum.misses += misses;
       sum.cycles += misses * cycles;
     };
-    // A first touch is one, however many accesses each stands for.
+    // A first touch counts once, however many accesses each sample stands for.
     take((first_[walk] + unknown_[walk] * weight_) / rate_, unknown);
     const MissedDistances &of = distances_[walk];
     const double deviation =
@@ -161,8 +164,8 @@ ArrayMisses::Cost ArrayMisses::cost(const std::vector<WalkCurve> &curves, double
     for_each_part(of, [&](const MissedDistances::Bin &bin, double distance, double missed) {
       const double cycles =
           weight_ != 1 ? unknown
-          // Near data the chase uses each page once a lap (calibrate/pointer_chase.h): its distances are
-          // the pages themselves.
+          // Near data: the chase uses each page once a lap (runtime/measure/pointer_chase.h), so
+          // its distances are the pages themselves.
           : walk == static_cast<size_t>(Walk::kNear)
               ? curves[walk].at(std::exp(bin.mean_log) / rate_)
               : curves[walk].at_distance(distance, deviation);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// clusters.cpp decides equalities: of pairs that are equally alike the one with the lowest numbers is joined first, and of equal gaps the
-// first one counts, so that what is in doubt stays apart.
+// clusters.cpp breaks ties. Of equally similar pairs the one with the lowest numbers is joined
+// first, and of equal gaps the first one counts. So doubtful sites stay apart.
 #include "runtime/benefit/clusters.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ double Affinity::of(size_t a, size_t b) const {
 std::vector<size_t> clusters_of(const Affinity &affinity, const std::vector<double> &bytes,
                                 const std::vector<int> &apart) {
   const size_t n = affinity.members();
-  std::vector<double> alike(n * n); // of clusters, by their first members
+  std::vector<double> alike(n * n); // similarities of clusters, by their first members
   const auto often = [&](size_t m) { return affinity.accesses(m) / std::max(bytes[m], 1.0); };
   for (size_t a = 0; a < n; a++)
     for (size_t b = 0; b < n; b++) {
@@ -43,7 +43,7 @@ std::vector<size_t> clusters_of(const Affinity &affinity, const std::vector<doub
       alike[a * n + b] =
           apart[a] == apart[b] && high > 0 ? affinity.of(a, b) * std::sqrt(low / high) : 0;
     }
-  std::vector<size_t> size(n, 1); // 0: joined to another
+  std::vector<size_t> size(n, 1); // of each cluster; 0: joined to another
   struct Join {
     size_t into, other;
     double likeness;
@@ -76,7 +76,7 @@ std::vector<size_t> clusters_of(const Affinity &affinity, const std::vector<doub
     }
     before = next;
   }
-  std::vector<size_t> first(n); // member of its cluster
+  std::vector<size_t> first(n); // first member of each member's cluster
   for (size_t m = 0; m < n; m++)
     first[m] = m;
   for (size_t i = 0; i < kept; i++) {

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// clusters.h decides which sites belong together (Cascaval et al. 2005, future work: dynamic categories by access frequency and
-// affinity). Two sites are alike
+// clusters.h groups sites that belong together (Cascaval et al. 2005, future work: dynamic
+// categories by access frequency and affinity). The similarity of two sites is
 //
 //   affinity(a, b) x sqrt(min(f_a, f_b) / max(f_a, f_b))
 //
-// where affinity is the Hellinger affinity of their accesses over time (1: always in the same windows, in the same proportion; 0:
-// never together), and f how often each byte is accessed: what is hot beside what is cold wastes superpages.
-// Sites are joined by average linkage, the most alike first, and the joining stops before the widest gap between one
-// likeness and the next, 1 and 0 being the ends: so their number comes from the data.
+// where affinity is the Hellinger affinity of their accesses over time (1: always in the same
+// windows, in the same proportion; 0: never together). f is how often each byte is accessed: hot
+// data beside cold data wastes superpages.
+// Sites are joined by average linkage, the most similar first. Joining stops before the widest gap
+// between one similarity and the next; 1 and 0 are the ends. So the number of clusters comes from
+// the data.
 //
-// The same accesses give the same clusters. O(sites^2) a window, of the sites in it; O(sites^3) in the end.
+// The same accesses give the same clusters. O(sites^2) for each window and the sites in it;
+// O(sites^3) in the end.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +21,7 @@
 
 namespace smalloc::benefit {
 
-/// Who is accessed in the same windows.
+/// Affinity of members by the windows in which they are accessed.
 class Affinity {
 public:
   explicit Affinity(size_t members)
@@ -33,7 +36,7 @@ public:
 
   size_t members() const { return members_; }
   double accesses(size_t member) const { return all_[member]; }
-  /// 0 to 1; 1 of a member with itself.
+  /// Returns the affinity, 0 to 1; 1 of a member with itself.
   double of(size_t a, size_t b) const;
 
 private:
@@ -43,8 +46,9 @@ private:
   std::vector<double> together_; ///< sum over windows of sqrt(accesses of a x accesses of b)
 };
 
-/// bytes[member]: what its accesses fall on. apart[member]: members of different groups are never joined.
-/// Returns each member's cluster: 0, 1, ... in the order of their first members.
+/// Returns each member's cluster: 0, 1, ... in the order of their first members. bytes[member]:
+/// bytes that its accesses fall on. apart[member]: its group; members of different groups are never
+/// joined.
 std::vector<size_t> clusters_of(const Affinity &affinity, const std::vector<double> &bytes,
                                 const std::vector<int> &apart);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cost_model.cpp decides what stands in for a number that the profile does not have: 3 GHz, the base pages'
-// walk for superpages, a line or a guess for first touch.
+// cost_model.cpp reads the costs from a machine profile and replaces missing numbers: the frequency
+// by 3 GHz, the superpages' walk by that of base pages, a first touch by a line or a guess.
 #include "runtime/benefit/cost_model.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ CostModel::CostModel(const format::MachineProfile &profile)
   for (size_t i = 0; i < kPageSizes; i++) {
     const auto size = static_cast<PageSize>(i);
     owners_[i] = size;
-    // Where base pages have 64 KiB there is nothing in the middle.
+    // Machines with base pages of 64 KiB have no medium size.
     if (size == PageSize::kMedium && profile.base_page_bytes != kBasePageBytes)
       continue;
     for (const format::TlbLevel &level : profile.tlb)
@@ -91,7 +91,8 @@ double WalkCurve::at(double pages) const {
 }
 
 double WalkCurve::at_distance(double distance, double deviation) const {
-  // Points that lie close tell of noise, and so do those that grow fast.
+  // Points that lie close together differ by noise, and so do those between which the cost grows
+  // fast.
   constexpr double kLeastApart = 1.5, kMostGrowth = 1.5;
   const double here = at(distance);
   if (distance < points_.front().first || points_.size() < 2)
@@ -110,8 +111,9 @@ double WalkCurve::at_distance(double distance, double deviation) const {
   return std::min(here + std::max(growth, 0.0), kMostGrowth * here);
 }
 
-/// Are superpages' own misses in the difference that was measured? See runtime/measure/geometry.cpp. A PMU's count, which is told for no
-/// number of pages, is of whole walks, and so are presets' figures.
+/// True if the measured difference includes the misses of superpages themselves
+/// (runtime/measure/geometry.cpp). A PMU's count, which belongs to no number of pages, is of whole
+/// walks, and so are the presets' figures.
 bool CostModel::superpages_are_counted(const std::vector<format::WalkCost> &curve) const {
   return profile_.backing_page_bytes.value.value_or(kSuperpageBytes) < kSuperpageBytes &&
          !curve.empty() &&
@@ -133,7 +135,7 @@ WalkCurve CostModel::walk_curve(uint64_t page_bytes, Walk walk) const {
                                                     : profile_.walk_cost;
   const auto of = [&](uint64_t size) {
     WalkCurve::Points points;
-    std::vector<double> nowhere; // told for no number of pages
+    std::vector<double> nowhere; // costs that belong to no number of pages
     for (const format::WalkCost &cost : curve)
       if (cost.page_bytes == size && cost.cycles.value) {
         if (cost.pages)

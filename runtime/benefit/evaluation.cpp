@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// evaluation.cpp decides which array of the TLB each access of a mapping goes to, and how sure the sum of a sample is.
+// evaluation.cpp runs each mapping as a Lane over the batches. A lane sends each access to the
+// array of the TLB that serves its page size. saving() estimates how exact the sum of a sample is.
 #include "runtime/benefit/evaluation.h"
 
 #include "runtime/benefit/array_misses.h"
@@ -22,32 +23,32 @@ constexpr double kTwoSided90 = 1.645; // standard deviations
 } // namespace
 
 struct Evaluation::Lane {
-  // Arrays by their owner, made when they are come to: an empty one takes 150 KiB.
+  // Arrays by their owner, created at the first access: an empty one takes 150 KiB.
   using Tlb = std::array<std::unique_ptr<ArrayMisses>, kPageSizes>;
   Pages on;
   const CostModel &costs;
   const Sample sample;
   std::vector<Tlb> tlbs;
-  reuse::PageIndex touched;            // by any of several
-  std::array<bool, kPageSizes> used{}; // by the mapping
+  reuse::PageIndex touched;            // pages that any of several TLBs has accessed
+  std::array<bool, kPageSizes> used{}; // sizes that the mapping uses
   std::array<PageSize, kPageSizes>
-      owners{};                  // of a size's array: its smallest size, whose walk is priced
+      owners{};                  // smallest size of each size's array; its walk is priced
   std::vector<double> cycles_at; // after each batch
-  bool sampled;                  // by regions
+  bool sampled;                  // the trace is a sample of regions
 
   Lane(const CostModel &model, Pages pages, const Sample &of, uint32_t cores)
       : on(std::move(pages)), costs(model), sample(of), tlbs(cores), sampled(sample.rate < 1) {
     used[0] = true;
     for (const PageSize size : on)
       used[static_cast<size_t>(size)] = true;
-    // What is no whole GiB is on 2 MiB pages.
+    // The rest of an object beyond its whole GiB is on 2 MiB pages.
     used[static_cast<size_t>(PageSize::kSuper)] |= used[static_cast<size_t>(PageSize::kGigantic)];
     for (size_t i = 0; i < kPageSizes; i++) {
       if (!used[i])
         continue;
       const auto size = static_cast<PageSize>(i);
       owners[i] = size;
-      // Nor can one list hold pages whose misses are told and pages whose misses are looked for.
+      // Nor can one list hold pages whose misses are recorded and pages whose misses are simulated.
       for (size_t smaller = sample.misses ? 1 : 0; smaller < i && !is_thinned(size); smaller++)
         if (used[smaller] && costs.owner(static_cast<PageSize>(smaller)) == costs.owner(size)) {
           owners[i] = static_cast<PageSize>(smaller);
@@ -55,11 +56,12 @@ struct Evaluation::Lane {
         }
     }
   }
-  Lane(const Lane &) = delete; // the arrays know where `touched` is
+  Lane(const Lane &) = delete; // the arrays point to `touched`
   Lane &operator=(const Lane &) = delete;
 
-  // Of a GiB a sample of regions holds some, so that every such page is there, and its accesses stand for others: no list
-  // can hold pages of both kinds.
+  // True if a sample of regions thins out the accesses of each page. It holds some regions of every
+  // GiB: each 1 GiB page is in it, and its accesses stand for others. No list can hold pages of
+  // both kinds.
   bool is_thinned(PageSize size) const { return size == PageSize::kGigantic && sampled; }
 
   ArrayMisses &array_of(Tlb &tlb, PageSize size) {
@@ -91,7 +93,7 @@ struct Evaluation::Lane {
             tlb[0]->forget(a.address >> 12, (a.packed + 4095) >> 12, size);
         continue;
       }
-      // A category's own heap is in a range of its own, which begins in any set.
+      // A category's own heap has a range of its own, which begins in any set.
       const uint64_t number = size == PageSize::kSuper && sampled && a.region != kNoRegion
                                   ? ArrayMisses::kByRegion + a.region
                                   : a.packed >> page_shift(size);
@@ -115,7 +117,7 @@ struct Evaluation::Lane {
     cycles_at.clear();
   }
 
-  // Of whole heaps.
+  // Returns the pages of the categories' whole heaps, by size.
   std::array<double, kPageSizes> heap_pages(const std::vector<uint64_t> &heap_bytes,
                                             double touched_share) const {
     std::array<double, kPageSizes> pages{};
@@ -158,7 +160,7 @@ struct Evaluation::Lane {
       c.page_faults += touched;
       c.touch_cycles += touched * costs.fault_cycles(page_bytes(size));
       if (owners[i] != size)
-        continue; // counted with its owner's
+        continue; // its misses are counted with its owner's
       std::vector<WalkCurve> curves;
       for (size_t walk = 0; walk < kWalks; walk++)
         curves.push_back(costs.walk_curve(page_bytes(size), static_cast<Walk>(walk)));
@@ -183,7 +185,7 @@ Evaluation::Evaluation(const CostModel &costs, std::vector<Pages> mappings, Samp
   faults_.first_by_heaps = sample.misses;
   for (Pages &mapping : mappings)
     lanes_.push_back(std::make_unique<Lane>(costs, std::move(mapping), sample, tlbs));
-  // What samples of a PMU leave out is not known by regions, so that nobody knows which lines were used between two of them.
+  // A PMU's samples are not chosen by regions, so the lines used between two of them are unknown.
   if (costs.knows_near() && sample.weight == 1 && !sample.misses)
     near_lines_.emplace(sample.rate);
 }
@@ -192,7 +194,7 @@ Evaluation::~Evaluation() = default;
 
 Walk Evaluation::walk_of(uint32_t category, uint64_t address, uint64_t repeats, bool near,
                          uint32_t tlb) {
-  // Where all cost the same nothing is kept apart.
+  // Without a cost of overlapped walks all walks cost the same and need not be distinguished.
   if (category >= overlaps_.size() || !overlaps_[category] || !costs_.knows_overlapped())
     return Walk::kWaited;
   if (const uint64_t page = address >> 12;
@@ -228,8 +230,8 @@ void Evaluation::given_back(uint64_t start, uint64_t end, uint32_t category) {
     run_batch();
 }
 
-// What a lane throws, most often that there is no memory, is thrown here once all have ended; where no thread can be had, the lanes run one
-// after the other.
+// Runs all lanes over the batch. An exception of a lane, most often for lack of memory, is thrown
+// here once all have ended. If no thread can be had, the lanes run one after the other.
 void Evaluation::run_batch() {
   std::vector<std::exception_ptr> thrown(std::max(threads_, 1u));
   const auto work = [&](unsigned first) {
@@ -287,7 +289,8 @@ void Evaluation::finish(double faults, std::vector<uint64_t> heap_bytes,
         lanes_[i]->cycles_at.back() = counts(i).cycles;
     return;
   }
-  // In a sample nobody knows how many first touches there were, to a second fault in ten.
+  // A sample does not give the first touches exactly enough: the second faults would be unknown to
+  // a tenth.
   if (faults <= 0 || sample_.rate < 1 || sample_.weight != 1)
     return;
   faults_.second = first_reads_.second_faults(faults);
@@ -304,11 +307,12 @@ Evaluation::Saving Evaluation::saving(size_t a, size_t b) const {
     return {0, 0, 0};
   const double cycles = before.back() - after.back();
   if (sample_.rate >= 1 && sample_.weight == 1)
-    return {cycles, cycles, cycles}; // nothing was left to chance
+    return {cycles, cycles, cycles}; // nothing was sampled
   if (sample_.weight != 1) {
-    // How many a PMU tells of what is saved is a matter of chance, as if they came one by one (Poisson).
+    // The number of a PMU's samples in the saving varies as if they came independently (Poisson).
     const double told = std::abs(counts(a).tlb_misses - counts(b).tlb_misses) / sample_.weight;
-    const double drawn = kTwoSided90 * std::abs(cycles) / std::sqrt(std::max(told, 1.0));
+    const double drawn = kTwoSided90 * std::abs(cycles) / // by 1 / sqrt(samples)
+                         std::sqrt(std::max(told, 1.0));
     return {cycles, cycles - drawn, cycles + drawn};
   }
   std::vector<double> saved; // by batch
@@ -323,8 +327,8 @@ Evaluation::Saving Evaluation::saving(size_t a, size_t b) const {
     sums.push_back(sum);
   }
   std::sort(sums.begin(), sums.end());
-  // Batches tell what differs in time, and few of them nothing. The regions are what was drawn: at least their number says how far
-  // another draw of as many may lie.
+  // Batches show what differs in time, and a few batches show nothing. The regions are what was
+  // drawn: their number says at least how far another draw of as many may differ.
   const double drawn =
       regions_.empty() ? 0
                        : kTwoSided90 * std::abs(cycles) *

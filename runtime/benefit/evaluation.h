@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// evaluation.h decides how the misses of many mappings are counted in one pass over the accesses: each mapping has its own
-// arrays of the TLB (array_misses.h), one for each that its page sizes use, since the order changes with the page sizes; accesses are
-// gathered in batches, and the mappings of a batch are shared out to all cores. Batches are also what the confidence intervals are
-// resampled from (bootstrap). Each core has a TLB of its own (thread_tlbs.h); memory and caches are everybody's.
+// evaluation.h counts the misses of many mappings in one pass over the accesses. Each mapping has
+// arrays of the TLB of its own (array_misses.h), one for each array that its page sizes use, since
+// the LRU order changes with the page sizes. Accesses are gathered in batches, and the cores share
+// the mappings of a batch. Confidence intervals are resampled from the batches (bootstrap). Each
+// core has a TLB of its own (thread_tlbs.h); memory and caches are common.
 //
-// Memory: about 30 bytes a touched page a mapping (reuse/distance_counter.h), for each TLB that touches it, and 8 more where there
-// are several; 150 KiB for each TLB that touches any; 40 bytes an access of the batch; independent of the trace's length.
+// Memory: for each mapping and TLB about 30 bytes a touched page (reuse/distance_counter.h), 8 more
+// if there are several TLBs; 150 KiB for each TLB that touches any page; 40 bytes an access of the
+// batch. Independent of the trace's length.
 #pragma once
 
 #include "runtime/benefit/cost_model.h"
@@ -25,58 +27,64 @@
 
 namespace smalloc::benefit {
 
-/// Counted for the whole program: what sampling left out is scaled in.
+/// Counts of the whole program: they are scaled by what sampling left out.
 struct Counts {
   double tlb_misses = 0, page_faults = 0;
   double cycles = 0;       ///< of both
-  double touch_cycles = 0; ///< of these, first touches'
+  double touch_cycles = 0; ///< part of it for first touches
 };
 
-/// Which part of a program's accesses a trace holds.
+/// Part of a program's accesses that a trace holds.
 struct Sample {
-  /// Of the regions of 2 MiB, with all their accesses: distances in pages up to that size are those of the sample / rate.
+  /// Share of the 2 MiB regions that are in the trace, with all their accesses. For page sizes up
+  /// to that, distances are those of the sample / rate.
   double rate = 1;
-  /// Each access stands for so many, whichever they are (period of a PMU): distances are those of the sample.
+  /// Accesses that each recorded one stands for, independent of the address (period of a PMU).
+  /// Distances are those of the sample.
   double weight = 1;
-  /// Each access missed the TLB while it was on base pages: what stays there goes on missing.
+  /// Each access missed the TLB on base pages; what stays on base pages goes on missing.
   bool misses = false;
 };
 
 class Evaluation {
 public:
   using Pages = std::vector<PageSize>;
-  /// mappings[i][category]: what it is on. A category beyond the vector's end is on base pages. threads 0: one a core.
-  /// overlaps[category]: its accesses do not wait for each other (Walk); beyond the end they do. tlbs: cores that accesses come from, 1 or
-  /// more.
+  /// Creates the evaluation. mappings[i][category]: page size of the category; a category beyond
+  /// the vector's end is on base pages. threads: 0: one a core. overlaps[category]: its accesses do
+  /// not wait for each other (Walk); beyond the end they do. tlbs: cores that accesses come from, 1
+  /// or more.
   Evaluation(const CostModel &costs, std::vector<Pages> mappings, Sample sample,
              unsigned threads = 0, std::vector<bool> overlaps = {}, uint32_t tlbs = 1);
   ~Evaluation();
 
-  /// One run of accesses to one base page; category UINT32_MAX: none. in_gib: in a whole GiB of its object, where 1 GiB pages
-  /// can be; 2 MiB pages serve the rest of a category that is on them, as in the allocator. region: as Objects::Place; in a sample it
-  /// stands for the superpage, so that either all accesses to a superpage are there or none. tlb: of the core,
-  /// below tlbs.
+  /// Adds one run of accesses to one base page. category: UINT32_MAX: none. in_gib: the run is in a
+  /// whole GiB of its object, where 1 GiB pages can be; 2 MiB pages serve the rest of the category,
+  /// as in the allocator. region: as Objects::Place; in a sample it stands for the superpage, so
+  /// that either all accesses to a superpage are there or none. tlb: of the core, below tlbs.
   void access(uint64_t address, uint64_t packed, uint32_t category, uint64_t repeats,
               bool in_gib = false, bool write = true, uint64_t region = kNoRegion,
               uint32_t tlb = 0);
   static constexpr uint64_t kNoRegion = UINT64_MAX;
-  /// The category's memory from start to end is the kernel's again: on base pages the next touches are first ones. A heap of
-  /// superpages keeps what it has.
+  /// Gives the category's memory from start to end back to the kernel: on base pages the next
+  /// touches are first ones. A heap of superpages keeps its memory.
   void given_back(uint64_t start, uint64_t end, uint32_t category);
-  /// All accesses so far are of before, such as of the process that this one was forked from: their pages are there and in the TLBs, and
-  /// nothing of them is counted.
+  /// Begins counting. Earlier accesses, such as those of the process that this one was forked from,
+  /// leave their pages touched and in the TLBs; nothing of them is counted.
   void start_counting();
-  /// Counts what is left of the last batch. faults: page faults of the recorded process, on base pages, 0: not known. Where the
-  /// trace holds every access, those beyond the first touches are priced as second faults of pages that were read first. Samples of
-  /// misses come to few of the base pages, and to nearly every superpage: there first touches are those of the categories' heaps,
-  /// heap_bytes[category], of base pages at most as many as there were faults; without what heaps had before.
+  /// Counts the last batch. faults: page faults of the recorded process, on base pages; 0: not
+  /// known. If the trace holds every access, those beyond the first touches are priced as second
+  /// faults of pages that were read first.
+  /// Samples of misses reach few of the base pages and nearly every superpage. First touches are
+  /// then those of the categories' heaps, heap_bytes[category], without heap_bytes_before: what
+  /// they had before. On base pages they are at most as many as the faults.
   void finish(double faults = 0, std::vector<uint64_t> heap_bytes = {},
               std::vector<uint64_t> heap_bytes_before = {});
 
   double accesses() const { return accesses_; }
   Counts counts(size_t mapping) const;
-  /// Cycles that mapping b saves over mapping a, and the 5 % and 95 % ends of its bootstrap, or of what the number of regions in the
-  /// sample allows if that is wider; of a PMU's samples, of what the number of those that it saves allows.
+  /// Cycles that mapping b saves over mapping a, and the 5 % and 95 % ends of the bootstrap. If the
+  /// number of sampled regions allows a wider interval, it is that one. For a PMU's samples it
+  /// follows from the number of samples in the saving.
   struct Saving {
     double cycles, low, high;
   };
@@ -84,7 +92,7 @@ public:
 
 private:
   struct Access {
-    uint64_t address, packed; // packed: the end of what is given back
+    uint64_t address, packed; // packed: of a range that is given back, its end
     uint32_t category;
     bool in_gib, given_back;
     Walk walk;
@@ -105,14 +113,14 @@ private:
   std::vector<bool> overlaps_;
   std::vector<Streams> streams_;               // by TLB and category, of those that overlap
   std::vector<StreamsAtOnce> streams_at_once_; // by TLB
-  std::optional<NearLines> near_lines_;        // where lines are told, and priced
-  TableLines table_lines_;                     // there, too
+  std::optional<NearLines> near_lines_;        // if lines are recorded and priced
+  TableLines table_lines_;                     // used with near_lines_
   FirstReads first_reads_;
-  /// What is known of page faults beside the accesses, by category.
+  /// Knowledge of page faults besides the accesses, by category.
   struct Faults {
     std::vector<double> second;                          // on base pages
     bool first_by_heaps = false;                         // first touches are those of heap_bytes
-    std::vector<uint64_t> heap_bytes, heap_bytes_before; // what a heap of the category's own takes
+    std::vector<uint64_t> heap_bytes, heap_bytes_before; // of a heap of the category's own
     double touched_share = 1;                            // of their base pages
   };
   Faults faults_;

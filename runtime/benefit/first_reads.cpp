@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// first_reads.cpp decides who gets how many of the second faults, where there were fewer than pages that were read first: all alike.
+// first_reads.cpp distributes the second faults. If there were fewer of them than pages that were
+// read first, each category gets the same share of its pages.
 #include "runtime/benefit/first_reads.h"
 
 #include <algorithm>

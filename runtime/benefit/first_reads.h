@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// first_reads.h decides which base pages fault twice: memory from calloc or mmap that is read before it is written is the kernel's
-// page of zeros at first, and a page of its own at the first write. A trace tells which pages were read first. It does not tell of
-// which the program's libraries and the kernel (read) had been the first writers; but the process' own count of faults tells how
-// many there were beyond the first touches, and no more than those are taken for second ones.
+// first_reads.h counts the base pages that fault twice. Memory from calloc or mmap that is read
+// before it is written is first the kernel's page of zeros, and gets a page of its own at the first
+// write. A trace shows which pages the program read first. It does not show which of them its
+// libraries or the kernel (read) had written before. But the process's own count of faults gives
+// the number of faults beyond the first touches. At most that many are taken for second faults.
 //
 // O(1) an access; 64 bytes for each 2 MiB that is accessed.
 #pragma once
@@ -19,12 +20,12 @@ class FirstReads {
 public:
   static constexpr uint32_t kNobody = UINT32_MAX;
 
-  /// An access of a category, or of kNobody, to the base page of an address.
+  /// Records an access of a category, or of kNobody, to the base page of an address.
   void access(uint64_t address, uint32_t category, bool write);
-  /// The pages of these addresses are the kernel's again.
+  /// Forgets the pages of these addresses: they are the kernel's again.
   void given_back(uint64_t start, uint64_t end);
 
-  /// Second faults of each category, where the process had so many faults in all.
+  /// Returns the second faults of each category. faults: page faults of the process in all.
   std::vector<double> second_faults(double faults) const;
 
 private:
@@ -33,9 +34,9 @@ private:
 
   std::unordered_map<uint64_t, Seen> seen_;
   uint64_t last_region_ = UINT64_MAX;
-  Seen *last_ = nullptr; // entries stay where they are
+  Seen *last_ = nullptr; // entries do not move
   uint64_t touches_ = 0;
-  std::vector<uint64_t> read_; // first, by category
+  std::vector<uint64_t> read_; // pages read first, by category
 };
 
 } // namespace smalloc::benefit

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// missed_distances.h decides how accesses are kept by their reuse distance until they are priced: a walk is the dearer, the further
-// back the translation was used last, since its page-table lines have been in the caches since then or not. Exact below 128 pages,
-// above that in 64 bins an octave: a bin is 1.6 % of the distance, and a curve over its logarithm changes by a forty-fifth of what it does
-// over an octave. Beside it each bin keeps the mean of a logarithm. At most 60 KiB, whatever the stream.
+// missed_distances.h stores accesses by their reuse distance until they are priced. A walk costs
+// the more, the further back the translation was used last, since its page-table lines may have
+// left the caches since. Distances below 128 pages are exact; above that an octave has 64 bins. A
+// bin is 1.6 % of the distance, and a curve over its logarithm changes within it by 1/45 of its
+// change over an octave. Each bin also keeps the mean of a logarithm. At most 60 KiB, whatever the
+// stream.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +16,7 @@ namespace smalloc::benefit {
 
 class MissedDistances {
 public:
-  /// log: of what the access is priced by, where that is not its distance.
+  /// Adds an access. log: logarithm of what it is priced by, if that is not its distance.
   void add(uint64_t distance, double log = 0) {
     const size_t bin = bin_of(distance);
     if (bin >= bins_.size())
@@ -23,7 +25,7 @@ public:
     bins_[bin].logs += log;
   }
 
-  /// A bin's distances are [low, high).
+  /// Bin of the distances [low, high).
   struct Bin {
     double low, high;
     double count, mean_log;

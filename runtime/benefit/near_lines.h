@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// near_lines.h decides which accesses find their data in the caches, so that nothing but the walk keeps them waiting: those to a line among
-// the latest kLines of the program. A column of a matrix comes back to its lines; a table that is read at random does not.
+// near_lines.h finds the accesses whose data is in the caches, so that they wait for the walk
+// alone: those to one of the program's latest kLines lines. A column of a matrix comes back to its
+// lines; a table that is read at random does not.
 //
-// kLines is as many as smalloc calibrate's longest chase of one line a page has, by which such walks are priced
-// (calibrate/geometry.h), not any cache's size: what that chase found there, such an access finds. In a sample of regions the lines
-// are as many fewer.
+// kLines is not a cache's size. It is the number of lines in the longest chase of `smalloc
+// calibrate` with one line a page, by which these walks are priced (runtime/measure/geometry.h).
+// Lines that the chase found in the caches are there for these accesses, too. In a sample of
+// regions the number of lines shrinks with the rate.
 //
 // O(ways) an access; 8 bytes a line.
 #pragma once
@@ -21,12 +23,13 @@ namespace smalloc::benefit {
 
 class NearLines {
 public:
-  /// rate: share of the program's regions whose accesses are told, in (0, 1].
+  /// Creates the list. rate: share of the program's regions whose accesses are recorded, in (0, 1].
   explicit NearLines(double rate) : lines_(entries(rate), kWays) {}
 
-  /// Is its line among them? Now it is.
+  /// True if the address's line is among the latest. Afterwards it is the latest.
   bool has(uint64_t address) {
-    // Mixed, or lines a page apart would meet in few sets, as they do in none of today's last-level caches.
+    // The number is mixed. Else lines a page apart would share few sets, which they do in no
+    // current last-level cache.
     return lines_.hits(reuse::mix(address / kLineBytes));
   }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// objects.cpp decides the packed layout: 16-byte steps, objects of a superpage and more at a border of one;
-// those of a GiB at a border of a GiB where that is asked for. What is skipped there is not counted as anybody's.
+// objects.cpp computes the packed layout: steps of 16 bytes, objects of a superpage or more at a
+// border of one. With gib_borders, objects of a GiB or more begin at a border of a GiB. What is
+// skipped there counts for no category.
 #include "runtime/benefit/objects.h"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ void Objects::insert(uint32_t category, uint64_t address, uint64_t bytes) {
   constexpr uint64_t kMostBytes = uint64_t{1} << 47;
   if (bytes == 0 || bytes > kMostBytes || address > UINT64_MAX - bytes)
     return;
-  // Whatever was there is gone, though we may not have been told.
+  // Objects that overlap the new one are gone, though their free may not have been recorded.
   auto over = live_.upper_bound(address);
   if (over != live_.begin() && std::prev(over)->second.end > address)
     --over;
@@ -91,7 +92,8 @@ void Objects::allocate(uint64_t site, uint64_t address, uint64_t bytes, uint64_t
   insert(category_of_allocation(site, bytes, context), address, bytes);
 }
 
-// Takes back the last object of its category, if nothing of it was accessed.
+// Removes the object if it is the last one of its category and nothing of it was accessed. False:
+// it was not removed.
 bool Objects::was_never(Live at) {
   const auto [address, object] = *at;
   if (object.accessed)
@@ -102,7 +104,7 @@ bool Objects::was_never(Live at) {
   Category &c = categories_[object.category];
   free(address);
   heap.last = kNowhere;
-  if (heap.end != heap.end_before) { // it was not in room that another had left
+  if (heap.end != heap.end_before) { // it had extended the heap, not reused free room
     heap.free[object.heap_bytes].pop_back();
     heap.end = heap.end_before;
     heap.gaps = heap.gaps_before;
@@ -113,7 +115,8 @@ bool Objects::was_never(Live at) {
   return true;
 }
 
-// Its room is another's when it is freed, as it was before.
+// Shrinks the object to [address, address + bytes). Its whole room is reused when it is freed, as
+// before.
 bool Objects::shrinks(Live at, uint32_t category, uint64_t address, uint64_t bytes) {
   const uint64_t old = at->first;
   if (at->second.category != category)
@@ -140,7 +143,8 @@ void Objects::reallocate(uint64_t old, uint64_t site, uint64_t address, uint64_t
   const bool inside = at != live_.end() && bytes != 0 && address >= old &&
                       bytes <= at->second.end - old &&
                       address - old <= at->second.end - old - bytes;
-  const bool mapping = address % kPage == 0 && old % kPage == 0; // malloc has a header before it
+  const bool mapping = address % kPage == 0 && old % kPage == 0; // malloc has a header before its
+                                                                 // objects
   if (inside && mapping && was_never(at))
     return insert(category, address, bytes);
   if (inside && shrinks(at, category, address, bytes))
@@ -174,7 +178,7 @@ Objects::Place Objects::find(uint64_t address) {
     last_ = at->second;
   }
   const uint64_t offset = address - last_start_;
-  // n superpages of a heap are parts of n + 1 regions at most: twice as many numbers are enough.
+  // n superpages of a heap are parts of at most n + 1 regions: 2n numbers are enough.
   const uint64_t begin = last_start_ - last_.front;
   const uint64_t region = last_.heap_bytes < kSuperpage
                               ? kSmall

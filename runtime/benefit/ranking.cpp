@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ranking.cpp decides the thresholds and the order of the choice.
+// ranking.cpp applies the thresholds of the significance test, and takes the mappings of a budget
+// in the order of their saving.
 #include "runtime/benefit/ranking.h"
 
 #include <algorithm>

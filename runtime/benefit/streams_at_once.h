@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// streams_at_once.h decides how many streams go on side by side: those that have gone on to a page since the stream itself last did, whichever
-// category's. Three arrays of one loop are three, as long as it runs.
+// streams_at_once.h counts the streams that go on side by side: those of any category that have
+// gone on to a page since the stream itself last did. A loop over three arrays has three, as long
+// as it runs.
 //
 // O(kMostStreams) a page of a stream; 72 bytes.
 #pragma once
@@ -16,8 +17,8 @@ namespace smalloc::benefit {
 
 class StreamsAtOnce {
 public:
-  /// base_page: of a stream that goes on to it. Returns how many go on side by side, this one included; of a stream that nobody knows yet,
-  /// as many as of the one before.
+  /// Records that a stream goes on to base_page. Returns how many go on side by side, this one
+  /// included. For a stream that is not known yet it returns the last number.
   size_t go_on(uint64_t base_page) {
     if (pages_[0] == base_page)
       return last_;
@@ -39,7 +40,7 @@ private:
 
   static constexpr std::array<uint64_t, kMostStreams> nowhere() {
     std::array<uint64_t, kMostStreams> pages{};
-    pages.fill(UINT64_MAX / 2); // beside no page
+    pages.fill(UINT64_MAX / 2); // has no neighbour
     return pages;
   }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// thread_tlbs.cpp decides whose core a new thread takes over: that of the thread that ended last.
+// thread_tlbs.cpp gives a new thread the core of the thread that ended last.
 #include "runtime/benefit/thread_tlbs.h"
 
 #include <algorithm>

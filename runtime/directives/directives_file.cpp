@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// directives_file.cpp decides spaces, order and rounding.
+// directives_file.cpp parses, prints, compares and merges directives files.
 #include "runtime/directives/directives_file.h"
 #include "smalloc/agent/directive_line.h"
 #include "smalloc/include/smalloc/directive.h"
@@ -18,7 +18,7 @@ constexpr unsigned kBaseShift = 12;
 
 std::string text_of(Text t) { return {t.data ? t.data : "", t.size}; }
 
-// A comment stays on its line, whatever a symbol is called.
+// Replaces control characters: a comment stays on its line, whatever a symbol is called.
 std::string one_line(std::string text) {
   for (char &c : text)
     if (static_cast<unsigned char>(c) < ' ' || c == 127)
@@ -109,7 +109,7 @@ std::string print(const File &file) {
     std::string line = print_key(key) + fields + (entry.numa.empty() ? "-" : entry.numa);
     if (entry.validated)
       line += " held=" + std::to_string(entry.held) + "/" + std::to_string(entry.validated);
-    // No longer than a reader takes: what was read may have had fewer fields.
+    // No longer than a reader takes: the line that was read may have had fewer fields.
     constexpr std::string_view kBefore = " # ";
     if (!entry.comment.empty() && line.size() + kBefore.size() < SMALLOC_DIRECTIVE_MOST_BYTES)
       line += std::string(kBefore) +
@@ -195,7 +195,7 @@ void give_ranks(File &file) {
     order[i].second->rank = i + 1;
 }
 
-// Of two lists.
+// Returns the union of two lists.
 static std::set<std::string> united(const std::string &one, const std::string &other) {
   std::set<std::string> all;
   for (std::istringstream list(one + "," + other); list;)
@@ -204,7 +204,8 @@ static std::set<std::string> united(const std::string &one, const std::string &o
   return all;
 }
 
-// Words that hold together hold for both, or for neither: a history is of one input, and who was slower with some inputs was not with all.
+// Merges headers. Words that hold together hold for both files, or are left out: a history is of
+// one input. A program that was slower with some inputs was not slower with all.
 static void merge_headers(File &result, const File &a, const File &b) {
   const auto word = [](const File &file, const std::string &key) {
     const auto at = file.header.find(key);
@@ -220,7 +221,7 @@ static void merge_headers(File &result, const File &a, const File &b) {
       result.header.emplace(key, value);
   const std::string one = word(a, slower_inputs), other = word(b, slower_inputs);
   if (one == other || one.empty() || other.empty() || !result.header.contains("verdict"))
-    return; // with the same ones, or with any
+    return; // the same inputs, or any input
   const std::set<std::string> all = united(one, other);
   std::string joined;
   for (const std::string &input : all)

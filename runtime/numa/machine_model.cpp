@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// machine_model.cpp decides the numbers of the built-in machines.
+// machine_model.cpp holds the numbers of the built-in machines, and scales caches and TLBs to
+// smaller programs.
 #include "runtime/numa/machine_model.h"
 
 #include <algorithm>
@@ -28,10 +29,10 @@ Topology uniform(unsigned nodes, unsigned cpus, double local_ns, double remote_n
 
 const std::vector<MachineModel> &models() {
   static const std::vector<MachineModel> all = {
-      // Table 5 but for the pages: 4 KiB here, 8 KiB there, so twice the TLB entries for the same
-      // reach. The superpage half of its TLB is not given there and assumed to be 16 entries. What
-      // moving a page costs is that of today's kernel, not Solaris 9's (85 us): the trace is a
-      // thousandth of the run, and so must be what it is charged.
+      // Table 5 except for the pages: 4 KiB here, 8 KiB in the paper, so twice the TLB entries for
+      // the same reach. The superpage half of the TLB is not in the paper; 16 entries are assumed.
+      // Moving a page costs what it does in a current kernel, not in Solaris 9 (85 us): the trace
+      // is a thousandth of the run, and so must be its costs.
       {"sun-fire-6800",
        "Tikir and Hollingsworth 2008, Table 5",
        uniform(6, 2, 225, 300, uint64_t{2} << 30),
@@ -42,8 +43,8 @@ const std::vector<MachineModel> &models() {
        100,
        2000,
        250000},
-      // Round numbers of a server of 2023: 90 ns local, 160 ns remote, 1 MiB of second-level cache (the
-      // shared last level is left out), 2048 TLB entries.
+      // Round numbers of a server of 2023: 90 ns local, 160 ns remote, 1 MiB of second-level cache
+      // (the shared last level is left out), 2048 TLB entries.
       {"server-4",
        "round numbers of a four-node server",
        uniform(4, 2, 90, 160, uint64_t{16} << 30),

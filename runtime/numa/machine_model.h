@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// machine_model.h decides the machine that the simulator plays: nodes and what their memory costs,
-// and of each processor two cache levels and a TLB.
+// machine_model.h describes the machine that the simulator plays: nodes with the latency of their
+// memory, and for each processor two cache levels and a TLB.
 #pragma once
 
 #include "smalloc/numa/topology.h"
@@ -29,16 +29,17 @@ struct MachineModel {
   double walk_ns;
   double move_page_ns, move_superpage_ns;
 
-  /// Caches and TLBs of 1/n of the size: a trace of a program made n times smaller meets the pressure that
-  /// the whole one would. TLBs of 1/tlb_n: pages are not made smaller, so of a grid n times smaller a sweep along a line crosses
-  /// the cube root of n times fewer pages, and all of it fills n times fewer.
+  /// Shrinks caches and TLBs to 1/n: the trace of a program made n times smaller then meets the
+  /// pressure that the whole one would. TLBs get 1/tlb_n, since pages are not made smaller. In a
+  /// grid n times smaller, a sweep along a line crosses the cube root of n times fewer pages, and
+  /// the whole grid fills n times fewer.
   void shrink(unsigned n, unsigned tlb_n);
 };
 
-/// "sun-fire-6800" (Tikir and Hollingsworth 2008, Table 5 and section 5.2: six boards of two
-/// threads) or "server-4" (a current server of four nodes).
+/// Returns the models' names: "sun-fire-6800" (Tikir and Hollingsworth 2008, Table 5 and section
+/// 5.2: six boards of two threads) and "server-4" (a current server of four nodes).
 std::vector<std::string> machine_model_names();
-/// False: no model of that name.
+/// Finds a model by its name. False: there is none.
 bool machine_model(const std::string &name, MachineModel &model);
 
 } // namespace smalloc::numa

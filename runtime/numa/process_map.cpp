@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// process_map.cpp decides which fields of a line of numa_maps (Documentation/filesystems/proc.rst of
-// the kernel) count.
+// process_map.cpp parses numa_maps (Documentation/filesystems/proc.rst of the kernel).
 #include "runtime/numa/process_map.h"
 
 #include <charconv>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// process_map.h decides how the placement of a running process is read: /proc/PID/numa_maps, which
-// counts for each mapping the resident pages on each node. It costs the process nothing but the
-// time that the kernel holds its address space's lock while counting.
+// process_map.h reads the placement of a running process from /proc/PID/numa_maps, which counts the
+// resident pages on each node for each mapping. It costs the process only the time for which the
+// kernel holds its address space's lock while counting.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct MappingPlacement {
   uint64_t bytes() const;
 };
 
-/// Lines that make no sense are left out. O(length).
+/// Parses numa_maps; lines that make no sense are left out. O(length).
 std::vector<MappingPlacement> parse_numa_maps(std::string_view text);
 
 } // namespace smalloc::numa

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// recorder.cpp decides what of a running OpenMP program goes into a trace of all its accesses: each
-// load and store that clang instruments (-fsanitize-coverage=edge,no-prune,trace-loads,trace-stores calls us), but
-// for the thread's own stack; by cache line, runs of the same line folded.
+// recorder.cpp records all accesses of a running OpenMP program: each load and store that clang
+// instruments (-fsanitize-coverage=edge,no-prune,trace-loads,trace-stores), except those to the
+// thread's own stack. It records cache lines, and folds runs of the same line.
 //
-// Time is logical: a thread's clock counts its accesses, and OpenMP's synchronisation (OMPT, which
-// libomp offers to whoever defines ompt_start_tool) joins clocks as Lamport's do: at the start of
-// a parallel region, and at each barrier to the latest of the team. So the merged trace is what
-// as many processors as threads would do side by side, however few there were.
+// Time is logical. A thread's clock counts its accesses. OpenMP's synchronisation joins clocks as
+// Lamport's do: at the start of a parallel region, and at each barrier to the latest of the team.
+// (libomp reports it by OMPT to a library that defines ompt_start_tool.) So the merged trace is
+// what as many processors as threads would do side by side, however few there were.
 //
 // SMALLOC_NUMA_TRACE names the file; without it nothing is recorded.
 #include "runtime/trace/writer.h"
@@ -23,7 +23,8 @@
 using smalloc::trace::Output;
 using smalloc::trace::ThreadChunk;
 
-/// Set by libsmalloc_feedback.so when pages migrate (runtime/numa/live): it is told every access then.
+/// Receives every access while it is set. libsmalloc_feedback.so sets it when pages migrate
+/// (runtime/numa/live).
 extern "C" {
 __attribute__((visibility("default"))) void (*__smalloc_v1_access_listener)(uint64_t,
                                                                             uint32_t) = nullptr;
@@ -32,10 +33,10 @@ __attribute__((visibility("default"))) void (*__smalloc_v1_access_listener)(uint
 namespace {
 
 constexpr unsigned kLineBytes = 64;
-/// Lines that a thread may use in turn without a record each (three streams and some scalars):
-/// no cache is smaller, so no miss is lost.
+/// Lines that a thread may use in turn without a record for each use (three streams and some
+/// scalars). No cache is smaller, so no miss is lost.
 constexpr unsigned kOpenLines = 8;
-constexpr unsigned kBatch = 64; ///< accesses a record: how finely threads interleave
+constexpr unsigned kBatch = 64; ///< accesses in a record: how finely threads interleave
 
 struct Recorder {
   ThreadChunk *chunk = nullptr;
@@ -60,15 +61,15 @@ void raise(std::atomic<uint64_t> &to, uint64_t value) {
   }
 }
 
-/// Threads of a team are known by their number in it, so that neighbours in the data are neighbours in
-/// the trace; others, but for the main thread, by when they came.
+/// Threads of a team get their number in it, so that neighbours in the data are neighbours in the
+/// trace. The main thread gets 0, the others numbers in the order of their appearance.
 constexpr unsigned kNoNumber = ~0u;
 constexpr uint64_t kFirstOther = 1000;
 
 Recorder *start_thread(unsigned number = kNoNumber) {
   if (!enabled || dead)
     return nullptr;
-  dead = true; // what pthread_getattr_np reads is not the program's
+  dead = true; // accesses of pthread_getattr_np are not the program's
   void *memory = calloc(1, sizeof(Recorder));
   if (!memory)
     return nullptr;
@@ -109,7 +110,7 @@ void close_line(Recorder &r, ThreadChunk::Access &line) {
   if (r.batched == kBatch)
     write_batch(r);
 }
-/// All that was done up to now gets a place in time before whatever follows.
+/// Writes all accesses so far, so that they come before whatever follows.
 void settle(Recorder &r) {
   for (ThreadChunk::Access &line : r.open)
     close_line(r, line);
@@ -118,7 +119,7 @@ void settle(Recorder &r) {
 
 inline void record(const void *p, bool write) {
   if (auto *listener = __atomic_load_n(&__smalloc_v1_access_listener, __ATOMIC_RELAXED)) {
-    // What lies just above our frame is the thread's own stack.
+    // Addresses just above this frame are the thread's own stack.
     constexpr uintptr_t kStackBytes = uintptr_t{1} << 20;
     const auto at = reinterpret_cast<uintptr_t>(p);
     if (at - reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) >= kStackBytes)
@@ -205,7 +206,7 @@ __attribute__((constructor)) void open_trace() {
     if (smalloc::write_quietly(STDERR_FILENO, text, sizeof text - 1) < 0)
       return;
   }
-  // The parent's file is not the child's.
+  // The trace is the parent's: the child leaves it alone.
   pthread_atfork(nullptr, nullptr, [] {
     enabled = false;
     self = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// simulator.cpp decides how an access goes through TLB and caches, what each source sees of it, and
-// how an interval is priced.
+// simulator.cpp sends each access through the TLB and the caches, passes samples to each source of
+// counts, and prices each interval under every scheme.
 #include "runtime/numa/simulator.h"
 
 #include <algorithm>
@@ -26,7 +26,8 @@ struct Simulator::Processor {
   uint64_t misses = 0, tlb_misses = 0, translations = 0; ///< since the last sample
 };
 
-/// What all schemes share of 2 MiB: the transactions of this interval, who came first, who wrote last.
+/// State of 2 MiB that all schemes share: the transactions of this interval, the node of the first
+/// access, the last writers.
 struct Simulator::SimUnit {
   explicit SimUnit(unsigned nodes, unsigned lines)
       : transactions(kPagesPerUnit * nodes), line_version(lines), line_writer(lines, 0xffff) {
@@ -36,7 +37,7 @@ struct Simulator::SimUnit {
   std::vector<uint32_t> transactions; ///< [page][node], this interval
   std::array<uint8_t, kPagesPerUnit> first;
   uint8_t first_of_unit = kNoNode;
-  std::vector<uint32_t> line_version; ///< raised when another processor writes
+  std::vector<uint32_t> line_version; ///< incremented when another processor writes
   std::vector<uint16_t> line_writer;
   uint64_t tlb_misses = 0, superpage_tlb_misses = 0; ///< this interval
   bool active = false;
@@ -61,7 +62,7 @@ Simulator::Simulator(const MachineModel &machine, const SimulatorOptions &option
     s.migrates = migrates;
     s.source = source;
     s.mapping = mapping;
-    if (source == Source::kPerfect) { // every transaction of the next interval, nothing of the past
+    if (source == Source::kPerfect) { // every transaction of the next interval, none of the past
       p.sample_period = 1;
       p.keep256 = 0;
     } else {
@@ -80,7 +81,8 @@ Simulator::Simulator(const MachineModel &machine, const SimulatorOptions &option
 
 Simulator::~Simulator() = default;
 
-/// Neighbours share a node, or threads go round robin; memory-only nodes run none.
+/// Returns the node of a thread. Neighbours share a node, or threads go round robin (scatter);
+/// memory-only nodes run none.
 uint8_t Simulator::node_of_thread(unsigned thread) const {
   std::vector<uint8_t> seats; // a node for each processor
   for (unsigned n = 0; n < machine_.topology.nodes; n++)
@@ -127,8 +129,9 @@ void Simulator::sample(Source source, size_t unit, unsigned page, uint8_t node) 
       MigrationPolicy::sample(*run->units[unit], page, node);
 }
 
-/// Sources 4 and 5: which translations does this TLB hold, and how often was each one used since it came
-/// in? One look credits a page with the time (content) or its uses (ATC, in sample periods).
+/// Samples the TLB for sources 4 and 5: which translations it holds, and how often each was used
+/// since it came in. One look credits a page with its presence (content) or its uses (ATC, in
+/// sample periods).
 void Simulator::look_at_tlb(Processor &p) {
   for (SetAssociative::Entry &e : p.tlb.entries()) {
     if (!e.key)
@@ -229,7 +232,7 @@ void Simulator::feed_perfect(Run &run) {
 }
 
 void Simulator::migrate(Run &run) {
-  if (result_.transactions) // what a counter of walks would tell
+  if (result_.transactions) // as a counter of walks would report
     run.policy.set_superpage_saving(machine_.walk_ns *
                                     (static_cast<double>(result_.tlb_misses) -
                                      static_cast<double>(result_.superpage_tlb_misses)) /
@@ -309,7 +312,7 @@ void Simulator::account(Run &run) {
 
 void Simulator::end_interval() {
   for (auto &run : runs_) {
-    // Perfect counts are those of the interval to come: move first, account then.
+    // Perfect counts are those of the coming interval: moves come first, the accounting after them.
     const bool foresees = run->scheme.migrates && run->scheme.source == Source::kPerfect;
     if (foresees) {
       feed_perfect(*run);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// simulator.h decides what is simulated of a recorded trace: processors with caches and TLBs produce
-// memory transactions; six sources of access counts (Tikir and Hollingsworth 2008, section 4) sample
-// them; the migration policy turns each source's counts into moves; what that costs and saves is
+// simulator.h simulates a recorded trace on a NUMA machine. Processors with caches and TLBs produce
+// memory transactions. Six sources of access counts sample them (Tikir and Hollingsworth 2008,
+// section 4). The migration policy turns each source's counts into moves; their cost and saving are
 // accounted.
 //
-// Caches and TLBs do not depend on where a page lies, so one pass over the trace serves all sources
-// and mappings at once: per interval, the transactions of each page by each node are priced under
-// each scheme's placement. The clock of intervals is the trace's own, the same for all.
+// Caches and TLBs do not depend on the node of a page, so one pass over the trace serves all
+// sources and mappings at once. In each interval, the transactions of each page by each node are
+// priced under each scheme's placement. The clock of intervals is the trace's own, the same for
+// all.
 #pragma once
 
 #include "runtime/numa/machine_model.h"
@@ -28,16 +29,16 @@ enum class Mapping { kBasePages, kSuperpages };
 
 struct SimulatorOptions {
   unsigned intervals = 30;
-  /// Transactions, misses: every N-th is a sample.
+  /// Transactions or misses for each sample.
   unsigned sample_period = 16;
   /// Translations between two looks at a TLB's content.
   unsigned content_period = 1024;
-  /// How threads lie on nodes: neighbours together, or one after the other round robin.
+  /// Threads lie on nodes round robin; false: neighbours together.
   bool scatter = false;
   PolicyOptions policy;
 };
 
-/// What became of the trace under one source of counts and one mapping.
+/// Result of the trace under one source of counts and one mapping.
 struct Scheme {
   bool migrates = true;
   Source source = Source::kPerfect;
@@ -62,31 +63,33 @@ struct Scheme {
 struct SimulationResult {
   uint64_t accesses = 0, transactions = 0, tlb_misses = 0, superpage_tlb_misses = 0, pages = 0;
   unsigned threads = 0;
-  double hit_ns = 0;           ///< in the caches: the same for all schemes
-  std::vector<Scheme> schemes; ///< first: nothing moves, base pages
+  double hit_ns = 0;           ///< in the caches; the same for all schemes
+  std::vector<Scheme> schemes; ///< the first moves nothing, on base pages
 
   double total_ns(const Scheme &s) const { return hit_ns + s.memory_ns + s.move_ns + s.walk_ns; }
 };
 
 class Simulator {
 public:
-  /// Schemes: without migration and with each source on base pages, then without migration, with
-  /// perfect counts moved whole only, and with our rules on superpages.
+  /// Creates the schemes. On base pages: without migration and with each source. On superpages:
+  /// without migration, with perfect counts moved whole only, and with smalloc's rules.
   Simulator(const MachineModel &machine, const SimulatorOptions &options);
   ~Simulator();
 
-  /// `repeats` further accesses to the same line follow at once. True: it has left the processor's caches.
+  /// Simulates an access; `repeats` further ones to the same line follow at once. True: it has left
+  /// the processor's caches.
   bool access(unsigned thread, uint64_t address, bool write, uint64_t repeats);
-  /// An interval is over (the caller cuts the trace).
+  /// Ends an interval (the caller cuts the trace).
   void end_interval();
   SimulationResult finish();
 
-  /// Addresses of the 2 MiB units that were touched, ascending.
+  /// Returns the addresses of the 2 MiB units that were touched, ascending.
   std::vector<uint64_t> unit_addresses() const;
   size_t schemes() const { return runs_.size(); }
   unsigned nodes() const { return machine_.topology.nodes; }
   const Scheme &scheme(size_t i) const;
-  /// Where page `address / 4096` lies under a scheme; kNoNode: never touched. For reports and tests.
+  /// Returns the node of page `address / 4096` under a scheme; kNoNode: never touched. For reports
+  /// and tests.
   uint8_t home(size_t scheme, uint64_t address) const;
 
   uint8_t node_of_thread(unsigned thread) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// topology_source.cpp decides what is taken from hwloc and from a description, and what is refused.
+// topology_source.cpp converts hwloc's topology or a JSON description, and refuses descriptions
+// that make no sense.
 #include "runtime/numa/topology_source.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ struct DestroyTopology {
 };
 using HwlocTopology = std::unique_ptr<hwloc_topology, DestroyTopology>;
 
-// hwloc knows how much memory there is, not how much of it is free.
+// Returns the free bytes of a node; hwloc knows only how much memory there is.
 uint64_t free_bytes(unsigned os_id) {
   const std::string path = fmt::format("/sys/devices/system/node/node{}/meminfo", os_id);
   std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path.c_str(), "re"), std::fclose);
@@ -93,7 +94,7 @@ double number(const Json &object, const char *name, const std::string &path, dou
   return n;
 }
 
-// A square matrix, row = processors of, column = memory of.
+// Reads a square matrix, row = processors of, column = memory of.
 template <class Store>
 void matrix(const Json &root, const char *name, unsigned nodes, double least, double most,
             const Store &store) {
@@ -165,13 +166,13 @@ Topology system_topology() {
     t.node[n].memory_bytes = o->attr->numanode.local_memory;
     t.node[n].free_bytes =
         hwloc_topology_is_thissystem(raw) ? free_bytes(o->os_index) : t.node[n].memory_bytes;
-    // MiB/s in hwloc.
+    // hwloc gives MiB/s.
     t.node[n].bandwidth_bytes_s = attribute(raw, HWLOC_MEMATTR_ID_BANDWIDTH, o, o) * 1048576;
     for (unsigned from = 0; from < t.nodes; from++)
       t.latency_ns[from][n] =
           static_cast<float>(attribute(raw, HWLOC_MEMATTR_ID_LATENCY, o, nodes[from]));
   }
-  // A processor belongs to the nearest node whose set holds it: memory-only nodes (HBM, CXL) share
+  // A processor belongs to the nearest node whose set holds it. Memory-only nodes (HBM, CXL) share
   // their neighbour's set and come after it.
   for (unsigned n = 0; n < t.nodes; n++) {
     int cpu;

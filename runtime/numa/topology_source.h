@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// topology_source.h decides where a Topology comes from: this system through hwloc (which also takes
-// HWLOC_XMLFILE and HWLOC_SYNTHETIC, so another machine's map can be studied here), or a described
-// machine, smalloc.topology/1 (docs/numa.md).
+// topology_source.h makes a Topology of this system, through hwloc, or of a described machine,
+// smalloc.topology/1 (docs/numa.md). hwloc also takes HWLOC_XMLFILE and HWLOC_SYNTHETIC, so that
+// another machine can be studied here.
 #pragma once
 
 #include "smalloc/numa/topology.h"
@@ -15,16 +15,17 @@
 
 namespace smalloc::numa {
 
-/// what() is the reason in words: "key 'nodes[1].cpus' is not a list of numbers".
+/// Error in a topology; what() is the reason in words: "key 'nodes[1].cpus' is not a list of
+/// numbers".
 class TopologyError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
-/// This system. Bandwidths and latencies are those of the firmware's HMAT, where there is one.
-/// Throws TopologyError.
+/// Returns this system's topology. Bandwidths and latencies are those of the firmware's HMAT, if
+/// there is one. Throws TopologyError.
 Topology system_topology();
-/// A description. Throws TopologyError.
+/// Parses a description. Throws TopologyError.
 Topology parse_topology(std::string_view json);
 nlohmann::ordered_json topology_document(const Topology &topology);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// profile.cpp decides the passes over the traces: first what there is (profile_survey.h), then every base mapping at once, then the chosen
-// set jointly, because categories share the TLB and savings do not add up.
+// profile.cpp evaluates the traces in passes. The first finds what there is (profile_survey.h), the
+// second evaluates all base mappings at once. The last evaluates the chosen set jointly, because
+// categories share the TLB and savings do not add up.
 #include "runtime/profile/profile.h"
 #include "runtime/benefit/evaluation.h"
 #include "runtime/errors/diagnostics.h"
@@ -38,7 +39,7 @@ double runs_of(const std::vector<TraceSummary> &traces) {
 }
 
 double run_seconds_of(const std::vector<TraceSummary> &traces) {
-  std::map<std::string, double> ends; // by root
+  std::map<std::string, double> ends; // by root trace
   for (const TraceSummary &t : traces) {
     double &end = ends[t.forked() ? t.root : t.path];
     end = std::max(end, t.began + t.seconds);
@@ -82,10 +83,10 @@ public:
   }
 
 private:
-  // Each category of a mapping with its page size; all others are on base pages.
+  // Page size of each category of a mapping; all others are on base pages.
   using Sizes = std::map<CategoryKey, PageSize>;
 
-  // Evaluates mappings on every trace; take(evaluation) collects.
+  // Evaluates the mappings on every trace, and calls take(evaluation) for each.
   void evaluate(const std::vector<Sizes> &mappings, bool all_last, const char *what,
                 const std::function<void(const benefit::Evaluation &)> &take) {
     for (size_t t = 0; t < survey_.paths.size(); t++) {
@@ -106,7 +107,7 @@ private:
       for (const CategoryKey &key : numbers)
         overlap.push_back(survey_.overlaps(key));
       const benefit::ThreadTlbs &tlbs = survey_.tlbs[t];
-      uint64_t last_thread = UINT64_MAX; // accesses of one come in runs
+      uint64_t last_thread = UINT64_MAX; // accesses of one thread come in runs
       uint32_t tlb = 0;
       benefit::Evaluation evaluation(costs_, std::move(lanes), sample_of(trace), options_.threads,
                                      std::move(overlap), tlbs.count());
@@ -140,14 +141,16 @@ private:
             fmt::format("its {} bytes stand for more memory than {} MiB: the first touches of {} "
                         "objects are left out",
                         reader->file_bytes(), reader->limits().blocks >> 4, follower.untouched()));
-      // Where the faults themselves were recorded, the second ones are among them; and in a child of fork each first write is one.
+      // If the faults themselves were recorded, the second ones are among them. In a child of fork
+      // each first write is one.
       evaluation.finish(trace.accesses > 0 && !trace.faults && !trace.forked() ? faults : 0,
                         heap_bytes_of(follower.objects()), std::move(inherited_bytes));
       take(evaluation);
     }
   }
 
-  // Those with the most accesses; without accesses, with the most memory.
+  // Returns the categories to evaluate: those with the most accesses, or without recorded accesses
+  // those with the most memory.
   std::vector<CategoryKey> evaluated_categories() const {
     std::vector<CategoryKey> keys;
     for (const auto &[key, total] : survey_.totals)
@@ -164,13 +167,14 @@ private:
     return keys;
   }
 
-  // A base mapping for each category and page size, in that order, after the one without.
+  // Returns a base mapping for each category and page size, in that order, after the one without
+  // superpages.
   std::vector<Sizes> base_mappings(const std::vector<CategoryKey> &keys) {
     std::vector<Sizes> mappings = {{}};
     for (const CategoryKey &key : keys) {
       CategoryTotal &total = survey_.totals[key];
       for (PageSize size : options_.pages) {
-        // Without a whole GiB in any object, 1 GiB pages are 2 MiB pages.
+        // If no object has a whole GiB, 1 GiB pages are 2 MiB pages.
         if (size == PageSize::kGigantic && total.gib_pages == 0) {
           if (asks_for(options_, PageSize::kSuper))
             continue;
@@ -221,7 +225,7 @@ private:
     if (seconds > 0) {
       profile_.rates.tlb_misses_per_second = base.tlb_misses / seconds;
       profile_.rates.page_faults_per_second = base.page_faults / seconds;
-      // Cycles are those of all threads, and so is the time that they are a share of.
+      // The cycles are those of all threads, and so is the time of which they are a share.
       const double threads = recorded > 0 ? survey_.thread_seconds / recorded : 1;
       const auto share = [&](double cycles) {
         return std::min(1.0, cycles / costs_.frequency_hz() / (seconds * threads));
@@ -233,8 +237,8 @@ private:
     profile_.significant = benefit::significant(profile_.rates, options_.rule);
   }
 
-  // The smallest page that the next larger ones are not clearly better than: they are harder to get, and take more memory
-  // where objects are not full.
+  // Returns the index of the smallest page size that the larger ones are not clearly better than.
+  // Larger pages are harder to get, and take more memory where objects are not full.
   size_t best_of(const std::vector<SizeResult> &sizes, double most) const {
     size_t best = 0;
     for (size_t i = 1; i < sizes.size(); i++)
@@ -278,7 +282,7 @@ private:
         profile_.page_faults_steerable = profile_.mappings.back().result().page_faults;
       }
     }
-    profile_.saved_joint = profile_.saved_additive; // of none or one
+    profile_.saved_joint = profile_.saved_additive; // none or one is chosen
   }
 
   RankedMapping described(const CategoryKey &key, const benefit::Mapping &mapping,
@@ -319,7 +323,7 @@ private:
       m.steerable = name->second.steerable && m.kind != CategoryKind::kObject;
     } else if (m.kind == CategoryKind::kCluster) {
       m.members = survey_.members.at(m.id);
-      m.steerable = m.members.front().steerable; // all of them, or none
+      m.steerable = m.members.front().steerable; // of all members, or of none
       m.function = fmt::format("{} sites", m.members.size());
     } else if (m.kind == CategoryKind::kSizeClass) {
       static const char *const kPaper[] = {"static", "small dynamic", "large dynamic"};
@@ -357,7 +361,7 @@ private:
   const benefit::CostModel &costs_;
   Survey survey_;
   Profile profile_;
-  std::set<size_t> warned_of_touches_; ///< traces
+  std::set<size_t> warned_of_touches_; ///< traces for which the warning was printed
 };
 
 } // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// profile.h decides how traces become a ranking of sites: which categories are looked at, how several traces (inputs,
-// ranks, hosts) are summed, and what is chosen. The text, JSON and directives are made of the result elsewhere
-// (profile_report.h).
+// profile.h analyses traces into a ranking of sites. It surveys them, sums several (inputs, ranks,
+// hosts), evaluates the categories and chooses those that are worth superpages. profile_report.h
+// makes text, JSON and directives of the result.
 #pragma once
 
 #include "runtime/profile/profile_result.h"
@@ -11,8 +11,8 @@
 
 namespace smalloc::cli {
 
-/// Reads each trace two or three times, for clusters twice more. progress(fraction, what) is called now and then. Throws Failure for files that
-/// cannot be read.
+/// Analyses the traces. Reads each two or three times, for clusters twice more. Calls
+/// progress(fraction, what) now and then. Throws Failure for files that cannot be read.
 Profile analyse(const ProfileOptions &options, const benefit::CostModel &costs,
                 const std::function<void(double, const char *)> &progress);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// profile_clusters.cpp decides which sites may be joined, and the name by which the same sites are the same cluster again.
+// profile_clusters.cpp selects the sites that may be joined: the kMostClustered with the most
+// accesses. A cluster's id is a hash of its sites, so that the same sites are the same cluster
+// again.
 #include "runtime/profile/profile_clusters.h"
 #include "runtime/benefit/clusters.h"
 #include "runtime/profile/trace_follower.h"
@@ -15,10 +17,10 @@ namespace {
 
 using benefit::CategoryKind;
 
-constexpr size_t kMostClustered = 256; // sites: likenesses are counted for each pair
+constexpr size_t kMostClustered = 256; // sites: a similarity is counted for each pair
 constexpr double kLeastWindow = 64;    // runs of accesses
 
-// Most accesses first; the rest is hardly accessed, and stays apart.
+// Returns the sites with the most accesses. The rest is hardly accessed, and stays apart.
 std::vector<CategoryKey> candidates(const Survey &survey) {
   std::vector<CategoryKey> sites;
   for (const auto &[key, total] : survey.totals)
@@ -60,7 +62,7 @@ benefit::Affinity affinity_of(const Survey &survey, const std::vector<CategoryKe
   return affinity;
 }
 
-// The same for the same sites.
+// Returns a cluster's id, the same for the same sites.
 uint64_t id_of(const std::vector<CategoryKey> &keys) {
   std::string ids;
   for (const CategoryKey &key : std::set<CategoryKey>(keys.begin(), keys.end()))
@@ -74,7 +76,7 @@ void cluster(Survey &survey, const benefit::CostModel &costs) {
   const std::vector<CategoryKey> sites = candidates(survey);
   const benefit::Affinity affinity = affinity_of(survey, sites, costs.base().entries);
   std::vector<double> bytes;
-  std::vector<int> apart; // what directives can reach, and what they cannot
+  std::vector<int> apart; // separates sites that directives can reach from the others
   for (const CategoryKey &key : sites) {
     bytes.push_back(static_cast<double>(survey.totals[key].peak_bytes));
     apart.push_back(survey.names[key].steerable);

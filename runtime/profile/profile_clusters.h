@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// profile_clusters.h decides which sites of a survey are one category since they are accessed alike (--categories dynamic).
+// profile_clusters.h makes one category of sites that are accessed alike (--categories dynamic).
 #pragma once
 
 #include "runtime/benefit/cost_model.h"
@@ -8,8 +8,9 @@
 
 namespace smalloc::cli {
 
-/// Joins sites that are accessed alike (benefit/clusters.h), and counts again by what they are joined to. A window is as long
-/// as the base pages' TLB reaches: sites that take turns within it need it at the same time. Reads each trace twice.
+/// Joins sites of the survey that are accessed alike (benefit/clusters.h), and counts again by
+/// cluster. A window is as long as the reach of the base pages' TLB: sites that take turns within
+/// it need it at the same time. Reads each trace twice.
 void cluster(Survey &survey, const benefit::CostModel &costs);
 
 } // namespace smalloc::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// profile_survey.cpp decides how traces are read for what there is, and which of their records name a site.
+// profile_survey.cpp reads each trace and its ancestors in one pass, counts accesses by category,
+// and takes the categories' names from the records.
 #include "runtime/profile/profile_survey.h"
 #include "runtime/errors/diagnostics.h"
 #include "runtime/profile/trace_follower.h"
@@ -29,7 +30,7 @@ SiteName name_of_site(const trace::Event &e) {
     name.function = e.text.substr(0, newline);
     std::string place(e.text.substr(std::min(newline + 1, e.text.size())));
     if (const size_t end = place.find('\n');
-        end != std::string::npos) { // earlier versions said no more
+        end != std::string::npos) { // earlier versions wrote no pattern
       const std::string_view pattern = std::string_view(place).substr(end + 1);
       name.overlaps = pattern == "streaming" || pattern == "strided" || pattern == "scattered";
       place.resize(end);
@@ -58,7 +59,7 @@ void warn_of_damage(const trace::Reader &reader, const TraceSummary &summary) {
             "accesses in {:.3f} s. {}",
             summary.read_bytes, summary.file_bytes, summary.allocations, summary.accesses,
             summary.seconds,
-            // Pieces are written at once, each whole unless there is no room for it.
+            // A piece is written at once, whole unless there is no room for it.
             reader.skipped_bytes()
                 ? "Its last piece is not whole: a full disk leaves that, and a file that "
                   "was cut"
@@ -68,7 +69,7 @@ void warn_of_damage(const trace::Reader &reader, const TraceSummary &summary) {
     print_warning(
         "damaged trace", summary.path,
         fmt::format("{} of {} bytes could be read", summary.read_bytes, summary.file_bytes));
-  // A few are always lost where threads still run when the program ends.
+  // A few events are always lost if threads still run when the program ends.
   if (summary.lost * 100 > summary.events)
     print_warning("events are missing", summary.path,
                   fmt::format("{} are not in the trace, beside {} that are: of threads that still "
@@ -80,7 +81,8 @@ void warn_of_damage(const trace::Reader &reader, const TraceSummary &summary) {
   warn_of_left_out(reader, summary.path);
 }
 
-// What is the same of a trace and a copy of it, and of no two recordings: process, machine, time; and how much there is.
+// Returns a text that a trace shares with its copies, and with no other recording: process,
+// machine, time and size.
 std::string identity_of(const trace::Reader &reader) {
   std::string words = fmt::format("{} {}", reader.file_bytes(), reader.chunks());
   for (const auto &[key, value] : reader.header())
@@ -109,9 +111,10 @@ void Survey::read(trace::Reader &reader, size_t trace, const char *what,
 void Survey::find_parents() {
   if (paths.size() < 2)
     return;
-  using Recording = std::tuple<std::string, std::string, std::string>; // host, process, start_ns
+  // host, process, start_ns
+  using Recording = std::tuple<std::string, std::string, std::string>;
   std::map<Recording, std::string> recordings;
-  std::vector<std::pair<Recording, std::string>> parents; // and when it was forked
+  std::vector<std::pair<Recording, std::string>> parents; // with the time of the fork
   for (const std::string &path : paths) {
     const auto header = header_of_trace(path);
     const auto word = [&](const char *key) {
@@ -122,7 +125,7 @@ void Survey::find_parents() {
     parents.emplace_back(Recording(word("host"), word("parent"), word("parent_start_ns")),
                          word("forked"));
   }
-  // Parents first, since they name the sites; who writes headers by hand may make a circle.
+  // Parents first, since they name the sites. Headers written by hand may make a circle.
   std::vector<size_t> generations(paths.size()), order(paths.size());
   for (size_t i = 0; i < paths.size(); i++) {
     const auto &[parent, forked] = parents[i];
@@ -164,7 +167,7 @@ void Survey::read_one(trace::Reader &reader) {
   summary.build_id = value_of(reader, "build_id");
   summary.program = value_of(reader, "program");
   summary.input = value_of(reader, "input");
-  if (!value_of(reader, "parent_start_ns").empty()) // earlier versions do not tell which one it was
+  if (!value_of(reader, "parent_start_ns").empty()) // earlier versions do not identify the parent
     summary.parent = value_of(reader, "parent");
   for (auto at = forks_.find(summary.path); at != forks_.end(); at = forks_.find(summary.root)) {
     summary.began += static_cast<double>(at->second.ns) / 1e9;
@@ -202,7 +205,7 @@ void Survey::read_one(trace::Reader &reader) {
   read_inherited(t, [&](const trace::Event &e) { follower.inherit(e); });
   read(reader, t, "reading", [&](const trace::Event &e) {
     last_ns = std::max(last_ns, e.time_ns);
-    // A PMU's samples are too few to be looked up by thread.
+    // A PMU's samples are too few to be assigned to threads.
     if (e.type == trace::Type::kAccess && !summary.misses && !summary.faults)
       threads.accesses(e.thread, e.time_ns);
     summary.allocations += e.type == trace::Type::kAllocate || e.type == trace::Type::kReallocate;
@@ -226,7 +229,7 @@ void Survey::read_one(trace::Reader &reader) {
   summary.regions = regions.size();
   threads.settle(std::strtoull(value_of(reader, "processors").c_str(), nullptr, 10));
   summary.tlbs = threads.count();
-  // Threads that take turns on a core have its time together.
+  // Threads that take turns on a core share its time.
   thread_seconds +=
       std::max(summary.seconds, std::min(threads.seconds(), summary.seconds * threads.count()));
   tlbs.push_back(std::move(threads));

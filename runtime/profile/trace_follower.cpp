@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// trace_follower.cpp decides which events change objects: a reallocation is a free and an allocation.
+// trace_follower.cpp applies a trace's events to the objects.
 #include "runtime/profile/trace_follower.h"
 
 #include "runtime/errors/diagnostics.h"
@@ -73,8 +73,10 @@ void TraceFollower::inherit(const trace::Event &e) {
   inherits_ = false;
 }
 
-// glibc's malloc maps what is larger than its threshold by itself, and unmaps it again. It raises the threshold as it goes, up to
-// this; smaller blocks mostly stay the program's. Beyond the largest nothing is looked for page by page.
+// Sizes of objects whose memory goes back to the kernel when they are freed. glibc's malloc maps
+// blocks above its threshold separately, and unmaps them again. It raises the threshold with time
+// up to kUnmappedBytes; smaller blocks mostly stay with the program. Blocks above
+// kMostUnmappedBytes are not given back page by page here.
 constexpr uint64_t kUnmappedBytes = uint64_t{32} << 20, kMostUnmappedBytes = uint64_t{1} << 36;
 
 void TraceFollower::free(uint64_t address) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// trace_follower.h decides how a trace's events become accesses to categories: its objects are followed, and every run of accesses is
-// handed on with the category that it falls into. Without recorded accesses each new object is written once, page by
-// page: what first touch costs can be told at least.
+// trace_follower.h turns a trace's events into accesses to categories. It follows the objects, and
+// passes on each run of accesses with the category that it falls into. If no accesses were
+// recorded, each new object is written once, page by page: at least its first touches have a cost
+// then.
 #pragma once
 
 #include "runtime/benefit/objects.h"
@@ -16,14 +17,15 @@
 
 namespace smalloc::cli {
 
-/// Throws Failure.
+/// Opens a trace. Throws Failure.
 std::unique_ptr<trace::Reader> open_trace(const std::string &path);
 std::map<std::string, std::string> header_of_trace(const std::string &path);
 
-/// Warns of the parts of the trace that the reader has left out because of ReadingLimits. Call it after the reading.
+/// Warns of the parts of the trace that the reader has left out because of ReadingLimits. Call it
+/// after the reading.
 void warn_of_left_out(const trace::Reader &reader, const std::string &path);
 
-/// Of a segment's static data, as a category.
+/// Returns the category id of a segment's static data.
 uint64_t segment_id(std::string_view path);
 
 class TraceFollower {
@@ -31,8 +33,9 @@ public:
   using OnAccess = std::function<void(uint64_t address, benefit::Objects::Place, uint64_t repeats,
                                       bool write, uint64_t thread)>;
   using OnGivenBack = std::function<void(uint64_t start, uint64_t end, uint32_t category)>;
-  /// on_given_back: called when an object is freed whose memory goes back to the kernel, as far as one can tell.
-  /// limits: of the file; beyond them objects are neither written nor given back.
+  /// Creates a follower. on_given_back: called when an object is freed whose memory goes back to
+  /// the kernel, as far as the trace shows. limits: of the file; beyond them objects are neither
+  /// written nor given back.
   TraceFollower(benefit::Objects objects, bool has_accesses, const trace::ReadingLimits &limits,
                 OnAccess on_access, OnGivenBack on_given_back = {})
       : objects_(std::move(objects)), has_accesses_(has_accesses),
@@ -40,10 +43,10 @@ public:
         on_access_(std::move(on_access)), on_given_back_(std::move(on_given_back)) {}
 
   void event(const trace::Event &event);
-  /// Of what was before: objects are followed, and nothing is handed on.
+  /// Applies an event of an ancestor: objects are followed, and nothing is passed on.
   void inherit(const trace::Event &event);
   benefit::Objects &objects() { return objects_; }
-  /// Number of objects of which on_access has not got all first touches.
+  /// Returns the number of objects whose first touches on_access has not got in full.
   uint64_t untouched() const { return untouched_; }
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// address_sampler.cpp decides how large the rings are: 512 KiB a processor, which is what everybody may lock (perf_event_mlock_kb), or
-// the half of it again and again where that is refused.
+// address_sampler.cpp maps a ring for each processor. It asks for 512 KiB, which every user may
+// lock (perf_event_mlock_kb), and for half of it again and again if that is refused.
 #include "runtime/sampling/address_sampler.h"
 #include "runtime/numa/live/pages.h"
 #include "smalloc/base/heap_sort.h"
@@ -42,11 +42,11 @@ perf_event_attr attributes_of(const trace::SampledEvent &event) {
                             PERF_SAMPLE_CPU;
   if (event.kind == trace::SampleKind::kMisses || event.kind == trace::SampleKind::kIbs)
     a.sample_type |= PERF_SAMPLE_DATA_SRC;
-  // IBS cannot leave out the kernel itself; its samples are passed over.
+  // IBS cannot leave out the kernel itself; its samples are skipped.
   a.exclude_kernel = a.exclude_hv = event.kind != trace::SampleKind::kIbs;
   a.inherit = 1;
   a.inherit_thread = 1; // threads, not children
-  a.watermark = 1;      // nobody is woken: we look
+  a.watermark = 1;      // no thread is woken: the rings are polled
   a.wakeup_watermark = UINT32_MAX;
   a.use_clockid = 1;
   a.clockid = CLOCK_MONOTONIC;
@@ -85,7 +85,7 @@ int AddressSampler::open(const trace::SampledEvent &event, unsigned cpus,
       ring_bytes_ /= 2;
       error = attempt();
     }
-    if (error == ENODEV || (error == EINVAL && count_)) { // offline, or not there
+    if (error == ENODEV || (error == EINVAL && count_)) { // offline, or absent
       error = count_ ? 0 : ENODEV;
       continue;
     }
@@ -134,7 +134,7 @@ bool AddressSampler::next(Ring &ring, AddressSample &sample) {
       sample = {0, r.address, r.thread, r.store};
       return true;
     }
-    ring.samples.next(none); // what the kernel says about the auxiliary area
+    ring.samples.next(none); // the kernel's records about the auxiliary area
     return false;
   }
   numa::PerfSample s;
@@ -156,7 +156,7 @@ size_t AddressSampler::take(AddressSample *out, size_t most) {
     while (n < most && next(rings_[i], out[n]))
       n++;
   if (event_.kind == trace::SampleKind::kSpe)
-    return n; // without times, in the order of each processor
+    return n; // samples have no times; they stay in the order of each processor
   heap_sort(out, n, [](const AddressSample &a, const AddressSample &b) {
     return a.time_ns != b.time_ns ? a.time_ns < b.time_ns : a.address < b.address;
   });

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// address_sampler.h decides how samples with data addresses come out of the kernel's ring buffers, a ring a processor, for this thread
-// and all that it will start; and which of them tell of the TLB: those that missed it, or page faults. The rings are read as
-// numa/live reads them; nothing is opened twice in a process, since a child of fork does not inherit the mappings.
+// address_sampler.h takes samples with data addresses from the kernel's ring buffers. There is a
+// ring for each processor, for this thread and all that it will start. Only samples about the TLB
+// are taken: those that missed it, or page faults. The rings are read as numa/live reads them. A
+// process opens nothing twice, since a child of fork does not inherit the mappings.
 //
-// Tested on rings that the test writes (PEBS, IBS, SPE: no machine with such a unit has been seen by the authors) and on page faults.
+// Tested on rings that the test writes (PEBS, IBS, SPE: the authors have seen no machine with these
+// units) and on page faults.
 //
 // Used inside the traced process: no malloc, no C++ runtime.
 #ifndef RUNTIME_SAMPLING_ADDRESS_SAMPLER_H
@@ -21,7 +23,7 @@
 namespace smalloc::sampling {
 
 struct AddressSample {
-  uint64_t time_ns; ///< of CLOCK_MONOTONIC; 0: not told
+  uint64_t time_ns; ///< of CLOCK_MONOTONIC; 0: unknown
   uint64_t address;
   uint32_t thread;
   bool write;
@@ -31,15 +33,17 @@ class AddressSampler {
 public:
   static constexpr unsigned kMostCpus = 1024;
 
-  /// 0, or an errno value. cpus: how many the system may have; those that are not there are passed over.
+  /// Opens the rings. Returns 0 or an errno value. cpus: processors that the system may have;
+  /// absent ones are skipped.
   int open(const trace::SampledEvent &event, unsigned cpus,
            const numa::PerfHooks *hooks = &numa::kKernelPerf);
   void close();
-  /// In a child of fork: the rings are not there any more.
+  /// Forgets the rings in a child of fork, which does not have them.
   void forget();
-  /// Samples of this thread are ours, not the program's.
+  /// Leaves out samples of this thread, which is smalloc's own.
   void ignore_thread(uint32_t thread) { ignored_ = thread; }
-  /// Up to `most` samples of this process, in the order of their time as far as they are there. 0: none is there now.
+  /// Takes up to `most` samples of this process, in the order of their time as far as they have
+  /// arrived. Returns their number; 0: there is none now.
   size_t take(AddressSample *out, size_t most);
   uint64_t lost() const;
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// live_sampling.cpp decides when a recorded process is sampled (SMALLOC_CONF=event:, from smalloc record), and how the samples come
-// into its trace: one thread, with all signals blocked, empties the rings a hundred times a second; samples of each thread of the
-// program become accesses of a thread of the trace, at the time that the kernel gave them and with the event's period as their weight.
-// A child of fork has rings and a thread of its own. What is in the rings when the program ends is taken then.
+// live_sampling.cpp samples a recorded process (SMALLOC_CONF=event:, from smalloc record) into its
+// trace. One thread, with all signals blocked, empties the rings a hundred times a second. Samples
+// of each thread of the program become accesses of a thread of the trace. They have the kernel's
+// time and the event's period as their weight.
+// A child of fork has rings and a thread of its own. At the program's end the rest of the rings is
+// taken.
 #include "runtime/collector/collector.h"
 #include "runtime/sampling/address_sampler.h"
 #include "runtime/trace/writer.h"
@@ -24,18 +26,19 @@ namespace {
 constexpr long kTickNs = 10000000;
 constexpr size_t kAtOnce = 4096;
 constexpr size_t kMostThreads = 256; // of the program; later ones share
-// What is closer in time is one record, with the time of the first: less than it takes to be given memory by the kernel, or the first
-// touches of an object would come before it.
+// Samples closer in time are one record, with the time of the first. This is less than the kernel
+// takes to provide memory; else the first touches of an object would come before it.
 constexpr uint64_t kTogetherNs = 1000;
 
 constinit AddressSampler g_sampler;
 trace::SampledEvent g_event;
-pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER; // of what follows
+pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER; // guards what follows
 AddressSample g_samples[kAtOnce];
 trace::ThreadChunk::Access g_list[kAtOnce];
 uint32_t g_threads[kMostThreads];
 trace::ThreadChunk
-    *g_chunks[kMostThreads]; // of the same places; kept for the next process' threads after a fork
+    *g_chunks[kMostThreads]; // at the same indices; kept for the next process's threads after a
+                             // fork
 bool g_open;
 
 trace::ThreadChunk *chunk_of(uint32_t thread) {
@@ -68,7 +71,7 @@ void write(const AddressSample *samples, size_t count) {
 
 void drain() {
   pthread_mutex_lock(&g_lock);
-  // As long as the rings fill faster than that, the program has its turns, too.
+  // Bounded: if the rings fill faster than they are emptied, the program has its turns, too.
   for (int round = 0; g_open && round < 64; round++) {
     const size_t n = g_sampler.take(g_samples, kAtOnce);
     if (n == 0)
@@ -138,7 +141,7 @@ void finish() {
 }
 
 void in_child() {
-  pthread_mutex_init(&g_lock, nullptr); // whoever held it is not here
+  pthread_mutex_init(&g_lock, nullptr); // its holder is not in this process
   g_sampler.forget();
   memset(g_threads, 0, sizeof g_threads);
   if (g_open) {
@@ -147,7 +150,7 @@ void in_child() {
   }
 }
 
-// Behind the recording's own.
+// Runs after the recording's own constructor.
 __attribute__((constructor(102))) void begin() {
   const trace::SampledEvent *event = trace::event_to_sample();
   if (!event || !trace::recording())
