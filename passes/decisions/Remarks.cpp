@@ -18,7 +18,7 @@ constexpr const char *PassName = "smalloc";
 std::string first(const SiteDecision &V) {
   std::string Text;
   if (V.Flags & SMALLOC_SITE_FULLY_INITIALISED)
-    Text = ", from birth since all of it is written";
+    Text = ", at the first touch since every byte is written";
   return Text;
 }
 

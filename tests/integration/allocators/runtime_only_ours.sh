@@ -11,10 +11,10 @@ build t <<'E'
 #include "runtime_sites.h"
 #include <sys/mman.h>
 #include <sys/prctl.h>
-TEST_SITE(birth, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
+TEST_SITE(whole_at_once, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
 TEST_SITE(later, SMALLOC_DECISION_RUNTIME, 0, 512);
 int main(void) {
-  char *mine = (char *)site_malloc(&birth, 32 * MIB), *slow = (char *)site_malloc(&later, 32 * MIB);
+  char *mine = (char *)site_malloc(&whole_at_once, 32 * MIB), *slow = (char *)site_malloc(&later, 32 * MIB);
   char *other = (char *)mmap(0, 32 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   CHECK(ours(mine) && ours(slow));
   memset(mine, 1, 32 * MIB), memset(slow, 1, 32 * MIB), memset(other, 1, 32 * MIB);

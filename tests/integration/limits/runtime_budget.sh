@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # budget: as a number and as a share of the footprint is kept; when it is used up, the site that gains more takes
 # superpages from the one that gains less, in place, while another thread writes; and in a memory cgroup no superpage at
-# birth is taken that does not fit.
+# whole_at_once is taken that does not fit.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 export SMALLOC_CONF=heap:guest,populate:always # beside the program's malloc
@@ -11,7 +11,7 @@ build t $(linked) <<'E'
 #include "runtime_sites.h"
 TEST_SITE(cold_site, SMALLOC_DECISION_RUNTIME, 0, 512);
 TEST_SITE(hot_site, SMALLOC_DECISION_RUNTIME, 0, 512);
-TEST_SITE(birth, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
+TEST_SITE(whole_at_once, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
 static char *cold, *hot;
 static volatile int stop;
 static void *writer(void *p) { /* counts in every page of the cold object while it changes its pages */
@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
     char *own = (char *)malloc(200 * MIB);
     memset(own, 1, 200 * MIB);
     for (int i = 0; i < 10; i++) {
-      char *p = (char *)site_malloc(&birth, 20 * MIB + 1);
+      char *p = (char *)site_malloc(&whole_at_once, 20 * MIB + 1);
       memset(p, 1, 20 * MIB);
       CHECK(now() <= status_kb("VmRSS:") * 1024 / 100 * 25 + UNIT);
     }
@@ -84,11 +84,11 @@ trap 'rmdir "$group"; rm -rf "$tmp"' EXIT
 [ -e "$group/memory.max" ] && echo "memory cgroup of version 2" || echo "memory cgroup of version 1: version 2 has no memory controller here"
 build c $(linked) <<'E'
 #include "runtime_sites.h"
-TEST_SITE(birth, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
+TEST_SITE(whole_at_once, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
 int main(void) {
-  char *a = (char *)site_malloc(&birth, 100 * MIB);
+  char *a = (char *)site_malloc(&whole_at_once, 100 * MIB);
   memset(a, 1, 100 * MIB);
-  char *b = (char *)site_malloc(&birth, 100 * MIB); /* a program that breaks off after 20 MiB */
+  char *b = (char *)site_malloc(&whole_at_once, 100 * MIB); /* a program that breaks off after 20 MiB */
   for (size_t i = 0; i < 100 * MIB; i += 20480) b[i] = 1;
   printf("%zu %zu\n", smaps(a, 100 * MIB, "AnonHugePages:") / MIB, smaps(b, 100 * MIB, "AnonHugePages:") / MIB);
   return 0;

@@ -7,7 +7,7 @@
 need_thp
 build t <<'E'
 #include "runtime_sites.h"
-TEST_SITE(birth, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
+TEST_SITE(whole_at_once, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
 TEST_SITE(later, SMALLOC_DECISION_RUNTIME, 0, 512);
 TEST_SITE(small, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 0);
 int main(int argc, char **argv) {
@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
   CHECK(argc < 2 || others);
   warm_up(&small);
   for (int i = 0; i < 12; i++) {
-    keep[0][i] = (char *)site_malloc(&birth, 6 * MIB), keep[1][i] = (char *)site_malloc(&later, 6 * MIB);
+    keep[0][i] = (char *)site_malloc(&whole_at_once, 6 * MIB), keep[1][i] = (char *)site_malloc(&later, 6 * MIB);
     for (int k = 0; k < 2; k++) if (keep[k][i]) memset(keep[k][i], 1 + i, 6 * MIB);
     for (int n = 0; n < 100 && keep[1][i]; n++) touching(keep[1][i], 1000000);
   }

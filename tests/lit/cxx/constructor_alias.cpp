@@ -2,7 +2,7 @@
 // Missing if this fails: a constructor that is an alias of another is seen through: its call is the site of the array that it makes
 // and fills.
 // RUN: %remarksxx -mconstructor-aliases %s 2>&1 | FileCheck %s
-// CHECK: superpages from {{.*}}, from birth since all of it is written: table::table(long) of {{.*}}picked at random through loaded indices
+// CHECK: superpages from {{.*}}, at the first touch since every byte is written: table::table(long) of {{.*}}picked at random through loaded indices
 struct table {
   double *values;
   long n;

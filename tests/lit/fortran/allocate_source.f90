@@ -4,8 +4,8 @@
 ! REQUIRES: flang
 ! RUN: %flang -mllvm -smalloc-machine=zen4 -O2 -c -o /dev/null -Rpass=smalloc -Rpass-missed=smalloc %s 2>&1 | FileCheck --check-prefix=REMARK %s
 ! RUN: %flang -mllvm -smalloc-machine=zen4 -O2 -S -emit-llvm -o - %s | FileCheck %s
-! REMARK-DAG: from birth since all of it is written: allocate (source) of n bytes in {{.*}}: picked at random through loaded indices
-! REMARK-DAG: from birth since all of it is written: allocate (pointer, source) of n bytes in {{.*}}: picked at random through loaded indices
+! REMARK-DAG: at the first touch since every byte is written: allocate (source) of n bytes in {{.*}}: picked at random through loaded indices
+! REMARK-DAG: at the first touch since every byte is written: allocate (pointer, source) of n bytes in {{.*}}: picked at random through loaded indices
 ! REMARK-DAG: copy of a section in 
 ! CHECK-DAG: call i32 @__smalloc_v1_thunk__FortranAAllocatableAllocateSource(ptr {{.*}}, i1 false, {{.*}}, ptr {{.*}}.cell)
 ! CHECK-DAG: call i32 @__smalloc_v1_thunk__FortranAPointerAllocateSource(ptr {{.*}}, ptr {{.*}}.cell)

@@ -5,7 +5,7 @@
 ! RUN: %flang -mllvm -smalloc-machine=zen4 -O2 -S -emit-llvm -o - %s | FileCheck %s
 ! REMARK-DAG: superpages from {{.*}}: allocate of n bytes in {{.*}}: picked at random through loaded indices
 ! REMARK-DAG: superpages from {{.*}}: allocate (pointer) of n bytes in {{.*}}: picked at random through loaded indices
-! REMARK-DAG: superpages from {{.*}}, from birth since all of it is written: assignment that allocates in {{.*}}: picked at random through loaded indices
+! REMARK-DAG: superpages from {{.*}}, at the first touch since every byte is written: assignment that allocates in {{.*}}: picked at random through loaded indices
 ! CHECK-DAG: call i32 @__smalloc_v1_thunk__FortranAAllocatableAllocate(ptr {{.*}}, i1 true, {{.*}}, ptr {{.*}}.cell)
 ! CHECK-DAG: call i32 @__smalloc_v1_thunk__FortranAPointerAllocate(ptr {{.*}}, ptr {{.*}}.cell)
 ! CHECK-DAG: call void @__smalloc_v1_thunk__FortranAAssign(ptr {{.*}}, ptr {{.*}}.cell)

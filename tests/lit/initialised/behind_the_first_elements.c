@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: a fill that begins a few elements behind the first still leaves no page untouched; one that begins pages behind does.
 // RUN: %remarks %s 2>&1 | FileCheck %s
-// CHECK-DAG: from birth since all of it is written: malloc of n*8 bytes in 'behind_a_few'
+// CHECK-DAG: at the first touch since every byte is written: malloc of n*8 bytes in 'behind_a_few'
 // CHECK-DAG: superpages from {{[^,]*}} on: malloc of n*8 bytes in 'behind_pages'
 #include <stdlib.h>
 #include <string.h>

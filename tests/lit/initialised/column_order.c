@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: a nest that writes column after column initialises the whole matrix as well.
 // RUN: %remarks -fplugin-arg-smalloc-heap=superpage %s 2>&1 | FileCheck %s
-// CHECK: superpages, from birth since all of it is written: 
+// CHECK: superpages, at the first touch since every byte is written: 
 #include <stdlib.h>
 double *f(long n, long m) {
   double *a = malloc(n * m * sizeof(double));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: constructors that fill: a copy, a range, a fill, a value, elements with a constructor of their own; reserved memory is not filled.
 // RUN: %remarksxx %s 2>&1 | FileCheck %s
-// CHECK-DAG: containers.cpp:[[@LINE+15]]:{{.*}}from birth since all of it is written
-// CHECK-DAG: containers.cpp:[[@LINE+18]]:{{.*}}from birth since all of it is written
-// CHECK-DAG: containers.cpp:[[@LINE+21]]:{{.*}}from birth since all of it is written
-// CHECK-DAG: containers.cpp:[[@LINE+28]]:{{.*}}from birth since all of it is written
+// CHECK-DAG: containers.cpp:[[@LINE+15]]:{{.*}}at the first touch since every byte is written
+// CHECK-DAG: containers.cpp:[[@LINE+18]]:{{.*}}at the first touch since every byte is written
+// CHECK-DAG: containers.cpp:[[@LINE+21]]:{{.*}}at the first touch since every byte is written
+// CHECK-DAG: containers.cpp:[[@LINE+28]]:{{.*}}at the first touch since every byte is written
 // CHECK-DAG: containers.cpp:[[@LINE+34]]:{{.*}}superpages from {{[0-9.]*}} MiB on: new
 #include <algorithm>
 #include <memory>

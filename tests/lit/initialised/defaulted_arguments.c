@@ -2,9 +2,9 @@
 // Missing if this fails: a size and a count that both come from an argument with a default are the same number, on each way into
 // the merge of the argument and its default.
 // RUN: %remarks %s 2>&1 | FileCheck %s
-// CHECK-DAG: from birth since all of it is written: malloc of n*8 bytes in 'logarithm'
-// CHECK-DAG: from birth since all of it is written: malloc of {{.*}} in 'square'
-// CHECK-DAG: from birth since all of it is written: malloc of {{.*}} in 'chosen'
+// CHECK-DAG: at the first touch since every byte is written: malloc of n*8 bytes in 'logarithm'
+// CHECK-DAG: at the first touch since every byte is written: malloc of {{.*}} in 'square'
+// CHECK-DAG: at the first touch since every byte is written: malloc of {{.*}} in 'chosen'
 // CHECK-DAG: remark: undecided: malloc of {{.*}} in 'other_default'
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: what xmalloc returned is filled by its caller, behind a header or not; each call for itself.
 // RUN: %remarks %s 2>&1 | FileCheck %s
-// CHECK-DAG: superpages from {{.*}} on, from birth since all of it is written: xmalloc of n*8 bytes in 'whole'
+// CHECK-DAG: superpages from {{.*}} on, at the first touch since every byte is written: xmalloc of n*8 bytes in 'whole'
 // CHECK-DAG: superpages from {{.*}} on: xmalloc of n*8 bytes in 'half'
 #include <stdlib.h>
 static __attribute__((noinline)) void *xmalloc(size_t n) {

@@ -2,11 +2,11 @@
 // Missing if this fails: a buffer that is filled at once by read, fread or recv of its size is written; one by a part of it is not.
 // RUN: %remarks %s 2>&1 | FileCheck %s
 // RUN: %remarks -D_FORTIFY_SOURCE=2 %s 2>&1 | FileCheck --check-prefix=FORTIFIED %s
-// FORTIFIED-DAG: from birth since all of it is written: malloc of n bytes in 'by_read'
-// FORTIFIED-DAG: from birth since all of it is written: malloc of n bytes in 'by_recv'
-// CHECK-DAG: from birth since all of it is written: malloc of n bytes in 'by_read'
-// CHECK-DAG: from birth since all of it is written: malloc of n*8 bytes in 'by_fread'
-// CHECK-DAG: from birth since all of it is written: malloc of n bytes in 'by_recv'
+// FORTIFIED-DAG: at the first touch since every byte is written: malloc of n bytes in 'by_read'
+// FORTIFIED-DAG: at the first touch since every byte is written: malloc of n bytes in 'by_recv'
+// CHECK-DAG: at the first touch since every byte is written: malloc of n bytes in 'by_read'
+// CHECK-DAG: at the first touch since every byte is written: malloc of n*8 bytes in 'by_fread'
+// CHECK-DAG: at the first touch since every byte is written: malloc of n bytes in 'by_recv'
 // CHECK-DAG: undecided: malloc of n bytes in 'a_part'
 #include <stdio.h>
 #include <stdlib.h>

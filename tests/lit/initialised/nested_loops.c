@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: a nest that writes row after row initialises the whole matrix.
 // RUN: %remarks -fplugin-arg-smalloc-heap=superpage %s 2>&1 | FileCheck %s
-// CHECK: superpages, from birth since all of it is written: 
+// CHECK: superpages, at the first touch since every byte is written: 
 #include <stdlib.h>
 double *f(long n, long m) {
   double *a = malloc(n * m * sizeof(double));

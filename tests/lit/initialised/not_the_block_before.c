@@ -4,7 +4,7 @@
 // RUN: %remarks -fplugin-arg-smalloc-heap=superpage %s 2>&1 | FileCheck %s
 // CHECK-DAG: remark: superpages: malloc of n*8 bytes in 'through_a_field'
 // CHECK-DAG: remark: superpages: posix_memalign of n*8 bytes in 'through_the_word'
-// CHECK-DAG: remark: superpages, from birth since all of it is written: malloc of n*8 bytes in 'afterwards'
+// CHECK-DAG: remark: superpages, at the first touch since every byte is written: malloc of n*8 bytes in 'afterwards'
 #include <stdlib.h>
 struct table {
   double *cells;

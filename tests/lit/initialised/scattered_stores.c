@@ -2,9 +2,9 @@
 // Missing if this fails: stores at random places all over an object fill it, if there are four for each page: they leave one page
 // of fifty untouched. Fewer of them, stores under a condition, or in a part of the object do not.
 // RUN: %remarks %s 2>&1 | FileCheck %s
-// CHECK-DAG: from birth since all of it is written: malloc of n*8 bytes in 'table'
-// CHECK-DAG: from birth since all of it is written: malloc of 134217728 bytes in 'constant'
-// CHECK-DAG: from birth since all of it is written: calloc of {{.*}} bytes in 'probed'
+// CHECK-DAG: at the first touch since every byte is written: malloc of n*8 bytes in 'table'
+// CHECK-DAG: at the first touch since every byte is written: malloc of 134217728 bytes in 'constant'
+// CHECK-DAG: at the first touch since every byte is written: calloc of {{.*}} bytes in 'probed'
 // CHECK-DAG: superpages{{( from .* on)?}}: malloc of n*8 bytes in 'too_few'
 // CHECK-DAG: superpages{{( from .* on)?}}: malloc of n*8 bytes in 'half'
 // CHECK-DAG: superpages{{( from .* on)?}}: malloc of n*8 bytes in 'conditional'

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: one loop that fills three arrays initialises all three.
 // RUN: %remarks -fplugin-arg-smalloc-heap=superpage %s 2>&1 | FileCheck %s
-// CHECK-COUNT-3: superpages, from birth since all of it is written: malloc of n*8 bytes
+// CHECK-COUNT-3: superpages, at the first touch since every byte is written: malloc of n*8 bytes
 #include <stdlib.h>
 void keep(double *, double *, double *);
 void f(long n) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: three nested loops over a cube initialise it.
 // RUN: %remarks -fplugin-arg-smalloc-heap=superpage %s 2>&1 | FileCheck %s
-// CHECK: superpages, from birth since all of it is written: 
+// CHECK: superpages, at the first touch since every byte is written: 
 #include <stdlib.h>
 double *f(long n) {
   double *a = malloc(n * n * n * sizeof(double));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: an object that is filled through the field that it was stored in.
 // RUN: %remarks %s 2>&1 | FileCheck %s
-// CHECK: from birth since all of it is written: malloc of n*8 bytes in 'whole'
+// CHECK: at the first touch since every byte is written: malloc of n*8 bytes in 'whole'
 #include <stdlib.h>
 struct table {
   double *cells;

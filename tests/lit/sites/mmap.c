@@ -2,7 +2,7 @@
 // Missing if this fails: anonymous private memory from mmap is a site; a mapping of a file, shared, fixed, or not writable is none.
 // RUN: %remarks %s 2>&1 | FileCheck --check-prefix=REMARK %s
 // RUN: %clang -O2 -S -emit-llvm -o - %s | FileCheck %s
-// REMARK: mmap.c:[[@LINE+13]]:15: remark: superpages from {{.*}}, from birth since all of it is written: mmap of n*8 bytes in 'work': picked at random
+// REMARK: mmap.c:[[@LINE+13]]:15: remark: superpages from {{.*}}, at the first touch since every byte is written: mmap of n*8 bytes in 'work': picked at random
 // CHECK-LABEL: define {{.*}}@work(
 // CHECK: call {{.*}}@__smalloc_v1_thunk_mmap(ptr {{.*}}.cell)
 // CHECK-LABEL: define {{.*}}@others(

@@ -4,16 +4,16 @@
 // RUN: %remarks %s 2>&1 | FileCheck %s
 // RUN: %remarks -fplugin-arg-smalloc-first-touch=off %s 2>&1 | FileCheck --check-prefix=OFF %s
 // RUN: %remarks -fplugin-arg-smalloc-model=paper %s 2>&1 | FileCheck --check-prefix=PAPER %s
-// CHECK-DAG: superpages, from birth since all of it is written: malloc of 536870912 bytes in 'temporary': every byte is written: a superpage takes 1 page fault instead of 512 at the same memory; streamed in
-// CHECK-DAG: superpages from 2.0 MiB on, from birth since all of it is written: malloc of n bytes in 'buffers': every byte is written
-// CHECK-DAG: superpages from 2.0 MiB on, from birth since all of it is written: malloc of n*8 bytes in 'handed_on': every byte is written
-// CHECK-DAG: superpages, from birth since all of it is written: malloc of 16777216 bytes in 'within_reach': every byte is written
-// CHECK-DAG: superpages from 2.0 MiB on, from birth since all of it is written: malloc of n*8 bytes in 'picked': picked at random {{.*}}; every byte is written
+// CHECK-DAG: superpages, at the first touch since every byte is written: malloc of 536870912 bytes in 'temporary': every byte is written: a superpage takes 1 page fault instead of 512 at the same memory; streamed in
+// CHECK-DAG: superpages from 2.0 MiB on, at the first touch since every byte is written: malloc of n bytes in 'buffers': every byte is written
+// CHECK-DAG: superpages from 2.0 MiB on, at the first touch since every byte is written: malloc of n*8 bytes in 'handed_on': every byte is written
+// CHECK-DAG: superpages, at the first touch since every byte is written: malloc of 16777216 bytes in 'within_reach': every byte is written
+// CHECK-DAG: superpages from 2.0 MiB on, at the first touch since every byte is written: malloc of n*8 bytes in 'picked': picked at random {{.*}}; every byte is written
 // CHECK-DAG: base pages: malloc of 1048576 bytes in 'below_a_superpage'
 // OFF-DAG: base pages: malloc of 536870912 bytes in 'temporary'
 // OFF-DAG: undecided: malloc of n*8 bytes in 'handed_on'
 // OFF-DAG: base pages: malloc of 16777216 bytes in 'within_reach'
-// OFF-DAG: superpages from 8.2 MiB on, from birth since all of it is written: malloc of n*8 bytes in 'picked'
+// OFF-DAG: superpages from 8.2 MiB on, at the first touch since every byte is written: malloc of n*8 bytes in 'picked'
 // PAPER-NOT: page fault
 #include <stdlib.h>
 #include <string.h>

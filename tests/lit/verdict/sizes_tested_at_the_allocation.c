@@ -2,7 +2,7 @@
 // Missing if this fails: sizes that decide and are known at run time only are tested where the object is allocated, and the remark says which.
 // RUN: %remarks -fplugin-arg-smalloc-first-touch=off %s 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: %clang -fplugin-arg-smalloc-first-touch=off -O2 -S -emit-llvm -o - %s | FileCheck %s
-// REMARK: superpages from {{.*}} on, from birth since all of it is written: malloc of n*8 bytes in 'f': walked across rows {{.*}}; only where the loop at line 24 runs at least 2049 times and the loop at line 23 runs at least 257 times, which is tested where it is allocated
+// REMARK: superpages from {{.*}} on, at the first touch since every byte is written: malloc of n*8 bytes in 'f': walked across rows {{.*}}; only where the loop at line 24 runs at least 2049 times and the loop at line 23 runs at least 257 times, which is tested where it is allocated
 // CHECK: @smalloc.no_cell = private constant { i64, i64, i64 } zeroinitializer
 // A row of 257 doubles is longer than the stride of any stream.
 // CHECK-LABEL: define {{.*}}@f(

@@ -3,7 +3,7 @@
 // was null before; its size argument is the size. One that may return another pointer is not.
 // RUN: %remarks %s 2>&1 | FileCheck %s
 // RUN: %clang -O2 -fPIC -S -emit-llvm -o - %s | FileCheck --check-prefix=IR %s
-// CHECK-DAG: from birth since all of it is written: aligned of n*8 bytes in 'rows'
+// CHECK-DAG: at the first touch since every byte is written: aligned of n*8 bytes in 'rows'
 // IR-DAG: @__smalloc_v1_wrapper_aligned = weak hidden constant
 // IR-DAG: @__smalloc_v1_wrapper_checked = weak hidden constant
 // IR-NOT: @__smalloc_v1_wrapper_other = {{.*}}constant
