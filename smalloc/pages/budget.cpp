@@ -171,7 +171,6 @@ Budget::Answer Budget::allows(uint64_t wanted, uint64_t added, bool fresh) {
       return Answer::kOverBudget;
   }
   // A promotion needs one more superpage for a moment; new memory needs all of them.
-
   if (limit_file_[0] && cgroup_room() < (fresh ? added : 1) * kSuperpageBytes)
     return Answer::kCgroupFull;
   return Answer::kYes;

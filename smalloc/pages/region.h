@@ -120,6 +120,7 @@ public:
   bool superpages_allowed() const { return config_.superpages_allowed; }
   /// True if slices of first touch are advised for 64 KiB pages.
   bool medium_advice() const { return config_.medium_advice && advice_error() == 0; }
+  /// True if transparent superpages are available: at first touch and by promotion.
   bool thp_allowed() const { return config_.thp_allowed && config_.superpages_allowed; }
   /// Takes `n` superpages out of the budget. Returns false over the budget, and sets `why`.
   /// `fresh`: for memory that the process does not have yet.

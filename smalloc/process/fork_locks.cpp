@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // fork_locks.cpp registers fork handlers that take and release libsmalloc's locks. It takes the
-// locks only in a process with several threads: glibc's __libc_single_threaded tells, and without
-// it the answer is always "several". Each handler records in `taken` what prepare() did, because
-// the child has one thread only and must release what the parent took.
+// locks only in a process with several threads: glibc's __libc_single_threaded shows this, and
+// without it the answer is always "several". Each handler records in `taken` what prepare() did,
+// because the child has one thread only and must release what the parent took.
 #include "smalloc/process/fork_locks.h"
 
 #include <atomic>

@@ -154,7 +154,7 @@ struct smalloc_site {
   uint64_t spread_pages; /* distinct base pages that the worst nest touches; SMALLOC_UNKNOWN */
   uint64_t first_touch_faults_saved; /* per object; SMALLOC_UNKNOWN */
   uint64_t min_bytes; /* run-time rule, see SMALLOC_DECISION_RUNTIME; SMALLOC_UNKNOWN: never */
-  /* at this reach, all worst nest's accesses to the site; negative: unknown */
+  /* at this reach, over the worst nest's accesses to the site; negative: unknown */
   float misses_per_access;
   float saving_cycles_per_access; /* negative: unknown */
   uint8_t pattern;                /* enum smalloc_pattern */
@@ -263,7 +263,7 @@ struct smalloc_module {
   void *free_function, *realloc_function;
   void *delete_function; /* operator delete(void*); NULL if the image has no libstdc++ */
   uint32_t heap;         /* enum smalloc_heap_strategy that the image was compiled for */
-  uint32_t barred;       /* the runtime's: which sites stay with the program's functions for good */
+  uint32_t barred;       /* set by the runtime: sites that stay with the program's functions */
   struct smalloc_module *next; /* the runtime's */
   /* Absent from records of fewer bytes. NULL: no unit of the image has a summary. */
   const void *keys_start, *keys_stop;
