@@ -109,10 +109,11 @@ BigRequest BigObjects::like(const void *p, size_t bytes) const {
 }
 
 /// True if the object's pages have no attributes that the next owner must not inherit. A program
-/// can set advice (MADV_DONTFORK and others), protection and keys, mlock, a NUMA policy, a name, a
-/// userfaultfd, or map other memory over the pages. Each of these splits the pages into a mapping
-/// of their own, apart from the page of slack, which the program never gets. So if one mapping
-/// spans from the first unit to the slack, it has libsmalloc's attributes. Takes lock_ itself.
+/// can set advice (MADV_DONTFORK and others), protection and keys, mlock, a NUMA policy, a name, or
+/// a userfaultfd. It can also map other memory over the pages. Each of these splits the pages into
+/// a mapping of their own, apart from the page of slack, which the program never gets. So if one
+/// mapping spans from the first unit to the slack, it has libsmalloc's attributes. Takes lock_
+/// itself.
 bool BigObjects::is_pristine(const Handle &h) {
   size_t bytes;
   {

@@ -72,7 +72,7 @@ struct BigObject {
 struct BigRequest {
   size_t bytes = 0;
   size_t alignment = 16;
-  /// Every byte will be written (proved), or a directive or setting asks for superpages.
+  /// Every byte will be written (proved), or a directive or setting requests superpages.
   bool superpages_at_first_touch = false;
   bool if_cheap = false; ///< superpages at first touch only while they are not too expensive
   bool written = false;  ///< every byte will be written (proved)

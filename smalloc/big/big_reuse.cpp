@@ -70,9 +70,8 @@ UnitIndex BigObjects::take_kept(unsigned index, UnitIndex units, UnitIndex whole
   // one.
   bool tail = units > whole;
   if (run.count == whole && run.tail_bytes != 0) {
-    cut_tail(run,
-             // Programs mostly replace objects by others of the same size: then nothing is cut.
-             wanted);
+    // Programs mostly replace objects by others of the same size: then nothing is cut.
+    cut_tail(run, wanted);
     tail_bytes = run.tail_bytes;
     cache_.kept_bytes -= tail_bytes;
     run.tail_bytes = 0;

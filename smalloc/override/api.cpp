@@ -59,8 +59,8 @@ void *allocate(size_t bytes, size_t alignment, bool zero, smalloc_pages pages) {
   return p;
 }
 
-/// True if malloc_usable_size knows the objects of malloc. An allocator before libsmalloc may not
-/// define it: then one that does not know its objects answers.
+/// True if malloc_usable_size accepts the objects of malloc. An allocator before libsmalloc may not
+/// define it. The call then reaches another allocator, to which these objects are foreign.
 bool tells_sizes() {
   return !smalloc::another_free_is_first() ||
          smalloc::image_defines(smalloc::g_own.visible_free, "malloc_usable_size");

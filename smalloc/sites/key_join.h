@@ -11,8 +11,8 @@
 // one name and layout, and ODR copies.) O(records), except for sorting the accesses. Allocates
 // nothing.
 //
-// The contents of a block came with the block, or were stored by a function that received the block
-// (an out-parameter, an argument that the callee fills). An access to the contents is carried back
+// The contents of a block came with it, or were stored by a function that received it. That
+// function has an out-parameter, or fills its argument. An access to the contents is carried back
 // to the block's origin. It is also carried down to the functions that received the block, and
 // there only to what they store themselves. So two callers of one function do not see each other's
 // memory.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // small_demoter.cpp demotes superpages of small objects that are too empty. A heap demotes when the
-// unused pages of its superpages exceed the setting demote: a share of the used pages, plus one
-// superpage that is being filled. It splits the emptiest superpage into base pages and releases the
-// unused ones: most memory for the least TLB reach. A demoted unit that fills up is promoted again.
-// If the budget is used up, the emptiest also go first when a big object needs superpages more.
+// unused pages of its superpages exceed a share of the used pages (demote:), plus one superpage
+// that is being filled. It splits the emptiest superpage into base pages and releases the unused
+// ones: most memory for the least TLB reach. A demoted unit that fills up is promoted again. If the
+// budget is used up, the emptiest also go first when a big object needs superpages more.
 #include "smalloc/small/small_pages.h"
 
 namespace smalloc {

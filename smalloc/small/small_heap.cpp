@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// oversize_threshold:0: otherwise large objects would get an arena of their own.
+// oversize_threshold: unless it is 0, large objects get an arena of their own.
 // retain: extents stay in libsmalloc's slices for good.
 // dirty_decay_ms: 1 s. glibc's heap keeps unused pages longer, but its pages are not superpages.
 // dss:disabled: brk memory would lie outside the range.

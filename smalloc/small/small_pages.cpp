@@ -12,8 +12,8 @@
 namespace smalloc {
 namespace {
 /// Each unit that the heap grows beyond the reach earns half a collapse. That is the break-even of
-/// two visits per cache line at a short page walk (2 MiB / 64 B x 2 x 35 cycles = 0.76 ms at 3
-/// GHz). It is an estimate; touching() and time add to it.
+/// two visits per cache line at a short page walk: 2 MiB / 64 B x 2 x 35 cycles = 0.76 ms at 3 GHz.
+/// It is an estimate; touching() and time add to it.
 constexpr uint64_t kGrowthCreditNs = Ledger::kStartPriceNs / 2;
 /// Used pages from which a unit takes hardly any further object: large size classes leave gaps at
 /// its end.
@@ -379,9 +379,8 @@ int SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
       idle_pages_ += kPagesPerUnit - unit.pages_used;
   } else {
     unit.failures += error != ENOSPC;
-    if (was_demoted &&
-        // Emptied and advised again meanwhile: redo the advice that the refusal took back.
-        unit.superpage)
+    // Emptied and advised again meanwhile: redo the advice that the refusal took back.
+    if (was_demoted && unit.superpage)
       region_->advise_range(area.slice, start, kSuperpageBytes);
   }
   update(area, index);
