@@ -4,8 +4,7 @@
 // interface:
 //
 //  pmu           the processor samples loads with their data address (PEBS on Intel, IBS on AMD,
-// SPE
-//                on Arm); only those that left the second-level cache count (SPE: the first);
+//                SPE on Arm); only those that left the second-level cache count (SPE: the first);
 //  clock         without that unit (virtual machines): the kernel interrupts each thread every
 //                millisecond of its processor time, and the next access is read from the
 //                instruction (operand_address.h);
