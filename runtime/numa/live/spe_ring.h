@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// spe_ring.h reads the records of Arm's Statistical Profiling Extension. They are packets of one to
-// nine bytes (Arm Architecture Reference Manual, part D, "Statistical Profiling Extension Sample
-// Record Specification") in the auxiliary area of a perf event, which is a ring of its own. Bytes
-// that make no sense are skipped one by one, with their record.
+// spe_ring.h reads the records of Arm's Statistical Profiling Extension. They lie in the auxiliary
+// area of a perf event, which is a ring of its own. A record is packets of one to nine bytes (Arm
+// Architecture Reference Manual, part D, "Statistical Profiling Extension Sample Record
+// Specification"). Bytes that make no sense are skipped one by one, with their record.
 //
 // Tested on buffers that the test writes; the authors have seen no machine with the unit.
 #ifndef RUNTIME_NUMA_LIVE_SPE_RING_H

@@ -127,15 +127,15 @@ TEST(CostModel, RandomAccessesCostOnAverageWhatWasMeasured) {
   for (double d = 0.5; d < 16384; d++)
     sum += bent.at_distance(d);
   EXPECT_NEAR(sum / 16384, 60, 0.5);
-  // and no further
+  // Beyond the last point: once the growth, and no more.
   EXPECT_EQ(curve.at_distance(1e9), 30 + 10 / std::log(4.0));
-  // nor by much
+  // At most by a half.
   EXPECT_EQ(benefit::WalkCurve({{1024, 10}, {2048, 30}}).at_distance(1e9), 45);
   EXPECT_EQ(benefit::WalkCurve({{65536, 40}, {66000, 42}}).at_distance(1e9), 42);
   EXPECT_EQ(benefit::WalkCurve({{1, 40}, {1, 60}}).at_distance(1e9), 60);
-  // without growth
+  // One point has no growth.
   EXPECT_EQ(benefit::WalkCurve({{1024, 10}}).at_distance(1e9), 10);
-  // nor does it fall
+  // A falling curve stays at its last value.
   EXPECT_EQ(benefit::WalkCurve({{1, 20}, {64, 10}}).at_distance(1e9), 10);
 }
 

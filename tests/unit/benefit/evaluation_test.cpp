@@ -64,8 +64,8 @@ TEST(Evaluation, WhatWasBeforeIsThereAndNotCounted) {
     }
 }
 
-// Samples show next to nothing of a heap: what it had before exists all the same, and counts for
-// the price.
+// Samples show next to nothing of a heap. What it had before still exists, and counts for the
+// price.
 TEST(Evaluation, OfSamplesAHeapsGrowthIsTouched) {
   const CostModel costs(machine());
   Evaluation e(costs, {{kBase}, {kSuper}}, {.weight = 100, .misses = true}, 1);
@@ -400,7 +400,7 @@ TEST(Evaluation, ThreadsChangeNothing) {
   EXPECT_GE(saving.high, saving.cycles);
   EXPECT_LT(saving.low, saving.high);
   EXPECT_GT(saving.low, 0);
-  // If every access is there, nothing depends on chance.
+  // If every access is in the trace, nothing depends on chance.
   const auto exact = whole.saving(0, 1);
   EXPECT_GT(exact.cycles, 0);
   EXPECT_EQ(exact.low, exact.cycles);

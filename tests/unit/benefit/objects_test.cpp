@@ -95,7 +95,7 @@ TEST(Objects, WhatShrinksStaysWhereItIs) {
   objects.allocate(1, 0x30000000, 32 * kMiB);
   EXPECT_EQ(objects.find(0x30000000).packed, 8 * kMiB);
   EXPECT_EQ(objects.categories()[0].heap_bytes, 40 * kMiB);
-  // A part that realloc gives back had existed.
+  // A part that realloc gives back existed before.
   objects.allocate(1, 0x40000010, 4 * kMiB);
   objects.reallocate(0x40000010, 1, 0x40000010, kMiB);
   EXPECT_EQ(objects.categories()[0].peak_bytes, 44 * kMiB);

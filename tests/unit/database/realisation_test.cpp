@@ -78,7 +78,7 @@ TEST_F(RealisationTest, OnlyWhatWasPredictedCounts) {
   ran("base", {1, 1, 1}, "2");
   ran("base", {1, 1, 1}, "1", "", "other");
   ran("superpages", {1, 1, 1}, "2");          // without an analysis
-  ran("superpages", {1, 1, 1}, "1", "short"); // had not what was chosen
+  ran("superpages", {1, 1, 1}, "1", "short"); // lacked the chosen superpages
   ran("superpages", {1, 1, 1}, "1", "failed");
   ran("superpages", {1, 1, 1}, "1", "not-taken");
   ran("superpages", {1, 1, 1}, "1", "held", "other");
