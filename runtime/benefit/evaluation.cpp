@@ -231,7 +231,7 @@ void Evaluation::given_back(uint64_t start, uint64_t end, uint32_t category) {
 }
 
 // Runs all lanes over the batch. An exception of a lane, most often for lack of memory, is thrown
-// here once all have ended. If no thread can be had, the lanes run one after the other.
+// here once all have ended. If no thread can be created, the lanes run one after the other.
 void Evaluation::run_batch() {
   std::vector<std::exception_ptr> thrown(std::max(threads_, 1u));
   const auto work = [&](unsigned first) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// evaluation.h counts the misses of many mappings in one pass over the accesses. Each mapping has
-// arrays of the TLB of its own (array_misses.h), one for each array that its page sizes use, since
-// the LRU order changes with the page sizes. Accesses are gathered in batches, and the cores share
+// evaluation.h counts the misses of many mappings in one pass over the accesses. The LRU order
+// changes with the page sizes. So each mapping has arrays of the TLB of its own (array_misses.h),
+// one for each array that its page sizes use. Accesses are gathered in batches, and the cores share
 // the mappings of a batch. Confidence intervals are resampled from the batches (bootstrap). Each
 // core has a TLB of its own (thread_tlbs.h); memory and caches are common.
 //

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// first_reads.h counts the base pages that fault twice. Memory from calloc or mmap that is read
-// before it is written is first the kernel's page of zeros, and gets a page of its own at the first
-// write. A trace shows which pages the program read first. It does not show which of them its
-// libraries or the kernel (read) had written before. But the process's own count of faults gives
-// the number of faults beyond the first touches. At most that many are taken for second faults.
+// first_reads.h counts the base pages that fault twice. If memory from calloc or mmap is read
+// before it is written, the kernel first maps its page of zeros. The first write then faults again.
+// A trace shows which pages the program read first. It does not show which of them its libraries or
+// the kernel (read) had written before. But the process's own count of faults gives the number of
+// faults beyond the first touches. At most that many are taken for second faults.
 //
 // O(1) an access; 64 bytes for each 2 MiB that is accessed.
 #pragma once

@@ -13,9 +13,9 @@ namespace smalloc::trace {
 
 inline constexpr size_t kRecordedKept = kMostAccesses - SMALLOC_TOLD_BEHIND_END;
 inline constexpr size_t kRecordedRoom = kRecordedKept + SMALLOC_TOLD_BEHIND_END;
-// Pages that may be recorded after a page before that page is recorded again; a reuse distance may
-// be off by this. A loop that jumps about in a table of 128 KiB records next to nothing. At lower
-// rates each recorded page stands for several, and the window shrinks.
+// Number of other recorded pages within which a page is not recorded again; a reuse distance may be
+// off by it. A loop that jumps about in a table of 128 KiB records next to nothing. At lower rates
+// each recorded page stands for several, and the window shrinks.
 inline constexpr uint64_t kRecordedWindow = 48;
 
 /// Empties the buffer; its contents count as written.

@@ -88,7 +88,7 @@ void open_trace(uint64_t parent) {
                    "base_page_bytes=%ld\n",
                    program, build_id, static_cast<int>(getpid()), host,
                    static_cast<long long>(time(nullptr)), g_source, rate, sysconf(_SC_PAGESIZE));
-  // As many threads run at once as there are cores.
+  // Number of cores on which threads can run at once.
   cpu_set_t cores;
   if (n > 0 && sched_getaffinity(0, sizeof cores, &cores) == 0)
     n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "processors=%d\n",

@@ -2,9 +2,9 @@
 //
 // region_table.h holds the table in which the loops of an instrumented program look up whether a
 // region may be kept (smalloc/access.h, smalloc_gate::regions). It has one byte for each 2 MiB
-// region of the address space, 64 MiB in all. A page of it covers 8 GiB and gets memory when one of
-// its bytes is filled in. A byte is filled in when a program first looks at it. A program with a
-// limit of addresses (RLIMIT_AS below 4 GiB) has no table.
+// region of the address space, 64 MiB in all. A byte is filled in when a program first looks it up.
+// A page of the table covers 8 GiB and gets memory when one of its bytes is filled in. A program
+// with a limit of addresses (RLIMIT_AS below 4 GiB) has no table.
 #pragma once
 
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// connection.cpp decides which system a location belongs to, and what a value of an unexpected type counts as.
+// connection.cpp recognises locations of PostgreSQL, and converts values of an unexpected type.
 #include "runtime/database/connection.h"
 
 #include <cstdlib>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// deviation.cpp decides which figures are compared, and what difference is more than chance and a program's start.
+// deviation.cpp compares the figures of runs with those of their analysis. It ignores differences
+// that chance or a program's start explain.
 #include "runtime/database/deviation.h"
 
 #include <algorithm>

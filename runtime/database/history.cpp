@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// history.cpp decides what a second sight of something known changes: a program's time of last sight and its path, a machine's
-// description, a directive. A run is what it was.
+// history.cpp stores and reads the history. Storing something known again updates a program's path
+// and time of last sight, a machine's description, a directive. A stored run never changes.
 #include "runtime/database/history.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::optional<double> optional_real(const Value &value) {
   return is_null(value) ? std::optional<double>() : real_of(value);
 }
 
-// "$1, $2, ...", as many as there are.
+// Returns "$1, $2, ..." for `count` parameters.
 std::string places(size_t count) {
   std::string text;
   for (size_t i = 1; i <= count; i++)
@@ -432,7 +432,7 @@ History::Removed History::prune(int64_t before_ns, int64_t keep) {
       connection_
           ->query("DELETE FROM analyses WHERE id IN (" + analyses + ") RETURNING id", parameters)
           .size());
-  // A program without runs and analyses that nobody has seen since: its directives go as well.
+  // A program without runs and analyses that was not seen since is removed with its directives.
   const std::string forgotten =
       "SELECT build_id FROM programs WHERE last_seen_ns < $1 "
       "AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.program = build_id) "

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// history.h decides what is remembered of a program: which machines and inputs it ran on, what its runs took, what was
-// analysed, which directives hold today, and how each of them did. Programs are told apart by build-id, runs by host, process
-// number and start, so that storing the same thing twice changes nothing.
+// history.h stores what is known of a program: the machines and inputs it ran on, what its runs
+// took, its analyses, the current directives, and the results of each of these. Programs are
+// identified by build-id, runs by host, process number and start. So storing the same thing twice
+// changes nothing.
 #pragma once
 
 #include "runtime/database/connection.h"
@@ -16,7 +17,7 @@ namespace smalloc::database {
 struct Program {
   std::string build_id, path;
   int64_t first_seen_ns = 0, last_seen_ns = 0;
-  int64_t runs = 0, analyses = 0, directives = 0; ///< how many there are of it
+  int64_t runs = 0, analyses = 0, directives = 0; ///< numbers stored for the program
 };
 
 struct Machine {
@@ -24,12 +25,12 @@ struct Machine {
   int64_t processors = 0, memory_bytes = 0, last_seen_ns = 0;
 };
 
-/// Of one directive in one run.
+/// Result of one directive in one run.
 struct Validation {
   std::string site, context; ///< 16 hex digits; context may be empty
   bool taken = false;        ///< the agent gave it superpages
   int64_t superpages_predicted = 0, superpages_peak = 0, live_bytes_peak = 0;
-  std::string verdict; ///< held, failed, or why neither can be said
+  std::string verdict; ///< held, failed, or why it is neither
 };
 
 struct Run {
@@ -41,7 +42,7 @@ struct Run {
   std::optional<double> seconds, user_seconds, system_seconds;
   std::optional<int64_t> peak_bytes, minor_faults, major_faults;
   std::optional<int64_t> tlb_misses; ///< in user mode; unknown without a PMU
-  /// Superpages that were touched in advance, and how long that took; unknown where none was.
+  /// Superpages touched in advance, and the seconds that this took; unknown if there were none.
   std::optional<int64_t> superpages_touched;
   std::optional<double> touch_seconds;
   std::string policy; ///< same-input, other-input, base; empty: no agent
@@ -64,18 +65,21 @@ struct Analysis {
   std::string program, path, machine, input;
   int64_t created_ns = 0, traces = 0;
   double accesses = 0, seconds = 0, cycles_base = 0, saved_all = 0, saved_joint = 0;
-  /// Of a run, by what directives reach, before runs have taught anything (realisation.h). Nothing: a version before 3.
+  /// Predicted saving of one run by what directives reach, before runs have taught anything
+  /// (realisation.h). Nothing: stored by a version before 3.
   std::optional<double> saved_seconds;
-  /// Of a run: all on base pages, and with what directives reach. Nothing: a version before 5.
+  /// TLB misses predicted for one run: all on base pages, and with what directives reach. Nothing:
+  /// stored by a version before 5.
   std::optional<double> tlb_misses_base, tlb_misses_directed;
-  /// As these; and the first touch of a superpage, by the machine profile. Nothing: a version before 6.
+  /// Page faults likewise; and seconds of a superpage's first touch, by the machine profile.
+  /// Nothing: stored by a version before 6.
   std::optional<double> page_faults_base, page_faults_directed, touch_seconds;
   bool significant = false;
   int64_t superpages_chosen = 0;
   std::vector<RankedCategory> ranking;
 };
 
-/// As a directives file has it; site: 16 hex digits, context: as many, or none.
+/// Returns the key as a directives file has it. site: 16 hex digits; context: as many, or none.
 directives::Key key_of_directive(const std::string &site, const std::string &context);
 
 class History {
@@ -83,45 +87,49 @@ public:
   explicit History(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
 
   void store_machine(const Machine &machine);
-  /// False: it was there already. Validations count for their directives once.
+  /// Stores a run. False: it was there already. Its validations count once for their directives.
   bool store_run(const Run &run);
-  /// All or none of them; what store_run would have said of each.
+  /// Stores all runs, or none. Returns for each what store_run would have returned.
   std::vector<bool> store_runs(const std::vector<Run> &runs);
   int64_t store_analysis(const Analysis &analysis);
-  /// Replaces the program's directives. What earlier runs said of a site stays with it while its page size does.
+  /// Replaces the program's directives. The results of earlier runs stay with a site while its page
+  /// size stays the same.
   void store_directives(const std::string &program, const std::string &path,
                         const directives::File &file);
 
   std::vector<Program> programs();
   std::vector<Machine> machines();
-  /// Oldest first; program empty: of all. With their validations.
+  /// Returns runs with their validations, oldest first; program empty: of all programs.
   std::vector<Run> runs(const std::string &program);
   std::optional<Run> run(int64_t id);
   std::vector<Analysis> analyses(const std::string &program);
-  /// The program's directives as a file, ranks by what is left of each after validation; nothing: none are stored.
+  /// Returns the program's directives as a file, ranked by what validation leaves of each; nothing:
+  /// none are stored.
   std::optional<directives::File> directives(const std::string &program);
-  /// The build-ids that begin so.
+  /// Returns the build-ids that begin with `prefix`.
   std::vector<std::string> programs_like(const std::string &prefix);
 
   struct Removed {
     int64_t programs = 0, runs = 0, analyses = 0;
   };
-  /// Forgets runs and analyses before a time, and programs of which nothing is left. keep: this many of each
-  /// program's latest stay whatever their age. Runs that said something of a directive are known to have been there as long as
-  /// the program is: merging does not bring them back, nor count them again.
+  /// Removes runs and analyses before a time, and programs of which nothing is left. keep: number
+  /// of each program's latest ones that stay, whatever their age. Removed runs that validated a
+  /// directive are remembered as long as the program: merging does not bring them back, nor count
+  /// them again.
   Removed prune(int64_t before_ns, int64_t keep);
-  /// Everything of another history that is not here yet. Of directives those of the later analysis hold, with what all runs of both say
-  /// of them.
+  /// Adds everything of another history that is not here yet. The directives of the later analysis
+  /// hold, with the results of all runs of both histories.
   void merge(History &other); // merge.cpp
   Connection &connection() { return *connection_; }
 
 private:
   void see_program(const std::string &build_id, const std::string &path, int64_t at_ns);
   std::vector<Run> read_runs(const std::string &condition, const std::vector<Value> &parameters);
-  /// What runs say of a site is counted as they come, or the file says it already.
+  /// Where a site's results come from: they are counted as runs are stored, or the file has them
+  /// already.
   enum class Counts { kOfRuns, kOfFile };
   bool insert_run(const Run &run, Counts counts);
-  /// Of runs that were pruned: what identifies them, and nothing else.
+  /// Returns the runs that were pruned: only what identifies them.
   std::vector<Run> forgotten_runs();
   void insert_forgotten(const Run &run);
   int64_t insert_analysis(const Analysis &analysis);

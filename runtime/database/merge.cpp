@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// merge.cpp decides what becomes of two histories of one program: runs and analyses are told apart, so that each is there once; of the
-// directives those of the later analysis hold, and what runs say of a site counts whichever history has seen them.
+// merge.cpp merges two histories. Runs and analyses have keys, so that each is stored once. The
+// directives of the later analysis hold, and a run's result for a site counts whichever history has
+// it.
 #include "runtime/database/history.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace {
 using RunKey = std::tuple<std::string, std::string, int64_t, int64_t>;
 RunKey key_of(const Run &run) { return {run.program, run.host, run.pid, run.started_ns}; }
 
-// Of the runs that are there and of those that were.
+// Returns the keys of the stored runs and of the pruned ones.
 std::set<RunKey> keys_of(const std::vector<Run> &runs, const std::vector<Run> &forgotten) {
   std::set<RunKey> keys;
   for (const auto *list : {&runs, &forgotten})
@@ -31,7 +32,7 @@ int64_t latest_analysis(const std::vector<Analysis> &analyses, const std::string
   return latest;
 }
 
-// Adds what the program's runs say that are not among those whose counts the file has already.
+// Adds the results of the program's runs that the file's counts do not include yet.
 void count_runs(directives::File &file, const std::string &program, const std::vector<Run> &runs,
                 const std::set<RunKey> &counted) {
   for (const Run &run : runs) {
@@ -85,7 +86,7 @@ void History::merge(History &other) {
   for (const Run &run : their_runs)
     if (!ours_known.contains(key_of(run)))
       insert_run(run, Counts::kOfFile);
-  // Their counts know these.
+  // The counts of the other history include these runs.
   for (const Run &run : their_forgotten)
     insert_forgotten(run);
   for (const Analysis &analysis : their_analyses)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// postgresql_connection.cpp decides how a site keeps one history for many users: the same tables in the server's schema
-// "smalloc", writers one after the other by an advisory lock. libpq is loaded when a location asks for it: the command
-// needs neither it nor the twenty libraries behind it otherwise.
+// postgresql_connection.cpp keeps one history for many users of a site: the same tables in the
+// server's schema "smalloc", with writers one after the other by an advisory lock. libpq is loaded
+// only if a location needs it. Otherwise the command needs neither it nor the twenty libraries
+// behind it.
 #include "runtime/database/connection.h"
 
 #include <cctype>
@@ -18,10 +19,10 @@ namespace smalloc::database {
 #ifdef SMALLOC_HAS_LIBPQ
 namespace {
 
-// Numbers of pg_type that never change.
+// Numbers of pg_type; they never change.
 constexpr Oid kBool = 16, kInt8 = 20, kInt2 = 21, kInt4 = 23, kFloat4 = 700, kFloat8 = 701,
               kNumeric = 1700;
-constexpr char kWriterLock[] = "7811870"; // any number that nobody else takes
+constexpr char kWriterLock[] = "7811870"; // any number that no other program uses
 
 struct Library {
   decltype(&PQconnectdb) connect = nullptr;
@@ -44,7 +45,7 @@ template <class Function> bool find(void *handle, const char *name, Function &fu
   return function != nullptr;
 }
 
-// nullptr: it cannot be had.
+// Returns the functions of libpq; nullptr: it cannot be loaded.
 const Library *library() {
   static const Library *const loaded = []() -> const Library * {
     void *handle = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);
@@ -62,7 +63,7 @@ const Library *library() {
   return loaded;
 }
 
-// What may be shown: without a password.
+// Returns the location for messages: without its password.
 std::string shown(const std::string &location) {
   const size_t from = location.find("://") + 3, at = location.find('@', from);
   const size_t colon = location.find(':', from);
@@ -193,7 +194,7 @@ std::unique_ptr<Connection> open_postgresql(const std::string &location) {
     throw DatabaseError(shown(location), "libpq.so.5 cannot be loaded", "apt-get install libpq5");
   auto connection = std::make_unique<PostgresqlConnection>(*l, location);
   if (connection->schema_version() == 0) {
-    Transaction transaction(*connection); // of two that make a schema at a time one would fail
+    Transaction transaction(*connection); // of two schemas created at a time one would fail
     connection->query("CREATE SCHEMA IF NOT EXISTS smalloc");
     transaction.commit();
   }

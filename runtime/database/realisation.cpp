@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// realisation.cpp decides which runs show what a prediction was worth, and how sure that is.
+// realisation.cpp selects the runs that show what a prediction was worth, and estimates how sure
+// that is.
 #include "runtime/database/realisation.h"
 
 #include "runtime/database/run_comparison.h"
@@ -12,9 +13,11 @@
 namespace smalloc::database {
 namespace {
 
-// Savings by calibration alone, against what 15 programs saved (docs/evaluation.md): a quarter off, as a standard deviation.
+// Standard deviation of a saving predicted by calibration alone from what 15 programs saved
+// (docs/evaluation.md): a quarter.
 constexpr double kErrorBefore = 0.25;
-// Beyond this something else has changed: a heap that is denser than malloc's, say.
+// Largest share that is believed. Beyond it something else has changed, for example a heap denser
+// than malloc's.
 constexpr double kMostShare = 4;
 
 struct Times {
@@ -25,11 +28,11 @@ struct Times {
   }
   bool enough() const { return seconds.size() >= kRunsToCompare; }
   double least() const { return *std::min_element(seconds.begin(), seconds.end()); }
-  // How far above it the median lies.
+  // Returns how far the median lies above the least time.
   double open() const { return median(seconds) - least(); }
 };
 
-// What was chosen is what the run had.
+// True if the run had the superpages that were chosen.
 bool has_held(const Run &run) {
   bool any = false;
   for (const Validation &v : run.validations) {
@@ -49,7 +52,7 @@ Realisation realise(const std::vector<Analysis> &analyses, const std::vector<Run
     if (!a.input.empty())
       of_input[a.input].push_back(&a);
   Realisation r;
-  double open = 0; // squares
+  double open = 0; // sum of squares
   for (auto &[input, list] : of_input) {
     Times base;
     for (const Run &run : runs)
@@ -57,7 +60,7 @@ Realisation realise(const std::vector<Analysis> &analyses, const std::vector<Run
         base.add(run);
     if (!base.enough())
       continue;
-    // The latest analysis first; a run is of the one before it.
+    // The latest analysis first; a run belongs to the last analysis before it.
     std::sort(list.begin(), list.end(), [](const Analysis *one, const Analysis *other) {
       return one->created_ns > other->created_ns;
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// judgement.cpp decides which runs are comparable, and the rule.
+// run_comparison.cpp selects the runs that are comparable, and applies the rule of `slower`.
 #include "runtime/database/run_comparison.h"
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace smalloc::database {
 namespace {
 
-constexpr double kLeastDifference = 0.01; // what is promised: never more than 1 % slower
-constexpr size_t kMostRuns = 20;          // the latest of each kind: programs' surroundings change
+constexpr double kLeastDifference = 0.01; // promised bound: never more than 1 % slower
+constexpr size_t kMostRuns = 20;          // latest of each kind: programs' surroundings change
 
 double median_of(const std::vector<const Run *> &runs, double (*value)(const Run &)) {
   std::vector<double> values;

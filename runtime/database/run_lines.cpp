@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// run_lines.cpp decides the order that loses nothing: the files are renamed, so that programs that end now begin new ones; then locked, which
-// waits for those that had them open (they lock them shared, and look whether they still have their names); then read, stored in one
-// transaction, and removed. A command that dies between, or is refused by the database, leaves renamed files, which the next one finds.
+// run_lines.cpp imports reports in an order that loses nothing.
+// - It renames the files, so that programs that end now begin new ones.
+// - It locks them, which waits for programs that had them open. (Those lock them shared, and check
+// whether they still have their names.)
+// - It reads them, stores the runs, and removes them.
+// A command that dies in between, or is refused by the database, leaves renamed files, which the
+// next one finds.
 #include "runtime/database/run_lines.h"
 
 #include <algorithm>
@@ -28,7 +32,7 @@ constexpr size_t kMostTextBytes = 4096, kMostDirectives = 4096;
 constexpr int64_t kMostNumber = int64_t{1} << 62; // of ns since 1970: until 2116
 constexpr size_t kFilesAtOnce = 64;               // one open file each
 constexpr size_t kRunsAtOnce =
-    2048; // a transaction, so that others need not wait for all that a month has left
+    2048; // in a transaction, so that other commands need not wait for a whole month's reports
 constexpr char kTaken[] = ".importing";
 
 struct Bad {
@@ -142,7 +146,7 @@ Run run_of(const json &object) {
   return run;
 }
 
-// An open file that is ours alone; -1: there is none.
+// Opens a regular file of this user; -1: there is none.
 int open_ours(const fs::path &path) {
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   struct stat info;
@@ -167,17 +171,18 @@ std::string contents(int fd) {
   }
 }
 
-// A file of reports that no other command can take meanwhile, nor a program write to; none where another command was faster.
+// A file of reports, locked against other commands and against programs that write. Not locked if
+// another command was faster.
 class LockedReports {
 public:
   explicit LockedReports(fs::path path) : path_(std::move(path)), fd_(open_ours(path_)) {
     if (fd_ < 0)
       return;
-    // Waits for programs that are just writing, and for another command that is importing the same file.
+    // Waits for programs that are writing, and for another command that is importing the same file.
     while (flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
     }
     struct stat info;
-    if (fstat(fd_, &info) != 0 || info.st_nlink == 0) { // that command has done it
+    if (fstat(fd_, &info) != 0 || info.st_nlink == 0) { // the other command has imported it
       close(fd_);
       fd_ = -1;
     }
@@ -220,7 +225,7 @@ std::optional<Run> parse_run_line(std::string_view line, std::string &why) {
     why = "it is too long";
     return std::nullopt;
   }
-  // Nesting costs the parser stack; a run has three levels.
+  // Bounds the nesting, which costs the parser stack; a run has three levels.
   int depth = 0;
   const auto shallow = [&depth](int level, json::parse_event_t, json &) {
     depth = std::max(depth, level);
@@ -252,7 +257,7 @@ Imported import_runs(const std::string &folder, History &history) {
       if (fd < 0)
         continue;
       close(fd);
-      // Of our own, so that no two commands rename onto one another.
+      // The name has this process's id, so that no two commands rename onto one another.
       const fs::path taken = file.string() + "." + std::to_string(getpid()) + kTaken;
       if (rename(file.c_str(), taken.c_str()) != 0)
         continue; // another command was faster
@@ -261,7 +266,8 @@ Imported import_runs(const std::string &folder, History &history) {
     if (file.extension() == kTaken)
       files.push_back(std::move(file));
   }
-  // All commands lock in this order, and before they ask the database: none waits for one that waits for it.
+  // All commands lock in this order, and before they use the database: none waits for one that
+  // waits for it.
   std::sort(files.begin(), files.end());
   files.erase(std::unique(files.begin(), files.end()), files.end()); // listed under both names
   for (size_t first = 0; first < files.size(); first += kFilesAtOnce) {
@@ -278,7 +284,7 @@ Imported import_runs(const std::string &folder, History &history) {
       for (const bool fresh : history.store_runs({begin, begin + count}))
         (fresh ? imported.runs : imported.known)++;
     }
-    for (const LockedReports &reports : locked) // not before the runs are in
+    for (const LockedReports &reports : locked) // only after the runs are stored
       reports.remove();
   }
   return imported;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// schema.cpp decides the columns. Site ids are 16 hex digits as everywhere (BIGINT has a sign); times are
-// CLOCK_REALTIME in ns; NULL is unknown.
+// schema.cpp defines the columns. Site ids are 16 hex digits as everywhere (BIGINT has a sign);
+// times are CLOCK_REALTIME in ns; NULL is unknown.
 #include "runtime/database/schema.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace smalloc::database {
 namespace {
 
-// Version 1: what was analysed.
+// Version 1: programs, machines, runs, analyses, directives.
 const char *const kStep1[] = {
     "CREATE TABLE programs (build_id TEXT PRIMARY KEY, path TEXT NOT NULL,"
     " first_seen_ns BIGINT NOT NULL, last_seen_ns BIGINT NOT NULL)",
@@ -34,7 +34,7 @@ const char *const kStep1[] = {
     " saved_cycles DOUBLE PRECISION NOT NULL, saved_low DOUBLE PRECISION NOT NULL,"
     " saved_high DOUBLE PRECISION NOT NULL, pmb_percent DOUBLE PRECISION NOT NULL,"
     " chosen BIGINT NOT NULL, PRIMARY KEY (analysis, rank))",
-    // What holds today, one row a site; context is empty or 16 hex digits.
+    // Current directives, one row a site; context is empty or 16 hex digits.
     "CREATE TABLE directives (program TEXT NOT NULL REFERENCES programs(build_id),"
     " site TEXT NOT NULL, context TEXT NOT NULL, page_shift BIGINT NOT NULL,"
     " rank BIGINT NOT NULL, superpages BIGINT NOT NULL, pmb_percent DOUBLE PRECISION NOT NULL,"
@@ -44,7 +44,8 @@ const char *const kStep1[] = {
     " name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (program, name))",
 };
 
-// Version 2: what became of it. A run's agent says how it decided; a validation is of one directive in one run.
+// Version 2: results of directives. A run has its agent's policy; a validation is of one directive
+// in one run.
 const char *const kStep2[] = {
     "ALTER TABLE runs ADD COLUMN machine TEXT",
     "ALTER TABLE runs ADD COLUMN policy TEXT",
@@ -64,26 +65,27 @@ const char *const kStep2[] = {
     "CREATE INDEX runs_of_program ON runs (program, started_ns)",
 };
 
-// Version 3: what a run should save of what directives reach, by calibration alone; runs say what became of it.
+// Version 3: predicted saving of a run by what directives reach, by calibration alone; runs show
+// what it was worth.
 const char *const kStep3[] = {
     "ALTER TABLE analyses ADD COLUMN saved_seconds DOUBLE PRECISION",
 };
 
-// Version 4: runs that were forgotten, of which the directives' counts know all the same.
+// Version 4: runs that were pruned, but are in the directives' counts.
 const char *const kStep4[] = {
     "CREATE TABLE forgotten_runs (program TEXT NOT NULL, host TEXT NOT NULL, pid BIGINT NOT NULL,"
     " started_ns BIGINT NOT NULL, PRIMARY KEY (program, host, pid, started_ns))",
 };
 
-// Version 5: what runs cost in translation, where a PMU counts it, and what was predicted of a run: all on base pages, and with what
-// directives reach.
+// Version 5: TLB misses of runs, if a PMU counts them, and those predicted for a run: all on base
+// pages, and with what directives reach.
 const char *const kStep5[] = {
     "ALTER TABLE runs ADD COLUMN tlb_misses BIGINT",
     "ALTER TABLE analyses ADD COLUMN tlb_misses_base DOUBLE PRECISION",
     "ALTER TABLE analyses ADD COLUMN tlb_misses_directed DOUBLE PRECISION",
 };
 
-// Version 6: first touches, as runs had them and as they were predicted.
+// Version 6: first touches, of runs and as predicted.
 const char *const kStep6[] = {
     "ALTER TABLE runs ADD COLUMN superpages_touched BIGINT",
     "ALTER TABLE runs ADD COLUMN touch_seconds DOUBLE PRECISION",
@@ -103,7 +105,8 @@ void make_steps(Connection &connection, int64_t version) {
   }
 }
 
-// Of the current version: what a new database has is there. More may be: somebody's index, the statistics of ANALYZE.
+// Refuses a database of the current version that lacks something that a new one has. It may have
+// more: a user's index, the statistics of ANALYZE.
 void refuse_other_tables(Connection &connection) {
   const Rows found = connection.structure();
   if (found.empty())
@@ -155,7 +158,7 @@ void bring_up_to_date(Connection &connection, Access access) {
                                      : "it is of an earlier version and may not be written to",
                         version == 0 ? "smalloc analyze TRACE" : "smalloc db list");
   Transaction transaction(connection);
-  version = connection.schema_version(); // somebody else may have been faster
+  version = connection.schema_version(); // another command may have been faster
   refuse_newer(version);
   make_steps(connection, version);
   refuse_other_tables(connection);

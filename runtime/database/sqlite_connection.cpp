@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// sqlite_connection.cpp decides how the history is kept in one file: write-ahead log, so that readers do not wait for
-// a writer; 20 s of patience with another writer (kBusyMs: an import of a month's runs takes one); foreign keys
-// checked; the file readable by its owner alone, since it tells what somebody runs. The schema's version is SQLite's user_version, and our
-// application_id keeps us from writing into the database of another program.
+// sqlite_connection.cpp keeps the history in one file.
+// - The log is a write-ahead one, so that readers do not wait for a writer. A writer waits up to 20
+// s for another one (kBusyMs: an import of a month's runs takes one).
+// - Foreign keys are checked.
+// - The file is readable by its owner alone, since it shows what its user runs.
+// - The schema's version is SQLite's user_version. smalloc's application_id prevents writing into
+// the database of another program.
 #include "runtime/database/connection.h"
 #include "smalloc/include/smalloc/input_file.h"
 
@@ -35,26 +38,27 @@ public:
     database_.reset(opened);
     check(status);
     sqlite3_busy_timeout(opened, kBusyMs);
-    // What another command has left in the log stays there until the database is known to be whole.
+    // Data of another command in the log stays there until the database is known to be whole.
     std::error_code no_log;
     const bool has_log =
         file_ != kNoFile && std::filesystem::file_size(file_ + "-wal", no_log) > 0 && !no_log;
     sqlite3_db_config(opened, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int{has_log}, nullptr);
-    // The first look into the file: here it turns out to be something else. One transaction: it may be made meanwhile.
+    // The first access to the file's contents, which may be something else. One transaction, since
+    // another command may be creating the file.
     query("BEGIN");
     const int64_t application = integer_of(query("PRAGMA application_id").at(0).at(0));
     const bool empty = integer_of(query("SELECT count(*) FROM sqlite_master").at(0).at(0)) == 0;
     query("COMMIT");
     if (application != kApplicationId && !(application == 0 && empty))
       throw DatabaseError(file_, "it is the database of another program", "--db FILE");
-    // Damage shows only where it is read: all is, before anything is written.
+    // Damage shows only in what is read: everything is read before anything is written.
     if (text_of(query("PRAGMA integrity_check(1)").at(0).at(0)) != "ok")
       throw damaged();
     sqlite3_db_config(opened, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
     if (access == Access::kReadWrite) {
       if (sqlite3_db_readonly(opened, "main"))
         throw read_only();
-      query("PRAGMA synchronous = FULL"); // a report is removed when its run is in
+      query("PRAGMA synchronous = FULL"); // a report is removed once its run is stored
     }
     query("PRAGMA foreign_keys = ON");
   }
@@ -81,7 +85,7 @@ public:
   Rows query(const std::string &statement) { return query(statement, {}); }
 
   void begin_writing() override {
-    if (!write_ahead_) // not when it is opened: it may be of a later version
+    if (!write_ahead_) // not at opening: it may be of a later version
       write_ahead();
     write_ahead_ = true;
     query("BEGIN IMMEDIATE");
@@ -97,7 +101,8 @@ public:
   }
   const char *identity_column() const override { return "INTEGER PRIMARY KEY"; }
   const std::string &where() const override { return file_; }
-  // integrity_check believes the definitions of the tables, which are text in the file like any other.
+  // Returns the tables' definitions. integrity_check trusts them, though they are text in the file
+  // like any other.
   Rows structure() override {
     return query(
         "SELECT 'column', t.name AS owner, c.name AS name, c.type, c.\"notnull\", c.pk"
@@ -117,7 +122,8 @@ public:
   }
 
 private:
-  // The switch of a new file to the log does not wait for others that switch it: ask until it is done.
+  // Switches a new file to the log. The switch does not wait for other commands that make it, so it
+  // is repeated.
   void write_ahead() {
     if (file_ == kNoFile)
       return;
@@ -136,11 +142,12 @@ private:
     }
   }
 
-  // SQLite's own messages do not tell why a file cannot be opened.
+  // Makes or checks the file, because SQLite's own messages do not give the reason why it cannot be
+  // opened.
   void prepare_file(Access access) {
     namespace fs = std::filesystem;
     const fs::path folder = fs::path(file_).parent_path();
-    std::error_code error; // an unreadable folder above: what follows says so
+    std::error_code error; // an unreadable folder above is reported by what follows
     if (access == Access::kReadWrite && !folder.empty() && !fs::exists(folder, error)) {
       const mode_t mask = umask(077);
       fs::create_directories(folder, error);
@@ -161,7 +168,7 @@ private:
                                 : nullptr;
       if (no_file)
         throw DatabaseError(file_, no_file, "--db FILE");
-      if (access == Access::kReadWrite) // also ENOENT, where nothing can be made
+      if (access == Access::kReadWrite) // also ENOENT, if nothing can be created
         throw DatabaseError(file_, std::string("it cannot be made: ") + std::strerror(errno),
                             "another place with --db FILE");
       throw DatabaseError(file_, errno == ENOENT ? "there is no such file" : std::strerror(errno),
@@ -175,7 +182,8 @@ private:
       throw DatabaseError(file_, no_file, "--db FILE");
   }
 
-  // What does not is likely to be something else that the user needs.
+  // True if the file begins as a database. Another file is likely to be something that the user
+  // needs.
   bool begins_as_database() const {
     constexpr char kMagic[] = "SQLite format 3"; // with its 0
     char start[sizeof kMagic] = "";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// machine_json.cpp decides which machine files are sane, and writes presets and measured profiles
-// in the same form.
+// machine_json.cpp parses machine files and refuses values that are not sane. It writes presets and
+// measured profiles in the same form.
 #include "runtime/format/machine_json.h"
 
 #include <algorithm>
@@ -16,19 +16,19 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char *kSchema = "smalloc.machine/1";
-// Larger than any TLB and any cost; what it catches is a wrong unit or a hostile file.
+// Limits, larger than any TLB and any cost: they catch a wrong unit or a hostile file.
 constexpr size_t kMostWalks = 256;
 constexpr double kMaxEntries = 1 << 24, kMaxCycles = 1e9, kMaxAny = 1e18;
 constexpr const char *kSources[] = {"measured", "preset", "cpuid", "unknown"};
 
 [[noreturn]] void reject(const std::string &why) { throw MachineFormatError(why); }
 
-// One value of the document and the path to it, for errors.
+// One value of the document, with the path to it for errors.
 class Node {
 public:
   Node(const Json *value, std::string path) : value_(value), path_(std::move(path)) {}
 
-  // Absent keys and null are the same: unknown.
+  // True if the key has a value. An absent key and null are the same: unknown.
   bool present() const { return value_ && !value_->is_null(); }
   const std::string &path() const { return path_; }
 
@@ -181,7 +181,7 @@ std::vector<PerPage> parse_per_page(const Node &list) {
   return result;
 }
 
-// "line 2, column 7" of a byte counted from 1.
+// Returns "line 2, column 7" of a byte counted from 1.
 std::string place_of(std::string_view text, size_t byte) {
   const std::string_view before = text.substr(0, byte ? byte - 1 : 0);
   const size_t line = 1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
@@ -193,7 +193,7 @@ template <typename T> Json optional_json(const std::optional<T> &value) {
   return value ? Json(*value) : Json();
 }
 
-// 2048.0 is printed as 2048: entries and pages are counts.
+// Prints 2048.0 as 2048: entries and pages are counts.
 Json plain(const std::optional<double> &value) {
   if (!value)
     return Json();
@@ -275,10 +275,10 @@ uint64_t MachineProfile::reach() const {
 }
 
 MachineProfile parse_machine(std::string_view text) {
-  // To the parser a 0 is the end, whatever stands behind it.
+  // The parser takes a 0 for the end, whatever follows it.
   if (const size_t zero = text.find('\0'); zero != text.npos)
     reject("it is not JSON: " + place_of(text, zero + 1));
-  // Depth is bounded while parsing, because copying and printing a document recurse.
+  // Bounds the depth while parsing, because copying and printing a document recurse.
   bool too_deep = false;
   Json document;
   try {
@@ -289,7 +289,7 @@ MachineProfile parse_machine(std::string_view text) {
   } catch (const Json::parse_error &error) {
     if (!too_deep)
       reject("it is not JSON: " + place_of(text, error.byte));
-  } catch (const Json::out_of_range &) { // 1e999
+  } catch (const Json::out_of_range &) { // for example 1e999
     reject("it has a number that is too large");
   }
   if (too_deep)
@@ -305,7 +305,7 @@ MachineProfile parse_machine(std::string_view text) {
   if (p.name.empty() || p.name.size() > 64)
     reject("key 'name' must have 1 to 64 characters");
   if (std::any_of(p.name.begin(), p.name.end(), [](unsigned char c) { return c < 0x20; }))
-    reject("key 'name' has control characters"); // it stands in a line of each remark
+    reject("key 'name' has control characters"); // it is printed in a line of each remark
   const Node cpu = root.key("cpu");
   if (const Node n = cpu.key("vendor"); n.present())
     p.vendor = n.text();
@@ -324,7 +324,7 @@ MachineProfile parse_machine(std::string_view text) {
   p.backing_page_bytes = root.key("backing_page_bytes").number(kMaxAny);
   root.key("tlb").need();
   for (const Node &node : root.key("tlb").elements()) {
-    // Other kinds (instruction TLBs, page-walk caches) may be listed; nothing decides by them.
+    // Other kinds (instruction TLBs, page-walk caches) may be listed; they are not used.
     if (const Node kind = node.key("kind"); kind.present() && kind.text() != "data")
       continue;
     p.tlb.push_back(parse_level(node, static_cast<unsigned>(p.tlb.size() + 1)));
@@ -378,7 +378,7 @@ MachineProfile profile_of_preset(const struct smalloc_machine &preset) {
   p.reach_pages = preset_number(smalloc_machine_reach_pages(&preset));
   if (preset.l2.entries_4k)
     p.l2_hit_cycles = preset_number(preset.l2_hit_cycles);
-  // The two ends of the curve, at the page counts that the plugin puts them at: 256 MiB and 16 GiB
+  // The two ends of the curve, at the page counts that the plugin uses for them: 256 MiB and 16 GiB
   // of 4 KiB pages.
   p.walk_cost = {{preset.base_page_bytes, 1u << 16, preset_number(preset.walk_near_cycles)},
                  {preset.base_page_bytes, 1u << 22, preset_number(preset.walk_far_cycles)}};

@@ -31,8 +31,8 @@ struct MachineModel {
 
   /// Shrinks caches and TLBs to 1/n: the trace of a program made n times smaller then meets the
   /// pressure that the whole one would. TLBs get 1/tlb_n, since pages are not made smaller. In a
-  /// grid n times smaller, a sweep along a line crosses the cube root of n times fewer pages, and
-  /// the whole grid fills n times fewer.
+  /// grid n times smaller, a sweep along a line crosses the cube root of n times fewer pages. The
+  /// whole grid fills n times fewer.
   void shrink(unsigned n, unsigned tlb_n);
 };
 

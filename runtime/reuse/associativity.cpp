@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// associativity.cpp computes the binomial sum incrementally. It adds one page at a time to the
-// distribution of "pages in my set", cut off at the ways, until no access of that distance can hit.
+// associativity.cpp computes the binomial sum incrementally. It keeps the distribution of "pages in
+// my set", cut off at the ways, and adds one page at a time. It stops when no access of that
+// distance can hit.
 #include "runtime/reuse/associativity.h"
 
 #include <numeric>

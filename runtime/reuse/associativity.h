@@ -3,7 +3,7 @@
 // associativity.h estimates the misses of a TLB with sets from a histogram of distances, which is
 // that of a fully associative one. Each page between two uses falls into the set of the first with
 // probability 1 / sets. So an access of distance d hits with the probability that fewer than `ways`
-// of d pages do (the binomial model of Smith 1978, and Hill and Smith 1989).
+// of d pages do. This is the binomial model of Smith 1978, and Hill and Smith 1989.
 #pragma once
 
 #include "runtime/reuse/histogram.h"

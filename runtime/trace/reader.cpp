@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // reader.cpp reads traces that may be damaged. It accepts a frame if its checksum holds and its
-// size is below the limits of format.h, and a record if its payload has all of its fields.
+// size is below the limits of format.h. It accepts a record if its payload has all of its fields.
 #include "runtime/trace/reader.h"
 #include "smalloc/include/smalloc/input_file.h"
 

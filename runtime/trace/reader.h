@@ -46,7 +46,7 @@ public:
   /// Leaves out accesses to regions whose hash is not below `threshold`: the trace does not hold
   /// them as a whole. Walks reach such regions, and so do chunks from before a fall of the sample's
   /// rate.
-  /// others: all chunks hold accesses to such regions, though none says so.
+  /// others: all chunks hold accesses to those regions, though none has a record of it.
   void only_regions_below(uint64_t threshold, bool others = false) {
     threshold_ = threshold;
     too_many_ = others;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// access_events.cpp decides how each source's event is asked for, on which machine there is one, and how many accesses one of
-// its samples stands for.
+// access_events.cpp opens each source's event and finds out whether the machine has it. It also
+// computes how many accesses a sample stands for.
 #include "runtime/numa/live/access_sources.h"
 #include "runtime/numa/live/pages.h"
 #include "smalloc/base/numbers.h"
@@ -14,7 +14,7 @@
 namespace smalloc::numa {
 namespace {
 
-/// ax bx cx dx si di bp sp, r8 to r15 (asm/perf_regs.h).
+/// Registers of a sample: ax bx cx dx si di bp sp, r8 to r15 (asm/perf_regs.h).
 constexpr uint64_t kRegisterMask = 0xff00ff;
 
 perf_event_attr event(uint32_t type, uint64_t config, uint64_t period, uint64_t sample_type) {
@@ -28,12 +28,12 @@ perf_event_attr event(uint32_t type, uint64_t config, uint64_t period, uint64_t 
   a.exclude_hv = 1;
   a.inherit = 1;
   a.inherit_thread = 1; // threads, not children
-  a.watermark = 1;      // nobody is woken: the profiler looks
+  a.watermark = 1;      // no thread is woken: the profiler polls
   a.wakeup_watermark = UINT32_MAX;
   return a;
 }
 
-/// "event=0xcd,umask=0x1,ldlat=3" as in sysfs; absent: 0.
+/// Returns the value of `term` in a text of sysfs like "event=0xcd,umask=0x1,ldlat=3"; absent: 0.
 uint64_t event_term(const char *text, const char *term) {
   const size_t length = strlen(term);
   for (const char *at = text; (at = strstr(at, term)); at++)
@@ -97,7 +97,7 @@ bool AccessSources::open_rings(const perf_event_attr &attr, const Topology &topo
       a.inherit_thread = 0;
       error = open();
     }
-    if (error == ENODEV || (error == EINVAL && opened)) // a processor that is offline, or not there
+    if (error == ENODEV || (error == EINVAL && opened)) // an offline or absent processor
       continue;
     if (error) {
       error_ = error;
@@ -129,7 +129,7 @@ bool AccessSources::open_rings(const perf_event_attr &attr, const Topology &topo
 bool AccessSources::open_pmu(const Topology &topology) {
   constexpr uint64_t kSample =
       PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | PERF_SAMPLE_DATA_SRC;
-  /// Beyond the second level, on whatever machine.
+  /// Least latency of an access that left the second-level cache, on any machine.
   constexpr uint64_t kLeastLatencyCycles = 64;
   char text[256];
   uint64_t type;
@@ -173,7 +173,8 @@ bool AccessSources::open_pmu(const Topology &topology) {
   return false;
 }
 
-/// Arm. An operation in so many is followed from its dispatch to its end, and written down if it was a load or a store.
+/// Opens Arm's unit. It follows one operation in a period from its dispatch to its end, and records
+/// it if it was a load or a store.
 bool AccessSources::open_spe(const Topology &topology) {
   char text[64];
   uint64_t type;

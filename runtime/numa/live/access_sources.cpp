@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// access_sources.cpp decides the order in which sources are tried, and which of their samples are accesses to memory.
+// access_sources.cpp tries the sources in order, and passes on the samples that are accesses to
+// memory.
 #include "runtime/numa/live/access_sources.h"
 #include "runtime/numa/live/pages.h"
 
@@ -16,7 +17,7 @@ constexpr uint64_t kKernelHalf = uint64_t{1} << 52;
 constexpr uint64_t kKernelHalf = uint64_t{1} << 47;
 #endif
 
-/// Was it served by the first or second level? Not known counts as memory.
+/// True if the first or second level served the access. Unknown counts as memory.
 bool from_near_cache(uint64_t data_source) {
   const uint64_t level = data_source >> PERF_MEM_LVL_SHIFT;
   return (level & PERF_MEM_LVL_HIT) && (level & (PERF_MEM_LVL_L1 | PERF_MEM_LVL_L2));
@@ -75,7 +76,7 @@ bool AccessSources::from_spe(Touch &touch) {
     Auxiliary &a = auxiliary_[turn_];
     if (!a.ring.next(r)) {
       PerfSample none;
-      rings_[turn_].next(none); // what the kernel says about the auxiliary area, and what was lost
+      rings_[turn_].next(none); // the kernel's records about the auxiliary area and losses
       turn_ = (turn_ + 1) % rings_count_;
       looked++;
       continue;

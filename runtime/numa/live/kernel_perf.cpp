@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// kernel_perf.cpp decides how an event's ring and its auxiliary area are had from the kernel: by mappings alone, in our own pages.
+// kernel_perf.cpp maps an event's ring and its auxiliary area, in the range that smalloc has
+// reserved (pages.h).
 #include "runtime/numa/live/access_sources.h"
 #include "runtime/numa/live/pages.h"
 #include "smalloc/base/keep_errno.h"
@@ -14,7 +15,7 @@
 namespace smalloc::numa {
 namespace {
 
-/// A part of an event's file. errno says why not.
+/// Maps a part of an event's file. On failure errno has the reason.
 void *map_event(int fd, size_t bytes, off_t from) {
   void *place = place_for(bytes);
   return mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (place ? MAP_FIXED : 0), fd, from);

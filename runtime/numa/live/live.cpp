@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// live.cpp decides when a process' pages migrate: SMALLOC_CONF=numa:migrate, on a machine of several nodes, never with raised
-// privileges; from the moment this library is loaded (by libsmalloc, or preloaded) until the program ends. Two threads do it,
-// with all signals blocked: the profiler takes samples five times a second, more often when they come faster, the migrator
-// wakes at the end of each interval. A forked child has neither: it keeps its pages where they are, until it executes something.
+// live.cpp migrates the pages of a process: with SMALLOC_CONF=numa:migrate, on a machine of several
+// nodes, never with raised privileges. It runs from the moment this library is loaded (by
+// libsmalloc, or preloaded) until the program ends. Two threads do it, with all signals blocked.
+// The profiler takes samples five times a second, more often when they come faster. The migrator
+// wakes at the end of each interval. A forked child has neither: it keeps its pages where they are,
+// until it executes a program.
 #include "runtime/collector/collector.h"
 #include "runtime/collector/image_names.h"
 #include "runtime/numa/live/migrator.h"
@@ -26,14 +28,15 @@ namespace smalloc::numa {
 namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
-/// The profiler's rest. A ring of the clock source holds 370 samples (of a millisecond each, unless numa_clock says less).
+/// Longest rest of the profiler. A ring of the clock source holds 370 samples (of a millisecond
+/// each, unless numa_clock is shorter).
 constexpr uint64_t kMostTickNs = 200 * kMillisecond, kClocksATick = 200;
-/// While a placement waits for its pages to appear.
+/// Interval while a placement waits for its pages to appear.
 constexpr uint64_t kPlaceNs = 50 * kMillisecond;
-/// What ending a program may wait for the batch that is under way.
+/// Longest wait of an ending program for the batch that is under way.
 constexpr time_t kMostWaitSeconds = 2;
 
-/// A thread that sleeps until a moment or until the process ends.
+/// Lets a thread sleep until a moment or until the process ends.
 class Sleeper {
 public:
   Sleeper() {
@@ -43,7 +46,7 @@ public:
     pthread_cond_init(&wake_, &attributes);
     pthread_condattr_destroy(&attributes);
   }
-  /// False: the process ends.
+  /// Sleeps until `ns`. False: the process ends.
   bool sleep_until(uint64_t ns) {
     const timespec until = {static_cast<time_t>(ns / 1000000000),
                             static_cast<long>(ns % 1000000000)};
@@ -79,7 +82,7 @@ struct Live {
   unsigned thread_count = 0;
   pid_t process = 0;
   bool wants_summary = false;
-  bool repeats = false; ///< the moves of a log; nothing is counted
+  bool repeats = false; ///< makes the moves of a log; nothing is counted
   alignas(Migrator) char migrator_memory[sizeof(Migrator)];
 };
 Live *g_live;
@@ -113,7 +116,8 @@ void *run_migrator(void *) {
   const uint64_t interval_ns = live.options.interval_ms * kMillisecond;
   for (;;) {
     const bool places = *live.options.place && !live.migrator->placed();
-    // From now, not from when it should have been: after SIGCONT one interval ends, not all that were slept through.
+    // The sleep is counted from now, not from when the interval should have begun: after SIGCONT
+    // one interval ends, not all that were slept through.
     if (!live.sleeper.sleep_until(begun + (places ? kPlaceNs : interval_ns)))
       return nullptr;
     const uint64_t now = kKernelMover.now_ns();
@@ -122,7 +126,7 @@ void *run_migrator(void *) {
   }
 }
 
-/// All but a page at the low end, into which a stack that overflows runs.
+/// Opens the stack's memory, except a page at the low end: a stack that overflows runs into it.
 bool open_stack(void *place, size_t bytes) {
   return mprotect(static_cast<char *>(place) + kBasePageBytes, bytes - kBasePageBytes,
                   PROT_READ | PROT_WRITE) == 0;
@@ -132,7 +136,8 @@ bool start_thread(Live &live, void *(*run)(void *), const char *name) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
-  // With the program's static TLS on it, which may be large: then the library chooses a stack.
+  // The program's static TLS lies on this stack, too. If it is too large for it, the library
+  // chooses a stack.
   constexpr size_t kStackBytes = size_t{1} << 20;
   pthread_t &thread = live.threads[live.thread_count];
   bool ok = false;
@@ -151,7 +156,8 @@ bool start_thread(Live &live, void *(*run)(void *), const char *name) {
   return ok;
 }
 
-/// "stats:exit", or with more words that are no JSON: a line of ours would spoil the document.
+/// True for "stats:exit" in SMALLOC_CONF, unless JSON is requested: another line would spoil the
+/// document.
 bool stats_at_exit(const char *conf) {
   char value[64];
   bool found = false;
@@ -167,7 +173,7 @@ bool stats_at_exit(const char *conf) {
   return found;
 }
 
-/// "sysfs:DIR", as libsmalloc reads it.
+/// Copies DIR of "sysfs:DIR" to `path`, as libsmalloc reads it.
 void find_sysfs(const char *conf, char *path, size_t capacity) {
   for (const char *at = conf; (at = strstr(at, "sysfs:")); at += 6)
     if (at == conf || at[-1] == ',') {
@@ -208,7 +214,7 @@ void open_log(Live &live) {
   live.log.flush();
 }
 
-// The parent's threads, rings and log are not the child's.
+// Ends the migration in a child of fork: threads, rings and log are the parent's.
 void in_child() {
   if (!g_live)
     return;
@@ -217,7 +223,8 @@ void in_child() {
   listen_to_accesses(0);
 }
 
-/// Instrumented code: of profile-generate, and of a recorder of its own, which shows this pointer.
+/// Offers tell_access() to instrumented code: that of profile-generate, and a separate recorder,
+/// which exports this pointer.
 void offer_listener() {
   trace::listen(tell_access);
   if (auto *listener = static_cast<void (**)(uint64_t, uint32_t)>(
@@ -225,8 +232,8 @@ void offer_listener() {
     *listener = tell_access;
 }
 
-/// A run that follows a log opens what the recorded one opened, so that the program's memory comes to lie where it lay then;
-/// nothing is counted.
+/// Opens the sources. A run that follows a log opens what the recorded run opened, so that the
+/// program's memory lies where it lay then. Nothing is counted then.
 void open_sources(Live &live, const char *sysfs) {
   AccessSources::Config config;
   config.wanted = live.options.source;
@@ -244,7 +251,7 @@ void open_sources(Live &live, const char *sysfs) {
   const char *why = live.sources.open(config, live.topology);
   if (live.repeats)
     return;
-  // An instrumented program may still tell; any other is not counted.
+  // An instrumented program may still pass its accesses; no other is counted.
   if (why)
     warn("source", why);
   if (config.wanted == CountSource::kAuto || config.wanted == CountSource::kInstrumented)
@@ -346,7 +353,7 @@ __attribute__((destructor(102))) void finish() {
     return;
   Live &live = *g_live;
   if (live.wants_summary)
-    print_summary(live); // while the threads' clocks are there
+    print_summary(live); // while the threads' clocks exist
   live.migrator->stop();
   live.sleeper.end();
   timespec until;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// migration_log.cpp decides how a log is written without stdio, read without malloc, and done again.
+// migration_log.cpp writes a log without stdio, reads one without malloc, and repeats its moves.
 #include "runtime/numa/live/migration_log.h"
 #include "runtime/numa/live/pages.h"
 #include "smalloc/base/numbers.h"
@@ -56,7 +56,7 @@ void MigrationLog::flush() {
   const int before = errno;
   const int fd = open(path_, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
   if (fd >= 0) {
-    write_all_quietly(fd, buffer_, used_); // a full disk: the log ends here, the program does not
+    write_all_quietly(fd, buffer_, used_); // a full disk ends the log, not the program
     ::close(fd);
   }
   used_ = 0;
@@ -65,7 +65,7 @@ void MigrationLog::flush() {
 
 namespace {
 
-/// The value of " key=value" in a line; empty: there is none.
+/// Returns the value of " key=value" in a line; empty: there is none.
 Text field(Text line, const char *key) {
   const size_t length = strlen(key);
   for (size_t at = 0; at + length + 1 < line.size; at++)
@@ -156,7 +156,8 @@ const char *MigrationReplay::load(const char *path, Kind kind) {
       source_[size] = 0;
     }
     LoggedMove move;
-    if (end < bytes && parse_logged_move(Text(text + at, end - at), move)) // a cut line is no line
+    // a line without its end is cut off
+    if (end < bytes && parse_logged_move(Text(text + at, end - at), move))
       entries_[count_++].move = move;
     at = end + 1;
   }
@@ -171,9 +172,10 @@ const char *MigrationReplay::load(const char *path, Kind kind) {
   return why;
 }
 
-/// A placement is where things end up: of the moves of one page the last, and whole superpages before parts of them.
+/// Keeps the last move of each page, since a placement is where pages end up. Whole superpages come
+/// before parts of them.
 void MigrationReplay::keep_last_of_each() {
-  // Not stable_sort, which allocates: a page moves once an interval at most.
+  // Not stable_sort, which allocates: a page moves at most once an interval.
   std::sort(entries_, entries_ + count_, [](const Entry &a, const Entry &b) {
     return a.move.address != b.move.address ? a.move.address < b.move.address
            : a.move.split != b.move.split   ? a.move.split < b.move.split
@@ -224,8 +226,8 @@ void MigrationReplay::interval(uint32_t number, const MoverHooks &hooks) {
       continue;
     void *page = reinterpret_cast<void *>(e.move.address);
     if (e.move.split) {
-      flush();            // what came before it in the log comes before it here
-      int where = -EBUSY; // what is not there yet cannot be split
+      flush();            // moves before it in the log come before it here
+      int where = -EBUSY; // an absent page cannot be split
       const long r = hooks.move_pages(1, &page, nullptr, &where);
       const int error = r < 0 || where < 0 ? 0 : hooks.split(page);
       answer(e, r < 0 ? r : where < 0 ? where : error ? -error : e.move.to);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// migration_log.h decides what is written of a migration, and how it is done again: smalloc.numa.log/1, lines of
-// key=value (docs/numa.md, "Log"). A replay makes the moves of each interval in the same interval; a placement puts each page
-// where the log left it, from the start on, as soon as the page is there (the paper's static mode).
+// migration_log.h writes the log of a migration, and repeats it: smalloc.numa.log/1, lines of
+// key=value (docs/numa.md, "Log"). A replay makes the moves of each interval in the same interval.
+// A placement moves each page to where the log left it, from the start on, as soon as the page
+// exists (the paper's static mode).
 //
-// Addresses are those of the process: a log fits a run whose addresses are not randomised, which `smalloc numa record` and
-// `replay` see to.
+// Addresses are those of the process: a log fits a run whose addresses are not randomised. `smalloc
+// numa record` and `replay` ensure that.
 #ifndef RUNTIME_NUMA_LIVE_MIGRATION_LOG_H
 #define RUNTIME_NUMA_LIVE_MIGRATION_LOG_H
 
@@ -18,11 +19,11 @@ inline constexpr char kLogHeader[] = "# smalloc.numa.log/1";
 
 class MigrationLog {
 public:
-  /// Starts an empty file. 0 or an errno value. The file is opened for each flush only: a program may close descriptors that
-  /// it did not open.
+  /// Starts an empty file. Returns 0 or an errno value. The file is open during each flush only: a
+  /// program may close descriptors that it did not open.
   int create(const char *path);
   bool on() const { return *path_ != 0; }
-  /// One line, newline included; written when the buffer is full or flush() is called.
+  /// Adds one line, newline included. It is written when the buffer is full or flush() is called.
   void line(Text text);
   void flush();
 
@@ -39,7 +40,7 @@ struct LoggedMove {
   int32_t to = -1; ///< the system's number of the node
   bool split = false;
 };
-/// False: the line is no move that was carried out.
+/// Parses a move. False: the line is no move that was carried out.
 bool parse_logged_move(Text line, LoggedMove &move);
 
 class MigrationReplay {
@@ -48,15 +49,17 @@ public:
   struct Counters {
     uint64_t moves = 0, done = 0, absent = 0, failed = 0;
   };
-  /// nullptr, or why nothing was read.
+  /// Loads a log. Returns nullptr, or the reason why nothing was read.
   const char *load(const char *path, Kind kind);
-  /// The end of an interval, from 1: makes the moves that are due. What is absent is tried again: at the next kTries intervals
-  /// by a replay, for ever by a placement, since nobody knows when the page will be touched.
+  /// Makes the moves that are due at the end of interval `number`, from 1. Moves of absent pages
+  /// are tried again. A replay tries them at the next kTries intervals; a placement tries for ever,
+  /// since the page may be touched at any time.
   void interval(uint32_t number, const MoverHooks &hooks);
-  /// Everything has been done or given up.
+  /// True if every move has been made or given up.
   bool finished() const { return open_ == 0; }
   const Counters &counters() const { return counters_; }
-  /// Who counted when the log was written, as its header says; empty: it does not.
+  /// Returns the source that counted when the log was written, from the log's header; empty:
+  /// unknown.
   const char *source() const { return source_; }
   static constexpr uint8_t kTries = 3;
 

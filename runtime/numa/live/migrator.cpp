@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// migrator.cpp decides how often the kernel is asked where pages lie, and what of an interval is written down.
+// migrator.cpp runs an interval: it asks the kernel for the place of a unit's pages every
+// kLookAgain intervals, moves what the policy plans, and writes the log.
 #include "runtime/numa/live/migrator.h"
 #include "runtime/numa/live/pages.h"
 #include "runtime/numa/live/threads.h"
@@ -13,9 +14,11 @@
 namespace smalloc::numa {
 namespace {
 
-/// Moves an interval, at most: what 16 GiB of base pages need in ten of them. 40 bytes each, touched as needed.
+/// Most moves of an interval: 16 GiB of base pages then need ten intervals. 40 bytes each, touched
+/// as needed.
 constexpr size_t kPlanCapacity = size_t{1} << 19;
-/// Pages come and go, and others move them too: after so many intervals a unit is looked at again.
+/// Intervals after which a unit's pages are located again: pages come and go, and the kernel moves
+/// them, too.
 constexpr uint8_t kLookAgain = 8;
 
 class Guard {
@@ -78,7 +81,7 @@ size_t Migrator::profile() {
     return 0;
   Guard guard(lock_);
   size_t n = 0;
-  constexpr size_t kMostAtOnce = 1u << 16; // whoever is flooded lets the migrator have a turn
+  constexpr size_t kMostAtOnce = 1u << 16; // bounded, so that the migrator gets its turn
   for (Touch touch; n < kMostAtOnce && sources_->next(touch); n++) {
     const uint8_t node = touch.cpu < kMaxCpus ? topology_.node_of_cpu[touch.cpu] : kNoNode;
     if (node == kNoNode) {
@@ -101,7 +104,7 @@ uint64_t Migrator::resident_bytes() const {
   return resident ? strtoull(resident, nullptr, 10) * kBasePageBytes : 0;
 }
 
-/// Where the pages lie that might move, and whether they are superpages.
+/// Locates the pages that might move, and finds out whether they are superpages.
 void Migrator::look_at_units() {
   for (size_t i = 0; i < profile_.count() && !stop_; i++) {
     uint8_t &looked = profile_.looked(i);
@@ -116,8 +119,7 @@ void Migrator::look_at_units() {
     if (backing != Backing::kUnknown)
       unit.granularity =
           backing == Backing::kSuperpage ? Granularity::kSuperpage : Granularity::kPages;
-    mover_.locate(
-        unit); // frees the lock meanwhile; units stay where they are, new ones come behind
+    mover_.locate(unit); // frees the lock meanwhile; units stay in place, new ones come behind
     profile_.looked(i) = 0;
   }
 }
@@ -157,8 +159,7 @@ void Migrator::interval(uint64_t took_ns) {
       }
     if (stopped)
       resume_other_threads();
-    const size_t count =
-        profile_.count(); // those who came meanwhile are a part of the next interval
+    const size_t count = profile_.count(); // units that came meanwhile belong to the next interval
     policy_.next_interval(profile_.units(), count);
     profile_.forget_idle(policy_);
   }
@@ -170,7 +171,7 @@ void Migrator::interval(uint64_t took_ns) {
 void Migrator::replay(MigrationReplay &moves) { replay_ = &moves; }
 
 void Migrator::log_move(const Move &m, bool done) {
-  // A split and its pages have their own answers; a whole unit's first page speaks for it.
+  // A split and its pages have results of their own. The first page of a whole unit stands for it.
   if (m.action == Action::kSplit)
     done = m.unit->granularity == Granularity::kPages;
   TextBuffer<256> t;

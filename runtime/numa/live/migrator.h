@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// migrator.h decides what happens in an interval of a program whose pages migrate: samples become counts, the policy
-// makes a plan, the mover carries it out, the log says so. Two threads call it (live.cpp): the profiler profile(), the
-// migrator interval(). The lock between them is free while the kernel moves pages, so that sampling goes on.
+// migrator.h runs the intervals of a program whose pages migrate: samples become counts, the policy
+// makes a plan, the mover carries it out, the log records it. Two threads (live.cpp) call it: the
+// profiler profile(), the migrator interval(). The lock between them is free while the kernel moves
+// pages, so that sampling goes on.
 #ifndef RUNTIME_NUMA_LIVE_MIGRATOR_H
 #define RUNTIME_NUMA_LIVE_MIGRATOR_H
 
@@ -17,8 +18,8 @@
 namespace smalloc::numa {
 
 struct MigratorCounters {
-  uint64_t samples = 0, nowhere = 0; ///< nowhere: of processors of no node
-  uint64_t intervals = 0, late = 0;  ///< late: took twice their time: the process was stopped
+  uint64_t samples = 0, nowhere = 0; ///< nowhere: from processors of no node
+  uint64_t intervals = 0, late = 0;  ///< late: took twice their time, since the process was stopped
   uint64_t threads_bound = 0, stops = 0, stop_failures = 0;
   uint64_t by_node[kMaxNodes] = {};
 };
@@ -32,20 +33,20 @@ public:
     const char *sysfs = "/sys";
     const char *procfs = "/proc";
   };
-  /// topology, sources, log outlive this.
+  /// Creates a migrator. topology, sources and log must outlive it.
   Migrator(const LiveOptions &options, const Topology &topology, AccessSources *sources,
            MigrationLog *log, const Hooks &hooks);
 
-  /// Takes what the sources have. Returns how many samples.
+  /// Takes the samples that the sources have. Returns their number.
   size_t profile();
-  /// The end of an interval that has taken so long.
+  /// Ends an interval that has taken `took_ns`.
   void interval(uint64_t took_ns);
-  /// Moves no more: the process is ending.
+  /// Makes no more moves: the process is ending.
   void stop() { stop_ = true; }
-  /// Instead of counting: the moves of a log that was loaded.
+  /// Makes the moves of a loaded log instead of counting.
   void replay(MigrationReplay &moves);
   bool placed() const { return !replay_ || replay_->finished(); }
-  /// The last line of the log.
+  /// Writes the last line of the log.
   void end();
 
   const MigratorCounters &counters() const { return counters_; }
@@ -53,7 +54,7 @@ public:
   const MigrationPolicy &policy() const { return policy_; }
   const MigrationReplay *replayed() const { return replay_; }
   const PageProfile &pages() const { return profile_; }
-  /// Ours is running: samples of these threads are not the program's.
+  /// Returns the sources, in which smalloc's own threads are registered to be left out.
   AccessSources *sources() { return sources_; }
 
 private:
@@ -81,7 +82,7 @@ private:
   Move *plan_ = nullptr;
   volatile bool stop_ = false;
   uint64_t logged_samples_ = 0, logged_by_node_[kMaxNodes] = {};
-  static Migrator *running_; ///< whose lock the hooks below free
+  static Migrator *running_; ///< its lock is freed by the hooks below
 };
 
 } // namespace smalloc::numa

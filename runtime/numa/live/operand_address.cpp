@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// operand_address.cpp decides how far ahead is looked, and which instructions are followed.
+// operand_address.cpp decodes at most kMostInstructions from the interrupted one on, and computes
+// what they leave in the registers.
 #include "runtime/numa/live/operand_address.h"
 #include "smalloc/base/units.h"
 
@@ -17,7 +18,7 @@
 namespace smalloc::numa {
 
 size_t read_own_code(uint64_t address, unsigned char *out, size_t bytes) {
-  // Piece by piece up to a page's end: the next page may be no code.
+  // Reads up to a page's end at a time: the next page may hold no code.
   size_t done = 0;
   while (done < bytes) {
     const uint64_t at = address + done;
@@ -45,7 +46,7 @@ struct Library {
 };
 Library g_zydis;
 
-/// In perf_ring.h's order; -1: no general register.
+/// Returns the number in perf_ring.h's order; -1: no general register.
 int register_number(ZydisRegister r) {
   if (r >= ZYDIS_REGISTER_R8 && r <= ZYDIS_REGISTER_R15)
     return 8 + (r - ZYDIS_REGISTER_R8);
@@ -105,7 +106,7 @@ namespace {
 using Sum = OperandAddress::Sum;
 using Expression = OperandAddress::Expression;
 
-/// What a register holds, in terms of what the registers held when the thread was interrupted.
+/// Value of a register, in terms of what the registers held when the thread was interrupted.
 struct Value {
   bool known = false;
   Expression is;
@@ -122,7 +123,7 @@ public:
   }
   Value &operator[](int r) { return value_[r]; }
 
-  /// The address of a memory operand.
+  /// Returns the address of a memory operand.
   Value address(const ZydisDecodedOperand &o, uint64_t next) const {
     Value v;
     v.known = true;
@@ -145,7 +146,7 @@ public:
     if (!to.known || !what.known || (what.is.bytes && to.is.bytes) ||
         times * what.is.scale > UINT8_MAX)
       return false;
-    if (what.is.bytes) { // the loaded part moves over
+    if (what.is.bytes) { // the loaded part is taken over
       Expression e = what.is;
       e.scale = static_cast<uint8_t>(e.scale * times);
       Sum plus = to.is.sum;
@@ -168,7 +169,7 @@ int destination(const ZydisDecodedOperand &o) {
              : -1;
 }
 
-/// What the instruction leaves in its first operand, where that can be said.
+/// Returns what the instruction leaves in its first operand, if that can be computed.
 Value result_of(const ZydisDecodedInstruction &insn, const ZydisDecodedOperand *ops, uint64_t next,
                 Registers &regs) {
   Value v;
@@ -178,7 +179,7 @@ Value result_of(const ZydisDecodedInstruction &insn, const ZydisDecodedOperand *
   const bool from_register = insn.operand_count > 1 && ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
   const bool immediate = insn.operand_count > 1 && ops[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
   const int from = from_register ? destination(ops[1]) : -1;
-  constexpr unsigned kLeastWidth = 32; // narrower results leave the rest of the register
+  constexpr unsigned kLeastWidth = 32; // narrower results keep the rest of the register
   if (ops[0].size < kLeastWidth)
     return v;
   const auto shift_of = [](const ZydisDecodedOperand &o) { return o.imm.value.u & 63; };
@@ -198,7 +199,7 @@ Value result_of(const ZydisDecodedInstruction &insn, const ZydisDecodedOperand *
     if (ops[1].type == ZYDIS_OPERAND_TYPE_MEMORY && ops[1].mem.segment != ZYDIS_REGISTER_FS &&
         ops[1].mem.segment != ZYDIS_REGISTER_GS) {
       Value at = regs.address(ops[1], next);
-      if (at.known && at.is.bytes == 0) { // one load deep
+      if (at.known && at.is.bytes == 0) { // only one load is followed
         v.known = true;
         v.is.from = at.is.sum;
         v.is.bytes = static_cast<uint8_t>(ops[1].size / 8);
@@ -252,7 +253,7 @@ void OperandAddress::find(uint64_t ip, Place &place) const {
   bool jumped = false;
   for (unsigned n = 0; n < kMostInstructions && place.count < kMostAccesses; n++) {
     constexpr size_t kLongest = 15;
-    if (at + kLongest > start + there) { // the next piece
+    if (at + kLongest > start + there) { // read the next piece
       start = at;
       there = read_(start, code, sizeof code);
     }
@@ -281,7 +282,7 @@ void OperandAddress::find(uint64_t ip, Place &place) const {
       if (ops[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !ops[0].imm.is_relative)
         return;
       const uint64_t target = next + static_cast<uint64_t>(ops[0].imm.value.s);
-      if (!conditional || target < at) { // once: a loop without accesses would be no news
+      if (!conditional || target < at) { // taken once: a loop without accesses shows nothing new
         if (target < at && jumped)
           return;
         jumped |= target < at;
@@ -355,7 +356,8 @@ uint64_t OperandAddress::next_access(uint64_t ip, const uint64_t (&registers)[kP
       loaded = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(loaded)));
     address += loaded * e.scale;
   }
-  // The frame may have another register. Not by the address alone: what is mapped above a thread's stack is data.
+  // The frame may also be addressed by the frame pointer. The address alone does not show that:
+  // memory mapped above a thread's stack is data.
   constexpr uint64_t kStackBytes = uint64_t{1} << 20;
   constexpr int kFramePointer = 6, kStackRegister = 7;
   if (!e.bytes && e.sum.uses(kFramePointer) && address - registers[kStackRegister] < kStackBytes)

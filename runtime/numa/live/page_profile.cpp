@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// page_profile.cpp decides how units are found (open addressing, rebuilt when it grows or something goes) and
-// where they lie (slabs that are never moved, because plans point into them).
+// page_profile.cpp stores the units. An index with open addressing finds them; it is rebuilt when
+// it grows or a unit is removed. Units lie in slabs that are never moved, because plans point into
+// them.
 #include "runtime/numa/live/page_profile.h"
 #include "runtime/numa/live/pages.h"
 
@@ -15,7 +16,7 @@ size_t PageProfile::units_for_resident(uint64_t resident_bytes) {
                              (sizeof(Unit) + kEntryBytes));
 }
 
-/// Where the unit is, or where it would be put.
+/// Returns the slot of the unit, or where it would be put.
 size_t PageProfile::slot_of(uintptr_t unit_address) const {
   const size_t mask = 2 * capacity_ - 1;
   size_t slot = (unit_address / kSuperpageBytes * 0x9e3779b97f4a7c15u >> 32) & mask;
@@ -79,7 +80,7 @@ bool PageProfile::add_slab() {
 }
 
 Unit *PageProfile::insert(uintptr_t unit_address) {
-  // A slab's units must fit into free_, whatever comes back.
+  // All units of a slab must fit into free_, however many come back.
   if (count_ + free_count_ + kSlab > capacity_ && !grow())
     return nullptr;
   if (free_count_ == 0 && !add_slab())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// pages.cpp decides how large the range is that keeps our mappings together, and what becomes of places that are given back:
-// nobody gets them again, so that the program's next mapping does not slip in.
+// pages.cpp reserves the range that keeps smalloc's own mappings together. Places that are given
+// back are not used again, so that the program's next mapping does not get one.
 #include "runtime/numa/live/pages.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
@@ -13,7 +13,8 @@
 namespace smalloc::numa {
 namespace {
 
-/// Counts of 100 GiB, twice over because tables double, and the plan. Addresses only.
+/// Room for the counts of 100 GiB, twice over because tables double, and for the plan. Only
+/// addresses are reserved.
 constexpr size_t kRangeBytes = size_t{1} << 30;
 constexpr int kReserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 

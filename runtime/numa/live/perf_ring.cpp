@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// perf_ring.cpp decides the order of the fields in a sample, as the kernel documents it.
+// perf_ring.cpp decodes the fields of a sample in the order that the kernel documents.
 #include "runtime/numa/live/perf_ring.h"
 
 #include <linux/perf_event.h>
@@ -13,7 +13,8 @@ constexpr uint64_t kDecodable = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_S
                                 PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU |
                                 PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_WEIGHT |
                                 PERF_SAMPLE_DATA_SRC;
-/// A sample of ours has less than 300 bytes; what is longer is not ours and is passed over.
+/// Longest record that is decoded. A sample of smalloc's events has less than 300 bytes; longer
+/// records are skipped.
 constexpr size_t kMostRecordBytes = 512;
 
 class Fields {
@@ -64,7 +65,7 @@ bool PerfRing::decode(const unsigned char *record, size_t bytes, PerfSample &s) 
     uint64_t abi;
     if (!fields.take(abi))
       return false;
-    if (abi != PERF_SAMPLE_REGS_ABI_NONE) { // nothing of a thread that has no user mode
+    if (abi != PERF_SAMPLE_REGS_ABI_NONE) { // a thread without user mode has no registers
       for (uint64_t &r : s.registers)
         if (!fields.take(r))
           return false;
@@ -82,7 +83,7 @@ bool PerfRing::next(PerfSample &sample) {
     return false;
   auto *page = reinterpret_cast<perf_event_mmap_page *>(header_);
   const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-  uint64_t tail = page->data_tail; // nobody else writes it
+  uint64_t tail = page->data_tail; // only this reader writes it
   bool found = false;
   while (!found && tail != head) {
     perf_event_header h;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// perf_ring.h decides how samples are taken out of a ring buffer that the kernel writes (perf_event_open(2), "MMAP
-// layout"). What is malformed ends the reading, never the program: the ring is shared memory, and one bad length must
-// not become a bad pointer.
+// perf_ring.h takes samples out of a ring buffer that the kernel writes (perf_event_open(2), "MMAP
+// layout"). A malformed record ends the reading, never the program: the ring is shared memory, and
+// one bad length must not become a bad pointer.
 #ifndef RUNTIME_NUMA_LIVE_PERF_RING_H
 #define RUNTIME_NUMA_LIVE_PERF_RING_H
 
@@ -11,7 +11,8 @@
 
 namespace smalloc::numa {
 
-/// x86-64: ax bx cx dx si di bp sp r8..r15, in this order, whatever the kernel's numbers are.
+/// Registers of a sample. x86-64: ax bx cx dx si di bp sp r8..r15, in this order, whatever the
+/// kernel's numbers are.
 inline constexpr unsigned kPerfRegisters = 16;
 
 struct PerfSample {
@@ -23,16 +24,17 @@ struct PerfSample {
 
 class PerfRing {
 public:
-  /// What of linux/perf_event.h's PERF_SAMPLE_* we can decode.
+  /// True if all these fields (PERF_SAMPLE_* of linux/perf_event.h) can be decoded.
   static bool can_decode(uint64_t sample_type);
 
-  /// header: the first page of the mapping; the data, a power of two, follow it at data_offset.
+  /// Reads the ring at `header`, the first page of the mapping. The data, a power of two bytes,
+  /// follow it at data_offset.
   PerfRing() = default;
   PerfRing(void *header, size_t data_offset, size_t data_bytes, uint64_t sample_type)
       : header_(static_cast<char *>(header)), data_offset_(data_offset), data_bytes_(data_bytes),
         sample_type_(sample_type) {}
 
-  /// The next sample, oldest first. False: none is there now.
+  /// Takes the next sample, oldest first. False: there is none now.
   bool next(PerfSample &sample);
   uint64_t lost() const { return lost_; }
   uint64_t malformed() const { return malformed_; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// recorded_samples.cpp decides which accesses of those that a program tells are looked at: one of every N, at a place by chance.
+// recorded_samples.cpp samples one of every N accesses that the program passes, at a random place
+// among the N.
 #include "runtime/numa/live/recorded_samples.h"
 #include "runtime/numa/live/pages.h"
 #include "runtime/numa/live/sample_ring.h"
@@ -15,10 +16,11 @@ namespace {
 SampleRing *g_ring;
 std::atomic<uint32_t> g_listen_period{0};
 
-/// One access of every N, at a place by chance: a loop over a power of two would show every N-th the same few pages for ever.
+/// One access of every N, at a random place. In a loop over a power of two, every N-th access would
+/// be to the same few pages for ever.
 struct Stratum {
-  uint64_t until;  ///< the sample is the so manieth access from here; 0: not begun
-  uint64_t behind; ///< accesses of the N that follow it
+  uint64_t until;  ///< accesses up to the sample, included; 0: not begun
+  uint64_t behind; ///< accesses of the N that follow the sample
   uint32_t period, random;
 
   void begin(uint32_t n) {
@@ -29,7 +31,8 @@ struct Stratum {
     next();
   }
   void next() {
-    constexpr uint32_t kChanceFrom = 64; // below, one in N is hardly a regular pattern of pages
+    constexpr uint32_t kChanceFrom = 64; // below, every N-th access hardly makes a regular pattern
+                                         // of pages
     random ^= random << 13;
     random ^= random >> 17;
     random ^= random << 5;
@@ -46,7 +49,7 @@ void tell_access(uint64_t address, uint32_t accesses) {
   const uint32_t period = g_listen_period.load(std::memory_order_acquire);
   if (period == 0)
     return;
-  constexpr uint64_t kMostAtOnce = 64; // samples of one page: it is known by now
+  constexpr uint64_t kMostAtOnce = 64; // samples of one page: more would add nothing
   uint64_t left = min_of(uint64_t{accesses}, kMostAtOnce * period);
   Stratum &stratum = t_stratum;
   if (stratum.period != period)
@@ -63,7 +66,8 @@ void tell_access(uint64_t address, uint32_t accesses) {
 
 void listen_to_accesses(unsigned sample_period) {
   if (sample_period && !g_ring) {
-    g_ring = static_cast<SampleRing *>(map_pages(sizeof(SampleRing))); // zeroes are its beginning
+    // zeros are its initial state
+    g_ring = static_cast<SampleRing *>(map_pages(sizeof(SampleRing)));
     if (!g_ring)
       return;
   }

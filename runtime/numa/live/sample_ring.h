@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// sample_ring.h decides how threads of the program hand sampled accesses to the profiler: a ring that any number of
-// threads write to and one reads, without a lock and without waiting. Whoever is too slow loses the oldest samples, and
-// knows how many: a sampler may lose, a program must not wait. A writer that was killed or stopped in the middle costs
-// its one sample.
+// sample_ring.h passes sampled accesses from the program's threads to the profiler. It is a ring
+// that any number of threads write to and one reads, without a lock and without waiting. A reader
+// that is too slow loses the oldest samples, and knows their number: a sampler may lose, a program
+// must not wait. A writer that was killed or stopped in the middle costs its one sample.
 #ifndef RUNTIME_NUMA_LIVE_SAMPLE_RING_H
 #define RUNTIME_NUMA_LIVE_SAMPLE_RING_H
 
@@ -17,24 +17,25 @@ class SampleRing {
 public:
   static constexpr size_t kSlots = 1u << 14; ///< 256 KiB
 
-  /// Any thread, also inside a signal handler.
+  /// Adds a sample. Any thread, also inside a signal handler.
   void put(uint64_t address, uint32_t cpu) {
     const uint64_t ticket = head_.fetch_add(1, std::memory_order_relaxed);
     Slot &slot = slots_[ticket % kSlots];
-    // Odd while it is written: (ticket + 1) * 2 - 1, then (ticket + 1) * 2. Never less than it was: a writer that was stopped for a
-    // whole lap has lost its sample, and must not take the slot back from a later one, whom the reader would wait for.
+    // The stamp is odd while the slot is written: (ticket + 1) * 2 - 1, then (ticket + 1) * 2. It
+    // never decreases. A writer that was stopped for a whole lap has lost its sample. It must not
+    // take the slot back from a later writer, for which the reader would wait.
     uint64_t seen = slot.stamp.load(std::memory_order_relaxed), ours = ticket * 2 + 1;
     do
       if (seen > ours)
         return;
     while (!slot.stamp.compare_exchange_weak(seen, ours, std::memory_order_relaxed));
-    // Whoever sees this sees that it is being written.
+    // A reader that sees this sample sees that it is being written.
     slot.what.store(address << kCpuBits | (cpu & ((1u << kCpuBits) - 1)),
                     std::memory_order_release);
     slot.stamp.compare_exchange_strong(ours, ours + 1, std::memory_order_release,
                                        std::memory_order_relaxed);
   }
-  /// The reader's. False: nothing is there now.
+  /// Takes the oldest sample; the reader only. False: there is none now.
   bool take(uint64_t &address, uint32_t &cpu) {
     for (;;) {
       const uint64_t head = head_.load(std::memory_order_acquire);

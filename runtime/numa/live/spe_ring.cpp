@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// spe_ring.cpp decides which packets are understood, and where a record ends: at an end packet, or at a time stamp.
+// spe_ring.cpp reads the packets that it knows and skips the others. A record ends at an end
+// packet, or at a time stamp.
 #include "runtime/numa/live/spe_ring.h"
 
 namespace smalloc::numa {
@@ -15,7 +16,7 @@ constexpr unsigned kInstructionAddress = 0, kDataAddress = 2; // indices of addr
 constexpr unsigned kTotalLatency = 0;                         // of counter packets
 constexpr unsigned kLoadOrStore = 1;                          // of operation packets
 constexpr unsigned kRefill = 3, kTlbWalk = 5, kLastLevelMiss = 9, kRemote = 10; // bits of events
-/// Bits 63 to 56: a tag of data, exception level and security of code.
+/// Clears bits 63 to 56: a tag of data, or exception level and security of code.
 constexpr uint64_t kAddressMask = (uint64_t{1} << 56) - 1;
 
 } // namespace
@@ -55,7 +56,7 @@ bool SpeRing::next(SpeRecord &record) {
   if (!page_)
     return false;
   const uint64_t head = __atomic_load_n(&page_->aux_head, __ATOMIC_ACQUIRE);
-  uint64_t tail = page_->aux_tail; // nobody else writes it
+  uint64_t tail = page_->aux_tail; // only this reader writes it
   bool found = false;
   if (head - tail > aux_bytes_) {
     malformed_++;
@@ -100,7 +101,7 @@ bool SpeRing::next(SpeRecord &record) {
       index = header & 3;
     } else {
       malformed_ += !damaged_;
-      damaged_ = true; // until its end
+      damaged_ = true; // until the record's end
       tail++;
       continue;
     }

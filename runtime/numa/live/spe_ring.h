@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// spe_ring.h decides how the records of Arm's Statistical Profiling Extension are read: packets of one to nine bytes (Arm
-// Architecture Reference Manual, part D, "Statistical Profiling Extension Sample Record Specification") in the auxiliary area of a
-// perf event, which is a ring of its own. Whatever makes no sense is passed over, byte by byte, with its record.
+// spe_ring.h reads the records of Arm's Statistical Profiling Extension. They lie in the auxiliary
+// area of a perf event, which is a ring of its own. A record is packets of one to nine bytes (Arm
+// Architecture Reference Manual, part D, "Statistical Profiling Extension Sample Record
+// Specification"). Bytes that make no sense are skipped one by one, with their record.
 //
-// Tested on buffers that the test writes; no machine with the unit has been seen by the authors.
+// Tested on buffers that the test writes; the authors have seen no machine with the unit.
 #ifndef RUNTIME_NUMA_LIVE_SPE_RING_H
 #define RUNTIME_NUMA_LIVE_SPE_RING_H
 
@@ -16,23 +17,24 @@ namespace smalloc::numa {
 
 /// One sampled operation.
 struct SpeRecord {
-  uint64_t ip, address; ///< user addresses without tags; 0: not told
-  uint32_t thread;      ///< 0: the kernel does not tell (CONFIG_PID_IN_CONTEXTIDR)
+  uint64_t ip, address; ///< user addresses without tags; 0: unknown
+  uint32_t thread;      ///< 0: the kernel does not report it (CONFIG_PID_IN_CONTEXTIDR)
   uint32_t cycles;      ///< from dispatch to the end
   bool store, load;
   bool missed_first_level; ///< refill of the first level; of the last one: below
   bool missed_last_level, remote;
-  bool missed_tlb; ///< its translation had to be walked for
+  bool missed_tlb; ///< its translation needed a walk
 };
 
 class SpeRing {
 public:
   SpeRing() = default;
-  /// page: the event's first page, whose aux_head and aux_tail are used; aux: a power of two bytes.
+  /// Reads the area `aux`, a power of two bytes, with aux_head and aux_tail of `page`, the event's
+  /// first page.
   SpeRing(perf_event_mmap_page *page, const unsigned char *aux, size_t aux_bytes)
       : page_(page), aux_(aux), aux_bytes_(aux_bytes) {}
 
-  /// The next record, oldest first. False: no whole one is there now.
+  /// Takes the next record, oldest first. False: no whole one is there now.
   bool next(SpeRecord &record);
   uint64_t malformed() const { return malformed_; }
 
@@ -43,7 +45,7 @@ private:
   perf_event_mmap_page *page_ = nullptr;
   const unsigned char *aux_ = nullptr;
   size_t aux_bytes_ = 0;
-  SpeRecord open_ = {}; ///< of which packets have come
+  SpeRecord open_ = {}; ///< record whose packets are still coming
   bool damaged_ = false;
   uint64_t malformed_ = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// threads.cpp decides how the program's threads are found (/proc/self/task, since nobody tells us when one starts) and
-// held (a handler that waits on a futex).
+// threads.cpp finds the program's threads in /proc/self/task, since their start is not reported. It
+// holds them by a signal handler that waits on a futex.
 #include "runtime/numa/live/threads.h"
 
 #include <atomic>
@@ -32,7 +32,7 @@ bool contains(const int *list, unsigned n, int what) {
   return false;
 }
 
-struct Entry64 { // getdents64(2): readdir(3) would allocate
+struct Entry64 { // as getdents64(2) returns it: readdir(3) would allocate
   uint64_t inode;
   int64_t offset;
   uint16_t bytes;
@@ -63,7 +63,7 @@ unsigned list_threads(const char *procfs, int *out, unsigned capacity) {
 int g_threads[kMostThreads];
 
 // --- Stopping. Everything that the handler touches is lock-free. ---
-std::atomic<uint32_t> g_held{0}; ///< the generation that must wait; 0: nobody
+std::atomic<uint32_t> g_held{0}; ///< generation that must wait; 0: none
 std::atomic<unsigned> g_arrived{0};
 uint32_t g_generation;
 
@@ -92,7 +92,7 @@ void leave_alone(int thread) {
 
 unsigned bind_new_threads(const Topology &topology, const char *procfs) {
   const unsigned n = list_threads(procfs, g_threads, kMostThreads);
-  // Numbers of threads that have ended come back as other threads'.
+  // The system reuses the numbers of ended threads for others.
   unsigned kept = 0, bound = 0;
   for (unsigned i = 0; i < g_seen_count; i++)
     if (contains(g_threads, n, g_seen[i]))
@@ -105,7 +105,7 @@ unsigned bind_new_threads(const Topology &topology, const char *procfs) {
     cpu_set_t allowed, wanted;
     if (sched_getaffinity(g_threads[i], sizeof allowed, &allowed) != 0)
       continue;
-    // The next node that has a processor that this thread may use.
+    // Finds the next node with a processor that this thread may use.
     for (unsigned tries = 0; tries < topology.nodes; tries++) {
       const unsigned node = g_next_node++ % topology.nodes;
       CPU_ZERO(&wanted);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// threads.h decides what may be done to the program's threads, each on request only: bind them to nodes (numa_bind:on),
-// stop them while pages move (numa_stop:on). Both are the paper's; the kernel needs neither to move pages.
+// threads.h binds the program's threads to nodes (numa_bind:on) and stops them while pages move
+// (numa_stop:on), each on request only. Both are the paper's; the kernel needs neither to move
+// pages.
 #ifndef RUNTIME_NUMA_LIVE_THREADS_H
 #define RUNTIME_NUMA_LIVE_THREADS_H
 
@@ -9,17 +10,18 @@
 
 namespace smalloc::numa {
 
-/// Threads of ours, which are left alone.
+/// Excludes a thread of smalloc's own from both.
 void leave_alone(int thread);
-/// Binds each thread that was not seen before to a node with processors, round robin, within what it is allowed now.
-/// Returns how many.
+/// Binds each thread that was not seen before to a node with processors, round robin, within the
+/// processors that it may use now. Returns the number of threads bound.
 unsigned bind_new_threads(const Topology &topology, const char *procfs);
 
-/// Stops every thread but ours with a signal, the highest real-time one, until resume_other_threads(). Waits 100 ms for them
-/// at most: who blocks the signal goes on. False: the program uses the signal, and nothing is done.
+/// Stops every thread except smalloc's own until resume_other_threads(), by a signal, the highest
+/// real-time one. Waits 100 ms for them at most; a thread that blocks the signal goes on. False:
+/// the program uses the signal, and nothing is done.
 bool stop_other_threads(const char *procfs);
 void resume_other_threads();
-/// Most threads that a list of them may have; more stay unbound and unstopped.
+/// Most threads of a list; further ones stay unbound and unstopped.
 inline constexpr unsigned kMostThreads = 4096;
 
 } // namespace smalloc::numa

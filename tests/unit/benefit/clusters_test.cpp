@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Traces whose clusters are known.
+// Tests clusters_of() on traces whose clusters are known.
 #include "runtime/benefit/clusters.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,8 @@ TEST(Clusters, AffinityByHand) {
   EXPECT_EQ(a.of(2, 2), 1);
 }
 
-// Phases of so many windows; in each, some members, each so often.
+// Returns the affinity after phases of 50 windows each. A phase lists its members and how often
+// each is accessed.
 Affinity phases(size_t members, const std::vector<std::vector<std::pair<size_t, double>>> &list,
                 unsigned seed = 1) {
   Affinity a(members);
@@ -62,7 +63,8 @@ TEST(Clusters, PhasesTellSitesApart) {
 }
 
 TEST(Clusters, HotBesideCold) {
-  // All in the same loop; 0 and 3 a hundred times as often, and 4 as often as these in the sum, but of a hundred times the memory.
+  // All are in the same loop. 0 and 3 are accessed a hundred times as often as 1 and 2. 4 is
+  // accessed as often as 0, but has a hundred times the memory.
   const Affinity a = phases(5, {{{0, 1000}, {1, 10}, {2, 11}, {3, 900}, {4, 1000}}});
   const Clusters found = clusters_of(a, {1e6, 1e6, 1e6, 1e6, 1e8}, std::vector<int>(5));
   EXPECT_EQ(found, (Clusters{0, 1, 1, 0, 1}));
@@ -71,7 +73,7 @@ TEST(Clusters, HotBesideCold) {
 TEST(Clusters, NumberComesFromTheData) {
   const std::vector<double> bytes(4, 4096);
   const std::vector<int> one(4);
-  // Alike in everything: one. Never together: four.
+  // All equal: one cluster. Never together: four.
   EXPECT_EQ(clusters_of(phases(4, {{{0, 10}, {1, 10}, {2, 10}, {3, 10}}}), bytes, one),
             (Clusters{0, 0, 0, 0}));
   EXPECT_EQ(clusters_of(phases(4, {{{0, 10}}, {{1, 10}}, {{2, 10}}, {{3, 10}}}), bytes, one),

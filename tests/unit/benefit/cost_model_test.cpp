@@ -26,7 +26,8 @@ TEST(CostModel, WalksGetDearerWithThePages) {
   const CostModel zen4(format::profile_of_preset(*smalloc_machine_by_name("zen4")));
   EXPECT_EQ(zen4.miss_cycles(4096, 1), 35);
   EXPECT_EQ(zen4.miss_cycles(4096, 1 << 16), 35);
-  EXPECT_NEAR(zen4.miss_cycles(4096, 1 << 19), (35 + 89) / 2.0, 0.01); // half way by the logarithm
+  // half way by the logarithm
+  EXPECT_NEAR(zen4.miss_cycles(4096, 1 << 19), (35 + 89) / 2.0, 0.01);
   EXPECT_EQ(zen4.miss_cycles(4096, 1e9), 89);
   EXPECT_EQ(zen4.miss_cycles(2 << 20, 1000), 35);
 }
@@ -34,19 +35,23 @@ TEST(CostModel, WalksGetDearerWithThePages) {
 TEST(CostModel, MeasuredPointsWin) {
   const auto profile = format::parse_machine(
       R"({"schema": "smalloc.machine/1", "name": "m", "frequency_hz": 2e9,
-          "tlb": [{"level": 1, "kind": "data", "page_bytes": [4096, 2097152], "entries": 64, "ways": 0},
-                  {"level": 2, "kind": "data", "page_bytes": [4096, 2097152], "entries": 1000, "ways": 10, "shared": true}],
-          "walk_cost": [{"page_bytes": 4096, "pages": 100, "cycles": 40}, {"page_bytes": 2097152, "cycles": 20}],
+          "tlb": [{"level": 1, "kind": "data", "page_bytes": [4096, 2097152], "entries": 64,
+                   "ways": 0},
+                  {"level": 2, "kind": "data", "page_bytes": [4096, 2097152], "entries": 1000,
+                   "ways": 10, "shared": true}],
+          "walk_cost": [{"page_bytes": 4096, "pages": 100, "cycles": 40},
+                        {"page_bytes": 2097152, "cycles": 20}],
           "first_touch_ns": [{"page_bytes": 4096, "value": 1000}]})");
   const CostModel model(profile);
   EXPECT_TRUE(model.shared());
   EXPECT_EQ(model.base().entries, 1000u);
   EXPECT_EQ(model.miss_cycles(2 << 20, 5), 20);
   EXPECT_EQ(model.fault_cycles(4096), 2000);
-  EXPECT_GT(model.fault_cycles(2 << 20), 100000); // unknown: clearing 2 MiB takes its time
+  EXPECT_GT(model.fault_cycles(2 << 20), 100000); // unknown: clearing 2 MiB takes time
 }
 
-// Only the least and the greatest, as at 65,536 and 4,194,304 pages; and not where some are told for a number of pages.
+// Only the least and the greatest count, as at 65,536 and 4,194,304 pages. They do not count if
+// another cost belongs to a number of pages.
 TEST(CostModel, PointsWithoutPages) {
   auto profile = format::profile_of_preset(*smalloc_machine_by_name("zen4"));
   profile.walk_cost = {{4096, {}, {50.0, {}, {}, "measured"}},
@@ -83,7 +88,8 @@ TEST(CostModel, WalksThatOverlapHaveACurveOfTheirOwn) {
   EXPECT_EQ(near.miss_cycles(4096, 1, Walk::kOverlapped), 8);
 }
 
-// Where the host has smaller pages superpages miss as often, and a walk's measured cost is what base pages' takes longer.
+// If the host has smaller pages, superpages miss as often. The measured cost of a walk is then what
+// base pages' walks take longer.
 TEST(CostModel, SuperpagesOnASmallerBackingMissForNothing) {
   auto profile = format::profile_of_preset(*smalloc_machine_by_name("zen4"));
   profile.walk_cost = {{4096, 100, {40.0, {}, {}, "measured"}}};
@@ -98,14 +104,15 @@ TEST(CostModel, SuperpagesOnASmallerBackingMissForNothing) {
   EXPECT_EQ(CostModel(profile).miss_cycles(1 << 16, 5), 40);
   profile.walk_cost = {{4096, 100, {40.0, {}, {}, "measured"}},
                        {2 << 20, 100, {7.0, {}, {}, "measured"}}};
-  EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5), 7); // what is known goes before
+  EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5), 7); // a known cost takes precedence
   profile.walk_cost = {{4096, 100, {40.0, {}, {}, "preset"}}};
   EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5), 40); // the whole walk
   profile.walk_cost = {{4096, {}, {40.0, {}, {}, "measured"}}};
-  EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5), 40); // that the PMU counted
+  EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5), 40); // as counted by the PMU
 }
 
-// Random accesses to n pages have all distances below n alike: on average they cost what was measured of n.
+// The distances of random accesses to n pages are spread evenly below n: on average they cost what
+// was measured for n.
 TEST(CostModel, RandomAccessesCostOnAverageWhatWasMeasured) {
   const benefit::WalkCurve curve({{1024, 10}, {4096, 20}, {16384, 30}});
   for (auto [pages, cycles] : {std::pair(4096., 20.), {8192., 25.}, {16384., 30.}}) {
@@ -114,18 +121,22 @@ TEST(CostModel, RandomAccessesCostOnAverageWhatWasMeasured) {
       sum += curve.at_distance(d);
     EXPECT_NEAR(sum / pages, cycles, 0.5) << pages; // constant below the first point
   }
-  // Not only where it is straight.
+  // Also where the curve is not straight.
   const benefit::WalkCurve bent({{1, 0}, {1024, 10}, {4096, 20}, {16384, 60}});
   double sum = 0;
   for (double d = 0.5; d < 16384; d++)
     sum += bent.at_distance(d);
   EXPECT_NEAR(sum / 16384, 60, 0.5);
-  EXPECT_EQ(curve.at_distance(1e9), 30 + 10 / std::log(4.0));                   // and no further
-  EXPECT_EQ(benefit::WalkCurve({{1024, 10}, {2048, 30}}).at_distance(1e9), 45); // nor by much
+  // Beyond the last point: once the growth, and no more.
+  EXPECT_EQ(curve.at_distance(1e9), 30 + 10 / std::log(4.0));
+  // At most by a half.
+  EXPECT_EQ(benefit::WalkCurve({{1024, 10}, {2048, 30}}).at_distance(1e9), 45);
   EXPECT_EQ(benefit::WalkCurve({{65536, 40}, {66000, 42}}).at_distance(1e9), 42);
   EXPECT_EQ(benefit::WalkCurve({{1, 40}, {1, 60}}).at_distance(1e9), 60);
-  EXPECT_EQ(benefit::WalkCurve({{1024, 10}}).at_distance(1e9), 10);        // where nothing grows
-  EXPECT_EQ(benefit::WalkCurve({{1, 20}, {64, 10}}).at_distance(1e9), 10); // nor falls
+  // One point has no growth.
+  EXPECT_EQ(benefit::WalkCurve({{1024, 10}}).at_distance(1e9), 10);
+  // A falling curve stays at its last value.
+  EXPECT_EQ(benefit::WalkCurve({{1, 20}, {64, 10}}).at_distance(1e9), 10);
 }
 
 // A loop over 4096 pages has all of them between two uses of one, each time.
@@ -137,7 +148,8 @@ TEST(CostModel, PagesInTurnCostWhatWasMeasuredOfAsMany) {
   EXPECT_EQ(curve.at_distance(4096, 3), curve.at_distance(4096));
 }
 
-// 4 KiB at 8 GB/s take 512 ns, of a superpage at 10 GB/s 409.6 ns: 102.4 ns at 2 GHz are 204.8 cycles.
+// 4 KiB at 8 GB/s take 512 ns, as much of a superpage at 10 GB/s 409.6 ns. The difference of 102.4
+// ns is 204.8 cycles at 2 GHz.
 TEST(CostModel, AStreamPaysForPagesWhatItsBandwidthLoses) {
   auto profile = format::profile_of_preset(*smalloc_machine_by_name("zen4"));
   profile.frequency_hz = 2e9;
@@ -153,7 +165,7 @@ TEST(CostModel, AStreamPaysForPagesWhatItsBandwidthLoses) {
   EXPECT_EQ(with.miss_cycles(2 << 20, 1, Walk::kSequential), 0);
   profile.bandwidth_bytes_per_second.push_back({1 << 30, {9.9e9, {}, {}, "measured"}});
   EXPECT_EQ(CostModel(profile).miss_cycles(1 << 30, 1, Walk::kSequential),
-            0); // nor more of larger ones
+            0); // nor more for larger pages
   EXPECT_EQ(with.miss_cycles(64 << 10, 1, Walk::kSequential), 8);
   EXPECT_EQ(with.miss_cycles(4096, 1, Walk::kOverlapped), 8);
   profile.bandwidth_bytes_per_second[0].value.value =
@@ -170,9 +182,12 @@ TEST(CostModel, PageSizesThatTheTlbHas) {
   EXPECT_EQ(zen4.owner(kGigantic), kGigantic);
   const auto profile = format::parse_machine(
       R"({"schema": "smalloc.machine/1", "name": "m",
-          "tlb": [{"level": 1, "kind": "data", "page_bytes": [4096, 65536, 1073741824], "entries": 48, "ways": 0, "shared": true},
-                  {"level": 2, "kind": "data", "page_bytes": [65536, 2097152], "entries": 1280, "ways": 5, "shared": true}],
-          "first_touch_ns": [{"page_bytes": 4096, "value": 500}, {"page_bytes": 2097152, "value": 51600}]})");
+          "tlb": [{"level": 1, "kind": "data", "page_bytes": [4096, 65536, 1073741824],
+                   "entries": 48, "ways": 0, "shared": true},
+                  {"level": 2, "kind": "data", "page_bytes": [65536, 2097152], "entries": 1280,
+                   "ways": 5, "shared": true}],
+          "first_touch_ns": [{"page_bytes": 4096, "value": 500},
+                             {"page_bytes": 2097152, "value": 51600}]})");
   const CostModel mixed(profile);
   EXPECT_EQ(mixed.owner(kGigantic), kBase); // the first level is all that they have
   EXPECT_EQ(mixed.owner(kMedium), kMedium);

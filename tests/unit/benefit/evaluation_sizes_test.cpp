@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Several page sizes at once, against a TLB as anybody would write it.
+// Tests several page sizes at once against a plainly written TLB.
 #include "runtime/benefit/evaluation.h"
 
 #include <gtest/gtest.h>
@@ -23,11 +23,14 @@ format::MachineProfile machine_of_sizes(bool shared) {
           "tlb": [{"level": 1, "kind": "data", "page_bytes": [4096], "entries": 64, "ways": 0},
                   {"level": 1, "kind": "data", "page_bytes": [65536], "entries": 24, "ways": 0},
                   {"level": 1, "kind": "data", "page_bytes": [2097152], "entries": 12, "ways": 0},
-                  {"level": 1, "kind": "data", "page_bytes": [1073741824], "entries": 3, "ways": 0}],
+                  {"level": 1, "kind": "data", "page_bytes": [1073741824], "entries": 3,
+                   "ways": 0}],
           "walk_cost": [{"page_bytes": 4096, "cycles": 40}, {"page_bytes": 65536, "cycles": 30},
-                        {"page_bytes": 2097152, "cycles": 20}, {"page_bytes": 1073741824, "cycles": 10}],
+                        {"page_bytes": 2097152, "cycles": 20},
+                        {"page_bytes": 1073741824, "cycles": 10}],
           "first_touch_ns": [{"page_bytes": 4096, "value": 1}, {"page_bytes": 65536, "value": 2},
-                             {"page_bytes": 2097152, "value": 3}, {"page_bytes": 1073741824, "value": 4}]})");
+                             {"page_bytes": 2097152, "value": 3},
+                             {"page_bytes": 1073741824, "value": 4}]})");
   if (shared) {
     profile.tlb.resize(1);
     profile.tlb[0].page_bytes = {4096, 65536, 2097152, 1073741824};
@@ -36,7 +39,8 @@ format::MachineProfile machine_of_sizes(bool shared) {
   return profile;
 }
 
-// The TLB as anybody would write it: a list a page size, or one for all, looked through from the latest page on.
+// A plainly written TLB: one list for each page size, or one for all, searched from the latest page
+// on.
 class PlainTlb {
 public:
   explicit PlainTlb(bool shared) : shared_(shared) {}
@@ -86,7 +90,8 @@ TEST(EvaluationOfSizes, CountsAsAPlainSimulation) {
     constexpr uint64_t kGib = 1 << 30;
     for (int i = 0; i < 60000; i++) {
       const auto category = static_cast<uint32_t>(random() % 3);
-      // Of 6 GiB, with half of the accesses in the first 8 MiB; the last two are no whole GiB.
+      // Offsets in 6 GiB, half of the accesses in the first 8 MiB. The last two GiB count as no
+      // whole ones.
       const uint64_t offset = random() % 2 ? random() % (8 << 20) : random() % (6 * kGib);
       const bool in_gib = offset < 4 * kGib;
       const uint64_t address = (uint64_t{category} + 1) * 16 * kGib + offset;
@@ -110,8 +115,8 @@ TEST(EvaluationOfSizes, CountsAsAPlainSimulation) {
 }
 
 TEST(EvaluationOfSizes, OfAGibASampleOfItsRegions) {
-  // 4 pages of a GiB round and round in 3 entries, each region of 2 MiB in turn: every access misses. A sixteenth of the regions
-  // are recorded; each page is among them.
+  // The loop accesses 4 pages of a GiB in turn with 3 entries, region by region of 2 MiB: every
+  // access misses. A sixteenth of the regions is recorded; each page is among them.
   const CostModel costs(machine_of_sizes(false));
   Evaluation all(costs, {{kGigantic}}, {}, 1), some(costs, {{kGigantic}}, {1.0 / 16}, 1);
   for (int round = 0; round < 20; round++)
@@ -131,7 +136,8 @@ TEST(EvaluationOfSizes, OfAGibASampleOfItsRegions) {
 }
 
 TEST(EvaluationOfSizes, WhatMissedOnBasePagesMissesThereForEver) {
-  // Misses that a PMU told, one of 100: two pages in turn, which any list would hold; a third category beside them.
+  // Misses sampled by a PMU, one of 100. Two pages come in turn, which any list would hold, with
+  // one page of another category.
   for (const bool shared : {false, true}) {
     const CostModel costs(machine_of_sizes(shared));
     Evaluation e(costs, {{}, {kSuper}, {kSuper, kSuper}}, {1, 100, true}, 1);

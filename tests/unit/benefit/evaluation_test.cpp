@@ -21,7 +21,8 @@ namespace {
 using enum PageSize;
 
 TEST(Evaluation, CyclesByHand) {
-  // 128 pages round and round, 64 entries: every access misses on base pages. On superpages: one page, one miss.
+  // 128 pages in a loop with 64 entries: every access misses on base pages. On superpages: one
+  // page, one miss.
   const CostModel costs(machine());
   Evaluation e(costs, {{kBase}, {kSuper}}, {}, 1);
   for (int round = 0; round < 100; round++)
@@ -38,7 +39,8 @@ TEST(Evaluation, CyclesByHand) {
   EXPECT_EQ(e.saving(0, 1).cycles, 12800 * 10 + 128 * 100 - 1010);
 }
 
-// A forked process has its parent's pages, and what the parent has just used is in the TLB.
+// A forked process has its parent's pages, and the pages that the parent has just used are in the
+// TLB.
 TEST(Evaluation, WhatWasBeforeIsThereAndNotCounted) {
   const CostModel costs(machine());
   for (const uint32_t tlbs : {1u, 2u})
@@ -62,7 +64,8 @@ TEST(Evaluation, WhatWasBeforeIsThereAndNotCounted) {
     }
 }
 
-// Samples tell next to nothing of a heap: what it had before is there all the same, and priced by.
+// Samples show next to nothing of a heap. What it had before still exists, and counts for the
+// price.
 TEST(Evaluation, OfSamplesAHeapsGrowthIsTouched) {
   const CostModel costs(machine());
   Evaluation e(costs, {{kBase}, {kSuper}}, {.weight = 100, .misses = true}, 1);
@@ -76,8 +79,8 @@ TEST(Evaluation, OfSamplesAHeapsGrowthIsTouched) {
   EXPECT_EQ(e.counts(1).tlb_misses, 0);
 }
 
-// Memory that is given back faults again on base pages, wherever it has been before; a heap of superpages keeps its own. Half of it
-// is given back: the other half stays touched. The walks are none of that.
+// Memory that is given back faults again on base pages, wherever it was; a heap of superpages keeps
+// its memory. Half of it is given back: the other half stays touched. The walks are not affected.
 TEST(Evaluation, PagesThatWereGivenBackFaultAgain) {
   const CostModel costs(machine());
   for (const unsigned threads : {1u, 2u}) {
@@ -95,9 +98,9 @@ TEST(Evaluation, PagesThatWereGivenBackFaultAgain) {
   }
 }
 
-// 100 pages of a first category are read before they are written, 100 of a second are written at once, 300 of a third are read first.
-// The process had so many faults in all: what is beyond the 500 first touches is shared out by pages that were read first, and no
-// more than these; in a sample nothing is.
+// 100 pages of a first category are read before they are written. 100 of a second are written at
+// once, and 300 of a third are read first. Faults beyond the 500 first touches are shared out by
+// pages that were read first, and are no more than these. In a sample there are none.
 TEST(Evaluation, PagesReadFirstFaultTwiceAsFarAsThereWereFaults) {
   auto profile = machine();
   profile.read_first_ns.value = 40;
@@ -120,7 +123,7 @@ TEST(Evaluation, PagesReadFirstFaultTwiceAsFarAsThereWereFaults) {
   const auto all = of(5000, {});
   EXPECT_EQ(all->counts(0).page_faults, 900);
   EXPECT_EQ(all->counts(0).cycles, none + 400 * 40);
-  // On superpages the first's second faults are not there; the second has none.
+  // On superpages the first category has no second faults; the second category has none at all.
   const auto before = of(0, {});
   EXPECT_EQ(all->saving(0, 1).cycles, before->saving(0, 1).cycles + 100 * 40);
   EXPECT_EQ(all->saving(0, 2).cycles, before->saving(0, 2).cycles);
@@ -128,7 +131,7 @@ TEST(Evaluation, PagesReadFirstFaultTwiceAsFarAsThereWereFaults) {
   EXPECT_EQ(of(5000, {0.5, 1, false})->counts(0).cycles, of(0, {0.5, 1, false})->counts(0).cycles);
 }
 
-// What was given back is read as zeros once more.
+// Memory that was given back is read as zeros once more.
 TEST(Evaluation, PagesThatWereGivenBackAreReadFirstAgain) {
   const CostModel costs(machine());
   Evaluation e(costs, {{}}, {}, 1);
@@ -150,9 +153,10 @@ format::MachineProfile machine_of_expensive_walks() {
   return profile;
 }
 
-// 200 pages once; then 100 of them round and round in 64 entries: each access misses, and 99 pages were used since. It costs
-// what the curve has at 99 pages, and a little of its growth there since there is another distance, whatever else was touched; the first
-// touches of 200 pages cost what it has there.
+// 200 pages once; then 100 of them in a loop with 64 entries. Each access misses, with 99 other
+// pages since the last use. It costs the curve's value at 99 pages, whatever else was touched. A
+// little of the growth there is added, since there is another distance. The first touches cost the
+// curve's value at 200 pages.
 TEST(Evaluation, AWalkCostsByItsReuseDistance) {
   auto profile = machine_of_expensive_walks();
   const double first = 40 + 20 * std::log10(200 / 100.0);
@@ -176,11 +180,12 @@ TEST(Evaluation, AWalkCostsByItsReuseDistance) {
   }
 }
 
-// 8,000 pages at random in 64 entries: distances are anything below 8,000, and a miss costs what the curve, which is of such
-// accesses, has at 8,000. Exact, and of samples, in which distances are shorter than in the program.
+// 8,000 pages at random with 64 entries: distances are anything below 8,000. A miss costs the
+// curve's value at 8,000, since the curve is of random accesses. This holds for exact traces, and
+// for samples, in which distances are shorter than in the program.
 TEST(Evaluation, RandomAccessesCostWhatTheCurveSays) {
   auto profile = machine_of_expensive_walks();
-  // Straight from the first page on.
+  // The curve is straight from the first page on.
   profile.walk_cost = {{4096, 1, {40.0, {}, {}, "measured"}},
                        {4096, 100000, {140.0, {}, {}, "measured"}}};
   const double walk = 40 + 20 * std::log10(8000);
@@ -200,7 +205,8 @@ TEST(Evaluation, RandomAccessesCostWhatTheCurveSays) {
   }
 }
 
-// Superpages are few, and so their walks cost little; where both share an array, the pages of both are counted between.
+// Superpages are few, so their walks cost little. If both sizes share an array, the pages of both
+// count for a distance.
 TEST(Evaluation, PagesOfBothSizesLieBetween) {
   auto profile = machine_of_expensive_walks();
   profile.tlb.resize(1);
@@ -220,7 +226,7 @@ TEST(Evaluation, PagesOfBothSizesLieBetween) {
   EXPECT_NEAR(e.counts(0).cycles / (200 * first + 2000 * again + faults), 1, 1e-3);
 }
 
-// What a PMU's samples tell is not how far back a page was used: all pages in use.
+// A PMU's samples do not show how far back a page was used: all pages in use count.
 TEST(Evaluation, SamplesOfAPmuTellNoDistance) {
   const CostModel costs(machine_of_expensive_walks());
   Evaluation e(costs, {{kBase}}, {1, 50, true}, 1);
@@ -232,7 +238,8 @@ TEST(Evaluation, SamplesOfAPmuTellNoDistance) {
   EXPECT_NEAR(e.counts(0).cycles, 10000 * 50 * 60.0, 1e-3);
 }
 
-// They come to few of the base pages, and to nearly every superpage: what is touched is what the heap has.
+// A PMU's samples reach few of the base pages, and nearly every superpage: the first touches are
+// those of the heap.
 TEST(Evaluation, SamplesOfAPmuTellNoFirstTouches) {
   const CostModel costs(machine());
   for (const double faults : {0.0, 1e9, 2048.0}) {
@@ -245,7 +252,7 @@ TEST(Evaluation, SamplesOfAPmuTellNoFirstTouches) {
   }
 }
 
-// One sample is no reason for anything; a hundred are known to a sixth.
+// One sample proves nothing; a hundred are exact to a sixth.
 TEST(Evaluation, FewSamplesOfAPmuAreFarFromSure) {
   const CostModel costs(machine_of_expensive_walks());
   for (const uint64_t samples : {1, 2, 101}) {
@@ -263,8 +270,8 @@ TEST(Evaluation, FewSamplesOfAPmuAreFarFromSure) {
   }
 }
 
-// First touches, for which the price is a measured one of each size: 128 pages of 100 cycles against one superpage of 1,000; a category that
-// fills little of its superpages loses.
+// First touches, whose price is measured for each size: 128 pages of 100 cycles against one
+// superpage of 1,000. A category that fills little of its superpages loses.
 TEST(Evaluation, FirstTouchesByHand) {
   auto profile = machine();
   for (format::WalkCost &cost : profile.walk_cost)
@@ -298,8 +305,8 @@ TEST(Evaluation, WhatFitsGainsOnlyFirstTouches) {
 }
 
 TEST(Evaluation, CategoriesShareTheTlb) {
-  // Each alone would fit; together they do not, and it is enough to move one: a saving that adds up to more than
-  // there is, which is why the chosen set is evaluated jointly.
+  // Each alone would fit; together they do not, and it is enough to move one. The savings add up to
+  // more than there is, which is why the chosen set is evaluated jointly.
   const CostModel costs(machine());
   Evaluation e(costs, {{}, {kSuper, kBase}, {kBase, kSuper}, {kSuper, kSuper}}, {}, 2);
   for (int round = 0; round < 200; round++)
@@ -315,8 +322,8 @@ TEST(Evaluation, CategoriesShareTheTlb) {
   EXPECT_GT(e.saving(0, 1).cycles + e.saving(0, 2).cycles, 1.5 * e.saving(0, 3).cycles);
 }
 
-// A large object that begins anywhere: each of its superpages lies in two of the regions that a sample is drawn from, and whole
-// superpages are touched however few of the regions are in the sample.
+// A large object that begins anywhere: each of its superpages lies in two of the sampled regions.
+// Whole superpages are touched, however few regions are in the sample.
 TEST(Evaluation, SampledSuperpagesAreCountedAsTheyAre) {
   const CostModel costs(machine());
   constexpr uint64_t kRegion = uint64_t{1} << 21, kStart = (uint64_t{5} << 30) + 1000 * 4096;
@@ -331,7 +338,8 @@ TEST(Evaluation, SampledSuperpagesAreCountedAsTheyAre) {
     e.finish();
     EXPECT_NEAR(e.counts(0).page_faults / kPages, 1, 0.15) << rate;
     EXPECT_NEAR(e.counts(1).page_faults / 4000, 1, 0.15) << rate;
-    // One pass over everything is few batches, but many regions: the interval has a width, and holds the truth.
+    // One pass over everything is few batches, but many regions: the interval has a width, and
+    // holds the truth.
     const auto saving = e.saving(0, 1);
     const double truth = kPages * (100 + 10) - 4000 * (1000 + 10);
     EXPECT_LT(saving.low, saving.cycles);
@@ -340,7 +348,8 @@ TEST(Evaluation, SampledSuperpagesAreCountedAsTheyAre) {
   }
 }
 
-// Of an object that begins anywhere, a little smaller than the reach of superpages: only first touches miss, in a sample as in the whole.
+// An object that begins anywhere, a little smaller than the reach of superpages: only first touches
+// miss, in a sample as in the whole.
 TEST(Evaluation, SampledSuperpagesAreReusedAsTheyAre) {
   constexpr uint64_t kRegion = uint64_t{1} << 21, kStart = (uint64_t{5} << 30) + 1000 * 4096;
   constexpr uint64_t kSuperpages = 1500;
@@ -391,15 +400,16 @@ TEST(Evaluation, ThreadsChangeNothing) {
   EXPECT_GE(saving.high, saving.cycles);
   EXPECT_LT(saving.low, saving.high);
   EXPECT_GT(saving.low, 0);
-  // Where every access is there nothing is left to chance.
+  // If every access is in the trace, nothing depends on chance.
   const auto exact = whole.saving(0, 1);
   EXPECT_GT(exact.cycles, 0);
   EXPECT_EQ(exact.low, exact.cycles);
   EXPECT_EQ(exact.high, exact.cycles);
 }
 
-// 64 entries in sets of 4: a stride of 16 pages has one set, so 5 of its pages miss for ever, where the binomial model, or
-// one list of 64, lets nearly all of them hit; 60 neighbours fall evenly on the sets and stay, where the model sees collisions.
+// 64 entries in sets of 4. Pages at a stride of 16 share one set, so 5 of them miss for ever. The
+// binomial model, or one list of 64, lets nearly all of them hit. 60 neighbours fall evenly on the
+// sets and stay, while the model predicts collisions.
 TEST(Evaluation, StridesAndNeighboursInSets) {
   auto profile = machine();
   for (auto &level : profile.tlb)
@@ -420,7 +430,7 @@ TEST(Evaluation, StridesAndNeighboursInSets) {
 }
 
 TEST(Evaluation, HeapsOfSuperpagesBeginInDifferentSets) {
-  // A superpage of each of 8 sites: in one set of 4 they would drive each other out.
+  // One superpage of each of 8 sites: in one set of 4 they would displace each other.
   auto profile = machine();
   for (auto &level : profile.tlb)
     level.ways.value = 4;
@@ -434,7 +444,7 @@ TEST(Evaluation, HeapsOfSuperpagesBeginInDifferentSets) {
 }
 
 TEST(Evaluation, SamplesStandForTheWhole) {
-  // 4,000 regions at random, a tenth of them recorded: the misses of all.
+  // 4,000 regions at random, a tenth of them recorded: the result is the misses of all.
   auto profile = machine();
   for (auto &level : profile.tlb)
     level.entries.value = 2000;
@@ -454,7 +464,8 @@ TEST(Evaluation, SamplesStandForTheWhole) {
 }
 
 TEST(EvaluationOfSizes, EachAccessOfAPmuStandsForItsPeriod) {
-  // Random pages, one access of 50 told: as many misses, and the pages that were seen are not multiplied.
+  // Random pages, one access of 50 recorded: the misses are as many, and the pages seen are not
+  // multiplied.
   auto profile = machine();
   for (auto &level : profile.tlb)
     level.ways.value = 4;
@@ -487,7 +498,7 @@ TEST(EvaluationOfThreads, EachCoreHasATlbOfItsOwn) {
                      thread % tlbs);
           }
       e.finish();
-      // What one core has touched faults in no other, but misses there.
+      // A page that one core has touched faults on no other, but misses there.
       const double pages = same ? 64 : 128, misses = same ? 64 * tlbs : tlbs == 2 ? 128 : 1280;
       EXPECT_EQ(e.counts(0).page_faults, pages) << tlbs << same;
       EXPECT_EQ(e.counts(0).tlb_misses, misses) << tlbs << same;
@@ -498,7 +509,8 @@ TEST(EvaluationOfThreads, EachCoreHasATlbOfItsOwn) {
     }
 }
 
-// What the program has given back faults again, whichever core comes first, and only once.
+// Memory that the program has given back faults again, on whichever core comes first, and only
+// once.
 TEST(EvaluationOfThreads, WhatIsGivenBackIsGoneForAll) {
   const CostModel costs(machine());
   Evaluation e(costs, {{kBase}}, {}, 1, {}, 2);

@@ -31,7 +31,7 @@ TEST(Objects, FindsTheSiteOfAnAddress) {
 }
 
 TEST(Objects, PacksEachCategory) {
-  // Two sites whose objects alternate on base pages lie apart in heaps of their own.
+  // Two sites whose objects alternate on base pages are apart in heaps of their own.
   Objects o(Grouping::kSite);
   for (uint64_t i = 0; i < 1000; i++) {
     o.allocate(1, 0x100000 + i * 64, 32);
@@ -65,7 +65,7 @@ TEST(Objects, SurvivesWhatItWasNotTold) {
   EXPECT_EQ(o.find(0x7000).category, Objects::kNone);
 }
 
-// Who aligns a mapping maps too much and gives both ends back.
+// A program that aligns a mapping maps too much and gives both ends back.
 TEST(Objects, WhatIsTrimmedUnusedWasNeverLarger) {
   constexpr uint64_t kMiB = 1 << 20;
   Objects objects(Grouping::kSite);
@@ -90,16 +90,16 @@ TEST(Objects, WhatShrinksStaysWhereItIs) {
   EXPECT_EQ(objects.find(0x20000000 + 9 * kMiB).packed, 17 * kMiB);
   EXPECT_EQ(objects.find(0x20000000 + 12 * kMiB).category, Objects::kNone);
   EXPECT_EQ(objects.categories()[0].peak_bytes, 40 * kMiB);
-  // All of its room is free when it is gone.
+  // All of its room is free once it is freed.
   objects.free(0x20000000 + 8 * kMiB);
   objects.allocate(1, 0x30000000, 32 * kMiB);
   EXPECT_EQ(objects.find(0x30000000).packed, 8 * kMiB);
   EXPECT_EQ(objects.categories()[0].heap_bytes, 40 * kMiB);
-  // What realloc gives back was there.
+  // A part that realloc gives back existed before.
   objects.allocate(1, 0x40000010, 4 * kMiB);
   objects.reallocate(0x40000010, 1, 0x40000010, kMiB);
   EXPECT_EQ(objects.categories()[0].peak_bytes, 44 * kMiB);
-  // A part of another site's is that site's own.
+  // A reallocation by another site belongs to that site.
   objects.reallocate(0x40000010, 2, 0x40000010, 4096);
   EXPECT_EQ(objects.find(0x40000010).category, 1u);
 }
@@ -134,7 +134,7 @@ TEST(Objects, ACopyOfASiteIsACategoryWhereThatIsAsked) {
   }
 }
 
-// A large object is one as long as it is resized; what is smaller stays with its site.
+// A large object stays one category while it is resized; smaller objects share their site's.
 TEST(Objects, ALargeObjectIsACategoryWhereThatIsAsked) {
   Objects o(Grouping::kObject);
   o.allocate(5, 16 * kMiB, 2 * kMiB);
@@ -148,7 +148,7 @@ TEST(Objects, ALargeObjectIsACategoryWhereThatIsAsked) {
   EXPECT_TRUE(at(64).kind == CategoryKind::kObject && at(64).id == 6 && at(64).context == 1);
   o.reallocate(48 * kMiB, 5, 128 * kMiB, 8 * kMiB);
   EXPECT_TRUE(at(128).id == 5 && at(128).context == 2);
-  o.reallocate(32 * kMiB, 5, 256 * kMiB, 8 * kMiB); // has grown large
+  o.reallocate(32 * kMiB, 5, 256 * kMiB, 8 * kMiB); // has become large
   EXPECT_TRUE(at(256).id == 5 && at(256).context == 3);
   o.reallocate(128 * kMiB, 5, 512 * kMiB, kMiB);
   EXPECT_EQ(at(512).kind, CategoryKind::kSite);
@@ -173,7 +173,7 @@ TEST(Objects, WholeGibsOfAnObject) {
   EXPECT_FALSE(o.find(8 * kGib).in_gib);
   EXPECT_EQ(o.find(10 * kGib).packed % kGib, 0u);
   EXPECT_TRUE(o.find(11 * kGib - 1).in_gib);
-  // What is skipped before a border is nobody's memory.
+  // The space skipped before a border counts as no memory.
   EXPECT_LE(o.categories()[0].heap_bytes, 4 * kGib + 4 * kMiB);
   Objects without(Grouping::kSite);
   without.allocate(1, 4 * kGib, 2 * kGib);
@@ -181,7 +181,7 @@ TEST(Objects, WholeGibsOfAnObject) {
   EXPECT_EQ(without.categories()[0].gib_pages, 0u);
 }
 
-// What a caller needs to know of memory that is gone: where it was, and whose.
+// free() returns what a caller needs to know of the freed memory: where it was, and its category.
 TEST(Objects, FreeTellsWhatIsGone) {
   Objects o(Grouping::kSite);
   o.allocate(7, 0x1000, 100);

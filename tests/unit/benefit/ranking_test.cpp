@@ -8,7 +8,8 @@ using namespace smalloc::benefit;
 
 namespace {
 
-// Cascaval et al. 2005, table 1: page faults and TLB misses (thousands) a second, all data on small pages.
+// Cascaval et al. 2005, table 1: page faults and TLB misses (thousands) a second, all data on small
+// pages.
 struct Row {
   const char *name;
   double reference_faults, reference_misses_k, training_faults, training_misses_k;
@@ -98,7 +99,7 @@ TEST(Choice, TakesNothingThatMightBeALoss) {
   rank_mappings(m);
   EXPECT_EQ(choose(m, UINT64_MAX, true, 1), 1u);
   EXPECT_FALSE(m[1].chosen);
-  EXPECT_EQ(choose(m, UINT64_MAX, true, 100.5), 0u); // the bar is above all
+  EXPECT_EQ(choose(m, UINT64_MAX, true, 100.5), 0u); // above every PMB
 }
 
 TEST(Ranking, Error) {

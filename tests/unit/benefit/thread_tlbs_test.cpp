@@ -34,7 +34,8 @@ TEST(ThreadTlbs, ThreadsAtOnceHaveOneEach) {
   EXPECT_NEAR(tlbs.seconds() * 1e9, 100 + 55 + 40, 1e-6);
 }
 
-// A main thread that starts one after the other: the core stays the same, and so does what its TLB holds.
+// A main thread that starts one thread after the other: the core stays the same, and so do its
+// TLB's contents.
 TEST(ThreadTlbs, WhoBeginsTakesOverFromWhoEndedLast) {
   const ThreadTlbs tlbs = of_spans({{0, 100}, {5, 20}, {6, 30}, {31, 40}, {50, 60}}, 0);
   EXPECT_EQ(tlbs.count(), 3u);

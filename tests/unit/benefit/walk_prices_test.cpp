@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an access waits for when it misses: a walk, one of several, a page's end beside others'.
+// Tests the prices of walks: of one that is waited for, of one among several, of a page's end
+// beside others.
 #include "runtime/benefit/evaluation.h"
 
 #include "tests/unit/benefit/machine.h"
@@ -17,8 +18,8 @@ namespace {
 
 using enum PageSize;
 
-// Two categories of 128 pages, read by turns: each access misses on base pages, and costs what its own category's walks do. Exact and
-// sampled, where it is known from a list without sets.
+// Two categories of 128 pages, read in turn: each access misses on base pages, and costs what its
+// category's walks cost. Exact, and with a list without sets.
 TEST(Evaluation, WalksThatOverlapCostLess) {
   auto profile = machine();
   profile.overlapped_walk_cost = {{4096, {}, {3.0, {}, {}, "measured"}}};
@@ -45,9 +46,10 @@ format::MachineProfile machine_of_crossings() {
   return profile;
 }
 
-// Two streams of one category over 128 pages each, one of them backwards: the first page of each is an overlapped walk, the others
-// are crossings of 102.4 cycles, of which each waits for half as they go on side by side: the first two, of which nobody knows that, for all.
-// What jumps about is no stream, nor what waits for the access before it.
+// Two streams of one category over 128 pages each, one of them backwards. The first page of each is
+// an overlapped walk; the others are crossings of 102.4 cycles. Each stream waits for half of
+// these, since they go on side by side. The first two crossings cost all, as the other stream is
+// not known yet. Accesses that jump about, or wait for the access before, are no stream.
 TEST(Evaluation, StreamsPayForCrossings) {
   const CostModel costs(machine_of_crossings());
   const auto cycles = [&](bool overlaps, uint64_t stride, uint64_t apart) {
@@ -64,13 +66,14 @@ TEST(Evaluation, StreamsPayForCrossings) {
     return e.counts(0).cycles - 256 * 100;
   };
   EXPECT_NEAR(cycles(true, 1, 512), 20 * 3 + 2 * 102.4 + 2538 * 51.2, 0.1);
-  EXPECT_EQ(cycles(true, 1, 1024), 2560 * 3); // too few a page for a stream
+  EXPECT_EQ(cycles(true, 1, 1024), 2560 * 3); // too few accesses a page for a stream
   EXPECT_EQ(cycles(true, 37, 512), 2560 * 3);
   EXPECT_EQ(cycles(false, 1, 512), 2560 * 10);
 }
 
-// A loop over as many arrays as it has categories, told as the reader tells it: each page once, with the accesses that follow (trace/walk.h). In
-// the first page after another nobody knows yet how many they are.
+// A loop over as many arrays as it has categories, in the reader's form: each page once, with the
+// accesses that follow (trace/walk.h). In the first page after another the number of streams is not
+// known yet.
 TEST(Evaluation, ArraysSideBySideShareTheirCrossings) {
   const CostModel costs(machine_of_crossings());
   const auto cycles = [&](uint32_t arrays, uint64_t repeats) {
@@ -88,7 +91,8 @@ TEST(Evaluation, ArraysSideBySideShareTheirCrossings) {
   EXPECT_EQ(cycles(3, 6), 3000); // no stream
 }
 
-// Two threads over an array each: on one core they take turns, on two each waits for its own crossings.
+// Two threads over an array each: on one core they take turns, on two each waits for its own
+// crossings.
 TEST(Evaluation, StreamsOfSeveralCoresDoNotShare) {
   const CostModel costs(machine_of_crossings());
   const auto cycles = [&](uint32_t cores) {
@@ -104,8 +108,9 @@ TEST(Evaluation, StreamsOfSeveralCoresDoNotShare) {
   EXPECT_NEAR(cycles(2), 3 + 999 * 102.4, 0.1);
 }
 
-// Each access misses the TLB. One page in 37 after the other, always the same line of it, which the caches keep, or another one each time.
-// The first touches of lines are far. What a sample of regions holds is so, too; a PMU's samples do not tell.
+// Each access misses the TLB. The loop visits every 37th page. It uses the same line of a page each
+// time, which the caches keep, or another one. The first touches of lines are far. A sample of
+// regions gives the same; in a PMU's samples lines are unknown.
 TEST(Evaluation, WalksBesideNearDataHaveAPriceOfTheirOwn) {
   auto profile = machine();
   profile.overlapped_walk_cost = {{4096, {}, {3.0, {}, {}, "measured"}}};
@@ -129,9 +134,12 @@ TEST(Evaluation, WalksBesideNearDataHaveAPriceOfTheirOwn) {
   EXPECT_NEAR(cycles(0, {1, 10, false}), misses * 10 * 3, misses * 0.5);
 }
 
-// Columns of 1000 rows that are so many pages apart, beside near data: what a walk waits for are lines of the page table, which share the
-// caches with the rows' lines. Side by side eight rows share one, and the distance is 999 pages; four pages apart two do, of which the second
-// finds what the first has fetched, and the first comes back after 500 lines; eight pages apart each has one.
+// Columns of 1000 rows that are `apart` pages apart, with near data. A walk waits for lines of the
+// page table, which share the caches with the rows' lines.
+// 1 page apart: eight rows share a line, and the distance is 999 pages.
+// 4 pages apart: two rows share one. The second finds what the first has fetched, and the first
+// comes back after 500 lines.
+// 8 pages apart and more: each row has a line of its own.
 TEST(Evaluation, WalksNearDataArePricedByTableLines) {
   auto profile = machine();
   profile.overlapped_walk_cost = {{4096, {}, {3.0, {}, {}, "measured"}}};
@@ -146,11 +154,11 @@ TEST(Evaluation, WalksNearDataArePricedByTableLines) {
         e.access((0x10000 + row * apart) << 12, (row * apart) << 12, 0, 0);
     e.finish();
     return (e.counts(0).cycles * rate - 1000 * (100 + 3)) /
-           100000; // less first touches, which are far
+           100000; // without first touches, which are far
   };
   EXPECT_NEAR(cycles(4, 1), (curve(999) + curve((999 + 499) / 1.125)) / 2, 0.05);
   EXPECT_NEAR(cycles(9, 1), curve((999 + 999) / 1.125), 0.05);
-  // Each stands for two.
+  // Each access stands for two.
   EXPECT_NEAR(cycles(4, 0.5), (curve(2 * 999) + curve(2 * (999 + 499) / 1.125)) / 2, 0.05);
 }
 
@@ -159,7 +167,8 @@ TEST(NearLines, AreTheLatest) {
   uint64_t near = 0;
   for (int round = 0; round < 2; round++)
     for (uint64_t line = 0; line < 60000; line++)
-      near += lines.has(line * 4096 + static_cast<uint64_t>(round) * 32); // the same line
+      // the same line
+      near += lines.has(line * 4096 + static_cast<uint64_t>(round) * 32);
   EXPECT_NEAR(static_cast<double>(near), 60000, 3000); // some sets have more than their share
   near = 0;
   for (int round = 0; round < 2; round++)
@@ -169,11 +178,12 @@ TEST(NearLines, AreTheLatest) {
   near = 0;
   for (int round = 0; round < 2; round++)
     for (uint64_t line = 0; line < 8192; line++)
-      near += few.has(line * 4096); // four times what is kept of a sample
+      near += few.has(line * 4096); // four times what a sample keeps
   EXPECT_LT(near, 300u);
 }
 
-// Arrays that go on by turns, from any place on; a page that is used again before its stream goes on changes nothing.
+// Arrays that go on in turn, from any place on. Using a page again before its stream goes on
+// changes nothing.
 TEST(StreamsAtOnce, AreThoseSinceAStreamWentOn) {
   StreamsAtOnce streams;
   const auto go_on = [&](uint64_t array, uint64_t page) {
@@ -181,7 +191,7 @@ TEST(StreamsAtOnce, AreThoseSinceAStreamWentOn) {
     EXPECT_EQ(streams.go_on((array << 20) + page), found);
     return found;
   };
-  EXPECT_EQ(go_on(1, 10), 1u); // nobody knows another
+  EXPECT_EQ(go_on(1, 10), 1u); // no other is known
   EXPECT_EQ(go_on(1, 11), 1u);
   EXPECT_EQ(go_on(2, 50), 1u);
   EXPECT_EQ(go_on(1, 12), 2u);
@@ -201,7 +211,7 @@ TEST(Streams, AnOldStreamMakesRoom) {
   const auto walked = [&](uint64_t page) {
     const bool went_on = streams.goes_on(page);
     for (unsigned i = 1; i < Streams::kDense; i++)
-      EXPECT_EQ(streams.goes_on(page), went_on); // the same access, as it were
+      EXPECT_EQ(streams.goes_on(page), went_on); // stands for the same access
     return went_on;
   };
   EXPECT_FALSE(walked(1000));
@@ -219,7 +229,7 @@ TEST(Streams, PagesOfFewAccessesAreNone) {
   for (uint64_t page = 0; page < 20; page++)
     for (unsigned i = 1; i < Streams::kDense; i++)
       EXPECT_FALSE(streams.goes_on(page));
-  // Rows in turn, an access of each at a time.
+  // Rows in turn, one access to each at a time.
   bool went_on = false;
   for (uint64_t page = 0; page < 20; page++)
     for (unsigned i = 0; i < Streams::kDense; i++)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// When runs ask for another recording: each figure alone, by more than twice, beyond what a program's start is, and never by what nobody knows.
+// Tests when runs call for another recording: each figure alone, by more than twice, beyond what a
+// program's start explains. Unknown figures never do.
 #include "runtime/database/deviation.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@ struct DeviationTest : testing::Test {
     runs.base_faults = 101000;
     runs.base_peak_bytes = 101000 * 4096;
   }
-  /// Their names, with commas between.
+  /// Returns the deviations' names, each with a comma behind it.
   std::string names(bool of_this_machine = true) const {
     std::string text;
     for (const Deviation &d : deviations(&analysis, runs, of_this_machine))
@@ -40,7 +41,7 @@ TEST_F(DeviationTest, PageFaultsByMoreThanTwice) {
     runs.base_faults = faults;
     EXPECT_EQ(names(), "page_faults,");
   }
-  runs.base_faults.reset(); // nobody ran on base pages, or told
+  runs.base_faults.reset(); // no run was on base pages, or its faults are unknown
   EXPECT_EQ(names(), "");
 }
 
@@ -53,7 +54,8 @@ TEST_F(DeviationTest, AProgramsStartIsNone) {
   EXPECT_EQ(names(), "page_faults,");
 }
 
-// Where the kernel gives superpages to everybody, its faults and misses are theirs.
+// If the kernel gives superpages to every process, base runs have the faults and misses of
+// superpages.
 TEST_F(DeviationTest, BaseRunsOnSuperpagesSayNothing) {
   runs.base_faults = 300;
   runs.base_tlb_misses = 10;
@@ -63,7 +65,7 @@ TEST_F(DeviationTest, BaseRunsOnSuperpagesSayNothing) {
 TEST_F(DeviationTest, MissesWhereTheyWereCounted) {
   runs.base_tlb_misses = 1.1e7;
   EXPECT_EQ(names(), "tlb_misses,");
-  EXPECT_EQ(names(false), "");      // what the other TLB should miss
+  EXPECT_EQ(names(false), "");      // another TLB's misses differ
   analysis.tlb_misses_base.reset(); // an analysis without accesses
   EXPECT_EQ(names(), "");
 }
@@ -75,13 +77,13 @@ TEST(AnalysisOfInput, IsTheLatestOfThatInputThatPredicts) {
   list[1].created_ns = 1;
   list[2].input = "b";
   list[2].created_ns = 3;
-  list[3].created_ns = 4; // of a build that tells nothing
+  list[3].created_ns = 4; // of a build without a prediction
   for (int i = 0; i < 3; i++)
     list[i].page_faults_base = 1;
   EXPECT_EQ(analysis_of_input(list, "a"), &list[0]);
   EXPECT_EQ(analysis_of_input(list, "c"), nullptr);
   list[2].input = "";
-  EXPECT_EQ(analysis_of_input(list, ""), nullptr); // unknown is no input
+  EXPECT_EQ(analysis_of_input(list, ""), nullptr); // an unknown input is none
 }
 
 TEST(GivenUpSince, AsksOnceAndForRunsSinceTheAnalysis) {

@@ -74,7 +74,7 @@ TEST_F(HistoryTest, ADirectiveThatDoesNotHoldLosesItsRankAndIsGivenUp) {
   EXPECT_EQ(rank_of(0xaa), 1u);
   EXPECT_EQ(rank_of(0xbb), 2u);
   history.store_run(run_at(1, "failed"));
-  EXPECT_EQ(rank_of(0xaa), 2u); // 40 of 80 left, and the other has 50
+  EXPECT_EQ(rank_of(0xaa), 2u); // 40 of 80 are left, and the other has 50
   EXPECT_EQ(rank_of(0xbb), 1u);
   history.store_run(run_at(2, "failed"));
   history.store_run(run_at(3, "failed"));
@@ -82,7 +82,7 @@ TEST_F(HistoryTest, ADirectiveThatDoesNotHoldLosesItsRankAndIsGivenUp) {
   EXPECT_EQ(entry.validated, 3u);
   EXPECT_TRUE(directives::is_given_up(entry));
   EXPECT_EQ(entry.rank, 0u);
-  // What says nothing of the directive changes nothing.
+  // Runs without a result for the directive change nothing.
   history.store_run(run_at(4, "short"));
   history.store_run(run_at(5, "unused"));
   EXPECT_EQ(history.directives("0badc0de")->entries.at({0xaa, false, 0}).validated, 3u);
@@ -165,7 +165,7 @@ TEST_F(HistoryTest, MergingTwiceIsMergingOnce) {
   }
 }
 
-// A nightly merge of all hosts, and a prune behind it.
+// A nightly merge of all hosts, with a prune after it.
 TEST_F(HistoryTest, ForgottenRunsAreNotCountedAgain) {
   History other(open_database(folder / "other.db", Access::kReadWrite));
   other.store_directives("0badc0de", "/bin/app", file());
@@ -182,7 +182,7 @@ TEST_F(HistoryTest, ForgottenRunsAreNotCountedAgain) {
     EXPECT_EQ(history.runs("0badc0de").size(), night == 0 ? 3u : 1u);
     history.prune(INT64_MAX, 1);
   }
-  // And the other way: what the central history has forgotten is in its counts.
+  // In the other direction: what the central history has pruned is in its counts.
   other.merge(history);
   EXPECT_EQ(validated(other), 3u);
   EXPECT_EQ(other.runs("0badc0de").size(), 3u);
@@ -192,7 +192,7 @@ TEST_F(HistoryTest, ForgottenRunsAreNotCountedAgain) {
   EXPECT_EQ(validated(third), 3u);
 }
 
-// Of a host that runs with a file of directives: its history has none.
+// The history of a host that runs with a file of directives has none.
 TEST_F(HistoryTest, RunsOfAHistoryWithoutDirectivesCountAsWell) {
   History other(open_database(folder / "other.db", Access::kReadWrite));
   other.store_run(run_at(1, "failed"));
@@ -225,7 +225,7 @@ TEST_F(HistoryTest, WhatRunsSayCountsWhicheverHistoryHasSeenThem) {
     EXPECT_EQ(entry.validated, 5u);
     EXPECT_EQ(entry.held, 2u);
   }
-  // A later analysis holds, with everything that was said before, and with its own words.
+  // A later analysis holds, with all earlier results, and with its own words.
   analysed(other, 20);
   auto later = file();
   later.header["seconds"] = "7";

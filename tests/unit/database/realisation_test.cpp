@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What runs say of predictions: from enough of them, of the same input, host and machine profile, and as far as they are sure.
+// Tests what runs show about predictions: from enough runs of the same input, host and machine
+// profile, and as far as they are sure.
 #include "runtime/database/realisation.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +67,8 @@ TEST_F(RealisationTest, OthersOnlyEverMakeARunLonger) {
 TEST_F(RealisationTest, WhatTheRunsLeaveOpenDrawsItTowardsOne) {
   analysed(0.4);
   ran("base", {2, 2.1, 2.2});
-  ran("superpages", {1.8, 1.8, 1.8}); // 0.2 of 0.4 saved, 0.1 open, and 0.1 was open before any run
+  ran("superpages", {1.8, 1.8, 1.8}); // 0.2 of 0.4 saved; 0.1 is open, and 0.1 was open before any
+                                      // run
   EXPECT_NEAR(now().share, 0.75, 1e-9);
 }
 
@@ -75,8 +77,8 @@ TEST_F(RealisationTest, OnlyWhatWasPredictedCounts) {
   ran("base", {2, 2, 2});
   ran("base", {1, 1, 1}, "2");
   ran("base", {1, 1, 1}, "1", "", "other");
-  ran("superpages", {1, 1, 1}, "2");          // of no analysis
-  ran("superpages", {1, 1, 1}, "1", "short"); // had not what was chosen
+  ran("superpages", {1, 1, 1}, "2");          // without an analysis
+  ran("superpages", {1, 1, 1}, "1", "short"); // lacked the chosen superpages
   ran("superpages", {1, 1, 1}, "1", "failed");
   ran("superpages", {1, 1, 1}, "1", "not-taken");
   ran("superpages", {1, 1, 1}, "1", "held", "other");
@@ -93,7 +95,7 @@ TEST_F(RealisationTest, ARunIsOfTheAnalysisBeforeIt) {
   ran("base", {2, 2, 2});
   analysed(1);
   ran("superpages", {1.5, 1.5, 1.5});
-  analysed(0.5); // again: what is known stays known until runs say more
+  analysed(0.5); // again: the result stays until there are more runs
   EXPECT_NEAR(now().share, 0.5, 1e-9);
   ran("superpages", {1.5, 1.5, 1.5});
   EXPECT_NEAR(now().share, 1, 1e-9);

@@ -32,7 +32,7 @@ TEST_F(JudgementTest, NothingIsSaidBeforeThreeOfEach) {
   EXPECT_TRUE(judge(runs).slower);
 }
 
-// Some machines count, others do not; some runs were behind a filter.
+// Some machines count misses and others do not; some runs were behind a filter.
 TEST_F(JudgementTest, MissesAreOfTheRunsThatCounted) {
   for (const int64_t misses : {50, 0, 70, 60}) {
     add("base", 1);
@@ -46,7 +46,7 @@ TEST_F(JudgementTest, MissesAreOfTheRunsThatCounted) {
   EXPECT_EQ(judge(runs).superpage_tlb_misses, 5.0);
 }
 
-// Long runs touch many, and say as much more.
+// Long runs touch many superpages, and count accordingly.
 TEST_F(JudgementTest, ASuperpagesTouchIsTheMeanOfAllThatWereTouched) {
   add("superpages", 1);
   EXPECT_FALSE(judge(runs).touch_seconds.has_value());
@@ -56,7 +56,7 @@ TEST_F(JudgementTest, ASuperpagesTouchIsTheMeanOfAllThatWereTouched) {
   runs.back().superpages_touched = 10;
   runs.back().touch_seconds = 0.005;
   add("base", 1);
-  runs.back().superpages_touched = 1000; // refused, most likely: on base pages
+  runs.back().superpages_touched = 1000; // probably refused: on base pages
   runs.back().touch_seconds = 1000;
   EXPECT_NEAR(*judge(runs).touch_seconds, 0.0002, 1e-12);
 }
@@ -67,7 +67,7 @@ TEST_F(JudgementTest, InsideTheSpreadIsNotSlower) {
   for (double t : {1.29, 1.4, 1.5})
     add("superpages", t);
   EXPECT_TRUE(judge(runs).enough);
-  EXPECT_FALSE(judge(runs).slower); // one of the last three is within
+  EXPECT_FALSE(judge(runs).slower); // one of the last three is within the spread
   add("superpages", 1.35);
   EXPECT_TRUE(judge(runs).slower);
   add("superpages", 0.9);
@@ -111,10 +111,10 @@ TEST_F(JudgementTest, DirectivesOfBeforeDoNotCount) {
     add("superpages", t);
   EXPECT_TRUE(judge(runs).slower);
   EXPECT_FALSE(judge(runs, now_ + 1).slower);
-  EXPECT_EQ(judge(runs, now_ + 1).base_runs, 3u); // base pages are base pages
+  EXPECT_EQ(judge(runs, now_ + 1).base_runs, 3u); // runs on base pages count from any time
 }
 
-// A small input does not pay for its superpages, a large one does.
+// A small input loses by its superpages, a large one gains.
 TEST_F(JudgementTest, EachInputIsJudgedByItself) {
   for (const char *input : {"large", "small", ""}) {
     for (double t : {1.0, 1.0, 1.0})

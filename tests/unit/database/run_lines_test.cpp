@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reports of runs: what is believed, and that each gets into the history once.
+// Tests reports of runs: which lines are accepted, and that each gets into the history once.
 #include "runtime/database/run_lines.h"
 #include "runtime/database/schema.h"
 #include "smalloc/agent/run_report.h"
@@ -15,7 +15,7 @@
 namespace smalloc::database {
 namespace {
 
-// As libsmalloc writes it.
+// Returns a line as libsmalloc writes it.
 std::string line_of(uint64_t started_ns, smalloc::Verdict verdict = smalloc::Verdict::kHeld) {
   smalloc::RunReport report;
   report.build_id = "0badc0de";
@@ -115,7 +115,7 @@ TEST_F(RunLinesTest, DirectedMediumPagesAreNoBasePages) {
     const auto run = parse_run_line({line.text().data, line.text().size}, why);
     ASSERT_TRUE(run.has_value()) << why;
     EXPECT_EQ(run->kind, got ? "superpages" : "base");
-    EXPECT_FALSE(run->tlb_misses.has_value());    // nobody counted
+    EXPECT_FALSE(run->tlb_misses.has_value());    // not counted
     EXPECT_FALSE(run->touch_seconds.has_value()); // nothing was touched in advance
   }
 }
@@ -202,15 +202,15 @@ TEST_F(RunLinesTest, NothingIsWrittenWhereOthersMayWrite) {
   chmod(file.c_str(), 0622);
   EXPECT_EQ(append(folder.path), "it is no regular file of this user's");
   EXPECT_EQ(std::filesystem::file_size(file), whole);
-  // Something else in its place.
+  // Another kind of file in its place.
   std::filesystem::rename(file, folder / "elsewhere");
   ASSERT_EQ(symlink((folder / "elsewhere").c_str(), file.c_str()), 0);
   EXPECT_EQ(append(folder.path), "it cannot be opened");
   std::filesystem::remove(file);
   ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
-  EXPECT_EQ(append(folder.path), "it cannot be opened"); // nobody reads it
+  EXPECT_EQ(append(folder.path), "it cannot be opened"); // it has no reader
   std::filesystem::remove(file);
-  // Nobody has taken reports in for long.
+  // The reports have not been imported for long.
   std::ofstream(file) << "";
   chmod(file.c_str(), 0600);
   std::filesystem::resize_file(file, (16 << 20) + 1);
@@ -228,7 +228,7 @@ TEST_F(RunLinesTest, NothingIsWrittenWhereOthersMayWrite) {
 }
 
 TEST_F(RunLinesTest, AppendAndImportTogetherLoseNothing) {
-  // A child writes as libsmalloc does, while we import again and again.
+  // A child writes as libsmalloc does, while this process imports again and again.
   constexpr int kLines = 400;
   const pid_t child = fork();
   if (child == 0) {

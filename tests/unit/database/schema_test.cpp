@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Opening: new files, those of version 1, and everything that is no history of ours, which must come out unchanged.
+// Tests opening: new files, those of version 1, and everything that is no history of smalloc's,
+// which must stay unchanged.
 #include "runtime/database/history.h"
 #include "runtime/database/schema.h"
 #include "tests/unit/database/temporary_folder.h"
@@ -12,7 +13,7 @@
 namespace smalloc::database {
 namespace {
 
-// What version 1 made: frozen, whatever schema.cpp says today.
+// Statements of version 1: frozen, whatever schema.cpp has now.
 const char *const kVersion1[] = {
     "CREATE TABLE programs (build_id TEXT PRIMARY KEY, path TEXT NOT NULL, first_seen_ns BIGINT "
     "NOT NULL, "
@@ -113,7 +114,7 @@ TEST(Schema, VersionOneIsMigratedWithItsContents) {
   EXPECT_EQ(entry.superpages, 32u);
   EXPECT_EQ(entry.validated, 0u);
   EXPECT_EQ(directives->header.at("machine"), "zen4");
-  // And works like any other.
+  // It works like any other.
   database::Run run;
   run.program = "0badc0de";
   run.started_ns = 8;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// temporary_folder.h: a folder that goes with the test.
+// temporary_folder.h creates a folder that is removed at the end of the test.
 #pragma once
 
 #include <cstdlib>

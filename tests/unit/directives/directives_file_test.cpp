@@ -27,7 +27,7 @@ TEST(DirectivesFile, AnyOrderAndSpacingPrintsTheSame) {
       "   0000000000000001 page=2m rank=2 pmb=50.0 superpages=7 # f(int) a.c:3\n"
       "0000000000000001 page=base rank=9 # the first line counts";
   std::string text = print(parse(loose));
-  // The carriage return of a foreign editor is part of the comment: shown, not obeyed.
+  // The carriage return of a foreign editor is part of the comment: it is printed as '?'.
   EXPECT_EQ(text.replace(text.find("b.c:9?"), 6, "b.c:9"), kCanonical);
 }
 
@@ -39,7 +39,7 @@ TEST(DirectivesFile, BadLinesAreNoted) {
   EXPECT_THROW(parse("0000000000000001 page=2m\n"), FormatError);
   EXPECT_THROW(parse(""), FormatError);
   EXPECT_THROW(parse("# smalloc.directives/12\n"), FormatError);
-  // A line that a program would not read whole.
+  // A line that a program would not read as a whole.
   const std::string line = "0000000000000001 page=2m # ", much(65536 - line.size(), 'x');
   EXPECT_EQ(parse("# smalloc.directives/1\n" + line + much.substr(1) + "\n").entries.size(), 1u);
   EXPECT_EQ(parse("# smalloc.directives/1\n" + line + much + "\n").bad_lines,
@@ -59,7 +59,8 @@ TEST(DirectivesFile, ComparesDecisions) {
   EXPECT_TRUE(compare(a, a).empty());
 }
 
-// A reader takes base pages for a line that did not hold, and for all of a program that was slower.
+// A reader takes base pages for a line that did not hold, and for all lines of a program that was
+// slower.
 TEST(DirectivesFile, ComparesWhatReadersTake) {
   const std::string head = "# smalloc.directives/1", lines = "\n0000000000000001 page=2m held=3/7\n"
                                                              "0000000000000002 page=2m held=4/7\n";
@@ -71,7 +72,7 @@ TEST(DirectivesFile, ComparesWhatReadersTake) {
   EXPECT_EQ(d[0].key.site, 1u);
   EXPECT_EQ(compare(plain, slower).size(), 2u);
   EXPECT_TRUE(compare(slower, base).empty());
-  // With these inputs only: superpages all the same, and other ones with others.
+  // With these inputs only: superpages are used all the same, and other lines with other inputs.
   const File some = parse(head + " verdict=slower slower_inputs=a,b" + lines),
              others = parse(head + " verdict=slower slower_inputs=a,c" + lines);
   EXPECT_EQ(slower_input_count(some), 2u);
@@ -95,7 +96,8 @@ TEST(DirectivesFile, MergesByBenefit) {
                                 "0000000000000002 page=2m rank=2 pmb=80.0 superpages=0 numa=-\n");
 }
 
-// What was slower with one input here and with another there is not slower with any; and a history is of one input.
+// A program slower with one input here and with another there is not slower with any. And a history
+// is of one input.
 TEST(DirectivesFile, MergesWhatInputsHaveShown) {
   const auto of = [](const std::string &words) {
     return parse("# smalloc.directives/1 " + words + "\n0000000000000001 page=2m pmb=1\n");
@@ -128,7 +130,8 @@ TEST(DirectivesFile, CommentsStayOnTheirLine) {
   EXPECT_EQ(parse(print(file)).entries.size(), 1u);
 }
 
-// A line without pmb= passes every bar: merged and printed it must not become one of no benefit.
+// A line without pmb= passes every threshold: merged and printed, it must not become one of no
+// benefit.
 TEST(DirectivesFile, NoPmbStaysNone) {
   const File plain = parse("# smalloc.directives/1\n0000000000000001 page=2m\n");
   EXPECT_EQ(print(plain).find("pmb="), std::string::npos) << print(plain);

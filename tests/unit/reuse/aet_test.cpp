@@ -39,7 +39,8 @@ TEST(Aet, NothingHappened) {
 }
 
 TEST(Aet, ComposesThreads) {
-  // Two threads of different speed and different pages, mixed at random; the mixture is measured exactly.
+  // Two threads of different speed and different pages, mixed at random. The mixture is measured
+  // exactly.
   const Stream a = zipf(4000, 0.8, 300000, 4), b = uniform(700, 100000, 5);
   Stream both;
   std::mt19937_64 random(6);
@@ -58,7 +59,7 @@ TEST(Aet, ComposesThreads) {
   for (uint64_t capacity : {64, 256, 512, 1024, 2048, 4096}) {
     EXPECT_NEAR(composed_miss_ratio(threads, capacity), exact.miss_ratio(capacity), 0.015)
         << capacity;
-    // Alone, the first would miss less: the composition is not one of its parts.
+    // Alone, the first would miss less: the composition differs from its parts.
     if (capacity == 1024) {
       EXPECT_GT(std::abs(one.miss_ratio(capacity) - exact.miss_ratio(capacity)), 0.03);
     }

@@ -12,7 +12,7 @@ using namespace smalloc::reuse;
 
 namespace {
 
-// A TLB with sets, simulated; the set of a page is random, as the model assumes.
+// Returns the misses of a simulated TLB with sets. A page's set is random, as the model assumes.
 double simulated(const Stream &stream, uint64_t entries, uint64_t ways, uint64_t seed) {
   const uint64_t sets = entries / ways;
   std::vector<std::list<uint64_t>> lru(sets);
@@ -61,7 +61,7 @@ TEST(Associativity, AgreesWithASimulatedTlb) {
     DistanceCounter counter;
     counter.access(stream);
     for (auto [entries, ways] : {std::pair<uint64_t, uint64_t>{1536, 6}, {1024, 2}, {256, 4}}) {
-      constexpr int kPlacements = 6; // where pages fall is luck; the model gives the mean
+      constexpr int kPlacements = 6; // a page's set is random; the model gives the mean
       double simulation = 0;
       for (int i = 0; i < kPlacements; i++)
         simulation += simulated(stream, entries, ways, mix(static_cast<uint64_t>(i))) / kPlacements;
@@ -74,7 +74,7 @@ TEST(Associativity, AgreesWithASimulatedTlb) {
 }
 
 TEST(Associativity, CyclesThatFitStillCollide) {
-  // The full LRU model says "no miss", and is wrong: this is what the correction is for.
+  // The full LRU model predicts no miss, and is wrong: the correction exists for this case.
   DistanceCounter counter;
   counter.access(cycle(1400, 100000));
   EXPECT_EQ(counter.misses(1536), 1400);
@@ -87,7 +87,7 @@ TEST(Associativity, RefusesImpossibleShapes) {
 }
 
 TEST(MissShare, ByHand) {
-  // Two sets of one way: a page hits if all that came between fell into the other set.
+  // Two sets of one way: a page hits if all pages between its uses fell into the other set.
   MissShare sets(2, 1);
   EXPECT_DOUBLE_EQ(sets.at(0), 0);
   EXPECT_DOUBLE_EQ(sets.at(1), 0.5);

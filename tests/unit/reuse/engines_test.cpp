@@ -32,7 +32,7 @@ std::vector<Case> cases() {
           {"mixed", mixed(5000, 5)}};
 }
 
-// In pieces of changing size, so that nothing depends on where a call ends.
+// Passes the stream in pieces of changing size, so that nothing depends on where a call ends.
 void feed(Engine &engine, const Stream &stream) {
   size_t piece = 1;
   for (size_t i = 0; i < stream.size(); i += piece, piece = piece * 3 % 101 + 1)
@@ -76,8 +76,8 @@ TEST(DistanceCounter, AgreesWithTheOracleAccessByAccess) {
 }
 
 TEST(DistanceCounter, AgreesWithTheOracleAcrossCompactions) {
-  // More accesses than the first table has moments, several times over; an LRU list as oracle, since
-  // the quadratic one would take minutes.
+  // More accesses than the first table has moments, several times over. The oracle is an LRU list,
+  // since the quadratic one would take minutes.
   const Stream stream = zipf(700, 0.5, 100000, 6);
   std::vector<uint64_t> list;
   DistanceCounter counter;
@@ -161,7 +161,8 @@ TEST(MarkerList, AgreesWithTheCounterOnALongStream) {
     EXPECT_EQ(list.misses(capacity), counter.misses(capacity)) << capacity;
 }
 
-// Long enough that moments are numbered anew many times, with capacities that are reached before, between and never.
+// Long enough that moments are numbered anew many times. Some capacities are reached early, some
+// late, some never.
 TEST(MarkerList, AgreesWithTheCounterWhenMomentsAreNumberedAnew) {
   for (const Stream &stream : {uniform(40000, 400000, 10), zipf(40000, 0.8, 400000, 11, 3),
                                zipf(3000, 0.6, 400000, 12, 40)}) {
@@ -174,7 +175,7 @@ TEST(MarkerList, AgreesWithTheCounterWhenMomentsAreNumberedAnew) {
   }
 }
 
-// A marker is known by its word of 64 moments.
+// A marker is stored by its word of 64 moments.
 TEST(MarkerList, CapacitiesAroundAWordCountTheSame) {
   std::vector<uint64_t> all;
   for (uint64_t capacity = 1; capacity <= 250; capacity++)

@@ -25,7 +25,7 @@ TEST(SetLists, OneSetIsFullyAssociative) {
   EXPECT_EQ(misses(stream, 7, 7), counter.misses(7));
 }
 
-// Each set sees only its own pages: as many fully associative lists as there are sets.
+// Each set holds only its own pages: there are as many fully associative lists as sets.
 TEST(SetLists, EachSetIsAListOfItsOwn) {
   for (const Stream &stream :
        {zipf(3000, 0.8, 50000, 2), uniform(700, 50000, 3), cycle(600, 50000)})

@@ -27,7 +27,8 @@ TEST(Shards, RateOneKeepsEverything) {
 }
 
 TEST(Shards, RegionsAreKeptWholeOrNotAtAll) {
-  // Pages of one region share their fate, so reuse survives at every page size up to the region's.
+  // Pages of one region are kept or dropped together, so reuse survives at every page size up to
+  // the region's.
   ShardsFixedRate sampler(0.1, 9);
   Stream stream;
   for (uint64_t region = 0; region < 1000; region++)
@@ -65,7 +66,7 @@ TEST(Shards, FixedSizeEstimatesTheCurveInBoundedMemory) {
 }
 
 TEST(Shards, SmallStreamsAreKeptAtAHigherRate) {
-  // A hundredth of 10,000 pages is too few to be right.
+  // A hundredth of 10,000 pages is too small a sample.
   const Stream stream = zipf(10000, 0.8, 2000000, 5);
   DistanceCounter exact;
   exact.access(stream);

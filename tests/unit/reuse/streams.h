@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// streams.h decides the page streams that every engine is tried on, and the quadratic oracle that says
-// what is right: it looks back over the stream itself and counts distinct pages.
+// streams.h generates the page streams on which every engine is tested. Its quadratic oracle gives
+// the right result: it looks back over the stream itself and counts distinct pages.
 #ifndef TESTS_UNIT_REUSE_STREAMS_H
 #define TESTS_UNIT_REUSE_STREAMS_H
 
@@ -54,8 +54,8 @@ inline Stream uniform(uint64_t pages, size_t length, unsigned seed) {
   return s;
 }
 
-/// Page k of `pages` with probability proportional to 1 / k^exponent, pages scattered over a range that is
-/// `sparsity` times as large.
+/// Returns page k of `pages` with probability proportional to 1 / k^exponent. The pages are
+/// scattered over a range that is `sparsity` times as large.
 inline Stream zipf(uint64_t pages, double exponent, size_t length, unsigned seed,
                    uint64_t sparsity = 1) {
   std::vector<double> sums;
@@ -77,7 +77,7 @@ inline Stream zipf(uint64_t pages, double exponent, size_t length, unsigned seed
   return s;
 }
 
-/// Runs of the same page, walks up and down, jumps: what loops do.
+/// Returns what loops do: runs of the same page, walks up and down, jumps.
 inline Stream mixed(size_t length, unsigned seed) {
   std::mt19937_64 random(seed);
   Stream s;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How each kind of event is asked for, which of its samples count, and what becomes of them in a trace: with rings that the test
-// writes in the kernel's place.
+// Tests how each kind of event is opened, which of its samples count, and what they become in a
+// trace. The test writes the rings in the kernel's place.
 #include "runtime/numa/live/pages.h"
 #include "runtime/sampling/address_sampler.h"
 #include "runtime/trace/reader.h"
@@ -79,7 +79,7 @@ struct AddressSamplerTest : testing::Test {
   }
   void TearDown() override { sampler.close(); }
   FakeRing ring(size_t i) { return FakeRing(opened[i].memory, opened[i].bytes - 4096); }
-  // With a data source for those that have one.
+  // Adds a sample, with a data source for the events that have one.
   static void put(FakeRing ring, uint64_t time, uint64_t address, uint64_t thread = 7,
                   std::vector<uint64_t> source = {0}, uint64_t ip = 0x401000) {
     std::vector<uint64_t> words = {ip, self(thread), time, address, 0};
@@ -98,7 +98,7 @@ struct AddressSamplerTest : testing::Test {
 
 TEST_F(AddressSamplerTest, AsksForAddressesAndTimes) {
   ASSERT_EQ(sampler.open(kPebs, 3, &kFake), 0);
-  ASSERT_EQ(opened.size(), 3u); // a ring a processor
+  ASSERT_EQ(opened.size(), 3u); // a ring for each processor
   const perf_event_attr &a = opened[2].attr;
   EXPECT_EQ(opened[2].cpu, 2);
   EXPECT_EQ(a.type, 4u);
@@ -219,7 +219,7 @@ TEST_F(AddressSamplerTest, RefusalsAreTold) {
   errors[1] = ENODEV;
   EXPECT_EQ(sampler.open(kPebs, 2, &kFake), ENODEV);
   errors.clear();
-  errors[1] = EMFILE; // the second: nothing is left open
+  errors[1] = EMFILE; // of the second; nothing is left open
   EXPECT_EQ(sampler.open(kPebs, 2, &kFake), EMFILE);
   EXPECT_TRUE(take().empty());
 }
@@ -230,7 +230,7 @@ TEST_F(AddressSamplerTest, SmallerRingsAndOlderKernels) {
   ASSERT_EQ(sampler.open(kPebs, 2, &kFake), 0);
   EXPECT_EQ(opened[0].bytes, size_t{128 * 1024 + 4096});
   EXPECT_FALSE(opened[0].attr.inherit_thread);
-  for (uint64_t i = 1; i <= 4000; i++) { // round the ring's end
+  for (uint64_t i = 1; i <= 4000; i++) { // beyond the ring's end
     put(ring(0), i, i << 12);
     ASSERT_EQ(take().size(), 1u) << i;
   }
@@ -247,7 +247,7 @@ TEST_F(AddressSamplerTest, LostOnesAreCounted) {
   EXPECT_EQ(sampler.lost(), 42u);
 }
 
-// What goes in as the kernel writes it comes out of the trace as accesses with a weight.
+// Samples in the kernel's form come out of the trace as accesses with a weight.
 TEST_F(AddressSamplerTest, FromTheRingIntoATraceAndOutAgain) {
   ASSERT_EQ(sampler.open(kPebs, 1, &kFake), 0);
   for (uint64_t i = 0; i < 500; i++)
@@ -284,7 +284,7 @@ TEST_F(AddressSamplerTest, FromTheRingIntoATraceAndOutAgain) {
   unlink(path.c_str());
 }
 
-// Page faults of the kernel itself, with their addresses, if it allows it.
+// Takes real page faults of this process, with their addresses, if the kernel allows it.
 TEST_F(AddressSamplerTest, PageFaultsOfThisProcess) {
   const long cpus = sysconf(_SC_NPROCESSORS_CONF);
   if (const int error = sampler.open(kFaults, static_cast<unsigned>(cpus)))
@@ -297,7 +297,7 @@ TEST_F(AddressSamplerTest, PageFaultsOfThisProcess) {
   for (const AddressSample &s : take(4000))
     if (s.address - reinterpret_cast<uintptr_t>(memory) < kPages * 4096)
       seen[(s.address - reinterpret_cast<uintptr_t>(memory)) / 4096] = true;
-  // Where superpages are always on, one fault may be for all of them.
+  // If superpages are always on, one fault may be for all of them.
   EXPECT_TRUE(seen[0] || std::count(seen.begin(), seen.end(), true) > 0);
   numa::unmap_pages(memory, kPages * 4096);
 }

@@ -14,8 +14,8 @@ uint64_t system_ns() {
 }
 
 TEST(EventClock, IsTheSystemsAndNeverGoesBack) {
-  // Whatever happens between two readings, each lies between the system's before and after it; 1 ms is what the estimate of the
-  // counter's frequency may be off by where it is made.
+  // Each reading lies between the system's before and after it, whatever happens in between. 1 ms
+  // is the most by which the estimate of the counter's frequency may be off when it is made.
   constexpr int64_t kSlack = 1000000;
   EventClock clock;
   const uint64_t before_start = system_ns();
@@ -36,7 +36,7 @@ TEST(EventClock, IsTheSystemsAndNeverGoesBack) {
                 static_cast<int64_t>(system_ns() - before_start));
     }
   }
-  EXPECT_GT(different, 10000u); // it does not stand still in between
+  EXPECT_GT(different, 10000u); // it advances in between
 }
 
 TEST(EventClock, AnotherThreadsTimeIsTheSame) {

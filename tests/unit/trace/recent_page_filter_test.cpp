@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kPageBytes = 4096;
 
-/// The same said plainly: which page each place has told since the window began.
+/// The filter written plainly: the page that each place has recorded since the window began.
 class Oracle {
 public:
   void open(uint64_t pages) {
@@ -36,8 +36,8 @@ private:
   std::map<uint64_t, uint64_t> lately_;
 };
 
-// Missing if this fails: what is left out is what the thread has told lately, and nothing else; the rest keeps its order, however many
-// come at a time.
+// Missing if this fails: only accesses to pages that the thread has recorded lately are left out.
+// The rest keeps its order, however many come at a time.
 TEST(RecentPageFilter, AgreesWithTheOracle) {
   std::mt19937_64 random(1);
   for (const uint64_t pages : {1, 40, 60, 300, 5000}) {
@@ -83,7 +83,7 @@ TEST(RecentPageFilter, ASmallTableIsToldOnce) {
   EXPECT_EQ(kept, 32u);
 }
 
-// Missing if this fails: a page that was told in one window is told again in the next.
+// Missing if this fails: a page recorded in one window is recorded again in the next.
 TEST(RecentPageFilter, EveryWindowTellsAnew) {
   RecentPageFilter lately = {};
   for (int window = 0; window < 100; window++) {
@@ -94,7 +94,7 @@ TEST(RecentPageFilter, EveryWindowTellsAnew) {
   }
 }
 
-// Missing if this fails: a sample that has become smaller has smaller windows, from the next one on.
+// Missing if this fails: a sample that has become smaller has smaller windows, from the next on.
 TEST(RecentPageFilter, WindowsShrink) {
   RecentPageFilter lately = {};
   lately.open(4);
@@ -109,7 +109,7 @@ TEST(RecentPageFilter, WindowsShrink) {
   EXPECT_EQ(told, want);
 }
 
-// Missing if this fails: a window of one page, the least that may be asked for, tells each access.
+// Missing if this fails: with a window of one page, the least, each access is recorded.
 TEST(RecentPageFilter, TheLeastWindow) {
   RecentPageFilter lately = {};
   lately.open(1);

@@ -88,7 +88,8 @@ TEST(RegionSample, ThreadsMeetTogether) {
     });
   for (std::thread &t : threads)
     t.join();
-  // Who found another one adding has gone on, and the region is met when it is told again.
+  // A thread that found another one adding has gone on; the region is met when it is accessed
+  // again.
   for (uint64_t region = 1; region < 20000; region++)
     sample.meet(region_hash(region * kRegion));
   uint64_t below = 0;
@@ -110,7 +111,7 @@ protected:
   }
   void TearDown() override { fs::remove_all(folder_); }
   std::string path() const { return (folder_ / "t.trace").string(); }
-  // As the collector does.
+  // Records addresses as the collector does.
   void tell(RegionSample &sample, std::vector<uint64_t> addresses) {
     bool lowered = false;
     const size_t kept = sample.keep(addresses.data(), addresses.size(), met_, lowered);
@@ -132,7 +133,8 @@ protected:
 };
 
 TEST_F(Recorded, MissRatiosAreThoseOfTheWholeProgram) {
-  // A footprint that grows: every second access goes to the pages so far, so that the rate falls on the way.
+  // A footprint that grows: every second access goes to the pages so far, so that the rate falls on
+  // the way.
   constexpr uint64_t kRegions = 20000, kMost = 2000;
   const auto stream = smalloc::reuse::uniform(uint64_t{1} << 40, 3000000, 9);
   Sample sample(kMost);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// region_table_test.cpp decides that a program's loops never skip a region that is kept, and find out again what changes.
+// region_table_test.cpp checks that a program's loops never skip a region that is kept, and look a
+// region up again after a change.
 #include "runtime/collector/region_table.h"
 
 #include "smalloc/include/smalloc/access.h"
@@ -48,7 +49,7 @@ TEST(RegionTable, FindsOutAgainWhatIsKept) {
   EXPECT_EQ(found(7), SMALLOC_REGION_QUIET);
 }
 
-// Another thread lowers the rate while a byte is found out.
+// Another thread lowers the rate while a byte is filled in.
 TEST(RegionTable, TakesTheLastThreshold) {
   static int asked;
   asked = 0;

@@ -41,7 +41,7 @@ protected:
     chunk->flush();
     chunk->destroy();
   }
-  // One line an event.
+  // Returns the trace's events, one line each.
   std::vector<std::string> lines(const std::string &path) {
     std::vector<std::string> all;
     Reader reader(path);
@@ -83,7 +83,7 @@ TEST_F(Trace, KeepsEveryField) {
                                       {0x7f0000004000, 0, false},
                                       {0x1000, UINT32_MAX, false}};
   t->accesses(1600, 100, list, 4);
-  t->free(1500, 0x7f0000003000); // a clock that goes back does not confuse anybody
+  t->free(1500, 0x7f0000003000); // a clock that goes back does no harm
   t->end(2000);
   finish(t);
   EXPECT_THAT(lines(path_), testing::ElementsAre(
@@ -141,7 +141,7 @@ TEST_F(Trace, MergesThreadsByTime) {
   });
   for (uint64_t id = 1; id <= 4; id++)
     EXPECT_EQ(count[id], 50000u);
-  // As far as somebody wants to know: 0 to 300,002, times of 1 to 4 in each ten.
+  // Up to a given time: 0 to 300,002, times of 1 to 4 in each ten.
   for (const uint64_t until : {uint64_t{300002}, uint64_t{0}}) {
     uint64_t events = 0;
     reader.read(
@@ -202,7 +202,7 @@ TEST_F(Trace, UnknownRecordsAreSkipped) {
   chunk.varint(3);
   chunk.text("abc", 3);
   chunk.varint(static_cast<uint64_t>(Type::kFree));
-  chunk.varint(3); // one byte more than today's fields
+  chunk.varint(3); // one byte more than the current fields
   chunk.varint(5);
   chunk.varint(66);
   chunk.varint(1);
@@ -242,7 +242,7 @@ TEST_F(Trace, EarlierAccessesAreRead) {
 }
 
 TEST_F(Trace, AddressesInNoOrderComeBack) {
-  // Enough for chunks that are compressed well, and quickly.
+  // Enough for chunks that are compressed well, and for others that are compressed quickly.
   open();
   ThreadChunk *t = thread(1);
   std::mt19937_64 random(1);
@@ -266,7 +266,8 @@ TEST_F(Trace, AddressesInNoOrderComeBack) {
   EXPECT_EQ(reader.bad_records() + reader.skipped_bytes(), 0u);
 }
 
-// Missing if this fails: a list that begins further down than the one before, is wider, narrower, or lies elsewhere comes back all the same.
+// Missing if this fails: a list comes back if it begins lower than the one before, is wider,
+// narrower, or lies elsewhere.
 TEST_F(Trace, ListsInNoOrderMayMove) {
   open();
   ThreadChunk *t = thread(1);
@@ -299,7 +300,8 @@ TEST_F(Trace, ListsInNoOrderMayMove) {
 }
 
 TEST_F(Trace, SpotsAreWhatRunsAre) {
-  // The same addresses in the two forms that accesses have, near each other and far apart, with pages that come again.
+  // The same addresses in the two forms of accesses, near each other and far apart, with pages that
+  // come again.
   open();
   std::mt19937_64 random(2);
   for (const uint64_t window :
@@ -468,7 +470,7 @@ TEST_F(Trace, EventsAreSmall) {
     list.push_back({0x7f0000000000 + i * 4096, 511, false});
   t->accesses(1, 1, list.data(), list.size());
   finish(t);
-  // A walk over pages: far below a byte a run once compressed.
+  // A walk over pages takes far below a byte a run once compressed.
   EXPECT_LT(fs::file_size(path_) - before, 20000u);
 }
 

@@ -26,7 +26,7 @@ std::vector<AccessRun> all_of(uint64_t iterations, std::vector<WalkReference> re
   return runs;
 }
 
-// Misses of a fully associative LRU TLB, the plain way.
+// A fully associative LRU TLB that counts its misses, written plainly.
 class Tlb {
 public:
   explicit Tlb(size_t entries) : entries_(entries) {}
@@ -81,8 +81,9 @@ TEST(Walk, ReferencesTakeTurns) {
   }
 }
 
-// Missing if this fails: what a walk tells gives a TLB the misses of the loop itself, however its references move: no
-// reuse distance is off by more than 16 pages, and on the whole the misses are the same.
+// Missing if this fails: a walk's runs give a TLB the misses of the loop itself, however its
+// references move. No reuse distance is off by more than 16 pages, and on the whole the misses are
+// the same.
 TEST(Walk, MissesAreThoseOfTheLoop) {
   constexpr size_t kEntries = 64, kOff = 16;
   std::mt19937_64 random(7);
@@ -96,7 +97,7 @@ TEST(Walk, MissesAreThoseOfTheLoop) {
     const uint64_t iterations = 1 + random() % 3000;
     Tlb loop(kEntries), fewer(kEntries - kOff), more(kEntries + kOff), told(kEntries);
     uint64_t accesses = 0;
-    for (int again = 0; again < 3; again++) { // what one walk leaves behind counts for the next
+    for (int again = 0; again < 3; again++) { // the state after one walk counts for the next
       for (uint64_t i = 0; i < iterations; i++)
         for (const WalkReference &r : references)
           for (Tlb *tlb : {&loop, &fewer, &more})
@@ -178,10 +179,11 @@ TEST_F(WalkFile, ComesBackAsAccesses) {
   }
 }
 
-// Missing if this fails: a loop over more pages than a record may have is told in several, to its end.
+// Missing if this fails: a loop over more pages than a record may have is recorded in several, to
+// its end.
 TEST_F(WalkFile, LongWalksAreSplit) {
   const uint64_t pages = (uint64_t{1} << 21) + 17;
-  ReadingLimits::lifted = true; // so few bytes stand for fewer pages otherwise
+  ReadingLimits::lifted = true; // a file of few bytes stands for fewer pages otherwise
   const auto got = through_a_file("program=a\n", pages, {{uint64_t{1} << 40, 4096, false}});
   ReadingLimits::lifted = false;
   ASSERT_EQ(got.size(), pages);
