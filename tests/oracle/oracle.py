@@ -29,15 +29,15 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SUPERPAGE = 2 << 20
-MIN_SAVING_CYCLES = 1.0      # what a page-size decision is worth (passes/decisions/BenefitModel.cpp)
-MIN_ACCESSES_PER_PAGE = 2.0  # a superpage is not filled for pages that are touched once
+MIN_SAVING_CYCLES = 1.0      # value of a page-size decision (passes/decisions/BenefitModel.cpp)
+MIN_ACCESSES_PER_PAGE = 2.0  # no superpage is filled for pages that are touched once
 PAGES_P95 = 0.05
-MISSES_WITHIN = 0.25         # counted as right when within a quarter of the truth, or below a hundredth an access
+MISSES_WITHIN = 0.25         # a prediction is right within a quarter of the truth, or below a hundredth an access
 VERDICTS_RIGHT = 0.95
 MISSES_RIGHT = 0.95
 LEAST_NESTS = 30
 
-# What no constant describes: the count of a loop, or the address, is data.
+# Values that no constant describes: the count of a loop, or the address, is data.
 NOT_AFFINE = {
     "binary_search", "bit_reversal", "breadth_first", "butterflies", "counting_sort", "gather", "gather_of_gather",
     "gather_prefetched", "gather_small", "hash_chains", "hash_probes", "histogram", "list_walked_often",
@@ -101,7 +101,8 @@ class Oracle:
     def traced(self, source):
         """What the program does: its sites by line, and what each instruction does to each."""
         program, object_file = self.folder / source.stem, self.folder / f"{source.stem}.o"
-        # Without -fno-builtin loops would become calls that nobody traces; unrolling would only repeat instructions.
+        # Without -fno-builtin loops would become calls that the tracer does not see; unrolling
+        # would only repeat instructions.
         run([self.clang, "-O2", "-g1", "-fno-builtin", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops",
              "-fno-pie", "-I", HERE, "-include", HERE / "traced.h",
              "-fsanitize-coverage=func,no-prune,trace-loads,trace-stores", "-c", source, "-o", object_file])
@@ -150,7 +151,7 @@ class Oracle:
                 if not table[line]: # the optimiser removed the allocation
                     result["gone"] += 1
                     continue
-                # Less than a superpage cannot lie on one, whatever was decided.
+                # An object smaller than a superpage cannot lie on one, whatever the decision.
                 asks = line in asking if kind == "symbolic" else any(
                     p["decision"] == "superpage" or
                     (p["decision"] == "runtime" and p["min_bytes"] is not None and site["bytes"] >= p["min_bytes"])
@@ -173,7 +174,7 @@ class Oracle:
                         result["unmatched"] += 1
                         continue
                     place = (line, r["function"], r["line"], r["column"])
-                    if place in seen: # several references on one place: a[i] += ..., or copies of a loop
+                    if place in seen: # several references to one place: a[i] += ..., or copies of a loop
                         continue
                     seen.add(place)
                     truth_pages = max(a["pages"] for a in here)

@@ -31,9 +31,9 @@ lu 36 10 35
 mg 48 8 75
 sp 48 8 12
 KERNELS
-# In the paper FT loses by migration, because moving a page costs 85 us. With that cost in such a
-# short run, following the dominant node is too expensive, and the benefit test declines. Each page
-# has one node for two thirds of the time, so a cheap move pays.
+# In the paper FT loses by migration, because moving a page costs 85 us. In a short run with that
+# cost, following the dominant node is too expensive, and the benefit test declines. Each page has
+# one node for two thirds of the time, so a cheap move pays.
 faster() { # POLICY NS: "percent moves"
   expect_status 0 timeout 120 "$SMALLOC" numa simulate ft.trace --machine sun-fire-6800 --shrink 64 --sample 4 --policy "$1" --move-ns "$2" --json
   python3 -c 'import json; s = next(s for s in json.load(open("out"))["schemes"] if s["name"] == "cache-misses"); print(s["faster_percent"], s["moved_base_pages"])'
