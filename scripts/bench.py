@@ -81,7 +81,7 @@ def configurations(build, peers=None):
 
 DEFAULT_CONFIGURATIONS = "base,thp,jemalloc,jemalloc-thp,mimalloc,ours"
 PEERS_CONFIGURATIONS = ",".join(bench_peers.PEERS + bench_peers.OURS)
-WHOLE_HEAP = ("thp", "jemalloc-thp")  # superpages for everything
+WHOLE_HEAP = ("thp", "jemalloc-thp")  # everything on superpages
 
 
 # --- building ---------------------------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ class Measurement:
             _, variant, extra = self.chosen[key]
             runs = self.runs[key]
             if runs and not runs[-1]["in_effect"]:
-                runs.append({**runs[-1]})  # never took effect: not worth ten more starts
+                runs.append({**runs[-1]})  # never took effect: ten more runs are not worth their time
                 continue
             result = run_checked(self.commands[variant], key, extra, self.options, self.program, self.warm_bytes)
             if result["output_sha256"] != self.reference["output_sha256"]:

@@ -10,9 +10,9 @@ import statistics
 JEMALLOC = "jemalloc-thp"
 PEERS = ("base", "thp", "jemalloc", "jemalloc-thp", "mimalloc", "tcmalloc")
 OURS = ("ours", "preload", "ours-guest")
-FAULTS_FACTOR, FAULTS_MORE = 1.1, 20000  # page faults that ours may take: so much of jemalloc's, and so many more
+FAULTS_FACTOR, FAULTS_MORE = 1.1, 20000  # limit of smalloc's page faults: factor of jemalloc's, and number above it
 CPU_OF_JEMALLOC, CPU_OF_FASTEST, SLOWER_ALLOWED = 0.98, 0.95, 3
-PLAIN_MEMORY = 1.05  # peak memory of a plain binary under ours against glibc's, or the leanest peer's if that is more
+PLAIN_MEMORY = 1.05  # limit of a plain binary's peak memory under smalloc, against the larger of glibc's and the leanest peer's
 LEAN_PEERS = ("jemalloc", "jemalloc-thp", "mimalloc", "tcmalloc")
 
 

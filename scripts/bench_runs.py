@@ -18,7 +18,7 @@ SUPERPAGE_BYTES = 2 << 20
 PR_SET_THP_DISABLE = 41
 LIBC = ctypes.CDLL(None)  # loaded here: a forked child must not load anything
 ATTEMPTS = 10  # starts allowed until glibc's tunable takes effect
-IGNORED_BYTES = 96 << 20  # a program of that size without a superpage was started without the tunable
+IGNORED_BYTES = 96 << 20  # a program of that size without a superpage ran without the tunable
 
 
 def status_bytes(path, key):
@@ -92,7 +92,8 @@ def run_once(command, extra, cpu, ok_status=0, needs_superpages=False, base_page
                                f"{err.read()[-2000:].decode(errors='replace')}")
         out.seek(0)
         digest = hashlib.sha256(out.read()).hexdigest()
-    # A child's ru_maxrss begins with the size of the process that started it: for small programs only the samples count.
+    # A child's ru_maxrss starts with the size of the process that forked it. For small programs
+    # only the samples count.
     own = status_bytes("/proc/self/status", "VmHWM:")
     rss = usage.ru_maxrss * 1024
     return {"user_seconds": usage.ru_utime, "system_seconds": usage.ru_stime, "wall_seconds": wall,
@@ -129,7 +130,7 @@ def run_checked(command, name, extra, options, program, warm_bytes):
         if result["in_effect"]:
             break
         if result["peak_rss_bytes"] < 3 * SUPERPAGE_BYTES and attempt >= 4:
-            break  # too small to tell: nothing to back
+            break  # too small to check: no memory to prepare
     return result
 
 

@@ -2,7 +2,7 @@
 """bench_table.py decides when two configurations differ by more than their runs do, and how that is shown."""
 import statistics
 
-LEAST_RUNS = 3  # fewer do not tell how far runs differ by themselves
+LEAST_RUNS = 3  # fewer runs do not show how far runs differ
 
 
 def spread(values):

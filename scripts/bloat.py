@@ -33,8 +33,8 @@ RESULTS = ROOT / "benchmarks" / "results" / "bloat.json"
 PAGE = ROOT / "docs" / "memory.md"
 MIB = 1 << 20
 LEAST_ALLOWED_BYTES = 512 << 10
-# Once a process: the heap of small objects takes 1.3 MiB, and its last superpage and that of the heap that joins
-# neighbours are partly filled.
+# Once a process: the heap of small objects takes 1.3 MiB. Its last superpage, and that of the heap
+# that joins neighbours, are partly filled.
 HEAP_BYTES = int(5.25 * MIB)
 ALLOWED_SHARE = 0.02
 
@@ -53,7 +53,7 @@ PROGRAMS = {
     "strings": (["100", "20"], ["400", "8", "60"]),
     "vectors": (["500", "6"], ["500", "6"]),
 }
-# Those whose objects come and go: how much of their memory no live object uses is shown as well.
+# Programs that free objects: the share of their memory without a live byte is shown as well.
 FRAGMENTING = ["random_free", "churn", "replacement", "threads", "alternating", "turns", "strings",
                "vectors"]
 
@@ -107,7 +107,7 @@ def measure(name, arguments, table, options, work):
     results = {}
     for key, (_, variant, environment) in table.items():
         command = [build_program(name, variant, options.build, work), *arguments]
-        # glibc 2.36 ignores its tunable in some starts: such a run shows no superpages and is repeated.
+        # glibc 2.36 ignores its tunable in some runs. A run without superpages is repeated.
         for _ in range(bench_runs.ATTEMPTS if key == "thp" else 1):
             result = run(command, environment, options.timeout)
             if result["superpage_bytes"]:

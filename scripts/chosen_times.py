@@ -38,8 +38,8 @@ import bench_runs  # pylint: disable=wrong-import-position
 import selective  # pylint: disable=wrong-import-position
 import steady_memory  # pylint: disable=wrong-import-position
 
-# Source, arguments, another input's, of --quick. Half a gigabyte and more where there is something to gain: below, a virtual machine's
-# own base pages hide it.
+# Source, arguments, arguments of another input, of --quick. Half a gigabyte and more for programs
+# that gain: with less, the virtual machine's own base pages hide the gain.
 PROGRAMS = [
     ("bfs.c", ["22", "8"], ["21", "8"], ["15", "4"]),
     ("colsum.c", ["30000"], ["24000"], ["3000", "900"]),
@@ -52,7 +52,7 @@ PROGRAMS = [
     ("tree.c", ["2000000"], ["1500000"], ["30000"]),
     ("unordered_map.cpp", ["4000000"], ["3000000"], ["100000"]),
     ("vector_gather.cpp", ["20000000", "4", "1"], ["15000000", "4", "1"], ["500000", "4", "1"]),
-    # Nothing to gain.
+    # Programs without a gain.
     ("bodies.c", ["400", "4000"], ["400", "3000"], ["50", "20"]),
     ("file_stream.c", ["256", "24"], ["192", "24"], ["4", "2"]),
     ("lz.c", ["48", "64"], ["36", "64"], ["1", "16"]),
@@ -60,9 +60,9 @@ PROGRAMS = [
 ]
 RECORDED = ROOT / "benchmarks/results/chosen-times.json"
 LEARNING_RUNS = 3  # of each kind: runtime/database/run_comparison.h
-# unbacked: what was chosen, all of it on base pages; off: the same program on its own malloc
+# unbacked: the chosen objects, all on base pages; off: the same program with its own malloc
 WAYS = ("base", "all", "profile", "unbacked", "off")
-CALIBRATION = 5 << 28  # bytes that smalloc calibrate touches at once, at most
+CALIBRATION = 5 << 28  # most bytes that smalloc calibrate touches at once
 
 
 def calibrate(options, tools, folder):
@@ -99,7 +99,7 @@ def saved_seconds(report, hertz, chosen):
 def realised_share(told, ours, arguments, options, tools, folder):
     """Of what is predicted for these arguments, what runs of the program have saved, as the history has it. None: nothing was chosen, or learnt."""
     state = {"XDG_STATE_HOME": str(folder / f"{ours.name}.state")}
-    app, trace = folder / "app", folder / "other.trace"  # the history knows builds of a program by its path
+    app, trace = folder / "app", folder / "other.trace"  # the history finds builds of a program by its path
     shutil.copy(told, app)
     selective.run([tools["smalloc"], "record", "-q", "--rate", "1", "-o", trace, "--", app, *arguments], folder, state)
     machine = options.machine or options.calibrated[-1]
@@ -109,7 +109,8 @@ def realised_share(told, ours, arguments, options, tools, folder):
         return None
     shutil.copy(ours, app)
     needed = bench_runs.run_once([str(app), *arguments], {}, None)["peak_rss_bytes"]
-    # A run that got less than half of its superpages teaches nothing, as others may have them at the time.
+    # A run with less than half of its superpages is no evidence, as other programs may have had
+    # them.
     for number in range(2 * LEARNING_RUNS):
         for kind in ([], ["--base"])[:: 1 if number % 2 else -1]:
             if kind and number >= LEARNING_RUNS:
@@ -142,7 +143,7 @@ def measure(program, options, tools, folder):
     report, hertz = analyze(trace, directives, options.machine or options.calibrated[-1], tools, folder)
     chosen = chosen_by(report)
     promised = saved_seconds(report, hertz, chosen)
-    # Where nothing is chosen no calibration saves anything.
+    # If nothing is chosen, no calibration predicts a saving.
     priced = chosen and not options.machine
     prices = [options.calibrated[-1]] if priced else []
     ways = {"base": (plain, {}), "all": (plain, {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}),
@@ -166,7 +167,7 @@ def measure(program, options, tools, folder):
         prices.append(options.calibrated[-1])
     if any(r["superpages"] for r in runs["unbacked"]):
         selective.fail(name, "superpages in spite of pages:base", "SMALLOC_CONF=stats:exit says whose")
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # nothing is timed any more
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # nothing is timed from here on
         saved = list(pool.map(lambda machine: saved_seconds(*analyze(trace, f"{machine}.directives", machine, tools, folder), chosen), prices))
     if len({r["output_sha256"] for way in WAYS for r in runs[way]}) != 1:
         selective.fail(name, "its output depends on the pages", "run it by hand")
@@ -220,7 +221,7 @@ def error(result, of_rounds=predicted_in_rounds):
     return statistics.median(said / run for said, run in zip(of_rounds(result), sums(result, "profile"))) - 1
 
 
-# By each way's times alone, whatever the price was when they were taken.
+# By each configuration's times alone, whatever the price at that time.
 ESTIMATES = {"medians": statistics.median, "lower quartiles": quartile, "least sums": min}
 
 

@@ -30,11 +30,12 @@ import bloat  # noqa: E402
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "defaults.json"
 PAGE = ROOT / "docs" / "tuning.md"
-WARM_BYTES = 3 << 29  # half as much again as the largest program takes
+WARM_BYTES = 3 << 29  # half as much again as the peak of the largest program
 COLD_SECONDS = 10  # a guest reports free memory to its host after two
 BEGIN, END = "<!-- defaults:begin -->", "<!-- defaults:end -->"
 
-# key -> (default, other values, programs: source, arguments, quick arguments, on what memory: as it comes, "cold")
+# key -> (default, other values, programs: source, arguments, quick arguments, memory: unprepared,
+# or "cold")
 KEYS = {
     "cache": ("64m", ["0", "16m", "256m"], [("bloat/temporaries.c", ["24", "40"], ["8", "4"])]),
     "birth": ("auto", ["always"], [("kernels/colsum.c", ["60000"], ["9000"]),

@@ -25,7 +25,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNELS = ROOT / "benchmarks" / "kernels"
-# Source, the recorded input, other ones. The recorded sizes are beyond the TLB's reach, and small enough for a simulation.
+# Source, recorded input, other inputs. The recorded sizes exceed the TLB's reach, and are small
+# enough for a simulation.
 PROGRAMS = [
     ("bfs.c", ["18", "4"], [["17", "8"]]),
     ("colsum.c", ["3000", "2000", "1"], [["1500", "3000", "1"]]),
@@ -44,7 +45,7 @@ BASE_BYTES, SUPERPAGE_BYTES = 4096, 2 << 20
 MOST_SITES = 24
 LEAST_SECONDS = 0.001  # runtime/benefit/ranking.h: kLeastSeconds
 STATIC = "0:0"  # the simulation's name for static data
-# Vector accesses of more than 16 bytes are not told to the simulation: the same code on both sides.
+# The simulation gets no vector accesses of more than 16 bytes, so both sides use code without them.
 FLAGS = ["-O2", "-g1", "-fno-vectorize", "-fno-slp-vectorize"]
 
 
@@ -61,7 +62,8 @@ def run(command, folder, **environment):
     return done
 
 
-# --- the curve: as runtime/benefit/cost_model.cpp has it ---------------------------------------------------------------
+# --- the curve, as in runtime/benefit/cost_model.cpp
+# ----------------------------------------------------------
 
 
 class Costs:
@@ -200,7 +202,7 @@ def predicted(smalloc, binary, arguments, options, folder):
         name = ("static data" if category["kind"] == "static" else f"{category['function']}:{category['line']}"
                 if category["function"] and category["line"] else None)
         if name == "static data" and Path(category["file"] or "").name != binary.name:
-            continue  # of a library, which the truth does not see
+            continue  # of a library, which the simulation does not see
         if name:
             saved[name] = saved.get(name, 0) + mapping["saved_cycles"]
             if mapping["chosen"]:
@@ -276,7 +278,7 @@ def page(report):
                           ("other inputs", [o["result"] for r in report["programs"] for o in r["others"]])):
         errors = [r["error_percent"] for r in results if r["error_percent"] is not None]
         small += len(results) - len(errors)
-        # An error of 0 has no logarithm: below 0.01 % it counts as that.
+        # An error of 0 has no logarithm: values below 0.01 % count as 0.01 %.
         def geomean(list_of):
             return statistics.geometric_mean([max(e, 0.01) for e in list_of])
         several = [r["error_percent"] for r in results if r["error_percent"] is not None and r["mappings"] > 1]

@@ -20,7 +20,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Name, source, arguments, arguments of --quick. spmv with a vector that fits the caches, and with one that does not.
+# Name, source, arguments, arguments of --quick. spmv once with a vector that fits the caches, once
+# with one that does not.
 PROGRAMS = [
     ("matmul", "profile/matmul.c", ["600", "2"], ["300"]),
     ("matmul by rows", "profile/matmul_rows.c", ["1000", "2"], ["300"]),
@@ -67,7 +68,7 @@ def measure(options, folder):
     if not clang:
         fail(options.clang, "not found", "--clang NAME")
     plain = [clang, "-O2", "-g1"]
-    # What -fmemory-profile asks for (clang's MemProf documentation).
+    # Options that -fmemory-profile needs (clang's MemProf documentation).
     memprof = plain + ["-fmemory-profile", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer", "-fuse-ld=lld",
                        "-Wl,--build-id", "-no-pie", "-Wl,-z,noseparate-code"]
     traced = plain + [f"-fplugin={plugin}", "-fplugin-arg-smalloc-profile-generate"]
@@ -84,7 +85,7 @@ def measure(options, folder):
             if made.returncode:
                 if kind != "memprof":
                     fail(f"{name}, {kind}", made.stderr.strip(), "look at the compiler")
-                del binaries[kind]  # no profile runtime in this compiler
+                del binaries[kind]  # this compiler has no profile runtime
         trace = folder / "trace"
         conf = f"heap:off,trace:{trace}"
         runs = {"plain": ("plain", {}), "memprof": ("memprof", {}), "no library": ("traced", {}),
@@ -92,7 +93,7 @@ def measure(options, folder):
                 "samples:2000": ("traced", {**preload, "SMALLOC_CONF": conf + ",samples:2000"}),
                 "rate 1": ("traced", {**preload, "SMALLOC_CONF": conf + ",rate:1"})}
         runs = {kind: run for kind, run in runs.items() if run[0] in binaries}
-        times, sizes = {kind: [] for kind in runs}, {}  # sizes differ as the sample falls: a small table is in it in one run of a hundred
+        times, sizes = {kind: [] for kind in runs}, {}  # the sample differs: one run of a hundred contains a small table
         for _ in range(1 if options.quick else options.runs):
             for kind, (binary, environment) in runs.items():
                 trace.unlink(missing_ok=True)

@@ -218,7 +218,7 @@ def peers(report):
             "`scripts/bench.py -p peers --record`.")
 
 
-# name: page, results, how the results become text, what writes them
+# name: page, results, function from results to text, command that writes the results
 SECTIONS = {
     "demo": ("README.md", "demo.json", table, "scripts/demo --record"),
     "programs": ("docs/programs.md", "programs.json", programs, "scripts/bench.py -p real --record"),
@@ -246,7 +246,7 @@ def regenerate(name, page, results, check):
     _, _, text, hint = SECTIONS[name]
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
     if not results.exists() and f"{begin}\n{end}" in page.read_text(encoding="utf-8"):
-        return 0  # never recorded, and the page says nothing
+        return 0  # never recorded, and the page has no table
     try:
         report = json.loads(results.read_text(encoding="utf-8"))
         old = page.read_text(encoding="utf-8")

@@ -31,7 +31,8 @@ import evaluate  # pylint: disable=wrong-import-position
 import steady_memory  # pylint: disable=wrong-import-position
 
 BUDGET_SHARE = 0.03
-# Source, arguments, of --quick, of the recording: as large a hot part, fewer accesses to it. The last one is how many passes it makes.
+# Source, arguments, arguments of --quick, of the recording: as large a hot part, fewer accesses to
+# it. The last argument is the number of passes.
 PROGRAMS = [
     ("pagerank", ["23", "72", "8"], ["20", "8", "3"], ["23", "2", "2"]),
     ("hash_join", ["22", "280", "4"], ["18", "2", "3"], ["22", "8", "1"]),
@@ -67,7 +68,7 @@ def count(name, arguments, chosen, options, tools, folder):
          "-disable-loop-idiom-all", "-fsanitize-coverage=func,trace-loads,trace-stores", ROOT / "benchmarks/selective" / f"{name}.c",
          folder / "exact.o", "-o", exact], folder)
     costs = evaluate.Costs(json.loads(run([tools["smalloc"], "machine", "show", options.machine, "--json"], folder)))
-    # Sites are the program's, whatever its input; a small one tells them.
+    # Sites do not depend on the input, so a small input is enough.
     found = json.loads(evaluate.run([exact, *next(p[2] for p in PROGRAMS if p[0] == name)], folder).stderr.splitlines()[-1])["sites"]
     sites = {}
     for caller in {s["caller"] for s in found} - {evaluate.STATIC}:
@@ -80,7 +81,7 @@ def count(name, arguments, chosen, options, tools, folder):
     passes = []
     for number in ("1", "2"):
         lanes = json.loads(evaluate.run([exact, *arguments[:-1], number], folder, TLB=costs.tlb, SITES=together).stderr.splitlines()[-1])["lanes"]
-        # Thousands of distances are in the cycles.
+        # The cycles contain thousands of distances.
         passes.append({way: {**{key: value for key, value in lane.items() if not isinstance(value, list)}, "cycles": costs.cycles(lane)}
                        for way, lane in zip(("base", "selective", "all"), [lanes[0], *lanes[-2:]])})
     return {"arguments": arguments, **extrapolated(passes[0], passes[1], int(arguments[-1]))}

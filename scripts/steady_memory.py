@@ -22,17 +22,18 @@ REPORTED_FROM = Path("/sys/module/page_reporting/parameters/page_reporting_order
 PIECES = Path("/proc/pagetypeinfo")
 COMPACT, DROP_CACHES = Path("/proc/sys/vm/compact_memory"), Path("/proc/sys/vm/drop_caches")
 NOTHING_IS_REPORTED = "11"  # larger than any block
-ROOM = 64 << 20  # beside what a program takes
-LEFT_FREE = 1 << 30  # of what is touched at first
+ROOM = 64 << 20  # in addition to the program's memory
+LEFT_FREE = 1 << 30  # of the memory that is touched first
 
 HOLDER = """
 import mmap, sys
-LEAST = 2048  # pages: always on their way somewhere
-ROUNDS = 4    # another kind's block that is broken leaves pieces
+LEAST = 2048  # pages: some are always in transit
+ROUNDS = 4    # breaking another kind's block leaves pieces
 SUPERPAGE_ORDER = 9
 
 def pieces():
-    # Of the highest zone, from which programs get their memory first; what lies in pieces below it is not to be had before that is full.
+    # Of the highest zone, which serves programs first. Pieces of lower zones are unused until that
+    # zone is full.
     zones = {}
     with open(sys.argv[2], encoding="ascii") as lines:
         for line in lines:
@@ -41,13 +42,14 @@ def pieces():
                 name, *free = kind.split()
                 if name == "Movable" and any(blocks != "0" for blocks in free):
                     node, zone = place.split("zone")
-                    # The kernel stops counting at a hundred thousand of a kind: ">100000". The next round finds the rest.
+                    # The kernel stops counting at a hundred thousand of a kind: ">100000". The next
+                    # round finds the rest.
                     zones[node] = sum(int(blocks.lstrip(">")) << order for order, blocks in enumerate(free[:SUPERPAGE_ORDER]))
     return sum(zones.values())
 
 most = int(sys.argv[1]) // mmap.PAGESIZE
 for _ in sys.stdin:
-    held = []  # the last ones are free again, and join what has become free beside them
+    held = []  # the last pages are free again, and merge with their free neighbours
     pages = 0
     for _ in range(ROUNDS):
         more = min(pieces(), most - pages)
@@ -61,7 +63,7 @@ for _ in sys.stdin:
         pages += more
     print(pages * mmap.PAGESIZE, flush=True)
 """
-HELD_SHARE = 4  # of the machine's memory a fourth, at most
+HELD_SHARE = 4  # at most a fourth of the machine's memory
 
 
 def readable(path):
@@ -108,11 +110,11 @@ class SteadyMemory:
                 REPORTED_FROM.write_text(NOTHING_IS_REPORTED, encoding="ascii")
                 self._reported_from = reported_from
         except OSError:
-            pass  # as of a kernel that knows no such thing: memory is touched before each run
+            pass  # the kernel has no such setting: memory is touched before each run
         if self.is_kept:
             try:
                 bench_runs.warm(max(bench_runs.status_bytes("/proc/meminfo", "MemFree:") - LEFT_FREE, 0))
-            except BaseException:  # whoever stops this in its first half minute
+            except BaseException:  # an interrupt in its first half minute
                 self.__exit__()
                 raise
         return self
