@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""profile_cost.py decides what docs/profile-feedback.md says recording costs: programs built plainly, with LLVM's
--fmemory-profile and with profile-generate are run in turn, and user + system time of the medians is compared.
+"""profile_cost.py measures the cost of recording for docs/profile-feedback.md. Programs built
+plainly, with LLVM's -fmemory-profile and with profile-generate run in turn, and the medians of user
++ system time are compared.
 
   profile_cost.py                  a table
   profile_cost.py --record         also benchmarks/results/profile.json, which scripts/regen_docs.py reads
@@ -41,7 +42,7 @@ def fail(what, why, hint):
 
 
 def seconds(command, environment, folder):
-    """User and system time of a command: wall time is the machine's business."""
+    """Returns user and system time of a command: wall time depends on the machine's other load."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, env={**os.environ, **environment}, cwd=folder, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, check=False)
@@ -128,7 +129,7 @@ def text(report):
 
 
 def page(report):
-    """What docs/profile-feedback.md says: scripts/regen_docs.py puts it there."""
+    """Returns the section of docs/profile-feedback.md, which scripts/regen_docs.py writes there."""
     host, runs = report["machine"], report["runs"]
     where = f"{host['cpus']} CPUs of a {host['cpu']}" + (" (virtual machine)" if host["hypervisor"] else "")
     how = "one run each, so differences of some 10 % mean nothing" if runs == 1 else (

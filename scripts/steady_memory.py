@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""steady_memory.py decides which memory measured programs get: the same in each run, as far as root can see to that.
+"""steady_memory.py prepares the memory of measured programs, so that each run gets the same, as far
+as root can.
 
-A kernel hands out the scattered frames that others have left before it breaks larger blocks, and where a hypervisor backs a guest with
-small pages, scattered frames have scattered page tables in the host: on a Xeon guest the same chase over 65,536 base pages took 50 cycles
-a walk out of whole blocks, 110 to 400 out of what other programs had left. Superpages are whole wherever they lie. So pieces are joined
-(compaction, without the page cache that lies between them), and what is still free in pieces is held by a process of its own: it holds a
-fourth of the memory at most, which hours of compiling exceed otherwise. And a guest that reports its free superpages loses them to the host within seconds; to get one back takes
-0.1 to 4 ms, as its luck is. So reporting is stopped meanwhile, and all free memory touched once.
+A kernel hands out scattered free frames before it breaks larger blocks. If a hypervisor backs a
+guest with small pages, scattered frames also have scattered page tables in the host. On a Xeon
+guest the same chase over 65,536 base pages took 50 cycles a walk out of whole blocks, and 110 to
+400 out of frames that other programs had left. Superpages are whole wherever they lie.
+
+So free pieces are merged (compaction, after dropping the page cache between them), and a process
+holds the pieces that are left. It holds a fourth of the memory at most, which the pieces exceed
+after hours of compiling. A guest that reports its free superpages also loses them to the host
+within seconds; getting one back takes 0.1 to 4 ms. So reporting is stopped meanwhile, and all free
+memory is touched once.
 
   with SteadyMemory() as memory:
       memory.prepare(bytes)   # before each run, which leaves pieces behind; bytes: that it takes, where reporting cannot be stopped
@@ -74,7 +79,7 @@ def readable(path):
 
 
 def ask(path, text):
-    """Of a kernel that may know no such thing."""
+    """Writes a setting of a kernel that may not have it."""
     try:
         path.write_text(text, encoding="ascii")
     except OSError:
@@ -82,9 +87,10 @@ def ask(path, text):
 
 
 class SteadyMemory:
-    """The holder's memory is nobody's who is measured. What was stopped goes on when the with statement ends, also by a signal; after SIGKILL,
-    echo 9 > /sys/module/page_reporting/parameters/page_reporting_order, if it was that before.
-    not wanted: for runs whose times do not matter, nothing is done."""
+    """Prepares and holds memory. The holder's memory is not that of a measured program. The old
+    settings are restored at the end of the with statement, also by a signal. After SIGKILL: echo 9
+    > /sys/module/page_reporting/parameters/page_reporting_order, if it was that before. Not wanted
+    (for runs whose times do not matter): does nothing."""
 
     def __init__(self, wanted=True):
         self._wanted = wanted
@@ -127,12 +133,12 @@ class SteadyMemory:
 
     @property
     def is_kept(self):
-        """From the host."""
+        """True if free memory is not reported to the host."""
         return self._reported_from is not None
 
     @property
     def is_whole(self):
-        """Base pages come out of whole blocks."""
+        """True if base pages come out of whole blocks."""
         return self._holder is not None
 
     def prepare(self, needed):

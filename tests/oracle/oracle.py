@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""oracle.py decides whether the plugin's predictions are right: each program of nests/ is compiled with the plugin, which
-writes what it predicts of every allocation site; the same program is compiled without it, traced, and played into exact
-models of a TLB (tracer.cpp). The two are compared site by site and reference by reference, and counted.
+"""oracle.py measures the accuracy of the plugin's predictions. Each program of nests/ is compiled
+with the plugin, which writes its predictions for every allocation site. The same program is
+compiled without it, traced, and simulated in exact models of a TLB (tracer.cpp). The two are
+compared site by site and reference by reference, and counted.
 
   oracle.py --build build                      the table; exit 1 when a gate is missed
   oracle.py --build build --only transpose -v  one program, each reference
@@ -77,8 +78,8 @@ class Oracle:
         self.cxx = options.cxx
 
     def predicted(self, source, symbolic):
-        """The plugin's sites of a program, by the line of the allocation, and its object file. With constants without unrolling,
-        as traced: an instruction is one reference then."""
+        """Returns the plugin's sites of a program, by the line of the allocation, and its object
+        file. With constants without unrolling, as traced: an instruction is then one reference."""
         sites = self.folder / f"{source.stem}.{'symbolic' if symbolic else 'constant'}"
         object_file = sites.with_suffix(sites.suffix + ".o")
         run([self.clang, "-O2", "-I", HERE, f"-fplugin={self.plugin}", f"-fplugin-arg-smalloc-machine={HERE}/machine.json",
@@ -91,7 +92,7 @@ class Oracle:
         return table, object_file
 
     def asking(self, source, object_file):
-        """The lines whose sites ask for superpages as the program runs."""
+        """Returns the lines whose sites request superpages as the program runs."""
         program, output = self.folder / f"{source.stem}.asking", self.folder / f"{source.stem}.asked"
         run([self.cxx, object_file, self.asked, "-o", program])
         output.touch()
@@ -99,7 +100,8 @@ class Oracle:
         return {int(line) for line in output.read_text(encoding="utf-8").split()}
 
     def traced(self, source):
-        """What the program does: its sites by line, and what each instruction does to each."""
+        """Returns the traced accesses of the program: its sites by line, and what each instruction
+        does to each."""
         program, object_file = self.folder / source.stem, self.folder / f"{source.stem}.o"
         # Without -fno-builtin loops would become calls that the tracer does not see; unrolling
         # would only repeat instructions.
@@ -121,7 +123,7 @@ class Oracle:
         return trace
 
     def pays(self, site, accesses):
-        """Would superpages save a cycle an access, at some place that comes back to its pages?"""
+        """True if superpages save a cycle an access, at some place that returns to its pages."""
         if site["bytes"] < SUPERPAGE:
             return False
         places = defaultdict(lambda: defaultdict(int))
@@ -227,7 +229,7 @@ def table(results):
 
 
 def page(report):
-    """The section of docs/spread.md."""
+    """Returns the section of docs/spread.md."""
     total = report["summary"]
     return "\n".join([
         f"{total['programs']} programs, {total['affine_programs']} of them affine; {total['references']} references compared: error "
